@@ -1,0 +1,98 @@
+# slipbox. Run "make" to see what can be done here.
+#
+# Everything needs Go; "lint" builds golangci-lint once, "test/fuzz" needs python3,
+# "test/race" needs a C compiler. Tools are pinned here and cached outside the tree.
+
+GOLANGCI_LINT_VERSION := 2.15.0
+
+ADDR      ?= 127.0.0.1:8080
+DATA      ?= ./data
+BENCH     ?= .
+BENCHTIME ?= 1s
+RACE      ?=
+# Rounds of the kill test: a few by default, more in test/faults.
+SLIPBOX_KILL_ROUNDS ?=
+
+APP     := github.com/slipboxhq/slipbox/internal/app
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+# The date of the commit, not of the build: the same commit gives the same binary.
+DATE    ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X $(APP).version=$(VERSION) -X $(APP).commit=$(COMMIT) -X $(APP).date=$(DATE)
+
+RACEFLAG := $(if $(RACE),-race)
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+.PHONY: help
+help: ## Show this help
+	@echo "slipbox: make TARGET"; echo
+	@grep -hE '^[a-z][a-z/-]*:.*## ' $(MAKEFILE_LIST) | \
+		awk -F ':.*## ' '{ printf "  %-16s %s\n", $$1, $$2 }'
+	@echo; echo "Variables: ADDR=$(ADDR) DATA=$(DATA) BENCH=$(BENCH) BENCHTIME=$(BENCHTIME) RACE=1"
+
+.PHONY: build
+build: ## Build bin/gateway, stamped with version, commit and date
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/gateway ./cmd/gateway
+
+.PHONY: run
+run: build ## Build and serve the demo on ADDR, keeping its data in DATA
+	exec ./bin/gateway serve --demo --addr $(ADDR) --data $(DATA)
+
+.PHONY: test
+test: ## Run all tests and print the coverage (RACE=1: with the race detector)
+	go test $(RACEFLAG) -shuffle=on -timeout=20m -covermode=atomic -coverprofile=coverage.out ./...
+	@go tool cover -func=coverage.out | tail -n 1
+
+.PHONY: test/race
+test/race: ## Run all tests with the race detector
+	@$(MAKE) --no-print-directory test RACE=1
+
+.PHONY: test/faults
+test/faults: export SLIPBOX_KILL_ROUNDS := $(or $(SLIPBOX_KILL_ROUNDS),20)
+test/faults: ## Kill the real binary at random points, 20 rounds (SLIPBOX_KILL_ROUNDS)
+	go test -run TestKill -count=1 -timeout=30m -v ./internal/app/...
+
+.PHONY: test/fuzz
+test/fuzz: ## Fuzz a running gateway from its OpenAPI file
+	scripts/fuzz.sh
+
+.PHONY: lint
+lint: ## Check style, the direction of imports, and go.mod
+	@lint="$$(scripts/install-golangci-lint.sh $(GOLANGCI_LINT_VERSION))"; "$$lint" run ./...
+	@if command -v shellcheck >/dev/null; then shellcheck .ci/run scripts/*.sh; \
+		else echo "lint: shellcheck is not installed, the scripts were not checked"; fi
+
+.PHONY: bench
+bench: ## Run the benchmarks (BENCH=regexp BENCHTIME=1s)
+	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+
+.PHONY: eval
+eval: ## Load conversations into a fresh gateway and report (DATASET="FILE...")
+	scripts/eval.sh $(DATASET)
+
+.PHONY: generate
+generate: ## Write the generated files anew
+	go generate ./...
+
+.PHONY: generate/check
+generate/check: ## Fail when a generated file is not what its source says
+	scripts/generate-check.sh
+
+.PHONY: tidy/check
+tidy/check: ## Fail when go.mod or go.sum is not tidy
+	go mod tidy -diff
+
+.PHONY: checks
+checks: ## List which numbered checks the tests name, and which none does
+	@go run ./tools/checks
+
+.PHONY: services
+services: ## Start Postgres and Redis for development (not available yet)
+	@echo "There are no services to start: Postgres and Redis arrive with the Postgres engine. The gateway runs without them." >&2; exit 1
+
+.PHONY: verify
+verify: ## Everything that .ci/run does
+	.ci/run
