@@ -1,0 +1,136 @@
+package memory
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// CollectionState is the life of a collection.
+type CollectionState string
+
+// The states. Copying: being materialised, readable, not writable by callers.
+// Deleting: 404 to everyone while a job removes its rows; its name is free.
+const (
+	CollectionActive   CollectionState = "active"
+	CollectionCopying  CollectionState = "copying"
+	CollectionDeleting CollectionState = "deleting"
+)
+
+// Collection is a log of notes, or a fork of one.
+type Collection struct {
+	ID           uuid.UUID
+	Agent        uuid.UUID // zero: a shared base of the tenant
+	AgentName    string    // filled on reads; "" for a shared base
+	Name         string
+	DisplayName  string
+	Policy       string // "amem", "none", …
+	PolicyConfig json.RawMessage
+	Embedder     string // name of the embedder it is bound to
+	Dim          int    // its dimensions
+	Metadata     map[string]any
+	Ephemeral    bool
+	State        CollectionState
+
+	Parent         uuid.UUID // zero: none
+	ParentRevision Revision  // the fork point
+	Head           Revision  // the last changeset's revision; starts at ParentRevision
+	Floor          Revision  // reads below it are RevisionGone
+	EvolvedAdds    int64     // adds whose evolution changed something; drives consolidation
+
+	ExpiresAt time.Time // zero: never
+	CreatedAt time.Time
+}
+
+// Shared tells whether it is a shared base.
+func (c *Collection) Shared() bool { return c.Agent == uuid.Nil }
+
+// Counts of what is visible at the head.
+type Counts struct {
+	Notes, Links, Pending, InReview int64
+	Kinds                           map[Kind]int64
+	Bytes                           int64
+}
+
+// Layer is one log of a lineage, read up to and including Bound.
+type Layer struct {
+	Collection uuid.UUID
+	Bound      Revision
+	EraseEpoch int64
+}
+
+// View is a collection read at a revision: ownership was checked, lineage and
+// bounds are resolved. It is opened once per request and bound to the scope
+// that opened it.
+type View struct {
+	Collection Collection
+	At         Revision // the revision read
+	Layers     []Layer  // nearest first; the first is the collection itself
+
+	tenant, agent uuid.UUID
+}
+
+// NewView is called by store engines when they open a view.
+func NewView(s tenant.Scope, c Collection, at Revision, layers []Layer) View {
+	return View{Collection: c, At: at, Layers: layers, tenant: s.Tenant(), agent: s.Agent()}
+}
+
+// Check refuses a scope that the view was not opened with. Engines call it
+// first in every method that takes a view.
+func (v *View) Check(s tenant.Scope) error {
+	if s.IsZero() {
+		return fault.New(fault.Unauthenticated, "no tenant scope")
+	}
+	if v.tenant != s.Tenant() || v.agent != s.Agent() {
+		return fault.Missing("collection")
+	}
+	return nil
+}
+
+// Changeset is the row that every revision has, kept for ever.
+type Changeset struct {
+	Collection uuid.UUID
+	Revision   Revision
+	At         time.Time
+	Actor      string
+	Job        uuid.UUID // zero: no job
+	Trigger    uuid.UUID // the note whose add or change caused it; zero: none
+	Cause      Cause
+	Undoes     Revision // the revision whose effect it takes back; 0: none
+	MergedFrom json.RawMessage
+}
+
+// Cause says why a changeset was written.
+type Cause string
+
+// The causes.
+const (
+	CauseAdd         Cause = "add"
+	CausePatch       Cause = "patch"
+	CauseDelete      Cause = "delete"
+	CauseRestore     Cause = "restore"
+	CauseLink        Cause = "link"
+	CauseAnalyze     Cause = "analyze" // prepare: description and vector of one note
+	CauseEvolve      Cause = "evolve"  // decide: links and changes to others
+	CauseReview      Cause = "review"  // an approved proposal
+	CauseUndo        Cause = "undo"
+	CauseConsolidate Cause = "consolidate"
+	CauseImport      Cause = "import"
+	CauseMark        Cause = "mark" // state only: pending, in_review
+)
+
+// HistoryEntry is one version of a note with the changeset that made it.
+type HistoryEntry struct {
+	Note      Note // Note.Deleted: a tombstone
+	Changeset Changeset
+}
+
+// LogRow is a version as the index wants it: content, vector and where it ends.
+type LogRow struct {
+	Note Note     // with Vector when it has one in the asked embedder
+	To   Revision // 0: open
+}

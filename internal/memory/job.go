@@ -1,0 +1,151 @@
+package memory
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// JobKind names what a job does.
+type JobKind string
+
+// The kinds. Note runs a policy over one note (stages prepare, then decide).
+const (
+	JobNote        JobKind = "note"
+	JobAdopt       JobKind = "adopt"       // a fork takes over inherited notes that are raw or pending
+	JobCopy        JobKind = "copy"        // materialise a view into a collection
+	JobConsolidate JobKind = "consolidate" // rebuild the index and stale vectors
+	JobImport      JobKind = "import"
+	JobRemove      JobKind = "remove" // rows of a deleted collection
+)
+
+// Stage is where a job stands. Prepare looks only at its own note: parallel,
+// unordered. Decide looks at others: one at a time per collection, in order.
+// Task is anything else: parallel.
+type Stage string
+
+// The stages.
+const (
+	StagePrepare Stage = "prepare"
+	StageDecide  Stage = "decide"
+	StageTask    Stage = "task"
+)
+
+// JobState is the state that callers see.
+type JobState string
+
+// The states. Failed: ended with an error of its own that a retry cannot mend,
+// such as a collection that went away. Dead: all tries used up.
+const (
+	JobQueued    JobState = "queued"
+	JobRunning   JobState = "running"
+	JobDone      JobState = "done"
+	JobFailed    JobState = "failed"
+	JobDead      JobState = "dead"
+	JobCancelled JobState = "cancelled"
+)
+
+// Progress of long work, in the unit of the job (notes, lines).
+type Progress struct {
+	Done  int64 `json:"done"`
+	Total int64 `json:"total"`
+}
+
+// Job is an outbox row: it is inserted by the transaction whose work it does.
+type Job struct {
+	ID         uuid.UUID
+	Tenant     uuid.UUID
+	Collection uuid.UUID
+	Note       uuid.UUID // zero: none
+	Kind       JobKind
+	Stage      Stage
+	State      JobState
+	Seq        int64 // order within the collection; allotted by the store
+	Attempts   int   // failed tries so far
+	Payload    json.RawMessage
+	Result     json.RawMessage
+	Progress   *Progress
+	Error      string
+	NotBefore  time.Time
+	Lease      uuid.UUID // token of the holder; zero: free
+	LeaseUntil time.Time
+	CreatedAt  time.Time
+	FinishedAt time.Time
+}
+
+// Ended tells whether nothing more will happen to the job by itself.
+func (j *Job) Ended() bool {
+	switch j.State {
+	case JobDone, JobFailed, JobDead, JobCancelled:
+		return true
+	case JobQueued, JobRunning:
+	}
+	return false
+}
+
+// Due names a collection with work; ids only, so that it may cross tenants.
+type Due struct {
+	Tenant     uuid.UUID
+	Collection uuid.UUID
+}
+
+// ReviewState of a proposal.
+type ReviewState string
+
+// The states. Applied: a risky change that was applied and is listed for
+// periodic review; it can be undone.
+const (
+	ReviewOpen     ReviewState = "open"
+	ReviewApproved ReviewState = "approved"
+	ReviewRejected ReviewState = "rejected"
+	ReviewApplied  ReviewState = "applied"
+	ReviewUndone   ReviewState = "undone"
+)
+
+// Review is a proposal that waits for a person, or a risky change that was
+// applied and can be looked at.
+type Review struct {
+	ID         uuid.UUID
+	Collection uuid.UUID
+	Job        uuid.UUID
+	Trigger    uuid.UUID // the note whose add proposed it
+	State      ReviewState
+	Confidence float64
+	Changes    []ReviewChange
+	Read       []Version // what the decision rested on
+	Revision   Revision  // of the applying changeset; 0 while open or rejected
+	Reason     string
+	Actor      string // who closed it
+	CreatedAt  time.Time
+	ClosedAt   time.Time
+}
+
+// ReviewChange is one proposed change of a note. Before is the version it was
+// decided on; After holds the content proposed. Links are those to add from Note.
+type ReviewChange struct {
+	Note   uuid.UUID `json:"note"`
+	Before *Note     `json:"before,omitempty"`
+	After  *Note     `json:"after,omitempty"`
+	Links  []Link    `json:"links,omitempty"`
+}
+
+// AuditEntry records who did what. Detail never holds memory content or secrets.
+type AuditEntry struct {
+	ID     int64 // grows; per tenant
+	At     time.Time
+	Actor  string
+	Action string // "note.create", "key.revoke", …
+	Target string // an id
+	Detail map[string]any
+}
+
+// ModelUse counts calls of a model or embedder.
+type ModelUse struct {
+	Collection       uuid.UUID // zero: none
+	Purpose          string    // call name, or "embed"
+	Day              string    // UTC, 2006-01-02
+	Calls            int64
+	PromptTokens     int64
+	CompletionTokens int64
+}

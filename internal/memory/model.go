@@ -1,0 +1,161 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Call is one question to a model: a name, a versioned prompt, the JSON schema
+// of the answer, and the same facts in structured form, which is what the
+// heuristic analyst works from.
+type Call struct {
+	Name        string          // "analyze", "evolve", "relevance"
+	Version     string          // of the prompt, such as "amem/analyze@1"
+	System      string          // instructions
+	Prompt      string          // the material, memory text marked as data
+	Schema      json.RawMessage // JSON Schema of the answer, every property required
+	Input       any             // AnalyzeInput, EvolveInput, RelevanceInput
+	Temperature float64
+	MaxTokens   int
+	Check       func(answer json.RawMessage) error // beyond the schema; an error asks for the one repair
+	Collection  uuid.UUID                          // for accounting
+}
+
+// Answer is a checked answer.
+type Answer struct {
+	JSON             json.RawMessage
+	Analyst          Analyst
+	Model            string
+	Calls            int // requests that reached the endpoint, repairs included
+	Repaired         bool
+	PromptTokens     int64
+	CompletionTokens int64
+}
+
+// Model answers calls: a language model, or the heuristic analyst.
+//
+// Transport trouble (timeout, 429, 5xx, open breaker) is a fault Unavailable
+// or Timeout naming the endpoint; an answer that stays unusable after the repair is
+// ErrBadAnswer, for which the caller has a fallback. It is never "nothing found".
+type Model interface {
+	Analyst() Analyst
+	Ask(ctx context.Context, s tenant.Scope, c Call) (Answer, error)
+}
+
+// ErrBadAnswer is in the chain of the error for an answer that broke its
+// schema twice.
+var ErrBadAnswer = errors.New("the model's answer does not fit its schema")
+
+// ErrPaused is in the chain of the error when the circuit breaker is open: the
+// endpoint was not asked, and the try does not count.
+var ErrPaused = errors.New("the endpoint is failing; not asked")
+
+// AnalyzeInput is the material of "analyze".
+type AnalyzeInput struct {
+	Content string
+	Time    time.Time
+	Speaker string   // excluded from keywords; "" unknown
+	Want    []string // subset of "keywords", "context", "tags"
+}
+
+// Analysis is the answer of "analyze".
+type Analysis struct {
+	Keywords []string `json:"keywords"`
+	Context  string   `json:"context"`
+	Tags     []string `json:"tags"`
+}
+
+// Described is a note as a model sees it: a handle instead of an id.
+type Described struct {
+	Handle   int // 0..n-1 within the call; -1 for the new note
+	Content  string
+	Context  string
+	Keywords []string
+	Tags     []string
+	Time     time.Time
+	Score    float64  // similarity to the new note or the query
+	Linked   []string // contents of notes linked to it (C019), bounded
+}
+
+// EvolveInput is the material of "evolve".
+type EvolveInput struct {
+	New        Described
+	Neighbours []Described
+	MaxLinks   int
+}
+
+// Evolution is the answer of "evolve". Nil arrays mean no change; a nil
+// Confidence means review.
+type Evolution struct {
+	ShouldEvolve            bool       `json:"should_evolve"`
+	Actions                 []string   `json:"actions"`
+	SuggestedConnections    []int      `json:"suggested_connections"`
+	TagsToUpdate            []string   `json:"tags_to_update"`
+	NewContextNeighborhood  []string   `json:"new_context_neighborhood"`
+	NewTagsNeighborhood     [][]string `json:"new_tags_neighborhood"`
+	NewKeywordsNeighborhood [][]string `json:"new_keywords_neighborhood"`
+	Confidence              *float64   `json:"confidence"`
+}
+
+// RelevanceInput is the material of "relevance".
+type RelevanceInput struct {
+	Query      string
+	Candidates []Described
+}
+
+// Relevance is the answer of "relevance".
+type Relevance struct {
+	Scores []struct {
+		ID    int     `json:"id"`
+		Score float64 `json:"score"`
+	} `json:"scores"`
+}
+
+// Embedder turns texts into vectors.
+type Embedder interface {
+	Name() string // recorded with every vector; vectors of different names are never compared
+	Dim() int
+	Fast() bool // local: cheap enough to run before a write's answer
+	// Embed gives one vector of Dim per text, in order. A text without content
+	// gives a zero-free vector or a fault. Faults as Model.
+	Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error)
+}
+
+// Embedders finds embedders by the name a collection recorded.
+type Embedders interface {
+	Default() Embedder
+	ByName(name string) (Embedder, bool)
+	Names() []string
+}
+
+// EmbedText is the text that a note is embedded and indexed by: content,
+// context, keywords and tags as labelled parts in that order (A-MEM).
+func EmbedText(n *Note) string {
+	b := make([]byte, 0, len(n.Content)+len(n.Context)+128)
+	b = append(b, n.Content...)
+	if n.Context != "" && n.Context != DefaultContext {
+		b = append(b, "\ncontext: "...)
+		b = append(b, n.Context...)
+	}
+	b = appendList(b, "\nkeywords: ", n.Keywords)
+	b = appendList(b, "\ntags: ", n.Tags)
+	return string(b)
+}
+
+func appendList(b []byte, label string, list []string) []byte {
+	for i, s := range list {
+		if i == 0 {
+			b = append(b, label...)
+		} else {
+			b = append(b, ", "...)
+		}
+		b = append(b, s...)
+	}
+	return b
+}

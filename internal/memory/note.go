@@ -1,0 +1,202 @@
+package memory
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// Revision is a position in a collection's log. The first changeset of a
+// collection without a parent makes revision 1; a fork's log continues its
+// parent's numbering.
+type Revision int64
+
+// Kind lets every memory system live on the same notes.
+type Kind string
+
+// The kinds.
+const (
+	KindNote      Kind = "note"
+	KindMessage   Kind = "message"
+	KindFact      Kind = "fact"
+	KindEntity    Kind = "entity"
+	KindSummary   Kind = "summary"
+	KindSession   Kind = "session"
+	KindBlock     Kind = "block"
+	KindPassage   Kind = "passage"
+	KindProfile   Kind = "profile"
+	KindKnowledge Kind = "knowledge"
+)
+
+// Kinds lists every kind.
+func Kinds() []Kind {
+	return []Kind{
+		KindNote, KindMessage, KindFact, KindEntity, KindSummary, KindSession,
+		KindBlock, KindPassage, KindProfile, KindKnowledge,
+	}
+}
+
+// State says how far the collection's policy has come with a note.
+type State string
+
+// The states. Raw: no policy has run. Evolved: its job ended, whatever it
+// decided. Pending: a model or embedder call failed and is retried. InReview:
+// a proposal waits for a person.
+const (
+	StateRaw      State = "raw"
+	StateEvolved  State = "evolved"
+	StatePending  State = "pending"
+	StateInReview State = "in_review"
+)
+
+// Analyst names who described a note.
+type Analyst string
+
+// The analysts. The empty Analyst means that nobody did.
+const (
+	AnalystModel     Analyst = "model"
+	AnalystHeuristic Analyst = "heuristic"
+)
+
+// Defaults of fields that nobody supplied.
+const (
+	DefaultContext    = "General"
+	DefaultCategory   = "Uncategorized"
+	DefaultImportance = 0.5
+	RelatedTo         = "related" // the relation of A-MEM links
+)
+
+// Note is one version of a note as seen through a view.
+type Note struct {
+	ID         uuid.UUID
+	Collection uuid.UUID // the collection it was read through
+	Layer      uuid.UUID // the collection whose log holds this version
+	From       Revision  // where this version begins; (Layer, ID, From) is its identity
+
+	Kind       Kind
+	Key        string // optional natural key, unique per view and kind among live notes; "" is none
+	Content    string
+	Context    string
+	Keywords   []string
+	Tags       []string
+	Category   string
+	Attributes map[string]any // JSON values
+	Importance float64        // 0..1
+	OccurredAt time.Time      // event time, UTC, microseconds
+	CreatedAt  time.Time      // of the first version
+	UpdatedAt  time.Time      // of this version
+
+	State      State
+	Error      string   // why a pending note waits; "" otherwise
+	Analyst    Analyst  // who described it; "" nobody
+	Supplied   []string // names of described fields that the caller gave ("keywords", "tags", "context"); they win over analysis
+	Provenance Provenance
+	Deleted    bool // a tombstone; all content is empty then
+
+	Embedder string    // name of the embedder of Vector; "" when it has none
+	Vector   []float32 // on writes: the vector to store; on reads: set only when asked for
+}
+
+// Provenance says where a note comes from.
+type Provenance struct {
+	Sources []uuid.UUID `json:"sources,omitempty"` // notes it was derived from
+	Actor   string      `json:"actor,omitempty"`
+	Job     *uuid.UUID  `json:"job,omitempty"`
+	Stale   bool        `json:"stale,omitempty"` // a source is gone or an association it rests on was undone
+}
+
+// Version is the identity of a note version. Caches and ETags use it, so no
+// two contents ever share one.
+type Version struct {
+	Layer uuid.UUID
+	Note  uuid.UUID
+	From  Revision
+}
+
+// Version gives the identity of the note's version.
+func (n *Note) Version() Version { return Version{Layer: n.Layer, Note: n.ID, From: n.From} }
+
+// ETag renders the version as a strong entity tag (RFC 9110 §8.8.3), quotes included.
+func (v Version) ETag() string {
+	return fmt.Sprintf("%q", v.Layer.String()+"."+v.Note.String()+"."+strconv.FormatInt(int64(v.From), 10))
+}
+
+// ParseETag reads what ETag wrote; ok is false for anything else.
+func ParseETag(s string) (v Version, ok bool) {
+	s, found := strings.CutPrefix(s, `"`)
+	s, found2 := strings.CutSuffix(s, `"`)
+	parts := strings.Split(s, ".")
+	if !found || !found2 || len(parts) != 3 {
+		return Version{}, false
+	}
+	layer, err1 := uuid.Parse(parts[0])
+	note, err2 := uuid.Parse(parts[1])
+	from, err3 := strconv.ParseInt(parts[2], 10, 64)
+	if err1 != nil || err2 != nil || err3 != nil {
+		return Version{}, false
+	}
+	return Version{Layer: layer, Note: note, From: Revision(from)}, true
+}
+
+// LinkID is the identity of a link.
+type LinkID struct {
+	Source   uuid.UUID
+	Target   uuid.UUID
+	Relation string
+}
+
+// Link is one version of a directed link. It is visible when its own version
+// is visible and both endpoints are visible in the same view.
+type Link struct {
+	LinkID
+	Layer      uuid.UUID
+	From       Revision
+	Confidence float64 // 0..1
+	Attributes map[string]any
+	CreatedAt  time.Time
+}
+
+// Usage is what recall leaves on a note. It is not versioned: it is read
+// through the lineage and copied up on first change.
+type Usage struct {
+	AccessCount int64
+	LastAccess  time.Time // zero: never
+	Strength    float64   // starts at 1
+	Heat        float64
+}
+
+// UsageDelta is a batch entry of recalls of one note.
+type UsageDelta struct {
+	Note       uuid.UUID
+	Accesses   int64
+	LastAccess time.Time
+}
+
+// Limits of a note. Every one is named in the fault that refuses a value.
+const (
+	MaxContentBytes    = 64 << 10
+	MaxContextBytes    = 8 << 10
+	MaxTags            = 50
+	MaxKeywords        = 64
+	MaxTermBytes       = 256 // of one tag or keyword
+	MaxCategoryBytes   = 256
+	MaxAttributesBytes = 16 << 10
+	MaxKeyBytes        = 512
+	MaxRelationBytes   = 128
+	MaxLineage         = 8 // layers
+)
+
+// EarliestEvent and MaxEventAhead bound event times.
+var EarliestEvent = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// MaxEventAhead is how far event time may lie in the future.
+const MaxEventAhead = 5 * time.Minute
+
+// ErrMoved is the cause of a Conflict fault when a version that was read or is
+// changed has been replaced meanwhile.
+var ErrMoved = fault.New(fault.Conflict, "a note or link that was read has changed")
