@@ -1,0 +1,76 @@
+package text
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxExtract bounds an extract, in characters.
+const maxExtract = 240
+
+// ExtractiveSentence gives the sentence of s that says most of what s says,
+// trimmed and at most 240 characters long (cut at a word, with an ellipsis).
+// It is "" for a text without words.
+//
+// A sentence's score is the weight of its distinct terms, by how often each
+// stands in the whole text, over the square root of its length, so that
+// neither a greeting nor an endless sentence wins; earlier wins a tie.
+func ExtractiveSentence(s string) string {
+	lang, _ := Guess(s)
+	freq := map[string]int{}
+	for _, t := range contentTerms(s, lang) {
+		freq[t]++
+	}
+	best, bestScore := "", -1.0
+	for i, sentence := range Sentences(s) {
+		words := Words(sentence)
+		if len(words) == 0 {
+			continue
+		}
+		score := 0.0
+		seen := map[string]bool{}
+		for _, t := range contentTerms(sentence, lang) {
+			if !seen[t] {
+				seen[t] = true
+				score += float64(freq[t])
+			}
+		}
+		score /= math.Sqrt(4 + float64(len(words)))
+		score /= 1 + sentenceFactor*float64(i)
+		if score > bestScore {
+			best, bestScore = sentence, score
+		}
+	}
+	return Shorten(strings.Join(strings.Fields(best), " "), maxExtract)
+}
+
+// contentTerms gives the terms of s that carry its subject.
+func contentTerms(s string, lang Language) []string {
+	var out []string
+	eachTerm(s, func(word string, pair bool) {
+		if !pair && !phraseWord(word, lang, nil) {
+			return
+		}
+		if t, ok := term(word, pair, lang); ok {
+			out = append(out, t)
+		}
+	})
+	return out
+}
+
+// Shorten cuts s to at most n characters, at a space where there is one in
+// the second half, and ends a cut text with an ellipsis, which counts.
+func Shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	if n < 1 {
+		return ""
+	}
+	cut := prefix(s, n-1)
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,;:-") + "…"
+}

@@ -1,0 +1,231 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"plain", "The quick, brown fox_2!", []string{"the", "quick", "brown", "fox", "2"}},
+		{"apostrophe", "don't l'amour don’t", []string{"don", "t", "l", "amour", "don", "t"}},
+		{"full width and ligature", "ＡＢＣ ﬁne", []string{"abc", "fine"}},
+		{"dotted capital i and final sigma", "İstanbul ΟΔΟΣ", []string{"istanbul", "οδοσ"}},
+		{"han pairs", "我爱北京", []string{"我爱", "爱北", "北京"}},
+		{"one han", "茶", []string{"茶"}},
+		{"mixed scripts", "iPhone用户 v2", []string{"iphone", "用户", "v2"}},
+		{"kana with length mark", "コーヒー", []string{"コー", "ーヒ", "ヒー"}},
+		{"hangul", "서울역", []string{"서울", "울역"}},
+		{"cyrillic", "Книги МОСКВА", []string{"книги", "москва"}},
+		{"nul and invalid utf-8", "a\x00b\xffc", []string{"a", "b", "c"}},
+		{"emoji", "❤️ ok 👍🏽", []string{"ok"}},
+		{"empty", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := Words(c.in); !slices.Equal(got, c.want) {
+				t.Errorf("Words(%q) = %q, want %q", c.in, got, c.want)
+			}
+		})
+	}
+}
+
+func TestASCIIPathAgreesWithUnicodePath(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"It's 3.5% of a_b, e-mail: x@y.z!", "U.S.A. 1,000 foo.bar's", "a\tb\r\nc"} {
+		var ascii, full []string
+		scanASCII(s, func(k token) { ascii = append(ascii, s[k.start:k.end]) })
+		scan("é "+s, func(k token) { full = append(full, ("é " + s)[k.start:k.end]) })
+		if !slices.Equal(ascii, full[1:]) {
+			t.Errorf("%q: ascii %q, unicode %q", s, ascii, full[1:])
+		}
+	}
+}
+
+func TestGuess(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]Language{
+		"I will die for this, no doubt":                    English,
+		"Ich habe gestern mit meiner Schwester gesprochen": German,
+		"Je ne suis pas allé à la plage avec mes amis":     French,
+		"No me gusta el café pero sí el té con leche":      Spanish,
+		"Non sono andata al mare con i miei amici":         Italian,
+		"Eu não gosto de café mas gosto muito do chá":      Portuguese,
+		"Ik heb het boek van mijn zus nog niet gelezen":    Dutch,
+		"Jag har inte läst boken som min syster skrev":     Swedish,
+		"Jeg har ikke lest boken som søsteren min skrev":   Norwegian,
+		"Я вчера была в театре":                            Russian,
+		"我昨天和妹妹去了北京":                                       Chinese,
+		"私は昨日北京に行きました":                                     Japanese,
+		"어제 서울에 갔어요":                                       Korean,
+		"Berlin":                                           English,
+		"":                                                 English,
+	} {
+		if got, _ := Guess(in); got != want {
+			t.Errorf("Guess(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestTerms(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want string }{
+		{"She was running and the runners ran", "run runner ran"},
+		{"The agencies' relational databases, agencies", "agenc relat databas agenc"},
+		{"Ich habe die Katzen und den Häusern", "katz haus"},
+		{"La niña y los niños están en las montañas", "nin nin montan"},
+		{"я читаю книги о книгах", "чита книг книг"},
+		{"the of and", ""},
+		{"B2B 2024 café", "b2b 2024 cafe"},
+	} {
+		if got := strings.Join(Terms(c.in), " "); got != c.want {
+			t.Errorf("Terms(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestFormsStandForEveryLanguage(t *testing.T) {
+	t.Parallel()
+	note := TermsIn("Die Katzen schlafen auf dem Sofa", German)
+	found := false
+	for _, forms := range Forms("Katze", []Language{English, German}) {
+		for _, f := range forms {
+			found = found || slices.Contains(note, f)
+		}
+	}
+	if !found {
+		t.Errorf("a German note %q is not reached by the query Katze", note)
+	}
+	if got := Forms("what is the plan", []Language{English}); len(got) != 1 {
+		t.Errorf("stop words of the query stay: %q", got)
+	}
+	if got := Forms("plan plan", nil); len(got) != 2 {
+		t.Errorf("repeated words are lost: %q", got)
+	}
+}
+
+func TestIsStopWord(t *testing.T) {
+	t.Parallel()
+	if !IsStopWord("The", English) || IsStopWord("die", English) || !IsStopWord("DIE", German) || !IsStopWord("的", Chinese) || IsStopWord("the", "xx") {
+		t.Error("stop words are looked up wrongly")
+	}
+}
+
+func TestSentences(t *testing.T) {
+	t.Parallel()
+	got := Sentences("Dr. Smith came at 3.5 p.m. today. He left!  Why?\nNew line\n\n我来了。你呢？")
+	want := []string{"Dr. Smith came at 3.5 p.m. today.", "He left!", "Why?", "New line", "我来了。", "你呢？"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Sentences = %q, want %q", got, want)
+	}
+}
+
+func TestKeyphrases(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, in string
+		exclude  []string
+		must     []string
+		mustNot  []string
+	}{
+		{"names and time words go (C006)", "Caroline: I went to an LGBTQ support group yesterday and it was so powerful.", []string{"Caroline"},
+			[]string{"LGBTQ support group", "powerful"}, []string{"Caroline", "yesterday"}},
+		{"repeats win", "Pottery is calming. I signed up for a pottery class with the kids; the pottery kiln is hot.", nil,
+			[]string{"pottery"}, []string{"the"}},
+		{"german", "Meine Schwester hat gestern in Hamburg eine Keramikwerkstatt eröffnet.", nil,
+			[]string{"Hamburg", "Keramikwerkstatt eröffnet"}, []string{"gestern", "Meine"}},
+		{"chinese", "我昨天和妹妹去了北京大学", nil, []string{"北京大学"}, []string{"昨天", "我"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := Keyphrases(c.in, 6, c.exclude...)
+			joined := strings.Join(got, "|")
+			for _, m := range c.must {
+				if !strings.Contains(strings.ToLower(joined), strings.ToLower(m)) {
+					t.Errorf("%q misses %q", got, m)
+				}
+			}
+			for _, m := range c.mustNot {
+				if slices.ContainsFunc(got, func(k string) bool { return slices.Contains(strings.Fields(k), m) }) {
+					t.Errorf("%q has %q", got, m)
+				}
+			}
+			for _, k := range got {
+				if !strings.Contains(c.in, k) {
+					t.Errorf("%q does not occur in the text", k)
+				}
+			}
+			if again := Keyphrases(c.in, 6, c.exclude...); !slices.Equal(got, again) {
+				t.Errorf("%q, then %q", got, again)
+			}
+		})
+	}
+	if got := Keyphrases("the of and", 5); len(got) != 0 {
+		t.Errorf("stop words gave %q", got)
+	}
+}
+
+func TestExtractiveSentence(t *testing.T) {
+	t.Parallel()
+	in := "Hey there! Melanie is planning a camping trip to the mountains with her family. Sounds great. The camping gear is ready."
+	if got := ExtractiveSentence(in); !strings.HasPrefix(got, "Melanie is planning a camping trip") {
+		t.Errorf("extract %q", got)
+	}
+	if got := ExtractiveSentence(strings.Repeat("word ", 400)); utf8.RuneCountInString(got) > maxExtract {
+		t.Errorf("%d characters", utf8.RuneCountInString(got))
+	}
+	if got := ExtractiveSentence(" \x00 "); got != "" {
+		t.Errorf("a text without words gave %q", got)
+	}
+}
+
+// FuzzAnalyse: nothing panics, whatever the bytes, and what is promised of
+// the shapes holds.
+func FuzzAnalyse(f *testing.F) {
+	for _, s := range []string{"", "a\x00b", "\xff\xfe", "Hello, world!", "我爱北京天安门", "コーヒー", "½ ㎏ ﬁ", "e\u0301\u0301\u0301", "ĳssel skjære été", "สวัสดี", "yyyy y'y", strings.Repeat("z", 300)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, w := range Words(s) {
+			if w == "" || !utf8.ValidString(w) {
+				t.Fatalf("word %q", w)
+			}
+		}
+		for _, w := range Terms(s) {
+			if w == "" || !utf8.ValidString(w) {
+				t.Fatalf("term %q", w)
+			}
+		}
+		for l := range stopWords {
+			TermsIn(s, l)
+			Forms(s, []Language{English, l})
+		}
+		for _, k := range Keyphrases(s, 8) {
+			if k == "" || !strings.Contains(s, k) {
+				t.Fatalf("phrase %q does not occur", k)
+			}
+		}
+		for _, x := range Sentences(s) {
+			if x == "" || !strings.Contains(s, x) {
+				t.Fatalf("sentence %q does not occur", x)
+			}
+		}
+		if utf8.ValidString(s) && !utf8.ValidString(ExtractiveSentence(s)) {
+			t.Fatal("extract is not UTF-8")
+		}
+	})
+}
+
+func BenchmarkTerms(b *testing.B) {
+	s := strings.Repeat("Melanie is planning a camping trip to the mountains with her family. ", 4)
+	b.SetBytes(int64(len(s)))
+	for b.Loop() {
+		Terms(s)
+	}
+}
