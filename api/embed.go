@@ -1,0 +1,13 @@
+// Package contract holds the HTTP contract of slipbox: the OpenAPI document
+// that server types, request validation, the reference page and clients are
+// made from. It depends on nothing.
+package contract
+
+import _ "embed"
+
+//go:generate go tool oapi-codegen -config oapi-codegen.yaml openapi.yaml
+
+// OpenAPI is the document, in YAML, as it is served at /openapi.yaml.
+//
+//go:embed openapi.yaml
+var OpenAPI []byte
