@@ -1,0 +1,238 @@
+package eval
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Client speaks the public API with one key.
+type Client struct {
+	BaseURL string // such as http://127.0.0.1:8080
+	Key     string
+	HTTP    *http.Client // nil: a client with a timeout of two minutes
+}
+
+// Problem is a refusal as the gateway words it (RFC 9457).
+type Problem struct {
+	Status int    `json:"status"`
+	Code   string `json:"code"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	Errors []struct {
+		Field  string `json:"field"`
+		Reason string `json:"reason"`
+	} `json:"errors"`
+}
+
+// Error words the refusal.
+func (p *Problem) Error() string {
+	s := fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail)
+	for _, e := range p.Errors {
+		s += fmt.Sprintf(" [%s: %s]", e.Field, e.Reason)
+	}
+	return s
+}
+
+// HasCode tells whether err is a refusal with the code.
+func HasCode(err error, code string) bool {
+	var p *Problem
+	return errors.As(err, &p) && p.Code == code
+}
+
+// Note is what is sent to make a note.
+type Note struct {
+	Content    string         `json:"content"`
+	Kind       string         `json:"kind,omitempty"`
+	OccurredAt *time.Time     `json:"occurred_at,omitempty"`
+	Attributes map[string]any `json:"attributes,omitempty"`
+	Infer      *bool          `json:"infer,omitempty"`
+}
+
+// Collection is the part of a collection that the loaders look at.
+type Collection struct {
+	ID           string `json:"id"`
+	Name         string `json:"name"`
+	HeadRevision int64  `json:"head_revision"`
+	Counts       struct {
+		Notes    int64 `json:"notes"`
+		Links    int64 `json:"links"`
+		Pending  int64 `json:"pending"`
+		InReview int64 `json:"in_review"`
+	} `json:"counts"`
+}
+
+// Created is one line of a bulk answer.
+type Created struct {
+	Line   int      `json:"line"`
+	Status int      `json:"status"`
+	ID     string   `json:"id"`
+	Error  *Problem `json:"error"`
+}
+
+// Hit is a ranked note.
+type Hit struct {
+	Note struct {
+		ID string `json:"id"`
+	} `json:"note"`
+	Score float64 `json:"score"`
+}
+
+// CreateCollection makes a collection; an existing name is a Problem with
+// status 409.
+func (c *Client) CreateCollection(ctx context.Context, name, policy string) (Collection, error) {
+	var out Collection
+	err := c.do(ctx, http.MethodPost, "/v1/collections", map[string]any{"name": name, "policy": policy}, &out)
+	return out, err
+}
+
+// Collection reads a collection by name or id.
+func (c *Client) Collection(ctx context.Context, ref string) (Collection, error) {
+	var out Collection
+	err := c.do(ctx, http.MethodGet, "/v1/collections/"+url.PathEscape(ref), nil, &out)
+	return out, err
+}
+
+// AddNotes sends notes as NDJSON and gives one result per note, in order.
+func (c *Client) AddNotes(ctx context.Context, collection string, notes []Note) ([]Created, error) {
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	for i := range notes {
+		if err := enc.Encode(&notes[i]); err != nil {
+			return nil, fmt.Errorf("encode note %d: %w", i, err)
+		}
+	}
+	resp, err := c.send(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/notes/bulk", "application/x-ndjson", &body)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	out := make([]Created, 0, len(notes))
+	dec := json.NewDecoder(resp.Body)
+	for len(out) < len(notes) {
+		var line Created
+		if err := dec.Decode(&line); err != nil {
+			return out, fmt.Errorf("bulk answer ended after %d of %d lines: %w", len(out), len(notes), err)
+		}
+		out = append(out, line)
+	}
+	return out, nil
+}
+
+// Search asks one question and gives ranked note ids.
+func (c *Client) Search(ctx context.Context, collection, query, mode string, k int) ([]Hit, error) {
+	var out struct {
+		Hits []Hit `json:"hits"`
+	}
+	body := map[string]any{"query": query, "mode": mode, "k": k, "fields": []string{"id"}}
+	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/search", body, &out)
+	return out.Hits, err
+}
+
+// OpenJobs counts jobs of a collection that have not ended, up to 200 each of
+// queued and running.
+func (c *Client) OpenJobs(ctx context.Context, collection string) (int, error) {
+	n := 0
+	for _, state := range []string{"queued", "running"} {
+		var page struct {
+			Items []json.RawMessage `json:"items"`
+		}
+		q := url.Values{"collection": {collection}, "state": {state}, "limit": {"200"}}
+		if err := c.do(ctx, http.MethodGet, "/v1/jobs?"+q.Encode(), nil, &page); err != nil {
+			return 0, err
+		}
+		n += len(page.Items)
+	}
+	return n, nil
+}
+
+// CountNotes walks the notes of a collection and counts them by what
+// count returns for each.
+func (c *Client) CountNotes(ctx context.Context, collection string, count func(raw json.RawMessage) error) error {
+	cursor := ""
+	for {
+		var page struct {
+			Items      []json.RawMessage `json:"items"`
+			NextCursor string            `json:"next_cursor"`
+		}
+		q := url.Values{"limit": {"200"}}
+		if cursor != "" {
+			q.Set("cursor", cursor)
+		}
+		if err := c.do(ctx, http.MethodGet, "/v1/collections/"+url.PathEscape(collection)+"/notes?"+q.Encode(), nil, &page); err != nil {
+			return err
+		}
+		for _, raw := range page.Items {
+			if err := count(raw); err != nil {
+				return err
+			}
+		}
+		if page.NextCursor == "" {
+			return nil
+		}
+		cursor = page.NextCursor
+	}
+}
+
+func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encode request: %w", err)
+		}
+		body = bytes.NewReader(b)
+	}
+	resp, err := c.send(ctx, method, path, "application/json", body)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if out == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		return fmt.Errorf("%s %s: decode answer: %w", method, path, err)
+	}
+	return nil
+}
+
+// send makes one request and turns a refusal into a *Problem.
+func (c *Client) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(c.BaseURL, "/")+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.Key)
+	if body != nil {
+		req.Header.Set("Content-Type", contentType)
+	}
+	hc := c.HTTP
+	if hc == nil {
+		hc = &http.Client{Timeout: 2 * time.Minute}
+	}
+	resp, err := hc.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if resp.StatusCode < http.StatusMultipleChoices {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	p := &Problem{Status: resp.StatusCode}
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: status %d, read refusal: %w", method, path, resp.StatusCode, err)
+	}
+	if json.Unmarshal(raw, p) != nil || p.Code == "" {
+		p.Detail = strings.TrimSpace(string(raw))
+	}
+	return nil, fmt.Errorf("%s %s: %w", method, path, p)
+}

@@ -1,0 +1,142 @@
+package eval
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Loaded reports what loading one conversation came to.
+type Loaded struct {
+	Collection string
+	Notes      int64
+	Links      int64
+	Evolved    int64         // notes of which a later note's evolution wrote a version
+	Pending    int64         // waiting for a model or embedder
+	Failed     int           // lines refused
+	Took       time.Duration // from the first write until no job was left
+
+	IDs map[string]string // note id → turn id
+}
+
+// Load makes a collection, adds one note per turn in bulk and waits until its
+// jobs have ended. With policy "none" nothing is analysed. progress is called
+// now and then with notes written and jobs left; it may be nil.
+func Load(ctx context.Context, c *Client, name, policy string, turns []Turn, progress func(written, jobs int)) (Loaded, error) {
+	start := time.Now()
+	col, err := c.CreateCollection(ctx, name, policy)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("create collection %s: %w", name, err)
+	}
+	out := Loaded{Collection: col.ID, IDs: make(map[string]string, len(turns))}
+	const batch = 500
+	for at := 0; at < len(turns); at += batch {
+		part := turns[at:min(at+batch, len(turns))]
+		notes := make([]Note, len(part))
+		for i, t := range part {
+			notes[i] = Note{
+				Content: t.Text, Kind: "message", OccurredAt: &t.At,
+				Attributes: map[string]any{"dia_id": t.ID, "speaker": t.Speaker, "session": t.Session},
+			}
+		}
+		lines, err := c.AddNotes(ctx, col.ID, notes)
+		if err != nil {
+			return out, fmt.Errorf("add notes to %s: %w", name, err)
+		}
+		for i, l := range lines {
+			if l.Error != nil || l.ID == "" {
+				out.Failed++
+				continue
+			}
+			out.IDs[l.ID] = part[i].ID
+		}
+		if progress != nil {
+			progress(len(out.IDs), -1)
+		}
+	}
+	if err := drain(ctx, c, col.ID, len(out.IDs), progress); err != nil {
+		return out, err
+	}
+	out.Took = time.Since(start)
+	col, err = c.Collection(ctx, col.ID)
+	if err != nil {
+		return out, fmt.Errorf("read collection %s: %w", name, err)
+	}
+	out.Notes, out.Links, out.Pending = col.Counts.Notes, col.Counts.Links, col.Counts.Pending
+	return out, nil
+}
+
+// drain waits until no job of the collection is left.
+func drain(ctx context.Context, c *Client, collection string, written int, progress func(written, jobs int)) error {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		jobs, err := c.OpenJobs(ctx, collection)
+		if err != nil {
+			return fmt.Errorf("list jobs: %w", err)
+		}
+		if progress != nil {
+			progress(written, jobs)
+		}
+		if jobs == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %d jobs: %w", jobs, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// Evolutions counts notes that a later note's evolution changed: those with a
+// version made by a job whose trigger is another note.
+func Evolutions(ctx context.Context, c *Client, loaded *Loaded) error {
+	for id := range loaded.IDs {
+		var page struct {
+			Items []struct {
+				Cause   string `json:"cause"`
+				Trigger string `json:"trigger"`
+			} `json:"items"`
+		}
+		if err := c.do(ctx, "GET", "/v1/collections/"+loaded.Collection+"/notes/"+id+"/history", nil, &page); err != nil {
+			return fmt.Errorf("history: %w", err)
+		}
+		for _, v := range page.Items {
+			if v.Trigger != "" && v.Trigger != id && v.Cause == "evolve" {
+				loaded.Evolved++
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// Described counts, for notes of a loaded collection, those with at least three keywords that occur in
+// their content.
+func Described(ctx context.Context, c *Client, collection string) (described, total int, err error) {
+	err = c.CountNotes(ctx, collection, func(raw json.RawMessage) error {
+		var n struct {
+			Content  string   `json:"content"`
+			Keywords []string `json:"keywords"`
+		}
+		if err := json.Unmarshal(raw, &n); err != nil {
+			return fmt.Errorf("decode note: %w", err)
+		}
+		total++
+		found := 0
+		text := strings.ToLower(n.Content)
+		for _, k := range n.Keywords {
+			if strings.Contains(text, strings.ToLower(k)) {
+				found++
+			}
+		}
+		if found >= 3 {
+			described++
+		}
+		return nil
+	})
+	return described, total, err
+}

@@ -1,0 +1,52 @@
+package eval
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+)
+
+// BankUser is one user of a MemoryBank file: exchanges by day.
+type BankUser struct {
+	Name  string
+	Turns []Turn
+}
+
+// ReadMemoryBank reads users and their dialogue from a MemoryBank file (Zhong
+// et al., 2023), users by name, days in order; each exchange gives two turns.
+func ReadMemoryBank(path string) ([]BankUser, error) {
+	raw, err := os.ReadFile(path) //nolint:gosec // the caller names the data file
+	if err != nil {
+		return nil, fmt.Errorf("read memory bank: %w", err)
+	}
+	var file map[string]struct {
+		History map[string][]struct {
+			Query    string `json:"query"`
+			Response string `json:"response"`
+		} `json:"history"`
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return nil, fmt.Errorf("%s: not a MemoryBank file: %w", path, err)
+	}
+	out := make([]BankUser, 0, len(file))
+	for _, name := range slices.Sorted(maps.Keys(file)) {
+		u := BankUser{Name: name}
+		for i, day := range slices.Sorted(maps.Keys(file[name].History)) {
+			start, err := time.ParseInLocation(time.DateOnly, day, time.UTC)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: day: %w", path, name, err)
+			}
+			for j, x := range file[name].History[day] {
+				at := start.Add(time.Duration(2*j) * time.Second)
+				u.Turns = append(u.Turns,
+					Turn{ID: fmt.Sprintf("%s:%d", day, 2*j), Speaker: name, Session: i + 1, At: at, Text: name + ": " + x.Query},
+					Turn{ID: fmt.Sprintf("%s:%d", day, 2*j+1), Speaker: "assistant", Session: i + 1, At: at.Add(time.Second), Text: "assistant: " + x.Response})
+			}
+		}
+		out = append(out, u)
+	}
+	return out, nil
+}
