@@ -36,6 +36,9 @@ type KeyStore interface {
 	UpdateKey(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*Key) error) (Key, error)
 	// CreateOperatorKey stores a platform key.
 	CreateOperatorKey(ctx context.Context, op tenant.Operator, k Key) error
+	ListOperatorKeys(ctx context.Context, op tenant.Operator, after uuid.UUID, limit int) ([]Key, error) // by id
+	// UpdateOperatorKey changes a platform key; NotFound for any other.
+	UpdateOperatorKey(ctx context.Context, op tenant.Operator, id uuid.UUID, fn func(*Key) error) (Key, error)
 }
 
 // SigningKey is an Ed25519 key pair for tokens. The private half is wrapped
