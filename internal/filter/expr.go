@@ -1,0 +1,355 @@
+package filter
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Expr is a parsed filter: an [And], [Or], [Not] or *[Leaf]. The nil Expr
+// lets everything pass; use [Match] where an Expr may be nil.
+type Expr interface {
+	// Match tells whether the record satisfies the expression.
+	Match(r *Record) bool
+	json.Marshaler
+	expr()
+}
+
+// And is true when all of its terms are.
+type And []Expr
+
+// Or is true when one of its terms is.
+type Or []Expr
+
+// Not negates its term.
+type Not struct{ Term Expr }
+
+// Leaf compares one field. Values holds one value, or the members of the list
+// for [In]; it is empty for [Exists], whose value is Want.
+type Leaf struct {
+	Field  Field
+	Path   []string // below attributes; nil for other fields
+	Op     Op
+	Values []Value
+	Want   bool // for Exists
+}
+
+// Field is what a leaf looks at.
+type Field string
+
+// The fields.
+const (
+	Kind       Field = "kind"
+	Tags       Field = "tags"
+	Keywords   Field = "keywords"
+	Category   Field = "category"
+	Importance Field = "importance"
+	OccurredAt Field = "occurred_at"
+	CreatedAt  Field = "created_at"
+	State      Field = "state"
+	Attributes Field = "attributes"
+)
+
+// Op is an operator.
+type Op string
+
+// The operators.
+const (
+	Eq       Op = "eq"
+	Ne       Op = "ne"
+	Gt       Op = "gt"
+	Gte      Op = "gte"
+	Lt       Op = "lt"
+	Lte      Op = "lte"
+	In       Op = "in"
+	Contains Op = "contains"
+	Exists   Op = "exists"
+)
+
+// Type is the type of a value.
+type Type uint8
+
+// The types.
+const (
+	Text Type = iota + 1
+	Number
+	Bool
+	Time
+)
+
+// Value is an operand; the member named by Type holds it.
+type Value struct {
+	Type   Type
+	Text   string
+	Number float64
+	Bool   bool
+	Time   time.Time // UTC, microseconds
+}
+
+// Any gives the value as SQL and JSON libraries want it.
+func (v Value) Any() any {
+	switch v.Type {
+	case Text:
+		return v.Text
+	case Number:
+		return v.Number
+	case Bool:
+		return v.Bool
+	case Time:
+		return v.Time
+	}
+	return nil
+}
+
+// Record is what a filter sees of a note.
+type Record struct {
+	Kind       string
+	Tags       []string
+	Keywords   []string
+	Category   string
+	Importance float64
+	OccurredAt time.Time
+	CreatedAt  time.Time
+	State      string
+	Attributes map[string]any // as encoding/json decodes it; json.Number and integers work too
+}
+
+// Match tells whether e, which may be nil, lets the record pass.
+func Match(e Expr, r *Record) bool { return e == nil || e.Match(r) }
+
+func (And) expr()   {}
+func (Or) expr()    {}
+func (Not) expr()   {}
+func (*Leaf) expr() {}
+
+// Match implements [Expr].
+func (a And) Match(r *Record) bool {
+	for _, e := range a {
+		if !e.Match(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// Match implements [Expr].
+func (o Or) Match(r *Record) bool {
+	for _, e := range o {
+		if e.Match(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// Match implements [Expr].
+func (n Not) Match(r *Record) bool { return !n.Term.Match(r) }
+
+// Match implements [Expr].
+func (l *Leaf) Match(r *Record) bool {
+	switch l.Field {
+	case Kind:
+		return l.text(r.Kind)
+	case Category:
+		return l.text(r.Category)
+	case State:
+		return l.text(r.State)
+	case Tags:
+		return l.list(r.Tags)
+	case Keywords:
+		return l.list(r.Keywords)
+	case Importance:
+		return l.scalar(Value{Type: Number, Number: r.Importance}, true)
+	case OccurredAt:
+		return l.time(r.OccurredAt)
+	case CreatedAt:
+		return l.time(r.CreatedAt)
+	case Attributes:
+		return l.json(lookUp(r.Attributes, l.Path))
+	}
+	return false
+}
+
+func (l *Leaf) text(s string) bool { return l.scalar(Value{Type: Text, Text: s}, s != "") }
+
+func (l *Leaf) time(t time.Time) bool {
+	return l.scalar(Value{Type: Time, Time: t.UTC().Truncate(time.Microsecond)}, !t.IsZero())
+}
+
+// scalar applies the operator to one value.
+func (l *Leaf) scalar(v Value, present bool) bool {
+	switch l.Op {
+	case Exists:
+		return present == l.Want
+	case Ne:
+		return !present || !equal(v, l.Values[0])
+	}
+	if !present {
+		return false
+	}
+	switch l.Op {
+	case Eq:
+		return equal(v, l.Values[0])
+	case In:
+		return slices.ContainsFunc(l.Values, func(w Value) bool { return equal(v, w) })
+	case Contains:
+		w := l.Values[0]
+		return v.Type == Text && w.Type == Text && strings.Contains(v.Text, w.Text)
+	}
+	c, ok := compare(v, l.Values[0])
+	if !ok {
+		return false
+	}
+	switch l.Op {
+	case Gt:
+		return c > 0
+	case Gte:
+		return c >= 0
+	case Lt:
+		return c < 0
+	case Lte:
+		return c <= 0
+	}
+	return false
+}
+
+// list applies the operator to a list of texts.
+func (l *Leaf) list(items []string) bool {
+	return l.elements(len(items), len(items) > 0, func(i int) (Value, bool) { return Value{Type: Text, Text: items[i]}, true })
+}
+
+// elements applies the operator to n elements; at gives the i-th, ok is false
+// where it is no scalar.
+func (l *Leaf) elements(n int, present bool, at func(i int) (v Value, ok bool)) bool {
+	if l.Op == Exists {
+		return present == l.Want
+	}
+	found := false
+	switch l.Op {
+	case Eq, Ne, In, Contains:
+		for i := range n {
+			v, ok := at(i)
+			if ok && slices.ContainsFunc(l.Values, func(w Value) bool { return equal(v, w) }) {
+				found = true
+				break
+			}
+		}
+	}
+	return found != (l.Op == Ne)
+}
+
+// json applies the operator to a JSON value.
+func (l *Leaf) json(v any, present bool) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return l.elements(0, present, nil)
+	case []any:
+		return l.elements(len(v), present, func(i int) (Value, bool) { return scalarOf(v[i]) })
+	case []string:
+		return l.elements(len(v), present, func(i int) (Value, bool) { return Value{Type: Text, Text: v[i]}, true })
+	}
+	s, ok := scalarOf(v)
+	return l.scalar(s, present && ok)
+}
+
+// lookUp follows path through objects. A null is absent.
+func lookUp(attributes map[string]any, path []string) (v any, present bool) {
+	v = attributes
+	for _, name := range path {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if v, ok = object[name]; !ok {
+			return nil, false
+		}
+	}
+	return v, v != nil
+}
+
+// scalarOf reads a JSON scalar; ok is false for anything else.
+func scalarOf(v any) (Value, bool) {
+	switch v := v.(type) {
+	case string:
+		return Value{Type: Text, Text: v}, true
+	case bool:
+		return Value{Type: Bool, Bool: v}, true
+	case float64:
+		return Value{Type: Number, Number: v}, true
+	case int:
+		return Value{Type: Number, Number: float64(v)}, true
+	case int64:
+		return Value{Type: Number, Number: float64(v)}, true
+	case json.Number:
+		f, err := v.Float64()
+		return Value{Type: Number, Number: f}, err == nil
+	}
+	return Value{}, false
+}
+
+func equal(a, b Value) bool {
+	if a.Type != b.Type {
+		return false
+	}
+	switch a.Type {
+	case Text:
+		return a.Text == b.Text
+	case Number:
+		return a.Number == b.Number
+	case Bool:
+		return a.Bool == b.Bool
+	case Time:
+		return a.Time.Equal(b.Time)
+	}
+	return false
+}
+
+// compare orders two values; ok is false where they have no order.
+func compare(a, b Value) (c int, ok bool) {
+	if a.Type != b.Type {
+		return 0, false
+	}
+	switch a.Type {
+	case Text:
+		return strings.Compare(a.Text, b.Text), true
+	case Number:
+		return cmp.Compare(a.Number, b.Number), true
+	case Time:
+		return a.Time.Compare(b.Time), true
+	case Bool:
+	}
+	return 0, false
+}
+
+// MarshalJSON writes the expression so that [Parse] reads it back.
+func (a And) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]any{"and": []Expr(a)}) }
+
+// MarshalJSON writes the expression so that [Parse] reads it back.
+func (o Or) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]any{"or": []Expr(o)}) }
+
+// MarshalJSON writes the expression so that [Parse] reads it back.
+func (n Not) MarshalJSON() ([]byte, error) { return json.Marshal(map[string]any{"not": n.Term}) }
+
+// MarshalJSON writes the expression so that [Parse] reads it back.
+func (l *Leaf) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Field string `json:"field"`
+		Op    Op     `json:"op"`
+		Value any    `json:"value"`
+	}{Field: strings.Join(append([]string{string(l.Field)}, l.Path...), "."), Op: l.Op}
+	switch l.Op {
+	case Exists:
+		out.Value = l.Want
+	case In:
+		list := make([]any, len(l.Values))
+		for i, v := range l.Values {
+			list[i] = v.Any()
+		}
+		out.Value = list
+	default:
+		out.Value = l.Values[0].Any()
+	}
+	return json.Marshal(out)
+}

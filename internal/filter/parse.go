@@ -1,0 +1,319 @@
+package filter
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// The limits of one filter.
+const (
+	MaxDepth  = 16  // nested and, or, not
+	MaxLeaves = 256 // in all
+	MaxValues = 256 // members of one list
+	MaxPath   = 8   // segments below attributes
+)
+
+// fieldTypes are the types a field's values may have; attributes take three.
+var fieldTypes = map[Field][]Type{
+	Kind: {Text}, Category: {Text}, State: {Text}, Tags: {Text}, Keywords: {Text},
+	Importance: {Number}, OccurredAt: {Time}, CreatedAt: {Time},
+	Attributes: {Text, Number, Bool},
+}
+
+// fieldNames and opNames are what refusals list.
+const (
+	fieldNames = "kind, tags, keywords, category, importance, occurred_at, created_at, state, attributes.<path>"
+	opNames    = "eq, ne, gt, gte, lt, lte, in, contains, exists"
+)
+
+// Parse reads a filter from JSON. Absent input (no bytes, or null) is the nil
+// Expr. Everything that is refused is a fault with code Invalid, or Malformed
+// where the bytes are no JSON, whose field is the offender's path, starting
+// at "filter".
+func Parse(raw []byte) (Expr, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	if !utf8.Valid(raw) || !json.Valid(raw) {
+		return nil, &fault.Error{Code: fault.Malformed, Message: "filter: not JSON", Fields: []fault.Field{{Field: "filter", Reason: "not JSON"}}}
+	}
+	p := parser{}
+	return p.expr(raw, "filter", 0)
+}
+
+type parser struct{ leaves int }
+
+// expr reads one node; depth is the number of operators around it.
+func (p *parser) expr(raw json.RawMessage, path string, depth int) (Expr, error) {
+	// The depth is checked before the object is taken apart, so that a bomb
+	// costs no more than its first levels.
+	if depth > MaxDepth {
+		return nil, fault.InvalidField(path, "nested deeper than %d", MaxDepth)
+	}
+	object, err := members(raw, path)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := object["field"]; ok {
+		return p.leaf(object, path)
+	}
+	if len(object) != 1 {
+		return nil, fault.InvalidField(path, "want exactly one of and, or, not, or a field with op and value")
+	}
+	for name, body := range object {
+		at := path + "." + name
+		if (name == "and" || name == "or" || name == "not") && depth == MaxDepth {
+			return nil, fault.InvalidField(at, "nested deeper than %d", MaxDepth)
+		}
+		switch name {
+		case "and", "or":
+			terms, err := p.terms(body, at, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			if name == "and" {
+				return And(terms), nil
+			}
+			return Or(terms), nil
+		case "not":
+			term, err := p.expr(body, at, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			return Not{Term: term}, nil
+		default:
+			return nil, fault.InvalidField(at, "unknown member; want and, or, not, field")
+		}
+	}
+	return nil, fault.InvalidField(path, "empty")
+}
+
+func (p *parser) terms(raw json.RawMessage, path string, depth int) ([]Expr, error) {
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil || raw[0] != '[' {
+		return nil, fault.InvalidField(path, "want a list of filters")
+	}
+	if len(items) == 0 {
+		return nil, fault.InvalidField(path, "an empty list")
+	}
+	if len(items) > MaxLeaves {
+		return nil, fault.InvalidField(path, "more than %d conditions", MaxLeaves)
+	}
+	terms := make([]Expr, 0, len(items))
+	for i, item := range items {
+		term, err := p.expr(item, fmt.Sprintf("%s[%d]", path, i), depth)
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, term)
+	}
+	return terms, nil
+}
+
+func (p *parser) leaf(object map[string]json.RawMessage, path string) (Expr, error) {
+	if p.leaves++; p.leaves > MaxLeaves {
+		return nil, fault.InvalidField(path, "more than %d conditions", MaxLeaves)
+	}
+	for name := range object {
+		if name != "field" && name != "op" && name != "value" {
+			return nil, fault.InvalidField(path+"."+name, "unknown member; want field, op, value")
+		}
+	}
+	l := &Leaf{}
+	var err error
+	if l.Field, l.Path, err = field(object["field"], path+".field"); err != nil {
+		return nil, err
+	}
+	if l.Op, err = operator(object["op"], l.Field, path+".op"); err != nil {
+		return nil, err
+	}
+	raw, given := object["value"]
+	at := path + ".value"
+	if l.Op == Exists {
+		l.Want = true
+		if given && (json.Unmarshal(raw, &l.Want) != nil || string(raw) == "null") {
+			return nil, fault.InvalidField(at, "want true or false")
+		}
+		return l, nil
+	}
+	if !given {
+		return nil, fault.InvalidField(at, "missing")
+	}
+	if l.Op != In {
+		v, err := value(raw, l.Field, at)
+		if err != nil {
+			return nil, err
+		}
+		if v.Type == Bool && l.Op.ordering() {
+			return nil, fault.InvalidField(at, "%s wants text or a number", l.Op)
+		}
+		l.Values = []Value{v}
+		return l, nil
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil || raw[0] != '[' {
+		return nil, fault.InvalidField(at, "in wants a list")
+	}
+	if len(items) == 0 || len(items) > MaxValues {
+		return nil, fault.InvalidField(at, "in wants 1 to %d values", MaxValues)
+	}
+	for i, item := range items {
+		v, err := value(item, l.Field, fmt.Sprintf("%s[%d]", at, i))
+		if err != nil {
+			return nil, err
+		}
+		l.Values = append(l.Values, v)
+	}
+	return l, nil
+}
+
+// field reads a field's name.
+func field(raw json.RawMessage, at string) (Field, []string, error) {
+	name, err := text(raw, at)
+	if err != nil {
+		return "", nil, err
+	}
+	if rest, ok := strings.CutPrefix(name, "attributes."); ok {
+		path := strings.Split(rest, ".")
+		if len(path) > MaxPath {
+			return "", nil, fault.InvalidField(at, "a path of more than %d segments", MaxPath)
+		}
+		for _, segment := range path {
+			if segment == "" || len(segment) > 128 || strings.ContainsFunc(segment, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' || r == 0x7f }) {
+				return "", nil, fault.InvalidField(at, "path segments have 1 to 128 bytes, without control characters, quotes or backslashes")
+			}
+		}
+		return Attributes, path, nil
+	}
+	if _, ok := fieldTypes[Field(name)]; !ok || Field(name) == Attributes {
+		return "", nil, fault.InvalidField(at, "unknown field; want one of %s", fieldNames)
+	}
+	return Field(name), nil, nil
+}
+
+// operator reads an operator and refuses one that the field does not have.
+func operator(raw json.RawMessage, f Field, at string) (Op, error) {
+	if raw == nil {
+		return "", fault.InvalidField(at, "missing; want one of %s", opNames)
+	}
+	name, err := text(raw, at)
+	if err != nil {
+		return "", err
+	}
+	op := Op(name)
+	switch op {
+	case Eq, Ne, In, Exists:
+		return op, nil
+	case Gt, Gte, Lt, Lte:
+		if f == Tags || f == Keywords {
+			return "", fault.InvalidField(at, "%s has no order; want eq, ne, in, contains, exists", f)
+		}
+		return op, nil
+	case Contains:
+		if f == Importance || f == OccurredAt || f == CreatedAt {
+			return "", fault.InvalidField(at, "%s contains nothing; want eq, ne, gt, gte, lt, lte, in, exists", f)
+		}
+		return op, nil
+	}
+	return "", fault.InvalidField(at, "unknown operator; want one of %s", opNames)
+}
+
+func (o Op) ordering() bool { return o == Gt || o == Gte || o == Lt || o == Lte }
+
+// value reads an operand of the field.
+func value(raw json.RawMessage, f Field, at string) (Value, error) {
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return Value{}, fault.InvalidField(at, "not a usable value")
+	}
+	s, ok := scalarOf(v)
+	types := fieldTypes[f]
+	for _, t := range types {
+		switch {
+		case !ok:
+		case t == Time && s.Type == Text:
+			instant, err := ParseTime(s.Text)
+			if err != nil {
+				return Value{}, fault.InvalidField(at, "want a time as RFC 3339 or YYYYMMDDHHmm")
+			}
+			return Value{Type: Time, Time: instant}, nil
+		case t == s.Type:
+			if strings.ContainsRune(s.Text, 0) {
+				return Value{}, fault.InvalidField(at, "text with NUL")
+			}
+			return s, nil
+		}
+	}
+	switch {
+	case f == Attributes:
+		return Value{}, fault.InvalidField(at, "want text, a number or a boolean")
+	case types[0] == Number:
+		return Value{}, fault.InvalidField(at, "want a number")
+	case types[0] == Time:
+		return Value{}, fault.InvalidField(at, "want a time as RFC 3339 or YYYYMMDDHHmm")
+	}
+	return Value{}, fault.InvalidField(at, "want text")
+}
+
+// text reads a JSON string.
+func text(raw json.RawMessage, at string) (string, error) {
+	var s string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return "", fault.InvalidField(at, "want text")
+	}
+	return s, nil
+}
+
+// members takes an object apart and refuses a repeated member, which
+// encoding/json would let overwrite the first.
+func members(raw json.RawMessage, path string) (map[string]json.RawMessage, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, fault.InvalidField(path, "want an object")
+	}
+	out := map[string]json.RawMessage{}
+	for dec.More() {
+		t, err := dec.Token()
+		name, ok := t.(string)
+		if err != nil || !ok {
+			return nil, fault.InvalidField(path, "want an object")
+		}
+		if _, twice := out[name]; twice {
+			return nil, fault.InvalidField(path+"."+name, "given twice")
+		}
+		var body json.RawMessage
+		if err := dec.Decode(&body); err != nil {
+			return nil, fault.InvalidField(path+"."+name, "not a usable value")
+		}
+		out[name] = body
+		// No object of the language has more than three members.
+		if len(out) > 3 {
+			return nil, fault.InvalidField(path, "want exactly one of and, or, not, or a field with op and value")
+		}
+	}
+	return out, nil
+}
+
+// compactTime is YYYYMMDDHHmm.
+const compactTime = "200601021504"
+
+// ParseTime reads a time as the API takes it: RFC 3339 with any offset, or
+// YYYYMMDDHHmm in UTC. The result is UTC, cut to microseconds.
+func ParseTime(s string) (time.Time, error) {
+	layout := time.RFC3339Nano
+	if len(s) == len(compactTime) && strings.Trim(s, "0123456789") == "" {
+		layout = compactTime
+	}
+	t, err := time.Parse(layout, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("time %q: %w", s, err)
+	}
+	return t.UTC().Truncate(time.Microsecond), nil
+}
