@@ -48,9 +48,10 @@ python3 - "${notes[@]}" >"$config" <<'PY'
 import json
 import sys
 
-print("[dictionaries]")
-print('collections = ["fuzz", "fuzz-2"]')
-print("notes =", json.dumps(sys.argv[1:]))
+print("[dictionaries.collections]")
+print('values = ["fuzz", "fuzz-2"]')
+print("[dictionaries.notes]")
+print("values =", json.dumps(sys.argv[1:]))
 print("[parameters]")
 for name in ("collection", "c", "collection_id"):
     print(f'"path.{name}" = {{ dictionary = "collections", probability = 0.5 }}')

@@ -15,7 +15,6 @@ alive() {
 	kill -0 "$gateway_pid" 2>/dev/null && curl -fsS --max-time 10 -o /dev/null "$url/readyz"
 }
 
-# start_gateway takes further arguments of "gateway serve".
 start_gateway() {
 	work=$(mktemp -d)
 	data=$work/data
@@ -27,7 +26,7 @@ start_gateway() {
 	fi
 
 	url=http://127.0.0.1:$(free_port)
-	"$gateway" serve --addr "${url#http://}" --data "$data" "$@" >"$work/stdout" 2>"$log" &
+	"$gateway" serve --addr "${url#http://}" --data "$data" >"$work/stdout" 2>"$log" &
 	gateway_pid=$!
 
 	local tries

@@ -1,0 +1,138 @@
+package archtest
+
+// Module is the import path of the module that the map describes.
+const Module = "github.com/slipboxhq/slipbox"
+
+// A Layer is a set of packages with the same duties. Imports go down the list, never up:
+// commands, app, edges, core, leaves. Adapters stand beside the core: they import it,
+// and only app knows them.
+type Layer string
+
+// The layers, from the top.
+const (
+	LayerCommand Layer = "command"
+	LayerApp     Layer = "app"
+	LayerConfig  Layer = "config"
+	LayerEdge    Layer = "edge"
+	LayerAdapter Layer = "adapter"
+	LayerCore    Layer = "core"
+	LayerLeaf    Layer = "leaf"
+	// LayerTool holds what is run while developing and is in no binary.
+	LayerTool Layer = "tool"
+)
+
+// A Package is one entry of the map. It also covers the packages below its path that have
+// no entry of their own (internal/llm covers internal/llm/llmtest), and these may import
+// one another.
+type Package struct {
+	// Path is relative to the module.
+	Path  string
+	Layer Layer
+	// Owns says in a few words what belongs here.
+	Owns string
+	// May lists what else of the module its code may import: paths of the map, or layers
+	// in the form "layer:core". Leaves are not repeated, unless the entry is strict.
+	// Test files may also import the core and adapters.
+	May []string
+	// Strict says that May is all: leaves are imported only if it names them.
+	Strict bool
+}
+
+func layer(l Layer) string { return "layer:" + string(l) }
+
+// Map returns the package map. A package that is not covered by it is refused: whoever
+// adds one says here what it owns and what it may import.
+func Map() []Package {
+	const (
+		memory = "internal/memory"
+		tenant = "internal/tenant"
+		grant  = "internal/tenant/grant"
+		auth   = "internal/auth"
+		store  = "internal/store"
+		app    = "internal/app"
+		arch   = "internal/archtest"
+	)
+	var (
+		core = layer(LayerCore)
+		edge = layer(LayerEdge)
+	)
+	return []Package{
+		{"cmd", LayerCommand, "the binaries: commands and flags over app", []string{app}, false},
+
+		{app, LayerApp, "builds, starts and stops everything, for the commands and for end-to-end tests",
+			[]string{layer(LayerConfig), edge, layer(LayerAdapter), core, grant}, false},
+		{"internal/config", LayerConfig, "gathers the packages' settings: file, environment, validation, redacted printing",
+			[]string{edge, layer(LayerAdapter), core}, false},
+
+		{"internal/api", LayerEdge, "HTTP: routes, wire types, middleware, error table", []string{core}, false},
+		{"internal/mcp", LayerEdge, "the MCP endpoint: tools over the same services and scopes", []string{core}, false},
+		{"internal/console", LayerEdge, "the embedded web console, a client of the public API", nil, false},
+		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
+
+		{memory, LayerCore, "types, view, lineage, changeset, kinds; the contracts of store, model and embedder", []string{tenant}, false},
+		{"internal/memory/engine", LayerCore, "claims, read sets, conditional apply, review, budget", []string{memory, tenant}, false},
+		{"internal/memory/recall", LayerCore, "views over indexes, fusion, hits, context", []string{memory, tenant}, false},
+		{"internal/memory/policy", LayerCore, "the memory systems: decisions and prompts, one file each", []string{memory, "internal/fault"}, true},
+		{"internal/clone", LayerCore, "fork, copy, flatten, diff, merge, rollback, snapshot", []string{memory, tenant}, false},
+		{tenant, LayerCore, "tenants, limits, the scope", nil, false},
+		{grant, LayerCore, "the only maker of scopes", []string{tenant}, false},
+		{auth, LayerCore, "API keys and tokens into a principal and a scope", []string{memory, tenant, grant}, false},
+
+		{store, LayerAdapter, "the composed contract, migration runner, observing decorator", []string{core}, false},
+		{"internal/store/sqlite", LayerAdapter, "the embedded engine", []string{core, store}, false},
+		{"internal/store/postgres", LayerAdapter, "the servers' engine", []string{core, store}, false},
+		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
+		{"internal/llm", LayerAdapter, "completion and embedding: endpoints or heuristics, retry, budget", []string{core}, false},
+		{"internal/queue/redis", LayerAdapter, "wakes the job runners of several processes", []string{core}, false},
+		{"internal/cache", LayerAdapter, "caches in process and in Redis, used in decorators only", []string{core}, false},
+
+		{"internal/queue", LayerLeaf, "job type, outbox contract, in-process runner", nil, false},
+		{"internal/encoder", LayerLeaf, "the local sentence encoder", nil, false},
+		{"internal/eval", LayerLeaf, "measuring retrieval, a client of the public API", nil, false},
+		{"internal/index", LayerLeaf, "the in-memory index of one collection layer", nil, false},
+		{"internal/search", LayerLeaf, "fusion and ranking, pure functions", nil, false},
+		{"internal/filter", LayerLeaf, "the filter language", nil, false},
+		{"internal/text", LayerLeaf, "segmentation, stems, stop words", nil, false},
+		{"internal/fault", LayerLeaf, "error codes", nil, false},
+		{"internal/telemetry", LayerLeaf, "setup of traces and metrics, names of attributes", nil, false},
+		{"migrations", LayerLeaf, "the numbered SQL of each engine, embedded", nil, false},
+		{"api", LayerLeaf, "the OpenAPI file, embedded", nil, false},
+
+		{arch, LayerTool, "this map, and what judges the tree by it", nil, false},
+		{"tools", LayerTool, "small programs for developing", []string{arch}, false},
+		{"docs", LayerTool, "documentation, and examples that are clients of the public API", nil, false},
+	}
+}
+
+// A Dependency says which packages may import another module.
+type Dependency struct {
+	// Prefix of the import path.
+	Prefix string
+	// Only lists the paths of the map (with what is below them) that may import it.
+	Only []string
+	// Tests says that test files may import it anywhere.
+	Tests bool
+}
+
+// Dependencies returns the other modules whose use is confined, so that each can be
+// replaced in one place and the core stays free of technology.
+func Dependencies() []Dependency {
+	telemetry := []string{"internal/telemetry", "internal/app"}
+	redis := []string{"internal/queue/redis", "internal/cache", "internal/app"}
+	return []Dependency{
+		{"github.com/gin-gonic/", []string{"internal/api"}, false},
+		{"github.com/getkin/kin-openapi", []string{"internal/api"}, true},
+		{"modernc.org/", []string{"internal/store/sqlite"}, false},
+		{"github.com/jackc/", []string{"internal/store/postgres"}, false},
+		{"github.com/pgvector/", []string{"internal/store/postgres"}, false},
+		{"github.com/pressly/goose", []string{"internal/store"}, false},
+		{"github.com/sashabaranov/go-openai", []string{"internal/llm"}, false},
+		{"github.com/hibiken/asynq", []string{"internal/queue/redis"}, false},
+		{"github.com/redis/", redis, false},
+		{"github.com/golang-jwt/", []string{"internal/auth"}, true},
+		{"github.com/spf13/", []string{"cmd", "internal/app"}, false},
+		{"github.com/caarlos0/env", []string{"internal/config"}, false},
+		{"go.opentelemetry.io/otel/sdk", telemetry, true},
+		{"go.opentelemetry.io/otel/exporters", telemetry, true},
+	}
+}

@@ -1,0 +1,49 @@
+package archtest
+
+import (
+	"errors"
+	"strings"
+)
+
+//go:generate go run ../../tools/packagemap ../../docs/architecture.md
+
+// The table of the map in a document stands between these lines.
+const (
+	tableBegin = "<!-- package map: written by make generate -->\n"
+	tableEnd   = "<!-- end of package map -->\n"
+)
+
+// Table returns the map as a Markdown table.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("| package | layer | owns | may import, besides leaves |\n|---|---|---|---|\n")
+	for _, p := range Map() {
+		may := make([]string, len(p.May))
+		for i, m := range p.May {
+			if name, ok := strings.CutPrefix(m, "layer:"); ok {
+				may[i] = "every " + name
+			} else {
+				may[i] = "`" + m + "`"
+			}
+		}
+		if p.Strict {
+			may = append(may, "no other leaf")
+		}
+		b.WriteString("| `" + p.Path + "` | " + string(p.Layer) + " | " + p.Owns + " | " + strings.Join(may, ", ") + " |\n")
+	}
+	return b.String()
+}
+
+// ReplaceTable returns a document with the table between its marks written anew. It errs
+// when the marks are missing.
+func ReplaceTable(document string) (string, error) {
+	before, rest, ok := strings.Cut(document, tableBegin)
+	if !ok {
+		return "", errors.New("the mark before the package map is missing")
+	}
+	_, after, ok := strings.Cut(rest, tableEnd)
+	if !ok {
+		return "", errors.New("the mark after the package map is missing")
+	}
+	return before + tableBegin + "\n" + Table() + "\n" + tableEnd + after, nil
+}

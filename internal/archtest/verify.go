@@ -1,0 +1,169 @@
+package archtest
+
+import (
+	"cmp"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Violation is an import that the map does not allow, or a package that it lacks.
+type Violation struct {
+	// File and Line are where the import stands, the file relative to the module.
+	File string
+	Line int
+	// Import is the path imported, empty when the package itself has no entry.
+	Import string
+	Reason string
+}
+
+// String gives the violation in the form of a compiler's message.
+func (v Violation) String() string {
+	if v.Import == "" {
+		return fmt.Sprintf("%s: %s", v.File, v.Reason)
+	}
+	return fmt.Sprintf("%s:%d: import %q: %s", v.File, v.Line, v.Import, v.Reason)
+}
+
+// Verify reads the imports of every Go file of the module in root and judges them by the
+// map. Hidden and underscored folders, vendor, testdata, and folders that are modules of
+// their own are left out. It errs when a file cannot be read or is not Go.
+func Verify(root fs.FS) ([]Violation, error) {
+	j := newJudge(Map(), Dependencies())
+	err := walkGo(root, func(file string) error {
+		src, err := fs.ReadFile(root, file)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", file, err)
+		}
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, file, src, parser.ImportsOnly)
+		if err != nil {
+			return fmt.Errorf("parse %s: %w", file, err)
+		}
+		if !j.known(file) {
+			return nil
+		}
+		for _, spec := range parsed.Imports {
+			target, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return fmt.Errorf("parse import of %s: %w", file, err)
+			}
+			if reason := j.refuse(file, target); reason != "" {
+				j.found = append(j.found, Violation{file, set.Position(spec.Pos()).Line, target, reason})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(j.found, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	return j.found, nil
+}
+
+// walkGo calls visit for every Go file of the module in root.
+func walkGo(root fs.FS, visit func(file string) error) error {
+	return fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if !entry.IsDir() {
+			if path.Ext(name) == ".go" {
+				return visit(file)
+			}
+			return nil
+		}
+		if file == "." {
+			return nil
+		}
+		if name == "testdata" || name == "vendor" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
+			return fs.SkipDir
+		}
+		if _, err := fs.Stat(root, path.Join(file, "go.mod")); err == nil {
+			return fs.SkipDir
+		}
+		return nil
+	})
+}
+
+// judge decides about single imports.
+type judge struct {
+	packages []Package
+	outside  []Dependency
+	found    []Violation
+	unknown  map[string]bool
+}
+
+func newJudge(packages []Package, outside []Dependency) *judge {
+	return &judge{packages: packages, outside: outside, unknown: map[string]bool{}}
+}
+
+// lookup returns the entry that covers a path: its own, or the one of the nearest folder
+// above it.
+func (j *judge) lookup(pkg string) (Package, bool) {
+	for at := pkg; at != "." && at != "/"; at = path.Dir(at) {
+		if i := slices.IndexFunc(j.packages, func(p Package) bool { return p.Path == at }); i >= 0 {
+			return j.packages[i], true
+		}
+	}
+	return Package{}, false
+}
+
+// known reports a file whose package is not covered, once for each package.
+func (j *judge) known(file string) bool {
+	pkg := path.Dir(file)
+	if _, ok := j.lookup(pkg); ok {
+		return true
+	}
+	if !j.unknown[pkg] {
+		j.unknown[pkg] = true
+		j.found = append(j.found, Violation{File: file, Reason: "package " + pkg + " is not in the package map: add it to archtest.Map"})
+	}
+	return false
+}
+
+// refuse returns why a file may not import a target, or nothing when it may.
+func (j *judge) refuse(file, target string) string {
+	isTest := strings.HasSuffix(file, "_test.go")
+	pkg := path.Dir(file)
+	from, _ := j.lookup(pkg)
+	if inside, ok := strings.CutPrefix(target, Module+"/"); ok {
+		return j.refuseInside(from, inside, isTest)
+	}
+	for _, d := range j.outside {
+		if !strings.HasPrefix(target, d.Prefix) || isTest && d.Tests {
+			continue
+		}
+		if !slices.ContainsFunc(d.Only, func(only string) bool { return pkg == only || strings.HasPrefix(pkg, only+"/") }) {
+			return d.Prefix + " is for " + strings.Join(d.Only, ", ") + " only"
+		}
+	}
+	return ""
+}
+
+func (j *judge) refuseInside(from Package, target string, isTest bool) string {
+	to, ok := j.lookup(target)
+	switch {
+	case !ok:
+		return "that package is not in the package map"
+	case to.Path == from.Path, to.Layer == LayerLeaf && from.Layer != LayerTool && (!from.Strict || isTest):
+		return ""
+	case slices.Contains(from.May, to.Path):
+		return ""
+	case to.Path != "internal/tenant/grant" && slices.Contains(from.May, layer(to.Layer)):
+		// A layer as a whole never includes the maker of scopes: its importers are named.
+		return ""
+	case isTest && from.Layer != LayerTool && (to.Layer == LayerAdapter || to.Layer == LayerCore):
+		// Tests run on the real embedded store and with scopes of their own making.
+		return ""
+	}
+	return fmt.Sprintf("%s (%s) may not import %s (%s)", from.Path, from.Layer, to.Path, to.Layer)
+}
