@@ -1,0 +1,190 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// NotesStore is what Notes asks of a store.
+type NotesStore interface {
+	Reader
+	Writer
+	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (Collection, error)
+	Replayed(ctx context.Context, s tenant.Scope, k Idempotency) (Idempotency, bool, error)
+	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (Job, error)
+}
+
+// NotesDeps are the parts that Notes works with.
+type NotesDeps struct {
+	Store     NotesStore
+	Embedders Embedders
+	Clock     Clock // default time.Now
+	Log       *slog.Logger
+	Quota     Quota  // nil: no quotas
+	Wake      func() // called after a commit that enqueued jobs; nil: nobody waits
+}
+
+// NotesConfig bounds one call.
+type NotesConfig struct {
+	BulkLines int // most lines of one bulk; default 10,000
+	BatchSize int // most notes of one changeset; default 500
+}
+
+// Notes are the use-cases that write notes and links. Every method checks
+// permission (notes:write, and base:write on a shared base) before it looks at
+// anything, and takes a collection by id or name.
+type Notes struct {
+	store     NotesStore
+	embedders Embedders
+	clock     Clock
+	log       *slog.Logger
+	quota     Quota
+	wake      func()
+	cfg       NotesConfig
+}
+
+// NewNotes makes the service.
+func NewNotes(deps NotesDeps, cfg NotesConfig) (*Notes, error) {
+	if deps.Store == nil || deps.Embedders == nil {
+		return nil, fault.New(fault.Internal, "notes: store and embedders are required")
+	}
+	if cfg.BulkLines == 0 {
+		cfg.BulkLines = MaxBulkLines
+	}
+	if cfg.BatchSize == 0 {
+		cfg.BatchSize = 500
+	}
+	if cfg.BulkLines < 1 || cfg.BatchSize < 1 || cfg.BatchSize > 500 {
+		return nil, fault.New(fault.Internal, "notes: bulk lines must be 1 or more, batch size 1..500")
+	}
+	n := &Notes{
+		store: deps.Store, embedders: deps.Embedders, clock: deps.Clock, log: deps.Log,
+		quota: deps.Quota, wake: deps.Wake, cfg: cfg,
+	}
+	if n.clock == nil {
+		n.clock = time.Now
+	}
+	if n.log == nil {
+		n.log = slog.New(slog.DiscardHandler)
+	}
+	if n.wake == nil {
+		n.wake = func() {}
+	}
+	return n, nil
+}
+
+// NewNote is a note as a caller gives it. A nil list or pointer was left out.
+type NewNote struct {
+	ID         uuid.UUID // import only; zero makes one
+	Kind       Kind      // default note
+	Key        string    // optional natural key
+	Content    string    // required, with a character that is no white space
+	Context    *string
+	Keywords   []string
+	Tags       []string
+	Category   *string // default Uncategorized
+	Attributes map[string]any
+	Importance *float64   // default 0.5
+	OccurredAt *time.Time // default now
+	Infer      *bool      // default true; false stores it as given
+}
+
+// Request is what a writing call carries beside its body.
+type Request struct {
+	// Match is the value of If-Match as it was sent; "" does not guard.
+	Match Match
+	// Idempotency is nil when no key was sent.
+	Idempotency *Idempotency
+}
+
+// NoteWritten is the answer of a call that wrote one note.
+type NoteWritten struct {
+	Note     Note
+	Links    []Link   // outgoing
+	Revision Revision // of the write
+	Job      *Job     // nil: nothing is to be done
+	Changed  bool     // false when the note already was as asked
+	Replayed bool     // an earlier answer under the same idempotency key
+}
+
+// LinkSet are the links of one note with the tag that guards the outgoing ones.
+type LinkSet struct {
+	Note     uuid.UUID
+	Links    []Link
+	ETag     string // of the outgoing links, whatever was asked for
+	Revision Revision
+}
+
+// LinkInput is a link as a caller gives it.
+type LinkInput struct {
+	Target     uuid.UUID
+	Relation   string         // default related
+	Confidence *float64       // default 1
+	Attributes map[string]any // nil keeps those of an existing link
+}
+
+// BulkLine is one line of a bulk: a note, or why the line cannot be read.
+type BulkLine struct {
+	Note NewNote
+	Err  error
+}
+
+// BulkResult is the outcome of one line.
+type BulkResult struct {
+	Line     int // counted from 1
+	ID       uuid.UUID
+	Revision Revision
+	Job      *Job
+	Created  bool  // false without Err: a line with this key and content was here before
+	Err      error // a fault, of this line alone
+}
+
+// Opt is a member of a merge patch (RFC 7396): absent, null, or a value.
+type Opt[T any] struct {
+	Set   bool // the member is there
+	Null  bool // it is null
+	Value T
+}
+
+// Some is a member with a value.
+func Some[T any](v T) Opt[T] { return Opt[T]{Set: true, Value: v} }
+
+// Null is a member that is null.
+func Null[T any]() Opt[T] { return Opt[T]{Set: true, Null: true} }
+
+// NotePatch names the fields to change. Null clears an optional field to its
+// default and is refused on Content. Attributes merge by the same rule: a null
+// inside removes that member.
+type NotePatch struct {
+	Content    Opt[string]
+	Context    Opt[string]
+	Keywords   Opt[[]string]
+	Tags       Opt[[]string]
+	Category   Opt[string]
+	Attributes Opt[map[string]any]
+	Importance Opt[float64]
+	OccurredAt Opt[time.Time]
+}
+
+// answerIDs is what an idempotency key keeps of an answer.
+type answerIDs struct {
+	Collection uuid.UUID  `json:"collection"`
+	Note       uuid.UUID  `json:"note,omitzero"`
+	Revision   Revision   `json:"revision"`
+	Job        *uuid.UUID `json:"job,omitempty"`
+}
+
+func (a answerIDs) raw() json.RawMessage {
+	b, err := json.Marshal(a)
+	if err != nil { // ids and numbers always marshal
+		return json.RawMessage("{}")
+	}
+	return b
+}

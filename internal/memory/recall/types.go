@@ -1,0 +1,167 @@
+package recall
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// Mode says which sides of the index answer.
+type Mode string
+
+// The modes.
+const (
+	Hybrid  Mode = "hybrid"
+	Vector  Mode = "vector"
+	Lexical Mode = "lexical"
+)
+
+// Rerank says who has the last word about order.
+type Rerank string
+
+// The ways. RerankModel drops hits at or below Config.CoarseThreshold and lets
+// a model judge the rest.
+const (
+	RerankNone  Rerank = "none"
+	RerankModel Rerank = "model"
+)
+
+// Message is one turn of the dialogue that serves as a query: Content by a
+// role, or User and Assistant.
+type Message struct {
+	Role, Name, Content string
+	User, Assistant     string
+}
+
+// Query asks for hits. Exactly one of Text, Messages and Vector is given.
+type Query struct {
+	Text     string
+	Messages []Message
+	Vector   []float32
+
+	Mode        Mode        // default hybrid; vector when Vector is given
+	K           int         // 1..200; 0 is 5
+	Filter      filter.Expr // nil: all
+	ExpandLinks int         // 0..2
+	Rerank      Rerank      // default none
+	MinScore    *float64
+	TokenBudget int  // 0: none
+	Explain     bool // fill Hit.Explain
+	IDsOnly     bool // ids and scores, no note is read
+	Embedding   bool // fill Note.Vector
+
+	Internal bool // not a caller's recall: counts no access
+}
+
+// Source says what found a hit.
+type Source string
+
+// The sources.
+const (
+	FromVector  Source = "vector"
+	FromLexical Source = "lexical"
+	FromLink    Source = "link"
+)
+
+// NoteView is a note with what is read per view: its outgoing links and its usage.
+type NoteView struct {
+	memory.Note
+	Links []memory.Link
+	Usage memory.Usage // Strength is 1 when nothing was counted yet
+}
+
+// Hit is one note found.
+type Hit struct {
+	ID         uuid.UUID
+	Note       *NoteView // nil with IDsOnly
+	Score      float64   // higher is better
+	Sources    []Source
+	IsNeighbor bool // found along a link and not by itself
+	Explain    *Explain
+}
+
+// Explain says how a score came to be. Absent figures are nil.
+type Explain struct {
+	Vector    *float64    `json:"vector,omitempty"`     // cosine with the query
+	Lexical   *float64    `json:"lexical,omitempty"`    // BM25
+	Fused     float64     `json:"fused"`                // before the model
+	Relevance *float64    `json:"relevance,omitempty"`  // the model's
+	LinkedVia []uuid.UUID `json:"linked_via,omitempty"` // hits whose links led here
+	Tokens    int         `json:"tokens,omitempty"`     // of its text, with a token budget
+}
+
+// Result answers one query.
+type Result struct {
+	Hits     []Hit
+	Revision memory.Revision
+	Mode     Mode // as asked
+	// Degraded says why less than the mode asked for answered, such as an
+	// embedder that is down in hybrid mode or a model that failed to rerank.
+	// "" otherwise.
+	Degraded string
+	Took     time.Duration
+}
+
+// ListQuery pages through notes.
+type ListQuery struct {
+	Filter    filter.Expr
+	Kinds     []memory.Kind
+	States    []memory.State
+	After     uuid.UUID // id of the last one of the page before
+	Newest    bool
+	Limit     int // default 50, at most 200
+	Embedding bool
+}
+
+// Page is a page of notes; Next is zero at the end.
+type Page struct {
+	Items    []NoteView
+	Next     uuid.UUID
+	Revision memory.Revision
+}
+
+// HistoryPage is a page of versions, newest first; Next is 0 at the end and
+// else goes into the next call's before.
+type HistoryPage struct {
+	Items    []HistoryItem
+	Next     memory.Revision
+	Revision memory.Revision
+}
+
+// HistoryItem is a version of a note with the outgoing links as they were when
+// it began.
+type HistoryItem struct {
+	memory.HistoryEntry
+}
+
+// GraphQuery asks for notes and the links between them.
+type GraphQuery struct {
+	Center uuid.UUID // zero: the collection's notes, oldest first
+	Depth  int       // 0..5; -1 is 2
+	Limit  int       // 1..1000; 0 is 200
+}
+
+// Node is a note of a graph.
+type Node struct {
+	Note     memory.Note
+	Distance *int // links between it and the center; nil without a center
+}
+
+// Graph is a set of notes and the links whose ends are both in it.
+type Graph struct {
+	Nodes     []Node
+	Links     []memory.Link
+	Truncated bool
+	Revision  memory.Revision
+}
+
+// IndexState tells about the index of a view in this process.
+type IndexState struct {
+	State    string // "cold", "loading", "ready"
+	Revision memory.Revision
+	Notes    int64
+	Bytes    int64
+}
