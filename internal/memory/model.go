@@ -88,6 +88,8 @@ type EvolveInput struct {
 	New        Described
 	Neighbours []Described
 	MaxLinks   int
+	// AppendContext is how many characters of the new note's context rules append to a neighbour's at most; 0: 50.
+	AppendContext int
 }
 
 // Evolution is the answer of "evolve". Nil arrays mean no change; a nil
