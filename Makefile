@@ -10,8 +10,10 @@ DATA      ?= ./data
 BENCH     ?= .
 BENCHTIME ?= 1s
 RACE      ?=
-# Rounds of the kill test: a few by default, more in test/faults.
-SLIPBOX_KILL_ROUNDS ?=
+# The folder with the evaluation's data sets; the bundled sample when empty.
+EVAL_DATA ?=
+# Rounds of the test that kills the gateway: few for a quick run, 20 in CI and test/faults.
+export SLIPBOX_KILL_ROUNDS ?= 3
 
 APP     := github.com/slipboxhq/slipbox/internal/app
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -31,7 +33,7 @@ help: ## Show this help
 	@echo "slipbox: make TARGET"; echo
 	@grep -hE '^[a-z][a-z/-]*:.*## ' $(MAKEFILE_LIST) | \
 		awk -F ':.*## ' '{ printf "  %-16s %s\n", $$1, $$2 }'
-	@echo; echo "Variables: ADDR=$(ADDR) DATA=$(DATA) BENCH=$(BENCH) BENCHTIME=$(BENCHTIME) RACE=1"
+	@echo; echo "Variables: ADDR=$(ADDR) DATA=$(DATA) BENCH=$(BENCH) BENCHTIME=$(BENCHTIME) EVAL_DATA=$(EVAL_DATA) RACE=$(RACE)"
 
 .PHONY: build
 build: ## Build bin/gateway, stamped with version, commit and date
@@ -51,16 +53,15 @@ test/race: ## Run all tests with the race detector
 	@$(MAKE) --no-print-directory test RACE=1
 
 .PHONY: test/faults
-test/faults: export SLIPBOX_KILL_ROUNDS := $(or $(SLIPBOX_KILL_ROUNDS),20)
-test/faults: ## Kill the real binary at random points, 20 rounds (SLIPBOX_KILL_ROUNDS)
-	go test -run TestKill -count=1 -timeout=30m -v ./internal/app/...
+test/faults: ## Kill the real binary at random points, 20 rounds
+	SLIPBOX_KILL_ROUNDS=20 go test -run TestKill -count=1 -timeout=30m -v ./cmd/gateway
 
 .PHONY: test/fuzz
 test/fuzz: ## Fuzz a running gateway from its OpenAPI file
 	scripts/fuzz.sh
 
 .PHONY: lint
-lint: ## Check style, the direction of imports, and go.mod
+lint: ## Check the style, the direction of imports, and the scripts
 	@lint="$$(scripts/install-golangci-lint.sh $(GOLANGCI_LINT_VERSION))"; "$$lint" run ./...
 	@if command -v shellcheck >/dev/null; then shellcheck -x .ci/run scripts/*.sh; \
 		else echo "lint: shellcheck is not installed, the scripts were not checked"; fi
@@ -70,8 +71,8 @@ bench: ## Run the benchmarks (BENCH=regexp BENCHTIME=1s)
 	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
 
 .PHONY: eval
-eval: ## Load conversations into a fresh gateway and report (DATASET="FILE...")
-	scripts/eval.sh $(DATASET)
+eval: ## Load conversations into a fresh gateway and measure (EVAL_DATA=folder)
+	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh
 
 .PHONY: generate
 generate: ## Write the generated files anew

@@ -53,10 +53,8 @@ print('values = ["fuzz", "fuzz-2"]')
 print("[dictionaries.notes]")
 print("values =", json.dumps(sys.argv[1:]))
 print("[parameters]")
-for name in ("collection", "c", "collection_id"):
-    print(f'"path.{name}" = {{ dictionary = "collections", probability = 0.5 }}')
-for name in ("note", "n", "note_id"):
-    print(f'"path.{name}" = {{ dictionary = "notes", probability = 0.5 }}')
+print('"path.collection" = { dictionary = "collections", probability = 0.5 }')
+print('"path.note" = { dictionary = "notes", probability = 0.5 }')
 PY
 
 code=0
