@@ -122,7 +122,7 @@ func Dependencies() []Dependency {
 	return []Dependency{
 		{"github.com/gin-gonic/", []string{"internal/api"}, false},
 		{"github.com/getkin/kin-openapi", []string{"internal/api"}, true},
-		{"modernc.org/", []string{"internal/store/sqlite"}, false},
+		{"modernc.org/", []string{"internal/store/sqlite"}, true},
 		{"github.com/jackc/", []string{"internal/store/postgres"}, false},
 		{"github.com/pgvector/", []string{"internal/store/postgres"}, false},
 		{"github.com/pressly/goose", []string{"internal/store"}, false},

@@ -18,12 +18,12 @@ func Table() string {
 	var b strings.Builder
 	b.WriteString("| package | layer | owns | may import, besides leaves |\n|---|---|---|---|\n")
 	for _, p := range Map() {
-		may := make([]string, len(p.May))
-		for i, m := range p.May {
+		var may []string
+		for _, m := range p.May {
 			if name, ok := strings.CutPrefix(m, "layer:"); ok {
-				may[i] = "every " + name
+				may = append(may, "every "+name)
 			} else {
-				may[i] = "`" + m + "`"
+				may = append(may, "`"+m+"`")
 			}
 		}
 		if p.Strict {
