@@ -1,0 +1,76 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// Relevance makes and reads the call that judges candidates against a query,
+// for recall.
+type Relevance struct{ prompt prompt }
+
+// NewRelevance loads the prompt and schema.
+func NewRelevance() (*Relevance, error) {
+	p, err := loadPrompt("recall", "relevance", 1)
+	if err != nil {
+		return nil, err
+	}
+	return &Relevance{prompt: p}, nil
+}
+
+// candidateChars bounds a candidate's content in the prompt.
+const candidateChars = 1500
+
+type relevanceMaterial struct {
+	Query      string              `json:"query"`
+	Candidates []describedMaterial `json:"candidates"`
+}
+
+// Call asks how relevant the candidates are to the query. Handles are their
+// places in the list.
+func (r *Relevance) Call(collection uuid.UUID, query string, candidates []memory.Described) (memory.Call, error) {
+	m := relevanceMaterial{Query: text.Shorten(query, 4*candidateChars), Candidates: make([]describedMaterial, len(candidates))}
+	in := memory.RelevanceInput{Query: query, Candidates: make([]memory.Described, len(candidates))}
+	for i, c := range candidates {
+		c.Handle = i
+		in.Candidates[i] = c
+		m.Candidates[i] = materialOf(c, candidateChars)
+		m.Candidates[i].Handle = &in.Candidates[i].Handle
+	}
+	body, err := r.prompt.render(m, len(candidates))
+	if err != nil {
+		return memory.Call{}, err
+	}
+	return memory.Call{
+		Name: "relevance", Version: r.prompt.version, System: r.prompt.system, Prompt: body, Schema: r.prompt.schema, Input: in,
+		Temperature: 0, MaxTokens: 1000, Check: fits[memory.Relevance], Collection: collection,
+	}, nil
+}
+
+// Read gives the score of each candidate in 0..1, NaN for one that the answer
+// does not judge, and how many entries were dropped because their handle names
+// nothing, comes twice, or their score is out of range.
+func (r *Relevance) Read(answer memory.Answer, candidates int) (scores []float64, dropped int, err error) {
+	var a memory.Relevance
+	if err := json.Unmarshal(answer.JSON, &a); err != nil {
+		return nil, 0, fmt.Errorf("relevance: %w: %w", memory.ErrBadAnswer, err)
+	}
+	scores = make([]float64, candidates)
+	for i := range scores {
+		scores[i] = math.NaN()
+	}
+	for _, s := range a.Scores {
+		if s.ID < 0 || s.ID >= candidates || !math.IsNaN(scores[s.ID]) || !(s.Score >= 0 && s.Score <= 1) {
+			dropped++
+			continue
+		}
+		scores[s.ID] = s.Score
+	}
+	return scores, dropped, nil
+}
