@@ -1,0 +1,149 @@
+package archtest_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// read returns a file of the module.
+func read(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// section returns what stands under a heading, up to the next one of its level or above.
+func section(t *testing.T, document, heading string) string {
+	t.Helper()
+	level, _, _ := strings.Cut(heading, " ")
+	_, rest, ok := strings.Cut("\n"+document, "\n"+heading+"\n")
+	if !ok {
+		t.Fatalf("there is no section %q", heading)
+	}
+	for i := range rest {
+		line, _, _ := strings.Cut(rest[i:], "\n")
+		marks, _, isHeading := strings.Cut(line, " ")
+		if (i == 0 || rest[i-1] == '\n') && isHeading && strings.Trim(marks, "#") == "" && marks != "" && len(marks) <= len(level) && !inFence(rest[:i]) {
+			return rest[:i]
+		}
+	}
+	return rest
+}
+
+func inFence(before string) bool { return strings.Count(before, "\n```")%2 == 1 }
+
+var envTag = regexp.MustCompile(`\benv:"([A-Z][A-Z0-9_]*)`)
+
+// C087: each variable that the code reads settings from has a line in the guide.
+func TestGuideNamesEveryVariable(t *testing.T) {
+	t.Parallel()
+	settings := section(t, read(t, "docs/guide.md"), "## Settings")
+	tree := os.DirFS(root)
+	var named int
+	err := fs.WalkDir(tree, "internal", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		src, err := fs.ReadFile(tree, file)
+		if err != nil {
+			return err
+		}
+		for _, m := range envTag.FindAllStringSubmatch(string(src), -1) {
+			named++
+			if !strings.Contains(settings, "`"+m[1]+"`") {
+				t.Errorf("%s reads %s, which the settings in docs/guide.md lack", file, m[1])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if named == 0 {
+		t.Error("no variable was found in the code: the test looks for the wrong thing")
+	}
+}
+
+// C088: the guide covers binary, source and container, and the check after installing.
+// C089: it holds the sections of the best-practice guide.
+func TestGuideHoldsItsSections(t *testing.T) {
+	t.Parallel()
+	guide := read(t, "docs/guide.md")
+	for heading, words := range map[string][]string{
+		"## Install":          {"go install github.com/slipboxhq/slipbox/cmd/gateway", "go build ./cmd/gateway", "docker build -f deploy/Dockerfile"},
+		"## First-run check":  {"gateway doctor", "gateway check"},
+		"### Clear content":   {"occurred_at"},
+		"### Consistent tags": {"attributes"},
+		"### Tuning k":        {"`k`", "token_budget", "min_score", "expand_links"},
+		"## Errors":           {"Idempotency-Key", "Retry-After", "examples/client/main.go"},
+	} {
+		text := section(t, guide, heading)
+		for _, word := range words {
+			if !strings.Contains(text, word) {
+				t.Errorf("section %q does not speak of %q", heading, word)
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "deploy", "Dockerfile")); err != nil {
+		t.Error(err)
+	}
+}
+
+// C091: one command runs all tests and prints their coverage.
+func TestMakeTestPrintsCoverage(t *testing.T) {
+	t.Parallel()
+	_, rest, ok := strings.Cut(read(t, "Makefile"), "\ntest:")
+	recipe, _, _ := strings.Cut(rest, "\n\n")
+	if !ok || !strings.Contains(recipe, "./...") || !strings.Contains(recipe, "-coverprofile") || !strings.Contains(recipe, "go tool cover -func") {
+		t.Errorf("the target test does not run everything and print the coverage:%s", recipe)
+	}
+}
+
+var (
+	markdownLink = regexp.MustCompile(`\]\(([^)#: ]+)(?:#[^)]*)?\)`)
+	code         = regexp.MustCompile("(?s)```.*?\n```|`[^`\n]*`")
+)
+
+func TestDocumentsLinkToWhatExists(t *testing.T) {
+	t.Parallel()
+	var documents []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
+	}
+	if len(documents) < 5 {
+		t.Fatalf("found only %v", documents)
+	}
+	for _, document := range documents {
+		content, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range markdownLink.FindAllStringSubmatch(code.ReplaceAllString(string(content), ""), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(document), m[1])); err != nil {
+				t.Errorf("%s links to %s, which does not exist", document, m[1])
+			}
+		}
+	}
+}
+
+// C315: the architecture says which store holds what, and why.
+func TestArchitectureSaysWhatIsKeptWhere(t *testing.T) {
+	t.Parallel()
+	text := section(t, read(t, "docs/architecture.md"), "## Where things are kept")
+	for _, word := range []string{"| store | holds | why there |", "SQLite file", "Postgres with pgvector", "Redis", "process memory"} {
+		if !strings.Contains(text, word) {
+			t.Errorf("the table lacks %q", word)
+		}
+	}
+}
