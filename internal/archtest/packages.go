@@ -72,7 +72,7 @@ func Map() []Package {
 		{memory, LayerCore, "types, view, lineage, changeset, kinds; the contracts of store, model and embedder", []string{tenant}, false},
 		{"internal/memory/engine", LayerCore, "claims, read sets, conditional apply, review, budget", []string{memory, tenant}, false},
 		{"internal/memory/recall", LayerCore, "views over indexes, fusion, hits, context", []string{memory, tenant}, false},
-		{"internal/memory/policy", LayerCore, "the memory systems: decisions and prompts, one file each", []string{memory, "internal/fault"}, true},
+		{"internal/memory/policy", LayerCore, "the memory systems: decisions and prompts, one file each", []string{memory, "internal/fault", "internal/text"}, true},
 		{"internal/clone", LayerCore, "fork, copy, flatten, diff, merge, rollback, snapshot", []string{memory, tenant}, false},
 		{tenant, LayerCore, "tenants, limits, the scope", nil, false},
 		{grant, LayerCore, "the only maker of scopes", []string{tenant}, false},
