@@ -1,0 +1,90 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// HTTPMetrics counts requests of the HTTP server.
+type HTTPMetrics struct {
+	duration metric.Float64Histogram
+	active   metric.Int64UpDownCounter
+	received metric.Int64Histogram
+	sent     metric.Int64Histogram
+}
+
+// NewHTTPMetrics makes the instruments of OpenTelemetry's conventions for
+// HTTP servers.
+func NewHTTPMetrics(m metric.Meter) (*HTTPMetrics, error) {
+	var h HTTPMetrics
+	var errs [4]error
+	h.duration, errs[0] = m.Float64Histogram("http.server.request.duration", metric.WithUnit("s"),
+		metric.WithDescription("Time from a request's arrival to the end of its answer."),
+		metric.WithExplicitBucketBoundaries(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30))
+	h.active, errs[1] = m.Int64UpDownCounter("http.server.active_requests", metric.WithUnit("{request}"),
+		metric.WithDescription("Requests that are being answered."))
+	size := metric.WithExplicitBucketBoundaries(256, 1<<10, 4<<10, 16<<10, 64<<10, 256<<10, 1<<20, 8<<20, 32<<20)
+	h.received, errs[2] = m.Int64Histogram("http.server.request.body.size", metric.WithUnit("By"),
+		metric.WithDescription("Size of request bodies."), size)
+	h.sent, errs[3] = m.Int64Histogram("http.server.response.body.size", metric.WithUnit("By"),
+		metric.WithDescription("Size of answers' bodies."), size)
+	return &h, errors.Join(errs[:]...)
+}
+
+// Request is one answered request.
+type Request struct {
+	Method   string
+	Route    string // the template, such as "/v1/collections/:collection"; "" for none
+	Status   int
+	Code     string // fault code of a refusal; "" for none
+	Duration time.Duration
+	Received int64 // bytes of the body; negative: unknown
+	Sent     int64 // bytes of the answer's body; negative: unknown
+}
+
+// Begin counts a request in; the function it returns counts it out.
+func (h *HTTPMetrics) Begin(ctx context.Context, method string) (end func()) {
+	set := metric.WithAttributeSet(attribute.NewSet(HTTPMethod.String(knownMethod(method))))
+	h.active.Add(ctx, 1, set)
+	return func() { h.active.Add(ctx, -1, set) }
+}
+
+// RecordRequest records an answered request. Method and route are folded to
+// few values, whatever a stranger sends.
+func (h *HTTPMetrics) RecordRequest(ctx context.Context, r Request) {
+	attrs := RequestAttributes(r)
+	set := metric.WithAttributeSet(attribute.NewSet(attrs...))
+	h.duration.Record(ctx, r.Duration.Seconds(), set)
+	if r.Received >= 0 {
+		h.received.Record(ctx, r.Received, set)
+	}
+	if r.Sent >= 0 {
+		h.sent.Record(ctx, r.Sent, set)
+	}
+}
+
+// RequestAttributes gives the attributes of a request, for metrics and spans.
+func RequestAttributes(r Request) []attribute.KeyValue {
+	route := r.Route
+	if route == "" {
+		route = "unmatched"
+	}
+	attrs := []attribute.KeyValue{HTTPMethod.String(knownMethod(r.Method)), HTTPRoute.String(route), HTTPStatus.Int(r.Status)}
+	if r.Code != "" {
+		attrs = append(attrs, ErrorType.String(r.Code))
+	}
+	return attrs
+}
+
+func knownMethod(m string) string {
+	switch m {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		return m
+	default:
+		return "_OTHER" // as the conventions name it
+	}
+}

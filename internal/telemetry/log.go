@@ -1,0 +1,77 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// LogConfig of the process log.
+type LogConfig struct {
+	Level  string // "debug", "info" (default), "warn" or "error"
+	Format string // "text" (default) or "json"
+}
+
+// NewLogger makes a logger that writes to w (stderr: stdout is for results).
+// A record logged within a span carries its trace_id and span_id, and the
+// fields that WithLogFields put into the context.
+func NewLogger(w io.Writer, cfg LogConfig) (*slog.Logger, error) {
+	opts := &slog.HandlerOptions{}
+	switch strings.ToLower(cfg.Level) {
+	case "debug":
+		opts.Level = slog.LevelDebug
+	case "", "info":
+		opts.Level = slog.LevelInfo
+	case "warn":
+		opts.Level = slog.LevelWarn
+	case "error":
+		opts.Level = slog.LevelError
+	default:
+		return nil, fmt.Errorf("log level %q is unknown; valid are debug, info, warn and error", cfg.Level)
+	}
+	switch strings.ToLower(cfg.Format) {
+	case "", "text":
+		return slog.New(contextHandler{slog.NewTextHandler(w, opts)}), nil
+	case "json":
+		return slog.New(contextHandler{slog.NewJSONHandler(w, opts)}), nil
+	default:
+		return nil, fmt.Errorf("log format %q is unknown; valid are text and json", cfg.Format)
+	}
+}
+
+type logFieldsKey struct{}
+
+// WithLogFields adds fields to every record that is logged with the context,
+// such as the request id.
+func WithLogFields(ctx context.Context, fields ...slog.Attr) context.Context {
+	before, _ := ctx.Value(logFieldsKey{}).([]slog.Attr) //nolint:errcheck // absent means none
+	return context.WithValue(ctx, logFieldsKey{}, append(before[:len(before):len(before)], fields...))
+}
+
+// contextHandler adds what the context knows to a record.
+type contextHandler struct{ slog.Handler }
+
+// Handle adds the fields and passes the record on.
+func (h contextHandler) Handle(ctx context.Context, r slog.Record) error {
+	if fields, ok := ctx.Value(logFieldsKey{}).([]slog.Attr); ok {
+		r.AddAttrs(fields...)
+	}
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		r.AddAttrs(slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs keeps the wrapping.
+func (h contextHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return contextHandler{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup keeps the wrapping.
+func (h contextHandler) WithGroup(name string) slog.Handler {
+	return contextHandler{h.Handler.WithGroup(name)}
+}
