@@ -1,0 +1,27 @@
+package index
+
+import "math/bits"
+
+// bitset is a set of row numbers. A number past its end is not in it.
+type bitset []uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+
+func (b bitset) has(i uint32) bool {
+	w := int(i >> 6)
+	return w < len(b) && b[w]&(1<<(i&63)) != 0
+}
+
+func (b bitset) set(i uint32)   { b[i>>6] |= 1 << (i & 63) }
+func (b bitset) clear(i uint32) { b[i>>6] &^= 1 << (i & 63) }
+
+func (b bitset) clone() bitset { return append(bitset(nil), b...) }
+
+// each calls yield with every member in ascending order.
+func (b bitset) each(yield func(i uint32)) {
+	for w, word := range b {
+		for ; word != 0; word &= word - 1 {
+			yield(uint32(w<<6 + bits.TrailingZeros64(word))) //nolint:gosec // row numbers fit 32 bits
+		}
+	}
+}

@@ -1,0 +1,373 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+)
+
+func newTestLayer(t testing.TB, dims int) *Layer {
+	t.Helper()
+	l, err := NewLayer(Config{Dimensions: dims})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func mustApply(t testing.TB, l *Layer, upTo int64, rows ...Row) {
+	t.Helper()
+	if err := l.Apply(l.Revision(), upTo, rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustQuery(t testing.TB, words string, vector []float32, bounds ...Bound) (*View, *Query) {
+	t.Helper()
+	v, err := Open(bounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := v.Query(words, vector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, q
+}
+
+func ids(hits []Hit) []ID {
+	var out []ID
+	for _, h := range hits {
+		out = append(out, h.Note)
+	}
+	return out
+}
+
+// C051: a note without a word of the query is never a lexical hit; C053: an
+// empty space answers with an empty list.
+func TestC051C053NoWordNoHit(t *testing.T) {
+	t.Parallel()
+	l := newTestLayer(t, 0)
+	_, q := mustQuery(t, "kiln", nil, Bound{l, 0})
+	if h := q.Lexical(nil, 5); len(h) != 0 {
+		t.Errorf("an empty layer answers %v", h)
+	}
+	mustApply(t, l, 1, Row{Note: noteID(1), From: 1, Content: "a kiln"}, Row{Note: noteID(2), From: 1, Content: "a river"})
+	_, q = mustQuery(t, "kiln the of", nil, Bound{l, 1})
+	if h := q.Lexical(nil, 5); !slices.Equal(ids(h), []ID{noteID(1)}) {
+		t.Errorf("hits %v", h)
+	}
+	if h := q.Vector(nil, 5); len(h) != 0 {
+		t.Errorf("vector hits without a vector: %v", h)
+	}
+	_, q = mustQuery(t, "the of\x00\xff", nil, Bound{l, 1})
+	if h := q.Lexical(nil, 5); len(h) != 0 {
+		t.Errorf("stop words hit %v", h)
+	}
+}
+
+// Words of content, context, keywords and tags all find a note.
+func TestEveryTextFieldIsSearched(t *testing.T) {
+	t.Parallel()
+	l := newTestLayer(t, 0)
+	mustApply(t, l, 1, Row{Note: noteID(1), From: 1, Content: "alpha", Context: "bravo", Record: filter.Record{Keywords: []string{"charlie"}, Tags: []string{"deltas"}}})
+	for _, w := range []string{"Alpha", "bravo", "charlie", "delta"} {
+		if _, q := mustQuery(t, w, nil, Bound{l, 1}); len(q.Lexical(nil, 5)) != 1 {
+			t.Errorf("%s finds nothing", w)
+		}
+	}
+}
+
+// C057 and C077 at the index: an update replaces the words and the vector at
+// once, an older bound still reads the older version.
+func TestC057C077UpdateAndPast(t *testing.T) {
+	t.Parallel()
+	l := newTestLayer(t, 2)
+	mustApply(t, l, 1, Row{Note: noteID(1), From: 1, Content: "alpha", Vector: []float32{1, 0}})
+	mustApply(t, l, 2, Row{Note: noteID(1), From: 2, Content: "bravo", Vector: []float32{0, 1}})
+	mustApply(t, l, 3, Row{Note: noteID(1), From: 3, Tombstone: true})
+	for at, want := range map[int64]string{1: "alpha", 2: "bravo"} {
+		for _, w := range []string{"alpha", "bravo"} {
+			_, q := mustQuery(t, w, []float32{1, 0}, Bound{l, at})
+			if got := len(q.Lexical(nil, 5)) == 1; got != (w == want) {
+				t.Errorf("at %d %s found: %v", at, w, got)
+			}
+			if h := q.Vector(nil, 5); len(h) != 1 || h[0].From != at || h[0].Score != float64(2-at) {
+				t.Errorf("at %d vector hits %v", at, h)
+			}
+		}
+	}
+	if v, q := mustQuery(t, "bravo", []float32{1, 0}, Bound{l, 3}); v.Len() != 0 || len(q.Lexical(nil, 5))+len(q.Vector(nil, 5)) != 0 {
+		t.Error("a deleted note is found")
+	}
+}
+
+func TestVectorIsRefused(t *testing.T) {
+	t.Parallel()
+	l := newTestLayer(t, 2)
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for name, v := range map[string][]float32{"dimension": {1, 2, 3}, "empty": {}, "zeros": {0, 0}, "nan": {nan, 1}, "infinity": {1, -inf}} {
+		err := l.Apply(0, 1, []Row{{Note: noteID(1), From: 1, Content: "x"}, {Note: noteID(2), From: 1, Vector: v}})
+		if name != "empty" && !fault.Is(err, fault.Invalid) || name == "empty" && err == nil {
+			t.Errorf("%s: stored, %v", name, err)
+		}
+		view, oerr := Open([]Bound{{l, 0}})
+		if oerr != nil {
+			t.Fatal(oerr)
+		}
+		if _, err := view.Query("", v); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: asked, %v", name, err)
+		}
+	}
+	if l.Revision() != 0 || l.Rows() != 0 {
+		t.Error("a refused batch left something behind")
+	}
+}
+
+func TestRound(t *testing.T) {
+	t.Parallel()
+	got, err := Round([]float32{1, 0.1, -2049})
+	if err != nil || got[0] != 1 || got[1] != 0.099975586 || got[2] != -2048 {
+		t.Errorf("%v %v", got, err)
+	}
+	for _, scale := range []float64{1e-30, 1, 1e30} {
+		got, err := unit([]float32{float32(3 * scale), float32(4 * scale)})
+		if err != nil || math.Abs(float64(got[0])-0.6) > 1e-3 || math.Abs(float64(got[1])-0.8) > 1e-3 {
+			t.Errorf("scale %g: %v %v", scale, got, err)
+		}
+	}
+}
+
+func TestKernelAgreesWithReference(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable on purpose
+	for n := range 130 {
+		a, b, want := make([]float32, n), make([]float32, n), 0.0
+		for i := range n {
+			a[i], b[i] = float32(r.NormFloat64()), float32(r.NormFloat64())
+			want += float64(a[i]) * float64(b[i])
+		}
+		for name, got := range map[string]float32{"dot": dot(a, b), "generic": dotGeneric(a, b)} {
+			if math.Abs(float64(got)-want) > 1e-4 {
+				t.Errorf("%s of %d: %v, want %v", name, n, got, want)
+			}
+		}
+	}
+}
+
+func TestOutOfStepAndBehind(t *testing.T) {
+	t.Parallel()
+	l := newTestLayer(t, 0)
+	mustApply(t, l, 3, Row{Note: noteID(1), From: 2, Content: "x"})
+	for _, step := range [][2]int64{{2, 4}, {4, 5}, {3, 2}} {
+		if err := l.Apply(step[0], step[1], nil); !errors.Is(err, ErrOutOfStep) {
+			t.Errorf("%v: %v", step, err)
+		}
+	}
+	if err := l.Apply(3, 4, []Row{{Note: noteID(1), From: 5}}); err == nil {
+		t.Error("a row past the batch is taken")
+	}
+	if _, err := Open([]Bound{{l, 4}}); !errors.Is(err, ErrBehind) {
+		t.Errorf("behind: %v", err)
+	}
+	if _, err := Open(nil); err == nil {
+		t.Error("a view of nothing opens")
+	}
+}
+
+// A fork reads its base's index: nothing is copied, and writes on either side
+// stay there.
+func TestForkIsolation(t *testing.T) {
+	t.Parallel()
+	base := newTestLayer(t, 0)
+	mustApply(t, base, 1, Row{Note: noteID(1), From: 1, Content: "kiln"}, Row{Note: noteID(2), From: 1, Content: "kiln river"})
+	fork, err := NewLayer(Config{Start: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, before := mustQuery(t, "kiln river", nil, Bound{base, 1})
+	_, same := mustQuery(t, "kiln river", nil, Bound{fork, 1}, Bound{base, 1})
+	if a, b := before.Lexical(nil, 5), same.Lexical(nil, 5); !slices.EqualFunc(a, b, func(x, y Hit) bool { return x.Note == y.Note && x.Score == y.Score }) {
+		t.Errorf("a fork without writes ranks %v, its base %v", b, a)
+	}
+	mustApply(t, fork, 2, Row{Note: noteID(1), From: 2, Content: "storm"}, Row{Note: noteID(2), From: 2, Tombstone: true})
+	mustApply(t, base, 2, Row{Note: noteID(3), From: 2, Content: "kiln"})
+	if _, q := mustQuery(t, "kiln", nil, Bound{fork, 2}, Bound{base, 1}); len(q.Lexical(nil, 5)) != 0 {
+		t.Error("what the fork changed, or the base added later, is found in the fork")
+	}
+	if _, q := mustQuery(t, "kiln storm", nil, Bound{base, 2}); !slices.Equal(ids(q.Lexical(nil, 5)), []ID{noteID(1), noteID(3), noteID(2)}) {
+		t.Errorf("the base reads %v", q.Lexical(nil, 5))
+	}
+	// An erasure in the base reaches a fork whose stack was remembered.
+	base.Erase(noteID(1), noteID(2))
+	if v, _ := mustQuery(t, "", nil, Bound{fork, 2}, Bound{base, 1}); v.Len() != 1 {
+		t.Errorf("%d notes after the erasure in the base, want the fork's own", v.Len())
+	}
+	fork.Erase(noteID(1), noteID(2))
+	if v, _ := mustQuery(t, "", nil, Bound{fork, 2}, Bound{base, 1}); v.Len() != 0 {
+		t.Errorf("%d notes after the erasure", v.Len())
+	}
+	if base.Rows() != 1 || fork.Rows() != 0 || fork.Bytes() != 0 {
+		t.Errorf("rows %d and %d, %d bytes stay", base.Rows(), fork.Rows(), fork.Bytes())
+	}
+}
+
+// A German note is reached by a German word in a view that holds English too.
+func TestLanguagesMeet(t *testing.T) {
+	t.Parallel()
+	l := newTestLayer(t, 0)
+	mustApply(t, l, 1,
+		Row{Note: noteID(1), From: 1, Content: "Die Katzen schlafen auf dem Sofa, und ich trinke einen Kaffee."},
+		Row{Note: noteID(2), From: 1, Content: "The agencies are in the mountains."},
+		Row{Note: noteID(3), From: 1, Content: "我昨天和妹妹去了北京大学"})
+	for query, want := range map[string]ID{"Katze": noteID(1), "mountain agency": noteID(2), "北京": noteID(3)} {
+		if _, q := mustQuery(t, query, nil, Bound{l, 1}); !slices.Equal(ids(q.Lexical(nil, 5)), []ID{want}) {
+			t.Errorf("%s finds %v", query, q.Lexical(nil, 5))
+		}
+	}
+}
+
+func TestSelectFuncAndRecord(t *testing.T) {
+	t.Parallel()
+	l := newTestLayer(t, 0)
+	mustApply(t, l, 1, Row{Note: noteID(1), From: 1, Content: "kiln", Record: filter.Record{Kind: "fact"}}, Row{Note: noteID(2), From: 1, Content: "kiln"})
+	v, q := mustQuery(t, "kiln", nil, Bound{l, 1})
+	sel := v.SelectFunc(func(note ID, from int64, _ *filter.Record) bool { return note == noteID(2) && from == 1 })
+	if h := q.Lexical(sel, 5); !slices.Equal(ids(h), []ID{noteID(2)}) {
+		t.Errorf("%v", h)
+	}
+	if h, r, ok := v.Record(noteID(1)); !ok || r.Kind != "fact" || h.From != 1 {
+		t.Errorf("%v %v %v", h, r, ok)
+	}
+	if _, _, ok := v.Record(noteID(9)); ok {
+		t.Error("an unknown note has a record")
+	}
+}
+
+// Readers and a writer at once; what a view says never changes. Run with the
+// race detector.
+func TestReadersWithAWriter(t *testing.T) {
+	t.Parallel()
+	base := newTestLayer(t, 4)
+	r := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // repeatable on purpose
+	random := func() []float32 { return []float32{r.Float32() + 0.1, r.Float32(), r.Float32(), r.Float32()} }
+	mustApply(t, base, 1, Row{Note: noteID(1), From: 1, Content: "kiln", Vector: random()})
+	fork, err := NewLayer(Config{Dimensions: 4, Start: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writes = 300
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	for range 3 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				for _, bounds := range [][]Bound{{{base, base.Revision()}}, {{fork, fork.Revision()}, {base, 1}}} {
+					v, err := Open(bounds)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					q, err := v.Query("kiln river", []float32{1, 1, 1, 1})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					first := [][]Hit{q.Lexical(nil, 500), q.Vector(nil, 500)}
+					second := [][]Hit{q.Lexical(nil, 500), q.Vector(v.Select(filter.Not{Term: &filter.Leaf{Field: filter.Kind, Op: filter.Exists, Want: true}}), 500)}
+					for i := range first {
+						if len(first[i]) != v.Len() || !slices.Equal(first[i], second[i]) {
+							t.Errorf("a view of %d notes said %d, then %d", v.Len(), len(first[i]), len(second[i]))
+							return
+						}
+					}
+					q.Scores(ids(first[0]))
+				}
+			}
+		})
+	}
+	for i := range writes {
+		for _, l := range []*Layer{base, fork} {
+			at := l.Revision() + 1
+			mustApply(t, l, at, Row{Note: noteID(2 + i%100), From: at, Content: fmt.Sprintf("kiln number %d", i), Vector: random()})
+		}
+		if i%100 == 50 {
+			fork.Compact(1, fork.Revision())
+		}
+	}
+	close(done)
+	wg.Wait()
+}
+
+func TestBytesGrow(t *testing.T) {
+	t.Parallel()
+	l := newTestLayer(t, 8)
+	mustApply(t, l, 1, Row{Note: noteID(1), From: 1, Content: strings.Repeat("word ", 100), Vector: make([]float32, 8), Record: filter.Record{Attributes: map[string]any{"a": []any{"b", 1.0}}}}.with(1))
+	if small := l.Bytes(); small < 4*8*blockRows {
+		t.Errorf("%d bytes", small)
+	}
+}
+
+func (r Row) with(x float32) Row { r.Vector[0] = x; return r }
+
+// fill makes a layer of n notes of about fourteen words and 384 dimensions.
+func fill(b *testing.B, n int) (*Layer, []float32) {
+	b.Helper()
+	l := newTestLayer(b, 384)
+	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // repeatable on purpose
+	zipf := rand.NewZipf(r, 1.2, 8, 20000)
+	vector := func() []float32 {
+		v := make([]float32, 384)
+		for i := range v {
+			v[i] = float32(r.NormFloat64())
+		}
+		return v
+	}
+	rows := make([]Row, n)
+	for i := range rows {
+		var s strings.Builder
+		for range 14 {
+			fmt.Fprintf(&s, "word%d ", zipf.Uint64())
+		}
+		rows[i] = Row{Note: noteID(i), From: 1, Content: s.String(), Vector: vector(), Record: filter.Record{Kind: "note", Tags: []string{"a", "b"}}}
+	}
+	mustApply(b, l, 1, rows...)
+	return l, vector()
+}
+
+func benchmarkSearch(b *testing.B, n int) {
+	l, vector := fill(b, n)
+	keep := &filter.Leaf{Field: filter.Tags, Op: filter.Contains, Values: []filter.Value{{Type: filter.Text, Text: "a"}}}
+	for _, c := range []struct {
+		name   string
+		keep   filter.Expr
+		vector []float32
+		words  string
+	}{{"hybrid", nil, vector, "word3 word17 word250 word4000 word9"}, {"lexical", nil, nil, "word3 word17 word250 word4000 word9"}, {"vector", nil, vector, ""}, {"filtered", keep, vector, "word3 word17 word250 word4000 word9"}} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				v, q := mustQuery(b, c.words, c.vector, Bound{l, 1})
+				sel := v.Select(c.keep)
+				found := q.Lexical(sel, 50)
+				found = append(found, q.Vector(sel, 50)...)
+				q.Scores(ids(found))
+			}
+		})
+	}
+}
+
+func BenchmarkSearch500(b *testing.B) { benchmarkSearch(b, 500) }
+func BenchmarkSearch10k(b *testing.B) { benchmarkSearch(b, 10000) }

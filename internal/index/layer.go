@@ -1,0 +1,160 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// ErrOutOfStep says that a batch does not continue the log where the layer
+// stands: another reader of the log was faster, or a part is missing. Read
+// [Layer.Revision] again and continue from there.
+var ErrOutOfStep = errors.New("index: batch does not continue the layer's revision")
+
+// ErrBehind says that a layer has not yet reached the bound it is to be read
+// at. Apply the log first.
+var ErrBehind = errors.New("index: layer is behind the bound")
+
+// Config of a layer.
+type Config struct {
+	Dimensions int   // of the embedder's vectors; 0 for a collection without one
+	Start      int64 // the revision the layer's log starts after: a fork's parent revision, else 0
+}
+
+// Layer is the index of one collection's own log. All methods are safe for
+// concurrent use.
+type Layer struct {
+	dimensions int
+	writer     sync.Mutex // held by Apply, Erase and Compact
+	data       atomic.Pointer[data]
+	revision   atomic.Int64
+	pool       sync.Pool // *[]float64, zeroed score arrays
+}
+
+// NewLayer makes an empty layer.
+func NewLayer(c Config) (*Layer, error) {
+	if c.Dimensions < 0 || c.Start < 0 {
+		return nil, fmt.Errorf("index: dimensions %d and start %d must not be negative", c.Dimensions, c.Start)
+	}
+	l := &Layer{dimensions: c.Dimensions}
+	l.data.Store(newData())
+	l.revision.Store(c.Start)
+	return l, nil
+}
+
+// Revision is the revision up to which the layer holds the log.
+func (l *Layer) Revision() int64 { return l.revision.Load() }
+
+// Dimensions of the layer's vectors.
+func (l *Layer) Dimensions() int { return l.dimensions }
+
+// Rows is the number of versions held, tombstones included.
+func (l *Layer) Rows() int {
+	d := l.data.Load()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.rows)
+}
+
+// Bytes estimates the memory held, in bytes.
+func (l *Layer) Bytes() int64 {
+	d := l.data.Load()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.bytes
+}
+
+// Apply takes in what the log says about revisions after < r <= upTo, in
+// order of From: versions that began, versions that ended (given again, with
+// To) and vectors that came later (given again, with Vector). A version that
+// follows one of the same note ends it. after must be the layer's revision,
+// else nothing is done and the error is [ErrOutOfStep]; a batch with a fault
+// changes nothing.
+func (l *Layer) Apply(after, upTo int64, rows []Row) error {
+	if upTo < after {
+		return fmt.Errorf("%w: after %d up to %d", ErrOutOfStep, after, upTo)
+	}
+	if have := l.Revision(); have != after {
+		return fmt.Errorf("%w: have %d, got after %d", ErrOutOfStep, have, after)
+	}
+	batch := make([]analysed, len(rows))
+	for i, r := range rows {
+		if r.From < 1 || r.From > upTo || r.To != 0 && r.To <= r.From {
+			return fmt.Errorf("index: version [%d, %d) in a batch up to %d", r.From, r.To, upTo)
+		}
+		a, err := analyse(r, l.dimensions)
+		if err != nil {
+			return err
+		}
+		batch[i] = a
+	}
+	slices.SortStableFunc(batch, func(a, b analysed) int { return int(min(max(a.From-b.From, -1), 1)) })
+
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	if have := l.Revision(); have != after {
+		return fmt.Errorf("%w: have %d, got after %d", ErrOutOfStep, have, after)
+	}
+	d := l.data.Load()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	late := false
+	for _, a := range batch {
+		if _, known := d.find(a.Note, a.From); !known && a.From <= after {
+			late = true
+		}
+		d.add(a, l.dimensions)
+	}
+	if late {
+		// A version from before that was not held, such as one that
+		// compaction dropped: what was visible has to be worked out again.
+		d.generation++
+		clear(d.visible)
+		clear(d.stacked)
+	}
+	l.revision.Store(upTo)
+	return nil
+}
+
+// Erase drops every version of the notes, and their hiding, without trace.
+// Views that are open keep what they opened; new ones do not see it.
+func (l *Layer) Erase(notes ...ID) {
+	forget := make(map[ID]bool, len(notes))
+	for _, n := range notes {
+		forget[n] = true
+	}
+	l.replace(forget, func(uint32, *data) bool { return true })
+}
+
+// Compact drops versions that are live at none of the bounds and not open.
+// A view below that needs a dropped version must be read from a layer of its
+// own. Notes still hide what they hid.
+func (l *Layer) Compact(bounds ...int64) {
+	l.replace(nil, func(row uint32, d *data) bool {
+		if d.to[row] == 0 {
+			return true
+		}
+		return slices.ContainsFunc(bounds, func(b int64) bool { return live(d.rows[row].from, d.to[row], b) })
+	})
+}
+
+func (l *Layer) replace(forget map[ID]bool, keep func(row uint32, d *data) bool) {
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	d := l.data.Load()
+	d.mu.RLock()
+	n := d.rebuild(l.dimensions, forget, func(row uint32) bool { return keep(row, d) })
+	d.mu.RUnlock()
+	l.data.Store(n)
+}
+
+// live is the one predicate of visibility in time.
+func live(from, to, bound int64) bool { return from <= bound && (to == 0 || to > bound) }
+
+func wrongDimensions(got, want int) error {
+	return fault.InvalidField("vector", "%d dimensions, the embedder has %d", got, want)
+}
