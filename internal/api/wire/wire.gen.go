@@ -248,7 +248,7 @@ type APIKeyCreated struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	ID        string     `json:"id"`
 
-	// Key The secret. It appears once
+	// Key The secret. It appears once, here.
 	Key string `json:"key"`
 
 	// Prefix The part that may be shown.
@@ -1713,6 +1713,9 @@ type CreateCollectionJSONRequestBody = CollectionInput
 // PatchCollectionJSONRequestBody defines body for PatchCollection for application/json ContentType.
 type PatchCollectionJSONRequestBody = CollectionPatch
 
+// PatchCollectionApplicationMergePatchPlusJSONRequestBody defines body for PatchCollection for application/merge-patch+json ContentType.
+type PatchCollectionApplicationMergePatchPlusJSONRequestBody = CollectionPatch
+
 // CloneCollectionJSONRequestBody defines body for CloneCollection for application/json ContentType.
 type CloneCollectionJSONRequestBody = CloneRequest
 
@@ -1721,6 +1724,9 @@ type CreateNoteJSONRequestBody = NoteInput
 
 // PatchNoteJSONRequestBody defines body for PatchNote for application/json ContentType.
 type PatchNoteJSONRequestBody = NotePatch
+
+// PatchNoteApplicationMergePatchPlusJSONRequestBody defines body for PatchNote for application/merge-patch+json ContentType.
+type PatchNoteApplicationMergePatchPlusJSONRequestBody = NotePatch
 
 // PutLinksJSONRequestBody defines body for PutLinks for application/json ContentType.
 type PutLinksJSONRequestBody = LinksInput
@@ -1745,3 +1751,6 @@ type CreateTenantJSONRequestBody = TenantInput
 
 // PatchTenantJSONRequestBody defines body for PatchTenant for application/json ContentType.
 type PatchTenantJSONRequestBody = TenantPatch
+
+// PatchTenantApplicationMergePatchPlusJSONRequestBody defines body for PatchTenant for application/merge-patch+json ContentType.
+type PatchTenantApplicationMergePatchPlusJSONRequestBody = TenantPatch

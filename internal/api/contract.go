@@ -1,0 +1,150 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sort"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	contract "github.com/slipboxhq/slipbox/api"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// defaultBodyLimit bounds request bodies, in bytes, unless the contract says
+// otherwise for an operation.
+const defaultBodyLimit = 1 << 20
+
+// document is the contract, loaded once, with the operations by id.
+type document struct {
+	raw        []byte
+	spec       *openapi3.T
+	operations map[string]*operation
+}
+
+// operation is what the middleware needs to know of one operation.
+type operation struct {
+	id        string
+	method    string
+	path      string            // as in the document: /v1/collections/{collection}
+	public    bool              // no credential is asked for
+	scope     tenant.Permission // "" for any credential
+	noReplay  bool              // refuses Idempotency-Key
+	query     map[string]*openapi3.Parameter
+	headers   []*openapi3.Parameter
+	body      *openapi3.Schema // of a JSON body; nil for none and for NDJSON
+	bodyTypes []string         // media types accepted; empty: no body is read
+	bodyMust  bool
+	bodyLimit int64
+	stream    bool // body or answer flows: no request deadline, body not buffered
+	doc       *openapi3.Operation
+}
+
+// route is the path in gin's syntax.
+func (o *operation) route() string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(o.path)
+}
+
+// loadDocument reads and validates the embedded contract.
+func loadDocument() (*document, error) {
+	loader := openapi3.NewLoader()
+	spec, err := loader.LoadFromData(contract.OpenAPI)
+	if err != nil {
+		return nil, fmt.Errorf("load the embedded contract: %w", err)
+	}
+	if err := spec.Validate(loader.Context); err != nil {
+		return nil, fmt.Errorf("validate the embedded contract: %w", err)
+	}
+	d := &document{raw: contract.OpenAPI, spec: spec, operations: map[string]*operation{}}
+	for path, item := range spec.Paths.Map() {
+		for method, op := range item.Operations() {
+			o, err := newOperation(method, path, op)
+			if err != nil {
+				return nil, err
+			}
+			if d.operations[o.id] != nil {
+				return nil, fmt.Errorf("contract: operationId %q stands twice", o.id)
+			}
+			d.operations[o.id] = o
+		}
+	}
+	return d, nil
+}
+
+func newOperation(method, path string, op *openapi3.Operation) (*operation, error) {
+	if op.OperationID == "" {
+		return nil, fmt.Errorf("contract: %s %s has no operationId", method, path)
+	}
+	o := &operation{
+		id: op.OperationID, method: method, path: path, doc: op,
+		public:    op.Security != nil && len(*op.Security) == 0,
+		query:     map[string]*openapi3.Parameter{},
+		bodyLimit: defaultBodyLimit,
+	}
+	o.scope = tenant.Permission(extString(op, "x-scope"))
+	o.noReplay = extString(op, "x-idempotency") == "refused"
+	if v, ok := op.Extensions["x-body-limit"]; ok {
+		f, err := extNumber(v)
+		if err != nil {
+			return nil, fmt.Errorf("contract: %s: x-body-limit: %w", o.id, err)
+		}
+		o.bodyLimit = int64(f)
+	}
+	if v, ok := op.Extensions["x-body-stream"].(bool); ok {
+		o.stream = v
+	}
+	if ok := op.Responses.Status(http.StatusOK); ok != nil && ok.Value.Content["text/event-stream"] != nil {
+		o.stream = true
+	}
+	for _, p := range op.Parameters {
+		switch p.Value.In {
+		case openapi3.ParameterInQuery:
+			o.query[p.Value.Name] = p.Value
+		case openapi3.ParameterInHeader:
+			o.headers = append(o.headers, p.Value)
+		}
+	}
+	if op.RequestBody != nil {
+		o.bodyMust = op.RequestBody.Value.Required
+		for mt, content := range op.RequestBody.Value.Content {
+			o.bodyTypes = append(o.bodyTypes, mt)
+			if mt == mediaJSON {
+				o.body = content.Schema.Value
+			}
+		}
+		sort.Strings(o.bodyTypes)
+	}
+	return o, nil
+}
+
+// schema finds a component schema by name.
+func (d *document) schema(name string) (*openapi3.Schema, error) {
+	ref := d.spec.Components.Schemas[name]
+	if ref == nil || ref.Value == nil {
+		return nil, fmt.Errorf("contract: no schema %q", name)
+	}
+	return ref.Value, nil
+}
+
+func extString(op *openapi3.Operation, name string) string {
+	s, _ := op.Extensions[name].(string)
+	return s
+}
+
+func extNumber(v any) (float64, error) {
+	switch n := v.(type) {
+	case float64:
+		return n, nil
+	case int:
+		return float64(n), nil
+	case int64:
+		return float64(n), nil
+	case uint64:
+		return float64(n), nil
+	case json.Number:
+		return n.Float64()
+	}
+	return 0, fmt.Errorf("%T is no number", v)
+}

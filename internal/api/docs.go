@@ -1,0 +1,286 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+//go:embed docs
+var docsFiles embed.FS
+
+// docsPage is the reference page: made once from the contract, with style and
+// script inside, so that it works without a network. The policy admits exactly
+// that style and that script.
+type docsPage struct {
+	html   []byte
+	policy string
+}
+
+type docsView struct {
+	Title, Version string
+	Intro          template.HTML
+	Style, Script  template.HTML
+	Groups         []docsGroup
+	Schemas        []docsSchema
+}
+
+type docsGroup struct {
+	Name       string
+	About      template.HTML
+	Operations []docsOperation
+}
+
+type docsOperation struct {
+	ID, Verb, Path, Summary, Scope, Words string
+	Public                                bool
+	About, BodyAbout                      template.HTML
+	Parameters, Body                      []docsField
+	BodyType, BodyName                    string
+	Answers                               []docsAnswer
+	Curl, Sample, SampleStatus            string
+}
+
+type docsField struct {
+	Name, In, Type, Schema, Bounds string
+	Required                       bool
+	About                          template.HTML
+}
+
+type docsAnswer struct {
+	Status, Schema string
+	Good           bool
+	About          template.HTML
+}
+
+type docsSchema struct {
+	Name, Type, Words string
+	About             template.HTML
+	Fields            []docsField
+}
+
+// renderDocs makes the page.
+func renderDocs(d *document) (docsPage, error) {
+	tmpl, err := template.ParseFS(docsFiles, "docs/page.html.tmpl")
+	if err != nil {
+		return docsPage{}, err
+	}
+	css, err := docsFiles.ReadFile("docs/page.css")
+	if err != nil {
+		return docsPage{}, err
+	}
+	js, err := docsFiles.ReadFile("docs/page.js")
+	if err != nil {
+		return docsPage{}, err
+	}
+	view := docsView{
+		Title: d.spec.Info.Title, Version: d.spec.Info.Version, Intro: prose(d.spec.Info.Description),
+		Style:  template.HTML("<style>" + string(css) + "</style>"),  //nolint:gosec // an embedded file of ours
+		Script: template.HTML("<script>" + string(js) + "</script>"), //nolint:gosec // an embedded file of ours
+	}
+	for _, tag := range d.spec.Tags {
+		view.Groups = append(view.Groups, docsGroup{
+			Name: tag.Name, About: inline(tag.Description), Operations: d.docsOperations(tag.Name),
+		})
+	}
+	for name, ref := range d.spec.Components.Schemas {
+		view.Schemas = append(view.Schemas, docsSchema{
+			Name: name, Type: typeName(ref.Value), Words: strings.ToLower(name),
+			About: prose(ref.Value.Description), Fields: fieldsOf(ref.Value),
+		})
+	}
+	sort.Slice(view.Schemas, func(i, j int) bool { return view.Schemas[i].Name < view.Schemas[j].Name })
+	var out bytes.Buffer
+	if err := tmpl.Execute(&out, view); err != nil {
+		return docsPage{}, err
+	}
+	return docsPage{
+		html: out.Bytes(),
+		policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			hashSource(css), hashSource(js)),
+	}, nil
+}
+
+func hashSource(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// docsOperations lists a tag's operations in the order of the document.
+func (d *document) docsOperations(tag string) []docsOperation {
+	var ops []*operation
+	for _, o := range d.operations {
+		if len(o.doc.Tags) > 0 && o.doc.Tags[0] == tag {
+			ops = append(ops, o)
+		}
+	}
+	position := func(o *operation) int { return bytes.Index(d.raw, []byte("operationId: "+o.id+"\n")) }
+	sort.Slice(ops, func(i, j int) bool { return position(ops[i]) < position(ops[j]) })
+	out := make([]docsOperation, 0, len(ops))
+	for _, o := range ops {
+		out = append(out, newDocsOperation(o))
+	}
+	return out
+}
+
+func newDocsOperation(o *operation) docsOperation {
+	v := docsOperation{
+		ID: o.id, Verb: strings.ToLower(o.method), Path: o.path, Summary: o.doc.Summary, Scope: string(o.scope),
+		Public: o.public, About: prose(o.doc.Description),
+		Words: strings.ToLower(strings.Join([]string{o.id, o.method, o.path, o.doc.Summary, o.doc.Description}, " ")),
+	}
+	for _, p := range o.doc.Parameters {
+		v.Parameters = append(v.Parameters, docsField{
+			Name: p.Value.Name, In: p.Value.In, Type: typeName(p.Value.Schema.Value), Schema: component(p.Value.Schema),
+			Bounds: bounds(p.Value.Schema.Value), Required: p.Value.Required && p.Value.In != openapi3.ParameterInPath,
+			About: prose(p.Value.Description),
+		})
+	}
+	if len(o.bodyTypes) > 0 {
+		body := o.doc.RequestBody.Value
+		v.BodyType, v.BodyAbout = o.bodyTypes[0], prose(body.Description)
+		ref := body.Content[v.BodyType].Schema
+		v.BodyName = component(ref)
+		v.Body = fieldsOf(ref.Value)
+	}
+	for status, ref := range o.doc.Responses.Map() {
+		a := docsAnswer{Status: status, Good: strings.HasPrefix(status, "2")}
+		if ref.Value.Description != nil {
+			a.About = inline(*ref.Value.Description + " ")
+		}
+		if a.Good {
+			for _, content := range ref.Value.Content {
+				a.Schema = component(content.Schema)
+			}
+		}
+		v.Answers = append(v.Answers, a)
+	}
+	sort.Slice(v.Answers, func(i, j int) bool { return v.Answers[i].Status < v.Answers[j].Status })
+	v.Curl = curlSample(o)
+	v.SampleStatus, v.Sample = answerSample(o)
+	return v
+}
+
+// fieldsOf lists an object's properties, required ones first, else by name.
+func fieldsOf(s *openapi3.Schema) []docsField {
+	out := make([]docsField, 0, len(s.Properties))
+	for name, ref := range s.Properties {
+		f := docsField{
+			Name: name, Type: typeName(ref.Value), Schema: component(ref), Bounds: bounds(ref.Value),
+			About: prose(ref.Value.Description),
+		}
+		if ref.Value.Items != nil && f.Schema == "" {
+			f.Schema = component(ref.Value.Items)
+		}
+		for _, r := range s.Required {
+			f.Required = f.Required || r == name
+		}
+		out = append(out, f)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Required != out[j].Required {
+			return out[i].Required
+		}
+		return out[i].Name < out[j].Name
+	})
+	return out
+}
+
+// component is the name of a referenced schema; "" for one written in place.
+func component(ref *openapi3.SchemaRef) string {
+	if ref == nil {
+		return ""
+	}
+	name, _ := strings.CutPrefix(ref.Ref, "#/components/schemas/")
+	return name
+}
+
+// typeName says a schema's type in words: "array of string", "integer or null".
+func typeName(s *openapi3.Schema) string {
+	if s.Type == nil {
+		if len(s.AnyOf) > 0 {
+			names := make([]string, len(s.AnyOf))
+			for i, ref := range s.AnyOf {
+				names[i] = component(ref)
+			}
+			return strings.Join(names, " or ")
+		}
+		return "any"
+	}
+	name := strings.Join(s.Type.Slice(), " or ")
+	if s.Items != nil && s.Items.Value != nil {
+		inner := component(s.Items)
+		if inner == "" {
+			inner = typeName(s.Items.Value)
+		}
+		return strings.Replace(name, "array", "array of "+inner, 1)
+	}
+	if s.Format != "" && s.Format != "int64" && s.Format != "double" && s.Format != "float" {
+		name += " (" + s.Format + ")"
+	}
+	return name
+}
+
+// bounds says what the schema allows beyond its type.
+func bounds(s *openapi3.Schema) string {
+	var out []string
+	if len(s.Enum) > 0 {
+		names := make([]string, len(s.Enum))
+		for i, v := range s.Enum {
+			names[i] = fmt.Sprint(v)
+		}
+		out = append(out, "one of "+strings.Join(names, ", "))
+	}
+	if s.Min != nil {
+		out = append(out, "at least "+number(*s.Min))
+	}
+	if s.Max != nil {
+		out = append(out, "at most "+number(*s.Max))
+	}
+	if s.MaxLength != nil {
+		out = append(out, fmt.Sprintf("at most %d characters", *s.MaxLength))
+	}
+	if s.MaxItems != nil {
+		out = append(out, fmt.Sprintf("at most %d items", *s.MaxItems))
+	}
+	if s.Default != nil {
+		out = append(out, fmt.Sprintf("default %v", s.Default))
+	}
+	return strings.Join(out, " · ")
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+var (
+	codeSpan   = regexp.MustCompile("`([^`]+)`")
+	strongSpan = regexp.MustCompile(`\*\*([^*]+)\*\*`)
+)
+
+// inline renders the two marks that the contract's texts use: `code` and
+// **strong**. Everything else is escaped.
+func inline(text string) template.HTML {
+	s := template.HTMLEscapeString(text)
+	s = codeSpan.ReplaceAllString(s, "<code>$1</code>")
+	s = strongSpan.ReplaceAllString(s, "<strong>$1</strong>")
+	return template.HTML(s) //nolint:gosec // escaped above
+}
+
+// prose renders paragraphs, which blank lines separate.
+func prose(text string) template.HTML {
+	var out strings.Builder
+	for _, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		if p != "" {
+			out.WriteString("<p>" + string(inline(p)) + "</p>")
+		}
+	}
+	return template.HTML(out.String()) //nolint:gosec // made of escaped pieces
+}

@@ -1,0 +1,201 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Samples on the reference page are made from the contract, so they cannot
+// drift from it.
+
+const sampleID = "019a9c3e-6f1b-7c44-9d2a-3b1f0c5e8a77"
+
+// sampleValues are shown for properties and parameters of these names.
+var sampleValues = map[string]any{
+	"collection": "research", "agent": "ada", "name": "research", "tenant": "acme", "content": "Ada moved to Lisbon in March.",
+	"context": "Where Ada lives.", "query": "where does Ada live", "relation": "related", "revision": 42, "head_revision": 42,
+	"note": sampleID, "job": sampleID, "review": sampleID, "api_key": sampleID, "key": "sb_live_…", "prefix": "sb_live_…",
+	"policy": "amem", "embedder": "hash-384", "score": 0.83, "confidence": 0.95, "importance": 0.5, "took_ms": 0.7,
+	"expires_in": 3600, "request_id": sampleID, "category": "Uncategorized", "line": 1, "status": 201, "limit": 50,
+}
+
+// curlSample is a request that can be pasted, with SLIPBOX and KEY in the
+// environment.
+func curlSample(o *operation) string {
+	path := o.path
+	for _, p := range o.doc.Parameters {
+		if p.Value.In == openapi3.ParameterInPath {
+			path = strings.ReplaceAll(path, "{"+p.Value.Name+"}", fmt.Sprint(sampleValues[p.Value.Name]))
+		}
+		if p.Value.In == openapi3.ParameterInQuery && p.Value.Required {
+			path += "?" + p.Value.Name + "=" + sampleID
+		}
+	}
+	parts := []string{"curl"}
+	if o.method != "GET" {
+		parts[0] += " -X " + o.method
+	}
+	if o.stream && len(o.bodyTypes) == 0 {
+		parts[0] += " -N"
+	}
+	parts[0] += fmt.Sprintf(` "$SLIPBOX%s"`, path)
+	if !o.public {
+		parts = append(parts, `-H "Authorization: Bearer $KEY"`)
+	}
+	switch {
+	case slices.Contains(o.bodyTypes, mediaNDJSON):
+		parts = append(parts, `-H "Content-Type: application/x-ndjson"`, `--data-binary @notes.ndjson`)
+	case o.body != nil:
+		body := indented(requestSample(o.body))
+		parts = append(parts, `-H "Content-Type: application/json"`, "-d '"+strings.ReplaceAll(body, "'", `'\''`)+"'")
+	}
+	return strings.Join(parts, " \\\n  ")
+}
+
+// answerSample is the first good answer with a JSON body.
+func answerSample(o *operation) (status, sample string) {
+	for _, status := range []string{"200", "201", "202"} {
+		ref := o.doc.Responses.Value(status)
+		if ref == nil {
+			continue
+		}
+		if content := ref.Value.Content[mediaJSON]; content != nil {
+			return status, indented(sampleOf(content.Schema.Value, "", 0))
+		}
+	}
+	return "", ""
+}
+
+// requestSample shows the schema's own example, else what is required, else
+// every field.
+func requestSample(s *openapi3.Schema) any {
+	if len(s.Examples) > 0 {
+		return s.Examples[0]
+	}
+	out := map[string]any{}
+	for name, ref := range s.Properties {
+		if len(s.Required) == 0 || slices.Contains(s.Required, name) {
+			out[name] = sampleOf(ref.Value, name, 1)
+		}
+	}
+	return out
+}
+
+// maxSampleDepth keeps recursive schemas short.
+const maxSampleDepth = 4
+
+func sampleOf(s *openapi3.Schema, name string, depth int) any {
+	switch {
+	case len(s.Examples) > 0:
+		return s.Examples[0]
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case len(s.AnyOf) > 0:
+		return sampleOf(s.AnyOf[0].Value, name, depth)
+	case s.Type == nil:
+		return map[string]any{}
+	case s.Type.Includes(openapi3.TypeObject):
+		out := map[string]any{}
+		if depth > maxSampleDepth {
+			return out
+		}
+		for prop, ref := range s.Properties {
+			if depth < 2 || slices.Contains(s.Required, prop) {
+				out[prop] = sampleOf(ref.Value, prop, depth+1)
+			}
+		}
+		return out
+	case s.Type.Includes(openapi3.TypeArray):
+		if depth > maxSampleDepth || s.Items == nil {
+			return []any{}
+		}
+		return []any{sampleOf(s.Items.Value, strings.TrimSuffix(name, "s"), depth+1)}
+	}
+	switch s.Format {
+	case "uuid":
+		return sampleID
+	case "date-time":
+		return "2026-03-01T09:30:00Z"
+	case "date":
+		return "2026-03-01"
+	}
+	if v, ok := sampleValues[name]; ok {
+		return v
+	}
+	switch {
+	case s.Default != nil:
+		return s.Default
+	case s.Type.Includes(openapi3.TypeInteger), s.Type.Includes(openapi3.TypeNumber):
+		return 1
+	case s.Type.Includes(openapi3.TypeBoolean):
+		return false
+	}
+	return "…"
+}
+
+// indented renders JSON with the fields that say what a thing is first.
+func indented(v any) string {
+	var buf bytes.Buffer
+	writeSample(&buf, v, "")
+	return buf.String()
+}
+
+func writeSample(buf *bytes.Buffer, v any, indent string) {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			buf.WriteString("{}")
+			return
+		}
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		sort.Slice(keys, func(i, j int) bool {
+			if a, b := weight(keys[i]), weight(keys[j]); a != b {
+				return a < b
+			}
+			return keys[i] < keys[j]
+		})
+		buf.WriteString("{")
+		for i, k := range keys {
+			if i > 0 {
+				buf.WriteString(",")
+			}
+			fmt.Fprintf(buf, "\n%s  %q: ", indent, k)
+			writeSample(buf, v[k], indent+"  ")
+		}
+		buf.WriteString("\n" + indent + "}")
+	case []any:
+		buf.WriteString("[")
+		for i, e := range v {
+			if i > 0 {
+				buf.WriteString(", ")
+			}
+			writeSample(buf, e, indent)
+		}
+		buf.WriteString("]")
+	default:
+		var text bytes.Buffer
+		enc := json.NewEncoder(&text)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			text.WriteString(`"…"`) // values come from the contract, which is JSON
+		}
+		buf.Write(bytes.TrimSpace(text.Bytes()))
+	}
+}
+
+func weight(key string) int {
+	order := []string{"id", "name", "key", "note", "hits", "items", "line", "kind", "content", "state"}
+	if i := slices.Index(order, key); i >= 0 {
+		return i
+	}
+	return len(order)
+}

@@ -1,0 +1,217 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Keys of values that middleware leaves on the gin context for handlers. They
+// are read through the accessors in request.go only.
+const (
+	keyRequestID = "slipbox.request_id"
+	keyPrincipal = "slipbox.principal"
+	keyQuery     = "slipbox.query"
+	keyBody      = "slipbox.body"
+	keyStatus    = "slipbox.status" // what the log says instead of the status sent
+)
+
+const headerRequestID = "X-Request-Id"
+
+// identify gives the request an id: the caller's X-Request-Id when it is short
+// and plain, else a new one.
+func (s *Server) identify(c *gin.Context) {
+	id := c.Request.Header.Get(headerRequestID)
+	if !plainID(id) {
+		id = newID()
+	}
+	c.Set(keyRequestID, id)
+	c.Header(headerRequestID, id)
+}
+
+func plainID(id string) bool {
+	if id == "" || len(id) > 128 {
+		return false
+	}
+	for _, b := range []byte(id) {
+		letter := b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
+		if !letter && !strings.ContainsRune("._-", rune(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+func newID() string {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return uuid.NewString() // the clock failed; the random source did not
+	}
+	return id.String()
+}
+
+// accessLog writes one line per request, without paths that hold names or query
+// strings that hold text.
+func (s *Server) accessLog(c *gin.Context) {
+	start := s.now()
+	c.Next()
+	status := c.Writer.Status()
+	if v, ok := c.Get(keyStatus); ok {
+		status, _ = v.(int)
+	}
+	attrs := []slog.Attr{
+		slog.String("request_id", requestID(c)),
+		slog.String("method", c.Request.Method),
+		slog.String("route", c.FullPath()),
+		slog.Int("status", status),
+		slog.Int("bytes", max(0, c.Writer.Size())),
+		slog.Duration("duration", s.now().Sub(start)),
+	}
+	if p := principal(c); !p.Scope.IsZero() {
+		attrs = append(attrs, slog.String("tenant", p.Scope.Tenant().String()))
+	}
+	level := slog.LevelInfo
+	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || c.FullPath() == "/metrics" {
+		level = slog.LevelDebug // probes would drown the rest
+	}
+	s.log.LogAttrs(c.Request.Context(), level, "request", attrs...)
+}
+
+// recover turns a panic into a 500 problem. A handler that aborts on purpose is
+// let through, as net/http wants it.
+func (s *Server) recover(c *gin.Context) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(v)
+		}
+		s.log.ErrorContext(c.Request.Context(), "panic", slog.String("request_id", requestID(c)),
+			slog.String("route", c.FullPath()), slog.Any("value", v), slog.String("stack", string(debug.Stack())))
+		s.fail(c, fmt.Errorf("panic: %v", v))
+	}()
+	c.Next()
+}
+
+func (s *Server) securityHeaders(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cache-Control", "no-store")
+}
+
+// checkOrigin refuses what no browser sends as an Origin.
+func checkOrigin(o string) error {
+	if o == "*" {
+		return nil
+	}
+	u, err := url.Parse(o)
+	if err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" || u.RawQuery != "" {
+		return fmt.Errorf("%q is no origin, such as https://app.example.com", o)
+	}
+	return nil
+}
+
+// cors answers browsers of the configured origins; credentials travel in
+// headers, never in cookies, so none are allowed.
+func (s *Server) cors(c *gin.Context) {
+	origin := c.Request.Header.Get("Origin")
+	if len(s.cfg.CORSOrigins) == 0 || origin == "" {
+		return
+	}
+	h := c.Writer.Header()
+	h.Add("Vary", "Origin")
+	all := slices.Contains(s.cfg.CORSOrigins, "*")
+	if !all && !slices.Contains(s.cfg.CORSOrigins, origin) {
+		return
+	}
+	if all {
+		origin = "*"
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers",
+		"ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Slipbox-Job, Slipbox-Revision, X-Request-Id")
+	if c.Request.Method != http.MethodOptions || c.Request.Header.Get("Access-Control-Request-Method") == "" {
+		return
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, X-API-Key, X-Request-Id")
+	h.Set("Access-Control-Max-Age", "600")
+	c.AbortWithStatus(http.StatusNoContent)
+}
+
+func (s *Server) noRoute(c *gin.Context) { s.fail(c, fault.New(fault.NotFound, "no such route")) }
+
+func (s *Server) noMethod(c *gin.Context) {
+	s.fail(c, fault.New(fault.NotAllowed, "the route does not take %s", clip(c.Request.Method)))
+}
+
+// authenticate finds the principal and checks the operation's scope.
+func (s *Server) authenticate(c *gin.Context, op *operation) error {
+	credential, err := credentialOf(c.Request.Header)
+	if err != nil {
+		return err
+	}
+	p, err := s.auth.Authenticate(c.Request.Context(), credential)
+	if err != nil {
+		return err
+	}
+	c.Set(keyPrincipal, p)
+	if op.scope == tenant.OperatorPerm {
+		if p.Operator.IsZero() {
+			return fault.New(fault.Forbidden, "the credential lacks the scope %q", op.scope)
+		}
+		return nil
+	}
+	if p.Scope.IsZero() {
+		return fault.New(fault.Forbidden, "a platform key reaches no tenant's data")
+	}
+	if op.scope == "" {
+		return nil
+	}
+	return tenant.Check(p.Scope, op.scope)
+}
+
+// credentialOf reads the one credential of a request. Two different ones are
+// refused: which of them counts must not be a matter of order.
+func credentialOf(h http.Header) (string, error) {
+	var found []string
+	for _, v := range h.Values("Authorization") {
+		scheme, credential, _ := strings.Cut(v, " ")
+		credential = strings.TrimSpace(credential)
+		if !strings.EqualFold(scheme, "Bearer") || credential == "" {
+			return "", fault.New(fault.Unauthenticated, "the Authorization header must be: Bearer <token or key>")
+		}
+		found = append(found, credential)
+	}
+	found = append(found, h.Values("X-API-Key")...)
+	found = slices.Compact(found)
+	switch {
+	case len(found) == 0 || found[0] == "":
+		return "", fault.New(fault.Unauthenticated, "a credential is required")
+	case len(found) > 1:
+		return "", fault.New(fault.Unauthenticated, "more than one credential was given")
+	}
+	return found[0], nil
+}
+
+// since is the time that a request took, in milliseconds, for answers that say so.
+func (s *Server) since(start time.Time) float64 {
+	return float64(s.now().Sub(start).Microseconds()) / 1000
+}

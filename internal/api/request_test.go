@@ -1,0 +1,154 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+func TestPathValues(t *testing.T) {
+	t.Parallel()
+	id := uuid.Must(uuid.NewV7())
+	b := newBench(t, DefaultConfig(), map[string]handler{"getNote": func(c *gin.Context) error {
+		ref, err := pathRef(c, "collection")
+		if err != nil {
+			return err
+		}
+		note, err := pathID(c, "note")
+		if err != nil {
+			return err
+		}
+		setRevision(c, 42)
+		setETag(c, memory.Version{Layer: id, Note: note, From: 7})
+		return reply(c, http.StatusOK, []any{ref, note, queryInt(c, "limit", 50), queryRevision(c, "as_of"), queryRevision(c, "min_revision")})
+	}})
+	target := func(collection, note string) string {
+		return "/v1/collections/" + collection + "/notes/" + note + "?as_of=9"
+	}
+	w := b.do(request(http.MethodGet, target("re_se.arch-1", strings.ToUpper(id.String())), nil))
+	if w.Code != http.StatusOK || w.Body.String() != `["re_se.arch-1","`+id.String()+`",50,9,null]` {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if w.Header().Get("Slipbox-Revision") != "42" || w.Header().Get("ETag") != `"`+id.String()+`.`+id.String()+`.7"` {
+		t.Errorf("headers %v", w.Header())
+	}
+	w = b.do(request(http.MethodGet, target(strings.ToUpper(id.String()), id.String()), nil))
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), id.String()) {
+		t.Errorf("an id as collection: %d %s", w.Code, w.Body)
+	}
+	for _, bad := range []string{
+		target("UPPER", id.String()), target("-x", id.String()), target("a%2Fb", id.String()), target("a%00", id.String()),
+		target("%ff", id.String()), target(strings.Repeat("a", 129), id.String()),
+		target("a", "no-id"), target("a", strings.ReplaceAll(id.String(), "-", "")), target("a", "%7B"+id.String()+"%7D"),
+	} {
+		if p := b.problem(t, b.do(request(http.MethodGet, bad, nil))); p.Code != string(fault.NotFound) {
+			t.Errorf("%s: %+v", bad, p)
+		}
+	}
+}
+
+func TestEventTime(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	// C012: both forms become one UTC instant.
+	for in, want := range map[string]string{
+		"2026-03-01T09:30:00Z":              "2026-03-01T09:30:00Z",
+		"202603010930":                      "2026-03-01T09:30:00Z",
+		"2026-03-01T10:30:00.1234567+01:00": "2026-03-01T09:30:00.123456Z",
+		"1900-01-01T00:00:00Z":              "1900-01-01T00:00:00Z",
+		"2026-03-01T12:05:00Z":              "2026-03-01T12:05:00Z",
+		"1899-12-31T23:59:59Z":              "",
+		"1700-01-01T00:00:00Z":              "",
+		"2026-03-02T12:00:00Z":              "",
+		"2026-03-01T12:05:00.000001Z":       "",
+		"2026-03-01":                        "",
+		"2026-02-30T00:00:00Z":              "",
+		"202602300000":                      "",
+		"2026-03-01 09:30:00":               "",
+		"yesterday at nine":                 "",
+		"20260301093000":                    "",
+		"２０２６０３０１０９３０":                      "",
+	} {
+		got, err := parseEventTime("occurred_at", in, now)
+		if want == "" {
+			if !fault.Is(err, fault.Invalid) {
+				t.Errorf("%s: %v, %v", in, got, err)
+			}
+			continue
+		}
+		if err != nil || got.Format(time.RFC3339Nano) != want {
+			t.Errorf("%s: %s, %v", in, got.Format(time.RFC3339Nano), err)
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	var b bench
+	b = newBench(t, DefaultConfig(), map[string]handler{"bulkNotes": func(c *gin.Context) error {
+		lines, err := splitLines(rawBody(c), 5)
+		if err != nil {
+			return err
+		}
+		out := []string{}
+		for _, line := range lines {
+			n, err := bindLine[wire.BulkNote](b.Server, "BulkNote", line)
+			if err != nil {
+				out = append(out, string(fault.CodeOf(err)))
+				continue
+			}
+			out = append(out, n.Content+or(n.Key, ""))
+		}
+		return reply(c, http.StatusOK, out)
+	}})
+	do := func(body string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		c := request(http.MethodPost, notesPath+"/bulk", strings.NewReader(body), "Content-Type", mediaNDJSON)
+		b.ServeHTTP(w, c)
+		return w
+	}
+	for body, want := range map[string]string{
+		"":                      `[]`,
+		`{"content":"a"}`:       `["a"]`,
+		"{\"content\":\"a\"}\n": `["a"]`,
+		"{\"content\":\"a\"}\r\n{\"content\":\"b\",\"key\":\"k\"}\n":                       `["a","bk"]`,
+		"{\"content\":\"a\"}\n{\"content\":\n\n{\"content\":\"\"}\n{\"content\":\"\xff\"}": `["a","malformed","malformed","invalid","malformed"]`,
+	} {
+		if w := do(body); w.Code != http.StatusOK || w.Body.String() != want {
+			t.Errorf("%q: %d %s", body, w.Code, w.Body)
+		}
+	}
+	if p := b.problem(t, do(strings.Repeat("{}\n", 6))); p.Code != string(fault.TooLarge) || !strings.Contains(*p.Detail, "5") {
+		t.Errorf("%+v", p)
+	}
+	if p := b.problem(t, b.do(request(http.MethodPost, notesPath+"/bulk", strings.NewReader("{}"), "Content-Type", mediaJSON))); p.Status != http.StatusUnsupportedMediaType {
+		t.Errorf("%+v", p)
+	}
+}
+
+func FuzzParseJSON(f *testing.F) {
+	for _, s := range []string{`{"a":[1,2,{"b":"\u0000"}]}`, `"\ud83d\ude00"`, `{"a":1,"a":2}`, `[[[`, "\xff", `{"a\"b:":":"}`, `1 2`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		v, err := parseJSON(raw)
+		if err != nil {
+			if code := fault.CodeOf(err); code != fault.Malformed && code != fault.Invalid {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		if findNUL(v, "") != "" {
+			t.Fatal("a NUL came through")
+		}
+	})
+}

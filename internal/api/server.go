@@ -1,0 +1,219 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sort"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Config of the HTTP edge.
+type Config struct {
+	// RequestTimeout bounds a request; past it the answer is 504. Event streams
+	// and streamed uploads are exempt. Default 60 s.
+	RequestTimeout time.Duration `yaml:"request_timeout" env:"SLIPBOX_REQUEST_TIMEOUT"`
+	// CORSOrigins may call the API from a browser; "*" allows every origin.
+	// Default none: no CORS header is ever sent.
+	CORSOrigins []string `yaml:"cors_origins" env:"SLIPBOX_CORS_ORIGINS"`
+}
+
+// DefaultConfig is what an empty configuration means.
+func DefaultConfig() Config { return Config{RequestTimeout: 60 * time.Second} }
+
+// Validate reports every problem at once.
+func (c Config) Validate() error {
+	var errs []error
+	if c.RequestTimeout <= 0 {
+		errs = append(errs, errors.New("request_timeout must be positive"))
+	}
+	for _, o := range c.CORSOrigins {
+		if err := checkOrigin(o); err != nil {
+			errs = append(errs, fmt.Errorf("cors_origins: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Build says which build answers at /version.
+type Build struct {
+	Version string
+	Commit  string
+	Date    string // RFC 3339
+}
+
+// Principal is what a credential turned out to be: a tenant's scope or the
+// platform's operator, one of them zero.
+type Principal struct {
+	Scope    tenant.Scope
+	Operator tenant.Operator
+}
+
+// Authenticator turns a credential, as it stands in the header, into a
+// principal, or refuses it with Unauthenticated.
+type Authenticator interface {
+	Authenticate(ctx context.Context, credential string) (Principal, error)
+}
+
+// Check is one condition of readiness; nil means fulfilled. Its error text is
+// logged, not shown.
+type Check struct {
+	Name string
+	Run  func(ctx context.Context) error
+}
+
+// Deps is what the edge calls.
+type Deps struct {
+	Log     *slog.Logger
+	Auth    Authenticator
+	Build   Build
+	Ready   []Check      // all must pass for /readyz to answer 200
+	Metrics http.Handler // serves /metrics; nil answers an empty exposition
+	Now     func() time.Time
+}
+
+// Server holds the routes. It starts no goroutine and listens on nothing: it is
+// an http.Handler that internal/app serves.
+type Server struct {
+	log     *slog.Logger
+	auth    Authenticator
+	build   Build
+	ready   []Check
+	metrics http.Handler
+	now     func() time.Time
+	cfg     Config
+
+	doc     *document
+	page    docsPage
+	engine  *gin.Engine
+	mounted map[string]bool
+}
+
+// New builds the engine with every route.
+func New(deps Deps, cfg Config) (*Server, error) {
+	if deps.Log == nil || deps.Auth == nil {
+		return nil, errors.New("api: a logger and an authenticator are required")
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
+	doc, err := loadDocument()
+	if err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
+	page, err := renderDocs(doc)
+	if err != nil {
+		return nil, fmt.Errorf("api: render the reference page: %w", err)
+	}
+	s := &Server{
+		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: deps.Ready, metrics: deps.Metrics, now: deps.Now,
+		cfg: cfg, doc: doc, page: page, mounted: map[string]bool{},
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.engine = newEngine()
+	s.engine.Use(s.identify, s.accessLog, s.recover, s.securityHeaders, s.cors)
+	s.engine.NoRoute(s.noRoute)
+	s.engine.NoMethod(s.noMethod)
+	if err := s.mountPublic(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
+
+// newEngine is a gin engine that decides nothing on its own: no redirects, no
+// trusted proxies, no default middleware.
+func newEngine() *gin.Engine {
+	gin.SetMode(gin.ReleaseMode) // process-wide in gin; silences its banner
+	e := gin.New()
+	e.RedirectTrailingSlash = false
+	e.RedirectFixedPath = false
+	e.HandleMethodNotAllowed = true
+	e.UseRawPath = true // an encoded slash is part of an id, not a path
+	e.UnescapePathValues = true
+	e.ForwardedByClientIP = false
+	return e
+}
+
+// handler answers one operation. It writes an answer, or returns an error and
+// writes nothing; the error becomes the problem document.
+type handler func(c *gin.Context) error
+
+// mount routes an operation of the contract to h, behind authentication, scope
+// and validation. Mounting an unknown operation, or one twice, is an error.
+func (s *Server) mount(operationID string, h handler) error {
+	op := s.doc.operations[operationID]
+	if op == nil {
+		return fmt.Errorf("api: the contract has no operation %q", operationID)
+	}
+	if s.mounted[operationID] {
+		return fmt.Errorf("api: operation %q is mounted twice", operationID)
+	}
+	s.mounted[operationID] = true
+	s.engine.Handle(op.method, op.route(), func(c *gin.Context) {
+		if err := s.serve(c, op, h); err != nil {
+			s.fail(c, err)
+		}
+	})
+	return nil
+}
+
+// mountAll mounts a resource's handlers and reports all problems together.
+func (s *Server) mountAll(handlers map[string]handler) error {
+	ids := make([]string, 0, len(handlers))
+	for id := range handlers {
+		ids = append(ids, id)
+	}
+	sort.Strings(ids)
+	var errs []error
+	for _, id := range ids {
+		errs = append(errs, s.mount(id, handlers[id]))
+	}
+	return errors.Join(errs...)
+}
+
+// Unmounted lists operations of the contract that no handler serves.
+func (s *Server) Unmounted() []string {
+	var out []string
+	for id := range s.doc.operations {
+		if !s.mounted[id] {
+			out = append(out, id)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+// serve runs the phases that no operation can forget, cheapest refusal first:
+// who, may they, is the request well-formed, then the handler.
+func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
+	if !op.stream {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
+		defer cancel()
+		c.Request = c.Request.WithContext(ctx)
+	}
+	if !op.public {
+		if err := s.authenticate(c, op); err != nil {
+			return err
+		}
+	}
+	query, err := op.checkParameters(c.Request)
+	if err != nil {
+		return err
+	}
+	c.Set(keyQuery, query)
+	if err := op.readBody(c); err != nil {
+		return err
+	}
+	return h(c)
+}

@@ -1,0 +1,254 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+const (
+	mediaJSON   = "application/json"
+	mediaNDJSON = "application/x-ndjson"
+	mediaSSE    = "text/event-stream"
+)
+
+// The validator reports every field at once and knows the formats that the
+// contract uses. Defaults are not filled in: a handler must be able to tell
+// absent from given.
+var visitOptions = []openapi3.SchemaValidationOption{
+	openapi3.MultiErrors(),
+	openapi3.EnableFormatValidation(),
+	openapi3.WithStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator(
+		`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)),
+}
+
+// checkSchema refuses a value that breaks the schema, naming each field below
+// prefix.
+func checkSchema(schema *openapi3.Schema, value any, prefix string) error {
+	err := schema.VisitJSON(value, visitOptions...)
+	if err == nil {
+		return nil
+	}
+	fields := schemaFields(err, prefix, nil)
+	if len(fields) == 0 {
+		fields = []fault.Field{{Field: prefix, Reason: "does not match the contract"}}
+	}
+	slices.SortStableFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Field, b.Field) })
+	msg := fields[0].Reason
+	if fields[0].Field != "" {
+		msg = fields[0].Field + ": " + msg
+	}
+	return &fault.Error{Code: fault.Invalid, Message: msg, Fields: fields}
+}
+
+// schemaFields flattens the validator's errors. Only reasons are shown; they
+// hold no values.
+func schemaFields(err error, prefix string, out []fault.Field) []fault.Field {
+	if len(out) > maxProblemFields {
+		return out
+	}
+	var many openapi3.MultiError
+	var one *openapi3.SchemaError
+	switch {
+	case errors.As(err, &one) && !isMulti(err):
+		path := prefix
+		for _, key := range one.JSONPointer() {
+			path = join(path, key)
+		}
+		reason := one.Reason
+		if name, ok := strings.CutPrefix(reason, "property "); ok && one.SchemaField == "properties" {
+			// The validator names an unknown key in its reason only.
+			if key, err := strconv.Unquote(strings.TrimSuffix(name, " is unsupported")); err == nil {
+				path, reason = join(path, key), "unknown field"
+			}
+		}
+		if one.SchemaField == "required" {
+			reason = "is required"
+		}
+		if one.SchemaField == "nullable" {
+			reason = "must not be null"
+		}
+		if one.SchemaField == "format" {
+			reason = "must have the format " + one.Schema.Format
+		}
+		return append(out, fault.Field{Field: path, Reason: reason})
+	case errors.As(err, &many):
+		for _, e := range many {
+			out = schemaFields(e, prefix, out)
+		}
+	}
+	return out
+}
+
+func isMulti(err error) bool {
+	_, ok := err.(openapi3.MultiError) //nolint:errorlint // the outermost type decides
+	return ok
+}
+
+// checkParameters validates query and headers of a request. Path parameters are
+// left to the handlers: an id that cannot exist is absent (404), not invalid.
+func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Malformed, "the query string is malformed")
+	}
+	if o.public {
+		return query, nil
+	}
+	var bad []fault.Field
+	for name, values := range query {
+		if err := checkText(name, append([]string{name}, values...)...); err != nil {
+			return nil, err
+		}
+		p := o.query[name]
+		switch {
+		case p == nil:
+			bad = append(bad, fault.Field{Field: name, Reason: "unknown parameter"})
+		case len(values) > 1:
+			bad = append(bad, fault.Field{Field: name, Reason: "given more than once"})
+		default:
+			bad = append(bad, checkParameter(p, values[0])...)
+		}
+	}
+	for name, p := range o.query {
+		if p.Required && !query.Has(name) {
+			bad = append(bad, fault.Field{Field: name, Reason: "is required"})
+		}
+	}
+	if o.noReplay && len(r.Header.Values("Idempotency-Key")) > 0 {
+		return nil, &fault.Error{
+			Code: fault.Malformed, Message: "Idempotency-Key is refused here, because the answer holds a secret",
+			Fields: []fault.Field{{Field: "Idempotency-Key", Reason: "refused by this operation"}},
+		}
+	}
+	for _, p := range o.headers {
+		values := r.Header.Values(p.Name)
+		if len(values) == 0 {
+			continue
+		}
+		if err := checkText(p.Name, values...); err != nil {
+			return nil, err
+		}
+		if len(values) > 1 {
+			bad = append(bad, fault.Field{Field: p.Name, Reason: "given more than once"})
+			continue
+		}
+		bad = append(bad, checkParameter(p, values[0])...)
+	}
+	if len(bad) == 0 {
+		return query, nil
+	}
+	slices.SortFunc(bad, func(a, b fault.Field) int { return strings.Compare(a.Field, b.Field) })
+	return nil, &fault.Error{Code: fault.Invalid, Message: bad[0].Field + ": " + bad[0].Reason, Fields: bad}
+}
+
+func checkText(field string, values ...string) error {
+	for _, v := range values {
+		if !utf8.ValidString(v) {
+			return fault.New(fault.Malformed, "a parameter is not valid UTF-8")
+		}
+		if strings.ContainsRune(v, 0) {
+			return fault.InvalidField(strings.ReplaceAll(field, "\x00", ""), "must not contain NUL")
+		}
+	}
+	return nil
+}
+
+func checkParameter(p *openapi3.Parameter, text string) []fault.Field {
+	schema := p.Schema.Value
+	var value any = text
+	if schema.Type.Is(openapi3.TypeInteger) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return []fault.Field{{Field: p.Name, Reason: "must be an integer"}}
+		}
+		value = json.Number(strconv.FormatInt(n, 10))
+	}
+	var f *fault.Error
+	if errors.As(checkSchema(schema, value, p.Name), &f) {
+		return f.Fields
+	}
+	return nil
+}
+
+// readBody reads and checks the body of an operation that has one, and keeps
+// its bytes for bind. NDJSON bodies are read whole and left unparsed; streamed
+// ones are only bounded.
+func (o *operation) readBody(c *gin.Context) error {
+	if len(o.bodyTypes) == 0 {
+		return nil // whatever was sent is not read
+	}
+	r := c.Request
+	if err := o.checkMedia(r); err != nil {
+		return err
+	}
+	if r.ContentLength > o.bodyLimit {
+		return tooLarge(o.bodyLimit)
+	}
+	r.Body = http.MaxBytesReader(c.Writer, r.Body, o.bodyLimit)
+	if o.stream {
+		return nil
+	}
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return bodyError(err)
+	}
+	c.Set(keyBody, raw)
+	if o.body == nil {
+		return nil
+	}
+	if len(raw) == 0 {
+		if o.bodyMust {
+			return fault.New(fault.Malformed, "a JSON body is required")
+		}
+		return nil
+	}
+	value, err := parseJSON(raw)
+	if err != nil {
+		return err
+	}
+	return checkSchema(o.body, value, "")
+}
+
+// checkMedia refuses other content types and encodings. A missing content type
+// is read as the operation's own.
+func (o *operation) checkMedia(r *http.Request) error {
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return fault.New(fault.Unsupported, "compressed bodies are not accepted")
+	}
+	ct := r.Header.Get("Content-Type")
+	if ct == "" || r.ContentLength == 0 {
+		return nil
+	}
+	media, params, err := mime.ParseMediaType(ct)
+	charset := strings.ToLower(params["charset"])
+	if err != nil || !slices.Contains(o.bodyTypes, media) || (charset != "" && charset != "utf-8") {
+		return fault.New(fault.Unsupported, "the body must be %s in UTF-8", strings.Join(o.bodyTypes, " or "))
+	}
+	return nil
+}
+
+func tooLarge(limit int64) error {
+	return fault.New(fault.TooLarge, "the body is larger than %d bytes", limit)
+}
+
+// bodyError words what went wrong while a body was read.
+func bodyError(err error) error {
+	var big *http.MaxBytesError
+	if errors.As(err, &big) {
+		return tooLarge(big.Limit)
+	}
+	return fault.Wrap(err, fault.Malformed, "the body could not be read to its end")
+}
