@@ -1,0 +1,387 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// CollectionsStore is what Collections asks of a store.
+type CollectionsStore interface {
+	CollectionStore
+	OpenView(ctx context.Context, s tenant.Scope, ref string, at At) (View, error)
+	Counts(ctx context.Context, s tenant.Scope, v View) (Counts, error)
+	Replayed(ctx context.Context, s tenant.Scope, k Idempotency) (Idempotency, bool, error)
+}
+
+// CollectionsDeps are the parts that Collections works with.
+type CollectionsDeps struct {
+	Store     CollectionsStore
+	Agents    Agents
+	Embedders Embedders
+	Policies  Policies
+	Clock     Clock  // default time.Now
+	Quota     Quota  // nil: no quotas
+	Wake      func() // called after a commit that enqueued jobs; nil: nobody waits
+}
+
+// CollectionInput asks for a collection.
+type CollectionInput struct {
+	Name         string
+	Agent        string // ref of the owner; "": the caller's agent, else shared
+	Policy       string // "": amem
+	PolicyConfig json.RawMessage
+	Embedder     string // "": the default one
+	Extend       bool   // open the collection when the name exists
+	Ephemeral    bool
+	TTLSeconds   *int64
+	DisplayName  string
+	Metadata     map[string]any
+}
+
+// CollectionPatch names what to change of a collection. Metadata and
+// PolicyConfig merge (RFC 7396). Name and Policy are accepted when they are
+// what the collection has.
+type CollectionPatch struct {
+	Name         Opt[string]
+	Policy       Opt[string]
+	DisplayName  Opt[string]
+	PolicyConfig Opt[map[string]any]
+	Metadata     Opt[map[string]any]
+	TTLSeconds   Opt[int64] // from now; null: for ever
+}
+
+// CollectionView is a collection as it is shown.
+type CollectionView struct {
+	Collection Collection
+	Counts     *Counts // nil: not known
+	Lineage    []Layer // nearest first, the collection itself included
+	View       View    // at the head
+	Opened     bool    // extend found it
+	Replayed   bool
+}
+
+// CollectionList asks for a page of collections.
+type CollectionList struct {
+	Agent string // ref of an agent; "": all within reach
+	Name  string // only this name
+	After string // next of the page before
+	Limit int    // default 50, at most 200
+}
+
+// Bounds of a page.
+const (
+	DefaultPage = 50
+	MaxPage     = 200
+)
+
+// Collections are the use-cases over collections. Every method checks
+// permission before it looks at anything.
+type Collections struct {
+	store     CollectionsStore
+	agents    Agents
+	embedders Embedders
+	policies  Policies
+	clock     Clock
+	quota     Quota
+	wake      func()
+}
+
+// NewCollections makes the service.
+func NewCollections(deps CollectionsDeps) (*Collections, error) {
+	if deps.Store == nil || deps.Agents == nil || deps.Embedders == nil || deps.Policies == nil {
+		return nil, fault.New(fault.Internal, "collections: store, agents, embedders and policies are required")
+	}
+	c := &Collections{
+		store: deps.Store, agents: deps.Agents, embedders: deps.Embedders, policies: deps.Policies,
+		clock: deps.Clock, quota: deps.Quota, wake: deps.Wake,
+	}
+	if c.clock == nil {
+		c.clock = time.Now
+	}
+	if c.wake == nil {
+		c.wake = func() {}
+	}
+	return c, nil
+}
+
+// Create makes a collection, or with Extend opens the one of that name
+// (collections:write; base:write to make a shared one). Exists when the name is
+// taken; extending with another policy or embedder than it has is Conflict.
+func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionInput, r Request) (CollectionView, error) {
+	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
+		return CollectionView{}, err
+	}
+	if r.Idempotency != nil {
+		seen, ok, err := c.store.Replayed(ctx, s, *r.Idempotency)
+		if err != nil {
+			return CollectionView{}, err
+		}
+		if ok {
+			return c.rebuild(ctx, s, seen)
+		}
+	}
+	row, err := c.check(&in)
+	if err != nil {
+		return CollectionView{}, err
+	}
+	if in.Agent == "" && !s.HasAgent() && !in.Extend {
+		if err := tenant.Check(s, tenant.BaseWrite); err != nil {
+			return CollectionView{}, err
+		}
+	}
+	owner, err := FindOwner(ctx, s, c.agents, in.Agent)
+	if err != nil {
+		return CollectionView{}, err
+	}
+	row.Agent = owner.ID
+	if in.Extend {
+		found, ok, err := c.owned(ctx, s, row.Agent, row.Name)
+		if err != nil {
+			return CollectionView{}, err
+		}
+		if ok {
+			return c.extend(ctx, s, &in, found)
+		}
+		if err := checkBase(s, &row); err != nil {
+			return CollectionView{}, err
+		}
+	}
+	if c.quota != nil {
+		if err := c.quota.CheckCollections(ctx, s, false); err != nil {
+			return CollectionView{}, err
+		}
+	}
+	made, err := c.store.CreateCollection(ctx, s, NewCollection{
+		Collection: row, Idempotency: r.Idempotency,
+		Audit: AuditEntry{Action: "collection.create", Detail: map[string]any{"name": row.Name}},
+	})
+	if in.Extend && fault.Is(err, fault.Exists) {
+		// Somebody was quicker; what they made is what extend asks for.
+		if found, ok, err := c.owned(ctx, s, row.Agent, row.Name); err == nil && ok {
+			return c.extend(ctx, s, &in, found)
+		}
+	}
+	if err != nil {
+		return CollectionView{}, err
+	}
+	if made.Replay != nil {
+		return c.rebuild(ctx, s, *made.Replay)
+	}
+	return c.show(ctx, s, made.Collection.ID.String())
+}
+
+// check refuses what a collection cannot be, and gives its row without owner.
+func (c *Collections) check(in *CollectionInput) (Collection, error) {
+	row := Collection{
+		Name: in.Name, DisplayName: in.DisplayName, Policy: in.Policy, PolicyConfig: in.PolicyConfig,
+		Embedder: in.Embedder, Metadata: in.Metadata, Ephemeral: in.Ephemeral,
+	}
+	if err := CheckName("name", in.Name); err != nil {
+		return row, err
+	}
+	var r refusals
+	r.text("display_name", in.DisplayName, MaxDisplayNameBytes)
+	if in.Metadata != nil {
+		r.object("metadata", in.Metadata, MaxMetadataBytes)
+	}
+	expires, err := Expiry(in.TTLSeconds, c.clock())
+	if err != nil {
+		return row, err
+	}
+	row.ExpiresAt = expires
+	if row.Policy == "" {
+		row.Policy = PolicyAMEM
+	}
+	policy, ok := c.policies.ByName(row.Policy)
+	if !ok {
+		r.add("policy", "unknown policy %q; valid are %s", row.Policy, strings.Join(c.policies.Names(), ", "))
+	}
+	embedder := c.embedders.Default()
+	if row.Embedder != "" {
+		if embedder, ok = c.embedders.ByName(row.Embedder); !ok {
+			r.add("embedder", "unknown embedder %q; valid are %s", row.Embedder, strings.Join(c.embedders.Names(), ", "))
+		}
+	}
+	if err := r.err(); err != nil {
+		return row, err
+	}
+	row.Embedder, row.Dim = embedder.Name(), embedder.Dim()
+	if row.PolicyConfig, err = checkConfig(policy, row.PolicyConfig); err != nil {
+		return row, err
+	}
+	return row, nil
+}
+
+// checkConfig checks a policy's constants; an empty object is none.
+func checkConfig(policy Policy, raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	m, err := members(raw)
+	if err != nil {
+		return nil, fault.InvalidField("policy_config", "must be an object")
+	}
+	if len(m) == 0 {
+		return nil, nil
+	}
+	if len(raw) > MaxPolicyConfigBytes {
+		return nil, fault.InvalidField("policy_config", "at most %d bytes; it has %d", MaxPolicyConfigBytes, len(raw))
+	}
+	return raw, policy.CheckConfig(raw)
+}
+
+// Expiry gives the instant that a time to live ends; zero for none.
+func Expiry(ttlSeconds *int64, now time.Time) (time.Time, error) {
+	if ttlSeconds == nil {
+		return time.Time{}, nil
+	}
+	if *ttlSeconds < 1 || *ttlSeconds > MaxTTLSeconds {
+		return time.Time{}, fault.InvalidField("ttl_seconds", "must be between 1 and %d", int64(MaxTTLSeconds))
+	}
+	return Instant(now.Add(time.Duration(*ttlSeconds) * time.Second)), nil
+}
+
+// FindOwner resolves who a new collection belongs to: the agent named, made
+// when it is first named, else the caller's own, else nobody (shared). An agent
+// that is not within the scope's reach is NotFound.
+func FindOwner(ctx context.Context, s tenant.Scope, agents Agents, ref string) (tenant.Agent, error) {
+	if ref == "" {
+		return tenant.Agent{ID: s.Agent()}, nil
+	}
+	var a tenant.Agent
+	var err error
+	if _, perr := uuid.Parse(ref); perr == nil {
+		a, err = agents.AgentByRef(ctx, s, ref)
+	} else {
+		if err := CheckName("agent", ref); err != nil {
+			return tenant.Agent{}, err
+		}
+		a, err = agents.EnsureAgent(ctx, s, ref)
+	}
+	if err != nil {
+		return tenant.Agent{}, err
+	}
+	if s.HasAgent() && a.ID != s.Agent() {
+		return tenant.Agent{}, fault.Missing("agent")
+	}
+	return a, nil
+}
+
+// owned finds the collection of exactly this owner and name.
+func (c *Collections) owned(ctx context.Context, s tenant.Scope, owner uuid.UUID, name string) (Collection, bool, error) {
+	page, err := c.store.ListCollections(ctx, s, CollectionQuery{Agent: &owner, After: nameCursor(name), Limit: 1})
+	if err != nil || len(page) == 0 || page[0].Name != name {
+		return Collection{}, false, err
+	}
+	return page[0], true, nil
+}
+
+// nameCursor stands just before every collection of a name.
+func nameCursor(name string) string { return name + "\x00" + uuid.Nil.String() }
+
+// extend opens an existing collection with what it recorded.
+func (c *Collections) extend(ctx context.Context, s tenant.Scope, in *CollectionInput, found Collection) (CollectionView, error) {
+	var r refusals
+	if in.Embedder != "" && in.Embedder != found.Embedder {
+		r.add("embedder", "the collection is bound to %q; vectors of different embedders are never mixed", found.Embedder)
+	}
+	if in.Policy != "" && in.Policy != found.Policy {
+		r.add("policy", "the collection has the policy %q", found.Policy)
+	}
+	if len(r.fields) > 0 {
+		return CollectionView{}, &fault.Error{Code: fault.Conflict, Message: "the collection exists with other settings", Fields: r.fields}
+	}
+	v, err := c.show(ctx, s, found.ID.String())
+	v.Opened = true
+	return v, err
+}
+
+// rebuild gives an earlier answer again.
+func (c *Collections) rebuild(ctx context.Context, s tenant.Scope, seen Idempotency) (CollectionView, error) {
+	var ids answerIDs
+	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
+		return CollectionView{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
+	}
+	v, err := c.show(ctx, s, ids.Collection.String())
+	v.Replayed = true
+	return v, err
+}
+
+// show reads a collection with its counts.
+func (c *Collections) show(ctx context.Context, s tenant.Scope, ref string) (CollectionView, error) {
+	v, err := c.store.OpenView(ctx, s, ref, At{})
+	if err != nil {
+		return CollectionView{}, err
+	}
+	counts, err := c.store.Counts(ctx, s, v)
+	if err != nil {
+		return CollectionView{}, err
+	}
+	return CollectionView{Collection: v.Collection, Counts: &counts, Lineage: v.Layers, View: v}, nil
+}
+
+// Get reads a collection with counts and lineage (notes:read).
+func (c *Collections) Get(ctx context.Context, s tenant.Scope, ref string) (CollectionView, error) {
+	if err := tenant.Check(s, tenant.NotesRead); err != nil {
+		return CollectionView{}, err
+	}
+	return c.show(ctx, s, ref)
+}
+
+// List pages through the collections within reach, by name; next is "" at the
+// end (notes:read). One that goes away meanwhile is left out.
+func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList) (page []CollectionView, next string, err error) {
+	if err := tenant.Check(s, tenant.NotesRead); err != nil {
+		return nil, "", err
+	}
+	if q.Limit == 0 {
+		q.Limit = DefaultPage
+	}
+	if q.Limit < 1 || q.Limit > MaxPage {
+		return nil, "", fault.InvalidField("limit", "must be between 1 and %d", MaxPage)
+	}
+	ask := CollectionQuery{After: q.After, Limit: q.Limit + 1}
+	if q.Agent != "" {
+		a, err := c.agents.AgentByRef(ctx, s, q.Agent)
+		if err != nil {
+			return nil, "", err
+		}
+		ask.Agent = &a.ID
+	}
+	if q.Name != "" && q.After == "" {
+		ask.After = nameCursor(q.Name)
+	}
+	rows, err := c.store.ListCollections(ctx, s, ask)
+	if err != nil {
+		return nil, "", err
+	}
+	if q.Name != "" {
+		if end := slices.IndexFunc(rows, func(c Collection) bool { return c.Name != q.Name }); end >= 0 {
+			rows = rows[:end]
+		}
+	}
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		last := rows[len(rows)-1]
+		next = last.Name + "\x00" + last.ID.String()
+	}
+	for i := range rows {
+		v, err := c.show(ctx, s, rows[i].ID.String())
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		page = append(page, v)
+	}
+	return page, next, nil
+}

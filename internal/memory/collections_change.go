@@ -1,0 +1,124 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Patch changes settings (collections:write, base:write for a shared one).
+func (c *Collections) Patch(ctx context.Context, s tenant.Scope, ref string, p CollectionPatch) (CollectionView, error) {
+	found, err := c.changeable(ctx, s, ref)
+	if err != nil {
+		return CollectionView{}, err
+	}
+	if err := c.checkPatch(&found, &p); err != nil {
+		return CollectionView{}, err
+	}
+	policy, known := c.policies.ByName(found.Policy)
+	entry := AuditEntry{Action: "collection.update", Target: found.ID.String()}
+	_, err = c.store.UpdateCollection(ctx, s, found.ID, entry, func(row *Collection) error {
+		return p.apply(row, policy, known, c.clock())
+	})
+	if err != nil {
+		return CollectionView{}, err
+	}
+	return c.show(ctx, s, found.ID.String())
+}
+
+// changeable resolves a collection whose settings the scope may change.
+func (c *Collections) changeable(ctx context.Context, s tenant.Scope, ref string) (Collection, error) {
+	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
+		return Collection{}, err
+	}
+	found, err := c.store.ResolveCollection(ctx, s, ref)
+	if err != nil {
+		return Collection{}, err
+	}
+	return found, checkBase(s, &found)
+}
+
+func (c *Collections) checkPatch(found *Collection, p *CollectionPatch) error {
+	var r refusals
+	if p.Name.Set && p.Name.Value != found.Name {
+		r.add("name", "cannot be changed")
+	}
+	if p.Policy.Set && p.Policy.Value != found.Policy {
+		r.add("policy", "cannot be changed; clone the collection or make another")
+	}
+	if p.DisplayName.Set && !p.DisplayName.Null {
+		if p.DisplayName.Value == "" {
+			r.add("display_name", "must not be empty; null clears it")
+		}
+		r.text("display_name", p.DisplayName.Value, MaxDisplayNameBytes)
+	}
+	if p.TTLSeconds.Set && !p.TTLSeconds.Null && (p.TTLSeconds.Value < 1 || p.TTLSeconds.Value > MaxTTLSeconds) {
+		r.add("ttl_seconds", "must be between 1 and %d", int64(MaxTTLSeconds))
+	}
+	return r.err()
+}
+
+// apply merges a checked patch into a row.
+func (p *CollectionPatch) apply(row *Collection, policy Policy, known bool, now time.Time) error {
+	if p.DisplayName.Set {
+		row.DisplayName = p.DisplayName.Value
+	}
+	if p.Metadata.Set {
+		row.Metadata = mergePatch(row.Metadata, p.Metadata.Value)
+		if p.Metadata.Null {
+			row.Metadata = nil
+		}
+		var r refusals
+		r.object("metadata", row.Metadata, MaxMetadataBytes)
+		if err := r.err(); err != nil {
+			return err
+		}
+	}
+	if p.TTLSeconds.Set {
+		row.ExpiresAt = time.Time{}
+		if !p.TTLSeconds.Null {
+			row.ExpiresAt = Instant(now.Add(time.Duration(p.TTLSeconds.Value) * time.Second))
+		}
+	}
+	if !p.PolicyConfig.Set {
+		return nil
+	}
+	if p.PolicyConfig.Null {
+		row.PolicyConfig = nil
+		return nil
+	}
+	if !known {
+		return fault.New(fault.Conflict, "the policy %q is not available, so its settings cannot be checked", row.Policy)
+	}
+	old := map[string]any{}
+	if len(row.PolicyConfig) > 0 {
+		if err := json.Unmarshal(row.PolicyConfig, &old); err != nil {
+			return fault.Wrap(err, fault.Internal, "the kept policy_config cannot be read")
+		}
+	}
+	raw, err := json.Marshal(mergePatch(old, p.PolicyConfig.Value))
+	if err != nil {
+		return fault.InvalidField("policy_config", "must be an object")
+	}
+	row.PolicyConfig, err = checkConfig(policy, raw)
+	return err
+}
+
+// Delete makes the collection 404 from now on; a job removes its rows
+// (collections:write, base:write for a shared one). HasForks when forks read
+// it, unless materialise makes them independent first.
+func (c *Collections) Delete(ctx context.Context, s tenant.Scope, ref string, materialise bool) error {
+	found, err := c.changeable(ctx, s, ref)
+	if err != nil {
+		return err
+	}
+	entry := AuditEntry{Action: "collection.delete", Target: found.ID.String(), Detail: map[string]any{"name": found.Name}}
+	if err := c.store.DeleteCollection(ctx, s, found.ID, materialise, entry); err != nil {
+		return err
+	}
+	c.wake()
+	return nil
+}

@@ -1,0 +1,300 @@
+package memory
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// importNote is a readable line.
+type importNote struct {
+	at, line int
+	note     Note
+	links    []importLink
+	usage    *Usage
+	warnings []string
+}
+
+// importLink is a link whose target is an id or, in stores of the public
+// benchmark code, a position among the notes.
+type importLink struct {
+	Link
+	position int // from 0; -1: Target is the id
+}
+
+func (l *importLink) name() string {
+	if l.position >= 0 {
+		return "position " + strconv.Itoa(l.position)
+	}
+	return l.Target.String()
+}
+
+type importUsage struct {
+	AccessCount int64
+	LastAccess  time.Time
+	Strength    float64
+}
+
+// AttributeHistory is the attribute under which an import keeps what earlier
+// evolutions of a note did, as it was.
+const AttributeHistory = "evolution_history"
+
+// decodeImport reads a note by our names or by those of the public A-MEM code:
+// timestamp, retrieval_count, last_accessed and evolution_history; links as a
+// list of ids, positions or objects, or as a map from target to confidence or
+// relation. A null is a field left out, as that code writes it.
+func decodeImport(raw []byte, now time.Time, actor string) (*importNote, error) {
+	m, err := members(raw)
+	if err != nil {
+		return nil, err
+	}
+	r := importReader{now: now}
+	for _, field := range sortedNames(m) {
+		if !isNull(m[field]) {
+			r.field(field, m[field])
+		}
+	}
+	if r.in.ID == uuid.Nil {
+		r.add("id", "is required")
+	}
+	if r.in.OccurredAt == nil && !r.created.IsZero() {
+		r.in.OccurredAt = &r.created
+	}
+	if r.history != nil {
+		if r.in.Attributes == nil {
+			r.in.Attributes = map[string]any{}
+		}
+		r.in.Attributes[AttributeHistory] = r.history
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	out := &importNote{links: r.links, warnings: r.warnings}
+	if out.note, err = r.in.note(now, actor); err != nil {
+		return nil, err
+	}
+	if out.usage, err = usageOf(r.usage); err != nil {
+		r.add("usage", "%s", err)
+		return nil, r.err()
+	}
+	out.note.CreatedAt = Instant(r.created)
+	if out.note.CreatedAt.IsZero() && r.in.OccurredAt != nil {
+		out.note.CreatedAt = Instant(*r.in.OccurredAt)
+	}
+	if r.context != "" {
+		out.note.Context = r.context
+	}
+	// Its policy ran where it comes from, if anything describes it.
+	if len(out.note.Keywords) > 0 || len(out.note.Tags) > 0 || out.note.Context != "" {
+		out.note.State = StateEvolved
+	}
+	return out, nil
+}
+
+type importReader struct {
+	reader
+	now      time.Time
+	in       NewNote
+	created  time.Time
+	context  string
+	usage    importUsage
+	history  []any
+	links    []importLink
+	warnings []string
+}
+
+func (r *importReader) field(field string, raw json.RawMessage) {
+	switch field {
+	case "id":
+		r.in.ID = read[uuid.UUID](&r.reader, field, wantID, raw)
+	case "key":
+		r.in.Key = read[string](&r.reader, field, wantText, raw)
+	case "timestamp", "occurred_at":
+		r.in.OccurredAt = new(r.time(field, raw))
+	case "created_at":
+		r.created = r.eventTime(field, r.time(field, raw), r.now)
+	case "category":
+		// The public code writes "" for none.
+		if s := read[string](&r.reader, field, wantText, raw); s != "" {
+			r.in.Category = &s
+		}
+	case "kind":
+		r.in.Kind = Kind(read[string](&r.reader, field, wantText, raw))
+	case "retrieval_count":
+		r.usage.AccessCount = r.count(field, raw)
+	case "last_accessed":
+		r.usage.LastAccess = r.eventTime(field, r.time(field, raw), r.now)
+	case "usage":
+		r.readUsage(raw)
+	case "evolution_history", "history":
+		r.history = read[[]any](&r.reader, field, "a list", raw)
+	case "links":
+		r.readLinks(raw)
+	case "infer":
+		r.add(field, "is not known here")
+	default:
+		r.in.read(&r.reader, field, raw)
+	}
+}
+
+func (r *importReader) count(field string, raw json.RawMessage) int64 {
+	n := read[int64](&r.reader, field, wantInt, raw)
+	if n < 0 {
+		r.add(field, "must not be negative")
+	}
+	return n
+}
+
+func (r *importReader) readUsage(raw json.RawMessage) {
+	m, err := members(raw)
+	if err != nil {
+		r.add("usage", "must be an object")
+		return
+	}
+	for _, field := range sortedNames(m) {
+		at := "usage." + field
+		switch field {
+		case "access_count":
+			r.usage.AccessCount = r.count(at, m[field])
+		case "last_access":
+			r.usage.LastAccess = r.eventTime(at, r.time(at, m[field]), r.now)
+		case "strength":
+			r.usage.Strength = read[float64](&r.reader, at, wantNumber, m[field])
+		default:
+			r.add(at, "is not known here")
+		}
+	}
+}
+
+func (r *importReader) readLinks(raw json.RawMessage) {
+	if strings.HasPrefix(strings.TrimSpace(string(raw)), "{") {
+		m, err := members(raw)
+		if err != nil {
+			r.add("links", "must be a list or an object")
+			return
+		}
+		for _, target := range sortedNames(m) {
+			r.mapLink(target, m[target])
+		}
+	} else {
+		for i, item := range read[[]json.RawMessage](&r.reader, "links", "a list or an object", raw) {
+			r.listLink("links."+strconv.Itoa(i), item)
+		}
+	}
+	if len(r.links) > MaxLinks {
+		r.add("links", "at most %d; there are %d", MaxLinks, len(r.links))
+	}
+}
+
+// mapLink reads target → confidence, relation, or an object of both.
+func (r *importReader) mapLink(target string, raw json.RawMessage) {
+	at := "links." + target
+	l, ok := r.target(at, target)
+	if !ok {
+		return
+	}
+	var n float64
+	var s string
+	switch {
+	case isNull(raw):
+	case json.Unmarshal(raw, &n) == nil:
+		l.Confidence = n
+		r.fraction(at, n)
+	case json.Unmarshal(raw, &s) == nil:
+		if s != "" {
+			l.Relation = s
+		}
+		r.text(at, l.Relation, MaxRelationBytes)
+	default:
+		r.linkObject(at, raw, &l)
+	}
+	r.keep(l)
+}
+
+// listLink reads an id, a position, or an object.
+func (r *importReader) listLink(at string, raw json.RawMessage) {
+	var s string
+	var n int
+	switch {
+	case json.Unmarshal(raw, &s) == nil:
+		if l, ok := r.target(at, s); ok {
+			r.keep(l)
+		}
+	case json.Unmarshal(raw, &n) == nil:
+		if n < 0 {
+			r.add(at, "a position must not be negative")
+			return
+		}
+		l := newImportLink()
+		l.position = n
+		r.keep(l)
+	default:
+		l := newImportLink()
+		if r.linkObject(at, raw, &l) && l.Target == uuid.Nil {
+			r.add(at+".target", "is required")
+		}
+		r.keep(l)
+	}
+}
+
+func newImportLink() importLink {
+	return importLink{Link: Link{LinkID: LinkID{Relation: RelatedTo}, Confidence: 1}, position: -1}
+}
+
+// target reads an id, or digits as a position.
+func (r *importReader) target(at, s string) (importLink, bool) {
+	l := newImportLink()
+	if id, err := uuid.Parse(s); err == nil {
+		l.Target = id
+		return l, true
+	}
+	if n, err := strconv.Atoi(s); err == nil && n >= 0 {
+		l.position = n
+		return l, true
+	}
+	r.add(at, "must be the id of a note, or its position")
+	return l, false
+}
+
+func (r *importReader) linkObject(at string, raw json.RawMessage, l *importLink) bool {
+	m, err := members(raw)
+	if err != nil {
+		r.add(at, "must be an id or an object")
+		return false
+	}
+	for _, field := range sortedNames(m) {
+		to := at + "." + field
+		switch field {
+		case "target":
+			l.Target = read[uuid.UUID](&r.reader, to, wantID, m[field])
+		case "relation":
+			l.Relation = read[string](&r.reader, to, wantText, m[field])
+			r.text(to, l.Relation, MaxRelationBytes)
+			if l.Relation == "" {
+				l.Relation = RelatedTo
+			}
+		case "confidence":
+			l.Confidence = read[float64](&r.reader, to, wantNumber, m[field])
+			r.fraction(to, l.Confidence)
+		case "attributes":
+			l.Attributes = read[map[string]any](&r.reader, to, wantObject, m[field])
+			r.object(to, l.Attributes, MaxAttributesBytes)
+		default:
+			r.add(to, "is not known here")
+		}
+	}
+	return true
+}
+
+// keep drops repeats: the public code appends a link each time it is suggested.
+func (r *importReader) keep(l importLink) {
+	for _, k := range r.links {
+		if k.Target == l.Target && k.Relation == l.Relation && k.position == l.position {
+			return
+		}
+	}
+	r.links = append(r.links, l)
+}

@@ -1,0 +1,61 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// Match is the value of an If-Match header (RFC 9110 §13.1.1): "", "*", or a
+// list of entity tags. Comparison is strong, so a weak tag never matches.
+type Match string
+
+// Holds tells whether the condition allows a write to what has the tag.
+func (m Match) Holds(etag string) bool {
+	text := strings.TrimSpace(string(m))
+	if text == "" || text == "*" {
+		return true
+	}
+	for t := range strings.SplitSeq(text, ",") {
+		if strings.TrimSpace(t) == etag {
+			return true
+		}
+	}
+	return false
+}
+
+func (m Match) check(what, etag string) error {
+	if m.Holds(etag) {
+		return nil
+	}
+	return fault.New(fault.Precondition, "the %s has changed since it was read; its entity tag is %s", what, etag)
+}
+
+// CompareLinks orders links as stores list them: by source, relation, target.
+func CompareLinks(a, b Link) int {
+	if c := strings.Compare(string(a.Source[:]), string(b.Source[:])); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Relation, b.Relation); c != 0 {
+		return c
+	}
+	return strings.Compare(string(a.Target[:]), string(b.Target[:]))
+}
+
+// LinksETag gives the tag of a note's outgoing links: it moves when one of
+// them comes, goes or changes.
+func LinksETag(note uuid.UUID, outgoing []Link) string {
+	sorted := slices.SortedFunc(slices.Values(outgoing), CompareLinks)
+	h := sha256.New()
+	for _, l := range sorted {
+		// A hash never fails to write.
+		_, _ = fmt.Fprintf(h, "%s %s %q %s %d\n", l.Source, l.Target, l.Relation, l.Layer, l.From)
+	}
+	return `"links.` + note.String() + "." + hex.EncodeToString(h.Sum(nil)[:16]) + `"`
+}

@@ -1,0 +1,163 @@
+package memory
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// AddMany stores up to 10,000 lines in changesets of at most 500, with a
+// result per line in order. A bad line fails alone. A line whose key is there
+// already with the same content answers that note; with other content it is
+// Exists. A changeset that fails as a whole fails its lines; those before it
+// stay written.
+func (n *Notes) AddMany(ctx context.Context, s tenant.Scope, ref string, lines []BulkLine) ([]BulkResult, error) {
+	c, err := n.writable(ctx, s, ref)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) > n.cfg.BulkLines {
+		return nil, &fault.Error{
+			Code: fault.TooLarge, Message: "too many lines",
+			Fields: []fault.Field{{Field: "lines", Reason: "more than the limit of one bulk; use import"}},
+		}
+	}
+	results := make([]BulkResult, len(lines))
+	var batch []*bulkNote
+	for i := range lines {
+		results[i].Line = i + 1
+		b := &bulkNote{at: i, infer: infers(&lines[i].Note)}
+		err := lines[i].Err
+		if err == nil && lines[i].Note.ID != uuid.Nil {
+			err = fault.InvalidField("id", "is given by the server; only an import keeps ids")
+		}
+		if err == nil {
+			b.note, err = lines[i].Note.note(n.clock(), s.Actor())
+		}
+		if err == nil {
+			b.note.ID, err = uuid.NewV7()
+		}
+		if err != nil {
+			results[i].Err = asFault(err)
+			continue
+		}
+		if batch = append(batch, b); len(batch) == n.cfg.BatchSize {
+			n.addBatch(ctx, s, &c, batch, results)
+			batch = nil
+		}
+	}
+	n.addBatch(ctx, s, &c, batch, results)
+	return results, nil
+}
+
+// bulkNote is a checked line and its place in the input.
+type bulkNote struct {
+	at    int
+	note  Note
+	infer bool
+}
+
+// addBatch writes one changeset and fills the results of its lines.
+func (n *Notes) addBatch(ctx context.Context, s tenant.Scope, c *Collection, batch []*bulkNote, results []BulkResult) {
+	if len(batch) == 0 {
+		return
+	}
+	fail := func(err error) {
+		for _, b := range batch {
+			results[b.at].Err = asFault(err)
+		}
+	}
+	var bytes int64
+	texts := make([]string, len(batch))
+	for i, b := range batch {
+		bytes += b.note.Size()
+		texts[i] = EmbedText(&b.note)
+	}
+	if err := n.checkQuota(ctx, s, int64(len(batch)), bytes); err != nil {
+		fail(err)
+		return
+	}
+	for i, v := range n.vectors(ctx, s, c, texts) {
+		if v != nil {
+			batch[i].note.Vector, batch[i].note.Embedder = v, c.Embedder
+		}
+	}
+	var out []BulkResult
+	enqueued := false
+	o := WriteOptions{Cause: CauseAdd, Audit: []AuditEntry{audit("note.bulk", c.ID, c)}}
+	_, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx Tx) error {
+		out, enqueued = make([]BulkResult, 0, len(batch)), false
+		for _, b := range batch {
+			r, err := addLine(ctx, s, tx, c, b)
+			if err != nil {
+				return err
+			}
+			enqueued = enqueued || r.Job != nil
+			out = append(out, r)
+		}
+		return nil
+	})
+	if err != nil {
+		fail(err)
+		return
+	}
+	for i, b := range batch {
+		results[b.at] = out[i]
+	}
+	if enqueued {
+		n.wake()
+	}
+}
+
+// addLine writes one line of a bulk. An error is the transaction's; what is
+// wrong with the line alone stands in the result.
+func addLine(ctx context.Context, s tenant.Scope, tx Tx, c *Collection, b *bulkNote) (BulkResult, error) {
+	r := BulkResult{Line: b.at + 1}
+	put := b.note
+	if put.OccurredAt.IsZero() {
+		put.OccurredAt = tx.Now()
+	}
+	// Looked up before the write: a refused statement would end the transaction on some engines.
+	if put.Key != "" {
+		old, err := tx.NoteByKey(ctx, put.Kind, put.Key)
+		switch {
+		case err == nil && old.Content == put.Content:
+			r.ID, r.Revision = old.ID, old.From
+			return r, nil
+		case err == nil:
+			r.Err = &fault.Error{
+				Code: fault.Exists, Message: "another note has this key",
+				Fields: []fault.Field{{Field: "key", Reason: "is taken by another note"}},
+			}
+			return r, nil
+		case !fault.Is(err, fault.NotFound):
+			return r, err
+		}
+	}
+	if _, err := tx.Put(ctx, put); err != nil {
+		return r, err
+	}
+	if job := noteJob(s, c, &put, b.infer); job != nil {
+		j, err := tx.Enqueue(ctx, *job)
+		if err != nil {
+			return r, err
+		}
+		r.Job = &j
+	}
+	r.ID, r.Revision, r.Created = put.ID, tx.Revision(), true
+	return r, nil
+}
+
+// asFault gives an error that a line may show: faults as they are, anything
+// else as Internal.
+func asFault(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return err
+	}
+	return fault.Wrap(err, fault.Internal, "the line could not be written")
+}

@@ -1,0 +1,96 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Delete writes a tombstone: the note leaves lists, searches and the links of
+// other notes. NotFound when it is not visible, so also a second time.
+func (n *Notes) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r Request) (Revision, error) {
+	c, err := n.writable(ctx, s, ref)
+	if err != nil {
+		return 0, err
+	}
+	o := WriteOptions{Cause: CauseDelete, Trigger: id, Audit: []AuditEntry{audit("note.delete", id, &c)}}
+	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx Tx) error {
+		old, err := visible(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if old == nil {
+			return fault.Missing("note")
+		}
+		if err := r.Match.check("note", old.Version().ETag()); err != nil {
+			return err
+		}
+		return tx.Delete(ctx, id)
+	})
+	return w.Revision, err
+}
+
+// Restore makes the version that began at the revision the current one again,
+// also of a deleted note. Analysis does not run; links stay as they are now.
+func (n *Notes) Restore(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, to Revision, r Request) (NoteWritten, error) {
+	c, err := n.writable(ctx, s, ref)
+	if err != nil {
+		return NoteWritten{}, err
+	}
+	if out, ok, err := n.replay(ctx, s, c, r.Idempotency); ok || err != nil {
+		return out, err
+	}
+	then, err := n.versionAt(ctx, s, &c, id, to)
+	if err != nil {
+		return NoteWritten{}, err
+	}
+	edit := noteEdit{
+		cause: CauseRestore, action: "note.restore", id: id, request: r,
+		change: func(_ context.Context, _ Tx, old *Note) (Note, bool, error) {
+			if old == nil && r.Match != "" {
+				return Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
+			}
+			return then, false, nil
+		},
+	}
+	return n.edit(ctx, s, &c, edit)
+}
+
+// versionAt finds the version of a note that began at a revision, as it can be
+// written again.
+func (n *Notes) versionAt(ctx context.Context, s tenant.Scope, c *Collection, id uuid.UUID, at Revision) (Note, error) {
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), At{})
+	if err != nil {
+		return Note{}, err
+	}
+	if at < 1 || at > v.At {
+		// The note is looked for first, so that a wrong id is 404 whatever the revision.
+		if _, err := n.store.History(ctx, s, v, id, 0, 1); err != nil {
+			return Note{}, err
+		}
+		return Note{}, fault.InvalidField("revision", "must be between 1 and %d", v.At)
+	}
+	past, err := n.store.History(ctx, s, v, id, at+1, 2)
+	if err != nil {
+		return Note{}, err
+	}
+	for _, h := range past {
+		if h.Note.From != at {
+			continue
+		}
+		if h.Note.Deleted {
+			return Note{}, fault.InvalidField("revision", "the note was deleted there; name a revision with content")
+		}
+		then := h.Note
+		then.Vector, then.Embedder, then.Error = nil, "", ""
+		// No job will come for it: what was waiting then is not waiting now.
+		if then.State != StateEvolved {
+			then.State = StateRaw
+		}
+		return then, nil
+	}
+	return Note{}, fault.InvalidField("revision", "no version of the note begins there; its history lists those that do")
+}
