@@ -49,7 +49,7 @@ func ExtractiveSentence(s string) string {
 func contentTerms(s string, lang Language) []string {
 	var out []string
 	eachTerm(s, func(word string, pair bool) {
-		if !pair && !phraseWord(word, lang, nil) {
+		if !pair && (!phraseWord(word, lang, nil) || weak[word]) {
 			return
 		}
 		if t, ok := term(word, pair, lang); ok {

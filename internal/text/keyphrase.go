@@ -24,27 +24,43 @@ var timeWords = set(`today tomorrow yesterday tonight now morning afternoon even
 	febrero marzo abril mayo junio julio septiembre octubre noviembre diciembre`,
 	`今天 明天 昨天 今年 去年 明年 早上 上午 下午 晚上 星期 小时 分钟 今日 明日 昨日`)
 
-// fillers carry a conversation along and say nothing of its subject.
-var fillers = set(`hey hi hello hiya bye goodbye wow yeah yes yep yup nope ok okay oh ooh aw aww ah ahh hmm huh haha hahaha lol omg btw
-	thanks thank please sorry welcome congrats congratulations well sure really actually basically literally totally definitely
-	absolutely exactly certainly maybe perhaps probably pretty quite rather still even ever never always often sometimes usually
-	already again almost especially simply such much many lot lots bit kind kinda sort sorta stuff thing things something anything
-	nothing everything someone anyone everyone everybody somebody anybody nobody way ways gonna wanna gotta let lets got get gets
-	getting gotten go goes going gone went come comes coming came make makes making made take takes taking took taken give gives
-	giving gave given put keep keeps keeping kept say says saying said tell tells telling told ask asks asked asking talk talking
-	talked see sees seeing saw seen look looks looking looked know knows knowing knew known think thinks thinking thought feel
-	feels feeling felt want wants wanted wanting need needs needed needing like likes liked love loves loved loving hope hopes
-	hoping hoped wish try tries trying tried use uses used using find finds finding found seem seems seemed mean means meant
-	guess bet agree remember forget start starts started starting stop stopped show shows showing showed shown help helps helped
-	helping work works worked working happen happens happened happening believe believes wait glad happy excited amazing awesome
-	great good nice cool best better fun sweet wonderful fantastic beautiful lovely super incredible interesting big small little
-	huge new old long short high low right wrong real true able own same different other others another each every few several
-	some any all both more most less least only once first one two three because though although while until since around
-	through during without within between up down out off away back together else yet however anyway cause cuz til till guy guys
-	man dude ya yo im ive id ill dont cant wont didnt doesnt isnt wasnt thats whats lets youre theyre theres couldnt wouldnt
-	shouldnt havent hasnt arent don didn doesn isn wasn weren won couldn wouldn shouldn haven hasn hadn aren ain shared image`,
+// IsTimeWord tells whether the word, in any letter case, names a date, a span
+// or a time of day in one of the languages known.
+func IsTimeWord(word string) bool { return timeWords[Fold(word)] }
+
+// fillers carry a conversation along and say nothing of its subject. They are
+// never a key phrase.
+var fillers = set(`hey hi hello hiya bye goodbye wow yeah yes yep yup nope ok okay oh ooh aw aww ah ahh hmm huh haha hahaha lol omg
+	btw thanks thank please sorry well sure really actually basically literally totally definitely absolutely exactly
+	certainly maybe perhaps probably pretty quite rather still even ever never always often sometimes usually already
+	again almost especially simply such much many lot lots bit kind kinda sort sorta stuff thing things something
+	anything nothing everything someone anyone everyone everybody somebody anybody nobody way ways gonna wanna gotta
+	let lets got get gets getting gotten go goes going gone went come comes coming came make makes making made take
+	takes taking took taken give gives giving gave given put keep keeps keeping kept say says saying said tell tells
+	telling told see sees seeing saw seen know knows knowing knew known like likes seem seems seemed mean means meant
+	able own same other others another each every few several some any all both more most less least only once first
+	one two three because though although while until since around through during without within between up down out
+	off away back together else yet however anyway cause cuz til till guy guys man dude ya yo im ive id ill dont cant
+	wont didnt doesnt isnt wasnt thats whats youre theyre theres couldnt wouldnt shouldnt havent hasnt arent don didn
+	doesn isn wasn weren won couldn wouldn shouldn haven hasn hadn aren ain shared image yourself yourselves myself
+	ourselves themselves himself herself itself ones em`,
 	`hallo danke bitte genau eigentlich wirklich vielleicht gerade einfach natürlich immer viel viele gut gute guten toll schön
 	merci bonjour salut bien vraiment gracias hola bueno grazie ciao bene obrigado olá dank hoi привет спасибо очень`)
+
+// weak words say little, but more than nothing: they are key phrases only of
+// a text that has fewer than enoughPhrases without them.
+var weak = set(`welcome congrats congratulations ask asks asked asking talk talking talked look looks looking looked think thinks
+	thinking thought feel feels feeling felt want wants wanted wanting need needs needed needing liked love loves
+	loved loving hope hopes hoping hoped wish try tries trying tried use uses used using find finds finding found
+	guess bet agree remember forget start starts started starting stop stopped show shows showing showed shown help
+	helps helped helping work works worked working happen happens happened happening believe believes wait glad happy
+	excited amazing awesome great good nice cool best better fun sweet wonderful fantastic beautiful lovely super
+	incredible interesting big small little huge new old long short high low right wrong real true different photo
+	photos photography picture pictures photograph sounds sound stand standing part check checking`)
+
+// enoughPhrases is how many key phrases a text gets from strong words alone
+// before weak ones are looked at.
+const enoughPhrases = 3
 
 // maxPhraseWords is the length of the longest key phrase, in words.
 const maxPhraseWords = 3
@@ -86,22 +102,43 @@ func Keyphrases(s string, n int, exclude ...string) []string {
 			drop[w] = true
 		}
 	}
-	runs := contentRuns(s, lang, drop)
+	out := phrases(s, lang, drop, n, nil, false)
+	if n = min(n, enoughPhrases); len(out) < n {
+		out = phrases(s, lang, drop, n, out, true)
+	}
+	return out
+}
+
+// phrases chooses key phrases until, with the given ones, there are n. When
+// filling up, weak words count too, each by itself.
+func phrases(s string, lang Language, drop map[string]bool, n int, given []string, filling bool) []string {
+	runs := contentRuns(s, lang, drop, filling)
 	weigh(s, runs)
 	var all []candidate
 	for _, run := range runs {
+		if filling {
+			for i := range run {
+				all = append(all, candidates(s, run[i:i+1])...)
+			}
+			continue
+		}
 		all = append(all, candidates(s, run)...)
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.start, b.start), cmp.Compare(len(b.text), len(a.text)))
 	})
-	return choose(all, n)
+	return choose(all, n, given, lang)
 }
 
 // choose takes the best candidates that say something the earlier do not.
-func choose(all []candidate, n int) []string {
-	var out []string
+func choose(all []candidate, n int, given []string, lang Language) []string {
+	out := given
 	seen := map[string]bool{}
+	for _, g := range given {
+		for _, w := range Words(g) {
+			seen[Stem(w, lang)] = true
+		}
+	}
 	for _, c := range all {
 		if len(out) == n {
 			break
@@ -125,7 +162,7 @@ func choose(all []candidate, n int) []string {
 
 // contentRuns splits s into runs of content words with nothing but spaces,
 // hyphens or apostrophes between them.
-func contentRuns(s string, lang Language, drop map[string]bool) [][]content {
+func contentRuns(s string, lang Language, drop map[string]bool, withWeak bool) [][]content {
 	var runs [][]content
 	var run []content
 	flush := func() {
@@ -145,7 +182,7 @@ func contentRuns(s string, lang Language, drop map[string]bool) [][]content {
 		}
 		end = t.end
 		w := foldWord(s[t.start:t.end])
-		if t.class == classWord && !phraseWord(w, lang, drop) || t.class == classPair && (timeWords[w] || drop[w] || stopWords[lang][w]) {
+		if t.class == classWord && (!phraseWord(w, lang, drop) || !withWeak && weak[w]) || t.class == classPair && (timeWords[w] || drop[w] || stopWords[lang][w]) {
 			flush()
 			return
 		}

@@ -166,6 +166,10 @@ func TestKeyphrases(t *testing.T) {
 			}
 		})
 	}
+	// C005, C006: small talk still has three, weak words last, stop words never.
+	if got, want := Keyphrases("Yeah, good idea! I'll give it a try.", 5), []string{"idea", "good", "try"}; !slices.Equal(got, want) {
+		t.Errorf("small talk gives %q, want %q", got, want)
+	}
 	if got := Keyphrases("the of and", 5); len(got) != 0 {
 		t.Errorf("stop words gave %q", got)
 	}
