@@ -1,0 +1,350 @@
+package llm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// maxAnswer bounds an answer, in bytes. The longest honest one, new keywords
+// for five neighbours, has a few thousand.
+const maxAnswer = 1 << 20
+
+var (
+	thinking  = regexp.MustCompile(`(?is)<(think|thinking|reasoning)>.*?</(?:think|thinking|reasoning)>`)
+	openThink = regexp.MustCompile(`(?is)<(?:think|thinking|reasoning)>.*$`)
+	endThink  = regexp.MustCompile(`(?is)^.*</(?:think|thinking|reasoning)>`)
+)
+
+// outermostObject finds the JSON object of an answer: thinking is dropped
+// (also where only its end is marked, as some chat templates leave it), then
+// the longest balanced object counts, so that neither a code fence, nor prose
+// around it, nor an object inside a cut-off one is taken for the answer.
+func outermostObject(s string) (json.RawMessage, error) {
+	if len(s) > maxAnswer {
+		return nil, problem{short: "too long", full: "the answer is too long"}
+	}
+	s = strings.TrimSpace(strings.TrimPrefix(s, "\ufeff"))
+	if json.Valid([]byte(s)) && strings.HasPrefix(s, "{") {
+		return json.RawMessage(s), nil
+	}
+	s = thinking.ReplaceAllString(s, "")
+	s = endThink.ReplaceAllString(s, "")
+	s = openThink.ReplaceAllString(s, "")
+	best := ""
+	for at := strings.IndexByte(s, '{'); at >= 0; {
+		end := objectEnd(s[at:])
+		if end < 0 {
+			if best != "" {
+				break
+			}
+			return nil, problem{short: "no complete JSON object", full: "the JSON object is not complete: it ends before its last closing brace"}
+		}
+		if part := s[at : at+end]; len(part) > len(best) && json.Valid([]byte(part)) {
+			best = part
+		}
+		next := strings.IndexByte(s[at+end:], '{')
+		if next < 0 {
+			break
+		}
+		at += end + next
+	}
+	if best == "" {
+		return nil, problem{short: "no JSON object", full: "there is no valid JSON object in the answer"}
+	}
+	return json.RawMessage(best), nil
+}
+
+// objectEnd gives the length of the balanced object that s starts with, -1 if
+// it does not end. Braces inside strings do not count.
+func objectEnd(s string) int {
+	depth, inString, escaped := 0, false, false
+	for i := range len(s) {
+		switch c := s[i]; {
+		case escaped:
+			escaped = false
+		case inString:
+			switch c {
+			case '\\':
+				escaped = true
+			case '"':
+				inString = false
+			}
+		case c == '"':
+			inString = true
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// schemas keeps compiled schemas; there are a handful, one per prompt version.
+type schemas struct {
+	mu   sync.Mutex
+	seen map[[sha256.Size]byte]*answerSchema
+}
+
+// answerSchema is the form of a schema that answers are held to. The schema
+// that is sent requires every property; on reading, an absent array or number
+// means that nothing is said, and extra properties are ignored.
+type answerSchema struct {
+	raw      map[string]any
+	compiled *jsonschema.Schema
+}
+
+func (s *schemas) compile(raw json.RawMessage) (*answerSchema, error) {
+	if len(raw) == 0 {
+		return &answerSchema{}, nil
+	}
+	key := sha256.Sum256(raw)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.seen[key]; known != nil {
+		return known, nil
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("parse schema: %w", err)
+	}
+	object, ok := doc.(map[string]any)
+	if !ok {
+		return nil, errors.New("the schema is no object")
+	}
+	relax(object, true)
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
+	const name = "answer.json"
+	if err := c.AddResource(name, doc); err != nil {
+		return nil, fmt.Errorf("add schema: %w", err)
+	}
+	compiled, err := c.Compile(name)
+	if err != nil {
+		return nil, fmt.Errorf("compile schema: %w", err)
+	}
+	if s.seen == nil {
+		s.seen = map[[sha256.Size]byte]*answerSchema{}
+	}
+	a := &answerSchema{raw: object, compiled: compiled}
+	s.seen[key] = a
+	return a, nil
+}
+
+// noLoader refuses references out of the schema.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("no schema is loaded: %s", url) }
+
+// relax turns the schema that is sent into the one that answers are held to.
+// At the top, what must be there are the strings and booleans; inside a list
+// an entry must be whole.
+func relax(schema map[string]any, top bool) {
+	delete(schema, "additionalProperties")
+	properties, _ := schema["properties"].(map[string]any)
+	if required, ok := schema["required"].([]any); ok && top {
+		kept := []any{}
+		for _, r := range required {
+			name, _ := r.(string)
+			p, _ := properties[name].(map[string]any)
+			if t := p["type"]; t == "string" || t == "boolean" {
+				kept = append(kept, r)
+			}
+		}
+		schema["required"] = kept
+	}
+	for _, p := range properties {
+		if p, ok := p.(map[string]any); ok {
+			relax(p, false)
+		}
+	}
+	if items, ok := schema["items"].(map[string]any); ok {
+		relax(items, false)
+	}
+}
+
+// check validates an answer and gives it in normal form: null means absent
+// where the schema knows no null, and whole numbers are written as such.
+func (a *answerSchema) check(raw json.RawMessage) (json.RawMessage, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, problem{short: "no JSON object", full: "the answer is not JSON: " + err.Error()}
+	}
+	object, ok := doc.(map[string]any)
+	if !ok {
+		return nil, problem{short: "no JSON object", full: "the answer must be a JSON object"}
+	}
+	if a.compiled == nil {
+		return raw, nil
+	}
+	normalize(object, a.raw)
+	properties, _ := a.raw["properties"].(map[string]any)
+	known := false
+	for name := range object {
+		_, has := properties[name]
+		known = known || has
+	}
+	if !known && len(properties) > 0 {
+		return nil, problem{
+			short: "none of the properties",
+			full:  fmt.Sprintf("the object has none of the properties %s", strings.Join(slices.Sorted(maps.Keys(properties)), ", ")),
+		}
+	}
+	if err := a.compiled.Validate(object); err != nil {
+		return nil, problem{short: "does not fit the schema", full: "the object does not fit the schema: " + explain(err)}
+	}
+	out, err := json.Marshal(object)
+	if err != nil {
+		return nil, problem{short: "cannot be written again", full: err.Error()}
+	}
+	return out, nil
+}
+
+// normalize drops nulls that mean "absent" and writes 1.0 as 1 where the
+// schema says integer, so that the answer unmarshals into Go types.
+func normalize(v any, schema map[string]any) {
+	switch v := v.(type) {
+	case map[string]any:
+		properties, _ := schema["properties"].(map[string]any)
+		for name, x := range v {
+			p, _ := properties[name].(map[string]any)
+			if x == nil && p != nil && !nullable(p) {
+				delete(v, name)
+				continue
+			}
+			if n, ok := wholeNumber(x, p); ok {
+				v[name] = n
+			}
+			normalize(x, p)
+		}
+	case []any:
+		items, _ := schema["items"].(map[string]any)
+		for i, x := range v {
+			if n, ok := wholeNumber(x, items); ok {
+				v[i] = n
+			}
+			normalize(x, items)
+		}
+	}
+}
+
+func nullable(schema map[string]any) bool {
+	switch t := schema["type"].(type) {
+	case string:
+		return t == "null"
+	case []any:
+		return slices.Contains(t, any("null"))
+	}
+	return true // no type stated: leave it to the validator
+}
+
+// wholeNumber rewrites a number of an integer's schema. A number outside int64
+// is left as it is and made to fail by becoming a string.
+func wholeNumber(v any, schema map[string]any) (any, bool) {
+	n, ok := v.(json.Number)
+	if !ok || schema["type"] != "integer" {
+		return nil, false
+	}
+	f, err := n.Float64()
+	if err != nil || math.Abs(f) > 1<<53 {
+		return n.String(), true
+	}
+	r, ok := new(big.Rat).SetString(n.String())
+	if !ok || !r.IsInt() {
+		return nil, false
+	}
+	return json.Number(r.Num().String()), true
+}
+
+// maxComplaints bounds how many errors of one answer are shown.
+const maxComplaints = 5
+
+// explain lists what the validator found, by place.
+func explain(err error) string {
+	var ve *jsonschema.ValidationError
+	if !errors.As(err, &ve) {
+		return err.Error()
+	}
+	p := message.NewPrinter(language.English)
+	var lines []string
+	var walk func(e *jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		if len(e.Causes) == 0 && len(lines) < maxComplaints {
+			lines = append(lines, "/"+strings.Join(e.InstanceLocation, "/")+": "+e.ErrorKind.LocalizedString(p))
+		}
+		for _, c := range e.Causes {
+			walk(c)
+		}
+	}
+	walk(ve)
+	return strings.Join(lines, "; ")
+}
+
+// Empty gives an answer in the shape of a schema that says nothing: empty
+// lists, "", false, 0. It is "{}" for a schema that cannot be read.
+func Empty(schema json.RawMessage) json.RawMessage {
+	var doc map[string]any
+	dec := json.NewDecoder(bytes.NewReader(schema))
+	if err := dec.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		doc = nil
+	}
+	v, ok := emptyOf(doc).(map[string]any)
+	if !ok {
+		v = map[string]any{}
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return out
+}
+
+func emptyOf(schema map[string]any) any {
+	if enum, ok := schema["enum"].([]any); ok && len(enum) > 0 {
+		return enum[0]
+	}
+	t := schema["type"]
+	if list, ok := t.([]any); ok {
+		if slices.Contains(list, any("null")) || len(list) == 0 {
+			return nil
+		}
+		t = list[0]
+	}
+	switch t {
+	case "object":
+		out := map[string]any{}
+		properties, _ := schema["properties"].(map[string]any)
+		for name, p := range properties {
+			p, _ := p.(map[string]any)
+			out[name] = emptyOf(p)
+		}
+		return out
+	case "array":
+		return []any{}
+	case "string":
+		return ""
+	case "boolean":
+		return false
+	case "number", "integer":
+		return 0
+	}
+	return nil
+}

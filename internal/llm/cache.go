@@ -1,0 +1,129 @@
+package llm
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// CacheStats tells how an embedding cache does.
+type CacheStats struct {
+	Hits     int64 // texts that were not sent
+	Misses   int64 // texts that were
+	Entries  int
+	Capacity int
+}
+
+// Cached keeps the vectors of recent texts in memory, least recently used out
+// first. A key is tenant, embedder name and hash of the text: the tenant, so
+// that neither time nor token use tells one tenant what another has stored.
+type Cached struct {
+	memory.Embedder
+	capacity int
+
+	mu     sync.Mutex
+	order  *list.List // front: used last; of *cacheEntry
+	byKey  map[cacheKey]*list.Element
+	hits   int64
+	misses int64
+}
+
+type cacheKey struct {
+	tenant uuid.UUID
+	name   string
+	text   [sha256.Size]byte
+}
+
+type cacheEntry struct {
+	key    cacheKey
+	vector []float32
+}
+
+// NewCached puts a cache of so many vectors before an embedder.
+func NewCached(e memory.Embedder, capacity int) *Cached {
+	return &Cached{Embedder: e, capacity: max(1, capacity), order: list.New(), byKey: map[cacheKey]*list.Element{}}
+}
+
+// Embed asks the embedder for each different text that is not known, at once.
+// The vectors are the caller's to change. Errors as the embedder's; nothing is
+// kept then.
+func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	keys := make([]cacheKey, len(texts))
+	asked := map[cacheKey]int{} // to place in missing
+	var missing []string
+	c.mu.Lock()
+	for i, t := range texts {
+		keys[i] = cacheKey{tenant: s.Tenant(), name: c.Name(), text: sha256.Sum256([]byte(t))}
+		if el := c.byKey[keys[i]]; el != nil {
+			c.order.MoveToFront(el)
+			out[i] = slices.Clone(el.Value.(*cacheEntry).vector)
+			c.hits++
+		} else if _, twice := asked[keys[i]]; twice {
+			c.hits++
+		} else {
+			asked[keys[i]] = len(missing)
+			missing = append(missing, t)
+			c.misses++
+		}
+	}
+	c.mu.Unlock()
+	if len(missing) == 0 {
+		return out, nil
+	}
+	vectors, err := c.Embedder.Embed(ctx, s, missing)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range texts {
+		if out[i] == nil {
+			out[i] = slices.Clone(vectors[asked[keys[i]]])
+		}
+	}
+	for key, i := range asked {
+		c.keep(key, vectors[i])
+	}
+	return out, nil
+}
+
+// keep stores a vector. The lock is held.
+func (c *Cached) keep(key cacheKey, vector []float32) {
+	if el := c.byKey[key]; el != nil {
+		c.order.MoveToFront(el)
+		return
+	}
+	c.byKey[key] = c.order.PushFront(&cacheEntry{key: key, vector: vector})
+	for c.order.Len() > c.capacity {
+		oldest := c.order.Back()
+		c.order.Remove(oldest)
+		delete(c.byKey, oldest.Value.(*cacheEntry).key)
+	}
+}
+
+// Forget drops every vector of a tenant, as erasure asks for.
+func (c *Cached) Forget(tenantID uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, el := range c.byKey {
+		if key.tenant == tenantID {
+			c.order.Remove(el)
+			delete(c.byKey, key)
+		}
+	}
+}
+
+// Stats gives the counters since the start.
+func (c *Cached) Stats() CacheStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return CacheStats{Hits: c.hits, Misses: c.misses, Entries: c.order.Len(), Capacity: c.capacity}
+}

@@ -1,0 +1,360 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// NewModel makes the model that cfg asks for: Completion, or Heuristic where
+// no model is configured.
+func NewModel(d Deps, cfg Config) (memory.Model, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if !cfg.UsesModel() {
+		return NewHeuristic(), nil
+	}
+	return NewCompletion(d, cfg)
+}
+
+// Completion is a language model behind an OpenAI-compatible endpoint.
+type Completion struct {
+	deps     Deps
+	log      *slog.Logger
+	cfg      Config
+	endpoint *endpoint
+	schemas  schemas
+
+	// What the endpoint turned out not to take. Learned from its refusals and
+	// kept for the life of the process.
+	format          atomic.Int32 // one of the formats
+	completionLimit atomic.Bool  // the token limit is called max_completion_tokens
+	fixedSampling   atomic.Bool  // a temperature is refused
+}
+
+// The ways to ask for JSON, best first.
+const (
+	formatSchema int32 = iota // response_format json_schema, strict
+	formatObject              // response_format json_object, the schema in the instructions
+	formatText                // instructions alone
+)
+
+// NewCompletion makes a Completion of a valid Config.
+func NewCompletion(d Deps, cfg Config) (*Completion, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if d.Clock == nil {
+		return nil, errors.New("llm: a clock is needed")
+	}
+	cfg = cfg.withDefaults()
+	return &Completion{deps: d, log: d.log(), cfg: cfg, endpoint: newEndpoint(d, cfg, cfg.BaseURL, cfg.APIKey)}, nil
+}
+
+// Analyst says that a model describes the notes.
+func (m *Completion) Analyst() memory.Analyst { return memory.AnalystModel }
+
+// Name gives the model's name as the endpoint knows it.
+func (m *Completion) Name() string { return m.cfg.Model }
+
+// Endpoint names the address that is asked, without secrets.
+func (m *Completion) Endpoint() string { return m.endpoint.name }
+
+// Probe asks the endpoint for its list of models, once, to see whether it can
+// be reached and takes the key. Errors as Ask.
+func (m *Completion) Probe(ctx context.Context) error { return m.endpoint.probe(ctx) }
+
+func (e *endpoint) probe(ctx context.Context) error {
+	f, paused := e.attempt(ctx, func(ctx context.Context, c *openai.Client) error {
+		_, err := c.ListModels(ctx)
+		return err
+	})
+	switch {
+	case paused != nil:
+		return fault.Wrap(paused, fault.Unavailable, "%s keeps failing and is not asked for now", e.name)
+	case f != nil:
+		return e.fault(ctx, f)
+	}
+	return nil
+}
+
+// jsonOnly ends the instructions of every request, whatever else asks for
+// JSON: endpoints ignore response formats, and OpenAI wants the word itself.
+const jsonOnly = "Your answer must be one JSON object and nothing else: no prose, no code fence."
+
+// Ask puts the question and checks the answer, once more with the error shown
+// if the first does not fit. The error is a fault: Unavailable or Timeout from
+// the transport (memory.ErrPaused in the chain when the breaker is open and
+// nothing was asked), ModelFailed with memory.ErrBadAnswer in the chain when
+// both answers are unusable; Answer.JSON then holds an empty answer in the
+// shape of the schema.
+func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
+	answer := memory.Answer{Analyst: memory.AnalystModel, Model: m.cfg.Model}
+	if s.IsZero() {
+		return answer, fault.New(fault.Unauthenticated, "no tenant scope")
+	}
+	schema, err := m.schemas.compile(c.Schema)
+	if err != nil {
+		return answer, fault.Wrap(err, fault.Internal, "the schema of the call %q cannot be used", c.Name)
+	}
+	defer func() {
+		m.deps.record(ctx, s, memory.ModelUse{
+			Collection: c.Collection, Purpose: c.Name, Calls: int64(answer.Calls),
+			PromptTokens: answer.PromptTokens, CompletionTokens: answer.CompletionTokens,
+		})
+	}()
+
+	messages := []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: c.Prompt}}
+	for try := range 2 {
+		reply, err := m.send(ctx, c, messages, &answer)
+		if err != nil {
+			if answer.Calls > 0 && errors.Is(err, memory.ErrPaused) {
+				// Something was asked: the try counts.
+				return answer, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.name)
+			}
+			return answer, err
+		}
+		answer.JSON, err = reply.check(schema, c.Check)
+		if err == nil {
+			answer.Repaired = try > 0
+			return answer, nil
+		}
+		m.log.WarnContext(ctx, "unusable model answer", "call", c.Name, "prompt", c.Version, "model", m.cfg.Model,
+			"endpoint", m.endpoint.name, "try", try+1, "finish", reply.finish, "refused", reply.refusal != "", "reason", reason(err))
+		messages = repair(c.Prompt, reply.content, err)
+	}
+	answer.JSON = Empty(c.Schema)
+	return answer, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s gave no usable answer to %q", m.endpoint.name, c.Name)
+}
+
+// maxShown bounds what is repeated of a bad answer, in characters.
+const maxShown = 4000
+
+// repair is the conversation that shows the model its error.
+func repair(prompt, content string, err error) []openai.ChatCompletionMessage {
+	ask := "That answer cannot be used: " + clip(err.Error(), maxShown) +
+		"\nAnswer the same question again. " + jsonOnly
+	if strings.TrimSpace(content) == "" {
+		return []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: prompt + "\n\n" + ask}}
+	}
+	return []openai.ChatCompletionMessage{
+		{Role: openai.ChatMessageRoleUser, Content: prompt},
+		{Role: openai.ChatMessageRoleAssistant, Content: clip(content, maxShown)},
+		{Role: openai.ChatMessageRoleUser, Content: ask},
+	}
+}
+
+func clip(s string, runes int) string {
+	if utf8.RuneCountInString(s) <= runes {
+		return s
+	}
+	return string([]rune(s)[:runes]) + "…"
+}
+
+// send gets one reply, in the best form that the endpoint takes, and adds to
+// the accounts of the answer.
+func (m *Completion) send(ctx context.Context, c memory.Call, messages []openai.ChatCompletionMessage, a *memory.Answer) (reply, error) {
+	// Every refusal that teaches something moves one of three settings, each at
+	// most twice: five requests at the very most.
+	for {
+		format := m.format.Load()
+		req := m.request(c, messages, format)
+		var resp openai.ChatCompletionResponse
+		reached, err := m.endpoint.do(ctx, func(ctx context.Context, client *openai.Client) error {
+			var err error
+			resp, err = client.CreateChatCompletion(ctx, req)
+			return err
+		})
+		a.Calls += reached
+		if err != nil {
+			if m.learn(err, format, req) {
+				continue
+			}
+			return reply{}, err
+		}
+		r := newReply(resp)
+		in, out := int64(resp.Usage.PromptTokens), int64(resp.Usage.CompletionTokens)
+		if in == 0 && out == 0 {
+			for _, msg := range req.Messages {
+				in += estimateTokens(msg.Content)
+			}
+			out = estimateTokens(r.content)
+		}
+		a.PromptTokens += in
+		a.CompletionTokens += out
+		return r, nil
+	}
+}
+
+// request renders a call for the endpoint.
+func (m *Completion) request(c memory.Call, messages []openai.ChatCompletionMessage, format int32) openai.ChatCompletionRequest {
+	system := strings.TrimSpace(c.System + "\n\n" + jsonOnly)
+	req := openai.ChatCompletionRequest{Model: m.cfg.Model}
+	switch {
+	case len(c.Schema) == 0 && format == formatSchema, format == formatObject:
+		req.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
+	case format == formatSchema:
+		req.ResponseFormat = &openai.ChatCompletionResponseFormat{
+			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: c.Name, Schema: c.Schema, Strict: true},
+		}
+	}
+	if format != formatSchema && len(c.Schema) > 0 {
+		system += fmt.Sprintf("\n\nThe object must fit this JSON Schema, named %q:\n%s", c.Name, c.Schema)
+	}
+	req.Messages = append([]openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleSystem, Content: system}}, messages...)
+	limit := c.MaxTokens
+	setDefault(&limit, m.cfg.MaxTokens)
+	if m.completionLimit.Load() {
+		req.MaxCompletionTokens = limit
+	} else {
+		req.MaxTokens = limit
+	}
+	if !m.fixedSampling.Load() {
+		req.Temperature = temperature(c.Temperature, m.cfg.Temperature)
+	}
+	return req
+}
+
+// temperature gives the call's own or the default. The client library leaves
+// out a zero, so the smallest number above stands for it; a call asks for it
+// with a negative number, as its zero means that it states none.
+func temperature(call, def float64) float32 {
+	switch {
+	case call == 0:
+		return float32(def)
+	case call < 0:
+		return math.SmallestNonzeroFloat32
+	}
+	return float32(call)
+}
+
+// learn reads a refusal of the form of a request and tells whether another
+// form is worth a try.
+func (m *Completion) learn(err error, format int32, req openai.ChatCompletionRequest) bool {
+	var f *failure
+	if !errors.As(err, &f) {
+		return false
+	}
+	learned := ""
+	switch {
+	case errors.Is(f.err, openai.ErrReasoningModelMaxTokensDeprecated) || refuses(f, "max_tokens"):
+		if req.MaxTokens > 0 && m.completionLimit.CompareAndSwap(false, true) {
+			learned = "max_tokens"
+		}
+	case errors.Is(f.err, openai.ErrReasoningModelLimitationsOther), errors.Is(f.err, openai.ErrReasoningSamplingUnsupported),
+		refuses(f, "temperature"):
+		if req.Temperature > 0 && m.fixedSampling.CompareAndSwap(false, true) {
+			learned = "temperature"
+		}
+	case refuses(f, "response_format", "json_schema", "json_object", "schema", "grammar"):
+		if req.ResponseFormat == nil {
+			return false
+		}
+		// Another call may have learned it meanwhile: then just ask again.
+		if m.format.CompareAndSwap(format, format+1) {
+			learned = string(req.ResponseFormat.Type)
+		} else {
+			return true
+		}
+	}
+	if learned == "" {
+		return false
+	}
+	m.log.Warn("the model endpoint refuses a request field; going on without it",
+		"endpoint", m.endpoint.name, "model", m.cfg.Model, "field", learned)
+	return true
+}
+
+// refuses tells that the endpoint calls the request bad and names one of the
+// words in saying so.
+func refuses(f *failure, words ...string) bool {
+	switch f.status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented:
+	default:
+		return false
+	}
+	said := f.err.Error()
+	var api *openai.APIError
+	if errors.As(f.err, &api) && api.Param != nil {
+		said += " " + *api.Param
+	}
+	said = strings.ToLower(said)
+	for _, w := range words {
+		if strings.Contains(said, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// reply is what a model said.
+type reply struct {
+	content string
+	refusal string
+	finish  string
+}
+
+func newReply(resp openai.ChatCompletionResponse) reply {
+	if len(resp.Choices) == 0 {
+		return reply{}
+	}
+	c := resp.Choices[0]
+	return reply{content: c.Message.Content, refusal: c.Message.Refusal, finish: string(c.FinishReason)}
+}
+
+// check turns a reply into a checked answer. The error is meant to be shown
+// to the model.
+func (r reply) check(schema *answerSchema, extra func(json.RawMessage) error) (json.RawMessage, error) {
+	switch {
+	case r.refusal != "":
+		return nil, problem{short: "a refusal", full: "the question was not answered: " + r.refusal}
+	case strings.TrimSpace(r.content) == "":
+		return nil, problem{short: "an empty answer", full: "the answer is empty"}
+	}
+	object, err := outermostObject(r.content)
+	if err != nil {
+		if r.finish == string(openai.FinishReasonLength) {
+			return nil, problem{short: "cut off at the token limit", full: "the answer was cut off at the token limit; be shorter"}
+		}
+		return nil, err
+	}
+	checked, err := schema.check(object)
+	if err != nil {
+		return nil, err
+	}
+	if extra != nil {
+		if err := extra(checked); err != nil {
+			return nil, problem{short: "refused by the call's own check", full: err.Error()}
+		}
+	}
+	return checked, nil
+}
+
+// problem is what is wrong with an answer: in full for the model, which wrote
+// it, and in short, without anything of the answer, for the log.
+type problem struct{ short, full string }
+
+func (p problem) Error() string { return p.full }
+
+func reason(err error) string {
+	var p problem
+	if errors.As(err, &p) {
+		return p.short
+	}
+	return "unusable"
+}

@@ -1,0 +1,303 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The providers of completion.
+const (
+	ProviderOpenAI    = "openai"    // any OpenAI-compatible endpoint
+	ProviderOllama    = "ollama"    // Ollama through its OpenAI-compatible API, without a key
+	ProviderHeuristic = "heuristic" // no model
+)
+
+// The providers of embedding. ProviderOpenAI and ProviderOllama name endpoints
+// here too.
+const (
+	EmbedLocal = "local" // the sentence encoder in this process
+	EmbedHash  = "hash"  // hashed n-grams
+)
+
+// Providers lists the valid values of Config.Provider.
+func Providers() []string { return []string{ProviderOpenAI, ProviderOllama, ProviderHeuristic} }
+
+// EmbedProviders lists the valid values of Config.EmbedProvider.
+func EmbedProviders() []string {
+	return []string{EmbedLocal, ProviderOpenAI, ProviderOllama, EmbedHash}
+}
+
+// Defaults of Config.
+const (
+	DefaultOpenAIURL        = "https://api.openai.com/v1"
+	DefaultOllamaURL        = "http://127.0.0.1:11434/v1"
+	DefaultOpenAIModel      = "gpt-4o-mini"
+	DefaultOllamaModel      = "llama3.2"
+	DefaultOpenAIEmbedModel = "text-embedding-3-small"
+	DefaultOllamaEmbedModel = "all-minilm"
+	DefaultTemperature      = 0.7
+	DefaultMaxTokens        = 1000
+	DefaultTimeout          = 60 * time.Second
+	DefaultMaxTries         = 3
+	DefaultRetryWait        = 500 * time.Millisecond
+	DefaultMaxRetryWait     = 20 * time.Second
+	DefaultBreakerFailures  = 5
+	DefaultBreakerPause     = 10 * time.Second
+	DefaultMaxConcurrent    = 8
+	DefaultEmbedBatch       = 64
+	DefaultEmbedMaxRunes    = 8000
+	DefaultEmbedCache       = 4096
+)
+
+// Config says which model and embedder serve, and how patiently they are
+// asked. The zero Config is valid: heuristic analyst, local embedder.
+//
+// A model is used only if BaseURL or Model is set: a key alone sends nothing
+// anywhere.
+type Config struct {
+	Provider      string `yaml:"provider" env:"SLIPBOX_LLM"`                              // openai, ollama or heuristic; empty: openai when BaseURL or Model is set, else heuristic
+	BaseURL       string `yaml:"base_url" env:"SLIPBOX_LLM_BASE_URL"`                     // with its /v1; empty: the provider's own
+	Model         string `yaml:"model" env:"SLIPBOX_LLM_MODEL"`                           // empty: gpt-4o-mini, llama3.2
+	APIKey        string `yaml:"api_key" env:"SLIPBOX_LLM_API_KEY" secret:"true"`         // needed for OpenAI's own endpoint
+	EmbedProvider string `yaml:"embedder" env:"SLIPBOX_EMBEDDER"`                         // local, openai, ollama or hash; empty: local
+	EmbedBaseURL  string `yaml:"embed_base_url" env:"SLIPBOX_EMBED_BASE_URL"`             // empty: BaseURL when that is set, else the provider's own
+	EmbedAPIKey   string `yaml:"embed_api_key" env:"SLIPBOX_EMBED_API_KEY" secret:"true"` // empty: APIKey, but only towards the host that APIKey is for
+
+	EmbedModel string `yaml:"embed_model" env:"SLIPBOX_EMBED_MODEL"` // empty: text-embedding-3-small, all-minilm
+	EmbedDim   int    `yaml:"embed_dim" env:"SLIPBOX_EMBED_DIM"`     // length of a vector; 0: known from the model's name, else a problem
+
+	Temperature float64 `yaml:"temperature" env:"SLIPBOX_LLM_TEMPERATURE"` // for calls that state none; 0: 0.7
+	MaxTokens   int     `yaml:"max_tokens" env:"SLIPBOX_LLM_MAX_TOKENS"`   // of an answer, for calls that state none; 0: 1000
+
+	Timeout         time.Duration `yaml:"timeout" env:"SLIPBOX_LLM_TIMEOUT"`                   // of one request; 0: 60 s
+	MaxTries        int           `yaml:"max_tries" env:"SLIPBOX_LLM_MAX_TRIES"`               // requests per question or batch when the transport fails; 0: 3
+	RetryWait       time.Duration `yaml:"retry_wait" env:"SLIPBOX_LLM_RETRY_WAIT"`             // before the second try, with jitter, growing; 0: 0.5 s
+	MaxRetryWait    time.Duration `yaml:"max_retry_wait" env:"SLIPBOX_LLM_MAX_RETRY_WAIT"`     // longest wait; a longer Retry-After is handed to the caller; 0: 20 s
+	BreakerFailures int           `yaml:"breaker_failures" env:"SLIPBOX_LLM_BREAKER_FAILURES"` // failed requests in a row that open the circuit breaker; 0: 5
+	BreakerPause    time.Duration `yaml:"breaker_pause" env:"SLIPBOX_LLM_BREAKER_PAUSE"`       // until one request may test the endpoint again; 0: 10 s
+	MaxConcurrent   int           `yaml:"max_concurrent" env:"SLIPBOX_LLM_MAX_CONCURRENT"`     // requests at once, for completion and embedding each; 0: 8
+
+	EmbedBatch    int `yaml:"embed_batch" env:"SLIPBOX_EMBED_BATCH"`         // texts per request; 0: 64
+	EmbedMaxRunes int `yaml:"embed_max_runes" env:"SLIPBOX_EMBED_MAX_RUNES"` // characters of a text that are sent; 0: 8000
+	EmbedCache    int `yaml:"embed_cache" env:"SLIPBOX_EMBED_CACHE"`         // vectors kept in memory, by embedder and text; 0: 4096; negative: none
+}
+
+// UsesModel tells whether a model is asked, rather than the heuristic analyst.
+func (c Config) UsesModel() bool {
+	return c.Provider != ProviderHeuristic && (c.BaseURL != "" || c.Model != "")
+}
+
+// withDefaults fills what the zero value leaves open. It is called on a valid
+// Config.
+func (c Config) withDefaults() Config {
+	if c.Provider == "" {
+		c.Provider = ProviderHeuristic
+		if c.UsesModel() {
+			c.Provider = ProviderOpenAI
+		}
+	}
+	embedProvider := c.embedProvider()
+	if embedProvider == ProviderOpenAI || embedProvider == ProviderOllama {
+		c.EmbedBaseURL = c.embedURL()
+		c.EmbedAPIKey = c.embedKey()
+		if c.EmbedModel == "" {
+			c.EmbedModel = DefaultOpenAIEmbedModel
+			if embedProvider == ProviderOllama {
+				c.EmbedModel = DefaultOllamaEmbedModel
+			}
+		}
+	}
+	c.BaseURL = c.baseURL()
+	if c.Model == "" {
+		c.Model = DefaultOpenAIModel
+		if c.Provider == ProviderOllama {
+			c.Model = DefaultOllamaModel
+		}
+	}
+	setDefault(&c.Temperature, DefaultTemperature)
+	setDefault(&c.MaxTokens, DefaultMaxTokens)
+	setDefault(&c.Timeout, DefaultTimeout)
+	setDefault(&c.MaxTries, DefaultMaxTries)
+	setDefault(&c.RetryWait, DefaultRetryWait)
+	setDefault(&c.MaxRetryWait, DefaultMaxRetryWait)
+	setDefault(&c.BreakerFailures, DefaultBreakerFailures)
+	setDefault(&c.BreakerPause, DefaultBreakerPause)
+	setDefault(&c.MaxConcurrent, DefaultMaxConcurrent)
+	setDefault(&c.EmbedBatch, DefaultEmbedBatch)
+	setDefault(&c.EmbedMaxRunes, DefaultEmbedMaxRunes)
+	setDefault(&c.EmbedCache, DefaultEmbedCache)
+	return c
+}
+
+func setDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+func (c Config) embedProvider() string {
+	if c.EmbedProvider == "" {
+		return EmbedLocal
+	}
+	return c.EmbedProvider
+}
+
+// baseURL is where completion is asked.
+func (c Config) baseURL() string {
+	switch {
+	case c.Provider == ProviderOllama && c.BaseURL == "":
+		return DefaultOllamaURL
+	case c.Provider == ProviderOllama:
+		return ollamaURL(c.BaseURL)
+	case c.BaseURL == "":
+		return DefaultOpenAIURL
+	}
+	return strings.TrimRight(c.BaseURL, "/")
+}
+
+// embedURL is where vectors are asked for.
+func (c Config) embedURL() string {
+	ollama := c.embedProvider() == ProviderOllama
+	switch {
+	case c.EmbedBaseURL != "" && ollama:
+		return ollamaURL(c.EmbedBaseURL)
+	case c.EmbedBaseURL != "":
+		return strings.TrimRight(c.EmbedBaseURL, "/")
+	case c.BaseURL != "" || c.Provider == ProviderOllama:
+		return c.baseURL()
+	case ollama:
+		return DefaultOllamaURL
+	}
+	return DefaultOpenAIURL
+}
+
+// embedKey is the key for embedURL. The completion key goes to no other host
+// than its own.
+func (c Config) embedKey() string {
+	if c.EmbedAPIKey != "" || host(c.embedURL()) != host(c.baseURL()) {
+		return c.EmbedAPIKey
+	}
+	return c.APIKey
+}
+
+// ollamaURL accepts the address as Ollama itself prints it, without a path.
+func ollamaURL(s string) string {
+	s = strings.TrimRight(s, "/")
+	if u, err := url.Parse(s); err == nil && u.Path == "" {
+		return s + "/v1"
+	}
+	return s
+}
+
+// host gives scheme, host and port of a URL.
+func host(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return s
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// Validate reports every problem at once, each naming its setting.
+func (c Config) Validate() error {
+	var problems []error
+	problem := func(setting, format string, args ...any) {
+		problems = append(problems, fmt.Errorf("llm.%s: "+format, append([]any{setting}, args...)...))
+	}
+	checkURL := func(setting, s string) {
+		if s == "" {
+			return
+		}
+		u, err := url.Parse(s)
+		switch {
+		case err != nil:
+			problem(setting, "not a URL") // the parser's own message would repeat a password
+		case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+			problem(setting, "%q is no http or https URL", u.Redacted())
+		}
+	}
+	checkURL("base_url", c.BaseURL)
+	checkURL("embed_base_url", c.EmbedBaseURL)
+
+	switch {
+	case c.Provider != "" && !slices.Contains(Providers(), c.Provider):
+		problem("provider", "unknown provider %q; valid are %s", c.Provider, strings.Join(Providers(), ", "))
+	case (c.Provider == ProviderOpenAI || c.Provider == ProviderOllama) && !c.UsesModel():
+		problem("model", "provider %q needs a model or a base URL: a model is used only if one of them is set", c.Provider)
+	}
+	openAI := c.Provider == ProviderOpenAI || c.Provider == "" && c.UsesModel()
+	if openAI && c.APIKey == "" && isOpenAI(c.baseURL()) {
+		problem("api_key", "missing: %s needs a key (SLIPBOX_LLM_API_KEY or OPENAI_API_KEY); a server of your own is named by base_url", DefaultOpenAIURL)
+	}
+
+	embed := c.embedProvider()
+	switch {
+	case !slices.Contains(EmbedProviders(), embed):
+		problem("embedder", "unknown embedder %q; valid are %s", c.EmbedProvider, strings.Join(EmbedProviders(), ", "))
+	case embed == ProviderOpenAI || embed == ProviderOllama:
+		if c.embedKey() == "" && isOpenAI(c.embedURL()) {
+			problem("embed_api_key", "missing: %s needs a key (SLIPBOX_LLM_API_KEY or OPENAI_API_KEY); a server of your own is named by embed_base_url", DefaultOpenAIURL)
+		}
+		if c.EmbedModel != "" && c.EmbedDim == 0 && knownDim(c.EmbedModel) == 0 {
+			problem("embed_dim", "the vector length of %q is not known; state it", c.EmbedModel)
+		}
+	}
+	if c.EmbedDim < 0 || c.EmbedDim > maxDim {
+		problem("embed_dim", "%d is not within 0..%d", c.EmbedDim, maxDim)
+	}
+	if c.Temperature < 0 || c.Temperature > 2 {
+		problem("temperature", "%g is not within 0..2", c.Temperature)
+	}
+	for setting, n := range map[string]int{
+		"max_tokens": c.MaxTokens, "max_tries": c.MaxTries, "breaker_failures": c.BreakerFailures,
+		"max_concurrent": c.MaxConcurrent, "embed_batch": c.EmbedBatch, "embed_max_runes": c.EmbedMaxRunes,
+	} {
+		if n < 0 {
+			problem(setting, "%d is negative", n)
+		}
+	}
+	for setting, d := range map[string]time.Duration{
+		"timeout": c.Timeout, "retry_wait": c.RetryWait, "max_retry_wait": c.MaxRetryWait, "breaker_pause": c.BreakerPause,
+	} {
+		if d < 0 {
+			problem(setting, "%s is negative", d)
+		}
+	}
+	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(problems...)
+}
+
+// Notices tells what serves differently from what was asked for. They are
+// shown once, at start.
+func (c Config) Notices() []string {
+	if c.embedProvider() == EmbedLocal {
+		return []string{"the local sentence encoder is not part of this build: hashed n-grams (" + HashName +
+			") serve instead, which match words and spellings, not meanings; set embedder: hash to silence this"}
+	}
+	return nil
+}
+
+// isOpenAI tells OpenAI's own endpoint, the one known to need a key.
+func isOpenAI(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && strings.EqualFold(u.Hostname(), "api.openai.com")
+}
+
+// maxDim is the longest vector that is accepted.
+const maxDim = 8192
+
+// knownDim gives the native vector length of a model, 0 if unknown. A tag
+// such as ":latest" does not matter.
+func knownDim(model string) int {
+	name, _, _ := strings.Cut(model, ":")
+	return map[string]int{
+		"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536,
+		"all-minilm": 384, "nomic-embed-text": 768, "mxbai-embed-large": 1024, "bge-m3": 1024,
+		"snowflake-arctic-embed": 1024, "embeddinggemma": 768,
+	}[name]
+}

@@ -1,0 +1,160 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Embedding is an embedder behind an OpenAI-compatible endpoint.
+type Embedding struct {
+	deps     Deps
+	cfg      Config
+	endpoint *endpoint
+	name     string
+	dim      int
+	ask      int // vector length to ask for; 0: the model's own
+}
+
+// NewEmbedding makes an Embedding of a valid Config whose embedder is an
+// endpoint.
+func NewEmbedding(d Deps, cfg Config) (*Embedding, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if p := cfg.embedProvider(); p != ProviderOpenAI && p != ProviderOllama {
+		return nil, fmt.Errorf("llm.embedder: %q is no endpoint", p)
+	}
+	if d.Clock == nil {
+		return nil, errors.New("llm: a clock is needed")
+	}
+	cfg = cfg.withDefaults()
+	e := &Embedding{deps: d, cfg: cfg, endpoint: newEndpoint(d, cfg, cfg.EmbedBaseURL, cfg.EmbedAPIKey), dim: cfg.EmbedDim}
+	native := knownDim(cfg.EmbedModel)
+	switch {
+	case e.dim == 0:
+		e.dim = native
+	case native != 0 && e.dim != native:
+		e.ask = e.dim
+	}
+	// Vectors of one model cut to another length are other vectors.
+	e.name = fmt.Sprintf("%s@%d", cfg.EmbedModel, e.dim)
+	return e, nil
+}
+
+// Name is the model and the vector length, such as "text-embedding-3-small@1536".
+// The address is no part of it: one model gives the same vectors everywhere.
+func (e *Embedding) Name() string { return e.name }
+
+// Dim is the length of the vectors.
+func (e *Embedding) Dim() int { return e.dim }
+
+// Fast is false: every text crosses a network.
+func (e *Embedding) Fast() bool { return false }
+
+// Endpoint names the address that is asked, without secrets.
+func (e *Embedding) Endpoint() string { return e.endpoint.name }
+
+// Probe is Completion.Probe for the embedding endpoint.
+func (e *Embedding) Probe(ctx context.Context) error { return e.endpoint.probe(ctx) }
+
+// Embed asks for the vectors in bounded batches. Long texts are cut, blank
+// ones are embedded as a fixed word. Faults: those of the transport as
+// Completion.Ask; ModelFailed for vectors that are missing, of another length
+// than the embedder's name says, all zeros or not finite.
+func (e *Embedding) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
+	if s.IsZero() {
+		return nil, fault.New(fault.Unauthenticated, "no tenant scope")
+	}
+	out := make([][]float32, 0, len(texts))
+	for len(texts) > 0 {
+		n := min(len(texts), e.cfg.EmbedBatch)
+		batch, err := e.batch(ctx, s, texts[:n])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, batch...)
+		texts = texts[n:]
+	}
+	return out, nil
+}
+
+// blank stands for a text without content, which endpoints refuse.
+const blank = "empty"
+
+func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
+	input := make([]string, len(texts))
+	var estimate int64
+	for i, t := range texts {
+		if t = strings.TrimSpace(t); t == "" {
+			t = blank
+		}
+		if r := []rune(t); len(r) > e.cfg.EmbedMaxRunes {
+			t = string(r[:e.cfg.EmbedMaxRunes])
+		}
+		input[i] = t
+		estimate += estimateTokens(t)
+	}
+	var resp openai.EmbeddingResponse
+	reached, err := e.endpoint.do(ctx, func(ctx context.Context, c *openai.Client) error {
+		var err error
+		resp, err = c.CreateEmbeddings(ctx, openai.EmbeddingRequestStrings{
+			Input: input, Model: openai.EmbeddingModel(e.cfg.EmbedModel), Dimensions: e.ask,
+		})
+		return err
+	})
+	use := memory.ModelUse{Purpose: purposeEmbed, Calls: int64(reached)}
+	if err == nil {
+		use.PromptTokens = int64(resp.Usage.PromptTokens)
+		setDefault(&use.PromptTokens, estimate)
+	}
+	e.deps.record(ctx, s, use)
+	if err != nil {
+		return nil, err
+	}
+	return e.vectors(resp.Data, len(input))
+}
+
+// vectors puts a response into the order of the texts and checks it.
+func (e *Embedding) vectors(data []openai.Embedding, n int) ([][]float32, error) {
+	bad := func(format string, args ...any) error {
+		return fault.New(fault.ModelFailed, "%s: "+format, append([]any{e.endpoint.name}, args...)...)
+	}
+	if len(data) != n {
+		return nil, bad("%d vectors for %d texts", len(data), n)
+	}
+	out := make([][]float32, n)
+	for _, d := range data {
+		if d.Index < 0 || d.Index >= n || out[d.Index] != nil {
+			return nil, bad("the vectors cannot be told apart by their index")
+		}
+		if len(d.Embedding) != e.dim {
+			return nil, bad("a vector of %d numbers from %s, which is recorded with %d; vectors of different lengths are never mixed: set embed_dim or the former model",
+				len(d.Embedding), e.cfg.EmbedModel, e.dim)
+		}
+		if !usable(d.Embedding) {
+			return nil, bad("a vector that is all zeros or not finite")
+		}
+		out[d.Index] = d.Embedding
+	}
+	return out, nil
+}
+
+// usable tells that a vector has a direction.
+func usable(v []float32) bool {
+	squares := 0.0
+	for _, x := range v {
+		squares += float64(x) * float64(x)
+	}
+	return squares > 0 && !math.IsInf(squares, 0) && !math.IsNaN(squares)
+}
+
+var _ memory.Embedder = (*Embedding)(nil)

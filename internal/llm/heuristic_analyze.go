@@ -1,0 +1,272 @@
+package llm
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// How many of each a note gets.
+const (
+	maxKeywords = 8
+	minKeywords = 3
+	maxTopics   = 3
+)
+
+// analyze describes a note: phrases of the text, its most telling sentence,
+// and tags for domain, format and type (C316).
+func (h *Heuristic) analyze(in memory.AnalyzeInput) memory.Analysis {
+	body, speaker := splitSpeaker(in.Content, in.Speaker)
+	out := memory.Analysis{Keywords: []string{}, Tags: []string{}, Context: memory.DefaultContext}
+	want := func(part string) bool { return len(in.Want) == 0 || slices.Contains(in.Want, part) }
+	if want("keywords") {
+		out.Keywords = keywords(body, speaker)
+	}
+	if want("context") {
+		if s := text.ExtractiveSentence(body); s != "" {
+			out.Context = s
+		}
+	}
+	if want("tags") {
+		out.Tags = h.tags(body)
+	}
+	return out
+}
+
+// speakerPrefix is how transcripts name the speaker: "Ana: …", "Ana Lima says:
+// …", "Speaker Ana says : …".
+var speakerPrefix = regexp.MustCompile(`^\s*(?:Speaker\s+)?(\p{Lu}[\p{L}'’.-]*(?:\s+\p{Lu}[\p{L}'’.-]*){0,2})\s*(?:says\s*)?:\s+`)
+
+// labelWords start notes the way a name does.
+var labelWords = map[string]bool{
+	"note": true, "notes": true, "todo": true, "idea": true, "reminder": true, "question": true, "answer": true, "fact": true,
+	"recipe": true, "summary": true, "update": true, "subject": true, "warning": true, "tip": true, "ps": true, "q": true, "a": true,
+	"plan": true, "goal": true, "decision": true, "meeting": true, "task": true, "bug": true, "error": true, "image": true,
+}
+
+// splitSpeaker takes the speaker's name off the front of an utterance.
+func splitSpeaker(content, speaker string) (body, name string) {
+	m := speakerPrefix.FindStringSubmatch(content)
+	if m == nil || len(m[0]) == len(content) {
+		return content, speaker
+	}
+	prefixed := strings.TrimPrefix(m[1], "Speaker ")
+	if speaker == "" && labelWords[strings.ToLower(prefixed)] {
+		return content, speaker
+	}
+	if speaker != "" && !strings.EqualFold(prefixed, speaker) {
+		return content, speaker
+	}
+	return content[len(m[0]):], prefixed
+}
+
+// keywords gives three to eight phrases where the text has them: key phrases
+// first; then, so that a short turn is described as well, the single words of
+// a phrase, weaker content words, and at last what is left ("Thanks!").
+func keywords(s, speaker string) []string {
+	found := text.Keyphrases(s, maxKeywords, speaker)
+	if len(found) < minKeywords {
+		found = splitPhrases(found, func(p string) bool { return !isName(p) })
+	}
+	if len(found) < minKeywords {
+		found = append(found, weakWords(s, speaker, found, minKeywords-len(found))...)
+	}
+	if len(found) < minKeywords {
+		found = splitPhrases(found, func(string) bool { return true })
+	}
+	if found == nil {
+		found = []string{}
+	}
+	return found
+}
+
+// splitPhrases takes phrases apart, the longest first, until there are three.
+// A phrase and its parts never stand side by side: that says nothing twice.
+func splitPhrases(phrases []string, may func(string) bool) []string {
+	for len(phrases) < minKeywords {
+		longest := -1
+		for i, p := range phrases {
+			if strings.Contains(p, " ") && may(p) && (longest < 0 || len(p) > len(phrases[longest])) {
+				longest = i
+			}
+		}
+		if longest < 0 {
+			break
+		}
+		first, rest, _ := strings.Cut(phrases[longest], " ")
+		phrases = slices.Replace(slices.Clone(phrases), longest, longest+1, first, rest)
+	}
+	return phrases
+}
+
+// isName tells a phrase whose words all start with a capital.
+func isName(p string) bool {
+	for _, w := range strings.Fields(p) {
+		if r, _ := utf8.DecodeRuneInString(w); !unicode.IsUpper(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// interjections say that someone spoke, and nothing else. They describe a note
+// only if it has nothing else.
+var interjections = wordSet(`hey hi hello hiya bye goodbye wow yeah yes yep yup nope ok okay oh ooh aw aww ah ahh hmm huh haha hahaha lol omg
+	btw thanks thank please sorry welcome congrats cheers gonna wanna gotta hallo danke bitte merci bonjour salut gracias hola
+	ve ll re don didn doesn isn wasn weren aren won couldn wouldn shouldn haven hasn hadn ain im ive id ill dont cant wont
+	etc mm uh um yay ugh`)
+
+// weakWords gives up to n content words that no phrase has: words of everyday
+// talk, longest first, which Keyphrases passes over.
+func weakWords(s, speaker string, have []string, n int) []string {
+	lang, _ := text.Guess(s)
+	seen := map[string]bool{}
+	for _, w := range append(text.Words(strings.Join(have, " ")), text.Words(speaker)...) {
+		seen[w] = true
+	}
+	var plain, empty []string
+	for _, token := range strings.FieldsFunc(s, notInWord) {
+		token = strings.Trim(token, "'’-")
+		w := strings.ToLower(token)
+		letters := utf8.RuneCountInString(w)
+		if seen[w] || letters < 3 || strings.ContainsAny(w, "'’") || !hasLetter(w) ||
+			text.IsStopWord(w, lang) || text.IsStopWord(w, text.English) || text.IsTimeWord(w) {
+			continue
+		}
+		seen[w] = true
+		if interjections[w] {
+			empty = append(empty, token)
+		} else {
+			plain = append(plain, token)
+		}
+	}
+	slices.SortStableFunc(plain, func(a, b string) int { return len(b) - len(a) })
+	all := append(plain, empty...)
+	return all[:min(n, len(all))]
+}
+
+func notInWord(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\'' && r != '’' && r != '-'
+}
+
+func hasLetter(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
+
+func wordSet(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
+}
+
+// tags gives up to three domains, then one word for the format and one for
+// the type. A text without words has none.
+func (h *Heuristic) tags(s string) []string {
+	words := text.Words(s)
+	if len(words) == 0 {
+		return []string{}
+	}
+	lang, _ := text.Guess(s)
+	out := h.topics.match(s, lang, maxTopics)
+	cue := " " + strings.Join(words, " ") + " "
+	if len(out) == 0 {
+		if containsAny(cue, firstPerson) {
+			out = append(out, "everyday life")
+		} else {
+			out = append(out, "general knowledge")
+		}
+	}
+	for _, t := range []string{format(s), noteType(s, cue)} {
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// firstPerson tells talk about oneself from statements about the world.
+var firstPerson = cues("i me my mine we us our you your ich mir mich mein meine wir uns je moi mon ma mes nous yo mi mis nosotros me 我 我们 你")
+
+var (
+	codeText = regexp.MustCompile("```|\\bfunc \\w+\\(|\\bdef \\w+\\(|[;{}]\\s*\\n|=>|</\\w+>")
+	listText = regexp.MustCompile(`(?m)^\s*(?:[-*•]|\d+[.)])\s+\S.*\n\s*(?:[-*•]|\d+[.)])\s+\S`)
+	linkText = regexp.MustCompile(`https?://\S+`)
+)
+
+// format names the outward form of a text.
+func format(s string) string {
+	trimmed := strings.TrimRight(strings.TrimSpace(s), `"'”’)»`)
+	switch {
+	case codeText.MatchString(s):
+		return "code"
+	case listText.MatchString(s):
+		return "list"
+	case linkText.MatchString(s):
+		return "reference"
+	case strings.HasSuffix(trimmed, "?") || strings.HasSuffix(trimmed, "？"):
+		return "question"
+	case len(text.Sentences(s)) > 8:
+		return "document"
+	}
+	return "statement"
+}
+
+// types are what a text is for, told by its cues, the most telling first. Cues
+// of scripts without spaces are looked for anywhere, others as whole words.
+var types = []struct {
+	name string
+	cues []string
+}{
+	{"reminder", cues("remind me", "don t forget", "remember to", "deadline", "due by", "erinnere mich", "nicht vergessen", "rappelle moi", "recuérdame", "no olvides", "提醒我", "别忘了")},
+	{"request", cues("could you", "can you", "would you", "please", "help me", "i need you to", "bitte", "kannst du", "könntest du", "peux tu", "s il te plaît", "puedes", "por favor", "请", "帮我")},
+	{"preference", cues("i love", "i like", "i enjoy", "i prefer", "i hate", "my favorite", "my favourite", "favorite", "favourite", "i m into", "i m a fan of", "can t stand", "i don t like", "ich mag", "ich liebe", "lieblings", "gefällt mir", "j aime", "j adore", "préféré", "me gusta", "me encanta", "prefiero", "favorito", "favorita", "喜欢", "最爱", "讨厌")},
+	{"plan", cues("going to", "gonna", "planning", "plan to", "plans", "i ll", "we ll", "will be", "want to", "hope to", "hoping to", "looking forward", "next week", "next month", "next year", "tomorrow", "werde", "werden", "möchte", "morgen", "nächste", "je vais", "nous allons", "demain", "prochaine", "voy a", "vamos a", "mañana", "próxima", "打算", "计划", "明天", "下周", "准备")},
+	{"decision", cues("decided", "we agreed", "agreed to", "chose to", "entschieden", "beschlossen", "décidé", "decidido", "decidimos", "决定")},
+	{"event", cues("yesterday", "last week", "last month", "last year", "last night", "last weekend", "ago", "went", "visited", "attended", "happened", "met", "finished", "won", "bought", "started", "moved", "gestern", "letzte", "letzten", "war", "hier", "dernière", "dernier", "suis allée", "suis allé", "ayer", "pasado", "pasada", "fui", "昨天", "上周", "去了", "去年")},
+	{"opinion", cues("i think", "i believe", "i feel", "in my opinion", "seems", "should", "ich denke", "ich finde", "meiner meinung", "je pense", "je crois", "à mon avis", "creo que", "pienso", "opino", "我觉得", "我认为")},
+	{"gratitude", cues("thanks", "thank you", "grateful", "appreciate", "danke", "merci", "gracias", "谢谢", "感谢")},
+	{"encouragement", cues("congrats", "congratulations", "good luck", "proud of you", "well done", "way to go", "you got this", "keep it up", "glückwunsch", "viel glück", "félicitations", "bravo", "felicidades", "suerte", "恭喜", "加油")},
+	{"greeting", cues("hey", "hi", "hello", "good morning", "how are you", "how have you been", "long time no see", "bye", "see you", "take care", "hallo", "guten tag", "bonjour", "salut", "hola", "buenos días", "你好", "再见")},
+}
+
+// cues reads a list of cues: phrases, or one string of single words.
+func cues(list ...string) []string {
+	if len(list) == 1 {
+		list = strings.Fields(list[0])
+	}
+	out := make([]string, len(list))
+	for i, c := range list {
+		out[i] = c
+		if r, _ := utf8.DecodeRuneInString(c); !unicode.Is(unicode.Han, r) {
+			out[i] = " " + c + " "
+		}
+	}
+	return out
+}
+
+func containsAny(s string, cues []string) bool {
+	return slices.ContainsFunc(cues, func(c string) bool { return strings.Contains(s, c) })
+}
+
+// noteType names what a text is for. cue is the text as folded words with a
+// space around each.
+func noteType(s, cue string) string {
+	// Han stands in cue as whole runs, so the same search serves for it.
+	for _, t := range types {
+		if containsAny(cue, t.cues) {
+			return t.name
+		}
+	}
+	if strings.Contains(s, "?") || strings.Contains(s, "？") {
+		return "inquiry"
+	}
+	if containsAny(cue, firstPerson) {
+		return "experience"
+	}
+	return "fact"
+}

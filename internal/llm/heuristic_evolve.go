@@ -1,0 +1,372 @@
+package llm
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// The bounds of evolution by rules.
+const (
+	maxRuleLinks     = 3   // per add
+	defaultAppend    = 50  // characters of the new context, per neighbour
+	maxContextRunes  = 400 // of a neighbour's context; nothing is appended past it
+	maxUnionKeywords = 16  // of a neighbour; the union adds nothing past it
+	maxUnionTags     = 8   // of the new note
+	minUpdateShared  = 2   // shared terms below which a neighbour is left alone
+	minUpdateTrust   = 0.9 // confidence above which a neighbour is changed
+)
+
+// evolution is the answer of "evolve" with what the rules saw (C035). Readers
+// of [memory.Evolution] pass over the extra list.
+type evolution struct {
+	memory.Evolution
+	Reflections []reflection `json:"reflections"`
+}
+
+// reflection says how the new note stands to a neighbour.
+type reflection struct {
+	Handle int      `json:"handle"`
+	Kind   string   `json:"kind"`   // "conflict" or "complement"
+	Reason string   `json:"reason"` // "negation", "changed_value", "revised" or "shared_keywords"
+	Shared []string `json:"shared"` // stems
+}
+
+// The kinds of a reflection.
+const (
+	conflict   = "conflict"
+	complement = "complement"
+)
+
+// relation is what the rules know of one neighbour.
+type relation struct {
+	place      int // in the input
+	note       memory.Described
+	shared     []string // stems of keywords that both have, rarest first
+	rarity     float64  // of the rarest shared stem, 1 for one that no other note here has
+	confidence float64
+	kind       string
+	reason     string
+}
+
+// evolve decides by the offline rules: link on shared keywords, rare ones
+// first, at most three; change a neighbour only when it is clearly related:
+// union of keywords, and the first characters of the new context appended.
+func evolve(in memory.EvolveInput) evolution {
+	rel := relations(in)
+	out := evolution{Reflections: []reflection{}}
+	out.Actions, out.SuggestedConnections, out.TagsToUpdate = []string{}, []int{}, []string{}
+
+	limit := min(in.MaxLinks, maxRuleLinks)
+	if in.MaxLinks <= 0 {
+		limit = maxRuleLinks
+	}
+	linked := rel[:min(limit, len(rel))]
+	for _, r := range linked {
+		out.SuggestedConnections = append(out.SuggestedConnections, r.note.Handle)
+		out.Reflections = append(out.Reflections, reflection{Handle: r.note.Handle, Kind: r.kind, Reason: r.reason, Shared: r.shared})
+	}
+	trust := 0.0
+	if len(linked) > 0 {
+		out.ShouldEvolve = true
+		out.Actions = append(out.Actions, "strengthen")
+		out.TagsToUpdate = strengthenedTags(in.New, linked)
+		for _, r := range linked {
+			trust = max(trust, r.confidence)
+		}
+	}
+
+	// One entry per neighbour, in the order given; what stays is repeated.
+	for _, n := range in.Neighbours {
+		out.NewContextNeighborhood = append(out.NewContextNeighborhood, n.Context)
+		out.NewTagsNeighborhood = append(out.NewTagsNeighborhood, nonNil(n.Tags))
+		out.NewKeywordsNeighborhood = append(out.NewKeywordsNeighborhood, nonNil(n.Keywords))
+	}
+	updated := 1.0
+	for _, r := range linked {
+		if len(r.shared) < minUpdateShared || r.confidence <= minUpdateTrust {
+			continue
+		}
+		ctx := appendContext(r.note.Context, in.New.Context, r.note.Content, in.AppendContext)
+		kw := unionKeywords(r.note.Keywords, in.New.Keywords)
+		if ctx == r.note.Context && slices.Equal(kw, r.note.Keywords) {
+			continue
+		}
+		out.NewContextNeighborhood[r.place] = ctx
+		out.NewKeywordsNeighborhood[r.place] = nonNil(kw)
+		updated = min(updated, r.confidence)
+		if !slices.Contains(out.Actions, "update_neighbor") {
+			out.Actions = append(out.Actions, "update_neighbor")
+			trust = 1
+		}
+	}
+	// The gate guards changes to old notes: with such changes the least sure of
+	// them speaks, else the surest link.
+	trust = round(min(trust, updated))
+	out.Confidence = &trust
+	return out
+}
+
+func nonNil(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// round keeps four digits, so that answers read well and compare.
+func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+
+// relations gives the neighbours that share a keyword with the new note, the
+// rarest first.
+func relations(in memory.EvolveInput) []relation {
+	own := keywordStems(in.New)
+	stems := make([]map[string]bool, len(in.Neighbours))
+	notesWith := map[string]int{}
+	for i, n := range in.Neighbours {
+		stems[i] = set(keywordStems(n))
+		for st := range stems[i] {
+			notesWith[st]++
+		}
+	}
+	var out []relation
+	for i, n := range in.Neighbours {
+		r := relation{place: i, note: n, kind: complement, reason: "shared_keywords"}
+		for _, st := range own {
+			if stems[i][st] {
+				r.shared = append(r.shared, st)
+			}
+		}
+		if len(r.shared) == 0 {
+			continue
+		}
+		slices.SortStableFunc(r.shared, func(a, b string) int { return cmp.Compare(notesWith[a], notesWith[b]) })
+		r.rarity = 1 / float64(notesWith[r.shared[0]])
+		r.confidence = trustIn(n.Score, len(r.shared))
+		if reason := contradiction(in.New.Content, n.Content, len(r.shared)); reason != "" {
+			r.kind, r.reason = conflict, reason
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b relation) int {
+		// What contradicts is linked before anything else: it must not be lost.
+		return cmp.Or(
+			cmp.Compare(boolInt(b.kind == conflict), boolInt(a.kind == conflict)),
+			cmp.Compare(b.rarity*float64(len(b.shared)), a.rarity*float64(len(a.shared))),
+			cmp.Compare(b.note.Score, a.note.Score),
+			cmp.Compare(a.note.Handle, b.note.Handle))
+	})
+	return out
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func set(list []string) map[string]bool {
+	m := make(map[string]bool, len(list))
+	for _, s := range list {
+		m[s] = true
+	}
+	return m
+}
+
+// trustIn states the confidence that two notes belong together: what
+// similarity leaves open is halved by every shared keyword. At similarity 0.6
+// two make 0.9 and three 0.95.
+func trustIn(score float64, shared int) float64 {
+	open := 1 - min(1, max(0, score))
+	return 1 - open*math.Pow(0.5, float64(shared))
+}
+
+// keywordStems gives the stems of the words of a note's keywords, most
+// important first, without words that carry no subject.
+func keywordStems(n memory.Described) []string {
+	lang, _ := text.Guess(n.Content)
+	var out []string
+	seen := map[string]bool{}
+	for _, k := range n.Keywords {
+		for _, w := range text.Words(k) {
+			if text.IsStopWord(w, lang) || text.IsStopWord(w, text.English) || text.IsTimeWord(w) || interjections[w] || generic(w) {
+				continue
+			}
+			if st := text.Stem(w, lang); !seen[st] {
+				seen[st] = true
+				out = append(out, st)
+			}
+		}
+	}
+	return out
+}
+
+// generic tells a word of everyday talk ("went", "great"): two notes that
+// share it have nothing in common. Such words describe only notes that have
+// nothing better, see weakWords.
+func generic(w string) bool {
+	return utf8.RuneCountInString(w) < 2 || len(text.Keyphrases(w, 1)) == 0
+}
+
+// strengthenedTags adds to the new note's tags those that at least two of the
+// linked notes have. Empty means no change.
+func strengthenedTags(n memory.Described, linked []relation) []string {
+	count := map[string]int{}
+	out := slices.Clone(n.Tags)
+	for _, r := range linked {
+		for _, t := range r.note.Tags {
+			count[t]++
+			if count[t] == 2 && !slices.Contains(out, t) && !formTag(t) && len(out) < maxUnionTags {
+				out = append(out, t)
+			}
+		}
+	}
+	if len(out) == len(n.Tags) {
+		return []string{}
+	}
+	return out
+}
+
+// formTag tells a tag that says what a note looks like or is for, which does
+// not pass from note to note.
+func formTag(t string) bool {
+	switch t {
+	case "code", "list", "reference", "question", "document", "statement", "inquiry", "experience", "fact":
+		return true
+	}
+	for _, nt := range types {
+		if nt.name == t {
+			return true
+		}
+	}
+	return false
+}
+
+// appendContext adds the first characters of the new context to the old, once,
+// within the bound of the whole. n 0 means 50.
+func appendContext(old, added, content string, n int) string {
+	if n <= 0 {
+		n = defaultAppend
+	}
+	added = strings.Join(strings.Fields(added), " ")
+	if added == "" || added == memory.DefaultContext {
+		return old
+	}
+	piece := clipWords(added, n)
+	if piece == "" || strings.Contains(old, piece) || strings.Contains(content, piece) {
+		return old
+	}
+	if old == "" || old == memory.DefaultContext {
+		return piece
+	}
+	const join = " | "
+	if utf8.RuneCountInString(old)+utf8.RuneCountInString(join)+utf8.RuneCountInString(piece) > maxContextRunes {
+		return old
+	}
+	return old + join + piece
+}
+
+// clipWords gives at most n characters of s, cut at a space where that leaves
+// more than half.
+func clipWords(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	cut := string(r[:n])
+	if r[n] != ' ' {
+		if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
+			cut = cut[:i]
+		}
+	}
+	return strings.TrimRight(cut, " ,;:-")
+}
+
+// unionKeywords adds the new keywords that say something the old ones do not,
+// in order, within the bound of the whole.
+func unionKeywords(old, added []string) []string {
+	out := slices.Clone(old)
+	seen := map[string]bool{}
+	for _, k := range old {
+		seen[text.Fold(k)] = true
+	}
+	for _, k := range added {
+		if f := text.Fold(k); !seen[f] && len(out) < maxUnionKeywords && !generic(f) {
+			seen[f] = true
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// How alike two texts must be before a difference between them is a
+// contradiction: the share of the shorter text's terms that the other has.
+const (
+	alikeForNegation = 0.5
+	alikeForValue    = 0.6
+	alikeForRevision = 0.3
+)
+
+// revised are the words that say that something is no longer as it was.
+var revised = map[text.Language]*regexp.Regexp{
+	text.English: regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|anymore|any more|instead|changed (?:to|my|the|his|her|our)|switched (?:to|from)|moved (?:to|from|out)|rescheduled|postponed|canceled|cancelled|used to|turns out|actually not|corrected|replaced)\b`),
+	text.German:  regexp.MustCompile(`(?i)\b(?:nicht mehr|kein\w* mehr|stattdessen|geändert|verschoben|abgesagt|umgezogen|doch nicht|früher)\b`),
+	text.French:  regexp.MustCompile(`(?i)(?:\bne .{1,30} plus\b|\bn['’].{1,30} plus\b|\bau lieu\b|\bchangé\b|\breporté|\bannulé|\bdéménagé|\bfinalement\b)`),
+	text.Spanish: regexp.MustCompile(`(?i)(?:\bya no\b|\ben lugar de\b|\bcambi[oóé]|\baplazad|\bcancelad|\bse mud[oó]|\bme mudé|\bantes\b)`),
+	text.Chinese: regexp.MustCompile(`不再|改成|改为|改到|换成|取消|推迟|搬到|其实不`),
+}
+
+// negated are the words that turn a statement round.
+var negated = map[text.Language]*regexp.Regexp{
+	text.English: regexp.MustCompile(`(?i)\b(?:not|never|no longer|cannot|without|stopped|quit|hates?|dislikes?|allergic)\b|n['’]t\b`),
+	text.German:  regexp.MustCompile(`(?i)\b(?:nicht|nie|niemals|kein|keine|keinen|keinem|keiner|hasse|hasst)\b`),
+	text.French:  regexp.MustCompile(`(?i)\b(?:pas|jamais|aucun|aucune|déteste)\b`),
+	text.Spanish: regexp.MustCompile(`(?i)\b(?:no|nunca|jamás|ningún|ninguna|odio|odia)\b`),
+	text.Chinese: regexp.MustCompile(`不|没|别|讨厌`),
+}
+
+var numbers = regexp.MustCompile(`\d+(?:[.:,]\d+)*`)
+
+// contradiction says how the new text contradicts the old one, "" if it does
+// not: one of two alike texts negates, they name other numbers, or the new one
+// says that something changed.
+func contradiction(added, old string, shared int) string {
+	lang, _ := text.Guess(added)
+	other, _ := text.Guess(old)
+	if lang != other {
+		return ""
+	}
+	a, b := set(text.TermsIn(added, lang)), set(text.TermsIn(old, lang))
+	for _, n := range numbers.FindAllString(added+" "+old, -1) {
+		delete(a, n)
+		delete(b, n)
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return ""
+	}
+	common := 0
+	for t := range a {
+		if b[t] {
+			common++
+		}
+	}
+	alike := float64(common) / float64(min(len(a), len(b)))
+	if re := revised[lang]; re != nil && alike >= alikeForRevision && shared >= 2 && re.MatchString(added) && !re.MatchString(old) {
+		return "revised"
+	}
+	if re := negated[lang]; re != nil && alike >= alikeForNegation && common >= 2 && re.MatchString(added) != re.MatchString(old) {
+		return "negation"
+	}
+	x, y := numbers.FindAllString(added, -1), numbers.FindAllString(old, -1)
+	if alike >= alikeForValue && common >= 2 && len(x) > 0 && len(y) > 0 && !slices.Equal(x, y) {
+		return "changed_value"
+	}
+	return ""
+}
