@@ -196,7 +196,7 @@ func keywordStems(n memory.Described) []string {
 	seen := map[string]bool{}
 	for _, k := range n.Keywords {
 		for _, w := range text.Words(k) {
-			if text.IsStopWord(w, lang) || text.IsStopWord(w, text.English) || text.IsTimeWord(w) || interjections[w] || generic(w) {
+			if text.IsStopWord(w, lang) || generic(w) {
 				continue
 			}
 			if st := text.Stem(w, lang); !seen[st] {
@@ -208,11 +208,11 @@ func keywordStems(n memory.Described) []string {
 	return out
 }
 
-// generic tells a word of everyday talk ("went", "great"): two notes that
-// share it have nothing in common. Such words describe only notes that have
-// nothing better, see weakWords.
+// generic tells a word that describes only notes that have nothing better, see
+// weakWords: two notes that share it ("went", "great") may have nothing in
+// common.
 func generic(w string) bool {
-	return utf8.RuneCountInString(w) < 2 || len(text.Keyphrases(w, 1)) == 0
+	return utf8.RuneCountInString(w) < 2 || text.IsStopWord(w, text.English) || text.IsSmallTalk(w) || text.IsTimeWord(w)
 }
 
 // strengthenedTags adds to the new note's tags those that at least two of the

@@ -58,6 +58,13 @@ var weak = set(`welcome congrats congratulations ask asks asked asking talk talk
 	incredible interesting big small little huge new old long short high low right wrong real true different photo
 	photos photography picture pictures photograph sounds sound stand standing part check checking`)
 
+// IsSmallTalk tells whether the word, in any letter case, is a filler or a
+// weak word: two texts that share it need not share a subject.
+func IsSmallTalk(word string) bool {
+	w := Fold(word)
+	return fillers[w] || weak[w]
+}
+
 // enoughPhrases is how many key phrases a text gets from strong words alone
 // before weak ones are looked at.
 const enoughPhrases = 3

@@ -1,0 +1,114 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Reply is one scripted answer. The zero Reply is the default answer.
+type Reply struct {
+	kind    kind
+	content string // of the message
+	refusal string
+	finish  string
+	status  int
+	wait    time.Duration // Retry-After, or how long a slow answer takes
+	then    *Reply        // of a slow answer
+	vectors [][]float32
+	dim     int
+}
+
+type kind int
+
+const (
+	kindDefault kind = iota
+	kindMessage
+	kindStatus
+	kindHang
+	kindReset
+	kindSlow
+	kindCutBody
+	kindNotJSON
+	kindNoChoices
+	kindVectors
+	kindDim
+)
+
+// Default answers as if nothing were scripted.
+func Default() Reply { return Reply{} }
+
+// Text answers with a message of exactly this content.
+func Text(content string) Reply { return Reply{kind: kindMessage, content: content, finish: "stop"} }
+
+// JSON answers with v as JSON.
+func JSON(v any) Reply {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("llmtest.JSON: %v", err))
+	}
+	return Text(string(b))
+}
+
+// Fenced answers with v inside a code fence, with prose around it.
+func Fenced(v any) Reply {
+	r := JSON(v)
+	r.content = "Sure! Here is the JSON:\n\n```json\n" + r.content + "\n```\n\nLet me know if you need anything else."
+	return r
+}
+
+// Think answers with v after a block of thinking that itself holds braces.
+func Think(v any) Reply {
+	r := JSON(v)
+	r.content = "<think>\nThe user wants JSON. Perhaps {\"keywords\": [\"wrong\"]}? No.\n</think>\n\n" + r.content
+	return r
+}
+
+// Truncated answers with v cut off in the middle, as at a token limit.
+func Truncated(v any) Reply {
+	r := JSON(v)
+	r.content = r.content[:len(r.content)*2/3]
+	r.finish = "length"
+	return r
+}
+
+// WrongSchema answers with an object that fits no schema of ours.
+func WrongSchema() Reply { return Text(`{"answer": "I would say so", "score": "high"}`) }
+
+// Refusal refuses the way OpenAI's structured outputs do.
+func Refusal(text string) Reply { return Reply{kind: kindMessage, refusal: text, finish: "stop"} }
+
+// NoChoices answers with an empty list of choices.
+func NoChoices() Reply { return Reply{kind: kindNoChoices} }
+
+// Status fails with an HTTP status and an error body. A retryAfter above zero
+// is sent as the header, in seconds rounded up.
+func Status(code int, retryAfter time.Duration) Reply {
+	return Reply{kind: kindStatus, status: code, wait: retryAfter}
+}
+
+// StatusText is Status with the error's message.
+func StatusText(code int, message string) Reply {
+	return Reply{kind: kindStatus, status: code, content: message}
+}
+
+// Hang reads the request and never answers.
+func Hang() Reply { return Reply{kind: kindHang} }
+
+// Reset closes the connection without an answer (RST).
+func Reset() Reply { return Reply{kind: kindReset} }
+
+// Slow answers after a while.
+func Slow(d time.Duration, then Reply) Reply { return Reply{kind: kindSlow, wait: d, then: &then} }
+
+// CutBody sends half of an HTTP body and closes the connection.
+func CutBody() Reply { return Reply{kind: kindCutBody} }
+
+// NotJSON answers 200 with a web page, as a wrong address does.
+func NotJSON() Reply { return Reply{kind: kindNotJSON} }
+
+// Vectors answers an embedding request with exactly these vectors.
+func Vectors(v ...[]float32) Reply { return Reply{kind: kindVectors, vectors: v} }
+
+// Dim answers an embedding request with vectors of another length.
+func Dim(n int) Reply { return Reply{kind: kindDim, dim: n} }

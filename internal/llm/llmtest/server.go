@@ -1,0 +1,514 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Embed is the name by which embedding requests are scripted and counted.
+const Embed = "embed"
+
+// Request is what came in.
+type Request struct {
+	Path        string
+	Call        string // schema name, Embed, or "" where none is stated
+	Model       string
+	System      string // all system messages
+	User        string // the last user message
+	Messages    []Message
+	Format      string // response_format.type; "" none
+	Strict      bool
+	Schema      json.RawMessage // as sent, in response_format or in the instructions; nil none
+	Temperature *float64
+	MaxTokens   int // max_tokens or max_completion_tokens
+	Inputs      []string
+	Dimensions  int
+	Key         string // bearer token
+	Body        json.RawMessage
+}
+
+// Message is one message of a chat request.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Server is the fake endpoint. Unscripted, it answers
+//
+//   - "analyze" with key phrases of the prompt,
+//   - "evolve" with a link to the first neighbor and confidence 0.95,
+//   - "relevance" with falling scores for the handles that it finds,
+//   - any other call with an empty answer in the shape of its schema,
+//   - embeddings with vectors that are near when texts share words.
+//
+// All methods may be called while requests run.
+type Server struct {
+	http   *httptest.Server
+	closed chan struct{}
+	once   sync.Once
+
+	mu         sync.Mutex
+	scripts    map[string][]Reply
+	handlers   map[string]func(Request) Reply
+	requests   []Request
+	dim        int
+	key        string
+	down       bool
+	noSchemas  bool
+	noObjects  bool
+	noUsage    bool
+	refused    map[string]bool // request fields
+	prompt     int64
+	completion int64
+	active     int
+	peak       int
+}
+
+// New starts a server that is stopped at the end of the test.
+func New(t testing.TB) *Server {
+	t.Helper()
+	s := Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a server; Close it.
+func Start() *Server {
+	s := &Server{
+		closed: make(chan struct{}), scripts: map[string][]Reply{}, handlers: map[string]func(Request) Reply{},
+		refused: map[string]bool{}, dim: 1536,
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", s.serve)
+	mux.HandleFunc("POST /v1/embeddings", s.serve)
+	mux.HandleFunc("GET /v1/models", s.models)
+	mux.HandleFunc("GET /api/tags", s.tags)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "Ollama is running") })
+	s.http = httptest.NewServer(mux)
+	return s
+}
+
+// Close ends hanging requests and stops listening: from then on connections
+// are refused.
+func (s *Server) Close() {
+	s.once.Do(func() {
+		close(s.closed)
+		s.http.CloseClientConnections()
+		s.http.Close()
+	})
+}
+
+// URL is the base URL of the OpenAI API, with its /v1.
+func (s *Server) URL() string { return s.http.URL + "/v1" }
+
+// OllamaURL is the address as Ollama's own tools take it.
+func (s *Server) OllamaURL() string { return s.http.URL }
+
+// Script queues replies to a call; each serves once, in order.
+func (s *Server) Script(call string, replies ...Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scripts[call] = append(s.scripts[call], replies...)
+}
+
+// Always gives a call one reply whenever no script is left.
+func (s *Server) Always(call string, r Reply) { s.Handle(call, func(Request) Reply { return r }) }
+
+// Handle computes the reply to a call whenever no script is left. nil takes it
+// back.
+func (s *Server) Handle(call string, f func(Request) Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f == nil {
+		delete(s.handlers, call)
+		return
+	}
+	s.handlers[call] = f
+}
+
+// Down makes the server break every connection, or serve again.
+func (s *Server) Down(down bool) { s.set(func() { s.down = down }) }
+
+// RequireKey refuses requests without this bearer token (401); "" takes it back.
+func (s *Server) RequireKey(key string) { s.set(func() { s.key = key }) }
+
+// RefuseSchemas makes the server answer 400 to response_format json_schema,
+// as servers without structured outputs do; with objects to json_object too.
+func (s *Server) RefuseSchemas(objects bool) {
+	s.set(func() { s.noSchemas, s.noObjects = true, objects })
+}
+
+// RefuseField makes the server answer 400 to requests with this field, such as
+// "max_tokens" or "temperature".
+func (s *Server) RefuseField(name string) { s.set(func() { s.refused[name] = true }) }
+
+// OmitUsage leaves the token counts out of the responses.
+func (s *Server) OmitUsage() { s.set(func() { s.noUsage = true }) }
+
+// EmbedDim sets the length of vectors; 1536 at first.
+func (s *Server) EmbedDim(n int) { s.set(func() { s.dim = n }) }
+
+func (s *Server) set(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// Requests gives all requests to completion and embedding so far.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// RequestsOf gives the requests of one call.
+func (s *Server) RequestsOf(call string) []Request {
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Call != call })
+}
+
+// Calls counts the requests of one call.
+func (s *Server) Calls(call string) int { return len(s.RequestsOf(call)) }
+
+// Tokens gives the sums of the token counts sent.
+func (s *Server) Tokens() (prompt, completion int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.prompt, s.completion
+}
+
+// Peak is the largest number of requests that were served at once.
+func (s *Server) Peak() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak
+}
+
+type wireRequest struct {
+	Model          string    `json:"model"`
+	Messages       []Message `json:"messages"`
+	ResponseFormat *struct {
+		Type       string `json:"type"`
+		JSONSchema *struct {
+			Name   string          `json:"name"`
+			Strict bool            `json:"strict"`
+			Schema json.RawMessage `json:"schema"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
+	Temperature         *float64        `json:"temperature"`
+	MaxTokens           int             `json:"max_tokens"`
+	MaxCompletionTokens int             `json:"max_completion_tokens"`
+	Input               json.RawMessage `json:"input"`
+	Dimensions          int             `json:"dimensions"`
+}
+
+// readRequest reads a request of either kind.
+func readRequest(r *http.Request) (Request, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return Request{}, err
+	}
+	var w wireRequest
+	if err := json.Unmarshal(body, &w); err != nil {
+		return Request{}, err
+	}
+	out := Request{
+		Path: r.URL.Path, Model: w.Model, Messages: w.Messages, Temperature: w.Temperature,
+		MaxTokens: max(w.MaxTokens, w.MaxCompletionTokens), Dimensions: w.Dimensions, Body: body,
+		Key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+	}
+	for _, m := range w.Messages {
+		switch m.Role {
+		case "system":
+			out.System += m.Content
+		case "user":
+			out.User = m.Content
+		}
+	}
+	if f := w.ResponseFormat; f != nil {
+		out.Format = f.Type
+		if f.JSONSchema != nil {
+			out.Call, out.Strict, out.Schema = f.JSONSchema.Name, f.JSONSchema.Strict, f.JSONSchema.Schema
+		}
+	}
+	if strings.HasSuffix(r.URL.Path, "/embeddings") {
+		out.Call = Embed
+		if json.Unmarshal(w.Input, &out.Inputs) != nil {
+			var one string
+			if err := json.Unmarshal(w.Input, &one); err != nil {
+				return Request{}, err
+			}
+			out.Inputs = []string{one}
+		}
+	}
+	if out.Call == "" {
+		out.Call, out.Schema = statedSchema(out.System)
+	}
+	return out, nil
+}
+
+// statedSchema finds a schema that stands in the instructions.
+func statedSchema(system string) (name string, schema json.RawMessage) {
+	const mark = `JSON Schema, named "`
+	_, rest, found := strings.Cut(system, mark)
+	if !found {
+		return "", nil
+	}
+	name, rest, _ = strings.Cut(rest, `"`)
+	if i := strings.IndexByte(rest, '{'); i >= 0 {
+		var raw json.RawMessage
+		if json.NewDecoder(strings.NewReader(rest[i:])).Decode(&raw) == nil {
+			schema = raw
+		}
+	}
+	return name, schema
+}
+
+// next records a request and picks its reply.
+func (s *Server) next(req Request) Reply {
+	s.mu.Lock()
+	s.requests = append(s.requests, req)
+	if s.down {
+		s.mu.Unlock()
+		return Reset()
+	}
+	if s.key != "" && req.Key != s.key {
+		s.mu.Unlock()
+		return StatusText(http.StatusUnauthorized, "Incorrect API key provided: "+req.Key)
+	}
+	var fields map[string]any
+	_ = json.Unmarshal(req.Body, &fields) // readRequest has read it before
+	for name := range s.refused {
+		if fields[name] != nil {
+			s.mu.Unlock()
+			return StatusText(http.StatusBadRequest, fmt.Sprintf("Unsupported parameter: '%s' is not supported with this model.", name))
+		}
+	}
+	if s.noSchemas && req.Format == "json_schema" || s.noObjects && req.Format == "json_object" {
+		s.mu.Unlock()
+		return StatusText(http.StatusBadRequest, fmt.Sprintf("Invalid parameter: 'response_format' of type '%s' is not supported.", req.Format))
+	}
+	if q := s.scripts[req.Call]; len(q) > 0 {
+		s.scripts[req.Call] = q[1:]
+		s.mu.Unlock()
+		return q[0]
+	}
+	handler := s.handlers[req.Call]
+	s.mu.Unlock()
+	if handler != nil {
+		return handler(req)
+	}
+	return Default()
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.set(func() { s.active++; s.peak = max(s.peak, s.active) })
+	defer s.set(func() { s.active-- })
+	req, err := readRequest(r)
+	if err != nil {
+		fail(w, http.StatusBadRequest, "cannot read the request: "+err.Error(), 0)
+		return
+	}
+	s.reply(w, r, req, s.next(req))
+}
+
+func (s *Server) reply(w http.ResponseWriter, r *http.Request, req Request, rep Reply) {
+	switch rep.kind {
+	case kindStatus:
+		message := rep.content
+		if message == "" {
+			message = http.StatusText(rep.status)
+		}
+		fail(w, rep.status, message, rep.wait)
+	case kindHang:
+		s.wait(r, 0)
+	case kindSlow:
+		if s.wait(r, rep.wait) {
+			s.reply(w, r, req, *rep.then)
+		}
+	case kindReset:
+		reset(w)
+	case kindCutBody:
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.WriteString(w, `{"id":"cut","choices":[{"index":0,"message":{"role":"assist`)
+		panic(http.ErrAbortHandler)
+	case kindNotJSON:
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<!doctype html><title>It works!</title>")
+	case kindNoChoices:
+		s.complete(w, req, nil, "")
+	case kindDefault, kindMessage, kindVectors, kindDim:
+		if req.Call == Embed {
+			s.embed(w, req, rep)
+			return
+		}
+		if rep.kind == kindDefault {
+			rep = defaultAnswer(req)
+		}
+		s.complete(w, req, []any{map[string]any{
+			"index": 0, "finish_reason": rep.finish,
+			"message": map[string]any{"role": "assistant", "content": rep.content, "refusal": nullIfEmpty(rep.refusal)},
+		}}, rep.content)
+	}
+}
+
+func nullIfEmpty(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// wait holds a request until d has passed (0: for ever) and tells whether it
+// is still wanted.
+func (s *Server) wait(r *http.Request, d time.Duration) bool {
+	var after <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		after = t.C
+	}
+	select {
+	case <-after:
+		return true
+	case <-r.Context().Done():
+	case <-s.closed:
+	}
+	return false
+}
+
+// complete sends a chat completion and counts its tokens, a word each.
+func (s *Server) complete(w http.ResponseWriter, req Request, choices []any, content string) {
+	if choices == nil {
+		choices = []any{}
+	}
+	in, out := 0, len(strings.Fields(content))
+	for _, m := range req.Messages {
+		in += len(strings.Fields(m.Content))
+	}
+	body := map[string]any{"id": "chatcmpl-fake", "object": "chat.completion", "model": req.Model, "choices": choices}
+	s.count(body, in, out)
+	send(w, body)
+}
+
+func (s *Server) embed(w http.ResponseWriter, req Request, rep Reply) {
+	vectors, dim := rep.vectors, rep.dim
+	if rep.kind != kindVectors {
+		if dim == 0 {
+			s.set(func() { dim = s.dim })
+			if req.Dimensions > 0 {
+				dim = req.Dimensions
+			}
+		}
+		for _, in := range req.Inputs {
+			vectors = append(vectors, wordVector(in, dim))
+		}
+	}
+	data := make([]any, len(vectors))
+	words := 0
+	for _, in := range req.Inputs {
+		words += len(strings.Fields(in))
+	}
+	for i, v := range vectors {
+		// Out of order, as the index allows.
+		data[len(vectors)-1-i] = map[string]any{"object": "embedding", "index": i, "embedding": v}
+	}
+	body := map[string]any{"object": "list", "model": req.Model, "data": data}
+	s.count(body, words, 0)
+	send(w, body)
+}
+
+// count adds to the sums and puts the usage into a body, unless it is omitted.
+func (s *Server) count(body map[string]any, in, out int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.noUsage {
+		return
+	}
+	s.prompt += int64(in)
+	s.completion += int64(out)
+	body["usage"] = map[string]any{"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out}
+}
+
+// wordVector adds a direction per word and scales to length one.
+func wordVector(s string, dim int) []float32 {
+	v := make([]float32, dim)
+	for _, word := range append(strings.Fields(strings.ToLower(s)), "") {
+		word = strings.Trim(word, ".,;:!?\"'()")
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(word))
+		v[int(h.Sum32())%dim]++
+	}
+	norm := 0.0
+	for _, x := range v {
+		norm += float64(x * x)
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(norm))
+	}
+	return v
+}
+
+func (s *Server) models(w http.ResponseWriter, r *http.Request) {
+	var down bool
+	var key string
+	s.set(func() { down, key = s.down, s.key })
+	switch {
+	case down:
+		reset(w)
+	case key != "" && r.Header.Get("Authorization") != "Bearer "+key:
+		fail(w, http.StatusUnauthorized, "Incorrect API key provided", 0)
+	default:
+		send(w, map[string]any{"object": "list", "data": []any{map[string]any{"id": "fake", "object": "model"}}})
+	}
+}
+
+func (s *Server) tags(w http.ResponseWriter, _ *http.Request) {
+	var down bool
+	s.set(func() { down = s.down })
+	if down {
+		reset(w)
+		return
+	}
+	send(w, map[string]any{"models": []any{map[string]any{"name": "fake:latest", "model": "fake:latest"}}})
+}
+
+func send(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body) // the client may have gone
+}
+
+func fail(w http.ResponseWriter, status int, message string, retryAfter time.Duration) {
+	w.Header().Set("Content-Type", "application/json")
+	if retryAfter > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(int(math.Ceil(retryAfter.Seconds()))))
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "fake_error", "code": nil}})
+}
+
+// reset ends the connection at once, without the bytes in flight.
+func reset(w http.ResponseWriter) {
+	h, ok := w.(http.Hijacker)
+	if !ok {
+		panic(http.ErrAbortHandler)
+	}
+	conn, _, err := h.Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
