@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Store is what the engine asks of a store.
+type Store interface {
+	memory.Reader
+	memory.Writer
+	memory.ReviewStore
+	ReleaseJob(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error
+	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error)
+	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
+}
+
+// Neighbours finds notes of a view by similarity.
+type Neighbours interface {
+	// Nearest gives up to q.K visible notes most similar to q.Vector by cosine, best
+	// first. It is an internal look-up: it counts no access.
+	Nearest(ctx context.Context, s tenant.Scope, v memory.View, q NearestQuery) ([]Near, error)
+}
+
+// NearestQuery asks for neighbours.
+type NearestQuery struct {
+	Vector []float32
+	K      int
+	Filter filter.Expr // nil: all
+}
+
+// Near is a found note.
+type Near struct {
+	Note  uuid.UUID
+	Score float64 // cosine
+}
+
+// Index can be told to build itself anew.
+type Index interface {
+	// Rebuild drops the indexes of every layer of the view and fills them from the log.
+	Rebuild(ctx context.Context, s tenant.Scope, v memory.View) error
+}
+
+// Deps are the parts that the engine works with.
+type Deps struct {
+	Store      Store
+	Policies   memory.Policies
+	Model      memory.Model // answers calls
+	Heuristic  memory.Model // for collections that ask for analyst "heuristic"; nil: Model
+	Embedders  memory.Embedders
+	Neighbours Neighbours
+	Index      Index // nil: consolidation leaves the index alone
+	Clock      memory.Clock
+	Log        *slog.Logger
+	Wake       func() // called after a commit that enqueued jobs; nil: nobody waits
+}
+
+// Config bounds the engine.
+type Config struct {
+	MaxTries     int           // counted tries of a job before it is dead; default 3
+	Conflicts    int           // decisions on one job before notes that moved are left out; default 3
+	CallsPerJob  int           // model calls of one try; default 16
+	TokensPerJob int64         // prompt and completion tokens of one try; default 64,000
+	Pause        time.Duration // longest wait before an endpoint whose breaker is open is tried again; default 10 s
+	FailTimeout  time.Duration // for recording a failure after the job's own deadline; default 10 s
+	Seed         uint64        // of the policies' chance; default 0
+}
+
+// Engine runs policies. It is safe for concurrent use.
+type Engine struct {
+	store      Store
+	policies   memory.Policies
+	model      memory.Model
+	heuristic  memory.Model
+	embedders  memory.Embedders
+	neighbours Neighbours
+	index      Index
+	clock      memory.Clock
+	log        *slog.Logger
+	wake       func()
+	cfg        Config
+}
+
+// New makes an engine.
+func New(d Deps, cfg Config) (*Engine, error) {
+	if d.Store == nil || d.Policies == nil || d.Model == nil || d.Embedders == nil || d.Neighbours == nil {
+		return nil, fault.New(fault.Internal, "engine: store, policies, model, embedders and neighbours are required")
+	}
+	if cfg.MaxTries < 0 || cfg.Conflicts < 0 || cfg.CallsPerJob < 0 || cfg.TokensPerJob < 0 || cfg.Pause < 0 || cfg.FailTimeout < 0 {
+		return nil, fault.New(fault.Internal, "engine: settings must not be negative")
+	}
+	e := &Engine{
+		store: d.Store, policies: d.Policies, model: d.Model, heuristic: d.Heuristic, embedders: d.Embedders,
+		neighbours: d.Neighbours, index: d.Index, clock: d.Clock, log: d.Log, wake: d.Wake, cfg: cfg,
+	}
+	if e.heuristic == nil {
+		e.heuristic = e.model
+	}
+	if e.clock == nil {
+		e.clock = time.Now
+	}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	if e.wake == nil {
+		e.wake = func() {}
+	}
+	setDefault(&e.cfg.MaxTries, 3)
+	setDefault(&e.cfg.Conflicts, 3)
+	setDefault(&e.cfg.CallsPerJob, 16)
+	setDefault(&e.cfg.TokensPerJob, 64_000)
+	setDefault(&e.cfg.Pause, 10*time.Second)
+	setDefault(&e.cfg.FailTimeout, 10*time.Second)
+	return e, nil
+}
+
+func setDefault[T int | int64 | time.Duration](field *T, value T) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+// common are the settings that every policy shares and the engine itself acts
+// on. The policy has checked them.
+type common struct {
+	EvoThreshold int64  `json:"evo_threshold"` // evolving adds between two consolidations; default 100
+	Analyst      string `json:"analyst"`       // "heuristic": never a model
+}
+
+func commonOf(c *memory.Collection) common {
+	var out common
+	if len(c.PolicyConfig) > 0 {
+		// What the policy accepted may lack or mistype nothing that stands here;
+		// if it does all the same, the defaults hold.
+		if err := json.Unmarshal(c.PolicyConfig, &out); err != nil {
+			out = common{}
+		}
+	}
+	if out.EvoThreshold < 1 {
+		out.EvoThreshold = 100
+	}
+	return out
+}
+
+func (e *Engine) modelFor(c *memory.Collection) memory.Model {
+	if commonOf(c).Analyst == string(memory.AnalystHeuristic) {
+		return e.heuristic
+	}
+	return e.model
+}
+
+func (e *Engine) policyOf(c *memory.Collection) (memory.Policy, error) {
+	p, ok := e.policies.ByName(c.Policy)
+	if !ok {
+		return nil, fault.New(fault.Invalid, "the policy %q is not known", c.Policy)
+	}
+	return p, nil
+}
+
+func (e *Engine) embedderOf(c *memory.Collection) (memory.Embedder, error) {
+	em, ok := e.embedders.ByName(c.Embedder)
+	if !ok {
+		return nil, fault.New(fault.Unavailable, "the embedder %q of the collection is not configured", c.Embedder)
+	}
+	return em, nil
+}
+
+// random is the chance of one job: the same job draws the same numbers.
+func (e *Engine) random(job uuid.UUID) *rand.Rand {
+	var a, b uint64
+	for i := range 8 {
+		a = a<<8 | uint64(job[i])
+		b = b<<8 | uint64(job[8+i])
+	}
+	return rand.New(rand.NewPCG(a^e.cfg.Seed, b)) //nolint:gosec // chance of a simulation, no secret
+}
+
+func (e *Engine) now() time.Time { return e.clock().UTC().Truncate(time.Microsecond) }
+
+// open opens a collection at its head for a job.
+func (e *Engine) open(ctx context.Context, s tenant.Scope, collection uuid.UUID) (memory.View, error) {
+	return e.store.OpenView(ctx, s, collection.String(), memory.At{})
+}
+
+// one reads a note with its vector; ok is false when it is not visible.
+func (e *Engine) one(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID) (n memory.Note, ok bool, err error) {
+	list, err := e.store.Notes(ctx, s, v, []uuid.UUID{id}, memory.ReadOptions{Vector: true})
+	if err != nil || len(list) == 0 {
+		return memory.Note{}, false, err
+	}
+	return list[0], true, nil
+}

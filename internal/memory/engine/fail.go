@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Backoff is how long a job waits before its next try after so many failed
+// ones: 1 s, 5 s, 20 s, then 30 s.
+func Backoff(failed int) time.Duration {
+	steps := []time.Duration{time.Second, 5 * time.Second, 20 * time.Second}
+	if failed < 1 {
+		return 0
+	}
+	if failed > len(steps) {
+		return maxBackoff
+	}
+	return steps[failed-1]
+}
+
+const maxBackoff = 30 * time.Second
+
+// Fail records a failed try of a leased job: it is queued again with a delay,
+// or dead after the last try, failed when no retry can mend it, cancelled when
+// its collection is gone. The note of a note job becomes pending with the
+// reason (once: a note that is pending already is left alone) in the same
+// transaction, with a vector if it has none and the embedder answers. An open
+// breaker costs no try.
+//
+// It works after the deadline of ctx has passed. A lease that was lost is no
+// error: the job is somebody else's.
+func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.FailTimeout)
+	defer cancel()
+	end := e.again(&job, cause)
+	e.log.WarnContext(ctx, "a job's try failed", "job", job.ID, "kind", job.Kind, "stage", job.Stage,
+		"collection", job.Collection, "attempts", end.Attempts, "next", end.State, "error", cause)
+	if job.Kind == memory.JobNote && end.State != memory.JobCancelled {
+		err := e.markPending(ctx, s, &job, end)
+		if err == nil || fault.Is(err, fault.Conflict) {
+			return nil
+		}
+		e.log.WarnContext(ctx, "a note could not be marked pending", "job", job.ID, "note", job.Note, "error", err)
+	}
+	err := e.store.ReleaseJob(ctx, s, job.ID, job.Lease, end)
+	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// again says how a job goes on after a failed try.
+func (e *Engine) again(job *memory.Job, cause error) memory.JobEnd {
+	end := memory.JobEnd{State: memory.JobQueued, Stage: job.Stage, Error: reason(cause), Attempts: job.Attempts + 1}
+	switch {
+	case errors.Is(cause, memory.ErrPaused):
+		end.Attempts = job.Attempts
+		end.NotBefore = e.now().Add(min(e.cfg.Pause, orElse(retryAfter(cause), e.cfg.Pause)))
+	case fault.Is(cause, fault.NotFound):
+		end.State, end.Attempts = memory.JobCancelled, job.Attempts
+	case fault.Is(cause, fault.Invalid):
+		end.State = memory.JobFailed
+	case end.Attempts >= e.cfg.MaxTries:
+		end.State = memory.JobDead
+	default:
+		end.NotBefore = e.now().Add(min(maxBackoff, max(Backoff(end.Attempts), retryAfter(cause))))
+	}
+	return end
+}
+
+func orElse(d, other time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return other
+}
+
+func retryAfter(err error) time.Duration {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.RetryAfter
+	}
+	return 0
+}
+
+// reason is what may be shown of an error.
+func reason(err error) string {
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f) && f.Message != "":
+		return f.Message
+	case errors.Is(err, memory.ErrBadAnswer):
+		return memory.ErrBadAnswer.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the job's deadline passed"
+	default:
+		return "internal error"
+	}
+}
+
+// markPending sets the note's state and ends the try in one transaction.
+func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Job, end memory.JobEnd) error {
+	vec, embedder := e.vectorOfLast(ctx, s, job)
+	o := memory.WriteOptions{Cause: memory.CauseMark, Job: job.ID, Trigger: job.Note, System: true}
+	_, err := e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
+		now, err := tx.Notes(ctx, []uuid.UUID{job.Note}, memory.ReadOptions{Vector: true})
+		if err != nil {
+			return err
+		}
+		if len(now) > 0 {
+			n := now[0]
+			marked := n.State == memory.StatePending
+			if n.Vector == nil && vec != nil && memory.EmbedText(&n) == vec.text {
+				n.Vector, n.Embedder = vec.vector, embedder
+				marked = false
+			}
+			if !marked {
+				n.State, n.Error = memory.StatePending, end.Error
+				if _, err := tx.Put(ctx, n); err != nil {
+					return err
+				}
+			}
+		}
+		return tx.EndJob(ctx, job.ID, job.Lease, end)
+	})
+	return err
+}
+
+type textVector struct {
+	text   string
+	vector []float32
+}
+
+// vectorOfLast embeds a note that has no vector yet, so that it is found by
+// meaning although its analysis fails. It gives nil when there is nothing to do
+// or the embedder fails too.
+func (e *Engine) vectorOfLast(ctx context.Context, s tenant.Scope, job *memory.Job) (*textVector, string) {
+	v, err := e.open(ctx, s, job.Collection)
+	if err != nil {
+		return nil, ""
+	}
+	n, ok, err := e.one(ctx, s, v, job.Note)
+	if err != nil || !ok || n.Vector != nil {
+		return nil, ""
+	}
+	em, err := e.embedderOf(&v.Collection)
+	if err != nil {
+		return nil, ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.FailTimeout/2)
+	defer cancel()
+	vector, err := e.embedOne(ctx, s, em, &n)
+	if err != nil {
+		return nil, ""
+	}
+	return &textVector{memory.EmbedText(&n), vector}, em.Name()
+}

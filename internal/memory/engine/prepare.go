@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// NotePayload is the payload of a note job.
+type NotePayload struct {
+	EmbedOnly bool `json:"embed_only,omitempty"` // give it a vector; no policy runs
+}
+
+func payloadOf(job *memory.Job) (NotePayload, error) {
+	var p NotePayload
+	if len(job.Payload) == 0 {
+		return p, nil
+	}
+	if err := json.Unmarshal(job.Payload, &p); err != nil {
+		return p, fault.Wrap(err, fault.Invalid, "the payload of the job cannot be read")
+	}
+	return p, nil
+}
+
+// RunPrepare does the first stage of a leased note job: it describes and
+// embeds the note by itself, and moves the job to decide (or ends it, when only
+// a vector was wanted) in the same transaction. A note that was deleted ends the job. On an error
+// nothing was written; the caller passes the error to Fail.
+func (e *Engine) RunPrepare(ctx context.Context, s tenant.Scope, job memory.Job) error {
+	for try := 1; ; try++ {
+		err := e.prepare(ctx, s, &job, try >= e.cfg.Conflicts)
+		if !errors.Is(err, memory.ErrMoved) {
+			return err
+		}
+	}
+}
+
+func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job, last bool) error {
+	payload, err := payloadOf(job)
+	if err != nil {
+		return err
+	}
+	v, err := e.open(ctx, s, job.Collection)
+	if err != nil {
+		return err
+	}
+	was, ok, err := e.one(ctx, s, v, job.Note)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return e.gone(ctx, s, job)
+	}
+	em, err := e.embedderOf(&v.Collection)
+	if err != nil {
+		return err
+	}
+	n := was
+	if !payload.EmbedOnly {
+		pol, err := e.policyOf(&v.Collection)
+		if err != nil {
+			return err
+		}
+		if n, err = pol.Prepare(ctx, e.newDesk(s, v, job.ID), was); err != nil {
+			return err
+		}
+	}
+	if n.State == memory.StatePending {
+		n.State, n.Error = memory.StateRaw, ""
+	}
+	n.ID = was.ID
+	if err := e.revector(ctx, s, em, []*memory.Note{&n}, []memory.Note{was}); err != nil {
+		return err
+	}
+	end := memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide, Attempts: 0}
+	if payload.EmbedOnly {
+		end = memory.JobEnd{State: memory.JobDone, Stage: memory.StagePrepare, Result: json.RawMessage(`{"decision":"embedded"}`)}
+	}
+	o := memory.WriteOptions{Cause: memory.CauseAnalyze, Job: job.ID, Trigger: was.ID, System: true}
+	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
+		now, err := tx.Notes(ctx, []uuid.UUID{was.ID}, memory.ReadOptions{})
+		if err != nil {
+			return err
+		}
+		moved := len(now) == 0 || now[0].Version() != was.Version()
+		if moved && !last {
+			return memory.ErrMoved
+		}
+		if !moved && !sameContent(&was, &n) {
+			if _, err := tx.Put(ctx, n); err != nil {
+				return err
+			}
+		}
+		return tx.EndJob(ctx, job.ID, job.Lease, end)
+	})
+	return err
+}
+
+// gone ends a job whose note is no longer there.
+func (e *Engine) gone(ctx context.Context, s tenant.Scope, job *memory.Job) error {
+	return e.store.ReleaseJob(ctx, s, job.ID, job.Lease, memory.JobEnd{
+		State: memory.JobDone, Stage: job.Stage, Result: json.RawMessage(`{"decision":"gone"}`), Attempts: job.Attempts,
+	})
+}

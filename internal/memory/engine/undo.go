@@ -1,0 +1,451 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Undone says what taking back an evolution did.
+type Undone struct {
+	Revision memory.Revision // of the inverse changeset; the head when nothing was left to take back
+	Undoes   memory.Revision
+	Restored []uuid.UUID // notes that got back what they had
+	Unlinked []memory.LinkID
+	Stale    []uuid.UUID // notes marked, because what they say or are linked to was derived from it
+}
+
+// Undo takes back an evolution: it appends the inverse of the changeset that a
+// decision or an approved review made at a revision of the collection's own
+// log. What was changed by hand since stays. Later evolutions that rested on
+// what is taken back keep their effect, and the notes they changed are marked
+// stale in their provenance.
+//
+// Only evolutions can be undone, and once (Conflict). It needs notes:write, and
+// base:write on a shared base.
+func (e *Engine) Undo(ctx context.Context, s tenant.Scope, ref string, rev memory.Revision, reason string) (Undone, error) {
+	v, err := e.openForWriting(ctx, s, ref)
+	if err != nil {
+		return Undone{}, err
+	}
+	r, err := e.reviewAt(ctx, s, &v.Collection, rev)
+	if err != nil {
+		return Undone{}, err
+	}
+	return e.undo(ctx, s, v, rev, r, reason)
+}
+
+// reviewAt finds the review that the changeset at a revision applied; nil when there is none.
+func (e *Engine) reviewAt(ctx context.Context, s tenant.Scope, c *memory.Collection, rev memory.Revision) (*memory.Review, error) {
+	const page = 200
+	for _, state := range []memory.ReviewState{memory.ReviewApplied, memory.ReviewApproved} {
+		for offset := 0; ; offset += page {
+			list, err := e.store.ListReviews(ctx, s, memory.ReviewQuery{Collection: c.ID, State: state, Offset: offset, Limit: page})
+			if err != nil {
+				return nil, err
+			}
+			for i := range list {
+				if list[i].Revision == rev {
+					return &list[i], nil
+				}
+			}
+			if len(list) < page {
+				break
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (e *Engine) undo(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision, r *memory.Review, reason string) (Undone, error) {
+	for try := 1; ; try++ {
+		out, err := e.undoOnce(ctx, s, v, rev, r, reason)
+		if !errors.Is(err, memory.ErrMoved) || try == e.cfg.Conflicts {
+			return out, err
+		}
+		if v, err = e.open(ctx, s, v.Collection.ID); err != nil {
+			return Undone{}, err
+		}
+	}
+}
+
+func (e *Engine) undoOnce(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision, r *memory.Review, reason string) (Undone, error) {
+	p, err := e.planUndo(ctx, s, v, rev)
+	if err != nil {
+		return Undone{}, err
+	}
+	audit := memory.AuditEntry{Action: "evolution.undo", Target: v.Collection.ID.String(), Detail: map[string]any{"revision": int64(rev)}}
+	if r != nil {
+		audit.Detail["review"] = r.ID.String()
+	}
+	o := memory.WriteOptions{Cause: memory.CauseUndo, Trigger: p.cause.Trigger, Undoes: rev, Audit: []memory.AuditEntry{audit}}
+	out := Undone{}
+	w, err := e.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		out = Undone{Undoes: rev}
+		return p.write(ctx, tx, &out, r, reason, s.Actor())
+	})
+	if err != nil {
+		return Undone{}, err
+	}
+	out.Revision = w.Revision
+	return out, nil
+}
+
+// undoPlan is what an undo will do, read at one revision of the head.
+type undoPlan struct {
+	cause   memory.Changeset
+	now     map[uuid.UUID]memory.Note // of every note that will be put
+	put     []memory.Note             // restored, with vectors
+	remove  []uuid.UUID               // made by the changeset and unchanged since
+	unlink  []memory.LinkID
+	relink  []memory.Link
+	derived []uuid.UUID
+}
+
+func (e *Engine) planUndo(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision) (*undoPlan, error) {
+	cause, later, err := e.changesets(ctx, s, v, rev)
+	if err != nil {
+		return nil, err
+	}
+	made, err := e.written(ctx, s, v, rev)
+	if err != nil {
+		return nil, err
+	}
+	before := rev - 1
+	was, err := e.store.OpenView(ctx, s, v.Collection.ID.String(), memory.At{AsOf: &before})
+	if err != nil {
+		return nil, err
+	}
+	then, err := e.store.OpenView(ctx, s, v.Collection.ID.String(), memory.At{AsOf: &rev})
+	if err != nil {
+		return nil, err
+	}
+	p := &undoPlan{cause: cause, now: map[uuid.UUID]memory.Note{}}
+	tainted, err := p.notes(ctx, e, s, [3]memory.View{was, then, v}, made[rev])
+	if err != nil {
+		return nil, err
+	}
+	if err := p.links(ctx, e, s, [3]memory.View{was, then, v}, append(slices.Clone(made[rev]), cause.Trigger)); err != nil {
+		return nil, err
+	}
+	return p, p.trace(ctx, e, s, v, later, made, tainted)
+}
+
+// changesets finds the changeset of a revision and those after it.
+func (e *Engine) changesets(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision) (cause memory.Changeset, later []memory.Changeset, err error) {
+	const page = 500
+	for after := rev - 1; ; {
+		list, err := e.store.Changesets(ctx, s, v, after, page)
+		if err != nil {
+			return cause, nil, err
+		}
+		for _, c := range list {
+			switch {
+			case c.Revision == rev:
+				cause = c
+			case c.Undoes == rev:
+				return cause, nil, fault.New(fault.Conflict, "revision %d was undone already, at revision %d", rev, c.Revision)
+			default:
+				later = append(later, c)
+			}
+			after = c.Revision
+		}
+		if len(list) < page {
+			break
+		}
+	}
+	if cause.Revision != rev || rev == 0 {
+		return cause, nil, fault.Missing("changeset")
+	}
+	if cause.Cause != memory.CauseEvolve && cause.Cause != memory.CauseReview {
+		return cause, nil, fault.New(fault.Conflict, "revision %d is no evolution", rev)
+	}
+	return cause, later, nil
+}
+
+// written lists which notes the own log wrote at each revision from rev on.
+func (e *Engine) written(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision) (map[memory.Revision][]uuid.UUID, error) {
+	made := map[memory.Revision][]uuid.UUID{}
+	_, err := e.store.Log(ctx, s, v, 0, rev-1, v.Collection.Embedder, func(row memory.LogRow) error {
+		if row.Note.From >= rev && !slices.Contains(made[row.Note.From], row.Note.ID) {
+			made[row.Note.From] = append(made[row.Note.From], row.Note.ID)
+		}
+		return nil
+	})
+	return made, err
+}
+
+// notes plans what becomes of the notes that the changeset wrote, and gives
+// the versions whose description it made.
+func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [3]memory.View, ids []uuid.UUID) (map[memory.Version]bool, error) {
+	var read [3]map[uuid.UUID]memory.Note
+	for i, v := range views {
+		list, err := e.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: true})
+		if err != nil {
+			return nil, err
+		}
+		read[i] = make(map[uuid.UUID]memory.Note, len(list))
+		for k := range list {
+			read[i][list[k].ID] = list[k]
+		}
+	}
+	tainted := map[memory.Version]bool{}
+	var puts []memory.Note
+	var current []memory.Note
+	for _, id := range ids {
+		was, had := read[0][id]
+		then, wrote := read[1][id]
+		now, there := read[2][id]
+		if wrote && (!had || !sameDescription(&was, &then)) {
+			tainted[then.Version()] = true
+		}
+		switch {
+		case !there || !wrote:
+		case !had:
+			if now.Version() == then.Version() {
+				p.remove, p.now[id] = append(p.remove, id), now
+			}
+		default:
+			n := inverse(was, then, now)
+			if !sameContent(&n, &now) {
+				p.now[id] = now
+				n.Vector = nil
+				puts, current = append(puts, n), append(current, now)
+				if memory.EmbedText(&n) == memory.EmbedText(&was) {
+					current[len(current)-1] = was // its vector is at hand
+				}
+			}
+		}
+	}
+	if len(puts) == 0 {
+		return tainted, nil
+	}
+	em, err := e.embedderOf(&views[2].Collection)
+	if err != nil {
+		return nil, err
+	}
+	targets := make([]*memory.Note, len(puts))
+	for i := range puts {
+		targets[i] = &puts[i]
+	}
+	p.put = puts
+	return tainted, e.revector(ctx, s, em, targets, current)
+}
+
+func sameDescription(a, b *memory.Note) bool {
+	return a.Content == b.Content && a.Context == b.Context && slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags)
+}
+
+// inverse takes the step from was to then back out of now; what came later stays.
+func inverse(was, then, now memory.Note) memory.Note {
+	now.Content = inverseText(was.Content, then.Content, now.Content)
+	now.Context = inverseText(was.Context, then.Context, now.Context)
+	now.Keywords = inverseList(was.Keywords, then.Keywords, now.Keywords)
+	now.Tags = inverseList(was.Tags, then.Tags, now.Tags)
+	now.Category = inverseText(was.Category, then.Category, now.Category)
+	return now
+}
+
+func inverseText(was, then, now string) string {
+	switch {
+	case was == then:
+		return now
+	case now == then:
+		return was
+	case then != "" && strings.HasPrefix(now, then):
+		return was + now[len(then):] // something was appended since
+	default:
+		return now
+	}
+}
+
+func inverseList(was, then, now []string) []string {
+	switch {
+	case slices.Equal(was, then):
+		return now
+	case slices.Equal(now, then):
+		return was
+	}
+	out := make([]string, 0, len(now))
+	for _, t := range now {
+		if !slices.Contains(then, t) || slices.Contains(was, t) {
+			out = append(out, t)
+		}
+	}
+	for _, t := range was {
+		if !slices.Contains(then, t) && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// links plans what becomes of the links that the changeset made or ended.
+func (p *undoPlan) links(ctx context.Context, e *Engine, s tenant.Scope, views [3]memory.View, ids []uuid.UUID) error {
+	var read [3]map[memory.LinkID]memory.Link
+	for i, v := range views {
+		list, err := e.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids, Direction: memory.Both})
+		if err != nil {
+			return err
+		}
+		read[i] = make(map[memory.LinkID]memory.Link, len(list))
+		for _, l := range list {
+			read[i][l.LinkID] = l
+		}
+	}
+	order := func(a, b memory.LinkID) int {
+		return bytes.Compare(append(append(a.Source[:], a.Target[:]...), a.Relation...), append(append(b.Source[:], b.Target[:]...), b.Relation...))
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(read[1]), order) {
+		then := read[1][id]
+		now, there := read[2][id]
+		if then.From != p.cause.Revision || then.Layer != p.cause.Collection || !there || now.From != then.From || now.Layer != then.Layer {
+			continue
+		}
+		if was, had := read[0][id]; had {
+			p.relink = append(p.relink, was)
+		} else {
+			p.unlink = append(p.unlink, id)
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(read[0]), order) {
+		_, stayed := read[1][id]
+		_, back := read[2][id]
+		if !stayed && !back {
+			p.relink = append(p.relink, read[0][id])
+		}
+	}
+	return nil
+}
+
+// trace finds the later evolutions that rested on what is taken back, and on
+// what those changed in turn.
+func (p *undoPlan) trace(ctx context.Context, e *Engine, s tenant.Scope, v memory.View, later []memory.Changeset, made map[memory.Revision][]uuid.UUID, tainted map[memory.Version]bool) error {
+	if len(tainted) == 0 {
+		return nil
+	}
+	undone := map[memory.Revision]bool{}
+	for _, c := range later {
+		undone[c.Undoes] = true
+	}
+	stale := map[uuid.UUID]bool{}
+	for _, c := range later {
+		if c.Job == uuid.Nil || undone[c.Revision] || c.Cause != memory.CauseEvolve && c.Cause != memory.CauseReview {
+			continue
+		}
+		j, err := e.store.Job(ctx, s, c.Job)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		var r jobResult
+		if len(j.Result) == 0 || json.Unmarshal(j.Result, &r) != nil || !r.Evolved && c.Cause != memory.CauseReview {
+			continue
+		}
+		rests := slices.ContainsFunc(r.Read, func(x readVersion) bool {
+			return tainted[memory.Version{Layer: x.Layer, Note: x.Note, From: x.From}]
+		})
+		if !rests {
+			continue
+		}
+		for _, id := range made[c.Revision] {
+			tainted[memory.Version{Layer: v.Collection.ID, Note: id, From: c.Revision}] = true
+			stale[id] = true
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(stale), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	list, err := e.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: true})
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		p.derived = append(p.derived, n.ID)
+		p.now[n.ID] = n
+	}
+	return nil
+}
+
+func (p *undoPlan) write(ctx context.Context, tx memory.Tx, out *Undone, r *memory.Review, reason, actor string) error {
+	ids := slices.SortedFunc(maps.Keys(p.now), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	now, err := tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
+	if err != nil {
+		return err
+	}
+	current := make(map[uuid.UUID]memory.Note, len(now))
+	for i := range now {
+		current[now[i].ID] = now[i]
+	}
+	for id, n := range p.now {
+		if c, ok := current[id]; !ok || c.Version() != n.Version() {
+			return memory.ErrMoved
+		}
+	}
+	if err := p.writeNotes(ctx, tx, current, out); err != nil {
+		return err
+	}
+	for _, id := range p.unlink {
+		if ok, err := tx.Unlink(ctx, id); err != nil {
+			return err
+		} else if ok {
+			out.Unlinked = append(out.Unlinked, id)
+		}
+	}
+	for _, l := range p.relink {
+		if _, err := tx.Link(ctx, l); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	if r == nil {
+		return nil
+	}
+	closed := *r
+	closed.State, closed.Reason, closed.Actor, closed.ClosedAt = memory.ReviewUndone, closing(reason, r.Reason), actor, tx.Now()
+	return tx.UpdateReview(ctx, closed)
+}
+
+func (p *undoPlan) writeNotes(ctx context.Context, tx memory.Tx, current map[uuid.UUID]memory.Note, out *Undone) error {
+	put := map[uuid.UUID]memory.Note{}
+	for _, n := range p.put {
+		put[n.ID] = n
+		out.Restored = append(out.Restored, n.ID)
+	}
+	for _, id := range p.derived {
+		if slices.Contains(p.remove, id) {
+			continue
+		}
+		n, ok := put[id]
+		if !ok {
+			n = current[id]
+		}
+		if n.Provenance.Stale && !ok {
+			continue
+		}
+		n.Provenance.Stale = true
+		put[id] = n
+		out.Stale = append(out.Stale, id)
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(put), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+		if _, err := tx.Put(ctx, put[id]); err != nil {
+			return err
+		}
+	}
+	for _, id := range p.remove {
+		if err := tx.Delete(ctx, id); err != nil {
+			return err
+		}
+		out.Restored = append(out.Restored, id)
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Progress is told how far a job has come. An error ends the job's try.
+type Progress func(ctx context.Context, p memory.Progress) error
+
+const upkeepPage = 200
+
+// RunAdopt does an adopt job: each inherited note that is raw or pending gets a
+// note job of its own in the fork, all in the transaction that ends the adopt
+// job. A note that its own collection never had a job for (stored as given) is left as it is.
+func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) error {
+	v, err := e.open(ctx, s, job.Collection)
+	if err != nil {
+		return err
+	}
+	var jobs []memory.Job
+	var after uuid.UUID
+	for {
+		list, err := e.store.ListNotes(ctx, s, v, memory.NoteQuery{
+			States: []memory.State{memory.StateRaw, memory.StatePending}, After: after, Limit: upkeepPage,
+		})
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			after = list[i].ID
+			if list[i].Layer == job.Collection {
+				continue
+			}
+			origin, err := e.store.ListJobs(ctx, s, memory.JobQuery{Note: list[i].ID, Limit: 1})
+			if err != nil {
+				return err
+			}
+			if len(origin) > 0 {
+				jobs = append(jobs, memory.Job{
+					Kind: memory.JobNote, Stage: memory.StagePrepare, Collection: job.Collection, Note: list[i].ID, Payload: origin[0].Payload,
+				})
+			}
+		}
+		if len(list) < upkeepPage {
+			break
+		}
+	}
+	end := memory.JobEnd{State: memory.JobDone, Stage: memory.StageTask, Attempts: job.Attempts, Result: json.RawMessage(fmt.Sprintf(`{"adopted":%d}`, len(jobs)))}
+	o := memory.WriteOptions{Cause: memory.CauseMark, Job: job.ID, System: true}
+	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
+		for _, j := range jobs {
+			if _, err := tx.Enqueue(ctx, j); err != nil {
+				return err
+			}
+		}
+		return tx.EndJob(ctx, job.ID, job.Lease, end)
+	})
+	if err == nil && len(jobs) > 0 {
+		e.wake()
+	}
+	return err
+}
+
+// RunConsolidate does a consolidate job: every visible note gets a vector of
+// what it says now if it has none (or, where embedding is cheap, another one),
+// then the index is built anew. Doing it twice changes nothing more.
+func (e *Engine) RunConsolidate(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
+	v, err := e.open(ctx, s, job.Collection)
+	if err != nil {
+		return err
+	}
+	em, err := e.embedderOf(&v.Collection)
+	if err != nil {
+		return err
+	}
+	var after uuid.UUID
+	var seen, embedded int64
+	for {
+		list, err := e.store.ListNotes(ctx, s, v, memory.NoteQuery{After: after, Limit: upkeepPage, ReadOptions: memory.ReadOptions{Vector: true}})
+		if err != nil {
+			return err
+		}
+		n, err := e.freshen(ctx, s, &job, em, list)
+		if err != nil {
+			return err
+		}
+		seen, embedded = seen+int64(len(list)), embedded+n
+		if len(list) < upkeepPage {
+			break
+		}
+		after = list[len(list)-1].ID
+		if err := progress(ctx, memory.Progress{Done: seen, Total: seen}); err != nil {
+			return err
+		}
+	}
+	if e.index != nil {
+		if v, err = e.open(ctx, s, job.Collection); err != nil {
+			return err
+		}
+		if err := e.index.Rebuild(ctx, s, v); err != nil {
+			return err
+		}
+	}
+	return e.store.ReleaseJob(ctx, s, job.ID, job.Lease, memory.JobEnd{
+		State: memory.JobDone, Stage: memory.StageTask, Attempts: job.Attempts,
+		Result: json.RawMessage(fmt.Sprintf(`{"notes":%d,"embedded":%d}`, seen, embedded)),
+	})
+}
+
+// freshen writes the vectors that a page of notes lacks, in one changeset.
+// Notes that moved meanwhile have a vector from whoever moved them.
+func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, em memory.Embedder, list []memory.Note) (int64, error) {
+	var stale []memory.Note
+	var texts []string
+	for _, n := range list {
+		if n.Vector == nil || n.Embedder != em.Name() || em.Fast() {
+			stale, texts = append(stale, n), append(texts, memory.EmbedText(&n))
+		}
+	}
+	if len(texts) == 0 {
+		return 0, nil
+	}
+	vectors, err := em.Embed(ctx, s, texts)
+	if err != nil {
+		return 0, err
+	}
+	fresh := map[uuid.UUID]memory.Note{}
+	var ids []uuid.UUID
+	for i, n := range stale {
+		if n.Vector == nil || n.Embedder != em.Name() || cosine(n.Vector, vectors[i]) < 0.999 {
+			n.Vector, n.Embedder = vectors[i], em.Name()
+			fresh[n.ID], ids = n, append(ids, n.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	var count int64
+	o := memory.WriteOptions{Cause: memory.CauseConsolidate, Job: job.ID, System: true}
+	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
+		count = 0
+		now, err := tx.Notes(ctx, ids, memory.ReadOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range now {
+			n := fresh[now[i].ID]
+			if now[i].Version() != n.Version() {
+				continue
+			}
+			if _, err := tx.Put(ctx, n); err != nil {
+				return err
+			}
+			count++
+		}
+		return nil
+	})
+	return count, err
+}
+
+func cosine(a, b []float32) float64 {
+	if len(a) != len(b) {
+		return 0
+	}
+	var ab, aa, bb float64
+	for i := range a {
+		ab += float64(a[i]) * float64(b[i])
+		aa += float64(a[i]) * float64(a[i])
+		bb += float64(b[i]) * float64(b[i])
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return ab / math.Sqrt(aa*bb)
+}
