@@ -1,0 +1,495 @@
+package auth
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+func TestKeyAuthenticates(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{Name: "Büro", Scopes: []string{"notes:read", "clone"}, Agent: "alice", TTL: time.Hour})
+	p := b.principal(t, k.Text)
+	if p.Scope.Tenant() != b.tenant || p.Tenant.Name != "acme" || p.KeyID != k.ID || p.ByToken || p.IsOperator {
+		t.Errorf("principal is %+v", p)
+	}
+	if p.AgentName != "alice" || p.Scope.Agent() != k.Agent || k.Agent == uuid.Nil {
+		t.Errorf("agent is %q %s", p.AgentName, p.Scope.Agent())
+	}
+	if !slices.Equal(p.Permissions(), []tenant.Permission{tenant.Clone, tenant.NotesRead}) || !slices.Equal(p.Scope.Permissions(), p.Permissions()) {
+		t.Errorf("permissions are %v and %v", p.Permissions(), p.Scope.Permissions())
+	}
+	if p.Scope.Actor() != "key:"+k.ID.String() {
+		t.Errorf("actor is %q", p.Scope.Actor())
+	}
+	wantCode(t, p.Check(tenant.Admin), fault.Forbidden)
+	if err := p.Check(tenant.Clone); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestKeySecretIsNotStored(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{})
+	stored := b.store.keys[keyID{b.tenant, k.ID}]
+	secret := k.Text[strings.LastIndexByte(k.Text, '_')+1:]
+	raw, _ := parseKeyText(k.Text)
+	if strings.Contains(stored.Prefix, secret) || string(stored.Hash[:]) == string(raw.secret[:]) || stored.Hash == [32]byte{} {
+		t.Errorf("stored %+v", stored)
+	}
+	for _, a := range b.store.audits {
+		for _, v := range a.Detail {
+			if s, ok := v.(string); ok && strings.Contains(s, secret) {
+				t.Error("the audit row holds the secret")
+			}
+		}
+	}
+}
+
+func TestRefuseMissingCredential(t *testing.T) {
+	t.Parallel()
+	newBench(t).refused(t, "")
+	_, err := Credential(nil, nil)
+	wantCode(t, err, fault.Unauthenticated)
+}
+
+func TestRefuseUnknownKeyAndWrongSecretAlike(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{})
+	parsed, _ := parseKeyText(k.Text)
+
+	wrong := parsed
+	wrong.secret[0] ^= 1
+	unknown := parsed
+	unknown.id = uuid.Must(uuid.NewV7())
+	foreign := parsed
+	foreign.tenant = uuid.Must(uuid.NewV7())
+	platform := parsed
+	platform.tenant = uuid.Nil
+	env := parsed
+	env.env = "test"
+	want := b.refused(t, wrong.text()).Message
+	for name, x := range map[string]keyText{"unknown id": unknown, "other tenant": foreign, "platform": platform, "environment": env} {
+		if got := b.refused(t, x.text()).Message; got != want {
+			t.Errorf("%s is told apart: %q, %q", name, got, want)
+		}
+	}
+	if got := b.refused(t, "sb_live_x").Message; got != want {
+		t.Errorf("a bad text is told apart: %q", got)
+	}
+}
+
+func TestRefuseZeroHash(t *testing.T) {
+	t.Parallel()
+	// An unknown id is compared with the zero hash: that comparison must not
+	// count even for a row that really holds it.
+	b := newBench(t)
+	k := b.key(t, NewKey{})
+	stored := b.store.keys[keyID{b.tenant, k.ID}]
+	stored.Hash = [32]byte{}
+	b.store.keys[keyID{b.tenant, k.ID}] = stored
+	b.refused(t, k.Text)
+}
+
+func TestRefuseGarbage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, s := range []string{"x", "a.b", "a.b.c", "..", "a.b.c.d", "sb_", "\x00", strings.Repeat("a", 5000), "sb_" + strings.Repeat("a", 5000), ".eyJ.x", "é.é.é"} {
+		b.refused(t, s)
+	}
+}
+
+func TestRefuseExpiredKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{TTL: time.Minute})
+	b.pass(time.Minute - time.Microsecond)
+	b.principal(t, k.Text)
+	b.pass(time.Microsecond)
+	if m := b.refused(t, k.Text).Message; !strings.Contains(m, "expired") {
+		t.Errorf("message is %q", m)
+	}
+}
+
+func TestRevokedKeyIsRefusedAtOnceAndElsewhereWithinFiveSeconds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	other := b.another(t, b.cfg)
+	k := b.key(t, NewKey{})
+	tok := b.token(t, k.Text, TokenRequest{})
+	for _, c := range []string{k.Text, tok.AccessToken} {
+		if _, err := other.Authenticator.Authenticate(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Keys.Revoke(t.Context(), b.admin, k.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.refused(t, k.Text)
+	b.refused(t, tok.AccessToken)
+	b.pass(MaxStatusTTL)
+	for _, c := range []string{k.Text, tok.AccessToken} {
+		p, err := other.Authenticator.Authenticate(t.Context(), c)
+		refusal(t, p, err)
+	}
+	again, err := b.Keys.Revoke(t.Context(), b.admin, k.ID)
+	if err != nil || again.RevokedAt.IsZero() {
+		t.Errorf("revoking twice gave %+v, %v", again, err)
+	}
+}
+
+func TestRefuseKeyOfSuspendedTenant(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{})
+	tok := b.token(t, k.Text, TokenRequest{})
+	set := func(s tenant.State) {
+		x := b.store.tenants[b.tenant]
+		x.State = s
+		b.store.tenants[b.tenant] = x
+	}
+	set(tenant.Suspended)
+	b.pass(MaxStatusTTL)
+	for _, c := range []string{k.Text, tok.AccessToken} {
+		if m := b.refused(t, c).Message; !strings.Contains(m, "suspended") {
+			t.Errorf("message is %q", m)
+		}
+	}
+	set(tenant.Active)
+	b.Forget(b.tenant)
+	b.principal(t, k.Text)
+	b.principal(t, tok.AccessToken)
+
+	set(tenant.Deleting)
+	b.Forget(b.tenant)
+	b.refused(t, k.Text)
+	delete(b.store.tenants, b.tenant)
+	b.Forget(b.tenant)
+	b.refused(t, tok.AccessToken)
+}
+
+func TestStatusIsRememberedAndBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	cfg := b.cfg
+	cfg.StatusSize = 8
+	small := b.another(t, cfg)
+	var keys []CreatedKey
+	for range 20 {
+		keys = append(keys, b.key(t, NewKey{}))
+	}
+	for range 5 {
+		b.principal(t, keys[0].Text)
+	}
+	if b.store.reads != 1 {
+		t.Errorf("the key was read %d times for 5 requests", b.store.reads)
+	}
+	for _, k := range keys {
+		if _, err := small.Authenticator.Authenticate(t.Context(), k.Text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(small.status.keys.entries); n == 0 || n > 8 {
+		t.Errorf("%d keys are remembered, at most 8 may be", n)
+	}
+}
+
+func TestWhatWasReadBeforeForgettingIsNotKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	r := newRecent[int, string](b.clock, Config{StatusTTL: time.Second, StatusSize: 10})
+	old, err := r.get(1, func() (string, error) {
+		r.forget(func(int) bool { return true }) // a revocation while the read is under way
+		return "before", nil
+	})
+	if err != nil || old != "before" {
+		t.Fatal(old, err)
+	}
+	if got, _ := r.get(1, func() (string, error) { return "after", nil }); got != "after" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestStoreFailureIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{})
+	b.store.fail = fault.New(fault.Unavailable, "busy")
+	_, err := b.Authenticator.Authenticate(t.Context(), k.Text)
+	wantCode(t, err, fault.Unavailable)
+}
+
+func TestCreateKeyIsNeverWider(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	alice := b.key(t, NewKey{Agent: "alice"})
+	narrow := grant.Scope(b.tenant, alice.Agent, "test", tenant.Admin, tenant.NotesRead)
+
+	k, err := b.Keys.Create(ctx, narrow, NewKey{})
+	if err != nil || k.Agent != alice.Agent || !slices.Equal(k.Permissions, narrow.Permissions()) {
+		t.Errorf("got %+v, %v", k.Key, err)
+	}
+	for name, c := range map[string]struct {
+		scope tenant.Scope
+		n     NewKey
+		code  fault.Code
+	}{
+		"no admin":         {grant.Scope(b.tenant, uuid.Nil, "test", tenant.NotesRead), NewKey{}, fault.Forbidden},
+		"zero scope":       {tenant.Scope{}, NewKey{}, fault.Unauthenticated},
+		"wider":            {narrow, NewKey{Scopes: []string{"notes:write"}}, fault.Forbidden},
+		"operator":         {b.admin, NewKey{Scopes: []string{"operator"}}, fault.Forbidden},
+		"other agent":      {narrow, NewKey{Agent: "bob"}, fault.Forbidden},
+		"other agent's id": {narrow, NewKey{Agent: uuid.NewString()}, fault.Forbidden},
+		"unknown scope":    {b.admin, NewKey{Scopes: []string{"notes:delete"}}, fault.Invalid},
+		"no scopes":        {b.admin, NewKey{Scopes: []string{}}, fault.Invalid},
+		"bad agent":        {b.admin, NewKey{Agent: "Alice!"}, fault.Invalid},
+		"unknown agent id": {b.admin, NewKey{Agent: uuid.NewString()}, fault.Invalid},
+		"negative ttl":     {b.admin, NewKey{TTL: -1}, fault.Invalid},
+		"endless ttl":      {b.admin, NewKey{TTL: MaxKeyTTL + 1}, fault.Invalid},
+		"bad name":         {b.admin, NewKey{Name: "a\x00b"}, fault.Invalid},
+	} {
+		before := len(b.store.keys)
+		_, err := b.Keys.Create(ctx, c.scope, c.n)
+		if !fault.Is(err, c.code) || len(b.store.keys) != before {
+			t.Errorf("%s: error %v, want %s; %d keys written", name, err, c.code, len(b.store.keys)-before)
+		}
+	}
+	for _, ref := range []string{"alice", alice.Agent.String()} {
+		if k, err := b.Keys.Create(ctx, narrow, NewKey{Agent: ref}); err != nil || k.Agent != alice.Agent {
+			t.Errorf("own agent %s: %v", ref, err)
+		}
+	}
+}
+
+func TestRotateWithOverlap(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	old := b.key(t, NewKey{Name: "ci", Agent: "alice", Scopes: []string{"notes:read"}, TTL: 48 * time.Hour})
+	next, err := b.Keys.Rotate(t.Context(), b.admin, old.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.ID == old.ID || next.Agent != old.Agent || !slices.Equal(next.Permissions, old.Permissions) || !next.ExpiresAt.Equal(old.ExpiresAt) || next.Name != "ci" {
+		t.Errorf("new key is %+v", next.Key)
+	}
+	stored, err := b.Keys.Get(t.Context(), b.admin, old.ID)
+	if err != nil || stored.RotatedTo != next.ID || !stored.RevokedAt.Equal(b.clock().Add(24*time.Hour)) {
+		t.Errorf("old key is %+v, %v", stored, err)
+	}
+	b.principal(t, next.Text)
+	b.pass(24*time.Hour - time.Second)
+	b.principal(t, old.Text)
+	tok := b.token(t, old.Text, TokenRequest{})
+	if tok.ExpiresIn != time.Second {
+		t.Errorf("a token outlives its key: it lives %s", tok.ExpiresIn)
+	}
+	b.pass(time.Second)
+	b.refused(t, old.Text)
+	b.refused(t, tok.AccessToken)
+	b.principal(t, next.Text)
+}
+
+func TestRotateWithoutOverlap(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	old := b.key(t, NewKey{})
+	b.principal(t, old.Text)
+	var none time.Duration
+	next, err := b.Keys.Rotate(t.Context(), b.admin, old.ID, &none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.refused(t, old.Text)
+	b.principal(t, next.Text)
+}
+
+func TestRotateRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	wide := b.key(t, NewKey{})
+	onlyAdmin := grant.Scope(b.tenant, uuid.Nil, "test", tenant.Admin)
+	_, err := b.Keys.Rotate(ctx, onlyAdmin, wide.ID, nil)
+	wantCode(t, err, fault.Forbidden)
+
+	tooLong := MaxKeyOverlap + 1
+	_, err = b.Keys.Rotate(ctx, b.admin, wide.ID, &tooLong)
+	wantCode(t, err, fault.Invalid)
+
+	_, err = b.Keys.Rotate(ctx, b.admin, uuid.Must(uuid.NewV7()), nil)
+	wantCode(t, err, fault.NotFound)
+
+	if _, err := b.Keys.Rotate(ctx, b.admin, wide.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	before := len(b.store.keys)
+	_, err = b.Keys.Rotate(ctx, b.admin, wide.ID, nil)
+	wantCode(t, err, fault.Conflict)
+
+	expired := b.key(t, NewKey{TTL: time.Second})
+	b.pass(time.Second)
+	_, err = b.Keys.Rotate(ctx, b.admin, expired.ID, nil)
+	wantCode(t, err, fault.Conflict)
+	if len(b.store.keys) != before+1 {
+		t.Error("a refused rotation left a key")
+	}
+}
+
+func TestKeysOfOthersAreAbsent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	k := b.key(t, NewKey{Agent: "alice"})
+	shared := b.key(t, NewKey{})
+	bob := b.key(t, NewKey{Agent: "bob"})
+	_, absent := b.Keys.Get(ctx, b.admin, uuid.Must(uuid.NewV7()))
+	for name, s := range map[string]tenant.Scope{
+		"another tenant": grant.Scope(uuid.Must(uuid.NewV7()), uuid.Nil, "test", tenant.AllPermissions()...),
+		"another agent":  grant.Scope(b.tenant, bob.Agent, "test", tenant.AllPermissions()...),
+	} {
+		for _, id := range []uuid.UUID{k.ID, shared.ID} {
+			_, get := b.Keys.Get(ctx, s, id)
+			_, rotate := b.Keys.Rotate(ctx, s, id, nil)
+			_, revoke := b.Keys.Revoke(ctx, s, id)
+			for _, err := range []error{get, rotate, revoke} {
+				if err == nil || err.Error() != absent.Error() {
+					t.Errorf("%s: error %v, want that of an absent key: %v", name, err, absent)
+				}
+			}
+		}
+	}
+	list, err := b.Keys.List(ctx, grant.Scope(b.tenant, bob.Agent, "test", tenant.Admin), KeyQuery{Limit: 10})
+	if err != nil || len(list) != 1 || list[0].ID != bob.ID {
+		t.Errorf("bob lists %v, %v", list, err)
+	}
+}
+
+func TestListKeysPages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var alice []uuid.UUID
+	for i := range 9 {
+		if i%3 == 0 {
+			alice = append(alice, b.key(t, NewKey{Agent: "alice"}).ID)
+		} else {
+			b.key(t, NewKey{})
+		}
+	}
+	var got []uuid.UUID
+	q := KeyQuery{Agent: "alice", Limit: 2}
+	for {
+		page, err := b.Keys.List(t.Context(), b.admin, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range page {
+			got = append(got, k.ID)
+		}
+		if len(page) < q.Limit {
+			break
+		}
+		q.After = page[len(page)-1].ID
+	}
+	if !slices.Equal(got, alice) {
+		t.Errorf("got %v, want %v", got, alice)
+	}
+	_, err := b.Keys.List(t.Context(), b.admin, KeyQuery{Agent: "nobody", Limit: 2})
+	wantCode(t, err, fault.NotFound)
+}
+
+func TestOperatorKeys(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	op := grant.Operator("test")
+	k, err := b.Keys.CreateOperator(ctx, op, "root", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(k.Text, "sb_live_platform_") {
+		t.Errorf("key is %q", k.Text)
+	}
+	p := b.principal(t, k.Text)
+	if !p.IsOperator || p.Operator.IsZero() || !p.Scope.IsZero() || p.Check(tenant.OperatorPerm) != nil || p.Check(tenant.NotesRead) == nil {
+		t.Errorf("principal is %+v", p)
+	}
+	tok := b.token(t, k.Text, TokenRequest{})
+	if p := b.principal(t, tok.AccessToken); !p.IsOperator || !p.ByToken || !p.Scope.IsZero() {
+		t.Errorf("principal is %+v", p)
+	}
+	_, err = b.Tokens.Exchange(ctx, p, TokenRequest{Agent: "alice"})
+	wantCode(t, err, fault.Invalid)
+
+	next, err := b.Keys.RotateOperator(ctx, op, k.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.principal(t, next.Text)
+	if _, err := b.Keys.RevokeOperator(ctx, op, k.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.refused(t, k.Text)
+	b.refused(t, tok.AccessToken)
+	if list, err := b.Keys.ListOperator(ctx, op, uuid.Nil, 10); err != nil || len(list) != 2 {
+		t.Errorf("list is %v, %v", list, err)
+	}
+	// A tenant's administrator cannot reach it.
+	_, err = b.Keys.Revoke(ctx, b.admin, next.ID)
+	wantCode(t, err, fault.NotFound)
+	_, err = b.Keys.CreateOperator(ctx, tenant.Operator{}, "", 0)
+	wantCode(t, err, fault.Unauthenticated)
+}
+
+func TestTenantKeyWithOperatorScopeIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{})
+	stored := b.store.keys[keyID{b.tenant, k.ID}]
+	stored.Permissions = append(stored.Permissions, tenant.OperatorPerm)
+	b.store.keys[keyID{b.tenant, k.ID}] = stored
+	b.refused(t, k.Text)
+}
+
+func TestCredentialHeaders(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		authorization, apiKey []string
+		want                  string // "": refused
+	}{
+		"bearer":           {[]string{"Bearer abc"}, nil, "abc"},
+		"letter case":      {[]string{"bearer   abc "}, nil, "abc"},
+		"api key":          {nil, []string{"abc"}, "abc"},
+		"both, the same":   {[]string{"Bearer abc"}, []string{"abc"}, "abc"},
+		"both, different":  {[]string{"Bearer abc"}, []string{"abd"}, ""},
+		"twice":            {[]string{"Bearer abc", "Bearer abd"}, nil, ""},
+		"key twice":        {nil, []string{"abc", "abc"}, ""},
+		"basic":            {[]string{"Basic abc"}, nil, ""},
+		"basic beside key": {[]string{"Basic abc"}, []string{"abc"}, ""},
+		"no scheme":        {[]string{"abc"}, nil, ""},
+		"scheme alone":     {[]string{"Bearer"}, nil, ""},
+		"nothing behind":   {[]string{"Bearer  "}, nil, ""},
+		"empty key":        {nil, []string{""}, ""},
+		"none":             {nil, nil, ""},
+	} {
+		got, err := Credential(c.authorization, c.apiKey)
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+		var e *fault.Error
+		if err != nil && (!errors.As(err, &e) || e.Code != fault.Unauthenticated) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

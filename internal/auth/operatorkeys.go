@@ -1,0 +1,93 @@
+package auth
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// CreateOperator makes a platform key. It holds the scope operator alone and
+// reaches nothing inside a tenant. There is no audit log above the tenants, so
+// what is done with platform keys goes to the log of the process.
+func (k *Keys) CreateOperator(ctx context.Context, op tenant.Operator, name string, ttl time.Duration) (CreatedKey, error) {
+	if err := tenant.CheckOperator(op); err != nil {
+		return CreatedKey{}, err
+	}
+	key, text, err := k.draw(uuid.Nil, name, ttl)
+	if err != nil {
+		return CreatedKey{}, err
+	}
+	key.Permissions = []tenant.Permission{tenant.OperatorPerm}
+	if err := k.deps.Keys.CreateOperatorKey(ctx, op, key); err != nil {
+		return CreatedKey{}, err
+	}
+	k.deps.Logger.InfoContext(ctx, "platform key created", "actor", op.Actor(), "key", key.ID)
+	return CreatedKey{Key: key, Text: text.text()}, nil
+}
+
+// ListOperator pages through the platform keys by id.
+func (k *Keys) ListOperator(ctx context.Context, op tenant.Operator, after uuid.UUID, limit int) ([]Key, error) {
+	if err := tenant.CheckOperator(op); err != nil {
+		return nil, err
+	}
+	return k.deps.Keys.ListOperatorKeys(ctx, op, after, limit)
+}
+
+// RotateOperator is Rotate for a platform key.
+func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.UUID, overlap *time.Duration) (CreatedKey, error) {
+	if err := tenant.CheckOperator(op); err != nil {
+		return CreatedKey{}, err
+	}
+	span, err := k.overlap(overlap)
+	if err != nil {
+		return CreatedKey{}, err
+	}
+	old, err := k.deps.Keys.KeyByID(ctx, uuid.Nil, id)
+	if err != nil {
+		return CreatedKey{}, err
+	}
+	if err := rotatable(&old, k.now()); err != nil {
+		return CreatedKey{}, err
+	}
+	key, text, err := k.draw(uuid.Nil, old.Name, 0)
+	if err != nil {
+		return CreatedKey{}, err
+	}
+	key.Permissions, key.ExpiresAt = old.Permissions, old.ExpiresAt
+	if err := k.deps.Keys.CreateOperatorKey(ctx, op, key); err != nil {
+		return CreatedKey{}, err
+	}
+	_, err = k.deps.Keys.UpdateOperatorKey(ctx, op, id, func(o *Key) error { return retire(o, key.ID, k.now(), span) })
+	k.status.forgetKey(uuid.Nil, id)
+	if err != nil {
+		if _, undo := k.RevokeOperator(context.WithoutCancel(ctx), op, key.ID); undo != nil {
+			k.deps.Logger.WarnContext(ctx, "a platform key made by a failed rotation is left over", "key", key.ID, "error", undo)
+		}
+		return CreatedKey{}, err
+	}
+	k.deps.Logger.InfoContext(ctx, "platform key rotated", "actor", op.Actor(), "key", id, "to", key.ID)
+	return CreatedKey{Key: key, Text: text.text()}, nil
+}
+
+// RevokeOperator ends a platform key at once.
+func (k *Keys) RevokeOperator(ctx context.Context, op tenant.Operator, id uuid.UUID) (Key, error) {
+	if err := tenant.CheckOperator(op); err != nil {
+		return Key{}, err
+	}
+	key, err := k.deps.Keys.UpdateOperatorKey(ctx, op, id, func(o *Key) error {
+		if o.Tenant != uuid.Nil {
+			return fault.Missing("API key")
+		}
+		end(o, k.now())
+		return nil
+	})
+	k.status.forgetKey(uuid.Nil, id)
+	if err == nil {
+		k.deps.Logger.InfoContext(ctx, "platform key revoked", "actor", op.Actor(), "key", id)
+	}
+	return key, err
+}

@@ -1,0 +1,214 @@
+package auth
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+const (
+	// verifyFor is how long a retired key still verifies: the longest life of
+	// a token, and again as much for clocks and caches that lag.
+	verifyFor = 2 * MaxTokenTTL
+	// reloadAfter bounds how often an unknown kid makes the keys be read anew.
+	reloadAfter = time.Second
+	// remakeAfter bounds how often a key that cannot be opened is replaced.
+	// Two processes with different secrets would else take turns at it.
+	remakeAfter = time.Minute
+)
+
+var errUnknownKID = errors.New("no signing key has this kid")
+
+// keyring holds the signing keys of the store: all of them to verify, the
+// newest to sign.
+type keyring struct {
+	store SigningKeyStore
+	clock memory.Clock
+	log   *slog.Logger
+	wrap  wrapper
+	ttl   time.Duration
+	age   time.Duration
+
+	mu       sync.Mutex
+	keys     []SigningKey // newest first, those that we can use
+	sawKID   string       // of the newest in the store, usable or not
+	loadedAt time.Time
+	signer   signer // the newest key, opened
+}
+
+type signer struct {
+	kid     string
+	private ed25519.PrivateKey
+}
+
+func newKeyring(deps Deps, cfg Config) (*keyring, error) {
+	w, err := newWrapper(cfg.Secret)
+	if err != nil {
+		return nil, err
+	}
+	return &keyring{
+		store: deps.SigningKeys, clock: deps.Clock, log: deps.Logger, wrap: w, ttl: cfg.StatusTTL, age: cfg.SigningKeyAge,
+	}, nil
+}
+
+// verifying gives the public key of a kid; errUnknownKID when there is none
+// that still verifies.
+func (r *keyring) verifying(ctx context.Context, kid string) (ed25519.PublicKey, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.clock()
+	// Another process may have begun to sign with a key a moment ago.
+	for _, maxAge := range []time.Duration{r.ttl, reloadAfter} {
+		if err := r.load(ctx, now, maxAge); err != nil {
+			return nil, err
+		}
+		for _, k := range r.keys {
+			if k.KID == kid && k.verifiesAt(now) {
+				return ed25519.PublicKey(k.Public), nil
+			}
+		}
+	}
+	return nil, errUnknownKID
+}
+
+// public gives the keys that verify now, newest first.
+func (r *keyring) public(ctx context.Context) ([]SigningKey, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.clock()
+	if err := r.load(ctx, now, r.ttl); err != nil {
+		return nil, err
+	}
+	out := make([]SigningKey, 0, len(r.keys))
+	for _, k := range r.keys {
+		if k.verifiesAt(now) {
+			out = append(out, k)
+		}
+	}
+	return out, nil
+}
+
+// signing gives the key to sign with, making one when there is none, when the
+// newest is too old, or when it cannot be opened.
+func (r *keyring) signing(ctx context.Context) (signer, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.clock()
+	if err := r.load(ctx, now, r.ttl); err != nil {
+		return signer{}, err
+	}
+	if newest, ok := r.newest(); ok && newest.signsAt(now) && now.Sub(newest.CreatedAt) < r.age {
+		s, err := r.open(newest)
+		if err == nil {
+			return s, nil
+		}
+		if now.Sub(newest.CreatedAt) < remakeAfter {
+			e := fault.New(fault.Unavailable, "tokens cannot be signed now")
+			e.Err, e.RetryAfter = err, remakeAfter
+			return signer{}, e
+		}
+		r.log.WarnContext(ctx, "the signing key cannot be opened; making another", "kid", newest.KID, "error", err)
+	}
+	return r.rotate(ctx, now)
+}
+
+// rotate adds a new signing key, unless another process was faster, and gives
+// the newest.
+func (r *keyring) rotate(ctx context.Context, now time.Time) (signer, error) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return signer{}, fault.Wrap(err, fault.Internal, "no signing key could be made")
+	}
+	kid := keyIDOf(public)
+	k := SigningKey{
+		KID: kid, Public: public, Wrapped: r.wrap.seal(kid, private.Seed()), CreatedAt: now.UTC().Truncate(time.Microsecond),
+	}
+	if err := r.store.AddSigningKey(ctx, k, r.sawKID, verifyFor); err != nil {
+		return signer{}, err
+	}
+	if err := r.load(ctx, now, 0); err != nil {
+		return signer{}, err
+	}
+	newest, ok := r.newest()
+	if !ok {
+		return signer{}, fault.New(fault.Internal, "the signing key was not kept")
+	}
+	if newest.KID == kid {
+		r.log.InfoContext(ctx, "signing key made", "kid", kid)
+	}
+	s, err := r.open(newest)
+	return s, fault.Wrap(err, fault.Unavailable, "tokens cannot be signed now")
+}
+
+// open unwraps a key, remembering the last one.
+func (r *keyring) open(k SigningKey) (signer, error) {
+	if r.signer.kid == k.KID {
+		return r.signer, nil
+	}
+	seed, err := r.wrap.open(k.KID, k.Wrapped)
+	if err != nil {
+		return signer{}, err
+	}
+	if len(seed) != ed25519.SeedSize {
+		return signer{}, errWrapped
+	}
+	private := ed25519.NewKeyFromSeed(seed)
+	if !slices.Equal(private.Public().(ed25519.PublicKey), ed25519.PublicKey(k.Public)) { //nolint:forcetypeassert // what ed25519 returns
+		return signer{}, errWrapped
+	}
+	r.signer = signer{kid: k.KID, private: private}
+	return r.signer, nil
+}
+
+// load reads the keys when they are older than maxAge.
+func (r *keyring) load(ctx context.Context, now time.Time, maxAge time.Duration) error {
+	if !r.loadedAt.IsZero() && fresh(r.loadedAt, now, maxAge) {
+		return nil
+	}
+	keys, err := r.store.SigningKeys(ctx)
+	if err != nil {
+		return err
+	}
+	r.sawKID = ""
+	if len(keys) > 0 {
+		r.sawKID = keys[0].KID
+	}
+	// A key is named by its own thumbprint; a row for which that does not hold
+	// was not written by us, and ed25519 panics at a key of another length.
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k SigningKey) bool {
+		return len(k.Public) != ed25519.PublicKeySize || k.KID != keyIDOf(k.Public)
+	})
+	r.keys, r.loadedAt = keys, now
+	return nil
+}
+
+func (r *keyring) newest() (SigningKey, bool) {
+	if len(r.keys) == 0 {
+		return SigningKey{}, false
+	}
+	return r.keys[0], true
+}
+
+func (k *SigningKey) signsAt(now time.Time) bool {
+	return k.RetiresAt.IsZero() || now.Before(k.RetiresAt)
+}
+
+func (k *SigningKey) verifiesAt(now time.Time) bool {
+	return k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt)
+}
+
+// keyIDOf is the thumbprint of a public key (RFC 7638, RFC 8037).
+func keyIDOf(public []byte) string {
+	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}

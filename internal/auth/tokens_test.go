@@ -1,0 +1,572 @@
+package auth
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+func segment(t *testing.T, v any) string {
+	t.Helper()
+	b, ok := v.([]byte)
+	if !ok {
+		var err error
+		if b, err = json.Marshal(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func payload(t *testing.T, token string) map[string]any {
+	t.Helper()
+	b, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// forge signs any header and payload with the real signing key.
+func (b *bench) forge(t *testing.T, header, claims any) string {
+	t.Helper()
+	s, err := b.Tokens.ring.signing(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header == nil {
+		header = map[string]any{"alg": "EdDSA", "typ": "JWT", "kid": s.kid}
+	}
+	text := segment(t, header) + "." + segment(t, claims)
+	return text + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(s.private, []byte(text)))
+}
+
+func TestExchange(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{Agent: "alice", Scopes: []string{"notes:read", "notes:write"}})
+	tok := b.token(t, k.Text, TokenRequest{Scopes: []string{"notes:read"}, TTL: 10 * time.Minute})
+	if tok.ExpiresIn != 10*time.Minute || tok.AgentName != "alice" || tok.Agent != k.Agent {
+		t.Errorf("token is %+v", tok)
+	}
+	p := b.principal(t, tok.AccessToken)
+	if !p.ByToken || p.KeyID != k.ID || p.Scope.Tenant() != b.tenant || p.Scope.Agent() != k.Agent || p.AgentName != "alice" {
+		t.Errorf("principal is %+v", p)
+	}
+	if !slices.Equal(p.Scope.Permissions(), []tenant.Permission{tenant.NotesRead}) {
+		t.Errorf("permissions are %v", p.Scope.Permissions())
+	}
+	got := slices.Sorted(maps.Keys(payload(t, tok.AccessToken)))
+	if want := []string{"agent", "aud", "exp", "iat", "iss", "jti", "nbf", "scopes", "sub", "tenant"}; !slices.Equal(got, want) {
+		t.Errorf("claims are %v, want %v", got, want)
+	}
+	if a, c := b.token(t, k.Text, TokenRequest{}), b.token(t, k.Text, TokenRequest{}); a.AccessToken == c.AccessToken {
+		t.Error("two tokens are the same")
+	} else if a.ExpiresIn != 15*time.Minute {
+		t.Errorf("default life is %s", a.ExpiresIn)
+	}
+}
+
+func TestExchangeNarrowsAgent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{})
+	if tok := b.token(t, k.Text, TokenRequest{}); tok.Agent != uuid.Nil || payload(t, tok.AccessToken)["agent"] != nil {
+		t.Error("a token without agent names one")
+	}
+	tok := b.token(t, k.Text, TokenRequest{Agent: "alice"})
+	p := b.principal(t, tok.AccessToken)
+	if p.AgentName != "alice" || p.Scope.Agent() != tok.Agent || !p.Scope.HasAgent() {
+		t.Errorf("principal is %+v", p)
+	}
+	if again := b.token(t, k.Text, TokenRequest{Agent: tok.Agent.String()}); again.Agent != tok.Agent || again.AgentName != "alice" {
+		t.Errorf("by id: %+v", again)
+	}
+	// The agent is deleted: its tokens end with it.
+	clear(b.store.agents)
+	b.Forget(b.tenant)
+	b.refused(t, tok.AccessToken)
+}
+
+func TestExchangeRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	whole := b.principal(t, b.key(t, NewKey{Scopes: []string{"notes:read"}}).Text)
+	alice := b.principal(t, b.key(t, NewKey{Agent: "alice"}).Text)
+	b.key(t, NewKey{Agent: "bob"})
+	tok := b.principal(t, b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken)
+	for name, c := range map[string]struct {
+		p    Principal
+		r    TokenRequest
+		code fault.Code
+	}{
+		"nobody":           {Principal{}, TokenRequest{}, fault.Unauthenticated},
+		"by a token":       {tok, TokenRequest{}, fault.Forbidden},
+		"extra-wide":       {whole, TokenRequest{Scopes: []string{"notes:read", "notes:write"}}, fault.Forbidden},
+		"operator":         {whole, TokenRequest{Scopes: []string{"operator"}}, fault.Forbidden},
+		"unknown scope":    {whole, TokenRequest{Scopes: []string{"all"}}, fault.Invalid},
+		"no scopes":        {whole, TokenRequest{Scopes: []string{}}, fault.Invalid},
+		"over an hour":     {whole, TokenRequest{TTL: time.Hour + 1}, fault.Invalid},
+		"under a second":   {whole, TokenRequest{TTL: time.Millisecond}, fault.Invalid},
+		"negative":         {whole, TokenRequest{TTL: -time.Hour}, fault.Invalid},
+		"another agent":    {alice, TokenRequest{Agent: "bob"}, fault.Forbidden},
+		"new agent":        {alice, TokenRequest{Agent: "carol"}, fault.Forbidden},
+		"another's id":     {alice, TokenRequest{Agent: uuid.NewString()}, fault.Forbidden},
+		"bad agent":        {whole, TokenRequest{Agent: "Bob Smith"}, fault.Invalid},
+		"unknown agent id": {whole, TokenRequest{Agent: uuid.NewString()}, fault.Invalid},
+	} {
+		got, err := b.Tokens.Exchange(ctx, c.p, c.r)
+		if !fault.Is(err, c.code) || got.AccessToken != "" {
+			t.Errorf("%s: token %q, error %v, want %s", name, got.AccessToken, err, c.code)
+		}
+	}
+}
+
+func TestRefuseExpiredToken(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tok := b.token(t, b.key(t, NewKey{}).Text, TokenRequest{TTL: time.Minute})
+	b.pass(time.Minute - time.Nanosecond)
+	b.principal(t, tok.AccessToken)
+	b.pass(time.Nanosecond)
+	if m := b.refused(t, tok.AccessToken).Message; m != "the token has expired" {
+		t.Errorf("message is %q", m)
+	}
+	b.pass(time.Hour)
+	b.refused(t, tok.AccessToken)
+}
+
+// TestRefuseClaims changes one claim of a good token at a time, signing with
+// the real key: only the claims can be what is refused.
+func TestRefuseClaims(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{Agent: "alice", Scopes: []string{"notes:read"}})
+	other := b.key(t, NewKey{Agent: "bob"})
+	good := payload(t, b.token(t, k.Text, TokenRequest{}).AccessToken)
+	now := b.clock().Unix()
+	b.principal(t, b.forge(t, nil, good)) // what is forged unchanged is accepted
+
+	cases := map[string]func(m map[string]any){
+		"wrong audience":             func(m map[string]any) { m["aud"] = "else" },
+		"several audiences":          func(m map[string]any) { m["aud"] = []string{"slipbox", "else"} },
+		"wrong issuer":               func(m map[string]any) { m["iss"] = "else" },
+		"not yet valid":              func(m map[string]any) { m["nbf"] = now + 6; m["exp"] = now + 60 },
+		"issued in the future":       func(m map[string]any) { m["iat"], m["nbf"], m["exp"] = now+6, now+6, now+60 },
+		"valid before it was issued": func(m map[string]any) { m["nbf"] = now - 60 },
+		"expired":                    func(m map[string]any) { m["iat"], m["nbf"], m["exp"] = now-60, now-60, now-1 },
+		"expires now":                func(m map[string]any) { m["exp"] = now },
+		"lives too long":             func(m map[string]any) { m["exp"] = now + 3601 },
+		"lives for ever":             func(m map[string]any) { m["exp"] = int64(1) << 62 },
+		"extra-wide":                 func(m map[string]any) { m["scopes"] = []string{"notes:read", "admin"} },
+		"operator":                   func(m map[string]any) { m["scopes"] = []string{"operator"} },
+		"unknown scope":              func(m map[string]any) { m["scopes"] = []string{"notes:read", "root"} },
+		"no scopes":                  func(m map[string]any) { m["scopes"] = []string{} },
+		"a scope twice":              func(m map[string]any) { m["scopes"] = []string{"notes:read", "notes:read"} },
+		"scopes as text":             func(m map[string]any) { m["scopes"] = "notes:read" },
+		"scopes null":                func(m map[string]any) { m["scopes"] = nil },
+		"agent missing":              func(m map[string]any) { delete(m, "agent") },
+		"agent null":                 func(m map[string]any) { m["agent"] = nil },
+		"agent empty":                func(m map[string]any) { m["agent"] = "" },
+		"agent zero":                 func(m map[string]any) { m["agent"] = uuid.Nil.String() },
+		"agent by name":              func(m map[string]any) { m["agent"] = "alice" },
+		"another agent":              func(m map[string]any) { m["agent"] = other.Agent.String() },
+		"another key":                func(m map[string]any) { m["sub"] = "key:" + other.ID.String() },
+		"unknown key":                func(m map[string]any) { m["sub"] = "key:" + uuid.NewString() },
+		"sub of no kind":             func(m map[string]any) { m["sub"] = k.ID.String() },
+		"sub of another kind":        func(m map[string]any) { m["sub"] = "job:" + k.ID.String() },
+		"upper-case id":              func(m map[string]any) { m["sub"] = "key:" + strings.ToUpper(k.ID.String()) },
+		"another tenant":             func(m map[string]any) { m["tenant"] = uuid.NewString() },
+		"platform":                   func(m map[string]any) { m["tenant"] = "platform" },
+		"tenant zero":                func(m map[string]any) { m["tenant"] = uuid.Nil.String() },
+		"tenant number":              func(m map[string]any) { m["tenant"] = 1 },
+		"unknown claim":              func(m map[string]any) { m["admin"] = true },
+		"claim in another case":      func(m map[string]any) { m["Tenant"] = m["tenant"]; delete(m, "tenant") },
+		"claim twice by case":        func(m map[string]any) { m["SCOPES"] = []string{"admin"} },
+		"exp as text":                func(m map[string]any) { m["exp"] = fmt.Sprint(now + 60) },
+		"exp with fraction":          func(m map[string]any) { m["exp"] = float64(now) + 60.5 },
+		"exp negative":               func(m map[string]any) { m["exp"] = -1 },
+		"jti empty":                  func(m map[string]any) { m["jti"] = "" },
+		"jti no id":                  func(m map[string]any) { m["jti"] = "x" },
+	}
+	for name := range good {
+		if name != "agent" { // above
+			cases["missing "+name] = func(m map[string]any) { delete(m, name) }
+			cases["null "+name] = func(m map[string]any) { m[name] = nil }
+			cases["garbage "+name] = func(m map[string]any) { m[name] = map[string]any{"x": 1} }
+		}
+	}
+	for name, change := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := maps.Clone(good)
+			change(m)
+			b.refused(t, b.forge(t, nil, m))
+		})
+	}
+}
+
+func TestLeewayIsForTheStartOnly(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	good := payload(t, b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken)
+	now := b.clock().Unix()
+	good["iat"], good["nbf"] = now+5, now+5
+	b.principal(t, b.forge(t, nil, good))
+}
+
+func TestRefuseDuplicateAndTrailingClaims(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	good, err := json.Marshal(payload(t, b.token(t, b.key(t, NewKey{Scopes: []string{"notes:read"}}).Text, TokenRequest{}).AccessToken))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.principal(t, b.forge(t, nil, good))
+	for name, bad := range map[string][]byte{
+		"twice, the same":  bytes.Replace(good, []byte("{"), []byte(`{"aud":"slipbox",`), 1),
+		"twice, different": bytes.Replace(good, []byte("{"), []byte(`{"scopes":["admin"],`), 1),
+		"twice, escaped":   bytes.Replace(good, []byte("{"), []byte(`{"\u0061ud":"slipbox",`), 1),
+		"second object":    append(slices.Clone(good), "{}"...),
+		"text behind":      append(slices.Clone(good), 'x'),
+		"array":            []byte("[" + string(good) + "]"),
+		"null":             []byte("null"),
+		"empty":            {},
+		"empty object":     []byte("{}"),
+		"not JSON":         []byte("claims"),
+		"cut off":          good[:len(good)-1],
+		"invalid UTF-8":    bytes.Replace(good, []byte("{"), []byte("{\"\xff\":1,"), 1),
+	} {
+		if p, err := b.Authenticator.Authenticate(t.Context(), b.forge(t, nil, bad)); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+}
+
+func TestRefuseAlgNone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tok := b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken
+	kid := b.store.signing[0].KID
+	parts := strings.Split(tok, ".")
+	for _, alg := range []string{"none", "None", "NONE", "nOnE", ""} {
+		head := segment(t, map[string]any{"alg": alg, "typ": "JWT", "kid": kid})
+		b.refused(t, head+"."+parts[1]+".")
+		b.refused(t, head+"."+parts[1]+"."+parts[2])
+	}
+	b.refused(t, parts[0]+"."+parts[1]+".")
+}
+
+func TestRefuseHS256SignedWithPublicKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	parts := strings.Split(b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken, ".")
+	key := b.store.signing[0]
+	der, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(key.Public))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jwks, err := b.Tokens.JWKS(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, secret := range map[string][]byte{
+		"raw": key.Public, "der": der, "pem": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), "base64": []byte(jwks.Keys[0].X), "none": nil,
+	} {
+		for _, alg := range []string{"HS256", "EdDSA"} {
+			text := segment(t, map[string]any{"alg": alg, "typ": "JWT", "kid": key.KID}) + "." + parts[1]
+			mac := hmac.New(sha256.New, secret)
+			mac.Write([]byte(text))
+			if _, err := b.Authenticator.Authenticate(t.Context(), text+"."+base64.RawURLEncoding.EncodeToString(mac.Sum(nil))); !fault.Is(err, fault.Unauthenticated) {
+				t.Errorf("%s as %s: %v", name, alg, err)
+			}
+		}
+	}
+}
+
+func TestRefuseWrongKID(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	good := payload(t, b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken)
+	kid := b.store.signing[0].KID
+	for name, h := range map[string]map[string]any{
+		"unknown": {"alg": "EdDSA", "typ": "JWT", "kid": "other"},
+		"missing": {"alg": "EdDSA", "typ": "JWT"},
+		"empty":   {"alg": "EdDSA", "typ": "JWT", "kid": ""},
+		"number":  {"alg": "EdDSA", "typ": "JWT", "kid": 1},
+		"null":    {"alg": "EdDSA", "typ": "JWT", "kid": nil},
+		"path":    {"alg": "EdDSA", "typ": "JWT", "kid": "../" + kid},
+	} {
+		if _, err := b.Authenticator.Authenticate(t.Context(), b.forge(t, h, good)); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRefuseHeader(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	good := payload(t, b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken)
+	kid := b.store.signing[0].KID
+	plain := fmt.Sprintf(`{"alg":"EdDSA","kid":%q}`, kid)
+	b.principal(t, b.forge(t, []byte(plain), good)) // typ may be absent
+	for name, h := range map[string]string{
+		"another type": fmt.Sprintf(`{"alg":"EdDSA","typ":"JWE","kid":%q}`, kid),
+		"own key":      fmt.Sprintf(`{"alg":"EdDSA","kid":%q,"jwk":{"kty":"OKP"}}`, kid),
+		"key address":  fmt.Sprintf(`{"alg":"EdDSA","kid":%q,"jku":"https://example.com"}`, kid),
+		"critical":     fmt.Sprintf(`{"alg":"EdDSA","kid":%q,"crit":["x"]}`, kid),
+		"alg twice":    fmt.Sprintf(`{"alg":"none","alg":"EdDSA","kid":%q}`, kid),
+		"kid twice":    fmt.Sprintf(`{"alg":"EdDSA","kid":"x","kid":%q}`, kid),
+		"upper ALG":    fmt.Sprintf(`{"ALG":"EdDSA","kid":%q}`, kid),
+		"behind":       plain + "{}",
+		"no object":    `"EdDSA"`,
+		"empty":        ``,
+	} {
+		if _, err := b.Authenticator.Authenticate(t.Context(), b.forge(t, []byte(h), good)); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRefuseTamperedToken(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tok := b.token(t, b.key(t, NewKey{Scopes: []string{"notes:read"}}).Text, TokenRequest{}).AccessToken
+	b.principal(t, tok)
+	// Every single changed character is refused, also in the last one, whose
+	// low bits stand for nothing.
+	for i := range len(tok) {
+		if tok[i] == '.' {
+			continue
+		}
+		for _, c := range []byte("Aw_") {
+			if tok[i] != c {
+				bad := tok[:i] + string(c) + tok[i+1:]
+				if _, err := b.Authenticator.Authenticate(t.Context(), bad); !fault.Is(err, fault.Unauthenticated) {
+					t.Fatalf("changed at %d: %v", i, err)
+				}
+			}
+		}
+	}
+	b.refused(t, tok+"=")
+	b.refused(t, tok+"\n")
+	b.refused(t, " "+tok)
+
+	_, stranger, _ := ed25519.GenerateKey(nil)
+	text := strings.Join(strings.Split(tok, ".")[:2], ".")
+	b.refused(t, text+"."+base64.RawURLEncoding.EncodeToString(ed25519.Sign(stranger, []byte(text))))
+}
+
+func TestKeyThatBecameNarrowerEndsWiderTokens(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{Scopes: []string{"notes:read", "notes:write"}})
+	tok := b.token(t, k.Text, TokenRequest{})
+	at := keyID{b.tenant, k.ID}
+	stored := b.store.keys[at]
+	stored.Permissions = []tenant.Permission{tenant.NotesRead}
+	b.store.keys[at] = stored
+	b.pass(MaxStatusTTL)
+	b.refused(t, tok.AccessToken)
+}
+
+func TestJWKSVerifiesTokensElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if set, err := b.Tokens.JWKS(t.Context()); err != nil || set.Keys == nil || len(set.Keys) != 0 {
+		t.Errorf("before the first key: %+v, %v", set, err)
+	}
+	if err := b.Tokens.EnsureSigningKey(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	tok := b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken
+	set, err := b.Tokens.JWKS(t.Context())
+	if err != nil || len(set.Keys) != 1 {
+		t.Fatal(set, err)
+	}
+	k := set.Keys[0]
+	if k.KeyType != "OKP" || k.Curve != "Ed25519" || k.Algorithm != "EdDSA" || k.Use != "sig" {
+		t.Errorf("key is %+v", k)
+	}
+	x, err := base64.RawURLEncoding.DecodeString(k.X)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := jwt.Parse(tok, func(got *jwt.Token) (any, error) {
+		if got.Header["kid"] != k.KeyID {
+			t.Errorf("kid is %v, want %s", got.Header["kid"], k.KeyID)
+		}
+		return ed25519.PublicKey(x), nil
+	}, jwt.WithTimeFunc(b.clock))
+	if err != nil || !parsed.Valid {
+		t.Error(err)
+	}
+}
+
+func TestThumbprint(t *testing.T) {
+	t.Parallel()
+	// The example of RFC 8037, appendix A.3.
+	x, _ := base64.RawURLEncoding.DecodeString("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")
+	if got := keyIDOf(x); got != "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestSigningKeyRotation(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{})
+	other := b.another(t, b.cfg)
+	before := b.token(t, k.Text, TokenRequest{TTL: time.Hour})
+	if _, err := other.Authenticator.Authenticate(t.Context(), before.AccessToken); err != nil {
+		t.Fatal(err)
+	}
+	b.pass(reloadAfter)
+	if err := b.Tokens.RotateSigningKey(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after := b.token(t, k.Text, TokenRequest{TTL: time.Hour})
+	if set, err := b.Tokens.JWKS(t.Context()); err != nil || len(set.Keys) != 2 {
+		t.Errorf("key set is %+v, %v", set, err)
+	}
+	for _, tok := range []Token{before, after} {
+		b.principal(t, tok.AccessToken)
+		// The other process has not heard of the new key and reads it now.
+		if _, err := other.Authenticator.Authenticate(t.Context(), tok.AccessToken); err != nil {
+			t.Error(err)
+		}
+	}
+	b.pass(verifyFor)
+	if set, err := b.Tokens.JWKS(t.Context()); err != nil || len(set.Keys) != 1 {
+		t.Errorf("the old key is still published: %+v, %v", set, err)
+	}
+	// With age it happens by itself.
+	b.pass(30 * 24 * time.Hour)
+	b.token(t, k.Text, TokenRequest{})
+	if len(b.store.signing) != 3 {
+		t.Errorf("%d signing keys", len(b.store.signing))
+	}
+}
+
+func TestTokenOfRetiredSigningKeyIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{})
+	old, err := b.Tokens.ring.signing(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Tokens.RotateSigningKey(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.pass(verifyFor)
+	text := segment(t, map[string]any{"alg": "EdDSA", "kid": old.kid}) + "." + segment(t, payload(t, b.token(t, k.Text, TokenRequest{}).AccessToken))
+	b.refused(t, text+"."+base64.RawURLEncoding.EncodeToString(ed25519.Sign(old.private, []byte(text))))
+}
+
+func TestProcessesThatStartTogetherShareOneSigningKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		s := b.another(t, b.cfg)
+		wg.Go(func() {
+			if err := s.Tokens.EnsureSigningKey(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(b.store.signing) != 1 {
+		t.Errorf("%d signing keys", len(b.store.signing))
+	}
+}
+
+func TestAnotherSecretMakesAnotherSigningKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	k := b.key(t, NewKey{})
+	before := b.token(t, k.Text, TokenRequest{})
+	cfg := b.cfg
+	cfg.Secret = []byte("another secret of thirty-two bytes or more")
+	other := b.another(t, cfg)
+	p, err := other.Authenticator.Authenticate(t.Context(), k.Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Not within the first minute, or two processes would take turns.
+	_, err = other.Tokens.Exchange(t.Context(), p, TokenRequest{})
+	wantCode(t, err, fault.Unavailable)
+	b.pass(remakeAfter)
+	tok, err := other.Tokens.Exchange(t.Context(), p, TokenRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.principal(t, tok.AccessToken)
+	if _, err := other.Authenticator.Authenticate(t.Context(), before.AccessToken); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestForeignRowsAmongSigningKeysAreNotUsed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.store.signing = []SigningKey{{KID: "short", Public: []byte("x"), CreatedAt: b.clock()}}
+	k := b.key(t, NewKey{})
+	tok := b.token(t, k.Text, TokenRequest{}).AccessToken
+	b.principal(t, tok)
+	b.refused(t, b.forge(t, map[string]any{"alg": "EdDSA", "kid": "short"}, payload(t, tok)))
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	w, err := newWrapper([]byte("a secret of thirty-two bytes, or more"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := w.seal("kid", []byte("private"))
+	if bytes.Contains(sealed, []byte("private")) || bytes.Equal(sealed, w.seal("kid", []byte("private"))) {
+		t.Error("not sealed, or sealed twice alike")
+	}
+	if got, err := w.open("kid", sealed); err != nil || string(got) != "private" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for i := range sealed {
+		bad := slices.Clone(sealed)
+		bad[i] ^= 1
+		if _, err := w.open("kid", bad); err == nil {
+			t.Errorf("opened with byte %d changed", i)
+		}
+	}
+	for _, bad := range [][]byte{nil, sealed[:1], sealed[:20]} {
+		if _, err := w.open("kid", bad); err == nil {
+			t.Errorf("opened %d bytes", len(bad))
+		}
+	}
+	if _, err := w.open("other", sealed); err == nil {
+		t.Error("opened with another kid")
+	}
+}
