@@ -167,7 +167,7 @@ func TestBadInput(t *testing.T) {
 		"empty content":             {"POST", notesPath, `{"content":""}`, nil, 422, fault.Invalid, "content"},
 		"long content":              {"POST", notesPath, `{"content":"` + strings.Repeat("a", 65537) + `"}`, nil, 422, fault.Invalid, "content"},
 		"null content":              {"POST", notesPath, `{"content":null}`, nil, 422, fault.Invalid, "content"},
-		"unknown field":             {"POST", notesPath, `{"content":"a","colour":"red"}`, nil, 422, fault.Invalid, "colour"},
+		"unknown field":             {"POST", notesPath, `{"content":"a","flavor":"red"}`, nil, 422, fault.Invalid, "flavor"},
 		"other letter case":         {"POST", notesPath, `{"content":"a","Tags":[]}`, nil, 422, fault.Invalid, "Tags"},
 		"too many tags":             {"POST", notesPath, `{"content":"a","tags":[` + strings.Repeat(`"x",`, 50) + `"x"]}`, nil, 422, fault.Invalid, "tags"},
 		"tag of the wrong type":     {"POST", notesPath, `{"content":"a","tags":["x",1]}`, nil, 422, fault.Invalid, "tags.1"},
@@ -286,7 +286,9 @@ func TestGoodInput(t *testing.T) {
 				body = strings.NewReader(tt.body)
 			}
 			w := b.do(request(tt.method, tt.target, body, tt.header...))
-			var got struct{ Body any }
+			var got struct {
+				Body any `json:"body"`
+			}
 			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code >= 300 {
 				t.Fatalf("%d %s", w.Code, w.Body)
 			}

@@ -277,7 +277,7 @@ func inline(text string) template.HTML {
 // prose renders paragraphs, which blank lines separate.
 func prose(text string) template.HTML {
 	var out strings.Builder
-	for _, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
+	for p := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		if p != "" {
 			out.WriteString("<p>" + string(inline(p)) + "</p>")
 		}

@@ -72,8 +72,7 @@ func malformed(err error) error {
 // for an integer.
 func unmarshal(raw []byte, into any) error {
 	if err := json.Unmarshal(raw, into); err != nil {
-		var typ *json.UnmarshalTypeError
-		if errors.As(err, &typ) {
+		if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return fault.InvalidField(typ.Field, "cannot be read as %s", typ.Type.Kind())
 		}
 		return fault.Wrap(err, fault.Invalid, "the body does not fit the operation")

@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -28,7 +27,7 @@ const (
 	keyStatus    = "slipbox.status" // what the log says instead of the status sent
 )
 
-const headerRequestID = "X-Request-Id"
+const headerRequestID = "X-Request-ID"
 
 // identify gives the request an id: the caller's X-Request-Id when it is short
 // and plain, else a new one.
@@ -200,7 +199,7 @@ func credentialOf(h http.Header) (string, error) {
 		}
 		found = append(found, credential)
 	}
-	found = append(found, h.Values("X-API-Key")...)
+	found = append(found, h.Values("X-Api-Key")...)
 	found = slices.Compact(found)
 	switch {
 	case len(found) == 0 || found[0] == "":
@@ -209,9 +208,4 @@ func credentialOf(h http.Header) (string, error) {
 		return "", fault.New(fault.Unauthenticated, "more than one credential was given")
 	}
 	return found[0], nil
-}
-
-// since is the time that a request took, in milliseconds, for answers that say so.
-func (s *Server) since(start time.Time) float64 {
-	return float64(s.now().Sub(start).Microseconds()) / 1000
 }

@@ -59,8 +59,7 @@ const (
 // normalize gives every error a fault: deadlines become Timeout, a fault stays
 // what it is, and anything else is Internal with nothing to show.
 func normalize(err error) *fault.Error {
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -110,7 +109,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 	switch {
 	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
 		c.Set(keyStatus, statusClientGone)
-		f = &fault.Error{Code: fault.Unavailable, Message: "the request was cancelled", Err: err}
+		f = &fault.Error{Code: fault.Unavailable, Message: "the request was canceled", Err: err}
 	case f.Code == fault.Internal || statuses[f.Code] == 0:
 		s.log.ErrorContext(ctx, "request failed", slog.String("request_id", id),
 			slog.String("route", c.FullPath()), slog.Any("error", err))

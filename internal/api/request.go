@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"io"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -33,11 +32,12 @@ func bind[T any](c *gin.Context) (T, error) {
 	if len(raw) == 0 {
 		return v, nil
 	}
-	return v, unmarshal(raw, &v)
+	err := unmarshal(raw, &v)
+	return v, err
 }
 
 // rawBody is the body as it was sent; empty for streamed ones, which are read
-// from c.Request.Body.
+// from c.Request.Body, with errors worded by bodyError.
 func rawBody(c *gin.Context) []byte {
 	v, _ := c.Get(keyBody)
 	raw, _ := v.([]byte)
@@ -59,7 +59,8 @@ func bindLine[T any](s *Server, schema string, line []byte) (T, error) {
 	if err := checkSchema(sch, value, ""); err != nil {
 		return v, err
 	}
-	return v, unmarshal(line, &v)
+	err = unmarshal(line, &v)
+	return v, err
 }
 
 // splitLines cuts an NDJSON body into lines. A newline at the end makes no
@@ -78,9 +79,6 @@ func splitLines(body []byte, limit int) ([][]byte, error) {
 	}
 	return lines, nil
 }
-
-// bodyReader is the body of a streamed operation; its errors are worded by bodyError.
-func bodyReader(c *gin.Context) io.Reader { return c.Request.Body }
 
 // query is the validated query string: every parameter is known, single and
 // within its bounds.

@@ -175,7 +175,7 @@ func (s *Server) mountAll(handlers map[string]handler) error {
 		ids = append(ids, id)
 	}
 	sort.Strings(ids)
-	var errs []error
+	errs := make([]error, 0, len(ids))
 	for _, id := range ids {
 		errs = append(errs, s.mount(id, handlers[id]))
 	}

@@ -103,7 +103,7 @@ func TestLongRefusalIsCut(t *testing.T) {
 	if p := b.problem(t, w); p.Status != 422 || w.Body.Len() > 2000 {
 		t.Errorf("%d bytes: %.200s", w.Body.Len(), w.Body)
 	}
-	var many []string
+	many := make([]string, 0, 500)
 	for i := range 500 {
 		many = append(many, fmt.Sprintf(`"f%d":1`, i))
 	}

@@ -176,8 +176,7 @@ func checkParameter(p *openapi3.Parameter, text string) []fault.Field {
 		}
 		value = json.Number(strconv.FormatInt(n, 10))
 	}
-	var f *fault.Error
-	if errors.As(checkSchema(schema, value, p.Name), &f) {
+	if f, ok := errors.AsType[*fault.Error](checkSchema(schema, value, p.Name)); ok {
 		return f.Fields
 	}
 	return nil
@@ -246,8 +245,7 @@ func tooLarge(limit int64) error {
 
 // bodyError words what went wrong while a body was read.
 func bodyError(err error) error {
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(big.Limit)
 	}
 	return fault.Wrap(err, fault.Malformed, "the body could not be read to its end")

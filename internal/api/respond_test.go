@@ -1,0 +1,43 @@
+package api
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// Absent means absent: no optional field is null, no required list is.
+func TestNothingIsNull(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 9, 30, 0, 123456789, time.FixedZone("", 3600))
+	raw, err := json.Marshal(wire.NoteCreated{Note: wire.Note{
+		ID: uuid.Nil, Keywords: list[string](nil), Tags: list([]string{"a"}), Attributes: map[string]any{}, Links: list[wire.NoteLink](nil),
+		Category: optional(""), Error: optional("why"), OccurredAt: optionalTime(time.Time{}), CreatedAt: wireTime(at), UpdatedAt: *optionalTime(at),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"note":{"attributes":{},"collection":"00000000-0000-0000-0000-000000000000","content":"","context":"",` +
+		`"created_at":"2026-03-01T08:30:00.123456Z","error":"why","id":"00000000-0000-0000-0000-000000000000","keywords":[],"kind":"",` +
+		`"links":[],"revision":0,"state":"","tags":["a"],"updated_at":"2026-03-01T08:30:00.123456Z"},"revision":0}`
+	if string(raw) != want {
+		t.Errorf("got  %s\nwant %s", raw, want)
+	}
+}
+
+func TestName(t *testing.T) {
+	t.Parallel()
+	if err := checkName("name", "research"); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{uuid.NewString(), "0123456789abcdef0123456789abcdef"} {
+		if err := checkName("name", name); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
