@@ -87,6 +87,9 @@ func requestSample(s *openapi3.Schema) any {
 	return out
 }
 
+// rareFields are absent from the usual answer.
+var rareFields = []string{"error", "embedding", "deleted", "explain", "next_cursor", "revoked_at", "truncated"}
+
 // maxSampleDepth keeps recursive schemas short.
 const maxSampleDepth = 4
 
@@ -106,7 +109,7 @@ func sampleOf(s *openapi3.Schema, name string, depth int) any {
 			return out
 		}
 		for prop, ref := range s.Properties {
-			if depth < 2 || slices.Contains(s.Required, prop) {
+			if slices.Contains(s.Required, prop) || depth < 2 && !slices.Contains(rareFields, prop) {
 				out[prop] = sampleOf(ref.Value, prop, depth+1)
 			}
 		}

@@ -1009,7 +1009,7 @@ type Provenance struct {
 
 // Readiness defines model for Readiness.
 type Readiness struct {
-	// Checks `ok`, or what is wrong, by name.
+	// Checks `ok` or `failed`, by name.
 	Checks map[string]string `json:"checks"`
 	Status ReadinessStatus   `json:"status"`
 }
