@@ -155,7 +155,7 @@ func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionI
 		}
 	}
 	if c.quota != nil {
-		if err := c.quota.CheckCollections(ctx, s, false); err != nil {
+		if err := c.quota.Check(ctx, s, tenant.Usage{Collections: 1}); err != nil {
 			return CollectionView{}, err
 		}
 	}
@@ -184,11 +184,13 @@ func (c *Collections) check(in *CollectionInput) (Collection, error) {
 		Name: in.Name, DisplayName: in.DisplayName, Policy: in.Policy, PolicyConfig: in.PolicyConfig,
 		Embedder: in.Embedder, Metadata: in.Metadata, Ephemeral: in.Ephemeral,
 	}
-	if err := CheckName("name", in.Name); err != nil {
+	if err := tenant.CheckName("name", in.Name); err != nil {
+		return row, err
+	}
+	if err := tenant.CheckDisplayName("display_name", in.DisplayName); err != nil {
 		return row, err
 	}
 	var r refusals
-	r.text("display_name", in.DisplayName, MaxDisplayNameBytes)
 	if in.Metadata != nil {
 		r.object("metadata", in.Metadata, MaxMetadataBytes)
 	}
@@ -261,7 +263,7 @@ func FindOwner(ctx context.Context, s tenant.Scope, agents Agents, ref string) (
 	if _, perr := uuid.Parse(ref); perr == nil {
 		a, err = agents.AgentByRef(ctx, s, ref)
 	} else {
-		if err := CheckName("agent", ref); err != nil {
+		if err := tenant.CheckName("agent", ref); err != nil {
 			return tenant.Agent{}, err
 		}
 		a, err = agents.EnsureAgent(ctx, s, ref)

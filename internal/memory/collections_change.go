@@ -53,7 +53,9 @@ func (c *Collections) checkPatch(found *Collection, p *CollectionPatch) error {
 		if p.DisplayName.Value == "" {
 			r.add("display_name", "must not be empty; null clears it")
 		}
-		r.text("display_name", p.DisplayName.Value, MaxDisplayNameBytes)
+		if err := tenant.CheckDisplayName("display_name", p.DisplayName.Value); err != nil {
+			return err
+		}
 	}
 	if p.TTLSeconds.Set && !p.TTLSeconds.Null && (p.TTLSeconds.Value < 1 || p.TTLSeconds.Value > MaxTTLSeconds) {
 		r.add("ttl_seconds", "must be between 1 and %d", int64(MaxTTLSeconds))

@@ -52,10 +52,8 @@ func (s PolicySet) Names() []string {
 // Quota refuses what would pass a tenant's limits, with QuotaExceeded. It may
 // overshoot by a bounded amount: nothing tenant-wide is locked.
 type Quota interface {
-	// CheckNotes asks for room for n more notes of so many bytes in all.
-	CheckNotes(ctx context.Context, s tenant.Scope, n, bytes int64) error
-	// CheckCollections asks for room for one more collection, or one more fork.
-	CheckCollections(ctx context.Context, s tenant.Scope, fork bool) error
+	// Check asks for room for what a write adds.
+	Check(ctx context.Context, s tenant.Scope, ask tenant.Usage) error
 }
 
 // Agents finds and makes the agents that collections belong to.

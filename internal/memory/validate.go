@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,6 @@ const (
 	MaxBulkLines         = 10_000 // lines of one bulk
 	MaxAttributesDepth   = 16     // nested objects and arrays
 	MaxLinks             = 1_000  // outgoing links set by one call
-	MaxDisplayNameBytes  = 256
 	MaxMetadataBytes     = 16 << 10
 	MaxPolicyConfigBytes = 16 << 10
 	MaxTTLSeconds        = 100 * 365 * 24 * 3600
@@ -194,19 +192,6 @@ func ParseTime(field, s string) (time.Time, error) {
 		return time.Time{}, fault.InvalidField(field, "must be a time as RFC 3339 or YYYYMMDDHHmm has it")
 	}
 	return t, nil
-}
-
-var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,127}$`)
-
-// CheckName refuses what cannot be the name of a collection or agent.
-func CheckName(field, name string) error {
-	if !namePattern.MatchString(name) {
-		return fault.InvalidField(field, "must match [a-z0-9][a-z0-9_.-]{0,127}")
-	}
-	if _, err := uuid.Parse(name); err == nil {
-		return fault.InvalidField(field, "must not look like a UUID")
-	}
-	return nil
 }
 
 // note checks a new note and gives it as it is to be stored. OccurredAt stays
