@@ -1,0 +1,340 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Config bounds a runner. Zero fields take the defaults.
+type Config struct {
+	Prepares  int           // prepare jobs at once; default 4
+	Decides   int           // decide jobs at once, of different collections; default 4
+	Tasks     int           // task jobs at once; default 2
+	Batch     int           // prepare jobs claimed at once; default 16, never more than are free to run
+	Lease     time.Duration // default 15 s; prolonged at every third of it
+	Poll      time.Duration // longest time between two looks at the outbox; default 1 s
+	Grace     time.Duration // for running jobs at a stop, before they are given back; default 5 s
+	DueLimit  int           // collections looked at in one poll; default 256
+	SettleFor time.Duration // for recording a failed try; default 15 s
+}
+
+func (c *Config) setDefaults() error {
+	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.SettleFor < 0 {
+		return errors.New("queue: settings must not be negative")
+	}
+	for _, f := range []struct {
+		at *int
+		to int
+	}{{&c.Prepares, 4}, {&c.Decides, 4}, {&c.Tasks, 2}, {&c.Batch, 16}, {&c.DueLimit, 256}} {
+		if *f.at == 0 {
+			*f.at = f.to
+		}
+	}
+	for _, f := range []struct {
+		at *time.Duration
+		to time.Duration
+	}{{&c.Lease, 15 * time.Second}, {&c.Poll, time.Second}, {&c.Grace, 5 * time.Second}, {&c.SettleFor, 15 * time.Second}} {
+		if *f.at == 0 {
+			*f.at = f.to
+		}
+	}
+	return nil
+}
+
+// Runner runs the jobs of a source.
+type Runner[J any] struct {
+	src     Source[J]
+	handler Handler[J]
+	cfg     Config
+	clock   func() time.Time
+	log     *slog.Logger
+
+	wake  chan struct{}
+	slots map[Stage]chan struct{}
+
+	running sync.WaitGroup // lanes and jobs of the current Run
+
+	mu     sync.Mutex
+	lanes  map[lane]*laneState
+	paused bool
+}
+
+// lane is the jobs of one stage of one collection.
+type lane struct {
+	ref   Ref
+	stage Stage
+}
+
+// laneState says whether a lane should look again before it ends.
+type laneState struct{ again bool }
+
+// New makes a runner. It does nothing until Run.
+func New[J any](src Source[J], handler Handler[J], clock func() time.Time, log *slog.Logger, cfg Config) (*Runner[J], error) {
+	if src == nil || handler == nil {
+		return nil, errors.New("queue: source and handler are required")
+	}
+	if err := cfg.setDefaults(); err != nil {
+		return nil, err
+	}
+	if clock == nil {
+		clock = time.Now
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	r := &Runner[J]{
+		src: src, handler: handler, cfg: cfg, clock: clock, log: log,
+		wake: make(chan struct{}, 1), lanes: map[lane]*laneState{},
+		slots: map[Stage]chan struct{}{
+			Prepare: make(chan struct{}, cfg.Prepares),
+			Decide:  make(chan struct{}, cfg.Decides),
+			Task:    make(chan struct{}, cfg.Tasks),
+		},
+	}
+	return r, nil
+}
+
+// Wake makes the runner look at the outbox now. It never blocks and may be
+// called before Run and after its end.
+func (r *Runner[J]) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // a look is due already, and it will see what the caller committed
+	}
+}
+
+// Pause stops claiming; jobs that run go on. Resume ends it.
+func (r *Runner[J]) Pause() { r.setPaused(true) }
+
+// Resume claims again.
+func (r *Runner[J]) Resume() {
+	r.setPaused(false)
+	r.Wake()
+}
+
+func (r *Runner[J]) setPaused(p bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.paused = p
+}
+
+func (r *Runner[J]) isPaused() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.paused
+}
+
+// Run runs jobs until ctx ends. Then it claims no more, lets running jobs go
+// on for the grace time, gives the rest back, and returns when all have left. One
+// Run at a time.
+func (r *Runner[J]) Run(ctx context.Context) {
+	// Jobs live longer than ctx, by the grace time.
+	jobs, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(ErrStopped)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			grace := time.AfterFunc(r.cfg.Grace, func() { stop(ErrStopped) })
+			defer grace.Stop()
+			r.running.Wait()
+			return
+		case <-r.wake:
+		case <-timer.C:
+		}
+		timer.Reset(r.look(ctx, jobs))
+	}
+}
+
+// look starts a lane for whatever is due and says when to look again.
+func (r *Runner[J]) look(ctx, jobs context.Context) time.Duration {
+	if r.isPaused() {
+		return r.cfg.Poll
+	}
+	due, err := r.src.Due(ctx, r.cfg.DueLimit)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.log.WarnContext(ctx, "due jobs cannot be listed", "error", err)
+		}
+		return r.cfg.Poll
+	}
+	for _, ref := range due {
+		for _, s := range stages() {
+			r.kick(ctx, jobs, lane{ref, s})
+		}
+	}
+	next, err := r.src.NextDue(ctx)
+	if err != nil || next.IsZero() {
+		return r.cfg.Poll
+	}
+	// What is due already is in the hands of a lane, or waits for a slot: a
+	// lane looks again by itself.
+	if wait := next.Sub(r.clock()); wait > 0 && wait < r.cfg.Poll {
+		return wait
+	}
+	return r.cfg.Poll
+}
+
+// kick starts a lane, or makes a running one look again before it ends.
+func (r *Runner[J]) kick(ctx, jobs context.Context, l lane) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if st, ok := r.lanes[l]; ok {
+		st.again = true
+		return
+	}
+	if ctx.Err() != nil || r.paused {
+		return
+	}
+	r.lanes[l] = &laneState{}
+	r.running.Go(func() { r.drive(ctx, jobs, l) })
+}
+
+// drive claims and runs the jobs of a lane until there are none.
+func (r *Runner[J]) drive(ctx, jobs context.Context, l lane) {
+	for {
+		more := r.claim(ctx, jobs, l)
+		r.mu.Lock()
+		if st := r.lanes[l]; !more && !st.again || ctx.Err() != nil || r.paused {
+			delete(r.lanes, l)
+			r.mu.Unlock()
+			return
+		}
+		r.lanes[l].again = false
+		r.mu.Unlock()
+	}
+}
+
+// claim waits for a slot, claims as many jobs as there are slots, and starts
+// them; of an ordered stage it waits for the job. more tells that jobs were found.
+func (r *Runner[J]) claim(ctx, jobs context.Context, l lane) (more bool) {
+	slots := r.slots[l.stage]
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	held := 1
+	want := 1
+	if l.stage == Prepare {
+		want = r.cfg.Batch
+	}
+	for held < want && r.another(slots) {
+		held++
+	}
+	token := uuid.New()
+	started := r.clock()
+	claimed, err := r.src.Claim(ctx, l.ref, l.stage, token, started.Add(r.cfg.Lease), held)
+	if err != nil && ctx.Err() == nil {
+		r.log.WarnContext(ctx, "jobs cannot be claimed", "collection", l.ref.Collection, "stage", l.stage, "error", err)
+	}
+	for held > len(claimed) {
+		<-slots
+		held--
+	}
+	for _, j := range claimed {
+		lease := Lease{Ref: l.ref, Job: r.src.ID(j), Token: token}
+		work := func() {
+			defer func() { <-slots }()
+			r.do(jobs, lease, j)
+			if l.stage == Prepare {
+				r.kick(ctx, jobs, lane{l.ref, Decide}) // a prepared note can be decided about
+			}
+		}
+		if l.stage == Decide {
+			work()
+		} else {
+			r.running.Go(work)
+		}
+	}
+	return len(claimed) > 0
+}
+
+func (r *Runner[J]) another(slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// do runs one job under its lease and deadline, and settles it when it fails.
+func (r *Runner[J]) do(jobs context.Context, l Lease, j J) {
+	defer r.handler.Done(j)
+	ctx, cancel := context.WithCancelCause(jobs)
+	defer cancel(nil)
+	if d := r.handler.Deadline(j); d > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, d)
+		defer stop()
+	}
+	beating := make(chan struct{})
+	finished := make(chan struct{})
+	go func() {
+		defer close(beating)
+		r.beat(jobs, l, finished, cancel)
+	}()
+	err := r.guarded(ctx, j)
+	close(finished)
+	<-beating
+	if err == nil || errors.Is(context.Cause(ctx), ErrLost) {
+		return
+	}
+	if errors.Is(context.Cause(jobs), ErrStopped) {
+		err = fmt.Errorf("%w: %w", ErrStopped, err)
+	}
+	settle, stop := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.SettleFor)
+	defer stop()
+	if err := r.handler.Settle(settle, j, err); err != nil {
+		// The lease runs out and the job is claimed again.
+		r.log.WarnContext(settle, "a failed try could not be recorded", "job", l.Job, "error", err)
+	}
+}
+
+// guarded turns a panic into an error, so that one bad job does not end the process.
+func (r *Runner[J]) guarded(ctx context.Context, j J) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.ErrorContext(ctx, "a job's handler panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	return r.handler.Handle(ctx, j)
+}
+
+// beat prolongs a lease until the job has finished, and ends the job when the
+// lease is lost.
+func (r *Runner[J]) beat(jobs context.Context, l Lease, finished <-chan struct{}, lost context.CancelCauseFunc) {
+	every := time.NewTicker(r.cfg.Lease / 3)
+	defer every.Stop()
+	until := r.clock().Add(r.cfg.Lease)
+	for {
+		select {
+		case <-finished:
+			return
+		case <-every.C:
+		}
+		next := r.clock().Add(r.cfg.Lease)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(jobs), r.cfg.Lease/3)
+		held, err := r.src.Heartbeat(ctx, l, next)
+		cancel()
+		switch {
+		case err == nil && held:
+			until = next
+		case err == nil || r.clock().After(until):
+			lost(ErrLost)
+			return
+		default:
+			r.log.WarnContext(jobs, "a heartbeat failed", "job", l.Job, "error", err)
+		}
+	}
+}
