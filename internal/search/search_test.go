@@ -1,0 +1,375 @@
+package search
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+func id(n int) (out ID) {
+	binary.BigEndian.PutUint32(out[12:], uint32(n)) //nolint:gosec // small
+	return out
+}
+
+func ranker(t testing.TB, change func(*Config)) *Ranker {
+	t.Helper()
+	c := DefaultConfig()
+	if change != nil {
+		change(&c)
+	}
+	r, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// cand is a candidate with a vector score; lexical 0 is none.
+func cand(n int, vector, lexical float64) Candidate {
+	return Candidate{Note: id(n), Vector: vector, Dense: true, ByVector: true, Lexical: lexical}
+}
+
+func notes(hits []Hit) []int {
+	out := []int{}
+	for _, h := range hits {
+		out = append(out, int(binary.BigEndian.Uint32(h.Note[12:])))
+	}
+	return out
+}
+
+func TestRank(t *testing.T) {
+	t.Parallel()
+	half, words := 0.5, Candidate{Note: id(9), Lexical: 7}
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		in     []Candidate
+		o      Options
+		want   []int
+	}{
+		{"C040 at most k, best first", nil, []Candidate{cand(1, .1, 0), cand(2, .9, 0), cand(3, .5, 0)}, Options{Mode: Vector, K: 2}, []int{2, 3}},
+		{"C053 nothing found is an empty list", nil, nil, Options{Mode: Hybrid, K: 5}, []int{}},
+		{"C051 no word, no lexical hit", nil, []Candidate{cand(1, .9, 0), cand(2, .1, 2)}, Options{Mode: Lexical, K: 5}, []int{2}},
+		{"C051 neither signal, no hit", nil, []Candidate{{Note: id(1)}, cand(2, .1, 2)}, Options{Mode: Hybrid, K: 5}, []int{2}},
+		{"a pending vector is no vector hit", nil, []Candidate{words, cand(2, .1, 2)}, Options{Mode: Vector, K: 5}, []int{2}},
+		{"hybrid joins both sides", nil, []Candidate{cand(1, .9, 0), cand(2, .8, 5), cand(3, .1, 4)}, Options{Mode: Hybrid, K: 3}, []int{2, 1, 3}},
+		{"rrf joins both sides", func(c *Config) { c.Fusion = ReciprocalRank }, []Candidate{cand(1, .9, 0), cand(2, .8, 5), cand(3, .1, 4)}, Options{Mode: Hybrid, K: 3}, []int{2, 3, 1}},
+		{"C318 words survive k dense hits", nil, []Candidate{cand(1, .9, 1), cand(2, .9, 1), cand(3, .9, 1), cand(4, .9, 0), cand(5, .2, 0), {Note: id(9), Lexical: .4}}, Options{Mode: Hybrid, K: 3}, []int{1, 2, 9}},
+		{"C318 also with a poor cosine of its own", nil, []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 0), cand(9, .1, 1)}, Options{Mode: Hybrid, K: 2}, []int{1, 9}},
+		{"C318 without a dense side", nil, []Candidate{{Note: id(1), Lexical: 3}, {Note: id(2), Lexical: 4}}, Options{Mode: Hybrid, K: 1}, []int{2}},
+		{"ties by note id", nil, []Candidate{cand(3, .5, 1), cand(1, .5, 1), cand(2, .5, 1)}, Options{Mode: Hybrid, K: 3}, []int{1, 2, 3}},
+		{"min_score cuts", nil, []Candidate{cand(1, .9, 0), cand(2, .5, 0), cand(3, .49, 0)}, Options{Mode: Vector, K: 5, MinScore: &half}, []int{1, 2}},
+		{"recency counts when weighed", func(c *Config) { c.Recency = 1 }, []Candidate{cand(1, .9, 0), {Note: id(2), Vector: .8, Dense: true, At: day(9)}, cand(3, .1, 0)}, Options{Mode: Vector, K: 1, Now: day(10)}, []int{2}},
+		{"importance counts when weighed", func(c *Config) { c.Importance = 1 }, []Candidate{cand(1, .9, 0), {Note: id(2), Vector: .8, Dense: true, Importance: 1}, cand(3, .1, 0)}, Options{Mode: Hybrid, K: 1}, []int{2}},
+		{"k 0", nil, []Candidate{cand(1, .9, 0)}, Options{Mode: Hybrid}, []int{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := notes(ranker(t, c.change).Rank(c.in, c.o).Hits); !slices.Equal(got, c.want) {
+				t.Errorf("ranked %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
+
+// C048, C049: with the lexical side off, the note that has the rare word but
+// a poor cosine is gone; with it, it is found and names its source.
+func TestC048C049LexicalSideChangesResults(t *testing.T) {
+	t.Parallel()
+	in := []Candidate{cand(1, .9, 0), cand(2, .8, 0), cand(3, .7, 0), {Note: id(9), Lexical: 6, Vector: .05, Dense: true}}
+	r := ranker(t, nil)
+	hybrid, dense := r.Rank(in, Options{Mode: Hybrid, K: 3}).Hits, r.Rank(in, Options{Mode: Vector, K: 3}).Hits
+	if slices.Contains(notes(dense), 9) || !slices.Contains(notes(hybrid), 9) {
+		t.Errorf("hybrid %v, vector %v", notes(hybrid), notes(dense))
+	}
+	for _, h := range hybrid {
+		want := []Source{SourceVector}
+		if h.Note == id(9) {
+			want = []Source{SourceLexical}
+		}
+		if !slices.Equal(h.Sources, want) {
+			t.Errorf("%v names %v", h.Note, h.Sources)
+		}
+	}
+}
+
+// C050: in every mode a better match has the higher score; alone, a signal is
+// reported as measured.
+func TestC050HigherIsBetter(t *testing.T) {
+	t.Parallel()
+	in := []Candidate{cand(1, .9, 8), cand(2, .3, 2), cand(3, -.5, 1)}
+	r := ranker(t, nil)
+	for mode, best := range map[Mode]float64{Hybrid: 1, Vector: .9, Lexical: 8} {
+		hits := r.Rank(in, Options{Mode: mode, K: 3}).Hits
+		if !slices.Equal(notes(hits), []int{1, 2, 3}) || hits[0].Score != best || hits[0].Score <= hits[1].Score || hits[1].Score <= hits[2].Score {
+			t.Errorf("%s: %+v", mode, hits)
+		}
+	}
+}
+
+func TestExplainAddsUp(t *testing.T) {
+	t.Parallel()
+	r := ranker(t, func(c *Config) { c.Recency, c.Importance = .2, .3 })
+	res := r.Rank([]Candidate{cand(1, .9, 8), cand(2, .3, 2)}, Options{Mode: Hybrid, K: 3, Now: day(1)})
+	hits := res.WithLinked([]Linked{{Note: id(3), Via: id(1), Confidence: 1, Hops: 1}}, []Candidate{cand(3, .4, 1)})
+	if len(hits) != 3 {
+		t.Fatalf("%v", notes(hits))
+	}
+	for _, h := range hits {
+		sum, weights := 0.0, 0.0
+		for _, e := range h.Explain {
+			sum += e.Weight * e.Normalized
+			weights += e.Weight
+		}
+		if math.Abs(sum-h.Score) > 1e-12 || math.Abs(weights-1) > 1e-12 {
+			t.Errorf("%v: parts make %v with weights %v, score is %v", notes([]Hit{h}), sum, weights, h.Score)
+		}
+	}
+}
+
+// graph answers Expand from a list of edges.
+func graph(edges ...Edge) func([]ID) ([]Edge, error) {
+	return func(notes []ID) ([]Edge, error) {
+		var out []Edge
+		for _, e := range edges {
+			if slices.Contains(notes, e.A) || slices.Contains(notes, e.B) {
+				out = append(out, e)
+			}
+		}
+		return out, nil
+	}
+}
+
+func edge(a, b int, confidence float64) Edge { return Edge{id(a), id(b), confidence} }
+
+func TestExpand(t *testing.T) {
+	t.Parallel()
+	hits := []Hit{{Candidate: Candidate{Note: id(1)}}, {Candidate: Candidate{Note: id(2)}}}
+	for _, c := range []struct {
+		name         string
+		depth, limit int
+		edges        []Edge
+		want         []int
+	}{
+		{"C041 out of a hit", 1, 5, []Edge{edge(1, 7, 0)}, []int{7}},
+		{"C322 into a hit", 1, 5, []Edge{edge(7, 1, 0)}, []int{7}},
+		{"C044 cycles and repeats", 2, 5, []Edge{edge(1, 7, 0), edge(7, 1, 0), edge(7, 8, 0), edge(8, 1, 0), edge(1, 2, 0), edge(7, 7, 0)}, []int{7, 8}},
+		{"better hits first, then confidence, then id", 1, 5, []Edge{edge(2, 3, 1), edge(1, 9, .2), edge(1, 8, .9), edge(6, 1, .2)}, []int{8, 6, 9, 3}},
+		{"up to the limit", 2, 2, []Edge{edge(1, 7, 0), edge(1, 8, 0), edge(2, 9, 0)}, []int{7, 8}},
+		{"two hops", 2, 5, []Edge{edge(1, 7, 0), edge(8, 7, 0), edge(8, 9, 0)}, []int{7, 8}},
+		{"one hop", 1, 5, []Edge{edge(1, 7, 0), edge(8, 7, 0)}, []int{7}},
+		{"none asked", 0, 5, []Edge{edge(1, 7, 0)}, []int{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			linked, err := Expand(hits, c.depth, c.limit, graph(c.edges...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []int{}
+			for _, l := range linked {
+				got = append(got, int(binary.BigEndian.Uint32(l.Note[12:])))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("reached %v, want %v", got, c.want)
+			}
+		})
+	}
+	broken := errors.New("store")
+	if _, err := Expand(hits, 1, 5, func([]ID) ([]Edge, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("the error is lost: %v", err)
+	}
+}
+
+func TestWithLinked(t *testing.T) {
+	t.Parallel()
+	via := func(n, from int) Linked { return Linked{Note: id(n), Via: id(from), Confidence: 1, Hops: 1} }
+	direct := []Candidate{cand(1, .9, 0), cand(2, .4, 0), cand(3, .2, 0)}
+	noShare := func(c *Config) { c.LinkShare = 0 }
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		mode   Mode
+		k      int
+		linked []Linked
+		scored []Candidate
+		want   []int
+	}{
+		{"C045 a more similar linked note takes the place of the k-th", noShare, Vector, 3, []Linked{via(7, 1)}, []Candidate{{Note: id(7), Vector: .5, Dense: true}}, []int{1, 7, 2}},
+		{"C045 a less similar one does not, without a share", noShare, Vector, 3, []Linked{via(7, 1)}, []Candidate{{Note: id(7), Vector: .1, Dense: true}}, []int{1, 2, 3}},
+		{"C046 direct before linked on equal score", noShare, Vector, 4, []Linked{via(0, 1)}, []Candidate{{Note: id(0), Vector: .4, Dense: true}}, []int{1, 2, 0, 3}},
+		{"C046 never longer than k", nil, Vector, 3, []Linked{via(7, 1), via(8, 1)}, []Candidate{{Note: id(7), Vector: .3, Dense: true}, {Note: id(8), Vector: .3, Dense: true}}, []int{1, 7, 8}},
+		{"C041 reached by a link only", nil, Vector, 3, []Linked{via(7, 1)}, []Candidate{{Note: id(7), Vector: -.1, Dense: true}}, []int{1, 2, 7}},
+		{"C041 in lexical mode, without a word", nil, Hybrid, 4, []Linked{via(7, 1)}, []Candidate{{Note: id(7)}}, []int{1, 7, 2, 3}},
+		{"C044 a hit does not come twice", nil, Vector, 5, []Linked{via(2, 1), via(7, 1), via(7, 2)}, []Candidate{cand(2, .4, 0), {Note: id(7), Vector: .1, Dense: true}}, []int{1, 7, 2, 3}},
+		{"not visible", nil, Vector, 5, []Linked{via(7, 1)}, nil, []int{1, 2, 3}},
+		{"second hop by way of the first", nil, Vector, 5, []Linked{via(7, 1), via(8, 7)}, []Candidate{{Note: id(7), Vector: .1, Dense: true}, {Note: id(8), Vector: .1, Dense: true}}, []int{1, 7, 2, 8, 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			res := ranker(t, c.change).Rank(direct, Options{Mode: c.mode, K: c.k})
+			hits := res.WithLinked(c.linked, c.scored)
+			if got := notes(hits); !slices.Equal(got, c.want) {
+				t.Errorf("ranked %v, want %v", got, c.want)
+			}
+			for _, h := range hits { // C042
+				isDirect := slices.Contains([]int{1, 2, 3}, notes([]Hit{h})[0])
+				if h.IsNeighbor == isDirect || slices.Contains(h.Sources, SourceLink) == isDirect {
+					t.Errorf("C042: %v is_neighbor %v, sources %v", notes([]Hit{h}), h.IsNeighbor, h.Sources)
+				}
+			}
+		})
+	}
+}
+
+// C318 holds with linked notes too: they do not take the place that is kept.
+func TestC318WithLinked(t *testing.T) {
+	t.Parallel()
+	in := []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 5), {Note: id(9), Lexical: 1}}
+	res := ranker(t, nil).Rank(in, Options{Mode: Hybrid, K: 3})
+	hits := res.WithLinked([]Linked{{Note: id(7), Via: id(1), Confidence: 1}}, []Candidate{cand(7, .8, 1)})
+	if got := notes(hits); !slices.Equal(got, []int{1, 2, 9}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// C054: both stages; what is at or below the floor never reaches the model.
+func TestC054TwoStage(t *testing.T) {
+	t.Parallel()
+	hits := []Hit{
+		{Candidate: cand(1, .9, 0), Score: .9}, {Candidate: cand(2, .71, 0), Score: .71}, {Candidate: cand(3, .8, 0), Score: .6},
+		{Candidate: cand(4, .7, 9), Score: .5}, {Candidate: Candidate{Note: id(5), Lexical: 9}, Score: .4},
+	}
+	got, err := TwoStage(hits, NoiseFloor, nil, 0)
+	if err != nil || !slices.Equal(notes(got), []int{1, 2, 3}) {
+		t.Errorf("first stage: %v %v", notes(got), err)
+	}
+	asked := []int{}
+	got, err = TwoStage(hits, NoiseFloor, func(h []Hit) (map[ID]float64, error) {
+		asked = notes(h)
+		return map[ID]float64{id(1): .2, id(3): .95}, nil
+	}, .5)
+	if err != nil || !slices.Equal(notes(got), []int{3, 2}) || !slices.Equal(asked, []int{1, 2, 3}) {
+		t.Errorf("second stage: %v %v, asked about %v", notes(got), err, asked)
+	}
+	down := errors.New("model down")
+	got, err = TwoStage(hits, NoiseFloor, func([]Hit) (map[ID]float64, error) { return nil, down }, .5)
+	if !errors.Is(err, down) || !slices.Equal(notes(got), []int{1, 2, 3}) {
+		t.Errorf("a failed model changes the order: %v %v", notes(got), err)
+	}
+	if got, err := TwoStage(hits[3:], NoiseFloor, func([]Hit) (map[ID]float64, error) { return nil, down }, .5); err != nil || len(got) != 0 {
+		t.Errorf("a model is asked about nothing: %v %v", got, err)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	hits := []Hit{{Candidate: cand(3, 0, 0)}, {Candidate: cand(9, 0, 0)}, {Candidate: cand(1, 0, 0)}}
+	size := func(h Hit) int { return notes([]Hit{h})[0] }
+	for _, c := range []struct {
+		budget, tokens int
+		want           []int
+	}{{12, 12, []int{3, 9}}, {11, 3, []int{3}}, {2, 0, []int{}}, {0, 13, []int{3, 9, 1}}} {
+		kept, tokens := Budget(hits, c.budget, size)
+		if !slices.Equal(notes(kept), c.want) || tokens != c.tokens {
+			t.Errorf("budget %d keeps %v of %d tokens", c.budget, notes(kept), tokens)
+		}
+	}
+}
+
+func TestEstimateTokens(t *testing.T) {
+	t.Parallel()
+	token := regexp.MustCompile(`[A-Za-z0-9]+|[^\sA-Za-z0-9]`)
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z0-9 ,.\n'é我\x00]*`)).Draw(t, "s")
+		if got, want := EstimateTokens(s), len(token.FindAllString(s, -1)); got != want {
+			t.Fatalf("%q: %d, want %d", s, got, want)
+		}
+	})
+}
+
+func TestParseModeAndNew(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]Mode{"": Hybrid, "hybrid": Hybrid, "vector": Vector, "lexical": Lexical} {
+		if got, err := ParseMode(in); err != nil || got != want {
+			t.Errorf("%q: %v %v", in, got, err)
+		}
+	}
+	if _, err := ParseMode("fuzzy"); !fault.Is(err, fault.Invalid) {
+		t.Errorf("an unknown mode: %v", err)
+	}
+	for name, change := range map[string]func(*Config){
+		"fusion": func(c *Config) { c.Fusion = "sum" }, "negative": func(c *Config) { c.Recency = -1 }, "nan": func(c *Config) { c.Vector = math.NaN() },
+		"share": func(c *Config) { c.LinkShare = 2 }, "nothing": func(c *Config) { c.Vector, c.Lexical = 0, 0 }, "half-life": func(c *Config) { c.HalfLife = 0 },
+	} {
+		c := DefaultConfig()
+		change(&c)
+		if _, err := New(c); err == nil {
+			t.Errorf("%s accepted", name)
+		}
+	}
+}
+
+// TestRankProperties: whatever the candidates, at most k hits, no repeats, in
+// order, the order of k a prefix of that of any greater k outside the kept
+// place, and C318.
+func TestRankProperties(t *testing.T) {
+	t.Parallel()
+	score := rapid.SampledFrom([]float64{0, 0, .1, .25, .5, .9})
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 20).Draw(t, "n")
+		var in []Candidate
+		for i := range n {
+			in = append(in, Candidate{Note: id(i), Lexical: 10 * score.Draw(t, "lexical"), Vector: 1.5*score.Draw(t, "vector") - .4, Dense: rapid.Bool().Draw(t, "dense")})
+		}
+		c := DefaultConfig()
+		c.Fusion = rapid.SampledFrom([]Fusion{MinMax, ReciprocalRank}).Draw(t, "fusion")
+		r, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := rapid.IntRange(2, 8).Draw(t, "k")
+		hits := r.Rank(in, Options{Mode: Hybrid, K: k}).Hits
+		longer := r.Rank(in, Options{Mode: Hybrid, K: k + 3}).Hits
+		if len(hits) > k || !slices.IsSortedFunc(hits, before) {
+			t.Fatalf("k %d: %v", k, notes(hits))
+		}
+		if m := min(k-1, len(hits)); !slices.Equal(notes(hits[:m]), notes(longer[:m])) {
+			t.Fatalf("k %d: %v, k+3: %v", k, notes(hits), notes(longer))
+		}
+		seen := map[ID]bool{}
+		for _, h := range hits {
+			if seen[h.Note] || h.Score < 0 || h.Score > 1+1e-12 {
+				t.Fatalf("repeated, or score %v", h.Score)
+			}
+			seen[h.Note] = true
+		}
+		var words []Candidate
+		for _, c := range in {
+			if c.Lexical > 0 && !c.Dense {
+				words = append(words, c)
+			}
+		}
+		if len(words) > 0 && !slices.ContainsFunc(hits, func(h Hit) bool {
+			better := 0
+			for _, c := range in {
+				if c.Dense && (c.Vector > h.Vector || c.Vector == h.Vector && string(c.Note[:]) < string(h.Note[:])) {
+					better++
+				}
+			}
+			return h.Lexical > 0 && (!h.Dense || better >= k)
+		}) {
+			t.Fatalf("C318: %v found by words only, hits %v", words, notes(hits))
+		}
+	})
+}
