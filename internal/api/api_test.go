@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -25,16 +26,16 @@ const problemSchema = "Problem"
 // keys is an authenticator that knows three credentials.
 type keys struct{}
 
-func (keys) Authenticate(_ context.Context, credential string) (Principal, error) {
+func (keys) Authenticate(_ context.Context, credential string) (auth.Principal, error) {
 	switch credential {
 	case "all":
-		return Principal{Scope: grant.Scope(uuid.New(), uuid.Nil, "key:test", tenant.AllPermissions()...)}, nil
+		return auth.Principal{Scope: grant.Scope(uuid.New(), uuid.Nil, "key:test", tenant.AllPermissions()...)}, nil
 	case "reader":
-		return Principal{Scope: grant.Scope(uuid.New(), uuid.Nil, "key:test", tenant.NotesRead)}, nil
+		return auth.Principal{Scope: grant.Scope(uuid.New(), uuid.Nil, "key:test", tenant.NotesRead)}, nil
 	case "operator":
-		return Principal{Operator: grant.Operator("key:op")}, nil
+		return auth.Principal{Operator: grant.Operator("key:op"), IsOperator: true}, nil
 	}
-	return Principal{}, fault.New(fault.Unauthenticated, "the credential is not accepted")
+	return auth.Principal{}, fault.New(fault.Unauthenticated, "the credential is not accepted")
 }
 
 // echo answers what it was given, so that a test sees what a handler would.

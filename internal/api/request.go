@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -18,9 +19,9 @@ import (
 func requestID(c *gin.Context) string { return c.GetString(keyRequestID) }
 
 // principal is who calls; zero before authentication and on public routes.
-func principal(c *gin.Context) Principal {
+func principal(c *gin.Context) auth.Principal {
 	v, _ := c.Get(keyPrincipal)
-	p, _ := v.(Principal)
+	p, _ := v.(auth.Principal)
 	return p
 }
 

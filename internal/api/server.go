@@ -11,7 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/auth"
 )
 
 // Config of the HTTP edge.
@@ -48,17 +48,10 @@ type Build struct {
 	Date    string // RFC 3339
 }
 
-// Principal is what a credential turned out to be: a tenant's scope or the
-// platform's operator, one of them zero.
-type Principal struct {
-	Scope    tenant.Scope
-	Operator tenant.Operator
-}
-
 // Authenticator turns a credential, as it stands in the header, into a
 // principal, or refuses it with Unauthenticated.
 type Authenticator interface {
-	Authenticate(ctx context.Context, credential string) (Principal, error)
+	Authenticate(ctx context.Context, credential string) (auth.Principal, error)
 }
 
 // Check is one condition of readiness; nil means fulfilled. Its error text is
