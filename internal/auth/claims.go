@@ -80,10 +80,10 @@ func (c *claims) UnmarshalJSON(b []byte) error {
 	readers := map[string]func(json.RawMessage) error{
 		"iss":    func(m json.RawMessage) (err error) { got.issuer, err = text(m); return err },
 		"aud":    func(m json.RawMessage) (err error) { got.audience, err = audience(m); return err },
-		"sub":    func(m json.RawMessage) error { return got.readSubject(m) },
-		"tenant": func(m json.RawMessage) error { return got.readTenant(m) },
+		"sub":    got.readSubject,
+		"tenant": got.readTenant,
 		"agent":  func(m json.RawMessage) (err error) { got.agent, err = id(m); return err },
-		"scopes": func(m json.RawMessage) error { return got.readScopes(m) },
+		"scopes": got.readScopes,
 		"iat":    func(m json.RawMessage) (err error) { got.issuedAt, err = seconds(m); return err },
 		"nbf":    func(m json.RawMessage) (err error) { got.notBefore, err = seconds(m); return err },
 		"exp":    func(m json.RawMessage) (err error) { got.expires, err = seconds(m); return err },

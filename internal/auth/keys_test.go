@@ -44,7 +44,7 @@ func TestKeySecretIsNotStored(t *testing.T) {
 	stored := b.store.keys[keyID{b.tenant, k.ID}]
 	secret := k.Text[strings.LastIndexByte(k.Text, '_')+1:]
 	raw, _ := parseKeyText(k.Text)
-	if strings.Contains(stored.Prefix, secret) || string(stored.Hash[:]) == string(raw.secret[:]) || stored.Hash == [32]byte{} {
+	if strings.Contains(stored.Prefix, secret) || stored.Hash == raw.secret || stored.Hash == [32]byte{} {
 		t.Errorf("stored %+v", stored)
 	}
 	for _, a := range b.store.audits {
@@ -185,7 +185,7 @@ func TestStatusIsRememberedAndBounded(t *testing.T) {
 	cfg := b.cfg
 	cfg.StatusSize = 8
 	small := b.another(t, cfg)
-	var keys []CreatedKey
+	keys := make([]CreatedKey, 0, 20)
 	for range 20 {
 		keys = append(keys, b.key(t, NewKey{}))
 	}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -163,7 +164,7 @@ func (r *keyring) open(k SigningKey) (signer, error) {
 		return signer{}, errWrapped
 	}
 	private := ed25519.NewKeyFromSeed(seed)
-	if !slices.Equal(private.Public().(ed25519.PublicKey), ed25519.PublicKey(k.Public)) { //nolint:forcetypeassert // what ed25519 returns
+	if !bytes.Equal(private[ed25519.SeedSize:], k.Public) {
 		return signer{}, errWrapped
 	}
 	r.signer = signer{kid: k.KID, private: private}

@@ -139,7 +139,7 @@ func (t *Tokens) verify(ctx context.Context, text string) (claims, error) {
 	var c claims
 	var trouble error
 	_, err = t.parser.ParseWithClaims(text, &c, func(token *jwt.Token) (any, error) {
-		kid, _ := token.Header["kid"].(string) //nolint:errcheck // checkHeader saw that it is a text; "" is unknown
+		kid, _ := token.Header["kid"].(string) // checkHeader saw that it is a text; "" is unknown
 		key, err := t.ring.verifying(ctx, kid)
 		if err != nil && !errors.Is(err, errUnknownKID) {
 			trouble = err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
@@ -48,8 +49,8 @@ type logFieldsKey struct{}
 // WithLogFields adds fields to every record that is logged with the context,
 // such as the request id.
 func WithLogFields(ctx context.Context, fields ...slog.Attr) context.Context {
-	before, _ := ctx.Value(logFieldsKey{}).([]slog.Attr) //nolint:errcheck // absent means none
-	return context.WithValue(ctx, logFieldsKey{}, append(before[:len(before):len(before)], fields...))
+	before, _ := ctx.Value(logFieldsKey{}).([]slog.Attr)
+	return context.WithValue(ctx, logFieldsKey{}, append(slices.Clip(before), fields...))
 }
 
 // contextHandler adds what the context knows to a record.

@@ -141,7 +141,7 @@ func (t *Telemetry) Propagator() propagation.TextMapPropagator {
 
 // Shutdown sends what is left, within ctx, and stops. It may be called once.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
-	var errs []error
+	errs := make([]error, 0, len(t.shutdown))
 	for _, stop := range t.shutdown {
 		errs = append(errs, stop(ctx))
 	}

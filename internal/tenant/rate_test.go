@@ -68,7 +68,7 @@ func TestLimiter(t *testing.T) {
 	if !fault.Is(r.Err(), fault.RateLimited) || r.RetryAfter != 10*time.Second || r.Remaining != 0 {
 		t.Fatalf("the seventh: %+v", r)
 	}
-	if e := r.Err().(*fault.Error); e.RetryAfter != 10*time.Second { //nolint:errorlint,forcetypeassert // of the function under test
+	if e := r.Err().(*fault.Error); e.RetryAfter != 10*time.Second { //nolint:errorlint // of the function under test
 		t.Errorf("retry after %s", e.RetryAfter)
 	}
 	if r := l.Allow(b, 6); r.Err() != nil {

@@ -112,7 +112,7 @@ type Directory interface {
 	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
 }
 
-// Admin store of the platform. Each method refuses the zero Operator.
+// AdminStore keeps tenants for the platform. Each method refuses the zero Operator.
 type AdminStore interface {
 	CreateTenant(ctx context.Context, op Operator, t Tenant) (Tenant, error) // Exists
 	TenantByName(ctx context.Context, op Operator, name string) (Tenant, error)
