@@ -1,0 +1,103 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// handler gives each kind of job to whoever does it.
+type handler struct {
+	store  memory.Queue
+	engine Engine
+	clone  Cloner
+	tasks  map[memory.JobKind]Task
+	cfg    Config
+	told   func(job uuid.UUID)
+}
+
+// Deadline of one try, by kind and stage.
+func (h *handler) Deadline(j memory.Job) time.Duration {
+	switch j.Kind {
+	case memory.JobNote:
+		if j.Stage == memory.StageDecide {
+			return h.cfg.DecideDeadline
+		}
+		return h.cfg.PrepareDeadline
+	case memory.JobAdopt:
+		return h.cfg.AdoptDeadline
+	case memory.JobConsolidate:
+		return h.cfg.ConsolidateDeadline
+	case memory.JobCopy, memory.JobImport, memory.JobRemove:
+		return h.cfg.LongDeadline
+	}
+	return h.cfg.LongDeadline
+}
+
+// Handle does one try of a job.
+func (h *handler) Handle(ctx context.Context, j memory.Job) error {
+	s := jobScope(j.Tenant, j.ID)
+	h.told(j.ID) // it runs now
+	progress := func(ctx context.Context, p memory.Progress) error {
+		err := h.store.SetProgress(ctx, s, j.ID, j.Lease, p)
+		h.told(j.ID)
+		return err
+	}
+	switch j.Kind {
+	case memory.JobNote:
+		if j.Stage == memory.StageDecide {
+			return h.engine.RunDecide(ctx, s, j)
+		}
+		return h.engine.RunPrepare(ctx, s, j)
+	case memory.JobAdopt:
+		return h.engine.RunAdopt(ctx, s, j)
+	case memory.JobConsolidate:
+		return h.engine.RunConsolidate(ctx, s, j, progress)
+	case memory.JobCopy:
+		return h.finish(ctx, s, j, h.clone.RunCopy(ctx, s, j, progress))
+	case memory.JobRemove:
+		return h.finish(ctx, s, j, h.clone.RunRemove(ctx, s, j, progress))
+	case memory.JobImport:
+	}
+	task, ok := h.tasks[j.Kind]
+	if !ok {
+		return fault.New(fault.Invalid, "no worker here does jobs of the kind %q", j.Kind)
+	}
+	return h.finish(ctx, s, j, task(ctx, s, j, progress))
+}
+
+// finish ends a task that succeeded. A task that ended itself, or whose
+// collection took the job along, has nothing left to end.
+func (h *handler) finish(ctx context.Context, s tenant.Scope, j memory.Job, err error) error {
+	if err != nil {
+		return err
+	}
+	err = h.store.ReleaseJob(ctx, s, j.ID, j.Lease, memory.JobEnd{State: memory.JobDone, Stage: j.Stage, Attempts: j.Attempts})
+	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// Settle records a failed try, or gives the job back when the runner stopped.
+func (h *handler) Settle(ctx context.Context, j memory.Job, cause error) error {
+	s := jobScope(j.Tenant, j.ID)
+	if !errors.Is(cause, queue.ErrStopped) {
+		return h.engine.Fail(ctx, s, j, cause)
+	}
+	err := h.store.ReleaseJob(ctx, s, j.ID, j.Lease, memory.JobEnd{State: memory.JobQueued, Stage: j.Stage, Attempts: j.Attempts, Error: j.Error})
+	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// Done tells the waiters.
+func (h *handler) Done(j memory.Job) { h.told(j.ID) }

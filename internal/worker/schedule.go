@@ -1,0 +1,97 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// sweepLimit is how many collections one look takes on.
+const sweepLimit = 100
+
+// sweep deletes expired collections until ctx ends.
+func (w *Worker) sweep(ctx context.Context) {
+	every := time.NewTicker(w.cfg.SweepEvery)
+	defer every.Stop()
+	for {
+		if n := w.Expire(ctx); n > 0 {
+			w.Wake()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+	}
+}
+
+// Expire deletes the collections whose time is over and gives their number.
+// One that cannot be deleted now is tried again at the next sweep.
+func (w *Worker) Expire(ctx context.Context) int {
+	now := w.clock().UTC()
+	due, err := w.store.ExpiredCollections(ctx, now, sweepLimit)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.log.WarnContext(ctx, "expired collections cannot be listed", "error", err)
+		}
+		return 0
+	}
+	n := 0
+	for _, d := range due {
+		if err := w.clone.Expire(ctx, jobScope(d.Tenant, uuid.Nil), d, now); err != nil {
+			w.log.WarnContext(ctx, "an expired collection could not be deleted", "collection", d.Collection, "error", err)
+			continue
+		}
+		n++
+	}
+	return n
+}
+
+// RemoveEphemeral deletes every ephemeral collection with all its rows. The
+// sole process of an embedded store calls it at start, before it serves, and
+// at a stop, after Run has returned.
+func (w *Worker) RemoveEphemeral(ctx context.Context) (removed int, err error) {
+	last := uuid.Nil
+	for {
+		due, err := w.store.EphemeralCollections(ctx, sweepLimit)
+		if err != nil || len(due) == 0 {
+			return removed, err
+		}
+		if due[0].Collection == last {
+			return removed, fault.New(fault.Internal, "the ephemeral collection %s stays although its rows were removed", last)
+		}
+		last = due[0].Collection
+		for _, d := range due {
+			if err := w.removeNow(ctx, d); err != nil {
+				return removed, err
+			}
+			removed++
+		}
+	}
+}
+
+func (w *Worker) removeNow(ctx context.Context, d memory.Due) error {
+	s := jobScope(d.Tenant, uuid.Nil)
+	audit := memory.AuditEntry{Action: "collection.delete", Target: d.Collection.String(), Detail: map[string]any{"ephemeral": true}}
+	err := w.store.DeleteCollection(ctx, s, d.Collection, true, audit)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	for {
+		gone, err := w.store.RemoveRows(ctx, s, d.Collection, w.cfg.RemoveBatch)
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
+		if err != nil || gone {
+			return err
+		}
+	}
+}
+
+// Recover frees the leases that an earlier process of an embedded store left
+// behind. Only its sole process may call it, before Run.
+func (w *Worker) Recover(ctx context.Context) (int, error) { return w.store.VoidLeases(ctx) }

@@ -1,0 +1,175 @@
+package worker
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// jobReader is what waiters ask of a store.
+type jobReader interface {
+	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
+	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)
+}
+
+// Waiters lets callers wait for the end of jobs and watch them change. Jobs of
+// this process tell at once; jobs of others are seen by polling.
+type Waiters struct {
+	jobs jobReader
+	cfg  Config
+
+	mu     sync.Mutex
+	topics map[uuid.UUID]*topic
+	held   map[uuid.UUID]int // waiters by tenant
+}
+
+// topic is a job that somebody waits for; ch is closed at each news of it.
+type topic struct {
+	ch   chan struct{}
+	refs int
+}
+
+func newWaiters(jobs jobReader, cfg Config) *Waiters {
+	return &Waiters{jobs: jobs, cfg: cfg, topics: map[uuid.UUID]*topic{}, held: map[uuid.UUID]int{}}
+}
+
+// tell lets everyone who waits for a job look again.
+func (w *Waiters) tell(job uuid.UUID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t, ok := w.topics[job]; ok {
+		close(t.ch)
+		t.ch = make(chan struct{})
+	}
+}
+
+// subscribe registers interest in a job. news gives the channel that closes at
+// the next news; it must be asked for before the job is read.
+func (w *Waiters) subscribe(job uuid.UUID) (news func() <-chan struct{}, leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, ok := w.topics[job]
+	if !ok {
+		t = &topic{ch: make(chan struct{})}
+		w.topics[job] = t
+	}
+	t.refs++
+	news = func() <-chan struct{} {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return t.ch
+	}
+	leave = func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if t.refs--; t.refs == 0 {
+			delete(w.topics, job)
+		}
+	}
+	return news, leave
+}
+
+// admit counts a waiter of a tenant; ok is false when there are too many.
+func (w *Waiters) admit(tenantID uuid.UUID) (release func(), ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.held[tenantID] >= w.cfg.WaitersPerUser {
+		return nil, false
+	}
+	w.held[tenantID]++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.held[tenantID]--; w.held[tenantID] == 0 {
+			delete(w.held, tenantID)
+		}
+	}, true
+}
+
+// Wait waits until a job has ended and gives it as it then is. It answers
+// sooner, with the job as it is, when more than one job of the collection is
+// ahead, when the tenant has too many waiters already, and after the longest
+// wait (25 s). When ctx ends first its error is given.
+func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID) (memory.Job, error) {
+	news, leave := w.subscribe(job)
+	defer leave()
+	next := news()
+	j, err := w.jobs.Job(ctx, s, job)
+	if err != nil || j.Ended() {
+		return j, err
+	}
+	ahead, err := w.jobs.JobsAhead(ctx, s, job)
+	if err != nil || ahead > 1 {
+		return j, err
+	}
+	release, ok := w.admit(s.Tenant())
+	if !ok {
+		return j, nil
+	}
+	defer release()
+	limit := time.NewTimer(w.cfg.WaitFor)
+	defer limit.Stop()
+	poll := time.NewTicker(w.cfg.WaitPoll)
+	defer poll.Stop()
+	for !j.Ended() {
+		last := false
+		select {
+		case <-ctx.Done():
+			return j, ctx.Err()
+		case <-limit.C:
+			last = true
+		case <-next:
+		case <-poll.C:
+		}
+		next = news()
+		if j, err = w.jobs.Job(ctx, s, job); err != nil || last {
+			return j, err
+		}
+	}
+	return j, nil
+}
+
+// Watch calls fn with a job as it is, and again at each change, until it has
+// ended, ctx ends, or fn gives an error, which is returned. The caller
+// bounds how long a watch may last.
+func (w *Waiters) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error {
+	news, leave := w.subscribe(job)
+	defer leave()
+	poll := time.NewTicker(w.cfg.WaitPoll)
+	defer poll.Stop()
+	var shown *memory.Job
+	for {
+		next := news()
+		j, err := w.jobs.Job(ctx, s, job)
+		if err != nil {
+			return err
+		}
+		if shown == nil || differs(shown, &j) {
+			if err := fn(j); err != nil {
+				return err
+			}
+			shown = &j
+		}
+		if j.Ended() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-next:
+		case <-poll.C:
+		}
+	}
+}
+
+// differs tells whether a caller sees a difference; leases are not shown.
+func differs(a, b *memory.Job) bool {
+	return a.State != b.State || a.Stage != b.Stage || a.Attempts != b.Attempts || a.Error != b.Error ||
+		!reflect.DeepEqual(a.Progress, b.Progress)
+}

@@ -1,0 +1,154 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Store is what the worker asks of a store.
+type Store interface {
+	memory.Queue
+	ExpiredCollections(ctx context.Context, now time.Time, limit int) ([]memory.Due, error)
+	EphemeralCollections(ctx context.Context, limit int) ([]memory.Due, error)
+	DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error
+	RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error)
+}
+
+// Engine does note, adopt and consolidate jobs; *engine.Engine is it.
+type Engine interface {
+	RunPrepare(ctx context.Context, s tenant.Scope, job memory.Job) error
+	RunDecide(ctx context.Context, s tenant.Scope, job memory.Job) error
+	RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) error
+	RunConsolidate(ctx context.Context, s tenant.Scope, job memory.Job, progress engine.Progress) error
+	Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause error) error
+}
+
+// Cloner does copy and remove jobs; *clone.Service is it.
+type Cloner interface {
+	RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress clone.Progress) error
+	RunRemove(ctx context.Context, s tenant.Scope, job memory.Job, progress clone.Progress) error
+	Expire(ctx context.Context, s tenant.Scope, due memory.Due, now time.Time) error
+}
+
+// Task does a job of a kind of its own. It is told the scope of the job's
+// tenant and may report progress. When it returns nil the job is ended as
+// done, unless the task ended it itself in a transaction.
+type Task func(ctx context.Context, s tenant.Scope, job memory.Job, progress func(ctx context.Context, p memory.Progress) error) error
+
+// Deps are the parts that the worker works with.
+type Deps struct {
+	Store  Store
+	Engine Engine
+	Clone  Cloner
+	Tasks  map[memory.JobKind]Task // other kinds, such as import; a kind without a task fails
+	Clock  memory.Clock            // default time.Now
+	Log    *slog.Logger
+}
+
+// Config of the worker. Zero fields take the defaults.
+type Config struct {
+	Queue queue.Config
+
+	PrepareDeadline     time.Duration // of one try; default 2 min
+	DecideDeadline      time.Duration // default 2 min
+	AdoptDeadline       time.Duration // default 5 min
+	ConsolidateDeadline time.Duration // default 30 min
+	LongDeadline        time.Duration // copy, import, remove; default 2 h
+
+	SweepEvery     time.Duration // looks for expired collections; default 15 s
+	RemoveBatch    int           // rows per step of an ephemeral collection's removal; default 5,000
+	WaitFor        time.Duration // longest wait for a job; default 25 s
+	WaitPoll       time.Duration // looks of a waiter at the store, beside being told; default 500 ms
+	WaitersPerUser int           // waiters of one tenant at once; default 64
+}
+
+func (c *Config) setDefaults() {
+	for _, f := range []struct {
+		at *time.Duration
+		to time.Duration
+	}{
+		{&c.PrepareDeadline, 2 * time.Minute}, {&c.DecideDeadline, 2 * time.Minute}, {&c.AdoptDeadline, 5 * time.Minute},
+		{&c.ConsolidateDeadline, 30 * time.Minute}, {&c.LongDeadline, 2 * time.Hour}, {&c.SweepEvery, 15 * time.Second},
+		{&c.WaitFor, 25 * time.Second}, {&c.WaitPoll, 500 * time.Millisecond},
+	} {
+		if *f.at <= 0 {
+			*f.at = f.to
+		}
+	}
+	if c.RemoveBatch <= 0 {
+		c.RemoveBatch = 5000
+	}
+	if c.WaitersPerUser <= 0 {
+		c.WaitersPerUser = 64
+	}
+}
+
+// Worker runs jobs and schedules.
+type Worker struct {
+	store   Store
+	clone   Cloner
+	clock   memory.Clock
+	log     *slog.Logger
+	cfg     Config
+	runner  *queue.Runner[memory.Job]
+	waiters *Waiters
+}
+
+// New makes a worker; nothing runs until Run.
+func New(d Deps, cfg Config) (*Worker, error) {
+	if d.Store == nil || d.Engine == nil || d.Clone == nil {
+		return nil, fault.New(fault.Internal, "worker: store, engine and clone are required")
+	}
+	cfg.setDefaults()
+	if d.Clock == nil {
+		d.Clock = time.Now
+	}
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &Worker{store: d.Store, clone: d.Clone, clock: d.Clock, log: d.Log, cfg: cfg}
+	w.waiters = newWaiters(d.Store, cfg)
+	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, tasks: d.Tasks, cfg: cfg, told: w.waiters.tell}
+	runner, err := queue.New(&source{store: d.Store, clock: d.Clock}, h, d.Clock, d.Log, cfg.Queue)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "worker: settings of the job runner")
+	}
+	w.runner = runner
+	return w, nil
+}
+
+// Run runs jobs and schedules until ctx ends; then jobs that are running finish
+// within the grace time or go back to the queue, and Run returns.
+func (w *Worker) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { w.sweep(ctx) })
+	w.runner.Run(ctx)
+	running.Wait()
+}
+
+// Wake makes the runner look for jobs now. It is what services call after a
+// commit that enqueued jobs.
+func (w *Worker) Wake() { w.runner.Wake() }
+
+// Pause stops claiming jobs; running ones go on.
+func (w *Worker) Pause() { w.runner.Pause() }
+
+// Resume claims jobs again.
+func (w *Worker) Resume() { w.runner.Resume() }
+
+// Waiters lets callers wait for jobs of this worker.
+func (w *Worker) Waiters() *Waiters { return w.waiters }
+
+var _ Engine = (*engine.Engine)(nil)
+var _ Cloner = (*clone.Service)(nil)
