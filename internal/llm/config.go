@@ -301,3 +301,19 @@ func knownDim(model string) int {
 		"snowflake-arctic-embed": 1024, "embeddinggemma": 768,
 	}[name]
 }
+
+// Endpoint is where completion is asked; "" without a model.
+func (c Config) Endpoint() string {
+	if !c.UsesModel() {
+		return ""
+	}
+	return c.baseURL()
+}
+
+// EmbedEndpoint is where vectors are asked for; "" for an embedder in process.
+func (c Config) EmbedEndpoint() string {
+	if p := c.embedProvider(); p != ProviderOpenAI && p != ProviderOllama {
+		return ""
+	}
+	return c.embedURL()
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/app"
+)
+
+func (c *command) version() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "version", Short: "Print version, commit and date of the build", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			b := app.CurrentBuild()
+			if asJSON {
+				return json.NewEncoder(c.stdout).Encode(b)
+			}
+			_, err := fmt.Fprintf(c.stdout, "slipbox %s\ncommit  %s\ndate    %s\ngo      %s\n", b.Version, b.Commit, b.Date, b.Go)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+func (c *command) config() *cobra.Command {
+	return &cobra.Command{
+		Use: "config", Short: "Print the effective settings, secrets redacted", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := c.settings()
+			if err != nil {
+				return err
+			}
+			out, err := cfg.Redacted()
+			if err != nil {
+				return err
+			}
+			_, err = c.stdout.Write(out)
+			return err
+		},
+	}
+}
+
+func (c *command) doctor() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check settings, store, model and embedder, with the fix for each", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.settings()
+			if err != nil {
+				return err
+			}
+			log, err := c.logger(cfg)
+			if err != nil {
+				return err
+			}
+			bad := 0
+			for _, f := range app.Doctor(cmd.Context(), cfg, log) {
+				if f.State == app.Bad {
+					bad++
+				}
+				if _, err := fmt.Fprintf(c.stdout, "%-5s %-9s %s\n", f.State, f.Name, f.Detail); err != nil {
+					return err
+				}
+				if f.Fix != "" {
+					if _, err := fmt.Fprintf(c.stdout, "                fix: %s\n", f.Fix); err != nil {
+						return err
+					}
+				}
+			}
+			if bad > 0 {
+				return errSilent{}
+			}
+			return nil
+		},
+	}
+}
+
+// encoder says plainly what this build does not hold, so that the command does
+// not look mistyped.
+func (c *command) encoder() *cobra.Command {
+	cmd := &cobra.Command{Use: "encoder", Short: "The local sentence encoder (not part of this build)", Args: cobra.NoArgs, Hidden: true}
+	cmd.AddCommand(&cobra.Command{
+		Use: "install", Short: "Install the encoder's weights", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return fmt.Errorf("this build has no local encoder: hashed n-grams serve (SLIPBOX_EMBEDDER=hash), or an endpoint (SLIPBOX_EMBEDDER=openai)")
+		},
+	})
+	return cmd
+}

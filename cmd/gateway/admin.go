@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/app"
+	"github.com/slipboxhq/slipbox/internal/auth"
+)
+
+// withAdmin runs fn over the store of the data directory.
+func (c *command) withAdmin(ctx context.Context, fn func(a *app.Admin) error) error {
+	cfg, err := c.settings()
+	if err != nil {
+		return err
+	}
+	log, err := c.logger(cfg)
+	if err != nil {
+		return err
+	}
+	a, err := app.OpenAdmin(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = a.Close() }()
+	return fn(a)
+}
+
+// table prints rows under a heading on stdout.
+func (c *command) table(heading string, rows [][]string) error {
+	tw := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
+	_, _ = fmt.Fprintln(tw, heading)
+	for _, r := range rows {
+		_, _ = fmt.Fprintln(tw, strings.Join(r, "\t"))
+	}
+	return tw.Flush()
+}
+
+func (c *command) tenant() *cobra.Command {
+	cmd := &cobra.Command{Use: "tenant", Short: "Create, list, suspend, resume and delete tenants", Args: cobra.NoArgs}
+	one := func(use, short, done string, do func(ctx context.Context, a *app.Admin, name string) error) *cobra.Command {
+		return &cobra.Command{
+			Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
+					if err := do(cmd.Context(), a, args[0]); err != nil {
+						return err
+					}
+					_, err := fmt.Fprintf(c.stdout, "tenant %s %s\n", args[0], done)
+					return err
+				})
+			},
+		}
+	}
+	cmd.AddCommand(
+		one("create", "Make a tenant", "created", func(ctx context.Context, a *app.Admin, name string) error {
+			_, err := a.CreateTenant(ctx, name)
+			return err
+		}),
+		one("suspend", "End every key and token of a tenant until it is resumed", "suspended", func(ctx context.Context, a *app.Admin, name string) error {
+			return a.SuspendTenant(ctx, name)
+		}),
+		one("resume", "Take a suspension back", "resumed", func(ctx context.Context, a *app.Admin, name string) error {
+			return a.ResumeTenant(ctx, name)
+		}),
+		one("delete", "Remove a tenant with everything it holds", "deleted", func(ctx context.Context, a *app.Admin, name string) error {
+			return a.DeleteTenant(ctx, name)
+		}),
+		&cobra.Command{
+			Use: "list", Short: "List tenants", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
+					list, err := a.Tenants(cmd.Context())
+					if err != nil {
+						return err
+					}
+					rows := make([][]string, len(list))
+					for i, t := range list {
+						rows[i] = []string{t.Name, string(t.State), t.CreatedAt.Format(time.RFC3339), t.ID.String()}
+					}
+					return c.table("NAME\tSTATE\tCREATED\tID", rows)
+				})
+			},
+		},
+	)
+	return cmd
+}
+
+func (c *command) key() *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: "Create, list, rotate and revoke API keys", Args: cobra.NoArgs}
+	cmd.AddCommand(c.keyCreate(), c.keyList(), c.keyRotate(), &cobra.Command{
+		Use: "revoke ID", Short: "End a key and every token made from it", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
+				if err := a.RevokeKey(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(c.stdout, "key %s revoked\n", args[0])
+				return err
+			})
+		},
+	})
+	return cmd
+}
+
+func (c *command) keyCreate() *cobra.Command {
+	var tenantName string
+	var asJSON, operator bool
+	var n auth.NewKey
+	cmd := &cobra.Command{
+		Use: "create", Short: "Make a key and print it, once", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
+				var k auth.CreatedKey
+				var err error
+				if operator {
+					k, err = a.CreateOperatorKey(cmd.Context(), n.Name, n.TTL)
+				} else {
+					k, err = a.CreateKey(cmd.Context(), tenantName, n)
+				}
+				if err != nil {
+					return err
+				}
+				return c.printKey(k, asJSON)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&tenantName, "tenant", app.DefaultTenant, "tenant of the key")
+	f.StringVar(&n.Agent, "agent", "", "bind the key to an agent, made when the name is new")
+	f.StringVar(&n.Name, "name", "", "a name to tell keys apart")
+	f.StringSliceVar(&n.Scopes, "scopes", nil, "scopes, separated by commas (default: all of a tenant)")
+	f.DurationVar(&n.TTL, "ttl", 0, "life of the key, such as 720h (default: until revoked)")
+	f.BoolVar(&asJSON, "json", false, "print the key as a JSON object")
+	f.BoolVar(&operator, "operator", false, "make a platform key, which manages tenants")
+	cmd.MarkFlagsMutuallyExclusive("operator", "tenant")
+	cmd.MarkFlagsMutuallyExclusive("operator", "agent")
+	cmd.MarkFlagsMutuallyExclusive("operator", "scopes")
+	return cmd
+}
+
+// printKey prints a created key: its text alone, or the object that the API
+// answers.
+func (c *command) printKey(k auth.CreatedKey, asJSON bool) error {
+	if !asJSON {
+		_, err := fmt.Fprintln(c.stdout, k.Text)
+		return err
+	}
+	out := struct {
+		ID        uuid.UUID  `json:"id"`
+		Key       string     `json:"key"`
+		Prefix    string     `json:"prefix"`
+		Scopes    []string   `json:"scopes"`
+		Agent     string     `json:"agent,omitempty"`
+		ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	}{ID: k.ID, Key: k.Text, Prefix: k.Prefix, Scopes: scopeNames(k.Key), Agent: k.AgentName}
+	if !k.ExpiresAt.IsZero() {
+		out.ExpiresAt = &k.ExpiresAt
+	}
+	return json.NewEncoder(c.stdout).Encode(out)
+}
+
+func scopeNames(k auth.Key) []string {
+	out := make([]string, len(k.Permissions))
+	for i, p := range k.Permissions {
+		out[i] = string(p)
+	}
+	return out
+}
+
+func (c *command) keyList() *cobra.Command {
+	var tenantName string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List keys, without their secrets", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
+				list, err := a.Keys(cmd.Context(), tenantName)
+				if err != nil {
+					return err
+				}
+				now := time.Now()
+				rows := make([][]string, len(list))
+				for i, k := range list {
+					owner := k.TenantName
+					if owner == "" {
+						owner = "(platform)"
+					}
+					rows[i] = []string{k.ID.String(), owner, dash(k.AgentName), dash(k.Name), keyState(k.Key, now), strings.Join(scopeNames(k.Key), ","), k.Prefix}
+				}
+				return c.table("ID\tTENANT\tAGENT\tNAME\tSTATE\tSCOPES\tPREFIX", rows)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&tenantName, "tenant", "", "only keys of this tenant (default: all)")
+	return cmd
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func keyState(k auth.Key, now time.Time) string {
+	switch {
+	case !k.RevokedAt.IsZero() && !k.RevokedAt.After(now):
+		return "revoked"
+	case !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now):
+		return "expired"
+	case !k.RevokedAt.IsZero():
+		return "until " + k.RevokedAt.UTC().Format(time.RFC3339)
+	case !k.ExpiresAt.IsZero():
+		return "until " + k.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	return "active"
+}
+
+func (c *command) keyRotate() *cobra.Command {
+	var overlap time.Duration
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "rotate ID", Short: "Make a key that replaces another, which works on for the overlap", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
+				var p *time.Duration
+				if cmd.Flags().Changed("overlap") {
+					p = &overlap
+				}
+				k, err := a.RotateKey(cmd.Context(), args[0], p)
+				if err != nil {
+					return err
+				}
+				return c.printKey(k, asJSON)
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key works on; 0 ends it at once")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the key as a JSON object")
+	return cmd
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestKill kills the real binary at random moments of a stream of 1,000 adds.
+// Whatever it acknowledged must be there after the restart, and evolved
+// exactly once. SLIPBOX_KILL_ROUNDS sets the number of rounds (default 20),
+// SLIPBOX_KILL_SEED the moments.
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes about a minute: left out of -short")
+	}
+	rounds := envInt(t, "SLIPBOX_KILL_ROUNDS", 20)
+	seed := uint64(envInt(t, "SLIPBOX_KILL_SEED", int(time.Now().UnixNano()&0xffffff))) //nolint:gosec // a seed
+	t.Logf("rounds %d, seed %d", rounds, seed)
+	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // moments of a test, not secrets
+
+	data := t.TempDir()
+	p := serve(t, data, nil)
+	key := newKey(t, data)
+	p.must(t, key, 201, "POST", "/v1/collections", object{"name": "stream", "policy": "amem"})
+
+	const total, writers = 1000, 4
+	acked := map[string]string{} // id → content
+	next := 0
+	for round := 1; round <= rounds; round++ {
+		until := total * round / rounds
+		ctx, cancel := context.WithCancel(t.Context())
+		killed := make(chan struct{})
+		target := next + rng.IntN(max(until-next, 1)) // kill when about this many were sent
+		extra := time.Duration(rng.IntN(30)) * time.Millisecond
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		var once sync.Once
+		for range writers {
+			wg.Go(func() {
+				for {
+					mu.Lock()
+					i := next
+					if i >= until {
+						mu.Unlock()
+						return
+					}
+					next++
+					mu.Unlock()
+					if i >= target {
+						once.Do(func() { close(killed) })
+					}
+					content := sentence(i)
+					status, out := p.call(ctx, key, "POST", "/v1/collections/stream/notes", object{"content": content})
+					if status == 201 {
+						note, ok := out["note"].(object)
+						if !ok {
+							t.Errorf("add %d: no note in %v", i, out)
+							return
+						}
+						mu.Lock()
+						acked[note["id"].(string)] = content
+						mu.Unlock()
+					} else if status != 0 {
+						t.Errorf("add %d: status %d: %v", i, status, out)
+					}
+				}
+			})
+		}
+		<-killed
+		<-time.After(extra)
+		p.kill()
+		cancel()
+		wg.Wait()
+		p = serve(t, data, nil)
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	waitIdle(t, p, key)
+
+	t.Logf("%d of %d adds were acknowledged", len(acked), total)
+	if len(acked) < total/4 {
+		t.Fatalf("only %d adds were acknowledged: the kills left no stream to test", len(acked))
+	}
+	for id, content := range acked {
+		n := p.must(t, key, 200, "GET", "/v1/collections/stream/notes/"+id, nil)
+		if n["content"] != content || n["state"] != "evolved" {
+			t.Errorf("note %s: content %q state %v, want %q evolved", id, n["content"], n["state"], content)
+		}
+		own := 0
+		for _, item := range p.must(t, key, 200, "GET", "/v1/collections/stream/notes/"+id+"/history", nil)["items"].([]any) {
+			h := item.(object)
+			if h["cause"] == "evolve" && h["trigger"] == id {
+				own++
+			}
+		}
+		if own != 1 {
+			t.Errorf("note %s was evolved %d times, want once", id, own)
+		}
+	}
+	if code := p.stop(t); code != 0 {
+		t.Errorf("exit code %d after SIGTERM, want 0\n%s", code, p.stderr)
+	}
+	if out, errOut, code := run(t, nil, "check", "--data", data); code != 0 {
+		t.Errorf("check: exit %d\n%s\n%s", code, out, errOut)
+	}
+}
+
+// waitIdle waits until no job is queued or running.
+func waitIdle(t *testing.T, p *process, key string) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for {
+		open := 0
+		for _, state := range []string{"queued", "running"} {
+			open += len(p.must(t, key, 200, "GET", "/v1/jobs?state="+state, nil)["items"].([]any))
+		}
+		if open == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d jobs or more were still open after two minutes\n%s", open, p.stderr)
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+}
+
+// sentence gives texts that share some words, so that notes are linked.
+func sentence(i int) string {
+	subjects := []string{"The lighthouse keeper", "Our baker", "A visiting botanist", "The night train", "My neighbour's cat", "The harbour crane"}
+	verbs := []string{"repaired", "photographed", "ignored", "painted", "weighed", "sketched", "measured"}
+	objects := []string{"an old barometer", "the copper kettle", "three green lanterns", "a wooden boat", "the orchard wall"}
+	return fmt.Sprintf("%s %s %s on day %d.", subjects[i%len(subjects)], verbs[i%len(verbs)], objects[i%len(objects)], i)
+}
+
+func envInt(t *testing.T, name string, fallback int) int {
+	t.Helper()
+	s := os.Getenv(name)
+	if s == "" {
+		return fallback
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		t.Fatalf("%s=%q: want a whole number above 0", name, s)
+	}
+	return n
+}

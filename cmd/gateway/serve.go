@@ -1,0 +1,37 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/app"
+)
+
+func (c *command) serve() *cobra.Command {
+	var addr string
+	var demo bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the API",
+		Long: "Serve the API from the embedded store in the data directory, with jobs in this process.\n" +
+			"The first start makes the tenant \"default\" and prints one key for it, once.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.settings(func(cfg *app.Settings) {
+				if addr != "" {
+					cfg.Addr = addr
+				}
+			})
+			if err != nil {
+				return err
+			}
+			log, err := c.logger(cfg)
+			if err != nil {
+				return err
+			}
+			return app.Serve(cmd.Context(), cfg, log, c.stdout, demo)
+		},
+	}
+	cmd.Flags().StringVar(&addr, "addr", "", "host:port to listen on (SLIPBOX_ADDR; default 127.0.0.1:8080)")
+	cmd.Flags().BoolVar(&demo, "demo", false, "seed a small conversation and print a key valid 24 h with commands to try")
+	return cmd
+}

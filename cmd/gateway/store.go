@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/app"
+)
+
+func (c *command) check() *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "Verify the whole store; exit 1 and names when something is wrong", Args: cobra.NoArgs,
+		Long: "Verify the whole store: orphans, gaps in revisions, overlapping versions, links, vectors,\n" +
+			"jobs, counts and the file itself. It changes nothing and works beside a running server.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
+				problems, err := a.Check(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if len(problems) == 0 {
+					_, err := fmt.Fprintln(c.stdout, "the store is sound")
+					return err
+				}
+				for _, p := range problems {
+					where := ""
+					if p.Tenant != uuid.Nil {
+						where += " tenant " + p.Tenant.String()
+					}
+					if p.Collection != uuid.Nil {
+						where += " collection " + p.Collection.String()
+					}
+					if _, err := fmt.Fprintf(c.stdout, "%s:%s %s\n", p.Kind, where, p.Detail); err != nil {
+						return err
+					}
+				}
+				return fmt.Errorf("%d problems found", len(problems))
+			})
+		},
+	}
+}
+
+func (c *command) backup() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Copy the live store into a new file", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.settings()
+			if err != nil {
+				return err
+			}
+			log, err := c.logger(cfg)
+			if err != nil {
+				return err
+			}
+			if err := app.Backup(cmd.Context(), cfg, log, args[0]); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.stdout, args[0])
+			return err
+		},
+	}
+}
+
+func (c *command) restore() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore FILE", Short: "Put a backup into an empty data directory", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.settings()
+			if err != nil {
+				return err
+			}
+			log, err := c.logger(cfg)
+			if err != nil {
+				return err
+			}
+			if err := app.Restore(cmd.Context(), cfg, log, args[0]); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.stdout, "restored into %s\n", cfg.Data)
+			return err
+		},
+	}
+}

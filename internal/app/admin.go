@@ -1,0 +1,258 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// DefaultTenant is the tenant that the first start makes.
+const DefaultTenant = "default"
+
+// operatorCLI is the actor of audit rows written by commands.
+const operatorCLI = "operator:cli"
+
+// Admin is what the administrative commands work with: the store, tenants and
+// keys, beside a running server or without one.
+type Admin struct {
+	store   *sqlite.Store
+	tenants *tenant.Service
+	auth    *auth.Service
+	op      tenant.Operator
+}
+
+// openTool opens the store beside a running server: it migrates nothing.
+func openTool(ctx context.Context, cfg Settings, log *slog.Logger) (*sqlite.Store, error) {
+	st, err := openData(ctx, cfg, time.Now, log, false)
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.New(fault.NotFound, "there is no store in %s yet; start `gateway serve` once, or name another directory with --data", cfg.Data)
+	}
+	return st, err
+}
+
+// OpenAdmin opens the store for administration.
+func OpenAdmin(ctx context.Context, cfg Settings, log *slog.Logger) (*Admin, error) {
+	st, err := openTool(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	creds, tenants, err := newAccess(st, cfg, time.Now, log)
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return &Admin{store: st, tenants: tenants, auth: creds, op: grant.Operator(operatorCLI)}, nil
+}
+
+// newAccess builds credentials and tenants over a store.
+func newAccess(st store.Store, cfg Settings, clock memory.Clock, log *slog.Logger) (*auth.Service, *tenant.Service, error) {
+	secret, err := wrappingSecret(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	creds, err := auth.New(
+		auth.Deps{Keys: st, SigningKeys: st, Directory: st, Agents: st, Clock: clock, Logger: log},
+		auth.Config{
+			Env: cfg.Auth.Env, Issuer: cfg.Auth.Issuer, Audience: cfg.Auth.Audience, Secret: secret,
+			TokenTTL: cfg.Auth.TokenTTL, SigningKeyAge: cfg.Auth.SigningKeyAge,
+		})
+	if err != nil {
+		return nil, nil, fmt.Errorf("set up credentials: %w", err)
+	}
+	ledger, err := auth.NewTenantLedger(st, clock)
+	if err != nil {
+		return nil, nil, err
+	}
+	tenants, err := tenant.NewService(tenant.ServiceDeps{
+		Admin: st, Directory: st, Audit: ledger, Clock: clock, Logger: log, OnChange: creds.Forget,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return creds, tenants, nil
+}
+
+// Close releases the store.
+func (a *Admin) Close() error { return a.store.Close() }
+
+// CreateTenant makes a tenant.
+func (a *Admin) CreateTenant(ctx context.Context, name string) (tenant.Tenant, error) {
+	return a.tenants.Create(ctx, a.op, tenant.NewTenant{Name: name})
+}
+
+// Tenants lists every tenant, by name.
+func (a *Admin) Tenants(ctx context.Context) ([]tenant.Tenant, error) {
+	const page = 200
+	var out []tenant.Tenant
+	after := ""
+	for {
+		part, err := a.tenants.List(ctx, a.op, after, page)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+		if len(part) < page {
+			return out, nil
+		}
+		after = part[len(part)-1].Name
+	}
+}
+
+// SuspendTenant ends every key and token of a tenant until it is resumed.
+func (a *Admin) SuspendTenant(ctx context.Context, ref string) error {
+	_, err := a.tenants.Suspend(ctx, a.op, ref)
+	return err
+}
+
+// ResumeTenant takes a suspension back.
+func (a *Admin) ResumeTenant(ctx context.Context, ref string) error {
+	_, err := a.tenants.Resume(ctx, a.op, ref)
+	return err
+}
+
+// DeleteTenant removes a tenant with everything it holds.
+func (a *Admin) DeleteTenant(ctx context.Context, ref string) error {
+	return a.tenants.Delete(ctx, a.op, ref)
+}
+
+// scope acts for a whole tenant on the command line.
+func (a *Admin) scope(ctx context.Context, tenantRef string) (tenant.Scope, error) {
+	t, err := a.tenants.Get(ctx, a.op, tenantRef)
+	if err != nil {
+		return tenant.Scope{}, err
+	}
+	return grant.Scope(t.ID, uuid.Nil, operatorCLI, tenant.AllPermissions()...), nil
+}
+
+// CreateKey makes a key of a tenant.
+func (a *Admin) CreateKey(ctx context.Context, tenantRef string, n auth.NewKey) (auth.CreatedKey, error) {
+	s, err := a.scope(ctx, tenantRef)
+	if err != nil {
+		return auth.CreatedKey{}, err
+	}
+	return a.auth.Keys.Create(ctx, s, n)
+}
+
+// CreateOperatorKey makes a platform key.
+func (a *Admin) CreateOperatorKey(ctx context.Context, name string, ttl time.Duration) (auth.CreatedKey, error) {
+	return a.auth.Keys.CreateOperator(ctx, a.op, name, ttl)
+}
+
+// TenantKey is a key with the name of its tenant; "" for a platform key.
+type TenantKey struct {
+	auth.Key
+	TenantName string
+}
+
+// Keys lists keys of one tenant, or of all and of the platform when ref is "".
+func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error) {
+	var tenants []tenant.Tenant
+	var out []TenantKey
+	if tenantRef != "" {
+		t, err := a.tenants.Get(ctx, a.op, tenantRef)
+		if err != nil {
+			return nil, err
+		}
+		tenants = []tenant.Tenant{t}
+	} else {
+		all, err := a.Tenants(ctx)
+		if err != nil {
+			return nil, err
+		}
+		tenants = all
+		platform, err := pages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
+			return a.auth.Keys.ListOperator(ctx, a.op, after, limit)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range platform {
+			out = append(out, TenantKey{Key: k})
+		}
+	}
+	for _, t := range tenants {
+		s := grant.Scope(t.ID, uuid.Nil, operatorCLI, tenant.AllPermissions()...)
+		keys, err := pages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
+			return a.auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range keys {
+			out = append(out, TenantKey{Key: k, TenantName: t.Name})
+		}
+	}
+	return out, nil
+}
+
+// pages reads a paged list of keys to its end.
+func pages(read func(after uuid.UUID, limit int) ([]auth.Key, error)) ([]auth.Key, error) {
+	const page = 200
+	var out []auth.Key
+	var after uuid.UUID
+	for {
+		part, err := read(after, page)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+		if len(part) < page {
+			return out, nil
+		}
+		after = part[len(part)-1].ID
+	}
+}
+
+// keyRef finds a key by its id or the beginning of its text.
+func (a *Admin) keyRef(ctx context.Context, ref string) (TenantKey, error) {
+	keys, err := a.Keys(ctx, "")
+	if err != nil {
+		return TenantKey{}, err
+	}
+	for _, k := range keys {
+		if k.ID.String() == ref || k.Prefix == ref {
+			return k, nil
+		}
+	}
+	return TenantKey{}, fault.Missing("key " + ref)
+}
+
+// RotateKey makes a key that replaces another, which works on for the overlap.
+func (a *Admin) RotateKey(ctx context.Context, ref string, overlap *time.Duration) (auth.CreatedKey, error) {
+	k, err := a.keyRef(ctx, ref)
+	if err != nil {
+		return auth.CreatedKey{}, err
+	}
+	if k.TenantName == "" {
+		return a.auth.Keys.RotateOperator(ctx, a.op, k.ID, overlap)
+	}
+	return a.auth.Keys.Rotate(ctx, grant.Scope(k.Tenant, uuid.Nil, operatorCLI, tenant.AllPermissions()...), k.ID, overlap)
+}
+
+// RevokeKey ends a key and every token made from it.
+func (a *Admin) RevokeKey(ctx context.Context, ref string) error {
+	k, err := a.keyRef(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if k.TenantName == "" {
+		_, err = a.auth.Keys.RevokeOperator(ctx, a.op, k.ID)
+		return err
+	}
+	_, err = a.auth.Keys.Revoke(ctx, grant.Scope(k.Tenant, uuid.Nil, operatorCLI, tenant.AllPermissions()...), k.ID)
+	return err
+}
+
+// Check verifies the whole store.
+func (a *Admin) Check(ctx context.Context) ([]store.Problem, error) { return a.store.Verify(ctx) }

@@ -1,0 +1,163 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+)
+
+// Names inside the data directory.
+const (
+	databaseFile = "slipbox.db"
+	lockFile     = "LOCK"
+	secretFile   = "secret.key" // wraps signing keys
+)
+
+// makeDataDir makes the directory, readable by its owner alone.
+func makeDataDir(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && !info.IsDir():
+		return fault.New(fault.Unavailable, "the data path %s is not a directory; name another with --data", dir)
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		if errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "not a directory") {
+			return fault.Wrap(err, fault.Unavailable, "the data directory %s cannot be reached; name another with --data", dir)
+		}
+		return fmt.Errorf("look at the data directory: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fault.Wrap(err, fault.Unavailable, "the data directory %s cannot be made; check the path and its owner, or name another with --data", dir)
+	}
+	return nil
+}
+
+// holdData takes the data directory for this process until release is called.
+// The kernel frees the lock when the process ends in whatever way.
+func holdData(dir string) (release func(), err error) {
+	path := filepath.Join(dir, lockFile)
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	held, err := lock.TryLock()
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Unavailable, "the data directory %s cannot be locked; check its owner and mode", dir)
+	}
+	if !held {
+		by := ""
+		if raw, err := os.ReadFile(path); err == nil && len(raw) > 0 { //nolint:gosec // our own file
+			by = " by process " + strings.TrimSpace(string(raw))
+		}
+		return nil, fault.New(fault.Conflict, "the data directory %s is in use%s; stop that gateway, or name another directory with --data", dir, by)
+	}
+	// The content is only a hint for the message above.
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		return nil, errors.Join(fault.Wrap(err, fault.Unavailable, "the data directory %s cannot be written", dir), lock.Close())
+	}
+	return func() { _ = lock.Close() }, nil
+}
+
+// openData opens the embedded store. Only the holder of the directory migrates.
+func openData(ctx context.Context, cfg Settings, clock memory.Clock, log *slog.Logger, holder bool) (*sqlite.Store, error) {
+	return sqlite.Open(ctx,
+		sqlite.Config{Path: filepath.Join(cfg.Data, databaseFile), NoMigrate: !holder},
+		sqlite.Deps{Clock: clock, Logger: log})
+}
+
+// wrappingSecret gives the secret that wraps signing keys: the setting, or a
+// file made once in the data directory.
+func wrappingSecret(cfg Settings) ([]byte, error) {
+	if cfg.Auth.WrappingKey != "" {
+		return []byte(cfg.Auth.WrappingKey), nil
+	}
+	secret, err := auth.SecretFile(filepath.Join(cfg.Data, secretFile))
+	if err != nil {
+		return nil, fmt.Errorf("secret of the data directory: %w", err)
+	}
+	return secret, nil
+}
+
+// Backup copies the live database and the secret of the data directory's
+// signing keys is left out: tokens live for minutes, keys survive.
+func Backup(ctx context.Context, cfg Settings, log *slog.Logger, file string) error {
+	st, err := openTool(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = st.Close() }()
+	if err := st.Backup(ctx, file); err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
+	return nil
+}
+
+// Restore puts a backup into an empty data directory, after it was checked.
+func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) error {
+	if _, err := os.Stat(file); err != nil {
+		return fault.Wrap(err, fault.NotFound, "the backup %s cannot be read", file)
+	}
+	if err := makeDataDir(cfg.Data); err != nil {
+		return err
+	}
+	release, err := holdData(cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer release()
+	entries, err := os.ReadDir(cfg.Data)
+	if err != nil {
+		return fmt.Errorf("look into the data directory: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() != lockFile {
+			return fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); restore into an empty one", cfg.Data, e.Name())
+		}
+	}
+	target := filepath.Join(cfg.Data, databaseFile)
+	part := target + ".part"
+	if err := copyFile(part, file); err != nil {
+		return errors.Join(fmt.Errorf("copy the backup: %w", err), os.Remove(part))
+	}
+	if err := os.Rename(part, target); err != nil {
+		return fmt.Errorf("put the backup in place: %w", err)
+	}
+	st, err := openData(ctx, cfg, nil, log, true)
+	if err != nil {
+		return errors.Join(fmt.Errorf("the backup is not usable: %w", err), os.Remove(target))
+	}
+	problems, err := st.Verify(ctx)
+	if err = errors.Join(err, st.Close()); err != nil {
+		return fmt.Errorf("check the restored store: %w", err)
+	}
+	if len(problems) > 0 {
+		return fault.New(fault.Internal, "the restored store has %d problems; `gateway check` lists them", len(problems))
+	}
+	return nil
+}
+
+func copyFile(to, from string) error {
+	src, err := os.Open(from) //nolint:gosec // named by the operator
+	if err != nil {
+		return err
+	}
+	defer func() { _ = src.Close() }()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // inside the data directory
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Sync(), dst.Close())
+}

@@ -1,0 +1,159 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+)
+
+// FindingState is how one thing is.
+type FindingState string
+
+// The states. Note: works, but differently from what one may expect.
+const (
+	OK   FindingState = "ok"
+	Note FindingState = "note"
+	Bad  FindingState = "bad"
+)
+
+// Finding is one thing that doctor looked at.
+type Finding struct {
+	Name   string
+	State  FindingState
+	Detail string
+	Fix    string // what to do; "" when nothing is to be done
+}
+
+// Doctor looks at what a gateway with these settings needs. It changes
+// nothing and waits at most a few seconds for each endpoint.
+func Doctor(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
+	out := []Finding{{Name: "settings", State: OK, Detail: "valid (`gateway config` prints them)"}}
+	out = append(out, doctorData(cfg)...)
+	out = append(out, doctorStore(ctx, cfg, log))
+	out = append(out, doctorModel(ctx, cfg))
+	return append(out, doctorEmbedder(ctx, cfg)...)
+}
+
+func doctorData(cfg Settings) []Finding {
+	f := Finding{Name: "data", State: OK}
+	info, err := os.Stat(cfg.Data)
+	switch {
+	case os.IsNotExist(err):
+		f.Detail = cfg.Data + " does not exist yet; the first start makes it"
+		return []Finding{f}
+	case err != nil || !info.IsDir():
+		return []Finding{{Name: "data", State: Bad, Detail: cfg.Data + " is not a directory", Fix: "name another with --data or SLIPBOX_DATA"}}
+	}
+	probe, err := os.CreateTemp(cfg.Data, ".doctor-*")
+	if err != nil {
+		return []Finding{{Name: "data", State: Bad, Detail: cfg.Data + " cannot be written: " + err.Error(), Fix: "give it to the user that runs the gateway, or free some space"}}
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	f.Detail = cfg.Data + " can be written"
+	if _, err := os.Stat(filepath.Join(cfg.Data, lockFile)); err == nil {
+		lock := flock.New(filepath.Join(cfg.Data, lockFile))
+		held, err := lock.TryLock()
+		switch {
+		case err == nil && held:
+			_ = lock.Close()
+			f.Detail += "; no gateway uses it"
+		case err == nil:
+			f.Detail += "; a gateway uses it"
+		}
+	}
+	return []Finding{f}
+}
+
+func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {
+	st, err := openTool(ctx, cfg, log)
+	if fault.Is(err, fault.NotFound) {
+		return Finding{Name: "store", State: OK, Detail: "none yet; the first start makes it"}
+	}
+	if err != nil {
+		return Finding{Name: "store", State: Bad, Detail: err.Error(), Fix: "restore a backup into an empty data directory (`gateway restore FILE`), or use the build that wrote it"}
+	}
+	defer func() { _ = st.Close() }()
+	size, err := st.Size(ctx)
+	if err != nil {
+		return Finding{Name: "store", State: Bad, Detail: err.Error(), Fix: "run `gateway check`"}
+	}
+	return Finding{Name: "store", State: OK, Detail: fmt.Sprintf("opens, schema at head, %.1f MiB (`gateway check` verifies it all)", float64(size)/(1<<20))}
+}
+
+func doctorModel(ctx context.Context, cfg Settings) Finding {
+	if !cfg.LLM.UsesModel() {
+		return Finding{Name: "model", State: OK, Detail: "none: the heuristic analyst describes and links notes, without network or key"}
+	}
+	endpoint := cfg.LLM.Endpoint()
+	if err := reach(ctx, endpoint, cfg.LLM.APIKey); err != nil {
+		return Finding{
+			Name: "model", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
+			Fix: "check SLIPBOX_LLM_BASE_URL and SLIPBOX_LLM_API_KEY, or set SLIPBOX_LLM=heuristic to do without",
+		}
+	}
+	return Finding{Name: "model", State: OK, Detail: redactEndpoint(endpoint) + " answers"}
+}
+
+func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
+	var out []Finding
+	for _, n := range cfg.LLM.Notices() {
+		out = append(out, Finding{Name: "embedder", State: Note, Detail: n})
+	}
+	endpoint := cfg.LLM.EmbedEndpoint()
+	switch {
+	case endpoint == "" && len(out) == 0:
+		out = append(out, Finding{Name: "embedder", State: OK, Detail: llm.HashName + ", in process"})
+	case endpoint != "":
+		f := Finding{Name: "embedder", State: OK, Detail: redactEndpoint(endpoint) + " answers"}
+		if err := reach(ctx, endpoint, ""); err != nil {
+			f = Finding{
+				Name: "embedder", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
+				Fix: "check SLIPBOX_EMBED_BASE_URL, or set SLIPBOX_EMBEDDER=hash to do without",
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// reach asks an OpenAI-compatible endpoint for its models. Any answer below
+// 500 but a refused key shows that it is there.
+func reach(ctx context.Context, endpoint, key string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+"/models", http.NoBody)
+	if err != nil {
+		return fmt.Errorf("not a URL: %w", err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode >= http.StatusInternalServerError || key != "" && resp.StatusCode == http.StatusUnauthorized {
+		return fmt.Errorf("status %s", resp.Status)
+	}
+	return nil
+}
+
+func redactEndpoint(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return "the endpoint"
+	}
+	return u.Redacted()
+}

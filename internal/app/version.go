@@ -1,0 +1,44 @@
+package app
+
+import "runtime/debug"
+
+// Set by the linker (make build): -X …/internal/app.version=v1.2.3.
+var (
+	version = ""
+	commit  = ""
+	date    = "" // RFC 3339
+)
+
+// Build names the build.
+type Build struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Date    string `json:"date"`
+	Go      string `json:"go"`
+}
+
+// CurrentBuild names this build. What the linker was not told comes from the
+// toolchain; what nobody knows is "unknown".
+func CurrentBuild() Build {
+	b := Build{Version: version, Commit: commit, Date: date}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.Go = info.GoVersion
+		if b.Version == "" {
+			b.Version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision" && b.Commit == "":
+				b.Commit = s.Value
+			case s.Key == "vcs.time" && b.Date == "":
+				b.Date = s.Value
+			}
+		}
+	}
+	for _, f := range []*string{&b.Version, &b.Commit, &b.Date, &b.Go} {
+		if *f == "" {
+			*f = "unknown"
+		}
+	}
+	return b
+}

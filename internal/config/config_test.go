@@ -1,0 +1,116 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestEnvironmentWinsOverFile(t *testing.T) {
+	t.Parallel()
+	c, err := Load(Sources{
+		File:    write(t, "c.yaml", "addr: 127.0.0.1:1\ndata: /from/file\nllm:\n  model: from-file\n"),
+		EnvFile: write(t, "env", "SLIPBOX_DATA=/from/env-file\nSLIPBOX_LLM_MODEL=from-env-file\n"), // C087
+		Environ: map[string]string{"SLIPBOX_LLM_MODEL": "from-env", "SLIPBOX_ADDR": ""},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Addr != "127.0.0.1:1" || c.Data != "/from/env-file" || c.LLM.Model != "from-env" {
+		t.Errorf("addr %q, data %q, model %q", c.Addr, c.Data, c.LLM.Model)
+	}
+	if c.Jobs.Workers != Default().Jobs.Workers {
+		t.Errorf("a setting that nobody gave lost its default")
+	}
+}
+
+func TestAllProblemsTogether(t *testing.T) {
+	t.Parallel()
+	_, err := Load(Sources{
+		File:    write(t, "c.yaml", "adr: 127.0.0.1:1\n"),
+		Environ: map[string]string{"SLIPBOX_JOB_WORKERS": "many", "SLIPBOX_STOP_TIMEOUT": "soon"},
+	})
+	for _, want := range []string{"adr", "Workers", "StopTimeout"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not speak of %s: %v", want, err)
+		}
+	}
+	c := Default()
+	c.Addr, c.Jobs.Workers, c.LLM.Provider, c.Log.Level = "nowhere", 0, "gpt", "loud"
+	err = c.Validate()
+	for _, want := range []string{"addr", "jobs.workers", "gpt", "loud"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not speak of %s: %v", want, err)
+		}
+	}
+}
+
+func TestRedacted(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	c.LLM.APIKey = "sk-secret"
+	c.Auth.WrappingKey = "wrapping-secret"
+	c.DatabaseURL = "postgres://app:db-secret@db/slipbox"
+	c.RedisURL = "redis://:p@ss@cache:6379" // an @ inside the password
+	out, err := c.Redacted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"sk-secret", "wrapping-secret", "db-secret", "p@ss", "ss@cache"} {
+		if strings.Contains(string(out), secret) {
+			t.Errorf("%q is printed:\n%s", secret, out)
+		}
+	}
+	for _, kept := range []string{"postgres://app:[redacted]@db/slipbox", "cache:6379", "127.0.0.1:8080"} {
+		if !strings.Contains(string(out), kept) {
+			t.Errorf("%q is missing:\n%s", kept, out)
+		}
+	}
+	if c.LLM.APIKey != "sk-secret" {
+		t.Error("redacting changed the settings themselves")
+	}
+}
+
+// The zero settings of every package must be what Default says they are.
+func TestDefaultIsValid(t *testing.T) {
+	t.Parallel()
+	if err := Default().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(Sources{Environ: map[string]string{"OPENAI_API_KEY": "sk-alone"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.LLM.UsesModel() {
+		t.Error("a key alone makes a model be used")
+	}
+}
+
+func TestNamedModelKeepsTheMainKeyAtItsHost(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	c.LLM.BaseURL, c.LLM.APIKey, c.LLM.Model = "https://models.example/v1", "sk-main", "main"
+	c.Models = map[string]Model{
+		"fast":  {Model: "small"},
+		"other": {Model: "big", BaseURL: "https://elsewhere.example/v1", APIKeyEnv: "OTHER_KEY"},
+	}
+	if m := c.LLMFor("fast", nil); m.Model != "small" || m.APIKey != "sk-main" {
+		t.Errorf("fast: model %q, key %q", m.Model, m.APIKey)
+	}
+	if m := c.LLMFor("other", map[string]string{"OTHER_KEY": "sk-other"}); m.BaseURL != "https://elsewhere.example/v1" || m.APIKey != "sk-other" {
+		t.Errorf("other: url %q, key %q", m.BaseURL, m.APIKey)
+	}
+	if m := c.LLMFor("other", nil); m.APIKey != "" {
+		t.Errorf("the main key goes to another host")
+	}
+}
