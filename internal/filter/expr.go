@@ -185,10 +185,13 @@ func (l *Leaf) scalar(v Value, present bool) bool {
 		return present == l.Want
 	case Ne:
 		return !present || !equal(v, l.Values[0])
+	default:
+		return present && l.compare(v)
 	}
-	if !present {
-		return false
-	}
+}
+
+// compare applies an operator that is false of absent values.
+func (l *Leaf) compare(v Value) bool {
 	switch l.Op {
 	case Eq:
 		return equal(v, l.Values[0])
@@ -197,12 +200,15 @@ func (l *Leaf) scalar(v Value, present bool) bool {
 	case Contains:
 		w := l.Values[0]
 		return v.Type == Text && w.Type == Text && strings.Contains(v.Text, w.Text)
+	default:
+		c, ok := compare(v, l.Values[0])
+		return ok && l.Op.holds(c)
 	}
-	c, ok := compare(v, l.Values[0])
-	if !ok {
-		return false
-	}
-	switch l.Op {
+}
+
+// holds tells whether an ordering operator is true of a comparison's outcome.
+func (o Op) holds(c int) bool {
+	switch o {
 	case Gt:
 		return c > 0
 	case Gte:
@@ -211,8 +217,9 @@ func (l *Leaf) scalar(v Value, present bool) bool {
 		return c < 0
 	case Lte:
 		return c <= 0
+	default:
+		return false
 	}
-	return false
 }
 
 // list applies the operator to a list of texts.
@@ -226,15 +233,15 @@ func (l *Leaf) elements(n int, present bool, at func(i int) (v Value, ok bool)) 
 	if l.Op == Exists {
 		return present == l.Want
 	}
+	if l.Op.ordering() {
+		return false
+	}
 	found := false
-	switch l.Op {
-	case Eq, Ne, In, Contains:
-		for i := range n {
-			v, ok := at(i)
-			if ok && slices.ContainsFunc(l.Values, func(w Value) bool { return equal(v, w) }) {
-				found = true
-				break
-			}
+	for i := range n {
+		v, ok := at(i)
+		if ok && slices.ContainsFunc(l.Values, func(w Value) bool { return equal(v, w) }) {
+			found = true
+			break
 		}
 	}
 	return found != (l.Op == Ne)

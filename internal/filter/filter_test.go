@@ -127,7 +127,7 @@ func TestParseRefuses(t *testing.T) {
 		{`{"and":{"field":"kind","op":"exists"}}`, "filter.and", fault.Invalid},
 		{`{"xor":[]}`, "filter.xor", fault.Invalid},
 		{`{"not":null}`, "filter.not", fault.Invalid},
-		{`{"field":"colour","op":"eq","value":1}`, "filter.field", fault.Invalid},
+		{`{"field":"flavor","op":"eq","value":1}`, "filter.field", fault.Invalid},
 		{`{"field":7,"op":"eq","value":1}`, "filter.field", fault.Invalid},
 		{`{"field":"attributes","op":"exists"}`, "filter.field", fault.Invalid},
 		{`{"field":"attributes.","op":"exists"}`, "filter.field", fault.Invalid},

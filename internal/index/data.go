@@ -89,9 +89,9 @@ func (d *data) find(note ID, from int64) (uint32, bool) {
 	return 0, false
 }
 
-// add takes in one analysed row; known ones get their end and their vector.
+// add takes in one analyzed row; known ones get their end and their vector.
 // The lock is held.
-func (d *data) add(a analysed, dimensions int) {
+func (d *data) add(a analyzed, dimensions int) {
 	if row, known := d.find(a.Note, a.From); known {
 		if a.To != 0 {
 			d.to[row] = a.To
@@ -174,7 +174,7 @@ func (d *data) rebuild(dimensions int, forget map[ID]bool, keep func(row uint32)
 	n.langs = slices.Clone(d.langs)
 	number := make([]int32, len(d.rows))
 	for i, e := range d.rows {
-		row := uint32(i) //nolint:gosec // see add
+		row := uint32(i)
 		number[i] = none
 		if forget[e.note] || !keep(row) {
 			continue

@@ -14,37 +14,37 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 )
 
-func newTestLayer(t testing.TB, dims int) *Layer {
-	t.Helper()
+func newTestLayer(tb testing.TB, dims int) *Layer {
+	tb.Helper()
 	l, err := NewLayer(Config{Dimensions: dims})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return l
 }
 
-func mustApply(t testing.TB, l *Layer, upTo int64, rows ...Row) {
-	t.Helper()
+func mustApply(tb testing.TB, l *Layer, upTo int64, rows ...Row) {
+	tb.Helper()
 	if err := l.Apply(l.Revision(), upTo, rows); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
-func mustQuery(t testing.TB, words string, vector []float32, bounds ...Bound) (*View, *Query) {
-	t.Helper()
+func mustQuery(tb testing.TB, words string, vector []float32, bounds ...Bound) (*View, *Query) {
+	tb.Helper()
 	v, err := Open(bounds)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	q, err := v.Query(words, vector)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return v, q
 }
 
 func ids(hits []Hit) []ID {
-	var out []ID
+	out := make([]ID, 0, len(hits))
 	for _, h := range hits {
 		out = append(out, h.Note)
 	}
@@ -148,7 +148,7 @@ func TestRound(t *testing.T) {
 
 func TestKernelAgreesWithReference(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable on purpose
+	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 130 {
 		a, b, want := make([]float32, n), make([]float32, n), 0.0
 		for i := range n {
@@ -257,7 +257,7 @@ func TestSelectFuncAndRecord(t *testing.T) {
 func TestReadersWithAWriter(t *testing.T) {
 	t.Parallel()
 	base := newTestLayer(t, 4)
-	r := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // repeatable on purpose
+	r := rand.New(rand.NewPCG(7, 7))
 	random := func() []float32 { return []float32{r.Float32() + 0.1, r.Float32(), r.Float32(), r.Float32()} }
 	mustApply(t, base, 1, Row{Note: noteID(1), From: 1, Content: "kiln", Vector: random()})
 	fork, err := NewLayer(Config{Dimensions: 4, Start: 1})
@@ -327,7 +327,7 @@ func (r Row) with(x float32) Row { r.Vector[0] = x; return r }
 func fill(b *testing.B, n int) (*Layer, []float32) {
 	b.Helper()
 	l := newTestLayer(b, 384)
-	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // repeatable on purpose
+	r := rand.New(rand.NewPCG(3, 4))
 	zipf := rand.NewZipf(r, 1.2, 8, 20000)
 	vector := func() []float32 {
 		v := make([]float32, 384)
@@ -349,6 +349,7 @@ func fill(b *testing.B, n int) (*Layer, []float32) {
 }
 
 func benchmarkSearch(b *testing.B, n int) {
+	b.Helper()
 	l, vector := fill(b, n)
 	keep := &filter.Leaf{Field: filter.Tags, Op: filter.Contains, Values: []filter.Value{{Type: filter.Text, Text: "a"}}}
 	for _, c := range []struct {

@@ -81,18 +81,18 @@ func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 	if have := l.Revision(); have != after {
 		return fmt.Errorf("%w: have %d, got after %d", ErrOutOfStep, have, after)
 	}
-	batch := make([]analysed, len(rows))
+	batch := make([]analyzed, len(rows))
 	for i, r := range rows {
 		if r.From < 1 || r.From > upTo || r.To != 0 && r.To <= r.From {
 			return fmt.Errorf("index: version [%d, %d) in a batch up to %d", r.From, r.To, upTo)
 		}
-		a, err := analyse(r, l.dimensions)
+		a, err := analyze(r, l.dimensions)
 		if err != nil {
 			return err
 		}
 		batch[i] = a
 	}
-	slices.SortStableFunc(batch, func(a, b analysed) int { return int(min(max(a.From-b.From, -1), 1)) })
+	slices.SortStableFunc(batch, func(a, b analyzed) int { return int(min(max(a.From-b.From, -1), 1)) })
 
 	l.writer.Lock()
 	defer l.writer.Unlock()

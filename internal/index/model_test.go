@@ -63,7 +63,7 @@ func visible(bounds []modelBound) []modelRow {
 	var out []modelRow
 	for i, b := range bounds {
 		for _, r := range b.m.rows {
-			if r.Tombstone || !(r.From <= b.at && (r.To == 0 || r.To > b.at)) {
+			if live := r.From <= b.at && (r.To == 0 || r.To > b.at); r.Tombstone || !live {
 				continue
 			}
 			hidden := false
@@ -174,7 +174,7 @@ func sameHits(got, want []Hit) error {
 
 func noteID(n int) ID {
 	var id ID
-	binary.BigEndian.PutUint32(id[12:], uint32(n)) //nolint:gosec // small
+	binary.BigEndian.PutUint32(id[12:], uint32(n))
 	return id
 }
 
@@ -205,7 +205,7 @@ var (
 // check compares a view with the model, and with a copy that holds the same
 // visible rows in one layer.
 func check(t *rapid.T, bounds []modelBound) {
-	var stacked []Bound
+	stacked := make([]Bound, 0, len(bounds))
 	for _, b := range bounds {
 		stacked = append(stacked, Bound{b.m.layer, b.at})
 	}
@@ -218,7 +218,7 @@ func check(t *rapid.T, bounds []modelBound) {
 		t.Fatalf("%d notes visible, want %d", view.Len(), len(rows))
 	}
 	clone := newModel(t, 0)
-	var copied []Row
+	copied := make([]Row, 0, len(rows))
 	top := int64(0)
 	for _, r := range rows {
 		r.To = 0
@@ -266,7 +266,7 @@ func check(t *rapid.T, bounds []modelBound) {
 	if d2 := q2.Vector(twin.Select(keep), k); !slices.Equal(flat(dense), flat(d2)) {
 		t.Fatalf("a copy ranks vectors otherwise:\n%v\n%v", dense, d2)
 	}
-	var ids []ID
+	ids := make([]ID, 0, 14)
 	for n := range 14 {
 		ids = append(ids, noteID(n))
 	}
@@ -350,11 +350,7 @@ func TestAgainstModel(t *testing.T) {
 			"compact": func(t *rapid.T) {
 				// Heads and fork points stay in use, older bounds do not.
 				for i, m := range chain {
-					bounds := []int64{m.head}
-					for _, at := range forkAt[min(i+1, len(forkAt)):] {
-						bounds = append(bounds, at)
-					}
-					m.layer.Compact(bounds...)
+					m.layer.Compact(append([]int64{m.head}, forkAt[i+1:]...)...)
 					floor = max(floor, m.head)
 				}
 			},

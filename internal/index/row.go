@@ -26,9 +26,9 @@ type Row struct {
 	Record filter.Record
 }
 
-// analysed is a Row after its text is analysed and its vector checked, which
+// analyzed is a Row after its text is analyzed and its vector checked, which
 // happens outside of any lock.
-type analysed struct {
+type analyzed struct {
 	Row
 	unit []float32
 	tf   map[string]uint32
@@ -36,10 +36,10 @@ type analysed struct {
 	lang text.Language
 }
 
-// analyse takes the terms of content, context, keywords and tags, all in the
+// analyze takes the terms of content, context, keywords and tags, all in the
 // language of content and context: a list of keywords seldom shows its own.
-func analyse(r Row, dimensions int) (analysed, error) {
-	a := analysed{Row: r}
+func analyze(r Row, dimensions int) (analyzed, error) {
+	a := analyzed{Row: r}
 	if r.Vector != nil && !r.Tombstone {
 		v, err := unit(r.Vector)
 		if err != nil {

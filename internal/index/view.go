@@ -182,7 +182,7 @@ func (d *data) at(bound int64) *visibility {
 		if e.tombstone || !live(e.from, d.to[i], bound) {
 			continue
 		}
-		vis.rows.set(uint32(i)) //nolint:gosec // see data.add
+		vis.rows.set(uint32(i))
 		vis.notes++
 		vis.length += int64(e.length)
 		vis.langs[e.lang]++

@@ -15,19 +15,19 @@ import (
 )
 
 func id(n int) (out ID) {
-	binary.BigEndian.PutUint32(out[12:], uint32(n)) //nolint:gosec // small
+	binary.BigEndian.PutUint32(out[12:], uint32(n))
 	return out
 }
 
-func ranker(t testing.TB, change func(*Config)) *Ranker {
-	t.Helper()
+func ranker(tb testing.TB, change func(*Config)) *Ranker {
+	tb.Helper()
 	c := DefaultConfig()
 	if change != nil {
 		change(&c)
 	}
 	r, err := New(c)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return r
 }
@@ -38,7 +38,7 @@ func cand(n int, vector, lexical float64) Candidate {
 }
 
 func notes(hits []Hit) []int {
-	out := []int{}
+	out := make([]int, 0, len(hits))
 	for _, h := range hits {
 		out = append(out, int(binary.BigEndian.Uint32(h.Note[12:])))
 	}
@@ -328,7 +328,7 @@ func TestRankProperties(t *testing.T) {
 	score := rapid.SampledFrom([]float64{0, 0, .1, .25, .5, .9})
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 20).Draw(t, "n")
-		var in []Candidate
+		in := make([]Candidate, 0, n)
 		for i := range n {
 			in = append(in, Candidate{Note: id(i), Lexical: 10 * score.Draw(t, "lexical"), Vector: 1.5*score.Draw(t, "vector") - .4, Dense: rapid.Bool().Draw(t, "dense")})
 		}

@@ -105,7 +105,7 @@ func scan(s string, yield func(token)) {
 // scanASCII is scan where every boundary can be told from one byte.
 func scanASCII(s string, yield func(token)) {
 	start := -1
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if c, _ := classOf(rune(s[i])); c == classWord {
 			if start < 0 {
 				start = i
@@ -123,7 +123,7 @@ func scanASCII(s string, yield func(token)) {
 }
 
 func isASCII(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return false
 		}
