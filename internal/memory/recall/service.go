@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,96 +13,182 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
+// Judge makes and reads the model call that says how relevant candidates are
+// to a query. policy.Relevance is one.
+type Judge interface {
+	// Call asks about the candidates; their handles are their places in the list.
+	Call(collection uuid.UUID, query string, candidates []memory.Described) (memory.Call, error)
+	// Read gives the score of each candidate in 0..1, NaN for one that was not judged.
+	Read(answer memory.Answer, candidates int) (scores []float64, dropped int, err error)
+}
+
 // Deps are the parts that recall works with.
 type Deps struct {
 	Store     memory.Reader
 	Embedders memory.Embedders
-	Model     memory.Model // for rerank; nil: rerank is refused
+	Model     memory.Model // answers Judge's call; nil with Judge nil: rerank is refused
+	Judge     Judge
 	Clock     memory.Clock // default time.Now
-	Log       *slog.Logger
+	Log       *slog.Logger // default silent
 }
 
 // Config of recall.
 type Config struct {
-	IndexBytes      int64         // budget of all indexes; default 1 GiB
-	MaxNotes        int           // of one layer; default 1,000,000
-	Loads           int           // layers filled at once; default 2
-	LoadTimeout     time.Duration // how long a read waits for a cold layer; default 20 s
+	IndexBytes      int64         // budget of all indexes, in bytes; default 1 GiB
+	Loads           int           // cold layers filled at once; default 2
+	LoadTimeout     time.Duration // how long a read waits for an index; default 20 s
 	FlushEvery      time.Duration // of usage counts; default 1 s
 	MinRevisionWait time.Duration // how long min_revision waits; default 2 s
-	CoarseThreshold float64       // cosine at or below which a hit never reaches the reranking model; default 0.7
+	CoarseThreshold float64       // cosine at or below which a note never reaches the reranking model; default 0.7
 	RerankPool      int           // most candidates shown to the model; default 40
+	RerankThreshold float64       // relevance below which a judged note is no hit; default 0.5
 }
 
-// Service answers reads.
-type Service struct{}
+// Service answers reads. It is safe for concurrent use.
+type Service struct {
+	store     memory.Reader
+	embedders memory.Embedders
+	model     memory.Model
+	judge     Judge
+	clock     memory.Clock
+	log       *slog.Logger
+	cfg       Config
+	indexes   *registry
+	counter   *counter
 
-var errUnfinished = fault.New(fault.Internal, "being written")
+	mu      sync.Mutex
+	stop    context.CancelFunc // nil: not started
+	stopped chan struct{}
+}
 
 // New makes the service; Start begins the flushing of usage counts.
-func New(deps Deps, cfg Config) (*Service, error) { return nil, errUnfinished }
+func New(deps Deps, cfg Config) (*Service, error) {
+	if deps.Store == nil || deps.Embedders == nil || (deps.Model == nil) != (deps.Judge == nil) {
+		return nil, fault.New(fault.Internal, "recall: store and embedders are required, and model and judge only together")
+	}
+	setDefault(&cfg.IndexBytes, 1<<30)
+	setDefault(&cfg.Loads, 2)
+	setDefault(&cfg.LoadTimeout, 20*time.Second)
+	setDefault(&cfg.FlushEvery, time.Second)
+	setDefault(&cfg.MinRevisionWait, 2*time.Second)
+	setDefault(&cfg.CoarseThreshold, 0.7)
+	setDefault(&cfg.RerankPool, 40)
+	setDefault(&cfg.RerankThreshold, 0.5)
+	if cfg.IndexBytes < 0 || cfg.Loads < 0 || cfg.LoadTimeout < 0 || cfg.FlushEvery < 0 || cfg.MinRevisionWait < 0 ||
+		cfg.CoarseThreshold > 1 || cfg.RerankPool < 0 || cfg.RerankThreshold < 0 || cfg.RerankThreshold > 1 {
+		return nil, fault.New(fault.Internal, "recall: a setting is out of range")
+	}
+	r := &Service{
+		store: deps.Store, embedders: deps.Embedders, model: deps.Model, judge: deps.Judge, clock: deps.Clock, log: deps.Log, cfg: cfg,
+	}
+	if r.clock == nil {
+		r.clock = time.Now
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	r.indexes = newRegistry(deps.Store, r.log, cfg)
+	r.counter = newCounter(deps.Store)
+	return r, nil
+}
 
-// Start begins the background flush of usage counts.
-func (r *Service) Start() {}
+func setDefault[T int | int64 | float64 | time.Duration](field *T, value T) {
+	if *field == 0 {
+		*field = value
+	}
+}
 
-// Stop flushes what is counted and ends the background work.
-func (r *Service) Stop(ctx context.Context) error { return errUnfinished }
+// Start begins the background flush of usage counts. A second Start does nothing.
+func (r *Service) Start() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stop != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop, r.stopped = cancel, make(chan struct{})
+	go r.flushing(ctx, r.stopped)
+}
 
-// Open opens a view (notes:read). minRevision waits, bounded, until the head has it; 0 does not.
-// Search, Get, List, History and Graph take the view, so that one request reads one revision.
+func (r *Service) flushing(ctx context.Context, stopped chan<- struct{}) {
+	defer close(stopped)
+	tick := time.NewTicker(r.cfg.FlushEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := r.Flush(ctx); err != nil && ctx.Err() == nil {
+				r.log.Warn("usage counts could not be written; they are kept for the next try", slog.Any("error", err))
+			}
+		}
+	}
+}
+
+// Stop ends the background work and writes what is still counted.
+func (r *Service) Stop(ctx context.Context) error {
+	r.mu.Lock()
+	stop, stopped := r.stop, r.stopped
+	r.stop = nil
+	r.mu.Unlock()
+	if stop != nil {
+		stop()
+		select {
+		case <-stopped:
+		case <-ctx.Done():
+			return fault.Wrap(ctx.Err(), fault.Timeout, "usage counts were not written in time")
+		}
+	}
+	return r.Flush(ctx)
+}
+
+// Flush writes the usage counts that are waiting.
+func (r *Service) Flush(ctx context.Context) error { return r.counter.flush(ctx) }
+
+// Open opens a view (notes:read). minRevision waits, for at most
+// Config.MinRevisionWait, until the head has it; 0 does not wait. Search, Get,
+// List, History and Graph take the view, so that one request reads one revision.
 func (r *Service) Open(ctx context.Context, s tenant.Scope, ref string, asOf *memory.Revision, minRevision memory.Revision) (memory.View, error) {
-	return memory.View{}, errUnfinished
-}
-
-// Search answers one query over a view; a batch calls it once per query.
-func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Query) (Result, error) {
-	return Result{}, errUnfinished
-}
-
-// Get reads one note with links and usage. NotFound when it is not visible.
-func (r *Service) Get(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, embedding bool) (NoteView, error) {
-	return NoteView{}, errUnfinished
-}
-
-// Views adds links and usage to notes that were read already, such as what a write answered.
-func (r *Service) Views(ctx context.Context, s tenant.Scope, v memory.View, notes []memory.Note) ([]NoteView, error) {
-	return nil, errUnfinished
-}
-
-// List pages through notes, oldest id first.
-func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q ListQuery) (Page, error) {
-	return Page{}, errUnfinished
-}
-
-// History pages through the versions of a note. before 0 starts at the view's revision.
-func (r *Service) History(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, before memory.Revision, limit int) (HistoryPage, error) {
-	return HistoryPage{}, errUnfinished
-}
-
-// Graph reads the notes around a center, following links both ways.
-func (r *Service) Graph(ctx context.Context, s tenant.Scope, v memory.View, q GraphQuery) (Graph, error) {
-	return Graph{}, errUnfinished
-}
-
-// Related gives the raw text of the notes a query finds, each followed by up to k notes
-// linked with it (the public find_related_memories_raw). It counts no access.
-func (r *Service) Related(ctx context.Context, s tenant.Scope, v memory.View, query string, k int) (string, error) {
-	return "", errUnfinished
-}
-
-// Nearest gives the k notes most similar to a vector by cosine, best first, without those
-// excluded; of the kinds, all when none is given. It is an internal look-up and counts no access.
-func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, vector []float32, k int, exclude []uuid.UUID, kinds ...memory.Kind) ([]memory.Neighbour, error) {
-	return nil, errUnfinished
+	if err := tenant.Check(s, tenant.NotesRead); err != nil {
+		return memory.View{}, err
+	}
+	if minRevision < 0 {
+		return memory.View{}, fault.InvalidField("min_revision", "must not be negative")
+	}
+	const step = 20 * time.Millisecond
+	for waited := time.Duration(0); ; waited += step {
+		v, err := r.store.OpenView(ctx, s, ref, memory.At{AsOf: asOf})
+		if err != nil || v.Collection.Head >= minRevision {
+			return v, err
+		}
+		if waited >= r.cfg.MinRevisionWait {
+			return v, fault.InvalidField("min_revision", "the collection is at revision %d", v.Collection.Head)
+		}
+		select {
+		case <-ctx.Done():
+			return v, fault.Wrap(ctx.Err(), fault.Timeout, "the revision was not reached in time")
+		case <-time.After(step):
+		}
+	}
 }
 
 // IndexState tells whether the layers of a view are indexed in this process.
-func (r *Service) IndexState(v memory.View) IndexState { return IndexState{} }
+func (r *Service) IndexState(v memory.View) IndexState { return r.indexes.state(v) }
 
-// Evict drops the indexes of a collection's own layer; they are filled again when read.
-func (r *Service) Evict(collection uuid.UUID) {}
+// Evict drops the indexes of a collection's own layer; they are filled again
+// when they are read.
+func (r *Service) Evict(collection uuid.UUID) { r.indexes.evict(collection) }
 
-// Rebuild drops the indexes of every layer of the view and fills them anew from the log.
+// Rebuild drops the indexes of every layer of the view and fills them anew
+// from the log.
 func (r *Service) Rebuild(ctx context.Context, s tenant.Scope, v memory.View) error {
-	return errUnfinished
+	if err := v.Check(s); err != nil {
+		return err
+	}
+	for _, l := range v.Layers {
+		r.indexes.evict(l.Collection)
+	}
+	_, err := r.indexes.view(ctx, s, v)
+	return err
 }

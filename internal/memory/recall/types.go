@@ -7,16 +7,17 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/search"
 )
 
-// Mode says which sides of the index answer.
-type Mode string
+// Mode says which signals answer.
+type Mode = search.Mode
 
 // The modes.
 const (
-	Hybrid  Mode = "hybrid"
-	Vector  Mode = "vector"
-	Lexical Mode = "lexical"
+	Hybrid  = search.Hybrid
+	Vector  = search.Vector
+	Lexical = search.Lexical
 )
 
 // Rerank says who has the last word about order.
@@ -42,7 +43,7 @@ type Query struct {
 	Messages []Message
 	Vector   []float32
 
-	Mode        Mode        // default hybrid; vector when Vector is given
+	Mode        Mode        // default hybrid; with Vector it is vector
 	K           int         // 1..200; 0 is 5
 	Filter      filter.Expr // nil: all
 	ExpandLinks int         // 0..2
@@ -56,15 +57,8 @@ type Query struct {
 	Internal bool // not a caller's recall: counts no access
 }
 
-// Source says what found a hit.
-type Source string
-
-// The sources.
-const (
-	FromVector  Source = "vector"
-	FromLexical Source = "lexical"
-	FromLink    Source = "link"
-)
+// Source says what found a hit: vector, lexical or link.
+type Source = search.Source
 
 // NoteView is a note with what is read per view: its outgoing links and its usage.
 type NoteView struct {
@@ -83,14 +77,13 @@ type Hit struct {
 	Explain    *Explain
 }
 
-// Explain says how a score came to be. Absent figures are nil.
+// Explain says how a score came to be.
 type Explain struct {
-	Vector    *float64    `json:"vector,omitempty"`     // cosine with the query
-	Lexical   *float64    `json:"lexical,omitempty"`    // BM25
-	Fused     float64     `json:"fused"`                // before the model
-	Relevance *float64    `json:"relevance,omitempty"`  // the model's
-	LinkedVia []uuid.UUID `json:"linked_via,omitempty"` // hits whose links led here
-	Tokens    int         `json:"tokens,omitempty"`     // of its text, with a token budget
+	Signals []search.Signal `json:"signals"`           // parts of the score, with their weights
+	Via     *uuid.UUID      `json:"via,omitempty"`     // the hit whose link led here
+	Hops    int             `json:"hops,omitempty"`    // links between it and a direct hit
+	Tokens  int             `json:"tokens,omitempty"`  // of its text, with a token budget
+	Version string          `json:"version,omitempty"` // of the note that was scored
 }
 
 // Result answers one query.
@@ -103,6 +96,19 @@ type Result struct {
 	// "" otherwise.
 	Degraded string
 	Took     time.Duration
+}
+
+// Near is a note found by similarity alone.
+type Near struct {
+	Note  uuid.UUID
+	Score float64 // cosine
+}
+
+// Related is a hit with notes that are linked with it.
+type Related struct {
+	Note   memory.Note
+	Score  float64
+	Linked []memory.Note // at most k
 }
 
 // ListQuery pages through notes.
@@ -126,15 +132,9 @@ type Page struct {
 // HistoryPage is a page of versions, newest first; Next is 0 at the end and
 // else goes into the next call's before.
 type HistoryPage struct {
-	Items    []HistoryItem
+	Items    []memory.HistoryEntry
 	Next     memory.Revision
 	Revision memory.Revision
-}
-
-// HistoryItem is a version of a note with the outgoing links as they were when
-// it began.
-type HistoryItem struct {
-	memory.HistoryEntry
 }
 
 // GraphQuery asks for notes and the links between them.
@@ -158,10 +158,17 @@ type Graph struct {
 	Revision  memory.Revision
 }
 
-// IndexState tells about the index of a view in this process.
+// The states of an index. Cold: the next search waits until it is filled.
+const (
+	StateCold    = "cold"
+	StateLoading = "loading"
+	StateReady   = "ready"
+)
+
+// IndexState tells about the indexes of a view's layers in this process.
 type IndexState struct {
-	State    string // "cold", "loading", "ready"
-	Revision memory.Revision
-	Notes    int64
+	State    string          // the least ready layer's
+	Revision memory.Revision // of the nearest layer
+	Versions int64           // held by all layers, past ones and tombstones included
 	Bytes    int64
 }

@@ -1,0 +1,151 @@
+package recall
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Bounds of a query.
+const (
+	DefaultK      = 5
+	MaxK          = 200
+	maxExpand     = 2
+	maxQueryBytes = 64 << 10
+	maxMessages   = 100
+	// maxDialogue is how much of a dialogue, from its end, is the query.
+	maxDialogue = 8 << 10
+)
+
+// check refuses what cannot be asked, fills in defaults, and gives the words
+// of the query.
+func (q *Query) check(rerank bool) (words string, err error) {
+	given := 0
+	for _, g := range []bool{q.Text != "", q.Messages != nil, q.Vector != nil} {
+		if g {
+			given++
+		}
+	}
+	if given != 1 {
+		return "", fault.InvalidField("query", "give exactly one of query, messages and vector")
+	}
+	switch q.Mode {
+	case "":
+		q.Mode = Hybrid
+	case Hybrid, Vector, Lexical:
+	default:
+		return "", fault.InvalidField("mode", "must be hybrid, vector or lexical")
+	}
+	if q.Vector != nil {
+		if q.Mode == Lexical {
+			return "", fault.InvalidField("mode", "a vector cannot be searched by words")
+		}
+		q.Mode = Vector // it has no words
+	}
+	if q.K == 0 {
+		q.K = DefaultK
+	}
+	if q.K < 1 || q.K > MaxK {
+		return "", fault.InvalidField("k", "must be between 1 and %d", MaxK)
+	}
+	if q.ExpandLinks < 0 || q.ExpandLinks > maxExpand {
+		return "", fault.InvalidField("expand_links", "must be between 0 and %d", maxExpand)
+	}
+	if q.TokenBudget < 0 {
+		return "", fault.InvalidField("token_budget", "must not be negative")
+	}
+	switch q.Rerank {
+	case "":
+		q.Rerank = RerankNone
+	case RerankNone:
+	case RerankModel:
+		if !rerank {
+			return "", fault.InvalidField("rerank", "no model is configured")
+		}
+		if q.Vector != nil {
+			return "", fault.InvalidField("rerank", "a model cannot judge a vector; give the query as text")
+		}
+	default:
+		return "", fault.InvalidField("rerank", "must be none or model")
+	}
+	if q.Messages != nil {
+		return dialogue(q.Messages)
+	}
+	if q.Text == "" {
+		return "", nil
+	}
+	return q.Text, checkText("query", q.Text)
+}
+
+func checkText(field, s string) error {
+	switch {
+	case !utf8.ValidString(s):
+		return &fault.Error{
+			Code: fault.Malformed, Message: field + ": not valid UTF-8",
+			Fields: []fault.Field{{Field: field, Reason: "not valid UTF-8"}},
+		}
+	case len(s) > maxQueryBytes:
+		return fault.InvalidField(field, "at most %d bytes; it has %d", maxQueryBytes, len(s))
+	case strings.IndexByte(s, 0) >= 0:
+		return fault.InvalidField(field, "must not contain the character U+0000")
+	case strings.TrimSpace(s) == "":
+		return fault.InvalidField(field, "must not be empty or blank")
+	}
+	return nil
+}
+
+// dialogue makes a query of the last turns.
+func dialogue(messages []Message) (string, error) {
+	if len(messages) == 0 || len(messages) > maxMessages {
+		return "", fault.InvalidField("messages", "must have between 1 and %d entries", maxMessages)
+	}
+	var turns []string
+	size := 0
+	for i := len(messages) - 1; i >= 0 && size < maxDialogue; i-- {
+		m := messages[i]
+		for _, part := range []string{m.Assistant, m.User, m.Content} {
+			if strings.TrimSpace(part) == "" {
+				continue
+			}
+			turns = append(turns, part)
+			size += len(part)
+		}
+	}
+	var b strings.Builder
+	for i := len(turns) - 1; i >= 0; i-- {
+		b.WriteString(turns[i])
+		b.WriteByte('\n')
+	}
+	text := strings.TrimSpace(b.String())
+	if len(text) > maxQueryBytes {
+		// Cut at the front, at the beginning of a character.
+		text = text[len(text)-maxQueryBytes:]
+		for len(text) > 0 && !utf8.RuneStart(text[0]) {
+			text = text[1:]
+		}
+	}
+	return text, checkText("messages", text)
+}
+
+// embed gives the query's vector by the embedder that the collection is bound to.
+func (r *Service) embed(ctx context.Context, s tenant.Scope, c *memory.Collection, text string) ([]float32, error) {
+	e, ok := r.embedders.ByName(c.Embedder)
+	if !ok {
+		return nil, fault.New(fault.Unavailable, "the embedder %q of the collection is not configured", c.Embedder)
+	}
+	if e.Dim() != c.Dim {
+		return nil, fault.New(fault.Conflict, "the embedder %q gives %d dimensions, the collection has %d", c.Embedder, e.Dim(), c.Dim)
+	}
+	out, err := e.Embed(ctx, s, []string{text})
+	if err != nil {
+		return nil, err
+	}
+	if len(out) != 1 {
+		return nil, fault.New(fault.ModelFailed, "the embedder %q gave %d vectors for one text", c.Embedder, len(out))
+	}
+	return out[0], nil
+}

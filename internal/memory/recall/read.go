@@ -1,0 +1,142 @@
+package recall
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// may refuses a scope without notes:read, or one that did not open the view.
+func may(s tenant.Scope, v *memory.View) error {
+	if err := tenant.Check(s, tenant.NotesRead); err != nil {
+		return err
+	}
+	return v.Check(s)
+}
+
+// Get reads one note with links and usage. NotFound when it is not visible.
+func (r *Service) Get(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, embedding bool) (NoteView, error) {
+	if err := may(s, &v); err != nil {
+		return NoteView{}, err
+	}
+	views, err := r.load(ctx, s, v, []uuid.UUID{id}, embedding)
+	if err != nil {
+		return NoteView{}, err
+	}
+	if len(views) == 0 {
+		return NoteView{}, fault.Missing("note")
+	}
+	return views[0], nil
+}
+
+// load reads notes by id with links and usage, in the order of ids.
+func (r *Service) load(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, embedding bool) ([]NoteView, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	notes, err := r.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: embedding})
+	if err != nil {
+		return nil, err
+	}
+	return r.Views(ctx, s, v, notes)
+}
+
+// Views adds links and usage to notes that were read already, such as what a
+// write answered.
+func (r *Service) Views(ctx context.Context, s tenant.Scope, v memory.View, notes []memory.Note) ([]NoteView, error) {
+	if err := may(s, &v); err != nil || len(notes) == 0 {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, len(notes))
+	for i := range notes {
+		ids[i] = notes[i].ID
+	}
+	links, err := r.outgoing(ctx, s, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	usage, err := r.counter.usage(ctx, s, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]NoteView, len(notes))
+	for i := range notes {
+		out[i] = NoteView{Note: notes[i], Links: links[notes[i].ID], Usage: usage[notes[i].ID]}
+	}
+	return out, nil
+}
+
+// outgoing reads the outgoing links of notes, in one batch.
+func (r *Service) outgoing(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID][]memory.Link, error) {
+	links, err := r.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID][]memory.Link, len(ids))
+	for _, l := range links {
+		out[l.Source] = append(out[l.Source], l)
+	}
+	return out, nil
+}
+
+// List pages through notes, oldest id first unless Newest.
+func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q ListQuery) (Page, error) {
+	if err := may(s, &v); err != nil {
+		return Page{}, err
+	}
+	limit, err := pageLimit(q.Limit)
+	if err != nil {
+		return Page{}, err
+	}
+	notes, err := r.store.ListNotes(ctx, s, v, memory.NoteQuery{
+		Filter: q.Filter, Kinds: q.Kinds, States: q.States, After: q.After, Newest: q.Newest, Limit: limit + 1,
+		ReadOptions: memory.ReadOptions{Vector: q.Embedding},
+	})
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Revision: v.At}
+	if len(notes) > limit {
+		notes = notes[:limit]
+		page.Next = notes[limit-1].ID
+	}
+	page.Items, err = r.Views(ctx, s, v, notes)
+	return page, err
+}
+
+func pageLimit(n int) (int, error) {
+	if n == 0 {
+		return memory.DefaultPage, nil
+	}
+	if n < 1 || n > memory.MaxPage {
+		return 0, fault.InvalidField("limit", "must be between 1 and %d", memory.MaxPage)
+	}
+	return n, nil
+}
+
+// History pages through the versions of a note, newest first. before is
+// exclusive; 0 starts at the view's revision.
+func (r *Service) History(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, before memory.Revision, limit int) (HistoryPage, error) {
+	if err := may(s, &v); err != nil {
+		return HistoryPage{}, err
+	}
+	limit, err := pageLimit(limit)
+	if err != nil {
+		return HistoryPage{}, err
+	}
+	entries, err := r.store.History(ctx, s, v, id, before, limit+1)
+	if err != nil {
+		return HistoryPage{}, err
+	}
+	page := HistoryPage{Revision: v.At}
+	if len(entries) > limit {
+		entries = entries[:limit]
+		page.Next = entries[limit-1].Note.From
+	}
+	page.Items = entries
+	return page, nil
+}

@@ -1,0 +1,310 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/index"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// finding is one search under way.
+type finding struct {
+	r        *Service
+	scope    tenant.Scope
+	view     memory.View
+	q        Query
+	words    string
+	mode     Mode // that answers, after degrading
+	index    *index.View
+	asked    *index.Query
+	degraded string
+	linked   map[uuid.UUID]search.Linked
+}
+
+// Search answers one query over a view; a batch calls it once per query. In
+// hybrid mode an embedder that fails leaves the words to answer, which Result
+// says; in vector mode it is the error.
+func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Query) (Result, error) {
+	start := time.Now()
+	if err := may(s, &v); err != nil {
+		return Result{}, err
+	}
+	words, err := q.check(r.judge != nil)
+	if err != nil {
+		return Result{}, err
+	}
+	f := &finding{r: r, scope: s, view: v, q: q, words: words, mode: q.Mode}
+	hits, err := f.find(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	out := Result{Revision: v.At, Mode: q.Mode}
+	if out.Hits, err = f.show(ctx, hits); err != nil {
+		return Result{}, err
+	}
+	out.Degraded = f.degraded
+	if !q.Internal {
+		found := make([]uuid.UUID, len(out.Hits))
+		for i := range out.Hits {
+			found[i] = out.Hits[i].ID
+		}
+		r.counter.add(s, v.Collection.ID, found, memory.Instant(r.clock()))
+	}
+	out.Took = time.Since(start)
+	return out, nil
+}
+
+// find gives the ranked hits, at most K.
+func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
+	var err error
+	if f.index, err = f.r.indexes.view(ctx, f.scope, f.view); err != nil {
+		return nil, err
+	}
+	vector, err := f.vector(ctx)
+	if err != nil {
+		return nil, err
+	}
+	words := f.words
+	if f.mode == Vector {
+		words = ""
+	}
+	if f.asked, err = f.index.Query(words, vector); err != nil {
+		return nil, err
+	}
+	ranker, err := search.New(search.DefaultConfig())
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the ranking is misconfigured")
+	}
+	o := search.Options{Mode: f.mode, K: f.q.K, MinScore: f.q.MinScore, Now: f.r.clock()}
+	if f.q.Rerank == RerankModel {
+		// The model sees more than is asked for; its order decides who is among the first.
+		o.K = max(f.q.K, f.r.cfg.RerankPool)
+	}
+	result := ranker.Rank(f.candidates(o.K), o)
+	hits := result.Hits
+	if f.q.ExpandLinks > 0 && len(hits) > 0 {
+		linked, err := f.expand(ctx, hits)
+		if err != nil {
+			return nil, err
+		}
+		hits = result.WithLinked(linked, f.linkedCandidates(linked))
+	}
+	if f.q.Rerank == RerankModel {
+		if hits, err = f.rerank(ctx, hits); err != nil {
+			return nil, err
+		}
+	}
+	return hits[:min(len(hits), f.q.K)], nil
+}
+
+// vector gives the query's vector, or none where words alone answer.
+func (f *finding) vector(ctx context.Context) ([]float32, error) {
+	if f.q.Vector != nil {
+		return f.q.Vector, nil
+	}
+	if f.mode == Lexical && f.q.Rerank != RerankModel || f.index.Len() == 0 {
+		return nil, nil
+	}
+	vector, err := f.r.embed(ctx, f.scope, &f.view.Collection, f.words)
+	if err == nil || f.mode == Vector || ctx.Err() != nil {
+		return vector, err
+	}
+	f.r.log.Warn("a query could not be embedded; words alone answer",
+		slog.String("collection", f.view.Collection.ID.String()), slog.Any("error", err))
+	f.degraded = "the query could not be embedded; words alone answered"
+	f.mode = Lexical
+	return nil, nil
+}
+
+// candidates gives the best of each signal with their scores in all of them.
+func (f *finding) candidates(k int) []search.Candidate {
+	selected := f.index.Select(f.q.Filter)
+	depth := search.Depth(k)
+	var ids []index.ID
+	byVector, seen := map[index.ID]bool{}, map[index.ID]bool{}
+	if f.mode != Lexical {
+		for _, h := range f.asked.Vector(selected, depth) {
+			byVector[h.Note], seen[h.Note] = true, true
+			ids = append(ids, h.Note)
+		}
+	}
+	if f.mode != Vector {
+		for _, h := range f.asked.Lexical(selected, depth) {
+			if !seen[h.Note] {
+				ids = append(ids, h.Note)
+			}
+		}
+	}
+	return f.scored(ids, byVector)
+}
+
+func (f *finding) scored(ids []index.ID, byVector map[index.ID]bool) []search.Candidate {
+	out := make([]search.Candidate, 0, len(ids))
+	for _, s := range f.asked.Scores(ids) {
+		_, record, ok := f.index.Record(s.Note)
+		if !ok || !filter.Match(f.q.Filter, record) {
+			continue
+		}
+		out = append(out, search.Candidate{
+			Note: s.Note, Lexical: s.Lexical, Vector: s.Vector, Dense: s.Dense, ByVector: byVector[s.Note],
+			At: record.OccurredAt, Importance: record.Importance,
+		})
+	}
+	return out
+}
+
+// expand follows links both ways from the hits, up to K more notes.
+func (f *finding) expand(ctx context.Context, hits []search.Hit) ([]search.Linked, error) {
+	linked, err := search.Expand(hits, f.q.ExpandLinks, f.q.K, func(notes []search.ID) ([]search.Edge, error) {
+		ids := make([]uuid.UUID, len(notes))
+		for i, n := range notes {
+			ids[i] = n
+		}
+		links, err := f.r.store.Links(ctx, f.scope, f.view, memory.LinkQuery{Notes: ids, Direction: memory.Both})
+		if err != nil {
+			return nil, err
+		}
+		edges := make([]search.Edge, len(links))
+		for i, l := range links {
+			edges[i] = search.Edge{A: l.Source, B: l.Target, Confidence: l.Confidence}
+		}
+		return edges, nil
+	})
+	f.linked = make(map[uuid.UUID]search.Linked, len(linked))
+	for _, l := range linked {
+		f.linked[l.Note] = l
+	}
+	return linked, err
+}
+
+func (f *finding) linkedCandidates(linked []search.Linked) []search.Candidate {
+	ids := make([]index.ID, len(linked))
+	for i, l := range linked {
+		ids[i] = l.Note
+	}
+	return f.scored(ids, nil)
+}
+
+// rerank runs the two-stage filter. A model that fails leaves the hits of the
+// first stage in their order.
+func (f *finding) rerank(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
+	if f.degraded != "" {
+		return hits, nil // no cosine to go by
+	}
+	out, err := search.TwoStage(hits, f.r.cfg.CoarseThreshold, func(pool []search.Hit) (map[search.ID]float64, error) {
+		return f.judge(ctx, pool[:min(len(pool), f.r.cfg.RerankPool)])
+	}, f.r.cfg.RerankThreshold)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		f.r.log.Warn("the model did not judge the hits; the coarse order stands",
+			slog.String("collection", f.view.Collection.ID.String()), slog.Any("error", err))
+		f.degraded = "the model did not judge the hits; the coarse order stands"
+	}
+	return out, nil
+}
+
+func (f *finding) judge(ctx context.Context, pool []search.Hit) (map[search.ID]float64, error) {
+	ids := make([]uuid.UUID, len(pool))
+	score := make(map[uuid.UUID]float64, len(pool))
+	for i, h := range pool {
+		ids[i] = h.Note
+		score[h.Note] = h.Vector
+	}
+	notes, err := f.r.store.Notes(ctx, f.scope, f.view, ids, memory.ReadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	described := make([]memory.Described, len(notes))
+	for i := range notes {
+		n := &notes[i]
+		described[i] = memory.Described{
+			Handle: i, Content: n.Content, Context: n.Context, Keywords: n.Keywords, Tags: n.Tags,
+			Time: n.OccurredAt, Score: score[n.ID],
+		}
+	}
+	call, err := f.r.judge.Call(f.view.Collection.ID, f.words, described)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := f.r.model.Ask(ctx, f.scope, call)
+	if err != nil {
+		return nil, err
+	}
+	scores, dropped, err := f.r.judge.Read(answer, len(described))
+	if err != nil {
+		return nil, err
+	}
+	if dropped > 0 {
+		f.r.log.Warn("the model judged notes that it was not shown", slog.Int("dropped", dropped))
+	}
+	out := make(map[search.ID]float64, len(notes))
+	for i := range notes {
+		if i < len(scores) && !math.IsNaN(scores[i]) {
+			out[notes[i].ID] = scores[i]
+		}
+	}
+	return out, nil
+}
+
+// show reads what the hits say and keeps the token budget.
+func (f *finding) show(ctx context.Context, hits []search.Hit) ([]Hit, error) {
+	views := map[uuid.UUID]*NoteView{}
+	if !f.q.IDsOnly || f.q.TokenBudget > 0 {
+		ids := make([]uuid.UUID, len(hits))
+		for i, h := range hits {
+			ids[i] = h.Note
+		}
+		loaded, err := f.r.load(ctx, f.scope, f.view, ids, f.q.Embedding)
+		if err != nil {
+			return nil, err
+		}
+		for i := range loaded {
+			views[loaded[i].ID] = &loaded[i]
+		}
+	}
+	tokens := map[uuid.UUID]int{}
+	if f.q.TokenBudget > 0 {
+		for id, v := range views {
+			tokens[id] = search.EstimateTokens(memory.EmbedText(&v.Note))
+		}
+		hits, _ = search.Budget(hits, f.q.TokenBudget, func(h search.Hit) int { return tokens[h.Note] })
+	}
+	out := make([]Hit, 0, len(hits))
+	for _, h := range hits {
+		hit := Hit{ID: h.Note, Score: h.Score, Sources: h.Sources, IsNeighbor: h.IsNeighbor}
+		if !f.q.IDsOnly {
+			if hit.Note = views[hit.ID]; hit.Note == nil {
+				return nil, fault.New(fault.Internal, "the index knows the note %s, the store does not", hit.ID)
+			}
+		}
+		if f.q.Explain {
+			hit.Explain = f.explain(&h, tokens[hit.ID])
+		}
+		out = append(out, hit)
+	}
+	return out, nil
+}
+
+func (f *finding) explain(h *search.Hit, tokens int) *Explain {
+	e := &Explain{Signals: h.Explain, Tokens: tokens}
+	if at, _, ok := f.index.Record(h.Note); ok {
+		layer := f.view.Layers[at.Layer].Collection
+		e.Version = fmt.Sprintf("%s.%s.%d", layer, uuid.UUID(h.Note), at.From)
+	}
+	if l, ok := f.linked[h.Note]; ok && h.IsNeighbor {
+		e.Via, e.Hops = new(uuid.UUID(l.Via)), l.Hops
+	}
+	return e
+}

@@ -1,0 +1,167 @@
+package recall
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// counter counts recalls in memory and writes them in batches. What is not
+// written yet is added to what the store says, so reads are exact within the
+// process; a crash loses at most one interval of counts.
+type counter struct {
+	store memory.Reader
+
+	mu    sync.Mutex
+	books map[uuid.UUID]*book // by collection
+}
+
+// book holds the counts of one collection that are not written yet.
+type book struct {
+	// flushing is held for writing while the counts move into the store, and
+	// for reading while store and counts are added up, so none counts twice.
+	flushing sync.RWMutex
+
+	mu     sync.Mutex
+	scope  tenant.Scope // of the last one who recalled: it reaches the collection
+	deltas map[uuid.UUID]memory.UsageDelta
+}
+
+func newCounter(store memory.Reader) *counter {
+	return &counter{store: store, books: map[uuid.UUID]*book{}}
+}
+
+func (c *counter) book(collection uuid.UUID) *book {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, ok := c.books[collection]
+	if !ok {
+		b = &book{deltas: map[uuid.UUID]memory.UsageDelta{}}
+		c.books[collection] = b
+	}
+	return b
+}
+
+// add counts one recall of each note.
+func (c *counter) add(s tenant.Scope, collection uuid.UUID, notes []uuid.UUID, at time.Time) {
+	if len(notes) == 0 {
+		return
+	}
+	b := c.book(collection)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.scope = s
+	for _, id := range notes {
+		d := b.deltas[id]
+		d.Note = id
+		d.Accesses++
+		if at.After(d.LastAccess) {
+			d.LastAccess = at
+		}
+		b.deltas[id] = d
+	}
+}
+
+// usage reads the usage of notes: the store's and what is not written yet.
+func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
+	b := c.book(v.Collection.ID)
+	b.flushing.RLock()
+	defer b.flushing.RUnlock()
+	out, err := c.store.Usage(ctx, s, v, ids)
+	if err != nil {
+		return nil, err
+	}
+	if out == nil {
+		out = make(map[uuid.UUID]memory.Usage, len(ids))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range ids {
+		u, counted := out[id]
+		if !counted {
+			u.Strength = 1
+		}
+		if d, ok := b.deltas[id]; ok {
+			u.AccessCount += d.Accesses
+			if d.LastAccess.After(u.LastAccess) {
+				u.LastAccess = d.LastAccess
+			}
+		}
+		out[id] = u
+	}
+	return out, nil
+}
+
+// flush writes what was counted, collection by collection in order of id, and
+// so do other processes: nobody waits for each other in a circle. Counts that
+// could not be written stay for the next time, those of a collection that is
+// gone are dropped.
+func (c *counter) flush(ctx context.Context) error {
+	c.mu.Lock()
+	ids := make([]uuid.UUID, 0, len(c.books))
+	for id := range c.books {
+		ids = append(ids, id)
+	}
+	c.mu.Unlock()
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	var first error
+	for _, id := range ids {
+		err := c.flushBook(ctx, id)
+		if err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func (c *counter) flushBook(ctx context.Context, collection uuid.UUID) error {
+	b := c.book(collection)
+	b.mu.Lock()
+	scope, waiting := b.scope, len(b.deltas)
+	b.mu.Unlock()
+	if waiting == 0 {
+		return nil
+	}
+	v, err := c.store.OpenView(ctx, scope, collection.String(), memory.At{})
+	if fault.Is(err, fault.NotFound) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.books, collection)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	b.flushing.Lock()
+	defer b.flushing.Unlock()
+	b.mu.Lock()
+	deltas := make([]memory.UsageDelta, 0, len(b.deltas))
+	for _, d := range b.deltas {
+		deltas = append(deltas, d)
+	}
+	b.deltas = map[uuid.UUID]memory.UsageDelta{}
+	b.mu.Unlock()
+	slices.SortFunc(deltas, func(a, b memory.UsageDelta) int { return bytes.Compare(a.Note[:], b.Note[:]) })
+	if err := c.store.AddUsage(ctx, scope, v, deltas); err != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, d := range deltas {
+			now := b.deltas[d.Note]
+			d.Accesses += now.Accesses
+			if now.LastAccess.After(d.LastAccess) {
+				d.LastAccess = now.LastAccess
+			}
+			b.deltas[d.Note] = d
+		}
+		return err
+	}
+	return nil
+}
