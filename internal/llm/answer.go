@@ -18,6 +18,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // maxAnswer bounds an answer, in bytes. The longest honest one, new keywords
@@ -155,21 +157,13 @@ type noLoader struct{}
 func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("no schema is loaded: %s", url) }
 
 // relax turns the schema that is sent into the one that answers are held to.
-// At the top, what must be there are the strings and booleans; inside a list
+// What must be there at the top depends on the call, see needs; inside a list
 // an entry must be whole.
 func relax(schema map[string]any, top bool) {
 	delete(schema, "additionalProperties")
 	properties, _ := schema["properties"].(map[string]any)
-	if required, ok := schema["required"].([]any); ok && top {
-		kept := []any{}
-		for _, r := range required {
-			name, _ := r.(string)
-			p, _ := properties[name].(map[string]any)
-			if t := p["type"]; t == "string" || t == "boolean" {
-				kept = append(kept, r)
-			}
-		}
-		schema["required"] = kept
+	if top {
+		delete(schema, "required")
 	}
 	for _, p := range properties {
 		if p, ok := p.(map[string]any); ok {
@@ -181,9 +175,26 @@ func relax(schema map[string]any, top bool) {
 	}
 }
 
+// needs lists the properties that a call cannot do without: of an analysis
+// those that are wanted, of any other answer the strings and booleans. An
+// absent list or number says nothing, which every call can read.
+func (a *answerSchema) needs(input any) []string {
+	properties, _ := a.raw["properties"].(map[string]any)
+	in, analysis := input.(memory.AnalyzeInput)
+	var out []string
+	for name, p := range properties {
+		p, _ := p.(map[string]any)
+		if analysis && slices.Contains(in.Want, name) || !analysis && (p["type"] == "string" || p["type"] == "boolean") {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // check validates an answer and gives it in normal form: null means absent
 // where the schema knows no null, and whole numbers are written as such.
-func (a *answerSchema) check(raw json.RawMessage) (json.RawMessage, error) {
+func (a *answerSchema) check(raw json.RawMessage, needs []string) (json.RawMessage, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, problem{short: "no JSON object", full: "the answer is not JSON: " + err.Error()}
@@ -206,6 +217,11 @@ func (a *answerSchema) check(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, problem{
 			short: "none of the properties",
 			full:  fmt.Sprintf("the object has none of the properties %s", strings.Join(slices.Sorted(maps.Keys(properties)), ", ")),
+		}
+	}
+	for _, name := range needs {
+		if _, ok := object[name]; !ok {
+			return nil, problem{short: "lacks a property", full: fmt.Sprintf("the object lacks %q", name)}
 		}
 	}
 	if err := a.compiled.Validate(object); err != nil {

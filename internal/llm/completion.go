@@ -128,7 +128,7 @@ func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 			}
 			return answer, err
 		}
-		answer.JSON, err = reply.check(schema, c.Check)
+		answer.JSON, err = reply.check(schema, schema.needs(c.Input), c.Check)
 		if err == nil {
 			answer.Repaired = try > 0
 			return answer, nil
@@ -319,7 +319,7 @@ func newReply(resp openai.ChatCompletionResponse) reply {
 
 // check turns a reply into a checked answer. The error is meant to be shown
 // to the model.
-func (r reply) check(schema *answerSchema, extra func(json.RawMessage) error) (json.RawMessage, error) {
+func (r reply) check(schema *answerSchema, needs []string, extra func(json.RawMessage) error) (json.RawMessage, error) {
 	switch {
 	case r.refusal != "":
 		return nil, problem{short: "a refusal", full: "the question was not answered: " + r.refusal}
@@ -333,7 +333,7 @@ func (r reply) check(schema *answerSchema, extra func(json.RawMessage) error) (j
 		}
 		return nil, err
 	}
-	checked, err := schema.check(object)
+	checked, err := schema.check(object, needs)
 	if err != nil {
 		return nil, err
 	}

@@ -196,6 +196,8 @@ func (e *endpoint) failure(rec *recorder, err error) *failure {
 	var netErr net.Error
 	var opErr *net.OpError
 	switch {
+	case rec.status == 0 && refusedUnsent(err):
+		f.status = http.StatusBadRequest
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
 		f.timeout = true
 		f.reached = true
@@ -206,6 +208,14 @@ func (e *endpoint) failure(rec *recorder, err error) *failure {
 	}
 	f.retryAfter = retryAfter(rec.retryAfter, e.clock())
 	return f
+}
+
+// refusedUnsent tells that the client library itself refused the request, for
+// fields that it knows the model not to take.
+func refusedUnsent(err error) bool {
+	return errors.Is(err, openai.ErrReasoningModelMaxTokensDeprecated) ||
+		errors.Is(err, openai.ErrReasoningModelLimitationsOther) ||
+		errors.Is(err, openai.ErrReasoningSamplingUnsupported)
 }
 
 // fault says to the caller what happened, and to whom.

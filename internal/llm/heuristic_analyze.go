@@ -28,7 +28,7 @@ func (h *Heuristic) analyze(in memory.AnalyzeInput) memory.Analysis {
 		out.Keywords = keywords(body, speaker)
 	}
 	if want("context") {
-		if s := text.ExtractiveSentence(body); s != "" {
+		if s := strings.TrimLeft(text.ExtractiveSentence(body), "-*•# "); s != "" {
 			out.Context = s
 		}
 	}
@@ -79,10 +79,20 @@ func keywords(s, speaker string) []string {
 	if len(found) < minKeywords {
 		found = splitPhrases(found, func(string) bool { return true })
 	}
-	if found == nil {
-		found = []string{}
+	return distinct(found)
+}
+
+// distinct drops repeats, letter case apart. The list is never nil.
+func distinct(list []string) []string {
+	out := []string{}
+	seen := map[string]bool{}
+	for _, s := range list {
+		if f := text.Fold(s); !seen[f] {
+			seen[f] = true
+			out = append(out, s)
+		}
 	}
-	return found
+	return out
 }
 
 // splitPhrases takes phrases apart, the longest first, until there are three.

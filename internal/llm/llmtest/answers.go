@@ -13,14 +13,15 @@ import (
 func defaultAnswer(req Request) Reply {
 	switch req.Call {
 	case "analyze":
-		keywords := text.Keyphrases(req.User, 5)
+		said := material(req.User)
+		keywords := text.Keyphrases(said, 5)
 		for _, more := range []string{"note", "memory", "detail"} {
 			if len(keywords) < 3 {
 				keywords = append(keywords, more)
 			}
 		}
 		return JSON(map[string]any{
-			"keywords": keywords, "context": text.ExtractiveSentence(req.User), "tags": []string{"general", "statement", "fact"},
+			"keywords": keywords, "context": text.ExtractiveSentence(said), "tags": []string{"general", "statement", "fact"},
 		})
 	case "evolve":
 		return JSON(map[string]any{
@@ -40,6 +41,22 @@ func defaultAnswer(req Request) Reply {
 		return JSON(map[string]any{})
 	}
 	return JSON(shaped(schema))
+}
+
+var contentText = regexp.MustCompile(`"content"\s*:\s*("(?:[^"\\]|\\.)*")`)
+
+// material finds the note in a prompt that shows it as JSON; else it is all of
+// the prompt.
+func material(prompt string) string {
+	m := contentText.FindStringSubmatch(prompt)
+	if m == nil {
+		return prompt
+	}
+	s, err := strconv.Unquote(m[1])
+	if err != nil {
+		return prompt
+	}
+	return s
 }
 
 var handleText = regexp.MustCompile(`(?i)(?:\b(?:handle|id|note|memory|candidate)["':= #]{1,4}|\[)(\d{1,3})\b`)

@@ -1,0 +1,548 @@
+package llm_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// C005, C071, C320: the request carries schema, temperature, token limit and
+// the word JSON, and the answer comes back checked and counted.
+func TestAsk_C071(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{llm.ProviderOpenAI, llm.ProviderOllama} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			f.cfg.Provider = provider
+			if provider == llm.ProviderOllama {
+				f.cfg.APIKey, f.cfg.BaseURL = "", f.srv.OllamaURL()
+			}
+			f.srv.Script("analyze", llmtest.JSON(goodAnalysis))
+			a, err := f.model(t).Ask(t.Context(), f.scope, analyzeCall())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := keywordsOf(t, a); !slices.Equal(got, goodAnalysis.Keywords) {
+				t.Errorf("keywords %q", got)
+			}
+			if a.Analyst != memory.AnalystModel || a.Model != "fake" || a.Calls != 1 || a.Repaired {
+				t.Errorf("answer %+v", a)
+			}
+			r := f.srv.Requests()[0]
+			if r.Temperature == nil || *r.Temperature < 0.69 || *r.Temperature > 0.71 || r.MaxTokens != 1000 {
+				t.Errorf("temperature %v, tokens %d", r.Temperature, r.MaxTokens)
+			}
+			if r.Format != "json_schema" || !r.Strict || !jsonEqual(t, r.Schema, analyzeSchema) {
+				t.Errorf("format %q strict %v schema %s", r.Format, r.Strict, r.Schema)
+			}
+			if !strings.Contains(r.System, "must be one JSON object") || !strings.Contains(r.System, "Describe the note.") {
+				t.Errorf("system %q", r.System)
+			}
+			if r.Key != f.cfg.APIKey {
+				t.Errorf("key %q", r.Key)
+			}
+			in, out := f.srv.Tokens()
+			want := memory.ModelUse{Collection: collection, Purpose: "analyze", Day: "2026-03-04", Calls: 1, PromptTokens: in, CompletionTokens: out}
+			if got := f.meter.all(); len(got) != 1 || got[0] != want || in == 0 || out == 0 {
+				t.Errorf("use %+v, want %+v", got, want)
+			}
+			if f.meter.by[0] != f.scope.Tenant() {
+				t.Error("counted for another tenant")
+			}
+		})
+	}
+}
+
+func jsonEqual(t *testing.T, a, b json.RawMessage) bool {
+	t.Helper()
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	p, _ := json.Marshal(x)
+	q, _ := json.Marshal(y)
+	return string(p) == string(q)
+}
+
+func TestDefaultsOfACall(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	m := f.model(t)
+	c := analyzeCall()
+	c.Temperature, c.MaxTokens = 0, 0
+	mustAsk(t, m, f.scope, c)
+	c.Temperature = -1
+	mustAsk(t, m, f.scope, c)
+	r := f.srv.Requests()
+	if *r[0].Temperature < 0.69 || *r[0].Temperature > 0.71 || r[0].MaxTokens != llm.DefaultMaxTokens {
+		t.Errorf("a call that states nothing: %v, %d", *r[0].Temperature, r[0].MaxTokens)
+	}
+	if r[1].Temperature == nil || *r[1].Temperature > 1e-6 {
+		t.Errorf("a call that wants none: %v", r[1].Temperature)
+	}
+}
+
+func mustAsk(t *testing.T, m memory.Model, s tenant.Scope, c memory.Call) memory.Answer {
+	t.Helper()
+	a, err := m.Ask(t.Context(), s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// Answers that need no repair, however they are wrapped.
+func TestWrappedAnswers(t *testing.T) {
+	t.Parallel()
+	good, _ := json.Marshal(goodAnalysis)
+	for name, r := range map[string]llmtest.Reply{
+		"plain":        llmtest.JSON(goodAnalysis),
+		"fence":        llmtest.Fenced(goodAnalysis),
+		"think":        llmtest.Think(goodAnalysis),
+		"end of think": llmtest.Text("I wonder {\"keywords\": []}\n</think>\n" + string(good)),
+		"prose":        llmtest.Text("Result {as asked}: " + string(good) + " {done}"),
+		"BOM":          llmtest.Text("\ufeff" + string(good)),
+		"extra fields": llmtest.Text(strings.Replace(string(good), "{", `{"mood":"fine","n":{"a":1},`, 1)),
+		"slow":         llmtest.Slow(20*time.Millisecond, llmtest.JSON(goodAnalysis)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			f.srv.Script("analyze", r)
+			a := mustAsk(t, f.model(t), f.scope, analyzeCall())
+			if got := keywordsOf(t, a); !slices.Equal(got, goodAnalysis.Keywords) || a.Calls != 1 {
+				t.Errorf("keywords %q after %d calls", got, a.Calls)
+			}
+		})
+	}
+}
+
+// Absent lists and numbers say nothing; nulls are absent; 1.0 is 1.
+func TestLenientReading(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.Script("evolve", llmtest.Text(`{"should_evolve": true, "actions": null, "suggested_connections": [1.0, 2], "because": "why not"}`))
+	a := mustAsk(t, f.model(t), f.scope, evolveCall())
+	var e memory.Evolution
+	if err := json.Unmarshal(a.JSON, &e); err != nil {
+		t.Fatalf("%v in %s", err, a.JSON)
+	}
+	if !e.ShouldEvolve || e.Confidence != nil || len(e.Actions) != 0 || !slices.Equal(e.SuggestedConnections, []int{1, 2}) || a.Calls != 1 {
+		t.Errorf("%+v after %d calls", e, a.Calls)
+	}
+}
+
+// What a call did not want may be absent; what it wanted may not.
+func TestWantedParts(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	m := f.model(t)
+	c := analyzeCall()
+	c.Input = memory.AnalyzeInput{Want: []string{"tags"}}
+	f.srv.Script("analyze", llmtest.Text(`{"tags":["a","b","c"]}`))
+	if a := mustAsk(t, m, f.scope, c); a.Calls != 1 {
+		t.Errorf("%d calls", a.Calls)
+	}
+	f.srv.Script("analyze", llmtest.Text(`{"keywords":["a"],"context":"x"}`), llmtest.Text(`{"tags":["a"]}`))
+	if a := mustAsk(t, m, f.scope, c); a.Calls != 2 || !a.Repaired {
+		t.Errorf("%d calls, repaired %v", a.Calls, a.Repaired)
+	}
+}
+
+// Every kind of bad answer is repaired once, with the error shown.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		bad   llmtest.Reply
+		shown string
+	}{
+		"truncated":  {llmtest.Truncated(goodAnalysis), "cut off at the token limit"},
+		"schema":     {llmtest.WrongSchema(), "none of the properties"},
+		"type":       {llmtest.Text(`{"keywords":"bees","context":"x","tags":[]}`), "/keywords"},
+		"refusal":    {llmtest.Refusal("I cannot help with bees."), "I cannot help with bees."},
+		"no choices": {llmtest.NoChoices(), "empty"},
+		"empty":      {llmtest.Text(" "), "empty"},
+		"prose":      {llmtest.Text("The keywords are bees and frost."), "no valid JSON object"},
+		"thinking":   {llmtest.Text(`<think>never ends {"keywords":["x"],"context":"x","tags":[]}`), "no valid JSON object"},
+		"inner":      {llmtest.Text(`{"outer": {"keywords":["x"],"context":"x","tags":[]}`), "not complete"},
+		"array":      {llmtest.Text(`["bees"]`), "no valid JSON object"},
+		"huge":       {llmtest.Text(strings.Repeat("x", 2<<20)), "too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			f.srv.Script("analyze", tc.bad, llmtest.JSON(goodAnalysis))
+			a := mustAsk(t, f.model(t), f.scope, analyzeCall())
+			if !a.Repaired || a.Calls != 2 || !slices.Equal(keywordsOf(t, a), goodAnalysis.Keywords) {
+				t.Errorf("%+v", a)
+			}
+			if second := f.srv.Requests()[1].User; !strings.Contains(second, tc.shown) || !strings.Contains(second, "JSON") {
+				t.Errorf("the repair shows %q, want %q", second, tc.shown)
+			}
+			if got := f.meter.all(); len(got) != 1 || got[0].Calls != 2 {
+				t.Errorf("use %+v", got)
+			}
+		})
+	}
+}
+
+func TestCheckAsksForRepair(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	wrong := json.RawMessage(`{"should_evolve":true,"actions":[],"suggested_connections":[99],"confidence":1}`)
+	right := json.RawMessage(`{"should_evolve":true,"actions":[],"suggested_connections":[0],"confidence":1}`)
+	f.srv.Script("evolve", llmtest.JSON(wrong), llmtest.JSON(right))
+	c := evolveCall()
+	c.Check = func(raw json.RawMessage) error {
+		if strings.Contains(string(raw), "99") {
+			return errors.New("there is no handle 99")
+		}
+		return nil
+	}
+	a := mustAsk(t, f.model(t), f.scope, c)
+	if !a.Repaired || !strings.Contains(f.srv.Requests()[1].User, "there is no handle 99") {
+		t.Errorf("%+v", a)
+	}
+}
+
+// C009, C073: twice bad is ErrBadAnswer, with an empty answer in the shape of
+// the schema and a warning without anything of the answer.
+func TestBadAnswer_C073(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.Script("analyze", llmtest.Text("private words"), llmtest.WrongSchema())
+	a, err := f.model(t).Ask(t.Context(), f.scope, analyzeCall())
+	if !errors.Is(err, memory.ErrBadAnswer) || !fault.Is(err, fault.ModelFailed) {
+		t.Fatalf("error %v", err)
+	}
+	if !jsonEqual(t, a.JSON, json.RawMessage(`{"keywords":[],"context":"","tags":[]}`)) || a.Calls != 2 {
+		t.Errorf("answer %s after %d calls", a.JSON, a.Calls)
+	}
+	if log := f.log.String(); strings.Count(log, "level=WARN") != 2 || !strings.Contains(log, "call=analyze") || strings.Contains(log, "private words") {
+		t.Errorf("log %s", log)
+	}
+	if got := f.meter.all(); len(got) != 1 || got[0].Calls != 2 {
+		t.Errorf("use %+v", got)
+	}
+}
+
+// An endpoint without structured outputs is asked for a JSON object with the
+// schema in the instructions, and the finding is remembered.
+func TestSchemaRefused(t *testing.T) {
+	t.Parallel()
+	for objects, wantFormat := range map[bool]string{false: "json_object", true: ""} {
+		f := setup(t)
+		f.srv.RefuseSchemas(objects)
+		m := f.model(t)
+		mustAsk(t, m, f.scope, analyzeCall())
+		asked := len(f.srv.Requests())
+		mustAsk(t, m, f.scope, analyzeCall())
+		r := f.srv.Requests()
+		if len(r) != asked+1 {
+			t.Errorf("objects refused %v: %d requests for the second call", objects, len(r)-asked)
+		}
+		last := r[len(r)-1]
+		if last.Format != wantFormat || !strings.Contains(last.System, string(analyzeSchema)) || last.Call != "analyze" {
+			t.Errorf("objects refused %v: format %q, system %q", objects, last.Format, last.System)
+		}
+	}
+}
+
+func TestFieldsRefused(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.RefuseField("max_tokens")
+	f.srv.RefuseField("temperature")
+	m := f.model(t)
+	mustAsk(t, m, f.scope, analyzeCall())
+	mustAsk(t, m, f.scope, analyzeCall())
+	r := f.srv.Requests()
+	if last := r[len(r)-1]; len(r) != 4 || last.Temperature != nil || last.MaxTokens != 1000 {
+		t.Errorf("%d requests, the last %s", len(r), last.Body)
+	}
+}
+
+// The client library itself refuses such fields for models it knows.
+func TestReasoningModel(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.Model = "gpt-5-mini"
+	a := mustAsk(t, f.model(t), f.scope, analyzeCall())
+	r := f.srv.Requests()
+	if a.Calls != 1 || len(r) != 1 || r[0].MaxTokens != 1000 || r[0].Temperature != nil {
+		t.Errorf("%d calls, %d requests", a.Calls, len(r))
+	}
+}
+
+// Failures of the transport that pass are not seen by the caller.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]llmtest.Reply{
+		"429":      llmtest.Status(429, 0),
+		"500":      llmtest.Status(500, 0),
+		"503":      llmtest.Status(503, 0),
+		"reset":    llmtest.Reset(),
+		"cut":      llmtest.CutBody(),
+		"not JSON": llmtest.NotJSON(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			f.srv.Script("analyze", r, r, llmtest.JSON(goodAnalysis))
+			a := mustAsk(t, f.model(t), f.scope, analyzeCall())
+			if a.Calls != 3 || a.Repaired {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+}
+
+// A hanging endpoint is asked again after the timeout of one request.
+func TestHang(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.Timeout = 50 * time.Millisecond
+	f.cfg.MaxTries = 2
+	m := f.model(t)
+	f.srv.Script("analyze", llmtest.Hang(), llmtest.Hang())
+	_, err := m.Ask(t.Context(), f.scope, analyzeCall())
+	if !fault.Is(err, fault.Timeout) || !strings.Contains(err.Error(), f.srv.URL()) || f.srv.Calls("analyze") != 2 {
+		t.Errorf("%v after %d", err, f.srv.Calls("analyze"))
+	}
+}
+
+// C074: what does not pass names the endpoint and never the key.
+func TestTransportFaults_C074(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reply llmtest.Reply
+		code  fault.Code
+		says  string
+		calls int
+	}{
+		"429":   {llmtest.Status(429, 0), fault.Unavailable, "slow down", 3},
+		"500":   {llmtest.StatusText(500, "key "+secret+" crashed"), fault.Unavailable, "failed (500)", 3},
+		"reset": {llmtest.Reset(), fault.Unavailable, "broke", 3},
+		"401":   {llmtest.StatusText(401, "Incorrect API key provided: "+secret), fault.Unavailable, "does not accept the key", 1},
+		"404":   {llmtest.StatusText(404, "model not found"), fault.Unavailable, "does not know the model", 1},
+		"400":   {llmtest.StatusText(400, "context length exceeded"), fault.ModelFailed, "refused the request", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			f.srv.Always("analyze", tc.reply)
+			a, err := f.model(t).Ask(t.Context(), f.scope, analyzeCall())
+			var fl *fault.Error
+			if !errors.As(err, &fl) || fl.Code != tc.code || !strings.Contains(fl.Message, tc.says) || !strings.Contains(fl.Message, f.srv.URL()) {
+				t.Errorf("fault %v", err)
+			}
+			if strings.Contains(err.Error()+f.log.String(), secret) {
+				t.Errorf("the key shows in %v or the log", err)
+			}
+			if errors.Is(err, memory.ErrBadAnswer) || errors.Is(err, memory.ErrPaused) {
+				t.Errorf("%v is no trouble of the transport", err)
+			}
+			if a.Calls != tc.calls || f.srv.Calls("analyze") != tc.calls || len(a.JSON) != 0 {
+				t.Errorf("%d calls, %d requests, answer %s", a.Calls, f.srv.Calls("analyze"), a.JSON)
+			}
+		})
+	}
+}
+
+func TestNobodyListens_C074(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.Close()
+	a, err := f.model(t).Ask(t.Context(), f.scope, analyzeCall())
+	var op *net.OpError
+	if !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "cannot connect to "+f.srv.URL()) || !errors.As(err, &op) {
+		t.Errorf("fault %v", err)
+	}
+	if a.Calls != 0 || len(f.meter.all()) != 0 {
+		t.Errorf("%d calls counted of an endpoint that was not reached", a.Calls)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	t.Run("honored", func(t *testing.T) {
+		t.Parallel()
+		f := setup(t)
+		f.srv.Script("analyze", llmtest.Status(429, time.Second), llmtest.JSON(goodAnalysis))
+		began := time.Now()
+		mustAsk(t, f.model(t), f.scope, analyzeCall())
+		if took := time.Since(began); took < time.Second {
+			t.Errorf("asked again after %s", took)
+		}
+	})
+	t.Run("too long", func(t *testing.T) {
+		t.Parallel()
+		f := setup(t)
+		f.srv.Script("analyze", llmtest.Status(429, time.Hour))
+		_, err := f.model(t).Ask(t.Context(), f.scope, analyzeCall())
+		var fl *fault.Error
+		if !errors.As(err, &fl) || fl.RetryAfter != time.Hour || f.srv.Calls("analyze") != 1 {
+			t.Errorf("%v after %d requests", err, f.srv.Calls("analyze"))
+		}
+	})
+}
+
+// The breaker stops asking, says so, and lets one request test the endpoint.
+func TestBreaker(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.MaxTries, f.cfg.BreakerFailures, f.cfg.BreakerPause = 1, 3, 100*time.Millisecond
+	m := f.model(t)
+	f.srv.Down(true)
+	for range 3 {
+		if _, err := m.Ask(t.Context(), f.scope, analyzeCall()); errors.Is(err, memory.ErrPaused) || err == nil {
+			t.Fatalf("asked: %v", err)
+		}
+	}
+	asked := len(f.srv.Requests())
+	a, err := m.Ask(t.Context(), f.scope, analyzeCall())
+	var fl *fault.Error
+	if !errors.Is(err, memory.ErrPaused) || !errors.As(err, &fl) || fl.Code != fault.Unavailable || fl.RetryAfter != 100*time.Millisecond {
+		t.Errorf("open: %v", err)
+	}
+	if a.Calls != 0 || len(f.srv.Requests()) != asked {
+		t.Error("the endpoint was asked through an open breaker")
+	}
+	f.srv.Down(false)
+	waitFor(t, func() bool {
+		_, err := m.Ask(t.Context(), f.scope, analyzeCall())
+		return err == nil
+	})
+	if !strings.Contains(f.log.String(), "to=open") {
+		t.Error("the opening was not logged")
+	}
+}
+
+// waitFor asks again until it holds; the breaker's pause is real time.
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("did not happen in 5 s")
+		}
+	}
+}
+
+// A refused request says nothing about the endpoint's health.
+func TestBreakerIgnoresBadRequests(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.BreakerFailures = 2
+	m := f.model(t)
+	f.srv.Always("analyze", llmtest.StatusText(400, "too long"))
+	for range 4 {
+		if _, err := m.Ask(t.Context(), f.scope, analyzeCall()); errors.Is(err, memory.ErrPaused) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCallerGoesAway(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.BreakerFailures = 1
+	m := f.model(t)
+	f.srv.Script("analyze", llmtest.Hang())
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := m.Ask(ctx, f.scope, analyzeCall())
+		done <- err
+	}()
+	waitFor(t, func() bool { return f.srv.Calls("analyze") == 1 })
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) || f.srv.Calls("analyze") != 1 {
+		t.Errorf("%v after %d requests", err, f.srv.Calls("analyze"))
+	}
+	mustAsk(t, m, f.scope, analyzeCall()) // the breaker did not count it
+}
+
+func TestConcurrencyIsBounded(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.MaxConcurrent = 2
+	m := f.model(t)
+	f.srv.Always("analyze", llmtest.Slow(10*time.Millisecond, llmtest.JSON(goodAnalysis)))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { mustAsk(t, m, f.scope, analyzeCall()) })
+	}
+	wg.Wait()
+	if p := f.srv.Peak(); p != 2 {
+		t.Errorf("%d requests at once", p)
+	}
+}
+
+func TestUseIsEstimatedWhereNotStated(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.OmitUsage()
+	a := mustAsk(t, f.model(t), f.scope, analyzeCall())
+	if a.PromptTokens < 10 || a.CompletionTokens < 5 {
+		t.Errorf("%d, %d", a.PromptTokens, a.CompletionTokens)
+	}
+}
+
+func TestZeroScopeIsRefused(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	_, err := f.model(t).Ask(t.Context(), tenant.Scope{}, analyzeCall())
+	if !fault.Is(err, fault.Unauthenticated) || len(f.srv.Requests()) != 0 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	m := f.model(t)
+	if err := m.Probe(t.Context()); err != nil {
+		t.Error(err)
+	}
+	f.srv.RequireKey("another")
+	if err := m.Probe(t.Context()); !fault.Is(err, fault.Unavailable) || strings.Contains(err.Error(), secret) {
+		t.Errorf("wrong key: %v", err)
+	}
+	f.srv.Down(true)
+	if err := m.Probe(t.Context()); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("down: %v", err)
+	}
+}
+
+// C036: two notes that share no word are linked when the model says so.
+func TestCrossDomainLink_C036(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.Script("evolve", llmtest.JSON(map[string]any{
+		"should_evolve": true, "actions": []string{"strengthen"}, "suggested_connections": []int{1}, "confidence": 0.97,
+	}))
+	a := mustAsk(t, f.model(t), f.scope, evolveCall())
+	var e memory.Evolution
+	if err := json.Unmarshal(a.JSON, &e); err != nil || !slices.Equal(e.SuggestedConnections, []int{1}) {
+		t.Errorf("%v, %+v", err, e)
+	}
+}

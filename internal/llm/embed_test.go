@@ -1,0 +1,335 @@
+package llm_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+func (f *fixture) embedder(t *testing.T) *llm.Embedding {
+	t.Helper()
+	f.cfg.EmbedProvider = llm.ProviderOpenAI
+	if f.cfg.EmbedModel == "" {
+		f.cfg.EmbedModel, f.cfg.EmbedDim = "fake-embed", 8
+	}
+	f.srv.EmbedDim(max(f.cfg.EmbedDim, 8))
+	e, err := llm.NewEmbedding(f.deps, f.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestEmbed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.EmbedBatch, f.cfg.EmbedMaxRunes = 2, 10
+	e := f.embedder(t)
+	if e.Name() != "fake-embed@8" || e.Dim() != 8 || e.Fast() {
+		t.Errorf("%s %d %v", e.Name(), e.Dim(), e.Fast())
+	}
+	texts := []string{"bees", "  ", "frost", strings.Repeat("ж", 40), "straw"}
+	got, err := e.Embed(t.Context(), f.scope, texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 5 || f.srv.Calls(llmtest.Embed) != 3 {
+		t.Fatalf("%d vectors from %d requests", len(got), f.srv.Calls(llmtest.Embed))
+	}
+	for i, word := range []string{"bees", "empty", "frost"} {
+		one, err := e.Embed(t.Context(), f.scope, []string{word})
+		if err != nil || !slices.Equal(one[0], got[i]) {
+			t.Errorf("%q is not in its place: %v", word, err)
+		}
+	}
+	r := f.srv.RequestsOf(llmtest.Embed)
+	if in := r[1].Inputs[1]; in != strings.Repeat("ж", 10) {
+		t.Errorf("a long text is sent as %q", in)
+	}
+	if r[0].Dimensions != 0 || r[0].Key != secret || r[0].Model != "fake-embed" {
+		t.Errorf("request %s", r[0].Body)
+	}
+	uses := f.meter.all()
+	if len(uses) != 6 || uses[0].Purpose != "embed" || uses[0].Calls != 1 || uses[0].PromptTokens == 0 {
+		t.Errorf("uses %+v", uses)
+	}
+}
+
+// A known model asked for another length is told so, and is another embedder.
+func TestEmbedDimensions(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.EmbedModel, f.cfg.EmbedDim = "text-embedding-3-small", 256
+	e := f.embedder(t)
+	if _, err := e.Embed(t.Context(), f.scope, []string{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	if d := f.srv.RequestsOf(llmtest.Embed)[0].Dimensions; d != 256 || e.Name() != "text-embedding-3-small@256" {
+		t.Errorf("asked for %d as %s", d, e.Name())
+	}
+}
+
+// C075: vectors of another length, and such without a direction, are refused.
+func TestBadVectors_C075(t *testing.T) {
+	t.Parallel()
+	one := []float32{1, 0, 0, 0, 0, 0, 0, 0}
+	for name, tc := range map[string]struct {
+		reply llmtest.Reply
+		says  string
+	}{
+		"length":  {llmtest.Dim(16), "a vector of 16 numbers from fake-embed, which is recorded with 8"},
+		"zeros":   {llmtest.Vectors(one, make([]float32, 8)), "all zeros"},
+		"huge":    {llmtest.Vectors(one, []float32{math.MaxFloat32, 0, 0, 0, 0, 0, 0, 1}), ""},
+		"too few": {llmtest.Vectors(one), "1 vectors for 2 texts"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			f.srv.Script(llmtest.Embed, tc.reply)
+			_, err := f.embedder(t).Embed(t.Context(), f.scope, []string{"a", "b"})
+			if tc.says == "" {
+				if err != nil {
+					t.Errorf("finite vectors are fine: %v", err)
+				}
+				return
+			}
+			if !fault.Is(err, fault.ModelFailed) || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), f.srv.URL()) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestEmbedTransport(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.BreakerFailures, f.cfg.MaxTries = 4, 2
+	e := f.embedder(t)
+	f.srv.Script(llmtest.Embed, llmtest.Status(503, 0))
+	if _, err := e.Embed(t.Context(), f.scope, []string{"a"}); err != nil {
+		t.Fatalf("a passing failure: %v", err)
+	}
+	f.srv.Down(true)
+	for range 2 {
+		if _, err := e.Embed(t.Context(), f.scope, []string{"a"}); !fault.Is(err, fault.Unavailable) {
+			t.Errorf("down: %v", err)
+		}
+	}
+	if _, err := e.Embed(t.Context(), f.scope, []string{"a"}); !errors.Is(err, memory.ErrPaused) {
+		t.Errorf("open breaker: %v", err)
+	}
+	if _, err := e.Embed(t.Context(), tenant.Scope{}, []string{"a"}); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("zero scope: %v", err)
+	}
+}
+
+// C302: a repeated text makes no second call; size and hits are visible; keyed
+// by model and tenant.
+func TestCache_C302(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	e := f.embedder(t)
+	c := llm.NewCached(e, 3)
+	embed := func(s tenant.Scope, texts ...string) [][]float32 {
+		t.Helper()
+		v, err := c.Embed(t.Context(), s, texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	first := embed(f.scope, "a", "b", "a")
+	if got := f.srv.RequestsOf(llmtest.Embed)[0].Inputs; !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("sent %q", got)
+	}
+	first[0][0] = 42 // the caller's to change
+	again := embed(f.scope, "b", "a")
+	if f.srv.Calls(llmtest.Embed) != 1 || again[1][0] == 42 || !slices.Equal(again[1], first[2]) {
+		t.Error("a known text was sent again, or changed")
+	}
+	if s := c.Stats(); s != (llm.CacheStats{Hits: 3, Misses: 2, Entries: 2, Capacity: 3}) {
+		t.Errorf("%+v", s)
+	}
+	embed(f.scope, "c")
+	embed(f.scope, "b") // now "a" was used longest ago
+	embed(f.scope, "d")
+	before := f.srv.Calls(llmtest.Embed)
+	embed(f.scope, "b", "c", "d")
+	if f.srv.Calls(llmtest.Embed) != before || c.Stats().Entries != 3 {
+		t.Error("the wrong one was dropped")
+	}
+	embed(f.scope, "a")
+	if f.srv.Calls(llmtest.Embed) != before+1 {
+		t.Error("what was dropped is still known")
+	}
+	other := grant.Scope(uuid.New(), uuid.Nil, "test")
+	embed(other, "a")
+	if f.srv.Calls(llmtest.Embed) != before+2 {
+		t.Error("one tenant is served from another's texts")
+	}
+	c.Forget(other.Tenant())
+	if c.Stats().Entries != 2 {
+		t.Errorf("%+v", c.Stats())
+	}
+	f.srv.Script(llmtest.Embed, llmtest.StatusText(400, "no"), llmtest.Default())
+	if _, err := c.Embed(t.Context(), f.scope, []string{"new"}); err == nil {
+		t.Error("a failure was hidden")
+	}
+	embed(f.scope, "new")
+}
+
+func TestRegistry(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	local, err := llm.NewRegistry(llm.Deps{}, llm.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := local.Notices(); local.Default().Name() != llm.HashName || len(n) != 1 || !strings.Contains(n[0], llm.HashName) {
+		t.Errorf("%s, %q", local.Default().Name(), local.Notices())
+	}
+	hashed, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
+	if err != nil || len(hashed.Notices()) != 0 {
+		t.Errorf("%v %q", err, hashed.Notices())
+	}
+
+	f.cfg.EmbedProvider, f.cfg.EmbedModel, f.cfg.EmbedDim = llm.ProviderOllama, "", 0
+	f.cfg.EmbedBaseURL = f.srv.OllamaURL()
+	f.srv.EmbedDim(384)
+	r, err := llm.NewRegistry(f.deps, f.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"all-minilm@384", llm.HashName}; !slices.Equal(r.Names(), want) || r.Default().Name() != want[0] {
+		t.Errorf("%q, default %s", r.Names(), r.Default().Name())
+	}
+	for _, name := range r.Names() {
+		e, ok := r.ByName(name)
+		if !ok || e.Name() != name {
+			t.Fatalf("%s: %v", name, ok)
+		}
+		for range 2 {
+			if v, err := e.Embed(t.Context(), f.scope, []string{"x"}); err != nil || len(v[0]) != e.Dim() {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if s := r.CacheStats(); s.Hits != 1 || s.Capacity != llm.DefaultEmbedCache {
+		t.Errorf("%+v", s)
+	}
+	if _, ok := r.ByName("unheard-of"); ok {
+		t.Error("an unknown name is found")
+	}
+}
+
+// The hashed embedder's vectors are the same everywhere: these are parts of
+// the recorded ones. A change that moves them needs a new name.
+func TestHashGolden(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"The bees survived the frost in straw.":        hashGolden[0],
+		"Anna mag Apfelkuchen.\nkeywords: Apfelkuchen": hashGolden[1],
+		"我昨天和妈妈一起去公园爬山":                                hashGolden[2],
+		"":           hashGolden[3],
+		"👍":          hashGolden[4],
+		"what is it": hashGolden[5],
+	} {
+		v, err := llm.Hash{}.Embed(t.Context(), tenant.Scope{}, []string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sparse(v[0]); got != want {
+			t.Errorf("%q:\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// sparse writes a digest of all bits and the first numbers that are not zero.
+func sparse(v []float32) string {
+	sum := uint64(14695981039346656037)
+	var b strings.Builder
+	n := 0
+	for i, x := range v {
+		sum = (sum ^ uint64(math.Float32bits(x))) * 1099511628211
+		if x != 0 && n < 3 {
+			fmt.Fprintf(&b, " %d:%.6f", i, x)
+			n++
+		}
+	}
+	return fmt.Sprintf("%016x%s", sum, b.String())
+}
+
+func TestHashSimilarity(t *testing.T) {
+	t.Parallel()
+	texts := []string{
+		"Two bee colonies survived the frost, wrapped in straw.",
+		"How did the bees survive the frosty winter?",
+		"The payment tests failed because of currency rounding.",
+		"Two bee colonies survived the frost, wrapped in straw.\ncontext: Two bee colonies survived the frost\nkeywords: bee colonies, frost\ntags: nature",
+		"Two bee colonies survived the frost, wrapped in straw.\ncontext: Two bee colonies survived the frost\nkeywords: bee colonies, frost\ntags: animals",
+	}
+	v, err := llm.Hash{}.Embed(t.Context(), tenant.Scope{}, texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cos := func(i, j int) float64 {
+		s := 0.0
+		for k := range v[i] {
+			s += float64(v[i][k]) * float64(v[j][k])
+		}
+		return s
+	}
+	for i := range v {
+		if n := cos(i, i); math.Abs(n-1) > 1e-6 {
+			t.Errorf("length of %d is %g", i, n)
+		}
+	}
+	if near, far := cos(0, 1), cos(0, 2); near < 0.25 || far > 0.15 {
+		t.Errorf("near %.3f, far %.3f", near, far)
+	}
+	if labeled := cos(0, 3); labeled < 0.85 {
+		t.Errorf("a described note is %.3f like its content", labeled)
+	}
+	if slices.Equal(v[3], v[4]) { // C010
+		t.Error("tags do not move the vector")
+	}
+}
+
+func FuzzHash(f *testing.F) {
+	f.Add("bees\nkeywords: frost")
+	f.Add("\x00\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		v, err := llm.Hash{}.Embed(t.Context(), tenant.Scope{}, []string{s, s})
+		if err != nil || !slices.Equal(v[0], v[1]) {
+			t.Fatalf("%v", err)
+		}
+		n := 0.0
+		for _, x := range v[0] {
+			n += float64(x) * float64(x)
+		}
+		if len(v[0]) != llm.HashDim || math.Abs(n-1) > 1e-5 {
+			t.Fatalf("length %g", n)
+		}
+	})
+}
+
+func BenchmarkHash(b *testing.B) {
+	text := []string{strings.Repeat("Two bee colonies survived the frost, wrapped in straw. ", 4)}
+	for b.Loop() {
+		if _, err := (llm.Hash{}).Embed(b.Context(), tenant.Scope{}, text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

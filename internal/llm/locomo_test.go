@@ -1,0 +1,128 @@
+package llm
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+type turn struct {
+	Speaker string `json:"speaker"`
+	Text    string `json:"text"`
+}
+
+// described tells whether a turn has three keywords or more that each occur in
+// its text and are no stop words.
+func described(t *testing.T, h *Heuristic, u turn) bool {
+	t.Helper()
+	a := h.analyze(memory.AnalyzeInput{Content: u.Speaker + ": " + u.Text, Speaker: u.Speaker})
+	lang, _ := text.Guess(u.Text)
+	good := 0
+	for _, k := range a.Keywords {
+		fine := strings.Contains(u.Text, k) && utf8.RuneCountInString(k) > 1
+		for _, w := range strings.Fields(k) {
+			if text.IsStopWord(w, lang) || text.IsStopWord(w, text.English) || text.IsTimeWord(w) || strings.EqualFold(w, u.Speaker) {
+				fine = false
+			}
+		}
+		if !fine {
+			t.Errorf("keyword %q of %q", k, u.Text)
+			continue
+		}
+		good++
+	}
+	return good >= 3
+}
+
+// share gives the part of a sample of 100, at even distances, and of all turns
+// that are described.
+func share(t *testing.T, turns []turn) (sampled, all float64) {
+	t.Helper()
+	h := NewHeuristic()
+	in100, inAll := 0, 0
+	step := max(1, len(turns)/100)
+	for i, u := range turns {
+		ok := described(t, h, u)
+		if ok {
+			inAll++
+		}
+		if i%step == 0 && i/step < 100 && ok {
+			in100++
+		}
+	}
+	return float64(in100) / float64(min(100, len(turns))), float64(inAll) / float64(len(turns))
+}
+
+const wantDescribed = 0.9
+
+// TestKeywordsOfDialogue (C005, C016): real talk is short, and still at least
+// 90 of 100 turns get three keywords.
+func TestKeywordsOfDialogue(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join("testdata", "dialogue.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var turns []turn
+	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
+		var u turn
+		if err := json.Unmarshal([]byte(line), &u); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		turns = append(turns, u)
+	}
+	if len(turns) < 120 {
+		t.Fatalf("the sample has %d turns", len(turns))
+	}
+	sampled, all := share(t, turns)
+	t.Logf("three keywords or more: %.1f%% of a sample of 100, %.1f%% of %d turns", 100*sampled, 100*all, len(turns))
+	if sampled < wantDescribed {
+		t.Errorf("%.2f of the sample have three keywords, want %.2f", sampled, wantDescribed)
+	}
+}
+
+// TestKeywordsOfLoCoMo does the same on the LoCoMo conversations where EVAL_DATA
+// names the folder that holds them.
+func TestKeywordsOfLoCoMo(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("EVAL_DATA")
+	if dir == "" {
+		t.Skip("EVAL_DATA is not set")
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "locomo7.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conversations []struct {
+		Conversation map[string]json.RawMessage `json:"conversation"`
+	}
+	if err := json.Unmarshal(raw, &conversations); err != nil {
+		t.Fatal(err)
+	}
+	var turns []turn
+	for _, c := range conversations {
+		var sessions []string
+		for name := range c.Conversation {
+			sessions = append(sessions, name)
+		}
+		sort.Strings(sessions)
+		for _, name := range sessions {
+			var session []turn
+			if json.Unmarshal(c.Conversation[name], &session) == nil {
+				turns = append(turns, session...)
+			}
+		}
+	}
+	sampled, all := share(t, turns)
+	t.Logf("three keywords or more: %.1f%% of a sample of 100, %.1f%% of %d turns", 100*sampled, 100*all, len(turns))
+	if sampled < wantDescribed || all < wantDescribed {
+		t.Errorf("%.3f of the sample and %.3f of all have three keywords, want %.2f", sampled, all, wantDescribed)
+	}
+}

@@ -1,0 +1,137 @@
+package llm_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// meter keeps what it is told.
+type meter struct {
+	mu   sync.Mutex
+	uses []memory.ModelUse
+	by   []uuid.UUID
+}
+
+func (m *meter) Record(_ context.Context, s tenant.Scope, u memory.ModelUse) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.uses = append(m.uses, u)
+	m.by = append(m.by, s.Tenant())
+}
+
+func (m *meter) all() []memory.ModelUse {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]memory.ModelUse(nil), m.uses...)
+}
+
+// buffer is a log that tests may read while it is written.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// secret is the key that must not show up anywhere.
+const secret = "sk-very-secret-0123456789"
+
+var now = time.Date(2026, 3, 4, 23, 30, 0, 0, time.UTC)
+
+type fixture struct {
+	srv   *llmtest.Server
+	meter *meter
+	log   *buffer
+	scope tenant.Scope
+	cfg   llm.Config
+	deps  llm.Deps
+}
+
+// setup gives a fake endpoint and a Config that asks it without patience.
+func setup(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{srv: llmtest.New(t), meter: &meter{}, log: &buffer{}}
+	f.scope = grant.Scope(uuid.New(), uuid.Nil, "test")
+	f.cfg = llm.Config{
+		Provider: llm.ProviderOpenAI, BaseURL: f.srv.URL(), Model: "fake", APIKey: secret,
+		Timeout: 5 * time.Second, RetryWait: time.Millisecond, MaxRetryWait: 2 * time.Second,
+		EmbedProvider: llm.EmbedHash,
+	}
+	f.deps = llm.Deps{
+		Log: slog.New(slog.NewTextHandler(f.log, nil)), Meter: f.meter,
+		Clock: func() time.Time { return now },
+	}
+	return f
+}
+
+func (f *fixture) model(t *testing.T) *llm.Completion {
+	t.Helper()
+	m, err := llm.NewCompletion(f.deps, f.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+var analyzeSchema = json.RawMessage(`{"type":"object","properties":{
+	"keywords":{"type":"array","items":{"type":"string"}},
+	"context":{"type":"string"},
+	"tags":{"type":"array","items":{"type":"string"}}},
+	"required":["keywords","context","tags"],"additionalProperties":false}`)
+
+var evolveSchema = json.RawMessage(`{"type":"object","properties":{
+	"should_evolve":{"type":"boolean"},
+	"actions":{"type":"array","items":{"type":"string","enum":["strengthen","update_neighbor"]}},
+	"suggested_connections":{"type":"array","items":{"type":"integer"}},
+	"confidence":{"type":"number"}},
+	"required":["should_evolve","actions","suggested_connections","confidence"],"additionalProperties":false}`)
+
+var collection = uuid.MustParse("00000000-0000-0000-0000-0000000000c0")
+
+func analyzeCall() memory.Call {
+	return memory.Call{
+		Name: "analyze", Version: "amem/analyze@1", System: "Describe the note.", Prompt: "The note: bees survive frost in straw.",
+		Schema: analyzeSchema, Temperature: 0.7, MaxTokens: 1000, Collection: collection,
+		Input: memory.AnalyzeInput{Content: "bees survive frost in straw", Want: []string{"keywords", "context", "tags"}},
+	}
+}
+
+func evolveCall() memory.Call {
+	return memory.Call{Name: "evolve", Version: "amem/evolve@1", System: "Decide.", Prompt: "Notes.", Schema: evolveSchema, MaxTokens: 500, Temperature: 0.3, Collection: collection}
+}
+
+var goodAnalysis = memory.Analysis{
+	Keywords: []string{"bees", "frost", "straw"}, Context: "Bees survive frost in straw.", Tags: []string{"nature", "statement", "fact"},
+}
+
+func keywordsOf(t *testing.T, a memory.Answer) []string {
+	t.Helper()
+	var out memory.Analysis
+	if err := json.Unmarshal(a.JSON, &out); err != nil {
+		t.Fatalf("%v in %s", err, a.JSON)
+	}
+	return out.Keywords
+}
