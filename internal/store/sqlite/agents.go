@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+func (q *session) agents(ctx context.Context, where string, args ...any) (out []tenant.Agent, err error) {
+	err = q.each(ctx, "SELECT id, name, display_name, created_at FROM agents WHERE "+where, args, func(rows *sql.Rows) error {
+		var a tenant.Agent
+		var created int64
+		err := rows.Scan(&a.ID, &a.Name, &a.DisplayName, &created)
+		a.CreatedAt = timeOf(created)
+		out = append(out, a)
+		return err
+	})
+	return out, err
+}
+
+// agent finds an agent by id or name; a scope bound to an agent finds itself.
+func (q *session) agent(ctx context.Context, sc tenant.Scope, ref string) (tenant.Agent, error) {
+	where, arg := "tenant = ? AND name = ?", any(ref)
+	if id, err := uuid.Parse(ref); err == nil {
+		where, arg = "tenant = ? AND id = ?", blob(id)
+	}
+	found, err := q.agents(ctx, where, blob(sc.Tenant()), arg)
+	if err != nil {
+		return tenant.Agent{}, err
+	}
+	if len(found) == 0 || !sc.Reaches(found[0].ID) {
+		return tenant.Agent{}, fault.Missing("agent")
+	}
+	return found[0], nil
+}
+
+func (q *session) addAgent(ctx context.Context, sc tenant.Scope, a tenant.Agent) error {
+	if sc.HasAgent() {
+		// Others are out of its reach, whether they exist or not.
+		return fault.Missing("agent")
+	}
+	if err := q.checkTenant(ctx, sc.Tenant()); err != nil {
+		return err
+	}
+	_, err := q.exec(ctx, "INSERT INTO agents (tenant, id, name, display_name, created_at) VALUES (?, ?, ?, ?, ?)",
+		blob(sc.Tenant()), blob(a.ID), a.Name, a.DisplayName, micros(a.CreatedAt))
+	return err
+}
+
+// EnsureAgent implements tenant.AgentStore.
+func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (a tenant.Agent, err error) {
+	if err := check(sc); err != nil {
+		return a, err
+	}
+	// Nearly always it is there.
+	if a, err = s.AgentByRef(ctx, sc, name); err == nil || !fault.Is(err, fault.NotFound) {
+		return a, err
+	}
+	if _, e := uuid.Parse(name); e == nil {
+		return a, err // an id names nothing new
+	}
+	if err := checkName("agent", name); err != nil {
+		return a, err
+	}
+	err = s.writing(ctx, func(ctx context.Context, q *session) error {
+		if a, err = q.agent(ctx, sc, name); err == nil || !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		id, err := uuid.NewV7()
+		if err != nil {
+			return err
+		}
+		a = tenant.Agent{ID: id, Name: name, CreatedAt: s.now()}
+		return q.addAgent(ctx, sc, a)
+	})
+	if err != nil {
+		return tenant.Agent{}, err
+	}
+	return a, nil
+}
+
+// CreateAgent implements tenant.AgentStore.
+func (s *Store) CreateAgent(ctx context.Context, sc tenant.Scope, a tenant.Agent) (tenant.Agent, error) {
+	if err := check(sc); err != nil {
+		return tenant.Agent{}, err
+	}
+	if err := checkName("name", a.Name); err != nil {
+		return tenant.Agent{}, err
+	}
+	var err error
+	if a.ID, err = uuid.NewV7(); err != nil {
+		return tenant.Agent{}, s.translate(err)
+	}
+	a.CreatedAt = s.now()
+	err = s.writing(ctx, func(ctx context.Context, q *session) error {
+		if !sc.HasAgent() {
+			_, err := q.agent(ctx, sc, a.Name)
+			if err == nil {
+				return fault.New(fault.Exists, "an agent with the name %q exists", a.Name)
+			}
+			if !fault.Is(err, fault.NotFound) {
+				return err
+			}
+		}
+		return q.addAgent(ctx, sc, a)
+	})
+	if err != nil {
+		return tenant.Agent{}, err
+	}
+	return a, nil
+}
+
+// AgentByRef implements tenant.AgentStore.
+func (s *Store) AgentByRef(ctx context.Context, sc tenant.Scope, ref string) (a tenant.Agent, err error) {
+	if err := check(sc); err != nil {
+		return a, err
+	}
+	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+		a, err = q.agent(ctx, sc, ref)
+		return err
+	})
+	return a, err
+}
+
+// ListAgents implements tenant.AgentStore.
+func (s *Store) ListAgents(ctx context.Context, sc tenant.Scope, after string, n int) (out []tenant.Agent, err error) {
+	if err := check(sc); err != nil {
+		return nil, err
+	}
+	where, args := "tenant = ? AND name > ?", []any{blob(sc.Tenant()), after}
+	if sc.HasAgent() {
+		where += " AND id = ?"
+		args = append(args, blob(sc.Agent()))
+	}
+	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+		out, err = q.agents(ctx, where+" ORDER BY name LIMIT ?", append(args, limit(n))...)
+		return err
+	})
+	return out, err
+}
+
+// DeleteAgent implements tenant.AgentStore. Forks that others made of its
+// collections become independent.
+func (s *Store) DeleteAgent(ctx context.Context, sc tenant.Scope, id uuid.UUID) error {
+	if err := check(sc); err != nil {
+		return err
+	}
+	for {
+		var next uuid.UUID
+		err := s.writing(ctx, func(ctx context.Context, q *session) error {
+			next = uuid.Nil
+			if _, err := q.agent(ctx, sc, id.String()); err != nil {
+				return err
+			}
+			ok, err := q.get(ctx, "SELECT id FROM collections WHERE tenant = ? AND agent = ? AND state <> 'deleting' LIMIT 1", []any{blob(sc.Tenant()), blob(id)}, &next)
+			if err != nil || ok {
+				return err
+			}
+			if _, err := q.exec(ctx, "DELETE FROM api_keys WHERE tenant = ? AND agent = ?", blob(sc.Tenant()), blob(id)); err != nil {
+				return err
+			}
+			if _, err := q.exec(ctx, "DELETE FROM idempotency WHERE tenant = ? AND agent = ?", blob(sc.Tenant()), blob(id)); err != nil {
+				return err
+			}
+			_, err = q.exec(ctx, "DELETE FROM agents WHERE tenant = ? AND id = ?", blob(sc.Tenant()), blob(id))
+			return err
+		})
+		if err != nil || next == uuid.Nil {
+			return err
+		}
+		audit := memory.AuditEntry{Action: "collection.delete", Detail: map[string]any{"agent": id.String()}}
+		if err := s.DeleteCollection(ctx, sc, next, true, audit); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+}

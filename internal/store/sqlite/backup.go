@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// Backup implements store.Backuper: VACUUM INTO a file beside the wanted one,
+// made durable, then linked to its name, which fails when the name is taken.
+func (s *Store) Backup(ctx context.Context, path string) (err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return exists(path)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fault.Wrap(err, fault.Unavailable, "cannot write the backup %s", path)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".slipbox-backup-")
+	if err != nil {
+		return s.target(err, path)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	part := filepath.Join(dir, "backup.db")
+	q, err := s.read.take(ctx)
+	if err != nil {
+		return s.translate(err)
+	}
+	_, err = q.conn.ExecContext(ctx, "VACUUM INTO ?", part)
+	s.read.give(q)
+	if err != nil {
+		return s.target(s.translate(err), path)
+	}
+	if err := sync(part); err != nil {
+		return s.target(err, path)
+	}
+	if err := os.Chmod(part, 0o600); err != nil {
+		return s.target(err, path)
+	}
+	if err := os.Link(part, path); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return exists(path)
+		}
+		// Not every file system has links.
+		if err := os.Rename(part, path); err != nil {
+			return s.target(err, path)
+		}
+	}
+	return s.target(sync(filepath.Dir(path)), path)
+}
+
+func exists(path string) error {
+	return fault.New(fault.Exists, "%s exists; a backup is never written over a file", path)
+}
+
+// target says which file could not be written; what the source's trouble was
+// stays in the cause.
+func (s *Store) target(err error, path string) error {
+	if err == nil {
+		return nil
+	}
+	code := fault.CodeOf(s.translate(err))
+	return fault.Wrap(err, code, "cannot write the backup %s", path)
+}
+
+// sync makes a file or directory durable.
+func sync(path string) (err error) {
+	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return f.Sync()
+}

@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+	"time"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// translate turns what the driver says into a fault. Faults pass as they are.
+func (s *Store) translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return err
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.Wrap(err, fault.Timeout, "the store did not answer in time")
+	case errors.Is(err, context.Canceled):
+		return fault.Wrap(err, fault.Unavailable, "the request was canceled")
+	case errors.Is(err, syscall.ENOSPC):
+		return s.full(err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return s.readOnly(err)
+	}
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return fault.Wrap(err, fault.Internal, "the store failed")
+	}
+	const ioerrShort = lib.SQLITE_IOERR | 2<<8
+	switch e.Code() & 0xff {
+	case lib.SQLITE_FULL:
+		return s.full(err)
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL:
+		return &fault.Error{
+			Code: fault.Unavailable, Message: "the database is busy with another process's write",
+			RetryAfter: time.Second, Err: err,
+		}
+	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_CANTOPEN:
+		return s.readOnly(err)
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		return s.damaged(err)
+	case lib.SQLITE_IOERR:
+		if e.Code() == ioerrShort {
+			return s.damaged(err)
+		}
+		return fault.Wrap(err, fault.Unavailable, "reading or writing the database file %s failed; check the disk", s.path)
+	case lib.SQLITE_INTERRUPT:
+		return fault.Wrap(err, fault.Timeout, "the store was interrupted")
+	case lib.SQLITE_NOMEM:
+		return fault.Wrap(err, fault.Unavailable, "the store is out of memory")
+	case lib.SQLITE_TOOBIG:
+		return fault.Wrap(err, fault.TooLarge, "a value is too large for the store")
+	}
+	return fault.Wrap(err, fault.Internal, "the store failed")
+}
+
+func (s *Store) full(err error) error {
+	return fault.Wrap(err, fault.StorageFull, "no space left for the database file %s; nothing was written", s.path)
+}
+
+func (s *Store) readOnly(err error) error {
+	return fault.Wrap(err, fault.Unavailable, "the database file %s cannot be written; check the directory, its owner and its mode", s.path)
+}
+
+func (s *Store) damaged(err error) error {
+	return fault.Wrap(err, fault.Internal, "the database file %s is damaged; put it aside and run \"gateway restore\" with a backup", s.path)
+}

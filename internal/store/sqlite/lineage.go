@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// layers resolves a lineage: the collection bounded by at, every ancestor by
+// the least of at and the fork points on the way.
+func (q *session) layers(ctx context.Context, r row, at memory.Revision) ([]memory.Layer, error) {
+	layers := []memory.Layer{{Collection: r.ID, Bound: at, EraseEpoch: r.eraseEpoch}}
+	parent, bound := r.Parent, min(at, r.ParentRevision)
+	for parent != uuid.Nil {
+		if len(layers) > memory.MaxLineage {
+			return nil, fault.New(fault.Internal, "the lineage of collection %s is too deep or a circle", r.ID)
+		}
+		var next uuid.UUID
+		var point memory.Revision
+		l := memory.Layer{Collection: parent, Bound: bound}
+		ok, err := q.get(ctx, `SELECT c.parent, c.parent_revision, h.erase_epoch FROM collections c
+ JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.tenant = ? AND c.id = ?`,
+			[]any{blob(r.tenant), blob(parent)}, &next, &point, &l.EraseEpoch)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, fault.New(fault.Internal, "collection %s has lost its parent %s", r.ID, parent)
+		}
+		layers = append(layers, l)
+		parent, bound = next, min(bound, point)
+	}
+	return layers, nil
+}
+
+// OpenView implements memory.Reader.
+func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at memory.At) (v memory.View, err error) {
+	if err := check(sc); err != nil {
+		return v, err
+	}
+	err = s.snapshot(ctx, func(ctx context.Context, q *session) error {
+		r, err := q.resolve(ctx, sc, ref, micros(s.now()))
+		if err != nil {
+			return err
+		}
+		to := r.Head
+		if at.AsOf != nil {
+			to = *at.AsOf
+			switch {
+			case to > r.Head || to < 0:
+				return fault.InvalidField("as_of", "revision %d is not in the log, which ends at %d", to, r.Head)
+			case to < r.Floor:
+				return fault.New(fault.RevisionGone, "revision %d is no longer kept; the oldest is %d", to, r.Floor)
+			}
+		}
+		layers, err := q.layers(ctx, r, to)
+		if err != nil {
+			return err
+		}
+		v = memory.NewView(sc, r.Collection, to, layers)
+		return nil
+	})
+	return v, err
+}
+
+// hiddenNotes is the condition that no nearer layer holds any version of the
+// note, and its arguments.
+func hiddenNotes(id string, tenantID uuid.UUID, nearer []memory.Layer) (string, []any) {
+	var b strings.Builder
+	args := make([]any, 0, 3*len(nearer))
+	for _, l := range nearer {
+		b.WriteString(" AND NOT EXISTS (SELECT 1 FROM notes s WHERE s.tenant = ? AND s.layer = ? AND s.id = " + id + " AND s.from_rev <= ?)")
+		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound))
+	}
+	return b.String(), args
+}
+
+// hiddenLinks is hiddenNotes for links, by their identity.
+func hiddenLinks(tenantID uuid.UUID, nearer []memory.Layer) (string, []any) {
+	var b strings.Builder
+	args := make([]any, 0, 3*len(nearer))
+	for _, l := range nearer {
+		b.WriteString(" AND NOT EXISTS (SELECT 1 FROM links s WHERE s.tenant = ? AND s.layer = ? AND s.source = l.source" +
+			" AND s.relation = l.relation AND s.target = l.target AND s.from_rev <= ?)")
+		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound))
+	}
+	return b.String(), args
+}
+
+// noteVisible is the condition that the note is visible through the layers:
+// the nearest layer that holds it at all decides.
+func noteVisible(id string, tenantID uuid.UUID, layers []memory.Layer) (string, []any) {
+	var b strings.Builder
+	args := make([]any, 0, 3*len(layers))
+	b.WriteString("COALESCE(")
+	for _, l := range layers {
+		b.WriteString("(SELECT e.deleted = 0 FROM notes e WHERE e.tenant = ? AND e.layer = ? AND e.id = " + id +
+			" AND e.from_rev <= ? ORDER BY e.from_rev DESC LIMIT 1), ")
+		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound))
+	}
+	b.WriteString("0)")
+	return b.String(), args
+}

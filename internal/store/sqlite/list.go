@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// page is a bounded stretch of the visible notes.
+type page struct {
+	reader
+	kinds  []memory.Kind
+	states []memory.State
+	where  string // a condition over notes n, with its arguments
+	args   []any
+	after  uuid.UUID
+	newest bool
+	limit  int
+}
+
+// list reads a page: one ordered, limited branch per layer, so that a page
+// costs the same however long the log is.
+func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p page) ([]version, error) {
+	order, beyond := "ASC", ">"
+	if p.newest {
+		order, beyond = "DESC", "<"
+	}
+	var common strings.Builder
+	var commonArgs []any
+	if p.after != uuid.Nil {
+		common.WriteString(" AND n.id " + beyond + " ?")
+		commonArgs = append(commonArgs, blob(p.after))
+	}
+	in := func(column string, n int) {
+		common.WriteString(" AND n." + column + " IN (" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")")
+	}
+	if len(p.kinds) > 0 {
+		in("kind", len(p.kinds))
+		for _, k := range p.kinds {
+			commonArgs = append(commonArgs, string(k))
+		}
+	}
+	if len(p.states) > 0 {
+		in("state", len(p.states))
+		for _, st := range p.states {
+			commonArgs = append(commonArgs, string(st))
+		}
+	}
+	if p.where != "" {
+		common.WriteString(" AND (" + p.where + ")")
+		commonArgs = append(commonArgs, p.args...)
+	}
+	join, joinArgs := p.join()
+	var text strings.Builder
+	var args []any
+	for i, l := range layers {
+		if i > 0 {
+			text.WriteString(" UNION ALL ")
+		}
+		hidden, hiddenArgs := hiddenNotes("n.id", tenantID, layers[:i])
+		text.WriteString("SELECT * FROM (SELECT " + p.columns() + " FROM notes n" + join +
+			" WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0" + common.String() + hidden +
+			" ORDER BY n.id " + order + " LIMIT ?)")
+		args = append(args, joinArgs...)
+		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound), rev(l.Bound))
+		args = append(args, commonArgs...)
+		args = append(args, hiddenArgs...)
+		args = append(args, limit(p.limit))
+	}
+	if len(layers) > 1 {
+		text.WriteString(" ORDER BY 1 " + order + " LIMIT ?")
+		args = append(args, limit(p.limit))
+	}
+	var out []version
+	err := q.each(ctx, text.String(), args, func(rows *sql.Rows) error {
+		n, err := p.scan(rows)
+		out = append(out, n)
+		return err
+	})
+	return out, err
+}
+
+// ListNotes implements memory.Reader. The part of a filter that SQL decides
+// exactly as package filter does is a condition of the statement; every row
+// is then matched by package filter itself.
+func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, nq memory.NoteQuery) (out []memory.Note, err error) {
+	if err := v.Check(sc); err != nil {
+		return nil, err
+	}
+	p := page{
+		reader: newReader(&v.Collection, nq.ReadOptions), kinds: nq.Kinds, states: nq.States,
+		after: nq.After, newest: nq.Newest, limit: nq.Limit,
+	}
+	exact := true
+	if nq.Filter != nil {
+		c := compile(nq.Filter)
+		p.where, p.args, exact = c.text, c.args, c.exact
+	}
+	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+		for {
+			if !exact && nq.Limit > 0 {
+				// Some of what comes will not match: read further than asked.
+				p.limit = max(2*p.limit, 64)
+				p.limit = min(p.limit, 4096)
+			}
+			rows, err := q.list(ctx, sc.Tenant(), v.Layers, p)
+			if err != nil {
+				return err
+			}
+			for i := range rows {
+				p.after = rows[i].ID
+				if nq.Filter != nil && !filter.Match(nq.Filter, record(&rows[i].Note)) {
+					continue
+				}
+				if out = append(out, rows[i].Note); nq.Limit > 0 && len(out) == nq.Limit {
+					return nil
+				}
+			}
+			if nq.Limit <= 0 || len(rows) < p.limit {
+				return nil
+			}
+		}
+	})
+	return out, err
+}
+
+// record is what a filter sees of a note.
+func record(n *memory.Note) *filter.Record {
+	return &filter.Record{
+		Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
+		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
+	}
+}

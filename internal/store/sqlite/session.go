@@ -1,0 +1,224 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// session is a connection held by one caller at a time, with its prepared
+// statements.
+type session struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+	// failed is the first statement that failed in a write transaction: it
+	// cannot be committed any more, even if the caller passes over the error.
+	failed error
+}
+
+// pool hands out sessions; a place is taken before a connection is made.
+type pool struct {
+	db     *sql.DB
+	places chan *session // nil: not connected yet
+}
+
+func newPool(db *sql.DB, n int) *pool {
+	p := &pool{db: db, places: make(chan *session, n)}
+	for range n {
+		p.places <- nil
+	}
+	return p
+}
+
+var errClosed = fault.New(fault.Unavailable, "the store is closed")
+
+func (p *pool) take(ctx context.Context) (*session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case s, ok := <-p.places:
+		if !ok {
+			return nil, errClosed
+		}
+		if s != nil {
+			return s, nil
+		}
+		conn, err := p.db.Conn(ctx)
+		if err != nil {
+			p.places <- nil
+			return nil, err
+		}
+		return &session{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *pool) give(s *session) { p.places <- s }
+
+// close waits for every session to come back.
+func (p *pool) close() error {
+	var errs []error
+	for range cap(p.places) {
+		s := <-p.places
+		if s == nil {
+			continue
+		}
+		for _, st := range s.stmts {
+			errs = append(errs, st.Close())
+		}
+		errs = append(errs, s.conn.Close())
+	}
+	close(p.places)
+	return errors.Join(append(errs, p.db.Close())...)
+}
+
+// maxStatements bounds the cache of a session: the shapes of statements are
+// few, but they multiply with layers and filters.
+const maxStatements = 512
+
+func (q *session) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
+	if st, ok := q.stmts[text]; ok {
+		return st, nil
+	}
+	if len(q.stmts) >= maxStatements {
+		for k, st := range q.stmts {
+			if err := st.Close(); err != nil {
+				return nil, err
+			}
+			delete(q.stmts, k)
+		}
+	}
+	st, err := q.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("prepare: %w", err)
+	}
+	q.stmts[text] = st
+	return st, nil
+}
+
+// exec runs a statement and gives the number of rows changed.
+func (q *session) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	st, err := q.prepare(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	r, err := st.ExecContext(ctx, args...)
+	if err != nil {
+		if q.failed == nil {
+			q.failed = err
+		}
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// get reads one row; ok is false when there is none.
+func (q *session) get(ctx context.Context, text string, args []any, dest ...any) (ok bool, err error) {
+	st, err := q.prepare(ctx, text)
+	if err != nil {
+		return false, err
+	}
+	err = st.QueryRowContext(ctx, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// each reads rows; scan is called for each of them.
+func (q *session) each(ctx context.Context, text string, args []any, scan func(*sql.Rows) error) (err error) {
+	st, err := q.prepare(ctx, text)
+	if err != nil {
+		return err
+	}
+	rows, err := st.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// reading runs fn with a read session. Statements see the newest commit each;
+// fn bounds its reads by revisions, or uses snapshot.
+func (s *Store) reading(ctx context.Context, fn func(context.Context, *session) error) error {
+	q, err := s.read.take(ctx)
+	if err != nil {
+		return s.translate(err)
+	}
+	defer s.read.give(q)
+	return s.translate(fn(ctx, q))
+}
+
+// snapshot runs fn in one read transaction.
+func (s *Store) snapshot(ctx context.Context, fn func(context.Context, *session) error) error {
+	return s.reading(ctx, func(ctx context.Context, q *session) (err error) {
+		// The transaction has to end even when ctx has ended.
+		bare := context.WithoutCancel(ctx)
+		if _, err := q.exec(bare, "BEGIN"); err != nil {
+			return err
+		}
+		defer func() {
+			_, e := q.exec(bare, "ROLLBACK")
+			err = errors.Join(err, e)
+		}()
+		return fn(ctx, q)
+	})
+}
+
+// errDone rolls a writing transaction back without an error: there is nothing
+// to keep.
+var errDone = errors.New("nothing to keep")
+
+// writing runs fn in one write transaction. An error rolls back. Once the lock
+// is held a canceled ctx no longer interrupts statements, which are short;
+// a caller that has gone away is noticed before the commit.
+func (s *Store) writing(ctx context.Context, fn func(context.Context, *session) error) (err error) {
+	q, err := s.write.take(ctx)
+	if err != nil {
+		return s.translate(err)
+	}
+	defer s.write.give(q)
+	bare := context.WithoutCancel(ctx)
+	if _, err := q.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		// An interrupt may come when the transaction has already begun.
+		_, _ = q.exec(bare, "ROLLBACK")
+		return s.translate(err)
+	}
+	q.failed = nil
+	done := false
+	defer func() {
+		if done {
+			return
+		}
+		if _, e := q.exec(bare, "ROLLBACK"); e != nil {
+			// SQLite rolls back by itself after some errors, such as a full
+			// disk; then there is no transaction to end.
+			s.log.DebugContext(bare, "rollback", "error", e)
+		}
+	}()
+	if err := fn(bare, q); err != nil {
+		if errors.Is(err, errDone) {
+			return nil
+		}
+		return s.translate(err)
+	}
+	if err := errors.Join(ctx.Err(), q.failed); err != nil {
+		return s.translate(err)
+	}
+	if _, err := q.exec(bare, "COMMIT"); err != nil {
+		return s.translate(err)
+	}
+	done = true
+	return nil
+}

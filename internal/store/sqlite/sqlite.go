@@ -1,0 +1,224 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/migrations"
+)
+
+// Config of the engine.
+type Config struct {
+	// Path of the file. Its directory must exist. Required.
+	Path string
+	// BusyTimeout is how long a write waits for another process that is
+	// writing. Default 10 s.
+	BusyTimeout time.Duration
+	// Readers is the size of the read pool. Default 2 per CPU, at least 8.
+	Readers int
+	// NoMigrate refuses a file of another schema instead of bringing it up to
+	// date; for tools beside a running server. A file that does not exist is
+	// NotFound then, and not made.
+	NoMigrate bool
+}
+
+// Deps are what the engine needs from its surroundings.
+type Deps struct {
+	Clock  memory.Clock // nil: time.Now
+	Logger *slog.Logger // nil: silent
+}
+
+// Store is the embedded engine. It implements store.Store and store.Backuper.
+type Store struct {
+	path   string
+	clock  memory.Clock
+	log    *slog.Logger
+	write  *pool // of one session
+	read   *pool
+	closed chan struct{}
+}
+
+var (
+	_ store.Store    = (*Store)(nil)
+	_ store.Backuper = (*Store)(nil)
+)
+
+// Open opens or makes the file and brings its schema up to date. A damaged
+// file is Internal, with what to do in the message; one of a newer build is
+// Conflict; a directory that cannot be written is Unavailable.
+func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
+	if c.Path == "" {
+		return nil, fault.InvalidField("path", "is required")
+	}
+	if c.BusyTimeout <= 0 {
+		c.BusyTimeout = 10 * time.Second
+	}
+	if c.Readers <= 0 {
+		c.Readers = max(8, 2*runtime.NumCPU())
+	}
+	if d.Clock == nil {
+		d.Clock = time.Now
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{path: c.Path, clock: d.Clock, log: d.Logger, closed: make(chan struct{})}
+	if err := s.prepareFile(c); err != nil {
+		return nil, err
+	}
+	wdb, err := sql.Open("sqlite", dsn(c, false))
+	if err != nil {
+		return nil, s.translate(err)
+	}
+	wdb.SetMaxOpenConns(1)
+	rdb, err := sql.Open("sqlite", dsn(c, true))
+	if err != nil {
+		return nil, errors.Join(s.translate(err), wdb.Close())
+	}
+	rdb.SetMaxOpenConns(c.Readers)
+	if err := s.migrate(ctx, wdb, c.NoMigrate); err != nil {
+		return nil, errors.Join(s.translate(err), wdb.Close(), rdb.Close())
+	}
+	s.write, s.read = newPool(wdb, 1), newPool(rdb, c.Readers)
+	return s, nil
+}
+
+// prepareFile makes the file with the right mode, or refuses it.
+func (s *Store) prepareFile(c Config) error {
+	if c.NoMigrate {
+		_, err := os.Stat(c.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fault.New(fault.NotFound, "there is no database at %s", c.Path)
+		}
+		return nil
+	}
+	f, err := os.OpenFile(c.Path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fault.Wrap(err, fault.Unavailable, "cannot write the database file %s; check the directory, its owner and its mode", c.Path)
+	}
+	if err := f.Close(); err != nil {
+		return fault.Wrap(err, fault.Unavailable, "cannot write the database file %s", c.Path)
+	}
+	return nil
+}
+
+func (s *Store) migrate(ctx context.Context, db *sql.DB, refuse bool) error {
+	folder, err := fs.Sub(migrations.SQLite, "sqlite")
+	if err != nil {
+		return fmt.Errorf("embedded migrations: %w", err)
+	}
+	m, err := store.NewMigrator(db, store.SQLite, folder)
+	if err != nil {
+		return err
+	}
+	if !refuse {
+		return m.Up(ctx)
+	}
+	current, known, err := m.Versions(ctx)
+	switch {
+	case err != nil:
+		return err
+	case current > known:
+		return store.NewerSchema(current, known)
+	case current < known:
+		return fault.New(fault.Conflict, "the database has schema version %d, this build needs %d: start the server of this build once to upgrade it", current, known)
+	}
+	return nil
+}
+
+// dsn puts every pragma into the name, so that each connection has them.
+func dsn(c Config, readOnly bool) string {
+	path, err := filepath.Abs(c.Path)
+	if err != nil {
+		path = c.Path
+	}
+	q := url.Values{}
+	for _, p := range []string{
+		fmt.Sprintf("busy_timeout(%d)", c.BusyTimeout.Milliseconds()),
+		"journal_mode(WAL)",
+		"synchronous(FULL)",
+		"foreign_keys(1)",
+		"secure_delete(1)",
+		"temp_store(MEMORY)",
+		"cache_size(-16384)",
+		"journal_size_limit(67108864)",
+		"trusted_schema(0)",
+	} {
+		q.Add("_pragma", p)
+	}
+	if readOnly {
+		q.Set("_query_only", "1")
+	}
+	q.Set("_dqs", "0")
+	q.Set("_defensive", "1")
+	q.Set("_error_rc", "1")
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}
+	return strings.Replace(u.String(), "file:/", "file:///", 1)
+}
+
+// now is the time of a transaction.
+func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.reading(ctx, func(ctx context.Context, q *session) error {
+		var one int
+		_, err := q.get(ctx, "SELECT 1 FROM tenants LIMIT 1", nil, &one)
+		return err
+	})
+}
+
+// Size implements store.Store.
+func (s *Store) Size(context.Context) (int64, error) {
+	var n int64
+	for _, suffix := range []string{"", "-wal"} {
+		st, err := os.Stat(s.path + suffix)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return 0, s.translate(err)
+		}
+		n += st.Size()
+	}
+	return n, nil
+}
+
+// Close waits for the running write, moves the WAL into the file when no other
+// process uses it, and closes every connection.
+func (s *Store) Close() error {
+	select {
+	case <-s.closed:
+		return nil
+	default:
+		close(s.closed)
+	}
+	ctx := context.Background()
+	err := s.read.close()
+	w, werr := s.write.take(ctx)
+	if werr != nil {
+		return errors.Join(err, werr)
+	}
+	var busy, logged, moved int
+	if _, e := w.get(ctx, "PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &logged, &moved); e != nil {
+		// What is in the WAL is durable; the next open moves it.
+		s.log.WarnContext(ctx, "checkpoint at close failed", "error", e)
+	}
+	s.write.give(w)
+	return errors.Join(err, s.write.close())
+}

@@ -1,0 +1,132 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+func openTest(tb testing.TB, c Config) *Store {
+	tb.Helper()
+	if c.Path == "" {
+		c.Path = filepath.Join(tb.TempDir(), "slipbox.db")
+	}
+	s, err := Open(tb.Context(), c, Deps{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// bench is a store with a tenant and a collection.
+type bench struct {
+	*Store
+	scope      tenant.Scope
+	collection uuid.UUID
+}
+
+func newBench(tb testing.TB) bench {
+	tb.Helper()
+	s := openTest(tb, Config{})
+	ctx := context.Background()
+	tn, err := s.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "t"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	sc := grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)
+	c, err := s.CreateCollection(ctx, sc, memory.NewCollection{Collection: memory.Collection{Name: "c", Policy: "amem", Embedder: "hash", Dim: 384}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return bench{s, sc, c.Collection.ID}
+}
+
+func (b bench) add(tb testing.TB, notes ...memory.Note) []memory.Note {
+	tb.Helper()
+	var out []memory.Note
+	_, err := b.Write(context.Background(), b.scope, b.collection, memory.WriteOptions{
+		Cause: memory.CauseAdd, Audit: []memory.AuditEntry{{Action: "note.create"}},
+	}, func(ctx context.Context, tx memory.Tx) error {
+		out = out[:0]
+		for _, n := range notes {
+			n, err := tx.Put(ctx, n)
+			if err != nil {
+				return err
+			}
+			out = append(out, n)
+			if _, err := tx.Enqueue(ctx, memory.Job{Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+func vector(seed int) []float32 {
+	v := make([]float32, 384)
+	for i := range v {
+		v[i] = float32((seed*31+i*7)%97) / 97
+	}
+	return v
+}
+
+func TestSmoke(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	n := b.add(t, memory.Note{Content: "a\x00b", Tags: []string{"x"}, Attributes: map[string]any{"k": 1.5}, Vector: vector(1)}, memory.Note{Content: "two"})
+	v, err := b.OpenView(ctx, b.scope, "c", memory.At{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Notes(ctx, b.scope, v, []uuid.UUID{n[1].ID, n[0].ID}, memory.ReadOptions{Vector: true})
+	if err != nil || len(got) != 2 || got[1].Content != "a\x00b" || len(got[1].Vector) != 384 {
+		t.Fatal(got, err)
+	}
+	l, err := b.ListNotes(ctx, b.scope, v, memory.NoteQuery{Limit: 10})
+	if err != nil || len(l) != 2 {
+		t.Fatal(l, err)
+	}
+	due, err := b.DueCollections(ctx, b.now(), 10)
+	if err != nil || len(due) != 1 {
+		t.Fatal(due, err)
+	}
+	p, err := b.Verify(ctx)
+	if err != nil || len(p) > 0 {
+		t.Fatal(p, err)
+	}
+}
+
+func BenchmarkAdd(tb *testing.B) {
+	b := newBench(tb)
+	for i := 0; tb.Loop(); i++ {
+		b.add(tb, memory.Note{Content: "The quick brown fox jumps over the lazy dog", Keywords: []string{"fox", "dog"}, Vector: vector(i)})
+	}
+}
+
+func BenchmarkBulk500(tb *testing.B) {
+	b := newBench(tb)
+	notes := make([]memory.Note, 500)
+	for i := range notes {
+		notes[i] = memory.Note{Content: "The quick brown fox jumps over the lazy dog", Keywords: []string{"fox", "dog"}, Vector: vector(i)}
+	}
+	for tb.Loop() {
+		b.add(tb, notes...)
+	}
+	tb.ReportMetric(float64(500*tb.N)/tb.Elapsed().Seconds(), "notes/s")
+}

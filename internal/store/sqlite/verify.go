@@ -1,0 +1,214 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+)
+
+// maxProblems bounds what one rule reports: a damaged table would fill pages.
+const maxProblems = 100
+
+// rule is a query for what must not be. It gives tenant, collection and a text.
+type rule struct {
+	kind store.ProblemKind
+	text string
+}
+
+var rules = []rule{
+	// Owners.
+	{store.ProblemOrphan, "SELECT a.tenant, zeroblob(16), 'agent ' || hex(a.id) || ' of no tenant' FROM agents a LEFT JOIN tenants t ON t.id = a.tenant WHERE t.id IS NULL"},
+	{store.ProblemOrphan, "SELECT k.tenant, zeroblob(16), 'key ' || hex(k.id) || ' of no tenant' FROM api_keys k LEFT JOIN tenants t ON t.id = k.tenant WHERE t.id IS NULL AND k.tenant <> zeroblob(16)"},
+	{store.ProblemOrphan, "SELECT k.tenant, zeroblob(16), 'key ' || hex(k.id) || ' of no agent' FROM api_keys k LEFT JOIN agents a ON a.tenant = k.tenant AND a.id = k.agent WHERE a.id IS NULL AND k.agent <> zeroblob(16)"},
+	{store.ProblemOrphan, "SELECT c.tenant, c.id, 'collection of no tenant' FROM collections c LEFT JOIN tenants t ON t.id = c.tenant WHERE t.id IS NULL"},
+	{store.ProblemOrphan, "SELECT c.tenant, c.id, 'collection of no agent' FROM collections c LEFT JOIN agents a ON a.tenant = c.tenant AND a.id = c.agent WHERE a.id IS NULL AND c.agent <> zeroblob(16) AND c.state <> 'deleting'"},
+	{store.ProblemOrphan, "SELECT c.tenant, c.id, 'collection without a head' FROM collections c LEFT JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE h.collection IS NULL"},
+	{store.ProblemOrphan, "SELECT c.tenant, c.id, 'fork of no collection' FROM collections c LEFT JOIN collections p ON p.tenant = c.tenant AND p.id = c.parent WHERE p.id IS NULL AND c.parent <> zeroblob(16) AND c.state <> 'deleting' AND c.expires_at = 0"},
+	owned("collection_heads", "collection"), owned("notes", "layer"), owned("links", "layer"), owned("usage", "layer"), owned("changesets", "collection"), owned("reviews", "collection"),
+	{store.ProblemOrphan, `SELECT x.tenant, x.collection, 'job ' || hex(x.id) || ' of no collection' FROM jobs x LEFT JOIN collections c ON c.tenant = x.tenant AND c.id = x.collection
+ WHERE c.id IS NULL AND x.kind <> 'remove'`},
+
+	// Logs.
+	{store.ProblemRevision, `SELECT h.tenant, h.collection, 'the log has ' || COUNT(s.revision) || ' changesets from ' || COALESCE(MIN(s.revision), 0) || ' to ' || COALESCE(MAX(s.revision), 0)
+ || ', the head says ' || h.origin || ' to ' || h.head FROM collection_heads h JOIN collections c ON c.tenant = h.tenant AND c.id = h.collection AND c.state <> 'deleting'
+ LEFT JOIN changesets s ON s.tenant = h.tenant AND s.collection = h.collection GROUP BY h.tenant, h.collection
+ HAVING COUNT(s.revision) <> h.head - h.origin OR COUNT(s.revision) > 0 AND (MIN(s.revision) <> h.origin + 1 OR MAX(s.revision) <> h.head)`},
+	beyond("notes"), beyond("links"),
+	unlogged("notes"), unlogged("links"),
+
+	// Intervals: each version ends where the next begins, the last is open.
+	interval("notes", "id", "'note ' || hex(id)"),
+	interval("links", "source, relation, target", "'link from ' || hex(source) || ' to ' || hex(target)"),
+
+	// Vectors.
+	{store.ProblemVector, `SELECT v.tenant, v.layer, 'vector of no version of note ' || hex(v.note) FROM vectors v
+ LEFT JOIN notes n ON n.tenant = v.tenant AND n.layer = v.layer AND n.id = v.note AND n.from_rev = v.from_rev WHERE n.id IS NULL OR n.deleted = 1`},
+	{store.ProblemVector, `SELECT n.tenant, n.layer, 'note ' || hex(n.id) || ' at ' || n.from_rev || ' lacks its vector' FROM notes n JOIN collections c ON c.tenant = n.tenant AND c.id = n.layer AND c.state <> 'deleting'
+ LEFT JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = n.embedder WHERE n.embedder <> '' AND v.note IS NULL`},
+	{store.ProblemVector, `SELECT v.tenant, v.layer, 'vector of note ' || hex(v.note) || ' has ' || length(v.vec) / 2 || ' dimensions' FROM vectors v
+ JOIN collections c ON c.tenant = v.tenant AND c.id = v.layer AND c.embedder = v.embedder AND c.dim > 0 WHERE length(v.vec) <> 2 * c.dim`},
+
+	// Jobs.
+	{store.ProblemJob, "SELECT tenant, collection, 'job ' || hex(id) || ' is ' || state || ' with a lease' FROM jobs WHERE state <> 'running' AND lease <> zeroblob(16)"},
+	{store.ProblemJob, "SELECT tenant, collection, 'job ' || hex(id) || ' runs without a lease' FROM jobs WHERE state = 'running' AND lease = zeroblob(16)"},
+	{store.ProblemJob, "SELECT tenant, collection, 'job ' || hex(id) || ' has the unknown state ' || state FROM jobs WHERE state NOT IN ('queued', 'running', 'done', 'failed', 'dead', 'cancelled')"},
+	{store.ProblemJob, `SELECT j.tenant, j.collection, 'two jobs have the place ' || j.seq FROM jobs j GROUP BY j.tenant, j.collection, j.seq HAVING COUNT(*) > 1`},
+	{store.ProblemJob, `SELECT c.tenant, c.id, 'a deleted collection has no job that removes it' FROM collections c JOIN tenants t ON t.id = c.tenant AND t.state <> 'deleting' WHERE c.state = 'deleting'
+ AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.tenant = c.tenant AND j.collection = c.id AND j.kind = 'remove')`},
+	{store.ProblemJob, `SELECT j.tenant, j.collection, 'two decisions are held at once' FROM jobs j WHERE j.state = 'running' AND j.stage = 'decide' GROUP BY j.tenant, j.collection HAVING COUNT(*) > 1`},
+
+	// Keys: within a layer; across layers they are checked per collection.
+	{store.ProblemKey, "SELECT tenant, layer, 'two live notes of kind ' || kind || ' have one key' FROM notes WHERE key <> '' AND to_rev = 9223372036854775807 AND deleted = 0 GROUP BY tenant, layer, kind, key HAVING COUNT(*) > 1"},
+}
+
+func owned(table, column string) rule {
+	return rule{store.ProblemOrphan, "SELECT x.tenant, x." + column + ", COUNT(*) || ' rows of " + table + " of no collection' FROM " + table + " x LEFT JOIN collections c ON c.tenant = x.tenant AND c.id = x." + column +
+		" WHERE c.id IS NULL GROUP BY 1, 2"}
+}
+
+func beyond(table string) rule {
+	return rule{store.ProblemRevision, "SELECT x.tenant, x.layer, COUNT(*) || ' rows of " + table + " lie beyond the head' FROM " + table + " x JOIN collection_heads h ON h.tenant = x.tenant AND h.collection = x.layer" +
+		" WHERE x.from_rev > h.head OR x.to_rev > h.head AND x.to_rev <> 9223372036854775807 GROUP BY 1, 2"}
+}
+
+func unlogged(table string) rule {
+	return rule{store.ProblemRevision, "SELECT x.tenant, x.layer, COUNT(*) || ' rows of " + table + " belong to no changeset' FROM " + table + " x JOIN collection_heads h ON h.tenant = x.tenant AND h.collection = x.layer" +
+		" JOIN collections c ON c.tenant = x.tenant AND c.id = x.layer AND c.state = 'active'" +
+		" LEFT JOIN changesets s ON s.tenant = x.tenant AND s.collection = x.layer AND s.revision = x.from_rev WHERE x.from_rev > h.origin AND s.revision IS NULL GROUP BY 1, 2"}
+}
+
+func interval(table, identity, name string) rule {
+	return rule{store.ProblemInterval, "SELECT tenant, layer, " + name + " || ' has versions that overlap or leave a gap' FROM (SELECT tenant, layer, " + identity +
+		", from_rev, to_rev, LEAD(from_rev) OVER (PARTITION BY tenant, layer, " + identity + " ORDER BY from_rev) AS next FROM " + table +
+		" x WHERE EXISTS (SELECT 1 FROM collections c WHERE c.tenant = x.tenant AND c.id = x.layer AND c.state <> 'deleting')) WHERE to_rev <> COALESCE(next, 9223372036854775807) OR from_rev >= to_rev"}
+}
+
+// Verify implements store.Verifier, in one read transaction.
+func (s *Store) Verify(ctx context.Context) (out []store.Problem, err error) {
+	err = s.snapshot(ctx, func(ctx context.Context, q *session) error {
+		err := q.each(ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", maxProblems), nil, func(rows *sql.Rows) error {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				return err
+			}
+			if line != "ok" {
+				out = append(out, store.Problem{Kind: store.ProblemFile, Detail: line})
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range rules {
+			err := q.each(ctx, r.text+fmt.Sprintf(" LIMIT %d", maxProblems), nil, func(rows *sql.Rows) error {
+				p := store.Problem{Kind: r.kind}
+				if err := rows.Scan(&p.Tenant, &p.Collection, &p.Detail); err != nil {
+					return err
+				}
+				p.Detail = strings.ToLower(p.Detail)
+				out = append(out, p)
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("check %s: %w", r.kind, err)
+			}
+		}
+		all, err := q.collections(ctx, "WHERE c.state = 'active' ORDER BY c.tenant, c.id")
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			found, err := q.verifyCollection(ctx, all[i])
+			if err != nil {
+				return err
+			}
+			out = append(out, found...)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// verifyCollection checks what only a whole lineage tells.
+func (q *session) verifyCollection(ctx context.Context, r row) (out []store.Problem, err error) {
+	report := func(kind store.ProblemKind, format string, args ...any) {
+		out = append(out, store.Problem{Kind: kind, Tenant: r.tenant, Collection: r.ID, Detail: fmt.Sprintf(format, args...)})
+	}
+	for next, depth := r.Parent, 0; next != uuid.Nil; depth++ {
+		p, ok, err := q.collection(ctx, r.tenant, next)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || depth > memory.MaxLineage {
+			if !r.ExpiresAt.IsZero() {
+				return nil, nil // an expired fork may outlive its parent until it is swept
+			}
+			report(store.ProblemOrphan, "the lineage is broken at collection %s", next)
+			return out, nil
+		}
+		next = p.Parent
+	}
+	layers, err := q.layers(ctx, r, r.Head)
+	if err != nil {
+		return nil, err
+	}
+	h, err := q.head(ctx, r.tenant, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if h.counted {
+		c, err := q.count(ctx, r.tenant, layers)
+		if err != nil {
+			return nil, err
+		}
+		k := h.Counts
+		if c.Notes != k.Notes || c.Links != k.Links || c.Pending != k.Pending || c.InReview != k.InReview || c.Bytes != k.Bytes || !maps.Equal(c.Kinds, k.Kinds) {
+			report(store.ProblemCount, "the head counts %+v, visible are %+v", k, c)
+		}
+	}
+	st, err := q.countStored(ctx, r.tenant, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if st != h.stored {
+		report(store.ProblemCount, "the head counts %+v stored, there are %+v", h.stored, st)
+	}
+	// Endpoints: some layer of the lineage holds the note, if only as a tombstone.
+	text := "SELECT l.source, l.target FROM links l WHERE l.tenant = ? AND l.layer = ? AND l.deleted = 0"
+	args := []any{blob(r.tenant), blob(r.ID)}
+	for _, end := range []string{"l.source", "l.target"} {
+		known, more := known(end, r.tenant, layers)
+		if end == "l.source" {
+			text += " AND NOT (" + known
+		} else {
+			text += " AND " + known + ")"
+		}
+		args = append(args, more...)
+	}
+	err = q.each(ctx, text+fmt.Sprintf(" LIMIT %d", maxProblems), args, func(rows *sql.Rows) error {
+		var from, to uuid.UUID
+		if err := rows.Scan(&from, &to); err != nil {
+			return err
+		}
+		report(store.ProblemLink, "the link from %s to %s has an endpoint that never was", from, to)
+		return nil
+	})
+	return out, err
+}
+
+func known(id string, tenantID uuid.UUID, layers []memory.Layer) (string, []any) {
+	var terms []string
+	var args []any
+	for _, l := range layers {
+		terms = append(terms, "EXISTS (SELECT 1 FROM notes e WHERE e.tenant = ? AND e.layer = ? AND e.id = "+id+" AND e.from_rev <= ?)")
+		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound))
+	}
+	return "(" + strings.Join(terms, " OR ") + ")", args
+}
