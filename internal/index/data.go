@@ -16,11 +16,11 @@ const blockRows = 256
 const none = -1
 
 // entry is what is kept of a row besides its words and vector. It never
-// changes once appended.
+// changes once appended, but for prev, which is read under the lock.
 type entry struct {
 	note      ID
 	from      int64
-	prev      int32 // the row of the note's version before, or none
+	prev      int32 // the row of the note's next older version, or none
 	length    uint32
 	lang      uint8 // into data.langs
 	tombstone bool
@@ -46,7 +46,7 @@ type data struct {
 	rows    []entry
 	to      []int64       // read and written under the lock
 	slotOf  []int32       // row → vector slot, or none; under the lock
-	last    map[ID]uint32 // note → its newest row
+	last    map[ID]uint32 // note → the row of its newest version
 	hides   []hide        // in the order in which notes came
 	hideOf  map[ID]int    // note → place in hides
 	terms   map[string][]posting
@@ -81,7 +81,7 @@ func (d *data) find(note ID, from int64) (uint32, bool) {
 		if e.from == from {
 			return row, true
 		}
-		if e.prev == none {
+		if e.prev == none || e.from < from {
 			break
 		}
 		row = uint32(e.prev) //nolint:gosec // not none
@@ -108,16 +108,18 @@ func (d *data) add(a analyzed, dimensions int) {
 		e.record = cloneRecord(a.Record)
 		d.bytes += recordBytes(e.record)
 	}
-	if before, ok := d.last[a.Note]; ok {
-		e.prev = int32(before) //nolint:gosec // see above
-		if d.to[before] == 0 && d.rows[before].from < a.From {
-			d.to[before] = a.From
-		}
+	newer, older := d.link(row, a.Note, a.From)
+	e.prev = older
+	to := a.To
+	if newer != none && to == 0 {
+		to = d.rows[newer].from
+	}
+	if older != none && d.to[older] == 0 {
+		d.to[older] = a.From
 	}
 	d.rows = append(d.rows, e)
-	d.to = append(d.to, a.To)
+	d.to = append(d.to, to)
 	d.slotOf = append(d.slotOf, none)
-	d.last[a.Note] = row
 	d.hold(a.Note, a.From)
 	d.bytes += rowCost
 	for term, tf := range a.tf {
@@ -131,6 +133,26 @@ func (d *data) add(a analyzed, dimensions int) {
 	if a.unit != nil {
 		d.attach(row, a.unit, dimensions)
 	}
+}
+
+// link puts a row, which is the next to be appended, into its note's chain of
+// versions, newest first, and gives its neighbors there. It mostly becomes
+// the head; a version that compaction dropped and the log told again goes
+// further back.
+func (d *data) link(row uint32, note ID, from int64) (newer, older int32) {
+	newer, older = none, none
+	if head, ok := d.last[note]; ok {
+		older = int32(head) //nolint:gosec // see add
+	}
+	for older != none && d.rows[older].from > from {
+		newer, older = older, d.rows[older].prev
+	}
+	if newer == none {
+		d.last[note] = row
+	} else {
+		d.rows[newer].prev = int32(row) //nolint:gosec // see add
+	}
+	return newer, older
 }
 
 // hold notes from when on the layer holds a note.
@@ -179,12 +201,8 @@ func (d *data) rebuild(dimensions int, forget map[ID]bool, keep func(row uint32)
 		if forget[e.note] || !keep(row) {
 			continue
 		}
-		number[i] = int32(len(n.rows)) //nolint:gosec // see add
-		e.prev = none
-		if before, ok := n.last[e.note]; ok {
-			e.prev = int32(before) //nolint:gosec // see add
-		}
-		n.last[e.note] = uint32(len(n.rows)) //nolint:gosec // see add
+		number[i] = int32(len(n.rows))                          //nolint:gosec // see add
+		_, e.prev = n.link(uint32(len(n.rows)), e.note, e.from) //nolint:gosec // see add
 		n.rows = append(n.rows, e)
 		n.to = append(n.to, d.to[i])
 		n.slotOf = append(n.slotOf, none)

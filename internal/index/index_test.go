@@ -220,6 +220,34 @@ func TestForkIsolation(t *testing.T) {
 	}
 }
 
+// A version that compaction dropped and the log tells again, with a vector
+// that came later, stays where it belongs in its note's history.
+func TestToldAgainAfterCompaction(t *testing.T) {
+	t.Parallel()
+	l := newTestLayer(t, 2)
+	old := Row{Note: noteID(1), From: 1, To: 2, Content: "alpha"}
+	mustApply(t, l, 1, old)
+	mustApply(t, l, 2, Row{Note: noteID(1), From: 2, Content: "bravo"})
+	l.Compact(2)
+	if l.Rows() != 1 {
+		t.Fatalf("%d rows after compaction", l.Rows())
+	}
+	if v, _ := mustQuery(t, "", nil, Bound{l, 1}); v.Len() != 0 {
+		t.Error("a dropped version is visible")
+	}
+	old.Vector = []float32{1, 0}
+	mustApply(t, l, 3, old)
+	mustApply(t, l, 4, Row{Note: noteID(1), From: 4, Tombstone: true})
+	for at, want := range map[int64]int{1: 1, 2: 1, 3: 1, 4: 0} {
+		if v, _ := mustQuery(t, "", nil, Bound{l, at}); v.Len() != want {
+			t.Errorf("at %d: %d notes, want %d", at, v.Len(), want)
+		}
+	}
+	if _, q := mustQuery(t, "alpha", []float32{1, 0}, Bound{l, 1}); len(q.Lexical(nil, 1)) != 1 || len(q.Vector(nil, 1)) != 1 {
+		t.Error("the version told again is not found")
+	}
+}
+
 // A German note is reached by a German word in a view that holds English too.
 func TestLanguagesMeet(t *testing.T) {
 	t.Parallel()
@@ -372,3 +400,74 @@ func benchmarkSearch(b *testing.B, n int) {
 
 func BenchmarkSearch500(b *testing.B) { benchmarkSearch(b, 500) }
 func BenchmarkSearch10k(b *testing.B) { benchmarkSearch(b, 10000) }
+
+// BenchmarkWriteThenSearch10k is the cost of a search that has to see a write
+// made just before: what was visible is worked out again.
+func BenchmarkWriteThenSearch10k(b *testing.B) {
+	l, vector := fill(b, 10000)
+	for b.Loop() {
+		at := l.Revision() + 1
+		mustApply(b, l, at, Row{Note: noteID(int(at % 10000)), From: at, Content: "word3 word17 was changed", Vector: vector})
+		_, q := mustQuery(b, "word3 word17 word250 word4000 word9", vector, Bound{l, at})
+		q.Lexical(nil, 50)
+		q.Vector(nil, 50)
+	}
+}
+
+// A base of many notes under an overlay of some, in three layers, ranks like
+// its copy, hit by hit and score by score.
+func TestLargeForkRanksLikeItsCopy(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(11, 12))
+	row := func(note int, from int64) Row {
+		words := make([]string, 3+r.IntN(12))
+		for i := range words {
+			words[i] = fmt.Sprintf("word%d", int(math.Abs(r.NormFloat64())*40))
+		}
+		v := make([]float32, 8)
+		for i := range v {
+			v[i] = float32(r.IntN(5) - 2)
+		}
+		v[0] = 1
+		return Row{Note: noteID(note), From: from, Content: strings.Join(words, " "), Vector: v, Tombstone: r.IntN(20) == 0}
+	}
+	now := map[ID]Row{}
+	bounds, at := []Bound(nil), int64(0)
+	for _, notes := range []int{4950, 100, 60} {
+		l, err := NewLayer(Config{Dimensions: 8, Start: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range notes {
+			n := r.IntN(5000)
+			if len(bounds) == 0 {
+				n = int(at)
+			}
+			at++
+			w := row(n, at)
+			now[w.Note] = w
+			mustApply(t, l, at, w)
+		}
+		bounds = append([]Bound{{l, at}}, bounds...)
+	}
+	flat := newTestLayer(t, 8)
+	rows := make([]Row, 0, len(now))
+	for _, w := range now {
+		if !w.Tombstone {
+			rows = append(rows, w)
+		}
+	}
+	mustApply(t, flat, at, rows...)
+	for range 20 {
+		ask := row(0, 1)
+		_, fork := mustQuery(t, ask.Content, ask.Vector, bounds...)
+		_, copied := mustQuery(t, ask.Content, ask.Vector, Bound{flat, at})
+		same := func(a, b Hit) bool { return a.Note == b.Note && a.From == b.From && a.Score == b.Score }
+		if a, b := fork.Lexical(nil, 200), copied.Lexical(nil, 200); len(a) == 0 || !slices.EqualFunc(a, b, same) {
+			t.Fatalf("words rank differently for %q", ask.Content)
+		}
+		if a, b := fork.Vector(nil, 200), copied.Vector(nil, 200); len(a) != 200 || !slices.EqualFunc(a, b, same) {
+			t.Fatal("vectors rank differently")
+		}
+	}
+}
