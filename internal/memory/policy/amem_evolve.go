@@ -77,6 +77,7 @@ func (p *AMem) Decide(ctx context.Context, d memory.Desk, n memory.Note) (memory
 		Policy: "amem", Analyst: answer.Analyst, Model: answer.Model, Prompt: p.evolve.version, Repaired: answer.Repaired,
 		Confidence: confidence(e), Considered: consider(near),
 	}
+	j.out.reflect(answer.JSON)
 	return j.decide(), nil
 }
 

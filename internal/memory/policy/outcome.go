@@ -40,6 +40,10 @@ type Considered struct {
 	Score   float64   `json:"score"`
 	Effects []string  `json:"effects,omitempty"` // "linked", "changed", "proposed", "link proposed"
 	Fields  []string  `json:"fields,omitempty"`  // which change
+	// Stands is how the new note stands to it, where the analyst says so:
+	// "conflict" or "complement", with the reason in a word.
+	Stands string `json:"stands,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Dropped counts what an answer asked for and did not get.
@@ -56,6 +60,26 @@ func consider(near []memory.Neighbour) []Considered {
 		out[i] = Considered{Note: near[i].Note.ID, Score: near[i].Score}
 	}
 	return out
+}
+
+// reflect takes over what an answer says beyond its schema of how the new note
+// stands to its neighbours. Whatever does not fit is passed over.
+func (o *Outcome) reflect(answer json.RawMessage) {
+	var said struct {
+		Reflections []struct {
+			Handle int    `json:"handle"`
+			Kind   string `json:"kind"`
+			Reason string `json:"reason"`
+		} `json:"reflections"`
+	}
+	if json.Unmarshal(answer, &said) != nil {
+		return
+	}
+	for _, r := range said.Reflections {
+		if r.Handle >= 0 && r.Handle < len(o.Considered) && (r.Kind == "conflict" || r.Kind == "complement") {
+			o.Considered[r.Handle].Stands, o.Considered[r.Handle].Reason = r.Kind, cleanLine(r.Reason, 40)
+		}
+	}
 }
 
 func (o *Outcome) effect(note uuid.UUID, what string) {
