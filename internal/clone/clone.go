@@ -2,6 +2,9 @@ package clone
 
 import (
 	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,9 +27,10 @@ type Store interface {
 type Deps struct {
 	Store  Store
 	Agents memory.Agents
-	Clock  memory.Clock // default time.Now
-	Quota  memory.Quota // nil: no quotas
-	Wake   func()       // called after a commit that enqueued a job
+	Clock  memory.Clock               // default time.Now
+	Quota  memory.Quota               // nil: no quotas
+	Wake   func()                     // called after a commit that enqueued a job; nil: nobody waits
+	Forget func(collection uuid.UUID) // called when a collection is gone, to drop its index; nil: nothing is kept
 }
 
 // Config of cloning.
@@ -34,6 +38,9 @@ type Config struct {
 	BatchSize   int // notes per step of a copy; default 1,000
 	RemoveBatch int // rows per step of a removal; default 5,000
 }
+
+// MaxBatchSize bounds the notes per step of a copy.
+const MaxBatchSize = 10_000
 
 // Mode says how a clone comes to be.
 type Mode string
@@ -57,39 +64,267 @@ type Input struct {
 // Result is a clone.
 type Result struct {
 	Collection memory.Collection
-	Counts     *memory.Counts // nil: not known yet
+	Counts     *memory.Counts // of what is visible so far
 	Job        *memory.Job    // of a copy
-	Replayed   bool
+	Replayed   bool           // an earlier answer under the same idempotency key
 }
 
-// Service clones.
-type Service struct{}
-
-var errUnfinished = fault.New(fault.Internal, "being written")
+// Service clones. It is safe for concurrent use.
+type Service struct {
+	store  Store
+	agents memory.Agents
+	clock  memory.Clock
+	quota  memory.Quota
+	wake   func()
+	forget func(uuid.UUID)
+	cfg    Config
+}
 
 // New makes the service.
-func New(deps Deps, cfg Config) (*Service, error) { return nil, errUnfinished }
+func New(deps Deps, cfg Config) (*Service, error) {
+	if deps.Store == nil || deps.Agents == nil {
+		return nil, fault.New(fault.Internal, "clone: store and agents are required")
+	}
+	if cfg.BatchSize == 0 {
+		cfg.BatchSize = 1_000
+	}
+	if cfg.RemoveBatch == 0 {
+		cfg.RemoveBatch = 5_000
+	}
+	if cfg.BatchSize < 1 || cfg.BatchSize > MaxBatchSize || cfg.RemoveBatch < 1 {
+		return nil, fault.New(fault.Internal, "clone: batch size must be 1..%d, remove batch at least 1", MaxBatchSize)
+	}
+	c := &Service{
+		store: deps.Store, agents: deps.Agents, clock: deps.Clock, quota: deps.Quota,
+		wake: deps.Wake, forget: deps.Forget, cfg: cfg,
+	}
+	if c.clock == nil {
+		c.clock = time.Now
+	}
+	if c.wake == nil {
+		c.wake = func() {}
+	}
+	if c.forget == nil {
+		c.forget = func(uuid.UUID) {}
+	}
+	return c, nil
+}
 
-// Clone forks or copies a collection (scope clone). A missing source leaves nothing behind.
+// Clone forks or copies a collection (scope clone). Settings and metadata are
+// the source's. A fork is there at once; a copy is filled by the job of the
+// answer and can be read, not written, meanwhile. A missing source leaves
+// nothing behind.
 func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Input, r memory.Request) (Result, error) {
-	return Result{}, errUnfinished
+	if err := tenant.Check(s, tenant.Clone); err != nil {
+		return Result{}, err
+	}
+	if r.Idempotency != nil {
+		seen, ok, err := c.store.Replayed(ctx, s, *r.Idempotency)
+		if err != nil {
+			return Result{}, err
+		}
+		if ok {
+			return c.rebuild(ctx, s, seen)
+		}
+	}
+	if err := c.check(&in); err != nil {
+		return Result{}, err
+	}
+	v, err := c.store.OpenView(ctx, s, ref, memory.At{AsOf: in.AtRevision})
+	if err != nil {
+		return Result{}, renameField(err, "as_of", "at_revision")
+	}
+	if v.Collection.State == memory.CollectionCopying {
+		return Result{}, fault.New(fault.Conflict, "the collection is still being copied")
+	}
+	expires, err := memory.Expiry(in.TTLSeconds, c.clock())
+	if err != nil {
+		return Result{}, err
+	}
+	if err := c.room(ctx, s, v, in.Mode); err != nil {
+		return Result{}, err
+	}
+	owner, err := memory.FindOwner(ctx, s, c.agents, in.Agent)
+	if err != nil {
+		return Result{}, err
+	}
+	src := &v.Collection
+	ask := memory.NewCollection{
+		Collection: memory.Collection{
+			Agent: owner.ID, Name: in.Name, DisplayName: src.DisplayName, Policy: src.Policy, PolicyConfig: src.PolicyConfig,
+			Embedder: src.Embedder, Dim: src.Dim, Metadata: src.Metadata, Ephemeral: src.Ephemeral, ExpiresAt: expires,
+		},
+		Idempotency: r.Idempotency,
+		Audit: memory.AuditEntry{Action: "collection.clone", Detail: map[string]any{
+			"source": src.ID.String(), "revision": int64(v.At), "mode": string(in.Mode),
+		}},
+	}
+	if in.Mode == Fork {
+		ask.Parent, ask.ParentRevision = src.ID, v.At
+	} else if ask.CopyJob, err = c.copyJob(s, v, in.BatchSize); err != nil {
+		return Result{}, err
+	}
+	made, err := c.create(ctx, s, src.Name, ask)
+	if err != nil {
+		return Result{}, renameField(err, "as_of", "at_revision")
+	}
+	if made.Replay != nil {
+		return c.rebuild(ctx, s, *made.Replay)
+	}
+	c.wake() // a copy has a job, and a fork may have one for what it inherited unfinished
+	out, err := c.show(ctx, s, made.Collection.ID)
+	out.Job = made.Job
+	return out, err
 }
 
-// Progress is told how far a job has come.
-type Progress func(ctx context.Context, p memory.Progress) error
-
-// RunCopy does the work of a copy job, from the start or from where an earlier try left it.
-func (c *Service) RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
-	return errUnfinished
+func (c *Service) check(in *Input) error {
+	switch in.Mode {
+	case "":
+		in.Mode = Fork
+	case Fork, Copy:
+	default:
+		return fault.InvalidField("mode", "must be fork or copy")
+	}
+	if in.BatchSize == 0 {
+		in.BatchSize = c.cfg.BatchSize
+	}
+	if in.BatchSize < 1 || in.BatchSize > MaxBatchSize {
+		return fault.InvalidField("batch_size", "must be between 1 and %d", MaxBatchSize)
+	}
+	if in.Name == "" {
+		return nil
+	}
+	return tenant.CheckName("name", in.Name)
 }
 
-// RunRemove does the work of a remove job: the rows of a deleted collection, in batches.
-func (c *Service) RunRemove(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
-	return errUnfinished
+// room asks the tenant's quota. A fork holds nothing of its own yet.
+func (c *Service) room(ctx context.Context, s tenant.Scope, v memory.View, mode Mode) error {
+	if c.quota == nil {
+		return nil
+	}
+	ask := tenant.Usage{Collections: 1, Forks: 1}
+	if mode == Copy {
+		counts, err := c.store.Counts(ctx, s, v)
+		if err != nil {
+			return err
+		}
+		ask = tenant.Usage{Collections: 1, Notes: counts.Notes, StoredBytes: counts.Bytes}
+	}
+	return c.quota.Check(ctx, s, ask)
 }
 
-// Expire deletes a collection whose time is over, forks of it made independent first. It is
-// no error when it is gone already.
-func (c *Service) Expire(ctx context.Context, s tenant.Scope, due memory.Due, now time.Time) error {
-	return errUnfinished
+// create inserts the row, under the name asked for or the first default name
+// that is free.
+func (c *Service) create(ctx context.Context, s tenant.Scope, source string, ask memory.NewCollection) (memory.CollectionCreated, error) {
+	if ask.Name != "" {
+		return c.store.CreateCollection(ctx, s, ask)
+	}
+	taken, err := c.cloneNames(ctx, s, ask.Agent, source)
+	if err != nil {
+		return memory.CollectionCreated{}, err
+	}
+	for n := 1; ; n++ {
+		ask.Name = cloneName(source, n)
+		if taken[ask.Name] {
+			continue
+		}
+		made, err := c.store.CreateCollection(ctx, s, ask)
+		if fault.Is(err, fault.Exists) && ctx.Err() == nil {
+			continue // somebody was quicker
+		}
+		return made, err
+	}
+}
+
+const cloneSuffix = "__clone"
+
+// cloneName gives the n-th default name; a long source name is cut so that it fits.
+func cloneName(source string, n int) string {
+	suffix := cloneSuffix
+	if n > 1 {
+		suffix += "-" + strconv.Itoa(n)
+	}
+	return source[:min(len(source), tenant.MaxName-len(suffix))] + suffix
+}
+
+// cloneNames lists the owner's collections that are named like default clones
+// of the source.
+func (c *Service) cloneNames(ctx context.Context, s tenant.Scope, owner uuid.UUID, source string) (map[string]bool, error) {
+	// Numbers of up to 12 digits cut no more than this of a long name.
+	prefix := source[:min(len(source), tenant.MaxName-len(cloneSuffix)-13)]
+	if prefix == source {
+		prefix += cloneSuffix
+	}
+	taken := map[string]bool{}
+	for after := prefix + "\x00" + uuid.Nil.String(); ; {
+		page, err := c.store.ListCollections(ctx, s, memory.CollectionQuery{Agent: &owner, After: after, Limit: memory.MaxPage})
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			if !strings.HasPrefix(page[i].Name, prefix) {
+				return taken, nil
+			}
+			taken[page[i].Name] = true
+		}
+		if len(page) < memory.MaxPage {
+			return taken, nil
+		}
+		last := page[len(page)-1]
+		after = last.Name + "\x00" + last.ID.String()
+	}
+}
+
+// show reads a clone with its counts.
+func (c *Service) show(ctx context.Context, s tenant.Scope, id uuid.UUID) (Result, error) {
+	v, err := c.store.OpenView(ctx, s, id.String(), memory.At{})
+	if err != nil {
+		return Result{}, err
+	}
+	counts, err := c.store.Counts(ctx, s, v)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Collection: v.Collection, Counts: &counts}, nil
+}
+
+// rebuild gives an earlier answer again.
+func (c *Service) rebuild(ctx context.Context, s tenant.Scope, seen memory.Idempotency) (Result, error) {
+	var ids struct {
+		Collection uuid.UUID  `json:"collection"`
+		Job        *uuid.UUID `json:"job"`
+	}
+	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
+		return Result{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
+	}
+	out, err := c.show(ctx, s, ids.Collection)
+	if err != nil {
+		return Result{}, err
+	}
+	out.Replayed = true
+	if ids.Job != nil {
+		job, err := c.store.Job(ctx, s, *ids.Job)
+		if err != nil {
+			return Result{}, err
+		}
+		out.Job = &job
+	}
+	return out, nil
+}
+
+// renameField names a field as this call's body does.
+func renameField(err error, from, to string) error {
+	f, ok := asFault(err)
+	if !ok {
+		return err
+	}
+	renamed := *f
+	renamed.Fields = append([]fault.Field(nil), f.Fields...)
+	for i := range renamed.Fields {
+		if renamed.Fields[i].Field == from {
+			renamed.Fields[i].Field = to
+			renamed.Message = strings.Replace(renamed.Message, from, to, 1)
+		}
+	}
+	return &renamed
 }

@@ -113,8 +113,8 @@ func NewCollections(deps CollectionsDeps) (*Collections, error) {
 }
 
 // Create makes a collection, or with Extend opens the one of that name
-// (collections:write; base:write to make a shared one). Exists when the name is
-// taken; extending with another policy or embedder than it has is Conflict.
+// (collections:write). Exists when the name is taken; extending with another
+// policy or embedder than it has is Conflict.
 func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionInput, r Request) (CollectionView, error) {
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
 		return CollectionView{}, err
@@ -132,11 +132,6 @@ func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionI
 	if err != nil {
 		return CollectionView{}, err
 	}
-	if in.Agent == "" && !s.HasAgent() && !in.Extend {
-		if err := tenant.Check(s, tenant.BaseWrite); err != nil {
-			return CollectionView{}, err
-		}
-	}
 	owner, err := FindOwner(ctx, s, c.agents, in.Agent)
 	if err != nil {
 		return CollectionView{}, err
@@ -149,9 +144,6 @@ func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionI
 		}
 		if ok {
 			return c.extend(ctx, s, &in, found)
-		}
-		if err := checkBase(s, &row); err != nil {
-			return CollectionView{}, err
 		}
 	}
 	if c.quota != nil {

@@ -92,19 +92,30 @@ func (g *registry) entry(v *memory.View, i int) (*layerEntry, error) {
 	if i+1 < len(v.Layers) {
 		below = v.Layers[i+1].Collection
 	}
+	if i == 0 && v.Collection.State == memory.CollectionCopying {
+		// Rows still arrive below its head, so nothing that is built now may be kept.
+		return newEntry(key, below, l.EraseEpoch, v.Collection.Dim)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e, ok := g.layers[key]
 	if !ok || e.below != below || e.epoch < l.EraseEpoch {
-		made, err := index.NewLayer(index.Config{Dimensions: v.Collection.Dim})
-		if err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "the index could not be made")
+		var err error
+		if e, err = newEntry(key, below, l.EraseEpoch, v.Collection.Dim); err != nil {
+			return nil, err
 		}
-		e = &layerEntry{key: key, below: below, epoch: l.EraseEpoch, index: made, turn: make(chan struct{}, 1)}
 		g.layers[key] = e
 	}
 	e.used.Store(g.sequence.Add(1))
 	return e, nil
+}
+
+func newEntry(key layerKey, below uuid.UUID, epoch int64, dimensions int) (*layerEntry, error) {
+	made, err := index.NewLayer(index.Config{Dimensions: dimensions})
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the index could not be made")
+	}
+	return &layerEntry{key: key, below: below, epoch: epoch, index: made, turn: make(chan struct{}, 1)}, nil
 }
 
 // catchUp reads the log after what the index holds. One reader does, the

@@ -1,0 +1,124 @@
+package clone
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Progress is told how far a job has come; its error ends the run.
+type Progress func(ctx context.Context, p memory.Progress) error
+
+// copyPayload says what a copy job copies; its collection is the target.
+type copyPayload struct {
+	Source    uuid.UUID       `json:"source"`
+	Revision  memory.Revision `json:"revision"`
+	BatchSize int             `json:"batch_size"`
+}
+
+func (c *Service) copyJob(s tenant.Scope, v memory.View, batch int) (*memory.Job, error) {
+	payload, err := json.Marshal(copyPayload{Source: v.Collection.ID, Revision: v.At, BatchSize: batch})
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the job could not be made")
+	}
+	return &memory.Job{
+		Tenant: s.Tenant(), Kind: memory.JobCopy, Stage: memory.StageTask, State: memory.JobQueued, Payload: payload,
+	}, nil
+}
+
+// RunCopy does the work of a copy job in steps of one transaction each. A step
+// made twice changes nothing, so a job that was interrupted is run again from
+// the start. When the source is gone, the half-filled target goes too.
+func (c *Service) RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
+	var p copyPayload
+	if err := json.Unmarshal(job.Payload, &p); err != nil || p.Source == uuid.Nil || p.BatchSize < 1 {
+		return fault.New(fault.Invalid, "the payload of the copy job cannot be read")
+	}
+	v, err := c.store.OpenView(ctx, s, p.Source.String(), memory.At{AsOf: &p.Revision})
+	if err != nil {
+		return c.abandon(ctx, s, job.Collection, err)
+	}
+	counts, err := c.store.Counts(ctx, s, v)
+	if err != nil {
+		return err
+	}
+	done := memory.Progress{Total: counts.Notes}
+	for cursor := ""; ; {
+		n, next, err := c.store.CopyRows(ctx, s, v, job.Collection, cursor, p.BatchSize)
+		if err != nil {
+			return c.abandon(ctx, s, job.Collection, err)
+		}
+		done.Done += int64(n)
+		done.Total = max(done.Total, done.Done)
+		if err := progress(ctx, done); err != nil {
+			return err
+		}
+		if next == "" {
+			return nil
+		}
+		cursor = next
+	}
+}
+
+// abandon deletes the target of a copy whose source cannot be read any more.
+// Other errors are left for the next try.
+func (c *Service) abandon(ctx context.Context, s tenant.Scope, target uuid.UUID, cause error) error {
+	if !fault.Is(cause, fault.NotFound) && !fault.Is(cause, fault.RevisionGone) {
+		return cause
+	}
+	entry := memory.AuditEntry{Action: "collection.delete", Target: target.String(), Detail: map[string]any{"reason": "source gone"}}
+	err := c.store.DeleteCollection(ctx, s, target, true, entry)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return errors.Join(cause, err)
+	}
+	c.forget(target)
+	c.wake()
+	return cause
+}
+
+// RunRemove does the work of a remove job: the rows of a deleted collection,
+// in batches.
+func (c *Service) RunRemove(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
+	c.forget(job.Collection)
+	for step := int64(1); ; step++ {
+		gone, err := c.store.RemoveRows(ctx, s, job.Collection, c.cfg.RemoveBatch)
+		if fault.Is(err, fault.NotFound) {
+			return nil // an earlier try came to its end
+		}
+		if err != nil || gone {
+			return err
+		}
+		if err := progress(ctx, memory.Progress{Done: step * int64(c.cfg.RemoveBatch)}); err != nil {
+			return err
+		}
+	}
+}
+
+// Expire deletes a collection whose time is over, or an ephemeral one at the
+// end of the process; forks of it are made independent first. It is no error
+// when the collection is gone already.
+func (c *Service) Expire(ctx context.Context, s tenant.Scope, collection uuid.UUID) error {
+	entry := memory.AuditEntry{Action: "collection.expire", Target: collection.String()}
+	err := c.store.DeleteCollection(ctx, s, collection, true, entry)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.forget(collection)
+	c.wake()
+	return nil
+}
+
+func asFault(err error) (*fault.Error, bool) {
+	var f *fault.Error
+	ok := errors.As(err, &f)
+	return f, ok
+}
