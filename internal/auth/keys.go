@@ -97,6 +97,9 @@ type KeyQuery struct {
 	Limit int
 }
 
+// listPage is how many keys are read at once.
+const listPage = 200
+
 // List gives keys by id, revoked and expired ones included. An unknown agent
 // is NotFound.
 func (k *Keys) List(ctx context.Context, s tenant.Scope, q KeyQuery) ([]Key, error) {
@@ -115,8 +118,9 @@ func (k *Keys) List(ctx context.Context, s tenant.Scope, q KeyQuery) ([]Key, err
 		only = agent.ID
 	}
 	var out []Key
+	size := min(q.Limit, listPage)
 	for len(out) < q.Limit {
-		page, err := k.deps.Keys.ListKeys(ctx, s, q.After, q.Limit)
+		page, err := k.deps.Keys.ListKeys(ctx, s, q.After, size)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +129,7 @@ func (k *Keys) List(ctx context.Context, s tenant.Scope, q KeyQuery) ([]Key, err
 				out = append(out, key)
 			}
 		}
-		if len(page) < q.Limit {
+		if len(page) < size {
 			break
 		}
 		q.After = page[len(page)-1].ID
@@ -139,10 +143,13 @@ func (k *Keys) Get(ctx context.Context, s tenant.Scope, id uuid.UUID) (Key, erro
 		return Key{}, err
 	}
 	key, err := k.deps.Keys.KeyByID(ctx, s.Tenant(), id)
-	if err != nil {
-		return Key{}, err
+	if err == nil {
+		err = reaches(s, key)
 	}
-	return key, reaches(s, key)
+	if err != nil {
+		return Key{}, absent(err)
+	}
+	return key, nil
 }
 
 // Rotate makes a new key with the name, scopes, agent and expiry of an old
@@ -212,7 +219,7 @@ func (k *Keys) revoke(ctx context.Context, s tenant.Scope, id uuid.UUID) (Key, e
 		return nil
 	})
 	k.status.forgetKey(s.Tenant(), id)
-	return key, err
+	return key, absent(err)
 }
 
 func (k *Keys) overlap(asked *time.Duration) (time.Duration, error) {
@@ -234,6 +241,14 @@ func reaches(s tenant.Scope, key Key) error {
 		return fault.Missing("API key")
 	}
 	return nil
+}
+
+// absent tells every key that is not there by one sentence, whoever noticed.
+func absent(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return fault.Missing("API key")
+	}
+	return err
 }
 
 // rotatable refuses a key that is at its end (Conflict).

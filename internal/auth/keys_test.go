@@ -347,6 +347,26 @@ func TestRotateRefuses(t *testing.T) {
 	}
 }
 
+func TestFailedRotationLeavesNoLivingKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	old := b.key(t, NewKey{})
+	b.store.before = func(id uuid.UUID) error {
+		if id == old.ID {
+			return fault.New(fault.Unavailable, "busy")
+		}
+		return nil
+	}
+	_, err := b.Keys.Rotate(t.Context(), b.admin, old.ID, nil)
+	wantCode(t, err, fault.Unavailable)
+	b.principal(t, old.Text)
+	for at, k := range b.store.keys {
+		if at.id != old.ID && k.Check(b.clock()) == nil {
+			t.Errorf("key %s is left over and alive", at.id)
+		}
+	}
+}
+
 func TestKeysOfOthersAreAbsent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -25,8 +25,9 @@ type memStore struct {
 	agents  map[keyID]tenant.Agent
 	signing []SigningKey
 	audits  []memory.AuditEntry
-	fail    error // returned by every method when set
-	reads   int   // calls of KeyByID
+	fail    error                    // returned by every method when set
+	reads   int                      // calls of KeyByID
+	before  func(id uuid.UUID) error // called before an update, when set
 }
 
 func newMemStore() *memStore {
@@ -74,6 +75,11 @@ func (m *memStore) list(tenantID, after uuid.UUID, limit int) []Key {
 }
 
 func (m *memStore) update(at keyID, fn func(*Key) error) (Key, error) {
+	if m.before != nil {
+		if err := m.before(at.id); err != nil {
+			return Key{}, err
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k, ok := m.keys[at]
@@ -183,51 +189,51 @@ func (b *bench) pass(d time.Duration) {
 	b.now = b.now.Add(d)
 }
 
-func newBench(t *testing.T) *bench {
-	t.Helper()
+func newBench(tb testing.TB) *bench {
+	tb.Helper()
 	b := &bench{store: newMemStore(), tenant: uuid.Must(uuid.NewV7()), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	b.cfg = Config{Secret: []byte("a secret of thirty-two bytes, or more")}
 	b.store.tenants[b.tenant] = tenant.Tenant{ID: b.tenant, Name: "acme", State: tenant.Active}
 	b.admin = grant.Scope(b.tenant, uuid.Nil, "test", tenant.AllPermissions()...)
-	b.Service = b.another(t, b.cfg)
+	b.Service = b.another(tb, b.cfg)
 	return b
 }
 
 // another is a second process over the same store.
-func (b *bench) another(t *testing.T, cfg Config) *Service {
-	t.Helper()
+func (b *bench) another(tb testing.TB, cfg Config) *Service {
+	tb.Helper()
 	s, err := New(Deps{
 		Keys: b.store, SigningKeys: b.store, Directory: b.store, Agents: b.store, Clock: b.clock, Logger: slog.New(slog.DiscardHandler),
 	}, cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
 
-func (b *bench) key(t *testing.T, n NewKey) CreatedKey {
-	t.Helper()
-	k, err := b.Keys.Create(t.Context(), b.admin, n)
+func (b *bench) key(tb testing.TB, n NewKey) CreatedKey {
+	tb.Helper()
+	k, err := b.Keys.Create(tb.Context(), b.admin, n)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return k
 }
 
-func (b *bench) principal(t *testing.T, credential string) Principal {
-	t.Helper()
-	p, err := b.Authenticator.Authenticate(t.Context(), credential)
+func (b *bench) principal(tb testing.TB, credential string) Principal {
+	tb.Helper()
+	p, err := b.Authenticator.Authenticate(tb.Context(), credential)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }
 
-func (b *bench) token(t *testing.T, key string, r TokenRequest) Token {
-	t.Helper()
-	tok, err := b.Tokens.Exchange(t.Context(), b.principal(t, key), r)
+func (b *bench) token(tb testing.TB, key string, r TokenRequest) Token {
+	tb.Helper()
+	tok, err := b.Tokens.Exchange(tb.Context(), b.principal(tb, key), r)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return tok
 }

@@ -48,7 +48,7 @@ func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.U
 	}
 	old, err := k.deps.Keys.KeyByID(ctx, uuid.Nil, id)
 	if err != nil {
-		return CreatedKey{}, err
+		return CreatedKey{}, absent(err)
 	}
 	if err := rotatable(&old, k.now()); err != nil {
 		return CreatedKey{}, err
@@ -89,5 +89,5 @@ func (k *Keys) RevokeOperator(ctx context.Context, op tenant.Operator, id uuid.U
 	if err == nil {
 		k.deps.Logger.InfoContext(ctx, "platform key revoked", "actor", op.Actor(), "key", id)
 	}
-	return key, err
+	return key, absent(err)
 }

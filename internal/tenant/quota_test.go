@@ -177,6 +177,31 @@ func TestQuotaRefusesTheZeroScopeAndPassesFailures(t *testing.T) {
 	}
 }
 
+func TestQuotasAreBounded(t *testing.T) {
+	t.Parallel()
+	h := &holdings{}
+	c := newHand()
+	q, err := NewQuotas(h, h, c.clock, QuotaConfig{MaxTenants: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		id := uuid.New()
+		h.set(func(h *holdings) { h.tenant = Tenant{ID: id, Limits: Limits{Notes: 1}} })
+		s := scope.New(id, uuid.Nil, "test", nil)
+		if err := q.Check(t.Context(), s, Usage{Notes: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Check(t.Context(), s, Usage{Notes: 1}); !fault.Is(err, fault.QuotaExceeded) {
+			t.Fatal(err)
+		}
+		if len(q.sums) > 10 {
+			t.Fatalf("%d sums are kept", len(q.sums))
+		}
+		c.pass(time.Millisecond)
+	}
+}
+
 func TestLimitsPatch(t *testing.T) {
 	t.Parallel()
 	l := Limits{Notes: 5, Forks: 7}

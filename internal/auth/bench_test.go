@@ -1,0 +1,18 @@
+package auth
+
+import "testing"
+
+func BenchmarkAuthenticate(b *testing.B) {
+	// One request costs a hash for a key, and a signature check for a token.
+	w := newBench(b)
+	k := w.key(b, NewKey{})
+	for name, c := range map[string]string{"key": k.Text, "token": w.token(b, k.Text, TokenRequest{}).AccessToken} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := w.Authenticator.Authenticate(b.Context(), c); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
