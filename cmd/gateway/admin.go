@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/app"
-	"github.com/slipboxhq/slipbox/internal/auth"
 )
 
 // withAdmin runs fn over the store of the data directory.
@@ -113,12 +112,12 @@ func (c *command) key() *cobra.Command {
 func (c *command) keyCreate() *cobra.Command {
 	var tenantName string
 	var asJSON, operator bool
-	var n auth.NewKey
+	var n app.NewKey
 	cmd := &cobra.Command{
 		Use: "create", Short: "Make a key and print it, once", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
-				var k auth.CreatedKey
+				var k app.CreatedKey
 				var err error
 				if operator {
 					k, err = a.CreateOperatorKey(cmd.Context(), n.Name, n.TTL)
@@ -148,7 +147,7 @@ func (c *command) keyCreate() *cobra.Command {
 
 // printKey prints a created key: its text alone, or the object that the API
 // answers.
-func (c *command) printKey(k auth.CreatedKey, asJSON bool) error {
+func (c *command) printKey(k app.CreatedKey, asJSON bool) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(c.stdout, k.Text)
 		return err
@@ -167,7 +166,7 @@ func (c *command) printKey(k auth.CreatedKey, asJSON bool) error {
 	return json.NewEncoder(c.stdout).Encode(out)
 }
 
-func scopeNames(k auth.Key) []string {
+func scopeNames(k app.Key) []string {
 	out := make([]string, len(k.Permissions))
 	for i, p := range k.Permissions {
 		out[i] = string(p)
@@ -209,7 +208,7 @@ func dash(s string) string {
 	return s
 }
 
-func keyState(k auth.Key, now time.Time) string {
+func keyState(k app.Key, now time.Time) string {
 	switch {
 	case !k.RevokedAt.IsZero() && !k.RevokedAt.After(now):
 		return "revoked"

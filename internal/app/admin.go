@@ -18,6 +18,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
+// Aliases for commands, which reach the core through this package.
+type (
+	NewKey     = auth.NewKey
+	CreatedKey = auth.CreatedKey
+	Key        = auth.Key
+)
+
 // DefaultTenant is the tenant that the first start makes.
 const DefaultTenant = "default"
 

@@ -1,0 +1,229 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/internal/worker"
+)
+
+// App is a whole gateway over the embedded store.
+type App struct {
+	cfg     Settings
+	log     *slog.Logger
+	release func() // of the data directory
+
+	store     *sqlite.Store
+	auth      *auth.Service
+	tenants   *tenant.Service
+	quotas    *tenant.Quotas
+	embedders *llm.Registry
+	meter     *meter
+	recall    *recall.Service
+	worker    *worker.Worker
+	telemetry *telemetry.Telemetry
+	api       *api.Server
+
+	listener net.Listener
+	closing  chan struct{} // closed when a stop begins: streams and waiters end
+}
+
+// New builds a gateway: it takes the data directory, opens and migrates the
+// store, and listens. Nothing is served and no job runs before Run. Close
+// must be called if Run is not.
+func New(ctx context.Context, cfg Settings, log *slog.Logger) (_ *App, err error) {
+	if err := makeDataDir(cfg.Data); err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg, log: log, closing: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if a.release, err = holdData(cfg.Data); err != nil {
+		return nil, err
+	}
+	if a.listener, err = listen(ctx, cfg.Addr); err != nil {
+		return nil, err
+	}
+	if a.store, err = openData(ctx, cfg, time.Now, log, true); err != nil {
+		return nil, err
+	}
+	if a.telemetry, err = telemetry.Start(ctx, telemetry.Config{Version: CurrentBuild().Version, Getenv: os.Getenv}); err != nil {
+		return nil, err
+	}
+	if a.auth, a.tenants, err = newAccess(a.store, cfg, time.Now, log); err != nil {
+		return nil, err
+	}
+	if err := a.build(ctx); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Unavailable, "cannot listen on %s; choose another address with --addr", addr)
+	}
+	return l, nil
+}
+
+// build makes the services, from the models outward to the API.
+func (a *App) build(ctx context.Context) error {
+	ledger, err := auth.NewTenantLedger(a.store, time.Now)
+	if err != nil {
+		return err
+	}
+	if a.quotas, err = tenant.NewQuotas(a.store, ledger, time.Now, tenant.QuotaConfig{}); err != nil {
+		return err
+	}
+	a.meter = newMeter(a.store, a.log)
+	llmDeps := llm.Deps{Log: a.log, Meter: a.meter, Clock: time.Now}
+	if a.embedders, err = llm.NewRegistry(llmDeps, a.cfg.LLM); err != nil {
+		return err
+	}
+	for _, n := range a.embedders.Notices() {
+		a.log.WarnContext(ctx, n)
+	}
+	model, err := a.model(llmDeps, a.cfg.LLM)
+	if err != nil {
+		return err
+	}
+	models := map[string]memory.Model{}
+	for name := range a.cfg.Models {
+		if models[name], err = a.model(llmDeps, a.cfg.LLMFor(name, Environ())); err != nil {
+			return fmt.Errorf("model %s: %w", name, err)
+		}
+	}
+	amem, err := policy.NewAMem()
+	if err != nil {
+		return err
+	}
+	judge, err := policy.NewRelevance()
+	if err != nil {
+		return err
+	}
+	policies := memory.NewPolicySet(amem, policy.NewNone())
+	if a.recall, err = recall.New(
+		recall.Deps{Store: a.store, Embedders: a.embedders, Model: model, Judge: judge, Log: a.log},
+		recall.Config{IndexBytes: a.cfg.Index.Bytes},
+	); err != nil {
+		return err
+	}
+	wake := func() { a.worker.Wake() } // the worker needs the services first
+	notes, err := memory.NewNotes(memory.NotesDeps{
+		Store: a.store, Embedders: a.embedders, Log: a.log, Quota: quota{a.quotas}, Wake: wake,
+	}, memory.NotesConfig{})
+	if err != nil {
+		return err
+	}
+	collections, err := memory.NewCollections(memory.CollectionsDeps{
+		Store: a.store, Agents: a.store, Embedders: a.embedders, Policies: policies, Quota: quota{a.quotas}, Wake: wake,
+	})
+	if err != nil {
+		return err
+	}
+	clones, err := clone.New(
+		clone.Deps{Store: a.store, Agents: a.store, Quota: quota{a.quotas}, Wake: wake},
+		clone.Config{BatchSize: a.cfg.Jobs.CopyBatch})
+	if err != nil {
+		return err
+	}
+	eng, err := engine.New(engine.Deps{
+		Store: a.store, Policies: policies, Model: model, Heuristic: llm.NewHeuristic(), Models: models, Embedders: a.embedders,
+		Neighbours: worker.Neighbours{Recall: a.recall}, Index: a.recall, Log: a.log, Wake: wake,
+	}, engine.Config{})
+	if err != nil {
+		return err
+	}
+	if a.worker, err = worker.New(
+		worker.Deps{Store: a.store, Engine: eng, Clone: clones, Log: a.log},
+		worker.Config{
+			Queue:          queue.Config{Prepares: a.cfg.Jobs.Workers, Decides: a.cfg.Jobs.Workers, Tasks: 2, Grace: a.cfg.StopTimeout / 2},
+			SweepEvery:     a.cfg.Jobs.SweepInterval,
+			WaitersPerUser: a.cfg.Limits.WaitersPerTenant,
+		},
+	); err != nil {
+		return err
+	}
+	return a.buildAPI(notes, collections, clones, eng)
+}
+
+// model makes the analyst that settings ask for; an endpoint's tokens are
+// held to the tenant's budget.
+func (a *App) model(deps llm.Deps, cfg llm.Config) (memory.Model, error) {
+	m, err := llm.NewModel(deps, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if m.Analyst() == memory.AnalystModel {
+		return budgeted{Model: m, quotas: a.quotas}, nil
+	}
+	return m, nil
+}
+
+// URL is where the gateway listens.
+func (a *App) URL() string { return "http://" + a.listener.Addr().String() }
+
+// firstStart makes the default tenant and prints one key for it, when there
+// is no tenant of that name yet.
+func (a *App) firstStart(ctx context.Context, stdout io.Writer) error {
+	op := grant.Operator("operator:first-start")
+	_, err := a.tenants.Get(ctx, op, DefaultTenant)
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	t, err := a.tenants.Create(ctx, op, tenant.NewTenant{Name: DefaultTenant})
+	if err != nil {
+		return fmt.Errorf("make the first tenant: %w", err)
+	}
+	s := grant.Scope(t.ID, uuid.Nil, op.Actor(), tenant.AllPermissions()...)
+	k, err := a.auth.Keys.Create(ctx, s, auth.NewKey{Name: "first key"})
+	if err != nil {
+		return fmt.Errorf("make the first key: %w", err)
+	}
+	_, err = fmt.Fprintf(stdout, "The first key of tenant %q. It is shown once; `gateway key create --tenant %s` makes another.\nkey: %s\n\n",
+		DefaultTenant, DefaultTenant, k.Text)
+	return err
+}
+
+// Close releases what New took, in reverse order. It is called by Run.
+func (a *App) Close() error {
+	var errs []error
+	if a.listener != nil {
+		if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.Close())
+	}
+	if a.release != nil {
+		a.release()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// meterInterval is how long counted model use stays in memory before it is
+// written; a killed process loses at most that much of its accounts.
+const meterInterval = time.Second
+
+// meterStore is where model use is written.
+type meterStore interface {
+	AddModelUse(ctx context.Context, s tenant.Scope, u []memory.ModelUse) error
+}
+
+// meter gathers model use and writes it in batches, so that a call never
+// waits for its own account.
+type meter struct {
+	store meterStore
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	sums  map[meterKey]*memory.ModelUse
+	scope map[uuid.UUID]tenant.Scope // a scope of each tenant to write with
+}
+
+type meterKey struct {
+	tenant, collection uuid.UUID
+	purpose, day       string
+}
+
+func newMeter(store meterStore, log *slog.Logger) *meter {
+	return &meter{store: store, log: log, sums: map[meterKey]*memory.ModelUse{}, scope: map[uuid.UUID]tenant.Scope{}}
+}
+
+// Record implements llm.Meter.
+func (m *meter) Record(_ context.Context, s tenant.Scope, use memory.ModelUse) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := meterKey{s.Tenant(), use.Collection, use.Purpose, use.Day}
+	sum := m.sums[k]
+	if sum == nil {
+		sum = &memory.ModelUse{Collection: use.Collection, Purpose: use.Purpose, Day: use.Day}
+		m.sums[k] = sum
+	}
+	sum.Calls += use.Calls
+	sum.PromptTokens += use.PromptTokens
+	sum.CompletionTokens += use.CompletionTokens
+	m.scope[s.Tenant()] = s
+}
+
+// run flushes until ctx ends.
+func (m *meter) run(ctx context.Context) {
+	tick := time.NewTicker(meterInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			m.flush(ctx)
+		}
+	}
+}
+
+// flush writes what was counted. What cannot be written is counted again.
+func (m *meter) flush(ctx context.Context) {
+	m.mu.Lock()
+	sums, scopes := m.sums, m.scope
+	m.sums, m.scope = map[meterKey]*memory.ModelUse{}, map[uuid.UUID]tenant.Scope{}
+	m.mu.Unlock()
+	byTenant := map[uuid.UUID][]memory.ModelUse{}
+	for k, u := range sums {
+		byTenant[k.tenant] = append(byTenant[k.tenant], *u)
+	}
+	for id, uses := range byTenant {
+		if err := m.store.AddModelUse(ctx, scopes[id], uses); err != nil {
+			m.log.WarnContext(ctx, "model use cannot be written; it is kept and tried again", "error", err)
+			for _, u := range uses {
+				m.Record(ctx, scopes[id], u)
+			}
+		}
+	}
+}

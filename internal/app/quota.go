@@ -1,0 +1,40 @@
+package app
+
+import (
+	"context"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// quota asks the tenant's quotas for what the core is about to add.
+type quota struct{ quotas *tenant.Quotas }
+
+// CheckNotes implements memory.Quota.
+func (q quota) CheckNotes(ctx context.Context, s tenant.Scope, n, bytes int64) error {
+	return q.quotas.Check(ctx, s, tenant.Usage{Notes: n, StoredBytes: bytes})
+}
+
+// CheckCollections implements memory.Quota.
+func (q quota) CheckCollections(ctx context.Context, s tenant.Scope, fork bool) error {
+	ask := tenant.Usage{Collections: 1}
+	if fork {
+		ask.Forks = 1
+	}
+	return q.quotas.Check(ctx, s, ask)
+}
+
+// budgeted is a model that a tenant may ask as long as its tokens of the day
+// last. The heuristic analyst costs none.
+type budgeted struct {
+	memory.Model
+	quotas *tenant.Quotas
+}
+
+// Ask implements memory.Model.
+func (b budgeted) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
+	if err := b.quotas.Check(ctx, s, tenant.Usage{ModelTokens: 1}); err != nil {
+		return memory.Answer{}, err
+	}
+	return b.Model.Ask(ctx, s, c)
+}
