@@ -202,15 +202,14 @@ func (c *Service) room(ctx context.Context, s tenant.Scope, v memory.View, mode 
 	if c.quota == nil {
 		return nil
 	}
-	ask := tenant.Usage{Collections: 1, Forks: 1}
-	if mode == Copy {
-		counts, err := c.store.Counts(ctx, s, v)
-		if err != nil {
-			return err
-		}
-		ask = tenant.Usage{Collections: 1, Notes: counts.Notes, StoredBytes: counts.Bytes}
+	if err := c.quota.CheckCollections(ctx, s, mode == Fork); err != nil || mode == Fork {
+		return err
 	}
-	return c.quota.Check(ctx, s, ask)
+	counts, err := c.store.Counts(ctx, s, v)
+	if err != nil {
+		return err
+	}
+	return c.quota.CheckNotes(ctx, s, counts.Notes, counts.Bytes)
 }
 
 // create inserts the row, under the name asked for or the first default name

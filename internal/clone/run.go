@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -102,17 +103,20 @@ func (c *Service) RunRemove(ctx context.Context, s tenant.Scope, job memory.Job,
 
 // Expire deletes a collection whose time is over, or an ephemeral one at the
 // end of the process; forks of it are made independent first. It is no error
-// when the collection is gone already.
-func (c *Service) Expire(ctx context.Context, s tenant.Scope, collection uuid.UUID) error {
-	entry := memory.AuditEntry{Action: "collection.expire", Target: collection.String()}
-	err := c.store.DeleteCollection(ctx, s, collection, true, entry)
+// when the collection is gone already. now is the time of the sweep, for the
+// audit row.
+func (c *Service) Expire(ctx context.Context, s tenant.Scope, due memory.Due, now time.Time) error {
+	entry := memory.AuditEntry{
+		Action: "collection.expire", Target: due.Collection.String(), Detail: map[string]any{"sweep": now.UTC().Format(time.RFC3339)},
+	}
+	err := c.store.DeleteCollection(ctx, s, due.Collection, true, entry)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	c.forget(collection)
+	c.forget(due.Collection)
 	c.wake()
 	return nil
 }

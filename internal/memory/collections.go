@@ -147,7 +147,7 @@ func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionI
 		}
 	}
 	if c.quota != nil {
-		if err := c.quota.Check(ctx, s, tenant.Usage{Collections: 1}); err != nil {
+		if err := c.quota.CheckCollections(ctx, s, false); err != nil {
 			return CollectionView{}, err
 		}
 	}

@@ -129,7 +129,7 @@ func (n *Notes) checkQuota(ctx context.Context, s tenant.Scope, notes, bytes int
 	if n.quota == nil {
 		return nil
 	}
-	return n.quota.Check(ctx, s, tenant.Usage{Notes: notes, StoredBytes: bytes})
+	return n.quota.CheckNotes(ctx, s, notes, bytes)
 }
 
 // fast gives the collection's embedder when it may run before a write's answer.

@@ -52,8 +52,10 @@ func (s PolicySet) Names() []string {
 // Quota refuses what would pass a tenant's limits, with QuotaExceeded. It may
 // overshoot by a bounded amount: nothing tenant-wide is locked.
 type Quota interface {
-	// Check asks for room for what a write adds.
-	Check(ctx context.Context, s tenant.Scope, ask tenant.Usage) error
+	// CheckNotes asks for room for n more notes of so many bytes in all.
+	CheckNotes(ctx context.Context, s tenant.Scope, n, bytes int64) error
+	// CheckCollections asks for room for one more collection, which may be a fork.
+	CheckCollections(ctx context.Context, s tenant.Scope, fork bool) error
 }
 
 // Agents finds and makes the agents that collections belong to.

@@ -279,6 +279,7 @@ func (g *registry) state(v memory.View) IndexState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := IndexState{State: StateReady}
+	bounds := make([]index.Bound, 0, len(v.Layers))
 	for i, l := range v.Layers {
 		e, ok := g.layers[layerKey{layer: l.Collection, embedder: v.Collection.Embedder}]
 		if !ok {
@@ -294,8 +295,13 @@ func (g *registry) state(v memory.View) IndexState {
 		if i == 0 {
 			out.Revision = memory.Revision(e.index.Revision())
 		}
-		out.Versions += int64(e.index.Rows())
 		out.Bytes += e.bytes.Load()
+		bounds = append(bounds, index.Bound{Layer: e.index, At: int64(l.Bound)})
+	}
+	if out.State == StateReady {
+		if opened, err := index.Open(bounds); err == nil {
+			out.Notes = int64(opened.Len())
+		}
 	}
 	return out
 }

@@ -169,6 +169,6 @@ const (
 type IndexState struct {
 	State    string          // the least ready layer's
 	Revision memory.Revision // of the nearest layer
-	Versions int64           // held by all layers, past ones and tombstones included
+	Notes    int64           // visible, when ready
 	Bytes    int64
 }
