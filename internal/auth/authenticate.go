@@ -98,8 +98,10 @@ type Authenticator struct {
 // agent is at most Config.StatusTTL old, so what was revoked, suspended or
 // deleted ends every credential made from it. Every refusal is
 // Unauthenticated; an unknown key and a wrong secret are told by the same
-// sentence after the same work, and only who holds the secret learns why a key
-// is refused. When the store fails its own fault comes back.
+// sentence, both after a look-up and a comparison in constant time, and only
+// who holds the secret learns why a key is refused. (That a key's id is known
+// may show in the time of a second try, which finds it remembered; ids are no
+// secret.) When the store fails its own fault comes back.
 func (a *Authenticator) Authenticate(ctx context.Context, credential string) (Principal, error) {
 	switch {
 	case credential == "":
