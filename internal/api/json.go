@@ -69,9 +69,11 @@ func malformed(err error) error {
 
 // unmarshal decodes a body that the contract has already accepted. What is
 // left to fail is a number that its Go type cannot hold, such as 1.5e3 or 1e30
-// for an integer.
+// for an integer. Numbers in free objects stay what they are, above 2^53 too.
 func unmarshal(raw []byte, into any) error {
-	if err := json.Unmarshal(raw, into); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(into); err != nil {
 		if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return fault.InvalidField(typ.Field, "cannot be read as %s", typ.Type.Kind())
 		}

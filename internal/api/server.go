@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sort"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -69,6 +70,11 @@ type Deps struct {
 	Ready   []Check      // all must pass for /readyz to answer 200
 	Metrics http.Handler // serves /metrics; nil answers an empty exposition
 	Now     func() time.Time
+	// CursorKey seals cursors; any length. Processes that share it, or one that
+	// is started again with it, take each other's cursors. Empty makes one that
+	// ends with the process.
+	CursorKey []byte
+	Core      *Core // nil mounts none of its routes
 }
 
 // Server holds the routes. It starts no goroutine and listens on nothing: it is
@@ -86,6 +92,10 @@ type Server struct {
 	page    docsPage
 	engine  *gin.Engine
 	mounted map[string]bool
+
+	cursors  *cursors
+	draining chan struct{} // closed by drain
+	drain    func()
 }
 
 // New builds the engine with every route.
@@ -111,12 +121,22 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	if s.cursors, err = newCursors(deps.CursorKey, s.now); err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
+	s.draining = make(chan struct{})
+	s.drain = sync.OnceFunc(func() { close(s.draining) })
 	s.engine = newEngine()
 	s.engine.Use(s.identify, s.accessLog, s.recover, s.securityHeaders, s.cors)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
 	if err := s.mountPublic(); err != nil {
 		return nil, err
+	}
+	if deps.Core != nil {
+		if err := s.mountCore(*deps.Core); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

@@ -362,6 +362,9 @@ type BulkResult struct {
 
 	// Status The HTTP status that the line would have had alone.
 	Status int `json:"status"`
+
+	// Warnings What of an imported line was left out, such as a link to nowhere.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // BulkSummary defines model for BulkSummary.
@@ -1213,8 +1216,10 @@ type SearchRequestRerank string
 
 // SearchResult defines model for SearchResult.
 type SearchResult struct {
-	Hits []Hit      `json:"hits"`
-	Mode SearchMode `json:"mode"`
+	// Degraded Why less than was asked for answered, such as an embedder that is down; absent when nothing is missing.
+	Degraded *string    `json:"degraded,omitempty"`
+	Hits     []Hit      `json:"hits"`
+	Mode     SearchMode `json:"mode"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// bulkNotes answers one line per line of the body, in its order, and the sums
+// last. A line that cannot be read is an error of that line alone.
+func (h *core) bulkNotes(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	raw, err := splitLines(rawBody(c), memory.MaxBulkLines)
+	if err != nil {
+		return err
+	}
+	lines := make([]memory.BulkLine, len(raw))
+	for i, line := range raw {
+		lines[i].Note, lines[i].Err = h.decodeBulkLine(line)
+		raw[i] = nil // at most one copy of a large body is held
+	}
+	results, err := h.Notes.AddMany(c.Request.Context(), scope(c), ref, lines)
+	if err != nil {
+		return err
+	}
+	out := newLineWriter(requestID(c))
+	var last memory.Revision
+	for _, r := range results {
+		last = max(last, r.Revision)
+		if err := out.result(r.Line, r.ID, r.Revision, nil, r.Err); err != nil {
+			return err
+		}
+	}
+	if last > 0 {
+		setRevision(c, last)
+	}
+	return out.reply(c)
+}
+
+// decodeBulkLine reads a line with the refusals that a body of its own would meet.
+func (h *core) decodeBulkLine(line []byte) (memory.NewNote, error) {
+	if _, err := bindLine[wire.BulkNote](h.Server, "BulkNote", line); err != nil {
+		return memory.NewNote{}, err
+	}
+	return memory.DecodeNewNote(line, true)
+}
+
+// lineWriter gathers result lines. They are held until the last one is there,
+// so that a failure in between is still a problem document.
+type lineWriter struct {
+	requestID string
+	buf       bytes.Buffer
+	sums      wire.BulkSummary
+}
+
+func newLineWriter(requestID string) *lineWriter { return &lineWriter{requestID: requestID} }
+
+// result writes the line of a note that was written, or was there before, or of
+// an error. Warnings say what of an import was left out.
+func (w *lineWriter) result(line int, id uuid.UUID, at memory.Revision, warnings []string, failed error) error {
+	out := wire.BulkResult{Line: line, Status: http.StatusCreated, Warnings: warnings}
+	if failed == nil {
+		w.sums.Created++
+		out.ID, out.Revision = &id, new(int64(at))
+	} else {
+		w.sums.Failed++
+		var f *fault.Error
+		if !errors.As(failed, &f) || f.Code == fault.Internal {
+			f = &fault.Error{Code: fault.Internal, Message: "the line could not be written"}
+		}
+		p := newProblem(f, w.requestID)
+		out.Status, out.Error = p.Status, &p
+	}
+	return w.write(out)
+}
+
+func (w *lineWriter) write(line any) error {
+	raw, err := json.Marshal(line)
+	if err != nil {
+		return fmt.Errorf("render a result line: %w", err)
+	}
+	w.buf.Write(raw)
+	w.buf.WriteByte('\n')
+	return nil
+}
+
+func (w *lineWriter) reply(c *gin.Context) error {
+	if err := w.write(wire.BulkEnd{Summary: w.sums}); err != nil {
+		return err
+	}
+	c.Data(http.StatusOK, mediaNDJSON, w.buf.Bytes())
+	return nil
+}

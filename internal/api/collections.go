@@ -1,0 +1,154 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+func (h *core) createCollection(c *gin.Context) error {
+	body, err := bind[wire.CollectionInput](c)
+	if err != nil {
+		return err
+	}
+	config, err := marshalObject("policy_config", body.PolicyConfig)
+	if err != nil {
+		return err
+	}
+	in := memory.CollectionInput{
+		Name: body.Name, Agent: or(body.Agent, ""), Policy: or(body.Policy, ""), PolicyConfig: config,
+		Embedder: or(body.Embedder, ""), Extend: or(body.Extend, false), Ephemeral: or(body.Ephemeral, false),
+		TTLSeconds: body.TTLSeconds, DisplayName: or(body.DisplayName, ""),
+	}
+	if body.Metadata != nil {
+		in.Metadata = *body.Metadata
+	}
+	v, err := h.Collections.Create(c.Request.Context(), scope(c), in, conditions(c))
+	if err != nil {
+		return err
+	}
+	return h.replyCollection(c, http.StatusCreated, &v)
+}
+
+func (h *core) listCollections(c *gin.Context) error {
+	cur, err := h.cursorOf(c)
+	if err != nil {
+		return err
+	}
+	q := memory.CollectionList{Agent: query(c).Get("agent"), Name: query(c).Get("name"), Limit: pageLimit(c)}
+	if cur != nil {
+		q.After = cur.Position
+	}
+	page, next, err := h.Collections.List(c.Request.Context(), scope(c), q)
+	if err != nil {
+		return err
+	}
+	out := wire.CollectionList{Items: make([]wire.Collection, 0, len(page))}
+	for i := range page {
+		out.Items = append(out.Items, wireCollection(&page[i].Collection, page[i].Counts))
+	}
+	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *core) getCollection(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	if least := minRevision(c); least > 0 {
+		if _, err := h.Recall.Open(ctx, s, ref, nil, least); err != nil {
+			return err
+		}
+	}
+	v, err := h.Collections.Get(ctx, s, ref)
+	if err != nil {
+		return err
+	}
+	out := wireCollection(&v.Collection, v.Counts)
+	out.Lineage, out.Index = wireLayers(v.Lineage), wireIndex(h.Recall.IndexState(v.View))
+	setRevision(c, v.Collection.Head)
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *core) patchCollection(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	p, err := memory.DecodeCollectionPatch(rawBody(c))
+	if err != nil {
+		return err
+	}
+	v, err := h.Collections.Patch(c.Request.Context(), scope(c), ref, p)
+	if err != nil {
+		return err
+	}
+	return h.replyCollection(c, http.StatusOK, &v)
+}
+
+func (h *core) deleteCollection(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	materialise := query(c).Get("forks") == "materialise"
+	if err := h.Collections.Delete(c.Request.Context(), scope(c), ref, materialise); err != nil {
+		return err
+	}
+	return noContent(c)
+}
+
+// cloneCollection answers 201 for a fork, which is there at once, and 202 for a
+// copy, which a job makes.
+func (h *core) cloneCollection(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.CloneRequest](c)
+	if err != nil {
+		return err
+	}
+	in := clone.Input{
+		Mode: clone.Mode(or(body.Mode, wire.CloneRequestMode(clone.Fork))), Agent: or(body.Agent, ""), Name: or(body.Name, ""),
+		TTLSeconds: body.TTLSeconds, BatchSize: or(body.BatchSize, 0),
+	}
+	if body.AtRevision != nil {
+		in.AtRevision = new(memory.Revision(*body.AtRevision))
+	}
+	out, err := h.Clone.Clone(c.Request.Context(), scope(c), ref, in, conditions(c))
+	if err != nil {
+		return err
+	}
+	shown := wireCollection(&out.Collection, out.Counts)
+	if out.Job != nil {
+		return reply(c, http.StatusAccepted, wire.CloneAccepted{Collection: shown, Job: *wireJobRef(out.Job)})
+	}
+	setRevision(c, out.Collection.Head)
+	return reply(c, http.StatusCreated, shown)
+}
+
+func (h *core) consolidateCollection(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	job, err := h.Upkeep.Consolidate(c.Request.Context(), scope(c), ref)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
+}
+
+func (h *core) replyCollection(c *gin.Context, status int, v *memory.CollectionView) error {
+	setRevision(c, v.Collection.Head)
+	return reply(c, status, wireCollection(&v.Collection, v.Counts))
+}

@@ -1,0 +1,180 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Core is what the routes of collections, notes, search, jobs and reviews call.
+// All of it is required.
+type Core struct {
+	Collections Collections
+	Notes       Notes
+	Recall      Recall
+	Clone       Cloner
+	Imports     Imports
+	Jobs        Jobs
+	Reviews     Reviews
+	Upkeep      Upkeep
+	Waiter      Waiter
+	// Waiters is how many requests of one tenant may wait for a job at once, and
+	// how many may follow one; 0 is 64.
+	Waiters int
+}
+
+// Collections are the use-cases over collections; *memory.Collections implements it.
+type Collections interface {
+	Create(ctx context.Context, s tenant.Scope, in memory.CollectionInput, r memory.Request) (memory.CollectionView, error)
+	Get(ctx context.Context, s tenant.Scope, ref string) (memory.CollectionView, error)
+	List(ctx context.Context, s tenant.Scope, q memory.CollectionList) (page []memory.CollectionView, next string, err error)
+	Patch(ctx context.Context, s tenant.Scope, ref string, p memory.CollectionPatch) (memory.CollectionView, error)
+	Delete(ctx context.Context, s tenant.Scope, ref string, materialise bool) error
+}
+
+// Notes are the use-cases that write notes and links; *memory.Notes implements it.
+type Notes interface {
+	Add(ctx context.Context, s tenant.Scope, ref string, in memory.NewNote, r memory.Request) (memory.NoteWritten, error)
+	AddMany(ctx context.Context, s tenant.Scope, ref string, lines []memory.BulkLine) ([]memory.BulkResult, error)
+	Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, p memory.NotePatch, r memory.Request) (memory.NoteWritten, error)
+	Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r memory.Request) (memory.Revision, error)
+	Restore(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, to memory.Revision, r memory.Request) (memory.NoteWritten, error)
+	LinksIn(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, d memory.Direction) (memory.LinkSet, error)
+	PutLinks(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, in []memory.LinkInput, r memory.Request) (memory.LinkSet, error)
+	DeleteLinks(ctx context.Context, s tenant.Scope, ref string, id, target uuid.UUID, relation string, r memory.Request) (memory.Revision, error)
+}
+
+// Recall reads notes; *recall.Service implements it.
+type Recall interface {
+	Open(ctx context.Context, s tenant.Scope, ref string, asOf *memory.Revision, minRevision memory.Revision) (memory.View, error)
+	Search(ctx context.Context, s tenant.Scope, v memory.View, q recall.Query) (recall.Result, error)
+	Get(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, embedding bool) (recall.NoteView, error)
+	Views(ctx context.Context, s tenant.Scope, v memory.View, notes []memory.Note) ([]recall.NoteView, error)
+	List(ctx context.Context, s tenant.Scope, v memory.View, q recall.ListQuery) (recall.Page, error)
+	History(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, before memory.Revision, limit int) (recall.HistoryPage, error)
+	Graph(ctx context.Context, s tenant.Scope, v memory.View, q recall.GraphQuery) (recall.Graph, error)
+	IndexState(v memory.View) recall.IndexState
+}
+
+// Cloner forks and copies; *clone.Service implements it.
+type Cloner interface {
+	Clone(ctx context.Context, s tenant.Scope, ref string, in clone.Input, r memory.Request) (clone.Result, error)
+}
+
+// Imports take streams of notes.
+type Imports interface {
+	// Start keeps the body and enqueues the job that imports it (collections:write
+	// and notes:write, base:write for a shared collection).
+	Start(ctx context.Context, s tenant.Scope, ref string, body io.Reader) (memory.Job, error)
+	// Results calls fn for the result of each line so far, by line (notes:read). A job that is no
+	// import is NotFound.
+	Results(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.ImportResult) error) error
+}
+
+// Jobs is the part of the store that keeps jobs. Permissions are checked here,
+// reach there.
+type Jobs interface {
+	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
+	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error)
+	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)
+	RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error)
+	CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error)
+	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
+}
+
+// Upkeep starts work over a whole collection.
+type Upkeep interface {
+	// Consolidate enqueues the rebuild of index and stale vectors
+	// (collections:write, base:write for a shared collection).
+	Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error)
+	// Wake tells the runner that jobs may be due.
+	Wake()
+}
+
+// Waiter waits for the end of jobs.
+type Waiter interface {
+	// Wait gives the job when it has ended, or as it is when ctx ends.
+	Wait(ctx context.Context, s tenant.Scope, job uuid.UUID) (memory.Job, error)
+}
+
+// check names every part that is missing.
+func (c *Core) check() error {
+	var errs []error
+	for name, missing := range map[string]bool{
+		"collections": c.Collections == nil, "notes": c.Notes == nil, "recall": c.Recall == nil, "clone": c.Clone == nil,
+		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "reviews": c.Reviews == nil, "upkeep": c.Upkeep == nil,
+		"waiter": c.Waiter == nil,
+	} {
+		if missing {
+			errs = append(errs, errors.New("api: core: "+name+" is required"))
+		}
+	}
+	if c.Waiters < 0 {
+		errs = append(errs, errors.New("api: core: waiters must not be negative"))
+	}
+	return errors.Join(errs...)
+}
+
+// core serves the routes of Core.
+type core struct {
+	*Server
+	Core
+	waiting   *gate // requests that wait for a job
+	following *gate // requests that follow one
+}
+
+// mountCore mounts the routes of collections, notes, search, jobs and reviews.
+func (s *Server) mountCore(deps Core) error {
+	if err := deps.check(); err != nil {
+		return err
+	}
+	if deps.Waiters == 0 {
+		deps.Waiters = 64
+	}
+	h := &core{Server: s, Core: deps, waiting: newGate(deps.Waiters), following: newGate(deps.Waiters)}
+	return s.mountAll(map[string]handler{
+		"createCollection":      h.createCollection,
+		"listCollections":       h.listCollections,
+		"getCollection":         h.getCollection,
+		"patchCollection":       h.patchCollection,
+		"deleteCollection":      h.deleteCollection,
+		"cloneCollection":       h.cloneCollection,
+		"importNotes":           h.importNotes,
+		"consolidateCollection": h.consolidateCollection,
+
+		"createNote":     h.createNote,
+		"bulkNotes":      h.bulkNotes,
+		"listNotes":      h.listNotes,
+		"getNote":        h.getNote,
+		"patchNote":      h.patchNote,
+		"deleteNote":     h.deleteNote,
+		"getNoteHistory": h.getNoteHistory,
+		"restoreNote":    h.restoreNote,
+		"listLinks":      h.listLinks,
+		"putLinks":       h.putLinks,
+		"deleteLinks":    h.deleteLinks,
+		"getGraph":       h.getGraph,
+
+		"search": h.search,
+
+		"listJobs":      h.listJobs,
+		"getJob":        h.getJob,
+		"retryJob":      h.retryJob,
+		"cancelJob":     h.cancelJob,
+		"streamJob":     h.streamJob,
+		"getJobResults": h.getJobResults,
+
+		"listReviews":   h.listReviews,
+		"getReview":     h.getReview,
+		"approveReview": h.approveReview,
+		"rejectReview":  h.rejectReview,
+		"undoReview":    h.undoReview,
+	})
+}

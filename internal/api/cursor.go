@@ -1,0 +1,138 @@
+package api
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// cursorTTL is how long a cursor is taken.
+const cursorTTL = 24 * time.Hour
+
+// cursors seals and opens cursors. A cursor is opaque to callers, is taken only
+// by the operation, tenant and agent it was made for, and grants nothing: the
+// request that carries it is authorized like any other.
+type cursors struct {
+	aead cipher.AEAD
+	now  func() time.Time
+}
+
+// cursor is where a listing goes on.
+type cursor struct {
+	Position   string          `json:"p"`           // of the last item, in the operation's own form
+	Collection uuid.UUID       `json:"c,omitzero"`  // whose items are listed
+	Revision   memory.Revision `json:"r,omitempty"` // that every page reads
+	Query      []byte          `json:"q,omitempty"` // digest of the filters
+	Expires    int64           `json:"x"`           // Unix seconds
+}
+
+// newCursors makes the sealer. The secret may have any length; without one,
+// cursors end with the process.
+func newCursors(secret []byte, now func() time.Time) (*cursors, error) {
+	if len(secret) == 0 {
+		secret = make([]byte, 32)
+		if _, err := rand.Read(secret); err != nil {
+			return nil, fmt.Errorf("make a cursor key: %w", err)
+		}
+	}
+	key := sha256.Sum256(append([]byte("slipbox cursor\x00"), secret...))
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return nil, fmt.Errorf("make a cursor key: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("make a cursor key: %w", err)
+	}
+	return &cursors{aead: aead, now: now}, nil
+}
+
+// nextCursor seals a position for the next_cursor of an answer; "" is the end
+// and gives nil.
+func (s *Server) nextCursor(c *gin.Context, position string) (*string, error) {
+	return s.nextCursorAt(c, position, uuid.Nil, 0)
+}
+
+// nextCursorAt is nextCursor for a listing of one collection at one revision.
+func (s *Server) nextCursorAt(c *gin.Context, position string, collection uuid.UUID, at memory.Revision) (*string, error) {
+	if position == "" {
+		return nil, nil
+	}
+	raw, err := json.Marshal(cursor{
+		Position: position, Collection: collection, Revision: at, Query: listingOf(c),
+		Expires: s.cursors.now().Add(cursorTTL).Unix(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("render a cursor: %w", err)
+	}
+	sealed := s.cursors.aead.Seal(nil, nil, raw, cursorOwner(c))
+	return new(base64.RawURLEncoding.EncodeToString(sealed)), nil
+}
+
+// cursorOf opens the cursor of a request; nil when it has none. One that is
+// forged, made for another operation, tenant, agent or filter, or too old, is Invalid.
+func (s *Server) cursorOf(c *gin.Context) (*cursor, error) {
+	text := query(c).Get("cursor")
+	if text == "" {
+		return nil, nil
+	}
+	var cur cursor
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err == nil {
+		var raw []byte
+		if raw, err = s.cursors.aead.Open(nil, nil, sealed, cursorOwner(c)); err == nil {
+			err = json.Unmarshal(raw, &cur)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, badCursor("is not one that this listing gave you")
+	case s.cursors.now().Unix() > cur.Expires:
+		return nil, badCursor("is older than 24 hours; start from the first page")
+	case !slices.Equal(cur.Query, listingOf(c)):
+		return nil, badCursor("belongs to another query; repeat the parameters of the first page")
+	}
+	return &cur, nil
+}
+
+func badCursor(reason string) error { return fault.InvalidField("cursor", "%s", reason) }
+
+// cursorOwner is what a cursor is bound to without holding it.
+func cursorOwner(c *gin.Context) []byte {
+	p := principal(c)
+	return fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s", c.FullPath(), p.Scope.Tenant(), p.Scope.Agent(), p.Operator.Actor())
+}
+
+// listingOf digests the parameters that choose what is listed. How many items a
+// page has, what is shown of each, and the revision, which the cursor holds, may differ.
+func listingOf(c *gin.Context) []byte {
+	q := url.Values{}
+	for name, values := range query(c) {
+		switch name {
+		case "cursor", "limit", "include", "as_of", "min_revision":
+		default:
+			q[name] = values
+		}
+	}
+	if len(q) == 0 {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(q.Encode()))
+	return sum[:8]
+}
+
+// pageLimit is the limit of a listing.
+func pageLimit(c *gin.Context) int { return queryInt(c, "limit", memory.DefaultPage) }

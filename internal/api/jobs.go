@@ -1,0 +1,147 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+func (h *core) listJobs(c *gin.Context) error {
+	cur, err := h.cursorOf(c)
+	if err != nil {
+		return err
+	}
+	q := memory.JobQuery{State: memory.JobState(query(c).Get("state")), Limit: pageLimit(c) + 1}
+	if cur != nil {
+		if q.Before, err = parseID(cur.Position); err != nil {
+			return badCursor("is not one that this listing gave you")
+		}
+	}
+	if q.Collection, err = h.queryCollection(c); err != nil {
+		return err
+	}
+	jobs, next, err := h.jobsPage(c, q, memory.JobKind(query(c).Get("kind")))
+	if err != nil {
+		return err
+	}
+	out := wire.JobList{Items: make([]wire.Job, 0, len(jobs))}
+	for i := range jobs {
+		out.Items = append(out.Items, wireJob(&jobs[i]))
+	}
+	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+// jobsPage reads q.Limit-1 jobs of a kind ("" is any), newest first, and tells
+// where the next page starts. Kinds are looked at here; a page of a rare kind
+// ends early, with a cursor, rather than reading all jobs there ever were.
+func (h *core) jobsPage(c *gin.Context, q memory.JobQuery, kind memory.JobKind) (page []memory.Job, next string, err error) {
+	limit := q.Limit - 1
+	if kind != "" {
+		q.Limit = memory.MaxPage + 1
+	}
+	const most = 20 // reads
+	for range most {
+		jobs, err := h.Jobs.ListJobs(c.Request.Context(), scope(c), q)
+		if err != nil {
+			return nil, "", err
+		}
+		more := len(jobs) == q.Limit
+		if more {
+			jobs = jobs[:len(jobs)-1]
+		}
+		for i := range jobs {
+			if kind == "" || jobs[i].Kind == kind {
+				page = append(page, jobs[i])
+			}
+			q.Before = jobs[i].ID
+			if len(page) == limit && (more || i < len(jobs)-1) {
+				return page, q.Before.String(), nil
+			}
+		}
+		if !more {
+			return page, "", nil
+		}
+	}
+	return page, q.Before.String(), nil
+}
+
+// queryCollection resolves the collection parameter; zero when there is none.
+func (h *core) queryCollection(c *gin.Context) (uuid.UUID, error) {
+	ref := query(c).Get("collection")
+	if ref == "" {
+		return uuid.Nil, nil
+	}
+	found, err := h.Jobs.ResolveCollection(c.Request.Context(), scope(c), ref)
+	return found.ID, err
+}
+
+func (h *core) getJob(c *gin.Context) error {
+	id, err := pathID(c, "job")
+	if err != nil {
+		return err
+	}
+	job, err := h.Jobs.Job(c.Request.Context(), scope(c), id)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, wireJob(&job))
+}
+
+func (h *core) retryJob(c *gin.Context) error {
+	job, err := h.changeableJob(c)
+	if err != nil {
+		return err
+	}
+	entry := memory.AuditEntry{Action: "job.retry", Target: job.ID.String()}
+	if job, err = h.Jobs.RetryJob(c.Request.Context(), scope(c), job.ID, entry); err != nil {
+		return err
+	}
+	h.Upkeep.Wake()
+	return reply(c, http.StatusAccepted, wireJob(&job))
+}
+
+func (h *core) cancelJob(c *gin.Context) error {
+	job, err := h.changeableJob(c)
+	if err != nil {
+		return err
+	}
+	entry := memory.AuditEntry{Action: "job.cancel", Target: job.ID.String()}
+	if job, err = h.Jobs.CancelJob(c.Request.Context(), scope(c), job.ID, entry); err != nil {
+		return err
+	}
+	return reply(c, http.StatusAccepted, wireJob(&job))
+}
+
+// changeableJob finds the job of the path for a caller who may write to its
+// collection.
+func (h *core) changeableJob(c *gin.Context) (memory.Job, error) {
+	id, err := pathID(c, "job")
+	if err != nil {
+		return memory.Job{}, err
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	job, err := h.Jobs.Job(ctx, s, id)
+	if err != nil {
+		return job, err
+	}
+	found, err := h.Jobs.ResolveCollection(ctx, s, job.Collection.String())
+	if fault.Is(err, fault.NotFound) {
+		return job, fault.New(fault.Conflict, "the collection of the job is being removed")
+	}
+	if err != nil {
+		return job, err
+	}
+	if found.Shared() {
+		return job, tenant.Check(s, tenant.BaseWrite)
+	}
+	return job, nil
+}

@@ -1,0 +1,104 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+var directions = map[string]memory.Direction{
+	"": memory.Outgoing, "out": memory.Outgoing, "in": memory.Incoming, "both": memory.Both,
+}
+
+func (h *core) listLinks(c *gin.Context) error {
+	_, id, err := notePath(c)
+	if err != nil {
+		return err
+	}
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	set, err := h.Notes.LinksIn(c.Request.Context(), scope(c), v, id, directions[query(c).Get("direction")])
+	if err != nil {
+		return err
+	}
+	return replyLinks(c, &set)
+}
+
+func (h *core) putLinks(c *gin.Context) error {
+	ref, id, err := notePath(c)
+	if err != nil {
+		return err
+	}
+	in, err := memory.DecodeLinks(rawBody(c))
+	if err != nil {
+		return err
+	}
+	set, err := h.Notes.PutLinks(c.Request.Context(), scope(c), ref, id, in, conditions(c))
+	if err != nil {
+		return err
+	}
+	return replyLinks(c, &set)
+}
+
+func (h *core) deleteLinks(c *gin.Context) error {
+	ref, id, err := notePath(c)
+	if err != nil {
+		return err
+	}
+	target, err := parseID(query(c).Get("target"))
+	if err != nil {
+		return fault.InvalidField("target", "must be a UUID")
+	}
+	at, err := h.Notes.DeleteLinks(c.Request.Context(), scope(c), ref, id, target, query(c).Get("relation"), conditions(c))
+	if err != nil {
+		return err
+	}
+	setRevision(c, at)
+	return noContent(c)
+}
+
+// replyLinks answers links with the tag of the outgoing ones, which is not the note's.
+func replyLinks(c *gin.Context, set *memory.LinkSet) error {
+	setRevision(c, set.Revision)
+	c.Header("ETag", set.ETag)
+	return reply(c, http.StatusOK, wire.LinkList{Items: wireLinks(set.Links), Revision: int64(set.Revision)})
+}
+
+func (h *core) getGraph(c *gin.Context) error {
+	q := recall.GraphQuery{Depth: queryInt(c, "depth", -1), Limit: queryInt(c, "limit", 0)}
+	if text := query(c).Get("center"); text != "" {
+		id, err := parseID(text)
+		if err != nil || id == uuid.Nil {
+			return fault.InvalidField("center", "must be the id of a note")
+		}
+		q.Center = id
+	}
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	g, err := h.Recall.Graph(c.Request.Context(), scope(c), v, q)
+	if err != nil {
+		return err
+	}
+	out := wire.Graph{
+		Nodes: make([]wire.GraphNode, 0, len(g.Nodes)), Links: wireLinks(g.Links), Truncated: optional(g.Truncated), Revision: int64(v.At),
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i].Note
+		out.Nodes = append(out.Nodes, wire.GraphNode{
+			ID: n.ID, Kind: wire.Kind(n.Kind), Content: n.Content, Context: n.Context, Keywords: list(n.Keywords), Tags: list(n.Tags),
+			Category: optional(n.Category), State: wire.NoteState(n.State), Distance: g.Nodes[i].Distance,
+		})
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}

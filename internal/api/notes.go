@@ -1,0 +1,264 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Bounds of wait=evolved.
+const (
+	waitEvolved  = 25 * time.Second
+	waitMargin   = 2 * time.Second // of the request's own deadline that is left for the answer
+	waitMaxAhead = 1               // jobs of the collection ahead; with more, nobody waits
+)
+
+func (h *core) createNote(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	in, err := memory.DecodeNewNote(rawBody(c), false)
+	if err != nil {
+		return err
+	}
+	wait := query(c).Get("wait") == "evolved"
+	if wait {
+		// Before the write: a refusal means that nothing was written.
+		leave, err := h.waiting.enter(scope(c).Tenant())
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	w, err := h.Notes.Add(c.Request.Context(), scope(c), ref, in, conditions(c))
+	if err != nil {
+		return err
+	}
+	note := h.written(c, &w)
+	if wait && w.Job != nil {
+		note = h.evolved(c, &w, note)
+	}
+	setRevision(c, w.Revision)
+	setETag(c, w.Note.Version())
+	return reply(c, http.StatusCreated, wire.NoteCreated{Note: note, Revision: int64(w.Revision), Job: wireJobRef(w.Job)})
+}
+
+// evolved waits for the job of a note within bounds, and gives the note as it
+// is then; w is brought up to date. The note is written, so nothing that goes
+// wrong here is an error of the request.
+func (h *core) evolved(c *gin.Context, w *memory.NoteWritten, note wire.Note) wire.Note {
+	ctx, s := c.Request.Context(), scope(c)
+	stale := func(err error) wire.Note {
+		if ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
+			h.log.WarnContext(ctx, "waiting for a note's job failed; answered without", slog.String("request_id", requestID(c)),
+				slog.String("job", w.Job.ID.String()), slog.Any("error", err))
+		}
+		return note
+	}
+	if !w.Job.Ended() {
+		ahead, err := h.Jobs.JobsAhead(ctx, s, w.Job.ID)
+		if err != nil {
+			return stale(err)
+		}
+		if ahead <= waitMaxAhead {
+			job, err := h.wait(ctx, s, w.Job.ID)
+			if err != nil {
+				return stale(err)
+			}
+			w.Job = &job
+		}
+	}
+	if !s.Allows(tenant.NotesRead) {
+		return note
+	}
+	v, err := h.Recall.Open(ctx, s, w.Note.Collection.String(), nil, 0)
+	if err != nil {
+		return stale(err)
+	}
+	now, err := h.Recall.Get(ctx, s, v, w.Note.ID, false)
+	if err != nil {
+		return stale(err) // deleted meanwhile, for one
+	}
+	w.Note, w.Revision = now.Note, v.At
+	return wireNoteView(&now, false)
+}
+
+// wait gives the job when it has ended, or as it is after 25 seconds, when the
+// request's own time runs out, or when the server stops.
+func (h *core) wait(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error) {
+	bound := waitEvolved
+	if deadline, ok := ctx.Deadline(); ok {
+		bound = min(bound, time.Until(deadline)-waitMargin)
+	}
+	waiting, cancel := context.WithTimeout(ctx, max(bound, 0))
+	defer cancel()
+	waiting, stop := h.untilDrained(waiting)
+	defer stop()
+	job, err := h.Waiter.Wait(waiting, s, id)
+	if err != nil && waiting.Err() != nil {
+		return h.Jobs.Job(ctx, s, id)
+	}
+	return job, err
+}
+
+// written shows a note that was just written. Usage needs a read, so it is
+// shown to those who may read, and only where it can be other than nothing.
+func (h *core) written(c *gin.Context, w *memory.NoteWritten) wire.Note {
+	return wireNote(&w.Note, w.Links, &memory.Usage{Strength: 1}, false)
+}
+
+// rewritten shows a note that was changed, with the usage it has had.
+func (h *core) rewritten(c *gin.Context, w *memory.NoteWritten) (wire.Note, error) {
+	ctx, s := c.Request.Context(), scope(c)
+	if !s.Allows(tenant.NotesRead) {
+		return wireNote(&w.Note, w.Links, nil, false), nil
+	}
+	v, err := h.Recall.Open(ctx, s, w.Note.Collection.String(), &w.Revision, 0)
+	if err != nil {
+		return wire.Note{}, err
+	}
+	views, err := h.Recall.Views(ctx, s, v, []memory.Note{w.Note})
+	if err != nil {
+		return wire.Note{}, err
+	}
+	return wireNoteView(&views[0], false), nil
+}
+
+func (h *core) listNotes(c *gin.Context) error {
+	expr, err := queryFilter(c)
+	if err != nil {
+		return err
+	}
+	v, cur, err := h.pageView(c)
+	if err != nil {
+		return err
+	}
+	q := recall.ListQuery{Filter: expr, Limit: pageLimit(c), Embedding: query(c).Get("include") == "embedding"}
+	if kind := query(c).Get("kind"); kind != "" {
+		q.Kinds = []memory.Kind{memory.Kind(kind)}
+	}
+	if state := query(c).Get("state"); state != "" {
+		q.States = []memory.State{memory.State(state)}
+	}
+	if cur != nil {
+		if q.After, err = parseID(cur.Position); err != nil {
+			return badCursor("is not one that this listing gave you")
+		}
+	}
+	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
+	if err != nil {
+		return err
+	}
+	out := wire.NoteList{Items: make([]wire.Note, 0, len(page.Items)), Revision: int64(v.At)}
+	for i := range page.Items {
+		out.Items = append(out.Items, wireNoteView(&page.Items[i], q.Embedding))
+	}
+	if page.Next != uuid.Nil {
+		if out.NextCursor, err = h.nextCursorAt(c, page.Next.String(), v.Collection.ID, v.At); err != nil {
+			return err
+		}
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
+
+// queryFilter reads the filter parameter; nil when there is none.
+func queryFilter(c *gin.Context) (filter.Expr, error) {
+	text := query(c).Get("filter")
+	if text == "" {
+		return nil, nil
+	}
+	if _, err := parseJSON([]byte(text)); err != nil {
+		return nil, within("filter", err)
+	}
+	return parseFilter([]byte(text), "")
+}
+
+func (h *core) getNote(c *gin.Context) error {
+	_, id, err := notePath(c)
+	if err != nil {
+		return err
+	}
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	embedding := query(c).Get("include") == "embedding"
+	note, err := h.Recall.Get(c.Request.Context(), scope(c), v, id, embedding)
+	if err != nil {
+		return err
+	}
+	setRevision(c, v.At)
+	setETag(c, note.Version())
+	return reply(c, http.StatusOK, wireNoteView(&note, embedding))
+}
+
+func (h *core) patchNote(c *gin.Context) error {
+	ref, id, err := notePath(c)
+	if err != nil {
+		return err
+	}
+	p, err := memory.DecodeNotePatch(rawBody(c))
+	if err != nil {
+		return err
+	}
+	w, err := h.Notes.Patch(c.Request.Context(), scope(c), ref, id, p, conditions(c))
+	if err != nil {
+		return err
+	}
+	return h.replyWritten(c, &w)
+}
+
+func (h *core) restoreNote(c *gin.Context) error {
+	ref, id, err := notePath(c)
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.RestoreRequest](c)
+	if err != nil {
+		return err
+	}
+	w, err := h.Notes.Restore(c.Request.Context(), scope(c), ref, id, memory.Revision(body.Revision), conditions(c))
+	if err != nil {
+		return err
+	}
+	return h.replyWritten(c, &w)
+}
+
+func (h *core) replyWritten(c *gin.Context, w *memory.NoteWritten) error {
+	note, err := h.rewritten(c, w)
+	if err != nil {
+		return err
+	}
+	setRevision(c, w.Revision)
+	setETag(c, w.Note.Version())
+	if w.Job != nil {
+		c.Header("Slipbox-Job", w.Job.ID.String())
+	}
+	return reply(c, http.StatusOK, note)
+}
+
+func (h *core) deleteNote(c *gin.Context) error {
+	ref, id, err := notePath(c)
+	if err != nil {
+		return err
+	}
+	at, err := h.Notes.Delete(c.Request.Context(), scope(c), ref, id, conditions(c))
+	if err != nil {
+		return err
+	}
+	setRevision(c, at)
+	return noContent(c)
+}

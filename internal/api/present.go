@@ -1,0 +1,194 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// wireNote shows a note with its outgoing links. usage is nil when it is not
+// known; the vector is shown only when asked for.
+func wireNote(n *memory.Note, links []memory.Link, usage *memory.Usage, embedding bool) wire.Note {
+	out := wire.Note{
+		ID: n.ID, Collection: n.Collection, Kind: wire.Kind(n.Kind),
+		Content: n.Content, Context: n.Context, Keywords: list(n.Keywords), Tags: list(n.Tags),
+		Category: optional(n.Category), Attributes: object(n.Attributes), Importance: new(n.Importance),
+		OccurredAt: optionalTime(n.OccurredAt), CreatedAt: wireTime(n.CreatedAt), UpdatedAt: wireTime(n.UpdatedAt),
+		Revision: int64(n.From), State: wire.NoteState(n.State), Error: optional(n.Error),
+		Analyst: optional(wire.NoteAnalyst(n.Analyst)), Links: wireNoteLinks(links), Embedder: optional(n.Embedder),
+		Provenance: wireProvenance(&n.Provenance),
+	}
+	if embedding {
+		out.Embedding = n.Vector
+	}
+	if usage != nil {
+		out.Usage = &wire.NoteUsage{
+			AccessCount: usage.AccessCount, LastAccess: optionalTime(usage.LastAccess), Strength: usage.Strength,
+		}
+	}
+	return out
+}
+
+func wireNoteView(v *recall.NoteView, embedding bool) wire.Note {
+	return wireNote(&v.Note, v.Links, &v.Usage, embedding)
+}
+
+func wireNoteLinks(links []memory.Link) []wire.NoteLink {
+	out := make([]wire.NoteLink, 0, len(links))
+	for _, l := range links {
+		out = append(out, wire.NoteLink{Target: l.Target, Relation: l.Relation, Confidence: l.Confidence})
+	}
+	return out
+}
+
+func wireLinks(links []memory.Link) []wire.Link {
+	out := make([]wire.Link, 0, len(links))
+	for _, l := range links {
+		w := wire.Link{
+			Source: l.Source, Target: l.Target, Relation: l.Relation, Confidence: l.Confidence,
+			CreatedAt: optionalTime(l.CreatedAt),
+		}
+		if len(l.Attributes) > 0 {
+			w.Attributes = l.Attributes
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func wireProvenance(p *memory.Provenance) *wire.Provenance {
+	if len(p.Sources) == 0 && p.Actor == "" && p.Job == nil && !p.Stale {
+		return nil
+	}
+	return &wire.Provenance{Sources: p.Sources, Actor: optional(p.Actor), Job: p.Job, Stale: optional(p.Stale)}
+}
+
+func wireCollection(c *memory.Collection, counts *memory.Counts) wire.Collection {
+	out := wire.Collection{
+		ID: c.ID, Name: c.Name, DisplayName: optional(c.DisplayName), Agent: optional(c.AgentName),
+		Policy: c.Policy, PolicyConfig: object(decodeObject(c.PolicyConfig)), Embedder: c.Embedder,
+		State: optional(wire.CollectionState(c.State)), Ephemeral: optional(c.Ephemeral),
+		HeadRevision: int64(c.Head), FloorRevision: optional(int64(c.Floor)),
+		ExpiresAt: optionalTime(c.ExpiresAt), CreatedAt: wireTime(c.CreatedAt),
+	}
+	if len(c.Metadata) > 0 {
+		out.Metadata = c.Metadata
+	}
+	if c.Parent != uuid.Nil {
+		out.Parent = &wire.Layer{Collection: c.Parent, Revision: int64(c.ParentRevision)}
+	}
+	if counts != nil {
+		out.Counts = &wire.Counts{
+			Notes: counts.Notes, Links: counts.Links, Pending: counts.Pending, InReview: counts.InReview,
+			Kinds: make(map[string]int64, len(counts.Kinds)),
+		}
+		for k, n := range counts.Kinds {
+			out.Counts.Kinds[string(k)] = n
+		}
+	}
+	return out
+}
+
+func wireLayers(layers []memory.Layer) []wire.Layer {
+	out := make([]wire.Layer, 0, len(layers))
+	for _, l := range layers {
+		out = append(out, wire.Layer{Collection: l.Collection, Revision: int64(l.Bound)})
+	}
+	return out
+}
+
+func wireIndex(i recall.IndexState) *wire.IndexState {
+	return &wire.IndexState{
+		State: wire.IndexStateState(i.State), Revision: optional(int64(i.Revision)), Notes: optional(i.Notes), Bytes: optional(i.Bytes),
+	}
+}
+
+func wireJobRef(j *memory.Job) *wire.JobRef {
+	if j == nil {
+		return nil
+	}
+	return &wire.JobRef{ID: j.ID, State: wire.JobState(j.State)}
+}
+
+func wireJob(j *memory.Job) wire.Job {
+	out := wire.Job{
+		ID: j.ID, Kind: string(j.Kind), State: wire.JobState(j.State), Collection: optional(j.Collection), Note: optional(j.Note),
+		Attempts: j.Attempts, Error: optional(j.Error), Result: decodeObject(j.Result),
+		CreatedAt: wireTime(j.CreatedAt), FinishedAt: optionalTime(j.FinishedAt),
+	}
+	if j.Progress != nil {
+		out.Progress = &wire.Progress{Done: j.Progress.Done, Total: j.Progress.Total}
+	}
+	return out
+}
+
+func wireReview(r *memory.Review) wire.Review {
+	out := wire.Review{
+		ID: r.ID, Collection: r.Collection, State: wire.ReviewState(r.State), Confidence: r.Confidence,
+		Changes: make([]wire.ReviewChange, 0, len(r.Changes)), Job: optional(r.Job), Trigger: optional(r.Trigger),
+		Revision: optional(int64(r.Revision)), Reason: optional(r.Reason), Actor: optional(r.Actor),
+		CreatedAt: wireTime(r.CreatedAt), ClosedAt: optionalTime(r.ClosedAt),
+	}
+	for _, c := range r.Changes {
+		change := wire.ReviewChange{Note: c.Note, Before: reviewed(c.Before, r), After: reviewed(c.After, r)}
+		if len(c.Links) > 0 {
+			change.Links = wireNoteLinks(c.Links)
+		}
+		out.Changes = append(out.Changes, change)
+	}
+	return out
+}
+
+// reviewed shows a note as a review kept it. Links stand beside it, because a
+// review keeps those that it adds and no others.
+func reviewed(n *memory.Note, r *memory.Review) *wire.Note {
+	if n == nil {
+		return nil
+	}
+	kept := *n
+	if kept.Collection == uuid.Nil {
+		kept.Collection = r.Collection
+	}
+	return new(wireNote(&kept, nil, nil, false))
+}
+
+// object is m, or an empty object: a required one is never null.
+func object(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+// decodeObject reads a JSON object that was kept, with numbers as they stand
+// there; nil when it is none.
+func decodeObject(raw json.RawMessage) map[string]any {
+	if len(raw) == 0 {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var m map[string]any
+	if err := dec.Decode(&m); err != nil {
+		return nil
+	}
+	return m
+}
+
+// marshalObject renders a free object of a request; nil for one that is absent.
+func marshalObject(field string, m map[string]any) (json.RawMessage, error) {
+	if m == nil {
+		return nil, nil
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return nil, fault.InvalidField(field, "must be a JSON object")
+	}
+	return raw, nil
+}

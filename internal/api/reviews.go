@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Reviews read and close proposals; *engine.Engine implements it.
+type Reviews interface {
+	Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Review, error)
+	Reviews(ctx context.Context, s tenant.Scope, q memory.ReviewQuery) ([]memory.Review, error)
+	Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error)
+	Reject(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error)
+	Undo(ctx context.Context, s tenant.Scope, ref string, rev memory.Revision, reason string) (engine.Undone, error)
+}
+
+func (h *core) listReviews(c *gin.Context) error {
+	cur, err := h.cursorOf(c)
+	if err != nil {
+		return err
+	}
+	q := memory.ReviewQuery{State: memory.ReviewState(query(c).Get("state")), ByRisk: query(c).Get("sort") == "risk"}
+	if q.Collection, err = h.queryCollection(c); err != nil {
+		return err
+	}
+	p := reviewPlace{}
+	if cur != nil {
+		if p, err = parseReviewPlace(cur.Position); err != nil {
+			return badCursor("is not one that this listing gave you")
+		}
+	}
+	page, next, err := h.reviewsAfter(c, q, p, pageLimit(c))
+	if err != nil {
+		return err
+	}
+	out := wire.ReviewList{Items: make([]wire.Review, 0, len(page))}
+	for i := range page {
+		out.Items = append(out.Items, wireReview(&page[i]))
+	}
+	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+// reviewPlace is where a listing of reviews goes on: after a review, which
+// stood before an offset when it was listed.
+type reviewPlace struct {
+	offset     int
+	confidence float64
+	id         uuid.UUID // zero: the start
+}
+
+func (p reviewPlace) String() string {
+	return fmt.Sprintf("%d %s %s", p.offset, strconv.FormatFloat(p.confidence, 'g', -1, 64), p.id)
+}
+
+func parseReviewPlace(text string) (p reviewPlace, err error) {
+	_, err = fmt.Sscan(text, &p.offset, &p.confidence, &p.id)
+	return p, err
+}
+
+// passed tells whether a review stands at or before the place.
+func (p *reviewPlace) passed(r *memory.Review, byRisk bool) bool {
+	if p.id == uuid.Nil {
+		return false
+	}
+	if byRisk && r.Confidence != p.confidence {
+		return r.Confidence < p.confidence
+	}
+	return r.ID.String() >= p.id.String() // newest first, and ids grow
+}
+
+// reviewsAfter reads the reviews after a place. Reviews that were opened or
+// closed since then have moved the offset; the order of those that are left has
+// not changed, so it is found again from there: none is skipped or shown twice.
+func (h *core) reviewsAfter(c *gin.Context, q memory.ReviewQuery, p reviewPlace, limit int) (page []memory.Review, next string, err error) {
+	ctx, s := c.Request.Context(), scope(c)
+	q.Offset, q.Limit = p.offset, limit+1
+	for q.Offset > 0 {
+		q.Offset = max(0, q.Offset-1)
+		before, err := h.Reviews.Reviews(ctx, s, memory.ReviewQuery{
+			Collection: q.Collection, State: q.State, ByRisk: q.ByRisk, Offset: q.Offset, Limit: 1,
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		if len(before) == 1 && p.passed(&before[0], q.ByRisk) {
+			q.Offset++
+			break
+		}
+		q.Offset = max(0, q.Offset-limit+1)
+	}
+	for {
+		list, err := h.Reviews.Reviews(ctx, s, q)
+		if err != nil {
+			return nil, "", err
+		}
+		for i := range list {
+			if p.passed(&list[i], q.ByRisk) {
+				continue
+			}
+			if len(page) == limit {
+				last := &page[limit-1]
+				return page, reviewPlace{offset: q.Offset + i, confidence: last.Confidence, id: last.ID}.String(), nil
+			}
+			page = append(page, list[i])
+		}
+		if len(list) < q.Limit {
+			return page, "", nil
+		}
+		q.Offset += len(list)
+	}
+}
+
+func (h *core) getReview(c *gin.Context) error {
+	id, err := pathID(c, "review")
+	if err != nil {
+		return err
+	}
+	r, err := h.Reviews.Review(c.Request.Context(), scope(c), id)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, wireReview(&r))
+}
+
+func (h *core) approveReview(c *gin.Context) error { return h.closeReview(c, h.Reviews.Approve) }
+
+func (h *core) rejectReview(c *gin.Context) error { return h.closeReview(c, h.Reviews.Reject) }
+
+func (h *core) undoReview(c *gin.Context) error {
+	return h.closeReview(c, func(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error) {
+		r, err := h.Reviews.Review(ctx, s, id)
+		if err != nil {
+			return r, err
+		}
+		if r.Revision == 0 {
+			return r, fault.New(fault.Conflict, "the review is %s; nothing was applied that could be taken back", r.State)
+		}
+		if _, err := h.Reviews.Undo(ctx, s, r.Collection.String(), r.Revision, reason); err != nil {
+			return r, err
+		}
+		return h.Reviews.Review(ctx, s, id)
+	})
+}
+
+func (h *core) closeReview(c *gin.Context, end func(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error)) error {
+	id, err := pathID(c, "review")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.ReviewDecision](c)
+	if err != nil {
+		return err
+	}
+	r, err := end(c.Request.Context(), scope(c), id, or(body.Reason, ""))
+	if err != nil {
+		return err
+	}
+	if r.Revision > 0 {
+		setRevision(c, r.Revision)
+	}
+	return reply(c, http.StatusOK, wireReview(&r))
+}

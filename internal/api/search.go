@@ -1,0 +1,265 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// search answers one query, or a batch. Every query of a batch reads the same
+// revision; all of them are checked before the first one runs.
+func (h *core) search(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.SearchRequest](c)
+	if err != nil {
+		return err
+	}
+	queries, err := h.queries(c, &body)
+	if err != nil {
+		return err
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	var asOf *memory.Revision
+	if body.AsOf != nil {
+		asOf = new(memory.Revision(*body.AsOf))
+	}
+	v, err := h.Recall.Open(ctx, s, ref, asOf, memory.Revision(or(body.MinRevision, 0)))
+	if err != nil {
+		return err
+	}
+	results := make([]wire.SearchResult, 0, len(queries))
+	for i, q := range queries {
+		found, err := h.Recall.Search(ctx, s, v, q)
+		if err != nil {
+			return inBatch(&body, i, err)
+		}
+		result, err := wireResult(&found, q.Embedding)
+		if err != nil {
+			return err
+		}
+		results = append(results, result)
+	}
+	setRevision(c, v.At)
+	if len(body.Queries) > 0 {
+		return reply(c, http.StatusOK, wire.SearchResults{Results: results})
+	}
+	return reply(c, http.StatusOK, results[0])
+}
+
+// queries gives the queries of a request, with what a query of a batch leaves
+// out taken from the request.
+func (h *core) queries(c *gin.Context, body *wire.SearchRequest) ([]recall.Query, error) {
+	whole, err := wholeQuery(body)
+	if err != nil {
+		return nil, err
+	}
+	if len(body.Queries) == 0 {
+		q, err := h.query(&whole)
+		return []recall.Query{q}, err
+	}
+	if err := oneOf(body.Query, body.Vector, body.Messages, body.Queries); err != nil {
+		return nil, err
+	}
+	out := make([]recall.Query, 0, len(body.Queries))
+	for i := range body.Queries {
+		q, err := h.query(inherit(&body.Queries[i], &whole))
+		if err != nil {
+			return nil, inBatch(body, i, err)
+		}
+		out = append(out, q)
+	}
+	return out, nil
+}
+
+// wholeQuery is the request as a query. The two schemas differ in fields that
+// only a request has, so their common part is moved by its JSON.
+func wholeQuery(body *wire.SearchRequest) (q wire.SearchQuery, err error) {
+	raw, err := json.Marshal(body)
+	if err == nil {
+		err = json.Unmarshal(raw, &q)
+	}
+	if err != nil {
+		return q, fmt.Errorf("read the search request: %w", err)
+	}
+	return q, nil
+}
+
+func inherit(q, from *wire.SearchQuery) *wire.SearchQuery {
+	out := *q
+	fill(&out.Mode, from.Mode)
+	fill(&out.K, from.K)
+	fill(&out.Filter, from.Filter)
+	fill(&out.ExpandLinks, from.ExpandLinks)
+	fill(&out.Rerank, from.Rerank)
+	fill(&out.MinScore, from.MinScore)
+	fill(&out.TokenBudget, from.TokenBudget)
+	fill(&out.Explain, from.Explain)
+	if out.Fields == nil {
+		out.Fields = from.Fields
+	}
+	if out.Include == nil {
+		out.Include = from.Include
+	}
+	return &out
+}
+
+func fill[T any](field **T, from *T) {
+	if *field == nil {
+		*field = from
+	}
+}
+
+func oneOf(text *string, vector []float32, messages []wire.Message, queries []wire.SearchQuery) error {
+	given := make([]string, 0, 4)
+	for _, f := range []struct {
+		name string
+		here bool
+	}{{"query", text != nil}, {"vector", len(vector) > 0}, {"messages", len(messages) > 0}, {"queries", len(queries) > 0}} {
+		if f.here {
+			given = append(given, f.name)
+		}
+	}
+	switch len(given) {
+	case 0:
+		return fault.InvalidField("query", "one of query, vector, messages and queries is required")
+	case 1:
+		return nil
+	}
+	return fault.InvalidField(given[1], "must not stand beside %s", given[0])
+}
+
+// query checks one query and gives it as recall takes it.
+func (h *core) query(in *wire.SearchQuery) (recall.Query, error) {
+	if err := oneOf(in.Query, in.Vector, in.Messages, nil); err != nil {
+		return recall.Query{}, err
+	}
+	q := recall.Query{
+		Text: or(in.Query, ""), Vector: in.Vector, Mode: recall.Mode(or(in.Mode, "")), K: or(in.K, 0),
+		ExpandLinks: or(in.ExpandLinks, 0), Rerank: recall.Rerank(or(in.Rerank, "")), MinScore: in.MinScore,
+		TokenBudget: or(in.TokenBudget, 0), Explain: or(in.Explain, false),
+		IDsOnly: len(in.Fields) > 0, Embedding: len(in.Include) > 0,
+	}
+	if in.Query != nil && strings.TrimSpace(q.Text) == "" {
+		return q, fault.InvalidField("query", "must not be blank")
+	}
+	for i, m := range in.Messages {
+		turn, err := h.message(&m)
+		if err != nil {
+			return q, within("messages."+strconv.Itoa(i), err)
+		}
+		q.Messages = append(q.Messages, turn)
+	}
+	if in.Filter != nil {
+		var err error
+		if q.Filter, err = parseFilter(*in.Filter, ""); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+// message reads one turn: role and content, or user and assistant.
+func (h *core) message(m *wire.Message) (recall.Message, error) {
+	pair := m.User != nil || m.Assistant != nil
+	switch {
+	case pair && (m.Content != nil || m.Role != nil):
+		return recall.Message{}, fault.InvalidField("content", "a message has role and content, or user and assistant")
+	case !pair && m.Content == nil:
+		return recall.Message{}, fault.InvalidField("content", "is required, or user and assistant")
+	}
+	if m.OccurredAt != nil {
+		if _, err := parseEventTime("occurred_at", *m.OccurredAt, h.now()); err != nil {
+			return recall.Message{}, err
+		}
+	}
+	return recall.Message{
+		Role: string(or(m.Role, "")), Name: or(m.Name, ""), Content: or(m.Content, ""),
+		User: or(m.User, ""), Assistant: or(m.Assistant, ""),
+	}, nil
+}
+
+// parseFilter reads a filter and names what it refuses by a dotted path below prefix.
+func parseFilter(raw []byte, prefix string) (filter.Expr, error) {
+	expr, err := filter.Parse(raw)
+	if err != nil {
+		return nil, within(prefix, err)
+	}
+	return expr, nil
+}
+
+// within puts the fields of a refusal below a prefix, and writes places in
+// lists as all paths here do.
+func within(prefix string, err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return err
+	}
+	out := *f
+	out.Fields = make([]fault.Field, 0, max(1, len(f.Fields)))
+	for _, field := range f.Fields {
+		path := strings.NewReplacer("[", ".", "]", "").Replace(field.Field)
+		if prefix != "" {
+			path = strings.TrimSuffix(prefix+"."+path, ".")
+		}
+		out.Fields = append(out.Fields, fault.Field{Field: path, Reason: field.Reason})
+	}
+	if len(f.Fields) == 0 && prefix != "" {
+		out.Fields = append(out.Fields, fault.Field{Field: prefix, Reason: f.Message})
+	}
+	if len(out.Fields) > 0 && f.Code == fault.Invalid {
+		out.Message = out.Fields[0].Field + ": " + out.Fields[0].Reason
+	}
+	return &out
+}
+
+// inBatch names the query of a batch that an error is about.
+func inBatch(body *wire.SearchRequest, i int, err error) error {
+	if len(body.Queries) == 0 {
+		return err
+	}
+	var f *fault.Error
+	if errors.As(err, &f) && f.Code == fault.Invalid {
+		return within("queries."+strconv.Itoa(i), err)
+	}
+	return err
+}
+
+func wireResult(r *recall.Result, embedding bool) (wire.SearchResult, error) {
+	out := wire.SearchResult{
+		Hits: make([]wire.Hit, 0, len(r.Hits)), Revision: int64(r.Revision), Mode: wire.SearchMode(r.Mode),
+		TookMs: float64(r.Took.Microseconds()) / 1000, Degraded: optional(r.Degraded),
+	}
+	for i := range r.Hits {
+		hit := &r.Hits[i]
+		w := wire.Hit{Note: wire.NoteRef{ID: hit.ID}, Score: hit.Score, Sources: make([]wire.HitSources, 0, len(hit.Sources)), IsNeighbor: &hit.IsNeighbor}
+		if hit.Note != nil {
+			w.Note = wireNoteView(hit.Note, embedding)
+		}
+		for _, source := range hit.Sources {
+			w.Sources = append(w.Sources, wire.HitSources(source))
+		}
+		if hit.Explain != nil {
+			raw, err := json.Marshal(hit.Explain)
+			if err != nil {
+				return out, fmt.Errorf("render an explanation: %w", err)
+			}
+			w.Explain = decodeObject(raw)
+		}
+		out.Hits = append(out.Hits, w)
+	}
+	return out, nil
+}

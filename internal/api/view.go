@@ -1,0 +1,87 @@
+package api
+
+import (
+	"crypto/sha256"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// scope is the tenant's scope of the caller.
+func scope(c *gin.Context) tenant.Scope { return principal(c).Scope }
+
+// view opens the collection of the path as as_of and min_revision ask.
+func (h *core) view(c *gin.Context) (memory.View, error) {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return memory.View{}, err
+	}
+	return h.Recall.Open(c.Request.Context(), scope(c), ref, queryRevision(c, "as_of"), minRevision(c))
+}
+
+// pageView opens the collection of the path for a listing: at the revision of
+// the cursor when there is one, so that every page reads the same.
+func (h *core) pageView(c *gin.Context) (memory.View, *cursor, error) {
+	cur, err := h.cursorOf(c)
+	if err != nil {
+		return memory.View{}, nil, err
+	}
+	if cur == nil {
+		v, err := h.view(c)
+		return v, nil, err
+	}
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return memory.View{}, nil, err
+	}
+	if asOf := queryRevision(c, "as_of"); asOf != nil && *asOf != cur.Revision {
+		return memory.View{}, nil, badCursor("reads another revision than as_of asks for")
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	v, err := h.Recall.Open(ctx, s, ref, &cur.Revision, 0)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		// A revision means nothing in another collection; say what is wrong.
+		if head, err := h.Recall.Open(ctx, s, ref, nil, 0); err == nil && head.Collection.ID != cur.Collection {
+			return memory.View{}, nil, badCursor("belongs to another collection")
+		}
+	}
+	if err != nil {
+		return memory.View{}, nil, err
+	}
+	if v.Collection.ID != cur.Collection {
+		return memory.View{}, nil, badCursor("belongs to another collection")
+	}
+	return v, cur, nil
+}
+
+func minRevision(c *gin.Context) memory.Revision {
+	if r := queryRevision(c, "min_revision"); r != nil {
+		return *r
+	}
+	return 0
+}
+
+// notePath reads the collection and the note of the path. Text that is no id
+// is a note that does not exist, in whatever collection.
+func notePath(c *gin.Context) (ref string, id uuid.UUID, err error) {
+	if ref, err = pathRef(c, "collection"); err != nil {
+		return "", uuid.Nil, err
+	}
+	id, err = pathID(c, "note")
+	return ref, id, err
+}
+
+// conditions gathers what a writing request carries beside its body.
+func conditions(c *gin.Context) memory.Request {
+	r := memory.Request{Match: memory.Match(c.Request.Header.Get("If-Match"))}
+	if key := c.Request.Header.Get("Idempotency-Key"); key != "" {
+		r.Idempotency = &memory.Idempotency{
+			Method: c.Request.Method, Path: c.Request.URL.Path, Key: key, BodyHash: sha256.Sum256(rawBody(c)),
+		}
+	}
+	return r
+}
