@@ -1,0 +1,322 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+func newRef() Ref { return Ref{Tenant: uuid.New(), Collection: uuid.New()} }
+
+// start runs a runner until the returned stop has been called.
+func start(t *testing.T, h *worker, cfg Config) (*Runner[work], func()) {
+	t.Helper()
+	r, err := New[work](h.outbox, h, nil, nil, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { r.Run(ctx) })
+	return r, func() { cancel(); running.Wait() }
+}
+
+// Prepares run side by side and may end in any order; decides run one at a
+// time per collection, in order, collections side by side.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		a, b := newRef(), newRef()
+		h := newWorker(o, func(_ context.Context, w work) error {
+			// The older the slower.
+			time.Sleep(time.Duration(100-w.seq) * time.Millisecond)
+			return nil
+		})
+		for range 12 {
+			o.add(a, Prepare)
+			o.add(b, Prepare)
+		}
+		_, stop := start(t, h, Config{Prepares: 5})
+		time.Sleep(10 * time.Second)
+		stop()
+		for i, ref := range []Ref{a, b} {
+			got := h.order(Decide, ref)
+			if len(got) != 12 || !slices.IsSorted(got) {
+				t.Errorf("decides of collection %d in order %v", i, got)
+			}
+		}
+		if slices.IsSorted(h.order(Prepare, a)) {
+			t.Error("prepares did not overtake one another")
+		}
+		if h.peak[Prepare] != 5 || h.peak[Decide] != 2 || h.overlap {
+			t.Errorf("at once: %v, overlap %v", h.peak, h.overlap)
+		}
+		if h.left != 48 {
+			t.Errorf("%d jobs left, want 48", h.left)
+		}
+	})
+}
+
+func TestWakeIsFasterThanPoll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, nil)
+		r, stop := start(t, h, Config{Poll: time.Hour})
+		defer stop()
+		synctest.Wait()
+		ref := newRef()
+		o.add(ref, Task)
+		r.Wake()
+		synctest.Wait()
+		if got := h.order(Task, ref); len(got) != 1 {
+			t.Errorf("done %v", got)
+		}
+	})
+}
+
+func TestPollFindsWhatNobodyAnnounced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, nil)
+		_, stop := start(t, h, Config{})
+		defer stop()
+		synctest.Wait()
+		ref := newRef()
+		o.add(ref, Prepare)
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		if got := h.order(Decide, ref); len(got) != 1 {
+			t.Errorf("done %v", got)
+		}
+	})
+}
+
+// A failed job waits for its time, does not hold up later ones, and is tried
+// again until its last try.
+func TestFailureWaitsAndDoesNotBlock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		ref := newRef()
+		bad := o.add(ref, Prepare)
+		tries := 0
+		h := newWorker(o, func(_ context.Context, w work) error {
+			if w.id == bad {
+				tries++
+				return errors.New("model down")
+			}
+			return nil
+		})
+		o.add(ref, Prepare)
+		_, stop := start(t, h, Config{})
+		defer stop()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := h.order(Decide, ref); !slices.Equal(got, []int{1}) {
+			t.Errorf("done %v while the first one waits", got)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if tries != 3 {
+			t.Errorf("%d tries", tries)
+		}
+	})
+}
+
+func TestPanicIsAFailedTry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		ref := newRef()
+		o.add(ref, Task)
+		h := newWorker(o, func(_ context.Context, w work) error {
+			if w.attempts == 0 {
+				panic("poison")
+			}
+			return nil
+		})
+		_, stop := start(t, h, Config{})
+		defer stop()
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if len(h.settled) != 1 || !errors.Is(h.settled[0], ErrPanic) || len(h.order(Task, ref)) != 1 {
+			t.Errorf("settled %v, done %v", h.settled, h.order(Task, ref))
+		}
+	})
+}
+
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		o.add(newRef(), Task)
+		h := newWorker(o, func(ctx context.Context, _ work) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		h.deadline = 700 * time.Millisecond
+		_, stop := start(t, h, Config{})
+		defer stop()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(h.settled) != 1 || !errors.Is(h.settled[0], context.DeadlineExceeded) {
+			t.Errorf("settled %v", h.settled)
+		}
+	})
+}
+
+// A job that runs longer than its lease keeps it; one whose lease is taken
+// away ends without being settled.
+func TestHeartbeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		ref := newRef()
+		o.add(ref, Task)
+		runs := 0
+		h := newWorker(o, func(ctx context.Context, _ work) error {
+			runs++
+			select {
+			case <-time.After(2 * time.Minute):
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+		_, stop := start(t, h, Config{})
+		defer stop()
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		if runs != 1 || len(h.order(Task, ref)) != 1 {
+			t.Fatalf("ran %d times", runs)
+		}
+		lost := o.add(ref, Task)
+		time.Sleep(2 * time.Second)
+		o.revoke(lost)
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		if h.now[Task] != 0 || len(h.settled) != 0 || h.left != 2 {
+			t.Errorf("running %v, settled %v, left %d", h.now, h.settled, h.left)
+		}
+	})
+}
+
+// A lease that an earlier process left behind runs out and the job is done.
+func TestLeaseOfTheDead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		ref := newRef()
+		o.add(ref, Decide)
+		if _, err := o.Claim(t.Context(), ref, Decide, uuid.New(), time.Now().Add(15*time.Second), 1); err != nil {
+			t.Fatal(err)
+		}
+		h := newWorker(o, nil)
+		_, stop := start(t, h, Config{})
+		defer stop()
+		time.Sleep(14 * time.Second)
+		synctest.Wait()
+		if len(h.order(Decide, ref)) != 0 {
+			t.Fatal("a leased job was done")
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if len(h.order(Decide, ref)) != 1 {
+			t.Error("the job was not taken over")
+		}
+	})
+}
+
+// At a stop, jobs within the grace time finish, the others are given back
+// without a counted try.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		ref := newRef()
+		quick, slow := o.add(ref, Task), o.add(ref, Task)
+		h := newWorker(o, func(ctx context.Context, w work) error {
+			wait := time.Hour
+			if w.id == quick {
+				wait = 2 * time.Second
+			}
+			select {
+			case <-time.After(wait):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		_, stop := start(t, h, Config{})
+		time.Sleep(time.Second)
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("stopped after %v", took)
+		}
+		w := o.find(slow)
+		if len(h.order(Task, ref)) != 1 || w.ended || w.token != uuid.Nil || w.attempts != 0 || !errors.Is(h.settled[0], ErrStopped) {
+			t.Errorf("done %v, slow one %+v, settled %v", h.order(Task, ref), w, h.settled)
+		}
+	})
+}
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, nil)
+		r, stop := start(t, h, Config{})
+		defer stop()
+		r.Pause()
+		ref := newRef()
+		o.add(ref, Prepare)
+		r.Wake()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if h.left != 0 {
+			t.Fatal("a paused runner claimed a job")
+		}
+		r.Resume()
+		synctest.Wait()
+		if len(h.order(Decide, ref)) != 1 {
+			t.Error("the job was not done after Resume")
+		}
+	})
+}
+
+// An idle runner asks seldom, and claims nothing.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, nil)
+		_, stop := start(t, h, Config{})
+		defer stop()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if o.claim != 0 {
+			t.Errorf("%d claims without work", o.claim)
+		}
+	})
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	o := &outbox{}
+	if _, err := New[work](nil, newWorker(o, nil), nil, nil, Config{}); err == nil {
+		t.Error("no source was accepted")
+	}
+	if _, err := New[work](o, newWorker(o, nil), nil, nil, Config{Lease: -1}); err == nil {
+		t.Error("a negative lease was accepted")
+	}
+}
