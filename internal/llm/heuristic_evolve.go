@@ -338,11 +338,8 @@ var numbers = regexp.MustCompile(`\d+(?:[.:,]\d+)*`)
 // not: one of two alike texts negates, they name other numbers, or the new one
 // says that something changed.
 func contradiction(added, old string, shared int) string {
-	lang, _ := text.Guess(added)
-	other, _ := text.Guess(old)
-	if lang != other {
-		return ""
-	}
+	// Together they are long enough to tell the language of two short ones.
+	lang, _ := text.Guess(added + "\n" + old)
 	a, b := set(text.TermsIn(added, lang)), set(text.TermsIn(old, lang))
 	for _, n := range numbers.FindAllString(added+" "+old, -1) {
 		delete(a, n)

@@ -60,7 +60,7 @@ var topicWords = []struct {
 		text.Spanish: "viaje vacaciones vuelo aeropuerto hotel tren maleta extranjero playa viajar", text.Chinese: "旅行 旅游 飞机 机场 酒店 火车 行李 出国 海滩",
 	}},
 	{"nature", map[text.Language]string{
-		text.English: "nature hike hiking camp camping mountain forest lake river ocean sea sunset sunrise garden gardening plant flower tree park trail bird wildlife outdoors outdoor beach waterfall tomato seed soil sky star",
+		text.English: "nature hike hiking camp camping mountain forest lake river ocean sea sunset sunrise garden gardening plant flower tree park trail bird wildlife outdoors outdoor beach waterfall tomato seed soil sky star bee insect butterfly frost meadow animal",
 		text.German:  "natur wandern berg berge wald see fluss garten pflanze blume baum vogel", text.French: "nature randonnée montagne forêt lac rivière jardin plante fleur arbre oiseau",
 		text.Spanish: "naturaleza senderismo montaña bosque lago río jardín planta flor árbol pájaro", text.Chinese: "自然 爬山 森林 湖 河 花园 植物 花 树 鸟",
 	}},
