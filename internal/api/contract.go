@@ -31,6 +31,7 @@ type operation struct {
 	path      string            // as in the document: /v1/collections/{collection}
 	public    bool              // no credential is asked for
 	scope     tenant.Permission // "" for any credential
+	platform  bool              // platform keys are let in beside tenants' keys
 	noReplay  bool              // refuses Idempotency-Key
 	query     map[string]*openapi3.Parameter
 	headers   []*openapi3.Parameter
@@ -84,6 +85,7 @@ func newOperation(method, path string, op *openapi3.Operation) (*operation, erro
 		bodyLimit: defaultBodyLimit,
 	}
 	o.scope = tenant.Permission(extString(op, "x-scope"))
+	o.platform, _ = op.Extensions["x-platform"].(bool)
 	o.noReplay = extString(op, "x-idempotency") == "refused"
 	if v, ok := op.Extensions["x-body-limit"]; ok {
 		f, err := extNumber(v)

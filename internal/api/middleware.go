@@ -25,6 +25,7 @@ const (
 	keyQuery     = "slipbox.query"
 	keyBody      = "slipbox.body"
 	keyStatus    = "slipbox.status" // what the log says instead of the status sent
+	keyCode      = "slipbox.code"   // of the fault that was answered
 )
 
 const headerRequestID = "X-Request-ID"
@@ -66,15 +67,11 @@ func newID() string {
 func (s *Server) accessLog(c *gin.Context) {
 	start := s.now()
 	c.Next()
-	status := c.Writer.Status()
-	if v, ok := c.Get(keyStatus); ok {
-		status, _ = v.(int)
-	}
 	attrs := []slog.Attr{
 		slog.String("request_id", requestID(c)),
 		slog.String("method", c.Request.Method),
 		slog.String("route", c.FullPath()),
-		slog.Int("status", status),
+		slog.Int("status", statusOf(c)),
 		slog.Int("bytes", max(0, c.Writer.Size())),
 		slog.Duration("duration", s.now().Sub(start)),
 	}
@@ -161,8 +158,8 @@ func (s *Server) noMethod(c *gin.Context) {
 	s.fail(c, fault.New(fault.NotAllowed, "the route does not take %s", clip(c.Request.Method)))
 }
 
-// authenticate finds the principal and checks the operation's scope.
-func (s *Server) authenticate(c *gin.Context, op *operation) error {
+// authenticate finds the principal.
+func (s *Server) authenticate(c *gin.Context) error {
 	credential, err := credentialOf(c.Request.Header)
 	if err != nil {
 		return err
@@ -172,10 +169,19 @@ func (s *Server) authenticate(c *gin.Context, op *operation) error {
 		return err
 	}
 	c.Set(keyPrincipal, p)
+	return nil
+}
+
+// authorize checks the scope that the operation needs.
+func authorize(c *gin.Context, op *operation) error {
+	p := principal(c)
 	if op.scope == tenant.OperatorPerm {
 		if p.Operator.IsZero() {
 			return fault.New(fault.Forbidden, "the credential lacks the scope %q", op.scope)
 		}
+		return nil
+	}
+	if op.platform && !p.Operator.IsZero() {
 		return nil
 	}
 	if p.Scope.IsZero() {

@@ -117,6 +117,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 		s.log.WarnContext(ctx, "request failed", slog.String("request_id", id),
 			slog.String("route", c.FullPath()), slog.Any("error", err))
 	}
+	c.Set(keyCode, string(f.Code))
 	if c.Writer.Written() {
 		// The status line is out; a second document would corrupt the first.
 		c.Abort()

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 )
@@ -74,7 +77,15 @@ type Deps struct {
 	// is started again with it, take each other's cursors. Empty makes one that
 	// ends with the process.
 	CursorKey []byte
-	Core      *Core // nil mounts none of its routes
+	Core      *Core   // nil mounts none of its routes
+	Access    *Access // nil mounts none of its routes
+
+	Limiter Limiter // counts requests per tenant; nil: none is limited
+	// RequestsPerMinute is for tenants without a limit of their own; 0 is no limit.
+	RequestsPerMinute int64
+	HTTPMetrics       Recorder                      // nil: nothing is recorded
+	Tracer            trace.Tracer                  // nil: no spans
+	Propagator        propagation.TextMapPropagator // nil: the caller's trace is not continued
 }
 
 // Server holds the routes. It starts no goroutine and listens on nothing: it is
@@ -96,6 +107,12 @@ type Server struct {
 	cursors  *cursors
 	draining chan struct{} // closed by drain
 	drain    func()
+
+	limiter           Limiter
+	requestsPerMinute int64
+	recorder          Recorder
+	tracer            trace.Tracer
+	propagator        propagation.TextMapPropagator
 }
 
 // New builds the engine with every route.
@@ -117,6 +134,17 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	s := &Server{
 		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: deps.Ready, metrics: deps.Metrics, now: deps.Now,
 		cfg: cfg, doc: doc, page: page, mounted: map[string]bool{},
+		limiter: deps.Limiter, requestsPerMinute: deps.RequestsPerMinute,
+		recorder: deps.HTTPMetrics, tracer: deps.Tracer, propagator: deps.Propagator,
+	}
+	if s.requestsPerMinute < 0 {
+		return nil, errors.New("api: requests per minute must not be negative")
+	}
+	if s.tracer == nil {
+		s.tracer = noop.NewTracerProvider().Tracer("")
+	}
+	if s.propagator == nil {
+		s.propagator = propagation.NewCompositeTextMapPropagator()
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -127,7 +155,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	s.draining = make(chan struct{})
 	s.drain = sync.OnceFunc(func() { close(s.draining) })
 	s.engine = newEngine()
-	s.engine.Use(s.identify, s.accessLog, s.recover, s.securityHeaders, s.cors)
+	s.engine.Use(s.identify, s.observe, s.accessLog, s.recover, s.securityHeaders, s.cors)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
 	if err := s.mountPublic(); err != nil {
@@ -135,6 +163,11 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	}
 	if deps.Core != nil {
 		if err := s.mountCore(*deps.Core); err != nil {
+			return nil, err
+		}
+	}
+	if deps.Access != nil {
+		if err := s.mountAccess(*deps.Access); err != nil {
 			return nil, err
 		}
 	}
@@ -208,7 +241,7 @@ func (s *Server) Unmounted() []string {
 }
 
 // serve runs the phases that no operation can forget, cheapest refusal first:
-// who, may they, is the request well-formed, then the handler.
+// who, how often, may they, is the request well-formed, then the handler.
 func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 	if !op.stream {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
@@ -216,7 +249,13 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 		c.Request = c.Request.WithContext(ctx)
 	}
 	if !op.public {
-		if err := s.authenticate(c, op); err != nil {
+		if err := s.authenticate(c); err != nil {
+			return err
+		}
+		if err := s.limit(c); err != nil {
+			return err
+		}
+		if err := authorize(c, op); err != nil {
 			return err
 		}
 	}

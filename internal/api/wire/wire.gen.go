@@ -1296,8 +1296,10 @@ type TokenRequest struct {
 	Agent *Ref `json:"agent,omitempty"`
 
 	// Scopes Default all of the key's; wider is 403.
-	Scopes     []Scope `json:"scopes,omitempty"`
-	TTLSeconds *int    `json:"ttl_seconds,omitempty"`
+	Scopes []Scope `json:"scopes,omitempty"`
+
+	// TTLSeconds Life of the token; default as the gateway is set, 15 minutes unless changed.
+	TTLSeconds *int `json:"ttl_seconds,omitempty"`
 }
 
 // Usage defines model for Usage.

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"errors"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// Access is what the routes of tokens, keys, agents, tenants, usage and audit
+// call. All of it is required.
+type Access struct {
+	Tokens  Tokens
+	Keys    Keys
+	Agents  Agents
+	Tenants Tenants
+	Usage   UsageReader
+	Audit   AuditReader
+}
+
+// check names every part that is missing.
+func (a *Access) check() error {
+	var errs []error
+	for _, part := range []struct {
+		name    string
+		missing bool
+	}{
+		{"tokens", a.Tokens == nil},
+		{"keys", a.Keys == nil},
+		{"agents", a.Agents == nil},
+		{"tenants", a.Tenants == nil},
+		{"usage", a.Usage == nil},
+		{"audit", a.Audit == nil},
+	} {
+		if part.missing {
+			errs = append(errs, errors.New("api: access: "+part.name+" is required"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// access serves the routes of Access.
+type access struct {
+	*Server
+	Access
+}
+
+// mountAccess mounts the routes of Access.
+func (s *Server) mountAccess(deps Access) error {
+	if err := deps.check(); err != nil {
+		return err
+	}
+	h := &access{Server: s, Access: deps}
+	return s.mountAll(map[string]handler{
+		"createToken": h.createToken,
+		"getJWKS":     h.getJWKS,
+
+		"createAPIKey": h.createAPIKey,
+		"listAPIKeys":  h.listAPIKeys,
+		"rotateAPIKey": h.rotateAPIKey,
+		"revokeAPIKey": h.revokeAPIKey,
+		"deleteAPIKey": h.revokeAPIKey,
+
+		"createAgent": h.createAgent,
+		"listAgents":  h.listAgents,
+		"getAgent":    h.getAgent,
+		"deleteAgent": h.deleteAgent,
+
+		"createTenant":  h.createTenant,
+		"listTenants":   h.listTenants,
+		"getTenant":     h.getTenant,
+		"patchTenant":   h.patchTenant,
+		"suspendTenant": h.suspendTenant,
+		"resumeTenant":  h.resumeTenant,
+		"deleteTenant":  h.deleteTenant,
+
+		"getUsage":  h.getUsage,
+		"listAudit": h.listAudit,
+	})
+}
+
+// absent words every NotFound alike: whichever layer found a thing to be
+// absent or another's must not be told from the answer.
+func absent(err error, what string) error {
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	e := fault.Missing(what)
+	e.Err = err
+	return e
+}
+
+// page reads limit and cursor of a listing. One item more than the limit is
+// asked for, to know whether there is a next page.
+func (h *access) page(c *gin.Context) (after string, limit int, err error) {
+	cur, err := h.cursorOf(c)
+	if err != nil || cur == nil {
+		return "", pageLimit(c), err
+	}
+	return cur.Position, pageLimit(c), nil
+}
+
+// cut shortens a page to the limit and gives the position for its cursor; ""
+// at the end.
+func cut[T any](items []T, limit int, position func(T) string) ([]T, string) {
+	if len(items) <= limit {
+		return items, ""
+	}
+	return items[:limit], position(items[limit-1])
+}

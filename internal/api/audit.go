@@ -1,0 +1,55 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// AuditReader reads the audit log of a tenant; a memory.Ledger is one.
+type AuditReader interface {
+	ListAudit(ctx context.Context, s tenant.Scope, q memory.AuditQuery) ([]memory.AuditEntry, error)
+}
+
+func (h *access) listAudit(c *gin.Context) error {
+	if scope(c).HasAgent() {
+		// Rows name what other agents did; one log cannot be cut by agent.
+		return fault.New(fault.Forbidden, "the audit log is the whole tenant's, and the credential is bound to an agent")
+	}
+	position, limit, err := h.page(c)
+	if err != nil {
+		return err
+	}
+	q := memory.AuditQuery{Action: query(c).Get("action"), Target: query(c).Get("target"), Limit: limit + 1}
+	if position != "" {
+		if q.Before, err = strconv.ParseInt(position, 10, 64); err != nil {
+			return badCursor("is not one that this listing gave you")
+		}
+	}
+	entries, err := h.Audit.ListAudit(c.Request.Context(), scope(c), q)
+	if err != nil {
+		return err
+	}
+	entries, next := cut(entries, limit, func(e memory.AuditEntry) string { return strconv.FormatInt(e.ID, 10) })
+	out := wire.AuditList{Items: make([]wire.AuditEntry, 0, len(entries))}
+	for i := range entries {
+		out.Items = append(out.Items, wireAudit(&entries[i]))
+	}
+	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+func wireAudit(e *memory.AuditEntry) wire.AuditEntry {
+	return wire.AuditEntry{
+		ID: e.ID, At: wireTime(e.At), Actor: e.Actor, Action: e.Action, Target: optional(e.Target), Detail: e.Detail,
+	}
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Keys manages the API keys of a tenant; *auth.Keys implements it.
+type Keys interface {
+	Create(ctx context.Context, s tenant.Scope, n auth.NewKey) (auth.CreatedKey, error)
+	List(ctx context.Context, s tenant.Scope, q auth.KeyQuery) ([]auth.Key, error)
+	Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap *time.Duration) (auth.CreatedKey, error)
+	Revoke(ctx context.Context, s tenant.Scope, id uuid.UUID) (auth.Key, error)
+}
+
+func (h *access) createAPIKey(c *gin.Context) error {
+	body, err := bind[wire.APIKeyInput](c)
+	if err != nil {
+		return err
+	}
+	k, err := h.Keys.Create(c.Request.Context(), scope(c), auth.NewKey{
+		Name: or(body.DisplayName, ""), Scopes: scopeNames(body.Scopes), Agent: or(body.Agent, ""),
+		TTL: time.Duration(or(body.TTLSeconds, 0)) * time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	return replyCreatedKey(c, &k)
+}
+
+func (h *access) listAPIKeys(c *gin.Context) error {
+	position, limit, err := h.page(c)
+	if err != nil {
+		return err
+	}
+	q := auth.KeyQuery{Agent: query(c).Get("agent"), Limit: limit + 1}
+	if position != "" {
+		if q.After, err = uuid.Parse(position); err != nil {
+			return badCursor("is not one that this listing gave you")
+		}
+	}
+	keys, err := h.Keys.List(c.Request.Context(), scope(c), q)
+	if fault.Is(err, fault.NotFound) {
+		return fault.InvalidField("agent", "there is no such agent")
+	}
+	if err != nil {
+		return err
+	}
+	keys, next := cut(keys, limit, func(k auth.Key) string { return k.ID.String() })
+	out := wire.APIKeyList{Items: make([]wire.APIKey, 0, len(keys))}
+	for i := range keys {
+		out.Items = append(out.Items, wireKey(&keys[i]))
+	}
+	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *access) rotateAPIKey(c *gin.Context) error {
+	id, err := keyPath(c)
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.RotateRequest](c)
+	if err != nil {
+		return err
+	}
+	var overlap *time.Duration
+	if body.OverlapSeconds != nil {
+		overlap = new(time.Duration(*body.OverlapSeconds) * time.Second)
+	}
+	k, err := h.Keys.Rotate(c.Request.Context(), scope(c), id, overlap)
+	if err != nil {
+		return absent(err, "API key")
+	}
+	return replyCreatedKey(c, &k)
+}
+
+func (h *access) revokeAPIKey(c *gin.Context) error {
+	id, err := keyPath(c)
+	if err != nil {
+		return err
+	}
+	if _, err := h.Keys.Revoke(c.Request.Context(), scope(c), id); err != nil {
+		return absent(err, "API key")
+	}
+	return noContent(c)
+}
+
+func keyPath(c *gin.Context) (uuid.UUID, error) {
+	id, err := pathID(c, "api_key")
+	return id, absent(err, "API key")
+}
+
+// replyCreatedKey is the only answer that holds a key's text.
+func replyCreatedKey(c *gin.Context, k *auth.CreatedKey) error {
+	return reply(c, http.StatusCreated, wire.APIKeyCreated{
+		ID: k.ID.String(), Key: k.Text, Prefix: k.Prefix, Scopes: wireScopes(k.Permissions),
+		Agent: optional(k.AgentName), ExpiresAt: optionalTime(k.ExpiresAt),
+	})
+}
+
+func wireKey(k *auth.Key) wire.APIKey {
+	return wire.APIKey{
+		ID: k.ID.String(), Prefix: k.Prefix, DisplayName: optional(k.Name), Scopes: wireScopes(k.Permissions),
+		Agent: optional(k.AgentName), CreatedAt: wireTime(k.CreatedAt),
+		ExpiresAt: optionalTime(k.ExpiresAt), RevokedAt: optionalTime(k.RevokedAt),
+	}
+}

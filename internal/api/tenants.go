@@ -1,0 +1,126 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Tenants manages tenants on behalf of operators; *tenant.Service implements it.
+type Tenants interface {
+	Create(ctx context.Context, op tenant.Operator, n tenant.NewTenant) (tenant.Tenant, error)
+	List(ctx context.Context, op tenant.Operator, after string, limit int) ([]tenant.Tenant, error)
+	Get(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error)
+	PatchLimits(ctx context.Context, op tenant.Operator, ref string, p tenant.LimitsPatch) (tenant.Tenant, error)
+	Suspend(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error)
+	Resume(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error)
+	Delete(ctx context.Context, op tenant.Operator, ref string) error
+}
+
+func (h *access) createTenant(c *gin.Context) error {
+	body, err := bind[wire.TenantInput](c)
+	if err != nil {
+		return err
+	}
+	l := or(body.Limits, wire.Limits{})
+	t, err := h.Tenants.Create(c.Request.Context(), principal(c).Operator, tenant.NewTenant{Name: body.Name, Limits: tenant.Limits{
+		RequestsPerMinute: or(l.RequestsPerMinute, 0), Notes: or(l.Notes, 0), Collections: or(l.Collections, 0),
+		Forks: or(l.Forks, 0), StoredBytes: or(l.StoredBytes, 0), ModelTokensPerDay: or(l.ModelTokensPerDay, 0),
+	}})
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusCreated, wireTenant(&t))
+}
+
+func (h *access) listTenants(c *gin.Context) error {
+	after, limit, err := h.page(c)
+	if err != nil {
+		return err
+	}
+	tenants, err := h.Tenants.List(c.Request.Context(), principal(c).Operator, after, limit+1)
+	if err != nil {
+		return err
+	}
+	tenants, next := cut(tenants, limit, func(t tenant.Tenant) string { return t.Name })
+	out := wire.TenantList{Items: make([]wire.Tenant, 0, len(tenants))}
+	for i := range tenants {
+		out.Items = append(out.Items, wireTenant(&tenants[i]))
+	}
+	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+func (h *access) getTenant(c *gin.Context) error { return h.tenant(c, h.Tenants.Get) }
+
+func (h *access) patchTenant(c *gin.Context) error {
+	body, err := bind[wire.TenantPatch](c)
+	if err != nil {
+		return err
+	}
+	l := or(body.Limits, wire.LimitsPatch{})
+	p := tenant.LimitsPatch{
+		RequestsPerMinute: patched(l.RequestsPerMinute), Notes: patched(l.Notes), Collections: patched(l.Collections),
+		Forks: patched(l.Forks), StoredBytes: patched(l.StoredBytes), ModelTokensPerDay: patched(l.ModelTokensPerDay),
+	}
+	return h.tenant(c, func(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error) {
+		return h.Tenants.PatchLimits(ctx, op, ref, p)
+	})
+}
+
+func (h *access) suspendTenant(c *gin.Context) error { return h.tenant(c, h.Tenants.Suspend) }
+
+func (h *access) resumeTenant(c *gin.Context) error { return h.tenant(c, h.Tenants.Resume) }
+
+func (h *access) deleteTenant(c *gin.Context) error {
+	ref, err := pathRef(c, "tenant")
+	if err != nil {
+		return err
+	}
+	if err := h.Tenants.Delete(c.Request.Context(), principal(c).Operator, ref); err != nil {
+		return absent(err, "tenant")
+	}
+	return noContent(c)
+}
+
+// tenant answers with the tenant of the path, after act.
+func (h *access) tenant(c *gin.Context, act func(context.Context, tenant.Operator, string) (tenant.Tenant, error)) error {
+	ref, err := pathRef(c, "tenant")
+	if err != nil {
+		return err
+	}
+	t, err := act(c.Request.Context(), principal(c).Operator, ref)
+	if err != nil {
+		return absent(err, "tenant")
+	}
+	return reply(c, http.StatusOK, wireTenant(&t))
+}
+
+// patched is nil for an absent field, and zero, no limit, for null.
+func patched(n nullable.Nullable[int64]) *int64 {
+	if !n.IsSpecified() {
+		return nil
+	}
+	if n.IsNull() {
+		return new(int64)
+	}
+	return new(n.MustGet())
+}
+
+func wireTenant(t *tenant.Tenant) wire.Tenant {
+	return wire.Tenant{ID: t.ID, Name: t.Name, State: wire.TenantState(t.State), Limits: wireLimits(t.Limits), CreatedAt: wireTime(t.CreatedAt)}
+}
+
+func wireLimits(l tenant.Limits) wire.Limits {
+	return wire.Limits{
+		RequestsPerMinute: optional(l.RequestsPerMinute), Notes: optional(l.Notes), Collections: optional(l.Collections),
+		Forks: optional(l.Forks), StoredBytes: optional(l.StoredBytes), ModelTokensPerDay: optional(l.ModelTokensPerDay),
+	}
+}

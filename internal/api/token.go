@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Tokens exchanges keys for tokens; *auth.Tokens implements it.
+type Tokens interface {
+	Exchange(ctx context.Context, p auth.Principal, r auth.TokenRequest) (auth.Token, error)
+	JWKS(ctx context.Context) (auth.JWKS, error)
+}
+
+func (h *access) createToken(c *gin.Context) error {
+	body, err := bind[wire.TokenRequest](c)
+	if err != nil {
+		return err
+	}
+	t, err := h.Tokens.Exchange(c.Request.Context(), principal(c), auth.TokenRequest{
+		Agent: or(body.Agent, ""), Scopes: scopeNames(body.Scopes), TTL: time.Duration(or(body.TTLSeconds, 0)) * time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, wire.Token{
+		AccessToken: t.AccessToken, TokenType: wire.TokenTokenTypeBearer, ExpiresIn: int(t.ExpiresIn / time.Second),
+		Agent: optional(t.AgentName), Scopes: wireScopes(t.Scopes),
+	})
+}
+
+// jwksMaxAge is how long verifiers elsewhere may keep the key set. A signing
+// key verifies for longer than that after its successor took over, and who
+// meets an unknown kid reads the set anew.
+const jwksMaxAge = "public, max-age=300"
+
+func (h *access) getJWKS(c *gin.Context) error {
+	set, err := h.Tokens.JWKS(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	out := wire.JWKS{Keys: make([]wire.JWK, 0, len(set.Keys))}
+	for _, k := range set.Keys {
+		out.Keys = append(out.Keys, wire.JWK{
+			Kty: wire.JWKKty(k.KeyType), Crv: wire.JWKCrv(k.Curve), Kid: k.KeyID, Alg: wire.JWKAlg(k.Algorithm), Use: wire.JWKUse(k.Use), X: k.X,
+		})
+	}
+	c.Header("Cache-Control", jwksMaxAge)
+	return reply(c, http.StatusOK, out)
+}
+
+// scopeNames keeps nil, which means all, apart from an empty list, which is refused.
+func scopeNames(in []wire.Scope) []string {
+	if in == nil {
+		return nil
+	}
+	out := make([]string, 0, len(in))
+	for _, s := range in {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+func wireScopes(in []tenant.Permission) []wire.Scope {
+	out := make([]wire.Scope, 0, len(in))
+	for _, p := range in {
+		out = append(out, wire.Scope(p))
+	}
+	return out
+}

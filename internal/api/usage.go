@@ -1,0 +1,98 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// UsageReader sums what a tenant holds and used, within the reach of a scope;
+// a memory.Ledger is one.
+type UsageReader interface {
+	TenantUsage(ctx context.Context, s tenant.Scope) (memory.TenantUsage, error)
+	// ModelUse gives the uses of the days from fromDay to toDay, both included, by day.
+	ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error)
+}
+
+const (
+	usageDays    = 30  // before today, when no first day is given
+	maxUsageDays = 366 // of one answer, so that it stays small
+)
+
+func (h *access) getUsage(c *gin.Context) error {
+	from, to, err := h.usageDays(c)
+	if err != nil {
+		return err
+	}
+	ctx, p := c.Request.Context(), principal(c)
+	held, err := h.Usage.TenantUsage(ctx, p.Scope)
+	if err != nil {
+		return err
+	}
+	used, err := h.Usage.ModelUse(ctx, p.Scope, from, to)
+	if err != nil {
+		return err
+	}
+	limits := p.Tenant.Limits
+	limits.RequestsPerMinute = h.perMinute(limits)
+	return reply(c, http.StatusOK, wire.Usage{
+		Collections: held.Collections, Forks: held.Forks, Notes: held.Notes, Links: held.Links, StoredBytes: held.StoredBytes,
+		Model: byPurpose(used), Limits: wireLimits(limits),
+	})
+}
+
+// byPurpose adds up the uses of one day and purpose over all collections.
+func byPurpose(used []memory.ModelUse) []wire.ModelUse {
+	out := []wire.ModelUse{}
+	at := map[[2]string]int{}
+	for _, u := range used {
+		key := [2]string{u.Day, u.Purpose}
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, wire.ModelUse{Day: u.Day, Purpose: u.Purpose})
+		}
+		out[i].Calls += u.Calls
+		out[i].PromptTokens += u.PromptTokens
+		out[i].CompletionTokens += u.CompletionTokens
+	}
+	return out
+}
+
+// usageDays reads from and to.
+func (h *access) usageDays(c *gin.Context) (from, to string, err error) {
+	last, err := queryDay(c, "to", h.now().UTC())
+	if err != nil {
+		return "", "", err
+	}
+	first, err := queryDay(c, "from", last.AddDate(0, 0, -usageDays))
+	switch {
+	case err != nil:
+		return "", "", err
+	case first.After(last):
+		return "", "", fault.InvalidField("from", "must not lie after the last day")
+	case !first.After(last.AddDate(0, 0, -maxUsageDays)):
+		return "", "", fault.InvalidField("from", "at most %d days are given at once", maxUsageDays)
+	}
+	return first.Format(time.DateOnly), last.Format(time.DateOnly), nil
+}
+
+func queryDay(c *gin.Context, name string, def time.Time) (time.Time, error) {
+	text := query(c).Get(name)
+	if text == "" {
+		return def.Truncate(24 * time.Hour), nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return time.Time{}, fault.InvalidField(name, "must be a day, such as 2026-03-01")
+	}
+	return day, nil
+}
