@@ -14,7 +14,7 @@ import (
 )
 
 // Core is what the routes of collections, notes, search, jobs and reviews call.
-// All of it is required.
+// What is not said to be optional is required.
 type Core struct {
 	Collections Collections
 	Notes       Notes
@@ -25,6 +25,7 @@ type Core struct {
 	Reviews     Reviews
 	Upkeep      Upkeep
 	Waiter      Waiter
+	Wake        func() // tells the runner that jobs may be due; nil: nobody waits
 	// Waiters is how many requests of one tenant may wait for a job at once, and
 	// how many may follow one; 0 is 64.
 	Waiters int
@@ -83,25 +84,26 @@ type Imports interface {
 type Jobs interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
 	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error)
-	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)
 	RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error)
 	CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error)
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 }
 
-// Upkeep starts work over a whole collection.
+// Upkeep starts work over a whole collection; *engine.Engine implements it.
 type Upkeep interface {
 	// Consolidate enqueues the rebuild of index and stale vectors
 	// (collections:write, base:write for a shared collection).
 	Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error)
-	// Wake tells the runner that jobs may be due.
-	Wake()
 }
 
-// Waiter waits for the end of jobs.
+// Waiter waits for jobs; *worker.Waiters implements it.
 type Waiter interface {
-	// Wait gives the job when it has ended, or as it is when ctx ends.
+	// Wait gives the job when it has ended; as it is, after 25 s, or at once when
+	// more than one job of its collection is ahead.
 	Wait(ctx context.Context, s tenant.Scope, job uuid.UUID) (memory.Job, error)
+	// Watch calls fn with the job as it is and again at each change, until it has
+	// ended, ctx ends, or fn fails.
+	Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error
 }
 
 // check names every part that is missing.
@@ -134,6 +136,9 @@ type core struct {
 func (s *Server) mountCore(deps Core) error {
 	if err := deps.check(); err != nil {
 		return err
+	}
+	if deps.Wake == nil {
+		deps.Wake = func() {}
 	}
 	if deps.Waiters == 0 {
 		deps.Waiters = 64

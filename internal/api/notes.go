@@ -17,12 +17,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Bounds of wait=evolved.
-const (
-	waitEvolved  = 25 * time.Second
-	waitMargin   = 2 * time.Second // of the request's own deadline that is left for the answer
-	waitMaxAhead = 1               // jobs of the collection ahead; with more, nobody waits
-)
+// waitMargin is how much of the request's own time is left for the answer when
+// waiting for a job ends.
+const waitMargin = 2 * time.Second
 
 func (h *core) createNote(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
@@ -46,7 +43,8 @@ func (h *core) createNote(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	note := h.written(c, &w)
+	// Nobody can have recalled it yet.
+	note := wireNote(&w.Note, w.Links, &memory.Usage{Strength: 1}, false)
 	if wait && w.Job != nil {
 		note = h.evolved(c, &w, note)
 	}
@@ -68,17 +66,11 @@ func (h *core) evolved(c *gin.Context, w *memory.NoteWritten, note wire.Note) wi
 		return note
 	}
 	if !w.Job.Ended() {
-		ahead, err := h.Jobs.JobsAhead(ctx, s, w.Job.ID)
+		job, err := h.wait(ctx, s, w.Job.ID)
 		if err != nil {
 			return stale(err)
 		}
-		if ahead <= waitMaxAhead {
-			job, err := h.wait(ctx, s, w.Job.ID)
-			if err != nil {
-				return stale(err)
-			}
-			w.Job = &job
-		}
+		w.Job = &job
 	}
 	if !s.Allows(tenant.NotesRead) {
 		return note
@@ -95,17 +87,16 @@ func (h *core) evolved(c *gin.Context, w *memory.NoteWritten, note wire.Note) wi
 	return wireNoteView(&now, false)
 }
 
-// wait gives the job when it has ended, or as it is after 25 seconds, when the
-// request's own time runs out, or when the server stops.
+// wait gives the job when the waiter does, and as it is when the request's own
+// time runs out or the server stops.
 func (h *core) wait(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error) {
-	bound := waitEvolved
-	if deadline, ok := ctx.Deadline(); ok {
-		bound = min(bound, time.Until(deadline)-waitMargin)
-	}
-	waiting, cancel := context.WithTimeout(ctx, max(bound, 0))
-	defer cancel()
-	waiting, stop := h.untilDrained(waiting)
+	waiting, stop := h.untilDrained(ctx)
 	defer stop()
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithDeadline(waiting, deadline.Add(-waitMargin))
+		defer cancel()
+	}
 	job, err := h.Waiter.Wait(waiting, s, id)
 	if err != nil && waiting.Err() != nil {
 		return h.Jobs.Job(ctx, s, id)
@@ -113,13 +104,8 @@ func (h *core) wait(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.J
 	return job, err
 }
 
-// written shows a note that was just written. Usage needs a read, so it is
-// shown to those who may read, and only where it can be other than nothing.
-func (h *core) written(c *gin.Context, w *memory.NoteWritten) wire.Note {
-	return wireNote(&w.Note, w.Links, &memory.Usage{Strength: 1}, false)
-}
-
-// rewritten shows a note that was changed, with the usage it has had.
+// rewritten shows a note that was changed, with the usage that it has had to
+// those who may read.
 func (h *core) rewritten(c *gin.Context, w *memory.NoteWritten) (wire.Note, error) {
 	ctx, s := c.Request.Context(), scope(c)
 	if !s.Allows(tenant.NotesRead) {

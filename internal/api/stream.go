@@ -1,23 +1,24 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // Rhythm of an event stream.
 const (
-	streamPoll  = 200 * time.Millisecond // how often the job is looked at
-	streamAlive = 15 * time.Second       // after which silence gets a comment, so that proxies keep the connection
-	streamWrite = 30 * time.Second       // for one event to leave; a reader that is slower is cut off
+	streamAlive = 15 * time.Second // between comments, so that proxies keep the connection
+	streamWrite = 30 * time.Second // for one event to leave; a reader that is slower is cut off
 )
 
 // streamJob sends the job at once and at every change, and ends with it, with
@@ -28,8 +29,7 @@ func (h *core) streamJob(c *gin.Context) error {
 		return err
 	}
 	s := scope(c)
-	job, err := h.Jobs.Job(c.Request.Context(), s, id)
-	if err != nil {
+	if _, err := h.Jobs.Job(c.Request.Context(), s, id); err != nil {
 		return err
 	}
 	leave, err := h.following.enter(s.Tenant())
@@ -46,49 +46,44 @@ func (h *core) streamJob(c *gin.Context) error {
 	out := &eventStream{c: c, control: http.NewResponseController(c.Writer)}
 	// The connection may serve another request.
 	defer func() { _ = out.control.SetWriteDeadline(time.Time{}) }()
-	if err := h.follow(ctx, out, job, func(ctx context.Context) (memory.Job, error) { return h.Jobs.Job(ctx, s, id) }); err != nil {
+	if err := h.follow(ctx, s, id, out); err != nil && ctx.Err() == nil {
 		// The status line is out, so the log is the only place to say it.
-		h.log.DebugContext(ctx, "event stream ended early", "request_id", requestID(c), "error", err)
+		h.log.WarnContext(ctx, "event stream ended early", slog.String("request_id", requestID(c)), slog.Any("error", err))
 	}
 	return nil
 }
 
-// follow writes a job whenever it looks different, until it has ended.
-func (h *core) follow(ctx context.Context, out *eventStream, job memory.Job, read func(context.Context) (memory.Job, error)) error {
-	tick := time.NewTicker(streamPoll)
-	defer tick.Stop()
-	var sent []byte
-	quiet := time.Duration(0)
-	for {
-		data, err := json.Marshal(wireJob(&job))
-		if err != nil {
-			return fmt.Errorf("render the job: %w", err)
-		}
-		switch {
-		case !bytes.Equal(data, sent):
-			if err := out.write("event: job\ndata: %s\n\n", data); err != nil {
-				return err
-			}
-			sent, quiet = data, 0
-		case quiet >= streamAlive:
-			if err := out.write(": alive\n\n"); err != nil {
-				return err
-			}
-			quiet = 0
-		}
-		if job.Ended() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			quiet += streamPoll
-		}
-		if job, err = read(ctx); err != nil {
-			if ctx.Err() != nil {
+// follow writes a job at each change until it has ended or ctx ends.
+func (h *core) follow(ctx context.Context, s tenant.Scope, id uuid.UUID, out *eventStream) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changes, watched := make(chan memory.Job), make(chan error, 1)
+	go func() {
+		watched <- h.Waiter.Watch(ctx, s, id, func(j memory.Job) error {
+			select {
+			case changes <- j:
 				return nil
+			case <-ctx.Done():
+				return ctx.Err()
 			}
+		})
+	}()
+	alive := time.NewTicker(streamAlive)
+	defer alive.Stop()
+	for {
+		var err error
+		select {
+		case j := <-changes:
+			var data []byte
+			if data, err = json.Marshal(wireJob(&j)); err == nil {
+				err = out.write("event: job\ndata: %s\n\n", data)
+			}
+		case <-alive.C:
+			err = out.write(": alive\n\n")
+		case err := <-watched:
+			return err
+		}
+		if err != nil {
 			return err
 		}
 	}
