@@ -65,10 +65,17 @@ func splitSpeaker(content, speaker string) (body, name string) {
 	return content[len(m[0]):], prefixed
 }
 
+// addressed is how the other one is named in talk, which says nothing of its
+// subject: "Thanks, Ana!", "Hey Ana,".
+var addressed = regexp.MustCompile(`(?:^|\P{L})(?i:hey|hi|hello|thanks|thanks so much|thank you|bye|wow|congrats|congratulations|hallo|danke|bonjour|merci|hola|gracias),?\s+(\p{Lu}[\p{Ll}'’]+)\s*(?:[!,.?]|$)`)
+
 // keywords gives three to eight phrases where the text has them: key phrases
 // first; then, so that a short turn is described as well, the single words of
 // a phrase, weaker content words, and at last what is left ("Thanks!").
 func keywords(s, speaker string) []string {
+	for _, m := range addressed.FindAllStringSubmatch(s, -1) {
+		speaker += " " + m[1]
+	}
 	found := text.Keyphrases(s, maxKeywords, speaker)
 	if len(found) < minKeywords {
 		found = splitPhrases(found, func(p string) bool { return !isName(p) })

@@ -20,6 +20,7 @@ const (
 	maxUnionKeywords = 16  // of a neighbour; the union adds nothing past it
 	maxUnionTags     = 8   // of the new note
 	minUpdateShared  = 2   // shared terms below which a neighbour is left alone
+	minUpdateScore   = 0.4 // similarity below which it is, too
 	minUpdateTrust   = 0.9 // confidence above which a neighbour is changed
 )
 
@@ -90,7 +91,7 @@ func evolve(in memory.EvolveInput) evolution {
 	}
 	updated := 1.0
 	for _, r := range linked {
-		if len(r.shared) < minUpdateShared || r.confidence <= minUpdateTrust {
+		if len(r.shared) < minUpdateShared || r.note.Score < minUpdateScore || r.confidence <= minUpdateTrust {
 			continue
 		}
 		ctx := appendContext(r.note.Context, in.New.Context, r.note.Content, in.AppendContext)
@@ -126,11 +127,12 @@ func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 // relations gives the neighbours that share a keyword with the new note, the
 // rarest first.
 func relations(in memory.EvolveInput) []relation {
-	own := keywordStems(in.New)
+	names := speakers(in)
+	own := keywordStems(in.New, names)
 	stems := make([]map[string]bool, len(in.Neighbours))
 	notesWith := map[string]int{}
 	for i, n := range in.Neighbours {
-		stems[i] = set(keywordStems(n))
+		stems[i] = set(keywordStems(n, names))
 		for st := range stems[i] {
 			notesWith[st]++
 		}
@@ -149,7 +151,7 @@ func relations(in memory.EvolveInput) []relation {
 		slices.SortStableFunc(r.shared, func(a, b string) int { return cmp.Compare(notesWith[a], notesWith[b]) })
 		r.rarity = 1 / float64(notesWith[r.shared[0]])
 		r.confidence = trustIn(n.Score, len(r.shared))
-		if reason := contradiction(in.New.Content, n.Content, len(r.shared)); reason != "" {
+		if reason := contradiction(in.New.Content, n.Content); reason != "" {
 			r.kind, r.reason = conflict, reason
 		}
 		out = append(out, r)
@@ -188,18 +190,39 @@ func trustIn(score float64, shared int) float64 {
 	return 1 - open*math.Pow(0.5, float64(shared))
 }
 
+// speakers gives the folded names of those who say the notes: that two people
+// address each other is nothing that their notes share.
+func speakers(in memory.EvolveInput) map[string]bool {
+	names := map[string]bool{}
+	for _, n := range append([]memory.Described{in.New}, in.Neighbours...) {
+		if _, name := splitSpeaker(n.Content, ""); name != "" {
+			for _, w := range text.Words(name) {
+				names[w] = true
+			}
+		}
+	}
+	return names
+}
+
 // keywordStems gives the stems of the words of a note's keywords, most
-// important first, without words that carry no subject.
-func keywordStems(n memory.Described) []string {
+// important first, without names and words that carry no subject. A keyword
+// that evolution added counts only if the note's own content has it: or each
+// union would make the next one likelier, until everything is related.
+func keywordStems(n memory.Described, names map[string]bool) []string {
 	lang, _ := text.Guess(n.Content)
+	content := map[string]bool{}
+	for _, w := range text.Words(n.Content) {
+		content[text.Stem(w, lang)] = true
+	}
+	grown := len(n.Keywords) > maxKeywords
 	var out []string
 	seen := map[string]bool{}
 	for _, k := range n.Keywords {
 		for _, w := range text.Words(k) {
-			if text.IsStopWord(w, lang) || generic(w) {
+			if text.IsStopWord(w, lang) || names[w] || generic(w) {
 				continue
 			}
-			if st := text.Stem(w, lang); !seen[st] {
+			if st := text.Stem(w, lang); !seen[st] && (!grown || content[st]) {
 				seen[st] = true
 				out = append(out, st)
 			}
@@ -306,17 +329,21 @@ func unionKeywords(old, added []string) []string {
 	return out
 }
 
-// How alike two texts must be before a difference between them is a
-// contradiction: the share of the shorter text's terms that the other has.
+// How alike two sentences must be before a difference between them is a
+// contradiction: the share of the shorter one's terms that the other has, and
+// the least number of common terms. Prose shares single words all the time.
 const (
-	alikeForNegation = 0.5
+	alikeForNegation = 0.7
 	alikeForValue    = 0.6
-	alikeForRevision = 0.3
+	alikeForRevision = 0.4
+	minCommonTerms   = 2
+	minLongCommon    = 3 // where both sentences have more than four terms
+	longSentence     = 4
 )
 
 // revised are the words that say that something is no longer as it was.
 var revised = map[text.Language]*regexp.Regexp{
-	text.English: regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|anymore|any more|instead|changed (?:to|my|the|his|her|our)|switched (?:to|from)|moved (?:to|from|out)|rescheduled|postponed|canceled|cancelled|used to|turns out|actually not|corrected|replaced)\b`),
+	text.English: regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|n['’]t .{1,40} any ?more|instead|changed (?:to|my|the|his|her|our)|switched (?:to|from)|moved (?:to|from|out)|rescheduled|postponed|canceled|cancelled|turns out|actually not|corrected|replaced)\b`),
 	text.German:  regexp.MustCompile(`(?i)\b(?:nicht mehr|kein\w* mehr|stattdessen|geändert|verschoben|abgesagt|umgezogen|doch nicht|früher)\b`),
 	text.French:  regexp.MustCompile(`(?i)(?:\bne .{1,30} plus\b|\bn['’].{1,30} plus\b|\bau lieu\b|\bchangé\b|\breporté|\bannulé|\bdéménagé|\bfinalement\b)`),
 	text.Spanish: regexp.MustCompile(`(?i)(?:\bya no\b|\ben lugar de\b|\bcambi[oóé]|\baplazad|\bcancelad|\bse mud[oó]|\bme mudé|\bantes\b)`),
@@ -325,45 +352,66 @@ var revised = map[text.Language]*regexp.Regexp{
 
 // negated are the words that turn a statement round.
 var negated = map[text.Language]*regexp.Regexp{
-	text.English: regexp.MustCompile(`(?i)\b(?:not|never|no longer|cannot|without|stopped|quit|hates?|dislikes?|allergic)\b|n['’]t\b`),
+	text.English: regexp.MustCompile(`(?i)\b(?:not|never|no longer|cannot|without|hates?|dislikes?|allergic)\b|n['’]t\b`),
 	text.German:  regexp.MustCompile(`(?i)\b(?:nicht|nie|niemals|kein|keine|keinen|keinem|keiner|hasse|hasst)\b`),
 	text.French:  regexp.MustCompile(`(?i)\b(?:pas|jamais|aucun|aucune|déteste)\b`),
 	text.Spanish: regexp.MustCompile(`(?i)\b(?:no|nunca|jamás|ningún|ninguna|odio|odia)\b`),
 	text.Chinese: regexp.MustCompile(`不|没|别|讨厌`),
 }
 
+// idioms hold a negation that negates nothing.
+var idioms = regexp.MustCompile(`(?i)\b(?:can['’]?t wait|can['’]?t believe|not (?:only|just|always|giving up)|(?:never|don['’]?t|won['’]?t) (?:give up|forget|quit|worry)|why not|no problem)\b`)
+
 var numbers = regexp.MustCompile(`\d+(?:[.:,]\d+)*`)
 
-// contradiction says how the new text contradicts the old one, "" if it does
-// not: one of two alike texts negates, they name other numbers, or the new one
-// says that something changed.
-func contradiction(added, old string, shared int) string {
+// contradiction says how a sentence of the new text contradicts one of the old,
+// "" if none does: of two alike sentences one negates, they name other
+// numbers, or the new one says that something changed.
+func contradiction(added, old string) string {
 	// Together they are long enough to tell the language of two short ones.
 	lang, _ := text.Guess(added + "\n" + old)
-	a, b := set(text.TermsIn(added, lang)), set(text.TermsIn(old, lang))
-	for _, n := range numbers.FindAllString(added+" "+old, -1) {
-		delete(a, n)
-		delete(b, n)
+	before := text.Sentences(old)
+	for _, a := range text.Sentences(added) {
+		for _, b := range before {
+			if reason := contradicts(a, b, lang); reason != "" {
+				return reason
+			}
+		}
 	}
-	if len(a) == 0 || len(b) == 0 {
-		return ""
-	}
+	return ""
+}
+
+func contradicts(added, old string, lang text.Language) string {
+	a, b := termsButNumbers(added, lang), termsButNumbers(old, lang)
 	common := 0
 	for t := range a {
 		if b[t] {
 			common++
 		}
 	}
-	alike := float64(common) / float64(min(len(a), len(b)))
-	if re := revised[lang]; re != nil && alike >= alikeForRevision && shared >= 2 && re.MatchString(added) && !re.MatchString(old) {
+	shorter := min(len(a), len(b))
+	if common < minCommonTerms || shorter > longSentence && common < minLongCommon || strings.Contains(added, "?") || strings.Contains(old, "?") {
+		return ""
+	}
+	alike := float64(common) / float64(shorter)
+	if re := revised[lang]; re != nil && alike >= alikeForRevision && re.MatchString(added) && !re.MatchString(old) {
 		return "revised"
 	}
-	if re := negated[lang]; re != nil && alike >= alikeForNegation && common >= 2 && re.MatchString(added) != re.MatchString(old) {
+	negates := func(s string) bool { return negated[lang].MatchString(idioms.ReplaceAllString(s, "")) }
+	if negated[lang] != nil && alike >= alikeForNegation && negates(added) != negates(old) {
 		return "negation"
 	}
 	x, y := numbers.FindAllString(added, -1), numbers.FindAllString(old, -1)
-	if alike >= alikeForValue && common >= 2 && len(x) > 0 && len(y) > 0 && !slices.Equal(x, y) {
+	if alike >= alikeForValue && len(x) > 0 && len(y) > 0 && !slices.Equal(x, y) {
 		return "changed_value"
 	}
 	return ""
+}
+
+func termsButNumbers(s string, lang text.Language) map[string]bool {
+	terms := set(text.TermsIn(s, lang))
+	for _, n := range text.Words(strings.Join(numbers.FindAllString(s, -1), " ")) {
+		delete(terms, n)
+	}
+	return terms
 }
