@@ -35,7 +35,7 @@ func (h *core) bulkNotes(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := newLineWriter(requestID(c))
+	out := newLineWriter(c, true)
 	var last memory.Revision
 	for _, r := range results {
 		last = max(last, r.Revision)
@@ -46,7 +46,7 @@ func (h *core) bulkNotes(c *gin.Context) error {
 	if last > 0 {
 		setRevision(c, last)
 	}
-	return out.reply(c)
+	return out.end()
 }
 
 // decodeBulkLine reads a line with the refusals that a body of its own would meet.
@@ -57,15 +57,16 @@ func (h *core) decodeBulkLine(line []byte) (memory.NewNote, error) {
 	return memory.DecodeNewNote(line, true)
 }
 
-// lineWriter gathers result lines. They are held until the last one is there,
-// so that a failure in between is still a problem document.
+// lineWriter writes result lines. Held ones leave together at the end, so that
+// a failure in between is still a problem document.
 type lineWriter struct {
-	requestID string
-	buf       bytes.Buffer
-	sums      wire.BulkSummary
+	c    *gin.Context
+	hold bool
+	buf  bytes.Buffer
+	sums wire.BulkSummary
 }
 
-func newLineWriter(requestID string) *lineWriter { return &lineWriter{requestID: requestID} }
+func newLineWriter(c *gin.Context, hold bool) *lineWriter { return &lineWriter{c: c, hold: hold} }
 
 // result writes the line of a note that was written, or was there before, or of
 // an error. Warnings say what of an import was left out.
@@ -80,7 +81,7 @@ func (w *lineWriter) result(line int, id uuid.UUID, at memory.Revision, warnings
 		if !errors.As(failed, &f) || f.Code == fault.Internal {
 			f = &fault.Error{Code: fault.Internal, Message: "the line could not be written"}
 		}
-		p := newProblem(f, w.requestID)
+		p := newProblem(f, requestID(w.c))
 		out.Status, out.Error = p.Status, &p
 	}
 	return w.write(out)
@@ -93,13 +94,27 @@ func (w *lineWriter) write(line any) error {
 	}
 	w.buf.Write(raw)
 	w.buf.WriteByte('\n')
-	return nil
+	const chunk = 64 << 10
+	if w.hold || w.buf.Len() < chunk {
+		return nil
+	}
+	return w.flush()
 }
 
-func (w *lineWriter) reply(c *gin.Context) error {
+func (w *lineWriter) flush() error {
+	if !w.c.Writer.Written() {
+		w.c.Header("Content-Type", mediaNDJSON)
+		w.c.Status(http.StatusOK)
+	}
+	_, err := w.buf.WriteTo(w.c.Writer)
+	return err
+}
+
+// end writes the sums.
+func (w *lineWriter) end() error {
+	w.hold = true
 	if err := w.write(wire.BulkEnd{Summary: w.sums}); err != nil {
 		return err
 	}
-	c.Data(http.StatusOK, mediaNDJSON, w.buf.Bytes())
-	return nil
+	return w.flush()
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Core is what the routes of collections, notes, search, jobs and reviews call.
-// What is not said to be optional is required.
+// All of it is required but Waiters.
 type Core struct {
 	Collections Collections
 	Notes       Notes
@@ -25,7 +25,6 @@ type Core struct {
 	Reviews     Reviews
 	Upkeep      Upkeep
 	Waiter      Waiter
-	Wake        func() // tells the runner that jobs may be due; nil: nobody waits
 	// Waiters is how many requests of one tenant may wait for a job at once, and
 	// how many may follow one; 0 is 64.
 	Waiters int
@@ -69,13 +68,14 @@ type Cloner interface {
 	Clone(ctx context.Context, s tenant.Scope, ref string, in clone.Input, r memory.Request) (clone.Result, error)
 }
 
-// Imports take streams of notes.
+// Imports take streams of notes; *worker.Imports implements it.
 type Imports interface {
 	// Start keeps the body and enqueues the job that imports it (collections:write
 	// and notes:write, base:write for a shared collection).
 	Start(ctx context.Context, s tenant.Scope, ref string, body io.Reader) (memory.Job, error)
-	// Results calls fn for the result of each line so far, by line (notes:read). A job that is no
-	// import is NotFound.
+	// Results calls fn for the result of each line so far, by line (notes:read),
+	// and after the last line once more for those that links waiting till then gave warnings. A job
+	// that is no import is NotFound.
 	Results(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.ImportResult) error) error
 }
 
@@ -89,11 +89,13 @@ type Jobs interface {
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 }
 
-// Upkeep starts work over a whole collection; *engine.Engine implements it.
+// Upkeep starts work that nobody's write asks for; worker.Upkeep implements it.
 type Upkeep interface {
 	// Consolidate enqueues the rebuild of index and stale vectors
 	// (collections:write, base:write for a shared collection).
 	Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error)
+	// Wake tells the runner that jobs may be due.
+	Wake()
 }
 
 // Waiter waits for jobs; *worker.Waiters implements it.
@@ -136,9 +138,6 @@ type core struct {
 func (s *Server) mountCore(deps Core) error {
 	if err := deps.check(); err != nil {
 		return err
-	}
-	if deps.Wake == nil {
-		deps.Wake = func() {}
 	}
 	if deps.Waiters == 0 {
 		deps.Waiters = 64

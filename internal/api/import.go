@@ -43,18 +43,40 @@ func (u *uploadReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// getJobResults answers one line per line that was imported so far, then the sums.
+// getJobResults answers one line per line that was imported so far, then the
+// sums. There may be millions of them, so they leave as they are read; an
+// answer without sums is one that broke off.
 func (h *core) getJobResults(c *gin.Context) error {
 	id, err := pathID(c, "job")
 	if err != nil {
 		return err
 	}
-	out := newLineWriter(requestID(c))
-	err = h.Imports.Results(c.Request.Context(), scope(c), id, func(r memory.ImportResult) error {
-		return out.result(r.Line, r.ID, r.Revision, r.Warnings, r.Err)
+	ctx, s := c.Request.Context(), scope(c)
+	// What was found out after a line's own result is told with it.
+	later := map[int][]string{}
+	last := 0
+	err = h.Imports.Results(ctx, s, id, func(r memory.ImportResult) error {
+		if r.Line <= last {
+			later[r.Line] = append(later[r.Line], r.Warnings...)
+		}
+		last = max(last, r.Line)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return out.reply(c)
+	end := last // lines that came since the first look are for the next request
+	last = 0
+	out := newLineWriter(c, false)
+	err = h.Imports.Results(ctx, s, id, func(r memory.ImportResult) error {
+		if r.Line <= last || r.Line > end {
+			return nil
+		}
+		last = r.Line
+		return out.result(r.Line, r.ID, r.Revision, append(r.Warnings, later[r.Line]...), r.Err)
+	})
+	if err != nil {
+		return err
+	}
+	return out.end()
 }
