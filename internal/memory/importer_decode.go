@@ -84,11 +84,8 @@ func decodeImport(raw []byte, now time.Time, actor string) (*importNote, error) 
 	if out.note.CreatedAt.IsZero() && r.in.OccurredAt != nil {
 		out.note.CreatedAt = Instant(*r.in.OccurredAt)
 	}
-	if r.context != "" {
-		out.note.Context = r.context
-	}
 	// Its policy ran where it comes from, if anything describes it.
-	if len(out.note.Keywords) > 0 || len(out.note.Tags) > 0 || out.note.Context != "" {
+	if len(out.note.Supplied) > 0 {
 		out.note.State = StateEvolved
 	}
 	return out, nil
@@ -99,7 +96,6 @@ type importReader struct {
 	now      time.Time
 	in       NewNote
 	created  time.Time
-	context  string
 	usage    importUsage
 	history  []any
 	links    []importLink

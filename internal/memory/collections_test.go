@@ -1,0 +1,212 @@
+package memory_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+func TestCreateCollectionRefuses(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for name, in := range map[string]struct {
+		in    memory.CollectionInput
+		field string
+	}{
+		"no name":    {memory.CollectionInput{}, "name"},
+		"letters":    {memory.CollectionInput{Name: "Things"}, "name"},
+		"long":       {memory.CollectionInput{Name: strings.Repeat("x", 129)}, "name"},
+		"uuid":       {memory.CollectionInput{Name: uuid.NewString()}, "name"},
+		"bare uuid":  {memory.CollectionInput{Name: strings.ReplaceAll(uuid.NewString(), "-", "")}, "name"},
+		"policy":     {memory.CollectionInput{Name: "x", Policy: "mem9"}, "policy"},
+		"embedder":   {memory.CollectionInput{Name: "x", Embedder: "bert"}, "embedder"},
+		"config":     {memory.CollectionInput{Name: "x", PolicyConfig: json.RawMessage(`{"colour":1}`)}, "policy_config.colour"},
+		"not object": {memory.CollectionInput{Name: "x", PolicyConfig: json.RawMessage(`[1]`)}, "policy_config"},
+		"ttl":        {memory.CollectionInput{Name: "x", TTLSeconds: new(int64(0))}, "ttl_seconds"},
+		"ttl large":  {memory.CollectionInput{Name: "x", TTLSeconds: new(int64(1) << 40)}, "ttl_seconds"},
+		"display":    {memory.CollectionInput{Name: "x", DisplayName: strings.Repeat("x", 257)}, "display_name"},
+		"metadata":   {memory.CollectionInput{Name: "x", Metadata: map[string]any{"a": strings.Repeat("x", 20<<10)}}, "metadata"},
+		"agent":      {memory.CollectionInput{Name: "x", Agent: "No One"}, "agent"},
+	} {
+		_, err := d.collections.Create(t.Context(), d.all, in.in, memory.Request{})
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		d.is(err, fault.Invalid, in.field)
+	}
+	_, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "x", Policy: "mem9"}, memory.Request{})
+	if err == nil || !strings.Contains(err.Error(), "amem, none") {
+		t.Errorf("the error does not list the policies: %v", err)
+	}
+	_, err = d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "x", Agent: uuid.NewString()}, memory.Request{})
+	d.is(err, fault.NotFound)
+	page, _, err := d.collections.List(t.Context(), d.all, memory.CollectionList{})
+	d.must(err)
+	if len(page) != 0 {
+		t.Error("something was made")
+	}
+}
+
+// C063, C319, C075: an existing name needs extend, which keeps the recorded
+// embedder and refuses another.
+func TestExtend(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	create := func(in memory.CollectionInput) (memory.CollectionView, error) {
+		return d.collections.Create(t.Context(), d.all, in, memory.Request{})
+	}
+	made, err := create(memory.CollectionInput{Name: "things", Embedder: "slow-3", Policy: memory.PolicyNone})
+	d.must(err)
+	d.add(made.Collection, "there before")
+	_, err = create(memory.CollectionInput{Name: "things"})
+	d.is(err, fault.Exists)
+	opened, err := create(memory.CollectionInput{Name: "things", Extend: true})
+	d.must(err)
+	if !opened.Opened || opened.Collection.ID != made.Collection.ID || opened.Collection.Embedder != "slow-3" || opened.Collection.Dim != 3 || opened.Counts.Notes != 1 {
+		t.Errorf("opened %+v", opened)
+	}
+	_, err = create(memory.CollectionInput{Name: "things", Extend: true, Embedder: d.embedders.hash.Name()})
+	d.is(err, fault.Conflict, "embedder")
+	_, err = create(memory.CollectionInput{Name: "things", Extend: true, Policy: "amem"})
+	d.is(err, fault.Conflict, "policy")
+	d.add(opened.Collection, "appended")
+	fresh, err := create(memory.CollectionInput{Name: "new", Extend: true})
+	d.must(err)
+	if fresh.Opened || fresh.Collection.Embedder != d.embedders.hash.Name() || fresh.Collection.Policy != memory.PolicyAMEM {
+		t.Errorf("made %+v", fresh)
+	}
+	// The agent's own is another collection than the shared one of that name.
+	ada, err := create(memory.CollectionInput{Name: "things", Agent: "ada", Extend: true})
+	d.must(err)
+	if ada.Opened || ada.Collection.AgentName != "ada" {
+		t.Errorf("opened %+v", ada)
+	}
+}
+
+// C064, C069: names live side by side, and agents share a base.
+func TestCollectionsByAgent(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	ada, err := d.store.EnsureAgent(t.Context(), d.all, "ada")
+	d.must(err)
+	as := d.scope(ada.ID, tenant.AllPermissions()...)
+	own, err := d.collections.Create(t.Context(), as, memory.CollectionInput{Name: "things"}, memory.Request{})
+	d.must(err)
+	if own.Collection.Agent != ada.ID {
+		t.Error("a collection without agent is not the caller's")
+	}
+	base := d.collection("base")
+	d.add(base, "for everyone")
+	_, err = d.collections.Create(t.Context(), as, memory.CollectionInput{Name: "x", Agent: "eve"}, memory.Request{})
+	if code := fault.CodeOf(err); code != fault.NotFound && code != fault.Forbidden {
+		t.Errorf("an agent made a collection for another: %v", err)
+	}
+	got, err := d.collections.Get(t.Context(), as, "base")
+	d.must(err)
+	if got.Counts.Notes != 1 || got.Counts.Kinds[memory.KindNote] != 1 || len(got.Lineage) != 1 {
+		t.Errorf("base is %+v", got)
+	}
+	d.collection("things") // shared, same name
+	_, err = d.collections.Get(t.Context(), d.all, "things")
+	d.is(err, fault.Ambiguous)
+	mine, err := d.collections.Get(t.Context(), as, "things")
+	d.must(err)
+	if mine.Collection.ID != own.Collection.ID {
+		t.Error("the agent's own does not come first")
+	}
+	var names []string
+	for after := ""; ; {
+		page, next, err := d.collections.List(t.Context(), d.all, memory.CollectionList{After: after, Limit: 1})
+		d.must(err)
+		for _, v := range page {
+			names = append(names, v.Collection.Name+"/"+v.Collection.AgentName)
+		}
+		if after = next; next == "" {
+			break
+		}
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"base/", "things/", "things/ada"}) {
+		t.Errorf("listed %v", names)
+	}
+	page, _, err := d.collections.List(t.Context(), d.all, memory.CollectionList{Name: "things"})
+	d.must(err)
+	if len(page) != 2 {
+		t.Errorf("%d by name", len(page))
+	}
+	page, _, err = d.collections.List(t.Context(), d.all, memory.CollectionList{Agent: "ada"})
+	d.must(err)
+	if len(page) != 1 {
+		t.Errorf("%d by agent", len(page))
+	}
+	_, _, err = d.collections.List(t.Context(), d.all, memory.CollectionList{Agent: "nobody"})
+	d.is(err, fault.NotFound)
+	_, _, err = d.collections.List(t.Context(), d.all, memory.CollectionList{Limit: 201})
+	d.is(err, fault.Invalid, "limit")
+}
+
+func TestPatchAndDeleteCollection(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	made, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{
+		Name: "things", DisplayName: "Dinge", Metadata: map[string]any{"a": "1", "b": "2"}, TTLSeconds: new(int64(60)),
+	}, memory.Request{})
+	d.must(err)
+	if !made.Collection.ExpiresAt.Equal(d.now.Add(time.Minute)) {
+		t.Errorf("expires %s", made.Collection.ExpiresAt)
+	}
+	patch := func(body string) (memory.CollectionView, error) {
+		p, err := memory.DecodeCollectionPatch([]byte(body))
+		if err != nil {
+			return memory.CollectionView{}, err
+		}
+		return d.collections.Patch(t.Context(), d.all, "things", p)
+	}
+	v, err := patch(`{"display_name":"物","metadata":{"a":null,"c":"3"},"ttl_seconds":null,"name":"things","policy":"amem","policy_config":{"k_neighbours":7}}`)
+	d.must(err)
+	c := v.Collection
+	if c.DisplayName != "物" || len(c.Metadata) != 2 || c.Metadata["c"] != "3" || !c.ExpiresAt.IsZero() || string(c.PolicyConfig) != `{"k_neighbours":7}` {
+		t.Errorf("got %+v %s", c, c.PolicyConfig)
+	}
+	v, err = patch(`{"display_name":null,"metadata":null,"policy_config":null,"ttl_seconds":10}`)
+	d.must(err)
+	if c := v.Collection; c.DisplayName != "" || len(c.Metadata) != 0 || len(c.PolicyConfig) != 0 || !c.ExpiresAt.Equal(d.now.Add(10*time.Second)) {
+		t.Errorf("got %+v", c)
+	}
+	for body, field := range map[string]string{
+		`{"name":"other"}`: "name", `{"policy":"none"}`: "policy", `{"embedder":"x"}`: "embedder", `{"ttl_seconds":0}`: "ttl_seconds",
+		`{"hat":1}`: "hat", `{"policy_config":{"hat":1}}`: "policy_config.hat", `{"display_name":""}`: "display_name", `{"head_revision":1}`: "head_revision",
+	} {
+		_, err := patch(body)
+		d.is(err, fault.Invalid, field)
+	}
+	d.must(d.collections.Delete(t.Context(), d.all, "things", false))
+	_, err = d.collections.Get(t.Context(), d.all, c.ID.String())
+	d.is(err, fault.NotFound)
+	d.is(d.collections.Delete(t.Context(), d.all, c.ID.String(), false), fault.NotFound)
+	d.collection("things") // the name is free
+	if d.woken.Load() == 0 {
+		t.Error("nobody was told of the job that removes")
+	}
+}
+
+// C061, C323: what has a time to live is gone when it ends.
+func TestExpiredCollectionIsNotFound(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	_, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "brief", TTLSeconds: new(int64(60)), Ephemeral: true}, memory.Request{})
+	d.must(err)
+	d.now = d.now.Add(61 * time.Second)
+	_, err = d.collections.Get(t.Context(), d.all, "brief")
+	d.is(err, fault.NotFound)
+	d.collection("brief")
+}

@@ -1,0 +1,152 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// desk is one tenant with a fresh store and the services over it.
+type desk struct {
+	t           *testing.T
+	store       *sqlite.Store
+	tenant      uuid.UUID
+	all         tenant.Scope // the tenant's, bound to no agent
+	notes       *memory.Notes
+	collections *memory.Collections
+	embedders   embedders
+	woken       *atomic.Int64
+	now         time.Time
+}
+
+// embedders are the hashed n-grams and a slow embedder of other dimensions.
+type embedders struct{ hash, slow memory.Embedder }
+
+func (e embedders) Default() memory.Embedder { return e.hash }
+
+func (e embedders) ByName(name string) (memory.Embedder, bool) {
+	for _, x := range []memory.Embedder{e.hash, e.slow} {
+		if x.Name() == name {
+			return x, true
+		}
+	}
+	return nil, false
+}
+
+func (e embedders) Names() []string { return []string{e.hash.Name(), e.slow.Name()} }
+
+type slowEmbedder struct{}
+
+func (slowEmbedder) Name() string { return "slow-3" }
+func (slowEmbedder) Dim() int     { return 3 }
+func (slowEmbedder) Fast() bool   { return false }
+
+func (slowEmbedder) Embed(context.Context, tenant.Scope, []string) ([][]float32, error) {
+	return nil, errors.New("must not be asked before a write")
+}
+
+func open(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{t: t, woken: &atomic.Int64{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	clock := func() time.Time { return d.now }
+	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: clock})
+	d.must(err)
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d.store = store
+	made, err := store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
+	d.must(err)
+	d.tenant = made.ID
+	d.all = d.scope(uuid.Nil, tenant.AllPermissions()...)
+	d.embedders = embedders{hash: llm.Hash{}, slow: slowEmbedder{}}
+	amem, err := policy.NewAMem()
+	d.must(err)
+	wake := func() { d.woken.Add(1) }
+	d.notes, err = memory.NewNotes(memory.NotesDeps{Store: store, Embedders: d.embedders, Clock: clock, Wake: wake}, memory.NotesConfig{})
+	d.must(err)
+	d.collections, err = memory.NewCollections(memory.CollectionsDeps{
+		Store: store, Agents: store, Embedders: d.embedders, Policies: memory.NewPolicySet(amem, policy.NewNone()), Clock: clock, Wake: wake,
+	})
+	d.must(err)
+	return d
+}
+
+func (d *desk) scope(agent uuid.UUID, perms ...tenant.Permission) tenant.Scope {
+	return grant.Scope(d.tenant, agent, "test", perms...)
+}
+
+func (d *desk) must(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// is demands a fault of a code; fields are names that it must name.
+func (d *desk) is(err error, code fault.Code, fields ...string) {
+	d.t.Helper()
+	if !fault.Is(err, code) {
+		d.t.Errorf("error is %v, want %s", err, code)
+		return
+	}
+	var f *fault.Error
+	errors.As(err, &f)
+	for _, name := range fields {
+		found := false
+		for _, x := range f.Fields {
+			found = found || x.Field == name
+		}
+		if !found {
+			d.t.Errorf("%v does not name the field %s", err, name)
+		}
+	}
+}
+
+// collection makes one without a policy, so that nothing runs by itself.
+func (d *desk) collection(name string) memory.Collection {
+	d.t.Helper()
+	v, err := d.collections.Create(d.t.Context(), d.all, memory.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{})
+	d.must(err)
+	return v.Collection
+}
+
+func (d *desk) add(c memory.Collection, content string) memory.Note {
+	d.t.Helper()
+	w, err := d.notes.Add(d.t.Context(), d.all, c.ID.String(), memory.NewNote{Content: content}, memory.Request{})
+	d.must(err)
+	return w.Note
+}
+
+func (d *desk) view(c memory.Collection) memory.View {
+	d.t.Helper()
+	v, err := d.store.OpenView(d.t.Context(), d.all, c.ID.String(), memory.At{})
+	d.must(err)
+	return v
+}
+
+// read gives the note as it is now, with its vector; ok is false when it is not visible.
+func (d *desk) read(c memory.Collection, id uuid.UUID) (memory.Note, bool) {
+	d.t.Helper()
+	notes, err := d.store.Notes(d.t.Context(), d.all, d.view(c), []uuid.UUID{id}, memory.ReadOptions{Vector: true})
+	d.must(err)
+	if len(notes) == 0 {
+		return memory.Note{}, false
+	}
+	return notes[0], true
+}

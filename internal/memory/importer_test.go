@@ -1,0 +1,115 @@
+package memory_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// C321: a store with the fields of the public A-MEM code comes in unchanged,
+// and a second time changes nothing.
+func TestImportPublicFields(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	c := d.collection("things")
+	ids := []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New()}
+	raw := []string{
+		// Links point forwards and backwards, by id, by map and by position.
+		fmt.Sprintf(`{"id":%q,"content":"2024","keywords":["year"],"links":[%q,%q],"retrieval_count":7,"timestamp":"202401020304",
+			"last_accessed":"202402030405","context":"A year.","evolution_history":[{"trigger":"x","before":{"tags":[]}}],"category":"Time","tags":["t"]}`, ids[0], ids[1], ids[1]),
+		fmt.Sprintf(`{"id":%q,"content":"second","keywords":[],"links":{%q:0.4,%q:"contradicts"},"retrieval_count":0,"timestamp":"202401020305",
+			"last_accessed":"202401020305","context":"General","evolution_history":[],"category":"","tags":[]}`, ids[1], ids[0], ids[2]),
+		fmt.Sprintf(`{"id":%q,"content":"third","links":[0,2],"timestamp":"202401020306","context":null}`, ids[2]),
+		fmt.Sprintf(`{"id":%q,"content":"fourth","links":[{"target":%q,"relation":"r","confidence":0.5,"attributes":{"w":1}},%q],
+			"usage":{"access_count":3,"strength":2.5},"created_at":"2020-01-01T00:00:00Z"}`, ids[3], ids[0], uuid.New()),
+		`{"content":"no id"}`,
+		`{"id":"` + ids[0].String() + `","content":"other words"}`,
+		`not json`,
+		`{"id":"` + uuid.NewString() + `","content":"x","links":["nobody"]}`,
+		`{"id":"` + uuid.NewString() + `","content":"x","retrieval_count":-1}`,
+		`{"id":"` + uuid.NewString() + `","content":"x","timestamp":"179901010000"}`,
+	}
+	var results []memory.ImportResult
+	run := func() (warned []memory.ImportResult) {
+		im, err := d.notes.Importer(t.Context(), d.all, c.ID.String(), uuid.Nil)
+		d.must(err)
+		results = nil
+		for i := 0; i < len(raw); i += 3 { // batches cut the links
+			var lines []memory.ImportLine
+			for j := i; j < min(i+3, len(raw)); j++ {
+				lines = append(lines, memory.ImportLine{Line: j + 1, Raw: []byte(raw[j])})
+			}
+			got, err := im.Lines(t.Context(), lines)
+			d.must(err)
+			results = append(results, got...)
+		}
+		warned, err = im.Finish(t.Context())
+		d.must(err)
+		return warned
+	}
+	warned := run()
+	for i, r := range results[:4] {
+		if r.Err != nil || !r.Created || r.ID != ids[i] || r.Line != i+1 {
+			t.Errorf("line %d: %+v", i+1, r)
+		}
+	}
+	d.is(results[4].Err, fault.Invalid, "id")
+	d.is(results[5].Err, fault.Exists)
+	d.is(results[6].Err, fault.Malformed)
+	d.is(results[7].Err, fault.Invalid, "links.0")
+	d.is(results[8].Err, fault.Invalid, "retrieval_count")
+	d.is(results[9].Err, fault.Invalid, "occurred_at")
+	if len(results[2].Warnings) != 1 || len(warned) != 1 || warned[0].Line != 4 || !strings.Contains(warned[0].Warnings[0], "no note") {
+		t.Errorf("warnings: %+v, %+v", results[2], warned)
+	}
+
+	n, _ := d.read(c, ids[0])
+	if n.Content != "2024" || n.Context != "A year." || n.Category != "Time" || !slices.Equal(n.Keywords, []string{"year"}) || !slices.Equal(n.Tags, []string{"t"}) ||
+		!n.OccurredAt.Equal(time.Date(2024, 1, 2, 3, 4, 0, 0, time.UTC)) || !n.CreatedAt.Equal(n.OccurredAt) || n.State != memory.StateEvolved || len(n.Vector) != 384 {
+		t.Errorf("got %+v", n)
+	}
+	history, err := json.Marshal(n.Attributes[memory.AttributeHistory])
+	d.must(err)
+	if string(history) != `[{"before":{"tags":[]},"trigger":"x"}]` {
+		t.Errorf("history is %s", history)
+	}
+	v := d.view(c)
+	usage, err := d.store.Usage(t.Context(), d.all, v, ids)
+	d.must(err)
+	if u := usage[ids[0]]; u.AccessCount != 7 || !u.LastAccess.Equal(time.Date(2024, 2, 3, 4, 5, 0, 0, time.UTC)) {
+		t.Errorf("usage is %+v", u)
+	}
+	if u := usage[ids[3]]; u.AccessCount != 3 || u.Strength != 2.5 {
+		t.Errorf("usage is %+v", u)
+	}
+	links, err := d.store.Links(t.Context(), d.all, v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing})
+	d.must(err)
+	var got []string
+	name := func(id uuid.UUID) int { return slices.Index(ids, id) }
+	for _, l := range links {
+		got = append(got, fmt.Sprintf("%d %s %d %.1f", name(l.Source), l.Relation, name(l.Target), l.Confidence))
+	}
+	slices.Sort(got)
+	if want := []string{"0 related 1 1.0", "1 contradicts 2 1.0", "1 related 0 0.4", "2 related 0 1.0", "3 r 0 0.5"}; !slices.Equal(got, want) {
+		t.Errorf("links are %v, want %v", got, want)
+	}
+
+	head := d.view(c).At
+	run()
+	if d.view(c).At != head {
+		t.Error("a second import wrote something")
+	}
+	for i, r := range results[:4] {
+		if r.Err != nil || r.Created || r.ID != ids[i] {
+			t.Errorf("second time, line %d: %+v", i+1, r)
+		}
+	}
+}

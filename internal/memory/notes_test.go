@@ -1,0 +1,546 @@
+package memory_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// C001, C003, C004: every add is a note with an id of its own, growing in input order.
+func TestAddMakesOneNoteEach(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	c := d.collection("things")
+	var ids []uuid.UUID
+	for range 50 {
+		ids = append(ids, d.add(c, "the kettle boiled over in the night").ID)
+	}
+	if !slices.IsSortedFunc(ids, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) }) || len(slices.Compact(ids)) != 50 {
+		t.Error("ids do not grow")
+	}
+	if v := d.view(c); v.At != 50 {
+		t.Errorf("head is %d", v.At)
+	}
+}
+
+// C002, C011, C012, C060: what the caller gives comes back unchanged, with its types.
+func TestAddKeepsWhatIsGiven(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	c := d.collection("things")
+	in, err := memory.DecodeNewNote([]byte(`{"content":"2024","context":"a year","keywords":["b","a","b"],"tags":["x"],"category":"Years",
+		"attributes":{"n":12345678901,"f":1.5,"s":"7","b":true,"l":[1,"2",null],"m":{"k":{}}},"importance":0.25,
+		"occurred_at":"202603010930","kind":"fact"}`), false)
+	d.must(err)
+	w, err := d.notes.Add(t.Context(), d.all, c.ID.String(), in, memory.Request{})
+	d.must(err)
+	n, ok := d.read(c, w.Note.ID)
+	if !ok {
+		t.Fatal("the note is not there")
+	}
+	if n.Content != "2024" || n.Context != "a year" || n.Category != "Years" || n.Importance != 0.25 || n.Kind != memory.KindFact ||
+		!slices.Equal(n.Keywords, []string{"b", "a"}) || !slices.Equal(n.Tags, []string{"x"}) ||
+		!n.OccurredAt.Equal(time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)) || len(n.Vector) != 384 {
+		t.Errorf("got %+v", n)
+	}
+	got, err := json.Marshal(n.Attributes)
+	d.must(err)
+	var a, b any
+	d.must(json.Unmarshal(got, &a))
+	d.must(json.Unmarshal([]byte(`{"b":true,"f":1.5,"l":[1,"2",null],"m":{"k":{}},"n":12345678901,"s":"7"}`), &b))
+	if !reflect.DeepEqual(a, b) || !strings.Contains(string(got), "12345678901") {
+		t.Errorf("attributes are %s", got)
+	}
+	if !slices.Equal(n.Supplied, []string{"keywords", "context", "tags"}) && len(n.Supplied) != 3 {
+		t.Errorf("supplied is %v", n.Supplied)
+	}
+	plain := d.add(c, "defaults")
+	if plain.Category != memory.DefaultCategory || plain.Importance != memory.DefaultImportance || plain.Kind != memory.KindNote ||
+		plain.State != memory.StateRaw || !plain.OccurredAt.Equal(plain.CreatedAt) || len(plain.Supplied) != 0 {
+		t.Errorf("got %+v", plain)
+	}
+}
+
+func TestAddRefuses(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	c := d.collection("things")
+	deep := map[string]any{}
+	for range 20 {
+		deep = map[string]any{"d": deep}
+	}
+	for name, in := range map[string]struct {
+		note  memory.NewNote
+		code  fault.Code
+		field string
+	}{
+		"blank":              {memory.NewNote{Content: " \n\t"}, fault.Invalid, "content"},
+		"too long":           {memory.NewNote{Content: strings.Repeat("x", memory.MaxContentBytes+1)}, fault.Invalid, "content"},
+		"nul":                {memory.NewNote{Content: "a\x00b"}, fault.Invalid, "content"},
+		"not utf8":           {memory.NewNote{Content: "a\xffb"}, fault.Malformed, "content"},
+		"tags":               {memory.NewNote{Content: "x", Tags: make([]string, 51)}, fault.Invalid, "tags"},
+		"keywords":           {memory.NewNote{Content: "x", Keywords: make([]string, 65)}, fault.Invalid, "keywords"},
+		"blank tag":          {memory.NewNote{Content: "x", Tags: []string{"a", " "}}, fault.Invalid, "tags.1"},
+		"long keyword":       {memory.NewNote{Content: "x", Keywords: []string{strings.Repeat("k", 257)}}, fault.Invalid, "keywords.0"},
+		"importance":         {memory.NewNote{Content: "x", Importance: new(1.1)}, fault.Invalid, "importance"},
+		"importance NaN":     {memory.NewNote{Content: "x", Importance: new(math.NaN())}, fault.Invalid, "importance"},
+		"1700":               {memory.NewNote{Content: "x", OccurredAt: new(time.Date(1700, 1, 1, 0, 0, 0, 0, time.UTC))}, fault.Invalid, "occurred_at"},
+		"tomorrow":           {memory.NewNote{Content: "x", OccurredAt: new(d.now.Add(24 * time.Hour))}, fault.Invalid, "occurred_at"},
+		"kind":               {memory.NewNote{Content: "x", Kind: "poem"}, fault.Invalid, "kind"},
+		"category":           {memory.NewNote{Content: "x", Category: new("")}, fault.Invalid, "category"},
+		"attributes size":    {memory.NewNote{Content: "x", Attributes: map[string]any{"a": strings.Repeat("x", 17<<10)}}, fault.Invalid, "attributes"},
+		"attributes depth":   {memory.NewNote{Content: "x", Attributes: deep}, fault.Invalid, "attributes" + strings.Repeat(".d", 17)},
+		"attributes nul":     {memory.NewNote{Content: "x", Attributes: map[string]any{"a": "\x00"}}, fault.Invalid, "attributes.a"},
+		"attributes nul key": {memory.NewNote{Content: "x", Attributes: map[string]any{"\x00": 1.0}}, fault.Invalid, "attributes"},
+		"id":                 {memory.NewNote{Content: "x", ID: uuid.New()}, fault.Invalid, "id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := d.notes.Add(t.Context(), d.all, c.ID.String(), in.note, memory.Request{})
+			d.is(err, in.code, in.field)
+		})
+	}
+	if v := d.view(c); v.At != 0 {
+		t.Errorf("something was written: head %d", v.At)
+	}
+	full := memory.NewNote{Content: strings.Repeat("é", memory.MaxContentBytes/2), OccurredAt: new(d.now.Add(4 * time.Minute))}
+	_, err := d.notes.Add(t.Context(), d.all, c.ID.String(), full, memory.Request{})
+	d.must(err)
+}
+
+func TestDecodeNewNoteRefuses(t *testing.T) {
+	t.Parallel()
+	d := &desk{t: t}
+	for in, want := range map[string]struct {
+		code  fault.Code
+		field string
+	}{
+		`{"content":"x"} {}`:             {fault.Malformed, ""},
+		`{"content":`:                    {fault.Malformed, ""},
+		"{\"content\":\"\xff\"}":         {fault.Malformed, ""},
+		`[]`:                             {fault.Invalid, ""},
+		`null`:                           {fault.Invalid, ""},
+		`{}`:                             {fault.Invalid, "content"},
+		`{"content":1}`:                  {fault.Invalid, "content"},
+		`{"content":null}`:               {fault.Invalid, "content"},
+		`{"content":"x","colour":"red"}`: {fault.Invalid, "colour"},
+		`{"content":"x","key":"k"}`:      {fault.Invalid, "key"},
+		`{"content":"x","id":"k"}`:       {fault.Invalid, "id"},
+		`{"content":"x","tags":"a"}`:     {fault.Invalid, "tags"},
+		`{"content":"x","tags":null}`:    {fault.Invalid, "tags"},
+		`{"content":"x","occurred_at":"yesterday"}`: {fault.Invalid, "occurred_at"},
+		`{"content":"x","occurred_at":""}`:          {fault.Invalid, "occurred_at"},
+		`{"content":"x","infer":"no"}`:              {fault.Invalid, "infer"},
+		`{"content":"x","kind":""}`:                 {fault.Invalid, "kind"},
+		`{"content":"x","attributes":[]}`:           {fault.Invalid, "attributes"},
+	} {
+		_, err := memory.DecodeNewNote([]byte(in), false)
+		if want.field == "" {
+			d.is(err, want.code)
+		} else {
+			d.is(err, want.code, want.field)
+		}
+	}
+}
+
+// Jobs come with the write that needs them: the policy's, an embedding one, or none.
+func TestAddEnqueuesWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	make := func(name, policy, embedder string) memory.Collection {
+		v, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: name, Policy: policy, Embedder: embedder}, memory.Request{})
+		d.must(err)
+		return v.Collection
+	}
+	for _, x := range []struct {
+		name, policy, embedder string
+		infer                  *bool
+		payload                string
+		vector                 bool
+	}{
+		{"a", "", "", nil, "job", true},
+		{"b", "", "", new(false), "", true},
+		{"c", memory.PolicyNone, "", nil, "", true},
+		{"d", memory.PolicyNone, "slow-3", nil, `{"embed_only":true}`, false},
+		{"e", "amem", "slow-3", nil, "job", false},
+		{"f", "amem", "slow-3", new(false), `{"embed_only":true}`, false},
+	} {
+		c := make(x.name, x.policy, x.embedder)
+		woken := d.woken.Load()
+		w, err := d.notes.Add(t.Context(), d.all, c.ID.String(), memory.NewNote{Content: "tea at four", Infer: x.infer}, memory.Request{})
+		d.must(err)
+		jobs, err := d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10})
+		d.must(err)
+		n, _ := d.read(c, w.Note.ID)
+		if (len(n.Vector) > 0) != x.vector {
+			t.Errorf("%s: vector %d", x.name, len(n.Vector))
+		}
+		if x.payload == "" {
+			if w.Job != nil || len(jobs) != 0 || d.woken.Load() != woken {
+				t.Errorf("%s: a job without need", x.name)
+			}
+			continue
+		}
+		if w.Job == nil || len(jobs) != 1 || jobs[0].ID != w.Job.ID || jobs[0].Note != w.Note.ID || jobs[0].Kind != memory.JobNote ||
+			jobs[0].Stage != memory.StagePrepare || d.woken.Load() != woken+1 {
+			t.Errorf("%s: jobs are %+v", x.name, jobs)
+			continue
+		}
+		if got := string(jobs[0].Payload); x.payload != "job" && got != x.payload || x.payload == "job" && got != "" {
+			t.Errorf("%s: payload is %q", x.name, got)
+		}
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	agent, err := d.store.EnsureAgent(t.Context(), d.all, "ada")
+	d.must(err)
+	base := d.collection("base")
+	own, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "own", Agent: "ada", Policy: memory.PolicyNone}, memory.Request{})
+	d.must(err)
+	add := func(s tenant.Scope, ref string) error {
+		_, err := d.notes.Add(t.Context(), s, ref, memory.NewNote{Content: "x"}, memory.Request{})
+		return err
+	}
+	d.is(add(tenant.Scope{}, "base"), fault.Unauthenticated)
+	d.is(add(d.scope(uuid.Nil, tenant.NotesRead), "base"), fault.Forbidden)
+	d.is(add(d.scope(uuid.Nil, tenant.NotesWrite), "base"), fault.Forbidden)
+	d.must(add(d.scope(uuid.Nil, tenant.NotesWrite, tenant.BaseWrite), "base"))
+	d.must(add(d.scope(agent.ID, tenant.NotesWrite), "own"))
+	other, err := d.store.EnsureAgent(t.Context(), d.all, "eve")
+	d.must(err)
+	d.is(add(d.scope(other.ID, tenant.AllPermissions()...), own.Collection.ID.String()), fault.NotFound)
+	n := d.add(base, "a note")
+	low := d.scope(uuid.Nil, tenant.NotesRead)
+	_, err = d.notes.AddMany(t.Context(), low, "base", nil)
+	d.is(err, fault.Forbidden)
+	_, err = d.notes.Patch(t.Context(), low, "base", n.ID, memory.NotePatch{}, memory.Request{})
+	d.is(err, fault.Forbidden)
+	_, err = d.notes.Delete(t.Context(), low, "base", n.ID, memory.Request{})
+	d.is(err, fault.Forbidden)
+	_, err = d.notes.Restore(t.Context(), low, "base", n.ID, 1, memory.Request{})
+	d.is(err, fault.Forbidden)
+	_, err = d.notes.PutLinks(t.Context(), low, "base", n.ID, nil, memory.Request{})
+	d.is(err, fault.Forbidden)
+	_, err = d.notes.DeleteLinks(t.Context(), low, "base", n.ID, n.ID, "", memory.Request{})
+	d.is(err, fault.Forbidden)
+	_, err = d.notes.Importer(t.Context(), low, "base", uuid.Nil)
+	d.is(err, fault.Forbidden)
+	_, err = d.collections.Create(t.Context(), low, memory.CollectionInput{Name: "x"}, memory.Request{})
+	d.is(err, fault.Forbidden)
+	_, err = d.collections.Patch(t.Context(), d.scope(uuid.Nil, tenant.CollectionsWrite), "base", memory.CollectionPatch{})
+	d.is(err, fault.Forbidden) // a shared base also wants base:write
+	d.is(d.collections.Delete(t.Context(), d.scope(uuid.Nil, tenant.CollectionsWrite), "base", false), fault.Forbidden)
+	_, err = d.collections.Get(t.Context(), d.scope(uuid.Nil), "base")
+	d.is(err, fault.Forbidden)
+	_, _, err = d.collections.List(t.Context(), d.scope(uuid.Nil), memory.CollectionList{})
+	d.is(err, fault.Forbidden)
+}
+
+func TestIdempotency(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	v, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "things"}, memory.Request{})
+	d.must(err)
+	c := v.Collection
+	req := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "k", BodyHash: [32]byte{1}}}
+	first, err := d.notes.Add(t.Context(), d.all, "things", memory.NewNote{Content: "once"}, req)
+	d.must(err)
+	_, err = d.notes.Patch(t.Context(), d.all, "things", first.Note.ID, memory.NotePatch{Content: memory.Some("changed")}, memory.Request{})
+	d.must(err)
+	again, err := d.notes.Add(t.Context(), d.all, "things", memory.NewNote{Content: "once"}, req)
+	d.must(err)
+	if !again.Replayed || again.Note.ID != first.Note.ID || again.Revision != first.Revision || again.Note.Content != "once" ||
+		again.Job == nil || again.Job.ID != first.Job.ID {
+		t.Errorf("replay is %+v", again)
+	}
+	if got := d.view(c).At; got != 2 {
+		t.Errorf("head is %d", got)
+	}
+	other := *req.Idempotency
+	other.BodyHash = [32]byte{2}
+	_, err = d.notes.Add(t.Context(), d.all, "things", memory.NewNote{Content: "other"}, memory.Request{Idempotency: &other})
+	d.is(err, fault.IdempotencyReuse)
+
+	k := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/c", Key: "k", BodyHash: [32]byte{1}}}
+	one, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "once"}, k)
+	d.must(err)
+	two, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "once"}, k)
+	d.must(err)
+	if !two.Replayed || two.Collection.ID != one.Collection.ID {
+		t.Errorf("replay is %+v", two)
+	}
+	r := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/r", Key: "k", BodyHash: [32]byte{1}}}
+	a, err := d.notes.Restore(t.Context(), d.all, "things", first.Note.ID, first.Revision, r)
+	d.must(err)
+	b, err := d.notes.Restore(t.Context(), d.all, "things", first.Note.ID, first.Revision, r)
+	d.must(err)
+	if !b.Replayed || a.Revision != b.Revision || a.Note.Content != "once" {
+		t.Errorf("restored %+v, then %+v", a, b)
+	}
+}
+
+// C057, C010: any editable field changes; vector and text follow at once.
+func TestPatch(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	c := d.collection("things")
+	n := d.add(c, "the cat sat on the mat")
+	before, _ := d.read(c, n.ID)
+	patch := func(body string, m memory.Match) (memory.NoteWritten, error) {
+		p, err := memory.DecodeNotePatch([]byte(body))
+		if err != nil {
+			return memory.NoteWritten{}, err
+		}
+		return d.notes.Patch(t.Context(), d.all, c.ID.String(), n.ID, p, memory.Request{Match: m})
+	}
+	w, err := patch(`{"tags":["cats"]}`, "")
+	d.must(err)
+	after, _ := d.read(c, n.ID)
+	if slices.Equal(before.Vector, after.Vector) || len(after.Vector) != 384 || !slices.Equal(after.Tags, []string{"cats"}) || !w.Changed {
+		t.Error("tags changed, the vector did not")
+	}
+	w, err = patch(`{"importance":0.9,"category":"Pets","attributes":{"a":{"b":1,"c":2}},"occurred_at":"2020-01-01T00:00:00+02:00"}`, "")
+	d.must(err)
+	same, _ := d.read(c, n.ID)
+	if !slices.Equal(same.Vector, after.Vector) {
+		t.Error("nothing that is embedded changed, the vector did")
+	}
+	tag := memory.Match(w.Note.Version().ETag())
+	w, err = patch(`{"attributes":{"a":{"b":null,"d":3}},"importance":null,"category":null,"occurred_at":null,"tags":null}`, tag)
+	d.must(err)
+	got, _ := d.read(c, n.ID)
+	raw, err := json.Marshal(got.Attributes)
+	d.must(err)
+	if string(raw) != `{"a":{"c":2,"d":3}}` || got.Importance != 0.5 || got.Category != memory.DefaultCategory || len(got.Tags) != 0 || !got.OccurredAt.Equal(got.CreatedAt) {
+		t.Errorf("got %s %+v", raw, got)
+	}
+	_, err = patch(`{"importance":0.1}`, tag)
+	d.is(err, fault.Precondition)
+	_, err = patch(`{"importance":0.1}`, `W/"x", `+memory.Match(w.Note.Version().ETag()))
+	d.must(err)
+	head := d.view(c).At
+	w, err = patch(`{"importance":0.1}`, "*")
+	d.must(err)
+	if w.Changed || w.Revision != head || d.view(c).At != head {
+		t.Error("an equal patch wrote a version")
+	}
+	for body, field := range map[string]string{
+		`{"content":null}`: "content", `{"content":""}`: "content", `{"id":"x"}`: "id", `{"state":"raw"}`: "state", `{"links":[]}`: "links",
+		`{"hat":1}`: "hat", `{"tags":["` + strings.Repeat(`a","`, 1) + strings.Repeat("x", 300) + `"]}`: "tags.1", `{"importance":2}`: "importance",
+	} {
+		_, err := patch(body, "")
+		d.is(err, fault.Invalid, field)
+	}
+	_, err = patch(`{"attributes":{"x":"`+strings.Repeat("x", 16<<10)+`"}}`, "")
+	d.is(err, fault.Invalid, "attributes")
+	_, err = d.notes.Patch(t.Context(), d.all, c.ID.String(), uuid.New(), memory.NotePatch{}, memory.Request{})
+	d.is(err, fault.NotFound)
+}
+
+// A change of content runs analysis again; what the caller supplied stays.
+func TestPatchContentRunsAnalysisAgain(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	v, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "things"}, memory.Request{})
+	d.must(err)
+	w, err := d.notes.Add(t.Context(), d.all, "things", memory.NewNote{Content: "about cats", Tags: []string{"mine"}}, memory.Request{})
+	d.must(err)
+	// As the policy leaves it.
+	_, err = d.store.Write(t.Context(), d.all, v.Collection.ID, memory.WriteOptions{Cause: memory.CauseAnalyze}, describe(w.Note.ID))
+	d.must(err)
+	out, err := d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, memory.NotePatch{Content: memory.Some("about dogs")}, memory.Request{})
+	d.must(err)
+	n := out.Note
+	if out.Job == nil || out.Job.ID == w.Job.ID || n.State != memory.StateRaw || len(n.Keywords) != 0 || n.Context != "" || n.Analyst != "" || !slices.Equal(n.Tags, []string{"mine"}) {
+		t.Errorf("got %+v, job %v", n, out.Job)
+	}
+	out, err = d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, memory.NotePatch{Importance: memory.Some(0.1)}, memory.Request{})
+	d.must(err)
+	if out.Job != nil {
+		t.Error("a job for a change that needs none")
+	}
+}
+
+// C058: a deleted note leaves lists and links; a second delete finds nothing.
+// C077: any earlier version can be restored, also of a deleted note.
+func TestDeleteAndRestore(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	c := d.collection("things")
+	ref := c.ID.String()
+	a, b := d.add(c, "first words"), d.add(c, "second words")
+	_, err := d.notes.PutLinks(t.Context(), d.all, ref, a.ID, []memory.LinkInput{{Target: b.ID}}, memory.Request{})
+	d.must(err)
+	_, err = d.notes.Patch(t.Context(), d.all, ref, b.ID, memory.NotePatch{Content: memory.Some("other words")}, memory.Request{})
+	d.must(err)
+	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{Match: memory.Match(b.Version().ETag())})
+	d.is(err, fault.Precondition)
+	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{})
+	d.must(err)
+	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{})
+	d.is(err, fault.NotFound)
+	set, err := d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Outgoing, memory.At{})
+	d.must(err)
+	if len(set.Links) != 0 {
+		t.Error("the link to a deleted note is still there")
+	}
+	jobs := d.woken.Load()
+	w, err := d.notes.Restore(t.Context(), d.all, ref, b.ID, b.From, memory.Request{})
+	d.must(err)
+	back, ok := d.read(c, b.ID)
+	if !ok || back.Content != "second words" || len(back.Vector) != 384 || w.Job != nil || d.woken.Load() != jobs {
+		t.Errorf("restored %+v", back)
+	}
+	set, err = d.notes.Links(t.Context(), d.all, ref, b.ID, memory.Incoming, memory.At{})
+	d.must(err)
+	if len(set.Links) != 1 {
+		t.Error("the link did not come back with its end")
+	}
+	for rev, code := range map[memory.Revision]fault.Code{5: fault.Invalid, 3: fault.Invalid, 0: fault.Invalid, 99: fault.Invalid} {
+		_, err := d.notes.Restore(t.Context(), d.all, ref, b.ID, rev, memory.Request{})
+		d.is(err, code, "revision") // 5 is the tombstone, 3 no version of it
+	}
+	_, err = d.notes.Restore(t.Context(), d.all, ref, uuid.New(), 99, memory.Request{})
+	d.is(err, fault.NotFound)
+}
+
+// C031: links are a list, on notes with and without links.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	c, other := d.collection("things"), d.collection("others")
+	ref := c.ID.String()
+	a, b, x := d.add(c, "a"), d.add(c, "b"), d.add(c, "x")
+	foreign, gone := d.add(other, "foreign"), d.add(c, "gone")
+	_, err := d.notes.Delete(t.Context(), d.all, ref, gone.ID, memory.Request{})
+	d.must(err)
+	put := func(m memory.Match, links ...memory.LinkInput) (memory.LinkSet, error) {
+		return d.notes.PutLinks(t.Context(), d.all, ref, a.ID, links, memory.Request{Match: m})
+	}
+	empty, err := d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Outgoing, memory.At{})
+	d.must(err)
+	set, err := put(memory.Match(empty.ETag), memory.LinkInput{Target: b.ID}, memory.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)})
+	d.must(err)
+	if len(set.Links) != 2 || set.ETag == empty.ETag || set.Links[0].Confidence+set.Links[1].Confidence != 1.4 {
+		t.Errorf("got %+v", set)
+	}
+	_, err = put(memory.Match(empty.ETag))
+	d.is(err, fault.Precondition)
+	note, _ := d.read(c, a.ID)
+	if note.Version() != a.Version() {
+		t.Error("links moved the note's tag")
+	}
+	same, err := put("", memory.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)}, memory.LinkInput{Target: b.ID})
+	d.must(err)
+	if same.ETag != set.ETag || same.Revision != set.Revision {
+		t.Error("the same links again wrote something")
+	}
+	for name, l := range map[string]memory.LinkInput{
+		"self": {Target: a.ID}, "foreign": {Target: foreign.ID}, "deleted": {Target: gone.ID}, "absent": {Target: uuid.New()}, "none": {},
+	} {
+		_, err := put("", l)
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err = put("", memory.LinkInput{Target: b.ID}, memory.LinkInput{Target: b.ID, Relation: "related"})
+	d.is(err, fault.Invalid, "links.1.target")
+	_, err = put("", memory.LinkInput{Target: b.ID, Confidence: new(1.5)})
+	d.is(err, fault.Invalid, "links.0.confidence")
+	if now, err := d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Both, memory.At{}); err != nil || now.ETag != set.ETag {
+		t.Errorf("a refused put changed the links: %v", err)
+	}
+	_, err = d.notes.DeleteLinks(t.Context(), d.all, ref, a.ID, x.ID, "related", memory.Request{})
+	d.is(err, fault.NotFound)
+	_, err = d.notes.DeleteLinks(t.Context(), d.all, ref, a.ID, x.ID, "", memory.Request{})
+	d.must(err)
+	set, err = put("")
+	d.must(err)
+	if len(set.Links) != 0 || set.ETag != empty.ETag {
+		t.Errorf("links left: %+v", set)
+	}
+	in, err := memory.DecodeLinks([]byte(fmt.Sprintf(`{"links":[{"target":%q,"relation":"r","confidence":0.5}]}`, b.ID)))
+	d.must(err)
+	if len(in) != 1 || in[0].Target != b.ID || in[0].Relation != "r" || *in[0].Confidence != 0.5 {
+		t.Errorf("decoded %+v", in)
+	}
+	for body, field := range map[string]string{
+		`{}`: "links", `{"links":{}}`: "links", `{"links":[1]}`: "links.0", `{"links":[{}]}`: "links.0.target",
+		`{"links":[{"target":"x"}]}`: "links.0.target", `{"links":[{"target":"x","why":1}]}`: "links.0.why", `{"links":[],"more":1}`: "more",
+	} {
+		_, err := memory.DecodeLinks([]byte(body))
+		d.is(err, fault.Invalid, field)
+	}
+}
+
+func TestAddMany(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	c := d.collection("things")
+	ref := c.ID.String()
+	var lines []memory.BulkLine
+	for i := range 1203 {
+		lines = append(lines, memory.BulkLine{Note: memory.NewNote{Content: fmt.Sprintf("line %d", i), Key: fmt.Sprintf("k%d", i)}})
+	}
+	lines[7] = memory.BulkLine{Err: fault.New(fault.Malformed, "not JSON")}
+	lines[8].Note.Content = " "
+	lines[1100].Note.Key = "k3"                                     // taken, other content
+	lines[1101].Note.Key, lines[1101].Note.Content = "k3", "line 3" // the same again
+	results, err := d.notes.AddMany(t.Context(), d.all, ref, lines)
+	d.must(err)
+	var last uuid.UUID
+	for i, r := range results {
+		if r.Line != i+1 {
+			t.Fatalf("line %d stands at %d", r.Line, i+1)
+		}
+		switch i {
+		case 7:
+			d.is(r.Err, fault.Malformed)
+		case 8:
+			d.is(r.Err, fault.Invalid, "content")
+		case 1100:
+			d.is(r.Err, fault.Exists, "key")
+		case 1101:
+			if r.Err != nil || r.Created || r.ID != results[3].ID || r.Revision != results[3].Revision {
+				t.Errorf("got %+v", r)
+			}
+		default:
+			if r.Err != nil || !r.Created || strings.Compare(last.String(), r.ID.String()) >= 0 {
+				t.Fatalf("line %d: %+v after %s", i+1, r, last)
+			}
+			last = r.ID
+		}
+	}
+	if at := d.view(c).At; at != 3 {
+		t.Errorf("1,199 lines made %d changesets", at)
+	}
+	again, err := d.notes.AddMany(t.Context(), d.all, ref, lines[:5])
+	d.must(err)
+	for i, r := range again {
+		if r.Err != nil || r.Created || r.ID != results[i].ID {
+			t.Errorf("sent again: %+v", r)
+		}
+	}
+	if at := d.view(c).At; at != 3 {
+		t.Error("sending again wrote")
+	}
+	_, err = d.notes.AddMany(t.Context(), d.all, ref, make([]memory.BulkLine, memory.MaxBulkLines+1))
+	d.is(err, fault.TooLarge, "lines")
+	n, _ := d.read(c, results[900].ID)
+	if len(n.Vector) != 384 {
+		t.Error("a bulk line has no vector")
+	}
+}
