@@ -3,34 +3,35 @@ package worker
 import (
 	"context"
 
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Searcher answers searches; *recall.Service is it.
-type Searcher interface {
-	Search(ctx context.Context, s tenant.Scope, v memory.View, q recall.Query) (recall.Result, error)
+// Finder finds notes by vector; *recall.Service is it.
+type Finder interface {
+	Nearest(ctx context.Context, s tenant.Scope, v memory.View, vector []float32, k int, only filter.Expr) ([]recall.Near, error)
 }
 
-// Neighbours finds neighbours for the engine through recall, by vector and as
-// an internal look-up that counts no access.
-type Neighbours struct{ Recall Searcher }
+// Neighbours gives the engine its neighbours from the index of recall.
+type Neighbours struct{ Recall Finder }
 
 // Nearest implements engine.Neighbours.
 func (n Neighbours) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q engine.NearestQuery) ([]engine.Near, error) {
-	r, err := n.Recall.Search(ctx, s, v, recall.Query{
-		Vector: q.Vector, Mode: recall.Vector, K: q.K, Filter: q.Filter, IDsOnly: true, Internal: true,
-	})
+	found, err := n.Recall.Nearest(ctx, s, v, q.Vector, q.K, q.Filter)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]engine.Near, len(r.Hits))
-	for i, h := range r.Hits {
-		out[i] = engine.Near{Note: h.ID, Score: h.Score}
+	out := make([]engine.Near, len(found))
+	for i, f := range found {
+		out[i] = engine.Near(f)
 	}
 	return out, nil
 }
 
-var _ engine.Neighbours = Neighbours{}
+var (
+	_ engine.Neighbours = Neighbours{}
+	_ Finder            = (*recall.Service)(nil)
+)

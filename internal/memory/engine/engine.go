@@ -55,8 +55,9 @@ type Index interface {
 type Deps struct {
 	Store      Store
 	Policies   memory.Policies
-	Model      memory.Model // answers calls
-	Heuristic  memory.Model // for collections that ask for analyst "heuristic"; nil: Model
+	Model      memory.Model            // answers calls
+	Heuristic  memory.Model            // for collections that ask for analyst "heuristic"; nil: Model
+	Models     map[string]memory.Model // further models, for collections that name one
 	Embedders  memory.Embedders
 	Neighbours Neighbours
 	Index      Index // nil: consolidation leaves the index alone
@@ -82,6 +83,7 @@ type Engine struct {
 	policies   memory.Policies
 	model      memory.Model
 	heuristic  memory.Model
+	models     map[string]memory.Model
 	embedders  memory.Embedders
 	neighbours Neighbours
 	index      Index
@@ -100,7 +102,7 @@ func New(d Deps, cfg Config) (*Engine, error) {
 		return nil, fault.New(fault.Internal, "engine: settings must not be negative")
 	}
 	e := &Engine{
-		store: d.Store, policies: d.Policies, model: d.Model, heuristic: d.Heuristic, embedders: d.Embedders,
+		store: d.Store, policies: d.Policies, model: d.Model, heuristic: d.Heuristic, models: d.Models, embedders: d.Embedders,
 		neighbours: d.Neighbours, index: d.Index, clock: d.Clock, log: d.Log, wake: d.Wake, cfg: cfg,
 	}
 	if e.heuristic == nil {
@@ -135,6 +137,7 @@ func setDefault[T int | int64 | time.Duration](field *T, value T) {
 type common struct {
 	EvoThreshold int64  `json:"evo_threshold"` // evolving adds between two consolidations; default 100
 	Analyst      string `json:"analyst"`       // "heuristic": never a model
+	Model        string `json:"model"`         // one of Deps.Models; "": the main model
 }
 
 func commonOf(c *memory.Collection) common {
@@ -153,10 +156,14 @@ func commonOf(c *memory.Collection) common {
 }
 
 func (e *Engine) modelFor(c *memory.Collection) memory.Model {
-	if commonOf(c).Analyst == string(memory.AnalystHeuristic) {
+	set := commonOf(c)
+	if set.Analyst == string(memory.AnalystHeuristic) {
 		return e.heuristic
 	}
-	return e.model
+	if m, ok := e.models[set.Model]; ok {
+		return m
+	}
+	return e.model // none named, or one that the settings no longer have
 }
 
 func (e *Engine) policyOf(c *memory.Collection) (memory.Policy, error) {

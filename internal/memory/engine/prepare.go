@@ -12,13 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// NotePayload is the payload of a note job.
-type NotePayload struct {
-	EmbedOnly bool `json:"embed_only,omitempty"` // give it a vector; no policy runs
-}
-
-func payloadOf(job *memory.Job) (NotePayload, error) {
-	var p NotePayload
+func payloadOf(job *memory.Job) (memory.NoteJob, error) {
+	var p memory.NoteJob
 	if len(job.Payload) == 0 {
 		return p, nil
 	}
