@@ -29,8 +29,8 @@ type Cached struct {
 	capacity int
 
 	mu     sync.Mutex
-	order  *list.List // front: used last; of *cacheEntry
-	byKey  map[cacheKey]*list.Element
+	order  *list.List // front: used last; of cacheKey
+	byKey  map[cacheKey]cacheEntry
 	hits   int64
 	misses int64
 }
@@ -42,13 +42,13 @@ type cacheKey struct {
 }
 
 type cacheEntry struct {
-	key    cacheKey
 	vector []float32
+	place  *list.Element
 }
 
 // NewCached puts a cache of so many vectors before an embedder.
 func NewCached(e memory.Embedder, capacity int) *Cached {
-	return &Cached{Embedder: e, capacity: max(1, capacity), order: list.New(), byKey: map[cacheKey]*list.Element{}}
+	return &Cached{Embedder: e, capacity: max(1, capacity), order: list.New(), byKey: map[cacheKey]cacheEntry{}}
 }
 
 // Embed asks the embedder for each different text that is not known, at once.
@@ -62,9 +62,9 @@ func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][
 	c.mu.Lock()
 	for i, t := range texts {
 		keys[i] = cacheKey{tenant: s.Tenant(), name: c.Name(), text: sha256.Sum256([]byte(t))}
-		if el := c.byKey[keys[i]]; el != nil {
-			c.order.MoveToFront(el)
-			out[i] = slices.Clone(el.Value.(*cacheEntry).vector)
+		if e, known := c.byKey[keys[i]]; known {
+			c.order.MoveToFront(e.place)
+			out[i] = slices.Clone(e.vector)
 			c.hits++
 		} else if _, twice := asked[keys[i]]; twice {
 			c.hits++
@@ -97,15 +97,15 @@ func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][
 
 // keep stores a vector. The lock is held.
 func (c *Cached) keep(key cacheKey, vector []float32) {
-	if el := c.byKey[key]; el != nil {
-		c.order.MoveToFront(el)
+	if e, known := c.byKey[key]; known {
+		c.order.MoveToFront(e.place)
 		return
 	}
-	c.byKey[key] = c.order.PushFront(&cacheEntry{key: key, vector: vector})
+	c.byKey[key] = cacheEntry{vector: vector, place: c.order.PushFront(key)}
 	for c.order.Len() > c.capacity {
-		oldest := c.order.Back()
-		c.order.Remove(oldest)
-		delete(c.byKey, oldest.Value.(*cacheEntry).key)
+		if oldest, ok := c.order.Remove(c.order.Back()).(cacheKey); ok {
+			delete(c.byKey, oldest)
+		}
 	}
 }
 
@@ -113,9 +113,9 @@ func (c *Cached) keep(key cacheKey, vector []float32) {
 func (c *Cached) Forget(tenantID uuid.UUID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key, el := range c.byKey {
+	for key, e := range c.byKey {
 		if key.tenant == tenantID {
-			c.order.Remove(el)
+			c.order.Remove(e.place)
 			delete(c.byKey, key)
 		}
 	}

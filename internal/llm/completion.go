@@ -222,7 +222,7 @@ func (m *Completion) request(c memory.Call, messages []openai.ChatCompletionMess
 	if m.completionLimit.Load() {
 		req.MaxCompletionTokens = limit
 	} else {
-		req.MaxTokens = limit
+		req.MaxTokens = limit //nolint:staticcheck // the only name that Ollama, llama.cpp and older servers know
 	}
 	if !m.fixedSampling.Load() {
 		req.Temperature = temperature(c.Temperature, m.cfg.Temperature)
@@ -253,30 +253,35 @@ func (m *Completion) learn(err error, format int32, req openai.ChatCompletionReq
 	learned := ""
 	switch {
 	case errors.Is(f.err, openai.ErrReasoningModelMaxTokensDeprecated) || refuses(f, "max_tokens"):
-		if req.MaxTokens > 0 && m.completionLimit.CompareAndSwap(false, true) {
+		if req.MaxCompletionTokens > 0 {
+			return false
+		}
+		if m.completionLimit.CompareAndSwap(false, true) {
 			learned = "max_tokens"
 		}
 	case errors.Is(f.err, openai.ErrReasoningModelLimitationsOther), errors.Is(f.err, openai.ErrReasoningSamplingUnsupported),
 		refuses(f, "temperature"):
-		if req.Temperature > 0 && m.fixedSampling.CompareAndSwap(false, true) {
+		if req.Temperature == 0 {
+			return false
+		}
+		if m.fixedSampling.CompareAndSwap(false, true) {
 			learned = "temperature"
 		}
 	case refuses(f, "response_format", "json_schema", "json_object", "schema", "grammar"):
 		if req.ResponseFormat == nil {
 			return false
 		}
-		// Another call may have learned it meanwhile: then just ask again.
 		if m.format.CompareAndSwap(format, format+1) {
 			learned = string(req.ResponseFormat.Type)
-		} else {
-			return true
 		}
-	}
-	if learned == "" {
+	default:
 		return false
 	}
-	m.log.Warn("the model endpoint refuses a request field; going on without it",
-		"endpoint", m.endpoint.name, "model", m.cfg.Model, "field", learned)
+	// Where another call has learned it meanwhile, it is only asked again.
+	if learned != "" {
+		m.log.Warn("the model endpoint refuses a request field; going on without it",
+			"endpoint", m.endpoint.name, "model", m.cfg.Model, "field", learned)
+	}
 	return true
 }
 
@@ -352,8 +357,7 @@ type problem struct{ short, full string }
 func (p problem) Error() string { return p.full }
 
 func reason(err error) string {
-	var p problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[problem](err); ok {
 		return p.short
 	}
 	return "unusable"

@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,7 +75,7 @@ func jsonEqual(t *testing.T, a, b json.RawMessage) bool {
 	}
 	p, _ := json.Marshal(x)
 	q, _ := json.Marshal(y)
-	return string(p) == string(q)
+	return bytes.Equal(p, q)
 }
 
 func TestDefaultsOfACall(t *testing.T) {
@@ -275,6 +276,25 @@ func TestFieldsRefused(t *testing.T) {
 	}
 }
 
+// Calls that find out at the same time all go on.
+func TestFieldsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.RefuseField("max_tokens")
+	f.srv.RefuseField("temperature")
+	f.srv.RefuseSchemas(true)
+	m := f.model(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := m.Ask(t.Context(), f.scope, analyzeCall()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // The client library itself refuses such fields for models it knows.
 func TestReasoningModel(t *testing.T) {
 	t.Parallel()
@@ -386,6 +406,17 @@ func TestRetryAfter(t *testing.T) {
 		mustAsk(t, f.model(t), f.scope, analyzeCall())
 		if took := time.Since(began); took < time.Second {
 			t.Errorf("asked again after %s", took)
+		}
+	})
+	t.Run("past the deadline", func(t *testing.T) {
+		t.Parallel()
+		f := setup(t)
+		f.srv.Script("analyze", llmtest.Status(429, 2*time.Second))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := f.model(t).Ask(ctx, f.scope, analyzeCall())
+		if !fault.Is(err, fault.Unavailable) || ctx.Err() != nil || f.srv.Calls("analyze") != 1 {
+			t.Errorf("%v, %v", err, ctx.Err())
 		}
 	})
 	t.Run("too long", func(t *testing.T) {

@@ -41,9 +41,10 @@ type endpoint struct {
 func newEndpoint(d Deps, cfg Config, base, key string) *endpoint {
 	transport := d.Transport
 	if transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = cfg.MaxConcurrent
-		transport = t
+		transport = &http.Transport{
+			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: cfg.MaxConcurrent,
+			IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+		}
 	}
 	e := &endpoint{
 		cfg: cfg, name: displayURL(base), base: base, key: key, clock: d.Clock,
@@ -138,7 +139,9 @@ func (e *endpoint) do(ctx context.Context, request func(context.Context, *openai
 		if f.reached {
 			reached++
 		}
-		if !f.retryable() || f.retryAfter > e.cfg.MaxRetryWait || ctx.Err() != nil {
+		deadline, bounded := ctx.Deadline()
+		tooLate := bounded && time.Until(deadline) < f.retryAfter
+		if !f.retryable() || f.retryAfter > e.cfg.MaxRetryWait || tooLate || ctx.Err() != nil {
 			return struct{}{}, backoff.Permanent(f)
 		}
 		return struct{}{}, f
@@ -294,7 +297,7 @@ type recorder struct {
 
 // Do sends the request and bounds its response.
 func (r *recorder) Do(req *http.Request) (*http.Response, error) {
-	resp, err := r.client.Do(req)
+	resp, err := r.client.Do(req) //nolint:gosec // the operator names the endpoint
 	if err != nil {
 		return nil, err
 	}

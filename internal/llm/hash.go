@@ -51,7 +51,7 @@ func (Hash) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([][]floa
 }
 
 // The weights of features, in thousandths of a term's, chosen by recall of
-// evidence in long dialogues: word parts help, word order hardly.
+// evidence in long conversations: word parts help, word order hardly.
 const (
 	termWeight = 1000
 	pairWeight = 150
@@ -111,7 +111,7 @@ func hashVector(s string) []float32 {
 		}
 		sums[h%HashDim] += w
 	}
-	return normalized(sums)
+	return normalized(&sums)
 }
 
 // addTerms counts terms, pairs of terms, and the n-grams of every term.
@@ -154,7 +154,7 @@ func (f feature) damped() int64 {
 
 // normalized scales to length one. A sum that is nothing but zeros, as an
 // empty text gives, is the first unit vector.
-func normalized(sums [HashDim]int64) []float32 {
+func normalized(sums *[HashDim]int64) []float32 {
 	var squares int64
 	for _, x := range sums {
 		squares += x * x

@@ -52,7 +52,7 @@ var labelWords = map[string]bool{
 // splitSpeaker takes the speaker's name off the front of an utterance.
 func splitSpeaker(content, speaker string) (body, name string) {
 	m := speakerPrefix.FindStringSubmatch(content)
-	if m == nil || len(m[0]) == len(content) {
+	if len(m) < 2 || len(m[0]) == len(content) {
 		return content, speaker
 	}
 	prefixed := strings.TrimPrefix(m[1], "Speaker ")
@@ -69,13 +69,20 @@ func splitSpeaker(content, speaker string) (body, name string) {
 // subject: "Thanks, Ana!", "Hey Ana,".
 var addressed = regexp.MustCompile(`(?:^|\P{L})(?i:hey|hi|hello|thanks|thanks so much|thank you|bye|wow|congrats|congratulations|hallo|danke|bonjour|merci|hola|gracias),?\s+(\p{Lu}[\p{Ll}'’]+)\s*(?:[!,.?]|$)`)
 
+func addressees(s string) []string {
+	found := addressed.FindAllStringSubmatch(s, -1)
+	names := make([]string, len(found))
+	for i, m := range found {
+		names[i] = m[1]
+	}
+	return names
+}
+
 // keywords gives three to eight phrases where the text has them: key phrases
 // first; then, so that a short turn is described as well, the single words of
 // a phrase, weaker content words, and at last what is left ("Thanks!").
 func keywords(s, speaker string) []string {
-	for _, m := range addressed.FindAllStringSubmatch(s, -1) {
-		speaker += " " + m[1]
-	}
+	speaker = strings.Join(slices.Concat([]string{speaker}, addressees(s)), " ")
 	found := text.Keyphrases(s, maxKeywords, speaker)
 	if len(found) < minKeywords {
 		found = splitPhrases(found, func(p string) bool { return !isName(p) })
@@ -123,20 +130,13 @@ func splitPhrases(phrases []string, may func(string) bool) []string {
 
 // isName tells a phrase whose words all start with a capital.
 func isName(p string) bool {
-	for _, w := range strings.Fields(p) {
+	for w := range strings.FieldsSeq(p) {
 		if r, _ := utf8.DecodeRuneInString(w); !unicode.IsUpper(r) {
 			return false
 		}
 	}
 	return true
 }
-
-// interjections say that someone spoke, and nothing else. They describe a note
-// only if it has nothing else.
-var interjections = wordSet(`hey hi hello hiya bye goodbye wow yeah yes yep yup nope ok okay oh ooh aw aww ah ahh hmm huh haha hahaha lol omg
-	btw thanks thank please sorry welcome congrats cheers gonna wanna gotta hallo danke bitte merci bonjour salut gracias hola
-	ve ll re don didn doesn isn wasn weren aren won couldn wouldn shouldn haven hasn hadn ain im ive id ill dont cant wont
-	etc mm uh um yay ugh`)
 
 // weakWords gives up to n content words that no phrase has: words of everyday
 // talk, longest first, which Keyphrases passes over.
@@ -163,7 +163,7 @@ func weakWords(s, speaker string, have []string, n int) []string {
 		}
 	}
 	slices.SortStableFunc(plain, func(a, b string) int { return len(b) - len(a) })
-	all := append(plain, empty...)
+	all := slices.Concat(plain, empty)
 	return all[:min(n, len(all))]
 }
 
@@ -175,7 +175,7 @@ func hasLetter(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter)
 
 func wordSet(s string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(s) {
+	for w := range strings.FieldsSeq(s) {
 		m[w] = true
 	}
 	return m
@@ -206,9 +206,6 @@ func (h *Heuristic) tags(s string) []string {
 	return out
 }
 
-// firstPerson tells talk about oneself from statements about the world.
-var firstPerson = cues("i me my mine we us our you your ich mir mich mein meine wir uns je moi mon ma mes nous yo mi mis nosotros me 我 我们 你")
-
 var (
 	codeText = regexp.MustCompile("```|\\bfunc \\w+\\(|\\bdef \\w+\\(|[;{}]\\s*\\n|=>|</\\w+>")
 	listText = regexp.MustCompile(`(?m)^\s*(?:[-*•]|\d+[.)])\s+\S.*\n\s*(?:[-*•]|\d+[.)])\s+\S`)
@@ -231,24 +228,6 @@ func format(s string) string {
 		return "document"
 	}
 	return "statement"
-}
-
-// types are what a text is for, told by its cues, the most telling first. Cues
-// of scripts without spaces are looked for anywhere, others as whole words.
-var types = []struct {
-	name string
-	cues []string
-}{
-	{"reminder", cues("remind me", "don t forget", "remember to", "deadline", "due by", "erinnere mich", "nicht vergessen", "rappelle moi", "recuérdame", "no olvides", "提醒我", "别忘了")},
-	{"request", cues("could you", "can you", "would you", "please", "help me", "i need you to", "bitte", "kannst du", "könntest du", "peux tu", "s il te plaît", "puedes", "por favor", "请", "帮我")},
-	{"preference", cues("i love", "i like", "i enjoy", "i prefer", "i hate", "my favorite", "my favourite", "favorite", "favourite", "i m into", "i m a fan of", "can t stand", "i don t like", "ich mag", "ich liebe", "lieblings", "gefällt mir", "j aime", "j adore", "préféré", "me gusta", "me encanta", "prefiero", "favorito", "favorita", "喜欢", "最爱", "讨厌")},
-	{"plan", cues("going to", "gonna", "planning", "plan to", "plans", "i ll", "we ll", "will be", "want to", "hope to", "hoping to", "looking forward", "next week", "next month", "next year", "tomorrow", "werde", "werden", "möchte", "morgen", "nächste", "je vais", "nous allons", "demain", "prochaine", "voy a", "vamos a", "mañana", "próxima", "打算", "计划", "明天", "下周", "准备")},
-	{"decision", cues("decided", "we agreed", "agreed to", "chose to", "entschieden", "beschlossen", "décidé", "decidido", "decidimos", "决定")},
-	{"event", cues("yesterday", "last week", "last month", "last year", "last night", "last weekend", "ago", "went", "visited", "attended", "happened", "met", "finished", "won", "bought", "started", "moved", "gestern", "letzte", "letzten", "war", "hier", "dernière", "dernier", "suis allée", "suis allé", "ayer", "pasado", "pasada", "fui", "昨天", "上周", "去了", "去年")},
-	{"opinion", cues("i think", "i believe", "i feel", "in my opinion", "seems", "should", "ich denke", "ich finde", "meiner meinung", "je pense", "je crois", "à mon avis", "creo que", "pienso", "opino", "我觉得", "我认为")},
-	{"gratitude", cues("thanks", "thank you", "grateful", "appreciate", "danke", "merci", "gracias", "谢谢", "感谢")},
-	{"encouragement", cues("congrats", "congratulations", "good luck", "proud of you", "well done", "way to go", "you got this", "keep it up", "glückwunsch", "viel glück", "félicitations", "bravo", "felicidades", "suerte", "恭喜", "加油")},
-	{"greeting", cues("hey", "hi", "hello", "good morning", "how are you", "how have you been", "long time no see", "bye", "see you", "take care", "hallo", "guten tag", "bonjour", "salut", "hola", "buenos días", "你好", "再见")},
 }
 
 // cues reads a list of cues: phrases, or one string of single words.

@@ -341,27 +341,6 @@ const (
 	longSentence     = 4
 )
 
-// revised are the words that say that something is no longer as it was.
-var revised = map[text.Language]*regexp.Regexp{
-	text.English: regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|n['’]t .{1,40} any ?more|instead|changed (?:to|my|the|his|her|our)|switched (?:to|from)|moved (?:to|from|out)|rescheduled|postponed|canceled|cancelled|turns out|actually not|corrected|replaced)\b`),
-	text.German:  regexp.MustCompile(`(?i)\b(?:nicht mehr|kein\w* mehr|stattdessen|geändert|verschoben|abgesagt|umgezogen|doch nicht|früher)\b`),
-	text.French:  regexp.MustCompile(`(?i)(?:\bne .{1,30} plus\b|\bn['’].{1,30} plus\b|\bau lieu\b|\bchangé\b|\breporté|\bannulé|\bdéménagé|\bfinalement\b)`),
-	text.Spanish: regexp.MustCompile(`(?i)(?:\bya no\b|\ben lugar de\b|\bcambi[oóé]|\baplazad|\bcancelad|\bse mud[oó]|\bme mudé|\bantes\b)`),
-	text.Chinese: regexp.MustCompile(`不再|改成|改为|改到|换成|取消|推迟|搬到|其实不`),
-}
-
-// negated are the words that turn a statement round.
-var negated = map[text.Language]*regexp.Regexp{
-	text.English: regexp.MustCompile(`(?i)\b(?:not|never|no longer|cannot|without|hates?|dislikes?|allergic)\b|n['’]t\b`),
-	text.German:  regexp.MustCompile(`(?i)\b(?:nicht|nie|niemals|kein|keine|keinen|keinem|keiner|hasse|hasst)\b`),
-	text.French:  regexp.MustCompile(`(?i)\b(?:pas|jamais|aucun|aucune|déteste)\b`),
-	text.Spanish: regexp.MustCompile(`(?i)\b(?:no|nunca|jamás|ningún|ninguna|odio|odia)\b`),
-	text.Chinese: regexp.MustCompile(`不|没|别|讨厌`),
-}
-
-// idioms hold a negation that negates nothing.
-var idioms = regexp.MustCompile(`(?i)\b(?:can['’]?t wait|can['’]?t believe|not (?:only|just|always|giving up)|(?:never|don['’]?t|won['’]?t) (?:give up|forget|quit|worry)|why not|no problem)\b`)
-
 var numbers = regexp.MustCompile(`\d+(?:[.:,]\d+)*`)
 
 // contradiction says how a sentence of the new text contradicts one of the old,

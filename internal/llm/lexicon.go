@@ -140,7 +140,7 @@ func newLexicon() *lexicon {
 	l := &lexicon{stems: map[text.Language]map[string][]int{}, han: map[string][]int{}}
 	for i, t := range topicWords {
 		for lang, words := range t.words {
-			for _, w := range strings.Fields(words) {
+			for w := range strings.FieldsSeq(words) {
 				if r, _ := utf8.DecodeRuneInString(w); unicode.Is(unicode.Han, r) {
 					l.han[w] = append(l.han[w], i)
 					continue
@@ -196,7 +196,7 @@ func (l *lexicon) match(s string, lang text.Language, n int) []string {
 	slices.SortFunc(all, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.first, b.first), cmp.Compare(a.topic, b.topic))
 	})
-	var out []string
+	out := make([]string, 0, min(n, len(all)))
 	for _, h := range all[:min(n, len(all))] {
 		out = append(out, topicWords[h.topic].topic)
 	}

@@ -27,7 +27,7 @@ func described(t *testing.T, h *Heuristic, u turn) bool {
 	good := 0
 	for _, k := range a.Keywords {
 		fine := strings.Contains(u.Text, k) && utf8.RuneCountInString(k) > 1
-		for _, w := range strings.Fields(k) {
+		for w := range strings.FieldsSeq(k) {
 			if text.IsStopWord(w, lang) || text.IsStopWord(w, text.English) || text.IsTimeWord(w) || strings.EqualFold(w, u.Speaker) {
 				fine = false
 			}
@@ -71,7 +71,7 @@ func TestKeywordsOfDialogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	var turns []turn
-	for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(string(raw)), "\n") {
 		var u turn
 		if err := json.Unmarshal([]byte(line), &u); err != nil {
 			t.Fatalf("%v in %s", err, line)

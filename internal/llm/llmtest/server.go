@@ -19,31 +19,6 @@ import (
 // Embed is the name by which embedding requests are scripted and counted.
 const Embed = "embed"
 
-// Request is what came in.
-type Request struct {
-	Path        string
-	Call        string // schema name, Embed, or "" where none is stated
-	Model       string
-	System      string // all system messages
-	User        string // the last user message
-	Messages    []Message
-	Format      string // response_format.type; "" none
-	Strict      bool
-	Schema      json.RawMessage // as sent, in response_format or in the instructions; nil none
-	Temperature *float64
-	MaxTokens   int // max_tokens or max_completion_tokens
-	Inputs      []string
-	Dimensions  int
-	Key         string // bearer token
-	Body        json.RawMessage
-}
-
-// Message is one message of a chat request.
-type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
 // Server is the fake endpoint. Unscripted, it answers
 //
 //   - "analyze" with key phrases of the prompt,
@@ -76,10 +51,10 @@ type Server struct {
 }
 
 // New starts a server that is stopped at the end of the test.
-func New(t testing.TB) *Server {
-	t.Helper()
+func New(tb testing.TB) *Server {
+	tb.Helper()
 	s := Start()
-	t.Cleanup(s.Close)
+	tb.Cleanup(s.Close)
 	return s
 }
 
@@ -192,86 +167,6 @@ func (s *Server) Peak() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peak
-}
-
-type wireRequest struct {
-	Model          string    `json:"model"`
-	Messages       []Message `json:"messages"`
-	ResponseFormat *struct {
-		Type       string `json:"type"`
-		JSONSchema *struct {
-			Name   string          `json:"name"`
-			Strict bool            `json:"strict"`
-			Schema json.RawMessage `json:"schema"`
-		} `json:"json_schema"`
-	} `json:"response_format"`
-	Temperature         *float64        `json:"temperature"`
-	MaxTokens           int             `json:"max_tokens"`
-	MaxCompletionTokens int             `json:"max_completion_tokens"`
-	Input               json.RawMessage `json:"input"`
-	Dimensions          int             `json:"dimensions"`
-}
-
-// readRequest reads a request of either kind.
-func readRequest(r *http.Request) (Request, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return Request{}, err
-	}
-	var w wireRequest
-	if err := json.Unmarshal(body, &w); err != nil {
-		return Request{}, err
-	}
-	out := Request{
-		Path: r.URL.Path, Model: w.Model, Messages: w.Messages, Temperature: w.Temperature,
-		MaxTokens: max(w.MaxTokens, w.MaxCompletionTokens), Dimensions: w.Dimensions, Body: body,
-		Key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
-	}
-	for _, m := range w.Messages {
-		switch m.Role {
-		case "system":
-			out.System += m.Content
-		case "user":
-			out.User = m.Content
-		}
-	}
-	if f := w.ResponseFormat; f != nil {
-		out.Format = f.Type
-		if f.JSONSchema != nil {
-			out.Call, out.Strict, out.Schema = f.JSONSchema.Name, f.JSONSchema.Strict, f.JSONSchema.Schema
-		}
-	}
-	if strings.HasSuffix(r.URL.Path, "/embeddings") {
-		out.Call = Embed
-		if json.Unmarshal(w.Input, &out.Inputs) != nil {
-			var one string
-			if err := json.Unmarshal(w.Input, &one); err != nil {
-				return Request{}, err
-			}
-			out.Inputs = []string{one}
-		}
-	}
-	if out.Call == "" {
-		out.Call, out.Schema = statedSchema(out.System)
-	}
-	return out, nil
-}
-
-// statedSchema finds a schema that stands in the instructions.
-func statedSchema(system string) (name string, schema json.RawMessage) {
-	const mark = `JSON Schema, named "`
-	_, rest, found := strings.Cut(system, mark)
-	if !found {
-		return "", nil
-	}
-	name, rest, _ = strings.Cut(rest, `"`)
-	if i := strings.IndexByte(rest, '{'); i >= 0 {
-		var raw json.RawMessage
-		if json.NewDecoder(strings.NewReader(rest[i:])).Decode(&raw) == nil {
-			schema = raw
-		}
-	}
-	return name, schema
 }
 
 // next records a request and picks its reply.
@@ -485,7 +380,7 @@ func (s *Server) tags(w http.ResponseWriter, _ *http.Request) {
 
 func send(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body) // the client may have gone
+	write(w, body)
 }
 
 func fail(w http.ResponseWriter, status int, message string, retryAfter time.Duration) {
@@ -494,7 +389,7 @@ func fail(w http.ResponseWriter, status int, message string, retryAfter time.Dur
 		w.Header().Set("Retry-After", fmt.Sprint(int(math.Ceil(retryAfter.Seconds()))))
 	}
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "fake_error", "code": nil}})
+	write(w, map[string]any{"error": map[string]any{"message": message, "type": "fake_error", "code": nil}})
 }
 
 // reset ends the connection at once, without the bytes in flight.
@@ -511,4 +406,13 @@ func reset(w http.ResponseWriter) {
 		_ = tcp.SetLinger(0)
 	}
 	_ = conn.Close()
+}
+
+// write sends JSON. A client that has gone is no failure of a test.
+func write(w io.Writer, body any) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Sprintf("llmtest: %v", err))
+	}
+	_, _ = w.Write(b)
 }

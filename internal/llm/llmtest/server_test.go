@@ -85,7 +85,9 @@ func TestReplies(t *testing.T) {
 		t.Helper()
 		_, body := post(t, s.URL()+"/chat/completions", chat(call, user))
 		var r struct {
-			Choices []struct{ Message llmtest.Message }
+			Choices []struct {
+				Message llmtest.Message `json:"message"`
+			} `json:"choices"`
 		}
 		if err := json.Unmarshal([]byte(body), &r); err != nil || len(r.Choices) != 1 {
 			t.Fatalf("%v in %s", err, body)

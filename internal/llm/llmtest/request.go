@@ -1,0 +1,113 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Request is what came in.
+type Request struct {
+	Path        string
+	Call        string // schema name, Embed, or "" where none is stated
+	Model       string
+	System      string // all system messages
+	User        string // the last user message
+	Messages    []Message
+	Format      string // response_format.type; "" none
+	Strict      bool
+	Schema      json.RawMessage // as sent, in response_format or in the instructions; nil none
+	Temperature *float64
+	MaxTokens   int // max_tokens or max_completion_tokens
+	Inputs      []string
+	Dimensions  int
+	Key         string // bearer token
+	Body        json.RawMessage
+}
+
+// Message is one message of a chat request.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+type wireRequest struct {
+	Model          string    `json:"model"`
+	Messages       []Message `json:"messages"`
+	ResponseFormat *struct {
+		Type       string `json:"type"`
+		JSONSchema *struct {
+			Name   string          `json:"name"`
+			Strict bool            `json:"strict"`
+			Schema json.RawMessage `json:"schema"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
+	Temperature         *float64        `json:"temperature"`
+	MaxTokens           int             `json:"max_tokens"`
+	MaxCompletionTokens int             `json:"max_completion_tokens"`
+	Input               json.RawMessage `json:"input"`
+	Dimensions          int             `json:"dimensions"`
+}
+
+// readRequest reads a request of either kind.
+func readRequest(r *http.Request) (Request, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return Request{}, err
+	}
+	var w wireRequest
+	if err := json.Unmarshal(body, &w); err != nil {
+		return Request{}, err
+	}
+	out := Request{
+		Path: r.URL.Path, Model: w.Model, Messages: w.Messages, Temperature: w.Temperature,
+		MaxTokens: max(w.MaxTokens, w.MaxCompletionTokens), Dimensions: w.Dimensions, Body: body,
+		Key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+	}
+	for _, m := range w.Messages {
+		switch m.Role {
+		case "system":
+			out.System += m.Content
+		case "user":
+			out.User = m.Content
+		}
+	}
+	if f := w.ResponseFormat; f != nil {
+		out.Format = f.Type
+		if f.JSONSchema != nil {
+			out.Call, out.Strict, out.Schema = f.JSONSchema.Name, f.JSONSchema.Strict, f.JSONSchema.Schema
+		}
+	}
+	if strings.HasSuffix(r.URL.Path, "/embeddings") {
+		out.Call = Embed
+		if json.Unmarshal(w.Input, &out.Inputs) != nil {
+			var one string
+			if err := json.Unmarshal(w.Input, &one); err != nil {
+				return Request{}, err
+			}
+			out.Inputs = []string{one}
+		}
+	}
+	if out.Call == "" {
+		out.Call, out.Schema = statedSchema(out.System)
+	}
+	return out, nil
+}
+
+// statedSchema finds a schema that stands in the instructions.
+func statedSchema(system string) (name string, schema json.RawMessage) {
+	const mark = `JSON Schema, named "`
+	_, rest, found := strings.Cut(system, mark)
+	if !found {
+		return "", nil
+	}
+	name, rest, _ = strings.Cut(rest, `"`)
+	if i := strings.IndexByte(rest, '{'); i >= 0 {
+		var raw json.RawMessage
+		if json.NewDecoder(strings.NewReader(rest[i:])).Decode(&raw) == nil {
+			schema = raw
+		}
+	}
+	return name, schema
+}
