@@ -41,7 +41,7 @@ build: ## Build bin/gateway, stamped with version, commit and date
 
 .PHONY: run
 run: build ## Build and serve the demo on ADDR, keeping its data in DATA
-	exec ./bin/gateway serve --demo --addr $(ADDR) --data $(DATA)
+	exec ./bin/gateway serve --demo --addr $(ADDR) --data $(DATA) --log-level warn
 
 .PHONY: test
 test: ## Run all tests and print the coverage (RACE=1: with the race detector)

@@ -55,18 +55,19 @@ func OpenAdmin(ctx context.Context, cfg Settings, log *slog.Logger) (*Admin, err
 	if err != nil {
 		return nil, err
 	}
-	creds, tenants, err := newAccess(st, cfg, time.Now, log)
+	creds, tenants, _, err := newAccess(st, cfg, time.Now, log, nil)
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
 	return &Admin{store: st, tenants: tenants, auth: creds, op: grant.Operator(operatorCLI)}, nil
 }
 
-// newAccess builds credentials and tenants over a store.
-func newAccess(st store.Store, cfg Settings, clock memory.Clock, log *slog.Logger) (*auth.Service, *tenant.Service, error) {
+// newAccess builds credentials and tenants over a store. forget is told when a
+// tenant changed; nil forgets credentials alone.
+func newAccess(st store.Store, cfg Settings, clock memory.Clock, log *slog.Logger, forget func(uuid.UUID)) (*auth.Service, *tenant.Service, *auth.TenantLedger, error) {
 	secret, err := wrappingSecret(cfg)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	creds, err := auth.New(
 		auth.Deps{Keys: st, SigningKeys: st, Directory: st, Agents: st, Clock: clock, Logger: log},
@@ -75,19 +76,22 @@ func newAccess(st store.Store, cfg Settings, clock memory.Clock, log *slog.Logge
 			TokenTTL: cfg.Auth.TokenTTL, SigningKeyAge: cfg.Auth.SigningKeyAge,
 		})
 	if err != nil {
-		return nil, nil, fmt.Errorf("set up credentials: %w", err)
+		return nil, nil, nil, fmt.Errorf("set up credentials: %w", err)
 	}
 	ledger, err := auth.NewTenantLedger(st, clock)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	if forget == nil {
+		forget = creds.Forget
 	}
 	tenants, err := tenant.NewService(tenant.ServiceDeps{
-		Admin: st, Directory: st, Audit: ledger, Clock: clock, Logger: log, OnChange: creds.Forget,
+		Admin: st, Directory: st, Audit: ledger, Clock: clock, Logger: log, OnChange: forget,
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return creds, tenants, nil
+	return creds, tenants, ledger, nil
 }
 
 // Close releases the store.

@@ -38,6 +38,7 @@ type App struct {
 	store     *sqlite.Store
 	auth      *auth.Service
 	tenants   *tenant.Service
+	ledger    *auth.TenantLedger
 	quotas    *tenant.Quotas
 	embedders *llm.Registry
 	meter     *meter
@@ -47,7 +48,7 @@ type App struct {
 	api       *api.Server
 
 	listener net.Listener
-	closing  chan struct{} // closed when a stop begins: streams and waiters end
+	imports  *os.Root // folder of imports
 }
 
 // New builds a gateway: it takes the data directory, opens and migrates the
@@ -57,7 +58,7 @@ func New(ctx context.Context, cfg Settings, log *slog.Logger) (_ *App, err error
 	if err := makeDataDir(cfg.Data); err != nil {
 		return nil, err
 	}
-	a := &App{cfg: cfg, log: log, closing: make(chan struct{})}
+	a := &App{cfg: cfg, log: log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -75,7 +76,7 @@ func New(ctx context.Context, cfg Settings, log *slog.Logger) (_ *App, err error
 	if a.telemetry, err = telemetry.Start(ctx, telemetry.Config{Version: CurrentBuild().Version, Getenv: os.Getenv}); err != nil {
 		return nil, err
 	}
-	if a.auth, a.tenants, err = newAccess(a.store, cfg, time.Now, log); err != nil {
+	if a.auth, a.tenants, a.ledger, err = newAccess(a.store, cfg, time.Now, log, a.forget); err != nil {
 		return nil, err
 	}
 	if err := a.build(ctx); err != nil {
@@ -94,11 +95,8 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 
 // build makes the services, from the models outward to the API.
 func (a *App) build(ctx context.Context) error {
-	ledger, err := auth.NewTenantLedger(a.store, time.Now)
-	if err != nil {
-		return err
-	}
-	if a.quotas, err = tenant.NewQuotas(a.store, ledger, time.Now, tenant.QuotaConfig{}); err != nil {
+	var err error
+	if a.quotas, err = tenant.NewQuotas(a.store, a.ledger, time.Now, tenant.QuotaConfig{}); err != nil {
 		return err
 	}
 	a.meter = newMeter(a.store, a.log)
@@ -160,8 +158,15 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.imports, err = openImports(a.cfg.Data); err != nil {
+		return err
+	}
+	imports := worker.NewImports(a.store, notes, a.imports, time.Now, wake)
 	if a.worker, err = worker.New(
-		worker.Deps{Store: a.store, Engine: eng, Clone: clones, Log: a.log},
+		worker.Deps{
+			Store: a.store, Engine: eng, Clone: clones, Log: a.log,
+			Tasks: map[memory.JobKind]worker.Task{memory.JobImport: imports.Run},
+		},
 		worker.Config{
 			Queue:          queue.Config{Prepares: a.cfg.Jobs.Workers, Decides: a.cfg.Jobs.Workers, Tasks: 2, Grace: a.cfg.StopTimeout / 2},
 			SweepEvery:     a.cfg.Jobs.SweepInterval,
@@ -170,7 +175,7 @@ func (a *App) build(ctx context.Context) error {
 	); err != nil {
 		return err
 	}
-	return a.buildAPI(notes, collections, clones, eng)
+	return a.buildAPI(services{notes: notes, collections: collections, clones: clones, engine: eng, imports: imports})
 }
 
 // model makes the analyst that settings ask for; an endpoint's tokens are
@@ -184,6 +189,14 @@ func (a *App) model(deps llm.Deps, cfg llm.Config) (memory.Model, error) {
 		return budgeted{Model: m, quotas: a.quotas}, nil
 	}
 	return m, nil
+}
+
+// forget drops what is cached of a tenant after its state, limits or agents
+// changed in this process.
+func (a *App) forget(tenantID uuid.UUID) {
+	a.auth.Forget(tenantID)
+	a.quotas.Forget(tenantID)
+	a.embedders.Forget(tenantID)
 }
 
 // URL is where the gateway listens.
@@ -218,6 +231,9 @@ func (a *App) Close() error {
 		if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
+	}
+	if a.imports != nil {
+		errs = append(errs, a.imports.Close())
 	}
 	if a.store != nil {
 		errs = append(errs, a.store.Close())

@@ -30,6 +30,9 @@ func (a *App) Run(ctx context.Context, stdout io.Writer, demo bool) error {
 	if err := a.firstStart(ctx, stdout); err != nil {
 		return errors.Join(err, a.Close())
 	}
+	if err := a.ensureSigningKey(ctx); err != nil {
+		return errors.Join(err, a.Close())
+	}
 	var demoKey string
 	if demo {
 		var err error
@@ -67,7 +70,7 @@ func (a *App) Run(ctx context.Context, stdout io.Writer, demo bool) error {
 		failed = fmt.Errorf("serve: %w", err)
 	}
 	a.log.InfoContext(context.WithoutCancel(ctx), "stopping: requests finish, jobs go back to the queue")
-	close(a.closing)
+	a.api.Drain() // what only waits for jobs ends now
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.cfg.StopTimeout)
 	defer cancel()
 	err := server.Shutdown(stop)

@@ -23,6 +23,7 @@ type AMemConfig struct {
 	Temperature         float64 // of the model; 0.7
 	MaxTokens           int     // of one answer; 1000
 	Analyst             string  // "auto": the model if there is one; "heuristic": never a model
+	Model               string  // one of the models that the settings name; "": the main one
 	AppendContextChars  int     // characters of the new context that rules append to a neighbour's; 50
 	MaxContextChars     int     // of a context, whoever wrote it; 1000
 	MaxKeywords         int     // kept from one answer; 12
@@ -69,6 +70,7 @@ func knobs() []knob {
 		{"temperature", "of the model", 0, 2, nil, func(c *AMemConfig) any { return &c.Temperature }},
 		{"max_tokens", "of one answer", 64, 32768, nil, func(c *AMemConfig) any { return &c.MaxTokens }},
 		{"analyst", "auto: the model if one is configured; heuristic: never a model", 0, 0, []string{AnalystAuto, AnalystHeuristic}, func(c *AMemConfig) any { return &c.Analyst }},
+		{"model", "a model that the gateway's settings name; empty: the main one", 0, 0, nil, func(c *AMemConfig) any { return &c.Model }},
 		{"append_context_chars", "characters of the new context that rules append to a neighbour's", 0, 1000, nil, func(c *AMemConfig) any { return &c.AppendContextChars }},
 		{"max_context_chars", "of a context, whoever wrote it", 50, 4000, nil, func(c *AMemConfig) any { return &c.MaxContextChars }},
 		{"max_keywords", "keywords kept from one answer", 3, memory.MaxKeywords, nil, func(c *AMemConfig) any { return &c.MaxKeywords }},
@@ -136,7 +138,7 @@ func (k *knob) set(c *AMemConfig, raw json.RawMessage) error {
 			return fault.InvalidField(field, "must be between %g and %g", k.lo, k.hi)
 		}
 	case *string:
-		if !slices.Contains(k.choice, *v) {
+		if k.choice != nil && !slices.Contains(k.choice, *v) {
 			return fault.InvalidField(field, "must be one of %s", strings.Join(k.choice, ", "))
 		}
 	}
