@@ -42,7 +42,7 @@ type Desk interface {
 	Analyst() Analyst
 	Ask(ctx context.Context, c Call) (Answer, error)
 	// Nearest gives the k notes most similar to n by cosine, best first, never n
-	// itself; all kinds of which n's kind is one unless kinds are given. They are recorded as read.
+	// itself, among notes of its kind (notes and messages count as one). They are recorded as read.
 	Nearest(ctx context.Context, n Note, k int) ([]Neighbour, error)
 	// Notes reads notes by id and records them as read.
 	Notes(ctx context.Context, ids []uuid.UUID) ([]Note, error)

@@ -67,7 +67,7 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 	return a, err
 }
 
-// Nearest gives the k nearest notes of n's kind that are older or were decided
+// Nearest gives the k nearest notes of n's kind (notes and messages count as one) that are older or were decided
 // about already: of notes that wait in the queue behind n, none is seen, so
 // that a bulk of notes links in the order in which it was given.
 func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neighbour, error) {
@@ -110,8 +110,15 @@ func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neig
 // eligible is the filter of a note's possible neighbours.
 func eligible(n *memory.Note) filter.Expr {
 	text := func(s string) filter.Value { return filter.Value{Type: filter.Text, Text: s} }
+	kinds := []filter.Value{text(string(n.Kind))}
+	switch n.Kind { //nolint:exhaustive // the others keep to themselves
+	case memory.KindNote:
+		kinds = append(kinds, text(string(memory.KindMessage)))
+	case memory.KindMessage:
+		kinds = append(kinds, text(string(memory.KindNote)))
+	}
 	return filter.And{
-		&filter.Leaf{Field: filter.Kind, Op: filter.Eq, Values: []filter.Value{text(string(n.Kind))}},
+		&filter.Leaf{Field: filter.Kind, Op: filter.In, Values: kinds},
 		filter.Or{
 			&filter.Leaf{Field: filter.State, Op: filter.In, Values: []filter.Value{text(string(memory.StateEvolved)), text(string(memory.StateInReview))}},
 			&filter.Leaf{Field: filter.CreatedAt, Op: filter.Lt, Values: []filter.Value{{Type: filter.Time, Time: n.CreatedAt}}},
