@@ -28,7 +28,13 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return s.translate(err)
 	}
-	_, err = q.conn.ExecContext(ctx, "VACUUM INTO ?", part)
+	// A reading session may write nothing, not even another file.
+	_, err = q.conn.ExecContext(ctx, "PRAGMA query_only = 0")
+	if err == nil {
+		_, err = q.conn.ExecContext(ctx, "VACUUM INTO ?", part)
+	}
+	_, back := q.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = 1")
+	err = errors.Join(err, back)
 	s.read.give(q)
 	if err != nil {
 		return s.target(s.translate(err), path)
