@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -108,8 +109,10 @@ func reason(err error) string {
 // markPending sets the note's state and ends the try in one transaction.
 func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Job, end memory.JobEnd) error {
 	vec, embedder := e.vectorOfLast(ctx, s, job)
+	payload, err := payloadOf(job)
+	analyzed := err == nil && !payload.EmbedOnly && job.Stage == memory.StagePrepare
 	o := memory.WriteOptions{Cause: memory.CauseMark, Job: job.ID, Trigger: job.Note, System: true}
-	_, err := e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
+	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
 		now, err := tx.Notes(ctx, []uuid.UUID{job.Note}, memory.ReadOptions{Vector: true})
 		if err != nil {
 			return err
@@ -120,6 +123,9 @@ func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Jo
 			if n.Vector == nil && vec != nil && memory.EmbedText(&n) == vec.text {
 				n.Vector, n.Embedder = vec.vector, embedder
 				marked = false
+			}
+			if analyzed && n.Context == "" && !slices.Contains(n.Supplied, "context") {
+				n.Context = memory.DefaultContext // what a note has that nobody could describe
 			}
 			if !marked {
 				n.State, n.Error = memory.StatePending, end.Error

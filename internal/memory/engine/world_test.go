@@ -1,0 +1,338 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// world is a whole memory on the embedded store, with a model that speaks HTTP
+// and misbehaves on demand. Jobs run when a test says so.
+type world struct {
+	t           *testing.T
+	store       *sqlite.Store
+	fake        *llmtest.Server
+	recall      *recall.Service
+	notes       *memory.Notes
+	collections *memory.Collections
+	clone       *clone.Service
+	engine      *engine.Engine
+	embedders   memory.Embedders
+	s           tenant.Scope
+	c           memory.Collection
+
+	mu     sync.Mutex
+	offset time.Duration
+}
+
+// nearest finds through recall, as the worker does.
+type nearest struct{ r *recall.Service }
+
+func (n nearest) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q engine.NearestQuery) ([]engine.Near, error) {
+	found, err := n.r.Nearest(ctx, s, v, q.Vector, q.K, q.Filter)
+	out := make([]engine.Near, len(found))
+	for i, f := range found {
+		out[i] = engine.Near(f)
+	}
+	return out, err
+}
+
+// options change a world before it is made.
+type options struct {
+	config    string // of the collection's policy
+	heuristic bool
+	remote    bool // embedder behind HTTP
+	breaker   int  // failures that open it; default 1000
+	engine    engine.Config
+}
+
+func newWorld(t *testing.T, o options) *world {
+	t.Helper()
+	w := &world{t: t, fake: llmtest.New(t)}
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	w.store, err = sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: w.now})
+	must(err)
+	t.Cleanup(func() {
+		if err := w.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	ten, err := w.store.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "acme"})
+	must(err)
+	w.s = grant.Scope(ten.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)
+
+	cfg := llm.Config{
+		BaseURL: w.fake.URL(), Model: "test", MaxTries: 1, Timeout: 5 * time.Second, RetryWait: time.Millisecond,
+		BreakerFailures: 1000, EmbedProvider: llm.EmbedHash,
+	}
+	if o.breaker > 0 {
+		cfg.BreakerFailures = o.breaker
+	}
+	if o.remote {
+		cfg.EmbedProvider, cfg.EmbedModel, cfg.EmbedDim = llm.ProviderOpenAI, "embed", 64
+		cfg.EmbedCache = -1
+		w.fake.EmbedDim(64)
+	}
+	deps := llm.Deps{Clock: w.now}
+	w.embedders, err = llm.NewRegistry(deps, cfg)
+	must(err)
+	var model memory.Model = llm.NewHeuristic()
+	if !o.heuristic {
+		model, err = llm.NewModel(deps, cfg)
+		must(err)
+	}
+	amem, err := policy.NewAMem()
+	must(err)
+	policies := memory.NewPolicySet(amem, policy.NewNone())
+	w.recall, err = recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Clock: w.now}, recall.Config{})
+	must(err)
+	w.notes, err = memory.NewNotes(memory.NotesDeps{Store: w.store, Embedders: w.embedders, Clock: w.now}, memory.NotesConfig{})
+	must(err)
+	w.collections, err = memory.NewCollections(memory.CollectionsDeps{Store: w.store, Agents: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now})
+	must(err)
+	w.clone, err = clone.New(clone.Deps{Store: w.store, Agents: w.store, Clock: w.now}, clone.Config{})
+	must(err)
+	w.engine, err = engine.New(engine.Deps{
+		Store: w.store, Policies: policies, Model: model, Heuristic: llm.NewHeuristic(), Embedders: w.embedders,
+		Neighbours: nearest{w.recall}, Index: w.recall, Clock: w.now,
+	}, o.engine)
+	must(err)
+	in := memory.CollectionInput{Name: "main"}
+	if o.config != "" {
+		in.PolicyConfig = json.RawMessage(o.config)
+	}
+	view, err := w.collections.Create(ctx, w.s, in, memory.Request{})
+	must(err)
+	w.c = view.Collection
+	return w
+}
+
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.offset)
+}
+
+// later moves the clock on.
+func (w *world) later(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.offset += d
+}
+
+// add stores a note; its job waits.
+func (w *world) add(content string, change ...func(*memory.NewNote)) memory.Note {
+	w.t.Helper()
+	in := memory.NewNote{Content: content}
+	for _, c := range change {
+		c(&in)
+	}
+	out, err := w.notes.Add(w.t.Context(), w.s, w.c.ID.String(), in, memory.Request{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out.Note
+}
+
+// learn stores a note and runs whatever is due.
+func (w *world) learn(content string, change ...func(*memory.NewNote)) memory.Note {
+	w.t.Helper()
+	n := w.add(content, change...)
+	w.drain()
+	return w.get(n.ID)
+}
+
+func (w *world) get(id uuid.UUID) memory.Note { w.t.Helper(); return w.getIn(w.c.ID, id) }
+
+func (w *world) getIn(c, id uuid.UUID) memory.Note {
+	w.t.Helper()
+	list, err := w.store.Notes(w.t.Context(), w.s, w.view(c), []uuid.UUID{id}, memory.ReadOptions{Vector: true})
+	if err != nil || len(list) != 1 {
+		w.t.Fatalf("note %s: %v, %v", id, list, err)
+	}
+	return list[0]
+}
+
+func (w *world) view(c uuid.UUID) memory.View {
+	w.t.Helper()
+	v, err := w.store.OpenView(w.t.Context(), w.s, c.String(), memory.At{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return v
+}
+
+// links gives the targets of a note's links.
+func (w *world) links(id uuid.UUID) []uuid.UUID {
+	w.t.Helper()
+	list, err := w.store.Links(w.t.Context(), w.s, w.view(w.c.ID), memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Outgoing})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out []uuid.UUID
+	for _, l := range list {
+		out = append(out, l.Target)
+	}
+	return out
+}
+
+func (w *world) history(id uuid.UUID) []memory.HistoryEntry {
+	w.t.Helper()
+	list, err := w.store.History(w.t.Context(), w.s, w.view(w.c.ID), id, 0, 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+// jobs gives the jobs of a note, newest first; of all without one.
+func (w *world) jobs(note uuid.UUID) []memory.Job {
+	w.t.Helper()
+	list, err := w.store.ListJobs(w.t.Context(), w.s, memory.JobQuery{Note: note, Limit: 1000})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+func (w *world) reviews(state memory.ReviewState) []memory.Review {
+	w.t.Helper()
+	list, err := w.engine.Reviews(w.t.Context(), w.s, memory.ReviewQuery{Collection: w.c.ID, State: state, Limit: 100})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+// claim leases the due jobs of a stage.
+func (w *world) claim(c uuid.UUID, stage memory.Stage, limit int) []memory.Job {
+	w.t.Helper()
+	list, err := w.store.ClaimJobs(w.t.Context(), w.s, c, stage, uuid.New(), w.now().Add(15*time.Second), limit)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+// step claims and runs the next jobs of a collection; false when none are due.
+func (w *world) step(c uuid.UUID) bool {
+	w.t.Helper()
+	ran := false
+	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+		for _, j := range w.claim(c, stage, 100) {
+			ran = true
+			w.run(j)
+		}
+	}
+	return ran
+}
+
+// run does one try of a leased job as the worker does.
+func (w *world) run(j memory.Job) {
+	w.t.Helper()
+	if err := w.try(j); err != nil {
+		if err := w.engine.Fail(w.t.Context(), grant.Job(j.Tenant, j.ID), j, err); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func (w *world) try(j memory.Job) error {
+	ctx, s := w.t.Context(), grant.Job(j.Tenant, j.ID)
+	switch {
+	case j.Kind == memory.JobAdopt:
+		return w.engine.RunAdopt(ctx, s, j)
+	case j.Kind == memory.JobConsolidate:
+		return w.engine.RunConsolidate(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
+	case j.Kind == memory.JobRemove:
+		return w.clone.RunRemove(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
+	case j.Stage == memory.StageDecide:
+		return w.engine.RunDecide(ctx, s, j)
+	default:
+		return w.engine.RunPrepare(ctx, s, j)
+	}
+}
+
+// drain runs everything that is due.
+func (w *world) drain() {
+	w.t.Helper()
+	for {
+		due, err := w.store.DueCollections(w.t.Context(), w.now(), 100)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		ran := false
+		for _, d := range due {
+			ran = w.step(d.Collection) || ran
+		}
+		if !ran {
+			return
+		}
+	}
+}
+
+// evolve scripts the answers of the next decision.
+func evolve(change func(*memory.Evolution)) llmtest.Reply {
+	sure := 0.95
+	e := memory.Evolution{ShouldEvolve: true, Actions: []string{}, SuggestedConnections: []int{}, TagsToUpdate: []string{}, Confidence: &sure}
+	change(&e)
+	if e.NewContextNeighborhood == nil {
+		e.NewContextNeighborhood = []string{}
+	}
+	if e.NewTagsNeighborhood == nil {
+		e.NewTagsNeighborhood = [][]string{}
+	}
+	if e.NewKeywordsNeighborhood == nil {
+		e.NewKeywordsNeighborhood = [][]string{}
+	}
+	return llmtest.JSON(e)
+}
+
+// rename scripts an update of the nearest neighbour's context.
+func rename(contexts ...string) llmtest.Reply {
+	return evolve(func(e *memory.Evolution) {
+		e.Actions, e.NewContextNeighborhood = []string{"update_neighbor"}, contexts
+	})
+}
+
+func keep() llmtest.Reply { return evolve(func(e *memory.Evolution) { e.ShouldEvolve = false }) }
+
+func has(list []uuid.UUID, id uuid.UUID) bool { return slices.Contains(list, id) }
+
+func given(tags, keywords []string, context string) func(*memory.NewNote) {
+	return func(n *memory.NewNote) { n.Tags, n.Keywords, n.Context = tags, keywords, &context }
+}
+
+// fork forks the collection at its head.
+func (w *world) fork(name string) uuid.UUID {
+	w.t.Helper()
+	r, err := w.clone.Clone(w.t.Context(), w.s, w.c.ID.String(), clone.Input{Name: name}, memory.Request{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r.Collection.ID
+}
