@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
@@ -95,9 +96,16 @@ func (a *App) buildAPI(sv services) error {
 }
 
 // ensureSigningKey makes the key that signs tokens, so that the first token
-// and the first look at the key set need not.
+// and the first look at the key set need not. A store that came from a backup
+// holds one of another secret; its replacement may have to wait for a moment,
+// and everything but the exchange of tokens works until then.
 func (a *App) ensureSigningKey(ctx context.Context) error {
-	if err := a.auth.Tokens.EnsureSigningKey(ctx); err != nil {
+	err := a.auth.Tokens.EnsureSigningKey(ctx)
+	if fault.Is(err, fault.Unavailable) {
+		a.log.WarnContext(ctx, "tokens cannot be signed yet; a new signing key is made within a minute", "error", err)
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("make the signing key: %w", err)
 	}
 	return nil

@@ -90,8 +90,9 @@ func wrappingSecret(cfg Settings) ([]byte, error) {
 	return secret, nil
 }
 
-// Backup copies the live database and the secret of the data directory's
-// signing keys is left out: tokens live for minutes, keys survive.
+// Backup copies the live database. The secret that wraps the signing keys is
+// left out on purpose: a restored store makes new ones, so tokens of minutes
+// end while API keys survive.
 func Backup(ctx context.Context, cfg Settings, log *slog.Logger, file string) error {
 	st, err := openTool(ctx, cfg, log)
 	if err != nil {
@@ -112,11 +113,6 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 	if err := makeDataDir(cfg.Data); err != nil {
 		return err
 	}
-	release, err := holdData(cfg.Data)
-	if err != nil {
-		return err
-	}
-	defer release()
 	entries, err := os.ReadDir(cfg.Data)
 	if err != nil {
 		return fmt.Errorf("look into the data directory: %w", err)
@@ -126,6 +122,11 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 			return fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); restore into an empty one", cfg.Data, e.Name())
 		}
 	}
+	release, err := holdData(cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer release()
 	target := filepath.Join(cfg.Data, databaseFile)
 	part := target + ".part"
 	if err := copyFile(part, file); err != nil {
