@@ -144,6 +144,9 @@ func (e *Engine) planUndo(ctx context.Context, s tenant.Scope, v memory.View, re
 // changesets finds the changeset of a revision and those after it.
 func (e *Engine) changesets(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision) (cause memory.Changeset, later []memory.Changeset, err error) {
 	const page = 500
+	if rev < 1 {
+		return cause, nil, fault.Missing("changeset")
+	}
 	for after := rev - 1; ; {
 		list, err := e.store.Changesets(ctx, s, v, after, page)
 		if err != nil {
@@ -164,7 +167,7 @@ func (e *Engine) changesets(ctx context.Context, s tenant.Scope, v memory.View, 
 			break
 		}
 	}
-	if cause.Revision != rev || rev == 0 {
+	if cause.Revision != rev {
 		return cause, nil, fault.Missing("changeset")
 	}
 	if cause.Cause != memory.CauseEvolve && cause.Cause != memory.CauseReview {

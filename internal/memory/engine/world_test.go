@@ -61,6 +61,7 @@ type options struct {
 	remote    bool // embedder behind HTTP
 	breaker   int  // failures that open it; default 1000
 	engine    engine.Config
+	wrap      func(engine.Store) engine.Store
 }
 
 func newWorld(t *testing.T, o options) *world {
@@ -116,8 +117,12 @@ func newWorld(t *testing.T, o options) *world {
 	must(err)
 	w.clone, err = clone.New(clone.Deps{Store: w.store, Agents: w.store, Clock: w.now}, clone.Config{})
 	must(err)
+	var st engine.Store = w.store
+	if o.wrap != nil {
+		st = o.wrap(st)
+	}
 	w.engine, err = engine.New(engine.Deps{
-		Store: w.store, Policies: policies, Model: model, Heuristic: llm.NewHeuristic(), Embedders: w.embedders,
+		Store: st, Policies: policies, Model: model, Heuristic: llm.NewHeuristic(), Embedders: w.embedders,
 		Neighbours: nearest{w.recall}, Index: w.recall, Clock: w.now,
 	}, o.engine)
 	must(err)

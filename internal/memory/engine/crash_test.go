@@ -1,0 +1,103 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+var errKilled = errors.New("the process was killed")
+
+// mortal is a store whose process dies at random: before a transaction, or
+// after it was committed and before anybody heard of it.
+type mortal struct {
+	engine.Store
+	rng *rand.Rand
+}
+
+func (m *mortal) Write(ctx context.Context, s tenant.Scope, c uuid.UUID, o memory.WriteOptions, fn func(context.Context, memory.Tx) error) (memory.Written, error) {
+	if m.rng.IntN(3) == 0 {
+		return memory.Written{}, errKilled
+	}
+	w, err := m.Store.Write(ctx, s, c, o, fn)
+	if err == nil && m.rng.IntN(3) == 0 {
+		return memory.Written{}, errKilled
+	}
+	return w, err
+}
+
+// C059: whenever the process dies, every note is there afterwards, was described
+// and evolved exactly once, and the store is consistent.
+func TestEvolvedExactlyOnce_C059(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{heuristic: true, config: `{"evo_threshold":3}`, wrap: func(s engine.Store) engine.Store {
+				return &mortal{s, rand.New(rand.NewPCG(seed, 1))}
+			}})
+			var ids []uuid.UUID
+			for i := range 15 {
+				ids = append(ids, w.add(fmt.Sprintf("The lighthouse keeper logs storm number %d at the rocky coast.", i)).ID)
+			}
+			deaths := 0
+			for rounds := 0; ; rounds++ {
+				due, err := w.store.DueCollections(t.Context(), w.now(), 10)
+				if err != nil || rounds > 2000 {
+					t.Fatalf("after %d rounds: %v", rounds, err)
+				}
+				if len(due) == 0 {
+					break
+				}
+				for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+					for _, j := range w.claim(w.c.ID, stage, 3) {
+						if err := w.try(j); errors.Is(err, errKilled) {
+							deaths++ // nobody settles the job; its lease runs out
+						} else if err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				w.later(16 * time.Second)
+			}
+			if deaths < 10 {
+				t.Errorf("only %d deaths", deaths)
+			}
+			for _, id := range ids {
+				if n := w.get(id); n.State != memory.StateEvolved || n.Vector == nil || len(n.Keywords) == 0 {
+					t.Errorf("note %s is %q", id, n.State)
+				}
+			}
+			sets, err := w.store.Changesets(t.Context(), w.s, w.view(w.c.ID), 0, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			count := map[memory.Cause]map[uuid.UUID]int{memory.CauseAnalyze: {}, memory.CauseEvolve: {}}
+			for _, c := range sets {
+				if by, ok := count[c.Cause]; ok {
+					by[c.Trigger]++
+				}
+			}
+			for cause, by := range count {
+				for _, id := range ids {
+					if by[id] != 1 {
+						t.Errorf("note %s has %d changesets of cause %q", id, by[id], cause)
+					}
+				}
+			}
+			problems, err := w.store.Verify(t.Context())
+			if err != nil || len(problems) > 0 {
+				t.Errorf("the store has problems %v, %v", problems, err)
+			}
+		})
+	}
+}
