@@ -79,7 +79,7 @@ func (w *Waiters) subscribe(job uuid.UUID) (news func() <-chan struct{}, leave f
 func (w *Waiters) admit(tenantID uuid.UUID) (release func(), ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held[tenantID] >= w.cfg.WaitersPerUser {
+	if w.held[tenantID] >= w.cfg.WaitersPerTenant {
 		return nil, false
 	}
 	w.held[tenantID]++

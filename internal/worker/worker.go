@@ -66,11 +66,11 @@ type Config struct {
 	ConsolidateDeadline time.Duration // default 30 min
 	LongDeadline        time.Duration // copy, import, remove; default 2 h
 
-	SweepEvery     time.Duration // looks for expired collections; default 15 s
-	RemoveBatch    int           // rows per step of an ephemeral collection's removal; default 5,000
-	WaitFor        time.Duration // longest wait for a job; default 25 s
-	WaitPoll       time.Duration // looks of a waiter at the store, beside being told; default 500 ms
-	WaitersPerUser int           // waiters of one tenant at once; default 64
+	SweepEvery       time.Duration // looks for expired collections; default 15 s
+	RemoveBatch      int           // rows per step of an ephemeral collection's removal; default 5,000
+	WaitFor          time.Duration // longest wait for a job; default 25 s
+	WaitPoll         time.Duration // looks of a waiter at the store, beside being told; default 500 ms
+	WaitersPerTenant int           // waiters of one tenant at once; default 64
 }
 
 func (c *Config) setDefaults() {
@@ -89,8 +89,8 @@ func (c *Config) setDefaults() {
 	if c.RemoveBatch <= 0 {
 		c.RemoveBatch = 5000
 	}
-	if c.WaitersPerUser <= 0 {
-		c.WaitersPerUser = 64
+	if c.WaitersPerTenant <= 0 {
+		c.WaitersPerTenant = 64
 	}
 }
 

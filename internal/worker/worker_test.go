@@ -1,0 +1,462 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/internal/worker"
+)
+
+// plant is a running worker on the embedded store.
+type plant struct {
+	t           *testing.T
+	store       *sqlite.Store
+	fake        *llmtest.Server
+	notes       *memory.Notes
+	collections *memory.Collections
+	clone       *clone.Service
+	worker      *worker.Worker
+	s           tenant.Scope
+	c           memory.Collection
+	stop        func()
+
+	mu     sync.Mutex
+	offset time.Duration
+}
+
+func (p *plant) now() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Add(p.offset)
+}
+
+func (p *plant) later(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.offset += d
+}
+
+type settings struct {
+	model  bool // else heuristic
+	worker worker.Config
+	tasks  map[memory.JobKind]worker.Task
+}
+
+func newPlant(t *testing.T, o settings) *plant {
+	t.Helper()
+	p := &plant{t: t, fake: llmtest.New(t)}
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	p.store, err = sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: p.now})
+	must(err)
+	t.Cleanup(func() { must(p.store.Close()) })
+	ten, err := p.store.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "acme"})
+	must(err)
+	p.s = grant.Scope(ten.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)
+	cfg := llm.Config{BaseURL: p.fake.URL(), Model: "test", MaxTries: 1, BreakerFailures: 1000, EmbedProvider: llm.EmbedHash}
+	embedders, err := llm.NewRegistry(llm.Deps{Clock: p.now}, cfg)
+	must(err)
+	var model memory.Model = llm.NewHeuristic()
+	if o.model {
+		model, err = llm.NewModel(llm.Deps{Clock: p.now}, cfg)
+		must(err)
+	}
+	amem, err := policy.NewAMem()
+	must(err)
+	policies := memory.NewPolicySet(amem, policy.NewNone())
+	found, err := recall.New(recall.Deps{Store: p.store, Embedders: embedders, Clock: p.now}, recall.Config{})
+	must(err)
+	wake := func() { p.worker.Wake() }
+	p.notes, err = memory.NewNotes(memory.NotesDeps{Store: p.store, Embedders: embedders, Clock: p.now, Wake: wake}, memory.NotesConfig{})
+	must(err)
+	p.collections, err = memory.NewCollections(memory.CollectionsDeps{Store: p.store, Agents: p.store, Embedders: embedders, Policies: policies, Clock: p.now, Wake: wake})
+	must(err)
+	p.clone, err = clone.New(clone.Deps{Store: p.store, Agents: p.store, Clock: p.now, Wake: wake}, clone.Config{})
+	must(err)
+	eng, err := engine.New(engine.Deps{
+		Store: p.store, Policies: policies, Model: model, Embedders: embedders,
+		Neighbours: worker.Neighbours{Recall: found}, Index: found, Clock: p.now, Wake: wake,
+	}, engine.Config{})
+	must(err)
+	p.worker, err = worker.New(worker.Deps{Store: p.store, Engine: eng, Clone: p.clone, Tasks: o.tasks, Clock: p.now}, o.worker)
+	must(err)
+	p.stop = func() {}
+	p.run()
+	t.Cleanup(func() { p.stop() })
+	view, err := p.collections.Create(ctx, p.s, memory.CollectionInput{Name: "main"}, memory.Request{})
+	must(err)
+	p.c = view.Collection
+	return p
+}
+
+// run starts the worker; stop ends it.
+func (p *plant) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { p.worker.Run(ctx) })
+	p.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+}
+
+func (p *plant) add(content string) memory.NoteWritten {
+	p.t.Helper()
+	out, err := p.notes.Add(p.t.Context(), p.s, p.c.ID.String(), memory.NewNote{Content: content}, memory.Request{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return out
+}
+
+// ended waits for the end of a job.
+func (p *plant) ended(id uuid.UUID) memory.Job {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
+	defer cancel()
+	var last memory.Job
+	err := p.worker.Waiters().Watch(ctx, p.s, id, func(j memory.Job) error { last = j; return nil })
+	if err != nil {
+		p.t.Fatalf("job %s is %q: %v", id, last.State, err)
+	}
+	return last
+}
+
+func (p *plant) note(c, id uuid.UUID) memory.Note {
+	p.t.Helper()
+	v, err := p.store.OpenView(p.t.Context(), p.s, c.String(), memory.At{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	list, err := p.store.Notes(p.t.Context(), p.s, v, []uuid.UUID{id}, memory.ReadOptions{Vector: true})
+	if err != nil || len(list) != 1 {
+		p.t.Fatalf("note %s: %v, %v", id, list, err)
+	}
+	return list[0]
+}
+
+// A note that is added is evolved without anybody asking, and a waiter hears at once.
+func TestAddAndWait(t *testing.T) {
+	t.Parallel()
+	// Polling would take longer than the test may.
+	p := newPlant(t, settings{worker: worker.Config{WaitPoll: time.Hour, Queue: queue.Config{Poll: time.Hour}}})
+	out := p.add("The slip box links atomic notes into a web of ideas.")
+	j, err := p.worker.Waiters().Wait(t.Context(), p.s, out.Job.ID)
+	if err != nil || j.State != memory.JobDone {
+		t.Fatalf("job %+v, %v", j, err)
+	}
+	if n := p.note(p.c.ID, out.Note.ID); n.State != memory.StateEvolved || len(n.Keywords) < 3 {
+		t.Errorf("note %+v", n)
+	}
+}
+
+// Three hundred notes in one go: all evolved, decided in the order given.
+func TestBulk(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, settings{})
+	const n = 300
+	lines := make([]memory.BulkLine, n)
+	for i := range lines {
+		lines[i] = memory.BulkLine{Note: memory.NewNote{Content: fmt.Sprintf("Voyage %d of the schooner carried %s to harbour %d.", i, []string{"timber", "salt", "wool"}[i%3], i%7)}}
+	}
+	began := time.Now()
+	results, err := p.notes.AddMany(t.Context(), p.s, p.c.ID.String(), lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Err != nil || r.Job == nil {
+			t.Fatalf("line %d: %v", r.Line, r.Err)
+		}
+	}
+	for _, r := range results {
+		if j := p.ended(r.Job.ID); j.State != memory.JobDone {
+			t.Fatalf("job %+v", j)
+		}
+	}
+	t.Logf("%d notes evolved in %v", n, time.Since(began))
+	v, err := p.store.OpenView(t.Context(), p.s, p.c.ID.String(), memory.At{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, err := p.store.Changesets(t.Context(), p.s, v, 0, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []uuid.UUID
+	for _, c := range sets {
+		if c.Cause == memory.CauseEvolve {
+			order = append(order, c.Trigger)
+		}
+	}
+	if len(order) != n || !slices.IsSortedFunc(order, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }) {
+		t.Errorf("%d decisions, in order %v", len(order), len(order) == n)
+	}
+}
+
+// A stop gives running jobs back uncounted, and another runner ends them.
+func TestStopReturnsJobs(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, settings{model: true, worker: worker.Config{Queue: queue.Config{Grace: time.Millisecond}}})
+	asked := make(chan struct{}, 8)
+	p.fake.Handle("analyze", func(llmtest.Request) llmtest.Reply {
+		asked <- struct{}{}
+		return llmtest.Hang()
+	})
+	out := p.add("Interrupted.")
+	<-asked
+	p.stop()
+	j, err := p.store.Job(t.Context(), p.s, out.Job.ID)
+	if err != nil || j.State != memory.JobQueued || j.Attempts != 0 || j.Lease != uuid.Nil {
+		t.Fatalf("job %+v, %v", j, err)
+	}
+	p.fake.Handle("analyze", nil)
+	p.run()
+	if j := p.ended(out.Job.ID); j.State != memory.JobDone {
+		t.Errorf("job %+v", j)
+	}
+}
+
+// Leases of a process that died are freed at the next start.
+func TestRecover(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, settings{})
+	p.stop()
+	out := p.add("Left behind.")
+	if _, err := p.store.ClaimJobs(t.Context(), p.s, p.c.ID, memory.StagePrepare, uuid.New(), p.now().Add(time.Hour), 1); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := p.worker.Recover(t.Context()); err != nil || n != 1 {
+		t.Fatalf("freed %d, %v", n, err)
+	}
+	p.run()
+	if j := p.ended(out.Job.ID); j.State != memory.JobDone {
+		t.Errorf("job %+v", j)
+	}
+}
+
+// Wait answers at once for an ended job, when more than one job is ahead, and
+// when its tenant has too many waiters; at the latest after its limit.
+func TestWaitIsBounded(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, settings{worker: worker.Config{WaitFor: 50 * time.Millisecond, WaitersPerTenant: 1}})
+	p.worker.Pause()
+	first, second, third := p.add("One."), p.add("Two."), p.add("Three.")
+	began := time.Now()
+	if j, err := p.worker.Waiters().Wait(t.Context(), p.s, third.Job.ID); err != nil || j.State != memory.JobQueued {
+		t.Errorf("job %+v, %v", j, err)
+	}
+	if took := time.Since(began); took > 40*time.Millisecond {
+		t.Errorf("two are ahead, and it waited %v", took)
+	}
+	if j, err := p.worker.Waiters().Wait(t.Context(), p.s, second.Job.ID); err != nil || j.Ended() || time.Since(began) < 50*time.Millisecond {
+		t.Errorf("job %+v, %v after %v", j, err, time.Since(began))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.worker.Waiters().Wait(ctx, p.s, first.Job.ID); err == nil {
+		t.Error("a request that ended was waited for")
+	}
+	if _, err := p.worker.Waiters().Wait(t.Context(), p.s, uuid.New()); !fault.Is(err, fault.NotFound) {
+		t.Errorf("an unknown job gave %v", err)
+	}
+	p.worker.Resume()
+	p.ended(third.Job.ID)
+	if j, err := p.worker.Waiters().Wait(t.Context(), p.s, third.Job.ID); err != nil || j.State != memory.JobDone {
+		t.Errorf("job %+v, %v", j, err)
+	}
+}
+
+// Watch shows each state a job goes through, and ends with it.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	p := newPlant(t, settings{tasks: map[memory.JobKind]worker.Task{
+		memory.JobImport: func(ctx context.Context, _ tenant.Scope, _ memory.Job, progress func(context.Context, memory.Progress) error) error {
+			<-release
+			return progress(ctx, memory.Progress{Done: 3, Total: 7})
+		},
+	}})
+	j := p.enqueue(memory.JobImport)
+	var seen []memory.JobState
+	var last memory.Job
+	err := p.worker.Waiters().Watch(t.Context(), p.s, j.ID, func(j memory.Job) error {
+		seen = append(seen, j.State)
+		if j.State == memory.JobRunning && len(seen) < 3 {
+			select {
+			case <-release:
+			default:
+				close(release)
+			}
+		}
+		last = j
+		return nil
+	})
+	if err != nil || last.State != memory.JobDone || last.Progress == nil || last.Progress.Done != 3 || !slices.Contains(seen, memory.JobRunning) {
+		t.Errorf("seen %v, last %+v, %v", seen, last, err)
+	}
+	enough := errors.New("enough")
+	if err := p.worker.Waiters().Watch(t.Context(), p.s, j.ID, func(memory.Job) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func (p *plant) enqueue(kind memory.JobKind) memory.Job {
+	p.t.Helper()
+	var j memory.Job
+	_, err := p.store.Write(p.t.Context(), p.s, p.c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) (err error) {
+		j, err = tx.Enqueue(ctx, memory.Job{Collection: p.c.ID, Kind: kind, Stage: memory.StageTask})
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.worker.Wake()
+	return j
+}
+
+// A job that nobody here can do fails and says why; one that panics is tried again.
+func TestTasksThatFail(t *testing.T) {
+	t.Parallel()
+	tries := 0
+	p := newPlant(t, settings{tasks: map[memory.JobKind]worker.Task{
+		"poison": func(context.Context, tenant.Scope, memory.Job, func(context.Context, memory.Progress) error) error {
+			if tries++; tries == 1 {
+				panic("poison")
+			}
+			return nil
+		},
+	}})
+	if j := p.ended(p.enqueue(memory.JobImport).ID); j.State != memory.JobFailed || j.Error == "" {
+		t.Errorf("job %+v", j)
+	}
+	if j := p.ended(p.enqueue("poison").ID); j.State != memory.JobDone || j.Attempts != 1 {
+		t.Errorf("job %+v", j)
+	}
+}
+
+// Copy jobs, adopt jobs and removal jobs run by themselves.
+func TestCloneJobs(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, settings{})
+	out := p.add("The archive holds glass plates of the southern sky.")
+	p.ended(out.Job.ID)
+	r, err := p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{Mode: clone.Copy, Name: "copied"}, memory.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := p.ended(r.Job.ID); j.State != memory.JobDone {
+		t.Fatalf("job %+v", j)
+	}
+	if n := p.note(r.Collection.ID, out.Note.ID); n.State != memory.StateEvolved {
+		t.Errorf("the copy shows %q", n.State)
+	}
+	p.worker.Pause()
+	waiting := p.add("A plate that waits.")
+	fork, err := p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{Name: "forked"}, memory.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.worker.Resume()
+	p.ended(waiting.Job.ID)
+	jobs, err := p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: fork.Collection.ID, Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range jobs {
+		p.ended(j.ID)
+	}
+	jobs, err = p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: fork.Collection.ID, Note: waiting.Note.ID, Limit: 10})
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("the fork has jobs %+v, %v", jobs, err)
+	}
+	p.ended(jobs[0].ID)
+	if n := p.note(fork.Collection.ID, waiting.Note.ID); n.State != memory.StateEvolved || n.Layer != fork.Collection.ID {
+		t.Errorf("the fork shows %q in %s", n.State, n.Layer)
+	}
+}
+
+// C323: a clone with a time to live goes when it ends.
+func TestExpiry_C323(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, settings{})
+	ttl := int64(60)
+	r, err := p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{TTLSeconds: &ttl}, memory.Request{})
+	if err != nil || r.Collection.Name != "main__clone" {
+		t.Fatalf("clone %+v, %v", r.Collection, err)
+	}
+	if n := p.worker.Expire(t.Context()); n != 0 {
+		t.Errorf("%d expired before their time", n)
+	}
+	p.later(2 * time.Minute)
+	if n := p.worker.Expire(t.Context()); n != 1 {
+		t.Errorf("%d expired", n)
+	}
+	if _, err := p.store.OpenView(t.Context(), p.s, r.Collection.ID.String(), memory.At{}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("it is there: %v", err)
+	}
+	if n := p.worker.Expire(t.Context()); n != 0 {
+		t.Errorf("%d expired twice", n)
+	}
+	if _, err := p.store.OpenView(t.Context(), p.s, p.c.ID.String(), memory.At{}); err != nil {
+		t.Errorf("the source is gone: %v", err)
+	}
+}
+
+// Ephemeral collections go with all their rows; others stay.
+func TestRemoveEphemeral(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, settings{})
+	kept := p.add("Stays.")
+	p.ended(kept.Job.ID)
+	view, err := p.collections.Create(t.Context(), p.s, memory.CollectionInput{Name: "scratch", Ephemeral: true}, memory.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.notes.Add(t.Context(), p.s, view.Collection.ID.String(), memory.NewNote{Content: "Goes."}, memory.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.ended(out.Job.ID)
+	p.stop()
+	if n, err := p.worker.RemoveEphemeral(t.Context()); err != nil || n != 1 {
+		t.Fatalf("removed %d, %v", n, err)
+	}
+	if _, err := p.store.OpenView(t.Context(), p.s, view.Collection.ID.String(), memory.At{}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("it is there: %v", err)
+	}
+	p.note(p.c.ID, kept.Note.ID)
+	if problems, err := p.store.Verify(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("the store has problems %v, %v", problems, err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	if _, err := worker.New(worker.Deps{}, worker.Config{}); err == nil {
+		t.Error("a worker without a store was made")
+	}
+}
