@@ -140,7 +140,11 @@ func (q *session) each(ctx context.Context, text string, args []any, scan func(*
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	defer func() {
+		if e := rows.Close(); e != nil {
+			err = errors.Join(err, e)
+		}
+	}()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
 			return err
@@ -169,8 +173,9 @@ func (s *Store) snapshot(ctx context.Context, fn func(context.Context, *session)
 			return err
 		}
 		defer func() {
-			_, e := q.exec(bare, "ROLLBACK")
-			err = errors.Join(err, e)
+			if _, e := q.exec(bare, "ROLLBACK"); e != nil {
+				err = errors.Join(err, e)
+			}
 		}()
 		return fn(ctx, q)
 	})

@@ -16,7 +16,8 @@ import (
 // maxProblems bounds what one rule reports: a damaged table would fill pages.
 const maxProblems = 100
 
-// rule is a query for what must not be. It gives tenant, collection and a text.
+// rule is a query for what must not be. It gives tenant, collection and a text;
+// ?1 is now.
 type rule struct {
 	kind store.ProblemKind
 	text string
@@ -62,7 +63,7 @@ var rules = []rule{
 	{store.ProblemJob, `SELECT j.tenant, j.collection, 'two jobs have the place ' || j.seq FROM jobs j GROUP BY j.tenant, j.collection, j.seq HAVING COUNT(*) > 1`},
 	{store.ProblemJob, `SELECT c.tenant, c.id, 'a deleted collection has no job that removes it' FROM collections c JOIN tenants t ON t.id = c.tenant AND t.state <> 'deleting' WHERE c.state = 'deleting'
  AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.tenant = c.tenant AND j.collection = c.id AND j.kind = 'remove')`},
-	{store.ProblemJob, `SELECT j.tenant, j.collection, 'two decisions are held at once' FROM jobs j WHERE j.state = 'running' AND j.stage = 'decide' GROUP BY j.tenant, j.collection HAVING COUNT(*) > 1`},
+	{store.ProblemJob, `SELECT j.tenant, j.collection, 'two decisions are held at once' FROM jobs j WHERE j.state = 'running' AND j.stage = 'decide' AND j.lease_until > ?1 GROUP BY j.tenant, j.collection HAVING COUNT(*) > 1`},
 
 	// Keys: within a layer; across layers they are checked per collection.
 	{store.ProblemKey, "SELECT tenant, layer, 'two live notes of kind ' || kind || ' have one key' FROM notes WHERE key <> '' AND to_rev = 9223372036854775807 AND deleted = 0 GROUP BY tenant, layer, kind, key HAVING COUNT(*) > 1"},
@@ -107,7 +108,11 @@ func (s *Store) Verify(ctx context.Context) (out []store.Problem, err error) {
 			return err
 		}
 		for _, r := range rules {
-			err := q.each(ctx, r.text+fmt.Sprintf(" LIMIT %d", maxProblems), nil, func(rows *sql.Rows) error {
+			var args []any
+			if strings.Contains(r.text, "?1") {
+				args = []any{micros(s.now())}
+			}
+			err := q.each(ctx, r.text+fmt.Sprintf(" LIMIT %d", maxProblems), args, func(rows *sql.Rows) error {
 				p := store.Problem{Kind: r.kind}
 				if err := rows.Scan(&p.Tenant, &p.Collection, &p.Detail); err != nil {
 					return err

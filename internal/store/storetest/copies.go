@@ -1,0 +1,110 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+func copyCases() []testCase {
+	return []testCase{
+		{"Copy", copyResumed},
+		{"CopyEmpty", func(_ *testing.T, w *world) {
+			c := w.copyOf(w.view(w.collection("c").ID), "copy", 10)
+			w.is(c.State == memory.CollectionActive && c.Head == 0, "an empty copy: %+v", c)
+		}},
+	}
+}
+
+// copyTarget makes a collection that is being copied into.
+func (w *world) copyTarget(name string) memory.CollectionCreated {
+	w.t.Helper()
+	return must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{
+		Collection: memory.Collection{Name: name, Policy: "amem", Embedder: embedder, Dim: dim},
+		CopyJob:    &memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask, Payload: []byte(`{}`)},
+	}))(w.t)
+}
+
+func (w *world) copyOf(v memory.View, name string, batch int) memory.Collection {
+	w.t.Helper()
+	id := w.copyTarget(name).Collection.ID
+	for cursor := ""; ; {
+		_, next, err := w.CopyRows(w.ctx, w.all, v, id, cursor, batch)
+		w.ok(err)
+		if next == "" {
+			return must(w.ResolveCollection(w.ctx, w.all, id.String()))(w.t)
+		}
+		cursor = next
+	}
+}
+
+func copyResumed(_ *testing.T, w *world) {
+	c := w.collection("c")
+	var notes []memory.Note
+	for i := range 12 {
+		notes = append(notes, w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Key: fmt.Sprint("k", i), Vector: []float32{1, 0, 0, float32(i)}}))
+	}
+	w.link(c.ID, notes[11].ID, notes[0].ID)
+	w.link(c.ID, notes[1].ID, notes[2].ID)
+	w.delete(c.ID, notes[2].ID)
+	f := w.mustFork(c.ID, -1, "f")
+	w.put(f.ID, memory.Note{ID: notes[5].ID, Content: "own"})
+	w.ok(w.AddUsage(w.ctx, w.all, w.view(c.ID), []memory.UsageDelta{{Note: notes[0].ID, Accesses: 3}}))
+	v := w.view(f.ID)
+	w.add(f.ID, "after the view was opened")
+
+	made := w.copyTarget("copy")
+	target := made.Collection.ID
+	w.is(made.Collection.State == memory.CollectionCopying && made.Job != nil && made.Job.Collection == target && made.Job.State == memory.JobQueued, "created %+v", made)
+	w.refused(second(w.tryWrite(target, func(tx memory.Tx) error { return second(tx.Put(w.ctx, memory.Note{Content: "x"})) })), fault.Conflict)
+	_, err := w.fork(target, 0, "early")
+	w.refused(err, fault.Conflict)
+	cursor, total, steps := "", 0, 0
+	for {
+		n, next, err := w.CopyRows(w.ctx, w.all, v, target, cursor, 4)
+		w.ok(err)
+		n2, next2, err := w.CopyRows(w.ctx, w.all, v, target, cursor, 4)
+		w.is(err == nil && n2 == n && next2 == next, "a repeated step: %d %q, %d %q, %v", n, next, n2, next2, err)
+		total += n
+		if steps++; next == "" {
+			break
+		}
+		w.is(must(w.ResolveCollection(w.ctx, w.all, "copy"))(w.t).State == memory.CollectionCopying, "not done yet")
+		cursor = next
+	}
+	w.is(total == 11 && steps == 3, "%d notes in %d steps", total, steps)
+	got := must(w.ResolveCollection(w.ctx, w.all, "copy"))(w.t)
+	w.is(got.State == memory.CollectionActive && got.Head == v.At && got.Floor == v.At && got.Parent == uuid.Nil, "done: %+v", got)
+	cv := w.view(target)
+	w.is(slices.Equal(w.contents(cv), w.contents(v)), "copied %v, shown %v", w.contents(cv), w.contents(v))
+	for _, n := range notes {
+		a, ok := w.get(v, n.ID)
+		b, ok2 := w.get(cv, n.ID)
+		w.is(ok == ok2 && a.From == b.From && slices.Equal(a.Vector, b.Vector) && a.UpdatedAt == b.UpdatedAt && a.Key == b.Key, "copied %+v, shown %+v", b, a)
+		w.is(!ok || b.Layer == target, "its own layer")
+	}
+	w.is(len(w.links(cv, notes[0].ID, notes[1].ID)) == 1, "links %+v", w.links(cv, notes[0].ID, notes[1].ID))
+	w.is(must(w.Usage(w.ctx, w.all, cv, []uuid.UUID{notes[0].ID}))(w.t)[notes[0].ID].AccessCount == 3, "usage is copied")
+	below := v.At - 1
+	_, err = w.OpenView(w.ctx, w.all, "copy", memory.At{AsOf: &below})
+	w.refused(err, fault.RevisionGone)
+	_, err = w.fork(target, below, "below")
+	w.refused(err, fault.RevisionGone)
+	w.is(len(must(w.History(w.ctx, w.all, cv, notes[0].ID, 0, 0))(w.t)) == 1, "a copy has one version of each")
+	n := w.add(target, "own")
+	w.is(n.From == v.At+1, "the log goes on after the view's revision")
+	w.put(target, memory.Note{ID: notes[0].ID, Content: "diverged"})
+	_, next, err := w.CopyRows(w.ctx, w.all, v, target, cursor, 4)
+	w.is(err == nil && next == "", "the last step again, later: %v", err)
+	w.is(w.contents(w.view(target))[0] == "diverged" && w.contents(w.view(c.ID))[0] == "0", "isolated both ways")
+	w.ok(w.DeleteCollection(w.ctx, w.all, f.ID, false, memory.AuditEntry{}))
+	w.is(len(w.contents(w.view(target))) == 12, "a copy does not need its source")
+	lost := w.copyTarget("lost").Collection.ID
+	_, _, err = w.CopyRows(w.ctx, w.all, v, lost, "", 4)
+	w.refused(err, fault.NotFound)
+}

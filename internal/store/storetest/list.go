@@ -1,0 +1,178 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+func listCases() []testCase {
+	return []testCase{
+		{"Pages", pages},
+		{"Filters", filters},
+		{"Collections", listCollections},
+	}
+}
+
+// matching lists what a filter lets pass, in order.
+func (w *world) matching(v memory.View, text string) string {
+	w.t.Helper()
+	e := must(filter.Parse([]byte(text)))(w.t)
+	var out []string
+	for _, n := range must(w.ListNotes(w.ctx, w.all, v, memory.NoteQuery{Filter: e, Limit: 100}))(w.t) {
+		out = append(out, n.Content)
+	}
+	return strings.Join(out, " ")
+}
+
+func pages(_ *testing.T, w *world) {
+	c := w.collection("c")
+	var all []uuid.UUID
+	for i := range 25 {
+		kind := memory.KindNote
+		if i%5 == 0 {
+			kind = memory.KindFact
+		}
+		all = append(all, w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Kind: kind, State: memory.StateEvolved}).ID)
+	}
+	w.is(slices.IsSortedFunc(all, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) }), "ids grow")
+	v := w.view(c.ID)
+	walk := func(q memory.NoteQuery) (got []uuid.UUID) {
+		for {
+			page := must(w.ListNotes(w.ctx, w.all, v, q))(w.t)
+			for _, n := range page {
+				got = append(got, n.ID)
+			}
+			if len(page) < q.Limit {
+				return got
+			}
+			q.After = page[len(page)-1].ID
+			w.add(c.ID, "written meanwhile") // the view does not move
+		}
+	}
+	w.is(slices.Equal(walk(memory.NoteQuery{Limit: 4}), all), "pages by 4")
+	w.is(slices.Equal(walk(memory.NoteQuery{Limit: 5}), all), "pages by 5")
+	back := slices.Clone(all)
+	slices.Reverse(back)
+	w.is(slices.Equal(walk(memory.NoteQuery{Limit: 7, Newest: true}), back), "newest first")
+	w.is(len(walk(memory.NoteQuery{Limit: 2, Kinds: []memory.Kind{memory.KindFact, memory.KindBlock}})) == 5, "by kind")
+	w.is(len(walk(memory.NoteQuery{Limit: 2, States: []memory.State{memory.StateRaw}})) == 0, "by state")
+}
+
+// filters: a list is what package filter says, whatever the engine does with it.
+func filters(t *testing.T, w *world) {
+	c := w.collection("c")
+	day := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	notes := []memory.Note{
+		{Content: "empty"},
+		{Content: "full", Kind: memory.KindFact, Tags: []string{"a", "B", "a b"}, Keywords: []string{"k"}, Category: "Trips", Importance: 0.5, OccurredAt: day, State: memory.StateEvolved,
+			Attributes: map[string]any{"s": "x", "n": 0.1, "big": 9007199254740993.0, "t": true, "f": false, "l": []any{"x", 2.0, true, []any{"deep"}}, "o": map[string]any{"x": "x", "p": map[string]any{"q": "x"}}, "e": []any{}, "z": nil}},
+		{Content: "odd", Tags: []string{"\x00", `"`, ""}, Category: "tri", Importance: 1, OccurredAt: day.Add(time.Microsecond),
+			Attributes: map[string]any{"s": "1", "n": "0.1", "t": "true", "l": "x", "a.b": "dot", "ü": "u", "o": []any{map[string]any{"x": "x"}}, `q"q`: "quote"}},
+		{Content: "other", Tags: []string{"b"}, Keywords: []string{"K", "k2"}, Importance: 0.30000000000000004, Category: "日本", Attributes: map[string]any{"s": "", "n": -1.0, "t": false}},
+	}
+	for i := range notes {
+		notes[i] = w.put(c.ID, notes[i])
+	}
+	f := w.mustFork(c.ID, -1, "f")
+	var leaves []string
+	values := map[string][]string{
+		"kind": {`"note"`, `"fact"`, `""`}, "category": {`"Trips"`, `"trips"`, `"ri"`, `""`, `"日"`}, "state": {`"raw"`},
+		"tags": {`"a"`, `"b"`, `"a b"`, `"\""`, `""`}, "keywords": {`"k"`, `"K"`},
+		"importance": {`0.5`, `0`, `0.3`, `0.30000000000000004`}, "occurred_at": {`"2025-01-01T00:00:00Z"`, `"2025-01-01T01:00:00.000001+01:00"`}, "created_at": {`"2026-11-21T00:00:00Z"`},
+		"attributes.s": {`"x"`, `"1"`, `1`, `""`}, "attributes.n": {`0.1`, `"0.1"`, `-1`}, "attributes.big": {`9007199254740993`}, "attributes.t": {`true`, `false`, `"true"`},
+		"attributes.l": {`"x"`, `2`, `true`, `"deep"`}, "attributes.o": {`"x"`}, "attributes.o.x": {`"x"`}, "attributes.o.p.q": {`"x"`}, "attributes.e": {`"x"`}, "attributes.z": {`"x"`},
+		"attributes.ü": {`"u"`}, `attributes.q\"q`: {`"quote"`}, "attributes.none": {`"x"`},
+	}
+	for field, list := range values {
+		leaves = append(leaves, fmt.Sprintf(`{"field":"%s","op":"exists"}`, field), fmt.Sprintf(`{"field":"%s","op":"exists","value":false}`, field))
+		for _, v := range list {
+			for _, op := range []string{"eq", "ne", "gt", "gte", "lt", "lte", "contains"} {
+				leaves = append(leaves, fmt.Sprintf(`{"field":"%s","op":"%s","value":%s}`, field, op, v))
+			}
+			leaves = append(leaves, fmt.Sprintf(`{"field":"%s","op":"in","value":[%s,%s]}`, field, list[0], v))
+		}
+	}
+	slices.Sort(leaves)
+	var tried []string
+	for i, l := range leaves {
+		other := leaves[(i*7+3)%len(leaves)]
+		tried = append(tried, l, `{"not":`+l+`}`, `{"and":[`+l+`,`+other+`]}`, `{"or":[`+l+`,{"not":`+other+`}]}`, `{"not":{"or":[`+l+`,`+other+`]}}`)
+	}
+	checked := 0
+	for _, text := range tried {
+		e, err := filter.Parse([]byte(text))
+		if err != nil {
+			continue // an operator that the field does not have
+		}
+		checked++
+		want := ""
+		for i := range notes {
+			n := &notes[i]
+			if filter.Match(e, &filter.Record{
+				Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance, OccurredAt: n.OccurredAt,
+				CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
+			}) {
+				want += n.Content + " "
+			}
+		}
+		for _, id := range []uuid.UUID{c.ID, f.ID} {
+			if got := w.matching(w.view(id), text); got != strings.TrimSpace(want) {
+				t.Errorf("%s: got %q, want %q", text, got, want)
+			}
+		}
+	}
+	w.is(checked > 500, "only %d filters were tried", checked)
+	e := must(filter.Parse([]byte(`{"field":"attributes.n","op":"exists"}`)))(t)
+	page := must(w.ListNotes(w.ctx, w.all, w.view(c.ID), memory.NoteQuery{Filter: e, Limit: 2}))(t)
+	w.is(len(page) == 2, "a page of matches is full: %d", len(page))
+}
+
+func listCollections(_ *testing.T, w *world) {
+	w.collection("m")
+	w.collectionOf(w.alice.ID, "m")
+	w.collectionOf(w.bob.ID, "b")
+	last := w.collection("z")
+	w.mustFork(last.ID, 0, "a")
+	names := func(q memory.CollectionQuery) (out []string) {
+		for {
+			page := must(w.ListCollections(w.ctx, w.all, q))(w.t)
+			for _, c := range page {
+				out = append(out, c.AgentName+"/"+c.Name)
+			}
+			if q.Limit == 0 || len(page) < q.Limit {
+				return out
+			}
+			q.After = page[len(page)-1].Name + "\x00" + page[len(page)-1].ID.String()
+		}
+	}
+	w.is(slices.Equal(names(memory.CollectionQuery{}), []string{"/a", "bob/b", "/m", "alice/m", "/z"}), "all: %v", names(memory.CollectionQuery{}))
+	w.is(slices.Equal(names(memory.CollectionQuery{Limit: 2}), names(memory.CollectionQuery{})), "pages: %v", names(memory.CollectionQuery{Limit: 2}))
+	w.is(slices.Equal(names(memory.CollectionQuery{Agent: &w.alice.ID}), []string{"alice/m"}), "of an agent")
+	w.is(slices.Equal(names(memory.CollectionQuery{Agent: new(uuid.UUID)}), []string{"/a", "/m", "/z"}), "shared bases")
+	w.is(slices.Equal(names(memory.CollectionQuery{Parent: last.ID}), []string{"/a"}), "forks")
+	w.is(must(w.ResolveCollection(w.ctx, w.aliceS, "m"))(w.t).Agent == w.alice.ID, "an agent's own first")
+	w.is(must(w.ResolveCollection(w.ctx, w.bobS, "m"))(w.t).Agent == uuid.Nil, "then the shared base")
+	w.refused(second(w.ResolveCollection(w.ctx, w.all, "m")), fault.Ambiguous)
+	w.is(len(must(w.ListCollections(w.ctx, w.aliceS, memory.CollectionQuery{}))(w.t)) == 4, "an agent sees its own and the shared")
+	_, err := w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "z"}})
+	w.refused(err, fault.Exists)
+	for _, name := range []string{"", uuid.NewString(), strings.ToUpper(uuid.NewString()), "{" + uuid.NewString() + "}"} {
+		_, err := w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: name}})
+		w.field(err, "name")
+	}
+	changed := must(w.UpdateCollection(w.ctx, w.all, last.ID, memory.AuditEntry{Action: "collection.patch"}, func(c *memory.Collection) error {
+		c.DisplayName, c.Metadata, c.PolicyConfig, c.EvolvedAdds, c.Name, c.Head = "Z", map[string]any{"k": "v"}, []byte(`{"k":5}`), 7, "ignored", 99
+		return nil
+	}))(w.t)
+	got := must(w.ResolveCollection(w.ctx, w.all, "z"))(w.t)
+	w.is(got.DisplayName == "Z" && got.Metadata["k"] == "v" && string(got.PolicyConfig) == `{"k":5}` && got.EvolvedAdds == 7 && got.Head == 0 && changed.DisplayName == "Z", "updated: %+v", got)
+}

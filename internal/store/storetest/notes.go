@@ -1,0 +1,354 @@
+package storetest
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+func noteCases() []testCase {
+	return []testCase{
+		{"RoundTrip", roundTrip},
+		{"Texts", noteTexts},
+		{"Refused", refusedNotes},
+		{"LetterCase", letterCase},
+		{"Times", noteTimes},
+		{"Vectors", vectors},
+		{"Keys", naturalKeys},
+		{"History", history},
+		{"Restore", restore},
+		{"AsOf", asOf},
+		{"Counts", counts},
+		{"Log", logOfLayer},
+		{"Usage", usage},
+	}
+}
+
+// roundTrip: values come back with the type they had (C060).
+func roundTrip(t *testing.T, w *world) {
+	c := w.collection("c")
+	job := uuid.New()
+	in := memory.Note{
+		Kind: memory.KindFact, Key: "fact/1", Content: "12.50", Context: "About prices", Keywords: []string{"price", "001"}, Tags: []string{"A", "a"},
+		Category: "Shop", Importance: 0.25, OccurredAt: time.Date(1969, 7, 20, 20, 17, 40, 1000, time.UTC), State: memory.StatePending, Error: "timeout",
+		Analyst: memory.AnalystHeuristic, Supplied: []string{"tags"}, Vector: []float32{1, 0, -0.5, 0.25},
+		Attributes: map[string]any{"n": 1.5, "whole": 3.0, "s": "3", "b": true, "l": []any{"x", 1.0, nil}, "o": map[string]any{"p": "q"}, "html": "<a&b>"},
+		Provenance: memory.Provenance{Sources: []uuid.UUID{uuid.New()}, Actor: "me", Job: &job, Stale: true},
+	}
+	stored := w.put(c.ID, in)
+	read, ok := w.get(w.view(c.ID), stored.ID)
+	w.is(ok, "the note is not there")
+	if !reflect.DeepEqual(stored, read) {
+		t.Errorf("returned and read differ:\n%+v\n%+v", stored, read)
+	}
+	in.ID, in.Collection, in.Layer, in.From, in.CreatedAt, in.UpdatedAt, in.Embedder = read.ID, c.ID, c.ID, 1, read.CreatedAt, read.UpdatedAt, embedder
+	if !reflect.DeepEqual(in, read) {
+		t.Errorf("read differs from what was put:\n%+v\n%+v", in, read)
+	}
+	w.is(read.ID.Version() == 7 && !read.CreatedAt.IsZero() && read.CreatedAt.Equal(read.UpdatedAt), "id %s, created %s", read.ID, read.CreatedAt)
+	plain := w.put(c.ID, memory.Note{Content: "x", Attributes: map[string]any{}, Tags: []string{}})
+	read, _ = w.get(w.view(c.ID), plain.ID)
+	w.is(reflect.DeepEqual(plain, read), "returned and read differ:\n%+v\n%+v", plain, read)
+	w.is(plain.Kind == memory.KindNote && plain.State == memory.StateRaw && plain.OccurredAt.IsZero() && plain.Embedder == "", "defaults: %+v", plain)
+}
+
+func noteTexts(t *testing.T, w *world) {
+	c := w.collection("c")
+	for _, s := range []string{
+		"", "\x00", "a\x00b", "naïve", "nai\u0308ve", "日本語 かな", "👩‍👩‍👧‍👦", "\u202Eevil", "'; DROP TABLE notes; --", "%_\\\"", "\ufeffbom", "\u2028\u0085",
+		strings.Repeat("x", memory.MaxContentBytes), strings.Repeat("語", memory.MaxContentBytes/3),
+	} {
+		n := w.put(c.ID, memory.Note{Content: s, Context: s, Category: s, Tags: []string{s}, Keywords: []string{s, "k"}, Attributes: map[string]any{"v": s}})
+		got, ok := w.get(w.view(c.ID), n.ID)
+		if !ok || got.Content != s || got.Context != s || got.Category != s || got.Tags[0] != s || got.Keywords[0] != s || got.Attributes["v"] != s {
+			t.Errorf("%.20q did not survive", s)
+		}
+	}
+}
+
+func refusedNotes(_ *testing.T, w *world) {
+	c := w.collection("c")
+	for field, n := range map[string]memory.Note{
+		"content":    {Content: "a\xff"},
+		"tags":       {Tags: []string{"\xc3"}},
+		"importance": {Importance: math.NaN()},
+		"attributes": {Attributes: map[string]any{"x": math.Inf(1)}},
+		"vector":     {Vector: []float32{1, 2}},
+	} {
+		_, err := w.tryWrite(c.ID, func(tx memory.Tx) error { return second(tx.Put(w.ctx, n)) })
+		w.field(err, field)
+	}
+	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1)), 1e6} {
+		_, err := w.tryWrite(c.ID, func(tx memory.Tx) error { return second(tx.Put(w.ctx, memory.Note{Vector: []float32{0, x, 0, 0}})) })
+		w.field(err, "vector")
+	}
+	w.is(w.head(c.ID) == 0, "a refused note moved the head")
+}
+
+func letterCase(_ *testing.T, w *world) {
+	a, b := w.collection("case"), w.collection("Case")
+	w.is(must(w.ResolveCollection(w.ctx, w.all, "Case"))(w.t).ID == b.ID, "names differ by letter case")
+	lower := w.put(a.ID, memory.Note{Content: "lower", Key: "key", Tags: []string{"tag"}})
+	upper := w.put(a.ID, memory.Note{Content: "upper", Key: "KEY", Tags: []string{"Tag"}})
+	v := w.view(a.ID)
+	w.is(must(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "key"))(w.t).ID == lower.ID, "keys differ by letter case")
+	w.is(must(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "KEY"))(w.t).ID == upper.ID, "keys differ by letter case")
+	w.refused(second(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "Key")), fault.NotFound)
+	w.is(w.matching(v, `{"field":"tags","op":"contains","value":"Tag"}`) == "upper", "tags differ by letter case")
+	w.ok(second(w.EnsureAgent(w.ctx, w.all, "Alice")))
+	w.is(must(w.AgentByRef(w.ctx, w.all, "Alice"))(w.t).ID != w.alice.ID, "agents differ by letter case")
+	l := memory.LinkID{Source: lower.ID, Target: upper.ID}
+	w.write(a.ID, func(tx memory.Tx) error {
+		for _, r := range []string{"Knows", "knows"} {
+			l.Relation = r
+			if changed, err := tx.Link(w.ctx, memory.Link{LinkID: l}); err != nil || !changed {
+				w.t.Errorf("relation %s: %v, %v", r, changed, err)
+			}
+		}
+		return nil
+	})
+	w.is(len(w.links(w.view(a.ID), lower.ID)) == 2, "relations differ by letter case")
+}
+
+func noteTimes(_ *testing.T, w *world) {
+	c := w.collection("c")
+	zone := time.FixedZone("x", 5*3600+1800)
+	at := time.Date(2024, 2, 29, 23, 59, 59, 999_999_999, zone)
+	n := w.put(c.ID, memory.Note{OccurredAt: at, CreatedAt: at})
+	want := at.UTC().Truncate(time.Microsecond)
+	got, _ := w.get(w.view(c.ID), n.ID)
+	for _, have := range []time.Time{n.OccurredAt, n.CreatedAt, got.OccurredAt, got.CreatedAt} {
+		w.is(have == want, "got %s, want %s in UTC and microseconds", have, want)
+	}
+	w.is(got.UpdatedAt.Nanosecond()%1000 == 0 && got.UpdatedAt.Location() == time.UTC, "updated at %s", got.UpdatedAt)
+	epoch := w.put(c.ID, memory.Note{OccurredAt: time.Unix(0, 0)})
+	got, _ = w.get(w.view(c.ID), epoch.ID)
+	w.is(!got.OccurredAt.IsZero() && got.OccurredAt.Unix() == 0, "1970 is a time: %s", got.OccurredAt)
+	again := w.put(c.ID, memory.Note{ID: n.ID, Content: "again"})
+	w.is(again.CreatedAt == want && again.UpdatedAt.After(got.CreatedAt), "a new version keeps the creation time: %+v", again)
+	var first, last time.Time
+	w.write(c.ID, func(tx memory.Tx) error {
+		first = tx.Now()
+		w.clock.Advance(time.Second)
+		last = tx.Now()
+		return nil
+	})
+	w.is(first == last && first.Nanosecond()%1000 == 0, "a transaction has one time: %s, %s", first, last)
+}
+
+func vectors(_ *testing.T, w *world) {
+	c := w.collection("c")
+	n := w.put(c.ID, memory.Note{Content: "x", Vector: []float32{0.1, 1.0 / 3, 65504, 1e-8}})
+	w.is(n.Vector[0] != 0.1 && math.Abs(float64(n.Vector[0])-0.1) < 1e-4, "rounded to 16 bits: %v", n.Vector)
+	v := w.view(c.ID)
+	got, _ := w.get(v, n.ID)
+	w.is(slices.Equal(got.Vector, n.Vector) && got.Embedder == embedder, "read %v, stored %v", got.Vector, n.Vector)
+	bare := must(w.Notes(w.ctx, w.all, v, []uuid.UUID{n.ID}, memory.ReadOptions{}))(w.t)[0]
+	w.is(bare.Vector == nil && bare.Embedder == embedder, "a vector that was not asked for: %+v", bare)
+	same := w.put(c.ID, got)
+	w.is(slices.Equal(same.Vector, n.Vector), "rounding twice changes nothing")
+	gone := w.put(c.ID, memory.Note{ID: n.ID, Content: "y"})
+	got, _ = w.get(w.view(c.ID), gone.ID)
+	w.is(got.Vector == nil && got.Embedder == "", "a vector was carried over: %+v", got)
+	got, _ = w.get(w.viewAt(c.ID, 1), n.ID)
+	w.is(slices.Equal(got.Vector, n.Vector), "the old version has its vector")
+}
+
+func naturalKeys(_ *testing.T, w *world) {
+	c := w.collection("c")
+	a := w.put(c.ID, memory.Note{Key: "k", Content: "a"})
+	w.put(c.ID, memory.Note{Key: "k", Kind: memory.KindFact, Content: "another kind"})
+	second := func(id uuid.UUID) error {
+		_, err := w.tryWrite(id, func(tx memory.Tx) error { _, err := tx.Put(w.ctx, memory.Note{Key: "k", Content: "b"}); return err })
+		return err
+	}
+	w.refused(second(c.ID), fault.Exists)
+	w.put(c.ID, memory.Note{ID: a.ID, Key: "k", Content: "a2"})
+	w.write(c.ID, func(tx memory.Tx) error {
+		_, err := tx.Put(w.ctx, memory.Note{Key: "k2", Content: "x"})
+		w.ok(err)
+		_, err = tx.Put(w.ctx, memory.Note{Key: "k2", Content: "y"})
+		w.refused(err, fault.Exists) // also within a changeset
+		_, err = tx.Put(w.ctx, memory.Note{ID: a.ID, Key: "k2", Content: "z"})
+		w.refused(err, fault.Exists) // also by changing the key
+		return nil
+	})
+	f := w.mustFork(c.ID, -1, "f")
+	w.refused(second(f.ID), fault.Exists) // the base's counts in the fork
+	w.delete(f.ID, a.ID)
+	w.ok(second(f.ID))
+	w.refused(second(c.ID), fault.Exists)
+	w.is(must(w.NoteByKey(w.ctx, w.all, w.view(f.ID), memory.KindNote, "k"))(w.t).Content == "b", "the fork has its own")
+	w.is(must(w.NoteByKey(w.ctx, w.all, w.view(c.ID), memory.KindNote, "k"))(w.t).Content == "a2", "the base keeps its own")
+	// A fork's version without the key hides the base's with it.
+	g := w.mustFork(c.ID, -1, "g")
+	w.put(g.ID, memory.Note{ID: a.ID, Content: "no key"})
+	w.refused(func() error { _, err := w.NoteByKey(w.ctx, w.all, w.view(g.ID), memory.KindNote, "k"); return err }(), fault.NotFound)
+	w.ok(second(g.ID))
+	w.is(must(w.NoteByKey(w.ctx, w.all, w.viewAt(c.ID, 1), memory.KindNote, "k"))(w.t).Content == "a", "keys are read in the past")
+}
+
+func history(_ *testing.T, w *world) {
+	c := w.collection("c")
+	n := w.add(c.ID, "one")
+	w.put(c.ID, memory.Note{ID: n.ID, Content: "two"})
+	f := w.mustFork(c.ID, -1, "f")
+	w.put(c.ID, memory.Note{ID: n.ID, Content: "base only"})
+	trigger := uuid.New()
+	_, err := w.Write(w.ctx, w.aliceS, f.ID, memory.WriteOptions{Cause: memory.CauseEvolve, Trigger: trigger, Undoes: 1}, func(_ context.Context, tx memory.Tx) error {
+		_, err := tx.Put(w.ctx, memory.Note{ID: n.ID, Content: "three"})
+		return err
+	})
+	w.ok(err)
+	w.delete(f.ID, n.ID)
+	h := must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, 0, 0))(w.t)
+	got := ""
+	for _, e := range h {
+		w.is(e.Changeset.Revision == e.Note.From && e.Changeset.Collection == e.Note.Layer && e.Changeset.At == e.Note.UpdatedAt, "entry %+v", e)
+		if e.Note.Deleted {
+			got += "deleted "
+		} else {
+			got += e.Note.Content + " "
+		}
+	}
+	w.is(got == "deleted three two one ", "history: %s", got)
+	w.is(h[1].Changeset.Cause == memory.CauseEvolve && h[1].Changeset.Trigger == trigger && h[1].Changeset.Undoes == 1 && h[1].Changeset.Actor == "alice's key", "changeset %+v", h[1].Changeset)
+	page := must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, h[0].Note.From, 2))(w.t)
+	w.is(len(page) == 2 && page[0].Note.Content == "three" && page[1].Note.Content == "two", "second page: %+v", page)
+	page = must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, 1, 2))(w.t)
+	w.is(len(page) == 0, "page beyond the end: %+v", page)
+	w.is(len(must(w.History(w.ctx, w.all, w.viewAt(f.ID, 1), n.ID, 0, 0))(w.t)) == 1, "history as of 1")
+	w.refused(func() error { _, err := w.History(w.ctx, w.all, w.view(f.ID), uuid.New(), 0, 0); return err }(), fault.NotFound)
+	cs := must(w.Changesets(w.ctx, w.all, w.view(f.ID), 2, 1))(w.t)
+	w.is(len(cs) == 1 && cs[0].Revision == 3 && cs[0].Collection == f.ID, "changesets of the fork's own log: %+v", cs)
+}
+
+// restore: an old version is put again as a new one.
+func restore(_ *testing.T, w *world) {
+	c := w.collection("c")
+	n := w.put(c.ID, memory.Note{Content: "old", Tags: []string{"t"}, Vector: []float32{1, 0, 0, 0}})
+	other := w.add(c.ID, "other")
+	w.link(c.ID, n.ID, other.ID)
+	w.delete(c.ID, n.ID)
+	w.is(len(w.links(w.view(c.ID), other.ID)) == 0, "a link to a deleted note is shown")
+	past, ok := w.get(w.viewAt(c.ID, n.From), n.ID)
+	w.is(ok, "the past shows the note")
+	back := w.put(c.ID, past)
+	got, _ := w.get(w.view(c.ID), n.ID)
+	w.is(got.Content == "old" && got.CreatedAt == n.CreatedAt && slices.Equal(got.Vector, n.Vector) && back.From == w.head(c.ID), "restored %+v", got)
+	w.is(len(w.links(w.view(c.ID), other.ID)) == 1, "links follow their endpoints")
+	w.is(got.Version() != n.Version(), "a restored note has a version of its own")
+}
+
+func asOf(_ *testing.T, w *world) {
+	c := w.collection("c")
+	a := w.add(c.ID, "a1")                            // 1
+	b := w.add(c.ID, "b1")                            // 2
+	w.link(c.ID, a.ID, b.ID)                          // 3
+	w.put(c.ID, memory.Note{ID: a.ID, Content: "a2"}) // 4
+	w.write(c.ID, func(tx memory.Tx) error {          // 5
+		_, err := tx.Unlink(w.ctx, memory.LinkID{Source: a.ID, Target: b.ID, Relation: memory.RelatedTo})
+		return err
+	})
+	w.delete(c.ID, b.ID) // 6
+	for at, want := range map[memory.Revision][]string{0: {}, 1: {"a1"}, 2: {"a1", "b1"}, 3: {"a1", "b1"}, 4: {"a2", "b1"}, 5: {"a2", "b1"}, 6: {"a2"}} {
+		v := w.viewAt(c.ID, at)
+		w.is(slices.Equal(w.contents(v), want), "at %d: %v, want %v", at, w.contents(v), want)
+		links := 0
+		if at == 3 || at == 4 {
+			links = 1
+		}
+		w.is(len(w.links(v, a.ID)) == links && len(w.links(v, b.ID)) == links, "links at %d", at)
+		n := must(w.Counts(w.ctx, w.all, v))(w.t)
+		w.is(n.Notes == int64(len(want)) && n.Links == int64(links), "counts at %d: %+v", at, n)
+	}
+	for _, at := range []memory.Revision{7, -1} {
+		_, err := w.OpenView(w.ctx, w.all, "c", memory.At{AsOf: &at})
+		w.field(err, "as_of")
+	}
+	old := w.view(c.ID)
+	w.add(c.ID, "later")
+	w.is(slices.Equal(w.contents(old), []string{"a2"}), "an open view does not move")
+}
+
+func counts(_ *testing.T, w *world) {
+	c := w.collection("c")
+	w.put(c.ID, memory.Note{Content: "12345", Vector: make([]float32, dim)})
+	w.put(c.ID, memory.Note{Kind: memory.KindFact, State: memory.StatePending, Vector: make([]float32, dim)})
+	w.put(c.ID, memory.Note{Kind: memory.KindFact, State: memory.StateInReview, Vector: make([]float32, dim)})
+	waits := w.put(c.ID, memory.Note{State: memory.StateEvolved})
+	f := w.mustFork(c.ID, -1, "f")
+	for _, id := range []uuid.UUID{c.ID, f.ID} {
+		n := must(w.Counts(w.ctx, w.all, w.view(id)))(w.t)
+		w.is(n.Notes == 4 && n.Pending == 2 && n.InReview == 1 && n.Kinds[memory.KindNote] == 2 && n.Kinds[memory.KindFact] == 2 && n.Bytes >= 5, "counts %+v", n)
+	}
+	w.put(f.ID, memory.Note{ID: waits.ID, Vector: make([]float32, dim)})
+	w.is(must(w.Counts(w.ctx, w.all, w.view(f.ID)))(w.t).Pending == 1, "a vector came")
+	w.is(must(w.Counts(w.ctx, w.all, w.view(c.ID)))(w.t).Pending == 2, "only in the fork")
+	past := w.mustFork(c.ID, 1, "past")
+	w.is(must(w.Counts(w.ctx, w.all, w.view(past.ID)))(w.t).Notes == 1, "a fork of the past counts what it sees")
+	u := must(w.TenantUsage(w.ctx, w.all))(w.t)
+	w.is(u.Notes == 5 && u.Collections == 3 && u.Forks == 2 && u.StoredBytes > 0, "usage %+v", u)
+}
+
+func logOfLayer(_ *testing.T, w *world) {
+	c := w.collection("c")
+	a := w.put(c.ID, memory.Note{Content: "a", Vector: []float32{1, 0, 0, 0}})
+	w.add(c.ID, "b")
+	f := w.mustFork(c.ID, -1, "f")
+	w.put(c.ID, memory.Note{ID: a.ID, Content: "a2"})
+	w.delete(c.ID, a.ID)
+	read := func(v memory.View, layer int, after memory.Revision) (rows []memory.LogRow, to memory.Revision) {
+		to, err := w.Log(w.ctx, w.all, v, layer, after, embedder, func(r memory.LogRow) error { rows = append(rows, r); return nil })
+		w.ok(err)
+		return rows, to
+	}
+	rows, to := read(w.view(f.ID), 1, 0)
+	w.is(to == 4 && len(rows) == 4, "the layer is read up to its own head: %d, %+v", to, rows)
+	w.is(rows[0].Note.ID == a.ID && rows[0].To == 3 && len(rows[0].Note.Vector) == dim && rows[1].To == 0 && rows[2].To == 4 && rows[3].Note.Deleted, "rows %+v", rows)
+	rows, to = read(w.view(f.ID), 1, 2)
+	w.is(to == 4 && len(rows) == 3 && rows[0].Note.From == 1 && rows[0].To == 3 && rows[1].Note.From == 3, "what ended or began after 2: %+v", rows)
+	rows, to = read(w.view(f.ID), 0, 2)
+	w.is(to == 2 && len(rows) == 0, "the fork's own layer is empty: %d, %+v", to, rows)
+	rows, _ = read(w.view(c.ID), 0, 4)
+	w.is(len(rows) == 0, "nothing after the head: %+v", rows)
+	stop := fault.New(fault.Timeout, "enough")
+	_, err := w.Log(w.ctx, w.all, w.view(c.ID), 0, 0, embedder, func(memory.LogRow) error { return stop })
+	w.refused(err, fault.Timeout)
+}
+
+func usage(_ *testing.T, w *world) {
+	c := w.collection("c")
+	a, b := w.add(c.ID, "a"), w.add(c.ID, "b")
+	at := time.Date(2026, 11, 21, 13, 0, 0, 1500, time.UTC)
+	use := func(id uuid.UUID, deltas ...memory.UsageDelta) { w.ok(w.AddUsage(w.ctx, w.all, w.view(id), deltas)) }
+	of := func(id uuid.UUID) map[uuid.UUID]memory.Usage {
+		return must(w.Usage(w.ctx, w.all, w.view(id), []uuid.UUID{a.ID, b.ID}))(w.t)
+	}
+	use(c.ID, memory.UsageDelta{Note: a.ID, Accesses: 2, LastAccess: at}, memory.UsageDelta{Note: uuid.New(), Accesses: 1})
+	u := of(c.ID)
+	w.is(len(u) == 1 && u[a.ID] == memory.Usage{AccessCount: 2, LastAccess: at.Truncate(time.Microsecond), Strength: 1}, "usage %+v", u)
+	f := w.mustFork(c.ID, -1, "f")
+	use(c.ID, memory.UsageDelta{Note: a.ID, Accesses: 1, LastAccess: at.Add(-time.Hour)})
+	w.is(of(f.ID)[a.ID].AccessCount == 3, "an untouched note shows its parent's usage")
+	use(f.ID, memory.UsageDelta{Note: a.ID, Accesses: 5, LastAccess: at.Add(time.Hour)}, memory.UsageDelta{Note: b.ID, Accesses: 1})
+	w.is(of(f.ID)[a.ID].AccessCount == 8 && of(f.ID)[b.ID].AccessCount == 1, "copied up: %+v", of(f.ID))
+	w.is(of(c.ID)[a.ID].AccessCount == 3 && of(c.ID)[a.ID].LastAccess == at.Truncate(time.Microsecond) && len(of(c.ID)) == 1, "recalling in a fork never touches the base: %+v", of(c.ID))
+	head := w.head(f.ID)
+	w.is(head == 2, "usage is no changeset")
+	w.write(f.ID, func(tx memory.Tx) error {
+		return tx.SetUsage(w.ctx, b.ID, memory.Usage{AccessCount: 9, Strength: 2, Heat: 0.5})
+	})
+	w.is(of(f.ID)[b.ID] == memory.Usage{AccessCount: 9, Strength: 2, Heat: 0.5}, "usage set: %+v", of(f.ID))
+	w.delete(f.ID, a.ID)
+	w.is(len(of(f.ID)) == 1, "a deleted note has no usage: %+v", of(f.ID))
+}

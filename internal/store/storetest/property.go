@@ -1,0 +1,7 @@
+package storetest
+
+import (
+	"testing"
+)
+
+func property(*testing.T, Harness) {}

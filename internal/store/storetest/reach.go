@@ -1,0 +1,391 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// outcome is what a call out of reach has to give.
+type outcome int
+
+const (
+	hidden outcome = iota // NotFound
+	empty                 // nothing of the other's, and no error; the call looks itself
+	own                   // allowed: it concerns what is the caller's own
+)
+
+// targets are alice's things, or ids of nothing.
+type targets struct {
+	collection, note, job, lease, review, key uuid.UUID
+	view                                      memory.View
+}
+
+// reachCase calls one method about targets.
+type reachCase struct {
+	otherTenant, otherAgent outcome
+	call                    func(w *world, s tenant.Scope, g targets) error
+}
+
+// Methods that take no Scope, and why.
+var scopeless = map[string]string{
+	"TenantByID": "the tenant directory is read before a scope exists", "KeyByID": "a key is read before a scope exists",
+	"SigningKeys": "platform", "AddSigningKey": "platform",
+	"CreateTenant": "operator", "TenantByName": "operator", "ListTenants": "operator", "UpdateTenant": "operator", "DeleteTenant": "operator",
+	"CreateOperatorKey": "operator", "ListOperatorKeys": "operator", "UpdateOperatorKey": "operator",
+	"ExpiredCollections": "ids only", "EphemeralCollections": "ids only", "DueCollections": "ids only", "NextDue": "a time only", "VoidLeases": "at start",
+	"Verify": "whole store", "Size": "whole store", "Ping": "whole store", "Close": "whole store",
+}
+
+var errSaw = errors.New("saw what belongs to another")
+
+func saw[T any](list []T, err error) error {
+	if err == nil && len(list) > 0 {
+		return fmt.Errorf("%w: %v", errSaw, list)
+	}
+	return err
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// reachTable has a line for every method with a Scope.
+func reachTable() map[string]reachCase {
+	both := func(call func(w *world, s tenant.Scope, g targets) error) reachCase {
+		return reachCase{hidden, hidden, call}
+	}
+	none := func(call func(w *world, s tenant.Scope, g targets) error) reachCase {
+		return reachCase{empty, empty, call}
+	}
+	later := func(w *world) time.Time { return w.clock.Now().Add(time.Hour) }
+	return map[string]reachCase{
+		"CreateCollection": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.CreateCollection(w.ctx, s, memory.NewCollection{Collection: memory.Collection{Name: "fork", Parent: g.collection}}))
+		}),
+		"ResolveCollection": both(func(w *world, s tenant.Scope, g targets) error {
+			if err := second(w.ResolveCollection(w.ctx, s, "private")); !fault.Is(err, fault.NotFound) {
+				return err
+			}
+			return second(w.ResolveCollection(w.ctx, s, g.collection.String()))
+		}),
+		"ListCollections": none(func(w *world, s tenant.Scope, _ targets) error {
+			return saw(w.ListCollections(w.ctx, s, memory.CollectionQuery{}))
+		}),
+		"UpdateCollection": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.UpdateCollection(w.ctx, s, g.collection, memory.AuditEntry{}, func(c *memory.Collection) error { c.DisplayName = "mine"; return nil }))
+		}),
+		"DeleteCollection": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.DeleteCollection(w.ctx, s, g.collection, true, memory.AuditEntry{})
+		}),
+		"RemoveRows": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.RemoveRows(w.ctx, s, g.collection, 10))
+		}),
+		"CopyRows": both(func(w *world, s tenant.Scope, g targets) error {
+			_, _, err := w.CopyRows(w.ctx, s, g.view, g.collection, "", 10)
+			return err
+		}),
+		"OpenView": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.OpenView(w.ctx, s, g.collection.String(), memory.At{}))
+		}),
+		"Notes": both(func(w *world, s tenant.Scope, g targets) error {
+			return saw(w.Notes(w.ctx, s, g.view, []uuid.UUID{g.note}, memory.ReadOptions{}))
+		}),
+		"NoteByKey": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.NoteByKey(w.ctx, s, g.view, memory.KindNote, "k"))
+		}),
+		"ListNotes": both(func(w *world, s tenant.Scope, g targets) error {
+			return saw(w.ListNotes(w.ctx, s, g.view, memory.NoteQuery{}))
+		}),
+		"History": both(func(w *world, s tenant.Scope, g targets) error { return saw(w.History(w.ctx, s, g.view, g.note, 0, 0)) }),
+		"Links": both(func(w *world, s tenant.Scope, g targets) error {
+			return saw(w.Links(w.ctx, s, g.view, memory.LinkQuery{Notes: []uuid.UUID{g.note}, Direction: memory.Both}))
+		}),
+		"Counts": both(func(w *world, s tenant.Scope, g targets) error { return second(w.Counts(w.ctx, s, g.view)) }),
+		"Log": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.Log(w.ctx, s, g.view, 0, 0, embedder, func(memory.LogRow) error { return errSaw }))
+		}),
+		"Changesets": both(func(w *world, s tenant.Scope, g targets) error { return saw(w.Changesets(w.ctx, s, g.view, 0, 0)) }),
+		"Usage": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.Usage(w.ctx, s, g.view, []uuid.UUID{g.note}))
+		}),
+		"AddUsage": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.AddUsage(w.ctx, s, g.view, []memory.UsageDelta{{Note: g.note, Accesses: 1}})
+		}),
+		"Write": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.Write(w.ctx, s, g.collection, memory.WriteOptions{}, func(context.Context, memory.Tx) error { return errSaw }))
+		}),
+		"ClaimJobs": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.ClaimJobs(w.ctx, s, g.collection, memory.StagePrepare, uuid.New(), later(w), 10))
+		}),
+		"Heartbeat": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.Heartbeat(w.ctx, s, g.job, g.lease, later(w))
+		}),
+		"ReleaseJob": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.ReleaseJob(w.ctx, s, g.job, g.lease, memory.JobEnd{State: memory.JobDone})
+		}),
+		"SetProgress": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.SetProgress(w.ctx, s, g.job, g.lease, memory.Progress{Done: 1})
+		}),
+		"Job":       both(func(w *world, s tenant.Scope, g targets) error { return second(w.Job(w.ctx, s, g.job)) }),
+		"ListJobs":  none(func(w *world, s tenant.Scope, _ targets) error { return saw(w.ListJobs(w.ctx, s, memory.JobQuery{})) }),
+		"JobsAhead": both(func(w *world, s tenant.Scope, g targets) error { return second(w.JobsAhead(w.ctx, s, g.job)) }),
+		"RetryJob": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.RetryJob(w.ctx, s, g.job, memory.AuditEntry{}))
+		}),
+		"CancelJob": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.CancelJob(w.ctx, s, g.job, memory.AuditEntry{}))
+		}),
+		"Review": both(func(w *world, s tenant.Scope, g targets) error { return second(w.Review(w.ctx, s, g.review)) }),
+		"ListReviews": none(func(w *world, s tenant.Scope, _ targets) error {
+			return saw(w.ListReviews(w.ctx, s, memory.ReviewQuery{}))
+		}),
+		"Replayed": none(func(w *world, s tenant.Scope, _ targets) error {
+			_, ok, err := w.Replayed(w.ctx, s, memory.Idempotency{Method: "POST", Path: "/p", Key: "once"})
+			if ok {
+				return errSaw
+			}
+			return err
+		}),
+		"Audit": {own, own, func(w *world, s tenant.Scope, _ targets) error {
+			return w.Audit(w.ctx, s, memory.AuditEntry{Action: "x"})
+		}},
+		// Audit rows are the tenant's; who may read them is a permission.
+		"ListAudit": {empty, own, func(w *world, s tenant.Scope, _ targets) error {
+			l, err := w.ListAudit(w.ctx, s, memory.AuditQuery{Action: "alice.wrote"})
+			if s.Tenant() != w.all.Tenant() {
+				return saw(l, err)
+			}
+			return err
+		}},
+		"AddModelUse": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.AddModelUse(w.ctx, s, []memory.ModelUse{{Collection: g.collection, Purpose: "x", Day: "2026-11-21", Calls: 1}})
+		}),
+		"ModelUse": none(func(w *world, s tenant.Scope, _ targets) error {
+			return saw(w.ModelUse(w.ctx, s, "2000-01-01", "2100-01-01"))
+		}),
+		"TenantUsage": none(func(w *world, s tenant.Scope, _ targets) error {
+			u, err := w.TenantUsage(w.ctx, s)
+			if u != (memory.TenantUsage{}) {
+				return errSaw
+			}
+			return err
+		}),
+		// Another tenant may have an agent of that name: it is its own.
+		"EnsureAgent": {own, hidden, func(w *world, s tenant.Scope, _ targets) error { return second(w.EnsureAgent(w.ctx, s, "alice")) }},
+		"CreateAgent": {own, hidden, func(w *world, s tenant.Scope, _ targets) error {
+			return second(w.CreateAgent(w.ctx, s, tenant.Agent{Name: "carol"}))
+		}},
+		"AgentByRef": both(func(w *world, s tenant.Scope, _ targets) error {
+			return second(w.AgentByRef(w.ctx, s, w.alice.ID.String()))
+		}),
+		"ListAgents": {empty, empty, func(w *world, s tenant.Scope, _ targets) error {
+			l, err := w.ListAgents(w.ctx, s, "", 0)
+			for _, a := range l {
+				if a.ID == w.alice.ID {
+					return errSaw
+				}
+			}
+			return err
+		}},
+		"DeleteAgent": both(func(w *world, s tenant.Scope, _ targets) error { return w.DeleteAgent(w.ctx, s, w.alice.ID) }),
+		"CreateKey": both(func(w *world, s tenant.Scope, _ targets) error {
+			return w.CreateKey(w.ctx, s, auth.Key{ID: uuid.New(), Agent: w.alice.ID}, memory.AuditEntry{})
+		}),
+		"ListKeys": none(func(w *world, s tenant.Scope, _ targets) error { return saw(w.ListKeys(w.ctx, s, uuid.Nil, 0)) }),
+		"UpdateKey": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.UpdateKey(w.ctx, s, g.key, memory.AuditEntry{}, func(*auth.Key) error { return errSaw }))
+		}),
+	}
+}
+
+func reachCases() []testCase {
+	return []testCase{
+		{"EveryMethodHasACase", everyMethodHasACase},
+		{"ZeroScope", zeroScope},
+		{"ZeroOperator", zeroOperator},
+		{"OtherTenant", func(t *testing.T, w *world) {
+			outOfReach(t, w, w.foreign, func(c reachCase) outcome { return c.otherTenant })
+		}},
+		{"OtherAgent", func(t *testing.T, w *world) {
+			outOfReach(t, w, w.bobS, func(c reachCase) outcome { return c.otherAgent })
+		}},
+		{"ViewOfAnother", viewOfAnother},
+	}
+}
+
+func everyMethodHasACase(t *testing.T, _ *world) {
+	table := reachTable()
+	contract := reflect.TypeFor[store.Store]()
+	scope, operator := reflect.TypeFor[tenant.Scope](), reflect.TypeFor[tenant.Operator]()
+	for m := range contract.Methods() {
+		takes := func(want reflect.Type) bool {
+			for in := range m.Type.Ins() {
+				if in == want {
+					return true
+				}
+			}
+			return false
+		}
+		_, known := table[m.Name]
+		reason, exempt := scopeless[m.Name]
+		switch {
+		case takes(scope) && !known:
+			t.Errorf("%s takes a Scope and has no case", m.Name)
+		case takes(operator) && reason != "operator":
+			t.Errorf("%s takes an Operator and is not listed", m.Name)
+		case !takes(scope) && !exempt:
+			t.Errorf("%s takes no Scope and no reason is given", m.Name)
+		}
+	}
+	for name := range table {
+		if _, ok := contract.MethodByName(name); !ok {
+			t.Errorf("%s is no method", name)
+		}
+	}
+}
+
+// private makes a collection of alice with one of everything.
+func private(w *world) targets {
+	w.t.Helper()
+	g := targets{key: uuid.New()}
+	g.collection = w.collectionOf(w.alice.ID, "private").ID
+	w.write(g.collection, func(tx memory.Tx) error {
+		a, err := tx.Put(w.ctx, memory.Note{Content: "secret", Key: "k"})
+		if err != nil {
+			return err
+		}
+		b, err := tx.Put(w.ctx, memory.Note{Content: "also"})
+		if err != nil {
+			return err
+		}
+		g.note = a.ID
+		if _, err := tx.Link(w.ctx, memory.Link{LinkID: memory.LinkID{Source: a.ID, Target: b.ID}}); err != nil {
+			return err
+		}
+		j, err := tx.Enqueue(w.ctx, memory.Job{Note: a.ID, Kind: memory.JobNote, Stage: memory.StagePrepare})
+		if err != nil {
+			return err
+		}
+		g.job = j.ID
+		r, err := tx.OpenReview(w.ctx, memory.Review{Trigger: a.ID})
+		g.review = r.ID
+		return err
+	})
+	_, g.lease = w.claim(g.collection, memory.StagePrepare, 1)
+	g.view = must(w.OpenView(w.ctx, w.aliceS, "private", memory.At{}))(w.t)
+	w.ok(w.AddUsage(w.ctx, w.aliceS, g.view, []memory.UsageDelta{{Note: g.note, Accesses: 1}}))
+	w.ok(w.CreateKey(w.ctx, w.aliceS, auth.Key{ID: g.key, Agent: w.alice.ID, Permissions: tenant.AllPermissions()}, memory.AuditEntry{}))
+	w.ok(w.Audit(w.ctx, w.aliceS, memory.AuditEntry{Action: "alice.wrote"}))
+	w.ok(w.AddModelUse(w.ctx, w.aliceS, []memory.ModelUse{{Collection: g.collection, Purpose: "analyze", Day: "2026-11-21", Calls: 1}}))
+	_, err := w.Write(w.ctx, w.aliceS, g.collection, memory.WriteOptions{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "once"}},
+		func(context.Context, memory.Tx) error { return nil })
+	w.ok(err)
+	return g
+}
+
+// state tells what must not have changed.
+func state(w *world, g targets) string {
+	w.t.Helper()
+	c := must(w.ResolveCollection(w.ctx, w.all, g.collection.String()))(w.t)
+	j := must(w.Job(w.ctx, w.all, g.job))(w.t)
+	u := must(w.Usage(w.ctx, w.aliceS, g.view, []uuid.UUID{g.note}))(w.t)
+	k := must(w.KeyByID(w.ctx, w.all.Tenant(), g.key))(w.t)
+	jobs := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)
+	m := must(w.ModelUse(w.ctx, w.all, "2000-01-01", "2100-01-01"))(w.t)
+	l := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{}))(w.t)
+	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d", c, j, u, k, len(jobs), m, len(l))
+}
+
+func outOfReach(t *testing.T, w *world, s tenant.Scope, want func(reachCase) outcome) {
+	g := private(w)
+	nothing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), view: g.view}
+	before := state(w, g)
+	for name, c := range reachTable() {
+		err := c.call(w, s, g)
+		switch want(c) {
+		case hidden:
+			if !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s: got %v, want NotFound", name, err)
+			}
+			if absent := c.call(w, s, nothing); name != "CreateCollection" && sentence(absent) != sentence(err) {
+				t.Errorf("%s: what belongs to another is told %q, what is absent %q", name, sentence(err), sentence(absent))
+			}
+		case empty, own:
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if after := state(w, g); after != before {
+			t.Fatalf("%s changed what is out of reach:\n%s\n%s", name, before, after)
+		}
+	}
+	if err := second(w.KeyByID(w.ctx, w.foreign.Tenant(), g.key)); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a key was found under another tenant: %v", err)
+	}
+}
+
+func sentence(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Message
+	}
+	return fmt.Sprint(err)
+}
+
+func zeroScope(t *testing.T, w *world) {
+	g := private(w)
+	for name, c := range reachTable() {
+		if err := c.call(w, tenant.Scope{}, g); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("%s: got %v, want Unauthenticated", name, err)
+		}
+	}
+}
+
+func zeroOperator(t *testing.T, w *world) {
+	for name, call := range map[string]func(tenant.Operator) error{
+		"CreateTenant":      func(op tenant.Operator) error { return second(w.CreateTenant(w.ctx, op, tenant.Tenant{Name: "x"})) },
+		"TenantByName":      func(op tenant.Operator) error { return second(w.TenantByName(w.ctx, op, "home")) },
+		"ListTenants":       func(op tenant.Operator) error { return second(w.ListTenants(w.ctx, op, "", 0)) },
+		"UpdateTenant":      func(op tenant.Operator) error { return second(w.UpdateTenant(w.ctx, op, w.tenant)) },
+		"DeleteTenant":      func(op tenant.Operator) error { return w.DeleteTenant(w.ctx, op, w.tenant.ID) },
+		"CreateOperatorKey": func(op tenant.Operator) error { return w.CreateOperatorKey(w.ctx, op, auth.Key{ID: uuid.New()}) },
+		"ListOperatorKeys":  func(op tenant.Operator) error { return second(w.ListOperatorKeys(w.ctx, op, uuid.Nil, 0)) },
+		"UpdateOperatorKey": func(op tenant.Operator) error {
+			return second(w.UpdateOperatorKey(w.ctx, op, uuid.New(), func(*auth.Key) error { return nil }))
+		},
+	} {
+		if scopeless[name] != "operator" {
+			t.Errorf("%s is not listed", name)
+		}
+		if err := call(tenant.Operator{}); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("%s: got %v, want Unauthenticated", name, err)
+		}
+	}
+	for name, reason := range scopeless {
+		m, ok := reflect.TypeFor[store.Store]().MethodByName(name)
+		if !ok || reason == "operator" && m.Type.In(1) != reflect.TypeFor[tenant.Operator]() {
+			t.Errorf("%s is listed and does not fit", name)
+		}
+	}
+}
+
+// viewOfAnother: a view serves the scope that opened it and no other, even of
+// the same tenant.
+func viewOfAnother(_ *testing.T, w *world) {
+	shared := w.collection("shared")
+	w.add(shared.ID, "seen by both")
+	v := must(w.OpenView(w.ctx, w.aliceS, "shared", memory.At{}))(w.t)
+	w.refused(second(w.ListNotes(w.ctx, w.bobS, v, memory.NoteQuery{})), fault.NotFound)
+	mine := must(w.OpenView(w.ctx, w.bobS, "shared", memory.At{}))(w.t)
+	w.is(len(must(w.ListNotes(w.ctx, w.bobS, mine, memory.NoteQuery{}))(w.t)) == 1, "a shared base is read by every agent")
+}
