@@ -168,9 +168,9 @@ func (a *App) build(ctx context.Context) error {
 			Tasks: map[memory.JobKind]worker.Task{memory.JobImport: imports.Run},
 		},
 		worker.Config{
-			Queue:          queue.Config{Prepares: a.cfg.Jobs.Workers, Decides: a.cfg.Jobs.Workers, Tasks: 2, Grace: a.cfg.StopTimeout / 2},
-			SweepEvery:     a.cfg.Jobs.SweepInterval,
-			WaitersPerUser: a.cfg.Limits.WaitersPerTenant,
+			Queue:            queue.Config{Prepares: a.cfg.Jobs.Workers, Decides: a.cfg.Jobs.Workers, Tasks: 2, Grace: a.cfg.StopTimeout / 2},
+			SweepEvery:       a.cfg.Jobs.SweepInterval,
+			WaitersPerTenant: a.cfg.Limits.WaitersPerTenant,
 		},
 	); err != nil {
 		return err
