@@ -1,0 +1,171 @@
+package recall_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// words are few, so that notes share them, and of two scripts.
+var words = strings.Fields("tide moon harbour boat sail rope knot anchor chart star wind storm calm light house keeper gull salt 海 潮汐 灯台 running runs ran")
+
+func sentence(t *rapid.T) string {
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 9).Draw(t, "words"), " ")
+}
+
+// change is one write that can be made to several collections alike.
+type change struct {
+	note   memory.Note
+	delete bool
+	link   *memory.Link
+}
+
+// apply writes changes, a changeset each; what is not there is passed over.
+func (r *reading) apply(t *rapid.T, c memory.Collection, changes []change) {
+	for _, x := range changes {
+		_, err := r.store.Write(context.Background(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
+			visible, err := tx.Notes(ctx, []uuid.UUID{x.note.ID}, memory.ReadOptions{})
+			if err != nil {
+				return err
+			}
+			switch {
+			case x.link != nil:
+				ends, err := tx.Notes(ctx, []uuid.UUID{x.link.Source, x.link.Target}, memory.ReadOptions{})
+				if err != nil || len(ends) < 2 {
+					return err
+				}
+				_, err = tx.Link(ctx, *x.link)
+				return err
+			case x.delete && len(visible) == 0:
+				return nil
+			case x.delete:
+				return tx.Delete(ctx, x.note.ID)
+			}
+			_, err = tx.Put(ctx, x.note)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// changes draws writes over a set of ids; the note of an id that is there is
+// replaced.
+func (r *reading) changes(t *rapid.T, ids []uuid.UUID, n int) []change {
+	out := make([]change, n)
+	for i := range out {
+		id := rapid.SampledFrom(ids).Draw(t, "id")
+		switch rapid.IntRange(0, 9).Draw(t, "kind") {
+		case 0:
+			out[i] = change{note: memory.Note{ID: id}, delete: true}
+		case 1, 2:
+			other := rapid.SampledFrom(ids).Draw(t, "target")
+			if other != id {
+				out[i] = change{link: &memory.Link{LinkID: memory.LinkID{Source: id, Target: other, Relation: memory.RelatedTo}, Confidence: 1}}
+				break
+			}
+			fallthrough
+		default:
+			note := memory.Note{ID: id, Content: sentence(t), Tags: rapid.SliceOfN(rapid.SampledFrom(words), 0, 2).Draw(t, "tags")}
+			if rapid.IntRange(0, 5).Draw(t, "vector") > 0 {
+				v, err := r.embedder.Embed(context.Background(), r.all, []string{memory.EmbedText(&note)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				note.Vector = v[0]
+			}
+			out[i] = change{note: note}
+		}
+	}
+	return out
+}
+
+// answers renders what a set of queries finds.
+func (r *reading) answers(t *rapid.T, c memory.Collection, at *memory.Revision, queries []recall.Query) []string {
+	v, err := r.recall.Open(context.Background(), r.all, c.ID.String(), at, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]string, len(queries))
+	for i, q := range queries {
+		found, err := r.recall.Search(context.Background(), r.all, v, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s k=%d x=%d: ", q.Mode, q.K, q.ExpandLinks)
+		for _, h := range found.Hits {
+			fmt.Fprintf(&b, "%s %.9f %v %t %q; ", h.ID, math.Round(h.Score*1e9)/1e9, h.Sources, h.IsNeighbor, h.Note.Content)
+		}
+		out[i] = b.String()
+	}
+	return out
+}
+
+// C066: a fork without writes ranks as its base did; a fork with writes ranks
+// as a copy with the same writes; the base never changes.
+func TestForkRanksLikeCopy(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	round := 0
+	rapid.Check(t, func(t *rapid.T) {
+		round++
+		made, err := r.collections.Create(context.Background(), r.all, memory.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := made.Collection
+		ids := make([]uuid.UUID, 12)
+		for i := range ids {
+			ids[i] = uuid.Must(uuid.NewV7())
+		}
+		queries := make([]recall.Query, 4)
+		for i := range queries {
+			queries[i] = recall.Query{
+				Text: sentence(t), Mode: rapid.SampledFrom([]recall.Mode{recall.Hybrid, recall.Vector, recall.Lexical}).Draw(t, "mode"),
+				K: rapid.IntRange(1, 8).Draw(t, "k"), ExpandLinks: rapid.IntRange(0, 2).Draw(t, "expand"), Internal: true,
+			}
+		}
+		r.apply(t, base, r.changes(t, ids, rapid.IntRange(1, 20).Draw(t, "n")))
+		before := r.answers(t, base, nil, queries)
+		v, err := r.recall.Open(context.Background(), r.all, base.ID.String(), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := v.At
+		fork, copied := r.fork(base, nil), r.copied(base, nil)
+		inner := r.fork(fork, nil)
+		r.apply(t, base, r.changes(t, ids, rapid.IntRange(0, 6).Draw(t, "later"))) // not seen by either
+		same(t, "the fork", r.answers(t, fork, nil, queries), before)
+		same(t, "the fork of the fork", r.answers(t, inner, nil, queries), before)
+		same(t, "the copy", r.answers(t, copied, nil, queries), before)
+		same(t, "the base as it was", r.answers(t, base, &at, queries), before)
+		later := r.answers(t, base, nil, queries)
+
+		writes := r.changes(t, append(ids, uuid.Must(uuid.NewV7())), rapid.IntRange(1, 12).Draw(t, "writes"))
+		r.apply(t, fork, writes)
+		r.apply(t, inner, writes)
+		r.apply(t, copied, writes)
+		want := r.answers(t, copied, nil, queries)
+		same(t, "the fork with writes", r.answers(t, fork, nil, queries), want)
+		same(t, "the fork of the fork with writes", r.answers(t, inner, nil, queries), want)
+		same(t, "the base afterwards", r.answers(t, base, nil, queries), later)
+	})
+}
+
+func same(t *rapid.T, what string, got, want []string) {
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("%s ranks\n%s\nand should\n%s", what, got[i], want[i])
+		}
+	}
+}

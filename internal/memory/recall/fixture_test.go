@@ -1,0 +1,208 @@
+package recall_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// reading is one tenant with a fresh store and the services over it.
+type reading struct {
+	t           *testing.T
+	path        string
+	store       *sqlite.Store
+	tenant      uuid.UUID
+	all         tenant.Scope
+	notes       *memory.Notes
+	collections *memory.Collections
+	clones      *clone.Service
+	recall      *recall.Service
+	embedder    *embedder
+	model       *model
+	mu          sync.Mutex
+	now         time.Time
+}
+
+// embedder is the hashed n-grams, which can be told to fail.
+type embedder struct {
+	llm.Hash
+	down  atomic.Bool
+	calls atomic.Int64
+}
+
+func (e *embedder) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
+	e.calls.Add(1)
+	if e.down.Load() {
+		return nil, fault.New(fault.Unavailable, "the embedder is down")
+	}
+	return e.Hash.Embed(ctx, s, texts)
+}
+
+func (e *embedder) Default() memory.Embedder { return e }
+func (e *embedder) Names() []string          { return []string{e.Name()} }
+
+func (e *embedder) ByName(name string) (memory.Embedder, bool) { return e, name == e.Name() }
+
+// model answers with a script and keeps what it was asked.
+type model struct {
+	mu     sync.Mutex
+	calls  []memory.Call
+	answer func(memory.Call) (string, error)
+}
+
+func (m *model) Analyst() memory.Analyst { return memory.AnalystModel }
+
+func (m *model) Ask(_ context.Context, _ tenant.Scope, c memory.Call) (memory.Answer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls = append(m.calls, c)
+	if m.answer == nil {
+		return memory.Answer{}, errors.New("no answer is scripted")
+	}
+	text, err := m.answer(c)
+	return memory.Answer{JSON: []byte(text), Analyst: memory.AnalystModel}, err
+}
+
+func open(t *testing.T, cfg recall.Config) *reading {
+	t.Helper()
+	r := &reading{
+		t: t, path: filepath.Join(t.TempDir(), "slipbox.db"), embedder: &embedder{}, model: &model{},
+		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+	}
+	r.openStore()
+	made, err := r.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
+	r.must(err)
+	r.tenant = made.ID
+	r.all = grant.Scope(r.tenant, uuid.Nil, "test", tenant.AllPermissions()...)
+	r.start(cfg)
+	t.Cleanup(func() { r.must(r.store.Close()) })
+	return r
+}
+
+func (r *reading) clock() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+func (r *reading) pass(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = r.now.Add(d)
+}
+
+func (r *reading) openStore() {
+	var err error
+	r.store, err = sqlite.Open(context.Background(), sqlite.Config{Path: r.path}, sqlite.Deps{Clock: r.clock})
+	r.must(err)
+}
+
+func (r *reading) start(cfg recall.Config) {
+	r.t.Helper()
+	var err error
+	r.notes, err = memory.NewNotes(memory.NotesDeps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, memory.NotesConfig{})
+	r.must(err)
+	r.collections, err = memory.NewCollections(memory.CollectionsDeps{
+		Store: r.store, Agents: r.store, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone()), Clock: r.clock,
+	})
+	r.must(err)
+	r.clones, err = clone.New(clone.Deps{Store: r.store, Agents: r.store, Clock: r.clock}, clone.Config{BatchSize: 10})
+	r.must(err)
+	judge, err := policy.NewRelevance()
+	r.must(err)
+	r.recall, err = recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Model: r.model, Judge: judge, Clock: r.clock}, cfg)
+	r.must(err)
+}
+
+func (r *reading) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *reading) is(err error, code fault.Code) {
+	r.t.Helper()
+	if !fault.Is(err, code) {
+		r.t.Errorf("error is %v, want %s", err, code)
+	}
+}
+
+func (r *reading) collection(name string) memory.Collection {
+	r.t.Helper()
+	v, err := r.collections.Create(r.t.Context(), r.all, memory.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{})
+	r.must(err)
+	return v.Collection
+}
+
+func (r *reading) add(c memory.Collection, content string, tags ...string) uuid.UUID {
+	r.t.Helper()
+	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), memory.NewNote{Content: content, Tags: tags}, memory.Request{})
+	r.must(err)
+	return w.Note.ID
+}
+
+func (r *reading) link(c memory.Collection, from uuid.UUID, to ...uuid.UUID) {
+	r.t.Helper()
+	var in []memory.LinkInput
+	for _, id := range to {
+		in = append(in, memory.LinkInput{Target: id})
+	}
+	_, err := r.notes.PutLinks(r.t.Context(), r.all, c.ID.String(), from, in, memory.Request{})
+	r.must(err)
+}
+
+func (r *reading) view(c memory.Collection) memory.View {
+	r.t.Helper()
+	v, err := r.recall.Open(r.t.Context(), r.all, c.ID.String(), nil, 0)
+	r.must(err)
+	return v
+}
+
+func (r *reading) search(c memory.Collection, q recall.Query) recall.Result {
+	r.t.Helper()
+	out, err := r.recall.Search(r.t.Context(), r.all, r.view(c), q)
+	r.must(err)
+	return out
+}
+
+// found gives the ids of the hits.
+func found(out recall.Result) []uuid.UUID {
+	ids := make([]uuid.UUID, len(out.Hits))
+	for i := range out.Hits {
+		ids[i] = out.Hits[i].ID
+	}
+	return ids
+}
+
+// fork and copied clone a collection.
+func (r *reading) fork(c memory.Collection, at *memory.Revision) memory.Collection {
+	r.t.Helper()
+	out, err := r.clones.Clone(r.t.Context(), r.all, c.ID.String(), clone.Input{AtRevision: at}, memory.Request{})
+	r.must(err)
+	return out.Collection
+}
+
+func (r *reading) copied(c memory.Collection, at *memory.Revision) memory.Collection {
+	r.t.Helper()
+	out, err := r.clones.Clone(r.t.Context(), r.all, c.ID.String(), clone.Input{Mode: clone.Copy, AtRevision: at}, memory.Request{})
+	r.must(err)
+	r.must(r.clones.RunCopy(r.t.Context(), grant.Job(r.tenant, out.Job.ID), *out.Job, func(context.Context, memory.Progress) error { return nil }))
+	return out.Collection
+}

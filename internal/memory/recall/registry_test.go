@@ -1,0 +1,305 @@
+package recall_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// watched counts how often layers are read from the log, and can hold reads back.
+type watched struct {
+	memory.Reader
+	reads atomic.Int64
+	gate  chan struct{} // nil: open
+}
+
+func (w *watched) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int, after memory.Revision, embedder string, fn func(memory.LogRow) error) (memory.Revision, error) {
+	w.reads.Add(1)
+	if w.gate != nil {
+		select {
+		case <-w.gate:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return w.Reader.Log(ctx, s, v, layer, after, embedder, fn)
+}
+
+func (r *reading) watch(cfg recall.Config) *watched {
+	r.t.Helper()
+	w := &watched{Reader: r.store}
+	var err error
+	r.recall, err = recall.New(recall.Deps{Store: w, Embedders: r.embedder, Clock: r.clock}, cfg)
+	r.must(err)
+	return w
+}
+
+// One load serves everybody, forks included, and later reads only the rest.
+func TestLayersAreLoadedOnce(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	for i := range 50 {
+		r.add(c, fmt.Sprintf("note %d about tides", i))
+	}
+	w := r.watch(recall.Config{})
+	if s := r.recall.IndexState(r.view(c)); s.State != recall.StateCold {
+		t.Errorf("state is %+v", s)
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() { r.search(c, recall.Query{Text: "tides"}) })
+	}
+	group.Wait()
+	if n := w.reads.Load(); n != 1 {
+		t.Errorf("%d loads", n)
+	}
+	f := r.fork(c, nil)
+	r.search(f, recall.Query{Text: "tides"})
+	if n := w.reads.Load(); n != 2 { // the fork's own layer, which is empty
+		t.Errorf("%d loads with a fork", n)
+	}
+	r.add(c, "one more")
+	r.search(c, recall.Query{Text: "tides"})
+	r.search(c, recall.Query{Text: "tides"})
+	if n := w.reads.Load(); n != 3 {
+		t.Errorf("%d loads after a write", n)
+	}
+	if s := r.recall.IndexState(r.view(c)); s.State != recall.StateReady || s.Revision != 51 || s.Notes != 51 || s.Bytes <= 0 {
+		t.Errorf("state is %+v", s)
+	}
+	// C039: rebuilt from the log, it answers the same.
+	before := r.search(c, recall.Query{Text: "note 7 about tides", K: 20})
+	r.must(r.recall.Rebuild(t.Context(), r.all, r.view(c)))
+	if n := w.reads.Load(); n != 4 {
+		t.Errorf("%d loads after a rebuild", n)
+	}
+	if after := r.search(c, recall.Query{Text: "note 7 about tides", K: 20}); !slices.Equal(found(before), found(after)) {
+		t.Error("a rebuilt index answers otherwise")
+	}
+	r.recall.Evict(c.ID)
+	if s := r.recall.IndexState(r.view(c)); s.State != recall.StateCold {
+		t.Errorf("state is %+v", s)
+	}
+}
+
+// The least recently used layers go when the budget is passed; answers stay.
+func TestIndexBudget(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	var all []memory.Collection
+	for i := range 4 {
+		c := r.collection(fmt.Sprintf("things-%d", i))
+		r.add(c, fmt.Sprintf("only in %d", i))
+		all = append(all, c)
+	}
+	w := r.watch(recall.Config{IndexBytes: 1})
+	for range 2 {
+		for i, c := range all {
+			if out := r.search(c, recall.Query{Text: "only"}); len(out.Hits) != 1 || out.Hits[0].Note.Content != fmt.Sprintf("only in %d", i) {
+				t.Errorf("collection %d: %+v", i, out)
+			}
+		}
+	}
+	if n := w.reads.Load(); n != 8 {
+		t.Errorf("%d loads under a budget of nothing", n)
+	}
+	r.search(all[3], recall.Query{Text: "only"})
+	if n := w.reads.Load(); n != 8 {
+		t.Error("the layer in use was dropped")
+	}
+}
+
+// A read that waits too long for a cold layer is told to come again.
+func TestColdLayerPastDeadline(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	r.add(c, "slow to load")
+	w := r.watch(recall.Config{LoadTimeout: 20 * time.Millisecond})
+	w.gate = make(chan struct{})
+	_, err := r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "slow"})
+	r.is(err, fault.Unavailable)
+	close(w.gate)
+	if out := r.search(c, recall.Query{Text: "slow"}); len(out.Hits) != 1 {
+		t.Errorf("afterwards: %+v", out)
+	}
+}
+
+// C062, C003: after a restart the same search gives the same answer.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	for i := range 40 {
+		r.add(c, fmt.Sprintf("entry %d of the log book, wind %s", i, []string{"north", "south", "east"}[i%3]))
+	}
+	q := recall.Query{Text: "log book entry with east wind", K: 20}
+	before := r.search(c, q)
+	r.must(r.recall.Stop(t.Context()))
+	r.must(r.store.Close())
+	r.openStore()
+	r.start(recall.Config{})
+	after := r.search(c, q)
+	if len(before.Hits) != 20 || !slices.Equal(found(before), found(after)) || before.Hits[0].Score != after.Hits[0].Score {
+		t.Errorf("before %v, after %v", found(before), found(after))
+	}
+}
+
+// C061: an ephemeral collection is as right under concurrent writes as any
+// other: every read sees what was written before it, and no other collection.
+func TestEphemeralUnderWriters(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	v, err := r.collections.Create(t.Context(), r.all, memory.CollectionInput{Name: "brief", Policy: memory.PolicyNone, Ephemeral: true}, memory.Request{})
+	r.must(err)
+	c, other := v.Collection, r.collection("other")
+	r.add(other, "marker elsewhere")
+	var group sync.WaitGroup
+	for w := range 4 {
+		group.Go(func() {
+			for i := range 15 {
+				word := fmt.Sprintf("marker%dx%d", w, i)
+				id := r.add(c, "written as "+word)
+				out, err := r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Text: word, Mode: recall.Lexical})
+				if err != nil || len(out.Hits) != 1 || out.Hits[0].ID != id {
+					t.Errorf("own write not found: %v %+v", err, out)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if out := r.search(c, recall.Query{Text: "written", Mode: recall.Lexical, K: 100}); len(out.Hits) != 60 {
+		t.Errorf("%d of 60", len(out.Hits))
+	}
+	r.must(r.clones.Expire(t.Context(), r.all, memory.Due{Tenant: r.tenant, Collection: c.ID}, r.clock()))
+	_, err = r.recall.Open(t.Context(), r.all, "brief", nil, 0)
+	r.is(err, fault.NotFound)
+	if out := r.search(other, recall.Query{Text: "marker elsewhere"}); len(out.Hits) != 1 {
+		t.Error("another collection changed")
+	}
+}
+
+// A fork that was made independent is read through its own rows, and a copy
+// under way never leaves half an index behind.
+func TestIndexFollowsLineage(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	for i := range 25 {
+		r.add(c, fmt.Sprintf("inherited %d", i))
+	}
+	f := r.fork(c, nil)
+	r.add(f, "own and inherited")
+	q := recall.Query{Text: "inherited", Mode: recall.Lexical, K: 100}
+	before := r.search(f, q)
+	if len(before.Hits) != 26 {
+		t.Fatalf("%d hits", len(before.Hits))
+	}
+	// Step by step: each step is searched before the next.
+	made, err := r.clones.Clone(t.Context(), r.all, f.ID.String(), clone.Input{Mode: clone.Copy, BatchSize: 10}, memory.Request{})
+	r.must(err)
+	var seen []int
+	r.must(r.clones.RunCopy(t.Context(), r.all, *made.Job, func(context.Context, memory.Progress) error {
+		seen = append(seen, len(r.search(made.Collection, q).Hits))
+		return nil
+	}))
+	if !slices.Equal(seen, []int{10, 20, 26}) {
+		t.Errorf("the copy showed %v", seen)
+	}
+	if after := r.search(made.Collection, q); !slices.Equal(found(after), found(before)) {
+		t.Error("the copy ranks otherwise")
+	}
+	r.must(r.collections.Delete(t.Context(), r.all, c.ID.String(), true))
+	job := memory.Job{Collection: c.ID}
+	r.must(r.clones.RunRemove(t.Context(), r.all, job, func(context.Context, memory.Progress) error { return nil }))
+	if after := r.search(f, q); !slices.Equal(found(after), found(before)) {
+		t.Errorf("the fork lost notes: %d", len(after.Hits))
+	}
+}
+
+// Counts are flushed by the clock while the service runs, and at its stop.
+func TestFlushing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &memoryStore{flushed: make(chan []memory.UsageDelta, 1)}
+		r, err := recall.New(recall.Deps{Store: s, Embedders: &embedder{}}, recall.Config{FlushEvery: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Start()
+		r.Start()
+		// Nothing is counted, so nothing is written, however long it runs.
+		time.Sleep(time.Hour)
+		if err := r.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := r.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if len(s.flushed) != 0 {
+			t.Error("something was written")
+		}
+	})
+}
+
+// memoryStore is a reader that is never read.
+type memoryStore struct {
+	memory.Reader
+	flushed chan []memory.UsageDelta
+}
+
+func (m *memoryStore) AddUsage(_ context.Context, _ tenant.Scope, _ memory.View, d []memory.UsageDelta) error {
+	m.flushed <- d
+	return nil
+}
+
+// What runs in the background reaches the store without being asked.
+func TestFlushReachesTheStore(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	id := r.add(c, "counted")
+	s := &signalled{Reader: r.store, wrote: make(chan struct{}, 1)}
+	var err error
+	r.recall, err = recall.New(recall.Deps{Store: s, Embedders: r.embedder, Clock: r.clock}, recall.Config{FlushEvery: time.Millisecond})
+	r.must(err)
+	r.recall.Start()
+	r.search(c, recall.Query{Text: "counted"})
+	select {
+	case <-s.wrote:
+	case <-t.Context().Done():
+		t.Fatal("never written")
+	}
+	u, err := r.store.Usage(t.Context(), r.all, r.view(c), []uuid.UUID{id})
+	r.must(err)
+	if u[id].AccessCount != 1 {
+		t.Errorf("usage is %+v", u[id])
+	}
+	r.must(r.recall.Stop(t.Context()))
+}
+
+// signalled tells when usage was written.
+type signalled struct {
+	memory.Reader
+	wrote chan struct{}
+}
+
+func (s *signalled) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, d []memory.UsageDelta) error {
+	err := s.Reader.AddUsage(ctx, sc, v, d)
+	s.wrote <- struct{}{}
+	return err
+}

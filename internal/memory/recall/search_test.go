@@ -1,0 +1,401 @@
+package recall_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// C040, C043, C047, C050: at most k notes, best first, with their fields; ids
+// and scores alone when nothing else is asked.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	for i := range 20 {
+		r.add(c, fmt.Sprintf("the garden has roses in bed number %d", i), "garden")
+	}
+	r.add(c, "the train to Lisbon leaves at noon")
+	for _, mode := range []recall.Mode{recall.Hybrid, recall.Vector, recall.Lexical} {
+		out := r.search(c, recall.Query{Text: "roses in the garden", Mode: mode})
+		if len(out.Hits) != recall.DefaultK || out.Mode != mode || out.Revision != 21 || out.Degraded != "" {
+			t.Errorf("%s: %+v", mode, out)
+		}
+		for i, h := range out.Hits {
+			if h.Note == nil || h.Note.Content == "" || len(h.Note.Tags) == 0 || h.Note.OccurredAt.IsZero() || h.Note.Category == "" || h.IsNeighbor || len(h.Sources) == 0 {
+				t.Errorf("%s: hit %+v", mode, h)
+			}
+			if i > 0 && h.Score > out.Hits[i-1].Score {
+				t.Errorf("%s: scores rise at %d", mode, i)
+			}
+		}
+	}
+	out := r.search(c, recall.Query{Text: "roses", K: 3, IDsOnly: true, Explain: true})
+	for _, h := range out.Hits {
+		if h.Note != nil || h.ID == uuid.Nil || h.Score <= 0 || h.Explain == nil || len(h.Explain.Signals) == 0 || !strings.Contains(h.Explain.Version, h.ID.String()) {
+			t.Errorf("hit %+v", h)
+		}
+	}
+	if len(out.Hits) != 3 {
+		t.Errorf("%d hits", len(out.Hits))
+	}
+	// The vector of a note finds the note.
+	n, err := r.recall.Get(t.Context(), r.all, r.view(c), out.Hits[0].ID, true)
+	r.must(err)
+	near := r.search(c, recall.Query{Vector: n.Vector, K: 1, Embedding: true})
+	if near.Hits[0].ID != n.ID || near.Hits[0].Score < 0.999 || len(near.Hits[0].Note.Vector) != 384 || near.Mode != recall.Vector && near.Mode != "" {
+		t.Errorf("nearest is %+v", near.Hits[0])
+	}
+}
+
+// C048, C049, C051, C318: a rare word is found by words, and only by them.
+func TestRareWord(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	for i := range 30 {
+		r.add(c, fmt.Sprintf("the river runs past the old mill and the weir, day %d", i))
+	}
+	rare := r.add(c, "zyzzyva")
+	q := "the river and the old mill and the weir zyzzyva"
+	hybrid := r.search(c, recall.Query{Text: q})
+	if !slices.Contains(found(hybrid), rare) {
+		t.Error("the rare word is not among the first")
+	}
+	vector := r.search(c, recall.Query{Text: q, Mode: recall.Vector})
+	if slices.Contains(found(vector), rare) {
+		t.Error("the case is not one: the vector finds it")
+	}
+	words := r.search(c, recall.Query{Text: "zyzzyva", Mode: recall.Lexical, K: 50})
+	if !slices.Equal(found(words), []uuid.UUID{rare}) || !slices.Equal(words.Hits[0].Sources, []recall.Source{"lexical"}) {
+		t.Errorf("by words: %+v", words.Hits)
+	}
+	if none := r.search(c, recall.Query{Text: "unknownword", Mode: recall.Lexical}); len(none.Hits) != 0 {
+		t.Error("a note without the word was found by words")
+	}
+}
+
+// C041, C042, C044, C045, C046, C322: links are followed both ways, once, and
+// what they reach is scored together with the hits.
+func TestExpandLinks(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	hit := r.add(c, "quantum tunnelling explained")
+	out, in := r.add(c, "annealing of metals"), r.add(c, "cooling schedules")
+	far := r.add(c, "forges of the north")
+	for i := range 10 {
+		r.add(c, fmt.Sprintf("bread recipe %d", i))
+	}
+	r.link(c, hit, out)
+	r.link(c, in, hit)
+	r.link(c, out, far, hit) // a circle
+	q := recall.Query{Text: "quantum tunnelling", Mode: recall.Lexical, K: 5}
+	if got := found(r.search(c, q)); !slices.Equal(got, []uuid.UUID{hit}) {
+		t.Fatalf("without links: %v", got)
+	}
+	q.ExpandLinks, q.Explain = 1, true
+	one := r.search(c, q)
+	ids := found(one)
+	if len(ids) != 3 || ids[0] != hit || !slices.Contains(ids, out) || !slices.Contains(ids, in) {
+		t.Errorf("one step: %v", ids)
+	}
+	for _, h := range one.Hits {
+		if h.IsNeighbor != (h.ID != hit) || h.IsNeighbor && (!slices.Contains(h.Sources, "link") || h.Explain.Via == nil || *h.Explain.Via != hit || h.Explain.Hops != 1) {
+			t.Errorf("hit %+v %+v", h, h.Explain)
+		}
+	}
+	q.ExpandLinks = 2
+	if ids := found(r.search(c, q)); len(ids) != 4 || !slices.Contains(ids, far) {
+		t.Errorf("two steps: %v", ids)
+	}
+	q.K = 2
+	if ids := found(r.search(c, q)); len(ids) != 2 || ids[0] != hit {
+		t.Errorf("cut to k: %v", ids)
+	}
+	q.K, q.Filter = 5, parse(t, `{"field":"tags","op":"contains","value":"none"}`)
+	if ids := found(r.search(c, q)); len(ids) != 0 {
+		t.Errorf("the filter lets %v pass", ids)
+	}
+}
+
+func parse(t *testing.T, s string) filter.Expr {
+	t.Helper()
+	e, err := filter.Parse([]byte(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// C052, C053: an empty collection answers with nothing, a view serves any
+// number of queries.
+func TestEmptyAndBatch(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	for _, mode := range []recall.Mode{recall.Hybrid, recall.Vector, recall.Lexical} {
+		if out := r.search(c, recall.Query{Text: "anything", Mode: mode, ExpandLinks: 2}); len(out.Hits) != 0 || out.Revision != 0 {
+			t.Errorf("%s: %+v", mode, out)
+		}
+	}
+	a := r.add(c, "apples and pears")
+	v := r.view(c)
+	b := r.add(c, "boats and barges")
+	for text, want := range map[string][]uuid.UUID{"apples": {a}, "boats": nil} {
+		out, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: text, Mode: recall.Lexical})
+		r.must(err)
+		if !slices.Equal(found(out), want) && len(want)+len(out.Hits) > 0 {
+			t.Errorf("%s: %v", text, found(out))
+		}
+	}
+	if got := found(r.search(c, recall.Query{Text: "boats", Mode: recall.Lexical})); !slices.Equal(got, []uuid.UUID{b}) {
+		t.Errorf("a later view: %v", got)
+	}
+	if got := found(r.search(c, recall.Query{Messages: []recall.Message{{User: "hello", Assistant: "hi"}, {Role: "user", Content: "tell me of boats"}}, Mode: recall.Lexical})); !slices.Equal(got, []uuid.UUID{b}) {
+		t.Errorf("by dialogue: %v", got)
+	}
+}
+
+func TestSearchRefuses(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	r.add(c, "a note")
+	vec := func(x float32) []float32 {
+		v := make([]float32, 384)
+		v[3] = x
+		return v
+	}
+	v := r.view(c)
+	for name, x := range map[string]struct {
+		q     recall.Query
+		field string
+	}{
+		"nothing":    {recall.Query{}, "query"},
+		"two":        {recall.Query{Text: "x", Vector: vec(1)}, "query"},
+		"blank":      {recall.Query{Text: "  "}, "query"},
+		"nul":        {recall.Query{Text: "a\x00"}, "query"},
+		"long":       {recall.Query{Text: strings.Repeat("x", 65<<10)}, "query"},
+		"k":          {recall.Query{Text: "x", K: 201}, "k"},
+		"k billion":  {recall.Query{Text: "x", K: 1_000_000_000}, "k"},
+		"k negative": {recall.Query{Text: "x", K: -1}, "k"},
+		"mode":       {recall.Query{Text: "x", Mode: "psychic"}, "mode"},
+		"expand":     {recall.Query{Text: "x", ExpandLinks: 3}, "expand_links"},
+		"rerank":     {recall.Query{Text: "x", Rerank: "dice"}, "rerank"},
+		"budget":     {recall.Query{Text: "x", TokenBudget: -1}, "token_budget"},
+		"dimension":  {recall.Query{Vector: []float32{1, 2}}, "vector"},
+		"zero":       {recall.Query{Vector: vec(0)}, "vector"},
+		"nan":        {recall.Query{Vector: vec(float32(math.NaN()))}, "vector"},
+		"infinite":   {recall.Query{Vector: vec(float32(math.Inf(1)))}, "vector"},
+		"messages":   {recall.Query{Messages: []recall.Message{}}, "messages"},
+		"empty turn": {recall.Query{Messages: []recall.Message{{Role: "user"}}}, "messages"},
+	} {
+		_, err := r.recall.Search(t.Context(), r.all, v, x.q)
+		if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), x.field) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: "a\xff"})
+	r.is(err, fault.Malformed)
+	_, err = r.recall.Search(t.Context(), grant.Scope(r.tenant, uuid.Nil, "x", tenant.NotesWrite), v, recall.Query{Text: "x"})
+	r.is(err, fault.Forbidden)
+	_, err = r.recall.Search(t.Context(), grant.Scope(uuid.New(), uuid.Nil, "x", tenant.NotesRead), v, recall.Query{Text: "x"})
+	r.is(err, fault.NotFound)
+	_, err = r.recall.Open(t.Context(), r.all, "things", new(memory.Revision(9)), 0)
+	r.is(err, fault.Invalid)
+	_, err = r.recall.Open(t.Context(), r.all, "nothing", nil, 0)
+	r.is(err, fault.NotFound)
+}
+
+// C054: notes at or below the threshold never reach the model, and it has the
+// last word about the rest; when it fails the coarse order stands.
+func TestRerank(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{CoarseThreshold: 0.2})
+	c := r.collection("things")
+	far := r.add(c, "entirely different matters of state")
+	first, second := r.add(c, "the lighthouse keeper's daughter"), r.add(c, "the lighthouse keeper")
+	q := recall.Query{Text: "the lighthouse keeper", Rerank: recall.RerankModel, Mode: recall.Vector}
+	r.model.answer = func(memory.Call) (string, error) {
+		return `{"scores":[{"id":0,"score":0.6},{"id":1,"score":0.9},{"id":7,"score":1}]}`, nil
+	}
+	out := r.search(c, q)
+	if got := found(out); !slices.Equal(got, []uuid.UUID{first, second}) || out.Hits[0].Score != 0.9 || out.Degraded != "" {
+		t.Errorf("got %v %+v", got, out)
+	}
+	call := r.model.calls[0]
+	in, ok := call.Input.(memory.RelevanceInput)
+	if !ok || call.Name != "relevance" || len(in.Candidates) != 2 || strings.Contains(call.Prompt, "matters of state") {
+		t.Errorf("the call is %+v", call)
+	}
+	r.model.answer = func(memory.Call) (string, error) {
+		return `{"scores":[{"id":0,"score":0.1},{"id":1,"score":0.2}]}`, nil
+	}
+	if out := r.search(c, q); len(out.Hits) != 0 {
+		t.Errorf("irrelevant notes stay: %v", found(out))
+	}
+	r.model.answer = func(memory.Call) (string, error) { return "", fault.New(fault.Unavailable, "down") }
+	out = r.search(c, q)
+	if got := found(out); !slices.Equal(got, []uuid.UUID{second, first}) || out.Degraded == "" {
+		t.Errorf("coarse: %v %+v", got, out)
+	}
+	calls := len(r.model.calls)
+	out = r.search(c, recall.Query{Text: "xylophone zebra", Rerank: recall.RerankModel})
+	if slices.Contains(found(out), far) || len(r.model.calls) != calls {
+		t.Error("the model was asked about noise")
+	}
+}
+
+// An embedder that is down leaves the words, and says so.
+func TestEmbedderDown(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	r.embedder.down.Store(true)
+	id := r.add(c, "stored without a vector") // still a note
+	out := r.search(c, recall.Query{Text: "vector"})
+	if !slices.Equal(found(out), []uuid.UUID{id}) || out.Degraded == "" || out.Mode != recall.Hybrid {
+		t.Errorf("got %+v", out)
+	}
+	_, err := r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "vector", Mode: recall.Vector})
+	r.is(err, fault.Unavailable)
+	out = r.search(c, recall.Query{Text: "vector", Mode: recall.Lexical})
+	if len(out.Hits) != 1 || out.Degraded != "" {
+		t.Errorf("words need no embedder: %+v", out)
+	}
+}
+
+func TestScoreBudgetFilterAndTime(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	a := r.add(c, "one two three four five", "keep")
+	b := r.add(c, "one two three nine ten", "drop")
+	q := recall.Query{Text: "one two three four five", Mode: recall.Lexical}
+	all := r.search(c, q)
+	q.MinScore = new(all.Hits[0].Score)
+	if got := found(r.search(c, q)); !slices.Equal(got, []uuid.UUID{a}) {
+		t.Errorf("minimum score: %v", got)
+	}
+	q.MinScore, q.TokenBudget, q.Explain = nil, 10, true
+	out := r.search(c, q)
+	if got := found(out); !slices.Equal(got, []uuid.UUID{a}) || out.Hits[0].Explain.Tokens == 0 {
+		t.Errorf("budget: %+v", out)
+	}
+	q = recall.Query{Text: "one two three", Filter: parse(t, `{"field":"tags","op":"contains","value":"drop"}`)}
+	if got := found(r.search(c, q)); !slices.Equal(got, []uuid.UUID{b}) {
+		t.Errorf("filter: %v", got)
+	}
+	// C058, C057: what is deleted or changed is found so at once, and as it was with as_of.
+	_, err := r.notes.Delete(t.Context(), r.all, c.ID.String(), a, memory.Request{})
+	r.must(err)
+	_, err = r.notes.Patch(t.Context(), r.all, c.ID.String(), b, memory.NotePatch{Content: memory.Some("eleven twelve")}, memory.Request{})
+	r.must(err)
+	if got := found(r.search(c, recall.Query{Text: "one two three", Mode: recall.Lexical})); len(got) != 0 {
+		t.Errorf("still found: %v", got)
+	}
+	then, err := r.recall.Open(t.Context(), r.all, c.ID.String(), new(memory.Revision(2)), 0)
+	r.must(err)
+	past, err := r.recall.Search(t.Context(), r.all, then, recall.Query{Text: "one two three", Mode: recall.Lexical})
+	r.must(err)
+	if len(past.Hits) != 2 || past.Revision != 2 || past.Hits[0].Note.Content == "eleven twelve" {
+		t.Errorf("as of 2: %+v", past)
+	}
+	_, err = r.recall.Open(t.Context(), r.all, c.ID.String(), nil, 4)
+	r.must(err)
+	fast, err := recall.New(recall.Deps{Store: r.store, Embedders: r.embedder}, recall.Config{MinRevisionWait: 30 * time.Millisecond})
+	r.must(err)
+	_, err = fast.Open(t.Context(), r.all, c.ID.String(), nil, 5)
+	r.is(err, fault.Invalid)
+}
+
+// C013, C014: a search counts each note that it returns once, at its time;
+// internal look-ups count nothing.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	a, b := r.add(c, "counted words"), r.add(c, "other matters")
+	usage := func(c memory.Collection, id uuid.UUID) memory.Usage {
+		n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
+		r.must(err)
+		return n.Usage
+	}
+	r.pass(time.Hour)
+	searched := r.clock()
+	q := recall.Query{Text: "counted words", Mode: recall.Lexical}
+	r.search(c, q)
+	if u := usage(c, a); u.AccessCount != 1 || !u.LastAccess.Equal(searched) || u.Strength != 1 {
+		t.Errorf("before the flush: %+v", u)
+	}
+	r.must(r.recall.Flush(t.Context()))
+	r.pass(time.Hour)
+	r.search(c, q)
+	if u := usage(c, a); u.AccessCount != 2 || !u.LastAccess.Equal(searched.Add(time.Hour)) {
+		t.Errorf("after the flush: %+v", u)
+	}
+	q.Internal = true
+	r.search(c, q)
+	_, err := r.recall.Related(t.Context(), r.all, r.view(c), "counted words", 2)
+	r.must(err)
+	if u := usage(c, a); u.AccessCount != 2 {
+		t.Errorf("an internal look-up counted: %+v", u)
+	}
+	if u := usage(c, b); u.AccessCount != 0 || !u.LastAccess.IsZero() {
+		t.Errorf("not returned, but counted: %+v", u)
+	}
+	// Counting in a fork does not touch the base.
+	r.must(r.recall.Flush(t.Context()))
+	f := r.fork(c, nil)
+	if u := usage(f, a); u.AccessCount != 2 {
+		t.Errorf("the fork shows %+v", u)
+	}
+	q.Internal = false
+	r.search(f, q)
+	r.must(r.recall.Stop(t.Context()))
+	if u, base := usage(f, a), usage(c, a); u.AccessCount != 3 || base.AccessCount != 2 {
+		t.Errorf("fork %+v, base %+v", u, base)
+	}
+	// A collection that is gone does not stop the others' counts.
+	r.search(c, q)
+	r.search(f, q)
+	r.must(r.collections.Delete(t.Context(), r.all, f.ID.String(), false))
+	r.must(r.recall.Flush(t.Context()))
+	if u := usage(c, a); u.AccessCount != 3 {
+		t.Errorf("got %+v", u)
+	}
+}
+
+// C019: raw context holds up to k linked notes per hit.
+func TestRelated(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	hit := r.add(c, "the harbour at dawn")
+	var others []uuid.UUID
+	for i := range 5 {
+		others = append(others, r.add(c, fmt.Sprintf("unrelated %d", i)))
+	}
+	r.link(c, hit, others...)
+	got, err := r.recall.Related(t.Context(), r.all, r.view(c), "harbour at dawn", 3)
+	r.must(err)
+	if len(got) == 0 || got[0].Note.ID != hit || len(got[0].Linked) != 3 {
+		t.Errorf("got %+v", got)
+	}
+	if text := recall.Text(got); !strings.Contains(text, "the harbour at dawn") || strings.Count(text, "  linked ") < 3 {
+		t.Errorf("text is %s", text)
+	}
+}
