@@ -1,0 +1,206 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+const keysPath = "/v1/api-keys"
+
+func TestKeyTextAppearsOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	_, admin := s.tenant(t, "acme")
+	created := want[map[string]any](t, s, http.StatusCreated, admin, http.MethodPost, keysPath,
+		`{"agent":"ada","scopes":["notes:read"],"ttl_seconds":3600,"display_name":"Büro"}`)
+	text, _ := created["key"].(string)
+	prefix, _ := created["prefix"].(string)
+	id, _ := created["id"].(string)
+	if len(created) != 6 || !strings.HasPrefix(text, prefix+"_") || created["agent"] != "ada" || created["expires_at"] == nil {
+		t.Fatalf("created %v", created)
+	}
+	token := want[wire.Token](t, s, http.StatusOK, text, http.MethodPost, tokenPath, "")
+	rotated := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath+"/"+id+"/rotate", "")
+	secrets := []string{text[len(prefix)+1:], rotated.Key[len(rotated.Prefix)+1:], token.AccessToken, strings.Split(token.AccessToken, ".")[2]}
+	s.refused(t, fault.NotFound, admin, http.MethodPost, keysPath+"/"+uuid.NewString()+"/rotate", "")
+
+	shown := s.log.String()
+	for _, path := range []string{keysPath, "/v1/audit", "/v1/agents", "/v1/usage", "/.well-known/jwks.json", "/metrics"} {
+		shown += s.send(t, admin, http.MethodGet, path, "").Body.String()
+	}
+	for _, secret := range secrets {
+		if strings.Contains(shown, secret) {
+			t.Errorf("%q is shown: %s", secret, shown)
+		}
+	}
+	if !strings.Contains(shown, "key.rotate") || !strings.Contains(shown, prefix) {
+		t.Errorf("the audit log or the list is empty: %s", shown)
+	}
+	list := want[wire.APIKeyList](t, s, http.StatusOK, admin, http.MethodGet, keysPath+"?agent=ada", "")
+	if len(list.Items) != 2 || or(list.Items[0].DisplayName, "") != "Büro" || list.Items[0].RevokedAt == nil || list.Items[1].RevokedAt != nil {
+		t.Errorf("the list is %+v", list.Items)
+	}
+}
+
+func TestKeyIsNeverWiderOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	x, admin := s.tenant(t, "acme")
+	narrow := s.key(t, x.ID, auth.NewKey{Scopes: []string{"admin", "notes:read"}})
+	bound := s.key(t, x.ID, auth.NewKey{Agent: "ada"})
+	reader := s.key(t, x.ID, auth.NewKey{Scopes: []string{"notes:read", "notes:write", "collections:write", "base:write", "clone"}})
+	s.refused(t, fault.Forbidden, reader, http.MethodPost, keysPath, "")
+	s.refused(t, fault.Forbidden, reader, http.MethodGet, keysPath, "")
+	s.refused(t, fault.Forbidden, narrow, http.MethodPost, keysPath, `{"scopes":["clone"]}`)
+	s.refused(t, fault.Forbidden, admin, http.MethodPost, keysPath, `{"scopes":["operator"]}`)
+	s.refused(t, fault.Forbidden, bound, http.MethodPost, keysPath, `{"agent":"bob"}`)
+	s.refused(t, fault.Forbidden, s.operator, http.MethodPost, keysPath, "")
+	if k := want[wire.APIKeyCreated](t, s, http.StatusCreated, narrow, http.MethodPost, keysPath, "{}"); !slices.Equal(k.Scopes, []wire.Scope{"admin", "notes:read"}) {
+		t.Errorf("scopes %v", k.Scopes)
+	}
+	if k := want[wire.APIKeyCreated](t, s, http.StatusCreated, bound, http.MethodPost, keysPath, ""); or(k.Agent, "") != "ada" {
+		t.Errorf("agent %v", k.Agent)
+	}
+	for body, field := range map[string]string{
+		`{"scopes":[]}`:                           "scopes",
+		`{"scopes":["all"]}`:                      "scopes.0",
+		`{"ttl_seconds":0}`:                       "ttl_seconds",
+		`{"ttl_seconds":3153600001}`:              "ttl_seconds",
+		`{"agent":"` + uuid.NewString() + `"}`:    "agent",
+		`{"agent":"Ada"}`:                         "agent",
+		`{"display_name":"a\nb"}`:                 "display_name",
+		`{"name":"a"}`:                            "name",
+		`{"tenant":"` + uuid.NewString() + `"}`:   "tenant",
+		`{"scopes":["notes:read"],"key":"sb_me"}`: "key",
+	} {
+		if p := s.refused(t, fault.Invalid, admin, http.MethodPost, keysPath, body); len(p.Errors) == 0 || p.Errors[0].Field != field {
+			t.Errorf("%s names %v", body, p.Errors)
+		}
+	}
+	for _, path := range []string{keysPath, keysPath + "/" + uuid.NewString() + "/rotate"} {
+		s.refused(t, fault.Malformed, admin, http.MethodPost, path, "", "Idempotency-Key", "k")
+	}
+}
+
+func TestRotateOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	_, admin := s.tenant(t, "acme")
+	old := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath, `{"agent":"ada","scopes":["notes:read"],"ttl_seconds":86400}`)
+	rotate := keysPath + "/" + old.ID + "/rotate"
+	for _, body := range []string{`{"overlap_seconds":-1}`, `{"overlap_seconds":2592001}`, `{"overlap":1}`} {
+		s.refused(t, fault.Invalid, admin, http.MethodPost, rotate, body)
+	}
+	next := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, rotate, `{"overlap_seconds":60}`)
+	if next.ID == old.ID || next.Key == old.Key || or(next.Agent, "") != "ada" || len(next.Scopes) != 1 || !next.ExpiresAt.Equal(*old.ExpiresAt) {
+		t.Errorf("the new key is %+v", next)
+	}
+	for _, k := range []string{old.Key, next.Key} {
+		want[wire.CollectionList](t, s, http.StatusOK, k, http.MethodGet, probe, "")
+	}
+	s.refused(t, fault.Conflict, admin, http.MethodPost, rotate, "")
+	s.pass(time.Minute)
+	s.refused(t, fault.Unauthenticated, old.Key, http.MethodGet, probe, "")
+	want[wire.CollectionList](t, s, http.StatusOK, next.Key, http.MethodGet, probe, "")
+	atOnce := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath+"/"+next.ID+"/rotate", `{"overlap_seconds":0}`)
+	s.refused(t, fault.Unauthenticated, next.Key, http.MethodGet, probe, "")
+	want[struct{}](t, s, http.StatusNoContent, admin, http.MethodDelete, keysPath+"/"+atOnce.ID, "")
+	s.refused(t, fault.Conflict, admin, http.MethodPost, keysPath+"/"+atOnce.ID+"/rotate", "")
+}
+
+// Keys of another tenant, and of another agent for a bound credential, cannot
+// be told from absent ones.
+func TestKeysOfOthersOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	x, admin := s.tenant(t, "acme")
+	_, stranger := s.tenant(t, "other")
+	foreign := want[wire.APIKeyCreated](t, s, http.StatusCreated, stranger, http.MethodPost, keysPath, "")
+	ada, bob := s.key(t, x.ID, auth.NewKey{Agent: "ada"}), s.key(t, x.ID, auth.NewKey{Agent: "bob"})
+	bobs := want[wire.APIKeyCreated](t, s, http.StatusCreated, bob, http.MethodPost, keysPath, "")
+	shared := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath, "")
+
+	for _, tt := range []struct{ credential, id string }{
+		{admin, foreign.ID}, {ada, foreign.ID}, {ada, bobs.ID}, {ada, shared.ID},
+		{admin, "nonsense"}, {admin, strings.ToUpper(uuid.NewString())},
+	} {
+		for _, op := range []struct{ method, suffix string }{{http.MethodDelete, ""}, {http.MethodPost, "/revoke"}, {http.MethodPost, "/rotate"}} {
+			got := s.send(t, tt.credential, op.method, keysPath+"/"+tt.id+op.suffix, "")
+			if got.Code != http.StatusNotFound {
+				t.Errorf("%s %s%s: %d", op.method, tt.id, op.suffix, got.Code)
+			}
+			same(t, got, s.send(t, tt.credential, op.method, keysPath+"/"+uuid.NewString()+op.suffix, ""))
+		}
+	}
+	for _, k := range []string{foreign.Key, bobs.Key, shared.Key} {
+		want[wire.CollectionList](t, s, http.StatusOK, k, http.MethodGet, probe, "")
+	}
+	for _, k := range want[wire.APIKeyList](t, s, http.StatusOK, ada, http.MethodGet, keysPath, "").Items {
+		if or(k.Agent, "") != "ada" {
+			t.Errorf("ada sees a key of %q", or(k.Agent, "nobody"))
+		}
+	}
+	for _, k := range want[wire.APIKeyList](t, s, http.StatusOK, admin, http.MethodGet, keysPath, "").Items {
+		if k.ID == foreign.ID {
+			t.Error("a key of another tenant is listed")
+		}
+	}
+	same(t, s.send(t, ada, http.MethodGet, keysPath+"?agent=bob", ""), s.send(t, ada, http.MethodGet, keysPath+"?agent=nobody", ""))
+	s.refused(t, fault.Invalid, admin, http.MethodGet, keysPath+"?agent=nobody", "")
+}
+
+func TestListKeysPagesOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	_, admin := s.tenant(t, "acme")
+	_, other := s.tenant(t, "other")
+	for range 6 {
+		want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath, "")
+	}
+	var ids []string
+	path, cursors := keysPath+"?limit=3", []string{}
+	for {
+		page := want[wire.APIKeyList](t, s, http.StatusOK, admin, http.MethodGet, path, "")
+		for _, k := range page.Items {
+			ids = append(ids, k.ID)
+		}
+		if page.NextCursor == nil {
+			break
+		}
+		if len(page.Items) != 3 {
+			t.Errorf("a page of %d", len(page.Items))
+		}
+		cursors = append(cursors, *page.NextCursor)
+		path = keysPath + "?limit=3&cursor=" + *page.NextCursor
+		// A key made meanwhile does not move what was not yet read.
+		if len(cursors) == 1 {
+			want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath, "")
+		}
+	}
+	if len(ids) != 8 || !slices.IsSorted(ids) || len(slices.Compact(ids)) != 8 {
+		t.Errorf("listed %v", ids)
+	}
+	cursor := cursors[0]
+	for name, tt := range map[string]struct{ credential, target string }{
+		"another tenant": {other, keysPath + "?cursor=" + cursor},
+		"another list":   {admin, "/v1/audit?cursor=" + cursor},
+		"another filter": {admin, keysPath + "?agent=ada&cursor=" + cursor},
+		"forged":         {admin, keysPath + "?cursor=" + cursor[:len(cursor)-2] + "AA"},
+		"garbage":        {admin, keysPath + "?cursor=abc"},
+	} {
+		if p := s.refused(t, fault.Invalid, tt.credential, http.MethodGet, tt.target, ""); len(p.Errors) == 0 || p.Errors[0].Field != "cursor" {
+			t.Errorf("%s: %v", name, p)
+		}
+	}
+	s.pass(24*time.Hour + 2*time.Second)
+	s.refused(t, fault.Invalid, admin, http.MethodGet, keysPath+"?cursor="+cursor, "")
+}

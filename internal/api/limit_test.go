@@ -1,0 +1,209 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+func limited(perMinute int64) func(*site, *Deps) {
+	return func(s *site, d *Deps) {
+		d.RequestsPerMinute = perMinute
+		l, err := tenant.NewLimiter(s.clock, tenant.RateConfig{})
+		if err != nil {
+			panic(err)
+		}
+		d.Limiter = l
+	}
+}
+
+func TestNoLimitUnlessSet(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, limited(0))
+	_, key := s.tenant(t, "acme")
+	for range 20 {
+		a := s.send(t, key, http.MethodGet, probe, "")
+		if a.Code != http.StatusOK || a.Header().Get("RateLimit-Limit") != "" {
+			t.Fatalf("%d %v", a.Code, a.Header())
+		}
+	}
+}
+
+func TestLimitPerTenant(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, limited(3))
+	_, key := s.tenant(t, "acme")
+	_, other := s.tenant(t, "other")
+	for left := 2; left >= 0; left-- {
+		a := s.send(t, key, http.MethodGet, probe, "")
+		h := a.Header()
+		if a.Code != http.StatusOK || h.Get("RateLimit-Limit") != "3" || h.Get("RateLimit-Remaining") != strconv.Itoa(left) || h.Get("RateLimit-Reset") != strconv.Itoa(60-20*left) {
+			t.Errorf("%d %v", a.Code, h)
+		}
+	}
+	a := s.send(t, key, http.MethodGet, probe, "")
+	if p := read[wire.Problem](t, a); p.Code != string(fault.RateLimited) || a.Code != http.StatusTooManyRequests ||
+		a.Header().Get("Retry-After") != "20" || a.Header().Get("RateLimit-Remaining") != "0" {
+		t.Errorf("%d %v %s", a.Code, a.Header(), a.Body)
+	}
+	// A refusal of any kind counts, whatever the route; so does each credential of the tenant.
+	token := s.send(t, key, http.MethodPost, tokenPath, "")
+	if token.Code != http.StatusTooManyRequests {
+		t.Errorf("a token is answered %d", token.Code)
+	}
+	s.refused(t, fault.RateLimited, key, http.MethodGet, tenantsPath, "")
+	// Other tenants and the platform are free.
+	want[wire.CollectionList](t, s, http.StatusOK, other, http.MethodGet, probe, "")
+	for range 5 {
+		want[wire.TenantList](t, s, http.StatusOK, s.operator, http.MethodGet, tenantsPath, "")
+		want[wire.Health](t, s, http.StatusOK, "", http.MethodGet, "/healthz", "")
+	}
+	// As long as was said, one more is let through.
+	s.pass(20 * time.Second)
+	want[wire.CollectionList](t, s, http.StatusOK, key, http.MethodGet, probe, "")
+	s.refused(t, fault.RateLimited, key, http.MethodGet, probe, "")
+	// The tenant's own limit wins over the gateway's, at once.
+	want[wire.Tenant](t, s, http.StatusOK, s.operator, http.MethodPatch, tenantsPath+"/acme", `{"limits":{"requests_per_minute":6000}}`)
+	if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK && a.Header().Get("RateLimit-Limit") != "6000" {
+		t.Errorf("%d %v", a.Code, a.Header())
+	}
+	s.pass(time.Second)
+	if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK || a.Header().Get("RateLimit-Limit") != "6000" {
+		t.Errorf("%d %v", a.Code, a.Header())
+	}
+}
+
+func TestUnauthenticatedCostsNoTenant(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, limited(1))
+	_, key := s.tenant(t, "acme")
+	for range 3 {
+		s.refused(t, fault.Unauthenticated, key+"x", http.MethodGet, probe, "")
+	}
+	want[wire.CollectionList](t, s, http.StatusOK, key, http.MethodGet, probe, "")
+}
+
+// ledger remembers what was recorded.
+type ledger struct {
+	mu       sync.Mutex
+	active   int
+	requests []telemetry.Request
+}
+
+func (l *ledger) Begin(context.Context, string) func() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.active--
+	}
+}
+
+func (l *ledger) RecordRequest(_ context.Context, r telemetry.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests = append(l.requests, r)
+}
+
+func TestRequestsAreRecordedAndTraced(t *testing.T) {
+	t.Parallel()
+	spans := tracetest.NewSpanRecorder()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+	l := &ledger{}
+	var s *site
+	s = newSite(t, func(made *site, d *Deps) {
+		s = made
+		d.HTTPMetrics, d.Tracer, d.Propagator = l, provider.Tracer("api"), propagation.TraceContext{}
+	})
+	x, key := s.tenant(t, "acme")
+	var inside trace.SpanContext
+	if err := s.mountAll(map[string]handler{
+		"listReviews": func(c *gin.Context) error {
+			inside = trace.SpanContextFromContext(c.Request.Context())
+			s.pass(250 * time.Millisecond)
+			return fault.Wrap(errors.New("broken"), fault.Unavailable, "not now")
+		},
+		"getReview": func(*gin.Context) error { panic(http.ErrAbortHandler) },
+	}); err != nil {
+		t.Fatal(err)
+	}
+	l.requests = nil
+	const parent = "4bf92f3577b34da6a3ce929d0e0e4736"
+	s.refused(t, fault.Unavailable, key, http.MethodGet, "/v1/reviews", "", "Traceparent", "00-"+parent+"-00f067aa0ba902b7-01")
+	s.refused(t, fault.NotFound, key, http.MethodGet, "/v1/nothing/"+x.ID.String(), "")
+	s.refused(t, fault.NotFound, key, http.MethodGet, agentsPath+"/who-is-this", "")
+	want[wire.Agent](t, s, http.StatusCreated, key, http.MethodPost, agentsPath, `{"name":"ada"}`)
+	func() {
+		defer func() {
+			if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // what net/http compares
+				t.Errorf("panicked with %v", v)
+			}
+		}()
+		s.send(t, key, http.MethodGet, "/v1/reviews/"+x.ID.String(), "")
+	}()
+
+	if l.active != 0 || len(l.requests) != 5 {
+		t.Fatalf("%d active, recorded %+v", l.active, l.requests)
+	}
+	for i, w := range []telemetry.Request{
+		{Method: "GET", Route: "/v1/reviews", Status: 503, Code: "unavailable", Duration: 250 * time.Millisecond},
+		{Method: "GET", Route: "", Status: 404, Code: "not_found"},
+		{Method: "GET", Route: "/v1/agents/:agent", Status: 404, Code: "not_found"},
+		{Method: "POST", Route: "/v1/agents", Status: 201, Received: int64(len(`{"name":"ada"}`))},
+	} {
+		got := l.requests[i]
+		if got.Sent <= 0 {
+			t.Errorf("sent %d bytes", got.Sent)
+		}
+		if got.Sent = 0; got != w {
+			t.Errorf("recorded %+v, want %+v", got, w)
+		}
+	}
+
+	ended := spans.Ended()
+	ended = ended[len(ended)-5:]
+	first := ended[0]
+	if first.SpanContext().TraceID().String() != parent || first.Parent().SpanID().String() != "00f067aa0ba902b7" || inside.SpanID() != first.SpanContext().SpanID() {
+		t.Errorf("the span %v of %v; inside %v", first.SpanContext(), first.Parent(), inside)
+	}
+	if first.Name() != "GET /v1/reviews" || first.SpanKind() != trace.SpanKindServer || first.Status().Code != codes.Error {
+		t.Errorf("%s %s %v", first.Name(), first.SpanKind(), first.Status())
+	}
+	attrs := attribute.NewSet(first.Attributes()...)
+	for k, v := range map[attribute.Key]string{telemetry.Tenant: x.ID.String(), telemetry.ErrorType: "unavailable", telemetry.HTTPRoute: "/v1/reviews"} {
+		if got, _ := attrs.Value(k); got.AsString() != v {
+			t.Errorf("%s is %q, want %q", k, got.AsString(), v)
+		}
+	}
+	for i, name := range []string{"HTTP unmatched", "GET /v1/agents/:agent", "POST /v1/agents", "GET /v1/reviews/:review"} {
+		span := ended[i+1]
+		if span.Name() != name || span.Status().Code == codes.Error {
+			t.Errorf("span %q, want %q; %v", span.Name(), name, span.Status())
+		}
+		for _, a := range span.Attributes() {
+			if strings.Contains(a.Value.AsString(), "who-is-this") {
+				t.Errorf("%s holds what stood in the path", a.Key)
+			}
+		}
+	}
+}

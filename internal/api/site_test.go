@@ -1,0 +1,313 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// siteSecret wraps the signing keys of sites.
+const siteSecret = "a secret of thirty-two bytes, or more"
+
+// lockedBuffer takes the log of handlers that run at once.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// site is the edge over the real services and the embedded store, with a clock
+// of its own.
+type site struct {
+	*Server
+	store    *sqlite.Store
+	auth     *auth.Service
+	log      *lockedBuffer
+	operator string // a platform key
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (s *site) clock() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *site) pass(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+func need[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// newAuth makes the credentials' service over the site's store, as another
+// process with these settings would.
+func (s *site) newAuth(t *testing.T, cfg auth.Config, clock memory.Clock) *auth.Service {
+	t.Helper()
+	cfg.Secret = []byte(siteSecret)
+	return need(auth.New(auth.Deps{
+		Keys: s.store, SigningKeys: s.store, Directory: s.store, Agents: s.store, Clock: clock, Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
+	}, cfg))(t)
+}
+
+func newSite(t *testing.T, change func(*site, *Deps)) *site {
+	t.Helper()
+	s := &site{log: &lockedBuffer{}, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s.store = need(sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: s.clock, Logger: log}))(t)
+	t.Cleanup(func() {
+		if err := s.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.auth = s.newAuth(t, auth.Config{}, s.clock)
+	ledger := need(auth.NewTenantLedger(s.store, s.clock))(t)
+	deps := Deps{
+		Log: log, Auth: s.auth.Authenticator, Now: s.clock,
+		Access: &Access{
+			Tokens: s.auth.Tokens, Keys: s.auth.Keys, Usage: s.store, Audit: s.store,
+			Agents: need(tenant.NewAgents(tenant.AgentsDeps{Store: s.store, Audit: ledger, OnChange: s.auth.Forget}))(t),
+			Tenants: need(tenant.NewService(tenant.ServiceDeps{
+				Admin: s.store, Directory: s.store, Audit: ledger, Clock: s.clock, Logger: log, OnChange: s.auth.Forget,
+			}))(t),
+		},
+	}
+	if change != nil {
+		change(s, &deps)
+	}
+	s.Server = need(New(deps, DefaultConfig()))(t)
+	s.mountMemory(t)
+	s.operator = need(s.auth.Keys.CreateOperator(t.Context(), grant.Operator("test"), "platform", 0))(t).Text
+	return s
+}
+
+// mountMemory serves enough of collections and notes to see who reaches what.
+func (s *site) mountMemory(t *testing.T) {
+	t.Helper()
+	embedders := need(llm.NewRegistry(llm.Deps{Log: slog.New(slog.DiscardHandler), Clock: s.clock}, llm.Config{}))(t)
+	h := &core{Server: s.Server, waiting: newGate(1), following: newGate(1), Core: Core{
+		Collections: need(memory.NewCollections(memory.CollectionsDeps{
+			Store: s.store, Agents: s.store, Embedders: embedders, Policies: memory.NewPolicySet(policy.NewNone()), Clock: s.clock,
+		}))(t),
+		Notes:  need(memory.NewNotes(memory.NotesDeps{Store: s.store, Embedders: embedders, Clock: s.clock}, memory.NotesConfig{}))(t),
+		Recall: need(recall.New(recall.Deps{Store: s.store, Embedders: embedders, Clock: s.clock}, recall.Config{}))(t),
+		Jobs:   s.store,
+	}}
+	if err := s.mountAll(map[string]handler{
+		"createCollection": h.createCollection, "listCollections": h.listCollections, "getCollection": h.getCollection,
+		"deleteCollection": h.deleteCollection, "createNote": h.createNote, "getNote": h.getNote, "listNotes": h.listNotes,
+		"search": h.search, "listJobs": h.listJobs,
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answer is what came back.
+type answer struct {
+	*httptest.ResponseRecorder
+}
+
+// read decodes the body.
+func read[T any](t *testing.T, a answer) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(a.Body.Bytes(), &v); err != nil {
+		t.Fatalf("%v: %s", err, a.Body)
+	}
+	return v
+}
+
+// send sends a request, with a body unless it is "", and holds the answer to the contract.
+func (s *site) send(t *testing.T, credential, method, target, body string, header ...string) answer {
+	t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, target, reader)
+	if credential != "" {
+		r.Header.Set("Authorization", "Bearer "+credential)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", mediaJSON)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	s.held(t, r, w)
+	return answer{w}
+}
+
+// held checks that the contract documents the answer.
+func (s *site) held(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
+	t.Helper()
+	op := s.operationOf(r)
+	if op == nil {
+		return
+	}
+	response := op.doc.Responses.Status(w.Code)
+	if response == nil {
+		t.Errorf("%s %s answers %d, which the contract does not name: %s", r.Method, r.URL, w.Code, w.Body)
+		return
+	}
+	if w.Body.Len() == 0 {
+		if response.Value.Content[mediaJSON] != nil || response.Value.Content[mediaProblem] != nil {
+			t.Errorf("%s %s answers %d without a body", r.Method, r.URL, w.Code)
+		}
+		return
+	}
+	content := response.Value.Content.Get(w.Header().Get("Content-Type"))
+	if content == nil {
+		t.Errorf("%s %s answers %s", r.Method, r.URL, w.Header().Get("Content-Type"))
+		return
+	}
+	value, err := parseJSON(w.Body.Bytes())
+	if err == nil {
+		err = checkSchema(content.Schema.Value, value, "")
+	}
+	if err != nil {
+		t.Errorf("%s %s breaks its schema: %v: %s", r.Method, r.URL, err, w.Body)
+	}
+}
+
+func (s *site) operationOf(r *http.Request) *operation {
+	got := strings.Split(r.URL.Path, "/")
+	for _, op := range s.doc.operations {
+		want := strings.Split(op.path, "/")
+		if op.method == r.Method && slices.EqualFunc(got, want, func(g, w string) bool { return g == w || strings.HasPrefix(w, "{") }) {
+			return op
+		}
+	}
+	return nil
+}
+
+// want sends a request that must be answered with the status, and decodes the answer.
+func want[T any](t *testing.T, s *site, status int, credential, method, target, body string, header ...string) T {
+	t.Helper()
+	a := s.send(t, credential, method, target, body, header...)
+	if a.Code != status {
+		t.Fatalf("%s %s: %d, want %d: %s", method, target, a.Code, status, a.Body)
+	}
+	if a.Body.Len() == 0 {
+		var zero T
+		return zero
+	}
+	return read[T](t, a)
+}
+
+// refused sends a request that must be refused with the code, and gives the problem.
+func (s *site) refused(t *testing.T, code fault.Code, credential, method, target, body string, header ...string) wire.Problem {
+	t.Helper()
+	a := s.send(t, credential, method, target, body, header...)
+	p := read[wire.Problem](t, a)
+	if p.Code != string(code) || a.Code != statuses[code] {
+		t.Errorf("%s %s: %d %s, want %s: %s", method, target, a.Code, p.Code, code, a.Body)
+	}
+	return p
+}
+
+// tenant makes a tenant over HTTP and an admin key of it.
+func (s *site) tenant(t *testing.T, name string) (wire.Tenant, string) {
+	t.Helper()
+	x := want[wire.Tenant](t, s, http.StatusCreated, s.operator, http.MethodPost, "/v1/tenants", `{"name":"`+name+`"}`)
+	return x, s.key(t, x.ID, auth.NewKey{})
+}
+
+// key makes a key beside HTTP, as the command line does.
+func (s *site) key(t *testing.T, tenantID uuid.UUID, n auth.NewKey) string {
+	t.Helper()
+	sc := grant.Scope(tenantID, uuid.Nil, "operator:test", tenant.AllPermissions()...)
+	return need(s.auth.Keys.Create(t.Context(), sc, n))(t).Text
+}
+
+// same tells that two refusals cannot be told apart: status, headers and body,
+// but for what names the request.
+func same(t *testing.T, a, b answer) {
+	t.Helper()
+	for _, x := range []answer{a, b} {
+		x.Header().Del(headerRequestID)
+	}
+	if a.Code != b.Code || mustJSON(t, a.Header()) != mustJSON(t, b.Header()) {
+		t.Errorf("%d %v and %d %v", a.Code, a.Header(), b.Code, b.Header())
+	}
+	pa, pb := read[map[string]any](t, a), read[map[string]any](t, b)
+	delete(pa, "request_id")
+	delete(pb, "request_id")
+	if x, y := mustJSON(t, pa), mustJSON(t, pb); x != y {
+		t.Errorf("%s and %s", x, y)
+	}
+}
+
+func TestAccessNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	_, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, Access: &Access{}}, DefaultConfig())
+	for _, part := range []string{"tokens", "keys", "agents", "tenants", "usage", "audit"} {
+		if err == nil || !strings.Contains(err.Error(), part+" is required") {
+			t.Errorf("%s: %v", part, err)
+		}
+	}
+	if _, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, RequestsPerMinute: -1}, DefaultConfig()); err == nil {
+		t.Error("a negative limit is taken")
+	}
+}
+
+func TestAbsentHidesWhichLayerFoundItOut(t *testing.T) {
+	t.Parallel()
+	own := errors.New("own")
+	if err := absent(own, "agent"); !errors.Is(err, own) {
+		t.Error(err)
+	}
+	if err := absent(nil, "agent"); err != nil {
+		t.Error(err)
+	}
+	if f := normalize(absent(fault.Missing("key"), "API key")); f.Message != "API key not found" {
+		t.Error(f)
+	}
+}
