@@ -1,0 +1,445 @@
+package clone_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// lab is one tenant with a fresh store and the services over it.
+type lab struct {
+	t           *testing.T
+	store       *sqlite.Store
+	tenant      uuid.UUID
+	all         tenant.Scope
+	notes       *memory.Notes
+	collections *memory.Collections
+	clones      *clone.Service
+	woken       atomic.Int64
+	forgotten   []uuid.UUID
+	now         time.Time
+}
+
+type embedders struct{ llm.Hash }
+
+func (e embedders) Default() memory.Embedder                   { return e.Hash }
+func (e embedders) Names() []string                            { return []string{e.Name()} }
+func (e embedders) ByName(name string) (memory.Embedder, bool) { return e.Hash, name == e.Name() }
+
+func open(t *testing.T) *lab {
+	t.Helper()
+	l := &lab{t: t, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	clock := func() time.Time { return l.now }
+	var err error
+	l.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: clock})
+	l.must(err)
+	t.Cleanup(func() { l.must(l.store.Close()) })
+	made, err := l.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
+	l.must(err)
+	l.tenant = made.ID
+	l.all = l.scope(uuid.Nil, tenant.AllPermissions()...)
+	amem, err := policy.NewAMem()
+	l.must(err)
+	l.notes, err = memory.NewNotes(memory.NotesDeps{Store: l.store, Embedders: embedders{}, Clock: clock}, memory.NotesConfig{})
+	l.must(err)
+	l.collections, err = memory.NewCollections(memory.CollectionsDeps{
+		Store: l.store, Agents: l.store, Embedders: embedders{}, Policies: memory.NewPolicySet(amem, policy.NewNone()), Clock: clock,
+	})
+	l.must(err)
+	l.clones, err = clone.New(clone.Deps{
+		Store: l.store, Agents: l.store, Clock: clock, Wake: func() { l.woken.Add(1) },
+		Forget: func(id uuid.UUID) { l.forgotten = append(l.forgotten, id) },
+	}, clone.Config{RemoveBatch: 20})
+	l.must(err)
+	return l
+}
+
+func (l *lab) scope(agent uuid.UUID, perms ...tenant.Permission) tenant.Scope {
+	return grant.Scope(l.tenant, agent, "test", perms...)
+}
+
+func (l *lab) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *lab) is(err error, code fault.Code) {
+	l.t.Helper()
+	if !fault.Is(err, code) {
+		l.t.Errorf("error is %v, want %s", err, code)
+	}
+}
+
+func (l *lab) collection(in memory.CollectionInput) memory.Collection {
+	l.t.Helper()
+	if in.Policy == "" {
+		in.Policy = memory.PolicyNone
+	}
+	v, err := l.collections.Create(l.t.Context(), l.all, in, memory.Request{})
+	l.must(err)
+	return v.Collection
+}
+
+func (l *lab) add(c memory.Collection, content string) uuid.UUID {
+	l.t.Helper()
+	w, err := l.notes.Add(l.t.Context(), l.all, c.ID.String(), memory.NewNote{Content: content}, memory.Request{})
+	l.must(err)
+	return w.Note.ID
+}
+
+func (l *lab) clone(s tenant.Scope, ref string, in clone.Input) clone.Result {
+	l.t.Helper()
+	r, err := l.clones.Clone(l.t.Context(), s, ref, in, memory.Request{})
+	l.must(err)
+	return r
+}
+
+// contents lists what a collection shows, oldest first.
+func (l *lab) contents(ref string) []string {
+	l.t.Helper()
+	v, err := l.store.OpenView(l.t.Context(), l.all, ref, memory.At{})
+	l.must(err)
+	notes, err := l.store.ListNotes(l.t.Context(), l.all, v, memory.NoteQuery{})
+	l.must(err)
+	out := make([]string, len(notes))
+	for i := range notes {
+		out[i] = notes[i].Content
+	}
+	return out
+}
+
+func nothing(context.Context, memory.Progress) error { return nil }
+
+// C066, C069: a fork starts with all notes, diverges freely, and neither side
+// sees what the other writes, also under writers of both.
+func TestForkIsIsolated(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	base := l.collection(memory.CollectionInput{Name: "base"})
+	a, b := l.add(base, "one"), l.add(base, "two")
+	_, err := l.notes.PutLinks(t.Context(), l.all, "base", a, []memory.LinkInput{{Target: b}}, memory.Request{})
+	l.must(err)
+	fork := l.clone(l.all, "base", clone.Input{Agent: "ada"})
+	if fork.Counts.Notes != 2 || fork.Counts.Links != 1 || fork.Collection.AgentName != "ada" || fork.Collection.Parent != base.ID || fork.Collection.Head != 3 || fork.Job != nil {
+		t.Errorf("fork is %+v", fork)
+	}
+	ref := fork.Collection.ID.String()
+	var group sync.WaitGroup
+	write := func(c memory.Collection, own, other uuid.UUID, side string) {
+		for i := range 10 {
+			l.add(c, fmt.Sprintf("%s %d", side, i))
+			_, err := l.notes.Patch(t.Context(), l.all, c.ID.String(), own, memory.NotePatch{Content: memory.Some(fmt.Sprintf("%s changed %d", side, i))}, memory.Request{})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := l.notes.Delete(t.Context(), l.all, c.ID.String(), other, memory.Request{}); err != nil {
+			t.Error(err)
+		}
+	}
+	group.Go(func() { write(base, a, b, "base") })
+	group.Go(func() { write(fork.Collection, b, a, "fork") })
+	group.Wait()
+	for name, side := range map[string]string{"base": "base", ref: "fork"} {
+		got := l.contents(name)
+		if len(got) != 11 || !slices.Contains(got, side+" changed 9") {
+			t.Errorf("%s shows %v", side, got)
+		}
+		for _, c := range got {
+			if !strings.HasPrefix(c, side) {
+				t.Errorf("%s shows %q", side, c)
+			}
+		}
+	}
+}
+
+// C323: the default name, copied settings, and a time to live.
+func TestCloneDefaults(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	src := l.collection(memory.CollectionInput{
+		Name: "base", Policy: "amem", PolicyConfig: json.RawMessage(`{"k_neighbours":7}`), DisplayName: "Basis", Metadata: map[string]any{"a": "b"},
+	})
+	var names []string
+	for range 3 {
+		names = append(names, l.clone(l.all, "base", clone.Input{}).Collection.Name)
+	}
+	if !slices.Equal(names, []string{"base__clone", "base__clone-2", "base__clone-3"}) {
+		t.Errorf("names are %v", names)
+	}
+	c := l.clone(l.all, "base", clone.Input{Name: "named", TTLSeconds: new(int64(60))}).Collection
+	if c.Policy != "amem" || string(c.PolicyConfig) != `{"k_neighbours":7}` || c.DisplayName != "Basis" || c.Metadata["a"] != "b" ||
+		c.Embedder != src.Embedder || c.Dim != src.Dim || !c.ExpiresAt.Equal(l.now.Add(time.Minute)) || !c.Shared() {
+		t.Errorf("clone is %+v", c)
+	}
+	_, err := l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "named"}, memory.Request{})
+	l.is(err, fault.Exists)
+	long := l.collection(memory.CollectionInput{Name: strings.Repeat("x", 128)})
+	for i, want := range []string{strings.Repeat("x", 121) + "__clone", strings.Repeat("x", 119) + "__clone-2"} {
+		if got := l.clone(l.all, long.ID.String(), clone.Input{}).Collection.Name; got != want {
+			t.Errorf("name %d is %s", i, got)
+		}
+	}
+	l.now = l.now.Add(2 * time.Minute)
+	_, err = l.collections.Get(t.Context(), l.all, "named")
+	l.is(err, fault.NotFound)
+	due, err := l.store.ExpiredCollections(t.Context(), l.now, 10)
+	l.must(err)
+	if len(due) != 1 || due[0].Collection != c.ID {
+		t.Fatalf("due are %v", due)
+	}
+	job := grant.Job(l.tenant, uuid.New())
+	l.must(l.clones.Expire(t.Context(), job, due[0], l.now))
+	l.must(l.clones.Expire(t.Context(), job, due[0], l.now))
+	if due, err := l.store.ExpiredCollections(t.Context(), l.now, 10); err != nil || len(due) != 0 {
+		t.Errorf("still due: %v %v", due, err)
+	}
+}
+
+// C067: a copy in batches of a given size, resumed after an interruption; its
+// removal leaves no rows.
+func TestCopyInBatches(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	base := l.collection(memory.CollectionInput{Name: "base"})
+	var ids []uuid.UUID
+	for i := range 35 {
+		ids = append(ids, l.add(base, fmt.Sprintf("note %d", i)))
+	}
+	_, err := l.notes.PutLinks(t.Context(), l.all, "base", ids[3], []memory.LinkInput{{Target: ids[30], Confidence: new(0.5)}}, memory.Request{})
+	l.must(err)
+	inner := l.clone(l.all, "base", clone.Input{Name: "inner"}).Collection
+	l.add(inner, "of the fork")
+	want := l.contents("inner")
+	made := l.clone(l.all, "inner", clone.Input{Mode: clone.Copy, Name: "copied", BatchSize: 10})
+	if made.Job == nil || made.Job.Kind != memory.JobCopy || made.Collection.State != memory.CollectionCopying || l.woken.Load() == 0 {
+		t.Fatalf("copy is %+v", made)
+	}
+	_, err = l.notes.Add(t.Context(), l.all, "copied", memory.NewNote{Content: "too early"}, memory.Request{})
+	l.is(err, fault.Conflict)
+	_, err = l.clones.Clone(t.Context(), l.all, "copied", clone.Input{}, memory.Request{})
+	l.is(err, fault.Conflict)
+	l.add(inner, "later than the copy")
+	job := grant.Job(l.tenant, made.Job.ID)
+	stop := errors.New("stopped")
+	var steps []memory.Progress
+	err = l.clones.RunCopy(t.Context(), job, *made.Job, func(_ context.Context, p memory.Progress) error {
+		if steps = append(steps, p); len(steps) == 2 {
+			return stop
+		}
+		return nil
+	})
+	if !errors.Is(err, stop) || !slices.Equal(steps, []memory.Progress{{Done: 10, Total: 36}, {Done: 20, Total: 36}}) {
+		t.Fatalf("steps are %v, %v", steps, err)
+	}
+	l.must(l.clones.RunCopy(t.Context(), job, *made.Job, nothing))
+	l.must(l.clones.RunCopy(t.Context(), job, *made.Job, nothing)) // a job that comes twice
+	if got := l.contents("copied"); !slices.Equal(got, want) {
+		t.Errorf("the copy shows %v", got)
+	}
+	got, err := l.collections.Get(t.Context(), l.all, "copied")
+	l.must(err)
+	if got.Collection.State != memory.CollectionActive || got.Counts.Notes != 36 || got.Counts.Links != 1 || len(got.Lineage) != 1 || got.Collection.Head != 37 {
+		t.Errorf("the copy is %+v", got)
+	}
+	l.add(got.Collection, "own")
+	if slices.Contains(l.contents("inner"), "own") {
+		t.Error("the source shows what the copy wrote")
+	}
+	problems, err := l.store.Verify(t.Context())
+	l.must(err)
+	if len(problems) != 0 {
+		t.Errorf("the store is wrong: %v", problems)
+	}
+
+	// The source can go: the copy is independent of it. A fork is not.
+	l.is(l.collections.Delete(t.Context(), l.all, "base", false), fault.HasForks)
+	inn := l.contents("inner")
+	l.must(l.collections.Delete(t.Context(), l.all, "base", true))
+	var removed []memory.Progress
+	l.must(l.clones.RunRemove(t.Context(), job, memory.Job{Collection: base.ID}, func(_ context.Context, p memory.Progress) error {
+		removed = append(removed, p)
+		return nil
+	}))
+	l.must(l.clones.RunRemove(t.Context(), job, memory.Job{Collection: base.ID}, nothing))
+	if len(removed) < 3 || !slices.Contains(l.forgotten, base.ID) {
+		t.Errorf("removed in %v, forgotten %v", removed, l.forgotten)
+	}
+	if !slices.Equal(l.contents("inner"), inn) || len(l.contents("copied")) != 37 {
+		t.Error("a clone lost notes with its base")
+	}
+	if problems, err = l.store.Verify(t.Context()); err != nil || len(problems) != 0 {
+		t.Errorf("the store is wrong: %v %v", problems, err)
+	}
+}
+
+// A copy whose source goes away meanwhile leaves nothing behind.
+func TestCopyOfAVanishedSource(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	base := l.collection(memory.CollectionInput{Name: "base"})
+	for i := range 5 {
+		l.add(base, fmt.Sprint(i))
+	}
+	made := l.clone(l.all, "base", clone.Input{Mode: clone.Copy, Name: "copied", BatchSize: 2})
+	err := l.clones.RunCopy(t.Context(), l.all, *made.Job, func(ctx context.Context, _ memory.Progress) error {
+		if err := l.collections.Delete(ctx, l.all, "base", false); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		return nil
+	})
+	l.is(err, fault.NotFound)
+	_, err = l.collections.Get(t.Context(), l.all, "copied")
+	l.is(err, fault.NotFound)
+}
+
+// C068: refusals leave nothing behind, no agent and no collection.
+func TestCloneRefuses(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	base := l.collection(memory.CollectionInput{Name: "base"})
+	l.add(base, "one")
+	for name, x := range map[string]struct {
+		ref  string
+		in   clone.Input
+		code fault.Code
+		text string
+	}{
+		"missing":      {"nothing", clone.Input{Agent: "eve"}, fault.NotFound, "collection"},
+		"missing copy": {uuid.NewString(), clone.Input{Mode: clone.Copy, Agent: "eve"}, fault.NotFound, "collection"},
+		"mode":         {"base", clone.Input{Mode: "twin", Agent: "eve"}, fault.Invalid, "mode"},
+		"name":         {"base", clone.Input{Name: "No", Agent: "eve"}, fault.Invalid, "name"},
+		"future":       {"base", clone.Input{AtRevision: new(memory.Revision(9)), Agent: "eve"}, fault.Invalid, "at_revision"},
+		"negative":     {"base", clone.Input{AtRevision: new(memory.Revision(-1)), Agent: "eve"}, fault.Invalid, "at_revision"},
+		"ttl":          {"base", clone.Input{TTLSeconds: new(int64(-1)), Agent: "eve"}, fault.Invalid, "ttl_seconds"},
+		"batch":        {"base", clone.Input{BatchSize: 10_001, Agent: "eve"}, fault.Invalid, "batch_size"},
+		"agent id":     {"base", clone.Input{Agent: uuid.NewString()}, fault.NotFound, "agent"},
+	} {
+		_, err := l.clones.Clone(t.Context(), l.all, x.ref, x.in, memory.Request{})
+		if !fault.Is(err, x.code) || !strings.Contains(err.Error(), x.text) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := l.clones.Clone(t.Context(), l.scope(uuid.Nil, tenant.NotesRead, tenant.CollectionsWrite), "base", clone.Input{}, memory.Request{})
+	l.is(err, fault.Forbidden)
+	agents, err := l.store.ListAgents(t.Context(), l.all, "", 10)
+	l.must(err)
+	page, _, err := l.collections.List(t.Context(), l.all, memory.CollectionList{})
+	l.must(err)
+	if len(agents) != 0 || len(page) != 1 {
+		t.Errorf("left behind: agents %v, collections %d", agents, len(page))
+	}
+}
+
+// A scope without an agent forks for any agent; one that is bound to an agent
+// only for itself, and only from what it can read.
+func TestCloneForAgents(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	l.collection(memory.CollectionInput{Name: "base"})
+	ada, err := l.store.EnsureAgent(t.Context(), l.all, "ada")
+	l.must(err)
+	eve, err := l.store.EnsureAgent(t.Context(), l.all, "eve")
+	l.must(err)
+	as := l.scope(ada.ID, tenant.Clone, tenant.NotesRead)
+	own := l.clone(as, "base", clone.Input{}).Collection
+	if own.Agent != ada.ID {
+		t.Errorf("the fork belongs to %s", own.Agent)
+	}
+	for _, ref := range []string{"eve", eve.ID.String(), "someone-new"} {
+		_, err := l.clones.Clone(t.Context(), as, "base", clone.Input{Agent: ref}, memory.Request{})
+		if code := fault.CodeOf(err); code != fault.NotFound && code != fault.Forbidden {
+			t.Errorf("ada made a fork for %s: %v", ref, err)
+		}
+	}
+	_, err = l.clones.Clone(t.Context(), l.scope(eve.ID, tenant.Clone), own.ID.String(), clone.Input{}, memory.Request{})
+	l.is(err, fault.NotFound)
+	if c := l.clone(l.all, own.ID.String(), clone.Input{Agent: eve.ID.String()}).Collection; c.Agent != eve.ID {
+		t.Errorf("the fork belongs to %s", c.Agent)
+	}
+	_, err = l.clones.Clone(t.Context(), grant.Scope(uuid.New(), uuid.Nil, "x", tenant.AllPermissions()...), own.ID.String(), clone.Input{}, memory.Request{})
+	if fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("another tenant: %v", err)
+	}
+}
+
+func TestForkOfThePastAndDepth(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	base := l.collection(memory.CollectionInput{Name: "base"})
+	l.add(base, "one")
+	l.add(base, "two")
+	past := l.clone(l.all, "base", clone.Input{AtRevision: new(memory.Revision(1)), Name: "past"})
+	if got := l.contents("past"); !slices.Equal(got, []string{"one"}) || past.Collection.Head != 1 || past.Counts.Notes != 1 {
+		t.Errorf("the past is %v %+v", got, past)
+	}
+	empty := l.clone(l.all, "base", clone.Input{AtRevision: new(memory.Revision(0)), Name: "empty"})
+	if got := l.contents("empty"); len(got) != 0 || empty.Collection.Head != 0 {
+		t.Errorf("the beginning is %v", got)
+	}
+	ref := "base"
+	for i := 2; i <= memory.MaxLineage; i++ {
+		name := fmt.Sprintf("layer-%d", i)
+		c := l.clone(l.all, ref, clone.Input{Name: name}).Collection
+		l.add(c, name)
+		ref = name
+	}
+	if got := l.contents(ref); len(got) != 2+memory.MaxLineage-1 {
+		t.Errorf("the eighth layer shows %v", got)
+	}
+	_, err := l.clones.Clone(t.Context(), l.all, ref, clone.Input{}, memory.Request{})
+	l.is(err, fault.LineageTooDeep)
+	// A copy of the deepest is one layer.
+	made := l.clone(l.all, ref, clone.Input{Mode: clone.Copy, Name: "flat"})
+	l.must(l.clones.RunCopy(t.Context(), l.all, *made.Job, nothing))
+	if !slices.Equal(l.contents("flat"), l.contents(ref)) {
+		t.Error("the copy shows otherwise")
+	}
+}
+
+func TestCloneIdempotency(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	l.collection(memory.CollectionInput{Name: "base"})
+	key := func(path string, body byte) memory.Request {
+		return memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: path, Key: "k", BodyHash: [32]byte{body}}}
+	}
+	for i, in := range []clone.Input{{}, {Mode: clone.Copy}} {
+		path := fmt.Sprint("/", i)
+		first, err := l.clones.Clone(t.Context(), l.all, "base", in, key(path, 1))
+		l.must(err)
+		again, err := l.clones.Clone(t.Context(), l.all, "base", in, key(path, 1))
+		l.must(err)
+		if !again.Replayed || again.Collection.ID != first.Collection.ID || (first.Job == nil) != (again.Job == nil) || first.Job != nil && first.Job.ID != again.Job.ID {
+			t.Errorf("replay is %+v", again)
+		}
+		_, err = l.clones.Clone(t.Context(), l.all, "base", in, key(path, 2))
+		l.is(err, fault.IdempotencyReuse)
+	}
+	page, _, err := l.collections.List(t.Context(), l.all, memory.CollectionList{})
+	l.must(err)
+	if len(page) != 3 {
+		t.Errorf("%d collections", len(page))
+	}
+}
