@@ -39,7 +39,7 @@ func tenants(_ *testing.T, w *world) {
 	made.State = tenant.Deleting
 	w.field(second(w.UpdateTenant(w.ctx, w.op, made)), "state")
 	list := must(w.ListTenants(w.ctx, w.op, "Acme", 2))(w.t)
-	w.is(len(list) == 2 && list[0].Name == "acme" && list[1].Name == "away", "by name: %+v", list)
+	w.is(len(list) == 2 && list[0].Name == "acme" && list[1].Name == "home", "by name: %+v", list)
 	w.refused(second(w.TenantByID(w.ctx, uuid.New())), fault.NotFound)
 	w.refused(second(w.UpdateTenant(w.ctx, w.op, tenant.Tenant{ID: uuid.New(), State: tenant.Active})), fault.NotFound)
 	nobody := grant.Scope(uuid.New(), uuid.Nil, "x", tenant.AllPermissions()...)

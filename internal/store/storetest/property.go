@@ -1,7 +1,446 @@
 package storetest
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
 	"testing"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-func property(*testing.T, Harness) {}
+// property drives random histories of a tenant against a model that keeps a
+// plain map of what is visible at every revision of every collection. The
+// model knows nothing of layers, tombstones or intervals.
+func property(t *testing.T, h Harness) {
+	var runs atomic.Int64
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t.Context(), rt, h, fmt.Sprint("run-", runs.Add(1)))
+		m := &model{world: w, rt: rt, versions: map[memory.Version]string{}, ids: []uuid.UUID{uuid.MustParse("00000000-0000-7000-8000-00000000dead")}}
+		m.add(w.collection("root"), nil, map[memory.Revision]*snapshot{0: newSnapshot()})
+		rt.Repeat(map[string]func(*rapid.T){
+			"write":  m.write,
+			"write2": m.write, // twice as likely
+			"fork":   m.fork,
+			"copy":   m.copy,
+			"delete": m.delete,
+			"recall": m.recall,
+			"":       m.check,
+		})
+		for _, c := range m.all {
+			for at := c.first; at <= c.head; at++ {
+				m.compare(c, at)
+			}
+		}
+		w.verify()
+		w.ok(w.DeleteTenant(w.ctx, w.op, w.tenant.ID))
+		w.ok(w.DeleteTenant(w.ctx, w.op, w.other.ID))
+		w.verify()
+	})
+}
+
+// modelNote is what is compared of a note.
+type modelNote struct {
+	content, key, tag string
+	kind              memory.Kind
+	from              memory.Revision
+	vector            bool
+}
+
+// snapshot is what is visible at a revision. Links stay when an endpoint goes.
+type snapshot struct {
+	notes map[uuid.UUID]modelNote
+	links map[memory.LinkID]float64
+}
+
+func newSnapshot() *snapshot {
+	return &snapshot{notes: map[uuid.UUID]modelNote{}, links: map[memory.LinkID]float64{}}
+}
+
+func (s *snapshot) clone() *snapshot {
+	return &snapshot{notes: maps.Clone(s.notes), links: maps.Clone(s.links)}
+}
+
+func (s *snapshot) byKey(kind memory.Kind, key string) (uuid.UUID, bool) {
+	for id, n := range s.notes {
+		if key != "" && n.key == key && n.kind == kind {
+			return id, true
+		}
+	}
+	return uuid.Nil, false
+}
+
+// visible lists the links whose endpoints are there.
+func (s *snapshot) visible() map[memory.LinkID]float64 {
+	out := map[memory.LinkID]float64{}
+	for id, c := range s.links {
+		_, from := s.notes[id.Source]
+		_, to := s.notes[id.Target]
+		if from && to {
+			out[id] = c
+		}
+	}
+	return out
+}
+
+type modelCollection struct {
+	id          uuid.UUID
+	name        string
+	parent      *modelCollection
+	first, head memory.Revision // readable
+	at          map[memory.Revision]*snapshot
+	usage       map[uuid.UUID]int64
+}
+
+// GoString keeps what rapid prints short.
+func (c *modelCollection) GoString() string { return c.name }
+
+func (c *modelCollection) depth() int {
+	if c.parent == nil {
+		return 1
+	}
+	return 1 + c.parent.depth()
+}
+
+func (c *modelCollection) used(note uuid.UUID) int64 {
+	if n, ok := c.usage[note]; ok || c.parent == nil {
+		return n
+	}
+	return c.parent.used(note)
+}
+
+type model struct {
+	*world
+	rt       *rapid.T
+	all      []*modelCollection
+	ids      []uuid.UUID // of every note ever kept, in order of creation
+	versions map[memory.Version]string
+	made     int
+}
+
+func (m *model) add(c memory.Collection, parent *modelCollection, at map[memory.Revision]*snapshot) {
+	m.all = append(m.all, &modelCollection{
+		id: c.ID, name: c.Name, parent: parent, first: c.Floor, head: c.Head, at: at, usage: map[uuid.UUID]int64{},
+	})
+}
+
+func (m *model) name() string {
+	m.made++
+	return fmt.Sprint("c", m.made)
+}
+
+func (m *model) pick(rt *rapid.T) *modelCollection {
+	return rapid.SampledFrom(m.all).Draw(rt, "collection")
+}
+
+func (m *model) revision(rt *rapid.T, c *modelCollection) memory.Revision {
+	return memory.Revision(rapid.Int64Range(int64(c.first), int64(c.head)).Draw(rt, "revision"))
+}
+
+// note picks any note that ever was, or the one that is not there at first.
+func (m *model) note(rt *rapid.T) uuid.UUID {
+	return m.ids[rapid.IntRange(0, len(m.ids)-1).Draw(rt, "note")]
+}
+
+func (m *model) write(rt *rapid.T) {
+	c := m.pick(rt)
+	next, made, logged := c.at[c.head].clone(), []uuid.UUID(nil), false
+	abort := rapid.IntRange(0, 9).Draw(rt, "abort") == 0
+	_, err := m.tryWrite(c.id, func(tx memory.Tx) error {
+		for range rapid.IntRange(0, 4).Draw(rt, "operations") {
+			switch rapid.SampledFrom([]string{"new", "put", "delete", "link", "unlink"}).Draw(rt, "operation") {
+			case "new":
+				if id := m.put(rt, tx, next, uuid.Nil); id != uuid.Nil {
+					made, logged = append(made, id), true
+				}
+			case "put":
+				if id := m.note(rt); m.put(rt, tx, next, id) != uuid.Nil {
+					logged = true
+				}
+			case "delete":
+				id := m.note(rt)
+				err := tx.Delete(m.ctx, id)
+				if _, ok := next.notes[id]; !ok {
+					m.refused(err, fault.NotFound)
+					continue
+				}
+				m.ok(err)
+				delete(next.notes, id)
+				logged = true
+			case "link":
+				logged = m.linkTo(rt, tx, next) || logged
+			case "unlink":
+				id := m.linkID(rt)
+				ok, err := tx.Unlink(m.ctx, id)
+				m.ok(err)
+				_, want := next.visible()[id]
+				m.is(ok == want, "unlink %v: %v, want %v", id, ok, want)
+				if ok {
+					delete(next.links, id)
+					logged = true
+				}
+			}
+		}
+		if abort {
+			return errOurs
+		}
+		return nil
+	})
+	if abort {
+		m.refused(err, fault.Precondition)
+		return
+	}
+	m.ok(err)
+	m.ids = append(m.ids, made...)
+	if logged {
+		c.head++
+		c.at[c.head] = next
+	}
+}
+
+// put writes a note and gives its id; the zero id when it was refused.
+func (m *model) put(rt *rapid.T, tx memory.Tx, next *snapshot, id uuid.UUID) uuid.UUID {
+	n := modelNote{
+		content: rapid.StringN(0, 6, -1).Draw(rt, "content"),
+		key:     rapid.SampledFrom([]string{"", "", "k", "K"}).Draw(rt, "key"),
+		tag:     rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "tag"),
+		kind:    rapid.SampledFrom([]memory.Kind{memory.KindNote, memory.KindFact}).Draw(rt, "kind"),
+		vector:  rapid.Bool().Draw(rt, "vector"),
+		from:    tx.Revision(),
+	}
+	in := memory.Note{ID: id, Content: n.content, Key: n.key, Kind: n.kind}
+	if n.tag != "" {
+		in.Tags = []string{n.tag}
+	}
+	if n.vector {
+		in.Vector = []float32{1, 0, 0, 0.5}
+	}
+	out, err := tx.Put(m.ctx, in)
+	if other, taken := next.byKey(n.kind, n.key); taken && other != id {
+		m.refused(err, fault.Exists)
+		return uuid.Nil
+	}
+	m.ok(err)
+	next.notes[out.ID] = n
+	return out.ID
+}
+
+func (m *model) linkID(rt *rapid.T) memory.LinkID {
+	return memory.LinkID{Source: m.note(rt), Target: m.note(rt), Relation: rapid.SampledFrom([]string{"related", "Related"}).Draw(rt, "relation")}
+}
+
+func (m *model) linkTo(rt *rapid.T, tx memory.Tx, next *snapshot) bool {
+	l := memory.Link{LinkID: m.linkID(rt), Confidence: rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(rt, "confidence")}
+	changed, err := tx.Link(m.ctx, l)
+	_, from := next.notes[l.Source]
+	_, to := next.notes[l.Target]
+	switch {
+	case l.Source == l.Target:
+		m.field(err, "target")
+		return false
+	case !from || !to:
+		m.refused(err, fault.NotFound)
+		return false
+	}
+	m.ok(err)
+	old, had := next.links[l.LinkID]
+	m.is(changed == (!had || old != l.Confidence), "link %v changed: %v", l, changed)
+	next.links[l.LinkID] = l.Confidence
+	return changed
+}
+
+func (m *model) fork(rt *rapid.T) {
+	p := m.pick(rt)
+	at := m.revision(rt, p)
+	f, err := m.world.fork(p.id, at, m.name())
+	if p.depth() == memory.MaxLineage {
+		m.refused(err, fault.LineageTooDeep)
+		return
+	}
+	m.ok(err)
+	history := map[memory.Revision]*snapshot{}
+	for r := p.first; r <= at; r++ {
+		history[r] = p.at[r]
+	}
+	m.add(f, p, history)
+}
+
+func (m *model) copy(rt *rapid.T) {
+	if len(m.all) > 12 {
+		return
+	}
+	c := m.pick(rt)
+	at := m.revision(rt, c)
+	made := m.copyOf(m.viewAt(c.id, at), m.name(), rapid.IntRange(1, 5).Draw(rt, "batch"))
+	// A link to an endpoint that is not visible is not copied.
+	s := c.at[at].clone()
+	s.links = s.visible()
+	m.add(made, nil, map[memory.Revision]*snapshot{at: s})
+	for id := range s.notes {
+		if n := c.used(id); n > 0 {
+			m.all[len(m.all)-1].usage[id] = n
+		}
+	}
+}
+
+func (m *model) delete(rt *rapid.T) {
+	if len(m.all) < 3 {
+		return
+	}
+	c := m.pick(rt)
+	materialise := rapid.Bool().Draw(rt, "materialise")
+	err := m.DeleteCollection(m.ctx, m.world.all, c.id, materialise, memory.AuditEntry{})
+	var forks []*modelCollection
+	for _, f := range m.all {
+		if f.parent == c {
+			forks = append(forks, f)
+		}
+	}
+	if len(forks) > 0 && !materialise {
+		m.refused(err, fault.HasForks)
+		return
+	}
+	m.ok(err)
+	for _, f := range forks {
+		for _, id := range m.ids {
+			if n := f.used(id); n > 0 {
+				f.usage[id] = n
+			}
+		}
+		f.parent = nil
+	}
+	m.all = slices.DeleteFunc(m.all, func(o *modelCollection) bool { return o == c })
+	if rapid.Bool().Draw(rt, "remove") {
+		for gone := false; !gone; {
+			gone = must(m.RemoveRows(m.ctx, m.world.all, c.id, rapid.IntRange(1, 50).Draw(rt, "rows")))(m.t)
+		}
+	}
+}
+
+func (m *model) recall(rt *rapid.T) {
+	c := m.pick(rt)
+	at := m.revision(rt, c)
+	id := m.note(rt)
+	m.ok(m.AddUsage(m.ctx, m.world.all, m.viewAt(c.id, at), []memory.UsageDelta{{Note: id, Accesses: 1}}))
+	if _, ok := c.at[at].notes[id]; ok {
+		c.usage[id] = c.used(id) + 1
+	}
+}
+
+// check compares one collection at one revision after every step.
+func (m *model) check(rt *rapid.T) {
+	c := m.pick(rt)
+	m.is(m.world.head(c.id) == c.head, "the head of %s is %d, want %d", c.name, m.world.head(c.id), c.head)
+	if c.first > 0 {
+		below := c.first - 1
+		m.refused(second(m.OpenView(m.ctx, m.world.all, c.name, memory.At{AsOf: &below})), fault.RevisionGone)
+	}
+	m.compare(c, c.head)
+	m.compare(c, m.revision(rt, c))
+}
+
+func (m *model) compare(c *modelCollection, at memory.Revision) {
+	want := c.at[at]
+	v := m.viewAt(c.id, at)
+	where := fmt.Sprintf("%s (depth %d) at %d of %d", c.name, c.depth(), at, c.head)
+
+	ids := slices.SortedFunc(maps.Keys(want.notes), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	q := memory.NoteQuery{Limit: 3, ReadOptions: memory.ReadOptions{Vector: true}}
+	var got []uuid.UUID
+	var bytes int64
+	for {
+		page := must(m.ListNotes(m.ctx, m.world.all, v, q))(m.t)
+		for i := range page {
+			n := &page[i]
+			got = append(got, n.ID)
+			q.After = n.ID
+			have := modelNote{content: n.Content, key: n.Key, kind: n.Kind, from: n.From, vector: n.Vector != nil}
+			if len(n.Tags) > 0 {
+				have.tag = n.Tags[0]
+			}
+			m.is(have == want.notes[n.ID], "%s: note %s is %+v, want %+v", where, n.ID, have, want.notes[n.ID])
+			// No two contents share a version.
+			print := fmt.Sprint(have)
+			if known, ok := m.versions[n.Version()]; ok && known != print {
+				m.t.Fatalf("%s: version %v is %s and was %s", where, n.Version(), print, known)
+			}
+			m.versions[n.Version()] = print
+			bytes += int64(len(n.Content))
+		}
+		if len(page) < q.Limit {
+			break
+		}
+	}
+	m.is(slices.Equal(got, ids), "%s: lists %v, want %v", where, got, ids)
+	back := must(m.ListNotes(m.ctx, m.world.all, v, memory.NoteQuery{Newest: true}))(m.t)
+	slices.Reverse(back)
+	m.is(slices.EqualFunc(back, ids, func(n memory.Note, id uuid.UUID) bool { return n.ID == id }), "%s: newest first", where)
+
+	byID := must(m.Notes(m.ctx, m.world.all, v, m.ids, memory.ReadOptions{}))(m.t)
+	m.is(len(byID) == len(ids), "%s: %d notes by id, want %d", where, len(byID), len(ids))
+	for i := range byID {
+		m.is(byID[i].Content == want.notes[byID[i].ID].content, "%s: note %s by id", where, byID[i].ID)
+	}
+	for _, kind := range []memory.Kind{memory.KindNote, memory.KindFact} {
+		for _, key := range []string{"k", "K"} {
+			n, err := m.NoteByKey(m.ctx, m.world.all, v, kind, key)
+			if id, ok := want.byKey(kind, key); ok {
+				m.is(err == nil && n.ID == id, "%s: key %s: %v, %v", where, key, n.ID, err)
+			} else {
+				m.refused(err, fault.NotFound)
+			}
+		}
+	}
+
+	links := want.visible()
+	seen := map[memory.LinkID]float64{}
+	for _, l := range m.links(v, m.ids...) {
+		_, twice := seen[l.LinkID]
+		m.is(!twice, "%s: link %v twice", where, l.LinkID)
+		seen[l.LinkID] = l.Confidence
+	}
+	m.is(maps.Equal(seen, links), "%s: links %v, want %v", where, seen, links)
+
+	n := must(m.Counts(m.ctx, m.world.all, v))(m.t)
+	kinds, waiting := map[memory.Kind]int64{}, int64(0)
+	for _, note := range want.notes {
+		kinds[note.kind]++
+		if !note.vector {
+			waiting++
+		}
+	}
+	m.is(n.Notes == int64(len(ids)) && n.Links == int64(len(links)) && maps.Equal(n.Kinds, kinds) && n.Pending == waiting && n.Bytes >= bytes,
+		"%s: counts %+v, want %d notes, %d links, %v, %d waiting", where, n, len(ids), len(links), kinds, waiting)
+
+	usage := must(m.Usage(m.ctx, m.world.all, v, m.ids))(m.t)
+	for _, id := range m.ids {
+		if _, ok := want.notes[id]; ok {
+			m.is(usage[id].AccessCount == c.used(id), "%s: note %s was used %d times, want %d", where, id, usage[id].AccessCount, c.used(id))
+		} else {
+			m.is(usage[id] == memory.Usage{}, "%s: usage of what is not visible", where)
+		}
+	}
+	if len(ids) > 0 {
+		m.compareHistory(c, v, ids[len(ids)/2], where)
+	}
+}
+
+// compareHistory: every entry is what the snapshot of its revision shows.
+func (m *model) compareHistory(c *modelCollection, v memory.View, id uuid.UUID, where string) {
+	last := v.At + 1
+	for _, e := range must(m.History(m.ctx, m.world.all, v, id, 0, 0))(m.t) {
+		m.is(e.Note.From < last, "%s: history goes from %d to %d", where, last, e.Note.From)
+		last = e.Note.From
+		s, ok := c.at[e.Note.From]
+		if !ok {
+			continue // a copy keeps versions from before its first revision
+		}
+		n, ok := s.notes[id]
+		m.is(ok != e.Note.Deleted && n.content == e.Note.Content && (!ok || n.from == e.Note.From), "%s: history entry %+v, then visible %+v", where, e.Note, n)
+	}
+}

@@ -78,7 +78,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 			for _, c := range group.cases {
 				t.Run(c.name, func(t *testing.T) {
 					t.Parallel()
-					w := newWorld(t, open(t))
+					w := newWorld(t.Context(), t, open(t), "home")
 					c.run(t, w)
 					w.verify()
 				})

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"testing"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,38 +20,48 @@ const (
 	dim      = 4
 )
 
+// tb is what the suite needs of a test; *testing.T and *rapid.T have it.
+type tb interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Failed() bool
+}
+
 // world is a store with a tenant of two agents, and another tenant.
 type world struct {
 	store.Store
-	t     testing.TB
+	t     tb
 	ctx   context.Context //nolint:containedctx // of one test
 	clock *Clock
 
 	op           tenant.Operator
 	tenant       tenant.Tenant
+	other        tenant.Tenant
 	all          tenant.Scope // every agent of the tenant
 	alice, bob   tenant.Agent
 	aliceS, bobS tenant.Scope
 	foreign      tenant.Scope // another tenant, whose agent has alice's name
 }
 
-func newWorld(t testing.TB, h Harness) *world {
-	w := &world{Store: h.Store, t: t, ctx: t.Context(), clock: h.Clock, op: grant.Operator("suite")}
-	w.tenant = must(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "home"}))(t)
-	other := must(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "away"}))(t)
+func newWorld(ctx context.Context, t tb, h Harness, name string) *world {
+	w := &world{Store: h.Store, t: t, ctx: ctx, clock: h.Clock, op: grant.Operator("suite")}
+	w.tenant = must(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: name}))(t)
+	other := must(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "not-" + name}))(t)
 	perms := tenant.AllPermissions()
 	w.all = grant.Scope(w.tenant.ID, uuid.Nil, "suite", perms...)
 	w.alice = must(w.EnsureAgent(w.ctx, w.all, "alice"))(t)
 	w.bob = must(w.EnsureAgent(w.ctx, w.all, "bob"))(t)
 	w.aliceS = grant.Scope(w.tenant.ID, w.alice.ID, "alice's key", perms...)
 	w.bobS = grant.Scope(w.tenant.ID, w.bob.ID, "bob's key", perms...)
+	w.other = other
 	w.foreign = grant.Scope(other.ID, uuid.Nil, "stranger", perms...)
 	return w
 }
 
 // must fails the test when the call did.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
+func must[T any](v T, err error) func(tb) T {
+	return func(t tb) T {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("unexpected error: %v", err)
