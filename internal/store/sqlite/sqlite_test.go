@@ -38,7 +38,12 @@ type bench struct {
 
 func newBench(tb testing.TB) bench {
 	tb.Helper()
-	s := openTest(tb, Config{})
+	return newBenchAt(tb, "")
+}
+
+func newBenchAt(tb testing.TB, path string) bench {
+	tb.Helper()
+	s := openTest(tb, Config{Path: path})
 	ctx := context.Background()
 	tn, err := s.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "t"})
 	if err != nil {
@@ -112,21 +117,3 @@ func TestSmoke(t *testing.T) {
 	}
 }
 
-func BenchmarkAdd(tb *testing.B) {
-	b := newBench(tb)
-	for i := 0; tb.Loop(); i++ {
-		b.add(tb, memory.Note{Content: "The quick brown fox jumps over the lazy dog", Keywords: []string{"fox", "dog"}, Vector: vector(i)})
-	}
-}
-
-func BenchmarkBulk500(tb *testing.B) {
-	b := newBench(tb)
-	notes := make([]memory.Note, 500)
-	for i := range notes {
-		notes[i] = memory.Note{Content: "The quick brown fox jumps over the lazy dog", Keywords: []string{"fox", "dog"}, Vector: vector(i)}
-	}
-	for tb.Loop() {
-		b.add(tb, notes...)
-	}
-	tb.ReportMetric(float64(500*tb.N)/tb.Elapsed().Seconds(), "notes/s")
-}

@@ -189,20 +189,25 @@ func (s *Store) DeleteTenant(ctx context.Context, op tenant.Operator, id uuid.UU
 	if err != nil {
 		return err
 	}
-	for _, t := range tenantTables {
-		for gone := false; !gone; {
-			err := s.writing(ctx, func(ctx context.Context, q *session) error {
-				n, err := q.exec(ctx, "DELETE FROM "+t.name+" WHERE ("+t.key+") IN (SELECT "+t.key+" FROM "+t.name+" WHERE tenant = ? LIMIT ?)", blob(id), removalBatch)
-				gone = n < removalBatch
-				return err
-			})
-			if err != nil {
-				return err
+	for gone := false; !gone; {
+		err := s.writing(ctx, func(ctx context.Context, q *session) error {
+			left := int64(removalBatch)
+			for _, t := range tenantTables {
+				n, err := q.exec(ctx, "DELETE FROM "+t.name+" WHERE ("+t.key+") IN (SELECT "+t.key+" FROM "+t.name+" WHERE tenant = ? LIMIT ?)", blob(id), left)
+				if err != nil {
+					return err
+				}
+				if left -= n; left <= 0 {
+					return nil
+				}
 			}
+			gone = true
+			_, err := q.exec(ctx, "DELETE FROM tenants WHERE id = ?", blob(id))
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return s.writing(ctx, func(ctx context.Context, q *session) error {
-		_, err := q.exec(ctx, "DELETE FROM tenants WHERE id = ?", blob(id))
-		return err
-	})
+	return nil
 }

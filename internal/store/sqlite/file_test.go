@@ -1,0 +1,501 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/migrations"
+)
+
+func refused(t *testing.T, err error, code fault.Code, words ...string) {
+	t.Helper()
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != code {
+		t.Fatalf("got %v, want a fault %q", err, code)
+	}
+	for _, w := range words {
+		if !strings.Contains(f.Message, w) {
+			t.Fatalf("%q does not say %q", f.Message, w)
+		}
+	}
+}
+
+// raw opens the file beside the store.
+func raw(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", dsn(Config{Path: path, BusyTimeout: time.Second}, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func schema(t *testing.T, db *sql.DB) (out []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT COALESCE(sql, name) FROM sqlite_schema WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestMigrationsUpDownUp(t *testing.T) {
+	t.Parallel()
+	db := raw(t, filepath.Join(t.TempDir(), "m.db"))
+	folder, err := fs.Sub(migrations.SQLite, "sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := store.NewMigrator(db, store.SQLite, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if err := m.Up(ctx); err != nil {
+		t.Fatal(err)
+	}
+	up := schema(t, db)
+	if len(up) < 20 {
+		t.Fatalf("schema: %v", up)
+	}
+	if err := m.DownTo(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if left := schema(t, db); len(left) > 0 {
+		t.Fatalf("down left %v", left)
+	}
+	if err := errors.Join(m.Up(ctx), m.Up(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	if again := schema(t, db); !reflect.DeepEqual(up, again) {
+		t.Fatalf("up again gives\n%v\nnot\n%v", again, up)
+	}
+}
+
+// TestSchemaKeysStartWithTenant: data can be distributed by tenant.
+func TestSchemaKeysStartWithTenant(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	db := raw(t, b.path)
+	rows, err := db.QueryContext(t.Context(), `SELECT m.name, p.name FROM sqlite_schema m JOIN pragma_table_info(m.name) p ON p.pk = 1
+ WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := map[string]string{}
+	for rows.Next() {
+		var table, first string
+		if err := rows.Scan(&table, &first); err != nil {
+			t.Fatal(err)
+		}
+		tables[table] = first
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for table, first := range tables {
+		if first != "tenant" && table != "tenants" && table != "signing_keys" {
+			t.Errorf("the key of %s starts with %s", table, first)
+		}
+	}
+	// Removing a tenant empties them all.
+	if len(tables) != len(tenantTables)+2 {
+		t.Errorf("%d tables, of which %d are emptied with a tenant", len(tables), len(tenantTables))
+	}
+}
+
+func TestPragmas(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Config{})
+	for _, p := range []*pool{s.write, s.read} {
+		q, err := p.take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "secure_delete": "1", "busy_timeout": "10000", "temp_store": "2"} {
+			var got string
+			if _, err := q.get(t.Context(), "PRAGMA "+name, nil, &got); err != nil || got != want {
+				t.Errorf("%s is %s (%v), want %s", name, got, err, want)
+			}
+		}
+		if p == s.read {
+			if _, err := q.exec(t.Context(), "DELETE FROM tenants"); err == nil {
+				t.Error("a reader can write")
+			}
+		}
+		p.give(q)
+	}
+}
+
+func TestNewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if _, err := raw(t, b.path).ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []bool{false, true} {
+		_, err := Open(t.Context(), Config{Path: b.path, NoMigrate: tool}, Deps{})
+		refused(t, err, fault.Conflict, "99", "newer build")
+	}
+}
+
+func TestToolDoesNotMigrate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	_, err := Open(t.Context(), Config{Path: path, NoMigrate: true}, Deps{})
+	refused(t, err, fault.NotFound, path)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal("a tool made the file")
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), Config{Path: path, NoMigrate: true}, Deps{})
+	refused(t, err, fault.Conflict, "start the server")
+}
+
+func TestDamagedFileIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), Config{Path: path}, Deps{})
+	refused(t, err, fault.Internal, path, "damaged", "gateway restore")
+}
+
+func TestDamagedPages(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	b := newBenchAt(t, path)
+	for range 20 {
+		b.add(t, memory.Note{Content: strings.Repeat("x", 10_000)})
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 8192; i < len(data); i += 3 {
+		data[i] ^= 0xff
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), Config{Path: path}, Deps{})
+	if err != nil {
+		refused(t, err, fault.Internal, path, "damaged")
+		return
+	}
+	problems, err := s.Verify(t.Context())
+	if err == nil && len(problems) == 0 {
+		t.Error("the damage was not seen")
+	}
+	if err != nil {
+		refused(t, err, fault.Internal, path, "damaged")
+	}
+	if err := s.Close(); err != nil {
+		t.Logf("close: %v", err)
+	}
+}
+
+func TestUnwritablePlaces(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, err := Open(t.Context(), Config{Path: filepath.Join(dir, "none", "x.db")}, Deps{})
+	refused(t, err, fault.Unavailable, "none")
+	_, err = Open(t.Context(), Config{Path: dir}, Deps{})
+	refused(t, err, fault.Unavailable, dir)
+	_, err = Open(t.Context(), Config{}, Deps{})
+	refused(t, err, fault.Invalid)
+}
+
+// TestStorageFull: the page limit stands for a full disk.
+func TestStorageFull(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add(t, memory.Note{Content: "kept"})
+	q, err := b.write.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages, max int
+	if _, err := q.get(t.Context(), "PRAGMA page_count", nil, &pages); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.conn.QueryRowContext(t.Context(), "PRAGMA max_page_count = "+strconv.Itoa(pages+4)).Scan(&max); err != nil {
+		t.Fatal(err)
+	}
+	b.write.give(q)
+	big := func() error {
+		_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+			_, err := tx.Put(ctx, memory.Note{Content: strings.Repeat("x", memory.MaxContentBytes)})
+			return err
+		})
+		return err
+	}
+	refused(t, big(), fault.StorageFull, b.path)
+	refused(t, big(), fault.StorageFull)
+	v, err := b.OpenView(t.Context(), b.scope, "c", memory.At{})
+	if err != nil || v.At != 1 {
+		t.Fatalf("at %d: %v", v.At, err)
+	}
+	if p, err := b.Verify(t.Context()); err != nil || len(p) > 0 {
+		t.Fatalf("half-written: %v, %v", p, err)
+	}
+	if q, err = b.write.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.conn.QueryRowContext(t.Context(), "PRAGMA max_page_count = 1000000").Scan(&max); err != nil {
+		t.Fatal(err)
+	}
+	b.write.give(q)
+	if err := big(); err != nil {
+		t.Fatalf("with space again: %v", err)
+	}
+}
+
+// TestIgnoredErrorCannotBeCommitted: a closure that passes over a failed
+// statement commits nothing.
+func TestIgnoredErrorCannotBeCommitted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, mtx memory.Tx) error {
+		if _, err := mtx.Put(ctx, memory.Note{Content: "x"}); err != nil {
+			return err
+		}
+		inner, ok := mtx.(*tx)
+		if !ok {
+			t.Error("not the transaction of this engine")
+			return nil
+		}
+		_, _ = inner.q.exec(ctx, "INSERT INTO tenants (id) VALUES (NULL)")
+		return nil
+	})
+	refused(t, err, fault.Internal)
+	v, err := b.OpenView(t.Context(), b.scope, "c", memory.At{})
+	if err != nil || v.At != 0 {
+		t.Fatalf("at %d: %v", v.At, err)
+	}
+}
+
+// TestTwoProcesses: a tool works beside the server; who waits too long is told.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	other := openTest(t, Config{Path: b.path, BusyTimeout: 20 * time.Millisecond, NoMigrate: true})
+	done := make(chan error, 1)
+	go func() {
+		for range 50 {
+			if _, err := other.EnsureAgent(context.Background(), b.scope, "tool"); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for range 50 {
+		b.add(t, memory.Note{Content: "x"})
+	}
+	if err := <-done; err != nil && !fault.Is(err, fault.Unavailable) {
+		t.Fatal(err)
+	}
+	_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(context.Context, memory.Tx) error {
+		_, err := other.CreateCollection(context.Background(), b.scope, memory.NewCollection{Collection: memory.Collection{Name: "busy"}})
+		refused(t, err, fault.Unavailable, "busy")
+		v, err := other.OpenView(context.Background(), b.scope, "c", memory.At{})
+		if err != nil || v.At != 50 {
+			t.Errorf("a reader waits for no writer: at %d, %v", v.At, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ü #?%.db")
+	b := newBenchAt(t, path)
+	n := b.add(t, memory.Note{Content: "kept", Vector: vector(1)})
+	if err := errors.Join(b.Close(), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, b.Ping(t.Context()), fault.Unavailable, "closed")
+	if st, err := os.Stat(path + "-wal"); err == nil && st.Size() > 0 {
+		t.Errorf("the WAL was left with %d bytes", st.Size())
+	}
+	s := openTest(t, Config{Path: path})
+	v, err := s.OpenView(t.Context(), b.scope, "c", memory.At{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Notes(t.Context(), b.scope, v, []uuid.UUID{n[0].ID}, memory.ReadOptions{Vector: true})
+	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], n[0]) {
+		t.Fatalf("got %+v, %v, want %+v", got, err, n[0])
+	}
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", st.Mode(), err)
+	}
+}
+
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.add(t, memory.Note{Content: "saved"})
+	path := filepath.Join(t.TempDir(), "b.db")
+	if err := b.Backup(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, b.Backup(t.Context(), path), fault.Exists, path)
+	b.add(t, memory.Note{Content: "later"})
+	s := openTest(t, Config{Path: path})
+	v, err := s.OpenView(t.Context(), b.scope, "c", memory.At{})
+	if err != nil || v.At != 1 {
+		t.Fatalf("at %d, %v", v.At, err)
+	}
+	if p, err := s.Verify(t.Context()); err != nil || len(p) > 0 {
+		t.Fatal(p, err)
+	}
+	if err := b.Backup(t.Context(), filepath.Join(t.TempDir(), "none", "b.db")); err == nil {
+		t.Fatal("a backup into no directory")
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "b.db") {
+			t.Errorf("left behind: %s", e.Name())
+		}
+	}
+	if n, err := b.Size(t.Context()); err != nil || n < 4096 {
+		t.Errorf("size %d, %v", n, err)
+	}
+}
+
+// TestVerifyFinds: each rule sees its damage.
+func TestVerifyFinds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind store.ProblemKind
+		sql  string
+	}{
+		"orphan rows":    {store.ProblemOrphan, "UPDATE notes SET layer = zeroblob(16) WHERE rowid = 1"},
+		"no head":        {store.ProblemOrphan, "DELETE FROM collection_heads"},
+		"no tenant":      {store.ProblemOrphan, "DELETE FROM tenants"},
+		"lost parent":    {store.ProblemOrphan, "UPDATE collections SET parent = randomblob(16)"},
+		"gap":            {store.ProblemRevision, "DELETE FROM changesets WHERE revision = 2"},
+		"head":           {store.ProblemRevision, "UPDATE collection_heads SET head = head + 1"},
+		"beyond":         {store.ProblemRevision, "UPDATE notes SET from_rev = 99 WHERE from_rev = 3"},
+		"overlap":        {store.ProblemInterval, "UPDATE notes SET to_rev = 9223372036854775807 WHERE from_rev = 1"},
+		"hole":           {store.ProblemInterval, "DELETE FROM notes WHERE from_rev = 3"},
+		"lost vector":    {store.ProblemVector, "DELETE FROM vectors"},
+		"stray vector":   {store.ProblemVector, "UPDATE vectors SET note = zeroblob(16)"},
+		"vector length":  {store.ProblemVector, "UPDATE vectors SET vec = zeroblob(8)"},
+		"lease":          {store.ProblemJob, "UPDATE jobs SET state = 'running'"},
+		"job state":      {store.ProblemJob, "UPDATE jobs SET state = 'odd'"},
+		"job place":      {store.ProblemJob, "UPDATE jobs SET seq = 1"},
+		"not removed":    {store.ProblemJob, "UPDATE collections SET state = 'deleting'"},
+		"counts":         {store.ProblemCount, "UPDATE collection_heads SET v_notes = 77"},
+		"stored":         {store.ProblemCount, "UPDATE collection_heads SET s_bytes = 77"},
+		"link endpoint":  {store.ProblemLink, "UPDATE links SET target = zeroblob(16)"},
+		"key used twice": {store.ProblemKey, "UPDATE notes SET key = 'k' WHERE to_rev = 9223372036854775807"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			n := b.add(t, memory.Note{Content: "a", Vector: vector(1)})
+			m := b.add(t, memory.Note{Content: "b"})
+			b.add(t, memory.Note{ID: n[0].ID, Content: "a2", Vector: vector(2)})
+			_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+				_, err := tx.Link(ctx, memory.Link{LinkID: memory.LinkID{Source: n[0].ID, Target: m[0].ID}})
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p, err := b.Verify(t.Context()); err != nil || len(p) > 0 {
+				t.Fatal(p, err)
+			}
+			if _, err := raw(t, b.path).ExecContext(t.Context(), c.sql); err != nil {
+				t.Fatal(err)
+			}
+			problems, err := b.Verify(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range problems {
+				if p.Kind == c.kind {
+					return
+				}
+			}
+			t.Fatalf("%s was not found among %+v", c.kind, problems)
+		})
+	}
+}
+
+// TestSecureDelete: what was removed is not in the file any more.
+func TestSecureDelete(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	b := newBenchAt(t, path)
+	secret := "needle-" + uuid.NewString()
+	for range 50 {
+		b.add(t, memory.Note{Content: secret, Tags: []string{secret}, Key: uuid.NewString() + secret})
+	}
+	if err := b.DeleteCollection(t.Context(), b.scope, b.collection, false, memory.AuditEntry{}); err != nil {
+		t.Fatal(err)
+	}
+	for gone := false; !gone; {
+		var err error
+		if gone, err = b.RemoveRows(t.Context(), b.scope, b.collection, 7); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(secret)) {
+			t.Errorf("the secret is still in the file %s", suffix)
+		}
+	}
+}
