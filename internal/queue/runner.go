@@ -150,7 +150,23 @@ func (r *Runner[J]) Run(ctx context.Context) {
 		case <-r.wake:
 		case <-timer.C:
 		}
+		began := r.clock()
 		timer.Reset(r.look(ctx, jobs))
+		r.rest(ctx, r.clock().Sub(began))
+	}
+}
+
+// rest keeps looks that take long from following one another: a look that
+// took a while is followed by a pause of twice that, however often Wake is called.
+func (r *Runner[J]) rest(ctx context.Context, took time.Duration) {
+	if took < 5*time.Millisecond {
+		return
+	}
+	pause := time.NewTimer(min(2*took, r.cfg.Poll))
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
 	}
 }
 
