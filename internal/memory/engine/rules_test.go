@@ -1,0 +1,65 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// C033, C034: without a model, notes that share keywords are linked, the older one
+// gets the union of keywords and the beginning of the new context, and is embedded
+// anew. The rules state their own confidence, and the gate holds for them too.
+func TestOfflineEvolution_C034(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{heuristic: true, config: `{"confidence_gate":0.5}`})
+	old := w.learn("The espresso machine in the kitchen leaks water from the boiler.",
+		given([]string{"kitchen"}, []string{"espresso machine", "boiler", "leak"}, "A leaking machine."))
+	fresh := w.learn("The espresso machine in the kitchen leaks water: the boiler gasket is worn.",
+		given([]string{"kitchen"}, []string{"espresso machine", "boiler", "gasket"}, "The gasket of the boiler is worn."))
+	if !slices.Equal(w.links(fresh.ID), []uuid.UUID{old.ID}) {
+		t.Fatalf("links %v", w.links(fresh.ID))
+	}
+	got := w.get(old.ID)
+	if !slices.Contains(got.Keywords, "gasket") || !slices.Contains(got.Keywords, "leak") {
+		t.Errorf("keywords %q are no union", got.Keywords)
+	}
+	added, ok := strings.CutPrefix(got.Context, old.Context)
+	if !ok || added == "" || len(added) > 60 {
+		t.Errorf("context %q", got.Context)
+	}
+	if slices.Equal(got.Vector, old.Vector) {
+		t.Error("not embedded anew")
+	}
+}
+
+// C036: notes with no word in common are linked when the model sees that they belong together.
+func TestCrossDomainLink_C036(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.fake.Handle("evolve", func(r llmtest.Request) llmtest.Reply {
+		if strings.Contains(r.User, "Simulated annealing") && strings.Contains(r.User, "Quantum tunnelling") {
+			return evolve(func(e *memory.Evolution) { e.Actions, e.SuggestedConnections = []string{"strengthen"}, []int{0} })
+		}
+		return keep()
+	})
+	old := w.learn("Quantum tunnelling lets particles cross barriers.")
+	fresh := w.learn("Simulated annealing escapes poor optima by random jumps.")
+	if !slices.Equal(w.links(fresh.ID), []uuid.UUID{old.ID}) {
+		t.Errorf("links %v", w.links(fresh.ID))
+	}
+}
+
+// A collection can ask for the rules although a model is configured.
+func TestAnalystSetting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: `{"analyst":"heuristic"}`})
+	n := w.learn("The harbour crane lifts timber from the schooner.")
+	if n.Analyst != memory.AnalystHeuristic || len(w.fake.Requests()) != 0 {
+		t.Errorf("analyst %q, %d requests", n.Analyst, len(w.fake.Requests()))
+	}
+}
