@@ -20,9 +20,9 @@ func TestKill(t *testing.T) {
 		t.Skip("takes about a minute: left out of -short")
 	}
 	rounds := envInt(t, "SLIPBOX_KILL_ROUNDS", 20)
-	seed := uint64(envInt(t, "SLIPBOX_KILL_SEED", int(time.Now().UnixNano()&0xffffff))) //nolint:gosec // a seed
+	seed := uint64(envInt(t, "SLIPBOX_KILL_SEED", int(time.Now().UnixNano()&0xffffff)))
 	t.Logf("rounds %d, seed %d", rounds, seed)
-	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // moments of a test, not secrets
+	rng := rand.New(rand.NewPCG(seed, 1))
 
 	data := t.TempDir()
 	p := serve(t, data, nil)

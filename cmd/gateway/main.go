@@ -29,8 +29,7 @@ func main() {
 	err := newRoot(os.Stdout, os.Stderr).ExecuteContext(ctx)
 	stop()
 	if err != nil {
-		var silent errSilent
-		if !errors.As(err, &silent) {
+		if _, silent := errors.AsType[errSilent](err); !silent {
 			fmt.Fprintln(os.Stderr, "gateway:", message(err))
 		}
 		os.Exit(1)

@@ -117,7 +117,7 @@ func serve(t *testing.T, data string, env []string, args ...string) *process {
 	p := launch(t, data, freePort(t), env, args...)
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		resp, err := http.Get(p.url + "/readyz") //nolint:noctx // a probe with a deadline of its own
+		resp, err := http.Get(p.url + "/readyz")
 		if err == nil {
 			_ = resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
@@ -143,7 +143,7 @@ func launch(t *testing.T, data, addr string, env []string, args ...string) *proc
 		t.Fatal(err)
 	}
 	p := &process{url: "http://" + addr, stdout: &buffer{}, stderr: &buffer{}, done: make(chan struct{})}
-	p.cmd = exec.Command(path, append([]string{"serve", "--addr", addr, "--data", data}, args...)...) //nolint:noctx // stopped by signal below
+	p.cmd = exec.Command(path, append([]string{"serve", "--addr", addr, "--data", data}, args...)...)
 	p.cmd.Env = append(cleanEnv(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {

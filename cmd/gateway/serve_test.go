@@ -56,7 +56,7 @@ func TestSecondStartOnTheSameDataIsRefused(t *testing.T) {
 	if msg := second.stderr.String(); !strings.Contains(msg, data) || !strings.Contains(msg, "in use") {
 		t.Errorf("the refusal does not name the directory and the reason:\n%s", msg)
 	}
-	if resp, err := http.Get(first.url + "/readyz"); err != nil || resp.StatusCode != 200 { //nolint:noctx,bodyclose // a probe
+	if resp, err := http.Get(first.url + "/readyz"); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("the first gateway is no longer ready: %v", err)
 	}
 	first.kill()

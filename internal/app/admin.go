@@ -18,12 +18,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// Aliases for commands, which reach the core through this package.
-type (
-	NewKey     = auth.NewKey
-	CreatedKey = auth.CreatedKey
-	Key        = auth.Key
-)
+// NewKey asks for a key.
+type NewKey = auth.NewKey
+
+// CreatedKey is a key with its text, which is known only now.
+type CreatedKey = auth.CreatedKey
+
+// Key is a stored key.
+type Key = auth.Key
 
 // DefaultTenant is the tenant that the first start makes.
 const DefaultTenant = "default"

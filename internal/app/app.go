@@ -105,7 +105,7 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	for _, n := range a.embedders.Notices() {
-		a.log.WarnContext(ctx, n)
+		a.log.WarnContext(ctx, "something serves differently from what was asked for", "notice", n)
 	}
 	model, err := a.model(llmDeps, a.cfg.LLM)
 	if err != nil {

@@ -58,7 +58,7 @@ func holdData(dir string) (release func(), err error) {
 	}
 	if !held {
 		by := ""
-		if raw, err := os.ReadFile(path); err == nil && len(raw) > 0 { //nolint:gosec // our own file
+		if raw, err := os.ReadFile(path); err == nil && len(raw) > 0 {
 			by = " by process " + strings.TrimSpace(string(raw))
 		}
 		return nil, fault.New(fault.Conflict, "the data directory %s is in use%s; stop that gateway, or name another directory with --data", dir, by)
@@ -150,12 +150,12 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 }
 
 func copyFile(to, from string) error {
-	src, err := os.Open(from) //nolint:gosec // named by the operator
+	src, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = src.Close() }()
-	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // inside the data directory
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -37,26 +38,26 @@ type Finding struct {
 // Doctor looks at what a gateway with these settings needs. It changes
 // nothing and waits at most a few seconds for each endpoint.
 func Doctor(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
-	out := []Finding{{Name: "settings", State: OK, Detail: "valid (`gateway config` prints them)"}}
-	out = append(out, doctorData(cfg)...)
-	out = append(out, doctorStore(ctx, cfg, log))
-	out = append(out, doctorModel(ctx, cfg))
-	return append(out, doctorEmbedder(ctx, cfg)...)
+	return slices.Concat(
+		[]Finding{{Name: "settings", State: OK, Detail: "valid (`gateway config` prints them)"}, doctorData(cfg)},
+		[]Finding{doctorStore(ctx, cfg, log), doctorModel(ctx, cfg)},
+		doctorEmbedder(ctx, cfg),
+	)
 }
 
-func doctorData(cfg Settings) []Finding {
+func doctorData(cfg Settings) Finding {
 	f := Finding{Name: "data", State: OK}
 	info, err := os.Stat(cfg.Data)
 	switch {
 	case os.IsNotExist(err):
 		f.Detail = cfg.Data + " does not exist yet; the first start makes it"
-		return []Finding{f}
+		return f
 	case err != nil || !info.IsDir():
-		return []Finding{{Name: "data", State: Bad, Detail: cfg.Data + " is not a directory", Fix: "name another with --data or SLIPBOX_DATA"}}
+		return Finding{Name: "data", State: Bad, Detail: cfg.Data + " is not a directory", Fix: "name another with --data or SLIPBOX_DATA"}
 	}
 	probe, err := os.CreateTemp(cfg.Data, ".doctor-*")
 	if err != nil {
-		return []Finding{{Name: "data", State: Bad, Detail: cfg.Data + " cannot be written: " + err.Error(), Fix: "give it to the user that runs the gateway, or free some space"}}
+		return Finding{Name: "data", State: Bad, Detail: cfg.Data + " cannot be written: " + err.Error(), Fix: "give it to the user that runs the gateway, or free some space"}
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
@@ -72,7 +73,7 @@ func doctorData(cfg Settings) []Finding {
 			f.Detail += "; a gateway uses it"
 		}
 	}
-	return []Finding{f}
+	return f
 }
 
 func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"reflect"
 	"strings"
@@ -49,13 +50,9 @@ func Load(src Sources) (Config, error) {
 		if err != nil {
 			problems = append(problems, fmt.Errorf("environment file %s: %w", src.EnvFile, err))
 		}
-		for k, v := range vars {
-			environ[k] = v
-		}
+		maps.Copy(environ, vars)
 	}
-	for k, v := range src.Environ {
-		environ[k] = v
-	}
+	maps.Copy(environ, src.Environ)
 	problems = append(problems, readEnviron(environ, &c)...)
 	if c.LLM.APIKey == "" {
 		c.LLM.APIKey = environ["OPENAI_API_KEY"] // used only when a model or base URL is set
@@ -67,7 +64,7 @@ func Load(src Sources) (Config, error) {
 }
 
 func readFile(path string, c *Config) error {
-	raw, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("settings file %s does not exist", path)
 	}

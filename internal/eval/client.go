@@ -34,17 +34,18 @@ type Problem struct {
 
 // Error words the refusal.
 func (p *Problem) Error() string {
-	s := fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s: %s", p.Status, p.Code, p.Detail)
 	for _, e := range p.Errors {
-		s += fmt.Sprintf(" [%s: %s]", e.Field, e.Reason)
+		fmt.Fprintf(&b, " [%s: %s]", e.Field, e.Reason)
 	}
-	return s
+	return b.String()
 }
 
 // HasCode tells whether err is a refusal with the code.
 func HasCode(err error, code string) bool {
-	var p *Problem
-	return errors.As(err, &p) && p.Code == code
+	p, ok := errors.AsType[*Problem](err)
+	return ok && p.Code == code
 }
 
 // Note is what is sent to make a note.

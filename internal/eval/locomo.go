@@ -49,7 +49,7 @@ func Sample() (Conversation, error) {
 
 // ReadLoCoMo reads a file of LoCoMo conversations.
 func ReadLoCoMo(path string) ([]Conversation, error) {
-	raw, err := os.ReadFile(path) //nolint:gosec // the caller names the data file
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read conversations: %w", err)
 	}

@@ -18,7 +18,7 @@ type BankUser struct {
 // ReadMemoryBank reads users and their dialogue from a MemoryBank file (Zhong
 // et al., 2023), users by name, days in order; each exchange gives two turns.
 func ReadMemoryBank(path string) ([]BankUser, error) {
-	raw, err := os.ReadFile(path) //nolint:gosec // the caller names the data file
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read memory bank: %w", err)
 	}

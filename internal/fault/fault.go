@@ -10,6 +10,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -71,17 +72,18 @@ type Error struct {
 
 // Error joins code, message and cause for logs.
 func (e *Error) Error() string {
-	s := string(e.Code)
+	var b strings.Builder
+	b.WriteString(string(e.Code))
 	if e.Message != "" {
-		s += ": " + e.Message
+		b.WriteString(": " + e.Message)
 	}
 	for _, f := range e.Fields {
-		s += fmt.Sprintf(" [%s: %s]", f.Field, f.Reason)
+		fmt.Fprintf(&b, " [%s: %s]", f.Field, f.Reason)
 	}
 	if e.Err != nil {
-		s += ": " + e.Err.Error()
+		b.WriteString(": " + e.Err.Error())
 	}
-	return s
+	return b.String()
 }
 
 // Unwrap gives the cause.
@@ -118,8 +120,7 @@ func CodeOf(err error) Code {
 	if err == nil {
 		return ""
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return Internal

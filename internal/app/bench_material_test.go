@@ -1,0 +1,88 @@
+package app
+
+import (
+	"math/rand/v2"
+	"strings"
+)
+
+// corpus writes English-looking text from a fixed vocabulary whose words are
+// as unevenly frequent as those of a language (Zipf), so that postings, stop
+// words and document frequencies are realistic. The same seed gives the same
+// text.
+type corpus struct {
+	rng  *rand.Rand
+	rank *rand.Zipf
+	word []string
+}
+
+// function words are the most frequent ranks, as in any English text.
+const function = `the of and to a in that is was he for it with as his on be at by i this had not are but from or have
+ an they which one you were her all she there would their we him been has when who will more no if out so said what up
+ its about into than them can only other new some could time these two may then do first any my now such like our over`
+
+// vocabulary is the number of different words: that of a long conversation.
+const vocabulary = 12_000
+
+func newCorpus(seed uint64) *corpus {
+	c := &corpus{word: strings.Fields(function)}
+	// The words are the same for every seed; the seed only chooses among them.
+	words := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // material of a benchmark
+	onset := strings.Fields("b br c cl d dr f fl g gr h j k l m n p pl pr qu r s sh sl st str t th tr v w")
+	vowel := strings.Fields("a e i o u ai ea ee ou oa")
+	coda := strings.Fields("n r l s t m nd rt st ck ng d p")
+	seen := map[string]bool{}
+	for _, w := range c.word {
+		seen[w] = true
+	}
+	for len(c.word) < vocabulary {
+		var b strings.Builder
+		for range 1 + words.IntN(3) {
+			b.WriteString(onset[words.IntN(len(onset))] + vowel[words.IntN(len(vowel))])
+		}
+		b.WriteString(coda[words.IntN(len(coda))])
+		if w := b.String(); !seen[w] {
+			seen[w] = true
+			c.word = append(c.word, w)
+		}
+	}
+	c.rng = rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // material of a benchmark
+	c.rank = rand.NewZipf(c.rng, 1.07, 4, vocabulary-1)
+	return c
+}
+
+// sentence has so many words.
+func (c *corpus) sentence(words int) string {
+	var b strings.Builder
+	for i := range words {
+		w := c.word[c.rank.Uint64()]
+		if i == 0 {
+			w = strings.ToUpper(w[:1]) + w[1:]
+		} else {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w)
+	}
+	b.WriteByte('.')
+	return b.String()
+}
+
+// note is what somebody says in one turn: one to three sentences, 25 words on
+// average.
+func (c *corpus) note() string {
+	parts := make([]string, 1+c.rng.IntN(3))
+	for i := range parts {
+		parts[i] = c.sentence(7 + c.rng.IntN(12))
+	}
+	return strings.Join(parts, " ")
+}
+
+// query is a question of 5 to 10 words.
+func (c *corpus) query() string { return c.sentence(5 + c.rng.IntN(6)) }
+
+func (c *corpus) queries(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = c.query()
+	}
+	return out
+}

@@ -1,0 +1,421 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/config"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// BenchmarkGateway measures a whole gateway: the services in process, and the
+// server on the loopback. docs/benchmarks.md holds figures and says how to
+// read them. The data lies in the directory for temporary files (TMPDIR), which
+// should be on a disk.
+func BenchmarkGateway(b *testing.B) {
+	g := newGateway(b)
+	b.Run("fsync", g.fsync)
+	b.Run("add", g.adds)
+	b.Run("evolve", g.evolves)
+	b.Run("bulk", g.bulk)
+	for _, n := range []int{500, 10_000} {
+		base := sync.OnceValue(func() memory.Collection { return g.filled(b, n) })
+		b.Run(fmt.Sprintf("search/%d", n), func(b *testing.B) { g.searches(b, base()) })
+		b.Run(fmt.Sprintf("list/%d", n), func(b *testing.B) { g.list(b, base()) })
+		if n > 500 {
+			b.Run(fmt.Sprintf("load/%d", n), func(b *testing.B) { g.load(b, base()) })
+			b.Run(fmt.Sprintf("fork/%d", n), func(b *testing.B) { g.fork(b, base()) })
+			b.Run(fmt.Sprintf("forked-search/%d", n), func(b *testing.B) { g.forkedSearch(b, base()) })
+		}
+	}
+	// The largest base comes last, so that the others are not measured over its rows.
+	b.Run("fork/100000", func(b *testing.B) { g.fork(b, g.filled(b, 100_000)) })
+}
+
+// gateway is a running gateway with one tenant.
+type gateway struct {
+	*App
+	dir         string
+	key         string
+	scope       tenant.Scope
+	notes       *memory.Notes
+	collections *memory.Collections
+	clones      *clone.Service
+	text        *corpus
+}
+
+func must[T any](b *testing.B) func(T, error) T {
+	b.Helper()
+	return func(v T, err error) T {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return v
+	}
+}
+
+func newGateway(b *testing.B) *gateway {
+	b.Helper()
+	cfg := config.Default()
+	cfg.Addr, cfg.Data = "127.0.0.1:0", b.TempDir()
+	ctx, stop := context.WithCancel(context.Background())
+	a := must[*App](b)(New(ctx, cfg, slog.New(slog.DiscardHandler)))
+	g := &gateway{App: a, dir: cfg.Data, text: newCorpus(7)}
+	t := must[tenant.Tenant](b)(a.tenants.Create(ctx, grant.Operator("bench"), tenant.NewTenant{Name: DefaultTenant}))
+	g.scope = grant.Scope(t.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
+	g.key = must[auth.CreatedKey](b)(a.auth.Keys.Create(ctx, g.scope, auth.NewKey{Name: "bench"})).Text
+	wake := a.worker.Wake
+	g.notes = must[*memory.Notes](b)(memory.NewNotes(memory.NotesDeps{
+		Store: a.store, Embedders: a.embedders, Quota: quota{a.quotas}, Wake: wake,
+	}, memory.NotesConfig{}))
+	amem := must[*policy.AMem](b)(policy.NewAMem())
+	g.collections = must[*memory.Collections](b)(memory.NewCollections(memory.CollectionsDeps{
+		Store: a.store, Agents: a.store, Embedders: a.embedders, Policies: memory.NewPolicySet(amem, policy.NewNone()), Quota: quota{a.quotas}, Wake: wake,
+	}))
+	g.clones = must[*clone.Service](b)(clone.New(clone.Deps{Store: a.store, Agents: a.store, Quota: quota{a.quotas}, Wake: wake}, clone.Config{}))
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx, io.Discard, false) }()
+	b.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+	})
+	return g
+}
+
+// measure times every call of fn, which gets its number and returns how long
+// the part took that is of interest, and reports the median and the 99th
+// percentile in milliseconds in place of the mean.
+func measure(b *testing.B, fn func(i int) time.Duration) (median time.Duration) {
+	b.Helper()
+	var times []time.Duration
+	for i := 0; b.Loop(); i++ {
+		times = append(times, fn(i))
+	}
+	slices.Sort(times)
+	at := func(p float64) time.Duration { return times[int(math.Ceil(p*float64(len(times))))-1] }
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	median = at(0.5)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(ms(median), "p50-ms")
+	b.ReportMetric(ms(at(0.99)), "p99-ms")
+	return median
+}
+
+// timed is measure over the whole of fn.
+func timed(b *testing.B, fn func(i int) error) time.Duration {
+	b.Helper()
+	return measure(b, func(i int) time.Duration {
+		start := time.Now()
+		if err := fn(i); err != nil {
+			b.Fatal(err)
+		}
+		return time.Since(start)
+	})
+}
+
+// make makes an empty collection.
+func (g *gateway) make(b *testing.B, policyName string) memory.Collection {
+	b.Helper()
+	id := must[uuid.UUID](b)(uuid.NewV7())
+	v := must[memory.CollectionView](b)(g.collections.Create(b.Context(), g.scope,
+		memory.CollectionInput{Name: "c-" + id.String(), Policy: policyName}, memory.Request{}))
+	return v.Collection
+}
+
+// lines are so many notes for a bulk.
+func (g *gateway) lines(n int) []memory.BulkLine {
+	out := make([]memory.BulkLine, n)
+	for i := range out {
+		out[i].Note.Content = g.text.note()
+	}
+	return out
+}
+
+// fill adds notes in bulk and gives the job of the last one, nil where it has none.
+func (g *gateway) fill(b *testing.B, c memory.Collection, lines []memory.BulkLine) (last *memory.Job) {
+	b.Helper()
+	for part := range slices.Chunk(lines, memory.MaxBulkLines) {
+		for _, r := range must[[]memory.BulkResult](b)(g.notes.AddMany(b.Context(), g.scope, c.ID.String(), part)) {
+			if r.Err != nil {
+				b.Fatal(r.Err)
+			}
+			last = r.Job
+		}
+	}
+	return last
+}
+
+// filled makes a collection of n notes that no policy touches.
+func (g *gateway) filled(b *testing.B, n int) memory.Collection {
+	b.Helper()
+	c := g.make(b, memory.PolicyNone)
+	g.fill(b, c, g.lines(n))
+	return c
+}
+
+// call sends a request and reads the answer whole.
+func (g *gateway) call(ctx context.Context, path string, body any, want int) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL()+path, bytes.NewReader(raw))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+g.key)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != want {
+		err = fmt.Errorf("%s: %s: %s", path, resp.Status, answer)
+	}
+	return err
+}
+
+// fsync is what the disk asks for one durable write: a page of 4 KiB and
+// fsync, at the end of a file, and over an older page of it, as the write-ahead log does
+// once it is long enough. No durable add can be faster than the latter.
+func (g *gateway) fsync(b *testing.B) {
+	run := func(name string, offset func(i int) int64) {
+		b.Run(name, func(b *testing.B) {
+			f := must[*os.File](b)(os.Create(filepath.Join(g.dir, "fsync-"+name)))
+			defer func() { _ = f.Close() }()
+			page := make([]byte, 4096)
+			for i := range 256 {
+				if _, err := f.WriteAt(page, int64(i)*4096); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := f.Sync(); err != nil {
+				b.Fatal(err)
+			}
+			timed(b, func(i int) error {
+				if _, err := f.WriteAt(page, offset(i)); err != nil {
+					return err
+				}
+				return f.Sync()
+			})
+		})
+	}
+	run("append", func(i int) int64 { return int64(256+i) * 4096 })
+	run("overwrite", func(i int) int64 { return int64(i%256) * 4096 })
+}
+
+// adds are durable adds, answered when the note is on the disk: without a
+// policy, with A-MEM whose jobs run meanwhile, and over HTTP.
+func (g *gateway) adds(b *testing.B) {
+	for _, policyName := range []string{memory.PolicyNone, memory.PolicyAMem} {
+		b.Run(policyName, func(b *testing.B) {
+			c := g.make(b, policyName)
+			var last *memory.Job
+			timed(b, func(int) error {
+				w, err := g.notes.Add(b.Context(), g.scope, c.ID.String(), memory.NewNote{Content: g.text.note()}, memory.Request{})
+				last = w.Job
+				return err
+			})
+			if last != nil {
+				g.finished(b, last)
+			}
+		})
+	}
+	b.Run("http", func(b *testing.B) {
+		c := g.make(b, memory.PolicyNone)
+		timed(b, func(int) error {
+			return g.call(b.Context(), "/v1/collections/"+c.ID.String()+"/notes", map[string]any{"content": g.text.note()}, http.StatusCreated)
+		})
+	})
+}
+
+// finished waits until a job has ended, and with it the jobs before it.
+func (g *gateway) finished(b *testing.B, j *memory.Job) {
+	b.Helper()
+	var state memory.JobState
+	err := g.worker.Waiters().Watch(b.Context(), g.scope, j.ID, func(now memory.Job) error {
+		state = now.State
+		return nil
+	})
+	if err != nil || state != memory.JobDone {
+		b.Fatalf("the job is %s: %v", state, err)
+	}
+}
+
+// evolves are adds to the end of their evolution by the heuristic analyst:
+// one after the other, and a conversation of 600 notes at once.
+func (g *gateway) evolves(b *testing.B) {
+	b.Run("one", func(b *testing.B) {
+		c := g.make(b, memory.PolicyAMem)
+		ctx := b.Context()
+		timed(b, func(int) error {
+			w, err := g.notes.Add(ctx, g.scope, c.ID.String(), memory.NewNote{Content: g.text.note()}, memory.Request{})
+			if err != nil {
+				return err
+			}
+			g.finished(b, w.Job)
+			return nil
+		})
+	})
+	b.Run("conversation", func(b *testing.B) {
+		const n = 600
+		var took time.Duration
+		rounds := 0
+		for b.Loop() {
+			c, lines := g.make(b, memory.PolicyAMem), g.lines(n)
+			start := time.Now()
+			g.finished(b, g.fill(b, c, lines))
+			took += time.Since(start)
+			rounds++
+		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(rounds*n)/took.Seconds(), "notes/s")
+		b.ReportMetric(took.Seconds()*1000/float64(rounds*n), "ms/note")
+	})
+}
+
+// bulk is the rate of durable notes without a policy, 5,000 a call.
+func (g *gateway) bulk(b *testing.B) {
+	const n = 5_000
+	c, lines := g.make(b, memory.PolicyNone), g.lines(n)
+	rounds := 0
+	for b.Loop() {
+		g.fill(b, c, lines)
+		rounds++
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(rounds*n)/b.Elapsed().Seconds(), "notes/s")
+}
+
+// known is an embedder that has embedded a set of queries before.
+type known struct {
+	memory.Embedder
+	vectors map[string][]float32
+}
+
+func (k known) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
+	if v, ok := k.vectors[texts[0]]; ok && len(texts) == 1 {
+		return [][]float32{v}, nil
+	}
+	return k.Embedder.Embed(ctx, s, texts)
+}
+
+func (k known) Default() memory.Embedder { return k }
+func (k known) Names() []string          { return []string{k.Name()} }
+
+func (k known) ByName(name string) (memory.Embedder, bool) { return k, name == k.Name() }
+
+// searches are hybrid searches for the first five hits with notes, links and
+// usage: with the embedding of the query, with a query embedded before, and over HTTP.
+func (g *gateway) searches(b *testing.B, c memory.Collection) {
+	queries := g.text.queries(256)
+	k := known{g.embedders.Default(), map[string][]float32{}}
+	for _, q := range queries {
+		k.vectors[q] = must[[][]float32](b)(k.Embedder.Embed(b.Context(), g.scope, []string{q}))[0]
+	}
+	apart := must[*recall.Service](b)(recall.New(recall.Deps{Store: g.store, Embedders: k}, recall.Config{}))
+	for _, way := range []struct {
+		name string
+		r    *recall.Service
+	}{{"embedding", g.recall}, {"embedded", apart}} {
+		b.Run(way.name, func(b *testing.B) {
+			g.search(b, way.r, c, queries[0])
+			measure(b, func(i int) time.Duration { return g.search(b, way.r, c, queries[i%len(queries)]) })
+		})
+	}
+	b.Run("http", func(b *testing.B) {
+		timed(b, func(i int) error {
+			return g.call(b.Context(), "/v1/collections/"+c.ID.String()+"/search", map[string]any{"query": queries[i%len(queries)]}, http.StatusOK)
+		})
+	})
+}
+
+// search opens a view and searches it.
+func (g *gateway) search(b *testing.B, r *recall.Service, c memory.Collection, query string) time.Duration {
+	b.Helper()
+	start := time.Now()
+	v := must[memory.View](b)(r.Open(b.Context(), g.scope, c.ID.String(), nil, 0))
+	out := must[recall.Result](b)(r.Search(b.Context(), g.scope, v, recall.Query{Text: query}))
+	took := time.Since(start)
+	if len(out.Hits) != recall.DefaultK || out.Degraded != "" {
+		b.Fatalf("%d hits, degraded: %q", len(out.Hits), out.Degraded)
+	}
+	return took
+}
+
+// list reads pages of 50 notes with links and usage.
+func (g *gateway) list(b *testing.B, c memory.Collection) {
+	var after uuid.UUID
+	timed(b, func(int) error {
+		v, err := g.recall.Open(b.Context(), g.scope, c.ID.String(), nil, 0)
+		if err != nil {
+			return err
+		}
+		page, err := g.recall.List(b.Context(), g.scope, v, recall.ListQuery{After: after, Limit: 50})
+		if err == nil && len(page.Items) == 0 {
+			err = fmt.Errorf("an empty page after %s", after)
+		}
+		after = page.Next
+		return err
+	})
+}
+
+// load is the first search of a process: the index is filled from the log.
+func (g *gateway) load(b *testing.B, c memory.Collection) {
+	q := g.text.query()
+	measure(b, func(int) time.Duration {
+		g.recall.Evict(c.ID)
+		return g.search(b, g.recall, c, q)
+	})
+}
+
+func (g *gateway) forked(b *testing.B, c memory.Collection) (memory.Collection, time.Duration) {
+	b.Helper()
+	id := must[uuid.UUID](b)(uuid.NewV7())
+	start := time.Now()
+	out := must[clone.Result](b)(g.clones.Clone(b.Context(), g.scope, c.ID.String(), clone.Input{Name: "f-" + id.String()}, memory.Request{}))
+	return out.Collection, time.Since(start)
+}
+
+// fork makes forks of one base.
+func (g *gateway) fork(b *testing.B, c memory.Collection) {
+	measure(b, func(int) time.Duration {
+		_, took := g.forked(b, c)
+		return took
+	})
+}
+
+// forkedSearch is the first search in a fresh fork whose base is indexed.
+func (g *gateway) forkedSearch(b *testing.B, c memory.Collection) {
+	queries := g.text.queries(256)
+	g.search(b, g.recall, c, queries[0])
+	measure(b, func(i int) time.Duration {
+		f, _ := g.forked(b, c)
+		return g.search(b, g.recall, f, queries[i%len(queries)])
+	})
+}
