@@ -49,6 +49,8 @@ func visibleLinks(tenantID uuid.UUID, layers []memory.Layer, i int) (string, []a
 	return "l.tenant = ? AND l.layer = ? AND l.from_rev <= ? AND l.to_rev > ? AND l.deleted = 0" + hidden + " AND " + source + " AND " + target, args
 }
 
+// links reads pages of what the layers hold, in order, and leaves out links
+// whose endpoints are not visible, until there are enough.
 func (q *session) links(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, lq memory.LinkQuery) ([]memory.Link, error) {
 	if len(lq.Notes) == 0 {
 		return nil, nil
@@ -59,32 +61,79 @@ func (q *session) links(ctx context.Context, tenantID uuid.UUID, layers []memory
 	if lq.Direction == 0 {
 		lq.Direction = memory.Both
 	}
+	var out []memory.Link
+	var after *memory.LinkID
+	for {
+		page, err := q.linkPage(ctx, tenantID, layers, lq, after)
+		if err != nil || len(page) == 0 {
+			return out, err
+		}
+		ends := make([]uuid.UUID, 0, 2*len(page))
+		known := make(map[uuid.UUID]bool, 2*len(page))
+		for i := range page {
+			for _, id := range []uuid.UUID{page[i].Source, page[i].Target} {
+				if !known[id] {
+					known[id] = true
+					ends = append(ends, id)
+				}
+			}
+		}
+		alive, err := q.alive(ctx, tenantID, layers, ends)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			if !alive[page[i].Source] || !alive[page[i].Target] {
+				continue
+			}
+			if out = append(out, page[i]); len(out) == lq.Limit {
+				return out, nil
+			}
+		}
+		if len(page) < lq.Limit {
+			return out, nil
+		}
+		after = &page[len(page)-1].LinkID
+	}
+}
+
+// linkPage reads the next links of the layers, endpoints unseen.
+func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, lq memory.LinkQuery, after *memory.LinkID) ([]memory.Link, error) {
 	set, setArg := "(SELECT unhex(value) FROM json_each(?))", any(ids(lq.Notes))
 	if len(lq.Notes) == 1 {
 		set, setArg = "(?)", blob(lq.Notes[0])
 	}
+	beyond, beyondArgs := "", []any(nil)
+	if after != nil {
+		beyond, beyondArgs = " AND (l.source, l.relation, l.target) > (?, ?, ?)", []any{blob(after.Source), after.Relation, blob(after.Target)}
+	}
 	var text strings.Builder
 	var args []any
-	branch := func(i int, ends string, n int) {
+	// Without a hint the planner walks the whole layer in the order asked for.
+	branch := func(i int, index, ends string, n int) {
 		if text.Len() > 0 {
 			text.WriteString(" UNION ALL ")
 		}
-		where, more := visibleLinks(tenantID, layers, i)
-		text.WriteString("SELECT * FROM (SELECT " + linkColumns + " FROM links l WHERE " + ends + " AND " + where + " ORDER BY l.source, l.relation, l.target LIMIT ?)")
+		hidden, more := hiddenLinks(tenantID, layers[:i])
+		text.WriteString("SELECT * FROM (SELECT " + linkColumns + " FROM links l" + index + " WHERE " + ends +
+			" AND l.tenant = ? AND l.layer = ? AND l.from_rev <= ? AND l.to_rev > ? AND l.deleted = 0" + beyond + hidden +
+			" ORDER BY l.source, l.relation, l.target LIMIT ?)")
 		for range n {
 			args = append(args, setArg)
 		}
-		args = append(append(args, more...), lq.Limit)
+		b := rev(layers[i].Bound)
+		args = append(args, blob(tenantID), blob(layers[i].Collection), b, b)
+		args = append(append(append(args, beyondArgs...), more...), lq.Limit)
 	}
 	for i := range layers {
 		if lq.Direction&memory.Outgoing != 0 {
-			branch(i, "l.source IN "+set, 1)
+			branch(i, "", "l.source IN "+set, 1)
 		}
 		switch lq.Direction {
 		case memory.Incoming:
-			branch(i, "l.target IN "+set, 1)
+			branch(i, " INDEXED BY links_target", "l.target IN "+set, 1)
 		case memory.Both:
-			branch(i, "l.target IN "+set+" AND l.source NOT IN "+set, 2)
+			branch(i, " INDEXED BY links_target", "l.target IN "+set+" AND l.source NOT IN "+set, 2)
 		}
 	}
 	text.WriteString(" ORDER BY 1, 2, 3 LIMIT ?")
@@ -96,6 +145,34 @@ func (q *session) links(ctx context.Context, tenantID uuid.UUID, layers []memory
 		return err
 	})
 	return out, err
+}
+
+// alive tells which notes are visible.
+func (q *session) alive(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, wanted []uuid.UUID) (map[uuid.UUID]bool, error) {
+	found := make(map[uuid.UUID]bool, len(wanted))
+	for _, l := range layers {
+		missing := make([]uuid.UUID, 0, len(wanted)-len(found))
+		for _, id := range wanted {
+			if _, ok := found[id]; !ok {
+				missing = append(missing, id)
+			}
+		}
+		if len(missing) == 0 {
+			break
+		}
+		err := q.each(ctx, "SELECT n.id, n.deleted FROM json_each(?) j CROSS JOIN notes n WHERE n.tenant = ? AND n.layer = ? AND n.id = unhex(j.value) AND n.from_rev <= ? AND n.to_rev > ?",
+			[]any{ids(missing), blob(tenantID), blob(l.Collection), rev(l.Bound), rev(l.Bound)}, func(rows *sql.Rows) error {
+				var id uuid.UUID
+				var deleted bool
+				err := rows.Scan(&id, &deleted)
+				found[id] = !deleted
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // Links implements memory.Reader.

@@ -214,8 +214,8 @@ func (t *tx) touching(ctx context.Context, note uuid.UUID) (int64, error) {
 		where, args := visibleLinks(t.tenant(), t.layers, i)
 		var n int64
 		// Two searches: by source, and by target.
-		for _, end := range []string{"l.source = ?", "l.target = ?"} {
-			if _, err := t.q.get(ctx, "SELECT COUNT(*) FROM links l WHERE "+end+" AND "+where, append([]any{blob(note)}, args...), &n); err != nil {
+		for _, end := range []string{" WHERE l.source = ?", " INDEXED BY links_target WHERE l.target = ?"} {
+			if _, err := t.q.get(ctx, "SELECT COUNT(*) FROM links l"+end+" AND "+where, append([]any{blob(note)}, args...), &n); err != nil {
 				return 0, err
 			}
 			total += n

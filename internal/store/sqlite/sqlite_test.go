@@ -116,4 +116,3 @@ func TestSmoke(t *testing.T) {
 		t.Fatal(p, err)
 	}
 }
-

@@ -1,0 +1,102 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// TestPlans: what a request reads is found by an index down to the note, so
+// that its cost does not grow with the collection.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := uuid.New()
+	layers := []memory.Layer{{Collection: uuid.New(), Bound: 5}, {Collection: uuid.New(), Bound: 4}, {Collection: uuid.New(), Bound: 3}}
+	tx := &tx{q: nil, scope: b.scope, row: row{}, layers: layers}
+	for name, run := range map[string]func(ctx context.Context, q *session) error{
+		"page": func(ctx context.Context, q *session) error {
+			_, err := q.list(ctx, id, layers, page{limit: 5, after: id})
+			return err
+		},
+		"newest": func(ctx context.Context, q *session) error {
+			_, err := q.list(ctx, id, layers, page{limit: 5, after: id, newest: true})
+			return err
+		},
+		"links": func(ctx context.Context, q *session) error {
+			_, err := q.links(ctx, id, layers, memory.LinkQuery{Notes: []uuid.UUID{id, uuid.New()}, Direction: memory.Both})
+			return err
+		},
+		"links of one": func(ctx context.Context, q *session) error {
+			_, err := q.links(ctx, id, layers, memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Both})
+			return err
+		},
+		"notes": func(ctx context.Context, q *session) error {
+			_, err := q.versions(ctx, id, layers, reader{}, []uuid.UUID{id, uuid.New()})
+			return err
+		},
+		"note": func(ctx context.Context, q *session) error {
+			_, err := q.versions(ctx, id, layers, reader{embedder: "e"}, []uuid.UUID{id})
+			return err
+		},
+		"key": func(ctx context.Context, q *session) error {
+			_, _, err := q.byKey(ctx, id, layers, reader{}, memory.KindNote, "k")
+			return err
+		},
+		"touching": func(ctx context.Context, q *session) error { tx.q = q; _, err := tx.touching(ctx, id); return err },
+		"usage": func(ctx context.Context, q *session) error {
+			_, err := q.usage(ctx, id, layers, []uuid.UUID{id, uuid.New()})
+			return err
+		},
+		"waiting": func(ctx context.Context, q *session) error { _, err := q.unfinished(ctx, id, layers); return err },
+	} {
+		conn, err := b.Store.read.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &session{conn: conn, stmts: map[string]*sql.Stmt{}}
+		if err := run(t.Context(), q); err != nil {
+			t.Fatal(name, err)
+		}
+		for text := range q.stmts {
+			for _, step := range plan(t, q, text) {
+				if strings.HasPrefix(step, "SCAN ") && !strings.Contains(step, "VIRTUAL TABLE") && !strings.Contains(step, "subquery") ||
+					strings.HasPrefix(step, "SEARCH ") && strings.HasSuffix(step, "(tenant=? AND layer=?)") {
+					t.Errorf("%s: %s", name, step)
+				}
+			}
+		}
+		for _, st := range q.stmts {
+			err = errors.Join(err, st.Close())
+		}
+		if err := errors.Join(err, conn.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func plan(t *testing.T, q *session, text string) (steps []string) {
+	t.Helper()
+	rows, err := q.conn.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+strings.ReplaceAll(text, "?", "X'00'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		var a, b, c int
+		var step string
+		if err := rows.Scan(&a, &b, &c, &step); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return steps
+}
