@@ -184,7 +184,7 @@ func (c *Collections) check(in *CollectionInput) (Collection, error) {
 	}
 	var r refusals
 	if in.Metadata != nil {
-		r.object("metadata", in.Metadata, MaxMetadataBytes)
+		r.object("metadata", in.Metadata)
 	}
 	expires, err := Expiry(in.TTLSeconds, c.clock())
 	if err != nil {
@@ -196,12 +196,12 @@ func (c *Collections) check(in *CollectionInput) (Collection, error) {
 	}
 	policy, ok := c.policies.ByName(row.Policy)
 	if !ok {
-		r.add("policy", "unknown policy %q; valid are %s", row.Policy, strings.Join(c.policies.Names(), ", "))
+		r.addf("policy", "unknown policy %q; valid are %s", row.Policy, strings.Join(c.policies.Names(), ", "))
 	}
 	embedder := c.embedders.Default()
 	if row.Embedder != "" {
 		if embedder, ok = c.embedders.ByName(row.Embedder); !ok {
-			r.add("embedder", "unknown embedder %q; valid are %s", row.Embedder, strings.Join(c.embedders.Names(), ", "))
+			r.addf("embedder", "unknown embedder %q; valid are %s", row.Embedder, strings.Join(c.embedders.Names(), ", "))
 		}
 	}
 	if err := r.err(); err != nil {
@@ -285,10 +285,10 @@ func nameCursor(name string) string { return name + "\x00" + uuid.Nil.String() }
 func (c *Collections) extend(ctx context.Context, s tenant.Scope, in *CollectionInput, found Collection) (CollectionView, error) {
 	var r refusals
 	if in.Embedder != "" && in.Embedder != found.Embedder {
-		r.add("embedder", "the collection is bound to %q; vectors of different embedders are never mixed", found.Embedder)
+		r.addf("embedder", "the collection is bound to %q; vectors of different embedders are never mixed", found.Embedder)
 	}
 	if in.Policy != "" && in.Policy != found.Policy {
-		r.add("policy", "the collection has the policy %q", found.Policy)
+		r.addf("policy", "the collection has the policy %q", found.Policy)
 	}
 	if len(r.fields) > 0 {
 		return CollectionView{}, &fault.Error{Code: fault.Conflict, Message: "the collection exists with other settings", Fields: r.fields}

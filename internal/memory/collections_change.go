@@ -38,27 +38,28 @@ func (c *Collections) changeable(ctx context.Context, s tenant.Scope, ref string
 	if err != nil {
 		return Collection{}, err
 	}
-	return found, checkBase(s, &found)
+	err = checkBase(s, &found)
+	return found, err
 }
 
 func (c *Collections) checkPatch(found *Collection, p *CollectionPatch) error {
 	var r refusals
 	if p.Name.Set && p.Name.Value != found.Name {
-		r.add("name", "cannot be changed")
+		r.addf("name", "cannot be changed")
 	}
 	if p.Policy.Set && p.Policy.Value != found.Policy {
-		r.add("policy", "cannot be changed; clone the collection or make another")
+		r.addf("policy", "cannot be changed; clone the collection or make another")
 	}
 	if p.DisplayName.Set && !p.DisplayName.Null {
 		if p.DisplayName.Value == "" {
-			r.add("display_name", "must not be empty; null clears it")
+			r.addf("display_name", "must not be empty; null clears it")
 		}
 		if err := tenant.CheckDisplayName("display_name", p.DisplayName.Value); err != nil {
 			return err
 		}
 	}
 	if p.TTLSeconds.Set && !p.TTLSeconds.Null && (p.TTLSeconds.Value < 1 || p.TTLSeconds.Value > MaxTTLSeconds) {
-		r.add("ttl_seconds", "must be between 1 and %d", int64(MaxTTLSeconds))
+		r.addf("ttl_seconds", "must be between 1 and %d", int64(MaxTTLSeconds))
 	}
 	return r.err()
 }
@@ -74,7 +75,7 @@ func (p *CollectionPatch) apply(row *Collection, policy Policy, known bool, now 
 			row.Metadata = nil
 		}
 		var r refusals
-		r.object("metadata", row.Metadata, MaxMetadataBytes)
+		r.object("metadata", row.Metadata)
 		if err := r.err(); err != nil {
 			return err
 		}

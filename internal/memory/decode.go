@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -38,13 +39,13 @@ func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "
 func read[T any](r *reader, field, want string, raw json.RawMessage) T {
 	var v T
 	if isNull(raw) {
-		r.add(field, "must be %s", want)
+		r.addf(field, "must be %s", want)
 		return v
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber() // integers above 2^53 in attributes stay what they are
 	if err := d.Decode(&v); err != nil {
-		r.add(field, "must be %s", want)
+		r.addf(field, "must be %s", want)
 	}
 	return v
 }
@@ -54,13 +55,13 @@ func (r *reader) time(field string, raw json.RawMessage) time.Time {
 	s := read[string](r, field, want, raw)
 	if s == "" {
 		if len(r.fields) == 0 || r.fields[len(r.fields)-1].Field != field {
-			r.add(field, "must be %s", want)
+			r.addf(field, "must be %s", want)
 		}
 		return time.Time{}
 	}
 	t, err := ParseTime(field, s)
 	if err != nil {
-		r.add(field, "must be %s", want)
+		r.addf(field, "must be %s", want)
 	}
 	return t
 }
@@ -96,14 +97,14 @@ func DecodeNewNote(raw []byte, allowKey bool) (NewNote, error) {
 		if field == "key" && allowKey {
 			n.Key = read[string](&r, field, wantText, m[field])
 			if n.Key == "" {
-				r.add(field, "must not be empty")
+				r.addf(field, "must not be empty")
 			}
 			continue
 		}
 		n.read(&r, field, m[field])
 	}
 	if _, ok := m["content"]; !ok {
-		r.add("content", "is required")
+		r.addf("content", "is required")
 	}
 	return n, r.err()
 }
@@ -129,12 +130,12 @@ func (n *NewNote) read(r *reader, field string, raw json.RawMessage) {
 	case "kind":
 		n.Kind = Kind(read[string](r, field, wantText, raw))
 		if n.Kind == "" {
-			r.add(field, "must be one of %v", Kinds())
+			r.addf(field, "must be one of %v", Kinds())
 		}
 	case "infer":
 		n.Infer = new(read[bool](r, field, wantBool, raw))
 	default:
-		r.add(field, "is not known here")
+		r.addf(field, "is not known here")
 	}
 }
 
@@ -172,9 +173,9 @@ func DecodeNotePatch(raw []byte) (NotePatch, error) {
 			}
 		case "id", "collection", "kind", "key", "created_at", "updated_at", "revision", "state", "error",
 			"analyst", "links", "embedder", "embedding", "provenance", "usage":
-			r.add(field, "is read-only")
+			r.addf(field, "is read-only")
 		default:
-			r.add(field, "is not known here")
+			r.addf(field, "is not known here")
 		}
 	}
 	return p, r.err()
@@ -189,11 +190,11 @@ func DecodeLinks(raw []byte) ([]LinkInput, error) {
 	var r reader
 	for _, field := range sortedNames(m) {
 		if field != "links" {
-			r.add(field, "is not known here")
+			r.addf(field, "is not known here")
 		}
 	}
 	if _, ok := m["links"]; !ok {
-		r.add("links", "is required")
+		r.addf("links", "is required")
 		return nil, r.err()
 	}
 	list := read[[]json.RawMessage](&r, "links", "a list of links", m["links"])
@@ -202,7 +203,7 @@ func DecodeLinks(raw []byte) ([]LinkInput, error) {
 		at := "links." + strconv.Itoa(i)
 		members, err := members(item)
 		if err != nil {
-			r.add(at, "must be an object")
+			r.addf(at, "must be an object")
 			continue
 		}
 		var l LinkInput
@@ -210,7 +211,7 @@ func DecodeLinks(raw []byte) ([]LinkInput, error) {
 			l.read(&r, at+"."+field, field, members[field])
 		}
 		if _, ok := members["target"]; !ok {
-			r.add(at+".target", "is required")
+			r.addf(at+".target", "is required")
 		}
 		out = append(out, l)
 	}
@@ -224,12 +225,12 @@ func (l *LinkInput) read(r *reader, at, field string, raw json.RawMessage) {
 	case "relation":
 		l.Relation = read[string](r, at, wantText, raw)
 		if l.Relation == "" {
-			r.add(at, "must not be empty")
+			r.addf(at, "must not be empty")
 		}
 	case "confidence":
 		l.Confidence = new(read[float64](r, at, wantNumber, raw))
 	default:
-		r.add(at, "is not known here")
+		r.addf(at, "is not known here")
 	}
 }
 
@@ -258,9 +259,9 @@ func DecodeCollectionPatch(raw []byte) (CollectionPatch, error) {
 			p.TTLSeconds = opt[int64](&r, field, wantInt, raw)
 		case "id", "agent", "embedder", "parent", "lineage", "head_revision", "floor_revision", "counts", "index",
 			"expires_at", "created_at", "state", "ephemeral":
-			r.add(field, "is read-only")
+			r.addf(field, "is read-only")
 		default:
-			r.add(field, "is not known here")
+			r.addf(field, "is not known here")
 		}
 	}
 	return p, r.err()
@@ -277,9 +278,7 @@ func sortedNames(m map[string]json.RawMessage) []string {
 // mergePatch applies RFC 7396 to an object; neither argument is changed.
 func mergePatch(target, patch map[string]any) map[string]any {
 	out := make(map[string]any, len(target)+len(patch))
-	for k, v := range target {
-		out[k] = v
-	}
+	maps.Copy(out, target)
 	for k, v := range patch {
 		switch p := v.(type) {
 		case nil:

@@ -298,11 +298,8 @@ func (im *Importer) finishNote(ctx context.Context, tx Tx, w waitingLinks) (Impo
 	return r, nil
 }
 
-// usageOf gives counters as they are kept; nil when there are none.
+// usageOf gives counters as they are kept.
 func usageOf(u importUsage) (*Usage, error) {
-	if u == (importUsage{}) {
-		return nil, nil
-	}
 	if u.AccessCount < 0 || u.Strength < 0 || math.IsNaN(u.Strength) || math.IsInf(u.Strength, 0) {
 		return nil, errors.New("counters must not be negative")
 	}

@@ -58,7 +58,7 @@ func decodeImport(raw []byte, now time.Time, actor string) (*importNote, error) 
 		}
 	}
 	if r.in.ID == uuid.Nil {
-		r.add("id", "is required")
+		r.addf("id", "is required")
 	}
 	if r.in.OccurredAt == nil && !r.created.IsZero() {
 		r.in.OccurredAt = &r.created
@@ -76,9 +76,11 @@ func decodeImport(raw []byte, now time.Time, actor string) (*importNote, error) 
 	if out.note, err = r.in.note(now, actor); err != nil {
 		return nil, err
 	}
-	if out.usage, err = usageOf(r.usage); err != nil {
-		r.add("usage", "%s", err)
-		return nil, r.err()
+	if r.usage != (importUsage{}) {
+		if out.usage, err = usageOf(r.usage); err != nil {
+			r.addf("usage", "%s", err)
+			return nil, r.err()
+		}
 	}
 	out.note.CreatedAt = Instant(r.created)
 	if out.note.CreatedAt.IsZero() && r.in.OccurredAt != nil {
@@ -130,7 +132,7 @@ func (r *importReader) field(field string, raw json.RawMessage) {
 	case "links":
 		r.readLinks(raw)
 	case "infer":
-		r.add(field, "is not known here")
+		r.addf(field, "is not known here")
 	default:
 		r.in.read(&r.reader, field, raw)
 	}
@@ -139,7 +141,7 @@ func (r *importReader) field(field string, raw json.RawMessage) {
 func (r *importReader) count(field string, raw json.RawMessage) int64 {
 	n := read[int64](&r.reader, field, wantInt, raw)
 	if n < 0 {
-		r.add(field, "must not be negative")
+		r.addf(field, "must not be negative")
 	}
 	return n
 }
@@ -147,7 +149,7 @@ func (r *importReader) count(field string, raw json.RawMessage) int64 {
 func (r *importReader) readUsage(raw json.RawMessage) {
 	m, err := members(raw)
 	if err != nil {
-		r.add("usage", "must be an object")
+		r.addf("usage", "must be an object")
 		return
 	}
 	for _, field := range sortedNames(m) {
@@ -160,7 +162,7 @@ func (r *importReader) readUsage(raw json.RawMessage) {
 		case "strength":
 			r.usage.Strength = read[float64](&r.reader, at, wantNumber, m[field])
 		default:
-			r.add(at, "is not known here")
+			r.addf(at, "is not known here")
 		}
 	}
 }
@@ -169,7 +171,7 @@ func (r *importReader) readLinks(raw json.RawMessage) {
 	if strings.HasPrefix(strings.TrimSpace(string(raw)), "{") {
 		m, err := members(raw)
 		if err != nil {
-			r.add("links", "must be a list or an object")
+			r.addf("links", "must be a list or an object")
 			return
 		}
 		for _, target := range sortedNames(m) {
@@ -181,7 +183,7 @@ func (r *importReader) readLinks(raw json.RawMessage) {
 		}
 	}
 	if len(r.links) > MaxLinks {
-		r.add("links", "at most %d; there are %d", MaxLinks, len(r.links))
+		r.addf("links", "at most %d; there are %d", MaxLinks, len(r.links))
 	}
 }
 
@@ -221,7 +223,7 @@ func (r *importReader) listLink(at string, raw json.RawMessage) {
 		}
 	case json.Unmarshal(raw, &n) == nil:
 		if n < 0 {
-			r.add(at, "a position must not be negative")
+			r.addf(at, "a position must not be negative")
 			return
 		}
 		l := newImportLink()
@@ -230,7 +232,7 @@ func (r *importReader) listLink(at string, raw json.RawMessage) {
 	default:
 		l := newImportLink()
 		if r.linkObject(at, raw, &l) && l.Target == uuid.Nil {
-			r.add(at+".target", "is required")
+			r.addf(at+".target", "is required")
 		}
 		r.keep(l)
 	}
@@ -251,14 +253,14 @@ func (r *importReader) target(at, s string) (importLink, bool) {
 		l.position = n
 		return l, true
 	}
-	r.add(at, "must be the id of a note, or its position")
+	r.addf(at, "must be the id of a note, or its position")
 	return l, false
 }
 
 func (r *importReader) linkObject(at string, raw json.RawMessage, l *importLink) bool {
 	m, err := members(raw)
 	if err != nil {
-		r.add(at, "must be an id or an object")
+		r.addf(at, "must be an id or an object")
 		return false
 	}
 	for _, field := range sortedNames(m) {
@@ -277,9 +279,9 @@ func (r *importReader) linkObject(at string, raw json.RawMessage, l *importLink)
 			r.fraction(to, l.Confidence)
 		case "attributes":
 			l.Attributes = read[map[string]any](&r.reader, to, wantObject, m[field])
-			r.object(to, l.Attributes, MaxAttributesBytes)
+			r.object(to, l.Attributes)
 		default:
-			r.add(to, "is not known here")
+			r.addf(to, "is not known here")
 		}
 	}
 	return true

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -39,13 +40,13 @@ func (m Match) check(what, etag string) error {
 
 // CompareLinks orders links as stores list them: by source, relation, target.
 func CompareLinks(a, b Link) int {
-	if c := strings.Compare(string(a.Source[:]), string(b.Source[:])); c != 0 {
+	if c := bytes.Compare(a.Source[:], b.Source[:]); c != 0 {
 		return c
 	}
 	if c := strings.Compare(a.Relation, b.Relation); c != 0 {
 		return c
 	}
-	return strings.Compare(string(a.Target[:]), string(b.Target[:]))
+	return bytes.Compare(a.Target[:], b.Target[:])
 }
 
 // LinksETag gives the tag of a note's outgoing links: it moves when one of

@@ -114,7 +114,8 @@ func (n *Notes) writable(ctx context.Context, s tenant.Scope, ref string) (Colle
 	if err != nil {
 		return Collection{}, err
 	}
-	return c, checkBase(s, &c)
+	err = checkBase(s, &c)
+	return c, err
 }
 
 // checkBase demands base:write for changes of a shared base.

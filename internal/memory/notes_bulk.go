@@ -155,8 +155,7 @@ func addLine(ctx context.Context, s tenant.Scope, tx Tx, c *Collection, b *bulkN
 // asFault gives an error that a line may show: faults as they are, anything
 // else as Internal.
 func asFault(err error) error {
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}
 	return fault.Wrap(err, fault.Internal, "the line could not be written")

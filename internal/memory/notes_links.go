@@ -52,7 +52,7 @@ func (n *Notes) LinksIn(ctx context.Context, s tenant.Scope, v View, id uuid.UUI
 func checkLinks(source uuid.UUID, in []LinkInput) ([]Link, error) {
 	var r refusals
 	if len(in) > MaxLinks {
-		r.add("links", "at most %d; there are %d", MaxLinks, len(in))
+		r.addf("links", "at most %d; there are %d", MaxLinks, len(in))
 		return nil, r.err()
 	}
 	out := make([]Link, 0, len(in))
@@ -69,15 +69,15 @@ func checkLinks(source uuid.UUID, in []LinkInput) ([]Link, error) {
 			link.Confidence = *l.Confidence
 		}
 		if l.Attributes != nil {
-			r.object(at+".attributes", l.Attributes, MaxAttributesBytes)
+			r.object(at+".attributes", l.Attributes)
 		}
 		switch {
 		case link.Target == uuid.Nil:
-			r.add(at+".target", "is required")
+			r.addf(at+".target", "is required")
 		case link.Target == source:
-			r.add(at+".target", "a note cannot link to itself")
+			r.addf(at+".target", "a note cannot link to itself")
 		case seen[link.LinkID]:
-			r.add(at+".target", "the same link stands in the list before")
+			r.addf(at+".target", "the same link stands in the list before")
 		}
 		seen[link.LinkID] = true
 		out = append(out, link)
@@ -163,7 +163,7 @@ func checkTargets(ctx context.Context, tx Tx, links []Link) error {
 	var r refusals
 	for i, l := range links {
 		if !there[l.Target] {
-			r.add("links."+strconv.Itoa(i)+".target", "no such note in this collection")
+			r.addf("links."+strconv.Itoa(i)+".target", "no such note in this collection")
 		}
 	}
 	return r.err()

@@ -19,7 +19,7 @@ func (p NotePatch) check(now time.Time) (NotePatch, error) {
 	var r refusals
 	if p.Content.Set {
 		if p.Content.Null {
-			r.add("content", "must not be null")
+			r.addf("content", "must not be null")
 		} else {
 			r.content(p.Content.Value)
 		}
@@ -37,7 +37,7 @@ func (p NotePatch) check(now time.Time) (NotePatch, error) {
 		r.category(p.Category.Value)
 	}
 	if p.Attributes.Set && !p.Attributes.Null {
-		r.object("attributes", p.Attributes.Value, MaxAttributesBytes)
+		r.object("attributes", p.Attributes.Value)
 	}
 	if p.Importance.Set && !p.Importance.Null {
 		r.fraction("importance", p.Importance.Value)
@@ -94,7 +94,7 @@ func (p NotePatch) apply(old Note, policy string) (n Note, analyze bool, err err
 			n.Attributes = mergePatch(old.Attributes, p.Attributes.Value)
 		}
 		var r refusals
-		r.object("attributes", n.Attributes, MaxAttributesBytes)
+		r.object("attributes", n.Attributes)
 		if err := r.err(); err != nil {
 			return n, false, err
 		}
@@ -167,7 +167,6 @@ type noteEdit struct {
 	action  string
 	id      uuid.UUID
 	request Request
-	status  int // kept with the idempotency key
 	change  func(ctx context.Context, tx Tx, old *Note) (Note, bool, error)
 }
 

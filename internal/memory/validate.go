@@ -19,7 +19,6 @@ const (
 	MaxBulkLines         = 10_000 // lines of one bulk
 	MaxAttributesDepth   = 16     // nested objects and arrays
 	MaxLinks             = 1_000  // outgoing links set by one call
-	MaxMetadataBytes     = 16 << 10
 	MaxPolicyConfigBytes = 16 << 10
 	MaxTTLSeconds        = 100 * 365 * 24 * 3600
 )
@@ -31,7 +30,7 @@ type refusals struct {
 	malformed bool
 }
 
-func (r *refusals) add(field, format string, args ...any) {
+func (r *refusals) addf(field, format string, args ...any) {
 	r.fields = append(r.fields, fault.Field{Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
@@ -53,18 +52,18 @@ func (r *refusals) err() error {
 func (r *refusals) text(field, s string, limit int) {
 	switch {
 	case len(s) > limit:
-		r.add(field, "at most %d bytes; it has %d", limit, len(s))
+		r.addf(field, "at most %d bytes; it has %d", limit, len(s))
 	case !utf8.ValidString(s):
 		r.malformed = true
-		r.add(field, "not valid UTF-8")
+		r.addf(field, "not valid UTF-8")
 	case strings.IndexByte(s, 0) >= 0:
-		r.add(field, "must not contain the character U+0000")
+		r.addf(field, "must not contain the character U+0000")
 	}
 }
 
 func (r *refusals) content(s string) {
 	if strings.TrimSpace(s) == "" {
-		r.add("content", "must not be empty or blank")
+		r.addf("content", "must not be empty or blank")
 		return
 	}
 	r.text("content", s, MaxContentBytes)
@@ -73,14 +72,14 @@ func (r *refusals) content(s string) {
 // terms checks a list and drops repeats, keeping the order of the first ones.
 func (r *refusals) terms(field string, list []string, limit int) []string {
 	if len(list) > limit {
-		r.add(field, "at most %d; there are %d", limit, len(list))
+		r.addf(field, "at most %d; there are %d", limit, len(list))
 		return nil
 	}
 	out := make([]string, 0, len(list))
 	for i, t := range list {
 		at := field + "." + strconv.Itoa(i)
 		if strings.TrimSpace(t) == "" {
-			r.add(at, "must not be empty or blank")
+			r.addf(at, "must not be empty or blank")
 			continue
 		}
 		r.text(at, t, MaxTermBytes)
@@ -93,7 +92,7 @@ func (r *refusals) terms(field string, list []string, limit int) []string {
 
 func (r *refusals) category(s string) {
 	if strings.TrimSpace(s) == "" {
-		r.add("category", "must not be empty or blank")
+		r.addf("category", "must not be empty or blank")
 		return
 	}
 	r.text("category", s, MaxCategoryBytes)
@@ -101,12 +100,12 @@ func (r *refusals) category(s string) {
 
 func (r *refusals) fraction(field string, x float64) {
 	if math.IsNaN(x) || x < 0 || x > 1 {
-		r.add(field, "must be between 0 and 1")
+		r.addf(field, "must be between 0 and 1")
 	}
 }
 
-// object checks free JSON: its values, its depth and its size.
-func (r *refusals) object(field string, m map[string]any, limit int) {
+// object checks free JSON (attributes, metadata): its values, its depth and its size.
+func (r *refusals) object(field string, m map[string]any) {
 	before := len(r.fields)
 	r.value(field, m, 1)
 	if len(r.fields) > before || r.malformed {
@@ -114,17 +113,17 @@ func (r *refusals) object(field string, m map[string]any, limit int) {
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
-		r.add(field, "not JSON")
+		r.addf(field, "not JSON")
 		return
 	}
-	if len(b) > limit {
-		r.add(field, "at most %d bytes as JSON; it has %d", limit, len(b))
+	if len(b) > MaxAttributesBytes {
+		r.addf(field, "at most %d bytes as JSON; it has %d", MaxAttributesBytes, len(b))
 	}
 }
 
 func (r *refusals) value(at string, v any, depth int) {
 	if depth > MaxAttributesDepth+1 {
-		r.add(at, "nested deeper than %d", MaxAttributesDepth)
+		r.addf(at, "nested deeper than %d", MaxAttributesDepth)
 		return
 	}
 	switch x := v.(type) {
@@ -133,11 +132,11 @@ func (r *refusals) value(at string, v any, depth int) {
 		r.text(at, x, math.MaxInt)
 	case float64:
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			r.add(at, "must be a finite number")
+			r.addf(at, "must be a finite number")
 		}
 	case json.Number:
 		if f, err := x.Float64(); err != nil || math.IsInf(f, 0) {
-			r.add(at, "a number that large cannot be kept")
+			r.addf(at, "a number that large cannot be kept")
 		}
 	case []any:
 		for i, e := range x {
@@ -149,7 +148,7 @@ func (r *refusals) value(at string, v any, depth int) {
 			r.value(at+"."+k, x[k], depth+1)
 		}
 	default:
-		r.add(at, "not a JSON value")
+		r.addf(at, "not a JSON value")
 	}
 }
 
@@ -167,9 +166,9 @@ func (r *refusals) eventTime(field string, t, now time.Time) time.Time {
 	t = Instant(t)
 	switch {
 	case t.Before(EarliestEvent):
-		r.add(field, "must not lie before %d", EarliestEvent.Year())
+		r.addf(field, "must not lie before %d", EarliestEvent.Year())
 	case t.After(now.Add(MaxEventAhead)):
-		r.add(field, "must not lie more than %s ahead", MaxEventAhead)
+		r.addf(field, "must not lie more than %s ahead", MaxEventAhead)
 	}
 	return t
 }
@@ -205,7 +204,7 @@ func (in *NewNote) note(now time.Time, actor string) (Note, error) {
 		out.Kind = KindNote
 	}
 	if !slices.Contains(Kinds(), out.Kind) {
-		r.add("kind", "must be one of %v", Kinds())
+		r.addf("kind", "must be one of %v", Kinds())
 	}
 	r.text("key", in.Key, MaxKeyBytes)
 	r.content(in.Content)
@@ -222,7 +221,7 @@ func (in *NewNote) note(now time.Time, actor string) (Note, error) {
 	if out.Attributes == nil {
 		out.Attributes = map[string]any{}
 	}
-	r.object("attributes", out.Attributes, MaxAttributesBytes)
+	r.object("attributes", out.Attributes)
 	if in.Importance != nil {
 		r.fraction("importance", *in.Importance)
 		out.Importance = *in.Importance

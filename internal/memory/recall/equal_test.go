@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,7 +152,7 @@ func TestForkRanksLikeCopy(t *testing.T) {
 		same(t, "the base as it was", r.answers(t, base, &at, queries), before)
 		later := r.answers(t, base, nil, queries)
 
-		writes := r.changes(t, append(ids, uuid.Must(uuid.NewV7())), rapid.IntRange(1, 12).Draw(t, "writes"))
+		writes := r.changes(t, slices.Concat(ids, []uuid.UUID{uuid.Must(uuid.NewV7())}), rapid.IntRange(1, 12).Draw(t, "writes"))
 		r.apply(t, fork, writes)
 		r.apply(t, inner, writes)
 		r.apply(t, copied, writes)

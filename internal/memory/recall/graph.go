@@ -48,7 +48,10 @@ func (r *Service) Graph(ctx context.Context, s tenant.Scope, v memory.View, q Gr
 	if err != nil {
 		return Graph{}, err
 	}
-	return g, r.linksWithin(ctx, s, v, &g)
+	if err := r.linksWithin(ctx, s, v, &g); err != nil {
+		return Graph{}, err
+	}
+	return g, nil
 }
 
 // everything takes the collection's notes, oldest first.

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -116,8 +117,8 @@ func dialogue(messages []Message) (string, error) {
 		}
 	}
 	var b strings.Builder
-	for i := len(turns) - 1; i >= 0; i-- {
-		b.WriteString(turns[i])
+	for _, turn := range slices.Backward(turns) {
+		b.WriteString(turn)
 		b.WriteByte('\n')
 	}
 	text := strings.TrimSpace(b.String())

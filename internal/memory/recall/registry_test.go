@@ -243,7 +243,7 @@ func TestFlushing(t *testing.T) {
 		r.Start()
 		r.Start()
 		// Nothing is counted, so nothing is written, however long it runs.
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		if err := r.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
