@@ -67,7 +67,11 @@ func (p reviewPlace) String() string {
 }
 
 func parseReviewPlace(text string) (p reviewPlace, err error) {
-	_, err = fmt.Sscan(text, &p.offset, &p.confidence, &p.id)
+	var id string
+	if _, err = fmt.Sscan(text, &p.offset, &p.confidence, &id); err != nil {
+		return p, err
+	}
+	p.id, err = parseID(id)
 	return p, err
 }
 

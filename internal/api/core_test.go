@@ -1,0 +1,556 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// system is the edge over the real services on a store of its own. Jobs run
+// when a test says so, or while a request waits for them.
+type system struct {
+	*Server
+	store  *sqlite.Store
+	engine *engine.Engine
+	clone  *clone.Service
+	model  *switchable
+	scopes map[string]auth.Principal // by credential
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+// switchable is the heuristic analyst until it is told to fail.
+type switchable struct {
+	memory.Model
+	mu  sync.Mutex
+	err error
+}
+
+func (m *switchable) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = err
+}
+
+func (m *switchable) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
+	m.mu.Lock()
+	err := m.err
+	m.mu.Unlock()
+	if err != nil {
+		return memory.Answer{}, err
+	}
+	return m.Model.Ask(ctx, s, c)
+}
+
+// Authenticate knows the credentials of the tests.
+func (b *system) Authenticate(_ context.Context, credential string) (auth.Principal, error) {
+	p, ok := b.scopes[credential]
+	if !ok {
+		return p, fault.New(fault.Unauthenticated, "the credential is not accepted")
+	}
+	return p, nil
+}
+
+func (b *system) clock() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.now
+}
+
+func (b *system) pass(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now = b.now.Add(d)
+}
+
+// neighbours finds neighbours as the worker does.
+type neighbours struct{ *recall.Service }
+
+func (n neighbours) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q engine.NearestQuery) ([]engine.Near, error) {
+	found, err := n.Service.Nearest(ctx, s, v, q.Vector, q.K, q.Filter)
+	out := make([]engine.Near, len(found))
+	for i, f := range found {
+		out[i] = engine.Near(f)
+	}
+	return out, err
+}
+
+// newSystem makes two tenants, "one" and "two". The credential "one" may do
+// everything in the first, "ada" and "bob" are agents of it, "reader" may only
+// read, "writer" only write notes.
+func newSystem(t *testing.T) *system {
+	t.Helper()
+	b := &system{scopes: map[string]auth.Principal{}, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	b.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: b.clock})
+	must(err)
+	t.Cleanup(func() { must(b.store.Close()) })
+	for _, name := range []string{"one", "two"} {
+		made, err := b.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: name})
+		must(err)
+		all := grant.Scope(made.ID, uuid.Nil, "key:"+name, tenant.AllPermissions()...)
+		b.scopes[name] = auth.Principal{Scope: all}
+		if name != "one" {
+			continue
+		}
+		for _, agent := range []string{"ada", "bob"} {
+			a, err := b.store.EnsureAgent(t.Context(), all, agent)
+			must(err)
+			b.scopes[agent] = auth.Principal{Scope: grant.Scope(made.ID, a.ID, "key:"+agent, tenant.NotesRead, tenant.NotesWrite, tenant.CollectionsWrite, tenant.Clone)}
+		}
+		b.scopes["reader"] = auth.Principal{Scope: grant.Scope(made.ID, uuid.Nil, "key:reader", tenant.NotesRead)}
+		b.scopes["writer"] = auth.Principal{Scope: grant.Scope(made.ID, uuid.Nil, "key:writer", tenant.NotesWrite, tenant.BaseWrite)}
+	}
+	log := slog.New(slog.DiscardHandler)
+	embedders, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
+	must(err)
+	b.model = &switchable{Model: llm.NewHeuristic()}
+	amem, err := policy.NewAMem()
+	must(err)
+	judge, err := policy.NewRelevance()
+	must(err)
+	policies := memory.NewPolicySet(amem, policy.NewNone())
+	found, err := recall.New(recall.Deps{Store: b.store, Embedders: embedders, Model: b.model, Judge: judge, Clock: b.clock, Log: log}, recall.Config{MinRevisionWait: time.Millisecond})
+	must(err)
+	notes, err := memory.NewNotes(memory.NotesDeps{Store: b.store, Embedders: embedders, Clock: b.clock, Log: log}, memory.NotesConfig{})
+	must(err)
+	collections, err := memory.NewCollections(memory.CollectionsDeps{Store: b.store, Agents: b.store, Embedders: embedders, Policies: policies, Clock: b.clock})
+	must(err)
+	b.clone, err = clone.New(clone.Deps{Store: b.store, Agents: b.store, Clock: b.clock}, clone.Config{})
+	must(err)
+	b.engine, err = engine.New(engine.Deps{
+		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Neighbours: neighbours{found}, Index: found, Clock: b.clock, Log: log,
+	}, engine.Config{})
+	must(err)
+	b.Server, err = New(Deps{
+		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
+		Core: &Core{
+			Collections: collections, Notes: notes, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: notes},
+			Jobs: b.store, Reviews: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
+		},
+	}, DefaultConfig())
+	must(err)
+	return b
+}
+
+// work does due jobs until there are none, in order, and tells how many tries it made.
+func (b *system) work(ctx context.Context) (tries int, err error) {
+	for {
+		due, err := b.store.DueCollections(ctx, b.clock(), 100)
+		if err != nil || len(due) == 0 {
+			return tries, err
+		}
+		for _, d := range due {
+			n, err := b.workOn(ctx, d)
+			if err != nil {
+				return tries, err
+			}
+			tries += n
+		}
+	}
+}
+
+func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error) {
+	noProgress := func(context.Context, memory.Progress) error { return nil }
+	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+		s := grant.Job(d.Tenant, uuid.New())
+		jobs, err := b.store.ClaimJobs(ctx, s, d.Collection, stage, uuid.New(), b.clock().Add(time.Minute), 10)
+		if err != nil {
+			return tries, err
+		}
+		for _, j := range jobs {
+			tries++
+			switch {
+			case j.Kind == memory.JobNote && stage == memory.StagePrepare:
+				err = b.engine.RunPrepare(ctx, s, j)
+			case j.Kind == memory.JobNote:
+				err = b.engine.RunDecide(ctx, s, j)
+			case j.Kind == memory.JobAdopt:
+				err = b.engine.RunAdopt(ctx, s, j)
+			case j.Kind == memory.JobConsolidate:
+				err = b.engine.RunConsolidate(ctx, s, j, noProgress)
+			case j.Kind == memory.JobCopy:
+				err = b.clone.RunCopy(ctx, s, j, noProgress)
+			case j.Kind == memory.JobRemove:
+				err = b.clone.RunRemove(ctx, s, j, noProgress)
+			}
+			if err != nil {
+				err = b.engine.Fail(ctx, s, j, err)
+			} else if j.Kind == memory.JobCopy || j.Kind == memory.JobRemove {
+				err = b.store.ReleaseJob(ctx, s, j.ID, j.Lease, memory.JobEnd{State: memory.JobDone, Stage: stage})
+				if fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) {
+					err = nil
+				}
+			}
+			if err != nil {
+				return tries, err
+			}
+		}
+	}
+	return tries, nil
+}
+
+// Wait does the work that a request waits for.
+func (b *system) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID) (memory.Job, error) {
+	if _, err := b.work(ctx); err != nil {
+		return memory.Job{}, err
+	}
+	return b.store.Job(ctx, s, job)
+}
+
+// Watch shows a job before and after the work.
+func (b *system) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error {
+	for range 2 {
+		j, err := b.store.Job(ctx, s, job)
+		if err != nil {
+			return err
+		}
+		if err := fn(j); err != nil || j.Ended() {
+			return err
+		}
+		if _, err := b.work(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type upkeep struct{ *system }
+
+func (u upkeep) Wake() {}
+
+func (u upkeep) Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error) {
+	return u.enqueue(ctx, s, ref, memory.JobConsolidate)
+}
+
+func (b *system) enqueue(ctx context.Context, s tenant.Scope, ref string, kind memory.JobKind) (job memory.Job, err error) {
+	c, err := b.store.ResolveCollection(ctx, s, ref)
+	if err != nil {
+		return job, err
+	}
+	_, err = b.store.Write(ctx, s, c.ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		job, err = tx.Enqueue(ctx, memory.Job{Collection: c.ID, Kind: kind, Stage: memory.StageTask})
+		return err
+	})
+	return job, err
+}
+
+// imports brings lines in at once and keeps the results in memory.
+type imports struct {
+	*system
+	notes   *memory.Notes
+	results sync.Map // job → []memory.ImportResult
+}
+
+func (im *imports) Start(ctx context.Context, s tenant.Scope, ref string, body io.Reader) (memory.Job, error) {
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return memory.Job{}, fault.Wrap(err, fault.StorageFull, "the body cannot be kept")
+	}
+	importer, err := im.notes.Importer(ctx, s, ref, uuid.Nil)
+	if err != nil {
+		return memory.Job{}, err
+	}
+	var lines []memory.ImportLine
+	for i, line := range bytes.Split(bytes.TrimSpace(raw), []byte("\n")) {
+		lines = append(lines, memory.ImportLine{Line: i + 1, Raw: line})
+	}
+	results, err := importer.Lines(ctx, lines)
+	if err != nil {
+		return memory.Job{}, err
+	}
+	last, err := importer.Finish(ctx)
+	if err != nil {
+		return memory.Job{}, err
+	}
+	job, err := im.enqueue(ctx, s, ref, memory.JobImport)
+	im.results.Store(job.ID, append(results, last...))
+	return job, err
+}
+
+func (im *imports) Results(ctx context.Context, s tenant.Scope, id uuid.UUID, fn func(memory.ImportResult) error) error {
+	if _, err := im.store.Job(ctx, s, id); err != nil {
+		return err
+	}
+	kept, ok := im.results.Load(id)
+	if !ok {
+		return fault.Missing("results of the job")
+	}
+	for _, r := range kept.([]memory.ImportResult) {
+		if err := fn(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// response is an answer, held to the contract.
+type response struct {
+	*httptest.ResponseRecorder
+	t *testing.T
+}
+
+// call sends a request as a credential; header are pairs. Every answer is held
+// to the contract: its status is documented and its body fits the schema.
+func (b *system) call(t *testing.T, credential, method, target, body string, header ...string) response {
+	t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, target, reader)
+	r.Header.Set("Authorization", "Bearer "+credential)
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/bulk"), strings.HasSuffix(r.URL.Path, "/import"):
+		r.Header.Set("Content-Type", mediaNDJSON)
+	case body != "":
+		r.Header.Set("Content-Type", mediaJSON)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	b.conforms(t, method, r.URL.Path, w)
+	return response{w, t}
+}
+
+var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
+
+// operationOf finds the operation of a request.
+func (b *system) operationOf(method, path string) *operation {
+	for _, op := range b.doc.operations {
+		pattern := "^" + pathParameter.ReplaceAllString(op.path, `[^/]+`) + "$"
+		if op.method == method && regexp.MustCompile(pattern).MatchString(path) &&
+			(strings.Contains(op.path, "/bulk") == strings.HasSuffix(path, "/bulk")) {
+			return op
+		}
+	}
+	return nil
+}
+
+func (b *system) conforms(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	if w.Code >= 500 && w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	op := b.operationOf(method, path)
+	if op == nil {
+		return
+	}
+	documented := op.doc.Responses.Status(w.Code)
+	if documented == nil {
+		t.Errorf("%s answers %d, which is not documented: %s", op.id, w.Code, w.Body)
+		return
+	}
+	for name := range documented.Value.Headers {
+		if name == "Slipbox-Revision" && w.Header().Get(name) == "" && op.id != "bulkNotes" && !strings.HasSuffix(op.id, "Review") {
+			t.Errorf("%s: no header %s", op.id, name)
+		}
+	}
+	media, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
+	if w.Body.Len() == 0 {
+		return
+	}
+	content := documented.Value.Content[media]
+	if content == nil {
+		t.Errorf("%s answers %d with %q", op.id, w.Code, media)
+		return
+	}
+	if !strings.HasSuffix(media, "json") || media == mediaNDJSON {
+		return
+	}
+	value, err := parseJSON(w.Body.Bytes())
+	if err != nil {
+		t.Errorf("%s: %v: %s", op.id, err, w.Body)
+		return
+	}
+	if err := content.Schema.Value.VisitJSON(value, visitOptions...); err != nil {
+		t.Errorf("%s: the answer breaks its schema: %v\n%s", op.id, err, w.Body)
+	}
+	if path := findNull(value, ""); path != "" && !strings.Contains(path, "attributes") {
+		t.Errorf("%s: %s is null: %s", op.id, path, w.Body)
+	}
+}
+
+// findNull gives the path of the first null: absent means absent.
+func findNull(v any, path string) string {
+	switch v := v.(type) {
+	case nil:
+		return path
+	case map[string]any:
+		for k, e := range v {
+			if p := findNull(e, join(path, k)); p != "" {
+				return p
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if p := findNull(e, join(path, string(rune('0'+i%10)))); p != "" {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
+// want checks the status.
+func (a response) want(status int) response {
+	a.t.Helper()
+	if a.Code != status {
+		a.t.Fatalf("status %d, want %d: %s", a.Code, status, a.Body)
+	}
+	return a
+}
+
+// refused checks status, code and the first field of a problem.
+func (a response) refused(status int, code fault.Code, field string) {
+	a.t.Helper()
+	var p struct {
+		Code   string
+		Errors []struct{ Field, Reason string }
+	}
+	if err := json.Unmarshal(a.Body.Bytes(), &p); err != nil {
+		a.t.Fatalf("%d %s", a.Code, a.Body)
+	}
+	got := ""
+	if len(p.Errors) > 0 {
+		got = p.Errors[0].Field
+	}
+	if a.Code != status || p.Code != string(code) || got != field {
+		a.t.Errorf("%d %s %q, want %d %s %q: %s", a.Code, p.Code, got, status, code, field, a.Body)
+	}
+}
+
+// at reads a value of the answer by a dotted path; nil when it is not there.
+func (a response) at(path string) any {
+	a.t.Helper()
+	var v any
+	if err := json.Unmarshal(a.Body.Bytes(), &v); err != nil {
+		a.t.Fatalf("%v: %s", err, a.Body)
+	}
+	return dig(v, path)
+}
+
+func dig(v any, path string) any {
+	for key := range strings.SplitSeq(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[key]
+		case []any:
+			i := 0
+			for _, r := range key {
+				i = i*10 + int(r-'0')
+			}
+			if i >= len(x) {
+				return nil
+			}
+			v = x[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+func (a response) text(path string) string {
+	a.t.Helper()
+	s, ok := a.at(path).(string)
+	if !ok {
+		a.t.Fatalf("%s is no text: %s", path, a.Body)
+	}
+	return s
+}
+
+func (a response) number(path string) float64 {
+	a.t.Helper()
+	n, ok := a.at(path).(float64)
+	if !ok {
+		a.t.Fatalf("%s is no number: %s", path, a.Body)
+	}
+	return n
+}
+
+func (a response) length(path string) int {
+	a.t.Helper()
+	list, ok := a.at(path).([]any)
+	if !ok {
+		a.t.Fatalf("%s is no list: %s", path, a.Body)
+	}
+	return len(list)
+}
+
+// lines reads an NDJSON answer.
+func (a response) lines() []map[string]any {
+	a.t.Helper()
+	var out []map[string]any
+	dec := json.NewDecoder(a.Body)
+	for {
+		var line map[string]any
+		err := dec.Decode(&line)
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		out = append(out, line)
+	}
+}
+
+// collection makes one and gives its path.
+func (b *system) collection(t *testing.T, credential, name string) string {
+	t.Helper()
+	return "/v1/collections/" + b.call(t, credential, "POST", "/v1/collections", `{"name":"`+name+`"}`).want(http.StatusCreated).text("id")
+}
+
+// note adds one and gives its id.
+func (b *system) note(t *testing.T, credential, collection, content string) string {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"content": content})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.call(t, credential, "POST", collection+"/notes", string(body)).want(http.StatusCreated).text("note.id")
+}
+
+func (b *system) runJobs(t *testing.T) int {
+	t.Helper()
+	n, err := b.work(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,154 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	ids := map[string]string{}
+	for name, body := range map[string]string{
+		"lisbon":  `{"content":"Ada moved to Lisbon in March and works on tide models.","tags":["people"],"infer":false}`,
+		"kitchen": `{"content":"The kitchen tap drips at night.","tags":["house"],"infer":false}`,
+		"tides":   `{"content":"Tide tables for the Tagus estuary.","kind":"fact","importance":0.9,"infer":false}`,
+	} {
+		ids[name] = b.call(t, "one", "POST", c+"/notes", body).want(http.StatusCreated).text("note.id")
+	}
+	search := c + "/search"
+	got := b.call(t, "one", "POST", search, `{"query":"who moved to Lisbon"}`).want(http.StatusOK)
+	if got.text("hits.0.note.id") != ids["lisbon"] || got.text("mode") != "hybrid" || got.number("revision") != 3 ||
+		got.Header().Get("Slipbox-Revision") != "3" || got.at("took_ms") == nil || got.at("hits.0.is_neighbor") != false || got.at("hits.0.explain") != nil {
+		t.Errorf("%s", got.Body)
+	}
+	for name, tt := range map[string]struct{ body, want string }{
+		"lexical":    {`{"query":"tap","mode":"lexical"}`, "kitchen"},
+		"k":          {`{"query":"tide models","k":1}`, "lisbon"},
+		"filter":     {`{"query":"tide","filter":{"field":"kind","op":"eq","value":"fact"}}`, "tides"},
+		"messages":   {`{"messages":[{"role":"user","content":"the tap"},{"user":"and the kitchen","assistant":"drips"}],"k":1}`, "kitchen"},
+		"importance": {`{"query":"tide","filter":{"field":"importance","op":"gt","value":0.8}}`, "tides"},
+		"too strict": {`{"query":"tide","min_score":1e9}`, ""},
+		"the past":   {`{"query":"tide Lisbon tap","as_of":0}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := b.call(t, "one", "POST", search, tt.body).want(http.StatusOK)
+			id, _ := got.at("hits.0.note.id").(string)
+			if id != ids[tt.want] || tt.want == "" && got.length("hits") != 0 {
+				t.Errorf("%s", got.Body)
+			}
+		})
+	}
+	bare := b.call(t, "one", "POST", search, `{"query":"tide","fields":["id"]}`).want(http.StatusOK)
+	if bare.at("hits.0.note.content") != nil || bare.text("hits.0.note.id") == "" || bare.number("hits.0.score") <= 0 {
+		t.Errorf("%s", bare.Body)
+	}
+	explained := b.call(t, "one", "POST", search, `{"query":"tide","explain":true,"include":["embedding"]}`).want(http.StatusOK)
+	if explained.at("hits.0.explain") == nil || explained.length("hits.0.note.embedding") != 384 || explained.length("hits.0.sources") == 0 {
+		t.Errorf("%s", explained.Body)
+	}
+	var vector struct{ Embedding []float32 }
+	if err := json.Unmarshal(b.call(t, "one", "GET", c+"/notes/"+ids["kitchen"]+"?include=embedding", "").Body.Bytes(), &vector); err != nil {
+		t.Fatal(err)
+	}
+	byVector := b.call(t, "one", "POST", search, `{"vector":`+mustJSON(t, vector.Embedding)+`,"k":1}`).want(http.StatusOK)
+	if byVector.text("hits.0.note.id") != ids["kitchen"] || byVector.number("hits.0.score") < 0.99 {
+		t.Errorf("%s", byVector.Body)
+	}
+	few := b.call(t, "one", "POST", search, `{"query":"tide Lisbon tap","k":200,"token_budget":1}`).want(http.StatusOK)
+	if few.length("hits") > 1 {
+		t.Errorf("%d hits in one token", few.length("hits"))
+	}
+}
+
+func TestSearchBatch(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	for _, content := range []string{"alpha beta", "gamma delta", "alpha gamma"} {
+		b.call(t, "one", "POST", c+"/notes", `{"content":"`+content+`","infer":false}`).want(http.StatusCreated)
+	}
+	got := b.call(t, "one", "POST", c+"/search", `{"queries":[{"query":"alpha"},{"query":"delta","k":1},{"query":"beta","mode":"vector"}],"mode":"lexical","fields":["id"]}`).want(http.StatusOK)
+	if got.length("results") != 3 || got.length("results.0.hits") != 2 || got.length("results.1.hits") != 1 ||
+		got.text("results.0.mode") != "lexical" || got.text("results.2.mode") != "vector" || got.at("results.0.hits.0.note.content") != nil {
+		t.Errorf("%s", got.Body)
+	}
+	for i := range 3 {
+		if got.number(fmt.Sprintf("results.%d.revision", i)) != 3 {
+			t.Errorf("%s", got.Body)
+		}
+	}
+}
+
+// C013, C014: a caller's search counts, a look at a note does not.
+func TestSearchCounts(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	id := b.note(t, "one", c, "The ferry leaves at seven.")
+	for range 2 {
+		b.call(t, "one", "POST", c+"/search", `{"query":"ferry"}`).want(http.StatusOK)
+		b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
+	}
+	got := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
+	if got.number("usage.access_count") != 2 || got.text("usage.last_access") != "2026-03-01T09:00:00Z" {
+		t.Errorf("%s", got.Body)
+	}
+	patched := b.call(t, "one", "PATCH", c+"/notes/"+id, `{"tags":["x"]}`).want(http.StatusOK)
+	if patched.number("usage.access_count") != 2 {
+		t.Errorf("%s", patched.Body)
+	}
+}
+
+// C322: expansion reaches what links to a hit, too.
+func TestSearchExpandsLinks(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	add := func(content string) string {
+		return b.call(t, "one", "POST", c+"/notes", `{"content":"`+content+`","infer":false}`).want(http.StatusCreated).text("note.id")
+	}
+	old, later := add("zeppelin hangar"), add("quartz watch")
+	b.call(t, "one", "PUT", c+"/notes/"+later+"/links", `{"links":[{"target":"`+old+`"}]}`).want(http.StatusOK)
+	ids := func(body string) (out []string) {
+		got := b.call(t, "one", "POST", c+"/search", body).want(http.StatusOK)
+		for i := range got.length("hits") {
+			out = append(out, got.text(fmt.Sprintf("hits.%d.note.id", i)))
+			if neighbor := got.at(fmt.Sprintf("hits.%d.is_neighbor", i)); neighbor != (out[i] == later) {
+				t.Errorf("%s", got.Body)
+			}
+		}
+		return out
+	}
+	if got := ids(`{"query":"zeppelin","mode":"lexical"}`); slices.Contains(got, later) {
+		t.Errorf("found %v", got)
+	}
+	if got := ids(`{"query":"zeppelin","mode":"lexical","expand_links":1}`); !slices.Contains(got, later) || got[0] != old {
+		t.Errorf("found %v", got)
+	}
+}
+
+// C065: a search in a fork ranks what the fork sees, and recalls there do not
+// count in the base.
+func TestSearchInAFork(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	id := b.note(t, "one", c, "A heron stands in the reeds.")
+	fork := "/v1/collections/" + b.call(t, "one", "POST", c+"/clone", `{"agent":"ada"}`).want(http.StatusCreated).text("id")
+	b.call(t, "ada", "PATCH", fork+"/notes/"+id, `{"content":"An otter swims in the reeds."}`).want(http.StatusOK)
+	for path, want := range map[string]string{c: "heron", fork: "otter"} {
+		got := b.call(t, "one", "POST", path+"/search", `{"query":"reeds"}`).want(http.StatusOK)
+		if got.length("hits") != 1 || !strings.Contains(got.text("hits.0.note.content"), want) {
+			t.Errorf("%s", got.Body)
+		}
+	}
+	b.call(t, "bob", "POST", fork+"/search", `{"query":"reeds"}`).refused(404, fault.NotFound, "")
+}
