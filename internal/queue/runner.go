@@ -144,8 +144,8 @@ func (r *Runner[J]) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			grace := time.AfterFunc(r.cfg.Grace, func() { stop(ErrStopped) })
-			defer grace.Stop()
 			r.running.Wait()
+			grace.Stop()
 			return
 		case <-r.wake:
 		case <-timer.C:

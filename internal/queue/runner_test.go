@@ -14,6 +14,9 @@ import (
 
 func newRef() Ref { return Ref{Tenant: uuid.New(), Collection: uuid.New()} }
 
+// pass lets simulated time go by.
+func pass(d time.Duration) { <-time.After(d) }
+
 // start runs a runner until the returned stop has been called.
 func start(t *testing.T, h *worker, cfg Config) (*Runner[work], func()) {
 	t.Helper()
@@ -36,7 +39,7 @@ func TestOrder(t *testing.T) {
 		a, b := newRef(), newRef()
 		h := newWorker(o, func(_ context.Context, w work) error {
 			// The older the slower.
-			time.Sleep(time.Duration(100-w.seq) * time.Millisecond)
+			pass(time.Duration(100-w.seq) * time.Millisecond)
 			return nil
 		})
 		for range 12 {
@@ -44,7 +47,7 @@ func TestOrder(t *testing.T) {
 			o.add(b, Prepare)
 		}
 		_, stop := start(t, h, Config{Prepares: 5})
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		stop()
 		for i, ref := range []Ref{a, b} {
 			got := h.order(Decide, ref)
@@ -92,7 +95,7 @@ func TestPollFindsWhatNobodyAnnounced(t *testing.T) {
 		synctest.Wait()
 		ref := newRef()
 		o.add(ref, Prepare)
-		time.Sleep(1100 * time.Millisecond)
+		pass(1100 * time.Millisecond)
 		synctest.Wait()
 		if got := h.order(Decide, ref); len(got) != 1 {
 			t.Errorf("done %v", got)
@@ -119,12 +122,12 @@ func TestFailureWaitsAndDoesNotBlock(t *testing.T) {
 		o.add(ref, Prepare)
 		_, stop := start(t, h, Config{})
 		defer stop()
-		time.Sleep(time.Second)
+		pass(time.Second)
 		synctest.Wait()
 		if got := h.order(Decide, ref); !slices.Equal(got, []int{1}) {
 			t.Errorf("done %v while the first one waits", got)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		synctest.Wait()
 		if tries != 3 {
 			t.Errorf("%d tries", tries)
@@ -146,7 +149,7 @@ func TestPanicIsAFailedTry(t *testing.T) {
 		})
 		_, stop := start(t, h, Config{})
 		defer stop()
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		synctest.Wait()
 		if len(h.settled) != 1 || !errors.Is(h.settled[0], ErrPanic) || len(h.order(Task, ref)) != 1 {
 			t.Errorf("settled %v, done %v", h.settled, h.order(Task, ref))
@@ -166,7 +169,7 @@ func TestDeadline(t *testing.T) {
 		h.deadline = 700 * time.Millisecond
 		_, stop := start(t, h, Config{})
 		defer stop()
-		time.Sleep(time.Second)
+		pass(time.Second)
 		synctest.Wait()
 		if len(h.settled) != 1 || !errors.Is(h.settled[0], context.DeadlineExceeded) {
 			t.Errorf("settled %v", h.settled)
@@ -194,15 +197,15 @@ func TestHeartbeat(t *testing.T) {
 		})
 		_, stop := start(t, h, Config{})
 		defer stop()
-		time.Sleep(3 * time.Minute)
+		pass(3 * time.Minute)
 		synctest.Wait()
 		if runs != 1 || len(h.order(Task, ref)) != 1 {
 			t.Fatalf("ran %d times", runs)
 		}
 		lost := o.add(ref, Task)
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		o.revoke(lost)
-		time.Sleep(6 * time.Second)
+		pass(6 * time.Second)
 		synctest.Wait()
 		if h.now[Task] != 0 || len(h.settled) != 0 || h.left != 2 {
 			t.Errorf("running %v, settled %v, left %d", h.now, h.settled, h.left)
@@ -223,12 +226,12 @@ func TestLeaseOfTheDead(t *testing.T) {
 		h := newWorker(o, nil)
 		_, stop := start(t, h, Config{})
 		defer stop()
-		time.Sleep(14 * time.Second)
+		pass(14 * time.Second)
 		synctest.Wait()
 		if len(h.order(Decide, ref)) != 0 {
 			t.Fatal("a leased job was done")
 		}
-		time.Sleep(3 * time.Second)
+		pass(3 * time.Second)
 		synctest.Wait()
 		if len(h.order(Decide, ref)) != 1 {
 			t.Error("the job was not taken over")
@@ -257,7 +260,7 @@ func TestStop(t *testing.T) {
 			}
 		})
 		_, stop := start(t, h, Config{})
-		time.Sleep(time.Second)
+		pass(time.Second)
 		began := time.Now()
 		stop()
 		if took := time.Since(began); took != 5*time.Second {
@@ -281,7 +284,7 @@ func TestPause(t *testing.T) {
 		ref := newRef()
 		o.add(ref, Prepare)
 		r.Wake()
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		synctest.Wait()
 		if h.left != 0 {
 			t.Fatal("a paused runner claimed a job")
@@ -302,7 +305,7 @@ func TestIdle(t *testing.T) {
 		h := newWorker(o, nil)
 		_, stop := start(t, h, Config{})
 		defer stop()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		synctest.Wait()
 		if o.claim != 0 {
 			t.Errorf("%d claims without work", o.claim)

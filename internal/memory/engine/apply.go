@@ -48,7 +48,7 @@ func (w *writing) run(ctx context.Context) error {
 func (w *writing) compare(ctx context.Context) error {
 	read := maps.Clone(w.desk.read)
 	read[w.base.ID] = w.base
-	ids := slices.SortedFunc(maps.Keys(read), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	ids := sortedIDs(read)
 	now, err := w.tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
 	if err != nil {
 		return err
@@ -227,7 +227,7 @@ func (w *writing) open(ctx context.Context, p *memory.ReviewProposal, state memo
 // versions lists what the decision rested on, as it stands after this changeset.
 func (w *writing) versions() []memory.Version {
 	out := []memory.Version{w.standing(w.base)}
-	for _, id := range slices.SortedFunc(maps.Keys(w.desk.read), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, id := range sortedIDs(w.desk.read) {
 		if id != w.base.ID && !w.moved[id] {
 			out = append(out, w.standing(w.desk.read[id]))
 		}
@@ -262,13 +262,11 @@ func (w *writing) end(ctx context.Context) error {
 	if r.Evolved || len(w.after) > 0 {
 		r.Revision = w.tx.Revision()
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(w.desk.read), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, id := range sortedIDs(w.desk.read) {
 		n := w.desk.read[id]
 		r.Read = append(r.Read, readVersion{Note: n.ID, Layer: n.Layer, From: n.From})
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(w.moved), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
-		r.LeftOut = append(r.LeftOut, id)
-	}
+	r.LeftOut = sortedIDs(w.moved)
 	raw, err := result(w.dec.Outcome, r)
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)
@@ -279,4 +277,10 @@ func (w *writing) end(ctx context.Context) error {
 		end.Result = raw
 	}
 	return w.tx.EndJob(ctx, w.job.ID, w.job.Lease, end)
+}
+
+// sortedIDs gives the keys of a map in the order of ids, so that what is
+// written does not depend on chance.
+func sortedIDs[V any](m map[uuid.UUID]V) []uuid.UUID {
+	return slices.SortedFunc(maps.Keys(m), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 }

@@ -82,9 +82,13 @@ func TestEvolution(t *testing.T) {
 		t.Errorf("history does not explain the change: %+v", h[0].Changeset)
 	}
 	var result struct {
-		Considered []struct{ Note uuid.UUID }
-		Evolved    bool
-		Dropped    struct{ Handles int }
+		Considered []struct {
+			Note uuid.UUID `json:"note"`
+		} `json:"considered"`
+		Evolved bool `json:"evolved"`
+		Dropped struct {
+			Handles int `json:"handles"`
+		} `json:"dropped"`
 	}
 	j := w.jobs(n.ID)[0]
 	if err := json.Unmarshal(j.Result, &result); err != nil || !result.Evolved || result.Considered[0].Note != rocket.ID || result.Dropped.Handles != 1 {
@@ -254,7 +258,9 @@ func TestRepair_C029(t *testing.T) {
 		t.Errorf("links %v after %d calls", w.links(n.ID), w.fake.Calls("evolve"))
 	}
 	req := w.fake.RequestsOf("evolve")[0]
-	var schema struct{ Required []string }
+	var schema struct {
+		Required []string `json:"required"`
+	}
 	if err := json.Unmarshal(req.Schema, &schema); err != nil || !req.Strict || len(schema.Required) != 8 {
 		t.Errorf("schema %s, strict %v, %v", req.Schema, req.Strict, err)
 	}
@@ -635,7 +641,11 @@ func TestNeighbours_C017(t *testing.T) {
 	if strings.Count(old, `"handle"`) != 3 || strings.Contains(old, "Violin lesson 5") {
 		t.Errorf("the prompt shows:\n%s", last)
 	}
-	var result struct{ Considered []struct{ Score float64 } }
+	var result struct {
+		Considered []struct {
+			Score float64 `json:"score"`
+		} `json:"considered"`
+	}
 	if err := json.Unmarshal(w.jobs(ids[5])[0].Result, &result); err != nil || len(result.Considered) != 3 ||
 		result.Considered[0].Score < result.Considered[1].Score || result.Considered[1].Score < result.Considered[2].Score {
 		t.Errorf("considered %+v, %v", result.Considered, err)

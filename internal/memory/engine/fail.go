@@ -84,8 +84,7 @@ func orElse(d, other time.Duration) time.Duration {
 }
 
 func retryAfter(err error) time.Duration {
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f.RetryAfter
 	}
 	return 0

@@ -30,7 +30,8 @@ func propose(t *testing.T) (w *world, old, fresh memory.Note, r memory.Review) {
 	if len(list) != 1 {
 		t.Fatalf("%d open reviews", len(list))
 	}
-	return w, w.get(old.ID), fresh, list[0]
+	old = w.get(old.ID)
+	return w, old, fresh, list[0]
 }
 
 func (w *world) audited(action, target string) bool {

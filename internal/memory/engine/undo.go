@@ -38,25 +38,28 @@ func (e *Engine) Undo(ctx context.Context, s tenant.Scope, ref string, rev memor
 	if err != nil {
 		return Undone{}, err
 	}
-	r, err := e.reviewAt(ctx, s, &v.Collection, rev)
-	if err != nil {
+	r, found, err := e.reviewAt(ctx, s, &v.Collection, rev)
+	switch {
+	case err != nil:
 		return Undone{}, err
+	case !found:
+		return e.undo(ctx, s, v, rev, nil, reason)
 	}
-	return e.undo(ctx, s, v, rev, r, reason)
+	return e.undo(ctx, s, v, rev, &r, reason)
 }
 
-// reviewAt finds the review that the changeset at a revision applied; nil when there is none.
-func (e *Engine) reviewAt(ctx context.Context, s tenant.Scope, c *memory.Collection, rev memory.Revision) (*memory.Review, error) {
+// reviewAt finds the review that the changeset at a revision applied.
+func (e *Engine) reviewAt(ctx context.Context, s tenant.Scope, c *memory.Collection, rev memory.Revision) (r memory.Review, found bool, err error) {
 	const page = 200
 	for _, state := range []memory.ReviewState{memory.ReviewApplied, memory.ReviewApproved} {
 		for offset := 0; ; offset += page {
 			list, err := e.store.ListReviews(ctx, s, memory.ReviewQuery{Collection: c.ID, State: state, Offset: offset, Limit: page})
 			if err != nil {
-				return nil, err
+				return r, false, err
 			}
 			for i := range list {
 				if list[i].Revision == rev {
-					return &list[i], nil
+					return list[i], true, nil
 				}
 			}
 			if len(list) < page {
@@ -64,7 +67,7 @@ func (e *Engine) reviewAt(ctx context.Context, s tenant.Scope, c *memory.Collect
 			}
 		}
 	}
-	return nil, nil
+	return r, false, nil
 }
 
 func (e *Engine) undo(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision, r *memory.Review, reason string) (Undone, error) {
@@ -138,7 +141,10 @@ func (e *Engine) planUndo(ctx context.Context, s tenant.Scope, v memory.View, re
 	if err := p.links(ctx, e, s, [3]memory.View{was, then, v}, append(slices.Clone(made[rev]), cause.Trigger)); err != nil {
 		return nil, err
 	}
-	return p, p.trace(ctx, e, s, v, later, made, tainted)
+	if err := p.trace(ctx, e, s, v, later, made, tainted); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // changesets finds the changeset of a revision and those after it.
@@ -192,7 +198,7 @@ func (e *Engine) written(ctx context.Context, s tenant.Scope, v memory.View, rev
 // the versions whose description it made.
 func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [3]memory.View, ids []uuid.UUID) (map[memory.Version]bool, error) {
 	var read [3]map[uuid.UUID]memory.Note
-	for i, v := range views {
+	for i, v := range &views {
 		list, err := e.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: true})
 		if err != nil {
 			return nil, err
@@ -296,7 +302,7 @@ func inverseList(was, then, now []string) []string {
 // links plans what becomes of the links that the changeset made or ended.
 func (p *undoPlan) links(ctx context.Context, e *Engine, s tenant.Scope, views [3]memory.View, ids []uuid.UUID) error {
 	var read [3]map[memory.LinkID]memory.Link
-	for i, v := range views {
+	for i, v := range &views {
 		list, err := e.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids, Direction: memory.Both})
 		if err != nil {
 			return err
@@ -368,7 +374,7 @@ func (p *undoPlan) trace(ctx context.Context, e *Engine, s tenant.Scope, v memor
 			stale[id] = true
 		}
 	}
-	ids := slices.SortedFunc(maps.Keys(stale), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	ids := sortedIDs(stale)
 	list, err := e.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: true})
 	if err != nil {
 		return err
@@ -381,7 +387,7 @@ func (p *undoPlan) trace(ctx context.Context, e *Engine, s tenant.Scope, v memor
 }
 
 func (p *undoPlan) write(ctx context.Context, tx memory.Tx, out *Undone, r *memory.Review, reason, actor string) error {
-	ids := slices.SortedFunc(maps.Keys(p.now), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	ids := sortedIDs(p.now)
 	now, err := tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
 	if err != nil {
 		return err
@@ -439,7 +445,7 @@ func (p *undoPlan) writeNotes(ctx context.Context, tx memory.Tx, current map[uui
 		put[id] = n
 		out.Stale = append(out.Stale, id)
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(put), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+	for _, id := range sortedIDs(put) {
 		if _, err := tx.Put(ctx, put[id]); err != nil {
 			return err
 		}

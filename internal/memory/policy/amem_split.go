@@ -37,14 +37,17 @@ func (p *AMem) parts(ctx context.Context, d memory.Desk, c AMemConfig, n *memory
 		Name: "split", Version: p.split.version, System: p.split.system, Prompt: body, Schema: p.split.schema,
 		Temperature: c.Temperature, MaxTokens: max(c.MaxTokens, len(n.Content)), Check: fits[splitAnswer], Collection: n.Collection,
 	})
-	if errors.Is(err, memory.ErrBadAnswer) {
-		return nil, nil
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, memory.ErrBadAnswer):
+		return []string{}, nil // the note stays whole
+	case err != nil:
 		return nil, fmt.Errorf("split: %w", err)
 	}
 	var a splitAnswer
-	if err := json.Unmarshal(answer.JSON, &a); err != nil || !faithful(n.Content, a.Parts) {
+	if err := json.Unmarshal(answer.JSON, &a); err != nil {
+		return nil, fmt.Errorf("split: %w: %w", memory.ErrBadAnswer, err) // the call's own check refuses it first
+	}
+	if !faithful(n.Content, a.Parts) {
 		return nil, nil
 	}
 	return a.Parts, nil

@@ -317,7 +317,8 @@ func TestSplit_C327(t *testing.T) {
 	t.Parallel()
 	const two = "The vegetable garden needs water in summer. Tomatoes in the garden want water twice a day. " +
 		"Our database server crashed on deployment. The crashed server lost its replication log."
-	first, second := two[:strings.Index(two, " Our")], two[strings.Index(two, "Our"):]
+	first, rest, _ := strings.Cut(two, " Our")
+	second := "Our" + rest
 	parts, err := json.Marshal(map[string]any{"parts": []string{first, second}})
 	if err != nil {
 		t.Fatal(err)

@@ -69,8 +69,10 @@ func TestDescribe(t *testing.T) {
 		t.Errorf("defaults (-used +shown):\n%s", diff)
 	}
 	var schema struct {
-		Properties           map[string]struct{ Default any }
-		AdditionalProperties *bool
+		Properties map[string]struct {
+			Default any `json:"default"`
+		} `json:"properties"`
+		AdditionalProperties *bool `json:"additionalProperties"`
 	}
 	if err := json.Unmarshal(d.Schema, &schema); err != nil {
 		t.Fatal(err)

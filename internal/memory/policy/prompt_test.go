@@ -28,7 +28,7 @@ func golden(t *testing.T, name string, got []byte) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // a file of this test
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
