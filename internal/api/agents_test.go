@@ -87,6 +87,17 @@ func TestListAgentsPages(t *testing.T) {
 	}
 }
 
+func collectionNames(t *testing.T, s *site, credential string) []string {
+	t.Helper()
+	items := want[wire.CollectionList](t, s, http.StatusOK, credential, http.MethodGet, probe, "").Items
+	names := make([]string, 0, len(items))
+	for i := range items {
+		names = append(names, items[i].Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
 func TestBoundKeySeesItsOwnAndTheShared(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -97,11 +108,7 @@ func TestBoundKeySeesItsOwnAndTheShared(t *testing.T) {
 	theirs := want[wire.Collection](t, s, http.StatusCreated, bob, http.MethodPost, probe, `{"name":"theirs","policy":"none"}`)
 	note := want[wire.NoteCreated](t, s, http.StatusCreated, bob, http.MethodPost, probe+"/theirs/notes", `{"content":"a secret of bob","infer":false}`).Note
 
-	var names []string
-	for _, c := range want[wire.CollectionList](t, s, http.StatusOK, ada, http.MethodGet, probe, "").Items {
-		names = append(names, c.Name)
-	}
-	if slices.Sort(names); !slices.Equal(names, []string{"base", "mine"}) {
+	if names := collectionNames(t, s, ada); !slices.Equal(names, []string{"base", "mine"}) {
 		t.Errorf("ada sees %v", names)
 	}
 	want[wire.Collection](t, s, http.StatusOK, ada, http.MethodGet, probe+"/"+shared.ID.String(), "")
@@ -186,11 +193,7 @@ func TestEraseAgent(t *testing.T) {
 	}
 	s.refused(t, fault.NotFound, admin, http.MethodGet, agentsPath+"/ada", "")
 	s.refused(t, fault.NotFound, admin, http.MethodDelete, agentsPath+"/ada", "")
-	var names []string
-	for _, c := range want[wire.CollectionList](t, s, http.StatusOK, admin, http.MethodGet, probe, "").Items {
-		names = append(names, c.Name)
-	}
-	if slices.Sort(names); !slices.Equal(names, []string{"base", "one"}) {
+	if names := collectionNames(t, s, admin); !slices.Equal(names, []string{"base", "one"}) {
 		t.Errorf("left are %v", names)
 	}
 	for _, k := range want[wire.APIKeyList](t, s, http.StatusOK, admin, http.MethodGet, keysPath, "").Items {

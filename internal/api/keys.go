@@ -10,7 +10,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/auth"
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -49,11 +48,8 @@ func (h *access) listAPIKeys(c *gin.Context) error {
 		}
 	}
 	keys, err := h.Keys.List(c.Request.Context(), scope(c), q)
-	if fault.Is(err, fault.NotFound) {
-		return fault.InvalidField("agent", "there is no such agent")
-	}
 	if err != nil {
-		return err
+		return absent(err, "agent")
 	}
 	keys, next := cut(keys, limit, func(k auth.Key) string { return k.ID.String() })
 	out := wire.APIKeyList{Items: make([]wire.APIKey, 0, len(keys))}

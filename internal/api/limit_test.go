@@ -41,7 +41,7 @@ func TestNoLimitUnlessSet(t *testing.T) {
 	_, key := s.tenant(t, "acme")
 	for range 20 {
 		a := s.send(t, key, http.MethodGet, probe, "")
-		if a.Code != http.StatusOK || a.Header().Get("RateLimit-Limit") != "" {
+		if a.Code != http.StatusOK || a.Header().Get("Ratelimit-Limit") != "" {
 			t.Fatalf("%d %v", a.Code, a.Header())
 		}
 	}
@@ -55,13 +55,13 @@ func TestLimitPerTenant(t *testing.T) {
 	for left := 2; left >= 0; left-- {
 		a := s.send(t, key, http.MethodGet, probe, "")
 		h := a.Header()
-		if a.Code != http.StatusOK || h.Get("RateLimit-Limit") != "3" || h.Get("RateLimit-Remaining") != strconv.Itoa(left) || h.Get("RateLimit-Reset") != strconv.Itoa(60-20*left) {
+		if a.Code != http.StatusOK || h.Get("Ratelimit-Limit") != "3" || h.Get("Ratelimit-Remaining") != strconv.Itoa(left) || h.Get("Ratelimit-Reset") != strconv.Itoa(60-20*left) {
 			t.Errorf("%d %v", a.Code, h)
 		}
 	}
 	a := s.send(t, key, http.MethodGet, probe, "")
 	if p := read[wire.Problem](t, a); p.Code != string(fault.RateLimited) || a.Code != http.StatusTooManyRequests ||
-		a.Header().Get("Retry-After") != "20" || a.Header().Get("RateLimit-Remaining") != "0" {
+		a.Header().Get("Retry-After") != "20" || a.Header().Get("Ratelimit-Remaining") != "0" {
 		t.Errorf("%d %v %s", a.Code, a.Header(), a.Body)
 	}
 	// A refusal of any kind counts, whatever the route; so does each credential of the tenant.
@@ -82,11 +82,11 @@ func TestLimitPerTenant(t *testing.T) {
 	s.refused(t, fault.RateLimited, key, http.MethodGet, probe, "")
 	// The tenant's own limit wins over the gateway's, at once.
 	want[wire.Tenant](t, s, http.StatusOK, s.operator, http.MethodPatch, tenantsPath+"/acme", `{"limits":{"requests_per_minute":6000}}`)
-	if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK && a.Header().Get("RateLimit-Limit") != "6000" {
+	if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK && a.Header().Get("Ratelimit-Limit") != "6000" {
 		t.Errorf("%d %v", a.Code, a.Header())
 	}
 	s.pass(time.Second)
-	if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK || a.Header().Get("RateLimit-Limit") != "6000" {
+	if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK || a.Header().Get("Ratelimit-Limit") != "6000" {
 		t.Errorf("%d %v", a.Code, a.Header())
 	}
 }
