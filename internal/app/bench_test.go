@@ -232,7 +232,7 @@ func (g *gateway) fsync(b *testing.B) {
 // adds are durable adds, answered when the note is on the disk: without a
 // policy, with A-MEM whose jobs run meanwhile, and over HTTP.
 func (g *gateway) adds(b *testing.B) {
-	for _, policyName := range []string{memory.PolicyNone, memory.PolicyAMem} {
+	for _, policyName := range []string{memory.PolicyNone, memory.PolicyAMEM} {
 		b.Run(policyName, func(b *testing.B) {
 			c := g.make(b, policyName)
 			var last *memory.Job
@@ -271,7 +271,7 @@ func (g *gateway) finished(b *testing.B, j *memory.Job) {
 // one after the other, and a conversation of 600 notes at once.
 func (g *gateway) evolves(b *testing.B) {
 	b.Run("one", func(b *testing.B) {
-		c := g.make(b, memory.PolicyAMem)
+		c := g.make(b, memory.PolicyAMEM)
 		ctx := b.Context()
 		timed(b, func(int) error {
 			w, err := g.notes.Add(ctx, g.scope, c.ID.String(), memory.NewNote{Content: g.text.note()}, memory.Request{})
@@ -287,7 +287,7 @@ func (g *gateway) evolves(b *testing.B) {
 		var took time.Duration
 		rounds := 0
 		for b.Loop() {
-			c, lines := g.make(b, memory.PolicyAMem), g.lines(n)
+			c, lines := g.make(b, memory.PolicyAMEM), g.lines(n)
 			start := time.Now()
 			g.finished(b, g.fill(b, c, lines))
 			took += time.Since(start)
