@@ -180,7 +180,7 @@ func TestEventsStayAliveAndEndWithTheServer(t *testing.T) {
 		if p := b.problem(t, b.do(request(http.MethodGet, target, nil))); p.Status != 429 {
 			t.Errorf("a second stream: %d", p.Status)
 		}
-		time.Sleep(40 * time.Second) // of the bubble's clock
+		<-time.After(40 * time.Second) // of the bubble's clock
 		synctest.Wait()
 		if n := strings.Count(w.Body.String(), ": alive\n\n"); n != 2 {
 			t.Errorf("%d comments: %q", n, w.Body)

@@ -488,9 +488,14 @@ func TestLinks(t *testing.T) {
 	tag := b.call(t, "one", "GET", note, "").Header().Get("ETag")
 	none := b.call(t, "one", "GET", note+"/links", "").want(http.StatusOK)
 	put := b.call(t, "one", "PUT", note+"/links", `{"links":[{"target":"`+ids[1]+`"},{"target":"`+ids[2]+`","relation":"cites","confidence":0.5}]}`,
-		"If-Match", none.Header().Get("ETag")).want(http.StatusOK)
+		"If-Match", none.Header().Get("ETag"), "Idempotency-Key", "of no account here").want(http.StatusOK)
 	if put.length("items") != 2 || put.Header().Get("ETag") == none.Header().Get("ETag") {
 		t.Errorf("%s", put.Body)
+	}
+	same := b.call(t, "one", "PUT", note+"/links", `{"links":[{"target":"`+ids[1]+`"},{"target":"`+ids[2]+`","relation":"cites","confidence":0.5}]}`,
+		"If-Match", put.Header().Get("ETag"), "Idempotency-Key", "of no account here").want(http.StatusOK)
+	if same.length("items") != 2 || same.Header().Get("ETag") != put.Header().Get("ETag") {
+		t.Errorf("the same links again: %s", same.Body)
 	}
 	b.call(t, "one", "PUT", note+"/links", `{"links":[]}`, "If-Match", none.Header().Get("ETag")).refused(412, fault.Precondition, "")
 	got := b.call(t, "one", "GET", note, "").want(http.StatusOK)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"crypto/sha256"
+	"net/http"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -78,7 +79,8 @@ func notePath(c *gin.Context) (ref string, id uuid.UUID, err error) {
 // conditions gathers what a writing request carries beside its body.
 func conditions(c *gin.Context) memory.Request {
 	r := memory.Request{Match: memory.Match(c.Request.Header.Get("If-Match"))}
-	if key := c.Request.Header.Get("Idempotency-Key"); key != "" {
+	// Other methods are safe to send again as they are.
+	if key := c.Request.Header.Get("Idempotency-Key"); key != "" && c.Request.Method == http.MethodPost {
 		r.Idempotency = &memory.Idempotency{
 			Method: c.Request.Method, Path: c.Request.URL.Path, Key: key, BodyHash: sha256.Sum256(rawBody(c)),
 		}
