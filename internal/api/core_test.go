@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -330,7 +331,7 @@ func (b *system) call(t *testing.T, credential, method, target, body string, hea
 	if body != "" {
 		reader = strings.NewReader(body)
 	}
-	r := httptest.NewRequestWithContext(t.Context(), method, target, reader)
+	r := httptest.NewRequestWithContext(context.WithoutCancel(t.Context()), method, target, reader)
 	r.Header.Set("Authorization", "Bearer "+credential)
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/bulk"), strings.HasSuffix(r.URL.Path, "/import"):
@@ -439,8 +440,8 @@ func (a response) want(status int) response {
 func (a response) refused(status int, code fault.Code, field string) {
 	a.t.Helper()
 	var p struct {
-		Code   string
-		Errors []struct{ Field, Reason string }
+		Code   string            `json:"code"`
+		Errors []wire.FieldError `json:"errors"`
 	}
 	if err := json.Unmarshal(a.Body.Bytes(), &p); err != nil {
 		a.t.Fatalf("%d %s", a.Code, a.Body)

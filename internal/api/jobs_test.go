@@ -107,9 +107,12 @@ func TestJobEvents(t *testing.T) {
 		t.Errorf("%v", got.Header())
 	}
 	var states []string
-	for _, event := range strings.Split(strings.TrimSpace(got.Body.String()), "\n\n") {
+	for event := range strings.SplitSeq(strings.TrimSpace(got.Body.String()), "\n\n") {
 		name, data, _ := strings.Cut(event, "\n")
-		var j struct{ ID, State string }
+		var j struct {
+			ID    string `json:"id"`
+			State string `json:"state"`
+		}
 		if err := json.Unmarshal([]byte(strings.TrimPrefix(data, "data: ")), &j); err != nil || name != "event: job" || j.ID != job {
 			t.Fatalf("%q: %v", event, err)
 		}
@@ -158,7 +161,7 @@ func neverEnding(t *testing.T) (bench, *core) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Server.auth = always{p}
+	b.auth = always{p}
 	h := &core{Server: b.Server, Core: Core{Jobs: never{}, Waiter: never{}}, waiting: newGate(1), following: newGate(1)}
 	return b, h
 }
@@ -228,7 +231,7 @@ func TestWaitersAreBounded(t *testing.T) {
 	}
 	h := &core{Server: b.Server, waiting: g}
 	s := newBench(t, DefaultConfig(), map[string]handler{"createNote": h.createNote})
-	s.Server.auth = b
+	s.auth = b
 	full := func() *httptest.ResponseRecorder {
 		return s.do(request(http.MethodPost, c+"/notes?wait=evolved", strings.NewReader(`{"content":"a"}`), "Authorization", "Bearer one"))
 	}
@@ -259,7 +262,7 @@ func TestEventsOverTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("X-API-Key", "reader")
+	r.Header.Set("X-Api-Key", "reader")
 	res, err := srv.Client().Do(r)
 	if err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ type reviewPlace struct {
 	id         uuid.UUID // zero: the start
 }
 
-func (p reviewPlace) String() string {
+func (p *reviewPlace) text() string {
 	return fmt.Sprintf("%d %s %s", p.offset, strconv.FormatFloat(p.confidence, 'g', -1, 64), p.id)
 }
 
@@ -117,7 +117,8 @@ func (h *core) reviewsAfter(c *gin.Context, q memory.ReviewQuery, p reviewPlace,
 			}
 			if len(page) == limit {
 				last := &page[limit-1]
-				return page, reviewPlace{offset: q.Offset + i, confidence: last.Confidence, id: last.ID}.String(), nil
+				at := reviewPlace{offset: q.Offset + i, confidence: last.Confidence, id: last.ID}
+				return page, at.text(), nil
 			}
 			page = append(page, list[i])
 		}

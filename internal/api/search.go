@@ -28,7 +28,7 @@ func (h *core) search(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	queries, err := h.queries(c, &body)
+	queries, err := h.queries(&body)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (h *core) search(c *gin.Context) error {
 
 // queries gives the queries of a request, with what a query of a batch leaves
 // out taken from the request.
-func (h *core) queries(c *gin.Context, body *wire.SearchRequest) ([]recall.Query, error) {
+func (h *core) queries(body *wire.SearchRequest) ([]recall.Query, error) {
 	whole, err := wholeQuery(body)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ func TestSearch(t *testing.T) {
 		"the past":   {`{"query":"tide Lisbon tap","as_of":0}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			got := b.call(t, "one", "POST", search, tt.body).want(http.StatusOK)
 			id, _ := got.at("hits.0.note.id").(string)
 			if id != ids[tt.want] || tt.want == "" && got.length("hits") != 0 {
@@ -54,7 +55,9 @@ func TestSearch(t *testing.T) {
 	if explained.at("hits.0.explain") == nil || explained.length("hits.0.note.embedding") != 384 || explained.length("hits.0.sources") == 0 {
 		t.Errorf("%s", explained.Body)
 	}
-	var vector struct{ Embedding []float32 }
+	var vector struct {
+		Embedding []float32 `json:"embedding"`
+	}
 	if err := json.Unmarshal(b.call(t, "one", "GET", c+"/notes/"+ids["kitchen"]+"?include=embedding", "").Body.Bytes(), &vector); err != nil {
 		t.Fatal(err)
 	}
