@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -117,7 +119,7 @@ func (a *App) build(ctx context.Context) error {
 			return fmt.Errorf("model %s: %w", name, err)
 		}
 	}
-	amem, err := policy.NewAMem()
+	amem, err := policy.NewAMem(slices.Sorted(maps.Keys(a.cfg.Models))...)
 	if err != nil {
 		return err
 	}
@@ -146,7 +148,7 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	clones, err := clone.New(
-		clone.Deps{Store: a.store, Agents: a.store, Quota: quota{a.quotas}, Wake: wake},
+		clone.Deps{Store: a.store, Agents: a.store, Quota: quota{a.quotas}, Wake: wake, Forget: a.recall.Evict},
 		clone.Config{BatchSize: a.cfg.Jobs.CopyBatch})
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -38,18 +39,23 @@ func BenchmarkGateway(b *testing.B) {
 	b.Run("add", g.adds)
 	b.Run("evolve", g.evolves)
 	b.Run("bulk", g.bulk)
-	for _, n := range []int{500, 10_000} {
-		base := sync.OnceValue(func() memory.Collection { return g.filled(b, n) })
-		b.Run(fmt.Sprintf("search/%d", n), func(b *testing.B) { g.searches(b, base()) })
-		b.Run(fmt.Sprintf("list/%d", n), func(b *testing.B) { g.list(b, base()) })
-		if n > 500 {
-			b.Run(fmt.Sprintf("load/%d", n), func(b *testing.B) { g.load(b, base()) })
-			b.Run(fmt.Sprintf("fork/%d", n), func(b *testing.B) { g.fork(b, base()) })
-			b.Run(fmt.Sprintf("forked-search/%d", n), func(b *testing.B) { g.forkedSearch(b, base()) })
-		}
+	bases := map[int]func() memory.Collection{}
+	for _, n := range []int{500, 10_000, 100_000} {
+		bases[n] = sync.OnceValue(func() memory.Collection { return g.filled(b, n) })
 	}
+	over := func(name string, run func(*testing.B, memory.Collection), sizes ...int) {
+		b.Run(name, func(b *testing.B) {
+			for _, n := range sizes {
+				b.Run(strconv.Itoa(n), func(b *testing.B) { run(b, bases[n]()) })
+			}
+		})
+	}
+	over("search", g.searches, 500, 10_000)
+	over("list", g.list, 500, 10_000)
+	over("load", g.load, 10_000)
+	over("forked-search", g.forkedSearch, 10_000)
 	// The largest base comes last, so that the others are not measured over its rows.
-	b.Run("fork/100000", func(b *testing.B) { g.fork(b, g.filled(b, 100_000)) })
+	over("fork", g.fork, 10_000, 100_000)
 }
 
 // gateway is a running gateway with one tenant.
@@ -102,6 +108,10 @@ func newGateway(b *testing.B) *gateway {
 			b.Error(err)
 		}
 	})
+	// The first answer says that all has started.
+	if err := g.call(ctx, "/v1/auth/token", map[string]any{}, http.StatusOK); err != nil {
+		b.Fatal(err)
+	}
 	return g
 }
 

@@ -77,8 +77,7 @@ type Auth struct {
 
 // Index are the settings of the in-memory index.
 type Index struct {
-	Bytes    int64 `yaml:"bytes" env:"SLIPBOX_INDEX_BYTES"`         // memory for layer indexes; default 1 GiB
-	MaxNotes int   `yaml:"max_notes" env:"SLIPBOX_INDEX_MAX_NOTES"` // of one collection; default 1,000,000
+	Bytes int64 `yaml:"bytes" env:"SLIPBOX_INDEX_BYTES"` // memory for layer indexes; default 1 GiB
 }
 
 // Jobs are the settings of background work.
@@ -103,7 +102,7 @@ func Default() Config {
 		StopTimeout: 20 * time.Second,
 		HTTP:        api.DefaultConfig(),
 		Log:         Log{Level: "info", Format: "text"},
-		Index:       Index{Bytes: 1 << 30, MaxNotes: 1_000_000},
+		Index:       Index{Bytes: 1 << 30},
 		Jobs:        Jobs{Workers: 8, SweepInterval: 30 * time.Second, CopyBatch: 1000},
 		Limits:      Limits{WaitersPerTenant: 64},
 	}
@@ -141,9 +140,6 @@ func (c Config) Validate() error {
 	}
 	if c.Index.Bytes < 1<<20 {
 		bad("index.bytes", "must be 1048576 or more")
-	}
-	if c.Index.MaxNotes < 1 {
-		bad("index.max_notes", "must be 1 or more")
 	}
 	if c.Jobs.Workers < 1 || c.Jobs.Workers > 1024 {
 		bad("jobs.workers", "must be 1 to 1024")

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -16,11 +18,13 @@ import (
 type AMem struct {
 	analyze, evolve, split prompt
 	description            memory.PolicyDescription
+	models                 []string // names that policy_config.model may have
 }
 
-// NewAMem loads the prompts and schemas.
-func NewAMem() (*AMem, error) {
-	var p AMem
+// NewAMem loads the prompts and schemas. models are the names of further
+// models that a collection may choose.
+func NewAMem(models ...string) (*AMem, error) {
+	p := AMem{models: models}
 	for name, into := range map[string]*prompt{"analyze": &p.analyze, "evolve": &p.evolve, "split": &p.split} {
 		loaded, err := loadPrompt("amem", name, 1)
 		if err != nil {
@@ -48,8 +52,11 @@ func (*AMem) Name() string { return "amem" }
 func (p *AMem) Describe() memory.PolicyDescription { return p.description }
 
 // CheckConfig refuses unknown names, wrong types and values out of range.
-func (*AMem) CheckConfig(config json.RawMessage) error {
-	_, err := parseAMemConfig(config)
+func (p *AMem) CheckConfig(config json.RawMessage) error {
+	c, err := parseAMemConfig(config)
+	if err == nil && c.Model != "" && !slices.Contains(p.models, c.Model) {
+		return fault.InvalidField("policy_config.model", "no model is named %q; named are [%s]", c.Model, strings.Join(p.models, ", "))
+	}
 	return err
 }
 
