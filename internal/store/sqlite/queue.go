@@ -87,19 +87,28 @@ func (q *session) enqueue(ctx context.Context, tenantID uuid.UUID, j memory.Job,
 // parameter, if no rule of order forbade it: it waits, or its lease is over.
 const claimable = "(j.state = 'queued' AND j.not_before <= ?1 OR j.state = 'running' AND j.lease_until <= ?1)"
 
-// inOrder is the condition for a decide that may be leased at ?1: it is the
-// oldest due one, no other is held, and no older one is still prepared without
-// a failed try.
-const inOrder = `NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = j.tenant AND o.collection = j.collection AND o.stage = 'decide' AND o.id <> j.id
-  AND (o.state = 'running' AND o.lease_until > ?1 OR o.seq < j.seq AND (o.state = 'queued' AND o.not_before <= ?1 OR o.state = 'running'))
-  AND o.state IN ('queued', 'running'))
- AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = j.tenant AND o.collection = j.collection AND o.stage = 'prepare' AND o.seq < j.seq
+// Of the decides of a collection only the first that is claimable may be
+// leased, and only in order: while no other is held, and none before it is
+// still prepared without a failed try. Each look reads a few rows, however
+// many jobs wait; these conditions say so for a collection and a seq.
+const (
+	nonePrepared = `NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = c.tenant AND o.collection = c.collection AND o.stage = 'prepare' AND o.seq < c.first
   AND o.state IN ('queued', 'running') AND o.attempts = 0)`
+	noneHeld = `NOT EXISTS (SELECT 1 FROM jobs o INDEXED BY jobs_running WHERE o.tenant = c.tenant AND o.collection = c.collection AND o.stage = 'decide'
+  AND o.state = 'running' AND o.lease_until > ?1)`
+	firstDecide = `SELECT j.seq FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage = 'decide'
+  AND j.state IN ('queued', 'running') AND ` + claimable + ` ORDER BY j.seq LIMIT 1`
+)
 
 // DueCollections implements memory.Queue.
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
-	return s.due(ctx, "SELECT DISTINCT j.tenant, j.collection FROM jobs j WHERE j.state IN ('queued', 'running') AND "+claimable+
-		" AND (j.stage <> 'decide' OR "+inOrder+") ORDER BY j.tenant, j.collection LIMIT ?2", micros(now), limit(n))
+	return s.due(ctx, `WITH c AS MATERIALIZED (
+ SELECT w.tenant, w.collection, (`+firstDecide+`) AS first,
+  EXISTS (SELECT 1 FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage IN ('prepare', 'task')
+   AND j.state IN ('queued', 'running') AND `+claimable+`) AS other
+ FROM (SELECT DISTINCT tenant, collection FROM jobs INDEXED BY jobs_waiting WHERE state IN ('queued', 'running')) w)
+SELECT c.tenant, c.collection FROM c WHERE c.other OR c.first IS NOT NULL AND `+noneHeld+" AND "+nonePrepared+`
+ ORDER BY c.tenant, c.collection LIMIT ?2`, micros(now), limit(n))
 }
 
 // NextDue implements memory.Queue.
@@ -127,12 +136,13 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 		if err := q.reachJobs(ctx, sc, collection); err != nil {
 			return err
 		}
-		text := "SELECT " + jobColumns + " FROM jobs j WHERE j.tenant = ?2 AND j.collection = ?3 AND j.stage = ?4 AND j.state IN ('queued', 'running') AND " + claimable
+		const waiting = " FROM jobs j WHERE j.tenant = ?2 AND j.collection = ?3 AND j.stage = ?4 AND j.state IN ('queued', 'running') AND " + claimable
+		text := "SELECT " + jobColumns + waiting + " ORDER BY j.seq LIMIT ?5"
 		if stage == memory.StageDecide {
-			text += " AND " + inOrder
+			text = "SELECT " + jobColumns + " FROM (SELECT j.*, j.seq AS first" + waiting + " ORDER BY j.seq LIMIT ?5) c JOIN jobs j ON j.tenant = c.tenant AND j.id = c.id WHERE " + noneHeld + " AND " + nonePrepared
 			n = 1
 		}
-		jobs, err := q.jobs(ctx, text+" ORDER BY j.seq LIMIT ?5", micros(now), blob(sc.Tenant()), blob(collection), string(stage), limit(n))
+		jobs, err := q.jobs(ctx, text, micros(now), blob(sc.Tenant()), blob(collection), string(stage), limit(n))
 		if err != nil || len(jobs) == 0 {
 			return orDone(err)
 		}
