@@ -58,6 +58,10 @@ func root() *cobra.Command {
 			Use: "recall", Short: "Load conversations without analysis and score searches against the evidence", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return recall(cmd.Context(), o) },
 		},
+		&cobra.Command{
+			Use: "noise", Short: "Ask questions about other conversations too, and count false hits with and without the two-stage filter", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return noise(cmd.Context(), o) },
+		},
 	)
 	return cmd
 }

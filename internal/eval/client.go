@@ -127,13 +127,22 @@ func (c *Client) AddNotes(ctx context.Context, collection string, notes []Note) 
 	return out, nil
 }
 
+// Query is one search.
+type Query struct {
+	Text   string   `json:"query"`
+	Mode   string   `json:"mode"` // lexical, vector, hybrid
+	K      int      `json:"k"`
+	Rerank string   `json:"rerank,omitempty"` // "model": the two-stage noise filter
+	Fields []string `json:"fields"`           // always ids alone
+}
+
 // Search asks one question and gives ranked note ids.
-func (c *Client) Search(ctx context.Context, collection, query, mode string, k int) ([]Hit, error) {
+func (c *Client) Search(ctx context.Context, collection string, q Query) ([]Hit, error) {
 	var out struct {
 		Hits []Hit `json:"hits"`
 	}
-	body := map[string]any{"query": query, "mode": mode, "k": k, "fields": []string{"id"}}
-	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/search", body, &out)
+	q.Fields = []string{"id"}
+	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/search", q, &out)
 	return out.Hits, err
 }
 

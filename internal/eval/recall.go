@@ -13,7 +13,7 @@ func Recall(ctx context.Context, c *Client, loaded Loaded, questions []Question,
 		if len(q.Gold) == 0 {
 			continue
 		}
-		hits, err := c.Search(ctx, loaded.Collection, q.Text, mode, 50)
+		hits, err := c.Search(ctx, loaded.Collection, Query{Text: q.Text, Mode: mode, K: 50})
 		if err != nil {
 			return nil, fmt.Errorf("search %q: %w", q.Text, err)
 		}

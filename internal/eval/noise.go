@@ -1,0 +1,90 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+)
+
+// noiseK is how many hits are asked for when noise is measured.
+const noiseK = 10
+
+// Noise says how much of what a search gives back is noise, with and without
+// the two-stage filter. The labels come with the data: for questions about the
+// conversation the evidence is right; for questions about another
+// conversation, every hit is false.
+type Noise struct {
+	Questions    int     // with evidence
+	Foreign      int     // questions about another conversation
+	Recall       float64 // of the evidence among the first ten, over Questions
+	FalseHits    float64 // hits of foreign questions as a share of the places they had (ten each)
+	FalseAnswers float64 // share of foreign questions with any hit
+}
+
+// MeasureNoise asks own questions and foreign ones of a loaded conversation.
+func MeasureNoise(ctx context.Context, c *Client, loaded Loaded, own []Question, foreign []string, rerank string) (Noise, error) {
+	var n Noise
+	for _, q := range own {
+		if len(q.Gold) == 0 {
+			continue
+		}
+		ranked, err := turnsOf(ctx, c, loaded, q.Text, rerank)
+		if err != nil {
+			return n, err
+		}
+		n.Questions++
+		n.Recall += Measure(ranked, q.Gold).Recall10
+	}
+	for _, text := range foreign {
+		ranked, err := turnsOf(ctx, c, loaded, text, rerank)
+		if err != nil {
+			return n, err
+		}
+		n.Foreign++
+		n.FalseHits += float64(len(ranked)) / noiseK
+		if len(ranked) > 0 {
+			n.FalseAnswers++
+		}
+	}
+	n.Recall /= float64(max(n.Questions, 1))
+	n.FalseHits /= float64(max(n.Foreign, 1))
+	n.FalseAnswers /= float64(max(n.Foreign, 1))
+	return n, nil
+}
+
+// Merge averages over conversations, weighted by their questions.
+func (n *Noise) Merge(m Noise) {
+	weigh := func(a *float64, x int, b float64, y int) { *a = (*a*float64(x) + b*float64(y)) / float64(max(x+y, 1)) }
+	weigh(&n.Recall, n.Questions, m.Recall, m.Questions)
+	weigh(&n.FalseHits, n.Foreign, m.FalseHits, m.Foreign)
+	weigh(&n.FalseAnswers, n.Foreign, m.FalseAnswers, m.Foreign)
+	n.Questions += m.Questions
+	n.Foreign += m.Foreign
+}
+
+func turnsOf(ctx context.Context, c *Client, loaded Loaded, text, rerank string) ([]string, error) {
+	hits, err := c.Search(ctx, loaded.Collection, Query{Text: text, Mode: "hybrid", K: noiseK, Rerank: rerank})
+	if err != nil {
+		return nil, fmt.Errorf("search %q: %w", text, err)
+	}
+	out := make([]string, len(hits))
+	for i, h := range hits {
+		out[i] = loaded.IDs[h.Note.ID]
+	}
+	return out, nil
+}
+
+// SampleForeign are questions that the bundled conversation does not answer.
+func SampleForeign() []string {
+	return []string{
+		"Which university did Priya graduate from?",
+		"How long is the marathon that Lukas trains for?",
+		"What breed is the dog that Hannah adopted?",
+		"When does the mortgage of the Petersons end?",
+		"Which instrument does Mateo play in the orchestra?",
+		"What was the diagnosis of Mr Okafor?",
+		"How many moons did the telescope show?",
+		"Which programming language does the backend use?",
+		"Where was the wedding of Aiko and Ben?",
+		"What did the inspector write about the elevator?",
+	}
+}
