@@ -1,97 +1,125 @@
 #!/usr/bin/env bash
-# Fuzzes a running gateway from the OpenAPI file that it serves: whatever is sent, no
-# 500, no undocumented status or content type, no answer that breaks its schema, no
-# route that answers without a credential, nothing that lives on after its deletion.
+# Fuzzes a running gateway from the OpenAPI file that it serves, first with a tenant's
+# key, then with an operator's: whatever is sent, no 500, no undocumented status or
+# content type, no answer that breaks its schema (NDJSON line by line), no route that
+# answers without a credential or without its scope, nothing that lives on after its
+# deletion. Every operation must have succeeded at least once, or the fuzz was shallow.
 # Afterwards the gateway must be alive, its store sound, and stop by itself with 0.
 #
 # Settings: GATEWAY (a binary, instead of building one), FUZZ_EXAMPLES (per operation),
-# FUZZ_SEED, FUZZ_SECONDS (limit of the whole run), FUZZ_CHECKS. Further arguments go
-# to schemathesis, for example: scripts/fuzz.sh --include-path-regex notes
+# FUZZ_SEED, FUZZ_SECONDS (limit of each of the two runs), FUZZ_CHECKS, FUZZ_KEEP (a
+# folder that the gateway's log and the calls are copied to). Further arguments go to
+# schemathesis, for example: scripts/fuzz.sh --include-path-regex notes
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/gateway.sh
 source scripts/gateway.sh
 
-examples=${FUZZ_EXAMPLES:-20}
+examples=${FUZZ_EXAMPLES:-25}
 seed=${FUZZ_SEED:-20261121}
 seconds=${FUZZ_SECONDS:-600}
-checks=${FUZZ_CHECKS:-not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,ignored_auth,use_after_free}
+checks=${FUZZ_CHECKS:-not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,ignored_auth,use_after_free,line_results,scope_needed}
+tenant_scopes=notes:read,notes:write,collections:write,base:write,clone,admin
+here=$PWD
 
 schemathesis=$(scripts/install-schemathesis.sh)
+serve_args=(--config tools/fuzz/gateway.yaml)
 start_gateway
+calls=$work/calls
+export FUZZ_URL=$url
 
-# call METHOD PATH [BODY] prints the answer, and fails on anything but a 2xx.
-call() {
-	local body=()
-	[[ -n ${3:-} ]] && body=(--data-binary "$3" -H 'Content-Type: application/json')
-	curl -fsS --max-time 30 -X "$1" -H "Authorization: Bearer $key" "${body[@]}" "$url$2"
-}
+# What is never counted as a success: event streams are left out, for they do not end by
+# themselves, and the contract is read before anything is counted.
+excused=('GET /v1/jobs/{job}/events' 'GET /openapi.yaml')
 
-# Something to find: most generated ids lead to a 404, which is a shallow test. These
-# names and ids are drawn half of the time.
-call POST /v1/collections '{"name":"fuzz"}' >/dev/null
-call POST /v1/collections '{"name":"fuzz-2","policy":"none"}' >/dev/null
-notes=()
-for n in 1 2 3; do
-	notes+=("$(call POST '/v1/collections/fuzz/notes?wait=evolved' \
-		"{\"content\":\"Note $n: Rosa repairs old bicycles in Porto.\"}" |
-		python3 -c 'import json, sys; print(json.load(sys.stdin)["note"]["id"])')")
-done
-
-# The key that the fuzz uses is not the key that looks at the end, so that a revocation
-# of its own key by the fuzz (which is its right) is told from a broken gateway.
-fuzz_key=$("$gateway" key create --tenant default --json --data "$data" |
-	python3 -c 'import json, sys; print(json.load(sys.stdin)["key"])')
-
-config=$work/schemathesis.toml
-python3 - "${notes[@]}" >"$config" <<'PY'
-import json
-import sys
-
-print("[dictionaries.collections]")
-print('values = ["fuzz", "fuzz-2"]')
-print("[dictionaries.notes]")
-print("values =", json.dumps(sys.argv[1:]))
-print("[parameters]")
-print('"path.collection" = { dictionary = "collections", probability = 0.5 }')
-print('"path.note" = { dictionary = "notes", probability = 0.5 }')
-PY
-
-code=0
-# Event streams do not end by themselves, so they are left out. Made-up credentials
-# beside the key would turn every answer into a 401; ignored_auth tries them itself.
-# Answers may carry keys, so they are shown sanitised (the default).
-(cd "$work" && timeout --kill-after=10 "$seconds" "$schemathesis" --config-file "$config" run "$url/openapi.yaml" \
-	--url "$url" \
-	--header "Authorization: Bearer $fuzz_key" \
-	--checks "$checks" \
-	--exclude-path-regex '/events$' \
-	--max-examples "$examples" \
-	--seed "$seed" \
-	--generation-database none \
-	--generation-with-security-parameters false \
-	--request-timeout 40 \
-	--continue-on-failure \
-	--suppress-health-check all \
-	--no-color \
-	"$@") || code=$?
-case $code in
-0) ;;
-2) echo "fuzz: schemathesis could not run with these arguments" >&2 ;;
-124 | 137) echo "fuzz: not finished within $seconds s" >&2 ;;
-*) echo "fuzz: schemathesis found failures (exit $code); the gateway's log ends:" >&2; tail -n 20 "$log" >&2 ;;
-esac
-
+# fail MESSAGE ends the script, and shows what the gateway said last.
 fail() {
 	echo "fuzz: $1; the gateway's log ends:" >&2
 	tail -n 30 "$log" >&2
+	keep
 	exit 1
 }
-alive || fail "the gateway does not answer any more"
-call GET /v1/collections >/dev/null || fail "the tenant's key is refused after the run"
-"$gateway" check --data "$data" || fail "the store is damaged after the run"
-if grep -qE 'panic|goroutine [0-9]+ \[' "$log"; then
-	fail "something panicked"
+
+keep() {
+	if [[ -n ${FUZZ_KEEP:-} ]]; then
+		mkdir -p "$FUZZ_KEEP"
+		cp "$log" "$calls" "$work"/*.toml "$FUZZ_KEEP/" || true
+	fi
+}
+
+# new_key ARGUMENT... prints the text of a key that it makes.
+new_key() {
+	"$gateway" key create --json --data "$data" "$@" |
+		python3 -c 'import json, sys; print(json.load(sys.stdin)["key"])'
+}
+
+# id_of KEY prints the id in a key's text.
+id_of() {
+	python3 -c 'import base64, sys, uuid
+print(uuid.UUID(bytes=base64.b32decode(sys.argv[1].split("_")[3].upper() + "======")))' "$1"
+}
+
+# answers KEY PATH tells whether the gateway answers this with a 2xx.
+answers() {
+	curl -fsS --max-time 30 -o /dev/null -H "Authorization: Bearer $1" "$url$2"
+}
+
+# fuzz_as NAME KEY SCOPES [ARGUMENT...] seeds the gateway, and fuzzes it.
+fuzz_as() {
+	local name=$1 fuzz_key=$2 scopes=$3 code=0
+	shift 3
+	printf '\nfuzz: with the key of: %s\n' "$name"
+	FUZZ_KEY=$fuzz_key python3 tools/fuzz/seed.py "$name" "$work/$name.toml" >>"$work/kept" || fail "the gateway could not be filled"
+	# Made-up credentials beside the key would turn every answer into a 401; ignored_auth
+	# tries them itself. Answers may carry keys, so they are shown sanitised (the default).
+	(cd "$work" && SCHEMATHESIS_HOOKS=$here/tools/fuzz/hooks.py FUZZ_CALLS=$calls FUZZ_KEPT=$work/kept FUZZ_SCOPES=$scopes \
+		PYTHONDONTWRITEBYTECODE=1 timeout --kill-after=10 "$seconds" \
+		"$schemathesis" --config-file "$work/$name.toml" run "$url/openapi.yaml" \
+		--url "$url" \
+		--header "Authorization: Bearer $fuzz_key" \
+		--checks "$checks" \
+		--exclude-path-regex '/events$' \
+		--max-examples "$examples" \
+		--seed "$seed" \
+		--generation-database none \
+		--generation-with-security-parameters false \
+		--request-timeout 40 \
+		--continue-on-failure \
+		--suppress-health-check all \
+		--no-color \
+		--warnings off \
+		"$@") || code=$?
+	case $code in
+	0) ;;
+	2) fail "schemathesis could not run with these arguments" ;;
+	124 | 137) fail "not finished within $seconds s" ;;
+	*) fail "schemathesis found failures (exit $code)" ;;
+	esac
+	alive || fail "the gateway does not answer any more"
+}
+
+# The keys that the fuzz uses are not the key that looks at the end, and it may not
+# revoke any of them: everything after that would be a 401.
+tenant_key=$(new_key --tenant default)
+operator_key=$(new_key --operator)
+for k in "$key" "$tenant_key" "$operator_key"; do
+	id_of "$k" >>"$work/kept"
+done
+
+fuzz_as tenant "$tenant_key" "$tenant_scopes" "$@"
+answers "$key" /v1/collections/fuzz || fail "what the tenant's key sees is gone after its run"
+fuzz_as operator "$operator_key" operator "$@"
+answers "$key" /v1/collections/fuzz || fail "an operator's fuzz reached into the default tenant"
+answers "$operator_key" /v1/tenants/default || fail "the operator's key is refused after its run"
+
+if (($# == 0)); then
+	python3 tools/fuzz/report.py "$calls" "${excused[@]}" || fail "some operations were never tried in earnest"
 fi
-stop_gateway || { echo "fuzz: the gateway did not stop cleanly (exit $?)" >&2; exit 1; }
-exit "$code"
+"$gateway" check --data "$data" || fail "the store is damaged after the run"
+end_gateway || fail "the gateway did not stop cleanly (exit $?)"
+if grep -nE 'panic|goroutine [0-9]+ \[|level=ERROR' "$log" >&2; then
+	fail "the gateway logged these errors"
+fi
+keep
+stop_gateway
+echo "fuzz: passed"

@@ -3,7 +3,12 @@
 # and an empty data directory, and stop_gateway ends it. GATEWAY names a binary to use
 # instead of building one.
 #
+# $serve_args, an array, is handed to "gateway serve". end_gateway stops the gateway and
+# leaves what it wrote; stop_gateway removes that too.
+#
 # After start_gateway: $url, $key (the tenant's first key, all scopes), $data, $log.
+
+serve_args=()
 
 # free_port prints a port of the loopback interface that nobody listens on.
 free_port() {
@@ -26,7 +31,7 @@ start_gateway() {
 	fi
 
 	url=http://127.0.0.1:$(free_port)
-	"$gateway" serve --addr "${url#http://}" --data "$data" >"$work/stdout" 2>"$log" &
+	"$gateway" serve --addr "${url#http://}" --data "$data" "${serve_args[@]}" >"$work/stdout" 2>"$log" &
 	gateway_pid=$!
 
 	local tries
@@ -51,10 +56,9 @@ start_gateway() {
 	export url key data log gateway
 }
 
-# stop_gateway asks the gateway to stop, kills it when it does not within 30 s, and
-# removes what it wrote. It returns the exit code of the gateway.
-stop_gateway() {
-	trap - EXIT
+# end_gateway asks the gateway to stop, and kills it when it does not within 30 s. It
+# returns the exit code of the gateway.
+end_gateway() {
 	local code=0 tries
 	if [[ -n ${gateway_pid:-} ]]; then
 		kill -TERM "$gateway_pid" 2>/dev/null || true
@@ -66,6 +70,15 @@ stop_gateway() {
 		wait "$gateway_pid" || code=$?
 		gateway_pid=
 	fi
+	return "$code"
+}
+
+# stop_gateway ends the gateway and removes what it wrote. It returns the exit code of
+# the gateway.
+stop_gateway() {
+	trap - EXIT
+	local code=0
+	end_gateway || code=$?
 	rm -rf "${work:?}"
 	return "$code"
 }

@@ -1,0 +1,172 @@
+"""What schemathesis must be told about this API beyond its contract.
+
+Loaded through SCHEMATHESIS_HOOKS. Settings: FUZZ_CALLS, the file that each call is
+noted in; FUZZ_KEPT, ids and names (one to a line) that no operation may destroy, so
+that the rest of the run has something to find; FUZZ_SCOPES, the scopes of the key.
+"""
+
+import json
+import os
+
+import schemathesis
+
+NDJSON = "application/x-ndjson"
+
+INVALID_UTF8 = "<bytes that are no UTF-8>"
+
+# Lines as they come when something broke: a line is refused alone, whatever it holds.
+BROKEN_LINES = [
+    "", " ", "{", "}", "null", "[]", "1e999", "\"\"", "\x00", "{\"content\":", "{\"content\":\"a\"}}", "{\"content\":\"a\"} {\"content\":\"b\"}",
+    "{\"content\":\"a\",\"content\":\"b\"}", "{\"content\":\"\\ud800\"}", "{\"content\":\"\\u0000\"}", INVALID_UTF8,
+    "\ufeff{\"content\":\"a\"}", "{\"content\":\"a\"}\r", "{\"content\":\"cr\rlf\"}", "[" * 5000, "{\"content\":" * 200, "{\"id\":\"x\",\"content\":\"a\"}",
+]
+
+TIMES = [
+    "2026-03-01T09:30:00Z", "202603010930", "1900-01-01T00:00:00Z", "1899-12-31T23:59:59Z", "2024-02-29T23:59:60Z", "9999-12-31T23:59:59.999999Z",
+    "2026-03-01T09:30:00.123456789+23:59", "0000-00-00T00:00:00Z", "202613450999",
+]
+
+DESTROYING = {
+    "deleteCollection", "patchCollection", "deleteAPIKey", "revokeAPIKey", "rotateAPIKey",
+    "deleteTenant", "suspendTenant", "patchTenant",
+}
+
+with open(os.environ["FUZZ_KEPT"], encoding="utf-8") as f:
+    KEPT = set(f.read().split())
+SCOPES = set(os.environ["FUZZ_SCOPES"].split(","))
+CALLS = open(os.environ["FUZZ_CALLS"], "a", encoding="utf-8", buffering=1)
+
+
+def ref(name):
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def narrow(schemas):
+    """Narrows what the contract says in words to what is often valid; the rest stays possible."""
+    values = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}
+    leaf = {
+        "type": "object", "additionalProperties": False, "required": ["field", "op", "value"],
+        "properties": {
+            "field": {"enum": ["kind", "tags", "keywords", "category", "importance", "occurred_at", "created_at", "state", "attributes.a", "attributes.a.b"]},
+            "op": schemas["Filter"]["properties"]["op"],
+            "value": values,
+        },
+    }
+    nested = [
+        {"type": "object", "additionalProperties": False, "required": [k], "properties": {k: {"type": "array", "minItems": 1, "maxItems": 3, "items": leaf}}}
+        for k in ("and", "or")
+    ]
+    schemas["FilterInWords"] = schemas["Filter"]
+    schemas["Filter"] = {"anyOf": [leaf, *nested, {"type": "object", "required": ["not"], "properties": {"not": leaf}}, ref("FilterInWords")]}
+    schemas["TimeInWords"] = schemas["EventTime"]
+    schemas["EventTime"] = {"anyOf": [{"enum": TIMES}, {"type": "string", "format": "date-time"}, ref("TimeInWords")]}
+    schemas["NotePatch"]["properties"]["occurred_at"] = {"anyOf": [{"type": "null"}, ref("EventTime")]}
+    knobs = {
+        "k_neighbours": {"type": "integer", "minimum": 1, "maximum": 50}, "confidence_gate": {"type": "number", "minimum": 0, "maximum": 1},
+        "analyst": {"enum": ["auto", "heuristic"]}, "split": {"type": "boolean"}, "max_links": {"type": "integer", "minimum": 0, "maximum": 50},
+    }
+    for name in ("CollectionInput", "CollectionPatch"):
+        properties = schemas[name]["properties"]
+        properties["policy"] = {"anyOf": [{"enum": ["amem", "none"]}, properties["policy"]]}
+        properties["policy_config"] = {"anyOf": [{"type": "object", "additionalProperties": False, "properties": knobs}, properties["policy_config"]]}
+    properties = schemas["CollectionInput"]["properties"]
+    properties["embedder"] = {"anyOf": [{"enum": ["hash-384-v1"]}, properties["embedder"]]}
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema):
+    """Says what the lines are of bodies whose lines the contract describes in words."""
+    narrow(raw_schema["components"]["schemas"])
+    results = {"type": "array", "items": {"anyOf": [ref("BulkResult"), ref("BulkEnd")]}}
+    for path, methods in raw_schema["paths"].items():
+        for method, operation in methods.items():
+            if not isinstance(operation, dict) or "responses" not in operation:
+                continue
+            CALLS.write(f"operation {method.upper()} {path}\n")
+            for response in operation["responses"].values():
+                if NDJSON in response.get("content", {}):
+                    response["content"][NDJSON]["schema"] = results
+            line = {"bulkNotes": "BulkNote", "importNotes": "ImportNote"}.get(operation.get("operationId"))
+            if line:
+                operation["requestBody"]["content"][NDJSON]["schema"] = {
+                    "type": "array",
+                    "maxItems": 8,
+                    "items": {"anyOf": [ref(line), {"type": "string", "maxLength": 40}, {"type": "string", "enum": BROKEN_LINES}]},
+                }
+
+
+@schemathesis.serializer(NDJSON)
+def lines_of(context, value):
+    """Objects become JSON lines; strings are lines already, broken ones among them."""
+    if isinstance(value, (bytes, bytearray)):
+        return {"data": bytes(value)}
+    if not isinstance(value, list):
+        value = [value]
+    return {"data": b"".join(as_bytes(line) + b"\n" for line in value)}
+
+
+def as_bytes(line):
+    if line == INVALID_UTF8:
+        return b'{"content":"\xff"}'
+    # Generated strings may hold lone surrogates, which have no bytes.
+    return (line if isinstance(line, str) else json.dumps(line, ensure_ascii=False)).encode(errors="replace")
+
+
+@schemathesis.deserializer(NDJSON)
+def read_lines(context, response):
+    """Every line must be JSON; an empty one is not."""
+    return [json.loads(line) for line in response.content.decode().splitlines()]
+
+
+QUERIES = ("query", "vector", "messages", "queries")
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """Turns the end of what must be kept into a request for something that is not there, and
+    most searches into ones that ask one thing, as they must."""
+    operation_id = context.operation.definition.raw.get("operationId")
+    if operation_id == "search" and isinstance(case.body, dict) and len(case.body) % 4:
+        asked = [k for k in QUERIES if k in case.body]
+        chosen = len(json.dumps(case.body, default=str)) % max(1, len(asked))
+        case.body = {k: v for k, v in case.body.items() if k not in asked or k == asked[chosen]}
+    if operation_id in DESTROYING:
+        for name, value in (case.path_parameters or {}).items():
+            if value in KEPT:
+                case.path_parameters[name] = "kept-by-the-fuzz"
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    CALLS.write(f"{response.status_code} {case.operation.label}\n")
+
+
+@schemathesis.check
+def line_results(ctx, response, case):
+    """Result lines are numbered as the lines that were sent, and the last one sums them up."""
+    if response.status_code != 200 or not any(v.startswith(NDJSON) for v in response.headers.get("content-type", [])):
+        return
+    *results, end = [json.loads(line) for line in response.content.decode().splitlines()]
+    assert "summary" in end, "the last line is no summary"
+    failed = [r for r in results if "error" in r]
+    assert end["summary"] == {"created": len(results) - len(failed), "failed": len(failed)}, "the summary does not fit its lines"
+    for r in results:
+        if "error" in r:
+            assert "id" not in r and r["status"] == r["error"]["status"] and 400 <= r["status"] < 500, f"line {r['line']} is at odds with itself"
+        else:
+            assert "id" in r and "revision" in r and r["status"] == 201, f"line {r['line']} lacks its id or revision"
+    numbers = [r["line"] for r in results]
+    if case.operation.definition.raw["operationId"] == "bulkNotes":
+        body = response.request.body or b""
+        body = (body.encode() if isinstance(body, str) else body).removesuffix(b"\n")
+        assert numbers == list(range(1, body.count(b"\n") + 2 if body else 1)), "lines were left out, or came in another order"
+    else:
+        assert numbers == sorted(set(numbers)), "results came twice, or in another order"
+
+
+@schemathesis.check
+def scope_needed(ctx, response, case):
+    """No operation does anything for a key that lacks its scope."""
+    needed = case.operation.definition.raw.get("x-scope")
+    if needed and needed not in SCOPES:
+        assert response.status_code >= 400, f"needs {needed}, and answered {response.status_code} without it"

@@ -1,0 +1,246 @@
+"""Fills a fresh gateway with things that a fuzz can find, always the same ones.
+
+Most generated ids lead to a 404, which is a shallow test. This makes collections,
+notes, reviews, jobs, keys, agents and tenants, and writes settings for schemathesis
+that draw their ids. What an operation uses up (a key to revoke, a job to cancel) is
+made for that operation alone, and several times.
+
+Usage: seed.py tenant|operator FILE, with FUZZ_URL, and FUZZ_KEY (a tenant's key with
+all scopes, or an operator's); FILE is the schemathesis.toml to write. The ids of what
+must outlive the run are printed, one to a line.
+"""
+
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+import uuid
+
+URL = os.environ["FUZZ_URL"]
+KEY = os.environ["FUZZ_KEY"]
+EACH = 16  # of what one operation uses up
+
+FILTERS = [
+    '{"field":"tags","op":"contains","value":"bicycles"}', '{"field":"importance","op":"gte","value":0.5}',
+    '{"not":{"field":"kind","op":"in","value":["note","message"]}}', '{"field":"attributes.a.b","op":"exists","value":false}',
+    '{"and":[{"field":"occurred_at","op":"lt","value":"2026-03-01T00:00:00Z"},{"or":[{"field":"state","op":"eq","value":"raw"}]}]}',
+    '{"field":"content","op":"eq","value":"a"}', '{"field":"tags","op":"like","value":"%"}', '{"field":"importance","op":"in","value":"high"}',
+    '{"field":"created_at","op":"gt","value":"yesterday"}', '{"and":[]}', '{"and":[', '[]', '"\\ud800"',
+    '{"not":' * 17 + '{"field":"kind","op":"eq","value":"note"}' + "}" * 17, '{"not":' * 2000 + "{}" + "}" * 2000,
+]
+
+
+def call(method, path, body=None, media="application/json"):
+    """Sends a request and gives the answer's JSON; anything but a 2xx ends the program."""
+    if body is not None and not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {KEY}"}
+    if body is not None:
+        headers["Content-Type"] = media
+    request = urllib.request.Request(URL + path, method=method, data=body, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=60) as response:
+            raw = response.read()
+            return json.loads(raw) if response.headers.get_content_type() == "application/json" else raw
+    except urllib.error.HTTPError as e:
+        sys.exit(f"fuzz: {method} {path} answered {e.code}: {e.read().decode(errors='replace')}")
+
+
+def wait_for(what, done):
+    """Waits, for a bounded time, until done() is true."""
+    end = time.monotonic() + 90
+    while not done():
+        if time.monotonic() > end:
+            sys.exit(f"fuzz: waited too long for {what}")
+        time.sleep(0.2)
+
+
+class Settings:
+    """A schemathesis.toml in the making."""
+
+    def __init__(self):
+        self.dictionaries = []
+        self.defaults = []
+        self.operations = []
+
+    def dictionary(self, name, values):
+        assert values, f"nothing to draw for {name}"
+        self.dictionaries.append(f"[dictionaries.{name}]\nvalues = {json.dumps(values)}\n")
+
+    @staticmethod
+    def _draw(parameter, dictionary, probability):
+        return f'"{parameter}" = {{ dictionary = "{dictionary}", probability = {probability} }}'
+
+    def everywhere(self, parameter, dictionary, probability=0.6):
+        self.defaults.append(self._draw(parameter, dictionary, probability))
+
+    def operation(self, operation_id, probability=0.9, **draws):
+        """Parameters of one operation: path_note="doomed" is the path parameter note."""
+        lines = [self._draw(k.replace("_", ".", 1).replace("If_Match", "If-Match"), v, probability) for k, v in draws.items()]
+        self.operations.append(
+            f'[[operations]]\ninclude-operation-id = "{operation_id}"\n[operations.parameters]\n' + "\n".join(lines) + "\n"
+        )
+
+    def lightly(self, filter_key, pattern):
+        """A few plain cases are enough for these operations."""
+        self.operations.append(
+            f"[[operations]]\n{filter_key} = {json.dumps(pattern)}\ngeneration.max-examples = 2\n"
+            "phases.coverage.enabled = false\nphases.stateful.enabled = false\n"
+        )
+
+    def write(self, path):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("\n".join([*self.dictionaries, "[parameters]", *self.defaults, "", *self.operations]))
+
+
+def collection(name, **rest):
+    return call("POST", "/v1/collections", {"name": name, **rest})["id"]
+
+
+def add(ref, content, wait=False, **rest):
+    return call("POST", f"/v1/collections/{ref}/notes" + ("?wait=evolved" if wait else ""), {"content": content, **rest})
+
+
+def seed_tenant(settings):
+    """What a tenant's key can reach."""
+    # Jobs of this collection ask a model that nobody serves: the first die of it, then
+    # the circuit breaker opens, and later ones stay queued.
+    stalled = collection("stalled", policy_config={"model": "down"})
+    dead = [add(stalled, f"Nobody will look at this, number {n}.")["job"]["id"] for n in range(6)]
+
+    kept = [collection("fuzz"), collection("fuzz-2", policy="none")]
+    settings.dictionary("collections", ["fuzz", "fuzz-2", *kept])
+    settings.everywhere("path.collection", "collections")
+    settings.everywhere("query.collection", "collections", 0.4)
+    settings.everywhere("query.against", "collections", 0.4)
+
+    people = ["Rosa", "Ines", "Tomas", "Bela", "Duarte", "Alma"]
+    notes = [add("fuzz", f"{p} repairs old bicycles in Porto.", wait=True)["note"]["id"] for p in people]
+    for note in notes[:3]:
+        call("PUT", f"/v1/collections/fuzz/notes/{note}/links", {"links": [{"target": notes[4]}, {"target": notes[5]}]})
+    settings.dictionary("notes", notes)
+    settings.everywhere("path.note", "notes")
+    settings.everywhere("query.center", "notes")
+    settings.everywhere("query.target", "notes", 0.4)
+    settings.everywhere("body.links[*].target", "notes")
+    settings.dictionary("revisions", list(range(1, 13)))
+    settings.everywhere("query.as_of", "revisions", 0.4)
+    settings.everywhere("body.as_of", "revisions", 0.4)
+    settings.everywhere("body.at_revision", "revisions", 0.4)
+    settings.dictionary("shared", ["fuzz", kept[0]])
+    for operation_id in ("getNote", "getNoteHistory", "listLinks", "putLinks"):
+        settings.operation(operation_id, path_collection="shared", path_note="notes")
+    for operation_id in ("getGraph", "createNote", "bulkNotes", "importNotes", "cloneCollection", "consolidateCollection", "getCollection"):
+        settings.operation(operation_id, path_collection="shared")
+    settings.dictionary("matches", ["*"])
+    settings.operation("patchNote", path_collection="shared", path_note="notes", header_If_Match="matches")
+    settings.dictionary("filters", FILTERS)
+    settings.operation("listNotes", path_collection="shared", query_filter="filters")
+    settings.dictionary("queries", ["bicycles in Porto", "Rosa", "who repairs what?", "\u81ea\u8ee2\u8eca", "\u0130\u0131\u1e9e", "a" * 4000])
+    settings.operation("search", path_collection="shared", body_query="queries")
+
+    unlinked = [add("fuzz", f"This stays for a while, number {n}.", infer=False)["note"]["id"] for n in range(EACH)]
+    settings.dictionary("notes_to_delete", unlinked)
+    settings.operation("deleteNote", path_collection="shared", path_note="notes_to_delete")
+    linked = [add("fuzz", f"This points elsewhere, number {n}.", infer=False)["note"]["id"] for n in range(4)]
+    for note in linked:
+        call("PUT", f"/v1/collections/fuzz/notes/{note}/links", {"links": [{"target": n} for n in notes]})
+    settings.dictionary("notes_to_unlink", linked)
+    settings.operation("deleteLinks", path_collection="shared", path_note="notes_to_unlink", query_target="notes")
+
+    # One note whose first version every revision of the dictionary shows.
+    old = collection("restored", policy="none")
+    first = add(old, "The first words.")["note"]["id"]
+    for n in range(12):
+        call("PATCH", f"/v1/collections/{old}/notes/{first}", {"content": f"Other words, number {n}."})
+    settings.dictionary("restored_collection", [old, "restored"])
+    settings.dictionary("restored_note", [first])
+    settings.operation("restoreNote", path_collection="restored_collection", path_note="restored_note", body_revision="revisions")
+
+    settings.dictionary("collections_to_delete", [collection(f"brief-{n}") for n in range(EACH)])
+    settings.operation("deleteCollection", path_collection="collections_to_delete")
+    settings.dictionary("collections_to_patch", [collection(f"patched-{n}") for n in range(EACH)])
+    settings.operation("patchCollection", path_collection="collections_to_patch")
+
+    # Each pair of notes makes one proposal, which no other one touches.
+    careful = collection("careful", policy_config={"confidence_gate": 1, "k_neighbours": 1})
+    things = "crane bread tide violin lantern orchard glacier compass beehive saddle kettle meteor anchor loom quarry ferry " \
+        "chimney falcon mosaic harvest turbine pepper cellar prism walnut harpoon thistle bellows pulley trellis gondola abacus " \
+        "vineyard sundial kiln almanac windmill locket hammock barley parchment cobbler tunnel pigment satchel tractor oboe sextant".split()
+    for thing in things:
+        add(careful, f"The {thing} of {thing}ville and its {thing} maker", wait=True)
+        add(careful, f"The {thing} of {thing}ville and its {thing} maker were praised", wait=True)
+    reviews = [r["id"] for r in reversed(call("GET", f"/v1/reviews?collection={careful}&state=open&limit=200")["items"])]
+    if len(reviews) < 3 * EACH - 8:
+        sys.exit(f"fuzz: only {len(reviews)} reviews came to be")
+    third = len(reviews) // 3
+    for review in reviews[:third]:
+        call("POST", f"/v1/reviews/{review}/approve")
+    settings.dictionary("reviews", reviews)
+    settings.everywhere("path.review", "reviews")
+    for operation_id, ids in (("undoReview", reviews[:third]), ("approveReview", reviews[third : 2 * third]), ("rejectReview", reviews[2 * third :])):
+        settings.dictionary(operation_id, ids)
+        settings.operation(operation_id, path_review=operation_id)
+
+    imports = []
+    for n in range(2):
+        body = b"".join(
+            json.dumps({"id": str(uuid.UUID(int=(7 << 76) | (2 << 62) | (n << 8) | line)), "content": f"Imported line {line}."}).encode() + b"\n"
+            for line in range(5)
+        )
+        imports.append(call("POST", "/v1/collections/fuzz-2/import", body + b"{broken\n", "application/x-ndjson")["job"]["id"])
+    settings.dictionary("imports", imports)
+    settings.operation("getJobResults", path_job="imports")
+
+    settings.dictionary("agents", [call("POST", "/v1/agents", {"name": f"agent-{n}"})[k] for n in range(2) for k in ("id",)] + ["agent-0"])
+    settings.everywhere("path.agent", "agents")
+    settings.everywhere("query.agent", "agents", 0.4)
+    settings.dictionary("agents_to_delete", [call("POST", "/v1/agents", {"name": f"brief-{n}"})["id"] for n in range(EACH)])
+    settings.operation("deleteAgent", path_agent="agents_to_delete")
+
+    for operation_id in ("deleteAPIKey", "revokeAPIKey", "rotateAPIKey"):
+        settings.dictionary(operation_id, [call("POST", "/v1/api-keys", {"scopes": ["notes:read"]})["id"] for _ in range(EACH)])
+        settings.operation(operation_id, **{"path_api_key": operation_id})
+
+    def ended(job, *states):
+        return call("GET", f"/v1/jobs/{job}")["state"] in states
+
+    wait_for("the imports", lambda: all(ended(j, "done") for j in imports))
+    wait_for("the jobs without a model to die", lambda: all(ended(j, "dead") for j in dead))
+    queued = [add(stalled, f"This waits for a model, number {n}.")["job"]["id"] for n in range(EACH)]
+    settings.dictionary("dead_jobs", dead)
+    settings.operation("retryJob", path_job="dead_jobs")
+    settings.dictionary("queued_jobs", queued)
+    settings.operation("cancelJob", path_job="queued_jobs")
+    settings.dictionary("jobs", [*imports, *dead, *queued])
+    settings.everywhere("path.job", "jobs")
+    settings.lightly("include-path-regex", "^/v1/tenants")
+
+    # Neither deleted nor patched, so that the others find them.
+    return ["fuzz", "fuzz-2", "restored", "stalled", "careful", *kept, old, stalled, careful]
+
+
+def seed_operator(settings):
+    """What an operator's key can reach."""
+    default = call("GET", "/v1/tenants/default")
+    settings.dictionary("tenants", [call("POST", "/v1/tenants", {"name": f"tenant-{n}"})["name"] for n in range(3)])
+    settings.everywhere("path.tenant", "tenants", 0.8)
+    for operation_id in ("deleteTenant", "suspendTenant"):
+        ids = [call("POST", "/v1/tenants", {"name": f"{operation_id.lower()}-{n}"})["id"] for n in range(EACH)]
+        settings.dictionary(operation_id, ids)
+        settings.operation(operation_id, path_tenant=operation_id)
+    settings.lightly("exclude-path-regex", "^/v1/tenants")
+    return ["default", default["id"]]
+
+
+def main():
+    settings = Settings()
+    kept = {"tenant": seed_tenant, "operator": seed_operator}[sys.argv[1]](settings)
+    settings.write(sys.argv[2])
+    print("\n".join(kept))
+
+
+if __name__ == "__main__":
+    main()
