@@ -39,7 +39,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return s.target(s.translate(err), path)
 	}
-	if err := sync(part); err != nil {
+	if err := syncFile(part); err != nil {
 		return s.target(err, path)
 	}
 	if err := os.Chmod(part, 0o600); err != nil {
@@ -54,7 +54,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 			return s.target(err, path)
 		}
 	}
-	return s.target(sync(filepath.Dir(path)), path)
+	return s.target(syncFile(filepath.Dir(path)), path)
 }
 
 func exists(path string) error {
@@ -71,8 +71,8 @@ func (s *Store) target(err error, path string) error {
 	return fault.Wrap(err, code, "cannot write the backup %s", path)
 }
 
-// sync makes a file or directory durable.
-func sync(path string) (err error) {
+// syncFile makes a file or directory durable.
+func syncFile(path string) (err error) {
 	f, err := os.Open(path) //nolint:gosec // the operator names the file
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
@@ -19,16 +20,21 @@ type session struct {
 	failed error
 }
 
-// pool hands out sessions; a place is taken before a connection is made.
+// pool hands out sessions; a place is taken before a connection is made. What
+// came back last goes out first: its pages and statements are warm, and
+// connections beyond what is used at once are not made.
 type pool struct {
 	db     *sql.DB
-	places chan *session // nil: not connected yet
+	places chan struct{} // filled to what may be handed out
+
+	mu   sync.Mutex
+	idle []*session
 }
 
 func newPool(db *sql.DB, n int) *pool {
-	p := &pool{db: db, places: make(chan *session, n)}
+	p := &pool{db: db, places: make(chan struct{}, n)}
 	for range n {
-		p.places <- nil
+		p.places <- struct{}{}
 	}
 	return p
 }
@@ -40,40 +46,52 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	select {
-	case s, ok := <-p.places:
+	case _, ok := <-p.places:
 		if !ok {
 			return nil, errClosed
 		}
-		if s != nil {
-			return s, nil
-		}
-		conn, err := p.db.Conn(ctx)
-		if err != nil {
-			p.places <- nil
-			return nil, err
-		}
-		return &session{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		s := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		return s, nil
+	}
+	p.mu.Unlock()
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		p.places <- struct{}{}
+		return nil, err
+	}
+	return &session{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-func (p *pool) give(s *session) { p.places <- s }
+func (p *pool) give(s *session) {
+	p.mu.Lock()
+	p.idle = append(p.idle, s)
+	p.mu.Unlock()
+	p.places <- struct{}{}
+}
 
 // close waits for every session to come back.
 func (p *pool) close() error {
-	var errs []error
 	for range cap(p.places) {
-		s := <-p.places
-		if s == nil {
-			continue
-		}
+		<-p.places
+	}
+	close(p.places)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, s := range p.idle {
 		for _, st := range s.stmts {
 			errs = append(errs, st.Close())
 		}
 		errs = append(errs, s.conn.Close())
 	}
-	close(p.places)
+	p.idle = nil
 	return errors.Join(append(errs, p.db.Close())...)
 }
 
