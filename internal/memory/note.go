@@ -73,33 +73,33 @@ const (
 
 // Note is one version of a note as seen through a view.
 type Note struct {
-	ID         uuid.UUID
-	Collection uuid.UUID // the collection it was read through
-	Layer      uuid.UUID // the collection whose log holds this version
-	From       Revision  // where this version begins; (Layer, ID, From) is its identity
+	ID         uuid.UUID `json:"id"`
+	Collection uuid.UUID `json:"collection"` // the collection it was read through
+	Layer      uuid.UUID `json:"layer"`      // the collection whose log holds this version
+	From       Revision  `json:"from"`       // where this version begins; (Layer, ID, From) is its identity
 
-	Kind       Kind
-	Key        string // optional natural key, unique per view and kind among live notes; "" is none
-	Content    string
-	Context    string
-	Keywords   []string
-	Tags       []string
-	Category   string
-	Attributes map[string]any // JSON values
-	Importance float64        // 0..1
-	OccurredAt time.Time      // event time, UTC, microseconds
-	CreatedAt  time.Time      // of the first version
-	UpdatedAt  time.Time      // of this version
+	Kind       Kind           `json:"kind"`
+	Key        string         `json:"key,omitempty"` // optional natural key, unique per view and kind among live notes; "" is none
+	Content    string         `json:"content"`
+	Context    string         `json:"context"`
+	Keywords   []string       `json:"keywords"`
+	Tags       []string       `json:"tags"`
+	Category   string         `json:"category"`
+	Attributes map[string]any `json:"attributes,omitempty"` // JSON values
+	Importance float64        `json:"importance"`           // 0..1
+	OccurredAt time.Time      `json:"occurred_at"`          // event time, UTC, microseconds
+	CreatedAt  time.Time      `json:"created_at"`           // of the first version
+	UpdatedAt  time.Time      `json:"updated_at"`           // of this version
 
-	State      State
-	Error      string   // why a pending note waits; "" otherwise
-	Analyst    Analyst  // who described it; "" nobody
-	Supplied   []string // names of described fields that the caller gave ("keywords", "tags", "context"); they win over analysis
-	Provenance Provenance
-	Deleted    bool // a tombstone; all content is empty then
+	State      State      `json:"state"`
+	Error      string     `json:"error,omitempty"`    // why a pending note waits; "" otherwise
+	Analyst    Analyst    `json:"analyst"`            // who described it; "" nobody
+	Supplied   []string   `json:"supplied,omitempty"` // names of described fields that the caller gave ("keywords", "tags", "context"); they win over analysis
+	Provenance Provenance `json:"provenance"`
+	Deleted    bool       `json:"deleted,omitempty"` // a tombstone; all content is empty then
 
-	Embedder string    // name of the embedder of Vector; "" when it has none
-	Vector   []float32 // on writes: the vector to store; on reads: set only when asked for
+	Embedder string    `json:"embedder,omitempty"` // name of the embedder of Vector; "" when it has none
+	Vector   []float32 `json:"vector,omitempty"`   // on writes: the vector to store; on reads: set only when asked for
 }
 
 // Provenance says where a note comes from.
@@ -113,9 +113,9 @@ type Provenance struct {
 // Version is the identity of a note version. Caches and ETags use it, so no
 // two contents ever share one.
 type Version struct {
-	Layer uuid.UUID
-	Note  uuid.UUID
-	From  Revision
+	Layer uuid.UUID `json:"layer"`
+	Note  uuid.UUID `json:"note"`
+	From  Revision  `json:"from"`
 }
 
 // Version gives the identity of the note's version.
@@ -145,20 +145,20 @@ func ParseETag(s string) (v Version, ok bool) {
 
 // LinkID is the identity of a link.
 type LinkID struct {
-	Source   uuid.UUID
-	Target   uuid.UUID
-	Relation string
+	Source   uuid.UUID `json:"source"`
+	Target   uuid.UUID `json:"target"`
+	Relation string    `json:"relation"`
 }
 
 // Link is one version of a directed link. It is visible when its own version
 // is visible and both endpoints are visible in the same view.
 type Link struct {
 	LinkID
-	Layer      uuid.UUID
-	From       Revision
-	Confidence float64 // 0..1
-	Attributes map[string]any
-	CreatedAt  time.Time
+	Layer      uuid.UUID      `json:"layer"`
+	From       Revision       `json:"from"`
+	Confidence float64        `json:"confidence"` // 0..1
+	Attributes map[string]any `json:"attributes,omitempty"`
+	CreatedAt  time.Time      `json:"created_at"`
 }
 
 // Usage is what recall leaves on a note. It is not versioned: it is read
