@@ -168,7 +168,8 @@ func (im *Imports) Run(ctx context.Context, s tenant.Scope, job memory.Job, prog
 		}
 		return progress(ctx, memory.Progress{Done: done, Total: p.Lines})
 	})
-	if err = errors.Join(err, w.Flush(), out.Sync(), out.Close()); err != nil {
+	err = errors.Join(err, w.Flush(), out.Sync(), out.Close())
+	if err != nil {
 		return err
 	}
 	if err := im.addWarnings(job.ID.String()+resultSuffix, late); err != nil {

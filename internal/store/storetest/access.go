@@ -27,19 +27,19 @@ func accessCases() []testCase {
 func tenants(_ *testing.T, w *world) {
 	limits := tenant.Limits{Notes: 5, ModelTokensPerDay: 7}
 	made := must(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "acme", Limits: limits}))(w.t)
-	w.is(made.State == tenant.Active && made.ID != uuid.Nil && !made.CreatedAt.IsZero(), "made %+v", made)
+	w.isf(made.State == tenant.Active && made.ID != uuid.Nil && !made.CreatedAt.IsZero(), "made %+v", made)
 	got := must(w.TenantByID(w.ctx, made.ID))(w.t)
-	w.is(got == made, "read %+v, made %+v", got, made)
-	w.is(must(w.TenantByName(w.ctx, w.op, "acme"))(w.t) == made, "by name")
+	w.isf(got == made, "read %+v, made %+v", got, made)
+	w.isf(must(w.TenantByName(w.ctx, w.op, "acme"))(w.t) == made, "by name")
 	w.refused(second(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "acme"})), fault.Exists)
 	w.field(second(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: uuid.NewString()})), "name")
 	w.ok(second(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "Acme"})))
 	made.State, made.Limits.Notes = tenant.Suspended, 9
-	w.is(must(w.UpdateTenant(w.ctx, w.op, made))(w.t) == made && must(w.TenantByID(w.ctx, made.ID))(w.t) == made, "updated")
+	w.isf(must(w.UpdateTenant(w.ctx, w.op, made))(w.t) == made && must(w.TenantByID(w.ctx, made.ID))(w.t) == made, "updated")
 	made.State = tenant.Deleting
 	w.field(second(w.UpdateTenant(w.ctx, w.op, made)), "state")
 	list := must(w.ListTenants(w.ctx, w.op, "Acme", 2))(w.t)
-	w.is(len(list) == 2 && list[0].Name == "acme" && list[1].Name == "home", "by name: %+v", list)
+	w.isf(len(list) == 2 && list[0].Name == "acme" && list[1].Name == "home", "by name: %+v", list)
 	w.refused(second(w.TenantByID(w.ctx, uuid.New())), fault.NotFound)
 	w.refused(second(w.UpdateTenant(w.ctx, w.op, tenant.Tenant{ID: uuid.New(), State: tenant.Active})), fault.NotFound)
 	nobody := grant.Scope(uuid.New(), uuid.Nil, "x", tenant.AllPermissions()...)
@@ -58,9 +58,9 @@ func deleteTenant(_ *testing.T, w *world) {
 	w.refused(second(w.KeyByID(w.ctx, w.tenant.ID, g.key)), fault.NotFound)
 	w.refused(second(w.ResolveCollection(w.ctx, w.all, g.collection.String())), fault.NotFound)
 	w.refused(second(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "c"}})), fault.NotFound)
-	w.is(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{}))(w.t)) == 0, "audit rows were left")
-	w.is(len(must(w.ListAgents(w.ctx, w.all, "", 0))(w.t)) == 0, "agents were left")
-	w.is(len(must(w.DueCollections(w.ctx, w.clock.Now().Add(time.Hour), 0))(w.t)) == 0, "jobs were left")
+	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{}))(w.t)) == 0, "audit rows were left")
+	w.isf(len(must(w.ListAgents(w.ctx, w.all, "", 0))(w.t)) == 0, "agents were left")
+	w.isf(len(must(w.DueCollections(w.ctx, w.clock.Now().Add(time.Hour), 0))(w.t)) == 0, "jobs were left")
 	w.refused(w.DeleteTenant(w.ctx, w.op, w.tenant.ID), fault.NotFound)
 	w.refused(w.DeleteTenant(w.ctx, w.op, uuid.Nil), fault.NotFound)
 	w.ok(second(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "home"})))
@@ -69,17 +69,17 @@ func deleteTenant(_ *testing.T, w *world) {
 
 func agents(_ *testing.T, w *world) {
 	again := must(w.EnsureAgent(w.ctx, w.all, "alice"))(w.t)
-	w.is(again == w.alice, "ensured once")
-	w.is(must(w.EnsureAgent(w.ctx, w.aliceS, "alice"))(w.t) == w.alice, "an agent may name itself")
+	w.isf(again == w.alice, "ensured once")
+	w.isf(must(w.EnsureAgent(w.ctx, w.aliceS, "alice"))(w.t) == w.alice, "an agent may name itself")
 	w.refused(second(w.EnsureAgent(w.ctx, w.aliceS, "new")), fault.NotFound)
 	w.refused(second(w.EnsureAgent(w.ctx, w.all, uuid.NewString())), fault.NotFound)
 	w.field(second(w.EnsureAgent(w.ctx, w.all, "")), "agent")
 	carol := must(w.CreateAgent(w.ctx, w.all, tenant.Agent{Name: "carol", DisplayName: "Каrol"}))(w.t)
-	w.is(must(w.AgentByRef(w.ctx, w.all, carol.ID.String()))(w.t) == carol && must(w.AgentByRef(w.ctx, w.all, "carol"))(w.t) == carol, "by id and name")
+	w.isf(must(w.AgentByRef(w.ctx, w.all, carol.ID.String()))(w.t) == carol && must(w.AgentByRef(w.ctx, w.all, "carol"))(w.t) == carol, "by id and name")
 	w.refused(second(w.CreateAgent(w.ctx, w.all, tenant.Agent{Name: "carol"})), fault.Exists)
 	list := must(w.ListAgents(w.ctx, w.all, "alice", 1))(w.t)
-	w.is(len(list) == 1 && list[0].Name == "bob", "pages by name: %+v", list)
-	w.is(len(must(w.ListAgents(w.ctx, w.aliceS, "", 0))(w.t)) == 1, "an agent sees itself")
+	w.isf(len(list) == 1 && list[0].Name == "bob", "pages by name: %+v", list)
+	w.isf(len(must(w.ListAgents(w.ctx, w.aliceS, "", 0))(w.t)) == 1, "an agent sees itself")
 
 	g := private(w)
 	f := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Agent: w.bob.ID, Name: "f", Parent: g.collection, ParentRevision: 1}}))(w.t).Collection
@@ -87,10 +87,10 @@ func agents(_ *testing.T, w *world) {
 	w.refused(second(w.AgentByRef(w.ctx, w.all, "alice")), fault.NotFound)
 	w.refused(second(w.ResolveCollection(w.ctx, w.all, g.collection.String())), fault.NotFound)
 	w.refused(second(w.KeyByID(w.ctx, w.tenant.ID, g.key)), fault.NotFound)
-	w.is(len(w.contents(w.view(f.ID))) == 2, "a fork of another agent lives on")
+	w.isf(len(w.contents(w.view(f.ID))) == 2, "a fork of another agent lives on")
 	w.remove(g.collection, 1000)
 	fresh := must(w.EnsureAgent(w.ctx, w.all, "alice"))(w.t)
-	w.is(fresh.ID != w.alice.ID, "a new agent of the name is another")
+	w.isf(fresh.ID != w.alice.ID, "a new agent of the name is another")
 }
 
 func keys(_ *testing.T, w *world) {
@@ -101,7 +101,7 @@ func keys(_ *testing.T, w *world) {
 	w.ok(w.CreateKey(w.ctx, w.all, k, memory.AuditEntry{Action: "key.create"}))
 	w.refused(w.CreateKey(w.ctx, w.all, k, memory.AuditEntry{}), fault.Exists)
 	got := must(w.KeyByID(w.ctx, w.tenant.ID, k.ID))(w.t)
-	w.is(got.Hash == k.Hash && slices.Equal(got.Permissions, k.Permissions) && got.AgentName == "alice" && got.Tenant == w.tenant.ID && got.ExpiresAt.Equal(k.ExpiresAt) && got.RevokedAt.IsZero() && !got.CreatedAt.IsZero(), "key %+v", got)
+	w.isf(got.Hash == k.Hash && slices.Equal(got.Permissions, k.Permissions) && got.AgentName == "alice" && got.Tenant == w.tenant.ID && got.ExpiresAt.Equal(k.ExpiresAt) && got.RevokedAt.IsZero() && !got.CreatedAt.IsZero(), "key %+v", got)
 	w.refused(w.CreateKey(w.ctx, w.all, auth.Key{ID: uuid.New(), Agent: uuid.New()}, memory.AuditEntry{}), fault.NotFound)
 	next := uuid.Must(uuid.NewV7())
 	w.ok(w.CreateKey(w.ctx, w.all, auth.Key{ID: next, Name: "wide"}, memory.AuditEntry{}))
@@ -110,18 +110,18 @@ func keys(_ *testing.T, w *world) {
 		k.RevokedAt, k.RotatedTo, k.Hash = at, next, [32]byte{}
 		return nil
 	}))(w.t)
-	w.is(changed.RevokedAt.Equal(at.Truncate(time.Microsecond)) && changed.RotatedTo == next && changed.Hash == k.Hash, "rotated: %+v", changed)
+	w.isf(changed.RevokedAt.Equal(at.Truncate(time.Microsecond)) && changed.RotatedTo == next && changed.Hash == k.Hash, "rotated: %+v", changed)
 	w.refused(second(w.UpdateKey(w.ctx, w.all, k.ID, memory.AuditEntry{}, func(*auth.Key) error { return errOurs })), fault.Precondition)
-	w.is(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: k.ID.String()}))(w.t)) == 2, "audited")
+	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: k.ID.String()}))(w.t)) == 2, "audited")
 	list := must(w.ListKeys(w.ctx, w.all, k.ID, 10))(w.t)
-	w.is(len(list) == 1 && list[0].ID == next, "by id: %+v", list)
-	w.is(len(must(w.ListKeys(w.ctx, w.aliceS, uuid.Nil, 10))(w.t)) == 1, "an agent sees its own")
+	w.isf(len(list) == 1 && list[0].ID == next, "by id: %+v", list)
+	w.isf(len(must(w.ListKeys(w.ctx, w.aliceS, uuid.Nil, 10))(w.t)) == 1, "an agent sees its own")
 
 	w.ok(w.CreateOperatorKey(w.ctx, w.op, auth.Key{ID: k.ID, Name: "root", Tenant: w.tenant.ID}))
 	root := must(w.KeyByID(w.ctx, uuid.Nil, k.ID))(w.t)
-	w.is(root.Tenant == uuid.Nil && root.Name == "root", "a platform key has no tenant: %+v", root)
-	w.is(len(must(w.ListOperatorKeys(w.ctx, w.op, uuid.Nil, 10))(w.t)) == 1, "platform keys are listed apart")
-	w.is(must(w.UpdateOperatorKey(w.ctx, w.op, k.ID, func(k *auth.Key) error { k.Name = "toor"; return nil }))(w.t).Name == "toor", "changed")
+	w.isf(root.Tenant == uuid.Nil && root.Name == "root", "a platform key has no tenant: %+v", root)
+	w.isf(len(must(w.ListOperatorKeys(w.ctx, w.op, uuid.Nil, 10))(w.t)) == 1, "platform keys are listed apart")
+	w.isf(must(w.UpdateOperatorKey(w.ctx, w.op, k.ID, func(k *auth.Key) error { k.Name = "toor"; return nil }))(w.t).Name == "toor", "changed")
 	w.refused(second(w.UpdateOperatorKey(w.ctx, w.op, next, func(*auth.Key) error { return nil })), fault.NotFound)
 }
 
@@ -134,9 +134,9 @@ func signingKeys(_ *testing.T, w *world) {
 	add("lost", "", at) // another process was faster
 	add("2", "1", at.Add(time.Minute))
 	got := must(w.SigningKeys(w.ctx))(w.t)
-	w.is(len(got) == 2 && got[0].KID == "2" && string(got[0].Wrapped) == "w2" && string(got[1].Public) == "p1" && got[0].RetiresAt.IsZero(), "newest first: %+v", got)
-	w.is(got[1].RetiresAt.Equal(at.Add(time.Minute)) && got[1].ExpiresAt.Equal(at.Add(61*time.Minute)), "the older retires: %+v", got[1])
+	w.isf(len(got) == 2 && got[0].KID == "2" && string(got[0].Wrapped) == "w2" && string(got[1].Public) == "p1" && got[0].RetiresAt.IsZero(), "newest first: %+v", got)
+	w.isf(got[1].RetiresAt.Equal(at.Add(time.Minute)) && got[1].ExpiresAt.Equal(at.Add(61*time.Minute)), "the older retires: %+v", got[1])
 	add("3", "2", at.Add(2*time.Minute))
 	got = must(w.SigningKeys(w.ctx))(w.t)
-	w.is(len(got) == 3 && got[2].RetiresAt.Equal(at.Add(time.Minute)) && got[1].RetiresAt.Equal(at.Add(2*time.Minute)), "a retired one keeps its time: %+v", got)
+	w.isf(len(got) == 3 && got[2].RetiresAt.Equal(at.Add(time.Minute)) && got[1].RetiresAt.Equal(at.Add(2*time.Minute)), "a retired one keeps its time: %+v", got)
 }

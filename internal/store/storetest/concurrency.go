@@ -99,9 +99,9 @@ func writers(_ *testing.T, w *world) {
 		w.ok(<-readers)
 	}
 	const total = goroutines*each + 1
-	w.is(w.head(c.ID) == total && len(seen) == total, "head %d, %d revisions", w.head(c.ID), len(seen))
-	w.is(len(must(w.Changesets(w.ctx, w.all, w.view(c.ID), 0, 0))(w.t)) == total, "a changeset for each")
-	w.is(len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)) == total-1, "a job for each")
+	w.isf(w.head(c.ID) == total && len(seen) == total, "head %d, %d revisions", w.head(c.ID), len(seen))
+	w.isf(len(must(w.Changesets(w.ctx, w.all, w.view(c.ID), 0, 0))(w.t)) == total, "a changeset for each")
+	w.isf(len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)) == total-1, "a job for each")
 }
 
 // claims: a job is given to one claimer.
@@ -126,9 +126,9 @@ func claims(_ *testing.T, w *world) {
 		}
 	})
 	w.ok(err)
-	w.is(len(given) == 40, "%d jobs were given", len(given))
+	w.isf(len(given) == 40, "%d jobs were given", len(given))
 	for id, n := range given {
-		w.is(n == 1, "job %s was given %d times", id, n)
+		w.isf(n == 1, "job %s was given %d times", id, n)
 	}
 }
 

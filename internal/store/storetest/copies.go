@@ -16,7 +16,7 @@ func copyCases() []testCase {
 		{"Copy", copyResumed},
 		{"CopyEmpty", func(_ *testing.T, w *world) {
 			c := w.copyOf(w.view(w.collection("c").ID), "copy", 10)
-			w.is(c.State == memory.CollectionActive && c.Head == 0, "an empty copy: %+v", c)
+			w.isf(c.State == memory.CollectionActive && c.Head == 0, "an empty copy: %+v", c)
 		}},
 	}
 }
@@ -60,7 +60,7 @@ func copyResumed(_ *testing.T, w *world) {
 
 	made := w.copyTarget("copy")
 	target := made.Collection.ID
-	w.is(made.Collection.State == memory.CollectionCopying && made.Job != nil && made.Job.Collection == target && made.Job.State == memory.JobQueued, "created %+v", made)
+	w.isf(made.Collection.State == memory.CollectionCopying && made.Job != nil && made.Job.Collection == target && made.Job.State == memory.JobQueued, "created %+v", made)
 	w.refused(second(w.tryWrite(target, func(tx memory.Tx) error { return second(tx.Put(w.ctx, memory.Note{Content: "x"})) })), fault.Conflict)
 	_, err := w.fork(target, 0, "early")
 	w.refused(err, fault.Conflict)
@@ -69,41 +69,41 @@ func copyResumed(_ *testing.T, w *world) {
 		n, next, err := w.CopyRows(w.ctx, w.all, v, target, cursor, 4)
 		w.ok(err)
 		n2, next2, err := w.CopyRows(w.ctx, w.all, v, target, cursor, 4)
-		w.is(err == nil && n2 == n && next2 == next, "a repeated step: %d %q, %d %q, %v", n, next, n2, next2, err)
+		w.isf(err == nil && n2 == n && next2 == next, "a repeated step: %d %q, %d %q, %v", n, next, n2, next2, err)
 		total += n
 		if steps++; next == "" {
 			break
 		}
-		w.is(must(w.ResolveCollection(w.ctx, w.all, "copy"))(w.t).State == memory.CollectionCopying, "not done yet")
+		w.isf(must(w.ResolveCollection(w.ctx, w.all, "copy"))(w.t).State == memory.CollectionCopying, "not done yet")
 		cursor = next
 	}
-	w.is(total == 11 && steps == 3, "%d notes in %d steps", total, steps)
+	w.isf(total == 11 && steps == 3, "%d notes in %d steps", total, steps)
 	got := must(w.ResolveCollection(w.ctx, w.all, "copy"))(w.t)
-	w.is(got.State == memory.CollectionActive && got.Head == v.At && got.Floor == v.At && got.Parent == uuid.Nil, "done: %+v", got)
+	w.isf(got.State == memory.CollectionActive && got.Head == v.At && got.Floor == v.At && got.Parent == uuid.Nil, "done: %+v", got)
 	cv := w.view(target)
-	w.is(slices.Equal(w.contents(cv), w.contents(v)), "copied %v, shown %v", w.contents(cv), w.contents(v))
+	w.isf(slices.Equal(w.contents(cv), w.contents(v)), "copied %v, shown %v", w.contents(cv), w.contents(v))
 	for _, n := range notes {
 		a, ok := w.get(v, n.ID)
 		b, ok2 := w.get(cv, n.ID)
-		w.is(ok == ok2 && a.From == b.From && slices.Equal(a.Vector, b.Vector) && a.UpdatedAt == b.UpdatedAt && a.Key == b.Key, "copied %+v, shown %+v", b, a)
-		w.is(!ok || b.Layer == target, "its own layer")
+		w.isf(ok == ok2 && a.From == b.From && slices.Equal(a.Vector, b.Vector) && a.UpdatedAt.Equal(b.UpdatedAt) && a.Key == b.Key, "copied %+v, shown %+v", b, a)
+		w.isf(!ok || b.Layer == target, "its own layer")
 	}
-	w.is(len(w.links(cv, notes[0].ID, notes[1].ID)) == 1, "links %+v", w.links(cv, notes[0].ID, notes[1].ID))
-	w.is(must(w.Usage(w.ctx, w.all, cv, []uuid.UUID{notes[0].ID}))(w.t)[notes[0].ID].AccessCount == 3, "usage is copied")
+	w.isf(len(w.links(cv, notes[0].ID, notes[1].ID)) == 1, "links %+v", w.links(cv, notes[0].ID, notes[1].ID))
+	w.isf(must(w.Usage(w.ctx, w.all, cv, []uuid.UUID{notes[0].ID}))(w.t)[notes[0].ID].AccessCount == 3, "usage is copied")
 	below := v.At - 1
 	_, err = w.OpenView(w.ctx, w.all, "copy", memory.At{AsOf: &below})
 	w.refused(err, fault.RevisionGone)
 	_, err = w.fork(target, below, "below")
 	w.refused(err, fault.RevisionGone)
-	w.is(len(must(w.History(w.ctx, w.all, cv, notes[0].ID, 0, 0))(w.t)) == 1, "a copy has one version of each")
+	w.isf(len(must(w.History(w.ctx, w.all, cv, notes[0].ID, 0, 0))(w.t)) == 1, "a copy has one version of each")
 	n := w.add(target, "own")
-	w.is(n.From == v.At+1, "the log goes on after the view's revision")
+	w.isf(n.From == v.At+1, "the log goes on after the view's revision")
 	w.put(target, memory.Note{ID: notes[0].ID, Content: "diverged"})
 	_, next, err := w.CopyRows(w.ctx, w.all, v, target, cursor, 4)
-	w.is(err == nil && next == "", "the last step again, later: %v", err)
-	w.is(w.contents(w.view(target))[0] == "diverged" && w.contents(w.view(c.ID))[0] == "0", "isolated both ways")
+	w.isf(err == nil && next == "", "the last step again, later: %v", err)
+	w.isf(w.contents(w.view(target))[0] == "diverged" && w.contents(w.view(c.ID))[0] == "0", "isolated both ways")
 	w.ok(w.DeleteCollection(w.ctx, w.all, f.ID, false, memory.AuditEntry{}))
-	w.is(len(w.contents(w.view(target))) == 12, "a copy does not need its source")
+	w.isf(len(w.contents(w.view(target))) == 12, "a copy does not need its source")
 	lost := w.copyTarget("lost").Collection.ID
 	_, _, err = w.CopyRows(w.ctx, w.all, v, lost, "", 4)
 	w.refused(err, fault.NotFound)

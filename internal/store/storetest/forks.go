@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -30,15 +31,15 @@ func noSharedETag(_ *testing.T, w *world) {
 	n := w.add(c.ID, "both")
 	f := w.mustFork(c.ID, -1, "f")
 	inherited, _ := w.get(w.view(f.ID), n.ID)
-	w.is(inherited.Version() == n.Version(), "one content, one version")
+	w.isf(inherited.Version() == n.Version(), "one content, one version")
 	base := w.put(c.ID, memory.Note{ID: n.ID, Content: "base"})
 	fork := w.put(f.ID, memory.Note{ID: n.ID, Content: "fork"})
-	w.is(base.From == fork.From && base.Version().ETag() != fork.Version().ETag(), "two contents share %s", base.Version().ETag())
+	w.isf(base.From == fork.From && base.Version().ETag() != fork.Version().ETag(), "two contents share %s", base.Version().ETag())
 	for id, want := range map[uuid.UUID]string{c.ID: "base", f.ID: "fork"} {
 		got, _ := w.get(w.view(id), n.ID)
-		w.is(got.Content == want && got.Collection == id && got.Layer == id, "isolated both ways: %+v", got)
+		w.isf(got.Content == want && got.Collection == id && got.Layer == id, "isolated both ways: %+v", got)
 		v, ok := memory.ParseETag(got.Version().ETag())
-		w.is(ok && v == got.Version(), "ETags are read back")
+		w.isf(ok && v == got.Version(), "ETags are read back")
 	}
 }
 
@@ -48,16 +49,16 @@ func forkWhilePending(_ *testing.T, w *world) {
 	n := w.put(c.ID, memory.Note{Content: "x", State: memory.StatePending})
 	f := w.mustFork(c.ID, -1, "f")
 	jobs := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{Collection: f.ID}))(w.t)
-	w.is(len(jobs) == 1 && jobs[0].Kind == memory.JobAdopt && jobs[0].Stage == memory.StageTask, "the fork adopts what is pending: %+v", jobs)
+	w.isf(len(jobs) == 1 && jobs[0].Kind == memory.JobAdopt && jobs[0].Stage == memory.StageTask, "the fork adopts what is pending: %+v", jobs)
 	n.Vector, n.State = []float32{1, 0, 0, 0}, memory.StateEvolved
 	w.put(c.ID, n)
 	got, _ := w.get(w.view(f.ID), n.ID)
-	w.is(got.Vector == nil && got.State == memory.StatePending && must(w.Counts(w.ctx, w.all, w.view(f.ID)))(w.t).Pending == 1, "the fork waits for its own: %+v", got)
+	w.isf(got.Vector == nil && got.State == memory.StatePending && must(w.Counts(w.ctx, w.all, w.view(f.ID)))(w.t).Pending == 1, "the fork waits for its own: %+v", got)
 	n.Vector = []float32{0, 1, 0, 0}
 	w.put(f.ID, n)
 	got, _ = w.get(w.view(f.ID), n.ID)
 	base, _ := w.get(w.view(c.ID), n.ID)
-	w.is(got.Vector[1] == 1 && base.Vector[0] == 1, "each has its own: %v, %v", got.Vector, base.Vector)
+	w.isf(got.Vector[1] == 1 && base.Vector[0] == 1, "each has its own: %v, %v", got.Vector, base.Vector)
 }
 
 func tombstoneHides(_ *testing.T, w *world) {
@@ -66,19 +67,19 @@ func tombstoneHides(_ *testing.T, w *world) {
 	f := w.mustFork(c.ID, -1, "f")
 	w.delete(f.ID, a.ID)
 	w.put(c.ID, memory.Note{ID: a.ID, Content: "a2"})
-	w.is(slices.Equal(w.contents(w.view(f.ID)), []string{"b"}), "hidden in the fork: %v", w.contents(w.view(f.ID)))
-	w.is(slices.Equal(w.contents(w.view(c.ID)), []string{"a2", "b"}), "kept in the base: %v", w.contents(w.view(c.ID)))
-	w.is(len(w.contents(w.viewAt(f.ID, f.Head))) == 2, "the fork point still shows it")
+	w.isf(slices.Equal(w.contents(w.view(f.ID)), []string{"b"}), "hidden in the fork: %v", w.contents(w.view(f.ID)))
+	w.isf(slices.Equal(w.contents(w.view(c.ID)), []string{"a2", "b"}), "kept in the base: %v", w.contents(w.view(c.ID)))
+	w.isf(len(w.contents(w.viewAt(f.ID, f.Head))) == 2, "the fork point still shows it")
 	g := w.mustFork(f.ID, -1, "g")
 	_, ok := w.get(w.view(g.ID), a.ID)
-	w.is(!ok, "hidden in the fork's fork")
+	w.isf(!ok, "hidden in the fork's fork")
 	w.put(g.ID, memory.Note{ID: a.ID, Content: "own"})
 	w.delete(g.ID, b.ID)
-	w.is(slices.Equal(w.contents(w.view(g.ID)), []string{"own"}), "%v", w.contents(w.view(g.ID)))
+	w.isf(slices.Equal(w.contents(w.view(g.ID)), []string{"own"}), "%v", w.contents(w.view(g.ID)))
 	// A version that a filter would refuse hides one that it would let pass.
 	w.put(f.ID, memory.Note{ID: b.ID, Content: "b", Tags: []string{"fork"}})
 	w.put(c.ID, memory.Note{ID: b.ID, Content: "b", Tags: []string{"base"}})
-	w.is(w.matching(w.view(f.ID), `{"not":{"field":"tags","op":"exists"}}`) == "", "a hidden version passed a filter")
+	w.isf(w.matching(w.view(f.ID), `{"not":{"field":"tags","op":"exists"}}`) == "", "a hidden version passed a filter")
 }
 
 func eightLayers(_ *testing.T, w *world) {
@@ -95,9 +96,9 @@ func eightLayers(_ *testing.T, w *world) {
 	_, err := w.fork(ids[len(ids)-1], -1, "l9")
 	w.refused(err, fault.LineageTooDeep)
 	v := w.view(ids[len(ids)-1])
-	w.is(len(v.Layers) == memory.MaxLineage && v.Layers[0].Collection == ids[len(ids)-1] && v.Layers[7].Collection == c.ID, "layers %+v", v.Layers)
+	w.isf(len(v.Layers) == memory.MaxLineage && v.Layers[0].Collection == ids[len(ids)-1] && v.Layers[7].Collection == c.ID, "layers %+v", v.Layers)
 	want := []string{"v8", "own2", "own3", "own4", "own5", "own6", "own7", "own8"}
-	w.is(slices.Equal(w.contents(v), want), "%v", w.contents(v))
+	w.isf(slices.Equal(w.contents(v), want), "%v", w.contents(v))
 	var paged []string
 	q := memory.NoteQuery{Limit: 3}
 	for {
@@ -110,15 +111,15 @@ func eightLayers(_ *testing.T, w *world) {
 			break
 		}
 	}
-	w.is(slices.Equal(paged, want), "by pages: %v", paged)
+	w.isf(slices.Equal(paged, want), "by pages: %v", paged)
 	for at := memory.Revision(1); at <= v.At; at++ {
 		past := w.viewAt(v.Collection.ID, at)
 		for i, l := range past.Layers {
-			w.is(l.Bound <= at && (i == 0 || l.Bound <= past.Layers[i-1].Bound), "bounds %+v at %d", past.Layers, at)
+			w.isf(l.Bound <= at && (i == 0 || l.Bound <= past.Layers[i-1].Bound), "bounds %+v at %d", past.Layers, at)
 		}
-		w.is(int64(len(w.contents(past))) == must(w.Counts(w.ctx, w.all, past))(w.t).Notes, "counts at %d", at)
+		w.isf(int64(len(w.contents(past))) == must(w.Counts(w.ctx, w.all, past))(w.t).Notes, "counts at %d", at)
 	}
-	w.is(len(must(w.History(w.ctx, w.all, v, shared.ID, 0, 0))(w.t)) == 8, "history through the lineage")
+	w.isf(len(must(w.History(w.ctx, w.all, v, shared.ID, 0, 0))(w.t)) == 8, "history through the lineage")
 }
 
 func forkOfPast(_ *testing.T, w *world) {
@@ -126,11 +127,11 @@ func forkOfPast(_ *testing.T, w *world) {
 	w.add(c.ID, "a")
 	w.add(c.ID, "b")
 	f := w.mustFork(c.ID, 1, "f")
-	w.is(f.Head == 1 && f.ParentRevision == 1 && f.Parent == c.ID && f.Embedder == embedder && f.Dim == dim, "fork %+v", f)
-	w.is(slices.Equal(w.contents(w.view(f.ID)), []string{"a"}), "%v", w.contents(w.view(f.ID)))
+	w.isf(f.Head == 1 && f.ParentRevision == 1 && f.Parent == c.ID && f.Embedder == embedder && f.Dim == dim, "fork %+v", f)
+	w.isf(slices.Equal(w.contents(w.view(f.ID)), []string{"a"}), "%v", w.contents(w.view(f.ID)))
 	x := w.add(f.ID, "x")
-	w.is(x.From == 2 && w.head(c.ID) == 2, "the log continues the parent's numbers")
-	w.is(slices.Equal(w.contents(w.viewAt(f.ID, 0)), []string{}), "before the fork point")
+	w.isf(x.From == 2 && w.head(c.ID) == 2, "the log continues the parent's numbers")
+	w.isf(slices.Equal(w.contents(w.viewAt(f.ID, 0)), []string{}), "before the fork point")
 	for _, at := range []memory.Revision{3, 99} {
 		_, err := w.fork(c.ID, at, "g")
 		w.field(err, "at_revision")
@@ -140,7 +141,7 @@ func forkOfPast(_ *testing.T, w *world) {
 	_, err = w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "g", Parent: c.ID, Embedder: "other"}})
 	w.field(err, "embedder")
 	g := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "g", Agent: w.bob.ID, Parent: c.ID, ParentRevision: 2}}))(w.t).Collection
-	w.is(len(must(w.ListNotes(w.ctx, w.bobS, must(w.OpenView(w.ctx, w.bobS, "g", memory.At{}))(w.t), memory.NoteQuery{}))(w.t)) == 2, "a fork for an agent: %+v", g)
+	w.isf(len(must(w.ListNotes(w.ctx, w.bobS, must(w.OpenView(w.ctx, w.bobS, "g", memory.At{}))(w.t), memory.NoteQuery{}))(w.t)) == 2, "a fork for an agent: %+v", g)
 	_, err = w.OpenView(w.ctx, w.aliceS, g.ID.String(), memory.At{})
 	w.refused(err, fault.NotFound)
 }
@@ -151,16 +152,16 @@ func adopt(_ *testing.T, w *world) {
 	jobs := func(id uuid.UUID) int {
 		return len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{Collection: id}))(w.t))
 	}
-	w.is(jobs(w.mustFork(c.ID, -1, "done").ID) == 0, "nothing to adopt")
+	w.isf(jobs(w.mustFork(c.ID, -1, "done").ID) == 0, "nothing to adopt")
 	w.put(c.ID, memory.Note{Content: "raw"})
 	f := w.mustFork(c.ID, -1, "raw")
-	w.is(jobs(f.ID) == 1, "a raw note is adopted")
-	w.is(jobs(w.mustFork(c.ID, 1, "past").ID) == 0, "not visible at the fork point")
+	w.isf(jobs(f.ID) == 1, "a raw note is adopted")
+	w.isf(jobs(w.mustFork(c.ID, 1, "past").ID) == 0, "not visible at the fork point")
 	for _, n := range must(w.ListNotes(w.ctx, w.all, w.view(f.ID), memory.NoteQuery{}))(w.t) {
 		n.State = memory.StateEvolved
 		w.put(f.ID, n)
 	}
-	w.is(jobs(w.mustFork(f.ID, -1, "hidden").ID) == 0, "the raw version is hidden by the fork's own")
+	w.isf(jobs(w.mustFork(f.ID, -1, "hidden").ID) == 0, "the raw version is hidden by the fork's own")
 	w.delete(c.ID, n.ID)
 }
 
@@ -190,14 +191,18 @@ func listsLikeCopy(_ *testing.T, w *world) {
 		v := w.view(id)
 		var all []uuid.UUID
 		out := ""
+		var outSb193 strings.Builder
 		for _, n := range must(w.ListNotes(w.ctx, w.all, v, memory.NoteQuery{ReadOptions: memory.ReadOptions{Vector: true}}))(w.t) {
 			all = append(all, n.ID)
-			out += fmt.Sprintln(n.ID, n.From, n.Content, n.Tags, n.Vector, n.State, n.CreatedAt)
+			outSb193.WriteString(fmt.Sprintln(n.ID, n.From, n.Content, n.Tags, n.Vector, n.State, n.CreatedAt))
 		}
+		out += outSb193.String()
+		var outSb197 strings.Builder
 		for _, l := range w.links(v, all...) {
-			out += fmt.Sprintln(l.LinkID, l.From, l.Confidence)
+			outSb197.WriteString(fmt.Sprintln(l.LinkID, l.From, l.Confidence))
 		}
+		out += outSb197.String()
 		return out + fmt.Sprintf("%+v %s", must(w.Counts(w.ctx, w.all, v))(w.t), w.matching(v, `{"field":"tags","op":"in","value":["1","new"]}`))
 	}
-	w.is(flat(fork.ID) == flat(copied.ID), "the fork:\n%s\nthe copy:\n%s", flat(fork.ID), flat(copied.ID))
+	w.isf(flat(fork.ID) == flat(copied.ID), "the fork:\n%s\nthe copy:\n%s", flat(fork.ID), flat(copied.ID))
 }

@@ -28,13 +28,13 @@ func auditRows(_ *testing.T, w *world) {
 	w.ok(w.Audit(w.ctx, w.all, memory.AuditEntry{Action: "other", Target: "t"}))
 	w.ok(w.Audit(w.ctx, w.foreign, memory.AuditEntry{Action: "foreign"}))
 	all := must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{}))(w.t)
-	w.is(len(all) == 6 && all[0].Action == "other" && all[0].ID > all[1].ID, "newest first: %+v", all)
-	w.is(all[1].Actor == "alice's key" && all[1].Detail["i"] == 4.0 && !all[1].At.IsZero(), "actor and time are the store's: %+v", all[1])
+	w.isf(len(all) == 6 && all[0].Action == "other" && all[0].ID > all[1].ID, "newest first: %+v", all)
+	w.isf(all[1].Actor == "alice's key" && all[1].Detail["i"] == 4.0 && !all[1].At.IsZero(), "actor and time are the store's: %+v", all[1])
 	page := must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Before: all[1].ID, Limit: 2, Action: "note.create"}))(w.t)
-	w.is(len(page) == 2 && page[0].ID == all[2].ID, "pages: %+v", page)
-	w.is(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: "t"}))(w.t)) == 1, "by target")
+	w.isf(len(page) == 2 && page[0].ID == all[2].ID, "pages: %+v", page)
+	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: "t"}))(w.t)) == 1, "by target")
 	made := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "x"}, Audit: memory.AuditEntry{Action: "collection.create"}}))(w.t)
-	w.is(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: made.Collection.ID.String()}))(w.t)) == 1, "a created collection is the target")
+	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: made.Collection.ID.String()}))(w.t)) == 1, "a created collection is the target")
 }
 
 func modelUse(_ *testing.T, w *world) {
@@ -45,7 +45,7 @@ func modelUse(_ *testing.T, w *world) {
 	add(memory.ModelUse{Purpose: "embed", Day: "2026-11-21", Calls: 1}, memory.ModelUse{Purpose: "embed", Day: "2026-11-22", Calls: 1})
 	add()
 	u := must(w.ModelUse(w.ctx, w.all, "2026-11-20", "2026-11-21"))(w.t)
-	w.is(len(u) == 2 && u[0] == memory.ModelUse{Collection: c.ID, Purpose: "analyze", Day: "2026-11-20", Calls: 3, PromptTokens: 11, CompletionTokens: 6} && u[1].Purpose == "embed", "use: %+v", u)
+	w.isf(len(u) == 2 && u[0] == memory.ModelUse{Collection: c.ID, Purpose: "analyze", Day: "2026-11-20", Calls: 3, PromptTokens: 11, CompletionTokens: 6} && u[1].Purpose == "embed", "use: %+v", u)
 }
 
 func reviews(_ *testing.T, w *world) {
@@ -65,8 +65,8 @@ func reviews(_ *testing.T, w *world) {
 		})
 	}
 	r := must(w.Review(w.ctx, w.all, ids[0]))(w.t)
-	w.is(r.State == memory.ReviewOpen && r.Collection == c.ID && r.Changes[0].After.Content == "after" && r.Changes[0].Before.Attributes["a"] == 1.5 && r.Read[0] == before.Version() && r.ClosedAt.IsZero(), "review %+v", r)
-	w.is(r.Changes[0].Before.UpdatedAt.Equal(before.UpdatedAt) && r.Changes[0].Links[0].Confidence == 1, "changes %+v", r.Changes)
+	w.isf(r.State == memory.ReviewOpen && r.Collection == c.ID && r.Changes[0].After.Content == "after" && r.Changes[0].Before.Attributes["a"] == 1.5 && r.Read[0] == before.Version() && r.ClosedAt.IsZero(), "review %+v", r)
+	w.isf(r.Changes[0].Before.UpdatedAt.Equal(before.UpdatedAt) && r.Changes[0].Links[0].Confidence == 1, "changes %+v", r.Changes)
 	order := func(q memory.ReviewQuery) (out []int) {
 		for _, r := range must(w.ListReviews(w.ctx, w.all, q))(w.t) {
 			for i, id := range ids {
@@ -88,17 +88,17 @@ func reviews(_ *testing.T, w *world) {
 		}
 		return true
 	}
-	w.is(equal(order(memory.ReviewQuery{}), 3, 2, 1, 0), "newest first: %v", order(memory.ReviewQuery{}))
-	w.is(equal(order(memory.ReviewQuery{ByRisk: true}), 3, 1, 0, 2), "by risk: %v", order(memory.ReviewQuery{ByRisk: true}))
-	w.is(equal(order(memory.ReviewQuery{Offset: 1, Limit: 2}), 2, 1), "pages")
+	w.isf(equal(order(memory.ReviewQuery{}), 3, 2, 1, 0), "newest first: %v", order(memory.ReviewQuery{}))
+	w.isf(equal(order(memory.ReviewQuery{ByRisk: true}), 3, 1, 0, 2), "by risk: %v", order(memory.ReviewQuery{ByRisk: true}))
+	w.isf(equal(order(memory.ReviewQuery{Offset: 1, Limit: 2}), 2, 1), "pages")
 	w.write(c.ID, func(tx memory.Tx) error {
 		r.State, r.Reason, r.Actor, r.Revision = memory.ReviewApproved, "fine", "bob", tx.Revision()
 		w.refused(tx.UpdateReview(w.ctx, memory.Review{ID: uuid.New()}), fault.NotFound)
 		return tx.UpdateReview(w.ctx, r)
 	})
 	got := must(w.Review(w.ctx, w.all, r.ID))(w.t)
-	w.is(got.State == memory.ReviewApproved && got.Actor == "bob" && got.Reason == "fine" && !got.ClosedAt.IsZero() && got.Revision == r.Revision, "closed: %+v", got)
-	w.is(equal(order(memory.ReviewQuery{State: memory.ReviewOpen, Collection: c.ID}), 3, 2, 1), "by state")
+	w.isf(got.State == memory.ReviewApproved && got.Actor == "bob" && got.Reason == "fine" && !got.ClosedAt.IsZero() && got.Revision == r.Revision, "closed: %+v", got)
+	w.isf(equal(order(memory.ReviewQuery{State: memory.ReviewOpen, Collection: c.ID}), 3, 2, 1), "by state")
 	other := w.collection("other")
 	err := second(w.tryWrite(other.ID, func(tx memory.Tx) error { return tx.UpdateReview(w.ctx, r) }))
 	w.refused(err, fault.NotFound)

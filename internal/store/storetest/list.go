@@ -43,7 +43,7 @@ func pages(_ *testing.T, w *world) {
 		}
 		all = append(all, w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Kind: kind, State: memory.StateEvolved}).ID)
 	}
-	w.is(slices.IsSortedFunc(all, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) }), "ids grow")
+	w.isf(slices.IsSortedFunc(all, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) }), "ids grow")
 	v := w.view(c.ID)
 	walk := func(q memory.NoteQuery) (got []uuid.UUID) {
 		for {
@@ -58,13 +58,13 @@ func pages(_ *testing.T, w *world) {
 			w.add(c.ID, "written meanwhile") // the view does not move
 		}
 	}
-	w.is(slices.Equal(walk(memory.NoteQuery{Limit: 4}), all), "pages by 4")
-	w.is(slices.Equal(walk(memory.NoteQuery{Limit: 5}), all), "pages by 5")
+	w.isf(slices.Equal(walk(memory.NoteQuery{Limit: 4}), all), "pages by 4")
+	w.isf(slices.Equal(walk(memory.NoteQuery{Limit: 5}), all), "pages by 5")
 	back := slices.Clone(all)
 	slices.Reverse(back)
-	w.is(slices.Equal(walk(memory.NoteQuery{Limit: 7, Newest: true}), back), "newest first")
-	w.is(len(walk(memory.NoteQuery{Limit: 2, Kinds: []memory.Kind{memory.KindFact, memory.KindBlock}})) == 5, "by kind")
-	w.is(len(walk(memory.NoteQuery{Limit: 2, States: []memory.State{memory.StateRaw}})) == 0, "by state")
+	w.isf(slices.Equal(walk(memory.NoteQuery{Limit: 7, Newest: true}), back), "newest first")
+	w.isf(len(walk(memory.NoteQuery{Limit: 2, Kinds: []memory.Kind{memory.KindFact, memory.KindBlock}})) == 5, "by kind")
+	w.isf(len(walk(memory.NoteQuery{Limit: 2, States: []memory.State{memory.StateRaw}})) == 0, "by state")
 }
 
 // filters: a list is what package filter says, whatever the engine does with it.
@@ -93,12 +93,12 @@ func filters(t *testing.T, w *world) {
 		"attributes.ü": {`"u"`}, `attributes.q\"q`: {`"quote"`}, "attributes.none": {`"x"`},
 	}
 	for field, list := range values {
-		leaves = append(leaves, fmt.Sprintf(`{"field":"%s","op":"exists"}`, field), fmt.Sprintf(`{"field":"%s","op":"exists","value":false}`, field))
+		leaves = append(leaves, `{"field":"`+field+`","op":"exists"}`, `{"field":"`+field+`","op":"exists","value":false}`)
 		for _, v := range list {
 			for _, op := range []string{"eq", "ne", "gt", "gte", "lt", "lte", "contains"} {
-				leaves = append(leaves, fmt.Sprintf(`{"field":"%s","op":"%s","value":%s}`, field, op, v))
+				leaves = append(leaves, `{"field":"`+field+`","op":"`+op+`","value":`+v+`}`)
 			}
-			leaves = append(leaves, fmt.Sprintf(`{"field":"%s","op":"in","value":[%s,%s]}`, field, list[0], v))
+			leaves = append(leaves, `{"field":"`+field+`","op":"in","value":[`+list[0]+`,`+v+`]}`)
 		}
 	}
 	slices.Sort(leaves)
@@ -115,25 +115,27 @@ func filters(t *testing.T, w *world) {
 		}
 		checked++
 		want := ""
+		var wantSb118 strings.Builder
 		for i := range notes {
 			n := &notes[i]
 			if filter.Match(e, &filter.Record{
 				Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance, OccurredAt: n.OccurredAt,
 				CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
 			}) {
-				want += n.Content + " "
+				wantSb118.WriteString(n.Content + " ")
 			}
 		}
+		want += wantSb118.String()
 		for _, id := range []uuid.UUID{c.ID, f.ID} {
 			if got := w.matching(w.view(id), text); got != strings.TrimSpace(want) {
 				t.Errorf("%s: got %q, want %q", text, got, want)
 			}
 		}
 	}
-	w.is(checked > 500, "only %d filters were tried", checked)
+	w.isf(checked > 500, "only %d filters were tried", checked)
 	e := must(filter.Parse([]byte(`{"field":"attributes.n","op":"exists"}`)))(t)
 	page := must(w.ListNotes(w.ctx, w.all, w.view(c.ID), memory.NoteQuery{Filter: e, Limit: 2}))(t)
-	w.is(len(page) == 2, "a page of matches is full: %d", len(page))
+	w.isf(len(page) == 2, "a page of matches is full: %d", len(page))
 }
 
 func listCollections(_ *testing.T, w *world) {
@@ -154,15 +156,15 @@ func listCollections(_ *testing.T, w *world) {
 			q.After = page[len(page)-1].Name + "\x00" + page[len(page)-1].ID.String()
 		}
 	}
-	w.is(slices.Equal(names(memory.CollectionQuery{}), []string{"/a", "bob/b", "/m", "alice/m", "/z"}), "all: %v", names(memory.CollectionQuery{}))
-	w.is(slices.Equal(names(memory.CollectionQuery{Limit: 2}), names(memory.CollectionQuery{})), "pages: %v", names(memory.CollectionQuery{Limit: 2}))
-	w.is(slices.Equal(names(memory.CollectionQuery{Agent: &w.alice.ID}), []string{"alice/m"}), "of an agent")
-	w.is(slices.Equal(names(memory.CollectionQuery{Agent: new(uuid.UUID)}), []string{"/a", "/m", "/z"}), "shared bases")
-	w.is(slices.Equal(names(memory.CollectionQuery{Parent: last.ID}), []string{"/a"}), "forks")
-	w.is(must(w.ResolveCollection(w.ctx, w.aliceS, "m"))(w.t).Agent == w.alice.ID, "an agent's own first")
-	w.is(must(w.ResolveCollection(w.ctx, w.bobS, "m"))(w.t).Agent == uuid.Nil, "then the shared base")
+	w.isf(slices.Equal(names(memory.CollectionQuery{}), []string{"/a", "bob/b", "/m", "alice/m", "/z"}), "all: %v", names(memory.CollectionQuery{}))
+	w.isf(slices.Equal(names(memory.CollectionQuery{Limit: 2}), names(memory.CollectionQuery{})), "pages: %v", names(memory.CollectionQuery{Limit: 2}))
+	w.isf(slices.Equal(names(memory.CollectionQuery{Agent: &w.alice.ID}), []string{"alice/m"}), "of an agent")
+	w.isf(slices.Equal(names(memory.CollectionQuery{Agent: new(uuid.UUID)}), []string{"/a", "/m", "/z"}), "shared bases")
+	w.isf(slices.Equal(names(memory.CollectionQuery{Parent: last.ID}), []string{"/a"}), "forks")
+	w.isf(must(w.ResolveCollection(w.ctx, w.aliceS, "m"))(w.t).Agent == w.alice.ID, "an agent's own first")
+	w.isf(must(w.ResolveCollection(w.ctx, w.bobS, "m"))(w.t).Agent == uuid.Nil, "then the shared base")
 	w.refused(second(w.ResolveCollection(w.ctx, w.all, "m")), fault.Ambiguous)
-	w.is(len(must(w.ListCollections(w.ctx, w.aliceS, memory.CollectionQuery{}))(w.t)) == 4, "an agent sees its own and the shared")
+	w.isf(len(must(w.ListCollections(w.ctx, w.aliceS, memory.CollectionQuery{}))(w.t)) == 4, "an agent sees its own and the shared")
 	_, err := w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "z"}})
 	w.refused(err, fault.Exists)
 	for _, name := range []string{"", uuid.NewString(), strings.ToUpper(uuid.NewString()), "{" + uuid.NewString() + "}"} {
@@ -174,5 +176,5 @@ func listCollections(_ *testing.T, w *world) {
 		return nil
 	}))(w.t)
 	got := must(w.ResolveCollection(w.ctx, w.all, "z"))(w.t)
-	w.is(got.DisplayName == "Z" && got.Metadata["k"] == "v" && string(got.PolicyConfig) == `{"k":5}` && got.EvolvedAdds == 7 && got.Head == 0 && changed.DisplayName == "Z", "updated: %+v", got)
+	w.isf(got.DisplayName == "Z" && got.Metadata["k"] == "v" && string(got.PolicyConfig) == `{"k":5}` && got.EvolvedAdds == 7 && got.Head == 0 && changed.DisplayName == "Z", "updated: %+v", got)
 }

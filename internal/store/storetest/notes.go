@@ -46,7 +46,7 @@ func roundTrip(t *testing.T, w *world) {
 	}
 	stored := w.put(c.ID, in)
 	read, ok := w.get(w.view(c.ID), stored.ID)
-	w.is(ok, "the note is not there")
+	w.isf(ok, "the note is not there")
 	if !reflect.DeepEqual(stored, read) {
 		t.Errorf("returned and read differ:\n%+v\n%+v", stored, read)
 	}
@@ -54,11 +54,11 @@ func roundTrip(t *testing.T, w *world) {
 	if !reflect.DeepEqual(in, read) {
 		t.Errorf("read differs from what was put:\n%+v\n%+v", in, read)
 	}
-	w.is(read.ID.Version() == 7 && !read.CreatedAt.IsZero() && read.CreatedAt.Equal(read.UpdatedAt), "id %s, created %s", read.ID, read.CreatedAt)
+	w.isf(read.ID.Version() == 7 && !read.CreatedAt.IsZero() && read.CreatedAt.Equal(read.UpdatedAt), "id %s, created %s", read.ID, read.CreatedAt)
 	plain := w.put(c.ID, memory.Note{Content: "x", Attributes: map[string]any{}, Tags: []string{}})
 	read, _ = w.get(w.view(c.ID), plain.ID)
-	w.is(reflect.DeepEqual(plain, read), "returned and read differ:\n%+v\n%+v", plain, read)
-	w.is(plain.Kind == memory.KindNote && plain.State == memory.StateRaw && plain.OccurredAt.IsZero() && plain.Embedder == "", "defaults: %+v", plain)
+	w.isf(reflect.DeepEqual(plain, read), "returned and read differ:\n%+v\n%+v", plain, read)
+	w.isf(plain.Kind == memory.KindNote && plain.State == memory.StateRaw && plain.OccurredAt.IsZero() && plain.Embedder == "", "defaults: %+v", plain)
 }
 
 func noteTexts(t *testing.T, w *world) {
@@ -91,21 +91,21 @@ func refusedNotes(_ *testing.T, w *world) {
 		_, err := w.tryWrite(c.ID, func(tx memory.Tx) error { return second(tx.Put(w.ctx, memory.Note{Vector: []float32{0, x, 0, 0}})) })
 		w.field(err, "vector")
 	}
-	w.is(w.head(c.ID) == 0, "a refused note moved the head")
+	w.isf(w.head(c.ID) == 0, "a refused note moved the head")
 }
 
 func letterCase(_ *testing.T, w *world) {
 	a, b := w.collection("case"), w.collection("Case")
-	w.is(must(w.ResolveCollection(w.ctx, w.all, "Case"))(w.t).ID == b.ID, "names differ by letter case")
+	w.isf(must(w.ResolveCollection(w.ctx, w.all, "Case"))(w.t).ID == b.ID, "names differ by letter case")
 	lower := w.put(a.ID, memory.Note{Content: "lower", Key: "key", Tags: []string{"tag"}})
 	upper := w.put(a.ID, memory.Note{Content: "upper", Key: "KEY", Tags: []string{"Tag"}})
 	v := w.view(a.ID)
-	w.is(must(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "key"))(w.t).ID == lower.ID, "keys differ by letter case")
-	w.is(must(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "KEY"))(w.t).ID == upper.ID, "keys differ by letter case")
+	w.isf(must(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "key"))(w.t).ID == lower.ID, "keys differ by letter case")
+	w.isf(must(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "KEY"))(w.t).ID == upper.ID, "keys differ by letter case")
 	w.refused(second(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "Key")), fault.NotFound)
-	w.is(w.matching(v, `{"field":"tags","op":"contains","value":"Tag"}`) == "upper", "tags differ by letter case")
+	w.isf(w.matching(v, `{"field":"tags","op":"contains","value":"Tag"}`) == "upper", "tags differ by letter case")
 	w.ok(second(w.EnsureAgent(w.ctx, w.all, "Alice")))
-	w.is(must(w.AgentByRef(w.ctx, w.all, "Alice"))(w.t).ID != w.alice.ID, "agents differ by letter case")
+	w.isf(must(w.AgentByRef(w.ctx, w.all, "Alice"))(w.t).ID != w.alice.ID, "agents differ by letter case")
 	l := memory.LinkID{Source: lower.ID, Target: upper.ID}
 	w.write(a.ID, func(tx memory.Tx) error {
 		for _, r := range []string{"Knows", "knows"} {
@@ -116,7 +116,7 @@ func letterCase(_ *testing.T, w *world) {
 		}
 		return nil
 	})
-	w.is(len(w.links(w.view(a.ID), lower.ID)) == 2, "relations differ by letter case")
+	w.isf(len(w.links(w.view(a.ID), lower.ID)) == 2, "relations differ by letter case")
 }
 
 func noteTimes(_ *testing.T, w *world) {
@@ -127,14 +127,14 @@ func noteTimes(_ *testing.T, w *world) {
 	want := at.UTC().Truncate(time.Microsecond)
 	got, _ := w.get(w.view(c.ID), n.ID)
 	for _, have := range []time.Time{n.OccurredAt, n.CreatedAt, got.OccurredAt, got.CreatedAt} {
-		w.is(have == want, "got %s, want %s in UTC and microseconds", have, want)
+		w.isf(have.Equal(want), "got %s, want %s in UTC and microseconds", have, want)
 	}
-	w.is(got.UpdatedAt.Nanosecond()%1000 == 0 && got.UpdatedAt.Location() == time.UTC, "updated at %s", got.UpdatedAt)
+	w.isf(got.UpdatedAt.Nanosecond()%1000 == 0 && got.UpdatedAt.Location() == time.UTC, "updated at %s", got.UpdatedAt)
 	epoch := w.put(c.ID, memory.Note{OccurredAt: time.Unix(0, 0)})
 	got, _ = w.get(w.view(c.ID), epoch.ID)
-	w.is(!got.OccurredAt.IsZero() && got.OccurredAt.Unix() == 0, "1970 is a time: %s", got.OccurredAt)
+	w.isf(!got.OccurredAt.IsZero() && got.OccurredAt.Unix() == 0, "1970 is a time: %s", got.OccurredAt)
 	again := w.put(c.ID, memory.Note{ID: n.ID, Content: "again"})
-	w.is(again.CreatedAt == want && again.UpdatedAt.After(got.CreatedAt), "a new version keeps the creation time: %+v", again)
+	w.isf(again.CreatedAt.Equal(want) && again.UpdatedAt.After(got.CreatedAt), "a new version keeps the creation time: %+v", again)
 	var first, last time.Time
 	w.write(c.ID, func(tx memory.Tx) error {
 		first = tx.Now()
@@ -142,25 +142,25 @@ func noteTimes(_ *testing.T, w *world) {
 		last = tx.Now()
 		return nil
 	})
-	w.is(first == last && first.Nanosecond()%1000 == 0, "a transaction has one time: %s, %s", first, last)
+	w.isf(first.Equal(last) && first.Nanosecond()%1000 == 0, "a transaction has one time: %s, %s", first, last)
 }
 
 func vectors(_ *testing.T, w *world) {
 	c := w.collection("c")
 	n := w.put(c.ID, memory.Note{Content: "x", Vector: []float32{0.1, 1.0 / 3, 65504, 1e-8}})
-	w.is(n.Vector[0] != 0.1 && math.Abs(float64(n.Vector[0])-0.1) < 1e-4, "rounded to 16 bits: %v", n.Vector)
+	w.isf(n.Vector[0] != 0.1 && math.Abs(float64(n.Vector[0])-0.1) < 1e-4, "rounded to 16 bits: %v", n.Vector)
 	v := w.view(c.ID)
 	got, _ := w.get(v, n.ID)
-	w.is(slices.Equal(got.Vector, n.Vector) && got.Embedder == embedder, "read %v, stored %v", got.Vector, n.Vector)
+	w.isf(slices.Equal(got.Vector, n.Vector) && got.Embedder == embedder, "read %v, stored %v", got.Vector, n.Vector)
 	bare := must(w.Notes(w.ctx, w.all, v, []uuid.UUID{n.ID}, memory.ReadOptions{}))(w.t)[0]
-	w.is(bare.Vector == nil && bare.Embedder == embedder, "a vector that was not asked for: %+v", bare)
+	w.isf(bare.Vector == nil && bare.Embedder == embedder, "a vector that was not asked for: %+v", bare)
 	same := w.put(c.ID, got)
-	w.is(slices.Equal(same.Vector, n.Vector), "rounding twice changes nothing")
+	w.isf(slices.Equal(same.Vector, n.Vector), "rounding twice changes nothing")
 	gone := w.put(c.ID, memory.Note{ID: n.ID, Content: "y"})
 	got, _ = w.get(w.view(c.ID), gone.ID)
-	w.is(got.Vector == nil && got.Embedder == "", "a vector was carried over: %+v", got)
+	w.isf(got.Vector == nil && got.Embedder == "", "a vector was carried over: %+v", got)
 	got, _ = w.get(w.viewAt(c.ID, 1), n.ID)
-	w.is(slices.Equal(got.Vector, n.Vector), "the old version has its vector")
+	w.isf(slices.Equal(got.Vector, n.Vector), "the old version has its vector")
 }
 
 func naturalKeys(_ *testing.T, w *world) {
@@ -187,14 +187,14 @@ func naturalKeys(_ *testing.T, w *world) {
 	w.delete(f.ID, a.ID)
 	w.ok(second(f.ID))
 	w.refused(second(c.ID), fault.Exists)
-	w.is(must(w.NoteByKey(w.ctx, w.all, w.view(f.ID), memory.KindNote, "k"))(w.t).Content == "b", "the fork has its own")
-	w.is(must(w.NoteByKey(w.ctx, w.all, w.view(c.ID), memory.KindNote, "k"))(w.t).Content == "a2", "the base keeps its own")
+	w.isf(must(w.NoteByKey(w.ctx, w.all, w.view(f.ID), memory.KindNote, "k"))(w.t).Content == "b", "the fork has its own")
+	w.isf(must(w.NoteByKey(w.ctx, w.all, w.view(c.ID), memory.KindNote, "k"))(w.t).Content == "a2", "the base keeps its own")
 	// A fork's version without the key hides the base's with it.
 	g := w.mustFork(c.ID, -1, "g")
 	w.put(g.ID, memory.Note{ID: a.ID, Content: "no key"})
 	w.refused(func() error { _, err := w.NoteByKey(w.ctx, w.all, w.view(g.ID), memory.KindNote, "k"); return err }(), fault.NotFound)
 	w.ok(second(g.ID))
-	w.is(must(w.NoteByKey(w.ctx, w.all, w.viewAt(c.ID, 1), memory.KindNote, "k"))(w.t).Content == "a", "keys are read in the past")
+	w.isf(must(w.NoteByKey(w.ctx, w.all, w.viewAt(c.ID, 1), memory.KindNote, "k"))(w.t).Content == "a", "keys are read in the past")
 }
 
 func history(_ *testing.T, w *world) {
@@ -212,24 +212,26 @@ func history(_ *testing.T, w *world) {
 	w.delete(f.ID, n.ID)
 	h := must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, 0, 0))(w.t)
 	got := ""
+	var gotSb215 strings.Builder
 	for _, e := range h {
-		w.is(e.Changeset.Revision == e.Note.From && e.Changeset.Collection == e.Note.Layer && e.Changeset.At == e.Note.UpdatedAt, "entry %+v", e)
+		w.isf(e.Changeset.Revision == e.Note.From && e.Changeset.Collection == e.Note.Layer && e.Changeset.At.Equal(e.Note.UpdatedAt), "entry %+v", e)
 		if e.Note.Deleted {
-			got += "deleted "
+			gotSb215.WriteString("deleted ")
 		} else {
-			got += e.Note.Content + " "
+			gotSb215.WriteString(e.Note.Content + " ")
 		}
 	}
-	w.is(got == "deleted three two one ", "history: %s", got)
-	w.is(h[1].Changeset.Cause == memory.CauseEvolve && h[1].Changeset.Trigger == trigger && h[1].Changeset.Undoes == 1 && h[1].Changeset.Actor == "alice's key", "changeset %+v", h[1].Changeset)
+	got += gotSb215.String()
+	w.isf(got == "deleted three two one ", "history: %s", got)
+	w.isf(h[1].Changeset.Cause == memory.CauseEvolve && h[1].Changeset.Trigger == trigger && h[1].Changeset.Undoes == 1 && h[1].Changeset.Actor == "alice's key", "changeset %+v", h[1].Changeset)
 	page := must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, h[0].Note.From, 2))(w.t)
-	w.is(len(page) == 2 && page[0].Note.Content == "three" && page[1].Note.Content == "two", "second page: %+v", page)
+	w.isf(len(page) == 2 && page[0].Note.Content == "three" && page[1].Note.Content == "two", "second page: %+v", page)
 	page = must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, 1, 2))(w.t)
-	w.is(len(page) == 0, "page beyond the end: %+v", page)
-	w.is(len(must(w.History(w.ctx, w.all, w.viewAt(f.ID, 1), n.ID, 0, 0))(w.t)) == 1, "history as of 1")
+	w.isf(len(page) == 0, "page beyond the end: %+v", page)
+	w.isf(len(must(w.History(w.ctx, w.all, w.viewAt(f.ID, 1), n.ID, 0, 0))(w.t)) == 1, "history as of 1")
 	w.refused(func() error { _, err := w.History(w.ctx, w.all, w.view(f.ID), uuid.New(), 0, 0); return err }(), fault.NotFound)
 	cs := must(w.Changesets(w.ctx, w.all, w.view(f.ID), 2, 1))(w.t)
-	w.is(len(cs) == 1 && cs[0].Revision == 3 && cs[0].Collection == f.ID, "changesets of the fork's own log: %+v", cs)
+	w.isf(len(cs) == 1 && cs[0].Revision == 3 && cs[0].Collection == f.ID, "changesets of the fork's own log: %+v", cs)
 }
 
 // restore: an old version is put again as a new one.
@@ -239,14 +241,14 @@ func restore(_ *testing.T, w *world) {
 	other := w.add(c.ID, "other")
 	w.link(c.ID, n.ID, other.ID)
 	w.delete(c.ID, n.ID)
-	w.is(len(w.links(w.view(c.ID), other.ID)) == 0, "a link to a deleted note is shown")
+	w.isf(len(w.links(w.view(c.ID), other.ID)) == 0, "a link to a deleted note is shown")
 	past, ok := w.get(w.viewAt(c.ID, n.From), n.ID)
-	w.is(ok, "the past shows the note")
+	w.isf(ok, "the past shows the note")
 	back := w.put(c.ID, past)
 	got, _ := w.get(w.view(c.ID), n.ID)
-	w.is(got.Content == "old" && got.CreatedAt == n.CreatedAt && slices.Equal(got.Vector, n.Vector) && back.From == w.head(c.ID), "restored %+v", got)
-	w.is(len(w.links(w.view(c.ID), other.ID)) == 1, "links follow their endpoints")
-	w.is(got.Version() != n.Version(), "a restored note has a version of its own")
+	w.isf(got.Content == "old" && got.CreatedAt.Equal(n.CreatedAt) && slices.Equal(got.Vector, n.Vector) && back.From == w.head(c.ID), "restored %+v", got)
+	w.isf(len(w.links(w.view(c.ID), other.ID)) == 1, "links follow their endpoints")
+	w.isf(got.Version() != n.Version(), "a restored note has a version of its own")
 }
 
 func asOf(_ *testing.T, w *world) {
@@ -262,14 +264,14 @@ func asOf(_ *testing.T, w *world) {
 	w.delete(c.ID, b.ID) // 6
 	for at, want := range map[memory.Revision][]string{0: {}, 1: {"a1"}, 2: {"a1", "b1"}, 3: {"a1", "b1"}, 4: {"a2", "b1"}, 5: {"a2", "b1"}, 6: {"a2"}} {
 		v := w.viewAt(c.ID, at)
-		w.is(slices.Equal(w.contents(v), want), "at %d: %v, want %v", at, w.contents(v), want)
+		w.isf(slices.Equal(w.contents(v), want), "at %d: %v, want %v", at, w.contents(v), want)
 		links := 0
 		if at == 3 || at == 4 {
 			links = 1
 		}
-		w.is(len(w.links(v, a.ID)) == links && len(w.links(v, b.ID)) == links, "links at %d", at)
+		w.isf(len(w.links(v, a.ID)) == links && len(w.links(v, b.ID)) == links, "links at %d", at)
 		n := must(w.Counts(w.ctx, w.all, v))(w.t)
-		w.is(n.Notes == int64(len(want)) && n.Links == int64(links), "counts at %d: %+v", at, n)
+		w.isf(n.Notes == int64(len(want)) && n.Links == int64(links), "counts at %d: %+v", at, n)
 	}
 	for _, at := range []memory.Revision{7, -1} {
 		_, err := w.OpenView(w.ctx, w.all, "c", memory.At{AsOf: &at})
@@ -277,7 +279,7 @@ func asOf(_ *testing.T, w *world) {
 	}
 	old := w.view(c.ID)
 	w.add(c.ID, "later")
-	w.is(slices.Equal(w.contents(old), []string{"a2"}), "an open view does not move")
+	w.isf(slices.Equal(w.contents(old), []string{"a2"}), "an open view does not move")
 }
 
 func counts(_ *testing.T, w *world) {
@@ -289,15 +291,15 @@ func counts(_ *testing.T, w *world) {
 	f := w.mustFork(c.ID, -1, "f")
 	for _, id := range []uuid.UUID{c.ID, f.ID} {
 		n := must(w.Counts(w.ctx, w.all, w.view(id)))(w.t)
-		w.is(n.Notes == 4 && n.Pending == 2 && n.InReview == 1 && n.Kinds[memory.KindNote] == 2 && n.Kinds[memory.KindFact] == 2 && n.Bytes >= 5, "counts %+v", n)
+		w.isf(n.Notes == 4 && n.Pending == 2 && n.InReview == 1 && n.Kinds[memory.KindNote] == 2 && n.Kinds[memory.KindFact] == 2 && n.Bytes >= 5, "counts %+v", n)
 	}
 	w.put(f.ID, memory.Note{ID: waits.ID, Vector: make([]float32, dim)})
-	w.is(must(w.Counts(w.ctx, w.all, w.view(f.ID)))(w.t).Pending == 1, "a vector came")
-	w.is(must(w.Counts(w.ctx, w.all, w.view(c.ID)))(w.t).Pending == 2, "only in the fork")
+	w.isf(must(w.Counts(w.ctx, w.all, w.view(f.ID)))(w.t).Pending == 1, "a vector came")
+	w.isf(must(w.Counts(w.ctx, w.all, w.view(c.ID)))(w.t).Pending == 2, "only in the fork")
 	past := w.mustFork(c.ID, 1, "past")
-	w.is(must(w.Counts(w.ctx, w.all, w.view(past.ID)))(w.t).Notes == 1, "a fork of the past counts what it sees")
+	w.isf(must(w.Counts(w.ctx, w.all, w.view(past.ID)))(w.t).Notes == 1, "a fork of the past counts what it sees")
 	u := must(w.TenantUsage(w.ctx, w.all))(w.t)
-	w.is(u.Notes == 5 && u.Collections == 3 && u.Forks == 2 && u.StoredBytes > 0, "usage %+v", u)
+	w.isf(u.Notes == 5 && u.Collections == 3 && u.Forks == 2 && u.StoredBytes > 0, "usage %+v", u)
 }
 
 func logOfLayer(_ *testing.T, w *world) {
@@ -313,14 +315,14 @@ func logOfLayer(_ *testing.T, w *world) {
 		return rows, to
 	}
 	rows, to := read(w.view(f.ID), 1, 0)
-	w.is(to == 4 && len(rows) == 4, "the layer is read up to its own head: %d, %+v", to, rows)
-	w.is(rows[0].Note.ID == a.ID && rows[0].To == 3 && len(rows[0].Note.Vector) == dim && rows[1].To == 0 && rows[2].To == 4 && rows[3].Note.Deleted, "rows %+v", rows)
+	w.isf(to == 4 && len(rows) == 4, "the layer is read up to its own head: %d, %+v", to, rows)
+	w.isf(rows[0].Note.ID == a.ID && rows[0].To == 3 && len(rows[0].Note.Vector) == dim && rows[1].To == 0 && rows[2].To == 4 && rows[3].Note.Deleted, "rows %+v", rows)
 	rows, to = read(w.view(f.ID), 1, 2)
-	w.is(to == 4 && len(rows) == 3 && rows[0].Note.From == 1 && rows[0].To == 3 && rows[1].Note.From == 3, "what ended or began after 2: %+v", rows)
+	w.isf(to == 4 && len(rows) == 3 && rows[0].Note.From == 1 && rows[0].To == 3 && rows[1].Note.From == 3, "what ended or began after 2: %+v", rows)
 	rows, to = read(w.view(f.ID), 0, 2)
-	w.is(to == 2 && len(rows) == 0, "the fork's own layer is empty: %d, %+v", to, rows)
+	w.isf(to == 2 && len(rows) == 0, "the fork's own layer is empty: %d, %+v", to, rows)
 	rows, _ = read(w.view(c.ID), 0, 4)
-	w.is(len(rows) == 0, "nothing after the head: %+v", rows)
+	w.isf(len(rows) == 0, "nothing after the head: %+v", rows)
 	stop := fault.New(fault.Timeout, "enough")
 	_, err := w.Log(w.ctx, w.all, w.view(c.ID), 0, 0, embedder, func(memory.LogRow) error { return stop })
 	w.refused(err, fault.Timeout)
@@ -336,19 +338,19 @@ func usage(_ *testing.T, w *world) {
 	}
 	use(c.ID, memory.UsageDelta{Note: a.ID, Accesses: 2, LastAccess: at}, memory.UsageDelta{Note: uuid.New(), Accesses: 1})
 	u := of(c.ID)
-	w.is(len(u) == 1 && u[a.ID] == memory.Usage{AccessCount: 2, LastAccess: at.Truncate(time.Microsecond), Strength: 1}, "usage %+v", u)
+	w.isf(len(u) == 1 && u[a.ID] == memory.Usage{AccessCount: 2, LastAccess: at.Truncate(time.Microsecond), Strength: 1}, "usage %+v", u)
 	f := w.mustFork(c.ID, -1, "f")
 	use(c.ID, memory.UsageDelta{Note: a.ID, Accesses: 1, LastAccess: at.Add(-time.Hour)})
-	w.is(of(f.ID)[a.ID].AccessCount == 3, "an untouched note shows its parent's usage")
+	w.isf(of(f.ID)[a.ID].AccessCount == 3, "an untouched note shows its parent's usage")
 	use(f.ID, memory.UsageDelta{Note: a.ID, Accesses: 5, LastAccess: at.Add(time.Hour)}, memory.UsageDelta{Note: b.ID, Accesses: 1})
-	w.is(of(f.ID)[a.ID].AccessCount == 8 && of(f.ID)[b.ID].AccessCount == 1, "copied up: %+v", of(f.ID))
-	w.is(of(c.ID)[a.ID].AccessCount == 3 && of(c.ID)[a.ID].LastAccess == at.Truncate(time.Microsecond) && len(of(c.ID)) == 1, "recalling in a fork never touches the base: %+v", of(c.ID))
+	w.isf(of(f.ID)[a.ID].AccessCount == 8 && of(f.ID)[b.ID].AccessCount == 1, "copied up: %+v", of(f.ID))
+	w.isf(of(c.ID)[a.ID].AccessCount == 3 && of(c.ID)[a.ID].LastAccess.Equal(at.Truncate(time.Microsecond)) && len(of(c.ID)) == 1, "recalling in a fork never touches the base: %+v", of(c.ID))
 	head := w.head(f.ID)
-	w.is(head == 2, "usage is no changeset")
+	w.isf(head == 2, "usage is no changeset")
 	w.write(f.ID, func(tx memory.Tx) error {
 		return tx.SetUsage(w.ctx, b.ID, memory.Usage{AccessCount: 9, Strength: 2, Heat: 0.5})
 	})
-	w.is(of(f.ID)[b.ID] == memory.Usage{AccessCount: 9, Strength: 2, Heat: 0.5}, "usage set: %+v", of(f.ID))
+	w.isf(of(f.ID)[b.ID] == memory.Usage{AccessCount: 9, Strength: 2, Heat: 0.5}, "usage set: %+v", of(f.ID))
 	w.delete(f.ID, a.ID)
-	w.is(len(of(f.ID)) == 1, "a deleted note has no usage: %+v", of(f.ID))
+	w.isf(len(of(f.ID)) == 1, "a deleted note has no usage: %+v", of(f.ID))
 }

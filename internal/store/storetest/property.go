@@ -179,7 +179,7 @@ func (m *model) write(rt *rapid.T) {
 				ok, err := tx.Unlink(m.ctx, id)
 				m.ok(err)
 				_, want := next.visible()[id]
-				m.is(ok == want, "unlink %v: %v, want %v", id, ok, want)
+				m.isf(ok == want, "unlink %v: %v, want %v", id, ok, want)
 				if ok {
 					delete(next.links, id)
 					logged = true
@@ -249,7 +249,7 @@ func (m *model) linkTo(rt *rapid.T, tx memory.Tx, next *snapshot) bool {
 	}
 	m.ok(err)
 	old, had := next.links[l.LinkID]
-	m.is(changed == (!had || old != l.Confidence), "link %v changed: %v", l, changed)
+	m.isf(changed == (!had || old != l.Confidence), "link %v changed: %v", l, changed)
 	next.links[l.LinkID] = l.Confidence
 	return changed
 }
@@ -335,7 +335,7 @@ func (m *model) recall(rt *rapid.T) {
 // check compares one collection at one revision after every step.
 func (m *model) check(rt *rapid.T) {
 	c := m.pick(rt)
-	m.is(m.world.head(c.id) == c.head, "the head of %s is %d, want %d", c.name, m.world.head(c.id), c.head)
+	m.isf(m.head(c.id) == c.head, "the head of %s is %d, want %d", c.name, m.head(c.id), c.head)
 	if c.first > 0 {
 		below := c.first - 1
 		m.refused(second(m.OpenView(m.ctx, m.world.all, c.name, memory.At{AsOf: &below})), fault.RevisionGone)
@@ -363,34 +363,34 @@ func (m *model) compare(c *modelCollection, at memory.Revision) {
 			if len(n.Tags) > 0 {
 				have.tag = n.Tags[0]
 			}
-			m.is(have == want.notes[n.ID], "%s: note %s is %+v, want %+v", where, n.ID, have, want.notes[n.ID])
+			m.isf(have == want.notes[n.ID], "%s: note %s is %+v, want %+v", where, n.ID, have, want.notes[n.ID])
 			// No two contents share a version.
-			print := fmt.Sprint(have)
-			if known, ok := m.versions[n.Version()]; ok && known != print {
-				m.t.Fatalf("%s: version %v is %s and was %s", where, n.Version(), print, known)
+			show := fmt.Sprint(have)
+			if known, ok := m.versions[n.Version()]; ok && known != show {
+				m.t.Fatalf("%s: version %v is %s and was %s", where, n.Version(), show, known)
 			}
-			m.versions[n.Version()] = print
+			m.versions[n.Version()] = show
 			bytes += int64(len(n.Content))
 		}
 		if len(page) < q.Limit {
 			break
 		}
 	}
-	m.is(slices.Equal(got, ids), "%s: lists %v, want %v", where, got, ids)
+	m.isf(slices.Equal(got, ids), "%s: lists %v, want %v", where, got, ids)
 	back := must(m.ListNotes(m.ctx, m.world.all, v, memory.NoteQuery{Newest: true}))(m.t)
 	slices.Reverse(back)
-	m.is(slices.EqualFunc(back, ids, func(n memory.Note, id uuid.UUID) bool { return n.ID == id }), "%s: newest first", where)
+	m.isf(slices.EqualFunc(back, ids, func(n memory.Note, id uuid.UUID) bool { return n.ID == id }), "%s: newest first", where)
 
 	byID := must(m.Notes(m.ctx, m.world.all, v, m.ids, memory.ReadOptions{}))(m.t)
-	m.is(len(byID) == len(ids), "%s: %d notes by id, want %d", where, len(byID), len(ids))
+	m.isf(len(byID) == len(ids), "%s: %d notes by id, want %d", where, len(byID), len(ids))
 	for i := range byID {
-		m.is(byID[i].Content == want.notes[byID[i].ID].content, "%s: note %s by id", where, byID[i].ID)
+		m.isf(byID[i].Content == want.notes[byID[i].ID].content, "%s: note %s by id", where, byID[i].ID)
 	}
 	for _, kind := range []memory.Kind{memory.KindNote, memory.KindFact} {
 		for _, key := range []string{"k", "K"} {
 			n, err := m.NoteByKey(m.ctx, m.world.all, v, kind, key)
 			if id, ok := want.byKey(kind, key); ok {
-				m.is(err == nil && n.ID == id, "%s: key %s: %v, %v", where, key, n.ID, err)
+				m.isf(err == nil && n.ID == id, "%s: key %s: %v, %v", where, key, n.ID, err)
 			} else {
 				m.refused(err, fault.NotFound)
 			}
@@ -401,10 +401,10 @@ func (m *model) compare(c *modelCollection, at memory.Revision) {
 	seen := map[memory.LinkID]float64{}
 	for _, l := range m.links(v, m.ids...) {
 		_, twice := seen[l.LinkID]
-		m.is(!twice, "%s: link %v twice", where, l.LinkID)
+		m.isf(!twice, "%s: link %v twice", where, l.LinkID)
 		seen[l.LinkID] = l.Confidence
 	}
-	m.is(maps.Equal(seen, links), "%s: links %v, want %v", where, seen, links)
+	m.isf(maps.Equal(seen, links), "%s: links %v, want %v", where, seen, links)
 
 	n := must(m.Counts(m.ctx, m.world.all, v))(m.t)
 	kinds, waiting := map[memory.Kind]int64{}, int64(0)
@@ -414,15 +414,15 @@ func (m *model) compare(c *modelCollection, at memory.Revision) {
 			waiting++
 		}
 	}
-	m.is(n.Notes == int64(len(ids)) && n.Links == int64(len(links)) && maps.Equal(n.Kinds, kinds) && n.Pending == waiting && n.Bytes >= bytes,
+	m.isf(n.Notes == int64(len(ids)) && n.Links == int64(len(links)) && maps.Equal(n.Kinds, kinds) && n.Pending == waiting && n.Bytes >= bytes,
 		"%s: counts %+v, want %d notes, %d links, %v, %d waiting", where, n, len(ids), len(links), kinds, waiting)
 
 	usage := must(m.Usage(m.ctx, m.world.all, v, m.ids))(m.t)
 	for _, id := range m.ids {
 		if _, ok := want.notes[id]; ok {
-			m.is(usage[id].AccessCount == c.used(id), "%s: note %s was used %d times, want %d", where, id, usage[id].AccessCount, c.used(id))
+			m.isf(usage[id].AccessCount == c.used(id), "%s: note %s was used %d times, want %d", where, id, usage[id].AccessCount, c.used(id))
 		} else {
-			m.is(usage[id] == memory.Usage{}, "%s: usage of what is not visible", where)
+			m.isf(usage[id] == memory.Usage{}, "%s: usage of what is not visible", where)
 		}
 	}
 	if len(ids) > 0 {
@@ -434,13 +434,13 @@ func (m *model) compare(c *modelCollection, at memory.Revision) {
 func (m *model) compareHistory(c *modelCollection, v memory.View, id uuid.UUID, where string) {
 	last := v.At + 1
 	for _, e := range must(m.History(m.ctx, m.world.all, v, id, 0, 0))(m.t) {
-		m.is(e.Note.From < last, "%s: history goes from %d to %d", where, last, e.Note.From)
+		m.isf(e.Note.From < last, "%s: history goes from %d to %d", where, last, e.Note.From)
 		last = e.Note.From
 		s, ok := c.at[e.Note.From]
 		if !ok {
 			continue // a copy keeps versions from before its first revision
 		}
 		n, ok := s.notes[id]
-		m.is(ok != e.Note.Deleted && n.content == e.Note.Content && (!ok || n.from == e.Note.From), "%s: history entry %+v, then visible %+v", where, e.Note, n)
+		m.isf(ok != e.Note.Deleted && n.content == e.Note.Content && (!ok || n.from == e.Note.From), "%s: history entry %+v, then visible %+v", where, e.Note, n)
 	}
 }

@@ -335,8 +335,7 @@ func outOfReach(t *testing.T, w *world, s tenant.Scope, want func(reachCase) out
 }
 
 func sentence(err error) string {
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f.Message
 	}
 	return fmt.Sprint(err)
@@ -387,5 +386,5 @@ func viewOfAnother(_ *testing.T, w *world) {
 	v := must(w.OpenView(w.ctx, w.aliceS, "shared", memory.At{}))(w.t)
 	w.refused(second(w.ListNotes(w.ctx, w.bobS, v, memory.NoteQuery{})), fault.NotFound)
 	mine := must(w.OpenView(w.ctx, w.bobS, "shared", memory.At{}))(w.t)
-	w.is(len(must(w.ListNotes(w.ctx, w.bobS, mine, memory.NoteQuery{}))(w.t)) == 1, "a shared base is read by every agent")
+	w.isf(len(must(w.ListNotes(w.ctx, w.bobS, mine, memory.NoteQuery{}))(w.t)) == 1, "a shared base is read by every agent")
 }

@@ -24,7 +24,7 @@ func removalCases() []testCase {
 func (w *world) remove(id uuid.UUID, batch int) int {
 	w.t.Helper()
 	jobs, lease := w.claim(id, memory.StageTask, 10)
-	w.is(len(jobs) == 1 && jobs[0].Kind == memory.JobRemove, "the job that removes: %+v", jobs)
+	w.isf(len(jobs) == 1 && jobs[0].Kind == memory.JobRemove, "the job that removes: %+v", jobs)
 	steps := 0
 	for gone := false; !gone; steps++ {
 		gone = must(w.RemoveRows(w.ctx, w.all, id, batch))(w.t)
@@ -60,17 +60,17 @@ func deleteCollection(_ *testing.T, w *world) {
 	}
 	w.refused(w.Heartbeat(w.ctx, w.all, g.job, g.lease, w.clock.Now().Add(time.Hour)), fault.Conflict)
 	again := w.collectionOf(w.alice.ID, "private")
-	w.is(again.ID != g.collection, "the name is free")
-	w.is(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "collection.delete", Target: g.collection.String()}))(w.t)) == 1, "audited")
+	w.isf(again.ID != g.collection, "the name is free")
+	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "collection.delete", Target: g.collection.String()}))(w.t)) == 1, "audited")
 	steps := w.remove(g.collection, 10)
-	w.is(steps > 4, "removed in batches: %d", steps)
+	w.isf(steps > 4, "removed in batches: %d", steps)
 	w.refused(second(w.RemoveRows(w.ctx, w.all, g.collection, 10)), fault.NotFound)
 	w.refused(second(w.Job(w.ctx, w.all, g.job)), fault.NotFound)
 	due := must(w.DueCollections(w.ctx, w.clock.Now().Add(time.Hour), 10))(w.t)
-	w.is(len(due) == 0, "nothing is left to do: %+v", due)
-	w.is(len(w.contents(w.view(other.ID))) == 1, "others stay")
+	w.isf(len(due) == 0, "nothing is left to do: %+v", due)
+	w.isf(len(w.contents(w.view(other.ID))) == 1, "others stay")
 	u := must(w.ModelUse(w.ctx, w.all, "2000-01-01", "2100-01-01"))(w.t)
-	w.is(len(u) == 1 && u[0].Calls == 1 && u[0].Collection == uuid.Nil, "what was spent stays the tenant's: %+v", u)
+	w.isf(len(u) == 1 && u[0].Calls == 1 && u[0].Collection == uuid.Nil, "what was spent stays the tenant's: %+v", u)
 }
 
 // materialise: what is read through a fork never changes when its base goes.
@@ -100,18 +100,18 @@ func materialise(_ *testing.T, w *world) {
 	}
 	before := [][]string{snapshot(f.ID), snapshot(g.ID), snapshot(h.ID)}
 	w.refused(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}), fault.HasForks)
-	w.is(len(w.contents(w.view(c.ID))) == 3, "a refused delete changes nothing")
+	w.isf(len(w.contents(w.view(c.ID))) == 3, "a refused delete changes nothing")
 	w.ok(w.DeleteCollection(w.ctx, w.all, c.ID, true, memory.AuditEntry{}))
 	w.remove(c.ID, 100)
 	for i, id := range []uuid.UUID{f.ID, g.ID, h.ID} {
-		w.is(slices.Equal(snapshot(id), before[i]), "what is read changed:\n%v\n%v", before[i], snapshot(id))
+		w.isf(slices.Equal(snapshot(id), before[i]), "what is read changed:\n%v\n%v", before[i], snapshot(id))
 	}
-	w.is(must(w.ResolveCollection(w.ctx, w.all, "f"))(w.t).Parent == uuid.Nil, "independent")
+	w.isf(must(w.ResolveCollection(w.ctx, w.all, "f"))(w.t).Parent == uuid.Nil, "independent")
 	hist := must(w.History(w.ctx, w.all, w.view(f.ID), b.ID, 0, 0))(w.t)
-	w.is(len(hist) == 2 && hist[1].Changeset.Actor == "suite" && !hist[1].Changeset.At.IsZero(), "history with its changesets: %+v", hist)
+	w.isf(len(hist) == 2 && hist[1].Changeset.Actor == "suite" && !hist[1].Changeset.At.IsZero(), "history with its changesets: %+v", hist)
 	w.ok(w.DeleteCollection(w.ctx, w.all, f.ID, true, memory.AuditEntry{}))
 	w.remove(f.ID, 100)
-	w.is(slices.Equal(snapshot(g.ID), before[1]) && slices.Equal(snapshot(h.ID), before[2]), "and again")
+	w.isf(slices.Equal(snapshot(g.ID), before[1]) && slices.Equal(snapshot(h.ID), before[2]), "and again")
 	w.add(g.ID, "lives")
 }
 
@@ -119,27 +119,27 @@ func expiry(_ *testing.T, w *world) {
 	c := w.collection("c")
 	w.add(c.ID, "base")
 	at := w.clock.Now().Add(time.Hour)
-	make := func() memory.Collection {
+	fork := func() memory.Collection {
 		return must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "f", Parent: c.ID, ParentRevision: 1, ExpiresAt: at, Ephemeral: true}}))(w.t).Collection
 	}
-	f := make()
-	w.is(f.ExpiresAt.Equal(at.Truncate(time.Microsecond)), "expires at %s", f.ExpiresAt)
+	f := fork()
+	w.isf(f.ExpiresAt.Equal(at.Truncate(time.Microsecond)), "expires at %s", f.ExpiresAt)
 	grandchild := w.mustFork(f.ID, -1, "g")
 	due := must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)
-	w.is(len(due) == 0, "not yet: %+v", due)
+	w.isf(len(due) == 0, "not yet: %+v", due)
 	w.clock.Advance(2 * time.Hour)
 	at = at.Add(4 * time.Hour)
 	due = must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)
-	w.is(slices.Equal(due, []memory.Due{{Tenant: w.tenant.ID, Collection: f.ID}}), "expired: %+v", due)
-	w.is(slices.Equal(must(w.EphemeralCollections(w.ctx, 10))(w.t), due), "ephemeral")
+	w.isf(slices.Equal(due, []memory.Due{{Tenant: w.tenant.ID, Collection: f.ID}}), "expired: %+v", due)
+	w.isf(slices.Equal(must(w.EphemeralCollections(w.ctx, 10))(w.t), due), "ephemeral")
 	w.refused(second(w.ResolveCollection(w.ctx, w.all, "f")), fault.NotFound)
 	w.refused(second(w.tryWrite(f.ID, func(memory.Tx) error { return nil })), fault.NotFound)
-	w.is(len(must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{}))(w.t)) == 2, "not listed")
-	w.is(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "a fork of it still reads")
-	w.is(make().ID != f.ID, "its name is free")
+	w.isf(len(must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{}))(w.t)) == 2, "not listed")
+	w.isf(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "a fork of it still reads")
+	w.isf(fork().ID != f.ID, "its name is free")
 	w.refused(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}), fault.HasForks)
 	w.ok(w.DeleteCollection(w.ctx, w.all, f.ID, true, memory.AuditEntry{}))
-	w.is(len(must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)) == 0, "swept")
+	w.isf(len(must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)) == 0, "swept")
 	w.remove(f.ID, 100)
-	w.is(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "and after it is gone")
+	w.isf(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "and after it is gone")
 }

@@ -95,7 +95,7 @@ func (w *world) field(err error, field string) {
 	}
 }
 
-func (w *world) is(ok bool, format string, args ...any) {
+func (w *world) isf(ok bool, format string, args ...any) {
 	w.t.Helper()
 	if !ok {
 		w.t.Fatalf(format, args...)

@@ -29,7 +29,7 @@ func writeCases() []testCase {
 func revisions(_ *testing.T, w *world) {
 	c := w.collection("c")
 	written := w.write(c.ID, func(tx memory.Tx) error {
-		w.is(tx.Revision() == 1 && tx.View().At == 0, "revision %d over %d", tx.Revision(), tx.View().At)
+		w.isf(tx.Revision() == 1 && tx.View().At == 0, "revision %d over %d", tx.Revision(), tx.View().At)
 		for _, s := range []string{"a", "b"} {
 			if _, err := tx.Put(w.ctx, memory.Note{Content: s}); err != nil {
 				return err
@@ -37,11 +37,11 @@ func revisions(_ *testing.T, w *world) {
 		}
 		return nil
 	})
-	w.is(written == memory.Written{Revision: 1, Logged: true} && w.head(c.ID) == 1, "one changeset is one revision: %+v", written)
+	w.isf(written == memory.Written{Revision: 1, Logged: true} && w.head(c.ID) == 1, "one changeset is one revision: %+v", written)
 	written = w.write(c.ID, func(tx memory.Tx) error { _, err := tx.Enqueue(w.ctx, memory.Job{Stage: memory.StageTask}); return err })
-	w.is(written == memory.Written{Revision: 1} && w.head(c.ID) == 1, "what logs nothing leaves the head: %+v", written)
+	w.isf(written == memory.Written{Revision: 1} && w.head(c.ID) == 1, "what logs nothing leaves the head: %+v", written)
 	written = w.write(c.ID, func(memory.Tx) error { return nil })
-	w.is(written == memory.Written{Revision: 1}, "an empty write: %+v", written)
+	w.isf(written == memory.Written{Revision: 1}, "an empty write: %+v", written)
 	w.refused(second(w.tryWrite(uuid.New(), func(memory.Tx) error { return nil })), fault.NotFound)
 }
 
@@ -58,9 +58,9 @@ func ownWrites(_ *testing.T, w *world) {
 			n, err = tx.Put(w.ctx, n)
 			w.ok(err)
 			got, err := tx.Notes(w.ctx, []uuid.UUID{old.ID, n.ID}, memory.ReadOptions{Vector: true})
-			w.is(err == nil && len(got) == 2 && got[1].Content == "two" && got[1].Vector == nil && got[1].From == tx.Revision(), "notes %+v, %v", got, err)
+			w.isf(err == nil && len(got) == 2 && got[1].Content == "two" && got[1].Vector == nil && got[1].From == tx.Revision(), "notes %+v, %v", got, err)
 			byKey, err := tx.NoteByKey(w.ctx, memory.KindNote, "k")
-			w.is(err == nil && byKey.ID == n.ID, "by key %+v, %v", byKey, err)
+			w.isf(err == nil && byKey.ID == n.ID, "by key %+v, %v", byKey, err)
 			w.ok(tx.Delete(w.ctx, n.ID))
 			w.refused(tx.Delete(w.ctx, n.ID), fault.NotFound)
 			w.refused(second(tx.NoteByKey(w.ctx, memory.KindNote, "k")), fault.NotFound)
@@ -68,11 +68,11 @@ func ownWrites(_ *testing.T, w *world) {
 			_, err = tx.Put(w.ctx, memory.Note{ID: old.ID, Content: "replaced", Key: "old"})
 			w.ok(err)
 			mine, err := tx.Put(w.ctx, memory.Note{ID: given, Content: "given id"})
-			w.is(err == nil && mine.ID == given, "a given id: %+v, %v", mine, err)
+			w.isf(err == nil && mine.ID == given, "a given id: %+v, %v", mine, err)
 			return nil
 		})
 		got := w.contents(w.view(id))
-		w.is(len(got) == 2 && got[0] == "replaced" || len(got) == 2 && got[1] == "replaced", "after: %v", got)
+		w.isf(len(got) == 2 && got[0] == "replaced" || len(got) == 2 && got[1] == "replaced", "after: %v", got)
 		w.refused(w.deleteErr(id, uuid.New()), fault.NotFound)
 	}
 }
@@ -103,17 +103,17 @@ func rollback(_ *testing.T, w *world) {
 		w.ok(err)
 		return errOurs
 	})
-	w.is(errors.Is(err, errOurs), "a fault of the closure is returned as it is: %v", err)
-	w.is(w.head(c.ID) == 1 && w.contents(w.view(c.ID))[0] == "kept", "the log moved")
-	w.is(len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)) == 0, "a job was left")
-	w.is(len(must(w.ListReviews(w.ctx, w.all, memory.ReviewQuery{}))(w.t)) == 0, "a review was left")
-	w.is(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "never"}))(w.t)) == 0, "an audit row was left")
-	w.is(len(must(w.Usage(w.ctx, w.all, w.view(c.ID), []uuid.UUID{n.ID}))(w.t)) == 0, "usage was left")
+	w.isf(errors.Is(err, errOurs), "a fault of the closure is returned as it is: %v", err)
+	w.isf(w.head(c.ID) == 1 && w.contents(w.view(c.ID))[0] == "kept", "the log moved")
+	w.isf(len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)) == 0, "a job was left")
+	w.isf(len(must(w.ListReviews(w.ctx, w.all, memory.ReviewQuery{}))(w.t)) == 0, "a review was left")
+	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "never"}))(w.t)) == 0, "an audit row was left")
+	w.isf(len(must(w.Usage(w.ctx, w.all, w.view(c.ID), []uuid.UUID{n.ID}))(w.t)) == 0, "usage was left")
 	_, seen, err := w.Replayed(w.ctx, w.all, memory.Idempotency{Key: "k"})
-	w.is(err == nil && !seen, "an idempotency key was left")
+	w.isf(err == nil && !seen, "an idempotency key was left")
 	after := must(w.Counts(w.ctx, w.all, w.view(c.ID)))(w.t)
-	w.is(after.Notes == before.Notes && after.Bytes == before.Bytes, "counts moved: %+v, %+v", before, after)
-	w.is(must(w.ResolveCollection(w.ctx, w.all, "c"))(w.t).EvolvedAdds == 0, "evolved adds moved")
+	w.isf(after.Notes == before.Notes && after.Bytes == before.Bytes, "counts moved: %+v, %+v", before, after)
+	w.isf(must(w.ResolveCollection(w.ctx, w.all, "c"))(w.t).EvolvedAdds == 0, "evolved adds moved")
 }
 
 // closureTwice: a closure may run again after its first run was rolled back;
@@ -135,11 +135,11 @@ func closureTwice(_ *testing.T, w *world) {
 	o := memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "add"}}, Idempotency: &memory.Idempotency{Key: "k"}}
 	w.refused(second(w.Write(w.ctx, w.all, c.ID, o, fn)), fault.Precondition)
 	written := must(w.Write(w.ctx, w.all, c.ID, o, fn))(w.t)
-	w.is(written.Revision == 1 && runs == 2, "revision %d after %d runs", written.Revision, runs)
+	w.isf(written.Revision == 1 && runs == 2, "revision %d after %d runs", written.Revision, runs)
 	jobs := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)
-	w.is(len(jobs) == 1 && jobs[0].Seq == 1, "jobs %+v", jobs)
-	w.is(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "add"}))(w.t)) == 1, "audited once")
-	w.is(len(w.contents(w.view(c.ID))) == 1, "stored once")
+	w.isf(len(jobs) == 1 && jobs[0].Seq == 1, "jobs %+v", jobs)
+	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "add"}))(w.t)) == 1, "audited once")
+	w.isf(len(w.contents(w.view(c.ID))) == 1, "stored once")
 }
 
 func idempotency(_ *testing.T, w *world) {
@@ -156,16 +156,16 @@ func idempotency(_ *testing.T, w *world) {
 		return out, runs, err
 	}
 	first, runs, err := write(key)
-	w.is(err == nil && runs == 1 && first.Replay == nil, "first: %+v, %v", first, err)
+	w.isf(err == nil && runs == 1 && first.Replay == nil, "first: %+v, %v", first, err)
 	again, runs, err := write(key)
-	w.is(err == nil && runs == 0 && again.Replay != nil && again.Replay.Status == 201 && len(again.Replay.IDs) > 10 && !again.Logged, "again: %+v, %v", again, err)
+	w.isf(err == nil && runs == 0 && again.Replay != nil && again.Replay.Status == 201 && len(again.Replay.IDs) > 10 && !again.Logged, "again: %+v, %v", again, err)
 	other := key
 	other.BodyHash[0]++
 	_, runs, err = write(other)
 	w.refused(err, fault.IdempotencyReuse)
-	w.is(runs == 0, "another body ran")
+	w.isf(runs == 0, "another body ran")
 	seen, ok, err := w.Replayed(w.ctx, w.aliceS, key)
-	w.is(err == nil && ok && seen.Status == 201 && string(seen.IDs) == string(again.Replay.IDs) && !seen.At.IsZero(), "replayed: %+v, %v, %v", seen, ok, err)
+	w.isf(err == nil && ok && seen.Status == 201 && string(seen.IDs) == string(again.Replay.IDs) && !seen.At.IsZero(), "replayed: %+v, %v, %v", seen, ok, err)
 	_, _, err = w.Replayed(w.ctx, w.aliceS, other)
 	w.refused(err, fault.IdempotencyReuse)
 	for _, k := range []memory.Idempotency{{Method: "PUT", Path: key.Path, Key: "k"}, {Method: "POST", Path: "/v1/y", Key: "k"}, {Method: "POST", Path: key.Path, Key: "K"}} {
@@ -174,15 +174,15 @@ func idempotency(_ *testing.T, w *world) {
 		}
 	}
 	_, ok, err = w.Replayed(w.ctx, w.bobS, key)
-	w.is(err == nil && !ok, "the agent of the credential is part of the key")
+	w.isf(err == nil && !ok, "the agent of the credential is part of the key")
 	w.clock.Advance(memory.IdempotencyTTL + time.Minute)
 	_, runs, err = write(other)
-	w.is(err == nil && runs == 1, "a key is kept 24 hours: %v", err)
+	w.isf(err == nil && runs == 1, "a key is kept 24 hours: %v", err)
 
 	made := memory.NewCollection{Collection: memory.Collection{Name: "idem"}, Idempotency: &memory.Idempotency{Method: "POST", Path: "/v1/collections", Key: "c", Status: 201}}
 	one := must(w.CreateCollection(w.ctx, w.all, made))(w.t)
 	two := must(w.CreateCollection(w.ctx, w.all, made))(w.t)
-	w.is(one.Replay == nil && two.Replay != nil && two.Replay.Status == 201 && len(two.Replay.IDs) > 10, "creating twice: %+v", two)
+	w.isf(one.Replay == nil && two.Replay != nil && two.Replay.Status == 201 && len(two.Replay.IDs) > 10, "creating twice: %+v", two)
 }
 
 // versionCompare: If-Match is a comparison under the lock.
@@ -204,8 +204,8 @@ func versionCompare(_ *testing.T, w *world) {
 	w.ok(change(n.Version(), "two"))
 	err := change(n.Version(), "lost")
 	w.refused(err, fault.Precondition)
-	w.is(errors.Is(err, memory.ErrMoved), "the cause stays: %v", err)
-	w.is(w.contents(w.view(c.ID))[0] == "two", "no lost update")
+	w.isf(errors.Is(err, memory.ErrMoved), "the cause stays: %v", err)
+	w.isf(w.contents(w.view(c.ID))[0] == "two", "no lost update")
 }
 
 // canceled: a caller that has gone away leaves nothing behind.
@@ -217,9 +217,9 @@ func canceled(_ *testing.T, w *world) {
 		cancel()
 		return err
 	})
-	w.is(err != nil, "a canceled write succeeded")
-	w.is(w.head(c.ID) == 0, "a canceled write was kept")
-	w.is(second(w.OpenView(ctx, w.all, "c", memory.At{})) != nil, "a canceled read succeeded")
+	w.isf(err != nil, "a canceled write succeeded")
+	w.isf(w.head(c.ID) == 0, "a canceled write was kept")
+	w.isf(second(w.OpenView(ctx, w.all, "c", memory.At{})) != nil, "a canceled read succeeded")
 	w.add(c.ID, "the store lives")
 }
 
@@ -227,13 +227,13 @@ func canceled(_ *testing.T, w *world) {
 func panics(_ *testing.T, w *world) {
 	c := w.collection("c")
 	func() {
-		defer func() { w.is(recover() == "boom", "the panic passes") }()
+		defer func() { w.isf(recover() == "boom", "the panic passes") }()
 		_, _ = w.tryWrite(c.ID, func(tx memory.Tx) error {
 			_, err := tx.Put(w.ctx, memory.Note{Content: "x"})
 			w.ok(err)
 			panic("boom")
 		})
 	}()
-	w.is(w.head(c.ID) == 0, "half a changeset was kept")
+	w.isf(w.head(c.ID) == 0, "half a changeset was kept")
 	w.add(c.ID, "the store lives")
 }
