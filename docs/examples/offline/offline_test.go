@@ -1,0 +1,108 @@
+package offline_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// network gives the command line that runs a script in a network of its own,
+// which holds a loopback and nothing else; ok is false where the system does not
+// let us make one.
+func network(ctx context.Context, script string) (args []string, ok bool) {
+	const up = "ip link set lo up"
+	if exec.CommandContext(ctx, "unshare", "-rn", "sh", "-c", up).Run() != nil {
+		return nil, false
+	}
+	return []string{"unshare", "-rn", "sh", "-c", up + ` && exec "$0"`, script}, true
+}
+
+// C086: the shipped example runs offline from start to finish: a gateway starts,
+// a collection is made, notes are added and found, and nothing is left running.
+func TestC086ExampleRunsOffline(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("the example is a script for a person's shell, and %s is not installed", tool)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	gateway := filepath.Join(dir, "gateway")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", gateway, "../../../cmd/gateway").CombinedOutput(); err != nil {
+		t.Fatalf("build the gateway: %v\n%s", err, out)
+	}
+	script, err := filepath.Abs("run.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, alone := network(ctx, script)
+	if !alone {
+		args = []string{script}
+	}
+	t.Logf("without a network: %v", alone)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	temp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	// Settings of the machine, such as a model, must not reach the example.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GATEWAY=" + gateway, "PORT=" + port, "TMPDIR=" + temp}
+	raw, err := cmd.CombinedOutput()
+	out := string(raw)
+	if err != nil {
+		t.Fatalf("the example failed: %v\n%s", err, out)
+	}
+	part := func(name string) string {
+		_, rest, ok := strings.Cut(out, "\n== "+name)
+		if !ok {
+			t.Fatalf("there is no part %q:\n%s", name, out)
+		}
+		body, _, _ := strings.Cut(rest, "\n== ")
+		return body
+	}
+	const asked, about = "Grandmother's sourdough bread recipe", "Bob thinks"
+	if !strings.Contains(part("init"), "diary") {
+		t.Errorf("no collection:\n%s", out)
+	}
+	if add := part("add"); strings.Count(add, `"keywords":["`) != 4 {
+		t.Errorf("not every note was described:\n%s", add)
+	}
+	if search := part("search"); !strings.Contains(search, asked) || strings.Count(search, "\n  - ") != 2 {
+		t.Errorf("the search did not find two notes with the one asked for:\n%s", search)
+	}
+	bobs, adas, ok := strings.Cut(part("fork"), "ada's:")
+	if !ok || !strings.Contains(bobs, about) || !strings.Contains(bobs, asked) || strings.Contains(adas, about) {
+		t.Errorf("the fork is not a copy that is kept apart:\n%s%s", bobs, adas)
+	}
+	if history := part("history"); !strings.Contains(history, "- add") || !strings.Contains(history, "- evolve") {
+		t.Errorf("the history does not tell how the note came to be:\n%s", history)
+	}
+	if !strings.Contains(part("verify"), "the store is sound") || !strings.HasSuffix(out, "done\n") {
+		t.Errorf("the example did not come to its end:\n%s", out)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("the example left %v behind (%v)", left, err)
+	}
+	if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", "127.0.0.1:"+port); err == nil {
+		_ = conn.Close()
+		t.Error("the example left its gateway running")
+	}
+}
