@@ -21,12 +21,12 @@ var sampleValues = map[string]any{
 	"collection": "research", "agent": "ada", "name": "research", "tenant": "acme", "content": "Ada moved to Lisbon in March.",
 	"context": "Where Ada lives.", "query": "where does Ada live", "relation": "related", "revision": 42, "head_revision": 42,
 	"note": sampleID, "job": sampleID, "review": sampleID, "api_key": sampleID, "key": "sb_live_…", "prefix": "sb_live_…",
-	"policy": "amem", "embedder": "hash-384", "score": 0.83, "confidence": 0.95, "importance": 0.5, "took_ms": 0.7,
-	"expires_in": 3600, "request_id": sampleID, "category": "Uncategorized", "line": 1, "status": 201, "limit": 50,
+	"policy": "amem", "embedder": "hash-384-v1", "score": 0.83, "confidence": 0.95, "importance": 0.5, "took_ms": 0.7,
+	"expires_in": 3600, "request_id": sampleID, "category": "Uncategorized", "line": 1, "status": 201, "limit": 50, "ttl_seconds": 600,
 }
 
-// curlSample is a request that can be pasted, with SLIPBOX and KEY in the
-// environment.
+// curlSample is a request that can be pasted, with SLIPBOX_URL and
+// SLIPBOX_KEY in the environment.
 func curlSample(o *operation) string {
 	path := o.path
 	for _, p := range o.doc.Parameters {
@@ -44,16 +44,16 @@ func curlSample(o *operation) string {
 	if o.stream && len(o.bodyTypes) == 0 {
 		parts[0] += " -N"
 	}
-	parts[0] += fmt.Sprintf(` "$SLIPBOX%s"`, path)
+	parts[0] += fmt.Sprintf(` "$SLIPBOX_URL%s"`, path)
 	if !o.public {
-		parts = append(parts, `-H "Authorization: Bearer $KEY"`)
+		parts = append(parts, `-H "Authorization: Bearer $SLIPBOX_KEY"`)
 	}
 	switch {
 	case slices.Contains(o.bodyTypes, mediaNDJSON):
 		parts = append(parts, `-H "Content-Type: application/x-ndjson"`, `--data-binary @notes.ndjson`)
 	case o.body != nil:
 		body := indented(requestSample(o.body))
-		parts = append(parts, `-H "Content-Type: application/json"`, "-d '"+strings.ReplaceAll(body, "'", `'\''`)+"'")
+		parts = append(parts, `-H "Content-Type: application/json"`, "-d '"+strings.NewReplacer("'", `'\''`, "\n", "\n  ").Replace(body)+"'")
 	}
 	return strings.Join(parts, " \\\n  ")
 }

@@ -152,7 +152,9 @@ func (s *Server) cors(c *gin.Context) {
 	c.AbortWithStatus(http.StatusNoContent)
 }
 
-func (s *Server) noRoute(c *gin.Context) { s.fail(c, fault.New(fault.NotFound, "no such route")) }
+func (s *Server) noRoute(c *gin.Context) {
+	s.fail(c, fault.New(fault.NotFound, "no such route; /docs shows those there are"))
+}
 
 func (s *Server) noMethod(c *gin.Context) {
 	s.fail(c, fault.New(fault.NotAllowed, "the route does not take %s", clip(c.Request.Method)))

@@ -12,6 +12,11 @@
     try { localStorage.setItem("slipbox-theme", next); } catch { /* private window */ }
   });
 
+  const nav = document.getElementById("nav"), menu = document.getElementById("menu");
+  const list = (open) => { nav.classList.toggle("open", open); menu.setAttribute("aria-expanded", String(open)); };
+  menu.addEventListener("click", () => list(!nav.classList.contains("open")));
+  nav.addEventListener("click", (e) => { if (e.target.closest("a")) list(false); });
+
   const box = document.getElementById("search");
   const items = [...document.querySelectorAll("[data-words]")];
   const groups = [...document.querySelectorAll("[data-group]")];
@@ -28,6 +33,7 @@
   });
   addEventListener("keydown", (e) => {
     if (e.key === "/" && document.activeElement !== box) { e.preventDefault(); box.focus(); }
+    if (e.key === "Escape") list(false);
     if (e.key === "Escape" && document.activeElement === box) { box.value = ""; box.dispatchEvent(new Event("input")); box.blur(); }
   });
 
