@@ -12,7 +12,7 @@ import (
 func (c *command) version() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "version", Short: "Print version, commit and date of the build", Args: cobra.NoArgs,
+		Use: "version", Short: "Print version, commit and date of the build", Args: none,
 		RunE: func(*cobra.Command, []string) error {
 			b := app.CurrentBuild()
 			if asJSON {
@@ -28,7 +28,10 @@ func (c *command) version() *cobra.Command {
 
 func (c *command) config() *cobra.Command {
 	return &cobra.Command{
-		Use: "config", Short: "Print the effective settings, secrets redacted", Args: cobra.NoArgs,
+		Use: "config", Short: "Print the settings in force, secrets redacted", Args: none,
+		Long: "Print the settings in force as YAML, secrets redacted: flags over the environment over\n" +
+			"--env-file over --config. An empty text or 0 stands for the default that docs/guide.md\n" +
+			"gives. The output, with what is redacted filled in, can be used as --config.",
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := c.settings()
 			if err != nil {
@@ -46,7 +49,10 @@ func (c *command) config() *cobra.Command {
 
 func (c *command) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Check settings, store, model and embedder, with the fix for each", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Check settings, store, address, model and embedder, with the fix for each", Args: none,
+		Long: "Check what a gateway with these settings needs, and say for each what to do when it is not\n" +
+			"right. It changes nothing, works beside a running server, and exits with 1 when something\n" +
+			"is bad. \"note\" is what works, but perhaps differently from what you expect.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.settings()
 			if err != nil {
@@ -81,12 +87,12 @@ func (c *command) doctor() *cobra.Command {
 // encoder says plainly what this build does not hold, so that the command does
 // not look mistyped.
 func (c *command) encoder() *cobra.Command {
-	cmd := &cobra.Command{Use: "encoder", Short: "The local sentence encoder (not part of this build)", Args: cobra.NoArgs, Hidden: true}
-	cmd.AddCommand(&cobra.Command{
-		Use: "install", Short: "Install the encoder's weights", Args: cobra.NoArgs,
+	cmd := group("encoder", "The local sentence encoder (not part of this build)", &cobra.Command{
+		Use: "install", Short: "Install the encoder's weights", Args: none,
 		RunE: func(*cobra.Command, []string) error {
 			return fmt.Errorf("this build has no local encoder: hashed n-grams serve (SLIPBOX_EMBEDDER=hash), or an endpoint (SLIPBOX_EMBEDDER=openai)")
 		},
 	})
+	cmd.Hidden = true
 	return cmd
 }

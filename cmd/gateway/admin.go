@@ -43,10 +43,9 @@ func (c *command) table(heading string, rows [][]string) error {
 }
 
 func (c *command) tenant() *cobra.Command {
-	cmd := &cobra.Command{Use: "tenant", Short: "Create, list, suspend, resume and delete tenants", Args: cobra.NoArgs}
-	one := func(use, short, done string, do func(ctx context.Context, a *app.Admin, name string) error) *cobra.Command {
+	named := func(use, short, done string, do func(ctx context.Context, a *app.Admin, name string) error) *cobra.Command {
 		return &cobra.Command{
-			Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1),
+			Use: use + " NAME", Short: short, Args: one("the NAME of the tenant"),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 					if err := do(cmd.Context(), a, args[0]); err != nil {
@@ -58,22 +57,22 @@ func (c *command) tenant() *cobra.Command {
 			},
 		}
 	}
-	cmd.AddCommand(
-		one("create", "Make a tenant", "created", func(ctx context.Context, a *app.Admin, name string) error {
+	return group("tenant", "Create, list, suspend, resume and delete tenants",
+		named("create", "Make a tenant", "created", func(ctx context.Context, a *app.Admin, name string) error {
 			_, err := a.CreateTenant(ctx, name)
 			return err
 		}),
-		one("suspend", "End every key and token of a tenant until it is resumed", "suspended", func(ctx context.Context, a *app.Admin, name string) error {
+		named("suspend", "End every key and token of a tenant until it is resumed", "suspended", func(ctx context.Context, a *app.Admin, name string) error {
 			return a.SuspendTenant(ctx, name)
 		}),
-		one("resume", "Take a suspension back", "resumed", func(ctx context.Context, a *app.Admin, name string) error {
+		named("resume", "Take a suspension back", "resumed", func(ctx context.Context, a *app.Admin, name string) error {
 			return a.ResumeTenant(ctx, name)
 		}),
-		one("delete", "Remove a tenant with everything it holds", "deleted", func(ctx context.Context, a *app.Admin, name string) error {
+		named("delete", "Remove a tenant with everything it holds", "deleted", func(ctx context.Context, a *app.Admin, name string) error {
 			return a.DeleteTenant(ctx, name)
 		}),
 		&cobra.Command{
-			Use: "list", Short: "List tenants", Args: cobra.NoArgs,
+			Use: "list", Short: "List tenants", Args: none,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 					list, err := a.Tenants(cmd.Context())
@@ -89,13 +88,15 @@ func (c *command) tenant() *cobra.Command {
 			},
 		},
 	)
-	return cmd
 }
 
+// keyID is what names a key: its id, or the beginning of its text up to the secret.
+const keyID = "the ID of the key, or its prefix (`gateway key list` shows both),"
+
 func (c *command) key() *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Create, list, rotate and revoke API keys", Args: cobra.NoArgs}
-	cmd.AddCommand(c.keyCreate(), c.keyList(), c.keyRotate(), &cobra.Command{
-		Use: "revoke ID", Short: "End a key and every token made from it", Args: cobra.ExactArgs(1),
+	return group("key", "Create, list, rotate and revoke API keys", c.keyCreate(), c.keyList(), c.keyRotate(), &cobra.Command{
+		Use: "revoke ID", Short: "End a key and every token made from it", Args: one(keyID),
+		Long: "End a key and every token made from it, within 10 seconds. ID is that of `gateway key list`,\nor the prefix that stands there.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 				if err := a.RevokeKey(cmd.Context(), args[0]); err != nil {
@@ -106,7 +107,6 @@ func (c *command) key() *cobra.Command {
 			})
 		},
 	})
-	return cmd
 }
 
 func (c *command) keyCreate() *cobra.Command {
@@ -114,7 +114,13 @@ func (c *command) keyCreate() *cobra.Command {
 	var asJSON, operator bool
 	var n app.NewKey
 	cmd := &cobra.Command{
-		Use: "create", Short: "Make a key and print it, once", Args: cobra.NoArgs,
+		Use: "create", Short: "Make a key and print it, once", Args: none,
+		Long: "Make a key and print it. It is shown once: only a hash is stored.\n\n" +
+			"Scopes: notes:read, notes:write, collections:write, base:write (shared bases), clone,\n" +
+			"admin (keys, agents, usage, audit). Give an agent those it needs, and an expiry.",
+		Example: "  gateway key create --agent scout --scopes notes:read,notes:write --ttl 720h\n" +
+			"  gateway key create --tenant acme --name deploy\n" +
+			"  gateway key create --operator --ttl 24h",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 				var k app.CreatedKey
@@ -132,13 +138,13 @@ func (c *command) keyCreate() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&tenantName, "tenant", app.DefaultTenant, "tenant of the key")
-	f.StringVar(&n.Agent, "agent", "", "bind the key to an agent, made when the name is new")
-	f.StringVar(&n.Name, "name", "", "a name to tell keys apart")
-	f.StringSliceVar(&n.Scopes, "scopes", nil, "scopes, separated by commas (default: all of a tenant)")
+	f.StringVar(&tenantName, "tenant", app.DefaultTenant, "`tenant` of the key, by name or id")
+	f.StringVar(&n.Agent, "agent", "", "bind the key to an `agent`, made when the name is new")
+	f.StringVar(&n.Name, "name", "", "a `name` to tell keys apart")
+	f.StringSliceVar(&n.Scopes, "scopes", nil, "`scopes`, separated by commas (default: all of a tenant)")
 	f.DurationVar(&n.TTL, "ttl", 0, "life of the key, such as 720h (default: until revoked)")
 	f.BoolVar(&asJSON, "json", false, "print the key as a JSON object")
-	f.BoolVar(&operator, "operator", false, "make a platform key, which manages tenants")
+	f.BoolVar(&operator, "operator", false, "make a platform key, which manages tenants and reads no memory")
 	cmd.MarkFlagsMutuallyExclusive("operator", "tenant")
 	cmd.MarkFlagsMutuallyExclusive("operator", "agent")
 	cmd.MarkFlagsMutuallyExclusive("operator", "scopes")
@@ -177,7 +183,7 @@ func scopeNames(k app.Key) []string {
 func (c *command) keyList() *cobra.Command {
 	var tenantName string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List keys, without their secrets", Args: cobra.NoArgs,
+		Use: "list", Short: "List keys, without their secrets", Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 				list, err := a.Keys(cmd.Context(), tenantName)
@@ -197,7 +203,7 @@ func (c *command) keyList() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&tenantName, "tenant", "", "only keys of this tenant (default: all)")
+	cmd.Flags().StringVar(&tenantName, "tenant", "", "only keys of this `tenant` (default: all)")
 	return cmd
 }
 
@@ -226,7 +232,9 @@ func (c *command) keyRotate() *cobra.Command {
 	var overlap time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Make a key that replaces another, which works on for the overlap", Args: cobra.ExactArgs(1),
+		Use: "rotate ID", Short: "Make a key that replaces another, which works on for the overlap", Args: one(keyID),
+		Long: "Make a key with the scopes, agent and life of another, and print it, once. The other one\n" +
+			"works on for the overlap. ID is that of `gateway key list`, or the prefix that stands there.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 				var p *time.Duration

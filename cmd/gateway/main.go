@@ -68,24 +68,76 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gateway",
 		Short: "slipbox: a memory platform for LLM agents",
-		Long: "slipbox gives LLM agents a memory that grows: notes that are analysed, linked and\n" +
+		Long: "slipbox gives LLM agents a memory that grows: notes that are analyzed, linked and\n" +
 			"evolved, in versioned collections that any agent can fork.\n\n" +
-			"`gateway serve` runs it with nothing else installed.",
+			"`gateway serve` runs it with nothing else installed. The other commands work on the\n" +
+			"same data directory, beside the running server: give them the same --data.",
+		Example: "  gateway serve --demo                  serve, with a small conversation to try\n" +
+			"  gateway key create --agent scout      make a key for an agent\n" +
+			"  gateway doctor                        look for what is wrong, and how to mend it",
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, err) })
 	f := root.PersistentFlags()
-	f.StringVar(&c.file, "config", "", "settings file (YAML)")
-	f.StringVar(&c.envFile, "env-file", "", "file of KEY=VALUE lines, read like the environment")
-	f.StringVar(&c.data, "data", "", "data directory of the embedded store (SLIPBOX_DATA; default ./data)")
-	f.StringVar(&c.logLevel, "log-level", "", "debug, info, warn or error (SLIPBOX_LOG_LEVEL; default info)")
+	f.StringVar(&c.file, "config", "", "settings `file` in YAML; \"gateway config\" prints one to start from")
+	f.StringVar(&c.envFile, "env-file", "", "`file` of KEY=VALUE lines, read like the environment")
+	f.StringVar(&c.data, "data", "", "`directory` of the store (SLIPBOX_DATA; default ./data)")
+	f.StringVar(&c.logLevel, "log-level", "", "`level`: debug, info, warn or error (SLIPBOX_LOG_LEVEL; default info)")
 	root.AddCommand(
 		c.serve(), c.tenant(), c.key(), c.check(), c.backup(), c.restore(), c.doctor(), c.config(), c.version(), c.encoder(),
 	)
 	return root
+}
+
+// usageError adds where the right use is written.
+func usageError(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
+}
+
+// group is a command that only holds others: alone it shows them, and a
+// subcommand that it does not have is an error, not a page of help.
+func group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			names := make([]string, 0, len(subcommands))
+			for _, s := range subcommands {
+				names = append(names, s.Name())
+			}
+			return usageError(cmd, fmt.Errorf("unknown command %q; there are %s", args[0], strings.Join(names, ", ")))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
+// none refuses arguments.
+func none(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError(cmd, fmt.Errorf("%q is one argument too many", args[0]))
+	}
+	return nil
+}
+
+// one wants exactly one argument and says which when it is missing.
+func one(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return usageError(cmd, fmt.Errorf("%s is missing", what))
+		case 1:
+			return nil
+		}
+		return usageError(cmd, fmt.Errorf("%q is one argument too many", args[1]))
+	}
 }
 
 // settings loads the configuration with the command's flags applied. All

@@ -13,8 +13,13 @@ func (c *command) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the API",
 		Long: "Serve the API from the embedded store in the data directory, with jobs in this process.\n" +
-			"The first start makes the tenant \"default\" and prints one key for it, once.",
-		Args: cobra.NoArgs,
+			"The first start makes the tenant \"default\" and prints one key for it, once.\n\n" +
+			"An interrupt (Ctrl-C) or SIGTERM stops it gracefully: requests finish, jobs go back to the\n" +
+			"queue and go on at the next start. A second one stops it at once, and loses nothing either.",
+		Example: "  gateway serve\n" +
+			"  gateway serve --demo --data ./try\n" +
+			"  gateway serve --addr 127.0.0.1:9000 --env-file slipbox.env",
+		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.settings(func(cfg *app.Settings) {
 				if addr != "" {
@@ -31,7 +36,7 @@ func (c *command) serve() *cobra.Command {
 			return app.Serve(cmd.Context(), cfg, log, c.stdout, demo)
 		},
 	}
-	cmd.Flags().StringVar(&addr, "addr", "", "host:port to listen on (SLIPBOX_ADDR; default 127.0.0.1:8080)")
-	cmd.Flags().BoolVar(&demo, "demo", false, "seed a small conversation and print a key valid 24 h with commands to try")
+	cmd.Flags().StringVar(&addr, "addr", "", "`host:port` to listen on (SLIPBOX_ADDR; default 127.0.0.1:8080)")
+	cmd.Flags().BoolVar(&demo, "demo", false, "seed a small conversation once and print a key, valid for 24 h, with commands to try")
 	return cmd
 }

@@ -11,9 +11,10 @@ import (
 
 func (c *command) check() *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Short: "Verify the whole store; exit 1 and names when something is wrong", Args: cobra.NoArgs,
+		Use: "check", Short: "Verify the whole store and name what is wrong", Args: none,
 		Long: "Verify the whole store: orphans, gaps in revisions, overlapping versions, links, vectors,\n" +
-			"jobs, counts and the file itself. It changes nothing and works beside a running server.",
+			"jobs, counts and the file itself. It changes nothing, works beside a running server, and\n" +
+			"exits with 1 when it found a problem, one on each line.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 				problems, err := a.Check(cmd.Context())
@@ -36,7 +37,7 @@ func (c *command) check() *cobra.Command {
 						return err
 					}
 				}
-				return fmt.Errorf("%d problems found", len(problems))
+				return fmt.Errorf("%d problems found; stop the gateway and restore a sound backup into an empty directory (`gateway restore FILE --data DIR`)", len(problems))
 			})
 		},
 	}
@@ -44,7 +45,12 @@ func (c *command) check() *cobra.Command {
 
 func (c *command) backup() *cobra.Command {
 	return &cobra.Command{
-		Use: "backup FILE", Short: "Copy the live store into a new file", Args: cobra.ExactArgs(1),
+		Use: "backup FILE", Short: "Copy the live store into a new file", Args: one("the FILE to write"),
+		Long: "Copy the store into a new file, at one moment, while the gateway serves. The file holds\n" +
+			"all tenants, notes, versions, jobs, audit rows and hashes of keys. It does not hold\n" +
+			"secret.key (tokens end with a restore, API keys go on) nor the bodies of imports that are\n" +
+			"still running (send those again).",
+		Example: "  gateway backup memories-2026-11-21.db",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.settings()
 			if err != nil {
@@ -65,7 +71,10 @@ func (c *command) backup() *cobra.Command {
 
 func (c *command) restore() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore FILE", Short: "Put a backup into an empty data directory", Args: cobra.ExactArgs(1),
+		Use: "restore FILE", Short: "Put a backup into an empty data directory", Args: one("the FILE that `gateway backup` wrote"),
+		Long: "Put a backup into an empty or missing data directory, bring it to the schema of this build\n" +
+			"and verify it. The backup itself is only read.",
+		Example: "  gateway restore memories-2026-11-21.db --data ./restored\n  gateway serve --data ./restored",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.settings()
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,11 +45,22 @@ type Admin struct {
 
 // openTool opens the store beside a running server: it migrates nothing.
 func openTool(ctx context.Context, cfg Settings, log *slog.Logger) (*sqlite.Store, error) {
+	if info, err := os.Stat(cfg.Data); err == nil && !info.IsDir() {
+		return nil, notDirectory(cfg.Data)
+	}
 	st, err := openData(ctx, cfg, time.Now, log, false)
 	if fault.Is(err, fault.NotFound) {
 		return nil, fault.New(fault.NotFound, "there is no store in %s yet; start `gateway serve` once, or name another directory with --data", cfg.Data)
 	}
 	return st, err
+}
+
+// named adds to a tenant that was not found how to find it.
+func named(err error, ref string) error {
+	if fault.Is(err, fault.NotFound) {
+		return fault.Wrap(err, fault.NotFound, "there is no tenant %q; `gateway tenant list` shows those there are", ref)
+	}
+	return err
 }
 
 // OpenAdmin opens the store for administration.
@@ -125,25 +137,25 @@ func (a *Admin) Tenants(ctx context.Context) ([]tenant.Tenant, error) {
 // SuspendTenant ends every key and token of a tenant until it is resumed.
 func (a *Admin) SuspendTenant(ctx context.Context, ref string) error {
 	_, err := a.tenants.Suspend(ctx, a.op, ref)
-	return err
+	return named(err, ref)
 }
 
 // ResumeTenant takes a suspension back.
 func (a *Admin) ResumeTenant(ctx context.Context, ref string) error {
 	_, err := a.tenants.Resume(ctx, a.op, ref)
-	return err
+	return named(err, ref)
 }
 
 // DeleteTenant removes a tenant with everything it holds.
 func (a *Admin) DeleteTenant(ctx context.Context, ref string) error {
-	return a.tenants.Delete(ctx, a.op, ref)
+	return named(a.tenants.Delete(ctx, a.op, ref), ref)
 }
 
 // scope acts for a whole tenant on the command line.
 func (a *Admin) scope(ctx context.Context, tenantRef string) (tenant.Scope, error) {
 	t, err := a.tenants.Get(ctx, a.op, tenantRef)
 	if err != nil {
-		return tenant.Scope{}, err
+		return tenant.Scope{}, named(err, tenantRef)
 	}
 	return grant.Scope(t.ID, uuid.Nil, operatorCLI, tenant.AllPermissions()...), nil
 }
@@ -175,7 +187,7 @@ func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error)
 	if tenantRef != "" {
 		t, err := a.tenants.Get(ctx, a.op, tenantRef)
 		if err != nil {
-			return nil, err
+			return nil, named(err, tenantRef)
 		}
 		tenants = []tenant.Tenant{t}
 	} else {
@@ -238,7 +250,7 @@ func (a *Admin) keyRef(ctx context.Context, ref string) (TenantKey, error) {
 			return k, nil
 		}
 	}
-	return TenantKey{}, fault.Missing("key " + ref)
+	return TenantKey{}, fault.New(fault.NotFound, "there is no key %q; `gateway key list` shows ids and prefixes", ref)
 }
 
 // RotateKey makes a key that replaces another, which works on for the overlap.

@@ -90,7 +90,7 @@ func New(ctx context.Context, cfg Settings, log *slog.Logger) (_ *App, err error
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, "cannot listen on %s; choose another address with --addr", addr)
+		return nil, fault.Wrap(err, fault.Unavailable, "cannot listen on %s; stop what listens there, or choose another address with --addr", addr)
 	}
 	return l, nil
 }
@@ -107,7 +107,7 @@ func (a *App) build(ctx context.Context) error {
 		return err
 	}
 	for _, n := range a.embedders.Notices() {
-		a.log.WarnContext(ctx, "something serves differently from what was asked for", "notice", n)
+		a.log.WarnContext(ctx, "a setting is served by something else", "notice", n)
 	}
 	model, err := a.model(llmDeps, a.cfg.LLM)
 	if err != nil {
@@ -221,7 +221,7 @@ func (a *App) firstStart(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("make the first key: %w", err)
 	}
-	_, err = fmt.Fprintf(stdout, "The first key of tenant %q. It is shown once; `gateway key create --tenant %s` makes another.\nkey: %s\n\n",
+	_, err = fmt.Fprintf(stdout, "The first key of tenant %q, with all its rights. It is shown once; `gateway key create --tenant %s` makes another.\nkey: %s\n\n",
 		DefaultTenant, DefaultTenant, k.Text)
 	return err
 }

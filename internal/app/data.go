@@ -27,12 +27,16 @@ const (
 	secretFile   = "secret.key" // wraps signing keys
 )
 
+func notDirectory(path string) error {
+	return fault.New(fault.Unavailable, "the data path %s is not a directory; name another with --data", path)
+}
+
 // makeDataDir makes the directory, readable by its owner alone.
 func makeDataDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err == nil && !info.IsDir():
-		return fault.New(fault.Unavailable, "the data path %s is not a directory; name another with --data", dir)
+		return notDirectory(dir)
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -119,7 +123,7 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 	}
 	for _, e := range entries {
 		if e.Name() != lockFile {
-			return fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); restore into an empty one", cfg.Data, e.Name())
+			return fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); name an empty or new one with --data", cfg.Data, e.Name())
 		}
 	}
 	release, err := holdData(cfg.Data)
@@ -137,7 +141,7 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 	}
 	st, err := openData(ctx, cfg, nil, log, true)
 	if err != nil {
-		return errors.Join(fmt.Errorf("the backup is not usable: %w", err), os.Remove(target))
+		return errors.Join(fault.Wrap(err, fault.CodeOf(err), "%s is not a usable backup; name a file that `gateway backup` wrote", file), os.Remove(target))
 	}
 	problems, err := st.Verify(ctx)
 	if err = errors.Join(err, st.Close()); err != nil {

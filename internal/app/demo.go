@@ -79,25 +79,29 @@ func (a *App) demo(ctx context.Context, stdout io.Writer, key string) error {
 }
 
 // demoText holds three commands that work as pasted: add a note and see it
-// analysed, linked and evolved; find it; fork everything for another agent.
+// analyzed, linked and evolved; find it; fork everything for another agent.
 const demoText = `The collection %[1]q holds a small conversation: %[2]d notes, %[3]d links.
-Reference: %[5]s/docs
+Reference of all routes: %[5]s/docs
 
+Paste these lines into another terminal. The key is for trying: it is valid for a day, and
+each start with --demo makes a new one and ends the last. Ctrl-C here stops the gateway.
+
+  export SLIPBOX_URL=%[5]s
   export SLIPBOX_KEY=%[4]s
 
 1. Add a note; the answer shows it described, linked and evolved:
 
-  curl -sS '%[5]s/v1/collections/%[1]s/notes?wait=evolved' -H "Authorization: Bearer $SLIPBOX_KEY" -H 'Content-Type: application/json' \
-    -d '{"content": "Nora wants to fire the twelve vases for the gallery in the new gas kiln."}'
+  curl -sS -w '\n' "$SLIPBOX_URL/v1/collections/%[1]s/notes?wait=evolved" -H "Authorization: Bearer $SLIPBOX_KEY" \
+    -H 'Content-Type: application/json' -d '{"content": "Nora wants to fire the twelve vases for the gallery in the new gas kiln."}'
 
 2. Find it, with the notes it is linked to:
 
-  curl -sS '%[5]s/v1/collections/%[1]s/search' -H "Authorization: Bearer $SLIPBOX_KEY" -H 'Content-Type: application/json' \
-    -d '{"query": "Which kiln will the vases for the gallery be fired in?", "k": 3, "expand_links": 1}'
+  curl -sS -w '\n' "$SLIPBOX_URL/v1/collections/%[1]s/search" -H "Authorization: Bearer $SLIPBOX_KEY" \
+    -H 'Content-Type: application/json' -d '{"query": "Which kiln will the vases for the gallery be fired in?", "k": 3, "expand_links": 1}'
 
 3. Fork it all for another agent, in one row; what the fork writes stays there:
 
-  curl -sS '%[5]s/v1/collections/%[1]s/clone' -H "Authorization: Bearer $SLIPBOX_KEY" -H 'Content-Type: application/json' \
-    -d '{"agent": "scout", "name": "scouts-demo"}'
+  curl -sS -w '\n' "$SLIPBOX_URL/v1/collections/%[1]s/clone" -H "Authorization: Bearer $SLIPBOX_KEY" \
+    -H 'Content-Type: application/json' -d '{"agent": "scout", "name": "scouts-demo"}'
 
 `

@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -40,7 +42,7 @@ type Finding struct {
 func Doctor(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
 	return slices.Concat(
 		[]Finding{{Name: "settings", State: OK, Detail: "valid (`gateway config` prints them)"}, doctorData(cfg)},
-		[]Finding{doctorStore(ctx, cfg, log), doctorModel(ctx, cfg)},
+		[]Finding{doctorStore(ctx, cfg, log), doctorAddress(ctx, cfg), doctorModel(ctx, cfg)},
 		doctorEmbedder(ctx, cfg),
 	)
 }
@@ -50,6 +52,9 @@ func doctorData(cfg Settings) Finding {
 	info, err := os.Stat(cfg.Data)
 	switch {
 	case os.IsNotExist(err):
+		if err := canMake(cfg.Data); err != nil {
+			return Finding{Name: "data", State: Bad, Detail: cfg.Data + " does not exist and cannot be made: " + err.Error(), Fix: "name another with --data or SLIPBOX_DATA"}
+		}
 		f.Detail = cfg.Data + " does not exist yet; the first start makes it"
 		return f
 	case err != nil || !info.IsDir():
@@ -74,6 +79,73 @@ func doctorData(cfg Settings) Finding {
 		}
 	}
 	return f
+}
+
+// canMake tells whether a directory that is missing could be made: a probe is
+// made and removed in the nearest directory above that exists.
+func canMake(dir string) error {
+	above, err := filepath.Abs(dir)
+	for err == nil {
+		above = filepath.Dir(above)
+		info, statErr := os.Stat(above)
+		if os.IsNotExist(statErr) {
+			continue
+		}
+		if statErr != nil {
+			return statErr
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s is not a directory", above)
+		}
+		probe, probeErr := os.MkdirTemp(above, ".doctor-*")
+		if probeErr != nil {
+			return fmt.Errorf("%s cannot be written", above)
+		}
+		return os.Remove(probe)
+	}
+	return err
+}
+
+// doctorAddress looks who answers where this gateway listens, or would.
+func doctorAddress(ctx context.Context, cfg Settings) Finding {
+	f := Finding{Name: "address", State: OK}
+	l, err := listen(ctx, cfg.Addr)
+	if err == nil {
+		_ = l.Close()
+		f.Detail = "nothing listens on " + cfg.Addr + "; `gateway serve` would"
+		return f
+	}
+	if version, err := gatewayAt(ctx, cfg.Addr); err == nil {
+		f.Detail = fmt.Sprintf("a gateway (%s) answers on %s", version, cfg.Addr)
+		return f
+	}
+	return Finding{
+		Name: "address", State: Note, Detail: "a gateway cannot listen on " + cfg.Addr + ", and none answers there",
+		Fix: "stop what listens there, or choose another address with --addr or SLIPBOX_ADDR",
+	}
+}
+
+// gatewayAt asks who answers for its version.
+func gatewayAt(ctx context.Context, addr string) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/version", http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var build Build
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<12)).Decode(&build); err != nil {
+		return "", err
+	}
+	if build.Commit == "" {
+		return "", fmt.Errorf("status %s", resp.Status)
+	}
+	return build.Version, nil
 }
 
 func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A mistake that people make is answered with what to do about it.
+func TestMistakesNameTheFix(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	serve(t, data, nil)
+	file := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(file, []byte("no database, but long enough to be looked at as one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	for _, tt := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"mistyped command", []string{"srve"}, []string{`"srve"`, "serve"}},
+		{"mistyped subcommand", []string{"tenant", "remove"}, []string{`"remove"`, "delete", "gateway tenant --help"}},
+		{"mistyped flag", []string{"serve", "--prot", "1"}, []string{"--prot", "gateway serve --help"}},
+		{"no argument", []string{"backup"}, []string{"FILE", "gateway backup --help"}},
+		{"no id", []string{"key", "revoke"}, []string{"ID", "gateway key list"}},
+		{"an argument too many", []string{"check", "all"}, []string{`"all"`, "gateway check --help"}},
+		{"no store there", []string{"key", "list", "--data", fresh}, []string{fresh, "gateway serve", "--data"}},
+		{"a file for a directory", []string{"check", "--data", file}, []string{file, "--data"}},
+		{"unknown tenant", []string{"key", "create", "--tenant", "nobody", "--data", data}, []string{`"nobody"`, "gateway tenant list"}},
+		{"unknown tenant to suspend", []string{"tenant", "suspend", "nobody", "--data", data}, []string{`"nobody"`, "gateway tenant list"}},
+		{"unknown key", []string{"key", "revoke", "nothing", "--data", data}, []string{`"nothing"`, "gateway key list"}},
+		{"unknown scope", []string{"key", "create", "--scopes", "notes:all", "--data", data}, []string{"notes:all", "notes:read"}},
+		{"a backup that is none", []string{"restore", file, "--data", fresh}, []string{file, "gateway backup"}},
+		{"restore over a store", []string{"restore", file, "--data", data}, []string{"not empty", "--data"}},
+		{"served already", []string{"serve", "--data", data}, []string{"in use", "stop that gateway", "--data"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			out, msg, code := run(t, nil, tt.args...)
+			if code != 1 || out != "" {
+				t.Errorf("exit %d, want 1; stdout %q", code, out)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(msg, want) {
+					t.Errorf("%q is missing in: %s", want, msg)
+				}
+			}
+		})
+	}
+}
+
+// Doctor says of an address and a data directory what a start would meet.
+func TestDoctorLooksAtAddressAndData(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	p := serve(t, data, nil)
+	addr := strings.TrimPrefix(p.url, "http://")
+	if out, msg, code := run(t, []string{"SLIPBOX_ADDR=" + addr}, "doctor", "--data", data); code != 0 || !strings.Contains(out, "answers on "+addr) {
+		t.Errorf("beside a gateway: exit %d\n%s%s", code, out, msg)
+	}
+	p.stop(t)
+	if out, msg, code := run(t, []string{"SLIPBOX_ADDR=" + addr}, "doctor", "--data", data); code != 0 || !strings.Contains(out, "nothing listens on "+addr) {
+		t.Errorf("without a gateway: exit %d\n%s%s", code, out, msg)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	below := filepath.Join(file, "data")
+	if out, msg, code := run(t, nil, "doctor", "--data", below); code != 1 || !strings.Contains(out, "bad   data") || !strings.Contains(out, "--data") {
+		t.Errorf("a directory that cannot be made: exit %d\n%s%s", code, out, msg)
+	}
+}
+
+var demoCommand = regexp.MustCompile(`(?m)^  (export SLIPBOX_\w+=\S+|curl .*\\\n.*)$`)
+
+// What the demo prints works when it is pasted, line by line, into a shell.
+func TestDemoCommandsWorkAsPrinted(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("the commands are for a person's shell, and %s is not installed", tool)
+		}
+	}
+	p := launch(t, t.TempDir(), freePort(t), nil, "--demo")
+	for deadline := time.After(time.Minute); !strings.Contains(p.stdout.String(), "scouts-demo"); {
+		select {
+		case <-p.done:
+			t.Fatalf("the gateway ended:\n%s", p.stderr)
+		case <-deadline:
+			t.Fatalf("the demo printed no commands:\n%s%s", p.stdout, p.stderr)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	commands := demoCommand.FindAllString(p.stdout.String(), -1)
+	if len(commands) != 5 {
+		t.Fatalf("found %d commands, want two exports and three requests:\n%s", len(commands), p.stdout)
+	}
+	out, err := exec.CommandContext(t.Context(), "bash", "-c", strings.Join(commands, "\n")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	answers := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(answers) != 3 {
+		t.Fatalf("%d answers, want one line for each request:\n%s", len(answers), out)
+	}
+	for i, want := range [][]string{
+		{`"state":"evolved"`, `"relation":"related"`, `"analyst":"heuristic"`},
+		{`"hits":[{`, "gas kiln"},
+		{`"name":"scouts-demo"`, `"parent":{`},
+	} {
+		for _, w := range want {
+			if !strings.Contains(answers[i], w) {
+				t.Errorf("%s is missing in answer %d: %s", w, i+1, answers[i])
+			}
+		}
+	}
+}
