@@ -23,6 +23,7 @@ var sampleValues = map[string]any{
 	"note": sampleID, "job": sampleID, "review": sampleID, "api_key": sampleID, "key": "sb_live_…", "prefix": "sb_live_…",
 	"policy": "amem", "embedder": "hash-384-v1", "score": 0.83, "confidence": 0.95, "importance": 0.5, "took_ms": 0.7,
 	"expires_in": 3600, "request_id": sampleID, "category": "Uncategorized", "line": 1, "status": 201, "limit": 50, "ttl_seconds": 600,
+	"keyword": "Lisbon", "tag": "travel",
 }
 
 // curlSample is a request that can be pasted, with SLIPBOX_URL and
@@ -88,7 +89,7 @@ func requestSample(s *openapi3.Schema) any {
 }
 
 // rareFields are absent from the usual answer.
-var rareFields = []string{"error", "embedding", "deleted", "explain", "next_cursor", "revoked_at", "truncated"}
+var rareFields = []string{"degraded", "error", "embedding", "deleted", "explain", "next_cursor", "revoked_at", "truncated"}
 
 // maxSampleDepth keeps recursive schemas short.
 const maxSampleDepth = 4
