@@ -9,6 +9,7 @@ ADDR      ?= 127.0.0.1:8080
 DATA      ?= ./data
 BENCH     ?= .
 BENCHTIME ?= 1s
+PKG       ?= ./internal/app
 RACE      ?=
 # The folder with the evaluation's data sets; the bundled sample when empty.
 EVAL_DATA ?=
@@ -67,8 +68,8 @@ lint: ## Check the style, the direction of imports, and the scripts
 		else echo "lint: shellcheck is not installed, the scripts were not checked"; fi
 
 .PHONY: bench
-bench: ## Run the benchmarks (BENCH=regexp BENCHTIME=1s)
-	go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+bench: ## Measure a whole gateway, and print a table (BENCH=regexp BENCHTIME=1s, PKG=./... for all)
+	@go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m $(PKG) | go run ./tools/benchtable
 
 .PHONY: eval
 eval: ## Load conversations into a fresh gateway and measure (EVAL_DATA=folder)
