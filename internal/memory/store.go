@@ -168,7 +168,7 @@ type WriteOptions struct {
 	Cause       Cause
 	Job         uuid.UUID
 	Trigger     uuid.UUID
-	Undoes      Revision
+	Undoes      Revision // Conflict when another changeset undoes it already
 	Idempotency *Idempotency
 	Audit       []AuditEntry // written with it; Actor and At are set by the store
 	System      bool         // jobs: may write while the collection is copying
@@ -210,10 +210,16 @@ type Tx interface {
 	// EndJob ends a leased job with this transaction; Conflict when the lease is not the current one.
 	EndJob(ctx context.Context, job, lease uuid.UUID, end JobEnd) error
 	OpenReview(ctx context.Context, r Review) (Review, error)
-	UpdateReview(ctx context.Context, r Review) error // state, reason, actor, revision
+	// UpdateReview closes a review: state, reason, actor, revision. An open one is approved or rejected, one that was
+	// applied or approved is undone; Conflict when its state has moved on since it was read.
+	UpdateReview(ctx context.Context, r Review) error
 	CountEvolved(ctx context.Context) (int64, error)  // adds one to the collection's EvolvedAdds and returns it
 	// Answer is kept with the idempotency key: status and ids, never bodies or secrets.
 	Answer(status int, ids json.RawMessage)
+	// Answered finds what was kept under a key, by this transaction too; another body is IdempotencyReuse. Remember
+	// keeps an answer under a key of its own, for a transaction that answers more than one.
+	Answered(ctx context.Context, k Idempotency) (Idempotency, bool, error)
+	Remember(ctx context.Context, k Idempotency) error
 }
 
 // JobEnd says how a leased job leaves this transaction.
@@ -260,7 +266,7 @@ type Queue interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (Job, error)
 	ListJobs(ctx context.Context, s tenant.Scope, q JobQuery) ([]Job, error)                    // newest first
 	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)                  // unended note jobs of the collection with a lower Seq
-	RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error)  // dead or failed: to the end of the queue; else Conflict
+	RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error)  // dead, failed or cancelled: to the end of the queue; else Conflict
 	CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error) // queued or running (its lease is void); else Conflict
 }
 

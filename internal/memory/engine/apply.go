@@ -22,7 +22,7 @@ type writing struct {
 	current  map[uuid.UUID]memory.Note
 	moved    map[uuid.UUID]bool
 	after    map[uuid.UUID]memory.Version // of what was put
-	changed  bool                         // something beyond the note's own state
+	changed  bool                         // something beyond states
 	enqueued bool
 	review   *uuid.UUID
 }
@@ -80,8 +80,8 @@ func (w *writing) putOwn(ctx context.Context) error {
 	if w.moved[w.base.ID] {
 		// The caller's version stays as it is; it is only no longer waiting.
 		now, ok := w.current[w.base.ID]
-		if !ok || now.State == memory.StateEvolved || now.State == memory.StateInReview {
-			return nil
+		if !ok || now.State == memory.StateEvolved || now.State == memory.StateInReview || now.Content != w.base.Content {
+			return nil // a new content has, or had, a job of its own
 		}
 		n = now
 		n.State, n.Error = memory.StateEvolved, ""
@@ -89,13 +89,15 @@ func (w *writing) putOwn(ctx context.Context) error {
 			n.State, n.Error = memory.StatePending, w.dec.Pending
 		}
 	}
-	if now := w.current[n.ID]; sameContent(&now, &n) {
+	now := w.current[n.ID]
+	if sameContent(&now, &n) {
 		return nil
 	}
 	stored, err := w.tx.Put(ctx, n)
 	if err != nil {
 		return err
 	}
+	w.changed = w.changed || !sameDescription(&now, &n)
 	w.after[n.ID] = stored.Version()
 	if n.State == memory.StateRaw {
 		return w.enqueue(ctx, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare, Note: n.ID})

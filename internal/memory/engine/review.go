@@ -173,7 +173,9 @@ func (e *Engine) proposed(ctx context.Context, s tenant.Scope, v memory.View, r 
 }
 
 // unmoved reads the notes of versions under the lock and refuses, naming
-// them, when some have another version by now.
+// them, when some have another version by now. Along a lineage a revision
+// tells the versions of a note apart; the layer changes when a fork is made
+// independent, which moves nothing.
 func unmoved(ctx context.Context, tx memory.Tx, read []memory.Version) (map[uuid.UUID]memory.Note, error) {
 	ids := make([]uuid.UUID, len(read))
 	for i, ver := range read {
@@ -193,7 +195,7 @@ func unmoved(ctx context.Context, tx memory.Tx, read []memory.Version) (map[uuid
 		switch {
 		case !ok:
 			refuse.Fields = append(refuse.Fields, fault.Field{Field: ver.Note.String(), Reason: "was deleted"})
-		case n.Version() != ver:
+		case n.From != ver.From:
 			refuse.Fields = append(refuse.Fields, fault.Field{Field: ver.Note.String(), Reason: "has changed"})
 		}
 	}

@@ -110,7 +110,7 @@ type undoPlan struct {
 	now     map[uuid.UUID]memory.Note // of every note that will be put
 	put     []memory.Note             // restored, with vectors
 	remove  []uuid.UUID               // made by the changeset and unchanged since
-	unlink  []memory.LinkID
+	unlink  []memory.Link // as they are now
 	relink  []memory.Link
 	derived []uuid.UUID
 }
@@ -216,7 +216,7 @@ func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [
 		then, wrote := read[1][id]
 		now, there := read[2][id]
 		if wrote && (!had || !sameDescription(&was, &then)) {
-			tainted[then.Version()] = true
+			tainted[unlayered(then.Version())] = true
 		}
 		switch {
 		case !there || !wrote:
@@ -324,7 +324,7 @@ func (p *undoPlan) links(ctx context.Context, e *Engine, s tenant.Scope, views [
 		if was, had := read[0][id]; had {
 			p.relink = append(p.relink, was)
 		} else {
-			p.unlink = append(p.unlink, id)
+			p.unlink = append(p.unlink, now)
 		}
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(read[0]), order) {
@@ -335,6 +335,13 @@ func (p *undoPlan) links(ctx context.Context, e *Engine, s tenant.Scope, views [
 		}
 	}
 	return nil
+}
+
+// unlayered names a version within a lineage, where the revision tells the
+// versions of a note apart; its layer changes when a fork is made independent.
+func unlayered(v memory.Version) memory.Version {
+	v.Layer = uuid.Nil
+	return v
 }
 
 // trace finds the later evolutions that rested on what is taken back, and on
@@ -364,13 +371,13 @@ func (p *undoPlan) trace(ctx context.Context, e *Engine, s tenant.Scope, v memor
 			continue
 		}
 		rests := slices.ContainsFunc(r.Read, func(x readVersion) bool {
-			return tainted[memory.Version{Layer: x.Layer, Note: x.Note, From: x.From}]
+			return tainted[memory.Version{Note: x.Note, From: x.From}]
 		})
 		if !rests {
 			continue
 		}
 		for _, id := range made[c.Revision] {
-			tainted[memory.Version{Layer: v.Collection.ID, Note: id, From: c.Revision}] = true
+			tainted[memory.Version{Note: id, From: c.Revision}] = true
 			stale[id] = true
 		}
 	}
@@ -404,12 +411,8 @@ func (p *undoPlan) write(ctx context.Context, tx memory.Tx, out *Undone, r *memo
 	if err := p.writeNotes(ctx, tx, current, out); err != nil {
 		return err
 	}
-	for _, id := range p.unlink {
-		if ok, err := tx.Unlink(ctx, id); err != nil {
-			return err
-		} else if ok {
-			out.Unlinked = append(out.Unlinked, id)
-		}
+	if err := p.writeUnlinks(ctx, tx, out); err != nil {
+		return err
 	}
 	for _, l := range p.relink {
 		if _, err := tx.Link(ctx, l); err != nil && !fault.Is(err, fault.NotFound) {
@@ -422,6 +425,34 @@ func (p *undoPlan) write(ctx context.Context, tx memory.Tx, out *Undone, r *memo
 	closed := *r
 	closed.State, closed.Reason, closed.Actor, closed.ClosedAt = memory.ReviewUndone, closing(reason, r.Reason), actor, tx.Now()
 	return tx.UpdateReview(ctx, closed)
+}
+
+// writeUnlinks ends the links that stand as they were when the undo was
+// planned; one that somebody made anew since stays.
+func (p *undoPlan) writeUnlinks(ctx context.Context, tx memory.Tx, out *Undone) error {
+	if len(p.unlink) == 0 {
+		return nil
+	}
+	sources := make([]uuid.UUID, len(p.unlink))
+	for i := range p.unlink {
+		sources[i] = p.unlink[i].Source
+	}
+	now, err := tx.Links(ctx, memory.LinkQuery{Notes: sources, Direction: memory.Outgoing})
+	if err != nil {
+		return err
+	}
+	for _, l := range p.unlink {
+		same := func(n memory.Link) bool { return n.LinkID == l.LinkID && n.From == l.From }
+		if !slices.ContainsFunc(now, same) {
+			continue
+		}
+		if ok, err := tx.Unlink(ctx, l.LinkID); err != nil {
+			return err
+		} else if ok {
+			out.Unlinked = append(out.Unlinked, l.LinkID)
+		}
+	}
+	return nil
 }
 
 func (p *undoPlan) writeNotes(ctx context.Context, tx memory.Tx, current map[uuid.UUID]memory.Note, out *Undone) error {

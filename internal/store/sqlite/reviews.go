@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -66,19 +65,36 @@ func (t *tx) OpenReview(ctx context.Context, r memory.Review) (memory.Review, er
 
 // UpdateReview implements memory.Tx.
 func (t *tx) UpdateReview(ctx context.Context, r memory.Review) error {
-	closed := trunc(r.ClosedAt)
+	ctx = context.WithoutCancel(ctx)
+	var now memory.ReviewState
+	ok, err := t.q.get(ctx, "SELECT state FROM reviews WHERE tenant = ? AND id = ? AND collection = ?", []any{blob(t.tenant()), blob(r.ID), blob(t.row.ID)}, &now)
 	switch {
-	case r.State == memory.ReviewOpen:
-		closed = time.Time{}
-	case closed.IsZero():
+	case err != nil:
+		return err
+	case !ok:
+		return fault.Missing("review")
+	case !closes(now, r.State):
+		return fault.New(fault.Conflict, "the review is %s already", now)
+	}
+	closed := trunc(r.ClosedAt)
+	if closed.IsZero() {
 		closed = t.now
 	}
-	n, err := t.q.exec(context.WithoutCancel(ctx), "UPDATE reviews SET state = ?, reason = ?, actor = ?, revision = ?, closed_at = ? WHERE tenant = ? AND id = ? AND collection = ?",
+	_, err = t.q.exec(ctx, "UPDATE reviews SET state = ?, reason = ?, actor = ?, revision = ?, closed_at = ? WHERE tenant = ? AND id = ? AND collection = ?",
 		string(r.State), r.Reason, r.Actor, rev(r.Revision), micros(closed), blob(t.tenant()), blob(r.ID), blob(t.row.ID))
-	if err == nil && n == 0 {
-		err = fault.Missing("review")
-	}
 	return err
+}
+
+// closes tells whether a review in one state may go to another.
+func closes(from, to memory.ReviewState) bool {
+	switch to {
+	case memory.ReviewApproved, memory.ReviewRejected:
+		return from == memory.ReviewOpen
+	case memory.ReviewUndone:
+		return from == memory.ReviewApplied || from == memory.ReviewApproved
+	case memory.ReviewOpen, memory.ReviewApplied:
+	}
+	return false
 }
 
 // Review implements memory.ReviewStore.

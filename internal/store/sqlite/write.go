@@ -54,8 +54,7 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 		}
 		return nil
 	})
-	var p passed
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[passed](err); ok {
 		err = s.translate(p.error)
 	}
 	if err != nil {
@@ -114,6 +113,9 @@ func (q *session) begin(ctx context.Context, sc tenant.Scope, r row, now time.Ti
 func (t *tx) finish(ctx context.Context, o memory.WriteOptions) error {
 	id := t.row.ID
 	if t.logged {
+		if err := t.undoneOnce(ctx, o.Undoes); err != nil {
+			return err
+		}
 		t.head.revision = t.revision
 		_, err := t.q.exec(ctx, "INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '')",
 			blob(t.scope.Tenant()), blob(id), rev(t.revision), micros(t.now), t.scope.Actor(), blob(o.Job), blob(o.Trigger), string(o.Cause), rev(o.Undoes))
@@ -137,6 +139,20 @@ func (t *tx) finish(ctx context.Context, o memory.WriteOptions) error {
 		k.Status, k.IDs = t.answer.status, t.answer.ids
 	}
 	return t.q.remember(ctx, t.scope, k, t.now)
+}
+
+// undoneOnce refuses a second undoing of a revision.
+func (t *tx) undoneOnce(ctx context.Context, undoes memory.Revision) error {
+	if undoes == 0 {
+		return nil
+	}
+	var by int64
+	ok, err := t.q.get(ctx, "SELECT revision FROM changesets WHERE tenant = ? AND collection = ? AND revision > ? AND undoes = ? LIMIT 1",
+		[]any{blob(t.tenant()), blob(t.row.ID), rev(undoes), rev(undoes)}, &by)
+	if err == nil && ok {
+		err = fault.New(fault.Conflict, "revision %d was undone already, at revision %d", undoes, by)
+	}
+	return err
 }
 
 func (t *tx) View() memory.View         { return t.view }

@@ -1,0 +1,239 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// meddler runs something between what the engine read and what it writes.
+type meddler struct {
+	engine.Store
+	mu   sync.Mutex
+	next func()
+}
+
+func (m *meddler) before(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next = f
+}
+
+func (m *meddler) Write(ctx context.Context, s tenant.Scope, c uuid.UUID, o memory.WriteOptions, fn func(context.Context, memory.Tx) error) (memory.Written, error) {
+	m.mu.Lock()
+	f := m.next
+	m.next = nil
+	m.mu.Unlock()
+	if f != nil {
+		f()
+	}
+	return m.Store.Write(ctx, s, c, o, fn)
+}
+
+// unsure makes a world with one open proposal of a link alone: nothing that
+// it rests on moves when it is approved, but the state of the new note.
+func unsure(t *testing.T) (w *world, m *meddler, old, fresh memory.Note, r memory.Review) {
+	t.Helper()
+	m = &meddler{}
+	w = newWorld(t, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
+	old = w.learn("Bread needs flour, water and salt.")
+	gate := 0.5
+	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+		e.Actions, e.SuggestedConnections, e.Confidence = []string{"strengthen"}, []int{0}, &gate
+	}))
+	fresh = w.learn("Sourdough bread needs a starter.")
+	list := w.reviews(memory.ReviewOpen)
+	if len(list) != 1 {
+		t.Fatalf("%d open reviews", len(list))
+	}
+	return w, m, old, fresh, list[0]
+}
+
+// C079: of two who close a review at the same time, one does.
+func TestReviewIsClosedOnce_C079(t *testing.T) {
+	t.Parallel()
+	count := func(w *world) int64 {
+		c, err := w.store.ResolveCollection(t.Context(), w.s, w.c.ID.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.EvolvedAdds
+	}
+	approve := func(w *world, id uuid.UUID) error {
+		_, err := w.engine.Approve(t.Context(), w.s, id, "")
+		return err
+	}
+	reject := func(w *world, id uuid.UUID) error {
+		_, err := w.engine.Reject(t.Context(), w.s, id, "")
+		return err
+	}
+	for name, c := range map[string]struct {
+		first, second func(*world, uuid.UUID) error
+		state         memory.ReviewState
+		links, adds   int
+	}{
+		"approved twice":         {approve, approve, memory.ReviewApproved, 1, 1},
+		"approved, then refused": {approve, reject, memory.ReviewApproved, 1, 1},
+		"refused, then approved": {reject, approve, memory.ReviewRejected, 0, 0},
+		"refused twice":          {reject, reject, memory.ReviewRejected, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, m, _, fresh, r := unsure(t)
+			m.before(func() {
+				if err := c.first(w, r.ID); err != nil {
+					t.Error(err)
+				}
+			})
+			if err := c.second(w, r.ID); !fault.Is(err, fault.Conflict) {
+				t.Errorf("the second got %v", err)
+			}
+			if now := mustReview(t, w, r.ID); now.State != c.state {
+				t.Errorf("the review is %q", now.State)
+			}
+			if len(w.links(fresh.ID)) != c.links || count(w) != int64(c.adds) {
+				t.Errorf("%d links, %d evolving adds", len(w.links(fresh.ID)), count(w))
+			}
+		})
+	}
+}
+
+func mustReview(t *testing.T, w *world, id uuid.UUID) memory.Review {
+	t.Helper()
+	r, err := w.engine.Review(t.Context(), w.s, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// An evolution is taken back once, however many ask at the same time.
+func TestUndoneOnce(t *testing.T) {
+	t.Parallel()
+	w, m, old, fresh, r := unsure(t)
+	done, err := w.engine.Approve(t.Context(), w.s, r.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	undo := func() error {
+		_, err := w.engine.Undo(t.Context(), w.s, w.c.ID.String(), done.Revision, "")
+		return err
+	}
+	m.before(func() {
+		if err := undo(); err != nil {
+			t.Error(err)
+		}
+		// Somebody links them by hand.
+		_, err := w.notes.PutLinks(t.Context(), w.s, w.c.ID.String(), fresh.ID, []memory.LinkInput{{Target: old.ID}}, memory.Request{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if err := undo(); !fault.Is(err, fault.Conflict) {
+		t.Errorf("the second got %v", err)
+	}
+	if !has(w.links(fresh.ID), old.ID) {
+		t.Error("a link made by hand was taken back")
+	}
+}
+
+// A proposal in a fork can still be approved when its base has gone.
+func TestApproveAfterTheBaseWent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.learn("Bread needs flour, water and salt.")
+	f := w.fork("own")
+	gate := 0.9
+	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+		e.Actions, e.Confidence, e.NewContextNeighborhood = []string{"update_neighbor"}, &gate, []string{"Baking."}
+	}))
+	if _, err := w.notes.Add(t.Context(), w.s, f.String(), memory.NewNote{Content: "Sourdough bread needs a starter."}, memory.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	w.drain()
+	list, err := w.engine.Reviews(t.Context(), w.s, memory.ReviewQuery{Collection: f, State: memory.ReviewOpen, Limit: 10})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d reviews, %v", len(list), err)
+	}
+	if err := w.collections.Delete(t.Context(), w.s, w.c.ID.String(), true); err != nil {
+		t.Fatal(err)
+	}
+	w.drain()
+	if _, err := w.engine.Approve(t.Context(), w.s, list[0].ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.getIn(f, list[0].Changes[0].Note); n.Context != "Baking." {
+		t.Errorf("context %q", n.Context)
+	}
+}
+
+// A note whose content changes while it is decided about waits for the
+// analysis of what it says now: it is not called evolved before.
+func TestPatchedInFlightStaysRaw(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.learn("Bread needs flour, water and salt.")
+	n := w.add("Sourdough bread needs a starter.")
+	w.run(w.claim(w.c.ID, memory.StagePrepare, 1)[0])
+	calls := 0
+	w.fake.Handle("evolve", func(llmtest.Request) llmtest.Reply {
+		calls++
+		content := []string{"", "Rye bread is dense.", "Rye bread is very dense.", "Rye bread is sour."}[calls]
+		if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), n.ID, memory.NotePatch{Content: memory.Some(content)}, memory.Request{}); err != nil {
+			t.Error(err)
+		}
+		return keep()
+	})
+	w.run(w.claim(w.c.ID, memory.StageDecide, 1)[0])
+	if now := w.get(n.ID); calls != 3 || now.State != memory.StateRaw || len(now.Keywords) != 0 {
+		t.Errorf("%d calls, state %q, keywords %v", calls, now.State, now.Keywords)
+	}
+	w.fake.Handle("evolve", func(llmtest.Request) llmtest.Reply { return keep() })
+	w.drain()
+	if now := w.get(n.ID); now.State != memory.StateEvolved || len(now.Keywords) == 0 {
+		t.Errorf("state %q, keywords %v", now.State, now.Keywords)
+	}
+}
+
+// New tags of the note itself are an evolution, too: counted, and traced when
+// what they rest on is undone.
+func TestTagsAloneAreAnEvolution_C021(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.learn("Bread needs flour, water and salt.")
+	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+		e.Actions, e.TagsToUpdate = []string{"strengthen"}, []string{"fermentation"}
+	}))
+	n := w.learn("Sourdough bread needs a starter.")
+	c, err := w.store.ResolveCollection(t.Context(), w.s, w.c.ID.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		Evolved bool `json:"evolved"`
+	}
+	if err := json.Unmarshal(w.jobs(n.ID)[0].Result, &r); err != nil {
+		t.Fatal(err)
+	}
+	if !has2(n.Tags, "fermentation") || c.EvolvedAdds != 1 || !r.Evolved {
+		t.Errorf("tags %v, %d evolving adds, evolved %v", n.Tags, c.EvolvedAdds, r.Evolved)
+	}
+}
+
+func has2(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
