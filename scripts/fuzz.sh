@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Fuzzes a running gateway from the OpenAPI file that it serves, first with a tenant's
 # key, then with an operator's: whatever is sent, no 500, no undocumented status or
-# content type, no answer that breaks its schema (NDJSON line by line), no route that
-# answers without a credential or without its scope, nothing that lives on after its
-# deletion. Every operation must have succeeded at least once, or the fuzz was shallow.
-# Afterwards the gateway must be alive, its store sound, and stop by itself with 0.
+# content type, no answer that breaks its schema (NDJSON line by line), no bad request
+# that is taken, no route that answers without a credential or without its scope,
+# nothing that lives on after its deletion. Every operation must have succeeded at least
+# once, or the fuzz was shallow. Afterwards the gateway must be alive, its store sound,
+# its log without errors, and it must stop by itself with 0.
 #
 # Settings: GATEWAY (a binary, instead of building one), FUZZ_EXAMPLES (per operation),
 # FUZZ_SEED, FUZZ_SECONDS (limit of each of the two runs), FUZZ_CHECKS, FUZZ_KEEP (a
@@ -18,7 +19,7 @@ source scripts/gateway.sh
 examples=${FUZZ_EXAMPLES:-25}
 seed=${FUZZ_SEED:-20261121}
 seconds=${FUZZ_SECONDS:-600}
-checks=${FUZZ_CHECKS:-not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,ignored_auth,use_after_free,line_results,scope_needed}
+checks=${FUZZ_CHECKS:-not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance,negative_data_rejection,ignored_auth,use_after_free,line_results,scope_needed}
 tenant_scopes=notes:read,notes:write,collections:write,base:write,clone,admin
 here=$PWD
 

@@ -78,9 +78,9 @@ class Settings:
 
     def operation(self, operation_id, probability=0.9, **draws):
         """Parameters of one operation: path_note="doomed" is the path parameter note."""
-        lines = [self._draw(k.replace("_", ".", 1).replace("If_Match", "If-Match"), v, probability) for k, v in draws.items()]
+        parameters = [self._draw(k.replace("_", ".", 1).replace("If_Match", "If-Match"), v, probability) for k, v in draws.items()]
         self.operations.append(
-            f'[[operations]]\ninclude-operation-id = "{operation_id}"\n[operations.parameters]\n' + "\n".join(lines) + "\n"
+            f'[[operations]]\ninclude-operation-id = "{operation_id}"\n[operations.parameters]\n' + "\n".join(parameters) + "\n"
         )
 
     def lightly(self, filter_key, pattern):
