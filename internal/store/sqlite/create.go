@@ -214,6 +214,11 @@ func (q *session) forkPoint(ctx context.Context, sc tenant.Scope, c *memory.Coll
 			return h, false, err
 		}
 	}
+	if c.Policy == memory.PolicyNone && h.counted && h.Pending == 0 {
+		// No policy waits for these notes and each has its vector: they stay
+		// raw, and a job would look at all of them for nothing.
+		return h, false, nil
+	}
 	adopt, err = q.unfinished(ctx, sc.Tenant(), layers)
 	return h, adopt, err
 }

@@ -57,7 +57,7 @@ func mayDecide(jobs []memory.Job, now time.Time) (memory.Job, bool) {
 			case o.ID == j.ID || !held && o.State != memory.JobQueued:
 				return false
 			case o.Stage == memory.StageDecide:
-				return held && o.LeaseUntil.After(now) || o.Seq < j.Seq && (held || !o.NotBefore.After(now))
+				return held && o.LeaseUntil.After(now) || o.Seq < j.Seq && (held || !o.NotBefore.After(now) || o.Attempts == 0)
 			default:
 				return o.Stage == memory.StagePrepare && o.Seq < j.Seq && o.Attempts == 0
 			}
@@ -166,5 +166,50 @@ func BenchmarkQueue(tb *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestForkWithoutPolicy: a fork of notes that no policy waits for has no job
+// that would look at each of them, unless one lacks its vector.
+func TestForkWithoutPolicy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	base, err := b.CreateCollection(ctx, b.scope, memory.NewCollection{Collection: memory.Collection{
+		Name: "plain", Policy: memory.PolicyNone, Embedder: "hash", Dim: 384,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.collection = base.Collection.ID
+	put := func(n memory.Note) {
+		_, err := b.Write(ctx, b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+			_, err := tx.Put(ctx, n)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	adopts := func(name string) int {
+		f, err := b.CreateCollection(ctx, b.scope, memory.NewCollection{Collection: memory.Collection{
+			Name: name, Policy: memory.PolicyNone, Parent: b.collection, ParentRevision: b.head(t),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, err := b.ListJobs(ctx, b.scope, memory.JobQuery{Collection: f.Collection.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(jobs)
+	}
+	put(memory.Note{Content: "whole", State: memory.StateRaw, Vector: vector(1)})
+	if n := adopts("whole"); n != 0 {
+		t.Errorf("%d jobs for a note that is as it should be", n)
+	}
+	put(memory.Note{Content: "waits", State: memory.StateRaw})
+	if n := adopts("waits"); n != 1 {
+		t.Errorf("%d jobs for a note that waits for its vector, want 1", n)
 	}
 }
