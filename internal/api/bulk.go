@@ -2,10 +2,12 @@ package api
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -27,8 +29,14 @@ func (h *core) bulkNotes(c *gin.Context) error {
 		return err
 	}
 	lines := make([]memory.BulkLine, len(raw))
+	whole := conditions(c).Idempotency
 	for i, line := range raw {
-		lines[i].Note, lines[i].Err = h.decodeBulkLine(line)
+		lines[i] = h.bulkLine(c, line)
+		if lines[i].Err == nil && lines[i].Once == nil && whole != nil {
+			once := *whole
+			once.Path += "?line=" + strconv.Itoa(i+1) // apart from the keys of lines
+			lines[i].Once, lines[i].Whole = &once, true
+		}
 		raw[i] = nil // at most one copy of a large body is held
 	}
 	results, err := h.Notes.AddMany(c.Request.Context(), scope(c), ref, lines)
@@ -49,12 +57,18 @@ func (h *core) bulkNotes(c *gin.Context) error {
 	return out.end()
 }
 
-// decodeBulkLine reads a line with the refusals that a body of its own would meet.
-func (h *core) decodeBulkLine(line []byte) (memory.NewNote, error) {
+// bulkLine reads a line with the refusals that a body of its own would meet.
+func (h *core) bulkLine(c *gin.Context, line []byte) memory.BulkLine {
 	if _, err := bindLine[wire.BulkNote](h.Server, "BulkNote", line); err != nil {
-		return memory.NewNote{}, err
+		return memory.BulkLine{Err: err}
 	}
-	return memory.DecodeNewNote(line, true)
+	note, err := memory.DecodeNewNote(line, true)
+	if err != nil || note.Key == "" {
+		return memory.BulkLine{Note: note, Err: err}
+	}
+	once := &memory.Idempotency{Method: c.Request.Method, Path: c.Request.URL.Path, Key: note.Key, BodyHash: sha256.Sum256(line)}
+	note.Key = ""
+	return memory.BulkLine{Note: note, Once: once}
 }
 
 // lineWriter writes result lines. Held ones leave together at the end, so that

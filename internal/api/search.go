@@ -245,12 +245,13 @@ func wireResult(r *recall.Result, embedding bool) (wire.SearchResult, error) {
 	}
 	for i := range r.Hits {
 		hit := &r.Hits[i]
-		w := wire.Hit{Note: wire.NoteRef{ID: hit.ID}, Score: hit.Score, Sources: make([]wire.HitSources, 0, len(hit.Sources)), IsNeighbor: &hit.IsNeighbor}
-		if hit.Note != nil {
-			w.Note = wireNoteView(hit.Note, embedding)
-		}
-		for _, source := range hit.Sources {
-			w.Sources = append(w.Sources, wire.HitSources(source))
+		w := wire.Hit{Note: wire.NoteRef{ID: hit.ID}, Score: hit.Score}
+		if hit.Note != nil { // else ids and scores alone were asked for
+			w.Note, w.IsNeighbor = wireNoteView(hit.Note, embedding), &hit.IsNeighbor
+			w.Sources = make([]wire.HitSources, 0, len(hit.Sources))
+			for _, source := range hit.Sources {
+				w.Sources = append(w.Sources, wire.HitSources(source))
+			}
 		}
 		if hit.Explain != nil {
 			raw, err := json.Marshal(hit.Explain)

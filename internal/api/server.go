@@ -206,11 +206,16 @@ func (s *Server) mount(operationID string, h handler) error {
 		return fmt.Errorf("api: operation %q is mounted twice", operationID)
 	}
 	s.mounted[operationID] = true
-	s.engine.Handle(op.method, op.route(), func(c *gin.Context) {
+	serve := func(c *gin.Context) {
 		if err := s.serve(c, op, h); err != nil {
 			s.fail(c, err)
 		}
-	})
+	}
+	s.engine.Handle(op.method, op.route(), serve)
+	if op.method == http.MethodGet && !op.stream {
+		// The same answer; net/http leaves its body out (RFC 9110, 9.3.2).
+		s.engine.HEAD(op.route(), serve)
+	}
 	return nil
 }
 

@@ -134,6 +134,10 @@ type LinkInput struct {
 type BulkLine struct {
 	Note NewNote
 	Err  error
+	Once *Idempotency // makes the line safe to send again; Status and IDs are set by the service
+	// Whole says that Once comes from the request: when one such key was used
+	// with another body, the bulk is refused before anything is written.
+	Whole bool
 }
 
 // BulkResult is the outcome of one line.
@@ -142,7 +146,7 @@ type BulkResult struct {
 	ID       uuid.UUID
 	Revision Revision
 	Job      *Job
-	Created  bool  // false without Err: a line with this key and content was here before
+	Created  bool  // false without Err: the line was here before
 	Err      error // a fault, of this line alone
 }
 

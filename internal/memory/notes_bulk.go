@@ -2,7 +2,9 @@ package memory
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 
 	"github.com/google/uuid"
 
@@ -11,10 +13,11 @@ import (
 )
 
 // AddMany stores up to 10,000 lines in changesets of at most 500, with a
-// result per line in order. A bad line fails alone. A line whose key is there
-// already with the same content answers that note; with other content it is
-// Exists. A changeset that fails as a whole fails its lines; those before it
-// stay written.
+// result per line in order. A bad line fails alone. A line that was sent before
+// under its idempotency key answers the note it made; another line under that
+// key is IdempotencyReuse. A line whose natural key is there already with the
+// same content answers that note; with other content it is Exists. A changeset
+// that fails as a whole fails its lines; those before it stay written.
 func (n *Notes) AddMany(ctx context.Context, s tenant.Scope, ref string, lines []BulkLine) ([]BulkResult, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
@@ -26,11 +29,14 @@ func (n *Notes) AddMany(ctx context.Context, s tenant.Scope, ref string, lines [
 			Fields: []fault.Field{{Field: "lines", Reason: "more than the limit of one bulk; use import"}},
 		}
 	}
+	if err := n.checkWhole(ctx, s, lines); err != nil {
+		return nil, err
+	}
 	results := make([]BulkResult, len(lines))
 	var batch []*bulkNote
 	for i := range lines {
 		results[i].Line = i + 1
-		b := &bulkNote{at: i, infer: infers(&lines[i].Note)}
+		b := &bulkNote{at: i, infer: infers(&lines[i].Note), once: lines[i].Once}
 		err := lines[i].Err
 		if err == nil && lines[i].Note.ID != uuid.Nil {
 			err = fault.InvalidField("id", "is given by the server; only an import keeps ids")
@@ -54,11 +60,25 @@ func (n *Notes) AddMany(ctx context.Context, s tenant.Scope, ref string, lines [
 	return results, nil
 }
 
+// checkWhole refuses a bulk whose request was sent before with another body.
+func (n *Notes) checkWhole(ctx context.Context, s tenant.Scope, lines []BulkLine) error {
+	for i := range lines {
+		if !lines[i].Whole || lines[i].Once == nil {
+			continue
+		}
+		if _, _, err := n.store.Replayed(ctx, s, *lines[i].Once); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // bulkNote is a checked line and its place in the input.
 type bulkNote struct {
 	at    int
 	note  Note
 	infer bool
+	once  *Idempotency
 }
 
 // addBatch writes one changeset and fills the results of its lines.
@@ -117,6 +137,27 @@ func (n *Notes) addBatch(ctx context.Context, s tenant.Scope, c *Collection, bat
 // wrong with the line alone stands in the result.
 func addLine(ctx context.Context, s tenant.Scope, tx Tx, c *Collection, b *bulkNote) (BulkResult, error) {
 	r := BulkResult{Line: b.at + 1}
+	if b.once != nil {
+		seen, ok, err := tx.Answered(ctx, *b.once)
+		switch {
+		case fault.Is(err, fault.IdempotencyReuse):
+			r.Err = err
+			return r, nil
+		case err != nil:
+			return r, err
+		case ok:
+			var ids answerIDs
+			if err := json.Unmarshal(seen.IDs, &ids); err != nil {
+				return r, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
+			}
+			if ids.Collection != c.ID {
+				r.Err = fault.New(fault.IdempotencyReuse, "the idempotency key was used with an earlier collection of this name")
+				return r, nil
+			}
+			r.ID, r.Revision = ids.Note, ids.Revision
+			return r, nil
+		}
+	}
 	put := b.note
 	if put.OccurredAt.IsZero() {
 		put.OccurredAt = tx.Now()
@@ -149,7 +190,16 @@ func addLine(ctx context.Context, s tenant.Scope, tx Tx, c *Collection, b *bulkN
 		r.Job = &j
 	}
 	r.ID, r.Revision, r.Created = put.ID, tx.Revision(), true
-	return r, nil
+	if b.once == nil {
+		return r, nil
+	}
+	ids := answerIDs{Collection: c.ID, Note: put.ID, Revision: r.Revision}
+	if r.Job != nil {
+		ids.Job = &r.Job.ID
+	}
+	once := *b.once
+	once.Status, once.IDs = http.StatusCreated, ids.raw()
+	return r, tx.Remember(ctx, once)
 }
 
 // asFault gives an error that a line may show: faults as they are, anything

@@ -812,10 +812,11 @@ type LinksInput struct {
 	Links []LinkInput `json:"links"`
 }
 
-// Message `role` and `content`, or `user` and `assistant`.
+// Message `role` and `content`, or `user` and `assistant`. `id` and `session` say where it came from; a query does not use them.
 type Message struct {
 	Assistant *string `json:"assistant,omitempty"`
 	Content   *string `json:"content,omitempty"`
+	ID        *string `json:"id,omitempty"`
 	Name      *string `json:"name,omitempty"`
 
 	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
@@ -823,6 +824,7 @@ type Message struct {
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime   `json:"occurred_at,omitempty"`
 	Role       *MessageRole `json:"role,omitempty"`
+	Session    *string      `json:"session,omitempty"`
 	User       *string      `json:"user,omitempty"`
 }
 
@@ -1560,6 +1562,12 @@ type CreateNoteParams struct {
 
 // CreateNoteParamsWait defines parameters for CreateNote.
 type CreateNoteParamsWait string
+
+// BulkNotesParams defines parameters for BulkNotes.
+type BulkNotesParams struct {
+	// IdempotencyKey Makes the request safe to send again for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
 
 // DeleteNoteParams defines parameters for DeleteNote.
 type DeleteNoteParams struct {

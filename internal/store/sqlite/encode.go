@@ -112,7 +112,37 @@ func objectOf(s string) (map[string]any, error) {
 		return nil, nil
 	}
 	var m map[string]any
-	return m, json.Unmarshal([]byte(s), &m)
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	if err := d.Decode(&m); err != nil {
+		return nil, err
+	}
+	for k, v := range m {
+		m[k] = exact(v)
+	}
+	return m, nil
+}
+
+// exact gives numbers as encoding/json does, but for integers that a float64
+// does not hold: they stay json.Number.
+func exact(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		if err != nil || math.Abs(f) >= 1<<53 && !strings.ContainsAny(v.String(), ".eE") {
+			return v
+		}
+		return f
+	case map[string]any:
+		for k, e := range v {
+			v[k] = exact(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = exact(e)
+		}
+	}
+	return v
 }
 
 func rawOf(s string) json.RawMessage {

@@ -188,3 +188,13 @@ func (s *Store) TenantUsage(ctx context.Context, sc tenant.Scope) (u memory.Tena
 	})
 	return u, err
 }
+
+// Answered implements memory.Tx.
+func (t *tx) Answered(ctx context.Context, k memory.Idempotency) (memory.Idempotency, bool, error) {
+	return t.q.replayed(ctx, t.scope, k, t.now)
+}
+
+// Remember implements memory.Tx.
+func (t *tx) Remember(ctx context.Context, k memory.Idempotency) error {
+	return t.q.remember(ctx, t.scope, k, t.now)
+}

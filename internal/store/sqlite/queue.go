@@ -358,8 +358,8 @@ func (s *Store) JobsAhead(ctx context.Context, sc tenant.Scope, id uuid.UUID) (n
 // RetryJob implements memory.Queue.
 func (s *Store) RetryJob(ctx context.Context, sc tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error) {
 	return s.changeJob(ctx, sc, id, audit, func(ctx context.Context, q *session, j memory.Job) error {
-		if j.State != memory.JobDead && j.State != memory.JobFailed {
-			return fault.New(fault.Conflict, "the job is %s; only a dead or failed one is tried again", j.State)
+		if !j.Ended() || j.State == memory.JobDone {
+			return fault.New(fault.Conflict, "the job is %s; only a dead, failed or cancelled one is tried again", j.State)
 		}
 		seq, err := q.seq(ctx, j.Tenant, j.Collection)
 		if err != nil {

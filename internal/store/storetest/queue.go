@@ -134,6 +134,8 @@ func leases(_ *testing.T, w *world) {
 	w.isf(canceled.State == memory.JobCancelled && canceled.Ended(), "canceled: %+v", canceled)
 	w.refused(w.ReleaseJob(w.ctx, w.all, id, lease, memory.JobEnd{State: memory.JobDone}), fault.Conflict)
 	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: id.String()}))(w.t)) == 2, "audited")
+	revived := must(w.RetryJob(w.ctx, w.all, id, memory.AuditEntry{}))(w.t)
+	w.isf(revived.State == memory.JobQueued && revived.FinishedAt.IsZero(), "canceled, then tried again: %+v", revived)
 	w.refused(second(w.Job(w.ctx, w.all, uuid.New())), fault.NotFound)
 }
 

@@ -179,6 +179,25 @@ func idempotency(_ *testing.T, w *world) {
 	_, runs, err = write(other)
 	w.isf(err == nil && runs == 1, "a key is kept 24 hours: %v", err)
 
+	part := memory.Idempotency{Method: "POST", Path: "/v1/z", Key: "part", BodyHash: [32]byte{3}, Status: 201, IDs: json.RawMessage(`{"n":1}`)}
+	_, err = w.Write(w.ctx, w.aliceS, c.ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		if _, ok, err := tx.Answered(ctx, part); ok || err != nil {
+			return fault.New(fault.Conflict, "answered before it was: %v", err)
+		}
+		if err := tx.Remember(ctx, part); err != nil {
+			return err
+		}
+		seen, ok, err := tx.Answered(ctx, part)
+		w.isf(err == nil && ok && string(seen.IDs) == `{"n":1}`, "in the same transaction: %+v, %v", seen, err)
+		changed := part
+		changed.BodyHash[0]++
+		_, _, err = tx.Answered(ctx, changed)
+		w.refused(err, fault.IdempotencyReuse)
+		return nil
+	})
+	seen, ok, again2 := w.Replayed(w.ctx, w.aliceS, part)
+	w.isf(err == nil && again2 == nil && ok && seen.Status == 201, "part of a transaction: %+v, %v, %v", seen, err, again2)
+
 	made := memory.NewCollection{Collection: memory.Collection{Name: "idem"}, Idempotency: &memory.Idempotency{Method: "POST", Path: "/v1/collections", Key: "c", Status: 201}}
 	one := must(w.CreateCollection(w.ctx, w.all, made))(w.t)
 	two := must(w.CreateCollection(w.ctx, w.all, made))(w.t)

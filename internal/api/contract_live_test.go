@@ -1,0 +1,154 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// HEAD answers what GET does, without a body; a stream of events has none.
+func TestHead(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	srv := httptest.NewServer(b)
+	t.Cleanup(srv.Close)
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"space","policy":"none"}`).want(http.StatusCreated)
+	head := func(path string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, srv.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer one")
+		res, err := srv.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		return res
+	}
+	for path, want := range map[string]int{
+		"/healthz": 200, "/readyz": 200, "/docs": 200, "/openapi.yaml": 200, "/v1/collections/space/notes": 200,
+		"/v1/collections/absent": 404, "/v1/collections/space/search": 405, "/v1/nothing": 404,
+		"/v1/jobs/01a1fdda-ccd6-713d-97db-eda78326c93a/events": 405,
+	} {
+		if res := head(path); res.StatusCode != want {
+			t.Errorf("HEAD %s: %d, want %d", path, res.StatusCode, want)
+		}
+	}
+	if res := head("/v1/collections/space/notes"); res.Header.Get("Slipbox-Revision") != "0" || res.ContentLength <= 0 {
+		t.Errorf("HEAD of a list: %v", res.Header)
+	}
+}
+
+// Integers that a float cannot hold come back as they were sent, in attributes
+// of notes and in metadata of collections.
+func TestLargeIntegersStay(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	const n = `9007199254740993`
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"space","policy":"none","metadata":{"n":`+n+`}}`).want(http.StatusCreated)
+	id := b.call(t, "one", "POST", "/v1/collections/space/notes", `{"content":"a","attributes":{"n":`+n+`,"deep":[{"n":-`+n+`}]}}`).want(http.StatusCreated).text("note.id")
+	for _, path := range []string{"/v1/collections/space", "/v1/collections/space/notes/" + id, "/v1/collections/space/notes", "/v1/collections/space/notes/" + id + "/history"} {
+		if got := b.call(t, "one", "GET", path, "").want(http.StatusOK); !strings.Contains(got.Body.String(), `"n":`+n) {
+			t.Errorf("GET %s: %s", path, got.Body)
+		}
+	}
+	b.call(t, "one", "PATCH", "/v1/collections/space/notes/"+id, `{"attributes":{"m":1}}`).want(http.StatusOK)
+	if got := b.call(t, "one", "GET", "/v1/collections/space/notes?filter="+`%7B%22field%22:%22attributes.n%22,%22op%22:%22gt%22,%22value%22:9007199254740000%7D`, "").want(http.StatusOK); !strings.Contains(got.Body.String(), n) {
+		t.Errorf("after a patch: %s", got.Body)
+	}
+}
+
+// A query of messages takes them as a conversation has them, with id and session.
+func TestMessagesOfAConversation(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"space","policy":"none"}`).want(http.StatusCreated)
+	b.call(t, "one", "POST", "/v1/collections/space/notes", `{"content":"Ben bakes bread on Sundays"}`).want(http.StatusCreated)
+	got := b.call(t, "one", "POST", "/v1/collections/space/search",
+		`{"messages":[{"id":"m1","session":"s1","role":"user","content":"who bakes bread?","name":"Zoë","occurred_at":"202602010930"}]}`).want(http.StatusOK)
+	if got.length("hits") != 1 {
+		t.Errorf("%s", got.Body)
+	}
+}
+
+// fields: ["id"] answers ids and scores, nothing else.
+func TestIDsAndScoresOnly(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"space","policy":"none"}`).want(http.StatusCreated)
+	id := b.call(t, "one", "POST", "/v1/collections/space/notes", `{"content":"tide models"}`).want(http.StatusCreated).text("note.id")
+	got := b.call(t, "one", "POST", "/v1/collections/space/search", `{"query":"tide","fields":["id"]}`).want(http.StatusOK)
+	hit, _ := got.at("hits.0").(map[string]any)
+	if len(hit) != 2 || hit["score"] == nil || got.text("hits.0.note.id") != id {
+		t.Errorf("%s", got.Body)
+	}
+}
+
+// A key of a bulk line makes that line safe to send again, whatever became of
+// its note; it says nothing about other paths and is no lasting name.
+func TestBulkLineKeys(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"space","policy":"none"}`).want(http.StatusCreated)
+	bulk := func(body string) response {
+		return b.call(t, "one", "POST", "/v1/collections/space/notes/bulk", body).want(http.StatusOK)
+	}
+	const line = `{"content":"first","tags":["x"],"key":"a"}`
+	first := bulk(line).lines()
+	id, _ := dig(first[0], "id").(string)
+	b.call(t, "one", "PATCH", "/v1/collections/space/notes/"+id, `{"content":"changed since"}`).want(http.StatusOK)
+	if again := bulk(line).lines(); dig(again[0], "id") != id || dig(again[0], "revision") != dig(first[0], "revision") {
+		t.Errorf("sent again after a patch: %v", again)
+	}
+	b.call(t, "one", "DELETE", "/v1/collections/space/notes/"+id, "").want(http.StatusNoContent)
+	if again := bulk(line).lines(); dig(again[0], "id") != id {
+		t.Errorf("sent again after a delete: %v", again)
+	}
+	for _, other := range []string{`{"content":"first","tags":["y"],"key":"a"}`, `{"content":"first","tags":["x"],"kind":"fact","key":"a"}`} {
+		got := bulk(other).lines()
+		if dig(got[0], "error.code") != "idempotency_reuse" || dig(got[0], "status") != 409.0 {
+			t.Errorf("another line under the key: %v", got)
+		}
+	}
+	b.pass(24*time.Hour + time.Second)
+	if late := bulk(line).lines(); dig(late[0], "status") != 201.0 || dig(late[0], "id") == id {
+		t.Errorf("a day later: %v", late)
+	}
+}
+
+// Idempotency-Key makes a whole bulk safe to send again; another body under it
+// is refused before anything is written.
+func TestBulkUnderOneKey(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"space","policy":"none"}`).want(http.StatusCreated)
+	bulk := func(body string) response {
+		return b.call(t, "one", "POST", "/v1/collections/space/notes/bulk", body, "Idempotency-Key", "k")
+	}
+	const body = `{"content":"one"}
+{broken
+{"content":"two","key":"own"}
+{"content":"one"}`
+	first := bulk(body).want(http.StatusOK).lines()
+	again := bulk(body).want(http.StatusOK).lines()
+	for _, i := range []int{0, 2, 3} {
+		if dig(first[i], "id") == nil || dig(first[i], "id") != dig(again[i], "id") {
+			t.Errorf("line %d: %v, then %v", i+1, first[i], again[i])
+		}
+	}
+	if dig(first[0], "id") == dig(first[3], "id") {
+		t.Error("equal lines are one note")
+	}
+	if p := bulk(`{"content":"new"}` + "\n" + `{"content":"other"}`); p.Code != http.StatusConflict || p.text("code") != "idempotency_reuse" {
+		t.Errorf("another body: %d %s", p.Code, p.Body)
+	}
+	if got := b.call(t, "one", "GET", "/v1/collections/space/notes", "").want(http.StatusOK); got.length("items") != 3 {
+		t.Errorf("%d notes: %s", got.length("items"), got.Body)
+	}
+}
