@@ -30,6 +30,10 @@ start_gateway() {
 		go build -o "$gateway" ./cmd/gateway
 	fi
 
+	# Nothing here is asked through a proxy.
+	export no_proxy="127.0.0.1,${no_proxy:-${NO_PROXY:-}}"
+	export NO_PROXY=$no_proxy
+
 	url=http://127.0.0.1:$(free_port)
 	"$gateway" serve --addr "${url#http://}" --data "$data" "${serve_args[@]}" >"$work/stdout" 2>"$log" &
 	gateway_pid=$!

@@ -77,8 +77,8 @@ class Settings:
         self.defaults.append(self._draw(parameter, dictionary, probability))
 
     def operation(self, operation_id, probability=0.9, **draws):
-        """Parameters of one operation: path_note="doomed" is the path parameter note."""
-        parameters = [self._draw(k.replace("_", ".", 1).replace("If_Match", "If-Match"), v, probability) for k, v in draws.items()]
+        """Parameters of one operation: path_note="old" draws the path parameter note from old."""
+        parameters = [self._draw(k.replace("_", ".", 1).replace("If_", "If-"), v, probability) for k, v in draws.items()]
         self.operations.append(
             f'[[operations]]\ninclude-operation-id = "{operation_id}"\n[operations.parameters]\n' + "\n".join(parameters) + "\n"
         )
@@ -194,7 +194,7 @@ def seed_tenant(settings):
     settings.dictionary("imports", imports)
     settings.operation("getJobResults", path_job="imports")
 
-    settings.dictionary("agents", [call("POST", "/v1/agents", {"name": f"agent-{n}"})[k] for n in range(2) for k in ("id",)] + ["agent-0"])
+    settings.dictionary("agents", ["agent-0", *(call("POST", "/v1/agents", {"name": f"agent-{n}"})["id"] for n in range(2))])
     settings.everywhere("path.agent", "agents")
     settings.everywhere("query.agent", "agents", 0.4)
     settings.dictionary("agents_to_delete", [call("POST", "/v1/agents", {"name": f"brief-{n}"})["id"] for n in range(EACH)])
