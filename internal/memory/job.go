@@ -63,6 +63,7 @@ type Job struct {
 	State      JobState
 	Seq        int64 // order within the collection; allotted by the store
 	Attempts   int   // failed tries so far
+	Claims     int   // how often it was leased since it was last given back; above 1, holders were lost
 	Payload    json.RawMessage
 	Result     json.RawMessage
 	Progress   *Progress

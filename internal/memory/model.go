@@ -56,6 +56,10 @@ var ErrBadAnswer = errors.New("the model's answer does not fit its schema")
 // endpoint was not asked, and the try does not count.
 var ErrPaused = errors.New("the endpoint is failing; not asked")
 
+// ErrLost says that a job's holders were lost too often while they had it:
+// whatever ends them may be the job.
+var ErrLost = errors.New("whoever worked on the job was lost, again and again")
+
 // AnalyzeInput is the material of "analyze".
 type AnalyzeInput struct {
 	Content string

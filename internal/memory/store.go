@@ -48,7 +48,8 @@ type CollectionStore interface {
 	RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error)
 	// CopyRows copies the next rows of what the view shows (notes with their vectors, links, usage), keeping ids and
 	// From, into target (State copying), at most limit notes in one transaction. cursor "" starts; next "" means that all is
-	// there, target is active, its head and floor are the view's revision and its counts are right. Running a step twice changes nothing.
+	// there, target is active, its head and floor are the view's revision and its counts are right. An adopt job is enqueued then where raw or
+	// pending notes were copied. Running a step twice changes nothing.
 	CopyRows(ctx context.Context, s tenant.Scope, v View, target uuid.UUID, cursor string, limit int) (n int, next string, err error)
 	// ExpiredCollections lists collections past ExpiresAt, ids only; it crosses tenants.
 	ExpiredCollections(ctx context.Context, now time.Time, limit int) ([]Due, error)
@@ -213,7 +214,7 @@ type Tx interface {
 	// UpdateReview closes a review: state, reason, actor, revision. An open one is approved or rejected, one that was
 	// applied or approved is undone; Conflict when its state has moved on since it was read.
 	UpdateReview(ctx context.Context, r Review) error
-	CountEvolved(ctx context.Context) (int64, error)  // adds one to the collection's EvolvedAdds and returns it
+	CountEvolved(ctx context.Context) (int64, error) // adds one to the collection's EvolvedAdds and returns it
 	// Answer is kept with the idempotency key: status and ids, never bodies or secrets.
 	Answer(status int, ids json.RawMessage)
 	// Answered finds what was kept under a key, by this transaction too; another body is IdempotencyReuse. Remember
@@ -251,8 +252,9 @@ type Queue interface {
 	// DueCollections lists collections with a job that could be claimed now; it crosses tenants with ids only.
 	DueCollections(ctx context.Context, now time.Time, limit int) ([]Due, error)
 	// ClaimJobs leases due jobs of one collection. Prepare and task: up to limit,
-	// oldest first. Decide: the oldest due one, only when no other decide of the collection is leased and
-	// no older job of it is queued or running in prepare with no failed try.
+	// oldest first. Decide: the oldest one, once it is due, only when no other decide of the collection is leased and
+	// no older job of it is queued or running in prepare with no failed try. A decide that waits after a failed try is passed
+	// over; one that waits without any (a pause) keeps its place. Each claim counts in Job.Claims until the job is given back.
 	ClaimJobs(ctx context.Context, s tenant.Scope, collection uuid.UUID, stage Stage, lease uuid.UUID, until time.Time, limit int) ([]Job, error)
 	// Heartbeat prolongs a lease; Conflict when it was lost.
 	Heartbeat(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, until time.Time) error

@@ -45,6 +45,9 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 func (h *handler) Handle(ctx context.Context, j memory.Job) error {
 	s := jobScope(j.Tenant, j.ID)
 	h.told(j.ID) // it runs now
+	if j.Claims > h.cfg.MaxLost && j.Kind != memory.JobRemove {
+		return memory.ErrLost
+	}
 	progress := func(ctx context.Context, p memory.Progress) error {
 		err := h.store.SetProgress(ctx, s, j.ID, j.Lease, p)
 		h.told(j.ID)

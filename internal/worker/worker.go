@@ -66,6 +66,8 @@ type Config struct {
 	ConsolidateDeadline time.Duration // default 30 min
 	LongDeadline        time.Duration // copy, import, remove; default 2 h
 
+	MaxLost int // holders of a job that may be lost in a row, by a crash or an expired lease, before it is dead; default 10
+
 	SweepEvery       time.Duration // looks for expired collections; default 15 s
 	RemoveBatch      int           // rows per step of an ephemeral collection's removal; default 5,000
 	WaitFor          time.Duration // longest wait for a job; default 25 s
@@ -88,6 +90,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.RemoveBatch <= 0 {
 		c.RemoveBatch = 5000
+	}
+	if c.MaxLost <= 0 {
+		c.MaxLost = 10
 	}
 	if c.WaitersPerTenant <= 0 {
 		c.WaitersPerTenant = 64

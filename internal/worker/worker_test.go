@@ -258,6 +258,43 @@ func TestRecover(t *testing.T) {
 	}
 }
 
+// A job whose process dies each time it runs is not tried for ever: its note
+// stays, pending, and a retry begins to count anew.
+func TestJobThatEndsItsProcess(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, settings{worker: worker.Config{MaxLost: 3}})
+	p.stop()
+	out := p.add("Each time I am looked at the lights go out.")
+	crash := func() {
+		jobs, err := p.store.ClaimJobs(t.Context(), p.s, p.c.ID, memory.StagePrepare, uuid.New(), p.now().Add(time.Hour), 1)
+		if err != nil || len(jobs) != 1 {
+			t.Fatalf("%d jobs, %v", len(jobs), err)
+		}
+		if _, err := p.worker.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		crash()
+	}
+	p.run()
+	if j := p.ended(out.Job.ID); j.State != memory.JobDead || j.Error != memory.ErrLost.Error() {
+		t.Errorf("job %+v", j)
+	}
+	if n := p.note(p.c.ID, out.Note.ID); n.State != memory.StatePending || n.Error == "" {
+		t.Errorf("note is %q, %q", n.State, n.Error)
+	}
+	p.stop()
+	if _, err := p.store.RetryJob(t.Context(), p.s, out.Job.ID, memory.AuditEntry{Action: "job.retry"}); err != nil {
+		t.Fatal(err)
+	}
+	crash()
+	p.run()
+	if j := p.ended(out.Job.ID); j.State != memory.JobDone {
+		t.Errorf("job %+v", j)
+	}
+}
+
 // Wait answers at once for an ended job, when more than one job is ahead, and
 // when its tenant has too many waiters.
 func TestWaitAnswersAtOnce(t *testing.T) {

@@ -29,8 +29,8 @@ func Backoff(failed int) time.Duration {
 const maxBackoff = 30 * time.Second
 
 // Fail records a failed try of a leased job: it is queued again with a delay,
-// or dead after the last try, failed when no retry can mend it, cancelled when
-// its collection is gone. The note of a note job becomes pending with the
+// or dead after the last try (a removal never is: nobody could ask for another
+// try of it), failed when no retry can mend it, cancelled when its collection is gone. The note of a note job becomes pending with the
 // reason (once: a note that is pending already is left alone) in the same
 // transaction, with a vector if it has none and the embedder answers. An open
 // breaker costs no try.
@@ -64,11 +64,13 @@ func (e *Engine) again(job *memory.Job, cause error) memory.JobEnd {
 	case errors.Is(cause, memory.ErrPaused):
 		end.Attempts = job.Attempts
 		end.NotBefore = e.now().Add(min(e.cfg.Pause, orElse(retryAfter(cause), e.cfg.Pause)))
+	case errors.Is(cause, memory.ErrLost):
+		end.State = memory.JobDead
 	case fault.Is(cause, fault.NotFound):
 		end.State, end.Attempts = memory.JobCancelled, job.Attempts
 	case fault.Is(cause, fault.Invalid):
 		end.State = memory.JobFailed
-	case end.Attempts >= e.cfg.MaxTries:
+	case end.Attempts >= e.cfg.MaxTries && job.Kind != memory.JobRemove:
 		end.State = memory.JobDead
 	default:
 		end.NotBefore = e.now().Add(min(maxBackoff, max(Backoff(end.Attempts), retryAfter(cause))))
@@ -98,6 +100,8 @@ func reason(err error) string {
 		return f.Message
 	case errors.Is(err, memory.ErrBadAnswer):
 		return memory.ErrBadAnswer.Error()
+	case errors.Is(err, memory.ErrLost):
+		return memory.ErrLost.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the job's deadline passed"
 	default:

@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
 // meddler runs something between what the engine read and what it writes.
@@ -236,4 +239,55 @@ func has2(list []string, s string) bool {
 		}
 	}
 	return false
+}
+
+// What waits for a model goes on in a copy as it does in a fork.
+func TestCopyGoesOnWithWhatWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{heuristic: true})
+	n := w.add("Bread needs flour, water and salt.")
+	no := false
+	given := w.add("Stored as given.", func(in *memory.NewNote) { in.Infer = &no })
+	r, err := w.clone.Clone(t.Context(), w.s, w.c.ID.String(), clone.Input{Mode: clone.Copy, Name: "copied"}, memory.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := w.claim(r.Collection.ID, memory.StageTask, 1)[0]
+	if err := w.clone.RunCopy(t.Context(), grant.Job(j.Tenant, j.ID), j, func(context.Context, memory.Progress) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.ReleaseJob(t.Context(), w.s, j.ID, j.Lease, memory.JobEnd{State: memory.JobDone}); err != nil {
+		t.Fatal(err)
+	}
+	w.drain()
+	for _, c := range []uuid.UUID{w.c.ID, r.Collection.ID} {
+		if now := w.getIn(c, n.ID); now.State != memory.StateEvolved || len(now.Keywords) == 0 {
+			t.Errorf("state %q, keywords %v", now.State, now.Keywords)
+		}
+		if now := w.getIn(c, given.ID); now.State != memory.StateRaw {
+			t.Errorf("state %q", now.State)
+		}
+	}
+}
+
+// A removal is tried until it is done: its collection is nobody's any more, so
+// nobody could ask for it.
+func TestRemovalNeverDies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{heuristic: true})
+	w.learn("Bread needs flour, water and salt.")
+	if err := w.collections.Delete(t.Context(), w.s, w.c.ID.String(), false); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		j := w.claim(w.c.ID, memory.StageTask, 1)[0]
+		if err := w.engine.Fail(t.Context(), grant.Job(j.Tenant, j.ID), j, fault.New(fault.Unavailable, "the disk is full")); err != nil {
+			t.Fatal(err)
+		}
+		w.later(time.Minute)
+	}
+	w.drain()
+	if _, err := w.store.RemoveRows(t.Context(), w.s, w.c.ID, 10); !fault.Is(err, fault.NotFound) {
+		t.Errorf("rows are left: %v", err)
+	}
 }

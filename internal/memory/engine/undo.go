@@ -110,7 +110,7 @@ type undoPlan struct {
 	now     map[uuid.UUID]memory.Note // of every note that will be put
 	put     []memory.Note             // restored, with vectors
 	remove  []uuid.UUID               // made by the changeset and unchanged since
-	unlink  []memory.Link // as they are now
+	unlink  []memory.Link             // as they are now
 	relink  []memory.Link
 	derived []uuid.UUID
 }

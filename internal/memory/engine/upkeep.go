@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -17,9 +18,9 @@ type Progress func(ctx context.Context, p memory.Progress) error
 
 const upkeepPage = 200
 
-// RunAdopt does an adopt job: each inherited note that is raw or pending gets a
-// note job of its own in the fork, all in the transaction that ends the adopt
-// job. A note that its own collection never had a job for (stored as given) is left as it is.
+// RunAdopt does an adopt job: each note of a fork or a copy that came raw or
+// pending gets a note job of its own there, all in the transaction that ends the
+// adopt job. A note that never had a job (stored as given) is left as it is, and so is one that has a job here.
 func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) error {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
@@ -36,14 +37,12 @@ func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) e
 		}
 		for i := range list {
 			after = list[i].ID
-			if list[i].Layer == job.Collection {
-				continue
-			}
-			origin, err := e.store.ListJobs(ctx, s, memory.JobQuery{Note: list[i].ID, Limit: 1})
+			origin, err := e.store.ListJobs(ctx, s, memory.JobQuery{Note: list[i].ID, Limit: upkeepPage})
 			if err != nil {
 				return err
 			}
-			if len(origin) > 0 {
+			here := func(j memory.Job) bool { return j.Collection == job.Collection }
+			if len(origin) > 0 && !slices.ContainsFunc(origin, here) {
 				jobs = append(jobs, memory.Job{
 					Kind: memory.JobNote, Stage: memory.StagePrepare, Collection: job.Collection, Note: list[i].ID, Payload: origin[0].Payload,
 				})

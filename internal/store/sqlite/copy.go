@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -69,6 +70,9 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 			if _, err := q.exec(ctx, "UPDATE collections SET state = ? WHERE tenant = ? AND id = ?", string(memory.CollectionActive), blob(sc.Tenant()), blob(target)); err != nil {
 				return err
 			}
+			if err := q.adoptRest(ctx, sc.Tenant(), memory.Layer{Collection: target, Bound: h.revision}, s.now()); err != nil {
+				return err
+			}
 		}
 		if h.stored, err = q.countStored(ctx, sc.Tenant(), target); err != nil {
 			return err
@@ -79,6 +83,16 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 		return 0, "", err
 	}
 	return copied, next, nil
+}
+
+// adoptRest enqueues an adopt job where what was copied holds raw or pending notes.
+func (q *session) adoptRest(ctx context.Context, tenantID uuid.UUID, copied memory.Layer, now time.Time) error {
+	rest, err := q.unfinished(ctx, tenantID, []memory.Layer{copied})
+	if err != nil || !rest {
+		return err
+	}
+	_, err = q.enqueue(ctx, tenantID, memory.Job{Collection: copied.Collection, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
+	return err
 }
 
 const (

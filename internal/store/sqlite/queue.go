@@ -14,13 +14,13 @@ import (
 )
 
 const jobColumns = `j.tenant, j.id, j.collection, j.note, j.kind, j.stage, j.state, j.seq, j.attempts, j.payload, j.result, j.progress, j.error,
- j.not_before, j.lease, j.lease_until, j.created_at, j.finished_at`
+ j.not_before, j.lease, j.lease_until, j.created_at, j.finished_at, j.claims`
 
 func scanJob(rows interface{ Scan(...any) error }) (j memory.Job, err error) {
 	var payload, result, progress string
 	var notBefore, until, created, finished int64
 	err = rows.Scan(&j.Tenant, &j.ID, &j.Collection, &j.Note, &j.Kind, &j.Stage, &j.State, &j.Seq, &j.Attempts, &payload, &result, &progress, &j.Error,
-		&notBefore, &j.Lease, &until, &created, &finished)
+		&notBefore, &j.Lease, &until, &created, &finished, &j.Claims)
 	if err != nil {
 		return j, err
 	}
@@ -87,28 +87,34 @@ func (q *session) enqueue(ctx context.Context, tenantID uuid.UUID, j memory.Job,
 // parameter, if no rule of order forbade it: it waits, or its lease is over.
 const claimable = "(j.state = 'queued' AND j.not_before <= ?1 OR j.state = 'running' AND j.lease_until <= ?1)"
 
-// Of the decides of a collection only the first that is claimable may be
-// leased, and only in order: while no other is held, and none before it is
-// still prepared without a failed try. Each look reads a few rows, however
-// many jobs wait; these conditions say so for a collection and a seq.
+// Of the decides of a collection only the first may be leased, and only in
+// order: while no other is held, and none before it is still prepared without
+// a failed try. One that waits after a failed try is passed over; one that
+// waits without any, for an endpoint that is not asked now, keeps its place.
+// Each look reads a few rows, however many jobs wait; these conditions say so
+// for a collection and a seq.
 const (
+	inLine       = "(" + claimable + " OR j.state = 'queued' AND j.attempts = 0)"
 	nonePrepared = `NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = c.tenant AND o.collection = c.collection AND o.stage = 'prepare' AND o.seq < c.first
   AND o.state IN ('queued', 'running') AND o.attempts = 0)`
 	noneHeld = `NOT EXISTS (SELECT 1 FROM jobs o INDEXED BY jobs_running WHERE o.tenant = c.tenant AND o.collection = c.collection AND o.stage = 'decide'
   AND o.state = 'running' AND o.lease_until > ?1)`
 	firstDecide = `SELECT j.seq FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage = 'decide'
-  AND j.state IN ('queued', 'running') AND ` + claimable + ` ORDER BY j.seq LIMIT 1`
+  AND j.state IN ('queued', 'running') AND ` + inLine + ` ORDER BY j.seq LIMIT 1`
+	firstIsDue = `EXISTS (SELECT 1 FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = c.tenant AND j.collection = c.collection AND j.stage = 'decide'
+  AND j.seq = c.first AND j.state IN ('queued', 'running') AND ` + claimable + ")"
 )
 
-// DueCollections implements memory.Queue.
+// DueCollections implements memory.Queue. Where there are more than asked for
+// chance chooses, so that none is left out for long.
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
 	return s.due(ctx, `WITH c AS MATERIALIZED (
  SELECT w.tenant, w.collection, (`+firstDecide+`) AS first,
   EXISTS (SELECT 1 FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage IN ('prepare', 'task')
    AND j.state IN ('queued', 'running') AND `+claimable+`) AS other
  FROM (SELECT DISTINCT tenant, collection FROM jobs INDEXED BY jobs_waiting WHERE state IN ('queued', 'running')) w)
-SELECT c.tenant, c.collection FROM c WHERE c.other OR c.first IS NOT NULL AND `+noneHeld+" AND "+nonePrepared+`
- ORDER BY c.tenant, c.collection LIMIT ?2`, micros(now), limit(n))
+SELECT c.tenant, c.collection FROM c WHERE c.other OR c.first IS NOT NULL AND `+firstIsDue+" AND "+noneHeld+" AND "+nonePrepared+`
+ ORDER BY random() LIMIT ?2`, micros(now), limit(n))
 }
 
 // NextDue implements memory.Queue.
@@ -136,10 +142,11 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 		if err := q.reachJobs(ctx, sc, collection); err != nil {
 			return err
 		}
-		const waiting = " FROM jobs j WHERE j.tenant = ?2 AND j.collection = ?3 AND j.stage = ?4 AND j.state IN ('queued', 'running') AND " + claimable
-		text := "SELECT " + jobColumns + waiting + " ORDER BY j.seq LIMIT ?5"
+		const waiting = " FROM jobs j WHERE j.tenant = ?2 AND j.collection = ?3 AND j.stage = ?4 AND j.state IN ('queued', 'running') AND "
+		text := "SELECT " + jobColumns + waiting + claimable + " ORDER BY j.seq LIMIT ?5"
 		if stage == memory.StageDecide {
-			text = "SELECT " + jobColumns + " FROM (SELECT j.*, j.seq AS first" + waiting + " ORDER BY j.seq LIMIT ?5) c JOIN jobs j ON j.tenant = c.tenant AND j.id = c.id WHERE " + noneHeld + " AND " + nonePrepared
+			text = "SELECT " + jobColumns + " FROM (SELECT j.*, j.seq AS first" + waiting + inLine + " ORDER BY j.seq LIMIT ?5) c JOIN jobs j ON j.tenant = c.tenant AND j.id = c.id WHERE " +
+				claimable + " AND " + noneHeld + " AND " + nonePrepared
 			n = 1
 		}
 		jobs, err := q.jobs(ctx, text, micros(now), blob(sc.Tenant()), blob(collection), string(stage), limit(n))
@@ -147,12 +154,12 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 			return orDone(err)
 		}
 		for _, j := range jobs {
-			_, err := q.exec(ctx, "UPDATE jobs SET state = 'running', lease = ?, lease_until = ? WHERE tenant = ? AND id = ?",
+			_, err := q.exec(ctx, "UPDATE jobs SET state = 'running', lease = ?, lease_until = ?, claims = claims + 1 WHERE tenant = ? AND id = ?",
 				blob(lease), micros(until), blob(sc.Tenant()), blob(j.ID))
 			if err != nil {
 				return err
 			}
-			j.State, j.Lease, j.LeaseUntil = memory.JobRunning, lease, trunc(until)
+			j.State, j.Lease, j.LeaseUntil, j.Claims = memory.JobRunning, lease, trunc(until), j.Claims+1
 			out = append(out, j)
 		}
 		return nil
@@ -266,7 +273,7 @@ func (q *session) endJob(ctx context.Context, tenantID, job, lease uuid.UUID, en
 		finished = micros(now)
 	}
 	n, err := q.exec(ctx, `UPDATE jobs SET state = ?, stage = CASE ?2 WHEN '' THEN stage ELSE ?2 END, payload = CASE ?3 WHEN '' THEN payload ELSE ?3 END,
- result = CASE ?4 WHEN '' THEN result ELSE ?4 END, error = ?5, not_before = ?6, attempts = ?7, finished_at = ?8, lease = zeroblob(16), lease_until = 0
+ result = CASE ?4 WHEN '' THEN result ELSE ?4 END, error = ?5, not_before = ?6, attempts = ?7, finished_at = ?8, lease = zeroblob(16), lease_until = 0, claims = 0
  WHERE tenant = ?9 AND id = ?10 AND state = 'running' AND lease = ?11`,
 		string(end.State), string(end.Stage), string(end.Payload), string(end.Result), end.Error, micros(trunc(end.NotBefore)), end.Attempts, finished,
 		blob(tenantID), blob(job), blob(lease))
