@@ -37,6 +37,9 @@ func (Hash) Dim() int { return HashDim }
 // Fast is true: some ten microseconds a note.
 func (Hash) Fast() bool { return true }
 
+// Spelling is true: it repeats what the words say.
+func (Hash) Spelling() bool { return true }
+
 // Embed never fails but for a canceled context. A text without words is
 // embedded by its characters, an empty one as the first unit vector.
 func (Hash) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([][]float32, error) {
@@ -189,3 +192,5 @@ func hash(kind byte, a, b string) uint64 {
 }
 
 var _ memory.Embedder = Hash{}
+
+var _ memory.Spelling = Hash{}

@@ -133,6 +133,14 @@ type Embedder interface {
 	Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error)
 }
 
+// Spelling is an Embedder that can say that its vectors are near when texts
+// share words or spellings, whatever they mean. Such vectors mostly repeat what
+// the words say, so a search that fuses both gives them little weight.
+type Spelling interface {
+	Embedder
+	Spelling() bool
+}
+
 // Embedders finds embedders by the name a collection recorded.
 type Embedders interface {
 	Default() Embedder

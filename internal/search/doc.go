@@ -15,6 +15,9 @@
 //	Config.Fusion       minmax   weighted mean of normalized signals; rrf: reciprocal ranks
 //	Config.Vector       0.5      weight of cosine
 //	Config.Lexical      0.5      weight of BM25
+//	SpellingVector      0.1      Config.Vector where the embedder matches spellings, not meanings: hashed n-grams
+//	                             repeat what BM25 says (LoCoMo, recall and nDCG at 10: words alone .626/.489,
+//	                             with this weight .621/.485, with 0.5 .597/.461)
 //	Config.Recency      0        weight of exp(-ln 2 · age / HalfLife)
 //	Config.Importance   0        weight of the note's importance, 0..1
 //	Config.HalfLife     720h     age at which recency is one half

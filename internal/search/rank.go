@@ -75,6 +75,10 @@ func DefaultConfig() Config {
 	}
 }
 
+// SpellingVector is Config.Vector where the embedder matches spellings, not
+// meanings.
+const SpellingVector = 0.1
+
 // Ranker ranks candidates by one configuration.
 type Ranker struct{ config Config }
 

@@ -42,9 +42,12 @@ type reading struct {
 // embedder is the hashed n-grams, which can be told to fail.
 type embedder struct {
 	llm.Hash
-	down  atomic.Bool
-	calls atomic.Int64
+	down    atomic.Bool
+	calls   atomic.Int64
+	meaning atomic.Bool // passes for an embedder of meanings
 }
+
+func (e *embedder) Spelling() bool { return !e.meaning.Load() }
 
 func (e *embedder) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
 	e.calls.Add(1)

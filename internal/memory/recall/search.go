@@ -81,7 +81,7 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 	if f.asked, err = f.index.Query(words, vector); err != nil {
 		return nil, err
 	}
-	ranker, err := search.New(search.DefaultConfig())
+	ranker, err := search.New(f.r.ranking(&f.view.Collection))
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the ranking is misconfigured")
 	}
@@ -105,6 +105,17 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 		}
 	}
 	return hits[:min(len(hits), f.q.K)], nil
+}
+
+// ranking gives the constants of ranking for a collection's embedder.
+func (r *Service) ranking(c *memory.Collection) search.Config {
+	cfg := search.DefaultConfig()
+	if e, ok := r.embedders.ByName(c.Embedder); ok {
+		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() {
+			cfg.Vector = search.SpellingVector
+		}
+	}
+	return cfg
 }
 
 // vector gives the query's vector, or none where words alone answer.

@@ -18,6 +18,26 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
+// Vectors that only repeat what the words say count little beside them.
+func TestWeightOfSpellings(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	r.add(c, "roses in the garden")
+	r.add(c, "the train to Lisbon leaves at noon")
+	for meaning, want := range map[bool]float64{true: 0.5, false: 0.1 / 0.6} {
+		r.embedder.meaning.Store(meaning)
+		hit := r.search(c, recall.Query{Text: "garden roses", K: 1, Explain: true}).Hits[0]
+		got := map[string]float64{}
+		for _, s := range hit.Explain.Signals {
+			got[s.Name] = s.Weight
+		}
+		if math.Abs(got["vector"]-want) > 1e-9 || math.Abs(got["lexical"]-(1-want)) > 1e-9 {
+			t.Errorf("meaning %v: weights %v", meaning, got)
+		}
+	}
+}
+
 // C040, C043, C047, C050: at most k notes, best first, with their fields; ids
 // and scores alone when nothing else is asked.
 func TestSearch(t *testing.T) {
