@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // HEAD answers what GET does, without a body; a stream of events has none.
@@ -151,4 +154,53 @@ func TestBulkUnderOneKey(t *testing.T) {
 	if got := b.call(t, "one", "GET", "/v1/collections/space/notes", "").want(http.StatusOK); got.length("items") != 3 {
 		t.Errorf("%d notes: %s", got.length("items"), got.Body)
 	}
+}
+
+// The list of reviews shows proposals; what was applied without asking, and
+// what was undone, is shown to those who ask for that state.
+func TestReviewsShowProposals(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	id := b.call(t, "one", "POST", c+"/notes", `{"content":"a","infer":false}`).text("note.id")
+	want := map[string]bool{}
+	for i, state := range []memory.ReviewState{memory.ReviewOpen, memory.ReviewApplied, memory.ReviewOpen, memory.ReviewApplied, memory.ReviewApplied} {
+		review := b.propose(t, c, id, float64(i)/10, state)
+		want[review] = state == memory.ReviewOpen
+	}
+	for _, sort := range []string{"date", "risk"} {
+		got := b.list(t, "one", "/v1/reviews?limit=1&sort="+sort, "id", func(int) {})
+		if len(got) != 2 || !want[got[0]] || !want[got[1]] {
+			t.Errorf("by %s: %v", sort, got)
+		}
+	}
+	if got := b.list(t, "one", "/v1/reviews?state=applied", "id", func(int) {}); len(got) != 3 {
+		t.Errorf("applied: %v", got)
+	}
+}
+
+// A job that was cancelled can be tried again.
+func TestRetryOfACancelledJob(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	made := b.call(t, "one", "POST", c+"/notes", `{"content":"Ben bakes bread on Sundays in the old oven"}`).want(http.StatusCreated)
+	job, note := "/v1/jobs/"+made.text("job.id"), c+"/notes/"+made.text("note.id")
+	b.call(t, "one", "POST", job+"/cancel", "").want(http.StatusAccepted)
+	if _, err := b.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.call(t, "one", "GET", note, ""); got.text("state") != "raw" {
+		t.Errorf("the job ran: %s", got.Body)
+	}
+	if got := b.call(t, "one", "POST", job+"/retry", "").want(http.StatusAccepted); got.text("state") != "queued" {
+		t.Errorf("%s", got.Body)
+	}
+	if _, err := b.work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.call(t, "one", "GET", note, ""); got.text("state") != "evolved" {
+		t.Errorf("after the retry: %s", got.Body)
+	}
+	b.call(t, "one", "POST", job+"/retry", "").refused(http.StatusConflict, fault.Conflict, "")
 }

@@ -31,6 +31,8 @@ func (h *core) listReviews(c *gin.Context) error {
 		return err
 	}
 	q := memory.ReviewQuery{State: memory.ReviewState(query(c).Get("state")), ByRisk: query(c).Get("sort") == "risk"}
+	// Who does not ask for what was applied or undone knows three states.
+	q.Proposals = q.State == ""
 	if q.Collection, err = h.queryCollection(c); err != nil {
 		return err
 	}
@@ -95,7 +97,7 @@ func (h *core) reviewsAfter(c *gin.Context, q memory.ReviewQuery, p reviewPlace,
 	for q.Offset > 0 {
 		q.Offset = max(0, q.Offset-1)
 		before, err := h.Reviews.Reviews(ctx, s, memory.ReviewQuery{
-			Collection: q.Collection, State: q.State, ByRisk: q.ByRisk, Offset: q.Offset, Limit: 1,
+			Collection: q.Collection, State: q.State, Proposals: q.Proposals, ByRisk: q.ByRisk, Offset: q.Offset, Limit: 1,
 		})
 		if err != nil {
 			return nil, "", err

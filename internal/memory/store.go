@@ -291,6 +291,7 @@ type ReviewStore interface {
 type ReviewQuery struct {
 	Collection uuid.UUID
 	State      ReviewState
+	Proposals  bool // only those that somebody was asked about: open, approved, rejected
 	ByRisk     bool
 	Offset     int
 	Limit      int

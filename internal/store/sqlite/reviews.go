@@ -141,6 +141,9 @@ func (s *Store) ListReviews(ctx context.Context, sc tenant.Scope, rq memory.Revi
 		text += " AND r.state = ?"
 		args = append(args, string(rq.State))
 	}
+	if rq.Proposals {
+		text += " AND r.state IN ('open', 'approved', 'rejected')"
+	}
 	order := " ORDER BY r.id DESC"
 	if rq.ByRisk {
 		order = " ORDER BY r.confidence, r.id DESC"
