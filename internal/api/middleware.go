@@ -211,7 +211,7 @@ func credentialOf(h http.Header) (string, error) {
 	found = slices.Compact(found)
 	switch {
 	case len(found) == 0 || found[0] == "":
-		return "", fault.New(fault.Unauthenticated, "a credential is required")
+		return "", fault.New(fault.Unauthenticated, "a credential is required: send the header Authorization: Bearer <token or key>")
 	case len(found) > 1:
 		return "", fault.New(fault.Unauthenticated, "more than one credential was given")
 	}

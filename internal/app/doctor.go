@@ -170,10 +170,14 @@ func doctorModel(ctx context.Context, cfg Settings) Finding {
 	}
 	endpoint := cfg.LLM.Endpoint()
 	if err := reach(ctx, endpoint, cfg.LLM.APIKey); err != nil {
-		return Finding{
+		f := Finding{
 			Name: "model", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
 			Fix: "check SLIPBOX_LLM_BASE_URL and SLIPBOX_LLM_API_KEY, or set SLIPBOX_LLM=heuristic to do without",
 		}
+		if cfg.LLM.Provider == llm.ProviderOllama {
+			f.Fix = "start Ollama (`ollama serve`), check SLIPBOX_LLM_BASE_URL, or set SLIPBOX_LLM=heuristic to do without"
+		}
+		return f
 	}
 	return Finding{Name: "model", State: OK, Detail: redactEndpoint(endpoint) + " answers"}
 }

@@ -118,7 +118,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, credential string) (Pr
 }
 
 func errBadKey(cause error) error {
-	e := fault.New(fault.Unauthenticated, "the API key is not accepted")
+	e := fault.New(fault.Unauthenticated, "the API key is not accepted; check that all of it was sent, or make another with `gateway key create`")
 	e.Err = cause
 	return e
 }

@@ -288,9 +288,9 @@ func (k *Key) revokedAt(now time.Time) bool { return !k.RevokedAt.IsZero() && !n
 func (k *Key) Check(now time.Time) error {
 	switch {
 	case k.revokedAt(now):
-		return fault.New(fault.Unauthenticated, "the API key is revoked")
+		return fault.New(fault.Unauthenticated, "the API key is revoked; `gateway key create` makes another")
 	case k.expiredAt(now):
-		return fault.New(fault.Unauthenticated, "the API key has expired")
+		return fault.New(fault.Unauthenticated, "the API key has expired; `gateway key create` makes another")
 	}
 	return nil
 }

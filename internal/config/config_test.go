@@ -40,7 +40,7 @@ func TestAllProblemsTogether(t *testing.T) {
 		File:    write(t, "c.yaml", "adr: 127.0.0.1:1\n"),
 		Environ: map[string]string{"SLIPBOX_JOB_WORKERS": "many", "SLIPBOX_STOP_TIMEOUT": "soon"},
 	})
-	for _, want := range []string{"adr", "Workers", "StopTimeout"} {
+	for _, want := range []string{"adr", `SLIPBOX_JOB_WORKERS: "many" is no whole number`, `SLIPBOX_STOP_TIMEOUT: "soon" is no duration`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not speak of %s: %v", want, err)
 		}

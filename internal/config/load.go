@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 	"github.com/goccy/go-yaml"
@@ -98,9 +99,51 @@ func readEnviron(environ map[string]string, c *Config) []error {
 	}
 	out := make([]error, 0, len(all.Errors))
 	for _, e := range all.Errors {
+		if p, ok := errors.AsType[env.ParseError](e); ok {
+			e = unreadable(p, environ)
+		}
 		out = append(out, fmt.Errorf("environment: %w", e))
 	}
 	return out
+}
+
+// unreadable names the variable whose value is of another type than the field,
+// which is all that the parser's own error tells.
+func unreadable(p env.ParseError, environ map[string]string) error {
+	want := p.Type.String()
+	switch {
+	case p.Type == reflect.TypeFor[time.Duration]():
+		want = "duration such as 30s or 5m"
+	case p.Type.Kind() == reflect.Int || p.Type.Kind() == reflect.Int64:
+		want = "whole number"
+	case p.Type.Kind() == reflect.Float64:
+		want = "number"
+	}
+	var said []string
+	for _, name := range variables(reflect.TypeFor[Config](), p) {
+		if v, ok := environ[name]; ok {
+			said = append(said, fmt.Sprintf("%s: %q is no %s", name, v, want))
+		}
+	}
+	if len(said) != 1 {
+		return p // fields of one name in two structs: the parser knows no more
+	}
+	return errors.New(said[0])
+}
+
+// variables lists those that set a field of the parser's name and type.
+func variables(t reflect.Type, p env.ParseError) (names []string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
+		switch {
+		case name != "" && f.Name == p.Name && f.Type == p.Type:
+			names = append(names, name)
+		case f.Type.Kind() == reflect.Struct:
+			names = append(names, variables(f.Type, p)...)
+		}
+	}
+	return names
 }
 
 // redacted replaces a secret that is set.
