@@ -21,7 +21,7 @@ type Call struct {
 	Prompt      string          // the material, memory text marked as data
 	Schema      json.RawMessage // JSON Schema of the answer, every property required
 	Input       any             // AnalyzeInput, EvolveInput, RelevanceInput
-	Temperature float64
+	Temperature float64         // 0: the model's default; negative: none, the most likely answer
 	MaxTokens   int
 	Check       func(answer json.RawMessage) error // beyond the schema; an error asks for the one repair
 	Collection  uuid.UUID                          // for accounting

@@ -291,3 +291,41 @@ func TestRemovalNeverDies(t *testing.T) {
 		t.Errorf("rows are left: %v", err)
 	}
 }
+
+// C060: a number keeps its digits through evolution and review.
+func TestBigNumbersSurvive_C060(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	const big = json.Number("9007199254740993")
+	old := w.learn("Bread needs flour, water and salt.", func(n *memory.NewNote) { n.Attributes = map[string]any{"big": big} })
+	gate := 0.9
+	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+		e.Actions, e.Confidence, e.NewContextNeighborhood = []string{"update_neighbor"}, &gate, []string{"Baking."}
+	}))
+	w.learn("Sourdough bread needs a starter.")
+	r := w.reviews(memory.ReviewOpen)[0]
+	if r.Changes[0].Before.Attributes["big"] != big {
+		t.Errorf("the review shows %v", r.Changes[0].Before.Attributes)
+	}
+	if _, err := w.engine.Approve(t.Context(), w.s, r.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.get(old.ID); n.Context != "Baking." || n.Attributes["big"] != big {
+		t.Errorf("context %q, attributes %v", n.Context, n.Attributes)
+	}
+}
+
+// A collection that asks for temperature 0 gets it, not the default.
+func TestTemperatureZero(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: `{"temperature":0}`})
+	w.learn("Bread needs flour, water and salt.")
+	for _, r := range w.fake.Requests() {
+		if r.Temperature == nil || *r.Temperature > 1e-6 {
+			t.Errorf("temperature %v", r.Temperature)
+		}
+	}
+	if len(w.fake.Requests()) == 0 {
+		t.Error("nothing was asked")
+	}
+}

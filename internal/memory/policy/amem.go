@@ -89,7 +89,7 @@ func (p *AMem) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (memor
 	answer, err := d.Ask(ctx, memory.Call{
 		Name: "analyze", Version: p.analyze.version, System: p.analyze.system, Prompt: body, Schema: p.analyze.schema,
 		Input:       memory.AnalyzeInput{Content: n.Content, Time: n.OccurredAt, Speaker: speaker, Want: want},
-		Temperature: c.Temperature, MaxTokens: c.MaxTokens, Check: fits[memory.Analysis], Collection: n.Collection,
+		Temperature: c.temperature(), MaxTokens: c.MaxTokens, Check: fits[memory.Analysis], Collection: n.Collection,
 	})
 	if err != nil {
 		return n, fmt.Errorf("analyze: %w", err)

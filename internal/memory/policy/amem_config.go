@@ -33,6 +33,14 @@ type AMemConfig struct {
 	LinkedChars         int     // of a linked note's content in a prompt; 200
 }
 
+// temperature is what a call states: a zero there would mean that it states none.
+func (c *AMemConfig) temperature() float64 {
+	if c.Temperature == 0 {
+		return -1
+	}
+	return c.Temperature
+}
+
 // The analysts that a collection can ask for.
 const (
 	AnalystAuto      = "auto"

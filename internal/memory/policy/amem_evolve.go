@@ -131,7 +131,7 @@ func (p *AMem) evolveCall(ctx context.Context, d memory.Desk, c AMemConfig, n *m
 	}
 	return memory.Call{
 		Name: "evolve", Version: p.evolve.version, System: p.evolve.system, Prompt: body, Schema: p.evolve.schema, Input: in,
-		Temperature: c.Temperature, MaxTokens: c.MaxTokens, Check: fits[memory.Evolution], Collection: n.Collection,
+		Temperature: c.temperature(), MaxTokens: c.MaxTokens, Check: fits[memory.Evolution], Collection: n.Collection,
 	}, nil
 }
 

@@ -35,7 +35,7 @@ func (p *AMem) parts(ctx context.Context, d memory.Desk, c AMemConfig, n *memory
 	}
 	answer, err := d.Ask(ctx, memory.Call{
 		Name: "split", Version: p.split.version, System: p.split.system, Prompt: body, Schema: p.split.schema,
-		Temperature: c.Temperature, MaxTokens: max(c.MaxTokens, len(n.Content)), Check: fits[splitAnswer], Collection: n.Collection,
+		Temperature: c.temperature(), MaxTokens: max(c.MaxTokens, len(n.Content)), Check: fits[splitAnswer], Collection: n.Collection,
 	})
 	switch {
 	case errors.Is(err, memory.ErrBadAnswer):

@@ -303,3 +303,59 @@ func (s *signalled) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View
 	s.wrote <- struct{}{}
 	return err
 }
+
+// Reading a collection keeps nothing of it in the counter, and neither does
+// having written its counts.
+func TestCounterForgets(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	id := r.add(c, "roses in the garden")
+	if _, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false); err != nil {
+		t.Fatal(err)
+	}
+	r.search(c, recall.Query{Text: "roses"})
+	if n := r.recall.Books(); n != 1 {
+		t.Errorf("%d books are open", n)
+	}
+	r.must(r.recall.Flush(t.Context()))
+	r.must(r.recall.Flush(t.Context()))
+	if n := r.recall.Books(); n != 0 {
+		t.Errorf("%d books are open", n)
+	}
+	r.search(c, recall.Query{Text: "roses"})
+	n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
+	r.must(err)
+	if n.Usage.AccessCount != 2 {
+		t.Errorf("%d accesses", n.Usage.AccessCount)
+	}
+}
+
+// Many who count and flush at once lose nothing.
+func TestCounterUnderFlushes(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	id := r.add(c, "roses in the garden")
+	v := r.view(c)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 25 {
+				if _, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: "roses"}); err != nil {
+					t.Error(err)
+				}
+				if err := r.recall.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	r.must(r.recall.Flush(t.Context()))
+	n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
+	r.must(err)
+	if n.Usage.AccessCount != 200 {
+		t.Errorf("%d accesses", n.Usage.AccessCount)
+	}
+}

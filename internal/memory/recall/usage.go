@@ -31,6 +31,7 @@ type book struct {
 	flushing sync.RWMutex
 
 	mu     sync.Mutex
+	closed bool         // left the counter; a new book takes what comes
 	scope  tenant.Scope // of the last one who recalled: it reaches the collection
 	deltas map[uuid.UUID]memory.UsageDelta
 }
@@ -39,15 +40,41 @@ func newCounter(store memory.Reader) *counter {
 	return &counter{store: store, books: map[uuid.UUID]*book{}}
 }
 
+// book gives the book of a collection, nil when nothing is counted in one.
 func (c *counter) book(collection uuid.UUID) *book {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b, ok := c.books[collection]
-	if !ok {
-		b = &book{deltas: map[uuid.UUID]memory.UsageDelta{}}
-		c.books[collection] = b
+	return c.books[collection]
+}
+
+// opened gives the book of a collection to be written in, locked.
+func (c *counter) opened(collection uuid.UUID) *book {
+	for {
+		c.mu.Lock()
+		b, ok := c.books[collection]
+		if !ok {
+			b = &book{deltas: map[uuid.UUID]memory.UsageDelta{}}
+			c.books[collection] = b
+		}
+		c.mu.Unlock()
+		b.mu.Lock()
+		if !b.closed {
+			return b
+		}
+		b.mu.Unlock()
 	}
-	return b
+}
+
+// close takes an empty book out of the counter.
+func (c *counter) close(collection uuid.UUID, b *book) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.deltas) == 0 && !b.closed {
+		b.closed = true
+		delete(c.books, collection)
+	}
 }
 
 // add counts one recall of each note.
@@ -55,8 +82,7 @@ func (c *counter) add(s tenant.Scope, collection uuid.UUID, notes []uuid.UUID, a
 	if len(notes) == 0 {
 		return
 	}
-	b := c.book(collection)
-	b.mu.Lock()
+	b := c.opened(collection)
 	defer b.mu.Unlock()
 	b.scope = s
 	for _, id := range notes {
@@ -73,6 +99,9 @@ func (c *counter) add(s tenant.Scope, collection uuid.UUID, notes []uuid.UUID, a
 // usage reads the usage of notes: the store's and what is not written yet.
 func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
 	b := c.book(v.Collection.ID)
+	if b == nil {
+		b = &book{} // nothing waits
+	}
 	b.flushing.RLock()
 	defer b.flushing.RUnlock()
 	out, err := c.store.Usage(ctx, s, v, ids)
@@ -124,17 +153,22 @@ func (c *counter) flush(ctx context.Context) error {
 
 func (c *counter) flushBook(ctx context.Context, collection uuid.UUID) error {
 	b := c.book(collection)
+	if b == nil {
+		return nil
+	}
 	b.mu.Lock()
 	scope, waiting := b.scope, len(b.deltas)
 	b.mu.Unlock()
 	if waiting == 0 {
+		c.close(collection, b)
 		return nil
 	}
 	v, err := c.store.OpenView(ctx, scope, collection.String(), memory.At{})
 	if fault.Is(err, fault.NotFound) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.books, collection)
+		b.mu.Lock()
+		clear(b.deltas)
+		b.mu.Unlock()
+		c.close(collection, b)
 		return nil
 	}
 	if err != nil {

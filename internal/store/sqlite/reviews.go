@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -21,7 +22,9 @@ func scanReview(rows interface{ Scan(...any) error }) (r memory.Review, err erro
 		return r, err
 	}
 	r.CreatedAt, r.ClosedAt = timeOf(created), timeOf(closed)
-	if err := json.Unmarshal([]byte(changes), &r.Changes); err != nil {
+	d := json.NewDecoder(strings.NewReader(changes))
+	d.UseNumber() // attributes are kept as in notes
+	if err := d.Decode(&r.Changes); err != nil {
 		return r, err
 	}
 	return r, json.Unmarshal([]byte(read), &r.Read)
