@@ -226,7 +226,7 @@ func (q *session) forkPoint(ctx context.Context, sc tenant.Scope, c *memory.Coll
 // unfinished tells whether a visible note is raw or pending.
 func (q *session) unfinished(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer) (bool, error) {
 	for i, l := range layers {
-		hidden, args := hiddenNotes("n.id", tenantID, layers[:i])
+		hidden, args := hiddenNotes(tenantID, layers[:i])
 		var one int
 		ok, err := q.get(ctx, `SELECT 1 FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.to_rev > ? AND n.from_rev <= ?
  AND n.state IN ('raw', 'pending') AND n.deleted = 0`+hidden+" LIMIT 1",

@@ -18,8 +18,7 @@ func (s *Store) translate(err error) error {
 	if err == nil {
 		return nil
 	}
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}
 	switch {

@@ -163,13 +163,15 @@ func elements(l *filter.Leaf, column string) condition {
 
 // attribute compares a JSON value below plain names.
 func attribute(l *filter.Leaf) condition {
-	path := "$"
+	var named strings.Builder
+	named.WriteString("$")
 	for _, name := range l.Path {
 		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 			return condition{}
 		}
-		path += `."` + name + `"`
+		named.WriteString(`."` + name + `"`)
 	}
+	path := named.String()
 	const kind = "json_type(NULLIF(n.attributes, ''), ?)"
 	if l.Op == filter.Exists {
 		// A JSON null is absent, and json_type of nothing is NULL.

@@ -82,7 +82,7 @@ func (q *session) count(ctx context.Context, tenantID uuid.UUID, layers []memory
 	var h head
 	for i, l := range layers {
 		own := []any{blob(tenantID), blob(l.Collection), rev(l.Bound), rev(l.Bound)}
-		hidden, args := hiddenNotes("n.id", tenantID, layers[:i])
+		hidden, args := hiddenNotes(tenantID, layers[:i])
 		err := q.each(ctx, `SELECT n.kind, n.state = 'pending' OR n.embedder = '', n.state = 'in_review', COUNT(*), SUM(n.bytes) FROM notes n
  WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0`+hidden+" GROUP BY 1, 2, 3", append(own, args...), func(rows *sql.Rows) error {
 			var w weight

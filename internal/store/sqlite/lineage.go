@@ -69,12 +69,12 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at me
 }
 
 // hiddenNotes is the condition that no nearer layer holds any version of the
-// note, and its arguments.
-func hiddenNotes(id string, tenantID uuid.UUID, nearer []memory.Layer) (string, []any) {
+// note n, and its arguments.
+func hiddenNotes(tenantID uuid.UUID, nearer []memory.Layer) (string, []any) {
 	var b strings.Builder
 	args := make([]any, 0, 3*len(nearer))
 	for _, l := range nearer {
-		b.WriteString(" AND NOT EXISTS (SELECT 1 FROM notes s WHERE s.tenant = ? AND s.layer = ? AND s.id = " + id + " AND s.from_rev <= ?)")
+		b.WriteString(" AND NOT EXISTS (SELECT 1 FROM notes s WHERE s.tenant = ? AND s.layer = ? AND s.id = n.id AND s.from_rev <= ?)")
 		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound))
 	}
 	return b.String(), args

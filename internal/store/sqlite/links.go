@@ -130,6 +130,7 @@ func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []mem
 			branch(i, "", "l.source IN "+set, 1)
 		}
 		switch lq.Direction {
+		case memory.Outgoing:
 		case memory.Incoming:
 			branch(i, " INDEXED BY links_target", "l.target IN "+set, 1)
 		case memory.Both:

@@ -63,7 +63,7 @@ func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.
 		if i > 0 {
 			text.WriteString(" UNION ALL ")
 		}
-		hidden, hiddenArgs := hiddenNotes("n.id", tenantID, layers[:i])
+		hidden, hiddenArgs := hiddenNotes(tenantID, layers[:i])
 		text.WriteString("SELECT * FROM (SELECT " + p.columns() + " FROM notes n" + join +
 			" WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0" + common.String() + hidden +
 			" ORDER BY n.id " + order + " LIMIT ?)")

@@ -164,7 +164,7 @@ func (q *session) byKey(ctx context.Context, tenantID uuid.UUID, layers []memory
 	}
 	for i, l := range layers {
 		join, args := r.join()
-		hidden, more := hiddenNotes("n.id", tenantID, layers[:i])
+		hidden, more := hiddenNotes(tenantID, layers[:i])
 		args = append(append(args, blob(tenantID), blob(l.Collection), string(kind), key, rev(l.Bound), rev(l.Bound)), more...)
 		err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND n.kind = ? AND n.key = ? AND n.key <> '' AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0"+hidden+" LIMIT 1",
 			args, func(rows *sql.Rows) error {

@@ -78,8 +78,8 @@ func waits(j *memory.Job, now time.Time) bool {
 func TestOrderOfDecides(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	seed := uint64(time.Now().UnixNano()) //nolint:gosec // a seed
-	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // chance of a test
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 1))
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
 	decided := 0

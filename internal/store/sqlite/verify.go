@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"maps"
 	"strings"
 
@@ -188,15 +189,10 @@ func (q *session) verifyCollection(ctx context.Context, r row) (out []store.Prob
 	// Endpoints: some layer of the lineage holds the note, if only as a tombstone.
 	text := "SELECT l.source, l.target FROM links l WHERE l.tenant = ? AND l.layer = ? AND l.deleted = 0"
 	args := []any{blob(r.tenant), blob(r.ID)}
-	for _, end := range []string{"l.source", "l.target"} {
-		known, more := known(end, r.tenant, layers)
-		if end == "l.source" {
-			text += " AND NOT (" + known
-		} else {
-			text += " AND " + known + ")"
-		}
-		args = append(args, more...)
-	}
+	source, sourceArgs := known("l.source", r.tenant, layers)
+	target, targetArgs := known("l.target", r.tenant, layers)
+	text += " AND NOT (" + source + " AND " + target + ")"
+	args = slices.Concat(args, sourceArgs, targetArgs)
 	err = q.each(ctx, text+fmt.Sprintf(" LIMIT %d", maxProblems), args, func(rows *sql.Rows) error {
 		var from, to uuid.UUID
 		if err := rows.Scan(&from, &to); err != nil {

@@ -190,19 +190,15 @@ func listsLikeCopy(_ *testing.T, w *world) {
 	flat := func(id uuid.UUID) string {
 		v := w.view(id)
 		var all []uuid.UUID
-		out := ""
-		var outSb193 strings.Builder
+		var out strings.Builder
 		for _, n := range must(w.ListNotes(w.ctx, w.all, v, memory.NoteQuery{ReadOptions: memory.ReadOptions{Vector: true}}))(w.t) {
 			all = append(all, n.ID)
-			outSb193.WriteString(fmt.Sprintln(n.ID, n.From, n.Content, n.Tags, n.Vector, n.State, n.CreatedAt))
+			fmt.Fprintln(&out, n.ID, n.From, n.Content, n.Tags, n.Vector, n.State, n.CreatedAt)
 		}
-		out += outSb193.String()
-		var outSb197 strings.Builder
 		for _, l := range w.links(v, all...) {
-			outSb197.WriteString(fmt.Sprintln(l.LinkID, l.From, l.Confidence))
+			fmt.Fprintln(&out, l.LinkID, l.From, l.Confidence)
 		}
-		out += outSb197.String()
-		return out + fmt.Sprintf("%+v %s", must(w.Counts(w.ctx, w.all, v))(w.t), w.matching(v, `{"field":"tags","op":"in","value":["1","new"]}`))
+		return out.String() + fmt.Sprintf("%+v %s", must(w.Counts(w.ctx, w.all, v))(w.t), w.matching(v, `{"field":"tags","op":"in","value":["1","new"]}`))
 	}
 	w.isf(flat(fork.ID) == flat(copied.ID), "the fork:\n%s\nthe copy:\n%s", flat(fork.ID), flat(copied.ID))
 }

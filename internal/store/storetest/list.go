@@ -114,21 +114,19 @@ func filters(t *testing.T, w *world) {
 			continue // an operator that the field does not have
 		}
 		checked++
-		want := ""
-		var wantSb118 strings.Builder
+		var want strings.Builder
 		for i := range notes {
 			n := &notes[i]
 			if filter.Match(e, &filter.Record{
 				Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance, OccurredAt: n.OccurredAt,
 				CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
 			}) {
-				wantSb118.WriteString(n.Content + " ")
+				want.WriteString(n.Content + " ")
 			}
 		}
-		want += wantSb118.String()
 		for _, id := range []uuid.UUID{c.ID, f.ID} {
-			if got := w.matching(w.view(id), text); got != strings.TrimSpace(want) {
-				t.Errorf("%s: got %q, want %q", text, got, want)
+			if got := w.matching(w.view(id), text); got != strings.TrimSpace(want.String()) {
+				t.Errorf("%s: got %q, want %q", text, got, want.String())
 			}
 		}
 	}

@@ -211,18 +211,16 @@ func history(_ *testing.T, w *world) {
 	w.ok(err)
 	w.delete(f.ID, n.ID)
 	h := must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, 0, 0))(w.t)
-	got := ""
-	var gotSb215 strings.Builder
+	var got strings.Builder
 	for _, e := range h {
 		w.isf(e.Changeset.Revision == e.Note.From && e.Changeset.Collection == e.Note.Layer && e.Changeset.At.Equal(e.Note.UpdatedAt), "entry %+v", e)
 		if e.Note.Deleted {
-			gotSb215.WriteString("deleted ")
+			got.WriteString("deleted ")
 		} else {
-			gotSb215.WriteString(e.Note.Content + " ")
+			got.WriteString(e.Note.Content + " ")
 		}
 	}
-	got += gotSb215.String()
-	w.isf(got == "deleted three two one ", "history: %s", got)
+	w.isf(got.String() == "deleted three two one ", "history: %s", got.String())
 	w.isf(h[1].Changeset.Cause == memory.CauseEvolve && h[1].Changeset.Trigger == trigger && h[1].Changeset.Undoes == 1 && h[1].Changeset.Actor == "alice's key", "changeset %+v", h[1].Changeset)
 	page := must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, h[0].Note.From, 2))(w.t)
 	w.isf(len(page) == 2 && page[0].Note.Content == "three" && page[1].Note.Content == "two", "second page: %+v", page)
