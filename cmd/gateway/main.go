@@ -81,7 +81,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, err) })
+	root.SetFlagErrorFunc(usageError)
 	f := root.PersistentFlags()
 	f.StringVar(&c.file, "config", "", "settings `file` in YAML; \"gateway config\" prints one to start from")
 	f.StringVar(&c.envFile, "env-file", "", "`file` of KEY=VALUE lines, read like the environment")

@@ -133,8 +133,7 @@ func unreadable(p env.ParseError, environ map[string]string) error {
 
 // variables lists those that set a field of the parser's name and type.
 func variables(t reflect.Type, p env.ParseError) (names []string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
 		switch {
 		case name != "" && f.Name == p.Name && f.Type == p.Type:
