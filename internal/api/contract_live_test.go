@@ -204,3 +204,20 @@ func TestRetryOfACancelledJob(t *testing.T) {
 	}
 	b.call(t, "one", "POST", job+"/retry", "").refused(http.StatusConflict, fault.Conflict, "")
 }
+
+// Time may be written with small letters (RFC 3339, 5.6), in bodies, filters
+// and messages alike.
+func TestTimesInSmallLetters(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	got := b.call(t, "one", "POST", c+"/notes", `{"content":"a","infer":false,"occurred_at":"2026-02-01t09:30:00+01:00"}`).want(http.StatusCreated)
+	if at := got.text("note.occurred_at"); at != "2026-02-01T08:30:00Z" {
+		t.Errorf("%s", at)
+	}
+	found := b.call(t, "one", "POST", c+"/search",
+		`{"messages":[{"role":"user","content":"a","occurred_at":"2026-02-01t09:30:00z"}],"filter":{"field":"occurred_at","op":"lt","value":"2026-02-01t08:30:01z"}}`).want(http.StatusOK)
+	if found.length("hits") != 1 {
+		t.Errorf("%s", found.Body)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -154,13 +155,10 @@ func checkName(field, name string) error {
 	return nil
 }
 
-// compactTime is A-MEM's form of a time: YYYYMMDDHHmm, in UTC.
-const compactTime = "200601021504"
-
 // parseEventTime reads RFC 3339 with any offset, or YYYYMMDDHHmm, as UTC in
 // microseconds, and refuses what lies before 1900 or more than 5 minutes ahead.
 func parseEventTime(field, s string, now time.Time) (time.Time, error) {
-	t, err := parseTime(s)
+	t, err := filter.ParseTime(s)
 	if err != nil {
 		return time.Time{}, fault.InvalidField(field, "must be RFC 3339 or YYYYMMDDHHmm")
 	}
@@ -171,15 +169,4 @@ func parseEventTime(field, s string, now time.Time) (time.Time, error) {
 		return time.Time{}, fault.InvalidField(field, "must not lie more than 5 minutes ahead")
 	}
 	return t, nil
-}
-
-func parseTime(s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		t, err = time.Parse(compactTime, s)
-	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	return t.UTC().Truncate(time.Microsecond), nil
 }

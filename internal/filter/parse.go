@@ -311,7 +311,7 @@ func ParseTime(s string) (time.Time, error) {
 	if len(s) == len(compactTime) && strings.Trim(s, "0123456789") == "" {
 		layout = compactTime
 	}
-	t, err := time.Parse(layout, s)
+	t, err := time.Parse(layout, strings.ToUpper(s)) // t and z may be small: RFC 3339, 5.6
 	if err != nil {
 		return time.Time{}, fmt.Errorf("time %q: %w", s, err)
 	}
