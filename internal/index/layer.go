@@ -60,6 +60,20 @@ func (l *Layer) Rows() int {
 	return len(d.rows)
 }
 
+// Ended is the number of versions held that have an end.
+func (l *Layer) Ended() int {
+	d := l.data.Load()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	n := 0
+	for _, to := range d.to {
+		if to != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Bytes estimates the memory held, in bytes.
 func (l *Layer) Bytes() int64 {
 	d := l.data.Load()

@@ -1,8 +1,23 @@
 package recall
 
+import "github.com/google/uuid"
+
 // Books is the number of collections that the counter holds something of.
 func (r *Service) Books() int {
 	r.counter.mu.Lock()
 	defer r.counter.mu.Unlock()
 	return len(r.counter.books)
+}
+
+// Versions is the number of versions that the current index of a layer holds.
+func (r *Service) Versions(layer uuid.UUID) int {
+	r.indexes.mu.Lock()
+	defer r.indexes.mu.Unlock()
+	n := 0
+	for key, e := range r.indexes.layers {
+		if key.layer == layer && key.at == 0 {
+			n += e.index.Rows()
+		}
+	}
+	return n
 }

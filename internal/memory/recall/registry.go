@@ -27,6 +27,7 @@ type registry struct {
 	store    memory.Reader
 	log      *slog.Logger
 	budget   int64
+	compact  int // ended versions from which on an index is compacted
 	timeout  time.Duration
 	loads    chan struct{} // a token per cold layer that is being filled
 	sequence atomic.Int64  // orders uses
@@ -39,6 +40,7 @@ type registry struct {
 type layerKey struct {
 	layer    uuid.UUID
 	embedder string
+	at       int64 // of a transient index, the only bound it serves; 0: the current one
 }
 
 // layerEntry is one index with what it was filled from.
@@ -51,43 +53,87 @@ type layerEntry struct {
 	used  atomic.Int64
 	bytes atomic.Int64
 	busy  atomic.Bool // being brought up to date
+
+	// What compaction left: a view is opened first and asks then whether it saw
+	// all that it needs.
+	left atomic.Pointer[remains]
+
+	bounds map[int64]int64 // bounds read last → when, in the order of uses; under the registry's lock
+}
+
+// remains says which bounds a compacted index still serves.
+type remains struct {
+	from int64 // and all above
+	at   map[int64]bool
+}
+
+// keptBounds is how many bounds an index remembers as in use: fork points,
+// times that are read, heads that somebody may still be reading.
+const keptBounds = 16
+
+// serves tells whether what is live at a bound is all there.
+func (e *layerEntry) serves(bound int64) bool {
+	left := e.left.Load()
+	return left == nil || bound >= left.from || left.at[bound]
 }
 
 func newRegistry(store memory.Reader, log *slog.Logger, cfg Config) *registry {
 	return &registry{
-		store: store, log: log, budget: cfg.IndexBytes, timeout: cfg.LoadTimeout,
+		store: store, log: log, budget: cfg.IndexBytes, compact: cfg.CompactFrom, timeout: cfg.LoadTimeout,
 		loads: make(chan struct{}, cfg.Loads), layers: map[layerKey]*layerEntry{},
 	}
 }
 
 // view gives the index of a view, at the view's bounds.
 func (g *registry) view(ctx context.Context, s tenant.Scope, v memory.View) (*index.View, error) {
+	entries := make([]*layerEntry, len(v.Layers))
 	bounds := make([]index.Bound, len(v.Layers))
-	for i := range v.Layers {
-		e, err := g.entry(&v, i)
+	ready := func(i int, at int64) error {
+		e, err := g.entry(&v, i, at)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		bound := int64(v.Layers[i].Bound)
 		if e.index.Revision() < bound {
 			if err := g.catchUp(ctx, s, v, i, e); err != nil {
+				return err
+			}
+		}
+		entries[i], bounds[i] = e, index.Bound{Layer: e.index, At: bound}
+		return nil
+	}
+	for i := range v.Layers {
+		if err := ready(i, 0); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		opened, err := index.Open(bounds)
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "the index could not be opened")
+		}
+		whole := true
+		for i, e := range entries {
+			if e.serves(bounds[i].At) {
+				continue
+			}
+			whole = false
+			if err := ready(i, bounds[i].At); err != nil {
 				return nil, err
 			}
 		}
-		bounds[i] = index.Bound{Layer: e.index, At: bound}
+		if whole {
+			return opened, nil
+		}
 	}
-	opened, err := index.Open(bounds)
-	if err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "the index could not be opened")
-	}
-	return opened, nil
 }
 
 // entry finds the index of the view's i-th layer, or begins an empty one when
-// there is none or what it was filled from is no longer so.
-func (g *registry) entry(v *memory.View, i int) (*layerEntry, error) {
+// there is none or what it was filled from is no longer so. at is 0 for the
+// current index, else the bound of a transient one.
+func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
 	l := v.Layers[i]
-	key := layerKey{layer: l.Collection, embedder: v.Collection.Embedder}
+	key := layerKey{layer: l.Collection, embedder: v.Collection.Embedder, at: at}
 	var below uuid.UUID
 	if i+1 < len(v.Layers) {
 		below = v.Layers[i+1].Collection
@@ -106,7 +152,18 @@ func (g *registry) entry(v *memory.View, i int) (*layerEntry, error) {
 		}
 		g.layers[key] = e
 	}
-	e.used.Store(g.sequence.Add(1))
+	now := g.sequence.Add(1)
+	e.used.Store(now)
+	e.bounds[int64(l.Bound)] = now
+	if len(e.bounds) > keptBounds {
+		oldest := int64(l.Bound)
+		for b, used := range e.bounds {
+			if used < e.bounds[oldest] {
+				oldest = b
+			}
+		}
+		delete(e.bounds, oldest)
+	}
 	return e, nil
 }
 
@@ -115,7 +172,7 @@ func newEntry(key layerKey, below uuid.UUID, epoch int64, dimensions int) (*laye
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the index could not be made")
 	}
-	return &layerEntry{key: key, below: below, epoch: epoch, index: made, turn: make(chan struct{}, 1)}, nil
+	return &layerEntry{key: key, below: below, epoch: epoch, index: made, turn: make(chan struct{}, 1), bounds: map[int64]int64{}}, nil
 }
 
 // catchUp reads the log after what the index holds. One reader does, the
@@ -159,9 +216,38 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 	if have := e.index.Revision(); have < bound {
 		return fault.New(fault.Internal, "the log of a layer ends at %d, before the bound %d", have, bound)
 	}
+	g.shrink(e)
 	e.bytes.Store(e.index.Bytes())
 	g.fit(e)
 	return nil
+}
+
+// shrink drops versions that have ended, once they are many and most of the
+// index, but for those that bounds in use still see. The turn is held, so the
+// index stands at one revision.
+func (g *registry) shrink(e *layerEntry) {
+	if e.key.at != 0 {
+		e.index.Compact(e.key.at)
+		return
+	}
+	if ended := e.index.Ended(); ended < g.compact || 2*ended < e.index.Rows() {
+		return
+	}
+	left := &remains{from: e.index.Revision(), at: map[int64]bool{}}
+	g.mu.Lock()
+	inUse := make([]int64, 0, len(e.bounds))
+	for b := range e.bounds {
+		if e.serves(b) {
+			inUse = append(inUse, b)
+			left.at[b] = true
+		}
+	}
+	g.mu.Unlock()
+	before := e.index.Rows()
+	e.left.Store(left)
+	e.index.Compact(inUse...)
+	g.log.Debug("an index dropped what nobody reads", slog.String("layer", e.key.layer.String()),
+		slog.Int("versions", before), slog.Int("left", e.index.Rows()))
 }
 
 // read streams the log into the index, a batch at a time and never parting a

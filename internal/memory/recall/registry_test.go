@@ -359,3 +359,112 @@ func TestCounterUnderFlushes(t *testing.T) {
 		t.Errorf("%d accesses", n.Usage.AccessCount)
 	}
 }
+
+// Versions that ended leave the index once they are most of it; what is read
+// at any revision, and through forks, stays the same.
+func TestCompaction(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{CompactFrom: 20})
+	plain, err := recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, recall.Config{CompactFrom: 1 << 30})
+	r.must(err)
+	c := r.collection("things")
+	var ids []uuid.UUID
+	for i := range 10 {
+		ids = append(ids, r.add(c, fmt.Sprintf("note %d says nothing", i)))
+	}
+	f := r.fork(c, nil)
+	r.add(f, "note of the fork says nothing")
+	var middle memory.Revision
+	for round := range 40 {
+		for i, id := range ids[:5] {
+			w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, memory.NotePatch{Content: memory.Some(fmt.Sprintf("note %d says round%d", i, round))}, memory.Request{})
+			r.must(err)
+			if round == 15 && i == 2 {
+				middle = w.Revision
+			}
+		}
+		r.search(c, recall.Query{Text: "note says"})
+	}
+	_, err = r.notes.Delete(t.Context(), r.all, c.ID.String(), ids[9], memory.Request{})
+	r.must(err)
+	same := func(v memory.View, text string) int {
+		t.Helper()
+		got, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: text, K: 50})
+		r.must(err)
+		want, err := plain.Search(t.Context(), r.all, v, recall.Query{Text: text, K: 50})
+		r.must(err)
+		if !slices.Equal(found(got), found(want)) {
+			t.Errorf("at %d, %q: %v, want %v", v.At, text, found(got), found(want))
+		}
+		for i := range got.Hits {
+			if got.Hits[i].Score != want.Hits[i].Score || got.Hits[i].Note.Content != want.Hits[i].Note.Content {
+				t.Errorf("at %d, %q: hit %d differs", v.At, text, i)
+			}
+		}
+		return len(got.Hits)
+	}
+	at := func(c memory.Collection, rev memory.Revision) memory.View {
+		v, err := r.recall.Open(t.Context(), r.all, c.ID.String(), &rev, 0)
+		r.must(err)
+		return v
+	}
+	for range 2 {
+		if n := same(r.view(c), "note says round39 nothing"); n != 9 {
+			t.Errorf("%d at the head", n)
+		}
+		if n := same(at(c, middle), "note says round15 round14 nothing"); n != 10 {
+			t.Errorf("%d in the middle", n)
+		}
+		if n := same(at(c, 5), "nothing"); n != 5 {
+			t.Errorf("%d at the beginning", n)
+		}
+		if n := same(r.view(f), "note nothing fork round39"); n != 11 {
+			t.Errorf("%d in the fork", n)
+		}
+	}
+	if n, all := r.recall.Versions(c.ID), plain.Versions(c.ID); n*2 > all || n < 9 {
+		t.Errorf("%d versions are held of %d", n, all)
+	}
+}
+
+// Readers of every age and writers meet while the index is compacted.
+func TestCompactionUnderReaders(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{CompactFrom: 8})
+	c := r.collection("things")
+	id := r.add(c, "note says round0")
+	const rounds = 60
+	var all sync.WaitGroup
+	all.Go(func() {
+		for i := 1; i <= rounds; i++ {
+			_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, memory.NotePatch{Content: memory.Some(fmt.Sprintf("note says round%d", i))}, memory.Request{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for g := range 3 {
+		all.Go(func() {
+			for i := range 2 * rounds {
+				head, err := r.recall.Open(t.Context(), r.all, c.ID.String(), nil, 0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				rev := max(1, head.At-memory.Revision(i*(g+1)%20))
+				v, err := r.recall.Open(t.Context(), r.all, c.ID.String(), &rev, 0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				out, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: "note"})
+				if err != nil || len(out.Hits) != 1 || out.Hits[0].Note.Content != fmt.Sprintf("note says round%d", rev-1) {
+					t.Errorf("at %d: %+v, %v", rev, out.Hits, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}

@@ -35,6 +35,7 @@ type Deps struct {
 // Config of recall.
 type Config struct {
 	IndexBytes      int64         // budget of all indexes, in bytes; default 1 GiB
+	CompactFrom     int           // versions that have ended before an index may drop them; default 4,096
 	Loads           int           // cold layers filled at once; default 2
 	LoadTimeout     time.Duration // how long a read waits for an index; default 20 s
 	FlushEvery      time.Duration // of usage counts; default 1 s
@@ -67,6 +68,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		return nil, fault.New(fault.Internal, "recall: store and embedders are required, and model and judge only together")
 	}
 	setDefault(&cfg.IndexBytes, 1<<30)
+	setDefault(&cfg.CompactFrom, 4096)
 	setDefault(&cfg.Loads, 2)
 	setDefault(&cfg.LoadTimeout, 20*time.Second)
 	setDefault(&cfg.FlushEvery, time.Second)
@@ -74,7 +76,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	setDefault(&cfg.CoarseThreshold, 0.7)
 	setDefault(&cfg.RerankPool, 40)
 	setDefault(&cfg.RerankThreshold, 0.5)
-	if cfg.IndexBytes < 0 || cfg.Loads < 0 || cfg.LoadTimeout < 0 || cfg.FlushEvery < 0 || cfg.MinRevisionWait < 0 ||
+	if cfg.IndexBytes < 0 || cfg.CompactFrom < 0 || cfg.Loads < 0 || cfg.LoadTimeout < 0 || cfg.FlushEvery < 0 || cfg.MinRevisionWait < 0 ||
 		cfg.CoarseThreshold > 1 || cfg.RerankPool < 0 || cfg.RerankThreshold < 0 || cfg.RerankThreshold > 1 {
 		return nil, fault.New(fault.Internal, "recall: a setting is out of range")
 	}
