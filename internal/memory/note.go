@@ -79,27 +79,27 @@ type Note struct {
 	From       Revision  `json:"from"`       // where this version begins; (Layer, ID, From) is its identity
 
 	Kind       Kind           `json:"kind"`
-	Key        string         `json:"key,omitempty"` // optional natural key, unique per view and kind among live notes; "" is none
+	Key        string         `json:"key"` // optional natural key, unique per view and kind among live notes; "" is none
 	Content    string         `json:"content"`
 	Context    string         `json:"context"`
 	Keywords   []string       `json:"keywords"`
 	Tags       []string       `json:"tags"`
 	Category   string         `json:"category"`
-	Attributes map[string]any `json:"attributes,omitempty"` // JSON values
-	Importance float64        `json:"importance"`           // 0..1
-	OccurredAt time.Time      `json:"occurred_at"`          // event time, UTC, microseconds
-	CreatedAt  time.Time      `json:"created_at"`           // of the first version
-	UpdatedAt  time.Time      `json:"updated_at"`           // of this version
+	Attributes map[string]any `json:"attributes"`  // JSON values
+	Importance float64        `json:"importance"`  // 0..1
+	OccurredAt time.Time      `json:"occurred_at"` // event time, UTC, microseconds
+	CreatedAt  time.Time      `json:"created_at"`  // of the first version
+	UpdatedAt  time.Time      `json:"updated_at"`  // of this version
 
 	State      State      `json:"state"`
-	Error      string     `json:"error,omitempty"`    // why a pending note waits; "" otherwise
-	Analyst    Analyst    `json:"analyst"`            // who described it; "" nobody
-	Supplied   []string   `json:"supplied,omitempty"` // names of described fields that the caller gave ("keywords", "tags", "context"); they win over analysis
+	Error      string     `json:"error"`    // why a pending note waits; "" otherwise
+	Analyst    Analyst    `json:"analyst"`  // who described it; "" nobody
+	Supplied   []string   `json:"supplied"` // names of described fields that the caller gave ("keywords", "tags", "context"); they win over analysis
 	Provenance Provenance `json:"provenance"`
-	Deleted    bool       `json:"deleted,omitempty"` // a tombstone; all content is empty then
+	Deleted    bool       `json:"deleted"` // a tombstone; all content is empty then
 
-	Embedder string    `json:"embedder,omitempty"` // name of the embedder of Vector; "" when it has none
-	Vector   []float32 `json:"vector,omitempty"`   // on writes: the vector to store; on reads: set only when asked for
+	Embedder string    `json:"embedder"` // name of the embedder of Vector; "" when it has none
+	Vector   []float32 `json:"vector"`   // on writes: the vector to store; on reads: set only when asked for
 }
 
 // Provenance says where a note comes from.
@@ -157,7 +157,7 @@ type Link struct {
 	Layer      uuid.UUID      `json:"layer"`
 	From       Revision       `json:"from"`
 	Confidence float64        `json:"confidence"` // 0..1
-	Attributes map[string]any `json:"attributes,omitempty"`
+	Attributes map[string]any `json:"attributes"`
 	CreatedAt  time.Time      `json:"created_at"`
 }
 

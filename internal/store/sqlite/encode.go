@@ -117,10 +117,15 @@ func objectOf(s string) (map[string]any, error) {
 	if err := d.Decode(&m); err != nil {
 		return nil, err
 	}
+	exactly(m)
+	return m, nil
+}
+
+// exactly gives the values of an object as exact does, in place.
+func exactly(m map[string]any) {
 	for k, v := range m {
 		m[k] = exact(v)
 	}
-	return m, nil
 }
 
 // exact gives numbers as encoding/json does, but for integers that a float64
@@ -134,9 +139,7 @@ func exact(v any) any {
 		}
 		return f
 	case map[string]any:
-		for k, e := range v {
-			v[k] = exact(e)
-		}
+		exactly(v)
 	case []any:
 		for i, e := range v {
 			v[i] = exact(e)

@@ -27,6 +27,16 @@ func scanReview(rows interface{ Scan(...any) error }) (r memory.Review, err erro
 	if err := d.Decode(&r.Changes); err != nil {
 		return r, err
 	}
+	for _, c := range r.Changes {
+		for _, n := range []*memory.Note{c.Before, c.After} {
+			if n != nil {
+				exactly(n.Attributes)
+			}
+		}
+		for _, l := range c.Links {
+			exactly(l.Attributes)
+		}
+	}
 	return r, json.Unmarshal([]byte(read), &r.Read)
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
