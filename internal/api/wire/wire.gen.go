@@ -450,7 +450,7 @@ type CollectionInput struct {
 	// Embedder Name of the embedder that the collection is bound to; default the gateway's.
 	Embedder *string `json:"embedder,omitempty"`
 
-	// Ephemeral Kept in memory, gone at stop or delete.
+	// Ephemeral Removed when the gateway stops, or at its next start after a crash.
 	Ephemeral *bool `json:"ephemeral,omitempty"`
 
 	// Extend Open the collection if the name exists.
