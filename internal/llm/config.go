@@ -277,7 +277,7 @@ func (c Config) Validate() error {
 func (c Config) Notices() []string {
 	if c.embedProvider() == EmbedLocal {
 		return []string{"the local sentence encoder is not part of this build: hashed n-grams (" + HashName +
-			") serve instead, which match words and spellings, not meanings; set embedder: hash to silence this"}
+			") serve instead, which match words and spellings, not meanings; ask for it with SLIPBOX_EMBEDDER=hash to silence this"}
 	}
 	return nil
 }
