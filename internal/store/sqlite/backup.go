@@ -73,7 +73,7 @@ func (s *Store) target(err error, path string) error {
 
 // syncFile makes a file or directory durable.
 func syncFile(path string) (err error) {
-	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}

@@ -92,10 +92,13 @@ func listOf(s string) ([]string, error) {
 		return nil, nil
 	}
 	var l []string
-	return l, json.Unmarshal([]byte(s), &l)
+	if err := json.Unmarshal([]byte(s), &l); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
-// object writes a JSON object; ” is the empty one.
+// object writes a JSON object; "" is the empty one.
 func object(field string, m map[string]any) (string, error) {
 	if len(m) == 0 {
 		return "", nil
@@ -108,10 +111,10 @@ func object(field string, m map[string]any) (string, error) {
 }
 
 func objectOf(s string) (map[string]any, error) {
+	var m map[string]any // nil: none
 	if s == "" {
-		return nil, nil
+		return m, nil
 	}
-	var m map[string]any
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
 	if err := d.Decode(&m); err != nil {

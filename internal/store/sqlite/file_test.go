@@ -251,11 +251,11 @@ func TestStorageFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var pages, max int
+	var pages, most int
 	if _, err := q.get(t.Context(), "PRAGMA page_count", nil, &pages); err != nil {
 		t.Fatal(err)
 	}
-	if err := q.conn.QueryRowContext(t.Context(), "PRAGMA max_page_count = "+strconv.Itoa(pages+4)).Scan(&max); err != nil {
+	if err := q.conn.QueryRowContext(t.Context(), "PRAGMA max_page_count = "+strconv.Itoa(pages+4)).Scan(&most); err != nil {
 		t.Fatal(err)
 	}
 	b.write.give(q)
@@ -278,7 +278,7 @@ func TestStorageFull(t *testing.T) {
 	if q, err = b.write.take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := q.conn.QueryRowContext(t.Context(), "PRAGMA max_page_count = 1000000").Scan(&max); err != nil {
+	if err := q.conn.QueryRowContext(t.Context(), "PRAGMA max_page_count = 1000000").Scan(&most); err != nil {
 		t.Fatal(err)
 	}
 	b.write.give(q)

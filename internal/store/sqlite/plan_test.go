@@ -56,7 +56,7 @@ func TestPlans(t *testing.T) {
 		},
 		"waiting": func(ctx context.Context, q *session) error { _, err := q.unfinished(ctx, id, layers); return err },
 	} {
-		conn, err := b.Store.read.db.Conn(t.Context())
+		conn, err := b.read.db.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

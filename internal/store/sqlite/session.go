@@ -121,7 +121,7 @@ func (q *session) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 
 // exec runs a statement and gives the number of rows changed.
 func (q *session) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	st, err := q.prepare(ctx, text)
+	st, err := q.prepare(ctx, text) //nolint:sqlclosecheck // kept for the next time, closed with the session
 	if err != nil {
 		return 0, err
 	}
@@ -137,7 +137,7 @@ func (q *session) exec(ctx context.Context, text string, args ...any) (int64, er
 
 // get reads one row; ok is false when there is none.
 func (q *session) get(ctx context.Context, text string, args []any, dest ...any) (ok bool, err error) {
-	st, err := q.prepare(ctx, text)
+	st, err := q.prepare(ctx, text) //nolint:sqlclosecheck // kept for the next time, closed with the session
 	if err != nil {
 		return false, err
 	}
@@ -150,7 +150,7 @@ func (q *session) get(ctx context.Context, text string, args []any, dest ...any)
 
 // each reads rows; scan is called for each of them.
 func (q *session) each(ctx context.Context, text string, args []any, scan func(*sql.Rows) error) (err error) {
-	st, err := q.prepare(ctx, text)
+	st, err := q.prepare(ctx, text) //nolint:sqlclosecheck // kept for the next time, closed with the session
 	if err != nil {
 		return err
 	}
