@@ -143,9 +143,34 @@ func (e *Embedding) vectors(data []openai.Embedding, n int) ([][]float32, error)
 		if !usable(d.Embedding) {
 			return nil, bad("a vector that is all zeros or not finite")
 		}
-		out[d.Index] = d.Embedding
+		out[d.Index] = inRange(d.Embedding)
 	}
 	return out, nil
+}
+
+// The range of lengths within which every vector is kept as it came. Stores
+// round its numbers to 16 bits, which hold 6e-5 to 65504 well.
+const (
+	shortest = 0.5
+	longest  = 1000
+)
+
+// inRange scales a vector that is too short or too long for 16 bits to length
+// one: its direction is all that counts.
+func inRange(v []float32) []float32 {
+	squares := 0.0
+	for _, x := range v {
+		squares += float64(x) * float64(x)
+	}
+	length := math.Sqrt(squares)
+	if length >= shortest && length <= longest {
+		return v
+	}
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = float32(float64(x) / length)
+	}
+	return out
 }
 
 // usable tells that a vector has a direction.

@@ -333,3 +333,16 @@ func BenchmarkHash(b *testing.B) {
 		}
 	}
 }
+
+// Vectors that 16 bits cannot hold come in a length that they can.
+func TestVectorsOfAnyLength(t *testing.T) {
+	t.Parallel()
+	for _, length := range []float32{1e-9, 1, 70000, 1e9} {
+		f := setup(t)
+		f.srv.Script(llmtest.Embed, llmtest.Vectors([]float32{0.6 * length, 0.8 * length, 0, 0, 0, 0, 0, 0}))
+		got, err := f.embedder(t).Embed(t.Context(), f.scope, []string{"x"})
+		if err != nil || math.Abs(float64(got[0][0])-0.6) > 1e-6 || math.Abs(float64(got[0][1])-0.8) > 1e-6 {
+			t.Errorf("length %v: %v, %v", length, got, err)
+		}
+	}
+}

@@ -107,8 +107,8 @@ func (w *writing) putOwn(ctx context.Context) error {
 
 func (w *writing) putOthers(ctx context.Context) error {
 	for _, p := range w.dec.Puts {
-		if w.moved[p.ID] {
-			continue
+		if w.moved[p.ID] || p.ID == uuid.Nil && w.moved[w.base.ID] {
+			continue // what was to be made of a note that moved is not made
 		}
 		if now, ok := w.current[p.ID]; ok && sameContent(&now, &p) {
 			continue

@@ -329,3 +329,27 @@ func TestTemperatureZero(t *testing.T) {
 		t.Error("nothing was asked")
 	}
 }
+
+// C327: a note that keeps changing while it is divided is not divided: its
+// second part would be there twice.
+func TestMovedNoteIsNotDivided_C327(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: `{"split":true}`})
+	const parts = "The cat sleeps on the warm roof. The stock exchange fell sharply."
+	n := w.add(parts)
+	w.run(w.claim(w.c.ID, memory.StagePrepare, 1)[0])
+	calls := 0
+	w.fake.Handle("split", func(llmtest.Request) llmtest.Reply {
+		calls++
+		p := memory.NotePatch{Category: memory.Some([]string{"a", "b", "c", "d"}[calls%4])}
+		if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), n.ID, p, memory.Request{}); err != nil {
+			t.Error(err)
+		}
+		return llmtest.JSON(map[string]any{"parts": []string{"The cat sleeps on the warm roof.", "The stock exchange fell sharply."}})
+	})
+	w.run(w.claim(w.c.ID, memory.StageDecide, 1)[0])
+	list, err := w.store.ListNotes(t.Context(), w.s, w.view(w.c.ID), memory.NoteQuery{Limit: 10})
+	if err != nil || len(list) != 1 || list[0].Content != parts || list[0].State != memory.StateEvolved {
+		t.Errorf("%d calls, %d notes, %v: %+v", calls, len(list), err, list)
+	}
+}
