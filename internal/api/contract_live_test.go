@@ -221,3 +221,14 @@ func TestTimesInSmallLetters(t *testing.T) {
 		t.Errorf("%s", found.Body)
 	}
 }
+
+// A filter is an object in a query string as it is in a body.
+func TestNullFilter(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	for _, text := range []string{"null", "%20null", "[]", "3"} {
+		b.call(t, "one", "GET", c+"/notes?filter="+text, "").refused(http.StatusUnprocessableEntity, fault.Invalid, "filter")
+	}
+	b.call(t, "one", "POST", c+"/search", `{"query":"a","filter":null}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "filter")
+}

@@ -166,8 +166,11 @@ func queryFilter(c *gin.Context) (filter.Expr, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // the nil filter lets everything pass
 	}
-	if _, err := parseJSON([]byte(text)); err != nil {
+	switch value, err := parseJSON([]byte(text)); {
+	case err != nil:
 		return nil, within("filter", err)
+	case value == nil: // as in a body: absent is absent, never null
+		return nil, fault.InvalidField("filter", "must not be null")
 	}
 	return parseFilter([]byte(text), "")
 }
