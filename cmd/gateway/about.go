@@ -54,11 +54,7 @@ func (c *command) doctor() *cobra.Command {
 			"right. It changes nothing, works beside a running server, and exits with 1 when something\n" +
 			"is bad. \"note\" is what works, but perhaps differently from what you expect.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := c.settings()
-			if err != nil {
-				return err
-			}
-			log, err := c.logger(cfg)
+			cfg, log, err := c.begin()
 			if err != nil {
 				return err
 			}

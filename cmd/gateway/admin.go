@@ -16,11 +16,7 @@ import (
 
 // withAdmin runs fn over the store of the data directory.
 func (c *command) withAdmin(ctx context.Context, fn func(a *app.Admin) error) error {
-	cfg, err := c.settings()
-	if err != nil {
-		return err
-	}
-	log, err := c.logger(cfg)
+	cfg, log, err := c.begin()
 	if err != nil {
 		return err
 	}

@@ -167,10 +167,15 @@ func settingsProblem(err error) error {
 	return fmt.Errorf("the settings are not usable:\n  %s", strings.Join(lines, "\n  "))
 }
 
-func (c *command) logger(cfg app.Settings) (*slog.Logger, error) {
+// begin loads the settings and makes the logger that they ask for.
+func (c *command) begin(apply ...func(*app.Settings)) (app.Settings, *slog.Logger, error) {
+	cfg, err := c.settings(apply...)
+	if err != nil {
+		return cfg, nil, err
+	}
 	log, err := telemetry.NewLogger(c.stderr, telemetry.LogConfig(cfg.Log))
 	if err != nil {
-		return nil, fmt.Errorf("set up logs: %w", err)
+		return cfg, nil, fmt.Errorf("set up logs: %w", err)
 	}
-	return log, nil
+	return cfg, log, nil
 }

@@ -21,15 +21,11 @@ func (c *command) serve() *cobra.Command {
 			"  gateway serve --addr 127.0.0.1:9000 --env-file slipbox.env",
 		Args: none,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := c.settings(func(cfg *app.Settings) {
+			cfg, log, err := c.begin(func(cfg *app.Settings) {
 				if addr != "" {
 					cfg.Addr = addr
 				}
 			})
-			if err != nil {
-				return err
-			}
-			log, err := c.logger(cfg)
 			if err != nil {
 				return err
 			}

@@ -52,11 +52,7 @@ func (c *command) backup() *cobra.Command {
 			"still running (send those again).",
 		Example: "  gateway backup memories-2026-11-21.db",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := c.settings()
-			if err != nil {
-				return err
-			}
-			log, err := c.logger(cfg)
+			cfg, log, err := c.begin()
 			if err != nil {
 				return err
 			}
@@ -76,11 +72,7 @@ func (c *command) restore() *cobra.Command {
 			"and verify it. The backup itself is only read.",
 		Example: "  gateway restore memories-2026-11-21.db --data ./restored\n  gateway serve --data ./restored",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := c.settings()
-			if err != nil {
-				return err
-			}
-			log, err := c.logger(cfg)
+			cfg, log, err := c.begin()
 			if err != nil {
 				return err
 			}
