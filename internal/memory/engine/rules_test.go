@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -61,5 +62,26 @@ func TestAnalystSetting(t *testing.T) {
 	n := w.learn("The harbour crane lifts timber from the schooner.")
 	if n.Analyst != memory.AnalystHeuristic || len(w.fake.Requests()) != 0 {
 		t.Errorf("analyst %q, %d requests", n.Analyst, len(w.fake.Requests()))
+	}
+}
+
+// C035: a contradicting note leads to a recorded decision that names the old one.
+func TestContradictionIsRecorded_C035(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{heuristic: true})
+	old := w.learn("Anna eats peanuts and honey for breakfast.")
+	fresh := w.learn("Anna does not eat peanuts, honey is fine for breakfast.")
+	var r struct {
+		Considered []struct {
+			Note   uuid.UUID `json:"note"`
+			Stands string    `json:"stands"`
+			Reason string    `json:"reason"`
+		} `json:"considered"`
+	}
+	if err := json.Unmarshal(w.jobs(fresh.ID)[0].Result, &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Considered) != 1 || r.Considered[0].Note != old.ID || r.Considered[0].Stands != "conflict" || r.Considered[0].Reason == "" {
+		t.Errorf("recorded: %s", w.jobs(fresh.ID)[0].Result)
 	}
 }
