@@ -16,29 +16,31 @@ func (c *command) check() *cobra.Command {
 			"jobs, counts and the file itself. It changes nothing, works beside a running server, and\n" +
 			"exits with 1 when it found a problem, one on each line.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
-				problems, err := a.Check(cmd.Context())
-				if err != nil {
+			cfg, log, err := c.begin()
+			if err != nil {
+				return err
+			}
+			problems, err := app.Check(cmd.Context(), cfg, log)
+			if err != nil {
+				return err
+			}
+			if len(problems) == 0 {
+				_, err := fmt.Fprintln(c.stdout, "the store is sound")
+				return err
+			}
+			for _, p := range problems {
+				where := ""
+				if p.Tenant != uuid.Nil {
+					where += " tenant " + p.Tenant.String()
+				}
+				if p.Collection != uuid.Nil {
+					where += " collection " + p.Collection.String()
+				}
+				if _, err := fmt.Fprintf(c.stdout, "%s:%s %s\n", p.Kind, where, p.Detail); err != nil {
 					return err
 				}
-				if len(problems) == 0 {
-					_, err := fmt.Fprintln(c.stdout, "the store is sound")
-					return err
-				}
-				for _, p := range problems {
-					where := ""
-					if p.Tenant != uuid.Nil {
-						where += " tenant " + p.Tenant.String()
-					}
-					if p.Collection != uuid.Nil {
-						where += " collection " + p.Collection.String()
-					}
-					if _, err := fmt.Fprintf(c.stdout, "%s:%s %s\n", p.Kind, where, p.Detail); err != nil {
-						return err
-					}
-				}
-				return fmt.Errorf("%d problems found; stop the gateway and restore a sound backup into an empty directory (`gateway restore FILE --data DIR`)", len(problems))
-			})
+			}
+			return fmt.Errorf("%d problems found; stop the gateway and restore a sound backup into an empty directory (`gateway restore FILE --data DIR`)", len(problems))
 		},
 	}
 }

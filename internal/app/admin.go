@@ -278,6 +278,3 @@ func (a *Admin) RevokeKey(ctx context.Context, ref string) error {
 	_, err = a.auth.Keys.Revoke(ctx, grant.Scope(k.Tenant, uuid.Nil, operatorCLI, tenant.AllPermissions()...), k.ID)
 	return err
 }
-
-// Check verifies the whole store.
-func (a *Admin) Check(ctx context.Context) ([]store.Problem, error) { return a.store.Verify(ctx) }

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 )
 
@@ -107,6 +108,17 @@ func Backup(ctx context.Context, cfg Settings, log *slog.Logger, file string) er
 		return fmt.Errorf("back up: %w", err)
 	}
 	return nil
+}
+
+// Check verifies the whole store and changes nothing; an empty list means that
+// all is well.
+func Check(ctx context.Context, cfg Settings, log *slog.Logger) ([]store.Problem, error) {
+	st, err := openTool(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = st.Close() }()
+	return st.Verify(ctx)
 }
 
 // Restore puts a backup into an empty data directory, after it was checked.
