@@ -151,6 +151,9 @@ func (im *Imports) Run(ctx context.Context, s tenant.Scope, job memory.Job, prog
 	}
 	body, err := im.dir.Open(job.ID.String() + bodySuffix)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := im.dir.Stat(job.ID.String() + resultSuffix); err == nil {
+			return nil // all was imported, and the process ended before it could say so
+		}
 		return fault.New(fault.Invalid, "the body of the import is gone; send it again")
 	}
 	if err != nil {
