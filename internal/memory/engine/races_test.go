@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -227,18 +228,9 @@ func TestTagsAloneAreAnEvolution_C021(t *testing.T) {
 	if err := json.Unmarshal(w.jobs(n.ID)[0].Result, &r); err != nil {
 		t.Fatal(err)
 	}
-	if !has2(n.Tags, "fermentation") || c.EvolvedAdds != 1 || !r.Evolved {
+	if !slices.Contains(n.Tags, "fermentation") || c.EvolvedAdds != 1 || !r.Evolved {
 		t.Errorf("tags %v, %d evolving adds, evolved %v", n.Tags, c.EvolvedAdds, r.Evolved)
 	}
-}
-
-func has2(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // What waits for a model goes on in a copy as it does in a fork.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -55,11 +56,11 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 			for _, q := range []string{"inherited", "own layer3", "word3 changed"} {
 				got, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: q, K: 50, ExpandLinks: 1, Internal: true})
 				r.must(err)
-				line := fmt.Sprint(rev, q)
+				line := []string{fmt.Sprint(rev, q)}
 				for _, h := range got.Hits {
-					line += fmt.Sprintf(" [%s %d %.9f %v %q %d %v]", h.ID, h.Note.From, h.Score, h.Sources, h.Note.Content, h.Note.Usage.AccessCount, len(h.Note.Links))
+					line = append(line, fmt.Sprintf("[%s %d %.9f %v %q %d %v]", h.ID, h.Note.From, h.Score, h.Sources, h.Note.Content, h.Note.Usage.AccessCount, len(h.Note.Links)))
 				}
-				out = append(out, line)
+				out = append(out, strings.Join(line, " "))
 			}
 		}
 		for _, id := range ids {
