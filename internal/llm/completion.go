@@ -120,9 +120,10 @@ func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 
 	messages := []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: c.Prompt}}
 	for try := range 2 {
+		asked := answer.Calls
 		reply, err := m.send(ctx, c, messages, &answer)
 		if err != nil {
-			if answer.Calls > 0 && errors.Is(err, memory.ErrPaused) {
+			if asked > 0 && errors.Is(err, memory.ErrPaused) {
 				// Something was asked: the try counts.
 				return answer, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.name)
 			}

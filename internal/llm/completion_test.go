@@ -452,7 +452,18 @@ func TestBreaker(t *testing.T) {
 	if a.Calls != 0 || len(f.srv.Requests()) != asked {
 		t.Error("the endpoint was asked through an open breaker")
 	}
+	// A probe that fails is a pause as well: however long an endpoint is down, no
+	// job uses up its tries on finding out.
 	f.srv.Down(false)
+	f.srv.Always("analyze", llmtest.Status(503, 0))
+	waitFor(t, func() bool {
+		a, err := m.Ask(t.Context(), f.scope, analyzeCall())
+		if !errors.Is(err, memory.ErrPaused) {
+			t.Fatalf("half open: %v", err)
+		}
+		return a.Calls == 1
+	})
+	f.srv.Always("analyze", llmtest.Default())
 	waitFor(t, func() bool {
 		_, err := m.Ask(t.Context(), f.scope, analyzeCall())
 		return err == nil

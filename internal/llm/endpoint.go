@@ -130,6 +130,9 @@ func (e *endpoint) do(ctx context.Context, request func(context.Context, *openai
 		f, paused := e.attempt(ctx, request)
 		switch {
 		case paused != nil:
+			if f != nil && f.reached {
+				reached++
+			}
 			return struct{}{}, backoff.Permanent(paused)
 		case f == nil:
 			reached++
@@ -161,15 +164,18 @@ func (e *endpoint) do(ctx context.Context, request func(context.Context, *openai
 	}
 }
 
-// attempt sends one request. Exactly one result is set, none on success.
-func (e *endpoint) attempt(ctx context.Context, request func(context.Context, *openai.Client) error) (*failure, error) {
+// attempt sends one request. paused is set when the breaker let nothing
+// through, and beside the failure of a probe: the one request by which a
+// breaker that was open finds out whether the endpoint is back. Whoever
+// happened to send the probe is no worse off than those that waited.
+func (e *endpoint) attempt(ctx context.Context, request func(context.Context, *openai.Client) error) (f *failure, paused error) {
 	select {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
 	case <-ctx.Done():
 		return &failure{err: context.Cause(ctx)}, nil
 	}
-	var f *failure
+	probe := e.breaker.State() == gobreaker.StateHalfOpen
 	_, err := e.breaker.Execute(func() (struct{}, error) {
 		tryCtx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 		defer cancel()
@@ -185,6 +191,9 @@ func (e *endpoint) attempt(ctx context.Context, request func(context.Context, *o
 	})
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
 		return nil, memory.ErrPaused
+	}
+	if probe && f != nil && breaks(f) {
+		return f, fmt.Errorf("%w: %w", memory.ErrPaused, f)
 	}
 	return f, nil
 }

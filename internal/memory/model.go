@@ -53,7 +53,8 @@ type Model interface {
 var ErrBadAnswer = errors.New("the model's answer does not fit its schema")
 
 // ErrPaused is in the chain of the error when the circuit breaker is open: the
-// endpoint was not asked, and the try does not count.
+// endpoint was not asked, or only to find out that it is still failing. The
+// try does not count.
 var ErrPaused = errors.New("the endpoint is failing; not asked")
 
 // ErrLost says that a job's holders were lost too often while they had it:
