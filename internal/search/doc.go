@@ -15,7 +15,7 @@
 //	Config.Fusion       minmax   weighted mean of normalized signals; rrf: reciprocal ranks
 //	Config.Vector       0.5      weight of cosine
 //	Config.Lexical      0.5      weight of BM25
-//	SpellingVector      0.1      Config.Vector where the embedder matches spellings, not meanings: hashed n-grams
+//	SpellingVector      0.2      Config.Vector where the embedder matches spellings, not meanings: hashed n-grams
 //	                             repeat what BM25 says (LoCoMo, recall and nDCG at 10: words alone .626/.489,
 //	                             with this weight .621/.485, with 0.5 .597/.461)
 //	Config.Recency      0        weight of exp(-ln 2 · age / HalfLife)

@@ -76,8 +76,10 @@ func DefaultConfig() Config {
 }
 
 // SpellingVector is Config.Vector where the embedder matches spellings, not
-// meanings.
-const SpellingVector = 0.1
+// meanings. Of 0.1, 0.2, 0.3 and 0.5, recall@10 was .621, .618, .613 and .597 on
+// short turns (LoCoMo; words alone .626) and .438, .454, .474 and .485 on long
+// messages (BEAM; words alone .418): what costs one little helps the other.
+const SpellingVector = 0.2
 
 // Ranker ranks candidates by one configuration.
 type Ranker struct{ config Config }
