@@ -173,14 +173,20 @@ func TestEventsStayAliveAndEndWithTheServer(t *testing.T) {
 		if err := b.mount("streamJob", h.streamJob); err != nil {
 			t.Fatal(err)
 		}
-		target := "/v1/jobs/" + uuid.NewString() + "/events"
+		// A stream that nothing ends would fill its recorder for ever, as the
+		// bubble's clock leaps from comment to comment: a failure has to end it.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		stream := func() *http.Request {
+			return request(http.MethodGet, "/v1/jobs/"+uuid.NewString()+"/events", nil).WithContext(ctx)
+		}
 		w, over := httptest.NewRecorder(), make(chan struct{})
 		go func() {
 			defer close(over)
-			b.ServeHTTP(w, request(http.MethodGet, target, nil))
+			b.ServeHTTP(w, stream())
 		}()
 		synctest.Wait()
-		if p := b.problem(t, b.do(request(http.MethodGet, target, nil))); p.Status != 429 {
+		if p := b.problem(t, b.do(stream())); p.Status != 429 {
 			t.Errorf("a second stream: %d", p.Status)
 		}
 		<-time.After(40 * time.Second) // of the bubble's clock
@@ -191,6 +197,9 @@ func TestEventsStayAliveAndEndWithTheServer(t *testing.T) {
 		b.Drain()
 		b.Drain()
 		<-over
+		if err := ctx.Err(); err != nil {
+			t.Fatalf("the stream did not end with the server: %v", err)
+		}
 		if _, err := h.following.enter(uuid.Nil); err != nil {
 			t.Error("the stream kept its place")
 		}
