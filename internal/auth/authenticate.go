@@ -56,36 +56,6 @@ func (p Principal) Check(need tenant.Permission) error {
 // longest token is below 1 KiB.
 const maxCredential = 4096
 
-// Credential picks the credential out of the values of the headers
-// Authorization ("Bearer x", the scheme in any letter case) and X-API-Key. It
-// is Unauthenticated when there is none, when a header stands twice or with
-// another scheme, and when the two say different things.
-func Credential(authorization, apiKey []string) (string, error) {
-	if len(authorization) > 1 || len(apiKey) > 1 {
-		return "", fault.New(fault.Unauthenticated, "more than one credential was sent")
-	}
-	var found string
-	if len(authorization) == 1 {
-		scheme, rest, ok := strings.Cut(authorization[0], " ")
-		rest = strings.Trim(rest, " ")
-		if !ok || !strings.EqualFold(scheme, "Bearer") || rest == "" {
-			return "", fault.New(fault.Unauthenticated, "the Authorization header must read \"Bearer\" and a token or API key")
-		}
-		found = rest
-	}
-	if len(apiKey) == 1 {
-		key := strings.Trim(apiKey[0], " ")
-		if key == "" || found != "" && key != found {
-			return "", fault.New(fault.Unauthenticated, "the X-API-Key header is empty or differs from the Authorization header")
-		}
-		found = key
-	}
-	if found == "" {
-		return "", fault.New(fault.Unauthenticated, "a credential is needed: \"Authorization: Bearer\" with a token or API key, or X-API-Key")
-	}
-	return found, nil
-}
-
 // Authenticator turns a credential into a Principal.
 type Authenticator struct {
 	cfg    Config

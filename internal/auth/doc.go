@@ -5,6 +5,6 @@
 // It owns the text of keys, the claims of tokens, the signing keys and their
 // rotation, and the rule that nothing about a credential is assumed: a missing,
 // unknown, repeated or wider claim is a refusal. It makes scopes (tenant/grant)
-// and hands them out only after a credential held. It knows nothing of HTTP
-// beyond the values of two headers, of databases, and of what tenants keep.
+// and hands them out only after a credential held. It knows nothing of HTTP,
+// of databases, and of what tenants keep.
 package auth

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -59,8 +58,6 @@ func TestKeySecretIsNotStored(t *testing.T) {
 func TestRefuseMissingCredential(t *testing.T) {
 	t.Parallel()
 	newBench(t).refused(t, "")
-	_, err := Credential(nil, nil)
-	wantCode(t, err, fault.Unauthenticated)
 }
 
 func TestRefuseUnknownKeyAndWrongSecretAlike(t *testing.T) {
@@ -480,36 +477,4 @@ func TestTenantKeyWithOperatorScopeIsRefused(t *testing.T) {
 	stored.Permissions = append(stored.Permissions, tenant.OperatorPerm)
 	b.store.keys[keyID{b.tenant, k.ID}] = stored
 	b.refused(t, k.Text)
-}
-
-func TestCredentialHeaders(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		authorization, apiKey []string
-		want                  string // "": refused
-	}{
-		"bearer":           {[]string{"Bearer abc"}, nil, "abc"},
-		"letter case":      {[]string{"bearer   abc "}, nil, "abc"},
-		"api key":          {nil, []string{"abc"}, "abc"},
-		"both, the same":   {[]string{"Bearer abc"}, []string{"abc"}, "abc"},
-		"both, different":  {[]string{"Bearer abc"}, []string{"abd"}, ""},
-		"twice":            {[]string{"Bearer abc", "Bearer abd"}, nil, ""},
-		"key twice":        {nil, []string{"abc", "abc"}, ""},
-		"basic":            {[]string{"Basic abc"}, nil, ""},
-		"basic beside key": {[]string{"Basic abc"}, []string{"abc"}, ""},
-		"no scheme":        {[]string{"abc"}, nil, ""},
-		"scheme alone":     {[]string{"Bearer"}, nil, ""},
-		"nothing behind":   {[]string{"Bearer  "}, nil, ""},
-		"empty key":        {nil, []string{""}, ""},
-		"none":             {nil, nil, ""},
-	} {
-		got, err := Credential(c.authorization, c.apiKey)
-		if got != c.want || (err == nil) != (c.want != "") {
-			t.Errorf("%s: got %q, %v", name, got, err)
-		}
-		var e *fault.Error
-		if err != nil && (!errors.As(err, &e) || e.Code != fault.Unauthenticated) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }
