@@ -146,15 +146,6 @@ func pathRef(c *gin.Context, name string) (string, error) {
 	return s, nil
 }
 
-// checkName refuses a name that parses as a UUID: it could never be told from
-// an id. The contract has checked its letters.
-func checkName(field, name string) error {
-	if _, err := uuid.Parse(name); err == nil {
-		return fault.InvalidField(field, "a name must not be a UUID")
-	}
-	return nil
-}
-
 // parseEventTime reads RFC 3339 with any offset, or YYYYMMDDHHmm, as UTC in
 // microseconds, and refuses what lies before 1900 or more than 5 minutes ahead.
 func parseEventTime(field, s string, now time.Time) (time.Time, error) {

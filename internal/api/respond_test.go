@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
-	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
 // Absent means absent: no optional field is null, no required list is.
@@ -27,17 +26,5 @@ func TestNothingIsNull(t *testing.T) {
 		`"links":[],"revision":0,"state":"","tags":["a"],"updated_at":"2026-03-01T08:30:00.123456Z"},"revision":0}`
 	if string(raw) != want {
 		t.Errorf("got  %s\nwant %s", raw, want)
-	}
-}
-
-func TestName(t *testing.T) {
-	t.Parallel()
-	if err := checkName("name", "research"); err != nil {
-		t.Error(err)
-	}
-	for _, name := range []string{uuid.NewString(), "0123456789abcdef0123456789abcdef"} {
-		if err := checkName("name", name); !fault.Is(err, fault.Invalid) {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
