@@ -3,7 +3,6 @@ package memory
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -124,23 +123,6 @@ func (n *Note) Version() Version { return Version{Layer: n.Layer, Note: n.ID, Fr
 // ETag renders the version as a strong entity tag (RFC 9110 §8.8.3), quotes included.
 func (v Version) ETag() string {
 	return fmt.Sprintf("%q", v.Layer.String()+"."+v.Note.String()+"."+strconv.FormatInt(int64(v.From), 10))
-}
-
-// ParseETag reads what ETag wrote; ok is false for anything else.
-func ParseETag(s string) (v Version, ok bool) {
-	s, found := strings.CutPrefix(s, `"`)
-	s, found2 := strings.CutSuffix(s, `"`)
-	parts := strings.Split(s, ".")
-	if !found || !found2 || len(parts) != 3 {
-		return Version{}, false
-	}
-	layer, err1 := uuid.Parse(parts[0])
-	note, err2 := uuid.Parse(parts[1])
-	from, err3 := strconv.ParseInt(parts[2], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil {
-		return Version{}, false
-	}
-	return Version{Layer: layer, Note: note, From: Revision(from)}, true
 }
 
 // LinkID is the identity of a link.
