@@ -369,8 +369,6 @@ func TestUsage(t *testing.T) {
 	}
 	q.Internal = true
 	r.search(c, q)
-	_, err := r.recall.Related(t.Context(), r.all, r.view(c), "counted words", 2)
-	r.must(err)
 	if u := usage(c, a); u.AccessCount != 2 {
 		t.Errorf("an internal look-up counted: %+v", u)
 	}

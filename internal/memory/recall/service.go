@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -73,7 +74,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	setDefault(&cfg.LoadTimeout, 20*time.Second)
 	setDefault(&cfg.FlushEvery, time.Second)
 	setDefault(&cfg.MinRevisionWait, 2*time.Second)
-	setDefault(&cfg.CoarseThreshold, 0.7)
+	setDefault(&cfg.CoarseThreshold, search.NoiseFloor)
 	setDefault(&cfg.RerankPool, 40)
 	setDefault(&cfg.RerankThreshold, 0.5)
 	if cfg.IndexBytes < 0 || cfg.CompactFrom < 0 || cfg.Loads < 0 || cfg.LoadTimeout < 0 || cfg.FlushEvery < 0 || cfg.MinRevisionWait < 0 ||

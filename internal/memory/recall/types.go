@@ -104,13 +104,6 @@ type Near struct {
 	Score float64 // cosine
 }
 
-// Related is a hit with notes that are linked with it.
-type Related struct {
-	Note   memory.Note
-	Score  float64
-	Linked []memory.Note // at most k
-}
-
 // ListQuery pages through notes.
 type ListQuery struct {
 	Filter    filter.Expr
