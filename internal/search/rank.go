@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
 // ID is a note id. It is an alias, so that any named 16-byte id converts by
@@ -34,17 +32,6 @@ const (
 	Vector  Mode = "vector"
 	Lexical Mode = "lexical"
 )
-
-// ParseMode reads a mode; "" is hybrid.
-func ParseMode(s string) (Mode, error) {
-	switch m := Mode(s); m {
-	case "":
-		return Hybrid, nil
-	case Hybrid, Vector, Lexical:
-		return m, nil
-	}
-	return "", fault.InvalidField("mode", "unknown mode; want hybrid, vector or lexical")
-}
 
 // Fusion is a way to make one score of several signals.
 type Fusion string

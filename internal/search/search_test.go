@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
 func id(n int) (out ID) {
@@ -298,16 +296,8 @@ func TestEstimateTokens(t *testing.T) {
 	})
 }
 
-func TestParseModeAndNew(t *testing.T) {
+func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]Mode{"": Hybrid, "hybrid": Hybrid, "vector": Vector, "lexical": Lexical} {
-		if got, err := ParseMode(in); err != nil || got != want {
-			t.Errorf("%q: %v %v", in, got, err)
-		}
-	}
-	if _, err := ParseMode("fuzzy"); !fault.Is(err, fault.Invalid) {
-		t.Errorf("an unknown mode: %v", err)
-	}
 	for name, change := range map[string]func(*Config){
 		"fusion": func(c *Config) { c.Fusion = "sum" }, "negative": func(c *Config) { c.Recency = -1 }, "nan": func(c *Config) { c.Vector = math.NaN() },
 		"share": func(c *Config) { c.LinkShare = 2 }, "nothing": func(c *Config) { c.Vector, c.Lexical = 0, 0 }, "half-life": func(c *Config) { c.HalfLife = 0 },
