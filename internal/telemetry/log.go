@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
@@ -18,8 +17,7 @@ type LogConfig struct {
 }
 
 // NewLogger makes a logger that writes to w (stderr: stdout is for results).
-// A record logged within a span carries its trace_id and span_id, and the
-// fields that WithLogFields put into the context.
+// A record logged within a span carries its trace_id and span_id.
 func NewLogger(w io.Writer, cfg LogConfig) (*slog.Logger, error) {
 	opts := &slog.HandlerOptions{}
 	switch strings.ToLower(cfg.Level) {
@@ -44,23 +42,11 @@ func NewLogger(w io.Writer, cfg LogConfig) (*slog.Logger, error) {
 	}
 }
 
-type logFieldsKey struct{}
-
-// WithLogFields adds fields to every record that is logged with the context,
-// such as the request id.
-func WithLogFields(ctx context.Context, fields ...slog.Attr) context.Context {
-	before, _ := ctx.Value(logFieldsKey{}).([]slog.Attr)
-	return context.WithValue(ctx, logFieldsKey{}, append(slices.Clip(before), fields...))
-}
-
-// contextHandler adds what the context knows to a record.
+// contextHandler adds the span of the context to a record.
 type contextHandler struct{ slog.Handler }
 
-// Handle adds the fields and passes the record on.
+// Handle adds the ids and passes the record on.
 func (h contextHandler) Handle(ctx context.Context, r slog.Record) error {
-	if fields, ok := ctx.Value(logFieldsKey{}).([]slog.Attr); ok {
-		r.AddAttrs(fields...)
-	}
 	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
 		r.AddAttrs(slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
 	}

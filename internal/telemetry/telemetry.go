@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 
@@ -39,7 +38,6 @@ type Telemetry struct {
 	tracers  trace.TracerProvider
 	meters   *sdkmetric.MeterProvider
 	metrics  http.Handler
-	exports  bool
 	shutdown []func(context.Context) error
 }
 
@@ -117,7 +115,7 @@ func (t *Telemetry) startTraces(ctx context.Context, cfg Config, res *resource.R
 		return fmt.Errorf("telemetry: make the trace exporter: %w", err)
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res))
-	t.tracers, t.exports = provider, true
+	t.tracers = provider
 	t.shutdown = append(t.shutdown, provider.Shutdown)
 	return nil
 }
@@ -131,9 +129,6 @@ func (t *Telemetry) Meter(name string) metric.Meter { return t.meters.Meter(name
 // MetricsHandler serves the metrics in Prometheus' text form.
 func (t *Telemetry) MetricsHandler() http.Handler { return t.metrics }
 
-// ExportsTraces tells whether spans leave the process.
-func (t *Telemetry) ExportsTraces() bool { return t.exports }
-
 // Propagator reads and writes the W3C headers traceparent, tracestate and baggage.
 func (t *Telemetry) Propagator() propagation.TextMapPropagator {
 	return propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
@@ -146,11 +141,4 @@ func (t *Telemetry) Shutdown(ctx context.Context) error {
 		errs = append(errs, stop(ctx))
 	}
 	return errors.Join(errs...)
-}
-
-// SDKErrors routes the errors that the OpenTelemetry SDK meets in the
-// background (an endpoint that does not answer) to a logger. The SDK keeps one
-// handler for the process: pass the result to otel.SetErrorHandler in app.
-func SDKErrors(log *slog.Logger) func(error) {
-	return func(err error) { log.Warn("telemetry export failed", "error", err) }
 }
