@@ -74,24 +74,6 @@ func (m *Completion) Name() string { return m.cfg.Model }
 // Endpoint names the address that is asked, without secrets.
 func (m *Completion) Endpoint() string { return m.endpoint.name }
 
-// Probe asks the endpoint for its list of models, once, to see whether it can
-// be reached and takes the key. Errors as Ask.
-func (m *Completion) Probe(ctx context.Context) error { return m.endpoint.probe(ctx) }
-
-func (e *endpoint) probe(ctx context.Context) error {
-	f, paused := e.attempt(ctx, func(ctx context.Context, c *openai.Client) error {
-		_, err := c.ListModels(ctx)
-		return err
-	})
-	switch {
-	case paused != nil:
-		return fault.Wrap(paused, fault.Unavailable, "%s keeps failing and is not asked for now", e.name)
-	case f != nil:
-		return e.fault(ctx, f)
-	}
-	return nil
-}
-
 // jsonOnly ends the instructions of every request, whatever else asks for
 // JSON: endpoints ignore response formats, and OpenAI wants the word itself.
 const jsonOnly = "Your answer must be one JSON object and nothing else: no prose, no code fence."

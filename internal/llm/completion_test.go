@@ -558,23 +558,6 @@ func TestZeroScopeIsRefused(t *testing.T) {
 	}
 }
 
-func TestProbe(t *testing.T) {
-	t.Parallel()
-	f := setup(t)
-	m := f.model(t)
-	if err := m.Probe(t.Context()); err != nil {
-		t.Error(err)
-	}
-	f.srv.RequireKey("another")
-	if err := m.Probe(t.Context()); !fault.Is(err, fault.Unavailable) || strings.Contains(err.Error(), secret) {
-		t.Errorf("wrong key: %v", err)
-	}
-	f.srv.Down(true)
-	if err := m.Probe(t.Context()); !fault.Is(err, fault.Unavailable) {
-		t.Errorf("down: %v", err)
-	}
-}
-
 // C036: two notes that share no word are linked when the model says so.
 func TestCrossDomainLink_C036(t *testing.T) {
 	t.Parallel()

@@ -63,9 +63,6 @@ func (e *Embedding) Fast() bool { return false }
 // Endpoint names the address that is asked, without secrets.
 func (e *Embedding) Endpoint() string { return e.endpoint.name }
 
-// Probe is Completion.Probe for the embedding endpoint.
-func (e *Embedding) Probe(ctx context.Context) error { return e.endpoint.probe(ctx) }
-
 // Embed asks for the vectors in bounded batches. Long texts are cut, blank
 // ones are embedded as a fixed word. Faults: those of the transport as
 // Completion.Ask; ModelFailed for vectors that are missing, of another length

@@ -16,8 +16,7 @@ import (
 type Registry struct {
 	byName  map[string]memory.Embedder
 	first   string
-	cache   *Cached    // of the endpoint; nil: none
-	remote  *Embedding // nil: none
+	cache   *Cached // of the endpoint; nil: none
 	notices []string
 }
 
@@ -35,7 +34,7 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.remote, r.first = e, e.Name()
+		r.first = e.Name()
 		r.byName[r.first] = e
 		if size := cfg.withDefaults().EmbedCache; size > 0 {
 			r.cache = NewCached(e, size)
@@ -59,19 +58,8 @@ func (r *Registry) ByName(name string) (memory.Embedder, bool) {
 // Names lists the recorded names that are served, sorted.
 func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.byName)) }
 
-// Remote is the endpoint's embedder, nil where none is configured.
-func (r *Registry) Remote() *Embedding { return r.remote }
-
 // Notices tells what serves differently from what was asked for.
 func (r *Registry) Notices() []string { return slices.Clone(r.notices) }
-
-// CacheStats gives the counters of the embedding cache; zero without one.
-func (r *Registry) CacheStats() CacheStats {
-	if r.cache == nil {
-		return CacheStats{}
-	}
-	return r.cache.Stats()
-}
 
 // Forget drops what is cached of a tenant.
 func (r *Registry) Forget(tenantID uuid.UUID) {
