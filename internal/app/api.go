@@ -77,7 +77,7 @@ func (a *App) buildAPI(sv services) error {
 		CursorKey: cursorKey,
 		Core: &api.Core{
 			Collections: sv.collections, Notes: sv.notes, Recall: a.recall, Clone: sv.clones, Imports: sv.imports,
-			Jobs: a.store, Reviews: sv.engine, Upkeep: worker.Upkeep{Store: a.store, Waker: a.worker.Wake}, Waiter: a.worker.Waiters(),
+			Jobs: a.store, Reviews: sv.engine, Upkeep: worker.Upkeep{Store: a.store, Worker: a.worker}, Waiter: a.worker.Waiters(),
 			Waiters: a.cfg.Limits.WaitersPerTenant,
 		},
 		Access: &api.Access{

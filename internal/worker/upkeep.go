@@ -15,12 +15,12 @@ type UpkeepStore interface {
 
 // Upkeep starts work over a whole collection that a caller asks for.
 type Upkeep struct {
-	Store UpkeepStore
-	Waker func()
+	Store  UpkeepStore
+	Worker *Worker // told of what is enqueued
 }
 
 // Wake tells the runner that jobs may be due.
-func (u Upkeep) Wake() { u.Waker() }
+func (u Upkeep) Wake() { u.Worker.Wake() }
 
 // Consolidate enqueues the rebuild of index and stale vectors
 // (collections:write, and base:write for a shared collection).
@@ -47,6 +47,6 @@ func (u Upkeep) Consolidate(ctx context.Context, s tenant.Scope, ref string) (me
 	if err != nil {
 		return memory.Job{}, err
 	}
-	u.Waker()
+	u.Wake()
 	return job, nil
 }
