@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -17,7 +18,7 @@ func (h *core) importNotes(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	body := &uploadReader{r: c.Request.Body}
+	body := &uploadReader{r: c.Request.Body, control: http.NewResponseController(c.Writer)}
 	job, err := h.Imports.Start(c.Request.Context(), scope(c), ref, body)
 	switch {
 	case body.err != nil:
@@ -28,16 +29,27 @@ func (h *core) importNotes(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
 }
 
-// uploadReader remembers why a body could not be read to its end.
+// uploadStall is how long an upload may stand still.
+const uploadStall = 60 * time.Second
+
+// uploadReader remembers why a body could not be read to its end, and gives
+// one up that stands still: the whole may take as long as it likes.
 type uploadReader struct {
-	r   io.Reader
-	err error
+	r       io.Reader
+	control *http.ResponseController
+	err     error
 }
 
 // Read reads the body.
 func (u *uploadReader) Read(p []byte) (int, error) {
+	_ = u.control.SetReadDeadline(time.Now().Add(uploadStall))
 	n, err := u.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) {
+		// From here on a read waits for the caller to go away.
+		_ = u.control.SetReadDeadline(time.Time{})
+		return n, err
+	}
+	if err != nil {
 		u.err = err
 	}
 	return n, err

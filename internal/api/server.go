@@ -248,6 +248,10 @@ func (s *Server) Unmounted() []string {
 // serve runs the phases that no operation can forget, cheapest refusal first:
 // who, how often, may they, is the request well-formed, then the handler.
 func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
+	// A context does not end a read. The body has to arrive in the request's
+	// time too, also one that nobody wants: net/http reads on before it answers.
+	control := http.NewResponseController(c.Writer)
+	_ = control.SetReadDeadline(time.Now().Add(s.cfg.RequestTimeout))
 	if !op.stream {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
 		defer cancel()
@@ -271,6 +275,10 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 	c.Set(keyQuery, query)
 	if err := op.readBody(c); err != nil {
 		return err
+	}
+	if len(op.bodyTypes) > 0 || c.Request.ContentLength == 0 {
+		// From here on a read waits for the caller to go away.
+		_ = control.SetReadDeadline(time.Time{})
 	}
 	return h(c)
 }

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -247,6 +248,9 @@ func tooLarge(limit int64) error {
 func bodyError(err error) error {
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(big.Limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fault.Wrap(err, fault.Timeout, "the body did not arrive in time")
 	}
 	return fault.Wrap(err, fault.Malformed, "the body could not be read to its end")
 }

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+)
+
+// A caller that stops in the middle of its body is answered within the
+// request's time, whether or not the body would have been read.
+func TestStalledBody(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.RequestTimeout = 300 * time.Millisecond
+	b := newBench(t, cfg, echoes)
+	srv := httptest.NewServer(b)
+	t.Cleanup(srv.Close)
+	for name, test := range map[string]struct {
+		method, path, credential string
+		status                   int
+	}{
+		"json":    {"POST", notesPath, "all", http.StatusGatewayTimeout},
+		"unasked": {"GET", notesPath, "all", http.StatusOK},
+		"refused": {"POST", notesPath, "nobody", http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := stall(t, srv, test.method, test.path, test.credential); got != test.status {
+				t.Errorf("status %d, want %d", got, test.status)
+			}
+		})
+	}
+}
+
+// What bounds the body ends with it: a stream lives longer, and a connection
+// that stood idle serves the next request.
+func TestDeadlineOfTheBodyEndsWithIt(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.RequestTimeout = 200 * time.Millisecond
+	b := newBench(t, cfg, map[string]handler{
+		"createNote": echo[wire.NoteInput](http.StatusCreated),
+		"streamJob": func(c *gin.Context) error {
+			select {
+			case <-time.After(3 * cfg.RequestTimeout): // the wire has no other clock
+				return noContent(c)
+			case <-c.Request.Context().Done():
+				return c.Request.Context().Err()
+			}
+		},
+	})
+	srv := httptest.NewServer(b)
+	t.Cleanup(srv.Close)
+	conn := dial(t, srv)
+	answers := bufio.NewReader(conn)
+	for range 2 {
+		const body = `{"content":"a"}`
+		send(t, conn, "POST", notesPath, "all", len(body), body)
+		if got := status(t, answers); got != http.StatusCreated {
+			t.Fatalf("status %d", got)
+		}
+		send(t, conn, "GET", "/v1/jobs/"+sampleID+"/events", "all", 0, "")
+		if got := status(t, answers); got != http.StatusNoContent {
+			t.Fatalf("a stream: status %d", got)
+		}
+	}
+}
+
+// stall sends the beginning of a body, waits and gives the answer's status.
+func stall(t *testing.T, srv *httptest.Server, method, path, credential string) int {
+	t.Helper()
+	conn := dial(t, srv)
+	send(t, conn, method, path, credential, 100, `{"content":`)
+	return status(t, bufio.NewReader(conn))
+}
+
+func dial(t *testing.T, srv *httptest.Server) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func send(t *testing.T, conn net.Conn, method, path, credential string, length int, body string) {
+	t.Helper()
+	_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		method, path, credential, length, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func status(t *testing.T, r *bufio.Reader) int {
+	t.Helper()
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	if _, err := r.Discard(int(max(resp.ContentLength, 0))); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode
+}
