@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -173,12 +174,16 @@ func (b *system) work(ctx context.Context) (tries int, err error) {
 		if err != nil || len(due) == 0 {
 			return tries, err
 		}
+		before := tries
 		for _, d := range due {
 			n, err := b.workOn(ctx, d)
 			if err != nil {
 				return tries, err
 			}
 			tries += n
+		}
+		if tries == before {
+			return tries, fmt.Errorf("%d collections are due, but none of their jobs can be claimed", len(due))
 		}
 	}
 }

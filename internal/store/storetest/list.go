@@ -55,6 +55,9 @@ func pages(_ *testing.T, w *world) {
 				return got
 			}
 			q.After = page[len(page)-1].ID
+			if len(got) > 2*len(all) {
+				w.t.Fatalf("a walk over %d notes does not end", len(all))
+			}
 			w.add(c.ID, "written meanwhile") // the view does not move
 		}
 	}
