@@ -5,14 +5,12 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -144,20 +142,4 @@ func pathRef(c *gin.Context, name string) (string, error) {
 		return "", fault.Missing(name)
 	}
 	return s, nil
-}
-
-// parseEventTime reads RFC 3339 with any offset, or YYYYMMDDHHmm, as UTC in
-// microseconds, and refuses what lies before 1900 or more than 5 minutes ahead.
-func parseEventTime(field, s string, now time.Time) (time.Time, error) {
-	t, err := filter.ParseTime(s)
-	if err != nil {
-		return time.Time{}, fault.InvalidField(field, "must be RFC 3339 or YYYYMMDDHHmm")
-	}
-	switch {
-	case t.Before(memory.EarliestEvent):
-		return time.Time{}, fault.InvalidField(field, "must not lie before 1900")
-	case t.After(now.Add(memory.MaxEventAhead)):
-		return time.Time{}, fault.InvalidField(field, "must not lie more than 5 minutes ahead")
-	}
-	return t, nil
 }

@@ -182,7 +182,7 @@ func (h *core) message(m *wire.Message) (recall.Message, error) {
 		return recall.Message{}, fault.InvalidField("content", "is required, or user and assistant")
 	}
 	if m.OccurredAt != nil {
-		if _, err := parseEventTime("occurred_at", *m.OccurredAt, h.now()); err != nil {
+		if _, err := memory.ParseEventTime("occurred_at", *m.OccurredAt, h.now()); err != nil {
 			return recall.Message{}, err
 		}
 	}

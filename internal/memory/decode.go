@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 )
 
 // members reads one JSON object and nothing after it.
@@ -51,17 +52,16 @@ func read[T any](r *reader, field, want string, raw json.RawMessage) T {
 }
 
 func (r *reader) time(field string, raw json.RawMessage) time.Time {
-	const want = "a time as RFC 3339 or YYYYMMDDHHmm has it"
-	s := read[string](r, field, want, raw)
+	s := read[string](r, field, timeForm, raw)
 	if s == "" {
 		if len(r.fields) == 0 || r.fields[len(r.fields)-1].Field != field {
-			r.addf(field, "must be %s", want)
+			r.addf(field, "must be %s", timeForm)
 		}
 		return time.Time{}
 	}
-	t, err := ParseTime(field, s)
+	t, err := filter.ParseTime(s)
 	if err != nil {
-		r.addf(field, "must be %s", want)
+		r.addf(field, "must be %s", timeForm)
 	}
 	return t
 }

@@ -161,6 +161,9 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
+// timeForm says how a time is written.
+const timeForm = "a time as RFC 3339 or YYYYMMDDHHmm has it"
+
 // eventTime checks the bounds of event time and gives it in the store's precision.
 func (r *refusals) eventTime(field string, t, now time.Time) time.Time {
 	t = Instant(t)
@@ -168,7 +171,7 @@ func (r *refusals) eventTime(field string, t, now time.Time) time.Time {
 	case t.Before(EarliestEvent):
 		r.addf(field, "must not lie before %d", EarliestEvent.Year())
 	case t.After(now.Add(MaxEventAhead)):
-		r.addf(field, "must not lie more than %s ahead", MaxEventAhead)
+		r.addf(field, "must not lie more than %.0f minutes ahead", MaxEventAhead.Minutes())
 	}
 	return t
 }
@@ -181,14 +184,16 @@ func Instant(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// ParseTime reads RFC 3339 with any offset, or YYYYMMDDHHmm in UTC, as UTC in
-// microseconds. field names the input in the fault.
-func ParseTime(field, s string) (time.Time, error) {
+// ParseEventTime reads RFC 3339 with any offset, or YYYYMMDDHHmm in UTC, as UTC
+// in microseconds, within the bounds of event time. field names the input in the fault.
+func ParseEventTime(field, s string, now time.Time) (time.Time, error) {
 	t, err := filter.ParseTime(s)
 	if err != nil {
-		return time.Time{}, fault.InvalidField(field, "must be a time as RFC 3339 or YYYYMMDDHHmm has it")
+		return time.Time{}, fault.InvalidField(field, "must be %s", timeForm)
 	}
-	return t, nil
+	var r refusals
+	t = r.eventTime(field, t, now)
+	return t, r.err()
 }
 
 // note checks a new note and gives it as it is to be stored. OccurredAt stays
