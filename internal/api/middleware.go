@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -60,6 +61,12 @@ func newID() string {
 		return uuid.NewString() // the clock failed; the random source did not
 	}
 	return id.String()
+}
+
+// boundAnswer gives up an answer that nobody takes: the time to make it, and as
+// long again to read it. It is set anew for each request of a connection.
+func (s *Server) boundAnswer(c *gin.Context) {
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(2 * s.cfg.RequestTimeout))
 }
 
 // accessLog writes one line per request, without paths that hold names or query

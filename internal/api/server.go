@@ -155,7 +155,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	s.draining = make(chan struct{})
 	s.drain = sync.OnceFunc(func() { close(s.draining) })
 	s.engine = newEngine()
-	s.engine.Use(s.identify, s.observe, s.accessLog, s.recover, s.securityHeaders, s.cors)
+	s.engine.Use(s.identify, s.boundAnswer, s.observe, s.accessLog, s.recover, s.securityHeaders, s.cors)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
 	if err := s.mountPublic(); err != nil {
@@ -252,7 +252,9 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 	// time too, also one that nobody wants: net/http reads on before it answers.
 	control := http.NewResponseController(c.Writer)
 	_ = control.SetReadDeadline(time.Now().Add(s.cfg.RequestTimeout))
-	if !op.stream {
+	if op.stream {
+		_ = control.SetWriteDeadline(time.Time{}) // an event has its own; the answer to an upload is short
+	} else {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
 		defer cancel()
 		c.Request = c.Request.WithContext(ctx)

@@ -2,10 +2,12 @@ package api
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 	"time"
 
@@ -71,6 +73,33 @@ func TestDeadlineOfTheBodyEndsWithIt(t *testing.T) {
 		if got := status(t, answers); got != http.StatusNoContent {
 			t.Fatalf("a stream: status %d", got)
 		}
+	}
+}
+
+// An answer that nobody reads is given up, so that it holds nothing for ever.
+func TestUnreadAnswer(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.RequestTimeout = 200 * time.Millisecond
+	wrote := make(chan error, 1)
+	b := newBench(t, cfg, map[string]handler{"listNotes": func(c *gin.Context) error {
+		for {
+			if _, err := c.Writer.Write(make([]byte, 1<<20)); err != nil {
+				wrote <- err
+				return err
+			}
+		}
+	}})
+	srv := httptest.NewServer(b)
+	t.Cleanup(srv.Close)
+	send(t, dial(t, srv), "GET", notesPath, "all", 0, "")
+	select {
+	case err := <-wrote:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the answer waits for ever")
 	}
 }
 
