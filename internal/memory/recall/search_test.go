@@ -369,6 +369,13 @@ func TestUsage(t *testing.T) {
 	}
 	q.Internal = true
 	r.search(c, q)
+	vectors, err := r.embedder.Embed(t.Context(), r.all, []string{q.Text})
+	r.must(err)
+	near, err := r.recall.Nearest(t.Context(), r.all, r.view(c), vectors[0], 2, nil)
+	r.must(err)
+	if len(near) != 2 {
+		t.Errorf("nearest are %+v", near)
+	}
 	if u := usage(c, a); u.AccessCount != 2 {
 		t.Errorf("an internal look-up counted: %+v", u)
 	}
