@@ -68,7 +68,7 @@ func TestListAgentsPages(t *testing.T) {
 	}
 	var names []string
 	path := agentsPath + "?limit=2"
-	for {
+	for range 100 {
 		page := want[wire.AgentList](t, s, http.StatusOK, admin, http.MethodGet, path, "")
 		for _, a := range page.Items {
 			names = append(names, a.Name)

@@ -95,7 +95,7 @@ func TestAuditPages(t *testing.T) {
 	}
 	var ids []int64
 	path := auditPath + "?limit=2&action=agent.create"
-	for {
+	for range 100 {
 		page := want[wire.AuditList](t, s, http.StatusOK, admin, http.MethodGet, path, "")
 		for _, e := range page.Items {
 			ids = append(ids, e.ID)

@@ -169,7 +169,7 @@ func TestListKeysPagesOverHTTP(t *testing.T) {
 	}
 	var ids []string
 	path, cursors := keysPath+"?limit=3", []string{}
-	for {
+	for range 100 {
 		page := want[wire.APIKeyList](t, s, http.StatusOK, admin, http.MethodGet, path, "")
 		for _, k := range page.Items {
 			ids = append(ids, k.ID)

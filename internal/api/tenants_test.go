@@ -128,7 +128,7 @@ func TestListTenantsPages(t *testing.T) {
 	want[struct{}](t, s, http.StatusNoContent, s.operator, http.MethodDelete, tenantsPath+"/c", "")
 	var names []string
 	path := tenantsPath + "?limit=1"
-	for {
+	for range 100 {
 		page := want[wire.TenantList](t, s, http.StatusOK, s.operator, http.MethodGet, path, "")
 		for _, x := range page.Items {
 			names = append(names, x.Name+" "+string(x.State))

@@ -353,7 +353,7 @@ func (m *model) compare(c *modelCollection, at memory.Revision) {
 	q := memory.NoteQuery{Limit: 3, ReadOptions: memory.ReadOptions{Vector: true}}
 	var got []uuid.UUID
 	var bytes int64
-	for {
+	for range len(ids) + 1 {
 		page := must(m.ListNotes(m.ctx, m.world.all, v, q))(m.t)
 		for i := range page {
 			n := &page[i]
