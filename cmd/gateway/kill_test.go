@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"strconv"
 	"sync"
@@ -60,7 +61,8 @@ func TestKill(t *testing.T) {
 					}
 					content := sentence(i)
 					status, out := p.call(ctx, key, "POST", "/v1/collections/stream/notes", object{"content": content})
-					if status == 201 {
+					switch status {
+					case http.StatusCreated:
 						note, ok := out["note"].(object)
 						if !ok {
 							t.Errorf("add %d: no note in %v", i, out)
@@ -69,9 +71,9 @@ func TestKill(t *testing.T) {
 						mu.Lock()
 						acked[note["id"].(string)] = content
 						mu.Unlock()
-					} else if status == 0 {
+					case 0:
 						return // killed; whether the note is there is not known
-					} else {
+					default:
 						t.Errorf("add %d: status %d: %v", i, status, out)
 					}
 				}

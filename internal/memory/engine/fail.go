@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -41,7 +42,11 @@ func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.FailTimeout)
 	defer cancel()
 	end := e.again(&job, cause)
-	e.log.WarnContext(ctx, "a job's try failed", "job", job.ID, "kind", job.Kind, "stage", job.Stage,
+	level := slog.LevelWarn
+	if end.State == memory.JobCancelled { // its collection or note went away
+		level = slog.LevelDebug
+	}
+	e.log.Log(ctx, level, "a job's try failed", "job", job.ID, "kind", job.Kind, "stage", job.Stage,
 		"collection", job.Collection, "attempts", end.Attempts, "next", end.State, "error", cause)
 	if job.Kind == memory.JobNote && end.State != memory.JobCancelled {
 		err := e.markPending(ctx, s, &job, end)
