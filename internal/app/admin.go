@@ -151,13 +151,18 @@ func (a *Admin) DeleteTenant(ctx context.Context, ref string) error {
 	return named(a.tenants.Delete(ctx, a.op, ref), ref)
 }
 
+// wholeTenant acts for every agent of a tenant with all its permissions.
+func wholeTenant(id uuid.UUID, actor string) tenant.Scope {
+	return grant.Scope(id, uuid.Nil, actor, tenant.AllPermissions()...)
+}
+
 // scope acts for a whole tenant on the command line.
 func (a *Admin) scope(ctx context.Context, tenantRef string) (tenant.Scope, error) {
 	t, err := a.tenants.Get(ctx, a.op, tenantRef)
 	if err != nil {
 		return tenant.Scope{}, named(err, tenantRef)
 	}
-	return grant.Scope(t.ID, uuid.Nil, operatorCLI, tenant.AllPermissions()...), nil
+	return wholeTenant(t.ID, operatorCLI), nil
 }
 
 // CreateKey makes a key of a tenant.
@@ -207,7 +212,7 @@ func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error)
 		}
 	}
 	for _, t := range tenants {
-		s := grant.Scope(t.ID, uuid.Nil, operatorCLI, tenant.AllPermissions()...)
+		s := wholeTenant(t.ID, operatorCLI)
 		keys, err := pages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
 			return a.auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
 		})
@@ -262,7 +267,7 @@ func (a *Admin) RotateKey(ctx context.Context, ref string, overlap *time.Duratio
 	if k.TenantName == "" {
 		return a.auth.Keys.RotateOperator(ctx, a.op, k.ID, overlap)
 	}
-	return a.auth.Keys.Rotate(ctx, grant.Scope(k.Tenant, uuid.Nil, operatorCLI, tenant.AllPermissions()...), k.ID, overlap)
+	return a.auth.Keys.Rotate(ctx, wholeTenant(k.Tenant, operatorCLI), k.ID, overlap)
 }
 
 // RevokeKey ends a key and every token made from it.
@@ -275,6 +280,6 @@ func (a *Admin) RevokeKey(ctx context.Context, ref string) error {
 		_, err = a.auth.Keys.RevokeOperator(ctx, a.op, k.ID)
 		return err
 	}
-	_, err = a.auth.Keys.Revoke(ctx, grant.Scope(k.Tenant, uuid.Nil, operatorCLI, tenant.AllPermissions()...), k.ID)
+	_, err = a.auth.Keys.Revoke(ctx, wholeTenant(k.Tenant, operatorCLI), k.ID)
 	return err
 }

@@ -216,7 +216,7 @@ func (a *App) firstStart(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("make the first tenant: %w", err)
 	}
-	s := grant.Scope(t.ID, uuid.Nil, op.Actor(), tenant.AllPermissions()...)
+	s := wholeTenant(t.ID, op.Actor())
 	k, err := a.auth.Keys.Create(ctx, s, auth.NewKey{Name: "first key"})
 	if err != nil {
 		return fmt.Errorf("make the first key: %w", err)

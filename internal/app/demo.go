@@ -13,7 +13,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
@@ -31,7 +30,7 @@ func (a *App) demoKey(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the demo needs the tenant %s: %w", DefaultTenant, err)
 	}
-	s := grant.Scope(t.ID, uuid.Nil, op.Actor(), tenant.AllPermissions()...)
+	s := wholeTenant(t.ID, op.Actor())
 	old, err := pages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
 		return a.auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
 	})

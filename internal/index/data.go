@@ -101,7 +101,7 @@ func (d *data) add(a analyzed, dimensions int) {
 		}
 		return
 	}
-	row := uint32(len(d.rows)) //nolint:gosec // index.max_notes is far below
+	row := uint32(len(d.rows)) //nolint:gosec // memory ends long before 2^32 rows
 	e := entry{note: a.Note, from: a.From, prev: none, length: a.len, tombstone: a.Tombstone}
 	if !a.Tombstone {
 		e.lang = d.language(a.lang)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -201,7 +202,7 @@ func (m *Completion) request(c memory.Call, messages []openai.ChatCompletionMess
 	}
 	req.Messages = append([]openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleSystem, Content: system}}, messages...)
 	limit := c.MaxTokens
-	setDefault(&limit, m.cfg.MaxTokens)
+	limit = cmp.Or(limit, m.cfg.MaxTokens)
 	if m.completionLimit.Load() {
 		req.MaxCompletionTokens = limit
 	} else {

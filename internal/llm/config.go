@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -118,26 +119,19 @@ func (c Config) withDefaults() Config {
 			c.Model = DefaultOllamaModel
 		}
 	}
-	setDefault(&c.Temperature, DefaultTemperature)
-	setDefault(&c.MaxTokens, DefaultMaxTokens)
-	setDefault(&c.Timeout, DefaultTimeout)
-	setDefault(&c.MaxTries, DefaultMaxTries)
-	setDefault(&c.RetryWait, DefaultRetryWait)
-	setDefault(&c.MaxRetryWait, DefaultMaxRetryWait)
-	setDefault(&c.BreakerFailures, DefaultBreakerFailures)
-	setDefault(&c.BreakerPause, DefaultBreakerPause)
-	setDefault(&c.MaxConcurrent, DefaultMaxConcurrent)
-	setDefault(&c.EmbedBatch, DefaultEmbedBatch)
-	setDefault(&c.EmbedMaxRunes, DefaultEmbedMaxRunes)
-	setDefault(&c.EmbedCache, DefaultEmbedCache)
+	c.Temperature = cmp.Or(c.Temperature, DefaultTemperature)
+	c.MaxTokens = cmp.Or(c.MaxTokens, DefaultMaxTokens)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.MaxTries = cmp.Or(c.MaxTries, DefaultMaxTries)
+	c.RetryWait = cmp.Or(c.RetryWait, DefaultRetryWait)
+	c.MaxRetryWait = cmp.Or(c.MaxRetryWait, DefaultMaxRetryWait)
+	c.BreakerFailures = cmp.Or(c.BreakerFailures, DefaultBreakerFailures)
+	c.BreakerPause = cmp.Or(c.BreakerPause, DefaultBreakerPause)
+	c.MaxConcurrent = cmp.Or(c.MaxConcurrent, DefaultMaxConcurrent)
+	c.EmbedBatch = cmp.Or(c.EmbedBatch, DefaultEmbedBatch)
+	c.EmbedMaxRunes = cmp.Or(c.EmbedMaxRunes, DefaultEmbedMaxRunes)
+	c.EmbedCache = cmp.Or(c.EmbedCache, DefaultEmbedCache)
 	return c
-}
-
-func setDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
 }
 
 func (c Config) embedProvider() string {

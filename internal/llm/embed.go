@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) (
 	use := memory.ModelUse{Purpose: purposeEmbed, Calls: int64(reached)}
 	if err == nil {
 		use.PromptTokens = int64(resp.Usage.PromptTokens)
-		setDefault(&use.PromptTokens, estimate)
+		use.PromptTokens = cmp.Or(use.PromptTokens, estimate)
 	}
 	e.deps.record(ctx, s, use)
 	if err != nil {

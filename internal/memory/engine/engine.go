@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -117,19 +118,13 @@ func New(d Deps, cfg Config) (*Engine, error) {
 	if e.wake == nil {
 		e.wake = func() {}
 	}
-	setDefault(&e.cfg.MaxTries, 3)
-	setDefault(&e.cfg.Conflicts, 3)
-	setDefault(&e.cfg.CallsPerJob, 16)
-	setDefault(&e.cfg.TokensPerJob, 64_000)
-	setDefault(&e.cfg.Pause, 10*time.Second)
-	setDefault(&e.cfg.FailTimeout, 10*time.Second)
+	e.cfg.MaxTries = cmp.Or(e.cfg.MaxTries, 3)
+	e.cfg.Conflicts = cmp.Or(e.cfg.Conflicts, 3)
+	e.cfg.CallsPerJob = cmp.Or(e.cfg.CallsPerJob, 16)
+	e.cfg.TokensPerJob = cmp.Or(e.cfg.TokensPerJob, 64_000)
+	e.cfg.Pause = cmp.Or(e.cfg.Pause, 10*time.Second)
+	e.cfg.FailTimeout = cmp.Or(e.cfg.FailTimeout, 10*time.Second)
 	return e, nil
-}
-
-func setDefault[T int | int64 | time.Duration](field *T, value T) {
-	if *field == 0 {
-		*field = value
-	}
 }
 
 // common are the settings that every policy shares and the engine itself acts

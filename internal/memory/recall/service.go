@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -68,15 +69,15 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	if deps.Store == nil || deps.Embedders == nil || (deps.Model == nil) != (deps.Judge == nil) {
 		return nil, fault.New(fault.Internal, "recall: store and embedders are required, and model and judge only together")
 	}
-	setDefault(&cfg.IndexBytes, 1<<30)
-	setDefault(&cfg.CompactFrom, 4096)
-	setDefault(&cfg.Loads, 2)
-	setDefault(&cfg.LoadTimeout, 20*time.Second)
-	setDefault(&cfg.FlushEvery, time.Second)
-	setDefault(&cfg.MinRevisionWait, 2*time.Second)
-	setDefault(&cfg.CoarseThreshold, search.NoiseFloor)
-	setDefault(&cfg.RerankPool, 40)
-	setDefault(&cfg.RerankThreshold, 0.5)
+	cfg.IndexBytes = cmp.Or(cfg.IndexBytes, 1<<30)
+	cfg.CompactFrom = cmp.Or(cfg.CompactFrom, 4096)
+	cfg.Loads = cmp.Or(cfg.Loads, 2)
+	cfg.LoadTimeout = cmp.Or(cfg.LoadTimeout, 20*time.Second)
+	cfg.FlushEvery = cmp.Or(cfg.FlushEvery, time.Second)
+	cfg.MinRevisionWait = cmp.Or(cfg.MinRevisionWait, 2*time.Second)
+	cfg.CoarseThreshold = cmp.Or(cfg.CoarseThreshold, search.NoiseFloor)
+	cfg.RerankPool = cmp.Or(cfg.RerankPool, 40)
+	cfg.RerankThreshold = cmp.Or(cfg.RerankThreshold, 0.5)
 	if cfg.IndexBytes < 0 || cfg.CompactFrom < 0 || cfg.Loads < 0 || cfg.LoadTimeout < 0 || cfg.FlushEvery < 0 || cfg.MinRevisionWait < 0 ||
 		cfg.CoarseThreshold > 1 || cfg.RerankPool < 0 || cfg.RerankThreshold < 0 || cfg.RerankThreshold > 1 {
 		return nil, fault.New(fault.Internal, "recall: a setting is out of range")
@@ -93,12 +94,6 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	r.indexes = newRegistry(deps.Store, r.log, cfg)
 	r.counter = newCounter(deps.Store)
 	return r, nil
-}
-
-func setDefault[T int | int64 | float64 | time.Duration](field *T, value T) {
-	if *field == 0 {
-		*field = value
-	}
 }
 
 // Start begins the background flush of usage counts. A second Start does nothing.

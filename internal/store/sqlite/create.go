@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -53,7 +54,7 @@ func (s *Store) CreateCollection(ctx context.Context, sc tenant.Scope, n memory.
 			}
 			out.Job = &j
 		}
-		n.Audit.Target = orElse(n.Audit.Target, c.ID.String())
+		n.Audit.Target = cmp.Or(n.Audit.Target, c.ID.String())
 		if err := q.audit(ctx, sc, now, n.Audit); err != nil {
 			return err
 		}
@@ -72,13 +73,6 @@ func (s *Store) CreateCollection(ctx context.Context, sc tenant.Scope, n memory.
 		return err
 	})
 	return out, err
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 func answerIDs(collection uuid.UUID, job *memory.Job) []byte {

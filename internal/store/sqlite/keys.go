@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -78,7 +79,7 @@ func (s *Store) CreateKey(ctx context.Context, sc tenant.Scope, k auth.Key, audi
 		if err := q.insertKey(ctx, k); err != nil {
 			return err
 		}
-		audit.Target = orElse(audit.Target, k.ID.String())
+		audit.Target = cmp.Or(audit.Target, k.ID.String())
 		return q.audit(ctx, sc, now, audit)
 	})
 }
@@ -138,7 +139,7 @@ func (s *Store) UpdateKey(ctx context.Context, sc tenant.Scope, id uuid.UUID, au
 		if k, err = q.updateKey(ctx, found, fn); err != nil {
 			return err
 		}
-		audit.Target = orElse(audit.Target, id.String())
+		audit.Target = cmp.Or(audit.Target, id.String())
 		return q.audit(ctx, sc, s.now(), audit)
 	})
 	if err != nil {

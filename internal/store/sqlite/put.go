@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -66,7 +67,7 @@ func (t *tx) encode(n *memory.Note) (e encoded, err error) {
 		return e, nil
 	}
 	c := &t.row.Collection
-	n.Embedder = orElse(n.Embedder, c.Embedder)
+	n.Embedder = cmp.Or(n.Embedder, c.Embedder)
 	switch {
 	case n.Embedder == "":
 		return e, fault.InvalidField("vector", "the collection has no embedder")

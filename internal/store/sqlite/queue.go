@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -404,7 +405,7 @@ func (s *Store) changeJob(ctx context.Context, sc tenant.Scope, id uuid.UUID, au
 		if err := fn(ctx, q, j); err != nil {
 			return err
 		}
-		audit.Target = orElse(audit.Target, id.String())
+		audit.Target = cmp.Or(audit.Target, id.String())
 		if err := q.audit(ctx, sc, s.now(), audit); err != nil {
 			return err
 		}

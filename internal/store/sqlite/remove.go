@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/google/uuid"
@@ -68,7 +69,7 @@ func (q *session) markDeleted(ctx context.Context, sc tenant.Scope, r row, audit
 	if _, err := q.enqueue(ctx, r.tenant, memory.Job{Collection: r.ID, Kind: memory.JobRemove, Stage: memory.StageTask}, timeOf(now)); err != nil {
 		return err
 	}
-	audit.Target = orElse(audit.Target, r.ID.String())
+	audit.Target = cmp.Or(audit.Target, r.ID.String())
 	return q.audit(ctx, sc, timeOf(now), audit)
 }
 
