@@ -25,6 +25,9 @@ LDFLAGS := -s -w -X $(APP).version=$(VERSION) -X $(APP).commit=$(COMMIT) -X $(AP
 
 RACEFLAG := $(if $(RACE),-race)
 
+# What a test finds Postgres and Redis by; without them it fails instead of being skipped.
+WITH_SERVICES := env="$$(scripts/services.sh env)"; eval "$$env"; export SLIPBOX_REQUIRE_SERVICES=1;
+
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -45,8 +48,8 @@ run: build ## Build and serve the demo on ADDR, keeping its data in DATA
 	exec ./bin/gateway serve --demo --addr $(ADDR) --data $(DATA) --log-level warn
 
 .PHONY: test
-test: ## Run all tests and print the coverage (RACE=1: with the race detector)
-	go test $(RACEFLAG) -shuffle=on -timeout=20m -covermode=atomic -coverprofile=coverage.out ./...
+test: services ## Run all tests and print the coverage (RACE=1: with the race detector)
+	$(WITH_SERVICES) go test $(RACEFLAG) -shuffle=on -timeout=20m -covermode=atomic -coverprofile=coverage.out ./...
 	@go tool cover -func=coverage.out | tail -n 1
 
 .PHONY: test/race
@@ -54,8 +57,8 @@ test/race: ## Run all tests with the race detector
 	@$(MAKE) --no-print-directory test RACE=1
 
 .PHONY: test/faults
-test/faults: ## Kill the real binary at random points, 20 rounds
-	SLIPBOX_KILL_ROUNDS=20 go test -run TestKill -count=1 -timeout=30m -v ./cmd/gateway
+test/faults: services ## Kill the real binary at random points, 20 rounds
+	$(WITH_SERVICES) SLIPBOX_KILL_ROUNDS=20 go test -run TestKill -count=1 -timeout=30m -v ./cmd/gateway
 
 .PHONY: test/fuzz
 test/fuzz: ## Fuzz a running gateway from its OpenAPI file
@@ -93,8 +96,16 @@ checks: ## List which numbered checks the tests name, and which none does
 	@go run ./tools/checks
 
 .PHONY: services
-services: ## Start Postgres and Redis for development (not available yet)
-	@echo "There are no services to start: Postgres and Redis arrive with the Postgres engine. The gateway runs without them." >&2; exit 1
+services: ## Start Postgres and Redis, installing both when needed
+	@scripts/services.sh up
+
+.PHONY: services/env
+services/env: ## Print where they are: eval "$$(make -s services/env)"
+	@scripts/services.sh env
+
+.PHONY: services/down
+services/down: ## Stop Postgres and Redis
+	@scripts/services.sh down
 
 .PHONY: verify
 verify: ## Everything that .ci/run does
