@@ -100,7 +100,7 @@ services: ## Start Postgres and Redis, installing both when needed
 	@scripts/services.sh up
 
 .PHONY: services/env
-services/env: ## Print where they are: eval "$$(make -s services/env)"
+services/env: ## Print their URLs as shell exports, to be evaluated
 	@scripts/services.sh env
 
 .PHONY: services/down

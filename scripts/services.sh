@@ -189,14 +189,16 @@ start_postgres() {
 	free "$pg_port" SLIPBOX_PG_PORT
 	whole || make_data
 	settings
-	if ! until_true 5 start; then
-		# Without fsync a crash of the machine may have left anything.
-		[[ $fsync == off ]] || fail "Postgres does not start; its log ends: $(tail -n 10 "$data/server.log")"
-		tail -n 10 "$data/server.log" >&2 || true
-		make_data
-		settings
-		start || fail "Postgres does not start; its log ends: $(tail -n 10 "$data/server.log")"
-	fi
+	until_true 5 start || remake
+}
+
+# remake begins with new data: without fsync a crash of the machine may have left anything.
+remake() {
+	tail -n 10 "$data/server.log" >&2 || true
+	[[ $fsync == off ]] || fail "the data in $data is damaged; look at it, then remove it"
+	make_data
+	settings
+	start || fail "Postgres does not start; its log ends: $(tail -n 10 "$data/server.log")"
 }
 
 # The roles and the database are put right each time, whatever was done to them.
@@ -226,6 +228,7 @@ roles() {
 		SET client_min_messages = warning;
 		REASSIGN OWNED BY slipbox_app TO slipbox_owner;
 		CREATE SCHEMA IF NOT EXISTS public;
+		ALTER SCHEMA public OWNER TO pg_database_owner;
 		REVOKE CREATE ON SCHEMA public FROM slipbox_app;
 		-- As its owner, which shows that owners may.
 		SET ROLE slipbox_owner;
@@ -244,6 +247,10 @@ up_postgres() {
 		start_postgres
 	fi
 	until_true 60 as_user "$bin/pg_isready" -q -h "$sockets" -p "$pg_port" || fail "Postgres did not become ready within 60 s; see $data/server.log"
+	if ! until_true 5 sql -d postgres -c 'SELECT 1' 2>/dev/null; then
+		down_postgres
+		remake
+	fi
 	roles || fail "the roles or the database could not be set up; see $data/server.log"
 }
 
@@ -334,7 +341,7 @@ up() {
 }
 
 down() {
-	[[ -d $dir ]] || return 0
+	postgres_runs >/dev/null || redis_runs >/dev/null || return 0
 	prepare
 	local part
 	for part in "$@"; do
