@@ -6,7 +6,10 @@ package migrations
 
 import "embed"
 
-// SQLite holds the folder "sqlite".
-//
-//go:embed sqlite/*.sql
-var SQLite embed.FS
+// SQLite holds the folder "sqlite", Postgres the folder "postgres".
+var (
+	//go:embed sqlite/*.sql
+	SQLite embed.FS
+	//go:embed postgres/*.sql
+	Postgres embed.FS
+)

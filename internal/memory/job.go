@@ -71,6 +71,7 @@ type Job struct {
 	NotBefore  time.Time
 	Lease      uuid.UUID // token of the holder; zero: free
 	LeaseUntil time.Time
+	Trace      string // W3C traceparent of the request that enqueued it; "" none
 	CreatedAt  time.Time
 	FinishedAt time.Time
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -95,6 +96,13 @@ type Reader interface {
 	Notes(ctx context.Context, s tenant.Scope, v View, ids []uuid.UUID, o ReadOptions) ([]Note, error)
 	// NoteByKey finds the visible note with that kind and key, NotFound when none.
 	NoteByKey(ctx context.Context, s tenant.Scope, v View, kind Kind, key string) (Note, error)
+	// Versions reads versions by their identity, in the order of keys, without vectors; those of other layers than
+	// the view's, above their bounds, or gone are left out. The index of a search knows them, and what a version
+	// says never changes, so a cache may answer.
+	Versions(ctx context.Context, s tenant.Scope, v View, keys []Version) ([]Note, error)
+	// Nearest ranks the visible notes by the cosine of their vectors in the collection's embedder, best first, ties by id, by
+	// an exact scan. It serves while no index is loaded, and as its oracle.
+	Nearest(ctx context.Context, s tenant.Scope, v View, q NearestQuery) ([]Nearest, error)
 	// ListNotes pages through the visible notes matching the filter, oldest id first
 	// unless Newest.
 	ListNotes(ctx context.Context, s tenant.Scope, v View, q NoteQuery) ([]Note, error)
@@ -115,6 +123,8 @@ type Reader interface {
 	Changesets(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Changeset, error)
 	// Usage of visible notes through the lineage; notes without any are absent.
 	Usage(ctx context.Context, s tenant.Scope, v View, ids []uuid.UUID) (map[uuid.UUID]Usage, error)
+	// Hot lists the visible notes that were used most lately, by HotScore and then by id.
+	Hot(ctx context.Context, s tenant.Scope, v View, limit int) ([]HotNote, error)
 	// AddUsage counts recalls in the view's own collection, copying an
 	// ancestor's usage up on first change.
 	AddUsage(ctx context.Context, s tenant.Scope, v View, deltas []UsageDelta) error
@@ -134,6 +144,34 @@ type NoteQuery struct {
 	Newest bool        // newest id first
 	Limit  int
 	ReadOptions
+}
+
+// NearestQuery asks for the nearest notes.
+type NearestQuery struct {
+	Vector []float32 // of the collection's dimensions; else Invalid "vector"
+	Filter filter.Expr
+	Limit  int
+}
+
+// Nearest is a note found by similarity alone.
+type Nearest struct {
+	Version
+	Score float64 // cosine, within 1e-5 on every engine
+}
+
+// HotNote is a note with what its use is worth now.
+type HotNote struct {
+	Note  uuid.UUID
+	Usage Usage
+	Score float64
+}
+
+// HotHalfLife is how long a use counts for a half.
+const HotHalfLife = 24 * time.Hour
+
+// HotScore is the number of uses, halved for every HotHalfLife since the last one.
+func HotScore(u Usage, now time.Time) float64 {
+	return float64(u.AccessCount) * math.Exp2(-float64(max(0, now.Sub(u.LastAccess)))/float64(HotHalfLife))
 }
 
 // LinkQuery asks for links by endpoint.
@@ -281,6 +319,29 @@ type JobQuery struct {
 	Limit      int
 }
 
+// Spool keeps what an import received and what it answered, in parts, so that any process can go on with the
+// job. Parts stand beside the log: they need no collection, and go with SweepParts.
+type Spool interface {
+	// PutPart keeps part n (from 0) of a job's spool; one that is there is replaced. At most MaxPart bytes.
+	PutPart(ctx context.Context, s tenant.Scope, job uuid.UUID, spool SpoolName, n int, data []byte) error
+	// Parts calls fn for each part in order; no connection is held while fn works.
+	Parts(ctx context.Context, s tenant.Scope, job uuid.UUID, spool SpoolName, fn func(data []byte) error) error
+	// DropParts removes the parts from number n on and tells how many there were.
+	DropParts(ctx context.Context, s tenant.Scope, job uuid.UUID, spool SpoolName, n int) (int, error)
+	// SweepParts removes the tenant's parts written before a time, but for bodies of jobs that have not ended.
+	SweepParts(ctx context.Context, s tenant.Scope, before time.Time) error
+}
+
+// SpoolName tells the spools of a job apart.
+type SpoolName string
+
+// The spools, and the most that one part holds.
+const (
+	SpoolBody    SpoolName = "body"
+	SpoolResults SpoolName = "results"
+	MaxPart                = 1 << 20
+)
+
 // ReviewStore reads reviews; they are written in transactions.
 type ReviewStore interface {
 	Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (Review, error)
@@ -328,6 +389,7 @@ type Store interface {
 	Reader
 	Writer
 	Queue
+	Spool
 	ReviewStore
 	Ledger
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -41,7 +42,7 @@ func (r *row) dest() (dest []any, finish func() error) {
 	return dest, func() (err error) {
 		r.PolicyConfig, r.State = rawOf(config), memory.CollectionState(state)
 		r.ExpiresAt, r.CreatedAt = timeOf(expires), timeOf(created)
-		r.Metadata, err = objectOf(metadata)
+		r.Metadata, err = store.ObjectOf(metadata)
 		return err
 	}
 }
@@ -179,7 +180,7 @@ func (s *Store) UpdateCollection(ctx context.Context, sc tenant.Scope, id uuid.U
 		if n.State == memory.CollectionDeleting {
 			return fault.New(fault.Conflict, "a collection is deleted by deleting it")
 		}
-		metadata, err := object("metadata", n.Metadata)
+		metadata, err := store.Object("metadata", n.Metadata)
 		if err != nil {
 			return err
 		}

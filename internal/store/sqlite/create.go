@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -92,7 +93,7 @@ func checkName(field, name string) error {
 	if _, err := uuid.Parse(name); err == nil {
 		return fault.InvalidField(field, "must not look like an id")
 	}
-	return text(field, name)
+	return store.Text(field, name)
 }
 
 func (q *session) newCollection(ctx context.Context, sc tenant.Scope, c memory.Collection, copying bool, now time.Time) (memory.Collection, error) {
@@ -126,7 +127,7 @@ func (q *session) newCollection(ctx context.Context, sc tenant.Scope, c memory.C
 	} else {
 		c.ParentRevision = 0
 	}
-	metadata, err := object("metadata", c.Metadata)
+	metadata, err := store.Object("metadata", c.Metadata)
 	if err != nil {
 		return c, err
 	}
@@ -137,7 +138,7 @@ func (q *session) newCollection(ctx context.Context, sc tenant.Scope, c memory.C
 	if err != nil {
 		return c, err
 	}
-	kinds, err := document("kinds", h.Kinds)
+	kinds, err := store.Document("kinds", h.Kinds)
 	if err != nil {
 		return c, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -40,7 +41,7 @@ func (q *session) head(ctx context.Context, tenantID, collection uuid.UUID) (hea
 }
 
 func (q *session) saveHead(ctx context.Context, tenantID, collection uuid.UUID, h head) error {
-	kinds, err := document("kinds", h.Kinds)
+	kinds, err := store.Document("kinds", h.Kinds)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -36,7 +37,7 @@ func (q *session) keys(ctx context.Context, where string, args ...any) (out []au
 }
 
 func (q *session) insertKey(ctx context.Context, k auth.Key) error {
-	permissions, err := document("scopes", k.Permissions)
+	permissions, err := store.Document("scopes", k.Permissions)
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func (q *session) updateKey(ctx context.Context, k auth.Key, fn func(*auth.Key) 
 	if err := fn(&n); err != nil {
 		return k, err
 	}
-	permissions, err := document("scopes", n.Permissions)
+	permissions, err := store.Document("scopes", n.Permissions)
 	if err != nil {
 		return k, err
 	}

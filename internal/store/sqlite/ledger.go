@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -57,7 +58,7 @@ func (q *session) audit(ctx context.Context, sc tenant.Scope, now time.Time, e m
 	if e.Action == "" {
 		return nil
 	}
-	detail, err := object("detail", e.Detail)
+	detail, err := store.Object("detail", e.Detail)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (s *Store) ListAudit(ctx context.Context, sc tenant.Scope, aq memory.AuditQ
 				return err
 			}
 			e.At = timeOf(at)
-			e.Detail, err = objectOf(detail)
+			e.Detail, err = store.ObjectOf(detail)
 			out = append(out, e)
 			return err
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -31,7 +32,7 @@ func scanLink(rows interface{ Scan(...any) error }) (l linkVersion, err error) {
 		return l, err
 	}
 	l.CreatedAt = timeOf(created)
-	l.Attributes, err = objectOf(attributes)
+	l.Attributes, err = store.ObjectOf(attributes)
 	return l, err
 }
 
@@ -216,17 +217,17 @@ func (t *tx) Link(ctx context.Context, l memory.Link) (bool, error) {
 	if l.Relation == "" {
 		l.Relation = memory.RelatedTo
 	}
-	if err := text("relation", l.Relation); err != nil {
+	if err := store.Text("relation", l.Relation); err != nil {
 		return false, err
 	}
 	if math.IsNaN(l.Confidence) || math.IsInf(l.Confidence, 0) {
 		return false, fault.InvalidField("confidence", "is not a number")
 	}
-	attributes, err := object("attributes", l.Attributes)
+	attributes, err := store.Object("attributes", l.Attributes)
 	if err != nil {
 		return false, err
 	}
-	if l.Attributes, err = objectOf(attributes); err != nil {
+	if l.Attributes, err = store.ObjectOf(attributes); err != nil {
 		return false, err
 	}
 	for _, end := range []uuid.UUID{l.Source, l.Target} {

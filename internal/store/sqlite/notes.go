@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -79,7 +80,7 @@ func (r reader) scan(rows interface{ Scan(...any) error }) (n version, err error
 	if n.Supplied, err = listOf(supplied); err != nil {
 		return n, err
 	}
-	if n.Attributes, err = objectOf(attributes); err != nil {
+	if n.Attributes, err = store.ObjectOf(attributes); err != nil {
 		return n, err
 	}
 	if provenance != "" {
@@ -88,7 +89,7 @@ func (r reader) scan(rows interface{ Scan(...any) error }) (n version, err error
 		}
 	}
 	if len(vec) > 0 {
-		n.Vector, n.Embedder = halfOf(vec), r.embedder
+		n.Vector, n.Embedder = store.HalfOf(vec), r.embedder
 	}
 	return n, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 // encoded is a note as the columns hold it.
@@ -29,14 +30,14 @@ func (t *tx) encode(n *memory.Note) (e encoded, err error) {
 	for _, f := range []struct{ name, value string }{
 		{"content", n.Content}, {"context", n.Context}, {"category", n.Category}, {"key", n.Key}, {"kind", string(n.Kind)}, {"error", n.Error},
 	} {
-		if err := text(f.name, f.value); err != nil {
+		if err := store.Text(f.name, f.value); err != nil {
 			return e, err
 		}
 	}
-	if err := texts("keywords", n.Keywords); err != nil {
+	if err := store.Texts("keywords", n.Keywords); err != nil {
 		return e, err
 	}
-	if err := texts("tags", n.Tags); err != nil {
+	if err := store.Texts("tags", n.Tags); err != nil {
 		return e, err
 	}
 	if e.keywords, err = list(n.Keywords); err != nil {
@@ -48,16 +49,16 @@ func (t *tx) encode(n *memory.Note) (e encoded, err error) {
 	if e.supplied, err = list(n.Supplied); err != nil {
 		return e, err
 	}
-	if e.attributes, err = object("attributes", n.Attributes); err != nil {
+	if e.attributes, err = store.Object("attributes", n.Attributes); err != nil {
 		return e, err
 	}
 	if p := &n.Provenance; len(p.Sources) > 0 || p.Actor != "" || p.Job != nil || p.Stale {
-		if e.provenance, err = document("provenance", n.Provenance); err != nil {
+		if e.provenance, err = store.Document("provenance", n.Provenance); err != nil {
 			return e, err
 		}
 	}
 	// What is returned is what will be read.
-	if n.Attributes, err = objectOf(e.attributes); err != nil {
+	if n.Attributes, err = store.ObjectOf(e.attributes); err != nil {
 		return e, err
 	}
 	n.Keywords, n.Tags, n.Supplied = orNil(n.Keywords), orNil(n.Tags), orNil(n.Supplied)
@@ -76,7 +77,9 @@ func (t *tx) encode(n *memory.Note) (e encoded, err error) {
 	case len(n.Vector) == 0:
 		return e, fault.InvalidField("vector", "is empty")
 	}
-	e.vector, n.Vector, err = half(n.Vector)
+	if n.Vector, err = store.Half(n.Vector); err == nil {
+		e.vector = store.HalfBytes(n.Vector)
+	}
 	return e, err
 }
 

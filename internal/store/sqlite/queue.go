@@ -11,17 +11,18 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 const jobColumns = `j.tenant, j.id, j.collection, j.note, j.kind, j.stage, j.state, j.seq, j.attempts, j.payload, j.result, j.progress, j.error,
- j.not_before, j.lease, j.lease_until, j.created_at, j.finished_at, j.claims`
+ j.not_before, j.lease, j.lease_until, j.created_at, j.finished_at, j.claims, j.trace`
 
 func scanJob(rows interface{ Scan(...any) error }) (j memory.Job, err error) {
 	var payload, result, progress string
 	var notBefore, until, created, finished int64
 	err = rows.Scan(&j.Tenant, &j.ID, &j.Collection, &j.Note, &j.Kind, &j.Stage, &j.State, &j.Seq, &j.Attempts, &payload, &result, &progress, &j.Error,
-		&notBefore, &j.Lease, &until, &created, &finished, &j.Claims)
+		&notBefore, &j.Lease, &until, &created, &finished, &j.Claims, &j.Trace)
 	if err != nil {
 		return j, err
 	}
@@ -54,7 +55,11 @@ func (q *session) seq(ctx context.Context, tenantID, collection uuid.UUID) (n in
 }
 
 func (q *session) enqueue(ctx context.Context, tenantID uuid.UUID, j memory.Job, now time.Time) (memory.Job, error) {
+	if err := store.Text("trace", j.Trace); err != nil {
+		return j, err
+	}
 	var err error
+	j.Error = store.Clean(j.Error)
 	if j.ID == uuid.Nil {
 		if j.ID, err = uuid.NewV7(); err != nil {
 			return j, err
@@ -68,7 +73,7 @@ func (q *session) enqueue(ctx context.Context, tenantID uuid.UUID, j memory.Job,
 	}
 	progress := ""
 	if j.Progress != nil {
-		if progress, err = document("progress", j.Progress); err != nil {
+		if progress, err = store.Document("progress", j.Progress); err != nil {
 			return j, err
 		}
 	}
@@ -78,9 +83,9 @@ func (q *session) enqueue(ctx context.Context, tenantID uuid.UUID, j memory.Job,
 		j.FinishedAt = now
 	}
 	_, err = q.exec(ctx, `INSERT INTO jobs (tenant, id, collection, note, kind, stage, state, seq, attempts, payload, result, progress, error,
- not_before, lease, lease_until, created_at, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)`,
+ not_before, lease, lease_until, created_at, finished_at, trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
 		blob(tenantID), blob(j.ID), blob(j.Collection), blob(j.Note), string(j.Kind), string(j.Stage), string(j.State), j.Seq, j.Attempts,
-		string(j.Payload), string(j.Result), progress, j.Error, micros(j.NotBefore), blob(uuid.Nil), micros(now), micros(j.FinishedAt))
+		string(j.Payload), string(j.Result), progress, j.Error, micros(j.NotBefore), blob(uuid.Nil), micros(now), micros(j.FinishedAt), j.Trace)
 	return j, err
 }
 
@@ -239,7 +244,7 @@ func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.
 // SetProgress implements memory.Queue.
 func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, p memory.Progress) error {
 	return s.leased(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
-		doc, err := document("progress", p)
+		doc, err := store.Document("progress", p)
 		if err != nil {
 			return err
 		}
@@ -276,7 +281,7 @@ func (q *session) endJob(ctx context.Context, tenantID, job, lease uuid.UUID, en
 	n, err := q.exec(ctx, `UPDATE jobs SET state = ?, stage = CASE ?2 WHEN '' THEN stage ELSE ?2 END, payload = CASE ?3 WHEN '' THEN payload ELSE ?3 END,
  result = CASE ?4 WHEN '' THEN result ELSE ?4 END, error = ?5, not_before = ?6, attempts = ?7, finished_at = ?8, lease = zeroblob(16), lease_until = 0, claims = 0
  WHERE tenant = ?9 AND id = ?10 AND state = 'running' AND lease = ?11`,
-		string(end.State), string(end.Stage), string(end.Payload), string(end.Result), end.Error, micros(trunc(end.NotBefore)), end.Attempts, finished,
+		string(end.State), string(end.Stage), string(end.Payload), string(end.Result), store.Clean(end.Error), micros(trunc(end.NotBefore)), end.Attempts, finished,
 		blob(tenantID), blob(job), blob(lease))
 	if err == nil && n == 0 {
 		err = errLeaseLost

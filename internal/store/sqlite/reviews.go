@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -30,11 +31,11 @@ func scanReview(rows interface{ Scan(...any) error }) (r memory.Review, err erro
 	for _, c := range r.Changes {
 		for _, n := range []*memory.Note{c.Before, c.After} {
 			if n != nil {
-				exactly(n.Attributes)
+				store.Exactly(n.Attributes)
 			}
 		}
 		for _, l := range c.Links {
-			exactly(l.Attributes)
+			store.Exactly(l.Attributes)
 		}
 	}
 	return r, json.Unmarshal([]byte(read), &r.Read)
@@ -62,11 +63,11 @@ func (t *tx) OpenReview(ctx context.Context, r memory.Review) (memory.Review, er
 		r.State = memory.ReviewOpen
 	}
 	r.Collection, r.CreatedAt, r.ClosedAt = t.row.ID, t.now, trunc(r.ClosedAt)
-	changes, err := document("changes", r.Changes)
+	changes, err := store.Document("changes", r.Changes)
 	if err != nil {
 		return r, err
 	}
-	read, err := document("read", r.Read)
+	read, err := store.Document("read", r.Read)
 	if err != nil {
 		return r, err
 	}

@@ -94,13 +94,13 @@ func TestSmoke(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ctx := t.Context()
-	n := b.add(t, memory.Note{Content: "a\x00b", Tags: []string{"x"}, Attributes: map[string]any{"k": 1.5}, Vector: vector(1)}, memory.Note{Content: "two"})
+	n := b.add(t, memory.Note{Content: "a\u2028b", Tags: []string{"x"}, Attributes: map[string]any{"k": 1.5}, Vector: vector(1)}, memory.Note{Content: "two"})
 	v, err := b.OpenView(ctx, b.scope, "c", memory.At{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := b.Notes(ctx, b.scope, v, []uuid.UUID{n[1].ID, n[0].ID}, memory.ReadOptions{Vector: true})
-	if err != nil || len(got) != 2 || got[1].Content != "a\x00b" || len(got[1].Vector) != 384 {
+	if err != nil || len(got) != 2 || got[1].Content != "a\u2028b" || len(got[1].Vector) != 384 {
 		t.Fatal(got, err)
 	}
 	l, err := b.ListNotes(ctx, b.scope, v, memory.NoteQuery{Limit: 10})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -93,7 +94,7 @@ func (s *Store) CreateTenant(ctx context.Context, op tenant.Operator, t tenant.T
 		return tenant.Tenant{}, fault.InvalidField("state", "a tenant is not made to be deleted")
 	}
 	t.CreatedAt = s.now()
-	limits, err := document("limits", t.Limits)
+	limits, err := store.Document("limits", t.Limits)
 	if err != nil {
 		return tenant.Tenant{}, err
 	}
@@ -123,7 +124,7 @@ func (s *Store) UpdateTenant(ctx context.Context, op tenant.Operator, t tenant.T
 	if t.State != tenant.Active && t.State != tenant.Suspended {
 		return out, fault.InvalidField("state", "must be %q or %q", tenant.Active, tenant.Suspended)
 	}
-	limits, err := document("limits", t.Limits)
+	limits, err := store.Document("limits", t.Limits)
 	if err != nil {
 		return out, err
 	}
@@ -150,6 +151,7 @@ var tenantTables = []struct{ name, key string }{
 	{"changesets", "tenant, collection, revision"},
 	{"reviews", "tenant, id"},
 	{"jobs", "tenant, id"},
+	{"spool", "tenant, job, name, part"},
 	{"audit", "tenant, id"},
 	{"idempotency", "tenant, agent, method, path, key"},
 	{"model_use", "tenant, day, collection, purpose"},

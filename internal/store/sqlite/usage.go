@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -12,27 +13,47 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
+// hotBatch is how many of the hottest are looked for in the view at a time.
+const hotBatch = 256
+
+const usageColumns = "u.note, u.access_count, u.last_access, u.strength, u.heat"
+
 // usage reads through the layers: the nearest that has a row decides.
 func (q *session) usage(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, wanted []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
 	out := make(map[uuid.UUID]memory.Usage, len(wanted))
 	for i := len(layers) - 1; i >= 0 && len(wanted) > 0; i-- {
-		err := q.each(ctx, `SELECT u.note, u.access_count, u.last_access, u.strength, u.heat FROM json_each(?) j CROSS JOIN usage u
- WHERE u.tenant = ? AND u.layer = ? AND u.note = unhex(j.value)`, []any{ids(wanted), blob(tenantID), blob(layers[i].Collection)}, func(rows *sql.Rows) error {
-			var id uuid.UUID
-			var u memory.Usage
-			var last int64
-			if err := rows.Scan(&id, &u.AccessCount, &last, &u.Strength, &u.Heat); err != nil {
-				return err
-			}
-			u.LastAccess = timeOf(last)
-			out[id] = u
-			return nil
-		})
+		err := q.eachUsage(ctx, out, "json_each(?) j CROSS JOIN usage u WHERE u.tenant = ? AND u.layer = ? AND u.note = unhex(j.value)",
+			ids(wanted), blob(tenantID), blob(layers[i].Collection))
 		if err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// used is usage of every note that has any, visible or not.
+func (q *session) used(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer) (map[uuid.UUID]memory.Usage, error) {
+	out := map[uuid.UUID]memory.Usage{}
+	for _, l := range slices.Backward(layers) {
+		if err := q.eachUsage(ctx, out, "usage u WHERE u.tenant = ? AND u.layer = ?", blob(tenantID), blob(l.Collection)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (q *session) eachUsage(ctx context.Context, out map[uuid.UUID]memory.Usage, from string, args ...any) error {
+	return q.each(ctx, "SELECT "+usageColumns+" FROM "+from, args, func(rows *sql.Rows) error {
+		var id uuid.UUID
+		var u memory.Usage
+		var last int64
+		if err := rows.Scan(&id, &u.AccessCount, &last, &u.Strength, &u.Heat); err != nil {
+			return err
+		}
+		u.LastAccess = timeOf(last)
+		out[id] = u
+		return nil
+	})
 }
 
 // Usage implements memory.Reader.
@@ -108,4 +129,48 @@ func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, de
 		}
 		return nil
 	})
+}
+
+// Hot implements memory.Reader.
+func (s *Store) Hot(ctx context.Context, sc tenant.Scope, v memory.View, n int) ([]memory.HotNote, error) {
+	if err := v.Check(sc); err != nil {
+		return nil, err
+	}
+	now := s.now()
+	var out []memory.HotNote
+	err := s.reading(ctx, func(ctx context.Context, q *session) error {
+		used, err := q.used(ctx, sc.Tenant(), v.Layers)
+		if err != nil {
+			return err
+		}
+		all := make([]memory.HotNote, 0, len(used))
+		for id, u := range used {
+			if u.AccessCount > 0 {
+				all = append(all, memory.HotNote{Note: id, Usage: u, Score: memory.HotScore(u, now)})
+			}
+		}
+		slices.SortFunc(all, func(a, b memory.HotNote) int {
+			return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.Note[:], b.Note[:]))
+		})
+		for batch := range slices.Chunk(all, hotBatch) {
+			wanted := make([]uuid.UUID, len(batch))
+			for i := range batch {
+				wanted[i] = batch[i].Note
+			}
+			found, err := q.versions(ctx, sc.Tenant(), v.Layers, reader{}, wanted)
+			if err != nil {
+				return err
+			}
+			for _, h := range batch {
+				if e, ok := found[h.Note]; !ok || e.Deleted {
+					continue
+				}
+				if out = append(out, h); n > 0 && len(out) == n {
+					return nil
+				}
+			}
+		}
+		return nil
+	})
+	return out, err
 }

@@ -78,7 +78,7 @@ func filters(t *testing.T, w *world) {
 		{Content: "empty"},
 		{Content: "full", Kind: memory.KindFact, Tags: []string{"a", "B", "a b"}, Keywords: []string{"k"}, Category: "Trips", Importance: 0.5, OccurredAt: day, State: memory.StateEvolved,
 			Attributes: map[string]any{"s": "x", "n": 0.1, "big": 9007199254740993.0, "t": true, "f": false, "l": []any{"x", 2.0, true, []any{"deep"}}, "o": map[string]any{"x": "x", "p": map[string]any{"q": "x"}}, "e": []any{}, "z": nil}},
-		{Content: "odd", Tags: []string{"\x00", `"`, ""}, Category: "tri", Importance: 1, OccurredAt: day.Add(time.Microsecond),
+		{Content: "odd", Tags: []string{"\x01", `"`, ""}, Category: "tri", Importance: 1, OccurredAt: day.Add(time.Microsecond),
 			Attributes: map[string]any{"s": "1", "n": "0.1", "t": "true", "l": "x", "a.b": "dot", "ü": "u", "o": []any{map[string]any{"x": "x"}}, `q"q`: "quote"}},
 		{Content: "other", Tags: []string{"b"}, Keywords: []string{"K", "k2"}, Importance: 0.30000000000000004, Category: "日本", Attributes: map[string]any{"s": "", "n": -1.0, "t": false}},
 	}

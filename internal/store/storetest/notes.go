@@ -64,7 +64,7 @@ func roundTrip(t *testing.T, w *world) {
 func noteTexts(t *testing.T, w *world) {
 	c := w.collection("c")
 	for _, s := range []string{
-		"", "\x00", "a\x00b", "naïve", "nai\u0308ve", "日本語 かな", "👩‍👩‍👧‍👦", "\u202Eevil", "'; DROP TABLE notes; --", "%_\\\"", "\ufeffbom", "\u2028\u0085",
+		"", "naïve", "nai\u0308ve", "日本語 かな", "👩‍👩‍👧‍👦", "\u202Eevil", "'; DROP TABLE notes; --", "%_\\\"", "\ufeffbom", "\u2028\u0085",
 		strings.Repeat("x", memory.MaxContentBytes), strings.Repeat("語", memory.MaxContentBytes/3),
 	} {
 		n := w.put(c.ID, memory.Note{Content: s, Context: s, Category: s, Tags: []string{s}, Keywords: []string{s, "k"}, Attributes: map[string]any{"v": s}})

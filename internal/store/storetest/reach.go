@@ -103,6 +103,13 @@ func reachTable() map[string]reachCase {
 		"NoteByKey": both(func(w *world, s tenant.Scope, g targets) error {
 			return second(w.NoteByKey(w.ctx, s, g.view, memory.KindNote, "k"))
 		}),
+		"Versions": both(func(w *world, s tenant.Scope, g targets) error {
+			return saw(w.Versions(w.ctx, s, g.view, []memory.Version{{Layer: g.collection, Note: g.note, From: 1}}))
+		}),
+		"Nearest": both(func(w *world, s tenant.Scope, g targets) error {
+			return saw(w.Nearest(w.ctx, s, g.view, memory.NearestQuery{Vector: []float32{1, 0, 0, 0}}))
+		}),
+		"Hot": both(func(w *world, s tenant.Scope, g targets) error { return saw(w.Hot(w.ctx, s, g.view, 0)) }),
 		"ListNotes": both(func(w *world, s tenant.Scope, g targets) error {
 			return saw(w.ListNotes(w.ctx, s, g.view, memory.NoteQuery{}))
 		}),
@@ -166,6 +173,30 @@ func reachTable() map[string]reachCase {
 				return saw(l, err)
 			}
 			return err
+		}},
+		// Parts are the tenant's: whoever uses them has looked the job up.
+		"PutPart": {own, own, func(w *world, s tenant.Scope, g targets) error {
+			if s.Tenant() == w.all.Tenant() {
+				return nil
+			}
+			return w.PutPart(w.ctx, s, g.job, memory.SpoolBody, 0, []byte("of another"))
+		}},
+		"Parts": {empty, own, func(w *world, s tenant.Scope, g targets) error {
+			return w.Parts(w.ctx, s, g.job, memory.SpoolBody, func(data []byte) error {
+				if s.Tenant() == w.all.Tenant() || string(data) == "of another" {
+					return nil
+				}
+				return errSaw
+			})
+		}},
+		"DropParts": {empty, own, func(w *world, s tenant.Scope, g targets) error {
+			if s.Tenant() == w.all.Tenant() {
+				return nil
+			}
+			return second(w.DropParts(w.ctx, s, g.job, memory.SpoolBody, 0))
+		}},
+		"SweepParts": {empty, own, func(w *world, s tenant.Scope, _ targets) error {
+			return w.SweepParts(w.ctx, s, w.clock.Now().Add(time.Hour))
 		}},
 		"AddModelUse": both(func(w *world, s tenant.Scope, g targets) error {
 			return w.AddModelUse(w.ctx, s, []memory.ModelUse{{Collection: g.collection, Purpose: "x", Day: "2026-11-21", Calls: 1}})
@@ -260,7 +291,7 @@ func private(w *world) targets {
 	g := targets{key: uuid.New()}
 	g.collection = w.collectionOf(w.alice.ID, "private").ID
 	w.write(g.collection, func(tx memory.Tx) error {
-		a, err := tx.Put(w.ctx, memory.Note{Content: "secret", Key: "k"})
+		a, err := tx.Put(w.ctx, memory.Note{Content: "secret", Key: "k", Vector: []float32{1, 0, 0, 0}})
 		if err != nil {
 			return err
 		}
@@ -286,6 +317,7 @@ func private(w *world) targets {
 	w.ok(w.AddUsage(w.ctx, w.aliceS, g.view, []memory.UsageDelta{{Note: g.note, Accesses: 1}}))
 	w.ok(w.CreateKey(w.ctx, w.aliceS, auth.Key{ID: g.key, Agent: w.alice.ID, Permissions: tenant.AllPermissions()}, memory.AuditEntry{}))
 	w.ok(w.Audit(w.ctx, w.aliceS, memory.AuditEntry{Action: "alice.wrote"}))
+	w.ok(w.PutPart(w.ctx, w.aliceS, g.job, memory.SpoolBody, 0, []byte("of alice")))
 	w.ok(w.AddModelUse(w.ctx, w.aliceS, []memory.ModelUse{{Collection: g.collection, Purpose: "analyze", Day: "2026-11-21", Calls: 1}}))
 	_, err := w.Write(w.ctx, w.aliceS, g.collection, memory.WriteOptions{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "once"}},
 		func(context.Context, memory.Tx) error { return nil })
@@ -303,7 +335,8 @@ func state(w *world, g targets) string {
 	jobs := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)
 	m := must(w.ModelUse(w.ctx, w.all, "2000-01-01", "2100-01-01"))(w.t)
 	l := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{}))(w.t)
-	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d", c, j, u, k, len(jobs), m, len(l))
+	parts := w.parts(w.all, g.job, memory.SpoolBody)
+	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d\n%q", c, j, u, k, len(jobs), m, len(l), parts)
 }
 
 func outOfReach(t *testing.T, w *world, s tenant.Scope, want func(reachCase) outcome) {

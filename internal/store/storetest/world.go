@@ -238,3 +238,14 @@ func (w *world) claim(id uuid.UUID, stage memory.Stage, n int) ([]memory.Job, uu
 	lease := uuid.New()
 	return must(w.ClaimJobs(w.ctx, w.all, id, stage, lease, w.clock.Now().Add(time.Minute), n))(w.t), lease
 }
+
+// parts reads a spool.
+func (w *world) parts(s tenant.Scope, job uuid.UUID, spool memory.SpoolName) []string {
+	w.t.Helper()
+	out := []string{}
+	w.ok(w.Parts(w.ctx, s, job, spool, func(data []byte) error {
+		out = append(out, string(data))
+		return nil
+	}))
+	return out
+}
