@@ -101,6 +101,7 @@ func Map() []Package {
 		{arch, LayerTool, "this map, and what judges the tree by it", nil, false},
 		{"tools", LayerTool, "small programs for developing", []string{arch}, false},
 		{"docs", LayerTool, "documentation, and examples that are clients of the public API", nil, false},
+		{"deploy", LayerTool, "images and compositions, and checks of them", nil, false},
 	}
 }
 

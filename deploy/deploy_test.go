@@ -1,0 +1,152 @@
+// Package deploy has no code: its tests check the files that lie beside them.
+package deploy
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+type service struct {
+	Image       string                       `yaml:"image"`
+	Build       struct{ Dockerfile string }  `yaml:"build"`
+	Entrypoint  []string                     `yaml:"entrypoint"`
+	Command     []string                     `yaml:"command"`
+	Environment map[string]string            `yaml:"environment"`
+	Ports       []string                     `yaml:"ports"`
+	Volumes     []string                     `yaml:"volumes"`
+	Healthcheck struct{ Test []string }      `yaml:"healthcheck"`
+	DependsOn   map[string]map[string]string `yaml:"depends_on"`
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func services(t *testing.T) map[string]service {
+	t.Helper()
+	var c struct{ Services map[string]service }
+	if err := yaml.Unmarshal([]byte(read(t, "compose.yaml")), &c); err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(c.Services))
+	if want := []string{"gateway", "migrate", "postgres", "redis", "worker"}; !slices.Equal(names, want) {
+		t.Fatalf("services %v, want %v", names, want)
+	}
+	return c.Services
+}
+
+// like fails unless the whole text matches the expression.
+func like(t *testing.T, what, got, expression string) {
+	t.Helper()
+	if !regexp.MustCompile(`^(?:` + expression + `)$`).MatchString(got) {
+		t.Errorf("%s is %q, want %s", what, got, expression)
+	}
+}
+
+func TestComposeRunsWhatIsBuiltHere(t *testing.T) {
+	t.Parallel()
+	all := services(t)
+	for name, want := range map[string]string{
+		"migrate": `migrate up`,
+		"gateway": `serve --addr 0\.0\.0\.0:8080`,
+		"worker":  `/usr/local/bin/worker --addr 0\.0\.0\.0:9090`,
+	} {
+		s := all[name]
+		like(t, name+"'s command", strings.Join(slices.Concat(s.Entrypoint, s.Command), " "), want)
+		like(t, name+"'s Dockerfile", s.Build.Dockerfile, `deploy/Dockerfile`)
+	}
+}
+
+// Servers are pinned down to the patch level, say when they are ready, and are reached by
+// the other containers only.
+func TestComposePinsServers(t *testing.T) {
+	t.Parallel()
+	all := services(t)
+	for name, image := range map[string]string{
+		"postgres": `pgvector/pgvector:0\.([89]|\d\d)\.\d+-pg1[5-9]`,
+		"redis":    `redis:([789]|\d\d)\.\d+\.\d+`,
+	} {
+		s := all[name]
+		like(t, name+"'s image", s.Image, image)
+		if len(s.Healthcheck.Test) == 0 {
+			t.Errorf("%s has no health check", name)
+		}
+		if len(s.Ports) > 0 {
+			t.Errorf("%s publishes %v", name, s.Ports)
+		}
+	}
+	for _, port := range all["gateway"].Ports {
+		like(t, "the gateway's port", port, `127\.0\.0\.1:.*:8080`)
+	}
+}
+
+// Nothing starts on a server that is not ready, or has not the schema.
+func TestComposeStartsInOrder(t *testing.T) {
+	t.Parallel()
+	all := services(t)
+	for name, on := range map[string]map[string]string{
+		"migrate": {"postgres": "service_healthy"},
+		"gateway": {"postgres": "service_healthy", "redis": "service_healthy", "migrate": "service_completed_successfully"},
+		"worker":  {"postgres": "service_healthy", "redis": "service_healthy", "migrate": "service_completed_successfully"},
+	} {
+		for other, condition := range on {
+			like(t, name+" waits until "+other, all[name].DependsOn[other]["condition"], condition)
+		}
+	}
+}
+
+// Who serves knows the serving role alone, and no secret has a default.
+func TestComposeSecrets(t *testing.T) {
+	t.Parallel()
+	all := services(t)
+	url := func(role, password string) string {
+		return `postgres://` + role + `:\$\{` + password + `:\?[^}]+\}@postgres:5432/slipbox\?sslmode=disable`
+	}
+	for _, name := range []string{"gateway", "worker"} {
+		env := all[name].Environment
+		like(t, name+"'s DATABASE_URL", env["DATABASE_URL"], url("slipbox_app", "SLIPBOX_APP_PASSWORD"))
+		like(t, name+"'s REDIS_URL", env["REDIS_URL"], `redis://redis:6379/0`)
+		like(t, name+"'s SLIPBOX_WRAPPING_KEY", env["SLIPBOX_WRAPPING_KEY"], `\$\{SLIPBOX_WRAPPING_KEY:\?[^}]+\}`)
+		for key, value := range env {
+			if strings.Contains(strings.ToLower(key+value), "owner") || strings.Contains(key, "MIGRATE") {
+				t.Errorf("%s knows the owner by %s", name, key)
+			}
+		}
+	}
+	like(t, "MIGRATE_DATABASE_URL", all["migrate"].Environment["MIGRATE_DATABASE_URL"], url("slipbox_owner", "SLIPBOX_OWNER_PASSWORD"))
+
+	for _, at := range regexp.MustCompile(`\$\{\w*(?:PASSWORD|WRAPPING_KEY)\b[^}]*\}`).FindAllString(read(t, "compose.yaml"), -1) {
+		if !strings.Contains(at, ":?") {
+			t.Errorf("%s must be required", at)
+		}
+	}
+}
+
+// What the database's first start runs takes its passwords from what the container is given.
+func TestComposeMakesTheRoles(t *testing.T) {
+	t.Parallel()
+	postgres := services(t)["postgres"]
+	if !slices.Contains(postgres.Volumes, "./roles.sql:/docker-entrypoint-initdb.d/roles.sql:ro") {
+		t.Errorf("roles.sql is not among the volumes %v", postgres.Volumes)
+	}
+	variables := regexp.MustCompile(`(?m)^\\getenv \w+ (\w+)$`).FindAllStringSubmatch(read(t, "roles.sql"), -1)
+	if len(variables) != 2 {
+		t.Errorf("roles.sql reads %v, want two passwords", variables)
+	}
+	for _, v := range variables {
+		if postgres.Environment[v[1]] == "" {
+			t.Errorf("roles.sql reads %s, which the container is not given", v[1])
+		}
+	}
+}
