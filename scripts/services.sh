@@ -128,7 +128,7 @@ sql() { as_user "$bin/psql" -X -q -v ON_ERROR_STOP=1 -h "$sockets" -p "$pg_port"
 
 # whole tells whether the data folder is one that this server can start from.
 whole() {
-	[[ -f $data/global/pg_control && -d $data/pg_wal &&
+	[[ -f $data/global/pg_control && -d $data/pg_wal && -f $data/postgresql.conf &&
 		"$("$bin/postgres" --version)" == *" $(cat "$data/PG_VERSION" 2>/dev/null)."* ]]
 }
 
@@ -146,12 +146,14 @@ make_data() {
 	[[ $(uname) != Darwin ]] || locale=en_US.UTF-8
 	as_user "$bin/initdb" -D "$data.new" -U postgres -E UTF8 --locale="$locale" --auth=reject --no-sync \
 		>"$dir/initdb.log" 2>&1 || fail "initdb failed: $(tail -n 5 "$dir/initdb.log")"
+	echo "include 'slipbox.conf'" >>"$data.new/postgresql.conf"
 	mv "$data.new" "$data"
 }
 
-# settings are written whole each time, so that they are what this script says.
+# settings are written anew each time, so that they are what this script says. They stand
+# above initdb's own, which fit the machine (kind of shared memory, locale).
 settings() {
-	cat >"$data/postgresql.conf" <<-END
+	cat >"$data/slipbox.conf" <<-END
 		listen_addresses = '127.0.0.1'
 		port = $pg_port
 		unix_socket_directories = '$sockets'
@@ -175,7 +177,7 @@ settings() {
 	END
 	rm -f "$data/postgresql.auto.conf"
 	as_user touch "$data/postgresql.auto.conf"
-	((UID != 0)) || chown "$name:" "$data"/{postgresql,pg_hba}.conf
+	((UID != 0)) || chown "$name:" "$data"/{slipbox,pg_hba}.conf
 }
 
 start() {
