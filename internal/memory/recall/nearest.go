@@ -15,7 +15,7 @@ func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, ve
 	if err := v.Check(s); err != nil {
 		return nil, err
 	}
-	ix, err := r.indexes.view(ctx, s, v)
+	ix, err := r.opened(ctx, s, v)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -11,15 +10,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-// logBatch is how many rows of the log an index takes in at once. What was
-// taken in stays, so a load that ran into its deadline goes on at the next read.
-const logBatch = 2_000
 
 // registry holds the indexes of layers. They are shared by every view that
 // reads the layer and brought up to date by the reader that finds them behind.
@@ -53,6 +47,7 @@ type layerEntry struct {
 	used  atomic.Int64
 	bytes atomic.Int64
 	busy  atomic.Bool // being brought up to date
+	whole atomic.Bool // was brought up to date once; else it is cold
 
 	// What compaction left: a view is opened first and asks then whether it saw
 	// all that it needs.
@@ -84,8 +79,9 @@ func newRegistry(store memory.Reader, log *slog.Logger, cfg Config) *registry {
 	}
 }
 
-// view gives the index of a view, at the view's bounds.
-func (g *registry) view(ctx context.Context, s tenant.Scope, v memory.View) (*index.View, error) {
+// view gives the index of a view, at the view's bounds. It waits for at most
+// the given time where layers have to be read.
+func (g *registry) view(ctx context.Context, s tenant.Scope, v memory.View, patience time.Duration) (*index.View, error) {
 	entries := make([]*layerEntry, len(v.Layers))
 	bounds := make([]index.Bound, len(v.Layers))
 	ready := func(i int, at int64) error {
@@ -95,7 +91,7 @@ func (g *registry) view(ctx context.Context, s tenant.Scope, v memory.View) (*in
 		}
 		bound := int64(v.Layers[i].Bound)
 		if e.index.Revision() < bound {
-			if err := g.catchUp(ctx, s, v, i, e); err != nil {
+			if err := g.catchUp(ctx, s, v, i, e, patience); err != nil {
 				return err
 			}
 		}
@@ -128,24 +124,53 @@ func (g *registry) view(ctx context.Context, s tenant.Scope, v memory.View) (*in
 	}
 }
 
+// known gives the index of the view's i-th layer if there is one and what it
+// was filled from is still so. The lock is held.
+func (g *registry) known(v *memory.View, i int, at int64) (key layerKey, below uuid.UUID, e *layerEntry) {
+	key = layerKey{layer: v.Layers[i].Collection, embedder: v.Collection.Embedder, at: at}
+	if i+1 < len(v.Layers) {
+		below = v.Layers[i+1].Collection
+	}
+	e, ok := g.layers[key]
+	if !ok || e.below != below || e.epoch < v.Layers[i].EraseEpoch {
+		return key, below, nil
+	}
+	return key, below, e
+}
+
+// cold tells whether a read of the view would wait until a layer is filled.
+// What a copy under way needs is filled anew each time and never cold.
+func (g *registry) cold(v *memory.View) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, l := range v.Layers {
+		if l.Bound == 0 || i == 0 && v.Collection.State == memory.CollectionCopying {
+			continue
+		}
+		_, _, e := g.known(v, i, 0)
+		if e != nil && e.whole.Load() && !e.serves(int64(l.Bound)) {
+			_, _, e = g.known(v, i, int64(l.Bound))
+		}
+		if e == nil || !e.whole.Load() {
+			return true
+		}
+	}
+	return false
+}
+
 // entry finds the index of the view's i-th layer, or begins an empty one when
 // there is none or what it was filled from is no longer so. at is 0 for the
 // current index, else the bound of a transient one.
 func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	l := v.Layers[i]
-	key := layerKey{layer: l.Collection, embedder: v.Collection.Embedder, at: at}
-	var below uuid.UUID
-	if i+1 < len(v.Layers) {
-		below = v.Layers[i+1].Collection
-	}
+	key, below, e := g.known(v, i, at)
 	if i == 0 && v.Collection.State == memory.CollectionCopying {
 		// Rows still arrive below its head, so nothing that is built now may be kept.
 		return newEntry(key, below, l.EraseEpoch, v.Collection.Dim)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	e, ok := g.layers[key]
-	if !ok || e.below != below || e.epoch < l.EraseEpoch {
+	if e == nil {
 		var err error
 		if e, err = newEntry(key, below, l.EraseEpoch, v.Collection.Dim); err != nil {
 			return nil, err
@@ -173,156 +198,6 @@ func newEntry(key layerKey, below uuid.UUID, epoch int64, dimensions int) (*laye
 		return nil, fault.Wrap(err, fault.Internal, "the index could not be made")
 	}
 	return &layerEntry{key: key, below: below, epoch: epoch, index: made, turn: make(chan struct{}, 1), bounds: map[int64]int64{}}, nil
-}
-
-// catchUp reads the log after what the index holds. One reader does, the
-// others wait for it; past the deadline the read is Unavailable, and what was
-// taken in stays.
-func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i int, e *layerEntry) error {
-	waiting, cancel := context.WithTimeout(ctx, g.timeout)
-	defer cancel()
-	late := func() error {
-		if err := ctx.Err(); err != nil {
-			return fault.Wrap(err, fault.Timeout, "the read was given up while the index was loading")
-		}
-		return &fault.Error{Code: fault.Unavailable, Message: "the index is loading; try again", RetryAfter: time.Second}
-	}
-	select {
-	case e.turn <- struct{}{}:
-		defer func() { <-e.turn }()
-	case <-waiting.Done():
-		return late()
-	}
-	bound := int64(v.Layers[i].Bound)
-	if e.index.Revision() >= bound {
-		return nil
-	}
-	if e.index.Revision() == 0 {
-		select {
-		case g.loads <- struct{}{}:
-			defer func() { <-g.loads }()
-		case <-waiting.Done():
-			return late()
-		}
-	}
-	e.busy.Store(true)
-	defer e.busy.Store(false)
-	if err := g.read(waiting, s, v, i, e.index); err != nil {
-		if waiting.Err() != nil {
-			return late()
-		}
-		return err
-	}
-	if have := e.index.Revision(); have < bound {
-		return fault.New(fault.Internal, "the log of a layer ends at %d, before the bound %d", have, bound)
-	}
-	g.shrink(e)
-	e.bytes.Store(e.index.Bytes())
-	g.fit(e)
-	return nil
-}
-
-// shrink drops versions that have ended, once they are many and most of the
-// index, but for those that bounds in use still see. The turn is held, so the
-// index stands at one revision.
-func (g *registry) shrink(e *layerEntry) {
-	if e.key.at != 0 {
-		e.index.Compact(e.key.at)
-		return
-	}
-	if ended := e.index.Ended(); ended < g.compact || 2*ended < e.index.Rows() {
-		return
-	}
-	left := &remains{from: e.index.Revision(), at: map[int64]bool{}}
-	g.mu.Lock()
-	inUse := make([]int64, 0, len(e.bounds))
-	for b := range e.bounds {
-		if e.serves(b) {
-			inUse = append(inUse, b)
-			left.at[b] = true
-		}
-	}
-	g.mu.Unlock()
-	before := e.index.Rows()
-	e.left.Store(left)
-	e.index.Compact(inUse...)
-	g.log.Debug("an index dropped what nobody reads", slog.String("layer", e.key.layer.String()),
-		slog.Int("versions", before), slog.Int("left", e.index.Rows()))
-}
-
-// read streams the log into the index, a batch at a time and never parting a
-// revision.
-func (g *registry) read(ctx context.Context, s tenant.Scope, v memory.View, i int, into *index.Layer) error {
-	after := into.Revision()
-	var rows []index.Row
-	apply := func(upTo int64) error {
-		if err := g.apply(into, into.Revision(), upTo, rows); err != nil {
-			return err
-		}
-		rows = rows[:0]
-		return ctx.Err()
-	}
-	upTo, err := g.store.Log(ctx, s, v, i, memory.Revision(after), v.Collection.Embedder, func(r memory.LogRow) error {
-		from := int64(r.Note.From)
-		if len(rows) >= logBatch && from > rows[len(rows)-1].From {
-			if err := apply(max(rows[len(rows)-1].From, into.Revision())); err != nil {
-				return err
-			}
-		}
-		rows = append(rows, indexRow(&r))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return apply(int64(upTo))
-}
-
-// apply takes a batch in. A vector that the index refuses is left out with a
-// line in the log, so that one damaged row does not cost the collection.
-func (g *registry) apply(into *index.Layer, after, upTo int64, rows []index.Row) error {
-	err := into.Apply(after, upTo, rows)
-	if !fault.Is(err, fault.Invalid) {
-		return wrapIndex(err)
-	}
-	for i := range rows {
-		if rows[i].Vector == nil {
-			continue
-		}
-		_, bad := index.Round(rows[i].Vector)
-		if bad == nil && len(rows[i].Vector) == into.Dimensions() {
-			continue
-		}
-		g.log.Error("a stored vector cannot be used; the note is found by words only",
-			slog.String("note", uuid.UUID(rows[i].Note).String()), slog.Int64("revision", rows[i].From))
-		rows[i].Vector = nil
-	}
-	return wrapIndex(into.Apply(after, upTo, rows))
-}
-
-func wrapIndex(err error) error {
-	var f *fault.Error
-	if err == nil || errors.As(err, &f) {
-		return err
-	}
-	return fault.Wrap(err, fault.Internal, "the index could not take in the log")
-}
-
-// indexRow gives a version as the index wants it. Words come from the same
-// parts as the vector: the default context is nobody's words.
-func indexRow(r *memory.LogRow) index.Row {
-	n := &r.Note
-	row := index.Row{
-		Note: n.ID, From: int64(n.From), To: int64(r.To), Tombstone: n.Deleted, Content: n.Content, Vector: n.Vector,
-		Record: filter.Record{
-			Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
-			OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
-		},
-	}
-	if n.Context != memory.DefaultContext {
-		row.Context = n.Context
-	}
-	return row
 }
 
 // fit drops the least recently used indexes until the rest fit the budget. The
@@ -358,6 +233,30 @@ func (g *registry) evict(layer uuid.UUID) {
 			delete(g.layers, key)
 		}
 	}
+}
+
+// holds tells whether the index of a layer is loaded.
+func (g *registry) holds(layer uuid.UUID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for key, e := range g.layers {
+		if key.layer == layer && key.at == 0 && e.whole.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// refresh brings the nearest layer of a view up to date if it is loaded. It is
+// no use of it: what nobody reads makes room first.
+func (g *registry) refresh(ctx context.Context, s tenant.Scope, v memory.View) error {
+	g.mu.Lock()
+	_, _, e := g.known(&v, 0, 0)
+	g.mu.Unlock()
+	if e == nil || !e.whole.Load() || e.index.Revision() >= int64(v.Layers[0].Bound) {
+		return nil
+	}
+	return g.catchUp(ctx, s, v, 0, e, g.timeout)
 }
 
 // state tells about the indexes of a view.

@@ -24,9 +24,10 @@ type finding struct {
 	view     memory.View
 	q        Query
 	words    string
-	mode     Mode // that answers, after degrading
-	index    *index.View
+	mode     Mode        // that answers, after degrading
+	index    *index.View // nil: the store answers
 	asked    *index.Query
+	nearest  map[uuid.UUID]memory.Version // that the store found
 	degraded string
 	linked   map[uuid.UUID]search.Linked
 }
@@ -66,8 +67,11 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 
 // find gives the ranked hits, at most K.
 func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
+	if f.scans() {
+		return f.scan(ctx)
+	}
 	var err error
-	if f.index, err = f.r.indexes.view(ctx, f.scope, f.view); err != nil {
+	if f.index, err = f.r.opened(ctx, f.scope, f.view); err != nil {
 		return nil, err
 	}
 	vector, err := f.vector(ctx)
@@ -81,9 +85,9 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 	if f.asked, err = f.index.Query(words, vector); err != nil {
 		return nil, err
 	}
-	ranker, err := search.New(f.r.ranking(&f.view.Collection))
+	ranker, err := f.r.ranker(&f.view.Collection)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "the ranking is misconfigured")
+		return nil, err
 	}
 	o := search.Options{Mode: f.mode, K: f.q.K, MinScore: f.q.MinScore, Now: f.r.clock()}
 	if f.q.Rerank == RerankModel {
@@ -107,15 +111,19 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 	return hits[:min(len(hits), f.q.K)], nil
 }
 
-// ranking gives the constants of ranking for a collection's embedder.
-func (r *Service) ranking(c *memory.Collection) search.Config {
+// ranker ranks as suits a collection's embedder.
+func (r *Service) ranker(c *memory.Collection) (*search.Ranker, error) {
 	cfg := search.DefaultConfig()
 	if e, ok := r.embedders.ByName(c.Embedder); ok {
 		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() {
 			cfg.Vector = search.SpellingVector
 		}
 	}
-	return cfg
+	ranker, err := search.New(cfg)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the ranking is misconfigured")
+	}
+	return ranker, nil
 }
 
 // vector gives the query's vector, or none where words alone answer.
@@ -123,7 +131,7 @@ func (f *finding) vector(ctx context.Context) ([]float32, error) {
 	if f.q.Vector != nil {
 		return f.q.Vector, nil
 	}
-	if f.mode == Lexical && f.q.Rerank != RerankModel || f.index.Len() == 0 {
+	if f.mode == Lexical && f.q.Rerank != RerankModel || f.index != nil && f.index.Len() == 0 {
 		return nil, nil
 	}
 	vector, err := f.r.embed(ctx, f.scope, &f.view.Collection, f.words)
@@ -227,13 +235,11 @@ func (f *finding) rerank(ctx context.Context, hits []search.Hit) ([]search.Hit, 
 }
 
 func (f *finding) judge(ctx context.Context, pool []search.Hit) (map[search.ID]float64, error) {
-	ids := make([]uuid.UUID, len(pool))
 	score := make(map[uuid.UUID]float64, len(pool))
-	for i, h := range pool {
-		ids[i] = h.Note
+	for _, h := range pool {
 		score[h.Note] = h.Vector
 	}
-	notes, err := f.r.store.Notes(ctx, f.scope, f.view, ids, memory.ReadOptions{})
+	notes, err := f.read(ctx, pool, false)
 	if err != nil {
 		return nil, err
 	}
@@ -269,15 +275,46 @@ func (f *finding) judge(ctx context.Context, pool []search.Hit) (map[search.ID]f
 	return out, nil
 }
 
-// show reads what the hits say and keeps the token budget.
-func (f *finding) show(ctx context.Context, hits []search.Hit) ([]Hit, error) {
-	views := map[uuid.UUID]*NoteView{}
-	if !f.q.IDsOnly || f.q.TokenBudget > 0 {
+// read gives the notes of hits in their order: the versions that were scored,
+// which a cache may have, or with vectors, which only the store has.
+func (f *finding) read(ctx context.Context, hits []search.Hit, vectors bool) ([]memory.Note, error) {
+	if len(hits) == 0 {
+		return nil, nil
+	}
+	if vectors {
 		ids := make([]uuid.UUID, len(hits))
 		for i, h := range hits {
 			ids[i] = h.Note
 		}
-		loaded, err := f.r.load(ctx, f.scope, f.view, ids, f.q.Embedding)
+		return f.r.store.Notes(ctx, f.scope, f.view, ids, memory.ReadOptions{Vector: true})
+	}
+	keys := make([]memory.Version, 0, len(hits))
+	for _, h := range hits {
+		if key, ok := f.version(h.Note); ok {
+			keys = append(keys, key)
+		}
+	}
+	return f.r.store.Versions(ctx, f.scope, f.view, keys)
+}
+
+// version gives the version of a note that was scored.
+func (f *finding) version(note uuid.UUID) (memory.Version, bool) {
+	if f.index == nil {
+		v, ok := f.nearest[note]
+		return v, ok
+	}
+	return versionIn(f.index, &f.view, note)
+}
+
+// show reads what the hits say and keeps the token budget.
+func (f *finding) show(ctx context.Context, hits []search.Hit) ([]Hit, error) {
+	views := map[uuid.UUID]*NoteView{}
+	if !f.q.IDsOnly || f.q.TokenBudget > 0 {
+		notes, err := f.read(ctx, hits, f.q.Embedding)
+		if err != nil {
+			return nil, err
+		}
+		loaded, err := f.r.Views(ctx, f.scope, f.view, notes)
 		if err != nil {
 			return nil, err
 		}
@@ -310,9 +347,8 @@ func (f *finding) show(ctx context.Context, hits []search.Hit) ([]Hit, error) {
 
 func (f *finding) explain(h *search.Hit, tokens int) *Explain {
 	e := &Explain{Signals: h.Explain, Tokens: tokens}
-	if at, _, ok := f.index.Record(h.Note); ok {
-		layer := f.view.Layers[at.Layer].Collection
-		e.Version = fmt.Sprintf("%s.%s.%d", layer, uuid.UUID(h.Note), at.From)
+	if v, ok := f.version(h.Note); ok {
+		e.Version = fmt.Sprintf("%s.%s.%d", v.Layer, v.Note, v.From)
 	}
 	if l, ok := f.linked[h.Note]; ok && h.IsNeighbor {
 		e.Via, e.Hops = new(uuid.UUID(l.Via)), l.Hops

@@ -40,6 +40,8 @@ type Config struct {
 	CompactFrom     int           // versions that have ended before an index may drop them; default 4,096
 	Loads           int           // cold layers filled at once; default 2
 	LoadTimeout     time.Duration // how long a read waits for an index; default 20 s
+	ColdScan        bool          // let the store answer searches by meaning alone while an index loads; default false: they wait
+	WarmNotes       int           // hottest notes read by version once an index was loaded; default 100, below 0 none
 	FlushEvery      time.Duration // of usage counts; default 1 s
 	MinRevisionWait time.Duration // how long min_revision waits; default 2 s
 	CoarseThreshold float64       // cosine at or below which a note never reaches the reranking model; default 0.7
@@ -59,6 +61,8 @@ type Service struct {
 	indexes   *registry
 	counter   *counter
 
+	loading, refreshing, warming *background
+
 	mu      sync.Mutex
 	stop    context.CancelFunc // nil: not started
 	stopped chan struct{}
@@ -73,6 +77,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	cfg.CompactFrom = cmp.Or(cfg.CompactFrom, 4096)
 	cfg.Loads = cmp.Or(cfg.Loads, 2)
 	cfg.LoadTimeout = cmp.Or(cfg.LoadTimeout, 20*time.Second)
+	cfg.WarmNotes = cmp.Or(cfg.WarmNotes, 100)
 	cfg.FlushEvery = cmp.Or(cfg.FlushEvery, time.Second)
 	cfg.MinRevisionWait = cmp.Or(cfg.MinRevisionWait, 2*time.Second)
 	cfg.CoarseThreshold = cmp.Or(cfg.CoarseThreshold, search.NoiseFloor)
@@ -93,6 +98,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	r.indexes = newRegistry(deps.Store, r.log, cfg)
 	r.counter = newCounter(deps.Store)
+	r.loading, r.refreshing, r.warming = newBackground(cfg.Loads), newBackground(cfg.Loads), newBackground(cfg.Loads)
 	return r, nil
 }
 
@@ -124,8 +130,12 @@ func (r *Service) flushing(ctx context.Context, stopped chan<- struct{}) {
 	}
 }
 
-// Stop ends the background work and writes what is still counted.
+// Stop ends the background work and writes what is still counted. Afterwards
+// reads are still answered, but nothing is loaded that nobody waits for.
 func (r *Service) Stop(ctx context.Context) error {
+	if err := r.stopAhead(ctx); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	stop, stopped := r.stop, r.stopped
 	r.stop = nil
@@ -187,6 +197,6 @@ func (r *Service) Rebuild(ctx context.Context, s tenant.Scope, v memory.View) er
 	for _, l := range v.Layers {
 		r.indexes.evict(l.Collection)
 	}
-	_, err := r.indexes.view(ctx, s, v)
+	_, err := r.opened(ctx, s, v)
 	return err
 }

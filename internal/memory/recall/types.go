@@ -98,6 +98,12 @@ type Result struct {
 	Took     time.Duration
 }
 
+// HotNote is a note with what its use is worth: memory.HotScore of Note.Usage.
+type HotNote struct {
+	Note  NoteView
+	Score float64
+}
+
 // Near is a note found by similarity alone.
 type Near struct {
 	Note  uuid.UUID

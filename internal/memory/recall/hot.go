@@ -1,0 +1,50 @@
+package recall
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Hot lists the visible notes that were used most lately, the hottest first
+// (notes:read); limit is 1..200, 0 is 50. Counts of this process are written
+// before; those of others may be Config.FlushEvery old.
+func (r *Service) Hot(ctx context.Context, s tenant.Scope, v memory.View, limit int) ([]HotNote, error) {
+	if err := may(s, &v); err != nil {
+		return nil, err
+	}
+	limit, err := pageLimit(limit)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.counter.flushBook(ctx, v.Collection.ID); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		r.log.Warn("usage counts could not be written; the hot notes are answered without the latest", slog.Any("error", err))
+	}
+	hot, err := r.store.Hot(ctx, s, v, limit)
+	if err != nil || len(hot) == 0 {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, len(hot))
+	byID := make(map[uuid.UUID]memory.HotNote, len(hot))
+	for i, h := range hot {
+		ids[i], byID[h.Note] = h.Note, h
+	}
+	views, err := r.load(ctx, s, v, ids, false)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]HotNote, len(views))
+	for i := range views {
+		h := byID[views[i].ID]
+		out[i] = HotNote{Note: views[i], Score: h.Score}
+		out[i].Note.Usage = h.Usage // that the score was made of
+	}
+	return out, nil
+}
