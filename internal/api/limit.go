@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"math"
 	"strconv"
 
@@ -10,10 +11,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Limiter counts requests of tenants; *tenant.Limiter implements it.
+// Limiter counts requests of tenants, in this process (*tenant.Limiter) or over all gateways.
 type Limiter interface {
 	// Allow counts one request of a tenant limited to perMinute; 0 means no limit.
-	Allow(tenantID uuid.UUID, perMinute int64) tenant.Rate
+	Allow(ctx context.Context, tenantID uuid.UUID, perMinute int64) tenant.Rate
 }
 
 // limit refuses a tenant's request over its limit, and says in every answer of
@@ -24,7 +25,7 @@ func (s *Server) limit(c *gin.Context) error {
 	if s.limiter == nil || p.Scope.IsZero() {
 		return nil
 	}
-	rate := s.limiter.Allow(p.Scope.Tenant(), s.perMinute(p.Tenant.Limits))
+	rate := s.limiter.Allow(c.Request.Context(), p.Scope.Tenant(), s.perMinute(p.Tenant.Limits))
 	if rate.Limit == 0 {
 		return nil
 	}

@@ -119,7 +119,7 @@ type Dependency struct {
 // replaced in one place and the core stays free of technology.
 func Dependencies() []Dependency {
 	telemetry := []string{"internal/telemetry", "internal/app"}
-	redis := []string{"internal/queue/redis", "internal/cache", "internal/app"}
+	redis := []string{"internal/queue/redis", "internal/cache"}
 	return []Dependency{
 		{"github.com/gin-gonic/", []string{"internal/api"}, false},
 		{"github.com/getkin/kin-openapi", []string{"internal/api"}, true},
@@ -129,7 +129,9 @@ func Dependencies() []Dependency {
 		{"github.com/pressly/goose", []string{"internal/store"}, false},
 		{"github.com/sashabaranov/go-openai", []string{"internal/llm"}, false},
 		{"github.com/hibiken/asynq", []string{"internal/queue/redis"}, false},
-		{"github.com/redis/", redis, false},
+		{"github.com/redis/", redis, true},
+		{"github.com/go-redis/", []string{"internal/cache"}, false},
+		{"github.com/maypok86/otter", []string{"internal/cache"}, false},
 		{"github.com/golang-jwt/", []string{"internal/auth"}, true},
 		{"github.com/spf13/", []string{"cmd", "internal/app"}, false},
 		{"github.com/caarlos0/env", []string{"internal/config"}, false},

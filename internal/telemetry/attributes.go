@@ -16,4 +16,14 @@ const (
 	Tenant    = attribute.Key("slipbox.tenant")
 	Agent     = attribute.Key("slipbox.agent")
 	RequestID = attribute.Key("slipbox.request_id")
+
+	Operation  = attribute.Key("slipbox.operation")   // what Redis was asked for
+	Reason     = attribute.Key("slipbox.reason")      // why Redis was passed by
+	CacheLevel = attribute.Key("slipbox.cache.level") // process or redis
+	CacheHit   = attribute.Key("slipbox.cache.hit")
+
+	JobKind    = attribute.Key("slipbox.job.kind")
+	JobStage   = attribute.Key("slipbox.job.stage")
+	JobOutcome = attribute.Key("slipbox.job.outcome")
+	WakeFate   = attribute.Key("slipbox.wakeup.fate") // sent, merged or dropped
 )

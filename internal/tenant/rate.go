@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"context"
 	"errors"
 	"math"
 	"sync"
@@ -66,7 +67,7 @@ func (r Rate) Err() error {
 
 // Allow counts one request of a tenant limited to perMinute; 0 means no limit.
 // A refused request costs nothing.
-func (l *Limiter) Allow(tenantID uuid.UUID, perMinute int64) Rate {
+func (l *Limiter) Allow(_ context.Context, tenantID uuid.UUID, perMinute int64) Rate {
 	if perMinute <= 0 {
 		return Rate{}
 	}

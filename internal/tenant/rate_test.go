@@ -1,6 +1,7 @@
 package tenant
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,7 +45,7 @@ func TestLimiterUnlimited(t *testing.T) {
 	t.Parallel()
 	l := newTestLimiter(t, newHand(), 0)
 	for range 1000 {
-		if r := l.Allow(uuid.New(), 0); r.Err() != nil || r != (Rate{}) {
+		if r := l.Allow(context.Background(), uuid.New(), 0); r.Err() != nil || r != (Rate{}) {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -59,31 +60,31 @@ func TestLimiter(t *testing.T) {
 	l := newTestLimiter(t, h, 0)
 	a, b := uuid.New(), uuid.New()
 	for i := range int64(6) {
-		r := l.Allow(a, 6)
+		r := l.Allow(context.Background(), a, 6)
 		if r.Err() != nil || r.Limit != 6 || r.Window != time.Minute || r.Remaining != 5-i || r.Reset != time.Duration(i+1)*10*time.Second {
 			t.Fatalf("request %d: %+v", i, r)
 		}
 	}
-	r := l.Allow(a, 6)
+	r := l.Allow(context.Background(), a, 6)
 	if !fault.Is(r.Err(), fault.RateLimited) || r.RetryAfter != 10*time.Second || r.Remaining != 0 {
 		t.Fatalf("the seventh: %+v", r)
 	}
 	if e := r.Err().(*fault.Error); e.RetryAfter != 10*time.Second { //nolint:errorlint // of the function under test
 		t.Errorf("retry after %s", e.RetryAfter)
 	}
-	if r := l.Allow(b, 6); r.Err() != nil {
+	if r := l.Allow(context.Background(), b, 6); r.Err() != nil {
 		t.Error("another tenant pays for it")
 	}
 	h.pass(10*time.Second - time.Nanosecond)
-	if l.Allow(a, 6).Err() == nil {
+	if l.Allow(context.Background(), a, 6).Err() == nil {
 		t.Error("allowed too early")
 	}
 	h.pass(time.Nanosecond)
-	if r := l.Allow(a, 6); r.Err() != nil {
+	if r := l.Allow(context.Background(), a, 6); r.Err() != nil {
 		t.Errorf("refused requests cost something: %+v", r)
 	}
 	h.pass(time.Hour)
-	if r := l.Allow(a, 6); r.Remaining != 5 {
+	if r := l.Allow(context.Background(), a, 6); r.Remaining != 5 {
 		t.Errorf("credit grows past the limit: %+v", r)
 	}
 }
@@ -94,10 +95,10 @@ func TestLimiterAfterTheClockWentBack(t *testing.T) {
 	l := newTestLimiter(t, h, 0)
 	a := uuid.New()
 	for range 6 {
-		l.Allow(a, 6)
+		l.Allow(context.Background(), a, 6)
 	}
 	h.pass(-24 * time.Hour)
-	r := l.Allow(a, 6)
+	r := l.Allow(context.Background(), a, 6)
 	if r.RetryAfter > time.Minute {
 		t.Errorf("refused for %s", r.RetryAfter)
 	}
@@ -115,7 +116,7 @@ func TestLimiterProperty(t *testing.T) {
 		var passed []time.Time
 		for range rapid.IntRange(1, 300).Draw(t, "requests") {
 			h.pass(time.Duration(rapid.Int64Range(0, int64(2*time.Minute)/limit).Draw(t, "pause")))
-			r := l.Allow(a, limit)
+			r := l.Allow(context.Background(), a, limit)
 			if r.Remaining < 0 || r.Remaining >= limit || r.Reset < 0 || r.Reset > time.Minute {
 				t.Fatalf("%+v", r)
 			}
@@ -138,7 +139,7 @@ func TestLimiterProperty(t *testing.T) {
 		}
 		for range 50 {
 			h.pass(time.Minute/time.Duration(limit) + 1)
-			if r := l.Allow(steady, limit); r.Err() != nil {
+			if r := l.Allow(context.Background(), steady, limit); r.Err() != nil {
 				t.Fatalf("a steady tenant is refused: %+v", r)
 			}
 		}
@@ -150,7 +151,7 @@ func TestLimiterIsBounded(t *testing.T) {
 	h := newHand()
 	l := newTestLimiter(t, h, 100)
 	for range 1000 {
-		l.Allow(uuid.New(), 10)
+		l.Allow(context.Background(), uuid.New(), 10)
 		if len(l.full) > 100 {
 			t.Fatalf("%d tenants are remembered", len(l.full))
 		}
@@ -158,12 +159,12 @@ func TestLimiterIsBounded(t *testing.T) {
 	busy := uuid.New()
 	h.pass(time.Hour)
 	for range 10 {
-		l.Allow(busy, 10)
+		l.Allow(context.Background(), busy, 10)
 	}
 	for range 95 {
-		l.Allow(uuid.New(), 10) // the idle ones make room first
+		l.Allow(context.Background(), uuid.New(), 10) // the idle ones make room first
 	}
-	if l.Allow(busy, 10).Err() == nil {
+	if l.Allow(context.Background(), busy, 10).Err() == nil {
 		t.Error("a busy tenant was forgotten while idle ones could go")
 	}
 }
@@ -177,7 +178,7 @@ func TestLimiterConcurrent(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 100 {
-				if l.Allow(a, 60).Err() == nil {
+				if l.Allow(context.Background(), a, 60).Err() == nil {
 					passed.Add(1)
 				}
 			}
@@ -193,6 +194,6 @@ func BenchmarkLimiter(b *testing.B) {
 	l, _ := NewLimiter(time.Now, RateConfig{})
 	a := uuid.New()
 	for b.Loop() {
-		l.Allow(a, 1_000_000)
+		l.Allow(context.Background(), a, 1_000_000)
 	}
 }
