@@ -49,9 +49,9 @@ func (c *command) backup() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup FILE", Short: "Copy the live store into a new file", Args: one("the FILE to write"),
 		Long: "Copy the store into a new file, at one moment, while the gateway serves. The file holds\n" +
-			"all tenants, notes, versions, jobs, audit rows and hashes of keys. It does not hold\n" +
-			"secret.key (tokens end with a restore, API keys go on) nor the bodies of imports that are\n" +
-			"still running (send those again).",
+			"all tenants, notes, versions, jobs, audit rows, hashes of keys, and the bodies of imports\n" +
+			"that are still running. It does not hold secret.key: tokens end with a restore, API keys\n" +
+			"go on.",
 		Example: "  gateway backup memories-2026-11-21.db",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, log, err := c.begin()

@@ -5,8 +5,6 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/api"
@@ -26,22 +24,6 @@ type services struct {
 	clones      *clone.Service
 	engine      *engine.Engine
 	imports     *worker.Imports
-}
-
-// importsDir holds the bodies and results of imports, inside the data directory.
-const importsDir = "imports"
-
-// openImports opens the folder of imports, making it when it is missing.
-func openImports(data string) (*os.Root, error) {
-	dir := filepath.Join(data, importsDir)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of imports: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("open the folder of imports: %w", err)
-	}
-	return root, nil
 }
 
 // buildAPI makes the HTTP edge over the services.

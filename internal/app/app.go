@@ -50,7 +50,6 @@ type App struct {
 	api       *api.Server
 
 	listener net.Listener
-	imports  *os.Root // folder of imports
 }
 
 // New builds a gateway: it takes the data directory, opens and migrates the
@@ -160,10 +159,7 @@ func (a *App) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.imports, err = openImports(a.cfg.Data); err != nil {
-		return err
-	}
-	imports := worker.NewImports(a.store, notes, a.imports, time.Now, wake)
+	imports := worker.NewImports(a.store, notes, time.Now)
 	if a.worker, err = worker.New(
 		worker.Deps{
 			Store: a.store, Engine: eng, Clone: clones, Log: a.log,
@@ -233,9 +229,6 @@ func (a *App) Close() error {
 		if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
-	}
-	if a.imports != nil {
-		errs = append(errs, a.imports.Close())
 	}
 	if a.store != nil {
 		errs = append(errs, a.store.Close())
