@@ -94,8 +94,6 @@ type Upkeep interface {
 	// Consolidate enqueues the rebuild of index and stale vectors
 	// (collections:write, base:write for a shared collection).
 	Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error)
-	// Wake tells the runner that jobs may be due.
-	Wake()
 }
 
 // Waiter waits for jobs; *worker.Waiters implements it.

@@ -255,8 +255,6 @@ func (b *system) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn fu
 
 type upkeep struct{ *system }
 
-func (u upkeep) Wake() {}
-
 func (u upkeep) Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error) {
 	return u.enqueue(ctx, s, ref, memory.JobConsolidate)
 }

@@ -105,7 +105,6 @@ func (h *core) retryJob(c *gin.Context) error {
 	if job, err = h.Jobs.RetryJob(c.Request.Context(), scope(c), job.ID, entry); err != nil {
 		return err
 	}
-	h.Upkeep.Wake()
 	return reply(c, http.StatusAccepted, wireJob(&job))
 }
 

@@ -59,7 +59,7 @@ func (a *App) buildAPI(sv services) error {
 		CursorKey: cursorKey,
 		Core: &api.Core{
 			Collections: sv.collections, Notes: sv.notes, Recall: a.recall, Clone: sv.clones, Imports: sv.imports,
-			Jobs: a.store, Reviews: sv.engine, Upkeep: worker.Upkeep{Store: a.store, Worker: a.worker}, Waiter: a.worker.Waiters(),
+			Jobs: a.store, Reviews: sv.engine, Upkeep: worker.Upkeep{Store: a.store}, Waiter: a.waiters,
 			Waiters: a.cfg.Limits.WaitersPerTenant,
 		},
 		Access: &api.Access{

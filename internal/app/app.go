@@ -24,7 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
-	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -37,7 +37,7 @@ type App struct {
 	log     *slog.Logger
 	release func() // of the data directory
 
-	store     *sqlite.Store
+	store     store.Store
 	auth      *auth.Service
 	tenants   *tenant.Service
 	ledger    *auth.TenantLedger
@@ -46,6 +46,7 @@ type App struct {
 	meter     *meter
 	recall    *recall.Service
 	worker    *worker.Worker
+	waiters   *worker.Waiters
 	telemetry *telemetry.Telemetry
 	api       *api.Server
 
@@ -71,9 +72,11 @@ func New(ctx context.Context, cfg Settings, log *slog.Logger) (_ *App, err error
 	if a.listener, err = listen(ctx, cfg.Addr); err != nil {
 		return nil, err
 	}
-	if a.store, err = openData(ctx, cfg, time.Now, log, true); err != nil {
+	opened, err := openData(ctx, cfg, time.Now, log, true)
+	if err != nil {
 		return nil, err
 	}
+	a.store = store.Told(opened, a.told)
 	if a.telemetry, err = telemetry.Start(ctx, telemetry.Config{Version: CurrentBuild().Version, Getenv: os.Getenv}); err != nil {
 		return nil, err
 	}
@@ -133,42 +136,42 @@ func (a *App) build(ctx context.Context) error {
 	); err != nil {
 		return err
 	}
-	wake := func() { a.worker.Wake() } // the worker needs the services first
 	notes, err := memory.NewNotes(memory.NotesDeps{
-		Store: a.store, Embedders: a.embedders, Log: a.log, Quota: quota{a.quotas}, Wake: wake,
+		Store: a.store, Embedders: a.embedders, Log: a.log, Quota: quota{a.quotas},
 	}, memory.NotesConfig{})
 	if err != nil {
 		return err
 	}
 	collections, err := memory.NewCollections(memory.CollectionsDeps{
-		Store: a.store, Agents: a.store, Embedders: a.embedders, Policies: policies, Quota: quota{a.quotas}, Wake: wake,
+		Store: a.store, Agents: a.store, Embedders: a.embedders, Policies: policies, Quota: quota{a.quotas},
 	})
 	if err != nil {
 		return err
 	}
 	clones, err := clone.New(
-		clone.Deps{Store: a.store, Agents: a.store, Quota: quota{a.quotas}, Wake: wake, Forget: a.recall.Evict},
+		clone.Deps{Store: a.store, Agents: a.store, Quota: quota{a.quotas}, Forget: a.recall.Evict},
 		clone.Config{BatchSize: a.cfg.Jobs.CopyBatch})
 	if err != nil {
 		return err
 	}
 	eng, err := engine.New(engine.Deps{
 		Store: a.store, Policies: policies, Model: model, Heuristic: llm.NewHeuristic(), Models: models, Embedders: a.embedders,
-		Neighbours: worker.Neighbours{Recall: a.recall}, Index: a.recall, Log: a.log, Wake: wake,
+		Neighbours: worker.Neighbours{Recall: a.recall}, Index: a.recall, Log: a.log,
 	}, engine.Config{})
 	if err != nil {
 		return err
 	}
 	imports := worker.NewImports(a.store, notes, time.Now)
+	a.waiters = worker.NewWaiters(a.store, worker.WaitConfig{PerTenant: a.cfg.Limits.WaitersPerTenant})
 	if a.worker, err = worker.New(
 		worker.Deps{
 			Store: a.store, Engine: eng, Clone: clones, Log: a.log,
 			Tasks: map[memory.JobKind]worker.Task{memory.JobImport: imports.Run},
+			Told:  func(_, job uuid.UUID) { a.waiters.Tell(job) },
 		},
 		worker.Config{
-			Queue:            queue.Config{Prepares: a.cfg.Jobs.Workers, Decides: a.cfg.Jobs.Workers, Tasks: 2, Grace: a.cfg.StopTimeout / 2},
-			SweepEvery:       a.cfg.Jobs.SweepInterval,
-			WaitersPerTenant: a.cfg.Limits.WaitersPerTenant,
+			Queue:      queue.Config{Prepares: a.cfg.Jobs.Workers, Decides: a.cfg.Jobs.Workers, Tasks: 2, Grace: a.cfg.StopTimeout / 2},
+			SweepEvery: a.cfg.Jobs.SweepInterval,
 		},
 	); err != nil {
 		return err
@@ -187,6 +190,13 @@ func (a *App) model(deps llm.Deps, cfg llm.Config) (memory.Model, error) {
 		return budgeted{Model: m, quotas: a.quotas}, nil
 	}
 	return m, nil
+}
+
+// told hears of each commit: jobs run in this process.
+func (a *App) told(c store.Change) {
+	if len(c.Stages) > 0 {
+		a.worker.Wake()
+	}
 }
 
 // forget drops what is cached of a tenant after its state, limits or agents

@@ -91,15 +91,14 @@ func newGateway(b *testing.B) *gateway {
 	t := must[tenant.Tenant](b)(a.tenants.Create(ctx, grant.Operator("bench"), tenant.NewTenant{Name: DefaultTenant}))
 	g.scope = grant.Scope(t.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
 	g.key = must[auth.CreatedKey](b)(a.auth.Keys.Create(ctx, g.scope, auth.NewKey{Name: "bench"})).Text
-	wake := a.worker.Wake
 	g.notes = must[*memory.Notes](b)(memory.NewNotes(memory.NotesDeps{
-		Store: a.store, Embedders: a.embedders, Quota: quota{a.quotas}, Wake: wake,
+		Store: a.store, Embedders: a.embedders, Quota: quota{a.quotas},
 	}, memory.NotesConfig{}))
 	amem := must[*policy.AMem](b)(policy.NewAMem())
 	g.collections = must[*memory.Collections](b)(memory.NewCollections(memory.CollectionsDeps{
-		Store: a.store, Agents: a.store, Embedders: a.embedders, Policies: memory.NewPolicySet(amem, policy.NewNone()), Quota: quota{a.quotas}, Wake: wake,
+		Store: a.store, Agents: a.store, Embedders: a.embedders, Policies: memory.NewPolicySet(amem, policy.NewNone()), Quota: quota{a.quotas},
 	}))
-	g.clones = must[*clone.Service](b)(clone.New(clone.Deps{Store: a.store, Agents: a.store, Quota: quota{a.quotas}, Wake: wake}, clone.Config{}))
+	g.clones = must[*clone.Service](b)(clone.New(clone.Deps{Store: a.store, Agents: a.store, Quota: quota{a.quotas}}, clone.Config{}))
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx, io.Discard, false) }()
 	b.Cleanup(func() {
@@ -268,7 +267,7 @@ func (g *gateway) adds(b *testing.B) {
 func (g *gateway) finished(b *testing.B, j *memory.Job) {
 	b.Helper()
 	var state memory.JobState
-	err := g.worker.Waiters().Watch(b.Context(), g.scope, j.ID, func(now memory.Job) error {
+	err := g.waiters.Watch(b.Context(), g.scope, j.ID, func(now memory.Job) error {
 		state = now.State
 		return nil
 	})

@@ -29,7 +29,6 @@ type Deps struct {
 	Agents memory.Agents
 	Clock  memory.Clock               // default time.Now
 	Quota  memory.Quota               // nil: no quotas
-	Wake   func()                     // called after a commit that enqueued a job; nil: nobody waits
 	Forget func(collection uuid.UUID) // called when a collection is gone, to drop its index; nil: nothing is kept
 }
 
@@ -37,6 +36,9 @@ type Deps struct {
 type Config struct {
 	BatchSize   int // notes per step of a copy; default 1,000
 	RemoveBatch int // rows per step of a removal; default 5,000
+	// EphemeralTTL is the life of a clone of an ephemeral collection that asks for none; 0: as
+	// long as the others.
+	EphemeralTTL time.Duration
 }
 
 // MaxBatchSize bounds the notes per step of a copy.
@@ -75,7 +77,6 @@ type Service struct {
 	agents memory.Agents
 	clock  memory.Clock
 	quota  memory.Quota
-	wake   func()
 	forget func(uuid.UUID)
 	cfg    Config
 }
@@ -96,13 +97,10 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	c := &Service{
 		store: deps.Store, agents: deps.Agents, clock: deps.Clock, quota: deps.Quota,
-		wake: deps.Wake, forget: deps.Forget, cfg: cfg,
+		forget: deps.Forget, cfg: cfg,
 	}
 	if c.clock == nil {
 		c.clock = time.Now
-	}
-	if c.wake == nil {
-		c.wake = func() {}
 	}
 	if c.forget == nil {
 		c.forget = func(uuid.UUID) {}
@@ -137,7 +135,11 @@ func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	if v.Collection.State == memory.CollectionCopying {
 		return Result{}, fault.New(fault.Conflict, "the collection is still being copied")
 	}
-	expires, err := memory.Expiry(in.TTLSeconds, c.clock())
+	var life time.Duration
+	if v.Collection.Ephemeral {
+		life = c.cfg.EphemeralTTL
+	}
+	expires, err := memory.Expiry(in.TTLSeconds, life, c.clock())
 	if err != nil {
 		return Result{}, err
 	}
@@ -171,7 +173,6 @@ func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	if made.Replay != nil {
 		return c.rebuild(ctx, s, *made.Replay)
 	}
-	c.wake() // a copy has a job, and a fork may have one for what it inherited unfinished
 	out, err := c.show(ctx, s, made.Collection.ID)
 	out.Job = made.Job
 	return out, err

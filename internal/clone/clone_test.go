@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -66,7 +67,7 @@ func open(t *testing.T) *lab {
 	})
 	l.must(err)
 	l.clones, err = clone.New(clone.Deps{
-		Store: l.store, Agents: l.store, Clock: clock, Wake: func() { l.woken.Add(1) },
+		Store: store.Told(l.store, func(store.Change) { l.woken.Add(1) }), Agents: l.store, Clock: clock,
 		Forget: func(id uuid.UUID) { l.forgotten = append(l.forgotten, id) },
 	}, clone.Config{RemoveBatch: 20})
 	l.must(err)

@@ -79,7 +79,6 @@ func (c *Service) abandon(ctx context.Context, s tenant.Scope, target uuid.UUID,
 		return errors.Join(cause, err)
 	}
 	c.forget(target)
-	c.wake()
 	return cause
 }
 
@@ -117,7 +116,6 @@ func (c *Service) Expire(ctx context.Context, s tenant.Scope, due memory.Due, no
 		return err
 	}
 	c.forget(due.Collection)
-	c.wake()
 	return nil
 }
 

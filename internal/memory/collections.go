@@ -27,9 +27,11 @@ type CollectionsDeps struct {
 	Agents    Agents
 	Embedders Embedders
 	Policies  Policies
-	Clock     Clock  // default time.Now
-	Quota     Quota  // nil: no quotas
-	Wake      func() // called after a commit that enqueued jobs; nil: nobody waits
+	Clock     Clock // default time.Now
+	Quota     Quota // nil: no quotas
+	// EphemeralTTL is the life of an ephemeral collection, and of its clones, that asks for
+	// none; 0: until whoever runs the store removes it.
+	EphemeralTTL time.Duration
 }
 
 // CollectionInput asks for a collection.
@@ -91,7 +93,7 @@ type Collections struct {
 	policies  Policies
 	clock     Clock
 	quota     Quota
-	wake      func()
+	ephemeral time.Duration
 }
 
 // NewCollections makes the service.
@@ -101,13 +103,10 @@ func NewCollections(deps CollectionsDeps) (*Collections, error) {
 	}
 	c := &Collections{
 		store: deps.Store, agents: deps.Agents, embedders: deps.Embedders, policies: deps.Policies,
-		clock: deps.Clock, quota: deps.Quota, wake: deps.Wake,
+		clock: deps.Clock, quota: deps.Quota, ephemeral: deps.EphemeralTTL,
 	}
 	if c.clock == nil {
 		c.clock = time.Now
-	}
-	if c.wake == nil {
-		c.wake = func() {}
 	}
 	return c, nil
 }
@@ -186,7 +185,11 @@ func (c *Collections) check(in *CollectionInput) (Collection, error) {
 	if in.Metadata != nil {
 		r.object("metadata", in.Metadata)
 	}
-	expires, err := Expiry(in.TTLSeconds, c.clock())
+	var life time.Duration
+	if in.Ephemeral {
+		life = c.ephemeral
+	}
+	expires, err := Expiry(in.TTLSeconds, life, c.clock())
 	if err != nil {
 		return row, err
 	}
@@ -232,10 +235,14 @@ func checkConfig(policy Policy, raw json.RawMessage) (json.RawMessage, error) {
 	return raw, policy.CheckConfig(raw)
 }
 
-// Expiry gives the instant that a time to live ends; zero for none.
-func Expiry(ttlSeconds *int64, now time.Time) (time.Time, error) {
+// Expiry gives the instant that a time to live ends; zero for none. life is that of a
+// collection that asks for none, 0 for ever.
+func Expiry(ttlSeconds *int64, life time.Duration, now time.Time) (time.Time, error) {
 	if ttlSeconds == nil {
-		return time.Time{}, nil
+		if life == 0 {
+			return time.Time{}, nil
+		}
+		return Instant(now.Add(life)), nil
 	}
 	if *ttlSeconds < 1 || *ttlSeconds > MaxTTLSeconds {
 		return time.Time{}, fault.InvalidField("ttl_seconds", "must be between 1 and %d", int64(MaxTTLSeconds))

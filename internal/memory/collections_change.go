@@ -21,7 +21,7 @@ func (c *Collections) Patch(ctx context.Context, s tenant.Scope, ref string, p C
 	policy, known := c.policies.ByName(found.Policy)
 	entry := AuditEntry{Action: "collection.update", Target: found.ID.String()}
 	_, err = c.store.UpdateCollection(ctx, s, found.ID, entry, func(row *Collection) error {
-		return p.apply(row, policy, known, c.clock())
+		return p.apply(row, policy, known, c.clock(), c.ephemeral)
 	})
 	if err != nil {
 		return CollectionView{}, err
@@ -65,7 +65,7 @@ func (c *Collections) checkPatch(found *Collection, p *CollectionPatch) error {
 }
 
 // apply merges a checked patch into a row.
-func (p *CollectionPatch) apply(row *Collection, policy Policy, known bool, now time.Time) error {
+func (p *CollectionPatch) apply(row *Collection, policy Policy, known bool, now time.Time, ephemeral time.Duration) error {
 	if p.DisplayName.Set {
 		row.DisplayName = p.DisplayName.Value
 	}
@@ -82,8 +82,11 @@ func (p *CollectionPatch) apply(row *Collection, policy Policy, known bool, now 
 	}
 	if p.TTLSeconds.Set {
 		row.ExpiresAt = time.Time{}
-		if !p.TTLSeconds.Null {
+		switch {
+		case !p.TTLSeconds.Null:
 			row.ExpiresAt = Instant(now.Add(time.Duration(p.TTLSeconds.Value) * time.Second))
+		case row.Ephemeral && ephemeral > 0:
+			row.ExpiresAt = Instant(now.Add(ephemeral))
 		}
 	}
 	if !p.PolicyConfig.Set {
@@ -119,9 +122,5 @@ func (c *Collections) Delete(ctx context.Context, s tenant.Scope, ref string, ma
 		return err
 	}
 	entry := AuditEntry{Action: "collection.delete", Target: found.ID.String(), Detail: map[string]any{"name": found.Name}}
-	if err := c.store.DeleteCollection(ctx, s, found.ID, materialise, entry); err != nil {
-		return err
-	}
-	c.wake()
-	return nil
+	return c.store.DeleteCollection(ctx, s, found.ID, materialise, entry)
 }

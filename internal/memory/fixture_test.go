@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -62,26 +63,30 @@ func open(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, woken: &atomic.Int64{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return d.now }
-	store, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: clock})
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: clock})
 	d.must(err)
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	d.store = store
-	made, err := store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
+	d.store = db
+	made, err := db.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
 	d.must(err)
 	d.tenant = made.ID
 	d.all = d.scope(uuid.Nil, tenant.AllPermissions()...)
 	d.embedders = embedders{hash: llm.Hash{}, slow: slowEmbedder{}}
 	amem, err := policy.NewAMem()
 	d.must(err)
-	wake := func() { d.woken.Add(1) }
-	d.notes, err = memory.NewNotes(memory.NotesDeps{Store: store, Embedders: d.embedders, Clock: clock, Wake: wake}, memory.NotesConfig{})
+	telling := store.Told(db, func(c store.Change) {
+		if len(c.Stages) > 0 {
+			d.woken.Add(1)
+		}
+	})
+	d.notes, err = memory.NewNotes(memory.NotesDeps{Store: telling, Embedders: d.embedders, Clock: clock}, memory.NotesConfig{})
 	d.must(err)
 	d.collections, err = memory.NewCollections(memory.CollectionsDeps{
-		Store: store, Agents: store, Embedders: d.embedders, Policies: memory.NewPolicySet(amem, policy.NewNone()), Clock: clock, Wake: wake,
+		Store: telling, Agents: db, Embedders: d.embedders, Policies: memory.NewPolicySet(amem, policy.NewNone()), Clock: clock,
 	})
 	d.must(err)
 	return d

@@ -109,17 +109,15 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 // write puts one batch: first the notes, then the links whose ends are there.
 func (im *Importer) write(ctx context.Context, batch []*importNote, results []ImportResult) error {
 	var waiting []waitingLinks
-	enqueued := false
 	o := WriteOptions{Cause: CauseImport, Job: im.job, System: true}
 	_, err := im.notes.store.Write(ctx, im.scope, im.collection.ID, o, func(ctx context.Context, tx Tx) error {
-		waiting, enqueued = nil, false
+		waiting = nil
 		for _, in := range batch {
-			r, job, err := im.put(ctx, tx, in)
+			r, err := im.put(ctx, tx, in)
 			if err != nil {
 				return err
 			}
 			results[in.at] = r
-			enqueued = enqueued || job
 		}
 		for _, in := range batch {
 			r := &results[in.at]
@@ -140,9 +138,6 @@ func (im *Importer) write(ctx context.Context, batch []*importNote, results []Im
 	if err != nil {
 		return err
 	}
-	if enqueued {
-		im.notes.wake()
-	}
 	im.waiting = append(im.waiting, waiting...)
 	total := 0
 	for _, w := range im.waiting {
@@ -154,12 +149,12 @@ func (im *Importer) write(ctx context.Context, batch []*importNote, results []Im
 	return nil
 }
 
-// put writes one note unless it is there. job tells that one was enqueued.
-func (im *Importer) put(ctx context.Context, tx Tx, in *importNote) (r ImportResult, job bool, err error) {
+// put writes one note unless it is there.
+func (im *Importer) put(ctx context.Context, tx Tx, in *importNote) (r ImportResult, err error) {
 	r = ImportResult{Line: in.line, ID: in.note.ID, Warnings: append([]string(nil), in.warnings...)}
 	old, err := visible(ctx, tx, in.note.ID)
 	if err != nil {
-		return r, false, err
+		return r, err
 	}
 	note := in.note
 	if note.OccurredAt.IsZero() {
@@ -173,34 +168,33 @@ func (im *Importer) put(ctx context.Context, tx Tx, in *importNote) (r ImportRes
 		if !SameContent(old, &note) {
 			r.Err = fault.New(fault.Exists, "a note with this id is here with other content")
 		}
-		return r, false, nil
+		return r, nil
 	}
 	if note.Key != "" {
 		_, err := tx.NoteByKey(ctx, note.Kind, note.Key)
 		if err == nil {
 			r.Err = fault.New(fault.Exists, "another note has this key")
-			return r, false, nil
+			return r, nil
 		}
 		if !fault.Is(err, fault.NotFound) {
-			return r, false, err
+			return r, err
 		}
 	}
 	if _, err := tx.Put(ctx, note); err != nil {
-		return r, false, err
+		return r, err
 	}
 	if in.usage != nil {
 		if err := tx.SetUsage(ctx, note.ID, *in.usage); err != nil {
-			return r, false, err
+			return r, err
 		}
 	}
 	if note.Vector == nil {
 		if _, err := tx.Enqueue(ctx, *noteJob(im.scope, &im.collection, &note, false)); err != nil {
-			return r, false, err
+			return r, err
 		}
-		job = true
 	}
 	r.Revision, r.Created = tx.Revision(), true
-	return r, job, nil
+	return r, nil
 }
 
 // link puts the links whose targets are visible and gives back the others.

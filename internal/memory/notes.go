@@ -27,8 +27,7 @@ type NotesDeps struct {
 	Embedders Embedders
 	Clock     Clock // default time.Now
 	Log       *slog.Logger
-	Quota     Quota  // nil: no quotas
-	Wake      func() // called after a commit that enqueued jobs; nil: nobody waits
+	Quota     Quota // nil: no quotas
 }
 
 // NotesConfig bounds one call.
@@ -46,7 +45,6 @@ type Notes struct {
 	clock     Clock
 	log       *slog.Logger
 	quota     Quota
-	wake      func()
 	cfg       NotesConfig
 }
 
@@ -66,16 +64,13 @@ func NewNotes(deps NotesDeps, cfg NotesConfig) (*Notes, error) {
 	}
 	n := &Notes{
 		store: deps.Store, embedders: deps.Embedders, clock: deps.Clock, log: deps.Log,
-		quota: deps.Quota, wake: deps.Wake, cfg: cfg,
+		quota: deps.Quota, cfg: cfg,
 	}
 	if n.clock == nil {
 		n.clock = time.Now
 	}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
-	}
-	if n.wake == nil {
-		n.wake = func() {}
 	}
 	return n, nil
 }

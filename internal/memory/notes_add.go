@@ -77,9 +77,6 @@ func (n *Notes) Add(ctx context.Context, s tenant.Scope, ref string, in NewNote,
 	if w.Replay != nil {
 		return n.rebuild(ctx, s, c, *w.Replay)
 	}
-	if out.Job != nil {
-		n.wake()
-	}
 	out.Revision = w.Revision
 	return out, nil
 }

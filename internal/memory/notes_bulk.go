@@ -107,16 +107,14 @@ func (n *Notes) addBatch(ctx context.Context, s tenant.Scope, c *Collection, bat
 		}
 	}
 	var out []BulkResult
-	enqueued := false
 	o := WriteOptions{Cause: CauseAdd, Audit: []AuditEntry{audit("note.bulk", c.ID, c)}}
 	_, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx Tx) error {
-		out, enqueued = make([]BulkResult, 0, len(batch)), false
+		out = make([]BulkResult, 0, len(batch))
 		for _, b := range batch {
 			r, err := addLine(ctx, s, tx, c, b)
 			if err != nil {
 				return err
 			}
-			enqueued = enqueued || r.Job != nil
 			out = append(out, r)
 		}
 		return nil
@@ -127,9 +125,6 @@ func (n *Notes) addBatch(ctx context.Context, s tenant.Scope, c *Collection, bat
 	}
 	for i, b := range batch {
 		results[b.at] = out[i]
-	}
-	if enqueued {
-		n.wake()
 	}
 }
 

@@ -239,9 +239,6 @@ func (n *Notes) tryEdit(ctx context.Context, s tenant.Scope, c *Collection, e no
 		return n.rebuild(ctx, s, *c, *w.Replay)
 	}
 	out.Revision = w.Revision
-	if out.Job != nil {
-		n.wake()
-	}
 	return out, nil
 }
 

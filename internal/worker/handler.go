@@ -20,7 +20,7 @@ type handler struct {
 	clone  Cloner
 	tasks  map[memory.JobKind]Task
 	cfg    Config
-	told   func(job uuid.UUID)
+	told   func(tenant, job uuid.UUID)
 }
 
 // Deadline of one try, by kind and stage.
@@ -44,13 +44,13 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 // Handle does one try of a job.
 func (h *handler) Handle(ctx context.Context, j memory.Job) error {
 	s := jobScope(j.Tenant, j.ID)
-	h.told(j.ID) // it runs now
+	h.told(j.Tenant, j.ID) // it runs now
 	if j.Claims > h.cfg.MaxLost && j.Kind != memory.JobRemove {
 		return memory.ErrLost
 	}
 	progress := func(ctx context.Context, p memory.Progress) error {
 		err := h.store.SetProgress(ctx, s, j.ID, j.Lease, p)
-		h.told(j.ID)
+		h.told(j.Tenant, j.ID)
 		return err
 	}
 	switch j.Kind {
@@ -103,4 +103,4 @@ func (h *handler) Settle(ctx context.Context, j memory.Job, cause error) error {
 }
 
 // Done tells the waiters.
-func (h *handler) Done(j memory.Job) { h.told(j.ID) }
+func (h *handler) Done(j memory.Job) { h.told(j.Tenant, j.ID) }

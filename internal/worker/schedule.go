@@ -13,14 +13,13 @@ import (
 // sweepLimit is how many collections one look takes on.
 const sweepLimit = 100
 
-// sweep deletes expired collections until ctx ends.
-func (w *Worker) sweep(ctx context.Context) {
+// Sweep deletes expired collections until ctx ends. Several processes may do
+// so at once.
+func (w *Worker) Sweep(ctx context.Context) {
 	every := time.NewTicker(w.cfg.SweepEvery)
 	defer every.Stop()
 	for {
-		if n := w.Expire(ctx); n > 0 {
-			w.Wake()
-		}
+		w.Expire(ctx)
 		select {
 		case <-ctx.Done():
 			return

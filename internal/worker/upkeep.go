@@ -15,12 +15,8 @@ type UpkeepStore interface {
 
 // Upkeep starts work over a whole collection that a caller asks for.
 type Upkeep struct {
-	Store  UpkeepStore
-	Worker *Worker // told of what is enqueued
+	Store UpkeepStore
 }
-
-// Wake tells the runner that jobs may be due.
-func (u Upkeep) Wake() { u.Worker.Wake() }
 
 // Consolidate enqueues the rebuild of index and stale vectors
 // (collections:write, and base:write for a shared collection).
@@ -44,9 +40,5 @@ func (u Upkeep) Consolidate(ctx context.Context, s tenant.Scope, ref string) (me
 		job, err = tx.Enqueue(ctx, memory.Job{Collection: c.ID, Kind: memory.JobConsolidate, Stage: memory.StageTask})
 		return err
 	})
-	if err != nil {
-		return memory.Job{}, err
-	}
-	u.Wake()
-	return job, nil
+	return job, err
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"sync"
@@ -12,17 +13,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// jobReader is what waiters ask of a store.
-type jobReader interface {
+// JobReader is what waiters ask of a store.
+type JobReader interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
 	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)
 }
 
-// Waiters lets callers wait for the end of jobs and watch them change. Jobs of
-// this process tell at once; jobs of others are seen by polling.
+// WaitConfig of waiters. Zero fields take the defaults.
+type WaitConfig struct {
+	For       time.Duration // longest wait for a job; default 25 s
+	Poll      time.Duration // looks at the store, beside being told; default 500 ms
+	PerTenant int           // waiters of one tenant at once; default 64
+}
+
+// Waiters lets callers wait for the end of jobs and watch them change. What
+// is told of them is seen at once, all else by polling.
 type Waiters struct {
-	jobs jobReader
-	cfg  Config
+	jobs JobReader
+	cfg  WaitConfig
 
 	mu     sync.Mutex
 	topics map[uuid.UUID]*topic
@@ -35,12 +43,16 @@ type topic struct {
 	refs int
 }
 
-func newWaiters(jobs jobReader, cfg Config) *Waiters {
+// NewWaiters makes waiters over the jobs of a store.
+func NewWaiters(jobs JobReader, cfg WaitConfig) *Waiters {
+	cfg.For = cmp.Or(cfg.For, 25*time.Second)
+	cfg.Poll = cmp.Or(cfg.Poll, 500*time.Millisecond)
+	cfg.PerTenant = cmp.Or(cfg.PerTenant, 64)
 	return &Waiters{jobs: jobs, cfg: cfg, topics: map[uuid.UUID]*topic{}, held: map[uuid.UUID]int{}}
 }
 
-// tell lets everyone who waits for a job look again.
-func (w *Waiters) tell(job uuid.UUID) {
+// Tell lets everyone who waits for a job look again. It never blocks.
+func (w *Waiters) Tell(job uuid.UUID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if t, ok := w.topics[job]; ok {
@@ -79,7 +91,7 @@ func (w *Waiters) subscribe(job uuid.UUID) (news func() <-chan struct{}, leave f
 func (w *Waiters) admit(tenantID uuid.UUID) (release func(), ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held[tenantID] >= w.cfg.WaitersPerTenant {
+	if w.held[tenantID] >= w.cfg.PerTenant {
 		return nil, false
 	}
 	w.held[tenantID]++
@@ -113,9 +125,9 @@ func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID) (memo
 		return j, nil
 	}
 	defer release()
-	limit := time.NewTimer(w.cfg.WaitFor)
+	limit := time.NewTimer(w.cfg.For)
 	defer limit.Stop()
-	poll := time.NewTicker(w.cfg.WaitPoll)
+	poll := time.NewTicker(w.cfg.Poll)
 	defer poll.Stop()
 	for !j.Ended() {
 		last := false
@@ -141,7 +153,7 @@ func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID) (memo
 func (w *Waiters) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error {
 	news, leave := w.subscribe(job)
 	defer leave()
-	poll := time.NewTicker(w.cfg.WaitPoll)
+	poll := time.NewTicker(w.cfg.Poll)
 	defer poll.Stop()
 	var shown *memory.Job
 	for {

@@ -54,6 +54,8 @@ type Deps struct {
 	Tasks  map[memory.JobKind]Task // other kinds, such as import; a kind without a task fails
 	Clock  memory.Clock            // default time.Now
 	Log    *slog.Logger
+	// Told is called when a job began, moved on or left this worker; it must not block. nil: nobody waits.
+	Told func(tenant, job uuid.UUID)
 }
 
 // Config of the worker. Zero fields take the defaults.
@@ -68,11 +70,8 @@ type Config struct {
 
 	MaxLost int // holders of a job that may be lost in a row, by a crash or an expired lease, before it is dead; default 10
 
-	SweepEvery       time.Duration // looks for expired collections; default 15 s
-	RemoveBatch      int           // rows per step of an ephemeral collection's removal; default 5,000
-	WaitFor          time.Duration // longest wait for a job; default 25 s
-	WaitPoll         time.Duration // looks of a waiter at the store, beside being told; default 500 ms
-	WaitersPerTenant int           // waiters of one tenant at once; default 64
+	SweepEvery  time.Duration // looks for expired collections; default 15 s
+	RemoveBatch int           // rows per step of an ephemeral collection's removal; default 5,000
 }
 
 func (c *Config) setDefaults() {
@@ -82,7 +81,6 @@ func (c *Config) setDefaults() {
 	}{
 		{&c.PrepareDeadline, 2 * time.Minute}, {&c.DecideDeadline, 2 * time.Minute}, {&c.AdoptDeadline, 5 * time.Minute},
 		{&c.ConsolidateDeadline, 30 * time.Minute}, {&c.LongDeadline, 2 * time.Hour}, {&c.SweepEvery, 15 * time.Second},
-		{&c.WaitFor, 25 * time.Second}, {&c.WaitPoll, 500 * time.Millisecond},
 	} {
 		if *f.at <= 0 {
 			*f.at = f.to
@@ -94,20 +92,17 @@ func (c *Config) setDefaults() {
 	if c.MaxLost <= 0 {
 		c.MaxLost = 10
 	}
-	if c.WaitersPerTenant <= 0 {
-		c.WaitersPerTenant = 64
-	}
 }
 
 // Worker runs jobs and schedules.
 type Worker struct {
-	store   Store
-	clone   Cloner
-	clock   memory.Clock
-	log     *slog.Logger
-	cfg     Config
-	runner  *queue.Runner[memory.Job]
-	waiters *Waiters
+	store  Store
+	clone  Cloner
+	clock  memory.Clock
+	log    *slog.Logger
+	cfg    Config
+	source *source
+	runner *queue.Runner[memory.Job]
 }
 
 // New makes a worker; nothing runs until Run.
@@ -122,10 +117,15 @@ func New(d Deps, cfg Config) (*Worker, error) {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Worker{store: d.Store, clone: d.Clone, clock: d.Clock, log: d.Log, cfg: cfg}
-	w.waiters = newWaiters(d.Store, cfg)
-	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, tasks: d.Tasks, cfg: cfg, told: w.waiters.tell}
-	runner, err := queue.New(&source{store: d.Store, clock: d.Clock}, h, d.Clock, d.Log, cfg.Queue)
+	if d.Told == nil {
+		d.Told = func(uuid.UUID, uuid.UUID) {}
+	}
+	w := &Worker{
+		store: d.Store, clone: d.Clone, clock: d.Clock, log: d.Log, cfg: cfg,
+		source: &source{store: d.Store, clock: d.Clock},
+	}
+	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, tasks: d.Tasks, cfg: cfg, told: d.Told}
+	runner, err := queue.New(w.source, h, d.Clock, d.Log, cfg.Queue)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "worker: settings of the job runner")
 	}
@@ -137,13 +137,13 @@ func New(d Deps, cfg Config) (*Worker, error) {
 // within the grace time or go back to the queue, and Run returns.
 func (w *Worker) Run(ctx context.Context) {
 	var running sync.WaitGroup
-	running.Go(func() { w.sweep(ctx) })
+	running.Go(func() { w.Sweep(ctx) })
 	w.runner.Run(ctx)
 	running.Wait()
 }
 
-// Wake makes the runner look for jobs now. It is what services call after a
-// commit that enqueued jobs.
+// Wake makes the runner look for jobs now. It is called after a commit that
+// enqueued jobs.
 func (w *Worker) Wake() { w.runner.Wake() }
 
 // Pause stops claiming jobs; running ones go on.
@@ -151,9 +151,6 @@ func (w *Worker) Pause() { w.runner.Pause() }
 
 // Resume claims jobs again.
 func (w *Worker) Resume() { w.runner.Resume() }
-
-// Waiters lets callers wait for jobs of this worker.
-func (w *Worker) Waiters() *Waiters { return w.waiters }
 
 var _ Engine = (*engine.Engine)(nil)
 var _ Cloner = (*clone.Service)(nil)

@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -36,6 +37,7 @@ type plant struct {
 	collections *memory.Collections
 	clone       *clone.Service
 	worker      *worker.Worker
+	waiters     *worker.Waiters
 	s           tenant.Scope
 	c           memory.Collection
 	stop        func()
@@ -59,6 +61,7 @@ func (p *plant) later(d time.Duration) {
 type settings struct {
 	model  bool // else heuristic
 	worker worker.Config
+	wait   worker.WaitConfig
 	tasks  map[memory.JobKind]worker.Task
 }
 
@@ -90,21 +93,24 @@ func newPlant(t *testing.T, o settings) *plant {
 	amem, err := policy.NewAMem()
 	must(err)
 	policies := memory.NewPolicySet(amem, policy.NewNone())
-	found, err := recall.New(recall.Deps{Store: p.store, Embedders: embedders, Clock: p.now}, recall.Config{})
+	telling := store.Told(p.store, func(store.Change) { p.worker.Wake() })
+	found, err := recall.New(recall.Deps{Store: telling, Embedders: embedders, Clock: p.now}, recall.Config{})
 	must(err)
-	wake := func() { p.worker.Wake() }
-	p.notes, err = memory.NewNotes(memory.NotesDeps{Store: p.store, Embedders: embedders, Clock: p.now, Wake: wake}, memory.NotesConfig{})
+	p.notes, err = memory.NewNotes(memory.NotesDeps{Store: telling, Embedders: embedders, Clock: p.now}, memory.NotesConfig{})
 	must(err)
-	p.collections, err = memory.NewCollections(memory.CollectionsDeps{Store: p.store, Agents: p.store, Embedders: embedders, Policies: policies, Clock: p.now, Wake: wake})
+	p.collections, err = memory.NewCollections(memory.CollectionsDeps{Store: telling, Agents: p.store, Embedders: embedders, Policies: policies, Clock: p.now})
 	must(err)
-	p.clone, err = clone.New(clone.Deps{Store: p.store, Agents: p.store, Clock: p.now, Wake: wake}, clone.Config{})
+	p.clone, err = clone.New(clone.Deps{Store: telling, Agents: p.store, Clock: p.now}, clone.Config{})
 	must(err)
 	eng, err := engine.New(engine.Deps{
-		Store: p.store, Policies: policies, Model: model, Embedders: embedders,
-		Neighbours: worker.Neighbours{Recall: found}, Index: found, Clock: p.now, Wake: wake,
+		Store: telling, Policies: policies, Model: model, Embedders: embedders,
+		Neighbours: worker.Neighbours{Recall: found}, Index: found, Clock: p.now,
 	}, engine.Config{})
 	must(err)
-	p.worker, err = worker.New(worker.Deps{Store: p.store, Engine: eng, Clone: p.clone, Tasks: o.tasks, Clock: p.now}, o.worker)
+	p.waiters = worker.NewWaiters(p.store, o.wait)
+	p.worker, err = worker.New(worker.Deps{
+		Store: telling, Engine: eng, Clone: p.clone, Tasks: o.tasks, Clock: p.now, Told: func(_, job uuid.UUID) { p.waiters.Tell(job) },
+	}, o.worker)
 	must(err)
 	p.stop = func() {}
 	p.run()
@@ -138,7 +144,7 @@ func (p *plant) ended(id uuid.UUID) memory.Job {
 	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
 	defer cancel()
 	var last memory.Job
-	err := p.worker.Waiters().Watch(ctx, p.s, id, func(j memory.Job) error { last = j; return nil })
+	err := p.waiters.Watch(ctx, p.s, id, func(j memory.Job) error { last = j; return nil })
 	if err != nil {
 		p.t.Fatalf("job %s is %q: %v", id, last.State, err)
 	}
@@ -162,9 +168,9 @@ func (p *plant) note(c, id uuid.UUID) memory.Note {
 func TestAddAndWait(t *testing.T) {
 	t.Parallel()
 	// Polling would take longer than the test may.
-	p := newPlant(t, settings{worker: worker.Config{WaitPoll: time.Hour, Queue: queue.Config{Poll: time.Hour}}})
+	p := newPlant(t, settings{wait: worker.WaitConfig{Poll: time.Hour}, worker: worker.Config{Queue: queue.Config{Poll: time.Hour}}})
 	out := p.add("The slip box links atomic notes into a web of ideas.")
-	j, err := p.worker.Waiters().Wait(t.Context(), p.s, out.Job.ID)
+	j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID)
 	if err != nil || j.State != memory.JobDone {
 		t.Fatalf("job %+v, %v", j, err)
 	}
@@ -299,17 +305,17 @@ func TestJobThatEndsItsProcess(t *testing.T) {
 // when its tenant has too many waiters.
 func TestWaitAnswersAtOnce(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t, settings{worker: worker.Config{WaitFor: time.Hour, WaitersPerTenant: 1}})
+	p := newPlant(t, settings{wait: worker.WaitConfig{For: time.Hour, PerTenant: 1}})
 	p.worker.Pause()
 	first, second, third := p.add("One."), p.add("Two."), p.add("Three.")
-	if j, err := p.worker.Waiters().Wait(t.Context(), p.s, third.Job.ID); err != nil || j.State != memory.JobQueued {
+	if j, err := p.waiters.Wait(t.Context(), p.s, third.Job.ID); err != nil || j.State != memory.JobQueued {
 		t.Errorf("two are ahead: job %+v, %v", j, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
 		for {
-			_, err := p.worker.Waiters().Wait(ctx, p.s, first.Job.ID)
+			_, err := p.waiters.Wait(ctx, p.s, first.Job.ID)
 			if err == nil {
 				continue // the place was taken
 			}
@@ -321,18 +327,18 @@ func TestWaitAnswersAtOnce(t *testing.T) {
 	})
 	for refused := false; !refused; { // as soon as the other one is waiting
 		short, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		j, err := p.worker.Waiters().Wait(short, p.s, second.Job.ID)
+		j, err := p.waiters.Wait(short, p.s, second.Job.ID)
 		stop()
 		refused = err == nil && j.State == memory.JobQueued
 	}
 	cancel()
 	waiting.Wait()
-	if _, err := p.worker.Waiters().Wait(t.Context(), p.s, uuid.New()); !fault.Is(err, fault.NotFound) {
+	if _, err := p.waiters.Wait(t.Context(), p.s, uuid.New()); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an unknown job gave %v", err)
 	}
 	p.worker.Resume()
 	p.ended(third.Job.ID)
-	if j, err := p.worker.Waiters().Wait(t.Context(), p.s, third.Job.ID); err != nil || j.State != memory.JobDone {
+	if j, err := p.waiters.Wait(t.Context(), p.s, third.Job.ID); err != nil || j.State != memory.JobDone {
 		t.Errorf("job %+v, %v", j, err)
 	}
 }
@@ -340,10 +346,10 @@ func TestWaitAnswersAtOnce(t *testing.T) {
 // Wait gives up after its limit, with the job as it is.
 func TestWaitLimit(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t, settings{worker: worker.Config{WaitFor: 20 * time.Millisecond}})
+	p := newPlant(t, settings{wait: worker.WaitConfig{For: 20 * time.Millisecond}})
 	p.worker.Pause()
 	out := p.add("One.")
-	if j, err := p.worker.Waiters().Wait(t.Context(), p.s, out.Job.ID); err != nil || j.Ended() {
+	if j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID); err != nil || j.Ended() {
 		t.Errorf("job %+v, %v", j, err)
 	}
 }
@@ -361,7 +367,7 @@ func TestWatch(t *testing.T) {
 	j := p.enqueue(memory.JobImport)
 	var seen []memory.JobState
 	var last memory.Job
-	err := p.worker.Waiters().Watch(t.Context(), p.s, j.ID, func(j memory.Job) error {
+	err := p.waiters.Watch(t.Context(), p.s, j.ID, func(j memory.Job) error {
 		seen = append(seen, j.State)
 		if j.State == memory.JobRunning && len(seen) < 3 {
 			select {
@@ -377,7 +383,7 @@ func TestWatch(t *testing.T) {
 		t.Errorf("seen %v, last %+v, %v", seen, last, err)
 	}
 	enough := errors.New("enough")
-	if err := p.worker.Waiters().Watch(t.Context(), p.s, j.ID, func(memory.Job) error { return enough }); !errors.Is(err, enough) {
+	if err := p.waiters.Watch(t.Context(), p.s, j.ID, func(memory.Job) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}
 }

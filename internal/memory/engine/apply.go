@@ -19,12 +19,11 @@ type writing struct {
 	*application
 	tx memory.Tx
 
-	current  map[uuid.UUID]memory.Note
-	moved    map[uuid.UUID]bool
-	after    map[uuid.UUID]memory.Version // of what was put
-	changed  bool                         // something beyond states
-	enqueued bool
-	review   *uuid.UUID
+	current map[uuid.UUID]memory.Note
+	moved   map[uuid.UUID]bool
+	after   map[uuid.UUID]memory.Version // of what was put
+	changed bool                         // something beyond states
+	review  *uuid.UUID
 }
 
 func (w *writing) run(ctx context.Context) error {
@@ -134,7 +133,6 @@ func (w *writing) putOthers(ctx context.Context) error {
 func (w *writing) enqueue(ctx context.Context, j memory.Job) error {
 	j.Collection = w.job.Collection
 	_, err := w.tx.Enqueue(ctx, j)
-	w.enqueued = w.enqueued || err == nil
 	return err
 }
 

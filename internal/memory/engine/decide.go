@@ -124,16 +124,10 @@ func (a *application) apply(ctx context.Context, s tenant.Scope) error {
 	if a.dec.Pending != "" {
 		o.Cause = memory.CauseMark
 	}
-	enqueued := false
 	_, err := a.e.store.Write(ctx, s, a.job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
 		w := writing{application: a, tx: tx}
-		err := w.run(ctx)
-		enqueued = w.enqueued
-		return err
+		return w.run(ctx)
 	})
-	if err == nil && enqueued {
-		a.e.wake()
-	}
 	return err
 }
 

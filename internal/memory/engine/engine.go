@@ -64,7 +64,6 @@ type Deps struct {
 	Index      Index // nil: consolidation leaves the index alone
 	Clock      memory.Clock
 	Log        *slog.Logger
-	Wake       func() // called after a commit that enqueued jobs; nil: nobody waits
 }
 
 // Config bounds the engine.
@@ -90,7 +89,6 @@ type Engine struct {
 	index      Index
 	clock      memory.Clock
 	log        *slog.Logger
-	wake       func()
 	cfg        Config
 }
 
@@ -104,7 +102,7 @@ func New(d Deps, cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: d.Store, policies: d.Policies, model: d.Model, heuristic: d.Heuristic, models: d.Models, embedders: d.Embedders,
-		neighbours: d.Neighbours, index: d.Index, clock: d.Clock, log: d.Log, wake: d.Wake, cfg: cfg,
+		neighbours: d.Neighbours, index: d.Index, clock: d.Clock, log: d.Log, cfg: cfg,
 	}
 	if e.heuristic == nil {
 		e.heuristic = e.model
@@ -114,9 +112,6 @@ func New(d Deps, cfg Config) (*Engine, error) {
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
-	}
-	if e.wake == nil {
-		e.wake = func() {}
 	}
 	e.cfg.MaxTries = cmp.Or(e.cfg.MaxTries, 3)
 	e.cfg.Conflicts = cmp.Or(e.cfg.Conflicts, 3)

@@ -80,9 +80,8 @@ func (e *Engine) Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reas
 		Cause: memory.CauseReview, Job: r.Job, Trigger: r.Trigger,
 		Audit: []memory.AuditEntry{{Action: "review.approve", Target: r.ID.String(), Detail: map[string]any{"collection": r.Collection.String()}}},
 	}
-	closed, enqueued := r, false
+	closed := r
 	_, err = e.store.Write(ctx, s, r.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		enqueued = false
 		current, err := unmoved(ctx, tx, r.Read)
 		if err != nil {
 			return err
@@ -118,7 +117,6 @@ func (e *Engine) Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reas
 			if _, err := tx.Enqueue(ctx, j); err != nil {
 				return err
 			}
-			enqueued = true
 		}
 		closed = r
 		closed.State, closed.Reason, closed.Actor = memory.ReviewApproved, closing(reason, r.Reason), s.Actor()
@@ -127,9 +125,6 @@ func (e *Engine) Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reas
 	})
 	if err != nil {
 		return memory.Review{}, err
-	}
-	if enqueued {
-		e.wake()
 	}
 	return closed, nil
 }

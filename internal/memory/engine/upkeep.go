@@ -62,9 +62,6 @@ func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) e
 		}
 		return tx.EndJob(ctx, job.ID, job.Lease, end)
 	})
-	if err == nil && len(jobs) > 0 {
-		e.wake()
-	}
 	return err
 }
 

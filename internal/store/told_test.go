@@ -1,0 +1,200 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// listener is a store that tells, with what it told.
+type listener struct {
+	store.Store
+	t     *testing.T
+	s     tenant.Scope
+	heard []store.Change
+}
+
+func listen(t *testing.T) *listener {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{t: t}
+	l.Store = store.Told(db, func(c store.Change) { l.heard = append(l.heard, c) })
+	t.Cleanup(func() { l.must(l.Close()) })
+	acme, err := l.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme"})
+	l.must(err)
+	l.s = grant.Scope(acme.ID, uuid.Nil, "test", tenant.AllPermissions()...)
+	return l
+}
+
+func (l *listener) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// hears demands what was told since the last call.
+func (l *listener) hears(after string, want ...store.Change) {
+	l.t.Helper()
+	for i := range want {
+		want[i].Tenant = l.s.Tenant()
+	}
+	if len(l.heard) != len(want) || len(want) > 0 && !reflect.DeepEqual(l.heard, want) {
+		l.t.Errorf("after %s heard %+v, want %+v", after, l.heard, want)
+	}
+	l.heard = nil
+}
+
+func (l *listener) collection(c memory.NewCollection) memory.CollectionCreated {
+	l.t.Helper()
+	c.Policy, c.Embedder, c.Dim = memory.PolicyAMEM, "hash", 384
+	made, err := l.CreateCollection(l.t.Context(), l.s, c)
+	l.must(err)
+	return made
+}
+
+func (l *listener) write(c uuid.UUID, fn func(ctx context.Context, tx memory.Tx) error) memory.Written {
+	l.t.Helper()
+	w, err := l.Write(l.t.Context(), l.s, c, memory.WriteOptions{Cause: memory.CauseAdd}, fn)
+	l.must(err)
+	return w
+}
+
+func (l *listener) claim(c uuid.UUID, stage memory.Stage) memory.Job {
+	l.t.Helper()
+	jobs, err := l.ClaimJobs(l.t.Context(), l.s, c, stage, uuid.New(), time.Now().Add(time.Minute), 1)
+	l.must(err)
+	if len(jobs) != 1 {
+		l.t.Fatalf("claimed %d %s jobs, want 1", len(jobs), stage)
+	}
+	return jobs[0]
+}
+
+func (l *listener) end(j memory.Job, end memory.JobEnd) {
+	l.t.Helper()
+	l.write(j.Collection, func(ctx context.Context, tx memory.Tx) error { return tx.EndJob(ctx, j.ID, j.Lease, end) })
+}
+
+// A change is told once, after its commit, with what follows from it; what is
+// rolled back, or changes nothing, is not told.
+func TestToldOfWrites(t *testing.T) {
+	t.Parallel()
+	l := listen(t)
+	c := l.collection(memory.NewCollection{Collection: memory.Collection{Name: "c"}}).Collection.ID
+	l.hears("a collection without jobs")
+	add := func(enqueue bool) func(ctx context.Context, tx memory.Tx) error {
+		return func(ctx context.Context, tx memory.Tx) error {
+			for range 2 {
+				n, err := tx.Put(ctx, memory.Note{Kind: memory.KindNote, Content: "tea", State: memory.StateRaw})
+				if err != nil {
+					return err
+				}
+				if !enqueue {
+					continue
+				}
+				if _, err := tx.Enqueue(ctx, memory.Job{Collection: c, Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	w := l.write(c, add(true))
+	l.hears("two notes", store.Change{Collection: c, Revision: w.Revision, Stages: []memory.Stage{memory.StagePrepare}})
+	w = l.write(c, add(false))
+	l.hears("notes without jobs", store.Change{Collection: c, Revision: w.Revision})
+	l.write(c, func(context.Context, memory.Tx) error { return nil })
+	l.hears("nothing")
+	enough := errors.New("enough")
+	if _, err := l.Write(t.Context(), l.s, c, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		return errors.Join(add(true)(ctx, tx), enough)
+	}); !errors.Is(err, enough) {
+		t.Fatalf("got %v", err)
+	}
+	l.hears("a write that was rolled back")
+	l.write(c, func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Enqueue(ctx, memory.Job{Collection: c, Kind: memory.JobConsolidate, Stage: memory.StageTask, NotBefore: tx.Now().Add(time.Hour)})
+		return err
+	})
+	l.hears("a job for later")
+}
+
+// A job that moves on, is given back, ends in front of others or is retried
+// wakes whoever can go on with it.
+func TestToldOfJobs(t *testing.T) {
+	t.Parallel()
+	l := listen(t)
+	c := l.collection(memory.NewCollection{Collection: memory.Collection{Name: "c"}}).Collection.ID
+	prepare, decide := []memory.Stage{memory.StagePrepare}, []memory.Stage{memory.StageDecide}
+	l.write(c, func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Enqueue(ctx, memory.Job{Collection: c, Kind: memory.JobNote, Stage: memory.StagePrepare})
+		return err
+	})
+	l.hears("a job", store.Change{Collection: c, Stages: prepare})
+	j := l.claim(c, memory.StagePrepare)
+	l.must(l.ReleaseJob(t.Context(), l.s, j.ID, j.Lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StagePrepare}))
+	l.hears("a job given back", store.Change{Collection: c, Stages: prepare})
+	l.end(l.claim(c, memory.StagePrepare), memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide})
+	l.hears("its next stage", store.Change{Collection: c, Stages: decide})
+	j = l.claim(c, memory.StageDecide)
+	l.must(l.ReleaseJob(t.Context(), l.s, j.ID, j.Lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide, Attempts: 1, NotBefore: time.Now().Add(-time.Second)}))
+	l.hears("a failed try, which waits")
+	l.end(l.claim(c, memory.StageDecide), memory.JobEnd{State: memory.JobDead, Stage: memory.StageDecide, Attempts: 3})
+	l.hears("the end of a decide: its worker looks for the next")
+	_, err := l.RetryJob(t.Context(), l.s, j.ID, memory.AuditEntry{Action: "job.retry"})
+	l.must(err)
+	l.hears("a retry", store.Change{Collection: c, Stages: decide})
+	_, err = l.CancelJob(t.Context(), l.s, j.ID, memory.AuditEntry{Action: "job.cancel"})
+	l.must(err)
+	l.hears("a canceled job, which others may have waited behind", store.Change{Collection: c, Stages: decide})
+	l.write(c, func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Enqueue(ctx, memory.Job{Collection: c, Kind: memory.JobNote, Stage: memory.StagePrepare})
+		return err
+	})
+	l.heard = nil
+	l.end(l.claim(c, memory.StagePrepare), memory.JobEnd{State: memory.JobFailed, Stage: memory.StagePrepare})
+	l.hears("a prepare that failed in front of decides", store.Change{Collection: c, Stages: decide})
+}
+
+// Forks, copies and removals have jobs that no write of a note enqueues.
+func TestToldOfCollections(t *testing.T) {
+	t.Parallel()
+	l := listen(t)
+	task := []memory.Stage{memory.StageTask}
+	base := l.collection(memory.NewCollection{Collection: memory.Collection{Name: "base"}}).Collection
+	l.write(base.ID, func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Put(ctx, memory.Note{Kind: memory.KindNote, Content: "tea", State: memory.StateRaw})
+		return err
+	})
+	l.heard = nil
+	v, err := l.OpenView(t.Context(), l.s, base.ID.String(), memory.At{})
+	l.must(err)
+	fork := l.collection(memory.NewCollection{Collection: memory.Collection{Name: "fork", Parent: base.ID, ParentRevision: v.At}}).Collection
+	l.hears("a fork", store.Change{Collection: fork.ID, Stages: task})
+	target := l.collection(memory.NewCollection{
+		Collection: memory.Collection{Name: "copy"}, CopyJob: &memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask, State: memory.JobQueued},
+	}).Collection
+	l.hears("a copy", store.Change{Collection: target.ID, Stages: task})
+	for cursor, next := "", "first"; next != ""; cursor = next {
+		l.hears("a step of a copy")
+		_, next, err = l.CopyRows(t.Context(), l.s, v, target.ID, cursor, 1)
+		l.must(err)
+	}
+	l.hears("the last step", store.Change{Collection: target.ID, Revision: v.At, Stages: task})
+	l.must(l.DeleteCollection(t.Context(), l.s, target.ID, false, memory.AuditEntry{Action: "collection.delete"}))
+	l.hears("a removal", store.Change{Collection: target.ID, Stages: task})
+}
