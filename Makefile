@@ -4,6 +4,7 @@
 # "test/race" needs a C compiler. Tools are pinned here and cached outside the tree.
 
 GOLANGCI_LINT_VERSION := 2.15.0
+HELM_VERSION          := 3.22.0
 
 ADDR      ?= 127.0.0.1:8080
 DATA      ?= ./data
@@ -90,6 +91,10 @@ generate/check: ## Fail when a generated file is not what its source says
 tidy/check: ## Fail when go.mod or go.sum is not tidy
 	@# -e: what only a dependency's own tests need may be out of reach, and is not ours.
 	go mod tidy -e -diff
+
+.PHONY: chart/check
+chart/check: ## Check the Helm chart and the container file, without a cluster
+	scripts/chart-check.sh $(HELM_VERSION)
 
 .PHONY: checks
 checks: ## List which numbered checks the tests name, and which none does

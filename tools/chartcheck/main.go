@@ -1,0 +1,56 @@
+// Command chartcheck checks what the Helm chart renders and what the image is built from,
+// without a cluster and without a container engine.
+//
+//	helm template RELEASE charts/slipbox | chartcheck manifests
+//	chartcheck dockerfile deploy/Dockerfile
+//	chartcheck settings charts/slipbox/values.schema.json .
+//	chartcheck values charts/slipbox/values.yaml charts/slipbox/README.md
+//
+// It is a module of its own, so that the types of Kubernetes do not become dependencies
+// of the product. Each mistake is one line; the exit code is 1 when there is one.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+)
+
+const usage = `usage: chartcheck manifests < MANIFESTS
+       chartcheck dockerfile FILE
+       chartcheck settings SCHEMA ROOT
+       chartcheck values VALUES PAGE`
+
+func main() {
+	mistakes, err := run(os.Args[1:], os.Stdin)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chartcheck:", err)
+		os.Exit(2)
+	}
+	for _, m := range mistakes {
+		fmt.Println(m)
+	}
+	if len(mistakes) > 0 {
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdin io.Reader) ([]string, error) {
+	switch {
+	case len(args) == 1 && args[0] == "manifests":
+		return checkManifests(stdin)
+	case len(args) == 2 && args[0] == "dockerfile":
+		raw, err := os.ReadFile(args[1])
+		if err != nil {
+			return nil, err
+		}
+		return checkDockerfile(bytes.NewReader(raw))
+	case len(args) == 3 && args[0] == "settings":
+		return checkSettings(args[1], args[2])
+	case len(args) == 3 && args[0] == "values":
+		return checkValues(args[1], args[2])
+	default:
+		return nil, fmt.Errorf("%s", usage)
+	}
+}
