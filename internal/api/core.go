@@ -60,6 +60,7 @@ type Recall interface {
 	List(ctx context.Context, s tenant.Scope, v memory.View, q recall.ListQuery) (recall.Page, error)
 	History(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, before memory.Revision, limit int) (recall.HistoryPage, error)
 	Graph(ctx context.Context, s tenant.Scope, v memory.View, q recall.GraphQuery) (recall.Graph, error)
+	Hot(ctx context.Context, s tenant.Scope, v memory.View, limit int) ([]recall.HotNote, error)
 	IndexState(v memory.View) recall.IndexState
 }
 
@@ -164,7 +165,8 @@ func (s *Server) mountCore(deps Core) error {
 		"deleteLinks":    h.deleteLinks,
 		"getGraph":       h.getGraph,
 
-		"search": h.search,
+		"search":       h.search,
+		"listHotNotes": h.listHotNotes,
 
 		"listJobs":      h.listJobs,
 		"getJob":        h.getJob,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
@@ -108,6 +109,50 @@ func TestSearchCounts(t *testing.T) {
 	if patched.number("usage.access_count") != 2 {
 		t.Errorf("%s", patched.Body)
 	}
+}
+
+// Hot notes: what was found most lately comes first, with counts that were not
+// written yet, and halves in a day.
+func TestHotNotes(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	add := func(content string) string {
+		return b.call(t, "one", "POST", c+"/notes", `{"content":"`+content+`","infer":false}`).want(http.StatusCreated).text("note.id")
+	}
+	ferry, tram := add("ferry"), add("tram")
+	add("funicular")
+	if none := b.call(t, "reader", "GET", c+"/hot", "").want(http.StatusOK); none.length("items") != 0 || none.number("revision") != 3 {
+		t.Errorf("%s", none.Body)
+	}
+	search := func(word string) {
+		b.call(t, "one", "POST", c+"/search", `{"query":"`+word+`","mode":"lexical"}`).want(http.StatusOK)
+	}
+	for range 3 {
+		search("ferry")
+	}
+	b.pass(24 * time.Hour)
+	search("tram")
+	got := b.call(t, "reader", "GET", c+"/hot", "").want(http.StatusOK)
+	if got.length("items") != 2 || got.text("items.0.note.id") != ferry || got.text("items.1.note.id") != tram ||
+		got.number("items.0.score") != 1.5 || got.number("items.1.score") != 1 || got.number("items.0.note.usage.access_count") != 3 ||
+		got.text("items.0.note.content") != "ferry" || got.Header().Get("Slipbox-Revision") != "3" {
+		t.Errorf("%s", got.Body)
+	}
+	if one := b.call(t, "one", "GET", c+"/hot?limit=1", "").want(http.StatusOK); one.length("items") != 1 || one.text("items.0.note.id") != ferry {
+		t.Errorf("%s", one.Body)
+	}
+	// A fork inherits what its base counted, and its own counts stay with it.
+	fork := "/v1/collections/" + b.call(t, "one", "POST", c+"/clone", `{"agent":"ada"}`).want(http.StatusCreated).text("id")
+	if in := b.call(t, "ada", "GET", fork+"/hot", "").want(http.StatusOK); in.length("items") != 2 || in.text("items.0.note.id") != ferry {
+		t.Errorf("%s", in.Body)
+	}
+	b.call(t, "one", "DELETE", c+"/notes/"+ferry, "").want(http.StatusNoContent)
+	if left := b.call(t, "one", "GET", c+"/hot", "").want(http.StatusOK); left.length("items") != 1 || left.text("items.0.note.id") != tram {
+		t.Errorf("%s", left.Body)
+	}
+	b.call(t, "writer", "GET", c+"/hot", "").refused(403, fault.Forbidden, "")
+	b.call(t, "two", "GET", c+"/hot", "").refused(404, fault.NotFound, "")
 }
 
 // C322: expansion reaches what links to a hit, too.

@@ -620,6 +620,22 @@ type HitSources string
 // HitNote A `Note`; a `NoteRef` when `fields` asks for ids.
 type HitNote = any
 
+// HotNote defines model for HotNote.
+type HotNote struct {
+	Note Note `json:"note"`
+
+	// Score What its use is worth now: uses, halved for every 24 hours since the last one.
+	Score float64 `json:"score"`
+}
+
+// HotNoteList defines model for HotNoteList.
+type HotNoteList struct {
+	Items []HotNote `json:"items"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
 // ImportNote A note as it was elsewhere. `timestamp`, `retrieval_count`, `last_accessed` and
 // `evolution_history` are the public A-MEM names of `occurred_at`,
 // `usage.access_count`, `usage.last_access` and `history`.
@@ -1516,6 +1532,15 @@ type GetGraphParams struct {
 
 	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a bounded time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// ListHotNotesParams defines parameters for ListHotNotes.
+type ListHotNotesParams struct {
+	// Limit At most this many items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// MinRevision Wait, for a bounded time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`

@@ -21,3 +21,14 @@ func (r *Service) Versions(layer uuid.UUID) int {
 	}
 	return n
 }
+
+// Resident is what the indexes of all layers are reported to hold, in bytes.
+func (r *Service) Resident() int64 {
+	r.indexes.mu.Lock()
+	defer r.indexes.mu.Unlock()
+	var n int64
+	for _, e := range r.indexes.layers {
+		n += e.bytes.Load()
+	}
+	return n
+}

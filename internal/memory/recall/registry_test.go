@@ -19,11 +19,32 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// watched counts how often layers are read from the log, and can hold reads back.
+// watched counts what is read, and can hold reads of the log back.
 type watched struct {
 	memory.Reader
-	reads atomic.Int64
-	gate  chan struct{} // nil: open
+	reads  atomic.Int64 // of layers from the log
+	notes  atomic.Int64 // by id
+	scans  atomic.Int64
+	gate   chan struct{}         // nil: open
+	warmed chan []memory.Version // nil: reads by version are not told
+}
+
+func (w *watched) Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error) {
+	w.notes.Add(1)
+	return w.Reader.Notes(ctx, s, v, ids, o)
+}
+
+func (w *watched) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q memory.NearestQuery) ([]memory.Nearest, error) {
+	w.scans.Add(1)
+	return w.Reader.Nearest(ctx, s, v, q)
+}
+
+func (w *watched) Versions(ctx context.Context, s tenant.Scope, v memory.View, keys []memory.Version) ([]memory.Note, error) {
+	out, err := w.Reader.Versions(ctx, s, v, keys)
+	if w.warmed != nil {
+		w.warmed <- keys
+	}
+	return out, err
 }
 
 func (w *watched) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int, after memory.Revision, embedder string, fn func(memory.LogRow) error) (memory.Revision, error) {
@@ -44,6 +65,7 @@ func (r *reading) watch(cfg recall.Config) *watched {
 	var err error
 	r.recall, err = recall.New(recall.Deps{Store: w, Embedders: r.embedder, Clock: r.clock}, cfg)
 	r.must(err)
+	r.t.Cleanup(func() { r.must(r.recall.Stop(context.Background())) })
 	return w
 }
 

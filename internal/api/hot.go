@@ -1,0 +1,26 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+)
+
+func (h *core) listHotNotes(c *gin.Context) error {
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	hot, err := h.Recall.Hot(c.Request.Context(), scope(c), v, pageLimit(c))
+	if err != nil {
+		return err
+	}
+	out := wire.HotNoteList{Items: make([]wire.HotNote, 0, len(hot)), Revision: int64(v.At)}
+	for i := range hot {
+		out.Items = append(out.Items, wire.HotNote{Note: wireNoteView(&hot[i].Note, false), Score: hot[i].Score})
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}

@@ -1,0 +1,300 @@
+package recall_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// until waits for what happens in the background.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatal(what, "never happened")
+		}
+	}
+}
+
+// near tells whether scores of the store and of the index agree.
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-5 }
+
+// While its layers are cold, a collection gives the answers that it gives
+// afterwards: at any revision, through forks, with filters.
+func TestColdAnswersLikeWarm(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	cold := &watched{Reader: r.store, gate: make(chan struct{})} // never opened
+	scanning, err := recall.New(recall.Deps{Store: cold, Embedders: r.embedder, Clock: r.clock}, recall.Config{ColdScan: true})
+	r.must(err)
+	t.Cleanup(func() { r.must(scanning.Stop(context.Background())) })
+	round := 0
+	rapid.Check(t, func(t *rapid.T) {
+		round++
+		made, err := r.collections.Create(context.Background(), r.all, memory.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := made.Collection
+		ids := make([]uuid.UUID, 12)
+		for i := range ids {
+			ids[i] = uuid.Must(uuid.NewV7())
+		}
+		r.apply(t, base, r.changes(t, ids, rapid.IntRange(1, 20).Draw(t, "n")))
+		fork := r.fork(base, nil)
+		r.apply(t, fork, r.changes(t, ids, rapid.IntRange(0, 8).Draw(t, "writes")))
+		r.apply(t, base, r.changes(t, ids, rapid.IntRange(0, 4).Draw(t, "later")))
+		q := recall.Query{Mode: recall.Vector, Text: sentence(t), K: rapid.IntRange(1, 9).Draw(t, "k"), Explain: true, Internal: true}
+		if rapid.Bool().Draw(t, "filtered") {
+			q.Filter, err = filter.Parse([]byte(`{"field":"tags","op":"contains","value":"` + rapid.SampledFrom(words).Draw(t, "tag") + `"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []memory.Collection{base, fork} {
+			head, err := r.recall.Open(context.Background(), r.all, c.ID.String(), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range []memory.Revision{head.At, rapid.Custom(func(t *rapid.T) memory.Revision {
+				return memory.Revision(rapid.Int64Range(0, int64(head.At)).Draw(t, "at"))
+			}).Draw(t, "past")} {
+				v, err := r.recall.Open(context.Background(), r.all, c.ID.String(), &at, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sameSearch(t, r, scanning, v, q)
+			}
+		}
+	})
+	if cold.scans.Load() == 0 {
+		t.Error("the store was never asked")
+	}
+}
+
+// sameSearch compares the answers of a warm and of a cold service. Only notes
+// whose scores are equal within what the engines promise may change places.
+func sameSearch(t *rapid.T, r *reading, cold *recall.Service, v memory.View, q recall.Query) {
+	ctx := context.Background()
+	want, err := r.recall.Search(ctx, r.all, v, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	everything := q
+	everything.K = recall.MaxK
+	all, err := r.recall.Search(ctx, r.all, v, everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warm := map[uuid.UUID]recall.Hit{}
+	for _, h := range all.Hits {
+		warm[h.ID] = h
+	}
+	got, err := cold.Search(ctx, r.all, v, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Hits) != len(want.Hits) || got.Degraded != "" || got.Revision != want.Revision || got.Mode != want.Mode {
+		t.Fatalf("at %d: cold %+v, warm %+v", v.At, got, want)
+	}
+	for i, h := range got.Hits {
+		w, ok := warm[h.ID]
+		if !ok || !near(h.Score, w.Score) || !near(h.Score, want.Hits[i].Score) {
+			t.Fatalf("at %d, hit %d: cold %s %v, warm %s %v", v.At, i, h.ID, h.Score, want.Hits[i].ID, want.Hits[i].Score)
+		}
+		if !slices.Equal(h.Sources, w.Sources) || h.IsNeighbor || h.Note.Content != w.Note.Content || h.Note.From != w.Note.From ||
+			h.Note.Layer != w.Note.Layer || h.Explain.Version != w.Explain.Version || len(h.Note.Links) != len(w.Note.Links) {
+			t.Fatalf("at %d, hit %d: cold %+v, warm %+v", v.At, i, h, w)
+		}
+		for j, s := range h.Explain.Signals {
+			e := w.Explain.Signals[j]
+			// The range of the candidates stretches what is within 1e-5.
+			if s.Name != e.Name || s.Weight != e.Weight || !near(s.Raw, e.Raw) || math.Abs(s.Normalized-e.Normalized) > 1e-2 {
+				t.Fatalf("at %d, hit %d: cold %+v, warm %+v", v.At, i, s, e)
+			}
+		}
+	}
+}
+
+// A search by meaning does not wait for a cold layer; one load goes on behind
+// it, and then the index answers.
+func TestColdLayerLoadsBehindSearches(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	for i := range 30 {
+		r.add(c, fmt.Sprintf("note %d about tides", i/3)) // three of each: ties
+	}
+	f := r.fork(c, nil)
+	r.add(f, "note of the fork about tides")
+	q := recall.Query{Text: "note 7 about tides", Mode: recall.Vector, K: 20, Explain: true}
+	want := found(r.search(f, q))
+	w := r.watch(recall.Config{ColdScan: true})
+	w.gate = make(chan struct{})
+	for range 5 {
+		if got := found(r.search(f, q)); !slices.Equal(got, want) {
+			t.Errorf("cold %v, warm %v", got, want)
+		}
+	}
+	if w.scans.Load() != 5 {
+		t.Errorf("%d scans", w.scans.Load())
+	}
+	// What the index alone can do waits for it.
+	done := make(chan []uuid.UUID)
+	go func() { done <- found(r.search(f, recall.Query{Text: "note 7 about tides", Mode: recall.Lexical})) }()
+	close(w.gate)
+	if len(<-done) == 0 {
+		t.Error("no words were found")
+	}
+	until(t, "the load", func() bool { return r.recall.IndexState(r.view(f)).State == recall.StateReady })
+	if got := found(r.search(f, q)); !slices.Equal(got, want) {
+		t.Errorf("loaded %v, before %v", got, want)
+	}
+	if scans, loads := w.scans.Load(), w.reads.Load(); scans != 5 || loads != 2 {
+		t.Errorf("%d scans, %d loads", scans, loads)
+	}
+}
+
+// What cannot be asked is refused alike, cold and warm; an embedder that is
+// down is an error in both.
+func TestColdRefuses(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	r.add(c, "one note")
+	warm := r.recall
+	_, err := warm.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "note"})
+	r.must(err)
+	w := r.watch(recall.Config{ColdScan: true})
+	w.gate = make(chan struct{})
+	nan := make([]float32, 384)
+	nan[3] = float32(math.NaN())
+	for name, vector := range map[string][]float32{"short": {1, 2}, "zeros": make([]float32, 384), "nan": nan} {
+		_, want := warm.Search(t.Context(), r.all, r.view(c), recall.Query{Vector: vector})
+		_, got := r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Vector: vector})
+		var a, b *fault.Error
+		if !errors.As(want, &a) || !errors.As(got, &b) || a.Code != b.Code || a.Fields[0].Field != b.Fields[0].Field {
+			t.Errorf("%s: cold %v, warm %v", name, got, want)
+		}
+	}
+	r.embedder.down.Store(true)
+	_, err = r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "note", Mode: recall.Vector})
+	r.is(err, fault.Unavailable)
+}
+
+// Stop ends a load that hangs; reads are answered afterwards.
+func TestStopEndsLoads(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	id := r.add(c, "one note")
+	w := r.watch(recall.Config{ColdScan: true})
+	w.gate = make(chan struct{})
+	q := recall.Query{Text: "note", Mode: recall.Vector}
+	r.search(c, q)
+	until(t, "the load", func() bool { return w.reads.Load() == 1 })
+	r.must(r.recall.Stop(t.Context()))
+	if got := found(r.search(c, q)); !slices.Equal(got, []uuid.UUID{id}) {
+		t.Errorf("found %v", got)
+	}
+	if n := w.reads.Load(); n != 1 {
+		t.Errorf("%d loads", n)
+	}
+}
+
+// Hits are read by version; only vectors need the notes themselves.
+func TestHitsAreReadByVersion(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	r.add(c, "one note")
+	w := r.watch(recall.Config{})
+	if out := r.search(c, recall.Query{Text: "note"}); len(out.Hits) != 1 || out.Hits[0].Note.Content != "one note" || w.notes.Load() != 0 {
+		t.Errorf("%+v, read by id: %d", out.Hits, w.notes.Load())
+	}
+	if out := r.search(c, recall.Query{Text: "note", Embedding: true}); len(out.Hits[0].Note.Vector) != 384 {
+		t.Errorf("%d dimensions", len(out.Hits[0].Note.Vector))
+	}
+}
+
+// After a load the hottest notes are read by version, so that a cache has them.
+func TestHotNotesAreWarmed(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	cold, hot, hottest := r.add(c, "never read"), r.add(c, "tram"), r.add(c, "ferry")
+	for _, word := range []string{"tram", "ferry", "ferry"} {
+		r.search(c, recall.Query{Text: word, Mode: recall.Lexical})
+	}
+	r.must(r.recall.Flush(t.Context()))
+	w := r.watch(recall.Config{WarmNotes: 2})
+	w.warmed = make(chan []memory.Version, 3)
+	r.search(c, recall.Query{Text: "read", Mode: recall.Lexical, IDsOnly: true})
+	var got []uuid.UUID
+	for _, key := range <-w.warmed {
+		got = append(got, key.Note)
+		if key.Layer != c.ID || key.From < 1 {
+			t.Errorf("read %+v", key)
+		}
+	}
+	if !slices.Equal(got, []uuid.UUID{hottest, hot}) {
+		t.Errorf("warmed %v, want %v and %v and not %v", got, hottest, hot, cold)
+	}
+	r.search(c, recall.Query{Text: "read", Mode: recall.Lexical, IDsOnly: true})
+	r.must(r.recall.Stop(t.Context()))
+	if len(w.warmed) != 0 {
+		t.Error("warmed again without a load")
+	}
+}
+
+// News of a write brings a loaded index up to date and leaves a cold one cold.
+func TestRefresh(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	r.add(c, "one note")
+	w := r.watch(recall.Config{})
+	r.recall.Refresh(t.Context(), r.all, c.ID)
+	r.search(c, recall.Query{Text: "note"})
+	if n := w.reads.Load(); n != 1 {
+		t.Errorf("%d reads of the log", n)
+	}
+	r.add(c, "another note")
+	w.gate = make(chan struct{})
+	r.recall.Refresh(t.Context(), r.all, c.ID)
+	until(t, "the refresh", func() bool { return w.reads.Load() == 2 })
+	for range 100 { // while one runs, the others are one
+		r.recall.Refresh(t.Context(), r.all, c.ID)
+	}
+	r.add(c, "and a third note")
+	r.recall.Refresh(t.Context(), r.all, c.ID)
+	close(w.gate)
+	v := r.view(c)
+	until(t, "the refresh", func() bool { return r.recall.IndexState(v).Revision == v.At })
+	r.search(c, recall.Query{Text: "note"})
+	if n := w.reads.Load(); n > 3 {
+		t.Errorf("%d reads of the log", n)
+	}
+	// A collection that is gone leaves no index behind.
+	r.must(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))
+	r.recall.Refresh(t.Context(), r.all, c.ID)
+	until(t, "the eviction", func() bool { return r.recall.Versions(c.ID) == 0 })
+}
