@@ -25,7 +25,8 @@ const (
 	Task    Stage = "task"
 )
 
-func stages() []Stage { return []Stage{Prepare, Decide, Task} }
+// Stages lists every stage.
+func Stages() []Stage { return []Stage{Prepare, Decide, Task} }
 
 // Lease is what a claimed job is held by.
 type Lease struct {
@@ -48,6 +49,8 @@ type Source[J any] interface {
 	NextDue(ctx context.Context) (time.Time, error)
 	// ID gives the id of a claimed job.
 	ID(j J) uuid.UUID
+	// Kind names what a job does; there are few kinds, and metrics are kept by them.
+	Kind(j J) string
 }
 
 // Handler does jobs.

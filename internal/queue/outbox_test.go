@@ -112,6 +112,8 @@ func (o *outbox) NextDue(context.Context) (time.Time, error) {
 
 func (o *outbox) ID(w work) uuid.UUID { return w.id }
 
+func (o *outbox) Kind(work) string { return "work" }
+
 func (o *outbox) find(id uuid.UUID) *work {
 	return o.jobs[slices.IndexFunc(o.jobs, func(w *work) bool { return w.id == id })]
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/metric"
 )
 
 // Config bounds a runner. Zero fields take the defaults.
@@ -23,10 +25,13 @@ type Config struct {
 	Grace     time.Duration // for running jobs at a stop, before they are given back; default 5 s
 	DueLimit  int           // collections looked at in one poll; default 256
 	SettleFor time.Duration // for recording a failed try; default 15 s
+	Burst     time.Duration // how long Drain stays with a lane, beside the job that it is at then; default 10 s
+	Stages    []Stage       // that are run here; default all
+	Meter     metric.Meter  // nil: nothing is measured
 }
 
 func (c *Config) setDefaults() error {
-	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.SettleFor < 0 {
+	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.SettleFor < 0 || c.Burst < 0 {
 		return errors.New("queue: settings must not be negative")
 	}
 	for _, f := range []struct {
@@ -40,9 +45,17 @@ func (c *Config) setDefaults() error {
 	for _, f := range []struct {
 		at *time.Duration
 		to time.Duration
-	}{{&c.Lease, 15 * time.Second}, {&c.Poll, time.Second}, {&c.Grace, 5 * time.Second}, {&c.SettleFor, 15 * time.Second}} {
+	}{{&c.Lease, 15 * time.Second}, {&c.Poll, time.Second}, {&c.Grace, 5 * time.Second}, {&c.SettleFor, 15 * time.Second}, {&c.Burst, 10 * time.Second}} {
 		if *f.at == 0 {
 			*f.at = f.to
+		}
+	}
+	if len(c.Stages) == 0 {
+		c.Stages = Stages()
+	}
+	for _, s := range c.Stages {
+		if !slices.Contains(Stages(), s) {
+			return fmt.Errorf("queue: no stage is called %q", s)
 		}
 	}
 	return nil
@@ -55,6 +68,7 @@ type Runner[J any] struct {
 	cfg     Config
 	clock   func() time.Time
 	log     *slog.Logger
+	metrics *metrics
 
 	wake  chan struct{}
 	slots map[Stage]chan struct{}
@@ -64,7 +78,11 @@ type Runner[J any] struct {
 	mu     sync.Mutex
 	lanes  map[lane]*laneState
 	paused bool
+	now    *run // nil: Run is not running
 }
+
+// run is the contexts of a Run: claim is over when it was told to stop, jobs after the grace time.
+type run struct{ claim, jobs context.Context }
 
 // lane is the jobs of one stage of one collection.
 type lane struct {
@@ -72,8 +90,16 @@ type lane struct {
 	stage Stage
 }
 
-// laneState says whether a lane should look again before it ends.
-type laneState struct{ again bool }
+// laneState is a lane at work.
+type laneState struct {
+	again bool          // look again before it ends
+	timer *time.Timer   // closes late; nil: it has all the time
+	late  chan struct{} // closed when it has had its time
+	ended chan struct{} // closed when it has left; more is set then
+	more  bool          // it left jobs behind, perhaps
+
+	stopped <-chan struct{} // closed when the runner claims no more
+}
 
 // New makes a runner. It does nothing until Run.
 func New[J any](src Source[J], handler Handler[J], clock func() time.Time, log *slog.Logger, cfg Config) (*Runner[J], error) {
@@ -89,8 +115,13 @@ func New[J any](src Source[J], handler Handler[J], clock func() time.Time, log *
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	metrics, err := newMetrics(cfg.Meter)
+	if err != nil {
+		return nil, fmt.Errorf("queue: make the metrics: %w", err)
+	}
 	r := &Runner[J]{
-		src: src, handler: handler, cfg: cfg, clock: clock, log: log,
+		metrics: metrics,
+		src:     src, handler: handler, cfg: cfg, clock: clock, log: log,
 		wake: make(chan struct{}, 1), lanes: map[lane]*laneState{},
 		slots: map[Stage]chan struct{}{
 			Prepare: make(chan struct{}, cfg.Prepares),
@@ -138,11 +169,13 @@ func (r *Runner[J]) Run(ctx context.Context) {
 	// Jobs live longer than ctx, by the grace time.
 	jobs, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(ErrStopped)
+	r.setRun(&run{claim: ctx, jobs: jobs})
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
+			r.setRun(nil) // no lane begins from now on
 			grace := time.AfterFunc(r.cfg.Grace, func() { stop(ErrStopped) })
 			r.running.Wait()
 			grace.Stop()
@@ -151,7 +184,7 @@ func (r *Runner[J]) Run(ctx context.Context) {
 		case <-timer.C:
 		}
 		began := r.clock()
-		timer.Reset(r.look(ctx, jobs))
+		timer.Reset(r.look(ctx))
 		r.rest(ctx, r.clock().Sub(began))
 	}
 }
@@ -171,7 +204,7 @@ func (r *Runner[J]) rest(ctx context.Context, took time.Duration) {
 }
 
 // look starts a lane for whatever is due and says when to look again.
-func (r *Runner[J]) look(ctx, jobs context.Context) time.Duration {
+func (r *Runner[J]) look(ctx context.Context) time.Duration {
 	if r.isPaused() {
 		return r.cfg.Poll
 	}
@@ -183,8 +216,8 @@ func (r *Runner[J]) look(ctx, jobs context.Context) time.Duration {
 		return r.cfg.Poll
 	}
 	for _, ref := range due {
-		for _, s := range stages() {
-			r.kick(ctx, jobs, lane{ref, s})
+		for _, s := range r.cfg.Stages {
+			r.kick(lane{ref, s})
 		}
 	}
 	next, err := r.src.NextDue(ctx)
@@ -199,42 +232,102 @@ func (r *Runner[J]) look(ctx, jobs context.Context) time.Duration {
 	return r.cfg.Poll
 }
 
-// kick starts a lane, or makes a running one look again before it ends.
-func (r *Runner[J]) kick(ctx, jobs context.Context, l lane) {
+func (r *Runner[J]) setRun(now *run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = now
+}
+
+// kick starts a lane, or makes a running one look again before it ends. Nil when
+// nothing is to be claimed.
+func (r *Runner[J]) kick(l lane) *laneState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if st, ok := r.lanes[l]; ok {
 		st.again = true
-		return
+		return st
 	}
-	if ctx.Err() != nil || r.paused {
-		return
+	now := r.now
+	if now == nil || now.claim.Err() != nil || r.paused {
+		return nil
 	}
-	r.lanes[l] = &laneState{}
-	r.running.Go(func() { r.drive(ctx, jobs, l) })
+	st := &laneState{late: make(chan struct{}), ended: make(chan struct{}), stopped: now.claim.Done()}
+	r.lanes[l] = st
+	r.running.Go(func() { r.drive(now.claim, now.jobs, l, st) })
+	return st
 }
 
-// drive claims and runs the jobs of a lane until there are none.
-func (r *Runner[J]) drive(ctx, jobs context.Context, l lane) {
+// Drain runs the jobs of one stage of a collection until it finds none, or has stayed for
+// Burst; those of the parallel stages may still run when it returns. more tells that
+// jobs may be left, for somebody to drain again. It is for those who are told what is due. While the
+// runner does not run or is paused it does nothing: it looks at everything when it begins. When ctx ends
+// Drain returns, and the lane goes on.
+func (r *Runner[J]) Drain(ctx context.Context, ref Ref, stage Stage) (more bool) {
+	if !slices.Contains(r.cfg.Stages, stage) {
+		return false
+	}
+	st := r.kick(lane{ref, stage})
+	if st == nil {
+		return false
+	}
+	r.arm(st)
+	select {
+	case <-st.ended:
+		return st.more
+	case <-st.stopped:
+		return true // others may go on
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// arm bounds a lane, once.
+func (r *Runner[J]) arm(st *laneState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if st.timer == nil && !isDone(st.ended) {
+		st.timer = time.AfterFunc(r.cfg.Burst, func() { close(st.late) })
+	}
+}
+
+// drive claims and runs the jobs of a lane until there are none, or it has had its time.
+func (r *Runner[J]) drive(ctx, jobs context.Context, l lane, st *laneState) {
 	for {
-		more := r.claim(ctx, jobs, l)
+		more := r.claim(ctx, jobs, l, st)
 		r.mu.Lock()
-		if st := r.lanes[l]; !more && !st.again || ctx.Err() != nil || r.paused {
+		more = more || st.again
+		if !more || isDone(st.late) || ctx.Err() != nil || r.paused {
+			st.more = more
+			if st.timer != nil {
+				st.timer.Stop()
+			}
 			delete(r.lanes, l)
+			close(st.ended)
 			r.mu.Unlock()
 			return
 		}
-		r.lanes[l].again = false
+		st.again = false
 		r.mu.Unlock()
 	}
 }
 
+func isDone(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // claim waits for a slot, claims as many jobs as there are slots, and starts
-// them; of an ordered stage it waits for the job. more tells that jobs were found.
-func (r *Runner[J]) claim(ctx, jobs context.Context, l lane) (more bool) {
+// them; of an ordered stage it waits for the job. more tells that jobs were found, or not looked for.
+func (r *Runner[J]) claim(ctx, jobs context.Context, l lane, st *laneState) (more bool) {
 	slots := r.slots[l.stage]
 	select {
 	case slots <- struct{}{}:
+	case <-st.late:
+		return true
 	case <-ctx.Done():
 		return false
 	}
@@ -260,9 +353,9 @@ func (r *Runner[J]) claim(ctx, jobs context.Context, l lane) (more bool) {
 		lease := Lease{Ref: l.ref, Job: r.src.ID(j), Token: token}
 		work := func() {
 			defer func() { <-slots }()
-			r.do(jobs, lease, j)
-			if l.stage == Prepare {
-				r.kick(ctx, jobs, lane{l.ref, Decide}) // a prepared note can be decided about
+			r.do(jobs, lease, l.stage, j)
+			if l.stage == Prepare && slices.Contains(r.cfg.Stages, Decide) {
+				r.kick(lane{l.ref, Decide}) // a prepared note can be decided about
 			}
 		}
 		if l.stage == Decide {
@@ -284,8 +377,10 @@ func (r *Runner[J]) another(slots chan struct{}) bool {
 }
 
 // do runs one job under its lease and deadline, and settles it when it fails.
-func (r *Runner[J]) do(jobs context.Context, l Lease, j J) {
+func (r *Runner[J]) do(jobs context.Context, l Lease, stage Stage, j J) {
 	defer r.handler.Done(j)
+	outcome, ended := Done, r.metrics.begin(jobs, r.src.Kind(j), stage, r.clock)
+	defer func() { ended(outcome) }()
 	ctx, cancel := context.WithCancelCause(jobs)
 	defer cancel(nil)
 	if d := r.handler.Deadline(j); d > 0 {
@@ -302,10 +397,16 @@ func (r *Runner[J]) do(jobs context.Context, l Lease, j J) {
 	err := r.guarded(ctx, j)
 	close(finished)
 	<-beating
-	if err == nil || errors.Is(context.Cause(ctx), ErrLost) {
+	if err == nil {
 		return
 	}
+	if errors.Is(context.Cause(ctx), ErrLost) {
+		outcome = Lost
+		return
+	}
+	outcome = Failed
 	if errors.Is(context.Cause(jobs), ErrStopped) {
+		outcome = Stopped
 		err = fmt.Errorf("%w: %w", ErrStopped, err)
 	}
 	settle, stop := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.SettleFor)

@@ -56,5 +56,8 @@ func (q *source) NextDue(ctx context.Context) (time.Time, error) { return q.stor
 // ID of a job.
 func (q *source) ID(j memory.Job) uuid.UUID { return j.ID }
 
+// Kind of a job.
+func (q *source) Kind(j memory.Job) string { return string(j.Kind) }
+
 // jobScope is the scope of a job: its tenant's, all agents.
 func jobScope(tenantID, job uuid.UUID) tenant.Scope { return grant.Job(tenantID, job) }

@@ -1,0 +1,232 @@
+package queue
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// Drain does what its lane has, prepared notes are decided about, and
+// nothing else is touched.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, nil)
+		r, stop := start(t, h, Config{Poll: time.Hour})
+		defer stop()
+		synctest.Wait()
+		a, b := newRef(), newRef()
+		for range 40 {
+			o.add(a, Prepare)
+		}
+		o.add(b, Prepare)
+		if r.Drain(t.Context(), a, Prepare) {
+			t.Error("an empty lane has more")
+		}
+		synctest.Wait()
+		if got := h.order(Decide, a); len(got) != 40 {
+			t.Errorf("%d decided, want 40", len(got))
+		}
+		if got := h.order(Prepare, b); len(got) != 0 {
+			t.Error("another collection was drained")
+		}
+	})
+}
+
+// A lane with much to do makes room for others after its time, and says so.
+func TestDrainIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, func(context.Context, work) error { pass(time.Second); return nil })
+		r, stop := start(t, h, Config{Poll: time.Hour, Burst: 5 * time.Second})
+		defer stop()
+		synctest.Wait()
+		ref := newRef()
+		for range 12 {
+			o.add(ref, Decide)
+		}
+		began := time.Now()
+		if !r.Drain(t.Context(), ref, Decide) {
+			t.Error("no more is left")
+		}
+		if took, did := time.Since(began), len(h.order(Decide, ref)); took > 6*time.Second || did < 5 || did > 6 {
+			t.Errorf("%d jobs in %v", did, took)
+		}
+		for r.Drain(t.Context(), ref, Decide) {
+			if time.Since(began) > time.Minute {
+				t.Fatal("it never ends")
+			}
+		}
+		if got := len(h.order(Decide, ref)); got != 12 || h.overlap {
+			t.Errorf("%d jobs, overlap %v", got, h.overlap)
+		}
+	})
+}
+
+// Waiting for a slot is bounded too: the wake-up goes back, for a worker that has one.
+func TestDrainWithoutASlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, func(context.Context, work) error { pass(time.Hour); return nil })
+		r, stop := start(t, h, Config{Poll: 2 * time.Hour, Burst: 5 * time.Second, Tasks: 1})
+		defer stop()
+		synctest.Wait()
+		a, b := newRef(), newRef()
+		o.add(a, Task)
+		r.Drain(t.Context(), a, Task)
+		o.add(b, Task)
+		began := time.Now()
+		if !r.Drain(t.Context(), b, Task) || time.Since(began) != 5*time.Second {
+			t.Errorf("waited %v", time.Since(began))
+		}
+	})
+}
+
+// What is told while a lane is at its end is not lost: whoever drains it at the same time
+// sees it, for any order of events.
+func TestDrainSeesWhatIsToldMeanwhile(t *testing.T) {
+	t.Parallel()
+	o := &outbox{}
+	h := newWorker(o, nil)
+	r, stop := start(t, h, Config{Poll: time.Hour})
+	defer stop()
+	// Until Run runs, Drain does nothing.
+	ready := newRef()
+	o.add(ready, Task)
+	r.Wake()
+	for deadline := time.Now().Add(10 * time.Second); len(h.order(Task, ready)) == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the runner does not run")
+		}
+		r.Drain(t.Context(), ready, Task)
+	}
+	ref := newRef()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 200 {
+				o.add(ref, Decide)
+				r.Drain(t.Context(), ref, Decide)
+			}
+		})
+	}
+	wg.Wait()
+	if got := len(h.order(Decide, ref)); got != 800 || h.overlap {
+		t.Errorf("%d jobs done, want 800; overlap %v", got, h.overlap)
+	}
+}
+
+func TestDrainWhileStoppingAndPaused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, func(context.Context, work) error { pass(2 * time.Second); return nil })
+		r, stop := start(t, h, Config{Poll: time.Hour})
+		synctest.Wait()
+		ref := newRef()
+		r.Pause()
+		o.add(ref, Decide)
+		o.add(ref, Decide)
+		if r.Drain(t.Context(), ref, Decide); len(h.order(Decide, ref)) != 0 {
+			t.Error("a paused runner worked")
+		}
+		r.setPaused(false)
+		var more bool
+		var took time.Duration
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			began := time.Now()
+			more = r.Drain(t.Context(), ref, Decide)
+			took = time.Since(began)
+		})
+		pass(time.Second)
+		stop()
+		wg.Wait()
+		if !more || took != time.Second {
+			t.Errorf("more %v after %v, want to hand the rest on at once", more, took)
+		}
+		if got := len(h.order(Decide, ref)); got != 1 {
+			t.Errorf("%d done, want the one that ran", got)
+		}
+		if r.Drain(t.Context(), ref, Decide) || len(h.order(Decide, ref)) != 1 {
+			t.Error("a stopped runner worked")
+		}
+	})
+}
+
+// A runner of some stages leaves the others alone, whoever asks.
+func TestStages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, nil)
+		r, stop := start(t, h, Config{Stages: []Stage{Prepare}})
+		defer stop()
+		ref := newRef()
+		o.add(ref, Prepare)
+		o.add(ref, Task)
+		pass(5 * time.Second)
+		r.Drain(t.Context(), ref, Task)
+		synctest.Wait()
+		if p, d, k := h.order(Prepare, ref), h.order(Decide, ref), h.order(Task, ref); len(p) != 1 || len(d)+len(k) != 0 {
+			t.Errorf("prepared %v, decided %v, tasks %v", p, d, k)
+		}
+		if _, err := New[work](o, h, nil, nil, Config{Stages: []Stage{"dream"}}); err == nil {
+			t.Error("an unknown stage was accepted")
+		}
+	})
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	reader := metric.NewManualReader()
+	meter := metric.NewMeterProvider(metric.WithReader(reader)).Meter("test")
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, func(ctx context.Context, w work) error {
+			if w.seq == 1 {
+				return context.DeadlineExceeded
+			}
+			pass(time.Second)
+			return nil
+		})
+		_, stop := start(t, h, Config{Meter: meter})
+		ref := newRef()
+		o.add(ref, Task)
+		o.add(ref, Task)
+		pass(1500 * time.Millisecond)
+		stop()
+	})
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]uint64{}
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		switch d := m.Data.(type) {
+		case metricdata.Histogram[float64]:
+			for _, p := range d.DataPoints {
+				outcome, _ := p.Attributes.Value("slipbox.job.outcome")
+				kind, _ := p.Attributes.Value("slipbox.job.kind")
+				counts[kind.AsString()+" "+outcome.AsString()] += p.Count
+			}
+		case metricdata.Sum[int64]:
+			for _, p := range d.DataPoints {
+				if p.Value != 0 {
+					t.Errorf("%s is %d when nothing runs", m.Name, p.Value)
+				}
+			}
+		}
+	}
+	if counts["work done"] != 1 || counts["work failed"] != 1 {
+		t.Errorf("counted %v", counts)
+	}
+}
