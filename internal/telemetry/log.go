@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -61,4 +62,27 @@ func (h contextHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup keeps the wrapping.
 func (h contextHandler) WithGroup(name string) slog.Handler {
 	return contextHandler{h.Handler.WithGroup(name)}
+}
+
+// both gives records to two handlers; the first one says from which level on.
+type both struct{ first, second slog.Handler }
+
+// Enabled asks the first.
+func (h both) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.first.Enabled(ctx, level)
+}
+
+// Handle passes the record on to each.
+func (h both) Handle(ctx context.Context, r slog.Record) error {
+	return errors.Join(h.first.Handle(ctx, r.Clone()), h.second.Handle(ctx, r))
+}
+
+// WithAttrs keeps both.
+func (h both) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return both{h.first.WithAttrs(attrs), h.second.WithAttrs(attrs)}
+}
+
+// WithGroup keeps both.
+func (h both) WithGroup(name string) slog.Handler {
+	return both{h.first.WithGroup(name), h.second.WithGroup(name)}
 }

@@ -5,18 +5,25 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/slipboxhq/slipbox/internal/telemetry"
+	"github.com/slipboxhq/slipbox/internal/telemetry/telemetrytest"
 )
 
 func start(t *testing.T, env map[string]string) *telemetry.Telemetry {
@@ -91,57 +98,242 @@ func TestHTTPMetricsFoldWhatStrangersSend(t *testing.T) {
 	}
 }
 
-func TestTracesLeaveOnlyWithAnEndpoint(t *testing.T) {
-	got := make(chan string, 1)
-	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body)
-		select {
-		case got <- r.URL.Path + " " + string(b):
-		default:
-		}
-	}))
-	defer srv.Close()
-	// The exporter itself reads the process environment.
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
-
-	for name, env := range map[string]map[string]string{
-		"no endpoint": {},
-		"disabled":    {"OTEL_EXPORTER_OTLP_ENDPOINT": srv.URL, "OTEL_SDK_DISABLED": "true"},
-		"none":        {"OTEL_EXPORTER_OTLP_ENDPOINT": srv.URL, "OTEL_TRACES_EXPORTER": "none"},
-	} {
-		tel := start(t, env)
-		_, span := tel.Tracer("internal/test").Start(t.Context(), "work")
-		if span.IsRecording() {
-			t.Errorf("%s: spans are recorded", name)
-		}
-		span.End()
-		if err := tel.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+// emit makes one of each signal and stops.
+func emit(t *testing.T, tel *telemetry.Telemetry, base *slog.Logger) {
+	t.Helper()
+	c, err := tel.Meter("internal/test").Int64Counter("slipbox.test.things")
+	if err != nil {
+		t.Fatal(err)
 	}
-	tel := start(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": srv.URL})
-	_, span := tel.Tracer("internal/test").Start(t.Context(), "the work")
+	ctx, span := tel.Tracer("internal/test").Start(t.Context(), "the work")
 	span.SetAttributes(telemetry.Tenant.String("t1"))
+	c.Add(ctx, 1)
+	tel.Logger(base).With("part", "api").InfoContext(ctx, "worked", "error", errors.New("in part"))
+	tel.Logger(base).DebugContext(ctx, "not at this level")
+	span.End()
+	if err := tel.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSignalsLeaveOnlyWhenAskedTo(t *testing.T) {
+	for name, c := range map[string]struct {
+		env  map[string]string
+		want string
+	}{
+		"nothing set":             {nil, ""},
+		"an endpoint":             {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "%s"}, "traces metrics logs"},
+		"an endpoint of traces":   {map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "%s/v1/traces"}, "traces"},
+		"an endpoint of metrics":  {map[string]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "%s/v1/metrics"}, "metrics"},
+		"an endpoint of logs":     {map[string]string{"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": "%s/v1/logs"}, "logs"},
+		"disabled":                {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "%s", "OTEL_SDK_DISABLED": "true"}, ""},
+		"no traces":               {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "%s", "OTEL_TRACES_EXPORTER": "none"}, "metrics logs"},
+		"metrics are served only": {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "%s", "OTEL_METRICS_EXPORTER": "prometheus"}, "traces logs"},
+		"no sample":               {map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "%s", "OTEL_TRACES_SAMPLER": "always_off"}, "metrics logs"},
+		"chosen": {map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": "%s", "OTEL_TRACES_EXPORTER": "otlp", "OTEL_METRICS_EXPORTER": "otlp", "OTEL_LOGS_EXPORTER": "otlp",
+			"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+		}, "traces metrics logs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := telemetrytest.New(t)
+			for k, v := range c.env {
+				t.Setenv(k, strings.ReplaceAll(v, "%s", r.URL))
+			}
+			t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
+			var local bytes.Buffer
+			base, err := telemetry.NewLogger(&local, telemetry.LogConfig{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tel, err := telemetry.Start(t.Context(), telemetry.Config{Service: "slipbox-test", Version: "v1", Getenv: os.Getenv})
+			if err != nil {
+				t.Fatal(err)
+			}
+			emit(t, tel, base)
+			var got []string
+			if spans := r.Spans(); len(spans) > 0 {
+				got = append(got, "traces")
+				if s := spans[0]; s.Service != "slipbox-test" || s.Name != "the work" || s.Attributes["slipbox.tenant"] != "t1" {
+					t.Errorf("the span is %+v", s)
+				}
+			}
+			if slices.Contains(r.Metrics(), "slipbox.test.things") {
+				got = append(got, "metrics")
+			}
+			if logs := r.Logs(); len(logs) > 0 {
+				got = append(got, "logs")
+				if l := logs[0]; len(logs) != 1 || l.Body != "worked" || l.Service != "slipbox-test" || l.Attributes["part"] != "api" {
+					t.Errorf("the records are %+v", logs)
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%v left, want %s", got, c.want)
+			}
+			if len(got) == 3 && r.Logs()[0].Trace != r.Spans()[0].Trace {
+				t.Error("the record does not name its trace")
+			}
+			if !strings.Contains(local.String(), "msg=worked part=api") || strings.Contains(local.String(), "not at this level") {
+				t.Errorf("the log here is %q", local.String())
+			}
+		})
+	}
+}
+
+func TestServiceNameOfTheEnvironmentWins(t *testing.T) {
+	r := telemetrytest.New(t)
+	r.Setenv(t)
+	t.Setenv("OTEL_SERVICE_NAME", "mine")
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{Service: "slipbox-test", Getenv: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := scrape(t, tel); !strings.Contains(text, `service_name="mine"`) || !strings.Contains(text, "service_instance_id=") {
+		t.Errorf("the resource in:\n%s", text)
+	}
+	emit(t, tel, slog.New(slog.DiscardHandler))
+	if spans := r.Spans(); len(spans) != 1 || spans[0].Service != "mine" {
+		t.Errorf("spans are %+v", spans)
+	}
+}
+
+func TestErrorsOfDriversAreNotExported(t *testing.T) {
+	r := telemetrytest.New(t)
+	r.Setenv(t)
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{Getenv: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := "what somebody wrote"
+	_, span := tel.Tracer("internal/test").Start(t.Context(), "SELECT")
+	span.RecordError(fmt.Errorf("invalid input syntax: %q", secret))
+	span.SetStatus(codes.Error, "invalid input syntax: "+secret)
+	span.SetAttributes(telemetry.Operation.String(strings.Repeat("x", 5000)))
+	span.End()
+	_, span = tel.Tracer("internal/test").Start(t.Context(), "store.Write")
+	span.SetStatus(codes.Error, "unavailable")
 	span.End()
 	if err := tel.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	body := <-got
-	if !strings.HasPrefix(body, "/v1/traces ") || !strings.Contains(body, "the work") || !strings.Contains(body, "slipbox.tenant") {
-		t.Errorf("sent %q", body)
+	spans := r.Spans()
+	if len(spans) != 2 || !spans[0].Failed || spans[0].Status != "" || len(spans[0].Events) != 1 || spans[1].Status != "unavailable" {
+		t.Errorf("spans are %+v", spans)
+	}
+	if n := len(spans[0].Attributes["slipbox.operation"]); n > 1100 {
+		t.Errorf("an attribute of %d bytes", n)
+	}
+	if r.Holds(secret) {
+		t.Error("the error's sentence was exported")
+	}
+}
+
+func TestTroubleIsToldAndBounded(t *testing.T) {
+	var refused atomic.Int64
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		refused.Add(1)
+		http.Error(w, "no", http.StatusBadRequest)
+	}))
+	defer down.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", down.URL)
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "2")
+	var local lockedBuffer
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{Log: slog.New(slog.NewTextHandler(&local, nil)), Getenv: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for refused.Load() < 10 {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is sent")
+		}
+		_, span := tel.Tracer("internal/test").Start(t.Context(), "work")
+		span.End()
+		<-time.After(time.Millisecond)
+	}
+	_ = tel.Shutdown(t.Context())
+	if n := strings.Count(local.String(), "telemetry cannot be exported"); n != 1 {
+		t.Errorf("told %d times:\n%s", n, local.String())
+	}
+}
+
+// lockedBuffer is written by exporters.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestShutdownDoesNotWaitForAnEndpointThatHangs(t *testing.T) {
+	hang := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	}))
+	defer srv.Close()
+	defer close(hang)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{Getenv: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, span := tel.Tracer("internal/test").Start(t.Context(), "work")
+	span.End()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if err := tel.Shutdown(ctx); err == nil {
+		t.Error("nothing was lost?")
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+}
+
+func TestTraceparentIsCarried(t *testing.T) {
+	t.Parallel()
+	if got := telemetry.Traceparent(t.Context()); got != "" {
+		t.Errorf("without a span: %q", got)
+	}
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	if got := telemetry.Traceparent(telemetry.WithTraceparent(t.Context(), parent)); got != parent {
+		t.Errorf("carried %q", got)
+	}
+	for _, bad := range []string{"", "x", "00-00000000000000000000000000000000-b7ad6b7169203331-01", strings.Repeat("0", 1000)} {
+		if got := telemetry.Traceparent(telemetry.WithTraceparent(t.Context(), bad)); got != "" {
+			t.Errorf("%q became %q", bad, got)
+		}
 	}
 }
 
 func TestStartRefusesWhatItCannotDo(t *testing.T) {
-	t.Parallel()
-	for _, env := range []map[string]string{
-		{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_TRACES_EXPORTER": "zipkin"},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
-		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/json"},
+	for name, env := range map[string]map[string]string{
+		"traces":  {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_TRACES_EXPORTER": "zipkin"},
+		"metrics": {"OTEL_METRICS_EXPORTER": "statsd"},
+		"logs":    {"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT": "http://x", "OTEL_EXPORTER_OTLP_LOGS_PROTOCOL": "http/json"},
 	} {
-		if _, err := telemetry.Start(t.Context(), telemetry.Config{Getenv: func(k string) string { return env[k] }}); err == nil {
-			t.Errorf("%v was accepted", env)
-		}
+		t.Run(name, func(t *testing.T) {
+			for k, v := range env {
+				t.Setenv(k, v)
+			}
+			_, err := telemetry.Start(t.Context(), telemetry.Config{Getenv: os.Getenv})
+			if want := "OTEL_" + strings.ToUpper(name) + "_EXPORTER"; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: %v, which should name %s", env, err, want)
+			}
+		})
 	}
 	if _, err := telemetry.Start(t.Context(), telemetry.Config{}); err == nil {
 		t.Error("started without an environment")

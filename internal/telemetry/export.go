@@ -1,0 +1,150 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// exported tells whether a signal ("TRACES", "METRICS" or "LOGS") leaves the
+// process: when its exporter is chosen, or an endpoint is named.
+func (c Config) exported(signal string) bool {
+	if strings.EqualFold(c.Getenv("OTEL_SDK_DISABLED"), "true") {
+		return false
+	}
+	switch kind := c.Getenv("OTEL_" + signal + "_EXPORTER"); {
+	case kind == "none":
+		return false
+	case kind == "prometheus" && signal == "METRICS":
+		return false // they are served at /metrics in any case
+	case kind != "":
+		return true
+	}
+	return c.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || c.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
+}
+
+// refused says which settings an exporter could not be made from.
+func refused(signal string, err error) error {
+	return fmt.Errorf("telemetry: OTEL_%s_EXPORTER, OTEL_EXPORTER_OTLP_PROTOCOL or OTEL_EXPORTER_OTLP_%s_PROTOCOL cannot be met; "+
+		"exporters are otlp, console and none, protocols http/protobuf and grpc: %w", signal, signal, err)
+}
+
+func (t *Telemetry) startMetrics(ctx context.Context, cfg Config, res *resource.Resource) error {
+	registry := prometheus.NewRegistry()
+	for _, c := range []prometheus.Collector{
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	} {
+		if err := registry.Register(c); err != nil {
+			return fmt.Errorf("telemetry: register the process metrics: %w", err)
+		}
+	}
+	exporter, err := otelprom.New(otelprom.WithRegisterer(registry), otelprom.WithoutScopeInfo())
+	if err != nil {
+		return fmt.Errorf("telemetry: make the metrics exporter: %w", err)
+	}
+	options := []sdkmetric.Option{sdkmetric.WithReader(exporter), sdkmetric.WithResource(res)}
+	if cfg.exported("METRICS") {
+		reader, err := autoexport.NewMetricReader(ctx)
+		if err != nil {
+			return refused("METRICS", err)
+		}
+		options = append(options, sdkmetric.WithReader(reader))
+	}
+	t.meters = sdkmetric.NewMeterProvider(options...)
+	t.metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	t.shutdown = append(t.shutdown, t.meters.Shutdown)
+	return nil
+}
+
+// maxAttribute bounds text in spans, in characters: SQL statements can be long.
+// OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT changes it.
+const maxAttribute = 1000
+
+func (t *Telemetry) startTraces(ctx context.Context, cfg Config, res *resource.Resource) error {
+	if !cfg.exported("TRACES") {
+		return nil
+	}
+	exporter, err := autoexport.NewSpanExporter(ctx)
+	if err != nil {
+		return refused("TRACES", err)
+	}
+	limits := sdktrace.NewSpanLimits()
+	if limits.AttributeValueLengthLimit < 0 {
+		limits.AttributeValueLengthLimit = maxAttribute
+	}
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(discreet{exporter}), sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(limits))
+	t.tracers = provider
+	t.shutdown = append(t.shutdown, provider.Shutdown)
+	return nil
+}
+
+func (t *Telemetry) startLogs(ctx context.Context, cfg Config, res *resource.Resource) error {
+	if !cfg.exported("LOGS") {
+		return nil
+	}
+	exporter, err := autoexport.NewLogExporter(ctx)
+	if err != nil {
+		return refused("LOGS", err)
+	}
+	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)), sdklog.WithResource(res))
+	t.logs = provider
+	t.shutdown = append(t.shutdown, provider.Shutdown)
+	return nil
+}
+
+// discreet keeps errors' sentences out of spans. Instrumentation of drivers
+// records them as they come, and a server may quote in them what it was given.
+// What kind of error it was stays.
+type discreet struct{ sdktrace.SpanExporter }
+
+// ExportSpans implements sdktrace.SpanExporter.
+func (d discreet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	out := make([]sdktrace.ReadOnlySpan, len(spans))
+	for i, s := range spans {
+		out[i] = discreetSpan{s}
+	}
+	return d.SpanExporter.ExportSpans(ctx, out)
+}
+
+type discreetSpan struct{ sdktrace.ReadOnlySpan }
+
+// isCode tells a code, such as those of faults, from a sentence.
+var isCode = regexp.MustCompile(`^[a-z_]{0,40}$`)
+
+// Status implements sdktrace.ReadOnlySpan.
+func (s discreetSpan) Status() sdktrace.Status {
+	status := s.ReadOnlySpan.Status()
+	if !isCode.MatchString(status.Description) {
+		status.Description = ""
+	}
+	return status
+}
+
+// Events implements sdktrace.ReadOnlySpan.
+func (s discreetSpan) Events() []sdktrace.Event {
+	all := s.ReadOnlySpan.Events()
+	out := make([]sdktrace.Event, len(all))
+	for i, e := range all {
+		kept := e.Attributes[:0:0]
+		for _, a := range e.Attributes {
+			if a.Key == ExceptionType {
+				kept = append(kept, a)
+			}
+		}
+		e.Attributes = kept
+		out[i] = e
+	}
+	return out
+}
