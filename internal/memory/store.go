@@ -96,12 +96,13 @@ type Reader interface {
 	Notes(ctx context.Context, s tenant.Scope, v View, ids []uuid.UUID, o ReadOptions) ([]Note, error)
 	// NoteByKey finds the visible note with that kind and key, NotFound when none.
 	NoteByKey(ctx context.Context, s tenant.Scope, v View, kind Kind, key string) (Note, error)
-	// Versions reads versions by their identity, in the order of keys, without vectors; those of other layers than
-	// the view's, above their bounds, or gone are left out. The index of a search knows them, and what a version
-	// says never changes, so a cache may answer.
+	// Versions reads versions by their identity, in the order of keys, without vectors; past ones too, and those that a
+	// nearer layer hides. Tombstones are left out, and those of other layers than the view's, above their bounds, or
+	// gone. The index of a search knows them, and what a version says never changes, so a cache may answer.
 	Versions(ctx context.Context, s tenant.Scope, v View, keys []Version) ([]Note, error)
 	// Nearest ranks the visible notes by the cosine of their vectors in the collection's embedder, best first, ties by id, by
-	// an exact scan. It serves while no index is loaded, and as its oracle.
+	// an exact scan; notes without a vector, or with one of zeros, are not among them. It serves while no index is loaded,
+	// and as its oracle.
 	Nearest(ctx context.Context, s tenant.Scope, v View, q NearestQuery) ([]Nearest, error)
 	// ListNotes pages through the visible notes matching the filter, oldest id first
 	// unless Newest.
@@ -123,7 +124,8 @@ type Reader interface {
 	Changesets(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Changeset, error)
 	// Usage of visible notes through the lineage; notes without any are absent.
 	Usage(ctx context.Context, s tenant.Scope, v View, ids []uuid.UUID) (map[uuid.UUID]Usage, error)
-	// Hot lists the visible notes that were used most lately, by HotScore and then by id.
+	// Hot lists the visible notes that were used most lately, by HotScore and then by id; none that was never used.
+	// Limit 0: all.
 	Hot(ctx context.Context, s tenant.Scope, v View, limit int) ([]HotNote, error)
 	// AddUsage counts recalls in the view's own collection, copying an
 	// ancestor's usage up on first change.
@@ -148,9 +150,9 @@ type NoteQuery struct {
 
 // NearestQuery asks for the nearest notes.
 type NearestQuery struct {
-	Vector []float32 // of the collection's dimensions; else Invalid "vector"
-	Filter filter.Expr
-	Limit  int
+	Vector []float32   // of the collection's dimensions, finite, not all zeros; else Invalid "vector"
+	Filter filter.Expr // nil: all
+	Limit  int         // 0: all
 }
 
 // Nearest is a note found by similarity alone.
@@ -320,7 +322,8 @@ type JobQuery struct {
 }
 
 // Spool keeps what an import received and what it answered, in parts, so that any process can go on with the
-// job. Parts stand beside the log: they need no collection, and go with SweepParts.
+// job. Parts stand beside the log and may come before their job: the tenant alone decides who reaches them, so
+// callers look the job up first. They go with SweepParts, and with the job when its collection is removed.
 type Spool interface {
 	// PutPart keeps part n (from 0) of a job's spool; one that is there is replaced. At most MaxPart bytes.
 	PutPart(ctx context.Context, s tenant.Scope, job uuid.UUID, spool SpoolName, n int, data []byte) error

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -64,7 +65,7 @@ func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (
 	if _, e := uuid.Parse(name); e == nil {
 		return a, err // an id names nothing new
 	}
-	if err := checkName("agent", name); err != nil {
+	if err := store.CheckName("agent", name); err != nil {
 		return a, err
 	}
 	err = s.writing(ctx, func(ctx context.Context, q *session) error {
@@ -89,7 +90,10 @@ func (s *Store) CreateAgent(ctx context.Context, sc tenant.Scope, a tenant.Agent
 	if err := check(sc); err != nil {
 		return tenant.Agent{}, err
 	}
-	if err := checkName("name", a.Name); err != nil {
+	if err := store.CheckName("name", a.Name); err != nil {
+		return tenant.Agent{}, err
+	}
+	if err := store.Text("display_name", a.DisplayName); err != nil {
 		return tenant.Agent{}, err
 	}
 	var err error

@@ -180,6 +180,9 @@ func (s *Store) UpdateCollection(ctx context.Context, sc tenant.Scope, id uuid.U
 		if n.State == memory.CollectionDeleting {
 			return fault.New(fault.Conflict, "a collection is deleted by deleting it")
 		}
+		if err := store.Text("display_name", n.DisplayName); err != nil {
+			return err
+		}
 		metadata, err := store.Object("metadata", n.Metadata)
 		if err != nil {
 			return err

@@ -18,7 +18,10 @@ func (s *Store) CreateCollection(ctx context.Context, sc tenant.Scope, n memory.
 	if err := check(sc); err != nil {
 		return out, err
 	}
-	if err := checkName("name", n.Name); err != nil {
+	if err := store.CheckName("name", n.Name); err != nil {
+		return out, err
+	}
+	if err := store.Text("display_name", n.DisplayName); err != nil {
 		return out, err
 	}
 	if !sc.Reaches(n.Agent) {
@@ -82,18 +85,6 @@ func answerIDs(collection uuid.UUID, job *memory.Job) []byte {
 		s += `,"job":"` + job.ID.String() + `"`
 	}
 	return []byte(s + "}")
-}
-
-// checkName refuses names that cannot be told from ids. Their alphabet is the
-// caller's matter.
-func checkName(field, name string) error {
-	if name == "" {
-		return fault.InvalidField(field, "is required")
-	}
-	if _, err := uuid.Parse(name); err == nil {
-		return fault.InvalidField(field, "must not look like an id")
-	}
-	return store.Text(field, name)
 }
 
 func (q *session) newCollection(ctx context.Context, sc tenant.Scope, c memory.Collection, copying bool, now time.Time) (memory.Collection, error) {

@@ -37,6 +37,9 @@ func (q *session) keys(ctx context.Context, where string, args ...any) (out []au
 }
 
 func (q *session) insertKey(ctx context.Context, k auth.Key) error {
+	if err := store.Text("name", k.Name); err != nil {
+		return err
+	}
 	permissions, err := store.Document("scopes", k.Permissions)
 	if err != nil {
 		return err

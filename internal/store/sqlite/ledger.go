@@ -33,6 +33,9 @@ func (q *session) replayed(ctx context.Context, sc tenant.Scope, k memory.Idempo
 
 // remember keeps an answer, and drops those of the tenant that are too old.
 func (q *session) remember(ctx context.Context, sc tenant.Scope, k memory.Idempotency, now time.Time) error {
+	if err := store.CheckKey(k); err != nil {
+		return err
+	}
 	if _, err := q.exec(ctx, "DELETE FROM idempotency WHERE tenant = ? AND at <= ?", blob(sc.Tenant()), purgeBefore(now)); err != nil {
 		return err
 	}

@@ -3,13 +3,11 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"math"
 	"reflect"
 	"strings"
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -211,17 +209,8 @@ func (t *tx) Link(ctx context.Context, l memory.Link) (bool, error) {
 		return false, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if l.Source == l.Target {
-		return false, fault.InvalidField("target", "a note cannot be linked to itself")
-	}
-	if l.Relation == "" {
-		l.Relation = memory.RelatedTo
-	}
-	if err := store.Text("relation", l.Relation); err != nil {
+	if err := store.CheckLink(&l); err != nil {
 		return false, err
-	}
-	if math.IsNaN(l.Confidence) || math.IsInf(l.Confidence, 0) {
-		return false, fault.InvalidField("confidence", "is not a number")
 	}
 	attributes, err := store.Object("attributes", l.Attributes)
 	if err != nil {

@@ -1,9 +1,7 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
-	"math"
 
 	"github.com/google/uuid"
 
@@ -24,20 +22,7 @@ func (e *encoded) bytes(n *memory.Note) int64 {
 
 // encode checks a note and brings it into the form in which it will be read.
 func (t *tx) encode(n *memory.Note) (e encoded, err error) {
-	if math.IsNaN(n.Importance) || math.IsInf(n.Importance, 0) {
-		return e, fault.InvalidField("importance", "is not a number")
-	}
-	for _, f := range []struct{ name, value string }{
-		{"content", n.Content}, {"context", n.Context}, {"category", n.Category}, {"key", n.Key}, {"kind", string(n.Kind)}, {"error", n.Error},
-	} {
-		if err := store.Text(f.name, f.value); err != nil {
-			return e, err
-		}
-	}
-	if err := store.Texts("keywords", n.Keywords); err != nil {
-		return e, err
-	}
-	if err := store.Texts("tags", n.Tags); err != nil {
+	if err := store.CheckNote(n); err != nil {
 		return e, err
 	}
 	if e.keywords, err = list(n.Keywords); err != nil {
@@ -67,15 +52,8 @@ func (t *tx) encode(n *memory.Note) (e encoded, err error) {
 		n.Embedder = ""
 		return e, nil
 	}
-	c := &t.row.Collection
-	n.Embedder = cmp.Or(n.Embedder, c.Embedder)
-	switch {
-	case n.Embedder == "":
-		return e, fault.InvalidField("vector", "the collection has no embedder")
-	case n.Embedder == c.Embedder && c.Dim > 0 && len(n.Vector) != c.Dim:
-		return e, fault.InvalidField("vector", "has %d dimensions, the collection's embedder %q has %d", len(n.Vector), c.Embedder, c.Dim)
-	case len(n.Vector) == 0:
-		return e, fault.InvalidField("vector", "is empty")
+	if err := store.CheckVector(&t.row.Collection, n); err != nil {
+		return e, err
 	}
 	if n.Vector, err = store.Half(n.Vector); err == nil {
 		e.vector = store.HalfBytes(n.Vector)

@@ -113,7 +113,15 @@ func (s *Store) RemoveRows(ctx context.Context, sc tenant.Scope, id uuid.UUID, n
 				return nil
 			}
 		}
-		removed, err := q.exec(ctx, `DELETE FROM jobs WHERE (tenant, id) IN (SELECT tenant, id FROM jobs WHERE tenant = ? AND collection = ?
+		removed, err := q.exec(ctx, `DELETE FROM spool WHERE (tenant, job, name, part) IN (SELECT s.tenant, s.job, s.name, s.part FROM jobs j
+ JOIN spool s ON s.tenant = j.tenant AND s.job = j.id WHERE j.tenant = ? AND j.collection = ? LIMIT ?)`, blob(r.tenant), blob(id), min(left, spoolBatch))
+		if err != nil {
+			return err
+		}
+		if left -= removed; left <= 0 || removed == spoolBatch {
+			return nil
+		}
+		removed, err = q.exec(ctx, `DELETE FROM jobs WHERE (tenant, id) IN (SELECT tenant, id FROM jobs WHERE tenant = ? AND collection = ?
  AND (kind <> 'remove' OR state NOT IN ('queued', 'running')) LIMIT ?)`, blob(r.tenant), blob(id), left)
 		if err != nil {
 			return err

@@ -80,6 +80,9 @@ func (t *tx) OpenReview(ctx context.Context, r memory.Review) (memory.Review, er
 // UpdateReview implements memory.Tx.
 func (t *tx) UpdateReview(ctx context.Context, r memory.Review) error {
 	ctx = context.WithoutCancel(ctx)
+	if err := store.Text("reason", r.Reason); err != nil {
+		return err
+	}
 	var now memory.ReviewState
 	ok, err := t.q.get(ctx, "SELECT state FROM reviews WHERE tenant = ? AND id = ? AND collection = ?", []any{blob(t.tenant()), blob(r.ID), blob(t.row.ID)}, &now)
 	switch {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -20,12 +20,10 @@ func (s *Store) PutPart(ctx context.Context, sc tenant.Scope, job uuid.UUID, spo
 	if err := check(sc); err != nil {
 		return err
 	}
-	switch {
-	case n < 0:
-		return fault.InvalidField("part", "must not be negative")
-	case len(data) > memory.MaxPart:
-		return fault.InvalidField("data", "at most %d bytes; it has %d", memory.MaxPart, len(data))
-	case data == nil:
+	if err := store.CheckPart(n, data); err != nil {
+		return err
+	}
+	if data == nil {
 		data = []byte{}
 	}
 	return s.writing(ctx, func(ctx context.Context, q *session) error {

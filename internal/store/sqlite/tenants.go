@@ -78,7 +78,7 @@ func (s *Store) CreateTenant(ctx context.Context, op tenant.Operator, t tenant.T
 	if err := checkOperator(op); err != nil {
 		return tenant.Tenant{}, err
 	}
-	if err := checkName("name", t.Name); err != nil {
+	if err := store.CheckName("name", t.Name); err != nil {
 		return tenant.Tenant{}, err
 	}
 	if t.ID == uuid.Nil {

@@ -11,12 +11,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 func concurrencyCases() []testCase {
 	return []testCase{
 		{"Writers", writers},
+		{"SomeFail", someFail},
 		{"Claims", claims},
 		{"ForksAndWriters", forksAndWriters},
 	}
@@ -57,6 +59,19 @@ func writers(_ *testing.T, w *world) {
 					// Revision r holds r-1 marks, all of them.
 					if marks := strings.Count(l[0].Content, "."); marks != int(v.At)-1 || v.At < last || l[0].From != v.At {
 						return fmt.Errorf("at %d after %d: %d marks from %d", v.At, last, marks, l[0].From)
+					}
+					// The log has every revision below the one read, also those since the last look.
+					log, err := w.Changesets(w.ctx, w.all, v, max(last-1, 0), 0)
+					if err != nil {
+						return err
+					}
+					for i, c := range log {
+						if c.Revision != max(last-1, 0)+memory.Revision(i)+1 {
+							return fmt.Errorf("the log at %d has %d in place %d after %d", v.At, c.Revision, i, last)
+						}
+					}
+					if len(log) == 0 || log[len(log)-1].Revision != v.At {
+						return fmt.Errorf("the log at %d after %d ends elsewhere: %d rows", v.At, last, len(log))
 					}
 					last = v.At
 				}
@@ -102,6 +117,74 @@ func writers(_ *testing.T, w *world) {
 	w.isf(w.head(c.ID) == total && len(seen) == total, "head %d, %d revisions", w.head(c.ID), len(seen))
 	w.isf(len(must(w.Changesets(w.ctx, w.all, w.view(c.ID), 0, 0))(w.t)) == total, "a changeset for each")
 	w.isf(len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)) == total-1, "a job for each")
+}
+
+var errBackedOut = fault.New(fault.Conflict, "backed out")
+
+// someFail: writers that fail, give up, or pass over a refusal take nothing
+// from those that write beside them, and leave nothing behind.
+func someFail(_ *testing.T, w *world) {
+	const goroutines, each = 16, 8
+	c := w.collection("c")
+	var mu sync.Mutex
+	kept, lost := map[uuid.UUID]memory.Revision{}, map[uuid.UUID]bool{}
+	err := together(goroutines, func(g int) error {
+		for i := range each {
+			ctx, cancel := context.WithCancel(w.ctx)
+			var put memory.Note
+			kind := (g + i) % 4
+			out, err := w.Write(ctx, w.all, c.ID, memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "add"}}}, func(ctx context.Context, tx memory.Tx) error {
+				if kind == 3 { // refused, and passed over
+					if err := tx.Delete(ctx, uuid.New()); !fault.Is(err, fault.NotFound) {
+						return fmt.Errorf("deleted nothing: %w", err)
+					}
+				}
+				var err error
+				if put, err = tx.Put(ctx, memory.Note{Content: fmt.Sprint(g, " ", i), Vector: []float32{1, 0, 0, 0}}); err != nil {
+					return err
+				}
+				if _, err := tx.Enqueue(ctx, memory.Job{Note: put.ID, Kind: memory.JobNote, Stage: memory.StagePrepare}); err != nil {
+					return err
+				}
+				switch kind {
+				case 1:
+					return errBackedOut
+				case 2:
+					cancel()
+				}
+				return nil
+			})
+			cancel()
+			mu.Lock()
+			if kind == 1 || kind == 2 {
+				lost[put.ID] = true
+			} else {
+				kept[put.ID] = out.Revision
+			}
+			mu.Unlock()
+			switch {
+			case kind == 1 && !errors.Is(err, errBackedOut), kind == 2 && err == nil, kind != 1 && kind != 2 && err != nil:
+				return fmt.Errorf("writer %d, write %d of kind %d: %w", g, i, kind, err)
+			case err == nil && put.From != out.Revision:
+				return fmt.Errorf("a note was put at %d, its changeset is %d", put.From, out.Revision)
+			}
+		}
+		return nil
+	})
+	w.ok(err)
+	v := w.view(c.ID)
+	w.isf(v.At == memory.Revision(len(kept)) && len(kept) == goroutines*each/2, "head %d for %d writes", v.At, len(kept))
+	notes := must(w.ListNotes(w.ctx, w.all, v, memory.NoteQuery{}))(w.t)
+	w.isf(len(notes) == len(kept), "%d notes of %d", len(notes), len(kept))
+	for i := range notes {
+		w.isf(kept[notes[i].ID] == notes[i].From && !lost[notes[i].ID], "note %s from %d, written at %d", notes[i].ID, notes[i].From, kept[notes[i].ID])
+	}
+	jobs := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)
+	w.isf(len(jobs) == len(kept), "%d jobs", len(jobs))
+	for i := range jobs {
+		w.isf(kept[jobs[i].Note] != 0, "a job of a note that was not written")
+	}
+	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "add"}))(w.t)) == len(kept), "an audit row for each")
 }
 
 // claims: a job is given to one claimer.

@@ -19,6 +19,7 @@ func queueCases() []testCase {
 		{"Leases", leases},
 		{"EndJob", endJob},
 		{"Lists", listJobs},
+		{"Trace", trace},
 	}
 }
 
@@ -203,4 +204,22 @@ func listJobs(_ *testing.T, w *world) {
 	w.ok(w.ReleaseJob(w.ctx, w.all, claimed[0].ID, lease, memory.JobEnd{State: memory.JobDone}))
 	w.isf(must(w.JobsAhead(w.ctx, w.all, jobs[3].ID))(w.t) == 2, "ended ones are not ahead")
 	w.refused(second(w.ListJobs(w.ctx, w.bobS, memory.JobQuery{Collection: mine.ID})), fault.NotFound)
+}
+
+// trace: a job keeps the trace that it was enqueued with, to its end.
+func trace(_ *testing.T, w *world) {
+	const of = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	c := w.collection("c")
+	j := w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare, Trace: of})
+	w.isf(j.Trace == of, "enqueued: %+v", j)
+	claimed, lease := w.claim(c.ID, memory.StagePrepare, 1)
+	w.isf(len(claimed) == 1 && claimed[0].Trace == of, "claimed: %+v", claimed)
+	w.ok(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide}))
+	claimed, lease = w.claim(c.ID, memory.StageDecide, 1)
+	w.isf(len(claimed) == 1 && claimed[0].Trace == of, "claimed for its next stage: %+v", claimed)
+	w.ok(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{State: memory.JobDead, Error: "x"}))
+	again := must(w.RetryJob(w.ctx, w.all, j.ID, memory.AuditEntry{}))(w.t)
+	list := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)
+	w.isf(again.Trace == of && len(list) == 1 && list[0].Trace == of, "retried: %+v, %+v", again, list)
+	w.isf(w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare}).Trace == "", "none")
 }
