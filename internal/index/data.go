@@ -2,6 +2,7 @@ package index
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
@@ -49,11 +50,11 @@ type data struct {
 	last    map[ID]uint32 // note → the row of its newest version
 	hides   []hide        // in the order in which notes came
 	hideOf  map[ID]int    // note → place in hides
-	terms   map[string][]posting
+	terms   map[string]*[]posting
 	slots   []uint32    // slot → row
 	blocks  [][]float32 // slot s is in block s/blockRows
 	langs   []text.Language
-	bytes   int64
+	bytes   int64                 // of records, terms, postings and vectors; size adds the rest
 	visible map[int64]*visibility // by bound
 	stacked map[string]*stack     // by the bounds of the stack that this layer is nearest of
 	clock   uint64                // for forgetting the least recently used of both
@@ -61,17 +62,10 @@ type data struct {
 
 func newData() *data {
 	return &data{
-		last: map[ID]uint32{}, hideOf: map[ID]int{}, terms: map[string][]posting{},
+		last: map[ID]uint32{}, hideOf: map[ID]int{}, terms: map[string]*[]posting{},
 		visible: map[int64]*visibility{}, stacked: map[string]*stack{},
 	}
 }
-
-// What a row, a posting and a term cost beside their bytes, for bytes().
-const (
-	rowCost     = 240
-	postingCost = 8
-	termCost    = 56
-)
 
 // find gives the row of a note's version. The lock is held.
 func (d *data) find(note ID, from int64) (uint32, bool) {
@@ -121,18 +115,26 @@ func (d *data) add(a analyzed, dimensions int) {
 	d.to = append(d.to, to)
 	d.slotOf = append(d.slotOf, none)
 	d.hold(a.Note, a.From)
-	d.bytes += rowCost
 	for term, tf := range a.tf {
-		list, ok := d.terms[term]
-		if !ok {
-			d.bytes += termCost + int64(len(term))
-		}
-		d.terms[term] = append(list, posting{row, tf})
-		d.bytes += postingCost
+		d.post(term, posting{row, tf})
 	}
 	if a.unit != nil {
 		d.attach(row, a.unit, dimensions)
 	}
+}
+
+// post adds a posting. A term is cut out of a text: its first row copies it,
+// or each term would keep a whole text.
+func (d *data) post(term string, p posting) {
+	list, ok := d.terms[term]
+	if !ok {
+		list = new([]posting)
+		d.terms[strings.Clone(term)] = list
+		d.bytes += termBytes(term)
+	}
+	before := cap(*list)
+	*list = append(*list, p)
+	d.bytes += postingBytes * int64(cap(*list)-before)
 }
 
 // link puts a row, which is the next to be appended, into its note's chain of
@@ -206,7 +208,6 @@ func (d *data) rebuild(dimensions int, forget map[ID]bool, keep func(row uint32)
 		n.rows = append(n.rows, e)
 		n.to = append(n.to, d.to[i])
 		n.slotOf = append(n.slotOf, none)
-		n.bytes += rowCost
 		if e.record != nil {
 			n.bytes += recordBytes(e.record)
 		}
@@ -218,14 +219,14 @@ func (d *data) rebuild(dimensions int, forget map[ID]bool, keep func(row uint32)
 	}
 	for term, list := range d.terms {
 		var kept []posting
-		for _, p := range list {
+		for _, p := range *list {
 			if number[p.row] != none {
 				kept = append(kept, posting{uint32(number[p.row]), p.tf}) //nolint:gosec // not none
 			}
 		}
 		if kept != nil {
-			n.terms[term] = kept
-			n.bytes += termCost + int64(len(term)) + postingCost*int64(len(kept))
+			n.terms[term] = &kept
+			n.bytes += termBytes(term) + postingBytes*int64(cap(kept))
 		}
 	}
 	for slot, row := range d.slots {
@@ -248,35 +249,4 @@ func cloneRecord(r filter.Record) *filter.Record {
 	r.Tags = slices.Clone(r.Tags)
 	r.Keywords = slices.Clone(r.Keywords)
 	return &r
-}
-
-func recordBytes(r *filter.Record) int64 {
-	n := len(r.Kind) + len(r.Category) + len(r.State)
-	for _, s := range r.Tags {
-		n += 16 + len(s)
-	}
-	for _, s := range r.Keywords {
-		n += 16 + len(s)
-	}
-	return int64(n) + jsonBytes(r.Attributes)
-}
-
-func jsonBytes(v any) int64 {
-	switch v := v.(type) {
-	case map[string]any:
-		n := int64(48)
-		for k, x := range v {
-			n += 48 + int64(len(k)) + jsonBytes(x)
-		}
-		return n
-	case []any:
-		n := int64(24)
-		for _, x := range v {
-			n += 16 + jsonBytes(x)
-		}
-		return n
-	case string:
-		return int64(len(v))
-	}
-	return 8
 }

@@ -79,7 +79,7 @@ func (l *Layer) Bytes() int64 {
 	d := l.data.Load()
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.bytes
+	return d.size()
 }
 
 // Apply takes in what the log says about revisions after < r <= upTo, in

@@ -88,8 +88,8 @@ func (l *layerView) postings(forms []string) []posting {
 	l.data.mu.RLock()
 	lists := make([][]posting, 0, len(forms))
 	for _, f := range forms {
-		if list := l.data.terms[f]; len(list) > 0 {
-			lists = append(lists, list)
+		if list := l.data.terms[f]; list != nil {
+			lists = append(lists, *list)
 		}
 	}
 	l.data.mu.RUnlock()

@@ -1,0 +1,93 @@
+package index
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+)
+
+// What things cost on the heap, in bytes. A test holds them to what the heap
+// itself says.
+const (
+	entryBytes   = int64(unsafe.Sizeof(entry{}))
+	hideBytes    = int64(unsafe.Sizeof(hide{}))
+	postingBytes = int64(unsafe.Sizeof(posting{}))
+	sliceBytes   = 24
+	stringBytes  = 16
+	idBytes      = 16
+)
+
+// size is what the data holds, but for the few bits that stacks keep of the
+// layers below. The lock is held at least for reading.
+func (d *data) size() int64 {
+	n := d.bytes
+	n += entryBytes*int64(cap(d.rows)) + 8*int64(cap(d.to)) + 4*int64(cap(d.slotOf)) + 4*int64(cap(d.slots)) + hideBytes*int64(cap(d.hides))
+	n += int64(len(d.last))*slotBytes(idBytes+4) + int64(len(d.hideOf))*slotBytes(idBytes+8)
+	for _, v := range d.visible {
+		n += 8 * int64(cap(v.rows))
+	}
+	return n
+}
+
+// slotBytes is what an entry of a large map takes: its key and value and a byte
+// of control, in tables that are two thirds full.
+func slotBytes(pair int64) int64 { return (pair + 1) * 3 / 2 }
+
+// termBytes is what a term takes beside its postings.
+func termBytes(term string) int64 {
+	return slotBytes(stringBytes+8) + sliceBytes + allocated(len(term))
+}
+
+// recordBytes is what a record takes, with its texts.
+func recordBytes(r *filter.Record) int64 {
+	n := int64(unsafe.Sizeof(*r)) + allocated(len(r.Kind)) + allocated(len(r.Category)) + allocated(len(r.State))
+	for _, list := range [][]string{r.Tags, r.Keywords} {
+		n += allocated(stringBytes * cap(list))
+		for _, s := range list {
+			n += allocated(len(s))
+		}
+	}
+	if r.Attributes != nil {
+		n += jsonBytes(r.Attributes)
+	}
+	return n
+}
+
+// jsonBytes is what a decoded value takes beside the two words that hold it.
+func jsonBytes(v any) int64 {
+	switch v := v.(type) {
+	case map[string]any:
+		slots := 8 // of a small map, or a table that is at most seven eighths full
+		if len(v) > slots {
+			slots = 1 << bits.Len(uint(len(v)*8/7))
+		}
+		n := 48 + allocated(slots*(stringBytes+16+1))
+		for k, x := range v {
+			n += allocated(len(k)) + jsonBytes(x)
+		}
+		return n
+	case []any:
+		n := sliceBytes + allocated(16*cap(v))
+		for _, x := range v {
+			n += jsonBytes(x)
+		}
+		return n
+	case string:
+		return stringBytes + allocated(len(v))
+	case bool, nil:
+		return 0
+	}
+	return 8
+}
+
+// allocated rounds a size up as the allocator does.
+func allocated(n int) int64 {
+	switch {
+	case n <= 32:
+		return int64(n+7) &^ 7
+	case n <= 256:
+		return int64(n+15) &^ 15
+	}
+	return int64(n) + int64(n)/16
+}
