@@ -1,0 +1,258 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Leases are compared with the clock of the process that looks, as everywhere in
+// the store, not with the server's. Between processes whose clocks differ a
+// lease ends early or late by the difference: then work is begun twice, or
+// waits. It is never applied twice: what ends a job names its lease, and a job
+// that was taken over has another one.
+
+// claimable is the condition for a job j that could be leased at a time, the
+// parameter, if no rule of order forbade it: it waits, or its lease is over.
+const claimable = "(j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= $1) OR j.state = 'running' AND j.lease_until <= $1)"
+
+// claimAny leases the oldest jobs of a stage that nobody else is claiming now.
+// $1 now, $2 tenant, $3 collection, $4 lease, $5 until, $6 stage, $7 most.
+const claimAny = `WITH due AS (
+ SELECT j.id FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = $6 AND j.state IN ('queued', 'running') AND ` + claimable + `
+ ORDER BY j.seq LIMIT $7 FOR UPDATE SKIP LOCKED)
+UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1 FROM due WHERE j.tenant = $2 AND j.id = due.id`
+
+// claimFirst leases the first decide, and only in order: while no other is
+// held, and none before it is still prepared without a failed try. One that
+// waits after a failed try is passed over; one that waits without any, for an
+// endpoint that is not asked now, keeps its place. due_collections has the same
+// rules. Each look reads a few rows, however many jobs wait.
+//
+// The rules look at other rows than the one that is leased, so two claims at
+// once could each find that none is held: claims of one collection take turns
+// by an advisory lock, and each sees what the one before it did. The head's
+// lock would serve too, but claims and writes need not wait for each other. A
+// job is only ever put behind those that wait already (its place is allotted
+// under the head's lock, which is kept until the commit), so that none that
+// comes to be seen later stands before the first.
+const claimFirst = `UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1 FROM (
+ SELECT j.id, j.seq FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = 'decide' AND j.state IN ('queued', 'running')
+ AND (` + claimable + ` OR j.state = 'queued' AND j.attempts = 0) ORDER BY j.seq LIMIT 1) first
+WHERE j.tenant = $2 AND j.id = first.id AND j.stage = 'decide' AND ` + claimable + `
+ AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'decide' AND o.state = 'running' AND o.lease_until > $1)
+ AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'prepare' AND o.seq < first.seq
+ AND o.state IN ('queued', 'running') AND o.attempts = 0)`
+
+// ClaimJobs implements memory.Queue.
+func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.UUID, stage memory.Stage, lease uuid.UUID, until time.Time, n int) (out []memory.Job, err error) {
+	if err := check(sc); err != nil {
+		return nil, err
+	}
+	if lease == uuid.Nil {
+		return nil, fault.InvalidField("lease", "is required")
+	}
+	err = s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		p := params{args: []any{s.now(), sc.Tenant(), collection, lease, trunc(until)}}
+		text := claimFirst
+		if stage == memory.StageDecide {
+			q.lockName(lockDecide, sc.Tenant().String(), collection.String())
+		} else {
+			p.add(string(stage))
+			p.add(limit(n))
+			text = claimAny
+		}
+		text += reachedJobs(&p, sc) + " RETURNING " + jobColumns
+		if out, err = q.jobs(ctx, text, p.args...); err != nil {
+			return err
+		}
+		if len(out) == 0 {
+			return orDone(q.reachJobs(ctx, sc, collection))
+		}
+		slices.SortFunc(out, func(a, b memory.Job) int { return cmp.Compare(a.Seq, b.Seq) })
+		return nil
+	})
+	return out, err
+}
+
+func orDone(err error) error {
+	if err == nil {
+		return errDone
+	}
+	return err
+}
+
+// reachJobs is reach for the jobs of a collection, whose rows may be gone.
+func (q *session) reachJobs(ctx context.Context, sc tenant.Scope, collection uuid.UUID) error {
+	var p params
+	args := " WHERE x.tenant = " + p.add(sc.Tenant()) + " AND x."
+	id := " = " + p.add(collection)
+	text := "SELECT 1 FROM collections c WHERE c.tenant = $1 AND c.id = $2" + reached(&p, sc)
+	if !sc.HasAgent() {
+		text += " UNION ALL SELECT 1 FROM jobs x" + args + "collection" + id
+	}
+	var one int
+	ok, err := q.get(ctx, text+" LIMIT 1", p.args, &one)
+	if err == nil && !ok {
+		err = fault.Missing("collection")
+	}
+	return err
+}
+
+var errLeaseLost = fault.New(fault.Conflict, "the lease of the job was lost")
+
+// leased changes a job that is held with the lease, by one statement: set is
+// what follows SET, with its arguments from $4 on.
+func (q *session) leased(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, set string, args ...any) error {
+	if lease != uuid.Nil {
+		p := params{args: append([]any{sc.Tenant(), job, lease}, args...)}
+		n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state = 'running' AND j.lease = $3"+reachedJobs(&p, sc), p.args...)
+		if err != nil || n > 0 {
+			return err
+		}
+	}
+	if _, err := q.job(ctx, sc, job); err != nil {
+		return err
+	}
+	return errLeaseLost
+}
+
+// Heartbeat implements memory.Queue. A lease that ran out and was taken by
+// nobody is held again.
+func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, until time.Time) error {
+	if err := check(sc); err != nil {
+		return err
+	}
+	// One batch is a transaction of its own.
+	return s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		return q.leased(ctx, sc, job, lease, "lease_until = $4", trunc(until))
+	})
+}
+
+// SetProgress implements memory.Queue.
+func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, p memory.Progress) error {
+	if err := check(sc); err != nil {
+		return err
+	}
+	doc, err := document("progress", p)
+	if err != nil {
+		return err
+	}
+	return s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		return q.leased(ctx, sc, job, lease, "progress = $4", doc)
+	})
+}
+
+// ReleaseJob implements memory.Queue.
+func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
+	if err := check(sc); err != nil {
+		return err
+	}
+	return s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		set, args, err := ending(end, s.now())
+		if err != nil {
+			return err
+		}
+		if err := q.leased(ctx, sc, job, lease, set, args...); err != nil {
+			return err
+		}
+		if end.State != memory.JobQueued {
+			// The job that removed a collection goes last of all its rows.
+			q.later(`DELETE FROM jobs j WHERE j.tenant = $1 AND j.id = $2 AND j.state NOT IN ('queued', 'running')
+ AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.tenant = $1 AND c.id = j.collection)`, sc.Tenant(), job)
+		}
+		return nil
+	})
+}
+
+// ending is what follows SET when a job ends or is given back, with its
+// arguments from $4 on.
+func ending(end memory.JobEnd, now time.Time) (set string, args []any, err error) {
+	j := memory.Job{State: end.State}
+	switch end.State {
+	case memory.JobQueued, memory.JobDone, memory.JobFailed, memory.JobDead, memory.JobCancelled:
+	default:
+		return "", nil, fault.New(fault.Internal, "a job cannot be ended as %q", end.State)
+	}
+	if j.Ended() {
+		j.FinishedAt = now
+	}
+	return `state = $4, stage = COALESCE(NULLIF($5, ''), j.stage), payload = COALESCE($6::json, j.payload), result = COALESCE($7::json, j.result), error = $8,
+ not_before = $9, attempts = $10, finished_at = $11, lease = ` + zeroID + `, lease_until = NULL, claims = 0`,
+		[]any{string(end.State), string(end.Stage), raw(end.Payload), raw(end.Result), store.Clean(end.Error), at(end.NotBefore), end.Attempts, at(j.FinishedAt)}, nil
+}
+
+// endJob applies an end to a job held with the lease, in a transaction that
+// holds the head of its collection.
+func (q *session) endJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, now time.Time) error {
+	set, args, err := ending(end, now)
+	if err != nil {
+		return err
+	}
+	n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state = 'running' AND j.lease = $3",
+		append([]any{tenantID, job, lease}, args...)...)
+	if err == nil && n == 0 {
+		err = errLeaseLost
+	}
+	return err
+}
+
+// VoidLeases implements memory.Queue, tenant by tenant.
+func (s *Store) VoidLeases(ctx context.Context) (total int, err error) {
+	err = s.eachTenant(ctx, func(id uuid.UUID) error {
+		return s.writing(ctx, id, func(ctx context.Context, q *session) error {
+			n, err := q.exec(ctx, "UPDATE jobs SET state = 'queued', lease = $2, lease_until = NULL WHERE tenant = $1 AND state = 'running'", id, uuid.Nil)
+			total += int(n)
+			return err
+		})
+	})
+	return total, err
+}
+
+// due reads collections across tenants through a function that gives ids only.
+func (s *Store) due(ctx context.Context, text string, args ...any) (out []memory.Due, err error) {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
+		out = nil
+		return q.each(ctx, text, args, func(rows pgx.Rows) error {
+			var d memory.Due
+			err := rows.Scan(&d.Tenant, &d.Collection)
+			out = append(out, d)
+			return err
+		})
+	})
+	return out, err
+}
+
+// most is a bound of rows for a function, where NULL is none.
+func most(n int) *int32 {
+	if n <= 0 {
+		return nil
+	}
+	return new(int32(min(n, 1<<30))) //nolint:gosec // bounded
+}
+
+// DueCollections implements memory.Queue. Where there are more than asked for
+// chance chooses, so that none is left out for long.
+func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
+	return s.due(ctx, "SELECT tenant, collection FROM due_collections($1, $2)", trunc(now), most(n))
+}
+
+// NextDue implements memory.Queue.
+func (s *Store) NextDue(ctx context.Context) (t time.Time, err error) {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
+		var next *time.Time
+		_, err := q.get(ctx, "SELECT next_due()", nil, &next)
+		t = timeOf(next)
+		return err
+	})
+	return t, err
+}

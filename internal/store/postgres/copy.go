@@ -1,0 +1,188 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// CopyRows implements memory.CollectionStore. The cursor is the id of the last
+// note copied; the rows go from table to table in the server. Every step is one
+// transaction of inserts that pass over what is there, so that a step made
+// twice finds its work done.
+func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, target uuid.UUID, cursor string, n int) (copied int, next string, err error) {
+	if err := v.Check(sc); err != nil {
+		return 0, "", err
+	}
+	after := uuid.Nil
+	if cursor != "" {
+		if after, err = uuid.Parse(cursor); err != nil {
+			return 0, "", fault.InvalidField("cursor", "is not one of this copy")
+		}
+	}
+	if n <= 0 {
+		n = 1000
+	}
+	err = s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		copied, next = 0, ""
+		now := s.now()
+		if err := q.holdSource(ctx, sc, v, now); err != nil {
+			return err
+		}
+		q.lock(sc.Tenant(), target)
+		r, err := q.live(ctx, sc, target, now)
+		if err != nil {
+			return err
+		}
+		page, err := q.sourcePage(ctx, sc.Tenant(), v.Layers, after, n)
+		if err != nil {
+			return err
+		}
+		if copied = len(page.notes); copied == n {
+			next = page.notes[n-1].String()
+		}
+		if r.State != memory.CollectionCopying {
+			return errDone // the copy was finished, this step with it
+		}
+		return q.copyStep(ctx, sc.Tenant(), v, target, page, next == "", now)
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	return copied, next, nil
+}
+
+// holdSource keeps the layers of the view from being deleted while a step
+// reads them. Conflict when the source was made independent of one that is
+// gone: a new view of it shows the same.
+func (q *session) holdSource(ctx context.Context, sc tenant.Scope, v memory.View, now time.Time) error {
+	layers := layerIDs(v.Layers)
+	q.holdCollections(sc.Tenant(), layers...)
+	// The source may have been deleted since the view was opened.
+	if _, err := q.live(ctx, sc, v.Collection.ID, now); err != nil {
+		return err
+	}
+	var there int
+	_, err := q.get(ctx, "SELECT COUNT(*) FROM collections WHERE tenant = $1 AND id = ANY($2::uuid[]) AND state <> 'deleting'", []any{sc.Tenant(), layers}, &there)
+	if err == nil && there < len(layers) {
+		err = fault.New(fault.Conflict, "the lineage of the collection has changed; open it again")
+	}
+	return err
+}
+
+// versionKeys name versions of notes, in order of the notes.
+type versionKeys struct {
+	layers, notes ids
+	from          []int64
+}
+
+// sourcePage gives the next notes that the layers show, by id.
+func (q *session) sourcePage(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after uuid.UUID, n int) (k versionKeys, err error) {
+	p := params{args: []any{tenantID, after, n}}
+	branches := make([]string, len(layers))
+	for i, l := range layers {
+		branches[i] = "(SELECT n.layer, n.id, n.from_rev FROM notes n WHERE n.tenant = $1 AND n.id > $2 AND " + p.live("n", l) +
+			" AND NOT n.deleted" + p.hiddenNotes(layers[:i]) + " ORDER BY n.id LIMIT $3)"
+	}
+	err = q.each(ctx, "SELECT * FROM ("+strings.Join(branches, " UNION ALL ")+") k ORDER BY k.id LIMIT $3", p.args, func(rows pgx.Rows) error {
+		var layer, id uuid.UUID
+		var from int64
+		err := rows.Scan(&layer, &id, &from)
+		k.layers, k.notes, k.from = append(k.layers, layer), append(k.notes, id), append(k.from, from)
+		return err
+	})
+	return k, err
+}
+
+// copyStep copies a page; the last one finishes the copy.
+func (q *session) copyStep(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, page versionKeys, last bool, now time.Time) error {
+	h, err := q.head(ctx, tenantID, target)
+	if err != nil {
+		return err
+	}
+	if h.revision < v.At {
+		h.revision = v.At
+		q.later("UPDATE collection_heads SET floor = $3, origin = $3 WHERE tenant = $1 AND collection = $2", tenantID, target, rev(v.At))
+	}
+	if len(page.notes) > 0 {
+		added, err := q.copyPage(ctx, tenantID, v, target, page)
+		if err != nil {
+			return err
+		}
+		h.stored.notes += added.notes
+		h.stored.links += added.links
+		h.stored.bytes += added.bytes
+	}
+	if h.counted = last; last {
+		done := memory.Layer{Collection: target, Bound: h.revision}
+		if h.Counts, err = q.count(ctx, tenantID, []memory.Layer{done}); err != nil {
+			return err
+		}
+		q.later("UPDATE collections SET state = $3 WHERE tenant = $1 AND id = $2", tenantID, target, string(memory.CollectionActive))
+		if err := q.adoptRest(ctx, tenantID, done, now); err != nil {
+			return err
+		}
+	}
+	return q.saveHead(ctx, tenantID, target, h)
+}
+
+// adoptRest enqueues an adopt job where what was copied holds raw or pending notes.
+func (q *session) adoptRest(ctx context.Context, tenantID uuid.UUID, copied memory.Layer, now time.Time) error {
+	rest, err := q.unfinished(ctx, tenantID, []memory.Layer{copied})
+	if err != nil || !rest {
+		return err
+	}
+	_, err = q.enqueue(ctx, tenantID, memory.Job{Collection: copied.Collection, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
+	return err
+}
+
+const (
+	noteTail = "id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at, bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content"
+	linkTail = "source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at"
+	openEnd  = "9223372036854775807"
+)
+
+// prefixed gives the columns with the alias of their table.
+func prefixed(alias, columns string) string {
+	return alias + "." + strings.ReplaceAll(columns, ", ", ", "+alias+".")
+}
+
+// copyPage copies the versions with their vectors, outgoing links and usage,
+// and tells what was not there yet. The versions are open in the target: what
+// ended them in the source lies beyond the view.
+func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, page versionKeys) (added stored, err error) {
+	const keys = " FROM unnest($3::uuid[], $4::uuid[], $5::bigint[]) k (layer, id, from_rev) JOIN "
+	args := []any{tenantID, target, page.layers, page.notes, page.from}
+	q.later("INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec) SELECT $1, $2, x.note, x.from_rev, x.embedder, x.vec"+keys+
+		"vectors x ON x.tenant = $1 AND x.layer = k.layer AND x.note = k.id AND x.from_rev = k.from_rev ON CONFLICT DO NOTHING", args...)
+	// The nearest layer that has a row decides.
+	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
+ SELECT DISTINCT ON (u.note) $1::uuid, $2::uuid, u.note, u.access_count, u.last_access, u.strength, u.heat
+ FROM unnest($4::uuid[]) WITH ORDINALITY l (layer, depth) JOIN usage u ON u.tenant = $1 AND u.layer = l.layer AND u.note = ANY($3::uuid[])
+ ORDER BY u.note, l.depth ON CONFLICT DO NOTHING`, tenantID, target, page.notes, layerIDs(v.Layers))
+	_, err = q.get(ctx, "WITH copied AS (INSERT INTO notes (tenant, layer, "+noteTail+") SELECT $1, $2, "+
+		strings.Replace(prefixed("x", noteTail), "x.to_rev", openEnd, 1)+keys+
+		"notes x ON x.tenant = $1 AND x.layer = k.layer AND x.id = k.id AND x.from_rev = k.from_rev ON CONFLICT DO NOTHING RETURNING bytes)"+
+		" SELECT COUNT(*), COALESCE(SUM(bytes), 0)::bigint FROM copied", args, &added.notes, &added.bytes)
+	if err != nil {
+		return added, err
+	}
+	for i := range v.Layers {
+		p := params{args: []any{tenantID, target, page.notes}}
+		n, err := q.exec(ctx, "INSERT INTO links (tenant, layer, "+linkTail+") SELECT $1, $2, "+
+			strings.Replace(prefixed("l", linkTail), "l.to_rev", openEnd, 1)+
+			" FROM links l WHERE l.source = ANY($3::uuid[]) AND "+p.visibleLinks(v.Layers, i)+" ON CONFLICT DO NOTHING", p.args...)
+		if err != nil {
+			return added, err
+		}
+		added.links += n
+	}
+	return added, nil
+}

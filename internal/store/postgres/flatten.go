@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// flatten makes a fork independent: everything that its lineage ever showed it is
+// copied into its own layer at the revisions where it stands, ended where a
+// nearer layer takes over, and the changesets with it. What is read at any
+// revision stays the same. The fork's head is held.
+func (q *session) flatten(ctx context.Context, r row) error {
+	layers, err := q.layers(ctx, r, r.Head)
+	if err != nil {
+		return err
+	}
+	for i := 1; i < len(layers); i++ {
+		q.flattenLayer(r, layers, i)
+	}
+	root, ok, err := q.collection(ctx, r.tenant, layers[len(layers)-1].Collection)
+	if err != nil || !ok {
+		return orMissing(err)
+	}
+	q.later("UPDATE collections SET parent = "+zeroID+", parent_revision = 0 WHERE tenant = $1 AND id = $2", r.tenant, r.ID)
+	q.later("UPDATE collection_heads SET origin = $3 WHERE tenant = $1 AND collection = $2", r.tenant, r.ID, rev(root.origin))
+	h, err := q.head(ctx, r.tenant, r.ID)
+	if err != nil {
+		return err
+	}
+	if h.stored, err = q.countStored(ctx, r.tenant, r.ID); err != nil {
+		return err
+	}
+	return q.saveHead(ctx, r.tenant, r.ID, h)
+}
+
+func orMissing(err error) error {
+	if err == nil {
+		return fault.Missing("collection")
+	}
+	return err
+}
+
+// flattenLayer copies layer i, whose nearer ones have been copied.
+func (q *session) flattenLayer(r row, layers []memory.Layer, i int) {
+	l := layers[i]
+	base := params{args: []any{r.tenant, r.ID, l.Collection, rev(l.Bound)}}
+	// The first version of a nearer layer is where this layer's ends to be read.
+	// What is already copied into the own layer lies below, and is left out by
+	// the fork's first own revision.
+	ended := func(p *params, table, columns, same string) string {
+		end := "LEAST(CASE WHEN x.to_rev <= $4 THEN x.to_rev ELSE " + openEnd + " END"
+		for _, near := range layers[:i] {
+			end += ", (SELECT MIN(s.from_rev) FROM " + table + " s WHERE s.tenant = $1 AND s.layer = " + p.add(near.Collection) + " AND " + same +
+				" AND s.from_rev <= " + p.add(rev(near.Bound)) + " AND s.from_rev > $4)" // LEAST passes over NULL
+		}
+		return "INSERT INTO " + table + " (tenant, layer, " + columns + ") SELECT $1, $2, " + strings.Replace(prefixed("x", columns), "x.to_rev", end+")", 1) +
+			" FROM " + table + " x WHERE x.tenant = $1 AND x.layer = $3 AND x.from_rev <= $4"
+	}
+	p := base
+	text := ended(&p, "notes", noteTail, "s.id = x.id")
+	q.later(text, p.args...)
+	p = base
+	text = ended(&p, "links", linkTail, "s.source = x.source AND s.relation = x.relation AND s.target = x.target")
+	q.later(text, p.args...)
+	q.later(`INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec)
+ SELECT $1, $2, note, from_rev, embedder, vec FROM vectors WHERE tenant = $1 AND layer = $3 AND from_rev <= $4`, base.args...)
+	q.later(`INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from)
+ SELECT $1, $2, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets WHERE tenant = $1 AND collection = $3 AND revision <= $4`, base.args...)
+	// Nearer usage is in the own layer already and stays.
+	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
+ SELECT $1, $2, note, access_count, last_access, strength, heat FROM usage WHERE tenant = $1 AND layer = $3 ON CONFLICT DO NOTHING`, r.tenant, r.ID, l.Collection)
+}
