@@ -29,7 +29,17 @@ func NewModel(d Deps, cfg Config) (memory.Model, error) {
 	if !cfg.UsesModel() {
 		return NewHeuristic(), nil
 	}
-	return NewCompletion(d, cfg)
+	if d.Observer == nil {
+		return NewCompletion(d, cfg)
+	}
+	filled := cfg.withDefaults()
+	c := call{operation: operationChat, provider: filled.Provider, model: filled.Model}
+	d.Meter = d.Observer.meter(d.Meter, c)
+	m, err := NewCompletion(d, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return observedModel{Model: m, observer: d.Observer, call: c}, nil
 }
 
 // Completion is a language model behind an OpenAI-compatible endpoint.
@@ -277,7 +287,7 @@ func refuses(f *failure, words ...string) bool {
 	default:
 		return false
 	}
-	said := f.err.Error()
+	said := errors.Unwrap(f.err).Error()
 	var api *openai.APIError
 	if errors.As(f.err, &api) && api.Param != nil {
 		said += " " + *api.Param

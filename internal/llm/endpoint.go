@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -258,11 +259,11 @@ func (e *endpoint) fault(ctx context.Context, f *failure) error {
 	return out
 }
 
-// maxCause bounds what is kept of an endpoint's own words, in bytes: some
-// endpoints quote the request.
+// maxCause bounds what is kept of an error's text, in bytes.
 const maxCause = 300
 
-// redacted is an error whose text holds no key; its chain is the original's.
+// redacted is an error whose text holds no key and nothing that an endpoint
+// said in sentences, since some quote the request; its chain is the original's.
 type redacted struct {
 	text string
 	err  error
@@ -273,6 +274,20 @@ func (r *redacted) Unwrap() error { return r.err }
 
 func (e *endpoint) redact(err error) error {
 	s := err.Error()
+	var api *openai.APIError
+	var other *openai.RequestError
+	switch {
+	case errors.As(err, &api):
+		words := []string{"status", strconv.Itoa(api.HTTPStatusCode)}
+		for _, word := range []any{api.Type, api.Code} {
+			if w, ok := word.(string); ok && isWord.MatchString(w) {
+				words = append(words, w)
+			}
+		}
+		s = strings.Join(words, " ")
+	case errors.As(err, &other):
+		s = fmt.Sprintf("status %d with a body that is no error of this API", other.HTTPStatusCode)
+	}
 	if e.key != "" {
 		s = strings.ReplaceAll(s, e.key, "[key]")
 	}
@@ -281,6 +296,9 @@ func (e *endpoint) redact(err error) error {
 	}
 	return &redacted{text: s, err: err}
 }
+
+// isWord tells what names a kind of error, such as context_length_exceeded.
+var isWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.]{0,63}$`)
 
 // retryAfter reads the header: seconds or an HTTP date (RFC 9110 §10.2.3).
 func retryAfter(h string, now time.Time) time.Duration {

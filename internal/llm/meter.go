@@ -23,6 +23,7 @@ type Deps struct {
 	Meter     Meter             // nil: nothing is counted
 	Clock     memory.Clock      // required where an endpoint is asked
 	Transport http.RoundTripper // nil: a connection pool of its own
+	Observer  *Observer         // of what NewModel and NewRegistry make; nil: none
 }
 
 func (d Deps) log() *slog.Logger {

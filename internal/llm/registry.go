@@ -30,7 +30,7 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	case EmbedLocal, EmbedHash:
 		return r, nil
 	case ProviderOpenAI, ProviderOllama:
-		e, err := NewEmbedding(d, cfg)
+		e, err := newEmbedder(d, cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -44,6 +44,20 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	default:
 		return nil, fmt.Errorf("llm.embedder: unknown embedder %q", p) // Validate refuses it first
 	}
+}
+
+// newEmbedder makes the embedder of an endpoint, observed if it is to be.
+func newEmbedder(d Deps, cfg Config) (memory.Embedder, error) {
+	if d.Observer == nil {
+		return NewEmbedding(d, cfg)
+	}
+	c := call{operation: operationEmbed, provider: cfg.embedProvider(), model: cfg.withDefaults().EmbedModel, purpose: purposeEmbed}
+	d.Meter = d.Observer.meter(d.Meter, c)
+	e, err := NewEmbedding(d, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return observedEmbedder{Embedder: e, observer: d.Observer, call: c}, nil
 }
 
 // Default is the embedder of new collections.

@@ -185,7 +185,7 @@ func TestObserve(t *testing.T) {
 	}
 	for _, s := range spans {
 		for _, a := range s.Attributes() {
-			if strings.Contains(a.Value.Emit(), "private name") || strings.Contains(a.Value.Emit(), "no such one") {
+			if strings.Contains(a.Value.String(), "private name") || strings.Contains(a.Value.String(), "no such one") {
 				t.Errorf("%s says %v", s.Name(), a)
 			}
 		}

@@ -1,0 +1,136 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// The operations of models, as OpenTelemetry's conventions name them.
+const (
+	operationChat  = "chat"
+	operationEmbed = "embeddings"
+)
+
+// Observer makes calls of endpoints spans and measures them, under the names
+// of OpenTelemetry's conventions for generative AI. It names provider, model and
+// purpose, and nothing of what is asked or answered. What runs in this process
+// (heuristics, hashes) and what a cache answers is not observed.
+type Observer struct {
+	tracer   trace.Tracer
+	duration metric.Float64Histogram
+	tokens   metric.Int64Histogram
+}
+
+// NewObserver makes the instruments.
+func NewObserver(t trace.Tracer, m metric.Meter) (*Observer, error) {
+	o := &Observer{tracer: t}
+	var errs [2]error
+	o.duration, errs[0] = m.Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"),
+		metric.WithDescription("Time from a question to its checked answer, with retries."),
+		metric.WithExplicitBucketBoundaries(.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92))
+	o.tokens, errs[1] = m.Int64Histogram("gen_ai.client.token.usage", metric.WithUnit("{token}"),
+		metric.WithDescription("Tokens of a question or an answer."),
+		metric.WithExplicitBucketBoundaries(1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576))
+	return o, errors.Join(errs[:]...)
+}
+
+// call is what is observed of one call.
+type call struct {
+	operation, provider, model, purpose string
+}
+
+func (c call) attributes(more ...attribute.KeyValue) []attribute.KeyValue {
+	return append([]attribute.KeyValue{
+		telemetry.ModelOperation.String(c.operation), telemetry.ModelProvider.String(c.provider),
+		telemetry.ModelName.String(c.model), telemetry.ModelPurpose.String(c.purpose),
+	}, more...)
+}
+
+// watch makes a call. What do gives beside its error are attributes of the span.
+func (o *Observer) watch(ctx context.Context, s tenant.Scope, c call, do func(context.Context) ([]attribute.KeyValue, error)) {
+	began := time.Now()
+	ctx, span := o.tracer.Start(ctx, c.operation+" "+c.model, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(c.attributes(telemetry.Tenant.String(s.Tenant().String()))...))
+	defer span.End()
+	more, err := do(ctx)
+	span.SetAttributes(more...)
+	attrs := c.attributes()
+	if err != nil {
+		code := string(fault.CodeOf(err))
+		attrs = append(attrs, telemetry.ErrorType.String(code))
+		span.SetAttributes(telemetry.ErrorType.String(code))
+		span.SetStatus(codes.Error, code)
+	}
+	o.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributeSet(attribute.NewSet(attrs...)))
+}
+
+// meter counts the tokens that next is told of.
+func (o *Observer) meter(next Meter, c call) Meter { return tokenMeter{o, next, c} }
+
+type tokenMeter struct {
+	observer *Observer
+	next     Meter // nil: none
+	call     call  // without its purpose
+}
+
+// Record implements Meter.
+func (m tokenMeter) Record(ctx context.Context, s tenant.Scope, use memory.ModelUse) {
+	c := m.call
+	c.purpose = use.Purpose
+	for kind, n := range map[string]int64{"input": use.PromptTokens, "output": use.CompletionTokens} {
+		if n > 0 {
+			m.observer.tokens.Record(ctx, n, metric.WithAttributeSet(attribute.NewSet(c.attributes(telemetry.ModelTokenType.String(kind))...)))
+		}
+	}
+	if m.next != nil {
+		m.next.Record(ctx, s, use)
+	}
+}
+
+// observedModel is a model whose questions are observed.
+type observedModel struct {
+	memory.Model
+	observer *Observer
+	call     call // without its purpose
+}
+
+// Ask implements memory.Model.
+func (m observedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (a memory.Answer, err error) {
+	what := m.call
+	what.purpose = c.Name
+	m.observer.watch(ctx, s, what, func(ctx context.Context) ([]attribute.KeyValue, error) {
+		a, err = m.Model.Ask(ctx, s, c)
+		return []attribute.KeyValue{
+			telemetry.ModelInput.Int64(a.PromptTokens), telemetry.ModelOutput.Int64(a.CompletionTokens),
+			telemetry.Collection.String(c.Collection.String()),
+		}, err
+	})
+	return a, err
+}
+
+// observedEmbedder is an embedder whose calls are observed.
+type observedEmbedder struct {
+	memory.Embedder
+	observer *Observer
+	call     call
+}
+
+// Embed implements memory.Embedder.
+func (e observedEmbedder) Embed(ctx context.Context, s tenant.Scope, texts []string) (out [][]float32, err error) {
+	e.observer.watch(ctx, s, e.call, func(ctx context.Context) ([]attribute.KeyValue, error) {
+		out, err = e.Embedder.Embed(ctx, s, texts)
+		return nil, err
+	})
+	return out, err
+}

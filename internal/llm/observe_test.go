@@ -1,0 +1,132 @@
+package llm_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
+)
+
+// watch makes the fixture's models and embedders observed.
+func (f *fixture) watch(t *testing.T) (*tracetest.SpanRecorder, func() map[string]metricdata.Aggregation) {
+	t.Helper()
+	spans, reader := tracetest.NewSpanRecorder(), sdkmetric.NewManualReader()
+	var err error
+	f.deps.Observer, err = llm.NewObserver(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test"),
+		sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spans, func() map[string]metricdata.Aggregation {
+		var all metricdata.ResourceMetrics
+		if err := reader.Collect(t.Context(), &all); err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]metricdata.Aggregation{}
+		for _, sm := range all.ScopeMetrics {
+			for _, m := range sm.Metrics {
+				out[m.Name] = m.Data
+			}
+		}
+		return out
+	}
+}
+
+func valueOf(attrs []attribute.KeyValue, key attribute.Key) string {
+	set := attribute.NewSet(attrs...)
+	v, _ := set.Value(key)
+	return v.String()
+}
+
+func TestObservedModel(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	spans, metrics := f.watch(t)
+	m, err := llm.NewModel(f.deps, f.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.srv.Script("analyze", llmtest.JSON(goodAnalysis), llmtest.StatusText(http.StatusBadRequest, "cannot read: bees survive frost in straw"))
+	if _, err := m.Ask(t.Context(), f.scope, analyzeCall()); err != nil {
+		t.Fatal(err)
+	}
+	_, failed := m.Ask(t.Context(), f.scope, analyzeCall())
+	if failed == nil || strings.Contains(failed.Error(), "frost") {
+		t.Errorf("the endpoint's own words: %v", failed)
+	}
+	ended := spans.Ended()
+	if len(ended) != 2 || ended[0].Name() != "chat fake" {
+		t.Fatalf("%d spans", len(ended))
+	}
+	for key, want := range map[attribute.Key]string{
+		telemetry.ModelOperation: "chat", telemetry.ModelProvider: "openai", telemetry.ModelName: "fake", telemetry.ModelPurpose: "analyze",
+		telemetry.Tenant: f.scope.Tenant().String(), telemetry.Collection: collection.String(),
+	} {
+		if got := valueOf(ended[0].Attributes(), key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if in := valueOf(ended[0].Attributes(), telemetry.ModelInput); in == "" || in == "0" {
+		t.Errorf("%q tokens", in)
+	}
+	if s := ended[1].Status(); s.Code != codes.Error || s.Description != "model_failed" {
+		t.Errorf("status %+v", s)
+	}
+	for _, s := range ended {
+		for _, a := range s.Attributes() {
+			if strings.Contains(a.Value.String(), "frost") || strings.Contains(a.Value.String(), secret) {
+				t.Errorf("%s says %v", s.Name(), a)
+			}
+		}
+	}
+	took, ok := metrics()["gen_ai.client.operation.duration"].(metricdata.Histogram[float64])
+	if !ok || len(took.DataPoints) != 2 {
+		t.Errorf("durations %+v", took)
+	}
+	tokens, ok := metrics()["gen_ai.client.token.usage"].(metricdata.Histogram[int64])
+	in, out := f.srv.Tokens()
+	if !ok || len(tokens.DataPoints) != 2 || tokens.DataPoints[0].Sum+tokens.DataPoints[1].Sum != in+out {
+		t.Errorf("tokens %+v, want %d and %d", tokens, in, out)
+	}
+	if got := f.meter.all(); len(got) == 0 || got[0].Purpose != "analyze" {
+		t.Errorf("the accounts are %+v", got)
+	}
+}
+
+// What a cache answers is no call.
+func TestObservedEmbedder(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.EmbedProvider, f.cfg.EmbedModel, f.cfg.EmbedDim = llm.ProviderOpenAI, "fake-embed", 8
+	f.srv.EmbedDim(8)
+	spans, metrics := f.watch(t)
+	r, err := llm.NewRegistry(f.deps, f.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := r.Default().Embed(t.Context(), f.scope, []string{"bees survive frost"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := spans.Ended()
+	if len(ended) != 1 || ended[0].Name() != "embeddings fake-embed" || valueOf(ended[0].Attributes(), telemetry.ModelPurpose) != "embed" {
+		t.Errorf("spans %v", ended)
+	}
+	if _, ok := metrics()["gen_ai.client.token.usage"].(metricdata.Histogram[int64]); !ok {
+		t.Error("no tokens")
+	}
+	if hash, ok := r.ByName(llm.HashName); !ok || !hash.Fast() {
+		t.Error("the hashed embedder is gone")
+	}
+}
