@@ -156,9 +156,11 @@ func TestColdLayerPastDeadline(t *testing.T) {
 	_, err := r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "slow"})
 	r.is(err, fault.Unavailable)
 	close(w.gate)
-	if out := r.search(c, recall.Query{Text: "slow"}); len(out.Hits) != 1 {
-		t.Errorf("afterwards: %+v", out)
-	}
+	v := r.view(c)
+	until(t, "the load", func() bool { // on a busy machine it may again take longer
+		out, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: "slow"})
+		return err == nil && len(out.Hits) == 1
+	})
 }
 
 // C062, C003: after a restart the same search gives the same answer.
