@@ -6,10 +6,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -21,6 +24,7 @@ type handler struct {
 	tasks  map[memory.JobKind]Task
 	cfg    Config
 	told   func(tenant, job uuid.UUID)
+	tracer trace.Tracer
 }
 
 // Deadline of one try, by kind and stage.
@@ -41,8 +45,30 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 	return h.cfg.LongDeadline
 }
 
-// Handle does one try of a job.
+// Handle does one try of a job, as a span of the trace in which the job was
+// enqueued: an add is one trace from its request to the last call of a model.
 func (h *handler) Handle(ctx context.Context, j memory.Job) error {
+	name := "job " + string(j.Kind)
+	if j.Kind == memory.JobNote {
+		name += " " + string(j.Stage) // of two
+	}
+	ctx, span := h.tracer.Start(telemetry.WithTraceparent(ctx, j.Trace), name, trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithAttributes(telemetry.Tenant.String(j.Tenant.String()), telemetry.Collection.String(j.Collection.String()),
+			telemetry.Job.String(j.ID.String()), telemetry.JobKind.String(string(j.Kind)), telemetry.JobStage.String(string(j.Stage)),
+			telemetry.JobAttempt.Int(j.Attempts)))
+	defer span.End()
+	err := h.do(ctx, j)
+	if err != nil {
+		code := string(fault.CodeOf(err))
+		span.SetAttributes(telemetry.ErrorType.String(code))
+		if !errors.Is(err, memory.ErrPaused) && !errors.Is(context.Cause(ctx), queue.ErrStopped) {
+			span.SetStatus(codes.Error, code)
+		}
+	}
+	return err
+}
+
+func (h *handler) do(ctx context.Context, j memory.Job) error {
 	s := jobScope(j.Tenant, j.ID)
 	h.told(j.Tenant, j.ID) // it runs now
 	if j.Claims > h.cfg.MaxLost && j.Kind != memory.JobRemove {
@@ -91,6 +117,7 @@ func (h *handler) finish(ctx context.Context, s tenant.Scope, j memory.Job, err 
 
 // Settle records a failed try, or gives the job back when the runner stopped.
 func (h *handler) Settle(ctx context.Context, j memory.Job, cause error) error {
+	ctx = telemetry.WithTraceparent(ctx, j.Trace) // what is logged names it
 	s := jobScope(j.Tenant, j.ID)
 	if !errors.Is(cause, queue.ErrStopped) {
 		return h.engine.Fail(ctx, s, j, cause)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -55,7 +57,8 @@ type Deps struct {
 	Clock  memory.Clock            // default time.Now
 	Log    *slog.Logger
 	// Told is called when a job began, moved on or left this worker; it must not block. nil: nobody waits.
-	Told func(tenant, job uuid.UUID)
+	Told   func(tenant, job uuid.UUID)
+	Tracer trace.Tracer // nil: jobs are no spans
 }
 
 // Config of the worker. Zero fields take the defaults.
@@ -120,11 +123,14 @@ func New(d Deps, cfg Config) (*Worker, error) {
 	if d.Told == nil {
 		d.Told = func(uuid.UUID, uuid.UUID) {}
 	}
+	if d.Tracer == nil {
+		d.Tracer = noop.Tracer{}
+	}
 	w := &Worker{
 		store: d.Store, clone: d.Clone, clock: d.Clock, log: d.Log, cfg: cfg,
 		source: &source{store: d.Store, clock: d.Clock},
 	}
-	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, tasks: d.Tasks, cfg: cfg, told: d.Told}
+	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, tasks: d.Tasks, cfg: cfg, told: d.Told, tracer: d.Tracer}
 	runner, err := queue.New(w.source, h, d.Clock, d.Log, cfg.Queue)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "worker: settings of the job runner")
@@ -145,6 +151,12 @@ func (w *Worker) Run(ctx context.Context) {
 // Wake makes the runner look for jobs now. It is called after a commit that
 // enqueued jobs.
 func (w *Worker) Wake() { w.runner.Wake() }
+
+// Drain does the jobs of a stage of a collection, and tells whether some may
+// be left. It does nothing while Run does not run.
+func (w *Worker) Drain(ctx context.Context, r queue.Ref, s queue.Stage) (more bool) {
+	return w.runner.Drain(ctx, r, s)
+}
 
 // Pause stops claiming jobs; running ones go on.
 func (w *Worker) Pause() { w.runner.Pause() }
