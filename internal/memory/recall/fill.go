@@ -60,7 +60,9 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 	if have := e.index.Revision(); have < bound {
 		return fault.New(fault.Internal, "the log of a layer ends at %d, before the bound %d", have, bound)
 	}
-	e.whole.Store(true)
+	if !e.whole.Swap(true) {
+		g.loaded.Add(1)
+	}
 	g.shrink(e)
 	g.weigh(e)
 	return nil

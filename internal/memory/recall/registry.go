@@ -25,9 +25,11 @@ type registry struct {
 	timeout  time.Duration
 	loads    chan struct{} // a token per cold layer that is being filled
 	sequence atomic.Int64  // orders uses
+	loaded   atomic.Int64  // cold layers that were filled
 
-	mu     sync.Mutex
-	layers map[layerKey]*layerEntry
+	mu      sync.Mutex
+	layers  map[layerKey]*layerEntry
+	evicted int64 // layers, for want of room
 }
 
 // layerKey names an index. Ids of collections are unique across tenants.
@@ -221,6 +223,7 @@ func (g *registry) fit(keep *layerEntry) {
 		}
 		total -= oldest.bytes.Load()
 		delete(g.layers, oldest.key)
+		g.evicted++
 	}
 }
 
