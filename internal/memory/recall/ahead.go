@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -100,10 +101,5 @@ func (r *Service) report(ctx context.Context, what string, collection uuid.UUID,
 
 // stopAhead ends all background reading.
 func (r *Service) stopAhead(ctx context.Context) error {
-	for _, b := range []*background{r.loading, r.refreshing, r.warming} {
-		if err := b.stop(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(r.loading.stop(ctx), r.refreshing.stop(ctx), r.warming.stop(ctx))
 }

@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -133,9 +134,7 @@ func (r *Service) flushing(ctx context.Context, stopped chan<- struct{}) {
 // Stop ends the background work and writes what is still counted. Afterwards
 // reads are still answered, but nothing is loaded that nobody waits for.
 func (r *Service) Stop(ctx context.Context) error {
-	if err := r.stopAhead(ctx); err != nil {
-		return err
-	}
+	ahead := r.stopAhead(ctx)
 	r.mu.Lock()
 	stop, stopped := r.stop, r.stopped
 	r.stop = nil
@@ -148,7 +147,7 @@ func (r *Service) Stop(ctx context.Context) error {
 			return fault.Wrap(ctx.Err(), fault.Timeout, "usage counts were not written in time")
 		}
 	}
-	return r.Flush(ctx)
+	return errors.Join(r.Flush(ctx), ahead)
 }
 
 // Flush writes the usage counts that are waiting.
