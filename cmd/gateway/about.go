@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/app"
+	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
-func (c *command) version() *cobra.Command {
+func (c *gateway) version() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "version", Short: "Print version, commit and date of the build", Args: none,
+		Use: "version", Short: "Print version, commit and date of the build", Args: command.None,
 		RunE: func(*cobra.Command, []string) error {
 			b := app.CurrentBuild()
 			if asJSON {
@@ -26,9 +27,9 @@ func (c *command) version() *cobra.Command {
 	return cmd
 }
 
-func (c *command) config() *cobra.Command {
+func (c *gateway) config() *cobra.Command {
 	return &cobra.Command{
-		Use: "config", Short: "Print the settings in force, secrets redacted", Args: none,
+		Use: "config", Short: "Print the settings in force, secrets redacted", Args: command.None,
 		Long: "Print the settings in force as YAML, secrets redacted: flags over the environment over\n" +
 			"--env-file over --config. An empty text or 0 stands for the default that docs/guide.md\n" +
 			"gives. The output, with what is redacted filled in, can be used as --config.",
@@ -47,9 +48,9 @@ func (c *command) config() *cobra.Command {
 	}
 }
 
-func (c *command) doctor() *cobra.Command {
+func (c *gateway) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Check settings, store, address, model and embedder, with the fix for each", Args: none,
+		Use: "doctor", Short: "Check settings, store, address, model and embedder, with the fix for each", Args: command.None,
 		Long: "Check what a gateway with these settings needs, and say for each what to do when it is not\n" +
 			"right. It changes nothing, works beside a running server, and exits with 1 when something\n" +
 			"is bad. \"note\" is what works, but perhaps differently from what you expect.",
@@ -73,7 +74,7 @@ func (c *command) doctor() *cobra.Command {
 				}
 			}
 			if bad > 0 {
-				return errSilent{}
+				return command.ErrSilent{}
 			}
 			return nil
 		},
@@ -82,9 +83,9 @@ func (c *command) doctor() *cobra.Command {
 
 // encoder says plainly what this build does not hold, so that the command does
 // not look mistyped.
-func (c *command) encoder() *cobra.Command {
-	cmd := group("encoder", "The local sentence encoder (not part of this build)", &cobra.Command{
-		Use: "install", Short: "Install the encoder's weights", Args: none,
+func (c *gateway) encoder() *cobra.Command {
+	cmd := command.Group("encoder", "The local sentence encoder (not part of this build)", &cobra.Command{
+		Use: "install", Short: "Install the encoder's weights", Args: command.None,
 		RunE: func(*cobra.Command, []string) error {
 			return fmt.Errorf("this build has no local encoder: hashed n-grams serve (SLIPBOX_EMBEDDER=hash), or an endpoint (SLIPBOX_EMBEDDER=openai)")
 		},

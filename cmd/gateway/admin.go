@@ -12,10 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/app"
+	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
 // withAdmin runs fn over the store of the data directory.
-func (c *command) withAdmin(ctx context.Context, fn func(a *app.Admin) error) error {
+func (c *gateway) withAdmin(ctx context.Context, fn func(a *app.Admin) error) error {
 	cfg, log, err := c.begin()
 	if err != nil {
 		return err
@@ -29,7 +30,7 @@ func (c *command) withAdmin(ctx context.Context, fn func(a *app.Admin) error) er
 }
 
 // table prints rows under a heading on stdout.
-func (c *command) table(heading string, rows [][]string) error {
+func (c *gateway) table(heading string, rows [][]string) error {
 	tw := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tw, heading)
 	for _, r := range rows {
@@ -38,10 +39,10 @@ func (c *command) table(heading string, rows [][]string) error {
 	return tw.Flush()
 }
 
-func (c *command) tenant() *cobra.Command {
+func (c *gateway) tenant() *cobra.Command {
 	named := func(use, short, done string, do func(ctx context.Context, a *app.Admin, name string) error) *cobra.Command {
 		return &cobra.Command{
-			Use: use + " NAME", Short: short, Args: one("the NAME of the tenant"),
+			Use: use + " NAME", Short: short, Args: command.One("the NAME of the tenant"),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 					if err := do(cmd.Context(), a, args[0]); err != nil {
@@ -53,7 +54,7 @@ func (c *command) tenant() *cobra.Command {
 			},
 		}
 	}
-	return group("tenant", "Create, list, suspend, resume and delete tenants",
+	return command.Group("tenant", "Create, list, suspend, resume and delete tenants",
 		named("create", "Make a tenant", "created", func(ctx context.Context, a *app.Admin, name string) error {
 			_, err := a.CreateTenant(ctx, name)
 			return err
@@ -68,7 +69,7 @@ func (c *command) tenant() *cobra.Command {
 			return a.DeleteTenant(ctx, name)
 		}),
 		&cobra.Command{
-			Use: "list", Short: "List tenants", Args: none,
+			Use: "list", Short: "List tenants", Args: command.None,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 					list, err := a.Tenants(cmd.Context())
@@ -89,9 +90,9 @@ func (c *command) tenant() *cobra.Command {
 // keyID is what names a key: its id, or the beginning of its text up to the secret.
 const keyID = "the ID of the key, or its prefix (`gateway key list` shows both),"
 
-func (c *command) key() *cobra.Command {
-	return group("key", "Create, list, rotate and revoke API keys", c.keyCreate(), c.keyList(), c.keyRotate(), &cobra.Command{
-		Use: "revoke ID", Short: "End a key and every token made from it", Args: one(keyID),
+func (c *gateway) key() *cobra.Command {
+	return command.Group("key", "Create, list, rotate and revoke API keys", c.keyCreate(), c.keyList(), c.keyRotate(), &cobra.Command{
+		Use: "revoke ID", Short: "End a key and every token made from it", Args: command.One(keyID),
 		Long: "End a key and every token made from it, within 10 seconds. ID is that of `gateway key list`,\nor the prefix that stands there.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
@@ -105,12 +106,12 @@ func (c *command) key() *cobra.Command {
 	})
 }
 
-func (c *command) keyCreate() *cobra.Command {
+func (c *gateway) keyCreate() *cobra.Command {
 	var tenantName string
 	var asJSON, operator bool
 	var n app.NewKey
 	cmd := &cobra.Command{
-		Use: "create", Short: "Make a key and print it, once", Args: none,
+		Use: "create", Short: "Make a key and print it, once", Args: command.None,
 		Long: "Make a key and print it. It is shown once: only a hash is stored.\n\n" +
 			"Scopes: notes:read, notes:write, collections:write, base:write (shared bases), clone,\n" +
 			"admin (keys, agents, usage, audit). Give an agent those it needs, and an expiry.",
@@ -149,7 +150,7 @@ func (c *command) keyCreate() *cobra.Command {
 
 // printKey prints a created key: its text alone, or the object that the API
 // answers.
-func (c *command) printKey(k app.CreatedKey, asJSON bool) error {
+func (c *gateway) printKey(k app.CreatedKey, asJSON bool) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(c.stdout, k.Text)
 		return err
@@ -176,10 +177,10 @@ func scopeNames(k app.Key) []string {
 	return out
 }
 
-func (c *command) keyList() *cobra.Command {
+func (c *gateway) keyList() *cobra.Command {
 	var tenantName string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List keys, without their secrets", Args: none,
+		Use: "list", Short: "List keys, without their secrets", Args: command.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 				list, err := a.Keys(cmd.Context(), tenantName)
@@ -224,11 +225,11 @@ func keyState(k app.Key, now time.Time) string {
 	return "active"
 }
 
-func (c *command) keyRotate() *cobra.Command {
+func (c *gateway) keyRotate() *cobra.Command {
 	var overlap time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Make a key that replaces another, which works on for the overlap", Args: one(keyID),
+		Use: "rotate ID", Short: "Make a key that replaces another, which works on for the overlap", Args: command.One(keyID),
 		Long: "Make a key with the scopes, agent and life of another, and print it, once. The other one\n" +
 			"works on for the overlap. ID is that of `gateway key list`, or the prefix that stands there.",
 		RunE: func(cmd *cobra.Command, args []string) error {

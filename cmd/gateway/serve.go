@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/app"
+	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
-func (c *command) serve() *cobra.Command {
+func (c *gateway) serve() *cobra.Command {
 	var addr string
 	var demo bool
 	cmd := &cobra.Command{
@@ -14,12 +15,15 @@ func (c *command) serve() *cobra.Command {
 		Short: "Serve the API",
 		Long: "Serve the API from the embedded store in the data directory, with jobs in this process.\n" +
 			"The first start makes the tenant \"default\" and prints one key for it, once.\n\n" +
+			"With DATABASE_URL it serves from Postgres, as one of any number of gateways that share it and\n" +
+			"SLIPBOX_WRAPPING_KEY; `gateway migrate up` comes first, then `gateway tenant create` and\n" +
+			"`gateway key create`. Jobs run in the gateways, or with REDIS_URL in `worker` processes.\n\n" +
 			"An interrupt (Ctrl-C) or SIGTERM stops it gracefully: requests finish, jobs go back to the\n" +
 			"queue and go on at the next start. A second one stops it at once, and loses nothing either.",
 		Example: "  gateway serve\n" +
 			"  gateway serve --demo --data ./try\n" +
 			"  gateway serve --addr 127.0.0.1:9000 --env-file slipbox.env",
-		Args: none,
+		Args: command.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, log, err := c.begin(func(cfg *app.Settings) {
 				if addr != "" {

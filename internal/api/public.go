@@ -32,7 +32,11 @@ func (s *Server) getReady(c *gin.Context) error {
 	status := http.StatusOK
 	for _, check := range s.ready {
 		out.Checks[check.Name] = "ok"
-		if err := check.Run(c.Request.Context()); err != nil {
+		err := check.Run(c.Request.Context())
+		switch {
+		case err != nil && check.Optional:
+			out.Checks[check.Name] = "degraded"
+		case err != nil:
 			s.log.WarnContext(c.Request.Context(), "not ready", slog.String("check", check.Name), slog.Any("error", err))
 			out.Checks[check.Name] = "failed"
 			out.Status, status = wire.ReadinessStatusUnavailable, http.StatusServiceUnavailable

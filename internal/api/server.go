@@ -59,10 +59,11 @@ type Authenticator interface {
 }
 
 // Check is one condition of readiness; nil means fulfilled. Its error text is
-// logged, not shown.
+// logged, not shown. What is optional is named as degraded, and serving goes on.
 type Check struct {
-	Name string
-	Run  func(ctx context.Context) error
+	Name     string
+	Run      func(ctx context.Context) error
+	Optional bool
 }
 
 // Deps is what the edge calls.
@@ -70,7 +71,7 @@ type Deps struct {
 	Log     *slog.Logger
 	Auth    Authenticator
 	Build   Build
-	Ready   []Check      // all must pass for /readyz to answer 200
+	Ready   []Check      // all but the optional must pass for /readyz to answer 200
 	Metrics http.Handler // serves /metrics; nil answers an empty exposition
 	Now     func() time.Time
 	// CursorKey seals cursors; any length. Processes that share it, or one that

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +13,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -37,22 +35,10 @@ const operatorCLI = "operator:cli"
 // Admin is what the administrative commands work with: the store, tenants and
 // keys, beside a running server or without one.
 type Admin struct {
-	store   *sqlite.Store
+	store   store.Store
 	tenants *tenant.Service
 	auth    *auth.Service
 	op      tenant.Operator
-}
-
-// openTool opens the store beside a running server: it migrates nothing.
-func openTool(ctx context.Context, cfg Settings, log *slog.Logger) (*sqlite.Store, error) {
-	if info, err := os.Stat(cfg.Data); err == nil && !info.IsDir() {
-		return nil, notDirectory(cfg.Data)
-	}
-	st, err := openData(ctx, cfg, time.Now, log, false)
-	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, "there is no store in %s yet; start `gateway serve` once, or name another directory with --data", cfg.Data)
-	}
-	return st, err
 }
 
 // named adds to a tenant that was not found how to find it.

@@ -23,7 +23,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -60,14 +59,11 @@ func BenchmarkGateway(b *testing.B) {
 
 // gateway is a running gateway with one tenant.
 type gateway struct {
-	*App
-	dir         string
-	key         string
-	scope       tenant.Scope
-	notes       *memory.Notes
-	collections *memory.Collections
-	clones      *clone.Service
-	text        *corpus
+	*Gateway
+	dir   string
+	key   string
+	scope tenant.Scope
+	text  *corpus
 }
 
 func must[T any](b *testing.B) func(T, error) T {
@@ -86,19 +82,11 @@ func newGateway(b *testing.B) *gateway {
 	cfg := config.Default()
 	cfg.Addr, cfg.Data = "127.0.0.1:0", b.TempDir()
 	ctx, stop := context.WithCancel(context.Background())
-	a := must[*App](b)(New(ctx, cfg, slog.New(slog.DiscardHandler)))
-	g := &gateway{App: a, dir: cfg.Data, text: newCorpus(7)}
+	a := must[*Gateway](b)(NewGateway(ctx, cfg, slog.New(slog.DiscardHandler)))
+	g := &gateway{Gateway: a, dir: cfg.Data, text: newCorpus(7)}
 	t := must[tenant.Tenant](b)(a.tenants.Create(ctx, grant.Operator("bench"), tenant.NewTenant{Name: DefaultTenant}))
 	g.scope = grant.Scope(t.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
 	g.key = must[auth.CreatedKey](b)(a.auth.Keys.Create(ctx, g.scope, auth.NewKey{Name: "bench"})).Text
-	g.notes = must[*memory.Notes](b)(memory.NewNotes(memory.NotesDeps{
-		Store: a.store, Embedders: a.embedders, Quota: quota{a.quotas},
-	}, memory.NotesConfig{}))
-	amem := must[*policy.AMem](b)(policy.NewAMem())
-	g.collections = must[*memory.Collections](b)(memory.NewCollections(memory.CollectionsDeps{
-		Store: a.store, Agents: a.store, Embedders: a.embedders, Policies: memory.NewPolicySet(amem, policy.NewNone()), Quota: quota{a.quotas},
-	}))
-	g.clones = must[*clone.Service](b)(clone.New(clone.Deps{Store: a.store, Agents: a.store, Quota: quota{a.quotas}}, clone.Config{}))
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx, io.Discard, false) }()
 	b.Cleanup(func() {

@@ -16,9 +16,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 )
 
 // Names inside the data directory.
@@ -75,15 +73,8 @@ func holdData(dir string) (release func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// openData opens the embedded store. Only the holder of the directory migrates.
-func openData(ctx context.Context, cfg Settings, clock memory.Clock, log *slog.Logger, holder bool) (*sqlite.Store, error) {
-	return sqlite.Open(ctx,
-		sqlite.Config{Path: filepath.Join(cfg.Data, databaseFile), NoMigrate: !holder},
-		sqlite.Deps{Clock: clock, Logger: log})
-}
-
-// wrappingSecret gives the secret that wraps signing keys: the setting, or a
-// file made once in the data directory.
+// wrappingSecret gives the secret that wraps signing keys: the setting, or for
+// the embedded store a file made once in the data directory.
 func wrappingSecret(cfg Settings) ([]byte, error) {
 	if cfg.Auth.WrappingKey != "" {
 		return []byte(cfg.Auth.WrappingKey), nil
@@ -99,7 +90,10 @@ func wrappingSecret(cfg Settings) ([]byte, error) {
 // left out on purpose: a restored store makes new ones, so tokens of minutes
 // end while API keys survive.
 func Backup(ctx context.Context, cfg Settings, log *slog.Logger, file string) error {
-	st, err := openTool(ctx, cfg, log)
+	if cfg.Servers() {
+		return fault.New(fault.Conflict, "the store is Postgres: back it up with pg_dump as its owner, or with the server's own backups; `gateway backup` copies the embedded store (unset DATABASE_URL)")
+	}
+	st, err := openToolData(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
@@ -123,6 +117,9 @@ func Check(ctx context.Context, cfg Settings, log *slog.Logger) ([]store.Problem
 
 // Restore puts a backup into an empty data directory, after it was checked.
 func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) error {
+	if cfg.Servers() {
+		return fault.New(fault.Conflict, "the store is Postgres: restore a dump of it with pg_restore as its owner; `gateway restore` makes an embedded store (unset DATABASE_URL)")
+	}
 	if _, err := os.Stat(file); err != nil {
 		return fault.Wrap(err, fault.NotFound, "the backup %s cannot be read", file)
 	}

@@ -24,15 +24,15 @@ const (
 )
 
 // demoKey replaces the demo's key by a fresh one that is valid for a day.
-func (a *App) demoKey(ctx context.Context) (string, error) {
+func (g *Gateway) demoKey(ctx context.Context) (string, error) {
 	op := grant.Operator("operator:demo")
-	t, err := a.tenants.Get(ctx, op, DefaultTenant)
+	t, err := g.tenants.Get(ctx, op, DefaultTenant)
 	if err != nil {
 		return "", fmt.Errorf("the demo needs the tenant %s: %w", DefaultTenant, err)
 	}
 	s := wholeTenant(t.ID, op.Actor())
 	old, err := pages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
-		return a.auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
+		return g.auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
 	})
 	if err != nil {
 		return "", err
@@ -41,11 +41,11 @@ func (a *App) demoKey(ctx context.Context) (string, error) {
 		if k.Name != demoKeyName || !k.RevokedAt.IsZero() {
 			continue
 		}
-		if _, err := a.auth.Keys.Revoke(ctx, s, k.ID); err != nil {
+		if _, err := g.auth.Keys.Revoke(ctx, s, k.ID); err != nil {
 			return "", fmt.Errorf("revoke the demo's earlier key: %w", err)
 		}
 	}
-	k, err := a.auth.Keys.Create(ctx, s, auth.NewKey{Name: demoKeyName, TTL: demoKeyTTL})
+	k, err := g.auth.Keys.Create(ctx, s, auth.NewKey{Name: demoKeyName, TTL: demoKeyTTL})
 	if err != nil {
 		return "", fmt.Errorf("make the demo's key: %w", err)
 	}
@@ -54,8 +54,8 @@ func (a *App) demoKey(ctx context.Context) (string, error) {
 
 // demo seeds the bundled conversation through the API that was just started,
 // once, waits until it is evolved, and prints what to try.
-func (a *App) demo(ctx context.Context, stdout io.Writer, key string) error {
-	client := &eval.Client{BaseURL: a.URL(), Key: key, HTTP: &http.Client{Timeout: time.Minute}}
+func (g *Gateway) demo(ctx context.Context, stdout io.Writer, key string) error {
+	client := &eval.Client{BaseURL: g.URL(), Key: key, HTTP: &http.Client{Timeout: time.Minute}}
 	conversation, err := eval.Sample()
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (a *App) demo(ctx context.Context, stdout io.Writer, key string) error {
 	case err != nil:
 		return fmt.Errorf("seed the demo: %w", err)
 	}
-	_, err = fmt.Fprintf(stdout, demoText, demoCollection, loaded.Notes, loaded.Links, key, a.URL())
+	_, err = fmt.Fprintf(stdout, demoText, demoCollection, loaded.Notes, loaded.Links, key, g.URL())
 	return err
 }
 

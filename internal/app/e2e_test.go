@@ -58,7 +58,7 @@ func startGateway(t *testing.T, set func(*Settings)) *gatewayTest {
 		t.Fatal(err)
 	}
 	logs := &syncBuffer{}
-	a, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(logs, nil)))
+	a, err := NewGateway(t.Context(), cfg, slog.New(slog.NewTextHandler(logs, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

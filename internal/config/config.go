@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/api"
@@ -15,22 +17,31 @@ import (
 // Config is everything that can be set. The zero value is not usable; Default
 // gives one that is.
 type Config struct {
-	Addr        string `yaml:"addr" env:"SLIPBOX_ADDR"`                      // host:port to listen on; default 127.0.0.1:8080
-	Data        string `yaml:"data" env:"SLIPBOX_DATA"`                      // directory of the embedded store; default ./data
-	DatabaseURL string `yaml:"database_url" env:"DATABASE_URL" secret:"url"` // servers' Postgres; not supported by this build
-	RedisURL    string `yaml:"redis_url" env:"REDIS_URL" secret:"url"`       // servers' Redis; not supported by this build
+	Addr       string `yaml:"addr" env:"SLIPBOX_ADDR"`               // host:port that a gateway listens on; default 127.0.0.1:8080
+	WorkerAddr string `yaml:"worker_addr" env:"SLIPBOX_WORKER_ADDR"` // host:port of a worker's health and metrics; default 127.0.0.1:0, any free port
+	Data       string `yaml:"data" env:"SLIPBOX_DATA"`               // directory of the embedded store; default ./data; unused on servers
+
+	DatabaseURL        string `yaml:"database_url" env:"DATABASE_URL" secret:"url"`                 // Postgres, as the role that serves; set: the set-up is that of servers
+	MigrateDatabaseURL string `yaml:"migrate_database_url" env:"MIGRATE_DATABASE_URL" secret:"url"` // the same database as its owner, for "gateway migrate"
+	RedisURL           string `yaml:"redis_url" env:"REDIS_URL" secret:"url"`                       // Redis of the servers; set: jobs run in workers
 
 	StopTimeout time.Duration `yaml:"stop_timeout" env:"SLIPBOX_STOP_TIMEOUT"` // how long a stop waits for requests and jobs; default 20 s
 
-	HTTP   api.Config       `yaml:"http"`
-	Log    Log              `yaml:"log"`
-	LLM    llm.Config       `yaml:"llm"`
-	Models map[string]Model `yaml:"models"` // further models, chosen by policy_config.model
-	Auth   Auth             `yaml:"auth"`
-	Index  Index            `yaml:"index"`
-	Jobs   Jobs             `yaml:"jobs"`
-	Limits Limits           `yaml:"limits"`
+	HTTP     api.Config       `yaml:"http"`
+	Log      Log              `yaml:"log"`
+	LLM      llm.Config       `yaml:"llm"`
+	Models   map[string]Model `yaml:"models"` // further models, chosen by policy_config.model
+	Auth     Auth             `yaml:"auth"`
+	Database Database         `yaml:"database"`
+	Redis    Redis            `yaml:"redis"`
+	Index    Index            `yaml:"index"`
+	Cache    Cache            `yaml:"cache"`
+	Jobs     Jobs             `yaml:"jobs"`
+	Limits   Limits           `yaml:"limits"`
 }
+
+// Servers tells whether the set-up is that of servers, over Postgres and perhaps Redis.
+func (c Config) Servers() bool { return c.DatabaseURL != "" }
 
 // Model is a further model that a collection can choose by name. What is left
 // out is as in the main model's settings.
@@ -71,8 +82,28 @@ type Auth struct {
 	Issuer        string        `yaml:"issuer" env:"SLIPBOX_TOKEN_ISSUER"`                     // default slipbox
 	Audience      string        `yaml:"audience" env:"SLIPBOX_TOKEN_AUDIENCE"`                 // default slipbox
 	TokenTTL      time.Duration `yaml:"token_ttl" env:"SLIPBOX_TOKEN_TTL"`                     // default 15 m, at most 1 h
-	WrappingKey   string        `yaml:"wrapping_key" env:"SLIPBOX_WRAPPING_KEY" secret:"true"` // wraps signing keys, 32 characters or more; default: a file made in the data directory
+	WrappingKey   string        `yaml:"wrapping_key" env:"SLIPBOX_WRAPPING_KEY" secret:"true"` // wraps signing keys, 32 characters or more; default: a file made in the data directory; required on servers
 	SigningKeyAge time.Duration `yaml:"signing_key_age" env:"SLIPBOX_SIGNING_KEY_AGE"`         // default 30 days
+}
+
+// Database are the settings of the servers' Postgres.
+type Database struct {
+	ExecMode         string        `yaml:"exec_mode" env:"SLIPBOX_DATABASE_EXEC_MODE"`                 // cache_statement (default), cache_describe, describe_exec, exec, simple_protocol; one of the last two behind most poolers
+	Connections      int           `yaml:"connections" env:"SLIPBOX_DATABASE_CONNECTIONS"`             // at once, of one process; default 4 per CPU, at least 16
+	StatementTimeout time.Duration `yaml:"statement_timeout" env:"SLIPBOX_DATABASE_STATEMENT_TIMEOUT"` // default 30 s
+	LockTimeout      time.Duration `yaml:"lock_timeout" env:"SLIPBOX_DATABASE_LOCK_TIMEOUT"`           // how long a write waits for another of its collection; default 10 s
+	Role             string        `yaml:"role" env:"SLIPBOX_DATABASE_ROLE"`                           // serving role that "gateway migrate up" grants its rights; default slipbox_app
+}
+
+// Redis are the settings of the servers' Redis.
+type Redis struct {
+	Prefix   string        `yaml:"prefix" env:"SLIPBOX_REDIS_PREFIX"`       // of every key, so that several installations can share a server; default slipbox
+	CacheTTL time.Duration `yaml:"cache_ttl" env:"SLIPBOX_REDIS_CACHE_TTL"` // of a cached version; default 1 h
+}
+
+// Cache are the settings of the cache of note versions in a process.
+type Cache struct {
+	Bytes int64 `yaml:"bytes" env:"SLIPBOX_CACHE_BYTES"` // default 64 MiB; 0: none
 }
 
 // Index are the settings of the in-memory index.
@@ -82,7 +113,11 @@ type Index struct {
 
 // Jobs are the settings of background work.
 type Jobs struct {
-	Workers       int           `yaml:"workers" env:"SLIPBOX_JOB_WORKERS"`               // jobs at once; default 8
+	Workers       int           `yaml:"workers" env:"SLIPBOX_JOB_WORKERS"`               // prepare jobs, and decide jobs, at once in one process; default 8
+	Prepares      int           `yaml:"prepares" env:"SLIPBOX_JOB_PREPARES"`             // prepare jobs at once; default: workers
+	Decides       int           `yaml:"decides" env:"SLIPBOX_JOB_DECIDES"`               // decide jobs at once, of different collections; default: workers
+	Tasks         int           `yaml:"tasks" env:"SLIPBOX_JOB_TASKS"`                   // other jobs at once: copies, imports, removals; default 2
+	Stages        []string      `yaml:"stages" env:"SLIPBOX_JOB_STAGES"`                 // that a worker serves: prepare, decide, task; default all
 	SweepInterval time.Duration `yaml:"sweep_interval" env:"SLIPBOX_JOB_SWEEP_INTERVAL"` // how often expired collections are looked for; default 30 s
 	CopyBatch     int           `yaml:"copy_batch" env:"SLIPBOX_COPY_BATCH"`             // notes per transaction of a copy; default 1,000
 }
@@ -98,12 +133,16 @@ type Limits struct {
 func Default() Config {
 	return Config{
 		Addr:        "127.0.0.1:8080",
+		WorkerAddr:  "127.0.0.1:0",
 		Data:        "./data",
 		StopTimeout: 20 * time.Second,
 		HTTP:        api.DefaultConfig(),
 		Log:         Log{Level: "info", Format: "text"},
+		Database:    Database{ExecMode: "cache_statement", StatementTimeout: 30 * time.Second, LockTimeout: 10 * time.Second, Role: "slipbox_app"},
+		Redis:       Redis{Prefix: "slipbox", CacheTTL: time.Hour},
 		Index:       Index{Bytes: 1 << 30},
-		Jobs:        Jobs{Workers: 8, SweepInterval: 30 * time.Second, CopyBatch: 1000},
+		Cache:       Cache{Bytes: 64 << 20},
+		Jobs:        Jobs{Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 1000},
 		Limits:      Limits{WaitersPerTenant: 64},
 	}
 }
@@ -120,15 +159,13 @@ func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
 		bad("addr", "%q is not host:port", c.Addr)
 	}
+	if _, _, err := net.SplitHostPort(c.WorkerAddr); err != nil {
+		bad("worker_addr", "%q is not host:port", c.WorkerAddr)
+	}
 	if c.Data == "" {
 		bad("data", "must name a directory")
 	}
-	if c.DatabaseURL != "" {
-		bad("database_url (DATABASE_URL)", "this build has the embedded store only; unset it")
-	}
-	if c.RedisURL != "" {
-		bad("redis_url (REDIS_URL)", "this build has no Redis support yet; unset it")
-	}
+	c.validateServers(bad)
 	if c.StopTimeout <= 0 {
 		bad("stop_timeout", "must be above 0")
 	}
@@ -141,15 +178,7 @@ func (c Config) Validate() error {
 	if c.Index.Bytes < 1<<20 {
 		bad("index.bytes", "must be 1048576 or more")
 	}
-	if c.Jobs.Workers < 1 || c.Jobs.Workers > 1024 {
-		bad("jobs.workers", "must be 1 to 1024")
-	}
-	if c.Jobs.SweepInterval < time.Second {
-		bad("jobs.sweep_interval", "must be 1s or more")
-	}
-	if c.Jobs.CopyBatch < 1 || c.Jobs.CopyBatch > 10_000 {
-		bad("jobs.copy_batch", "must be 1 to 10000")
-	}
+	c.Jobs.validate(bad)
 	if c.Limits.WaitersPerTenant < 1 {
 		bad("limits.waiters_per_tenant", "must be 1 or more")
 	}
@@ -172,4 +201,73 @@ func (c Config) Validate() error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// validateServers looks at what the set-up over Postgres and Redis needs.
+func (c Config) validateServers(bad func(name, format string, args ...any)) {
+	for _, u := range []struct {
+		name, url string
+		schemes   []string
+	}{
+		{"database_url (DATABASE_URL)", c.DatabaseURL, []string{"postgres", "postgresql"}},
+		{"migrate_database_url (MIGRATE_DATABASE_URL)", c.MigrateDatabaseURL, []string{"postgres", "postgresql"}},
+		{"redis_url (REDIS_URL)", c.RedisURL, []string{"redis", "rediss", "unix"}},
+	} {
+		scheme, _, ok := strings.Cut(u.url, "://")
+		if u.url != "" && (!ok || !slices.Contains(u.schemes, scheme)) {
+			bad(u.name, "must begin with %s://", u.schemes[0]) // the value may hold a password
+		}
+	}
+	if c.RedisURL != "" && !c.Servers() {
+		bad("redis_url (REDIS_URL)", "needs DATABASE_URL too; unset it to run the embedded store, which needs no Redis")
+	}
+	if c.Servers() && c.Auth.WrappingKey == "" {
+		bad("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")
+	}
+	if modes := []string{"", "cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"}; !slices.Contains(modes, c.Database.ExecMode) {
+		bad("database.exec_mode (SLIPBOX_DATABASE_EXEC_MODE)", "unknown mode %q; valid are %s", c.Database.ExecMode, strings.Join(modes[1:], ", "))
+	}
+	if c.Database.Connections < 0 || c.Database.Connections > 10_000 {
+		bad("database.connections (SLIPBOX_DATABASE_CONNECTIONS)", "must be 0 (4 per CPU, at least 16) to 10000")
+	}
+	if c.Database.StatementTimeout < 0 || c.Database.LockTimeout < 0 {
+		bad("database.statement_timeout, database.lock_timeout", "must not be negative")
+	}
+	if c.Redis.Prefix == "" || strings.ContainsAny(c.Redis.Prefix, "{}*?[]\\ \t\r\n") {
+		bad("redis.prefix (SLIPBOX_REDIS_PREFIX)", "must be a word without spaces and without {}*?[]\\")
+	}
+	if c.Redis.CacheTTL < time.Minute {
+		bad("redis.cache_ttl (SLIPBOX_REDIS_CACHE_TTL)", "must be 1m or more")
+	}
+	if c.Cache.Bytes < 0 {
+		bad("cache.bytes (SLIPBOX_CACHE_BYTES)", "must be 0 (no cache) or more")
+	}
+}
+
+// stages that a worker can serve.
+var stages = []string{"prepare", "decide", "task"}
+
+func (j Jobs) validate(bad func(name, format string, args ...any)) {
+	for _, f := range []struct {
+		name     string
+		n, least int
+	}{{"jobs.workers", j.Workers, 1}, {"jobs.prepares", j.Prepares, 0}, {"jobs.decides", j.Decides, 0}, {"jobs.tasks", j.Tasks, 1}} {
+		if f.n < f.least || f.n > 1024 {
+			bad(f.name, "must be %d to 1024", f.least)
+		}
+	}
+	if len(j.Stages) == 0 {
+		bad("jobs.stages (SLIPBOX_JOB_STAGES)", "must name at least one of %s", strings.Join(stages, ", "))
+	}
+	for _, s := range j.Stages {
+		if !slices.Contains(stages, s) {
+			bad("jobs.stages (SLIPBOX_JOB_STAGES)", "unknown stage %q; valid are %s", s, strings.Join(stages, ", "))
+		}
+	}
+	if j.SweepInterval < time.Second {
+		bad("jobs.sweep_interval", "must be 1s or more")
+	}
+	if j.CopyBatch < 1 || j.CopyBatch > 10_000 {
+		bad("jobs.copy_batch", "must be 1 to 10000")
+	}
 }

@@ -81,7 +81,10 @@ func (m *Migrator) DownTo(ctx context.Context, version int64) error {
 	return nil
 }
 
+// ErrNewerSchema is in the chain of NewerSchema.
+var ErrNewerSchema = errors.New("the schema is of a newer build")
+
 // NewerSchema is the fault for a database that a newer build has migrated.
 func NewerSchema(current, known int64) error {
-	return fault.New(fault.Conflict, "the database has schema version %d, this build knows %d: run the newer build, or restore a backup made before the upgrade", current, known)
+	return fault.Wrap(ErrNewerSchema, fault.Conflict, "the database has schema version %d, this build knows %d: run the newer build, or restore a backup made before the upgrade", current, known)
 }

@@ -1,0 +1,255 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// Gateway serves the API: over the embedded store with its jobs in this
+// process, or as one of several over Postgres.
+type Gateway struct {
+	*core
+
+	api      *api.Server
+	listener net.Listener
+	release  func() // of the data directory; nil on servers
+}
+
+// NewGateway builds a gateway: it listens, opens the store and, when that is
+// the embedded one, takes its data directory and migrates it. Nothing is
+// served and no job runs before Run. Close must be called if Run is not.
+func NewGateway(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Gateway, err error) {
+	g := &Gateway{core: &core{cfg: cfg, log: log}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.Close())
+		}
+	}()
+	if !cfg.Servers() {
+		if err := makeDataDir(cfg.Data); err != nil {
+			return nil, err
+		}
+		if g.release, err = holdData(cfg.Data); err != nil {
+			return nil, err
+		}
+	}
+	if g.listener, err = listen(ctx, cfg.Addr); err != nil {
+		return nil, err
+	}
+	if err := g.open(ctx, "slipbox"); err != nil {
+		return nil, err
+	}
+	if g.redis == nil {
+		if err := g.runsJobs(queue.Config{Grace: cfg.StopTimeout / 2}); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.buildAPI(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Unavailable, "cannot listen on %s; stop what listens there, or choose another address with --addr", addr)
+	}
+	return l, nil
+}
+
+// URL is where the gateway listens.
+func (g *Gateway) URL() string { return "http://" + g.listener.Addr().String() }
+
+// Close releases what NewGateway took, in reverse order. It is called by Run.
+func (g *Gateway) Close() error {
+	var errs []error
+	if g.listener != nil {
+		if err := g.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	errs = append(errs, g.close(ctx))
+	if g.release != nil {
+		g.release()
+	}
+	return errors.Join(errs...)
+}
+
+// closeTimeout bounds the sending of the last traces.
+const closeTimeout = 5 * time.Second
+
+// Serve runs a gateway until ctx ends, then drains it. What a person should
+// read (the first key, the demo's commands) goes to stdout.
+func Serve(ctx context.Context, cfg Settings, log *slog.Logger, stdout io.Writer, demo bool) error {
+	if demo && cfg.Servers() {
+		return fault.New(fault.Conflict, "--demo is for the embedded store; unset DATABASE_URL to try it")
+	}
+	g, err := NewGateway(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	return g.Run(ctx, stdout, demo)
+}
+
+// Run serves until ctx ends; then requests in flight finish, streams end, jobs
+// go back to the queue and everything is released, within StopTimeout.
+func (g *Gateway) Run(ctx context.Context, stdout io.Writer, demo bool) error {
+	demoKey, err := g.prepare(ctx, stdout, demo)
+	if err != nil {
+		return errors.Join(err, g.Close())
+	}
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	var background sync.WaitGroup
+	g.start(work, &background)
+	if g.jobs != nil {
+		background.Go(func() { g.jobs.Run(work) })
+	}
+	server := newServer(g.api, g.log)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(g.listener) }()
+	g.log.InfoContext(ctx, "serving", g.about()...)
+	var failed error
+	if demo {
+		background.Go(func() {
+			if err := g.demo(work, stdout, demoKey); err != nil && work.Err() == nil {
+				g.log.ErrorContext(work, "the demo could not be prepared", "error", err)
+			}
+		})
+	}
+	select {
+	case <-ctx.Done():
+	case err := <-served:
+		failed = fmt.Errorf("serve: %w", err)
+	}
+	g.log.InfoContext(context.WithoutCancel(ctx), "stopping: requests finish, jobs go back to the queue")
+	g.api.Drain() // what only waits for jobs ends now
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.StopTimeout)
+	defer cancel()
+	err = shutdown(stop, server)
+	stopWork()
+	background.Wait()
+	if !g.cfg.Servers() {
+		_, removeErr := g.jobs.RemoveEphemeral(stop)
+		err = errors.Join(err, removeErr)
+	}
+	err = errors.Join(failed, err, g.stop(stop), g.Close())
+	g.log.InfoContext(stop, "stopped")
+	return err
+}
+
+// newServer serves HTTP with the bounds of every process.
+func newServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+}
+
+// shutdown lets requests finish until ctx ends.
+func shutdown(ctx context.Context, server *http.Server) error {
+	if err := server.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("requests were still running: %w", err), server.Close())
+	}
+	return nil
+}
+
+// about tells in the log what serves.
+func (g *Gateway) about() []any {
+	out := []any{"url", g.URL(), "version", CurrentBuild().Version}
+	if !g.cfg.Servers() {
+		return append(out, "data", g.cfg.Data)
+	}
+	return append(out, "store", "postgres", "redis", g.redis != nil, "jobs_here", g.jobs != nil)
+}
+
+// prepare does what comes before the first request, and gives the demo's key.
+func (g *Gateway) prepare(ctx context.Context, stdout io.Writer, demo bool) (demoKey string, err error) {
+	if g.cfg.Servers() {
+		return "", g.ensureSigningKey(ctx)
+	}
+	if err := g.recover(ctx); err != nil {
+		return "", err
+	}
+	if err := g.firstStart(ctx, stdout); err != nil {
+		return "", err
+	}
+	if err := g.ensureSigningKey(ctx); err != nil || !demo {
+		return "", err
+	}
+	return g.demoKey(ctx)
+}
+
+// recover takes up what an earlier process of an embedded store left: jobs
+// that it had leased, and ephemeral collections when it did not end gracefully.
+func (g *Gateway) recover(ctx context.Context) error {
+	voided, err := g.jobs.Recover(ctx)
+	if err != nil {
+		return fmt.Errorf("free the jobs of an earlier process: %w", err)
+	}
+	removed, err := g.jobs.RemoveEphemeral(ctx)
+	if err != nil {
+		return fmt.Errorf("remove ephemeral collections of an earlier process: %w", err)
+	}
+	if voided > 0 || removed > 0 {
+		g.log.InfoContext(ctx, "took up after an earlier process", "jobs", voided, "ephemeral_collections", removed)
+	}
+	return nil
+}
+
+// firstStart makes the default tenant and prints one key for it, when there
+// is no tenant of that name yet.
+func (g *Gateway) firstStart(ctx context.Context, stdout io.Writer) error {
+	op := grant.Operator("operator:first-start")
+	_, err := g.tenants.Get(ctx, op, DefaultTenant)
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	t, err := g.tenants.Create(ctx, op, tenant.NewTenant{Name: DefaultTenant})
+	if err != nil {
+		return fmt.Errorf("make the first tenant: %w", err)
+	}
+	s := wholeTenant(t.ID, op.Actor())
+	k, err := g.auth.Keys.Create(ctx, s, auth.NewKey{Name: "first key"})
+	if err != nil {
+		return fmt.Errorf("make the first key: %w", err)
+	}
+	_, err = fmt.Fprintf(stdout, "The first key of tenant %q, with all its rights. It is shown once; `gateway key create --tenant %s` makes another.\nkey: %s\n\n",
+		DefaultTenant, DefaultTenant, k.Text)
+	return err
+}
+
+// ensureSigningKey makes the key that signs tokens, so that the first token
+// and the first look at the key set need not. A store that came from a backup
+// holds one of another secret; its replacement may have to wait for a moment,
+// and everything but the exchange of tokens works until then.
+func (g *Gateway) ensureSigningKey(ctx context.Context) error {
+	err := g.auth.Tokens.EnsureSigningKey(ctx)
+	if fault.Is(err, fault.Unavailable) {
+		g.log.WarnContext(ctx, "tokens cannot be signed yet; a new signing key is made within a minute", "error", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("make the signing key: %w", err)
+	}
+	return nil
+}

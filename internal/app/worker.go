@@ -1,0 +1,141 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/queue"
+	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
+)
+
+// workerPoll is the longest time between two looks of a worker at the outbox:
+// it finds what no wake-up told it of.
+const workerPoll = 2 * time.Second
+
+// Worker runs the jobs of gateways over Postgres and Redis. It serves its own
+// health and metrics, and nothing else.
+type Worker struct {
+	*core
+
+	server   *wake.Server
+	listener net.Listener
+}
+
+// NewWorker builds a worker and listens for health checks. No job runs before
+// Run. Close must be called if Run is not.
+func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, err error) {
+	if cfg.DatabaseURL == "" || cfg.RedisURL == "" {
+		return nil, fault.New(fault.Conflict, "a worker needs DATABASE_URL and REDIS_URL, those of the gateways whose jobs it runs; without servers, `gateway serve` runs its jobs itself")
+	}
+	w := &Worker{core: &core{cfg: cfg, log: log}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	if w.listener, err = listen(ctx, cfg.WorkerAddr); err != nil {
+		return nil, err
+	}
+	if err := w.open(ctx, "slipbox-worker"); err != nil {
+		return nil, err
+	}
+	stages := make([]queue.Stage, len(cfg.Jobs.Stages))
+	for i, s := range cfg.Jobs.Stages {
+		stages[i] = queue.Stage(s)
+	}
+	grace := cfg.StopTimeout - min(cfg.StopTimeout/4, 5*time.Second) // the rest is for giving back what did not end
+	q := queue.Config{Poll: workerPoll, Stages: stages, Grace: grace}
+	if err := w.runsJobs(q); err != nil {
+		return nil, err
+	}
+	j := cfg.Jobs
+	w.server, err = wake.NewServer(w.jobs, w.relay,
+		wake.ServerConfig{
+			URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix, Stages: stages, Grace: grace,
+			Prepares: cmp.Or(j.Prepares, j.Workers), Decides: cmp.Or(j.Decides, j.Workers), Tasks: j.Tasks,
+		},
+		wake.Deps{Log: log, Meter: w.telemetry.Meter("slipbox/queue")})
+	return w, err
+}
+
+// URL is where the worker's health is served.
+func (w *Worker) URL() string { return "http://" + w.listener.Addr().String() }
+
+// Close releases what NewWorker took, in reverse order. It is called by Run.
+func (w *Worker) Close() error {
+	var errs []error
+	if w.server != nil {
+		errs = append(errs, w.server.Close())
+	}
+	if w.listener != nil {
+		if err := w.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return errors.Join(append(errs, w.close(ctx))...)
+}
+
+// Work runs a worker until ctx ends, then drains it.
+func Work(ctx context.Context, cfg Settings, log *slog.Logger) error {
+	w, err := NewWorker(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	return w.Run(ctx)
+}
+
+// Run runs jobs until ctx ends; then those that run may end, and the others go
+// back to the queue without a try counted, within StopTimeout.
+func (w *Worker) Run(ctx context.Context) error {
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	var background sync.WaitGroup
+	w.start(work, &background)
+	background.Go(func() { w.jobs.Run(work) })
+	failed := make(chan error, 2)
+	background.Go(func() {
+		if err := w.server.Run(work); err != nil {
+			failed <- err
+		}
+	})
+	health := newServer(w.health(), w.log)
+	go func() { failed <- fmt.Errorf("serve health: %w", health.Serve(w.listener)) }()
+	w.log.InfoContext(ctx, "working", w.about()...)
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	w.log.InfoContext(context.WithoutCancel(ctx), "stopping: running jobs end or go back to the queue")
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.cfg.StopTimeout)
+	defer cancel()
+	stopWork()
+	background.Wait()
+	err = errors.Join(err, w.stop(stop), shutdown(stop, health), w.Close())
+	w.log.InfoContext(stop, "stopped")
+	return err
+}
+
+// about tells in the log what works here, and with which analyst: the notes
+// of all gateways become what this process makes of them.
+func (w *Worker) about() []any {
+	analyst := "heuristic (no model is set here; give workers the model settings of the gateways)"
+	if w.cfg.LLM.UsesModel() {
+		analyst = w.cfg.LLM.Model + " at " + redactEndpoint(w.cfg.LLM.Endpoint())
+	}
+	j := w.cfg.Jobs
+	return []any{
+		"health", w.URL(), "version", CurrentBuild().Version, "stages", j.Stages,
+		"prepares", cmp.Or(j.Prepares, j.Workers), "decides", cmp.Or(j.Decides, j.Workers), "tasks", j.Tasks,
+		"analyst", analyst, "embedder", w.embedders.Default().Name(),
+	}
+}
