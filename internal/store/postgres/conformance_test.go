@@ -1,0 +1,37 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/internal/store/storetest"
+)
+
+// TestConformance runs the suite of every engine. Among its cases: C001 (each
+// add is a note of its own), C003 (ids are stable), C031 (links are lists),
+// C056 and C058 (read and delete by id), C060 (values keep their type), C064
+// (collections never mix), C066 and C067 (forks and batched copies), C069
+// (agents share a base), C075 (dimensions are not mixed), C077 (any version
+// is restored).
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, open(""))
+}
+
+func open(mode string) func(t *testing.T) storetest.Harness {
+	return func(t *testing.T) storetest.Harness {
+		t.Helper()
+		clock := storetest.NewClock()
+		s, err := postgres.Open(t.Context(), postgres.Config{URL: postgrestest.New(t).URL, ExecMode: mode, Connections: 8}, postgres.Deps{Clock: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return storetest.Harness{Store: s, Clock: clock}
+	}
+}

@@ -1,0 +1,167 @@
+package postgres
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+)
+
+// open is the to_rev of a version that nothing has replaced.
+const open = math.MaxInt64
+
+// at is a time where NULL is none.
+func at(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(trunc(t))
+}
+
+func timeOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func trunc(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Microsecond)
+}
+
+// list gives a list of texts that is never NULL; none reads it back as the
+// other engine does.
+func list(l []string) []string {
+	if l == nil {
+		return []string{}
+	}
+	return l
+}
+
+func none(l []string) []string {
+	if len(l) == 0 {
+		return nil
+	}
+	return l
+}
+
+// object writes a JSON object; NULL is the empty one.
+func object(field string, m map[string]any) (*string, error) {
+	s, err := store.Object(field, m)
+	if err != nil || s == "" {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// objectOf reads what jsonb gives back. It writes every number out in full, so
+// that one of 22 digits or more may have been a float64 with an exponent.
+func objectOf(s *string) (map[string]any, error) {
+	if s == nil {
+		return nil, nil //nolint:nilnil // none
+	}
+	m, err := store.ObjectOf(*s)
+	if err == nil && len(*s) > longest {
+		shorten(m)
+	}
+	return m, err
+}
+
+// longest number that encoding/json writes out in full.
+const longest = 21
+
+func shorten(m map[string]any) {
+	for k, v := range m {
+		m[k] = short(v)
+	}
+}
+
+func short(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil && len(v) > longest && strconv.FormatFloat(f, 'f', -1, 64) == v.String() {
+			return f
+		}
+	case map[string]any:
+		shorten(v)
+	case []any:
+		for i, e := range v {
+			v[i] = short(e)
+		}
+	}
+	return v
+}
+
+// raw is a JSON text where NULL is none.
+func raw(m json.RawMessage) *string {
+	if len(m) == 0 {
+		return nil
+	}
+	return new(string(m))
+}
+
+func rawOf(s *string) json.RawMessage {
+	if s == nil || *s == "" {
+		return nil
+	}
+	return json.RawMessage(*s)
+}
+
+// document writes any value as JSON.
+func document(field string, v any) (*string, error) {
+	s, err := store.Document(field, v)
+	return &s, err
+}
+
+// half rounds a vector to binary16 and gives it as the column takes it and the
+// rounded values, so that what was returned is what will be read.
+func half(v []float32) (vec *pgvector.HalfVector, rounded []float32, err error) {
+	if len(v) > maxDim {
+		return nil, nil, fault.InvalidField("vector", "has %d dimensions, a vector that Postgres keeps has at most %d", len(v), maxDim)
+	}
+	if rounded, err = store.Half(v); err != nil {
+		return nil, nil, err
+	}
+	return new(pgvector.NewHalfVector(rounded)), rounded, nil
+}
+
+// maxDim is what fits in a page of 8 KiB beside the other columns of vectors,
+// whose names of embedders are short; of pgvector's halfvec it is 16,000.
+const maxDim = 4000
+
+// possible tells whether a column can hold the text. What cannot be stored is
+// not found; the server would refuse the question.
+func possible(s string) bool { return store.Text("", s) == nil }
+
+// revisions compare as integers.
+func rev(r memory.Revision) int64 { return int64(r) }
+
+// limit is a bound of rows where 0 is none.
+func limit(n int) int64 {
+	if n <= 0 {
+		return math.MaxInt64
+	}
+	return int64(n)
+}
+
+// params numbers the arguments of a statement that is put together.
+type params struct{ args []any }
+
+// add gives the placeholder of a further argument.
+func (p *params) add(v any) string {
+	p.args = append(p.args, v)
+	return "$" + strconv.Itoa(len(p.args))
+}
+
+// list of ids as the driver takes it for uuid[].
+type ids = []uuid.UUID

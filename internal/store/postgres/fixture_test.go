@@ -1,0 +1,112 @@
+package postgres_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// bench is a store with a tenant and a collection.
+type bench struct {
+	*postgres.Store
+
+	scope      tenant.Scope
+	collection uuid.UUID
+	trace      *tracer
+	db         postgrestest.Database
+}
+
+// tracer counts round trips and commits.
+type tracer struct{ trips, commits atomic.Int64 }
+
+func (t *tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	t.trips.Add(1)
+	return ctx
+}
+
+func (t *tracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (t *tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	t.trips.Add(1)
+	for _, q := range data.Batch.QueuedQueries {
+		if strings.HasPrefix(q.SQL, "COMMIT") {
+			t.commits.Add(1)
+		}
+	}
+	return ctx
+}
+
+func (t *tracer) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (t *tracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
+
+func newBench(tb testing.TB) bench {
+	tb.Helper()
+	b := bench{trace: &tracer{}, db: postgrestest.New(tb)}
+	var err error
+	b.Store, err = postgres.Open(tb.Context(), postgres.Config{URL: b.db.URL, Connections: 40}, postgres.Deps{Tracer: b.trace})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	ctx := tb.Context()
+	tn, err := b.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "t"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b.scope = grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)
+	b.collection = b.create(tb, memory.Collection{Name: "c", Policy: "amem", Embedder: "hash", Dim: 384})
+	return b
+}
+
+func (b bench) create(tb testing.TB, c memory.Collection) uuid.UUID {
+	tb.Helper()
+	created, err := b.CreateCollection(tb.Context(), b.scope, memory.NewCollection{Collection: c})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return created.Collection.ID
+}
+
+func (b bench) open(tb testing.TB) memory.View {
+	tb.Helper()
+	v, err := b.OpenView(tb.Context(), b.scope, b.collection.String(), memory.At{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+// sound fails when the store finds something wrong with itself.
+func (b bench) sound(tb testing.TB) {
+	tb.Helper()
+	problems, err := b.Verify(tb.Context())
+	if err != nil || len(problems) > 0 {
+		tb.Fatal(problems, err)
+	}
+}
+
+// until waits for a condition.
+func until(tb testing.TB, what string, holds func() bool) {
+	tb.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); {
+		if time.Now().After(end) {
+			tb.Fatalf("%s: not within 30 s", what)
+		}
+		<-time.After(time.Millisecond)
+	}
+}

@@ -1,0 +1,309 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+type closure = func(context.Context, memory.Tx) error
+
+// waiting is a write on its way, and what came of it.
+type waiting struct {
+	written  memory.Written
+	err      error
+	panicked any
+	done     chan struct{}
+}
+
+func (b bench) start(ctx context.Context, fn closure) *waiting {
+	w := &waiting{done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		defer func() { w.panicked = recover() }()
+		w.written, w.err = b.Write(ctx, b.scope, b.collection, memory.WriteOptions{Cause: memory.CauseAdd}, fn)
+	}()
+	return w
+}
+
+func put(content string) closure {
+	return func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Put(ctx, memory.Note{Content: content})
+		return err
+	}
+}
+
+// together makes writes share a transaction: they come while another one holds
+// the lock. They come in their order.
+func (b bench) together(t *testing.T, first closure, rest ...func() *waiting) []*waiting {
+	t.Helper()
+	holds, free := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	head := b.start(t.Context(), func(ctx context.Context, tx memory.Tx) error {
+		once.Do(func() { close(holds) })
+		<-free
+		return first(ctx, tx)
+	})
+	<-holds
+	all := []*waiting{head}
+	for i, start := range rest {
+		all = append(all, start())
+		until(t, "the writes wait", func() bool { return b.Waiting(b.scope.Tenant(), b.collection) == i+1 })
+	}
+	close(free)
+	return all
+}
+
+func (b bench) contents(t *testing.T) []string {
+	t.Helper()
+	list, err := b.ListNotes(t.Context(), b.scope, b.open(t), memory.NoteQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []string{}
+	for i := range list {
+		out = append(out, list[i].Content)
+	}
+	return out
+}
+
+func TestWritesShareTransactions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const many = 70
+	var rest []func() *waiting
+	for i := range many {
+		rest = append(rest, func() *waiting { return b.start(t.Context(), put(fmt.Sprint(i))) })
+	}
+	before := b.trace.commits.Load()
+	all := b.together(t, put("first"), rest...)
+	revisions := map[memory.Revision]bool{}
+	for i, w := range all {
+		<-w.done
+		if w.err != nil || !w.written.Logged || w.written.Revision != memory.Revision(i+1) {
+			t.Fatal(i, w.written, w.err)
+		}
+		revisions[w.written.Revision] = true
+	}
+	if commits := b.trace.commits.Load() - before; len(revisions) != many+1 || commits != 4 {
+		t.Errorf("%d revisions in %d commits, want %d in 4: 1, 32, 32 and 6", len(revisions), commits, many+1)
+	}
+	if got := len(b.contents(t)); got != many+1 {
+		t.Errorf("%d notes", got)
+	}
+	until(t, "nobody leads", b.Idle)
+	b.sound(t)
+}
+
+// TestRefusedAmongOthers: what one write does to itself touches no other.
+func TestRefusedAmongOthers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	errMine := errors.New("mine")
+	gone, leave := context.WithCancel(t.Context())
+	begin := func(fn closure) func() *waiting { return func() *waiting { return b.start(t.Context(), fn) } }
+	after := func(fn closure, end func() error) closure {
+		return func(ctx context.Context, tx memory.Tx) error {
+			if err := fn(ctx, tx); err != nil {
+				return err
+			}
+			// A read sends what was gathered: it has to be taken back.
+			if _, err := tx.Notes(ctx, []uuid.UUID{uuid.New()}, memory.ReadOptions{}); err != nil {
+				return err
+			}
+			return end()
+		}
+	}
+	all := b.together(t, put("first"),
+		begin(put("a")),
+		begin(func(context.Context, memory.Tx) error { return errMine }),
+		begin(after(put("refused"), func() error { return fault.New(fault.Conflict, "no") })),
+		begin(put("b")),
+		begin(after(put("panicked"), func() error { panic("mine") })),
+		begin(after(put("ended"), func() error { runtime.Goexit(); return nil })),
+		begin(func(context.Context, memory.Tx) error { return nil }),
+		func() *waiting { return b.start(gone, after(put("left"), func() error { leave(); return nil })) },
+		begin(put("c")),
+	)
+	for _, w := range all {
+		<-w.done
+	}
+	want := map[int]memory.Revision{0: 1, 1: 2, 4: 3, 7: 3, 9: 4}
+	for i, w := range all {
+		if r, ok := want[i]; ok && (w.err != nil || w.written.Revision != r) {
+			t.Errorf("%d: revision %d, %v; want %d", i, w.written.Revision, w.err, r)
+		}
+	}
+	if !errors.Is(all[2].err, errMine) || !fault.Is(all[3].err, fault.Conflict) || all[5].panicked != "mine" || !errors.Is(all[8].err, context.Canceled) {
+		t.Error(all[2].err, all[3].err, all[5].panicked, all[8].err)
+	}
+	if got := fmt.Sprint(b.contents(t)); got != "[first a b c]" {
+		t.Error(got)
+	}
+	until(t, "nobody leads", b.Idle)
+	b.sound(t)
+}
+
+// TestServerRefusesOne: the server fails the transaction that all share; each
+// then goes alone, and only the one at fault is refused.
+func TestServerRefusesOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	beyond := func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Put(ctx, memory.Note{Content: "beyond", Attributes: map[string]any{"n": json.Number("1e200000")}})
+		return err
+	}
+	begin := func(fn closure) func() *waiting { return func() *waiting { return b.start(t.Context(), fn) } }
+	all := b.together(t, put("first"), begin(put("a")), begin(beyond), begin(put("b")))
+	for i, w := range all {
+		<-w.done
+		if i == 2 != fault.Is(w.err, fault.Invalid) || i != 2 && w.err != nil {
+			t.Error(i, w.err)
+		}
+	}
+	if got := b.contents(t); len(got) != 3 {
+		t.Error(got)
+	}
+	until(t, "nobody leads", b.Idle)
+	b.sound(t)
+}
+
+// TestLeaderPanics: those that wait with it are led by another.
+func TestLeaderPanics(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all := b.together(t, func(context.Context, memory.Tx) error { panic("mine") },
+		func() *waiting { return b.start(t.Context(), put("a")) }, func() *waiting { return b.start(t.Context(), put("b")) })
+	for _, w := range all {
+		<-w.done
+	}
+	if all[0].panicked != "mine" || all[1].err != nil || all[2].err != nil {
+		t.Error(all[0].panicked, all[1].err, all[2].err)
+	}
+	until(t, "nobody leads", b.Idle)
+	b.sound(t)
+}
+
+// TestLeavesWhileWaiting: a caller that goes away while it waits is answered at once.
+func TestLeavesWhileWaiting(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	holds, free := make(chan struct{}), make(chan struct{})
+	first := b.start(t.Context(), func(ctx context.Context, tx memory.Tx) error {
+		close(holds)
+		<-free
+		return put("first")(ctx, tx)
+	})
+	<-holds
+	ctx, leave := context.WithCancel(t.Context())
+	second := b.start(ctx, put("second"))
+	until(t, "it waits", func() bool { return b.Waiting(b.scope.Tenant(), b.collection) == 1 })
+	leave()
+	<-second.done
+	if !errors.Is(second.err, context.Canceled) {
+		t.Error(second.err)
+	}
+	close(free)
+	<-first.done
+	if first.err != nil {
+		t.Error(first.err)
+	}
+	if got := fmt.Sprint(b.contents(t)); got != "[first]" {
+		t.Error(got)
+	}
+	b.sound(t)
+}
+
+// TestConnectionLost: the server ends the session in the middle of a write;
+// nothing of it is kept, and the next one is served.
+func TestConnectionLost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	admin, err := pgx.Connect(t.Context(), b.db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(context.WithoutCancel(t.Context()))
+	w := b.start(t.Context(), func(ctx context.Context, tx memory.Tx) error {
+		if err := put("lost")(ctx, tx); err != nil {
+			return err
+		}
+		_, err := admin.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction' AND pid <> pg_backend_pid()")
+		return err
+	})
+	<-w.done
+	if !fault.Is(w.err, fault.Unavailable) {
+		t.Error(w.err)
+	}
+	after := b.start(t.Context(), put("after"))
+	<-after.done
+	if after.err != nil || after.written.Revision != 1 {
+		t.Error(after.written, after.err)
+	}
+	if got := fmt.Sprint(b.contents(t)); got != "[after]" {
+		t.Error(got)
+	}
+	b.sound(t)
+}
+
+// TestFewRoundTrips holds the common paths to what they cost over a network.
+func TestFewRoundTrips(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx := t.Context()
+	var n memory.Note
+	add := func() error {
+		_, err := b.Write(ctx, b.scope, b.collection, memory.WriteOptions{Cause: memory.CauseAdd, Audit: []memory.AuditEntry{{Action: "note.create"}}},
+			func(ctx context.Context, tx memory.Tx) (err error) {
+				n, err = tx.Put(ctx, memory.Note{Content: "x"})
+				if err == nil {
+					_, err = tx.Enqueue(ctx, memory.Job{Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare})
+				}
+				return err
+			})
+		return err
+	}
+	var v memory.View
+	for _, c := range []struct {
+		what string
+		most int64
+		do   func() error
+	}{
+		{"add", 3, add},
+		{"view", 1, func() (err error) {
+			v, err = b.OpenView(ctx, b.scope, b.collection.String(), memory.At{})
+			return err
+		}},
+		{"notes", 1, func() error {
+			l, err := b.Notes(ctx, b.scope, v, []uuid.UUID{n.ID}, memory.ReadOptions{})
+			if len(l) != 1 {
+				t.Error("no note")
+			}
+			return err
+		}},
+		{"links", 1, func() error {
+			_, err := b.Links(ctx, b.scope, v, memory.LinkQuery{Notes: []uuid.UUID{n.ID}})
+			return err
+		}},
+	} {
+		for range 2 { // the first may prepare statements
+			before := b.trace.trips.Load()
+			if err := c.do(); err != nil {
+				t.Fatal(c.what, err)
+			}
+			if trips := b.trace.trips.Load() - before; trips > c.most {
+				t.Errorf("%s took %d round trips, want %d at most", c.what, trips, c.most)
+			}
+		}
+	}
+}

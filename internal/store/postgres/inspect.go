@@ -1,0 +1,181 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/migrations"
+)
+
+const (
+	oldestServer  = 15_00_00 // as server_version_num has it
+	oldestVector  = "0.8.0"
+	vectorVersion = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+)
+
+// inspect finds out whether the server can serve, and says what is missing.
+func (s *Store) inspect(ctx context.Context) error {
+	return s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
+		var server int
+		var name string
+		if _, err := q.get(ctx, "SELECT current_setting('server_version_num')::int, current_setting('server_version')", nil, &server, &name); err != nil {
+			return err
+		}
+		if server < oldestServer {
+			return fault.New(fault.Conflict, "the server is Postgres %s; 15 or newer is needed", name)
+		}
+		var vector string
+		found, err := q.get(ctx, vectorVersion, nil, &vector)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return errNoVector
+		}
+		if err := vectorServes(vector); err != nil {
+			return err
+		}
+		if err := q.atHead(ctx); err != nil {
+			return err
+		}
+		if s.cfg.AnyRole {
+			return nil
+		}
+		if err := q.roleServes(ctx); err != nil {
+			return err
+		}
+		return q.rightsServe(ctx)
+	})
+}
+
+// vectorServes refuses a pgvector that is too old.
+func vectorServes(version string) error {
+	if newEnough(version, oldestVector) {
+		return nil
+	}
+	return fault.New(fault.Conflict, "the database's extension vector has version %s, %s or newer is needed; install a newer pgvector on the server, then let the extension's owner run ALTER EXTENSION vector UPDATE",
+		version, oldestVector)
+}
+
+// newEnough compares versions of numbers and dots.
+func newEnough(version, least string) bool {
+	v, l := strings.Split(version, "."), strings.Split(least, ".")
+	for i := range l {
+		var a, b int
+		if i < len(v) {
+			a = number(v[i])
+		}
+		if b = number(l[i]); a != b {
+			return a > b
+		}
+	}
+	return true
+}
+
+// number reads the digits that a text begins with.
+func number(s string) (n int) {
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' || n > 1<<20 {
+			break
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n
+}
+
+// SchemaAtHead tells whether the schema is the one that this build knows; nil
+// when it is. A database that has to be migrated, or that a newer build has
+// migrated, is a Conflict that says so.
+func (s *Store) SchemaAtHead(ctx context.Context) error {
+	return s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error { return q.atHead(ctx) })
+}
+
+func (q *session) atHead(ctx context.Context) error {
+	known, err := knownSchema()
+	if err != nil {
+		return err
+	}
+	var there bool
+	if _, err := q.get(ctx, "SELECT to_regclass('"+versionTable+"') IS NOT NULL", nil, &there); err != nil {
+		return err
+	}
+	var current int64
+	if there {
+		if _, err := q.get(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable, nil, &current); err != nil {
+			return err
+		}
+	}
+	switch {
+	case current > known:
+		return store.NewerSchema(current, known)
+	case current < known:
+		return fault.New(fault.Conflict, "the database has schema version %d, this build needs %d; run \"gateway migrate up\" with the owner's MIGRATE_DATABASE_URL", current, known)
+	}
+	return nil
+}
+
+// versionTable is where goose keeps the applied steps.
+const versionTable = "goose_db_version"
+
+// knownSchema is the number of the newest migration.
+func knownSchema() (newest int64, err error) {
+	files, err := migrations.Postgres.ReadDir("postgres")
+	for _, f := range files {
+		newest = max(newest, int64(number(f.Name())))
+	}
+	return newest, err
+}
+
+// roleServes refuses a role that row-level security does not hold.
+func (q *session) roleServes(ctx context.Context) error {
+	var role, owner string
+	var super, bypass, owns bool
+	_, err := q.get(ctx, `SELECT r.rolname, r.rolsuper, r.rolbypassrls, pg_get_userbyid(c.relowner), pg_has_role(c.relowner, 'MEMBER')
+ FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = to_regclass('collections')`, nil, &role, &super, &bypass, &owner, &owns)
+	if err != nil {
+		return err
+	}
+	var because string
+	switch {
+	case super:
+		because = "is a superuser"
+	case bypass:
+		because = "has BYPASSRLS"
+	case owns && role == owner:
+		because = "owns the tables"
+	case owns:
+		because = "is a member of the role " + owner + ", which owns the tables"
+	default:
+		return nil
+	}
+	return fault.New(fault.Conflict, "the role %s of DATABASE_URL %s, so that row-level security would not hold it to a tenant; serve with a role of its own (CREATE ROLE slipbox_app LOGIN PASSWORD '…'), which \"gateway migrate up\" grants what it needs",
+		role, because)
+}
+
+// rightsServe names the rights that the role lacks.
+func (q *session) rightsServe(ctx context.Context) error {
+	var lacks []string
+	err := q.each(ctx, `WITH home AS (SELECT relnamespace AS id FROM pg_class WHERE oid = to_regclass('collections'))
+SELECT r.name || ' on table ' || t.relname FROM pg_class t, home, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) r (name)
+ WHERE t.relnamespace = home.id AND (t.relname IN ('tenants', 'signing_keys') OR t.oid IN (SELECT polrelid FROM pg_policy WHERE polname = 'own_tenant'))
+ AND NOT has_table_privilege(t.oid, r.name)
+UNION ALL SELECT 'USAGE on sequence ' || t.relname FROM pg_class t, home WHERE t.relnamespace = home.id AND t.relkind = 'S' AND t.relname = 'audit_ids'
+ AND NOT has_sequence_privilege(t.oid, 'USAGE')
+UNION ALL SELECT 'EXECUTE on function ' || f.proname FROM pg_proc f, home WHERE f.pronamespace = home.id AND f.prosecdef
+ AND f.proowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('collections')) AND NOT has_function_privilege(f.oid, 'EXECUTE')
+ORDER BY 1`, nil, func(rows pgx.Rows) error {
+		var right string
+		err := rows.Scan(&right)
+		lacks = append(lacks, right)
+		return err
+	})
+	if err != nil || len(lacks) == 0 {
+		return err
+	}
+	return fault.New(fault.Conflict, "the role of DATABASE_URL lacks %s; run \"gateway migrate up\" with SLIPBOX_DATABASE_ROLE naming it", strings.Join(lacks, ", "))
+}

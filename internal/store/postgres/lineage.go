@@ -1,0 +1,179 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// lineageOf gives a lateral table u of one row: the layers of the collection c
+// read at a revision, nearest first. The collection is bounded by it, every
+// ancestor by the least of it and the fork points on the way. One layer more is
+// read than there may be, so that a lineage that is too deep is noticed.
+func lineageOf(at string) string {
+	return ` CROSS JOIN LATERAL (
+ WITH RECURSIVE up (depth, id, bound, parent, below) AS (
+  SELECT 1, c.id, ` + at + `, c.parent, LEAST(` + at + `, c.parent_revision)
+  UNION ALL
+  SELECT up.depth + 1, p.id, up.below, p.parent, LEAST(up.below, p.parent_revision)
+  FROM up JOIN collections p ON p.tenant = c.tenant AND p.id = up.parent WHERE up.depth <= 9)
+ SELECT array_agg(up.id ORDER BY up.depth) AS layers, array_agg(up.bound ORDER BY up.depth) AS bounds,
+  array_agg(e.erase_epoch ORDER BY up.depth) AS epochs, (array_agg(up.parent ORDER BY up.depth DESC))[1] AS last
+ FROM up JOIN collection_heads e ON e.tenant = c.tenant AND e.collection = up.id) u `
+}
+
+const lineageColumns = "u.layers, u.bounds, u.epochs, u.last"
+
+// lineage is what lineageColumns hold.
+type lineage struct {
+	layers         ids
+	bounds, epochs []int64
+	last           uuid.UUID // parent of the farthest layer; zero: none
+}
+
+func (l *lineage) dest() []any { return []any{&l.layers, &l.bounds, &l.epochs, &l.last} }
+
+func (l *lineage) resolve() ([]memory.Layer, error) {
+	if len(l.layers) > memory.MaxLineage+1 {
+		return nil, fault.New(fault.Internal, "the lineage of collection %s is too deep or a circle", l.layers[0])
+	}
+	if l.last != uuid.Nil {
+		return nil, fault.New(fault.Internal, "collection %s has lost its parent %s", l.layers[len(l.layers)-1], l.last)
+	}
+	out := make([]memory.Layer, len(l.layers))
+	for i, id := range l.layers {
+		out[i] = memory.Layer{Collection: id, Bound: memory.Revision(l.bounds[i]), EraseEpoch: l.epochs[i]}
+	}
+	return out, nil
+}
+
+// layers resolves the lineage of a collection read at a revision.
+func (q *session) layers(ctx context.Context, r row, at memory.Revision) ([]memory.Layer, error) {
+	if r.Parent == uuid.Nil {
+		return []memory.Layer{{Collection: r.ID, Bound: at, EraseEpoch: r.eraseEpoch}}, nil
+	}
+	var l lineage
+	ok, err := q.get(ctx, "SELECT "+lineageColumns+" FROM collections c"+lineageOf("$3::bigint")+"WHERE c.tenant = $1 AND c.id = $2",
+		[]any{r.tenant, r.ID, rev(at)}, l.dest()...)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fault.Missing("collection")
+	}
+	return l.resolve()
+}
+
+// traced is a collection with its lineage.
+type traced struct {
+	row
+	lineage
+}
+
+// OpenView implements memory.Reader. One statement reads the collection and its
+// lineage, at one moment.
+func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as memory.At) (v memory.View, err error) {
+	if err := check(sc); err != nil {
+		return v, err
+	}
+	if !possible(ref) {
+		return v, fault.Missing("collection") // no name is like that
+	}
+	p := params{}
+	var where string
+	where, p.args = byRef(sc, ref, s.now())
+	to := "h.head"
+	if as.AsOf != nil {
+		to = p.add(rev(*as.AsOf)) + "::bigint"
+	}
+	var found []traced
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		found = nil
+		return q.each(ctx, "SELECT "+collectionColumns+", "+lineageColumns+collectionTables+lineageOf(to)+where, p.args, func(rows pgx.Rows) error {
+			var t traced
+			dest, finish := t.row.dest()
+			if err := rows.Scan(append(dest, t.lineage.dest()...)...); err != nil {
+				return err
+			}
+			found = append(found, t)
+			return finish()
+		})
+	})
+	if err != nil {
+		return v, err
+	}
+	t, err := one(sc, ref, found)
+	if err != nil {
+		return v, err
+	}
+	at := t.Head
+	if as.AsOf != nil {
+		at = *as.AsOf
+		switch {
+		case at > t.Head || at < 0:
+			return v, fault.InvalidField("as_of", "revision %d is not in the log, which ends at %d", at, t.Head)
+		case at < t.Floor:
+			return v, fault.New(fault.RevisionGone, "revision %d is no longer kept; the oldest is %d", at, t.Floor)
+		}
+	}
+	layers, err := t.resolve()
+	if err != nil {
+		return v, err
+	}
+	return memory.NewView(sc, t.Collection, at, layers), nil
+}
+
+// The conditions below expect the tenant as parameter $1.
+
+// live is the condition that a row of a layer is live at the layer's bound.
+func (p *params) live(alias string, l memory.Layer) string {
+	b := p.add(rev(l.Bound))
+	return alias + ".layer = " + p.add(l.Collection) + " AND " + alias + ".from_rev <= " + b + " AND " + alias + ".to_rev > " + b
+}
+
+// hiddenNotes is the condition that no nearer layer holds any version of the
+// note n.
+func (p *params) hiddenNotes(nearer []memory.Layer) string {
+	var b strings.Builder
+	for _, l := range nearer {
+		b.WriteString(" AND NOT EXISTS (SELECT 1 FROM notes s WHERE s.tenant = $1 AND s.layer = " + p.add(l.Collection) +
+			" AND s.id = n.id AND s.from_rev <= " + p.add(rev(l.Bound)) + ")")
+	}
+	return b.String()
+}
+
+// hiddenLinks is hiddenNotes for links, by their identity.
+func (p *params) hiddenLinks(nearer []memory.Layer) string {
+	var b strings.Builder
+	for _, l := range nearer {
+		b.WriteString(" AND NOT EXISTS (SELECT 1 FROM links s WHERE s.tenant = $1 AND s.layer = " + p.add(l.Collection) +
+			" AND s.source = l.source AND s.relation = l.relation AND s.target = l.target AND s.from_rev <= " + p.add(rev(l.Bound)) + ")")
+	}
+	return b.String()
+}
+
+// noteVisible is the condition that a note is visible through the layers: the
+// nearest layer that holds it at all decides.
+func (p *params) noteVisible(id string, layers []memory.Layer) string {
+	var b strings.Builder
+	b.WriteString("COALESCE(")
+	for _, l := range layers {
+		b.WriteString("(SELECT NOT e.deleted FROM notes e WHERE e.tenant = $1 AND e.layer = " + p.add(l.Collection) + " AND e.id = " + id +
+			" AND e.from_rev <= " + p.add(rev(l.Bound)) + " ORDER BY e.from_rev DESC LIMIT 1), ")
+	}
+	b.WriteString("false)")
+	return b.String()
+}
+
+// visibleLinks is the condition for the links l of layer i that are visible
+// through the layers, endpoints included.
+func (p *params) visibleLinks(layers []memory.Layer, i int) string {
+	return "l.tenant = $1 AND " + p.live("l", layers[i]) + " AND NOT l.deleted" + p.hiddenLinks(layers[:i]) +
+		" AND " + p.noteVisible("l.source", layers) + " AND " + p.noteVisible("l.target", layers)
+}

@@ -1,0 +1,125 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// page is a bounded stretch of the visible notes.
+type page struct {
+	reader
+	kinds  []memory.Kind
+	states []memory.State
+	filter condition
+	after  uuid.UUID
+	newest bool
+	limit  int
+}
+
+// list reads a page: one ordered, limited branch per layer, so that a page
+// costs the same however long the log is.
+func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, pg page) ([]version, error) {
+	order, beyond := " ASC", ">"
+	if pg.newest {
+		order, beyond = " DESC", "<"
+	}
+	p := params{args: []any{tenantID, limit(pg.limit)}}
+	var common string
+	if pg.after != uuid.Nil {
+		common += " AND n.id " + beyond + " " + p.add(pg.after)
+	}
+	if len(pg.kinds) > 0 {
+		common += " AND n.kind = ANY(" + p.add(names(pg.kinds)) + "::text[])"
+	}
+	if len(pg.states) > 0 {
+		common += " AND n.state = ANY(" + p.add(names(pg.states)) + "::text[])"
+	}
+	if pg.filter.text != "" {
+		common += " AND (" + pg.filter.bind(&p) + ")"
+	}
+	from := pg.from(&p)
+	branches := make([]string, len(layers))
+	for i, l := range layers {
+		branches[i] = "(SELECT " + pg.columns() + from + " WHERE n.tenant = $1 AND " + p.live("n", l) + " AND NOT n.deleted" + common +
+			p.hiddenNotes(layers[:i]) + " ORDER BY n.id" + order + " LIMIT $2)"
+	}
+	text := strings.Join(branches, " UNION ALL ")
+	if len(layers) > 1 {
+		text += " ORDER BY 1" + order + " LIMIT $2"
+	}
+	var out []version
+	err := q.each(ctx, text, p.args, func(rows pgx.Rows) error {
+		n, err := pg.scan(rows)
+		out = append(out, n)
+		return err
+	})
+	return out, err
+}
+
+// names are kinds or states as the driver takes them.
+func names[S ~string](l []S) []string {
+	out := make([]string, 0, len(l))
+	for _, s := range l {
+		if possible(string(s)) { // else no row holds it
+			out = append(out, string(s))
+		}
+	}
+	return out
+}
+
+// ListNotes implements memory.Reader. The part of a filter that SQL decides
+// exactly as package filter does is a condition of the statement; every row
+// is then matched by package filter itself.
+func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, nq memory.NoteQuery) (out []memory.Note, err error) {
+	if err := v.Check(sc); err != nil {
+		return nil, err
+	}
+	first := page{
+		reader: newReader(&v.Collection, nq.ReadOptions), kinds: nq.Kinds, states: nq.States,
+		after: nq.After, newest: nq.Newest, limit: nq.Limit, filter: condition{exact: true},
+	}
+	if nq.Filter != nil {
+		first.filter = compile(nq.Filter)
+	}
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		out = nil
+		for p := first; ; {
+			if !p.filter.exact && nq.Limit > 0 {
+				// Some of what comes will not match: read further than asked.
+				p.limit = min(max(2*p.limit, 64), 4096)
+			}
+			rows, err := q.list(ctx, sc.Tenant(), v.Layers, p)
+			if err != nil {
+				return err
+			}
+			for i := range rows {
+				p.after = rows[i].ID
+				if !filter.Match(nq.Filter, record(&rows[i].Note)) {
+					continue
+				}
+				if out = append(out, rows[i].Note); nq.Limit > 0 && len(out) == nq.Limit {
+					return nil
+				}
+			}
+			if nq.Limit <= 0 || len(rows) < p.limit {
+				return nil
+			}
+		}
+	})
+	return out, err
+}
+
+// record is what a filter sees of a note.
+func record(n *memory.Note) *filter.Record {
+	return &filter.Record{
+		Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
+		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
+	}
+}

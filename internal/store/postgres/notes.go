@@ -1,0 +1,282 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+const noteColumns = `n.id, n.layer, n.from_rev, n.to_rev, n.deleted, n.kind, n.state, n.key, n.importance, n.occurred_at, n.created_at, n.updated_at,
+ n.bytes, n.embedder, n.category, n.context, n.keywords, n.tags, n.attributes, n.error, n.analyst, n.supplied, n.provenance, n.content`
+
+// version is a row of notes.
+type version struct {
+	memory.Note
+	to    memory.Revision
+	bytes int64
+}
+
+// weight is what the version adds to the counts.
+func (n *version) weight() weight {
+	return weight{kind: n.Kind, waits: n.State == memory.StatePending || n.Embedder == "", inReview: n.State == memory.StateInReview, bytes: n.bytes}
+}
+
+// reader describes what to read of notes, and scans it.
+type reader struct {
+	collection uuid.UUID // shown as Note.Collection
+	embedder   string    // whose vectors to read; "": none
+}
+
+func newReader(c *memory.Collection, o memory.ReadOptions) reader {
+	r := reader{collection: c.ID}
+	if o.Vector {
+		r.embedder = c.Embedder
+	}
+	return r
+}
+
+func (r reader) columns() string {
+	if r.embedder == "" {
+		return noteColumns + ", NULL::halfvec"
+	}
+	return noteColumns + ", v.vec"
+}
+
+// from gives the tables of columns. The tenant is parameter $1.
+func (r reader) from(p *params) string {
+	if r.embedder == "" {
+		return " FROM notes n"
+	}
+	return " FROM notes n LEFT JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = " + p.add(r.embedder)
+}
+
+// scan reads columns, and further ones into more.
+func (r reader) scan(rows pgx.Rows, more ...any) (n version, err error) {
+	var occurred, created *time.Time
+	var attributes, provenance *string
+	var vec *pgvector.HalfVector
+	dest := []any{
+		&n.ID, &n.Layer, &n.From, &n.to, &n.Deleted, &n.Kind, &n.State, &n.Key, &n.Importance, &occurred, &created, &n.UpdatedAt,
+		&n.bytes, &n.Embedder, &n.Category, &n.Context, &n.Keywords, &n.Tags, &attributes, &n.Error, &n.Analyst, &n.Supplied, &provenance, &n.Content, &vec,
+	}
+	if err := rows.Scan(append(dest, more...)...); err != nil {
+		return n, err
+	}
+	n.Collection = r.collection
+	n.OccurredAt, n.CreatedAt, n.UpdatedAt = timeOf(occurred), timeOf(created), n.UpdatedAt.UTC()
+	n.Keywords, n.Tags, n.Supplied = none(n.Keywords), none(n.Tags), none(n.Supplied)
+	if n.Attributes, err = objectOf(attributes); err != nil {
+		return n, err
+	}
+	if provenance != nil {
+		if err := json.Unmarshal([]byte(*provenance), &n.Provenance); err != nil {
+			return n, err
+		}
+	}
+	if vec != nil {
+		n.Vector, n.Embedder = vec.Slice(), r.embedder
+	}
+	return n, nil
+}
+
+// versions finds, for every id that the layers hold at all, the version that
+// decides, that of the nearest layer: a tombstone tells that the note is not
+// visible.
+func (q *session) versions(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r reader, wanted []uuid.UUID) (map[uuid.UUID]version, error) {
+	found := make(map[uuid.UUID]version, len(wanted))
+	if len(wanted) == 0 {
+		return found, nil
+	}
+	p := params{args: []any{tenantID, wanted}}
+	from := r.from(&p)
+	branches := make([]string, len(layers))
+	for i, l := range layers {
+		branches[i] = "SELECT " + r.columns() + ", " + p.add(i) + "::int" + from + " WHERE n.tenant = $1 AND n.id = ANY($2::uuid[]) AND " + p.live("n", l)
+	}
+	nearest := make(map[uuid.UUID]int, len(wanted))
+	err := q.each(ctx, strings.Join(branches, " UNION ALL "), p.args, func(rows pgx.Rows) error {
+		var i int
+		n, err := r.scan(rows, &i)
+		if was, ok := nearest[n.ID]; !ok || i < was {
+			found[n.ID], nearest[n.ID] = n, i
+		}
+		return err
+	})
+	return found, err
+}
+
+// notes gives the visible ones, in the order of ids.
+func (q *session) notes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r reader, wanted []uuid.UUID) ([]memory.Note, error) {
+	found, err := q.versions(ctx, tenantID, layers, r, wanted)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]memory.Note, 0, len(wanted))
+	for _, id := range wanted {
+		if n, ok := found[id]; ok && !n.Deleted {
+			out = append(out, n.Note)
+		}
+	}
+	return out, nil
+}
+
+// Notes implements memory.Reader.
+func (s *Store) Notes(ctx context.Context, sc tenant.Scope, v memory.View, wanted []uuid.UUID, o memory.ReadOptions) (out []memory.Note, err error) {
+	if err := v.Check(sc); err != nil {
+		return nil, err
+	}
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		out, err = q.notes(ctx, sc.Tenant(), v.Layers, newReader(&v.Collection, o), wanted)
+		return err
+	})
+	return out, err
+}
+
+// Versions implements memory.Reader.
+func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, keys []memory.Version) (out []memory.Note, err error) {
+	if err := v.Check(sc); err != nil {
+		return nil, err
+	}
+	bounds := make(map[uuid.UUID]memory.Revision, len(v.Layers))
+	for _, l := range v.Layers {
+		bounds[l.Collection] = l.Bound
+	}
+	var layers, notes ids
+	var froms []int64
+	for _, k := range keys {
+		if bound, ok := bounds[k.Layer]; ok && k.From <= bound {
+			layers, notes, froms = append(layers, k.Layer), append(notes, k.Note), append(froms, rev(k.From))
+		}
+	}
+	if len(layers) == 0 {
+		return nil, nil
+	}
+	r := newReader(&v.Collection, memory.ReadOptions{})
+	found := make(map[memory.Version]memory.Note, len(layers))
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		return q.each(ctx, "SELECT "+r.columns()+` FROM unnest($2::uuid[], $3::uuid[], $4::bigint[]) k (layer, note, from_rev)
+ JOIN notes n ON n.tenant = $1 AND n.layer = k.layer AND n.id = k.note AND n.from_rev = k.from_rev WHERE NOT n.deleted`,
+			[]any{sc.Tenant(), layers, notes, froms}, func(rows pgx.Rows) error {
+				n, err := r.scan(rows)
+				found[n.Version()] = n.Note
+				return err
+			})
+	})
+	if err != nil {
+		return nil, err
+	}
+	out = make([]memory.Note, 0, len(found))
+	for _, k := range keys {
+		if n, ok := found[k]; ok {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+// byKey finds the visible note with that natural key.
+func (q *session) byKey(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r reader, kind memory.Kind, key string) (n version, ok bool, err error) {
+	if key == "" || !possible(key) || !possible(string(kind)) {
+		return n, false, nil
+	}
+	p := params{args: []any{tenantID, string(kind), key}}
+	from := r.from(&p)
+	branches := make([]string, len(layers))
+	for i, l := range layers {
+		branches[i] = "SELECT " + r.columns() + from + " WHERE n.tenant = $1 AND n.kind = $2 AND n.key = $3 AND n.key <> '' AND " + p.live("n", l) +
+			" AND NOT n.deleted" + p.hiddenNotes(layers[:i])
+	}
+	err = q.each(ctx, strings.Join(branches, " UNION ALL ")+" LIMIT 1", p.args, func(rows pgx.Rows) error {
+		ok = true
+		n, err = r.scan(rows)
+		return err
+	})
+	return n, ok, err
+}
+
+// NoteByKey implements memory.Reader.
+func (s *Store) NoteByKey(ctx context.Context, sc tenant.Scope, v memory.View, kind memory.Kind, key string) (n memory.Note, err error) {
+	if err := v.Check(sc); err != nil {
+		return n, err
+	}
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		found, ok, err := q.byKey(ctx, sc.Tenant(), v.Layers, newReader(&v.Collection, memory.ReadOptions{}), kind, key)
+		if err == nil && !ok {
+			err = fault.Missing("note")
+		}
+		n = found.Note
+		return err
+	})
+	return n, err
+}
+
+// History implements memory.Reader. Fork points order the layers: a nearer one
+// begins where its parent's bound ends.
+func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, note uuid.UUID, before memory.Revision, n int) (out []memory.HistoryEntry, err error) {
+	if err := v.Check(sc); err != nil {
+		return nil, err
+	}
+	if before <= 0 {
+		before = open
+	}
+	r := newReader(&v.Collection, memory.ReadOptions{})
+	p := params{args: []any{sc.Tenant(), note, limit(n), rev(before)}}
+	known := params{args: []any{sc.Tenant(), note}}
+	branches, exists := make([]string, len(v.Layers)), make([]string, len(v.Layers))
+	const own = "FROM notes n WHERE n.tenant = $1 AND n.id = $2 AND n.layer = "
+	for i, l := range v.Layers {
+		branches[i] = "(SELECT n.*, " + p.add(i) + "::int AS nth " + own + p.add(l.Collection) + " AND n.from_rev <= " + p.add(rev(l.Bound)) +
+			" AND n.from_rev < $4 ORDER BY n.from_rev DESC LIMIT $3)"
+		exists[i] = "EXISTS (SELECT 1 " + own + known.add(l.Collection) + " AND n.from_rev <= " + known.add(rev(l.Bound)) + ")"
+	}
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		out = nil
+		err := q.each(ctx, "SELECT "+r.columns()+", c.at, c.actor, c.job, c.trigger, c.cause, c.undoes, c.merged_from FROM ("+strings.Join(branches, " UNION ALL ")+
+			") n LEFT JOIN changesets c ON c.tenant = n.tenant AND c.collection = n.layer AND c.revision = n.from_rev ORDER BY n.nth, n.from_rev DESC LIMIT $3",
+			p.args, func(rows pgx.Rows) error {
+				e, err := r.historyEntry(rows)
+				out = append(out, e)
+				return err
+			})
+		if err != nil || len(out) > 0 {
+			return err
+		}
+		var held bool
+		_, err = q.get(ctx, "SELECT "+strings.Join(exists, " OR "), known.args, &held)
+		if err == nil && !held {
+			err = fault.Missing("note")
+		}
+		return err
+	})
+	return out, err
+}
+
+// historyEntry scans a version with what its changeset adds. A copy keeps
+// versions, not changesets.
+func (r reader) historyEntry(rows pgx.Rows) (e memory.HistoryEntry, err error) {
+	var at *time.Time
+	var actor, cause, merged *string
+	var job, trigger *uuid.UUID
+	var undoes *memory.Revision
+	n, err := r.scan(rows, &at, &actor, &job, &trigger, &cause, &undoes, &merged)
+	if err != nil {
+		return e, err
+	}
+	e = memory.HistoryEntry{Note: n.Note, Changeset: memory.Changeset{Collection: n.Layer, Revision: n.From}}
+	if at == nil {
+		e.Changeset.At, e.Changeset.Actor = n.UpdatedAt, n.Provenance.Actor
+		return e, nil
+	}
+	c := &e.Changeset
+	c.At, c.Actor, c.Job, c.Trigger, c.Cause, c.Undoes, c.MergedFrom = at.UTC(), *actor, *job, *trigger, memory.Cause(*cause), *undoes, rawOf(merged)
+	return e, nil
+}

@@ -1,0 +1,197 @@
+package postgres_test
+
+import (
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+)
+
+// refusal opens and gives what it says.
+func refusal(t *testing.T, c postgres.Config) error {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), c, postgres.Deps{})
+	if err == nil {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		return nil
+	}
+	return err
+}
+
+func changed(t *testing.T, of string, change func(*url.URL)) string {
+	t.Helper()
+	u, err := url.Parse(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(u)
+	return u.String()
+}
+
+// says fails unless err is a fault of the code whose public sentence has the words.
+func says(t *testing.T, err error, code fault.Code, words string) {
+	t.Helper()
+	if !fault.Is(err, code) {
+		t.Errorf("got %v, want a fault %q", err, code)
+		return
+	}
+	if text := err.Error(); !strings.Contains(text, words) {
+		t.Errorf("%q does not say %q", text, words)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	if err := refusal(t, postgres.Config{URL: db.URL}); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		config postgres.Config
+		code   fault.Code
+		words  string
+	}{
+		"no URL":         {postgres.Config{}, fault.Invalid, "database_url"},
+		"no URL at all":  {postgres.Config{URL: "postgres://a:b@h:port"}, fault.Invalid, "database_url"},
+		"unknown mode":   {postgres.Config{URL: db.URL, ExecMode: "fast"}, fault.Invalid, "simple_protocol"},
+		"wrong password": {postgres.Config{URL: changed(t, db.URL, func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "wrong") })}, fault.Unauthenticated, "password"},
+		"no server":      {postgres.Config{URL: changed(t, db.URL, func(u *url.URL) { u.Host = "127.0.0.1:1" })}, fault.Unavailable, "cannot be reached"},
+		"no database":    {postgres.Config{URL: changed(t, db.URL, func(u *url.URL) { u.Path = "/slipbox_none" })}, fault.Conflict, "does not exist"},
+		"owner":          {postgres.Config{URL: db.OwnerURL}, fault.Conflict, "owns the tables"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := refusal(t, c.config)
+			says(t, err, c.code, c.words)
+			if strings.Contains(err.Error(), "dev-only") {
+				t.Error("the password is in the error")
+			}
+		})
+	}
+	if err := refusal(t, postgres.Config{URL: db.OwnerURL, AnyRole: true}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOpenWithoutSchema(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.NewEmpty(t)
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "gateway migrate up")
+	run(t, db.OwnerURL, "CREATE EXTENSION IF NOT EXISTS vector")
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "gateway migrate up")
+}
+
+func TestOpenOtherSchema(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	s, err := postgres.Open(t.Context(), postgres.Config{URL: db.URL}, postgres.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := s.SchemaAtHead(t.Context()); err != nil {
+		t.Error(err)
+	}
+	run(t, db.OwnerURL, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)")
+	says(t, s.SchemaAtHead(t.Context()), fault.Conflict, "newer build")
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "newer build")
+	says(t, postgres.Migrate(t.Context(), db.OwnerURL, ""), fault.Conflict, "newer build")
+	run(t, db.OwnerURL, "DELETE FROM goose_db_version WHERE version_id > 1")
+	says(t, s.SchemaAtHead(t.Context()), fault.Conflict, "gateway migrate up")
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "gateway migrate up")
+}
+
+func TestOpenWithoutRights(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	role := connect(t, db.URL).Config().User
+	name := pgx.Identifier{role}.Sanitize()
+	run(t, db.OwnerURL, "REVOKE DELETE ON notes FROM "+name, "REVOKE USAGE ON SEQUENCE audit_ids FROM "+name,
+		"REVOKE EXECUTE ON FUNCTION ephemeral_collections(integer) FROM "+name)
+	err := refusal(t, postgres.Config{URL: db.URL})
+	says(t, err, fault.Conflict, "lacks DELETE on table notes, EXECUTE on function ephemeral_collections, USAGE on sequence audit_ids;")
+	if err := postgres.Migrate(t.Context(), db.OwnerURL, role); err != nil {
+		t.Fatal(err)
+	}
+	if err := refusal(t, postgres.Config{URL: db.URL}); err != nil {
+		t.Error(err)
+	}
+}
+
+func run(t *testing.T, url string, statements ...string) {
+	t.Helper()
+	conn := connect(t, url)
+	for _, text := range statements {
+		if _, err := conn.Exec(t.Context(), text); err != nil {
+			t.Fatal(text, err)
+		}
+	}
+}
+
+// TestMigrate goes up, down and up, twice at once.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.NewEmpty(t)
+	ctx := t.Context()
+	role := connect(t, db.URL).Config().User
+	says(t, postgres.Migrate(ctx, db.OwnerURL, "slipbox_nobody"), fault.Conflict, "CREATE ROLE")
+	tables := "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') AND relname NOT LIKE 'goose%'"
+	for range 2 {
+		if err := postgres.MigrateDown(ctx, db.OwnerURL, 0); err != nil {
+			t.Fatal(err)
+		}
+		if left := texts(t, connect(t, db.OwnerURL), tables); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				if err := postgres.Migrate(ctx, db.OwnerURL, role); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		current, known, err := postgres.MigrationStatus(ctx, db.OwnerURL)
+		if err != nil || current != known || known < 4 {
+			t.Fatal(current, known, err)
+		}
+		if err := refusal(t, postgres.Config{URL: db.URL}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each step alone.
+	_, known, err := postgres.MigrationStatus(ctx, db.OwnerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for to := known - 1; to >= 0; to-- {
+		if err := postgres.MigrateDown(ctx, db.OwnerURL, to); err != nil {
+			t.Fatal(to, err)
+		}
+		if err := postgres.Migrate(ctx, db.OwnerURL, role); err != nil {
+			t.Fatal(to, err)
+		}
+	}
+}
+
+// TestOwnerWithoutRights: the owner may not create the extension, or the schema's tables.
+func TestOwnerWithoutRights(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.NewEmpty(t)
+	// The serving role is an owner of nothing.
+	says(t, postgres.Migrate(t.Context(), db.URL, ""), fault.Conflict, "MIGRATE_DATABASE_URL")
+	says(t, postgres.Migrate(t.Context(), "", ""), fault.Invalid, "migrate_database_url")
+}

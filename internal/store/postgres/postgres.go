@@ -1,0 +1,188 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/pgvector/pgvector-go"
+	pgxvector "github.com/pgvector/pgvector-go/pgx"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// Config of the engine.
+type Config struct {
+	// URL of the database, as libpq takes it. The role serves: it must neither
+	// own the tables nor bypass row-level security. Required.
+	URL string
+	// ExecMode is how statements go to the server: cache_statement (default),
+	// cache_describe, describe_exec, exec or simple_protocol. Poolers that give
+	// each transaction another connection need one of the last two, unless
+	// they keep prepared statements.
+	ExecMode string
+	// Connections at once. Default 4 per CPU, at least 16.
+	Connections int
+	// StatementTimeout ends a statement that takes longer. Default 30 s.
+	StatementTimeout time.Duration
+	// LockTimeout is how long a write waits for another. Default 10 s.
+	LockTimeout time.Duration
+	// Retries of a transaction that the server gave up (deadlock, serialization). Default 5.
+	Retries int
+	// AnyRole serves with a role that owns the tables or bypasses row-level
+	// security, for tools of the owner such as checks of a restored dump.
+	AnyRole bool
+}
+
+// Deps are what the engine needs from its surroundings.
+type Deps struct {
+	Clock  memory.Clock    // nil: time.Now
+	Logger *slog.Logger    // nil: silent
+	Tracer pgx.QueryTracer // nil: none
+}
+
+// Store is the servers' engine. It implements store.Store.
+type Store struct {
+	pool   *pgxpool.Pool
+	cfg    Config
+	clock  memory.Clock
+	log    *slog.Logger
+	groups groups
+}
+
+// now is the time of a transaction.
+func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
+
+func (c *Config) setDefaults() {
+	if c.Connections <= 0 {
+		c.Connections = max(16, 4*runtime.NumCPU())
+	}
+	if c.StatementTimeout <= 0 {
+		c.StatementTimeout = 30 * time.Second
+	}
+	if c.LockTimeout <= 0 {
+		c.LockTimeout = 10 * time.Second
+	}
+	if c.Retries <= 0 {
+		c.Retries = 5
+	}
+}
+
+var execModes = map[string]pgx.QueryExecMode{
+	"":                pgx.QueryExecModeCacheStatement,
+	"cache_statement": pgx.QueryExecModeCacheStatement,
+	"cache_describe":  pgx.QueryExecModeCacheDescribe,
+	"describe_exec":   pgx.QueryExecModeDescribeExec,
+	"exec":            pgx.QueryExecModeExec,
+	"simple_protocol": pgx.QueryExecModeSimpleProtocol,
+}
+
+// Open connects and looks whether the server, its schema and the role are
+// right. Each thing that is wrong is a fault that says how to mend it:
+// Unavailable for a server that is not reached, Unauthenticated for a refused
+// password, Invalid "database_url" for an unreadable URL, Conflict for a server,
+// an extension, a schema or a role that cannot serve.
+func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
+	c.setDefaults()
+	if d.Clock == nil {
+		d.Clock = time.Now
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	pc, err := poolConfig(c, d)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{cfg: c, clock: d.Clock, log: d.Logger}
+	s.groups.init()
+	if s.pool, err = pgxpool.NewWithConfig(ctx, pc); err != nil {
+		return nil, s.translate(err)
+	}
+	if err := s.inspect(ctx); err != nil {
+		s.pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func poolConfig(c Config, d Deps) (*pgxpool.Config, error) {
+	if c.URL == "" {
+		return nil, fault.InvalidField("database_url", "is required")
+	}
+	pc, err := pgxpool.ParseConfig(c.URL)
+	if err != nil {
+		// The text of the error holds the URL without its password.
+		return nil, fault.InvalidField("database_url", "cannot be read: %v", err)
+	}
+	mode, ok := execModes[c.ExecMode]
+	if !ok {
+		return nil, fault.InvalidField("database_exec_mode", "unknown mode %q; valid are cache_statement, cache_describe, describe_exec, exec and simple_protocol", c.ExecMode)
+	}
+	pc.ConnConfig.DefaultQueryExecMode = mode
+	pc.ConnConfig.Tracer = d.Tracer
+	pc.MaxConns = int32(min(c.Connections, 10_000)) //nolint:gosec // bounded
+	pc.MinIdleConns = 1
+	pc.MaxConnIdleTime = 5 * time.Minute
+	pc.ConnConfig.ConnectTimeout = 5 * time.Second
+	params := pc.ConnConfig.RuntimeParams
+	if params["application_name"] == "" {
+		params["application_name"] = "slipbox"
+	}
+	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		// Poolers do not know these as start parameters.
+		if _, err := conn.Exec(ctx, "SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false), set_config('timezone', 'UTC', false)",
+			pgx.QueryExecModeExec, millis(c.StatementTimeout), millis(c.LockTimeout)); err != nil {
+			return err
+		}
+		return registerTypes(ctx, conn)
+	}
+	return pc, nil
+}
+
+// registerTypes teaches the connection the types of pgvector, and, for the
+// modes in which the server is not asked, those of ids.
+func registerTypes(ctx context.Context, conn *pgx.Conn) error {
+	if err := pgxvector.RegisterTypes(ctx, conn); err != nil {
+		if _, ok := errors.AsType[*pgconn.PgError](err); ok || conn.IsClosed() || ctx.Err() != nil {
+			return err
+		}
+		return errors.Join(errNoVector, err)
+	}
+	m := conn.TypeMap()
+	m.RegisterDefaultPgType(uuid.UUID{}, "uuid")
+	m.RegisterDefaultPgType(ids{}, "_uuid")
+	m.RegisterDefaultPgType(&pgvector.HalfVector{}, "halfvec")
+	return nil
+}
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
+		var one int
+		_, err := q.get(ctx, "SELECT 1", nil, &one)
+		return err
+	})
+}
+
+// Size implements store.Store.
+func (s *Store) Size(ctx context.Context) (n int64, err error) {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
+		_, err := q.get(ctx, "SELECT pg_database_size(current_database())", nil, &n)
+		return err
+	})
+	return n, err
+}
+
+// Close waits for running statements and closes every connection.
+func (s *Store) Close() error {
+	s.pool.Close()
+	return nil
+}

@@ -1,0 +1,211 @@
+// Package postgrestest gives tests databases of their own, made from a template
+// that is migrated once per schema.
+//
+// It needs a server: DATABASE_URL names it with the serving role,
+// MIGRATE_DATABASE_URL with an owner that may create databases ("make services"
+// starts one). Without them tests are skipped, unless SLIPBOX_REQUIRE_SERVICES
+// is 1: then they fail.
+package postgrestest
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/migrations"
+)
+
+// Database is one of a test.
+type Database struct {
+	URL      string // with the serving role
+	OwnerURL string
+}
+
+const (
+	testPrefix     = "slipbox_test_"
+	templatePrefix = "slipbox_template_"
+	// makeLock is held while a template is made or leftovers are dropped.
+	makeLock = 0x7465_7374_6462 // "testdb"
+	// leftAfter is the age at which a database is one of a run that crashed.
+	leftAfter = time.Hour
+	// slowest is how long the server may take for a database.
+	slowest = 2 * time.Minute
+)
+
+// New gives a database at the newest schema, which is dropped when the test ends.
+func New(tb testing.TB) Database {
+	tb.Helper()
+	return create(tb, true)
+}
+
+// NewEmpty gives a database without a schema, whose owner may create the
+// extension.
+func NewEmpty(tb testing.TB) Database {
+	tb.Helper()
+	return create(tb, false)
+}
+
+func create(tb testing.TB, migrated bool) Database {
+	tb.Helper()
+	serving, owner := os.Getenv("DATABASE_URL"), os.Getenv("MIGRATE_DATABASE_URL")
+	if serving == "" || owner == "" {
+		if os.Getenv("SLIPBOX_REQUIRE_SERVICES") == "1" {
+			tb.Fatal("DATABASE_URL and MIGRATE_DATABASE_URL are not set; run \"make services\" and eval \"$(make -s services/env)\"")
+		}
+		tb.Skip("no DATABASE_URL and MIGRATE_DATABASE_URL: run \"make services\" and eval \"$(make -s services/env)\"")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), slowest)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, owner)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close(ctx) //nolint:errcheck // what matters was checked
+	template := "template1"
+	if migrated {
+		if template, err = makeTemplate(ctx, conn, serving, owner); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	name := fmt.Sprintf("%s%d_%s", testPrefix, time.Now().Unix(), strings.ToLower(rand.Text()[:12]))
+	if err := createDatabase(ctx, conn, name, template); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), slowest)
+		defer cancel()
+		if err := drop(ctx, owner, name); err != nil {
+			tb.Error(err)
+		}
+	})
+	return Database{URL: at(serving, name), OwnerURL: at(owner, name)}
+}
+
+// createDatabase logs what it copies: to copy files would take a checkpoint,
+// for which all other tests would wait.
+func createDatabase(ctx context.Context, conn *pgx.Conn, name, template string) error {
+	_, err := conn.Exec(ctx, "CREATE DATABASE "+quoted(name)+" TEMPLATE "+quoted(template)+" STRATEGY wal_log")
+	return err
+}
+
+func drop(ctx context.Context, owner, name string) error {
+	conn, err := pgx.Connect(ctx, owner)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx) //nolint:errcheck // what matters was checked
+	_, err = conn.Exec(ctx, "DROP DATABASE IF EXISTS "+quoted(name)+" WITH (FORCE)")
+	return err
+}
+
+// makeTemplate makes the template of the schema when it is not there. It gets
+// its name last: whatever has the name is whole.
+func makeTemplate(ctx context.Context, conn *pgx.Conn, serving, owner string) (name string, err error) {
+	sum, err := schema()
+	if err != nil {
+		return "", err
+	}
+	role, err := url.Parse(serving)
+	if err != nil {
+		return "", fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	name = templatePrefix + sum
+	if there, err := exists(ctx, conn, name); err != nil || there {
+		return name, err
+	}
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(makeLock)); err != nil {
+		return "", err
+	}
+	defer func() {
+		if _, e := conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(makeLock)); err == nil {
+			err = e
+		}
+	}()
+	if there, err := exists(ctx, conn, name); err != nil || there {
+		return name, err
+	}
+	if err := sweep(ctx, conn); err != nil {
+		return "", err
+	}
+	half := name + "_half"
+	if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+quoted(half)+" WITH (FORCE)"); err != nil {
+		return "", err
+	}
+	if err := createDatabase(ctx, conn, half, "template1"); err != nil {
+		return "", err
+	}
+	if err := postgres.Migrate(ctx, at(owner, half), role.User.Username()); err != nil {
+		return "", err
+	}
+	_, err = conn.Exec(ctx, "ALTER DATABASE "+quoted(half)+" RENAME TO "+quoted(name))
+	return name, err
+}
+
+// sweep drops what runs that crashed have left.
+func sweep(ctx context.Context, conn *pgx.Conn) error {
+	rows, err := conn.Query(ctx, `SELECT d.datname FROM pg_database d WHERE d.datdba = (SELECT oid FROM pg_roles WHERE rolname = current_user)
+ AND d.datname ~ '^`+testPrefix+`[0-9]+_'`)
+	if err != nil {
+		return err
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		made, _, _ := strings.Cut(strings.TrimPrefix(name, testPrefix), "_")
+		n, err := strconv.ParseInt(made, 10, 64)
+		if err != nil || time.Since(time.Unix(n, 0)) < leftAfter {
+			continue
+		}
+		if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+quoted(name)+" WITH (FORCE)"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exists(ctx context.Context, conn *pgx.Conn, name string) (there bool, err error) {
+	err = conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&there)
+	return there, err
+}
+
+// schema is a hash of the migrations.
+func schema() (string, error) {
+	h := sha256.New()
+	err := fs.WalkDir(migrations.Postgres, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := migrations.Postgres.ReadFile(path)
+		if err == nil {
+			_, err = fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+		}
+		return err
+	})
+	return hex.EncodeToString(h.Sum(nil)[:6]), err
+}
+
+// at gives the URL of another database of the same server.
+func at(server, name string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return server // connecting has worked, so this is not reached
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }

@@ -1,0 +1,244 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// session sends statements on behalf of one tenant. It is used by one
+// goroutine at a time.
+type session struct {
+	conn   *pgxpool.Conn
+	tenant uuid.UUID
+	// in is true inside an explicit transaction, where the tenant is set once.
+	in bool
+	// waiting are statements whose results nobody needs; they go with the next
+	// one that somebody waits for.
+	waiting []statement
+	// sent counts the round trips.
+	sent int
+	// failed is the first statement that failed in a transaction: it cannot be
+	// committed any more, even if the caller passes over the error.
+	failed error
+}
+
+type statement struct {
+	text string
+	args []any
+}
+
+const setTenant = "SELECT set_config('slipbox.tenant', $1, true)"
+
+// send runs what waits and one more statement in one round trip; read gets
+// the results of the last one.
+func (q *session) send(ctx context.Context, text string, args []any, read func(pgx.Rows) error) (tag pgconn.CommandTag, err error) {
+	b := &pgx.Batch{}
+	if !q.in {
+		// A batch without BEGIN is a transaction of its own.
+		b.Queue(setTenant, q.tenant.String())
+	}
+	for _, w := range q.waiting {
+		b.Queue(w.text, w.args...)
+	}
+	q.waiting = q.waiting[:0]
+	if text != "" {
+		b.Queue(text, args...)
+	}
+	if b.Len() == 0 {
+		return tag, nil
+	}
+	q.sent++
+	results := q.conn.SendBatch(ctx, b)
+	defer func() {
+		err = errors.Join(err, results.Close())
+		if err != nil && q.in && q.failed == nil {
+			q.failed = err
+		}
+	}()
+	last := b.Len()
+	if text != "" {
+		last--
+	}
+	for range last {
+		if _, err := results.Exec(); err != nil {
+			return tag, err
+		}
+	}
+	if text == "" {
+		return tag, nil
+	}
+	if read == nil {
+		return results.Exec()
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return tag, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := read(rows); err != nil {
+			return tag, err
+		}
+	}
+	return tag, rows.Err()
+}
+
+// later keeps a statement whose result nobody needs until the next one that
+// somebody waits for, or the commit. Only inside a transaction.
+func (q *session) later(text string, args ...any) {
+	q.waiting = append(q.waiting, statement{text, args})
+}
+
+// exec runs a statement and gives the number of rows changed.
+func (q *session) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	tag, err := q.send(ctx, text, args, nil)
+	return tag.RowsAffected(), err
+}
+
+// get reads one row; ok is false when there is none.
+func (q *session) get(ctx context.Context, text string, args []any, dest ...any) (ok bool, err error) {
+	_, err = q.send(ctx, text, args, func(rows pgx.Rows) error {
+		if ok {
+			return nil // the first one is asked for
+		}
+		ok = true
+		return rows.Scan(dest...)
+	})
+	return ok && err == nil, err
+}
+
+// each reads rows; scan is called for each of them and must not send
+// statements.
+func (q *session) each(ctx context.Context, text string, args []any, scan func(pgx.Rows) error) error {
+	_, err := q.send(ctx, text, args, scan)
+	return err
+}
+
+// flush runs what waits.
+func (q *session) flush(ctx context.Context) error {
+	if len(q.waiting) == 0 {
+		return nil
+	}
+	_, err := q.send(ctx, "", nil, nil)
+	return err
+}
+
+// reading runs fn with a session of the tenant. Statements see the newest
+// commit each; fn bounds its reads by revisions, or uses snapshot.
+func (s *Store) reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, *session) error) error {
+	return s.again(ctx, func() error {
+		conn, err := s.pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		return fn(ctx, &session{conn: conn, tenant: tenantID})
+	})
+}
+
+// snapshot runs fn in one read transaction.
+func (s *Store) snapshot(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, *session) error) error {
+	return s.within(ctx, tenantID, "BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ", fn)
+}
+
+// errDone rolls a writing transaction back without an error: there is nothing
+// to keep.
+var errDone = errors.New("nothing to keep")
+
+// writing runs fn in one write transaction. An error rolls back. Once it has
+// begun a canceled ctx no longer interrupts statements, which are short and have
+// a timeout; a caller that has gone away is noticed before the commit. fn runs
+// again when the server gave the transaction up.
+func (s *Store) writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, *session) error) error {
+	return s.within(ctx, tenantID, "BEGIN", fn)
+}
+
+func (s *Store) within(ctx context.Context, tenantID uuid.UUID, begin string, fn func(context.Context, *session) error) error {
+	return s.again(ctx, func() error { return s.once(ctx, tenantID, begin, fn) })
+}
+
+func (s *Store) once(ctx context.Context, tenantID uuid.UUID, begin string, fn func(context.Context, *session) error) error {
+	return s.transaction(ctx, tenantID, begin, func(bare context.Context, q *session) error {
+		if err := fn(bare, q); err != nil {
+			if errors.Is(err, errDone) {
+				return nil
+			}
+			return err
+		}
+		if err := errors.Join(ctx.Err(), q.failed); err != nil {
+			return err
+		}
+		return q.commit(bare)
+	})
+}
+
+// transaction runs fn in a transaction, which fn commits. Else it is rolled
+// back, also when fn panics.
+func (s *Store) transaction(ctx context.Context, tenantID uuid.UUID, begin string, fn func(context.Context, *session) error) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	bare, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.cfg.StatementTimeout)
+	defer cancel()
+	q := &session{conn: conn, tenant: tenantID, in: true}
+	q.later(begin)
+	q.later(setTenant, tenantID.String())
+	defer func() {
+		if conn.Conn().IsClosed() || conn.Conn().PgConn().TxStatus() == 'I' {
+			return
+		}
+		if _, e := conn.Exec(bare, "ROLLBACK"); e != nil {
+			// The connection goes with its transaction.
+			s.log.DebugContext(ctx, "rollback", "error", e)
+		}
+	}()
+	return fn(bare, q)
+}
+
+// commit ends the transaction, after what waits.
+func (q *session) commit(ctx context.Context) error {
+	q.later("COMMIT")
+	return q.flush(ctx)
+}
+
+// again runs fn until the server no longer gives it up for the sake of
+// another transaction, at most Retries times, and translates its error.
+func (s *Store) again(ctx context.Context, fn func() error) error {
+	for try := 0; ; try++ {
+		err := fn()
+		if err == nil || !givenUp(err) || try == s.cfg.Retries || ctx.Err() != nil {
+			return s.translate(err)
+		}
+		pause := time.Duration(1+rand.IntN(10<<try)) * time.Millisecond //nolint:gosec // jitter
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// givenUp tells that nothing was done and that another try may succeed.
+func givenUp(err error) bool {
+	if errors.Is(err, errBroken) {
+		return true
+	}
+	var e *pgconn.PgError
+	if _, ok := errors.AsType[*fault.Error](err); ok || !errors.As(err, &e) {
+		return false
+	}
+	return e.Code == "40001" || e.Code == "40P01" // serialization_failure, deadlock_detected
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -1,0 +1,203 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+)
+
+// ofNoTenant are the tables that stand outside tenancy.
+var ofNoTenant = []string{"tenants", "signing_keys", "goose_db_version"}
+
+// values make a row of any table, by type of its columns.
+var values = map[string]string{
+	"uuid": "gen_random_uuid()", "text": "'x'", "bigint": "1", "integer": "1", "boolean": "false", "double precision": "1",
+	"timestamp with time zone": "now()", "json": "'{}'", "jsonb": "'{}'", "bytea": `'\x00'`, "text[]": "'{}'", "halfvec": "'[1,0]'",
+}
+
+// tenancy is a database with a row of each of two tenants in every table.
+type tenancy struct {
+	owner, serving *pgx.Conn
+	mine, other    uuid.UUID
+	tables         []string // that belong to tenants
+	inserts        map[string]string
+}
+
+func newTenancy(t *testing.T) *tenancy {
+	t.Helper()
+	db := postgrestest.New(t)
+	y := &tenancy{owner: connect(t, db.OwnerURL), serving: connect(t, db.URL), mine: uuid.New(), other: uuid.New(), inserts: map[string]string{}}
+	for _, name := range texts(t, y.owner, "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') ORDER BY 1") {
+		if slices.Contains(ofNoTenant, name) {
+			continue
+		}
+		y.tables = append(y.tables, name)
+		var columns, row []string
+		for _, c := range texts(t, y.owner, `SELECT attname || ' ' || format_type(atttypid, NULL) FROM pg_attribute
+ WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, name) {
+			column, kind, _ := strings.Cut(c, " ")
+			value, ok := values[kind]
+			if !ok {
+				t.Fatalf("%s.%s: no value of type %s", name, column, kind)
+			}
+			if column == "tenant" {
+				value = "$1"
+			}
+			columns, row = append(columns, column), append(row, value)
+		}
+		y.inserts[name] = "INSERT INTO " + name + " (" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(row, ", ") + ")"
+		for _, id := range []uuid.UUID{y.mine, y.other} {
+			if _, err := y.owner.Exec(t.Context(), y.inserts[name], id); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+	}
+	if len(y.tables) < 15 {
+		t.Fatalf("only %d tables: %v", len(y.tables), y.tables)
+	}
+	return y
+}
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func texts(t *testing.T, conn *pgx.Conn, query string, args ...any) []string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(query, err)
+	}
+	return out
+}
+
+// as runs fn in a transaction of a tenant on the serving connection; "" names none.
+func (y *tenancy) as(t *testing.T, tenant string, fn func(tx pgx.Tx)) {
+	t.Helper()
+	tx, err := y.serving.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	if tenant != "" {
+		if _, err := tx.Exec(t.Context(), "SELECT set_config('slipbox.tenant', $1, true)", tenant); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fn(tx)
+	if err := tx.Commit(t.Context()); err != nil && !errors.Is(err, pgx.ErrTxCommitRollback) {
+		t.Fatal(err)
+	}
+}
+
+// sees counts the rows that a transaction sees in each table.
+func (y *tenancy) sees(t *testing.T, tenant string, want int) {
+	t.Helper()
+	for _, name := range y.tables {
+		y.as(t, tenant, func(tx pgx.Tx) {
+			var n int
+			if err := tx.QueryRow(t.Context(), "SELECT COUNT(*) FROM "+name).Scan(&n); err != nil {
+				t.Fatal(name, err)
+			}
+			if n != want {
+				t.Errorf("as tenant %q: %d rows of %s, want %d", tenant, n, name, want)
+			}
+		})
+	}
+}
+
+// TestStatementsSeeTheirTenant: what the server itself holds a statement to,
+// should ours ever forget the tenant.
+func TestStatementsSeeTheirTenant(t *testing.T) {
+	t.Parallel()
+	y := newTenancy(t)
+	y.sees(t, "", 0)
+	y.sees(t, uuid.NewString(), 0)
+	y.sees(t, y.mine.String(), 1)
+	// The same connection after a commit that had a tenant, as a pool gives it on.
+	y.sees(t, "", 0)
+}
+
+func TestStatementsWriteForTheirTenant(t *testing.T) {
+	t.Parallel()
+	y := newTenancy(t)
+	for _, name := range y.tables {
+		for what, text := range map[string]string{
+			"insert for": y.inserts[name], "give to": "UPDATE " + name + " SET tenant = $1",
+		} {
+			for _, as := range []string{"", y.mine.String()} {
+				y.as(t, as, func(tx pgx.Tx) {
+					tag, err := tx.Exec(t.Context(), text, y.other)
+					e, ok := errors.AsType[*pgconn.PgError](err)
+					if refused := ok && e.Code == "42501"; !refused && (err != nil || tag.RowsAffected() > 0) {
+						t.Errorf("as tenant %q: %s another: %s: %d rows, %v", as, what, name, tag.RowsAffected(), err)
+					}
+				})
+			}
+		}
+		y.as(t, y.mine.String(), func(tx pgx.Tx) {
+			for _, text := range []string{"UPDATE " + name + " SET tenant = tenant WHERE tenant = $1", "DELETE FROM " + name + " WHERE tenant = $1"} {
+				if tag, err := tx.Exec(t.Context(), text, y.other); err != nil || tag.RowsAffected() > 0 {
+					t.Errorf("%s: %d rows, %v", text, tag.RowsAffected(), err)
+				}
+			}
+		})
+		var n int
+		if err := y.owner.QueryRow(t.Context(), "SELECT COUNT(*) FROM "+name+" WHERE tenant = $1", y.other).Scan(&n); err != nil || n != 1 {
+			t.Errorf("%s: %d rows of the other tenant, %v", name, n, err)
+		}
+	}
+}
+
+// TestEveryTableIsHeldToTenants reads from the catalogue what a migration
+// could forget.
+func TestEveryTableIsHeldToTenants(t *testing.T) {
+	t.Parallel()
+	owner := connect(t, postgrestest.New(t).OwnerURL)
+	for what, query := range map[string]string{
+		"tables without row-level security": `SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+ AND NOT (relrowsecurity AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = pg_class.oid AND p.polname = 'own_tenant' AND p.polcmd = '*' AND p.polroles = '{0}'))
+ AND relname <> ALL($1)`,
+		"tables with a second policy": `SELECT polrelid::regclass::text FROM pg_policy WHERE $1::text[] IS NOT NULL GROUP BY polrelid HAVING COUNT(*) > 1`,
+		"views":                       `SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('v', 'm') AND relname <> ALL($1)`,
+		"unique keys that do not begin with the tenant": `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid
+ WHERE t.relnamespace = 'public'::regnamespace AND t.relname <> ALL($1) AND i.indisunique
+ AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attnum = i.indkey[0] AND a.attname = 'tenant')`,
+		"foreign keys that do not begin with the tenant": `SELECT c.conname::text FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid
+ WHERE c.contype = 'f' AND t.relnamespace = 'public'::regnamespace AND t.relname <> ALL($1)
+ AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attnum = c.conkey[1] AND a.attname = 'tenant')`,
+		"functions with the owner's rights that anybody may call, whose path is open, or that give more than ids and times": `SELECT f.oid::regprocedure::text FROM pg_proc f
+ WHERE f.pronamespace = 'public'::regnamespace AND f.prosecdef AND $1::text[] IS NOT NULL AND (
+  EXISTS (SELECT FROM aclexplode(COALESCE(f.proacl, acldefault('f', f.proowner))) a WHERE a.grantee = 0)
+  OR NOT EXISTS (SELECT FROM unnest(f.proconfig) s WHERE s LIKE 'search_path=%')
+  OR EXISTS (SELECT FROM unnest(CASE WHEN f.proargmodes IS NULL THEN ARRAY[f.prorettype]
+    ELSE ARRAY(SELECT o.type FROM unnest(f.proallargtypes, f.proargmodes) o (type, mode) WHERE o.mode IN ('o', 'b', 't')) END) r (type)
+   WHERE r.type NOT IN ('uuid'::regtype, 'timestamptz'::regtype)))`,
+	} {
+		if found := texts(t, owner, query, ofNoTenant); len(found) > 0 {
+			t.Errorf("%s: %v", what, found)
+		}
+	}
+	// The queries find something where there is something.
+	if found := texts(t, owner, "SELECT proname::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef"); len(found) < 2 {
+		t.Errorf("functions that cross tenants: %v", found)
+	}
+}
