@@ -31,7 +31,11 @@ func (r *Redis) Check(ctx context.Context) error {
 	if err != nil {
 		return fault.Wrap(err, fault.Unavailable, "redis: %s", explain(err))
 	}
-	version := info["redis_version"]
+	return tooOld(info["redis_version"])
+}
+
+// tooOld refuses a version before the oldest; one that is not told is well.
+func tooOld(version string) error {
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err == nil && n < oldest {
 		return fault.New(fault.Unavailable, "redis: version %s is too old, upgrade it to %d or newer", version, oldest)
@@ -45,9 +49,9 @@ func (r *Redis) greet(ctx context.Context) {
 		if fault.Is(err, fault.Unavailable) && !isNetwork(err) {
 			r.log.ErrorContext(ctx, "redis cannot be used as it is", "error", err)
 		}
-		var tooOld *fault.Error
-		if errors.As(err, &tooOld) && tooOld.Err != nil {
-			r.mark(ctx, false, tooOld.Err)
+		var f *fault.Error
+		if errors.As(err, &f) && f.Err != nil {
+			r.mark(ctx, false, f.Err)
 		}
 		return
 	}

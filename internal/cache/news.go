@@ -122,10 +122,10 @@ func (b *Bus) Listen(ctx context.Context, fn func(News)) {
 // listen is one subscription, until it breaks.
 func (b *Bus) listen(ctx context.Context, fn func(News)) {
 	sub := b.redis.client.Subscribe(ctx, b.channel)
-	stop := context.AfterFunc(ctx, func() { sub.Close() }) //nolint:errcheck,gosec // which ends the reading below
+	stop := context.AfterFunc(ctx, func() { sub.Close() }) //nolint:errcheck // which ends the reading below
 	defer func() {
 		if stop() {
-			sub.Close() //nolint:errcheck,gosec // it is over
+			sub.Close() //nolint:errcheck // it is over
 		}
 	}()
 	for asked := false; ; {

@@ -82,6 +82,8 @@ type Runner[J any] struct {
 }
 
 // run is the contexts of a Run: claim is over when it was told to stop, jobs after the grace time.
+//
+//nolint:containedctx // they are those of the call that runs, for lanes that others start
 type run struct{ claim, jobs context.Context }
 
 // lane is the jobs of one stage of one collection.

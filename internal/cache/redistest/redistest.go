@@ -1,0 +1,208 @@
+// Package redistest gives tests a real Redis: a corner of the shared one, or a
+// server of their own that they may stop, fill and kill. Without a Redis tests skip, or
+// fail where SLIPBOX_REQUIRE_SERVICES is 1.
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+)
+
+// Shared gives the URL of the shared Redis, and a prefix that nobody else uses. Keys with
+// it, and asynq's queues that begin with it, are removed at the end.
+func Shared(t *testing.T) (url, prefix string) {
+	t.Helper()
+	url = os.Getenv("REDIS_URL")
+	if url == "" {
+		missing(t, "REDIS_URL is not set; see make services/env")
+	}
+	prefix = "test-" + uuid.NewString()
+	t.Cleanup(func() {
+		c := client(t, url)
+		defer c.Close() //nolint:errcheck // it is over
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		keys := c.Scan(ctx, 0, "*"+prefix+"*", 1000).Iterator()
+		for keys.Next(ctx) {
+			c.Unlink(ctx, keys.Val())
+		}
+		queues, _ := c.SMembers(ctx, "asynq:queues").Result()
+		for _, q := range queues {
+			if strings.HasPrefix(q, prefix) {
+				c.SRem(ctx, "asynq:queues", q)
+			}
+		}
+	})
+	return url, prefix
+}
+
+func client(t *testing.T, url string) *redis.Client {
+	t.Helper()
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatalf("the URL of redis: %v", err)
+	}
+	return redis.NewClient(opts)
+}
+
+func missing(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("SLIPBOX_REQUIRE_SERVICES") == "1" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// Password of servers that Start makes.
+const Password = "test"
+
+// Server is a Redis of the test's own, with nothing on disk.
+type Server struct {
+	t    *testing.T
+	bin  string
+	port int
+	args []string
+	cmd  *exec.Cmd
+	gone chan struct{}
+}
+
+// Start starts one that ends with the test. args are more settings, such as "--maxmemory", "2mb".
+func Start(t *testing.T, args ...string) *Server {
+	t.Helper()
+	s := &Server{t: t, bin: binary(t), args: args}
+	t.Cleanup(s.Kill)
+	for range 5 {
+		s.port = freePort(t)
+		if s.start() {
+			return s
+		}
+	}
+	t.Fatal("redis-server does not start")
+	return nil
+}
+
+// URL of the server.
+func (s *Server) URL() string { return s.Address("default:" + Password) }
+
+// Address is the URL with another user and password.
+func (s *Server) Address(userinfo string) string {
+	return fmt.Sprintf("redis://%s@127.0.0.1:%d/0", userinfo, s.port)
+}
+
+// Client talks to the server past everything that is tested.
+func (s *Server) Client() *redis.Client {
+	c := client(s.t, s.URL())
+	s.t.Cleanup(func() { c.Close() }) //nolint:errcheck // it is over
+	return c
+}
+
+// Kill ends it at once, as kill -9 does.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	//nolint:errcheck // it may have gone by itself
+	s.cmd.Process.Kill()
+	<-s.gone
+	s.cmd = nil
+}
+
+// Again starts a killed one on its port, empty.
+func (s *Server) Again() {
+	s.t.Helper()
+	if !s.start() {
+		s.t.Fatal("redis-server does not start again")
+	}
+}
+
+// Freeze makes it accept connections and answer nothing.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw ends Freeze.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// start tells whether the server answers; it does not when somebody else took the port.
+func (s *Server) start() bool {
+	s.t.Helper()
+	args := append([]string{
+		"--port", fmt.Sprint(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+		"--requirepass", Password, "--dir", s.t.TempDir(), "--daemonize", "no",
+	}, s.args...)
+	//nolint:gosec // the binary that the test is for; it ends by Kill
+	s.cmd, s.gone = exec.CommandContext(context.Background(), s.bin, args...), make(chan struct{})
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatalf("start redis-server: %v", err)
+	}
+	go func(cmd *exec.Cmd, gone chan struct{}) {
+		defer close(gone)
+		cmd.Wait() //nolint:errcheck // it was killed
+	}(s.cmd, s.gone)
+	c := client(s.t, s.URL())
+	defer c.Close() //nolint:errcheck // it is over
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		if c.Ping(context.Background()).Err() == nil {
+			return true
+		}
+		select {
+		case <-s.gone:
+			s.cmd = nil
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	s.Kill()
+	return false
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	var c net.ListenConfig
+	l, err := c.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // it is over
+	at, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("a port is at %v", l.Addr())
+	}
+	return at.Port
+}
+
+// binary finds redis-server in the path, or among the tools of scripts/services.sh.
+func binary(t *testing.T) string {
+	t.Helper()
+	if path, err := exec.LookPath("redis-server"); err == nil {
+		return path
+	}
+	if os.Getenv("REDIS_URL") == "" {
+		missing(t, "redis-server is not in the path, and REDIS_URL is not set; see make services/env")
+	}
+	_, file, _, _ := runtime.Caller(0)
+	//nolint:gosec // our own script
+	out, err := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(file), "..", "..", "..", "scripts", "services.sh"), "bindir").Output()
+	path := filepath.Join(strings.TrimSpace(string(out)), "redis-server")
+	if _, gone := os.Stat(path); err != nil || gone != nil {
+		missing(t, "redis-server is neither in the path nor among the tools of scripts/services.sh")
+	}
+	return path
+}

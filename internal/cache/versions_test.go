@@ -1,0 +1,367 @@
+package cache
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"pgregory.net/rapid"
+
+	"github.com/slipboxhq/slipbox/internal/cache/redistest"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// counted is a store that counts what is read by version, and may be made to wait or fail.
+type counted struct {
+	*sqlite.Store
+	calls, keys atomic.Int64
+	hold        chan struct{} // nil: no waiting
+	fail        error
+}
+
+func (c *counted) Versions(ctx context.Context, s tenant.Scope, v memory.View, keys []memory.Version) ([]memory.Note, error) {
+	c.calls.Add(1)
+	c.keys.Add(int64(len(keys)))
+	if c.hold != nil {
+		select {
+		case <-c.hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if c.fail != nil {
+		return nil, c.fail
+	}
+	return c.Store.Versions(ctx, s, v, keys)
+}
+
+// shelf is a tenant with a base and a fork in a real store.
+type shelf struct {
+	t     *testing.T
+	store *counted
+	scope tenant.Scope
+	base  uuid.UUID
+	log   []memory.Version // whatever was ever written
+}
+
+func newShelf(t *testing.T) *shelf {
+	t.Helper()
+	db, err := sqlite.Open(context.Background(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{})
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	made, err := db.CreateTenant(context.Background(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
+	must(t, err)
+	w := &shelf{t: t, store: &counted{Store: db}, scope: grant.Scope(made.ID, uuid.Nil, "test", tenant.AllPermissions()...)}
+	w.base = w.create(memory.Collection{Name: "base"})
+	return w
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *shelf) create(c memory.Collection) uuid.UUID {
+	w.t.Helper()
+	c.Policy, c.Embedder, c.Dim, c.State = "none", "test-4", 4, memory.CollectionActive
+	made, err := w.store.CreateCollection(context.Background(), w.scope, memory.NewCollection{Collection: c, Audit: memory.AuditEntry{Action: "collection.create"}})
+	must(w.t, err)
+	return made.Collection.ID
+}
+
+// write puts a version; a zero id makes a note.
+func (w *shelf) write(c uuid.UUID, n memory.Note) memory.Note {
+	w.t.Helper()
+	var put memory.Note
+	_, err := w.store.Write(context.Background(), w.scope, c, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) (err error) {
+		put, err = tx.Put(ctx, n)
+		return err
+	})
+	must(w.t, err)
+	w.log = append(w.log, put.Version())
+	return put
+}
+
+func (w *shelf) view(c uuid.UUID) memory.View {
+	w.t.Helper()
+	v, err := w.store.OpenView(context.Background(), w.scope, c.String(), memory.At{})
+	must(w.t, err)
+	return v
+}
+
+func (w *shelf) cache(r *Redis, cfg VersionsConfig, d Deps) *Versions {
+	w.t.Helper()
+	v, err := NewVersions(w.store, r, cfg, d)
+	must(w.t, err)
+	return v
+}
+
+func rich(content string) memory.Note {
+	return memory.Note{
+		Kind: memory.KindNote, Content: content, Context: "<b> & \u2028 é", Keywords: []string{"k"}, Tags: []string{"a", "b"}, Category: "c", Importance: 0.25,
+		OccurredAt: time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC), Vector: []float32{1, 0, 0, 0}, Supplied: []string{"tags"},
+		Attributes: map[string]any{"big": json.Number("9007199254740993"), "deep": map[string]any{"list": []any{"x", true, nil}}},
+		Provenance: memory.Provenance{Sources: []uuid.UUID{uuid.New()}, Actor: "somebody"},
+	}
+}
+
+// Whatever is written, forked, flushed and lost, a cached reader answers as the store does, from
+// any view, for any version, of whichever gateway.
+func TestCachedAsUncached(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Start(t)
+	admin := srv.Client()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newShelf(t)
+		r := openRedis(t, Config{URL: srv.URL(), Prefix: uuid.NewString(), Timeout: 5 * time.Second}, Deps{})
+		gateways := []*Versions{w.cache(r, VersionsConfig{}, Deps{}), w.cache(r, VersionsConfig{Bytes: 4096}, Deps{}), w.cache(nil, VersionsConfig{}, Deps{})}
+		at := []uuid.UUID{w.base}
+		views := []memory.View{w.view(w.base)}
+		note := w.write(w.base, rich("first"))
+		for range rapid.IntRange(5, 40).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 6).Draw(rt, "step") {
+			case 0:
+				note = w.write(rapid.SampledFrom(at).Draw(rt, "where"), rich(strings.ReplaceAll(rapid.String().Draw(rt, "content"), "\x00", " ")))
+			case 1:
+				again := rich(rapid.StringMatching("[a-z]{0,9}").Draw(rt, "content"))
+				again.ID = note.ID
+				w.write(rapid.SampledFrom(at).Draw(rt, "where"), again)
+			case 2:
+				if len(at) < 4 {
+					parent := w.view(rapid.SampledFrom(at).Draw(rt, "parent"))
+					at = append(at, w.create(memory.Collection{Name: "fork-" + uuid.NewString(), Parent: parent.Collection.ID, ParentRevision: parent.At}))
+				}
+			case 3:
+				views = append(views, w.view(rapid.SampledFrom(at).Draw(rt, "view"))) // some stay old
+			case 4:
+				must(t, admin.FlushAll(t.Context()).Err())
+			default:
+				keys := rapid.SliceOfN(rapid.SampledFrom(append([]memory.Version{{Layer: w.base, Note: uuid.New(), From: 1}}, w.log...)), 0, 12).Draw(rt, "keys")
+				view := rapid.SampledFrom(views).Draw(rt, "from")
+				want, err := w.store.Store.Versions(t.Context(), w.scope, view, keys)
+				must(t, err)
+				for i, g := range gateways {
+					got, err := g.Versions(t.Context(), w.scope, view, keys)
+					must(t, err)
+					if len(got) != 0 || len(want) != 0 {
+						if diff := cmp.Diff(want, got); diff != "" {
+							rt.Fatalf("gateway %d (-store +cache):\n%s", i, diff)
+						}
+					}
+					for i := range got { // a caller may do with its notes what it likes
+						got[i].Tags[0] = "scribbled"
+						got[i].Attributes["deep"].(map[string]any)["list"].([]any)[0] = "scribbled"
+						got[i].Provenance.Sources[0] = uuid.Nil
+					}
+				}
+			}
+		}
+	})
+}
+
+func (w *shelf) contents(v *Versions, view memory.View, keys ...memory.Version) []string {
+	w.t.Helper()
+	notes, err := v.Versions(context.Background(), w.scope, view, keys)
+	must(w.t, err)
+	out := make([]string, len(notes))
+	for i, n := range notes {
+		out[i] = n.Content
+	}
+	return out
+}
+
+// Each level spares the next one: a second reading asks nobody, a second gateway asks Redis.
+func TestLevels(t *testing.T) {
+	t.Parallel()
+	url, prefix := redistest.Shared(t)
+	w := newShelf(t)
+	reader := metric.NewManualReader()
+	d := Deps{Meter: metric.NewMeterProvider(metric.WithReader(reader)).Meter("test")}
+	r := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second}, d)
+	a, b := w.write(w.base, rich("a")), w.write(w.base, rich("b"))
+	view := w.view(w.base)
+	first, second := w.cache(r, VersionsConfig{}, d), w.cache(r, VersionsConfig{}, d)
+	want := []string{"b", "a", "b"}
+	for _, g := range []*Versions{first, first, second, second} {
+		if got := w.contents(g, view, b.Version(), a.Version(), b.Version()); !cmp.Equal(got, want) {
+			t.Errorf("got %v", got)
+		}
+	}
+	if w.store.calls.Load() != 1 || w.store.keys.Load() != 2 {
+		t.Errorf("the store was asked %d times for %d versions", w.store.calls.Load(), w.store.keys.Load())
+	}
+	if n := gauge(t, reader, "slipbox.cache.lookups"); n == 0 {
+		t.Error("no lookups are counted")
+	}
+}
+
+// A view that does not reach a version, or another tenant's scope, gets nothing from the cache.
+func TestReach(t *testing.T) {
+	t.Parallel()
+	url, prefix := redistest.Shared(t)
+	w := newShelf(t)
+	r := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second}, Deps{})
+	before := w.view(w.base)
+	n := w.write(w.base, rich("secret"))
+	other := w.view(w.create(memory.Collection{Name: "other"}))
+	v := w.cache(r, VersionsConfig{}, Deps{})
+	if got := w.contents(v, w.view(w.base), n.Version()); len(got) != 1 {
+		t.Fatal(got)
+	}
+	for name, view := range map[string]memory.View{"an older view": before, "another collection's": other} {
+		if got := w.contents(v, view, n.Version()); len(got) != 0 {
+			t.Errorf("%s sees %v", name, got)
+		}
+	}
+	stranger := grant.Scope(uuid.New(), uuid.Nil, "test", tenant.AllPermissions()...)
+	if _, err := v.Versions(t.Context(), stranger, w.view(w.base), []memory.Version{n.Version()}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a stranger: %v", err)
+	}
+	if _, err := v.Versions(t.Context(), tenant.Scope{}, w.view(w.base), nil); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("nobody: %v", err)
+	}
+	// After an erasure the epoch is another one, and what was cached before it is out of reach.
+	erased := w.view(w.base)
+	erased.Layers[0].EraseEpoch++
+	w.store.calls.Store(0)
+	if w.contents(v, erased, n.Version()); w.store.calls.Load() != 1 {
+		t.Error("an entry from before an erasure was used")
+	}
+}
+
+// Values that nobody can read are misses: torn, of another build, or of another note.
+func TestUnreadableValues(t *testing.T) {
+	t.Parallel()
+	url, prefix := redistest.Shared(t)
+	w := newShelf(t)
+	r := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second}, Deps{})
+	n, other := w.write(w.base, rich("right")), w.write(w.base, rich("other"))
+	key := versionKey{tenant: w.scope.Tenant(), Version: n.Version()}.String(prefix)
+	foreign, err := codec{}.encode(other)
+	must(t, err)
+	mine, err := codec{}.encode(n)
+	must(t, err)
+	for _, value := range []string{"", "{", `{"f":1}`, `null`, string(foreign), strings.Replace(string(mine), `"f":1`, `"f":2`, 1), string(mine[:len(mine)/2])} {
+		must(t, set(r, key, value))
+		w.store.calls.Store(0)
+		if got := w.contents(w.cache(r, VersionsConfig{}, Deps{}), w.view(w.base), n.Version()); !cmp.Equal(got, []string{"right"}) || w.store.calls.Load() != 1 {
+			t.Errorf("%q gives %v", value, got)
+		}
+	}
+	must(t, r.client.Del(t.Context(), key).Err())
+	must(t, r.client.LPush(t.Context(), key, "of another type").Err())
+	if got := w.contents(w.cache(r, VersionsConfig{}, Deps{}), w.view(w.base), n.Version()); !cmp.Equal(got, []string{"right"}) {
+		t.Errorf("a key of another type gives %v", got)
+	}
+}
+
+// Who misses the same versions at once makes the store be asked once; the first one's
+// leaving is not the others' failure.
+func TestManyMissAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newShelf(t)
+	n := w.write(w.base, rich("a"))
+	view := w.view(w.base)
+	v := w.cache(nil, VersionsConfig{}, Deps{})
+	w.store.hold = make(chan struct{})
+	leaving, leave := context.WithCancel(t.Context())
+	var first, others sync.WaitGroup
+	first.Go(func() {
+		if _, err := v.Versions(leaving, w.scope, view, []memory.Version{n.Version()}); !errors.Is(err, context.Canceled) {
+			t.Errorf("who left: %v", err)
+		}
+	})
+	until(t, "the store is asked", func() bool { return w.store.calls.Load() == 1 })
+	for range 20 {
+		others.Go(func() {
+			if got := w.contents(v, view, n.Version()); len(got) != 1 {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	leave()
+	first.Wait()
+	until(t, "somebody else asks", func() bool { return w.store.calls.Load() >= 2 })
+	close(w.store.hold)
+	others.Wait()
+	if got := w.store.calls.Load(); got != 2 {
+		t.Errorf("the store was asked %d times", got)
+	}
+}
+
+func TestStoreFailsAndRedisGoes(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Start(t)
+	w := newShelf(t)
+	r := openRedis(t, Config{URL: srv.URL(), Pause: time.Minute}, Deps{})
+	n := w.write(w.base, rich("a"))
+	view := w.view(w.base)
+	w.store.fail = fault.New(fault.Unavailable, "no store")
+	v := w.cache(r, VersionsConfig{}, Deps{})
+	if _, err := v.Versions(t.Context(), w.scope, view, []memory.Version{n.Version()}); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("a store that fails: %v", err)
+	}
+	w.store.fail = nil
+	srv.Freeze()
+	began := time.Now()
+	for range 50 {
+		if got := w.contents(w.cache(r, VersionsConfig{}, Deps{}), view, n.Version()); len(got) != 1 {
+			t.Errorf("got %v", got)
+		}
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("50 readings past a frozen server took %v", took)
+	}
+	srv.Thaw()
+	srv.Kill()
+	if got := w.contents(w.cache(r, VersionsConfig{}, Deps{}), view, n.Version()); len(got) != 1 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// The level in the process keeps to its bytes.
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	w := newShelf(t)
+	v := w.cache(nil, VersionsConfig{Bytes: 100_000}, Deps{})
+	keys := make([]memory.Version, 50)
+	for i := range keys {
+		n := w.write(w.base, memory.Note{Content: strings.Repeat("x", 10_000)})
+		keys[i] = n.Version()
+	}
+	view := w.view(w.base)
+	for _, k := range keys {
+		if got := w.contents(v, view, k); len(got) != 1 {
+			t.Fatal(got)
+		}
+	}
+	until(t, "evicted", func() bool { v.local.CleanUp(); return v.local.WeightedSize() <= 100_000 })
+	if v.local.EstimatedSize() == 0 {
+		t.Error("nothing is kept")
+	}
+	n := rich("x")
+	if text, err := json.Marshal(n); err != nil || float64(size(&n)) < float64(len(text))/2 || size(&n) > math.MaxUint16 {
+		t.Errorf("a note of %d bytes as JSON is thought to take %d", len(text), size(&n))
+	}
+	for _, cfg := range []VersionsConfig{{Bytes: -1}, {TTL: -1}} {
+		if _, err := NewVersions(w.store, nil, cfg, Deps{}); err == nil {
+			t.Errorf("%+v is accepted", cfg)
+		}
+	}
+}
