@@ -2,14 +2,11 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,90 +16,14 @@ import (
 
 // gatewayTest is the whole product in this process, on a port of its own.
 type gatewayTest struct {
-	t    *testing.T
-	url  string
-	key  string
-	stop func()
+	running
+
+	t   *testing.T
+	url string
+	key string
 }
 
 type object = map[string]any
-
-// syncBuffer is a buffer that a server may write while a test reads.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
-// startGateway runs a gateway with the default settings as changed by set.
-func startGateway(t *testing.T, set func(*Settings)) *gatewayTest {
-	t.Helper()
-	cfg := config.Default()
-	cfg.Addr, cfg.Data = "127.0.0.1:0", t.TempDir()
-	cfg.LLM.EmbedProvider = "hash"
-	if set != nil {
-		set(&cfg)
-	}
-	if err := cfg.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	logs := &syncBuffer{}
-	a, err := NewGateway(t.Context(), cfg, slog.New(slog.NewTextHandler(logs, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	stdout, ended := &syncBuffer{}, make(chan error, 1)
-	go func() { ended <- a.Run(ctx, stdout, false) }()
-	g := &gatewayTest{t: t, url: a.URL()}
-	g.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("stop: %v\n%s", err, logs)
-		}
-		if t.Failed() {
-			t.Logf("log:\n%s", logs)
-		}
-	})
-	t.Cleanup(g.stop)
-	g.until("the gateway is ready", func() bool {
-		resp, err := http.Get(g.url + "/readyz")
-		if err != nil {
-			return false
-		}
-		_ = resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
-	_, after, ok := strings.Cut(stdout.String(), "key: ")
-	if !ok {
-		t.Fatalf("no key on stdout:\n%s", stdout)
-	}
-	g.key, _, _ = strings.Cut(after, "\n")
-	return g
-}
-
-// until waits for something that another process or goroutine brings about.
-func (g *gatewayTest) until(what string, done func() bool) {
-	g.t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
-	for !done() {
-		if time.Now().After(deadline) {
-			g.t.Fatalf("not within 60 s: %s", what)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
-}
 
 // call makes a request that has to answer with the status.
 func (g *gatewayTest) call(want int, method, path string, body any) object {
@@ -164,44 +85,46 @@ func (g *gatewayTest) search(collection, query, mode string) []string {
 // outside network: whatever is asked goes to the one local endpoint.
 func TestLocalModelEndToEnd(t *testing.T) {
 	t.Parallel()
-	model := llmtest.New(t)
-	model.EmbedDim(384)
-	model.Always("analyze", llmtest.JSON(object{
-		"keywords": []string{"beehive", "frost", "straw"}, "context": "A beekeeper prepares for winter.", "tags": []string{"nature", "winter", "care"},
-	}))
-	model.Always("evolve", llmtest.Think(object{
-		"should_evolve": true, "actions": []string{"strengthen", "update_neighbor"}, "suggested_connections": []int{0},
-		"tags_to_update": []string{"bees"}, "new_context_neighborhood": []string{"A beekeeper's year."},
-		"new_tags_neighborhood": [][]string{{"bees", "year"}}, "new_keywords_neighborhood": [][]string{{"beehive"}}, "confidence": 0.95,
-	}))
-	g := startGateway(t, func(c *Settings) {
-		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "ollama", model.OllamaURL(), "llama3.2"
-		c.LLM.EmbedProvider, c.LLM.EmbedModel = "ollama", "all-minilm"
-	})
-	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "bees"})
-	first := g.add("bees", "I wrapped the beehive in straw before the first frost.")["note"].(object)
-	second := g.add("bees", "The bees survived; the straw kept the frost out of the hive.")["note"].(object)
-	if first["analyst"] != "model" || second["state"] != "evolved" {
-		t.Fatalf("first: %v\nsecond: %v", first, second)
-	}
-	links := second["links"].([]any)
-	if len(links) != 1 || links[0].(object)["target"] != first["id"] {
-		t.Errorf("links of the second note: %v, want one to %v", links, first["id"])
-	}
-	changed := g.call(http.StatusOK, http.MethodGet, "/v1/collections/bees/notes/"+first["id"].(string), nil)
-	if changed["context"] != "A beekeeper's year." {
-		t.Errorf("the neighbour's context is %q", changed["context"])
-	}
-	if ids := g.search("bees", "straw around the hive", "vector"); len(ids) != 2 {
-		t.Errorf("search by meaning found %v, want both notes", ids)
-	}
-	for _, r := range model.Requests() {
-		if r.Key != "" {
-			t.Errorf("a key was sent: %q", r.Key)
+	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		model := llmtest.New(t)
+		model.EmbedDim(384)
+		model.Always("analyze", llmtest.JSON(object{
+			"keywords": []string{"beehive", "frost", "straw"}, "context": "A beekeeper prepares for winter.", "tags": []string{"nature", "winter", "care"},
+		}))
+		model.Always("evolve", llmtest.Think(object{
+			"should_evolve": true, "actions": []string{"strengthen", "update_neighbor"}, "suggested_connections": []int{0},
+			"tags_to_update": []string{"bees"}, "new_context_neighborhood": []string{"A beekeeper's year."},
+			"new_tags_neighborhood": [][]string{{"bees", "year"}}, "new_keywords_neighborhood": [][]string{{"beehive"}}, "confidence": 0.95,
+		}))
+		g := start(func(c *Settings) {
+			c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "ollama", model.OllamaURL(), "llama3.2"
+			c.LLM.EmbedProvider, c.LLM.EmbedModel = "ollama", "all-minilm"
+		})
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "bees"})
+		first := g.add("bees", "I wrapped the beehive in straw before the first frost.")["note"].(object)
+		second := g.add("bees", "The bees survived; the straw kept the frost out of the hive.")["note"].(object)
+		if first["analyst"] != "model" || second["state"] != "evolved" {
+			t.Fatalf("first: %v\nsecond: %v", first, second)
 		}
-	}
-	g.until("the tokens are in the tenant's usage", func() bool {
-		return strings.Contains(fmt.Sprint(g.call(http.StatusOK, http.MethodGet, "/v1/usage", nil)["model"]), "evolve")
+		links := second["links"].([]any)
+		if len(links) != 1 || links[0].(object)["target"] != first["id"] {
+			t.Errorf("links of the second note: %v, want one to %v", links, first["id"])
+		}
+		changed := g.call(http.StatusOK, http.MethodGet, "/v1/collections/bees/notes/"+first["id"].(string), nil)
+		if changed["context"] != "A beekeeper's year." {
+			t.Errorf("the neighbour's context is %q", changed["context"])
+		}
+		if ids := g.search("bees", "straw around the hive", "vector"); len(ids) != 2 {
+			t.Errorf("search by meaning found %v, want both notes", ids)
+		}
+		for _, r := range model.Requests() {
+			if r.Key != "" {
+				t.Errorf("a key was sent: %q", r.Key)
+			}
+		}
+		g.until("the tokens are in the tenant's usage", func() bool {
+			return strings.Contains(fmt.Sprint(g.call(http.StatusOK, http.MethodGet, "/v1/usage", nil)["model"]), "evolve")
+		})
 	})
 }
 
@@ -209,69 +132,75 @@ func TestLocalModelEndToEnd(t *testing.T) {
 // error that names the endpoint (C009, C074); when it is back the note is evolved.
 func TestModelDownAndBack(t *testing.T) {
 	t.Parallel()
-	model := llmtest.New(t)
-	model.Down(true)
-	g := startGateway(t, func(c *Settings) {
-		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", model.URL(), "some-model"
-		c.LLM.MaxTries, c.LLM.RetryWait, c.LLM.BreakerFailures, c.LLM.BreakerPause = 1, time.Millisecond, 2, 200*time.Millisecond
+	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		model := llmtest.New(t)
+		model.Down(true)
+		g := start(func(c *Settings) {
+			c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", model.URL(), "some-model"
+			c.LLM.MaxTries, c.LLM.RetryWait, c.LLM.BreakerFailures, c.LLM.BreakerPause = 1, time.Millisecond, 2, 200*time.Millisecond
+		})
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
+		id := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry to Texel leaves at nine."})["note"].(object)["id"].(string)
+		get := func() object { return g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/notes/"+id, nil) }
+		g.until("the note is pending", func() bool { return get()["state"] == "pending" })
+		if reason := fmt.Sprint(get()["error"]); !strings.Contains(reason, strings.TrimPrefix(model.OllamaURL(), "http://")) {
+			t.Errorf("the error does not name the endpoint: %q", reason)
+		}
+		if ids := g.search("c", "ferry", "lexical"); len(ids) != 1 {
+			t.Errorf("found %v by words, want the note", ids)
+		}
+		if n := g.call(http.StatusOK, http.MethodGet, "/v1/collections/c", nil)["counts"].(object)["pending"]; n != 1.0 {
+			t.Errorf("counts.pending is %v, want 1", n)
+		}
+		model.Down(false)
+		g.until("the note is evolved", func() bool { return get()["state"] == "evolved" })
 	})
-	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
-	id := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry to Texel leaves at nine."})["note"].(object)["id"].(string)
-	get := func() object { return g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/notes/"+id, nil) }
-	g.until("the note is pending", func() bool { return get()["state"] == "pending" })
-	if reason := fmt.Sprint(get()["error"]); !strings.Contains(reason, strings.TrimPrefix(model.OllamaURL(), "http://")) {
-		t.Errorf("the error does not name the endpoint: %q", reason)
-	}
-	if ids := g.search("c", "ferry", "lexical"); len(ids) != 1 {
-		t.Errorf("found %v by words, want the note", ids)
-	}
-	if n := g.call(http.StatusOK, http.MethodGet, "/v1/collections/c", nil)["counts"].(object)["pending"]; n != 1.0 {
-		t.Errorf("counts.pending is %v, want 1", n)
-	}
-	model.Down(false)
-	g.until("the note is evolved", func() bool { return get()["state"] == "evolved" })
 }
 
 // While the embedder is down a note is stored and found by words at once; its
 // vector comes later, and it is never searched with another embedder's.
 func TestEmbedderDownAndBack(t *testing.T) {
 	t.Parallel()
-	model := llmtest.New(t)
-	model.EmbedDim(64)
-	model.Down(true)
-	g := startGateway(t, func(c *Settings) {
-		c.LLM.EmbedProvider, c.LLM.EmbedBaseURL, c.LLM.EmbedModel, c.LLM.EmbedDim = "openai", model.URL(), "some-embedder", 64
-		c.LLM.MaxTries, c.LLM.RetryWait, c.LLM.BreakerFailures, c.LLM.BreakerPause = 1, time.Millisecond, 2, 200*time.Millisecond
+	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		model := llmtest.New(t)
+		model.EmbedDim(64)
+		model.Down(true)
+		g := start(func(c *Settings) {
+			c.LLM.EmbedProvider, c.LLM.EmbedBaseURL, c.LLM.EmbedModel, c.LLM.EmbedDim = "openai", model.URL(), "some-embedder", 64
+			c.LLM.MaxTries, c.LLM.RetryWait, c.LLM.BreakerFailures, c.LLM.BreakerPause = 1, time.Millisecond, 2, 200*time.Millisecond
+		})
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "none"})
+		id := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry to Texel leaves at nine.", "infer": false})["note"].(object)["id"].(string)
+		if ids := g.search("c", "ferry", "lexical"); len(ids) != 1 || ids[0] != id {
+			t.Errorf("found %v by words, want %s", ids, id)
+		}
+		model.Down(false)
+		g.until("the note has its vector", func() bool {
+			return g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/notes/"+id+"?include=embedding", nil)["embedding"] != nil
+		})
+		if ids := g.search("c", "ferry to Texel", "vector"); len(ids) != 1 || ids[0] != id {
+			t.Errorf("found %v by meaning, want %s", ids, id)
+		}
 	})
-	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "none"})
-	id := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry to Texel leaves at nine.", "infer": false})["note"].(object)["id"].(string)
-	if ids := g.search("c", "ferry", "lexical"); len(ids) != 1 || ids[0] != id {
-		t.Errorf("found %v by words, want %s", ids, id)
-	}
-	model.Down(false)
-	g.until("the note has its vector", func() bool {
-		return g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/notes/"+id+"?include=embedding", nil)["embedding"] != nil
-	})
-	if ids := g.search("c", "ferry to Texel", "vector"); len(ids) != 1 || ids[0] != id {
-		t.Errorf("found %v by meaning, want %s", ids, id)
-	}
 }
 
 // A collection may name one of the further models of the settings.
 func TestNamedModel(t *testing.T) {
 	t.Parallel()
-	main, fast := llmtest.New(t), llmtest.New(t)
-	g := startGateway(t, func(c *Settings) {
-		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", main.URL(), "main"
-		c.Models = map[string]config.Model{"fast": {BaseURL: fast.URL(), Model: "small"}}
+	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		main, fast := llmtest.New(t), llmtest.New(t)
+		g := start(func(c *Settings) {
+			c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", main.URL(), "main"
+			c.Models = map[string]config.Model{"fast": {BaseURL: fast.URL(), Model: "small"}}
+		})
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy_config": object{"model": "fast"}})
+		g.add("c", "The ferry to Texel leaves at nine.")
+		if main.Calls("analyze") != 0 || fast.Calls("analyze") != 1 {
+			t.Errorf("calls of analyze: main %d, fast %d; want 0 and 1", main.Calls("analyze"), fast.Calls("analyze"))
+		}
+		refused := g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections", object{"name": "d", "policy_config": object{"model": "slow"}})
+		if !strings.Contains(fmt.Sprint(refused["errors"]), "policy_config.model") || !strings.Contains(fmt.Sprint(refused), "fast") {
+			t.Errorf("an unknown model is refused with %v", refused)
+		}
 	})
-	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy_config": object{"model": "fast"}})
-	g.add("c", "The ferry to Texel leaves at nine.")
-	if main.Calls("analyze") != 0 || fast.Calls("analyze") != 1 {
-		t.Errorf("calls of analyze: main %d, fast %d; want 0 and 1", main.Calls("analyze"), fast.Calls("analyze"))
-	}
-	refused := g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections", object{"name": "d", "policy_config": object{"model": "slow"}})
-	if !strings.Contains(fmt.Sprint(refused["errors"]), "policy_config.model") || !strings.Contains(fmt.Sprint(refused), "fast") {
-		t.Errorf("an unknown model is refused with %v", refused)
-	}
 }

@@ -101,8 +101,9 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 			if err := rows.Scan(append(dest, t.lineage.dest()...)...); err != nil {
 				return err
 			}
+			err := finish()
 			found = append(found, t)
-			return finish()
+			return err
 		})
 	})
 	if err != nil {

@@ -1,0 +1,234 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/cache/redistest"
+	"github.com/slipboxhq/slipbox/internal/config"
+	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+)
+
+// syncBuffer is a buffer that a server may write while a test reads.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// setUps are the ways to run the product. Each gives a gateway whose jobs are
+// run, with settings as changed by set.
+var setUps = map[string]func(t *testing.T, set func(*Settings)) *gatewayTest{
+	"embedded": startGateway,
+	"postgres": func(t *testing.T, set func(*Settings)) *gatewayTest {
+		return newServers(t, false).gateway(set)
+	},
+	"postgres and redis": func(t *testing.T, set func(*Settings)) *gatewayTest {
+		s := newServers(t, true)
+		s.worker(set)
+		return s.gateway(set)
+	},
+}
+
+// onEach runs a test on each set-up.
+func onEach(t *testing.T, test func(t *testing.T, start func(set func(*Settings)) *gatewayTest)) {
+	t.Helper()
+	for name, start := range setUps {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, func(set func(*Settings)) *gatewayTest { return start(t, set) })
+		})
+	}
+}
+
+// running is a process' worth of the product that runs until stop.
+type running struct {
+	stop func()
+	logs *syncBuffer
+}
+
+func run(t *testing.T, logs *syncBuffer, serve func(ctx context.Context) error) running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx) }()
+	r := running{logs: logs, stop: sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("stop: %v\n%s", err, logs)
+		}
+		if t.Failed() {
+			t.Logf("log:\n%s", logs)
+		}
+	})}
+	t.Cleanup(r.stop)
+	return r
+}
+
+// settings gives the default ones as changed by set, on a free port.
+func settings(t *testing.T, base, set func(*Settings)) Settings {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Addr, cfg.Data = "127.0.0.1:0", t.TempDir()
+	cfg.LLM.EmbedProvider = "hash"
+	for _, fn := range []func(*Settings){base, set} {
+		if fn != nil {
+			fn(&cfg)
+		}
+	}
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// launch runs a gateway and waits until it is ready.
+func launch(t *testing.T, cfg Settings) (*gatewayTest, *syncBuffer) {
+	t.Helper()
+	logs, stdout := &syncBuffer{}, &syncBuffer{}
+	a, err := NewGateway(t.Context(), cfg, slog.New(slog.NewTextHandler(logs, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gatewayTest{t: t, url: a.URL()}
+	g.running = run(t, logs, func(ctx context.Context) error { return a.Run(ctx, stdout, false) })
+	g.ready()
+	return g, stdout
+}
+
+// ready waits until /readyz answers 200.
+func (g *gatewayTest) ready() {
+	g.t.Helper()
+	g.until("it is ready", func() bool {
+		resp, err := http.Get(g.url + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+// startGateway runs an embedded gateway with the key that its first start prints.
+func startGateway(t *testing.T, set func(*Settings)) *gatewayTest {
+	t.Helper()
+	g, stdout := launch(t, settings(t, nil, set))
+	_, after, ok := strings.Cut(stdout.String(), "key: ")
+	if !ok {
+		t.Fatalf("no key on stdout:\n%s", stdout)
+	}
+	g.key, _, _ = strings.Cut(after, "\n")
+	return g
+}
+
+// servers are a database and perhaps a Redis for gateways and workers of a
+// test, with a tenant and a key that each gateway is called with.
+type servers struct {
+	t        *testing.T
+	base     func(*Settings)
+	database postgrestest.Database
+	tenant   string
+	key      string
+}
+
+func newServers(t *testing.T, redis bool) *servers {
+	t.Helper()
+	var url, prefix string
+	if redis {
+		url, prefix = redistest.Shared(t)
+	}
+	return newServersOn(t, url, prefix)
+}
+
+// newServersOn takes a Redis of the test's own; "" is none.
+func newServersOn(t *testing.T, redisURL, prefix string) *servers {
+	t.Helper()
+	s := &servers{t: t, database: postgrestest.New(t), tenant: "acme"}
+	s.base = func(c *Settings) {
+		c.DatabaseURL, c.RedisURL = s.database.URL, redisURL
+		c.Auth.WrappingKey = "a wrapping key that all of them share"
+		c.Database.Connections = 4
+		if prefix != "" {
+			c.Redis.Prefix = prefix
+		}
+	}
+	s.admin(func(a *Admin) error {
+		if _, err := a.CreateTenant(t.Context(), s.tenant); err != nil {
+			return err
+		}
+		k, err := a.CreateKey(t.Context(), s.tenant, NewKey{Name: "test"})
+		s.key = k.Text
+		return err
+	})
+	return s
+}
+
+// admin does something as a command does.
+func (s *servers) admin(fn func(*Admin) error) {
+	s.t.Helper()
+	a, err := OpenAdmin(s.t.Context(), s.settings(nil), slog.New(slog.DiscardHandler))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	if err := fn(a); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *servers) settings(set func(*Settings)) Settings {
+	s.t.Helper()
+	return settings(s.t, s.base, set)
+}
+
+func (s *servers) gateway(set func(*Settings)) *gatewayTest {
+	s.t.Helper()
+	g, stdout := launch(s.t, s.settings(set))
+	if stdout.String() != "" {
+		s.t.Errorf("a gateway over servers printed %q", stdout)
+	}
+	g.key = s.key
+	return g
+}
+
+func (s *servers) worker(set func(*Settings)) *gatewayTest {
+	s.t.Helper()
+	logs := &syncBuffer{}
+	w, err := NewWorker(s.t.Context(), s.settings(set), slog.New(slog.NewTextHandler(logs, nil)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	g := &gatewayTest{t: s.t, url: w.URL()}
+	g.running = run(s.t, logs, w.Run)
+	g.ready()
+	return g
+}
+
+// until waits for something that another process or goroutine brings about.
+func (g *gatewayTest) until(what string, done func() bool) {
+	g.t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for !done() {
+		if time.Now().After(deadline) {
+			g.t.Fatalf("not within 60 s: %s", what)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
