@@ -28,20 +28,19 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
             ORDER BY j.tenant, j.collection LIMIT 1) n
     )
     SELECT w.tenant, w.collection FROM w
-    WHERE EXISTS (
-        SELECT 1 FROM jobs j WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage IN ('prepare', 'task') AND j.state IN ('queued', 'running')
-        AND (j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= at) OR j.state = 'running' AND j.lease_until <= at))
-    OR EXISTS (
-        SELECT 1 FROM (
-            SELECT j.seq, j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= at) OR j.state = 'running' AND j.lease_until <= at AS due
-            FROM jobs j WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage = 'decide' AND j.state IN ('queued', 'running')
-            AND (j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= at OR j.attempts = 0) OR j.state = 'running' AND j.lease_until <= at)
-            ORDER BY j.seq LIMIT 1) f
-        WHERE f.due
-        AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = w.tenant AND o.collection = w.collection AND o.stage = 'decide'
-            AND o.state = 'running' AND o.lease_until > at)
-        AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = w.tenant AND o.collection = w.collection AND o.stage = 'prepare'
-            AND o.seq < f.seq AND o.state IN ('queued', 'running') AND o.attempts = 0))
+    LEFT JOIN LATERAL (
+        SELECT j.seq, j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= at) OR j.state = 'running' AND j.lease_until <= at AS due
+        FROM jobs j WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage = 'decide' AND j.state IN ('queued', 'running')
+        AND (j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= at OR j.attempts = 0) OR j.state = 'running' AND j.lease_until <= at)
+        ORDER BY j.seq LIMIT 1) f ON true
+    -- The looks have limits, which keeps the planner from reading the jobs of all collections at once.
+    WHERE (SELECT true FROM jobs j WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage IN ('prepare', 'task') AND j.state IN ('queued', 'running')
+        AND (j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= at) OR j.state = 'running' AND j.lease_until <= at) LIMIT 1)
+    OR f.due
+    AND (SELECT true FROM jobs o WHERE o.tenant = w.tenant AND o.collection = w.collection AND o.stage = 'decide'
+        AND o.state = 'running' AND o.lease_until > at LIMIT 1) IS NULL
+    AND (SELECT true FROM jobs o WHERE o.tenant = w.tenant AND o.collection = w.collection AND o.stage = 'prepare'
+        AND o.seq < f.seq AND o.state IN ('queued', 'running') AND o.attempts = 0 LIMIT 1) IS NULL
     ORDER BY random() LIMIT most
 $$;
 -- +goose StatementEnd

@@ -49,9 +49,9 @@ const claimFirst = `UPDATE jobs j SET state = 'running', lease = $4, lease_until
  SELECT j.id, j.seq FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = 'decide' AND j.state IN ('queued', 'running')
  AND (` + claimable + ` OR j.state = 'queued' AND j.attempts = 0) ORDER BY j.seq LIMIT 1) first
 WHERE j.tenant = $2 AND j.id = first.id AND j.stage = 'decide' AND ` + claimable + `
- AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'decide' AND o.state = 'running' AND o.lease_until > $1)
- AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'prepare' AND o.seq < first.seq
- AND o.state IN ('queued', 'running') AND o.attempts = 0)`
+ AND (SELECT true FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'decide' AND o.state = 'running' AND o.lease_until > $1 LIMIT 1) IS NULL
+ AND (SELECT true FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'prepare' AND o.seq < first.seq
+ AND o.state IN ('queued', 'running') AND o.attempts = 0 LIMIT 1) IS NULL`
 
 // ClaimJobs implements memory.Queue.
 func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.UUID, stage memory.Stage, lease uuid.UUID, until time.Time, n int) (out []memory.Job, err error) {
@@ -237,7 +237,7 @@ func most(n int) *int32 {
 	if n <= 0 {
 		return nil
 	}
-	return new(int32(min(n, 1<<30))) //nolint:gosec // bounded
+	return new(int32(min(n, 1<<30)))
 }
 
 // DueCollections implements memory.Queue. Where there are more than asked for

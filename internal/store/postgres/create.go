@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -211,11 +212,11 @@ func (q *session) forkPoint(ctx context.Context, sc tenant.Scope, c *memory.Coll
 // unfinished tells whether a visible note is raw or pending.
 func (q *session) unfinished(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer) (found bool, err error) {
 	p := params{args: []any{tenantID}}
-	text := "SELECT false"
+	looks := make([]string, len(layers))
 	for i, l := range layers {
-		text += " OR EXISTS (SELECT 1 FROM notes n WHERE n.tenant = $1 AND " + p.live("n", l) +
+		looks[i] = "EXISTS (SELECT 1 FROM notes n WHERE n.tenant = $1 AND " + p.live("n", l) +
 			" AND n.state IN ('raw', 'pending') AND NOT n.deleted" + p.hiddenNotes(layers[:i]) + ")"
 	}
-	_, err = q.get(ctx, text, p.args, &found)
+	_, err = q.get(ctx, "SELECT "+strings.Join(looks, " OR "), p.args, &found)
 	return found, err
 }

@@ -51,12 +51,12 @@ func (q *session) flattenLayer(r row, layers []memory.Layer, i int) {
 	// What is already copied into the own layer lies below, and is left out by
 	// the fork's first own revision.
 	ended := func(p *params, table, columns, same string) string {
-		end := "LEAST(CASE WHEN x.to_rev <= $4 THEN x.to_rev ELSE " + openEnd + " END"
-		for _, near := range layers[:i] {
-			end += ", (SELECT MIN(s.from_rev) FROM " + table + " s WHERE s.tenant = $1 AND s.layer = " + p.add(near.Collection) + " AND " + same +
-				" AND s.from_rev <= " + p.add(rev(near.Bound)) + " AND s.from_rev > $4)" // LEAST passes over NULL
+		ends := []string{"CASE WHEN x.to_rev <= $4 THEN x.to_rev ELSE " + openEnd + " END"}
+		for _, near := range layers[:i] { // LEAST passes over NULL
+			ends = append(ends, "(SELECT MIN(s.from_rev) FROM "+table+" s WHERE s.tenant = $1 AND s.layer = "+p.add(near.Collection)+" AND "+same+
+				" AND s.from_rev <= "+p.add(rev(near.Bound))+" AND s.from_rev > $4)")
 		}
-		return "INSERT INTO " + table + " (tenant, layer, " + columns + ") SELECT $1, $2, " + strings.Replace(prefixed("x", columns), "x.to_rev", end+")", 1) +
+		return "INSERT INTO " + table + " (tenant, layer, " + columns + ") SELECT $1, $2, " + strings.Replace(prefixed("x", columns), "x.to_rev", "LEAST("+strings.Join(ends, ", ")+")", 1) +
 			" FROM " + table + " x WHERE x.tenant = $1 AND x.layer = $3 AND x.from_rev <= $4"
 	}
 	p := base

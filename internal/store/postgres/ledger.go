@@ -22,7 +22,7 @@ import (
 // the first, in whatever process.
 func (q *session) replayed(ctx context.Context, sc tenant.Scope, k memory.Idempotency, now time.Time) (memory.Idempotency, bool, error) {
 	if store.CheckKey(k) != nil {
-		return k, false, nil // nothing is kept under such a key
+		return k, false, nil //nolint:nilerr // nothing is kept under such a key
 	}
 	path := store.Clean(k.Path)
 	if q.in {

@@ -38,7 +38,7 @@ func (q *session) usage(ctx context.Context, tenantID uuid.UUID, layers []memory
 	}
 	err := q.each(ctx, `SELECT DISTINCT ON (u.note) u.note, u.access_count, u.last_access, u.strength, u.heat
  FROM unnest($2::uuid[]) WITH ORDINALITY l (layer, depth) JOIN usage u ON u.tenant = $1 AND u.layer = l.layer AND u.note = ANY($3::uuid[]) ORDER BY u.note, l.depth`,
-		[]any{tenantID, layerIDs(layers), ids(wanted)}, func(rows pgx.Rows) error {
+		[]any{tenantID, layerIDs(layers), wanted}, func(rows pgx.Rows) error {
 			id, u, err := scanUsage(rows)
 			out[id] = u
 			return err
@@ -49,7 +49,7 @@ func (q *session) usage(ctx context.Context, tenantID uuid.UUID, layers []memory
 // alive tells which notes are visible through the layers.
 func (q *session) alive(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, wanted []uuid.UUID) (map[uuid.UUID]bool, error) {
 	out := make(map[uuid.UUID]bool, len(wanted))
-	p := params{args: []any{tenantID, ids(wanted)}}
+	p := params{args: []any{tenantID, wanted}}
 	err := q.each(ctx, "SELECT w.id FROM unnest($2::uuid[]) w (id) WHERE "+p.noteVisible("w.id", layers), p.args, func(rows pgx.Rows) error {
 		var id uuid.UUID
 		err := rows.Scan(&id)

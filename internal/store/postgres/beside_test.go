@@ -1,0 +1,105 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
+)
+
+// beside opens a store of the same database as another process would, with a
+// clock that is ahead by some time.
+func (b bench) beside(tb testing.TB, ahead time.Duration) bench {
+	tb.Helper()
+	clock := func() time.Time { return time.Now().Add(ahead) }
+	s, err := postgres.Open(tb.Context(), postgres.Config{URL: b.db.URL, Connections: 20}, postgres.Deps{Clock: clock})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	b.Store = s
+	return b
+}
+
+// owner connects as the owner, whom row-level security does not hold.
+func (b bench) owner(tb testing.TB) *pgx.Conn {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), b.db.OwnerURL)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := conn.Close(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return conn
+}
+
+func direct(tb testing.TB, conn *pgx.Conn, text string, args ...any) {
+	tb.Helper()
+	if _, err := conn.Exec(tb.Context(), text, args...); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// together runs n goroutines and gives their errors.
+func together(n int, fn func(i int) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = fn(i) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func refused(tb testing.TB, err error, code fault.Code) {
+	tb.Helper()
+	if !fault.Is(err, code) {
+		tb.Fatalf("got %v, want a fault %q", err, code)
+	}
+}
+
+// enqueued puts jobs into the outbox in one transaction, as they are given.
+func (b bench) enqueued(tb testing.TB, jobs ...memory.Job) []memory.Job {
+	tb.Helper()
+	_, err := b.Write(tb.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		for i := range jobs {
+			var err error
+			if jobs[i], err = tx.Enqueue(ctx, jobs[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return jobs
+}
+
+// put writes one note.
+func (b bench) put(tb testing.TB, collection uuid.UUID, n memory.Note) memory.Note {
+	tb.Helper()
+	_, err := b.Write(tb.Context(), b.scope, collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) (err error) {
+		n, err = tx.Put(ctx, n)
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}

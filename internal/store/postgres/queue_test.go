@@ -1,0 +1,348 @@
+package postgres_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// TestDecidesTakeTurns: eight claimers in two processes never hold two decides
+// of a collection at once, and get them in order, while prepares end beside.
+func TestDecidesTakeTurns(t *testing.T) {
+	t.Parallel()
+	const jobs = 60
+	b := newBench(t)
+	stores := []bench{b, b.beside(t, 0)}
+	all := make([]memory.Job, jobs)
+	for i := range all {
+		all[i] = memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare}
+	}
+	b.enqueued(t, all...)
+	var mu sync.Mutex
+	held, prepared := 0, map[int64]bool{}
+	var order []int64
+	end := func(s bench, j memory.Job, lease uuid.UUID, e memory.JobEnd) error {
+		_, err := s.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{Job: j.ID}, func(ctx context.Context, tx memory.Tx) error {
+			return tx.EndJob(ctx, j.ID, lease, e)
+		})
+		return err
+	}
+	step := func(s bench, stage memory.Stage) (int, error) {
+		lease := uuid.New()
+		got, err := s.ClaimJobs(t.Context(), b.scope, b.collection, stage, lease, time.Now().Add(time.Hour), 3)
+		if err != nil {
+			return 0, err
+		}
+		for _, j := range got {
+			if stage == memory.StagePrepare {
+				mu.Lock()
+				prepared[j.Seq] = true
+				mu.Unlock()
+				err = end(s, j, lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide})
+			} else {
+				mu.Lock()
+				held++
+				order = append(order, j.Seq)
+				if held > 1 || len(got) > 1 || !prepared[j.Seq] {
+					err = fmt.Errorf("decide %d: %d are held", j.Seq, held)
+				}
+				held--
+				mu.Unlock()
+				if err == nil {
+					err = end(s, j, lease, memory.JobEnd{State: memory.JobDone})
+				}
+			}
+			if err != nil {
+				return 0, err
+			}
+		}
+		return len(got), nil
+	}
+	err := together(8, func(i int) error {
+		for deadline := time.Now().Add(2 * time.Minute); ; {
+			for _, stage := range []memory.Stage{memory.StageDecide, memory.StagePrepare} {
+				if _, err := step(stores[i%2], stage); err != nil {
+					return err
+				}
+			}
+			mu.Lock()
+			done := len(order) == jobs
+			mu.Unlock()
+			if done {
+				return nil
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("only %v were decided", order)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.IsSorted(order) || len(order) != jobs {
+		t.Fatalf("decided in the order %v", order)
+	}
+	b.sound(t)
+}
+
+// TestClaimsAtOnce: claims that meet give one decide to one of them, and
+// prepares to each others'.
+func TestClaimsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	stores := []bench{b, b.beside(t, 0)}
+	for range 20 {
+		b.enqueued(t, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide}, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})
+		var mu sync.Mutex
+		var got []memory.Job
+		start := make(chan struct{})
+		go close(start)
+		lease := uuid.New()
+		err := together(8, func(i int) error {
+			<-start
+			jobs, err := stores[i%2].ClaimJobs(t.Context(), b.scope, b.collection, memory.StageDecide, lease, time.Now().Add(time.Hour), 1)
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, jobs...)
+			return err
+		})
+		if err != nil || len(got) != 1 {
+			t.Fatalf("%d decides were given at once: %+v, %v", len(got), got, err)
+		}
+		if err := b.ReleaseJob(t.Context(), b.scope, got[0].ID, lease, memory.JobEnd{State: memory.JobDone}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestClocksApart: a process whose clock is an hour ahead takes a job over that
+// another still works on. The first one's effect is refused, the second one's
+// is applied, once.
+func TestClocksApart(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ahead := b.beside(t, time.Hour)
+	n := b.put(t, b.collection, memory.Note{Content: "x"})
+	j := b.enqueued(t, memory.Job{Note: n.ID, Kind: memory.JobNote, Stage: memory.StageDecide})[0]
+	claim := func(s bench) uuid.UUID {
+		lease := uuid.New()
+		got, err := s.ClaimJobs(t.Context(), b.scope, b.collection, memory.StageDecide, lease, time.Now().Add(time.Minute), 1)
+		if err != nil || len(got) != 1 || got[0].ID != j.ID {
+			t.Fatal(got, err)
+		}
+		return lease
+	}
+	first := claim(b)
+	none, err := b.ClaimJobs(t.Context(), b.scope, b.collection, memory.StageDecide, uuid.New(), time.Now().Add(time.Minute), 1)
+	if err != nil || len(none) > 0 {
+		t.Fatal("held, and given again by the same clock", none, err)
+	}
+	second := claim(ahead)
+	apply := func(s bench, lease uuid.UUID) error {
+		_, err := s.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{Job: j.ID}, func(ctx context.Context, tx memory.Tx) error {
+			if _, err := tx.Put(ctx, memory.Note{ID: n.ID, Content: "effect"}); err != nil {
+				return err
+			}
+			return tx.EndJob(ctx, j.ID, lease, memory.JobEnd{State: memory.JobDone})
+		})
+		return err
+	}
+	refused(t, apply(b, first), fault.Conflict)
+	refused(t, b.Heartbeat(t.Context(), b.scope, j.ID, first, time.Now().Add(time.Hour)), fault.Conflict)
+	if err := apply(ahead, second); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, apply(ahead, second), fault.Conflict)
+	if v := b.open(t); v.At != 2 {
+		t.Fatalf("the log ends at %d, want 2: one effect", v.At)
+	}
+	b.sound(t)
+}
+
+// mayDecide is the rule of order in plain words: the job that a claim of stage
+// decide gets, if any. waits says which jobs could be leased but for it.
+func mayDecide(jobs []memory.Job, now time.Time) (memory.Job, bool) {
+	for _, j := range jobs {
+		if j.Stage != memory.StageDecide || !waits(&j, now) {
+			continue
+		}
+		blocked := slices.ContainsFunc(jobs, func(o memory.Job) bool {
+			held := o.State == memory.JobRunning
+			switch {
+			case o.ID == j.ID || !held && o.State != memory.JobQueued:
+				return false
+			case o.Stage == memory.StageDecide:
+				return held && o.LeaseUntil.After(now) || o.Seq < j.Seq && (held || !o.NotBefore.After(now) || o.Attempts == 0)
+			default:
+				return o.Stage == memory.StagePrepare && o.Seq < j.Seq && o.Attempts == 0
+			}
+		})
+		if !blocked {
+			return j, true
+		}
+	}
+	return memory.Job{}, false
+}
+
+func waits(j *memory.Job, now time.Time) bool {
+	return j.State == memory.JobQueued && !j.NotBefore.After(now) || j.State == memory.JobRunning && !j.LeaseUntil.After(now)
+}
+
+// TestOrderOfDecides compares what is due and what a claim gives with the rule
+// as mayDecide has it, over random queues.
+func TestOrderOfDecides(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	owner := b.owner(t)
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 1))
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
+	decided := 0
+	const rounds = 150
+	for round := range rounds {
+		direct(t, owner, "DELETE FROM jobs")
+		jobs := make([]memory.Job, 1+rng.IntN(6))
+		for i := range jobs {
+			jobs[i] = memory.Job{
+				Kind: memory.JobNote, Stage: memory.Stage(pick("prepare", "decide", "decide", "decide", "task")),
+				State: memory.JobState(pick("queued", "queued", "queued", "running", "done")), Attempts: rng.IntN(2),
+			}
+			if rng.IntN(4) == 0 {
+				jobs[i].NotBefore = now.Add(time.Hour)
+			}
+		}
+		jobs = b.enqueued(t, jobs...)
+		for i := range jobs {
+			if jobs[i].State != memory.JobRunning {
+				continue
+			}
+			jobs[i].LeaseUntil = now.Add(time.Duration(1-2*rng.IntN(2)) * time.Hour)
+			direct(t, owner, "UPDATE jobs SET lease = gen_random_uuid(), lease_until = $1 WHERE id = $2", jobs[i].LeaseUntil, jobs[i].ID.String())
+		}
+		slices.SortFunc(jobs, func(x, y memory.Job) int { return cmp.Compare(x.Seq, y.Seq) })
+		want, ok := mayDecide(jobs, now)
+		other := slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Stage != memory.StageDecide && waits(&j, now) })
+		due, err := b.DueCollections(t.Context(), now, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (len(due) > 0) != (ok || other) {
+			t.Fatalf("seed %d, round %d: due is %v for %+v", seed, round, due, jobs)
+		}
+		got, err := b.ClaimJobs(t.Context(), b.scope, b.collection, memory.StageDecide, uuid.New(), now.Add(time.Hour), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) > 1 || (len(got) == 1) != ok || ok && got[0].ID != want.ID {
+			t.Fatalf("seed %d, round %d: claimed %+v, want %v %+v of %+v", seed, round, got, ok, want, jobs)
+		}
+		if ok {
+			decided++
+		}
+	}
+	if decided < rounds/10 {
+		t.Errorf("seed %d: only %d of %d queues had a decide to give", seed, decided, rounds)
+	}
+}
+
+// TestManyWaiting: looks at the queue read few pages, however many jobs wait in
+// however many collections that have their turn.
+func TestManyWaiting(t *testing.T) {
+	t.Parallel()
+	const jobs = 20_000
+	b := newBench(t)
+	owner := b.owner(t)
+	direct(t, owner, `INSERT INTO jobs (tenant, id, collection, note, kind, stage, state, seq, attempts, error, not_before, lease, created_at)
+ SELECT $1, gen_random_uuid(), $2, $2, 'note', 'decide', CASE WHEN i % 4 = 0 THEN 'done' ELSE 'queued' END, i, 0, '', CASE WHEN i % 2 = 0 THEN now() END, $1, now()
+ FROM generate_series(1, $3::int) i`, b.scope.Tenant().String(), b.collection.String(), jobs)
+	direct(t, owner, "ANALYZE jobs")
+	for _, text := range []string{"SELECT * FROM due_collections(now(), 10)", "SELECT next_due()"} {
+		for try := range 2 {
+			var doc []byte
+			if err := owner.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+text).Scan(&doc); err != nil {
+				t.Fatal(err)
+			}
+			var plan []struct {
+				Plan struct {
+					Hit  int `json:"Shared Hit Blocks"`
+					Read int `json:"Shared Read Blocks"`
+				} `json:"Plan"`
+			}
+			if err := json.Unmarshal(doc, &plan); err != nil || len(plan) != 1 {
+				t.Fatal(string(doc), err)
+			}
+			// A scan of the table alone would read several hundred pages.
+			// The first time the catalog is read as well.
+			if n := plan[0].Plan.Hit + plan[0].Plan.Read; try > 0 && n > 100 {
+				t.Errorf("%s reads %d pages", text, n)
+			}
+		}
+	}
+	due, err := b.DueCollections(t.Context(), time.Now(), 10)
+	if err != nil || len(due) != 1 {
+		t.Fatal(due, err)
+	}
+	lease := uuid.New()
+	got, err := b.ClaimJobs(t.Context(), b.scope, b.collection, memory.StageDecide, lease, time.Now().Add(time.Minute), 1)
+	if err != nil || len(got) != 1 || got[0].Seq != 1 {
+		t.Fatal(got, err)
+	}
+	if at, err := b.NextDue(t.Context()); err != nil || at.IsZero() || at.After(time.Now()) {
+		t.Fatal(at, err)
+	}
+}
+
+// TestRetryAndCancel of one job at once: each is done or refused, and the queue
+// stays whole.
+func TestRetryAndCancel(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	stores := []bench{b, b.beside(t, 0)}
+	j := b.enqueued(t, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})[0]
+	err := together(8, func(i int) error {
+		for range 10 {
+			s := stores[i%2]
+			var err error
+			if i < 4 {
+				_, err = s.CancelJob(t.Context(), b.scope, j.ID, memory.AuditEntry{Action: "job.cancel"})
+			} else {
+				_, err = s.RetryJob(t.Context(), b.scope, j.ID, memory.AuditEntry{Action: "job.retry"})
+			}
+			if err != nil && !fault.Is(err, fault.Conflict) {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(action string) int {
+		l, err := b.ListAudit(t.Context(), b.scope, memory.AuditQuery{Action: action})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(l)
+	}
+	last, err := b.Job(t.Context(), b.scope, j.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	canceled, retried := count("job.cancel"), count("job.retry")
+	if d := canceled - retried; d < 0 || d > 1 || (d == 1) != (last.State == memory.JobCancelled) || last.Seq != int64(1+retried) {
+		t.Fatalf("%d cancels and %d retries left %+v", canceled, retried, last)
+	}
+	b.sound(t)
+}
