@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,41 +27,70 @@ type object = map[string]any
 // call makes a request that has to answer with the status.
 func (g *gatewayTest) call(want int, method, path string, body any) object {
 	g.t.Helper()
-	var rd io.Reader = http.NoBody
+	status, out := g.try(method, path, body)
+	if status != want {
+		g.t.Fatalf("%s %s: status %d, want %d: %v", method, path, status, want, out)
+	}
+	return out
+}
+
+// try makes a request and gives its answer; what is no JSON object is none.
+func (g *gatewayTest) try(method, path string, body any) (status int, answer object) {
+	g.t.Helper()
+	return g.tryWith(http.Header{}, method, path, body)
+}
+
+func (g *gatewayTest) tryWith(header http.Header, method, path string, body any) (status int, answer object) {
+	g.t.Helper()
+	text := ""
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
-			g.t.Fatal(err)
+			g.t.Error(err)
 		}
-		rd = bytes.NewReader(b)
+		text = string(b)
+		header.Set("Content-Type", "application/json")
 	}
-	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, rd)
+	return g.send(header, method, path, text)
+}
+
+// post sends a body of another type, which has to be accepted.
+func (g *gatewayTest) post(path, contentType, body string) object {
+	g.t.Helper()
+	status, out := g.send(http.Header{"Content-Type": {contentType}}, http.MethodPost, path, body)
+	if status != http.StatusAccepted {
+		g.t.Fatalf("POST %s: status %d: %v", path, status, out)
+	}
+	return out
+}
+
+// send may be called by any goroutine.
+func (g *gatewayTest) send(header http.Header, method, path, body string) (status int, answer object) {
+	g.t.Helper()
+	answer = object{}
+	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
 	if err != nil {
-		g.t.Fatal(err)
+		g.t.Error(err)
+		return 0, answer
 	}
+	req.Header = header
 	req.Header.Set("Authorization", "Bearer "+g.key)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		g.t.Fatal(err)
+		g.t.Error(err)
+		return 0, answer
 	}
 	defer func() { _ = resp.Body.Close() }()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
-		g.t.Fatal(err)
+		g.t.Error(err)
 	}
-	if resp.StatusCode != want {
-		g.t.Fatalf("%s %s: status %d, want %d: %s", method, path, resp.StatusCode, want, raw)
-	}
-	out := object{}
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &out); err != nil {
-			g.t.Fatalf("%s %s: %v: %s", method, path, err, raw)
+	if strings.Contains(resp.Header.Get("Content-Type"), "json") && len(raw) > 0 {
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			g.t.Errorf("%s %s: %v: %s", method, path, err, raw)
 		}
 	}
-	return out
+	return resp.StatusCode, answer
 }
 
 // add adds a note and waits for the end of its job.

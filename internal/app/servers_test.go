@@ -1,0 +1,289 @@
+package app
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/cache/redistest"
+)
+
+// mine is a Redis that a test may kill.
+func mine(t *testing.T) (*redistest.Server, *servers) {
+	t.Helper()
+	r := redistest.Start(t)
+	return r, newServersOn(t, r.URL(), "mine")
+}
+
+// A write through one gateway is in the next search through another, always:
+// with Redis, without it, and when it goes away in between. Searches at the
+// second gateway keep its index warm, so that a stale one would be seen.
+func TestNextSearchAnywhereSeesTheWrite(t *testing.T) {
+	t.Parallel()
+	check := func(t *testing.T, a, b *gatewayTest, rounds int) {
+		t.Helper()
+		for range rounds {
+			word := "w" + strings.ReplaceAll(uuid.NewString(), "-", "")
+			out := a.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The word is " + word, "infer": false})
+			id := out["note"].(object)["id"].(string)
+			if ids := b.search("c", word, "lexical"); len(ids) != 1 || ids[0] != id {
+				t.Fatalf("the other gateway found %v, want %s", ids, id)
+			}
+			if ids := b.search("c", "The word is "+word, "vector"); len(ids) == 0 || ids[0] != id {
+				t.Fatalf("the other gateway found %v by meaning, want %s first", ids, id)
+			}
+			a.call(http.StatusNoContent, http.MethodDelete, "/v1/collections/c/notes/"+id, nil)
+			if ids := b.search("c", word, "lexical"); len(ids) != 0 {
+				t.Fatalf("the other gateway finds a note that was deleted: %v", ids)
+			}
+			a, b = b, a
+		}
+	}
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		s := newServers(t, false)
+		a, b := s.gateway(nil), s.gateway(nil)
+		a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
+		check(t, a, b, 10)
+	})
+	t.Run("postgres and redis", func(t *testing.T) {
+		t.Parallel()
+		redis, s := mine(t)
+		a, b := s.gateway(nil), s.gateway(nil)
+		a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
+		check(t, a, b, 10)
+		redis.Kill()
+		check(t, a, b, 10)
+		a.until("readiness names redis as degraded", func() bool {
+			out := b.call(http.StatusOK, http.MethodGet, "/readyz", nil)
+			return out["status"] == "ok" && out["checks"].(object)["redis"] == "degraded"
+		})
+		redis.Again()
+		check(t, a, b, 10)
+	})
+}
+
+// An answer of one gateway with min_revision of another waits until it can be kept.
+func TestMinRevisionOfAnotherGateway(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, true)
+	a, b := s.gateway(nil), s.gateway(nil)
+	a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "none"})
+	for range 5 {
+		out := a.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry leaves at nine."})
+		found := b.call(http.StatusOK, http.MethodPost, "/v1/collections/c/search", object{"query": "ferry", "min_revision": out["revision"]})
+		if found["revision"].(float64) < out["revision"].(float64) {
+			t.Fatalf("searched at revision %v, want %v or later", found["revision"], out["revision"])
+		}
+	}
+}
+
+// The limit of a tenant's requests holds over all gateways that share a Redis.
+func TestSharedRateLimit(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, true)
+	limit := func(c *Settings) { c.Limits.RequestsPerMinute = 20 }
+	a, b := s.gateway(limit), s.gateway(limit)
+	allowed := 0
+	for i := range 60 {
+		g := a
+		if i%2 == 1 {
+			g = b
+		}
+		if status, _ := g.try(http.MethodGet, "/v1/collections", nil); status == http.StatusOK {
+			allowed++
+		}
+	}
+	if allowed < 20 || allowed > 30 { // it grows back by one in 3 s
+		t.Errorf("%d of 60 requests through two gateways were allowed, want the limit of 20", allowed)
+	}
+}
+
+// A key that is revoked through one gateway is refused by another within 10 s.
+func TestRevokedEverywhere(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, true)
+	a, b := s.gateway(nil), s.gateway(nil)
+	made := a.call(http.StatusCreated, http.MethodPost, "/v1/api-keys", object{})
+	other := *b
+	other.key = made["key"].(string)
+	other.call(http.StatusOK, http.MethodGet, "/v1/collections", nil)
+	token := other.call(http.StatusOK, http.MethodPost, "/v1/auth/token", object{})["access_token"].(string)
+	bearer := other
+	bearer.key = token
+	a.key = token // a token of one gateway serves at another
+	a.call(http.StatusOK, http.MethodGet, "/v1/collections", nil)
+	a.key = s.key
+	a.call(http.StatusOK, http.MethodPost, "/v1/api-keys/"+made["id"].(string)+"/revoke", nil)
+	revoked := time.Now()
+	for _, g := range []*gatewayTest{&other, &bearer} {
+		g.until("the other gateway refuses the key", func() bool {
+			status, _ := g.try(http.MethodGet, "/v1/collections", nil)
+			return status == http.StatusUnauthorized
+		})
+	}
+	if took := time.Since(revoked); took > 10*time.Second {
+		t.Errorf("refused after %s, want within 10 s", took)
+	}
+}
+
+// A caller at a gateway waits for a job that a worker does; the gateway has none.
+func TestWaitForAWorker(t *testing.T) {
+	t.Parallel()
+	redis, s := mine(t)
+	g := s.gateway(nil)
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
+	out := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry to Texel leaves at nine."})
+	job := out["job"].(object)["id"].(string)
+	if j := g.call(http.StatusOK, http.MethodGet, "/v1/jobs/"+job, nil); j["state"] != "queued" {
+		t.Errorf("without a worker the job is %v", j["state"])
+	}
+	w := s.worker(nil)
+	w.key = s.key
+	g.until("the job is done", func() bool {
+		return g.call(http.StatusOK, http.MethodGet, "/v1/jobs/"+job, nil)["state"] == "done"
+	})
+	if n := g.add("c", "The ferry to Texel is late in fog.")["note"].(object); n["state"] != "evolved" {
+		t.Errorf("the note is %v after waiting", n["state"])
+	}
+	redis.Kill() // the worker finds jobs by looking, and the gateway the end by asking
+	if n := g.add("c", "The ferry to Texel is full in summer.")["note"].(object); n["state"] != "evolved" {
+		t.Errorf("without redis the note is %v after waiting", n["state"])
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/version", "/metrics"} {
+		if status, _ := w.try(http.MethodGet, path, nil); status != http.StatusOK {
+			t.Errorf("GET %s of the worker: status %d", path, status)
+		}
+	}
+	if status, _ := w.try(http.MethodGet, "/v1/collections", nil); status != http.StatusNotFound {
+		t.Errorf("the worker serves the API: status %d", status)
+	}
+}
+
+// The same request with the same idempotency key is done once, whichever
+// gateways get it, also at the same time.
+func TestIdempotencyOverGateways(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, true)
+	a, b := s.gateway(nil), s.gateway(nil)
+	a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "none"})
+	for range 5 {
+		key := uuid.NewString()
+		answers := make(chan object, 2)
+		for _, g := range []*gatewayTest{a, b} {
+			go func() {
+				status, out := g.tryWith(http.Header{"Idempotency-Key": {key}}, http.MethodPost, "/v1/collections/c/notes", object{"content": "Once."})
+				out["status"] = status
+				answers <- out
+			}()
+		}
+		first, second := <-answers, <-answers
+		if first["status"] != http.StatusCreated || second["status"] != http.StatusCreated ||
+			first["note"].(object)["id"] != second["note"].(object)["id"] {
+			t.Fatalf("answers %v and %v, want one note", first, second)
+		}
+	}
+	if n := a.call(http.StatusOK, http.MethodGet, "/v1/collections/c", nil)["counts"].(object)["notes"]; n != 5.0 {
+		t.Errorf("%v notes, want 5", n)
+	}
+}
+
+// On servers no process is the only one, so an ephemeral collection has an
+// end of its own, and stays when a gateway stops.
+func TestEphemeralOnServers(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, false)
+	a := s.gateway(nil)
+	made := a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "draft", "ephemeral": true})
+	ends := func(c object) time.Duration {
+		t.Helper()
+		at, err := time.Parse(time.RFC3339Nano, c["expires_at"].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return time.Until(at)
+	}
+	if left := ends(made); left < 23*time.Hour || left > 24*time.Hour {
+		t.Errorf("it ends in %s, want 24 h", left)
+	}
+	if left := ends(a.call(http.StatusOK, http.MethodPatch, "/v1/collections/draft", object{"ttl_seconds": nil})); left < 23*time.Hour {
+		t.Errorf("without a time to live it ends in %s, want 24 h", left)
+	}
+	if left := ends(a.call(http.StatusOK, http.MethodPatch, "/v1/collections/draft", object{"ttl_seconds": 60})); left > time.Minute {
+		t.Errorf("it ends in %s, want 60 s", left)
+	}
+	fork := a.call(http.StatusCreated, http.MethodPost, "/v1/collections/draft/clone", object{"name": "fork"})
+	if left := ends(fork); left < 23*time.Hour {
+		t.Errorf("its fork ends in %s, want 24 h", left)
+	}
+	a.stop()
+	b := s.gateway(nil)
+	b.call(http.StatusOK, http.MethodGet, "/v1/collections/draft", nil)
+	b.call(http.StatusOK, http.MethodPatch, "/v1/collections/draft", object{"ttl_seconds": 1})
+	b.until("it is gone", func() bool {
+		status, _ := b.try(http.MethodGet, "/v1/collections/draft", nil)
+		return status == http.StatusNotFound
+	})
+}
+
+// A worker that is stopped while a job runs gives it back, without a try
+// counted, and another one does it.
+func TestWorkerHandsOver(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, true)
+	g := s.gateway(nil)
+	first := s.worker(func(c *Settings) { c.StopTimeout = 8 * time.Second })
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
+	var lines strings.Builder
+	for range 2000 {
+		lines.WriteString(`{"id":"` + uuid.NewString() + `","content":"` + uuid.NewString() + ` is a number that nobody remembers"}` + "\n")
+	}
+	out := g.post("/v1/collections/c/import", "application/x-ndjson", lines.String())
+	job := out["job"].(object)["id"].(string)
+	state := func() object { return g.call(http.StatusOK, http.MethodGet, "/v1/jobs/"+job, nil) }
+	g.until("the import runs", func() bool { return state()["state"] != "queued" })
+	first.stop()
+	s.worker(nil)
+	g.until("the import is done", func() bool { return state()["state"] == "done" })
+	if j := state(); j["attempts"] != 0.0 {
+		t.Errorf("the import has %v tries counted", j["attempts"])
+	}
+	if n := g.call(http.StatusOK, http.MethodGet, "/v1/collections/c", nil)["counts"].(object)["notes"]; n != 2000.0 {
+		t.Errorf("%v notes, want 2000, each once", n)
+	}
+}
+
+// Settings that cannot work are told in one sentence that names the fix.
+func TestServersThatCannotServe(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, false)
+	for name, x := range map[string]struct {
+		set  func(*Settings)
+		want []string
+	}{
+		"no server":      {func(c *Settings) { c.DatabaseURL = "postgres://slipbox_app@127.0.0.1:1/slipbox" }, []string{"cannot be reached"}},
+		"wrong password": {func(c *Settings) { c.DatabaseURL = strings.Replace(c.DatabaseURL, "dev-only", "guess", 1) }, []string{"password", "DATABASE_URL"}},
+		"owner serves":   {func(c *Settings) { c.DatabaseURL = s.database.OwnerURL }, []string{"owns the tables", "gateway migrate up"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := s.settings(x.set)
+			_, err := NewGateway(t.Context(), cfg, slog.New(slog.DiscardHandler))
+			if err == nil {
+				t.Fatal("it starts")
+			}
+			for _, want := range x.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is missing in: %v", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), "guess") {
+				t.Errorf("the password is told: %v", err)
+			}
+		})
+	}
+}
