@@ -1,0 +1,159 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Mover gives and takes a whole store, row by row, in a form that no engine
+// owns. It crosses tenants: it is for the operator's tools alone.
+type Mover interface {
+	// Export calls fn for every row of one moment: tables in the order of
+	// Tables, rows in the order of their keys. Jobs that run are given as ones
+	// that wait. A row is fn's until it returns.
+	Export(ctx context.Context, fn func(Row) error) error
+	// Import keeps the rows that next gives until io.EOF, in that same order,
+	// in one transaction: all of them or, with any other error, none. A store
+	// that holds anything but signing keys is a Conflict.
+	Import(ctx context.Context, next func() (Row, error)) error
+}
+
+// Row is a row of a table.
+type Row struct {
+	Table *Table
+	// Values of the columns, in their order; see Kind.
+	Values []any
+}
+
+// Kind says what the values of a column are.
+type Kind string
+
+// The kinds, with the type of a value. Where a column is optional nil is none.
+const (
+	KindID     Kind = "id"     // uuid.UUID
+	KindText   Kind = "text"   // string: UTF-8 without U+0000
+	KindInt    Kind = "int"    // int64
+	KindReal   Kind = "real"   // float64, finite
+	KindBool   Kind = "bool"   // bool
+	KindTime   Kind = "time"   // time.Time in UTC, in whole microseconds, of the years 0 to 9999
+	KindEvent  Kind = "event"  // a time at which 1970 may be meant, where others keep 0 for none
+	KindObject Kind = "object" // string: a JSON object; equal ones are the same text
+	KindJSON   Kind = "json"   // string: any JSON, as it was written
+	KindTexts  Kind = "texts"  // []string
+	KindBytes  Kind = "bytes"  // []byte
+	KindHalf   Kind = "half"   // []byte: a vector as HalfBytes writes it
+)
+
+// Column of a table.
+type Column struct {
+	Name     string
+	Kind     Kind
+	Optional bool
+}
+
+// Table is one of a schema.
+type Table struct {
+	Name    string
+	Columns []Column
+	// Key is how many of the first columns identify a row.
+	Key int
+
+	platform bool   // rows may stand under the zero tenant
+	owner    string // the column that names the collection that has to be there
+	mentions string // the column that names one that may be gone
+}
+
+// Index gives the place of a column, -1 when there is none.
+func (t *Table) Index(column string) int {
+	for i := range t.Columns {
+		if t.Columns[i].Name == column {
+			return i
+		}
+	}
+	return -1
+}
+
+// Names lists the columns.
+func (t *Table) Names() []string {
+	out := make([]string, len(t.Columns))
+	for i := range t.Columns {
+		out[i] = t.Columns[i].Name
+	}
+	return out
+}
+
+// compare orders rows by their keys, texts and ids by their bytes.
+func (t *Table) compare(a, b []any) int {
+	for i := range t.Key {
+		var c int
+		switch x := a[i].(type) {
+		case uuid.UUID:
+			y, _ := b[i].(uuid.UUID)
+			c = bytes.Compare(x[:], y[:])
+		case string:
+			y, _ := b[i].(string)
+			c = strings.Compare(x, y)
+		case int64:
+			y, _ := b[i].(int64)
+			c = cmp.Compare(x, y)
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// MoveSchema is the number of the migration whose tables Tables lists. A test
+// compares them with the schema of each engine.
+const MoveSchema = 4
+
+// Tables lists every table of the schema, those that others refer to first.
+func Tables() []*Table { return tables }
+
+// cols reads columns from words "name:kind"; a kind that ends with "?" is of an
+// optional column.
+func cols(text string) []Column {
+	words := strings.Fields(text)
+	out := make([]Column, len(words))
+	for i, w := range words {
+		name, kind, _ := strings.Cut(w, ":")
+		kind, optional := strings.CutSuffix(kind, "?")
+		out[i] = Column{Name: name, Kind: Kind(kind), Optional: optional}
+	}
+	return out
+}
+
+var tables = []*Table{
+	{Name: "tenants", Key: 1, Columns: cols("id:id name:text state:text limits:object created_at:time")},
+	{Name: "signing_keys", Key: 1, Columns: cols("kid:text public:bytes wrapped:bytes created_at:time retires_at:time? expires_at:time?")},
+	{Name: "agents", Key: 2, Columns: cols("tenant:id id:id name:text display_name:text created_at:time")},
+	{Name: "api_keys", Key: 2, platform: true, Columns: cols(`tenant:id id:id name:text prefix:text hash:bytes permissions:texts agent:id
+ created_at:time expires_at:time? revoked_at:time? rotated_to:id`)},
+	{Name: "collections", Key: 2, Columns: cols(`tenant:id id:id agent:id name:text display_name:text policy:text policy_config:json?
+ embedder:text dim:int metadata:object? ephemeral:bool state:text parent:id parent_revision:int expires_at:time? created_at:time`)},
+	{Name: "collection_heads", Key: 2, owner: "collection", Columns: cols(`tenant:id collection:id head:int floor:int origin:int job_seq:int evolved_adds:int
+ erase_epoch:int counted:bool v_notes:int v_links:int v_pending:int v_in_review:int v_bytes:int v_kinds:object s_notes:int s_links:int s_bytes:int`)},
+	{Name: "changesets", Key: 3, owner: "collection", Columns: cols(`tenant:id collection:id revision:int at:time actor:text job:id trigger:id cause:text
+ undoes:int merged_from:json?`)},
+	{Name: "notes", Key: 4, owner: "layer", Columns: cols(`tenant:id layer:id id:id from_rev:int to_rev:int deleted:bool kind:text state:text key:text
+ importance:real occurred_at:event? created_at:event? updated_at:time bytes:int embedder:text category:text context:text keywords:texts tags:texts
+ attributes:object? error:text analyst:text supplied:texts provenance:object? content:text`)},
+	{Name: "links", Key: 6, owner: "layer", Columns: cols(`tenant:id layer:id source:id relation:text target:id from_rev:int to_rev:int deleted:bool
+ confidence:real attributes:object? created_at:time`)},
+	{Name: "vectors", Key: 5, owner: "layer", Columns: cols("tenant:id layer:id note:id from_rev:int embedder:text vec:half")},
+	{Name: "usage", Key: 3, owner: "layer", Columns: cols("tenant:id layer:id note:id access_count:int last_access:time? strength:real heat:real")},
+	{Name: "jobs", Key: 2, mentions: "collection", Columns: cols(`tenant:id id:id collection:id note:id kind:text stage:text state:text seq:int attempts:int
+ payload:json? result:json? progress:json? error:text not_before:time? lease:id lease_until:time? created_at:time finished_at:time? claims:int trace:text`)},
+	{Name: "reviews", Key: 2, owner: "collection", Columns: cols(`tenant:id id:id collection:id job:id trigger:id state:text confidence:real changes:json read:json
+ revision:int reason:text actor:text created_at:time closed_at:time?`)},
+	{Name: "audit", Key: 2, platform: true, Columns: cols("tenant:id id:int at:time actor:text action:text target:text detail:object?")},
+	{Name: "idempotency", Key: 5, platform: true, Columns: cols(`tenant:id agent:id method:text path:text key:text body_hash:bytes status:int ids:json? at:time`)},
+	{Name: "model_use", Key: 4, platform: true, mentions: "collection", Columns: cols(`tenant:id day:text collection:id purpose:text calls:int
+ prompt_tokens:int completion_tokens:int`)},
+	{Name: "spool", Key: 4, Columns: cols("tenant:id job:id name:text part:int at:time data:bytes")},
+}

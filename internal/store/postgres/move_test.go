@@ -1,0 +1,143 @@
+package postgres_test
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/migrations"
+)
+
+// openOwner opens a database of its own as the owner, who moves stores.
+func openOwner(t *testing.T) storetest.Harness {
+	t.Helper()
+	clock := storetest.NewClock()
+	s, err := postgres.Open(t.Context(), postgres.Config{URL: postgrestest.New(t).OwnerURL, AnyRole: true, Connections: 4}, postgres.Deps{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return storetest.Harness{Store: s, Clock: clock}
+}
+
+func openEmbedded(t *testing.T) storetest.Harness {
+	t.Helper()
+	clock := storetest.NewClock()
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return storetest.Harness{Store: s, Clock: clock}
+}
+
+func TestMove(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().Unix())
+	t.Run("from embedded", func(t *testing.T) {
+		t.Parallel()
+		storetest.Move(t, seed, openEmbedded, openOwner, openEmbedded) //nolint:gocritic // each call opens another store
+	})
+	t.Run("from servers", func(t *testing.T) {
+		t.Parallel()
+		storetest.Move(t, seed+1, openOwner, openEmbedded, openOwner) //nolint:gocritic // each call opens another store
+	})
+}
+
+func TestMoveRefused(t *testing.T) {
+	t.Parallel()
+	storetest.MoveRefused(t, openOwner, 1, openEmbedded(t))
+}
+
+// A serving role would see the rows of one tenant and take them for all.
+func TestMoveNeedsTheOwner(t *testing.T) {
+	t.Parallel()
+	s, err := postgres.Open(t.Context(), postgres.Config{URL: postgrestest.New(t).URL}, postgres.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	err = s.Export(t.Context(), func(store.Row) error { return nil })
+	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "MIGRATE_DATABASE_URL") {
+		t.Errorf("exported as the serving role: %v", err)
+	}
+}
+
+// What is new in a moved store follows what came with it.
+func TestMoveGoesOn(t *testing.T) {
+	t.Parallel()
+	source := openEmbedded(t)
+	target := openOwner(t)
+	storetest.Move(t, 3, func(*testing.T) storetest.Harness { return source }, func(*testing.T) storetest.Harness { return target })
+	storetest.GoesOn(t, target)
+}
+
+// Whoever changes the schema is told to change what is moved.
+func TestMoveKnowsTheSchema(t *testing.T) {
+	t.Parallel()
+	conn, err := pgx.Connect(t.Context(), postgrestest.New(t).OwnerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	rows, err := conn.Query(t.Context(), `SELECT c.table_name || ' ' || c.column_name || ' ' || c.udt_name || ' ' || c.is_nullable || ' ' ||
+ CASE WHEN k.column_name IS NULL THEN 'value' ELSE 'key' END
+ FROM information_schema.columns c LEFT JOIN information_schema.key_column_usage k
+ ON k.table_schema = c.table_schema AND k.table_name = c.table_name AND k.column_name = c.column_name
+ WHERE c.table_schema = 'public' AND c.table_name <> 'goose_db_version'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := map[store.Kind][]string{
+		store.KindID: {"uuid"}, store.KindText: {"text"}, store.KindInt: {"int8", "int4"}, store.KindReal: {"float8"}, store.KindBool: {"bool"}, store.KindTime: {"timestamptz"},
+		store.KindEvent: {"timestamptz"}, store.KindObject: {"jsonb"}, store.KindJSON: {"json"}, store.KindTexts: {"_text"}, store.KindBytes: {"bytea"}, store.KindHalf: {"halfvec"},
+	}
+	n := 0
+	for _, table := range store.Tables() {
+		for i, c := range table.Columns {
+			n++
+			null, key := "NO", "value"
+			if c.Optional {
+				null = "YES"
+			}
+			if i < table.Key {
+				key = "key"
+			}
+			if !slices.ContainsFunc(types[c.Kind], func(kind string) bool {
+				return slices.Contains(have, strings.Join([]string{table.Name, c.Name, kind, null, key}, " "))
+			}) {
+				t.Errorf("store.Tables has %s.%s (%s, optional %v, %s); the schema does not", table.Name, c.Name, c.Kind, c.Optional, key)
+			}
+		}
+	}
+	if n != len(have) {
+		t.Errorf("store.Tables has %d columns, the schema %d: %s", n, len(have), strings.Join(have, ", "))
+	}
+	files, err := fs.Glob(migrations.Postgres, "postgres/*.sql")
+	if err != nil || len(files) != store.MoveSchema {
+		t.Errorf("%d migrations (%v); store.MoveSchema is %d: bring it and store.Tables up to date", len(files), err, store.MoveSchema)
+	}
+}

@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/migrations"
+)
+
+func openMove(t *testing.T) storetest.Harness {
+	t.Helper()
+	clock := storetest.NewClock()
+	s, err := Open(t.Context(), Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, Deps{Clock: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return storetest.Harness{Store: s, Clock: clock}
+}
+
+func TestMove(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		storetest.Move(t, seed+uint64(time.Now().Unix())<<8, openMove, openMove) //nolint:gocritic // each call opens another store
+	}
+}
+
+func TestMoveRefused(t *testing.T) {
+	t.Parallel()
+	storetest.MoveRefused(t, openMove, 1, openMove(t))
+}
+
+// Whoever changes the schema is told to change what is moved.
+func TestMoveKnowsTheSchema(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Config{})
+	q, err := s.read.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.read.give(q)
+	rows, err := q.conn.QueryContext(t.Context(), `SELECT t.name, c.name, c.type, c."notnull", c.pk FROM pragma_table_list t, pragma_table_info(t.name) c
+ WHERE t.type = 'table' AND t.schema = 'main' AND t.name NOT LIKE 'sqlite_%' AND t.name <> 'goose_db_version' ORDER BY 1, c.cid`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var have []string
+	for rows.Next() {
+		var table, column, kind string
+		var notNull bool
+		var pk int
+		if err := rows.Scan(&table, &column, &kind, &notNull, &pk); err != nil {
+			t.Fatal(err)
+		}
+		have = append(have, strings.Join([]string{table, column, kind, strconv.FormatBool(notNull), strconv.FormatBool(pk > 0)}, " "))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	types := map[store.Kind]string{
+		store.KindID: "BLOB", store.KindText: "TEXT", store.KindInt: "INTEGER", store.KindReal: "REAL", store.KindBool: "INTEGER", store.KindTime: "INTEGER",
+		store.KindEvent: "INTEGER", store.KindObject: "TEXT", store.KindJSON: "TEXT", store.KindTexts: "TEXT", store.KindBytes: "BLOB", store.KindHalf: "BLOB",
+	}
+	var want []string
+	for _, table := range store.Tables() {
+		for i, c := range table.Columns {
+			want = append(want, strings.Join([]string{table.Name, c.Name, types[c.Kind], strconv.FormatBool(c.Kind != store.KindEvent), strconv.FormatBool(i < table.Key)}, " "))
+		}
+	}
+	for _, l := range have {
+		if !slices.Contains(want, l) {
+			t.Errorf("the schema has %q; store.Tables does not", l)
+		}
+	}
+	for _, l := range want {
+		if !slices.Contains(have, l) {
+			t.Errorf("store.Tables has %q; the schema does not", l)
+		}
+	}
+	files, err := fs.Glob(migrations.SQLite, "sqlite/*.sql")
+	if err != nil || len(files) != store.MoveSchema {
+		t.Errorf("%d migrations (%v); store.MoveSchema is %d: bring it and store.Tables up to date", len(files), err, store.MoveSchema)
+	}
+}

@@ -1,0 +1,340 @@
+package storetest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// Move shows that a random history goes from store to store, each opened empty,
+// and is the same in all of them, byte for byte.
+func Move(t *testing.T, seed uint64, open ...func(*testing.T) Harness) {
+	t.Helper()
+	t.Logf("seed %d", seed)
+	h := open[0](t)
+	Fill(t, h, seed)
+	file := export(t, h)
+	for _, table := range store.Tables() {
+		if rowsOf(t, file)[table.Name] == 0 {
+			t.Errorf("the history has no row in %s: the test shows nothing of it", table.Name)
+		}
+	}
+	for i, o := range open[1:] {
+		next := o(t)
+		if err := imported(t, next, file); err != nil {
+			t.Fatalf("import %d: %v", i, err)
+		}
+		got := export(t, next)
+		sameLines(t, fmt.Sprintf("import %d", i), file, got)
+		w := &world{Store: next.Store, t: t, ctx: t.Context()}
+		w.verify()
+		if err := imported(t, next, file); !fault.Is(err, fault.Conflict) {
+			t.Errorf("a second import: %v, want a conflict", err)
+		}
+		sameLines(t, "after the second import", file, export(t, next))
+	}
+}
+
+// sameLines compares all but the headers.
+func sameLines(t *testing.T, what string, want, got []byte) {
+	t.Helper()
+	a, b := lines(want)[1:], lines(got)[1:]
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			t.Fatalf("%s: line %d is\n%s, was\n%s", what, i+2, b[i], a[i])
+		}
+	}
+	if len(a) != len(b) {
+		t.Fatalf("%s: %d lines, want %d", what, len(b), len(a))
+	}
+}
+
+func lines(file []byte) []string { return slices.Collect(strings.Lines(string(file))) }
+
+func mover(t *testing.T, h Harness) store.Mover {
+	t.Helper()
+	m, ok := h.Store.(store.Mover)
+	if !ok {
+		t.Fatalf("%T is no store.Mover", h.Store)
+	}
+	return m
+}
+
+func export(t *testing.T, h Harness) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := store.NewMoveWriter(&b, "test", "test", h.Clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(mover(t, h).Export(t.Context(), w.Write), w.Close()); err != nil {
+		t.Fatalf("export: %v", err)
+	}
+	return b.Bytes()
+}
+
+func imported(t *testing.T, h Harness, file []byte) error {
+	t.Helper()
+	r, err := store.NewMoveReader(bytes.NewReader(file))
+	if err != nil {
+		return err
+	}
+	return mover(t, h).Import(t.Context(), r.Next)
+}
+
+func rowsOf(t *testing.T, file []byte) map[string]int64 {
+	t.Helper()
+	all := lines(file)
+	var footer struct {
+		Rows map[string]int64 `json:"rows"`
+	}
+	if err := json.Unmarshal([]byte(all[len(all)-1]), &footer); err != nil {
+		t.Fatal(err)
+	}
+	return footer.Rows
+}
+
+// hostile is a change of a file that a store has to refuse.
+type hostile struct {
+	name   string
+	change func(f *moveFile)
+	says   string // in the error
+}
+
+// moveFile is a file taken apart, to be damaged.
+type moveFile struct {
+	t    *testing.T
+	body []string // lines between header and footer
+	raw  bool     // what is wrong is with the footer: it is not made anew
+	tail string
+}
+
+// row gives the place of the first row of a table.
+func (f *moveFile) row(table string) int {
+	f.t.Helper()
+	for i, l := range f.body {
+		if strings.HasPrefix(l, `{"table":"`+table+`"`) {
+			return i + 1
+		}
+	}
+	f.t.Fatalf("no table %s", table)
+	return 0
+}
+
+// set replaces a value of the first row of a table.
+func (f *moveFile) set(table, column string, v any) {
+	f.t.Helper()
+	i := f.row(table)
+	var row []any
+	d := json.NewDecoder(strings.NewReader(f.body[i]))
+	d.UseNumber()
+	if err := d.Decode(&row); err != nil {
+		f.t.Fatal(err)
+	}
+	for _, t := range store.Tables() {
+		if t.Name == table {
+			row[t.Index(column)] = v
+		}
+	}
+	b, err := json.Marshal(row)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.body[i] = string(b) + "\n"
+}
+
+// whole puts the file together with a footer that fits.
+func (f *moveFile) whole(header, footer string) []byte {
+	body := strings.Join(f.body, "")
+	if !f.raw {
+		sum := sha256.New()
+		sum.Write(fmt.Appendf(nil, "slipbox-export 1 %d\n%s", store.MoveSchema, body))
+		rows, table := map[string]int64{}, ""
+		for _, l := range f.body {
+			if name, ok := strings.CutPrefix(l, `{"table":"`); ok {
+				table, _, _ = strings.Cut(name, `"`)
+				rows[table] = 0
+				continue
+			}
+			rows[table]++
+		}
+		b, err := json.Marshal(map[string]any{"rows": rows, "sha256": hex.EncodeToString(sum.Sum(nil))})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		footer = string(b) + "\n"
+	}
+	return []byte(header + body + footer + f.tail)
+}
+
+func hostiles() []hostile {
+	set := func(table, column string, v any) func(*moveFile) {
+		return func(f *moveFile) { f.set(table, column, v) }
+	}
+	return []hostile{
+		{"a changed byte", func(f *moveFile) { f.raw = true; f.set("notes", "content", "forged") }, "damaged"},
+		{"a missing row", func(f *moveFile) { f.raw = true; i := f.row("audit"); f.body = slices.Delete(f.body, i, i+1) }, "damaged"},
+		{"more after the end", func(f *moveFile) { f.tail = "{}\n" }, "goes on"},
+		{"an unknown table", func(f *moveFile) { f.body = append(f.body, `{"table":"secrets","columns":[]}`+"\n") }, "not readable"},
+		{"a table out of order", func(f *moveFile) { i := f.row("usage") - 1; f.body[i] = strings.Replace(f.body[i], "usage", "jobs", 1) }, `"usage" is expected`},
+		{"other columns", func(f *moveFile) { i := f.row("usage") - 1; f.body[i] = strings.Replace(f.body[i], "heat", "cold", 1) }, "columns"},
+		{"a huge line", func(f *moveFile) { f.set("notes", "content", strings.Repeat("x", store.MaxMoveLine)) }, "longer than"},
+		{"no JSON", func(f *moveFile) { f.body[f.row("notes")] = "[1,\n" }, "not readable"},
+		{"too few values", func(f *moveFile) { f.body[f.row("notes")] = "[1]\n" }, "1 values"},
+		{"a duplicate", func(f *moveFile) { i := f.row("notes"); f.body = slices.Insert(f.body, i, f.body[i]) }, "twice"},
+		{"a number for a text", set("notes", "content", 5), "content"},
+		{"a text for a number", set("notes", "bytes", "5"), "bytes"},
+		{"a fraction", set("notes", "bytes", 5.5), "bytes"},
+		{"a number beyond 64 bits", set("notes", "bytes", json.Number("9223372036854775808")), "bytes"},
+		{"a number for a bool", set("notes", "deleted", 1), "deleted"},
+		{"no id", set("notes", "id", "me"), "id"},
+		{"no time", set("notes", "updated_at", "yesterday"), "updated_at"},
+		{"nothing where something is needed", set("notes", "kind", nil), "kind"},
+		{"no object", set("notes", "attributes", []any{}), "attributes"},
+		{"no JSON in a JSON text", set("collection_heads", "v_kinds", "{"), "v_kinds"},
+		{"no base64", set("vectors", "vec", "?"), "vec"},
+		{"half an element", set("vectors", "vec", "AAAA"), "vec"},
+		{"an infinite element", set("vectors", "vec", "AHwAfA=="), "vec"},
+		{"the character U+0000", set("notes", "content", "a\x00b"), "content"},
+		{"a tenant that is not there", set("spool", "tenant", "ffffffff-ffff-7fff-8fff-ffffffffffff"), "tenant"},
+		{"no tenant", set("agents", "tenant", uuid.Nil), "no tenant"},
+		{"a layer that is not there", set("notes", "layer", uuid.Nil), "collection"},
+		{"two tenants of one name", func(f *moveFile) {
+			f.set("tenants", "name", "limited")
+			f.set("tenants", "state", "active")
+		}, "tenants"},
+	}
+}
+
+// MoveRefused shows that a store keeps nothing of a file that is not whole and
+// right. It changes tenants in the middle of the file too.
+func MoveRefused(t *testing.T, open func(*testing.T) Harness, seed uint64, source Harness) {
+	t.Helper()
+	Fill(t, source, seed)
+	file := export(t, source)
+	target := open(t)
+	empty := export(t, target)
+	all := lines(file)
+	refused := func(name string, file []byte, says string) {
+		t.Helper()
+		err := imported(t, target, file)
+		switch {
+		case err == nil:
+			t.Fatalf("%s: the file was taken", name)
+		case fault.CodeOf(err) == fault.Internal || !strings.Contains(err.Error(), says):
+			t.Errorf("%s: refused with %v", name, err)
+		}
+		sameLines(t, name, empty, export(t, target))
+	}
+	for _, h := range hostiles() {
+		f := &moveFile{t: t, body: slices.Clone(all[1 : len(all)-1])}
+		h.change(f)
+		refused(h.name, f.whole(all[0], all[len(all)-1]), h.says)
+	}
+	for _, at := range []int{0, len(all[0]), len(file) / 2, len(file) - len(all[len(all)-1]), len(file) - 10} {
+		says := "cut off"
+		if at == 0 {
+			says = "no file that"
+		}
+		refused(fmt.Sprintf("cut off after %d bytes of %d", at, len(file)), file[:at], says)
+	}
+	refused("another tenant's collection", swapTenant(t, file, "notes"), "not one of its tenant")
+	f := &moveFile{t: t, body: slices.Clone(all[1 : len(all)-1])}
+	i := f.row("agents")
+	for strings.HasPrefix(f.body[i+1], "[") {
+		i++
+	}
+	f.set("collections", "agent", f.body[i][41:77]) // of the last tenant, where the collection is the first one's
+	refused("another tenant's agent", f.whole(all[0], ""), "another tenant's")
+	refused("a file of something else", []byte("{\"format\":\"other\"}\n"), "no file that")
+	schema := fmt.Appendf(nil, `"schema":%d`, store.MoveSchema)
+	refused("a newer schema", bytes.Replace(file, schema, []byte(`"schema":99`), 1), "newer build")
+	refused("an older schema", bytes.Replace(file, schema, []byte(`"schema":1`), 1), "older build")
+
+	// What goes wrong while rows come is no half import either.
+	r, err := store.NewMoveReader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, broken := 0, errors.New("the disk is gone")
+	err = mover(t, target).Import(t.Context(), func() (store.Row, error) {
+		if n++; n > len(all)/2 {
+			return store.Row{}, broken
+		}
+		return r.Next()
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("an import whose source fails: %v", err)
+	}
+	sameLines(t, "a source that fails", empty, export(t, target))
+	if err := imported(t, target, file); err != nil {
+		t.Fatalf("the whole file, after all: %v", err)
+	}
+	sameLines(t, "the whole file", file, export(t, target))
+}
+
+// swapTenant gives the last row of a table to another tenant.
+func swapTenant(t *testing.T, file []byte, table string) []byte {
+	t.Helper()
+	all := lines(file)
+	f := &moveFile{t: t, body: slices.Clone(all[1 : len(all)-1])}
+	i := f.row(table)
+	tenants := f.row("tenants")
+	var ids []string
+	for _, l := range f.body[tenants:] {
+		if !strings.HasPrefix(l, "[") {
+			break
+		}
+		ids = append(ids, l[2:38])
+	}
+	for strings.HasPrefix(f.body[i+1], "[") {
+		i++
+	}
+	for _, id := range slices.Backward(ids) { // a later one, so that the order holds
+		if own := f.body[i][2:38]; id != own {
+			f.body[i] = strings.Replace(f.body[i], own, id, 1)
+			return f.whole(all[0], "")
+		}
+	}
+	t.Fatal("one tenant only")
+	return nil
+}
+
+// GoesOn shows that a store that Fill's history was moved to can be written to.
+func GoesOn(t *testing.T, h Harness) {
+	t.Helper()
+	w := &world{Store: h.Store, t: t, ctx: t.Context(), clock: h.Clock, op: grant.Operator("suite")}
+	w.tenant = must(w.TenantByName(w.ctx, w.op, "filled"))(t)
+	w.all = grant.Scope(w.tenant.ID, uuid.Nil, "suite", tenant.AllPermissions()...)
+	c := must(w.ResolveCollection(w.ctx, w.all, "base"))(t)
+	newest := must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Limit: 1}))(t)[0].ID
+	w.ok(w.Audit(w.ctx, w.all, memory.AuditEntry{Action: "moved"}))
+	if got := must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Limit: 1}))(t)[0]; got.ID <= newest || got.Action != "moved" {
+		t.Errorf("the newest audit row is %+v, the last one moved had the id %d", got, newest)
+	}
+	n := w.put(c.ID, memory.Note{Content: "after the move", Vector: []float32{1, 0, 0, 0}})
+	if got, ok := w.get(w.view(c.ID), n.ID); !ok || got.Content != n.Content {
+		t.Errorf("the new note is %+v", got)
+	}
+	if w.head(c.ID) != c.Head+1 {
+		t.Errorf("the head went from %d to %d", c.Head, w.head(c.ID))
+	}
+	if held, _ := w.claim(c.ID, memory.StageTask, 100); len(held) == 0 {
+		t.Error("no job that ran before the move can be claimed")
+	}
+	w.verify()
+}
