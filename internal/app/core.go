@@ -74,15 +74,20 @@ type services struct {
 // also when it fails.
 func (c *core) open(ctx context.Context, service string) error {
 	var err error
-	if c.telemetry, err = telemetry.Start(ctx, telemetry.Config{Service: service, Version: CurrentBuild().Version, Getenv: os.Getenv}); err != nil {
+	if c.telemetry, err = telemetry.Start(ctx, telemetry.Config{Service: service, Version: CurrentBuild().Version, Log: c.log, Getenv: os.Getenv}); err != nil {
 		return err
 	}
-	opened, ready, err := openStore(ctx, c.cfg, c.log)
+	c.log = c.telemetry.Logger(c.log)
+	opened, ready, err := openStore(ctx, c.cfg, c.log, c.telemetry)
 	if err != nil {
 		return err
 	}
-	c.store, c.ready = store.Told(opened, c.told), ready
-	deps := cache.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache")}
+	observed, err := store.Observe(opened, c.telemetry.Tracer("slipbox/store"), c.telemetry.Meter("slipbox/store"))
+	if err != nil {
+		return errors.Join(err, opened.Close())
+	}
+	c.store, c.ready = store.Told(observed, c.told), ready
+	deps := cache.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
 	if c.cfg.RedisURL != "" {
 		if c.redis, err = cache.Open(ctx, cache.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix}, deps); err != nil {
 			return err
@@ -100,7 +105,10 @@ func (c *core) open(ctx context.Context, service string) error {
 	if c.auth, c.tenants, c.ledger, err = newAccess(c.store, c.cfg, time.Now, c.log, c.forget); err != nil {
 		return err
 	}
-	return c.build(ctx, deps)
+	if err := c.build(ctx, deps); err != nil {
+		return err
+	}
+	return c.measure()
 }
 
 // build makes the services, from the models outward.
@@ -190,7 +198,7 @@ func (c *core) runsJobs(q queue.Config) (err error) {
 		worker.Deps{
 			Store: c.store, Engine: c.engine, Clone: c.clones, Log: c.log,
 			Tasks: map[memory.JobKind]worker.Task{memory.JobImport: c.imports.Run},
-			Told:  c.moved,
+			Told:  c.moved, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
 		worker.Config{Queue: q, SweepEvery: j.SweepInterval},
 	)
@@ -273,11 +281,13 @@ func (c *core) close(ctx context.Context) error {
 	if c.relay != nil {
 		errs = append(errs, c.relay.Close())
 	}
+	if c.telemetry != nil { // which looks at the store once more
+		if err := c.telemetry.Shutdown(ctx); err != nil { // whoever is to take it may be gone
+			c.log.WarnContext(ctx, "the last telemetry was not taken", "error", err)
+		}
+	}
 	if c.store != nil {
 		errs = append(errs, c.store.Close())
-	}
-	if c.telemetry != nil {
-		errs = append(errs, c.telemetry.Shutdown(ctx))
 	}
 	return errors.Join(errs...)
 }
@@ -289,8 +299,11 @@ type models struct {
 }
 
 func (c *core) models(ctx context.Context) (*models, error) {
-	deps := llm.Deps{Log: c.log, Meter: c.meter, Clock: time.Now}
-	var err error
+	observer, err := llm.NewObserver(c.telemetry.Tracer("slipbox/llm"), c.telemetry.Meter("slipbox/llm"))
+	if err != nil {
+		return nil, err
+	}
+	deps := llm.Deps{Log: c.log, Meter: c.meter, Clock: time.Now, Observer: observer}
 	if c.embedders, err = llm.NewRegistry(deps, c.cfg.LLM); err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func NewGateway(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Gateway
 	if g.listener, err = listen(ctx, cfg.Addr); err != nil {
 		return nil, err
 	}
-	if err := g.open(ctx, "slipbox"); err != nil {
+	if err := g.open(ctx, "slipbox-gateway"); err != nil {
 		return nil, err
 	}
 	if g.redis == nil {

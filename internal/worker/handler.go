@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	noopmetric "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -25,6 +28,18 @@ type handler struct {
 	cfg    Config
 	told   func(tenant, job uuid.UUID)
 	tracer trace.Tracer
+	waited metric.Float64Histogram
+	clock  memory.Clock
+}
+
+// newWaited makes the measure of how long jobs wait. A nil meter measures nothing.
+func newWaited(m metric.Meter) (metric.Float64Histogram, error) {
+	if m == nil {
+		m = noopmetric.Meter{}
+	}
+	return m.Float64Histogram("slipbox.job.wait", metric.WithUnit("s"),
+		metric.WithDescription("Time from a job's making to the first try of a stage."),
+		metric.WithExplicitBucketBoundaries(.01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 600, 1800, 3600))
 }
 
 // Deadline of one try, by kind and stage.
@@ -57,6 +72,10 @@ func (h *handler) Handle(ctx context.Context, j memory.Job) error {
 			telemetry.Job.String(j.ID.String()), telemetry.JobKind.String(string(j.Kind)), telemetry.JobStage.String(string(j.Stage)),
 			telemetry.JobAttempt.Int(j.Attempts)))
 	defer span.End()
+	if j.Attempts == 0 && j.Claims <= 1 {
+		h.waited.Record(ctx, max(0, h.clock().Sub(j.CreatedAt)).Seconds(), metric.WithAttributeSet(attribute.NewSet(
+			telemetry.JobKind.String(string(j.Kind)), telemetry.JobStage.String(string(j.Stage)))))
+	}
 	err := h.do(ctx, j)
 	if err != nil {
 		code := string(fault.CodeOf(err))

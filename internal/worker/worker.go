@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -59,6 +60,7 @@ type Deps struct {
 	// Told is called when a job began, moved on or left this worker; it must not block. nil: nobody waits.
 	Told   func(tenant, job uuid.UUID)
 	Tracer trace.Tracer // nil: jobs are no spans
+	Meter  metric.Meter // nil: nothing is measured here; queue.Config has its own
 }
 
 // Config of the worker. Zero fields take the defaults.
@@ -126,11 +128,15 @@ func New(d Deps, cfg Config) (*Worker, error) {
 	if d.Tracer == nil {
 		d.Tracer = noop.Tracer{}
 	}
+	waited, err := newWaited(d.Meter)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "worker: make the metrics")
+	}
 	w := &Worker{
 		store: d.Store, clone: d.Clone, clock: d.Clock, log: d.Log, cfg: cfg,
 		source: &source{store: d.Store, clock: d.Clock},
 	}
-	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, tasks: d.Tasks, cfg: cfg, told: d.Told, tracer: d.Tracer}
+	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, tasks: d.Tasks, cfg: cfg, told: d.Told, tracer: d.Tracer, waited: waited, clock: d.Clock}
 	runner, err := queue.New(w.source, h, d.Clock, d.Log, cfg.Queue)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "worker: settings of the job runner")
