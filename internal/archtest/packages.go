@@ -83,8 +83,8 @@ func Map() []Package {
 		{"internal/store/postgres", LayerAdapter, "the servers' engine", []string{core, store}, false},
 		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
 		{"internal/llm", LayerAdapter, "completion and embedding: endpoints or heuristics, retry, budget", []string{core}, false},
-		{"internal/queue/redis", LayerAdapter, "wakes the job runners of several processes", []string{core}, false},
-		{"internal/cache", LayerAdapter, "caches in process and in Redis, used in decorators only", []string{core}, false},
+		{"internal/queue/redis", LayerAdapter, "wakes the job runners of several processes over Redis", []string{core}, false},
+		{"internal/cache", LayerAdapter, "the guarded Redis: the cache of versions, shared limits, news between processes", []string{core}, false},
 
 		{"internal/queue", LayerLeaf, "job type, outbox contract, in-process runner", nil, false},
 		{"internal/encoder", LayerLeaf, "the local sentence encoder", nil, false},

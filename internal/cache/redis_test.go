@@ -186,10 +186,7 @@ func gauge(t *testing.T, r *metric.ManualReader, name string) (sum int64) {
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
-	r := openRedis(t, Config{URL: srv.URL(), Pause: time.Minute}, Deps{})
-	if err := set(r, "a", "1"); err != nil {
-		t.Fatal(err)
-	}
+	r := openRedis(t, Config{URL: srv.URL(), Pause: time.Minute}, Deps{}) // which has a connection now
 	srv.Freeze()
 	defer srv.Thaw()
 	for i := range 3 {
@@ -214,7 +211,7 @@ func TestFrozen(t *testing.T) {
 func TestCallersThatLeave(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
-	r := openRedis(t, Config{URL: srv.URL()}, Deps{})
+	r := openRedis(t, Config{URL: srv.URL(), Timeout: 5 * time.Second}, Deps{})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 10 {
@@ -239,7 +236,7 @@ func TestWrongPasswordAndUsers(t *testing.T) {
 	}
 	for _, who := range []string{"default:wrong", "nobody:wrong"} {
 		var j journal
-		r := openRedis(t, Config{URL: srv.Address(who)}, Deps{Log: j.log()})
+		r := openRedis(t, Config{URL: srv.Address(who), Timeout: 5 * time.Second}, Deps{Log: j.log()})
 		err := r.Check(t.Context())
 		if !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "REDIS_URL") || strings.Contains(err.Error(), ":wrong@") {
 			t.Errorf("%s: %v", who, err)
@@ -251,7 +248,7 @@ func TestWrongPasswordAndUsers(t *testing.T) {
 			t.Errorf("%s may write: %v", who, err)
 		}
 	}
-	r := openRedis(t, Config{URL: srv.Address("app:s3cret%21")}, Deps{})
+	r := openRedis(t, Config{URL: srv.Address("app:s3cret%21"), Timeout: 5 * time.Second}, Deps{})
 	if err := r.Check(t.Context()); err != nil {
 		t.Errorf("a user that may not ask for INFO: %v", err)
 	}
@@ -268,7 +265,7 @@ func TestFull(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t, "--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
 	var j journal
-	r := openRedis(t, Config{URL: srv.URL()}, Deps{Log: j.log()})
+	r := openRedis(t, Config{URL: srv.URL(), Timeout: 5 * time.Second}, Deps{Log: j.log()})
 	if err := set(r, "first", "1"); err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +289,7 @@ func TestEvictionIsWarnedAbout(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t, "--maxmemory-policy", "allkeys-lru")
 	var j journal
-	openRedis(t, Config{URL: srv.URL()}, Deps{Log: j.log()})
+	openRedis(t, Config{URL: srv.URL(), Timeout: 5 * time.Second}, Deps{Log: j.log()})
 	if j.count("maxmemory-policy") != 1 {
 		t.Errorf("told:\n%s", &j)
 	}
@@ -313,7 +310,7 @@ func TestSpansTellNoValues(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	spans := tracetest.NewInMemoryExporter()
-	r := openRedis(t, Config{URL: srv.URL()}, Deps{Tracer: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))})
+	r := openRedis(t, Config{URL: srv.URL(), Timeout: 5 * time.Second}, Deps{Tracer: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))})
 	if err := set(r, "slipbox:hidden-key", "hidden-value"); err != nil {
 		t.Fatal(err)
 	}

@@ -409,25 +409,6 @@ func TestArchivedLeftover(t *testing.T) {
 	until(t, "all jobs are done", func() bool { return s.outbox.left() == 0 })
 }
 
-// A task that a dead worker had taken looks active for a while; the collection is woken beside it.
-func TestActiveLeftover(t *testing.T) {
-	t.Parallel()
-	url, prefix := redistest.Shared(t)
-	s := newSite(t, url, prefix)
-	ref := newRef()
-	s.relay.Wake(t.Context(), ref, queue.Decide)
-	name, id := queueName(prefix, queue.Decide), ref.Collection.String()
-	inspect := s.inspector()
-	until(t, "the wake-up waits", func() bool { _, err := inspect.GetTaskInfo(name, id); return err == nil })
-	// Take it as asynq does, and die.
-	c := s.relay.client
-	must(t, c.LMove(t.Context(), "asynq:{"+name+"}:pending", "asynq:{"+name+"}:active", "RIGHT", "LEFT").Err())
-	must(t, c.HSet(t.Context(), "asynq:{"+name+"}:t:"+id, "state", "active").Err())
-	s.start("a", time.Hour, nil, ServerConfig{})
-	s.add(ref, queue.Decide)
-	until(t, "the job is done", func() bool { return s.outbox.left() == 0 })
-}
-
 // While Redis is away a wake-up costs its caller nothing, workers find the jobs by looking, and all goes on when it is back.
 func TestRedisGoes(t *testing.T) {
 	t.Parallel()

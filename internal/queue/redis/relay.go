@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -79,6 +80,7 @@ type Relay struct {
 	inspect *asynq.Inspector
 	breaker *gobreaker.CircuitBreaker[fate]
 	out     chan wakeUp
+	down    atomic.Bool // the breaker opened, which was logged
 
 	mu      sync.Mutex
 	waiting map[wakeUp]struct{} // in out, so that each is there once
@@ -107,14 +109,6 @@ func NewRelay(cfg RelayConfig, d Deps) (*Relay, error) {
 	r.breaker = gobreaker.NewCircuitBreaker[fate](gobreaker.Settings{
 		Name: "wake-ups", Timeout: cfg.Pause,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= 5 },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			switch {
-			case from == gobreaker.StateClosed && to == gobreaker.StateOpen:
-				r.log.Warn("workers cannot be woken through redis: they find jobs by looking, some seconds later")
-			case to == gobreaker.StateClosed:
-				r.log.Info("workers are woken through redis again")
-			}
-		},
 	})
 	return r, nil
 }
@@ -181,9 +175,16 @@ func (r *Relay) send(ctx context.Context, w wakeUp) {
 	delete(r.waiting, w) // before it is sent: what is committed from now on is news
 	r.mu.Unlock()
 	f, err := r.breaker.Execute(func() (fate, error) { return r.enqueue(context.WithoutCancel(ctx), w) })
-	if err != nil {
+	switch {
+	case err == nil:
+		if r.down.Swap(false) {
+			r.log.InfoContext(ctx, "workers are woken through redis again")
+		}
+	case r.breaker.State() != gobreaker.StateClosed && !r.down.Swap(true):
+		r.log.WarnContext(ctx, "workers cannot be woken through redis: they find jobs by looking, some seconds later", "error", err)
 		f = dropped
-		r.log.DebugContext(ctx, "a wake-up was dropped", "collection", w.ref.Collection, "stage", w.stage, "error", err)
+	default:
+		f = dropped
 	}
 	r.metrics.sent(ctx, w.stage, f)
 }
