@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
@@ -17,6 +18,29 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, open(""))
+}
+
+// TestPoolerModes runs the suite in the modes that need no prepared statements,
+// as poolers want that give each transaction another connection. How values
+// are written differs, what statements mean does not: the random histories run
+// once, above.
+func TestPoolerModes(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes as long as the suite, twice")
+	}
+	for _, mode := range []string{"exec", "simple_protocol"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			storetest.Run(t, func(t *testing.T) storetest.Harness {
+				t.Helper()
+				if strings.HasSuffix(t.Name(), "/Property") {
+					t.Skip("run in the default mode")
+				}
+				return open(mode)(t)
+			})
+		})
+	}
 }
 
 func open(mode string) func(t *testing.T) storetest.Harness {

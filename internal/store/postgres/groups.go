@@ -261,6 +261,9 @@ func (g *group) turn(ctx context.Context, l *locked, r *request, shared bool) er
 		r.told <- word{turn: l}
 		<-r.ended
 	}
+	if !r.kept && q.queue != nil {
+		q.queue.last = l.head.jobs
+	}
 	switch {
 	case q.failed != nil:
 		return g.broken(errors.Join(r.err, q.failed), shared)

@@ -279,7 +279,7 @@ func TestFewRoundTrips(t *testing.T) {
 		most int64
 		do   func() error
 	}{
-		{"add", 3, add},
+		{"add", 2, add},
 		{"view", 1, func() (err error) {
 			v, err = b.OpenView(ctx, b.scope, b.collection.String(), memory.At{})
 			return err

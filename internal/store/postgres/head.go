@@ -19,13 +19,14 @@ type head struct {
 	counted  bool
 	memory.Counts
 	stored stored
+	jobs   int64 // the place of the last one in the queue
 }
 
 // stored counts the rows of the own layer: open notes and links, and the bytes
 // of every version kept.
 type stored struct{ notes, links, bytes int64 }
 
-const headColumns = `h.head, h.counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds, h.s_notes, h.s_links, h.s_bytes`
+const headColumns = `h.head, h.counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds, h.s_notes, h.s_links, h.s_bytes, h.job_seq`
 
 // dest gives the targets of headColumns; finish is to be called after the
 // scan.
@@ -33,7 +34,7 @@ func (h *head) dest() (dest []any, finish func() error) {
 	var kinds string
 	dest = []any{
 		&h.revision, &h.counted, &h.Notes, &h.Links, &h.Pending, &h.InReview, &h.Bytes, &kinds,
-		&h.stored.notes, &h.stored.links, &h.stored.bytes,
+		&h.stored.notes, &h.stored.links, &h.stored.bytes, &h.jobs,
 	}
 	return dest, func() error { return json.Unmarshal([]byte(kinds), &h.Kinds) }
 }
@@ -51,16 +52,17 @@ func (q *session) head(ctx context.Context, tenantID, collection uuid.UUID) (hea
 	return h, finish()
 }
 
-// saveHead goes with the next statement.
+// saveHead goes with the next statement. Places in the queue that were allotted
+// meanwhile stay so.
 func (q *session) saveHead(_ context.Context, tenantID, collection uuid.UUID, h head) error {
 	kinds, err := document("kinds", h.Kinds)
 	if err != nil {
 		return err
 	}
 	q.later(`UPDATE collection_heads SET head = $3, counted = $4, v_notes = $5, v_links = $6, v_pending = $7, v_in_review = $8, v_bytes = $9, v_kinds = $10,
- s_notes = $11, s_links = $12, s_bytes = $13 WHERE tenant = $1 AND collection = $2`,
+ s_notes = $11, s_links = $12, s_bytes = $13, job_seq = GREATEST(job_seq, $14) WHERE tenant = $1 AND collection = $2`,
 		tenantID, collection, rev(h.revision), h.counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds,
-		h.stored.notes, h.stored.links, h.stored.bytes)
+		h.stored.notes, h.stored.links, h.stored.bytes, h.jobs)
 	return nil
 }
 

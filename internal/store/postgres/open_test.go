@@ -130,7 +130,7 @@ func TestOpenWithoutRights(t *testing.T) {
 	}
 }
 
-func run(t *testing.T, url string, statements ...string) {
+func run(t testing.TB, url string, statements ...string) {
 	t.Helper()
 	conn := connect(t, url)
 	for _, text := range statements {

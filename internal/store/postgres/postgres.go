@@ -137,8 +137,10 @@ func poolConfig(c Config, d Deps) (*pgxpool.Config, error) {
 		params["application_name"] = "slipbox"
 	}
 	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		// Poolers do not know these as start parameters.
-		if _, err := conn.Exec(ctx, "SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false), set_config('timezone', 'UTC', false)",
+		// Poolers do not know these as start parameters. Every statement has an index
+		// that leads to its layer or its ids; to read a whole table instead looks
+		// right to the planner only before it has seen that there are other layers.
+		if _, err := conn.Exec(ctx, "SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false), set_config('timezone', 'UTC', false), set_config('enable_seqscan', 'off', false)",
 			pgx.QueryExecModeExec, millis(c.StatementTimeout), millis(c.LockTimeout)); err != nil {
 			return err
 		}

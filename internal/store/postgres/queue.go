@@ -72,6 +72,10 @@ func seen(p *params, sc tenant.Scope, now time.Time) string {
 // seq allots the next place in the queue of a collection, and holds its head:
 // whoever changes jobs as well does so after this.
 func (q *session) seq(ctx context.Context, tenantID, collection uuid.UUID) (n int64, err error) {
+	if q.queue != nil && q.queue.collection == collection {
+		q.queue.last++ // it is saved with the head
+		return q.queue.last, nil
+	}
 	ok, err := q.get(ctx, "UPDATE collection_heads SET job_seq = job_seq + 1 WHERE tenant = $1 AND collection = $2 RETURNING job_seq",
 		[]any{tenantID, collection}, &n)
 	if err == nil && !ok {

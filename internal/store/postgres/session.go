@@ -25,11 +25,20 @@ type session struct {
 	// waiting are statements whose results nobody needs; they go with the next
 	// one that somebody waits for.
 	waiting []statement
+	// queue is where the jobs of a collection end whose head the transaction
+	// holds; nil: the head's row knows.
+	queue *queue
 	// sent counts the round trips.
 	sent int
 	// failed is the first statement that failed in a transaction: it cannot be
 	// committed any more, even if the caller passes over the error.
 	failed error
+}
+
+// queue is the place of the last job of a collection.
+type queue struct {
+	collection uuid.UUID
+	last       int64
 }
 
 type statement struct {

@@ -66,7 +66,7 @@ func newTenancy(t *testing.T) *tenancy {
 	return y
 }
 
-func connect(t *testing.T, url string) *pgx.Conn {
+func connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {

@@ -47,6 +47,7 @@ func (l *locked) take(tenantID, collection uuid.UUID) error {
 		return err
 	}
 	l.head.revision-- // it is allotted, and used when something is logged
+	l.q.queue = &queue{collection, l.head.jobs}
 	l.layers, err = line.resolve()
 	return err
 }
@@ -86,6 +87,7 @@ func (l *locked) write(ctx context.Context, r *request) (w memory.Written, kept 
 		return w, false, err
 	}
 	l.head, l.row.EvolvedAdds = t.head, t.row.EvolvedAdds
+	l.head.jobs = l.q.queue.last
 	return memory.Written{Revision: l.head.revision, Logged: t.logged}, true, nil
 }
 
