@@ -58,8 +58,9 @@ test/race: ## Run all tests with the race detector
 	@$(MAKE) --no-print-directory test RACE=1
 
 .PHONY: test/faults
-test/faults: services ## Kill the real binary at random points, 20 rounds
+test/faults: services ## Kill, cut and stop the real processes and servers under load, for minutes
 	$(WITH_SERVICES) SLIPBOX_KILL_ROUNDS=20 go test -run TestKill -count=1 -timeout=30m -v ./cmd/gateway
+	SLIPBOX_REQUIRE_SERVICES=1 SLIPBOX_FAULT_SECONDS=$${SLIPBOX_FAULT_SECONDS:-90} go test -count=1 -timeout=30m -v ./test/faults
 
 .PHONY: test/fuzz
 test/fuzz: ## Fuzz a running gateway from its OpenAPI file
@@ -68,7 +69,7 @@ test/fuzz: ## Fuzz a running gateway from its OpenAPI file
 .PHONY: lint
 lint: ## Check the style, the direction of imports, and the scripts
 	@lint="$$(scripts/install-golangci-lint.sh $(GOLANGCI_LINT_VERSION))"; "$$lint" run ./...
-	@if command -v shellcheck >/dev/null; then shellcheck -x .ci/run scripts/*.sh; \
+	@if command -v shellcheck >/dev/null; then shellcheck -x .ci/run scripts/*.sh test/faults/*.sh; \
 		else echo "lint: shellcheck is not installed, the scripts were not checked"; fi
 
 .PHONY: bench

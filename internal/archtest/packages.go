@@ -102,6 +102,7 @@ func Map() []Package {
 		{"tools", LayerTool, "small programs for developing", []string{arch}, false},
 		{"docs", LayerTool, "documentation, and examples that are clients of the public API", nil, false},
 		{"deploy", LayerTool, "images and compositions, and checks of them", nil, false},
+		{"test", LayerTool, "tests of the product as processes on real servers", []string{"internal/llm"}, false},
 	}
 }
 
