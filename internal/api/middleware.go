@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -76,7 +77,7 @@ func (s *Server) accessLog(c *gin.Context) {
 	c.Next()
 	attrs := []slog.Attr{
 		slog.String("request_id", requestID(c)),
-		slog.String("method", c.Request.Method),
+		slog.String("method", telemetry.KnownMethod(c.Request.Method)),
 		slog.String("route", c.FullPath()),
 		slog.Int("status", statusOf(c)),
 		slog.Int("bytes", max(0, c.Writer.Size())),

@@ -42,7 +42,7 @@ func watch(t *testing.T, servers bool) *watchedTest {
 	cfg.LLM.Provider, cfg.LLM.BaseURL, cfg.LLM.Model = "openai", w.model.URL(), "a-model"
 	cfg.LLM.EmbedProvider, cfg.LLM.EmbedModel, cfg.LLM.EmbedDim = "openai", "an-embedder", 384
 	cfg.LLM.APIKey = "sk-of-the-model"
-	cfg.LLM.MaxTries, cfg.LLM.RetryWait = 1, time.Millisecond
+	cfg.LLM.MaxTries, cfg.LLM.RetryWait, cfg.LLM.BreakerFailures = 1, time.Millisecond, 1000
 	w.data = cfg.Data
 	if servers {
 		db := postgrestest.New(t)

@@ -48,7 +48,7 @@ type Request struct {
 
 // Begin counts a request in; the function it returns counts it out.
 func (h *HTTPMetrics) Begin(ctx context.Context, method string) (end func()) {
-	set := metric.WithAttributeSet(attribute.NewSet(HTTPMethod.String(knownMethod(method))))
+	set := metric.WithAttributeSet(attribute.NewSet(HTTPMethod.String(KnownMethod(method))))
 	h.active.Add(ctx, 1, set)
 	return func() { h.active.Add(ctx, -1, set) }
 }
@@ -73,14 +73,15 @@ func RequestAttributes(r Request) []attribute.KeyValue {
 	if route == "" {
 		route = "unmatched"
 	}
-	attrs := []attribute.KeyValue{HTTPMethod.String(knownMethod(r.Method)), HTTPRoute.String(route), HTTPStatus.Int(r.Status)}
+	attrs := []attribute.KeyValue{HTTPMethod.String(KnownMethod(r.Method)), HTTPRoute.String(route), HTTPStatus.Int(r.Status)}
 	if r.Code != "" {
 		attrs = append(attrs, ErrorType.String(r.Code))
 	}
 	return attrs
 }
 
-func knownMethod(m string) string {
+// KnownMethod folds what a stranger may send as a method to the few there are.
+func KnownMethod(m string) string {
 	switch m {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
 		return m

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
@@ -64,25 +65,58 @@ func (h contextHandler) WithGroup(name string) slog.Handler {
 	return contextHandler{h.Handler.WithGroup(name)}
 }
 
-// both gives records to two handlers; the first one says from which level on.
-type both struct{ first, second slog.Handler }
+// both gives records to two handlers: here, and exported. The first one says
+// from which level on.
+type both struct{ here, exported slog.Handler }
 
 // Enabled asks the first.
 func (h both) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.first.Enabled(ctx, level)
+	return h.here.Enabled(ctx, level)
 }
 
 // Handle passes the record on to each.
 func (h both) Handle(ctx context.Context, r slog.Record) error {
-	return errors.Join(h.first.Handle(ctx, r.Clone()), h.second.Handle(ctx, r))
+	sent := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		sent.AddAttrs(asText(a))
+		return true
+	})
+	return errors.Join(h.here.Handle(ctx, r), h.exported.Handle(ctx, sent))
 }
 
 // WithAttrs keeps both.
 func (h both) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return both{h.first.WithAttrs(attrs), h.second.WithAttrs(attrs)}
+	sent := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		sent[i] = asText(a)
+	}
+	return both{h.here.WithAttrs(attrs), h.exported.WithAttrs(sent)}
 }
 
 // WithGroup keeps both.
 func (h both) WithGroup(name string) slog.Handler {
-	return both{h.first.WithGroup(name), h.second.WithGroup(name)}
+	return both{h.here.WithGroup(name), h.exported.WithGroup(name)}
+}
+
+// asText writes ids and words of named types as text, as the text log does;
+// the bridge would send arrays of bytes. Errors are left to it: it has names for them.
+func asText(a slog.Attr) slog.Attr {
+	v := a.Value.Resolve()
+	if v.Kind() != slog.KindAny {
+		return a
+	}
+	held := reflect.ValueOf(v.Any())
+	if held.Kind() == reflect.Pointer && held.IsNil() {
+		return a
+	}
+	switch x := v.Any().(type) {
+	case error:
+	case fmt.Stringer:
+		return slog.String(a.Key, x.String())
+	default:
+		if held.Kind() == reflect.String {
+			return slog.String(a.Key, held.String())
+		}
+	}
+	return a
 }

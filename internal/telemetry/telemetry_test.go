@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
@@ -98,6 +99,8 @@ func TestHTTPMetricsFoldWhatStrangersSend(t *testing.T) {
 	}
 }
 
+type slogKind string
+
 // emit makes one of each signal and stops.
 func emit(t *testing.T, tel *telemetry.Telemetry, base *slog.Logger) {
 	t.Helper()
@@ -108,7 +111,7 @@ func emit(t *testing.T, tel *telemetry.Telemetry, base *slog.Logger) {
 	ctx, span := tel.Tracer("internal/test").Start(t.Context(), "the work")
 	span.SetAttributes(telemetry.Tenant.String("t1"))
 	c.Add(ctx, 1)
-	tel.Logger(base).With("part", "api").InfoContext(ctx, "worked", "error", errors.New("in part"))
+	tel.Logger(base).With("part", "api").InfoContext(ctx, "worked", "error", errors.New("in part"), "id", uuid.UUID{1}, "kind", slogKind("a kind"))
 	tel.Logger(base).DebugContext(ctx, "not at this level")
 	span.End()
 	if err := tel.Shutdown(t.Context()); err != nil {
@@ -163,7 +166,8 @@ func TestSignalsLeaveOnlyWhenAskedTo(t *testing.T) {
 			}
 			if logs := r.Logs(); len(logs) > 0 {
 				got = append(got, "logs")
-				if l := logs[0]; len(logs) != 1 || l.Body != "worked" || l.Service != "slipbox-test" || l.Attributes["part"] != "api" {
+				if l := logs[0]; len(logs) != 1 || l.Body != "worked" || l.Service != "slipbox-test" || l.Attributes["part"] != "api" ||
+					l.Attributes["id"] != "01000000-0000-0000-0000-000000000000" || l.Attributes["kind"] != "a kind" || l.Attributes["exception.message"] != "in part" {
 					t.Errorf("the records are %+v", logs)
 				}
 			}

@@ -68,8 +68,38 @@ func translateState(err error, e *pgconn.PgError) error {
 	case "08", "53", "57", "58": // connection, resources, operator intervention, system error
 		return away(err)
 	}
-	return fault.Wrap(err, fault.Internal, "the store failed")
+	return fault.Wrap(unquoted(err, e), fault.Internal, "the store failed")
 }
+
+// unquoted leaves out what the server says about data, as it quotes rows and
+// values then; errors are logged. What it says about itself and its schema stays.
+func unquoted(err error, e *pgconn.PgError) error {
+	switch e.Code[:min(2, len(e.Code))] {
+	case "22", "23", "44", "P0": // data exception, integrity constraint, check of a view, raised by a function
+		return &dataError{err: err, state: e}
+	}
+	return err
+}
+
+type dataError struct {
+	err   error
+	state *pgconn.PgError
+}
+
+// Error names what was violated.
+func (d *dataError) Error() string {
+	text := "SQLSTATE " + d.state.Code
+	for _, part := range []struct{ what, name string }{
+		{"constraint", d.state.ConstraintName}, {"table", d.state.TableName}, {"column", d.state.ColumnName}, {"routine", d.state.Routine},
+	} {
+		if part.name != "" {
+			text += ", " + part.what + " " + part.name
+		}
+	}
+	return text
+}
+
+func (d *dataError) Unwrap() error { return d.err }
 
 // unique tells whether an error is that a row with this constraint's key is
 // there already.
