@@ -117,7 +117,12 @@ func (m *MoveWriter) Close() error {
 	if err := m.put(moveFooter{Rows: m.rows, SHA256: hex.EncodeToString(m.sum.Sum(nil))}, false); err != nil {
 		return err
 	}
-	return m.out.Flush()
+	return unwritten(m.out.Flush())
+}
+
+// unwritten keeps an engine from taking the file's trouble for its own.
+func unwritten(err error) error {
+	return fault.Wrap(err, fault.Unavailable, "the export cannot be written")
 }
 
 func (m *MoveWriter) put(v any, summed bool) error {
@@ -134,5 +139,5 @@ func (m *MoveWriter) put(v any, summed bool) error {
 		m.sum.Write(m.line.Bytes())
 	}
 	_, err := m.out.Write(m.line.Bytes())
-	return err
+	return unwritten(err)
 }

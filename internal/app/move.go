@@ -1,0 +1,305 @@
+package app
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+)
+
+// stdio as a file name stands for stdout or stdin.
+const stdio = "-"
+
+// Streams are those of a command.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Export writes the whole store, as it is at one moment, to a new file that only
+// its owner may read; "-" is stdout. A name that ends with .gz is compressed.
+// MigrateDatabaseURL, when set, names the store; else the data directory does.
+func Export(ctx context.Context, cfg Settings, log *slog.Logger, file string, io Streams) error {
+	var source interface {
+		store.Mover
+		Close() error
+	}
+	engine := "sqlite"
+	var err error
+	if cfg.MigrateDatabaseURL != "" {
+		engine = "postgres"
+		source, err = openMoved(ctx, cfg, log)
+	} else {
+		source, err = openToolData(ctx, cfg, log)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }()
+	return writeNew(file, io.Out, func(w *bufio.Writer) error {
+		m, err := store.NewMoveWriter(w, engine, CurrentBuild().Version, time.Now())
+		if err != nil {
+			return err
+		}
+		p := &moveProgress{to: io.Err, verb: "exported"}
+		if err := source.Export(ctx, func(r store.Row) error {
+			p.row(r.Table.Name)
+			return m.Write(r)
+		}); err != nil {
+			return err
+		}
+		p.end()
+		return m.Close()
+	})
+}
+
+// openMoved opens the servers' store as its owner, who sees every tenant, with
+// time for statements that read it all.
+func openMoved(ctx context.Context, cfg Settings, log *slog.Logger) (*postgres.Store, error) {
+	return postgres.Open(ctx, postgres.Config{
+		URL: cfg.MigrateDatabaseURL, AnyRole: true, Connections: 2, LockTimeout: cfg.Database.LockTimeout, StatementTimeout: 24 * time.Hour,
+	}, postgres.Deps{Logger: log})
+}
+
+// writeNew writes a file that appears under its name when it is whole.
+func writeNew(file string, stdout io.Writer, fn func(*bufio.Writer) error) (err error) {
+	if file == stdio {
+		w := bufio.NewWriter(stdout)
+		return errors.Join(fn(w), w.Flush())
+	}
+	failed := func(err error) error {
+		if _, ok := errors.AsType[*fault.Error](err); ok || err == nil {
+			return err
+		}
+		return fault.Wrap(err, fault.Unavailable, "cannot write %s", file)
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return fault.New(fault.Exists, "%s exists; an export is never written over a file", file)
+	}
+	part, err := os.CreateTemp(filepath.Dir(file), ".slipbox-export-") // for its owner alone
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { err = errors.Join(failed(err), os.Remove(part.Name())) }()
+	defer func() { _ = part.Close() }()
+	var to io.Writer = part
+	var zip *gzip.Writer
+	if strings.HasSuffix(file, ".gz") {
+		zip = gzip.NewWriter(part)
+		to = zip
+	}
+	w := bufio.NewWriter(to)
+	if err := fn(w); err != nil {
+		return err
+	}
+	end := []error{w.Flush()}
+	if zip != nil {
+		end = append(end, zip.Close())
+	}
+	if err := errors.Join(append(end, part.Sync())...); err != nil {
+		return err
+	}
+	if err := os.Link(part.Name(), file); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fault.New(fault.Exists, "%s exists; an export is never written over a file", file)
+		}
+		return copyFile(file, part.Name()) // not every file system has links
+	}
+	return syncDir(filepath.Dir(file))
+}
+
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Import takes a file that Export wrote, "-" being stdin, into an empty store:
+// MigrateDatabaseURL's, when set, after "gateway migrate up"; else a new or empty
+// data directory. A file that is not whole and right leaves nothing behind.
+// What Verify finds then, if anything, was wrong in the source too.
+func Import(ctx context.Context, cfg Settings, log *slog.Logger, file string, io Streams) ([]store.Problem, error) {
+	in, err := openExport(file, io.In)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	r, err := store.NewMoveReader(in)
+	if err != nil {
+		return nil, err
+	}
+	p := &moveProgress{to: io.Err, verb: "read"}
+	next := func() (store.Row, error) {
+		row, err := r.Next()
+		if err == nil {
+			p.row(row.Table.Name)
+		}
+		return row, err
+	}
+	if cfg.MigrateDatabaseURL == "" {
+		return importData(ctx, cfg, log, next, p)
+	}
+	st, err := openMoved(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = st.Close() }()
+	until := time.Now().Add(ephemeralTTL).UTC().Truncate(time.Microsecond)
+	return moveInto(ctx, st, func() (store.Row, error) {
+		row, err := next()
+		if err == nil {
+			expireEphemeral(row, until)
+		}
+		return row, err
+	}, p)
+}
+
+// expireEphemeral gives an ephemeral collection the life that it has on servers.
+func expireEphemeral(r store.Row, until time.Time) {
+	if r.Table.Name != "collections" || r.Values[r.Table.Index("ephemeral")] != true {
+		return
+	}
+	if i := r.Table.Index("expires_at"); r.Values[i] == nil {
+		r.Values[i] = until
+	}
+}
+
+func moveInto(ctx context.Context, st interface {
+	store.Mover
+	store.Verifier
+}, next func() (store.Row, error), p *moveProgress,
+) ([]store.Problem, error) {
+	if err := st.Import(ctx, next); err != nil {
+		return nil, err
+	}
+	p.end()
+	return st.Verify(ctx)
+}
+
+// importFile is the database while it is filled; it gets its name when it is whole.
+const importFile = databaseFile + ".import"
+
+// importData fills a new data directory.
+func importData(ctx context.Context, cfg Settings, log *slog.Logger, next func() (store.Row, error), p *moveProgress) (problems []store.Problem, err error) {
+	if err := makeDataDir(cfg.Data); err != nil {
+		return nil, err
+	}
+	release, err := holdData(cfg.Data)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	entries, err := os.ReadDir(cfg.Data)
+	if err != nil {
+		return nil, fmt.Errorf("look into the data directory: %w", err)
+	}
+	for _, e := range entries {
+		// What an import that was killed has left is not in use.
+		if e.Name() != lockFile && !strings.HasPrefix(e.Name(), importFile) {
+			return nil, fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); name an empty or new one with --data", cfg.Data, e.Name())
+		}
+	}
+	part := filepath.Join(cfg.Data, importFile)
+	if err := removeDatabase(part); err != nil {
+		return nil, err
+	}
+	st, err := sqlite.Open(ctx, sqlite.Config{Path: part}, sqlite.Deps{Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	problems, err = moveInto(ctx, st, next, p)
+	if err = errors.Join(err, st.Close()); err == nil {
+		if err = os.Rename(part, filepath.Join(cfg.Data, databaseFile)); err == nil {
+			err = syncDir(cfg.Data)
+		}
+	}
+	return problems, errors.Join(err, removeDatabase(part))
+}
+
+// removeDatabase removes a database with what belongs to it.
+func removeDatabase(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fault.Wrap(err, fault.Unavailable, "cannot remove %s, which an earlier import left", path+suffix)
+		}
+	}
+	return nil
+}
+
+// exportFile is one that is read, compressed or not.
+type exportFile struct {
+	io.Reader
+	close func()
+}
+
+func openExport(file string, stdin io.Reader) (*exportFile, error) {
+	e := &exportFile{Reader: stdin, close: func() {}}
+	if file != stdio {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fault.Wrap(err, fault.NotFound, "the file %s cannot be read", file)
+		}
+		e.Reader, e.close = f, func() { _ = f.Close() }
+	}
+	b := bufio.NewReaderSize(e.Reader, 1<<16)
+	e.Reader = b
+	if magic, _ := b.Peek(2); string(magic) == "\x1f\x8b" { // too short a file is refused by who reads it
+		zip, err := gzip.NewReader(b)
+		if err != nil {
+			e.close()
+			return nil, fault.Wrap(err, fault.Malformed, "the file %s cannot be decompressed", file)
+		}
+		e.Reader = zip
+	}
+	return e, nil
+}
+
+// moveProgress tells of rows, table by table, and of a long table every two seconds.
+type moveProgress struct {
+	to    io.Writer
+	verb  string
+	table string
+	rows  int64
+	said  time.Time
+}
+
+const moveSaysEvery = 2 * time.Second
+
+func (p *moveProgress) row(table string) {
+	if table != p.table {
+		p.end()
+		p.table, p.rows, p.said = table, 0, time.Now()
+	}
+	p.rows++
+	if p.rows%256 == 0 && time.Since(p.said) >= moveSaysEvery {
+		p.say(", going on")
+	}
+}
+
+// end ends the table that is on its way.
+func (p *moveProgress) end() {
+	if p.table != "" {
+		p.say("")
+	}
+	p.table = ""
+}
+
+func (p *moveProgress) say(more string) {
+	p.said = time.Now()
+	_, _ = fmt.Fprintf(p.to, "%s: %d rows %s%s\n", p.table, p.rows, p.verb, more) // nobody may be reading
+}
