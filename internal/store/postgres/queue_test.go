@@ -96,22 +96,20 @@ func TestDecidesTakeTurns(t *testing.T) {
 	b.sound(t)
 }
 
-// TestClaimsAtOnce: claims that meet give one decide to one of them, and
-// prepares to each others'.
+// TestClaimsAtOnce: claims that meet give one decide to one of them, also when
+// a clock that is ahead finds another one first.
 func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	stores := []bench{b, b.beside(t, 0)}
+	stores := []bench{b, b.beside(t, time.Hour)}
 	for range 20 {
-		b.enqueued(t, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide}, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})
+		b.enqueued(t, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide, Attempts: 1, NotBefore: time.Now().Add(time.Minute)},
+			memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})
 		var mu sync.Mutex
 		var got []memory.Job
-		start := make(chan struct{})
-		go close(start)
 		lease := uuid.New()
 		err := together(8, func(i int) error {
-			<-start
-			jobs, err := stores[i%2].ClaimJobs(t.Context(), b.scope, b.collection, memory.StageDecide, lease, time.Now().Add(time.Hour), 1)
+			jobs, err := stores[i%2].ClaimJobs(t.Context(), b.scope, b.collection, memory.StageDecide, lease, time.Now().Add(2*time.Hour), 1)
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, jobs...)

@@ -183,6 +183,69 @@ func TestCopyMeetsDelete(t *testing.T) {
 	b.sound(t)
 }
 
+// TestDeleteWaits: a collection is not deleted while a step of a copy reads it
+// or its use is counted; both are held up here in their midst.
+func TestDeleteWaits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, of := range map[string]func(source bench, v memory.View, n, target uuid.UUID) (lock string, id uuid.UUID, run func() error){
+		"copy": func(s bench, v memory.View, _, target uuid.UUID) (string, uuid.UUID, func() error) {
+			return "SELECT 1 FROM collection_heads WHERE collection = $1 FOR UPDATE", target, func() error {
+				n, _, err := s.CopyRows(t.Context(), s.scope, v, target, "", 10)
+				if err == nil && n != 1 {
+					err = fmt.Errorf("%d notes were copied", n)
+				}
+				return err
+			}
+		},
+		"usage": func(s bench, v memory.View, n, _ uuid.UUID) (string, uuid.UUID, func() error) {
+			return "SELECT 1 FROM usage WHERE note = $1 FOR UPDATE", n, func() error {
+				return s.AddUsage(t.Context(), s.scope, v, []memory.UsageDelta{{Note: n, Accesses: 1}})
+			}
+		},
+	} {
+		source := b
+		source.collection = b.create(t, memory.Collection{Name: "source-" + name})
+		n := b.put(t, source.collection, memory.Note{Content: "x"})
+		v := source.open(t)
+		if err := b.AddUsage(t.Context(), b.scope, v, []memory.UsageDelta{{Note: n.ID, Accesses: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		target, err := b.CreateCollection(t.Context(), b.scope, memory.NewCollection{
+			Collection: memory.Collection{Name: "target-" + name}, CopyJob: &memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock, id, run := of(source, v, n.ID, target.Collection.ID)
+		owner, watch := b.owner(t), b.owner(t)
+		direct(t, owner, "BEGIN")
+		direct(t, owner, lock, id.String())
+		waiting := func() (n int) {
+			if err := watch.QueryRow(t.Context(), "SELECT COUNT(DISTINCT pid) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE datname = current_database() AND NOT granted").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		ran, deleted := make(chan error, 1), make(chan error, 1)
+		go func() { ran <- run() }()
+		until(t, name+" waits for the owner", func() bool { return waiting() == 1 })
+		go func() {
+			deleted <- b.DeleteCollection(t.Context(), b.scope, source.collection, false, memory.AuditEntry{})
+		}()
+		until(t, "the delete waits for "+name, func() bool { return waiting() == 2 || len(deleted) > 0 })
+		if len(deleted) > 0 {
+			t.Errorf("%s: deleted in its midst", name)
+		}
+		direct(t, owner, "COMMIT")
+		if err := errors.Join(<-ran, <-deleted); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		b.removed(t, source.collection)
+	}
+	b.sound(t)
+}
+
 // TestTenantGoes: whatever is done for a tenant while it is deleted, nothing of
 // it is left.
 func TestTenantGoes(t *testing.T) {
