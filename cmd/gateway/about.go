@@ -50,7 +50,7 @@ func (c *gateway) config() *cobra.Command {
 
 func (c *gateway) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Check settings, store, address, model and embedder, with the fix for each", Args: command.None,
+		Use: "doctor", Short: "Check settings, store, Redis, clocks, address, model and embedder, with the fix for each", Args: command.None,
 		Long: "Check what a gateway with these settings needs, and say for each what to do when it is not\n" +
 			"right. It changes nothing, works beside a running server, and exits with 1 when something\n" +
 			"is bad. \"note\" is what works, but perhaps differently from what you expect.",

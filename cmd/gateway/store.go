@@ -14,22 +14,28 @@ func (c *gateway) check() *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Short: "Verify the whole store and name what is wrong", Args: command.None,
 		Long: "Verify the whole store: orphans, gaps in revisions, overlapping versions, links, vectors,\n" +
-			"jobs, counts and the file itself. It changes nothing, works beside a running server, and\n" +
-			"exits with 1 when it found a problem, one on each line.",
+			"jobs, counts and the file itself; with REDIS_URL also that no version is cached that the\n" +
+			"store does not hold. It changes nothing, works beside a running server, and exits with 1\n" +
+			"when it found a problem, one on each line.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, log, err := c.begin()
 			if err != nil {
 				return err
 			}
-			problems, err := app.Check(cmd.Context(), cfg, log)
+			found, err := app.Check(cmd.Context(), cfg, log)
 			if err != nil {
 				return err
 			}
-			if len(problems) == 0 {
+			for _, n := range found.Notes {
+				if _, err := fmt.Fprintln(c.stdout, n); err != nil {
+					return err
+				}
+			}
+			if len(found.Problems) == 0 {
 				_, err := fmt.Fprintln(c.stdout, "the store is sound")
 				return err
 			}
-			for _, p := range problems {
+			for _, p := range found.Problems {
 				where := ""
 				if p.Tenant != uuid.Nil {
 					where += " tenant " + p.Tenant.String()
@@ -41,7 +47,7 @@ func (c *gateway) check() *cobra.Command {
 					return err
 				}
 			}
-			return fmt.Errorf("%d problems found; stop the gateway and restore a sound backup into an empty directory (`gateway restore FILE --data DIR`)", len(problems))
+			return fmt.Errorf("%d problems found; %s", len(found.Problems), found.Remedy(cfg))
 		},
 	}
 }
@@ -52,7 +58,7 @@ func (c *gateway) backup() *cobra.Command {
 		Long: "Copy the store into a new file, at one moment, while the gateway serves. The file holds\n" +
 			"all tenants, notes, versions, jobs, audit rows, hashes of keys, and the bodies of imports\n" +
 			"that are still running. It does not hold secret.key: tokens end with a restore, API keys\n" +
-			"go on.",
+			"go on. A Postgres store is backed up by pg_dump, or by the server's own means.",
 		Example: "  gateway backup memories-2026-11-21.db",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, log, err := c.begin()

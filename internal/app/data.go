@@ -16,7 +16,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 // Names inside the data directory.
@@ -102,17 +101,6 @@ func Backup(ctx context.Context, cfg Settings, log *slog.Logger, file string) er
 		return fmt.Errorf("back up: %w", err)
 	}
 	return nil
-}
-
-// Check verifies the whole store and changes nothing; an empty list means that
-// all is well.
-func Check(ctx context.Context, cfg Settings, log *slog.Logger) ([]store.Problem, error) {
-	st, err := openTool(ctx, cfg, log)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = st.Close() }()
-	return st.Verify(ctx)
 }
 
 // Restore puts a backup into an empty data directory, after it was checked.

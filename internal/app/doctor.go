@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -40,11 +41,13 @@ type Finding struct {
 // Doctor looks at what a gateway with these settings needs. It changes
 // nothing and waits at most a few seconds for each endpoint.
 func Doctor(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
-	return slices.Concat(
-		[]Finding{{Name: "settings", State: OK, Detail: "valid (`gateway config` prints them)"}, doctorData(cfg)},
-		[]Finding{doctorStore(ctx, cfg, log), doctorAddress(ctx, cfg), doctorModel(ctx, cfg)},
-		doctorEmbedder(ctx, cfg),
-	)
+	out := []Finding{{Name: "settings", State: OK, Detail: "valid (`gateway config` prints them)"}}
+	if cfg.Servers() {
+		out = append(out, doctorServers(ctx, cfg, log)...)
+	} else {
+		out = append(out, doctorData(cfg), doctorStore(ctx, cfg, log))
+	}
+	return slices.Concat(out, []Finding{doctorAddress(ctx, cfg), doctorModel(ctx, cfg)}, doctorEmbedder(ctx, cfg))
 }
 
 func doctorData(cfg Settings) Finding {
@@ -154,12 +157,12 @@ func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {
 		return Finding{Name: "store", State: OK, Detail: "none yet; the first start makes it"}
 	}
 	if err != nil {
-		return Finding{Name: "store", State: Bad, Detail: err.Error(), Fix: "restore a backup into an empty data directory (`gateway restore FILE`), or use the build that wrote it"}
+		return Finding{Name: "store", State: Bad, Detail: OneLine(err), Fix: "restore a backup into an empty data directory (`gateway restore FILE`), or use the build that wrote it"}
 	}
 	defer func() { _ = st.Close() }()
 	size, err := st.Size(ctx)
 	if err != nil {
-		return Finding{Name: "store", State: Bad, Detail: err.Error(), Fix: "run `gateway check`"}
+		return Finding{Name: "store", State: Bad, Detail: OneLine(err), Fix: "run `gateway check`"}
 	}
 	return Finding{Name: "store", State: OK, Detail: fmt.Sprintf("opens, schema at head, %.1f MiB (`gateway check` verifies it all)", float64(size)/(1<<20))}
 }
@@ -233,4 +236,15 @@ func redactEndpoint(s string) string {
 		return "the endpoint"
 	}
 	return u.Redacted()
+}
+
+// OneLine gives the text of an error without breaks, each part of it once.
+func OneLine(err error) string {
+	var parts []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(parts, line) {
+			parts = append(parts, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, "; "), ":; ", ": ")
 }

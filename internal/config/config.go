@@ -219,7 +219,7 @@ func (c Config) validateServers(bad func(name, format string, args ...any)) {
 		}
 	}
 	if c.RedisURL != "" && !c.Servers() {
-		bad("redis_url (REDIS_URL)", "needs DATABASE_URL too; unset it to run the embedded store, which needs no Redis")
+		bad("redis_url (REDIS_URL)", "needs DATABASE_URL too; unset it to run the embedded store (`gateway serve`), which needs no Redis and no worker")
 	}
 	if c.Servers() && c.Auth.WrappingKey == "" {
 		bad("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")

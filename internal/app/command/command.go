@@ -45,18 +45,16 @@ type ErrSilent struct{}
 func (ErrSilent) Error() string { return "failed" }
 
 // Message words an error for a person at a terminal: the public sentence of a
-// fault with the fields that it names, and its cause, which on the operator's
-// own machine is no secret.
+// fault and its cause, which on the operator's own machine is no secret.
 func Message(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return err.Error()
 	}
-	s := f.Message
-	if f.Err != nil {
-		s += ": " + f.Err.Error()
+	if f.Err == nil {
+		return f.Message
 	}
-	return s
+	return f.Message + ": " + app.OneLine(f.Err)
 }
 
 // Root gives a command the manners of all: it prints no usage after an error,

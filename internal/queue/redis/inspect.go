@@ -2,8 +2,8 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -40,6 +40,10 @@ func States(ctx context.Context, url, prefix string) ([]State, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Unavailable, "redis does not tell who serves")
 	}
+	names, err := inspect.Queues()
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Unavailable, "redis does not tell what was asked for")
+	}
 	out := make([]State, 0, len(queue.Stages()))
 	for _, stage := range queue.Stages() {
 		s := State{Stage: stage}
@@ -48,12 +52,11 @@ func States(ctx context.Context, url, prefix string) ([]State, error) {
 				s.Workers++
 			}
 		}
-		info, err := inspect.GetQueueInfo(queueName(prefix, stage))
-		switch {
-		case errors.Is(err, asynq.ErrQueueNotFound): // nothing was ever told
-		case err != nil:
-			return nil, fault.Wrap(err, fault.Unavailable, "redis does not tell of the stage %s", stage)
-		default:
+		if slices.Contains(names, queueName(prefix, stage)) { // else nothing was told yet
+			info, err := inspect.GetQueueInfo(queueName(prefix, stage))
+			if err != nil {
+				return nil, fault.Wrap(err, fault.Unavailable, "redis does not tell of the stage %s", stage)
+			}
 			s.Waiting, s.Active, s.Dead = info.Pending, info.Active, info.Archived
 		}
 		out = append(out, s)

@@ -1,0 +1,115 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/cache"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
+)
+
+// Clocks are compared with this host's. Leases of jobs last 15 s by the clock
+// of who holds them, and tokens are taken with 5 s of leeway.
+const (
+	skewNote = time.Second
+	skewBad  = 5 * time.Second
+)
+
+// doctorServers looks at what only servers need.
+func doctorServers(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
+	out := []Finding{{Name: "wrapping", State: OK, Detail: "SLIPBOX_WRAPPING_KEY is set; it has to be the same for every gateway and worker"}}
+	out = append(out, doctorPostgres(ctx, cfg, log)...)
+	if cfg.RedisURL == "" {
+		return append(out, Finding{Name: "redis", State: OK, Detail: "none: jobs run in the gateways, and each counts requests for itself"})
+	}
+	return append(out, doctorRedis(ctx, cfg)...)
+}
+
+func doctorPostgres(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	pg, err := openServers(ctx, cfg, log, nil)
+	if err != nil {
+		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: fixOfPostgres(err)}}
+	}
+	defer func() { _ = pg.Close() }()
+	facts, err := pg.Facts(ctx)
+	if err != nil {
+		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: fixOfPostgres(err)}}
+	}
+	return []Finding{
+		{Name: "store", State: OK, Detail: fmt.Sprintf("Postgres %s with pgvector %s, role %s, schema at head (`gateway check` verifies it all)", facts.Server, facts.Vector, facts.Role)},
+		doctorClock("Postgres", facts.Skew),
+	}
+}
+
+// fixOfPostgres says what the sentence of the fault does not say already.
+func fixOfPostgres(err error) string {
+	if fault.Is(err, fault.Unavailable) {
+		return "start the server, and check host, port and TLS in DATABASE_URL"
+	}
+	return "" // the sentence names it
+}
+
+func doctorRedis(ctx context.Context, cfg Settings) []Finding {
+	r, err := cache.Open(ctx, cache.Config{URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix}, cache.Deps{})
+	if err != nil {
+		return []Finding{{Name: "redis", State: Bad, Detail: OneLine(err), Fix: "correct REDIS_URL"}}
+	}
+	defer r.Close() //nolint:errcheck // it was only read
+	facts, err := r.Facts(ctx)
+	if err != nil {
+		return []Finding{{
+			Name: "redis", State: Bad, Detail: OneLine(err) + "; requests go on without it, more slowly",
+			Fix: "start the server, and check host, port and password in REDIS_URL",
+		}}
+	}
+	f := Finding{Name: "redis", State: OK, Detail: fmt.Sprintf("version %s, maxmemory-policy %s", known(facts.Version), known(facts.Policy))}
+	if strings.HasPrefix(facts.Policy, "allkeys-") {
+		f.State, f.Fix = Note, "set maxmemory-policy to volatile-lru or noeviction: this one may drop wake-ups of workers when memory is full, and jobs then start up to 2 s later"
+	}
+	return []Finding{f, doctorClock("Redis", facts.Skew), doctorWorkers(ctx, cfg)}
+}
+
+func known(s string) string {
+	if s == "" {
+		return "(not told to this user)"
+	}
+	return s
+}
+
+// doctorWorkers looks whether somebody does the jobs.
+func doctorWorkers(ctx context.Context, cfg Settings) Finding {
+	states, err := wake.States(ctx, cfg.RedisURL, cfg.Redis.Prefix)
+	if err != nil {
+		return Finding{Name: "workers", State: Bad, Detail: OneLine(err), Fix: "check what the user in REDIS_URL may do: workers need every command of asynq"}
+	}
+	var unserved []string
+	f := Finding{Name: "workers", State: OK}
+	for _, s := range states {
+		if s.Workers == 0 {
+			unserved = append(unserved, string(s.Stage))
+		}
+		f.Detail += fmt.Sprintf("; %s: %d, %d wake-ups wait", s.Stage, s.Workers, s.Waiting)
+	}
+	f.Detail = "processes that serve each stage" + strings.Replace(f.Detail, ";", ":", 1)
+	if len(unserved) > 0 {
+		f.State, f.Fix = Note, "start a `worker` with the same REDIS_URL and SLIPBOX_REDIS_PREFIX: nobody does jobs of "+strings.Join(unserved, ", ")
+	}
+	return f
+}
+
+func doctorClock(of string, skew time.Duration) Finding {
+	f := Finding{Name: "clock", State: OK, Detail: fmt.Sprintf("that of %s and this host's differ by %s", of, skew.Abs().Round(time.Millisecond))}
+	if skew.Abs() >= skewNote {
+		f.State, f.Fix = Note, "let all hosts take the time from NTP; leases of jobs and tokens are judged by the clocks of several"
+	}
+	if skew.Abs() >= skewBad {
+		f.State = Bad
+	}
+	return f
+}

@@ -1,0 +1,30 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Facts are what an operator may want to know of a server that can serve.
+type Facts struct {
+	Server, Vector string // versions of Postgres and of pgvector
+	Role           string
+	Skew           time.Duration // of its clock against this process'; above 0: it is ahead
+}
+
+// Facts asks the server.
+func (s *Store) Facts(ctx context.Context) (f Facts, err error) {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
+		if _, err := q.get(ctx, "SELECT current_setting('server_version'), ("+vectorVersion+"), current_user::text", nil, &f.Server, &f.Vector, &f.Role); err != nil {
+			return err
+		}
+		var at time.Time
+		before := time.Now()
+		_, err := q.get(ctx, "SELECT clock_timestamp()", nil, &at)
+		f.Skew = at.Sub(before.Add(time.Since(before) / 2))
+		return err
+	})
+	return f, err
+}
