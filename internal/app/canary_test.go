@@ -46,6 +46,7 @@ func nothingTells(t *testing.T, w *watchedTest) {
 	}
 	metrics := w.scrape()
 	w.stop() // which sends what is left
+	documents(t, w.seen.Metrics())
 	// What is looked for is looked for where it could be.
 	for what, ok := range map[string]bool{
 		"spans": len(w.seen.Spans()) > 100 && w.seen.Holds("store.Write"), "exported metrics": w.seen.Holds("slipbox.store.duration"),
