@@ -171,7 +171,7 @@ CREATE TABLE links (
 CREATE INDEX links_target ON links (tenant, layer, target);
 
 -- A narrow table: an exact scan reads nothing else. Plain storage keeps a
--- vector in its row, which holds up to about 4,000 elements.
+-- vector in its row, which holds up to 3,900 elements.
 CREATE TABLE vectors (
     tenant   uuid    NOT NULL,
     layer    uuid    NOT NULL,

@@ -136,8 +136,8 @@ func half(v []float32) (vec *pgvector.HalfVector, rounded []float32, err error) 
 }
 
 // maxDim is what fits in a page of 8 KiB beside the other columns of vectors,
-// whose names of embedders are short; of pgvector's halfvec it is 16,000.
-const maxDim = 4000
+// with names of embedders of up to 200 bytes.
+const maxDim = 3900
 
 // possible tells whether a column can hold the text. What cannot be stored is
 // not found; the server would refuse the question.

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -254,6 +257,60 @@ func TestConnectionLost(t *testing.T) {
 		t.Error(got)
 	}
 	b.sound(t)
+}
+
+// TestTwoProcesses: writers of two processes allot revisions without a gap, and
+// a natural key to one of them.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const writers, writes = 8, 12
+	var taken atomic.Int64
+	var all sync.WaitGroup
+	for _, p := range []bench{b, b.beside(t, 0)} {
+		for range writers {
+			all.Go(func() {
+				for i := range writes {
+					_, err := p.Write(t.Context(), p.scope, p.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+						_, err := tx.Put(ctx, memory.Note{Content: "x", Key: fmt.Sprint(i)})
+						return err
+					})
+					switch {
+					case err == nil:
+						taken.Add(1)
+					case !fault.Is(err, fault.Exists):
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	v := b.open(t)
+	sets, err := b.Changesets(t.Context(), b.scope, v, 0, 0)
+	if err != nil || taken.Load() != writes || v.At != writes || len(sets) != writes {
+		t.Errorf("%d keys given away, head %d, %d changesets, %v; want %d of each", taken.Load(), v.At, len(sets), err, writes)
+	}
+	b.sound(t)
+}
+
+// TestLongVectors: what fits in a page is kept, and what does not is refused
+// by name.
+func TestLongVectors(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for dim, fits := range map[int]bool{3900: true, 3901: false, 17_000: false} {
+		b.collection = b.create(t, memory.Collection{Name: fmt.Sprint("c", dim), Embedder: strings.Repeat("long", 50), Dim: dim})
+		vector := slices.Repeat([]float32{0.5}, dim)
+		_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+			_, err := tx.Put(ctx, memory.Note{Content: "x", Vector: vector})
+			return err
+		})
+		near, e := b.Nearest(t.Context(), b.scope, b.open(t), memory.NearestQuery{Vector: vector})
+		if fits && (err != nil || len(near) != 1) || !fits && (!fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "3900") || len(near) > 0) || e != nil {
+			t.Errorf("%d dimensions: %v; %d near, %v", dim, err, len(near), e)
+		}
+	}
 }
 
 // TestFewRoundTrips holds the common paths to what they cost over a network.

@@ -130,12 +130,12 @@ func TestOpenWithoutRights(t *testing.T) {
 	}
 }
 
-func run(t testing.TB, url string, statements ...string) {
-	t.Helper()
-	conn := connect(t, url)
+func run(tb testing.TB, url string, statements ...string) {
+	tb.Helper()
+	conn := connect(tb, url)
 	for _, text := range statements {
-		if _, err := conn.Exec(t.Context(), text); err != nil {
-			t.Fatal(text, err)
+		if _, err := conn.Exec(tb.Context(), text); err != nil {
+			tb.Fatal(text, err)
 		}
 	}
 }

@@ -66,13 +66,13 @@ func newTenancy(t *testing.T) *tenancy {
 	return y
 }
 
-func connect(t testing.TB, url string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
+func connect(tb testing.TB, url string) *pgx.Conn {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), url)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
 

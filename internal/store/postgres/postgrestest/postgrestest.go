@@ -16,8 +16,8 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,8 +38,10 @@ const (
 	templatePrefix = "slipbox_template_"
 	// makeLock is held while a template is made or leftovers are dropped.
 	makeLock = 0x7465_7374_6462 // "testdb"
-	// leftAfter is the age at which a database is one of a run that crashed.
-	leftAfter = time.Hour
+	// The ages at which a database is one of a run that crashed, or of a schema
+	// that nobody tests any more.
+	testLife     = time.Hour
+	templateLife = 7 * 24 * time.Hour
 	// slowest is how long the server may take for a database.
 	slowest = 2 * time.Minute
 )
@@ -73,6 +75,10 @@ func create(tb testing.TB, migrated bool) Database {
 		tb.Fatal(err)
 	}
 	defer conn.Close(ctx) //nolint:errcheck // what matters was checked
+	swept.Do(func() { err = sweep(ctx, conn) })
+	if err != nil {
+		tb.Fatal(err)
+	}
 	template := "template1"
 	if migrated {
 		if template, err = makeTemplate(ctx, conn, serving, owner); err != nil {
@@ -136,9 +142,6 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, serving, owner string) (n
 	if there, err := exists(ctx, conn, name); err != nil || there {
 		return name, err
 	}
-	if err := sweep(ctx, conn); err != nil {
-		return "", err
-	}
 	half := name + "_half"
 	if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+quoted(half)+" WITH (FORCE)"); err != nil {
 		return "", err
@@ -149,14 +152,28 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, serving, owner string) (n
 	if err := postgres.Migrate(ctx, at(owner, half), role.User.Username()); err != nil {
 		return "", err
 	}
+	if _, err := conn.Exec(ctx, fmt.Sprintf("COMMENT ON DATABASE %s IS '%d'", quoted(half), time.Now().Unix())); err != nil {
+		return "", err
+	}
 	_, err = conn.Exec(ctx, "ALTER DATABASE "+quoted(half)+" RENAME TO "+quoted(name))
 	return name, err
 }
 
-// sweep drops what runs that crashed have left.
+// swept is done once in a process.
+var swept sync.Once
+
+// sweep drops what runs that crashed have left, and templates that have been
+// there for so long that their schema is perhaps no longer the newest.
 func sweep(ctx context.Context, conn *pgx.Conn) error {
-	rows, err := conn.Query(ctx, `SELECT d.datname FROM pg_database d WHERE d.datdba = (SELECT oid FROM pg_roles WHERE rolname = current_user)
- AND d.datname ~ '^`+testPrefix+`[0-9]+_'`)
+	var mine bool
+	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(makeLock)).Scan(&mine); err != nil || !mine {
+		return err // another process does it
+	}
+	rows, err := conn.Query(ctx, `SELECT d.datname FROM pg_database d CROSS JOIN LATERAL (SELECT
+ substring(d.datname FROM '^`+testPrefix+`([0-9]{1,12})_') AS test,
+ CASE WHEN d.datname LIKE '`+templatePrefix+`%' THEN substring(shobj_description(d.oid, 'pg_database') FROM '^[0-9]{1,12}$') END AS template) made
+ WHERE d.datdba = (SELECT oid FROM pg_roles WHERE rolname = current_user) AND (made.test::bigint < $1 OR made.template::bigint < $2)`,
+		time.Now().Add(-testLife).Unix(), time.Now().Add(-templateLife).Unix())
 	if err != nil {
 		return err
 	}
@@ -165,16 +182,12 @@ func sweep(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	for _, name := range names {
-		made, _, _ := strings.Cut(strings.TrimPrefix(name, testPrefix), "_")
-		n, err := strconv.ParseInt(made, 10, 64)
-		if err != nil || time.Since(time.Unix(n, 0)) < leftAfter {
-			continue
-		}
 		if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+quoted(name)+" WITH (FORCE)"); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(makeLock))
+	return err
 }
 
 func exists(ctx context.Context, conn *pgx.Conn, name string) (there bool, err error) {
