@@ -1,0 +1,128 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/cache/redistest"
+	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+)
+
+// wrapping is the environment that all processes of a test's servers share.
+const wrapping = "SLIPBOX_WRAPPING_KEY=a wrapping key that all of them share"
+
+// The whole way of an operator: migrate, make a tenant and a key, serve, look
+// for what is wrong, check, go back.
+func TestServersFromTheCommandLine(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.NewEmpty(t)
+	url, prefix := redistest.Shared(t)
+	env := []string{"DATABASE_URL=" + db.URL, "REDIS_URL=" + url, "SLIPBOX_REDIS_PREFIX=" + prefix, wrapping, "SLIPBOX_ADDR=127.0.0.1:0"}
+	owner := append([]string{"MIGRATE_DATABASE_URL=" + db.OwnerURL}, env...)
+	expect := func(env []string, want string, args ...string) string {
+		t.Helper()
+		out, msg, code := run(t, env, args...)
+		if code != 0 || !strings.Contains(out, want) {
+			t.Fatalf("gateway %s: exit %d, want %q\n%s%s", strings.Join(args, " "), code, want, out, msg)
+		}
+		return out
+	}
+	refuse := func(env []string, want string, args ...string) {
+		t.Helper()
+		out, msg, code := run(t, env, args...)
+		if code != 1 || out != "" || !strings.Contains(msg, want) || strings.Count(msg, "\n") > 1 {
+			t.Errorf("gateway %s: exit %d, want one line with %q\n%s%s", strings.Join(args, " "), code, want, out, msg)
+		}
+	}
+	refuse(env, "gateway migrate up", "serve")
+	if out := expect(owner, "pending", "migrate", "status"); strings.Contains(out, "applied") {
+		t.Errorf("an empty database:\n%s", out)
+	}
+	if out := expect(owner, "applied", "migrate", "up"); strings.Contains(out, "pending") {
+		t.Errorf("after up:\n%s", out)
+	}
+	expect(owner, "applied", "migrate", "up") // twice
+	expect(env, "tenant acme created", "tenant", "create", "acme")
+	key := strings.TrimSpace(expect(env, "sb_live_", "key", "create", "--tenant", "acme"))
+	expect(env, "acme", "tenant", "list")
+
+	data := t.TempDir()
+	p := serve(t, data, env)
+	p.must(t, key, http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "none"})
+	p.must(t, key, http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry leaves at nine."})
+	p.must(t, key, http.StatusOK, http.MethodPost, "/v1/collections/c/search", object{"query": "ferry"})
+	if left, err := os.ReadDir(data); err != nil || len(left) != 0 {
+		t.Errorf("a gateway over servers leaves %v in the data directory (%v)", left, err)
+	}
+	if out := p.stdout.String(); out != "" {
+		t.Errorf("it printed %q", out)
+	}
+	if out := expect(env, "pgvector", "doctor"); !strings.Contains(out, "start a `worker`") {
+		t.Errorf("doctor does not miss the workers:\n%s", out)
+	}
+	if out := expect(env, "the store is sound", "check"); !strings.Contains(out, "redis caches 1 versions") {
+		t.Errorf("check does not see the cached version:\n%s", out)
+	}
+	refuse(env, "pg_dump", "backup", data+"/copy.db")
+	refuse(env, "pg_restore", "restore", data)
+	refuse(env, "--demo", "serve", "--demo")
+	if code := p.stop(t); code != 0 {
+		t.Errorf("exit %d\n%s", code, p.stderr)
+	}
+
+	refuse(owner, "--to VERSION", "migrate", "down")
+	refuse(owner, "--yes", "migrate", "down", "--to", "3")
+	refuse(owner, "no version 77", "migrate", "down", "--to", "77", "--yes")
+	expect(owner, "pending", "migrate", "down", "--to", "3", "--yes")
+	refuse(env, "gateway migrate up", "serve")
+	expect(owner, "applied", "migrate", "up")
+	expect(env, "acme", "tenant", "list")
+}
+
+// Mistakes in the settings of servers are answered in one line that names the
+// fix and no password.
+func TestMistakesWithServers(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	refusals := redistest.Start(t)
+	for _, tt := range []struct {
+		name string
+		env  []string
+		want []string
+	}{
+		{"no wrapping key", []string{"DATABASE_URL=" + db.URL}, []string{"SLIPBOX_WRAPPING_KEY", "openssl"}},
+		{"redis alone", []string{"REDIS_URL=redis://127.0.0.1"}, []string{"REDIS_URL", "DATABASE_URL", "gateway serve"}},
+		{"another database", []string{wrapping, "DATABASE_URL=mysql://root:guess@db/x"}, []string{"DATABASE_URL", "postgres://"}},
+		{"nobody there", []string{wrapping, "DATABASE_URL=postgres://slipbox_app:guess@127.0.0.1:1/x"}, []string{"cannot be reached"}},
+		{"wrong password", []string{wrapping, "DATABASE_URL=" + strings.Replace(db.URL, "dev-only", "guess", 1)}, []string{"password", "DATABASE_URL"}},
+		{"the owner serves", []string{wrapping, "DATABASE_URL=" + db.OwnerURL}, []string{"owns the tables", "CREATE ROLE"}},
+		{"an unreadable redis", []string{wrapping, "DATABASE_URL=" + db.URL, "REDIS_URL=redis://:guess@[::1"}, []string{"redis_url"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			out, msg, code := run(t, append(tt.env, "SLIPBOX_ADDR=127.0.0.1:0", "SLIPBOX_DATA="+t.TempDir()), "serve")
+			if code != 1 || out != "" || strings.Contains(msg, "guess") {
+				t.Errorf("exit %d, want 1; stdout %q, stderr %q", code, out, msg)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(msg, want) {
+					t.Errorf("%q is missing in: %s", want, msg)
+				}
+			}
+		})
+	}
+	// A Redis that refuses is no reason not to serve, but the log says what to mend.
+	p := serve(t, t.TempDir(), []string{wrapping, "DATABASE_URL=" + db.URL, "REDIS_URL=" + refusals.Address("default:guess")})
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(p.stderr.String(), "correct REDIS_URL"); {
+		if time.Now().After(deadline) {
+			t.Fatalf("the log does not name the refused password:\n%s", p.stderr)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	if strings.Contains(p.stderr.String(), "guess") {
+		t.Errorf("the password is in the log:\n%s", p.stderr)
+	}
+}
