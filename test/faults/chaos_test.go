@@ -55,6 +55,9 @@ func (l *lane) play(ctx context.Context, gate *sync.RWMutex, b *book) {
 	}
 }
 
+// lease is how long a job is held without a sign of life.
+const lease = 15 * time.Second
+
 // lanes are all that happens in a run. gap is the average time between two kills of a
 // process; Postgres and the model need longer to come back, and get it.
 func (r *run) lanes(seed uint64, gap time.Duration) []*lane {
@@ -80,6 +83,13 @@ func (r *run) lanes(seed uint64, gap time.Duration) []*lane {
 			return nil
 		}})
 	}
+	// So that others take over what they hold, and they find out when they go on.
+	var stalls []disorder
+	for _, p := range s.workers {
+		stalls = append(stalls, disorder{"stall " + p.name + " past its leases", func(rng *rand.Rand) error {
+			return p.stall(lease + time.Second + some(rng, 3*time.Second))
+		}})
+	}
 	lanes := []*lane{
 		{name: "processes", gap: gap, disorders: kills, off: r.steady.Load},
 		{name: "redis", gap: gap, disorders: []disorder{
@@ -99,6 +109,7 @@ func (r *run) lanes(seed uint64, gap time.Duration) []*lane {
 			}},
 		}},
 		{name: "model", gap: gap * 3 / 2, disorders: moods},
+		{name: "stalls", gap: gap * 3 / 2, disorders: stalls},
 	}
 	for i, l := range lanes {
 		l.rng = rand.New(rand.NewPCG(seed, uint64(i)))

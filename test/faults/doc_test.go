@@ -9,6 +9,7 @@
 //	SLIPBOX_FAULT_SECONDS  how long clients and faults go on; 60 or more also looks at memory
 //	SLIPBOX_FAULT_SEED     the faults and what clients do; default random, and printed
 //	SLIPBOX_FAULT_RACE     1: the processes are built with the race detector
+//	SLIPBOX_FAULT_LOGS     an existing folder that is given what the processes logged
 //
 // The same seed gives the same faults at the same times. How they meet the
 // requests is up to the machine, so a failure may need some runs to show again.

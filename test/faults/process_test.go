@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -136,6 +137,20 @@ func (p *process) kill() {
 	p.mu.Unlock()
 	_ = cmd.Process.Kill()
 	<-ended
+}
+
+// stall stops it where it is for a while, as a machine that swaps would. It may
+// be killed meanwhile.
+func (p *process) stall(d time.Duration) error {
+	p.mu.Lock()
+	at := p.cmd.Process
+	p.mu.Unlock()
+	err := at.Signal(syscall.SIGSTOP)
+	<-time.After(d)
+	if err = errors.Join(err, at.Signal(syscall.SIGCONT)); errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
 }
 
 // stop asks it to end, and gives its exit code.

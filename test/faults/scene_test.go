@@ -92,6 +92,11 @@ func (s *scene) cleanUp() {
 	}
 	s.must(err)
 	s.t.Cleanup(func() {
+		if to := os.Getenv("SLIPBOX_FAULT_LOGS"); to != "" {
+			if err := os.CopyFS(filepath.Join(to, filepath.Base(s.dir)), os.DirFS(filepath.Join(s.dir, "log"))); err != nil {
+				s.t.Error(err)
+			}
+		}
 		_ = wait.Close()
 		if err := cmd.Wait(); err != nil {
 			s.t.Errorf("clean up %s: %v", s.dir, err)
@@ -136,7 +141,7 @@ func (s *scene) settings() {
 		"SLIPBOX_LLM=openai", "SLIPBOX_LLM_MODEL=fake", "SLIPBOX_LLM_BASE_URL="+s.model.URL(),
 		"SLIPBOX_LLM_TIMEOUT=2s", "SLIPBOX_LLM_MAX_TRIES=2", "SLIPBOX_LLM_RETRY_WAIT=100ms", "SLIPBOX_LLM_BREAKER_PAUSE=1s",
 		"SLIPBOX_EMBEDDER=openai", "SLIPBOX_EMBED_MODEL=fake-embed", fmt.Sprint("SLIPBOX_EMBED_DIM=", embedDim), "SLIPBOX_EMBED_CACHE=256",
-		"SLIPBOX_DATABASE_CONNECTIONS=12", "SLIPBOX_INDEX_BYTES=16777216", "SLIPBOX_CACHE_BYTES=4194304",
+		"SLIPBOX_DATABASE_CONNECTIONS=12", "SLIPBOX_INDEX_BYTES=4194304", "SLIPBOX_CACHE_BYTES=1048576",
 		"SLIPBOX_JOB_SWEEP_INTERVAL=5s", "SLIPBOX_LOG_LEVEL=warn")
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // verify compares what is there with what was acknowledged, once everything is
@@ -245,35 +246,31 @@ type decided struct {
 	Says                         int64  // the revision that its result names; 0 none
 	What                         string // the decision of its result
 	Evolved                      []int64
-	Marked                       bool // a try of it failed
 }
 
 const decidedJobs = `SELECT j.id, j.tenant, j.collection, j.note, j.state, j.error, j.seq, j.attempts,
  coalesce((j.result->>'revision')::bigint, 0) AS says, coalesce(j.result->>'decision', '') AS what,
  coalesce((SELECT json_agg(c.revision ORDER BY c.revision) FROM changesets c
-  WHERE c.tenant = j.tenant AND c.collection = j.collection AND c.job = j.id AND c.cause = 'evolve'), '[]') AS evolved,
- EXISTS (SELECT FROM changesets c WHERE c.tenant = j.tenant AND c.collection = j.collection AND c.job = j.id AND c.cause = 'mark') AS marked
+  WHERE c.tenant = j.tenant AND c.collection = j.collection AND c.job = j.id AND c.cause = 'evolve'), '[]') AS evolved
  FROM jobs j WHERE j.kind = 'note' ORDER BY j.tenant, j.collection, j.seq`
 
-// jobs looks at every job: it ended, its evolution is in the log once, and those of
-// a collection are in the order of its notes. One whose try failed was passed over
-// by those behind it, so that nothing waits for it.
+// noteOf names a note in a collection: forks have it under the same id.
+type noteOf struct{ collection, note string }
+
+// jobs looks at every job: it ended, and its evolution is in the log once.
 func (r *run) jobs() {
-	others, err := query[struct{ ID, Kind, State, Error string }](r.scene, "SELECT id, kind, state, error FROM jobs WHERE state <> 'done'")
+	open, err := query[struct{ ID, Kind, State, Error string }](r.scene, "SELECT id, kind, state, error FROM jobs WHERE state <> 'done'")
 	if err != nil {
 		r.book.problemf("%v", err)
 	}
-	for _, j := range others {
+	for _, j := range open {
 		r.book.problemf("the %s job %s is %s: %s", j.Kind, j.ID, j.State, j.Error)
 	}
 	all, err := query[decided](r.scene, decidedJobs)
 	if err != nil {
 		r.book.problemf("%v", err)
 	}
-	type noteOf struct{ collection, note string }
 	evolved := map[noteOf]int{}
-	var last decided
-	var at int64
 	for _, j := range all {
 		want := 0
 		if j.Says > 0 {
@@ -283,17 +280,6 @@ func (r *run) jobs() {
 			r.book.problemf("job %s of note %s evolved it at the revisions %v, and says %d", j.ID, j.Note, j.Evolved, j.Says)
 		}
 		evolved[noteOf{j.Collection, j.Note}] += len(j.Evolved)
-		if j.Collection != last.Collection {
-			at = 0
-		}
-		if j.Marked || len(j.Evolved) == 0 {
-			continue
-		}
-		if j.Evolved[0] < at {
-			r.book.problemf("job %s (seq %d) took effect at revision %d, before job %s (seq %d) at %d", j.ID, j.Seq, j.Evolved[0], last.ID, last.Seq, at)
-		}
-		at, last = j.Evolved[0], j
-		r.book.count("evolutions in order", 1)
 	}
 	for _, c := range r.clients {
 		for _, n := range c.notes {
@@ -302,12 +288,33 @@ func (r *run) jobs() {
 			}
 		}
 	}
-	marked := 0
-	for _, j := range all {
-		if j.Marked {
-			marked++
+	r.order(all)
+	r.book.count("jobs of notes", len(all))
+}
+
+// order looks at those of a collection, which take effect in the order of its
+// notes. One whose try failed is passed over by those behind it, so that nothing
+// waits for it; the logs of the workers name these.
+func (r *run) order(all []decided) {
+	failed := map[string]bool{}
+	for _, w := range r.scene.workers {
+		for _, line := range w.lines(func(line string) bool { return strings.Contains(line, "a job's try failed") }) {
+			_, after, _ := strings.Cut(line, " job=")
+			id, _, _ := strings.Cut(after, " ")
+			failed[id] = true
 		}
 	}
-	r.book.count("jobs of notes", len(all))
-	r.book.count("jobs of notes with a try that failed", marked)
+	var last decided
+	for _, j := range all { // by collection and place
+		if failed[j.ID] || len(j.Evolved) == 0 {
+			continue
+		}
+		if j.Collection == last.Collection && j.Evolved[0] < last.Evolved[0] {
+			r.book.problemf("job %s (seq %d) took effect at revision %d, before job %s (seq %d) at %d",
+				j.ID, j.Seq, j.Evolved[0], last.ID, last.Seq, last.Evolved[0])
+		}
+		last = j
+		r.book.count("evolutions in order", 1)
+	}
+	r.book.count("jobs of notes with a try that failed", len(failed))
 }
