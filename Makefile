@@ -41,8 +41,8 @@ help: ## Show this help
 	@echo; echo "Variables: ADDR=$(ADDR) DATA=$(DATA) BENCH=$(BENCH) BENCHTIME=$(BENCHTIME) EVAL_DATA=$(EVAL_DATA) RACE=$(RACE)"
 
 .PHONY: build
-build: ## Build bin/gateway, stamped with version, commit and date
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/gateway ./cmd/gateway
+build: ## Build bin/gateway and bin/worker, stamped with version, commit and date
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/gateway ./cmd/worker
 
 .PHONY: run
 run: build ## Build and serve the demo on ADDR, keeping its data in DATA
@@ -75,6 +75,10 @@ lint: ## Check the style, the direction of imports, and the scripts
 .PHONY: bench
 bench: ## Measure a whole gateway, and print a table (BENCH=regexp BENCHTIME=1s, PKG=./... for all)
 	@go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m $(PKG) | go run ./tools/benchtable
+
+.PHONY: bench/servers
+bench/servers: ## Measure gateways over a Postgres and a Redis of their own, and print a table; about ten minutes
+	@BENCH='$(if $(filter-out .,$(BENCH)),$(BENCH),Servers)' scripts/bench-servers.sh
 
 .PHONY: eval
 eval: ## Load conversations into a fresh gateway and measure (EVAL_DATA=folder)

@@ -309,29 +309,29 @@ func (g *gateway) bulk(b *testing.B) {
 	b.ReportMetric(float64(rounds*n)/b.Elapsed().Seconds(), "notes/s")
 }
 
-// known is an embedder that has embedded a set of queries before.
-type known struct {
+// practised is an embedder that has embedded a set of queries before.
+type practised struct {
 	memory.Embedder
 	vectors map[string][]float32
 }
 
-func (k known) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
+func (k practised) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
 	if v, ok := k.vectors[texts[0]]; ok && len(texts) == 1 {
 		return [][]float32{v}, nil
 	}
 	return k.Embedder.Embed(ctx, s, texts)
 }
 
-func (k known) Default() memory.Embedder { return k }
-func (k known) Names() []string          { return []string{k.Name()} }
+func (k practised) Default() memory.Embedder { return k }
+func (k practised) Names() []string          { return []string{k.Name()} }
 
-func (k known) ByName(name string) (memory.Embedder, bool) { return k, name == k.Name() }
+func (k practised) ByName(name string) (memory.Embedder, bool) { return k, name == k.Name() }
 
 // searches are hybrid searches for the first five hits with notes, links and
 // usage: with the embedding of the query, with a query embedded before, and over HTTP.
 func (g *gateway) searches(b *testing.B, c memory.Collection) {
 	queries := g.text.queries(256)
-	k := known{g.embedders.Default(), map[string][]float32{}}
+	k := practised{g.embedders.Default(), map[string][]float32{}}
 	for _, q := range queries {
 		k.vectors[q] = must[[][]float32](b)(k.Embedder.Embed(b.Context(), g.scope, []string{q}))[0]
 	}

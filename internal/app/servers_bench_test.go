@@ -1,0 +1,165 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+)
+
+// BenchmarkServers measures the set-up of servers: real gateway processes over
+// a Postgres and a Redis, called from this process. "make bench/servers" gives it
+// servers of its own and makes a table of what it prints; docs/benchmarks.md says how
+// to read that. It runs each part once (-benchtime 1x) and times by itself.
+//
+// SLIPBOX_BENCH_SIZES are the sizes of collections, in notes; without it nothing
+// is measured. SLIPBOX_BENCH_TURN is how long each figure is measured, default 2s.
+func BenchmarkServers(b *testing.B) {
+	m := newServersBench(b)
+	m.about(b)
+	for _, part := range []struct {
+		name string
+		run  func(*testing.B)
+	}{
+		{"durable note", m.adds},
+		{"search", m.searches},
+		{"fork", m.forks},
+		{"two gateways", m.gateways},
+		{"redis", m.redis},
+		{"side by side", m.beside},
+		{"statements", m.statements}, // last: it leaves jobs, which a gateway would run
+	} {
+		b.Run(part.name, func(b *testing.B) {
+			m.sayf("%s", part.name)
+			part.run(b)
+		})
+	}
+	m.sayf("done")
+}
+
+// serversBench is one run.
+type serversBench struct {
+	*site // with a collection of each size, made when it is first asked for
+
+	sizes  []int // ascending
+	length time.Duration
+	began  time.Time
+	binary string // of the gateway
+}
+
+func newServersBench(b *testing.B) *serversBench {
+	b.Helper()
+	m := &serversBench{began: time.Now(), length: 2 * time.Second}
+	list := os.Getenv("SLIPBOX_BENCH_SIZES")
+	if list == "" {
+		b.Skip("SLIPBOX_BENCH_SIZES is not set; run \"make bench/servers\"")
+	}
+	for n := range strings.SplitSeq(list, ",") {
+		m.sizes = append(m.sizes, must[int](b)(strconv.Atoi(n)))
+	}
+	slices.Sort(m.sizes)
+	if m.sizes[0] < 100 {
+		b.Fatal("SLIPBOX_BENCH_SIZES: a collection must have 100 notes or more")
+	}
+	if text := os.Getenv("SLIPBOX_BENCH_TURN"); text != "" {
+		m.length = must[time.Duration](b)(time.ParseDuration(text))
+	}
+	m.site = newSite(b)
+	m.binary = filepath.Join(b.TempDir(), "gateway")
+	if out, err := exec.Command("go", "build", "-o", m.binary, "../../cmd/gateway").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return m
+}
+
+// largest and middle are the sizes that parts measure which do not measure all.
+func (m *serversBench) largest() int { return m.sizes[len(m.sizes)-1] }
+func (m *serversBench) middle() int  { return m.sizes[max(0, len(m.sizes)-2)] }
+
+// sayf tells how far the run is.
+func (m *serversBench) sayf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%5.1f s  %s\n", time.Since(m.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// about prints what the figures depend on, as "key: value".
+func (m *serversBench) about(b *testing.B) {
+	b.Helper()
+	var server, fsync, buffers, vector string
+	m.query(b, "SELECT current_setting('server_version'), current_setting('fsync'), current_setting('shared_buffers'), (SELECT extversion FROM pg_extension WHERE extname = 'vector')",
+		&server, &fsync, &buffers, &vector)
+	options := must[*redis.Options](b)(redis.ParseURL(os.Getenv("REDIS_URL")))
+	client := redis.NewClient(options)
+	defer func() { _ = client.Close() }()
+	info := must[string](b)(client.Info(b.Context(), "server").Result())
+	_, version, _ := strings.Cut(info, "redis_version:")
+	version, _, _ = strings.Cut(version, "\r\n")
+	fmt.Fprintf(os.Stdout, "machine: %d cores, %s, %s/%s, %s; gateways, Postgres, Redis and the clients share it\n",
+		runtime.NumCPU(), memoryOfMachine(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	fmt.Fprintf(os.Stdout, "postgres: %s, pgvector %s, fsync %s, shared_buffers %s\nredis: %s\n", server, vector, fsync, buffers, version)
+	fmt.Fprintf(os.Stdout, "time: %s for each figure, in %d turns\n", m.length, turns)
+}
+
+func memoryOfMachine() string {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return "memory unknown"
+	}
+	return fmt.Sprintf("%d GiB", kilobytes(string(text), "MemTotal:")>>20)
+}
+
+// kilobytes finds a figure in a file of /proc; 0 when it is not there.
+func kilobytes(text, name string) int {
+	_, rest, _ := strings.Cut(text, name)
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return 0
+	}
+	n, err := strconv.Atoi(fields[0])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// adds are durable notes: through the store with vector and job, and over HTTP.
+func (m *serversBench) adds(b *testing.B) {
+	f := must[*os.File](b)(os.Create(filepath.Join(b.TempDir(), "fsync")))
+	defer func() { _ = f.Close() }()
+	page := make([]byte, 8192)
+	must[int](b)(f.Write(make([]byte, 256*len(page))))
+	m.compare(b, way{name: "write 8 KiB over an older page, fsync", do: func(_, i int) error {
+		if _, err := f.WriteAt(page, int64(i%256)*int64(len(page))); err != nil {
+			return err
+		}
+		return f.Sync()
+	}})
+	const most = 32
+	ways := func(where string, s *site, add func(c uuid.UUID, i int) error) (out []way) {
+		own := make([]uuid.UUID, most)
+		for i := range own {
+			own[i] = s.empty(b)
+		}
+		hot := s.empty(b)
+		for _, clients := range []int{1, 8, 16, most} {
+			out = append(out, way{name: fmt.Sprintf("%s, clients with a collection each: %d", where, clients), clients: clients, do: func(client, i int) error {
+				return add(own[client], i)
+			}})
+		}
+		return append(out, way{name: where + ", clients on one collection: 16", clients: 16, do: func(_, i int) error { return add(hot, i) }})
+	}
+	store := newSite(b)
+	notes := store.notes(b, 1024)
+	m.compare(b, ways("store", store, func(c uuid.UUID, i int) error { return store.add(store.Store, c, notes[i%len(notes)]) })...)
+	web := newSite(b)
+	g := m.gateway(b, web)
+	m.compare(b, ways("HTTP", web, func(c uuid.UUID, i int) error { return web.tell(g, c, i) })...)
+}

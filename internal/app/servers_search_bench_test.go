@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// hybrid searches a collection through a gateway for one of the queries.
+func (m *serversBench) hybrid(p *process, c uuid.UUID, queries []string, i int) error {
+	_, err := m.ask(p, c, map[string]any{"query": queries[i%len(queries)]})
+	return err
+}
+
+// searches are searches over HTTP for five notes, in a gateway that just
+// started and in one whose index is loaded, and what the index takes.
+func (m *serversBench) searches(b *testing.B) {
+	queries := m.text.queries(256)
+	for _, n := range m.sizes {
+		c := m.filled(b, n)
+		name := fmt.Sprintf("%d notes, ", n)
+		row(b, name+"loaded in bulks of 500", map[string]float64{"notes/s": float64(n) / c.took.Seconds()})
+		m.cold(b, c.id, name+"first search of a gateway, hybrid: the index is loaded", map[string]any{"query": queries[0]})
+		m.cold(b, c.id, name+"first search of a gateway, vector: Postgres scans", map[string]any{"query": queries[0], "mode": "vector"})
+		g := m.gateway(b, m.site)
+		if err := m.hybrid(g, c.id, queries, 0); err != nil {
+			b.Fatal(err)
+		}
+		m.memory(b, g, c.id, name+"index")
+		search := func(_, i int) error { return m.hybrid(g, c.id, queries, i) }
+		m.compare(b, way{name: name + "hybrid, 1 client", clients: 1, do: search}, way{name: name + "hybrid, 8 clients", clients: 8, do: search})
+		g.stop()
+	}
+}
+
+// cold is the first search of gateways that were just started. What Postgres holds
+// in memory stays there.
+func (m *serversBench) cold(b *testing.B, c uuid.UUID, name string, body map[string]any) {
+	b.Helper()
+	m.sayf("%s", name)
+	var f figures
+	for range 5 {
+		g := m.gateway(b, m.site)
+		start := time.Now()
+		if _, err := m.ask(g, c, body); err != nil {
+			b.Fatal(err)
+		}
+		f.times = append(f.times, time.Since(start))
+		g.stop()
+	}
+	row(b, name, f.values())
+}
+
+// memory is what the index of a collection takes, and the process that holds it.
+func (m *serversBench) memory(b *testing.B, g *process, c uuid.UUID, name string) {
+	b.Helper()
+	var out struct {
+		Index struct {
+			State string  `json:"state"`
+			Notes float64 `json:"notes"`
+			Bytes float64 `json:"bytes"`
+		} `json:"index"`
+	}
+	answer := must[[]byte](b)(m.call(g, http.MethodGet, "/v1/collections/"+c.String(), nil, http.StatusOK))
+	if err := json.Unmarshal(answer, &out); err != nil || out.Index.State != "ready" {
+		b.Fatalf("the index is %q: %v", out.Index.State, err)
+	}
+	values := map[string]float64{"B/note": out.Index.Bytes / out.Index.Notes, "MiB-index": out.Index.Bytes / (1 << 20)}
+	if status, err := os.ReadFile("/proc/" + strconv.Itoa(g.pid) + "/status"); err == nil {
+		values["MiB-resident"] = float64(kilobytes(string(status), "VmRSS:")) / 1024
+	}
+	row(b, name, values)
+}
+
+// forks are forks of the largest collection, and searches in forks that hold
+// newer versions of a part of its notes.
+func (m *serversBench) forks(b *testing.B) {
+	n := m.largest()
+	c := m.filled(b, n)
+	g := m.gateway(b, m.site)
+	fork := func() (id uuid.UUID, err error) {
+		answer, err := m.call(g, http.MethodPost, "/v1/collections/"+c.id.String()+"/clone", map[string]any{"name": "f-" + uuid.NewString()}, http.StatusCreated)
+		if err != nil {
+			return id, err
+		}
+		var out struct {
+			ID uuid.UUID `json:"id"`
+		}
+		err = json.Unmarshal(answer, &out)
+		return out.ID, err
+	}
+	m.compare(b, way{name: fmt.Sprintf("fork of %d notes", n), do: func(int, int) error {
+		_, err := fork()
+		return err
+	}})
+	queries := m.text.queries(256)
+	search := func(name string, id uuid.UUID) way {
+		return way{name: name, do: func(_, i int) error { return m.hybrid(g, id, queries, i) }}
+	}
+	ways := []way{search(fmt.Sprintf("hybrid search of %d notes", n), c.id)}
+	for _, percent := range []int{0, 10, 50} {
+		id := must[uuid.UUID](b)(fork())
+		m.sayf("shadowing %d %% of %d notes", percent, n)
+		m.shadow(b, id, c.notes[:n*percent/100])
+		ways = append(ways, search(fmt.Sprintf("in a fork with %d %% of them shadowed", percent), id))
+	}
+	m.exec(b, "VACUUM (ANALYZE)")
+	m.compare(b, ways...)
+}
+
+// shadow writes newer versions of notes.
+func (m *serversBench) shadow(b *testing.B, c uuid.UUID, ids []uuid.UUID) {
+	b.Helper()
+	for len(ids) > 0 {
+		notes := m.notes(b, min(500, len(ids)))
+		_, err := m.Write(b.Context(), m.scope, c, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
+			for i, n := range notes {
+				n.ID = ids[i]
+				if _, err := tx.Put(ctx, n); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		ids = ids[len(notes):]
+	}
+}
