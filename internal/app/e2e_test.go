@@ -114,6 +114,7 @@ func (g *gatewayTest) search(collection, query, mode string) []string {
 func TestLocalModelEndToEnd(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		t.Helper()
 		model := llmtest.New(t)
 		model.EmbedDim(384)
 		model.Always("analyze", llmtest.JSON(object{
@@ -161,6 +162,7 @@ func TestLocalModelEndToEnd(t *testing.T) {
 func TestModelDownAndBack(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		t.Helper()
 		model := llmtest.New(t)
 		model.Down(true)
 		g := start(func(c *Settings) {
@@ -190,6 +192,7 @@ func TestModelDownAndBack(t *testing.T) {
 func TestEmbedderDownAndBack(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		t.Helper()
 		model := llmtest.New(t)
 		model.EmbedDim(64)
 		model.Down(true)
@@ -216,6 +219,7 @@ func TestEmbedderDownAndBack(t *testing.T) {
 func TestNamedModel(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		t.Helper()
 		main, fast := llmtest.New(t), llmtest.New(t)
 		g := start(func(c *Settings) {
 			c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", main.URL(), "main"

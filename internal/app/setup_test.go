@@ -38,9 +38,11 @@ func (b *syncBuffer) String() string {
 var setUps = map[string]func(t *testing.T, set func(*Settings)) *gatewayTest{
 	"embedded": startGateway,
 	"postgres": func(t *testing.T, set func(*Settings)) *gatewayTest {
+		t.Helper()
 		return newServers(t, false).gateway(set)
 	},
 	"postgres and redis": func(t *testing.T, set func(*Settings)) *gatewayTest {
+		t.Helper()
 		s := newServers(t, true)
 		s.worker(set)
 		return s.gateway(set)

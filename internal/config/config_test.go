@@ -114,3 +114,51 @@ func TestNamedModelKeepsTheMainKeyAtItsHost(t *testing.T) {
 		t.Errorf("the main key goes to another host")
 	}
 }
+
+// Each mistake with servers is told with its name and the fix, and no secret.
+func TestServersSettings(t *testing.T) {
+	t.Parallel()
+	const key = "a wrapping key that all of them share"
+	for name, x := range map[string]struct {
+		set  func(*Config)
+		want []string
+	}{
+		"no wrapping key": {func(c *Config) { c.DatabaseURL, c.Auth.WrappingKey = "postgres://db/x", "" }, []string{"SLIPBOX_WRAPPING_KEY", "required"}},
+		"redis alone":     {func(c *Config) { c.RedisURL = "redis://cache" }, []string{"REDIS_URL", "DATABASE_URL"}},
+		"other schemes": {func(c *Config) {
+			c.DatabaseURL, c.MigrateDatabaseURL, c.RedisURL = "mysql://u:s3cret@db", "db.internal:s3cret", "http://:s3cret@cache"
+		}, []string{"(DATABASE_URL): must begin with postgres://", "(MIGRATE_DATABASE_URL): must", "(REDIS_URL): must begin with redis://"}},
+		"exec mode":   {func(c *Config) { c.Database.ExecMode = "fast" }, []string{"database.exec_mode", "simple_protocol"}},
+		"connections": {func(c *Config) { c.Database.Connections = -1 }, []string{"database.connections"}},
+		"timeouts":    {func(c *Config) { c.Database.LockTimeout = -1 }, []string{"lock_timeout"}},
+		"prefix":      {func(c *Config) { c.Redis.Prefix = "a*b" }, []string{"redis.prefix"}},
+		"cache":       {func(c *Config) { c.Cache.Bytes, c.Redis.CacheTTL = -1, 0 }, []string{"cache.bytes", "redis.cache_ttl"}},
+		"jobs": {func(c *Config) { c.Jobs.Decides, c.Jobs.Tasks, c.Jobs.Stages = -1, 0, []string{"dance"} }, []string{
+			"jobs.decides", "jobs.tasks", `"dance"`, "prepare, decide, task",
+		}},
+		"no stage":       {func(c *Config) { c.Jobs.Stages = nil }, []string{"jobs.stages"}},
+		"worker address": {func(c *Config) { c.WorkerAddr = "9090" }, []string{"worker_addr"}},
+	} {
+		c := Default()
+		c.Auth.WrappingKey = key
+		x.set(&c)
+		err := c.Validate()
+		for _, want := range x.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: the error does not speak of %q: %v", name, want, err)
+			}
+		}
+		if err != nil && strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: the error tells a password: %v", name, err)
+		}
+	}
+	c, err := Load(Sources{Environ: map[string]string{
+		"DATABASE_URL": "postgres://db/x", "REDIS_URL": "rediss://cache", "SLIPBOX_WRAPPING_KEY": key, "SLIPBOX_JOB_STAGES": "task,decide",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Validate(); err != nil || !c.Servers() || len(c.Jobs.Stages) != 2 {
+		t.Errorf("servers are refused: %v, %+v", err, c.Jobs)
+	}
+}
