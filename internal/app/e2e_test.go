@@ -85,7 +85,7 @@ func (g *gatewayTest) send(header http.Header, method, path, body string) (statu
 	if err != nil {
 		g.t.Error(err)
 	}
-	if strings.Contains(resp.Header.Get("Content-Type"), "json") && len(raw) > 0 {
+	if kind := resp.Header.Get("Content-Type"); strings.Contains(kind, "json") && !strings.Contains(kind, "ndjson") && len(raw) > 0 {
 		if err := json.Unmarshal(raw, &answer); err != nil {
 			g.t.Errorf("%s %s: %v: %s", method, path, err, raw)
 		}
