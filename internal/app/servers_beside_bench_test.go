@@ -54,7 +54,7 @@ func (m *serversBench) beside(b *testing.B) {
 		{"HNSW, ef 40, iterative scan", m.session(b, byIndex+"40; SET hnsw.iterative_scan = strict_order")},
 	}
 	e := practised{Embedder: llm.Hash{}}
-	r := must[*recall.Service](b)(recall.New(recall.Deps{Store: m.Store, Embedders: e}, recall.Config{}))
+	r := must[*recall.Service](b)(recall.New(recall.Deps{Store: m.Store, Embedders: e}, recall.Config{LoadTimeout: 5 * time.Minute}))
 	g := m.gateway(b, m.site)
 	for _, c := range bases {
 		m.warm(b, c.id, g)

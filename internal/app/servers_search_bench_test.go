@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // hybrid searches a collection through a gateway for one of the queries.
@@ -28,13 +25,11 @@ func (m *serversBench) searches(b *testing.B) {
 	for _, n := range m.sizes {
 		c := m.filled(b, n)
 		name := fmt.Sprintf("%d notes, ", n)
-		row(b, name+"loaded in bulks of 500", map[string]float64{"notes/s": float64(n) / c.took.Seconds()})
+		row(b, name+"written to the store, 500 a transaction", map[string]float64{"notes/s": float64(n) / c.took.Seconds()})
 		m.cold(b, c.id, name+"first search of a gateway, hybrid: the index is loaded", map[string]any{"query": queries[0]})
 		m.cold(b, c.id, name+"first search of a gateway, vector: Postgres scans", map[string]any{"query": queries[0], "mode": "vector"})
 		g := m.gateway(b, m.site)
-		if err := m.hybrid(g, c.id, queries, 0); err != nil {
-			b.Fatal(err)
-		}
+		m.warm(b, c.id, g)
 		m.memory(b, g, c.id, name+"index")
 		search := func(_, i int) error { return m.hybrid(g, c.id, queries, i) }
 		m.compare(b, way{name: name + "hybrid, 1 client", clients: 1, do: search}, way{name: name + "hybrid, 8 clients", clients: 8, do: search})
@@ -51,13 +46,26 @@ func (m *serversBench) cold(b *testing.B, c uuid.UUID, name string, body map[str
 	for range 5 {
 		g := m.gateway(b, m.site)
 		start := time.Now()
-		if _, err := m.ask(g, c, body); err != nil {
-			b.Fatal(err)
-		}
+		m.first(b, g, c, body)
 		f.times = append(f.times, time.Since(start))
 		g.stop()
 	}
 	row(b, name, f.values())
+}
+
+// first asks until it is answered: a large index may take longer to load than a search waits.
+func (m *serversBench) first(b *testing.B, g *process, c uuid.UUID, body map[string]any) {
+	b.Helper()
+	for end := time.Now().Add(5 * time.Minute); ; {
+		_, err := m.ask(g, c, body)
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			b.Fatal(err)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
 }
 
 // memory is what the index of a collection takes, and the process that holds it.
@@ -122,18 +130,10 @@ func (m *serversBench) shadow(b *testing.B, c uuid.UUID, ids []uuid.UUID) {
 	b.Helper()
 	for len(ids) > 0 {
 		notes := m.notes(b, min(500, len(ids)))
-		_, err := m.Write(b.Context(), m.scope, c, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
-			for i, n := range notes {
-				n.ID = ids[i]
-				if _, err := tx.Put(ctx, n); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			b.Fatal(err)
+		for i := range notes {
+			notes[i].ID = ids[i]
 		}
+		m.put(b, c, notes)
 		ids = ids[len(notes):]
 	}
 }

@@ -37,7 +37,6 @@ type site struct {
 	database    postgrestest.Database
 	scope       tenant.Scope
 	key         string
-	written     *memory.Notes
 	collections *memory.Collections
 	bases       map[int]base
 	text        *corpus
@@ -69,10 +68,8 @@ func newSite(b *testing.B) *site {
 	made := must[tenant.Tenant](b)(a.CreateTenant(b.Context(), "bench"))
 	s.scope = grant.Scope(made.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
 	s.key = must[auth.CreatedKey](b)(a.CreateKey(b.Context(), "bench", NewKey{Name: "bench"})).Text
-	e := practised{Embedder: llm.Hash{}}
-	s.written = must[*memory.Notes](b)(memory.NewNotes(memory.NotesDeps{Store: s.Store, Embedders: e}, memory.NotesConfig{}))
 	s.collections = must[*memory.Collections](b)(memory.NewCollections(memory.CollectionsDeps{
-		Store: s.Store, Agents: s.Store, Embedders: e, Policies: memory.NewPolicySet(policy.NewNone()),
+		Store: s.Store, Agents: s.Store, Embedders: practised{Embedder: llm.Hash{}}, Policies: memory.NewPolicySet(policy.NewNone()),
 	}))
 	for range 4096 {
 		s.texts = append(s.texts, s.text.note())
@@ -121,7 +118,7 @@ func (s *site) empty(b *testing.B) uuid.UUID {
 	return v.Collection.ID
 }
 
-// filled gives the collection of n notes, loaded by bulks when it is first asked for.
+// filled gives the collection of n notes, written 500 a transaction when it is first asked for.
 func (m *serversBench) filled(b *testing.B, n int) base {
 	b.Helper()
 	s := m.site
@@ -131,19 +128,10 @@ func (m *serversBench) filled(b *testing.B, n int) base {
 	m.sayf("loading %d notes", n)
 	c := base{id: s.empty(b)}
 	for len(c.notes) < n {
-		lines := make([]memory.BulkLine, min(2000, n-len(c.notes)))
-		for i := range lines {
-			lines[i].Note.Content = s.text.note()
-		}
+		notes := s.notes(b, min(500, n-len(c.notes)))
 		start := time.Now()
-		results := must[[]memory.BulkResult](b)(s.written.AddMany(b.Context(), s.scope, c.id.String(), lines))
+		c.notes = append(c.notes, s.put(b, c.id, notes)...)
 		c.took += time.Since(start)
-		for _, r := range results {
-			if r.Err != nil {
-				b.Fatal(r.Err)
-			}
-			c.notes = append(c.notes, r.ID)
-		}
 	}
 	s.bases[n] = c
 	// As the server does by itself after a while.
@@ -152,7 +140,28 @@ func (m *serversBench) filled(b *testing.B, n int) base {
 	return c
 }
 
-// notes are so many with vectors.
+// put writes notes in one changeset and gives their ids.
+func (s *site) put(b *testing.B, c uuid.UUID, notes []memory.Note) []uuid.UUID {
+	b.Helper()
+	var ids []uuid.UUID
+	_, err := s.Write(b.Context(), s.scope, c, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
+		ids = make([]uuid.UUID, 0, len(notes))
+		for _, n := range notes {
+			n, err := tx.Put(ctx, n)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, n.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return ids
+}
+
+// notes are so many with vectors, whose evolution is over: a fork has nothing to adopt.
 func (s *site) notes(b *testing.B, n int) []memory.Note {
 	b.Helper()
 	out := make([]memory.Note, n)
