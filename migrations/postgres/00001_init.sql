@@ -288,7 +288,10 @@ BEGIN
 END $$;
 -- +goose StatementEnd
 
--- The reads that cross tenants: ids only, with the owner's rights.
+-- The reads that cross tenants: ids only, with the owner's rights. They look for
+-- tables in this schema, and last in the temporary one, which comes first when it
+-- is not named: a view that a caller makes there would run with those rights.
+SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
 
 -- Collections whose time is over.
 -- +goose StatementBegin

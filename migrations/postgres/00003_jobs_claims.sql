@@ -10,6 +10,9 @@ ALTER TABLE jobs ADD COLUMN claims integer NOT NULL DEFAULT 0;
 CREATE INDEX jobs_not_before ON jobs (not_before NULLS FIRST) WHERE state = 'queued';
 CREATE INDEX jobs_lease_until ON jobs (lease_until NULLS FIRST) WHERE state = 'running';
 
+-- The path of the functions below, as in 00001.
+SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
+
 -- Collections with a job that could be leased at a time; where there are more
 -- than asked for chance chooses, so that none is left out for long. It steps
 -- from collection to collection and reads a few rows of each, however many jobs

@@ -187,7 +187,7 @@ func TestEveryTableIsHeldToTenants(t *testing.T) {
 		"functions with the owner's rights that anybody may call, whose path is open, or that give more than ids and times": `SELECT f.oid::regprocedure::text FROM pg_proc f
  WHERE f.pronamespace = 'public'::regnamespace AND f.prosecdef AND $1::text[] IS NOT NULL AND (
   EXISTS (SELECT FROM aclexplode(COALESCE(f.proacl, acldefault('f', f.proowner))) a WHERE a.grantee = 0)
-  OR NOT EXISTS (SELECT FROM unnest(f.proconfig) s WHERE s LIKE 'search_path=%')
+  OR NOT EXISTS (SELECT FROM unnest(f.proconfig) s WHERE s = 'search_path=public, pg_temp')
   OR EXISTS (SELECT FROM unnest(CASE WHEN f.proargmodes IS NULL THEN ARRAY[f.prorettype]
     ELSE ARRAY(SELECT o.type FROM unnest(f.proallargtypes, f.proargmodes) o (type, mode) WHERE o.mode IN ('o', 'b', 't')) END) r (type)
    WHERE r.type NOT IN ('uuid'::regtype, 'timestamptz'::regtype)))`,
@@ -199,5 +199,31 @@ func TestEveryTableIsHeldToTenants(t *testing.T) {
 	// The queries find something where there is something.
 	if found := texts(t, owner, "SELECT proname::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef"); len(found) < 2 {
 		t.Errorf("functions that cross tenants: %v", found)
+	}
+}
+
+// TestCallersDoNotBorrowTheOwner: a function with the owner's rights must not
+// read what the serving role makes up, as its views would run with them.
+func TestCallersDoNotBorrowTheOwner(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	serving := connect(t, db.URL)
+	for _, text := range []string{
+		"CREATE FUNCTION pg_temp.as_whom() RETURNS uuid LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'ran as %', current_user; END $$",
+		"CREATE TEMP VIEW collections AS SELECT pg_temp.as_whom() AS tenant, gen_random_uuid() AS id, now() AS expires_at, 'active'::text AS state, true AS ephemeral",
+		"CREATE TEMP VIEW jobs AS SELECT pg_temp.as_whom() AS tenant, gen_random_uuid() AS collection, 1::bigint AS seq, 'task'::text AS stage, 'queued'::text AS state, 0 AS attempts, now() AS not_before, now() AS lease_until",
+		"GRANT ALL ON pg_temp.collections, pg_temp.jobs TO PUBLIC",
+	} {
+		if _, err := serving.Exec(t.Context(), text); err != nil {
+			t.Fatal(text, err)
+		}
+	}
+	for _, text := range []string{
+		"SELECT * FROM expired_collections('infinity', 1)", "SELECT * FROM ephemeral_collections(1)",
+		"SELECT * FROM due_collections('infinity', 1)", "SELECT next_due()",
+	} {
+		if _, err := serving.Exec(t.Context(), text); err != nil {
+			t.Error(text, err)
+		}
 	}
 }
