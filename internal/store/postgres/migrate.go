@@ -119,11 +119,15 @@ func explain(err error) error {
 // grant gives the serving role its rights, and takes from everybody what they
 // have by default.
 func grant(ctx context.Context, conn *pgx.Conn, role string) error {
-	var known bool
-	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", role).Scan(&known); err != nil {
+	var known, owns bool
+	if err := conn.QueryRow(ctx, `SELECT r.oid IS NOT NULL, COALESCE(pg_has_role(r.oid, c.relowner, 'MEMBER'), false)
+ FROM pg_class c LEFT JOIN pg_roles r ON r.rolname = $1 WHERE c.oid = to_regclass('collections')`, role).Scan(&known, &owns); err != nil {
 		return err
 	}
 	name := pgx.Identifier{role}.Sanitize()
+	if owns {
+		return fault.New(fault.Conflict, "the role %s owns the tables, or may act as their owner, so that row-level security would not hold it to a tenant; name another serving role in SLIPBOX_DATABASE_ROLE, then run \"gateway migrate up\" again", role)
+	}
 	if !known {
 		return fault.New(fault.Conflict, "the serving role %s does not exist; let an administrator run CREATE ROLE %s LOGIN PASSWORD '…', then run \"gateway migrate up\" again (SLIPBOX_DATABASE_ROLE names another)", role, name)
 	}

@@ -145,7 +145,8 @@ func TestMigrate(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.NewEmpty(t)
 	ctx := t.Context()
-	role := connect(t, db.URL).Config().User
+	role, owner := connect(t, db.URL).Config().User, connect(t, db.OwnerURL).Config().User
+	says(t, postgres.Migrate(ctx, db.OwnerURL, owner), fault.Conflict, "owns the tables")
 	says(t, postgres.Migrate(ctx, db.OwnerURL, "slipbox_nobody"), fault.Conflict, "CREATE ROLE")
 	tables := "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') AND relname NOT LIKE 'goose%'"
 	for range 2 {
