@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -88,15 +89,16 @@ type dataError struct {
 
 // Error names what was violated.
 func (d *dataError) Error() string {
-	text := "SQLSTATE " + d.state.Code
+	var text strings.Builder
+	text.WriteString("SQLSTATE " + d.state.Code)
 	for _, part := range []struct{ what, name string }{
 		{"constraint", d.state.ConstraintName}, {"table", d.state.TableName}, {"column", d.state.ColumnName}, {"routine", d.state.Routine},
 	} {
 		if part.name != "" {
-			text += ", " + part.what + " " + part.name
+			text.WriteString(", " + part.what + " " + part.name)
 		}
 	}
-	return text
+	return text.String()
 }
 
 func (d *dataError) Unwrap() error { return d.err }
