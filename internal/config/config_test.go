@@ -61,17 +61,18 @@ func TestRedacted(t *testing.T) {
 	c.LLM.APIKey = "sk-secret"
 	c.Auth.WrappingKey = "wrapping-secret"
 	c.DatabaseURL = "postgres://app:db-secret@db/slipbox"
+	c.MigrateDatabaseURL = "postgres://db/slipbox?user=owner&password=owner-secret@1&sslmode=disable&sslpassword=tls-secret"
 	c.RedisURL = "redis://:p@ss@cache:6379" // an @ inside the password
 	out, err := c.Redacted()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{"sk-secret", "wrapping-secret", "db-secret", "p@ss", "ss@cache"} {
+	for _, secret := range []string{"sk-secret", "wrapping-secret", "db-secret", "p@ss", "ss@cache", "owner-secret", "@1", "tls-secret"} {
 		if strings.Contains(string(out), secret) {
 			t.Errorf("%q is printed:\n%s", secret, out)
 		}
 	}
-	for _, kept := range []string{"postgres://app:[redacted]@db/slipbox", "cache:6379", "127.0.0.1:8080"} {
+	for _, kept := range []string{"postgres://app:[redacted]@db/slipbox", "cache:6379", "user=owner", "sslmode=disable", "127.0.0.1:8080"} {
 		if !strings.Contains(string(out), kept) {
 			t.Errorf("%q is missing:\n%s", kept, out)
 		}

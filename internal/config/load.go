@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
 
@@ -192,20 +193,20 @@ func redact(v reflect.Value) {
 	}
 }
 
-// redactURL hides "password" in scheme://user:password@host, also when the
-// text is no well-formed URL.
+// redactURL hides "password" in scheme://user:password@host and in parameters,
+// such as ?password=, also when the text is no well-formed URL.
 func redactURL(s string) string {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
 		return s
 	}
-	at := strings.LastIndex(rest, "@")
-	if at < 0 {
-		return s
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		if user, _, hasPassword := strings.Cut(rest[:at], ":"); hasPassword {
+			rest = user + ":" + redacted + rest[at:]
+		}
 	}
-	user, _, hasPassword := strings.Cut(rest[:at], ":")
-	if !hasPassword {
-		return s
-	}
-	return scheme + "://" + user + ":" + redacted + rest[at:]
+	return scheme + "://" + passwords.ReplaceAllString(rest, "${1}"+redacted)
 }
+
+// passwords are the parameters of libpq that are secret, and their values.
+var passwords = regexp.MustCompile(`(?i)([?&][^=&]*password=)[^&]*`)
