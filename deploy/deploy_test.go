@@ -59,12 +59,27 @@ func TestComposeRunsWhatIsBuiltHere(t *testing.T) {
 	all := services(t)
 	for name, want := range map[string]string{
 		"migrate": `migrate up`,
-		"gateway": `serve --addr 0\.0\.0\.0:8080`,
-		"worker":  `/usr/local/bin/worker --addr 0\.0\.0\.0:9090`,
+		"gateway": `serve`,
+		"worker":  `/usr/local/bin/worker`,
 	} {
 		s := all[name]
 		like(t, name+"'s command", strings.Join(slices.Concat(s.Entrypoint, s.Command), " "), want)
 		like(t, name+"'s Dockerfile", s.Build.Dockerfile, `deploy/Dockerfile`)
+	}
+}
+
+// The processes ask themselves whether they are ready, at the address where the other
+// containers reach them.
+func TestComposeAsksForHealth(t *testing.T) {
+	t.Parallel()
+	all := services(t)
+	for name, addr := range map[string]string{"gateway": "SLIPBOX_ADDR", "worker": "SLIPBOX_WORKER_ADDR"} {
+		s := all[name]
+		like(t, name+"'s health check", strings.Join(s.Healthcheck.Test, " "), `CMD /usr/local/bin/`+name+` health`)
+		like(t, name+"'s "+addr, s.Environment[addr], `0\.0\.0\.0:\d+`)
+		if slices.Contains(s.Command, "--addr") {
+			t.Errorf("%s listens where its health check does not ask: %v", name, s.Command)
+		}
 	}
 }
 

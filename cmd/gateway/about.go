@@ -27,6 +27,13 @@ func (c *gateway) version() *cobra.Command {
 	return cmd
 }
 
+func (c *gateway) health() *cobra.Command {
+	return command.Health("gateway", "SLIPBOX_ADDR", func() (string, error) {
+		cfg, err := c.settings()
+		return cfg.Addr, err
+	})
+}
+
 func (c *gateway) config() *cobra.Command {
 	return &cobra.Command{
 		Use: "config", Short: "Print the settings in force, secrets redacted", Args: command.None,

@@ -34,7 +34,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 			"leaves the others to other workers.\n\n" +
 			"An interrupt (Ctrl-C) or SIGTERM stops it gracefully: running jobs end, or go back to the\n" +
 			"queue after a while. A second one stops it at once, and loses nothing either.\n\n" +
-			"On its address it serves /healthz, /readyz, /metrics and /version.",
+			"On its address it serves /healthz, /readyz, /metrics and /version; `worker health` asks there.",
 		Example: "  worker --env-file slipbox.env\n" +
 			"  worker --addr 127.0.0.1:9090 --prepares 16 --decides 32\n" +
 			"  worker --stages task --tasks 4",
@@ -65,8 +65,12 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	}, stdout, stderr)
 	b := app.CurrentBuild()
 	root.Version = strings.Join([]string{b.Version, b.Commit, b.Date, b.Go}, " ")
+	from.Flags(root.PersistentFlags())
+	root.AddCommand(command.Health("worker", "SLIPBOX_WORKER_ADDR", func() (string, error) {
+		cfg, err := from.Load()
+		return cfg.WorkerAddr, err
+	}))
 	f := root.Flags()
-	from.Flags(f)
 	f.StringVar(&addr, "addr", "", "`host:port` for health and metrics (SLIPBOX_WORKER_ADDR; default 127.0.0.1:0, a free port, which the log names)")
 	f.StringSliceVar(&stages, "stages", nil, "`stages` to serve: prepare, decide, task (SLIPBOX_JOB_STAGES; default all)")
 	f.IntVar(&prepares, "prepares", 0, "prepare jobs at once (SLIPBOX_JOB_PREPARES; default SLIPBOX_JOB_WORKERS, 8)")

@@ -215,6 +215,13 @@ func TestStartAndStop(t *testing.T) {
 	if status, _ := p.get(t, "/v1/collections"); status != http.StatusNotFound {
 		t.Errorf("it serves the API: %d", status)
 	}
+	if out, err := prepared(t, nil, "health", "--url", p.url).CombinedOutput(); err != nil || string(out) != "ok: redis ok, store ok\n" {
+		t.Errorf("health: %v\n%s", err, out)
+	}
+	at := append([]string{"SLIPBOX_WORKER_ADDR=" + strings.TrimPrefix(p.url, "http://")}, env...)
+	if out, err := prepared(t, at, "health").CombinedOutput(); err != nil || string(out) != "ok: redis ok, store ok\n" {
+		t.Errorf("health by the settings: %v\n%s", err, out)
+	}
 	redis.Kill()
 	status, body := p.get(t, "/readyz")
 	if checks, ok := body["checks"].(map[string]any); status != http.StatusOK || !ok || checks["redis"] != "degraded" {
@@ -234,7 +241,7 @@ func TestHelp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"DATABASE_URL", "REDIS_URL", "SLIPBOX_WRAPPING_KEY", "gateway serve", "--stages", "SIGTERM", "/readyz"} {
+	for _, want := range []string{"DATABASE_URL", "REDIS_URL", "SLIPBOX_WRAPPING_KEY", "gateway serve", "--stages", "SIGTERM", "/readyz", "worker health"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("help does not speak of %q:\n%s", want, out)
 		}

@@ -1,0 +1,48 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/app"
+)
+
+// Health is the command that asks the process of the same binary whether it is
+// ready. addr gives the address that the settings name, and is called only
+// when no --url is given.
+func Health(binary, setting string, addr func() (string, error)) *cobra.Command {
+	var base string
+	cmd := &cobra.Command{
+		Use: "health", Short: "Ask a running " + binary + " whether it is ready", Args: None,
+		Long: "Ask the running " + binary + " whether it is ready (GET /readyz) at the address that the settings\n" +
+			"name (" + setting + "), print its answer, and exit with 1 when it is not, or does not answer\n" +
+			"within seconds. It needs no shell, so that containers can use it as their health check.",
+		Example: "  " + binary + " health\n  " + binary + " health --url http://127.0.0.1:9090",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			at := base
+			if at == "" {
+				listens, err := addr()
+				if err != nil {
+					return err
+				}
+				if at, err = app.HealthURL(listens); err != nil {
+					return err
+				}
+			}
+			ready, state, err := app.Health(cmd.Context(), at)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintln(cmd.OutOrStdout(), state); err != nil {
+				return err
+			}
+			if !ready {
+				return ErrSilent{}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&base, "url", "", "where it listens, as a `URL` (default: the address in the settings)")
+	return cmd
+}
