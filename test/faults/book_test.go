@@ -75,10 +75,13 @@ func (b *book) during(server string, do func()) {
 }
 
 // outage tells whether a server was away at some moment of a time.
-func (b *book) outage(server string, from, to time.Time) bool {
+func (b *book) outage(server string, from, to time.Time) bool { return b.nth(server, from, to) >= 0 }
+
+// nth gives the number of the outage, from 0, or -1.
+func (b *book) nth(server string, from, to time.Time) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.outages[server], func(s span) bool { return s.meets(from, to) })
+	return slices.IndexFunc(b.outages[server], func(s span) bool { return s.meets(from, to) })
 }
 
 func (b *book) request(kind string, took time.Duration, failedWith string) {

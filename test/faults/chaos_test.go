@@ -77,9 +77,11 @@ func (r *run) lanes(seed uint64, gap time.Duration) []*lane {
 	var moods []disorder
 	for _, m := range moodsOfModel() {
 		moods = append(moods, disorder{m.name, func(rng *rand.Rand) error {
-			r.model.set(m.reply)
-			defer r.model.set(nil)
-			<-time.After(time.Second + some(rng, m.most))
+			s.book.during("model", func() {
+				r.model.set(m.reply)
+				defer r.model.set(nil)
+				<-time.After(time.Second + some(rng, m.most))
+			})
 			return nil
 		}})
 	}
@@ -108,7 +110,7 @@ func (r *run) lanes(seed uint64, gap time.Duration) []*lane {
 				return err
 			}},
 		}},
-		{name: "model", gap: gap * 3 / 2, disorders: moods},
+		{name: "model", gap: gap * 2, disorders: moods},
 		{name: "stalls", gap: gap * 3 / 2, disorders: stalls},
 	}
 	for i, l := range lanes {

@@ -53,6 +53,7 @@ func TestFaults(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	r.revive()
 	r.verify()
 	r.compare(t)
 	r.end(t)

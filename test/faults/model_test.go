@@ -39,7 +39,8 @@ func (m *model) or(well func(llmtest.Request) llmtest.Reply) func(llmtest.Reques
 		if m.reply != nil {
 			return m.reply(m.rng)
 		}
-		return well(r)
+		// Jobs take a while, as they do with real models, so that faults meet them.
+		return llmtest.Slow(10*time.Millisecond+some(m.rng, 100*time.Millisecond), well(r))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 )
 
 // verify compares what is there with what was acknowledged, once everything is
@@ -246,12 +245,14 @@ type decided struct {
 	Says                         int64  // the revision that its result names; 0 none
 	What                         string // the decision of its result
 	Evolved                      []int64
+	Marked                       bool // a try of it left a note that waits for the model
 }
 
 const decidedJobs = `SELECT j.id, j.tenant, j.collection, j.note, j.state, j.error, j.seq, j.attempts,
  coalesce((j.result->>'revision')::bigint, 0) AS says, coalesce(j.result->>'decision', '') AS what,
  coalesce((SELECT json_agg(c.revision ORDER BY c.revision) FROM changesets c
-  WHERE c.tenant = j.tenant AND c.collection = j.collection AND c.job = j.id AND c.cause = 'evolve'), '[]') AS evolved
+  WHERE c.tenant = j.tenant AND c.collection = j.collection AND c.job = j.id AND c.cause = 'evolve'), '[]') AS evolved,
+ EXISTS (SELECT FROM changesets c WHERE c.tenant = j.tenant AND c.collection = j.collection AND c.job = j.id AND c.cause = 'mark') AS marked
  FROM jobs j WHERE j.kind = 'note' ORDER BY j.tenant, j.collection, j.seq`
 
 // noteOf names a note in a collection: forks have it under the same id.
@@ -294,19 +295,12 @@ func (r *run) jobs() {
 
 // order looks at those of a collection, which take effect in the order of its
 // notes. One whose try failed is passed over by those behind it, so that nothing
-// waits for it; the logs of the workers name these.
+// waits for it: it marked its note, or the log of a worker names it.
 func (r *run) order(all []decided) {
-	failed := map[string]bool{}
-	for _, w := range r.scene.workers {
-		for _, line := range w.lines(func(line string) bool { return strings.Contains(line, "a job's try failed") }) {
-			_, after, _ := strings.Cut(line, " job=")
-			id, _, _ := strings.Cut(after, " ")
-			failed[id] = true
-		}
-	}
+	failed := r.tries()
 	var last decided
 	for _, j := range all { // by collection and place
-		if failed[j.ID] || len(j.Evolved) == 0 {
+		if j.Marked || len(failed[j.ID]) > 0 || len(j.Evolved) == 0 {
 			continue
 		}
 		if j.Collection == last.Collection && j.Evolved[0] < last.Evolved[0] {
@@ -316,5 +310,5 @@ func (r *run) order(all []decided) {
 		last = j
 		r.book.count("evolutions in order", 1)
 	}
-	r.book.count("jobs of notes with a try that failed", len(failed))
+	r.book.count("jobs with a try that failed outright", len(failed))
 }
