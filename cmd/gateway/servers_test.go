@@ -37,10 +37,11 @@ func TestServersFromTheCommandLine(t *testing.T) {
 			t.Errorf("gateway %s: exit %d, want one line with %q\n%s%s", strings.Join(args, " "), code, want, out, msg)
 		}
 	}
-	refuse(env, "gateway migrate up", "serve")
+	refuse(env, "no schema; run \"gateway migrate up\"", "serve")
 	if out := expect(owner, "pending", "migrate", "status"); strings.Contains(out, "applied") {
 		t.Errorf("an empty database:\n%s", out)
 	}
+	refuse(env, "no schema; run \"gateway migrate up\"", "serve")
 	if out := expect(owner, "applied", "migrate", "up"); strings.Contains(out, "pending") {
 		t.Errorf("after up:\n%s", out)
 	}

@@ -14,6 +14,9 @@ import (
 // errNoVector is why a connection is not usable: its database lacks pgvector.
 var errNoVector = errors.New("the extension vector is missing")
 
+// errNoSchema is why a database cannot serve: it is new, or was taken down to nothing.
+var errNoSchema = fault.New(fault.Conflict, "the database has no schema; run \"gateway migrate up\" with the owner's MIGRATE_DATABASE_URL")
+
 // translate turns what the server or the driver says into a fault. Faults pass
 // as they are.
 func (s *Store) translate(err error) error {
@@ -24,9 +27,12 @@ func (s *Store) translate(err error) error {
 		return err
 	}
 	if errors.Is(err, errNoVector) {
-		return fault.Wrap(err, fault.Conflict, "the database has no extension vector; run \"gateway migrate up\" with the owner's MIGRATE_DATABASE_URL, or let an administrator run CREATE EXTENSION vector")
+		return s.unfit(fault.Wrap(err, fault.Conflict, "the database has no extension vector; run \"gateway migrate up\" with the owner's MIGRATE_DATABASE_URL, or let an administrator run CREATE EXTENSION vector"))
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		if u := setUp(err, e); u != nil {
+			return s.unfit(u)
+		}
 		return translateState(err, e)
 	}
 	switch {
@@ -42,6 +48,31 @@ func away(err error) error {
 	return &fault.Error{Code: fault.Unavailable, Message: "the database cannot be reached", RetryAfter: time.Second, Err: err}
 }
 
+// unfit is what is wrong with the set-up. Who opens the store is told how to mend
+// it; once it serves, callers can only try again, and the log says the rest.
+func (s *Store) unfit(err error) error {
+	if !s.serving {
+		return err
+	}
+	return &fault.Error{Code: fault.Unavailable, Message: "the store cannot serve now", RetryAfter: time.Second, Err: err}
+}
+
+// setUp maps the states of a server, a schema or a role that cannot serve; nil
+// for others.
+func setUp(err error, e *pgconn.PgError) error {
+	switch e.Code {
+	case "28P01", "28000": // invalid_password, invalid_authorization_specification
+		return fault.Wrap(err, fault.Unauthenticated, "the database refused the role or its password; check DATABASE_URL")
+	case "3D000": // invalid_catalog_name
+		return fault.Wrap(err, fault.Conflict, "the database named by DATABASE_URL does not exist; create it, then run \"gateway migrate up\"")
+	case "42P01", "42703", "42883": // undefined_table, undefined_column, undefined_function
+		return fault.Wrap(err, fault.Conflict, "the database has another schema than this build needs; run \"gateway migrate up\" of the newest build")
+	case "42501": // insufficient_privilege
+		return fault.Wrap(err, fault.Conflict, "the serving role lacks a right; run \"gateway migrate up\" again, which grants what it needs")
+	}
+	return nil
+}
+
 // translateState maps SQLSTATE, by code and then by class (Postgres manual,
 // appendix A).
 func translateState(err error, e *pgconn.PgError) error {
@@ -52,14 +83,6 @@ func translateState(err error, e *pgconn.PgError) error {
 		return fault.Wrap(err, fault.Timeout, "the store did not answer in time")
 	case "53100": // disk_full
 		return fault.Wrap(err, fault.StorageFull, "no space left for the database; nothing was written")
-	case "28P01", "28000": // invalid_password, invalid_authorization_specification
-		return fault.Wrap(err, fault.Unauthenticated, "the database refused the role or its password; check DATABASE_URL")
-	case "3D000": // invalid_catalog_name
-		return fault.Wrap(err, fault.Conflict, "the database named by DATABASE_URL does not exist; create it, then run \"gateway migrate up\"")
-	case "42P01", "42703", "42883": // undefined_table, undefined_column, undefined_function
-		return fault.Wrap(err, fault.Conflict, "the database has another schema than this build needs; run \"gateway migrate up\" of the newest build")
-	case "42501": // insufficient_privilege
-		return fault.Wrap(err, fault.Conflict, "the serving role lacks a right; run \"gateway migrate up\" again, which grants what it needs")
 	case "54000": // program_limit_exceeded, such as a row that does not fit its page
 		return fault.Wrap(err, fault.TooLarge, "a value is too large for the store")
 	}

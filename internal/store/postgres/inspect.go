@@ -100,15 +100,16 @@ func (q *session) atHead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var there bool
-	if _, err := q.get(ctx, "SELECT to_regclass('"+versionTable+"') IS NOT NULL", nil, &there); err != nil {
+	var empty bool
+	if _, err := q.get(ctx, noSchema, nil, &empty); err != nil {
 		return err
 	}
+	if empty {
+		return errNoSchema
+	}
 	var current int64
-	if there {
-		if _, err := q.get(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable, nil, &current); err != nil {
-			return err
-		}
+	if _, err := q.get(ctx, currentSchema, nil, &current); err != nil {
+		return err
 	}
 	switch {
 	case current > known:
@@ -121,6 +122,12 @@ func (q *session) atHead(ctx context.Context) error {
 
 // versionTable is where goose keeps the applied steps.
 const versionTable = "goose_db_version"
+
+const (
+	// noSchema asks whether nothing was migrated, or whether the first step failed.
+	noSchema      = "SELECT to_regclass('collections') IS NULL OR to_regclass('" + versionTable + "') IS NULL"
+	currentSchema = "SELECT COALESCE(MAX(version_id), 0) FROM " + versionTable
+)
 
 // knownSchema is the number of the newest migration.
 func knownSchema() (newest int64, err error) {

@@ -54,17 +54,41 @@ func MigrateDown(ctx context.Context, ownerURL string, to int64) error {
 	return migrating(ctx, ownerURL, func(ctx context.Context, _ *pgx.Conn, m *store.Migrator) error { return m.DownTo(ctx, to) })
 }
 
-// MigrationStatus tells where the database stands and what this build knows.
+// MigrationStatus tells where the database stands and what this build knows. It
+// creates nothing, and does not wait for who migrates.
 func MigrationStatus(ctx context.Context, ownerURL string) (current, known int64, err error) {
-	err = migrating(ctx, ownerURL, func(ctx context.Context, _ *pgx.Conn, m *store.Migrator) (err error) {
-		current, known, err = m.Versions(ctx)
-		return err
+	if known, err = knownSchema(); err != nil {
+		return 0, 0, err
+	}
+	err = connected(ctx, ownerURL, func(conn *pgx.Conn) error {
+		var empty bool
+		if err := conn.QueryRow(ctx, noSchema).Scan(&empty); err != nil || empty {
+			return err
+		}
+		return conn.QueryRow(ctx, currentSchema).Scan(&current)
 	})
 	return current, known, err
 }
 
 // migrating runs fn while no other process migrates the database.
-func migrating(ctx context.Context, ownerURL string, fn func(context.Context, *pgx.Conn, *store.Migrator) error) (err error) {
+func migrating(ctx context.Context, ownerURL string, fn func(context.Context, *pgx.Conn, *store.Migrator) error) error {
+	return connected(ctx, ownerURL, func(conn *pgx.Conn) (err error) {
+		// The lock goes with its connection.
+		if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrationLock)); err != nil {
+			return err
+		}
+		db := stdlib.OpenDB(*conn.Config())
+		defer func() { err = errors.Join(err, db.Close()) }()
+		m, err := newMigrator(db)
+		if err != nil {
+			return err
+		}
+		return explain(fn(ctx, conn, m))
+	})
+}
+
+// connected runs fn with a connection of the owner, and translates what it says.
+func connected(ctx context.Context, ownerURL string, fn func(*pgx.Conn) error) (err error) {
 	if ownerURL == "" {
 		return fault.InvalidField("migrate_database_url", "is required")
 	}
@@ -80,18 +104,8 @@ func migrating(ctx context.Context, ownerURL string, fn func(context.Context, *p
 	if err != nil {
 		return err
 	}
-	// The lock goes with its connection.
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrationLock)); err != nil {
-		return err
-	}
-	db := stdlib.OpenDB(*cc)
-	defer func() { err = errors.Join(err, db.Close()) }()
-	m, err := newMigrator(db)
-	if err != nil {
-		return err
-	}
-	return explain(fn(ctx, conn, m))
+	return fn(conn)
 }
 
 func newMigrator(db *sql.DB) (*store.Migrator, error) {

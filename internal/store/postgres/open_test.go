@@ -84,9 +84,33 @@ func TestOpenRefuses(t *testing.T) {
 func TestOpenWithoutSchema(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.NewEmpty(t)
-	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "gateway migrate up")
+	const missing = "no schema; run \"gateway migrate up\""
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
+	if current, known, err := postgres.MigrationStatus(t.Context(), db.OwnerURL); err != nil || current != 0 || known < 4 {
+		t.Error(current, known, err)
+	}
+	if made := texts(t, connect(t, db.OwnerURL), "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace"); len(made) > 0 {
+		t.Errorf("to ask where an empty database stands made %v", made)
+	}
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
 	run(t, db.OwnerURL, "CREATE EXTENSION IF NOT EXISTS vector")
-	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "gateway migrate up")
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
+	// As a first step that failed, or "migrate down --to 0", leave it.
+	if err := postgres.MigrateDown(t.Context(), db.OwnerURL, 0); err != nil {
+		t.Fatal(err)
+	}
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
+	run(t, db.OwnerURL, "DROP EXTENSION vector")
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
+}
+
+func TestOpenWithoutVector(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	run(t, db.OwnerURL, "DROP EXTENSION vector CASCADE")
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "no extension vector")
+	run(t, db.OwnerURL, "CREATE SCHEMA elsewhere", "CREATE EXTENSION vector SCHEMA elsewhere")
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "no extension vector")
 }
 
 func TestOpenOtherSchema(t *testing.T) {

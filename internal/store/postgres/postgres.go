@@ -55,6 +55,8 @@ type Store struct {
 	clock  memory.Clock
 	log    *slog.Logger
 	groups groups
+	// serving is true once Open found everything right.
+	serving bool
 }
 
 // now is the time of a transaction.
@@ -88,7 +90,8 @@ var execModes = map[string]pgx.QueryExecMode{
 // right. Each thing that is wrong is a fault that says how to mend it:
 // Unavailable for a server that is not reached, Unauthenticated for a refused
 // password, Invalid "database_url" for an unreadable URL, Conflict for a server,
-// an extension, a schema or a role that cannot serve.
+// an extension, a schema or a role that cannot serve. Should one of them come
+// about later, every method is Unavailable while it lasts.
 func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	c.setDefaults()
 	if d.Clock == nil {
@@ -110,6 +113,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 		s.pool.Close()
 		return nil, err
 	}
+	s.serving = true
 	return s, nil
 }
 
@@ -155,6 +159,13 @@ func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	if err := pgxvector.RegisterTypes(ctx, conn); err != nil {
 		if _, ok := errors.AsType[*pgconn.PgError](err); ok || conn.IsClosed() || ctx.Err() != nil {
 			return err
+		}
+		var empty bool
+		if e := conn.QueryRow(ctx, noSchema, pgx.QueryExecModeExec).Scan(&empty); e != nil {
+			return e
+		}
+		if empty {
+			return errNoSchema
 		}
 		return errors.Join(errNoVector, err)
 	}
