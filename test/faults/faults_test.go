@@ -110,7 +110,7 @@ func (r *run) begin(t *testing.T, seed uint64) {
 func (r *run) processes() []*process { return slices.Concat(r.scene.gateways, r.scene.workers) }
 
 // play lets clients and faults go on for a time. The long form stops them three
-// times to look at memory; processes are left alone in its last quarter.
+// times to look at memory; processes are left alone from shortly before the second time on.
 func (r *run) play(t *testing.T, seed uint64, length time.Duration) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -135,27 +135,31 @@ func (r *run) play(t *testing.T, seed uint64, length time.Duration) {
 		})
 	}
 	idle := func() {
+		calm := time.Now()
 		gate.Lock()
 		defer gate.Unlock()
 		r.drain()
-		r.weigh()
+		r.weigh(calm)
 	}
 	if length >= longForm*time.Second {
 		<-time.After(length / 2)
 		idle()
-		<-time.After(length / 4)
+		last := warmUp + 3*time.Second // of a process that is just being started
+		<-time.After(length/4 - last)
 		r.steady.Store(true)
+		<-time.After(last)
 		idle()
 		<-time.After(length / 4)
 	} else {
 		<-time.After(length)
 	}
+	calm := time.Now()
 	r.book.eventf("the end    faults and clients stop")
 	stop()
 	lanes.Wait()
 	clients.Wait()
 	r.drain()
-	r.weigh()
+	r.weigh(calm)
 	r.book.eventf("the end    all jobs have ended")
 }
 

@@ -18,17 +18,18 @@ type holding struct {
 // Bounds of what is said about memory.
 const (
 	mostGrowth = 0.20
-	warmUp     = 5 * time.Second // a process younger than this is not compared yet
+	warmUp     = 10 * time.Second // of load, before which a process is not compared
 )
 
-// weigh writes down the memory of each process, while nothing is to be done.
+// weigh writes down the memory of each process, while nothing is to be done. calm is
+// when the load ended.
 //
 // What Go holds is what lives and what is garbage and not collected yet, and a
 // process that does nothing collects nothing: it would be weighed at a random
 // point between two collections. So each is made to allocate, by showing its
 // metrics again and again, until it has collected several times; then it is given
 // the time to return pages to the kernel, until what it holds stands still.
-func (r *run) weigh() {
+func (r *run) weigh(calm time.Time) {
 	for _, p := range r.processes() {
 		for range 60 {
 			resp, err := health.Get(p.url + "/metrics")
@@ -54,7 +55,7 @@ func (r *run) weigh() {
 	}
 	for _, p := range r.processes() {
 		kib, since := p.resident()
-		if kib > 0 && time.Since(since) > warmUp {
+		if kib > 0 && calm.Sub(since) > warmUp {
 			r.held = append(r.held, &holding{p, since, kib})
 		}
 	}
