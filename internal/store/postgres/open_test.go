@@ -5,7 +5,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -132,6 +134,7 @@ func TestOpenOtherSchema(t *testing.T) {
 	says(t, s.SchemaAtHead(t.Context()), fault.Conflict, "newer build")
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "newer build")
 	says(t, postgres.Migrate(t.Context(), db.OwnerURL, ""), fault.Conflict, "newer build")
+	says(t, postgres.MigrateDown(t.Context(), db.OwnerURL, 1), fault.Conflict, "newer build")
 	run(t, db.OwnerURL, "DELETE FROM goose_db_version WHERE version_id > 1")
 	says(t, s.SchemaAtHead(t.Context()), fault.Conflict, "gateway migrate up")
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "gateway migrate up")
@@ -161,6 +164,45 @@ func run(tb testing.TB, url string, statements ...string) {
 		if _, err := conn.Exec(tb.Context(), text); err != nil {
 			tb.Fatal(text, err)
 		}
+	}
+}
+
+// TestServingOnABrokenSetUp: what operators have to mend is no refusal of what
+// callers sent, such as of their key.
+func TestServingOnABrokenSetUp(t *testing.T) {
+	t.Parallel()
+	const unfit = "the store cannot serve now"
+	for name, broken := range map[string]string{
+		"right":  "REVOKE SELECT ON tenants FROM ",
+		"schema": "REVOKE USAGE ON SCHEMA public FROM PUBLIC, ",
+		"table":  "ALTER TABLE tenants RENAME TO ",
+		"login":  "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := postgrestest.New(t)
+			s, err := postgres.Open(t.Context(), postgres.Config{URL: db.URL}, postgres.Deps{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			serving := connect(t, db.URL).Config()
+			if broken != "" {
+				run(t, db.OwnerURL, broken+serving.User)
+			} else {
+				run(t, db.OwnerURL, "REVOKE CONNECT ON DATABASE "+serving.Database+" FROM PUBLIC, "+serving.User,
+					"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND usename = '"+serving.User+"'")
+			}
+			_, err = s.TenantByID(t.Context(), uuid.New())
+			for end := time.Now().Add(10 * time.Second); err != nil && !strings.Contains(err.Error(), unfit) && time.Now().Before(end); {
+				_, err = s.TenantByID(t.Context(), uuid.New()) // by a connection that was ended
+			}
+			says(t, err, fault.Unavailable, unfit)
+		})
 	}
 }
 
