@@ -73,8 +73,16 @@ func (m *Migrator) Up(ctx context.Context) error {
 	}
 }
 
-// DownTo goes back to a version; 0 removes everything.
+// DownTo goes back to a version; 0 removes everything. A database from a newer
+// build is refused (Conflict): this one does not know what to take back.
 func (m *Migrator) DownTo(ctx context.Context, version int64) error {
+	current, known, err := m.Versions(ctx)
+	if err != nil {
+		return err
+	}
+	if current > known {
+		return NewerSchema(current, known)
+	}
 	if _, err := m.provider.DownTo(ctx, version); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}
