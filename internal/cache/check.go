@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"strconv"
 	"strings"
@@ -110,6 +111,7 @@ func hasReply(err error, words ...string) bool {
 
 // explain says what to do about a failure. What the client says names the address, never the password.
 func explain(err error) string {
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	switch {
 	case err == nil:
 		return ""
@@ -117,6 +119,8 @@ func explain(err error) string {
 		return "the user or the password is refused; correct REDIS_URL"
 	case hasReply(err, "NOPERM"):
 		return "its user may not do what is needed (" + err.Error() + "); extend the ACL, or use another user in REDIS_URL"
+	case unknown:
+		return "its certificate is of an unknown authority; name the file with that authority's certificate in SSL_CERT_FILE"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time; see whether the server runs and is not overloaded"
 	default:

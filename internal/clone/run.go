@@ -39,7 +39,7 @@ func (c *Service) copyJob(s tenant.Scope, v memory.View, batch int) (*memory.Job
 func (c *Service) RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
 	var p copyPayload
 	if err := json.Unmarshal(job.Payload, &p); err != nil || p.Source == uuid.Nil || p.BatchSize < 1 {
-		return fault.New(fault.Invalid, "the payload of the copy job cannot be read")
+		return fault.New(fault.Invalid, "the payload of the copy job cannot be read; a newer version may have made it")
 	}
 	v, err := c.store.OpenView(ctx, s, p.Source.String(), memory.At{AsOf: &p.Revision})
 	if err != nil {

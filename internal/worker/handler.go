@@ -116,7 +116,7 @@ func (h *handler) do(ctx context.Context, j memory.Job) error {
 	}
 	task, ok := h.tasks[j.Kind]
 	if !ok {
-		return fault.New(fault.Invalid, "no worker here does jobs of the kind %q", j.Kind)
+		return fault.New(fault.Invalid, "no worker here does jobs of the kind %q; a newer version may have made it", j.Kind)
 	}
 	return h.finish(ctx, s, j, task(ctx, s, j, progress))
 }

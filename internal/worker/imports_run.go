@@ -19,7 +19,7 @@ var errCut = fault.New(fault.Invalid, "the body of the import is gone; send it a
 func (im *Imports) Run(ctx context.Context, s tenant.Scope, job memory.Job, progress func(context.Context, memory.Progress) error) error {
 	var p importPayload
 	if err := json.Unmarshal(job.Payload, &p); err != nil {
-		return fault.Wrap(err, fault.Internal, "the job's payload is damaged")
+		return fault.Wrap(err, fault.Invalid, "the payload of the import job cannot be read; a newer version may have made it")
 	}
 	out := &resultWriter{store: im.store, scope: s, job: job.ID}
 	late, err := im.run(ctx, s, job, p, out, func(done int64) error {

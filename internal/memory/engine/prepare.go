@@ -18,7 +18,7 @@ func payloadOf(job *memory.Job) (memory.NoteJob, error) {
 		return p, nil
 	}
 	if err := json.Unmarshal(job.Payload, &p); err != nil {
-		return p, fault.Wrap(err, fault.Invalid, "the payload of the job cannot be read")
+		return p, fault.Wrap(err, fault.Invalid, "the payload of the job cannot be read; a newer version may have made it")
 	}
 	return p, nil
 }

@@ -1,0 +1,131 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
+)
+
+// TestOpenRefusesRolesAndExtensions: what only a superuser can bring about, on
+// a Postgres of the test's own.
+func TestOpenRefusesRolesAndExtensions(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("DATABASE_URL") == "" && os.Getenv("SLIPBOX_REQUIRE_SERVICES") != "1" {
+		t.Skip("no DATABASE_URL: run \"make services\" and eval \"$(make -s services/env)\"")
+	}
+	own := newInstance(t)
+	serving, owner := own.url("slipbox_app"), own.url("slipbox_owner")
+	if err := postgres.Migrate(t.Context(), owner, "slipbox_app"); err != nil {
+		t.Fatal(err)
+	}
+	if err := refusal(t, postgres.Config{URL: serving}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ do, undo, says string }{
+		{"ALTER ROLE slipbox_app SUPERUSER", "ALTER ROLE slipbox_app NOSUPERUSER", "is a superuser"},
+		{"ALTER ROLE slipbox_app BYPASSRLS", "ALTER ROLE slipbox_app NOBYPASSRLS", "has BYPASSRLS"},
+		{"GRANT slipbox_owner TO slipbox_app", "REVOKE slipbox_owner FROM slipbox_app", "is a member of the role slipbox_owner, which owns the tables"},
+		{
+			"CREATE ROLE between; GRANT slipbox_owner TO between; GRANT between TO slipbox_app", "DROP ROLE between",
+			"is a member of the role slipbox_owner",
+		},
+		{
+			"UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'",
+			"UPDATE pg_extension SET extversion = '0.8.0' WHERE extname = 'vector'", "has version 0.7.4, 0.8.0 or newer is needed",
+		},
+	} {
+		own.psql(tt.do)
+		says(t, refusal(t, postgres.Config{URL: serving}), fault.Conflict, tt.says)
+		own.psql(tt.undo)
+		if err := refusal(t, postgres.Config{URL: serving}); err != nil {
+			t.Errorf("after %s: %v", tt.undo, err)
+		}
+	}
+	own.psql("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
+	says(t, postgres.Migrate(t.Context(), owner, "slipbox_app"), fault.Conflict, "ALTER EXTENSION vector UPDATE")
+}
+
+// instance is a Postgres beside the shared one, whose superuser the test is.
+type instance struct {
+	t    *testing.T
+	dir  string
+	env  []string
+	bin  string
+	port string
+}
+
+func newInstance(t *testing.T) *instance {
+	t.Helper()
+	// Postgres does not run as root, and must be able to reach its folder.
+	dir, err := os.MkdirTemp("/var/tmp", "slipbox-roles-") //nolint:usetesting // see above
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err := errors.Join(err, l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	i := &instance{t: t, dir: dir, port: port}
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); !strings.HasSuffix(name, "DATABASE_URL") && name != "REDIS_URL" && !strings.HasPrefix(name, "PG") {
+			i.env = append(i.env, kv)
+		}
+	}
+	i.env = append(i.env, "SLIPBOX_SERVICES_DIR="+dir+"/services", "SLIPBOX_PG_PORT="+port, "SLIPBOX_REDIS_PORT=1")
+	t.Cleanup(func() {
+		i.services("down", "postgres")
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	i.services("up", "postgres")
+	i.bin = strings.TrimSpace(i.services("bindir"))
+	return i
+}
+
+func (i *instance) services(args ...string) string {
+	i.t.Helper()
+	return i.run("../../../scripts/services.sh", args...)
+}
+
+// psql does something as the superuser, who comes in by the socket.
+func (i *instance) psql(statements string) {
+	i.t.Helper()
+	i.run(filepath.Join(i.bin, "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", filepath.Join(i.dir, "services", "sockets"),
+		"-p", i.port, "-U", "postgres", "-d", "slipbox", "-c", statements)
+}
+
+// url is that of scripts/services.sh; its password guards nothing.
+func (i *instance) url(role string) string {
+	return fmt.Sprintf("postgres://%s:dev-only@127.0.0.1:%s/slipbox?sslmode=disable", role, i.port)
+}
+
+func (i *instance) run(name string, args ...string) string {
+	i.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	var out, complaint strings.Builder
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = i.env, &out, &complaint, time.Second
+	if err := cmd.Run(); err != nil {
+		i.t.Fatalf("%s %s: %v\n%s%s", filepath.Base(name), strings.Join(args, " "), err, &out, &complaint)
+	}
+	return out.String()
+}
