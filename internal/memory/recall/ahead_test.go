@@ -41,7 +41,11 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-5 }
 // afterwards: at any revision, through forks, with filters.
 func TestColdAnswersLikeWarm(t *testing.T) {
 	t.Parallel()
-	r := open(t, recall.Config{})
+	onEngines(t, coldAnswersLikeWarm)
+}
+
+func coldAnswersLikeWarm(t *testing.T, r *reading) {
+	t.Helper()
 	cold := &watched{Reader: r.store, gate: make(chan struct{})} // never opened
 	scanning, err := recall.New(recall.Deps{Store: cold, Embedders: r.embedder, Clock: r.clock}, recall.Config{ColdScan: true})
 	r.must(err)

@@ -116,7 +116,11 @@ func (r *reading) answers(t *rapid.T, c memory.Collection, at *memory.Revision, 
 // as a copy with the same writes; the base never changes.
 func TestForkRanksLikeCopy(t *testing.T) {
 	t.Parallel()
-	r := open(t, recall.Config{})
+	onEngines(t, forkRanksLikeCopy)
+}
+
+func forkRanksLikeCopy(t *testing.T, r *reading) {
+	t.Helper()
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++

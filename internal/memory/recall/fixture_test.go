@@ -17,6 +17,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -25,8 +28,8 @@ import (
 // reading is one tenant with a fresh store and the services over it.
 type reading struct {
 	t           *testing.T
-	path        string
-	store       *sqlite.Store
+	reopen      func() (store.Store, error)
+	store       store.Store
 	tenant      uuid.UUID
 	all         tenant.Scope
 	notes       *memory.Notes
@@ -84,10 +87,32 @@ func (m *model) Ask(_ context.Context, _ tenant.Scope, c memory.Call) (memory.An
 
 func open(t *testing.T, cfg recall.Config) *reading {
 	t.Helper()
-	r := &reading{
-		t: t, path: filepath.Join(t.TempDir(), "slipbox.db"), embedder: &embedder{}, model: &model{},
-		now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
-	}
+	path := filepath.Join(t.TempDir(), "slipbox.db")
+	return openOn(t, cfg, func(clock memory.Clock) (store.Store, error) {
+		return sqlite.Open(context.Background(), sqlite.Config{Path: path}, sqlite.Deps{Clock: clock})
+	})
+}
+
+// onEngines runs a test over each engine of the product.
+func onEngines(t *testing.T, test func(t *testing.T, r *reading)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, open(t, recall.Config{}))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		db := postgrestest.New(t)
+		test(t, openOn(t, recall.Config{}, func(clock memory.Clock) (store.Store, error) {
+			return postgres.Open(context.Background(), postgres.Config{URL: db.URL, Connections: 4}, postgres.Deps{Clock: clock})
+		}))
+	})
+}
+
+func openOn(t *testing.T, cfg recall.Config, engine func(memory.Clock) (store.Store, error)) *reading {
+	t.Helper()
+	r := &reading{t: t, embedder: &embedder{}, model: &model{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	r.reopen = func() (store.Store, error) { return engine(r.clock) }
 	r.openStore()
 	made, err := r.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
 	r.must(err)
@@ -112,7 +137,7 @@ func (r *reading) pass(d time.Duration) {
 
 func (r *reading) openStore() {
 	var err error
-	r.store, err = sqlite.Open(context.Background(), sqlite.Config{Path: r.path}, sqlite.Deps{Clock: r.clock})
+	r.store, err = r.reopen()
 	r.must(err)
 }
 
