@@ -49,6 +49,9 @@ func (s *Store) inspect(ctx context.Context) error {
 		if err := q.roleServes(ctx); err != nil {
 			return err
 		}
+		if err := q.tenantsHeld(ctx); err != nil {
+			return err
+		}
 		return q.rightsServe(ctx)
 	})
 }
@@ -162,6 +165,22 @@ func (q *session) roleServes(ctx context.Context) error {
 	}
 	return fault.New(fault.Conflict, "the role %s of DATABASE_URL %s, so that row-level security would not hold it to a tenant; serve with a role of its own (CREATE ROLE slipbox_app LOGIN PASSWORD '…'), which \"gateway migrate up\" grants what it needs",
 		role, because)
+}
+
+// tenantsHeld refuses tables whose row-level security somebody switched off.
+func (q *session) tenantsHeld(ctx context.Context) error {
+	var open []string
+	err := q.each(ctx, `SELECT t.relname FROM pg_class t JOIN pg_policy p ON p.polrelid = t.oid AND p.polname = 'own_tenant'
+ WHERE t.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('collections')) AND NOT t.relrowsecurity ORDER BY 1`, nil, func(rows pgx.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		open = append(open, name)
+		return err
+	})
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	return fault.New(fault.Conflict, "row-level security is off for %s; let the owner run ALTER TABLE … ENABLE ROW LEVEL SECURITY for each", strings.Join(open, ", "))
 }
 
 // rightsServe names the rights that the role lacks.

@@ -115,6 +115,13 @@ func TestOpenWithoutVector(t *testing.T) {
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "no extension vector")
 }
 
+func TestOpenWithoutRowSecurity(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	run(t, db.OwnerURL, "ALTER TABLE notes DISABLE ROW LEVEL SECURITY")
+	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "row-level security is off for notes")
+}
+
 func TestOpenOtherSchema(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
