@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,10 @@ func TestServersFromTheCommandLine(t *testing.T) {
 	}
 	if out := expect(env, "pgvector", "doctor"); !strings.Contains(out, "start a `worker`") {
 		t.Errorf("doctor does not miss the workers:\n%s", out)
+	}
+	other := append(slices.Clone(env), "SLIPBOX_WRAPPING_KEY=a wrapping key that only this one has")
+	if out, msg, code := run(t, other, "doctor"); code != 1 || !strings.Contains(out, "bad   wrapping") {
+		t.Errorf("doctor takes another wrapping key: exit %d\n%s%s", code, out, msg)
 	}
 	if out := expect(env, "the store is sound", "check"); !strings.Contains(out, "redis caches 1 versions") {
 		t.Errorf("check does not see the cached version:\n%s", out)

@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/cache"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
 )
 
 // Clocks are compared with this host's. Leases of jobs last 15 s by the clock
@@ -21,8 +22,7 @@ const (
 
 // doctorServers looks at what only servers need.
 func doctorServers(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
-	out := []Finding{{Name: "wrapping", State: OK, Detail: "SLIPBOX_WRAPPING_KEY is set; it has to be the same for every gateway and worker"}}
-	out = append(out, doctorPostgres(ctx, cfg, log)...)
+	out := doctorPostgres(ctx, cfg, log)
 	if cfg.RedisURL == "" {
 		return append(out, Finding{Name: "redis", State: OK, Detail: "none: jobs run in the gateways, and each counts requests for itself"})
 	}
@@ -44,7 +44,23 @@ func doctorPostgres(ctx context.Context, cfg Settings, log *slog.Logger) []Findi
 	return []Finding{
 		{Name: "store", State: OK, Detail: fmt.Sprintf("Postgres %s with pgvector %s, role %s, schema at head (`gateway check` verifies it all)", facts.Server, facts.Vector, facts.Role)},
 		doctorClock("Postgres", facts.Skew),
+		doctorWrapping(ctx, pg, cfg, log),
 	}
+}
+
+// doctorWrapping looks whether the secret is that of the gateways before.
+func doctorWrapping(ctx context.Context, pg *postgres.Store, cfg Settings, log *slog.Logger) Finding {
+	creds, _, _, err := newAccess(pg, cfg, time.Now, log, nil)
+	if err == nil {
+		err = creds.Tokens.CheckSigningKey(ctx)
+	}
+	if err != nil {
+		return Finding{
+			Name: "wrapping", State: Bad, Detail: OneLine(err),
+			Fix: "give every gateway and worker the same SLIPBOX_WRAPPING_KEY; with several, they take the signing of tokens from one another",
+		}
+	}
+	return Finding{Name: "wrapping", State: OK, Detail: "SLIPBOX_WRAPPING_KEY opens the signing key; it has to be the same for every gateway and worker"}
 }
 
 // fixOfPostgres says what the sentence of the fault does not say already.

@@ -217,6 +217,23 @@ func (t *Tokens) EnsureSigningKey(ctx context.Context) error {
 	return err
 }
 
+// CheckSigningKey tells whether this process' secret opens the key that signs
+// now, and changes nothing; none is no error. Conflict when it does not.
+func (t *Tokens) CheckSigningKey(ctx context.Context) error {
+	t.ring.mu.Lock()
+	defer t.ring.mu.Unlock()
+	now := t.ring.clock()
+	if err := t.ring.load(ctx, now, 0); err != nil {
+		return err
+	}
+	newest, ok := t.ring.newest()
+	if !ok || !newest.signsAt(now) {
+		return nil
+	}
+	_, err := t.ring.open(newest)
+	return fault.Wrap(err, fault.Conflict, "the signing key cannot be opened")
+}
+
 // RotateSigningKey makes a new signing key now. The old one verifies on until
 // no token of it can be alive.
 func (t *Tokens) RotateSigningKey(ctx context.Context) error {

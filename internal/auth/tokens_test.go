@@ -517,6 +517,10 @@ func TestAnotherSecretMakesAnotherSigningKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := b.Tokens.CheckSigningKey(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantCode(t, other.Tokens.CheckSigningKey(t.Context()), fault.Conflict)
 	// Not within the first minute, or two processes would take turns.
 	_, err = other.Tokens.Exchange(t.Context(), p, TokenRequest{})
 	wantCode(t, err, fault.Unavailable)

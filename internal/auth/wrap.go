@@ -40,7 +40,7 @@ func (w wrapper) seal(kid string, private []byte) []byte {
 
 // errWrapped says that a wrapped key cannot be opened: another secret, another
 // kid, or damage. The three cannot be told apart.
-var errWrapped = errors.New("the signing key was wrapped with another secret, or is damaged")
+var errWrapped = errors.New("the signing key was wrapped with another secret, such as that of a gateway with another wrapping key, or is damaged")
 
 func (w wrapper) open(kid string, wrapped []byte) ([]byte, error) {
 	if len(wrapped) == 0 || wrapped[0] != wrapVersion {
