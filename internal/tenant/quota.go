@@ -159,7 +159,8 @@ func (q *Quotas) current(ctx context.Context, id uuid.UUID, now time.Time, maxAg
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if other := q.sums[id]; other != nil && other != cur && other.at.After(now) {
+	// Another caller was faster: what it let through stays counted.
+	if other := q.sums[id]; other != nil && other != cur && now.Sub(other.at) < maxAge {
 		return other, nil
 	}
 	if len(q.sums) >= q.cfg.MaxTenants {

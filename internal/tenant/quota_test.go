@@ -40,6 +40,18 @@ func (h *holdings) TenantUsage(context.Context, uuid.UUID) (Usage, error) {
 	return h.used, h.fail
 }
 
+// slowly gives sums when everybody who asks is there.
+type slowly struct {
+	*holdings
+	there *sync.WaitGroup
+}
+
+func (l slowly) TenantUsage(ctx context.Context, id uuid.UUID) (Usage, error) {
+	l.there.Done()
+	l.there.Wait()
+	return l.holdings.TenantUsage(ctx, id)
+}
+
 func (h *holdings) set(fn func(*holdings)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,6 +174,29 @@ func TestQuotaDoesNotOvershootInOneProcess(t *testing.T) {
 	wg.Wait()
 	if passed.Load() != 100 {
 		t.Errorf("%d passed, limit 100", passed.Load())
+	}
+}
+
+// TestQuotaSummedByManyAtOnce: each caller finds no sum and takes one, and all
+// are counted on the first that is there.
+func TestQuotaSummedByManyAtOnce(t *testing.T) {
+	t.Parallel()
+	q, h, _, s := newQuotaBench(t, Limits{Notes: 10})
+	const callers = 40
+	var there, all sync.WaitGroup
+	there.Add(callers)
+	q.usage = slowly{h, &there}
+	var admitted atomic.Int64
+	for range callers {
+		all.Go(func() {
+			if q.Check(t.Context(), s, Usage{Notes: 1}) == nil {
+				admitted.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := admitted.Load(); n != 10 {
+		t.Errorf("%d were let through, the limit is 10", n)
 	}
 }
 
