@@ -184,7 +184,7 @@ func (c *core) useCases(m *models) error {
 	}, engine.Config{}); err != nil {
 		return err
 	}
-	c.imports = worker.NewImports(c.store, c.notes, time.Now)
+	c.imports = worker.NewImports(c.store, c.notes)
 	return nil
 }
 

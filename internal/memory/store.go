@@ -333,6 +333,8 @@ type Spool interface {
 	DropParts(ctx context.Context, s tenant.Scope, job uuid.UUID, spool SpoolName, n int) (int, error)
 	// SweepParts removes the tenant's parts written before a time, but for bodies of jobs that have not ended.
 	SweepParts(ctx context.Context, s tenant.Scope, before time.Time) error
+	// StaleParts lists tenants with parts that SweepParts would remove, ids only; it crosses tenants.
+	StaleParts(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error)
 }
 
 // SpoolName tells the spools of a job apart.

@@ -122,6 +122,13 @@ func (ob *observed) SweepParts(ctx context.Context, s tenant.Scope, before time.
 	return ob.Store.SweepParts(ctx, s, before)
 }
 
+// StaleParts implements memory.Spool.
+func (ob *observed) StaleParts(ctx context.Context, before time.Time, limit int) (out []uuid.UUID, err error) {
+	ctx, end := ob.begin(ctx, "StaleParts", uuid.Nil, uuid.Nil)
+	defer end(&err)
+	return ob.Store.StaleParts(ctx, before, limit)
+}
+
 // Review implements memory.ReviewStore.
 func (ob *observed) Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (out memory.Review, err error) {
 	ctx, end := ob.begin(ctx, "Review", s.Tenant(), uuid.Nil)

@@ -42,12 +42,11 @@ type ImportNotes interface {
 type Imports struct {
 	store ImportStore
 	notes ImportNotes
-	clock memory.Clock
 }
 
 // NewImports keeps bodies and results in the store.
-func NewImports(store ImportStore, notes ImportNotes, clock memory.Clock) *Imports {
-	return &Imports{store: store, notes: notes, clock: clock}
+func NewImports(store ImportStore, notes ImportNotes) *Imports {
+	return &Imports{store: store, notes: notes}
 }
 
 // importPayload is what the job remembers of its import.
@@ -65,9 +64,6 @@ func (im *Imports) Start(ctx context.Context, s tenant.Scope, ref string, body i
 	}
 	c, err := im.store.ResolveCollection(ctx, s, ref)
 	if err != nil {
-		return memory.Job{}, err
-	}
-	if err := im.store.SweepParts(ctx, s, im.clock().Add(-importKept)); err != nil {
 		return memory.Job{}, err
 	}
 	id, err := uuid.NewV7()

@@ -29,7 +29,7 @@ func newImporting(t *testing.T) *importing {
 	t.Helper()
 	p := newPlant(t, settings{})
 	p.stop()
-	return &importing{plant: p, im: worker.NewImports(p.store, p.notes, p.now)}
+	return &importing{plant: p, im: worker.NewImports(p.store, p.notes)}
 }
 
 func (p *importing) start(body string) memory.Job {
@@ -237,7 +237,8 @@ func (p *putOnly) DropParts(ctx context.Context, s tenant.Scope, job uuid.UUID, 
 }
 
 // A body that breaks off leaves nothing, even when its caller's context has
-// ended; what a dying process leaves goes with an import a day later.
+// ended; what a dying process leaves goes with a worker's sweep a day later, without
+// another import.
 func TestImportBreaksOff(t *testing.T) {
 	t.Parallel()
 	for _, die := range []bool{false, true} {
@@ -245,7 +246,7 @@ func TestImportBreaksOff(t *testing.T) {
 			t.Parallel()
 			p := newImporting(t)
 			put := &putOnly{ImportStore: p.store, die: die}
-			im := worker.NewImports(put, p.notes, p.now)
+			im := worker.NewImports(put, p.notes)
 			ctx, cancel := context.WithCancel(t.Context())
 			broken := io.MultiReader(strings.NewReader(strings.Repeat("x", memory.MaxPart+10)), readerFunc(func([]byte) (int, error) { cancel(); return 0, io.ErrUnexpectedEOF }))
 			if _, err := im.Start(ctx, p.s, p.c.ID.String(), broken); !fault.Is(err, fault.Invalid) || !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -258,8 +259,13 @@ func TestImportBreaksOff(t *testing.T) {
 			if n := p.parts(left, memory.SpoolBody); die != (n > 0) {
 				t.Errorf("%d parts stay", n)
 			}
+			if n := p.worker.SweepParts(t.Context()); n != 0 {
+				t.Errorf("%d tenants are swept at once", n)
+			}
 			p.later(25 * time.Hour)
-			p.start(body(1, ""))
+			if n := p.worker.SweepParts(t.Context()); die != (n == 1) {
+				t.Errorf("%d tenants are swept after a day", n)
+			}
 			if n := p.parts(left, memory.SpoolBody); n != 0 {
 				t.Errorf("%d parts stay after a day", n)
 			}

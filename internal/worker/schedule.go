@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,13 +14,14 @@ import (
 // sweepLimit is how many collections one look takes on.
 const sweepLimit = 100
 
-// Sweep deletes expired collections until ctx ends. Several processes may do
-// so at once.
+// Sweep deletes expired collections and stale parts of imports until ctx ends.
+// Several processes may do so at once.
 func (w *Worker) Sweep(ctx context.Context) {
 	every := time.NewTicker(w.cfg.SweepEvery)
 	defer every.Stop()
 	for {
 		w.Expire(ctx)
+		w.SweepParts(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -46,6 +48,25 @@ func (w *Worker) Expire(ctx context.Context) int {
 			continue
 		}
 		n++
+	}
+	return n
+}
+
+// SweepParts removes what imports have left behind for longer than it is kept,
+// of every tenant, and gives the number of tenants that had any.
+func (w *Worker) SweepParts(ctx context.Context) int {
+	before := w.clock().UTC().Add(-importKept)
+	tenants, err := w.store.StaleParts(ctx, before, sweepLimit)
+	n := 0
+	for _, id := range tenants {
+		if e := w.store.SweepParts(ctx, jobScope(id, uuid.Nil), before); e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		n++
+	}
+	if err != nil && ctx.Err() == nil {
+		w.log.WarnContext(ctx, "stale parts of imports cannot be removed", "error", err)
 	}
 	return n
 }

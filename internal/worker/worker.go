@@ -24,6 +24,8 @@ type Store interface {
 	memory.Queue
 	ExpiredCollections(ctx context.Context, now time.Time, limit int) ([]memory.Due, error)
 	EphemeralCollections(ctx context.Context, limit int) ([]memory.Due, error)
+	StaleParts(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error)
+	SweepParts(ctx context.Context, s tenant.Scope, before time.Time) error
 	DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error
 	RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error)
 }
@@ -75,7 +77,7 @@ type Config struct {
 
 	MaxLost int // holders of a job that may be lost in a row, by a crash or an expired lease, before it is dead; default 10
 
-	SweepEvery  time.Duration // looks for expired collections; default 15 s
+	SweepEvery  time.Duration // looks for expired collections and stale parts of imports; default 15 s
 	RemoveBatch int           // rows per step of an ephemeral collection's removal; default 5,000
 }
 

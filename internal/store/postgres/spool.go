@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -69,6 +70,20 @@ func (s *Store) SweepParts(ctx context.Context, sc tenant.Scope, before time.Tim
 	_, err := s.removeParts(ctx, sc, ` AND at < $3 AND NOT (name = $4 AND EXISTS (SELECT 1 FROM jobs j WHERE j.tenant = $1 AND j.id = spool.job
  AND j.state IN ('queued', 'running')))`, trunc(before), string(memory.SpoolBody))
 	return err
+}
+
+// StaleParts implements memory.Spool.
+func (s *Store) StaleParts(ctx context.Context, before time.Time, n int) (out []uuid.UUID, err error) {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
+		out = nil
+		return q.each(ctx, "SELECT stale_parts($1, $2)", []any{trunc(before), most(n)}, func(rows pgx.Rows) error {
+			var id uuid.UUID
+			err := rows.Scan(&id)
+			out = append(out, id)
+			return err
+		})
+	})
+	return out, err
 }
 
 // removeParts removes parts of the tenant in batches.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,9 +67,29 @@ func (s *Store) DropParts(ctx context.Context, sc tenant.Scope, job uuid.UUID, s
 
 // SweepParts implements memory.Spool.
 func (s *Store) SweepParts(ctx context.Context, sc tenant.Scope, before time.Time) error {
-	_, err := s.removeParts(ctx, sc, `at < ? AND NOT (name = ? AND EXISTS (SELECT 1 FROM jobs j WHERE j.tenant = spool.tenant AND j.id = spool.job
- AND j.state IN ('queued', 'running')))`, before.UnixMicro(), string(memory.SpoolBody))
+	_, err := s.removeParts(ctx, sc, stale, before.UnixMicro(), string(memory.SpoolBody))
 	return err
+}
+
+// stale is the condition that nobody needs a part of the spool any more.
+const stale = `at < ? AND NOT (name = ? AND EXISTS (SELECT 1 FROM jobs j WHERE j.tenant = spool.tenant AND j.id = spool.job
+ AND j.state IN ('queued', 'running')))`
+
+// StaleParts implements memory.Spool. It steps from tenant to tenant.
+func (s *Store) StaleParts(ctx context.Context, before time.Time, n int) (out []uuid.UUID, err error) {
+	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+		out = nil
+		return q.each(ctx, `WITH RECURSIVE w (tenant) AS (
+ SELECT MIN(tenant) FROM spool UNION ALL SELECT (SELECT MIN(s.tenant) FROM spool s WHERE s.tenant > w.tenant) FROM w WHERE w.tenant IS NOT NULL)
+ SELECT w.tenant FROM w WHERE EXISTS (SELECT 1 FROM spool WHERE spool.tenant = w.tenant AND `+stale+`) LIMIT ?`,
+			[]any{before.UnixMicro(), string(memory.SpoolBody), limit(n)}, func(rows *sql.Rows) error {
+				var id uuid.UUID
+				err := rows.Scan(&id)
+				out = append(out, id)
+				return err
+			})
+	})
+	return out, err
 }
 
 // removeParts removes parts of the tenant in batches.

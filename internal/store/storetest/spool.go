@@ -89,7 +89,14 @@ func spoolSweep(_ *testing.T, w *world) {
 	w.clock.Advance(25 * time.Hour)
 	w.putPart(fresh, memory.SpoolBody, 0, "fresh")
 	w.putPart(renewed, memory.SpoolBody, 3, "written again")
+	// Whoever has something to sweep is known without asking each tenant.
+	stale := func(limit int) []uuid.UUID { return must(w.StaleParts(w.ctx, w.clock.Now().Add(-24*time.Hour), limit))(w.t) }
+	both := stale(10)
+	w.isf(len(both) == 2 && slices.Contains(both, w.all.Tenant()) && slices.Contains(both, w.foreign.Tenant()), "tenants to sweep: %v", both)
+	w.isf(len(stale(1)) == 1, "at most one tenant")
+	w.isf(len(must(w.StaleParts(w.ctx, w.clock.Now().Add(-26*time.Hour), 10))(w.t)) == 0, "nothing is so old")
 	w.ok(w.SweepParts(w.ctx, w.all, w.clock.Now().Add(-24*time.Hour)))
+	w.isf(slices.Equal(stale(10), []uuid.UUID{w.foreign.Tenant()}), "left to sweep: %v", stale(10))
 	for _, want := range []struct {
 		name          string
 		id            uuid.UUID
@@ -104,6 +111,7 @@ func spoolSweep(_ *testing.T, w *world) {
 	w.isf(len(w.parts(w.foreign, running, memory.SpoolResults)) == 1, "another tenant's part is gone")
 	w.ok(w.SweepParts(w.ctx, w.foreign, w.clock.Now().Add(-24*time.Hour)))
 	w.isf(len(w.parts(w.foreign, running, memory.SpoolResults)) == 0, "its own sweep takes it")
+	w.isf(len(stale(10)) == 0, "nothing is left to sweep: %v", stale(10))
 }
 
 // spoolRemoval: what is removed takes the spools of its jobs with it.
