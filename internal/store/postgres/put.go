@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"math"
 	"strings"
 
 	"github.com/google/uuid"
@@ -23,31 +22,13 @@ type encoded struct {
 
 // encode checks a note and brings it into the form in which it will be read.
 func (t *tx) encode(n *memory.Note) (e encoded, err error) {
-	if math.IsNaN(n.Importance) || math.IsInf(n.Importance, 0) {
-		return e, fault.InvalidField("importance", "is not a number")
+	if err := store.CheckNote(n); err != nil {
+		return e, err
 	}
-	for _, f := range []struct{ name, value string }{
-		{"content", n.Content}, {"context", n.Context}, {"category", n.Category}, {"key", n.Key}, {"kind", string(n.Kind)},
-		{"state", string(n.State)}, {"analyst", string(n.Analyst)}, {"embedder", n.Embedder},
-	} {
-		if err := store.Text(f.name, f.value); err != nil {
-			return e, err
-		}
-	}
-	for _, f := range []struct {
-		name string
-		list []string
-	}{{"keywords", n.Keywords}, {"tags", n.Tags}, {"supplied", n.Supplied}} {
-		if err := store.Texts(f.name, f.list); err != nil {
-			return e, err
-		}
-	}
-	n.Error = store.Clean(n.Error)
 	if e.attributes, err = object("attributes", n.Attributes); err != nil {
 		return e, err
 	}
 	if p := &n.Provenance; len(p.Sources) > 0 || p.Actor != "" || p.Job != nil || p.Stale {
-		p.Actor = store.Clean(p.Actor)
 		if e.provenance, err = document("provenance", n.Provenance); err != nil {
 			return e, err
 		}
@@ -60,26 +41,13 @@ func (t *tx) encode(n *memory.Note) (e encoded, err error) {
 	n.OccurredAt, n.CreatedAt = trunc(n.OccurredAt), trunc(n.CreatedAt)
 	if n.Vector == nil {
 		n.Embedder = ""
-	} else if e.vector, err = t.encodeVector(n); err != nil {
+	} else if err := store.CheckVector(&t.row.Collection, n); err != nil {
+		return e, err
+	} else if e.vector, n.Vector, err = half(n.Vector); err != nil {
 		return e, err
 	}
 	e.bytes = e.size(n)
 	return e, nil
-}
-
-func (t *tx) encodeVector(n *memory.Note) (vec *pgvector.HalfVector, err error) {
-	c := &t.row.Collection
-	n.Embedder = cmp.Or(n.Embedder, c.Embedder)
-	switch {
-	case n.Embedder == "":
-		return nil, fault.InvalidField("vector", "the collection has no embedder")
-	case n.Embedder == c.Embedder && c.Dim > 0 && len(n.Vector) != c.Dim:
-		return nil, fault.InvalidField("vector", "has %d dimensions, the collection's embedder %q has %d", len(n.Vector), c.Embedder, c.Dim)
-	case len(n.Vector) == 0:
-		return nil, fault.InvalidField("vector", "is empty")
-	}
-	vec, n.Vector, err = half(n.Vector)
-	return vec, err
 }
 
 // size is what the note counts for in bytes, as the other engine has it.
