@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -17,7 +17,7 @@ type page struct {
 	reader
 	kinds  []memory.Kind
 	states []memory.State
-	filter condition
+	filter store.Condition
 	after  uuid.UUID
 	newest bool
 	limit  int
@@ -41,8 +41,8 @@ func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.
 	if len(pg.states) > 0 {
 		common += " AND n.state = ANY(" + p.add(names(pg.states)) + "::text[])"
 	}
-	if pg.filter.text != "" {
-		common += " AND (" + pg.filter.bind(&p) + ")"
+	if pg.filter.Text != "" {
+		common += " AND (" + p.bind(pg.filter) + ")"
 	}
 	from := pg.from(&p)
 	branches := make([]string, len(layers))
@@ -83,7 +83,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 	}
 	first := page{
 		reader: newReader(&v.Collection, nq.ReadOptions), kinds: nq.Kinds, states: nq.States,
-		after: nq.After, newest: nq.Newest, limit: nq.Limit, filter: condition{exact: true},
+		after: nq.After, newest: nq.Newest, limit: nq.Limit, filter: store.Condition{Exact: true},
 	}
 	if nq.Filter != nil {
 		first.filter = compile(nq.Filter)
@@ -91,7 +91,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		out = nil
 		for p := first; ; {
-			if !p.filter.exact && nq.Limit > 0 {
+			if !p.filter.Exact && nq.Limit > 0 {
 				// Some of what comes will not match: read further than asked.
 				p.limit = min(max(2*p.limit, 64), 4096)
 			}
@@ -101,7 +101,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 			}
 			for i := range rows {
 				p.after = rows[i].ID
-				if !filter.Match(nq.Filter, record(&rows[i].Note)) {
+				if !store.Matches(nq.Filter, &rows[i].Note) {
 					continue
 				}
 				if out = append(out, rows[i].Note); nq.Limit > 0 && len(out) == nq.Limit {
@@ -114,12 +114,4 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 		}
 	})
 	return out, err
-}
-
-// record is what a filter sees of a note.
-func record(n *memory.Note) *filter.Record {
-	return &filter.Record{
-		Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
-		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
-	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -44,8 +43,8 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 	where := ""
 	if nq.Filter != nil {
 		n.text = n.columns()
-		if c := compile(nq.Filter); c.text != "" {
-			where = " AND (" + c.bind(&p) + ")"
+		if c := compile(nq.Filter); c.Text != "" {
+			where = " AND (" + p.bind(c) + ")"
 		}
 	}
 	branches := make([]string, len(v.Layers))
@@ -96,7 +95,7 @@ func (n *nearest) find(ctx context.Context, q *session, args []any, ask int64) (
 			var vec pgvector.HalfVector
 			err = r.Scan(&note.ID, &note.Layer, &note.From, &vec, &last)
 			note.Vector = vec.Slice()
-		} else if note, err = n.scan(r, &last); err == nil && !filter.Match(n.query.Filter, record(&note.Note)) {
+		} else if note, err = n.scan(r, &last); err == nil && !store.Matches(n.query.Filter, &note.Note) {
 			return nil
 		}
 		if err != nil {

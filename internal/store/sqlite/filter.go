@@ -4,75 +4,23 @@ import (
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
-
-// condition is SQL over notes n that is true of every note that the filter
-// lets pass, and of no other when exact. The empty text is true.
-type condition struct {
-	text  string
-	args  []any
-	exact bool
-}
 
 // compile translates what SQLite decides as package filter does: text, times
 // and importance by column, tags and keywords by element, attributes of text
 // and boolean type under plain names. JSON numbers are left to package filter,
 // whose conversion to double SQLite does not share in the last place.
-func compile(e filter.Expr) condition {
-	switch e := e.(type) {
-	case filter.And:
-		out := condition{exact: true}
-		for _, term := range e {
-			c := compile(term)
-			out.exact = out.exact && c.exact
-			if c.text == "" {
-				continue
-			}
-			if out.text != "" {
-				out.text += " AND "
-			}
-			out.text += "(" + c.text + ")"
-			out.args = append(out.args, c.args...)
-		}
-		return out
-	case filter.Or:
-		out := condition{exact: true}
-		for i, term := range e {
-			c := compile(term)
-			out.exact = out.exact && c.exact
-			if c.text == "" {
-				return condition{exact: c.exact}
-			}
-			if i > 0 {
-				out.text += " OR "
-			}
-			out.text += "(" + c.text + ")"
-			out.args = append(out.args, c.args...)
-		}
-		return out
-	case filter.Not:
-		c := compile(e.Term)
-		if !c.exact {
-			return condition{}
-		}
-		if c.text == "" {
-			c.text = "1"
-		}
-		return condition{text: "NOT (" + c.text + ")", args: c.args, exact: true}
-	case *filter.Leaf:
-		return leaf(e)
-	}
-	return condition{}
-}
+func compile(e filter.Expr) store.Condition { return store.Compile(e, leaf) }
 
 var comparisons = map[filter.Op]string{filter.Eq: "=", filter.Ne: "=", filter.Gt: ">", filter.Gte: ">=", filter.Lt: "<", filter.Lte: "<=", filter.In: "="}
 
-func leaf(l *filter.Leaf) condition {
+func leaf(l *filter.Leaf) store.Condition {
 	switch l.Field {
 	case filter.Kind, filter.Category, filter.State:
 		return scalar(l, "n."+string(l.Field), "n."+string(l.Field)+" <> ''", filter.Text)
 	case filter.Importance:
-		return scalar(l, "n.importance", "1", filter.Number)
+		return scalar(l, "n.importance", "true", filter.Number)
 	case filter.OccurredAt:
 		return scalar(l, "n.occurred_at", "n.occurred_at IS NOT NULL", filter.Time)
 	case filter.CreatedAt:
@@ -82,7 +30,7 @@ func leaf(l *filter.Leaf) condition {
 	case filter.Attributes:
 		return attribute(l)
 	}
-	return condition{}
+	return store.Condition{}
 }
 
 // operand gives a value as the column holds it; ok is false where SQLite
@@ -102,19 +50,19 @@ func operand(v filter.Value) (any, bool) {
 }
 
 // scalar compares a column that is there when present holds.
-func scalar(l *filter.Leaf, column, present string, t filter.Type) condition {
+func scalar(l *filter.Leaf, column, present string, t filter.Type) store.Condition {
 	if l.Op == filter.Exists {
 		if l.Want {
-			return condition{text: present, exact: true}
+			return store.Condition{Text: present, Exact: true}
 		}
-		return condition{text: "NOT (" + present + ")", exact: true}
+		return store.Condition{Text: "NOT (" + present + ")", Exact: true}
 	}
 	var terms []string
 	var args []any
 	for _, v := range l.Values {
 		arg, ok := operand(v)
 		if !ok || v.Type != t {
-			return condition{}
+			return store.Condition{}
 		}
 		if l.Op == filter.Contains {
 			terms = append(terms, "instr("+column+", ?) > 0")
@@ -124,33 +72,33 @@ func scalar(l *filter.Leaf, column, present string, t filter.Type) condition {
 		args = append(args, arg)
 	}
 	if len(terms) == 0 {
-		return condition{}
+		return store.Condition{}
 	}
 	text := "(" + present + ") AND (" + strings.Join(terms, " OR ") + ")"
 	if l.Op == filter.Ne {
 		text = "NOT (" + text + ")"
 	}
-	return condition{text: text, args: args, exact: true}
+	return store.Condition{Text: text, Args: args, Exact: true}
 }
 
 // elements asks whether one element of a list of texts equals a value.
-func elements(l *filter.Leaf, column string) condition {
+func elements(l *filter.Leaf, column string) store.Condition {
 	if l.Op == filter.Exists {
 		if l.Want {
-			return condition{text: column + " <> ''", exact: true}
+			return store.Condition{Text: column + " <> ''", Exact: true}
 		}
-		return condition{text: column + " = ''", exact: true}
+		return store.Condition{Text: column + " = ''", Exact: true}
 	}
 	switch l.Op {
 	case filter.Eq, filter.Ne, filter.In, filter.Contains:
 	default:
-		return condition{}
+		return store.Condition{}
 	}
 	args := make([]any, 0, len(l.Values))
 	for _, v := range l.Values {
 		arg, ok := operand(v)
 		if !ok || v.Type != filter.Text {
-			return condition{}
+			return store.Condition{}
 		}
 		args = append(args, arg)
 	}
@@ -158,16 +106,16 @@ func elements(l *filter.Leaf, column string) condition {
 	if l.Op == filter.Ne {
 		text = "NOT (" + text + ")"
 	}
-	return condition{text: text, args: args, exact: true}
+	return store.Condition{Text: text, Args: args, Exact: true}
 }
 
 // attribute compares a JSON value below plain names.
-func attribute(l *filter.Leaf) condition {
+func attribute(l *filter.Leaf) store.Condition {
 	var named strings.Builder
 	named.WriteString("$")
 	for _, name := range l.Path {
 		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
-			return condition{}
+			return store.Condition{}
 		}
 		named.WriteString(`."` + name + `"`)
 	}
@@ -179,14 +127,14 @@ func attribute(l *filter.Leaf) condition {
 		if !l.Want {
 			text = "NOT (" + text + ")"
 		}
-		return condition{text: text, args: []any{path}, exact: true}
+		return store.Condition{Text: text, Args: []any{path}, Exact: true}
 	}
 	var terms []string
 	var args []any
 	for _, v := range l.Values {
 		arg, ok := operand(v)
 		if !ok {
-			return condition{}
+			return store.Condition{}
 		}
 		switch v.Type {
 		case filter.Bool:
@@ -196,10 +144,10 @@ func attribute(l *filter.Leaf) condition {
 			}
 			switch l.Op {
 			case filter.Contains:
-				return condition{} // of elements only; left to package filter
+				return store.Condition{} // of elements only; left to package filter
 			case filter.Eq, filter.Ne, filter.In:
 			default:
-				return condition{}
+				return store.Condition{}
 			}
 			terms = append(terms, "EXISTS (SELECT 1 FROM json_each(NULLIF(n.attributes, ''), ?) j WHERE j.type = ?)")
 			args = append(args, path, want)
@@ -211,21 +159,21 @@ func attribute(l *filter.Leaf) condition {
 				terms = append(terms, "EXISTS (SELECT 1 FROM json_each(NULLIF(n.attributes, ''), ?) j WHERE j.type = 'text' AND j.value = ?)")
 				args = append(args, path, arg)
 			default:
-				return condition{}
+				return store.Condition{}
 			}
 		default:
-			return condition{}
+			return store.Condition{}
 		}
 	}
 	if len(terms) == 0 {
-		return condition{}
+		return store.Condition{}
 	}
 	text := "COALESCE(" + kind + " <> 'object', 0) AND (" + strings.Join(terms, " OR ") + ")"
 	args = append([]any{path}, args...)
 	if l.Op == filter.Ne {
 		text = "NOT (" + text + ")"
 	}
-	return condition{text: text, args: args, exact: true}
+	return store.Condition{Text: text, Args: args, Exact: true}
 }
 
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -100,7 +100,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 	exact := true
 	if nq.Filter != nil {
 		c := compile(nq.Filter)
-		p.where, p.args, exact = c.text, c.args, c.exact
+		p.where, p.args, exact = c.Text, c.Args, c.Exact
 	}
 	err = s.reading(ctx, func(ctx context.Context, q *session) error {
 		for {
@@ -115,7 +115,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 			}
 			for i := range rows {
 				p.after = rows[i].ID
-				if nq.Filter != nil && !filter.Match(nq.Filter, record(&rows[i].Note)) {
+				if !store.Matches(nq.Filter, &rows[i].Note) {
 					continue
 				}
 				if out = append(out, rows[i].Note); nq.Limit > 0 && len(out) == nq.Limit {
@@ -128,12 +128,4 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 		}
 	})
 	return out, err
-}
-
-// record is what a filter sees of a note.
-func record(n *memory.Note) *filter.Record {
-	return &filter.Record{
-		Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
-		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
-	}
 }

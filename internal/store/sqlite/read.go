@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -72,7 +71,7 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 		return nil, err
 	}
 	r := reader{embedder: v.Collection.Embedder}
-	var c condition
+	var c store.Condition
 	columns := "n.id, n.from_rev, v.vec"
 	if nq.Filter != nil {
 		c, columns = compile(nq.Filter), r.columns()
@@ -92,8 +91,8 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 			text := "SELECT " + columns + ` FROM notes n JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id
  AND v.from_rev = n.from_rev AND v.embedder = ? WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0`
 			args := []any{r.embedder, blob(sc.Tenant()), blob(l.Collection), rev(l.Bound), rev(l.Bound)}
-			if c.text != "" {
-				text, args = text+" AND ("+c.text+")", append(args, c.args...)
+			if c.Text != "" {
+				text, args = text+" AND ("+c.Text+")", append(args, c.Args...)
 			}
 			err := q.each(ctx, text+hidden, append(args, hiddenArgs...), func(rows *sql.Rows) error {
 				var n version
@@ -102,7 +101,7 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 					var vec sql.RawBytes
 					err = rows.Scan(&n.ID, &n.From, &vec)
 					n.Vector = store.HalfOf(vec)
-				} else if n, err = r.scan(rows); err == nil && !filter.Match(nq.Filter, record(&n.Note)) {
+				} else if n, err = r.scan(rows); err == nil && !store.Matches(nq.Filter, &n.Note) {
 					return nil
 				}
 				if err != nil {
