@@ -52,6 +52,14 @@ run: build ## Build and serve the demo on ADDR, keeping its data in DATA
 test: services ## Run all tests and print the coverage (RACE=1: with the race detector)
 	$(WITH_SERVICES) go test $(RACEFLAG) -shuffle=on -timeout=20m -covermode=atomic -coverprofile=coverage.out ./...
 	@go tool cover -func=coverage.out | tail -n 1
+	@$(MAKE) --no-print-directory test/postgres
+
+# The suites of what stands above a store, which run on the embedded one by default.
+ABOVE_STORE := ./internal/api ./internal/memory ./internal/memory/engine ./internal/clone ./internal/worker
+
+.PHONY: test/postgres
+test/postgres: services ## Run the suites above the store on Postgres
+	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres go test -shuffle=on -timeout=20m $(ABOVE_STORE)
 
 .PHONY: test/race
 test/race: ## Run all tests with the race detector

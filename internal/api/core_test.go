@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -28,7 +27,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -37,7 +37,7 @@ import (
 // when a test says so, or while a request waits for them.
 type system struct {
 	*Server
-	store  *sqlite.Store
+	store  store.Store
 	engine *engine.Engine
 	clone  *clone.Service
 	model  *switchable
@@ -115,10 +115,7 @@ func newSystem(t *testing.T) *system {
 			t.Fatal(err)
 		}
 	}
-	var err error
-	b.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: b.clock})
-	must(err)
-	t.Cleanup(func() { must(b.store.Close()) })
+	b.store = enginetest.Open(t, b.clock, nil)
 	for _, name := range []string{"one", "two"} {
 		made, err := b.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: name})
 		must(err)

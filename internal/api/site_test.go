@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +23,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -54,7 +54,7 @@ func (l *lockedBuffer) String() string {
 // of its own.
 type site struct {
 	*Server
-	store    *sqlite.Store
+	store    store.Store
 	auth     *auth.Service
 	log      *lockedBuffer
 	operator string // a platform key
@@ -99,12 +99,7 @@ func newSite(t *testing.T, change func(*site, *Deps)) *site {
 	t.Helper()
 	s := &site{log: &lockedBuffer{}, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s.store = need(sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: s.clock, Logger: log}))(t)
-	t.Cleanup(func() {
-		if err := s.store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s.store = enginetest.Open(t, s.clock, log)
 	s.auth = s.newAuth(t, auth.Config{}, s.clock)
 	ledger := need(auth.NewTenantLedger(s.store, s.clock))(t)
 	deps := Deps{

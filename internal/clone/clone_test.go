@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -29,7 +28,7 @@ import (
 // lab is one tenant with a fresh store and the services over it.
 type lab struct {
 	t           *testing.T
-	store       *sqlite.Store
+	store       store.Store
 	tenant      uuid.UUID
 	all         tenant.Scope
 	notes       *memory.Notes
@@ -50,10 +49,7 @@ func open(t *testing.T) *lab {
 	t.Helper()
 	l := &lab{t: t, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return l.now }
-	var err error
-	l.store, err = sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: clock})
-	l.must(err)
-	t.Cleanup(func() { l.must(l.store.Close()) })
+	l.store = enginetest.Open(t, clock, nil)
 	made, err := l.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
 	l.must(err)
 	l.tenant = made.ID

@@ -3,7 +3,6 @@ package memory_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -23,7 +22,7 @@ import (
 // desk is one tenant with a fresh store and the services over it.
 type desk struct {
 	t           *testing.T
-	store       *sqlite.Store
+	store       store.Store
 	tenant      uuid.UUID
 	all         tenant.Scope // the tenant's, bound to no agent
 	notes       *memory.Notes
@@ -63,13 +62,7 @@ func open(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, woken: &atomic.Int64{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return d.now }
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: clock})
-	d.must(err)
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := enginetest.Open(t, clock, nil)
 	d.store = db
 	made, err := db.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
 	d.must(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -22,7 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 	"github.com/slipboxhq/slipbox/internal/worker"
@@ -31,7 +30,7 @@ import (
 // plant is a running worker on the embedded store.
 type plant struct {
 	t           *testing.T
-	store       *sqlite.Store
+	store       store.Store
 	fake        *llmtest.Server
 	notes       *memory.Notes
 	collections *memory.Collections
@@ -76,9 +75,7 @@ func newPlant(t *testing.T, o settings) *plant {
 		}
 	}
 	var err error
-	p.store, err = sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: p.now})
-	must(err)
-	t.Cleanup(func() { must(p.store.Close()) })
+	p.store = enginetest.Open(t, p.now, nil)
 	ten, err := p.store.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "acme"})
 	must(err)
 	p.s = grant.Scope(ten.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -18,7 +17,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -27,7 +27,7 @@ import (
 // and misbehaves on demand. Jobs run when a test says so.
 type world struct {
 	t           *testing.T
-	store       *sqlite.Store
+	store       store.Store
 	fake        *llmtest.Server
 	recall      *recall.Service
 	notes       *memory.Notes
@@ -75,13 +75,7 @@ func newWorld(t *testing.T, o options) *world {
 		}
 	}
 	var err error
-	w.store, err = sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{Clock: w.now})
-	must(err)
-	t.Cleanup(func() {
-		if err := w.store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w.store = enginetest.Open(t, w.now, nil)
 	ten, err := w.store.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "acme"})
 	must(err)
 	w.s = grant.Scope(ten.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)
