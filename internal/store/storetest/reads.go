@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 func readCases() []testCase {
 	return []testCase{
+		{"Settings", settings},
 		{"Versions", versions},
 		{"VersionsOfForks", versionsOfForks},
 		{"Nearest", nearest},
@@ -23,6 +25,46 @@ func readCases() []testCase {
 		{"Hot", hot},
 		{"HotInForks", hotInForks},
 	}
+}
+
+// settings: however a collection is read, all of its settings are there. A
+// policy that runs over a view goes by what stands in it.
+func settings(_ *testing.T, w *world) {
+	base := w.collection("base")
+	w.add(base.ID, "one")
+	ends := w.clock.Now().Add(time.Hour).Truncate(time.Microsecond)
+	with := memory.Collection{
+		Name: "c", Agent: w.aliceS.Agent(), DisplayName: "Shown as C", Policy: "amem", PolicyConfig: []byte(`{"max_links":2}`),
+		Metadata: map[string]any{"team": "tides", "n": 1.5}, Ephemeral: true, ExpiresAt: ends, Parent: base.ID, ParentRevision: w.head(base.ID),
+	}
+	c := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: with}))(w.t).Collection
+	check := func(what string, want memory.Collection) {
+		w.t.Helper()
+		at := w.head(c.ID)
+		listed := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{Limit: 10}))(w.t)
+		w.isf(len(listed) == 2, "%s: %d collections", what, len(listed))
+		for name, got := range map[string]memory.Collection{
+			"resolved by id": must(w.ResolveCollection(w.ctx, w.all, c.ID.String()))(w.t), "resolved by name": must(w.ResolveCollection(w.ctx, w.aliceS, "c"))(w.t),
+			"listed": listed[1], "a view": w.view(c.ID).Collection, "a view of the past": w.viewAt(c.ID, at).Collection,
+			"a view by name": must(w.OpenView(w.ctx, w.aliceS, "c", memory.At{}))(w.t).Collection,
+		} {
+			w.isf(got.ID == c.ID && got.Name == "c" && got.Agent == with.Agent && got.AgentName == "alice" && got.DisplayName == want.DisplayName &&
+				got.Policy == want.Policy && string(got.PolicyConfig) == string(want.PolicyConfig) && reflect.DeepEqual(got.Metadata, want.Metadata) &&
+				got.Ephemeral && got.ExpiresAt.Equal(want.ExpiresAt) && got.Embedder == embedder && got.Dim == dim && got.State == memory.CollectionActive &&
+				got.Parent == base.ID && got.ParentRevision == with.ParentRevision && got.Head == at && !got.CreatedAt.IsZero() && got.EvolvedAdds == want.EvolvedAdds,
+				"%s, %s: %+v, want %+v", what, name, got, want)
+		}
+	}
+	check("as made", with)
+	with.DisplayName, with.PolicyConfig, with.Metadata = "Anew", []byte(`{"max_links":3}`), map[string]any{"team": "moon"}
+	with.ExpiresAt, with.EvolvedAdds = ends.Add(time.Hour), 7
+	w.ok(second(w.UpdateCollection(w.ctx, w.all, c.ID, memory.AuditEntry{}, func(c *memory.Collection) error {
+		c.DisplayName, c.PolicyConfig, c.Metadata, c.ExpiresAt, c.EvolvedAdds = with.DisplayName, with.PolicyConfig, with.Metadata, with.ExpiresAt, with.EvolvedAdds
+		return nil
+	})))
+	check("as changed", with)
+	w.add(c.ID, "two")
+	check("after a write", with)
 }
 
 // versionsOf reads versions and tells their contents.

@@ -90,7 +90,9 @@ func spoolSweep(_ *testing.T, w *world) {
 	w.putPart(fresh, memory.SpoolBody, 0, "fresh")
 	w.putPart(renewed, memory.SpoolBody, 3, "written again")
 	// Whoever has something to sweep is known without asking each tenant.
-	stale := func(limit int) []uuid.UUID { return must(w.StaleParts(w.ctx, w.clock.Now().Add(-24*time.Hour), limit))(w.t) }
+	stale := func(limit int) []uuid.UUID {
+		return must(w.StaleParts(w.ctx, w.clock.Now().Add(-24*time.Hour), limit))(w.t)
+	}
 	both := stale(10)
 	w.isf(len(both) == 2 && slices.Contains(both, w.all.Tenant()) && slices.Contains(both, w.foreign.Tenant()), "tenants to sweep: %v", both)
 	w.isf(len(stale(1)) == 1, "at most one tenant")
