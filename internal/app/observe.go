@@ -3,9 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
 // dueLimit is up to how many collections with waiting jobs are counted, and
@@ -14,6 +19,10 @@ const (
 	dueLimit   = 1000
 	dueTimeout = 2 * time.Second
 )
+
+// backlogEvery is how old the numbers of waiting jobs may be: to count them
+// takes the longer the more wait, and each process is asked.
+const backlogEvery = 15 * time.Second
 
 // measure makes the instruments that look at the parts of this process when
 // somebody asks for metrics.
@@ -37,6 +46,9 @@ func (c *core) measure() error {
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
+	if err := c.measureBacklog(m); err != nil {
+		return err
+	}
 	_, err := m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		s := c.recall.Stats()
 		o.ObserveInt64(bytes, s.Bytes)
@@ -52,4 +64,60 @@ func (c *core) measure() error {
 		return nil
 	}, bytes, budget, layers, loads, evictions, due)
 	return err
+}
+
+// measureBacklog makes the gauges of waiting jobs.
+func (c *core) measureBacklog(m metric.Meter) error {
+	waiting, err := m.Int64ObservableGauge("slipbox.jobs.waiting", metric.WithUnit("{job}"),
+		metric.WithDescription("Jobs that wait, due or not. The same from every process."))
+	if err != nil {
+		return err
+	}
+	oldest, err := m.Float64ObservableGauge("slipbox.jobs.oldest", metric.WithUnit("s"),
+		metric.WithDescription("Time since the oldest waiting job was made; 0 when none waits. The same from every process."))
+	if err != nil {
+		return err
+	}
+	b := &backlog{read: c.store.Backlog}
+	_, err = m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		now := time.Now()
+		for _, s := range b.look(ctx, now) {
+			stage := metric.WithAttributeSet(attribute.NewSet(telemetry.JobStage.String(string(s.Stage))))
+			o.ObserveInt64(waiting, s.Waiting, stage)
+			var age time.Duration
+			if !s.Oldest.IsZero() {
+				age = max(0, now.Sub(s.Oldest))
+			}
+			o.ObserveFloat64(oldest, age.Seconds(), stage)
+		}
+		return nil
+	}, waiting, oldest)
+	return err
+}
+
+// backlog keeps the numbers of waiting jobs for a while.
+type backlog struct {
+	read func(context.Context) ([]memory.Backlog, error)
+
+	mu   sync.Mutex
+	at   time.Time
+	last []memory.Backlog
+}
+
+// look gives the numbers, and none while they cannot be read; the store's own
+// metrics tell of errors.
+func (b *backlog) look(ctx context.Context, now time.Time) []memory.Backlog {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.at.IsZero() || now.Sub(b.at) >= backlogEvery {
+		ctx, cancel := context.WithTimeout(ctx, dueTimeout)
+		defer cancel()
+		b.at = now
+		found, err := b.read(ctx)
+		if err != nil {
+			found = nil
+		}
+		b.last = found
+	}
+	return b.last
 }

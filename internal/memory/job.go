@@ -86,6 +86,16 @@ func (j *Job) Ended() bool {
 	return false
 }
 
+// Stages lists them in the order in which a note passes them.
+func Stages() []Stage { return []Stage{StagePrepare, StageDecide, StageTask} }
+
+// Backlog is the queued jobs of a stage, due or not.
+type Backlog struct {
+	Stage   Stage
+	Waiting int64
+	Oldest  time.Time // when the first of them was made; zero: none waits
+}
+
 // Due names a collection with work; ids only, so that it may cross tenants.
 type Due struct {
 	Tenant     uuid.UUID

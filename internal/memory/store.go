@@ -304,6 +304,8 @@ type Queue interface {
 	// VoidLeases frees every lease; only for the sole process of an embedded store, at start.
 	VoidLeases(ctx context.Context) (int, error)
 	NextDue(ctx context.Context) (time.Time, error) // earliest NotBefore or lease end of waiting jobs; zero: none
+	// Backlog tells of each stage how many jobs wait; it crosses tenants with numbers and a time only.
+	Backlog(ctx context.Context) ([]Backlog, error)
 
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (Job, error)
 	ListJobs(ctx context.Context, s tenant.Scope, q JobQuery) ([]Job, error)                    // newest first

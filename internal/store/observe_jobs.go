@@ -59,6 +59,13 @@ func (ob *observed) NextDue(ctx context.Context) (out time.Time, err error) {
 	return ob.Store.NextDue(ctx)
 }
 
+// Backlog implements memory.Queue.
+func (ob *observed) Backlog(ctx context.Context) (out []memory.Backlog, err error) {
+	ctx, end := ob.begin(ctx, "Backlog", uuid.Nil, uuid.Nil)
+	defer end(&err)
+	return ob.Store.Backlog(ctx)
+}
+
 // Job implements memory.Queue.
 func (ob *observed) Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (out memory.Job, err error) {
 	ctx, end := ob.begin(ctx, "Job", s.Tenant(), uuid.Nil)

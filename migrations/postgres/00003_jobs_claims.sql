@@ -7,7 +7,7 @@
 ALTER TABLE jobs ADD COLUMN claims integer NOT NULL DEFAULT 0;
 
 -- When the next job is due, whosever it is.
-CREATE INDEX jobs_not_before ON jobs (not_before NULLS FIRST) WHERE state = 'queued';
+CREATE INDEX jobs_not_before ON jobs (not_before NULLS FIRST) INCLUDE (stage, created_at) WHERE state = 'queued';
 CREATE INDEX jobs_lease_until ON jobs (lease_until NULLS FIRST) WHERE state = 'running';
 
 -- The path of the functions below, as in 00001.
@@ -59,9 +59,18 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 $$;
 -- +goose StatementEnd
 
-REVOKE EXECUTE ON FUNCTION due_collections(timestamptz, integer), next_due() FROM PUBLIC;
+-- How many jobs of a stage wait, and since when the first; from jobs_not_before alone.
+-- +goose StatementBegin
+CREATE FUNCTION backlog(of text, OUT waiting bigint, OUT oldest timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT count(*), min(j.created_at) FROM jobs j WHERE j.state = 'queued' AND j.stage = of
+$$;
+-- +goose StatementEnd
+
+REVOKE EXECUTE ON FUNCTION due_collections(timestamptz, integer), next_due(), backlog(text) FROM PUBLIC;
 
 -- +goose Down
+DROP FUNCTION backlog(text);
 DROP FUNCTION next_due();
 DROP FUNCTION due_collections(timestamptz, integer);
 DROP INDEX jobs_lease_until;

@@ -246,6 +246,23 @@ func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]mem
 	return s.due(ctx, "SELECT tenant, collection FROM due_collections($1, $2)", trunc(now), most(n))
 }
 
+// Backlog implements memory.Queue.
+func (s *Store) Backlog(ctx context.Context) (out []memory.Backlog, err error) {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
+		out = nil
+		return q.each(ctx, "SELECT s.stage, b.waiting, b.oldest FROM unnest($1::text[]) WITH ORDINALITY s (stage, place), backlog(s.stage) b ORDER BY s.place",
+			[]any{memory.Stages()}, func(rows pgx.Rows) error {
+				var b memory.Backlog
+				var oldest *time.Time
+				err := rows.Scan(&b.Stage, &b.Waiting, &oldest)
+				b.Oldest = timeOf(oldest)
+				out = append(out, b)
+				return err
+			})
+	})
+	return out, err
+}
+
 // NextDue implements memory.Queue.
 func (s *Store) NextDue(ctx context.Context) (t time.Time, err error) {
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {

@@ -134,6 +134,26 @@ func (s *Store) NextDue(ctx context.Context) (t time.Time, err error) {
 	return t, err
 }
 
+// Backlog implements memory.Queue.
+func (s *Store) Backlog(ctx context.Context) (out []memory.Backlog, err error) {
+	// The first condition is that of an index, without which all jobs would be read.
+	const text = "SELECT COUNT(*), MIN(created_at) FROM jobs WHERE state IN ('queued', 'running') AND state = 'queued' AND stage = ?"
+	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+		out = nil
+		for _, stage := range memory.Stages() {
+			b := memory.Backlog{Stage: stage}
+			var oldest *int64
+			if _, err := q.get(ctx, text, []any{string(stage)}, &b.Waiting, &oldest); err != nil {
+				return err
+			}
+			b.Oldest = eventOf(oldest)
+			out = append(out, b)
+		}
+		return nil
+	})
+	return out, err
+}
+
 // ClaimJobs implements memory.Queue.
 func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.UUID, stage memory.Stage, lease uuid.UUID, until time.Time, n int) (out []memory.Job, err error) {
 	if err := check(sc); err != nil {

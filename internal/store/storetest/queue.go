@@ -20,6 +20,7 @@ func queueCases() []testCase {
 		{"EndJob", endJob},
 		{"Lists", listJobs},
 		{"Trace", trace},
+		{"Backlog", backlog},
 	}
 }
 
@@ -33,6 +34,43 @@ func seqs(jobs []memory.Job) (out []int64) {
 func (w *world) due(at time.Time) int {
 	w.t.Helper()
 	return len(must(w.DueCollections(w.ctx, at, 10))(w.t))
+}
+
+// backlog: what waits is counted by stage over all tenants, due or not; what
+// runs or has ended is not.
+func backlog(_ *testing.T, w *world) {
+	count := func() map[memory.Stage]memory.Backlog {
+		all := must(w.Backlog(w.ctx))(w.t)
+		out := map[memory.Stage]memory.Backlog{}
+		for i, b := range all {
+			w.isf(b.Stage == memory.Stages()[i], "%d is of stage %q", i, b.Stage)
+			out[b.Stage] = b
+		}
+		w.isf(len(all) == 3 && len(out) == 3, "stages: %+v", all)
+		return out
+	}
+	for stage, b := range count() {
+		w.isf(b.Waiting == 0 && b.Oldest.IsZero(), "nothing waits in %s: %+v", stage, b)
+	}
+	c := w.collection("c")
+	first := w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare})
+	w.clock.Advance(time.Minute)
+	second := w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare, NotBefore: w.clock.Now().Add(time.Hour)})
+	w.job(c.ID, memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask})
+	theirs := must(w.CreateCollection(w.ctx, w.foreign, memory.NewCollection{Collection: memory.Collection{Name: "c", Policy: "amem"}}))(w.t).Collection
+	_ = must(w.Write(w.ctx, w.foreign, theirs.ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Enqueue(ctx, memory.Job{Collection: theirs.ID, Kind: memory.JobCopy, Stage: memory.StageTask})
+		return err
+	}))(w.t)
+	got := count()
+	w.isf(got[memory.StagePrepare].Waiting == 2 && got[memory.StagePrepare].Oldest.Equal(first.CreatedAt), "prepare: %+v", got)
+	w.isf(got[memory.StageDecide].Waiting == 0 && got[memory.StageTask].Waiting == 2, "the others: %+v", got)
+	_, lease := w.claim(c.ID, memory.StagePrepare, 1)
+	got = count()
+	w.isf(got[memory.StagePrepare].Waiting == 1 && got[memory.StagePrepare].Oldest.Equal(second.CreatedAt), "one runs: %+v", got)
+	w.ok(w.ReleaseJob(w.ctx, w.all, first.ID, lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide}))
+	got = count()
+	w.isf(got[memory.StageDecide].Waiting == 1 && got[memory.StageDecide].Oldest.Equal(first.CreatedAt), "it moved on: %+v", got)
 }
 
 func claimPrepare(_ *testing.T, w *world) {

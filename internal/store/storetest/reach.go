@@ -44,7 +44,7 @@ var scopeless = map[string]string{
 	"SigningKeys": "platform", "AddSigningKey": "platform",
 	"CreateTenant": "operator", "TenantByName": "operator", "ListTenants": "operator", "UpdateTenant": "operator", "DeleteTenant": "operator",
 	"CreateOperatorKey": "operator", "ListOperatorKeys": "operator", "UpdateOperatorKey": "operator",
-	"ExpiredCollections": "ids only", "EphemeralCollections": "ids only", "DueCollections": "ids only", "StaleParts": "ids only", "NextDue": "a time only", "VoidLeases": "at start",
+	"ExpiredCollections": "ids only", "EphemeralCollections": "ids only", "DueCollections": "ids only", "StaleParts": "ids only", "NextDue": "a time only", "Backlog": "numbers and a time only", "VoidLeases": "at start",
 	"Verify": "whole store", "Size": "whole store", "Ping": "whole store", "Close": "whole store",
 }
 
