@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 
@@ -26,23 +27,28 @@ func (s *Server) getHealth(c *gin.Context) error {
 	return reply(c, http.StatusOK, wire.Health{Status: wire.HealthStatusOk})
 }
 
-// getReady runs every check, so that the answer names all that is missing.
 func (s *Server) getReady(c *gin.Context) error {
-	out := wire.Readiness{Status: wire.ReadinessStatusOk, Checks: map[string]string{}}
-	status := http.StatusOK
-	for _, check := range s.ready {
-		out.Checks[check.Name] = "ok"
-		err := check.Run(c.Request.Context())
+	status, body := Ready(c.Request.Context(), s.log, s.ready)
+	return reply(c, status, body)
+}
+
+// Ready is the answer of /readyz, of a worker's too: it runs every check, so
+// that it names all that is missing.
+func Ready(ctx context.Context, log *slog.Logger, checks []Check) (status int, body wire.Readiness) {
+	status, body = http.StatusOK, wire.Readiness{Status: wire.ReadinessStatusOk, Checks: map[string]string{}}
+	for _, check := range checks {
+		body.Checks[check.Name] = "ok"
+		err := check.Run(ctx)
 		switch {
 		case err != nil && check.Optional:
-			out.Checks[check.Name] = "degraded"
+			body.Checks[check.Name] = "degraded"
 		case err != nil:
-			s.log.WarnContext(c.Request.Context(), "not ready", slog.String("check", check.Name), slog.Any("error", err))
-			out.Checks[check.Name] = "failed"
-			out.Status, status = wire.ReadinessStatusUnavailable, http.StatusServiceUnavailable
+			log.WarnContext(ctx, "not ready", slog.String("check", check.Name), slog.Any("error", err))
+			body.Checks[check.Name] = "failed"
+			body.Status, status = wire.ReadinessStatusUnavailable, http.StatusServiceUnavailable
 		}
 	}
-	return reply(c, status, out)
+	return status, body
 }
 
 func (s *Server) getVersion(c *gin.Context) error {

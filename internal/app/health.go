@@ -16,35 +16,12 @@ func (c *core) health() http.Handler {
 	})
 	checks := c.readiness()
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		status, body := c.readyz(r, checks)
+		status, body := api.Ready(r.Context(), c.log, checks)
 		answer(w, status, body)
 	})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, CurrentBuild()) })
 	mux.Handle("GET /metrics", c.telemetry.MetricsHandler())
 	return mux
-}
-
-// readyz runs every check, so that the answer names all that is missing.
-func (c *core) readyz(r *http.Request, checks []api.Check) (status int, body any) {
-	out := struct {
-		Status string            `json:"status"`
-		Checks map[string]string `json:"checks"`
-	}{"ok", map[string]string{}}
-	status = http.StatusOK
-	for _, check := range checks {
-		err := check.Run(r.Context())
-		switch {
-		case err == nil:
-			out.Checks[check.Name] = "ok"
-		case check.Optional:
-			out.Checks[check.Name] = "degraded"
-		default:
-			c.log.WarnContext(r.Context(), "not ready", "check", check.Name, "error", err)
-			out.Checks[check.Name] = "failed"
-			out.Status, status = "unavailable", http.StatusServiceUnavailable
-		}
-	}
-	return status, out
 }
 
 func answer(w http.ResponseWriter, status int, body any) {
