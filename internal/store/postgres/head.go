@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -66,60 +67,30 @@ func (q *session) saveHead(_ context.Context, tenantID, collection uuid.UUID, h 
 	return nil
 }
 
-// weight is what one visible note adds to the counts.
-type weight struct {
-	kind            memory.Kind
-	waits, inReview bool
-	bytes           int64
-}
-
-// add counts a note in (by 1) or out (by -1).
-func (h *head) add(w weight, by int64) {
-	h.Notes += by
-	h.Bytes += by * w.bytes
-	if w.waits {
-		h.Pending += by
-	}
-	if w.inReview {
-		h.InReview += by
-	}
-	if h.Kinds == nil {
-		h.Kinds = map[memory.Kind]int64{}
-	}
-	if h.Kinds[w.kind] += by; h.Kinds[w.kind] == 0 {
-		delete(h.Kinds, w.kind)
-	}
-}
-
 // count counts what the layers show. A note waits when its state says so or
 // when it has no vector yet.
-func (q *session) count(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer) (memory.Counts, error) {
-	var h head
+func (q *session) count(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer) (c memory.Counts, err error) {
 	p := params{args: []any{tenantID}}
 	branches := make([]string, len(layers))
 	for i, l := range layers {
 		branches[i] = `SELECT n.kind, n.state = 'pending' OR n.embedder = '', n.state = 'in_review', COUNT(*), SUM(n.bytes)::bigint FROM notes n
  WHERE n.tenant = $1 AND ` + p.live("n", l) + " AND NOT n.deleted" + p.hiddenNotes(layers[:i]) + " GROUP BY 1, 2, 3"
 	}
-	err := q.each(ctx, strings.Join(branches, " UNION ALL "), p.args, func(rows pgx.Rows) error {
-		var w weight
-		var n, bytes int64
-		if err := rows.Scan(&w.kind, &w.waits, &w.inReview, &n, &bytes); err != nil {
-			return err
-		}
-		h.add(w, n)
-		h.Bytes += bytes
-		return nil
+	err = q.each(ctx, strings.Join(branches, " UNION ALL "), p.args, func(rows pgx.Rows) error {
+		var t store.Tally
+		err := rows.Scan(&t.Kind, &t.Waits, &t.InReview, &t.Notes, &t.Bytes)
+		t.AddTo(&c)
+		return err
 	})
 	if err != nil {
-		return h.Counts, err
+		return c, err
 	}
 	p = params{args: []any{tenantID}}
 	for i := range layers {
 		branches[i] = "(SELECT COUNT(*) FROM links l WHERE " + p.visibleLinks(layers, i) + ")"
 	}
-	_, err = q.get(ctx, "SELECT "+strings.Join(branches, " + "), p.args, &h.Links)
-	return h.Counts, err
+	_, err = q.get(ctx, "SELECT "+strings.Join(branches, " + "), p.args, &c.Links)
+	return c, err
 }
 
 // countStored counts the rows of a layer.

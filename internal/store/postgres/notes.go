@@ -25,11 +25,6 @@ type version struct {
 	bytes int64
 }
 
-// weight is what the version adds to the counts.
-func (n *version) weight() weight {
-	return weight{kind: n.Kind, waits: n.State == memory.StatePending || n.Embedder == "", inReview: n.State == memory.StateInReview, bytes: n.bytes}
-}
-
 // reader describes what to read of notes, and scans it.
 type reader struct {
 	collection uuid.UUID // shown as Note.Collection

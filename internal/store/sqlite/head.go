@@ -52,62 +52,30 @@ func (q *session) saveHead(ctx context.Context, tenantID, collection uuid.UUID, 
 	return err
 }
 
-// weight is what one visible note adds to the counts.
-type weight struct {
-	kind            memory.Kind
-	waits, inReview bool
-	bytes           int64
-}
-
-// add counts a note in (by 1) or out (by -1).
-func (h *head) add(w weight, by int64) {
-	h.Notes += by
-	h.Bytes += by * w.bytes
-	if w.waits {
-		h.Pending += by
-	}
-	if w.inReview {
-		h.InReview += by
-	}
-	if h.Kinds == nil {
-		h.Kinds = map[memory.Kind]int64{}
-	}
-	if h.Kinds[w.kind] += by; h.Kinds[w.kind] == 0 {
-		delete(h.Kinds, w.kind)
-	}
-}
-
 // count counts what the layers show. A note waits when its state says so or
 // when it has no vector yet.
-func (q *session) count(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer) (memory.Counts, error) {
-	var h head
+func (q *session) count(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer) (c memory.Counts, err error) {
 	for i, l := range layers {
 		own := []any{blob(tenantID), blob(l.Collection), rev(l.Bound), rev(l.Bound)}
 		hidden, args := hiddenNotes(tenantID, layers[:i])
 		err := q.each(ctx, `SELECT n.kind, n.state = 'pending' OR n.embedder = '', n.state = 'in_review', COUNT(*), SUM(n.bytes) FROM notes n
  WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0`+hidden+" GROUP BY 1, 2, 3", append(own, args...), func(rows *sql.Rows) error {
-			var w weight
-			var n int64
-			if err := rows.Scan(&w.kind, &w.waits, &w.inReview, &n, &w.bytes); err != nil {
-				return err
-			}
-			total := w.bytes
-			w.bytes = 0
-			h.add(w, n)
-			h.Bytes += total
-			return nil
+			var t store.Tally
+			err := rows.Scan(&t.Kind, &t.Waits, &t.InReview, &t.Notes, &t.Bytes)
+			t.AddTo(&c)
+			return err
 		})
 		if err != nil {
-			return h.Counts, err
+			return c, err
 		}
 		where, args := visibleLinks(tenantID, layers, i)
 		var n int64
 		if _, err := q.get(ctx, "SELECT COUNT(*) FROM links l WHERE "+where, args, &n); err != nil {
-			return h.Counts, err
+			return c, err
 		}
-		h.Links += n
+		c.Links += n
 	}
-	return h.Counts, nil
+	return c, nil
 }
 
 // countStored counts the rows of a layer.

@@ -174,11 +174,11 @@ func (t *tx) replace(ctx context.Context, old version, had bool, n version, e en
 	t.logged = true
 	t.head.stored.bytes += n.bytes
 	if wasVisible {
-		t.head.add(old.weight(), -1)
+		store.CountNote(&t.head.Counts, &old.Note, old.bytes, -1)
 	}
 	if !n.Deleted {
 		t.head.stored.notes++
-		t.head.add(n.weight(), 1)
+		store.CountNote(&t.head.Counts, &n.Note, n.bytes, 1)
 	}
 	if had && old.Deleted && !n.Deleted {
 		if links, err = t.touching(ctx, n.ID); err != nil {

@@ -1,0 +1,33 @@
+package store
+
+import "github.com/slipboxhq/slipbox/internal/memory"
+
+// Tally is a number of visible notes that count alike.
+type Tally struct {
+	Kind            memory.Kind
+	Waits, InReview bool // a note waits when its state says so or when it has no vector yet
+	Notes, Bytes    int64
+}
+
+// AddTo counts the notes in; numbers below zero count them out.
+func (t Tally) AddTo(c *memory.Counts) {
+	c.Notes += t.Notes
+	c.Bytes += t.Bytes
+	if t.Waits {
+		c.Pending += t.Notes
+	}
+	if t.InReview {
+		c.InReview += t.Notes
+	}
+	if c.Kinds == nil {
+		c.Kinds = map[memory.Kind]int64{}
+	}
+	if c.Kinds[t.Kind] += t.Notes; c.Kinds[t.Kind] == 0 {
+		delete(c.Kinds, t.Kind)
+	}
+}
+
+// CountNote counts a note of so many bytes in (by 1) or out (by -1).
+func CountNote(c *memory.Counts, n *memory.Note, bytes, by int64) {
+	Tally{n.Kind, n.State == memory.StatePending || n.Embedder == "", n.State == memory.StateInReview, by, by * bytes}.AddTo(c)
+}
