@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,22 +22,8 @@ func scanReview(rows pgx.Rows) (r memory.Review, err error) {
 		return r, err
 	}
 	r.CreatedAt, r.ClosedAt = r.CreatedAt.UTC(), timeOf(closed)
-	d := json.NewDecoder(strings.NewReader(changes))
-	d.UseNumber() // attributes are kept as in notes
-	if err := d.Decode(&r.Changes); err != nil {
-		return r, err
-	}
-	for _, c := range r.Changes {
-		for _, n := range []*memory.Note{c.Before, c.After} {
-			if n != nil {
-				store.Exactly(n.Attributes)
-			}
-		}
-		for _, l := range c.Links {
-			store.Exactly(l.Attributes)
-		}
-	}
-	return r, json.Unmarshal([]byte(read), &r.Read)
+	err = store.ReadReview(&r, changes, read)
+	return r, err
 }
 
 func (q *session) reviews(ctx context.Context, text string, args ...any) (out []memory.Review, err error) {
@@ -53,17 +37,10 @@ func (q *session) reviews(ctx context.Context, text string, args ...any) (out []
 
 // OpenReview implements memory.Tx.
 func (t *tx) OpenReview(_ context.Context, r memory.Review) (memory.Review, error) {
-	var err error
-	if r.ID == uuid.Nil {
-		if r.ID, err = uuid.NewV7(); err != nil {
-			return r, err
-		}
-	}
-	if r.State == "" {
-		r.State = memory.ReviewOpen
+	if err := store.NewReview(&r); err != nil {
+		return r, err
 	}
 	r.Collection, r.CreatedAt, r.ClosedAt = t.row.ID, t.now, trunc(r.ClosedAt)
-	r.Reason, r.Actor = store.Clean(r.Reason), store.Clean(r.Actor)
 	changes, err := document("changes", r.Changes)
 	if err != nil {
 		return r, err
@@ -86,13 +63,14 @@ func (t *tx) UpdateReview(_ context.Context, r memory.Review) error {
 	var now memory.ReviewState
 	ok, err := t.q.get(t.bare, "SELECT state FROM reviews WHERE tenant = $1 AND id = $2 AND collection = $3 FOR UPDATE",
 		[]any{t.tenant(), r.ID, t.row.ID}, &now)
-	switch {
-	case err != nil:
+	if err == nil && !ok {
+		err = fault.Missing("review")
+	}
+	if err == nil {
+		err = store.CheckReview(now, r.State)
+	}
+	if err != nil {
 		return err
-	case !ok:
-		return fault.Missing("review")
-	case !closes(now, r.State):
-		return fault.New(fault.Conflict, "the review is %s already", now)
 	}
 	closed := trunc(r.ClosedAt)
 	if closed.IsZero() {
@@ -101,18 +79,6 @@ func (t *tx) UpdateReview(_ context.Context, r memory.Review) error {
 	t.q.later("UPDATE reviews SET state = $4, reason = $5, actor = $6, revision = $7, closed_at = $8 WHERE tenant = $1 AND id = $2 AND collection = $3",
 		t.tenant(), r.ID, t.row.ID, string(r.State), r.Reason, store.Clean(r.Actor), rev(r.Revision), closed)
 	return nil
-}
-
-// closes tells whether a review in one state may go to another.
-func closes(from, to memory.ReviewState) bool {
-	switch to {
-	case memory.ReviewApproved, memory.ReviewRejected:
-		return from == memory.ReviewOpen
-	case memory.ReviewUndone:
-		return from == memory.ReviewApplied || from == memory.ReviewApproved
-	case memory.ReviewOpen, memory.ReviewApplied:
-	}
-	return false
 }
 
 // Review implements memory.ReviewStore.

@@ -3,8 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -23,22 +21,8 @@ func scanReview(rows interface{ Scan(...any) error }) (r memory.Review, err erro
 		return r, err
 	}
 	r.CreatedAt, r.ClosedAt = timeOf(created), timeOf(closed)
-	d := json.NewDecoder(strings.NewReader(changes))
-	d.UseNumber() // attributes are kept as in notes
-	if err := d.Decode(&r.Changes); err != nil {
-		return r, err
-	}
-	for _, c := range r.Changes {
-		for _, n := range []*memory.Note{c.Before, c.After} {
-			if n != nil {
-				store.Exactly(n.Attributes)
-			}
-		}
-		for _, l := range c.Links {
-			store.Exactly(l.Attributes)
-		}
-	}
-	return r, json.Unmarshal([]byte(read), &r.Read)
+	err = store.ReadReview(&r, changes, read)
+	return r, err
 }
 
 func (q *session) reviews(ctx context.Context, text string, args ...any) (out []memory.Review, err error) {
@@ -53,14 +37,8 @@ func (q *session) reviews(ctx context.Context, text string, args ...any) (out []
 // OpenReview implements memory.Tx.
 func (t *tx) OpenReview(ctx context.Context, r memory.Review) (memory.Review, error) {
 	ctx = context.WithoutCancel(ctx)
-	var err error
-	if r.ID == uuid.Nil {
-		if r.ID, err = uuid.NewV7(); err != nil {
-			return r, err
-		}
-	}
-	if r.State == "" {
-		r.State = memory.ReviewOpen
+	if err := store.NewReview(&r); err != nil {
+		return r, err
 	}
 	r.Collection, r.CreatedAt, r.ClosedAt = t.row.ID, t.now, trunc(r.ClosedAt)
 	changes, err := store.Document("changes", r.Changes)
@@ -85,33 +63,22 @@ func (t *tx) UpdateReview(ctx context.Context, r memory.Review) error {
 	}
 	var now memory.ReviewState
 	ok, err := t.q.get(ctx, "SELECT state FROM reviews WHERE tenant = ? AND id = ? AND collection = ?", []any{blob(t.tenant()), blob(r.ID), blob(t.row.ID)}, &now)
-	switch {
-	case err != nil:
+	if err == nil && !ok {
+		err = fault.Missing("review")
+	}
+	if err == nil {
+		err = store.CheckReview(now, r.State)
+	}
+	if err != nil {
 		return err
-	case !ok:
-		return fault.Missing("review")
-	case !closes(now, r.State):
-		return fault.New(fault.Conflict, "the review is %s already", now)
 	}
 	closed := trunc(r.ClosedAt)
 	if closed.IsZero() {
 		closed = t.now
 	}
 	_, err = t.q.exec(ctx, "UPDATE reviews SET state = ?, reason = ?, actor = ?, revision = ?, closed_at = ? WHERE tenant = ? AND id = ? AND collection = ?",
-		string(r.State), r.Reason, r.Actor, rev(r.Revision), micros(closed), blob(t.tenant()), blob(r.ID), blob(t.row.ID))
+		string(r.State), r.Reason, store.Clean(r.Actor), rev(r.Revision), micros(closed), blob(t.tenant()), blob(r.ID), blob(t.row.ID))
 	return err
-}
-
-// closes tells whether a review in one state may go to another.
-func closes(from, to memory.ReviewState) bool {
-	switch to {
-	case memory.ReviewApproved, memory.ReviewRejected:
-		return from == memory.ReviewOpen
-	case memory.ReviewUndone:
-		return from == memory.ReviewApplied || from == memory.ReviewApproved
-	case memory.ReviewOpen, memory.ReviewApplied:
-	}
-	return false
 }
 
 // Review implements memory.ReviewStore.
