@@ -1,5 +1,5 @@
 // Package store composes what the core asks of a store into one contract, and
-// runs migrations. The engines below it, sqlite and later postgres, implement
+// runs migrations. The engines below it, sqlite and postgres, implement
 // the contract; storetest says in tests what it means.
 //
 // It knows no engine and will not depend on one: the application chooses.

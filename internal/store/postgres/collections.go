@@ -95,17 +95,6 @@ func byRef(s tenant.Scope, ref string, now time.Time) (where string, args []any)
 	return where + " ORDER BY c.agent DESC LIMIT 2", args
 }
 
-// one picks the collection that a reference means out of those found.
-func one[R any](s tenant.Scope, ref string, found []R) (r R, err error) {
-	switch {
-	case len(found) == 0:
-		return r, fault.Missing("collection")
-	case len(found) > 1 && !s.HasAgent():
-		return r, fault.New(fault.Ambiguous, "several collections have the name %q; use an id", ref)
-	}
-	return found[0], nil
-}
-
 func (q *session) resolve(ctx context.Context, s tenant.Scope, ref string, now time.Time) (row, error) {
 	if !possible(ref) {
 		return row{}, fault.Missing("collection") // no name is like that
@@ -115,7 +104,7 @@ func (q *session) resolve(ctx context.Context, s tenant.Scope, ref string, now t
 	if err != nil {
 		return row{}, err
 	}
-	return one(s, ref, found)
+	return store.One(s, ref, found)
 }
 
 // ResolveCollection implements memory.CollectionStore.

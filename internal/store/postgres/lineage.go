@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -109,18 +110,15 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 	if err != nil {
 		return v, err
 	}
-	t, err := one(sc, ref, found)
+	t, err := store.One(sc, ref, found)
 	if err != nil {
 		return v, err
 	}
 	at := t.Head
 	if as.AsOf != nil {
 		at = *as.AsOf
-		switch {
-		case at > t.Head || at < 0:
-			return v, fault.InvalidField("as_of", "revision %d is not in the log, which ends at %d", at, t.Head)
-		case at < t.Floor:
-			return v, fault.New(fault.RevisionGone, "revision %d is no longer kept; the oldest is %d", at, t.Floor)
+		if err := store.CheckRevision("as_of", &t.Collection, at); err != nil {
+			return v, err
 		}
 	}
 	layers, err := t.resolve()

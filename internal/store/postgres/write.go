@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -59,7 +60,7 @@ func (l *locked) write(ctx context.Context, r *request) (w memory.Written, kept 
 		return w, false, err
 	}
 	now := l.now()
-	if !l.found || !r.scope.Reaches(l.row.Agent) || !l.row.visible(now) {
+	if !l.found || !r.scope.Reaches(l.row.Agent) || !store.Visible(&l.row.Collection, now) {
 		return w, false, fault.Missing("collection")
 	}
 	o := &r.options

@@ -84,15 +84,10 @@ func (q *session) resolve(ctx context.Context, s tenant.Scope, ref string, now i
 	// Beside the agent's own, ordered last by its id, stands the shared base with the zero id.
 	found, err := q.collections(ctx, "WHERE c.tenant = ? AND c.name = ? AND "+visibleCollections+
 		" AND (? OR c.agent IN (?, zeroblob(16))) ORDER BY c.agent DESC LIMIT 2", blob(s.Tenant()), ref, now, !s.HasAgent(), blob(s.Agent()))
-	switch {
-	case err != nil:
+	if err != nil {
 		return row{}, err
-	case len(found) == 0:
-		return row{}, fault.Missing("collection")
-	case len(found) > 1 && !s.HasAgent():
-		return row{}, fault.New(fault.Ambiguous, "several collections have the name %q; use an id", ref)
 	}
-	return found[0], nil
+	return store.One(s, ref, found)
 }
 
 // ResolveCollection implements memory.CollectionStore.

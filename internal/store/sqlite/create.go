@@ -18,17 +18,8 @@ func (s *Store) CreateCollection(ctx context.Context, sc tenant.Scope, n memory.
 	if err := check(sc); err != nil {
 		return out, err
 	}
-	if err := store.CheckName("name", n.Name); err != nil {
+	if err := store.CheckNewCollection(sc, &n); err != nil {
 		return out, err
-	}
-	if err := store.Text("display_name", n.DisplayName); err != nil {
-		return out, err
-	}
-	if !sc.Reaches(n.Agent) {
-		return out, fault.Missing("agent")
-	}
-	if n.CopyJob != nil && n.Parent != uuid.Nil {
-		return out, fault.New(fault.Internal, "a copy has no parent")
 	}
 	err = s.writing(ctx, func(ctx context.Context, q *session) error {
 		out = memory.CollectionCreated{}
@@ -66,7 +57,7 @@ func (s *Store) CreateCollection(ctx context.Context, sc tenant.Scope, n memory.
 			k := *n.Idempotency
 			if k.IDs == nil {
 				// The answer is rebuilt from the id.
-				k.IDs = answerIDs(c.ID, out.Job)
+				k.IDs = store.CreatedIDs(c.ID, out.Job)
 			}
 			if err := q.remember(ctx, sc, k, now); err != nil {
 				return err
@@ -77,14 +68,6 @@ func (s *Store) CreateCollection(ctx context.Context, sc tenant.Scope, n memory.
 		return err
 	})
 	return out, err
-}
-
-func answerIDs(collection uuid.UUID, job *memory.Job) []byte {
-	s := `{"collection":"` + collection.String() + `"`
-	if job != nil {
-		s += `,"job":"` + job.ID.String() + `"`
-	}
-	return []byte(s + "}")
 }
 
 func (q *session) newCollection(ctx context.Context, sc tenant.Scope, c memory.Collection, copying bool, now time.Time) (memory.Collection, error) {
@@ -153,7 +136,7 @@ func (q *session) freeName(ctx context.Context, tenantID uuid.UUID, c memory.Col
 		return err
 	}
 	for i := range found {
-		if found[i].visible(now) {
+		if store.Visible(&found[i].Collection, now) {
 			return fault.New(fault.Exists, "a collection with the name %q exists", c.Name)
 		}
 		_, err := q.exec(ctx, "UPDATE collections SET name = ? WHERE tenant = ? AND id = ?", found[i].ID.String(), blob(tenantID), blob(found[i].ID))
@@ -171,31 +154,17 @@ func (q *session) forkPoint(ctx context.Context, sc tenant.Scope, c *memory.Coll
 	if err != nil {
 		return h, false, err
 	}
-	at := c.ParentRevision
-	switch {
-	case at > p.Head || at < 0:
-		return h, false, fault.InvalidField("at_revision", "revision %d is not in the log, which ends at %d", at, p.Head)
-	case at < p.Floor:
-		return h, false, fault.New(fault.RevisionGone, "revision %d is no longer kept; the oldest is %d", at, p.Floor)
-	case p.State == memory.CollectionCopying:
-		return h, false, fault.New(fault.Conflict, "the collection is still being copied")
+	if err := store.CheckFork(c, &p.Collection); err != nil {
+		return h, false, err
 	}
-	layers, err := q.layers(ctx, p, at)
+	layers, err := q.layers(ctx, p, c.ParentRevision)
 	if err != nil {
 		return h, false, err
 	}
 	if len(layers) >= memory.MaxLineage {
 		return h, false, fault.New(fault.LineageTooDeep, "the lineage would pass %d layers", memory.MaxLineage)
 	}
-	if c.Embedder == "" {
-		c.Embedder, c.Dim = p.Embedder, p.Dim
-	}
-	if c.Embedder != p.Embedder || c.Dim != p.Dim {
-		return h, false, fault.InvalidField("embedder", "a fork has the embedder of its parent, %q with %d dimensions", p.Embedder, p.Dim)
-	}
-	// What the floor of an ancestor forbids, the fork cannot read either.
-	c.Floor = p.Floor
-	if at == p.Head {
+	if c.ParentRevision == p.Head {
 		if h, err = q.head(ctx, sc.Tenant(), p.ID); err != nil {
 			return h, false, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -51,11 +52,8 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at me
 		to := r.Head
 		if at.AsOf != nil {
 			to = *at.AsOf
-			switch {
-			case to > r.Head || to < 0:
-				return fault.InvalidField("as_of", "revision %d is not in the log, which ends at %d", to, r.Head)
-			case to < r.Floor:
-				return fault.New(fault.RevisionGone, "revision %d is no longer kept; the oldest is %d", to, r.Floor)
+			if err := store.CheckRevision("as_of", &r.Collection, to); err != nil {
+				return err
 			}
 		}
 		layers, err := q.layers(ctx, r, to)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -60,13 +60,8 @@ func (q *session) live(ctx context.Context, s tenant.Scope, id uuid.UUID, now ti
 	if err != nil {
 		return row{}, err
 	}
-	if !r.visible(now) {
+	if !store.Visible(&r.Collection, now) {
 		return row{}, fault.Missing("collection")
 	}
 	return r, nil
-}
-
-// visible tells whether callers can see the collection.
-func (r *row) visible(now time.Time) bool {
-	return r.State != memory.CollectionDeleting && (r.ExpiresAt.IsZero() || r.ExpiresAt.After(now))
 }

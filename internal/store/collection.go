@@ -1,0 +1,88 @@
+package store
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Visible tells whether callers can see a collection that they reach: it is
+// neither being removed nor expired.
+func Visible(c *memory.Collection, now time.Time) bool {
+	return c.State != memory.CollectionDeleting && (c.ExpiresAt.IsZero() || c.ExpiresAt.After(now))
+}
+
+// One picks the collection that a reference means out of those found, the
+// scope's own agent's first.
+func One[R any](s tenant.Scope, ref string, found []R) (r R, err error) {
+	switch {
+	case len(found) == 0:
+		return r, fault.Missing("collection")
+	case len(found) > 1 && !s.HasAgent():
+		return r, fault.New(fault.Ambiguous, "several collections have the name %q; use an id", ref)
+	}
+	return found[0], nil
+}
+
+// CheckRevision refuses a revision that cannot be read: Invalid with the field
+// when it was never written, RevisionGone when it is no longer kept.
+func CheckRevision(field string, c *memory.Collection, r memory.Revision) error {
+	switch {
+	case r > c.Head || r < 0:
+		return fault.InvalidField(field, "revision %d is not in the log, which ends at %d", r, c.Head)
+	case r < c.Floor:
+		return fault.New(fault.RevisionGone, "revision %d is no longer kept; the oldest is %d", r, c.Floor)
+	}
+	return nil
+}
+
+// CheckNewCollection refuses a collection that the scope cannot make.
+func CheckNewCollection(s tenant.Scope, n *memory.NewCollection) error {
+	if err := CheckName("name", n.Name); err != nil {
+		return err
+	}
+	if err := Text("display_name", n.DisplayName); err != nil {
+		return err
+	}
+	if !s.Reaches(n.Agent) {
+		return fault.Missing("agent")
+	}
+	if n.CopyJob != nil && n.Parent != uuid.Nil {
+		return fault.New(fault.Internal, "a copy has no parent")
+	}
+	return nil
+}
+
+// CheckFork refuses a fork that its parent cannot have, and gives it what it
+// shares with the parent: the embedder, and the floor, below which it cannot
+// read either.
+func CheckFork(fork, parent *memory.Collection) error {
+	if err := CheckRevision("at_revision", parent, fork.ParentRevision); err != nil {
+		return err
+	}
+	if parent.State == memory.CollectionCopying {
+		return fault.New(fault.Conflict, "the collection is still being copied")
+	}
+	if fork.Embedder == "" {
+		fork.Embedder, fork.Dim = parent.Embedder, parent.Dim
+	}
+	if fork.Embedder != parent.Embedder || fork.Dim != parent.Dim {
+		return fault.InvalidField("embedder", "a fork has the embedder of its parent, %q with %d dimensions", parent.Embedder, parent.Dim)
+	}
+	fork.Floor = parent.Floor
+	return nil
+}
+
+// CreatedIDs is what the answer to the making of a collection is rebuilt from.
+// The job may be nil.
+func CreatedIDs(collection uuid.UUID, job *memory.Job) []byte {
+	s := `{"collection":"` + collection.String() + `"`
+	if job != nil {
+		s += `,"job":"` + job.ID.String() + `"`
+	}
+	return []byte(s + "}")
+}
