@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -58,11 +57,6 @@ func (q *session) addAgent(ctx context.Context, sc tenant.Scope, a tenant.Agent)
 	return err
 }
 
-func newAgent(name, display string, now time.Time) (tenant.Agent, error) {
-	id, err := uuid.NewV7()
-	return tenant.Agent{ID: id, Name: name, DisplayName: display, CreatedAt: now}, err
-}
-
 // EnsureAgent implements tenant.AgentStore. Of several that make one at once
 // the first does, and the others find it.
 func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (a tenant.Agent, err error) {
@@ -79,8 +73,8 @@ func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (
 	if err := store.CheckName("agent", name); err != nil {
 		return a, err
 	}
-	if a, err = newAgent(name, "", s.now()); err != nil {
-		return tenant.Agent{}, s.translate(err)
+	if a, err = store.NewAgent(name, "", s.now()); err != nil {
+		return a, err
 	}
 	err = s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error { return q.addAgent(ctx, sc, a) })
 	if fault.Is(err, fault.Exists) {
@@ -97,15 +91,9 @@ func (s *Store) CreateAgent(ctx context.Context, sc tenant.Scope, n tenant.Agent
 	if err := check(sc); err != nil {
 		return tenant.Agent{}, err
 	}
-	if err := store.CheckName("name", n.Name); err != nil {
-		return tenant.Agent{}, err
-	}
-	if err := store.Text("display_name", n.DisplayName); err != nil {
-		return tenant.Agent{}, err
-	}
-	a, err := newAgent(n.Name, n.DisplayName, s.now())
+	a, err := store.NewAgent(n.Name, n.DisplayName, s.now())
 	if err != nil {
-		return tenant.Agent{}, s.translate(err)
+		return tenant.Agent{}, err
 	}
 	err = s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error { return q.addAgent(ctx, sc, a) })
 	if err != nil {

@@ -205,12 +205,8 @@ func (q *session) keyToChange(ctx context.Context, tenantID, id uuid.UUID) (auth
 
 // updateKey lets fn change a copy and keeps what may change.
 func (q *session) updateKey(ctx context.Context, k auth.Key, fn func(*auth.Key) error) (auth.Key, error) {
-	n := k
-	n.Permissions = append([]tenant.Permission(nil), k.Permissions...)
-	if err := fn(&n); err != nil {
-		return k, err
-	}
-	if err := store.Text("name", n.Name); err != nil {
+	n, err := store.ChangeKey(k, fn)
+	if err != nil {
 		return k, err
 	}
 	q.later("UPDATE api_keys SET name = $3, permissions = $4, expires_at = $5, revoked_at = $6, rotated_to = $7 WHERE tenant = $1 AND id = $2",

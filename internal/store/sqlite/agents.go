@@ -72,11 +72,9 @@ func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (
 		if a, err = q.agent(ctx, sc, name); err == nil || !fault.Is(err, fault.NotFound) {
 			return err
 		}
-		id, err := uuid.NewV7()
-		if err != nil {
+		if a, err = store.NewAgent(name, "", s.now()); err != nil {
 			return err
 		}
-		a = tenant.Agent{ID: id, Name: name, CreatedAt: s.now()}
 		return q.addAgent(ctx, sc, a)
 	})
 	if err != nil {
@@ -86,21 +84,14 @@ func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (
 }
 
 // CreateAgent implements tenant.AgentStore.
-func (s *Store) CreateAgent(ctx context.Context, sc tenant.Scope, a tenant.Agent) (tenant.Agent, error) {
+func (s *Store) CreateAgent(ctx context.Context, sc tenant.Scope, n tenant.Agent) (tenant.Agent, error) {
 	if err := check(sc); err != nil {
 		return tenant.Agent{}, err
 	}
-	if err := store.CheckName("name", a.Name); err != nil {
+	a, err := store.NewAgent(n.Name, n.DisplayName, s.now())
+	if err != nil {
 		return tenant.Agent{}, err
 	}
-	if err := store.Text("display_name", a.DisplayName); err != nil {
-		return tenant.Agent{}, err
-	}
-	var err error
-	if a.ID, err = uuid.NewV7(); err != nil {
-		return tenant.Agent{}, s.translate(err)
-	}
-	a.CreatedAt = s.now()
 	err = s.writing(ctx, func(ctx context.Context, q *session) error {
 		if !sc.HasAgent() {
 			_, err := q.agent(ctx, sc, a.Name)

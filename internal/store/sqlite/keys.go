@@ -196,9 +196,8 @@ func (q *session) key(ctx context.Context, tenantID, id uuid.UUID) (auth.Key, er
 
 // updateKey lets fn change a copy and keeps what may change.
 func (q *session) updateKey(ctx context.Context, k auth.Key, fn func(*auth.Key) error) (auth.Key, error) {
-	n := k
-	n.Permissions = append([]tenant.Permission(nil), k.Permissions...)
-	if err := fn(&n); err != nil {
+	n, err := store.ChangeKey(k, fn)
+	if err != nil {
 		return k, err
 	}
 	permissions, err := store.Document("scopes", n.Permissions)

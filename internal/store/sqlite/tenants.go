@@ -78,22 +78,9 @@ func (s *Store) CreateTenant(ctx context.Context, op tenant.Operator, t tenant.T
 	if err := checkOperator(op); err != nil {
 		return tenant.Tenant{}, err
 	}
-	if err := store.CheckName("name", t.Name); err != nil {
+	if err := store.NewTenant(&t, s.now()); err != nil {
 		return tenant.Tenant{}, err
 	}
-	if t.ID == uuid.Nil {
-		var err error
-		if t.ID, err = uuid.NewV7(); err != nil {
-			return tenant.Tenant{}, s.translate(err)
-		}
-	}
-	if t.State == "" {
-		t.State = tenant.Active
-	}
-	if t.State == tenant.Deleting {
-		return tenant.Tenant{}, fault.InvalidField("state", "a tenant is not made to be deleted")
-	}
-	t.CreatedAt = s.now()
 	limits, err := store.Document("limits", t.Limits)
 	if err != nil {
 		return tenant.Tenant{}, err
