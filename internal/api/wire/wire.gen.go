@@ -1030,7 +1030,7 @@ type Provenance struct {
 
 // Readiness defines model for Readiness.
 type Readiness struct {
-	// Checks `ok` or `failed`, by name.
+	// Checks `ok`, `failed`, or `degraded` for what can be done without, by name.
 	Checks map[string]string `json:"checks"`
 	Status ReadinessStatus   `json:"status"`
 }
