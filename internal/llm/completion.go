@@ -97,8 +97,8 @@ const jsonOnly = "Your answer must be one JSON object and nothing else: no prose
 // shape of the schema.
 func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
 	answer := memory.Answer{Analyst: memory.AnalystModel, Model: m.cfg.Model}
-	if s.IsZero() {
-		return answer, fault.New(fault.Unauthenticated, "no tenant scope")
+	if err := s.Check(); err != nil {
+		return answer, err
 	}
 	schema, err := m.schemas.compile(c.Schema)
 	if err != nil {

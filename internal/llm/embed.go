@@ -69,8 +69,8 @@ func (e *Embedding) Endpoint() string { return e.endpoint.name }
 // Completion.Ask; ModelFailed for vectors that are missing, of another length
 // than the embedder's name says, all zeros or not finite.
 func (e *Embedding) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
-	if s.IsZero() {
-		return nil, fault.New(fault.Unauthenticated, "no tenant scope")
+	if err := s.Check(); err != nil {
+		return nil, err
 	}
 	out := make([][]float32, 0, len(texts))
 	for len(texts) > 0 {

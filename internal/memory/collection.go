@@ -82,8 +82,8 @@ func NewView(s tenant.Scope, c Collection, at Revision, layers []Layer) View {
 // Check refuses a scope that the view was not opened with. Engines call it
 // first in every method that takes a view.
 func (v *View) Check(s tenant.Scope) error {
-	if s.IsZero() {
-		return fault.New(fault.Unauthenticated, "no tenant scope")
+	if err := s.Check(); err != nil {
+		return err
 	}
 	if v.tenant != s.Tenant() || v.agent != s.Agent() {
 		return fault.Missing("collection")

@@ -84,8 +84,8 @@ func (a *Agents) List(ctx context.Context, s Scope, after string, limit int) ([]
 // Get finds an agent by id or name; any credential of the tenant may ask, but
 // one that is bound to an agent finds only that one (else NotFound).
 func (a *Agents) Get(ctx context.Context, s Scope, ref string) (Agent, error) {
-	if s.IsZero() {
-		return Agent{}, fault.New(fault.Unauthenticated, "no tenant scope")
+	if err := s.Check(); err != nil {
+		return Agent{}, err
 	}
 	agent, err := a.deps.Store.AgentByRef(ctx, s, ref)
 	if err != nil {

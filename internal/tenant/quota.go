@@ -85,8 +85,8 @@ func NewQuotas(dir Directory, usage UsageSource, clock func() time.Time, cfg Quo
 // what grows: a zero field is not checked, so reads and deletes always pass.
 // Without a limit on anything asked nothing is summed.
 func (q *Quotas) Check(ctx context.Context, s Scope, ask Usage) error {
-	if s.IsZero() {
-		return fault.New(fault.Unauthenticated, "no tenant scope")
+	if err := s.Check(); err != nil {
+		return err
 	}
 	now := q.clock()
 	cur, err := q.current(ctx, s.Tenant(), now, q.cfg.Refresh)

@@ -60,8 +60,8 @@ func ParsePermissions(field string, names []string) ([]Permission, error) {
 // Check refuses the zero Scope (Unauthenticated) and a missing permission
 // (Forbidden).
 func Check(s Scope, p Permission) error {
-	if s.IsZero() {
-		return fault.New(fault.Unauthenticated, "no tenant scope")
+	if err := s.Check(); err != nil {
+		return err
 	}
 	if !s.Allows(p) {
 		return fault.New(fault.Forbidden, "the credential lacks the scope %q", p)

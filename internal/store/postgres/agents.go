@@ -60,7 +60,7 @@ func (q *session) addAgent(ctx context.Context, sc tenant.Scope, a tenant.Agent)
 // EnsureAgent implements tenant.AgentStore. Of several that make one at once
 // the first does, and the others find it.
 func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (a tenant.Agent, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return a, err
 	}
 	// Nearly always it is there.
@@ -88,7 +88,7 @@ func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (
 
 // CreateAgent implements tenant.AgentStore.
 func (s *Store) CreateAgent(ctx context.Context, sc tenant.Scope, n tenant.Agent) (tenant.Agent, error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return tenant.Agent{}, err
 	}
 	a, err := store.NewAgent(n.Name, n.DisplayName, s.now())
@@ -104,7 +104,7 @@ func (s *Store) CreateAgent(ctx context.Context, sc tenant.Scope, n tenant.Agent
 
 // AgentByRef implements tenant.AgentStore.
 func (s *Store) AgentByRef(ctx context.Context, sc tenant.Scope, ref string) (a tenant.Agent, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return a, err
 	}
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
@@ -116,7 +116,7 @@ func (s *Store) AgentByRef(ctx context.Context, sc tenant.Scope, ref string) (a 
 
 // ListAgents implements tenant.AgentStore.
 func (s *Store) ListAgents(ctx context.Context, sc tenant.Scope, after string, n int) (out []tenant.Agent, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	var p params
@@ -135,7 +135,7 @@ func (s *Store) ListAgents(ctx context.Context, sc tenant.Scope, after string, n
 // DeleteAgent implements tenant.AgentStore. Forks that others made of its
 // collections become independent.
 func (s *Store) DeleteAgent(ctx context.Context, sc tenant.Scope, id uuid.UUID) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	for {

@@ -55,7 +55,7 @@ WHERE j.tenant = $2 AND j.id = first.id AND j.stage = 'decide' AND ` + claimable
 
 // ClaimJobs implements memory.Queue.
 func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.UUID, stage memory.Stage, lease uuid.UUID, until time.Time, n int) (out []memory.Job, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	if lease == uuid.Nil {
@@ -129,7 +129,7 @@ func (q *session) leased(ctx context.Context, sc tenant.Scope, job, lease uuid.U
 // Heartbeat implements memory.Queue. A lease that ran out and was taken by
 // nobody is held again.
 func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, until time.Time) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	// One batch is a transaction of its own.
@@ -140,7 +140,7 @@ func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.
 
 // SetProgress implements memory.Queue.
 func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, p memory.Progress) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	doc, err := document("progress", p)
@@ -154,7 +154,7 @@ func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uui
 
 // ReleaseJob implements memory.Queue.
 func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	return s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {

@@ -109,7 +109,7 @@ func (q *session) resolve(ctx context.Context, s tenant.Scope, ref string, now t
 
 // ResolveCollection implements memory.CollectionStore.
 func (s *Store) ResolveCollection(ctx context.Context, sc tenant.Scope, ref string) (c memory.Collection, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return c, err
 	}
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
@@ -122,7 +122,7 @@ func (s *Store) ResolveCollection(ctx context.Context, sc tenant.Scope, ref stri
 
 // ListCollections implements memory.CollectionStore.
 func (s *Store) ListCollections(ctx context.Context, sc tenant.Scope, cq memory.CollectionQuery) (out []memory.Collection, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	p := params{args: []any{sc.Tenant(), s.now()}}
@@ -166,7 +166,7 @@ func (s *Store) ListCollections(ctx context.Context, sc tenant.Scope, cq memory.
 
 // UpdateCollection implements memory.CollectionStore.
 func (s *Store) UpdateCollection(ctx context.Context, sc tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.Collection) error) (c memory.Collection, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return c, err
 	}
 	err = s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {

@@ -16,7 +16,7 @@ import (
 
 // CreateCollection implements memory.CollectionStore.
 func (s *Store) CreateCollection(ctx context.Context, sc tenant.Scope, n memory.NewCollection) (out memory.CollectionCreated, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return out, err
 	}
 	if err := store.CheckNewCollection(sc, &n); err != nil {

@@ -68,7 +68,7 @@ type word struct {
 
 // Write implements memory.Writer.
 func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(context.Context, memory.Tx) error) (memory.Written, error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return memory.Written{}, err
 	}
 	k := groupKey{sc.Tenant(), collection}

@@ -65,7 +65,7 @@ func (q *session) remember(_ context.Context, sc tenant.Scope, k memory.Idempote
 
 // Replayed implements memory.Ledger.
 func (s *Store) Replayed(ctx context.Context, sc tenant.Scope, k memory.Idempotency) (out memory.Idempotency, ok bool, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return out, false, err
 	}
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
@@ -91,7 +91,7 @@ func (q *session) audit(_ context.Context, sc tenant.Scope, now time.Time, e mem
 
 // Audit implements memory.Ledger.
 func (s *Store) Audit(ctx context.Context, sc tenant.Scope, e memory.AuditEntry) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	return s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
@@ -105,7 +105,7 @@ func (s *Store) Audit(ctx context.Context, sc tenant.Scope, e memory.AuditEntry)
 
 // ListAudit implements memory.Ledger.
 func (s *Store) ListAudit(ctx context.Context, sc tenant.Scope, aq memory.AuditQuery) (out []memory.AuditEntry, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	var p params
@@ -144,7 +144,7 @@ const moreUse = `calls = m.calls + excluded.calls, prompt_tokens = m.prompt_toke
 // AddModelUse implements memory.Ledger. The rows are taken in the order of
 // their keys, so that processes that count at once do not wait in a circle.
 func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.ModelUse) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	if len(use) == 0 {
@@ -215,7 +215,7 @@ func (q *session) reachAll(ctx context.Context, sc tenant.Scope, all ids) error 
 // ModelUse implements memory.Ledger. A scope bound to an agent sees what was
 // used for the collections that it reaches.
 func (s *Store) ModelUse(ctx context.Context, sc tenant.Scope, fromDay, toDay string) (out []memory.ModelUse, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	var p params
@@ -239,7 +239,7 @@ func (s *Store) ModelUse(ctx context.Context, sc tenant.Scope, fromDay, toDay st
 // TenantUsage implements memory.Ledger. Notes and links are those stored, so a
 // fork counts only what it changed.
 func (s *Store) TenantUsage(ctx context.Context, sc tenant.Scope) (u memory.TenantUsage, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return u, err
 	}
 	var p params

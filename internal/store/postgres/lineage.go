@@ -80,7 +80,7 @@ type traced struct {
 // OpenView implements memory.Reader. One statement reads the collection and its
 // lineage, at one moment.
 func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as memory.At) (v memory.View, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return v, err
 	}
 	if !possible(ref) {

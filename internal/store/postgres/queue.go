@@ -139,7 +139,7 @@ func (q *session) jobFor(ctx context.Context, sc tenant.Scope, id uuid.UUID, loc
 
 // Job implements memory.Queue.
 func (s *Store) Job(ctx context.Context, sc tenant.Scope, id uuid.UUID) (j memory.Job, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return j, err
 	}
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
@@ -151,7 +151,7 @@ func (s *Store) Job(ctx context.Context, sc tenant.Scope, id uuid.UUID) (j memor
 
 // ListJobs implements memory.Queue.
 func (s *Store) ListJobs(ctx context.Context, sc tenant.Scope, jq memory.JobQuery) (out []memory.Job, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	var p params
@@ -183,7 +183,7 @@ func (s *Store) ListJobs(ctx context.Context, sc tenant.Scope, jq memory.JobQuer
 
 // JobsAhead implements memory.Queue.
 func (s *Store) JobsAhead(ctx context.Context, sc tenant.Scope, id uuid.UUID) (n int, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return 0, err
 	}
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
@@ -229,7 +229,7 @@ func (s *Store) CancelJob(ctx context.Context, sc tenant.Scope, id uuid.UUID, au
 // changeJob lets fn change a job whose collection callers see. The head of the
 // collection is held first, as by a write that ends the job, then the job.
 func (s *Store) changeJob(ctx context.Context, sc tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(context.Context, *session, memory.Job) error) (j memory.Job, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return j, err
 	}
 	err = s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {

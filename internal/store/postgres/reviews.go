@@ -83,7 +83,7 @@ func (t *tx) UpdateReview(_ context.Context, r memory.Review) error {
 
 // Review implements memory.ReviewStore.
 func (s *Store) Review(ctx context.Context, sc tenant.Scope, id uuid.UUID) (r memory.Review, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return r, err
 	}
 	var p params
@@ -105,7 +105,7 @@ func (s *Store) Review(ctx context.Context, sc tenant.Scope, id uuid.UUID) (r me
 
 // ListReviews implements memory.ReviewStore.
 func (s *Store) ListReviews(ctx context.Context, sc tenant.Scope, rq memory.ReviewQuery) (out []memory.Review, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	var p params

@@ -73,7 +73,7 @@ func (s *Store) TenantByID(ctx context.Context, id uuid.UUID) (t tenant.Tenant, 
 
 // TenantByName implements tenant.AdminStore.
 func (s *Store) TenantByName(ctx context.Context, op tenant.Operator, name string) (t tenant.Tenant, err error) {
-	if err := checkOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return t, err
 	}
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
@@ -85,7 +85,7 @@ func (s *Store) TenantByName(ctx context.Context, op tenant.Operator, name strin
 
 // ListTenants implements tenant.AdminStore.
 func (s *Store) ListTenants(ctx context.Context, op tenant.Operator, after string, n int) (out []tenant.Tenant, err error) {
-	if err := checkOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return nil, err
 	}
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
@@ -97,7 +97,7 @@ func (s *Store) ListTenants(ctx context.Context, op tenant.Operator, after strin
 
 // CreateTenant implements tenant.AdminStore. A zero ID makes a new one.
 func (s *Store) CreateTenant(ctx context.Context, op tenant.Operator, t tenant.Tenant) (tenant.Tenant, error) {
-	if err := checkOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return tenant.Tenant{}, err
 	}
 	if err := store.NewTenant(&t, s.now()); err != nil {
@@ -122,7 +122,7 @@ func (s *Store) CreateTenant(ctx context.Context, op tenant.Operator, t tenant.T
 
 // UpdateTenant implements tenant.AdminStore.
 func (s *Store) UpdateTenant(ctx context.Context, op tenant.Operator, t tenant.Tenant) (out tenant.Tenant, err error) {
-	if err := checkOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return out, err
 	}
 	if t.State != tenant.Active && t.State != tenant.Suspended {
@@ -150,7 +150,7 @@ var tenantTables = []string{
 // DeleteTenant implements tenant.AdminStore. It may be called again when it
 // was interrupted.
 func (s *Store) DeleteTenant(ctx context.Context, op tenant.Operator, id uuid.UUID) error {
-	if err := checkOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return err
 	}
 	if id == uuid.Nil {

@@ -55,7 +55,7 @@ func (q *session) addAgent(ctx context.Context, sc tenant.Scope, a tenant.Agent)
 
 // EnsureAgent implements tenant.AgentStore.
 func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (a tenant.Agent, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return a, err
 	}
 	// Nearly always it is there.
@@ -85,7 +85,7 @@ func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (
 
 // CreateAgent implements tenant.AgentStore.
 func (s *Store) CreateAgent(ctx context.Context, sc tenant.Scope, n tenant.Agent) (tenant.Agent, error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return tenant.Agent{}, err
 	}
 	a, err := store.NewAgent(n.Name, n.DisplayName, s.now())
@@ -112,7 +112,7 @@ func (s *Store) CreateAgent(ctx context.Context, sc tenant.Scope, n tenant.Agent
 
 // AgentByRef implements tenant.AgentStore.
 func (s *Store) AgentByRef(ctx context.Context, sc tenant.Scope, ref string) (a tenant.Agent, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return a, err
 	}
 	err = s.reading(ctx, func(ctx context.Context, q *session) error {
@@ -124,7 +124,7 @@ func (s *Store) AgentByRef(ctx context.Context, sc tenant.Scope, ref string) (a 
 
 // ListAgents implements tenant.AgentStore.
 func (s *Store) ListAgents(ctx context.Context, sc tenant.Scope, after string, n int) (out []tenant.Agent, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	where, args := "tenant = ? AND name > ?", []any{blob(sc.Tenant()), after}
@@ -142,7 +142,7 @@ func (s *Store) ListAgents(ctx context.Context, sc tenant.Scope, after string, n
 // DeleteAgent implements tenant.AgentStore. Forks that others made of its
 // collections become independent.
 func (s *Store) DeleteAgent(ctx context.Context, sc tenant.Scope, id uuid.UUID) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	for {

@@ -92,7 +92,7 @@ func (q *session) resolve(ctx context.Context, s tenant.Scope, ref string, now i
 
 // ResolveCollection implements memory.CollectionStore.
 func (s *Store) ResolveCollection(ctx context.Context, sc tenant.Scope, ref string) (c memory.Collection, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return c, err
 	}
 	err = s.reading(ctx, func(ctx context.Context, q *session) error {
@@ -105,7 +105,7 @@ func (s *Store) ResolveCollection(ctx context.Context, sc tenant.Scope, ref stri
 
 // ListCollections implements memory.CollectionStore.
 func (s *Store) ListCollections(ctx context.Context, sc tenant.Scope, q memory.CollectionQuery) (out []memory.Collection, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	where := "WHERE c.tenant = ? AND " + visibleCollections
@@ -159,7 +159,7 @@ func limit(n int) int {
 
 // UpdateCollection implements memory.CollectionStore.
 func (s *Store) UpdateCollection(ctx context.Context, sc tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.Collection) error) (c memory.Collection, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return c, err
 	}
 	err = s.writing(ctx, func(ctx context.Context, q *session) error {

@@ -60,7 +60,7 @@ func (q *session) insertKey(ctx context.Context, k auth.Key) error {
 // CreateKey implements auth.KeyStore. A scope bound to an agent makes keys of
 // that agent only.
 func (s *Store) CreateKey(ctx context.Context, sc tenant.Scope, k auth.Key, audit memory.AuditEntry) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	return s.writing(ctx, func(ctx context.Context, q *session) error {
@@ -90,7 +90,7 @@ func (s *Store) CreateKey(ctx context.Context, sc tenant.Scope, k auth.Key, audi
 
 // CreateOperatorKey implements auth.KeyStore.
 func (s *Store) CreateOperatorKey(ctx context.Context, op tenant.Operator, k auth.Key) error {
-	if err := checkOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return err
 	}
 	k.Tenant, k.Agent = uuid.Nil, uuid.Nil
@@ -111,7 +111,7 @@ func (s *Store) KeyByID(ctx context.Context, tenantID, id uuid.UUID) (k auth.Key
 
 // ListKeys implements auth.KeyStore.
 func (s *Store) ListKeys(ctx context.Context, sc tenant.Scope, after uuid.UUID, n int) (out []auth.Key, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	where, args := "k.tenant = ? AND k.id > ?", []any{blob(sc.Tenant()), blob(after)}
@@ -129,7 +129,7 @@ func (s *Store) ListKeys(ctx context.Context, sc tenant.Scope, after uuid.UUID, 
 // UpdateKey implements auth.KeyStore. Name, permissions, expiry, revocation
 // and successor can change.
 func (s *Store) UpdateKey(ctx context.Context, sc tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*auth.Key) error) (k auth.Key, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return k, err
 	}
 	err = s.writing(ctx, func(ctx context.Context, q *session) error {
@@ -154,7 +154,7 @@ func (s *Store) UpdateKey(ctx context.Context, sc tenant.Scope, id uuid.UUID, au
 
 // ListOperatorKeys implements auth.KeyStore.
 func (s *Store) ListOperatorKeys(ctx context.Context, op tenant.Operator, after uuid.UUID, n int) (out []auth.Key, err error) {
-	if err := checkOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return nil, err
 	}
 	err = s.reading(ctx, func(ctx context.Context, q *session) error {
@@ -166,7 +166,7 @@ func (s *Store) ListOperatorKeys(ctx context.Context, op tenant.Operator, after 
 
 // UpdateOperatorKey implements auth.KeyStore.
 func (s *Store) UpdateOperatorKey(ctx context.Context, op tenant.Operator, id uuid.UUID, fn func(*auth.Key) error) (k auth.Key, err error) {
-	if err := checkOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return k, err
 	}
 	err = s.writing(ctx, func(ctx context.Context, q *session) error {

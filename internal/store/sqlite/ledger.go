@@ -46,7 +46,7 @@ func (q *session) remember(ctx context.Context, sc tenant.Scope, k memory.Idempo
 
 // Replayed implements memory.Ledger.
 func (s *Store) Replayed(ctx context.Context, sc tenant.Scope, k memory.Idempotency) (out memory.Idempotency, ok bool, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return out, false, err
 	}
 	err = s.reading(ctx, func(ctx context.Context, q *session) error {
@@ -73,7 +73,7 @@ func (q *session) audit(ctx context.Context, sc tenant.Scope, now time.Time, e m
 
 // Audit implements memory.Ledger.
 func (s *Store) Audit(ctx context.Context, sc tenant.Scope, e memory.AuditEntry) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	return s.writing(ctx, func(ctx context.Context, q *session) error {
@@ -86,7 +86,7 @@ func (s *Store) Audit(ctx context.Context, sc tenant.Scope, e memory.AuditEntry)
 
 // ListAudit implements memory.Ledger.
 func (s *Store) ListAudit(ctx context.Context, sc tenant.Scope, aq memory.AuditQuery) (out []memory.AuditEntry, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	text := "SELECT id, at, actor, action, target, detail FROM audit WHERE tenant = ?"
@@ -122,7 +122,7 @@ func (s *Store) ListAudit(ctx context.Context, sc tenant.Scope, aq memory.AuditQ
 
 // AddModelUse implements memory.Ledger.
 func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.ModelUse) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	if len(use) == 0 {
@@ -153,7 +153,7 @@ func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.M
 // ModelUse implements memory.Ledger. A scope bound to an agent sees what was
 // used for the collections that it reaches.
 func (s *Store) ModelUse(ctx context.Context, sc tenant.Scope, fromDay, toDay string) (out []memory.ModelUse, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	text := "SELECT m.collection, m.purpose, m.day, m.calls, m.prompt_tokens, m.completion_tokens FROM model_use m WHERE m.tenant = ? AND m.day >= ? AND m.day <= ?"
@@ -176,7 +176,7 @@ func (s *Store) ModelUse(ctx context.Context, sc tenant.Scope, fromDay, toDay st
 // TenantUsage implements memory.Ledger. Notes and links are those stored, so a
 // fork counts only what it changed.
 func (s *Store) TenantUsage(ctx context.Context, sc tenant.Scope) (u memory.TenantUsage, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return u, err
 	}
 	text := `SELECT COALESCE(SUM(h.s_notes), 0), COALESCE(SUM(h.s_links), 0), COUNT(*), COALESCE(SUM(c.parent <> zeroblob(16)), 0), COALESCE(SUM(h.s_bytes), 0)` +

@@ -41,7 +41,7 @@ func (q *session) layers(ctx context.Context, r row, at memory.Revision) ([]memo
 
 // OpenView implements memory.Reader.
 func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at memory.At) (v memory.View, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return v, err
 	}
 	err = s.snapshot(ctx, func(ctx context.Context, q *session) error {

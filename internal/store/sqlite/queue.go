@@ -156,7 +156,7 @@ func (s *Store) Backlog(ctx context.Context) (out []memory.Backlog, err error) {
 
 // ClaimJobs implements memory.Queue.
 func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.UUID, stage memory.Stage, lease uuid.UUID, until time.Time, n int) (out []memory.Job, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	if lease == uuid.Nil {
@@ -237,7 +237,7 @@ var errLeaseLost = fault.New(fault.Conflict, "the lease of the job was lost")
 
 // leased changes a job that is held with the lease.
 func (s *Store) leased(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, fn func(context.Context, *session, memory.Job) error) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	return s.writing(ctx, func(ctx context.Context, q *session) error {
@@ -321,7 +321,7 @@ func (s *Store) VoidLeases(ctx context.Context) (n int, err error) {
 
 // Job implements memory.Queue.
 func (s *Store) Job(ctx context.Context, sc tenant.Scope, id uuid.UUID) (j memory.Job, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return j, err
 	}
 	err = s.reading(ctx, func(ctx context.Context, q *session) error {
@@ -333,7 +333,7 @@ func (s *Store) Job(ctx context.Context, sc tenant.Scope, id uuid.UUID) (j memor
 
 // ListJobs implements memory.Queue.
 func (s *Store) ListJobs(ctx context.Context, sc tenant.Scope, jq memory.JobQuery) (out []memory.Job, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	text := "SELECT " + jobColumns + " FROM jobs j JOIN collections c ON c.tenant = j.tenant AND c.id = j.collection WHERE j.tenant = ? AND " + visibleCollections
@@ -373,7 +373,7 @@ func (s *Store) ListJobs(ctx context.Context, sc tenant.Scope, jq memory.JobQuer
 
 // JobsAhead implements memory.Queue.
 func (s *Store) JobsAhead(ctx context.Context, sc tenant.Scope, id uuid.UUID) (n int, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return 0, err
 	}
 	err = s.reading(ctx, func(ctx context.Context, q *session) error {
@@ -417,7 +417,7 @@ func (s *Store) CancelJob(ctx context.Context, sc tenant.Scope, id uuid.UUID, au
 }
 
 func (s *Store) changeJob(ctx context.Context, sc tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(context.Context, *session, memory.Job) error) (j memory.Job, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return j, err
 	}
 	err = s.writing(ctx, func(ctx context.Context, q *session) error {

@@ -22,7 +22,7 @@ func (q *session) forks(ctx context.Context, c row, now int64) ([]row, error) {
 // DeleteCollection implements memory.CollectionStore. Each fork is made
 // independent in a transaction of its own, so that others may write between.
 func (s *Store) DeleteCollection(ctx context.Context, sc tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	for {
@@ -87,7 +87,7 @@ var rowTables = []struct{ name, key, column string }{
 // RemoveRows implements memory.CollectionStore. The job that removes stays
 // until it is released; what was spent on models stays as the tenant's.
 func (s *Store) RemoveRows(ctx context.Context, sc tenant.Scope, id uuid.UUID, n int) (gone bool, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return false, err
 	}
 	if n <= 0 {

@@ -83,7 +83,7 @@ func (t *tx) UpdateReview(ctx context.Context, r memory.Review) error {
 
 // Review implements memory.ReviewStore.
 func (s *Store) Review(ctx context.Context, sc tenant.Scope, id uuid.UUID) (r memory.Review, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return r, err
 	}
 	err = s.reading(ctx, func(ctx context.Context, q *session) error {
@@ -108,7 +108,7 @@ func (s *Store) Review(ctx context.Context, sc tenant.Scope, id uuid.UUID) (r me
 
 // ListReviews implements memory.ReviewStore.
 func (s *Store) ListReviews(ctx context.Context, sc tenant.Scope, rq memory.ReviewQuery) (out []memory.Review, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return nil, err
 	}
 	text := "SELECT " + reviewColumns + " FROM reviews r JOIN collections c ON c.tenant = r.tenant AND c.id = r.collection WHERE r.tenant = ? AND " + visibleCollections

@@ -11,22 +11,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// check refuses the zero Scope.
-func check(s tenant.Scope) error {
-	if s.IsZero() {
-		return fault.New(fault.Unauthenticated, "no tenant scope")
-	}
-	return nil
-}
-
-// checkOperator refuses the zero Operator.
-func checkOperator(op tenant.Operator) error {
-	if op.IsZero() {
-		return fault.New(fault.Unauthenticated, "no operator scope")
-	}
-	return nil
-}
-
 // checkTenant makes sure that rows are not added to a tenant that is absent
 // or being removed.
 func (q *session) checkTenant(ctx context.Context, id uuid.UUID) error {

@@ -18,7 +18,7 @@ const spoolBatch = 16
 
 // PutPart implements memory.Spool.
 func (s *Store) PutPart(ctx context.Context, sc tenant.Scope, job uuid.UUID, spool memory.SpoolName, n int, data []byte) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	if err := store.CheckPart(n, data); err != nil {
@@ -39,7 +39,7 @@ func (s *Store) PutPart(ctx context.Context, sc tenant.Scope, job uuid.UUID, spo
 
 // Parts implements memory.Spool.
 func (s *Store) Parts(ctx context.Context, sc tenant.Scope, job uuid.UUID, spool memory.SpoolName, fn func(data []byte) error) error {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return err
 	}
 	for last := -1; ; {
@@ -94,7 +94,7 @@ func (s *Store) StaleParts(ctx context.Context, before time.Time, n int) (out []
 
 // removeParts removes parts of the tenant in batches.
 func (s *Store) removeParts(ctx context.Context, sc tenant.Scope, where string, args ...any) (total int, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return 0, err
 	}
 	args = append(append([]any{blob(sc.Tenant())}, args...), spoolBatch)

@@ -16,7 +16,7 @@ import (
 
 // Write implements memory.Writer.
 func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(context.Context, memory.Tx) error) (w memory.Written, err error) {
-	if err := check(sc); err != nil {
+	if err := sc.Check(); err != nil {
 		return w, err
 	}
 	err = s.writing(ctx, func(bare context.Context, q *session) error {

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
 // Permission is one thing that a credential may do.
@@ -53,6 +55,14 @@ func (s Scope) Allows(p Permission) bool {
 // IsZero tells whether this is the zero Scope, which reaches nothing.
 func (s Scope) IsZero() bool { return s.tenant == uuid.Nil }
 
+// Check refuses the zero Scope: Unauthenticated.
+func (s Scope) Check() error {
+	if s.IsZero() {
+		return fault.New(fault.Unauthenticated, "no tenant scope")
+	}
+	return nil
+}
+
 // Reaches tells whether a collection of the given owner (zero: shared base)
 // can be read: without an agent all of the tenant's, with one the agent's own
 // and the shared ones.
@@ -72,3 +82,11 @@ func (o Operator) Actor() string { return o.actor }
 
 // IsZero tells whether this is the zero Operator.
 func (o Operator) IsZero() bool { return o.actor == "" }
+
+// Check refuses the zero Operator: Unauthenticated.
+func (o Operator) Check() error {
+	if o.IsZero() {
+		return fault.New(fault.Unauthenticated, "no operator scope")
+	}
+	return nil
+}
