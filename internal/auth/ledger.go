@@ -42,7 +42,7 @@ func (l *TenantLedger) Record(ctx context.Context, s tenant.Scope, e tenant.Even
 // RecordOperator writes an operator's act into the audit log of the tenant
 // acted on. The scope made for it may do nothing else.
 func (l *TenantLedger) RecordOperator(ctx context.Context, op tenant.Operator, tenantID uuid.UUID, e tenant.Event) error {
-	if err := tenant.CheckOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return err
 	}
 	return l.Record(ctx, grant.Scope(tenantID, uuid.Nil, op.Actor()), e)

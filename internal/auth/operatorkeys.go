@@ -14,7 +14,7 @@ import (
 // reaches nothing inside a tenant. There is no audit log above the tenants, so
 // what is done with platform keys goes to the log of the process.
 func (k *Keys) CreateOperator(ctx context.Context, op tenant.Operator, name string, ttl time.Duration) (CreatedKey, error) {
-	if err := tenant.CheckOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return CreatedKey{}, err
 	}
 	key, text, err := k.draw(uuid.Nil, name, ttl)
@@ -31,7 +31,7 @@ func (k *Keys) CreateOperator(ctx context.Context, op tenant.Operator, name stri
 
 // ListOperator pages through the platform keys by id.
 func (k *Keys) ListOperator(ctx context.Context, op tenant.Operator, after uuid.UUID, limit int) ([]Key, error) {
-	if err := tenant.CheckOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return nil, err
 	}
 	return k.deps.Keys.ListOperatorKeys(ctx, op, after, limit)
@@ -39,7 +39,7 @@ func (k *Keys) ListOperator(ctx context.Context, op tenant.Operator, after uuid.
 
 // RotateOperator is Rotate for a platform key.
 func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.UUID, overlap *time.Duration) (CreatedKey, error) {
-	if err := tenant.CheckOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return CreatedKey{}, err
 	}
 	span, err := k.overlap(overlap)
@@ -75,7 +75,7 @@ func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.U
 
 // RevokeOperator ends a platform key at once.
 func (k *Keys) RevokeOperator(ctx context.Context, op tenant.Operator, id uuid.UUID) (Key, error) {
-	if err := tenant.CheckOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return Key{}, err
 	}
 	key, err := k.deps.Keys.UpdateOperatorKey(ctx, op, id, func(o *Key) error {

@@ -68,7 +68,7 @@ type NewTenant struct {
 // Create makes an active tenant. Invalid for a bad name or a negative limit,
 // Exists when the name is taken.
 func (s *Service) Create(ctx context.Context, op Operator, n NewTenant) (Tenant, error) {
-	if err := CheckOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return Tenant{}, err
 	}
 	if err := CheckName("name", n.Name); err != nil {
@@ -93,7 +93,7 @@ func (s *Service) Create(ctx context.Context, op Operator, n NewTenant) (Tenant,
 // List pages through the tenants by name; after is the last name seen, "" at
 // the start.
 func (s *Service) List(ctx context.Context, op Operator, after string, limit int) ([]Tenant, error) {
-	if err := CheckOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return nil, err
 	}
 	return s.deps.Admin.ListTenants(ctx, op, after, limit)
@@ -101,7 +101,7 @@ func (s *Service) List(ctx context.Context, op Operator, after string, limit int
 
 // Get finds a tenant by id or name; NotFound when absent or deleting.
 func (s *Service) Get(ctx context.Context, op Operator, ref string) (Tenant, error) {
-	if err := CheckOperator(op); err != nil {
+	if err := op.Check(); err != nil {
 		return Tenant{}, err
 	}
 	if id, err := uuid.Parse(ref); err == nil {
@@ -184,12 +184,4 @@ func (s *Service) change(ctx context.Context, op Operator, ref, action string, f
 
 func (s *Service) record(ctx context.Context, op Operator, id uuid.UUID, action string, detail map[string]any) error {
 	return s.deps.Audit.RecordOperator(ctx, op, id, Event{Action: action, Target: id.String(), Detail: detail})
-}
-
-// CheckOperator refuses the zero Operator (Unauthenticated).
-func CheckOperator(op Operator) error {
-	if op.IsZero() {
-		return fault.New(fault.Unauthenticated, "no operator")
-	}
-	return nil
 }
