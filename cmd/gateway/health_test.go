@@ -21,7 +21,7 @@ func TestHealth(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not ready within 30 s:\n%s", p.stderr)
+			t.Fatalf("not ready within 30 s:\n%s", p.Stderr)
 		}
 	}
 	for _, args := range [][]string{{"health"}, {"health", "--url", "http://127.0.0.1:" + port}} {
@@ -32,5 +32,5 @@ func TestHealth(t *testing.T) {
 	if out, msg, code := run(t, []string{"SLIPBOX_ADDR=127.0.0.1:0"}, "health"); code != 1 || out != "" || !strings.Contains(msg, "--url") {
 		t.Errorf("any free port: exit %d\n%s%s", code, out, msg)
 	}
-	p.stop(t)
+	p.Stop(t)
 }

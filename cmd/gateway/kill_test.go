@@ -85,7 +85,7 @@ func TestKill(t *testing.T) {
 		}()
 		<-killed
 		<-time.After(extra)
-		p.kill()
+		p.Kill()
 		cancel()
 		wg.Wait()
 		p = serve(t, data, nil)
@@ -115,8 +115,8 @@ func TestKill(t *testing.T) {
 			t.Errorf("note %s was evolved %d times, want once", id, own)
 		}
 	}
-	if code := p.stop(t); code != 0 {
-		t.Errorf("exit code %d after SIGTERM, want 0\n%s", code, p.stderr)
+	if code := p.Stop(t); code != 0 {
+		t.Errorf("exit code %d after SIGTERM, want 0\n%s", code, p.Stderr)
 	}
 	if out, errOut, code := run(t, nil, "check", "--data", data); code != 0 {
 		t.Errorf("check: exit %d\n%s\n%s", code, out, errOut)
@@ -136,7 +136,7 @@ func waitIdle(t *testing.T, p *process, key string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d jobs or more were still open after two minutes\n%s", open, p.stderr)
+			t.Fatalf("%d jobs or more were still open after two minutes\n%s", open, p.Stderr)
 		}
 		<-time.After(100 * time.Millisecond)
 	}

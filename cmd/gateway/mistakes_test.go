@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A mistake that people make is answered with what to do about it.
@@ -65,7 +64,7 @@ func TestDoctorLooksAtAddressAndData(t *testing.T) {
 	if out, msg, code := run(t, []string{"SLIPBOX_ADDR=" + addr}, "doctor", "--data", data); code != 0 || !strings.Contains(out, "answers on "+addr) {
 		t.Errorf("beside a gateway: exit %d\n%s%s", code, out, msg)
 	}
-	p.stop(t)
+	p.Stop(t)
 	if out, msg, code := run(t, []string{"SLIPBOX_ADDR=" + addr}, "doctor", "--data", data); code != 0 || !strings.Contains(out, "nothing listens on "+addr) {
 		t.Errorf("without a gateway: exit %d\n%s%s", code, out, msg)
 	}
@@ -90,18 +89,10 @@ func TestDemoCommandsWorkAsPrinted(t *testing.T) {
 		}
 	}
 	p := launch(t, t.TempDir(), freePort(t), nil, "--demo")
-	for deadline := time.After(time.Minute); !strings.Contains(p.stdout.String(), "scouts-demo"); {
-		select {
-		case <-p.done:
-			t.Fatalf("the gateway ended:\n%s", p.stderr)
-		case <-deadline:
-			t.Fatalf("the demo printed no commands:\n%s%s", p.stdout, p.stderr)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	commands := demoCommand.FindAllString(p.stdout.String(), -1)
+	p.Await(t, "the demo printed its commands", func() bool { return strings.Contains(p.Stdout.String(), "scouts-demo") })
+	commands := demoCommand.FindAllString(p.Stdout.String(), -1)
 	if len(commands) != 5 {
-		t.Fatalf("found %d commands, want two exports and three requests:\n%s", len(commands), p.stdout)
+		t.Fatalf("found %d commands, want two exports and three requests:\n%s", len(commands), p.Stdout)
 	}
 	out, err := exec.CommandContext(t.Context(), "bash", "-c", strings.Join(commands, "\n")).CombinedOutput()
 	if err != nil {

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
 
@@ -28,7 +27,7 @@ func exported(t *testing.T) (file, key string) {
 	if code != 0 || out != file+"\n" || !strings.Contains(errOut, "notes: 100 rows exported") {
 		t.Fatalf("export: exit %d\n%s\n%s", code, out, errOut)
 	}
-	p.stop(t)
+	p.Stop(t)
 	return file, key
 }
 
@@ -39,34 +38,20 @@ func killImport(t *testing.T, file string, env []string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), path, append([]string{"import", "-"}, args...)...)
-	cmd.Env = append(cleanEnv(), env...)
-	says := &buffer{}
-	cmd.Stderr = says
+	cmd := commandtest.Command(t, env, append([]string{"import", "-"}, args...)...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	p := commandtest.Start(t, cmd)
+	if _, err := io.Copy(stdin, bytes.NewReader(whole[:len(whole)*2/3])); err != nil {
+		t.Fatalf("feed the import: %v\n%s", err, p.Stderr)
 	}
-	_, copied := io.Copy(stdin, bytes.NewReader(whole[:len(whole)*2/3]))
-	deadline := time.Now().Add(30 * time.Second)
-	for !strings.Contains(says.String(), "changesets: ") { // it is among the notes, which are most of the file
-		if time.Now().After(deadline) {
-			t.Fatalf("the import did not begin (%v):\n%s", copied, says)
-		}
-		<-time.After(5 * time.Millisecond)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil || cmd.ProcessState.Success() {
-		t.Fatalf("the import ended by itself:\n%s", says)
+	// It is among the notes, which are most of the file.
+	p.Await(t, "the import began", func() bool { return strings.Contains(p.Stderr.String(), "changesets: ") })
+	p.Kill()
+	if cmd.ProcessState.Success() {
+		t.Fatalf("the import ended by itself:\n%s", p.Stderr)
 	}
 }
 
@@ -91,8 +76,8 @@ func TestKilledImportLeavesNothing(t *testing.T) {
 		if n := p.must(t, key, 200, "GET", "/v1/collections/c", nil)["counts"].(object)["notes"]; n != 100.0 {
 			t.Errorf("%v notes, want 100", n)
 		}
-		if again := keyText.FindAllString(p.stdout.String(), -1); len(again) != 0 {
-			t.Errorf("the first start of a moved store prints a key:\n%s", p.stdout)
+		if again := keyText.FindAllString(p.Stdout.String(), -1); len(again) != 0 {
+			t.Errorf("the first start of a moved store prints a key:\n%s", p.Stdout)
 		}
 	})
 	t.Run("servers", func(t *testing.T) {

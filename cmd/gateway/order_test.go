@@ -96,7 +96,7 @@ func TestEphemeralCollectionsEndWithTheGateway(t *testing.T) {
 	for _, end := range []struct {
 		name string
 		do   func()
-	}{{"stop", func() { p.stop(t) }}, {"kill", func() { p.kill() }}} {
+	}{{"stop", func() { p.Stop(t) }}, {"kill", func() { p.Kill() }}} {
 		p.must(t, key, 201, "POST", "/v1/collections", object{"name": "scratch", "ephemeral": true})
 		p.must(t, key, 201, "POST", "/v1/collections/scratch/notes", object{"content": "only for now"})
 		p.must(t, key, 201, "POST", "/v1/collections/kept/clone", object{"name": "scratch-fork-" + end.name})

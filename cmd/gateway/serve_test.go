@@ -19,23 +19,23 @@ func TestFirstStartPrintsOneKeyOnce(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "made", "when", "missing") // C065
 	p := serve(t, data, nil)
-	keys := keyText.FindAllString(p.stdout.String(), -1)
+	keys := keyText.FindAllString(p.Stdout.String(), -1)
 	if len(keys) != 1 {
-		t.Fatalf("stdout of the first start holds %d keys, want 1:\n%s", len(keys), p.stdout)
+		t.Fatalf("stdout of the first start holds %d keys, want 1:\n%s", len(keys), p.Stdout)
 	}
-	if strings.Contains(p.stderr.String(), keys[0]) {
+	if strings.Contains(p.Stderr.String(), keys[0]) {
 		t.Error("the key is in the logs as well")
 	}
-	if !strings.Contains(p.stdout.String(), "gateway key create") {
-		t.Errorf("no hint how to make another key:\n%s", p.stdout)
+	if !strings.Contains(p.Stdout.String(), "gateway key create") {
+		t.Errorf("no hint how to make another key:\n%s", p.Stdout)
 	}
 	p.must(t, keys[0], 201, "POST", "/v1/collections", object{"name": "kept"})
-	if code := p.stop(t); code != 0 {
-		t.Errorf("exit code %d after SIGTERM, want 0\n%s", code, p.stderr)
+	if code := p.Stop(t); code != 0 {
+		t.Errorf("exit code %d after SIGTERM, want 0\n%s", code, p.Stderr)
 	}
 	p = serve(t, data, nil)
-	if again := keyText.FindAllString(p.stdout.String(), -1); len(again) != 0 {
-		t.Errorf("the second start prints a key again:\n%s", p.stdout)
+	if again := keyText.FindAllString(p.Stdout.String(), -1); len(again) != 0 {
+		t.Errorf("the second start prints a key again:\n%s", p.Stdout)
 	}
 	p.must(t, keys[0], 200, "GET", "/v1/collections/kept", nil) // C062
 }
@@ -46,20 +46,20 @@ func TestSecondStartOnTheSameDataIsRefused(t *testing.T) {
 	first := serve(t, data, nil)
 	second := launch(t, data, freePort(t), nil)
 	select {
-	case <-second.done:
+	case <-second.Done:
 	case <-time.After(20 * time.Second):
 		t.Fatal("the second gateway is still running")
 	}
-	if code := second.cmd.ProcessState.ExitCode(); code != 1 {
+	if code := second.ExitCode(); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
-	if msg := second.stderr.String(); !strings.Contains(msg, data) || !strings.Contains(msg, "in use") {
+	if msg := second.Stderr.String(); !strings.Contains(msg, data) || !strings.Contains(msg, "in use") {
 		t.Errorf("the refusal does not name the directory and the reason:\n%s", msg)
 	}
 	if resp, err := http.Get(first.url + "/readyz"); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("the first gateway is no longer ready: %v", err)
 	}
-	first.kill()
+	first.Kill()
 	serve(t, data, nil) // a killed gateway leaves nothing that blocks the next
 }
 
@@ -68,11 +68,11 @@ func TestTakenPortIsAClearError(t *testing.T) {
 	first := serve(t, t.TempDir(), nil)
 	second := launch(t, t.TempDir(), strings.TrimPrefix(first.url, "http://"), nil)
 	select {
-	case <-second.done:
+	case <-second.Done:
 	case <-time.After(20 * time.Second):
 		t.Fatal("the second gateway is still running")
 	}
-	if msg := second.stderr.String(); !strings.Contains(msg, "already in use") || !strings.Contains(msg, "--addr") {
+	if msg := second.Stderr.String(); !strings.Contains(msg, "already in use") || !strings.Contains(msg, "--addr") {
 		t.Errorf("the refusal does not name the port and the fix:\n%s", msg)
 	}
 }
@@ -105,8 +105,8 @@ func TestStopFinishesRequestsAndReturnsJobs(t *testing.T) {
 		}
 	}()
 	<-started
-	if code := p.stop(t); code != 0 {
-		t.Errorf("exit code %d, want 0\n%s", code, p.stderr)
+	if code := p.Stop(t); code != 0 {
+		t.Errorf("exit code %d, want 0\n%s", code, p.Stderr)
 	}
 	p = serve(t, data, nil)
 	waitIdle(t, p, key)
@@ -154,7 +154,7 @@ func TestDatabaseOfANewerVersion(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	p := serve(t, data, nil)
-	p.stop(t)
+	p.Stop(t)
 	db, err := sql.Open("sqlite", filepath.Join(data, "slipbox.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(data, syscall.MNT_DETACH) })
 	p := serve(t, data, nil)
-	key := keyText.FindString(p.stdout.String())
+	key := keyText.FindString(p.Stdout.String())
 	p.must(t, key, 201, "POST", "/v1/collections", object{"name": "c", "policy": "none"})
 	big := strings.Repeat("a full disk ", 4000)
 	acked := 0
@@ -196,7 +196,7 @@ func TestFullDisk(t *testing.T) {
 			continue
 		}
 		if status != 507 || out["code"] != "storage_full" {
-			t.Fatalf("add %d: status %d: %v\n%s", i, status, out, p.stderr)
+			t.Fatalf("add %d: status %d: %v\n%s", i, status, out, p.Stderr)
 		}
 		break
 	}

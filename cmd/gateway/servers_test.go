@@ -59,7 +59,7 @@ func TestServersFromTheCommandLine(t *testing.T) {
 	if left, err := os.ReadDir(data); err != nil || len(left) != 0 {
 		t.Errorf("a gateway over servers leaves %v in the data directory (%v)", left, err)
 	}
-	if out := p.stdout.String(); out != "" {
+	if out := p.Stdout.String(); out != "" {
 		t.Errorf("it printed %q", out)
 	}
 	if out := expect(env, "pgvector", "doctor"); !strings.Contains(out, "start a `worker`") {
@@ -75,8 +75,8 @@ func TestServersFromTheCommandLine(t *testing.T) {
 	refuse(env, "pg_dump", "backup", data+"/copy.db")
 	refuse(env, "pg_restore", "restore", data)
 	refuse(env, "--demo", "serve", "--demo")
-	if code := p.stop(t); code != 0 {
-		t.Errorf("exit %d\n%s", code, p.stderr)
+	if code := p.Stop(t); code != 0 {
+		t.Errorf("exit %d\n%s", code, p.Stderr)
 	}
 
 	refuse(owner, "--to VERSION", "migrate", "down")
@@ -122,13 +122,13 @@ func TestMistakesWithServers(t *testing.T) {
 	}
 	// A Redis that refuses is no reason not to serve, but the log says what to mend.
 	p := serve(t, t.TempDir(), []string{wrapping, "DATABASE_URL=" + db.URL, "REDIS_URL=" + refusals.Address("default:guess")})
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(p.stderr.String(), "correct REDIS_URL"); {
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(p.Stderr.String(), "correct REDIS_URL"); {
 		if time.Now().After(deadline) {
-			t.Fatalf("the log does not name the refused password:\n%s", p.stderr)
+			t.Fatalf("the log does not name the refused password:\n%s", p.Stderr)
 		}
 		<-time.After(10 * time.Millisecond)
 	}
-	if strings.Contains(p.stderr.String(), "guess") {
-		t.Errorf("the password is in the log:\n%s", p.stderr)
+	if strings.Contains(p.Stderr.String(), "guess") {
+		t.Errorf("the password is in the log:\n%s", p.Stderr)
 	}
 }

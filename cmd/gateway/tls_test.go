@@ -28,9 +28,9 @@ func TestRedisOverTLS(t *testing.T) {
 		return p.must(t, "", http.StatusOK, http.MethodGet, "/readyz", nil)["checks"].(object)["redis"]
 	}
 	if p := serve(t, t.TempDir(), vouched); checks(p) != "ok" {
-		t.Errorf("with the authority redis is %v\n%s", checks(p), p.stderr)
+		t.Errorf("with the authority redis is %v\n%s", checks(p), p.Stderr)
 	}
-	if p := serve(t, t.TempDir(), env); checks(p) != "degraded" || !strings.Contains(p.stderr.String(), "SSL_CERT_FILE") {
-		t.Errorf("without the authority redis is %v\n%s", checks(p), p.stderr)
+	if p := serve(t, t.TempDir(), env); checks(p) != "degraded" || !strings.Contains(p.Stderr.String(), "SSL_CERT_FILE") {
+		t.Errorf("without the authority redis is %v\n%s", checks(p), p.Stderr)
 	}
 }

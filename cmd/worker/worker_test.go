@@ -1,23 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
 
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/cache/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
@@ -25,44 +16,7 @@ import (
 // These tests run the real binary: how a process starts and stops cannot be
 // seen from inside one.
 
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "worker-test-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "worker")
-	out, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, ".").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := binary(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
-}
-
-// prepared is the binary with an environment of its own.
-func prepared(t *testing.T, env []string, args ...string) *exec.Cmd {
-	t.Helper()
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, args...)
-	settings := regexp.MustCompile(`^(SLIPBOX_|DATABASE_URL|MIGRATE_DATABASE_URL|REDIS_URL|OPENAI_|OTEL_)`)
-	for _, kv := range os.Environ() {
-		if !settings.MatchString(kv) {
-			cmd.Env = append(cmd.Env, kv)
-		}
-	}
-	cmd.Env = append(cmd.Env, env...)
-	return cmd
-}
+func TestMain(m *testing.M) { commandtest.Main(m) }
 
 const wrapping = "SLIPBOX_WRAPPING_KEY=a wrapping key that all of them share"
 
@@ -90,50 +44,26 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := prepared(t, tt.env, tt.args...)
-			var out, msg bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &msg
-			err := cmd.Run()
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != 1 || out.Len() > 0 {
-				t.Errorf("%v, want exit code 1; stdout %q", err, &out)
+			out, msg, code := commandtest.Run(t, tt.env, tt.args...)
+			if code != 1 || out != "" {
+				t.Errorf("exit code %d, want 1; stdout %q", code, out)
 			}
 			for _, want := range tt.want {
-				if !strings.Contains(msg.String(), want) {
-					t.Errorf("%q is missing in: %s", want, &msg)
+				if !strings.Contains(msg, want) {
+					t.Errorf("%q is missing in: %s", want, msg)
 				}
 			}
-			if strings.Contains(msg.String(), "guess") {
-				t.Errorf("the password is told: %s", &msg)
+			if strings.Contains(msg, "guess") {
+				t.Errorf("the password is told: %s", msg)
 			}
 		})
 	}
 }
 
-// lines gathers what a process writes and finds a word in it.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // process is a running worker.
 type process struct {
-	cmd    *exec.Cmd
-	stderr *lines
-	url    string
-	done   chan struct{}
+	*commandtest.Process
+	url string
 }
 
 var healthURL = regexp.MustCompile(`health=(http://\S+)`)
@@ -141,46 +71,15 @@ var healthURL = regexp.MustCompile(`health=(http://\S+)`)
 // start runs a worker and waits until its log names the address.
 func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: prepared(t, env, args...), stderr: &lines{}, done: make(chan struct{})}
-	p.cmd.Stderr = p.stderr
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = p.cmd.Wait()
-		close(p.done)
-	}()
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		<-p.done
-	})
-	for deadline := time.After(30 * time.Second); p.url == ""; {
-		select {
-		case <-p.done:
-			t.Fatalf("the worker ended:\n%s", p.stderr)
-		case <-deadline:
-			t.Fatalf("the worker did not name its address within 30 s:\n%s", p.stderr)
-		case <-time.After(10 * time.Millisecond):
-		}
-		if m := healthURL.FindStringSubmatch(p.stderr.String()); m != nil {
+	p := &process{Process: commandtest.Start(t, commandtest.Command(t, env, args...))}
+	p.Await(t, "it named its address", func() bool {
+		m := healthURL.FindStringSubmatch(p.Stderr.String())
+		if m != nil {
 			p.url = m[1]
 		}
-	}
+		return m != nil
+	})
 	return p
-}
-
-// stop asks it to end and gives its exit code.
-func (p *process) stop(t *testing.T) int {
-	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-p.done:
-	case <-time.After(30 * time.Second):
-		t.Fatalf("the worker did not stop within 30 s:\n%s", p.stderr)
-	}
-	return p.cmd.ProcessState.ExitCode()
 }
 
 func (p *process) get(t *testing.T, path string) (status int, body map[string]any) {
@@ -203,8 +102,8 @@ func TestStartAndStop(t *testing.T) {
 	env := []string{wrapping, "DATABASE_URL=" + db.URL, "REDIS_URL=" + redis.URL()}
 	p := start(t, env, "--stages", "prepare,decide", "--decides", "3")
 	for _, want := range []string{"heuristic", "prepare decide", "decides=3"} {
-		if !strings.Contains(p.stderr.String(), want) {
-			t.Errorf("the log does not tell %q:\n%s", want, p.stderr)
+		if !strings.Contains(p.Stderr.String(), want) {
+			t.Errorf("the log does not tell %q:\n%s", want, p.Stderr)
 		}
 	}
 	for _, path := range []string{"/healthz", "/readyz", "/version", "/metrics"} {
@@ -215,11 +114,11 @@ func TestStartAndStop(t *testing.T) {
 	if status, _ := p.get(t, "/v1/collections"); status != http.StatusNotFound {
 		t.Errorf("it serves the API: %d", status)
 	}
-	if out, err := prepared(t, nil, "health", "--url", p.url).CombinedOutput(); err != nil || string(out) != "ok: redis ok, store ok\n" {
+	if out, err := commandtest.Command(t, nil, "health", "--url", p.url).CombinedOutput(); err != nil || string(out) != "ok: redis ok, store ok\n" {
 		t.Errorf("health: %v\n%s", err, out)
 	}
 	at := append([]string{"SLIPBOX_WORKER_ADDR=" + strings.TrimPrefix(p.url, "http://")}, env...)
-	if out, err := prepared(t, at, "health").CombinedOutput(); err != nil || string(out) != "ok: redis ok, store ok\n" {
+	if out, err := commandtest.Command(t, at, "health").CombinedOutput(); err != nil || string(out) != "ok: redis ok, store ok\n" {
 		t.Errorf("health by the settings: %v\n%s", err, out)
 	}
 	redis.Kill()
@@ -227,17 +126,17 @@ func TestStartAndStop(t *testing.T) {
 	if checks, ok := body["checks"].(map[string]any); status != http.StatusOK || !ok || checks["redis"] != "degraded" {
 		t.Errorf("without redis: %d %v", status, body)
 	}
-	if code := p.stop(t); code != 0 {
-		t.Errorf("exit %d\n%s", code, p.stderr)
+	if code := p.Stop(t); code != 0 {
+		t.Errorf("exit %d\n%s", code, p.Stderr)
 	}
-	if !strings.Contains(p.stderr.String(), "stopped") || strings.Contains(p.stderr.String(), "dev-only") {
-		t.Errorf("log:\n%s", p.stderr)
+	if !strings.Contains(p.Stderr.String(), "stopped") || strings.Contains(p.Stderr.String(), "dev-only") {
+		t.Errorf("log:\n%s", p.Stderr)
 	}
 }
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	out, err := prepared(t, nil, "--help").Output()
+	out, err := commandtest.Command(t, nil, "--help").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
