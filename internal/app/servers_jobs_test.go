@@ -45,9 +45,10 @@ SELECT h.tenant, $2, $1, $3, $4, $5, 'queued', h.job_seq, 0, $6, '', $3, now() F
 		}
 	}
 	s.worker(nil)
-	if n := g.add("c", "The ferry to Texel leaves at nine.")["note"].(object); n["state"] != "evolved" {
-		t.Errorf("a note behind them is %v", n["state"])
-	}
+	note := g.add("c", "The ferry to Texel leaves at nine.")["note"].(object)["id"].(string)
+	g.until("a note behind them is evolved", func() bool {
+		return g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/notes/"+note, nil)["state"] == "evolved"
+	})
 	for name, want := range jobs {
 		var got object
 		g.until(name+" is "+want.state, func() bool {
