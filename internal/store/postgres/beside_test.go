@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
 // beside opens a store of the same database as another process would, with a
@@ -76,19 +77,7 @@ func refused(tb testing.TB, err error, code fault.Code) {
 // enqueued puts jobs into the outbox in one transaction, as they are given.
 func (b bench) enqueued(tb testing.TB, jobs ...memory.Job) []memory.Job {
 	tb.Helper()
-	_, err := b.Write(tb.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
-		for i := range jobs {
-			var err error
-			if jobs[i], err = tx.Enqueue(ctx, jobs[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return jobs
+	return storetest.Enqueue(tb, b, b.scope, b.collection, jobs...)
 }
 
 // put writes one note.

@@ -1,11 +1,9 @@
 package postgres_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
 // TestDecidesTakeTurns: eight claimers in two processes never hold two decides
@@ -168,91 +167,16 @@ func TestClocksApart(t *testing.T) {
 	b.sound(t)
 }
 
-// mayDecide is the rule of order in plain words: the job that a claim of stage
-// decide gets, if any. waits says which jobs could be leased but for it.
-func mayDecide(jobs []memory.Job, now time.Time) (memory.Job, bool) {
-	for _, j := range jobs {
-		if j.Stage != memory.StageDecide || !waits(&j, now) {
-			continue
-		}
-		blocked := slices.ContainsFunc(jobs, func(o memory.Job) bool {
-			held := o.State == memory.JobRunning
-			switch {
-			case o.ID == j.ID || !held && o.State != memory.JobQueued:
-				return false
-			case o.Stage == memory.StageDecide:
-				return held && o.LeaseUntil.After(now) || o.Seq < j.Seq && (held || !o.NotBefore.After(now) || o.Attempts == 0)
-			default:
-				return o.Stage == memory.StagePrepare && o.Seq < j.Seq && o.Attempts == 0
-			}
-		})
-		if !blocked {
-			return j, true
-		}
-	}
-	return memory.Job{}, false
-}
-
-func waits(j *memory.Job, now time.Time) bool {
-	return j.State == memory.JobQueued && !j.NotBefore.After(now) || j.State == memory.JobRunning && !j.LeaseUntil.After(now)
-}
-
-// TestOrderOfDecides compares what is due and what a claim gives with the rule
-// as mayDecide has it, over random queues.
 func TestOrderOfDecides(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	owner := b.owner(t)
-	seed := uint64(time.Now().UnixNano())
-	rng := rand.New(rand.NewPCG(seed, 1))
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
-	decided := 0
-	const rounds = 150
-	for round := range rounds {
-		direct(t, owner, "DELETE FROM jobs")
-		jobs := make([]memory.Job, 1+rng.IntN(6))
-		for i := range jobs {
-			jobs[i] = memory.Job{
-				Kind: memory.JobNote, Stage: memory.Stage(pick("prepare", "decide", "decide", "decide", "task")),
-				State: memory.JobState(pick("queued", "queued", "queued", "running", "done")), Attempts: rng.IntN(2),
-			}
-			if rng.IntN(4) == 0 {
-				jobs[i].NotBefore = now.Add(time.Hour)
-			}
-		}
-		jobs = b.enqueued(t, jobs...)
-		for i := range jobs {
-			if jobs[i].State != memory.JobRunning {
-				continue
-			}
-			jobs[i].LeaseUntil = now.Add(time.Duration(1-2*rng.IntN(2)) * time.Hour)
-			direct(t, owner, "UPDATE jobs SET lease = gen_random_uuid(), lease_until = $1 WHERE id = $2", jobs[i].LeaseUntil, jobs[i].ID.String())
-		}
-		slices.SortFunc(jobs, func(x, y memory.Job) int { return cmp.Compare(x.Seq, y.Seq) })
-		want, ok := mayDecide(jobs, now)
-		other := slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Stage != memory.StageDecide && waits(&j, now) })
-		due, err := b.DueCollections(t.Context(), now, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (len(due) > 0) != (ok || other) {
-			t.Fatalf("seed %d, round %d: due is %v for %+v", seed, round, due, jobs)
-		}
-		got, err := b.ClaimJobs(t.Context(), b.scope, b.collection, memory.StageDecide, uuid.New(), now.Add(time.Hour), 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(got) > 1 || (len(got) == 1) != ok || ok && got[0].ID != want.ID {
-			t.Fatalf("seed %d, round %d: claimed %+v, want %v %+v of %+v", seed, round, got, ok, want, jobs)
-		}
-		if ok {
-			decided++
-		}
-	}
-	if decided < rounds/10 {
-		t.Errorf("seed %d: only %d of %d queues had a decide to give", seed, decided, rounds)
-	}
+	storetest.OrderOfDecides(t, b, b.scope, b.collection, storetest.Outbox{
+		Clear: func() { direct(t, owner, "DELETE FROM jobs") },
+		Lease: func(job uuid.UUID, until time.Time) {
+			direct(t, owner, "UPDATE jobs SET lease = gen_random_uuid(), lease_until = $1 WHERE id = $2", until, job.String())
+		},
+	})
 }
 
 // TestManyWaiting: looks at the queue read few pages, however many jobs wait in
