@@ -248,10 +248,14 @@ func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]mem
 
 // Backlog implements memory.Queue.
 func (s *Store) Backlog(ctx context.Context) (out []memory.Backlog, err error) {
+	var stages []string // the modes of poolers write no other type of text
+	for _, stage := range memory.Stages() {
+		stages = append(stages, string(stage))
+	}
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		out = nil
 		return q.each(ctx, "SELECT s.stage, b.waiting, b.oldest FROM unnest($1::text[]) WITH ORDINALITY s (stage, place), backlog(s.stage) b ORDER BY s.place",
-			[]any{memory.Stages()}, func(rows pgx.Rows) error {
+			[]any{stages}, func(rows pgx.Rows) error {
 				var b memory.Backlog
 				var oldest *time.Time
 				err := rows.Scan(&b.Stage, &b.Waiting, &oldest)
