@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,9 +129,12 @@ func (c *core) build(ctx context.Context, caching cache.Deps) error {
 	if err != nil {
 		return err
 	}
+	reading := recall.Config{IndexBytes: c.cfg.Index.Bytes, ColdScan: c.cfg.Servers()}
+	if c.cfg.Cache.Bytes == 0 {
+		reading.WarmNotes = -1 // there is no cache to warm
+	}
 	if c.recall, err = recall.New(
-		recall.Deps{Store: reader, Embedders: c.embedders, Model: models.main, Judge: judge, Log: c.log},
-		recall.Config{IndexBytes: c.cfg.Index.Bytes, ColdScan: c.cfg.Servers()},
+		recall.Deps{Store: reader, Embedders: c.embedders, Model: models.main, Judge: judge, Log: c.log}, reading,
 	); err != nil {
 		return err
 	}
@@ -191,8 +193,7 @@ func (c *core) useCases(m *models) error {
 // runsJobs makes what runs jobs in this process. They have the grace time to
 // end at a stop.
 func (c *core) runsJobs(q queue.Config) (err error) {
-	j := c.cfg.Jobs
-	q.Prepares, q.Decides, q.Tasks = cmp.Or(j.Prepares, j.Workers), cmp.Or(j.Decides, j.Workers), j.Tasks
+	q.Prepares, q.Decides, q.Tasks = c.cfg.Jobs.AtOnce()
 	q.Meter = c.telemetry.Meter("slipbox/queue")
 	c.jobs, err = worker.New(
 		worker.Deps{
@@ -200,7 +201,7 @@ func (c *core) runsJobs(q queue.Config) (err error) {
 			Tasks: map[memory.JobKind]worker.Task{memory.JobImport: c.imports.Run},
 			Told:  c.moved, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
-		worker.Config{Queue: q, SweepEvery: j.SweepInterval},
+		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
 	)
 	return err
 }

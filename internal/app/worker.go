@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,11 +54,11 @@ func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, 
 	if err := w.runsJobs(q); err != nil {
 		return nil, err
 	}
-	j := cfg.Jobs
+	prepares, decides, tasks := cfg.Jobs.AtOnce()
 	w.server, err = wake.NewServer(w.jobs, w.relay,
 		wake.ServerConfig{
 			URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix, Stages: stages, Grace: grace,
-			Prepares: cmp.Or(j.Prepares, j.Workers), Decides: cmp.Or(j.Decides, j.Workers), Tasks: j.Tasks,
+			Prepares: prepares, Decides: decides, Tasks: tasks,
 		},
 		wake.Deps{Log: log, Meter: w.telemetry.Meter("slipbox/queue")})
 	return w, err
@@ -132,10 +131,10 @@ func (w *Worker) about() []any {
 	if w.cfg.LLM.UsesModel() {
 		analyst = w.cfg.LLM.Model + " at " + redactEndpoint(w.cfg.LLM.Endpoint())
 	}
-	j := w.cfg.Jobs
+	prepares, decides, tasks := w.cfg.Jobs.AtOnce()
 	return []any{
-		"health", w.URL(), "version", CurrentBuild().Version, "stages", j.Stages,
-		"prepares", cmp.Or(j.Prepares, j.Workers), "decides", cmp.Or(j.Decides, j.Workers), "tasks", j.Tasks,
+		"health", w.URL(), "version", CurrentBuild().Version, "stages", w.cfg.Jobs.Stages,
+		"prepares", prepares, "decides", decides, "tasks", tasks,
 		"analyst", analyst, "embedder", w.embedders.Default().Name(),
 	}
 }

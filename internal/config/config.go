@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -120,6 +121,11 @@ type Jobs struct {
 	Stages        []string      `yaml:"stages" env:"SLIPBOX_JOB_STAGES"`                 // that a worker serves: prepare, decide, task; default all
 	SweepInterval time.Duration `yaml:"sweep_interval" env:"SLIPBOX_JOB_SWEEP_INTERVAL"` // how often expired collections are looked for; default 30 s
 	CopyBatch     int           `yaml:"copy_batch" env:"SLIPBOX_COPY_BATCH"`             // notes per transaction of a copy; default 1,000
+}
+
+// AtOnce gives how many jobs of each stage run at once in one process.
+func (j Jobs) AtOnce() (prepares, decides, tasks int) {
+	return cmp.Or(j.Prepares, j.Workers), cmp.Or(j.Decides, j.Workers), j.Tasks
 }
 
 // Limits are what a tenant may use unless its own limits say otherwise; 0 is
