@@ -71,9 +71,6 @@ func (m *MoveReader) Next() (Row, error) {
 	return r, err
 }
 
-// Lines gives how many lines were read.
-func (m *MoveReader) Lines() int64 { return m.lines }
-
 func (m *MoveReader) read() (Row, error) {
 	for {
 		line, err := m.readLine()
