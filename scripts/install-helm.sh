@@ -5,37 +5,23 @@
 # Building it from source takes some minutes, once per version.
 # It may be run by several processes at once, and repairs a half-done install.
 set -euo pipefail
+# shellcheck source=scripts/go-tool.sh
+. "$(dirname "${BASH_SOURCE[0]}")/go-tool.sh"
 
 version=${1:?usage: install-helm.sh VERSION}
 major=${version%%.*}
-root=$("$(dirname "${BASH_SOURCE[0]}")/tools-dir.sh")
-dir=$root/helm-$version
-bin=$dir/helm
+dir=$(tool_dir helm "$version")
 
 # usable says whether the binary runs and has the version asked for.
 usable() {
-	[[ -x $bin ]] || return 1
+	[[ -x $dir/helm ]] || return 1
 	local said
-	said=$("$bin" version --template '{{.Version}}' 2>/dev/null) || return 1
+	said=$("$dir/helm" version --template '{{.Version}}' 2>/dev/null) || return 1
 	[[ $said == "v$version" ]]
 }
 
-if ! usable; then
-	mkdir -p "$dir"
-	exec 9>"$dir/.lock"
-	flock 9
-	if ! usable; then
-		echo "building helm $version (once, some minutes)" >&2
-		rm -rf "$dir"/build.*
-		build=$(mktemp -d "$dir/build.XXXXXX")
-		trap 'rm -rf "$build"' EXIT
-		# GOFLAGS of the project (-mod, -race) must not leak into the tool's build. Its
-		# version is a variable that helm's own Makefile sets.
-		GOBIN=$build GOFLAGS=-buildvcs=false CGO_ENABLED=0 go install -trimpath \
-			-ldflags "-s -w -X helm.sh/helm/v$major/internal/version.version=v$version" \
-			"helm.sh/helm/v$major/cmd/helm@v$version" >&2
-		mv -f "$build/helm" "$bin"
-		usable || { echo "helm $version was built, but does not answer as $version" >&2; exit 1; }
-	fi
-fi
-echo "$bin"
+# Its version is a variable that helm's own Makefile sets.
+export CGO_ENABLED=0
+install_tool "$dir" helm "$version" -trimpath \
+	-ldflags "-s -w -X helm.sh/helm/v$major/internal/version.version=v$version" \
+	"helm.sh/helm/v$major/cmd/helm@v$version"
