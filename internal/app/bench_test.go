@@ -315,9 +315,9 @@ type practised struct {
 	vectors map[string][]float32
 }
 
-func (k practised) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
+func (k practised) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	if v, ok := k.vectors[texts[0]]; ok && len(texts) == 1 {
-		return [][]float32{v}, nil
+		return []memory.Embedding{{Vector: v}}, nil
 	}
 	return k.Embedder.Embed(ctx, s, texts)
 }
@@ -333,7 +333,7 @@ func (g *gateway) searches(b *testing.B, c memory.Collection) {
 	queries := g.text.queries(256)
 	k := practised{g.embedders.Default(), map[string][]float32{}}
 	for _, q := range queries {
-		k.vectors[q] = must[[][]float32](b)(k.Embedder.Embed(b.Context(), g.scope, []string{q}))[0]
+		k.vectors[q] = must[[]memory.Embedding](b)(k.Embedder.Embed(b.Context(), g.scope, []string{q}))[0].Vector
 	}
 	apart := must[*recall.Service](b)(recall.New(recall.Deps{Store: g.store, Embedders: k}, recall.Config{}))
 	for _, way := range []struct {

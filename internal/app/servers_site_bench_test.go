@@ -176,7 +176,7 @@ func (s *site) notes(b *testing.B, n int) []memory.Note {
 
 func (s *site) embed(b *testing.B, text string) []float32 {
 	b.Helper()
-	return must[[][]float32](b)(llm.Hash{}.Embed(b.Context(), s.scope, []string{text}))[0]
+	return must[[]memory.Embedding](b)(llm.Hash{}.Embed(b.Context(), s.scope, []string{text}))[0].Vector
 }
 
 // add writes a note as the API does: with its vector, the job that follows, and an audit row.

@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
-	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -21,7 +20,7 @@ type CacheStats struct {
 	Capacity int
 }
 
-// Cached keeps the vectors of recent texts in memory, least recently used out
+// Cached keeps the embeddings of recent texts in memory, least recently used out
 // first. A key is tenant, embedder name and hash of the text: the tenant, so
 // that neither time nor token use tells one tenant what another has stored.
 type Cached struct {
@@ -42,20 +41,20 @@ type cacheKey struct {
 }
 
 type cacheEntry struct {
-	vector []float32
-	place  *list.Element
+	embedding memory.Embedding
+	place     *list.Element
 }
 
-// NewCached puts a cache of so many vectors before an embedder.
+// NewCached puts a cache of so many embeddings before an embedder.
 func NewCached(e memory.Embedder, capacity int) *Cached {
 	return &Cached{Embedder: e, capacity: max(1, capacity), order: list.New(), byKey: map[cacheKey]cacheEntry{}}
 }
 
 // Embed asks the embedder for each different text that is not known, at once.
-// The vectors are the caller's to change. Errors as the embedder's; nothing is
+// What it gives is shared: nobody changes it. Errors as the embedder's; nothing is
 // kept then.
-func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
-	out := make([][]float32, len(texts))
+func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	out := make([]memory.Embedding, len(texts))
 	keys := make([]cacheKey, len(texts))
 	asked := map[cacheKey]int{} // to place in missing
 	var missing []string
@@ -64,7 +63,7 @@ func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][
 		keys[i] = cacheKey{tenant: s.Tenant(), name: c.Name(), text: sha256.Sum256([]byte(t))}
 		if e, known := c.byKey[keys[i]]; known {
 			c.order.MoveToFront(e.place)
-			out[i] = slices.Clone(e.vector)
+			out[i] = e.embedding
 			c.hits++
 		} else if _, twice := asked[keys[i]]; twice {
 			c.hits++
@@ -78,30 +77,30 @@ func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][
 	if len(missing) == 0 {
 		return out, nil
 	}
-	vectors, err := c.Embedder.Embed(ctx, s, missing)
+	made, err := c.Embedder.Embed(ctx, s, missing)
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range texts {
-		if out[i] == nil {
-			out[i] = slices.Clone(vectors[asked[keys[i]]])
+		if out[i].Vector == nil {
+			out[i] = made[asked[keys[i]]]
 		}
 	}
 	for key, i := range asked {
-		c.keep(key, vectors[i])
+		c.keep(key, made[i])
 	}
 	return out, nil
 }
 
-// keep stores a vector. The lock is held.
-func (c *Cached) keep(key cacheKey, vector []float32) {
+// keep stores an embedding. The lock is held.
+func (c *Cached) keep(key cacheKey, made memory.Embedding) {
 	if e, known := c.byKey[key]; known {
 		c.order.MoveToFront(e.place)
 		return
 	}
-	c.byKey[key] = cacheEntry{vector: vector, place: c.order.PushFront(key)}
+	c.byKey[key] = cacheEntry{embedding: made, place: c.order.PushFront(key)}
 	for c.order.Len() > c.capacity {
 		if oldest, ok := c.order.Remove(c.order.Back()).(cacheKey); ok {
 			delete(c.byKey, oldest)

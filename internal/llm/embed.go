@@ -68,11 +68,11 @@ func (e *Embedding) Endpoint() string { return e.endpoint.name }
 // ones are embedded as a fixed word. Faults: those of the transport as
 // Completion.Ask; ModelFailed for vectors that are missing, of another length
 // than the embedder's name says, all zeros or not finite.
-func (e *Embedding) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
+func (e *Embedding) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	out := make([][]float32, 0, len(texts))
+	out := make([]memory.Embedding, 0, len(texts))
 	for len(texts) > 0 {
 		n := min(len(texts), e.cfg.EmbedBatch)
 		batch, err := e.batch(ctx, s, texts[:n])
@@ -88,7 +88,7 @@ func (e *Embedding) Embed(ctx context.Context, s tenant.Scope, texts []string) (
 // blank stands for a text without content, which endpoints refuse.
 const blank = "empty"
 
-func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
+func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	input := make([]string, len(texts))
 	var estimate int64
 	for i, t := range texts {
@@ -122,16 +122,16 @@ func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) (
 }
 
 // vectors puts a response into the order of the texts and checks it.
-func (e *Embedding) vectors(data []openai.Embedding, n int) ([][]float32, error) {
+func (e *Embedding) vectors(data []openai.Embedding, n int) ([]memory.Embedding, error) {
 	bad := func(format string, args ...any) error {
 		return fault.New(fault.ModelFailed, "%s: "+format, append([]any{e.endpoint.name}, args...)...)
 	}
 	if len(data) != n {
 		return nil, bad("%d vectors for %d texts", len(data), n)
 	}
-	out := make([][]float32, n)
+	out := make([]memory.Embedding, n)
 	for _, d := range data {
-		if d.Index < 0 || d.Index >= n || out[d.Index] != nil {
+		if d.Index < 0 || d.Index >= n || out[d.Index].Vector != nil {
 			return nil, bad("the vectors cannot be told apart by their index")
 		}
 		if len(d.Embedding) != e.dim {
@@ -141,7 +141,7 @@ func (e *Embedding) vectors(data []openai.Embedding, n int) ([][]float32, error)
 		if !usable(d.Embedding) {
 			return nil, bad("a vector that is all zeros or not finite")
 		}
-		out[d.Index] = inRange(d.Embedding)
+		out[d.Index].Vector = inRange(d.Embedding)
 	}
 	return out, nil
 }

@@ -42,13 +42,13 @@ func (Hash) Spelling() bool { return true }
 
 // Embed never fails but for a canceled context. A text without words is
 // embedded by its characters, an empty one as the first unit vector.
-func (Hash) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([][]float32, error) {
-	out := make([][]float32, len(texts))
+func (Hash) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	out := make([]memory.Embedding, len(texts))
 	for i, t := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = hashVector(t)
+		out[i].Vector = hashVector(t)
 	}
 	return out, nil
 }

@@ -127,7 +127,7 @@ type observedEmbedder struct {
 }
 
 // Embed implements memory.Embedder.
-func (e observedEmbedder) Embed(ctx context.Context, s tenant.Scope, texts []string) (out [][]float32, err error) {
+func (e observedEmbedder) Embed(ctx context.Context, s tenant.Scope, texts []string) (out []memory.Embedding, err error) {
 	e.observer.watch(ctx, s, e.call, func(ctx context.Context) ([]attribute.KeyValue, error) {
 		out, err = e.Embedder.Embed(ctx, s, texts)
 		return nil, err

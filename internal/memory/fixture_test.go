@@ -54,7 +54,7 @@ func (slowEmbedder) Name() string { return "slow-3" }
 func (slowEmbedder) Dim() int     { return 3 }
 func (slowEmbedder) Fast() bool   { return false }
 
-func (slowEmbedder) Embed(context.Context, tenant.Scope, []string) ([][]float32, error) {
+func (slowEmbedder) Embed(context.Context, tenant.Scope, []string) ([]memory.Embedding, error) {
 	return nil, errors.New("must not be asked before a write")
 }
 

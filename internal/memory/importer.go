@@ -98,9 +98,9 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 	if err := n.checkQuota(ctx, im.scope, int64(len(batch)), bytes); err != nil {
 		return nil, err
 	}
-	for i, v := range n.vectors(ctx, im.scope, &im.collection, texts) {
-		if v != nil {
-			batch[i].note.Vector, batch[i].note.Embedder = v, im.collection.Embedder
+	for i, e := range n.embed(ctx, im.scope, &im.collection, texts) {
+		if e.Vector != nil {
+			batch[i].note.Embed(e, im.collection.Embedder)
 		}
 	}
 	return results, im.write(ctx, batch, results)

@@ -129,9 +129,39 @@ type Embedder interface {
 	Name() string // recorded with every vector; vectors of different names are never compared
 	Dim() int
 	Fast() bool // local: cheap enough to run before a write's answer
-	// Embed gives one vector of Dim per text, in order. A text without content
-	// gives a zero-free vector or a fault. Faults as Model.
-	Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error)
+	// Embed gives one embedding per text, in order. A text without content
+	// gives a vector that is not all zeros, or a fault. Faults as Model.
+	Embed(ctx context.Context, s tenant.Scope, texts []string) ([]Embedding, error)
+}
+
+// Embedding is what an embedder makes of one text.
+type Embedding struct {
+	Vector []float32 // of Dim numbers
+	Tokens []Token   // of the words that count, in order, for late interaction; nil where the embedder knows none
+}
+
+// TokenDim is the number of dimensions that token vectors are projected to.
+const TokenDim = 64
+
+// Token is the direction of one word piece in its sentence.
+type Token struct {
+	Word string         // the word of the text that it is a piece of
+	Code [TokenDim]int8 // of length 127
+}
+
+// Codes gives the directions of the tokens as they are stored: TokenDim bytes
+// each, in order; nil without tokens.
+func (e *Embedding) Codes() []byte {
+	if len(e.Tokens) == 0 {
+		return nil
+	}
+	out := make([]byte, 0, TokenDim*len(e.Tokens))
+	for i := range e.Tokens {
+		for _, x := range e.Tokens[i].Code {
+			out = append(out, byte(x)) //nolint:gosec // the bits of a signed byte
+		}
+	}
+	return out
 }
 
 // Spelling is an Embedder that can say that its vectors are near when texts

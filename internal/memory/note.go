@@ -99,7 +99,16 @@ type Note struct {
 
 	Embedder string    `json:"embedder"` // name of the embedder of Vector; "" when it has none
 	Vector   []float32 `json:"vector"`   // on writes: the vector to store; on reads: set only when asked for
+	Tokens   []byte    `json:"tokens"`   // token directions that came with Vector, see [Embedding.Codes]; written and read with it
 }
+
+// Embed gives the note what an embedder made of its text.
+func (n *Note) Embed(e Embedding, embedder string) {
+	n.Vector, n.Tokens, n.Embedder = e.Vector, e.Codes(), embedder
+}
+
+// EmbedAs gives the note what another one of the same text has.
+func (n *Note) EmbedAs(o *Note) { n.Vector, n.Tokens, n.Embedder = o.Vector, o.Tokens, o.Embedder }
 
 // Provenance says where a note comes from.
 type Provenance struct {

@@ -42,7 +42,9 @@ func (n *Notes) Add(ctx context.Context, s tenant.Scope, ref string, in NewNote,
 	if note.ID, err = uuid.NewV7(); err != nil {
 		return NoteWritten{}, fault.Wrap(err, fault.Internal, "no id could be made")
 	}
-	note.Vector, note.Embedder = n.vector(ctx, s, &c, EmbedText(&note))
+	if e := n.embed(ctx, s, &c, []string{EmbedText(&note)})[0]; e.Vector != nil {
+		note.Embed(e, c.Embedder)
+	}
 	job := noteJob(s, &c, &note, infers(&in))
 
 	var out NoteWritten
@@ -145,19 +147,10 @@ func (n *Notes) fast(c *Collection) (Embedder, bool) {
 	return e, true
 }
 
-// vector embeds one text; nil when that is a job's work.
-func (n *Notes) vector(ctx context.Context, s tenant.Scope, c *Collection, text string) ([]float32, string) {
-	v := n.vectors(ctx, s, c, []string{text})[0]
-	if v == nil {
-		return nil, ""
-	}
-	return v, c.Embedder
-}
-
-// vectors embeds texts with a fast embedder. A nil entry is a job's work: the
-// embedder is slow, not configured, or failed, which never stops a write.
-func (n *Notes) vectors(ctx context.Context, s tenant.Scope, c *Collection, texts []string) [][]float32 {
-	none := make([][]float32, len(texts))
+// embed embeds texts with a fast embedder. An entry without a vector is a job's
+// work: the embedder is slow, not configured, or failed, which never stops a write.
+func (n *Notes) embed(ctx context.Context, s tenant.Scope, c *Collection, texts []string) []Embedding {
+	none := make([]Embedding, len(texts))
 	e, ok := n.fast(c)
 	if !ok || len(texts) == 0 {
 		return none

@@ -101,9 +101,9 @@ func (n *Notes) addBatch(ctx context.Context, s tenant.Scope, c *Collection, bat
 		fail(err)
 		return
 	}
-	for i, v := range n.vectors(ctx, s, c, texts) {
-		if v != nil {
-			batch[i].note.Vector, batch[i].note.Embedder = v, c.Embedder
+	for i, e := range n.embed(ctx, s, c, texts) {
+		if e.Vector != nil {
+			batch[i].note.Embed(e, c.Embedder)
 		}
 	}
 	var out []BulkResult

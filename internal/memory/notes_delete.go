@@ -85,7 +85,8 @@ func (n *Notes) versionAt(ctx context.Context, s tenant.Scope, c *Collection, id
 			return Note{}, fault.InvalidField("revision", "the note was deleted there; name a revision with content")
 		}
 		then := h.Note
-		then.Vector, then.Embedder, then.Error = nil, "", ""
+		then.Embed(Embedding{}, "")
+		then.Error = ""
 		// No job will come for it: what was waiting then is not waiting now.
 		if then.State != StateEvolved {
 			then.State = StateRaw

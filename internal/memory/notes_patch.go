@@ -173,7 +173,7 @@ type noteEdit struct {
 // edit runs a noteEdit. A fast embedder works between tries, never inside the
 // transaction: the closure asks for a vector that is missing, and runs again.
 func (n *Notes) edit(ctx context.Context, s tenant.Scope, c *Collection, e noteEdit) (NoteWritten, error) {
-	known := map[string][]float32{}
+	known := map[string]Embedding{}
 	_, fast := n.fast(c)
 	const tries = 3 // a note that keeps moving gets its vector from a job
 	for try := 1; ; try++ {
@@ -182,11 +182,11 @@ func (n *Notes) edit(ctx context.Context, s tenant.Scope, c *Collection, e noteE
 		if !errors.As(err, &w) {
 			return out, err
 		}
-		known[w.text], _ = n.vector(ctx, s, c, w.text)
+		known[w.text] = n.embed(ctx, s, c, []string{w.text})[0]
 	}
 }
 
-func (n *Notes) tryEdit(ctx context.Context, s tenant.Scope, c *Collection, e noteEdit, known map[string][]float32, ask bool) (NoteWritten, error) {
+func (n *Notes) tryEdit(ctx context.Context, s tenant.Scope, c *Collection, e noteEdit, known map[string]Embedding, ask bool) (NoteWritten, error) {
 	var out NoteWritten
 	var wanted *wantVector
 	o := WriteOptions{
@@ -210,7 +210,7 @@ func (n *Notes) tryEdit(ctx context.Context, s tenant.Scope, c *Collection, e no
 		}
 		if old != nil && !analyze && SameContent(old, &next) && old.State == next.State {
 			out.Note = *old
-			out.Note.Vector = nil
+			out.Note.Vector, out.Note.Tokens = nil, nil
 		} else {
 			if err := setVector(c, old, &next, known, ask); err != nil {
 				wanted = err
@@ -253,19 +253,19 @@ func visible(ctx context.Context, tx Tx, id uuid.UUID) (*Note, error) {
 
 // setVector gives the new version its vector: the old one while the embedded
 // text is the same, a known one, or none. It asks for one when it may.
-func setVector(c *Collection, old, next *Note, known map[string][]float32, ask bool) *wantVector {
+func setVector(c *Collection, old, next *Note, known map[string]Embedding, ask bool) *wantVector {
 	text := EmbedText(next)
-	next.Vector, next.Embedder = nil, ""
+	next.Embed(Embedding{}, "")
 	if old != nil && len(old.Vector) > 0 && EmbedText(old) == text {
-		next.Vector, next.Embedder = old.Vector, old.Embedder
+		next.EmbedAs(old)
 		return nil
 	}
-	v, ok := known[text]
+	e, ok := known[text]
 	if !ok && ask {
 		return &wantVector{text: text}
 	}
-	if v != nil {
-		next.Vector, next.Embedder = v, c.Embedder
+	if e.Vector != nil {
+		next.Embed(e, c.Embedder)
 	}
 	return nil
 }

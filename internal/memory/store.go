@@ -134,7 +134,7 @@ type Reader interface {
 
 // ReadOptions of notes.
 type ReadOptions struct {
-	Vector bool // fill Note.Vector and Note.Embedder from the collection's embedder
+	Vector bool // fill Note.Vector, Note.Tokens and Note.Embedder from the collection's embedder
 }
 
 // NoteQuery pages through notes.
@@ -235,7 +235,7 @@ type Tx interface {
 
 	// Put writes a version of a note into the collection's own layer (copy-up
 	// when it was inherited). ID zero makes a new UUIDv7; a given ID that is not visible makes a note with that id. CreatedAt zero
-	// is Now for a new note and kept for an old one. Vector, when set, is stored with it; else a vector of the previous
+	// is Now for a new note and kept for an old one. Vector and Tokens, when set, are stored with it; else a vector of the previous
 	// version is not carried over. Exists when another live note of that kind has the key. The note is returned as stored.
 	Put(ctx context.Context, n Note) (Note, error)
 	// Delete writes a tombstone. NotFound when the note is not visible.

@@ -94,11 +94,11 @@ func (a *application) ready(ctx context.Context, s tenant.Scope, em memory.Embed
 	notes, was := []*memory.Note{&dec.Note}, []memory.Note{a.base}
 	for i := range dec.Puts {
 		p := &dec.Puts[i]
-		p.Vector = nil
+		p.Vector, p.Tokens = nil, nil
 		notes = append(notes, p)
 		was = append(was, a.desk.read[p.ID]) // the zero note for a new one
 	}
-	dec.Note.Vector = nil
+	dec.Note.Vector, dec.Note.Tokens = nil, nil
 	return a.e.revector(ctx, s, em, notes, was)
 }
 

@@ -77,9 +77,11 @@ func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neig
 		if err != nil {
 			return nil, err
 		}
-		if vec, err = d.e.embedOne(ctx, d.s, em, &n); err != nil {
+		made, err := d.e.embedOne(ctx, d.s, em, &n)
+		if err != nil {
 			return nil, err
 		}
+		vec = made.Vector
 	}
 	found, err := d.e.neighbours.Nearest(ctx, d.s, d.v, NearestQuery{Vector: vec, K: k + 1, Filter: eligible(&n)})
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-func (e *Engine) embedOne(ctx context.Context, s tenant.Scope, em memory.Embedder, n *memory.Note) ([]float32, error) {
-	vectors, err := em.Embed(ctx, s, []string{memory.EmbedText(n)})
+func (e *Engine) embedOne(ctx context.Context, s tenant.Scope, em memory.Embedder, n *memory.Note) (memory.Embedding, error) {
+	out, err := em.Embed(ctx, s, []string{memory.EmbedText(n)})
 	if err != nil {
-		return nil, err
+		return memory.Embedding{}, err
 	}
-	if len(vectors) != 1 || len(vectors[0]) != em.Dim() {
-		return nil, fault.New(fault.ModelFailed, "the embedder %q gave another number or size of vectors than was asked", em.Name())
+	if len(out) != 1 || len(out[0].Vector) != em.Dim() {
+		return memory.Embedding{}, fault.New(fault.ModelFailed, "the embedder %q gave another number or size of vectors than was asked", em.Name())
 	}
-	return vectors[0], nil
+	return out[0], nil
 }
 
 // revector gives each note the vector of its text: the one it had when neither
@@ -30,7 +30,7 @@ func (e *Engine) revector(ctx context.Context, s tenant.Scope, em memory.Embedde
 	for i, n := range notes {
 		t := memory.EmbedText(n)
 		if was[i].Vector != nil && was[i].Embedder == em.Name() && memory.EmbedText(&was[i]) == t {
-			n.Vector, n.Embedder = was[i].Vector, was[i].Embedder
+			n.EmbedAs(&was[i])
 			continue
 		}
 		texts = append(texts, t)
@@ -39,18 +39,18 @@ func (e *Engine) revector(ctx context.Context, s tenant.Scope, em memory.Embedde
 	if len(texts) == 0 {
 		return nil
 	}
-	vectors, err := em.Embed(ctx, s, texts)
+	out, err := em.Embed(ctx, s, texts)
 	if err != nil {
 		return err
 	}
-	if len(vectors) != len(texts) {
+	if len(out) != len(texts) {
 		return fault.New(fault.ModelFailed, "the embedder %q gave another number of vectors than was asked", em.Name())
 	}
 	for i, n := range stale {
-		if len(vectors[i]) != em.Dim() {
-			return fault.New(fault.ModelFailed, "the embedder %q gave a vector of %d dimensions instead of %d", em.Name(), len(vectors[i]), em.Dim())
+		if len(out[i].Vector) != em.Dim() {
+			return fault.New(fault.ModelFailed, "the embedder %q gave a vector of %d dimensions instead of %d", em.Name(), len(out[i].Vector), em.Dim())
 		}
-		n.Vector, n.Embedder = vectors[i], em.Name()
+		n.Embed(out[i], em.Name())
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Jo
 			n := now[0]
 			marked := n.State == memory.StatePending
 			if n.Vector == nil && vec != nil && memory.EmbedText(&n) == vec.text {
-				n.Vector, n.Embedder = vec.vector, embedder
+				n.Embed(vec.made, embedder)
 				marked = false
 			}
 			if analyzed && n.Context == "" && !slices.Contains(n.Supplied, "context") {
@@ -147,15 +147,15 @@ func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Jo
 	return err
 }
 
-type textVector struct {
-	text   string
-	vector []float32
+type textEmbedding struct {
+	text string
+	made memory.Embedding
 }
 
 // vectorOfLast embeds a note that has no vector yet, so that it is found by
 // meaning although its analysis fails. It gives nil when there is nothing to do
 // or the embedder fails too.
-func (e *Engine) vectorOfLast(ctx context.Context, s tenant.Scope, job *memory.Job) (*textVector, string) {
+func (e *Engine) vectorOfLast(ctx context.Context, s tenant.Scope, job *memory.Job) (*textEmbedding, string) {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
 		return nil, ""
@@ -170,9 +170,9 @@ func (e *Engine) vectorOfLast(ctx context.Context, s tenant.Scope, job *memory.J
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.FailTimeout/2)
 	defer cancel()
-	vector, err := e.embedOne(ctx, s, em, &n)
+	made, err := e.embedOne(ctx, s, em, &n)
 	if err != nil {
 		return nil, ""
 	}
-	return &textVector{memory.EmbedText(&n), vector}, em.Name()
+	return &textEmbedding{memory.EmbedText(&n), made}, em.Name()
 }

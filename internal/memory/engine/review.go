@@ -154,7 +154,7 @@ func (e *Engine) proposed(ctx context.Context, s tenant.Scope, v memory.View, r 
 	targets := make([]*memory.Note, len(now))
 	for i := range now {
 		puts[i] = now[i]
-		puts[i].Vector = nil
+		puts[i].Vector, puts[i].Tokens = nil, nil
 		for _, c := range r.Changes {
 			if a := c.After; c.Note == now[i].ID && a != nil {
 				p := &puts[i]

@@ -228,7 +228,7 @@ func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [
 			n := inverse(was, then, now)
 			if !sameContent(&n, &now) {
 				p.now[id] = now
-				n.Vector = nil
+				n.Vector, n.Tokens = nil, nil
 				puts, current = append(puts, n), append(current, now)
 				if memory.EmbedText(&n) == memory.EmbedText(&was) {
 					current[len(current)-1] = was // its vector is at hand

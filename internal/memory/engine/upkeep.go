@@ -124,15 +124,15 @@ func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, e
 	if len(texts) == 0 {
 		return 0, nil
 	}
-	vectors, err := em.Embed(ctx, s, texts)
+	made, err := em.Embed(ctx, s, texts)
 	if err != nil {
 		return 0, err
 	}
 	fresh := map[uuid.UUID]memory.Note{}
 	var ids []uuid.UUID
 	for i, n := range stale {
-		if n.Vector == nil || n.Embedder != em.Name() || cosine(n.Vector, vectors[i]) < 0.999 {
-			n.Vector, n.Embedder = vectors[i], em.Name()
+		if n.Vector == nil || n.Embedder != em.Name() || cosine(n.Vector, made[i].Vector) < 0.999 {
+			n.Embed(made[i], em.Name())
 			fresh[n.ID], ids = n, append(ids, n.ID)
 		}
 	}

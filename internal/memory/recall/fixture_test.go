@@ -52,7 +52,7 @@ type embedder struct {
 
 func (e *embedder) Spelling() bool { return !e.meaning.Load() }
 
-func (e *embedder) Embed(ctx context.Context, s tenant.Scope, texts []string) ([][]float32, error) {
+func (e *embedder) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	e.calls.Add(1)
 	if e.down.Load() {
 		return nil, fault.New(fault.Unavailable, "the embedder is down")

@@ -132,21 +132,22 @@ func dialogue(messages []Message) (string, error) {
 	return text, checkText("messages", text)
 }
 
-// embed gives the query's vector by the embedder that the collection is bound to.
-func (r *Service) embed(ctx context.Context, s tenant.Scope, c *memory.Collection, text string) ([]float32, error) {
+// embed embeds the query by the embedder that the collection is bound to.
+func (r *Service) embed(ctx context.Context, s tenant.Scope, c *memory.Collection, text string) (memory.Embedding, error) {
+	var none memory.Embedding
 	e, ok := r.embedders.ByName(c.Embedder)
 	if !ok {
-		return nil, fault.New(fault.Unavailable, "the embedder %q of the collection is not configured", c.Embedder)
+		return none, fault.New(fault.Unavailable, "the embedder %q of the collection is not configured", c.Embedder)
 	}
 	if e.Dim() != c.Dim {
-		return nil, fault.New(fault.Conflict, "the embedder %q gives %d dimensions, the collection has %d", c.Embedder, e.Dim(), c.Dim)
+		return none, fault.New(fault.Conflict, "the embedder %q gives %d dimensions, the collection has %d", c.Embedder, e.Dim(), c.Dim)
 	}
 	out, err := e.Embed(ctx, s, []string{text})
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if len(out) != 1 {
-		return nil, fault.New(fault.ModelFailed, "the embedder %q gave %d vectors for one text", c.Embedder, len(out))
+		return none, fault.New(fault.ModelFailed, "the embedder %q gave %d vectors for one text", c.Embedder, len(out))
 	}
 	return out[0], nil
 }

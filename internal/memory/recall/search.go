@@ -134,9 +134,9 @@ func (f *finding) vector(ctx context.Context) ([]float32, error) {
 	if f.mode == Lexical && f.q.Rerank != RerankModel || f.index != nil && f.index.Len() == 0 {
 		return nil, nil
 	}
-	vector, err := f.r.embed(ctx, f.scope, &f.view.Collection, f.words)
+	made, err := f.r.embed(ctx, f.scope, &f.view.Collection, f.words)
 	if err == nil || f.mode == Vector || ctx.Err() != nil {
-		return vector, err
+		return made.Vector, err
 	}
 	f.r.log.Warn("a query could not be embedded; words alone answer",
 		slog.String("collection", f.view.Collection.ID.String()), slog.Any("error", err))
