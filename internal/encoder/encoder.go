@@ -1,0 +1,199 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+)
+
+// Shapes of the model and of what comes out of it.
+const (
+	// Dim is the length of a text's vector.
+	Dim = 384
+	// MaxTokens is how many word pieces of a text are read, the two that frame it included:
+	// the length that the model was trained at.
+	MaxTokens = 256
+	// TokenDim is the length of a token's code.
+	TokenDim = 64
+)
+
+// The files that Open reads, as published. There is one set of weights, so that two machines
+// never disagree about a vector.
+const (
+	ModelFile   = "model.safetensors"
+	ModelSHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+	ModelBytes  = 90868376
+	VocabFile   = "vocab.txt"
+	VocabSHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+)
+
+// ErrDamaged says that a file of the model is there and is not what was published: cut
+// short, altered or another model.
+var ErrDamaged = errors.New("encoder: damaged model file")
+
+// Config is how an Encoder uses the machine.
+type Config struct {
+	// Parallel is how many goroutines encode batches at the same time, over all calls.
+	// Default: half the processors, at least 1. A call with a single text, as a search makes
+	// one, does not queue behind batches.
+	Parallel int
+}
+
+// An Encoder holds the weights. It is safe for concurrent use.
+type Encoder struct {
+	kernels  *kernels
+	vocab    *vocabulary
+	weights  *weights
+	scratch  sync.Pool
+	batches  chan struct{}
+	searches chan struct{}
+}
+
+// Encoding is what the model makes of one text.
+type Encoding struct {
+	// Vector has Dim numbers and unit length.
+	Vector []float32
+	// Tokens are the pieces of the text in order, without those that frame it.
+	Tokens []Token
+	// Truncated says that the text had more than MaxTokens pieces; the rest was not read.
+	Truncated bool
+}
+
+// Token is one word piece.
+type Token struct {
+	// Start and End are the range, in bytes of the text, of the whole word (or punctuation
+	// mark) that the piece belongs to.
+	Start, End int
+	// Code is the direction of the token's vector in the last layer, projected to TokenDim
+	// dimensions: unit length × 127, rounded.
+	Code [TokenDim]int8
+}
+
+// Kernel names the kernels that this process computes with: "avx512", "avx2" or "generic".
+func Kernel() string { return chosen.name }
+
+// Open reads the model in dir with the default Config.
+func Open(dir string) (*Encoder, error) { return New(dir, Config{}) }
+
+// New reads ModelFile and VocabFile in dir and verifies both by their hash. An error is
+// fs.ErrNotExist where a file is absent, and ErrDamaged where one is not as published.
+// Most of the vocabulary's vectors (47 MB) stay in the file, which is held open; Close
+// releases it.
+func New(dir string, c Config) (*Encoder, error) {
+	v, err := openVocabulary(filepath.Join(dir, VocabFile))
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(filepath.Join(dir, ModelFile))
+	if err != nil {
+		return nil, fmt.Errorf("encoder: %w", err)
+	}
+	w, err := openWeights(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if c.Parallel <= 0 {
+		c.Parallel = max(1, runtime.NumCPU()/2)
+	}
+	return &Encoder{
+		kernels:  chosen,
+		vocab:    v,
+		weights:  w,
+		scratch:  sync.Pool{New: func() any { return new(scratch) }},
+		batches:  make(chan struct{}, c.Parallel),
+		searches: make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}, nil
+}
+
+// Close releases the file of the weights. No Encode may be under way or follow.
+func (e *Encoder) Close() error { return e.weights.close() }
+
+// Encode returns an Encoding for each text, in order. A text without a word (empty, only
+// control characters) has a valid vector too, that of the frame alone, and no tokens. Errors
+// are those of ctx, which is looked at between passes of the model, and of reading the
+// weights' file.
+func (e *Encoder) Encode(ctx context.Context, texts []string) ([]Encoding, error) {
+	inputs := make([]input, len(texts))
+	out := make([]Encoding, len(texts))
+	for i, text := range texts {
+		inputs[i] = e.vocab.read(text)
+	}
+	if len(texts) == 1 {
+		if err := e.pass(ctx, e.searches, inputs, out); err != nil {
+			return nil, err
+		}
+		return out, nil
+	}
+
+	groups := group(inputs)
+	next := make(chan span, len(groups))
+	for _, g := range groups {
+		next <- g
+	}
+	close(next)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wait sync.WaitGroup
+	for range min(cap(e.batches), len(groups)) {
+		wait.Go(func() {
+			for g := range next {
+				if err := e.pass(ctx, e.batches, inputs[g.start:g.end], out[g.start:g.end]); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// passRows is about how many word pieces go through the model together: enough that reading
+// the weights from memory costs little beside the arithmetic, and few enough that the
+// activations stay in the second-level cache.
+const passRows = 128
+
+type span struct{ start, end int }
+
+// group cuts a batch into neighbours that go through the model together.
+func group(inputs []input) []span {
+	var out []span
+	start, rows := 0, 0
+	for i, in := range inputs {
+		if rows > 0 && rows+len(in.ids) > passRows {
+			out = append(out, span{start, i})
+			start, rows = i, 0
+		}
+		rows += len(in.ids)
+	}
+	if start < len(inputs) {
+		out = append(out, span{start, len(inputs)})
+	}
+	return out
+}
+
+// pass sends texts through the model once, when one of the slots is free.
+func (e *Encoder) pass(ctx context.Context, slots chan struct{}, inputs []input, out []Encoding) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	s, ok := e.scratch.Get().(*scratch)
+	if !ok {
+		s = new(scratch)
+	}
+	defer e.scratch.Put(s)
+	return e.forward(s, inputs, out)
+}

@@ -1,0 +1,162 @@
+package encoder
+
+import (
+	"math"
+	"slices"
+)
+
+// scratch is the working memory of one pass. It is kept from pass to pass.
+type scratch struct {
+	x, y, qkv, context, up []float32
+	score, mask, k, v      []float32
+	codes                  []float32
+	bytes                  [Dim * 4]byte
+}
+
+// resize returns a slice of n numbers of any value.
+func resize(s *[]float32, n int) []float32 {
+	*s = slices.Grow((*s)[:0], n)[:n]
+	return *s
+}
+
+// forward sends texts through the model. Their pieces lie one after the other as rows, with
+// no padding: only attention sees where a text ends.
+func (e *Encoder) forward(s *scratch, inputs []input, out []Encoding) error {
+	rows := 0
+	for _, in := range inputs {
+		rows += len(in.ids)
+	}
+	x, y := resize(&s.x, rows*Dim), resize(&s.y, rows*Dim)
+	if err := e.embed(s, inputs, x, y); err != nil {
+		return err
+	}
+	qkv, context := resize(&s.qkv, rows*3*Dim), resize(&s.context, rows*Dim)
+	up := resize(&s.up, rows*inner)
+	for i := range e.weights.layer {
+		l := &e.weights.layer[i]
+		e.linear(&l.qkv, rows, x, qkv)
+		start := 0
+		for _, in := range inputs {
+			end := start + len(in.ids)
+			e.attend(s, qkv[start*3*Dim:end*3*Dim], context[start*Dim:end*Dim])
+			start = end
+		}
+		e.linear(&l.attention, rows, context, y)
+		e.addNorm(x, y, l.attentionNorm)
+		e.linear(&l.up, rows, x, up)
+		e.kernels.gelu(up)
+		e.linear(&l.down, rows, up, y)
+		e.addNorm(x, y, l.norm)
+	}
+	e.finish(s, inputs, x, out)
+	return nil
+}
+
+// embed sets x to the normalised sum of what stands for a piece and for its position.
+func (e *Encoder) embed(s *scratch, inputs []input, x, y []float32) error {
+	at := 0
+	for _, in := range inputs {
+		copy(y[at:], e.weights.position[:len(in.ids)*Dim])
+		for _, id := range in.ids {
+			if err := e.weights.word(x[at:at+Dim], id, s.bytes[:]); err != nil {
+				return err
+			}
+			at += Dim
+		}
+	}
+	e.addNorm(x, y, e.weights.norm)
+	return nil
+}
+
+func (e *Encoder) linear(m *matrix, rows int, x, y []float32) {
+	e.kernels.multiply(rows, m.out, m.in, x, m.in, m.panels, m.bias, y, m.out)
+}
+
+func (e *Encoder) addNorm(x, y []float32, a affine) {
+	for i := 0; i < len(x); i += Dim {
+		e.kernels.addNorm(x[i:i+Dim], y[i:i+Dim], a.weight, a.bias)
+	}
+}
+
+// masked is a score that softmax turns into nothing.
+const masked = -1e30
+
+// attend sets context to the attention of one text, all heads.
+func (e *Encoder) attend(s *scratch, qkv, context []float32) {
+	n := len(context) / Dim
+	wide := (n + panel - 1) / panel * panel // scores of a row, a whole number of panels
+	score, mask := resize(&s.score, n*wide), resize(&s.mask, wide)
+	clear(mask)
+	for i := n; i < wide; i++ {
+		mask[i] = masked
+	}
+	var zero [headDim]float32
+	const stride = 3 * Dim
+	for h := range heads {
+		q := qkv[h*headDim:]
+		s.k = pack(s.k[:0], q[Dim:], headDim, stride)
+		e.kernels.multiply(n, wide, headDim, q, stride, s.k, mask, score, wide)
+		for i := range n {
+			e.kernels.softmax(score[i*wide : (i+1)*wide])
+		}
+		// The values are columns already: a panel takes them as they lie.
+		v := resize(&s.v, n*headDim)
+		for i := range n {
+			row := q[2*Dim+i*stride:][:headDim]
+			for j := 0; j < headDim; j += panel {
+				copy(v[j*n+i*panel:], row[j:j+panel])
+			}
+		}
+		e.kernels.multiply(n, headDim, n, score, wide, v, zero[:], context[h*headDim:], Dim)
+	}
+}
+
+// finish makes what is handed out of the last layer's rows.
+func (e *Encoder) finish(s *scratch, inputs []input, x []float32, out []Encoding) {
+	codes := resize(&s.codes, len(x)/Dim*TokenDim)
+	e.linear(&e.weights.projection, len(x)/Dim, x, codes)
+	row := 0
+	for i, in := range inputs {
+		n := len(in.ids)
+		tokens := make([]Token, len(in.words))
+		for j, w := range in.words {
+			at := row + 1 + j // after the piece that begins the frame
+			tokens[j] = Token{Start: w.start, End: w.end, Code: code(codes[at*TokenDim : (at+1)*TokenDim])}
+		}
+		out[i] = Encoding{Vector: pool(x[row*Dim : (row+n)*Dim]), Tokens: tokens, Truncated: in.truncated}
+		row += n
+	}
+}
+
+// pool returns the mean of the rows at unit length.
+func pool(x []float32) []float32 {
+	v := make([]float32, Dim)
+	for ; len(x) > 0; x = x[Dim:] {
+		for i, f := range x[:Dim] {
+			v[i] += f
+		}
+	}
+	var square float64
+	for _, f := range v {
+		square += float64(f) * float64(f)
+	}
+	scale := float32(1 / math.Sqrt(square))
+	for i := range v {
+		v[i] *= scale
+	}
+	return v
+}
+
+// code rounds a direction to bytes.
+func code(x []float32) [TokenDim]int8 {
+	var square float64
+	for _, f := range x {
+		square += float64(f) * float64(f)
+	}
+	scale := 127 / math.Sqrt(square)
+	var c [TokenDim]int8
+	for i, f := range x {
+		c[i] = int8(math.RoundToEven(float64(f) * scale))
+	}
+	return c
+}

@@ -1,0 +1,120 @@
+package encoder
+
+import "math"
+
+// generic is for processors without kernels of their own.
+var generic = kernels{
+	name:     "generic",
+	multiply: multiplyGeneric,
+	gelu:     geluGeneric,
+	softmax:  softmaxGeneric,
+	addNorm:  addNormGeneric,
+}
+
+func multiplyGeneric(m, n, k int, a []float32, lda int, b, bias, c []float32, ldc int) {
+	for j := 0; j < n; j += 4 {
+		columns := b[j/panel*panel*k+j%panel:]
+		for i := range m {
+			s0, s1, s2, s3 := bias[j], bias[j+1], bias[j+2], bias[j+3]
+			p := columns
+			for _, x := range a[i*lda : i*lda+k] {
+				q := p[:4:4]
+				s0 += x * q[0]
+				s1 += x * q[1]
+				s2 += x * q[2]
+				s3 += x * q[3]
+				p = p[min(panel, len(p)):]
+			}
+			row := c[i*ldc+j:][:4:4]
+			row[0], row[1], row[2], row[3] = s0, s1, s2, s3
+		}
+	}
+}
+
+func geluGeneric(x []float32) {
+	for i, v := range x {
+		x[i] = 0.5 * v * (1 + erf(v*(1/math.Sqrt2)))
+	}
+}
+
+// erfRange is where the error function is 1 in float32.
+const erfRange = 4
+
+// The error function is x·P(x²)/Q(x²) within erfRange, a rational minimax approximation that
+// is right to a few units of float32's last place (Eigen, ptanh and erf of packets, MPL-2.0;
+// the coefficients are numbers in common use). Highest power first.
+var (
+	erfP = [...]float32{-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02}
+	erfQ = [...]float32{-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02}
+)
+
+func erf(x float32) float32 {
+	x = min(max(x, -erfRange), erfRange)
+	y := x * x
+	p, q := erfP[0], erfQ[0]
+	for _, c := range erfP[1:] {
+		p = p*y + c
+	}
+	for _, c := range erfQ[1:] {
+		q = q*y + c
+	}
+	return x * p / q
+}
+
+// The exponential is 2ⁿ·P(x − n·ln 2), |x − n·ln 2| ≤ ½ ln 2, P of degree 6 (S. Moshier,
+// Cephes, expf). Highest power first. ln 2 comes in two parts so that n·ln 2 is exact.
+const (
+	expLow  = -87
+	log2e   = 1.44269504088896341
+	ln2High = 0.693359375
+	ln2Low  = -2.12194440e-4
+)
+
+var expP = [...]float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1, 1}
+
+// exp is for numbers that are not above 0; very negative ones give almost nothing.
+func exp(x float32) float32 {
+	x = max(x, expLow)
+	n := float32(math.RoundToEven(float64(x * log2e)))
+	x -= n * ln2High
+	x -= n * ln2Low
+	p := expP[0]
+	for _, c := range expP[1:] {
+		p = p*x + c
+	}
+	return p * math.Float32frombits(uint32(int32(n)+127)<<23)
+}
+
+func softmaxGeneric(x []float32) {
+	top := x[0]
+	for _, v := range x {
+		top = max(top, v)
+	}
+	var sum float32
+	for i, v := range x {
+		x[i] = exp(v - top)
+		sum += x[i]
+	}
+	scale := 1 / sum
+	for i := range x {
+		x[i] *= scale
+	}
+}
+
+func addNormGeneric(x, y, weight, bias []float32) {
+	n := float32(len(x))
+	var sum, square float32
+	for i, v := range y {
+		x[i] += v
+		sum += x[i]
+	}
+	mean := sum / n
+	for i := range x {
+		x[i] -= mean
+		square += x[i] * x[i]
+	}
+	scale := 1 / float32(math.Sqrt(float64(square/n)+epsilon))
+	for i := range x {
+		x[i] = x[i]*scale*weight[i] + bias[i]
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !amd64
+
+package encoder
+
+func choose() *kernels { return &generic }
+
+// available are the kernels that this processor can run.
+func available() []*kernels { return []*kernels{&generic} }

@@ -1,0 +1,299 @@
+package encoder
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+)
+
+// Shapes inside the model that nobody outside needs.
+const (
+	layers    = 6
+	heads     = 12
+	headDim   = Dim / heads
+	inner     = 4 * Dim
+	vocabSize = 30522
+	positions = 512
+)
+
+// projectionFile holds the matrix that codes of tokens are made with, Dim × TokenDim
+// float32, little endian, row by row. tools/encoder fits it.
+//
+//go:embed projection.bin
+var projectionFile []byte
+
+// weights are the model's parameters, with every matrix packed for the kernels.
+type weights struct {
+	// file holds the vectors of the vocabulary, Dim float32 each from offset words on: a
+	// text needs few of them, and the system keeps those that are used in memory.
+	file  io.ReaderAt
+	close func() error
+	words int64
+	// position has the type's vector added: all texts are of type 0 here.
+	position   []float32
+	norm       affine
+	layer      [layers]layer
+	projection matrix
+}
+
+// affine is the weight and bias of a layer normalisation.
+type affine struct{ weight, bias []float32 }
+
+type layer struct {
+	// qkv is the query, key and value side by side; the query has the scale of attention,
+	// 1/√headDim, in it.
+	qkv, attention, up, down matrix
+	attentionNorm, norm      affine
+}
+
+// matrix is a linear map of in to out numbers: out/panel panels, of in rows of panel numbers.
+type matrix struct {
+	in, out int
+	panels  []float32
+	bias    []float32
+}
+
+// openWeights verifies the file and reads it, without holding more of it in memory at a time
+// than the largest matrix.
+func openWeights(f *os.File) (*weights, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("encoder: %w", err)
+	}
+	if info.Size() != ModelBytes {
+		return nil, fmt.Errorf("%w: %s has %d bytes, not %d", ErrDamaged, f.Name(), info.Size(), ModelBytes)
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return nil, fmt.Errorf("encoder: read %s: %w", f.Name(), err)
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != ModelSHA256 {
+		return nil, fmt.Errorf("%w: %s has another hash", ErrDamaged, f.Name())
+	}
+	w, err := readWeights(f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	w.close = f.Close
+	return w, nil
+}
+
+// readWeights reads a model in the safetensors format.
+func readWeights(f io.ReaderAt, size int64) (*weights, error) {
+	r, err := readHeader(f, size)
+	if err != nil {
+		return nil, err
+	}
+	w := &weights{file: f, norm: r.affine("embeddings.LayerNorm")}
+	w.words = r.find("embeddings.word_embeddings.weight", vocabSize, Dim)
+	w.position = r.read("embeddings.position_embeddings.weight", positions, Dim)
+	kind := r.read("embeddings.token_type_embeddings.weight", 2, Dim)
+	for i := range w.position {
+		w.position[i] += kind[i%Dim]
+	}
+	w.position = slices.Clip(w.position[:MaxTokens*Dim])
+	for i := range w.layer {
+		name := fmt.Sprintf("encoder.layer.%d.", i)
+		self := name + "attention.self."
+		w.layer[i] = layer{
+			qkv:           r.matrix(Dim, Dim, self+"query", self+"key", self+"value"),
+			attention:     r.matrix(Dim, Dim, name+"attention.output.dense"),
+			attentionNorm: r.affine(name + "attention.output.LayerNorm"),
+			up:            r.matrix(Dim, inner, name+"intermediate.dense"),
+			down:          r.matrix(inner, Dim, name+"output.dense"),
+			norm:          r.affine(name + "output.LayerNorm"),
+		}
+		w.layer[i].qkv.scale(Dim, float32(1/math.Sqrt(headDim)))
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	w.projection, err = readProjection(projectionFile)
+	return w, err
+}
+
+func readProjection(file []byte) (matrix, error) {
+	m := matrix{in: Dim, out: TokenDim, bias: make([]float32, TokenDim)}
+	if len(file) != Dim*TokenDim*4 {
+		return m, fmt.Errorf("%w: the projection has %d bytes, not %d", ErrDamaged, len(file), Dim*TokenDim*4)
+	}
+	rows := floats(nil, file)
+	m.panels = make([]float32, len(rows))
+	for i := range Dim {
+		for j := range TokenDim {
+			m.panels[j/panel*panel*Dim+i*panel+j%panel] = rows[i*TokenDim+j]
+		}
+	}
+	return m, nil
+}
+
+// scale multiplies the first n outputs by f.
+func (m *matrix) scale(n int, f float32) {
+	for i := range m.panels[:n*m.in] {
+		m.panels[i] *= f
+	}
+	for i := range m.bias[:n] {
+		m.bias[i] *= f
+	}
+}
+
+// word reads the vector of one entry of the vocabulary into dst.
+func (w *weights) word(dst []float32, id int32, buffer []byte) error {
+	if _, err := w.file.ReadAt(buffer[:Dim*4], w.words+int64(id)*Dim*4); err != nil {
+		return fmt.Errorf("encoder: read the weights: %w", err)
+	}
+	floats(dst[:0], buffer[:Dim*4])
+	return nil
+}
+
+// tensors reads a safetensors file: eight bytes with the length of a JSON header, the header
+// (by name: type, shape, range of bytes after the header), the numbers, little endian.
+// The first error stays and makes what follows empty.
+type tensors struct {
+	file   io.ReaderAt
+	start  int64
+	size   int64
+	header map[string]tensor
+	buffer []byte
+	err    error
+}
+
+type tensor struct {
+	Type  string   `json:"dtype"`
+	Shape []int    `json:"shape"`
+	Range [2]int64 `json:"data_offsets"`
+}
+
+// maxHeader bounds the header; the model's own has 11 KB.
+const maxHeader = 1 << 20
+
+func readHeader(f io.ReaderAt, size int64) (*tensors, error) {
+	var length [8]byte
+	if _, err := f.ReadAt(length[:], 0); err != nil {
+		return nil, fmt.Errorf("%w: no header: %w", ErrDamaged, err)
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	if n > maxHeader || int64(n) > size-8 {
+		return nil, fmt.Errorf("%w: a header of %d bytes", ErrDamaged, n)
+	}
+	text := make([]byte, n)
+	if _, err := f.ReadAt(text, 8); err != nil {
+		return nil, fmt.Errorf("%w: short header: %w", ErrDamaged, err)
+	}
+	r := &tensors{file: f, start: 8 + int64(n), size: size}
+	var header map[string]json.RawMessage
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&header); err != nil {
+		return nil, fmt.Errorf("%w: header: %w", ErrDamaged, err)
+	}
+	r.header = make(map[string]tensor, len(header))
+	for name, raw := range header {
+		if name == "__metadata__" {
+			continue
+		}
+		var t tensor
+		if err := json.Unmarshal(raw, &t); err != nil {
+			return nil, fmt.Errorf("%w: header of %q: %w", ErrDamaged, name, err)
+		}
+		r.header[name] = t
+	}
+	return r, nil
+}
+
+// find returns where in the file a float32 tensor of this shape begins.
+func (r *tensors) find(name string, shape ...int) int64 {
+	if r.err != nil {
+		return 0
+	}
+	t, ok := r.header[name]
+	bytes := int64(4)
+	for _, n := range shape {
+		bytes *= int64(n)
+	}
+	switch {
+	case !ok:
+		r.err = fmt.Errorf("%w: no tensor %q", ErrDamaged, name)
+	case t.Type != "F32" || !slices.Equal(t.Shape, shape):
+		r.err = fmt.Errorf("%w: tensor %q is %s %v, not F32 %v", ErrDamaged, name, t.Type, t.Shape, shape)
+	case t.Range[0] < 0 || t.Range[0] > r.size || t.Range[1]-t.Range[0] != bytes || r.start+t.Range[1] > r.size:
+		r.err = fmt.Errorf("%w: tensor %q is not inside the file", ErrDamaged, name)
+	default:
+		return r.start + t.Range[0]
+	}
+	return 0
+}
+
+// read returns a tensor's numbers, row by row; all are finite.
+func (r *tensors) read(name string, shape ...int) []float32 {
+	offset := r.find(name, shape...)
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	out := make([]float32, 0, n)
+	if r.err != nil {
+		return out[:n]
+	}
+	r.buffer = slices.Grow(r.buffer[:0], n*4)[:n*4]
+	if _, err := r.file.ReadAt(r.buffer, offset); err != nil {
+		r.err = fmt.Errorf("%w: tensor %q: %w", ErrDamaged, name, err)
+		return out[:n]
+	}
+	out = floats(out, r.buffer)
+	for _, v := range out {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			r.err = fmt.Errorf("%w: tensor %q holds %v", ErrDamaged, name, v)
+			break
+		}
+	}
+	return out
+}
+
+func (r *tensors) affine(name string) affine {
+	return affine{r.read(name+".weight", Dim), r.read(name+".bias", Dim)}
+}
+
+// matrix reads linear layers of in to out numbers and packs them side by side.
+func (r *tensors) matrix(in, out int, names ...string) matrix {
+	m := matrix{in: in, out: out * len(names)}
+	m.panels = make([]float32, 0, in*m.out)
+	for _, name := range names {
+		m.panels = pack(m.panels, r.read(name+".weight", out, in), in, in)
+		m.bias = append(m.bias, r.read(name+".bias", out)...)
+	}
+	return m
+}
+
+// pack appends rows, each of k numbers and stride apart, as panels: for each panel of rows,
+// their first numbers, then their second. Rows of zeros fill the last panel.
+func pack(dst, rows []float32, k, stride int) []float32 {
+	for len(rows) > 0 {
+		block := rows[:min(len(rows), panel*stride)]
+		rows = rows[len(block):]
+		start := len(dst)
+		dst = slices.Grow(dst, k*panel)[:start+k*panel]
+		packed := dst[start:]
+		clear(packed)
+		for j := 0; j*stride < len(block); j++ {
+			for i, v := range block[j*stride : j*stride+k] {
+				packed[i*panel+j] = v
+			}
+		}
+	}
+	return dst
+}
+
+// floats appends the little-endian float32 of b.
+func floats(dst []float32, b []byte) []float32 {
+	for ; len(b) >= 4; b = b[4:] {
+		dst = append(dst, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	return dst
+}
