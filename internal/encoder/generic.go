@@ -14,21 +14,35 @@ var generic = kernels{
 func multiplyGeneric(m, n, k int, a []float32, lda int, b, bias, c []float32, ldc int) {
 	for j := 0; j < n; j += 4 {
 		columns := b[j/panel*panel*k+j%panel:]
-		for i := range m {
-			s0, s1, s2, s3 := bias[j], bias[j+1], bias[j+2], bias[j+3]
-			p := columns
-			for _, x := range a[i*lda : i*lda+k] {
-				q := p[:4:4]
-				s0 += x * q[0]
-				s1 += x * q[1]
-				s2 += x * q[2]
-				s3 += x * q[3]
-				p = p[min(panel, len(p)):]
-			}
-			row := c[i*ldc+j:][:4:4]
-			row[0], row[1], row[2], row[3] = s0, s1, s2, s3
+		for i := 0; i < m; i += 2 {
+			// The last row of an odd number is worked out twice.
+			next := min(i+1, m-1)
+			pairGeneric(a[i*lda:i*lda+k], a[next*lda:next*lda+k], columns, bias[j:], c[i*ldc+j:], c[next*ldc+j:])
 		}
 	}
+}
+
+// pairGeneric multiplies two rows with four columns: so many sums stay in registers.
+func pairGeneric(x, y, columns, bias, atX, atY []float32) {
+	bias = bias[:4]
+	x0, x1, x2, x3 := bias[0], bias[1], bias[2], bias[3]
+	y0, y1, y2, y3 := x0, x1, x2, x3
+	y = y[:len(x)]
+	for i, u := range x {
+		v := y[i]
+		w := columns[i*panel : i*panel+4 : i*panel+4]
+		x0 += u * w[0]
+		y0 += v * w[0]
+		x1 += u * w[1]
+		y1 += v * w[1]
+		x2 += u * w[2]
+		y2 += v * w[2]
+		x3 += u * w[3]
+		y3 += v * w[3]
+	}
+	atX, atY = atX[:4], atY[:4]
+	atX[0], atX[1], atX[2], atX[3] = x0, x1, x2, x3
+	atY[0], atY[1], atY[2], atY[3] = y0, y1, y2, y3
 }
 
 func geluGeneric(x []float32) {

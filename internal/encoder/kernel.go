@@ -1,5 +1,7 @@
 package encoder
 
+//go:generate go -C gen run . -out ../kernel_amd64.s -stubs ../kernel_stub_amd64.go -pkg encoder
+
 // panel is how many columns of a matrix lie side by side when packed.
 const panel = 16
 

