@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/google/uuid"
@@ -53,7 +54,26 @@ func CheckVector(c *memory.Collection, n *memory.Note) error {
 	case len(n.Vector) == 0:
 		return fault.InvalidField("vector", "is empty")
 	}
+	if err := CheckTokens(n.Tokens); err != nil {
+		return err
+	}
 	return Text("embedder", n.Embedder)
+}
+
+// maxTokens is how many tokens of a text are kept.
+const maxTokens = 256
+
+// CheckTokens refuses what are no directions of tokens: Invalid "tokens".
+func CheckTokens(b []byte) error {
+	if len(b)%memory.TokenDim != 0 || len(b) > maxTokens*memory.TokenDim {
+		return fault.InvalidField("tokens", "has %d bytes; %d for each of at most %d tokens are stored", len(b), memory.TokenDim, maxTokens)
+	}
+	return nil
+}
+
+// WrongTokens is the condition for rows that CheckTokens would refuse, in SQL.
+func WrongTokens(column string) string {
+	return fmt.Sprintf("(length(%[1]s) %% %[2]d <> 0 OR length(%[1]s) > %[3]d)", column, memory.TokenDim, maxTokens*memory.TokenDim)
 }
 
 // CheckLink refuses a link whose identity or numbers cannot be kept, and names

@@ -46,6 +46,7 @@ const (
 	KindTexts  Kind = "texts"  // []string
 	KindBytes  Kind = "bytes"  // []byte
 	KindHalf   Kind = "half"   // []byte: a vector as HalfBytes writes it
+	KindCodes  Kind = "codes"  // []byte: token directions, see CheckTokens
 )
 
 // Column of a table.
@@ -110,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the migration whose tables Tables lists. A test
 // compares them with the schema of each engine.
-const MoveSchema = 4
+const MoveSchema = 5
 
 // Tables lists every table of the schema, those that others refer to first.
 func Tables() []*Table { return tables }
@@ -145,7 +146,7 @@ var tables = []*Table{
  attributes:object? error:text analyst:text supplied:texts provenance:object? content:text`)},
 	{Name: "links", Key: 6, owner: "layer", Columns: cols(`tenant:id layer:id source:id relation:text target:id from_rev:int to_rev:int deleted:bool
  confidence:real attributes:object? created_at:time`)},
-	{Name: "vectors", Key: 5, owner: "layer", Columns: cols("tenant:id layer:id note:id from_rev:int embedder:text vec:half")},
+	{Name: "vectors", Key: 5, owner: "layer", Columns: cols("tenant:id layer:id note:id from_rev:int embedder:text vec:half tokens:codes")},
 	{Name: "usage", Key: 3, owner: "layer", Columns: cols("tenant:id layer:id note:id access_count:int last_access:time? strength:real heat:real")},
 	{Name: "jobs", Key: 2, mentions: "collection", Columns: cols(`tenant:id id:id collection:id note:id kind:text stage:text state:text seq:int attempts:int
  payload:json? result:json? progress:json? error:text not_before:time? lease:id lease_until:time? created_at:time finished_at:time? claims:int trace:text`)},

@@ -181,10 +181,13 @@ func kindOf(c *Column, raw json.RawMessage) (any, error) {
 	case KindTime, KindEvent:
 		t, err := time.Parse(moveTime, s)
 		return t.UTC(), err
-	case KindBytes, KindHalf:
+	case KindBytes, KindHalf, KindCodes:
 		b, err := base64.StdEncoding.DecodeString(s)
 		if err == nil && c.Kind == KindHalf {
 			err = checkHalf(b)
+		}
+		if err == nil && c.Kind == KindCodes {
+			err = CheckTokens(b)
 		}
 		return b, err
 	case KindJSON:

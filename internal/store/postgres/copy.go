@@ -160,7 +160,7 @@ func prefixed(alias, columns string) string {
 func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, page versionKeys) (added stored, err error) {
 	const keys = " FROM unnest($3::uuid[], $4::uuid[], $5::bigint[]) k (layer, id, from_rev) JOIN "
 	args := []any{tenantID, target, page.layers, page.notes, page.from}
-	q.later("INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec) SELECT $1, $2, x.note, x.from_rev, x.embedder, x.vec"+keys+
+	q.later("INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT $1, $2, x.note, x.from_rev, x.embedder, x.vec, x.tokens"+keys+
 		"vectors x ON x.tenant = $1 AND x.layer = k.layer AND x.note = k.id AND x.from_rev = k.from_rev ON CONFLICT DO NOTHING", args...)
 	// The nearest layer that has a row decides.
 	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)

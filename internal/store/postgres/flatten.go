@@ -65,8 +65,8 @@ func (q *session) flattenLayer(r row, layers []memory.Layer, i int) {
 	p = base
 	text = ended(&p, "links", linkTail, "s.source = x.source AND s.relation = x.relation AND s.target = x.target")
 	q.later(text, p.args...)
-	q.later(`INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec)
- SELECT $1, $2, note, from_rev, embedder, vec FROM vectors WHERE tenant = $1 AND layer = $3 AND from_rev <= $4`, base.args...)
+	q.later(`INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens)
+ SELECT $1, $2, note, from_rev, embedder, vec, tokens FROM vectors WHERE tenant = $1 AND layer = $3 AND from_rev <= $4`, base.args...)
 	q.later(`INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from)
  SELECT $1, $2, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets WHERE tenant = $1 AND collection = $3 AND revision <= $4`, base.args...)
 	// Nearer usage is in the own layer already and stays.

@@ -108,7 +108,7 @@ func movedAs(c *store.Column) moved {
 		return plain[bool]()
 	case store.KindTexts:
 		return plain[[]string]()
-	case store.KindBytes:
+	case store.KindBytes, store.KindCodes:
 		return plain[[]byte]()
 	case store.KindTime, store.KindEvent:
 		p := new(*time.Time)

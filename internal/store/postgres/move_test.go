@@ -113,7 +113,7 @@ func TestMoveKnowsTheSchema(t *testing.T) {
 	}
 	types := map[store.Kind][]string{
 		store.KindID: {"uuid"}, store.KindText: {"text"}, store.KindInt: {"int8", "int4"}, store.KindReal: {"float8"}, store.KindBool: {"bool"}, store.KindTime: {"timestamptz"},
-		store.KindEvent: {"timestamptz"}, store.KindObject: {"jsonb"}, store.KindJSON: {"json"}, store.KindTexts: {"_text"}, store.KindBytes: {"bytea"}, store.KindHalf: {"halfvec"},
+		store.KindEvent: {"timestamptz"}, store.KindObject: {"jsonb"}, store.KindJSON: {"json"}, store.KindTexts: {"_text"}, store.KindBytes: {"bytea"}, store.KindHalf: {"halfvec"}, store.KindCodes: {"bytea"},
 	}
 	n := 0
 	for _, table := range store.Tables() {

@@ -41,9 +41,9 @@ func newReader(c *memory.Collection, o memory.ReadOptions) reader {
 
 func (r reader) columns() string {
 	if r.embedder == "" {
-		return noteColumns + ", NULL::halfvec"
+		return noteColumns + ", NULL::halfvec, NULL::bytea"
 	}
-	return noteColumns + ", v.vec"
+	return noteColumns + ", v.vec, v.tokens"
 }
 
 // from gives the tables of columns. The tenant is parameter $1.
@@ -59,9 +59,10 @@ func (r reader) scan(rows pgx.Rows, more ...any) (n version, err error) {
 	var occurred, created *time.Time
 	var attributes, provenance *string
 	var vec *pgvector.HalfVector
+	var tokens []byte
 	dest := []any{
 		&n.ID, &n.Layer, &n.From, &n.to, &n.Deleted, &n.Kind, &n.State, &n.Key, &n.Importance, &occurred, &created, &n.UpdatedAt,
-		&n.bytes, &n.Embedder, &n.Category, &n.Context, &n.Keywords, &n.Tags, &attributes, &n.Error, &n.Analyst, &n.Supplied, &provenance, &n.Content, &vec,
+		&n.bytes, &n.Embedder, &n.Category, &n.Context, &n.Keywords, &n.Tags, &attributes, &n.Error, &n.Analyst, &n.Supplied, &provenance, &n.Content, &vec, &tokens,
 	}
 	if err := rows.Scan(append(dest, more...)...); err != nil {
 		return n, err
@@ -79,6 +80,9 @@ func (r reader) scan(rows pgx.Rows, more ...any) (n version, err error) {
 	}
 	if vec != nil {
 		n.Vector, n.Embedder = vec.Slice(), r.embedder
+		if len(tokens) > 0 {
+			n.Tokens = tokens
+		}
 	}
 	return n, nil
 }

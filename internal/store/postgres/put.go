@@ -17,6 +17,7 @@ import (
 type encoded struct {
 	attributes, provenance *string
 	vector                 *pgvector.HalfVector
+	tokens                 []byte
 	bytes                  int64
 }
 
@@ -40,19 +41,20 @@ func (t *tx) encode(n *memory.Note) (e encoded, err error) {
 	n.Keywords, n.Tags, n.Supplied = copied(n.Keywords), copied(n.Tags), copied(n.Supplied)
 	n.OccurredAt, n.CreatedAt = trunc(n.OccurredAt), trunc(n.CreatedAt)
 	if n.Vector == nil {
-		n.Embedder = ""
+		n.Embedder, n.Tokens = "", nil
 	} else if err := store.CheckVector(&t.row.Collection, n); err != nil {
 		return e, err
 	} else if e.vector, n.Vector, err = half(n.Vector); err != nil {
 		return e, err
 	}
+	e.tokens = append([]byte{}, n.Tokens...)
 	e.bytes = e.size(n)
 	return e, nil
 }
 
 // size is what the note counts for in bytes, as the other engine has it.
 func (e *encoded) size(n *memory.Note) int64 {
-	size := len(n.Content) + len(n.Context) + len(n.Category) + len(n.Key) + 2*len(n.Vector)
+	size := len(n.Content) + len(n.Context) + len(n.Category) + len(n.Key) + 2*len(n.Vector) + len(n.Tokens)
 	for _, list := range [][]string{n.Keywords, n.Tags} {
 		if len(list) > 0 {
 			if doc, err := document("", list); err == nil {
@@ -115,8 +117,8 @@ func (t *tx) Put(ctx context.Context, n memory.Note) (memory.Note, error) {
 		return n, err
 	}
 	if e.vector != nil {
-		t.q.later("INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec) VALUES ($1, $2, $3, $4, $5, $6)",
-			t.tenant(), t.row.ID, n.ID, rev(t.revision), n.Embedder, e.vector)
+		t.q.later("INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+			t.tenant(), t.row.ID, n.ID, rev(t.revision), n.Embedder, e.vector, e.tokens)
 	}
 	return n, nil
 }

@@ -53,6 +53,7 @@ var rules = []rule{
  WHERE n.tenant = $1 AND n.embedder <> '' AND v.note IS NULL`},
 	{store.ProblemVector, `SELECT v.layer, 'vector of note ' || v.note || ' has ' || vector_dims(v.vec) || ' dimensions' FROM vectors v
  JOIN collections c ON c.tenant = v.tenant AND c.id = v.layer AND c.embedder = v.embedder AND c.dim > 0 WHERE v.tenant = $1 AND vector_dims(v.vec) <> c.dim`},
+	{store.ProblemVector, "SELECT v.layer, 'vector of note ' || v.note || ' has ' || length(v.tokens) || ' bytes of token directions' FROM vectors v WHERE v.tenant = $1 AND " + store.WrongTokens("v.tokens")},
 
 	// Jobs.
 	{store.ProblemJob, "SELECT collection, 'job ' || id || ' is ' || state || ' with a lease' FROM jobs WHERE tenant = $1 AND state <> 'running' AND lease <> " + zeroID},

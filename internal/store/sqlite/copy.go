@@ -113,7 +113,7 @@ func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.Vi
 			" FROM notes WHERE tenant = ? AND layer = ? AND id = ? AND from_rev = ?", key...); err != nil {
 			return err
 		}
-		if _, err := q.exec(ctx, "INSERT OR IGNORE INTO vectors (tenant, layer, note, from_rev, embedder, vec) SELECT tenant, ?, note, from_rev, embedder, vec"+
+		if _, err := q.exec(ctx, "INSERT OR IGNORE INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT tenant, ?, note, from_rev, embedder, vec, tokens"+
 			" FROM vectors WHERE tenant = ? AND layer = ? AND note = ? AND from_rev = ?", key...); err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (q *session) flattenLayer(ctx context.Context, r row, layers []memory.Layer
 		return err
 	}
 	for _, text := range []string{
-		"INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec) SELECT tenant, ?, note, from_rev, embedder, vec FROM vectors WHERE tenant = ? AND layer = ? AND from_rev <= ?",
+		"INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT tenant, ?, note, from_rev, embedder, vec, tokens FROM vectors WHERE tenant = ? AND layer = ? AND from_rev <= ?",
 		`INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from)
  SELECT tenant, ?, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets WHERE tenant = ? AND collection = ? AND revision <= ?`,
 	} {

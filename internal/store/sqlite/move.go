@@ -79,7 +79,7 @@ func moved(c *store.Column, v any) (any, error) {
 		return movedText(c, v)
 	case []byte:
 		switch c.Kind {
-		case store.KindBytes, store.KindHalf:
+		case store.KindBytes, store.KindHalf, store.KindCodes:
 			return v, nil
 		case store.KindID:
 			return uuid.FromBytes(v)

@@ -71,7 +71,7 @@ func TestMoveKnowsTheSchema(t *testing.T) {
 	}
 	types := map[store.Kind]string{
 		store.KindID: "BLOB", store.KindText: "TEXT", store.KindInt: "INTEGER", store.KindReal: "REAL", store.KindBool: "INTEGER", store.KindTime: "INTEGER",
-		store.KindEvent: "INTEGER", store.KindObject: "TEXT", store.KindJSON: "TEXT", store.KindTexts: "TEXT", store.KindBytes: "BLOB", store.KindHalf: "BLOB",
+		store.KindEvent: "INTEGER", store.KindObject: "TEXT", store.KindJSON: "TEXT", store.KindTexts: "TEXT", store.KindBytes: "BLOB", store.KindHalf: "BLOB", store.KindCodes: "BLOB",
 	}
 	var want []string
 	for _, table := range store.Tables() {

@@ -39,9 +39,9 @@ func newReader(c *memory.Collection, o memory.ReadOptions) reader {
 
 func (r reader) columns() string {
 	if r.embedder == "" {
-		return noteColumns + ", NULL"
+		return noteColumns + ", NULL, NULL"
 	}
-	return noteColumns + ", v.vec"
+	return noteColumns + ", v.vec, v.tokens"
 }
 
 // join gives what has to follow "FROM notes n", and its arguments.
@@ -56,10 +56,10 @@ func (r reader) scan(rows interface{ Scan(...any) error }) (n version, err error
 	var occurred, created *int64
 	var updated int64
 	var keywords, tags, attributes, supplied, provenance string
-	var vec sql.RawBytes
+	var vec, tokens sql.RawBytes
 	dest := []any{
 		&n.ID, &n.Layer, &n.From, &n.to, &n.Deleted, &n.Kind, &n.State, &n.Key, &n.Importance, &occurred, &created, &updated,
-		&n.bytes, &n.Embedder, &n.Category, &n.Context, &keywords, &tags, &attributes, &n.Error, &n.Analyst, &supplied, &provenance, &n.Content, &vec,
+		&n.bytes, &n.Embedder, &n.Category, &n.Context, &keywords, &tags, &attributes, &n.Error, &n.Analyst, &supplied, &provenance, &n.Content, &vec, &tokens,
 	}
 	if err := rows.Scan(dest...); err != nil {
 		return n, err
@@ -84,7 +84,7 @@ func (r reader) scan(rows interface{ Scan(...any) error }) (n version, err error
 		}
 	}
 	if len(vec) > 0 {
-		n.Vector, n.Embedder = store.HalfOf(vec), r.embedder
+		n.Vector, n.Tokens, n.Embedder = store.HalfOf(vec), append([]byte(nil), tokens...), r.embedder
 	}
 	return n, nil
 }

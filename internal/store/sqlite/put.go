@@ -13,11 +13,11 @@ import (
 // encoded is a note as the columns hold it.
 type encoded struct {
 	keywords, tags, attributes, supplied, provenance string
-	vector                                           []byte
+	vector, tokens                                   []byte
 }
 
 func (e *encoded) bytes(n *memory.Note) int64 {
-	return int64(len(n.Content) + len(n.Context) + len(n.Category) + len(n.Key) + len(e.keywords) + len(e.tags) + len(e.attributes) + len(e.vector))
+	return int64(len(n.Content) + len(n.Context) + len(n.Category) + len(n.Key) + len(e.keywords) + len(e.tags) + len(e.attributes) + len(e.vector) + len(e.tokens))
 }
 
 // encode checks a note and brings it into the form in which it will be read.
@@ -49,14 +49,14 @@ func (t *tx) encode(n *memory.Note) (e encoded, err error) {
 	n.Keywords, n.Tags, n.Supplied = orNil(n.Keywords), orNil(n.Tags), orNil(n.Supplied)
 	n.OccurredAt, n.CreatedAt = trunc(n.OccurredAt), trunc(n.CreatedAt)
 	if n.Vector == nil {
-		n.Embedder = ""
+		n.Embedder, n.Tokens = "", nil
 		return e, nil
 	}
 	if err := store.CheckVector(&t.row.Collection, n); err != nil {
 		return e, err
 	}
 	if n.Vector, err = store.Half(n.Vector); err == nil {
-		e.vector = store.HalfBytes(n.Vector)
+		e.vector, e.tokens = store.HalfBytes(n.Vector), append([]byte{}, n.Tokens...)
 	}
 	return e, err
 }
@@ -115,8 +115,8 @@ func (t *tx) Put(ctx context.Context, n memory.Note) (memory.Note, error) {
 		return n, err
 	}
 	if e.vector != nil {
-		_, err = t.q.exec(ctx, "INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec) VALUES (?, ?, ?, ?, ?, ?)",
-			blob(t.tenant()), blob(t.row.ID), blob(n.ID), rev(t.revision), n.Embedder, e.vector)
+		_, err = t.q.exec(ctx, "INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			blob(t.tenant()), blob(t.row.ID), blob(n.ID), rev(t.revision), n.Embedder, e.vector, e.tokens)
 	}
 	return n, err
 }

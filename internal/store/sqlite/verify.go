@@ -56,6 +56,7 @@ var rules = []rule{
  LEFT JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = n.embedder WHERE n.embedder <> '' AND v.note IS NULL`},
 	{store.ProblemVector, `SELECT v.tenant, v.layer, 'vector of note ' || hex(v.note) || ' has ' || length(v.vec) / 2 || ' dimensions' FROM vectors v
  JOIN collections c ON c.tenant = v.tenant AND c.id = v.layer AND c.embedder = v.embedder AND c.dim > 0 WHERE length(v.vec) <> 2 * c.dim`},
+	{store.ProblemVector, "SELECT v.tenant, v.layer, 'vector of note ' || hex(v.note) || ' has ' || length(v.tokens) || ' bytes of token directions' FROM vectors v WHERE " + store.WrongTokens("v.tokens")},
 
 	// Jobs.
 	{store.ProblemJob, "SELECT tenant, collection, 'job ' || hex(id) || ' is ' || state || ' with a lease' FROM jobs WHERE state <> 'running' AND lease <> zeroblob(16)"},

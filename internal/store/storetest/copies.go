@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -47,7 +48,7 @@ func copyResumed(_ *testing.T, w *world) {
 	c := w.collection("c")
 	var notes []memory.Note
 	for i := range 12 {
-		notes = append(notes, w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Key: fmt.Sprint("k", i), Vector: []float32{1, 0, 0, float32(i)}}))
+		notes = append(notes, w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Key: fmt.Sprint("k", i), Vector: []float32{1, 0, 0, float32(i)}, Tokens: tokens(i, i)}))
 	}
 	w.link(c.ID, notes[11].ID, notes[0].ID)
 	w.link(c.ID, notes[1].ID, notes[2].ID)
@@ -85,7 +86,7 @@ func copyResumed(_ *testing.T, w *world) {
 	for _, n := range notes {
 		a, ok := w.get(v, n.ID)
 		b, ok2 := w.get(cv, n.ID)
-		w.isf(ok == ok2 && a.From == b.From && slices.Equal(a.Vector, b.Vector) && a.UpdatedAt.Equal(b.UpdatedAt) && a.Key == b.Key, "copied %+v, shown %+v", b, a)
+		w.isf(ok == ok2 && a.From == b.From && slices.Equal(a.Vector, b.Vector) && bytes.Equal(a.Tokens, b.Tokens) && a.UpdatedAt.Equal(b.UpdatedAt) && a.Key == b.Key, "copied %+v, shown %+v", b, a)
 		w.isf(!ok || b.Layer == target, "its own layer")
 	}
 	w.isf(len(w.links(cv, notes[0].ID, notes[1].ID)) == 1, "links %+v", w.links(cv, notes[0].ID, notes[1].ID))

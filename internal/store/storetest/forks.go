@@ -168,7 +168,7 @@ func listsLikeCopy(_ *testing.T, w *world) {
 	c := w.collection("c")
 	var base []memory.Note
 	for i := range 40 {
-		base = append(base, w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Tags: []string{fmt.Sprint(i % 3)}, Vector: []float32{float32(i), 1, 0, 0}, State: memory.StateEvolved}))
+		base = append(base, w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Tags: []string{fmt.Sprint(i % 3)}, Vector: []float32{float32(i), 1, 0, 0}, Tokens: tokens(1, i), State: memory.StateEvolved}))
 	}
 	for i := range 20 {
 		w.link(c.ID, base[i].ID, base[i+1].ID)
@@ -191,7 +191,7 @@ func listsLikeCopy(_ *testing.T, w *world) {
 		var out strings.Builder
 		for _, n := range must(w.ListNotes(w.ctx, w.all, v, memory.NoteQuery{ReadOptions: memory.ReadOptions{Vector: true}}))(w.t) {
 			all = append(all, n.ID)
-			fmt.Fprintln(&out, n.ID, n.From, n.Content, n.Tags, n.Vector, n.State, n.CreatedAt)
+			fmt.Fprintln(&out, n.ID, n.From, n.Content, n.Tags, n.Vector, n.Tokens, n.State, n.CreatedAt)
 		}
 		for _, l := range w.links(v, all...) {
 			fmt.Fprintln(&out, l.LinkID, l.From, l.Confidence)

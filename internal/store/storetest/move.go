@@ -209,6 +209,7 @@ func hostiles() []hostile {
 		{"no base64", set("vectors", "vec", "?"), "vec"},
 		{"half an element", set("vectors", "vec", "AAAA"), "vec"},
 		{"an infinite element", set("vectors", "vec", "AHwAfA=="), "vec"},
+		{"half a token", set("vectors", "tokens", "AAAA"), "tokens"},
 		{"the character U+0000", set("notes", "content", "a\x00b"), "content"},
 		{"a tenant that is not there", set("spool", "tenant", "ffffffff-ffff-7fff-8fff-ffffffffffff"), "tenant"},
 		{"no tenant", set("agents", "tenant", uuid.Nil), "no tenant"},

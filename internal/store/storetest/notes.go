@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"reflect"
@@ -40,7 +41,7 @@ func roundTrip(t *testing.T, w *world) {
 	in := memory.Note{
 		Kind: memory.KindFact, Key: "fact/1", Content: "12.50", Context: "About prices", Keywords: []string{"price", "001"}, Tags: []string{"A", "a"},
 		Category: "Shop", Importance: 0.25, OccurredAt: time.Date(1969, 7, 20, 20, 17, 40, 1000, time.UTC), State: memory.StatePending, Error: "timeout",
-		Analyst: memory.AnalystHeuristic, Supplied: []string{"tags"}, Vector: []float32{1, 0, -0.5, 0.25},
+		Analyst: memory.AnalystHeuristic, Supplied: []string{"tags"}, Vector: []float32{1, 0, -0.5, 0.25}, Tokens: tokens(2, 1),
 		Attributes: map[string]any{"n": 1.5, "whole": 3.0, "s": "3", "b": true, "l": []any{"x", 1.0, nil}, "o": map[string]any{"p": "q"}, "html": "<a&b>"},
 		Provenance: memory.Provenance{Sources: []uuid.UUID{uuid.New()}, Actor: "me", Job: &job, Stale: true},
 	}
@@ -83,6 +84,7 @@ func refusedNotes(_ *testing.T, w *world) {
 		"importance": {Importance: math.NaN()},
 		"attributes": {Attributes: map[string]any{"x": math.Inf(1)}},
 		"vector":     {Vector: []float32{1, 2}},
+		"tokens":     {Vector: make([]float32, dim), Tokens: tokens(1, 1)[1:]},
 	} {
 		_, err := w.tryWrite(c.ID, func(tx memory.Tx) error { return second(tx.Put(w.ctx, n)) })
 		w.field(err, field)
@@ -147,20 +149,31 @@ func noteTimes(_ *testing.T, w *world) {
 
 func vectors(_ *testing.T, w *world) {
 	c := w.collection("c")
-	n := w.put(c.ID, memory.Note{Content: "x", Vector: []float32{0.1, 1.0 / 3, 65504, 1e-8}})
+	n := w.put(c.ID, memory.Note{Content: "x", Vector: []float32{0.1, 1.0 / 3, 65504, 1e-8}, Tokens: tokens(256, 3)})
 	w.isf(n.Vector[0] != 0.1 && math.Abs(float64(n.Vector[0])-0.1) < 1e-4, "rounded to 16 bits: %v", n.Vector)
 	v := w.view(c.ID)
 	got, _ := w.get(v, n.ID)
-	w.isf(slices.Equal(got.Vector, n.Vector) && got.Embedder == embedder, "read %v, stored %v", got.Vector, n.Vector)
+	w.isf(slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, tokens(256, 3)) && got.Embedder == embedder, "read %v, stored %v", got.Vector, n.Vector)
 	bare := must(w.Notes(w.ctx, w.all, v, []uuid.UUID{n.ID}, memory.ReadOptions{}))(w.t)[0]
-	w.isf(bare.Vector == nil && bare.Embedder == embedder, "a vector that was not asked for: %+v", bare)
+	w.isf(bare.Vector == nil && bare.Tokens == nil && bare.Embedder == embedder, "a vector that was not asked for: %+v", bare)
 	same := w.put(c.ID, got)
-	w.isf(slices.Equal(same.Vector, n.Vector), "rounding twice changes nothing")
-	gone := w.put(c.ID, memory.Note{ID: n.ID, Content: "y"})
+	w.isf(slices.Equal(same.Vector, n.Vector) && bytes.Equal(same.Tokens, n.Tokens), "rounding twice changes nothing")
+	gone := w.put(c.ID, memory.Note{ID: n.ID, Content: "y", Tokens: tokens(1, 1)}) // tokens are nothing without a vector
 	got, _ = w.get(w.view(c.ID), gone.ID)
-	w.isf(got.Vector == nil && got.Embedder == "", "a vector was carried over: %+v", got)
+	w.isf(gone.Tokens == nil && got.Vector == nil && got.Tokens == nil && got.Embedder == "", "a vector was carried over: %+v", got)
 	got, _ = w.get(w.viewAt(c.ID, 1), n.ID)
-	w.isf(slices.Equal(got.Vector, n.Vector), "the old version has its vector")
+	w.isf(slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, n.Tokens), "the old version has its vector")
+	_, err := w.tryWrite(c.ID, func(tx memory.Tx) error { return second(tx.Put(w.ctx, memory.Note{Vector: n.Vector, Tokens: tokens(257, 0)})) })
+	w.field(err, "tokens")
+}
+
+// tokens makes directions of n tokens.
+func tokens(n, seed int) []byte {
+	out := make([]byte, n*memory.TokenDim)
+	for i := range out {
+		out[i] = byte(i*7 + seed) //nolint:gosec // any byte
+	}
+	return out
 }
 
 func naturalKeys(_ *testing.T, w *world) {
@@ -235,7 +248,7 @@ func history(_ *testing.T, w *world) {
 // restore: an old version is put again as a new one.
 func restore(_ *testing.T, w *world) {
 	c := w.collection("c")
-	n := w.put(c.ID, memory.Note{Content: "old", Tags: []string{"t"}, Vector: []float32{1, 0, 0, 0}})
+	n := w.put(c.ID, memory.Note{Content: "old", Tags: []string{"t"}, Vector: []float32{1, 0, 0, 0}, Tokens: tokens(1, 2)})
 	other := w.add(c.ID, "other")
 	w.link(c.ID, n.ID, other.ID)
 	w.delete(c.ID, n.ID)
@@ -244,7 +257,7 @@ func restore(_ *testing.T, w *world) {
 	w.isf(ok, "the past shows the note")
 	back := w.put(c.ID, past)
 	got, _ := w.get(w.view(c.ID), n.ID)
-	w.isf(got.Content == "old" && got.CreatedAt.Equal(n.CreatedAt) && slices.Equal(got.Vector, n.Vector) && back.From == w.head(c.ID), "restored %+v", got)
+	w.isf(got.Content == "old" && got.CreatedAt.Equal(n.CreatedAt) && slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, n.Tokens) && back.From == w.head(c.ID), "restored %+v", got)
 	w.isf(len(w.links(w.view(c.ID), other.ID)) == 1, "links follow their endpoints")
 	w.isf(got.Version() != n.Version(), "a restored note has a version of its own")
 }
@@ -282,14 +295,14 @@ func asOf(_ *testing.T, w *world) {
 
 func counts(_ *testing.T, w *world) {
 	c := w.collection("c")
-	w.put(c.ID, memory.Note{Content: "12345", Vector: make([]float32, dim)})
+	w.put(c.ID, memory.Note{Content: "12345", Vector: make([]float32, dim), Tokens: tokens(2, 1)})
 	w.put(c.ID, memory.Note{Kind: memory.KindFact, State: memory.StatePending, Vector: make([]float32, dim)})
 	w.put(c.ID, memory.Note{Kind: memory.KindFact, State: memory.StateInReview, Vector: make([]float32, dim)})
 	waits := w.put(c.ID, memory.Note{State: memory.StateEvolved})
 	f := w.mustFork(c.ID, -1, "f")
 	for _, id := range []uuid.UUID{c.ID, f.ID} {
 		n := must(w.Counts(w.ctx, w.all, w.view(id)))(w.t)
-		w.isf(n.Notes == 4 && n.Pending == 2 && n.InReview == 1 && n.Kinds[memory.KindNote] == 2 && n.Kinds[memory.KindFact] == 2 && n.Bytes >= 5, "counts %+v", n)
+		w.isf(n.Notes == 4 && n.Pending == 2 && n.InReview == 1 && n.Kinds[memory.KindNote] == 2 && n.Kinds[memory.KindFact] == 2 && n.Bytes >= 5+3*2*dim+2*memory.TokenDim, "counts %+v", n)
 	}
 	w.put(f.ID, memory.Note{ID: waits.ID, Vector: make([]float32, dim)})
 	w.isf(must(w.Counts(w.ctx, w.all, w.view(f.ID)))(w.t).Pending == 1, "a vector came")
@@ -302,7 +315,7 @@ func counts(_ *testing.T, w *world) {
 
 func logOfLayer(_ *testing.T, w *world) {
 	c := w.collection("c")
-	a := w.put(c.ID, memory.Note{Content: "a", Vector: []float32{1, 0, 0, 0}})
+	a := w.put(c.ID, memory.Note{Content: "a", Vector: []float32{1, 0, 0, 0}, Tokens: tokens(3, 9)})
 	w.add(c.ID, "b")
 	f := w.mustFork(c.ID, -1, "f")
 	w.put(c.ID, memory.Note{ID: a.ID, Content: "a2"})
@@ -314,7 +327,7 @@ func logOfLayer(_ *testing.T, w *world) {
 	}
 	rows, to := read(w.view(f.ID), 1, 0)
 	w.isf(to == 4 && len(rows) == 4, "the layer is read up to its own head: %d, %+v", to, rows)
-	w.isf(rows[0].Note.ID == a.ID && rows[0].To == 3 && len(rows[0].Note.Vector) == dim && rows[1].To == 0 && rows[2].To == 4 && rows[3].Note.Deleted, "rows %+v", rows)
+	w.isf(rows[0].Note.ID == a.ID && rows[0].To == 3 && len(rows[0].Note.Vector) == dim && bytes.Equal(rows[0].Note.Tokens, a.Tokens) && rows[1].Note.Tokens == nil && rows[1].To == 0 && rows[2].To == 4 && rows[3].Note.Deleted, "rows %+v", rows)
 	rows, to = read(w.view(f.ID), 1, 2)
 	w.isf(to == 4 && len(rows) == 3 && rows[0].Note.From == 1 && rows[0].To == 3 && rows[1].Note.From == 3, "what ended or began after 2: %+v", rows)
 	rows, to = read(w.view(f.ID), 0, 2)

@@ -76,7 +76,7 @@ func deleteCollection(_ *testing.T, w *world) {
 // materialise: what is read through a fork never changes when its base goes.
 func materialise(_ *testing.T, w *world) {
 	c := w.collection("c")
-	a := w.put(c.ID, memory.Note{Content: "a1", Vector: []float32{1, 0, 0, 0}})
+	a := w.put(c.ID, memory.Note{Content: "a1", Vector: []float32{1, 0, 0, 0}, Tokens: tokens(1, 1)})
 	b := w.add(c.ID, "b1")
 	w.link(c.ID, a.ID, b.ID)
 	w.put(c.ID, memory.Note{ID: b.ID, Content: "b2"})
@@ -92,7 +92,7 @@ func materialise(_ *testing.T, w *world) {
 			v := w.viewAt(id, at)
 			line := fmt.Sprint(at, w.contents(v), len(w.links(v, a.ID)), must(w.Counts(w.ctx, w.all, v))(w.t))
 			if n, ok := w.get(v, a.ID); ok {
-				line += fmt.Sprint(n.Vector, n.From, len(must(w.History(w.ctx, w.all, v, a.ID, 0, 0))(w.t)))
+				line += fmt.Sprint(n.Vector, n.Tokens, n.From, len(must(w.History(w.ctx, w.all, v, a.ID, 0, 0))(w.t)))
 			}
 			out = append(out, line+fmt.Sprint(must(w.Usage(w.ctx, w.all, v, []uuid.UUID{b.ID}))(w.t)))
 		}
