@@ -51,12 +51,12 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 	var forms [][]string
 	var times []float64
 	for _, f := range text.Forms(words, v.langs) {
-		key := strings.Join(f, "\x00")
+		key := strings.Join(f.Terms, "\x00")
 		i, seen := place[key]
 		if !seen {
 			i = len(forms)
 			place[key] = i
-			forms, times = append(forms, f), append(times, 0)
+			forms, times = append(forms, f.Terms), append(times, 0)
 		}
 		times[i]++
 	}

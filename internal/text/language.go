@@ -1,6 +1,8 @@
 package text
 
 import (
+	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,20 +24,38 @@ const (
 	Swedish    Language = "sv"
 	Norwegian  Language = "no"
 	Danish     Language = "da"
+	Finnish    Language = "fi"
+	Hungarian  Language = "hu"
+	Romanian   Language = "ro"
+	Turkish    Language = "tr"
 	Russian    Language = "ru"
 	Chinese    Language = "zh"
 	Japanese   Language = "ja"
 	Korean     Language = "ko"
 )
 
-// latin are the languages told apart by their stop words, in order of
-// preference on a tie.
-var latin = []Language{English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Norwegian, Danish}
+// latin are the languages told apart by their stop words and letters, in order
+// of preference on a tie.
+var latin = []Language{
+	English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Norwegian, Danish,
+	Finnish, Hungarian, Romanian, Turkish,
+}
 
-// stopMask maps a stop word to the bits of the Latin-script languages that
-// have it, so that one look-up per word counts for all.
-var stopMask = func() map[string]uint16 {
-	m := map[string]uint16{}
+// languages is a set of the languages of latin, by their places.
+type languages uint16
+
+func setOf(langs ...Language) languages {
+	var m languages
+	for _, l := range langs {
+		m |= 1 << slices.Index(latin, l)
+	}
+	return m
+}
+
+// stopMask maps a stop word to the Latin-script languages that have it, so
+// that one look-up per word counts for all.
+var stopMask = func() map[string]languages {
+	m := map[string]languages{}
 	for i, l := range latin {
 		for w := range stopWords[l] {
 			m[w] |= 1 << i
@@ -44,68 +64,138 @@ var stopMask = func() map[string]uint16 {
 	return m
 }()
 
-// A language other than English must show this many stop words, more than
-// English does, and this share of all words: one "die" or "no" in an English
-// sentence must not change its stems.
+// letterMask maps a letter to the languages that write their own words with
+// it. No language here uses one that maps to none.
+var letterMask = func() map[rune]languages {
+	m := map[rune]languages{}
+	for letters, langs := range map[string]languages{
+		"ä": setOf(German, Swedish, Finnish), "ö": setOf(German, Swedish, Finnish, Hungarian, Turkish),
+		"ü": setOf(German, Hungarian, Turkish), "ß": setOf(German),
+		"å": setOf(Swedish, Norwegian, Danish), "øæ": setOf(Norwegian, Danish),
+		"é": setOf(French, Spanish, Portuguese, Italian, Hungarian), "è": setOf(French, Italian), "ê": setOf(French, Portuguese),
+		"à": setOf(French, Italian, Portuguese), "ç": setOf(French, Portuguese, Turkish), "œ": setOf(French),
+		"ùìò": setOf(Italian, French), "ô": setOf(French, Portuguese), "û": setOf(French, Turkish), "ëï": setOf(Dutch, French),
+		"ñ": setOf(Spanish), "ãõ": setOf(Portuguese), "áíóú": setOf(Spanish, Portuguese, Hungarian),
+		"őű": setOf(Hungarian), "ğı": setOf(Turkish), "ş": setOf(Turkish, Romanian), "ăâîșțţ": setOf(Romanian),
+		"ąęłńśźżćčďěňřšťůžđāēīūėųạảơưệ": 0,
+	} {
+		for _, r := range letters {
+			m[r] |= langs
+		}
+	}
+	return m
+}()
+
+// longestStop is the length of the longest ASCII stop word of latin, in bytes.
+const longestStop = 16
+
+// A language other than English must show this many words of its own, more
+// than English does, and this share of all words: one "die", "no" or "José" in
+// an English sentence must not change its stems. A text with letters of no
+// language here must show twice as many.
 const (
 	minEvidence      = 2
 	minEvidenceShare = 0.15
 )
 
+// evidence is what speaks for the languages of a text.
+type evidence struct {
+	words, total                           int
+	stop, letters                          [16]int // words, by place in latin
+	foreign                                bool    // a Latin letter that no language of latin has
+	han, kana, hangul, cyrillic, ukrainian int
+}
+
+func (e *evidence) pair(run string) {
+	for _, r := range run {
+		e.total++
+		switch {
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			e.kana++
+		case unicode.Is(unicode.Hangul, r):
+			e.hangul++
+		case unicode.Is(unicode.Han, r):
+			e.han++
+		}
+	}
+}
+
+func (e *evidence) word(w string) {
+	var buf [longestStop]byte
+	if isASCII(w) {
+		e.total += len(w)
+		e.words++
+		if low, ok := lower(buf[:0], w); ok {
+			count(&e.stop, stopMask[string(low)])
+		}
+		return
+	}
+	if r, _ := utf8.DecodeRuneInString(w); unicode.Is(unicode.Cyrillic, r) {
+		n := utf8.RuneCountInString(w)
+		e.cyrillic += n
+		e.total += n
+		if strings.ContainsAny(w, "іїєґІЇЄҐўЎ") {
+			e.ukrainian++
+		}
+		return
+	}
+	w = foldWord(w)
+	e.total += len(w)
+	e.words++
+	if m := stopMask[w]; m != 0 {
+		count(&e.stop, m)
+		return
+	}
+	own := ^languages(0)
+	for _, r := range w {
+		if m, ok := letterMask[r]; ok {
+			own &= m
+			e.foreign = e.foreign || m == 0
+		}
+	}
+	if own != ^languages(0) {
+		count(&e.letters, own)
+	}
+}
+
+func count(hits *[16]int, m languages) {
+	for ; m != 0; m &= m - 1 {
+		hits[bits.TrailingZeros16(uint16(m))]++
+	}
+}
+
 // Guess names the language of s. sure is false where nothing speaks for the
-// answer, which is then English. Cost is one look-up per word.
+// answer, which is then English. The cost is one look at each character and
+// one look-up per word.
 func Guess(s string) (lang Language, sure bool) {
-	var words, total int
-	var hits [16]int
-	var han, kana, hangul, cyrillic, ukrainian int
+	var e evidence
 	scan(s, func(t token) {
 		if t.class == classPair {
-			for _, r := range s[t.start:t.end] {
-				total++
-				switch {
-				case unicode.In(r, unicode.Hiragana, unicode.Katakana):
-					kana++
-				case unicode.Is(unicode.Hangul, r):
-					hangul++
-				case unicode.Is(unicode.Han, r):
-					han++
-				}
-			}
-			return
-		}
-		w := s[t.start:t.end]
-		if r, _ := utf8.DecodeRuneInString(w); unicode.Is(unicode.Cyrillic, r) {
-			n := utf8.RuneCountInString(w)
-			cyrillic += n
-			total += n
-			if strings.ContainsAny(w, "іїєґІЇЄҐўЎ") {
-				ukrainian++
-			}
-			return
-		}
-		w = foldWord(w)
-		total += len(w)
-		words++
-		if m := stopMask[w]; m != 0 {
-			for i := range latin {
-				if m&(1<<i) != 0 {
-					hits[i]++
-				}
-			}
+			e.pair(s[t.start:t.end])
+		} else {
+			e.word(s[t.start:t.end])
 		}
 	})
 	switch {
-	case total == 0:
+	case e.total == 0:
 		return English, false
 	// One kana in twenty is enough: Japanese mixes, Chinese does not.
-	case (han+kana)*3 > total && kana*20 > han+kana:
+	case (e.han+e.kana)*3 > e.total && e.kana*20 > e.han+e.kana:
 		return Japanese, true
-	case han*3 > total:
+	case e.han*3 > e.total:
 		return Chinese, true
-	case hangul*3 > total:
+	case e.hangul*3 > e.total:
 		return Korean, true
-	case cyrillic*2 > total:
-		return Russian, ukrainian == 0
+	case e.cyrillic*2 > e.total:
+		return Russian, e.ukrainian == 0
+	}
+	hits, enough := e.stop, minEvidence
+	if e.foreign {
+		enough *= 2
+	} else {
+		for i, n := range e.letters {
+			hits[i] += n
+		}
 	}
 	best := 0
 	for i := range latin {
@@ -113,8 +203,38 @@ func Guess(s string) (lang Language, sure bool) {
 			best = i
 		}
 	}
-	if best != 0 && (hits[best] < minEvidence || float64(hits[best]) < minEvidenceShare*float64(words)) {
+	if best != 0 && (hits[best] < enough || float64(hits[best]) < minEvidenceShare*float64(e.words)) {
 		best = 0
 	}
 	return latin[best], hits[best] > 0
+}
+
+// scriptLanguage gives the language by whose rules a folded word or pair of a
+// text in lang is analysed: lang, but for a word in a script that lang is not
+// written in, such as an English name in a Chinese sentence.
+func scriptLanguage(word string, pair bool, lang Language) Language {
+	if word == "" {
+		return lang
+	}
+	r := rune(word[0])
+	if r >= utf8.RuneSelf {
+		r, _ = utf8.DecodeRuneInString(word)
+	}
+	switch {
+	case pair && unicode.Is(unicode.Hangul, r):
+		return Korean
+	case pair && unicode.In(r, unicode.Hiragana, unicode.Katakana):
+		return Japanese
+	case pair && lang != Japanese && unicode.Is(unicode.Han, r):
+		return Chinese
+	case pair:
+		return lang
+	case r < utf8.RuneSelf || unicode.Is(unicode.Latin, r):
+		if lang == Russian || lang == Chinese || lang == Japanese || lang == Korean {
+			return English
+		}
+	case unicode.Is(unicode.Cyrillic, r):
+		return Russian
+	}
+	return lang
 }

@@ -33,6 +33,8 @@ type token struct {
 var pairScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+	unicode.Tai_Le, unicode.New_Tai_Lue, unicode.Tai_Tham, unicode.Tai_Viet, unicode.Ahom,
+	unicode.Tangut, unicode.Nushu, unicode.Khitan_Small_Script,
 }
 
 // classOf gives the class of a rune; mark tells that it only continues a word.
@@ -58,67 +60,46 @@ func classOf(r rune) (c class, mark bool) {
 	return classNone, false
 }
 
-// scan calls yield for every token of s in order.
+// scan calls yield for every token of s in order. Between letters, digits and
+// marks of scripts with spaces, UAX #29 has no boundary but around numbers
+// that are no digits ("x²"), so one look at each character is enough.
 func scan(s string, yield func(token)) {
-	if isASCII(s) {
-		scanASCII(s, yield)
-		return
-	}
 	var run token
-	flush := func() {
-		if run.end > run.start {
-			yield(run)
+	for i := 0; i < len(s); {
+		var c class
+		n, mark, alone := 1, false, false
+		if b := s[i]; b < utf8.RuneSelf {
+			if isAlnum(b) {
+				c = classWord
+			}
+		} else {
+			var r rune
+			r, n = utf8.DecodeRuneInString(s[i:])
+			c, mark = classOf(r)
+			alone = c == classWord && unicode.Is(unicode.No, r)
 		}
-		run = token{}
-	}
-	rest, at, state := s, 0, -1
-	for rest != "" {
-		var word string
-		word, rest, state = uniseg.FirstWordInString(rest, state)
-		// A word boundary parts two words, but not two ideographs: those are
-		// one run, of which pairs are taken.
-		if run.class == classWord {
-			flush()
-		}
-		for i, r := range word {
-			c, mark := classOf(r)
-			if mark && run.end == at+i && run.end > run.start {
+		if mark {
+			if run.end == i && run.end > 0 && run.class != classNone {
 				c = run.class
-			} else if mark {
+			} else {
 				c = classNone
 			}
-			if c == classNone {
-				flush()
-				continue
-			}
-			if c != run.class || run.end != at+i {
-				flush()
-				run = token{start: at + i, class: c}
-			}
-			run.end = at + i + utf8.RuneLen(r)
 		}
-		at += len(word)
-	}
-	flush()
-}
-
-// scanASCII is scan where every boundary can be told from one byte.
-func scanASCII(s string, yield func(token)) {
-	start := -1
-	for i := range len(s) {
-		if c, _ := classOf(rune(s[i])); c == classWord {
-			if start < 0 {
-				start = i
+		if c != run.class || alone {
+			if run.class != classNone {
+				yield(run)
 			}
-			continue
+			run = token{start: i, class: c}
 		}
-		if start >= 0 {
-			yield(token{start: start, end: i, class: classWord})
-			start = -1
+		i += n
+		run.end = i
+		if alone {
+			yield(run)
+			run = token{}
 		}
 	}
-	if start >= 0 {
-		yield(token{start: start, end: len(s), class: classWord})
+	if run.class != classNone {
+		yield(run)
 	}
 }
 

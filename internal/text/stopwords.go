@@ -70,6 +70,36 @@ var stopWords = map[Language]map[string]bool{
 		eller en end er et for fordi fra få ham han hans har havde have hende hendes her hos hun hvad hvem hvis hvor hvordan hvorfor
 		i ikke ind jeg jer jo kan kunne man mange med meget men mig min mine mit mod ned noget nogle nu når og også om op os over på
 		selv sig sin sine sit skal skulle som så sådan thi til ud under var vi vil ville vor være været`),
+	Finnish: set(`aina ehkä ei eivät emme en enemmän ennen ensin entä ette ettei että he heidän heille heitä hän häneen hänelle hänellä
+		hänen hänestä hänet häntä ihan itse ja jo johon joiden joita joka jokin jolla jolle jonka joo jos joskus jossa josta
+		jota jotain jotka jotta kai kaikki kanssa keiden ketkä ketä koska koskaan kuin kuinka kuka kun kuten kyllä me meidän
+		meille meillä meitä mihin miksi mikä millainen milloin minkä minua minulla minulle minun minusta minut minuun minä
+		missä mistä mitä mitään mukaan muta mutta myös ne neiltä niiden niin niitä noin nuo nyt näin nämä ole olemme olen olet
+		olette oli olimme olin olisi olisin olit olivat olla olleet ollut on ovat paitsi saakka se sekä sen siellä siinä siis
+		siitä sille sillä sinua sinulla sinulle sinun sinut sinä sitten sitä tai te teidän teille teitä tuo tuon tuota tällä
+		tämä tämän tässä tästä tätä vaan vai vaikka vain vielä voi voin voit voivat yli`),
+	Hungarian: set(`a abban ahhoz ahogy ahol aki akik akit akkor alatt amely amelyek ami amikor amit amíg annak arra az azok azon azonban
+		azt aztán azzal azért be bele belőle benne csak de e egy egyik együtt el ellen elég elő előtt engem enyém ez ezek ezen
+		ezt ezzel ezért fel fog ha hanem hogy hogyan hol honnan hova ide igen is itt ki kicsit kik kit kívül lehet lesz lett
+		ma maga majd meg mellett mely mert mi miatt mikor milyen mind minden mindig mint mintha mit mivel most már még nagyon
+		ne neked nekem neki nekik nekünk nem nincs oda olyan ott pedig rajta rá s saját sem semmi senki sok sokkal során
+		szemben szerint számára te ti tovább téged több túl után utána vagy vagyok vagyunk valaki valami van vannak vele veled
+		velem volna volt voltak voltam voltunk által át én és így össze úgy ő ők őket`),
+	Romanian: set(`a acea aceasta această acel acela acele acest acesta aceste acestea acolo acum ai aici al ale am ar are as asta astfel
+		atunci au avea aveam avem aveți având aș ați ca care ce cea cei cel cele ceva chiar cine cineva cu cui cum cumva când
+		cât câte câți că cărei căror da dacă dar de deci deja deoarece despre din dintr dintre doar dumneavoastră după ea ei
+		el ele era eram erau este eu ești fi fie fiind foarte fost fără i la le li lor lui mai mea mei mele meu mi mie mine
+		mult multe mulți mă ne nici niște noastre noastră noi nostru noștri nu o or ori oricare pe pentru peste prin printr sa
+		sale sau se sub sunt suntem sunteți sînt să săi ta tale te tine toate toată tot totul toți tu tău un una unde unei
+		unele uneori unii unor unui unul va voastră voi vom vor vostru vreo vă îi îl îmi în înainte încă într întra între își
+		îți și`),
+	Turkish: set(`acaba ama ancak artık aslında az bana bazı belki ben bende benden beni benim bile bir biraz biri birkaç birçok biz
+		bizde bizden bizi bizim bu buna bunda bundan bunlar bunları bunların bunu bunun burada böyle da daha de değil diye
+		dolayı en eğer fakat gibi göre hangi hani hatta hem hep hepsi her hiç hâlâ idi ile ise için içinde işte kadar kendi
+		kendine kendini ki kim kime kimi kimse mi miydi mu mü mı mıydı nasıl ne neden nerede nereye niye niçin o olan olarak
+		oldu oldum olduğu olsa olur ona ondan onlar onlardan onları onların onu onun orada oysa pek rağmen sadece sana sanki
+		sen senden seni senin siz sizden sizi sizin sonra tüm var vardı ve veya ya yani yine yok yoktu zaten çok çünkü öyle
+		üzere şey şimdi şu şuna şunu`),
 	Russian: set(`а без более больше будет будто бы был была были было быть в вам вас вдруг ведь во вот впрочем все всегда всего
 		всех всю вы где да даже два для до другой его ее ей ему если есть еще ещё ж же за зачем здесь и из или им иногда их к как
 		какая какой когда конечно кто куда ли лучше между меня мне много может можно мой моя мы на над надо наконец нас не него нее

@@ -8,28 +8,37 @@ import (
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/danish"
 	"github.com/blevesearch/snowballstem/dutch"
+	"github.com/blevesearch/snowballstem/finnish"
 	"github.com/blevesearch/snowballstem/french"
 	"github.com/blevesearch/snowballstem/german"
+	"github.com/blevesearch/snowballstem/hungarian"
 	"github.com/blevesearch/snowballstem/italian"
 	"github.com/blevesearch/snowballstem/norwegian"
 	"github.com/blevesearch/snowballstem/porter"
 	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/romanian"
 	"github.com/blevesearch/snowballstem/russian"
 	"github.com/blevesearch/snowballstem/spanish"
 	"github.com/blevesearch/snowballstem/swedish"
+	"github.com/blevesearch/snowballstem/turkish"
 	"golang.org/x/text/unicode/norm"
 )
 
 var stemmers = map[Language]func(*snowballstem.Env) bool{
 	English: porter.Stem, German: german.Stem, French: french.Stem, Spanish: spanish.Stem, Italian: italian.Stem,
 	Portuguese: portuguese.Stem, Dutch: dutch.Stem, Swedish: swedish.Stem, Norwegian: norwegian.Stem,
-	Danish: danish.Stem, Russian: russian.Stem,
+	Danish: danish.Stem, Finnish: finnish.Stem, Hungarian: hungarian.Stem, Romanian: romanian.Stem, Turkish: turkish.Stem,
+	Russian: russian.Stem,
 }
 
-// Stem reduces a folded word to the stem of the language. A word of two
-// letters or fewer, one that holds a digit, and a word of a language without
-// a stemmer come back as they are, but for diacritics on Latin letters.
+// Stem reduces a folded word to the stem of the language. An irregular English
+// form first becomes the regular one ("went", "go"). A word of two letters or
+// fewer, one that holds a digit, and a word of a language without a stemmer
+// come back as they are, but for diacritics on Latin letters.
 func Stem(word string, lang Language) string {
+	if base, ok := irregular[word]; ok && lang == English {
+		word = base
+	}
 	stem, ok := stemmers[lang]
 	if ok && utf8.RuneCountInString(word) > 2 && !hasDigit(word) {
 		env := snowballstem.NewEnv(word)
@@ -68,6 +77,10 @@ func plain(s string) string {
 		switch r {
 		case 'ß':
 			out = append(out, 's', 's')
+		case 'ı':
+			out = append(out, 'i')
+		case 'ł':
+			out = append(out, 'l')
 		case 'ø':
 			out = append(out, 'o')
 		case 'æ':
@@ -90,13 +103,50 @@ func Terms(s string) []string {
 
 // TermsIn is [Terms] for a text whose language is known.
 func TermsIn(s string, lang Language) []string {
-	var out []string
-	eachTerm(s, func(word string, pair bool) {
-		if t, ok := term(word, pair, lang); ok {
-			out = append(out, t)
+	out := make([]string, 0, len(s)/9) // two words in five are stop words
+	var buf [maxWordRunes]byte
+	scan(s, func(t token) {
+		if w, ok := lower(buf[:0], s[t.start:t.end]); ok {
+			if e := stems.find(w, scriptLanguage(s[t.start:t.end], false, lang)); !e.stop {
+				out = append(out, e.term)
+			}
+			return
+		}
+		w := foldWord(s[t.start:t.end])
+		switch {
+		case w == "":
+		case t.class == classPair:
+			pairs(w, func(p string) {
+				if !functionPair(p, scriptLanguage(p, true, lang)) {
+					out = append(out, p)
+				}
+			})
+		default:
+			if e := stems.find([]byte(w), scriptLanguage(w, false, lang)); !e.stop {
+				out = append(out, e.term)
+			}
 		}
 	})
 	return out
+}
+
+// lower puts a word of ASCII characters into buf in lower case; ok is false
+// for any other word and one that does not fit.
+func lower(buf []byte, word string) (w []byte, ok bool) {
+	if len(word) > cap(buf) {
+		return nil, false
+	}
+	for i := range len(word) {
+		b := word[i]
+		if b >= utf8.RuneSelf {
+			return nil, false
+		}
+		if b >= 'A' && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		buf = append(buf, b)
+	}
+	return buf, true
 }
 
 // eachTerm calls yield with every folded word or character pair of s.
@@ -116,13 +166,12 @@ func eachTerm(s string, yield func(word string, pair bool)) {
 // term gives the index term of a folded word or pair; ok is false for a stop
 // word.
 func term(word string, pair bool, lang Language) (string, bool) {
+	lang = scriptLanguage(word, pair, lang)
 	if pair {
 		return word, !functionPair(word, lang)
 	}
-	if stopWords[lang][word] {
-		return "", false
-	}
-	return Stem(word, lang), true
+	e := stems.find([]byte(word), lang)
+	return e.term, !e.stop
 }
 
 // functionPair tells that every character of a pair is a function word.
@@ -139,32 +188,39 @@ func functionPair(pair string, lang Language) bool {
 	return pair != ""
 }
 
-// Forms gives, for every word of a query that is no stop word, the terms it
-// may stand under in an index that holds texts in the given languages: its
-// stem in each, without repeats and sorted. A short query seldom shows its
+// Form is one word of a query.
+type Form struct {
+	Word  string   // as it was written, folded
+	Terms []string // the terms that it may stand under in an index, sorted, at least one
+	Weak  bool     // it says little of what to look for: see [Weak]
+}
+
+// Forms gives, for every word of a query that is no stop word, in order and
+// with repeats, the terms it may stand under in an index that holds texts in
+// the given languages: its stem in each. A short query seldom shows its
 // language, so the languages of the texts decide. A word that the query's own
 // language, where it is evident, counts as a stop word is left out.
-func Forms(query string, langs []Language) [][]string {
+func Forms(query string, langs []Language) []Form {
 	own, sure := Guess(query)
 	if len(langs) == 0 {
 		langs = []Language{own}
 	}
-	var out [][]string
+	var out []Form
 	eachTerm(query, func(word string, pair bool) {
 		if sure {
 			if _, ok := term(word, pair, own); !ok {
 				return
 			}
 		}
-		var forms []string
+		f := Form{Word: word, Weak: Weak(word, scriptLanguage(word, pair, own))}
 		for _, l := range langs {
-			if t, ok := term(word, pair, l); ok && !slices.Contains(forms, t) {
-				forms = append(forms, t)
+			if t, ok := term(word, pair, l); ok && !slices.Contains(f.Terms, t) {
+				f.Terms = append(f.Terms, t)
 			}
 		}
-		if len(forms) > 0 {
-			slices.Sort(forms)
-			out = append(out, forms)
+		if len(f.Terms) > 0 {
+			slices.Sort(f.Terms)
+			out = append(out, f)
 		}
 	})
 	return out

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
 func TestWords(t *testing.T) {
@@ -36,14 +38,57 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func TestASCIIPathAgreesWithUnicodePath(t *testing.T) {
+// unicodeScan is scan by the rules of UAX #29, letter for letter.
+func unicodeScan(s string) []string {
+	var out []string
+	var run token
+	flush := func() {
+		if run.end > run.start {
+			out = append(out, s[run.start:run.end])
+		}
+		run = token{}
+	}
+	rest, at, state := s, 0, -1
+	for rest != "" {
+		var word string
+		word, rest, state = uniseg.FirstWordInString(rest, state)
+		if run.class == classWord {
+			flush()
+		}
+		for i, r := range word {
+			c, mark := classOf(r)
+			if mark && run.end == at+i && run.end > run.start {
+				c = run.class
+			} else if mark {
+				c = classNone
+			}
+			if c == classNone {
+				flush()
+				continue
+			}
+			if c != run.class || run.end != at+i {
+				flush()
+				run = token{start: at + i, class: c}
+			}
+			run.end = at + i + utf8.RuneLen(r)
+		}
+		at += len(word)
+	}
+	flush()
+	return out
+}
+
+func TestScanFindsTheWordsOfUnicode(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{"It's 3.5% of a_b, e-mail: x@y.z!", "U.S.A. 1,000 foo.bar's", "a\tb\r\nc"} {
-		var ascii, full []string
-		scanASCII(s, func(k token) { ascii = append(ascii, s[k.start:k.end]) })
-		scan("é "+s, func(k token) { full = append(full, ("é " + s)[k.start:k.end]) })
-		if !slices.Equal(ascii, full[1:]) {
-			t.Errorf("%q: ascii %q, unicode %q", s, ascii, full[1:])
+	for _, s := range []string{
+		"It's 3.5% of a_b, e-mail: x@y.z!", "U.S.A. 1,000 foo.bar's", "a\tb\r\nc", "naïve café—l’été", "Ὀδυσσεύς ποῦ;", "שלום, עולם צה״ל",
+		"مرحبا بالعالم ١٢٣", "नमस्ते दुनिया", "தமிழ் மொழி", "Привет, мир", "კარტული ენა", "Հայերեն", "x²+½y ①② Ⅷ", "e\u0301te\u0301 \u0301x", "iPhone用户v2",
+		"コーヒーを3杯", "서울역 2호선", "สวัสดีครับ", "ພາສາລາວ", "ភាសាខ្មែរ", "မြန်မာ", "👩‍👩‍👧 ok❤️", "a\u200db\u00adc", "ꀀꀁ ᠮᠣᠩᠭᠣᠯ", "ㄅㄆㄇ", "𐐀𐐨 𝒜𝓫",
+	} {
+		var got []string
+		scan(s, func(k token) { got = append(got, s[k.start:k.end]) })
+		if want := unicodeScan(s); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}
 }
@@ -51,21 +96,27 @@ func TestASCIIPathAgreesWithUnicodePath(t *testing.T) {
 func TestGuess(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]Language{
-		"I will die for this, no doubt":                    English,
-		"Ich habe gestern mit meiner Schwester gesprochen": German,
-		"Je ne suis pas allé à la plage avec mes amis":     French,
-		"No me gusta el café pero sí el té con leche":      Spanish,
-		"Non sono andata al mare con i miei amici":         Italian,
-		"Eu não gosto de café mas gosto muito do chá":      Portuguese,
-		"Ik heb het boek van mijn zus nog niet gelezen":    Dutch,
-		"Jag har inte läst boken som min syster skrev":     Swedish,
-		"Jeg har ikke lest boken som søsteren min skrev":   Norwegian,
-		"Я вчера была в театре":                            Russian,
-		"我昨天和妹妹去了北京":                                       Chinese,
-		"私は昨日北京に行きました":                                     Japanese,
-		"어제 서울에 갔어요":                                       Korean,
-		"Berlin":                                           English,
-		"":                                                 English,
+		"I will die for this, no doubt":                      English,
+		"Ich habe gestern mit meiner Schwester gesprochen":   German,
+		"Je ne suis pas allé à la plage avec mes amis":       French,
+		"No me gusta el café pero sí el té con leche":        Spanish,
+		"Non sono andata al mare con i miei amici":           Italian,
+		"Eu não gosto de café mas gosto muito do chá":        Portuguese,
+		"Ik heb het boek van mijn zus nog niet gelezen":      Dutch,
+		"Jag har inte läst boken som min syster skrev":       Swedish,
+		"Jeg har ikke lest boken som søsteren min skrev":     Norwegian,
+		"Luin eilen kirjan, jonka sisareni oli kirjoittanut": Finnish,
+		"Tegnap elmentem a nővéremmel a színházba":           Hungarian,
+		"Ieri am fost cu sora mea la teatru":                 Romanian,
+		"Dün kız kardeşimle tiyatroya gittim ve çok güzeldi": Turkish,
+		"Ile kosztuje ta książka o kotach":                   English, // no language of ours
+		"I met José Muñoz and Jürgen Größe":                  English,
+		"Я вчера была в театре":                              Russian,
+		"我昨天和妹妹去了北京":                                         Chinese,
+		"私は昨日北京に行きました":                                       Japanese,
+		"어제 서울에 갔어요":                                         Korean,
+		"Berlin":                                             English,
+		"":                                                   English,
 	} {
 		if got, _ := Guess(in); got != want {
 			t.Errorf("Guess(%q) = %s, want %s", in, got, want)
@@ -76,7 +127,7 @@ func TestGuess(t *testing.T) {
 func TestTerms(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
-		{"She was running and the runners ran", "run runner ran"},
+		{"She was running and the runners ran", "run runner run"},
 		{"The agencies' relational databases, agencies", "agenc relat databas agenc"},
 		{"Ich habe die Katzen und den Häusern", "katz haus"},
 		{"La niña y los niños están en las montañas", "nin nin montan"},
@@ -90,12 +141,156 @@ func TestTerms(t *testing.T) {
 	}
 }
 
+// In each pair both texts come to the same term: forms that a stemmer cannot
+// bring together, and those that it should.
+func TestFormsOfAWordShareATerm(t *testing.T) {
+	t.Parallel()
+	for lang, pairs := range map[Language]string{
+		English: `went go, gone going, children child, feet foot, taught teaching, bought buys, wives wife, tried try, flew flies,
+			dying dies, WENT go, thieves thief`,
+		German:    "Katzen Katze, Häuser Haus, liefen laufen?, Bücher Buch",
+		French:    "chevaux cheval, amies amie, parlait parler",
+		Spanish:   "montañas montana, niños niño",
+		Dutch:     "katten kat, boeken boek",
+		Finnish:   "kissat kissa, taloissa talo",
+		Hungarian: "házak ház, könyvet könyv",
+		Romanian:  "cărțile carte, pisici pisica",
+		Turkish:   "kitaplar kitap, evlerde ev",
+		Russian:   "книги книга, кошками кошка",
+	} {
+		for pair := range strings.SplitSeq(pairs, ",") {
+			a, b, _ := strings.Cut(strings.TrimSpace(pair), " ")
+			b, apart := strings.CutSuffix(b, "?") // what stemmers are known not to do
+			same := Stem(Fold(a), lang) == Stem(Fold(b), lang)
+			if same == apart {
+				t.Errorf("%s: %s is %q, %s is %q", lang, a, Stem(Fold(a), lang), b, Stem(Fold(b), lang))
+			}
+		}
+	}
+	for _, lang := range []Language{German, Dutch, Swedish} {
+		if got := Stem("men", lang); got == Stem("man", English) && lang != German {
+			t.Errorf("the irregular forms of English are applied in %s: %q", lang, got)
+		}
+	}
+}
+
+func TestIrregularFormsEndAtABase(t *testing.T) {
+	t.Parallel()
+	if len(irregular) < 150 {
+		t.Errorf("%d forms", len(irregular))
+	}
+	for form, base := range irregular {
+		if _, again := irregular[base]; again || form == base || stopWords[English][form] || stopWords[English][base] {
+			t.Errorf("%q becomes %q, which is no end or a stop word", form, base)
+		}
+	}
+}
+
+func TestStopWordsFitTheirBuffer(t *testing.T) {
+	t.Parallel()
+	for _, l := range latin {
+		for w := range stopWords[l] {
+			if isASCII(w) && len(w) > longestStop {
+				t.Errorf("%s: %q is longer than %d bytes, so no text is found to have it", l, w, longestStop)
+			}
+			if Fold(w) != w {
+				t.Errorf("%s: %q is not folded", l, w)
+			}
+		}
+	}
+}
+
+// reaches tells whether every strong word of the query that the note is about
+// stands in the note.
+func reaches(note, query string, langs []Language) bool {
+	terms := Terms(note)
+	for _, f := range Forms(query, langs) {
+		if !f.Weak && slices.ContainsFunc(f.Terms, func(t string) bool { return slices.Contains(terms, t) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestNotesOfSeveralLanguages(t *testing.T) {
+	t.Parallel()
+	notes := map[string]string{
+		"English": "Caroline went camping near the lakes with her children",
+		"German":  "Ich habe die Bücher über Katzen in der Bibliothek gefunden",
+		"Chinese": "我昨天在北京大学见到了老朋友",
+		"Russian": "Вчера мы купили новые книги о кошках",
+		"both":    "我在学习 programming languages，老师叫 Müller",
+	}
+	var langs []Language
+	for _, n := range notes {
+		l, _ := Guess(n)
+		if !slices.Contains(langs, l) {
+			langs = append(langs, l)
+		}
+	}
+	for query, want := range map[string][]string{
+		"Where did the child go?":      {"English"},
+		"camp at a lake":               {"English"},
+		"Buch":                         {"German"},
+		"Welche Bibliothek?":           {"German"},
+		"北京":                           {"Chinese"},
+		"книга о кошке":                {"Russian"},
+		"program in which language":    {"both"},
+		"muller":                       {"both"},
+		"学习":                           {"both"},
+		"Wo liegt 北京大学, and the lake?": {"English", "Chinese"},
+		"Zug":                          nil,
+	} {
+		for name, note := range notes {
+			if got := reaches(note, query, langs); got != slices.Contains(want, name) {
+				t.Errorf("%q reaches the %s note: %v", query, name, got)
+			}
+		}
+	}
+}
+
+func TestWeakWordsOfAQuery(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lang       Language
+		weak, firm string
+	}{
+		{English, "tell Listed mentioning conversations discussed summary previously", "camping speaker lake order66"},
+		{German, "erzähl erwähnt Gespräch", "Haus tell"},
+		{Chinese, "告诉 提到 讨论", "北京"},
+		{Russian, "разговоре упомянула", "книга"},
+		{Japanese, "", "tell 告诉"},
+	} {
+		for w := range strings.FieldsSeq(c.weak) {
+			if !Weak(w, c.lang) {
+				t.Errorf("%s %q is not weak", c.lang, w)
+			}
+		}
+		for w := range strings.FieldsSeq(c.firm) {
+			if Weak(w, c.lang) {
+				t.Errorf("%s %q is weak", c.lang, w)
+			}
+		}
+	}
+	var weak, firm []string
+	for _, f := range Forms("In our previous conversation you listed the lakes; which lakes?", []Language{English}) {
+		if f.Weak {
+			weak = append(weak, f.Word)
+		} else {
+			firm = append(firm, f.Terms...)
+		}
+	}
+	if !slices.Equal(weak, []string{"previous", "conversation", "listed"}) || !slices.Equal(firm, []string{"lake", "lake"}) {
+		t.Errorf("weak %q, firm %q", weak, firm)
+	}
+}
+
 func TestFormsStandForEveryLanguage(t *testing.T) {
 	t.Parallel()
 	note := TermsIn("Die Katzen schlafen auf dem Sofa", German)
 	found := false
 	for _, forms := range Forms("Katze", []Language{English, German}) {
-		for _, f := range forms {
+		for _, f := range forms.Terms {
 			found = found || slices.Contains(note, f)
 		}
 	}
@@ -103,10 +298,10 @@ func TestFormsStandForEveryLanguage(t *testing.T) {
 		t.Errorf("a German note %q is not reached by the query Katze", note)
 	}
 	if got := Forms("what is the plan", []Language{English}); len(got) != 1 {
-		t.Errorf("stop words of the query stay: %q", got)
+		t.Errorf("stop words of the query stay: %v", got)
 	}
 	if got := Forms("plan plan", nil); len(got) != 2 {
-		t.Errorf("repeated words are lost: %q", got)
+		t.Errorf("repeated words are lost: %v", got)
 	}
 }
 
