@@ -54,7 +54,7 @@ const NoiseFloor = 0.7
 // returned beside the hits of the first stage in their order, which is what
 // to answer with. Hits that the model did not score stay behind the others.
 func TwoStage(hits []Hit, floor float64, relevance func([]Hit) (map[ID]float64, error), least float64) ([]Hit, error) {
-	passed := slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return !h.Dense || h.Vector <= floor })
+	passed := slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return !h.Dense || h.Values[Vector] <= floor })
 	if relevance == nil || len(passed) == 0 {
 		return passed, nil
 	}
@@ -76,7 +76,7 @@ func Rerank(hits []Hit, scores map[ID]float64, least float64) []Hit {
 		case !ok:
 			rest = append(rest, h)
 		case s >= least:
-			h.Explain = append(slices.Clone(h.Explain), Signal{Name: "relevance", Raw: s, Normalized: min(max(s, 0), 1), Weight: 1})
+			h.Explain = append(slices.Clone(h.Explain), Part{Name: "relevance", Raw: s, Normalized: min(max(s, 0), 1), Weight: 1})
 			h.Score = s
 			scored = append(scored, h)
 		}

@@ -101,7 +101,7 @@ func (r Result) WithLinked(linked []Linked, candidates []Candidate) []Hit {
 			for i := range h.Explain {
 				h.Explain[i].Weight *= 1 - weight
 			}
-			h.Explain = append(h.Explain, Signal{signalLink, l.Confidence, via, weight})
+			h.Explain = append(h.Explain, Part{partLink, l.Confidence, via, weight})
 			h.Score += weight * (via - h.Score)
 		}
 		scores[l.Note] = h.Score

@@ -16,6 +16,10 @@ type ID = [16]byte
 // MinDepth is how many candidates each signal is asked for at least.
 const MinDepth = 200
 
+// LateDepth is how many of the best candidates are measured by late
+// interaction.
+const LateDepth = 50
+
 // ReservedLexical is how many places among the first k are kept for notes
 // that only words found. A search for one hit keeps none.
 const ReservedLexical = 1
@@ -28,77 +32,53 @@ type Mode string
 
 // The modes.
 const (
-	Hybrid  Mode = "hybrid"
-	Vector  Mode = "vector"
-	Lexical Mode = "lexical"
-)
-
-// Fusion is a way to make one score of several signals.
-type Fusion string
-
-// The fusions.
-const (
-	MinMax         Fusion = "minmax"
-	ReciprocalRank Fusion = "rrf"
+	ModeHybrid  Mode = "hybrid"
+	ModeVector  Mode = "vector"
+	ModeLexical Mode = "lexical"
 )
 
 // Config holds the constants of ranking; see the package comment.
 type Config struct {
-	Fusion       Fusion
-	Vector       float64
-	Lexical      float64
-	Recency      float64
-	Importance   float64
-	HalfLife     time.Duration
-	RankConstant float64
-	LinkShare    float64 // 0..1
+	Weights   Values
+	HalfLife  time.Duration
+	LinkShare float64 // 0..1
+	Prior     Prior
 }
 
-// DefaultConfig gives the documented defaults.
-func DefaultConfig() Config {
-	return Config{
-		Fusion: MinMax, Vector: 0.5, Lexical: 0.5,
-		HalfLife: 30 * 24 * time.Hour, RankConstant: 60, LinkShare: 0.5,
-	}
+// DefaultConfig gives the documented defaults of a profile.
+func DefaultConfig(p Profile) Config {
+	return Config{Weights: p.Weights(), HalfLife: 30 * 24 * time.Hour, LinkShare: 0.5, Prior: DefaultPrior}
 }
-
-// SpellingVector is Config.Vector where the embedder matches spellings, not
-// meanings. Of 0.1, 0.2, 0.3 and 0.5, recall@10 was .621, .618, .613 and .597 on
-// short turns (LoCoMo; words alone .626) and .438, .454, .474 and .485 on long
-// messages (BEAM; words alone .418): what costs one little helps the other.
-const SpellingVector = 0.2
 
 // Ranker ranks candidates by one configuration.
 type Ranker struct{ config Config }
 
-// New makes a ranker; it refuses weights that are negative or not finite.
+// New makes a ranker; it refuses weights that are not finite and constants
+// out of range.
 func New(c Config) (*Ranker, error) {
-	if c.Fusion != MinMax && c.Fusion != ReciprocalRank {
-		return nil, fmt.Errorf("search: unknown fusion %q", c.Fusion)
-	}
-	for _, f := range []struct {
-		name  string
-		value float64
-	}{{"vector", c.Vector}, {"lexical", c.Lexical}, {"recency", c.Recency}, {"importance", c.Importance}, {"rank constant", c.RankConstant}, {"link share", c.LinkShare}} {
-		if !(f.value >= 0) || math.IsInf(f.value, 0) {
-			return nil, fmt.Errorf("search: %s is %v, want a number of at least 0", f.name, f.value)
+	for i, w := range c.Weights {
+		if math.IsNaN(w) || math.IsInf(w, 0) {
+			return nil, fmt.Errorf("search: the weight of %s is %v", Signal(i), w)
 		}
 	}
-	if c.LinkShare > 1 || c.Vector+c.Lexical == 0 || c.HalfLife <= 0 {
-		return nil, fmt.Errorf("search: link share %v, vector and lexical %v, half-life %v out of range", c.LinkShare, c.Vector+c.Lexical, c.HalfLife)
+	if !(c.LinkShare >= 0 && c.LinkShare <= 1) || c.HalfLife <= 0 {
+		return nil, fmt.Errorf("search: link share %v or half-life %v out of range", c.LinkShare, c.HalfLife)
+	}
+	if err := c.Prior.check(); err != nil {
+		return nil, err
 	}
 	return &Ranker{config: c}, nil
 }
 
-// Candidate is a note with its scores in every signal, whichever found it.
+// Candidate is a note with what was measured of it, whichever signal found it.
 type Candidate struct {
-	Note       ID
-	Lexical    float64 // BM25; 0: no word of the query
-	Vector     float64 // cosine
-	Dense      bool    // whether Vector was computed
-	ByVector   bool    // among the best by vector
-	At         time.Time
-	Importance float64
+	Note     ID
+	Values   Values // Recency is worked out from At
+	Dense    bool   // whether it has a cosine
+	ByVector bool   // among the best by vector
+	At       time.Time
+	Role     Role
+	Terms    int // its length
 }
 
 // Options of one search.
@@ -119,32 +99,26 @@ const (
 	SourceLink    Source = "link"
 )
 
-// Signal explains one part of a score: its name, its value as measured, that
-// value on 0..1 (under rrf: the reciprocal rank, 1 for the first), and the
-// weight it counts with; the weights of a hit's fused signals sum to 1.
-type Signal struct {
+// Part explains one part of a score: its signal, its value as measured, that
+// value normalized, and the weight it counts with. A hit's score is the sum of
+// normalized × weight, times its prior.
+type Part struct {
 	Name       string  `json:"signal"`
 	Raw        float64 `json:"raw"`
 	Normalized float64 `json:"normalized"`
 	Weight     float64 `json:"weight"`
 }
 
-// The names of signals.
-const (
-	signalVector     = "vector"
-	signalLexical    = "lexical"
-	signalRecency    = "recency"
-	signalImportance = "importance"
-	signalLink       = "link"
-)
+const partLink = "link"
 
 // Hit is a ranked note.
 type Hit struct {
 	Candidate
 	Score      float64
+	Prior      float64 // factor of the score
 	Sources    []Source
 	IsNeighbor bool // found by a link, not by the query
-	Explain    []Signal
+	Explain    []Part
 }
 
 // before is the order of hits.
@@ -158,12 +132,10 @@ func before(a, b Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(neighbor(a), neighbor(b)), bytes.Compare(a.Note[:], b.Note[:]))
 }
 
-// scale is how raw scores of one search become 0..1.
+// scale is how measures of one search become comparable.
 type scale struct {
-	lowVector, highVector float64
-	highLexical           float64
-	dense                 bool // some candidate has a vector score
-	byVector, byLexical   []float64
+	weights Values // of the signals that count here, divided by their sum
+	highest Values // of the candidates, at least 0
 }
 
 // Result is a ranked search that linked notes may still join.
@@ -180,20 +152,17 @@ type Result struct {
 // vector, those without one. A note may be given once.
 func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
 	res := Result{ranker: r, options: o}
-	var found []Candidate
-	for _, c := range candidates {
-		if o.Mode == Lexical && c.Lexical <= 0 || o.Mode == Vector && !c.Dense || c.Lexical <= 0 && !c.Dense {
-			continue
-		}
-		found = append(found, c)
+	found := slices.DeleteFunc(slices.Clone(candidates), func(c Candidate) bool { return !o.finds(&c) })
+	for i := range found {
+		found[i].Values[Recency] = r.recency(&found[i], o)
 	}
-	res.scale = scaleOf(found)
+	res.scale = r.scaleOf(found, o.Mode)
 	hits := make([]Hit, len(found))
 	for i, c := range found {
 		hits[i] = r.hit(c, o, &res.scale)
 	}
 	slices.SortFunc(hits, before)
-	if o.Mode == Hybrid && o.K > ReservedLexical {
+	if o.Mode == ModeHybrid && o.K > ReservedLexical {
 		res.reserved = wordsOnly(hits, o.K)
 		reserve(hits, o.K, res.reserved)
 	}
@@ -201,128 +170,108 @@ func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
 	return res
 }
 
-// scaleOf finds the ranges of the candidates.
-func scaleOf(found []Candidate) scale {
+// finds tells whether the mode can have found a candidate.
+func (o *Options) finds(c *Candidate) bool {
+	switch o.Mode {
+	case ModeLexical:
+		return c.Values[Lexical] > 0
+	case ModeVector:
+		return c.Dense
+	}
+	return c.Dense || c.Values[Lexical] > 0
+}
+
+func (r *Ranker) recency(c *Candidate, o Options) float64 {
+	if r.config.Weights[Recency] == 0 {
+		return 0
+	}
+	return math.Exp2(-max(o.Now.Sub(c.At).Hours(), 0) / r.config.HalfLife.Hours())
+}
+
+// scaleOf finds the largest of each measure, and the weights: of the signals
+// that the mode uses and some candidate has, so that they sum to 1.
+func (r *Ranker) scaleOf(found []Candidate, mode Mode) scale {
 	var s scale
-	for _, c := range found {
-		s.highLexical = max(s.highLexical, c.Lexical)
-		if c.Lexical > 0 {
-			s.byLexical = append(s.byLexical, c.Lexical)
+	var has [signals]bool
+	for i := range found {
+		for j, x := range found[i].Values {
+			s.highest[j] = max(s.highest[j], x)
+			has[j] = has[j] || x != 0
 		}
-		if !c.Dense {
+	}
+	sum := 0.0
+	for j, w := range r.config.Weights {
+		if !has[j] || mode == ModeLexical && !table[j].words || mode == ModeVector && Signal(j) != Vector {
 			continue
 		}
-		if !s.dense {
-			s.lowVector, s.highVector, s.dense = c.Vector, c.Vector, true
-		}
-		s.lowVector, s.highVector = min(s.lowVector, c.Vector), max(s.highVector, c.Vector)
-		s.byVector = append(s.byVector, c.Vector)
+		s.weights[j] = w
+		sum += max(w, 0)
 	}
-	slices.Sort(s.byVector)
-	slices.Sort(s.byLexical)
+	if sum > 0 {
+		for j := range s.weights {
+			s.weights[j] /= sum
+		}
+	}
 	return s
 }
 
-// hit scores one candidate.
+// hit scores one candidate. A search by vector alone is not fused: its score
+// is the cosine.
 func (r *Ranker) hit(c Candidate, o Options, s *scale) Hit {
-	h := Hit{Candidate: c}
-	if c.ByVector && c.Dense && o.Mode != Lexical {
+	h := Hit{Candidate: c, Prior: 1}
+	if c.ByVector && c.Dense && o.Mode != ModeLexical {
 		h.Sources = append(h.Sources, SourceVector)
 	}
-	if c.Lexical > 0 && o.Mode != Vector {
+	if c.Values[Lexical] > 0 && o.Mode != ModeVector {
 		h.Sources = append(h.Sources, SourceLexical)
 	}
-	w := r.config
-	if s.dense && o.Mode != Lexical && w.Vector > 0 {
-		h.Explain = append(h.Explain, Signal{signalVector, c.Vector, r.vector(c, s), w.Vector})
-	}
-	if s.highLexical > 0 && o.Mode != Vector && w.Lexical > 0 {
-		h.Explain = append(h.Explain, Signal{signalLexical, c.Lexical, r.lexical(c, s), w.Lexical})
-	}
-	if w.Recency > 0 {
-		age := o.Now.Sub(c.At).Hours()
-		h.Explain = append(h.Explain, Signal{signalRecency, age, math.Exp2(-max(age, 0) / w.HalfLife.Hours()), w.Recency})
-	}
-	if w.Importance > 0 {
-		h.Explain = append(h.Explain, Signal{signalImportance, c.Importance, min(max(c.Importance, 0), 1), w.Importance})
-	}
-	if len(h.Explain) == 1 && o.Mode != Hybrid {
-		h.Explain[0].Weight = 1
-		h.Score = h.Explain[0].Raw
+	if o.Mode == ModeVector {
+		h.Score = c.Values[Vector]
+		h.Explain = []Part{{table[Vector].name, h.Score, h.Score, 1}}
 		return h
 	}
-	sum := 0.0
-	for _, e := range h.Explain {
-		sum += e.Weight
-	}
-	for i := range h.Explain {
-		e := &h.Explain[i]
-		e.Weight /= sum
-		h.Score += e.Weight * e.Normalized
-	}
-	return h
-}
-
-func (r *Ranker) vector(c Candidate, s *scale) float64 {
-	switch {
-	case !c.Dense:
-		return 0
-	case r.config.Fusion == ReciprocalRank:
-		return r.reciprocal(c.Vector, s.byVector)
-	case s.highVector == s.lowVector:
-		return 1
-	}
-	return min(max((c.Vector-s.lowVector)/(s.highVector-s.lowVector), 0), 1)
-}
-
-func (r *Ranker) lexical(c Candidate, s *scale) float64 {
-	switch {
-	case c.Lexical <= 0:
-		return 0
-	case r.config.Fusion == ReciprocalRank:
-		return r.reciprocal(c.Lexical, s.byLexical)
-	}
-	return min(c.Lexical/s.highLexical, 1)
-}
-
-// reciprocal is 1/(k+rank) by the rank among ascending scores, scaled so that
-// the first has 1. Equal scores share the better rank.
-func (r *Ranker) reciprocal(score float64, ascending []float64) float64 {
-	above := len(ascending) - upper(ascending, score)
-	return (r.config.RankConstant + 1) / (r.config.RankConstant + 1 + float64(above))
-}
-
-// upper gives how many of the ascending scores are at most score.
-func upper(ascending []float64, score float64) int {
-	at, _ := slices.BinarySearchFunc(ascending, score, func(x, target float64) int {
-		if x <= target {
-			return -1
+	for j, w := range s.weights {
+		if w == 0 {
+			continue
 		}
-		return 1
-	})
-	return at
+		p := Part{table[j].name, c.Values[j], c.Values[j], w}
+		if table[j].norm == byMaximum {
+			p.Normalized = 0
+			if s.highest[j] > 0 {
+				p.Normalized = min(max(p.Raw/s.highest[j], 0), 1)
+			}
+		}
+		h.Explain = append(h.Explain, p)
+		h.Score += w * p.Normalized
+	}
+	h.Prior = r.config.Prior.of(c.Role, c.Terms)
+	h.Score *= h.Prior
+	return h
 }
 
 // wordsOnly names the best notes that only words found: those that have a
 // word of the query and are not among the k nearest by vector.
 func wordsOnly(hits []Hit, k int) map[ID]bool {
 	dense := slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return !h.Dense })
-	slices.SortFunc(dense, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Vector, a.Vector), bytes.Compare(a.Note[:], b.Note[:]))
-	})
+	slices.SortFunc(dense, by(Vector))
 	near := map[ID]bool{}
 	for _, h := range dense[:min(k, len(dense))] {
 		near[h.Note] = true
 	}
-	words := slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return h.Lexical <= 0 || near[h.Note] })
-	slices.SortFunc(words, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Lexical, a.Lexical), bytes.Compare(a.Note[:], b.Note[:]))
-	})
+	words := slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return h.Values[Lexical] <= 0 || near[h.Note] })
+	slices.SortFunc(words, by(Lexical))
 	best := map[ID]bool{}
 	for _, h := range words[:min(ReservedLexical, len(words))] {
 		best[h.Note] = true
 	}
 	return best
+}
+
+// by orders by one signal, the largest first.
+func by(s Signal) func(a, b Hit) int {
+	return func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Values[s], a.Values[s]), bytes.Compare(a.Note[:], b.Note[:]))
+	}
 }
 
 // reserve moves the reserved hits that fell behind the first k to its end.

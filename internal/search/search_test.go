@@ -19,7 +19,7 @@ func id(n int) (out ID) {
 
 func ranker(tb testing.TB, change func(*Config)) *Ranker {
 	tb.Helper()
-	c := DefaultConfig()
+	c := DefaultConfig(General)
 	if change != nil {
 		change(&c)
 	}
@@ -32,7 +32,19 @@ func ranker(tb testing.TB, change func(*Config)) *Ranker {
 
 // cand is a candidate with a vector score; lexical 0 is none.
 func cand(n int, vector, lexical float64) Candidate {
-	return Candidate{Note: id(n), Vector: vector, Dense: true, ByVector: true, Lexical: lexical}
+	c := dense(n, vector)
+	c.ByVector, c.Values[Lexical] = true, lexical
+	return c
+}
+
+// dense is a candidate with a cosine alone, that others than the vector found.
+func dense(n int, cosine float64) Candidate {
+	return Candidate{Note: id(n), Values: Values{Vector: cosine}, Dense: true}
+}
+
+// word is a candidate without a vector.
+func word(n int, lexical float64) Candidate {
+	return Candidate{Note: id(n), Values: Values{Lexical: lexical}}
 }
 
 func notes(hits []Hit) []int {
@@ -45,7 +57,7 @@ func notes(hits []Hit) []int {
 
 func TestRank(t *testing.T) {
 	t.Parallel()
-	half, words := 0.5, Candidate{Note: id(9), Lexical: 7}
+	half, words := 0.5, word(9, 7)
 	for _, c := range []struct {
 		name   string
 		change func(*Config)
@@ -53,21 +65,20 @@ func TestRank(t *testing.T) {
 		o      Options
 		want   []int
 	}{
-		{"C040 at most k, best first", nil, []Candidate{cand(1, .1, 0), cand(2, .9, 0), cand(3, .5, 0)}, Options{Mode: Vector, K: 2}, []int{2, 3}},
-		{"C053 nothing found is an empty list", nil, nil, Options{Mode: Hybrid, K: 5}, []int{}},
-		{"C051 no word, no lexical hit", nil, []Candidate{cand(1, .9, 0), cand(2, .1, 2)}, Options{Mode: Lexical, K: 5}, []int{2}},
-		{"C051 neither signal, no hit", nil, []Candidate{{Note: id(1)}, cand(2, .1, 2)}, Options{Mode: Hybrid, K: 5}, []int{2}},
-		{"a pending vector is no vector hit", nil, []Candidate{words, cand(2, .1, 2)}, Options{Mode: Vector, K: 5}, []int{2}},
-		{"hybrid joins both sides", nil, []Candidate{cand(1, .9, 0), cand(2, .8, 5), cand(3, .1, 4)}, Options{Mode: Hybrid, K: 3}, []int{2, 1, 3}},
-		{"rrf joins both sides", func(c *Config) { c.Fusion = ReciprocalRank }, []Candidate{cand(1, .9, 0), cand(2, .8, 5), cand(3, .1, 4)}, Options{Mode: Hybrid, K: 3}, []int{2, 3, 1}},
-		{"C318 words survive k dense hits", nil, []Candidate{cand(1, .9, 1), cand(2, .9, 1), cand(3, .9, 1), cand(4, .9, 0), cand(5, .2, 0), {Note: id(9), Lexical: .4}}, Options{Mode: Hybrid, K: 3}, []int{1, 2, 9}},
-		{"C318 also with a poor cosine of its own", nil, []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 0), cand(9, .1, 1)}, Options{Mode: Hybrid, K: 2}, []int{1, 9}},
-		{"C318 without a dense side", nil, []Candidate{{Note: id(1), Lexical: 3}, {Note: id(2), Lexical: 4}}, Options{Mode: Hybrid, K: 1}, []int{2}},
-		{"ties by note id", nil, []Candidate{cand(3, .5, 1), cand(1, .5, 1), cand(2, .5, 1)}, Options{Mode: Hybrid, K: 3}, []int{1, 2, 3}},
-		{"min_score cuts", nil, []Candidate{cand(1, .9, 0), cand(2, .5, 0), cand(3, .49, 0)}, Options{Mode: Vector, K: 5, MinScore: &half}, []int{1, 2}},
-		{"recency counts when weighed", func(c *Config) { c.Recency = 1 }, []Candidate{cand(1, .9, 0), {Note: id(2), Vector: .8, Dense: true, At: day(9)}, cand(3, .1, 0)}, Options{Mode: Vector, K: 1, Now: day(10)}, []int{2}},
-		{"importance counts when weighed", func(c *Config) { c.Importance = 1 }, []Candidate{cand(1, .9, 0), {Note: id(2), Vector: .8, Dense: true, Importance: 1}, cand(3, .1, 0)}, Options{Mode: Hybrid, K: 1}, []int{2}},
-		{"k 0", nil, []Candidate{cand(1, .9, 0)}, Options{Mode: Hybrid}, []int{}},
+		{"C040 at most k, best first", nil, []Candidate{cand(1, .1, 0), cand(2, .9, 0), cand(3, .5, 0)}, Options{Mode: ModeVector, K: 2}, []int{2, 3}},
+		{"C053 nothing found is an empty list", nil, nil, Options{Mode: ModeHybrid, K: 5}, []int{}},
+		{"C051 no word, no lexical hit", nil, []Candidate{cand(1, .9, 0), cand(2, .1, 2)}, Options{Mode: ModeLexical, K: 5}, []int{2}},
+		{"C051 neither signal, no hit", nil, []Candidate{{Note: id(1)}, cand(2, .1, 2)}, Options{Mode: ModeHybrid, K: 5}, []int{2}},
+		{"a pending vector is no vector hit", nil, []Candidate{words, cand(2, .1, 2)}, Options{Mode: ModeVector, K: 5}, []int{2}},
+		{"hybrid joins both sides", nil, []Candidate{cand(1, .9, 0), cand(2, .8, 5), cand(3, .1, 4)}, Options{Mode: ModeHybrid, K: 3}, []int{2, 1, 3}},
+		{"C318 words survive k dense hits", nil, []Candidate{cand(1, .9, 1), cand(2, .9, 1), cand(3, .9, 1), cand(4, .9, 0), cand(5, .2, 0), word(9, .4)}, Options{Mode: ModeHybrid, K: 3}, []int{1, 2, 9}},
+		{"C318 also with a poor cosine of its own", nil, []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 0), cand(9, .1, 1)}, Options{Mode: ModeHybrid, K: 2}, []int{1, 9}},
+		{"C318 without a dense side", nil, []Candidate{word(1, 3), word(2, 4)}, Options{Mode: ModeHybrid, K: 1}, []int{2}},
+		{"ties by note id", nil, []Candidate{cand(3, .5, 1), cand(1, .5, 1), cand(2, .5, 1)}, Options{Mode: ModeHybrid, K: 3}, []int{1, 2, 3}},
+		{"min_score cuts", nil, []Candidate{cand(1, .9, 0), cand(2, .5, 0), cand(3, .49, 0)}, Options{Mode: ModeVector, K: 5, MinScore: &half}, []int{1, 2}},
+		{"recency counts when weighed", func(c *Config) { c.Weights[Recency] = 5 }, []Candidate{cand(1, .9, 0), {Note: id(2), Values: Values{Vector: .8}, Dense: true, At: day(9)}, cand(3, .1, 0)}, Options{Mode: ModeHybrid, K: 1, Now: day(10)}, []int{2}},
+		{"importance counts when weighed", func(c *Config) { c.Weights[Importance] = 5 }, []Candidate{cand(1, .9, 0), {Note: id(2), Values: Values{Vector: .8, Importance: 1}, Dense: true}, cand(3, .1, 0)}, Options{Mode: ModeHybrid, K: 1}, []int{2}},
+		{"k 0", nil, []Candidate{cand(1, .9, 0)}, Options{Mode: ModeHybrid}, []int{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,9 +95,9 @@ func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) 
 // a poor cosine is gone; with it, it is found and names its source.
 func TestC048C049LexicalSideChangesResults(t *testing.T) {
 	t.Parallel()
-	in := []Candidate{cand(1, .9, 0), cand(2, .8, 0), cand(3, .7, 0), {Note: id(9), Lexical: 6, Vector: .05, Dense: true}}
+	in := []Candidate{cand(1, .9, 0), cand(2, .8, 0), cand(3, .7, 0), {Note: id(9), Values: Values{Lexical: 6, Vector: .05}, Dense: true}}
 	r := ranker(t, nil)
-	hybrid, dense := r.Rank(in, Options{Mode: Hybrid, K: 3}).Hits, r.Rank(in, Options{Mode: Vector, K: 3}).Hits
+	hybrid, dense := r.Rank(in, Options{Mode: ModeHybrid, K: 3}).Hits, r.Rank(in, Options{Mode: ModeVector, K: 3}).Hits
 	if slices.Contains(notes(dense), 9) || !slices.Contains(notes(hybrid), 9) {
 		t.Errorf("hybrid %v, vector %v", notes(hybrid), notes(dense))
 	}
@@ -101,13 +112,13 @@ func TestC048C049LexicalSideChangesResults(t *testing.T) {
 	}
 }
 
-// C050: in every mode a better match has the higher score; alone, a signal is
+// C050: in every mode a better match has the higher score; a cosine alone is
 // reported as measured.
 func TestC050HigherIsBetter(t *testing.T) {
 	t.Parallel()
 	in := []Candidate{cand(1, .9, 8), cand(2, .3, 2), cand(3, -.5, 1)}
 	r := ranker(t, nil)
-	for mode, best := range map[Mode]float64{Hybrid: 1, Vector: .9, Lexical: 8} {
+	for mode, best := range map[Mode]float64{ModeHybrid: 1, ModeVector: .9, ModeLexical: 1} {
 		hits := r.Rank(in, Options{Mode: mode, K: 3}).Hits
 		if !slices.Equal(notes(hits), []int{1, 2, 3}) || hits[0].Score != best || hits[0].Score <= hits[1].Score || hits[1].Score <= hits[2].Score {
 			t.Errorf("%s: %+v", mode, hits)
@@ -117,8 +128,8 @@ func TestC050HigherIsBetter(t *testing.T) {
 
 func TestExplainAddsUp(t *testing.T) {
 	t.Parallel()
-	r := ranker(t, func(c *Config) { c.Recency, c.Importance = .2, .3 })
-	res := r.Rank([]Candidate{cand(1, .9, 8), cand(2, .3, 2)}, Options{Mode: Hybrid, K: 3, Now: day(1)})
+	r := ranker(t, func(c *Config) { c.Weights[Recency], c.Weights[Importance] = .2, .3 })
+	res := r.Rank([]Candidate{cand(1, .9, 8), cand(2, .3, 2)}, Options{Mode: ModeHybrid, K: 3, Now: day(1)})
 	hits := res.WithLinked([]Linked{{Note: id(3), Via: id(1), Confidence: 1, Hops: 1}}, []Candidate{cand(3, .4, 1)})
 	if len(hits) != 3 {
 		t.Fatalf("%v", notes(hits))
@@ -203,15 +214,15 @@ func TestWithLinked(t *testing.T) {
 		scored []Candidate
 		want   []int
 	}{
-		{"C045 a more similar linked note takes the place of the k-th", noShare, Vector, 3, []Linked{via(7, 1)}, []Candidate{{Note: id(7), Vector: .5, Dense: true}}, []int{1, 7, 2}},
-		{"C045 a less similar one does not, without a share", noShare, Vector, 3, []Linked{via(7, 1)}, []Candidate{{Note: id(7), Vector: .1, Dense: true}}, []int{1, 2, 3}},
-		{"C046 direct before linked on equal score", noShare, Vector, 4, []Linked{via(0, 1)}, []Candidate{{Note: id(0), Vector: .4, Dense: true}}, []int{1, 2, 0, 3}},
-		{"C046 never longer than k", nil, Vector, 3, []Linked{via(7, 1), via(8, 1)}, []Candidate{{Note: id(7), Vector: .3, Dense: true}, {Note: id(8), Vector: .3, Dense: true}}, []int{1, 7, 8}},
-		{"C041 reached by a link only", nil, Vector, 3, []Linked{via(7, 1)}, []Candidate{{Note: id(7), Vector: -.1, Dense: true}}, []int{1, 2, 7}},
-		{"C041 in lexical mode, without a word", nil, Hybrid, 4, []Linked{via(7, 1)}, []Candidate{{Note: id(7)}}, []int{1, 7, 2, 3}},
-		{"C044 a hit does not come twice", nil, Vector, 5, []Linked{via(2, 1), via(7, 1), via(7, 2)}, []Candidate{cand(2, .4, 0), {Note: id(7), Vector: .1, Dense: true}}, []int{1, 7, 2, 3}},
-		{"not visible", nil, Vector, 5, []Linked{via(7, 1)}, nil, []int{1, 2, 3}},
-		{"second hop by way of the first", nil, Vector, 5, []Linked{via(7, 1), via(8, 7)}, []Candidate{{Note: id(7), Vector: .1, Dense: true}, {Note: id(8), Vector: .1, Dense: true}}, []int{1, 7, 2, 8, 3}},
+		{"C045 a more similar linked note takes the place of the k-th", noShare, ModeVector, 3, []Linked{via(7, 1)}, []Candidate{dense(7, .5)}, []int{1, 7, 2}},
+		{"C045 a less similar one does not, without a share", noShare, ModeVector, 3, []Linked{via(7, 1)}, []Candidate{dense(7, .1)}, []int{1, 2, 3}},
+		{"C046 direct before linked on equal score", noShare, ModeVector, 4, []Linked{via(0, 1)}, []Candidate{dense(0, .4)}, []int{1, 2, 0, 3}},
+		{"C046 never longer than k", nil, ModeVector, 3, []Linked{via(7, 1), via(8, 1)}, []Candidate{dense(7, .3), dense(8, .3)}, []int{1, 7, 8}},
+		{"C041 reached by a link only", nil, ModeVector, 3, []Linked{via(7, 1)}, []Candidate{dense(7, -.1)}, []int{1, 2, 7}},
+		{"C041 in lexical mode, without a word", nil, ModeHybrid, 4, []Linked{via(7, 1)}, []Candidate{{Note: id(7)}}, []int{1, 7, 2, 3}},
+		{"C044 a hit does not come twice", nil, ModeVector, 5, []Linked{via(2, 1), via(7, 1), via(7, 2)}, []Candidate{cand(2, .4, 0), dense(7, .1)}, []int{1, 7, 2, 3}},
+		{"not visible", nil, ModeVector, 5, []Linked{via(7, 1)}, nil, []int{1, 2, 3}},
+		{"second hop by way of the first", nil, ModeVector, 5, []Linked{via(7, 1), via(8, 7)}, []Candidate{dense(7, .1), dense(8, .1)}, []int{1, 7, 2, 8, 3}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -233,8 +244,8 @@ func TestWithLinked(t *testing.T) {
 // C318 holds with linked notes too: they do not take the place that is kept.
 func TestC318WithLinked(t *testing.T) {
 	t.Parallel()
-	in := []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 5), {Note: id(9), Lexical: 1}}
-	res := ranker(t, nil).Rank(in, Options{Mode: Hybrid, K: 3})
+	in := []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 5), word(9, 1)}
+	res := ranker(t, nil).Rank(in, Options{Mode: ModeHybrid, K: 3})
 	hits := res.WithLinked([]Linked{{Note: id(7), Via: id(1), Confidence: 1}}, []Candidate{cand(7, .8, 1)})
 	if got := notes(hits); !slices.Equal(got, []int{1, 2, 9}) {
 		t.Errorf("%v", got)
@@ -246,7 +257,7 @@ func TestC054TwoStage(t *testing.T) {
 	t.Parallel()
 	hits := []Hit{
 		{Candidate: cand(1, .9, 0), Score: .9}, {Candidate: cand(2, .71, 0), Score: .71}, {Candidate: cand(3, .8, 0), Score: .6},
-		{Candidate: cand(4, .7, 9), Score: .5}, {Candidate: Candidate{Note: id(5), Lexical: 9}, Score: .4},
+		{Candidate: cand(4, .7, 9), Score: .5}, {Candidate: word(5, 9), Score: .4},
 	}
 	got, err := TwoStage(hits, NoiseFloor, nil, 0)
 	if err != nil || !slices.Equal(notes(got), []int{1, 2, 3}) {
@@ -299,10 +310,10 @@ func TestEstimateTokens(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config){
-		"fusion": func(c *Config) { c.Fusion = "sum" }, "negative": func(c *Config) { c.Recency = -1 }, "nan": func(c *Config) { c.Vector = math.NaN() },
-		"share": func(c *Config) { c.LinkShare = 2 }, "nothing": func(c *Config) { c.Vector, c.Lexical = 0, 0 }, "half-life": func(c *Config) { c.HalfLife = 0 },
+		"infinite": func(c *Config) { c.Weights[Recency] = math.Inf(1) }, "nan": func(c *Config) { c.Weights[Vector] = math.NaN() },
+		"share": func(c *Config) { c.LinkShare = 2 }, "prior": func(c *Config) { c.Prior.Assistant = 0 }, "half-life": func(c *Config) { c.HalfLife = 0 },
 	} {
-		c := DefaultConfig()
+		c := DefaultConfig(General)
 		change(&c)
 		if _, err := New(c); err == nil {
 			t.Errorf("%s accepted", name)
@@ -320,17 +331,21 @@ func TestRankProperties(t *testing.T) {
 		n := rapid.IntRange(0, 20).Draw(t, "n")
 		in := make([]Candidate, 0, n)
 		for i := range n {
-			in = append(in, Candidate{Note: id(i), Lexical: 10 * score.Draw(t, "lexical"), Vector: 1.5*score.Draw(t, "vector") - .4, Dense: rapid.Bool().Draw(t, "dense")})
+			drawn := Candidate{Note: id(i), Dense: rapid.Bool().Draw(t, "dense"), Role: Role(rapid.IntRange(0, 3).Draw(t, "role")), Terms: rapid.IntRange(0, 500).Draw(t, "terms")}
+			drawn.Values[Lexical] = 10 * score.Draw(t, "lexical")
+			if drawn.Dense {
+				drawn.Values[Vector] = 1.5*score.Draw(t, "vector") - .4
+			}
+			in = append(in, drawn)
 		}
-		c := DefaultConfig()
-		c.Fusion = rapid.SampledFrom([]Fusion{MinMax, ReciprocalRank}).Draw(t, "fusion")
+		c := DefaultConfig(General)
 		r, err := New(c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		k := rapid.IntRange(2, 8).Draw(t, "k")
-		hits := r.Rank(in, Options{Mode: Hybrid, K: k}).Hits
-		longer := r.Rank(in, Options{Mode: Hybrid, K: k + 3}).Hits
+		hits := r.Rank(in, Options{Mode: ModeHybrid, K: k}).Hits
+		longer := r.Rank(in, Options{Mode: ModeHybrid, K: k + 3}).Hits
 		if len(hits) > k || !slices.IsSortedFunc(hits, before) {
 			t.Fatalf("k %d: %v", k, notes(hits))
 		}
@@ -346,18 +361,18 @@ func TestRankProperties(t *testing.T) {
 		}
 		var words []Candidate
 		for _, c := range in {
-			if c.Lexical > 0 && !c.Dense {
+			if c.Values[Lexical] > 0 && !c.Dense {
 				words = append(words, c)
 			}
 		}
 		if len(words) > 0 && !slices.ContainsFunc(hits, func(h Hit) bool {
 			better := 0
 			for _, c := range in {
-				if c.Dense && (c.Vector > h.Vector || c.Vector == h.Vector && string(c.Note[:]) < string(h.Note[:])) {
+				if c.Dense && (c.Values[Vector] > h.Values[Vector] || c.Values[Vector] == h.Values[Vector] && string(c.Note[:]) < string(h.Note[:])) {
 					better++
 				}
 			}
-			return h.Lexical > 0 && (!h.Dense || better >= k)
+			return h.Values[Lexical] > 0 && (!h.Dense || better >= k)
 		}) {
 			t.Fatalf("C318: %v found by words only, hits %v", words, notes(hits))
 		}

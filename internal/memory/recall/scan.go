@@ -38,7 +38,7 @@ func (f *finding) scan(ctx context.Context) ([]search.Hit, error) {
 	candidates := make([]search.Candidate, len(near))
 	for i, n := range near {
 		f.nearest[n.Note] = n.Version
-		candidates[i] = search.Candidate{Note: n.Note, Vector: n.Score, Dense: true, ByVector: true}
+		candidates[i] = search.Candidate{Note: n.Note, Values: search.Values{search.Vector: n.Score}, Dense: true, ByVector: true}
 	}
 	o := search.Options{Mode: Vector, K: f.q.K, MinScore: f.q.MinScore, Now: f.r.clock()}
 	return ranker.Rank(candidates, o).Hits, nil

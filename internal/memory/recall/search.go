@@ -113,10 +113,10 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 
 // ranker ranks as suits a collection's embedder.
 func (r *Service) ranker(c *memory.Collection) (*search.Ranker, error) {
-	cfg := search.DefaultConfig()
+	cfg := search.DefaultConfig(search.General)
 	if e, ok := r.embedders.ByName(c.Embedder); ok {
 		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() {
-			cfg.Vector = search.SpellingVector
+			cfg.Weights[search.Vector], cfg.Weights[search.Around] = search.SpellingVector, 0
 		}
 	}
 	ranker, err := search.New(cfg)
@@ -175,8 +175,8 @@ func (f *finding) scored(ids []index.ID, byVector map[index.ID]bool) []search.Ca
 			continue
 		}
 		out = append(out, search.Candidate{
-			Note: s.Note, Lexical: s.Lexical, Vector: s.Vector, Dense: s.Dense, ByVector: byVector[s.Note],
-			At: record.OccurredAt, Importance: record.Importance,
+			Note: s.Note, Dense: s.Dense, ByVector: byVector[s.Note], At: record.OccurredAt,
+			Values: search.Values{search.Lexical: s.Lexical, search.Vector: s.Vector, search.Importance: record.Importance},
 		})
 	}
 	return out
@@ -237,7 +237,7 @@ func (f *finding) rerank(ctx context.Context, hits []search.Hit) ([]search.Hit, 
 func (f *finding) judge(ctx context.Context, pool []search.Hit) (map[search.ID]float64, error) {
 	score := make(map[uuid.UUID]float64, len(pool))
 	for _, h := range pool {
-		score[h.Note] = h.Vector
+		score[h.Note] = h.Values[search.Vector]
 	}
 	notes, err := f.read(ctx, pool, false)
 	if err != nil {

@@ -15,9 +15,9 @@ type Mode = search.Mode
 
 // The modes.
 const (
-	Hybrid  = search.Hybrid
-	Vector  = search.Vector
-	Lexical = search.Lexical
+	Hybrid  = search.ModeHybrid
+	Vector  = search.ModeVector
+	Lexical = search.ModeLexical
 )
 
 // Rerank says who has the last word about order.
@@ -79,7 +79,7 @@ type Hit struct {
 
 // Explain says how a score came to be.
 type Explain struct {
-	Signals []search.Signal `json:"signals"`           // parts of the score, with their weights
+	Signals []search.Part `json:"signals"`           // parts of the score, with their weights
 	Via     *uuid.UUID      `json:"via,omitempty"`     // the hit whose link led here
 	Hops    int             `json:"hops,omitempty"`    // links between it and a direct hit
 	Tokens  int             `json:"tokens,omitempty"`  // of its text, with a token budget

@@ -1,0 +1,134 @@
+package search
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Signal names one measure of how a note answers a query.
+type Signal int
+
+// The signals.
+const (
+	Lexical    Signal = iota // BM25 of the note's best passage
+	Window1                  // BM25 of the turns within one of it in its session, itself included
+	Window2                  // the same within two
+	Session                  // BM25 of its session
+	Vector                   // cosine with the note's vector
+	Around                   // cosine with the mean of its vector and its neighbours'
+	Late                     // late interaction with its tokens, 0..1
+	LatePair                 // the same with its tokens and those of the turn before it
+	Attribute                // 1 where the query names a value of one of its attributes
+	Time                     // 1 where it happened when the query says
+	Recency                  // exp(-ln 2 · age / HalfLife)
+	Importance               // 0..1
+	Question                 // 1 where it ends with a question mark
+	Reply                    // 1 where the turn before it does
+	Opening                  // 1 where it is the first of its session
+	Names                    // capitalised words inside its sentences, up to 3
+	Length                   // ln(1 + terms)
+	When                     // 1 where it has a word of time
+	signals
+)
+
+// Values holds one number per signal.
+type Values [signals]float64
+
+// norm says how a measure becomes comparable.
+type norm int
+
+const (
+	byMaximum norm = iota // divided by the largest of the candidates, negatives are 0
+	asIs
+)
+
+type property struct {
+	name            string
+	norm            norm
+	words           bool // known without a vector
+	general, people float64
+}
+
+// table says of each signal its name, how it is normalised, and what it weighs
+// in each profile.
+var table = [signals]property{
+	Lexical:    {"lexical", byMaximum, true, 1, 1},
+	Window1:    {"window1", byMaximum, true, .3, .3},
+	Window2:    {"window2", byMaximum, true, .6, .6},
+	Session:    {"session", byMaximum, true, .5, .5},
+	Vector:     {"vector", byMaximum, false, 1.4, 1.4},
+	Around:     {"around", byMaximum, false, 1.4, 1.4},
+	Late:       {"late", asIs, false, 3, 3},
+	LatePair:   {"late_pair", asIs, false, 3, 3},
+	Attribute:  {"attribute", asIs, true, .8, 1.5},
+	Time:       {"time", asIs, true, 0, 0},
+	Recency:    {"recency", asIs, true, 0, 0},
+	Importance: {"importance", asIs, true, 0, 0},
+	Question:   {"question", asIs, true, 0, -.4},
+	Reply:      {"reply", asIs, true, 0, .5},
+	Opening:    {"opening", asIs, true, 0, .4},
+	Names:      {"names", asIs, true, 0, .18},
+	Length:     {"length", asIs, true, 0, .05},
+	When:       {"when", asIs, true, 0, .25},
+}
+
+// String is the name that explanations and requests use.
+func (s Signal) String() string { return table[s].name }
+
+// SignalNames lists the names of all signals, in the order of the table.
+func SignalNames() []string {
+	out := make([]string, signals)
+	for i := range table {
+		out[i] = table[i].name
+	}
+	return out
+}
+
+// Profile names a set of weights.
+type Profile string
+
+// The profiles. Auto is one of the others by what the view holds, see [Kind].
+const (
+	Auto    Profile = "auto"
+	General Profile = "default"
+	People  Profile = "people" // two or more persons talking, no assistant
+)
+
+// Weights gives the weights of a profile; Auto has those of General.
+func (p Profile) Weights() Values {
+	var w Values
+	for i := range table {
+		w[i] = table[i].general
+		if p == People {
+			w[i] = table[i].people
+		}
+	}
+	return w
+}
+
+// SpellingVector is the weight of Vector where the embedder matches spellings,
+// not meanings: it mostly repeats what the words say.
+const SpellingVector = 0.3
+
+// maxWeight bounds what a caller may set.
+const maxWeight = 100
+
+// Override sets weights by name. An unknown name, and a weight that is not a
+// number between -100 and 100, is an error that says so.
+func (v *Values) Override(weights map[string]float64) error {
+	for _, name := range slices.Sorted(maps.Keys(weights)) {
+		i := slices.IndexFunc(table[:], func(p property) bool { return p.name == name })
+		if i < 0 {
+			return fmt.Errorf("%s: no such signal; there are %s", name, strings.Join(SignalNames(), ", "))
+		}
+		w := weights[name]
+		if math.IsNaN(w) || math.Abs(w) > maxWeight {
+			return fmt.Errorf("%s: a weight is a number between -%d and %d", name, maxWeight, maxWeight)
+		}
+		v[i] = w
+	}
+	return nil
+}
