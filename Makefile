@@ -14,6 +14,8 @@ PKG       ?= ./internal/app
 RACE      ?=
 # The folder with the evaluation's data sets; the bundled sample when empty.
 EVAL_DATA ?=
+# What is measured; see scripts/eval.sh.
+EVAL_PARTS ?= recall noise growth
 # Rounds of the test that kills the gateway: few for a quick run, 20 in CI and test/faults.
 export SLIPBOX_KILL_ROUNDS ?= 3
 
@@ -89,8 +91,8 @@ bench/servers: ## Measure gateways over a Postgres and a Redis of their own, and
 	@BENCH='$(if $(filter-out .,$(BENCH)),$(BENCH),Servers)' scripts/bench-servers.sh
 
 .PHONY: eval
-eval: ## Load conversations into a fresh gateway and measure (EVAL_DATA=folder)
-	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh
+eval: ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=folder, EVAL_PARTS="recall noise growth ablation load")
+	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh $(EVAL_PARTS)
 
 .PHONY: generate
 generate: ## Write the generated files anew

@@ -1,19 +1,35 @@
 #!/usr/bin/env bash
-# Loads conversations into a fresh gateway through its public API and reports notes,
-# links, evolutions, time, and recall. EVAL_DATA names the folder with the data sets;
-# without it the bundled sample is used. Arguments choose the parts: load, recall.
+# Measures a fresh gateway through its public API and prints tables. EVAL_DATA names the
+# folder with the data sets; without it the bundled samples are used. Arguments choose the
+# parts: recall, noise, growth, ablation, load. EVAL_TRACKS chooses the tracks of recall
+# and ablation (see "eval recall --help"), EVAL_SIZES the numbers of notes of growth. Each
+# run of recall leaves a JSON file in EVAL_RESULTS and fails when a metric is worse than in
+# the committed one. DATABASE_URL makes it a gateway over Postgres.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/gateway.sh
 source scripts/gateway.sh
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(load recall)
+[[ ${#parts[@]} -gt 0 ]] || parts=(recall noise growth)
+committed=internal/eval/results
+results=${EVAL_RESULTS:-.cache/eval}
+engine=embedded
+[[ -z ${DATABASE_URL:-} ]] || engine=postgres
+
 start_gateway
 go build -o "$work/eval" ./cmd/eval
 for part in "${parts[@]}"; do
 	printf '=== %s\n' "$part"
+	flags=()
+	case $part in
+	recall) flags+=(--results "$results" --compare "$committed") ;;
+	growth) flags+=(--results "$results" ${EVAL_SIZES:+--sizes "$EVAL_SIZES"}) ;;
+	esac
+	case $part in
+	recall | ablation) flags+=(${EVAL_TRACKS:+--tracks "$EVAL_TRACKS"}) ;;
+	esac
 	# The key goes through the environment: arguments are visible to every user.
-	SLIPBOX_KEY=$key "$work/eval" "$part" --url "$url" --prefix "$part-"
+	SLIPBOX_KEY=$key "$work/eval" "$part" --url "$url" --prefix "$part-" --engine "$engine" "${flags[@]}"
 done
 stop_gateway

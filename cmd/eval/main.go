@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -33,6 +32,13 @@ func main() {
 
 type options struct {
 	url, key, data, policy, prefix string
+
+	tracks, variants           []string
+	engine, results, committed string
+	sizes                      []int
+	signal                     string
+	weights                    []float64
+	mode, profile              string
 }
 
 func root() *cobra.Command {
@@ -46,7 +52,8 @@ func root() *cobra.Command {
 	f := cmd.PersistentFlags()
 	f.StringVar(&o.url, "url", "http://127.0.0.1:8080", "the gateway")
 	f.StringVar(&o.key, "key", os.Getenv("SLIPBOX_KEY"), "API key (default: the environment variable SLIPBOX_KEY)")
-	f.StringVar(&o.data, "data", os.Getenv("EVAL_DATA"), "folder with locomo7.json and memorybank_en.json (default: EVAL_DATA; without it, the bundled sample)")
+	f.StringVar(&o.engine, "engine", "embedded", "what the gateway stores in, for the results: embedded or postgres")
+	f.StringVar(&o.data, "data", os.Getenv("EVAL_DATA"), "folder with locomo7.json, beam100k_14.json.gz and memorybank_en.json (default: EVAL_DATA; without it, the bundled sample)")
 	f.StringVar(&o.policy, "policy", "amem", "policy of the collections made")
 	f.StringVar(&o.prefix, "prefix", time.Now().UTC().Format("eval-20060102-150405-"), "beginning of the names of the collections made")
 	cmd.AddCommand(
@@ -54,10 +61,7 @@ func root() *cobra.Command {
 			Use: "load", Short: "Load LoCoMo conversations and MemoryBank users; print notes, links, evolutions and time", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return load(cmd.Context(), o) },
 		},
-		&cobra.Command{
-			Use: "recall", Short: "Load conversations without analysis and score searches against the evidence", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return recall(cmd.Context(), o) },
-		},
+		recallCommand(&o), growthCommand(&o), ablationCommand(&o), tuneCommand(&o), referenceCommand(&o),
 		&cobra.Command{
 			Use: "noise", Short: "Ask questions about other conversations too, and count false hits with and without the two-stage filter", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return noise(cmd.Context(), o) },
@@ -73,12 +77,12 @@ func (o options) client() (*eval.Client, error) {
 	return &eval.Client{BaseURL: o.url, Key: o.key}, nil
 }
 
-func (o options) conversations() ([]eval.Conversation, error) {
+// talks are the conversations between people.
+func (o options) talks() (*eval.Dataset, error) {
 	if o.data == "" {
-		c, err := eval.Sample()
-		return []eval.Conversation{c}, err
+		return eval.SampleTalk()
 	}
-	return eval.ReadLoCoMo(filepath.Join(o.data, "locomo7.json"))
+	return eval.ReadLoCoMo(o.data)
 }
 
 func progress(name string) func(written, jobs int) {
@@ -107,11 +111,11 @@ func load(ctx context.Context, o options) error {
 		turns []eval.Turn
 	}
 	var items []item
-	cs, err := o.conversations()
+	talks, err := o.talks()
 	if err != nil {
 		return err
 	}
-	for _, c := range cs {
+	for _, c := range talks.Conversations {
 		items = append(items, item{c.ID, c.Turns})
 	}
 	if o.data != "" {
@@ -163,57 +167,4 @@ func row(tw *tabwriter.Writer, name string, l eval.Loaded, described, total int)
 	n := float64(max(l.Notes, 1))
 	_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%.2f\t%d\t%.2f\t%.1f%%\t%d\t%d\t%.1f\t\n", name, l.Notes, l.Links, float64(l.Links)/n,
 		l.Evolved, float64(l.Evolved)/n, 100*float64(described)/float64(max(total, 1)), l.Pending, l.Failed, l.Took.Seconds())
-}
-
-func recall(ctx context.Context, o options) error {
-	client, err := o.client()
-	if err != nil {
-		return err
-	}
-	cs, err := o.conversations()
-	if err != nil {
-		return err
-	}
-	modes := []string{"lexical", "vector", "hybrid"}
-	scores := map[string]map[int][]eval.Score{}
-	for _, m := range modes {
-		scores[m] = map[int][]eval.Score{}
-	}
-	for _, c := range cs {
-		l, err := eval.Load(ctx, client, o.prefix+c.ID, "none", c.Turns, progress(c.ID))
-		if err != nil {
-			return err
-		}
-		for _, m := range modes {
-			by, err := eval.Recall(ctx, client, l, c.Questions, m)
-			if err != nil {
-				return err
-			}
-			for cat, s := range by {
-				scores[m][cat] = append(scores[m][cat], s...)
-			}
-		}
-	}
-	tw := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(tw, "mode\tcategory\tn\tr@5\tr@10\tr@20\tr@50\tall@10\tMRR\tnDCG@10\t")
-	for _, m := range modes {
-		cats := make([]int, 0, len(scores[m]))
-		for cat := range scores[m] {
-			cats = append(cats, cat)
-		}
-		slices.Sort(cats)
-		for _, cat := range cats {
-			label := fmt.Sprint(cat)
-			if cat == 0 {
-				label = "1-4"
-			}
-			s := eval.Mean(scores[m][cat])
-			_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t%.4f\t\n", m, label, len(scores[m][cat]),
-				s.Recall5, s.Recall10, s.Recall20, s.Recall50, s.All10, s.MRR, s.NDCG10)
-		}
-	}
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
 }

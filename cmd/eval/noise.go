@@ -19,15 +19,16 @@ func noise(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	cs, err := o.conversations()
+	talks, err := o.talks()
 	if err != nil {
 		return err
 	}
+	cs := talks.Conversations
 	filters := []string{"none", "model"}
 	sums := make([]eval.Noise, len(filters))
 	for i, c := range cs {
 		foreign := eval.SampleForeign()
-		if len(cs) > 1 {
+		if o.data != "" {
 			foreign = foreign[:0]
 			for _, q := range cs[(i+1)%len(cs)].Questions[:foreignPerConversation] {
 				foreign = append(foreign, q.Text)

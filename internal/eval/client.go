@@ -62,6 +62,7 @@ type Collection struct {
 	ID           string `json:"id"`
 	Name         string `json:"name"`
 	HeadRevision int64  `json:"head_revision"`
+	Embedder     string `json:"embedder"`
 	Counts       struct {
 		Notes    int64 `json:"notes"`
 		Links    int64 `json:"links"`
@@ -78,12 +79,60 @@ type Created struct {
 	Error  *Problem `json:"error"`
 }
 
-// Hit is a ranked note.
+// Hit is a ranked note: its id alone, unless the query asks for more.
 type Hit struct {
-	Note struct {
-		ID string `json:"id"`
-	} `json:"note"`
-	Score float64 `json:"score"`
+	Note    FoundNote `json:"note"`
+	Score   float64   `json:"score"`
+	Explain struct {
+		Signals []Signal `json:"signals"`
+	} `json:"explain"`
+}
+
+// Signal is one part of a hit's score.
+type Signal struct {
+	Name   string  `json:"signal"`
+	Weight float64 `json:"weight"`
+}
+
+// FoundNote is the part of a note that the tracks look at.
+type FoundNote struct {
+	ID         string     `json:"id"`
+	Kind       string     `json:"kind"`
+	Content    string     `json:"content"`
+	OccurredAt *time.Time `json:"occurred_at"`
+	Provenance struct {
+		Sources []string `json:"sources"`
+	} `json:"provenance"`
+}
+
+// Found answers one query.
+type Found struct {
+	Hits     []Hit   `json:"hits"`
+	Revision int64   `json:"revision"`
+	TookMs   float64 `json:"took_ms"`
+	Degraded string  `json:"degraded"`
+}
+
+// Query is one search.
+type Query struct {
+	Text    string             `json:"query"`
+	Mode    string             `json:"mode"` // lexical, vector, hybrid
+	K       int                `json:"k"`
+	Rerank  string             `json:"rerank,omitempty"`  // "model": the two-stage noise filter
+	Profile string             `json:"profile,omitempty"` // of the ranking; "" for the gateway's choice
+	Weights map[string]float64 `json:"weights,omitempty"` // of signals, where they are not the profile's
+	Explain bool               `json:"explain,omitempty"`
+	AsOf    int64              `json:"as_of,omitempty"`  // a revision; 0 for the head
+	Fields  []string           `json:"fields,omitempty"` // "id" alone, or nothing for whole notes
+}
+
+// Prompt is a context that is ready for a prompt.
+type Prompt struct {
+	Text      string `json:"text"`
+	Tokens    int    `json:"tokens"`
+	Citations []struct {
+		Note string `json:"note"`
+	} `json:"citations"`
 }
 
 // CreateCollection makes a collection; an existing name is a Problem with
@@ -127,23 +176,33 @@ func (c *Client) AddNotes(ctx context.Context, collection string, notes []Note) 
 	return out, nil
 }
 
-// Query is one search.
-type Query struct {
-	Text   string   `json:"query"`
-	Mode   string   `json:"mode"` // lexical, vector, hybrid
-	K      int      `json:"k"`
-	Rerank string   `json:"rerank,omitempty"` // "model": the two-stage noise filter
-	Fields []string `json:"fields"`           // always ids alone
+// Search asks one question.
+func (c *Client) Search(ctx context.Context, collection string, q Query) (Found, error) {
+	var out Found
+	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/search", q, &out)
+	return out, err
 }
 
-// Search asks one question and gives ranked note ids.
-func (c *Client) Search(ctx context.Context, collection string, q Query) ([]Hit, error) {
-	var out struct {
-		Hits []Hit `json:"hits"`
-	}
-	q.Fields = []string{"id"}
-	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/search", q, &out)
-	return out.Hits, err
+// Context asks for a prompt-ready text of at most so many tokens.
+func (c *Client) Context(ctx context.Context, collection, query string, tokens int) (Prompt, error) {
+	var out Prompt
+	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/context",
+		map[string]any{"query": query, "token_budget": tokens}, &out)
+	return out, err
+}
+
+// Note reads one note.
+func (c *Client) Note(ctx context.Context, collection, id string) (FoundNote, error) {
+	var out FoundNote
+	err := c.do(ctx, http.MethodGet, "/v1/collections/"+url.PathEscape(collection)+"/notes/"+url.PathEscape(id), nil, &out)
+	return out, err
+}
+
+// Version says what program answers.
+func (c *Client) Version(ctx context.Context) (version, commit string, err error) {
+	var out struct{ Version, Commit string }
+	err = c.do(ctx, http.MethodGet, "/version", nil, &out)
+	return out.Version, out.Commit, err
 }
 
 // OpenJobs counts jobs of a collection that have not ended, up to 200 each of

@@ -2,12 +2,25 @@ package eval
 
 import (
 	"math"
-	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
-// The worked example of the metric's definition.
+// at gives one metric of a score by name.
+func at(t *testing.T, s Score, budgets []int, name string) float64 {
+	t.Helper()
+	i := slices.Index(Metrics(budgets), name)
+	if i < 0 {
+		t.Fatalf("no metric is named %s", name)
+	}
+	return s[i]
+}
+
+// The worked example of the metrics' definition: gold a, b, c; ranked x, a, y, z, b, ...
+// and c at rank 30.
 func TestMeasureWorkedExample(t *testing.T) {
 	t.Parallel()
 	ranked := []string{"x", "a", "y", "z", "b"}
@@ -15,37 +28,181 @@ func TestMeasureWorkedExample(t *testing.T) {
 		ranked = append(ranked, "filler"+string(rune('A'+i)))
 	}
 	ranked = append(ranked, "c")
-	s := Measure(ranked, []string{"a", "b", "c"})
-	for name, v := range map[string][2]float64{
-		"recall@5": {s.Recall5, 2.0 / 3}, "recall@50": {s.Recall50, 1}, "all@10": {s.All10, 0},
-		"any@10": {s.Any10, 1}, "MRR": {s.MRR, 0.5}, "nDCG@10": {s.NDCG10, 0.4776},
+	s := NewScale(nil, nil).Measure(ranked, []string{"a", "b", "c"}, "")
+	for name, want := range map[string]float64{
+		"recall@5": 2.0 / 3, "recall@50": 1, "all@10": 0, "any@5": 1, "any@10": 1, "all@50": 1, "MRR": 0.5, "nDCG@10": 0.4776,
 	} {
-		if math.Abs(v[0]-v[1]) > 5e-5 {
-			t.Errorf("%s = %.4f, want %.4f", name, v[0], v[1])
+		if got := at(t, s, nil, name); math.Abs(got-want) > 5e-5 {
+			t.Errorf("%s = %.4f, want %.4f", name, got, want)
 		}
+	}
+	if got := at(t, s, nil, answerMetric); !math.IsNaN(got) {
+		t.Errorf("without an answer %s is %v, want none", answerMetric, got)
 	}
 }
 
 func TestMeasureNothingFound(t *testing.T) {
 	t.Parallel()
-	if got := Measure(nil, []string{"a"}); got != (Score{}) {
-		t.Errorf("Measure of an empty list = %+v, want zeros", got)
+	for i, v := range NewScale(nil, []int{500}).Measure(nil, []string{"a"}, "a word") {
+		if v != 0 {
+			t.Errorf("%s of an empty list is %v, want 0", Metrics([]int{500})[i], v)
+		}
 	}
 }
 
-func TestSample(t *testing.T) {
+// What is told by tokens: the walk stops before the first turn that would pass the budget.
+func TestMeasureTokens(t *testing.T) {
 	t.Parallel()
-	c, err := Sample()
+	turns := []Turn{
+		{ID: "a", Rendered: "[x] one two three"}, // 6 tokens
+		{ID: "b", Rendered: "[x] four"},          // 4
+		{ID: "c", Rendered: "[x] fives lie"},     // 5
+		{ID: "d", Rendered: "[x] six"},           // 4
+	}
+	budgets := []int{10, 14, 15}
+	s := NewScale(turns, budgets)
+	if s.Total() != 19 {
+		t.Fatalf("%d tokens in all, want 19", s.Total())
+	}
+	score := s.Measure([]string{"a", "b", "c", "d"}, []string{"b", "c"}, "The five lied, six.")
+	for name, want := range map[string]float64{
+		"tokens@5": 19, "cost@5": 1, "recall@10t": 0.5, "recall@14t": 0.5, "recall@15t": 1,
+		answerMetric: 2.0 / 3, // five, six; "lied" has another stem than "lie"
+	} {
+		if got := at(t, score, budgets, name); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s = %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "one": 1, "don't": 3, "[2:05 pm] Hi!": 8, "naïve": 3, "a  b\n": 2, "\u00a0": 0, "東京": 2} {
+		if got := Tokens(text); got != want {
+			t.Errorf("Tokens(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestBootstrap(t *testing.T) {
+	t.Parallel()
+	var values []float64
+	for i := range 400 {
+		values = append(values, truth(i%4 == 0))
+	}
+	got := Bootstrap(append(values, math.NaN()))
+	// The normal approximation of a share of 0.25 over 400: 0.25 ± 1.96·0.02165.
+	if got.Mean != 0.25 || math.Abs(got.Low-0.2076) > 0.006 || math.Abs(got.High-0.2924) > 0.006 {
+		t.Errorf("interval %+v, want 0.25 from about 0.208 to 0.292", got)
+	}
+	if again := Bootstrap(values); again != got {
+		t.Errorf("again %+v, want %+v", again, got)
+	}
+	if got := Bootstrap(nil); got != (Interval{}) {
+		t.Errorf("of nothing %+v", got)
+	}
+	if got := Bootstrap([]float64{0.3, 0.3, 0.3}); math.Abs(got.Low-0.3) > 1e-12 || math.Abs(got.High-0.3) > 1e-12 {
+		t.Errorf("of equal values %+v", got)
+	}
+}
+
+func TestAUROC(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		positive, negative []float64
+		want               float64
+	}{
+		{[]float64{3, 4}, []float64{1, 2}, 1},
+		{[]float64{1, 2}, []float64{3, 4}, 0},
+		{[]float64{1, 1}, []float64{1, 1}, 0.5},
+		{[]float64{1, 3}, []float64{2, 2, 0}, (1.0/3 + 1) / 2},
+	} {
+		if got := AUROC(c.positive, c.negative); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("AUROC(%v, %v) = %v, want %v", c.positive, c.negative, got, c.want)
+		}
+	}
+	if !math.IsNaN(AUROC(nil, []float64{1})) {
+		t.Error("without positives it is a number")
+	}
+}
+
+// A choice is made by the other conversations, never by the one that it is judged on.
+func TestLeaveOneOut(t *testing.T) {
+	t.Parallel()
+	d := &Dataset{Conversations: make([]Conversation, 3), Apart: "apart"}
+	run := func(scores ...float64) []Row {
+		var out []Row
+		for i, s := range scores {
+			out = append(out, Row{Conversation: i, Question: &Question{}, Score: Score{s}},
+				Row{Conversation: i, Question: &Question{Category: "apart"}, Score: Score{1 - s}})
+		}
+		return out
+	}
+	held := LeaveOneOut(d, [][]Row{run(1, 0, 0.2), run(0, 0.5, 0.4)}, 0)
+	if want := []int{1, 0, 0}; !slices.Equal(held.Chosen, want) {
+		t.Errorf("chosen %v, want %v", held.Chosen, want)
+	}
+	got := column(held.Rows, 0, func(r *Row) bool { return r.Question.Category == "" })
+	if want := []float64{0, 0, 0.2}; !slices.Equal(got, want) {
+		t.Errorf("held out %v, want %v", got, want)
+	}
+}
+
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	talk, err := SampleTalk()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Turns) != 48 || len(c.Questions) != 14 {
-		t.Fatalf("sample has %d turns and %d questions, want 48 and 14", len(c.Turns), len(c.Questions))
+	chat, err := SampleChat()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, q := range c.Questions {
-		if len(q.Gold) == 0 {
-			t.Errorf("question %q has no gold turn", q.Text)
+	for _, c := range []struct {
+		d                       *Dataset
+		turns, questions, apart int
+	}{{talk, 48, 20, 2}, {chat, 20, 13, 0}} {
+		got := c.d.Conversations[0]
+		if len(got.Turns) != c.turns || len(got.Questions) != c.questions {
+			t.Errorf("%s has %d turns and %d questions, want %d and %d", c.d.Name, len(got.Turns), len(got.Questions), c.turns, c.questions)
 		}
+		apart := 0
+		for _, q := range got.Questions {
+			if len(q.Gold) == 0 && q.Category != "abstention" {
+				t.Errorf("question %q has no gold turn", q.Text)
+			}
+			if q.Category == talk.Apart {
+				apart++
+			}
+		}
+		if apart != c.apart {
+			t.Errorf("%s has %d questions apart, want %d", c.d.Name, apart, c.apart)
+		}
+	}
+	if got := talk.Conversations[0].Turns[13]; got.ID != "D2:2" || got.Session != "2" || got.Speaker != "Nora" ||
+		!strings.HasPrefix(got.Text, "Nora: Eleven people") || !strings.HasPrefix(got.Rendered, "[7:45 pm on 29 March, 2025] Nora: Eleven") ||
+		!got.At.Equal(time.Date(2025, 3, 29, 19, 45, 1, 0, time.UTC)) {
+		t.Errorf("turn 13 is %+v", got)
+	}
+	if got := chat.Conversations[0].Turns[7]; got.ID != "7" || got.Session != "2" || got.Attributes != nil ||
+		!strings.HasPrefix(got.Text, "assistant: Congratulations") || !got.At.Equal(time.Date(2025, 3, 17, 0, 0, 7, 0, time.UTC)) {
+		t.Errorf("message 7 is %+v", got)
+	}
+}
+
+func TestPooledKeepsConversationsApart(t *testing.T) {
+	t.Parallel()
+	d, err := SampleTalk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Pooled(d)
+	c := p.Conversations[0]
+	if len(p.Conversations) != 1 || len(c.Turns) != 48 || c.Turns[0].ID != "sample-1/D1:1" || c.Turns[0].Attributes["session"] != "sample-1/1" || c.Questions[0].Gold[0] != "sample-1/D1:3" {
+		t.Errorf("pooled: %+v, asked %+v", c.Turns[0], c.Questions[0])
+	}
+	if d.Conversations[0].Turns[0].ID != "D1:1" || d.Conversations[0].Turns[0].Attributes["session"] != 1 {
+		t.Errorf("pooling changed what was pooled: %+v", d.Conversations[0].Turns[0])
 	}
 }
 
@@ -53,39 +210,129 @@ func TestGoldRepairsPublishedIDs(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"D8:6": true, "D9:17": true, "D11:26": true, "D30:5": true}
 	got := gold([]string{"D8:6; D9:17", "D:11:26", "D30:05 D8:6", "D99:1"}, known)
-	want := []string{"D8:6", "D9:17", "D11:26", "D30:5"}
-	if len(got) != len(want) {
+	if want := []string{"D8:6", "D9:17", "D11:26", "D30:5"}; !slices.Equal(got, want) {
 		t.Fatalf("gold = %v, want %v", got, want)
 	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Fatalf("gold = %v, want %v", got, want)
+}
+
+func TestAuditReplacesEvidence(t *testing.T) {
+	t.Parallel()
+	cs, err := decodeLoCoMo(sampleTalk, []byte(`[
+		{"sample_id":"sample-1","qa_index":0,"evidence_audited":["D2:2"]},
+		{"sample_id":"sample-1","qa_index":1,"evidence_audited":[]},
+		{"sample_id":"other","qa_index":2,"evidence_audited":["D2:2"]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"D2:2", "D1:10", "D2:10"} {
+		if got := cs[0].Questions[i].Audited; len(got) != 1 || got[0] != want {
+			t.Errorf("question %d is audited to %v, want %s", i, got, want)
 		}
+	}
+	if got := cs[0].Questions[0].Gold; got[0] != "D1:3" {
+		t.Errorf("the audit changed the published labels: %v", got)
+	}
+}
+
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text  string
+		limit int
+		want  string
+	}{{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aé", 2, "a"}, {"東京", 4, "東"}, {"東", 2, ""}} {
+		if got := cut(c.text, c.limit); got != c.want {
+			t.Errorf("cut(%q, %d) = %q, want %q", c.text, c.limit, got, c.want)
+		}
+	}
+}
+
+// A result is read as it was written, and a metric that fell is told.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	d, err := SampleTalk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := References()[0].Ask(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Summarize(d, rows, Metrics(d.Budgets))
+	r.Variant, r.Embedder = "bm25", "none"
+	if r.Overall.N != 18 || r.Groups["adversarial"].N != 2 || r.AUROC == nil {
+		t.Fatalf("%d questions, %+v apart", r.Overall.N, r.Groups["adversarial"])
+	}
+	dir := t.TempDir()
+	if fell, err := FallsSince(dir, r); err != nil || len(fell) > 0 {
+		t.Fatalf("without an earlier result: %v, %v", fell, err)
+	}
+	file, err := r.Write(dir)
+	if err != nil || filepath.Base(file) != "sample-talk-bm25-none.json" {
+		t.Fatalf("written to %s: %v", file, err)
+	}
+	if fell, err := FallsSince(dir, r); err != nil || len(fell) > 0 {
+		t.Errorf("against itself: %v, %v", fell, err)
+	}
+	g := r.Groups["temporal"]
+	was := g.Metrics["recall@10"]
+	g.Metrics["recall@10"] = Interval{Mean: was.Mean - 0.02}
+	g.Metrics["cost@10"] = Interval{}
+	fell, err := FallsSince(dir, r)
+	if err != nil || len(fell) != 1 || !strings.Contains(fell[0], "recall@10 of temporal") {
+		t.Errorf("after a fall: %v, %v", fell, err)
+	}
+	r.Data = map[string]string{"conversation.json": "other"}
+	if _, err := FallsSince(dir, r); err == nil {
+		t.Error("results over other data are compared")
+	}
+	var b strings.Builder
+	if err := PrintTables(&b, []*Result{r}); err != nil || !strings.Contains(b.String(), "| bm25 | overall | 18 |") {
+		t.Errorf("table: %v\n%s", err, &b)
 	}
 }
 
 // Counts of the published data, when EVAL_DATA names its folder.
 func TestPublishedCounts(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("EVAL_DATA")
-	if dir == "" {
-		t.Skip("EVAL_DATA is not set: the published conversations are not part of this repository")
+	dir := dataDir(t)
+	count := func(d *Dataset) (turns int, scored map[string]int, audited int) {
+		scored = map[string]int{}
+		for _, c := range d.Conversations {
+			turns += len(c.Turns)
+			for _, q := range c.Questions {
+				if len(q.Gold) > 0 {
+					scored[q.Category]++
+				}
+				if !slices.Equal(q.Gold, q.Audited) {
+					audited++
+				}
+			}
+		}
+		return turns, scored, audited
 	}
-	cs, err := ReadLoCoMo(filepath.Join(dir, "locomo7.json"))
+	locomo, err := ReadLoCoMo(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	turns, scored := 0, map[int]int{}
-	for _, c := range cs {
-		turns += len(c.Turns)
-		for _, q := range c.Questions {
-			if len(q.Gold) > 0 {
-				scored[q.Category]++
-			}
-		}
-	}
-	if turns != 3889 || scored[1] != 195 || scored[2] != 223 || scored[3] != 61 || scored[4] != 585 || scored[5] != 310 {
+	turns, scored, audited := count(locomo)
+	if turns != 3889 || scored["multi-hop"] != 195 || scored["temporal"] != 223 || scored["open-domain"] != 61 || scored["single-hop"] != 585 || scored["adversarial"] != 310 {
 		t.Errorf("turns %d, scored %v; want 3889 and 195, 223, 61, 585, 310", turns, scored)
+	}
+	if audited == 0 {
+		t.Error("the audit changed no label")
+	}
+	beam, err := ReadBEAM(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, scored, _ := count(beam)
+	sum := 0
+	for _, n := range scored {
+		sum += n
+	}
+	if messages != 3596 || sum != 250 || scored["summarization"] != 26 {
+		t.Errorf("messages %d, scored %d: %v; want 3596 and 250", messages, sum, scored)
 	}
 	users, err := ReadMemoryBank(filepath.Join(dir, "memorybank_en.json"))
 	if err != nil {

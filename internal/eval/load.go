@@ -11,6 +11,7 @@ import (
 // Loaded reports what loading one conversation came to.
 type Loaded struct {
 	Collection string
+	Embedder   string
 	Notes      int64
 	Links      int64
 	Evolved    int64         // notes of which a later note's evolution wrote a version
@@ -19,6 +20,20 @@ type Loaded struct {
 	Took       time.Duration // from the first write until no job was left
 
 	IDs map[string]string // note id → turn id
+}
+
+// Turns gives the turns of hits. A note of another collection is an error: nothing may
+// leak.
+func (l *Loaded) Turns(hits []Hit) ([]string, error) {
+	out := make([]string, 0, len(hits))
+	for _, h := range hits {
+		turn, ok := l.IDs[h.Note.ID]
+		if !ok {
+			return nil, fmt.Errorf("note %s is not of this collection", h.Note.ID)
+		}
+		out = append(out, turn)
+	}
+	return out, nil
 }
 
 // Load makes a collection, adds one note per turn in bulk and waits until its
@@ -30,7 +45,7 @@ func Load(ctx context.Context, c *Client, name, policy string, turns []Turn, pro
 	if err != nil {
 		return Loaded{}, fmt.Errorf("create collection %s: %w", name, err)
 	}
-	out := Loaded{Collection: col.ID, IDs: make(map[string]string, len(turns))}
+	out := Loaded{Collection: col.ID, Embedder: col.Embedder, IDs: make(map[string]string, len(turns))}
 	const batch = 500
 	for at := 0; at < len(turns); at += batch {
 		part := turns[at:min(at+batch, len(turns))]
@@ -38,7 +53,10 @@ func Load(ctx context.Context, c *Client, name, policy string, turns []Turn, pro
 		for i, t := range part {
 			notes[i] = Note{
 				Content: t.Text, Kind: "message", OccurredAt: &t.At,
-				Attributes: map[string]any{"dia_id": t.ID, "speaker": t.Speaker, "session": t.Session},
+				Attributes: t.Attributes,
+			}
+			if policy == "none" {
+				notes[i].Infer = new(false)
 			}
 		}
 		lines, err := c.AddNotes(ctx, col.ID, notes)

@@ -2,62 +2,41 @@ package eval
 
 import (
 	"bytes"
-	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
 
-//go:embed sample/conversation.json
-var sample []byte
+// The categories of LoCoMo's questions, by their numbers in its files.
+var locomoCategories = map[int]string{1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 
-// Turn is one utterance of a conversation.
-type Turn struct {
-	ID      string // "D3:7": session 3, turn 7
-	Speaker string
-	Session int
-	At      time.Time // the session's time plus one second per turn
-	Text    string    // speaker and utterance, and the caption of a shared image
-}
-
-// Question has gold evidence: the ids of the turns that answer it.
-type Question struct {
-	Text     string
-	Category int // 1 multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial
-	Gold     []string
-}
-
-// Conversation is a LoCoMo conversation (Maharana et al., ACL 2024).
-type Conversation struct {
-	ID        string
-	Turns     []Turn
-	Questions []Question
-}
-
-// Sample gives the conversation that ships with slipbox, of our own writing, in the same shape.
-func Sample() (Conversation, error) {
-	cs, err := decodeLoCoMo(sample)
-	if err != nil {
-		return Conversation{}, err
+// newLoCoMo gives an empty data set of LoCoMo's shape.
+func newLoCoMo(name string) *Dataset {
+	return &Dataset{
+		Name: name, Categories: []string{"multi-hop", "temporal", "open-domain", "single-hop", "adversarial"},
+		Apart: "adversarial", Budgets: []int{500, 1000, 2000},
 	}
-	return cs[0], nil
 }
 
-// ReadLoCoMo reads a file of LoCoMo conversations.
-func ReadLoCoMo(path string) ([]Conversation, error) {
-	raw, err := os.ReadFile(path)
+// ReadLoCoMo reads the LoCoMo conversations of a data folder (Maharana et al., ACL 2024):
+// locomo7.json, and what an audit says of its labels, locomo7_audit.json.
+func ReadLoCoMo(dir string) (*Dataset, error) {
+	d := newLoCoMo("locomo")
+	raw, err := d.read(dir, "locomo7.json")
 	if err != nil {
-		return nil, fmt.Errorf("read conversations: %w", err)
+		return nil, err
 	}
-	cs, err := decodeLoCoMo(raw)
+	audit, err := d.read(dir, "locomo7_audit.json")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
-	return cs, nil
+	if d.Conversations, err = decodeLoCoMo(raw, audit); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // sessionTime is how LoCoMo writes times: "1:56 pm on 8 May, 2023".
@@ -65,47 +44,90 @@ const sessionTime = "3:04 pm on 2 January, 2006"
 
 var evidenceID = regexp.MustCompile(`D:?(\d+):0*(\d+)`)
 
-func decodeLoCoMo(raw []byte) ([]Conversation, error) {
-	var file []struct {
-		SampleID     string                     `json:"sample_id"`
-		Conversation map[string]json.RawMessage `json:"conversation"`
-		QA           []struct {
-			Question string   `json:"question"`
-			Evidence []string `json:"evidence"`
-			Category int      `json:"category"`
-		} `json:"qa"`
-	}
-	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&file); err != nil {
+// correction is what an audit says of one question.
+type correction struct {
+	Sample   string   `json:"sample_id"`
+	Question int      `json:"qa_index"` // from 0, in its conversation
+	Evidence []string `json:"evidence_audited"`
+}
+
+type locomoFile struct {
+	SampleID     string                     `json:"sample_id"`
+	Conversation map[string]json.RawMessage `json:"conversation"`
+	QA           []struct {
+		Question string   `json:"question"`
+		Answer   any      `json:"answer"`
+		Evidence []string `json:"evidence"`
+		Category int      `json:"category"`
+	} `json:"qa"`
+}
+
+// decodeLoCoMo reads conversations, and an audit of them unless that is nil.
+func decodeLoCoMo(raw, audit []byte) ([]Conversation, error) {
+	var files []locomoFile
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber() // an answer that is a number stays as it is written
+	if err := dec.Decode(&files); err != nil {
 		return nil, fmt.Errorf("not a LoCoMo file: %w", err)
 	}
-	out := make([]Conversation, 0, len(file))
-	for _, f := range file {
-		c := Conversation{ID: f.SampleID}
-		known := map[string]bool{}
-		for n := 1; ; n++ {
-			key := "session_" + strconv.Itoa(n)
-			rawTurns, ok := f.Conversation[key]
-			if !ok {
-				if n > len(f.Conversation) {
-					break
-				}
-				continue
-			}
-			turns, err := decodeSession(n, rawTurns, f.Conversation[key+"_date_time"])
-			if err != nil {
-				return nil, fmt.Errorf("%s %s: %w", f.SampleID, key, err)
-			}
-			for _, t := range turns {
-				known[t.ID] = true
-			}
-			c.Turns = append(c.Turns, turns...)
+	var corrections []correction
+	if audit != nil {
+		if err := json.Unmarshal(audit, &corrections); err != nil {
+			return nil, fmt.Errorf("not an audit of LoCoMo: %w", err)
 		}
-		for _, q := range f.QA {
-			c.Questions = append(c.Questions, Question{Text: q.Question, Category: q.Category, Gold: gold(q.Evidence, known)})
+	}
+	out := make([]Conversation, 0, len(files))
+	for i := range files {
+		c, err := files[i].conversation(corrections)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", files[i].SampleID, err)
 		}
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+func (f *locomoFile) conversation(corrections []correction) (Conversation, error) {
+	c := Conversation{ID: f.SampleID}
+	known := map[string]bool{}
+	// Sessions are numbered from 1, perhaps with gaps.
+	for n := 1; n <= len(f.Conversation); n++ {
+		key := "session_" + strconv.Itoa(n)
+		rawTurns, ok := f.Conversation[key]
+		if !ok {
+			continue
+		}
+		turns, err := decodeSession(n, rawTurns, f.Conversation[key+"_date_time"])
+		if err != nil {
+			return c, fmt.Errorf("%s: %w", key, err)
+		}
+		for _, t := range turns {
+			known[t.ID] = true
+		}
+		c.Turns = append(c.Turns, turns...)
+	}
+	audited := map[int][]string{}
+	for _, x := range corrections {
+		if ids := gold(x.Evidence, known); x.Sample == f.SampleID && len(ids) > 0 {
+			audited[x.Question] = ids
+		}
+	}
+	for i, q := range f.QA {
+		category, ok := locomoCategories[q.Category]
+		if !ok {
+			return c, fmt.Errorf("question %d: category %d is none of 1 to 5", i, q.Category)
+		}
+		out := Question{Text: q.Question, Category: category, Gold: gold(q.Evidence, known)}
+		if q.Answer != nil {
+			out.Answer = fmt.Sprint(q.Answer)
+		}
+		out.Audited = out.Gold
+		if ids := audited[i]; ids != nil {
+			out.Audited = ids
+		}
+		c.Questions = append(c.Questions, out)
+	}
+	return c, nil
 }
 
 func decodeSession(n int, rawTurns, rawTime json.RawMessage) ([]Turn, error) {
@@ -132,7 +154,11 @@ func decodeSession(n int, rawTurns, rawTime json.RawMessage) ([]Turn, error) {
 		if t.Caption != "" {
 			text += " (shared image: " + t.Caption + ")"
 		}
-		out[i] = Turn{ID: t.ID, Speaker: t.Speaker, Session: n, At: start.Add(time.Duration(i) * time.Second), Text: text}
+		out[i] = Turn{
+			ID: t.ID, Speaker: t.Speaker, Session: strconv.Itoa(n), At: start.Add(time.Duration(i) * time.Second),
+			Text: text, Rendered: "[" + when + "] " + text,
+			Attributes: map[string]any{"dia_id": t.ID, "speaker": t.Speaker, "session": n},
+		}
 	}
 	return out, nil
 }

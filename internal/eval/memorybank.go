@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -42,8 +43,8 @@ func ReadMemoryBank(path string) ([]BankUser, error) {
 			for j, x := range file[name].History[day] {
 				at := start.Add(time.Duration(2*j) * time.Second)
 				u.Turns = append(u.Turns,
-					Turn{ID: fmt.Sprintf("%s:%d", day, 2*j), Speaker: name, Session: i + 1, At: at, Text: name + ": " + x.Query},
-					Turn{ID: fmt.Sprintf("%s:%d", day, 2*j+1), Speaker: "assistant", Session: i + 1, At: at.Add(time.Second), Text: "assistant: " + x.Response})
+					Turn{ID: fmt.Sprintf("%s:%d", day, 2*j), Speaker: name, Session: strconv.Itoa(i + 1), At: at, Text: name + ": " + x.Query},
+					Turn{ID: fmt.Sprintf("%s:%d", day, 2*j+1), Speaker: "assistant", Session: strconv.Itoa(i + 1), At: at.Add(time.Second), Text: "assistant: " + x.Response})
 			}
 		}
 		out = append(out, u)

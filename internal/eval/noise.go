@@ -32,7 +32,7 @@ func MeasureNoise(ctx context.Context, c *Client, loaded Loaded, own []Question,
 			return n, err
 		}
 		n.Questions++
-		n.Recall += Measure(ranked, q.Gold).Recall10
+		n.Recall += found(places(ranked), q.Gold, noiseK)
 	}
 	for _, text := range foreign {
 		ranked, err := turnsOf(ctx, c, loaded, text, rerank)
@@ -62,15 +62,11 @@ func (n *Noise) Merge(m Noise) {
 }
 
 func turnsOf(ctx context.Context, c *Client, loaded Loaded, text, rerank string) ([]string, error) {
-	hits, err := c.Search(ctx, loaded.Collection, Query{Text: text, Mode: "hybrid", K: noiseK, Rerank: rerank})
+	found, err := c.Search(ctx, loaded.Collection, Query{Text: text, Mode: "hybrid", K: noiseK, Rerank: rerank, Fields: []string{"id"}})
 	if err != nil {
 		return nil, fmt.Errorf("search %q: %w", text, err)
 	}
-	out := make([]string, len(hits))
-	for i, h := range hits {
-		out[i] = loaded.IDs[h.Note.ID]
-	}
-	return out, nil
+	return loaded.Turns(found.Hits)
 }
 
 // SampleForeign are questions that the bundled conversation does not answer.

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/eval"
+)
+
+func growthCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "growth", Short: "Ask the same questions while a collection grows with notes about other things", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return growth(cmd.Context(), *o) },
+	}
+	f := cmd.Flags()
+	f.IntSliceVar(&o.sizes, "sizes", []int{1000, 3000, 10_000, 30_000, 100_000}, "notes")
+	f.StringVar(&o.mode, "mode", eval.Hybrid, "mode of the searches")
+	f.StringVar(&o.results, "results", "", "folder to write growth.json to")
+	return cmd
+}
+
+// growth is C312.
+func growth(ctx context.Context, o options) error {
+	client, err := o.client()
+	if err != nil {
+		return err
+	}
+	talks, err := o.talks()
+	if err != nil {
+		return err
+	}
+	if !slices.IsSorted(o.sizes) {
+		return errors.New("the sizes must ascend")
+	}
+	points, err := eval.Grow(ctx, client, talks, o.prefix, eval.Variant{Mode: o.mode}, o.sizes, tell)
+	if err != nil {
+		return err
+	}
+	if o.results != "" {
+		raw, err := json.MarshalIndent(points, "", "  ")
+		if err != nil {
+			return fmt.Errorf("encode: %w", err)
+		}
+		if err := os.MkdirAll(o.results, 0o755); err != nil {
+			return fmt.Errorf("make the folder of results: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(o.results, "growth.json"), append(raw, '\n'), 0o644); err != nil { //nolint:gosec // figures for everybody
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return eval.PrintGrowth(os.Stdout, points)
+}
+
+// rankingTracks are what the parts of the ranking are measured over by default: people
+// talking, and an assistant's long answers.
+func (o options) rankingTracks() []string {
+	switch {
+	case len(o.tracks) > 0:
+		return o.tracks
+	case o.data != "":
+		return []string{"locomo", "beam"}
+	}
+	return []string{"sample-talk", "sample-chat"}
+}
+
+func ablationCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ablation", Short: "Switch every signal of the ranking off, and ask with each alone", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.eachTrack(cmd.Context(), func(ctx context.Context, b *eval.Bench) error {
+				entries, err := b.Ablate(ctx, eval.Variant{Mode: o.mode, Profile: o.profile}, tell)
+				if err != nil {
+					return err
+				}
+				return eval.PrintAblation(os.Stdout, b.Data, b.Embedder, entries)
+			})
+		},
+	}
+	o.rankingFlags(cmd)
+	return cmd
+}
+
+func (o *options) rankingFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVar(&o.tracks, "tracks", nil, "as of recall (default: conversations and chats)")
+	f.StringVar(&o.mode, "mode", eval.Hybrid, "mode of the searches")
+	f.StringVar(&o.profile, "profile", "", "profile of the ranking (default: the gateway's choice)")
+}
+
+func (o *options) eachTrack(ctx context.Context, do func(ctx context.Context, b *eval.Bench) error) error {
+	client, err := o.client()
+	if err != nil {
+		return err
+	}
+	for _, track := range o.rankingTracks() {
+		d, policy, err := o.dataset(track)
+		if err != nil {
+			return err
+		}
+		b, err := eval.Open(ctx, client, d, o.prefix+track+"-", policy, tell)
+		if err != nil {
+			return err
+		}
+		if err := do(ctx, b); err != nil {
+			return fmt.Errorf("%s: %w", track, err)
+		}
+	}
+	return nil
+}
+
+func tuneCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "tune", Short: "Try weights of one signal, chosen leaving one conversation out at a time", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.eachTrack(cmd.Context(), func(ctx context.Context, b *eval.Bench) error {
+				return eval.Tune(ctx, os.Stdout, b, eval.Variant{Mode: o.mode, Profile: o.profile}, o.signal, o.weights, tell)
+			})
+		},
+	}
+	o.rankingFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.signal, "signal", "", "name of the signal, as explanations have it")
+	f.Float64SliceVar(&o.weights, "weights", nil, "weights to try")
+	_ = cmd.MarkFlagRequired("signal")
+	_ = cmd.MarkFlagRequired("weights")
+	return cmd
+}

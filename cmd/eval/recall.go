@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipboxhq/slipbox/internal/eval"
+)
+
+// The tracks over published data, and those over the bundled samples.
+var (
+	publishedTracks = []string{"locomo", "pooled", "beam", "derived"}
+	sampleTracks    = []string{"sample-talk", "sample-chat", "sample-derived"}
+)
+
+func recallCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "recall", Short: "Score searches against the evidence that comes with the data, by track and way to ask", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return recall(cmd.Context(), *o) },
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&o.tracks, "tracks", nil, "of "+strings.Join(slices.Concat(publishedTracks, sampleTracks), ", ")+" (default: all that there is data for)")
+	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, people, context (default: all that the gateway offers)")
+	f.StringVar(&o.results, "results", "", "folder to write a JSON file for each run to")
+	f.StringVar(&o.committed, "compare", "", "folder of earlier results; a metric that fell by more than 0.01 is an error")
+	return cmd
+}
+
+// dataset reads what a track is over, and the policy that it is loaded with.
+func (o options) dataset(track string) (d *eval.Dataset, policy string, err error) {
+	if slices.Contains(publishedTracks, track) && o.data == "" {
+		return nil, "", fmt.Errorf("the track %s needs published data: pass --data or set EVAL_DATA", track)
+	}
+	policy = "none"
+	switch track {
+	case "locomo":
+		d, err = eval.ReadLoCoMo(o.data)
+	case "pooled":
+		if d, err = eval.ReadLoCoMo(o.data); err == nil {
+			d = eval.Pooled(d)
+		}
+	case "beam":
+		d, err = eval.ReadBEAM(o.data)
+	case "derived":
+		policy = o.policy
+		if d, err = eval.ReadLoCoMo(o.data); err == nil {
+			d.Name = "derived-" + policy
+		}
+	case "sample-talk":
+		d, err = eval.SampleTalk()
+	case "sample-chat":
+		d, err = eval.SampleChat()
+	case "sample-derived":
+		policy = o.policy
+		if d, err = eval.SampleTalk(); err == nil {
+			d.Name = "sample-derived-" + policy
+		}
+	default:
+		err = fmt.Errorf("no track is named %q; there are %s", track, strings.Join(slices.Concat(publishedTracks, sampleTracks), ", "))
+	}
+	return d, policy, err
+}
+
+func tell(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+func recall(ctx context.Context, o options) error {
+	client, err := o.client()
+	if err != nil {
+		return err
+	}
+	tracks := o.tracks
+	if len(tracks) == 0 {
+		tracks = slices.Clone(sampleTracks)
+		if o.data != "" {
+			tracks = slices.Concat(publishedTracks, tracks)
+		}
+	}
+	var fell []string
+	for _, track := range tracks {
+		d, policy, err := o.dataset(track)
+		if err != nil {
+			return err
+		}
+		b, err := eval.Open(ctx, client, d, o.prefix+track+"-", policy, tell)
+		if err != nil {
+			return err
+		}
+		b.Engine = o.engine
+		worse, err := o.runs(ctx, b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", track, err)
+		}
+		fell = append(fell, worse...)
+	}
+	if len(fell) > 0 {
+		return errors.New("recall is worse than before:\n" + strings.Join(fell, "\n"))
+	}
+	return nil
+}
+
+// runs asks in every way, prints and keeps the results, and tells what fell.
+func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err error) {
+	names, err := b.Offered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.variants) > 0 {
+		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(o.variants, n) })
+	}
+	var results []*eval.Result
+	for _, name := range names {
+		r, err := b.Run(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		tell("%s: %s asked in %.1f s", b.Data.Name, name, r.Wall)
+		results = append(results, r)
+		if o.committed != "" {
+			worse, err := eval.FallsSince(o.committed, r)
+			if err != nil {
+				return nil, err
+			}
+			fell = append(fell, worse...)
+		}
+		if o.results != "" {
+			file, err := r.Write(o.results)
+			if err != nil {
+				return nil, err
+			}
+			tell("%s: written", file)
+		}
+	}
+	return fell, eval.PrintTables(os.Stdout, results)
+}
+
+func referenceCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "reference", Short: "Measure plain scorers over the data, without a gateway: what others are compared with", Args: cobra.NoArgs,
+		RunE: func(_ *cobra.Command, _ []string) error {
+			for _, track := range o.tracks {
+				d, _, err := o.dataset(track)
+				if err != nil {
+					return err
+				}
+				var results []*eval.Result
+				for _, r := range eval.References() {
+					rows, err := r.Ask(d)
+					if err != nil {
+						return err
+					}
+					result := eval.Summarize(d, rows, eval.Metrics(d.Budgets))
+					result.Variant, result.Engine, result.Embedder = r.Name, "none", "none"
+					results = append(results, result)
+				}
+				if err := eval.PrintTables(os.Stdout, results); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringSliceVar(&o.tracks, "tracks", []string{"sample-talk", "sample-chat"}, "as of recall")
+	return cmd
+}

@@ -1,0 +1,116 @@
+package eval
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// contentLimit is the most that a note's content may have, in bytes.
+const contentLimit = 64 << 10
+
+// newBEAM gives an empty data set of BEAM's shape.
+func newBEAM(name string) *Dataset {
+	return &Dataset{Name: name, Budgets: []int{2000, 8000}, Categories: []string{
+		"contradiction_resolution", "event_ordering", "information_extraction", "instruction_following", "knowledge_update",
+		"multi_session_reasoning", "preference_following", "summarization", "temporal_reasoning",
+	}}
+}
+
+// ReadBEAM reads the chats of a data folder with an assistant whose answers are long
+// ("Beyond a Million Tokens", 2025), beam100k_14.json.gz: one turn per message.
+func ReadBEAM(dir string) (*Dataset, error) {
+	d := newBEAM("beam")
+	packed, err := d.read(dir, "beam100k_14.json.gz")
+	if err != nil {
+		return nil, err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("not a BEAM file: %w", err)
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("not a BEAM file: %w", err)
+	}
+	if d.Conversations, err = decodeBEAM(raw); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// messageDate is how BEAM writes dates: "March-15-2024".
+const messageDate = "January-2-2006"
+
+type beamChat struct {
+	Chat     any `json:"chat"` // a number
+	Messages []struct {
+		ID      int    `json:"id"`
+		Role    string `json:"role"`
+		Session int    `json:"session"`
+		Date    string `json:"date"`
+		Content string `json:"content"`
+	} `json:"messages"`
+	Questions []struct {
+		Category string `json:"category"`
+		Question string `json:"question"`
+		Answer   string `json:"answer"`
+		Evidence []int  `json:"evidence"`
+	} `json:"questions"`
+}
+
+func decodeBEAM(raw []byte) ([]Conversation, error) {
+	var chats []beamChat
+	if err := json.Unmarshal(raw, &chats); err != nil {
+		return nil, fmt.Errorf("not a BEAM file: %w", err)
+	}
+	out := make([]Conversation, 0, len(chats))
+	for _, chat := range chats {
+		c := Conversation{ID: "chat-" + fmt.Sprint(chat.Chat)}
+		known := map[int]bool{}
+		var day time.Time
+		var when string
+		for _, m := range chat.Messages {
+			if m.Date != "" { // else the day of the message before
+				at, err := time.ParseInLocation(messageDate, m.Date, time.UTC)
+				if err != nil {
+					return nil, fmt.Errorf("%s: message %d: date: %w", c.ID, m.ID, err)
+				}
+				day, when = at, m.Date
+			}
+			text := m.Role + ": " + m.Content
+			known[m.ID] = true
+			c.Turns = append(c.Turns, Turn{
+				ID: strconv.Itoa(m.ID), Speaker: m.Role, Session: strconv.Itoa(m.Session), At: day.Add(time.Duration(m.ID) * time.Second),
+				Text: cut(text, contentLimit), Rendered: "[" + when + "] " + text,
+			})
+		}
+		for _, q := range chat.Questions {
+			var ids []string
+			for _, id := range q.Evidence {
+				if known[id] {
+					ids = append(ids, strconv.Itoa(id))
+				}
+			}
+			c.Questions = append(c.Questions, Question{Text: q.Question, Category: q.Category, Answer: q.Answer, Gold: ids, Audited: ids})
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// cut shortens a text to at most limit bytes, at the boundary of a rune.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}

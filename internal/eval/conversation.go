@@ -1,0 +1,98 @@
+package eval
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Turn is one utterance of a conversation.
+type Turn struct {
+	ID       string // "D3:7": session 3, turn 7
+	Speaker  string
+	Session  string
+	At       time.Time // the session's time plus one second per turn
+	Text     string    // what is written as a note's content
+	Rendered string    // with its date, as a reader would get it: what tokens are counted of
+	// Attributes of its note; nil for none.
+	Attributes map[string]any
+}
+
+// Question has gold evidence: the ids of the turns that answer it.
+type Question struct {
+	Text     string
+	Category string
+	Answer   string // as the data says; "" where it says none
+	Gold     []string
+	Audited  []string // gold after a later audit of the labels; Gold where it found nothing
+}
+
+// Conversation is what one collection holds.
+type Conversation struct {
+	ID        string
+	Turns     []Turn
+	Questions []Question
+}
+
+// Dataset is conversations with questions, and how their answers are measured.
+type Dataset struct {
+	Name          string
+	Conversations []Conversation
+	Categories    []string // in the order of tables
+	// Apart is the category that is in no average over categories; "" for none.
+	Apart   string
+	Budgets []int             // tokens, of recall within a budget
+	Files   map[string]string // what was read: SHA-256 by file name
+}
+
+// read reads one file of a data set and notes its hash.
+func (d *Dataset) read(dir, name string) ([]byte, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", d.Name, err)
+	}
+	d.note(name, raw)
+	return raw, nil
+}
+
+func (d *Dataset) note(name string, raw []byte) {
+	if d.Files == nil {
+		d.Files = map[string]string{}
+	}
+	sum := sha256.Sum256(raw)
+	d.Files[name] = hex.EncodeToString(sum[:])
+}
+
+// Pooled puts all conversations of a data set into one, ids and sessions prefixed by
+// those of their conversations.
+func Pooled(d *Dataset) *Dataset {
+	out := *d
+	out.Name = d.Name + "-pooled"
+	var all Conversation
+	all.ID = "pooled"
+	for _, c := range d.Conversations {
+		prefix := func(ids []string) []string {
+			out := make([]string, len(ids))
+			for i, id := range ids {
+				out[i] = c.ID + "/" + id
+			}
+			return out
+		}
+		for _, t := range c.Turns {
+			t.ID, t.Session = c.ID+"/"+t.ID, c.ID+"/"+t.Session
+			if t.Attributes != nil {
+				t.Attributes = map[string]any{"dia_id": t.ID, "speaker": t.Speaker, "session": t.Session}
+			}
+			all.Turns = append(all.Turns, t)
+		}
+		for _, q := range c.Questions {
+			q.Gold, q.Audited = prefix(q.Gold), prefix(q.Audited)
+			all.Questions = append(all.Questions, q)
+		}
+	}
+	out.Conversations = []Conversation{all}
+	return &out
+}

@@ -1,0 +1,193 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/eval/reference"
+)
+
+// widest is how many turns a derived note may cover; one that cites more covers none, or
+// citing everything would pay.
+const widest = 12
+
+// Origins finds which turns a note was made from, through the notes in between.
+type Origins struct {
+	client *Client
+	loaded *Loaded
+	notes  map[string][]string // sources of what was read before, by note
+}
+
+// NewOrigins looks into a loaded conversation.
+func NewOrigins(c *Client, l *Loaded) *Origins {
+	return &Origins{client: c, loaded: l, notes: map[string][]string{}}
+}
+
+// Turns gives the turns in the closure of a note's sources, down to the notes that were
+// written as turns; none if they are more than 12. hit may carry the note's own sources,
+// which are then not read again.
+func (o *Origins) Turns(ctx context.Context, hit FoundNote) ([]string, error) {
+	if hit.Kind != "" {
+		o.notes[hit.ID] = hit.Provenance.Sources
+	}
+	var out []string
+	seen := map[string]bool{}
+	open := []string{hit.ID}
+	for len(open) > 0 {
+		id := open[0]
+		open = open[1:]
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		if turn, ok := o.loaded.IDs[id]; ok {
+			if out = append(out, turn); len(out) > widest {
+				return nil, nil
+			}
+			continue
+		}
+		sources, ok := o.notes[id]
+		if !ok {
+			n, err := o.client.Note(ctx, o.loaded.Collection, id)
+			if err != nil {
+				if HasCode(err, "not_found") { // a source that was deleted
+					continue
+				}
+				return nil, err
+			}
+			sources = n.Provenance.Sources
+			o.notes[id] = sources
+		}
+		open = append(open, sources...)
+	}
+	return out, nil
+}
+
+// DerivedMetrics names what is measured of hits that may be derived notes: recall within
+// each budget of tokens, and the answer's share in the first ten texts.
+func DerivedMetrics(budgets []int) []string {
+	var out []string
+	for _, b := range budgets {
+		out = append(out, budgetMetric(b))
+	}
+	return append(out, answerMetric)
+}
+
+// AskDerived asks like Ask and counts the turns that hits cover through their sources.
+// A hit costs the tokens of its text as rendered, with its date.
+func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
+	return b.covered(func(l *Loaded, q *Question) (Ranking, Score, Score, error) {
+		origins := NewOrigins(b.Client, l)
+		start := time.Now()
+		found, err := b.Client.Search(ctx, l.Collection, Query{Text: q.Text, Mode: v.Mode, K: cutOff, Profile: v.Profile, Weights: v.Weights})
+		r := Ranking{Wall: time.Since(start), Took: time.Duration(found.TookMs * float64(time.Millisecond))}
+		if err != nil {
+			return r, nil, nil, err
+		}
+		texts := make([]string, len(found.Hits))
+		covers := make([][]string, len(found.Hits))
+		for i, h := range found.Hits {
+			if covers[i], err = origins.Turns(ctx, h.Note); err != nil {
+				return r, nil, nil, err
+			}
+			when := ""
+			if h.Note.OccurredAt != nil {
+				when = h.Note.OccurredAt.Format(sessionTime)
+			}
+			texts[i] = "[" + when + "] " + h.Note.Content
+		}
+		if len(found.Hits) > 0 {
+			r.Best = found.Hits[0].Score
+		}
+		scores := [2]Score{}
+		for i, gold := range [][]string{q.Gold, q.Audited} {
+			for _, budget := range b.Data.Budgets {
+				var turns []string
+				for j, text := range texts {
+					if budget -= Tokens(text); budget < 0 {
+						break
+					}
+					turns = append(turns, covers[j]...)
+				}
+				scores[i] = append(scores[i], coveredShare(turns, gold))
+			}
+			scores[i] = append(scores[i], answerIn(texts[:min(10, len(texts))], q.Answer))
+		}
+		return r, scores[0], scores[1], nil
+	})
+}
+
+// ContextMetrics names what is measured of contexts: recall and the answer's share, and
+// the tokens that were used, for each budget.
+func ContextMetrics(budgets []int) []string {
+	var out []string
+	for _, b := range budgets {
+		out = append(out, budgetMetric(b), fmt.Sprintf("answer@%dt", b), fmt.Sprintf("tokens@%dt", b))
+	}
+	return out
+}
+
+// AskContext asks for a context of each budget. It covers the turns that it cites. One
+// that reports more tokens than its budget is an error.
+func (b *Bench) AskContext(ctx context.Context) ([]Row, error) {
+	return b.covered(func(l *Loaded, q *Question) (r Ranking, score, audited Score, err error) {
+		origins := NewOrigins(b.Client, l)
+		for _, budget := range b.Data.Budgets {
+			start := time.Now()
+			p, err := b.Client.Context(ctx, l.Collection, q.Text, budget)
+			if err != nil {
+				return r, nil, nil, err
+			}
+			r.Wall += time.Since(start) / time.Duration(len(b.Data.Budgets))
+			if p.Tokens > budget {
+				return r, nil, nil, fmt.Errorf("a context of %d tokens for a budget of %d", p.Tokens, budget)
+			}
+			var turns []string
+			for _, c := range p.Citations {
+				covers, err := origins.Turns(ctx, FoundNote{ID: c.Note})
+				if err != nil {
+					return r, nil, nil, err
+				}
+				turns = append(turns, covers...)
+			}
+			answer := answerIn([]string{p.Text}, q.Answer)
+			score = append(score, coveredShare(turns, q.Gold), answer, float64(p.Tokens))
+			audited = append(audited, coveredShare(turns, q.Audited), answer, float64(p.Tokens))
+		}
+		return r, score, audited, nil
+	})
+}
+
+func (b *Bench) covered(ask func(l *Loaded, q *Question) (Ranking, Score, Score, error)) ([]Row, error) {
+	var out []Row
+	for i := range b.Data.Conversations {
+		c := &b.Data.Conversations[i]
+		for j := range c.Questions {
+			q := &c.Questions[j]
+			if len(q.Gold) == 0 {
+				continue
+			}
+			r, score, audited, err := ask(&b.Loaded[i], q)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %q: %w", c.ID, q.Text, err)
+			}
+			out = append(out, Row{Conversation: i, Question: q, Ranking: r, Score: score, Audited: audited})
+		}
+	}
+	return out, nil
+}
+
+// coveredShare is the share of gold turns among those covered.
+func coveredShare(covered, gold []string) float64 { return found(places(covered), gold, len(covered)) }
+
+// answerIn is the share of the answer's terms in some texts; NaN where it has none.
+func answerIn(texts []string, answer string) float64 {
+	have := map[string]bool{}
+	for _, t := range texts {
+		for _, term := range reference.Stemmed(t) {
+			have[term] = true
+		}
+	}
+	return share(answer, func(term string) bool { return have[term] })
+}

@@ -1,0 +1,139 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/eval/reference"
+)
+
+// Ranking is what was answered to one question.
+type Ranking struct {
+	Turns []string      // ids of distinct turns, best first
+	Best  float64       // the first hit's score; 0 without one
+	Took  time.Duration // as the gateway says
+	Wall  time.Duration // as the caller sees it
+}
+
+// Asker answers the questions of one conversation.
+type Asker func(q *Question) (Ranking, error)
+
+// Row is one question's answer, measured.
+type Row struct {
+	Conversation int // its place in the data set
+	Question     *Question
+	Ranking      Ranking
+	Score        Score // nil for a question without gold
+	Audited      Score // the same against the audited labels
+}
+
+// Measure asks every question of a data set and measures the answers. with prepares the
+// conversation at a place of the data set and gives what answers its questions.
+func Measure(d *Dataset, with func(i int) (Asker, error)) ([]Row, error) {
+	var out []Row
+	for i := range d.Conversations {
+		c := &d.Conversations[i]
+		ask, err := with(i)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.ID, err)
+		}
+		scale := NewScale(c.Turns, d.Budgets)
+		for j := range c.Questions {
+			q := &c.Questions[j]
+			if len(q.Gold) == 0 {
+				continue
+			}
+			r, err := ask(q)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %q: %w", c.ID, q.Text, err)
+			}
+			out = append(out, Row{
+				Conversation: i, Question: q, Ranking: r,
+				Score: scale.Measure(r.Turns, q.Gold, q.Answer), Audited: scale.Measure(r.Turns, q.Audited, q.Answer),
+			})
+		}
+	}
+	return out, nil
+}
+
+// Reference is a plain scorer whose figures over published data are known.
+type Reference struct {
+	Name string
+	make func(c *Conversation) (reference.Scorer, func(string) []string)
+}
+
+// References are the scorers that others are compared with, the plainest first. The
+// first one proves the harness: its figures must be met to four decimals.
+func References() []Reference {
+	text := func(t *Turn) string { return t.Text }
+	dated := func(t *Turn) string { return t.Rendered }
+	return []Reference{
+		{"BM25, A", func(c *Conversation) (reference.Scorer, func(string) []string) {
+			return reference.BM25(analyzed(c, text, reference.Plain)), reference.Plain
+		}},
+		{"TF-IDF cosine, B", func(c *Conversation) (reference.Scorer, func(string) []string) {
+			return reference.TFIDF(analyzed(c, text, reference.Stemmed)), reference.Stemmed
+		}},
+		{"BM25, B", func(c *Conversation) (reference.Scorer, func(string) []string) {
+			return reference.BM25(analyzed(c, text, reference.Stemmed)), reference.Stemmed
+		}},
+		{"BM25, B, date", func(c *Conversation) (reference.Scorer, func(string) []string) {
+			return reference.BM25(analyzed(c, dated, reference.Stemmed)), reference.Stemmed
+		}},
+		{"BM25, B, window 1", func(c *Conversation) (reference.Scorer, func(string) []string) {
+			docs := analyzed(c, text, reference.Stemmed)
+			return reference.BM25(reference.Windows(docs, sessions(c), 1)), reference.Stemmed
+		}},
+		{"Blend L", func(c *Conversation) (reference.Scorer, func(string) []string) {
+			return reference.Blend(analyzed(c, dated, reference.Stemmed), sessions(c)), reference.Stemmed
+		}},
+	}
+}
+
+// Ask measures the scorer over a data set.
+func (r Reference) Ask(d *Dataset) ([]Row, error) {
+	return Measure(d, func(i int) (Asker, error) { return r.asker(&d.Conversations[i]), nil })
+}
+
+func (r Reference) asker(c *Conversation) Asker {
+	score, terms := r.make(c)
+	return func(q *Question) (Ranking, error) {
+		scores := score(terms(q.Text))
+		var out Ranking
+		for _, i := range reference.Rank(scores) {
+			if len(out.Turns) == 0 {
+				out.Best = scores[i]
+			}
+			out.Turns = append(out.Turns, c.Turns[i].ID)
+		}
+		return out, nil
+	}
+}
+
+func analyzed(c *Conversation, of func(*Turn) string, terms func(string) []string) [][]string {
+	out := make([][]string, len(c.Turns))
+	for i := range c.Turns {
+		out[i] = terms(of(&c.Turns[i]))
+	}
+	return out
+}
+
+func sessions(c *Conversation) []string {
+	out := make([]string, len(c.Turns))
+	for i := range c.Turns {
+		out[i] = c.Turns[i].Session
+	}
+	return out
+}
+
+// column picks one metric of the rows that keep says, in order.
+func column(rows []Row, metric int, keep func(*Row) bool) []float64 {
+	var out []float64
+	for i := range rows {
+		if r := &rows[i]; keep(r) && !math.IsNaN(r.Score[metric]) {
+			out = append(out, r.Score[metric])
+		}
+	}
+	return out
+}

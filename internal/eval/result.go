@@ -1,0 +1,280 @@
+package eval
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Result is one run: a data set asked in one way.
+type Result struct {
+	Track    string             `json:"track"`
+	Variant  string             `json:"variant"`
+	Data     map[string]string  `json:"data"`     // SHA-256 by file
+	Revision string             `json:"revision"` // of the gateway
+	Engine   string             `json:"engine"`
+	Embedder string             `json:"embedder"`
+	Settings Settings           `json:"settings"`
+	Wall     float64            `json:"wall_seconds"` // of the questions; loading is apart
+	Loading  float64            `json:"loading_seconds"`
+	Latency  map[string]Latency `json:"latency_ms"`      // took: as the gateway says; wall: as the caller sees it
+	AUROC    *float64           `json:"auroc,omitempty"` // of the best hit's score, answerable against the category apart
+	Overall  Group              `json:"overall"`         // without the category apart
+	Groups   map[string]Group   `json:"categories"`
+	metrics  []string
+	order    []string
+	apart    string
+}
+
+// Settings are those of the questions.
+type Settings struct {
+	Variant
+
+	K           int    `json:"k"`
+	ExpandLinks int    `json:"expand_links"`
+	Rerank      string `json:"rerank"`
+	Policy      string `json:"policy"`
+}
+
+// Latency is told by quantile, in milliseconds.
+type Latency struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+}
+
+// Group is the questions of one category, or of all.
+type Group struct {
+	N       int                 `json:"n"`
+	Metrics map[string]Interval `json:"metrics"`           // mean and 95% interval
+	Audited map[string]Interval `json:"audited,omitempty"` // against the audited labels, where there is an audit
+}
+
+// Summarize makes the result of a run from its rows.
+func Summarize(d *Dataset, rows []Row, metrics []string) *Result {
+	r := &Result{
+		Track: d.Name, Data: d.Files, Groups: map[string]Group{}, Latency: map[string]Latency{},
+		metrics: metrics, order: d.Categories, apart: d.Apart,
+	}
+	r.Overall = group(rows, metrics, func(r *Row) bool { return r.Question.Category != d.Apart })
+	for _, c := range d.Categories {
+		if g := group(rows, metrics, func(r *Row) bool { return r.Question.Category == c }); g.N > 0 {
+			r.Groups[c] = g
+		}
+	}
+	var took, wall []float64
+	var answerable, apart []float64
+	for i := range rows {
+		took = append(took, milliseconds(rows[i].Ranking.Took))
+		wall = append(wall, milliseconds(rows[i].Ranking.Wall))
+		if rows[i].Question.Category == d.Apart {
+			apart = append(apart, rows[i].Ranking.Best)
+		} else {
+			answerable = append(answerable, rows[i].Ranking.Best)
+		}
+	}
+	r.Latency["took"], r.Latency["wall"] = latency(took), latency(wall)
+	if len(apart) > 0 && len(answerable) > 0 {
+		r.AUROC = new(AUROC(answerable, apart))
+	}
+	return r
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func latency(ms []float64) Latency {
+	return Latency{P50: quantile(ms, 0.5), P95: quantile(ms, 0.95)}
+}
+
+// quantile is that of the nearest rank; 0 without values.
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
+
+func group(rows []Row, metrics []string, keep func(*Row) bool) Group {
+	g := Group{Metrics: map[string]Interval{}}
+	differs := false
+	for i := range rows {
+		if keep(&rows[i]) {
+			g.N++
+			differs = differs || rows[i].Audited != nil && !slices.Equal(rows[i].Question.Gold, rows[i].Question.Audited)
+		}
+	}
+	if g.N == 0 {
+		return g
+	}
+	if differs {
+		g.Audited = map[string]Interval{}
+	}
+	for m, name := range metrics {
+		g.Metrics[name] = Bootstrap(column(rows, m, keep))
+		if differs {
+			var values []float64
+			for i := range rows {
+				if keep(&rows[i]) {
+					values = append(values, rows[i].Audited[m])
+				}
+			}
+			g.Audited[name] = Bootstrap(values)
+		}
+	}
+	return g
+}
+
+// triple is an interval as indented JSON has it.
+var triple = regexp.MustCompile(`\[\s+([-\d.]+),\s+([-\d.]+),\s+([-\d.]+)\s+\]`)
+
+// Write puts the result in a folder as <track>-<variant>-<embedder>.json and gives the
+// file's name.
+func (r *Result) Write(dir string) (string, error) {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("encode result: %w", err)
+	}
+	raw = append(triple.ReplaceAll(raw, []byte("[$1, $2, $3]")), '\n')
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make the folder of results: %w", err)
+	}
+	name := filepath.Join(dir, r.Name()+".json")
+	if err := os.WriteFile(name, raw, 0o644); err != nil { //nolint:gosec // figures for everybody
+		return "", fmt.Errorf("write result: %w", err)
+	}
+	return name, nil
+}
+
+var unsafeInNames = regexp.MustCompile(`[^a-z0-9.]+`)
+
+// Name says which run it is: what a later run of the same kind is compared with.
+func (r *Result) Name() string {
+	return unsafeInNames.ReplaceAllString(strings.ToLower(r.Track+"-"+r.Variant+"-"+r.Embedder), "-")
+}
+
+// ReadResult reads a result that was written before under this name; fs.ErrNotExist
+// without one.
+func ReadResult(dir, name string) (*Result, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, name+".json"))
+	if err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	r := &Result{}
+	if err := json.Unmarshal(raw, r); err != nil {
+		return nil, fmt.Errorf("%s: not a result: %w", name, err)
+	}
+	return r, nil
+}
+
+// Noise is how far a metric may fall before Falls tells of it.
+const fallAllowed = 0.01
+
+// Falls compares a run with an earlier one over the same data and tells of every metric
+// that fell by more than 0.01. What only counts tokens is not compared.
+func Falls(earlier, later *Result) ([]string, error) {
+	if !maps.Equal(earlier.Data, later.Data) {
+		return nil, fmt.Errorf("%s: the data of the two runs differ", later.Name())
+	}
+	var out []string
+	check := func(name string, was, is Group) {
+		for _, m := range slices.Sorted(maps.Keys(was.Metrics)) {
+			if strings.HasPrefix(m, "tokens@") || strings.HasPrefix(m, "cost@") {
+				continue
+			}
+			if now, ok := is.Metrics[m]; !ok || was.Metrics[m].Mean-now.Mean > fallAllowed {
+				out = append(out, fmt.Sprintf("%s: %s of %s fell from %.4f to %.4f", later.Name(), m, name, was.Metrics[m].Mean, now.Mean))
+			}
+		}
+	}
+	check("overall", earlier.Overall, later.Overall)
+	for _, c := range slices.Sorted(maps.Keys(earlier.Groups)) {
+		check(c, earlier.Groups[c], later.Groups[c])
+	}
+	return out, nil
+}
+
+// FallsSince compares a run with the one of its name in a folder; without one nothing fell.
+func FallsSince(dir string, later *Result) ([]string, error) {
+	earlier, err := ReadResult(dir, later.Name())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Falls(earlier, later)
+}
+
+// shown are the metrics of the printed table, where a run has them.
+var shown = []string{"recall@5", "recall@10", "recall@20", "recall@50", "all@10", "MRR", "nDCG@10", "recall@500t", "recall@1000t", "recall@2000t", "recall@8000t", "cost@10", answerMetric}
+
+// PrintTables writes results of one data set, those with the same metrics in one table.
+func PrintTables(w io.Writer, results []*Result) error {
+	for len(results) > 0 {
+		n := 1
+		for n < len(results) && slices.Equal(results[n].metrics, results[0].metrics) {
+			n++
+		}
+		if err := printTable(w, results[:n]); err != nil {
+			return err
+		}
+		results = results[n:]
+	}
+	return nil
+}
+
+// printTable writes results as a Markdown table, a row for each category.
+// The interval is that of recall@10, or of the first metric where there is none.
+func printTable(w io.Writer, results []*Result) error {
+	var b strings.Builder
+	first := results[0]
+	columns := slices.DeleteFunc(slices.Clone(shown), func(m string) bool { _, ok := first.Overall.Metrics[m]; return !ok })
+	wide := "recall@10"
+	if !slices.Contains(columns, wide) && len(columns) > 0 {
+		wide = columns[0]
+	}
+	fmt.Fprintf(&b, "\n%s, %s, embedder %s\n\n| variant | category | n |", first.Track, first.Engine, first.Embedder)
+	for _, c := range columns {
+		fmt.Fprintf(&b, " %s |", c)
+	}
+	fmt.Fprintf(&b, " 95%% of %s | audited %s | p50 ms | p95 ms |\n|---|---|---|%s\n", wide, wide, strings.Repeat("---|", len(columns)+4))
+	for _, r := range results {
+		row := func(name string, g Group) {
+			if g.N == 0 {
+				return
+			}
+			fmt.Fprintf(&b, "| %s | %s | %d |", r.Variant, name, g.N)
+			for _, c := range columns {
+				fmt.Fprintf(&b, " %.4f |", g.Metrics[c].Mean)
+			}
+			audited := ""
+			if v, ok := g.Audited[wide]; ok {
+				audited = fmt.Sprintf("%.4f", v.Mean)
+			}
+			fmt.Fprintf(&b, " %.3f to %.3f | %s | %.2f | %.2f |\n", g.Metrics[wide].Low, g.Metrics[wide].High, audited, r.Latency["took"].P50, r.Latency["took"].P95)
+		}
+		row("overall", r.Overall)
+		for _, c := range r.order {
+			row(c, r.Groups[c])
+		}
+	}
+	for _, r := range results {
+		if r.AUROC != nil {
+			fmt.Fprintf(&b, "\n%s: answerable against %s, AUROC of the best score %.3f", r.Variant, r.apart, *r.AUROC)
+		}
+	}
+	b.WriteByte('\n')
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
