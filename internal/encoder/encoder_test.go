@@ -1,10 +1,16 @@
 package encoder
 
 import (
+	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 )
 
@@ -43,4 +49,207 @@ func open(tb testing.TB) *Encoder {
 		}
 	})
 	return e
+}
+
+// The result for a text is the same bits whatever batch it is in.
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	e.batches = make(chan struct{}, 3)
+	texts := goldenTexts(t)
+	texts = append(texts, texts...)
+	slices.Reverse(texts)
+	together, err := e.Encode(t.Context(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(together) != len(texts) {
+		t.Fatalf("%d encodings of %d texts", len(together), len(texts))
+	}
+	for i, text := range texts {
+		alone, err := e.Encode(t.Context(), []string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(alone[0], together[i]) {
+			t.Errorf("%q: alone and in a batch differ", excerpt(text))
+		}
+	}
+}
+
+// Calls at the same time do not disturb one another.
+func TestConcurrent(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	texts := goldenTexts(t)[:24]
+	want, err := e.Encode(t.Context(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for i := range 4 {
+		wait.Go(func() {
+			some := texts[i*6 : (i+1)*6]
+			if i == 0 {
+				some = texts[:1]
+			}
+			got, err := e.Encode(t.Context(), some)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if !reflect.DeepEqual(got, want[i*6:i*6+len(some)]) {
+				t.Error("encodings differ from those made alone")
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// The kernels agree on whole texts as they do in each part.
+func TestKernelsAgree(t *testing.T) {
+	t.Parallel()
+	texts := goldenTexts(t)[36:48]
+	var want []Encoding
+	for _, kernel := range available() {
+		e := open(t)
+		e.kernels = kernel
+		got, err := e.Encode(t.Context(), texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = got
+		}
+		for i := range got {
+			for j, v := range got[i].Vector {
+				if w := want[i].Vector[j]; math.Abs(float64(v-w)) > 1e-5 {
+					t.Errorf("%s: %q: [%d] is %v, %v on %s", kernel.name, excerpt(texts[i]), j, v, w, available()[0].name)
+				}
+			}
+		}
+	}
+}
+
+func TestKernel(t *testing.T) {
+	t.Parallel()
+	if got := Kernel(); got != available()[0].name {
+		t.Errorf("kernel %q, want the best of those available, %q", got, available()[0].name)
+	}
+}
+
+// Whatever the text, its vector has unit length and its tokens lie inside the text.
+func TestAnyText(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	texts := []string{
+		"", " ", "\x00\x01\x02", "\xff\xfe", "😀", strings.Repeat("😀🎉", 500), "\u0301\u0301",
+		strings.Repeat("lorem ipsum dolor ", 64<<10/18), strings.Repeat("a", 64<<10), strings.Repeat("漢", 64<<10/3),
+		strings.Repeat("[SEP]", 1000), "\u202eمرحبا\u202c", "ﷺ",
+	}
+	got, err := e.Encode(t.Context(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range got {
+		if norm := dot(g.Vector, g.Vector); len(g.Vector) != Dim || !(math.Abs(norm-1) < 1e-5) {
+			t.Errorf("%q: %d numbers of square length %v", excerpt(texts[i]), len(g.Vector), norm)
+		}
+		for _, token := range g.Tokens {
+			if token.Start < 0 || token.Start >= token.End || token.End > len(texts[i]) {
+				t.Errorf("%q: token at %d to %d", excerpt(texts[i]), token.Start, token.End)
+			}
+			var square float64
+			for _, c := range token.Code {
+				square += float64(c) * float64(c)
+			}
+			if length := math.Sqrt(square); math.Abs(length-127) > 3 {
+				t.Errorf("%q: a code of length %v", excerpt(texts[i]), length)
+			}
+		}
+	}
+	none, err := e.Encode(t.Context(), nil)
+	if err != nil || len(none) != 0 {
+		t.Errorf("no text: %v, %v", none, err)
+	}
+}
+
+func TestCanceled(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, texts := range [][]string{{"one"}, {"one", "two"}} {
+		if _, err := e.Encode(ctx, texts); !errors.Is(err, context.Canceled) {
+			t.Errorf("%d texts: %v, want %v", len(texts), err, context.Canceled)
+		}
+	}
+	// While all slots are taken, a call waits no longer than its context.
+	e.batches = make(chan struct{})
+	ctx, cancel = context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := e.Encode(ctx, []string{"one", "two"})
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("waiting: %v, want %v", err, context.Canceled)
+	}
+}
+
+// A search is not kept waiting by batches.
+func TestSearchPassesBatches(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	for range cap(e.batches) {
+		e.batches <- struct{}{} // as batches under way would
+	}
+	if _, err := e.Encode(t.Context(), []string{"where are the keys?"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Files that are not as published are refused, each with its reason.
+func TestOpenDamaged(t *testing.T) {
+	t.Parallel()
+	from := modelDir(t)
+	model, err := os.ReadFile(filepath.Join(from, ModelFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model[len(model)/2] ^= 1
+	vocab, err := os.ReadFile(filepath.Join(from, VocabFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(b []byte) func(path string) error {
+		return func(path string) error { return os.WriteFile(path, b, 0o600) }
+	}
+	good := func(path string) error { return os.Symlink(filepath.Join(from, filepath.Base(path)), path) }
+	absent := func(string) error { return nil }
+	for name, c := range map[string]struct {
+		model, vocab func(path string) error
+		want         error
+	}{
+		"as published":    {good, good, nil},
+		"no model":        {absent, good, fs.ErrNotExist},
+		"no vocabulary":   {good, absent, fs.ErrNotExist},
+		"short model":     {write(model[:1<<20]), good, ErrDamaged},
+		"empty model":     {write(nil), good, ErrDamaged},
+		"one bit":         {write(model), good, ErrDamaged},
+		"vocabulary, cut": {good, write(vocab[:len(vocab)-5]), ErrDamaged},
+	} {
+		dir := t.TempDir()
+		if err := errors.Join(c.model(filepath.Join(dir, ModelFile)), c.vocab(filepath.Join(dir, VocabFile))); err != nil {
+			t.Fatal(err)
+		}
+		e, err := Open(dir)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if err == nil {
+			e.Close()
+		}
+	}
 }

@@ -1,0 +1,139 @@
+package encoder
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// golden is what the reference implementation makes of a text (tools/encoder/golden.py).
+type golden struct {
+	Text      string
+	Times     int // that Text stands in the text, 0 for once
+	IDs       []int32
+	Words     [][2]int
+	Truncated bool
+	Vector    []byte
+	Hidden    []byte // the last layer, of some
+}
+
+func readGolden(tb testing.TB) []golden {
+	tb.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "golden.json"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out []golden
+	if err := json.Unmarshal(b, &out); err != nil {
+		tb.Fatal(err)
+	}
+	if len(out) != 60 {
+		tb.Fatalf("%d golden texts, want 60", len(out))
+	}
+	for i := range out {
+		out[i].Text = strings.Repeat(out[i].Text, max(1, out[i].Times))
+	}
+	return out
+}
+
+func goldenTexts(tb testing.TB) []string {
+	tb.Helper()
+	var out []string
+	for _, g := range readGolden(tb) {
+		out = append(out, g.Text)
+	}
+	return out
+}
+
+// excerpt is a text as messages show it.
+func excerpt(text string) string {
+	r := []rune(text)
+	return string(r[:min(len(r), 60)])
+}
+
+func TestGoldenIDs(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	for _, g := range readGolden(t) {
+		in := e.vocab.read(g.Text)
+		if !slices.Equal(in.ids, g.IDs) || in.truncated != g.Truncated {
+			t.Errorf("%q: ids %v (truncated %v), want %v (%v)", excerpt(g.Text), in.ids, in.truncated, g.IDs, g.Truncated)
+			continue
+		}
+		for i, w := range in.words {
+			if g.Words[i] != [2]int{w.start, w.end} {
+				t.Errorf("%q: piece %d is of the word at %v, want %v", excerpt(g.Text), i, w, g.Words[i])
+			}
+		}
+	}
+}
+
+func TestGoldenVectors(t *testing.T) {
+	t.Parallel()
+	for _, kernel := range available() {
+		t.Run(kernel.name, func(t *testing.T) {
+			t.Parallel()
+			e := open(t)
+			e.kernels = kernel
+			var texts []string
+			var want []golden
+			for i, g := range readGolden(t) {
+				if kernel == &generic && i%7 != 0 {
+					continue // it is slow, and differs in no more than rounding
+				}
+				texts, want = append(texts, g.Text), append(want, g)
+			}
+			got, err := e.Encode(context.Background(), texts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			worst := 1.0
+			for i, g := range want {
+				c := cosine(got[i].Vector, floats(nil, g.Vector))
+				worst = min(worst, c)
+				if !(c >= 0.9999999) {
+					t.Errorf("%q: cosine %.9f with the reference", excerpt(g.Text), c)
+				}
+				if len(g.Hidden) > 0 {
+					goldenCodes(t, e, got[i].Tokens, floats(nil, g.Hidden))
+				}
+			}
+			t.Logf("lowest cosine 1 - %.2g", 1-worst)
+		})
+	}
+}
+
+// goldenCodes holds codes to the projection of the reference's last layer.
+func goldenCodes(t *testing.T, e *Encoder, tokens []Token, hidden []float32) {
+	t.Helper()
+	if len(tokens) != len(hidden)/Dim-2 {
+		t.Fatalf("%d tokens, want %d", len(tokens), len(hidden)/Dim-2)
+	}
+	projected := make([]float32, len(hidden)/Dim*TokenDim)
+	m := e.weights.projection
+	multiplyGeneric(len(hidden)/Dim, TokenDim, Dim, hidden, Dim, m.panels, m.bias, projected, TokenDim)
+	for i, token := range tokens {
+		want := projected[(i+1)*TokenDim:][:TokenDim]
+		norm := math.Sqrt(dot(want, want))
+		for j, c := range token.Code {
+			if w := float64(want[j]) / norm * 127; math.Abs(float64(c)-w) > 0.51 {
+				t.Errorf("token %d: code [%d] is %d, want %.3f", i, j, c, w)
+			}
+		}
+	}
+}
+
+func dot(a, b []float32) float64 {
+	var s float64
+	for i, v := range a {
+		s += float64(v) * float64(b[i])
+	}
+	return s
+}
+
+func cosine(a, b []float32) float64 { return dot(a, b) / math.Sqrt(dot(a, a)*dot(b, b)) }

@@ -1,0 +1,185 @@
+package encoder
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// The reference tokenizer's ids of the turns of LoCoMo are known by their digests
+// (tools/encoder/digest.py), session by session.
+func TestLoCoMoIDs(t *testing.T) {
+	t.Parallel()
+	data := os.Getenv("EVAL_DATA")
+	if data == "" {
+		t.Skip("EVAL_DATA does not say where LoCoMo is")
+	}
+	v := open(t).vocab
+	var want map[string]string
+	readJSON(t, filepath.Join("testdata", "locomo.json"), &want)
+	var samples []struct {
+		ID           string `json:"sample_id"`
+		Conversation map[string]json.RawMessage
+	}
+	readJSON(t, filepath.Join(data, "locomo7.json"), &samples)
+	session := regexp.MustCompile(`^session_\d+$`)
+	sessions, turns := 0, 0
+	for _, sample := range samples {
+		for name, raw := range sample.Conversation {
+			if !session.MatchString(name) {
+				continue
+			}
+			var said []struct{ Text string }
+			if err := json.Unmarshal(raw, &said); err != nil {
+				t.Fatal(err)
+			}
+			sum := sha256.New()
+			for _, turn := range said {
+				for _, id := range v.read(turn.Text).ids {
+					sum.Write(binary.LittleEndian.AppendUint16(nil, uint16(id)))
+				}
+				sum.Write([]byte{0xff, 0xff})
+			}
+			name = sample.ID + "/" + name
+			if got := hex.EncodeToString(sum.Sum(nil)); got != want[name] {
+				t.Errorf("%s: the ids of its %d turns differ from the reference", name, len(said))
+			}
+			sessions++
+			turns += len(said)
+		}
+	}
+	if sessions != len(want) || turns == 0 {
+		t.Errorf("%d sessions with %d turns, want %d sessions", sessions, turns, len(want))
+	}
+	t.Logf("%d turns", turns)
+}
+
+func readJSON(tb testing.TB, path string, v any) {
+	tb.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// small is a vocabulary for tests that need no weights.
+func small(tb testing.TB) *vocabulary {
+	tb.Helper()
+	v, err := readVocabulary(strings.Join([]string{
+		"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "un", "##able", "##a", "a", "b", "é", "漢", "!", "[", "##",
+	}, "\n"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	v := small(t)
+	for _, c := range []struct {
+		text string
+		want []int32
+		at   []span
+	}{
+		{"", nil, nil},
+		{"The cats!", []int32{5, 6, 7, 15}, []span{{0, 3}, {4, 8}, {4, 8}, {8, 9}}},
+		{"unable", []int32{8, 9}, []span{{0, 6}, {0, 6}}},
+		{"catx cat", []int32{1, 6}, []span{{0, 4}, {5, 8}}},
+		{"漢漢", []int32{14, 14}, []span{{0, 3}, {3, 6}}},
+		{"A\u0301\x00B", []int32{1}, []span{{0, 5}}},
+		{"\xffcat\xff", []int32{6}, []span{{1, 4}}},
+		{"[SEP]cat[ [MASK", []int32{3, 6, 16, 16, 1}, []span{{0, 5}, {5, 8}, {8, 9}, {10, 11}, {11, 15}}},
+	} {
+		in := v.read(c.text)
+		if got := in.ids[1 : len(in.ids)-1]; !equal(got, c.want) || !equal(in.words, c.at) {
+			t.Errorf("%q: %v at %v, want %v at %v", c.text, got, in.words, c.want, c.at)
+		}
+	}
+}
+
+func equal[T comparable](a, b []T) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	v := small(t)
+	for n, want := range map[int]bool{MaxTokens - 3: false, MaxTokens - 2: false, MaxTokens - 1: true, 100_000: true} {
+		in := v.read(strings.Repeat("cat ", n))
+		if in.truncated != want {
+			t.Errorf("%d words: truncated is %v", n, in.truncated)
+		}
+		if l := min(n+2, MaxTokens); len(in.ids) != l || len(in.words) != l-2 || in.ids[l-1] != v.end {
+			t.Errorf("%d words: %d ids for %d words, the last %d", n, len(in.ids), len(in.words), in.ids[len(in.ids)-1])
+		}
+	}
+	// Cut inside a word.
+	if in := v.read(strings.Repeat("cat ", MaxTokens-3) + "cats"); !in.truncated || len(in.ids) != MaxTokens {
+		t.Errorf("cut inside a word: %d ids, truncated is %v", len(in.ids), in.truncated)
+	}
+	// What holds no piece does not count.
+	if in := v.read(strings.Repeat("cat ", MaxTokens-2) + " \n\x00"); in.truncated {
+		t.Error("white space at the end is no more text")
+	}
+}
+
+func TestVocabularyWithoutFrame(t *testing.T) {
+	t.Parallel()
+	if _, err := readVocabulary("a\nb\n"); err == nil {
+		t.Error("a vocabulary without [CLS] was taken")
+	}
+}
+
+func FuzzTokenizer(f *testing.F) {
+	for _, text := range goldenTexts(f) {
+		f.Add(text)
+	}
+	f.Add("\xf0\x9f[SEP\xe2\x80")
+	v := small(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		in := v.read(text)
+		n := len(in.ids)
+		if n < 2 || n > MaxTokens || in.ids[0] != v.begin || in.ids[n-1] != v.end || len(in.words) != n-2 {
+			t.Fatalf("%d ids, %d words", n, len(in.words))
+		}
+		end := 0
+		for i, w := range in.words {
+			if w.start >= w.end || w.end > len(text) {
+				t.Fatalf("piece %d is of the word at %v of %d bytes", i, w, len(text))
+			}
+			again := i > 0 && w == in.words[i-1] // a further piece of the same word
+			if !again && w.start < end {
+				t.Fatalf("piece %d at %v begins before %d, where the last word ends", i, w, end)
+			}
+			end = w.end
+			if utf8.ValidString(text) && !utf8.ValidString(text[w.start:w.end]) {
+				t.Fatalf("piece %d: %v cuts a character", i, w)
+			}
+		}
+		if in.truncated && n != MaxTokens {
+			t.Fatalf("truncated at %d ids", n)
+		}
+		if !in.truncated && len(v.read(text[end:]).ids) > 2 {
+			t.Fatalf("text behind %d was not read, and nothing says so", end)
+		}
+	})
+}

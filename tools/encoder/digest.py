@@ -1,0 +1,42 @@
+"""Writes digests of the ids that the reference tokenizer gives the turns of LoCoMo, for the
+tests of internal/encoder. The data itself may not be shipped; a digest says nothing of it.
+
+usage: digest.py MODEL_DIR LOCOMO_JSON OUTPUT_DIR
+
+For each session the SHA-256 of the ids of its turns in order: each turn's ids, then 0xffff,
+as little-endian uint16.
+"""
+
+import hashlib
+import json
+import pathlib
+import re
+import struct
+import sys
+
+from tokenizers import Tokenizer
+
+
+def main():
+    model_dir, data, output = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    tokenizer = Tokenizer.from_file(model_dir + "/tokenizer.json")
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(256)
+    digests = {}
+    with open(data, encoding="utf-8") as f:
+        samples = json.load(f)
+    for sample in samples:
+        for name, turns in sample["conversation"].items():
+            if not re.fullmatch(r"session_\d+", name):
+                continue
+            digest = hashlib.sha256()
+            for turn in turns:
+                ids = tokenizer.encode(turn["text"]).ids + [0xFFFF]
+                digest.update(struct.pack(f"<{len(ids)}H", *ids))
+            digests[f"{sample['sample_id']}/{name}"] = digest.hexdigest()
+    with open(output / "locomo.json", "w", encoding="utf-8") as f:
+        json.dump(digests, f, indent=0, sort_keys=True)
+        f.write("\n")
+
+
+main()
