@@ -87,16 +87,3 @@ func (c *gateway) doctor() *cobra.Command {
 		},
 	}
 }
-
-// encoder says plainly what this build does not hold, so that the command does
-// not look mistyped.
-func (c *gateway) encoder() *cobra.Command {
-	cmd := command.Group("encoder", "The local sentence encoder (not part of this build)", &cobra.Command{
-		Use: "install", Short: "Install the encoder's weights", Args: command.None,
-		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("this build has no local encoder: hashed n-grams serve (SLIPBOX_EMBEDDER=hash), or an endpoint (SLIPBOX_EMBEDDER=openai)")
-		},
-	})
-	cmd.Hidden = true
-	return cmd
-}

@@ -21,7 +21,7 @@ var sampleValues = map[string]any{
 	"collection": "research", "agent": "ada", "name": "research", "tenant": "acme", "content": "Ada moved to Lisbon in March.",
 	"context": "Where Ada lives.", "query": "where does Ada live", "relation": "related", "revision": 42, "head_revision": 42,
 	"note": sampleID, "job": sampleID, "review": sampleID, "api_key": sampleID, "key": "sb_live_…", "prefix": "sb_live_…",
-	"policy": "amem", "embedder": "hash-384-v1", "score": 0.83, "confidence": 0.95, "importance": 0.5, "took_ms": 0.7,
+	"policy": "amem", "embedder": "all-MiniLM-L6-v2@384", "score": 0.83, "confidence": 0.95, "importance": 0.5, "took_ms": 0.7,
 	"expires_in": 3600, "request_id": sampleID, "category": "Uncategorized", "line": 1, "status": 201, "limit": 50, "ttl_seconds": 600,
 	"keyword": "Lisbon", "tag": "travel",
 }
@@ -89,7 +89,7 @@ func requestSample(s *openapi3.Schema) any {
 }
 
 // rareFields are absent from the usual answer.
-var rareFields = []string{"degraded", "error", "embedding", "deleted", "explain", "next_cursor", "revoked_at", "truncated"}
+var rareFields = []string{"degraded", "notices", "error", "embedding", "deleted", "explain", "next_cursor", "revoked_at", "truncated"}
 
 // maxSampleDepth keeps recursive schemas short.
 const maxSampleDepth = 4

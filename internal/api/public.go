@@ -42,6 +42,9 @@ func Ready(ctx context.Context, log *slog.Logger, checks []Check) (status int, b
 		switch {
 		case err != nil && check.Optional:
 			body.Checks[check.Name] = "degraded"
+			if check.Notice != "" {
+				body.Notices = append(body.Notices, check.Notice)
+			}
 		case err != nil:
 			log.WarnContext(ctx, "not ready", slog.String("check", check.Name), slog.Any("error", err))
 			body.Checks[check.Name] = "failed"

@@ -64,6 +64,7 @@ type Check struct {
 	Name     string
 	Run      func(ctx context.Context) error
 	Optional bool
+	Notice   string // shown while an optional check fails: what that means, and how to mend it; "": nothing
 }
 
 // Deps is what the edge calls.

@@ -244,6 +244,14 @@ func TestReadiness(t *testing.T) {
 	if w.Code != http.StatusServiceUnavailable || w.Body.String() != `{"checks":{"schema":"failed","store":"ok"},"status":"unavailable"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+	b.ready = []Check{
+		{Name: "encoder", Run: func(context.Context) error { return errors.New("secret path") }, Optional: true, Notice: "install it"},
+		{Name: "redis", Run: func(context.Context) error { return nil }, Optional: true, Notice: "start it"},
+	}
+	w = b.do(request(http.MethodGet, "/readyz", nil))
+	if w.Code != http.StatusOK || w.Body.String() != `{"checks":{"encoder":"degraded","redis":"ok"},"notices":["install it"],"status":"ok"}` {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 }
 
 func TestDocsPageIsSelfContained(t *testing.T) {

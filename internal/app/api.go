@@ -4,6 +4,7 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/api"
@@ -64,11 +65,15 @@ func (g *Gateway) buildAPI() error {
 	return nil
 }
 
-// readiness of a process: the store answers; Redis is named, and missed by nobody.
+// readiness of a process: the store answers; Redis and the local encoder are
+// named, and missed by nobody.
 func (c *core) readiness() []api.Check {
 	checks := []api.Check{{Name: "store", Run: c.ready}}
 	if c.redis != nil {
 		checks = append(checks, api.Check{Name: "redis", Run: c.redis.Check, Optional: true})
+	}
+	if c.embedders.Expected() {
+		checks = append(checks, api.Check{Name: "encoder", Run: c.embedders.Check, Optional: true, Notice: strings.Join(c.embedders.Notices(), "; ")})
 	}
 	return checks
 }

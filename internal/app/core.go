@@ -287,6 +287,9 @@ func (c *core) close(ctx context.Context) error {
 			c.log.WarnContext(ctx, "the last telemetry was not taken", "error", err)
 		}
 	}
+	if c.embedders != nil {
+		errs = append(errs, c.embedders.Close())
+	}
 	if c.store != nil {
 		errs = append(errs, c.store.Close())
 	}

@@ -186,15 +186,7 @@ func doctorModel(ctx context.Context, cfg Settings) Finding {
 }
 
 func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
-	var out []Finding
-	for _, n := range cfg.LLM.Notices() {
-		out = append(out, Finding{Name: "embedder", State: Note, Detail: n})
-	}
-	endpoint := cfg.LLM.EmbedEndpoint()
-	switch {
-	case endpoint == "" && len(out) == 0:
-		out = append(out, Finding{Name: "embedder", State: OK, Detail: llm.HashName + ", in process"})
-	case endpoint != "":
+	if endpoint := cfg.LLM.EmbedEndpoint(); endpoint != "" {
 		f := Finding{Name: "embedder", State: OK, Detail: redactEndpoint(endpoint) + " answers"}
 		if err := reach(ctx, endpoint, ""); err != nil {
 			f = Finding{
@@ -202,9 +194,27 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 				Fix: "check SLIPBOX_EMBED_BASE_URL, or set SLIPBOX_EMBEDDER=hash to do without",
 			}
 		}
-		out = append(out, f)
+		return []Finding{f}
 	}
-	return out
+	encoder := doctorEncoder(cfg)
+	f := Finding{Name: "embedder", State: OK, Detail: llm.LocalName + ", in process"}
+	switch {
+	case cfg.LLM.EmbedProvider == llm.EmbedHash:
+		return []Finding{{Name: "embedder", State: OK, Detail: llm.HashName + ", in process"}}
+	case encoder.State == OK:
+	case cfg.LLM.EmbedProvider == llm.EmbedLocal:
+		f = Finding{
+			Name: "embedder", State: Bad, Detail: "SLIPBOX_EMBEDDER=local asks for the local encoder, which cannot serve: no gateway starts",
+			Fix: "mend the encoder, or unset SLIPBOX_EMBEDDER to do without",
+		}
+		encoder.State = Bad
+	default:
+		f = Finding{
+			Name: "embedder", State: Note, Detail: llm.HashName + ", in process: it matches words and spellings, not meanings",
+			Fix: "mend the encoder, or set SLIPBOX_EMBEDDER=hash if this is what you want",
+		}
+	}
+	return []Finding{f, encoder}
 }
 
 // reach asks an OpenAI-compatible endpoint for its models. Any answer below

@@ -46,7 +46,7 @@ func (c *core) measure() error {
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	if err := c.measureBacklog(m); err != nil {
+	if err := errors.Join(c.measureBacklog(m), c.measureEmbeddings(m)); err != nil {
 		return err
 	}
 	_, err := m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
@@ -63,6 +63,36 @@ func (c *core) measure() error {
 		}
 		return nil
 	}, bytes, budget, layers, loads, evictions, due)
+	return err
+}
+
+// measureEmbeddings makes what looks at the caches of embeddings.
+func (c *core) measureEmbeddings(m metric.Meter) error {
+	var errs [3]error
+	var lookups metric.Int64ObservableCounter
+	var kept, capacity metric.Int64ObservableGauge
+	lookups, errs[0] = m.Int64ObservableCounter("slipbox.embeddings.lookups", metric.WithUnit("{text}"),
+		metric.WithDescription("Texts looked up among the embeddings that this process keeps."))
+	kept, errs[1] = m.Int64ObservableGauge("slipbox.embeddings.kept", metric.WithUnit("{text}"),
+		metric.WithDescription("Embeddings that it keeps."))
+	capacity, errs[2] = m.Int64ObservableGauge("slipbox.embeddings.capacity", metric.WithUnit("{text}"),
+		metric.WithDescription("Embeddings that it may keep; what was used last stays."))
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	_, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		for name, s := range c.embedders.Caches() {
+			model := telemetry.ModelName.String(name)
+			with := func(more ...attribute.KeyValue) metric.MeasurementOption {
+				return metric.WithAttributeSet(attribute.NewSet(append(more, model)...))
+			}
+			o.ObserveInt64(lookups, s.Hits, with(telemetry.CacheHit.Bool(true)))
+			o.ObserveInt64(lookups, s.Misses, with(telemetry.CacheHit.Bool(false)))
+			o.ObserveInt64(kept, int64(s.Entries), with())
+			o.ObserveInt64(capacity, int64(s.Capacity), with())
+		}
+		return nil
+	}, lookups, kept, capacity)
 	return err
 }
 

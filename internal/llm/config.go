@@ -20,7 +20,7 @@ const (
 // The providers of embedding. ProviderOpenAI and ProviderOllama name endpoints
 // here too.
 const (
-	EmbedLocal = "local" // the sentence encoder in this process
+	EmbedLocal = "local" // the sentence encoder in this process, from weights on disk
 	EmbedHash  = "hash"  // hashed n-grams
 )
 
@@ -55,7 +55,8 @@ const (
 )
 
 // Config says which model and embedder serve, and how patiently they are
-// asked. The zero Config is valid: heuristic analyst, local embedder.
+// asked. The zero Config is valid: heuristic analyst, and the local embedder
+// where its weights are installed.
 //
 // A model is used only if BaseURL or Model is set: a key alone sends nothing
 // anywhere.
@@ -64,10 +65,11 @@ type Config struct {
 	BaseURL       string `yaml:"base_url" env:"SLIPBOX_LLM_BASE_URL"`                     // with its /v1; empty: the provider's own
 	Model         string `yaml:"model" env:"SLIPBOX_LLM_MODEL"`                           // empty: gpt-4o-mini, llama3.2
 	APIKey        string `yaml:"api_key" env:"SLIPBOX_LLM_API_KEY" secret:"true"`         // needed for OpenAI's own endpoint
-	EmbedProvider string `yaml:"embedder" env:"SLIPBOX_EMBEDDER"`                         // local, openai, ollama or hash; empty: local
+	EmbedProvider string `yaml:"embedder" env:"SLIPBOX_EMBEDDER"`                         // local, openai, ollama or hash; empty: local where its weights are installed, else hash
 	EmbedBaseURL  string `yaml:"embed_base_url" env:"SLIPBOX_EMBED_BASE_URL"`             // empty: BaseURL when that is set, else the provider's own
 	EmbedAPIKey   string `yaml:"embed_api_key" env:"SLIPBOX_EMBED_API_KEY" secret:"true"` // empty: APIKey, but only towards the host that APIKey is for
 
+	EncoderDir string `yaml:"encoder_dir" env:"SLIPBOX_ENCODER_DIR"` // weights of the local embedder; empty: slipbox/encoder in the user's cache directory
 	EmbedModel string `yaml:"embed_model" env:"SLIPBOX_EMBED_MODEL"` // empty: text-embedding-3-small, all-minilm
 	EmbedDim   int    `yaml:"embed_dim" env:"SLIPBOX_EMBED_DIM"`     // length of a vector; 0: known from the model's name, else a problem
 
@@ -134,6 +136,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// embedProvider is the embedder that is asked for, if only by default.
 func (c Config) embedProvider() string {
 	if c.EmbedProvider == "" {
 		return EmbedLocal
@@ -264,16 +267,6 @@ func (c Config) Validate() error {
 	}
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(problems...)
-}
-
-// Notices tells what serves differently from what was asked for. They are
-// shown once, at start.
-func (c Config) Notices() []string {
-	if c.embedProvider() == EmbedLocal {
-		return []string{"the local sentence encoder is not part of this build: hashed n-grams (" + HashName +
-			") serve instead, which match words and spellings, not meanings; ask for it with SLIPBOX_EMBEDDER=hash to silence this"}
-	}
-	return nil
 }
 
 // isOpenAI tells OpenAI's own endpoint, the one known to need a key.

@@ -192,13 +192,6 @@ func TestCache_C302(t *testing.T) {
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	local, err := llm.NewRegistry(llm.Deps{}, llm.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := local.Notices(); local.Default().Name() != llm.HashName || len(n) != 1 || !strings.Contains(n[0], llm.HashName) {
-		t.Errorf("%s, %q", local.Default().Name(), local.Notices())
-	}
 	hashed, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
 	if err != nil || len(hashed.Notices()) != 0 {
 		t.Errorf("%v %q", err, hashed.Notices())
@@ -211,10 +204,10 @@ func TestRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"all-minilm@384", llm.HashName}; !slices.Equal(r.Names(), want) || r.Default().Name() != want[0] {
+	if want := []string{llm.LocalName, "all-minilm@384", llm.HashName}; !slices.Equal(r.Names(), want) || r.Default().Name() != want[1] {
 		t.Errorf("%q, default %s", r.Names(), r.Default().Name())
 	}
-	for _, name := range r.Names() {
+	for _, name := range []string{"all-minilm@384", llm.HashName} {
 		e, ok := r.ByName(name)
 		if !ok || e.Name() != name {
 			t.Fatalf("%s: %v", name, ok)

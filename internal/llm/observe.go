@@ -24,25 +24,42 @@ const (
 
 // Observer makes calls of endpoints spans and measures them, under the names
 // of OpenTelemetry's conventions for generative AI. It names provider, model and
-// purpose, and nothing of what is asked or answered. What runs in this process
-// (heuristics, hashes) and what a cache answers is not observed.
+// purpose, and nothing of what is asked or answered. Of the local encoder it measures time and texts. What
+// else runs in this process (heuristics, hashes) and what a cache answers is not observed.
 type Observer struct {
 	tracer   trace.Tracer
 	duration metric.Float64Histogram
 	tokens   metric.Int64Histogram
+	encoding metric.Float64Histogram
+	texts    metric.Int64Counter
 }
 
 // NewObserver makes the instruments.
 func NewObserver(t trace.Tracer, m metric.Meter) (*Observer, error) {
 	o := &Observer{tracer: t}
-	var errs [2]error
+	var errs [4]error
 	o.duration, errs[0] = m.Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"),
 		metric.WithDescription("Time from a question to its checked answer, with retries."),
 		metric.WithExplicitBucketBoundaries(.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92))
 	o.tokens, errs[1] = m.Int64Histogram("gen_ai.client.token.usage", metric.WithUnit("{token}"),
 		metric.WithDescription("Tokens of a question or an answer."),
 		metric.WithExplicitBucketBoundaries(1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576))
+	o.encoding, errs[2] = m.Float64Histogram("slipbox.encoder.duration", metric.WithUnit("s"),
+		metric.WithDescription("Time in which the local encoder embedded what was asked for at once, from waiting for a CPU to the last text."),
+		metric.WithExplicitBucketBoundaries(.0025, .005, .01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24))
+	o.texts, errs[3] = m.Int64Counter("slipbox.encoder.texts", metric.WithUnit("{text}"),
+		metric.WithDescription("Texts that the local encoder embedded."))
 	return o, errors.Join(errs[:]...)
+}
+
+// encoded measures a call of the local encoder.
+func (o *Observer) encoded(ctx context.Context, took time.Duration, texts int, err error) {
+	var attrs []attribute.KeyValue
+	if err != nil {
+		attrs = append(attrs, telemetry.ErrorType.String(string(fault.CodeOf(err))))
+	}
+	o.encoding.Record(ctx, took.Seconds(), metric.WithAttributes(attrs...))
+	o.texts.Add(ctx, int64(texts))
 }
 
 // call is what is observed of one call.

@@ -1,33 +1,54 @@
 package llm
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// Registry finds embedders by recorded name. The hashed n-gram embedder is
-// always there, so that collections bound to it stay searchable whatever is
-// configured later.
+// Registry finds embedders by recorded name. The hashed n-gram embedder and the
+// local encoder are always there, so that collections bound to them are served
+// whatever is configured later; the encoder answers Unavailable as long as its
+// weights are not installed.
 type Registry struct {
 	byName  map[string]memory.Embedder
 	first   string
-	cache   *Cached // of the endpoint; nil: none
-	notices []string
+	caches  []*Cached
+	local   *Local
+	missing error // why the local encoder, which nobody declined, is not the default one
 }
 
-// NewRegistry makes the embedder that cfg asks for the default one.
+// NewRegistry makes the embedder that cfg asks for the default one. Without a
+// wish that is the local encoder, or the hashed embedder where the weights
+// cannot be read, which Notices then says. Who asks for the local encoder by
+// name gets an error in that case.
 func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Registry{byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName, notices: cfg.Notices()}
+	r := &Registry{byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName, local: NewLocal(d, cfg)}
+	size := cfg.withDefaults().EmbedCache
+	r.add(r.local, size)
 	switch p := cfg.embedProvider(); p {
-	case EmbedLocal, EmbedHash:
+	case EmbedHash:
+		return r, nil
+	case EmbedLocal:
+		err := r.local.Open()
+		switch {
+		case err == nil:
+			r.first = LocalName
+		case cfg.EmbedProvider == EmbedLocal:
+			return nil, fault.Wrap(err, fault.Unavailable,
+				"SLIPBOX_EMBEDDER=local asks for the local encoder: %s; unset it, or set it to hash, to do without", localTrouble(err))
+		default:
+			r.missing = err
+		}
 		return r, nil
 	case ProviderOpenAI, ProviderOllama:
 		e, err := newEmbedder(d, cfg)
@@ -35,15 +56,22 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 			return nil, err
 		}
 		r.first = e.Name()
-		r.byName[r.first] = e
-		if size := cfg.withDefaults().EmbedCache; size > 0 {
-			r.cache = NewCached(e, size)
-			r.byName[r.first] = r.cache
-		}
+		r.add(e, size)
 		return r, nil
 	default:
 		return nil, fmt.Errorf("llm.embedder: unknown embedder %q", p) // Validate refuses it first
 	}
+}
+
+// add serves an embedder, behind a cache of so many embeddings if it is to
+// have one.
+func (r *Registry) add(e memory.Embedder, cache int) {
+	if cache > 0 {
+		c := NewCached(e, cache)
+		r.caches = append(r.caches, c)
+		e = c
+	}
+	r.byName[e.Name()] = e
 }
 
 // newEmbedder makes the embedder of an endpoint, observed if it is to be.
@@ -72,14 +100,39 @@ func (r *Registry) ByName(name string) (memory.Embedder, bool) {
 // Names lists the recorded names that are served, sorted.
 func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.byName)) }
 
-// Notices tells what serves differently from what was asked for.
-func (r *Registry) Notices() []string { return slices.Clone(r.notices) }
+// Notices tells what serves differently from what was to be expected, in words
+// for everyone.
+func (r *Registry) Notices() []string {
+	if r.missing == nil {
+		return nil
+	}
+	return []string{localNotice(r.missing)}
+}
+
+// Check is the error for which the local encoder, which nobody declined, is not
+// the default embedder; nil when it is, or when another one was asked for.
+func (r *Registry) Check(context.Context) error { return r.missing }
+
+// Expected tells whether the local encoder is to be the default embedder.
+func (r *Registry) Expected() bool { return r.missing != nil || r.first == LocalName }
+
+// Caches gives the counters of the caches by the embedder's name.
+func (r *Registry) Caches() map[string]CacheStats {
+	out := make(map[string]CacheStats, len(r.caches))
+	for _, c := range r.caches {
+		out[c.Name()] = c.Stats()
+	}
+	return out
+}
 
 // Forget drops what is cached of a tenant.
 func (r *Registry) Forget(tenantID uuid.UUID) {
-	if r.cache != nil {
-		r.cache.Forget(tenantID)
+	for _, c := range r.caches {
+		c.Forget(tenantID)
 	}
 }
+
+// Close frees what the embedders hold. Nothing is embedded after it.
+func (r *Registry) Close() error { return r.local.Close() }
 
 var _ memory.Embedders = (*Registry)(nil)

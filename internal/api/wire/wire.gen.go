@@ -1032,7 +1032,10 @@ type Provenance struct {
 type Readiness struct {
 	// Checks `ok`, `failed`, or `degraded` for what can be done without, by name.
 	Checks map[string]string `json:"checks"`
-	Status ReadinessStatus   `json:"status"`
+
+	// Notices What is degraded and how to mend it, in words; absent when there is nothing to say.
+	Notices []string        `json:"notices,omitempty"`
+	Status  ReadinessStatus `json:"status"`
 }
 
 // ReadinessStatus defines model for Readiness.Status.

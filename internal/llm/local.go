@@ -1,0 +1,204 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/encoder"
+	"github.com/slipboxhq/slipbox/internal/encoder/weights"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// LocalName is the recorded name of the sentence encoder in this process.
+const LocalName = "all-MiniLM-L6-v2@384"
+
+// Local is the embedder that runs a sentence encoder in this process, from
+// weights on disk. It needs no network, and a few milliseconds of one CPU for
+// a short text.
+//
+// Weights that are absent or damaged are looked for again, at most every
+// localRetry, so that an install mends a process that runs.
+type Local struct {
+	dir      string
+	dirErr   error // why there is no dir
+	clock    memory.Clock
+	observer *Observer // nil: none
+
+	mu     sync.Mutex
+	opened *encoder.Encoder
+	failed error // of the last try to open; nil: none was made, or it is open
+	tried  time.Time
+}
+
+// localRetry is how long a failure to open the weights stands.
+const localRetry = 10 * time.Second
+
+// localBatch is how many texts are encoded before their tokens are filtered:
+// enough to keep every CPU busy, and a bound on what is held meanwhile.
+const localBatch = 64
+
+// NewLocal makes the embedder of the weights that cfg names. Nothing is read
+// before Open or the first text.
+func NewLocal(d Deps, cfg Config) *Local {
+	l := &Local{clock: d.Clock, observer: d.Observer}
+	if l.clock == nil {
+		l.clock = time.Now
+	}
+	l.dir, l.dirErr = cfg.EncoderPath()
+	return l
+}
+
+// Name gives LocalName.
+func (l *Local) Name() string { return LocalName }
+
+// Dim gives the length of its vectors.
+func (l *Local) Dim() int { return encoder.Dim }
+
+// Fast is true while the weights can be read. Without them nothing is fast:
+// what is written waits for its vector in a job.
+func (l *Local) Fast() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed == nil
+}
+
+// Open reads the weights, which takes part of a second; a second call does
+// nothing. The error is fs.ErrNotExist where they are not installed, and
+// encoder.ErrDamaged where they are not what was published.
+func (l *Local) Open() error {
+	_, err := l.encoder()
+	return err
+}
+
+// Close frees the weights. Nothing is embedded after it.
+func (l *Local) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opened == nil {
+		return nil
+	}
+	err := l.opened.Close()
+	l.opened, l.failed, l.tried = nil, errors.New("the encoder is closed"), l.clock()
+	return err
+}
+
+func (l *Local) encoder() (*encoder.Encoder, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opened != nil {
+		return l.opened, nil
+	}
+	if l.failed != nil && l.clock().Sub(l.tried) < localRetry {
+		return nil, l.failed
+	}
+	l.tried = l.clock()
+	if l.failed = l.dirErr; l.failed == nil {
+		l.opened, l.failed = encoder.Open(l.dir)
+	}
+	return l.opened, l.failed
+}
+
+// Embed gives each text its vector and the tokens of its words that say
+// something: those of punctuation and of stop words of the text's language are
+// left out. Of a long text the first encoder.MaxTokens pieces count. Faults:
+// Unavailable, with memory.ErrPaused, while the weights cannot be read.
+func (l *Local) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	began := l.clock()
+	out, err := l.embed(ctx, texts)
+	if l.observer != nil {
+		l.observer.encoded(ctx, l.clock().Sub(began), len(out), err)
+	}
+	return out, err
+}
+
+func (l *Local) embed(ctx context.Context, texts []string) ([]memory.Embedding, error) {
+	e, err := l.encoder()
+	if err != nil {
+		return nil, &fault.Error{
+			Code: fault.Unavailable, RetryAfter: localRetry, Err: errors.Join(memory.ErrPaused, err),
+			Message: "the local encoder cannot serve: " + localTrouble(err),
+		}
+	}
+	out := make([]memory.Embedding, 0, len(texts))
+	for batch := range slices.Chunk(texts, localBatch) {
+		made, err := e.Encode(ctx, batch)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			return nil, fault.Wrap(err, fault.ModelFailed, "the local encoder failed")
+		}
+		for i := range made {
+			if !usable(made[i].Vector) {
+				return nil, fault.New(fault.ModelFailed, "the local encoder gave a vector that is all zeros or not finite")
+			}
+			out = append(out, memory.Embedding{Vector: made[i].Vector, Tokens: telling(batch[i], made[i].Tokens)})
+		}
+	}
+	return out, nil
+}
+
+// telling keeps the tokens of words that are index terms.
+func telling(s string, tokens []encoder.Token) []memory.Token {
+	if len(tokens) == 0 {
+		return nil
+	}
+	// A copy of what was read: an embedding that is kept must not keep a long text.
+	s = strings.Clone(s[:tokens[len(tokens)-1].End])
+	lang, _ := text.Guess(s)
+	var out []memory.Token
+	var word string
+	start, end, tells := -1, -1, false
+	for _, t := range tokens {
+		if t.Start != start || t.End != end { // the first piece of its word
+			start, end = t.Start, t.End
+			word = s[start:end]
+			tells = len(text.TermsIn(word, lang)) > 0
+		}
+		if tells {
+			out = append(out, memory.Token{Word: word, Code: t.Code})
+		}
+	}
+	return out
+}
+
+// localTrouble says in words for everyone why the weights cannot be read; it
+// names no path.
+func localTrouble(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "its weights are not installed (`gateway encoder install` does it)"
+	case errors.Is(err, encoder.ErrDamaged):
+		return "its weights are damaged (`gateway encoder install` repairs them)"
+	}
+	return "its weights cannot be read (`gateway doctor` says why)"
+}
+
+// localNotice says what serves instead of the local encoder, and what to do.
+func localNotice(err error) string {
+	return "the local encoder cannot serve: " + localTrouble(err) + "; hashed n-grams (" + HashName +
+		") serve instead, which match words and spellings, not meanings; ask for them with SLIPBOX_EMBEDDER=hash to silence this"
+}
+
+// EncoderPath is the directory of the local encoder's weights.
+func (c Config) EncoderPath() (string, error) {
+	if c.EncoderDir != "" {
+		return c.EncoderDir, nil
+	}
+	dir, err := weights.DefaultDir()
+	if err != nil {
+		return "", fmt.Errorf("name a directory with SLIPBOX_ENCODER_DIR: %w", err)
+	}
+	return dir, nil
+}
+
+var _ memory.Embedder = (*Local)(nil)

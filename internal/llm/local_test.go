@@ -1,0 +1,216 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/encoder"
+	"github.com/slipboxhq/slipbox/internal/encoder/weights"
+	"github.com/slipboxhq/slipbox/internal/encoder/weights/weightstest"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+func local(t *testing.T) *llm.Local {
+	t.Helper()
+	l := llm.NewLocal(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t)})
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	l := local(t)
+	if l.Name() != llm.LocalName || l.Dim() != 384 || !l.Fast() {
+		t.Errorf("%s %d %v", l.Name(), l.Dim(), l.Fast())
+	}
+	texts := []string{
+		"Two bee colonies survived the frost.",
+		"The insects lived through the cold winter.", // no word in common
+		"The payment tests failed because of currency rounding.",
+		"", "   ", "👍", "?!",
+		"what is it",
+		strings.Repeat("frost and bees ", 5000),
+	}
+	// More than are encoded at once, in an order that shows a mistake.
+	var many []string
+	for range 8 {
+		many = append(many, texts...)
+	}
+	got, err := l.Embed(t.Context(), tenant.Scope{}, many)
+	if err != nil || len(got) != len(many) {
+		t.Fatalf("%d %v", len(got), err)
+	}
+	cos := func(a, b []float32) (s float64) {
+		for i := range a {
+			s += float64(a[i]) * float64(b[i])
+		}
+		return s
+	}
+	for i := range got {
+		if v := got[i].Vector; len(v) != l.Dim() || math.Abs(cos(v, v)-1) > 1e-5 || !slices.Equal(v, got[i%len(texts)].Vector) {
+			t.Errorf("%.20q: %d numbers of length %g", many[i], len(v), cos(v, v))
+		}
+	}
+	if near, far := cos(got[0].Vector, got[1].Vector), cos(got[0].Vector, got[2].Vector); near < far+0.2 {
+		t.Errorf("meaning: near %.3f, far %.3f", near, far)
+	}
+	words := func(i int) (out []string) {
+		for _, w := range got[i].Tokens {
+			if len(out) == 0 || out[len(out)-1] != w.Word {
+				out = append(out, w.Word)
+			}
+		}
+		return out
+	}
+	if w := words(0); !slices.Equal(w, []string{"Two", "bee", "colonies", "survived", "frost"}) {
+		t.Errorf("words that tell: %q", w)
+	}
+	for _, i := range []int{3, 4, 6, 7} {
+		if got[i].Tokens != nil {
+			t.Errorf("%q has tokens of %q", texts[i], words(i))
+		}
+	}
+	if n := len(got[8].Tokens); n < 100 || n > encoder.MaxTokens {
+		t.Errorf("a long text has %d tokens", n)
+	}
+	if n := len(got[0].Codes()); n != memory.TokenDim*len(got[0].Tokens) {
+		t.Errorf("%d bytes of codes for %d tokens", n, len(got[0].Tokens))
+	}
+}
+
+func TestLocalStops(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := local(t).Embed(ctx, tenant.Scope{}, []string{"a", "b"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Without weights it is as an endpoint that is down: nothing is lost, and it
+// goes on by itself when they come.
+func TestLocalWithoutWeights(t *testing.T) {
+	t.Parallel()
+	dir, now := t.TempDir(), time.Now()
+	l := llm.NewLocal(llm.Deps{Clock: func() time.Time { return now }}, llm.Config{EncoderDir: dir})
+	defer l.Close()
+	for range 2 {
+		_, err := l.Embed(t.Context(), tenant.Scope{}, []string{"x"})
+		if !fault.Is(err, fault.Unavailable) || !errors.Is(err, memory.ErrPaused) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%v", err)
+		}
+		var f *fault.Error
+		if !errors.As(err, &f) || strings.Contains(f.Message, dir) || !strings.Contains(f.Message, "gateway encoder install") {
+			t.Errorf("%v", err)
+		}
+	}
+	if l.Fast() {
+		t.Error("it is fast without weights")
+	}
+	if _, err := weights.Install(t.Context(), weights.Options{Dir: dir, From: weightstest.Dir(t)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Open(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it looked again at once: %v", err)
+	}
+	now = now.Add(11 * time.Second)
+	if out, err := l.Embed(t.Context(), tenant.Scope{}, []string{"x"}); err != nil || len(out) != 1 || !l.Fast() {
+		t.Errorf("after an install: %v", err)
+	}
+}
+
+func TestRegistryByWeights(t *testing.T) {
+	t.Parallel()
+	good := weightstest.Dir(t)
+	cut := t.TempDir()
+	for _, name := range []string{encoder.ModelFile, encoder.VocabFile} {
+		if err := os.WriteFile(filepath.Join(cut, name), []byte("cut"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		cfg      llm.Config
+		first    string
+		notice   string // "": none
+		fails    error  // nil: the registry is made
+		expected bool
+	}{
+		"weights":                  {cfg: llm.Config{EncoderDir: good}, first: llm.LocalName, expected: true},
+		"weights, asked for":       {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedLocal}, first: llm.LocalName, expected: true},
+		"weights, hash asked for":  {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedHash}, first: llm.HashName},
+		"no weights":               {cfg: llm.Config{EncoderDir: t.TempDir()}, first: llm.HashName, notice: "not installed", expected: true},
+		"no weights, asked for":    {cfg: llm.Config{EncoderDir: t.TempDir(), EmbedProvider: llm.EmbedLocal}, fails: fs.ErrNotExist},
+		"no weights, not asked":    {cfg: llm.Config{EncoderDir: t.TempDir(), EmbedProvider: llm.EmbedHash}, first: llm.HashName},
+		"damaged":                  {cfg: llm.Config{EncoderDir: cut}, first: llm.HashName, notice: "damaged", expected: true},
+		"damaged, asked for":       {cfg: llm.Config{EncoderDir: cut, EmbedProvider: llm.EmbedLocal}, fails: encoder.ErrDamaged},
+		"weights, without a cache": {cfg: llm.Config{EncoderDir: good, EmbedCache: -1}, first: llm.LocalName, expected: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := llm.NewRegistry(llm.Deps{}, c.cfg)
+			if c.fails != nil {
+				if !errors.Is(err, c.fails) || !strings.Contains(err.Error(), "SLIPBOX_EMBEDDER=local") {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if got := r.Default().Name(); got != c.first {
+				t.Errorf("the default is %s", got)
+			}
+			n := r.Notices()
+			if (c.notice == "") != (len(n) == 0) || c.notice != "" && !strings.Contains(n[0], c.notice) {
+				t.Errorf("%q", n)
+			}
+			if (r.Check(t.Context()) == nil) != (c.notice == "") || r.Expected() != c.expected {
+				t.Errorf("check %v, expected %v", r.Check(t.Context()), r.Expected())
+			}
+			if _, ok := r.ByName(llm.LocalName); !ok {
+				t.Error("collections of the encoder are not served")
+			}
+		})
+	}
+}
+
+// A text that came before makes no second pass; sizes and hits are told. C302
+func TestLocalIsCached(t *testing.T) {
+	t.Parallel()
+	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedCache: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, text := range []string{"bees", "bees", "frost", "straw", "bees"} {
+		if _, err := r.Default().Embed(t.Context(), tenant.Scope{}, []string{text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := r.Caches()[llm.LocalName], (llm.CacheStats{Hits: 1, Misses: 4, Entries: 2, Capacity: 2}); got != want {
+		t.Errorf("%+v", got)
+	}
+}
+
+func BenchmarkLocal(b *testing.B) {
+	l := llm.NewLocal(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(b)})
+	defer l.Close()
+	text := []string{strings.Repeat("Two bee colonies survived the frost, wrapped in straw. ", 2)}
+	for b.Loop() {
+		if _, err := l.Embed(b.Context(), tenant.Scope{}, text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
