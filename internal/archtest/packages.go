@@ -94,6 +94,7 @@ func Map() []Package {
 		{"internal/search", LayerLeaf, "fusion and ranking, pure functions", nil, false},
 		{"internal/filter", LayerLeaf, "the filter language", nil, false},
 		{"internal/text", LayerLeaf, "segmentation, stems, stop words", nil, false},
+		{"internal/when", LayerLeaf, "the time expressions of a question", nil, false},
 		{"internal/fault", LayerLeaf, "error codes", nil, false},
 		{"internal/telemetry", LayerLeaf, "setup of traces and metrics, names of attributes", nil, false},
 		{"migrations", LayerLeaf, "the numbered SQL of each engine, embedded", nil, false},
