@@ -163,6 +163,7 @@ func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	}
 	if in.Mode == Fork {
 		ask.Parent, ask.ParentRevision = src.ID, v.At
+		ask.Embedder, ask.Dim = "", 0 // the parent's, whatever it is by then
 	} else if ask.CopyJob, err = c.copyJob(s, v, in.BatchSize); err != nil {
 		return Result{}, err
 	}

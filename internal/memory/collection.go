@@ -32,9 +32,12 @@ type Collection struct {
 	PolicyConfig json.RawMessage
 	Embedder     string // name of the embedder it is bound to
 	Dim          int    // its dimensions
-	Metadata     map[string]any
-	Ephemeral    bool
-	State        CollectionState
+	// Reembedded is the job that made the vectors anew, zero where they came with their notes: what was indexed of a layer
+	// for another collection may lack vectors that the job added.
+	Reembedded uuid.UUID
+	Metadata   map[string]any
+	Ephemeral  bool
+	State      CollectionState
 
 	Parent         uuid.UUID // zero: none
 	ParentRevision Revision  // the fork point
@@ -120,7 +123,8 @@ const (
 	CauseUndo        Cause = "undo"
 	CauseConsolidate Cause = "consolidate"
 	CauseImport      Cause = "import"
-	CauseMark        Cause = "mark" // state only: pending, in_review
+	CauseMark        Cause = "mark"    // state only: pending, in_review
+	CauseReembed     Cause = "reembed" // the collection's embedder, or vectors that were missing
 )
 
 // HistoryEntry is one version of a note with the changeset that made it.

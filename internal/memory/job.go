@@ -17,7 +17,8 @@ const (
 	JobCopy        JobKind = "copy"        // materialise a view into a collection
 	JobConsolidate JobKind = "consolidate" // rebuild the index and stale vectors
 	JobImport      JobKind = "import"
-	JobRemove      JobKind = "remove" // rows of a deleted collection
+	JobRemove      JobKind = "remove"  // rows of a deleted collection
+	JobReembed     JobKind = "reembed" // vectors of another embedder
 )
 
 // Stage is where a job stands. Prepare looks only at its own note: parallel,

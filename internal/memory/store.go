@@ -120,6 +120,8 @@ type Reader interface {
 	// given revision and at or below the layer's own head, in order of From; with the
 	// vectors of the embedder. It returns the revision up to which it read.
 	Log(ctx context.Context, s tenant.Scope, v View, layer int, after Revision, embedder string, fn func(LogRow) error) (Revision, error)
+	// CountVectors tells how many visible notes have a vector of an embedder: of so many dimensions, and of another number.
+	CountVectors(ctx context.Context, s tenant.Scope, v View, embedder string, dim int) (n, other int64, err error)
 	// Changesets lists those of the collection's own log after a revision.
 	Changesets(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Changeset, error)
 	// Usage of visible notes through the lineage; notes without any are absent.
@@ -143,6 +145,7 @@ type NoteQuery struct {
 	Kinds  []Kind      // empty: all
 	States []State     // empty: all
 	After  uuid.UUID   // exclusive; zero: from the start
+	Lacks  string      // only notes whose visible version has no vector of this embedder; "": all
 	Newest bool        // newest id first
 	Limit  int
 	ReadOptions
@@ -202,6 +205,17 @@ type Writer interface {
 	// rolls back and is returned as it is. Writing to a shared base or another agent's
 	// collection with a scope that does not reach it is NotFound.
 	Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o WriteOptions, fn func(ctx context.Context, tx Tx) error) (Written, error)
+	// AddVectors stores further vectors of versions that the view's layers hold, of another embedder than the one that
+	// their collections have; who reads them switches to it with SetEmbedder. It is no changeset and changes no version: those that are gone,
+	// tombstones and versions that have a vector of that embedder are passed over. Conflict when the lineage has changed.
+	AddVectors(ctx context.Context, s tenant.Scope, v View, embedder string, vectors []VersionVector) error
+}
+
+// VersionVector is what an embedder made of a version, as Note has it.
+type VersionVector struct {
+	Version
+	Vector []float32
+	Tokens []byte
 }
 
 // WriteOptions describe a changeset.
@@ -236,7 +250,8 @@ type Tx interface {
 	// Put writes a version of a note into the collection's own layer (copy-up
 	// when it was inherited). ID zero makes a new UUIDv7; a given ID that is not visible makes a note with that id. CreatedAt zero
 	// is Now for a new note and kept for an old one. Vector and Tokens, when set, are stored with it; else a vector of the previous
-	// version is not carried over. Exists when another live note of that kind has the key. The note is returned as stored.
+	// version is not carried over. One of another embedder than the collection's, from a writer that began before it was
+	// switched, is left out, and a job that embeds the note is enqueued. Exists when another live note of that kind has the key. The note is returned as stored.
 	Put(ctx context.Context, n Note) (Note, error)
 	// Delete writes a tombstone. NotFound when the note is not visible.
 	Delete(ctx context.Context, note uuid.UUID) error
@@ -246,8 +261,11 @@ type Tx interface {
 	// Unlink ends a link; ok is false when there is none.
 	Unlink(ctx context.Context, id LinkID) (ok bool, err error)
 
+	// SetEmbedder binds the collection to another embedder from this changeset on; job is the one that has added the vectors.
+	SetEmbedder(ctx context.Context, name string, dim int, job uuid.UUID) error
 	SetUsage(ctx context.Context, note uuid.UUID, u Usage) error // import only
 	Enqueue(ctx context.Context, j Job) (Job, error)             // ID zero makes one
+	Unended(ctx context.Context, kind JobKind) ([]Job, error)    // the collection's jobs of a kind that wait or run, oldest first
 	// EndJob ends a leased job with this transaction; Conflict when the lease is not the current one.
 	EndJob(ctx context.Context, job, lease uuid.UUID, end JobEnd) error
 	OpenReview(ctx context.Context, r Review) (Review, error)

@@ -58,8 +58,8 @@ func CheckNewCollection(s tenant.Scope, n *memory.NewCollection) error {
 }
 
 // CheckFork refuses a fork that its parent cannot have, and gives it what it
-// shares with the parent: the embedder, and the floor, below which it cannot
-// read either.
+// shares with the parent: the embedder with its vectors, and the floor, below
+// which it cannot read either.
 func CheckFork(fork, parent *memory.Collection) error {
 	if err := CheckRevision("at_revision", parent, fork.ParentRevision); err != nil {
 		return err
@@ -73,7 +73,7 @@ func CheckFork(fork, parent *memory.Collection) error {
 	if fork.Embedder != parent.Embedder || fork.Dim != parent.Dim {
 		return fault.InvalidField("embedder", "a fork has the embedder of its parent, %q with %d dimensions", parent.Embedder, parent.Dim)
 	}
-	fork.Floor = parent.Floor
+	fork.Floor, fork.Reembedded = parent.Floor, parent.Reembedded
 	return nil
 }
 

@@ -80,6 +80,20 @@ func (ob *observed) Notes(ctx context.Context, s tenant.Scope, v memory.View, id
 	return ob.Store.Notes(ctx, s, v, ids, o)
 }
 
+// AddVectors implements memory.Writer.
+func (ob *observed) AddVectors(ctx context.Context, s tenant.Scope, v memory.View, embedder string, vectors []memory.VersionVector) (err error) {
+	ctx, end := ob.begin(ctx, "AddVectors", s.Tenant(), v.Collection.ID)
+	defer end(&err)
+	return ob.Store.AddVectors(ctx, s, v, embedder, vectors)
+}
+
+// CountVectors implements memory.Reader.
+func (ob *observed) CountVectors(ctx context.Context, s tenant.Scope, v memory.View, embedder string, dim int) (n, other int64, err error) {
+	ctx, end := ob.begin(ctx, "CountVectors", s.Tenant(), v.Collection.ID)
+	defer end(&err)
+	return ob.Store.CountVectors(ctx, s, v, embedder, dim)
+}
+
 // NoteByKey implements memory.Reader.
 func (ob *observed) NoteByKey(ctx context.Context, s tenant.Scope, v memory.View, kind memory.Kind, key string) (out memory.Note, err error) {
 	ctx, end := ob.begin(ctx, "NoteByKey", s.Tenant(), v.Collection.ID)

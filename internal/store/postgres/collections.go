@@ -23,7 +23,7 @@ type row struct {
 }
 
 const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name, c.display_name, c.policy, c.policy_config,
- c.embedder, c.dim, c.metadata, c.ephemeral, c.state, c.parent, c.parent_revision, c.expires_at, c.created_at,
+ c.embedder, c.dim, c.reembedded, c.metadata, c.ephemeral, c.state, c.parent, c.parent_revision, c.expires_at, c.created_at,
  h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch`
 
 const collectionTables = ` FROM collections c
@@ -36,7 +36,7 @@ func (r *row) dest() (dest []any, finish func() error) {
 	var config, metadata *string
 	var expires *time.Time
 	dest = []any{
-		&r.tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, &config, &r.Embedder, &r.Dim, &metadata,
+		&r.tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, &config, &r.Embedder, &r.Dim, &r.Reembedded, &metadata,
 		&r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, &expires, &r.CreatedAt, &r.Head, &r.Floor, &r.EvolvedAdds, &r.origin, &r.eraseEpoch,
 	}
 	return dest, func() (err error) {

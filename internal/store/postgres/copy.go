@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -72,7 +73,7 @@ func (q *session) holdSource(ctx context.Context, sc tenant.Scope, v memory.View
 	var there int
 	_, err := q.get(ctx, "SELECT COUNT(*) FROM collections WHERE tenant = $1 AND id = ANY($2::uuid[]) AND state <> 'deleting'", []any{sc.Tenant(), layers}, &there)
 	if err == nil && there < len(layers) {
-		err = fault.New(fault.Conflict, "the lineage of the collection has changed; open it again")
+		err = store.ErrLineage
 	}
 	return err
 }

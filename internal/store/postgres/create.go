@@ -98,7 +98,7 @@ func (q *session) newCollection(ctx context.Context, sc tenant.Scope, c memory.C
 			return c, err
 		}
 	} else {
-		c.ParentRevision = 0
+		c.ParentRevision, c.Reembedded = 0, uuid.Nil
 	}
 	metadata, err := object("metadata", c.Metadata)
 	if err != nil {
@@ -108,9 +108,9 @@ func (q *session) newCollection(ctx context.Context, sc tenant.Scope, c memory.C
 	if err != nil {
 		return c, err
 	}
-	_, err = q.exec(ctx, `INSERT INTO collections (tenant, id, agent, name, display_name, policy, policy_config, embedder, dim, metadata, ephemeral,
- state, parent, parent_revision, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		sc.Tenant(), id, c.Agent, c.Name, c.DisplayName, c.Policy, raw(c.PolicyConfig), c.Embedder, c.Dim, metadata, c.Ephemeral,
+	_, err = q.exec(ctx, `INSERT INTO collections (tenant, id, agent, name, display_name, policy, policy_config, embedder, dim, reembedded, metadata, ephemeral,
+ state, parent, parent_revision, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		sc.Tenant(), id, c.Agent, c.Name, c.DisplayName, c.Policy, raw(c.PolicyConfig), c.Embedder, c.Dim, c.Reembedded, metadata, c.Ephemeral,
 		string(c.State), c.Parent, rev(c.ParentRevision), at(c.ExpiresAt), now)
 	if unique(err, "collections_name") {
 		err = fault.New(fault.Exists, "a collection with the name %q exists", c.Name) // made by another transaction meanwhile

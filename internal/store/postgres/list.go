@@ -15,6 +15,7 @@ import (
 // page is a bounded stretch of the visible notes.
 type page struct {
 	reader
+	lacks  string // an embedder
 	kinds  []memory.Kind
 	states []memory.State
 	filter store.Condition
@@ -40,6 +41,9 @@ func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.
 	}
 	if len(pg.states) > 0 {
 		common += " AND n.state = ANY(" + p.add(names(pg.states)) + "::text[])"
+	}
+	if pg.lacks != "" {
+		common += " AND NOT EXISTS (SELECT FROM vectors x WHERE x.tenant = $1 AND x.layer = n.layer AND x.note = n.id AND x.from_rev = n.from_rev AND x.embedder = " + p.add(pg.lacks) + ")"
 	}
 	if pg.filter.Text != "" {
 		common += " AND (" + p.bind(pg.filter) + ")"
@@ -82,7 +86,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 		return nil, err
 	}
 	first := page{
-		reader: newReader(&v.Collection, nq.ReadOptions), kinds: nq.Kinds, states: nq.States,
+		reader: newReader(&v.Collection, nq.ReadOptions), kinds: nq.Kinds, states: nq.States, lacks: nq.Lacks,
 		after: nq.After, newest: nq.Newest, limit: nq.Limit, filter: store.Condition{Exact: true},
 	}
 	if nq.Filter != nil {

@@ -92,6 +92,9 @@ func (t *tx) Put(ctx context.Context, n memory.Note) (memory.Note, error) {
 		return n, err
 	}
 	n.Kind, n.State = cmp.Or(n.Kind, memory.KindNote), cmp.Or(n.State, memory.StateRaw)
+	if err := t.embedLater(ctx, &n); err != nil {
+		return n, err
+	}
 	e, err := t.encode(&n)
 	if err != nil {
 		return n, err

@@ -88,6 +88,7 @@ func (l *locked) write(ctx context.Context, r *request) (w memory.Written, kept 
 		return w, false, err
 	}
 	l.head, l.row.EvolvedAdds = t.head, t.row.EvolvedAdds
+	l.row.Embedder, l.row.Dim, l.row.Reembedded = t.row.Embedder, t.row.Dim, t.row.Reembedded
 	l.head.jobs = l.q.queue.last
 	return memory.Written{Revision: l.head.revision, Logged: t.logged}, true, nil
 }

@@ -99,15 +99,15 @@ func (q *session) newCollection(ctx context.Context, sc tenant.Scope, c memory.C
 			return c, err
 		}
 	} else {
-		c.ParentRevision = 0
+		c.ParentRevision, c.Reembedded = 0, uuid.Nil
 	}
 	metadata, err := store.Object("metadata", c.Metadata)
 	if err != nil {
 		return c, err
 	}
-	_, err = q.exec(ctx, `INSERT INTO collections (tenant, id, agent, name, display_name, policy, policy_config, embedder, dim, metadata, ephemeral,
- state, parent, parent_revision, expires_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		blob(sc.Tenant()), blob(id), blob(c.Agent), c.Name, c.DisplayName, c.Policy, string(c.PolicyConfig), c.Embedder, c.Dim, metadata, c.Ephemeral,
+	_, err = q.exec(ctx, `INSERT INTO collections (tenant, id, agent, name, display_name, policy, policy_config, embedder, dim, reembedded, metadata, ephemeral,
+ state, parent, parent_revision, expires_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		blob(sc.Tenant()), blob(id), blob(c.Agent), c.Name, c.DisplayName, c.Policy, string(c.PolicyConfig), c.Embedder, c.Dim, blob(c.Reembedded), metadata, c.Ephemeral,
 		string(c.State), blob(c.Parent), rev(c.ParentRevision), micros(c.ExpiresAt), micros(now))
 	if err != nil {
 		return c, err

@@ -15,6 +15,7 @@ import (
 // page is a bounded stretch of the visible notes.
 type page struct {
 	reader
+	lacks  string // an embedder
 	kinds  []memory.Kind
 	states []memory.State
 	where  string // a condition over notes n, with its arguments
@@ -51,6 +52,10 @@ func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.
 		for _, st := range p.states {
 			commonArgs = append(commonArgs, string(st))
 		}
+	}
+	if p.lacks != "" {
+		common.WriteString(" AND NOT EXISTS (SELECT 1 FROM vectors x WHERE x.tenant = n.tenant AND x.layer = n.layer AND x.note = n.id AND x.from_rev = n.from_rev AND x.embedder = ?)")
+		commonArgs = append(commonArgs, p.lacks)
 	}
 	if p.where != "" {
 		common.WriteString(" AND (" + p.where + ")")
@@ -94,7 +99,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 		return nil, err
 	}
 	p := page{
-		reader: newReader(&v.Collection, nq.ReadOptions), kinds: nq.Kinds, states: nq.States,
+		reader: newReader(&v.Collection, nq.ReadOptions), kinds: nq.Kinds, states: nq.States, lacks: nq.Lacks,
 		after: nq.After, newest: nq.Newest, limit: nq.Limit,
 	}
 	exact := true

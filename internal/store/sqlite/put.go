@@ -90,6 +90,9 @@ func (t *tx) Put(ctx context.Context, n memory.Note) (memory.Note, error) {
 	if n.State == "" {
 		n.State = memory.StateRaw
 	}
+	if err := t.embedLater(ctx, &n); err != nil {
+		return n, err
+	}
 	e, err := t.encode(&n)
 	if err != nil {
 		return n, err

@@ -163,7 +163,9 @@ func vectors(_ *testing.T, w *world) {
 	w.isf(gone.Tokens == nil && got.Vector == nil && got.Tokens == nil && got.Embedder == "", "a vector was carried over: %+v", got)
 	got, _ = w.get(w.viewAt(c.ID, 1), n.ID)
 	w.isf(slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, n.Tokens), "the old version has its vector")
-	_, err := w.tryWrite(c.ID, func(tx memory.Tx) error { return second(tx.Put(w.ctx, memory.Note{Vector: n.Vector, Tokens: tokens(257, 0)})) })
+	_, err := w.tryWrite(c.ID, func(tx memory.Tx) error {
+		return second(tx.Put(w.ctx, memory.Note{Vector: n.Vector, Tokens: tokens(257, 0)}))
+	})
 	w.field(err, "tokens")
 }
 

@@ -131,6 +131,13 @@ func reachTable() map[string]reachCase {
 		"Write": both(func(w *world, s tenant.Scope, g targets) error {
 			return second(w.Write(w.ctx, s, g.collection, memory.WriteOptions{}, func(context.Context, memory.Tx) error { return errSaw }))
 		}),
+		"AddVectors": both(func(w *world, s tenant.Scope, g targets) error {
+			return w.AddVectors(w.ctx, s, g.view, other, []memory.VersionVector{{Version: memory.Version{Layer: g.collection, Note: g.note, From: 1}, Vector: []float32{1}}})
+		}),
+		"CountVectors": both(func(w *world, s tenant.Scope, g targets) error {
+			_, _, err := w.CountVectors(w.ctx, s, g.view, embedder, dim)
+			return err
+		}),
 		"ClaimJobs": both(func(w *world, s tenant.Scope, g targets) error {
 			return second(w.ClaimJobs(w.ctx, s, g.collection, memory.StagePrepare, uuid.New(), later(w), 10))
 		}),

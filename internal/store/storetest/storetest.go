@@ -68,6 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Write", writeCases()},
 		{"Forks", forkCases()},
 		{"Copies", copyCases()},
+		{"Vectors", vectorCases()},
 		{"Removal", removalCases()},
 		{"Queue", queueCases()},
 		{"Spool", spoolCases()},

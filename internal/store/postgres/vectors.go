@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// AddVectors implements memory.Writer. Layers are held against their deletion,
+// not against their writers.
+func (s *Store) AddVectors(ctx context.Context, sc tenant.Scope, v memory.View, embedder string, vectors []memory.VersionVector) error {
+	if err := v.Check(sc); err != nil {
+		return err
+	}
+	vectors, err := store.FurtherVectors(&v, embedder, vectors)
+	if err != nil {
+		return err
+	}
+	return s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		if err := q.holdSource(ctx, sc, v, s.now()); err != nil {
+			return err
+		}
+		for _, x := range vectors {
+			vec, _, err := half(x.Vector)
+			if err != nil {
+				return err
+			}
+			q.later(`INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT tenant, layer, id, from_rev, $5, $6, $7
+ FROM notes WHERE tenant = $1 AND layer = $2 AND id = $3 AND from_rev = $4 AND NOT deleted ON CONFLICT DO NOTHING`,
+				sc.Tenant(), x.Layer, x.Note, rev(x.From), embedder, vec, append([]byte{}, x.Tokens...))
+		}
+		return nil
+	})
+}
+
+// CountVectors implements memory.Reader.
+func (s *Store) CountVectors(ctx context.Context, sc tenant.Scope, v memory.View, embedder string, dim int) (n, other int64, err error) {
+	if err := v.Check(sc); err != nil {
+		return 0, 0, err
+	}
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		n, other = 0, 0
+		for i, l := range v.Layers {
+			p := params{args: []any{sc.Tenant(), embedder, dim}}
+			var same, all int64
+			_, err := q.get(ctx, `SELECT COUNT(*) FILTER (WHERE vector_dims(v.vec) = $3::int), COUNT(*) FROM notes n
+ JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = $2
+ WHERE n.tenant = $1 AND `+p.live("n", l)+" AND NOT n.deleted"+p.hiddenNotes(v.Layers[:i]), p.args, &same, &all)
+			if err != nil {
+				return err
+			}
+			n, other = n+same, other+all-same
+		}
+		return nil
+	})
+	return n, other, err
+}
+
+// SetEmbedder implements memory.Tx.
+func (t *tx) SetEmbedder(_ context.Context, name string, dim int, job uuid.UUID) error {
+	if err := store.CheckEmbedder(name, dim); err != nil {
+		return err
+	}
+	t.q.later("UPDATE collections SET embedder = $3, dim = $4, reembedded = $5 WHERE tenant = $1 AND id = $2", t.tenant(), t.row.ID, name, dim, job)
+	t.row.Embedder, t.row.Dim, t.row.Reembedded, t.logged = name, dim, job, true
+	return nil
+}
+
+// Unended implements memory.Tx.
+func (t *tx) Unended(_ context.Context, kind memory.JobKind) ([]memory.Job, error) {
+	return t.q.jobs(t.bare, "SELECT "+jobColumns+" FROM jobs j WHERE j.tenant = $1 AND j.collection = $2 AND j.state IN ('queued', 'running') AND j.kind = $3 ORDER BY j.seq",
+		t.tenant(), t.row.ID, string(kind))
+}
+
+// embedLater leaves out a vector that the collection's embedder did not make,
+// and enqueues the job that makes the right one.
+func (t *tx) embedLater(ctx context.Context, n *memory.Note) error {
+	late, err := store.OtherEmbedder(&t.row.Collection, n)
+	if err != nil || late == nil {
+		return err
+	}
+	_, err = t.Enqueue(ctx, *late)
+	return err
+}
