@@ -13,6 +13,11 @@ const (
 	entryBytes   = int64(unsafe.Sizeof(entry{}))
 	hideBytes    = int64(unsafe.Sizeof(hide{}))
 	postingBytes = int64(unsafe.Sizeof(posting{}))
+	passageBytes = int64(unsafe.Sizeof(passage{}))
+	endBytes     = int64(unsafe.Sizeof(end{}))
+	sessionBytes = int64(unsafe.Sizeof(session{}))
+	tallyBytes   = int64(unsafe.Sizeof(tally{}))
+	chainBytes   = 20 // a row of a chain
 	sliceBytes   = 24
 	stringBytes  = 16
 	idBytes      = 16
@@ -23,9 +28,15 @@ const (
 func (d *data) size() int64 {
 	n := d.bytes
 	n += entryBytes*int64(cap(d.rows)) + 8*int64(cap(d.to)) + 4*int64(cap(d.slotOf)) + 4*int64(cap(d.slots)) + hideBytes*int64(cap(d.hides))
+	n += passageBytes*int64(cap(d.passages)) + endBytes*int64(cap(d.ends)) + sessionBytes*int64(cap(d.sessions)) + 8*int64(cap(d.blocks))
 	n += int64(len(d.last))*slotBytes(idBytes+4) + int64(len(d.hideOf))*slotBytes(idBytes+8)
 	for _, v := range d.visible {
-		n += 8 * int64(cap(v.rows))
+		n += 8*int64(cap(v.rows)) + tallyBytes*int64(cap(v.sessions))
+	}
+	for _, s := range d.stacked {
+		if c := s.chain.Load(); c != nil {
+			n += chainBytes * int64(len(c.prev))
+		}
 	}
 	return n
 }

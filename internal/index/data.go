@@ -1,9 +1,12 @@
 package index
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -21,15 +24,52 @@ const none = -1
 type entry struct {
 	note      ID
 	from      int64
-	prev      int32 // the row of the note's next older version, or none
-	length    uint32
-	lang      uint8 // into data.langs
+	at        int64  // when it occurred, in microseconds of Unix time
+	prev      int32  // the row of the note's next older version, or none
+	session   int32  // into data.sessions, or none
+	first     uint32 // of its passages
+	passages  uint32
+	length    uint32 // in terms, its date once
+	terms     uint32 // of all passages, each with the date
+	lang      uint8  // into data.langs
+	role      Role
 	tombstone bool
 	record    *filter.Record
 }
 
-// posting says how often a term stands in a row.
-type posting struct{ row, tf uint32 }
+// passage is a part of a row: content[start:end], and for the first one what
+// is no content. The passages of a row stand together, in order.
+type passage struct {
+	row        uint32
+	start, end uint32
+	length     uint32 // in terms
+}
+
+// posting says how often a term stands in a passage. Each passage has the
+// note's date; own counts it in the first one only. Counts end at 65,535.
+type posting struct {
+	passage uint32
+	tf, own uint16
+}
+
+// plus adds counts.
+func plus(a, b uint16) uint16 { return uint16(min(uint32(a)+uint32(b), math.MaxUint16)) } //nolint:gosec // bounded
+
+// end says at which revision a row ends.
+type end struct {
+	to  int64
+	row uint32
+}
+
+// block holds the vectors of blockRows slots. A slot is filled before readers
+// know of it and never changes.
+type block struct {
+	codes   []byte   // int8
+	halves  []uint16 // binary16
+	factor  [blockRows]float32
+	inverse [blockRows]float64
+	tokens  [blockRows][]byte
+}
 
 // hide says from which revision on a layer holds a note at all.
 type hide struct {
@@ -44,25 +84,31 @@ type data struct {
 	mu         sync.RWMutex
 	generation uint64 // of the layer: how often its data was replaced or mended
 
-	rows    []entry
-	to      []int64       // read and written under the lock
-	slotOf  []int32       // row → vector slot, or none; under the lock
-	last    map[ID]uint32 // note → the row of its newest version
-	hides   []hide        // in the order in which notes came
-	hideOf  map[ID]int    // note → place in hides
-	terms   map[string]*[]posting
-	slots   []uint32    // slot → row
-	blocks  [][]float32 // slot s is in block s/blockRows
-	langs   []text.Language
-	bytes   int64                 // of records, terms, postings and vectors; size adds the rest
-	visible map[int64]*visibility // by bound
-	stacked map[string]*stack     // by the bounds of the stack that this layer is nearest of
-	clock   uint64                // for forgetting the least recently used of both
+	rows      []entry
+	passages  []passage
+	to        []int64       // read and written under the lock
+	ends      []end         // of rows that have one, by revision once sorted is told
+	sorted    int           // how many of ends are in order
+	told      bool          // rows came out of order: revisions do not ascend along rows and hides
+	slotOf    []int32       // row → vector slot, or none; under the lock
+	last      map[ID]uint32 // note → the row of its newest version
+	hides     []hide        // in the order in which notes came
+	hideOf    map[ID]int    // note → place in hides
+	terms     map[string]*[]posting
+	sessions  []session
+	sessionOf map[string]int32
+	slots     []uint32 // slot → row
+	blocks    []*block // slot s is in block s/blockRows
+	langs     []text.Language
+	bytes     int64                 // of records, terms, postings, sessions and vectors; size adds the rest
+	visible   map[int64]*visibility // by bound
+	stacked   map[string]*stack     // by what the stack that this layer is nearest of sees
+	clock     uint64                // for forgetting the least recently used of both
 }
 
 func newData() *data {
 	return &data{
-		last: map[ID]uint32{}, hideOf: map[ID]int{}, terms: map[string]*[]posting{},
+		last: map[ID]uint32{}, hideOf: map[ID]int{}, terms: map[string]*[]posting{}, sessionOf: map[string]int32{},
 		visible: map[int64]*visibility{}, stacked: map[string]*stack{},
 	}
 }
@@ -85,42 +131,95 @@ func (d *data) find(note ID, from int64) (uint32, bool) {
 
 // add takes in one analyzed row; known ones get their end and their vector.
 // The lock is held.
-func (d *data) add(a analyzed, dimensions int) {
+func (d *data) add(a *analyzed, stride int) {
 	if row, known := d.find(a.Note, a.From); known {
 		if a.To != 0 {
-			d.to[row] = a.To
+			d.finish(row, a.To)
 		}
-		if a.unit != nil && d.slotOf[row] == none {
-			d.attach(row, a.unit, dimensions)
+		if a.codes != nil && d.slotOf[row] == none {
+			d.attach(row, a, stride)
 		}
 		return
 	}
 	row := uint32(len(d.rows)) //nolint:gosec // memory ends long before 2^32 rows
-	e := entry{note: a.Note, from: a.From, prev: none, length: a.len, tombstone: a.Tombstone}
+	e := entry{note: a.Note, from: a.From, prev: none, session: none, tombstone: a.Tombstone}
 	if !a.Tombstone {
 		e.lang = d.language(a.lang)
 		e.record = cloneRecord(a.Record)
+		e.at = a.Record.OccurredAt.UnixMicro()
+		e.role = roleOf(a.Content, a.Record.Attributes)
 		d.bytes += recordBytes(e.record)
+	}
+	e.first, e.passages = uint32(len(d.passages)), uint32(len(a.passages)) //nolint:gosec // see above
+	for _, p := range a.passages {
+		p.row = row
+		e.terms += p.length
+		d.passages = append(d.passages, p)
+	}
+	e.length = e.terms
+	if e.passages > 1 {
+		e.length -= (e.passages - 1) * a.date
 	}
 	newer, older := d.link(row, a.Note, a.From)
 	e.prev = older
+	d.rows = append(d.rows, e)
+	d.to = append(d.to, 0)
+	d.slotOf = append(d.slotOf, none)
 	to := a.To
 	if newer != none && to == 0 {
 		to = d.rows[newer].from
 	}
+	if to != 0 {
+		d.finish(row, to)
+	}
 	if older != none && d.to[older] == 0 {
-		d.to[older] = a.From
+		d.finish(uint32(older), a.From) //nolint:gosec // not none
 	}
-	d.rows = append(d.rows, e)
-	d.to = append(d.to, to)
-	d.slotOf = append(d.slotOf, none)
 	d.hold(a.Note, a.From)
-	for term, tf := range a.tf {
-		d.post(term, posting{row, tf})
+	for _, c := range a.counts {
+		d.post(c.term, posting{e.first + c.passage, c.tf, c.own})
 	}
-	if a.unit != nil {
-		d.attach(row, a.unit, dimensions)
+	if !a.Tombstone {
+		d.rows[row].session = d.join(row, sessionOf(a.Record.Attributes))
 	}
+	if a.codes != nil {
+		d.attach(row, a, stride)
+	}
+}
+
+// finish gives a row its end. Its place among the ends is found later.
+func (d *data) finish(row uint32, to int64) {
+	if d.to[row] == to {
+		return
+	}
+	if d.to[row] != 0 {
+		d.told = true // the end that is listed no longer holds
+	}
+	d.to[row] = to
+	if n := len(d.ends); d.sorted == n && (n == 0 || d.ends[n-1].to <= to) {
+		d.sorted++
+	}
+	d.ends = append(d.ends, end{to, row})
+}
+
+// endsIn gives the ends after one revision and up to another. The lock is held.
+func (d *data) endsIn(after, upTo int64) []end {
+	if d.sorted < len(d.ends) {
+		slices.SortFunc(d.ends, func(a, b end) int { return cmp.Compare(a.to, b.to) })
+		d.sorted = len(d.ends)
+	}
+	from, _ := slices.BinarySearchFunc(d.ends, after+1, func(e end, to int64) int { return cmp.Compare(e.to, to) })
+	until, _ := slices.BinarySearchFunc(d.ends, upTo+1, func(e end, to int64) int { return cmp.Compare(e.to, to) })
+	return d.ends[from:until]
+}
+
+// rowsUpTo is the number of rows that a view at a bound has to look at.
+func (d *data) rowsUpTo(bound int64) int {
+	if d.told {
+		return len(d.rows)
+	}
+	n, _ := slices.BinarySearchFunc(d.rows, bound+1, func(e entry, from int64) int { return cmp.Compare(e.from, from) })
+	return n
 }
 
 // post adds a posting. A term is cut out of a text: its first row copies it,
@@ -167,16 +266,27 @@ func (d *data) hold(note ID, from int64) {
 	d.hides = append(d.hides, hide{note, from})
 }
 
-// attach stores the vector of a row.
-func (d *data) attach(row uint32, v []float32, dimensions int) {
+// slot makes room for the vector of a row and gives where.
+func (d *data) slot(row uint32, stride int) (into *block, at int) {
 	slot := len(d.slots)
 	if slot%blockRows == 0 {
-		d.blocks = append(d.blocks, make([]float32, blockRows*dimensions))
-		d.bytes += int64(4 * blockRows * dimensions)
+		b := &block{codes: make([]byte, blockRows*stride), halves: make([]uint16, blockRows*stride)}
+		d.blocks = append(d.blocks, b)
+		d.bytes += int64(unsafe.Sizeof(*b)) + 3*int64(blockRows*stride)
 	}
-	copy(d.blocks[slot/blockRows][slot%blockRows*dimensions:], v)
 	d.slots = append(d.slots, row)
 	d.slotOf[row] = int32(slot) //nolint:gosec // no more slots than rows
+	return d.blocks[slot/blockRows], slot % blockRows
+}
+
+// attach stores the vector of a row, and its tokens.
+func (d *data) attach(row uint32, a *analyzed, stride int) {
+	b, i := d.slot(row, stride)
+	copy(b.codes[i*stride:], a.codes)
+	copy(b.halves[i*stride:], a.packed.halves)
+	b.factor[i], b.inverse[i] = a.factor, a.packed.inverse
+	b.tokens[i] = slices.Clone(a.Tokens)
+	d.bytes += allocated(len(a.Tokens))
 }
 
 // language gives the number of a language within the layer.
@@ -192,22 +302,39 @@ func (d *data) language(l text.Language) uint8 {
 // rebuild copies the rows that keep names into a new data. A note whose
 // versions go in part still hides from its first one on; forget drops notes
 // whole. The lock is held at least for reading.
-func (d *data) rebuild(dimensions int, forget map[ID]bool, keep func(row uint32) bool) *data {
+func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) bool) *data {
 	n := newData()
 	n.generation = d.generation + 1
+	n.told = d.told
 	n.langs = slices.Clone(d.langs)
 	number := make([]int32, len(d.rows))
+	passageNumber := make([]int32, len(d.passages))
 	for i, e := range d.rows {
 		row := uint32(i)
 		number[i] = none
 		if forget[e.note] || !keep(row) {
 			continue
 		}
-		number[i] = int32(len(n.rows))                          //nolint:gosec // see add
-		_, e.prev = n.link(uint32(len(n.rows)), e.note, e.from) //nolint:gosec // see add
+		into := uint32(len(n.rows)) //nolint:gosec // see add
+		number[i] = int32(into)     //nolint:gosec // see add
+		first := e.first
+		e.first = uint32(len(n.passages)) //nolint:gosec // see add
+		for j := range e.passages {
+			p := d.passages[first+j]
+			p.row = into
+			passageNumber[first+j] = int32(e.first + j) //nolint:gosec // see add
+			n.passages = append(n.passages, p)
+		}
+		_, e.prev = n.link(into, e.note, e.from)
 		n.rows = append(n.rows, e)
-		n.to = append(n.to, d.to[i])
+		n.to = append(n.to, 0)
 		n.slotOf = append(n.slotOf, none)
+		if d.to[i] != 0 {
+			n.finish(into, d.to[i])
+		}
+		if e.session != none {
+			n.rows[into].session = n.join(into, d.sessions[e.session].name)
+		}
 		if e.record != nil {
 			n.bytes += recordBytes(e.record)
 		}
@@ -220,8 +347,8 @@ func (d *data) rebuild(dimensions int, forget map[ID]bool, keep func(row uint32)
 	for term, list := range d.terms {
 		var kept []posting
 		for _, p := range *list {
-			if number[p.row] != none {
-				kept = append(kept, posting{uint32(number[p.row]), p.tf}) //nolint:gosec // not none
+			if number[d.passages[p.passage].row] != none {
+				kept = append(kept, posting{uint32(passageNumber[p.passage]), p.tf, p.own}) //nolint:gosec // of a kept row
 			}
 		}
 		if kept != nil {
@@ -230,17 +357,17 @@ func (d *data) rebuild(dimensions int, forget map[ID]bool, keep func(row uint32)
 		}
 	}
 	for slot, row := range d.slots {
-		if number[row] != none {
-			n.attach(uint32(number[row]), vectorAt(d.blocks, slot, dimensions), dimensions) //nolint:gosec // not none
+		if number[row] == none {
+			continue
 		}
+		from, at := d.blocks[slot/blockRows], slot%blockRows
+		into, i := n.slot(uint32(number[row]), stride) //nolint:gosec // not none
+		copy(into.codes[i*stride:][:stride], from.codes[at*stride:])
+		copy(into.halves[i*stride:][:stride], from.halves[at*stride:])
+		into.factor[i], into.inverse[i], into.tokens[i] = from.factor[at], from.inverse[at], from.tokens[at]
+		n.bytes += allocated(len(from.tokens[at]))
 	}
 	return n
-}
-
-// vectorAt gives the vector in a slot.
-func vectorAt(blocks [][]float32, slot, dimensions int) []float32 {
-	at := slot % blockRows * dimensions
-	return blocks[slot/blockRows][at : at+dimensions]
 }
 
 // cloneRecord copies a record's lists, which the caller may reuse. Attributes

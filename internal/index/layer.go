@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,7 +33,6 @@ type Layer struct {
 	writer     sync.Mutex // held by Apply, Erase and Compact
 	data       atomic.Pointer[data]
 	revision   atomic.Int64
-	pool       sync.Pool // *[]float64, zeroed score arrays
 }
 
 // NewLayer makes an empty layer.
@@ -95,18 +95,20 @@ func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 	if have := l.Revision(); have != after {
 		return fmt.Errorf("%w: have %d, got after %d", ErrOutOfStep, have, after)
 	}
-	batch := make([]analyzed, len(rows))
-	for i, r := range rows {
-		if r.From < 1 || r.From > upTo || r.To != 0 && r.To <= r.From {
+	for i := range rows {
+		if r := &rows[i]; r.From < 1 || r.From > upTo || r.To != 0 && r.To <= r.From {
 			return fmt.Errorf("index: version [%d, %d) in a batch up to %d", r.From, r.To, upTo)
 		}
-		a, err := analyze(r, l.dimensions)
-		if err != nil {
-			return err
-		}
-		batch[i] = a
 	}
-	slices.SortStableFunc(batch, func(a, b analyzed) int { return int(min(max(a.From-b.From, -1), 1)) })
+	batch, err := analyzeAll(rows, l.dimensions)
+	if err != nil {
+		return err
+	}
+	order := make([]*analyzed, len(batch))
+	for i := range batch {
+		order[i] = &batch[i]
+	}
+	slices.SortStableFunc(order, func(a, b *analyzed) int { return cmp.Compare(a.From, b.From) })
 
 	l.writer.Lock()
 	defer l.writer.Unlock()
@@ -117,15 +119,16 @@ func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	late := false
-	for _, a := range batch {
+	for _, a := range order {
 		if _, known := d.find(a.Note, a.From); !known && a.From <= after {
 			late = true
 		}
-		d.add(a, l.dimensions)
+		d.add(a, padded(l.dimensions))
 	}
 	if late {
 		// A version from before that was not held, such as one that
 		// compaction dropped: what was visible has to be worked out again.
+		d.told = true
 		d.generation++
 		clear(d.visible)
 		clear(d.stacked)
@@ -161,7 +164,7 @@ func (l *Layer) replace(forget map[ID]bool, keep func(row uint32, d *data) bool)
 	defer l.writer.Unlock()
 	d := l.data.Load()
 	d.mu.RLock()
-	n := d.rebuild(l.dimensions, forget, func(row uint32) bool { return keep(row, d) })
+	n := d.rebuild(padded(l.dimensions), forget, func(row uint32) bool { return keep(row, d) })
 	d.mu.RUnlock()
 	l.data.Store(n)
 }

@@ -9,18 +9,16 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// The constants of BM25.
-const (
-	k1 = 1.2
-	b  = 0.75
-)
+// weakWeight is what a word of a query weighs that says little of what to look
+// for, see [text.Weak].
+const weakWeight = 0.3
 
 // Query is a query worked out over one view: its words as weighted postings,
-// its vector rounded. It serves any number of calls.
+// its vector rounded. It serves any number of calls, also at the same time.
 type Query struct {
 	view   *View
 	words  []word
-	vector []float32
+	vector *question
 }
 
 // word is one distinct word of a query.
@@ -35,14 +33,14 @@ type word struct {
 func (v *View) Query(words string, vector []float32) (*Query, error) {
 	q := &Query{view: v}
 	if vector != nil {
-		u, err := unit(vector)
+		u, err := pack(vector)
 		if err != nil {
 			return nil, err
 		}
-		if len(u) != v.dimensions {
-			return nil, wrongDimensions(len(u), v.dimensions)
+		if len(vector) != v.dimensions {
+			return nil, wrongDimensions(len(vector), v.dimensions)
 		}
-		q.vector = u
+		q.vector = newQuestion(u)
 	}
 	if v.notes == 0 || words == "" {
 		return q, nil
@@ -58,7 +56,11 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 			place[key] = i
 			forms, times = append(forms, f.Terms), append(times, 0)
 		}
-		times[i]++
+		if f.Weak {
+			times[i] += weakWeight
+		} else {
+			times[i]++
+		}
 	}
 	for i, f := range forms {
 		w := word{postings: make([][]posting, len(v.layers))}
@@ -66,24 +68,36 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 		for j := range v.layers {
 			l := &v.layers[j]
 			w.postings[j] = l.postings(f)
-			for _, p := range w.postings[j] {
-				if l.visible.has(p.row) {
-					df++
-				}
-			}
+			df += l.count(w.postings[j])
 		}
 		if df == 0 {
 			continue
 		}
-		n := float64(df)
-		w.weight = times[i] * math.Log(1+(float64(v.notes)-n+0.5)/(n+0.5))
+		w.weight = times[i] * v.idf(df)
 		q.words = append(q.words, w)
 	}
 	return q, nil
 }
 
-// postings gives the rows that hold one of the forms of a word, in order of
-// row, with tf summed over the forms.
+// idf is the weight of a word that stands in df visible passages.
+func (v *View) idf(df int) float64 {
+	n := float64(df)
+	return math.Log(1 + (float64(v.passages)-n+0.5)/(n+0.5))
+}
+
+// count is the number of visible postings.
+func (l *layerView) count(list []posting) int {
+	n := 0
+	for _, p := range list {
+		if l.visible.has(l.passages[p.passage].row) {
+			n++
+		}
+	}
+	return n
+}
+
+// postings gives the passages that hold one of the forms of a word, in order,
+// with the counts summed over the forms.
 func (l *layerView) postings(forms []string) []posting {
 	l.data.mu.RLock()
 	lists := make([][]posting, 0, len(forms))
@@ -93,6 +107,11 @@ func (l *layerView) postings(forms []string) []posting {
 		}
 	}
 	l.data.mu.RUnlock()
+	for i, list := range lists {
+		// What came after the view was opened is at the end.
+		n, _ := slices.BinarySearchFunc(list, len(l.passages), func(p posting, n int) int { return int(p.passage) - n })
+		lists[i] = list[:n]
+	}
 	switch len(lists) {
 	case 0:
 		return nil
@@ -100,11 +119,14 @@ func (l *layerView) postings(forms []string) []posting {
 		return lists[0]
 	}
 	all := slices.Concat(lists...)
-	slices.SortFunc(all, func(a, b posting) int { return int(a.row) - int(b.row) })
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b posting) int { return int(a.passage) - int(b.passage) })
 	out := all[:1]
 	for _, p := range all[1:] {
-		if last := &out[len(out)-1]; last.row == p.row {
-			last.tf += p.tf
+		if last := &out[len(out)-1]; last.passage == p.passage {
+			last.tf, last.own = plus(last.tf, p.tf), plus(last.own, p.own)
 		} else {
 			out = append(out, p)
 		}
@@ -112,79 +134,53 @@ func (l *layerView) postings(forms []string) []posting {
 	return out
 }
 
-// bm25 is what one word adds to a row's score.
-func (q *Query) bm25(w *word, tf, length uint32) float64 {
-	f := float64(tf)
-	return w.weight * f * (k1 + 1) / (f + k1*(1-b+b*float64(length)/q.view.average))
+// hit gives a ranked row as a hit.
+func (v *View) hit(r ranked) Hit {
+	i, row := v.place(r.row)
+	e := &v.layers[i].rows[row]
+	return Hit{Note: e.note, From: e.from, Layer: i, Score: r.score}
 }
 
 // Lexical gives the k best notes by words, best first. Notes without a word
 // of the query are never among them.
 func (q *Query) Lexical(sel *Selection, k int) []Hit {
-	best := newTop(k)
-	for i := range q.view.layers {
-		q.lexicalLayer(i, sel, best)
+	w := borrow(q.view)
+	defer w.back()
+	best := q.lexical(w, sel, k)
+	out := make([]Hit, len(best))
+	for i, r := range best {
+		out[i] = q.view.hit(r)
+		out[i].Passage = q.view.passage(w.part[r.row])
 	}
-	return best.sorted()
-}
-
-func (q *Query) lexicalLayer(i int, sel *Selection, best *top) {
-	l := &q.view.layers[i]
-	pass := sel.of(i, l)
-	scores := l.layer.scratch(len(l.visible) * 64)
-	defer l.layer.pool.Put(scores)
-	var touched []uint32
-	for j := range q.words {
-		w := &q.words[j]
-		for _, p := range w.postings[i] {
-			if !pass.has(p.row) {
-				continue
-			}
-			if (*scores)[p.row] == 0 {
-				touched = append(touched, p.row)
-			}
-			(*scores)[p.row] += q.bm25(w, p.tf, l.rows[p.row].length)
-		}
-	}
-	for _, row := range touched {
-		e := &l.rows[row]
-		best.push(Hit{Note: e.note, From: e.from, Layer: i, Score: (*scores)[row]})
-		(*scores)[row] = 0 // the array goes back as it came
-	}
-}
-
-// scratch gives an array of n zeros that is returned to the pool zeroed.
-func (l *Layer) scratch(n int) *[]float64 {
-	if s, ok := l.pool.Get().(*[]float64); ok && len(*s) >= n {
-		return s
-	}
-	s := make([]float64, n)
-	return &s
+	return out
 }
 
 // Vector gives the k notes nearest to the query's vector, best first; none
 // without one. Notes whose vector is pending are not among them.
 func (q *Query) Vector(sel *Selection, k int) []Hit {
-	best := newTop(k)
-	if q.vector == nil {
+	if q.vector == nil || k <= 0 {
 		return nil
 	}
-	for i := range q.view.layers {
-		l := &q.view.layers[i]
-		pass := sel.of(i, l)
-		for slot, row := range l.slots {
-			if !pass.has(row) {
-				continue
-			}
-			score := cosine(dot(q.vector, vectorAt(l.blocks, slot, q.view.dimensions)))
-			if best.full() && score < best.worst() {
-				continue
-			}
-			e := &l.rows[row]
-			best.push(Hit{Note: e.note, From: e.from, Layer: i, Score: score})
+	w := borrow(q.view)
+	defer w.back()
+	q.scan(w, sel)
+	best := newTop(q.view, shortlist(k))
+	for g, score := range w.near {
+		if score != absent {
+			best.push(uint32(g), float64(score)) //nolint:gosec // rows fit
 		}
 	}
-	return best.sorted()
+	exact := newTop(q.view, k)
+	for _, r := range best.heap {
+		i, row := q.view.place(r.row)
+		v, _ := q.view.vectorAt(i, q.view.layers[i].slot(row))
+		exact.push(r.row, cosine(&q.vector.vector, &v))
+	}
+	out := make([]Hit, len(exact.heap))
+	for i, r := range exact.sorted() {
+		out[i] = q.view.hit(r)
+	}
+	return out
 }
 
 // Score is how a note stands to a query.
@@ -192,9 +188,10 @@ type Score struct {
 	Note    ID
 	From    int64
 	Layer   int
-	Lexical float64 // 0: no word of the query, or no words asked
-	Vector  float64 // cosine
-	Dense   bool    // whether Vector was computed: both sides have one
+	Lexical float64   // 0: no word of the query, or no words asked
+	Passage text.Span // that Lexical is of
+	Vector  float64   // cosine
+	Dense   bool      // whether Vector was computed: both sides have one
 }
 
 // Scores gives the scores of the given notes, in the given order; notes that
@@ -208,17 +205,28 @@ func (q *Query) Scores(notes []ID) []Score {
 			continue
 		}
 		l := &q.view.layers[i]
-		s := Score{Note: note, From: l.rows[row].from, Layer: i}
-		for j := range q.words {
-			w := &q.words[j]
-			list := w.postings[i]
-			at, found := slices.BinarySearchFunc(list, row, func(p posting, row uint32) int { return int(p.row) - int(row) })
-			if found {
-				s.Lexical += q.bm25(w, list[at].tf, l.rows[row].length)
+		e := &l.rows[row]
+		s := Score{Note: note, From: e.from, Layer: i}
+		best := -1
+		for p := e.first; p < e.first+e.passages; p++ {
+			sum := 0.0
+			for j := range q.words {
+				w := &q.words[j]
+				list := w.postings[i]
+				at, found := slices.BinarySearchFunc(list, p, func(o posting, p uint32) int { return int(o.passage) - int(p) })
+				if found {
+					sum += q.bm25(w, list[at].tf, l.passages[p].length)
+				}
+			}
+			if sum > s.Lexical {
+				s.Lexical, best = sum, int(p)
 			}
 		}
-		if slot := l.slot(row); slot != none && q.vector != nil {
-			s.Vector = cosine(dot(q.vector, vectorAt(l.blocks, slot, q.view.dimensions)))
+		if best >= 0 {
+			s.Passage = l.passages[best].span()
+		}
+		if v, ok := q.view.vectorAt(i, l.slot(row)); ok && q.vector != nil {
+			s.Vector = cosine(&q.vector.vector, &v)
 			s.Dense = true
 		}
 		out = append(out, s)

@@ -1,6 +1,17 @@
 package index
 
 import (
+	"encoding/json"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -8,6 +19,12 @@ import (
 // ID is a note id. It is an alias, so that any named 16-byte id converts by
 // assignment.
 type ID = [16]byte
+
+// TokenDim is the number of components of a token's code.
+const TokenDim = 64
+
+// passageTokens is the length of a passage, as [text.Passages] counts.
+const passageTokens = 100
 
 // Row is one version of a note as the log tells it. Note and From identify it
 // within a layer.
@@ -23,51 +40,205 @@ type Row struct {
 	Context string
 
 	Vector []float32 // of the layer's embedder; nil while it is pending
+	// Codes of the words that count, for late interaction: TokenDim int8 each, as
+	// bytes, of length 127. They come with the vector; without one they are ignored.
+	Tokens []byte
 	Record filter.Record
+}
+
+// Role says who speaks in a note.
+type Role uint8
+
+// The roles. NoRole is where nothing is said of it, OtherRole what
+// attributes.role says and is none of the three.
+const (
+	NoRole Role = iota
+	User
+	Assistant
+	System
+	OtherRole
+)
+
+var roleNames = [...]string{"", "user", "assistant", "system", "other"}
+
+// String gives the role's name in lower case, "" for NoRole.
+func (r Role) String() string { return roleNames[r] }
+
+// roleOf is attributes.role, or else the label that the content begins with.
+// Letter case does not matter.
+func roleOf(content string, attributes map[string]any) Role {
+	if s, ok := attributes["role"].(string); ok && s != "" {
+		for r := User; r < OtherRole; r++ {
+			if strings.EqualFold(s, r.String()) {
+				return r
+			}
+		}
+		return OtherRole
+	}
+	for r := User; r < OtherRole; r++ {
+		if n := len(r.String()); len(content) > n && content[n] == ':' && strings.EqualFold(content[:n], r.String()) {
+			return r
+		}
+	}
+	return NoRole
+}
+
+// sessionOf is attributes.session, a string or a number; "" is none.
+func sessionOf(attributes map[string]any) string {
+	switch s := attributes["session"].(type) {
+	case string:
+		return s
+	case json.Number:
+		return s.String()
+	case float64:
+		return strconv.FormatFloat(s, 'g', -1, 64)
+	case int:
+		return strconv.Itoa(s)
+	case int64:
+		return strconv.FormatInt(s, 10)
+	}
+	return ""
+}
+
+// termCount says how often a term stands in a passage.
+type termCount struct {
+	term    string
+	passage uint32 // within the row
+	tf, own uint16 // see posting
 }
 
 // analyzed is a Row after its text is analyzed and its vector checked, which
 // happens outside of any lock.
 type analyzed struct {
 	Row
-	unit []float32
-	tf   map[string]uint32
-	len  uint32
-	lang text.Language
+	packed   vector
+	codes    []byte
+	factor   float32
+	passages []passage // row is not yet known
+	counts   []termCount
+	date     uint32 // terms of the date
+	lang     text.Language
 }
 
 // analyze takes the terms of content, context, keywords and tags, all in the
 // language of content and context: a list of keywords seldom shows its own.
-func analyze(r Row, dimensions int) (analyzed, error) {
-	a := analyzed{Row: r}
-	if r.Vector != nil && !r.Tombstone {
-		v, err := unit(r.Vector)
-		if err != nil {
-			return a, err
-		}
-		if len(v) != dimensions {
-			return a, wrongDimensions(len(v), dimensions)
-		}
-		a.unit = v
-	}
+// What is not content belongs to the first passage.
+func analyze(r *Row, dimensions int) (analyzed, error) {
+	a := analyzed{Row: *r}
 	if r.Tombstone {
 		return a, nil
 	}
-	a.lang, _ = text.Guess(r.Content + "\n" + r.Context)
-	a.tf = map[string]uint32{}
-	count := func(s string) {
-		for _, t := range text.TermsIn(s, a.lang) {
-			a.tf[t]++
-			a.len++
+	if r.Vector != nil {
+		v, err := pack(r.Vector)
+		if err != nil {
+			return a, err
 		}
+		if len(r.Vector) != dimensions {
+			return a, wrongDimensions(len(r.Vector), dimensions)
+		}
+		if len(r.Tokens)%TokenDim != 0 {
+			return a, fault.InvalidField("tokens", "%d bytes are no whole number of codes", len(r.Tokens))
+		}
+		a.packed, a.codes = v, make([]byte, len(v.halves))
+		a.factor = v.encode(a.codes)
 	}
-	count(r.Content)
-	count(r.Context)
-	for _, k := range r.Record.Keywords {
-		count(k)
+	guessed := r.Content
+	if r.Context != "" {
+		guessed += "\n" + r.Context
 	}
-	for _, t := range r.Record.Tags {
-		count(t)
+	a.lang, _ = text.Guess(guessed)
+	spans := text.Passages(r.Content, passageTokens)
+	if len(spans) == 0 {
+		spans = []text.Span{{}}
+	}
+	date := text.TermsIn(dateWords(r.Record.OccurredAt), a.lang)
+	a.date = uint32(len(date)) //nolint:gosec // a few
+	var terms []string
+	for i, span := range spans {
+		terms = append(terms[:0], text.TermsIn(r.Content[span.Start:span.End], a.lang)...)
+		if i == 0 {
+			terms = append(terms, text.TermsIn(r.Context, a.lang)...)
+			for _, k := range r.Record.Keywords {
+				terms = append(terms, text.TermsIn(k, a.lang)...)
+			}
+			for _, t := range r.Record.Tags {
+				terms = append(terms, text.TermsIn(t, a.lang)...)
+			}
+		}
+		a.passages = append(a.passages, passage{
+			start: uint32(span.Start), end: uint32(span.End), //nolint:gosec // a note is far below 4 GiB
+			length: uint32(len(terms) + len(date)), //nolint:gosec // as above
+		})
+		a.count(uint32(i), terms, date) //nolint:gosec // as above
 	}
 	return a, nil
+}
+
+// count adds the counts of a passage's own terms and of those of the date.
+func (a *analyzed) count(passage uint32, terms, date []string) {
+	slices.Sort(terms)
+	from := len(a.counts)
+	for j := 0; j < len(terms); {
+		end := j + 1
+		for end < len(terms) && terms[end] == terms[j] {
+			end++
+		}
+		n := uint16(min(end-j, math.MaxUint16)) //nolint:gosec // bounded
+		a.counts = append(a.counts, termCount{term: terms[j], passage: passage, tf: n, own: n})
+		j = end
+	}
+	for _, t := range date {
+		own := uint16(0)
+		if passage == 0 {
+			own = 1
+		}
+		added := a.counts[from:]
+		if at := slices.IndexFunc(added, func(c termCount) bool { return c.term == t }); at >= 0 {
+			added[at].tf, added[at].own = plus(added[at].tf, 1), plus(added[at].own, own)
+		} else {
+			a.counts = append(a.counts, termCount{term: t, passage: passage, tf: 1, own: own})
+		}
+	}
+}
+
+// dateWords is the day of a note as words, which each of its passages has; no
+// words for no time.
+func dateWords(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2 January 2006")
+}
+
+// share is the number of rows that one goroutine analyzes at a time.
+const share = 64
+
+// analyzeAll analyzes rows on all processors, once they are many. The error is
+// that of the first row that has one.
+func analyzeAll(rows []Row, dimensions int) ([]analyzed, error) {
+	out, errs := make([]analyzed, len(rows)), make([]error, len(rows))
+	var next atomic.Int64
+	work := func() {
+		for {
+			end := int(next.Add(share))
+			for i := end - share; i < min(end, len(rows)); i++ {
+				out[i], errs[i] = analyze(&rows[i], dimensions)
+			}
+			if end >= len(rows) {
+				return
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(rows)+share-1)/share) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }

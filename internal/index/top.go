@@ -1,49 +1,60 @@
 package index
 
-import "slices"
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
 
-// top keeps the k best hits: a heap whose root is the worst of them.
+// ranked is a row, by its number in a view, with a score.
+type ranked struct {
+	score float64
+	row   uint32
+}
+
+// top keeps the k best rows of a view: a heap whose root is the worst of them.
+// Equal scores order by note id.
 type top struct {
+	view *View
 	k    int
-	heap []Hit
+	heap []ranked
 }
 
-func newTop(k int) *top { return &top{k: max(k, 0)} }
+func newTop(v *View, k int) *top { return &top{view: v, k: max(k, 0)} }
 
-func (t *top) full() bool { return len(t.heap) >= t.k }
-
-// worst is the score of the root; it is asked only when full.
-func (t *top) worst() float64 {
-	if t.k == 0 {
-		return 0
+// order is negative where a is better than b.
+func (t *top) order(a, b ranked) int {
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
 	}
-	return t.heap[0].Score
+	x, y := &t.view.entry(a.row).note, &t.view.entry(b.row).note
+	return bytes.Compare(x[:], y[:])
 }
 
-func (t *top) push(h Hit) {
-	if t.k == 0 {
+func (t *top) push(row uint32, score float64) {
+	r := ranked{score, row}
+	switch {
+	case t.k == 0:
 		return
-	}
-	if !t.full() {
-		t.heap = append(t.heap, h)
+	case len(t.heap) < t.k:
+		t.heap = append(t.heap, r)
 		for i := len(t.heap) - 1; i > 0; {
 			parent := (i - 1) / 2
-			if !t.heap[parent].Before(t.heap[i]) {
+			if t.order(t.heap[parent], t.heap[i]) > 0 {
 				break
 			}
 			t.heap[parent], t.heap[i] = t.heap[i], t.heap[parent]
 			i = parent
 		}
 		return
-	}
-	if !h.Before(t.heap[0]) {
+	case score < t.heap[0].score || t.order(r, t.heap[0]) >= 0:
 		return
 	}
-	t.heap[0] = h
+	t.heap[0] = r
 	for i := 0; ; {
 		worst, left := i, 2*i+1
 		for _, child := range []int{left, left + 1} {
-			if child < len(t.heap) && t.heap[worst].Before(t.heap[child]) {
+			if child < len(t.heap) && t.order(t.heap[worst], t.heap[child]) < 0 {
 				worst = child
 			}
 		}
@@ -55,16 +66,8 @@ func (t *top) push(h Hit) {
 	}
 }
 
-// sorted gives the hits, best first, and ends the heap.
-func (t *top) sorted() []Hit {
-	slices.SortFunc(t.heap, func(a, b Hit) int {
-		switch {
-		case a.Before(b):
-			return -1
-		case b.Before(a):
-			return 1
-		}
-		return 0
-	})
+// sorted gives the rows, best first, and ends the heap.
+func (t *top) sorted() []ranked {
+	slices.SortFunc(t.heap, t.order)
 	return t.heap
 }

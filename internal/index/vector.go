@@ -42,27 +42,89 @@ func Round(v []float32) ([]float32, error) {
 	}
 	out := make([]float32, len(v))
 	for i, x := range v {
-		out[i] = float16.Fromfloat32(float32(float64(x) * scale)).Float32()
+		y := float32(float64(x) * scale)
+		if !isHalf(y) {
+			y = float16.Fromfloat32(y).Float32()
+		}
+		out[i] = y
 	}
 	return out, nil
 }
 
-// unit rounds v and scales it to length 1, so that a dot product is a cosine.
-func unit(v []float32) ([]float32, error) {
-	out, err := Round(v)
+// narrow gives the binary16 of a number that is one.
+func narrow(x float32) uint16 {
+	if bits := math.Float32bits(x); isHalf(x) && bits<<1 != 0 {
+		return uint16(bits>>16&0x8000 | (bits&0x7fffffff-112<<23)>>13) //nolint:gosec // sixteen bits are left
+	}
+	return float16.Fromfloat32(x).Bits()
+}
+
+// isHalf tells that x is a normal binary16, or zero: what the stores give back
+// mostly is.
+func isHalf(x float32) bool {
+	bits := math.Float32bits(x)
+	exponent := bits >> 23 & 0xff
+	return bits&0x1fff == 0 && (exponent-113 < 30 || bits<<1 == 0)
+}
+
+// maxCode is the largest magnitude of a row's code.
+const maxCode = 127
+
+// vector is a rounded vector: its components as binary16, padded for the
+// kernels, and what its length is divided out with.
+type vector struct {
+	halves  []uint16
+	inverse float64 // 1 / Euclidean length
+	largest float64 // magnitude of a component
+}
+
+// pack rounds v as [Round] does.
+func pack(v []float32) (vector, error) {
+	rounded, err := Round(v)
 	if err != nil {
-		return nil, err
+		return vector{}, err
 	}
+	out := vector{halves: make([]uint16, padded(len(v)))}
 	sum := 0.0
-	for _, x := range out {
-		sum += float64(x) * float64(x)
+	for i, x := range rounded {
+		f := float64(x)
+		sum += f * f
+		out.largest = max(out.largest, math.Abs(f))
+		out.halves[i] = narrow(x)
 	}
-	scale := 1 / math.Sqrt(sum)
-	for i, x := range out {
-		out[i] = float32(float64(x) * scale)
-	}
+	out.inverse = 1 / math.Sqrt(sum)
 	return out, nil
 }
 
-// cosine keeps rounding from passing 1.
-func cosine(dot float32) float64 { return float64(min(max(dot, -1), 1)) }
+// cosine of two vectors of one size.
+func cosine(a, b *vector) float64 {
+	return min(max(float64(halfDot(a.halves, b.halves))*(a.inverse*b.inverse), -1), 1)
+}
+
+// encode puts the vector's codes into a row of them, int8 as bytes, and gives
+// the factor that turns a sum over the codes into a sum over the unit vector.
+func (v *vector) encode(codes []byte) float32 {
+	scale := maxCode / v.largest
+	for i, h := range v.halves {
+		codes[i] = byte(int8(math.RoundToEven(float64(widen(h)) * scale)))
+	}
+	return float32(v.inverse / scale)
+}
+
+// question is a query's vector: as it is, and as codes of up to 16 bits, since
+// a query costs nothing to keep precise.
+type question struct {
+	vector
+	codes  []int16
+	factor float64
+}
+
+func newQuestion(v vector) *question {
+	q := &question{vector: v, codes: make([]int16, len(v.halves))}
+	scale := float64(reach(len(v.halves))) / v.largest
+	for i, h := range v.halves {
+		q.codes[i] = int16(math.RoundToEven(float64(widen(h)) * scale))
+	}
+	q.factor = v.inverse / scale
+	return q
+}

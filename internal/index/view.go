@@ -2,9 +2,12 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -21,44 +24,56 @@ type Bound struct {
 // held, except that a vector which comes later may be missing from it.
 type View struct {
 	layers     []layerView
+	stack      *stack
 	dimensions int
+	rows       int // numbers that the rows of all layers take
 	notes      int
-	average    float64 // length of a visible note, in terms
+	passages   int
+	length     int64 // of the visible notes, in terms
+	terms      int64 // of their passages
 	langs      []text.Language
 }
 
-// layerView is a layer as one view sees it.
+// layerView is a layer as one view sees it. Its rows are numbered within the
+// view from base on, the farthest layer's first: what a fork writes moves no
+// number of its base.
 type layerView struct {
-	layer   *Layer
-	data    *data
-	visible bitset
-	rows    []entry
-	slots   []uint32
-	blocks  [][]float32
+	data     *data
+	base     uint32
+	visible  bitset
+	rows     []entry
+	passages []passage
+	slots    []uint32
+	blocks   []*block
 }
 
-// visibility is the set of visible rows of one layer, with what BM25 needs to
-// know about it. It is immutable once made.
-type visibility struct {
-	rows   bitset
-	notes  int
-	length int64
-	langs  []int // rows by language number
-	used   uint64
-}
+// number gives the number of a row within the view.
+func (l *layerView) number(row uint32) int32 { return int32(l.base + row) } //nolint:gosec // rows fit
 
-// stack is the visibility of every layer of a view.
+// stack is the visibility of every layer of a view, and what is worked out
+// from it. It is immutable but for its chain, which is made when it is asked for.
 type stack struct {
 	layers []*visibility
 	// What it was made from. Generations stand for the layers' data, which a
 	// remembered stack must not keep alive after an erasure.
 	from        []*Layer
+	at          []int64
 	generations []uint64
+	slots       []int // how many of a layer are seen
+	hidden      int   // how many hides of the nearest layer are in effect
 	used        uint64
+
+	people *sessions
+	making sync.Mutex // of the chain
+	chain  atomic.Pointer[chain]
+	basis  atomic.Pointer[chain] // of an earlier stack, to go on from
 }
 
 // kept is how many visibilities and stacks a layer remembers.
 const kept = 8
+
+// keptChains is how many of the stacks keep their chain.
+const keptChains = 3
 
 // Open makes a view of layers, nearest first. The error is [ErrBehind] where
 // a layer has not reached its bound.
@@ -66,8 +81,7 @@ func Open(bounds []Bound) (*View, error) {
 	if len(bounds) == 0 {
 		return nil, fmt.Errorf("index: a view of no layers")
 	}
-	v := &View{dimensions: bounds[0].Layer.dimensions}
-	datas := make([]*data, len(bounds))
+	v := &View{dimensions: bounds[0].Layer.dimensions, layers: make([]layerView, len(bounds))}
 	for i, b := range bounds {
 		if b.Layer.dimensions != v.dimensions {
 			return nil, fmt.Errorf("index: layers of %d and %d dimensions in one view", v.dimensions, b.Layer.dimensions)
@@ -75,75 +89,141 @@ func Open(bounds []Bound) (*View, error) {
 		if have := b.Layer.Revision(); have < b.At {
 			return nil, fmt.Errorf("%w: layer %d has %d, bound is %d", ErrBehind, i, have, b.At)
 		}
-		datas[i] = b.Layer.data.Load()
+		v.layers[i].data = b.Layer.data.Load()
 	}
-	s := visibleStack(bounds, datas)
+	v.stack = v.visible(bounds)
 	langs := map[text.Language]bool{}
-	length := int64(0)
-	for i, b := range bounds {
-		d, vis := datas[i], s.layers[i]
+	for i := len(bounds) - 1; i >= 0; i-- {
+		l, vis := &v.layers[i], v.stack.layers[i]
+		d := l.data
 		d.mu.RLock()
-		v.layers = append(v.layers, layerView{layer: b.Layer, data: d, visible: vis.rows, rows: d.rows, slots: d.slots, blocks: d.blocks})
+		l.rows, l.passages = d.rows[:vis.n], d.passages
 		for j, n := range vis.langs {
 			if n > 0 {
 				langs[d.langs[j]] = true
 			}
 		}
 		d.mu.RUnlock()
+		l.visible, l.base = vis.rows, uint32(v.rows) //nolint:gosec // rows fit
+		v.rows += vis.n
 		v.notes += vis.notes
-		length += vis.length
+		v.passages += vis.passages
+		v.length += vis.length
+		v.terms += vis.terms
 	}
 	for l := range langs {
 		v.langs = append(v.langs, l)
 	}
 	slices.Sort(v.langs)
-	if v.notes > 0 {
-		v.average = float64(length) / float64(v.notes)
-	}
 	return v, nil
 }
 
 // Len is the number of visible notes.
 func (v *View) Len() int { return v.notes }
 
-// visibleStack gives what is visible in each layer, from the nearest layer's
-// memory where it can.
-func visibleStack(bounds []Bound, datas []*data) *stack {
-	if len(bounds) == 1 {
-		return &stack{layers: []*visibility{datas[0].at(bounds[0].At)}}
+// Sessions is the number of sessions with a visible note, those without one
+// among them as sessions of their own, and the mean length in terms.
+func (v *View) Sessions() (n int, mean float64) {
+	s := v.stack.people
+	if s.notes == 0 {
+		return 0, 0
 	}
+	return s.notes, float64(s.total) / float64(s.notes)
+}
+
+// place gives the layer and the row of a number.
+func (v *View) place(g uint32) (layer int, row uint32) {
+	for i := range v.layers {
+		if b := v.layers[i].base; g >= b {
+			return i, g - b
+		}
+	}
+	return 0, g // not reached: the farthest layer's base is 0
+}
+
+func (v *View) entry(g uint32) *entry {
+	i, row := v.place(g)
+	return &v.layers[i].rows[row]
+}
+
+// visible gives what is visible in each layer, and sets which slots are seen.
+func (v *View) visible(bounds []Bound) *stack {
 	s := &stack{}
 	for i, b := range bounds {
-		s.from = append(s.from, b.Layer)
-		s.generations = append(s.generations, datas[i].generation)
+		l := &v.layers[i]
+		l.data.mu.RLock()
+		l.slots, l.blocks = l.data.slots, l.data.blocks
+		l.data.mu.RUnlock()
+		s.from, s.at = append(s.from, b.Layer), append(s.at, b.At)
+		s.generations = append(s.generations, l.data.generation)
+		s.slots = append(s.slots, len(l.slots))
 	}
-	nearest, key := datas[0], stackKey(bounds)
-	if known := nearest.remembered(key, s); known != nil {
+	nearest, key := v.layers[0].data, s.key()
+	known, earlier := nearest.remembered(key, s)
+	if known != nil {
 		return known
 	}
-	for i, b := range bounds {
-		vis := datas[i].at(b.At)
+	hides, inOrder := nearest.hidesUpTo(s.at[0])
+	s.hidden = hides
+	if !inOrder {
+		earlier = nil
+	}
+	for i := range bounds {
+		d := v.layers[i].data
+		if i > 0 && earlier != nil {
+			s.layers = append(s.layers, d.without(earlier.layers[i], nearest.holds(earlier.hidden, s.hidden, s.at[0])))
+			continue
+		}
+		vis := d.at(s.at[i])
 		for j := range i {
-			vis = datas[i].without(vis, datas[j].holds(bounds[j].At))
+			n, _ := v.layers[j].data.hidesUpTo(s.at[j])
+			vis = d.without(vis, v.layers[j].data.holds(0, n, s.at[j]))
 		}
 		s.layers = append(s.layers, vis)
+	}
+	s.people = v.gather(s.layers)
+	if earlier != nil {
+		if c := earlier.chain.Load(); c != nil {
+			s.basis.Store(c)
+		} else {
+			s.basis.Store(earlier.basis.Load())
+		}
 	}
 	nearest.remember(key, s)
 	return s
 }
 
 // remembered gives the stack under key if it was made from the same layers
-// in the same generations as want, else nil.
-func (d *data) remembered(key string, want *stack) *stack {
+// in the same generations as want, else the latest one that want goes on from.
+func (d *data) remembered(key string, want *stack) (known, earlier *stack) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s, ok := d.stacked[key]
-	if !ok || !slices.Equal(s.from, want.from) || !slices.Equal(s.generations, want.generations) {
-		return nil
+	if s, ok := d.stacked[key]; ok && slices.Equal(s.from, want.from) && slices.Equal(s.generations, want.generations) {
+		d.clock++
+		s.used = d.clock
+		return s, nil
 	}
-	d.clock++
-	s.used = d.clock
-	return s
+	for _, s := range d.stacked {
+		if s.precedes(want) && (earlier == nil || s.at[0] > earlier.at[0] || s.at[0] == earlier.at[0] && s.used > earlier.used) {
+			earlier = s
+		}
+	}
+	return nil, earlier
+}
+
+// precedes tells that want sees what s sees, and later writes to the nearest
+// layer and later vectors.
+func (s *stack) precedes(want *stack) bool {
+	if !slices.Equal(s.from, want.from) || !slices.Equal(s.generations, want.generations) ||
+		s.at[0] > want.at[0] || !slices.Equal(s.at[1:], want.at[1:]) {
+		return false
+	}
+	for i, n := range s.slots {
+		if n > want.slots[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *data) remember(key string, s *stack) {
@@ -155,99 +235,61 @@ func (d *data) remember(key string, s *stack) {
 	if len(d.stacked) > kept {
 		forgetOldest(d.stacked, func(s *stack) uint64 { return s.used })
 	}
+	// A chain is large beside the rest: the stacks that were not used lately make
+	// theirs again.
+	used := make([]uint64, 0, len(d.stacked))
+	for _, s := range d.stacked {
+		used = append(used, s.used)
+	}
+	slices.Sort(used)
+	for _, s := range d.stacked {
+		if len(used) > keptChains && s.used < used[len(used)-keptChains] {
+			s.chain.Store(nil)
+			s.basis.Store(nil)
+		}
+	}
 }
 
-// stackKey tells stacks of one nearest layer apart: by their bounds.
-func stackKey(bounds []Bound) string {
+// key tells stacks of one nearest layer apart: by bounds and vectors.
+func (s *stack) key() string {
 	var key []byte
-	for _, b := range bounds {
-		key = binary.LittleEndian.AppendUint64(key, uint64(b.At)) //nolint:gosec // bits, not a number
+	for i, at := range s.at {
+		key = binary.LittleEndian.AppendUint64(key, uint64(at))         //nolint:gosec // bits, not a number
+		key = binary.LittleEndian.AppendUint64(key, uint64(s.slots[i])) //nolint:gosec // as above
 	}
 	return string(key)
 }
 
-// at gives what is live at a bound. Later writes begin and end versions past
-// the bound, so the answer is kept.
-func (d *data) at(bound int64) *visibility {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.clock++
-	if vis, ok := d.visible[bound]; ok {
-		vis.used = d.clock
-		return vis
+// hidesUpTo is the number of hides that a bound has to look at, and whether
+// those before them are in effect at every bound that looked at them.
+func (d *data) hidesUpTo(bound int64) (n int, inOrder bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.told {
+		return len(d.hides), false
 	}
-	vis := &visibility{rows: newBitset(len(d.rows)), langs: make([]int, len(d.langs)), used: d.clock}
-	for i := range d.rows {
-		e := &d.rows[i]
-		if e.tombstone || !live(e.from, d.to[i], bound) {
-			continue
-		}
-		vis.rows.set(uint32(i))
-		vis.notes++
-		vis.length += int64(e.length)
-		vis.langs[e.lang]++
-	}
-	d.visible[bound] = vis
-	if len(d.visible) > kept {
-		forgetOldest(d.visible, func(v *visibility) uint64 { return v.used })
-	}
-	return vis
+	n, _ = slices.BinarySearchFunc(d.hides, bound+1, func(h hide, from int64) int { return cmp.Compare(h.from, from) })
+	return n, true
 }
 
-// holds lists the notes of which the layer has any version at a bound.
-func (d *data) holds(bound int64) []ID {
+// holds lists the notes of some hides of which the layer has any version at a
+// bound.
+func (d *data) holds(after, upTo int, bound int64) []ID {
 	d.mu.RLock()
-	hides := d.hides
-	notes := make([]ID, 0, len(hides))
-	for _, h := range hides {
+	defer d.mu.RUnlock()
+	notes := make([]ID, 0, upTo-after)
+	for _, h := range d.hides[after:upTo] {
 		if h.from <= bound {
 			notes = append(notes, h.note)
 		}
 	}
-	d.mu.RUnlock()
 	return notes
-}
-
-// without takes hidden notes out of what is visible.
-func (d *data) without(vis *visibility, notes []ID) *visibility {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	out := vis
-	for _, note := range notes {
-		row, ok := d.last[note]
-		for ok {
-			e := &d.rows[row]
-			if out.rows.has(row) {
-				if out == vis {
-					out = &visibility{rows: vis.rows.clone(), notes: vis.notes, length: vis.length, langs: slices.Clone(vis.langs)}
-				}
-				out.rows.clear(row)
-				out.notes--
-				out.length -= int64(e.length)
-				out.langs[e.lang]--
-			}
-			if ok = e.prev != none; ok {
-				row = uint32(e.prev) //nolint:gosec // not none
-			}
-		}
-	}
-	return out
-}
-
-func forgetOldest[K comparable, V any](m map[K]V, used func(V) uint64) {
-	var oldest K
-	first := true
-	for k, v := range m {
-		if first || used(v) < used(m[oldest]) {
-			oldest, first = k, false
-		}
-	}
-	delete(m, oldest)
 }
 
 // find gives where a note is visible.
 func (v *View) find(note ID) (layer int, row uint32, ok bool) {
-	for i, l := range v.layers {
+	for i := range v.layers {
+		l := &v.layers[i]
 		l.data.mu.RLock()
 		row, ok := l.data.last[note]
 		for ok && !l.visible.has(row) {
@@ -280,7 +322,8 @@ func (v *View) Select(e filter.Expr) *Selection {
 // conditions that are resolved elsewhere to version keys.
 func (v *View) SelectFunc(keep func(note ID, from int64, r *filter.Record) bool) *Selection {
 	s := &Selection{}
-	for _, l := range v.layers {
+	for i := range v.layers {
+		l := &v.layers[i]
 		pass := newBitset(len(l.visible) * 64)
 		l.visible.each(func(row uint32) {
 			e := &l.rows[row]
@@ -307,6 +350,9 @@ type Hit struct {
 	From  int64 // of the version that is visible
 	Layer int   // its place in the view's layers, 0 the nearest
 	Score float64
+	// The passage of the content that words found best; zero where words did
+	// not find the note.
+	Passage text.Span
 }
 
 // Before is the order of hits: higher score first, then the lower note id.

@@ -1,0 +1,218 @@
+package index
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// chain says what stands beside every visible note of a view, by the numbers
+// of its rows. It is immutable once made.
+type chain struct {
+	// What it was made from.
+	visible []bitset
+	slots   []int
+
+	prev, next []int32   // the visible notes beside it in its session, or none
+	slot       []int32   // of its vector within its layer, or none
+	length     []uint32  // in terms, 0 where the row is not visible
+	spread     []float32 // 1 / length of the sum of the unit vectors of the note and those beside it; 0: it has none
+}
+
+// chained gives the chain of the view, and makes it the first time: out of
+// that of an earlier stack where there is one, else out of all sessions.
+func (v *View) chained() *chain {
+	s := v.stack
+	if c := s.chain.Load(); c != nil {
+		return c
+	}
+	s.making.Lock()
+	defer s.making.Unlock()
+	if c := s.chain.Load(); c != nil {
+		return c
+	}
+	c := v.continued(s.basis.Load())
+	if c == nil {
+		c = v.linked()
+	}
+	s.chain.Store(c)
+	s.basis.Store(nil)
+	return c
+}
+
+func (v *View) newChain() *chain {
+	c := &chain{
+		prev: make([]int32, v.rows), next: make([]int32, v.rows), slot: make([]int32, v.rows),
+		length: make([]uint32, v.rows), spread: make([]float32, v.rows), slots: v.stack.slots,
+	}
+	for i := range v.layers {
+		c.visible = append(c.visible, v.layers[i].visible)
+	}
+	return c
+}
+
+// linked makes the chain out of the sessions' lists.
+func (v *View) linked() *chain {
+	c := v.newChain()
+	for g := range c.slot {
+		c.prev[g], c.next[g], c.slot[g] = none, none, none
+	}
+	people := v.stack.people
+	lists := make([][]uint32, len(people.tallies))
+	mixed := make([]bool, len(lists))
+	for i := len(v.layers) - 1; i >= 0; i-- {
+		l := &v.layers[i]
+		for slot, row := range l.slots {
+			if int(row) < len(l.rows) {
+				c.slot[l.number(row)] = int32(slot) //nolint:gosec // no more slots than rows
+			}
+		}
+		l.visible.each(func(row uint32) { c.length[l.number(row)] = l.rows[row].length })
+		for n, t := range v.stack.layers[i].sessions {
+			if t.notes == 0 {
+				continue
+			}
+			l.data.mu.RLock()
+			rows := l.data.sessions[n].rows
+			l.data.mu.RUnlock()
+			into := people.of(i, int32(n)) //nolint:gosec // no more sessions than rows
+			mixed[into] = len(lists[into]) > 0
+			lists[into] = slices.Grow(lists[into], t.notes)
+			for _, row := range rows {
+				if l.visible.has(row) {
+					lists[into] = append(lists[into], l.base+row)
+				}
+			}
+		}
+	}
+	for n, list := range lists {
+		if mixed[n] {
+			slices.SortFunc(list, func(a, b uint32) int { return v.entry(a).before(v.entry(b)) })
+		}
+		for i := 1; i < len(list); i++ {
+			c.prev[list[i]], c.next[list[i-1]] = int32(list[i-1]), int32(list[i]) //nolint:gosec // rows fit
+		}
+	}
+	for g := range c.spread {
+		c.spread[g] = v.spread(c, uint32(g)) //nolint:gosec // rows fit
+	}
+	return c
+}
+
+// continued makes the chain out of an earlier one, from what differs; nil
+// where that is too much.
+func (v *View) continued(from *chain) *chain {
+	if from == nil || len(from.visible) != len(v.layers) {
+		return nil
+	}
+	// Only the nearest layer grows, and its numbers are the last.
+	var changed, placed []uint32
+	for i := range v.layers {
+		l := &v.layers[i]
+		for w, word := range l.visible {
+			if w < len(from.visible[i]) {
+				word ^= from.visible[i][w]
+			}
+			for ; word != 0; word &= word - 1 {
+				changed = append(changed, l.base+uint32(w<<6+bits.TrailingZeros64(word))) //nolint:gosec // rows fit
+			}
+		}
+		for _, row := range l.slots[from.slots[i]:] {
+			if int(row) < len(l.rows) {
+				placed = append(placed, l.base+row)
+			}
+		}
+	}
+	if 8*(len(changed)+len(placed)) > v.rows {
+		return nil
+	}
+	c := v.newChain()
+	for g := copy(c.prev, from.prev); g < v.rows; g++ {
+		c.prev[g], c.next[g], c.slot[g] = none, none, none
+	}
+	copy(c.next, from.next)
+	copy(c.slot, from.slot)
+	copy(c.length, from.length)
+	copy(c.spread, from.spread)
+	for i := range v.layers {
+		l := &v.layers[i]
+		for at, row := range l.slots[from.slots[i]:] {
+			if int(row) < len(l.rows) {
+				c.slot[l.number(row)] = int32(from.slots[i] + at) //nolint:gosec // no more slots than rows
+			}
+		}
+	}
+	// A vector may have been there before its row was seen.
+	var again []int32
+	for _, g := range changed {
+		i, row := v.place(g)
+		l := &v.layers[i]
+		c.slot[g] = int32(l.slot(row)) //nolint:gosec // no more slots than rows
+		prev, next := v.beside(g)
+		own := int32(g) //nolint:gosec // rows fit
+		if l.visible.has(row) {
+			c.prev[g], c.next[g], c.length[g] = prev, next, l.rows[row].length
+			c.join(prev, own)
+			c.join(own, next)
+		} else {
+			c.prev[g], c.next[g], c.length[g] = none, none, 0
+			c.join(prev, next)
+		}
+		again = append(again, prev, own, next)
+	}
+	for _, g := range placed {
+		again = append(again, c.prev[g], int32(g), c.next[g]) //nolint:gosec // rows fit
+	}
+	for _, g := range again {
+		if g != none {
+			c.spread[g] = v.spread(c, uint32(g)) //nolint:gosec // not none
+		}
+	}
+	return c
+}
+
+// join puts two notes side by side; none is the end of a session.
+func (c *chain) join(prev, next int32) {
+	if prev != none {
+		c.next[prev] = next
+	}
+	if next != none {
+		c.prev[next] = prev
+	}
+}
+
+// vector gives the vector of a note, without its magnitude; ok is false where
+// it has none.
+func (v *View) vector(c *chain, g int32) (out vector, ok bool) {
+	if g == none || c.slot[g] == none {
+		return vector{}, false
+	}
+	i, _ := v.place(uint32(g)) //nolint:gosec // not none
+	return v.vectorAt(i, int(c.slot[g]))
+}
+
+// spread works out chain.spread of a note. Its own vector must be there, those
+// beside it need not.
+func (v *View) spread(c *chain, g uint32) float32 {
+	i, row := v.place(g)
+	own, ok := v.vector(c, int32(g)) //nolint:gosec // rows fit
+	if !ok || !v.layers[i].visible.has(row) {
+		return 0
+	}
+	prev, before := v.vector(c, c.prev[g])
+	next, after := v.vector(c, c.next[g])
+	sum := 1.0
+	if before {
+		sum += 1 + 2*cosine(&prev, &own)
+	}
+	if after {
+		sum += 1 + 2*cosine(&own, &next)
+	}
+	if before && after {
+		sum += 2 * cosine(&prev, &next)
+	}
+	if sum < 1e-6 {
+		return 0 // they cancel out: there is no direction
+	}
+	return float32(1 / math.Sqrt(sum))
+}

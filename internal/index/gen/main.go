@@ -1,0 +1,133 @@
+// Gen writes the amd64 kernels of package index. It is a module of its own, so
+// that what it needs is no dependency of the product.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"   //nolint:staticcheck // the instructions read as assembly does
+	. "github.com/mmcloughlin/avo/operand" //nolint:staticcheck // as above
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	codeDots()
+	halfDot()
+	Generate()
+}
+
+// codeDots multiplies int16 by sign-extended int8 and adds neighboring pairs
+// into int32 lanes. Four rows share the loads of the query and one tree of
+// horizontal sums; what is left over goes row by row.
+func codeDots() {
+	TEXT("codeDotsAVX2", NOSPLIT, "func(q *int16, codes *byte, stride, rows int, out *int32)")
+	Pragma("noescape")
+	Doc("codeDotsAVX2 is codeDots for at least one row; stride is a multiple of 32.")
+	q := Load(Param("q"), GP64())
+	codes := Load(Param("codes"), GP64())
+	stride := Load(Param("stride"), GP64())
+	rows := Load(Param("rows"), GP64())
+	out := Load(Param("out"), GP64())
+	at, row1, row2, row3 := GP64(), GP64(), GP64(), GP64()
+
+	step := func(sum reg.VecVirtual, row reg.Register, query Mem) {
+		x := YMM()
+		VPMOVSXBW(Mem{Base: row, Index: at, Scale: 1}, x)
+		VPMADDWD(query, x, x)
+		VPADDD(x, sum, sum)
+	}
+
+	Label("four")
+	CMPQ(rows, Imm(4))
+	JL(LabelRef("one"))
+	LEAQ(Mem{Base: codes, Index: stride, Scale: 1}, row1)
+	LEAQ(Mem{Base: codes, Index: stride, Scale: 2}, row2)
+	LEAQ(Mem{Base: row1, Index: stride, Scale: 2}, row3)
+	s := [4]reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
+	for _, r := range s {
+		VPXOR(r, r, r)
+	}
+	XORQ(at, at)
+	Label("four_step")
+	for i, row := range []reg.Register{codes, row1, row2, row3} {
+		step(s[i], row, Mem{Base: q, Index: at, Scale: 2})
+	}
+	ADDQ(Imm(16), at)
+	CMPQ(at, stride)
+	JL(LabelRef("four_step"))
+	VPHADDD(s[1], s[0], s[0])
+	VPHADDD(s[3], s[2], s[2])
+	VPHADDD(s[2], s[0], s[0])
+	high := XMM()
+	VEXTRACTI128(Imm(1), s[0], high)
+	VPADDD(high, s[0].AsX(), high)
+	VMOVDQU(high, Mem{Base: out})
+	LEAQ(Mem{Base: codes, Index: stride, Scale: 4}, codes)
+	ADDQ(Imm(16), out)
+	SUBQ(Imm(4), rows)
+	JMP(LabelRef("four"))
+
+	Label("one")
+	TESTQ(rows, rows)
+	JE(LabelRef("done"))
+	a, b := YMM(), YMM()
+	VPXOR(a, a, a)
+	VPXOR(b, b, b)
+	XORQ(at, at)
+	Label("one_step")
+	step(a, codes, Mem{Base: q, Index: at, Scale: 2})
+	ADDQ(Imm(16), at)
+	step(b, codes, Mem{Base: q, Index: at, Scale: 2})
+	ADDQ(Imm(16), at)
+	CMPQ(at, stride)
+	JL(LabelRef("one_step"))
+	VPADDD(b, a, a)
+	VEXTRACTI128(Imm(1), a, high)
+	VPADDD(high, a.AsX(), high)
+	VPHADDD(high, high, high)
+	VPHADDD(high, high, high)
+	VMOVD(high, Mem{Base: out})
+	ADDQ(stride, codes)
+	ADDQ(Imm(4), out)
+	DECQ(rows)
+	JMP(LabelRef("one"))
+
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// halfDot keeps 32 float32 sums in flight and adds them up as halfDotGeneric
+// does.
+func halfDot() {
+	TEXT("halfDotAVX2", NOSPLIT, "func(a, b *uint16, n int) float32")
+	Pragma("noescape")
+	Doc("halfDotAVX2 is halfDot for n components, a multiple of 32 and more than none.")
+	a := Load(Param("a"), GP64())
+	b := Load(Param("b"), GP64())
+	n := Load(Param("n"), GP64())
+	s := [4]reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
+	for _, r := range s {
+		VXORPS(r, r, r)
+	}
+	Label("half_step")
+	for i, r := range s {
+		x, y := YMM(), YMM()
+		VCVTPH2PS(Mem{Base: a, Disp: 16 * i}, x)
+		VCVTPH2PS(Mem{Base: b, Disp: 16 * i}, y)
+		VFMADD231PS(x, y, r)
+	}
+	ADDQ(Imm(64), a)
+	ADDQ(Imm(64), b)
+	SUBQ(Imm(32), n)
+	JG(LabelRef("half_step"))
+	VADDPS(s[1], s[0], s[0])
+	VADDPS(s[3], s[2], s[2])
+	VADDPS(s[2], s[0], s[0])
+	x := XMM()
+	VEXTRACTF128(Imm(1), s[0], x)
+	VADDPS(x, s[0].AsX(), x)
+	VHADDPS(x, x, x)
+	VHADDPS(x, x, x)
+	Store(x, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}

@@ -1,0 +1,65 @@
+package index
+
+import "math"
+
+//go:generate go -C gen run . -out ../kernel_amd64.s -stubs ../kernel_stub_amd64.go -pkg index
+
+// lanes is the number of components that the kernels take at a step: rows are
+// padded to a multiple of it with zeros.
+const lanes = 32
+
+// padded is the number of components that a vector of n takes in a row.
+func padded(n int) int { return (n + lanes - 1) / lanes * lanes }
+
+// codeDotsGeneric gives the dot product of q with each of len(out) rows of
+// len(q) codes, which are int8 as bytes. The sums are exact: every kernel
+// gives the same ones. The caller sees to it that they fit: see [reach].
+func codeDotsGeneric(q []int16, codes []byte, out []int32) {
+	for r := range out {
+		row := codes[r*len(q):][:len(q)]
+		var s0, s1, s2, s3 int32
+		for i := 0; i+4 <= len(q); i += 4 {
+			x, y := (*[4]int16)(q[i:]), (*[4]byte)(row[i:])
+			s0 += int32(x[0]) * int32(int8(y[0])) //nolint:gosec // codes are int8
+			s1 += int32(x[1]) * int32(int8(y[1])) //nolint:gosec // codes are int8
+			s2 += int32(x[2]) * int32(int8(y[2])) //nolint:gosec // codes are int8
+			s3 += int32(x[3]) * int32(int8(y[3])) //nolint:gosec // codes are int8
+		}
+		out[r] = s0 + s1 + s2 + s3
+	}
+}
+
+// halfDotGeneric is the dot product of two padded vectors of binary16. The
+// product of two of them is exact in float32, so that only the order of the
+// sums matters: 32 of them, then four by four as the kernel adds its
+// registers. Every kernel gives the same bits.
+func halfDotGeneric(a, b []uint16) float32 {
+	var s [lanes]float32
+	for ; len(a) >= lanes; a, b = a[lanes:], b[lanes:] {
+		x, y := (*[lanes]uint16)(a), (*[lanes]uint16)(b)
+		for i := range s {
+			s[i] += widen(x[i]) * widen(y[i])
+		}
+	}
+	var t [4]float32
+	for i := range t {
+		low := (s[i] + s[8+i]) + (s[16+i] + s[24+i])
+		high := (s[4+i] + s[12+i]) + (s[20+i] + s[28+i])
+		t[i] = low + high
+	}
+	return (t[0] + t[1]) + (t[2] + t[3])
+}
+
+// widen gives the number that a finite binary16 stands for.
+func widen(h uint16) float32 {
+	sign := uint32(h&0x8000) << 16
+	magnitude := uint32(h&0x7fff) << 13
+	if h&0x7c00 == 0 { // subnormal: a whole number of 2^-24
+		return math.Float32frombits(sign | math.Float32bits(float32(h&0x3ff)*(1.0/(1<<24))))
+	}
+	return math.Float32frombits(sign | (magnitude + (127-15)<<23))
+}
+
+// reach is the largest magnitude of a query's component, for the sums over a
+// row of n codes to fit an int32.
+func reach(n int) int { return min(math.MaxInt16, math.MaxInt32/(maxCode*max(n, 1))) }

@@ -1,0 +1,119 @@
+package index
+
+import "github.com/slipboxhq/slipbox/internal/text"
+
+// Token is a word piece of a query, for late interaction.
+type Token struct {
+	Word string         // that it is a piece of
+	Code [TokenDim]int8 // its direction, of length 127
+}
+
+// Late is how well each token of a query is met by some token of a text:
+// the mean over the query's tokens of the best cosine, which is at least 0,
+// weighted by the idf of their words.
+type Late struct {
+	Own  float64 // in the note
+	Pair float64 // in the note or the one just before it in its session
+}
+
+// codeLength is the length of a token's code.
+const codeLength = 127
+
+// Late gives the late interaction of tokens with candidates, in their order.
+// The idf of a word is that of its terms over the view's visible passages. A
+// note without tokens meets none.
+func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
+	out := make([]Late, len(candidates))
+	if len(tokens) == 0 || len(candidates) == 0 {
+		return out
+	}
+	v := q.view
+	c := v.chained()
+	weights, sum := v.weigh(tokens)
+	query := make([][]int16, len(tokens))
+	for i := range tokens {
+		query[i] = make([]int16, TokenDim)
+		for j, x := range tokens[i].Code {
+			query[i][j] = int16(x)
+		}
+	}
+	var dots []int32
+	met := map[int32][]int32{} // by row: the best sum per token of the query
+	meet := func(g int32) []int32 {
+		if g == none {
+			return nil
+		}
+		if best, ok := met[g]; ok {
+			return best
+		}
+		codes := v.tokens(c, uint32(g)) //nolint:gosec // not none
+		best := make([]int32, len(tokens))
+		if n := len(codes) / TokenDim; n > 0 {
+			if len(dots) < n {
+				dots = make([]int32, n)
+			}
+			for i := range query {
+				codeDots(query[i], codes, dots[:n])
+				for _, d := range dots[:n] {
+					best[i] = max(best[i], d)
+				}
+			}
+		}
+		met[g] = best
+		return best
+	}
+	for n := range candidates {
+		g := candidates[n].row
+		own, before := meet(int32(g)), meet(c.prev[g]) //nolint:gosec // rows fit
+		for i := range tokens {
+			d := own[i]
+			out[n].Own += weights[i] * cosineOf(d)
+			if before != nil {
+				d = max(d, before[i])
+			}
+			out[n].Pair += weights[i] * cosineOf(d)
+		}
+		out[n].Own /= sum
+		out[n].Pair /= sum
+	}
+	return out
+}
+
+// cosineOf turns a sum over two codes into a cosine.
+func cosineOf(d int32) float64 { return min(float64(d)/(codeLength*codeLength), 1) }
+
+// weigh gives the idf of each token's word, and their sum.
+func (v *View) weigh(tokens []Token) (weights []float64, sum float64) {
+	known := map[string]float64{}
+	for _, t := range tokens {
+		weight, ok := known[t.Word]
+		if !ok {
+			df := 0 // of the rarest part, where segmentation sees several
+			for n, f := range text.Forms(t.Word, v.langs) {
+				own := 0
+				for i := range v.layers {
+					l := &v.layers[i]
+					own += l.count(l.postings(f.Terms))
+				}
+				if n == 0 || own < df {
+					df = own
+				}
+			}
+			weight = v.idf(df)
+			known[t.Word] = weight
+		}
+		weights = append(weights, weight)
+		sum += weight
+	}
+	return weights, sum
+}
+
+// tokens gives the codes of a note.
+func (v *View) tokens(c *chain, g uint32) []byte {
+	if c.slot[g] == none {
+		return nil
+	}
+	i, _ := v.place(g)
+	slot := int(c.slot[g])
+	return v.layers[i].blocks[slot/blockRows].tokens[slot%blockRows]
+}

@@ -1,0 +1,27 @@
+package index
+
+// Of measures the given notes as [Query.Signals] does, in the given order;
+// notes that the view does not see are left out. It scores linked notes by the
+// same measure as hits.
+func (q *Query) Of(notes []ID) []Signals {
+	v := q.view
+	if v.notes == 0 || len(notes) == 0 {
+		return nil
+	}
+	c := v.chained()
+	w := borrow(v)
+	defer w.back()
+	w.windows(v.rows, len(v.stack.people.tallies))
+	if len(q.words) > 0 {
+		q.lexical(w, nil, 0)
+		q.windows(w, c, nil, 0)
+	}
+	out := make([]Signals, 0, len(notes))
+	for _, note := range notes {
+		if i, row, ok := v.find(note); ok {
+			out = append(out, q.signals(w, c, v.layers[i].base+row))
+		}
+	}
+	q.gather(w, c, out)
+	return out
+}

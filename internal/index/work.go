@@ -1,0 +1,71 @@
+package index
+
+import "sync"
+
+// absent stands for the score of a row that has none.
+const absent = -2
+
+// workspace is what one query works in: arrays over the rows of a view. All
+// but near are zero between queries, by the lists of what was touched.
+type workspace struct {
+	near []float32 // approximate cosine, or absent
+
+	words []float64 // score of the best passage
+	part  []place   // which that is
+	found []uint32  // rows in words
+
+	passage []float64
+	touched []uint32
+
+	count    []uint32  // of one word, by row
+	wide     []uint32  // of one word, in the window of 2
+	window   []float64 // score of the window of 2
+	lengths  []float64 // of that window, in averages; 0: not yet known
+	windowed []uint32  // rows in window
+	session  []uint32  // count of one word, by session
+}
+
+var workspaces = sync.Pool{New: func() any { return &workspace{} }}
+
+// borrow gives a workspace for the rows of a view.
+func borrow(v *View) *workspace {
+	w := workspaces.Get().(*workspace) //nolint:forcetypeassert // the pool holds nothing else
+	w.near = grown(w.near, v.rows)[:v.rows]
+	w.words, w.part = grown(w.words, v.rows), grown(w.part, v.rows)
+	return w
+}
+
+// back clears what was touched and gives the workspace to the next query.
+func (w *workspace) back() {
+	for _, g := range w.found {
+		w.words[g] = 0
+	}
+	for _, g := range w.windowed {
+		w.window[g], w.lengths[g] = 0, 0
+	}
+	w.found, w.windowed, w.touched = w.found[:0], w.windowed[:0], w.touched[:0]
+	workspaces.Put(w)
+}
+
+// passages gives the array of passage scores.
+func (w *workspace) passages(n int) []float64 {
+	w.passage = grown(w.passage, n)
+	return w.passage
+}
+
+// windows makes room for what the windows and the sessions count.
+func (w *workspace) windows(rows, sessions int) {
+	w.count, w.wide = grown(w.count, rows), grown(w.wide, rows)
+	w.window, w.lengths = grown(w.window, rows), grown(w.lengths, rows)
+	w.session = grown(w.session, sessions)
+}
+
+// grown gives an array of at least n elements, zero where it is new. It keeps
+// its full length, so that what is zero is known to be.
+func grown[T any](have []T, n int) []T {
+	have = have[:cap(have)]
+	if len(have) < n {
+		return make([]T, n+n/8)
+	}
+	return have
+}
