@@ -1,14 +1,26 @@
 package text
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
+var (
+	syllables = strings.Fields("ba con de fer gra hi in jo kle lo mi na or pre qui ra ste ti un ver")
+	endings   = strings.Fields("s ed ing er ation ly ness able ful ment")
+)
+
+// conversationWord gives one of 8,000 words that look English to a stemmer.
+func conversationWord(i int) string {
+	return syllables[i%20] + syllables[i/20%20] + syllables[i/400%20] + endings[i%10]
+}
+
 // conversation makes n short notes of about twenty words, half of them
-// function words, the others from some ten thousand by Zipf's law. One note in
+// function words, the others from some 8,000 by Zipf's law. One note in
 // four has typographic signs.
 func conversation(n int) []string {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -20,11 +32,6 @@ func conversation(n int) []string {
 			}
 		}
 	})
-	syllables := strings.Fields("ba con de fer gra hi in jo kle lo mi na or pre qui ra ste ti un ver")
-	endings := strings.Fields("s ed ing er ation ly ness able ful ment")
-	word := func(i int) string {
-		return syllables[i%20] + syllables[i/20%20] + syllables[i/400%20] + endings[i%10]
-	}
 	notes := make([]string, n)
 	for i := range notes {
 		var b strings.Builder
@@ -33,7 +40,7 @@ func conversation(n int) []string {
 			if j%2 == 0 {
 				b.WriteString(function[r.IntN(len(function))])
 			} else {
-				b.WriteString(word(int(zipf.Uint64())))
+				b.WriteString(conversationWord(int(zipf.Uint64())))
 			}
 			b.WriteByte(' ')
 		}
@@ -43,6 +50,30 @@ func conversation(n int) []string {
 		notes[i] = b.String()
 	}
 	return notes
+}
+
+// More words than the cache holds, met by several readers at once, come out as
+// if there were no cache.
+func TestStemsAreThoseOfNoCache(t *testing.T) {
+	t.Parallel()
+	const words = 5 << stemCacheBits / 4
+	var readers sync.WaitGroup
+	for reader := range 2 {
+		readers.Go(func() {
+			for i := range words {
+				w, lang := fmt.Sprintf("wor%dings", i), latin[(i+reader)%len(latin)]
+				if i%2 == 0 {
+					w = conversationWord(i % 8000)
+				}
+				e := stems.find([]byte(w), lang)
+				if want := Stem(w, lang); e.stop != stopWords[lang][w] || !e.stop && e.term != want {
+					t.Errorf("%s %q is %q, want %q", lang, w, e.term, want)
+					return
+				}
+			}
+		})
+	}
+	readers.Wait()
 }
 
 // BenchmarkNotes analyses ten thousand short notes, as a cold load does.

@@ -11,8 +11,8 @@ import (
 var aside = func() map[Language]map[string]bool {
 	lists := map[Language]map[string]bool{
 		English: set(`tell list mention conversation discuss discussion talk chat say said speak ask question answer reply
-			describe explain summarize summarise summary overview provide give show detail detailed recall remember remind
-			previous previously earlier order sequence chronological bring brought message session note refer reference
+			respond response describe explain summarize summarise summary overview outline enumerate compare example provide
+			give show detail detailed recall remember remind previous previously earlier order sequence chronological bring brought message session note refer reference
 			regard concern involve relate accord based walk step approach different various aspect across throughout
 			many much information context specific specifically exactly please only`),
 		German: set(`sag sage sagen gesagt nenne nennen genannt erwähnt erwähnen liste auflisten gespräch unterhaltung erzähl erzähle
