@@ -1,33 +1,93 @@
+//go:build unix
+
 package encoder
 
 import (
-	"context"
+	"fmt"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // sentence has 26 pieces, 28 with the frame: a usual turn of a conversation.
 var sentence = strings.Repeat("the garden was quiet and the rain had ", 2) + "stopped before they came home again , we ate ."
 
+// BenchmarkEncode encodes one text, as a search does, and many, as an import does.
+// tools/encoder/compare.py sets the processor time beside that of another implementation.
 func BenchmarkEncode(b *testing.B) {
 	for _, kernel := range available() {
-		e := open(b)
-		e.kernels = kernel
-		for _, n := range []int{1, 32} {
-			name := map[int]string{1: "single", 32: "batch"}[n]
-			b.Run(kernel.name+"/"+name, func(b *testing.B) {
-				texts := make([]string, n)
-				for i := range texts {
-					texts[i] = sentence
-				}
-				before := cpuTime(b)
-				for b.Loop() {
-					if _, err := e.Encode(context.Background(), texts); err != nil {
-						b.Fatal(err)
+		b.Run(kernel.name, func(b *testing.B) {
+			e := open(b)
+			e.kernels = kernel
+			for _, n := range []int{1, 32} {
+				b.Run(fmt.Sprintf("texts=%d", n), func(b *testing.B) {
+					texts := make([]string, n)
+					for i := range texts {
+						texts[i] = sentence
 					}
-				}
-				b.ReportMetric((cpuTime(b)-before).Seconds()*1e3/float64(b.N*n), "cpu-ms/text")
-			})
+					before := cpuTime(b)
+					for b.Loop() {
+						if _, err := e.Encode(b.Context(), texts); err != nil {
+							b.Fatal(err)
+						}
+					}
+					if mb := peakMemory(b); mb > 0 {
+						b.ReportMetric(mb, "resident-MB")
+					}
+					b.ReportMetric((cpuTime(b)-before).Seconds()*1e3/float64(b.N*n), "cpu-ms/text")
+				})
+			}
+		})
+	}
+}
+
+func BenchmarkTokenizer(b *testing.B) {
+	v := open(b).vocab
+	text := strings.Repeat(sentence+" Où est l'été? ", 5)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		v.read(text)
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	dir := modelDir(b)
+	for b.Loop() {
+		e, err := Open(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			b.Fatal(err)
 		}
 	}
+}
+
+// peakMemory is the most memory in MB that the process ever had resident, 0 where the system
+// does not say.
+func peakMemory(tb testing.TB) float64 {
+	tb.Helper()
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		var kb float64
+		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kb); err == nil {
+			return kb / 1e3
+		}
+	}
+	return 0
+}
+
+// cpuTime is what the process has used of the processors so far.
+func cpuTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

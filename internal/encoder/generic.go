@@ -96,7 +96,7 @@ func exp(x float32) float32 {
 	for _, c := range expP[1:] {
 		p = p*x + c
 	}
-	return p * math.Float32frombits(uint32(int32(n)+127)<<23)
+	return p * math.Float32frombits(uint32(n+127)<<23)
 }
 
 func softmaxGeneric(x []float32) {

@@ -2,9 +2,7 @@ package encoder
 
 import (
 	"context"
-	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,25 +11,19 @@ import (
 
 // golden is what the reference implementation makes of a text (tools/encoder/golden.py).
 type golden struct {
-	Text      string
-	Times     int // that Text stands in the text, 0 for once
-	IDs       []int32
-	Words     [][2]int
-	Truncated bool
-	Vector    []byte
-	Hidden    []byte // the last layer, of some
+	Text      string   `json:"text"`
+	Times     int      `json:"times"` // that Text stands in the text, 0 for once
+	IDs       []int32  `json:"ids"`
+	Words     [][2]int `json:"words"`
+	Truncated bool     `json:"truncated"`
+	Vector    []byte   `json:"vector"`
+	Hidden    []byte   `json:"hidden"` // the last layer, of some
 }
 
 func readGolden(tb testing.TB) []golden {
 	tb.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", "golden.json"))
-	if err != nil {
-		tb.Fatal(err)
-	}
 	var out []golden
-	if err := json.Unmarshal(b, &out); err != nil {
-		tb.Fatal(err)
-	}
+	readJSON(tb, filepath.Join("testdata", "golden.json"), &out)
 	if len(out) != 60 {
 		tb.Fatalf("%d golden texts, want 60", len(out))
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -25,8 +26,8 @@ func TestLoCoMoIDs(t *testing.T) {
 	var want map[string]string
 	readJSON(t, filepath.Join("testdata", "locomo.json"), &want)
 	var samples []struct {
-		ID           string `json:"sample_id"`
-		Conversation map[string]json.RawMessage
+		ID           string                     `json:"sample_id"`
+		Conversation map[string]json.RawMessage `json:"conversation"`
 	}
 	readJSON(t, filepath.Join(data, "locomo7.json"), &samples)
 	session := regexp.MustCompile(`^session_\d+$`)
@@ -36,7 +37,9 @@ func TestLoCoMoIDs(t *testing.T) {
 			if !session.MatchString(name) {
 				continue
 			}
-			var said []struct{ Text string }
+			var said []struct {
+				Text string `json:"text"`
+			}
 			if err := json.Unmarshal(raw, &said); err != nil {
 				t.Fatal(err)
 			}
@@ -102,22 +105,10 @@ func TestWords(t *testing.T) {
 		{"[SEP]cat[ [MASK", []int32{3, 6, 16, 16, 1}, []span{{0, 5}, {5, 8}, {8, 9}, {10, 11}, {11, 15}}},
 	} {
 		in := v.read(c.text)
-		if got := in.ids[1 : len(in.ids)-1]; !equal(got, c.want) || !equal(in.words, c.at) {
+		if got := in.ids[1 : len(in.ids)-1]; !slices.Equal(got, c.want) || !slices.Equal(in.words, c.at) {
 			t.Errorf("%q: %v at %v, want %v at %v", c.text, got, in.words, c.want, c.at)
 		}
 	}
-}
-
-func equal[T comparable](a, b []T) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func TestTruncated(t *testing.T) {
