@@ -234,8 +234,12 @@ func TestHashGolden(t *testing.T) {
 		"The bees survived the frost in straw.":        "50e95fc51d3bd722 20:-0.184837 26:0.184837 33:0.184837",
 		"Anna mag Apfelkuchen.\nkeywords: Apfelkuchen": "60da6668760c7554 0:-0.238422 10:-0.238422 28:0.476844",
 		"我昨天和妈妈一起去公园爬山":                                "18dd71655b9975cf 0:0.289855 15:0.289855 51:0.289855",
-		"":           "9932fad2f86e8125 0:1.000000",
-		"👍":          "1e23d3174f6e8125 25:-1.000000",
+		"":  "9932fad2f86e8125 0:1.000000",
+		"👍": "1e23d3174f6e8125 25:-1.000000",
+		// An analyser that went on learning would read these otherwise.
+		"I went to see the mice, and the children lost their feet.": "145c6320773fc34c 38:0.151707 44:0.303414 50:0.151707",
+		"hän ei ole täällä ja me olemme kotona":                     "b66e514ebea94d09 12:0.175547 14:-0.175547 39:0.052664",
+		"我昨天和 Anna 一起去 München 公园":                                  "30009a63c2ff5069 3:0.045418 38:0.151394 71:-0.302787",
 		"what is it": "83737fda92bbf155 22:-0.256664 142:-0.513327 167:-0.513327",
 	} {
 		v, err := llm.Hash{}.Embed(t.Context(), tenant.Scope{}, []string{text})

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/llm/hashterm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
-	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // HashName is the recorded name of the hashed n-gram embedder. Its vectors are
@@ -78,7 +78,7 @@ const contentTenths = 10
 func hashVector(s string) []float32 {
 	found := features{}
 	var body strings.Builder
-	add := func(part string, tenths int64) { found.addTerms(text.Terms(part), tenths) }
+	add := func(part string, tenths int64) { found.addTerms(hashterm.Terms(part), tenths) }
 	for i, line := range strings.Split(s, "\n") {
 		part, tenths := line, int64(0)
 		for _, l := range labels {
@@ -95,9 +95,9 @@ func hashVector(s string) []float32 {
 		add(part, tenths)
 	}
 	content := body.String()
-	terms := text.Terms(content)
+	terms := hashterm.Terms(content)
 	if len(terms) == 0 {
-		terms = text.Words(content) // nothing but stop words
+		terms = hashterm.Words(content) // nothing but stop words
 	}
 	found.addTerms(terms, contentTenths)
 	if len(found) == 0 {
