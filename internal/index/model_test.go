@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
-	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 const testDims = 12
@@ -86,35 +86,14 @@ func searchable(r Row) string {
 
 // naiveLexical is BM25 from its formula, one document at a time.
 func naiveLexical(rows []modelRow, query string, keep filter.Expr, k int) []Hit {
-	length, docs := 0.0, make([]map[string]int, len(rows))
-	lens := make([]float64, len(rows))
-	df := map[string]int{}
-	for i, r := range rows {
-		docs[i] = map[string]int{}
-		for _, t := range text.TermsIn(searchable(r.Row), text.English) {
-			docs[i][t]++
-			lens[i]++
-		}
-		length += lens[i]
-		for t := range docs[i] {
-			df[t]++
-		}
+	if len(rows) == 0 {
+		return nil
 	}
-	avg := length / float64(len(rows))
+	v := newNaiveView(rows)
 	var hits []Hit
 	for i, r := range rows {
-		score := 0.0
-		for _, t := range text.TermsIn(query, text.English) {
-			tf := float64(docs[i][t])
-			if tf == 0 {
-				continue
-			}
-			n := float64(df[t])
-			idf := math.Log(1 + (float64(len(rows))-n+0.5)/(n+0.5))
-			score += idf * tf * 2.2 / (tf + 1.2*(0.25+0.75*lens[i]/avg))
-		}
-		if score > 0 && filter.Match(keep, &r.Record) {
-			hits = append(hits, Hit{Note: r.Note, From: r.From, Layer: r.layer, Score: score})
+		if score, span := v.words(query, i); score > 0 && filter.Match(keep, &r.Record) {
+			hits = append(hits, Hit{Note: r.Note, From: r.From, Layer: r.layer, Score: score, Passage: span})
 		}
 	}
 	return cut(hits, k)
@@ -195,8 +174,22 @@ var (
 		}
 		r.Content, r.Context = genText.Draw(t, "content"), genText.Draw(t, "context")
 		r.Record = filter.Record{Kind: rapid.SampledFrom([]string{"note", "fact"}).Draw(t, "kind"), Tags: rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 2).Draw(t, "tags"), Keywords: rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 2).Draw(t, "keywords")}
+		if rapid.IntRange(0, 7).Draw(t, "long") == 0 {
+			r.Content = strings.Repeat(r.Content+".\n", 40)
+		}
+		if rapid.Bool().Draw(t, "dated") {
+			r.Record.OccurredAt = time.Date(2023, time.May, rapid.IntRange(1, 4).Draw(t, "day"), 0, 0, 0, 0, time.UTC)
+		}
+		if rapid.IntRange(0, 3).Draw(t, "alone") > 0 {
+			r.Record.Attributes = map[string]any{"session": rapid.SampledFrom([]string{"a", "b"}).Draw(t, "session")}
+		}
 		if rapid.Bool().Draw(t, "dense") {
 			r.Vector = genVec.Draw(t, "vector")
+			for _, token := range rapid.SliceOfN(genToken, 0, 3).Draw(t, "tokens") {
+				for _, x := range token.Code {
+					r.Tokens = append(r.Tokens, byte(x))
+				}
+			}
 		}
 		return r
 	})
@@ -266,6 +259,7 @@ func check(t *rapid.T, bounds []modelBound) {
 	if d2 := q2.Vector(twin.Select(keep), k); !slices.Equal(flat(dense), flat(d2)) {
 		t.Fatalf("a copy ranks vectors otherwise:\n%v\n%v", dense, d2)
 	}
+	checkSignals(t, q, q2, view.Select(keep), twin.Select(keep), rows, words, vec, keep)
 	ids := make([]ID, 0, 14)
 	for n := range 14 {
 		ids = append(ids, noteID(n))

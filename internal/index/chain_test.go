@@ -1,0 +1,129 @@
+package index
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+)
+
+// lively writes to a fork over a base of so many notes and opens a view after
+// every write: notes come, in order of time or not, change, go, move between
+// sessions, and get their vectors late.
+func lively(tb testing.TB, notes, writes int, opened func(v *View)) {
+	tb.Helper()
+	r := rand.New(rand.NewPCG(21, 22))
+	base := newTestLayer(tb, 8)
+	row := func(note int, from int64) Row {
+		w := Row{Note: noteID(note), From: from, Content: fmt.Sprintf("note %d of kiln and river", r.IntN(40))}
+		w.Record = filter.Record{OccurredAt: time.Unix(int64(r.IntN(400)), 0)}
+		if s := r.IntN(notes/60 + 2); s > 0 {
+			w.Record.Attributes = map[string]any{"session": float64(s)}
+		}
+		if r.IntN(4) > 0 {
+			w.Vector = make([]float32, 8)
+			for i := range w.Vector {
+				w.Vector[i] = float32(r.IntN(7) - 3)
+			}
+			w.Vector[0] = 1
+		}
+		return w
+	}
+	rows := make([]Row, notes)
+	for i := range rows {
+		rows[i] = row(i, 1)
+	}
+	mustApply(tb, base, 1, rows...)
+	fork, err := NewLayer(Config{Dimensions: 8, Start: 1})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var pending []Row
+	for range writes {
+		at := fork.Revision() + 1
+		batch := []Row{row(r.IntN(notes+notes/10), at)}
+		switch r.IntN(4) {
+		case 0:
+			batch[0].Tombstone, batch[0].Vector = true, nil
+		case 1:
+			if n := len(pending); n > 0 {
+				late := pending[n-1]
+				pending = pending[:n-1]
+				late.Vector = []float32{1, 2, 3, 4, 5, 6, 7, float32(n)}
+				batch = append(batch, late)
+			}
+		}
+		mustApply(tb, fork, at, batch...)
+		if w := batch[0]; w.Vector == nil && !w.Tombstone {
+			pending = append(pending, w)
+		}
+		v, err := Open([]Bound{{fork, at}, {base, 1}})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		opened(v)
+	}
+}
+
+// A chain that goes on from an earlier one is the one that starts over.
+func TestChainGoesOn(t *testing.T) {
+	t.Parallel()
+	var earlier *chain
+	went := 0
+	lively(t, 600, 400, func(v *View) {
+		whole := v.linked()
+		for name, c := range map[string]*chain{"kept": v.chained(), "continued": v.continued(earlier)} {
+			if c == nil {
+				continue // the first has none to go on from
+			}
+			went++
+			if !slices.Equal(c.prev, whole.prev) || !slices.Equal(c.next, whole.next) || !slices.Equal(c.slot, whole.slot) ||
+				!slices.Equal(c.length, whole.length) || !slices.Equal(c.spread, whole.spread) {
+				t.Fatalf("the %s chain is not the one that starts over", name)
+			}
+		}
+		earlier = whole
+	})
+	if went < 2*400-1 {
+		t.Errorf("only %d chains were compared", went)
+	}
+}
+
+// What is visible at a bound, worked out from the bounds before, is what is
+// worked out afresh.
+func TestVisibilityGoesOn(t *testing.T) {
+	t.Parallel()
+	lively(t, 300, 300, func(v *View) {
+		d := v.layers[0].data
+		went := d.at(v.stack.at[0])
+		d.mu.Lock()
+		clear(d.visible)
+		clear(d.stacked)
+		d.mu.Unlock()
+		fresh := d.at(v.stack.at[0])
+		if !slices.Equal(went.rows, fresh.rows) || !slices.Equal(went.sessions, fresh.sessions) || went.notes != fresh.notes ||
+			went.passages != fresh.passages || went.length != fresh.length || went.terms != fresh.terms || went.held != fresh.held {
+			t.Fatalf("at %d: %+v, afresh %+v", v.stack.at[0], went, fresh)
+		}
+		again, err := Open([]Bound{{v.stack.from[0], v.stack.at[0]}, {v.stack.from[1], 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, mean := v.Sessions()
+		if m, other := again.Sessions(); n != m || mean != other || v.notes != again.notes {
+			t.Fatalf("%d sessions of %v, afresh %d of %v", n, mean, m, other)
+		}
+		for i := range v.layers {
+			if !slices.Equal(v.layers[i].visible, again.layers[i].visible) {
+				t.Fatalf("layer %d shows other rows afresh", i)
+			}
+		}
+		_, base := d.at(v.stack.at[0]-1), d.at(v.stack.at[0]) // what the next one goes on from
+		if base != fresh {
+			t.Fatal("a bound is worked out twice")
+		}
+	})
+}
