@@ -405,6 +405,15 @@ func FuzzAnalyse(f *testing.F) {
 			TermsIn(s, l)
 			Forms(s, []Language{English, l})
 		}
+		// A text is found by its own words: both ways to terms are one.
+		lang, _ := Guess(s)
+		var asked []string
+		for _, form := range Forms(s, []Language{lang}) {
+			asked = append(asked, form.Terms...)
+		}
+		if terms := TermsIn(s, lang); !slices.Equal(asked, terms) {
+			t.Fatalf("%q: asked for as %q, indexed as %q", s, asked, terms)
+		}
 		for _, k := range Keyphrases(s, 8) {
 			if k == "" || !strings.Contains(s, k) {
 				t.Fatalf("phrase %q does not occur", k)

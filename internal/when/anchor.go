@@ -20,7 +20,7 @@ func unitNextTo(anchor span, u unit, side string) span {
 	switch side {
 	case "before":
 		if u != weekend {
-			return span{shift(anchor.from, -1, u), anchor.from, u}
+			return of(shift(anchor.from, -1, u), anchor.from, u)
 		}
 		s := around(anchor.from, weekend)
 		for s.to.After(anchor.from) {
@@ -29,7 +29,7 @@ func unitNextTo(anchor span, u unit, side string) span {
 		return s
 	case "after":
 		if u != weekend {
-			return span{anchor.to, shift(anchor.to, 1, u), u}
+			return of(anchor.to, shift(anchor.to, 1, u), u)
 		}
 		s := around(anchor.to, weekend)
 		if s.from.Before(anchor.to) {
@@ -38,4 +38,76 @@ func unitNextTo(anchor span, u unit, side string) span {
 		return s
 	}
 	return around(anchor.from, u)
+}
+
+// sameYears settles the year that one of two bounds leaves open by the other:
+// "from 11 August to 15 August 2023" is four days.
+func sameYears(a, b span) (span, span) {
+	move := func(s span, years int) span {
+		return span{shift(s.from, years, year), shift(s.to, years, year), s.unit, s.open}
+	}
+	for a.open && !b.open && move(a, 1).from.Before(b.to) {
+		a = move(a, 1)
+	}
+	for a.open && !b.from.After(a.from) && a.from.After(b.from) {
+		a = move(a, -1)
+	}
+	for b.open && !a.open && move(b, -1).to.After(a.from) {
+		b = move(b, -1)
+	}
+	for b.open && !b.to.After(a.from) {
+		b = move(b, 1)
+	}
+	return a, b
+}
+
+// ordinal reads a counted part of a longer stretch: "the first week of October
+// 2023", "the last two days of May", "the third quarter of 2022".
+func (g *grammar) ordinal(i int) (span, int) {
+	if g.is(i, "the") {
+		i++
+	}
+	place, ok := ordinalNames[g.word(i)]
+	if !ok {
+		return span{}, 0
+	}
+	at, n := i+1, 1
+	if c, end := g.count(at); end > 0 && place <= 0 && c > 0 {
+		at, n = end, c
+	}
+	u, ok := unitNames[g.word(at)]
+	if !ok || !g.is(at+1, "of") {
+		return span{}, 0
+	}
+	anchor, end := g.trust(at + 2)
+	if end == 0 || anchor.unit <= u {
+		return span{}, 0
+	}
+	s := counted(anchor, u, place, n)
+	if s.from.Before(anchor.from) || s.to.After(anchor.to) {
+		return span{}, 0
+	}
+	return s, end
+}
+
+// counted gives n units of an anchor from the given place on, or its last n.
+func counted(anchor span, u unit, place, n int) span {
+	from, to := anchor.from, anchor.to
+	if u == weekend {
+		from = unitNextTo(of(from, from, day), weekend, "after").from
+		to = unitNextTo(of(to, to, day), weekend, "before").to
+	}
+	if place < 0 {
+		from = shift(to, -n, u)
+		if u == weekend {
+			from = from.AddDate(0, 0, 5)
+		}
+		return of(from, to, u)
+	}
+	from = shift(from, place, u)
+	to = shift(from, n, u)
+	if u == weekend {
+		to = to.AddDate(0, 0, -5)
+	}
+	return of(from, to, u)
 }

@@ -20,6 +20,7 @@ const (
 type span struct {
 	from, to time.Time
 	unit     unit
+	open     bool // its year was not said
 }
 
 func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
@@ -27,10 +28,12 @@ func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0
 // midnight gives the day of t.
 func midnight(t time.Time) time.Time { return date(t.Year(), t.Month(), t.Day()) }
 
+func of(from, to time.Time, u unit) span { return span{from: from, to: to, unit: u} }
+
 // exact gives a day; ok is false for one that no calendar has.
 func exact(y int, m time.Month, d int) (span, bool) {
 	t := date(y, m, d)
-	return span{t, t.AddDate(0, 0, 1), day}, y > 0 && t.Month() == m && t.Day() == d
+	return of(t, t.AddDate(0, 0, 1), day), y > 0 && t.Month() == m && t.Day() == d
 }
 
 // around gives the calendar unit that holds t.
@@ -39,9 +42,9 @@ func around(t time.Time, u unit) span {
 	monday := t.AddDate(0, 0, -(int(t.Weekday())+6)%7)
 	switch u {
 	case week:
-		return span{monday, monday.AddDate(0, 0, 7), u}
+		return of(monday, monday.AddDate(0, 0, 7), u)
 	case weekend:
-		return span{monday.AddDate(0, 0, 5), monday.AddDate(0, 0, 7), u}
+		return of(monday.AddDate(0, 0, 5), monday.AddDate(0, 0, 7), u)
 	case month:
 		return months(t.Year(), t.Month(), 1, u)
 	case quarter:
@@ -54,12 +57,12 @@ func around(t time.Time, u unit) span {
 		return months(t.Year()/10*10, 1, 120, u)
 	case day:
 	}
-	return span{t, t.AddDate(0, 0, 1), day}
+	return of(t, t.AddDate(0, 0, 1), day)
 }
 
 func months(y int, m time.Month, n int, u unit) span {
 	from := date(y, m, 1)
-	return span{from, from.AddDate(0, n, 0), u}
+	return of(from, from.AddDate(0, n, 0), u)
 }
 
 // shift moves t by n units. A day that the month aimed at does not have becomes
@@ -98,7 +101,7 @@ const (
 // pick chooses among spans that recur every period, of which one is given.
 func pick(s span, period unit, w which, reference time.Time) span {
 	today := midnight(reference)
-	move := func(n int) span { return span{shift(s.from, n, period), shift(s.to, n, period), s.unit} }
+	move := func(n int) span { return of(shift(s.from, n, period), shift(s.to, n, period), s.unit) }
 	// Bring it to the latest that has begun; the others are steps from there.
 	for !s.from.After(today) {
 		s = move(1)

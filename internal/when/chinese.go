@@ -51,7 +51,7 @@ var hanRules = []rule{
 	}},
 	{anchored(`(?:最近|过去|近)(?:的)?` + hanNumber + `(天|日|周|个?星期|个?礼拜|个月|年|个?季度)`), func(m []string, ref time.Time) (span, bool) {
 		n, u := hanInt(m[1]), hanUnit(m[2])
-		return span{shift(midnight(ref), -n, u), midnight(ref).AddDate(0, 0, 1), u}, n > 0
+		return of(shift(midnight(ref), -n, u), midnight(ref).AddDate(0, 0, 1), u), n > 0
 	}},
 	{anchored(`(?:周|星期|礼拜)([一二三四五六日天])`), func(m []string, ref time.Time) (span, bool) {
 		return pick(around(hanWeekday(around(ref, week), m[1]), day), week, latest, ref), true
@@ -76,7 +76,7 @@ func chinese(query string, reference time.Time) []Range {
 	var out []Range
 	for i := 0; i < len(query); {
 		r, n := utf8.DecodeRuneInString(query[i:])
-		if !strings.ContainsRune("0123456789〇零一二两三四五六七八九十半大前去今明后昨上这本下最过近周星礼", r) || i > 0 && isDigit(query[i-1]) || counted(query[:i], r) {
+		if !strings.ContainsRune("0123456789〇零一二两三四五六七八九十半大前去今明后昨上这本下最过近周星礼", r) || i > 0 && isDigit(query[i-1]) || ofWeeks(query[:i], r) {
 			i += n
 			continue
 		}
@@ -102,9 +102,9 @@ func chinese(query string, reference time.Time) []Range {
 	return out
 }
 
-// counted tells that a week is one of a number, so that what follows is no
+// ofWeeks tells that a week is one of a number, so that what follows is no
 // weekday: "一周五天", "每周一".
-func counted(before string, r rune) bool {
+func ofWeeks(before string, r rune) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	return strings.ContainsRune("周星礼", r) && (strings.ContainsRune("一二两三四五六七八九十几每个", last) || unicode.IsDigit(last))
 }

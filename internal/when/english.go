@@ -29,6 +29,9 @@ var seasonNames = table(map[time.Month]string{
 
 var whichNames = table(map[which]string{last: "last previous past", this: "this", next: "next coming"})
 
+// ordinalNames count from 0; the last is -1.
+var ordinalNames = table(map[int]string{-1: "last final", 0: "first", 1: "second", 2: "third", 3: "fourth"})
+
 var numberNames = table(map[int]string{
 	1: "a an one", 2: "two couple", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten",
 	11: "eleven", 12: "twelve",
@@ -123,7 +126,8 @@ func (g *grammar) bounded(i int) (span, int) {
 	switch {
 	case g.is(i, "between", "from"):
 		if a, end := g.trust(i + 1); end > 0 && g.is(end, "and", "to", "until", "till", "through") {
-			if b, stop := g.trust(end + 1); stop > 0 && a.from.Before(b.to) {
+			b, stop := g.trust(end + 1)
+			if a, b = sameYears(a, b); stop > 0 && a.from.Before(b.to) {
 				return span{from: a.from, to: b.to}, stop
 			}
 		}
@@ -169,7 +173,7 @@ func (g *grammar) point(i int) (span, int) {
 	defer func() { g.depth-- }()
 	var best span
 	end := 0
-	for _, read := range []func(int) (span, int){g.beside, g.amount, g.plain, g.part, g.relative, g.fixed} {
+	for _, read := range []func(int) (span, int){g.beside, g.ordinal, g.amount, g.plain, g.part, g.relative, g.fixed} {
 		if s, e := read(i); e > end {
 			best, end = s, e
 		}
@@ -212,7 +216,7 @@ func (g *grammar) relative(i int) (span, int) {
 	}
 	at := i + 1
 	if n, end := g.count(at); end > 0 && w != this {
-		if u, ok := unitNames[g.word(end)]; ok && n > 0 {
+		if u, ok := unitNames[g.word(end)]; ok && n > 0 && !g.is(end+1, "of") {
 			return g.rolling(n, u, w), end + 1
 		}
 	}
@@ -253,9 +257,9 @@ func (g *grammar) withDay(m time.Month, w which, at int) (span, int) {
 func (g *grammar) rolling(n int, u unit, w which) span {
 	today := midnight(g.reference)
 	if w == next {
-		return span{today, shift(today, n, u).AddDate(0, 0, 1), u}
+		return of(today, shift(today, n, u).AddDate(0, 0, 1), u)
 	}
-	return span{shift(today, -n, u), today.AddDate(0, 0, 1), u}
+	return of(shift(today, -n, u), today.AddDate(0, 0, 1), u)
 }
 
 func (g *grammar) weekday(d time.Weekday, w which) span {
@@ -331,8 +335,8 @@ func (g *grammar) beside(i int) (span, int) {
 	if end == 0 {
 		return span{}, 0
 	}
-	if isWeekday && side == "of" {
-		return span{}, 0
+	if side == "of" && (isWeekday || anchor.unit > u || u > weekend && anchor.unit != u) {
+		return span{}, 0 // which one of several is not said, or of what
 	}
 	if isWeekday {
 		return nextTo(anchor, d, side), end
@@ -368,10 +372,10 @@ func (g *grammar) part(i int) (span, int) {
 	case g.is(at, "-", "in"):
 		at++
 	}
-	s, end := g.point(at)
+	s, end := g.trust(at)
 	if end == 0 || s.unit < week {
 		return span{}, 0
 	}
 	days := int(s.to.Sub(s.from).Hours()) / 24
-	return span{s.from.AddDate(0, 0, days*third/3), s.from.AddDate(0, 0, (days*(third+1)+2)/3), s.unit}, end
+	return of(s.from.AddDate(0, 0, days*third/3), s.from.AddDate(0, 0, (days*(third+1)+2)/3), s.unit), end
 }

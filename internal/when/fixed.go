@@ -96,6 +96,7 @@ func (g *grammar) withYear(m time.Month, d, at int) (span, int) {
 	}
 	for y := g.reference.Year(); y > g.reference.Year()-8; y-- {
 		if one, ok := exact(y, m, d); ok && !one.from.After(g.reference) {
+			one.open = true
 			return one, at
 		}
 	}
@@ -126,7 +127,9 @@ func (g *grammar) month(m time.Month, i int) (span, int) {
 	if !wanted && (otherMonths[name] || len(name) <= 4 && !monthBefore[before]) {
 		return span{}, 0
 	}
-	return pick(months(g.reference.Year(), m, 1, month), year, latest, g.reference), i + 1
+	s := pick(months(g.reference.Year(), m, 1, month), year, latest, g.reference)
+	s.open = true
+	return s, i + 1
 }
 
 // year reads a year, a decade or a quarter of a year.
