@@ -81,7 +81,7 @@ func Open(dir string) (*Encoder, error) { return New(dir, Config{}) }
 
 // New reads ModelFile and VocabFile in dir and verifies both by their hash. An error is
 // fs.ErrNotExist where a file is absent, and ErrDamaged where one is not as published.
-// Most of the vocabulary's vectors (47 MB) stay in the file, which is held open; Close
+// The vectors of the vocabulary (47 MB) stay in the file, which is held open; Close
 // releases it.
 func New(dir string, c Config) (*Encoder, error) {
 	v, err := openVocabulary(filepath.Join(dir, VocabFile))
@@ -96,6 +96,10 @@ func New(dir string, c Config) (*Encoder, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
+	return assemble(v, w, c), nil
+}
+
+func assemble(v *vocabulary, w *weights, c Config) *Encoder {
 	if c.Parallel <= 0 {
 		c.Parallel = max(1, runtime.NumCPU()/2)
 	}
@@ -103,10 +107,9 @@ func New(dir string, c Config) (*Encoder, error) {
 		kernels:  chosen,
 		vocab:    v,
 		weights:  w,
-		scratch:  sync.Pool{New: func() any { return new(scratch) }},
 		batches:  make(chan struct{}, c.Parallel),
 		searches: make(chan struct{}, runtime.GOMAXPROCS(0)),
-	}, nil
+	}
 }
 
 // Close releases the file of the weights. No Encode may be under way or follow.

@@ -14,18 +14,23 @@ import (
 	"testing"
 )
 
-// modelDir is where the weights are for tests.
+// findModel is where the weights are for tests.
+func findModel() (string, error) {
+	if dir := os.Getenv("SLIPBOX_ENCODER_DIR"); dir != "" {
+		return dir, nil
+	}
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "slipbox", "encoder"), err
+}
+
+// modelDir is findModel for a test that cannot do without.
 func modelDir(tb testing.TB) string {
 	tb.Helper()
-	dir := os.Getenv("SLIPBOX_ENCODER_DIR")
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		dir = filepath.Join(cache, "slipbox", "encoder")
+	dir, err := findModel()
+	if err != nil {
+		tb.Fatal(err)
 	}
-	_, err := os.Stat(filepath.Join(dir, ModelFile))
+	_, err = os.Stat(filepath.Join(dir, ModelFile))
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):
 	case os.Getenv("SLIPBOX_REQUIRE_SERVICES") == "1":
@@ -36,19 +41,24 @@ func modelDir(tb testing.TB) string {
 	return dir
 }
 
-// open returns an encoder on the published weights.
+// published reads the weights once for all tests.
+var published = sync.OnceValues(func() (*Encoder, error) {
+	dir, err := findModel()
+	if err != nil {
+		return nil, err
+	}
+	return Open(dir)
+})
+
+// open returns an encoder of the test's own on the published weights.
 func open(tb testing.TB) *Encoder {
 	tb.Helper()
-	e, err := Open(modelDir(tb))
+	modelDir(tb)
+	e, err := published()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return e
+	return assemble(e.vocab, e.weights, Config{})
 }
 
 // The result for a text is the same bits whatever batch it is in.

@@ -109,3 +109,28 @@ func TestProjection(t *testing.T) {
 		t.Errorf("a projection cut short: %v, want %v", err, ErrDamaged)
 	}
 }
+
+// Whatever is in a file, reading it ends with numbers or with ErrDamaged.
+func FuzzTensors(f *testing.F) {
+	data := make([]byte, 16)
+	for _, header := range []string{
+		`{"x":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`,
+		`{"x":{"dtype":"F32","shape":[2,2],"data_offsets":[-8,8]}}`,
+		`{"x":{"dtype":"F32","shape":[2,2],"data_offsets":[9223372036854775800,9223372036854775816]}}`,
+		`{"x":null}`,
+	} {
+		f.Add(safetensors(header, data))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		r, err := readHeader(bytes.NewReader(file), int64(len(file)))
+		if err == nil {
+			if got := r.read("x", 2, 2); len(got) != 4 {
+				t.Fatalf("%d numbers of a 2 × 2 tensor", len(got))
+			}
+			err = r.err
+		}
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			t.Fatal(err)
+		}
+	})
+}
