@@ -47,7 +47,7 @@ func (g *Gateway) buildAPI() error {
 		CursorKey: cursorKey,
 		Core: &api.Core{
 			Collections: g.collections, Notes: g.notes, Recall: g.recall, Clone: g.clones, Imports: g.imports,
-			Jobs: g.store, Reviews: g.engine, Upkeep: worker.Upkeep{Store: g.store}, Waiter: g.waiters,
+			Jobs: g.store, Reviews: g.engine, Upkeep: worker.Upkeep{Store: g.store, Embedders: g.embedders}, Waiter: g.waiters,
 			Waiters: g.cfg.Limits.WaitersPerTenant,
 		},
 		Access: &api.Access{

@@ -54,7 +54,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		return h.cfg.AdoptDeadline
 	case memory.JobConsolidate:
 		return h.cfg.ConsolidateDeadline
-	case memory.JobCopy, memory.JobImport, memory.JobRemove:
+	case memory.JobCopy, memory.JobImport, memory.JobRemove, memory.JobReembed:
 		return h.cfg.LongDeadline
 	}
 	return h.cfg.LongDeadline
@@ -108,6 +108,8 @@ func (h *handler) do(ctx context.Context, j memory.Job) error {
 		return h.engine.RunAdopt(ctx, s, j)
 	case memory.JobConsolidate:
 		return h.engine.RunConsolidate(ctx, s, j, progress)
+	case memory.JobReembed:
+		return h.engine.RunReembed(ctx, s, j, progress)
 	case memory.JobCopy:
 		return h.finish(ctx, s, j, h.clone.RunCopy(ctx, s, j, progress))
 	case memory.JobRemove:

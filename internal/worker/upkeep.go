@@ -2,7 +2,10 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -15,29 +18,75 @@ type UpkeepStore interface {
 
 // Upkeep starts work over a whole collection that a caller asks for.
 type Upkeep struct {
-	Store UpkeepStore
+	Store     UpkeepStore
+	Embedders memory.Embedders
 }
 
 // Consolidate enqueues the rebuild of index and stale vectors
 // (collections:write, and base:write for a shared collection).
 func (u Upkeep) Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error) {
-	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
-		return memory.Job{}, err
-	}
-	c, err := u.Store.ResolveCollection(ctx, s, ref)
+	c, err := u.changeable(ctx, s, ref)
 	if err != nil {
 		return memory.Job{}, err
-	}
-	if c.Shared() {
-		if err := tenant.Check(s, tenant.BaseWrite); err != nil {
-			return memory.Job{}, err
-		}
 	}
 	var job memory.Job
 	o := memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "collection.consolidate", Target: c.ID.String()}}}
 	_, err = u.Store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		var err error
 		job, err = tx.Enqueue(ctx, memory.Job{Collection: c.ID, Kind: memory.JobConsolidate, Stage: memory.StageTask})
+		return err
+	})
+	return job, err
+}
+
+// changeable resolves a collection that the scope may have worked over.
+func (u Upkeep) changeable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
+	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
+		return memory.Collection{}, err
+	}
+	c, err := u.Store.ResolveCollection(ctx, s, ref)
+	if err == nil && c.Shared() {
+		err = tenant.Check(s, tenant.BaseWrite)
+	}
+	return c, err
+}
+
+// Reembed enqueues the change of a collection to another embedder, or, with its
+// own, of the vectors that are missing (collections:write, and base:write for a
+// shared collection). While such a job waits or runs it is given again; one to
+// another embedder is a Conflict. An embedder that is not configured is Invalid "embedder".
+func (u Upkeep) Reembed(ctx context.Context, s tenant.Scope, ref, embedder string) (memory.Job, error) {
+	c, err := u.changeable(ctx, s, ref)
+	if err != nil {
+		return memory.Job{}, err
+	}
+	em, ok := u.Embedders.ByName(embedder)
+	if !ok {
+		return memory.Job{}, fault.InvalidField("embedder", "unknown embedder %q; valid are %s", embedder, strings.Join(u.Embedders.Names(), ", "))
+	}
+	if em.Name() == c.Embedder && em.Dim() != c.Dim {
+		return memory.Job{}, fault.InvalidField("embedder", "%q has %d dimensions now, the collection's vectors have %d; give it another name", c.Embedder, em.Dim(), c.Dim)
+	}
+	payload, err := json.Marshal(memory.ReembedJob{Embedder: em.Name()})
+	if err != nil {
+		return memory.Job{}, fault.Wrap(err, fault.Internal, "the job could not be described")
+	}
+	var job memory.Job
+	o := memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "collection.reembed", Target: c.ID.String(), Detail: map[string]any{"embedder": em.Name()}}}}
+	_, err = u.Store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		under, err := tx.Unended(ctx, memory.JobReembed)
+		if err != nil {
+			return err
+		}
+		for _, j := range under {
+			var p memory.ReembedJob
+			if json.Unmarshal(j.Payload, &p) != nil || p.Embedder != em.Name() {
+				return fault.New(fault.Conflict, "the collection is being changed to the embedder %q by job %s; cancel that first, or wait for its end", p.Embedder, j.ID)
+			}
+			job = j
+			return nil
+		}
+		job, err = tx.Enqueue(ctx, memory.Job{Collection: c.ID, Kind: memory.JobReembed, Stage: memory.StageTask, Payload: payload})
 		return err
 	})
 	return job, err

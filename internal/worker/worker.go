@@ -30,12 +30,13 @@ type Store interface {
 	RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error)
 }
 
-// Engine does note, adopt and consolidate jobs; *engine.Engine is it.
+// Engine does note, adopt, consolidate and reembed jobs; *engine.Engine is it.
 type Engine interface {
 	RunPrepare(ctx context.Context, s tenant.Scope, job memory.Job) error
 	RunDecide(ctx context.Context, s tenant.Scope, job memory.Job) error
 	RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) error
 	RunConsolidate(ctx context.Context, s tenant.Scope, job memory.Job, progress engine.Progress) error
+	RunReembed(ctx context.Context, s tenant.Scope, job memory.Job, progress engine.Progress) error
 	Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause error) error
 }
 
@@ -73,7 +74,7 @@ type Config struct {
 	DecideDeadline      time.Duration // default 2 min
 	AdoptDeadline       time.Duration // default 5 min
 	ConsolidateDeadline time.Duration // default 30 min
-	LongDeadline        time.Duration // copy, import, remove; default 2 h
+	LongDeadline        time.Duration // copy, import, remove, reembed; default 2 h
 
 	MaxLost int // holders of a job that may be lost in a row, by a crash or an expired lease, before it is dead; default 10
 

@@ -5,25 +5,21 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 func (e *Engine) embedOne(ctx context.Context, s tenant.Scope, em memory.Embedder, n *memory.Note) (memory.Embedding, error) {
-	out, err := em.Embed(ctx, s, []string{memory.EmbedText(n)})
+	out, err := memory.EmbedAll(ctx, em, s, []string{memory.EmbedText(n)})
 	if err != nil {
 		return memory.Embedding{}, err
-	}
-	if len(out) != 1 || len(out[0].Vector) != em.Dim() {
-		return memory.Embedding{}, fault.New(fault.ModelFailed, "the embedder %q gave another number or size of vectors than was asked", em.Name())
 	}
 	return out[0], nil
 }
 
 // revector gives each note the vector of its text: the one it had when neither
 // text nor embedder changed (was, by place; zero for a new note), else a new
-// one. All new texts go to the embedder in one call, before any transaction.
+// one. All new texts go to the embedder together, before any transaction.
 func (e *Engine) revector(ctx context.Context, s tenant.Scope, em memory.Embedder, notes []*memory.Note, was []memory.Note) error {
 	var texts []string
 	var stale []*memory.Note
@@ -36,20 +32,11 @@ func (e *Engine) revector(ctx context.Context, s tenant.Scope, em memory.Embedde
 		texts = append(texts, t)
 		stale = append(stale, n)
 	}
-	if len(texts) == 0 {
-		return nil
-	}
-	out, err := em.Embed(ctx, s, texts)
+	out, err := memory.EmbedAll(ctx, em, s, texts)
 	if err != nil {
 		return err
 	}
-	if len(out) != len(texts) {
-		return fault.New(fault.ModelFailed, "the embedder %q gave another number of vectors than was asked", em.Name())
-	}
 	for i, n := range stale {
-		if len(out[i].Vector) != em.Dim() {
-			return fault.New(fault.ModelFailed, "the embedder %q gave a vector of %d dimensions instead of %d", em.Name(), len(out[i].Vector), em.Dim())
-		}
 		n.Embed(out[i], em.Name())
 	}
 	return nil

@@ -73,6 +73,7 @@ type Config struct {
 	CallsPerJob  int           // model calls of one try; default 16
 	TokensPerJob int64         // prompt and completion tokens of one try; default 64,000
 	Pause        time.Duration // longest wait before an endpoint whose breaker is open is tried again; default 10 s
+	ReembedSlice time.Duration // for which a reembed job works before others have a turn; default 20 min
 	FailTimeout  time.Duration // for recording a failure after the job's own deadline; default 10 s
 	Seed         uint64        // of the policies' chance; default 0
 }
@@ -97,7 +98,7 @@ func New(d Deps, cfg Config) (*Engine, error) {
 	if d.Store == nil || d.Policies == nil || d.Model == nil || d.Embedders == nil || d.Neighbours == nil {
 		return nil, fault.New(fault.Internal, "engine: store, policies, model, embedders and neighbours are required")
 	}
-	if cfg.MaxTries < 0 || cfg.Conflicts < 0 || cfg.CallsPerJob < 0 || cfg.TokensPerJob < 0 || cfg.Pause < 0 || cfg.FailTimeout < 0 {
+	if cfg.MaxTries < 0 || cfg.Conflicts < 0 || cfg.CallsPerJob < 0 || cfg.TokensPerJob < 0 || cfg.Pause < 0 || cfg.ReembedSlice < 0 || cfg.FailTimeout < 0 {
 		return nil, fault.New(fault.Internal, "engine: settings must not be negative")
 	}
 	e := &Engine{
@@ -118,6 +119,7 @@ func New(d Deps, cfg Config) (*Engine, error) {
 	e.cfg.CallsPerJob = cmp.Or(e.cfg.CallsPerJob, 16)
 	e.cfg.TokensPerJob = cmp.Or(e.cfg.TokensPerJob, 64_000)
 	e.cfg.Pause = cmp.Or(e.cfg.Pause, 10*time.Second)
+	e.cfg.ReembedSlice = cmp.Or(e.cfg.ReembedSlice, 20*time.Minute)
 	e.cfg.FailTimeout = cmp.Or(e.cfg.FailTimeout, 10*time.Second)
 	return e, nil
 }
@@ -168,6 +170,9 @@ func (e *Engine) embedderOf(c *memory.Collection) (memory.Embedder, error) {
 	em, ok := e.embedders.ByName(c.Embedder)
 	if !ok {
 		return nil, fault.New(fault.Unavailable, "the embedder %q of the collection is not configured", c.Embedder)
+	}
+	if c.Dim > 0 && em.Dim() != c.Dim {
+		return nil, fault.New(fault.Unavailable, "the embedder %q has %d dimensions now, the collection's vectors have %d; give it another name and reembed the collection", c.Embedder, em.Dim(), c.Dim)
 	}
 	return em, nil
 }

@@ -84,7 +84,7 @@ func (e *Engine) RunConsolidate(ctx context.Context, s tenant.Scope, job memory.
 		if err != nil {
 			return err
 		}
-		n, err := e.freshen(ctx, s, &job, em, list)
+		n, err := e.freshen(ctx, s, &job, memory.CauseConsolidate, em, list)
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (e *Engine) RunConsolidate(ctx context.Context, s tenant.Scope, job memory.
 
 // freshen writes the vectors that a page of notes lacks, in one changeset.
 // Notes that moved meanwhile have a vector from whoever moved them.
-func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, em memory.Embedder, list []memory.Note) (int64, error) {
+func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, cause memory.Cause, em memory.Embedder, list []memory.Note) (int64, error) {
 	var stale []memory.Note
 	var texts []string
 	for _, n := range list {
@@ -124,7 +124,7 @@ func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, e
 	if len(texts) == 0 {
 		return 0, nil
 	}
-	made, err := em.Embed(ctx, s, texts)
+	made, err := memory.EmbedAll(ctx, em, s, texts)
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +140,7 @@ func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, e
 		return 0, nil
 	}
 	var count int64
-	o := memory.WriteOptions{Cause: memory.CauseConsolidate, Job: job.ID, System: true}
+	o := memory.WriteOptions{Cause: cause, Job: job.ID, System: true}
 	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
 		count = 0
 		now, err := tx.Notes(ctx, ids, memory.ReadOptions{})

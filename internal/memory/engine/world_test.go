@@ -62,6 +62,7 @@ type options struct {
 	breaker   int  // failures that open it; default 1000
 	engine    engine.Config
 	wrap      func(engine.Store) engine.Store
+	also      *second // a further embedder
 }
 
 func newWorld(t *testing.T, o options) *world {
@@ -95,6 +96,9 @@ func newWorld(t *testing.T, o options) *world {
 	deps := llm.Deps{Clock: w.now}
 	w.embedders, err = llm.NewRegistry(deps, cfg)
 	must(err)
+	if o.also != nil {
+		w.embedders = two{w.embedders, o.also}
+	}
 	var model memory.Model = llm.NewHeuristic()
 	if !o.heuristic {
 		model, err = llm.NewModel(deps, cfg)
@@ -267,6 +271,8 @@ func (w *world) try(j memory.Job) error {
 		return w.engine.RunAdopt(ctx, s, j)
 	case j.Kind == memory.JobConsolidate:
 		return w.engine.RunConsolidate(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
+	case j.Kind == memory.JobReembed:
+		return w.engine.RunReembed(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
 	case j.Kind == memory.JobRemove:
 		return w.clone.RunRemove(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
 	case j.Stage == memory.StageDecide:

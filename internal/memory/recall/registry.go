@@ -36,7 +36,8 @@ type registry struct {
 type layerKey struct {
 	layer    uuid.UUID
 	embedder string
-	at       int64 // of a transient index, the only bound it serves; 0: the current one
+	vectors  uuid.UUID // the job that made them anew, zero where they came with their notes: another one has added others
+	at       int64     // of a transient index, the only bound it serves; 0: the current one
 }
 
 // layerEntry is one index with what it was filled from.
@@ -129,7 +130,7 @@ func (g *registry) view(ctx context.Context, s tenant.Scope, v memory.View, pati
 // known gives the index of the view's i-th layer if there is one and what it
 // was filled from is still so. The lock is held.
 func (g *registry) known(v *memory.View, i int, at int64) (key layerKey, below uuid.UUID, e *layerEntry) {
-	key = layerKey{layer: v.Layers[i].Collection, embedder: v.Collection.Embedder, at: at}
+	key = layerKey{layer: v.Layers[i].Collection, embedder: v.Collection.Embedder, vectors: v.Collection.Reembedded, at: at}
 	if i+1 < len(v.Layers) {
 		below = v.Layers[i+1].Collection
 	}
@@ -269,7 +270,7 @@ func (g *registry) state(v memory.View) IndexState {
 	out := IndexState{State: StateReady}
 	bounds := make([]index.Bound, 0, len(v.Layers))
 	for i, l := range v.Layers {
-		e, ok := g.layers[layerKey{layer: l.Collection, embedder: v.Collection.Embedder}]
+		e, ok := g.layers[layerKey{layer: l.Collection, embedder: v.Collection.Embedder, vectors: v.Collection.Reembedded}]
 		if !ok {
 			out.State = StateCold
 			continue

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// catchUps is how often a reembed job looks for what was written meanwhile
+// before it switches all the same: what is left then has its vector right after.
+const catchUps = 16
+
+// errBehind says that the log went on since the vectors were made.
+var errBehind = errors.New("the collection was written meanwhile")
+
+// RunReembed does a reembed job. It adds vectors of another embedder to every
+// version that the collection shows, those of its ancestors' layers too, a
+// batch at a time; then one changeset switches the collection to it. Until then
+// everybody reads the old vectors; the base and other forks keep theirs. An
+// interrupted job goes on with the versions that have no such vector yet. With the collection's own embedder, and after the
+// switch, notes without any vector get theirs, as changesets.
+func (e *Engine) RunReembed(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
+	var p memory.ReembedJob
+	if err := json.Unmarshal(job.Payload, &p); err != nil || p.Embedder == "" {
+		return fault.New(fault.Invalid, "the payload of the reembed job cannot be read; a newer version may have made it")
+	}
+	em, ok := e.embedders.ByName(p.Embedder)
+	if !ok {
+		return fault.New(fault.Invalid, "the embedder %q is not configured any more", p.Embedder)
+	}
+	r := &reembedding{e: e, s: s, job: &job, em: em, name: em.Name(), dim: em.Dim(), told: progress, until: e.now().Add(e.cfg.ReembedSlice)}
+	err := r.run(ctx)
+	end := memory.JobEnd{State: memory.JobDone, Stage: memory.StageTask, Attempts: job.Attempts}
+	switch {
+	case errors.Is(err, errSlice):
+		end = memory.JobEnd{State: memory.JobQueued, Stage: memory.StageTask} // it came on: failed tries of before are forgiven
+	case err != nil:
+		return err
+	default:
+		if end.Result, err = json.Marshal(map[string]any{"embedder": r.name, "added": r.added, "filled": r.filled}); err != nil {
+			return err
+		}
+	}
+	return e.store.ReleaseJob(ctx, s, job.ID, job.Lease, end)
+}
+
+// errSlice says that the job has worked for so long that others have a turn.
+var errSlice = errors.New("the job goes on later")
+
+// reembedding is one try of a reembed job.
+type reembedding struct {
+	e     *Engine
+	s     tenant.Scope
+	job   *memory.Job
+	em    memory.Embedder
+	name  string
+	dim   int // when the try began
+	told  Progress
+	until time.Time
+
+	done          memory.Progress
+	added, filled int64
+}
+
+func (r *reembedding) run(ctx context.Context) error {
+	v, err := r.e.open(ctx, r.s, r.job.Collection)
+	if err != nil {
+		return err
+	}
+	if err := r.count(ctx, v); err != nil {
+		return err
+	}
+	if v.Collection.Embedder != r.name {
+		// A version without any vector waits for a job of its own, or for fill.
+		if err := r.pages(ctx, v, func(list []memory.Note) error { return r.add(ctx, v, list) }); err != nil {
+			return err
+		}
+		if err := r.convert(ctx, v); err != nil {
+			return err
+		}
+	} else if v.Collection.Dim != r.dim {
+		return fault.New(fault.Invalid, "the embedder %q has %d dimensions now, the collection's vectors have %d", r.name, r.dim, v.Collection.Dim)
+	}
+	if err := r.fill(ctx); err != nil {
+		return err
+	}
+	r.done.Done = r.done.Total
+	return r.told(ctx, r.done)
+}
+
+// count tells how far earlier tries came, and refuses to mix vectors of one
+// name and several sizes.
+func (r *reembedding) count(ctx context.Context, v memory.View) error {
+	have, other, err := r.e.store.CountVectors(ctx, r.s, v, r.name, r.dim)
+	if err != nil {
+		return err
+	}
+	if other > 0 {
+		return fault.New(fault.Invalid, "%d vectors that the embedder %q made before have another number of dimensions than the %d that it has now; give it another name", other, r.name, r.dim)
+	}
+	counts, err := r.e.store.Counts(ctx, r.s, v)
+	if err != nil {
+		return err
+	}
+	r.done = memory.Progress{Done: have, Total: max(counts.Notes, have)}
+	return r.told(ctx, r.done)
+}
+
+// pages gives the notes of a view that lack a vector, in batches for the embedder.
+func (r *reembedding) pages(ctx context.Context, v memory.View, fn func([]memory.Note) error) error {
+	var after uuid.UUID
+	for {
+		list, err := r.e.store.ListNotes(ctx, r.s, v, memory.NoteQuery{Lacks: r.name, After: after, Limit: upkeepPage})
+		if err != nil {
+			return err
+		}
+		for rest := list; len(rest) > 0; {
+			n := min(len(rest), memory.EmbedBatch)
+			if err := fn(rest[:n]); err != nil {
+				return err
+			}
+			rest = rest[n:]
+			if r.e.now().After(r.until) {
+				return errSlice
+			}
+		}
+		if len(list) < upkeepPage {
+			return nil
+		}
+		after = list[len(list)-1].ID
+	}
+}
+
+// add makes and stores the further vectors of notes that have one already.
+func (r *reembedding) add(ctx context.Context, v memory.View, list []memory.Note) error {
+	var texts []string
+	var vectors []memory.VersionVector
+	for i := range list {
+		if n := &list[i]; n.Embedder != "" {
+			texts = append(texts, memory.EmbedText(n))
+			vectors = append(vectors, memory.VersionVector{Version: n.Version()})
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	made, err := r.embed(ctx, texts)
+	if err != nil {
+		return err
+	}
+	for i := range vectors {
+		vectors[i].Vector, vectors[i].Tokens = made[i].Vector, made[i].Codes()
+	}
+	if err := r.e.store.AddVectors(ctx, r.s, v, r.name, vectors); err != nil {
+		return err
+	}
+	r.added += int64(len(vectors))
+	r.done.Done += int64(len(vectors))
+	r.done.Total = max(r.done.Total, r.done.Done)
+	return r.told(ctx, r.done)
+}
+
+// embed refuses vectors of other dimensions than the try began with: an
+// endpoint may change its model under way.
+func (r *reembedding) embed(ctx context.Context, texts []string) ([]memory.Embedding, error) {
+	made, err := memory.EmbedAll(ctx, r.em, r.s, texts)
+	if err == nil && len(made[0].Vector) != r.dim {
+		err = fault.New(fault.ModelFailed, "the embedder %q changed from %d to %d dimensions", r.name, r.dim, len(made[0].Vector))
+	}
+	return made, err
+}
+
+// convert switches the collection, once what was written since the view has its
+// vectors.
+func (r *reembedding) convert(ctx context.Context, v memory.View) error {
+	o := memory.WriteOptions{Cause: memory.CauseReembed, Job: r.job.ID, System: true}
+	for try := 1; ; try++ {
+		_, err := r.e.store.Write(ctx, r.s, r.job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
+			now := tx.View()
+			switch {
+			case now.Collection.Embedder == r.name:
+				return nil
+			case now.At != v.At && try < catchUps:
+				return errBehind
+			}
+			return tx.SetEmbedder(ctx, r.name, r.dim, r.job.ID)
+		})
+		if !errors.Is(err, errBehind) {
+			return err
+		}
+		if v, err = r.catchUp(ctx, v.At); err != nil {
+			return err
+		}
+	}
+}
+
+// catchUp adds the vectors of what the own log has written after a revision.
+func (r *reembedding) catchUp(ctx context.Context, after memory.Revision) (memory.View, error) {
+	v, err := r.e.open(ctx, r.s, r.job.Collection)
+	if err != nil {
+		return v, err
+	}
+	var list []memory.Note
+	_, err = r.e.store.Log(ctx, r.s, v, 0, after, r.name, func(row memory.LogRow) error {
+		if n := row.Note; row.To == 0 && n.From <= v.At && !n.Deleted && n.Vector == nil {
+			list = append(list, n)
+		}
+		return nil
+	})
+	for len(list) > 0 && err == nil {
+		n := min(len(list), memory.EmbedBatch)
+		err = r.add(ctx, v, list[:n])
+		list = list[n:]
+	}
+	return v, err
+}
+
+// fill gives the notes that still have no vector theirs.
+func (r *reembedding) fill(ctx context.Context) error {
+	v, err := r.e.open(ctx, r.s, r.job.Collection)
+	if err != nil {
+		return err
+	}
+	return r.pages(ctx, v, func(list []memory.Note) error {
+		n, err := r.e.freshen(ctx, r.s, r.job, memory.CauseReembed, r.em, list)
+		if err != nil {
+			return err
+		}
+		r.filled += n
+		r.done.Done += n
+		r.done.Total = max(r.done.Total, r.done.Done)
+		return r.told(ctx, r.done)
+	})
+}
