@@ -55,6 +55,7 @@ type Notes interface {
 type Recall interface {
 	Open(ctx context.Context, s tenant.Scope, ref string, asOf *memory.Revision, minRevision memory.Revision) (memory.View, error)
 	Search(ctx context.Context, s tenant.Scope, v memory.View, q recall.Query) (recall.Result, error)
+	Context(ctx context.Context, s tenant.Scope, v memory.View, q recall.ContextQuery) (recall.Context, error)
 	Get(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, embedding bool) (recall.NoteView, error)
 	Views(ctx context.Context, s tenant.Scope, v memory.View, notes []memory.Note) ([]recall.NoteView, error)
 	List(ctx context.Context, s tenant.Scope, v memory.View, q recall.ListQuery) (recall.Page, error)
@@ -166,6 +167,7 @@ func (s *Server) mountCore(deps Core) error {
 		"getGraph":       h.getGraph,
 
 		"search":       h.search,
+		"buildContext": h.buildContext,
 		"listHotNotes": h.listHotNotes,
 
 		"listJobs":      h.listJobs,

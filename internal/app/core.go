@@ -129,7 +129,7 @@ func (c *core) build(ctx context.Context, caching cache.Deps) error {
 	if err != nil {
 		return err
 	}
-	reading := recall.Config{IndexBytes: c.cfg.Index.Bytes, ColdScan: c.cfg.Servers()}
+	reading := recall.Config{IndexBytes: c.cfg.Index.Bytes, ColdScan: c.cfg.Servers(), Encoding: c.cfg.Context.Encoding}
 	if c.cfg.Cache.Bytes == 0 {
 		reading.WarmNotes = -1 // there is no cache to warm
 	}

@@ -135,6 +135,7 @@ func Dependencies() []Dependency {
 		{"github.com/redis/", redis, true},
 		{"github.com/go-redis/", []string{"internal/cache"}, false},
 		{"github.com/maypok86/otter", []string{"internal/cache"}, false},
+		{"github.com/tiktoken-go/", []string{"internal/search"}, false},
 		{"github.com/golang-jwt/", []string{"internal/auth"}, true},
 		{"github.com/spf13/", []string{"cmd", "internal/app"}, false},
 		{"github.com/caarlos0/env", []string{"internal/config"}, false},

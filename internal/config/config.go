@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
@@ -37,6 +38,7 @@ type Config struct {
 	Redis    Redis            `yaml:"redis"`
 	Index    Index            `yaml:"index"`
 	Cache    Cache            `yaml:"cache"`
+	Context  Context          `yaml:"context"`
 	Jobs     Jobs             `yaml:"jobs"`
 	Limits   Limits           `yaml:"limits"`
 }
@@ -112,6 +114,11 @@ type Index struct {
 	Bytes int64 `yaml:"bytes" env:"SLIPBOX_INDEX_BYTES"` // memory for layer indexes; default 1 GiB
 }
 
+// Context are the settings of contexts for prompts.
+type Context struct {
+	Encoding search.Encoding `yaml:"encoding" env:"SLIPBOX_CONTEXT_ENCODING"` // that counts their tokens unless a request names one: o200k_base (default), cl100k_base, estimate
+}
+
 // Jobs are the settings of background work.
 type Jobs struct {
 	Workers       int           `yaml:"workers" env:"SLIPBOX_JOB_WORKERS"`               // prepare jobs, and decide jobs, at once in one process; default 8
@@ -148,6 +155,7 @@ func Default() Config {
 		Redis:       Redis{Prefix: "slipbox", CacheTTL: time.Hour},
 		Index:       Index{Bytes: 1 << 30},
 		Cache:       Cache{Bytes: 64 << 20},
+		Context:     Context{Encoding: search.O200k},
 		Jobs:        Jobs{Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 1000},
 		Limits:      Limits{WaitersPerTenant: 64},
 	}
@@ -183,6 +191,9 @@ func (c Config) Validate() error {
 	}
 	if c.Index.Bytes < 1<<20 {
 		bad("index.bytes", "must be 1048576 or more")
+	}
+	if !slices.Contains(search.Encodings(), c.Context.Encoding) {
+		bad("context.encoding (SLIPBOX_CONTEXT_ENCODING)", "%q is none of %v", c.Context.Encoding, search.Encodings())
 	}
 	c.Jobs.validate(bad)
 	if c.Limits.WaitersPerTenant < 1 {

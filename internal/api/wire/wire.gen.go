@@ -23,6 +23,12 @@ const (
 	CollectionStateCopying CollectionState = "copying"
 )
 
+// Defines values for ContextRequestOrder.
+const (
+	ContextRequestOrderRelevance ContextRequestOrder = "relevance"
+	ContextRequestOrderTime      ContextRequestOrder = "time"
+)
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
@@ -108,6 +114,13 @@ const (
 	NoteStateRaw      NoteState = "raw"
 )
 
+// Defines values for RankingProfile.
+const (
+	RankingProfileAuto    RankingProfile = "auto"
+	RankingProfileDefault RankingProfile = "default"
+	RankingProfilePeople  RankingProfile = "people"
+)
+
 // Defines values for ReadinessStatus.
 const (
 	ReadinessStatusOk          ReadinessStatus = "ok"
@@ -183,6 +196,13 @@ const (
 // Defines values for TokenTokenType.
 const (
 	TokenTokenTypeBearer TokenTokenType = "Bearer"
+)
+
+// Defines values for TokenEncoding.
+const (
+	TokenEncodingCl100KBase TokenEncoding = "cl100k_base"
+	TokenEncodingEstimate   TokenEncoding = "estimate"
+	TokenEncodingO200KBase  TokenEncoding = "o200k_base"
 )
 
 // Defines values for Include.
@@ -373,6 +393,14 @@ type BulkSummary struct {
 	Failed  int `json:"failed"`
 }
 
+// Citation defines model for Citation.
+type Citation struct {
+	Note uuid.UUID `json:"note"`
+
+	// Revision Where the version that is shown begins.
+	Revision int64 `json:"revision"`
+}
+
 // CloneAccepted defines model for CloneAccepted.
 type CloneAccepted struct {
 	Collection Collection `json:"collection"`
@@ -496,6 +524,89 @@ type CollectionPatch struct {
 	TTLSeconds nullable.Nullable[int64] `json:"ttl_seconds,omitempty"`
 }
 
+// ContextAnswer Examples: {"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7},{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"encoding":"o200k_base","parts":[{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7}],"kind":"facts","text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.","tokens":22},{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"kind":"episodes","text":"## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":31}],"text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":53}
+type ContextAnswer struct {
+	// Citations What the marks stand for: `[1]` is the first.
+	Citations []Citation `json:"citations"`
+
+	// Degraded Why less than was asked for answered, such as an embedder that is down; absent when nothing is missing.
+	Degraded *string `json:"degraded,omitempty"`
+
+	// Encoding What counts tokens: a byte-pair encoding, or `estimate`, which counts words and signs and is
+	// close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
+	Encoding TokenEncoding `json:"encoding"`
+
+	// Parts What the text holds, by kind of memory, in its order.
+	Parts []ContextPart `json:"parts"`
+
+	// Text The text of all parts.
+	Text string `json:"text"`
+
+	// Tokens Of `text`.
+	Tokens int `json:"tokens"`
+}
+
+// ContextPart defines model for ContextPart.
+type ContextPart struct {
+	Citations []Citation `json:"citations"`
+
+	// Kind Clients take kinds that they do not know.
+	//
+	// Examples: episodes
+	Kind string `json:"kind"`
+
+	// Text As it stands in the text of the context.
+	Text string `json:"text"`
+
+	// Tokens Of this part by itself.
+	Tokens int `json:"tokens"`
+}
+
+// ContextRequest Exactly one of `query` and `messages`.
+//
+// Examples: {"query":"where does Ada live","token_budget":500}
+type ContextRequest struct {
+	// AsOf Read at this revision instead of the head.
+	AsOf *int64 `json:"as_of,omitempty"`
+
+	// Encoding What counts tokens: a byte-pair encoding, or `estimate`, which counts words and signs and is
+	// close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
+	Encoding *TokenEncoding `json:"encoding,omitempty"`
+
+	// Filter Either one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
+	// deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`, `occurred_at`,
+	// `created_at`, `state`, `attributes.<path>`.
+	//
+	//
+	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
+	Filter *Filter `json:"filter,omitempty"`
+
+	// K Choose from this many hits.
+	K *int `json:"k,omitempty"`
+
+	// Messages The current dialogue, as a query.
+	Messages []Message `json:"messages,omitempty"`
+
+	// MinRevision Wait, for a bounded time, until the index has this revision.
+	MinRevision *int64 `json:"min_revision,omitempty"`
+
+	// MinScore Leave out hits below this score.
+	MinScore *float64    `json:"min_score,omitempty"`
+	Mode     *SearchMode `json:"mode,omitempty"`
+
+	// Order `time` shows the oldest first in each part, `relevance` the best hit. What is shown is chosen by relevance in either case.
+	Order *ContextRequestOrder `json:"order,omitempty"`
+
+	// Query Words or a question, at most 64 KiB.
+	Query *string `json:"query,omitempty"`
+
+	// TokenBudget The text has at most this many tokens.
+	TokenBudget *int `json:"token_budget,omitempty"`
+}
+
+// ContextRequestOrder `time` shows the oldest first in each part, `relevance` the best hit. What is shown is chosen by relevance in either case.
+type ContextRequestOrder string
+
 // Counts What is visible at the head; absent until known (a fork of the past).
 type Counts struct {
 	InReview int64            `json:"in_review"`
@@ -608,6 +719,9 @@ type Hit struct {
 
 	// Note A `Note`; a `NoteRef` when `fields` asks for ids.
 	Note HitNote `json:"note"`
+
+	// Passage The part of a long note's content that fits the query best by its words; absent where a note is one passage.
+	Passage *Passage `json:"passage,omitempty"`
 
 	// Score Higher is better.
 	Score   float64      `json:"score"`
@@ -990,6 +1104,15 @@ type NoteUsage struct {
 	Strength    float64    `json:"strength"`
 }
 
+// Passage The part of a long note's content that fits the query best by its words; absent where a note is one passage.
+type Passage struct {
+	// End The byte after its last.
+	End int `json:"end"`
+
+	// Start First byte of it in the UTF-8 content.
+	Start int `json:"start"`
+}
+
 // Problem RFC 9457.
 type Problem struct {
 	// Code Stable; made for programs.
@@ -1027,6 +1150,10 @@ type Provenance struct {
 	// Stale A source is gone, or an association it rests on was undone.
 	Stale *bool `json:"stale,omitempty"`
 }
+
+// RankingProfile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
+// without an assistant. `auto` chooses by what the collection holds; an answer says which it was.
+type RankingProfile string
 
 // Readiness defines model for Readiness.
 type Readiness struct {
@@ -1150,8 +1277,15 @@ type SearchQuery struct {
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
+	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
+	// without an assistant. `auto` chooses by what the collection holds; an answer says which it was.
+	Profile *RankingProfile `json:"profile,omitempty"`
+
 	// Query Words or a question, at most 64 KiB.
 	Query *string `json:"query,omitempty"`
+
+	// ReferenceTime What "last May" or "two weeks ago" in the query count from; now when absent.
+	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
 	// Rerank `model` lets a model judge the relevance of the hits.
 	Rerank *SearchQueryRerank `json:"rerank,omitempty"`
@@ -1161,6 +1295,9 @@ type SearchQuery struct {
 
 	// Vector A vector of the collection's embedder.
 	Vector []float32 `json:"vector,omitempty"`
+
+	// Weights Weights of single signals, by the names that `explain` gives; 0 switches one off.
+	Weights *map[string]float64 `json:"weights,omitempty"`
 }
 
 // SearchQueryFields defines model for SearchQuery.Fields.
@@ -1210,11 +1347,18 @@ type SearchRequest struct {
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
+	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
+	// without an assistant. `auto` chooses by what the collection holds; an answer says which it was.
+	Profile *RankingProfile `json:"profile,omitempty"`
+
 	// Queries A batch.
 	Queries []SearchQuery `json:"queries,omitempty"`
 
 	// Query Words or a question, at most 64 KiB.
 	Query *string `json:"query,omitempty"`
+
+	// ReferenceTime What "last May" or "two weeks ago" in the query count from; now when absent.
+	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
 	// Rerank `model` lets a model judge the relevance of the hits.
 	Rerank *SearchRequestRerank `json:"rerank,omitempty"`
@@ -1224,6 +1368,9 @@ type SearchRequest struct {
 
 	// Vector A vector of the collection's embedder.
 	Vector []float32 `json:"vector,omitempty"`
+
+	// Weights Weights of single signals, by the names that `explain` gives; 0 switches one off.
+	Weights *map[string]float64 `json:"weights,omitempty"`
 }
 
 // SearchRequestFields defines model for SearchRequest.Fields.
@@ -1237,10 +1384,17 @@ type SearchRequestRerank string
 
 // SearchResult defines model for SearchResult.
 type SearchResult struct {
+	// Answerable How well the best hit fits the query on its own scale, 0..1; low values say that the collection may not know. Absent without hits.
+	Answerable *float64 `json:"answerable,omitempty"`
+
 	// Degraded Why less than was asked for answered, such as an embedder that is down; absent when nothing is missing.
 	Degraded *string    `json:"degraded,omitempty"`
 	Hits     []Hit      `json:"hits"`
 	Mode     SearchMode `json:"mode"`
+
+	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
+	// without an assistant. `auto` chooses by what the collection holds; an answer says which it was.
+	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
@@ -1310,6 +1464,10 @@ type Token struct {
 
 // TokenTokenType defines model for Token.TokenType.
 type TokenTokenType string
+
+// TokenEncoding What counts tokens: a byte-pair encoding, or `estimate`, which counts words and signs and is
+// close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
+type TokenEncoding string
 
 // TokenRequest defines model for TokenRequest.
 type TokenRequest struct {
@@ -1761,6 +1919,9 @@ type PatchCollectionApplicationMergePatchPlusJSONRequestBody = CollectionPatch
 
 // CloneCollectionJSONRequestBody defines body for CloneCollection for application/json ContentType.
 type CloneCollectionJSONRequestBody = CloneRequest
+
+// BuildContextJSONRequestBody defines body for BuildContext for application/json ContentType.
+type BuildContextJSONRequestBody = ContextRequest
 
 // CreateNoteJSONRequestBody defines body for CreateNote for application/json ContentType.
 type CreateNoteJSONRequestBody = NoteInput

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,17 +38,18 @@ type Deps struct {
 
 // Config of recall.
 type Config struct {
-	IndexBytes      int64         // budget of all indexes, in bytes; default 1 GiB
-	CompactFrom     int           // versions that have ended before an index may drop them; default 4,096
-	Loads           int           // cold layers filled at once; default 2
-	LoadTimeout     time.Duration // how long a read waits for an index; default 20 s
-	ColdScan        bool          // let the store answer searches by meaning alone while an index loads; default false: they wait
-	WarmNotes       int           // hottest notes read by version once an index was loaded; default 100, below 0 none
-	FlushEvery      time.Duration // of usage counts; default 1 s
-	MinRevisionWait time.Duration // how long min_revision waits; default 2 s
-	CoarseThreshold float64       // cosine at or below which a note never reaches the reranking model; default 0.7
-	RerankPool      int           // most candidates shown to the model; default 40
-	RerankThreshold float64       // relevance below which a judged note is no hit; default 0.5
+	IndexBytes      int64           // budget of all indexes, in bytes; default 1 GiB
+	CompactFrom     int             // versions that have ended before an index may drop them; default 4,096
+	Loads           int             // cold layers filled at once; default 2
+	LoadTimeout     time.Duration   // how long a read waits for an index; default 20 s
+	ColdScan        bool            // let the store answer searches by meaning alone while an index loads; default false: they wait
+	WarmNotes       int             // hottest notes read by version once an index was loaded; default 100, below 0 none
+	FlushEvery      time.Duration   // of usage counts; default 1 s
+	MinRevisionWait time.Duration   // how long min_revision waits; default 2 s
+	CoarseThreshold float64         // cosine at or below which a note never reaches the reranking model; default 0.7
+	RerankPool      int             // most candidates shown to the model; default 40
+	RerankThreshold float64         // relevance below which a judged note is no hit; default 0.5
+	Encoding        search.Encoding // that counts the tokens of a context unless a query names one; default search.O200k
 }
 
 // Service answers reads. It is safe for concurrent use.
@@ -84,8 +86,10 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	cfg.CoarseThreshold = cmp.Or(cfg.CoarseThreshold, search.NoiseFloor)
 	cfg.RerankPool = cmp.Or(cfg.RerankPool, 40)
 	cfg.RerankThreshold = cmp.Or(cfg.RerankThreshold, 0.5)
+	cfg.Encoding = cmp.Or(cfg.Encoding, search.O200k)
 	if cfg.IndexBytes < 0 || cfg.CompactFrom < 0 || cfg.Loads < 0 || cfg.LoadTimeout < 0 || cfg.FlushEvery < 0 || cfg.MinRevisionWait < 0 ||
-		cfg.CoarseThreshold > 1 || cfg.RerankPool < 0 || cfg.RerankThreshold < 0 || cfg.RerankThreshold > 1 {
+		cfg.CoarseThreshold > 1 || cfg.RerankPool < 0 || cfg.RerankThreshold < 0 || cfg.RerankThreshold > 1 ||
+		!slices.Contains(search.Encodings(), cfg.Encoding) {
 		return nil, fault.New(fault.Internal, "recall: a setting is out of range")
 	}
 	r := &Service{

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/search"
+)
+
+// buildContext answers a query with a text for a prompt.
+func (h *core) buildContext(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.ContextRequest](c)
+	if err != nil {
+		return err
+	}
+	// What a context takes as its query, a search takes too.
+	asked, err := h.query(&wire.SearchQuery{
+		Query: body.Query, Messages: body.Messages, Mode: body.Mode, K: body.K, Filter: body.Filter, MinScore: body.MinScore,
+	})
+	if err != nil {
+		return err
+	}
+	q := recall.ContextQuery{
+		Text: asked.Text, Messages: asked.Messages, Mode: asked.Mode, K: asked.K, Filter: asked.Filter, MinScore: asked.MinScore,
+		TokenBudget: or(body.TokenBudget, 0), Encoding: search.Encoding(or(body.Encoding, "")), Order: recall.Order(or(body.Order, "")),
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	var asOf *memory.Revision
+	if body.AsOf != nil {
+		asOf = new(memory.Revision(*body.AsOf))
+	}
+	v, err := h.Recall.Open(ctx, s, ref, asOf, memory.Revision(or(body.MinRevision, 0)))
+	if err != nil {
+		return err
+	}
+	built, err := h.Recall.Context(ctx, s, v, q)
+	if err != nil {
+		return err
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, wireContext(&built))
+}
+
+func wireContext(built *recall.Context) wire.ContextAnswer {
+	out := wire.ContextAnswer{
+		Text: built.Text, Tokens: built.Tokens, Citations: wireCitations(built.Citations),
+		Parts: make([]wire.ContextPart, 0, len(built.Parts)), Encoding: wire.TokenEncoding(built.Encoding), Degraded: optional(built.Degraded),
+	}
+	for _, p := range built.Parts {
+		out.Parts = append(out.Parts, wire.ContextPart{
+			Kind: string(p.Kind), Text: p.Text, Tokens: p.Tokens, Citations: wireCitations(p.Citations),
+		})
+	}
+	return out
+}
+
+func wireCitations(in []recall.Citation) []wire.Citation {
+	out := make([]wire.Citation, 0, len(in))
+	for _, c := range in {
+		out = append(out, wire.Citation{Note: c.Note, Revision: int64(c.Revision)})
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+func TestContext(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	add := func(body string) string {
+		return b.call(t, "one", "POST", c+"/notes", body).want(http.StatusCreated).text("note.id")
+	}
+	turn := `{"kind":"message","content":%q,"occurred_at":"2026-02-01T09:3%d:00Z","attributes":{"session":1,"speaker":%q},"infer":false}`
+	question := add(fmt.Sprintf(turn, "When does the ferry leave?", 0, "Ada"))
+	answer := add(fmt.Sprintf(turn, "The ferry leaves at seven.", 1, "Ben"))
+	fact := add(`{"kind":"fact","content":"The ferry is green.","occurred_at":"2026-01-30T00:00:00Z","infer":false}`)
+	path := c + "/context"
+
+	const facts, episodes = "## Facts\n### Friday 2026-01-30\n[1] The ferry is green.",
+		"## Episodes\n### Sunday 2026-02-01 09:30\n[2] Ada: When does the ferry leave?\n[3] Ben: The ferry leaves at seven."
+	got := b.call(t, "reader", "POST", path, `{"query":"ferry"}`).want(http.StatusOK)
+	if got.text("text") != facts+"\n\n"+episodes || got.text("encoding") != "o200k_base" || got.number("tokens") < 30 || got.Header().Get("Slipbox-Revision") != "3" {
+		t.Errorf("%s", got.Body)
+	}
+	for i, id := range []string{fact, question, answer} {
+		if got.text(fmt.Sprintf("citations.%d.note", i)) != id || got.number(fmt.Sprintf("citations.%d.revision", i)) == 0 {
+			t.Errorf("citation %d: %s", i, got.Body)
+		}
+	}
+	if got.length("parts") != 2 || got.text("parts.0.kind") != "facts" || got.text("parts.0.text") != facts || got.length("parts.0.citations") != 1 ||
+		got.text("parts.1.kind") != "episodes" || got.text("parts.1.text") != episodes || got.text("parts.1.citations.1.note") != answer || got.number("parts.1.tokens") == 0 {
+		t.Errorf("%s", got.Body)
+	}
+	for name, tt := range map[string]struct{ body, want string }{
+		"messages":  {`{"messages":[{"role":"user","content":"and the colour of the ferry?"},{"user":"is it green?","assistant":"well"}],"k":1}`, "## Facts\n### Friday 2026-01-30\n[1] The ferry is green."},
+		"relevance": {`{"query":"ferry leaves seven","mode":"lexical","order":"relevance","filter":{"field":"kind","op":"eq","value":"message"},"encoding":"cl100k_base"}`, "## Episodes\n### Sunday 2026-02-01 09:31\n[1] Ben: The ferry leaves at seven."},
+		"the past":  {`{"query":"ferry","as_of":0}`, ""},
+		"strict":    {`{"query":"ferry","min_score":1e9}`, ""},
+		"no room":   {`{"query":"ferry","token_budget":1,"encoding":"estimate"}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := b.call(t, "one", "POST", path, tt.body).want(http.StatusOK)
+			if text := got.text("text"); !strings.HasPrefix(text, tt.want) || tt.want == "" && (text != "" || got.number("tokens") != 0 || got.length("parts") != 0 || got.length("citations") != 0) {
+				t.Errorf("%s", got.Body)
+			}
+		})
+	}
+}
+
+func TestContextIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	path := c + "/context"
+	for body, field := range map[string]string{
+		`{}`: "query",
+		`{"query":"a","messages":[{"role":"user","content":"b"}]}`: "messages",
+		`{"query":" "}`: "query",
+		`{"messages":[{"user":"a"},{"name":"Ada"}]}`:                         "messages.1.content",
+		`{"query":"a","token_budget":0}`:                                     "token_budget",
+		`{"query":"a","token_budget":100001}`:                                "token_budget",
+		`{"query":"a","k":201}`:                                              "k",
+		`{"query":"a","order":"random"}`:                                     "order",
+		`{"query":"a","encoding":"p50k_base"}`:                               "encoding",
+		`{"query":"a","as_of":7}`:                                            "as_of",
+		`{"query":"a","vector":[1]}`:                                         "vector",
+		`{"query":"a","filter":{"field":"kind","op":"near","value":"fact"}}`: "filter",
+	} {
+		got := b.call(t, "one", "POST", path, body)
+		if got.Code != http.StatusUnprocessableEntity || got.text("code") != string(fault.Invalid) || !strings.HasPrefix(got.text("errors.0.field"), field) {
+			t.Errorf("%s: %d %s", body, got.Code, got.Body)
+		}
+	}
+	b.call(t, "writer", "POST", path, `{"query":"a"}`).refused(http.StatusForbidden, fault.Forbidden, "")
+	b.call(t, "two", "POST", path, `{"query":"a"}`).refused(http.StatusNotFound, fault.NotFound, "")
+	own := b.collection(t, "ada", "own")
+	b.call(t, "bob", "POST", own+"/context", `{"query":"a"}`).refused(http.StatusNotFound, fault.NotFound, "")
+}
+
+// C013, C014: each note that a context cites is used once.
+func TestContextCounts(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	id := b.note(t, "one", c, "The ferry leaves at seven.")
+	b.call(t, "reader", "POST", c+"/context", `{"query":"ferry"}`).want(http.StatusOK)
+	b.call(t, "reader", "POST", c+"/context", `{"query":"ferry","token_budget":1}`).want(http.StatusOK)
+	got := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
+	if got.number("usage.access_count") != 1 || got.text("usage.last_access") != "2026-03-01T09:00:00Z" {
+		t.Errorf("%s", got.Body)
+	}
+}
+
+// A fork's context is of what the fork sees.
+func TestContextInAFork(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	id := b.note(t, "one", c, "A heron stands in the reeds.")
+	fork := "/v1/collections/" + b.call(t, "one", "POST", c+"/clone", `{"agent":"ada"}`).want(http.StatusCreated).text("id")
+	b.call(t, "ada", "PATCH", fork+"/notes/"+id, `{"content":"An otter swims in the reeds."}`).want(http.StatusOK)
+	for path, want := range map[string]string{c: "heron", fork: "otter"} {
+		got := b.call(t, "one", "POST", path+"/context", `{"query":"reeds"}`).want(http.StatusOK)
+		if !strings.Contains(got.text("text"), want) || got.length("citations") != 1 || got.text("citations.0.note") != id {
+			t.Errorf("%s", got.Body)
+		}
+	}
+}
