@@ -150,26 +150,29 @@ func (n *Notes) fast(c *Collection) (Embedder, bool) {
 // embed embeds texts with a fast embedder. An entry without a vector is a job's
 // work: the embedder is slow, not configured, or failed, which never stops a write.
 func (n *Notes) embed(ctx context.Context, s tenant.Scope, c *Collection, texts []string) []Embedding {
-	none := make([]Embedding, len(texts))
+	out := make([]Embedding, len(texts))
 	e, ok := n.fast(c)
-	if !ok || len(texts) == 0 {
-		return none
-	}
-	out, err := e.Embed(ctx, s, texts)
-	if err == nil && len(out) == len(texts) {
+	if !ok {
 		return out
 	}
-	if len(texts) == 1 {
-		n.log.Warn("embedding before a write failed; a job will do it", slog.String("collection", c.ID.String()), slog.Any("error", err))
-		return none
-	}
-	// One text that cannot be embedded must not cost the others their vectors.
-	for i, t := range texts {
-		if out, err := e.Embed(ctx, s, []string{t}); err == nil && len(out) == 1 {
-			none[i] = out[0]
+	for i := 0; i < len(texts); i += EmbedBatch {
+		end := min(i+EmbedBatch, len(texts))
+		made, err := EmbedAll(ctx, e, s, texts[i:end])
+		if err == nil {
+			copy(out[i:], made)
+			continue
 		}
+		if end-i > 1 {
+			// One text that cannot be embedded must not cost the others their vectors.
+			for k := i; k < end; k++ {
+				if made, err := EmbedAll(ctx, e, s, texts[k:k+1]); err == nil {
+					out[k] = made[0]
+				}
+			}
+		}
+		n.log.Warn("embedding before a write failed; a job will do it", slog.String("collection", c.ID.String()), slog.Any("error", err))
 	}
-	return none
+	return out
 }
 
 // replay answers from an idempotency key that was seen before; ok is false

@@ -1,0 +1,126 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// counted is the hashed n-grams, which counts the texts of each call and can be
+// made to give what an embedder must not give.
+type counted struct {
+	llm.Hash
+	calls []int
+	spoil func(texts []string, made []memory.Embedding) []memory.Embedding
+}
+
+func (e *counted) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	e.calls = append(e.calls, len(texts))
+	made, err := e.Hash.Embed(ctx, s, texts)
+	if e.spoil != nil {
+		made = e.spoil(texts, made)
+	}
+	return made, err
+}
+
+func TestEmbedAll(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	texts := make([]string, 70)
+	for i := range texts {
+		texts[i] = fmt.Sprint("text ", i)
+	}
+	e := &counted{}
+	made, err := memory.EmbedAll(t.Context(), e, d.all, texts)
+	d.must(err)
+	single, err := memory.EmbedAll(t.Context(), e, d.all, texts[69:])
+	d.must(err)
+	if fmt.Sprint(e.calls) != "[32 32 6 1]" || len(made) != 70 || fmt.Sprint(made[69].Vector) != fmt.Sprint(single[0].Vector) {
+		t.Errorf("%d embeddings by calls of %v", len(made), e.calls)
+	}
+	if made, err := memory.EmbedAll(t.Context(), e, d.all, nil); err != nil || len(made) != 0 {
+		t.Errorf("of nothing: %v, %v", made, err)
+	}
+	for says, spoil := range map[string]func(made []memory.Embedding) []memory.Embedding{
+		"gave 1 vectors for 2 texts": func(made []memory.Embedding) []memory.Embedding { return made[1:] },
+		"383 dimensions instead":     func(made []memory.Embedding) []memory.Embedding { made[1].Vector = made[1].Vector[1:]; return made },
+		"0 dimensions instead":       func(made []memory.Embedding) []memory.Embedding { made[0] = memory.Embedding{}; return made },
+		"element 5 ":                 func(made []memory.Embedding) []memory.Embedding { made[1].Vector[5] = float32(math.NaN()); return made },
+		"element 6 ": func(made []memory.Embedding) []memory.Embedding {
+			made[0].Vector[6] = float32(math.Inf(1))
+			return made
+		},
+		"element 7 ": func(made []memory.Embedding) []memory.Embedding { made[0].Vector[7] = -65505; return made },
+	} {
+		e := &counted{spoil: func(_ []string, made []memory.Embedding) []memory.Embedding { return spoil(made) }}
+		_, err := memory.EmbedAll(t.Context(), e, d.all, texts[:2])
+		if !fault.Is(err, fault.ModelFailed) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", says, err)
+		}
+	}
+}
+
+// Bulks and imports give an embedder few texts at once, and one text that it
+// cannot embed costs no other its vector: a job goes on with it.
+func TestBulkEmbedding(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	e := &counted{spoil: func(texts []string, made []memory.Embedding) []memory.Embedding {
+		for i := range texts {
+			if strings.Contains(texts[i], "poison") {
+				made[i].Vector[0] = float32(math.NaN())
+			}
+		}
+		return made
+	}}
+	notes, err := memory.NewNotes(memory.NotesDeps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, memory.NotesConfig{})
+	d.must(err)
+	c := d.collection("bulk")
+	lines := make([]memory.BulkLine, 100)
+	raw := make([]memory.ImportLine, 100)
+	for i := range lines {
+		text := fmt.Sprint("line ", i)
+		if i == 40 {
+			text = "poison"
+		}
+		lines[i].Note = memory.NewNote{Content: text, Infer: new(false)}
+		raw[i] = memory.ImportLine{Line: i + 1, Raw: fmt.Appendf(nil, `{"id":%q,"content":%q}`, uuid.Must(uuid.NewV7()), text)}
+	}
+	written, err := notes.AddMany(t.Context(), d.all, "bulk", lines)
+	d.must(err)
+	im, err := notes.Importer(t.Context(), d.all, "bulk", uuid.Nil)
+	d.must(err)
+	imported, err := im.Lines(t.Context(), raw)
+	d.must(err)
+	for i := range lines {
+		for _, r := range []struct {
+			id  uuid.UUID
+			err error
+		}{{written[i].ID, written[i].Err}, {imported[i].ID, imported[i].Err}} {
+			d.must(r.err)
+			n, ok := d.read(c, r.id)
+			if !ok || (n.Vector == nil) != (i == 40) {
+				t.Errorf("line %d: %v with %d numbers", i, ok, len(n.Vector))
+			}
+		}
+	}
+	for _, n := range e.calls {
+		if n > memory.EmbedBatch {
+			t.Errorf("%d texts at once", n)
+		}
+	}
+	jobs, err := d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10})
+	d.must(err)
+	if len(jobs) != 2 || string(jobs[0].Payload) != `{"embed_only":true}` {
+		t.Errorf("jobs %+v", jobs)
+	}
+}
