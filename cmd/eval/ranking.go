@@ -39,7 +39,7 @@ func growth(ctx context.Context, o options) error {
 	if !slices.IsSorted(o.sizes) {
 		return errors.New("the sizes must ascend")
 	}
-	points, err := eval.Grow(ctx, client, talks, o.prefix, eval.Variant{Mode: o.mode}, o.sizes, tell)
+	points, err := eval.Grow(ctx, client, talks, o.prefix, eval.Variant{Mode: o.mode}, o.sizes, tellf)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func growth(ctx context.Context, o options) error {
 		if err != nil {
 			return fmt.Errorf("encode: %w", err)
 		}
-		if err := os.MkdirAll(o.results, 0o755); err != nil {
+		if err := os.MkdirAll(o.results, 0o750); err != nil {
 			return fmt.Errorf("make the folder of results: %w", err)
 		}
 		if err := os.WriteFile(filepath.Join(o.results, "growth.json"), append(raw, '\n'), 0o644); err != nil { //nolint:gosec // figures for everybody
@@ -75,7 +75,7 @@ func ablationCommand(o *options) *cobra.Command {
 		Use: "ablation", Short: "Switch every signal of the ranking off, and ask with each alone", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.eachTrack(cmd.Context(), func(ctx context.Context, b *eval.Bench) error {
-				entries, err := b.Ablate(ctx, eval.Variant{Mode: o.mode, Profile: o.profile}, tell)
+				entries, err := b.Ablate(ctx, eval.Variant{Mode: o.mode, Profile: o.profile}, tellf)
 				if err != nil {
 					return err
 				}
@@ -83,18 +83,18 @@ func ablationCommand(o *options) *cobra.Command {
 			})
 		},
 	}
-	o.rankingFlags(cmd)
+	rankingFlags(o, cmd)
 	return cmd
 }
 
-func (o *options) rankingFlags(cmd *cobra.Command) {
+func rankingFlags(o *options, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVar(&o.tracks, "tracks", nil, "as of recall (default: conversations and chats)")
 	f.StringVar(&o.mode, "mode", eval.Hybrid, "mode of the searches")
 	f.StringVar(&o.profile, "profile", "", "profile of the ranking (default: the gateway's choice)")
 }
 
-func (o *options) eachTrack(ctx context.Context, do func(ctx context.Context, b *eval.Bench) error) error {
+func (o options) eachTrack(ctx context.Context, do func(ctx context.Context, b *eval.Bench) error) error {
 	client, err := o.client()
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (o *options) eachTrack(ctx context.Context, do func(ctx context.Context, b 
 		if err != nil {
 			return err
 		}
-		b, err := eval.Open(ctx, client, d, o.prefix+track+"-", policy, tell)
+		b, err := eval.Open(ctx, client, d, o.prefix+track+"-", policy, tellf)
 		if err != nil {
 			return err
 		}
@@ -120,11 +120,11 @@ func tuneCommand(o *options) *cobra.Command {
 		Use: "tune", Short: "Try weights of one signal, chosen leaving one conversation out at a time", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.eachTrack(cmd.Context(), func(ctx context.Context, b *eval.Bench) error {
-				return eval.Tune(ctx, os.Stdout, b, eval.Variant{Mode: o.mode, Profile: o.profile}, o.signal, o.weights, tell)
+				return eval.Tune(ctx, os.Stdout, b, eval.Variant{Mode: o.mode, Profile: o.profile}, o.signal, o.weights, tellf)
 			})
 		},
 	}
-	o.rankingFlags(cmd)
+	rankingFlags(o, cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.signal, "signal", "", "name of the signal, as explanations have it")
 	f.Float64SliceVar(&o.weights, "weights", nil, "weights to try")

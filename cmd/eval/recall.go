@@ -67,7 +67,7 @@ func (o options) dataset(track string) (d *eval.Dataset, policy string, err erro
 	return d, policy, err
 }
 
-func tell(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+func tellf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 func recall(ctx context.Context, o options) error {
 	client, err := o.client()
@@ -87,7 +87,7 @@ func recall(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		b, err := eval.Open(ctx, client, d, o.prefix+track+"-", policy, tell)
+		b, err := eval.Open(ctx, client, d, o.prefix+track+"-", policy, tellf)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err er
 		if err != nil {
 			return nil, err
 		}
-		tell("%s: %s asked in %.1f s", b.Data.Name, name, r.Wall)
+		tellf("%s: %s asked in %.1f s", b.Data.Name, name, r.Wall)
 		results = append(results, r)
 		if o.committed != "" {
 			worse, err := eval.FallsSince(o.committed, r)
@@ -133,7 +133,7 @@ func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err er
 			if err != nil {
 				return nil, err
 			}
-			tell("%s: written", file)
+			tellf("%s: written", file)
 		}
 	}
 	return fell, eval.PrintTables(os.Stdout, results)
@@ -143,7 +143,7 @@ func referenceCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "reference", Short: "Measure plain scorers over the data, without a gateway: what others are compared with", Args: cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
-			for _, track := range o.tracks {
+			for _, track := range o.rankingTracks() {
 				d, _, err := o.dataset(track)
 				if err != nil {
 					return err
@@ -165,6 +165,6 @@ func referenceCommand(o *options) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringSliceVar(&o.tracks, "tracks", []string{"sample-talk", "sample-chat"}, "as of recall")
+	cmd.Flags().StringSliceVar(&o.tracks, "tracks", nil, "as of recall (default: conversations and chats)")
 	return cmd
 }

@@ -23,7 +23,7 @@ type Ablation struct {
 
 // Ablate asks with each signal switched off, and with each alone. The first entry is the
 // ranking as it is, in its Alone fields. The signals are those that the gateway explains.
-func (b *Bench) Ablate(ctx context.Context, v Variant, tell func(format string, args ...any)) ([]Ablation, error) {
+func (b *Bench) Ablate(ctx context.Context, v Variant, tellf func(format string, args ...any)) ([]Ablation, error) {
 	signals, err := b.Signals(ctx, v)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (b *Bench) Ablate(ctx context.Context, v Variant, tell func(format string, 
 	whole := func(r *Row) bool { return r.Question.Category != b.Data.Apart }
 	out := []Ablation{{AloneRecall: Bootstrap(column(base, recall, whole)), AloneNDCG: Bootstrap(column(base, ndcg, whole)), AloneTook: tookOf(base)}}
 	for i, s := range signals {
-		tell("%s: signal %d of %d: %s", b.Data.Name, i+1, len(signals), s.Name)
+		tellf("%s: signal %d of %d: %s", b.Data.Name, i+1, len(signals), s.Name)
 		off, alone := v, v
 		off.Weights, alone.Weights = map[string]float64{s.Name: 0}, map[string]float64{}
 		for _, other := range signals {

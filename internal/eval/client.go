@@ -111,6 +111,10 @@ type Found struct {
 	Revision int64   `json:"revision"`
 	TookMs   float64 `json:"took_ms"`
 	Degraded string  `json:"degraded"`
+	// Answerable says how well the best hit fits the query on its own scale, 0..1; nil
+	// where the gateway does not say.
+	Answerable *float64 `json:"answerable"`
+	Profile    string   `json:"profile"` // that was used
 }
 
 // Query is one search.

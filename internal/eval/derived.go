@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/eval/reference"
@@ -81,7 +82,7 @@ func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
 		origins := NewOrigins(b.Client, l)
 		start := time.Now()
 		found, err := b.Client.Search(ctx, l.Collection, Query{Text: q.Text, Mode: v.Mode, K: cutOff, Profile: v.Profile, Weights: v.Weights})
-		r := Ranking{Wall: time.Since(start), Took: time.Duration(found.TookMs * float64(time.Millisecond))}
+		r := ranking(&found, time.Since(start))
 		if err != nil {
 			return r, nil, nil, err
 		}
@@ -96,9 +97,6 @@ func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
 				when = h.Note.OccurredAt.Format(sessionTime)
 			}
 			texts[i] = "[" + when + "] " + h.Note.Content
-		}
-		if len(found.Hits) > 0 {
-			r.Best = found.Hits[0].Score
 		}
 		scores := [2]Score{}
 		for i, gold := range [][]string{q.Gold, q.Audited} {
@@ -132,6 +130,7 @@ func ContextMetrics(budgets []int) []string {
 // that reports more tokens than its budget is an error.
 func (b *Bench) AskContext(ctx context.Context) ([]Row, error) {
 	return b.covered(func(l *Loaded, q *Question) (r Ranking, score, audited Score, err error) {
+		r.Best, r.Answerable = math.NaN(), math.NaN()
 		origins := NewOrigins(b.Client, l)
 		for _, budget := range b.Data.Budgets {
 			start := time.Now()

@@ -25,10 +25,10 @@ const growthBatch = 500
 // Grow loads one conversation and asks its questions again and again, while notes about
 // other things are added until the collection has each of the sizes (ascending). Each
 // point asks all questions once before it measures, so that a cold index is no part of it.
-func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, sizes []int, tell func(format string, args ...any)) ([]GrowthPoint, error) {
+func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, sizes []int, tellf func(format string, args ...any)) ([]GrowthPoint, error) {
 	only := *d
 	only.Conversations = d.Conversations[:1]
-	b, err := Open(ctx, c, &only, name, "none", tell)
+	b, err := Open(ctx, c, &only, name, "none", tellf)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, si
 			have += n
 			if time.Since(told) > 5*time.Second {
 				told = time.Now()
-				tell("growth: %d of %d notes", have, size)
+				tellf("growth: %d of %d notes", have, size)
 			}
 		}
 		if err := drain(ctx, c, loaded.Collection, have, nil); err != nil {
@@ -76,7 +76,7 @@ func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, si
 			Notes: have, Loading: loading, Took: tookOf(rows), Wall: latency(wall),
 			Recall10: Bootstrap(column(rows, b.metric("recall@10"), whole)), NDCG10: Bootstrap(column(rows, b.metric("nDCG@10"), whole)),
 		}
-		tell("growth: %d notes: recall@10 %.4f, p50 %.2f ms", have, p.Recall10.Mean, p.Took.P50)
+		tellf("growth: %d notes: recall@10 %.4f, p50 %.2f ms", have, p.Recall10.Mean, p.Took.P50)
 		out = append(out, p)
 	}
 	return out, nil

@@ -10,10 +10,13 @@ import (
 
 // Ranking is what was answered to one question.
 type Ranking struct {
-	Turns []string      // ids of distinct turns, best first
-	Best  float64       // the first hit's score; 0 without one
-	Took  time.Duration // as the gateway says
-	Wall  time.Duration // as the caller sees it
+	Turns []string // ids of distinct turns, best first
+	Best  float64  // the first hit's score; 0 without one, NaN where hits have none
+	// Answerable is what the gateway says of it, on a scale of its own; NaN if nothing.
+	Answerable float64
+	Profile    string        // of the ranking, as the gateway says
+	Took       time.Duration // as the gateway says
+	Wall       time.Duration // as the caller sees it
 }
 
 // Asker answers the questions of one conversation.
@@ -100,7 +103,7 @@ func (r Reference) asker(c *Conversation) Asker {
 	score, terms := r.make(c)
 	return func(q *Question) (Ranking, error) {
 		scores := score(terms(q.Text))
-		var out Ranking
+		out := Ranking{Answerable: math.NaN()}
 		for _, i := range reference.Rank(scores) {
 			if len(out.Turns) == 0 {
 				out.Best = scores[i]

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,13 +27,17 @@ type Result struct {
 	Settings Settings           `json:"settings"`
 	Wall     float64            `json:"wall_seconds"` // of the questions; loading is apart
 	Loading  float64            `json:"loading_seconds"`
-	Latency  map[string]Latency `json:"latency_ms"`      // took: as the gateway says; wall: as the caller sees it
-	AUROC    *float64           `json:"auroc,omitempty"` // of the best hit's score, answerable against the category apart
-	Overall  Group              `json:"overall"`         // without the category apart
-	Groups   map[string]Group   `json:"categories"`
-	metrics  []string
-	order    []string
-	apart    string
+	Latency  map[string]Latency `json:"latency_ms"` // took: as the gateway says; wall: as the caller sees it
+	// AUROC of the best hit's score, and of what the gateway says of it, answerable
+	// questions against the category apart.
+	AUROC      *float64         `json:"auroc,omitempty"`
+	Answerable *float64         `json:"auroc_answerable,omitempty"`
+	Profiles   map[string]int   `json:"profiles,omitempty"` // questions by the profile that ranked
+	Overall    Group            `json:"overall"`            // without the category apart
+	Groups     map[string]Group `json:"categories"`
+	metrics    []string
+	order      []string
+	apart      string
 }
 
 // Settings are those of the questions.
@@ -71,21 +76,38 @@ func Summarize(d *Dataset, rows []Row, metrics []string) *Result {
 		}
 	}
 	var took, wall []float64
-	var answerable, apart []float64
+	var best, answerable [2][]float64 // of questions with an answer, and apart
 	for i := range rows {
 		took = append(took, milliseconds(rows[i].Ranking.Took))
 		wall = append(wall, milliseconds(rows[i].Ranking.Wall))
+		kind := 0
 		if rows[i].Question.Category == d.Apart {
-			apart = append(apart, rows[i].Ranking.Best)
-		} else {
-			answerable = append(answerable, rows[i].Ranking.Best)
+			kind = 1
+		}
+		if b := rows[i].Ranking.Best; !math.IsNaN(b) {
+			best[kind] = append(best[kind], b)
+		}
+		if a := rows[i].Ranking.Answerable; !math.IsNaN(a) {
+			answerable[kind] = append(answerable[kind], a)
+		}
+		if p := rows[i].Ranking.Profile; p != "" {
+			if r.Profiles == nil {
+				r.Profiles = map[string]int{}
+			}
+			r.Profiles[p]++
 		}
 	}
 	r.Latency["took"], r.Latency["wall"] = latency(took), latency(wall)
-	if len(apart) > 0 && len(answerable) > 0 {
-		r.AUROC = new(AUROC(answerable, apart))
-	}
+	r.AUROC, r.Answerable = auroc(best), auroc(answerable)
 	return r
+}
+
+// auroc is that of two samples; nil without one of them.
+func auroc(of [2][]float64) *float64 {
+	if v := AUROC(of[0], of[1]); !math.IsNaN(v) {
+		return &v
+	}
+	return nil
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -144,7 +166,7 @@ func (r *Result) Write(dir string) (string, error) {
 		return "", fmt.Errorf("encode result: %w", err)
 	}
 	raw = append(triple.ReplaceAll(raw, []byte("[$1, $2, $3]")), '\n')
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return "", fmt.Errorf("make the folder of results: %w", err)
 	}
 	name := filepath.Join(dir, r.Name()+".json")
@@ -270,6 +292,9 @@ func printTable(w io.Writer, results []*Result) error {
 	for _, r := range results {
 		if r.AUROC != nil {
 			fmt.Fprintf(&b, "\n%s: answerable against %s, AUROC of the best score %.3f", r.Variant, r.apart, *r.AUROC)
+		}
+		if r.Answerable != nil {
+			fmt.Fprintf(&b, ", of answerable %.3f", *r.Answerable)
 		}
 	}
 	b.WriteByte('\n')

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -31,8 +32,8 @@ type Bench struct {
 
 // Open loads a data set into new collections with a policy, named by prefix and
 // conversation. It returns when no job is left and every note can be searched in every
-// mode. tell is called with what goes on.
-func Open(ctx context.Context, c *Client, d *Dataset, prefix, policy string, tell func(format string, args ...any)) (*Bench, error) {
+// mode. tellf is called with what goes on.
+func Open(ctx context.Context, c *Client, d *Dataset, prefix, policy string, tellf func(format string, args ...any)) (*Bench, error) {
 	b := &Bench{Client: c, Data: d, Policy: policy}
 	start := time.Now()
 	for i := range d.Conversations {
@@ -42,7 +43,7 @@ func Open(ctx context.Context, c *Client, d *Dataset, prefix, policy string, tel
 		l, err := Load(ctx, c, prefix+conversation.ID, policy, conversation.Turns, func(written, jobs int) {
 			if time.Since(told) > 5*time.Second {
 				told = time.Now()
-				tell("%s: %s: %d of %d notes, %d jobs or more left", d.Name, conversation.ID, written, len(conversation.Turns), max(jobs, 0))
+				tellf("%s: %s: %d of %d notes, %d jobs or more left", d.Name, conversation.ID, written, len(conversation.Turns), max(jobs, 0))
 			}
 		})
 		if err != nil {
@@ -51,7 +52,7 @@ func Open(ctx context.Context, c *Client, d *Dataset, prefix, policy string, tel
 		if l.Failed > 0 || l.Pending > 0 || l.Notes < int64(len(conversation.Turns)) {
 			return nil, fmt.Errorf("%s: %d of %d notes are there, %d refused, %d without a vector", conversation.ID, l.Notes, len(conversation.Turns), l.Failed, l.Pending)
 		}
-		tell("%s: %s loaded, %d of %d, %d notes in %.1f s", d.Name, conversation.ID, i+1, len(d.Conversations), l.Notes, time.Since(at).Seconds())
+		tellf("%s: %s loaded, %d of %d, %d notes in %.1f s", d.Name, conversation.ID, i+1, len(d.Conversations), l.Notes, time.Since(at).Seconds())
 		b.Embedder = l.Embedder
 		b.Loaded = append(b.Loaded, l)
 	}
@@ -75,14 +76,23 @@ func (b *Bench) Ask(ctx context.Context, v Variant) ([]Row, error) {
 			if found.Degraded != "" {
 				return Ranking{}, errors.New("degraded: " + found.Degraded)
 			}
-			turns, err := l.Turns(found.Hits)
-			out := Ranking{Turns: turns, Took: time.Duration(found.TookMs * float64(time.Millisecond)), Wall: wall}
-			if len(found.Hits) > 0 {
-				out.Best = found.Hits[0].Score
-			}
+			out := ranking(&found, wall)
+			out.Turns, err = l.Turns(found.Hits)
 			return out, err
 		}, nil
 	})
+}
+
+// ranking takes over what stands beside the hits.
+func ranking(found *Found, wall time.Duration) Ranking {
+	out := Ranking{Took: time.Duration(found.TookMs * float64(time.Millisecond)), Wall: wall, Answerable: math.NaN(), Profile: found.Profile}
+	if len(found.Hits) > 0 {
+		out.Best = found.Hits[0].Score
+	}
+	if found.Answerable != nil {
+		out.Answerable = *found.Answerable
+	}
+	return out
 }
 
 // Signals gives the names of the signals of a way to ask, by what the gateway explains

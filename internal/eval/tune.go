@@ -40,7 +40,7 @@ func LeaveOneOut(d *Dataset, runs [][]Row, metric int) HeldOut {
 
 // Tune asks with each weight of one signal, and tells what the weight that all other
 // conversations would choose (by nDCG@10) is worth on each one, against the ranking as it is.
-func Tune(ctx context.Context, w io.Writer, b *Bench, v Variant, signal string, weights []float64, tell func(format string, args ...any)) error {
+func Tune(ctx context.Context, w io.Writer, b *Bench, v Variant, signal string, weights []float64, tellf func(format string, args ...any)) error {
 	recall, ndcg := b.metric("recall@10"), b.metric("nDCG@10")
 	whole := func(r *Row) bool { return r.Question.Category != b.Data.Apart }
 	base, err := b.Ask(ctx, v)
@@ -55,7 +55,7 @@ func Tune(ctx context.Context, w io.Writer, b *Bench, v Variant, signal string, 
 	row("as it is", base)
 	runs := make([][]Row, len(weights))
 	for i, weight := range weights {
-		tell("%s: weight %d of %d: %g", b.Data.Name, i+1, len(weights), weight)
+		tellf("%s: weight %d of %d: %g", b.Data.Name, i+1, len(weights), weight)
 		u := v
 		u.Weights = maps.Clone(v.Weights)
 		if u.Weights == nil {
