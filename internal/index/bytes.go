@@ -17,7 +17,7 @@ const (
 	endBytes     = int64(unsafe.Sizeof(end{}))
 	sessionBytes = int64(unsafe.Sizeof(session{}))
 	tallyBytes   = int64(unsafe.Sizeof(tally{}))
-	chainBytes   = 20 // a row of a chain
+	chainBytes   = 24 // a row of a chain
 	sliceBytes   = 24
 	stringBytes  = 16
 	idBytes      = 16

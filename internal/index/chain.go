@@ -15,6 +15,7 @@ type chain struct {
 
 	prev, next []int32   // the visible notes beside it in its session, or none
 	slot       []int32   // of its vector within its layer, or none
+	session    []int32   // by the view's number, or none
 	length     []uint32  // in terms, 0 where the row is not visible
 	spread     []float32 // 1 / length of the sum of the unit vectors of the note and those beside it; 0: it has none
 }
@@ -43,7 +44,7 @@ func (v *View) chained() *chain {
 func (v *View) newChain() *chain {
 	c := &chain{
 		prev: make([]int32, v.rows), next: make([]int32, v.rows), slot: make([]int32, v.rows),
-		length: make([]uint32, v.rows), spread: make([]float32, v.rows), slots: v.stack.slots,
+		session: make([]int32, v.rows), length: make([]uint32, v.rows), spread: make([]float32, v.rows), slots: v.stack.slots,
 	}
 	for i := range v.layers {
 		c.visible = append(c.visible, v.layers[i].visible)
@@ -55,7 +56,7 @@ func (v *View) newChain() *chain {
 func (v *View) linked() *chain {
 	c := v.newChain()
 	for g := range c.slot {
-		c.prev[g], c.next[g], c.slot[g] = none, none, none
+		c.prev[g], c.next[g], c.slot[g], c.session[g] = none, none, none, none
 	}
 	people := v.stack.people
 	lists := make([][]uint32, len(people.tallies))
@@ -89,7 +90,11 @@ func (v *View) linked() *chain {
 		if mixed[n] {
 			slices.SortFunc(list, func(a, b uint32) int { return v.entry(a).before(v.entry(b)) })
 		}
-		for i := 1; i < len(list); i++ {
+		for i, g := range list {
+			c.session[g] = int32(n) //nolint:gosec // no more sessions than rows
+			if i == 0 {
+				continue
+			}
 			c.prev[list[i]], c.next[list[i-1]] = int32(list[i-1]), int32(list[i]) //nolint:gosec // rows fit
 		}
 	}
@@ -128,9 +133,10 @@ func (v *View) continued(from *chain) *chain {
 	}
 	c := v.newChain()
 	for g := copy(c.prev, from.prev); g < v.rows; g++ {
-		c.prev[g], c.next[g], c.slot[g] = none, none, none
+		c.prev[g], c.next[g], c.slot[g], c.session[g] = none, none, none, none
 	}
 	copy(c.next, from.next)
+	copy(c.session, from.session)
 	copy(c.slot, from.slot)
 	copy(c.length, from.length)
 	copy(c.spread, from.spread)
@@ -152,10 +158,11 @@ func (v *View) continued(from *chain) *chain {
 		own := int32(g) //nolint:gosec // rows fit
 		if l.visible.has(row) {
 			c.prev[g], c.next[g], c.length[g] = prev, next, l.rows[row].length
+			c.session[g] = v.stack.people.of(i, l.rows[row].session)
 			c.join(prev, own)
 			c.join(own, next)
 		} else {
-			c.prev[g], c.next[g], c.length[g] = none, none, 0
+			c.prev[g], c.next[g], c.session[g], c.length[g] = none, none, none, 0
 			c.join(prev, next)
 		}
 		again = append(again, prev, own, next)

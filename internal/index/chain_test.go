@@ -80,7 +80,7 @@ func TestChainGoesOn(t *testing.T) {
 				continue // the first has none to go on from
 			}
 			went++
-			if !slices.Equal(c.prev, whole.prev) || !slices.Equal(c.next, whole.next) || !slices.Equal(c.slot, whole.slot) ||
+			if !slices.Equal(c.prev, whole.prev) || !slices.Equal(c.next, whole.next) || !slices.Equal(c.slot, whole.slot) || !slices.Equal(c.session, whole.session) ||
 				!slices.Equal(c.length, whole.length) || !slices.Equal(c.spread, whole.spread) {
 				t.Fatalf("the %s chain is not the one that starts over", name)
 			}

@@ -14,7 +14,6 @@ func (q *Query) Of(notes []ID) []Signals {
 	w.windows(v.rows, len(v.stack.people.tallies))
 	if len(q.words) > 0 {
 		q.lexical(w, nil, 0)
-		q.windows(w, c, nil, 0)
 	}
 	out := make([]Signals, 0, len(notes))
 	for _, note := range notes {

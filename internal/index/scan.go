@@ -18,7 +18,7 @@ const (
 
 // shortlist is how many rows are looked at exactly to find the k best: the
 // error of a code is far below the distance that so many rows keep.
-func shortlist(k int) int { return 2*k + 64 }
+func shortlist(k int) int { return k + k/4 + 32 }
 
 // scan puts into w.near the approximate cosine of every selected row that has
 // a vector. The sum over the codes is exact, and so the same on every machine

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
@@ -65,22 +66,25 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	}
 	if q.vector != nil {
 		q.scan(w, nil)
-		add(q.nearest(w, c, sel, depth, func(g uint32) float64 { return float64(w.near[g]) }, q.exact))
-		add(q.nearest(w, c, sel, depth, func(g uint32) float64 { return w.around(c, g) }, q.around))
+		w.sumAround(c)
+		add(q.nearest(w, c, sel, depth, w.near, q.exact))
+		add(q.nearest(w, c, sel, depth, w.around, q.around))
 	}
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
-
+	slices.SortFunc(rows, func(a, b uint32) int {
+		x, y := &v.entry(a).note, &v.entry(b).note
+		return bytes.Compare(x[:], y[:])
+	})
 	out := make([]Signals, len(rows))
 	for n, g := range rows {
 		out[n] = q.signals(w, c, g)
 	}
 	q.gather(w, c, out)
-	slices.SortFunc(out, func(a, b Signals) int { return bytes.Compare(a.Note[:], b.Note[:]) })
 	return out
 }
 
-// signals gives what is known of a row but for Window1 and Session.
+// signals gives what is known of a row but for its windows and session.
 func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	v := q.view
 	i, row := v.place(g)
@@ -93,81 +97,106 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 		s.Prev = v.entry(uint32(p)).record //nolint:gosec // not none
 	}
 	if len(q.words) > 0 {
-		s.Window2 = w.window[g]
 		if s.Words = w.words[g]; s.Words > 0 {
 			s.Passage = v.passage(w.part[g])
 		}
 	}
 	if q.vector != nil && c.slot[g] != none {
-		s.Dense, s.Vector, s.Around = true, q.exact(c, g), q.around(c, g)
+		s.Dense, s.Vector, s.Around = true, q.exact(w, c, g), q.around(w, c, g)
 	}
 	return s
 }
 
 // exact is the cosine of the query and a note that has a vector.
-func (q *Query) exact(c *chain, g uint32) float64 {
+func (q *Query) exact(w *workspace, c *chain, g uint32) float64 {
+	if known := w.exact[g]; known != 0 {
+		return known
+	}
 	v, _ := q.view.vector(c, int32(g)) //nolint:gosec // rows fit
-	return cosine(&q.vector.vector, &v)
+	w.exact[g] = cosine(&q.vector.vector, &v)
+	w.looked = append(w.looked, g)
+	return w.exact[g]
 }
 
 // around is [Signals.Around] of a note that has a vector.
-func (q *Query) around(c *chain, g uint32) float64 {
-	sum := q.exact(c, g)
-	for _, o := range []int32{c.prev[g], c.next[g]} {
-		if v, ok := q.view.vector(c, o); ok {
-			sum += cosine(&q.vector.vector, &v)
+func (q *Query) around(w *workspace, c *chain, g uint32) float64 {
+	sum := q.exact(w, c, g)
+	for _, o := range [...]int32{c.prev[g], c.next[g]} {
+		if o != none && c.slot[o] != none {
+			sum += q.exact(w, c, uint32(o)) //nolint:gosec // not none
 		}
 	}
 	return min(max(sum*float64(c.spread[g]), -1), 1)
 }
 
-// around is the same out of what the scan found.
-func (w *workspace) around(c *chain, g uint32) float64 {
-	sum := w.near[g]
-	if p := c.prev[g]; p != none && w.near[p] != absent {
-		sum += w.near[p]
+// sumAround works out the same for all rows out of what the scan found.
+func (w *workspace) sumAround(c *chain) {
+	for g, sum := range w.near {
+		if sum != absent {
+			if p := c.prev[g]; p != none && w.near[p] != absent {
+				sum += w.near[p]
+			}
+			if n := c.next[g]; n != none && w.near[n] != absent {
+				sum += w.near[n]
+			}
+			sum *= c.spread[g]
+		}
+		w.around[g] = sum
 	}
-	if n := c.next[g]; n != none && w.near[n] != absent {
-		sum += w.near[n]
-	}
-	return float64(sum * c.spread[g])
 }
 
 // nearest gives the k best of the selected rows that have a vector, by a score
 // that is looked at exactly for a shortlist by an approximate one.
-func (q *Query) nearest(w *workspace, c *chain, sel *Selection, k int, approximate func(g uint32) float64, exact func(c *chain, g uint32) float64) []ranked {
+func (q *Query) nearest(w *workspace, c *chain, sel *Selection, k int, approximate []float32, exact func(w *workspace, c *chain, g uint32) float64) []ranked {
 	list := newTop(q.view, shortlist(k))
 	for i := range q.view.layers {
 		l := &q.view.layers[i]
-		sel.of(i, l).each(func(row uint32) {
-			if g := l.base + row; w.near[g] != absent {
-				list.push(g, approximate(g))
+		pass := sel.of(i, l)
+		for row, score := range approximate[l.base:][:len(l.rows)] {
+			if score == absent || list.misses(float64(score)) || !pass.has(uint32(row)) { //nolint:gosec // rows fit
+				continue
 			}
-		})
+			list.push(l.base+uint32(row), float64(score)) //nolint:gosec // rows fit
+		}
 	}
 	best := newTop(q.view, k)
 	for _, r := range list.heap {
-		best.push(r.row, exact(c, r.row))
+		best.push(r.row, exact(w, c, r.row))
 	}
 	return best.heap
 }
 
-// window calls yield with the rows within two of g in its session, g among
-// them, and whether they are within one.
-func (c *chain) window(g uint32, yield func(g uint32, near bool)) {
-	yield(g, true)
-	if p := c.prev[g]; p != none {
-		yield(uint32(p), true) //nolint:gosec // not none
-		if p = c.prev[p]; p != none {
-			yield(uint32(p), false) //nolint:gosec // not none
-		}
+// window gives the rows within two of g in its session, g first, then those
+// within one, and how many they are and those within one are.
+func (c *chain) window(g uint32) (rows [5]uint32, within1, within2 int) {
+	rows[0], within1 = g, 1
+	prev, next := c.prev[g], c.next[g]
+	if prev != none {
+		rows[within1] = uint32(prev) //nolint:gosec // not none
+		within1++
 	}
-	if n := c.next[g]; n != none {
-		yield(uint32(n), true) //nolint:gosec // not none
-		if n = c.next[n]; n != none {
-			yield(uint32(n), false) //nolint:gosec // not none
-		}
+	if next != none {
+		rows[within1] = uint32(next) //nolint:gosec // not none
+		within1++
 	}
+	within2 = within1
+	if prev != none && c.prev[prev] != none {
+		rows[within2] = uint32(c.prev[prev]) //nolint:gosec // not none
+		within2++
+	}
+	if next != none && c.next[next] != none {
+		rows[within2] = uint32(c.next[next]) //nolint:gosec // not none
+		within2++
+	}
+	return rows, within1, within2
+}
+
+// sum adds up an array over rows.
+func sum(of []uint32, rows []uint32) (n uint32) {
+	for _, g := range rows {
+		n += of[g]
+	}
+	return n
 }
 
 // tally leaves in w.count how often a word stands in each visible row of a
@@ -188,104 +217,147 @@ func (q *Query) tally(w *workspace, layer int, word *word, rows []uint32) []uint
 	return rows
 }
 
-// windows scores the window of two around every visible note, leaves that in
-// w, and gives the k best of the selected notes.
+// windows gives the k best of the selected notes by the window of two around
+// them. Words come heaviest first: once those that are left cannot lift a note
+// to the k best that is not near them, only notes that are still in the race
+// are looked at.
 func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) []ranked {
 	v := q.view
-	rows, reached := w.touched[:0], []uint32(nil)
 	average := 5 * float64(v.length) / float64(v.notes)
+	words := make([]*word, len(q.words))
+	left := 0.0 // the most that the words to come can add
 	for j := range q.words {
-		word := &q.words[j]
+		words[j] = &q.words[j]
+		left += words[j].weight * (k1 + 1)
+	}
+	slices.SortStableFunc(words, func(a, b *word) int { return cmp.Compare(b.weight, a.weight) })
+	rows, reached := w.touched[:0], w.reached[:0]
+	for _, word := range words {
 		rows, reached = rows[:0], reached[:0]
 		for i := range v.layers {
 			rows = q.tally(w, i, word, rows)
 		}
+		bar := 0.0
+		if len(rows) > few {
+			if best := w.leaders(v, sel, k); len(best.heap) == k {
+				bar = best.heap[0].score
+			}
+		}
+		if bar > left {
+			for _, g := range w.windowed {
+				if w.window[g]+left < bar {
+					continue
+				}
+				near, _, n := c.window(g)
+				if count := sum(w.count, near[:n]); count > 0 {
+					w.window[g] += word.weight * saturate(float64(count), w.lengths[g])
+				}
+			}
+			for _, g := range rows {
+				w.count[g] = 0
+			}
+			left -= word.weight * (k1 + 1)
+			continue
+		}
 		for _, g := range rows {
-			n := w.count[g]
+			count := w.count[g]
 			w.count[g] = 0
-			c.window(g, func(o uint32, _ bool) {
+			near, _, n := c.window(g)
+			for _, o := range near[:n] {
 				if w.wide[o] == 0 {
 					reached = append(reached, o)
 				}
-				w.wide[o] += n
-			})
+				w.wide[o] += count
+			}
 		}
 		for _, g := range reached {
 			if w.lengths[g] == 0 {
-				length := uint32(0)
-				c.window(g, func(o uint32, _ bool) { length += c.length[o] })
-				w.lengths[g] = float64(length) / average
+				near, _, n := c.window(g)
+				w.lengths[g] = float64(sum(c.length, near[:n])) / average
 				w.windowed = append(w.windowed, g)
 			}
 			w.window[g] += word.weight * saturate(float64(w.wide[g]), w.lengths[g])
 			w.wide[g] = 0
 		}
+		left -= word.weight * (k1 + 1)
 	}
-	w.touched = rows
-	best := newTop(v, k)
-	for _, g := range w.windowed {
-		if i, row := v.place(g); sel.of(i, &v.layers[i]).has(row) {
-			best.push(g, w.window[g])
-		}
-	}
-	return best.heap
+	w.touched, w.reached = rows, reached
+	return w.leaders(v, sel, k).heap
 }
 
-// gather adds Window1 and Session to candidates.
+// few is the number of notes with a word from which on it pays to see whether
+// they can still be among the best.
+const few = 256
+
+// leaders gives the k best of the selected notes by window.
+func (w *workspace) leaders(v *View, sel *Selection, k int) *top {
+	best := newTop(v, k)
+	for _, g := range w.windowed {
+		if score := w.window[g]; !best.misses(score) {
+			if i, row := v.place(g); sel.of(i, &v.layers[i]).has(row) {
+				best.push(g, score)
+			}
+		}
+	}
+	return best
+}
+
+// gather adds to candidates what their windows and sessions come to.
 func (q *Query) gather(w *workspace, c *chain, out []Signals) {
 	v := q.view
 	people := v.stack.people
-	average := 3 * float64(v.length) / float64(v.notes)
+	average := float64(v.length) / float64(v.notes)
 	_, mean := v.Sessions()
-	lengths := make([]float64, len(out))
-	sessions := make([]int32, len(out))
+	type place struct {
+		near             [5]uint32
+		within1, within2 int
+		length1, length2 float64 // in averages
+		session          int32
+		length           float64 // of the session, in averages
+	}
+	at := make([]place, len(out))
 	for n := range out {
-		i, row := v.place(out[n].row)
-		sessions[n] = people.of(i, v.layers[i].rows[row].session)
-		length := uint32(0)
-		c.window(out[n].row, func(o uint32, near bool) {
-			if near {
-				length += c.length[o]
-			}
-		})
-		lengths[n] = float64(length) / average
+		p := &at[n]
+		p.near, p.within1, p.within2 = c.window(out[n].row)
+		p.length1 = float64(sum(c.length, p.near[:p.within1])) / (3 * average)
+		p.length2 = float64(sum(c.length, p.near[:p.within2])) / (5 * average)
+		p.session = c.session[out[n].row]
+		p.length = float64(out[n].Length) / mean
+		if p.session != none {
+			p.length = float64(people.tallies[p.session].total) / mean
+		}
 	}
 	rows := w.touched[:0]
 	for j := range q.words {
 		word := &q.words[j]
 		rows = rows[:0]
 		for i := range v.layers {
-			from := len(rows)
 			rows = q.tally(w, i, word, rows)
-			for _, g := range rows[from:] {
-				if s := people.of(i, v.layers[i].rows[g-v.layers[i].base].session); s != none {
-					w.session[s] += w.count[g]
-				}
+		}
+		for _, g := range rows {
+			if s := c.session[g]; s != none {
+				w.session[s] += w.count[g]
 			}
 		}
 		for n := range out {
-			s := &out[n]
-			near := uint32(0)
-			c.window(s.row, func(o uint32, close bool) {
-				if close {
-					near += w.count[o]
-				}
-			})
-			if near > 0 {
-				s.Window1 += word.weight * saturate(float64(near), lengths[n])
+			s, p := &out[n], &at[n]
+			if count := sum(w.count, p.near[:p.within1]); count > 0 {
+				s.Window1 += word.weight * saturate(float64(count), p.length1)
 			}
-			whole, length := w.count[s.row], int64(s.Length)
-			if sessions[n] != none {
-				whole, length = w.session[sessions[n]], people.tallies[sessions[n]].total
+			if count := sum(w.count, p.near[:p.within2]); count > 0 {
+				s.Window2 += word.weight * saturate(float64(count), p.length2)
+			}
+			whole := w.count[s.row]
+			if p.session != none {
+				whole = w.session[p.session]
 			}
 			if whole > 0 {
-				s.Session += word.weight * saturate(float64(whole), float64(length)/mean)
+				s.Session += word.weight * saturate(float64(whole), p.length)
 			}
 		}
 		for _, g := range rows {
 			w.count[g] = 0
-			i, row := v.place(g)
-			if s := people.of(i, v.layers[i].rows[row].session); s != none {
+			if s := c.session[g]; s != none {
 				w.session[s] = 0
 			}
 		}

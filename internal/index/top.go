@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 )
 
@@ -24,46 +23,59 @@ func newTop(v *View, k int) *top { return &top{view: v, k: max(k, 0)} }
 
 // order is negative where a is better than b.
 func (t *top) order(a, b ranked) int {
-	if a.score != b.score {
-		return cmp.Compare(b.score, a.score)
+	switch {
+	case a.score > b.score:
+		return -1
+	case a.score < b.score:
+		return 1
 	}
 	x, y := &t.view.entry(a.row).note, &t.view.entry(b.row).note
 	return bytes.Compare(x[:], y[:])
 }
 
+// misses tells that a score is not among the k best, without looking further.
+func (t *top) misses(score float64) bool {
+	return len(t.heap) >= t.k && (t.k == 0 || score < t.heap[0].score)
+}
+
 func (t *top) push(row uint32, score float64) {
-	r := ranked{score, row}
-	switch {
-	case t.k == 0:
+	if t.misses(score) {
 		return
-	case len(t.heap) < t.k:
+	}
+	r := ranked{score, row}
+	if len(t.heap) < t.k {
 		t.heap = append(t.heap, r)
-		for i := len(t.heap) - 1; i > 0; {
+		i := len(t.heap) - 1
+		for i > 0 {
 			parent := (i - 1) / 2
-			if t.order(t.heap[parent], t.heap[i]) > 0 {
+			if t.order(t.heap[parent], r) > 0 {
 				break
 			}
-			t.heap[parent], t.heap[i] = t.heap[i], t.heap[parent]
+			t.heap[i] = t.heap[parent]
 			i = parent
 		}
-		return
-	case score < t.heap[0].score || t.order(r, t.heap[0]) >= 0:
+		t.heap[i] = r
 		return
 	}
-	t.heap[0] = r
-	for i := 0; ; {
-		worst, left := i, 2*i+1
-		for _, child := range []int{left, left + 1} {
-			if child < len(t.heap) && t.order(t.heap[worst], t.heap[child]) < 0 {
-				worst = child
-			}
-		}
-		if worst == i {
-			return
-		}
-		t.heap[worst], t.heap[i] = t.heap[i], t.heap[worst]
-		i = worst
+	if t.order(r, t.heap[0]) >= 0 {
+		return
 	}
+	i := 0
+	for {
+		child := 2*i + 1
+		if child >= len(t.heap) {
+			break
+		}
+		if right := child + 1; right < len(t.heap) && t.order(t.heap[child], t.heap[right]) < 0 {
+			child = right
+		}
+		if t.order(r, t.heap[child]) >= 0 {
+			break
+		}
+		t.heap[i] = t.heap[child]
+		i = child
+	}
+	t.heap[i] = r
 }
 
 // sorted gives the rows, best first, and ends the heap.

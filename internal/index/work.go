@@ -6,9 +6,12 @@ import "sync"
 const absent = -2
 
 // workspace is what one query works in: arrays over the rows of a view. All
-// but near are zero between queries, by the lists of what was touched.
+// but near and around are zero between queries, by the lists of what was touched.
 type workspace struct {
-	near []float32 // approximate cosine, or absent
+	near   []float32 // approximate cosine, or absent
+	around []float32 // the same of the notes beside each other
+	exact  []float64 // cosine, or 0 where it is not worked out
+	looked []uint32  // rows in exact
 
 	words []float64 // score of the best passage
 	part  []place   // which that is
@@ -18,6 +21,7 @@ type workspace struct {
 	touched []uint32
 
 	count    []uint32  // of one word, by row
+	reached  []uint32  // rows in wide
 	wide     []uint32  // of one word, in the window of 2
 	window   []float64 // score of the window of 2
 	lengths  []float64 // of that window, in averages; 0: not yet known
@@ -31,6 +35,8 @@ var workspaces = sync.Pool{New: func() any { return &workspace{} }}
 func borrow(v *View) *workspace {
 	w := workspaces.Get().(*workspace) //nolint:forcetypeassert // the pool holds nothing else
 	w.near = grown(w.near, v.rows)[:v.rows]
+	w.around = grown(w.around, v.rows)[:v.rows]
+	w.exact = grown(w.exact, v.rows)
 	w.words, w.part = grown(w.words, v.rows), grown(w.part, v.rows)
 	return w
 }
@@ -43,6 +49,10 @@ func (w *workspace) back() {
 	for _, g := range w.windowed {
 		w.window[g], w.lengths[g] = 0, 0
 	}
+	for _, g := range w.looked {
+		w.exact[g] = 0
+	}
+	w.looked = w.looked[:0]
 	w.found, w.windowed, w.touched = w.found[:0], w.windowed[:0], w.touched[:0]
 	workspaces.Put(w)
 }
