@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	. "github.com/mmcloughlin/avo/build"   //nolint:staticcheck // the instructions read as assembly does
-	. "github.com/mmcloughlin/avo/operand" //nolint:staticcheck // as above
+	. "github.com/mmcloughlin/avo/build"   //nolint:revive // the instructions read as assembly does
+	. "github.com/mmcloughlin/avo/operand" //nolint:revive // as above
 	"github.com/mmcloughlin/avo/reg"
 )
 
@@ -91,12 +91,12 @@ func tile(rows int, set isa) {
 			}
 		}
 	}
-	advance := func(n int) {
+	advance := func(n uint32) {
 		for _, base := range bases {
 			ADDQ(U32(n*panelBytes), base)
 		}
 		for r := 0; r < rows; r += 3 {
-			ADDQ(U32(n*4), row[r].Base)
+			ADDQ(U32(4*n), row[r].Base)
 		}
 	}
 	const unroll = 4
