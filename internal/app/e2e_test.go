@@ -17,9 +17,10 @@ import (
 type gatewayTest struct {
 	running
 
-	t   *testing.T
-	url string
-	key string
+	t       *testing.T
+	url     string
+	key     string
+	handler http.Handler // what answers at url
 }
 
 type object = map[string]any
