@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/search"
 )
 
 func write(t *testing.T, name, text string) string {
@@ -21,13 +23,16 @@ func TestEnvironmentWinsOverFile(t *testing.T) {
 	c, err := Load(Sources{
 		File:    write(t, "c.yaml", "addr: 127.0.0.1:1\ndata: /from/file\nllm:\n  model: from-file\n"),
 		EnvFile: write(t, "env", "SLIPBOX_DATA=/from/env-file\nSLIPBOX_LLM_MODEL=from-env-file\n"), // C087
-		Environ: map[string]string{"SLIPBOX_LLM_MODEL": "from-env", "SLIPBOX_ADDR": ""},
+		Environ: map[string]string{"SLIPBOX_LLM_MODEL": "from-env", "SLIPBOX_CONTEXT_ENCODING": "cl100k_base", "SLIPBOX_ADDR": ""},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Addr != "127.0.0.1:1" || c.Data != "/from/env-file" || c.LLM.Model != "from-env" {
 		t.Errorf("addr %q, data %q, model %q", c.Addr, c.Data, c.LLM.Model)
+	}
+	if c.Context.Encoding != search.Cl100k || Default().Context.Encoding != search.O200k {
+		t.Errorf("contexts are counted by %q", c.Context.Encoding)
 	}
 	if c.Jobs.Workers != Default().Jobs.Workers {
 		t.Errorf("a setting that nobody gave lost its default")
@@ -46,9 +51,9 @@ func TestAllProblemsTogether(t *testing.T) {
 		}
 	}
 	c := Default()
-	c.Addr, c.Jobs.Workers, c.LLM.Provider, c.Log.Level = "nowhere", 0, "gpt", "loud"
+	c.Addr, c.Jobs.Workers, c.LLM.Provider, c.Log.Level, c.Context.Encoding = "nowhere", 0, "gpt", "loud", "p50k_base"
 	err = c.Validate()
-	for _, want := range []string{"addr", "jobs.workers", "gpt", "loud"} {
+	for _, want := range []string{"addr", "jobs.workers", "gpt", "loud", "SLIPBOX_CONTEXT_ENCODING", "p50k_base"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not speak of %s: %v", want, err)
 		}
