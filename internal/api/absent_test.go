@@ -13,7 +13,7 @@ func TestAbsentBodies(t *testing.T) {
 	b := newSystem(t)
 	c := b.collection(t, "one", "absent")
 	paths := map[string]string{
-		"bulkNotes": c + "/notes/bulk", "importNotes": c + "/import", "consolidateCollection": c + "/consolidate",
+		"bulkNotes": c + "/notes/bulk", "importNotes": c + "/import", "consolidateCollection": c + "/consolidate", "reembedCollection": c + "/reembed",
 		"createNote": c + "/notes", "search": c + "/search", "createCollection": "/v1/collections", "cloneCollection": c + "/clone",
 	}
 	for id, path := range paths {

@@ -148,6 +148,22 @@ func (h *core) consolidateCollection(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
 }
 
+func (h *core) reembedCollection(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.ReembedRequest](c)
+	if err != nil {
+		return err
+	}
+	job, err := h.Upkeep.Reembed(c.Request.Context(), scope(c), ref, body.Embedder)
+	if err != nil {
+		return err
+	}
+	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
+}
+
 func (h *core) replyCollection(c *gin.Context, status int, v *memory.CollectionView) error {
 	setRevision(c, v.Collection.Head)
 	return reply(c, status, wireCollection(&v.Collection, v.Counts))

@@ -69,6 +69,10 @@ func TestBadCollections(t *testing.T) {
 		"clone of nothing":    {"one", "POST", "/v1/collections/nothing/clone", `{}`, 404, "not_found", ""}, // C068
 		"clone in the future": {"one", "POST", "/v1/collections/base/clone", `{"at_revision":7}`, 422, "invalid", "at_revision"},
 		"clone to a taken":    {"one", "POST", "/v1/collections/base/clone", `{"name":"base"}`, 409, "already_exists", ""},
+		"reembed nothing":     {"one", "POST", "/v1/collections/nothing/reembed", `{"embedder":"hash-384-v1"}`, 404, "not_found", ""},
+		"reembed to unknown":  {"one", "POST", "/v1/collections/base/reembed", `{"embedder":"gpt"}`, 422, "invalid", "embedder"},
+		"reembed to no name":  {"one", "POST", "/v1/collections/base/reembed", `{"embedder":""}`, 422, "invalid", "embedder"},
+		"reembed to nothing":  {"one", "POST", "/v1/collections/base/reembed", `{}`, 422, "invalid", "embedder"},
 		"consolidate nothing": {"one", "POST", "/v1/collections/nothing/consolidate", "", 404, "not_found", ""},
 		"import into nothing": {"one", "POST", "/v1/collections/nothing/import", `{"id":"0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee","content":"a"}`, 404, "not_found", ""},
 	}

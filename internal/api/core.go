@@ -96,6 +96,9 @@ type Upkeep interface {
 	// Consolidate enqueues the rebuild of index and stale vectors
 	// (collections:write, base:write for a shared collection).
 	Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error)
+	// Reembed enqueues the change to another embedder, or gives the job that is at it (the same rights). An
+	// unknown embedder is Invalid "embedder"; while a job to another one waits or runs, Conflict.
+	Reembed(ctx context.Context, s tenant.Scope, ref, embedder string) (memory.Job, error)
 }
 
 // Waiter waits for jobs; *worker.Waiters implements it.
@@ -152,6 +155,7 @@ func (s *Server) mountCore(deps Core) error {
 		"cloneCollection":       h.cloneCollection,
 		"importNotes":           h.importNotes,
 		"consolidateCollection": h.consolidateCollection,
+		"reembedCollection":     h.reembedCollection,
 
 		"createNote":     h.createNote,
 		"bulkNotes":      h.bulkNotes,

@@ -256,6 +256,13 @@ func (u upkeep) Consolidate(ctx context.Context, s tenant.Scope, ref string) (me
 	return u.enqueue(ctx, s, ref, memory.JobConsolidate)
 }
 
+func (u upkeep) Reembed(ctx context.Context, s tenant.Scope, ref, embedder string) (memory.Job, error) {
+	if embedder != llm.HashName {
+		return memory.Job{}, fault.InvalidField("embedder", "unknown embedder %q", embedder)
+	}
+	return u.enqueue(ctx, s, ref, memory.JobReembed)
+}
+
 func (b *system) enqueue(ctx context.Context, s tenant.Scope, ref string, kind memory.JobKind) (job memory.Job, err error) {
 	c, err := b.store.ResolveCollection(ctx, s, ref)
 	if err != nil {

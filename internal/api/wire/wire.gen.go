@@ -687,7 +687,7 @@ type HealthStatus string
 type HistoryEntry struct {
 	Actor string `json:"actor"`
 
-	// Cause Why: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`.
+	// Cause Why: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `reembed`.
 	Cause     string     `json:"cause"`
 	ChangedAt time.Time  `json:"changed_at"`
 	Deleted   *bool      `json:"deleted,omitempty"`
@@ -849,7 +849,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         uuid.UUID  `json:"id"`
 
-	// Kind `note`, `adopt`, `copy`, `consolidate`, `import`, `remove`.
+	// Kind `note`, `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`.
 	Kind     string                 `json:"kind"`
 	Note     *uuid.UUID             `json:"note,omitempty"`
 	Progress *Progress              `json:"progress,omitempty"`
@@ -991,7 +991,7 @@ type Note struct {
 	Context   string    `json:"context"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// Embedder Embedder of its vector; absent while it has none.
+	// Embedder Embedder of the vector that came with this version; absent while it has none.
 	Embedder *string `json:"embedder,omitempty"`
 
 	// Embedding Only with `include=embedding`.
@@ -1167,6 +1167,12 @@ type Readiness struct {
 
 // ReadinessStatus defines model for Readiness.Status.
 type ReadinessStatus string
+
+// ReembedRequest defines model for ReembedRequest.
+type ReembedRequest struct {
+	// Embedder Name of an embedder that the server has; an unknown one is refused with those there are.
+	Embedder string `json:"embedder"`
+}
 
 // Ref An id or a name.
 type Ref = string
@@ -1937,6 +1943,9 @@ type PutLinksJSONRequestBody = LinksInput
 
 // RestoreNoteJSONRequestBody defines body for RestoreNote for application/json ContentType.
 type RestoreNoteJSONRequestBody = RestoreRequest
+
+// ReembedCollectionJSONRequestBody defines body for ReembedCollection for application/json ContentType.
+type ReembedCollectionJSONRequestBody = ReembedRequest
 
 // SearchJSONRequestBody defines body for Search for application/json ContentType.
 type SearchJSONRequestBody = SearchRequest
