@@ -15,8 +15,6 @@ func (b bitset) has(i uint32) bool {
 func (b bitset) set(i uint32)   { b[i>>6] |= 1 << (i & 63) }
 func (b bitset) clear(i uint32) { b[i>>6] &^= 1 << (i & 63) }
 
-func (b bitset) clone() bitset { return append(bitset(nil), b...) }
-
 // each calls yield with every member in ascending order.
 func (b bitset) each(yield func(i uint32)) {
 	for w, word := range b {

@@ -60,7 +60,7 @@ func (q *Query) lexical(w *workspace, sel *Selection, k int) []ranked {
 				w.found = append(w.found, g)
 			}
 			if score > had || score == had && p < w.part[g].passage {
-				w.words[g], w.part[g] = score, place{uint32(i), p} //nolint:gosec // there are few layers
+				w.words[g], w.part[g] = score, place{uint32(i), p}
 			}
 		}
 		for _, g := range w.found[from:] {

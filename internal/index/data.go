@@ -33,6 +33,7 @@ type entry struct {
 	terms     uint32 // of all passages, each with the date
 	lang      uint8  // into data.langs
 	role      Role
+	marks     marks
 	tombstone bool
 	record    *filter.Record
 }
@@ -53,7 +54,7 @@ type posting struct {
 }
 
 // plus adds counts.
-func plus(a, b uint16) uint16 { return uint16(min(uint32(a)+uint32(b), math.MaxUint16)) } //nolint:gosec // bounded
+func plus(a, b uint16) uint16 { return uint16(min(uint32(a)+uint32(b), math.MaxUint16)) }
 
 // end says at which revision a row ends.
 type end struct {
@@ -148,6 +149,7 @@ func (d *data) add(a *analyzed, stride int) {
 		e.record = cloneRecord(a.Record)
 		e.at = a.Record.OccurredAt.UnixMicro()
 		e.role = roleOf(a.Content, a.Record.Attributes)
+		e.marks = a.marks
 		d.bytes += recordBytes(e.record)
 	}
 	e.first, e.passages = uint32(len(d.passages)), uint32(len(a.passages)) //nolint:gosec // see above

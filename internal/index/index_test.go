@@ -335,69 +335,6 @@ func TestBytesGrow(t *testing.T) {
 
 func (r Row) with(x float32) Row { r.Vector[0] = x; return r }
 
-// fill makes a layer of n notes of about fourteen words and 384 dimensions.
-func fill(b *testing.B, n int) (*Layer, []float32) {
-	b.Helper()
-	l := newTestLayer(b, 384)
-	r := rand.New(rand.NewPCG(3, 4))
-	zipf := rand.NewZipf(r, 1.2, 8, 20000)
-	vector := func() []float32 {
-		v := make([]float32, 384)
-		for i := range v {
-			v[i] = float32(r.NormFloat64())
-		}
-		return v
-	}
-	rows := make([]Row, n)
-	for i := range rows {
-		var s strings.Builder
-		for range 14 {
-			fmt.Fprintf(&s, "word%d ", zipf.Uint64())
-		}
-		rows[i] = Row{Note: noteID(i), From: 1, Content: s.String(), Vector: vector(), Record: filter.Record{Kind: "note", Tags: []string{"a", "b"}}}
-	}
-	mustApply(b, l, 1, rows...)
-	return l, vector()
-}
-
-func benchmarkSearch(b *testing.B, n int) {
-	b.Helper()
-	l, vector := fill(b, n)
-	keep := &filter.Leaf{Field: filter.Tags, Op: filter.Contains, Values: []filter.Value{{Type: filter.Text, Text: "a"}}}
-	for _, c := range []struct {
-		name   string
-		keep   filter.Expr
-		vector []float32
-		words  string
-	}{{"hybrid", nil, vector, "word3 word17 word250 word4000 word9"}, {"lexical", nil, nil, "word3 word17 word250 word4000 word9"}, {"vector", nil, vector, ""}, {"filtered", keep, vector, "word3 word17 word250 word4000 word9"}} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				v, q := mustQuery(b, c.words, c.vector, Bound{l, 1})
-				sel := v.Select(c.keep)
-				found := q.Lexical(sel, 50)
-				found = append(found, q.Vector(sel, 50)...)
-				q.Scores(ids(found))
-			}
-		})
-	}
-}
-
-func BenchmarkSearch500(b *testing.B) { benchmarkSearch(b, 500) }
-func BenchmarkSearch10k(b *testing.B) { benchmarkSearch(b, 10000) }
-
-// BenchmarkWriteThenSearch10k is the cost of a search that has to see a write
-// made just before: what was visible is worked out again.
-func BenchmarkWriteThenSearch10k(b *testing.B) {
-	l, vector := fill(b, 10000)
-	for b.Loop() {
-		at := l.Revision() + 1
-		mustApply(b, l, at, Row{Note: noteID(int(at % 10000)), From: at, Content: "word3 word17 was changed", Vector: vector})
-		_, q := mustQuery(b, "word3 word17 word250 word4000 word9", vector, Bound{l, at})
-		q.Lexical(nil, 50)
-		q.Vector(nil, 50)
-	}
-}
-
 // A base of many notes under an overlay of some, in three layers, ranks like
 // its copy, hit by hit and score by score.
 func TestLargeForkRanksLikeItsCopy(t *testing.T) {

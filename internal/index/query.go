@@ -167,7 +167,7 @@ func (q *Query) Vector(sel *Selection, k int) []Hit {
 	best := newTop(q.view, shortlist(k))
 	for g, score := range w.near {
 		if score != absent {
-			best.push(uint32(g), float64(score)) //nolint:gosec // rows fit
+			best.push(uint32(g), float64(score))
 		}
 	}
 	exact := newTop(q.view, k)

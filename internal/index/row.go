@@ -9,11 +9,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/when"
 )
 
 // ID is a note id. It is an alias, so that any named 16-byte id converts by
@@ -118,6 +118,7 @@ type analyzed struct {
 	counts   []termCount
 	date     uint32 // terms of the date
 	lang     text.Language
+	marks    marks
 }
 
 // analyze takes the terms of content, context, keywords and tags, all in the
@@ -147,11 +148,12 @@ func analyze(r *Row, dimensions int) (analyzed, error) {
 		guessed += "\n" + r.Context
 	}
 	a.lang, _ = text.Guess(guessed)
+	a.marks = marked(r)
 	spans := text.Passages(r.Content, passageTokens)
 	if len(spans) == 0 {
 		spans = []text.Span{{}}
 	}
-	date := text.TermsIn(dateWords(r.Record.OccurredAt), a.lang)
+	date := text.TermsIn(when.Words(r.Record.OccurredAt), a.lang)
 	a.date = uint32(len(date)) //nolint:gosec // a few
 	var terms []string
 	for i, span := range spans {
@@ -169,7 +171,7 @@ func analyze(r *Row, dimensions int) (analyzed, error) {
 			start: uint32(span.Start), end: uint32(span.End), //nolint:gosec // a note is far below 4 GiB
 			length: uint32(len(terms) + len(date)), //nolint:gosec // as above
 		})
-		a.count(uint32(i), terms, date) //nolint:gosec // as above
+		a.count(uint32(i), terms, date)
 	}
 	return a, nil
 }
@@ -199,15 +201,6 @@ func (a *analyzed) count(passage uint32, terms, date []string) {
 			a.counts = append(a.counts, termCount{term: t, passage: passage, tf: 1, own: own})
 		}
 	}
-}
-
-// dateWords is the day of a note as words, which each of its passages has; no
-// words for no time.
-func dateWords(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2 January 2006")
 }
 
 // share is the number of rows that one goroutine analyzes at a time.

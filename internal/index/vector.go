@@ -106,7 +106,7 @@ func cosine(a, b *vector) float64 {
 func (v *vector) encode(codes []byte) float32 {
 	scale := maxCode / v.largest
 	for i, h := range v.halves {
-		codes[i] = byte(int8(math.RoundToEven(float64(widen(h)) * scale)))
+		codes[i] = byte(int8(math.RoundToEven(float64(widen(h)) * scale))) //nolint:gosec // int8 as a byte
 	}
 	return float32(v.inverse / scale)
 }

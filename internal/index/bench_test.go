@@ -1,0 +1,281 @@
+package index
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+)
+
+// corpus makes rows as a conversation has them: two who take turns, sessions
+// of 25 turns, about fourteen words of a Zipf distribution, and vectors of 384
+// dimensions that crowd around some topics as sentences do.
+type corpus struct {
+	r      *rand.Rand
+	zipf   *rand.Zipf
+	topics [][]float32
+	texts  bool
+}
+
+const benchDims = 384
+
+func newCorpus() *corpus {
+	r := rand.New(rand.NewPCG(3, 4))
+	c := &corpus{r: r, zipf: rand.NewZipf(r, 1.2, 8, 20000), topics: make([][]float32, 200), texts: true}
+	for i := range c.topics {
+		c.topics[i] = make([]float32, benchDims)
+		for j := range c.topics[i] {
+			c.topics[i][j] = float32(r.NormFloat64())
+		}
+	}
+	return c
+}
+
+func (c *corpus) vector() []float32 {
+	v := make([]float32, benchDims)
+	near, far := c.topics[c.r.IntN(len(c.topics))], c.topics[c.r.IntN(len(c.topics))]
+	for i := range v {
+		v[i] = near[i] + 0.5*far[i] + float32(c.r.NormFloat64())
+	}
+	rounded, err := Round(v) // as a store gives it
+	if err != nil {
+		panic(err)
+	}
+	return rounded
+}
+
+func (c *corpus) row(n int, from int64) Row {
+	r := Row{Note: noteID(n), From: from, Vector: c.vector(), Record: filter.Record{
+		Kind: "message", OccurredAt: time.Unix(int64(n)*60, 0), Attributes: map[string]any{"session": float64(n / 25)},
+	}}
+	if c.texts {
+		var s strings.Builder
+		fmt.Fprintf(&s, "Speaker%d: ", n%2)
+		for range 14 {
+			fmt.Fprintf(&s, "word%d ", c.zipf.Uint64())
+		}
+		r.Content = s.String()
+		r.Record.Tags = []string{"a", "b"}
+	}
+	return r
+}
+
+func (c *corpus) rows(n int) []Row {
+	rows := make([]Row, n)
+	for i := range rows {
+		rows[i] = c.row(i, 1)
+	}
+	return rows
+}
+
+// load makes a layer of n notes, some at a time.
+func (c *corpus) load(tb testing.TB, n int) *Layer {
+	tb.Helper()
+	l := newTestLayer(tb, benchDims)
+	for done := 0; done < n; {
+		rows := make([]Row, min(5000, n-done))
+		for i := range rows {
+			rows[i] = c.row(done+i, l.Revision()+1)
+		}
+		mustApply(tb, l, l.Revision()+1, rows...)
+		done += len(rows)
+	}
+	return l
+}
+
+// The words of a question as they lie in a conversation: the name of who
+// speaks, in every second note, one in a tenth of them, and rarer ones. The
+// other has three more that stand in every fourth to tenth note.
+const (
+	rareWords   = "speaker1 word17 word250 word900 word4000"
+	commonWords = "speaker1 word3 word9 word17 word250 word4000"
+)
+
+func benchmarkSearch(b *testing.B, n int) {
+	b.Helper()
+	c := newCorpus()
+	l := c.load(b, n)
+	vector := c.vector()
+	at := l.Revision()
+	b.Logf("%d bytes a note", l.Bytes()/int64(n))
+	keep := &filter.Leaf{Field: filter.Tags, Op: filter.Contains, Values: []filter.Value{{Type: filter.Text, Text: "a"}}}
+	for _, x := range []struct {
+		name string
+		ask  func(v *View) int
+	}{
+		{"signals", func(v *View) int {
+			_, q := mustQuery(b, rareWords, vector, Bound{l, at})
+			return len(q.Signals(nil, 100))
+		}},
+		{"signals/common", func(v *View) int {
+			_, q := mustQuery(b, commonWords, vector, Bound{l, at})
+			return len(q.Signals(nil, 100))
+		}},
+		{"signals/filtered", func(v *View) int {
+			_, q := mustQuery(b, rareWords, vector, Bound{l, at})
+			return len(q.Signals(v.Select(keep), 100))
+		}},
+		{"lexical", func(v *View) int {
+			_, q := mustQuery(b, rareWords, nil, Bound{l, at})
+			return len(q.Lexical(nil, 50))
+		}},
+		{"vector", func(v *View) int {
+			_, q := mustQuery(b, "", vector, Bound{l, at})
+			return len(q.Vector(nil, 50))
+		}},
+	} {
+		b.Run(x.name, func(b *testing.B) {
+			v, _ := mustQuery(b, "", nil, Bound{l, at})
+			v.chained()
+			for b.Loop() {
+				if x.ask(v) == 0 {
+					b.Fatal("nothing found")
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkSearch500(b *testing.B)  { benchmarkSearch(b, 500) }
+func BenchmarkSearch10k(b *testing.B)  { benchmarkSearch(b, 10_000) }
+func BenchmarkSearch100k(b *testing.B) { benchmarkSearch(b, 100_000) }
+
+// BenchmarkSearch1M needs 3 GB of memory.
+func BenchmarkSearch1M(b *testing.B) { benchmarkSearch(b, 1_000_000) }
+
+// BenchmarkScan100k is the scan of all codes by itself, and beside it a plain
+// read of as many bytes: its share of what memory gives.
+func BenchmarkScan100k(b *testing.B) {
+	const n = 100_000
+	c := newCorpus()
+	c.texts = false
+	l := c.load(b, n)
+	v, q := mustQuery(b, "", c.vector(), Bound{l, l.Revision()})
+	b.Run("codes", func(b *testing.B) {
+		w := borrow(v)
+		defer w.back()
+		b.SetBytes(n * benchDims)
+		for b.Loop() {
+			q.scan(w, nil)
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		words := make([]uint64, n*benchDims/8)
+		for i := range words {
+			words[i] = uint64(i)
+		}
+		b.SetBytes(n * benchDims)
+		sum := [4]uint64{}
+		for b.Loop() {
+			for i := 0; i+8 <= len(words); i += 8 {
+				x := (*[8]uint64)(words[i:])
+				sum[0] += x[0] ^ x[4]
+				sum[1] += x[1] ^ x[5]
+				sum[2] += x[2] ^ x[6]
+				sum[3] += x[3] ^ x[7]
+			}
+		}
+		if sum == [4]uint64{} {
+			b.Fatal("nothing was read")
+		}
+	})
+}
+
+// BenchmarkAppend100k is a write to a large layer and opening the view that
+// sees it, with all that signals need.
+func BenchmarkAppend100k(b *testing.B) {
+	c := newCorpus()
+	l := c.load(b, 100_000)
+	v, _ := mustQuery(b, "", nil, Bound{l, l.Revision()})
+	v.chained()
+	rows := make([]Row, 1)
+	n := 100_000
+	for b.Loop() {
+		b.StopTimer()
+		at := l.Revision() + 1
+		rows[0] = c.row(n, at)
+		n++
+		b.StartTimer()
+		mustApply(b, l, at, rows...)
+		v, _ := mustQuery(b, "", nil, Bound{l, at})
+		v.chained()
+	}
+}
+
+// BenchmarkLoad10k is a cold load, with vectors alone and with words.
+func BenchmarkLoad10k(b *testing.B) {
+	for _, texts := range []bool{false, true} {
+		b.Run(map[bool]string{false: "vectors", true: "words"}[texts], func(b *testing.B) {
+			c := newCorpus()
+			c.texts = texts
+			rows := c.rows(10_000)
+			for b.Loop() {
+				mustApply(b, newTestLayer(b, benchDims), 1, rows...)
+			}
+		})
+	}
+}
+
+// BenchmarkLate is a hundred notes of sixteen tokens against ten of a query.
+func BenchmarkLate(b *testing.B) {
+	c := newCorpus()
+	rows := c.rows(1000)
+	for i := range rows {
+		rows[i].Tokens = make([]byte, 16*TokenDim)
+		for j := range rows[i].Tokens {
+			rows[i].Tokens[j] = byte(c.r.Uint32())
+		}
+	}
+	l := newTestLayer(b, benchDims)
+	mustApply(b, l, 1, rows...)
+	_, q := mustQuery(b, rareWords, c.vector(), Bound{l, 1})
+	found := q.Signals(nil, 100)[:100]
+	tokens := make([]Token, 10)
+	for i := range tokens {
+		tokens[i].Word = fmt.Sprintf("word%d", i)
+		for j := range tokens[i].Code {
+			tokens[i].Code[j] = int8(c.r.IntN(64) - 32)
+		}
+	}
+	for b.Loop() {
+		q.Late(tokens, found)
+	}
+}
+
+// The shortlist by codes loses next to none of the nearest: at least 995 in a
+// thousand of those that looking at every vector finds.
+func TestVectorRecall(t *testing.T) {
+	t.Parallel()
+	c := newCorpus()
+	c.texts = false
+	l := c.load(t, 5000)
+	const k, queries = 50, 20
+	found := 0
+	for range queries {
+		v, q := mustQuery(t, "", c.vector(), Bound{l, l.Revision()})
+		all := newTop(v, k)
+		links := v.chained()
+		for g := range v.rows {
+			u, ok := v.vector(links, int32(g))
+			if !ok {
+				t.Fatalf("row %d has no vector", g)
+			}
+			all.push(uint32(g), cosine(&q.vector.vector, &u))
+		}
+		nearest := map[ID]bool{}
+		for _, r := range all.heap {
+			nearest[v.entry(r.row).note] = true
+		}
+		for _, h := range q.Vector(nil, k) {
+			if nearest[h.Note] {
+				found++
+			}
+		}
+	}
+	if recall := float64(found) / (k * queries); recall < 0.995 {
+		t.Errorf("recall %v", recall)
+	}
+}
