@@ -22,6 +22,8 @@ const (
 	// of the one that the gateway chooses by what the collection holds.
 	ProfileDefault = "default"
 	ProfilePeople  = "people"
+	// DefaultNoAttribute is ProfileDefault without that boost.
+	DefaultNoAttribute = "default-no-attribute"
 	// Context asks for prompt-ready text.
 	Context = "context"
 )
@@ -34,7 +36,9 @@ func variants() []Variant {
 	return []Variant{
 		{Name: Lexical, Mode: Lexical}, {Name: Vector, Mode: Vector}, {Name: Hybrid, Mode: Hybrid},
 		{Name: NoAttribute, Mode: Hybrid, Weights: map[string]float64{attributeSignal: 0}},
-		{Name: ProfileDefault, Mode: Hybrid, Profile: "default"}, {Name: ProfilePeople, Mode: Hybrid, Profile: "people"},
+		{Name: ProfileDefault, Mode: Hybrid, Profile: "default"},
+		{Name: DefaultNoAttribute, Mode: Hybrid, Profile: "default", Weights: map[string]float64{attributeSignal: 0}},
+		{Name: ProfilePeople, Mode: Hybrid, Profile: "people"},
 	}
 }
 
@@ -65,7 +69,7 @@ func (b *Bench) Offered(ctx context.Context) ([]string, error) {
 	if b.derived() {
 		out = []string{Hybrid}
 	} else if search := schema(contract, "SearchQuery"); strings.Contains(search, " weights:") && strings.Contains(search, " profile:") {
-		out = append(out, NoAttribute, ProfileDefault, ProfilePeople)
+		out = append(out, NoAttribute, ProfileDefault, DefaultNoAttribute, ProfilePeople)
 	}
 	if strings.Contains(contract, "/v1/collections/{collection}/context:") {
 		out = append(out, Context)
