@@ -1,6 +1,7 @@
 # slipbox. Run "make" to see what can be done here.
 #
-# Everything needs Go; "lint" builds golangci-lint once, "test/fuzz" needs python3,
+# Everything needs Go; "encoder" needs python3 with pip once, to download the local encoder's
+# weights; "lint" builds golangci-lint once, "test/fuzz" needs python3,
 # "test/race" needs a C compiler. Tools are pinned here and cached outside the tree.
 
 GOLANGCI_LINT_VERSION := 2.15.0
@@ -46,12 +47,18 @@ help: ## Show this help
 build: ## Build bin/gateway and bin/worker, stamped with version, commit and date
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/gateway ./cmd/worker
 
+.PHONY: encoder
+encoder: ## Install the local encoder's weights, unless they are there (SLIPBOX_ENCODER_DIR)
+	@go run ./cmd/gateway encoder install
+
 .PHONY: run
 run: build ## Build and serve the demo on ADDR, keeping its data in DATA
+	@# Without the weights it serves too, and says what is missing.
+	@./bin/gateway encoder install || true
 	exec ./bin/gateway serve --demo --addr $(ADDR) --data $(DATA) --log-level warn
 
 .PHONY: test
-test: services ## Run all tests and print the coverage (RACE=1: with the race detector)
+test: services encoder ## Run all tests and print the coverage (RACE=1: with the race detector)
 	$(WITH_SERVICES) go test $(RACEFLAG) -shuffle=on -timeout=20m -covermode=atomic -coverprofile=coverage.out ./...
 	@go tool cover -func=coverage.out | tail -n 1
 	@$(MAKE) --no-print-directory test/postgres
@@ -91,7 +98,7 @@ bench/servers: ## Measure gateways over a Postgres and a Redis of their own, and
 	@BENCH='$(if $(filter-out .,$(BENCH)),$(BENCH),Servers)' scripts/bench-servers.sh
 
 .PHONY: eval
-eval: ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=folder, EVAL_PARTS="recall noise growth ablation load")
+eval: encoder ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=folder, EVAL_PARTS="recall noise growth ablation load")
 	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh $(EVAL_PARTS)
 
 .PHONY: generate

@@ -40,7 +40,7 @@ type Local struct {
 }
 
 // localRetry is how long a failure to open the weights stands.
-const localRetry = 10 * time.Second
+const localRetry = 5 * time.Second
 
 // localBatch is how many texts are encoded before their tokens are filtered:
 // enough to keep every CPU busy, and a bound on what is held meanwhile.

@@ -186,7 +186,7 @@ func TestRegistryByWeights(t *testing.T) {
 	}
 }
 
-// A text that came before makes no second pass; sizes and hits are told. C302
+// A text that came before makes no second pass; sizes and hits are told (C302).
 func TestLocalIsCached(t *testing.T) {
 	t.Parallel()
 	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedCache: 2})

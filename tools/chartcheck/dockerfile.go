@@ -120,7 +120,7 @@ func checkImage(stage instructions.Stage) (problems []string) {
 	if len(entry) != 1 || entry[0] != bin+"gateway" {
 		problems = append(problems, "ENTRYPOINT must be "+bin+"gateway alone")
 	}
-	for _, path := range []string{bin + "gateway", bin + "worker", "/etc/ssl/certs/ca-certificates.crt", "/tmp", "/data"} {
+	for _, path := range []string{bin + "gateway", bin + "worker", "/usr/local/share/slipbox/encoder", "/etc/ssl/certs/ca-certificates.crt", "/tmp", "/data"} {
 		if !slices.Contains(binaries, path) {
 			problems = append(problems, path+" is not copied into the image")
 		}

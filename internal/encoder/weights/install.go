@@ -87,7 +87,7 @@ func (o *Options) lock(ctx context.Context) (release func(), err error) {
 	l := flock.New(filepath.Join(o.Dir, lockName))
 	held, err := l.TryLock()
 	if err == nil && !held {
-		o.say("another install into %s is under way; waiting for it", o.Dir)
+		o.sayf("another install into %s is under way; waiting for it", o.Dir)
 		held, err = l.TryLockContext(ctx, lockPoll)
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (o *Options) take(ctx context.Context, from, scratch string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		o.say("verifying %s (%.1f MB)", f.name, float64(f.bytes)/1e6)
+		o.sayf("verifying %s (%.1f MB)", f.name, float64(f.bytes)/1e6)
 		if err := o.takeOne(f, src, scratch); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (o *Options) takeOne(f file, src *source, scratch string) error {
 	return f.place(o.Dir, scratch, r, where)
 }
 
-func (o *Options) say(format string, args ...any) {
+func (o *Options) sayf(format string, args ...any) {
 	_, _ = fmt.Fprintf(o.Progress, format+"\n", args...)
 }
 

@@ -288,7 +288,7 @@ func TestInstallWaits(t *testing.T) {
 func TestInstallKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledHelper$") //nolint:gosec // this very binary
+	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledHelper$")
 	cmd.Env = append(os.Environ(), "WEIGHTS_TEST_DIR="+dir)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != -1 {
@@ -317,8 +317,8 @@ func TestKilledHelper(t *testing.T) {
 	if _, err := o.lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	scratch, err := os.MkdirTemp(dir, scratchPrefix)
-	if err != nil {
+	scratch := filepath.Join(dir, scratchPrefix+"1")
+	if err := os.Mkdir(scratch, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	model := wanted()[1]
@@ -425,5 +425,17 @@ func TestInstallIntoReadOnly(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, lockName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something was written: %v", err)
+	}
+}
+
+// The image gets the weights from the very package that the installer knows.
+func TestImageDownloadsThePackage(t *testing.T) {
+	t.Parallel()
+	image, err := os.ReadFile("../../../deploy/Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(image), " "+Package+"\n") {
+		t.Errorf("the Dockerfile does not download %s", Package)
 	}
 }

@@ -43,7 +43,8 @@ func Main(m *testing.M) {
 var settings = regexp.MustCompile(`^(SLIPBOX_|DATABASE_URL|MIGRATE_DATABASE_URL|REDIS_URL|OPENAI_|OTEL_)`)
 
 // Command prepares a run of the binary, in an environment without settings of
-// a person's own and with those of env.
+// a person's own and with those of env. Unless they say otherwise it embeds by
+// hashes, so that no test depends on what is installed.
 func Command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := binary()
@@ -57,7 +58,7 @@ func Command(t *testing.T, env []string, args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	cmd.Env = append(cmd.Env, env...)
+	cmd.Env = append(append(cmd.Env, "SLIPBOX_EMBEDDER=hash"), env...)
 	return cmd
 }
 

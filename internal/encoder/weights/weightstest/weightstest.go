@@ -10,20 +10,20 @@ import (
 
 // Dir is the directory that holds the weights. Without them the test is
 // skipped, or fails where SLIPBOX_REQUIRE_SERVICES says that it has to run.
-func Dir(t testing.TB) string {
-	t.Helper()
+func Dir(tb testing.TB) string {
+	tb.Helper()
 	dir := os.Getenv("SLIPBOX_ENCODER_DIR")
 	if dir == "" {
 		var err error
 		if dir, err = weights.DefaultDir(); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := weights.Present(dir); err != nil {
 		if os.Getenv("SLIPBOX_REQUIRE_SERVICES") != "" {
-			t.Fatalf("this test needs the encoder's weights (make encoder): %v", err)
+			tb.Fatalf("this test needs the encoder's weights (make encoder): %v", err)
 		}
-		t.Skipf("the encoder's weights are not installed (make encoder): %v", err)
+		tb.Skipf("the encoder's weights are not installed (make encoder): %v", err)
 	}
 	return dir
 }
