@@ -1,0 +1,128 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+)
+
+// A collection is changed to another embedder by a job whose process is
+// stopped in the middle: searches go on with the old vectors, another process
+// goes on with the job, and its base keeps what it has.
+func TestReembedEndToEnd(t *testing.T) {
+	t.Parallel()
+	const notes = 150
+	ways := map[string]func(t *testing.T, set func(*Settings)) (g *gatewayTest, again func() *gatewayTest){
+		"embedded": func(t *testing.T, set func(*Settings)) (*gatewayTest, func() *gatewayTest) {
+			t.Helper()
+			data := t.TempDir()
+			here := func(c *Settings) { set(c); c.Data = data }
+			g := startGateway(t, here)
+			return g, func() *gatewayTest {
+				g.stop()
+				later, _ := launch(t, settings(t, nil, here))
+				later.key = g.key
+				return later
+			}
+		},
+		"servers": func(t *testing.T, set func(*Settings)) (*gatewayTest, func() *gatewayTest) {
+			t.Helper()
+			s := newServers(t, true)
+			w := s.worker(set)
+			g := s.gateway(set)
+			return g, func() *gatewayTest {
+				w.stop()
+				s.worker(set)
+				return g
+			}
+		},
+	}
+	for name, start := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := llmtest.New(t)
+			model.EmbedDim(256)
+			var batches atomic.Int64
+			var stuck atomic.Bool
+			stuck.Store(true)
+			model.Handle(llmtest.Embed, func(r llmtest.Request) llmtest.Reply {
+				if len(r.Inputs) > 1 && batches.Add(1) > 2 && stuck.Load() {
+					return llmtest.Hang()
+				}
+				return llmtest.Default()
+			})
+			g, again := start(t, func(c *Settings) {
+				c.LLM.EmbedProvider, c.LLM.EmbedBaseURL, c.LLM.EmbedModel, c.LLM.EmbedDim = "openai", model.URL(), "words", 256
+				c.LLM.EmbedCache = -1
+			})
+			const other = "words@256"
+			g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "base", "embedder": llm.HashName, "policy": "none"})
+			var lines strings.Builder
+			for i := range notes {
+				fmt.Fprintf(&lines, `{"content":"note %d about harbour%d"}`+"\n", i, i)
+			}
+			if status, out := g.send(http.Header{"Content-Type": {"application/x-ndjson"}}, http.MethodPost, "/v1/collections/base/notes/bulk", lines.String()); status != http.StatusOK {
+				t.Fatalf("bulk: status %d: %v", status, out)
+			}
+			g.call(http.StatusCreated, http.MethodPost, "/v1/collections/base/clone", object{"name": "fork"})
+			finds := func(collection string) {
+				t.Helper()
+				answer := g.call(http.StatusOK, http.MethodPost, "/v1/collections/"+collection+"/search", object{"query": "note 77 about harbour77", "mode": "vector"})
+				if hits := answer["hits"].([]any); len(hits) == 0 || hits[0].(object)["note"].(object)["content"] != "note 77 about harbour77" {
+					t.Errorf("%s does not find the note: %v", collection, hits)
+				}
+			}
+			embedder := func(collection string) any {
+				return g.call(http.StatusOK, http.MethodGet, "/v1/collections/"+collection, nil)["embedder"]
+			}
+			finds("fork")
+
+			g.call(http.StatusUnprocessableEntity, http.MethodPost, "/v1/collections/fork/reembed", object{"embedder": "bert"})
+			job := g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/fork/reembed", object{"embedder": other})["job"].(object)["id"].(string)
+			same := g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/fork/reembed", object{"embedder": other})["job"].(object)["id"]
+			if same != job {
+				t.Errorf("asked twice it is job %v and job %v", job, same)
+			}
+			g.call(http.StatusConflict, http.MethodPost, "/v1/collections/fork/reembed", object{"embedder": llm.HashName})
+			state := func() object { return g.call(http.StatusOK, http.MethodGet, "/v1/jobs/"+job, nil) }
+			g.until("two batches are done", func() bool {
+				p, ok := state()["progress"].(object)
+				return ok && p["done"] == 64.0 && p["total"] == float64(notes)
+			})
+			finds("fork")
+			if embedder("fork") != llm.HashName {
+				t.Errorf("half way the embedder is %v", embedder("fork"))
+			}
+			g.call(http.StatusCreated, http.MethodPost, "/v1/collections/fork/notes", object{"content": "written meanwhile", "infer": false})
+
+			g = again()
+			stuck.Store(false)
+			g.until("the job is done", func() bool { return state()["state"] == "done" })
+			if embedder("fork") != other || embedder("base") != llm.HashName {
+				t.Errorf("the fork has %v, the base %v", embedder("fork"), embedder("base"))
+			}
+			finds("fork")
+			finds("base")
+			if found := g.search("fork", "written meanwhile", "vector"); len(found) == 0 {
+				t.Error("what was written meanwhile is not found by meaning")
+			}
+			asked := 0
+			for _, r := range model.RequestsOf(llmtest.Embed) {
+				if len(r.Inputs) > 1 {
+					asked += len(r.Inputs)
+				}
+			}
+			if asked > notes+1+2*32 { // the batch that hung, and was tried anew
+				t.Errorf("%d texts were asked for, of %d notes", asked, notes)
+			}
+			if n := g.call(http.StatusOK, http.MethodGet, "/v1/collections/fork", nil)["counts"].(object)["pending"]; n != 0.0 {
+				t.Errorf("%v notes wait", n)
+			}
+		})
+	}
+}
