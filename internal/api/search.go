@@ -108,6 +108,9 @@ func inherit(q, from *wire.SearchQuery) *wire.SearchQuery {
 	fill(&out.MinScore, from.MinScore)
 	fill(&out.TokenBudget, from.TokenBudget)
 	fill(&out.Explain, from.Explain)
+	fill(&out.Profile, from.Profile)
+	fill(&out.Weights, from.Weights)
+	fill(&out.ReferenceTime, from.ReferenceTime)
 	if out.Fields == nil {
 		out.Fields = from.Fields
 	}
@@ -152,6 +155,13 @@ func (h *core) query(in *wire.SearchQuery) (recall.Query, error) {
 		ExpandLinks: or(in.ExpandLinks, 0), Rerank: recall.Rerank(or(in.Rerank, "")), MinScore: in.MinScore,
 		TokenBudget: or(in.TokenBudget, 0), Explain: or(in.Explain, false),
 		IDsOnly: len(in.Fields) > 0, Embedding: len(in.Include) > 0,
+		Profile: recall.Profile(or(in.Profile, "")), Weights: or(in.Weights, nil),
+	}
+	if in.ReferenceTime != nil {
+		var err error
+		if q.Reference, err = memory.ParseEventTime("reference_time", *in.ReferenceTime, h.now()); err != nil {
+			return q, err
+		}
 	}
 	if in.Query != nil && strings.TrimSpace(q.Text) == "" {
 		return q, fault.InvalidField("query", "must not be blank")
@@ -243,6 +253,12 @@ func wireResult(r *recall.Result, embedding bool) (wire.SearchResult, error) {
 		Hits: make([]wire.Hit, 0, len(r.Hits)), Revision: int64(r.Revision), Mode: wire.SearchMode(r.Mode),
 		TookMs: float64(r.Took.Microseconds()) / 1000, Degraded: optional(r.Degraded),
 	}
+	if r.Profile != "" {
+		out.Profile = new(wire.RankingProfile(r.Profile))
+	}
+	if len(r.Hits) > 0 {
+		out.Answerable = &r.Answerable
+	}
 	for i := range r.Hits {
 		hit := &r.Hits[i]
 		w := wire.Hit{Note: wire.NoteRef{ID: hit.ID}, Score: hit.Score}
@@ -252,6 +268,9 @@ func wireResult(r *recall.Result, embedding bool) (wire.SearchResult, error) {
 			for _, source := range hit.Sources {
 				w.Sources = append(w.Sources, wire.HitSources(source))
 			}
+		}
+		if hit.Passage != nil {
+			w.Passage = &wire.Passage{Start: hit.Passage.Start, End: hit.Passage.End}
 		}
 		if hit.Explain != nil {
 			raw, err := json.Marshal(hit.Explain)

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 )
@@ -13,11 +12,10 @@ type chain struct {
 	visible []bitset
 	slots   []int
 
-	prev, next []int32   // the visible notes beside it in its session, or none
-	slot       []int32   // of its vector within its layer, or none
-	session    []int32   // by the view's number, or none
-	length     []uint32  // in terms, 0 where the row is not visible
-	spread     []float32 // 1 / length of the sum of the unit vectors of the note and those beside it; 0: it has none
+	prev, next []int32  // the visible notes beside it in its session, or none
+	slot       []int32  // of its vector within its layer, or none
+	session    []int32  // by the view's number, or none
+	length     []uint32 // in terms, 0 where the row is not visible
 }
 
 // chained gives the chain of the view, and makes it the first time: out of
@@ -44,7 +42,7 @@ func (v *View) chained() *chain {
 func (v *View) newChain() *chain {
 	c := &chain{
 		prev: make([]int32, v.rows), next: make([]int32, v.rows), slot: make([]int32, v.rows),
-		session: make([]int32, v.rows), length: make([]uint32, v.rows), spread: make([]float32, v.rows), slots: v.stack.slots,
+		session: make([]int32, v.rows), length: make([]uint32, v.rows), slots: v.stack.slots,
 	}
 	for i := range v.layers {
 		c.visible = append(c.visible, v.layers[i].visible)
@@ -65,7 +63,7 @@ func (v *View) linked() *chain {
 		l := &v.layers[i]
 		for slot, row := range l.slots {
 			if int(row) < len(l.rows) {
-				c.slot[l.number(row)] = int32(slot) //nolint:gosec // no more slots than rows
+				c.slot[l.number(row)] = int32(slot)
 			}
 		}
 		l.visible.each(func(row uint32) { c.length[l.number(row)] = l.rows[row].length })
@@ -76,7 +74,7 @@ func (v *View) linked() *chain {
 			l.data.mu.RLock()
 			rows := l.data.sessions[n].rows
 			l.data.mu.RUnlock()
-			into := people.of(i, int32(n)) //nolint:gosec // no more sessions than rows
+			into := people.of(i, int32(n))
 			mixed[into] = len(lists[into]) > 0
 			lists[into] = slices.Grow(lists[into], t.notes)
 			for _, row := range rows {
@@ -91,15 +89,12 @@ func (v *View) linked() *chain {
 			slices.SortFunc(list, func(a, b uint32) int { return v.entry(a).before(v.entry(b)) })
 		}
 		for i, g := range list {
-			c.session[g] = int32(n) //nolint:gosec // no more sessions than rows
+			c.session[g] = int32(n)
 			if i == 0 {
 				continue
 			}
 			c.prev[list[i]], c.next[list[i-1]] = int32(list[i-1]), int32(list[i]) //nolint:gosec // rows fit
 		}
-	}
-	for g := range c.spread {
-		c.spread[g] = v.spread(c, uint32(g)) //nolint:gosec // rows fit
 	}
 	return c
 }
@@ -111,7 +106,8 @@ func (v *View) continued(from *chain) *chain {
 		return nil
 	}
 	// Only the nearest layer grows, and its numbers are the last.
-	var changed, placed []uint32
+	var changed []uint32
+	placed := 0
 	for i := range v.layers {
 		l := &v.layers[i]
 		for w, word := range l.visible {
@@ -124,11 +120,11 @@ func (v *View) continued(from *chain) *chain {
 		}
 		for _, row := range l.slots[from.slots[i]:] {
 			if int(row) < len(l.rows) {
-				placed = append(placed, l.base+row)
+				placed++
 			}
 		}
 	}
-	if 8*(len(changed)+len(placed)) > v.rows {
+	if 8*(len(changed)+placed) > v.rows {
 		return nil
 	}
 	c := v.newChain()
@@ -139,7 +135,6 @@ func (v *View) continued(from *chain) *chain {
 	copy(c.session, from.session)
 	copy(c.slot, from.slot)
 	copy(c.length, from.length)
-	copy(c.spread, from.spread)
 	for i := range v.layers {
 		l := &v.layers[i]
 		for at, row := range l.slots[from.slots[i]:] {
@@ -149,7 +144,6 @@ func (v *View) continued(from *chain) *chain {
 		}
 	}
 	// A vector may have been there before its row was seen.
-	var again []int32
 	for _, g := range changed {
 		i, row := v.place(g)
 		l := &v.layers[i]
@@ -164,15 +158,6 @@ func (v *View) continued(from *chain) *chain {
 		} else {
 			c.prev[g], c.next[g], c.session[g], c.length[g] = none, none, none, 0
 			c.join(prev, next)
-		}
-		again = append(again, prev, own, next)
-	}
-	for _, g := range placed {
-		again = append(again, c.prev[g], int32(g), c.next[g]) //nolint:gosec // rows fit
-	}
-	for _, g := range again {
-		if g != none {
-			c.spread[g] = v.spread(c, uint32(g)) //nolint:gosec // not none
 		}
 	}
 	return c
@@ -196,30 +181,4 @@ func (v *View) vector(c *chain, g int32) (out vector, ok bool) {
 	}
 	i, _ := v.place(uint32(g)) //nolint:gosec // not none
 	return v.vectorAt(i, int(c.slot[g]))
-}
-
-// spread works out chain.spread of a note. Its own vector must be there, those
-// beside it need not.
-func (v *View) spread(c *chain, g uint32) float32 {
-	i, row := v.place(g)
-	own, ok := v.vector(c, int32(g)) //nolint:gosec // rows fit
-	if !ok || !v.layers[i].visible.has(row) {
-		return 0
-	}
-	prev, before := v.vector(c, c.prev[g])
-	next, after := v.vector(c, c.next[g])
-	sum := 1.0
-	if before {
-		sum += 1 + 2*cosine(&prev, &own)
-	}
-	if after {
-		sum += 1 + 2*cosine(&own, &next)
-	}
-	if before && after {
-		sum += 2 * cosine(&prev, &next)
-	}
-	if sum < 1e-6 {
-		return 0 // they cancel out: there is no direction
-	}
-	return float32(1 / math.Sqrt(sum))
 }

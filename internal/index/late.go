@@ -8,12 +8,14 @@ type Token struct {
 	Code [TokenDim]int8 // its direction, of length 127
 }
 
-// Late is how well each token of a query is met by some token of a text:
-// the mean over the query's tokens of the best cosine, which is at least 0,
-// weighted by the idf of their words.
+// Late is how well each token of a query is met by some token of a text: the
+// mean over the query's tokens of the best cosine, which is at least 0,
+// weighted by the idf of their words (late interaction, Khattab and Zaharia
+// 2020). Lead and Around are 0 in a view where no notes share a session.
 type Late struct {
-	Own  float64 // in the note
-	Pair float64 // in the note or the one just before it in its session
+	Own    float64 // in the note
+	Lead   float64 // in the note or the two before it in its session: answers follow questions
+	Around float64 // in the note or the two on either side of it
 }
 
 // codeLength is the length of a token's code.
@@ -38,15 +40,12 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 		}
 	}
 	var dots []int32
-	met := map[int32][]int32{} // by row: the best sum per token of the query
-	meet := func(g int32) []int32 {
-		if g == none {
-			return nil
-		}
+	met := map[uint32][]int32{} // by row: the best sum per token of the query
+	meet := func(g uint32) []int32 {
 		if best, ok := met[g]; ok {
 			return best
 		}
-		codes := v.tokens(c, uint32(g)) //nolint:gosec // not none
+		codes := v.tokens(c, g)
 		best := make([]int32, len(tokens))
 		if n := len(codes) / TokenDim; n > 0 {
 			if len(dots) < n {
@@ -62,19 +61,30 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 		met[g] = best
 		return best
 	}
+	contextual := v.contextual()
+	lead, around := make([]int32, len(tokens)), make([]int32, len(tokens))
 	for n := range candidates {
-		g := candidates[n].row
-		own, before := meet(int32(g)), meet(c.prev[g]) //nolint:gosec // rows fit
-		for i := range tokens {
-			d := own[i]
-			out[n].Own += weights[i] * cosineOf(d)
-			if before != nil {
-				d = max(d, before[i])
+		clear(lead)
+		clear(around)
+		if contextual {
+			near, before, all := c.window(candidates[n].row)
+			for m, g := range near[:all] {
+				for i, d := range meet(g) {
+					if m < before {
+						lead[i] = max(lead[i], d)
+					}
+					around[i] = max(around[i], d)
+				}
 			}
-			out[n].Pair += weights[i] * cosineOf(d)
+		}
+		for i, d := range meet(candidates[n].row) {
+			out[n].Own += weights[i] * cosineOf(d)
+			out[n].Lead += weights[i] * cosineOf(lead[i])
+			out[n].Around += weights[i] * cosineOf(around[i])
 		}
 		out[n].Own /= sum
-		out[n].Pair /= sum
+		out[n].Lead /= sum
+		out[n].Around /= sum
 	}
 	return out
 }

@@ -18,28 +18,30 @@ type Signals struct {
 
 	Words   float64   // BM25 of the best passage
 	Passage text.Span // that Words is of
-	Window1 float64   // BM25 of the note and those beside it in its session
-	Window2 float64   // the same of the two on either side
+	Window  float64   // BM25 of the note and of two on either side of it in its session
 	Session float64   // BM25 of the whole session
 
-	Dense  bool    // the note and the query have vectors: Vector and Around hold
+	Dense  bool    // the note and the query have vectors: Vector holds
 	Vector float64 // cosine
-	Around float64 // cosine with the sum of the unit vectors of the note and those beside it
 
-	Length int // in terms
-	Role   Role
-	Record *filter.Record // not to be changed
-	Prev   *filter.Record // of the note just before it in its session; nil for none
+	Length  int // in terms
+	Role    Role
+	Asks    bool           // it ends with a question mark
+	Replies bool           // the note before it in its session has one
+	Opens   bool           // it is the first of a session of several
+	Names   int            // capitalised words inside its sentences, at most 3
+	Record  *filter.Record // not to be changed
 
 	row uint32
 }
 
 // Signals gives the candidates of a query: the union of the depth best of the
-// selected notes by Words, Window2, Vector and Around, each with all signals,
-// in order of note id.
+// selected notes by Words, Window and Vector, each with all signals, in order of
+// note id.
 //
 // Windows and sessions reach over the visible notes, selected or not, and over
-// all layers; a note without a session is one by itself. Their words count
+// all layers; a note without a session is one by itself, and where all are, the
+// view has neither windows nor sessions. Their words count
 // once for each time that they stand in a note (its date counts once), weigh
 // what they weigh over passages, and the length of a window is measured by as
 // many average notes as it may have, that of a session by the mean session.
@@ -65,10 +67,8 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 		add(q.windows(w, c, sel, depth))
 	}
 	if q.vector != nil {
-		q.scan(w, nil)
-		w.sumAround(c)
-		add(q.nearest(w, c, sel, depth, w.near, q.exact))
-		add(q.nearest(w, c, sel, depth, w.around, q.around))
+		q.scan(w, sel)
+		add(q.nearest(w, c, sel, depth))
 	}
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
@@ -93,8 +93,11 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 		Note: e.note, From: e.from, Layer: i, row: g,
 		Length: int(e.length), Role: e.role, Record: e.record,
 	}
+	s.Asks, s.Names = e.marks&asks != 0, int(e.marks&names)
 	if p := c.prev[g]; p != none {
-		s.Prev = v.entry(uint32(p)).record //nolint:gosec // not none
+		s.Replies = v.entry(uint32(p)).marks&asking != 0 //nolint:gosec // not none
+	} else {
+		s.Opens = c.next[g] != none
 	}
 	if len(q.words) > 0 {
 		if s.Words = w.words[g]; s.Words > 0 {
@@ -102,7 +105,7 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 		}
 	}
 	if q.vector != nil && c.slot[g] != none {
-		s.Dense, s.Vector, s.Around = true, q.exact(w, c, g), q.around(w, c, g)
+		s.Dense, s.Vector = true, q.exact(w, c, g)
 	}
 	return s
 }
@@ -118,77 +121,44 @@ func (q *Query) exact(w *workspace, c *chain, g uint32) float64 {
 	return w.exact[g]
 }
 
-// around is [Signals.Around] of a note that has a vector.
-func (q *Query) around(w *workspace, c *chain, g uint32) float64 {
-	sum := q.exact(w, c, g)
-	for _, o := range [...]int32{c.prev[g], c.next[g]} {
-		if o != none && c.slot[o] != none {
-			sum += q.exact(w, c, uint32(o)) //nolint:gosec // not none
-		}
-	}
-	return min(max(sum*float64(c.spread[g]), -1), 1)
-}
-
-// sumAround works out the same for all rows out of what the scan found.
-func (w *workspace) sumAround(c *chain) {
-	for g, sum := range w.near {
-		if sum != absent {
-			if p := c.prev[g]; p != none && w.near[p] != absent {
-				sum += w.near[p]
-			}
-			if n := c.next[g]; n != none && w.near[n] != absent {
-				sum += w.near[n]
-			}
-			sum *= c.spread[g]
-		}
-		w.around[g] = sum
-	}
-}
-
-// nearest gives the k best of the selected rows that have a vector, by a score
-// that is looked at exactly for a shortlist by an approximate one.
-func (q *Query) nearest(w *workspace, c *chain, sel *Selection, k int, approximate []float32, exact func(w *workspace, c *chain, g uint32) float64) []ranked {
+// nearest gives the k best of the selected rows that have a vector, out of a
+// shortlist by what the scan found.
+func (q *Query) nearest(w *workspace, c *chain, sel *Selection, k int) []ranked {
 	list := newTop(q.view, shortlist(k))
 	for i := range q.view.layers {
 		l := &q.view.layers[i]
 		pass := sel.of(i, l)
-		for row, score := range approximate[l.base:][:len(l.rows)] {
-			if score == absent || list.misses(float64(score)) || !pass.has(uint32(row)) { //nolint:gosec // rows fit
+		for row, score := range w.near[l.base:][:len(l.rows)] {
+			if score == absent || list.misses(float64(score)) || !pass.has(uint32(row)) {
 				continue
 			}
-			list.push(l.base+uint32(row), float64(score)) //nolint:gosec // rows fit
+			list.push(l.base+uint32(row), float64(score))
 		}
 	}
 	best := newTop(q.view, k)
 	for _, r := range list.heap {
-		best.push(r.row, exact(w, c, r.row))
+		best.push(r.row, q.exact(w, c, r.row))
 	}
 	return best.heap
 }
 
-// window gives the rows within two of g in its session, g first, then those
-// within one, and how many they are and those within one are.
-func (c *chain) window(g uint32) (rows [5]uint32, within1, within2 int) {
-	rows[0], within1 = g, 1
-	prev, next := c.prev[g], c.next[g]
-	if prev != none {
-		rows[within1] = uint32(prev) //nolint:gosec // not none
-		within1++
+// contextual tells whether some notes of the view share a session.
+func (v *View) contextual() bool { return v.stack.people.notes < v.notes }
+
+// window gives the rows within two of g in its session: g first, then the lead
+// before it, then those after it, and how many they are.
+func (c *chain) window(g uint32) (rows [5]uint32, lead, n int) {
+	rows[0], lead = g, 1
+	for p := c.prev[g]; p != none && lead < 3; p = c.prev[p] {
+		rows[lead] = uint32(p) //nolint:gosec // not none
+		lead++
 	}
-	if next != none {
-		rows[within1] = uint32(next) //nolint:gosec // not none
-		within1++
+	n = lead
+	for p := c.next[g]; p != none && n < lead+2; p = c.next[p] {
+		rows[n] = uint32(p) //nolint:gosec // not none
+		n++
 	}
-	within2 = within1
-	if prev != none && c.prev[prev] != none {
-		rows[within2] = uint32(c.prev[prev]) //nolint:gosec // not none
-		within2++
-	}
-	if next != none && c.next[next] != none {
-		rows[within2] = uint32(c.next[next]) //nolint:gosec // not none
-		within2++
-	}
-	return rows, within1, within2
+	return rows, lead, n
 }
 
 // sum adds up an array over rows.
@@ -223,6 +193,9 @@ func (q *Query) tally(w *workspace, layer int, word *word, rows []uint32) []uint
 // are looked at.
 func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) []ranked {
 	v := q.view
+	if !v.contextual() {
+		return nil
+	}
 	average := 5 * float64(v.length) / float64(v.notes)
 	words := make([]*word, len(q.words))
 	left := 0.0 // the most that the words to come can add
@@ -305,26 +278,28 @@ func (w *workspace) leaders(v *View, sel *Selection, k int) *top {
 // gather adds to candidates what their windows and sessions come to.
 func (q *Query) gather(w *workspace, c *chain, out []Signals) {
 	v := q.view
+	if !v.contextual() {
+		return
+	}
 	people := v.stack.people
-	average := float64(v.length) / float64(v.notes)
+	average := 5 * float64(v.length) / float64(v.notes)
 	_, mean := v.Sessions()
 	type place struct {
-		near             [5]uint32
-		within1, within2 int
-		length1, length2 float64 // in averages
-		session          int32
-		length           float64 // of the session, in averages
+		near    [5]uint32
+		n       int
+		window  float64 // length, in averages
+		session int32
+		whole   float64 // length of the session, in averages
 	}
 	at := make([]place, len(out))
 	for n := range out {
 		p := &at[n]
-		p.near, p.within1, p.within2 = c.window(out[n].row)
-		p.length1 = float64(sum(c.length, p.near[:p.within1])) / (3 * average)
-		p.length2 = float64(sum(c.length, p.near[:p.within2])) / (5 * average)
+		p.near, _, p.n = c.window(out[n].row)
+		p.window = float64(sum(c.length, p.near[:p.n])) / average
 		p.session = c.session[out[n].row]
-		p.length = float64(out[n].Length) / mean
+		p.whole = float64(out[n].Length) / mean
 		if p.session != none {
-			p.length = float64(people.tallies[p.session].total) / mean
+			p.whole = float64(people.tallies[p.session].total) / mean
 		}
 	}
 	rows := w.touched[:0]
@@ -341,18 +316,15 @@ func (q *Query) gather(w *workspace, c *chain, out []Signals) {
 		}
 		for n := range out {
 			s, p := &out[n], &at[n]
-			if count := sum(w.count, p.near[:p.within1]); count > 0 {
-				s.Window1 += word.weight * saturate(float64(count), p.length1)
-			}
-			if count := sum(w.count, p.near[:p.within2]); count > 0 {
-				s.Window2 += word.weight * saturate(float64(count), p.length2)
+			if count := sum(w.count, p.near[:p.n]); count > 0 {
+				s.Window += word.weight * saturate(float64(count), p.window)
 			}
 			whole := w.count[s.row]
 			if p.session != none {
 				whole = w.session[p.session]
 			}
 			if whole > 0 {
-				s.Session += word.weight * saturate(float64(whole), p.length)
+				s.Session += word.weight * saturate(float64(whole), p.whole)
 			}
 		}
 		for _, g := range rows {

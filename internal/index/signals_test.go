@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
@@ -168,25 +169,6 @@ func unitOf(v []float32) []float64 {
 	return out
 }
 
-// around is the cosine with the sum of the unit vectors; ok is false where the
-// sum is next to nothing.
-func (v *naiveView) around(query []float32, i int) (score float64, ok bool) {
-	q, sum := unitOf(query), make([]float64, len(query))
-	for _, n := range v.near(i, 1) {
-		if v.notes[n].Vector != nil {
-			for j, x := range unitOf(v.notes[n].Vector) {
-				sum[j] += x
-			}
-		}
-	}
-	length := 0.0
-	for j, x := range sum {
-		score += x * q[j]
-		length += x * x
-	}
-	return score / math.Sqrt(length), length > 1e-3
-}
-
 func (v *naiveView) late(tokens []Token, notes ...int) float64 {
 	score, sum := 0.0, 0.0
 	for _, t := range tokens {
@@ -238,7 +220,7 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 	bare := func(list []Signals) []Signals {
 		list = slices.Clone(list)
 		for i := range list {
-			list[i].Layer, list[i].row, list[i].Record, list[i].Prev = 0, 0, nil, nil
+			list[i].Layer, list[i].row, list[i].Record = 0, 0, nil
 		}
 		return list
 	}
@@ -252,6 +234,10 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 		return
 	}
 	v := newNaiveView(rows)
+	contextual := false
+	for _, notes := range v.sessions {
+		contextual = contextual || len(notes) > 1
+	}
 	found := map[ID]int{}
 	for i := range all {
 		found[all[i].Note] = i
@@ -259,9 +245,12 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 	for i := range v.notes {
 		n := &v.notes[i]
 		best, span := v.words(words, i)
-		window := v.joined(words, v.near(i, 2), 5*v.note)
+		window, session := 0.0, 0.0
+		if contextual {
+			window, session = v.joined(words, v.near(i, 2), 5*v.note), v.joined(words, v.sessions[v.of[i]], v.session)
+		}
 		at, ok := found[n.Note]
-		if want := filter.Match(keep, &n.Record) && (window > 0 || n.Vector != nil); want != ok {
+		if want := filter.Match(keep, &n.Record) && (best > 0 || window > 0 || n.Vector != nil); want != ok {
 			t.Fatalf("note %x is a candidate: %v, want %v", n.Note, ok, want)
 		}
 		if !ok {
@@ -270,9 +259,8 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 		s := &all[at]
 		for name, pair := range map[string][2]float64{
 			"words":   {s.Words, best},
-			"window1": {s.Window1, v.joined(words, v.near(i, 1), 3*v.note)},
-			"window2": {s.Window2, window},
-			"session": {s.Session, v.joined(words, v.sessions[v.of[i]], v.session)},
+			"window":  {s.Window, window},
+			"session": {s.Session, session},
 			"length":  {float64(s.Length), float64(n.length)},
 		} {
 			if math.Abs(pair[0]-pair[1]) > 1e-9 {
@@ -285,24 +273,23 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 		if s.Dense != (n.Vector != nil) || s.Record.Kind != n.Record.Kind || s.From != n.From || s.Layer != n.layer {
 			t.Fatalf("%+v is not of %+v", s, n)
 		}
-		before := i
-		if near := v.near(i, 1); near[0] != i {
-			before = near[0]
+		near := v.near(i, 2)
+		here := slices.Index(near, i)
+		if opens := here == 0 && len(near) > 1; s.Opens != opens || s.Replies != (here > 0 && strings.Contains(v.notes[near[here-1]].Content, "?")) {
+			t.Fatalf("%x opens its session: %v, replies: %v", n.Note, s.Opens, s.Replies)
 		}
-		if (before != i) != (s.Prev != nil) || before != i && !s.Prev.OccurredAt.Equal(v.notes[before].Record.OccurredAt) {
-			t.Fatalf("before %x is %+v, want %+v", n.Note, s.Prev, v.notes[before].Record)
+		if len(tokens) == 0 {
+			continue
 		}
-		if n.Vector != nil {
-			if want, ok := v.around(vec, i); ok && math.Abs(s.Around-want) > 1e-4 {
-				t.Fatalf("around %x is %v, want %v", n.Note, s.Around, want)
-			}
+		lead, around := 0.0, 0.0
+		if contextual {
+			lead, around = v.late(tokens, near[:here+1]...), v.late(tokens, near...)
 		}
-		if len(tokens) > 0 {
-			if want := v.late(tokens, i); math.Abs(late[at].Own-want) > 1e-9 {
-				t.Fatalf("late of %x is %v, want %v", n.Note, late[at].Own, want)
-			}
-			if want := v.late(tokens, i, before); math.Abs(late[at].Pair-want) > 1e-9 {
-				t.Fatalf("late of %x and the one before is %v, want %v", n.Note, late[at].Pair, want)
+		for name, pair := range map[string][2]float64{
+			"own": {late[at].Own, v.late(tokens, i)}, "lead": {late[at].Lead, lead}, "around": {late[at].Around, around},
+		} {
+			if math.Abs(pair[0]-pair[1]) > 1e-9 {
+				t.Fatalf("late %s of %x is %v, want %v", name, n.Note, pair[0], pair[1])
 			}
 		}
 	}

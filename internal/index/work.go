@@ -6,10 +6,9 @@ import "sync"
 const absent = -2
 
 // workspace is what one query works in: arrays over the rows of a view. All
-// but near and around are zero between queries, by the lists of what was touched.
+// but near is zero between queries, by the lists of what was touched.
 type workspace struct {
 	near   []float32 // approximate cosine, or absent
-	around []float32 // the same of the notes beside each other
 	exact  []float64 // cosine, or 0 where it is not worked out
 	looked []uint32  // rows in exact
 
@@ -29,13 +28,15 @@ type workspace struct {
 	session  []uint32  // count of one word, by session
 }
 
-var workspaces = sync.Pool{New: func() any { return &workspace{} }}
+var workspaces sync.Pool
 
 // borrow gives a workspace for the rows of a view.
 func borrow(v *View) *workspace {
-	w := workspaces.Get().(*workspace) //nolint:forcetypeassert // the pool holds nothing else
+	w, ok := workspaces.Get().(*workspace)
+	if !ok {
+		w = &workspace{}
+	}
 	w.near = grown(w.near, v.rows)[:v.rows]
-	w.around = grown(w.around, v.rows)[:v.rows]
 	w.exact = grown(w.exact, v.rows)
 	w.words, w.part = grown(w.words, v.rows), grown(w.part, v.rows)
 	return w

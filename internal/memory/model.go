@@ -179,8 +179,9 @@ type Embedders interface {
 	Names() []string
 }
 
-// EmbedText is the text that a note is embedded and indexed by: content,
-// context, keywords and tags as labelled parts in that order (A-MEM).
+// EmbedText is the text that a note is embedded by: content, context, keywords
+// and tags as labelled parts in that order (A-MEM). Its date is not in it: a
+// date is found by words, and a note whose date changes keeps its vector.
 func EmbedText(n *Note) string {
 	b := make([]byte, 0, len(n.Content)+len(n.Context)+128)
 	b = append(b, n.Content...)

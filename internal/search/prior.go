@@ -5,17 +5,6 @@ import (
 	"math"
 )
 
-// Role says who speaks in a note, as far as it is known.
-type Role uint8
-
-// The roles that ranking tells apart.
-const (
-	NoRole Role = iota
-	User
-	Assistant
-	OtherRole // a named role that is neither
-)
-
 // Prior says how likely a note is to be asked for, whatever the query is:
 // answers of an assistant less than what people say, long notes less than
 // short ones. Its factor is Role^(assistant) · max(1, terms/From)^-Exponent.
@@ -27,9 +16,9 @@ type Prior struct {
 	Exponent  float64 // at least 0
 }
 
-// DefaultPrior was chosen on messages of ten thousand words and of ten, see
-// docs/recall.md.
-var DefaultPrior = Prior{Assistant: 0.6, From: 60, Exponent: 0.15}
+// DefaultPrior is one for short turns and for messages of pages; docs/recall.md
+// says how it was chosen.
+var DefaultPrior = Prior{Assistant: 0.5, From: 60, Exponent: 0.2}
 
 func (p Prior) check() error {
 	if !(p.Assistant > 0 && p.Assistant <= 1) || !(p.From >= 1) || !(p.Exponent >= 0) || math.IsInf(p.From+p.Exponent, 0) {
@@ -38,9 +27,9 @@ func (p Prior) check() error {
 	return nil
 }
 
-func (p Prior) of(r Role, terms int) float64 {
+func (p Prior) of(assistant bool, terms int) float64 {
 	f := math.Pow(max(1, float64(terms)/p.From), -p.Exponent)
-	if r == Assistant {
+	if assistant {
 		f *= p.Assistant
 	}
 	return f

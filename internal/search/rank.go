@@ -18,7 +18,7 @@ const MinDepth = 200
 
 // LateDepth is how many of the best candidates are measured by late
 // interaction.
-const LateDepth = 50
+const LateDepth = 200
 
 // ReservedLexical is how many places among the first k are kept for notes
 // that only words found. A search for one hit keeps none.
@@ -72,13 +72,13 @@ func New(c Config) (*Ranker, error) {
 
 // Candidate is a note with what was measured of it, whichever signal found it.
 type Candidate struct {
-	Note     ID
-	Values   Values // Recency is worked out from At
-	Dense    bool   // whether it has a cosine
-	ByVector bool   // among the best by vector
-	At       time.Time
-	Role     Role
-	Terms    int // its length
+	Note      ID
+	Values    Values // Recency is worked out from At
+	Dense     bool   // whether it has a cosine
+	ByVector  bool   // among the best by vector
+	At        time.Time
+	Assistant bool // an assistant's message
+	Terms     int  // its length
 }
 
 // Options of one search.
@@ -170,6 +170,18 @@ func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
 	return res
 }
 
+// Best gives up to n notes that would be ranked first, best first, for signals
+// that are too dear to be measured of all.
+func (r *Ranker) Best(candidates []Candidate, o Options, n int) []ID {
+	o.K, o.MinScore = n, nil
+	hits := r.Rank(candidates, o).Hits
+	out := make([]ID, len(hits))
+	for i := range hits {
+		out[i] = hits[i].Note
+	}
+	return out
+}
+
 // finds tells whether the mode can have found a candidate.
 func (o *Options) finds(c *Candidate) bool {
 	switch o.Mode {
@@ -244,7 +256,7 @@ func (r *Ranker) hit(c Candidate, o Options, s *scale) Hit {
 		h.Explain = append(h.Explain, p)
 		h.Score += w * p.Normalized
 	}
-	h.Prior = r.config.Prior.of(c.Role, c.Terms)
+	h.Prior = r.config.Prior.of(c.Assistant, c.Terms)
 	h.Score *= h.Prior
 	return h
 }

@@ -331,7 +331,7 @@ func TestRankProperties(t *testing.T) {
 		n := rapid.IntRange(0, 20).Draw(t, "n")
 		in := make([]Candidate, 0, n)
 		for i := range n {
-			drawn := Candidate{Note: id(i), Dense: rapid.Bool().Draw(t, "dense"), Role: Role(rapid.IntRange(0, 3).Draw(t, "role")), Terms: rapid.IntRange(0, 500).Draw(t, "terms")}
+			drawn := Candidate{Note: id(i), Dense: rapid.Bool().Draw(t, "dense"), Assistant: rapid.Bool().Draw(t, "assistant"), Terms: rapid.IntRange(0, 500).Draw(t, "terms")}
 			drawn.Values[Lexical] = 10 * score.Draw(t, "lexical")
 			if drawn.Dense {
 				drawn.Values[Vector] = 1.5*score.Draw(t, "vector") - .4

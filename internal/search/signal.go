@@ -14,23 +14,20 @@ type Signal int
 // The signals.
 const (
 	Lexical    Signal = iota // BM25 of the note's best passage
-	Window1                  // BM25 of the turns within one of it in its session, itself included
-	Window2                  // the same within two
+	Window                   // BM25 of the turns within two of it in its session, itself included
 	Session                  // BM25 of its session
 	Vector                   // cosine with the note's vector
-	Around                   // cosine with the mean of its vector and its neighbours'
 	Late                     // late interaction with its tokens, 0..1
-	LatePair                 // the same with its tokens and those of the turn before it
+	LateLead                 // the same with its tokens and those of the two turns before it
+	LateAround               // the same with those of two turns on either side
 	Attribute                // 1 where the query names a value of one of its attributes
 	Time                     // 1 where it happened when the query says
 	Recency                  // exp(-ln 2 · age / HalfLife)
 	Importance               // 0..1
 	Question                 // 1 where it ends with a question mark
-	Reply                    // 1 where the turn before it does
+	Reply                    // 1 where the turn before it has one
 	Opening                  // 1 where it is the first of its session
 	Names                    // capitalised words inside its sentences, up to 3
-	Length                   // ln(1 + terms)
-	When                     // 1 where it has a word of time
 	signals
 )
 
@@ -55,24 +52,21 @@ type property struct {
 // table says of each signal its name, how it is normalised, and what it weighs
 // in each profile.
 var table = [signals]property{
-	Lexical:    {"lexical", byMaximum, true, 1, 1},
-	Window1:    {"window1", byMaximum, true, .3, .3},
-	Window2:    {"window2", byMaximum, true, .6, .6},
+	Lexical:    {"lexical", byMaximum, true, .5, .5},
+	Window:     {"window", byMaximum, true, .5, .5},
 	Session:    {"session", byMaximum, true, .5, .5},
-	Vector:     {"vector", byMaximum, false, 1.4, 1.4},
-	Around:     {"around", byMaximum, false, 1.4, 1.4},
-	Late:       {"late", asIs, false, 3, 3},
-	LatePair:   {"late_pair", asIs, false, 3, 3},
-	Attribute:  {"attribute", asIs, true, .8, 1.5},
-	Time:       {"time", asIs, true, 0, 0},
+	Vector:     {"vector", byMaximum, false, 1.5, 1.5},
+	Late:       {"late", asIs, false, 2, 2},
+	LateLead:   {"late_lead", asIs, false, 4, 4},
+	LateAround: {"late_around", asIs, false, 2, 2},
+	Attribute:  {"attribute", asIs, true, 1, 1.5},
+	Time:       {"time", asIs, true, 1, 1},
 	Recency:    {"recency", asIs, true, 0, 0},
 	Importance: {"importance", asIs, true, 0, 0},
 	Question:   {"question", asIs, true, 0, -.4},
-	Reply:      {"reply", asIs, true, 0, .5},
-	Opening:    {"opening", asIs, true, 0, .4},
-	Names:      {"names", asIs, true, 0, .18},
-	Length:     {"length", asIs, true, 0, .05},
-	When:       {"when", asIs, true, 0, .25},
+	Reply:      {"reply", asIs, true, 0, .4},
+	Opening:    {"opening", asIs, true, 0, .5},
+	Names:      {"names", asIs, true, 0, .2},
 }
 
 // String is the name that explanations and requests use.

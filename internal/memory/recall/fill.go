@@ -167,7 +167,7 @@ func wrapIndex(err error) error {
 func indexRow(r *memory.LogRow) index.Row {
 	n := &r.Note
 	row := index.Row{
-		Note: n.ID, From: int64(n.From), To: int64(r.To), Tombstone: n.Deleted, Content: n.Content, Vector: n.Vector,
+		Note: n.ID, From: int64(n.From), To: int64(r.To), Tombstone: n.Deleted, Content: n.Content, Vector: n.Vector, Tokens: n.Tokens,
 		Record: filter.Record{
 			Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
 			OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,

@@ -20,16 +20,16 @@ func (f *finding) scans() bool {
 // would be, while the index loads in the background.
 func (f *finding) scan(ctx context.Context) ([]search.Hit, error) {
 	f.r.loadAhead(f.scope, f.view)
-	vector, err := f.vector(ctx)
+	made, err := f.embedding(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ranker, err := f.r.ranker(&f.view.Collection)
+	ranker, err := f.ranker()
 	if err != nil {
 		return nil, err
 	}
 	near, err := f.r.store.Nearest(ctx, f.scope, f.view, memory.NearestQuery{
-		Vector: vector, Filter: f.q.Filter, Limit: search.Depth(f.q.K),
+		Vector: made.Vector, Filter: f.q.Filter, Limit: search.Depth(f.q.K),
 	})
 	if err != nil {
 		return nil, err

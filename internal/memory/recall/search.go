@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // finding is one search under way.
@@ -30,6 +31,11 @@ type finding struct {
 	nearest  map[uuid.UUID]memory.Version // that the store found
 	degraded string
 	linked   map[uuid.UUID]search.Linked
+	tokens   []index.Token // of the query
+	passages map[uuid.UUID]text.Span
+
+	ranked     search.Profile // whose weights were used
+	answerable float64
 }
 
 // Search answers one query over a view; a batch calls it once per query. In
@@ -44,12 +50,12 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if err != nil {
 		return Result{}, err
 	}
-	f := &finding{r: r, scope: s, view: v, q: q, words: words, mode: q.Mode}
+	f := &finding{r: r, scope: s, view: v, q: q, words: words, mode: q.Mode, passages: map[uuid.UUID]text.Span{}}
 	hits, err := f.find(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	out := Result{Revision: v.At, Mode: q.Mode}
+	out := Result{Revision: v.At, Mode: q.Mode, Profile: f.ranked, Answerable: f.answerable}
 	if out.Hits, err = f.show(ctx, hits); err != nil {
 		return Result{}, err
 	}
@@ -74,18 +80,19 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 	if f.index, err = f.r.opened(ctx, f.scope, f.view); err != nil {
 		return nil, err
 	}
-	vector, err := f.vector(ctx)
+	made, err := f.embedding(ctx)
 	if err != nil {
 		return nil, err
 	}
+	f.tokens = lateTokens(&made)
 	words := f.words
 	if f.mode == Vector {
 		words = ""
 	}
-	if f.asked, err = f.index.Query(words, vector); err != nil {
+	if f.asked, err = f.index.Query(words, made.Vector); err != nil {
 		return nil, err
 	}
-	ranker, err := f.r.ranker(&f.view.Collection)
+	ranker, err := f.ranker()
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +101,7 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 		// The model sees more than is asked for; its order decides who is among the first.
 		o.K = max(f.q.K, f.r.cfg.RerankPool)
 	}
-	result := ranker.Rank(f.candidates(o.K), o)
+	result := ranker.Rank(f.candidates(ranker, o), o)
 	hits := result.Hits
 	if f.q.ExpandLinks > 0 && len(hits) > 0 {
 		linked, err := f.expand(ctx, hits)
@@ -109,77 +116,6 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 		}
 	}
 	return hits[:min(len(hits), f.q.K)], nil
-}
-
-// ranker ranks as suits a collection's embedder.
-func (r *Service) ranker(c *memory.Collection) (*search.Ranker, error) {
-	cfg := search.DefaultConfig(search.General)
-	if e, ok := r.embedders.ByName(c.Embedder); ok {
-		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() {
-			cfg.Weights[search.Vector], cfg.Weights[search.Around] = search.SpellingVector, 0
-		}
-	}
-	ranker, err := search.New(cfg)
-	if err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "the ranking is misconfigured")
-	}
-	return ranker, nil
-}
-
-// vector gives the query's vector, or none where words alone answer.
-func (f *finding) vector(ctx context.Context) ([]float32, error) {
-	if f.q.Vector != nil {
-		return f.q.Vector, nil
-	}
-	if f.mode == Lexical && f.q.Rerank != RerankModel || f.index != nil && f.index.Len() == 0 {
-		return nil, nil
-	}
-	made, err := f.r.embed(ctx, f.scope, &f.view.Collection, f.words)
-	if err == nil || f.mode == Vector || ctx.Err() != nil {
-		return made.Vector, err
-	}
-	f.r.log.Warn("a query could not be embedded; words alone answer",
-		slog.String("collection", f.view.Collection.ID.String()), slog.Any("error", err))
-	f.degraded = "the query could not be embedded; words alone answered"
-	f.mode = Lexical
-	return nil, nil
-}
-
-// candidates gives the best of each signal with their scores in all of them.
-func (f *finding) candidates(k int) []search.Candidate {
-	selected := f.index.Select(f.q.Filter)
-	depth := search.Depth(k)
-	var ids []index.ID
-	byVector, seen := map[index.ID]bool{}, map[index.ID]bool{}
-	if f.mode != Lexical {
-		for _, h := range f.asked.Vector(selected, depth) {
-			byVector[h.Note], seen[h.Note] = true, true
-			ids = append(ids, h.Note)
-		}
-	}
-	if f.mode != Vector {
-		for _, h := range f.asked.Lexical(selected, depth) {
-			if !seen[h.Note] {
-				ids = append(ids, h.Note)
-			}
-		}
-	}
-	return f.scored(ids, byVector)
-}
-
-func (f *finding) scored(ids []index.ID, byVector map[index.ID]bool) []search.Candidate {
-	out := make([]search.Candidate, 0, len(ids))
-	for _, s := range f.asked.Scores(ids) {
-		_, record, ok := f.index.Record(s.Note)
-		if !ok || !filter.Match(f.q.Filter, record) {
-			continue
-		}
-		out = append(out, search.Candidate{
-			Note: s.Note, Dense: s.Dense, ByVector: byVector[s.Note], At: record.OccurredAt,
-			Values: search.Values{search.Lexical: s.Lexical, search.Vector: s.Vector, search.Importance: record.Importance},
-		})
-	}
-	return out
 }
 
 // expand follows links both ways from the hits, up to K more notes.
@@ -204,14 +140,6 @@ func (f *finding) expand(ctx context.Context, hits []search.Hit) ([]search.Linke
 		f.linked[l.Note] = l
 	}
 	return linked, err
-}
-
-func (f *finding) linkedCandidates(linked []search.Linked) []search.Candidate {
-	ids := make([]index.ID, len(linked))
-	for i, l := range linked {
-		ids[i] = l.Note
-	}
-	return f.scored(ids, nil)
 }
 
 // rerank runs the two-stage filter. A model that fails leaves the hits of the
@@ -336,6 +264,7 @@ func (f *finding) show(ctx context.Context, hits []search.Hit) ([]Hit, error) {
 			if hit.Note = views[hit.ID]; hit.Note == nil {
 				return nil, fault.New(fault.Internal, "the index knows the note %s, the store does not", hit.ID)
 			}
+			hit.Passage = f.passage(hit.Note)
 		}
 		if f.q.Explain {
 			hit.Explain = f.explain(&h, tokens[hit.ID])
@@ -343,6 +272,15 @@ func (f *finding) show(ctx context.Context, hits []search.Hit) ([]Hit, error) {
 		out = append(out, hit)
 	}
 	return out, nil
+}
+
+// passage gives the best passage of a note that has several.
+func (f *finding) passage(n *NoteView) *text.Span {
+	best, ok := f.passages[n.ID]
+	if !ok || best.End-best.Start >= len(strings.TrimSpace(n.Content)) {
+		return nil
+	}
+	return &best
 }
 
 func (f *finding) explain(h *search.Hit, tokens int) *Explain {

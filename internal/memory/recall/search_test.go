@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -25,14 +26,15 @@ func TestWeightOfSpellings(t *testing.T) {
 	c := r.collection("things")
 	r.add(c, "roses in the garden")
 	r.add(c, "the train to Lisbon leaves at noon")
-	for meaning, want := range map[bool]float64{true: 0.5, false: 0.2 / 0.7} {
+	weights := search.General.Weights()
+	for meaning, want := range map[bool]float64{true: weights[search.Vector], false: search.SpellingVector} {
 		r.embedder.meaning.Store(meaning)
 		hit := r.search(c, recall.Query{Text: "garden roses", K: 1, Explain: true}).Hits[0]
 		got := map[string]float64{}
 		for _, s := range hit.Explain.Signals {
 			got[s.Name] = s.Weight
 		}
-		if math.Abs(got["vector"]-want) > 1e-9 || math.Abs(got["lexical"]-(1-want)) > 1e-9 {
+		if math.Abs(got["vector"]/got["lexical"]-want/weights[search.Lexical]) > 1e-9 {
 			t.Errorf("meaning %v: weights %v", meaning, got)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // Mode says which signals answer.
@@ -18,6 +19,16 @@ const (
 	Hybrid  = search.ModeHybrid
 	Vector  = search.ModeVector
 	Lexical = search.ModeLexical
+)
+
+// Profile names the weights of the ranking.
+type Profile = search.Profile
+
+// The profiles.
+const (
+	Auto    = search.Auto
+	General = search.General
+	People  = search.People
 )
 
 // Rerank says who has the last word about order.
@@ -54,6 +65,10 @@ type Query struct {
 	IDsOnly     bool // ids and scores, no note is read
 	Embedding   bool // fill Note.Vector
 
+	Profile   Profile            // "" is auto
+	Weights   map[string]float64 // of single signals, instead of the profile's
+	Reference time.Time          // what "last May" counts from; zero: now
+
 	Internal bool // not a caller's recall: counts no access
 }
 
@@ -75,22 +90,27 @@ type Hit struct {
 	Sources    []Source
 	IsNeighbor bool // found along a link and not by itself
 	Explain    *Explain
+	Passage    *text.Span // the best passage of the content by words; nil where it is one passage
 }
 
 // Explain says how a score came to be.
 type Explain struct {
 	Signals []search.Part `json:"signals"`           // parts of the score, with their weights
-	Via     *uuid.UUID      `json:"via,omitempty"`     // the hit whose link led here
-	Hops    int             `json:"hops,omitempty"`    // links between it and a direct hit
-	Tokens  int             `json:"tokens,omitempty"`  // of its text, with a token budget
-	Version string          `json:"version,omitempty"` // of the note that was scored
+	Via     *uuid.UUID    `json:"via,omitempty"`     // the hit whose link led here
+	Hops    int           `json:"hops,omitempty"`    // links between it and a direct hit
+	Tokens  int           `json:"tokens,omitempty"`  // of its text, with a token budget
+	Version string        `json:"version,omitempty"` // of the note that was scored
 }
 
 // Result answers one query.
 type Result struct {
 	Hits     []Hit
 	Revision memory.Revision
-	Mode     Mode // as asked
+	Mode     Mode    // as asked
+	Profile  Profile // that ranked; "" where nothing was fused
+	// Answerable says how well the best hit fits the query, 0..1, on a scale of
+	// its own; 0 without hits.
+	Answerable float64
 	// Degraded says why less than the mode asked for answered, such as an
 	// embedder that is down in hybrid mode or a model that failed to rerank.
 	// "" otherwise.

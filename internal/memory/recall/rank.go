@@ -1,0 +1,168 @@
+package recall
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/index"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/search"
+)
+
+// ranker ranks as suits the collection's embedder and what the view holds,
+// unless the caller says otherwise.
+func (f *finding) ranker() (*search.Ranker, error) {
+	cfg := search.DefaultConfig(f.profile())
+	if e, ok := f.r.embedders.ByName(f.view.Collection.Embedder); ok {
+		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() {
+			cfg.Weights[search.Vector] = search.SpellingVector
+		}
+	}
+	if err := cfg.Weights.Override(f.q.Weights); err != nil {
+		return nil, fault.InvalidField("weights", "%v", err)
+	}
+	ranker, err := search.New(cfg)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the ranking is misconfigured")
+	}
+	return ranker, nil
+}
+
+// profile gives the weights that were asked for, or that suit the view.
+func (f *finding) profile() search.Profile {
+	f.ranked = f.q.Profile
+	if f.ranked == "" || f.ranked == search.Auto {
+		f.ranked = search.General
+	}
+	return f.ranked
+}
+
+// embedding gives the query's vector and tokens, or none where words alone answer.
+func (f *finding) embedding(ctx context.Context) (memory.Embedding, error) {
+	if f.q.Vector != nil {
+		return memory.Embedding{Vector: f.q.Vector}, nil
+	}
+	if f.mode == Lexical && f.q.Rerank != RerankModel || f.index != nil && f.index.Len() == 0 {
+		return memory.Embedding{}, nil
+	}
+	made, err := f.r.embed(ctx, f.scope, &f.view.Collection, f.words)
+	if err == nil || f.mode == Vector || ctx.Err() != nil {
+		return made, err
+	}
+	f.r.log.Warn("a query could not be embedded; words alone answer",
+		slog.String("collection", f.view.Collection.ID.String()), slog.Any("error", err))
+	f.degraded = "the query could not be embedded; words alone answered"
+	f.mode = Lexical
+	return memory.Embedding{}, nil
+}
+
+// candidates gives the notes that the signals find, with what they measure.
+// The best of them are measured by late interaction, which costs most.
+func (f *finding) candidates(ranker *search.Ranker, o search.Options) []search.Candidate {
+	depth := search.Depth(o.K)
+	selected := f.index.Select(f.q.Filter)
+	if f.mode == Vector {
+		hits := f.asked.Vector(selected, depth)
+		out := make([]search.Candidate, len(hits))
+		for i, h := range hits {
+			out[i] = search.Candidate{Note: h.Note, Values: search.Values{search.Vector: h.Score}, Dense: true, ByVector: true}
+		}
+		return out
+	}
+	found := f.asked.Signals(selected, depth)
+	out := f.measured(found)
+	markNearest(out, depth)
+	if len(f.tokens) == 0 || f.mode == Lexical {
+		return out
+	}
+	place := make(map[search.ID]int, len(out))
+	for i := range out {
+		place[out[i].Note] = i
+	}
+	best := ranker.Best(out, o, search.LateDepth)
+	late := make([]index.Signals, len(best))
+	for i, note := range best {
+		late[i] = found[place[note]]
+	}
+	for i, l := range f.asked.Late(f.tokens, late) {
+		setLate(&out[place[best[i]]], l)
+	}
+	return out
+}
+
+// measured gives candidates in the order of what the index measured.
+func (f *finding) measured(found []index.Signals) []search.Candidate {
+	out := make([]search.Candidate, len(found))
+	for i := range found {
+		s := &found[i]
+		out[i] = search.Candidate{
+			Note: s.Note, Dense: s.Dense, At: s.Record.OccurredAt, Assistant: s.Role == index.Assistant, Terms: s.Length,
+			Values: search.Values{
+				search.Lexical: s.Words, search.Window: s.Window, search.Session: s.Session, search.Vector: s.Vector,
+				search.Importance: s.Record.Importance, search.Question: one(s.Asks), search.Reply: one(s.Replies),
+				search.Opening: one(s.Opens), search.Names: float64(s.Names),
+			},
+		}
+		if s.Words > 0 {
+			f.passages[s.Note] = s.Passage
+		}
+	}
+	return out
+}
+
+// markNearest marks the depth candidates that are nearest by vector.
+func markNearest(all []search.Candidate, depth int) {
+	order := make([]int, 0, len(all))
+	for i := range all {
+		if all[i].Dense {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(all[b].Values[search.Vector], all[a].Values[search.Vector]), bytes.Compare(all[a].Note[:], all[b].Note[:]))
+	})
+	for _, i := range order[:min(depth, len(order))] {
+		all[i].ByVector = true
+	}
+}
+
+// linkedCandidates measures linked notes as hits are, of those that the filter
+// lets pass.
+func (f *finding) linkedCandidates(linked []search.Linked) []search.Candidate {
+	ids := make([]index.ID, len(linked))
+	for i, l := range linked {
+		ids[i] = l.Note
+	}
+	found := f.asked.Of(ids)
+	found = slices.DeleteFunc(found, func(s index.Signals) bool { return !filter.Match(f.q.Filter, s.Record) })
+	out := f.measured(found)
+	for i, l := range f.asked.Late(f.tokens, found) {
+		setLate(&out[i], l)
+	}
+	return out
+}
+
+func setLate(c *search.Candidate, l index.Late) {
+	c.Values[search.Late], c.Values[search.LateLead], c.Values[search.LateAround] = l.Own, l.Lead, l.Around
+}
+
+func one(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// lateTokens gives the tokens of an embedding as the index takes them.
+func lateTokens(made *memory.Embedding) []index.Token {
+	out := make([]index.Token, len(made.Tokens))
+	for i, t := range made.Tokens {
+		out[i] = index.Token(t)
+	}
+	return out
+}
