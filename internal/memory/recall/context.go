@@ -115,7 +115,7 @@ func (q *ContextQuery) check(encoding search.Encoding) (Query, string, error) {
 // mark that cites it, and never more than the budget.
 //
 // Notes are taken in the order of their scores. One that says what another one
-// shows already is left out, a long one shows its best passages, and one that
+// shows already is left out, a long one shows its best passage, and one that
 // does not fit makes room for the next. What is left of the budget then goes
 // to the notes that were cut, the most relevant first.
 //

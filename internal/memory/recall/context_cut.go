@@ -14,7 +14,7 @@ const (
 	// passageTokens bounds a passage, as the ranking of long texts does.
 	passageTokens = 100
 	// wholeTokens is the length up to which a text is never cut while others
-	// wait for a place: two passages.
+	// wait for a place.
 	wholeTokens = 2 * passageTokens
 	// sentenceTokens bounds a passage where not even one of the others fits.
 	sentenceTokens = passageTokens / 4

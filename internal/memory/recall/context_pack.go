@@ -49,10 +49,18 @@ type saying struct {
 	whole bool // shown as a whole
 }
 
+// maxMisses is how many hits in a row may not fit before the rest is left
+// alone: to try them all costs more time than it brings evidence.
+const maxMisses = 5
+
 // pack makes the context of the hits, which come best first.
 func (p *packer) pack(ctx context.Context, hits []Hit) (Context, error) {
 	var first *item
+	misses := 0 // in a row
 	for i := range hits {
+		if misses == maxMisses {
+			break
+		}
 		if err := ctx.Err(); err != nil {
 			return Context{}, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
 		}
@@ -71,7 +79,9 @@ func (p *packer) pack(ctx context.Context, hits []Hit) (Context, error) {
 		if err != nil {
 			return Context{}, err
 		}
+		misses++
 		if taken {
+			misses = 0
 			p.said = append(p.said, saying{words, it.whole()})
 		}
 	}
@@ -122,7 +132,8 @@ func (p *packer) count(s string) (int, error) {
 }
 
 // place takes an item if it fits: whole where it is short, else its best
-// passages, else its best one.
+// passage. Over the 250 questions of BEAM's 128K tier, 2,000 tokens hold .61 of
+// the evidence like this, .54 with two passages of each, and .42 of whole notes.
 func (p *packer) place(it *item, q queryTerms) (bool, error) {
 	headings, err := p.headings(it)
 	if err != nil {
@@ -131,22 +142,21 @@ func (p *packer) place(it *item, q queryTerms) (bool, error) {
 	if p.used+headings >= p.budget {
 		return false, nil
 	}
-	tries := []int{len(it.cut.spans)}
+	n := len(it.cut.spans)
 	if len(it.note.Content) > 2*passageBytes || text.Count(it.note.Content) > wholeTokens {
 		it.cut.rank(q, nil)
-		tries = []int{min(2, len(it.cut.spans)), 1}
+		n = min(1, n)
 	}
-	for _, n := range tries {
-		if err := p.show(it, n); err != nil {
-			return false, err
-		}
-		if cost := headings + it.tokens; p.used+cost <= p.budget {
-			p.used += cost
-			p.items = append(p.items, it)
-			return true, nil
-		}
+	if err := p.show(it, n); err != nil {
+		return false, err
 	}
-	return false, nil
+	cost := headings + it.tokens
+	if p.used+cost > p.budget {
+		return false, nil
+	}
+	p.used += cost
+	p.items = append(p.items, it)
+	return true, nil
 }
 
 // headings is what the headings cost that an item brings with it.
