@@ -62,5 +62,5 @@
 //
 // A large batch is analyzed and a large layer scanned on several processors;
 // no goroutine outlives the call. The package keeps no clock and reads no
-// store. It imports filter, text and fault.
+// store. It imports filter, text, when and fault.
 package index

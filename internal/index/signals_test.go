@@ -157,18 +157,6 @@ func (v *naiveView) joined(query string, notes []int, average float64) float64 {
 	}, float64(length), average)
 }
 
-func unitOf(v []float32) []float64 {
-	r, _ := Round(v)
-	sum, out := 0.0, make([]float64, len(r))
-	for _, x := range r {
-		sum += float64(x) * float64(x)
-	}
-	for i, x := range r {
-		out[i] = float64(x) / math.Sqrt(sum)
-	}
-	return out
-}
-
 func (v *naiveView) late(tokens []Token, notes ...int) float64 {
 	score, sum := 0.0, 0.0
 	for _, t := range tokens {
