@@ -38,9 +38,10 @@ type item struct {
 	group  string // what one date heading stands over
 	label  string
 	cut    *cutting
-	shown  int    // passages; all of them: the whole text
-	text   string // framed
-	tokens int    // of its line
+	found  *text.Span // the passage that the search found best; nil: none
+	shown  int        // passages; all of them: the whole text
+	text   string     // framed
+	tokens int        // of its line
 }
 
 // saying is the words of an item, to know what is said already.
@@ -100,7 +101,7 @@ func (p *packer) pack(ctx context.Context, hits []Hit) (Context, error) {
 
 func newItem(h *Hit) *item {
 	n := &h.Note.Note
-	it := &item{note: n, part: partKind(n.Kind), cut: newCutting(n.Content, passageTokens)}
+	it := &item{note: n, part: partKind(n.Kind), cut: newCutting(n.Content, passageTokens), found: h.Passage}
 	session := sessionOf(n)
 	it.group = day(n.OccurredAt) + " " + session
 	if n.Kind == memory.KindMessage || session != "" {
@@ -144,7 +145,7 @@ func (p *packer) place(it *item, q queryTerms) (bool, error) {
 	}
 	n := len(it.cut.spans)
 	if len(it.note.Content) > 2*passageBytes || text.Count(it.note.Content) > wholeTokens {
-		it.cut.rank(q, nil)
+		it.cut.rank(q, it.found)
 		n = min(1, n)
 	}
 	if err := p.show(it, n); err != nil {

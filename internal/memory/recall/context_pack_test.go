@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // pieces are of many scripts, and of what a frame could trip over.
@@ -189,6 +190,12 @@ func TestLongTextsAreCut(t *testing.T) {
 	tight := pack(t, recall.ContextQuery{Text: "soundings pilot", TokenBudget: 150}, hit(memory.KindMessage, 1, "assistant: "+mapmaker))
 	if len(tight.Citations) != 1 || !strings.Contains(tight.Text, "[1] assistant: … ") || !strings.Contains(tight.Text, "pilot Marisol") || strings.Contains(tight.Text, "four sheets") {
 		t.Errorf("%s", tight.Text)
+	}
+	found := hit(memory.KindMessage, 1, mapmaker)
+	at := strings.Index(mapmaker, "New sheets")
+	found.Passage = &text.Span{Start: at, End: len(mapmaker)}
+	if out := pack(t, recall.ContextQuery{Text: "soundings pilot", TokenBudget: 150}, found); !strings.Contains(out.Text, "pencil counts") {
+		t.Errorf("the passage that the search found is left out: %s", out.Text)
 	}
 	wide := pack(t, recall.ContextQuery{Text: "soundings pilot"}, hit(memory.KindMessage, 1, "assistant: "+mapmaker))
 	if !strings.Contains(wide.Text, mapmaker) || strings.Contains(wide.Text, "…") {
