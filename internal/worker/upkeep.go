@@ -78,12 +78,11 @@ func (u Upkeep) Reembed(ctx context.Context, s tenant.Scope, ref, embedder strin
 		if err != nil {
 			return err
 		}
-		for _, j := range under {
+		if len(under) > 0 { // one at most
 			var p memory.ReembedJob
-			if json.Unmarshal(j.Payload, &p) != nil || p.Embedder != em.Name() {
-				return fault.New(fault.Conflict, "the collection is being changed to the embedder %q by job %s; cancel that first, or wait for its end", p.Embedder, j.ID)
+			if job = under[0]; json.Unmarshal(job.Payload, &p) != nil || p.Embedder != em.Name() {
+				return fault.New(fault.Conflict, "the collection is being changed to the embedder %q by job %s; cancel that first, or wait for its end", p.Embedder, job.ID)
 			}
-			job = j
 			return nil
 		}
 		job, err = tx.Enqueue(ctx, memory.Job{Collection: c.ID, Kind: memory.JobReembed, Stage: memory.StageTask, Payload: payload})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -64,12 +65,12 @@ func (e *second) Embed(_ context.Context, _ tenant.Scope, texts []string) ([]mem
 	out := make([]memory.Embedding, len(texts))
 	for i, t := range texts {
 		out[i].Vector = make([]float32, dim)
-		for _, word := range strings.Fields(t) {
+		for word := range strings.FieldsSeq(t) {
 			var h uint32
 			for _, b := range []byte(word) {
 				h = 31*h + uint32(b)
 			}
-			out[i].Vector[h%uint32(dim)]++ //nolint:gosec // small
+			out[i].Vector[h%uint32(dim)]++
 			out[i].Tokens = append(out[i].Tokens, memory.Token{Word: word, Code: [memory.TokenDim]int8{int8(h % 127)}})
 		}
 		if spoil != nil {
@@ -352,7 +353,7 @@ func TestReembedIsResumed(t *testing.T) {
 func TestReembedCatchesUp(t *testing.T) {
 	t.Parallel()
 	for _, endless := range []bool{false, true} {
-		t.Run(fmt.Sprint(endless), func(t *testing.T) {
+		t.Run(strconv.FormatBool(endless), func(t *testing.T) {
 			t.Parallel()
 			w, other := withSecond(t)
 			notes := w.given(w.c.ID, numbered(40)...)

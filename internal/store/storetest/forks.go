@@ -191,7 +191,7 @@ func listsLikeCopy(_ *testing.T, w *world) {
 		var out strings.Builder
 		for _, n := range must(w.ListNotes(w.ctx, w.all, v, memory.NoteQuery{ReadOptions: memory.ReadOptions{Vector: true}}))(w.t) {
 			all = append(all, n.ID)
-			fmt.Fprintln(&out, n.ID, n.From, n.Content, n.Tags, n.Vector, n.Tokens, n.State, n.CreatedAt)
+			fmt.Fprintln(&out, n.ID, n.From, n.Content, n.Tags, n.Vector, string(n.Tokens), n.State, n.CreatedAt)
 		}
 		for _, l := range w.links(v, all...) {
 			fmt.Fprintln(&out, l.LinkID, l.From, l.Confidence)

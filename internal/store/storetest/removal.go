@@ -92,7 +92,7 @@ func materialise(_ *testing.T, w *world) {
 			v := w.viewAt(id, at)
 			line := fmt.Sprint(at, w.contents(v), len(w.links(v, a.ID)), must(w.Counts(w.ctx, w.all, v))(w.t))
 			if n, ok := w.get(v, a.ID); ok {
-				line += fmt.Sprint(n.Vector, n.Tokens, n.From, len(must(w.History(w.ctx, w.all, v, a.ID, 0, 0))(w.t)))
+				line += fmt.Sprint(n.Vector, string(n.Tokens), n.From, len(must(w.History(w.ctx, w.all, v, a.ID, 0, 0))(w.t)))
 			}
 			out = append(out, line+fmt.Sprint(must(w.Usage(w.ctx, w.all, v, []uuid.UUID{b.ID}))(w.t)))
 		}
