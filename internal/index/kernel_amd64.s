@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // func codeDotsAVX2(q *int16, codes *byte, stride int, rows int, out *int32)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·codeDotsAVX2(SB), NOSPLIT, $0-40
 	MOVQ q+0(FP), AX
 	MOVQ codes+8(FP), CX
@@ -17,6 +17,7 @@ four:
 	LEAQ  (CX)(DX*1), R8
 	LEAQ  (CX)(DX*2), R9
 	LEAQ  (R8)(DX*2), R10
+	LEAQ  (CX)(DX*8), R11
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -24,6 +25,7 @@ four:
 	XORQ  DI, DI
 
 four_step:
+	PREFETCHT0   (R11)(DI*4)
 	VPMOVSXBW    (CX)(DI*1), Y4
 	VPMADDWD     (AX)(DI*2), Y4, Y4
 	VPADDD       Y4, Y0, Y0

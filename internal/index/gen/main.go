@@ -26,7 +26,7 @@ func codeDots() {
 	stride := Load(Param("stride"), GP64())
 	rows := Load(Param("rows"), GP64())
 	out := Load(Param("out"), GP64())
-	at, row1, row2, row3 := GP64(), GP64(), GP64(), GP64()
+	at, row1, row2, row3, ahead := GP64(), GP64(), GP64(), GP64(), GP64()
 
 	step := func(sum reg.VecVirtual, row reg.Register, query Mem) {
 		x := YMM()
@@ -41,12 +41,15 @@ func codeDots() {
 	LEAQ(Mem{Base: codes, Index: stride, Scale: 1}, row1)
 	LEAQ(Mem{Base: codes, Index: stride, Scale: 2}, row2)
 	LEAQ(Mem{Base: row1, Index: stride, Scale: 2}, row3)
+	LEAQ(Mem{Base: codes, Index: stride, Scale: 8}, ahead)
 	s := [4]reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
 	for _, r := range s {
 		VPXOR(r, r, r)
 	}
 	XORQ(at, at)
 	Label("four_step")
+	// A step reads 64 bytes in all; those two groups of rows on are asked for.
+	PREFETCHT0(Mem{Base: ahead, Index: at, Scale: 4})
 	for i, row := range []reg.Register{codes, row1, row2, row3} {
 		step(s[i], row, Mem{Base: q, Index: at, Scale: 2})
 	}
