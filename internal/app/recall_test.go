@@ -1,0 +1,136 @@
+package app
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/eval"
+	"github.com/slipboxhq/slipbox/internal/llm"
+)
+
+var update = flag.Bool("update", false, "write the committed results of recall anew")
+
+// committedResults are what recall is held to.
+const committedResults = "../eval/results"
+
+// TestRecallOfTheSamples holds recall over the bundled conversations to the committed
+// results, with hashed n-grams and with the local encoder.
+func TestRecallOfTheSamples(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{llm.EmbedHash, llm.EmbedLocal} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			for _, read := range []func() (*eval.Dataset, error){eval.SampleTalk, eval.SampleChat} {
+				d, err := read()
+				if err != nil {
+					t.Fatal(err)
+				}
+				holds(t, d, provider)
+			}
+		})
+	}
+}
+
+// TestRecallOfPublishedData holds recall over published data to the committed results, and
+// to what it has to reach.
+func TestRecallOfPublishedData(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("EVAL_DATA")
+	if dir == "" {
+		t.Skip("EVAL_DATA is not set: the published conversations are not part of this repository")
+	}
+	locomo, err := eval.ReadLoCoMo(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	beam, err := eval.ReadBEAM(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("conversations", func(t *testing.T) {
+		t.Parallel()
+		runs := holds(t, locomo, llm.EmbedLocal)
+		holds(t, eval.Pooled(locomo), llm.EmbedLocal)
+		reaches(t, runs[eval.Lexical], map[string]float64{"recall@10": 0.626, "nDCG@10": 0.489}) // BM25 over stems
+		reaches(t, runs[eval.DefaultNoAttribute], map[string]float64{"recall@10": 0.80, "nDCG@10": 0.62})
+		reaches(t, runs[eval.ProfileDefault], map[string]float64{"recall@10": 0.825, "nDCG@10": 0.66})
+		reaches(t, runs[eval.Hybrid], map[string]float64{"recall@10": 0.825, "nDCG@10": 0.66})
+		hybridBeatsLexical(t, runs)
+	})
+	t.Run("chats", func(t *testing.T) {
+		t.Parallel()
+		runs := holds(t, beam, llm.EmbedLocal)
+		reaches(t, runs[eval.Lexical], map[string]float64{"recall@10": 0.4191, "nDCG@10": 0.3352})
+		reaches(t, runs[eval.Hybrid], map[string]float64{"recall@10": 0.64, "recall@2000t": 0.72})
+		hybridBeatsLexical(t, runs)
+	})
+}
+
+// holds asks in every way and compares with the committed results, which must be there.
+func holds(t *testing.T, d *eval.Dataset, provider string) map[string]*eval.Result {
+	t.Helper()
+	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = provider })
+	client := &eval.Client{BaseURL: g.url, Key: g.key}
+	b, err := eval.Open(t.Context(), client, d, d.Name+"-", "none", t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Engine = "embedded"
+	names, err := b.Offered(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(names, eval.DefaultNoAttribute) || !slices.Contains(names, eval.Context) {
+		t.Fatalf("the gateway offers %v only", names)
+	}
+	out := map[string]*eval.Result{}
+	for _, name := range names {
+		r, err := b.Run(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = r
+		if *update {
+			if _, err := r.Write(committedResults); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		earlier, err := eval.ReadResult(committedResults, r.Name())
+		if err != nil {
+			t.Errorf("%v; `go test ./internal/app -run Recall -update` writes it", err)
+			continue
+		}
+		fell, err := eval.Falls(earlier, r)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, f := range fell {
+			t.Error(f)
+		}
+	}
+	return out
+}
+
+func reaches(t *testing.T, r *eval.Result, least map[string]float64) {
+	t.Helper()
+	for m, want := range least {
+		if got := r.Overall.Metrics[m].Mean; got < want {
+			t.Errorf("%s %s: %s is %.4f, want at least %.4f", r.Track, r.Variant, m, got, want)
+		}
+	}
+}
+
+// hybridBeatsLexical allows hybrid to be worse by 0.005 in no category but the one whose
+// questions are too few to tell.
+func hybridBeatsLexical(t *testing.T, runs map[string]*eval.Result) {
+	t.Helper()
+	for category, g := range runs[eval.Lexical].Groups {
+		was, is := g.Metrics["recall@10"].Mean, runs[eval.Hybrid].Groups[category].Metrics["recall@10"].Mean
+		if category != "open-domain" && is < was-0.005 {
+			t.Errorf("%s: hybrid recall@10 is %.4f, lexical %.4f", category, is, was)
+		}
+	}
+}
