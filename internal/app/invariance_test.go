@@ -335,9 +335,7 @@ func (v *invariance) cloned(h *held) {
 	added := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/changed/notes", object{"content": h.conversation.Questions[0].Text, "infer": false})
 	v.quiet(g, h, "changed")
 	ids := map[string]string{added["note"].(object)["id"].(string): "added"}
-	for id, turn := range h.loaded.IDs {
-		ids[id] = turn
-	}
+	maps.Copy(ids, h.loaded.IDs)
 	if h.first.equal(v.ask(h, v.client(h), "changed", ids, 0)) == nil {
 		v.t.Errorf("%s: a fork with other notes ranks like its parent", h.conversation.ID)
 	}
