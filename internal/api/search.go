@@ -251,13 +251,10 @@ func inBatch(body *wire.SearchRequest, i int, err error) error {
 func wireResult(r *recall.Result, embedding bool) (wire.SearchResult, error) {
 	out := wire.SearchResult{
 		Hits: make([]wire.Hit, 0, len(r.Hits)), Revision: int64(r.Revision), Mode: wire.SearchMode(r.Mode),
-		TookMs: float64(r.Took.Microseconds()) / 1000, Degraded: optional(r.Degraded),
+		TookMs: float64(r.Took.Microseconds()) / 1000, Degraded: optional(r.Degraded), Answerable: r.Answerable,
 	}
 	if r.Profile != "" {
 		out.Profile = new(wire.RankingProfile(r.Profile))
-	}
-	if len(r.Hits) > 0 {
-		out.Answerable = &r.Answerable
 	}
 	for i := range r.Hits {
 		hit := &r.Hits[i]

@@ -105,12 +105,15 @@ type data struct {
 	visible   map[int64]*visibility // by bound
 	stacked   map[string]*stack     // by what the stack that this layer is nearest of sees
 	clock     uint64                // for forgetting the least recently used of both
+
+	facets facets // what notes have of attributes
 }
 
 func newData() *data {
 	return &data{
 		last: map[ID]uint32{}, hideOf: map[ID]int{}, terms: map[string]*[]posting{}, sessionOf: map[string]int32{},
 		visible: map[int64]*visibility{}, stacked: map[string]*stack{},
+		facets: facets{number: map[facet]int{}, values: map[string]int{}},
 	}
 }
 
@@ -150,6 +153,7 @@ func (d *data) add(a *analyzed, stride int) {
 		e.at = a.Record.OccurredAt.UnixMicro()
 		e.role = roleOf(a.Content, a.Record.Attributes)
 		e.marks = a.marks
+		d.bytes += d.facets.add(&e)
 		d.bytes += recordBytes(e.record)
 	}
 	e.first, e.passages = uint32(len(d.passages)), uint32(len(a.passages)) //nolint:gosec // see above
@@ -338,7 +342,7 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 			n.rows[into].session = n.join(into, d.sessions[e.session].name)
 		}
 		if e.record != nil {
-			n.bytes += recordBytes(e.record)
+			n.bytes += recordBytes(e.record) + n.facets.add(&e)
 		}
 	}
 	for _, h := range d.hides {

@@ -61,7 +61,7 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 		met[g] = best
 		return best
 	}
-	contextual := v.contextual()
+	contextual := v.Contextual()
 	lead, around := make([]int32, len(tokens)), make([]int32, len(tokens))
 	for n := range candidates {
 		clear(lead)

@@ -142,8 +142,8 @@ func (q *Query) nearest(w *workspace, c *chain, sel *Selection, k int) []ranked 
 	return best.heap
 }
 
-// contextual tells whether some notes of the view share a session.
-func (v *View) contextual() bool { return v.stack.people.notes < v.notes }
+// Contextual tells whether some notes of the view share a session.
+func (v *View) Contextual() bool { return v.stack.people.notes < v.notes }
 
 // window gives the rows within two of g in its session: g first, then the lead
 // before it, then those after it, and how many they are.
@@ -193,7 +193,7 @@ func (q *Query) tally(w *workspace, layer int, word *word, rows []uint32) []uint
 // are looked at.
 func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) []ranked {
 	v := q.view
-	if !v.contextual() {
+	if !v.Contextual() {
 		return nil
 	}
 	average := 5 * float64(v.length) / float64(v.notes)
@@ -278,7 +278,7 @@ func (w *workspace) leaders(v *View, sel *Selection, k int) *top {
 // gather adds to candidates what their windows and sessions come to.
 func (q *Query) gather(w *workspace, c *chain, out []Signals) {
 	v := q.view
-	if !v.contextual() {
+	if !v.Contextual() {
 		return
 	}
 	people := v.stack.people

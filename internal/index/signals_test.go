@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -222,6 +223,26 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 		return
 	}
 	v := newNaiveView(rows)
+	facets := map[string]map[string]int{}
+	for i := range v.notes {
+		for key, value := range v.notes[i].Record.Attributes {
+			if value, ok := value.(string); ok {
+				if facets[key] == nil {
+					facets[key] = map[string]int{}
+				}
+				facets[key][value]++
+			}
+		}
+	}
+	for key, f := range q.view.Facets() {
+		if !maps.Equal(f.Values, facets[key]) {
+			t.Fatalf("of %s are counted %v, want %v", key, f.Values, facets[key])
+		}
+		delete(facets, key)
+	}
+	if len(facets) > 0 {
+		t.Fatalf("not counted: %v", facets)
+	}
 	contextual := false
 	for _, notes := range v.sessions {
 		contextual = contextual || len(notes) > 1

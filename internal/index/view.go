@@ -30,6 +30,7 @@ type View struct {
 	notes      int
 	passages   int
 	length     int64 // of the visible notes, in terms
+	roles      [OtherRole + 1]int
 	terms      int64 // of their passages
 	langs      []text.Language
 }
@@ -67,6 +68,9 @@ type stack struct {
 	making sync.Mutex // of the chain
 	chain  atomic.Pointer[chain]
 	basis  atomic.Pointer[chain] // of an earlier stack, to go on from
+
+	counting sync.Once
+	facets   map[string]*Facet
 }
 
 // kept is how many visibilities and stacks a layer remembers.
@@ -109,6 +113,9 @@ func Open(bounds []Bound) (*View, error) {
 		v.notes += vis.notes
 		v.passages += vis.passages
 		v.length += vis.length
+		for r, n := range vis.roles {
+			v.roles[r] += n
+		}
 		v.terms += vis.terms
 	}
 	for l := range langs {

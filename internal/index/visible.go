@@ -14,6 +14,8 @@ type visibility struct {
 	langs    []int   // rows by language number
 	sessions []tally // by session number
 	held     tally   // sessions with a note, and the length of all their notes
+	facets   []int32 // notes by the number of a facet
+	roles    [OtherRole + 1]int
 	used     uint64
 }
 
@@ -25,7 +27,7 @@ type tally struct {
 }
 
 // next copies a visibility for changes, with room for n rows.
-func (v *visibility) next(n, langs, sessions int) *visibility {
+func (v *visibility) next(n, langs, sessions, facets int) *visibility {
 	out := *v
 	out.n = n
 	out.rows = newBitset(n)
@@ -34,11 +36,13 @@ func (v *visibility) next(n, langs, sessions int) *visibility {
 	copy(out.langs, v.langs)
 	out.sessions = make([]tally, max(sessions, len(v.sessions)))
 	copy(out.sessions, v.sessions)
+	out.facets = make([]int32, max(facets, len(v.facets)))
+	copy(out.facets, v.facets)
 	return &out
 }
 
 // show makes a row visible, or with sign -1 takes it out.
-func (v *visibility) show(row uint32, e *entry, sign int) {
+func (v *visibility) show(row uint32, e *entry, f *facets, sign int) {
 	if sign > 0 {
 		v.rows.set(row)
 	} else {
@@ -50,6 +54,8 @@ func (v *visibility) show(row uint32, e *entry, sign int) {
 	v.length += length
 	v.terms += int64(sign) * int64(e.terms)
 	v.langs[e.lang] += sign
+	v.roles[e.role] += sign
+	f.of(e, func(n int) { v.facets[n] += int32(sign) }) //nolint:gosec // 1 or -1
 	v.held.total += length
 	if e.session == none {
 		v.held.notes += sign // a session by itself
@@ -84,18 +90,18 @@ func (d *data) at(bound int64) *visibility {
 		from, base = 0, &visibility{}
 	}
 	n := d.rowsUpTo(bound)
-	vis := base.next(n, len(d.langs), len(d.sessions))
+	vis := base.next(n, len(d.langs), len(d.sessions), len(d.facets.list))
 	vis.used = d.clock
 	if base.n > 0 {
 		for _, e := range d.endsIn(from, bound) {
 			if vis.rows.has(e.row) {
-				vis.show(e.row, &d.rows[e.row], -1)
+				vis.show(e.row, &d.rows[e.row], &d.facets, -1)
 			}
 		}
 	}
 	for i := base.n; i < n; i++ {
 		if e := &d.rows[i]; !e.tombstone && live(e.from, d.to[i], bound) {
-			vis.show(uint32(i), e, 1) //nolint:gosec // row numbers fit 32 bits
+			vis.show(uint32(i), e, &d.facets, 1) //nolint:gosec // row numbers fit 32 bits
 		}
 	}
 	d.visible[bound] = vis
@@ -116,9 +122,9 @@ func (d *data) without(vis *visibility, notes []ID) *visibility {
 			e := &d.rows[row]
 			if out.rows.has(row) {
 				if out == vis {
-					out = vis.next(vis.n, 0, 0)
+					out = vis.next(vis.n, 0, 0, 0)
 				}
-				out.show(row, e, -1)
+				out.show(row, e, &d.facets, -1)
 			}
 			if ok = e.prev != none; ok {
 				row = uint32(e.prev) //nolint:gosec // not none

@@ -53,12 +53,12 @@ type property struct {
 // in each profile.
 var table = [signals]property{
 	Lexical:    {"lexical", byMaximum, true, .5, .5},
-	Window:     {"window", byMaximum, true, .5, .5},
+	Window:     {"window", byMaximum, true, .5, 1},
 	Session:    {"session", byMaximum, true, .5, .5},
-	Vector:     {"vector", byMaximum, false, 1.5, 1.5},
+	Vector:     {"vector", byMaximum, false, 1.5, 1},
 	Late:       {"late", asIs, false, 2, 2},
 	LateLead:   {"late_lead", asIs, false, 4, 4},
-	LateAround: {"late_around", asIs, false, 2, 2},
+	LateAround: {"late_around", asIs, false, 2, 3},
 	Attribute:  {"attribute", asIs, true, 1, 1.5},
 	Time:       {"time", asIs, true, 1, 1},
 	Recency:    {"recency", asIs, true, 0, 0},

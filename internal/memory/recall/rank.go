@@ -6,12 +6,14 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/internal/when"
 )
 
 // ranker ranks as suits the collection's embedder and what the view holds,
@@ -33,13 +35,80 @@ func (f *finding) ranker() (*search.Ranker, error) {
 	return ranker, nil
 }
 
+// When a view counts as people talking to each other: nobody is an assistant or
+// its user, two persons have said so many things, and these are short. The rest
+// of the ranking suits every collection; what is added for people harms others
+// (docs/recall.md).
+const (
+	talkers     = 2
+	talkerNotes = 20
+	talkLength  = 60 // mean, in terms
+)
+
 // profile gives the weights that were asked for, or that suit the view.
 func (f *finding) profile() search.Profile {
 	f.ranked = f.q.Profile
 	if f.ranked == "" || f.ranked == search.Auto {
 		f.ranked = search.General
+		if f.index != nil && peopleTalk(f.index) {
+			f.ranked = search.People
+		}
 	}
 	return f.ranked
+}
+
+func peopleTalk(v *index.View) bool {
+	roles := v.Roles()
+	if !v.Contextual() || roles[index.User]+roles[index.Assistant] > 0 || v.MeanLength() > talkLength {
+		return false
+	}
+	speakers := v.Facets()["speaker"]
+	if speakers == nil {
+		return false
+	}
+	n := 0
+	for _, notes := range speakers.Values {
+		if notes >= talkerNotes {
+			n++
+		}
+	}
+	return n >= talkers
+}
+
+// toldLater is how long after a day people still tell what happened on it.
+const toldLater = 7 * 24 * time.Hour
+
+// context works out what the query says of time and of attributes.
+func (f *finding) context() {
+	if f.words == "" {
+		return
+	}
+	reference := f.q.Reference
+	if reference.IsZero() {
+		reference = f.r.clock()
+	}
+	f.spans = when.Parse(f.words, reference)
+	for i := range f.spans {
+		if s := &f.spans[i]; !s.From.IsZero() && !s.To.IsZero() && s.To.Sub(s.From) <= 24*time.Hour {
+			s.To = s.To.Add(toldLater)
+		}
+	}
+	f.named = f.index.Named(f.words)
+}
+
+// inTime tells whether something happened when the query says.
+func (f *finding) inTime(at time.Time) bool {
+	return slices.ContainsFunc(f.spans, func(r when.Range) bool { return r.Contains(at) })
+}
+
+// isNamed tells whether a note has an attribute whose value the query names.
+func (f *finding) isNamed(attributes map[string]any) bool {
+	for key, value := range f.named {
+		if attributes[key] == value {
+			return true
+		}
+	}
+	return false
 }
 
 // embedding gives the query's vector and tokens, or none where words alone answer.
@@ -106,6 +175,7 @@ func (f *finding) measured(found []index.Signals) []search.Candidate {
 				search.Lexical: s.Words, search.Window: s.Window, search.Session: s.Session, search.Vector: s.Vector,
 				search.Importance: s.Record.Importance, search.Question: one(s.Asks), search.Reply: one(s.Replies),
 				search.Opening: one(s.Opens), search.Names: float64(s.Names),
+				search.Time: one(f.inTime(s.Record.OccurredAt)), search.Attribute: one(f.isNamed(s.Record.Attributes)),
 			},
 		}
 		if s.Words > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/when"
 )
 
 // finding is one search under way.
@@ -35,7 +36,9 @@ type finding struct {
 	passages map[uuid.UUID]text.Span
 
 	ranked     search.Profile // whose weights were used
-	answerable float64
+	answerable *float64
+	spans      []when.Range      // of time that the query names
+	named      map[string]string // values of attributes that it names, by key
 }
 
 // Search answers one query over a view; a batch calls it once per query. In
@@ -55,7 +58,10 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if err != nil {
 		return Result{}, err
 	}
-	out := Result{Revision: v.At, Mode: q.Mode, Profile: f.ranked, Answerable: f.answerable}
+	out := Result{Revision: v.At, Mode: q.Mode, Answerable: f.answerable}
+	if f.mode != Vector {
+		out.Profile = f.ranked
+	}
 	if out.Hits, err = f.show(ctx, hits); err != nil {
 		return Result{}, err
 	}
@@ -101,6 +107,7 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 		// The model sees more than is asked for; its order decides who is among the first.
 		o.K = max(f.q.K, f.r.cfg.RerankPool)
 	}
+	f.context()
 	result := ranker.Rank(f.candidates(ranker, o), o)
 	hits := result.Hits
 	if f.q.ExpandLinks > 0 && len(hits) > 0 {
@@ -115,7 +122,23 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 			return nil, err
 		}
 	}
-	return hits[:min(len(hits), f.q.K)], nil
+	hits = hits[:min(len(hits), f.q.K)]
+	if len(hits) > 0 && f.mode != Lexical {
+		f.answerable = answerable(&hits[0])
+	}
+	return hits, nil
+}
+
+// answerable is how well the best hit itself meets the query: by the directions
+// of its words, else by its own.
+func answerable(best *search.Hit) *float64 {
+	switch {
+	case best.Values[search.Late] > 0:
+		return new(best.Values[search.Late])
+	case best.Dense:
+		return new(max(best.Values[search.Vector], 0))
+	}
+	return nil
 }
 
 // expand follows links both ways from the hits, up to K more notes.

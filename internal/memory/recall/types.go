@@ -108,9 +108,9 @@ type Result struct {
 	Revision memory.Revision
 	Mode     Mode    // as asked
 	Profile  Profile // that ranked; "" where nothing was fused
-	// Answerable says how well the best hit fits the query, 0..1, on a scale of
-	// its own; 0 without hits.
-	Answerable float64
+	// Answerable says how well the best hit itself fits the query, 0..1; nil
+	// without hits and where words alone answered. It tells little: see docs/recall.md.
+	Answerable *float64
 	// Degraded says why less than the mode asked for answered, such as an
 	// embedder that is down in hybrid mode or a model that failed to rerank.
 	// "" otherwise.
