@@ -97,6 +97,10 @@ bench: ## Measure a whole gateway, and print a table (BENCH=regexp BENCHTIME=1s,
 bench/servers: ## Measure gateways over a Postgres and a Redis of their own, and print a table; about ten minutes
 	@BENCH='$(if $(filter-out .,$(BENCH)),$(BENCH),Servers)' scripts/bench-servers.sh
 
+.PHONY: bench/index
+bench/index: ## Set the index beside brute force, Go libraries and pgvector (SIZES=1000,10000 for a short run, DOCS=1 writes docs/)
+	@SIZES='$(SIZES)' ENCODE='$(ENCODE)' GRAPHS='$(GRAPHS)' TURN='$(TURN)' DOCS='$(DOCS)' scripts/bench-index.sh
+
 .PHONY: eval
 eval: encoder ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=folder, EVAL_PARTS="recall noise growth ablation load")
 	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh $(EVAL_PARTS)
