@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -122,5 +123,38 @@ func TestBulkEmbedding(t *testing.T) {
 	d.must(err)
 	if len(jobs) != 2 || string(jobs[0].Payload) != `{"embed_only":true}` {
 		t.Errorf("jobs %+v", jobs)
+	}
+}
+
+// A bulk whose vectors take longer than its caller waits is written whole; jobs
+// make what is left.
+func TestBulkDoesNotWaitForVectors(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	e := &counted{}
+	e.spoil = func(_ []string, made []memory.Embedding) []memory.Embedding {
+		time.Sleep(30 * time.Millisecond)
+		return made
+	}
+	notes, err := memory.NewNotes(memory.NotesDeps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, memory.NotesConfig{EmbedFor: time.Millisecond})
+	d.must(err)
+	c := d.collection("bulk")
+	lines := make([]memory.BulkLine, 100)
+	for i := range lines {
+		lines[i].Note = memory.NewNote{Content: fmt.Sprint("line ", i), Infer: new(false)}
+	}
+	written, err := notes.AddMany(t.Context(), d.all, "bulk", lines)
+	d.must(err)
+	embedded := 0
+	for _, w := range written {
+		d.must(w.Err)
+		if n, _ := d.read(c, w.ID); n.Vector != nil {
+			embedded++
+		}
+	}
+	jobs, err := d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 200})
+	d.must(err)
+	if embedded > memory.EmbedBatch || len(jobs) != len(lines)-embedded {
+		t.Errorf("%d notes have vectors, %d jobs wait", embedded, len(jobs))
 	}
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -34,6 +35,10 @@ type NotesDeps struct {
 type NotesConfig struct {
 	BulkLines int // most lines of one bulk; default 10,000
 	BatchSize int // most notes of one changeset; default 500
+	// EmbedFor is how long the answer to a bulk may wait for vectors, and at most
+	// half of the time that its request has; what is left is the work of jobs.
+	// Default 20 s.
+	EmbedFor time.Duration
 }
 
 // Notes are the use-cases that write notes and links. Every method checks
@@ -56,6 +61,7 @@ func NewNotes(deps NotesDeps, cfg NotesConfig) (*Notes, error) {
 	if cfg.BulkLines == 0 {
 		cfg.BulkLines = MaxBulkLines
 	}
+	cfg.EmbedFor = cmp.Or(cfg.EmbedFor, 20*time.Second)
 	if cfg.BatchSize == 0 {
 		cfg.BatchSize = 500
 	}

@@ -148,19 +148,23 @@ func (n *Notes) fast(c *Collection) (Embedder, bool) {
 }
 
 // embed embeds texts with a fast embedder. An entry without a vector is a job's
-// work: the embedder is slow, not configured, or failed, which never stops a write.
+// work: the embedder is slow, not configured, or failed, or the context ended,
+// which never stops a write.
 func (n *Notes) embed(ctx context.Context, s tenant.Scope, c *Collection, texts []string) []Embedding {
 	out := make([]Embedding, len(texts))
 	e, ok := n.fast(c)
 	if !ok {
 		return out
 	}
-	for i := 0; i < len(texts); i += EmbedBatch {
+	for i := 0; i < len(texts) && ctx.Err() == nil; i += EmbedBatch {
 		end := min(i+EmbedBatch, len(texts))
 		made, err := EmbedAll(ctx, e, s, texts[i:end])
 		if err == nil {
 			copy(out[i:], made)
 			continue
+		}
+		if ctx.Err() != nil {
+			break
 		}
 		if end-i > 1 {
 			// One text that cannot be embedded must not cost the others their vectors.

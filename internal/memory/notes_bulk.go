@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -33,6 +34,8 @@ func (n *Notes) AddMany(ctx context.Context, s tenant.Scope, ref string, lines [
 		return nil, err
 	}
 	results := make([]BulkResult, len(lines))
+	embedding, cancel := n.patient(ctx)
+	defer cancel()
 	var batch []*bulkNote
 	for i := range lines {
 		results[i].Line = i + 1
@@ -52,11 +55,11 @@ func (n *Notes) AddMany(ctx context.Context, s tenant.Scope, ref string, lines [
 			continue
 		}
 		if batch = append(batch, b); len(batch) == n.cfg.BatchSize {
-			n.addBatch(ctx, s, &c, batch, results)
+			n.addBatch(ctx, embedding, s, &c, batch, results)
 			batch = nil
 		}
 	}
-	n.addBatch(ctx, s, &c, batch, results)
+	n.addBatch(ctx, embedding, s, &c, batch, results)
 	return results, nil
 }
 
@@ -81,8 +84,18 @@ type bulkNote struct {
 	once  *Idempotency
 }
 
+// patient gives the context in which a bulk's texts are embedded: a caller
+// waits for their vectors, but not so long that the write is lost.
+func (n *Notes) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	patience := n.cfg.EmbedFor
+	if until, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(until)/2)
+	}
+	return context.WithTimeout(ctx, patience)
+}
+
 // addBatch writes one changeset and fills the results of its lines.
-func (n *Notes) addBatch(ctx context.Context, s tenant.Scope, c *Collection, batch []*bulkNote, results []BulkResult) {
+func (n *Notes) addBatch(ctx, embedding context.Context, s tenant.Scope, c *Collection, batch []*bulkNote, results []BulkResult) {
 	if len(batch) == 0 {
 		return
 	}
@@ -101,7 +114,7 @@ func (n *Notes) addBatch(ctx context.Context, s tenant.Scope, c *Collection, bat
 		fail(err)
 		return
 	}
-	for i, e := range n.embed(ctx, s, c, texts) {
+	for i, e := range n.embed(embedding, s, c, texts) {
 		if e.Vector != nil {
 			batch[i].note.Embed(e, c.Embedder)
 		}
