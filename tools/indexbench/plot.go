@@ -75,7 +75,7 @@ const (
 // latency is time by the number of notes, everybody as first set.
 func (r *Result) latency() *plot {
 	p := &plot{
-		title: "Time to find the ten nearest, by number of notes", about: "Median, one caller. Lower is better.",
+		title: "Time to find the ten nearest, by number of notes", about: "Median, one caller. Lower is better where recall, in the other plot, is the same.",
 		xTitle: "notes", yTitle: "p50, ms", x: axis{scale: math.Log},
 	}
 	seen := map[string]string{}
