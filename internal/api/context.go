@@ -24,12 +24,14 @@ func (h *core) buildContext(c *gin.Context) error {
 	// What a context takes as its query, a search takes too.
 	asked, err := h.query(&wire.SearchQuery{
 		Query: body.Query, Messages: body.Messages, Mode: body.Mode, K: body.K, Filter: body.Filter, MinScore: body.MinScore,
+		Profile: body.Profile, Weights: body.Weights, ReferenceTime: body.ReferenceTime,
 	})
 	if err != nil {
 		return err
 	}
 	q := recall.ContextQuery{
 		Text: asked.Text, Messages: asked.Messages, Mode: asked.Mode, K: asked.K, Filter: asked.Filter, MinScore: asked.MinScore,
+		Profile: asked.Profile, Weights: asked.Weights, Reference: asked.Reference,
 		TokenBudget: or(body.TokenBudget, 0), Encoding: search.Encoding(or(body.Encoding, "")), Order: recall.Order(or(body.Order, "")),
 	}
 	ctx, s := c.Request.Context(), scope(c)

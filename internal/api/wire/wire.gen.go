@@ -597,11 +597,21 @@ type ContextRequest struct {
 	// Order `time` shows the oldest first in each part, `relevance` the best hit. What is shown is chosen by relevance in either case.
 	Order *ContextRequestOrder `json:"order,omitempty"`
 
+	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
+	// without an assistant. `auto` chooses by what the collection holds; an answer says which it was.
+	Profile *RankingProfile `json:"profile,omitempty"`
+
 	// Query Words or a question, at most 64 KiB.
 	Query *string `json:"query,omitempty"`
 
+	// ReferenceTime What "last May" or "two weeks ago" in the query count from; now when absent.
+	ReferenceTime *EventTime `json:"reference_time,omitempty"`
+
 	// TokenBudget The text has at most this many tokens.
 	TokenBudget *int `json:"token_budget,omitempty"`
+
+	// Weights Weights of single signals, by the names that `explain` gives; 0 switches one off.
+	Weights *map[string]float64 `json:"weights,omitempty"`
 }
 
 // ContextRequestOrder `time` shows the oldest first in each part, `relevance` the best hit. What is shown is chosen by relevance in either case.

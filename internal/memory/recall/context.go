@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -44,6 +45,9 @@ type ContextQuery struct {
 	K           int             // candidates, 1..200; 0 is 50
 	Filter      filter.Expr     // nil: all
 	MinScore    *float64
+	Profile     Profile // as in [Query], as are the next two
+	Weights     map[string]float64
+	Reference   time.Time
 }
 
 // Context is a text within a token budget, and what it rests on.
@@ -77,6 +81,7 @@ type Citation struct {
 func (q *ContextQuery) check(encoding search.Encoding) (Query, string, error) {
 	candidates := Query{
 		Text: q.Text, Messages: q.Messages, Mode: q.Mode, K: q.K, Filter: q.Filter, MinScore: q.MinScore,
+		Profile: q.Profile, Weights: q.Weights, Reference: q.Reference,
 		Internal: true, // what it finds and the context does not show is no recall
 	}
 	if q.K == 0 {

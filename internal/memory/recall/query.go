@@ -59,6 +59,17 @@ func (q *Query) check(rerank bool) (words string, err error) {
 	if q.TokenBudget < 0 {
 		return "", fault.InvalidField("token_budget", "must not be negative")
 	}
+	switch q.Profile {
+	case "":
+		q.Profile = Auto
+	case Auto, General, People:
+	default:
+		return "", fault.InvalidField("profile", "must be auto, default or people")
+	}
+	weights := q.Profile.Weights()
+	if err := weights.Override(q.Weights); err != nil {
+		return "", fault.InvalidField("weights", "%v", err)
+	}
 	switch q.Rerank {
 	case "":
 		q.Rerank = RerankNone

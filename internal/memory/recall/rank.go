@@ -18,17 +18,17 @@ import (
 
 // ranker ranks as suits the collection's embedder and what the view holds,
 // unless the caller says otherwise.
-func (f *finding) ranker() (*search.Ranker, error) {
+func (f *finding) ranker() (ranker *search.Ranker, _ error) {
 	cfg := search.DefaultConfig(f.profile())
 	if e, ok := f.r.embedders.ByName(f.view.Collection.Embedder); ok {
 		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() {
 			cfg.Weights[search.Vector] = search.SpellingVector
 		}
 	}
-	if err := cfg.Weights.Override(f.q.Weights); err != nil {
-		return nil, fault.InvalidField("weights", "%v", err)
+	err := cfg.Weights.Override(f.q.Weights)
+	if err == nil {
+		ranker, err = search.New(cfg)
 	}
-	ranker, err := search.New(cfg)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the ranking is misconfigured")
 	}
@@ -48,7 +48,7 @@ const (
 // profile gives the weights that were asked for, or that suit the view.
 func (f *finding) profile() search.Profile {
 	f.ranked = f.q.Profile
-	if f.ranked == "" || f.ranked == search.Auto {
+	if f.ranked == search.Auto {
 		f.ranked = search.General
 		if f.index != nil && peopleTalk(f.index) {
 			f.ranked = search.People

@@ -223,6 +223,9 @@ func TestSearchRefuses(t *testing.T) {
 		"nan":        {recall.Query{Vector: vec(float32(math.NaN()))}, "vector"},
 		"infinite":   {recall.Query{Vector: vec(float32(math.Inf(1)))}, "vector"},
 		"messages":   {recall.Query{Messages: []recall.Message{}}, "messages"},
+		"profile":    {recall.Query{Text: "x", Profile: "loud"}, "profile"},
+		"weights":    {recall.Query{Text: "x", Weights: map[string]float64{"lexcial": 1}}, "weights"},
+		"weight":     {recall.Query{Text: "x", Weights: map[string]float64{"lexical": math.NaN()}}, "weights"},
 		"empty turn": {recall.Query{Messages: []recall.Message{{Role: "user"}}}, "messages"},
 	} {
 		_, err := r.recall.Search(t.Context(), r.all, v, x.q)

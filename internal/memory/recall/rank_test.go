@@ -1,0 +1,95 @@
+package recall_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// say adds a turn of a conversation.
+func (r *reading) say(c memory.Collection, at time.Time, content string, attributes map[string]any) memory.Note {
+	r.t.Helper()
+	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), memory.NewNote{
+		Content: content, Kind: memory.KindMessage, OccurredAt: &at, Attributes: attributes,
+	}, memory.Request{})
+	r.must(err)
+	return w.Note
+}
+
+// parts gives the signals of a hit by name.
+func parts(h *recall.Hit) map[string]float64 {
+	out := map[string]float64{}
+	for _, s := range h.Explain.Signals {
+		out[s.Name] = s.Raw
+	}
+	return out
+}
+
+// A conversation of two people is ranked as one, and what a query names lifts
+// the notes that have it; both can be switched off.
+func TestWhatAQueryNames(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("talk")
+	start := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
+	for i := range 50 {
+		speaker := []string{"Ada", "Bo"}[i%2]
+		r.say(c, start.AddDate(0, 0, i), fmt.Sprintf("%s: the garden needs water, said for the time %d", speaker, i),
+			map[string]any{"speaker": speaker, "session": i / 10})
+	}
+	ask := func(q recall.Query) recall.Result {
+		q.Explain, q.Internal = true, true
+		return r.search(c, q)
+	}
+	out := ask(recall.Query{Text: "What did Bo say of the garden?"})
+	if out.Profile != recall.People || parts(&out.Hits[0])["attribute"] != 1 || !strings.HasPrefix(out.Hits[0].Note.Content, "Bo") {
+		t.Errorf("%s: %+v", out.Profile, parts(&out.Hits[0]))
+	}
+	out = ask(recall.Query{Text: "What did Bo say of the garden?", Profile: recall.General, Weights: map[string]float64{"attribute": 0}})
+	if _, weighed := parts(&out.Hits[0])["attribute"]; out.Profile != recall.General || weighed {
+		t.Errorf("%s: %+v", out.Profile, parts(&out.Hits[0]))
+	}
+	// A day, and the week in which people still tell of it.
+	for text, reference := range map[string]time.Time{"garden on 10 May 2023": {}, "the garden a week ago": start.AddDate(0, 0, 9)} {
+		out = ask(recall.Query{Text: text, Reference: reference})
+		first := out.Hits[0].Note.OccurredAt
+		if parts(&out.Hits[0])["time"] != 1 || first.Before(start) || first.After(start.AddDate(0, 0, 10)) {
+			t.Errorf("%q found what happened at %v: %v", text, first, parts(&out.Hits[0]))
+		}
+	}
+	// One message of an assistant, and it is no longer people who talk.
+	r.say(c, start, "assistant: a garden is a plot of land", nil)
+	if out = ask(recall.Query{Text: "garden"}); out.Profile != recall.General {
+		t.Errorf("with an assistant the profile is %s", out.Profile)
+	}
+	if out = ask(recall.Query{Text: "garden", Mode: recall.Vector}); out.Profile != "" {
+		t.Errorf("a search by meaning alone has the profile %s", out.Profile)
+	}
+}
+
+// A long note is found by a passage of it, which the hit names; a short one is
+// one passage.
+func TestPassageOfAHit(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("pages")
+	long := strings.Repeat("The harbour is calm in the morning and the boats lie still. ", 20) +
+		"\nThe lighthouse keeper counts puffins.\n" + strings.Repeat("Later the tide brings weed and wood to the beach. ", 20)
+	r.add(c, long)
+	r.add(c, "a short note on puffins")
+	for _, h := range r.search(c, recall.Query{Text: "puffins"}).Hits {
+		if h.Note.Content != long {
+			if h.Passage != nil {
+				t.Errorf("a note of one passage names %+v", h.Passage)
+			}
+			continue
+		}
+		if h.Passage == nil || !strings.Contains(long[h.Passage.Start:h.Passage.End], "puffins") || h.Passage.End-h.Passage.Start > len(long)/2 {
+			t.Errorf("found by %+v", h.Passage)
+		}
+	}
+}
