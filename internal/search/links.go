@@ -108,6 +108,6 @@ func (r Result) WithLinked(linked []Linked, candidates []Candidate) []Hit {
 		hits = append(hits, h)
 	}
 	slices.SortFunc(hits, before)
-	reserve(hits, r.options.K, r.reserved)
+	reserve(hits, r.options.K, func(h Hit) bool { return r.reserved[h.Note] })
 	return finish(hits, r.options)
 }

@@ -151,35 +151,90 @@ type Result struct {
 // the mode cannot have found are dropped: by words, those without a word; by
 // vector, those without one. A note may be given once.
 func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
-	res := Result{ranker: r, options: o}
-	found := slices.DeleteFunc(slices.Clone(candidates), func(c Candidate) bool { return !o.finds(&c) })
-	for i := range found {
-		found[i].Values[Recency] = r.recency(&found[i], o)
-	}
-	res.scale = r.scaleOf(found, o.Mode)
-	hits := make([]Hit, len(found))
-	for i, c := range found {
-		hits[i] = r.hit(c, o, &res.scale)
-	}
-	slices.SortFunc(hits, before)
+	ranked := r.order(candidates, o)
+	res := Result{ranker: r, options: o, scale: ranked.scale}
 	if o.Mode == ModeHybrid && o.K > ReservedLexical {
-		res.reserved = wordsOnly(hits, o.K)
-		reserve(hits, o.K, res.reserved)
+		res.reserved = ranked.reserve(o.K)
 	}
-	res.Hits = finish(hits, o)
+	best := ranked.places[:min(max(o.K, 0), len(ranked.places))]
+	hits := make([]Hit, 0, len(best))
+	for _, p := range best {
+		if o.MinScore == nil || ranked.scores[p] >= *o.MinScore {
+			hits = append(hits, r.hit(ranked.found[p], o, &res.scale))
+		}
+	}
+	res.Hits = hits
 	return res
 }
 
 // Best gives up to n notes that would be ranked first, best first, for signals
 // that are too dear to be measured of all.
 func (r *Ranker) Best(candidates []Candidate, o Options, n int) []ID {
-	o.K, o.MinScore = n, nil
-	hits := r.Rank(candidates, o).Hits
-	out := make([]ID, len(hits))
-	for i := range hits {
-		out[i] = hits[i].Note
+	ranked := r.order(candidates, o)
+	out := make([]ID, min(n, len(ranked.places)))
+	for i := range out {
+		out[i] = ranked.found[ranked.places[i]].Note
 	}
 	return out
+}
+
+// ranking is candidates in order.
+type ranking struct {
+	found  []Candidate
+	scale  scale
+	scores []float64 // of found
+	places []int     // into found, best first
+}
+
+func (r *Ranker) order(candidates []Candidate, o Options) ranking {
+	found := make([]Candidate, 0, len(candidates))
+	for i := range candidates {
+		if o.finds(&candidates[i]) {
+			found = append(found, candidates[i])
+			c := &found[len(found)-1]
+			c.Values[Recency] = r.recency(c, o)
+		}
+	}
+	out := ranking{found: found, scale: r.scaleOf(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found))}
+	for i := range found {
+		out.scores[i], _ = r.score(&found[i], o.Mode, &out.scale, nil)
+		out.places[i] = i
+	}
+	slices.SortFunc(out.places, func(a, b int) int {
+		return cmp.Or(cmp.Compare(out.scores[b], out.scores[a]), bytes.Compare(found[a].Note[:], found[b].Note[:]))
+	})
+	return out
+}
+
+// reserve keeps a place among the first k for the best note that only words
+// found, one that has a word of the query and is not among the k nearest by
+// vector, and names it.
+func (r *ranking) reserve(k int) map[ID]bool {
+	by := func(s Signal, in func(c *Candidate) bool) []int {
+		out := make([]int, 0, len(r.found))
+		for i := range r.found {
+			if in(&r.found[i]) {
+				out = append(out, i)
+			}
+		}
+		slices.SortFunc(out, func(a, b int) int {
+			x, y := &r.found[a], &r.found[b]
+			return cmp.Or(cmp.Compare(y.Values[s], x.Values[s]), bytes.Compare(x.Note[:], y.Note[:]))
+		})
+		return out
+	}
+	near := map[ID]bool{}
+	dense := by(Vector, func(c *Candidate) bool { return c.Dense })
+	for _, i := range dense[:min(k, len(dense))] {
+		near[r.found[i].Note] = true
+	}
+	words := by(Lexical, func(c *Candidate) bool { return c.Values[Lexical] > 0 && !near[c.Note] })
+	best := map[ID]bool{}
+	for _, i := range words[:min(ReservedLexical, len(words))] {
+		best[r.found[i].Note] = true
+	}
+	reserve(r.places, k, func(i int) bool { return best[r.found[i].Note] })
+	return best
 }
 
 // finds tells whether the mode can have found a candidate.
@@ -227,71 +282,54 @@ func (r *Ranker) scaleOf(found []Candidate, mode Mode) scale {
 	return s
 }
 
-// hit scores one candidate. A search by vector alone is not fused: its score
-// is the cosine.
+// score works out the score of a candidate and its prior. Where parts is given,
+// it is told what makes the score. A search by vector alone is not fused: its
+// score is the cosine.
+func (r *Ranker) score(c *Candidate, mode Mode, s *scale, parts *[]Part) (score, prior float64) {
+	if mode == ModeVector {
+		if parts != nil {
+			*parts = []Part{{table[Vector].name, c.Values[Vector], c.Values[Vector], 1}}
+		}
+		return c.Values[Vector], 1
+	}
+	for j, w := range s.weights {
+		if w == 0 {
+			continue
+		}
+		x := c.Values[j]
+		if table[j].norm == byMaximum {
+			if x = 0; s.highest[j] > 0 {
+				x = min(max(c.Values[j]/s.highest[j], 0), 1)
+			}
+		}
+		if parts != nil {
+			*parts = append(*parts, Part{table[j].name, c.Values[j], x, w})
+		}
+		score += w * x
+	}
+	prior = r.config.Prior.of(c.Assistant, c.Terms)
+	return score * prior, prior
+}
+
+// hit makes a hit of a candidate.
 func (r *Ranker) hit(c Candidate, o Options, s *scale) Hit {
-	h := Hit{Candidate: c, Prior: 1}
+	h := Hit{Candidate: c}
 	if c.ByVector && c.Dense && o.Mode != ModeLexical {
 		h.Sources = append(h.Sources, SourceVector)
 	}
 	if c.Values[Lexical] > 0 && o.Mode != ModeVector {
 		h.Sources = append(h.Sources, SourceLexical)
 	}
-	if o.Mode == ModeVector {
-		h.Score = c.Values[Vector]
-		h.Explain = []Part{{table[Vector].name, h.Score, h.Score, 1}}
-		return h
-	}
-	for j, w := range s.weights {
-		if w == 0 {
-			continue
-		}
-		p := Part{table[j].name, c.Values[j], c.Values[j], w}
-		if table[j].norm == byMaximum {
-			p.Normalized = 0
-			if s.highest[j] > 0 {
-				p.Normalized = min(max(p.Raw/s.highest[j], 0), 1)
-			}
-		}
-		h.Explain = append(h.Explain, p)
-		h.Score += w * p.Normalized
-	}
-	h.Prior = r.config.Prior.of(c.Assistant, c.Terms)
-	h.Score *= h.Prior
+	h.Score, h.Prior = r.score(&c, o.Mode, s, &h.Explain)
 	return h
-}
-
-// wordsOnly names the best notes that only words found: those that have a
-// word of the query and are not among the k nearest by vector.
-func wordsOnly(hits []Hit, k int) map[ID]bool {
-	dense := slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return !h.Dense })
-	slices.SortFunc(dense, by(Vector))
-	near := map[ID]bool{}
-	for _, h := range dense[:min(k, len(dense))] {
-		near[h.Note] = true
-	}
-	words := slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return h.Values[Lexical] <= 0 || near[h.Note] })
-	slices.SortFunc(words, by(Lexical))
-	best := map[ID]bool{}
-	for _, h := range words[:min(ReservedLexical, len(words))] {
-		best[h.Note] = true
-	}
-	return best
-}
-
-// by orders by one signal, the largest first.
-func by(s Signal) func(a, b Hit) int {
-	return func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Values[s], a.Values[s]), bytes.Compare(a.Note[:], b.Note[:]))
-	}
 }
 
 // reserve moves the reserved hits that fell behind the first k to its end.
 // Without it, k middling cosines would crowd out the one note that has the
 // rare word.
-func reserve(hits []Hit, k int, reserved map[ID]bool) {
+func reserve[H any](hits []H, k int, reserved func(H) bool) {
 	for i := k; i < len(hits); i++ {
-		if reserved[hits[i].Note] {
+		if reserved(hits[i]) {
 			h := hits[i]
 			copy(hits[k:i+1], hits[k-1:i])
 			hits[k-1] = h

@@ -144,24 +144,27 @@ func (f *finding) candidates(ranker *search.Ranker, o search.Options) []search.C
 		return out
 	}
 	found := f.asked.Signals(selected, depth)
+	f.found = found
 	out := f.measured(found)
 	markNearest(out, depth)
 	if len(f.tokens) == 0 || f.mode == Lexical {
 		return out
 	}
-	place := make(map[search.ID]int, len(out))
-	for i := range out {
-		place[out[i].Note] = i
-	}
 	best := ranker.Best(out, o, search.LateDepth)
-	late := make([]index.Signals, len(best))
+	late, places := make([]index.Signals, len(best)), make([]int, len(best))
 	for i, note := range best {
-		late[i] = found[place[note]]
+		places[i], _ = placeOf(found, note)
+		late[i] = found[places[i]]
 	}
 	for i, l := range f.asked.Late(f.tokens, late) {
-		setLate(&out[place[best[i]]], l)
+		setLate(&out[places[i]], l)
 	}
 	return out
+}
+
+// placeOf finds a note in what the index measured, which is in order of note id.
+func placeOf(found []index.Signals, note search.ID) (int, bool) {
+	return slices.BinarySearchFunc(found, note, func(s index.Signals, note search.ID) int { return bytes.Compare(s.Note[:], note[:]) })
 }
 
 // measured gives candidates in the order of what the index measured.
@@ -177,9 +180,6 @@ func (f *finding) measured(found []index.Signals) []search.Candidate {
 				search.Opening: one(s.Opens), search.Names: float64(s.Names),
 				search.Time: one(f.inTime(s.Record.OccurredAt)), search.Attribute: one(f.isNamed(s.Record.Attributes)),
 			},
-		}
-		if s.Words > 0 {
-			f.passages[s.Note] = s.Passage
 		}
 	}
 	return out

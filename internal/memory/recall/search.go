@@ -33,7 +33,7 @@ type finding struct {
 	degraded string
 	linked   map[uuid.UUID]search.Linked
 	tokens   []index.Token // of the query
-	passages map[uuid.UUID]text.Span
+	found    []index.Signals
 
 	ranked     search.Profile // whose weights were used
 	answerable *float64
@@ -53,7 +53,7 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if err != nil {
 		return Result{}, err
 	}
-	f := &finding{r: r, scope: s, view: v, q: q, words: words, mode: q.Mode, passages: map[uuid.UUID]text.Span{}}
+	f := &finding{r: r, scope: s, view: v, q: q, words: words, mode: q.Mode}
 	hits, err := f.find(ctx)
 	if err != nil {
 		return Result{}, err
@@ -299,8 +299,12 @@ func (f *finding) show(ctx context.Context, hits []search.Hit) ([]Hit, error) {
 
 // passage gives the best passage of a note that has several.
 func (f *finding) passage(n *NoteView) *text.Span {
-	best, ok := f.passages[n.ID]
-	if !ok || best.End-best.Start >= len(strings.TrimSpace(n.Content)) {
+	i, ok := placeOf(f.found, n.ID)
+	if !ok || f.found[i].Words == 0 {
+		return nil
+	}
+	best := f.found[i].Passage
+	if best.End-best.Start >= len(strings.TrimSpace(n.Content)) {
 		return nil
 	}
 	return &best
