@@ -378,3 +378,31 @@ func TestRankProperties(t *testing.T) {
 		}
 	})
 }
+
+// Scores are sums of shares of the weights, and stay numbers whatever the
+// weights are that a caller may set.
+func TestScoresAreNumbers(t *testing.T) {
+	t.Parallel()
+	for _, tiny := range []float64{5e-324, 1e-300, 1e-6, -5e-324} {
+		c := DefaultConfig(General)
+		set := map[string]float64{}
+		for _, name := range SignalNames() {
+			set[name] = 0
+		}
+		set["lexical"], set["question"] = tiny, -maxWeight
+		if err := c.Weights.Override(set); err != nil {
+			t.Fatal(err)
+		}
+		r, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asks := cand(2, .5, 1)
+		asks.Values[Question] = 1
+		for _, h := range r.Rank([]Candidate{cand(1, .5, 1), asks}, Options{Mode: ModeHybrid, K: 5}).Hits {
+			if math.IsNaN(h.Score) || math.IsInf(h.Score, 0) {
+				t.Errorf("a weight of %g makes a score of %v", tiny, h.Score)
+			}
+		}
+	}
+}

@@ -107,8 +107,12 @@ func (p Profile) Weights() Values {
 // not meanings: it mostly repeats what the words say.
 const SpellingVector = 0.3
 
-// maxWeight bounds what a caller may set.
-const maxWeight = 100
+// maxWeight and minWeight bound what a caller may set: what is smaller is no
+// weight at all, since scores are divided by the sum of the weights.
+const (
+	maxWeight = 100
+	minWeight = 1e-6
+)
 
 // Override sets weights by name. An unknown name, and a weight that is not a
 // number between -100 and 100, is an error that says so.
@@ -121,6 +125,9 @@ func (v *Values) Override(weights map[string]float64) error {
 		w := weights[name]
 		if math.IsNaN(w) || math.Abs(w) > maxWeight {
 			return fmt.Errorf("%s: a weight is a number between -%d and %d", name, maxWeight, maxWeight)
+		}
+		if math.Abs(w) < minWeight {
+			w = 0
 		}
 		v[i] = w
 	}
