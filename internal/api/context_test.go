@@ -78,6 +78,15 @@ func TestContextIsRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", body, got.Code, got.Body)
 		}
 	}
+	for body, reason := range map[string]string{
+		`{"query":"a","reference_time":"soon"}`: "minimum string length is 10",
+		`{"query":"a","reference_time":7}`:      "value must be a string",
+	} {
+		got := b.call(t, "one", "POST", path, body)
+		if got.Code != http.StatusUnprocessableEntity || got.text("errors.0.field") != "reference_time" || got.text("errors.0.reason") != reason {
+			t.Errorf("%s: %d %s", body, got.Code, got.Body)
+		}
+	}
 	b.call(t, "writer", "POST", path, `{"query":"a"}`).refused(http.StatusForbidden, fault.Forbidden, "")
 	b.call(t, "two", "POST", path, `{"query":"a"}`).refused(http.StatusNotFound, fault.NotFound, "")
 	own := b.collection(t, "ada", "own")

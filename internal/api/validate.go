@@ -68,6 +68,9 @@ func schemaFields(err error, prefix string, out []fault.Field) []fault.Field {
 		for _, key := range one.JSONPointer() {
 			path = join(path, key)
 		}
+		if one.SchemaField == "allOf" && one.Origin != nil {
+			return schemaFields(one.Origin, prefix, out) // which of them is not met says more
+		}
 		reason := one.Reason
 		if name, ok := strings.CutPrefix(reason, "property "); ok && one.SchemaField == "properties" {
 			// The validator names an unknown key in its reason only.
