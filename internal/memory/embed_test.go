@@ -132,11 +132,7 @@ func TestBulkDoesNotWaitForVectors(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	e := &counted{}
-	e.spoil = func(_ []string, made []memory.Embedding) []memory.Embedding {
-		time.Sleep(30 * time.Millisecond)
-		return made
-	}
-	notes, err := memory.NewNotes(memory.NotesDeps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, memory.NotesConfig{EmbedFor: time.Millisecond})
+	notes, err := memory.NewNotes(memory.NotesDeps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, memory.NotesConfig{EmbedFor: time.Nanosecond})
 	d.must(err)
 	c := d.collection("bulk")
 	lines := make([]memory.BulkLine, 100)

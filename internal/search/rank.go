@@ -244,6 +244,7 @@ func (o *Options) finds(c *Candidate) bool {
 		return c.Values[Lexical] > 0
 	case ModeVector:
 		return c.Dense
+	case ModeHybrid:
 	}
 	return c.Dense || c.Values[Lexical] > 0
 }
