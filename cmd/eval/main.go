@@ -38,7 +38,7 @@ type options struct {
 	sizes                      []int
 	signal                     string
 	weights                    []float64
-	mode, profile              string
+	mode, profile, document    string
 }
 
 func root() *cobra.Command {

@@ -73,18 +73,50 @@ func (o options) rankingTracks() []string {
 func ablationCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ablation", Short: "Switch every signal of the ranking off, and ask with each alone", Args: cobra.NoArgs,
+		Long: `Switch every signal of the ranking off, and ask with each alone: in the profile that the
+gateway chooses by what a collection holds, and in its default one.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.eachTrack(cmd.Context(), func(ctx context.Context, b *eval.Bench) error {
-				entries, err := b.Ablate(ctx, eval.Variant{Mode: o.mode, Profile: o.profile}, tellf)
-				if err != nil {
-					return err
-				}
-				return eval.PrintAblation(os.Stdout, b.Data, b.Embedder, entries)
-			})
+			return o.eachTrack(cmd.Context(), func(ctx context.Context, b *eval.Bench) error { return o.ablate(ctx, b) })
 		},
 	}
 	rankingFlags(o, cmd)
+	cmd.Flags().StringVar(&o.document, "write", "", "Markdown file to write the tables to, each between the lines <!-- ablation TRACK PROFILE --> and <!-- /ablation TRACK PROFILE -->")
 	return cmd
+}
+
+func (o options) ablate(ctx context.Context, b *eval.Bench) error {
+	profiles := []string{"", eval.ProfileDefault}
+	if o.profile != "" {
+		profiles = []string{o.profile}
+	}
+	seen := ""
+	for _, profile := range profiles {
+		if profile != "" && profile == seen {
+			continue // the gateway chose it by itself
+		}
+		a, err := b.Ablate(ctx, eval.Variant{Mode: o.mode, Profile: profile}, tellf)
+		if err != nil {
+			return err
+		}
+		seen = a.Profile
+		if _, err := fmt.Println(a.Markdown()); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+		if o.document == "" {
+			continue
+		}
+		text, err := os.ReadFile(o.document)
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		if text, err = eval.Between(text, "ablation "+a.Track+" "+a.Profile, "\n"+a.Markdown()+"\n"); err != nil {
+			return fmt.Errorf("%s: %w", o.document, err)
+		}
+		if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // documentation
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return nil
 }
 
 func rankingFlags(o *options, cmd *cobra.Command) {

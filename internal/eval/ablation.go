@@ -1,29 +1,48 @@
 package eval
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
 
-// Ablation is what one signal of the ranking is worth on one data set.
+// Ablation is what the signals of one ranking are worth on one data set.
 type Ablation struct {
-	Signal string // "" is the ranking as it is
-	Weight float64
-	// Off is the ranking without the signal less the ranking with it, by question: below
-	// 0 the signal helps.
-	OffRecall, OffNDCG Interval
-	OffTook            Latency
-	// Alone is the ranking by the signal alone.
-	AloneRecall, AloneNDCG Interval
-	AloneTook              Latency
+	Track, Profile, Embedder string
+	Questions                int // without the category apart
+	Whole                    map[string]Interval
+	Took                     Latency
+	Signals                  []AblatedSignal
 }
 
-// Ablate asks with each signal switched off, and with each alone. The first entry is the
-// ranking as it is, in its Alone fields. The signals are those that the gateway explains.
-func (b *Bench) Ablate(ctx context.Context, v Variant, tellf func(format string, args ...any)) ([]Ablation, error) {
+// AblatedSignal is one of them.
+type AblatedSignal struct {
+	Name string
+	// Off is the ranking without the signal less the ranking with it, by question: below
+	// 0 the signal helps.
+	Off     map[string]Interval
+	OffTook Latency
+	// Alone is the ranking by the signal alone.
+	Alone     map[string]Interval
+	AloneTook Latency
+}
+
+// What an ablation tells.
+var ablated = []string{"recall@10", "nDCG@10", "recall@2000t"}
+
+// measuredLast begins the names of the signals that only the best notes by all others are
+// measured by. Alone, such a signal has the others at lastShare of what they weigh, which
+// choose those notes and change no order that is not a tie.
+const (
+	measuredLast = "late"
+	lastShare    = 1e-4
+)
+
+// Ablate asks with each signal switched off, and with each alone. The signals are those
+// that the gateway explains.
+func (b *Bench) Ablate(ctx context.Context, v Variant, tellf func(format string, args ...any)) (*Ablation, error) {
 	signals, err := b.Signals(ctx, v)
 	if err != nil {
 		return nil, err
@@ -32,15 +51,36 @@ func (b *Bench) Ablate(ctx context.Context, v Variant, tellf func(format string,
 	if err != nil {
 		return nil, err
 	}
-	recall, ndcg := b.metric("recall@10"), b.metric("nDCG@10")
 	whole := func(r *Row) bool { return r.Question.Category != b.Data.Apart }
-	out := []Ablation{{AloneRecall: Bootstrap(column(base, recall, whole)), AloneNDCG: Bootstrap(column(base, ndcg, whole)), AloneTook: tookOf(base)}}
+	each := func(of func(metric int) Interval) map[string]Interval {
+		out := map[string]Interval{}
+		for _, name := range ablated {
+			if i := b.metric(name); i >= 0 {
+				out[name] = of(i)
+			}
+		}
+		return out
+	}
+	told := func(rows []Row) map[string]Interval {
+		return each(func(m int) Interval { return Bootstrap(column(rows, m, whole)) })
+	}
+	out := &Ablation{Track: b.Data.Name, Embedder: b.Embedder, Whole: told(base), Took: tookOf(base)}
+	for i := range base {
+		out.Profile = base[i].Ranking.Profile
+		if whole(&base[i]) {
+			out.Questions++
+		}
+	}
 	for i, s := range signals {
-		tellf("%s: signal %d of %d: %s", b.Data.Name, i+1, len(signals), s.Name)
+		tellf("%s, %s: signal %d of %d: %s", b.Data.Name, out.Profile, i+1, len(signals), s.Name)
 		off, alone := v, v
 		off.Weights, alone.Weights = map[string]float64{s.Name: 0}, map[string]float64{}
 		for _, other := range signals {
-			if other.Name != s.Name {
+			switch {
+			case other.Name == s.Name:
+			case strings.HasPrefix(s.Name, measuredLast) && !strings.HasPrefix(other.Name, measuredLast):
+				alone.Weights[other.Name] = other.Weight * lastShare
+			default:
 				alone.Weights[other.Name] = 0
 			}
 		}
@@ -52,10 +92,10 @@ func (b *Bench) Ablate(ctx context.Context, v Variant, tellf func(format string,
 		if err != nil {
 			return nil, fmt.Errorf("%s alone: %w", s.Name, err)
 		}
-		out = append(out, Ablation{
-			Signal: s.Name, Weight: s.Weight,
-			OffRecall: Paired(without, base, recall, whole), OffNDCG: Paired(without, base, ndcg, whole), OffTook: tookOf(without),
-			AloneRecall: Bootstrap(column(only, recall, whole)), AloneNDCG: Bootstrap(column(only, ndcg, whole)), AloneTook: tookOf(only),
+		out.Signals = append(out.Signals, AblatedSignal{
+			Name: s.Name,
+			Off:  each(func(m int) Interval { return Paired(without, base, m, whole) }), OffTook: tookOf(without),
+			Alone: told(only), AloneTook: tookOf(only),
 		})
 	}
 	return out, nil
@@ -81,19 +121,52 @@ func tookOf(rows []Row) Latency {
 	return latency(ms)
 }
 
-// PrintAblation writes a Markdown table: a row for each signal.
-func PrintAblation(w io.Writer, d *Dataset, embedder string, entries []Ablation) error {
+// Markdown is a table with a row for each signal.
+func (a *Ablation) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s, embedder %s: all signals together recall@10 %.4f (%.3f to %.3f), nDCG@10 %.4f, p50 %.2f ms\n\n",
-		d.Name, embedder, entries[0].AloneRecall.Mean, entries[0].AloneRecall.Low, entries[0].AloneRecall.High, entries[0].AloneNDCG.Mean, entries[0].AloneTook.P50)
-	b.WriteString("| signal | weight | recall@10 when off | 95% | nDCG@10 when off | 95% | p50 ms when off | recall@10 alone | nDCG@10 alone | p50 ms alone |\n|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, e := range entries[1:] {
-		fmt.Fprintf(&b, "| %s | %.3g | %+.4f | %+.4f to %+.4f | %+.4f | %+.4f to %+.4f | %.2f | %.4f | %.4f | %.2f |\n", e.Signal, e.Weight,
-			e.OffRecall.Mean, e.OffRecall.Low, e.OffRecall.High, e.OffNDCG.Mean, e.OffNDCG.Low, e.OffNDCG.High, e.OffTook.P50,
-			e.AloneRecall.Mean, e.AloneNDCG.Mean, e.AloneTook.P50)
+	fmt.Fprintf(&b, "%s, profile `%s`, embedder %s, %d questions; as it is:", a.Track, a.Profile, a.Embedder, a.Questions)
+	var columns []string
+	for _, m := range ablated {
+		if v, ok := a.Whole[m]; ok {
+			columns = append(columns, m)
+			fmt.Fprintf(&b, " %s %.4f (%.3f to %.3f),", m, v.Mean, v.Low, v.High)
+		}
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("print: %w", err)
+	fmt.Fprintf(&b, " p50 %.2f ms.\n\n| signal |", a.Took.P50)
+	for _, m := range columns {
+		fmt.Fprintf(&b, " %s, off |", m)
 	}
-	return nil
+	b.WriteString(" ms, off |")
+	for _, m := range columns {
+		fmt.Fprintf(&b, " %s, alone |", m)
+	}
+	fmt.Fprintf(&b, " ms, alone |\n|---|%s\n", strings.Repeat("---|", 2*len(columns)+2))
+	for _, s := range a.Signals {
+		fmt.Fprintf(&b, "| `%s` |", s.Name)
+		for _, m := range columns {
+			fmt.Fprintf(&b, " %+.4f (%+.3f to %+.3f) |", s.Off[m].Mean, s.Off[m].Low, s.Off[m].High)
+		}
+		fmt.Fprintf(&b, " %.2f |", s.OffTook.P50)
+		for _, m := range columns {
+			fmt.Fprintf(&b, " %.4f |", s.Alone[m].Mean)
+		}
+		fmt.Fprintf(&b, " %.2f |\n", s.AloneTook.P50)
+	}
+	return b.String()
+}
+
+// Between puts text between the two lines of a document that mark a place:
+// <!-- name --> and <!-- /name -->. A document without them is an error.
+func Between(document []byte, name, text string) ([]byte, error) {
+	begin, end := []byte("<!-- "+name+" -->\n"), []byte("<!-- /"+name+" -->")
+	i := bytes.Index(document, begin)
+	if i < 0 {
+		return nil, fmt.Errorf("no line %q", bytes.TrimSpace(begin))
+	}
+	i += len(begin)
+	n := bytes.Index(document[i:], end)
+	if n < 0 {
+		return nil, fmt.Errorf("no %q after %q", end, bytes.TrimSpace(begin))
+	}
+	return slices.Concat(document[:i], []byte(text), document[i+n:]), nil
 }
