@@ -46,6 +46,19 @@ func sameYears(a, b span) (span, span) {
 	move := func(s span, years int) span {
 		return span{shift(s.from, years, year), shift(s.to, years, year), s.unit, s.open}
 	}
+	// What is centuries away is brought near at once, so that few steps are left.
+	near := func(s, to span) span {
+		if n := to.from.Year() - s.from.Year(); n < -2 || n > 2 {
+			return move(s, n-2*n/max(n, -n))
+		}
+		return s
+	}
+	switch {
+	case a.open && !b.open:
+		a = near(a, b)
+	case b.open && !a.open:
+		b = near(b, a)
+	}
 	for a.open && !b.open && move(a, 1).from.Before(b.to) {
 		a = move(a, 1)
 	}

@@ -126,9 +126,10 @@ func (g *grammar) bounded(i int) (span, int) {
 	switch {
 	case g.is(i, "between", "from"):
 		if a, end := g.trust(i + 1); end > 0 && g.is(end, "and", "to", "until", "till", "through") {
-			b, stop := g.trust(end + 1)
-			if a, b = sameYears(a, b); stop > 0 && a.from.Before(b.to) {
-				return span{from: a.from, to: b.to}, stop
+			if b, stop := g.trust(end + 1); stop > 0 {
+				if a, b = sameYears(a, b); a.from.Before(b.to) {
+					return span{from: a.from, to: b.to}, stop
+				}
 			}
 		}
 	case g.is(i, "before", "until", "till"):

@@ -120,6 +120,10 @@ func TestParse(t *testing.T) {
 		"the third quarter of 2022":           "the third quarter of 2022=2022-07-01..2022-09-30",
 		"a week of October 2022":              "October 2022=2022-10-01..2022-10-31",
 		"the fourth quarter of May 2022":      "May 2022=2022-05-01..2022-05-31",
+		"from May to June 1200":               "from May to June 1200=1200-05-01..1200-06-30",
+		"from June 1200 to May":               "from June 1200 to May=1200-06-01..1201-05-31",
+		"between May and June 2999":           "between May and June 2999=2999-05-01..2999-06-30",
+		"between May and nothing":             "",
 		"between May 2023 and January 2022":   "May 2023=2023-05-01..2023-05-31 | January 2022=2022-01-01..2022-01-31",
 		"Was it last week or two weeks later": "last week=2023-06-05..2023-06-11",
 
