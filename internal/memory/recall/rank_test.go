@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
@@ -90,6 +92,74 @@ func TestPassageOfAHit(t *testing.T) {
 		}
 		if h.Passage == nil || !strings.Contains(long[h.Passage.Start:h.Passage.End], "puffins") || h.Passage.End-h.Passage.Start > len(long)/2 {
 			t.Errorf("found by %+v", h.Passage)
+		}
+	}
+}
+
+// Notes of several languages in one collection are found by words of their own,
+// whatever the others are, and by inflected ones.
+func TestMixedLanguages(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("babel")
+	for _, content := range []string{
+		"The children were running to the harbour before the storm came.",
+		"Die Kinder sind vor dem Sturm zum Hafen gelaufen, und die Häuser waren leer.",
+		"孩子们在暴风雨来临之前跑到了港口。",
+		"Дети побежали в гавань, прежде чем начался шторм, и дома опустели.",
+		"Los niños corrieron al puerto antes de que llegara la tormenta en las montañas.",
+		"Les enfants ont couru vers le port avant que la tempête n'arrive dans les montagnes.",
+		"Her favourite word is Gemütlichkeit, which no English word says; 心安 comes close.",
+	} {
+		r.add(c, content)
+	}
+	for query, want := range map[string]string{
+		"child running storms": "The children",
+		"Haus und Kind":        "Die Kinder",
+		"暴风雨":                  "孩子们",
+		"港口的孩子":                "孩子们",
+		"дом и гавани":         "Дети",
+		"montaña":              "Los niños",
+		"la montagne":          "Les enfants",
+		"gemutlichkeit":        "Her favourite",
+		"心安":                   "Her favourite",
+	} {
+		hits := r.search(c, recall.Query{Text: query, Mode: recall.Lexical}).Hits
+		if len(hits) == 0 || !strings.HasPrefix(hits[0].Note.Content, want) {
+			t.Errorf("%q finds %+v, want %q", query, found(recall.Result{Hits: hits}), want)
+		}
+	}
+}
+
+// Whatever is written as text is stored, searched for and answered; what has no
+// word is found by its vector.
+func TestOddTexts(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("odd")
+	odd := map[string]string{
+		"emoji":        "🐝🌻🍯",
+		"right to left": "הילדים רצו אל הנמל לפני הסערה",
+		"one word":     strings.Repeat("a", 10_000),
+		"stop words":   "it is what it is",
+		"control":      "bell\x07 and escape\x1b[31m and \u202e override",
+		"signs":        "?!… — ()",
+		"large":        strings.Repeat("harbour lights and tides. ", 65536/26),
+	}
+	ids := map[string]uuid.UUID{}
+	for name, content := range odd {
+		ids[name] = r.add(c, content)
+	}
+	for name, content := range odd {
+		query := content
+		if len(query) > 2000 {
+			query = query[:2000]
+		}
+		for _, mode := range []recall.Mode{recall.Hybrid, recall.Vector, recall.Lexical} {
+			out := r.search(c, recall.Query{Text: query, Mode: mode, K: 10})
+			if mode == recall.Hybrid && (len(out.Hits) == 0 || out.Hits[0].ID != ids[name]) {
+				t.Errorf("%s in mode %s: %d hits", name, mode, len(out.Hits))
+			}
 		}
 	}
 }
