@@ -138,13 +138,13 @@ func TestOddTexts(t *testing.T) {
 	r := open(t, recall.Config{})
 	c := r.collection("odd")
 	odd := map[string]string{
-		"emoji":        "🐝🌻🍯",
+		"emoji":         "🐝🌻🍯",
 		"right to left": "הילדים רצו אל הנמל לפני הסערה",
-		"one word":     strings.Repeat("a", 10_000),
-		"stop words":   "it is what it is",
-		"control":      "bell\x07 and escape\x1b[31m and \u202e override",
-		"signs":        "?!… — ()",
-		"large":        strings.Repeat("harbour lights and tides. ", 65536/26),
+		"one word":      strings.Repeat("a", 10_000),
+		"stop words":    "it is what it is",
+		"control":       "bell\x07 and escape\x1b[31m and \u202e override",
+		"signs":         "?!… — ()",
+		"large":         strings.Repeat("harbour lights and tides. ", 65536/26),
 	}
 	ids := map[string]uuid.UUID{}
 	for name, content := range odd {
