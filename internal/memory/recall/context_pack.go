@@ -92,6 +92,9 @@ func (p *packer) pack(ctx context.Context, hits []Hit) (Context, error) {
 		}
 	}
 	for _, it := range p.items {
+		if err := ctx.Err(); err != nil {
+			return Context{}, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
+		}
 		if err := p.grow(it); err != nil {
 			return Context{}, err
 		}

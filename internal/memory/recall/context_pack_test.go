@@ -1,6 +1,8 @@
 package recall_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
@@ -180,6 +183,35 @@ func TestContextSaysThingsOnce(t *testing.T) {
 				t.Errorf("%s", out.Text)
 			}
 		})
+	}
+}
+
+// leaving is the context of a caller who leaves once it was asked for so often.
+type leaving struct {
+	context.Context
+	asks int
+}
+
+func (l *leaving) Err() error {
+	if l.asks--; l.asks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Nothing is worked out any more for a caller who has left, neither while notes
+// are chosen nor while they fill what is left of the budget.
+func TestContextEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	q := recall.ContextQuery{Text: "soundings pilot", TokenBudget: 3000}
+	hits := []recall.Hit{hit(memory.KindMessage, 1, mapmaker), hit(memory.KindMessage, 2, "Another long one. "+mapmaker)}
+	for asks := range 4 {
+		if _, err := recall.PackWhile(&leaving{t.Context(), asks}, hits, q); !fault.Is(err, fault.Timeout) || !errors.Is(err, context.Canceled) {
+			t.Errorf("after %d looks: %v", asks, err)
+		}
+	}
+	if _, err := recall.PackWhile(&leaving{t.Context(), 4}, hits, q); err != nil {
+		t.Error(err)
 	}
 }
 
