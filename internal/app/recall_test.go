@@ -3,6 +3,7 @@ package app
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -61,7 +62,7 @@ func TestRecallOfPublishedData(t *testing.T) {
 		for _, boosted := range []string{eval.ProfileDefault, eval.Hybrid} {
 			reaches(t, runs[boosted], map[string]float64{"recall@10": 0.825, "nDCG@10": 0.66})
 		}
-		hybridBeatsLexical(t, runs)
+		hybridBeatsLexical(t, runs, slices.Sorted(maps.Keys(runs[eval.Lexical].Groups))...)
 	})
 	t.Run("chats", func(t *testing.T) {
 		t.Parallel()
@@ -70,18 +71,17 @@ func TestRecallOfPublishedData(t *testing.T) {
 		for _, same := range []string{eval.DefaultNoAttribute, eval.ProfileDefault, eval.Hybrid} {
 			reaches(t, runs[same], map[string]float64{"recall@10": 0.64, "recall@2000t": 0.72})
 		}
-		hybridBeatsLexical(t, runs)
+		// An ability has 28 questions at most, of which 0.005 is a seventh of one.
+		hybridBeatsLexical(t, runs, overall)
 	})
 	t.Run("hashed", func(t *testing.T) {
 		t.Parallel()
-		for _, d := range []*eval.Dataset{locomo, beam} {
-			runs := holds(t, d, llm.EmbedHash)
-			if d == locomo {
-				reaches(t, runs[eval.Hybrid], map[string]float64{"recall@10": 0.72, "nDCG@10": 0.55})
-				reaches(t, runs[eval.ProfileDefault], map[string]float64{"recall@10": 0.72, "nDCG@10": 0.55})
-			}
-			hybridBeatsLexical(t, runs)
+		runs := holds(t, locomo, llm.EmbedHash)
+		for _, profile := range []string{eval.DefaultNoAttribute, eval.ProfileDefault, eval.Hybrid} {
+			reaches(t, runs[profile], map[string]float64{"recall@10": 0.72, "nDCG@10": 0.55})
 		}
+		hybridBeatsLexical(t, runs, slices.Sorted(maps.Keys(runs[eval.Lexical].Groups))...)
+		hybridBeatsLexical(t, holds(t, beam, llm.EmbedHash), overall)
 	})
 }
 
@@ -140,14 +140,24 @@ func reaches(t *testing.T, r *eval.Result, least map[string]float64) {
 	}
 }
 
-// hybridBeatsLexical allows hybrid to be worse by 0.005 in no category but the one whose
-// questions are too few to tell.
-func hybridBeatsLexical(t *testing.T, runs map[string]*eval.Result) {
+// overall stands for all questions that are not apart.
+const overall = "overall"
+
+// hybridBeatsLexical allows hybrid to be worse by 0.005 in none of the categories but the
+// one whose questions are too few to tell.
+func hybridBeatsLexical(t *testing.T, runs map[string]*eval.Result, categories ...string) {
 	t.Helper()
-	for category, g := range runs[eval.Lexical].Groups {
-		was, is := g.Metrics["recall@10"].Mean, runs[eval.Hybrid].Groups[category].Metrics["recall@10"].Mean
-		if category != "open-domain" && is < was-0.005 {
-			t.Errorf("%s: hybrid recall@10 is %.4f, lexical %.4f", category, is, was)
+	of := func(r *eval.Result, category string) float64 {
+		g := r.Overall
+		if category != overall {
+			g = r.Groups[category]
+		}
+		return g.Metrics["recall@10"].Mean
+	}
+	for _, c := range categories {
+		was, is := of(runs[eval.Lexical], c), of(runs[eval.Hybrid], c)
+		if c != "open-domain" && is < was-0.005 {
+			t.Errorf("%s: hybrid recall@10 is %.4f, lexical %.4f", c, is, was)
 		}
 	}
 }

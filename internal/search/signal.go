@@ -105,7 +105,7 @@ func (p Profile) Weights() Values {
 
 // SpellingVector is the weight of Vector where the embedder matches spellings,
 // not meanings: it mostly repeats what the words say.
-const SpellingVector = 0.3
+const SpellingVector = 0.2
 
 // maxWeight and minWeight bound what a caller may set: what is smaller is no
 // weight at all, since scores are divided by the sum of the weights.
