@@ -25,8 +25,9 @@ const LocalName = "all-MiniLM-L6-v2@384"
 // weights on disk. It needs no network, and a few milliseconds of one CPU for
 // a short text.
 //
-// Weights that are absent or damaged are looked for again, at most every
-// localRetry, so that an install mends a process that runs.
+// Weights that are absent or damaged, also when that happens to those in use, are
+// looked for again, at most every localRetry, so that an install mends a process
+// that runs.
 type Local struct {
 	dir      string
 	dirErr   error // why there is no dir
@@ -107,6 +108,17 @@ func (l *Local) encoder() (*encoder.Encoder, error) {
 	return l.opened, l.failed
 }
 
+// drop gives up an encoder that failed: its file was damaged under it, and those
+// of an install since then have other ones. It is not closed, since others may be
+// in the middle of a pass; the file goes with the last of them.
+func (l *Local) drop(e *encoder.Encoder, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opened == e {
+		l.opened, l.failed, l.tried = nil, why, l.clock()
+	}
+}
+
 // Embed gives each text its vector and the tokens of its words that say
 // something: those of punctuation and of stop words of the text's language are
 // left out. Of a long text the first encoder.MaxTokens pieces count. Faults:
@@ -135,10 +147,12 @@ func (l *Local) embed(ctx context.Context, texts []string) ([]memory.Embedding, 
 			if ctx.Err() != nil {
 				return nil, err
 			}
+			l.drop(e, err)
 			return nil, fault.Wrap(err, fault.ModelFailed, "the local encoder failed")
 		}
 		for i := range made {
 			if !usable(made[i].Vector) {
+				l.drop(e, encoder.ErrDamaged)
 				return nil, fault.New(fault.ModelFailed, "the local encoder gave a vector that is all zeros or not finite")
 			}
 			out = append(out, memory.Embedding{Vector: made[i].Vector, Tokens: telling(batch[i], made[i].Tokens)})

@@ -98,6 +98,42 @@ func TestLocalStops(t *testing.T) {
 	}
 }
 
+// Weights that are damaged while they are in use fail what needs them, and are
+// taken anew once they are put in place again.
+func TestLocalDamagedInUse(t *testing.T) {
+	t.Parallel()
+	dir, now := t.TempDir(), time.Now()
+	if err := os.CopyFS(dir, os.DirFS(weightstest.Dir(t))); err != nil {
+		t.Fatal(err)
+	}
+	l := llm.NewLocal(llm.Deps{Clock: func() time.Time { return now }}, llm.Config{EncoderDir: dir})
+	defer l.Close()
+	embed := func() error {
+		_, err := l.Embed(t.Context(), tenant.Scope{}, []string{"zebra", "quartz"})
+		return err
+	}
+	if err := embed(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, encoder.ModelFile), 1000); err != nil {
+		t.Fatal(err)
+	}
+	if err := embed(); !fault.Is(err, fault.ModelFailed) || l.Fast() {
+		t.Errorf("fast %v: %v", l.Fast(), err)
+	}
+	now = now.Add(time.Minute)
+	if err := embed(); !fault.Is(err, fault.Unavailable) || !errors.Is(err, encoder.ErrDamaged) || !errors.Is(err, memory.ErrPaused) {
+		t.Errorf("damaged on disk: %v", err)
+	}
+	if fresh, err := weights.Install(t.Context(), weights.Options{Dir: dir, From: weightstest.Dir(t)}); !fresh || err != nil {
+		t.Fatal(fresh, err)
+	}
+	now = now.Add(time.Minute)
+	if err := embed(); err != nil || !l.Fast() {
+		t.Errorf("mended: %v", err)
+	}
+}
+
 // Without weights it is as an endpoint that is down: nothing is lost, and it
 // goes on by itself when they come.
 func TestLocalWithoutWeights(t *testing.T) {
