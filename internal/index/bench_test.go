@@ -153,13 +153,11 @@ func BenchmarkScan100k(b *testing.B) {
 	c := newCorpus()
 	c.texts = false
 	l := c.load(b, n)
-	v, q := mustQuery(b, "", c.vector(), Bound{l, l.Revision()})
+	_, q := mustQuery(b, "", c.vector(), Bound{l, l.Revision()})
 	b.Run("codes", func(b *testing.B) {
-		w := borrow(v)
-		defer w.back()
 		b.SetBytes(n * benchDims)
 		for b.Loop() {
-			q.scan(w, nil)
+			q.scan(nil, 100).nearest(func(uint32) float64 { return 0 })
 		}
 	})
 	b.Run("read", func(b *testing.B) {

@@ -19,54 +19,112 @@ func (q *Query) bm25(w *word, tf uint16, length uint32) float64 {
 	return w.weight * saturate(float64(tf), float64(length)*float64(q.view.passages)/float64(q.view.terms))
 }
 
-// passage gives where a passage of the view stands in its content, by its
-// number within its layer and that.
-func (v *View) passage(p place) text.Span { return v.layers[p.layer].passages[p.passage].span() }
-
-// place is a passage of a view.
-type place struct{ layer, passage uint32 }
+// most is more than the words from the j-th on can add to a score: a count
+// adds its word's weight k1 + 1 times only where it is endless, which is more
+// than rounding amounts to.
+func (q *Query) most(j int) (n float64) {
+	for ; j < len(q.words); j++ {
+		n += q.words[j].weight * (k1 + 1)
+	}
+	return n
+}
 
 func (p *passage) span() text.Span { return text.Span{Start: int(p.start), End: int(p.end)} }
 
-// lexical scores every passage that has a word of the query, and leaves in w
-// what the selected notes' best ones come to. It gives the k best notes.
-func (q *Query) lexical(w *workspace, sel *Selection, k int) []ranked {
-	best := newTop(q.view, k)
-	for i := range q.view.layers {
-		l := &q.view.layers[i]
-		pass := sel.of(i, l)
-		scores := w.passages(len(l.passages))
-		touched := w.touched[:0]
+// best gives the score of a row's best passage, and where it stands; zero
+// where the row has no word of the query.
+func (q *Query) best(layer int, row uint32) (score float64, at text.Span) {
+	l := &q.view.layers[layer]
+	e := &l.rows[row]
+	for n := e.first; n < e.first+e.passages; n++ {
+		p, sum := &l.passages[n], 0.0
 		for j := range q.words {
 			word := &q.words[j]
+			if tf := find(word.postings[layer], n).tf; tf > 0 {
+				sum += q.bm25(word, tf, p.length)
+			}
+		}
+		if sum > score {
+			score, at = sum, p.span()
+		}
+	}
+	return score, at
+}
+
+// find gives the posting of a passage, or the zero posting.
+func find(list []posting, passage uint32) posting {
+	from, until := 0, len(list)
+	for from < until {
+		if at := int(uint(from+until) >> 1); list[at].passage < passage { //nolint:gosec // not negative
+			from = at + 1
+		} else {
+			until = at
+		}
+	}
+	if from < len(list) && list[from].passage == passage {
+		return list[from]
+	}
+	return posting{}
+}
+
+// few is the number of postings of a word from which on it pays to see whether
+// they can still bring a note among the best.
+const few = 256
+
+// lexical gives the k best of the selected notes by their best passage. Words
+// come heaviest first: once those that are left cannot by themselves lift a
+// passage to the k best notes, only passages with a word that came before are
+// looked at.
+func (q *Query) lexical(w *workspace, sel *Selection, k int) *top {
+	v := q.view
+	if k <= 0 {
+		return newTop(v, 0)
+	}
+	decided := false
+	for j := range q.words {
+		word := &q.words[j]
+		if !decided && j > 0 && word.count > few {
+			best := w.wordiest(v, k)
+			decided = len(best.heap) == k && best.heap[0].score > q.most(j)
+		}
+		for i := range v.layers {
+			l := &v.layers[i]
+			pass, scores := sel.of(i, l), w.passage[l.offset:]
 			for _, p := range word.postings[i] {
-				part := &l.passages[p.passage]
-				if !pass.has(part.row) {
+				score := scores[p.passage]
+				if decided && score == 0 {
 					continue
 				}
-				if scores[p.passage] == 0 {
-					touched = append(touched, p.passage)
+				part := &l.passages[p.passage]
+				if score == 0 {
+					if !pass.has(part.row) {
+						continue
+					}
+					w.touched = append(w.touched, l.offset+p.passage)
 				}
-				scores[p.passage] += q.bm25(word, p.tf, part.length)
+				score += q.bm25(word, p.tf, part.length)
+				scores[p.passage] = score
+				if had := &w.words[l.base+part.row]; score > *had {
+					if *had == 0 {
+						w.found = append(w.found, l.base+part.row)
+					}
+					*had = score
+				}
 			}
 		}
-		from := len(w.found)
-		for _, p := range touched {
-			score := scores[p]
-			scores[p] = 0 // the array goes back as it came
-			g := l.base + l.passages[p].row
-			had := w.words[g]
-			if had == 0 {
-				w.found = append(w.found, g)
-			}
-			if score > had || score == had && p < w.part[g].passage {
-				w.words[g], w.part[g] = score, place{uint32(i), p}
-			}
-		}
-		for _, g := range w.found[from:] {
-			best.push(g, w.words[g])
-		}
-		w.touched = touched
 	}
-	return best.sorted()
+	for _, p := range w.touched {
+		w.passage[p] = 0
+	}
+	w.touched = w.touched[:0]
+	return w.wordiest(v, k)
+}
+
+// wordiest gives the k best notes by passage.
+func (w *workspace) wordiest(v *View, k int) *top {
+	best := newTop(v, k)
+	for _, g := range w.found {
+		best.push(g, w.words[g])
+	}
+	return best
 }

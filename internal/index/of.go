@@ -12,9 +12,6 @@ func (q *Query) Of(notes []ID) []Signals {
 	w := borrow(v)
 	defer w.back()
 	w.windows(v.rows, len(v.stack.people.tallies))
-	if len(q.words) > 0 {
-		q.lexical(w, nil, 0)
-	}
 	out := make([]Signals, 0, len(notes))
 	for _, note := range notes {
 		if i, row, ok := v.find(note); ok {

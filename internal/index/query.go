@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -14,7 +15,8 @@ import (
 const weakWeight = 0.3
 
 // Query is a query worked out over one view: its words as weighted postings,
-// its vector rounded. It serves any number of calls, also at the same time.
+// the heaviest first, its vector rounded. It serves any number of calls, also
+// at the same time.
 type Query struct {
 	view   *View
 	words  []word
@@ -25,6 +27,7 @@ type Query struct {
 type word struct {
 	weight   float64 // idf, times how often the query has the word
 	postings [][]posting
+	count    int // of them
 }
 
 // Query prepares words and vector, of which either may be absent. A vector
@@ -69,6 +72,7 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 			l := &v.layers[j]
 			w.postings[j] = l.postings(f)
 			df += l.count(w.postings[j])
+			w.count += len(w.postings[j])
 		}
 		if df == 0 {
 			continue
@@ -76,6 +80,7 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 		w.weight = times[i] * v.idf(df)
 		q.words = append(q.words, w)
 	}
+	slices.SortStableFunc(q.words, func(a, b word) int { return cmp.Compare(b.weight, a.weight) })
 	return q, nil
 }
 
@@ -146,11 +151,11 @@ func (v *View) hit(r ranked) Hit {
 func (q *Query) Lexical(sel *Selection, k int) []Hit {
 	w := borrow(q.view)
 	defer w.back()
-	best := q.lexical(w, sel, k)
+	best := q.lexical(w, sel, k).sorted()
 	out := make([]Hit, len(best))
 	for i, r := range best {
 		out[i] = q.view.hit(r)
-		out[i].Passage = q.view.passage(w.part[r.row])
+		_, out[i].Passage = q.best(q.view.place(r.row))
 	}
 	return out
 }
@@ -161,23 +166,13 @@ func (q *Query) Vector(sel *Selection, k int) []Hit {
 	if q.vector == nil || k <= 0 {
 		return nil
 	}
-	w := borrow(q.view)
-	defer w.back()
-	q.scan(w, sel)
-	best := newTop(q.view, shortlist(k))
-	for g, score := range w.near {
-		if score != absent {
-			best.push(uint32(g), float64(score))
-		}
-	}
-	exact := newTop(q.view, k)
-	for _, r := range best.heap {
-		i, row := q.view.place(r.row)
+	best := q.scan(sel, k).nearest(func(g uint32) float64 {
+		i, row := q.view.place(g)
 		v, _ := q.view.vectorAt(i, q.view.layers[i].slot(row))
-		exact.push(r.row, cosine(&q.vector.vector, &v))
-	}
-	out := make([]Hit, len(exact.heap))
-	for i, r := range exact.sorted() {
+		return cosine(&q.vector.vector, &v)
+	}).sorted()
+	out := make([]Hit, len(best))
+	for i, r := range best {
 		out[i] = q.view.hit(r)
 	}
 	return out
@@ -207,24 +202,7 @@ func (q *Query) Scores(notes []ID) []Score {
 		l := &q.view.layers[i]
 		e := &l.rows[row]
 		s := Score{Note: note, From: e.from, Layer: i}
-		best := -1
-		for p := e.first; p < e.first+e.passages; p++ {
-			sum := 0.0
-			for j := range q.words {
-				w := &q.words[j]
-				list := w.postings[i]
-				at, found := slices.BinarySearchFunc(list, p, func(o posting, p uint32) int { return int(o.passage) - int(p) })
-				if found {
-					sum += q.bm25(w, list[at].tf, l.passages[p].length)
-				}
-			}
-			if sum > s.Lexical {
-				s.Lexical, best = sum, int(p)
-			}
-		}
-		if best >= 0 {
-			s.Passage = l.passages[best].span()
-		}
+		s.Lexical, s.Passage = q.best(i, row)
 		if v, ok := q.view.vectorAt(i, l.slot(row)); ok && q.vector != nil {
 			s.Vector = cosine(&q.vector.vector, &v)
 			s.Dense = true

@@ -4,49 +4,89 @@ import (
 	"math/bits"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 const (
 	// chunk is the number of slots whose codes are scanned at once, where a
 	// quarter of them is asked for; else each that is asked for by itself.
 	chunk = 32
-	// wide is the number of slots from which on a scan takes several processors.
-	wideScan = 1 << 15
+	// wideScan is the number of slots from which on a scan takes several processors.
+	wideScan = 1 << 12
 	// scanners bounds how many.
 	scanners = 4
+	// turn is the number of blocks that a processor takes at a time.
+	turn = 4
 )
 
 // shortlist is how many rows are looked at exactly to find the k best: the
 // error of a code is far below the distance that so many rows keep.
 func shortlist(k int) int { return k + k/4 + 32 }
 
-// scan puts into w.near the approximate cosine of every selected row that has
-// a vector. The sum over the codes is exact, and so the same on every machine
-// and by every kernel, and in every view that holds the row.
-func (q *Query) scan(w *workspace, sel *Selection) {
-	for g := range w.near {
-		w.near[g] = absent
-	}
+// scan looks for the selected rows that are nearest to the query's vector, by
+// the approximate cosine. The sum over the codes is exact, and so the same on
+// every machine and by every kernel, and in every view that holds the row.
+type scan struct {
+	q    *Query
+	sel  *Selection
+	k    int
+	next atomic.Int64 // turn that nobody has taken
+	wg   sync.WaitGroup
+	mu   sync.Mutex
+	best *top // of the turns that are done
+}
+
+// scan begins to look for the k nearest rows, on other processors where there
+// are many; nearest ends it, and must be called.
+func (q *Query) scan(sel *Selection, k int) *scan {
+	s := &scan{q: q, sel: sel, k: k, best: newTop(q.view, shortlist(k))}
+	slots := 0
 	for i := range q.view.layers {
-		l := &q.view.layers[i]
-		pass := sel.of(i, l)
-		workers := 1
-		if len(l.slots) >= wideScan {
-			workers = min(scanners, runtime.GOMAXPROCS(0))
+		slots += len(q.view.layers[i].slots)
+	}
+	if slots >= wideScan {
+		for range min(scanners, runtime.GOMAXPROCS(0)) - 1 {
+			s.wg.Go(s.work)
 		}
-		blocks := (len(l.blocks) + workers - 1) / workers
-		var wg sync.WaitGroup
-		for from := blocks; from < len(l.blocks); from += blocks {
-			wg.Go(func() { q.scanBlocks(l, pass, w.near, from, min(from+blocks, len(l.blocks))) })
+	}
+	return s
+}
+
+// nearest takes part in what is left of the scan, and gives the k best by the
+// exact cosine.
+func (s *scan) nearest(exact func(g uint32) float64) *top {
+	s.work()
+	s.wg.Wait()
+	best := newTop(s.q.view, s.k)
+	for _, r := range s.best.heap {
+		best.push(r.row, exact(r.row))
+	}
+	return best
+}
+
+// work takes turns until none is left.
+func (s *scan) work() {
+	best := newTop(s.q.view, s.best.k)
+	mine, passed := int(s.next.Add(1))-1, 0
+	for i := range s.q.view.layers {
+		l := &s.q.view.layers[i]
+		turns := (len(l.blocks) + turn - 1) / turn
+		for ; mine < passed+turns; mine = int(s.next.Add(1)) - 1 {
+			from := (mine - passed) * turn
+			s.q.scanBlocks(l, s.sel.of(i, l), best, from, min(from+turn, len(l.blocks)))
 		}
-		q.scanBlocks(l, pass, w.near, 0, min(blocks, len(l.blocks)))
-		wg.Wait()
+		passed += turns
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range best.heap {
+		s.best.push(r.row, r.score)
 	}
 }
 
-func (q *Query) scanBlocks(l *layerView, pass bitset, near []float32, from, until int) {
+// scanBlocks offers what is selected of some blocks to the best.
+func (q *Query) scanBlocks(l *layerView, pass bitset, best *top, from, until int) {
 	stride := len(q.vector.codes)
-	near = near[l.base:]
 	var out [chunk]int32
 	for i := from; i < until; i++ {
 		bl := l.blocks[i]
@@ -74,7 +114,7 @@ func (q *Query) scanBlocks(l *layerView, pass bitset, near []float32, from, unti
 			}
 			for rest := asked; rest != 0; rest &= rest - 1 {
 				j := bits.TrailingZeros32(rest)
-				near[rows[j]] = float32(float64(out[j]) * float64(bl.factor[at+j]) * q.vector.factor)
+				best.push(l.base+rows[j], float64(float32(float64(out[j])*float64(bl.factor[at+j])*q.vector.factor)))
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
@@ -57,18 +56,22 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	w.windows(v.rows, len(v.stack.people.tallies))
 
 	var rows []uint32
-	add := func(list []ranked) {
-		for _, r := range list {
+	add := func(best *top) {
+		for _, r := range best.heap {
 			rows = append(rows, r.row)
 		}
+	}
+	// Vectors are scanned while words are counted.
+	var vectors *scan
+	if q.vector != nil {
+		vectors = q.scan(sel, depth)
 	}
 	if len(q.words) > 0 {
 		add(q.lexical(w, sel, depth))
 		add(q.windows(w, c, sel, depth))
 	}
-	if q.vector != nil {
-		q.scan(w, sel)
-		add(q.nearest(w, c, sel, depth))
+	if vectors != nil {
+		add(vectors.nearest(func(g uint32) float64 { return q.exact(w, c, g) }))
 	}
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
@@ -99,11 +102,7 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	} else {
 		s.Opens = c.next[g] != none
 	}
-	if len(q.words) > 0 {
-		if s.Words = w.words[g]; s.Words > 0 {
-			s.Passage = v.passage(w.part[g])
-		}
-	}
+	s.Words, s.Passage = q.best(i, row)
 	if q.vector != nil && c.slot[g] != none {
 		s.Dense, s.Vector = true, q.exact(w, c, g)
 	}
@@ -119,27 +118,6 @@ func (q *Query) exact(w *workspace, c *chain, g uint32) float64 {
 	w.exact[g] = cosine(&q.vector.vector, &v)
 	w.looked = append(w.looked, g)
 	return w.exact[g]
-}
-
-// nearest gives the k best of the selected rows that have a vector, out of a
-// shortlist by what the scan found.
-func (q *Query) nearest(w *workspace, c *chain, sel *Selection, k int) []ranked {
-	list := newTop(q.view, shortlist(k))
-	for i := range q.view.layers {
-		l := &q.view.layers[i]
-		pass := sel.of(i, l)
-		for row, score := range w.near[l.base:][:len(l.rows)] {
-			if score == absent || list.misses(float64(score)) || !pass.has(uint32(row)) {
-				continue
-			}
-			list.push(l.base+uint32(row), float64(score))
-		}
-	}
-	best := newTop(q.view, k)
-	for _, r := range list.heap {
-		best.push(r.row, q.exact(w, c, r.row))
-	}
-	return best.heap
 }
 
 // Contextual tells whether some notes of the view share a session.
@@ -169,98 +147,111 @@ func sum(of []uint32, rows []uint32) (n uint32) {
 	return n
 }
 
-// tally leaves in w.count how often a word stands in each visible row of a
-// layer, and gives the rows.
-func (q *Query) tally(w *workspace, layer int, word *word, rows []uint32) []uint32 {
+// tally leaves in w.count how often a word stands in each row of a layer that
+// a set has, whose numbers are those of the layer and shift, and adds the rows.
+func (q *Query) tally(w *workspace, layer int, word *word, of bitset, shift uint32) {
 	l := &q.view.layers[layer]
 	for _, p := range word.postings[layer] {
 		row := l.passages[p.passage].row
-		if !l.visible.has(row) || p.own == 0 {
+		if !of.has(shift+row) || p.own == 0 {
 			continue
 		}
 		g := l.base + row
 		if w.count[g] == 0 {
-			rows = append(rows, g)
+			w.touched = append(w.touched, g)
 		}
 		w.count[g] += uint32(p.own)
 	}
-	return rows
 }
 
 // windows gives the k best of the selected notes by the window of two around
 // them. Words come heaviest first: once those that are left cannot lift a note
 // to the k best that is not near them, only notes that are still in the race
 // are looked at.
-func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) []ranked {
+func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) *top {
 	v := q.view
 	if !v.Contextual() {
-		return nil
+		return newTop(v, 0)
 	}
 	average := 5 * float64(v.length) / float64(v.notes)
-	words := make([]*word, len(q.words))
-	left := 0.0 // the most that the words to come can add
+	decided := false
 	for j := range q.words {
-		words[j] = &q.words[j]
-		left += words[j].weight * (k1 + 1)
-	}
-	slices.SortStableFunc(words, func(a, b *word) int { return cmp.Compare(b.weight, a.weight) })
-	rows, reached := w.touched[:0], w.reached[:0]
-	for _, word := range words {
-		rows, reached = rows[:0], reached[:0]
-		for i := range v.layers {
-			rows = q.tally(w, i, word, rows)
-		}
-		bar := 0.0
-		if len(rows) > few {
-			if best := w.leaders(v, sel, k); len(best.heap) == k {
-				bar = best.heap[0].score
+		word, left := &q.words[j], q.most(j)
+		if j > 0 && word.count > few {
+			if best := w.leaders(v, sel, k); len(best.heap) == k && best.heap[0].score > left {
+				decided = true
+				bar := best.heap[0].score
+				w.windowed = slices.DeleteFunc(w.windowed, func(g uint32) bool {
+					if w.window[g]+left >= bar {
+						return false
+					}
+					w.window[g], w.lengths[g] = 0, 0
+					return true
+				})
 			}
 		}
-		if bar > left {
-			for _, g := range w.windowed {
-				if w.window[g]+left < bar {
-					continue
-				}
-				near, _, n := c.window(g)
-				if count := sum(w.count, near[:n]); count > 0 {
-					w.window[g] += word.weight * saturate(float64(count), w.lengths[g])
-				}
-			}
-			for _, g := range rows {
-				w.count[g] = 0
-			}
-			left -= word.weight * (k1 + 1)
-			continue
+		if decided {
+			q.narrow(w, c, word)
+		} else {
+			q.widen(w, c, word, average)
 		}
-		for _, g := range rows {
-			count := w.count[g]
+		for _, g := range w.touched {
 			w.count[g] = 0
-			near, _, n := c.window(g)
-			for _, o := range near[:n] {
-				if w.wide[o] == 0 {
-					reached = append(reached, o)
-				}
-				w.wide[o] += count
-			}
 		}
-		for _, g := range reached {
-			if w.lengths[g] == 0 {
-				near, _, n := c.window(g)
-				w.lengths[g] = float64(sum(c.length, near[:n])) / average
-				w.windowed = append(w.windowed, g)
-			}
-			w.window[g] += word.weight * saturate(float64(w.wide[g]), w.lengths[g])
-			w.wide[g] = 0
-		}
-		left -= word.weight * (k1 + 1)
+		w.touched = w.touched[:0]
 	}
-	w.touched, w.reached = rows, reached
-	return w.leaders(v, sel, k).heap
+	return w.leaders(v, sel, k)
 }
 
-// few is the number of notes with a word from which on it pays to see whether
-// they can still be among the best.
-const few = 256
+// widen adds a word to the score of every note that has it near.
+func (q *Query) widen(w *workspace, c *chain, word *word, average float64) {
+	for i := range q.view.layers {
+		q.tally(w, i, word, q.view.layers[i].visible, 0)
+	}
+	reached := w.reached[:0]
+	for _, g := range w.touched {
+		count := w.count[g]
+		near, _, n := c.window(g)
+		for _, o := range near[:n] {
+			if w.wide[o] == 0 {
+				reached = append(reached, o)
+			}
+			w.wide[o] += count
+		}
+	}
+	for _, g := range reached {
+		if w.lengths[g] == 0 {
+			near, _, n := c.window(g)
+			w.lengths[g] = float64(sum(c.length, near[:n])) / average
+			w.windowed = append(w.windowed, g)
+		}
+		w.window[g] += word.weight * saturate(float64(w.wide[g]), w.lengths[g])
+		w.wide[g] = 0
+	}
+	w.reached = reached
+}
+
+// narrow adds a word to the score of the notes that have one.
+func (q *Query) narrow(w *workspace, c *chain, word *word) {
+	for _, g := range w.windowed {
+		near, _, n := c.window(g)
+		for _, o := range near[:n] {
+			w.mask.set(o)
+		}
+	}
+	for i := range q.view.layers {
+		q.tally(w, i, word, w.mask, q.view.layers[i].base)
+	}
+	for _, g := range w.windowed {
+		near, _, n := c.window(g)
+		if count := sum(w.count, near[:n]); count > 0 {
+			w.window[g] += word.weight * saturate(float64(count), w.lengths[g])
+		}
+		for _, o := range near[:n] {
+			w.mask.clear(o)
+		}
+	}
+}
 
 // leaders gives the k best of the selected notes by window.
 func (w *workspace) leaders(v *View, sel *Selection, k int) *top {
@@ -300,19 +291,15 @@ func (q *Query) gather(w *workspace, c *chain, out []Signals) {
 		p.whole = float64(out[n].Length) / mean
 		if p.session != none {
 			p.whole = float64(people.tallies[p.session].total) / mean
+			w.asked[p.session] = true
+		} else {
+			w.mask.set(out[n].row)
 		}
 	}
-	rows := w.touched[:0]
 	for j := range q.words {
 		word := &q.words[j]
-		rows = rows[:0]
 		for i := range v.layers {
-			rows = q.tally(w, i, word, rows)
-		}
-		for _, g := range rows {
-			if s := c.session[g]; s != none {
-				w.session[s] += w.count[g]
-			}
+			q.tallySessions(w, c, i, word)
 		}
 		for n := range out {
 			s, p := &out[n], &at[n]
@@ -327,12 +314,47 @@ func (q *Query) gather(w *workspace, c *chain, out []Signals) {
 				s.Session += word.weight * saturate(float64(whole), p.whole)
 			}
 		}
-		for _, g := range rows {
+		for _, g := range w.touched {
 			w.count[g] = 0
 			if s := c.session[g]; s != none {
 				w.session[s] = 0
 			}
 		}
+		w.touched = w.touched[:0]
 	}
-	w.touched = rows
+	for n := range out {
+		if s := at[n].session; s != none {
+			w.asked[s] = false
+		} else {
+			w.mask.clear(out[n].row)
+		}
+	}
+}
+
+// tallySessions leaves in w.count and w.session how often a word stands in the
+// rows and sessions that are asked for, and adds the rows to w.touched.
+func (q *Query) tallySessions(w *workspace, c *chain, layer int, word *word) {
+	l := &q.view.layers[layer]
+	for _, p := range word.postings[layer] {
+		row := l.passages[p.passage].row
+		if int(row) >= len(l.rows) || p.own == 0 {
+			continue
+		}
+		g := l.base + row
+		s := c.session[g]
+		if s == none {
+			if !w.mask.has(g) {
+				continue
+			}
+		} else {
+			if !w.asked[s] {
+				continue
+			}
+			w.session[s] += uint32(p.own)
+		}
+		if w.count[g] == 0 {
+			w.touched = append(w.touched, g)
+		}
+		w.count[g] += uint32(p.own)
+	}
 }

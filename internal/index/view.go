@@ -27,6 +27,7 @@ type View struct {
 	stack      *stack
 	dimensions int
 	rows       int // numbers that the rows of all layers take
+	parts      int // numbers that their passages take
 	notes      int
 	passages   int
 	length     int64 // of the visible notes, in terms
@@ -36,11 +37,12 @@ type View struct {
 }
 
 // layerView is a layer as one view sees it. Its rows are numbered within the
-// view from base on, the farthest layer's first: what a fork writes moves no
-// number of its base.
+// view from base on, its passages from offset on, the farthest layer's first:
+// what a fork writes moves no number of its base.
 type layerView struct {
 	data     *data
 	base     uint32
+	offset   uint32
 	visible  bitset
 	rows     []entry
 	passages []passage
@@ -109,7 +111,9 @@ func Open(bounds []Bound) (*View, error) {
 		}
 		d.mu.RUnlock()
 		l.visible, l.base = vis.rows, uint32(v.rows) //nolint:gosec // rows fit
+		l.offset = uint32(v.parts)                   //nolint:gosec // passages fit
 		v.rows += vis.n
+		v.parts += len(l.passages)
 		v.notes += vis.notes
 		v.passages += vis.passages
 		v.length += vis.length

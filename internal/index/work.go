@@ -2,22 +2,16 @@ package index
 
 import "sync"
 
-// absent stands for the score of a row that has none.
-const absent = -2
-
 // workspace is what one query works in: arrays over the rows of a view. All
-// but near is zero between queries, by the lists of what was touched.
+// is zero between queries, by the lists of what was touched.
 type workspace struct {
-	near   []float32 // approximate cosine, or absent
 	exact  []float64 // cosine, or 0 where it is not worked out
 	looked []uint32  // rows in exact
 
-	words []float64 // score of the best passage
-	part  []place   // which that is
-	found []uint32  // rows in words
-
-	passage []float64
-	touched []uint32
+	words   []float64 // score of the best passage so far
+	found   []uint32  // rows in words
+	passage []float64 // score of a passage so far
+	touched []uint32  // passages in it, or rows in count
 
 	count    []uint32  // of one word, by row
 	reached  []uint32  // rows in wide
@@ -26,6 +20,8 @@ type workspace struct {
 	lengths  []float64 // of that window, in averages; 0: not yet known
 	windowed []uint32  // rows in window
 	session  []uint32  // count of one word, by session
+	asked    []bool    // sessions whose words count
+	mask     bitset    // rows whose words count
 }
 
 var workspaces sync.Pool
@@ -36,9 +32,8 @@ func borrow(v *View) *workspace {
 	if !ok {
 		w = &workspace{}
 	}
-	w.near = grown(w.near, v.rows)[:v.rows]
 	w.exact = grown(w.exact, v.rows)
-	w.words, w.part = grown(w.words, v.rows), grown(w.part, v.rows)
+	w.words, w.passage = grown(w.words, v.rows), grown(w.passage, v.parts)
 	return w
 }
 
@@ -58,17 +53,12 @@ func (w *workspace) back() {
 	workspaces.Put(w)
 }
 
-// passages gives the array of passage scores.
-func (w *workspace) passages(n int) []float64 {
-	w.passage = grown(w.passage, n)
-	return w.passage
-}
-
 // windows makes room for what the windows and the sessions count.
 func (w *workspace) windows(rows, sessions int) {
 	w.count, w.wide = grown(w.count, rows), grown(w.wide, rows)
 	w.window, w.lengths = grown(w.window, rows), grown(w.lengths, rows)
-	w.session = grown(w.session, sessions)
+	w.session, w.asked = grown(w.session, sessions), grown(w.asked, sessions)
+	w.mask = grown(w.mask, (rows+63)/64)
 }
 
 // grown gives an array of at least n elements, zero where it is new. It keeps
