@@ -12,8 +12,12 @@ import (
 // foreignPerConversation is how many questions about the next conversation are asked.
 const foreignPerConversation = 50
 
+// floors are the cosines that the first stage is tried with.
+var floors = []float64{0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7}
+
 // noise measures the false-hit rate of the two-stage filter (C055): cosine
-// above 0.7, then the relevance that the configured analyst states.
+// above 0.7, then the relevance that the configured analyst states; and of its first
+// stage with other floors.
 func noise(ctx context.Context, o options) error {
 	client, err := o.client()
 	if err != nil {
@@ -25,7 +29,7 @@ func noise(ctx context.Context, o options) error {
 	}
 	cs := talks.Conversations
 	filters := []string{"none", "model"}
-	sums := make([]eval.Noise, len(filters))
+	sums, byFloor := make([]eval.Noise, len(filters)), make([]eval.Noise, len(floors))
 	for i, c := range cs {
 		foreign := eval.SampleForeign()
 		if o.data != "" {
@@ -45,12 +49,24 @@ func noise(ctx context.Context, o options) error {
 			}
 			sums[j].Merge(n)
 		}
+		ns, err := eval.MeasureFloors(ctx, client, l, c.Questions, foreign, floors)
+		if err != nil {
+			return err
+		}
+		for j := range ns {
+			byFloor[j].Merge(ns[j])
+		}
 	}
 	tw := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(tw, "rerank\tquestions\trecall@10\tforeign\tfalse hits\tforeign with a hit\t")
+	_, _ = fmt.Fprintln(tw, "filter\tquestions\trecall@10\tforeign\tfalse hits\tforeign with a hit\t")
+	line := func(name string, n eval.Noise) {
+		_, _ = fmt.Fprintf(tw, "%s\t%d\t%.4f\t%d\t%.2f%%\t%.1f%%\t\n", name, n.Questions, n.Recall, n.Foreign, 100*n.FalseHits, 100*n.FalseAnswers)
+	}
 	for j, f := range filters {
-		n := sums[j]
-		_, _ = fmt.Fprintf(tw, "%s\t%d\t%.4f\t%d\t%.2f%%\t%.1f%%\t\n", f, n.Questions, n.Recall, n.Foreign, 100*n.FalseHits, 100*n.FalseAnswers)
+		line("rerank "+f, sums[j])
+	}
+	for j, f := range floors {
+		line(fmt.Sprintf("first stage, cosine above %.2f", f), byFloor[j])
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print: %w", err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,7 +100,7 @@ func (o options) ablate(ctx context.Context, b *eval.Bench) error {
 			return err
 		}
 		seen = a.Profile
-		if _, err := fmt.Println(a.Markdown()); err != nil {
+		if _, err := io.WriteString(os.Stdout, a.Markdown()+"\n"); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
 		if o.document == "" {

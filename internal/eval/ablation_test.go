@@ -29,7 +29,7 @@ func (w *weighed) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	for _, n := range notes {
 		h := Hit{Note: FoundNote{ID: n}, Score: 0.5}
 		if q.Explain {
-			h.Explain.Signals = []Signal{{"lexical", 0.6}, {"late", 0.4}}
+			h.Explain.Signals = []Signal{{Name: "lexical", Weight: 0.6}, {Name: "late", Weight: 0.4}}
 		}
 		found.Hits = append(found.Hits, h)
 	}

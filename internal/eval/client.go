@@ -91,6 +91,7 @@ type Hit struct {
 // Signal is one part of a hit's score.
 type Signal struct {
 	Name   string  `json:"signal"`
+	Raw    float64 `json:"raw"`
 	Weight float64 `json:"weight"`
 }
 

@@ -31,24 +31,87 @@ func MeasureNoise(ctx context.Context, c *Client, loaded Loaded, own []Question,
 		if err != nil {
 			return n, err
 		}
-		n.Questions++
-		n.Recall += found(places(ranked), q.Gold, noiseK)
+		n.own(ranked, q.Gold)
 	}
 	for _, text := range foreign {
 		ranked, err := turnsOf(ctx, c, loaded, text, rerank)
 		if err != nil {
 			return n, err
 		}
-		n.Foreign++
-		n.FalseHits += float64(len(ranked)) / noiseK
-		if len(ranked) > 0 {
-			n.FalseAnswers++
+		n.foreign(len(ranked))
+	}
+	n.mean()
+	return n, nil
+}
+
+// vectorSignal is what the cosine is called in explanations.
+const vectorSignal = "vector"
+
+// MeasureFloors asks without the filter, and measures what would be left by its first
+// stage alone, for each floor: the first ten of the hits whose cosine is above it.
+func MeasureFloors(ctx context.Context, c *Client, loaded Loaded, own []Question, foreign []string, floors []float64) ([]Noise, error) {
+	out := make([]Noise, len(floors))
+	above := func(hits []Hit, floor float64) []Hit {
+		var kept []Hit
+		for _, h := range hits {
+			for _, s := range h.Explain.Signals {
+				if s.Name == vectorSignal && s.Raw > floor && len(kept) < noiseK {
+					kept = append(kept, h)
+				}
+			}
+		}
+		return kept
+	}
+	for i := range len(own) + len(foreign) {
+		var q Question
+		if i < len(own) {
+			if q = own[i]; len(q.Gold) == 0 {
+				continue
+			}
+		} else {
+			q.Text = foreign[i-len(own)]
+		}
+		found, err := c.Search(ctx, loaded.Collection, Query{Text: q.Text, Mode: Hybrid, K: cutOff, Explain: true, Fields: idsOnly})
+		if err != nil {
+			return nil, fmt.Errorf("search %q: %w", q.Text, err)
+		}
+		for j, floor := range floors {
+			kept := above(found.Hits, floor)
+			if i >= len(own) {
+				out[j].foreign(len(kept))
+				continue
+			}
+			ranked, err := loaded.Turns(kept)
+			if err != nil {
+				return nil, err
+			}
+			out[j].own(ranked, q.Gold)
 		}
 	}
+	for j := range out {
+		out[j].mean()
+	}
+	return out, nil
+}
+
+// own and foreign count one question; mean makes shares of the counts.
+func (n *Noise) own(ranked, gold []string) {
+	n.Questions++
+	n.Recall += found(places(ranked), gold, noiseK)
+}
+
+func (n *Noise) foreign(hits int) {
+	n.Foreign++
+	n.FalseHits += float64(hits) / noiseK
+	if hits > 0 {
+		n.FalseAnswers++
+	}
+}
+
+func (n *Noise) mean() {
 	n.Recall /= float64(max(n.Questions, 1))
 	n.FalseHits /= float64(max(n.Foreign, 1))
 	n.FalseAnswers /= float64(max(n.Foreign, 1))
-	return n, nil
 }
 
 // Merge averages over conversations, weighted by their questions.
