@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -20,7 +22,7 @@ type CacheStats struct {
 	Capacity int
 }
 
-// Cached keeps the embeddings of recent texts in memory, least recently used out
+// Cached keeps the embeddings of recent short texts in memory, least recently used out
 // first. A key is tenant, embedder name and hash of the text: the tenant, so
 // that neither time nor token use tells one tenant what another has stored.
 type Cached struct {
@@ -94,11 +96,23 @@ func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]m
 	return out, nil
 }
 
+// maxKeptTokens bounds the entries: what queries and short notes have. Tokens
+// are fifty times their words, and the words of long notes have no business in
+// a cache.
+const maxKeptTokens = 64
+
 // keep stores an embedding. The lock is held.
 func (c *Cached) keep(key cacheKey, made memory.Embedding) {
+	if len(made.Tokens) > maxKeptTokens {
+		return
+	}
 	if e, known := c.byKey[key]; known {
 		c.order.MoveToFront(e.place)
 		return
+	}
+	made.Tokens = slices.Clone(made.Tokens)
+	for i := range made.Tokens {
+		made.Tokens[i].Word = strings.Clone(made.Tokens[i].Word) // or it keeps the whole text
 	}
 	c.byKey[key] = cacheEntry{embedding: made, place: c.order.PushFront(key)}
 	for c.order.Len() > c.capacity {

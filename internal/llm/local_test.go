@@ -250,3 +250,44 @@ func BenchmarkLocal(b *testing.B) {
 		}
 	}
 }
+
+// An endpoint does not take the place of the local encoder under its name.
+func TestEndpointOfTheLocalModel(t *testing.T) {
+	t.Parallel()
+	_, err := llm.NewRegistry(setup(t).deps, llm.Config{
+		EmbedProvider: llm.ProviderOpenAI, EmbedBaseURL: "http://127.0.0.1:1", EmbedModel: "all-MiniLM-L6-v2", EmbedDim: 384,
+	})
+	if err == nil || !strings.Contains(err.Error(), "SLIPBOX_EMBED_MODEL") {
+		t.Errorf("%v", err)
+	}
+}
+
+// tokened gives as many tokens as a text has words.
+type tokened struct{ llm.Hash }
+
+func (tokened) Embed(_ context.Context, _ tenant.Scope, texts []string) ([]memory.Embedding, error) {
+	out := make([]memory.Embedding, len(texts))
+	for i, t := range texts {
+		out[i].Vector = []float32{1}
+		for _, w := range strings.Fields(t) {
+			out[i].Tokens = append(out[i].Tokens, memory.Token{Word: w})
+		}
+	}
+	return out, nil
+}
+
+// What has as many tokens as a long note is not kept.
+func TestCacheKeepsShortTexts(t *testing.T) {
+	t.Parallel()
+	c := llm.NewCached(tokened{}, 10)
+	short, long := strings.Repeat("word ", 64), strings.Repeat("word ", 65)
+	scope := setup(t).scope
+	for range 2 {
+		if out, err := c.Embed(t.Context(), scope, []string{short, long}); err != nil || len(out[0].Tokens) != 64 || len(out[1].Tokens) != 65 {
+			t.Fatalf("%v, %v", out, err)
+		}
+	}
+	if s := c.Stats(); s.Entries != 1 || s.Misses != 3 || s.Hits != 1 {
+		t.Errorf("%+v", s)
+	}
+}

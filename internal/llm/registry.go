@@ -55,6 +55,9 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 		if err != nil {
 			return nil, err
 		}
+		if e.Name() == LocalName {
+			return nil, fmt.Errorf("SLIPBOX_EMBED_MODEL: %s is what collections of the local encoder record, which gives more than vectors; unset it to use the local encoder", LocalName)
+		}
 		r.first = e.Name()
 		r.add(e, size)
 		return r, nil
