@@ -31,7 +31,7 @@ func (d *data) size() int64 {
 	n += passageBytes*int64(cap(d.passages)) + endBytes*int64(cap(d.ends)) + sessionBytes*int64(cap(d.sessions)) + 8*int64(cap(d.blocks))
 	n += int64(len(d.last))*slotBytes(idBytes+4) + int64(len(d.hideOf))*slotBytes(idBytes+8)
 	for _, v := range d.visible {
-		n += 8*int64(cap(v.rows)) + tallyBytes*int64(cap(v.sessions))
+		n += 8*int64(cap(v.rows)) + tallyBytes*int64(cap(v.sessions)) + 4*int64(cap(v.facets))
 	}
 	for _, s := range d.stacked {
 		if c := s.chain.Load(); c != nil {

@@ -3,15 +3,19 @@ package index
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// Bounds of what is counted of attributes.
+// Bounds of what is counted of attributes. They are far above what a query can
+// name, and keep hostile attributes from costing more than their notes. Only
+// past them may a fork count otherwise than a copy, whose layer held less.
 const (
-	maxFacetKeys   = 256  // of a layer; later ones are not counted
-	maxFacetValues = 1000 // of a key; one that had more in a layer is not counted any more
-	maxFacetBytes  = 64   // of a value; longer ones are texts
+	maxFacetKeys   = 64  // of a layer that are counted; later ones are not
+	maxFacetWide   = 256 // of a layer that had too many values; when there are more, no new key is counted
+	maxFacetValues = 128 // of a key; one that had more in a layer is not counted any more
+	maxFacetBytes  = 64  // of a value; longer ones are texts
 )
 
 // facet is a value that notes have of an attribute.
@@ -23,6 +27,7 @@ type facets struct {
 	number map[facet]int
 	list   []facet
 	values map[string]int // by key: how many, or more than maxFacetValues
+	wide   int            // keys that have more
 }
 
 // each calls yield with the attributes of a row that may be counted.
@@ -39,18 +44,27 @@ func (e *entry) each(yield func(f facet)) {
 
 // add gives numbers to what is new in a row, and says what that takes, in bytes.
 func (f *facets) add(e *entry) (bytes int64) {
+	var added []facet
 	e.each(func(x facet) {
-		had, keyed := f.values[x.key]
-		if _, known := f.number[x]; known || had > maxFacetValues || !keyed && len(f.values) >= maxFacetKeys {
-			return
-		}
-		f.values[x.key] = had + 1
-		if had < maxFacetValues { // else no value of it counts any more
-			f.number[x] = len(f.list)
-			f.list = append(f.list, x)
-			bytes += slotBytes(2*stringBytes+8) + 2*stringBytes
+		if _, known := f.number[x]; !known && f.values[x.key] <= maxFacetValues {
+			added = append(added, x)
 		}
 	})
+	slices.SortFunc(added, func(a, b facet) int { return strings.Compare(a.key, b.key) }) // which are counted is no chance
+	for _, x := range added {
+		had, keyed := f.values[x.key]
+		if !keyed && (len(f.values)-f.wide >= maxFacetKeys || f.wide >= maxFacetWide) {
+			continue
+		}
+		f.values[x.key] = had + 1
+		if had == maxFacetValues {
+			f.wide++ // and no value of it counts any more
+			continue
+		}
+		f.number[x] = len(f.list)
+		f.list = append(f.list, x)
+		bytes += slotBytes(2*stringBytes+8) + 2*stringBytes
+	}
 	return bytes
 }
 
@@ -70,7 +84,7 @@ type Facet struct {
 }
 
 // Facets gives the attributes of a view by key: those with string values, of
-// which no layer has held more than a thousand. It is shared: not to be changed.
+// which no layer has held more than 128. It is shared: not to be changed.
 func (v *View) Facets() map[string]*Facet {
 	v.stack.counting.Do(func() { v.stack.facets = v.countFacets(v.stack.layers) })
 	return v.stack.facets
@@ -113,6 +127,10 @@ const maxNamedValues = 20
 // 2 to 20 values.
 func (v *View) Named(query string) map[string]string {
 	words := text.Words(query)
+	at := map[string][]int{} // where a word stands
+	for i, w := range words {
+		at[w] = append(at[w], i)
+	}
 	var out map[string]string
 	for key, f := range v.Facets() {
 		if 2*f.Notes < v.notes || len(f.Values) < 2 || len(f.Values) > maxNamedValues {
@@ -120,7 +138,9 @@ func (v *View) Named(query string) map[string]string {
 		}
 		named, n := "", 0
 		for value := range f.Values {
-			if contains(words, text.Words(value)) {
+			if part := text.Words(value); len(part) > 0 && slices.ContainsFunc(at[part[0]], func(i int) bool {
+				return i+len(part) <= len(words) && slices.Equal(words[i:i+len(part)], part)
+			}) {
 				named = value
 				n++
 			}
@@ -133,19 +153,6 @@ func (v *View) Named(query string) map[string]string {
 		}
 	}
 	return out
-}
-
-// contains tells whether part stands in list.
-func contains(list, part []string) bool {
-	if len(part) == 0 {
-		return false
-	}
-	for i := 0; i+len(part) <= len(list); i++ {
-		if slices.Equal(list[i:i+len(part)], part) {
-			return true
-		}
-	}
-	return false
 }
 
 // Roles is how many visible notes have each role, by [Role].

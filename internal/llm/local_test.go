@@ -269,7 +269,7 @@ func (tokened) Embed(_ context.Context, _ tenant.Scope, texts []string) ([]memor
 	out := make([]memory.Embedding, len(texts))
 	for i, t := range texts {
 		out[i].Vector = []float32{1}
-		for _, w := range strings.Fields(t) {
+		for w := range strings.FieldsSeq(t) {
 			out[i].Tokens = append(out[i].Tokens, memory.Token{Word: w})
 		}
 	}
