@@ -55,7 +55,7 @@ func (q *Query) best(layer int, row uint32) (score float64, at text.Span) {
 func find(list []posting, passage uint32) posting {
 	from, until := 0, len(list)
 	for from < until {
-		if at := int(uint(from+until) >> 1); list[at].passage < passage { //nolint:gosec // not negative
+		if at := int(uint(from+until) >> 1); list[at].passage < passage {
 			from = at + 1
 		} else {
 			until = at
@@ -84,8 +84,7 @@ func (q *Query) lexical(w *workspace, sel *Selection, k int) *top {
 	for j := range q.words {
 		word := &q.words[j]
 		if !decided && j > 0 && word.count > few {
-			best := w.wordiest(v, k)
-			decided = len(best.heap) == k && best.heap[0].score > q.most(j)
+			decided = w.wordiest(newTop(nil, k)).bar() > q.most(j)
 		}
 		for i := range v.layers {
 			l := &v.layers[i]
@@ -117,12 +116,11 @@ func (q *Query) lexical(w *workspace, sel *Selection, k int) *top {
 		w.passage[p] = 0
 	}
 	w.touched = w.touched[:0]
-	return w.wordiest(v, k)
+	return w.wordiest(newTop(v, k))
 }
 
-// wordiest gives the k best notes by passage.
-func (w *workspace) wordiest(v *View, k int) *top {
-	best := newTop(v, k)
+// wordiest leaves the best notes by passage.
+func (w *workspace) wordiest(best *top) *top {
 	for _, g := range w.found {
 		best.push(g, w.words[g])
 	}

@@ -16,6 +16,7 @@ type chain struct {
 	slot       []int32  // of its vector within its layer, or none
 	session    []int32  // by the view's number, or none
 	length     []uint32 // in terms, 0 where the row is not visible
+	around     []uint32 // length of the window; nothing is said of rows that are not visible
 }
 
 // chained gives the chain of the view, and makes it the first time: out of
@@ -42,7 +43,8 @@ func (v *View) chained() *chain {
 func (v *View) newChain() *chain {
 	c := &chain{
 		prev: make([]int32, v.rows), next: make([]int32, v.rows), slot: make([]int32, v.rows),
-		session: make([]int32, v.rows), length: make([]uint32, v.rows), slots: v.stack.slots,
+		session: make([]int32, v.rows), length: make([]uint32, v.rows), around: make([]uint32, v.rows),
+		slots: v.stack.slots,
 	}
 	for i := range v.layers {
 		c.visible = append(c.visible, v.layers[i].visible)
@@ -96,6 +98,9 @@ func (v *View) linked() *chain {
 			c.prev[list[i]], c.next[list[i-1]] = int32(list[i-1]), int32(list[i]) //nolint:gosec // rows fit
 		}
 	}
+	for g := range c.around {
+		c.measure(uint32(g)) //nolint:gosec // rows fit
+	}
 	return c
 }
 
@@ -135,6 +140,7 @@ func (v *View) continued(from *chain) *chain {
 	copy(c.session, from.session)
 	copy(c.slot, from.slot)
 	copy(c.length, from.length)
+	copy(c.around, from.around)
 	for i := range v.layers {
 		l := &v.layers[i]
 		for at, row := range l.slots[from.slots[i]:] {
@@ -144,7 +150,7 @@ func (v *View) continued(from *chain) *chain {
 		}
 	}
 	// A vector may have been there before its row was seen.
-	for _, g := range changed {
+	for at, g := range changed {
 		i, row := v.place(g)
 		l := &v.layers[i]
 		c.slot[g] = int32(l.slot(row)) //nolint:gosec // no more slots than rows
@@ -158,9 +164,26 @@ func (v *View) continued(from *chain) *chain {
 		} else {
 			c.prev[g], c.next[g], c.session[g], c.length[g] = none, none, none, 0
 			c.join(prev, next)
+			changed[at] = uint32(max(prev, next, 0)) //nolint:gosec // beside it was the change
+		}
+	}
+	// What changed changed the windows of the two on either side of it.
+	for _, g := range changed {
+		near, _, n := c.window(g)
+		for _, o := range near[:n] {
+			c.measure(o)
 		}
 	}
 	return c
+}
+
+// measure works out how long the window of a row is.
+func (c *chain) measure(g uint32) {
+	near, _, n := c.window(g)
+	c.around[g] = 0
+	for _, o := range near[:n] {
+		c.around[g] += c.length[o]
+	}
 }
 
 // join puts two notes side by side; none is the end of a session.

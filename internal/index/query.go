@@ -92,6 +92,9 @@ func (v *View) idf(df int) float64 {
 
 // count is the number of visible postings.
 func (l *layerView) count(list []posting) int {
+	if l.whole {
+		return len(list)
+	}
 	n := 0
 	for _, p := range list {
 		if l.visible.has(l.passages[p.passage].row) {

@@ -178,20 +178,19 @@ func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) *top {
 	for j := range q.words {
 		word, left := &q.words[j], q.most(j)
 		if j > 0 && word.count > few {
-			if best := w.leaders(v, sel, k); len(best.heap) == k && best.heap[0].score > left {
+			if bar := w.leaders(v, sel, newTop(nil, k)).bar(); bar > left {
 				decided = true
-				bar := best.heap[0].score
 				w.windowed = slices.DeleteFunc(w.windowed, func(g uint32) bool {
 					if w.window[g]+left >= bar {
 						return false
 					}
-					w.window[g], w.lengths[g] = 0, 0
+					w.window[g] = 0
 					return true
 				})
 			}
 		}
 		if decided {
-			q.narrow(w, c, word)
+			q.narrow(w, c, word, average)
 		} else {
 			q.widen(w, c, word, average)
 		}
@@ -200,7 +199,7 @@ func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) *top {
 		}
 		w.touched = w.touched[:0]
 	}
-	return w.leaders(v, sel, k)
+	return w.leaders(v, sel, newTop(v, k))
 }
 
 // widen adds a word to the score of every note that has it near.
@@ -220,19 +219,18 @@ func (q *Query) widen(w *workspace, c *chain, word *word, average float64) {
 		}
 	}
 	for _, g := range reached {
-		if w.lengths[g] == 0 {
-			near, _, n := c.window(g)
-			w.lengths[g] = float64(sum(c.length, near[:n])) / average
+		had := w.window[g]
+		if had == 0 {
 			w.windowed = append(w.windowed, g)
 		}
-		w.window[g] += word.weight * saturate(float64(w.wide[g]), w.lengths[g])
+		w.window[g] = had + word.weight*saturate(float64(w.wide[g]), float64(c.around[g])/average)
 		w.wide[g] = 0
 	}
 	w.reached = reached
 }
 
 // narrow adds a word to the score of the notes that have one.
-func (q *Query) narrow(w *workspace, c *chain, word *word) {
+func (q *Query) narrow(w *workspace, c *chain, word *word, average float64) {
 	for _, g := range w.windowed {
 		near, _, n := c.window(g)
 		for _, o := range near[:n] {
@@ -245,7 +243,7 @@ func (q *Query) narrow(w *workspace, c *chain, word *word) {
 	for _, g := range w.windowed {
 		near, _, n := c.window(g)
 		if count := sum(w.count, near[:n]); count > 0 {
-			w.window[g] += word.weight * saturate(float64(count), w.lengths[g])
+			w.window[g] += word.weight * saturate(float64(count), float64(c.around[g])/average)
 		}
 		for _, o := range near[:n] {
 			w.mask.clear(o)
@@ -253,9 +251,8 @@ func (q *Query) narrow(w *workspace, c *chain, word *word) {
 	}
 }
 
-// leaders gives the k best of the selected notes by window.
-func (w *workspace) leaders(v *View, sel *Selection, k int) *top {
-	best := newTop(v, k)
+// leaders leaves the best of the selected notes by window.
+func (w *workspace) leaders(v *View, sel *Selection, best *top) *top {
 	for _, g := range w.windowed {
 		if score := w.window[g]; !best.misses(score) {
 			if i, row := v.place(g); sel.of(i, &v.layers[i]).has(row) {
@@ -286,7 +283,7 @@ func (q *Query) gather(w *workspace, c *chain, out []Signals) {
 	for n := range out {
 		p := &at[n]
 		p.near, _, p.n = c.window(out[n].row)
-		p.window = float64(sum(c.length, p.near[:p.n])) / average
+		p.window = float64(c.around[out[n].row]) / average
 		p.session = c.session[out[n].row]
 		p.whole = float64(out[n].Length) / mean
 		if p.session != none {

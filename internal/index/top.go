@@ -12,7 +12,7 @@ type ranked struct {
 }
 
 // top keeps the k best rows of a view: a heap whose root is the worst of them.
-// Equal scores order by note id.
+// Equal scores order by note id; without a view, by nothing.
 type top struct {
 	view *View
 	k    int
@@ -28,6 +28,8 @@ func (t *top) order(a, b ranked) int {
 		return -1
 	case a.score < b.score:
 		return 1
+	case t.view == nil:
+		return 0
 	}
 	x, y := &t.view.entry(a.row).note, &t.view.entry(b.row).note
 	return bytes.Compare(x[:], y[:])
@@ -35,7 +37,15 @@ func (t *top) order(a, b ranked) int {
 
 // misses tells that a score is not among the k best, without looking further.
 func (t *top) misses(score float64) bool {
-	return len(t.heap) >= t.k && (t.k == 0 || score < t.heap[0].score)
+	return len(t.heap) >= t.k && (t.k == 0 || score < t.heap[0].score || t.view == nil && score == t.heap[0].score)
+}
+
+// bar is the score of the k-th best, or 0 where there are fewer.
+func (t *top) bar() float64 {
+	if len(t.heap) < t.k || t.k == 0 {
+		return 0
+	}
+	return t.heap[0].score
 }
 
 func (t *top) push(row uint32, score float64) {

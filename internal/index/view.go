@@ -43,6 +43,7 @@ type layerView struct {
 	data     *data
 	base     uint32
 	offset   uint32
+	whole    bool // each passage is visible
 	visible  bitset
 	rows     []entry
 	passages []passage
@@ -111,7 +112,8 @@ func Open(bounds []Bound) (*View, error) {
 		}
 		d.mu.RUnlock()
 		l.visible, l.base = vis.rows, uint32(v.rows) //nolint:gosec // rows fit
-		l.offset = uint32(v.parts)                   //nolint:gosec // passages fit
+		l.whole = vis.passages == len(l.passages)
+		l.offset = uint32(v.parts) //nolint:gosec // passages fit
 		v.rows += vis.n
 		v.parts += len(l.passages)
 		v.notes += vis.notes

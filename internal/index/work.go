@@ -17,7 +17,6 @@ type workspace struct {
 	reached  []uint32  // rows in wide
 	wide     []uint32  // of one word, in the window of 2
 	window   []float64 // score of the window of 2
-	lengths  []float64 // of that window, in averages; 0: not yet known
 	windowed []uint32  // rows in window
 	session  []uint32  // count of one word, by session
 	asked    []bool    // sessions whose words count
@@ -43,7 +42,7 @@ func (w *workspace) back() {
 		w.words[g] = 0
 	}
 	for _, g := range w.windowed {
-		w.window[g], w.lengths[g] = 0, 0
+		w.window[g] = 0
 	}
 	for _, g := range w.looked {
 		w.exact[g] = 0
@@ -56,7 +55,7 @@ func (w *workspace) back() {
 // windows makes room for what the windows and the sessions count.
 func (w *workspace) windows(rows, sessions int) {
 	w.count, w.wide = grown(w.count, rows), grown(w.wide, rows)
-	w.window, w.lengths = grown(w.window, rows), grown(w.lengths, rows)
+	w.window = grown(w.window, rows)
 	w.session, w.asked = grown(w.session, sessions), grown(w.asked, sessions)
 	w.mask = grown(w.mask, (rows+63)/64)
 }
