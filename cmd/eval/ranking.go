@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,7 +99,7 @@ func (o options) ablate(ctx context.Context, b *eval.Bench) error {
 			return err
 		}
 		seen = a.Profile
-		if _, err := io.WriteString(os.Stdout, a.Markdown()+"\n"); err != nil {
+		if _, err := os.Stdout.WriteString(a.Markdown() + "\n"); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
 		if o.document == "" {
