@@ -217,7 +217,7 @@ func BenchmarkLoad10k(b *testing.B) {
 	}
 }
 
-// BenchmarkLate is a hundred notes of sixteen tokens against ten of a query.
+// BenchmarkLate is two hundred notes of sixteen tokens against ten of a query.
 func BenchmarkLate(b *testing.B) {
 	c := newCorpus()
 	rows := c.rows(1000)
@@ -230,7 +230,7 @@ func BenchmarkLate(b *testing.B) {
 	l := newTestLayer(b, benchDims)
 	mustApply(b, l, 1, rows...)
 	_, q := mustQuery(b, rareWords, c.vector(), Bound{l, 1})
-	found := q.Signals(nil, 100)[:100]
+	found := q.Signals(nil, 200)[:200]
 	tokens := make([]Token, 10)
 	for i := range tokens {
 		tokens[i].Word = fmt.Sprintf("word%d", i)

@@ -99,7 +99,7 @@ func (v *View) linked() *chain {
 		}
 	}
 	for g := range c.around {
-		c.measure(uint32(g)) //nolint:gosec // rows fit
+		c.measure(uint32(g))
 	}
 	return c
 }
@@ -164,10 +164,10 @@ func (v *View) continued(from *chain) *chain {
 		} else {
 			c.prev[g], c.next[g], c.session[g], c.length[g] = none, none, none, 0
 			c.join(prev, next)
-			changed[at] = uint32(max(prev, next, 0)) //nolint:gosec // beside it was the change
+			changed[at] = uint32(max(prev, next, 0)) // beside it was the change
 		}
 	}
-	// What changed changed the windows of the two on either side of it.
+	// Each change is one to the windows of the two on either side of it.
 	for _, g := range changed {
 		near, _, n := c.window(g)
 		for _, o := range near[:n] {
