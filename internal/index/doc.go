@@ -60,7 +60,14 @@
 //
 // Scores are higher-is-better; equal scores order by note id.
 //
-// A large batch is analyzed and a large layer scanned on several processors;
-// no goroutine outlives the call. The package keeps no clock and reads no
+// # Cost
+//
+// Words come heaviest first. Once those that are left cannot lift a note among
+// the best that has none of the words so far, only notes in the race are looked
+// at; all other signals are measured for the candidates alone. What sums come to
+// does not depend on it: every sum takes the words in that order.
+//
+// A large batch is analyzed and a large view scanned on several processors, the
+// scan while words are counted; no goroutine outlives the call. The package keeps no clock and reads no
 // store. It imports filter, text, when and fault.
 package index

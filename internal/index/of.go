@@ -10,7 +10,6 @@ func (q *Query) Of(notes []ID) []Signals {
 	}
 	c := v.chained()
 	w := borrow(v)
-	defer w.back()
 	w.windows(v.rows, len(v.stack.people.tallies))
 	out := make([]Signals, 0, len(notes))
 	for _, note := range notes {
@@ -19,5 +18,6 @@ func (q *Query) Of(notes []ID) []Signals {
 		}
 	}
 	q.gather(w, c, out)
+	w.back()
 	return out
 }

@@ -153,13 +153,13 @@ func (v *View) hit(r ranked) Hit {
 // of the query are never among them.
 func (q *Query) Lexical(sel *Selection, k int) []Hit {
 	w := borrow(q.view)
-	defer w.back()
 	best := q.lexical(w, sel, k).sorted()
 	out := make([]Hit, len(best))
 	for i, r := range best {
 		out[i] = q.view.hit(r)
 		_, out[i].Passage = q.best(q.view.place(r.row))
 	}
+	w.back()
 	return out
 }
 

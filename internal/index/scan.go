@@ -12,7 +12,7 @@ const (
 	// quarter of them is asked for; else each that is asked for by itself.
 	chunk = 32
 	// wideScan is the number of slots from which on a scan takes several processors.
-	wideScan = 1 << 12
+	wideScan = 1 << 15
 	// scanners bounds how many.
 	scanners = 4
 	// turn is the number of blocks that a processor takes at a time.

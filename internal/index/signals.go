@@ -52,7 +52,6 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	}
 	c := v.chained()
 	w := borrow(v)
-	defer w.back()
 	w.windows(v.rows, len(v.stack.people.tallies))
 
 	var rows []uint32
@@ -84,6 +83,7 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 		out[n] = q.signals(w, c, g)
 	}
 	q.gather(w, c, out)
+	w.back()
 	return out
 }
 

@@ -36,7 +36,8 @@ func borrow(v *View) *workspace {
 	return w
 }
 
-// back clears what was touched and gives the workspace to the next query.
+// back clears what was touched and gives the workspace to the next query. It
+// is not deferred: what a panic left in it must not get into another score.
 func (w *workspace) back() {
 	for _, g := range w.found {
 		w.words[g] = 0
