@@ -164,6 +164,8 @@ func (v *invariance) quiet(g *gatewayTest, h *held, collection string) {
 // it can be held and reached: the ranked lists are the same to the place, scores to 1e-5.
 func TestSearchIsInvariant(t *testing.T) {
 	t.Parallel()
+	// The local encoder where its weights are installed, for its token vectors.
+	local := func(c *Settings) { c.LLM.EmbedProvider = "" }
 	t.Run("samples", func(t *testing.T) {
 		t.Parallel()
 		talk, err := eval.SampleTalk()
@@ -174,8 +176,7 @@ func TestSearchIsInvariant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The local encoder where its weights are installed, for its token vectors.
-		searchIsInvariant(t, slices.Concat(talk.Conversations, chat.Conversations), func(c *Settings) { c.LLM.EmbedProvider = "" })
+		searchIsInvariant(t, slices.Concat(talk.Conversations, chat.Conversations), local)
 	})
 	t.Run("published", func(t *testing.T) {
 		t.Parallel()
@@ -187,7 +188,7 @@ func TestSearchIsInvariant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		searchIsInvariant(t, d.Conversations, nil)
+		searchIsInvariant(t, d.Conversations, local)
 	})
 }
 
@@ -229,7 +230,8 @@ func (v *invariance) check() []rankedLists {
 		h.first = v.ask(h, v.client(h), "talk", h.loaded.IDs, 0)
 		out = append(out, h.first)
 	}
-	for _, h := range v.held {
+	for i, h := range v.held {
+		v.t.Logf("%s: %d of %d", h.conversation.ID, i+1, len(v.held))
 		v.same("warm, with all others under other tenants", h, "talk", h.loaded.IDs, 0)
 		in := &eval.Client{BaseURL: "http://in.process", Key: h.key, HTTP: &http.Client{Transport: inProcess{v.g.handler}}}
 		if err := h.first.equal(v.ask(h, in, "talk", h.loaded.IDs, 0)); err != nil {
