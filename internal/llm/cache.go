@@ -96,6 +96,14 @@ func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]m
 	return out, nil
 }
 
+// NoiseFloor is the embedder's own.
+func (c *Cached) NoiseFloor() float64 {
+	if f, ok := c.Embedder.(memory.Floored); ok {
+		return f.NoiseFloor()
+	}
+	return 0
+}
+
 // maxKeptTokens bounds the entries: what queries and short notes have. Tokens
 // are fifty times their words, and the words of long notes have no business in
 // a cache.

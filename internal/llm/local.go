@@ -72,6 +72,10 @@ func (l *Local) Fast() bool {
 	return l.failed == nil
 }
 
+// NoiseFloor is low: more than half of what answers a question has a cosine
+// below 0.5 with it (docs/recall.md).
+func (*Local) NoiseFloor() float64 { return 0.25 }
+
 // Open reads the weights, which takes part of a second; a second call does
 // nothing. The error is fs.ErrNotExist where they are not installed, and
 // encoder.ErrDamaged where they are not what was published.

@@ -280,6 +280,9 @@ func (tokened) Embed(_ context.Context, _ tenant.Scope, texts []string) ([]memor
 func TestCacheKeepsShortTexts(t *testing.T) {
 	t.Parallel()
 	c := llm.NewCached(tokened{}, 10)
+	if c.NoiseFloor() != 0 || llm.NewCached(&llm.Local{}, 1).NoiseFloor() != (&llm.Local{}).NoiseFloor() {
+		t.Error("a cache has a floor that is not its embedder's")
+	}
 	short, long := strings.Repeat("word ", 64), strings.Repeat("word ", 65)
 	scope := setup(t).scope
 	for range 2 {

@@ -172,6 +172,14 @@ type Spelling interface {
 	Spelling() bool
 }
 
+// Floored is an Embedder that knows from which cosine on its vectors mean
+// something: at or below it a note is noise. What is right for one embedder
+// leaves nothing of another's answers.
+type Floored interface {
+	Embedder
+	NoiseFloor() float64 // 0: not known
+}
+
 // Embedders finds embedders by the name a collection recorded.
 type Embedders interface {
 	Default() Embedder

@@ -43,7 +43,7 @@ func Budget(hits []Hit, budget int, count func(Hit) int) (kept []Hit, tokens int
 }
 
 // NoiseFloor is the cosine at or below which the first stage of [TwoStage]
-// drops a hit.
+// drops a hit, where the embedder knows no floor of its own.
 const NoiseFloor = 0.7
 
 // TwoStage keeps noise from the answer: first hits whose cosine is at most

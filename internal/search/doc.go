@@ -31,5 +31,5 @@
 //	MinDepth         200      candidates per signal; no k asks for more, so k never changes an order
 //	LateDepth        200      candidates that late interaction measures
 //	ReservedLexical  1        places among the first k (k > 1) for notes found only by words
-//	NoiseFloor       0.7      cosine at or below which the two-stage filter drops a hit
+//	NoiseFloor       0.7      cosine at or below which the two-stage filter drops a hit; embedders may know their own
 package search

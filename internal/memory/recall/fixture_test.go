@@ -48,7 +48,10 @@ type embedder struct {
 	down    atomic.Bool
 	calls   atomic.Int64
 	meaning atomic.Bool // passes for an embedder of meanings
+	floor   float64     // of noise; 0: not known
 }
+
+func (e *embedder) NoiseFloor() float64 { return e.floor }
 
 func (e *embedder) Spelling() bool { return !e.meaning.Load() }
 

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -171,7 +172,7 @@ func (f *finding) rerank(ctx context.Context, hits []search.Hit) ([]search.Hit, 
 	if f.degraded != "" {
 		return hits, nil // no cosine to go by
 	}
-	out, err := search.TwoStage(hits, f.r.cfg.CoarseThreshold, func(pool []search.Hit) (map[search.ID]float64, error) {
+	out, err := search.TwoStage(hits, f.floor(), func(pool []search.Hit) (map[search.ID]float64, error) {
 		return f.judge(ctx, pool[:min(len(pool), f.r.cfg.RerankPool)])
 	}, f.r.cfg.RerankThreshold)
 	if err != nil {
@@ -183,6 +184,17 @@ func (f *finding) rerank(ctx context.Context, hits []search.Hit) ([]search.Hit, 
 		f.degraded = "the model did not judge the hits; the coarse order stands"
 	}
 	return out, nil
+}
+
+// floor is the cosine at or below which a hit is noise.
+func (f *finding) floor() float64 {
+	own := 0.0
+	if e, ok := f.r.embedders.ByName(f.view.Collection.Embedder); ok {
+		if known, ok := e.(memory.Floored); ok {
+			own = known.NoiseFloor()
+		}
+	}
+	return cmp.Or(f.r.cfg.CoarseThreshold, own, search.NoiseFloor)
 }
 
 func (f *finding) judge(ctx context.Context, pool []search.Hit) (map[search.ID]float64, error) {

@@ -245,6 +245,27 @@ func TestSearchRefuses(t *testing.T) {
 	r.is(err, fault.NotFound)
 }
 
+// C054: the floor is the setting's, else the embedder's own, else 0.7.
+func TestFloorOfNoise(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		setting, own float64
+		shown        int
+	}{"neither": {0, 0, 1}, "the embedder's": {0, 0.2, 2}, "the setting": {0.7, 0.2, 1}} {
+		r := open(t, recall.Config{CoarseThreshold: x.setting})
+		r.embedder.floor = x.own
+		c := r.collection("things")
+		r.add(c, "the lighthouse keeper's daughter and her boat")
+		r.add(c, "the lighthouse keeper")
+		r.model.answer = func(memory.Call) (string, error) { return `{"scores":[]}`, nil }
+		r.search(c, recall.Query{Text: "the lighthouse keeper", Rerank: recall.RerankModel, Mode: recall.Vector})
+		in, ok := r.model.calls[0].Input.(memory.RelevanceInput)
+		if !ok || len(in.Candidates) != x.shown {
+			t.Errorf("%s: the model sees %d notes, want %d", name, len(in.Candidates), x.shown)
+		}
+	}
+}
+
 // C054: notes at or below the threshold never reach the model, and it has the
 // last word about the rest; when it fails the coarse order stands.
 func TestRerank(t *testing.T) {

@@ -46,7 +46,7 @@ type Config struct {
 	WarmNotes       int             // hottest notes read by version once an index was loaded; default 100, below 0 none
 	FlushEvery      time.Duration   // of usage counts; default 1 s
 	MinRevisionWait time.Duration   // how long min_revision waits; default 2 s
-	CoarseThreshold float64         // cosine at or below which a note never reaches the reranking model; default 0.7
+	CoarseThreshold float64         // cosine at or below which a note never reaches the reranking model; default the embedder's floor, else 0.7
 	RerankPool      int             // most candidates shown to the model; default 40
 	RerankThreshold float64         // relevance below which a judged note is no hit; default 0.5
 	Encoding        search.Encoding // that counts the tokens of a context unless a query names one; default search.O200k
@@ -83,7 +83,6 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	cfg.WarmNotes = cmp.Or(cfg.WarmNotes, 100)
 	cfg.FlushEvery = cmp.Or(cfg.FlushEvery, time.Second)
 	cfg.MinRevisionWait = cmp.Or(cfg.MinRevisionWait, 2*time.Second)
-	cfg.CoarseThreshold = cmp.Or(cfg.CoarseThreshold, search.NoiseFloor)
 	cfg.RerankPool = cmp.Or(cfg.RerankPool, 40)
 	cfg.RerankThreshold = cmp.Or(cfg.RerankThreshold, 0.5)
 	cfg.Encoding = cmp.Or(cfg.Encoding, search.O200k)
