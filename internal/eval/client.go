@@ -184,14 +184,14 @@ func (c *Client) AddNotes(ctx context.Context, collection string, notes []Note) 
 // Search asks one question.
 func (c *Client) Search(ctx context.Context, collection string, q Query) (Found, error) {
 	var out Found
-	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/search", q, &out)
+	err := c.ask(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/search", q, &out)
 	return out, err
 }
 
 // Context asks for a prompt-ready text of at most so many tokens.
 func (c *Client) Context(ctx context.Context, collection, query string, tokens int) (Prompt, error) {
 	var out Prompt
-	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/context",
+	err := c.ask(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/context",
 		map[string]any{"query": query, "token_budget": tokens}, &out)
 	return out, err
 }
@@ -277,6 +277,26 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	}
 	return nil
 }
+
+// ask is do for questions, which may be asked again: an index that is loading
+// answers 503 until it is there.
+func (c *Client) ask(ctx context.Context, method, path string, in, out any) error {
+	for try := 0; ; try++ {
+		err := c.do(ctx, method, path, in, out)
+		p, ok := errors.AsType[*Problem](err)
+		if !ok || p.Status != http.StatusServiceUnavailable || try == maxAsks {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// maxAsks is how often a question is asked again, a second apart.
+const maxAsks = 60
 
 // send makes one request and turns a refusal into a *Problem.
 func (c *Client) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {
