@@ -306,7 +306,7 @@ func TestReadersWithAWriter(t *testing.T) {
 							return
 						}
 					}
-					q.Scores(ids(first[0]))
+					q.Of(ids(first[0]))
 				}
 			}
 		})

@@ -264,13 +264,13 @@ func check(t *rapid.T, bounds []modelBound) {
 	for n := range 14 {
 		ids = append(ids, noteID(n))
 	}
-	scores := q.Scores(ids)
+	scores := q.Of(ids)
 	if len(scores) != len(rows) {
 		t.Fatalf("%d scores for %d visible notes", len(scores), len(rows))
 	}
 	for _, s := range scores {
 		for _, h := range lex {
-			if h.Note == s.Note && (h.Score != s.Lexical || h.From != s.From || h.Layer != s.Layer) {
+			if h.Note == s.Note && (h.Score != s.Words || h.From != s.From || h.Layer != s.Layer) {
 				t.Fatalf("score %v of hit %v", s, h)
 			}
 		}

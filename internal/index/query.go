@@ -181,40 +181,6 @@ func (q *Query) Vector(sel *Selection, k int) []Hit {
 	return out
 }
 
-// Score is how a note stands to a query.
-type Score struct {
-	Note    ID
-	From    int64
-	Layer   int
-	Lexical float64   // 0: no word of the query, or no words asked
-	Passage text.Span // that Lexical is of
-	Vector  float64   // cosine
-	Dense   bool      // whether Vector was computed: both sides have one
-}
-
-// Scores gives the scores of the given notes, in the given order; notes that
-// the view does not see are left out. It scores linked notes by the same
-// measure as hits.
-func (q *Query) Scores(notes []ID) []Score {
-	out := make([]Score, 0, len(notes))
-	for _, note := range notes {
-		i, row, ok := q.view.find(note)
-		if !ok {
-			continue
-		}
-		l := &q.view.layers[i]
-		e := &l.rows[row]
-		s := Score{Note: note, From: e.from, Layer: i}
-		s.Lexical, s.Passage = q.best(i, row)
-		if v, ok := q.view.vectorAt(i, l.slot(row)); ok && q.vector != nil {
-			s.Vector = cosine(&q.vector.vector, &v)
-			s.Dense = true
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
 // slot gives the vector slot of a row as the view sees it, or none.
 func (l *layerView) slot(row uint32) int {
 	l.data.mu.RLock()

@@ -61,8 +61,7 @@ func (l *layerView) sessionRows(name string) ([]uint32, []entry) {
 	return l.data.sessions[number].rows, l.data.rows
 }
 
-// sessionNames gives the sessions that a layer knew when the view was opened,
-// by number.
+// sessionName gives the name of a session of the layer by its number.
 func (l *layerView) sessionName(number int32) string {
 	l.data.mu.RLock()
 	defer l.data.mu.RUnlock()
