@@ -6,7 +6,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
-	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 )
@@ -35,11 +34,7 @@ func (h *core) buildContext(c *gin.Context) error {
 		TokenBudget: or(body.TokenBudget, 0), Encoding: search.Encoding(or(body.Encoding, "")), Order: recall.Order(or(body.Order, "")),
 	}
 	ctx, s := c.Request.Context(), scope(c)
-	var asOf *memory.Revision
-	if body.AsOf != nil {
-		asOf = new(memory.Revision(*body.AsOf))
-	}
-	v, err := h.Recall.Open(ctx, s, ref, asOf, memory.Revision(or(body.MinRevision, 0)))
+	v, err := h.asked(ctx, s, ref, body.AsOf, body.MinRevision)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // search answers one query, or a batch. Every query of a batch reads the same
@@ -33,11 +35,7 @@ func (h *core) search(c *gin.Context) error {
 		return err
 	}
 	ctx, s := c.Request.Context(), scope(c)
-	var asOf *memory.Revision
-	if body.AsOf != nil {
-		asOf = new(memory.Revision(*body.AsOf))
-	}
-	v, err := h.Recall.Open(ctx, s, ref, asOf, memory.Revision(or(body.MinRevision, 0)))
+	v, err := h.asked(ctx, s, ref, body.AsOf, body.MinRevision)
 	if err != nil {
 		return err
 	}
@@ -58,6 +56,16 @@ func (h *core) search(c *gin.Context) error {
 		return reply(c, http.StatusOK, wire.SearchResults{Results: results})
 	}
 	return reply(c, http.StatusOK, results[0])
+}
+
+// asked opens the view that the body of a question names: at a revision, or at
+// the head once it has another.
+func (h *core) asked(ctx context.Context, s tenant.Scope, ref string, asOf, minRevision *int64) (memory.View, error) {
+	var at *memory.Revision
+	if asOf != nil {
+		at = new(memory.Revision(*asOf))
+	}
+	return h.Recall.Open(ctx, s, ref, at, memory.Revision(or(minRevision, 0)))
 }
 
 // queries gives the queries of a request, with what a query of a batch leaves
