@@ -121,6 +121,10 @@ func (c *core) build(ctx context.Context, caching cache.Deps) error {
 	if err != nil {
 		return err
 	}
+	policies, err := policy.All(slices.Sorted(maps.Keys(c.cfg.Models))...)
+	if err != nil {
+		return err
+	}
 	judge, err := policy.NewRelevance()
 	if err != nil {
 		return err
@@ -134,11 +138,11 @@ func (c *core) build(ctx context.Context, caching cache.Deps) error {
 		reading.WarmNotes = -1 // there is no cache to warm
 	}
 	if c.recall, err = recall.New(
-		recall.Deps{Store: reader, Embedders: c.embedders, Model: models.main, Judge: judge, Log: c.log}, reading,
+		recall.Deps{Store: reader, Embedders: c.embedders, Model: models.main, Judge: judge, Policies: policies, Log: c.log}, reading,
 	); err != nil {
 		return err
 	}
-	if err := c.useCases(models); err != nil {
+	if err := c.useCases(models, policies); err != nil {
 		return err
 	}
 	c.waiters = worker.NewWaiters(c.store, worker.WaitConfig{PerTenant: c.cfg.Limits.WaitersPerTenant})
@@ -154,18 +158,14 @@ func (c *core) reader(deps cache.Deps) (memory.Reader, error) {
 }
 
 // useCases makes what the edges call.
-func (c *core) useCases(m *models) error {
-	amem, err := policy.NewAMem(slices.Sorted(maps.Keys(c.cfg.Models))...)
-	if err != nil {
-		return err
-	}
-	policies := memory.NewPolicySet(amem, policy.NewNone())
+func (c *core) useCases(m *models, policies memory.Policies) error {
 	var ephemeral time.Duration
 	if c.cfg.Servers() {
 		ephemeral = ephemeralTTL
 	}
+	var err error
 	if c.notes, err = memory.NewNotes(memory.NotesDeps{
-		Store: c.store, Embedders: c.embedders, Log: c.log, Quota: quota{c.quotas},
+		Store: c.store, Embedders: c.embedders, Policies: policies, Log: c.log, Quota: quota{c.quotas},
 	}, memory.NotesConfig{}); err != nil {
 		return err
 	}

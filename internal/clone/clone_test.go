@@ -54,12 +54,12 @@ func open(t *testing.T) *lab {
 	l.must(err)
 	l.tenant = made.ID
 	l.all = l.scope(uuid.Nil, tenant.AllPermissions()...)
-	amem, err := policy.NewAMem()
+	policies, err := policy.All()
 	l.must(err)
 	l.notes, err = memory.NewNotes(memory.NotesDeps{Store: l.store, Embedders: embedders{}, Clock: clock}, memory.NotesConfig{})
 	l.must(err)
 	l.collections, err = memory.NewCollections(memory.CollectionsDeps{
-		Store: l.store, Agents: l.store, Embedders: embedders{}, Policies: memory.NewPolicySet(amem, policy.NewNone()), Clock: clock,
+		Store: l.store, Agents: l.store, Embedders: embedders{}, Policies: policies, Clock: clock,
 	})
 	l.must(err)
 	l.clones, err = clone.New(clone.Deps{

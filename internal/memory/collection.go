@@ -123,8 +123,12 @@ const (
 	CauseUndo        Cause = "undo"
 	CauseConsolidate Cause = "consolidate"
 	CauseImport      Cause = "import"
-	CauseMark        Cause = "mark"    // state only: pending, in_review
-	CauseReembed     Cause = "reembed" // the collection's embedder, or vectors that were missing
+	CauseMark        Cause = "mark"      // state only: pending, in_review
+	CauseExtract     Cause = "extract"   // facts and triples of an exchange
+	CauseSummarize   Cause = "summarize" // a summary or a profile was written anew
+	CauseForget      Cause = "forget"    // what nobody recalled has faded; each is restorable until purged
+	CauseConfig      Cause = "config"    // the collection's policy_config; the audit row has both values
+	CauseReembed     Cause = "reembed"   // the collection's embedder, or vectors that were missing
 )
 
 // HistoryEntry is one version of a note with the changeset that made it.

@@ -69,17 +69,17 @@ func open(t *testing.T) *desk {
 	d.tenant = made.ID
 	d.all = d.scope(uuid.Nil, tenant.AllPermissions()...)
 	d.embedders = embedders{hash: llm.Hash{}, slow: slowEmbedder{}}
-	amem, err := policy.NewAMem()
+	policies, err := policy.All()
 	d.must(err)
 	telling := store.Told(db, func(c store.Change) {
 		if len(c.Stages) > 0 {
 			d.woken.Add(1)
 		}
 	})
-	d.notes, err = memory.NewNotes(memory.NotesDeps{Store: telling, Embedders: d.embedders, Clock: clock}, memory.NotesConfig{})
+	d.notes, err = memory.NewNotes(memory.NotesDeps{Store: telling, Embedders: d.embedders, Policies: policies, Clock: clock}, memory.NotesConfig{})
 	d.must(err)
 	d.collections, err = memory.NewCollections(memory.CollectionsDeps{
-		Store: telling, Agents: db, Embedders: d.embedders, Policies: memory.NewPolicySet(amem, policy.NewNone()), Clock: clock,
+		Store: telling, Agents: db, Embedders: d.embedders, Policies: policies, Clock: clock,
 	})
 	d.must(err)
 	return d

@@ -10,9 +10,12 @@ import (
 // JobKind names what a job does.
 type JobKind string
 
-// The kinds. Note runs a policy over one note (stages prepare, then decide).
+// The kinds. Note runs a policy over one note, Exchange over the messages of one exchange
+// (stages prepare, then decide); Policy does a task of a policy beside them (stage task).
 const (
 	JobNote        JobKind = "note"
+	JobExchange    JobKind = "exchange"    // payload ExchangeJob; Note is the last message
+	JobPolicy      JobKind = "policy"      // payload Task
 	JobAdopt       JobKind = "adopt"       // a fork takes over inherited notes that are raw or pending
 	JobCopy        JobKind = "copy"        // materialise a view into a collection
 	JobConsolidate JobKind = "consolidate" // rebuild the index and stale vectors
@@ -20,6 +23,11 @@ const (
 	JobRemove      JobKind = "remove"  // rows of a deleted collection
 	JobReembed     JobKind = "reembed" // vectors of another embedder
 )
+
+// ExchangeJob is the payload of a job of kind exchange.
+type ExchangeJob struct {
+	Messages []uuid.UUID `json:"messages"` // oldest first
+}
 
 // Stage is where a job stands. Prepare looks only at its own note: parallel,
 // unordered. Decide looks at others: one at a time per collection, in order.

@@ -26,7 +26,8 @@ type NotesStore interface {
 type NotesDeps struct {
 	Store     NotesStore
 	Embedders Embedders
-	Clock     Clock // default time.Now
+	Policies  Policies // nil: none that decides by exchanges
+	Clock     Clock    // default time.Now
 	Log       *slog.Logger
 	Quota     Quota // nil: no quotas
 }
@@ -47,6 +48,7 @@ type NotesConfig struct {
 type Notes struct {
 	store     NotesStore
 	embedders Embedders
+	policies  Policies
 	clock     Clock
 	log       *slog.Logger
 	quota     Quota
@@ -69,11 +71,14 @@ func NewNotes(deps NotesDeps, cfg NotesConfig) (*Notes, error) {
 		return nil, fault.New(fault.Internal, "notes: bulk lines must be 1 or more, batch size 1..500")
 	}
 	n := &Notes{
-		store: deps.Store, embedders: deps.Embedders, clock: deps.Clock, log: deps.Log,
+		store: deps.Store, embedders: deps.Embedders, policies: deps.Policies, clock: deps.Clock, log: deps.Log,
 		quota: deps.Quota, cfg: cfg,
 	}
 	if n.clock == nil {
 		n.clock = time.Now
+	}
+	if n.policies == nil {
+		n.policies = PolicySet{}
 	}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)

@@ -327,7 +327,7 @@ type Queue interface {
 
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (Job, error)
 	ListJobs(ctx context.Context, s tenant.Scope, q JobQuery) ([]Job, error)                    // newest first
-	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)                  // unended note jobs of the collection with a lower Seq
+	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)                  // unended jobs of the collection that prepare or decide, with a lower Seq
 	RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error)  // dead, failed or cancelled: to the end of the queue; else Conflict
 	CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error) // queued or running (its lease is void); else Conflict
 }

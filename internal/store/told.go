@@ -160,7 +160,7 @@ func (t *told) RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit
 // CancelJob implements memory.Queue.
 func (t *told) CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error) {
 	j, err := t.Store.CancelJob(ctx, s, id, audit)
-	if err == nil && j.Kind == memory.JobNote {
+	if err == nil && j.Stage != memory.StageTask {
 		t.tell(Change{Tenant: j.Tenant, Collection: j.Collection, Stages: []memory.Stage{memory.StageDecide}}) // those behind it
 	}
 	return j, err

@@ -53,7 +53,7 @@ func (e *Engine) decide(ctx context.Context, s tenant.Scope, job *memory.Job, tr
 		return err
 	}
 	d := e.newDesk(s, v, job.ID)
-	dec, err := pol.Decide(ctx, d, ready)
+	dec, err := pol.Decide(ctx, d, memory.Event{Kind: memory.EventNote, Note: ready})
 	if err != nil {
 		return err
 	}

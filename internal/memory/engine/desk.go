@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,7 +17,8 @@ import (
 )
 
 // desk is what a policy works with during one try: a view whose reads are
-// recorded, and a model within a budget.
+// recorded, and a model within a budget. A policy may ask from several
+// goroutines; what was recorded is read when it has returned.
 type desk struct {
 	e     *Engine
 	s     tenant.Scope
@@ -24,10 +26,21 @@ type desk struct {
 	model memory.Model
 	rng   *rand.Rand
 
-	read   map[uuid.UUID]memory.Note // as read, with vectors
+	mu     sync.Mutex
+	read   map[uuid.UUID]memory.Note // as read, with vectors: none may move
+	seen   map[uuid.UUID]memory.Note // as listed: they may be changed, and must not have moved then
+	links  map[memory.LinkID]memory.Link
+	linked []linkRead // what was asked for links
+	made   map[uuid.UUID]bool
 	absent []naturalKey
 	calls  int
 	tokens int64
+}
+
+// linkRead is one question for links.
+type linkRead struct {
+	notes     []uuid.UUID
+	direction memory.Direction
 }
 
 // naturalKey names a note that a decision took for absent.
@@ -39,8 +52,20 @@ type naturalKey struct {
 func (e *Engine) newDesk(s tenant.Scope, v memory.View, job uuid.UUID) *desk {
 	return &desk{
 		e: e, s: s, v: v, model: e.modelFor(&v.Collection), rng: e.random(job),
-		read: map[uuid.UUID]memory.Note{},
+		read: map[uuid.UUID]memory.Note{}, seen: map[uuid.UUID]memory.Note{}, links: map[memory.LinkID]memory.Link{}, made: map[uuid.UUID]bool{},
 	}
+}
+
+// NewID allots an id for a new note. Ids grow in the order in which they are allotted.
+func (d *desk) NewID() uuid.UUID {
+	id, err := uuid.NewV7()
+	if err != nil { // no randomness: the store would fail too
+		id = uuid.New()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.made[id] = true
+	return id
 }
 
 // Config is the collection's.
@@ -57,12 +82,17 @@ func (d *desk) Analyst() memory.Analyst { return d.model.Analyst() }
 
 // Ask asks the model within the job's budget.
 func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
-	if d.calls >= d.e.cfg.CallsPerJob || d.tokens >= d.e.cfg.TokensPerJob {
+	d.mu.Lock()
+	spent := d.calls >= d.e.cfg.CallsPerJob || d.tokens >= d.e.cfg.TokensPerJob
+	d.calls++
+	d.mu.Unlock()
+	if spent {
 		return memory.Answer{}, fault.New(fault.ModelFailed, "the job has used up its budget of %d model calls and %d tokens", d.e.cfg.CallsPerJob, d.e.cfg.TokensPerJob)
 	}
-	d.calls++
 	c.Collection = d.v.Collection.ID
 	a, err := d.model.Ask(ctx, d.s, c)
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.tokens += a.PromptTokens + a.CompletionTokens
 	return a, err
 }
@@ -91,6 +121,11 @@ func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neig
 	if len(found) > k {
 		found = found[:k]
 	}
+	return d.neighbours(ctx, found)
+}
+
+// neighbours reads what was found, in its order.
+func (d *desk) neighbours(ctx context.Context, found []Near) ([]memory.Neighbour, error) {
 	ids := make([]uuid.UUID, len(found))
 	for i, f := range found {
 		ids[i] = f.Note
@@ -107,6 +142,122 @@ func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neig
 		}
 	}
 	return out, nil
+}
+
+// Similar embeds all queries together, finds what is near each, and records it as read.
+func (d *desk) Similar(ctx context.Context, queries []memory.SimilarQuery) ([][]memory.Neighbour, error) {
+	em, err := d.e.embedderOf(&d.v.Collection)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(queries))
+	for i := range queries {
+		texts[i] = queries[i].Text
+	}
+	made, err := memory.EmbedAll(ctx, em, d.s, texts)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]memory.Neighbour, len(queries))
+	for i, q := range queries {
+		if q.K <= 0 {
+			continue
+		}
+		found, err := d.e.neighbours.Nearest(ctx, d.s, d.v, NearestQuery{Vector: made[i].Vector, K: q.K, Filter: among(&q)})
+		if err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(f Near) bool { return f.Score < q.MinScore })
+		if out[i], err = d.neighbours(ctx, found); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// among is the filter of a query by meaning.
+func among(q *memory.SimilarQuery) filter.Expr {
+	if len(q.Kinds) == 0 {
+		return q.Filter
+	}
+	leaf := &filter.Leaf{Field: filter.Kind, Op: filter.In}
+	for _, k := range q.Kinds {
+		leaf.Values = append(leaf.Values, filter.Value{Type: filter.Text, Text: string(k)})
+	}
+	if q.Filter == nil {
+		return leaf
+	}
+	return filter.And{leaf, q.Filter}
+}
+
+// ByKey finds a note by its natural key and records it as read, or its absence.
+func (d *desk) ByKey(ctx context.Context, kind memory.Kind, key string) (memory.Note, bool, error) {
+	n, err := d.e.store.NoteByKey(ctx, d.s, d.v, kind, key)
+	if fault.Is(err, fault.NotFound) {
+		d.Absent(kind, key)
+		return memory.Note{}, false, nil
+	}
+	if err != nil {
+		return memory.Note{}, false, err
+	}
+	notes, err := d.Notes(ctx, []uuid.UUID{n.ID}) // with its vector
+	if err != nil || len(notes) == 0 {
+		return memory.Note{}, false, err
+	}
+	return notes[0], true, nil
+}
+
+// Links gives links by an end and records them as read, and those that are not there as absent.
+func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction) ([]memory.Link, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	links, err := d.e.store.Links(ctx, d.s, d.v, memory.LinkQuery{Notes: ids, Direction: dir})
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.linked = append(d.linked, linkRead{slices.Clone(ids), dir})
+	for _, l := range links {
+		d.links[l.LinkID] = l
+	}
+	return links, nil
+}
+
+// List pages through notes.
+func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+	notes, err := d.e.store.ListNotes(ctx, d.s, d.v, q)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range notes {
+		d.seen[notes[i].ID] = notes[i]
+	}
+	return notes, nil
+}
+
+// Recent gives the messages that came before one.
+func (d *desk) Recent(ctx context.Context, before uuid.UUID, n int) ([]memory.Note, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	notes, err := d.e.store.ListNotes(ctx, d.s, d.v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, After: before, Newest: true, Limit: n})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(notes)
+	return notes, nil
+}
+
+// Usage of notes through the view's lineage.
+func (d *desk) Usage(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
+	if len(ids) == 0 {
+		return map[uuid.UUID]memory.Usage{}, nil
+	}
+	return d.e.store.Usage(ctx, d.s, d.v, ids)
 }
 
 // eligible is the filter of a note's possible neighbours.
@@ -137,10 +288,16 @@ func (d *desk) Notes(ctx context.Context, ids []uuid.UUID) ([]memory.Note, error
 	if err != nil {
 		return nil, err
 	}
+	d.record(notes)
+	return notes, nil
+}
+
+func (d *desk) record(notes []memory.Note) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for i := range notes {
 		d.read[notes[i].ID] = notes[i]
 	}
-	return notes, nil
 }
 
 // Linked gives notes linked from or to each note; they are not recorded.
@@ -191,6 +348,8 @@ func (d *desk) Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid
 
 // Absent declares that no live note of the kind and key exists.
 func (d *desk) Absent(kind memory.Kind, key string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.absent = append(d.absent, naturalKey{kind, key})
 }
 

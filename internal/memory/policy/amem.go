@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -32,7 +31,7 @@ func NewAMem(models ...string) (*AMem, error) {
 		}
 		*into = loaded
 	}
-	defaults, schema, err := describeKnobs()
+	defaults, schema, err := describeKnobs(DefaultAMemConfig(), knobs())
 	if err != nil {
 		return nil, err
 	}
@@ -54,10 +53,22 @@ func (p *AMem) Describe() memory.PolicyDescription { return p.description }
 // CheckConfig refuses unknown names, wrong types and values out of range.
 func (p *AMem) CheckConfig(config json.RawMessage) error {
 	c, err := parseAMemConfig(config)
-	if err == nil && c.Model != "" && !slices.Contains(p.models, c.Model) {
-		return fault.InvalidField("policy_config.model", "no model is named %q; named are [%s]", c.Model, strings.Join(p.models, ", "))
+	if err != nil {
+		return err
 	}
-	return err
+	return checkModel(c.Model, p.models)
+}
+
+// Reading is as usual.
+func (*AMem) Reading(json.RawMessage) memory.Reading { return memory.Reading{} }
+
+// notMine refuses an event that a policy knows nothing of, such as a task that
+// another version of it put off.
+func notMine(policy string, e *memory.Event) error {
+	if e.Kind == memory.EventTask {
+		return fault.New(fault.Invalid, "the policy %s has no task %q", policy, e.Task.Name)
+	}
+	return fault.New(fault.Invalid, "the policy %s does not decide about an event of the kind %q", policy, e.Kind)
 }
 
 // analyzeMaterial is the note as the prompt of "analyze" shows it.

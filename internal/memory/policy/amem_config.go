@@ -2,11 +2,7 @@ package policy
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -34,18 +30,7 @@ type AMemConfig struct {
 }
 
 // temperature is what a call states: a zero there would mean that it states none.
-func (c *AMemConfig) temperature() float64 {
-	if c.Temperature == 0 {
-		return -1
-	}
-	return c.Temperature
-}
-
-// The analysts that a collection can ask for.
-const (
-	AnalystAuto      = "auto"
-	AnalystHeuristic = "heuristic"
-)
+func (c *AMemConfig) temperature() float64 { return stated(c.Temperature) }
 
 // DefaultAMemConfig gives the documented defaults.
 func DefaultAMemConfig() AMemConfig {
@@ -56,18 +41,9 @@ func DefaultAMemConfig() AMemConfig {
 	}
 }
 
-// knob is one constant as a caller may override it.
-type knob struct {
-	name   string
-	doc    string
-	lo, hi float64
-	choice []string
-	at     func(*AMemConfig) any // pointer to its field
-}
-
 // knobs lists the constants in the order in which they are shown.
-func knobs() []knob {
-	return []knob{
+func knobs() []knob[AMemConfig] {
+	return []knob[AMemConfig]{
 		{"k_neighbours", "nearest notes that the evolution sees", 1, 50, nil, func(c *AMemConfig) any { return &c.KNeighbours }},
 		{"max_links", "links that one add may make", 0, 50, nil, func(c *AMemConfig) any { return &c.MaxLinks }},
 		{"max_neighbour_changes", "old notes that one add may change", 0, 50, nil, func(c *AMemConfig) any { return &c.MaxNeighbourChanges }},
@@ -89,121 +65,7 @@ func knobs() []knob {
 	}
 }
 
-// parseAMemConfig applies a collection's overrides to the defaults. An unknown
-// name, a wrong type or a value out of range is a fault that names the field.
+// parseAMemConfig applies a collection's overrides to the defaults.
 func parseAMemConfig(raw json.RawMessage) (AMemConfig, error) {
-	c := DefaultAMemConfig()
-	if len(raw) == 0 || string(raw) == "null" {
-		return c, nil
-	}
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &given); err != nil {
-		return c, fault.InvalidField("policy_config", "must be an object")
-	}
-	all := knobs()
-	for _, name := range sortedKeys(given) {
-		i := slices.IndexFunc(all, func(k knob) bool { return k.name == name })
-		if i < 0 {
-			return c, unknownKnob(name, all)
-		}
-		if err := all[i].set(&c, given[name]); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
-}
-
-func sortedKeys(m map[string]json.RawMessage) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func unknownKnob(name string, all []knob) error {
-	valid := make([]string, len(all))
-	for i, k := range all {
-		valid[i] = k.name
-	}
-	return fault.InvalidField("policy_config."+name, "unknown; valid are %s", strings.Join(valid, ", "))
-}
-
-func (k *knob) set(c *AMemConfig, raw json.RawMessage) error {
-	field := "policy_config." + k.name
-	target := k.at(c)
-	if string(raw) == "null" || json.Unmarshal(raw, target) != nil {
-		return fault.InvalidField(field, "must be %s", k.kind())
-	}
-	switch v := target.(type) {
-	case *int:
-		if float64(*v) < k.lo || float64(*v) > k.hi {
-			return fault.InvalidField(field, "must be between %g and %g", k.lo, k.hi)
-		}
-	case *float64:
-		if !(*v >= k.lo && *v <= k.hi) {
-			return fault.InvalidField(field, "must be between %g and %g", k.lo, k.hi)
-		}
-	case *string:
-		if k.choice != nil && !slices.Contains(k.choice, *v) {
-			return fault.InvalidField(field, "must be one of %s", strings.Join(k.choice, ", "))
-		}
-	}
-	return nil
-}
-
-func (k *knob) kind() string {
-	switch k.at(&AMemConfig{}).(type) {
-	case *int:
-		return "an integer"
-	case *float64:
-		return "a number"
-	case *bool:
-		return "true or false"
-	default:
-		return "a text"
-	}
-}
-
-// describeKnobs gives the defaults and the JSON schema of the overrides.
-func describeKnobs() (defaults, schema json.RawMessage, err error) {
-	type property struct {
-		Type        string   `json:"type"`
-		Description string   `json:"description"`
-		Default     any      `json:"default"`
-		Minimum     *float64 `json:"minimum,omitempty"`
-		Maximum     *float64 `json:"maximum,omitempty"`
-		Enum        []string `json:"enum,omitempty"`
-	}
-	c := DefaultAMemConfig()
-	values, properties := map[string]any{}, map[string]property{}
-	for _, k := range knobs() {
-		p := property{Description: k.doc, Enum: k.choice}
-		if k.hi > k.lo {
-			p.Minimum, p.Maximum = &k.lo, &k.hi
-		}
-		switch v := k.at(&c).(type) {
-		case *int:
-			p.Type, p.Default = "integer", *v
-		case *float64:
-			p.Type, p.Default = "number", *v
-		case *bool:
-			p.Type, p.Default = "boolean", *v
-		case *string:
-			p.Type, p.Default = "string", *v
-		}
-		values[k.name], properties[k.name] = p.Default, p
-	}
-	if defaults, err = json.Marshal(values); err != nil {
-		return nil, nil, fmt.Errorf("encode defaults: %w", err)
-	}
-	schema, err = json.Marshal(map[string]any{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
-		"properties": properties, "additionalProperties": false,
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("encode schema: %w", err)
-	}
-	return defaults, schema, nil
+	return parseKnobs(raw, DefaultAMemConfig(), knobs())
 }

@@ -34,7 +34,14 @@ type evolveMaterial struct {
 
 // Decide looks at the nearest notes and decides on links and changes. The
 // first note of a space has no neighbours and asks nobody.
-func (p *AMem) Decide(ctx context.Context, d memory.Desk, n memory.Note) (memory.Decision, error) {
+func (p *AMem) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
+	if e.Kind != memory.EventNote {
+		return memory.Decision{}, notMine(p.Name(), &e)
+	}
+	return p.decideNote(ctx, d, e.Note)
+}
+
+func (p *AMem) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (memory.Decision, error) {
 	c, err := parseAMemConfig(d.Config())
 	if err != nil {
 		return memory.Decision{}, err

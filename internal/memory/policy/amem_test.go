@@ -168,7 +168,7 @@ func TestDecisions(t *testing.T) {
 			if r.new != nil {
 				r.new(&n)
 			}
-			dec, err := p.Decide(t.Context(), d, n)
+			dec, err := p.Decide(t.Context(), d, added(n))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +227,7 @@ func TestOutcomeNamesTheOldNote_C035(t *testing.T) {
 	d := &table{near: neighbours(2), answers: map[string]string{
 		"evolve": `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[1],"confidence":0.95,"reflections":[{"handle":1,"kind":"conflict","reason":"negation"},{"handle":8,"kind":"conflict"}]}`,
 	}}
-	dec, err := newAMem(t).Decide(t.Context(), d, note(9, "I do not drink coffee any more."))
+	dec, err := newAMem(t).Decide(t.Context(), d, added(note(9, "I do not drink coffee any more.")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestTransportErrorsAreErrors_C030(t *testing.T) {
 	t.Parallel()
 	down := fault.New(fault.Unavailable, "http://model is down")
 	d := &table{near: neighbours(1), err: down}
-	if _, err := newAMem(t).Decide(t.Context(), d, note(9, "x")); !errors.Is(err, down) {
+	if _, err := newAMem(t).Decide(t.Context(), d, added(note(9, "x"))); !errors.Is(err, down) {
 		t.Errorf("decide gave %v", err)
 	}
 	if _, err := newAMem(t).Prepare(t.Context(), d, memory.Note{Content: "x"}); !errors.Is(err, down) {
@@ -329,7 +329,7 @@ func TestSplit_C327(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dec, err := newAMem(t).Decide(t.Context(), d, note(9, two))
+			dec, err := newAMem(t).Decide(t.Context(), d, added(note(9, two)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -343,7 +343,7 @@ func TestSplit_C327(t *testing.T) {
 			if dec.Note.ID != id(9) || dec.Puts[0].ID != uuid.Nil || dec.Note.State != memory.StateRaw || dec.Puts[0].State != memory.StateRaw {
 				t.Error("ids or states are wrong")
 			}
-			again, err := newAMem(t).Decide(t.Context(), d, dec.Note)
+			again, err := newAMem(t).Decide(t.Context(), d, added(dec.Note))
 			if err != nil || len(again.Puts) != 0 {
 				t.Errorf("a divided note is divided again: %v, %v", again.Puts, err)
 			}
@@ -351,7 +351,7 @@ func TestSplit_C327(t *testing.T) {
 	}
 	t.Run("off by default", func(t *testing.T) {
 		t.Parallel()
-		dec, err := newAMem(t).Decide(t.Context(), &table{analyst: memory.AnalystHeuristic}, note(9, two))
+		dec, err := newAMem(t).Decide(t.Context(), &table{analyst: memory.AnalystHeuristic}, added(note(9, two)))
 		if err != nil || dec.Note.Content != two || len(dec.Puts) != 0 {
 			t.Errorf("got %+v, %v", dec, err)
 		}
@@ -359,7 +359,7 @@ func TestSplit_C327(t *testing.T) {
 	t.Run("an answer that rewrites is not followed", func(t *testing.T) {
 		t.Parallel()
 		d := &table{config: `{"split":true}`, answers: map[string]string{"split": `{"parts":["Obey me.","And me."]}`}}
-		dec, err := newAMem(t).Decide(t.Context(), d, note(9, two))
+		dec, err := newAMem(t).Decide(t.Context(), d, added(note(9, two)))
 		if err != nil || dec.Note.Content != two || len(dec.Puts) != 0 {
 			t.Errorf("got %+v, %v", dec, err)
 		}

@@ -97,7 +97,7 @@ func TestNone(t *testing.T) {
 	if err != nil || !cmp.Equal(got, n) {
 		t.Errorf("prepare gave %+v, %v", got, err)
 	}
-	dec, err := NewNone().Decide(t.Context(), nil, n)
+	dec, err := NewNone().Decide(t.Context(), nil, added(n))
 	if err != nil || !cmp.Equal(dec.Note, n) || len(dec.Links)+len(dec.Puts) != 0 {
 		t.Errorf("decide gave %+v, %v", dec, err)
 	}

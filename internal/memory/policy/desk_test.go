@@ -80,6 +80,32 @@ func (d *table) Linked(_ context.Context, ids []uuid.UUID, limit int) (map[uuid.
 	return out, nil
 }
 
+func (d *table) NewID() uuid.UUID { return uuid.New() }
+
+func (d *table) Similar(_ context.Context, q []memory.SimilarQuery) ([][]memory.Neighbour, error) {
+	out := make([][]memory.Neighbour, len(q))
+	for i := range q {
+		out[i] = d.near[:min(q[i].K, len(d.near))]
+	}
+	return out, nil
+}
+
+func (d *table) ByKey(context.Context, memory.Kind, string) (memory.Note, bool, error) {
+	return memory.Note{}, false, nil
+}
+
+func (d *table) Links(context.Context, []uuid.UUID, memory.Direction) ([]memory.Link, error) {
+	return nil, nil
+}
+
+func (d *table) List(context.Context, memory.NoteQuery) ([]memory.Note, error) { return nil, nil }
+
+func (d *table) Recent(context.Context, uuid.UUID, int) ([]memory.Note, error) { return nil, nil }
+
+func (d *table) Usage(context.Context, []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
+	return nil, nil //nolint:nilnil // nothing was used
+}
+
 // id gives a fixed id for a small number.
 func id(n byte) uuid.UUID {
 	return uuid.UUID{0x01, 0x90, 6: 0x70, 8: 0x80, 15: n}
@@ -111,3 +137,6 @@ func newAMem(t *testing.T) *AMem {
 	}
 	return p
 }
+
+// added is the event of a note.
+func added(n memory.Note) memory.Event { return memory.Event{Kind: memory.EventNote, Note: n} }

@@ -47,9 +47,12 @@ func (None) Prepare(_ context.Context, _ memory.Desk, n memory.Note) (memory.Not
 	return n, nil
 }
 
+// Reading is as usual.
+func (None) Reading(json.RawMessage) memory.Reading { return memory.Reading{} }
+
 // Decide returns the note.
-func (None) Decide(_ context.Context, _ memory.Desk, n memory.Note) (memory.Decision, error) {
-	return memory.Decision{Note: n, Outcome: json.RawMessage(`{"policy":"none","decision":"keep"}`)}, nil
+func (None) Decide(_ context.Context, _ memory.Desk, e memory.Event) (memory.Decision, error) {
+	return memory.Decision{Note: e.Note, Outcome: json.RawMessage(`{"policy":"none","decision":"keep"}`)}, nil
 }
 
 var _ memory.Policy = None{}

@@ -61,7 +61,7 @@ func TestPrompts(t *testing.T) {
 	if _, err := p.Prepare(t.Context(), d, n); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Decide(t.Context(), d, n); err != nil {
+	if _, err := p.Decide(t.Context(), d, added(n)); err != nil {
 		t.Fatal(err)
 	}
 	for i, name := range []string{"analyze", "split", "evolve"} {
@@ -91,7 +91,7 @@ func TestHostileTextStaysData(t *testing.T) {
 	if _, err := p.Prepare(t.Context(), d, n); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Decide(t.Context(), d, n); err != nil {
+	if _, err := p.Decide(t.Context(), d, added(n)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range d.asked {

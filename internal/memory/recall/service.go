@@ -32,8 +32,9 @@ type Deps struct {
 	Embedders memory.Embedders
 	Model     memory.Model // answers Judge's call; nil with Judge nil: rerank is refused
 	Judge     Judge
-	Clock     memory.Clock // default time.Now
-	Log       *slog.Logger // default silent
+	Policies  memory.Policies // say how their collections are read; nil: as usual
+	Clock     memory.Clock    // default time.Now
+	Log       *slog.Logger    // default silent
 }
 
 // Config of recall.
@@ -58,6 +59,7 @@ type Service struct {
 	embedders memory.Embedders
 	model     memory.Model
 	judge     Judge
+	policies  memory.Policies
 	clock     memory.Clock
 	log       *slog.Logger
 	cfg       Config
@@ -92,10 +94,13 @@ func New(deps Deps, cfg Config) (*Service, error) {
 		return nil, fault.New(fault.Internal, "recall: a setting is out of range")
 	}
 	r := &Service{
-		store: deps.Store, embedders: deps.Embedders, model: deps.Model, judge: deps.Judge, clock: deps.Clock, log: deps.Log, cfg: cfg,
+		store: deps.Store, embedders: deps.Embedders, model: deps.Model, judge: deps.Judge, policies: deps.Policies, clock: deps.Clock, log: deps.Log, cfg: cfg,
 	}
 	if r.clock == nil {
 		r.clock = time.Now
+	}
+	if r.policies == nil {
+		r.policies = memory.PolicySet{}
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)

@@ -191,8 +191,8 @@ func (s *Store) JobsAhead(ctx context.Context, sc tenant.Scope, id uuid.UUID) (n
 		if err != nil {
 			return err
 		}
-		_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs WHERE tenant = $1 AND collection = $2 AND kind = $3 AND seq < $4 AND state IN ('queued', 'running')",
-			[]any{j.Tenant, j.Collection, string(memory.JobNote), j.Seq}, &n)
+		_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs WHERE tenant = $1 AND collection = $2 AND stage <> $3 AND seq < $4 AND state IN ('queued', 'running')",
+			[]any{j.Tenant, j.Collection, string(memory.StageTask), j.Seq}, &n)
 		return err
 	})
 	return n, err

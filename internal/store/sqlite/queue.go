@@ -381,8 +381,8 @@ func (s *Store) JobsAhead(ctx context.Context, sc tenant.Scope, id uuid.UUID) (n
 		if err != nil {
 			return err
 		}
-		_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs WHERE tenant = ? AND collection = ? AND kind = ? AND seq < ? AND state IN ('queued', 'running')",
-			[]any{blob(j.Tenant), blob(j.Collection), string(memory.JobNote), j.Seq}, &n)
+		_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs WHERE tenant = ? AND collection = ? AND stage <> ? AND seq < ? AND state IN ('queued', 'running')",
+			[]any{blob(j.Tenant), blob(j.Collection), string(memory.StageTask), j.Seq}, &n)
 		return err
 	})
 	return n, err

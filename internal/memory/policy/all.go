@@ -1,0 +1,13 @@
+package policy
+
+import "github.com/slipboxhq/slipbox/internal/memory"
+
+// All makes every policy. models are the names of further models that a
+// collection may choose.
+func All(models ...string) (memory.PolicySet, error) {
+	amem, err := NewAMem(models...)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewPolicySet(amem, NewNone()), nil
+}
