@@ -19,9 +19,16 @@ func (c *Collections) Patch(ctx context.Context, s tenant.Scope, ref string, p C
 		return CollectionView{}, err
 	}
 	policy, known := c.policies.ByName(found.Policy)
-	entry := AuditEntry{Action: "collection.update", Target: found.ID.String()}
+	entry := AuditEntry{Action: "collection.update", Target: found.ID.String(), Detail: map[string]any{}}
 	_, err = c.store.UpdateCollection(ctx, s, found.ID, entry, func(row *Collection) error {
-		return p.apply(row, policy, known, c.clock(), c.ephemeral)
+		before := row.PolicyConfig
+		if err := p.apply(row, policy, known, c.clock(), c.ephemeral); err != nil {
+			return err
+		}
+		if p.PolicyConfig.Set {
+			entry.Detail["policy_config"] = map[string]any{"before": before, "after": row.PolicyConfig}
+		}
+		return nil
 	})
 	if err != nil {
 		return CollectionView{}, err

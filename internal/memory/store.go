@@ -39,7 +39,8 @@ type CollectionStore interface {
 	// is Ambiguous. Deleting and expired ones are NotFound.
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (Collection, error)
 	ListCollections(ctx context.Context, s tenant.Scope, q CollectionQuery) ([]Collection, error) // by name, then id
-	// UpdateCollection changes DisplayName, PolicyConfig, Metadata, ExpiresAt, State, EvolvedAdds.
+	// UpdateCollection changes DisplayName, PolicyConfig, Metadata, ExpiresAt, State, EvolvedAdds. Another PolicyConfig
+	// gets a changeset of cause config. audit.Detail may be filled in by fn.
 	UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry, fn func(*Collection) error) (Collection, error)
 	// DeleteCollection marks it deleting, frees its name, cancels its jobs and enqueues one remove job. HasForks when
 	// live forks read it, unless materialise makes each of them independent first.
@@ -105,7 +106,7 @@ type Reader interface {
 	// and as its oracle.
 	Nearest(ctx context.Context, s tenant.Scope, v View, q NearestQuery) ([]Nearest, error)
 	// ListNotes pages through the visible notes matching the filter, oldest id first
-	// unless Newest.
+	// unless Newest or ByTime.
 	ListNotes(ctx context.Context, s tenant.Scope, v View, q NoteQuery) ([]Note, error)
 	// History gives the versions of a note that the view's lineage holds at or
 	// below its bounds, newest first, tombstones included. NotFound when there
@@ -145,8 +146,11 @@ type NoteQuery struct {
 	Kinds  []Kind      // empty: all
 	States []State     // empty: all
 	After  uuid.UUID   // exclusive; zero: from the start
+	// ByTime orders by event time, then by id. The place to go on from is After together with AfterTime.
+	ByTime    bool
+	AfterTime time.Time
 	Lacks  string      // only notes whose visible version has no vector of this embedder; "": all
-	Newest bool        // newest id first
+	Newest bool        // newest id, or time, first
 	Limit  int
 	ReadOptions
 }

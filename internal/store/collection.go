@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -85,4 +87,21 @@ func CreatedIDs(collection uuid.UUID, job *memory.Job) []byte {
 		s += `,"job":"` + job.ID.String() + `"`
 	}
 	return []byte(s + "}")
+}
+
+// SameConfig tells that two settings of a policy say the same; none is an empty object.
+func SameConfig(a, b json.RawMessage) bool {
+	plain := func(raw json.RawMessage) string {
+		var b bytes.Buffer
+		if len(raw) == 0 || string(raw) == "null" || json.Compact(&b, raw) != nil || b.Len() == 0 {
+			return "{}"
+		}
+		return b.String()
+	}
+	return plain(a) == plain(b)
+}
+
+// OnlyMessages tells that a list is of messages alone, which have an index of their times.
+func OnlyMessages(kinds []memory.Kind) bool {
+	return len(kinds) == 1 && kinds[0] == memory.KindMessage
 }

@@ -123,6 +123,15 @@ func (t *told) CopyRows(ctx context.Context, s tenant.Scope, v memory.View, targ
 	return n, next, err
 }
 
+// UpdateCollection implements memory.CollectionStore.
+func (t *told) UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.Collection) error) (memory.Collection, error) {
+	c, err := t.Store.UpdateCollection(ctx, s, id, audit, fn)
+	if err == nil {
+		t.tell(Change{Tenant: s.Tenant(), Collection: c.ID, Revision: c.Head})
+	}
+	return c, err
+}
+
 // DeleteCollection implements memory.CollectionStore.
 func (t *told) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error {
 	err := t.Store.DeleteCollection(ctx, s, id, materialise, audit)

@@ -183,6 +183,9 @@ func (s *Store) UpdateCollection(ctx context.Context, sc tenant.Scope, id uuid.U
 		if n.State == memory.CollectionDeleting {
 			return fault.New(fault.Conflict, "a collection is deleted by deleting it")
 		}
+		if !store.SameConfig(r.PolicyConfig, n.PolicyConfig) {
+			q.logConfig(sc, &r.Collection, now)
+		}
 		metadata, err := object("metadata", n.Metadata)
 		if err != nil {
 			return err
@@ -201,6 +204,14 @@ func (s *Store) UpdateCollection(ctx context.Context, sc tenant.Scope, id uuid.U
 		return err
 	})
 	return c, err
+}
+
+// logConfig gives a change of the collection's policy_config a place in the
+// log. It goes with the next statement.
+func (q *session) logConfig(sc tenant.Scope, c *memory.Collection, now time.Time) {
+	q.later("UPDATE collection_heads SET head = head + 1 WHERE tenant = $1 AND collection = $2", sc.Tenant(), c.ID)
+	q.later("INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+		sc.Tenant(), c.ID, rev(c.Head+1), now, sc.Actor(), uuid.Nil, uuid.Nil, string(memory.CauseConfig), rev(0))
 }
 
 // lock waits for the writers of a collection and keeps others out until the

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -20,6 +21,8 @@ type page struct {
 	states []memory.State
 	filter store.Condition
 	after  uuid.UUID
+	byTime bool
+	since  time.Time // with after, when byTime
 	newest bool
 	limit  int
 }
@@ -33,8 +36,19 @@ func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.
 	}
 	p := params{args: []any{tenantID, limit(pg.limit)}}
 	var common string
-	if pg.after != uuid.Nil {
+	by, merged := "n.id"+order, "1"+order
+	if pg.byTime {
+		by, merged = "n.occurred_at"+order+", n.id"+order, "occurred_at"+order+", id"+order
+	}
+	switch {
+	case pg.after == uuid.Nil:
+	case pg.byTime:
+		common += " AND (n.occurred_at, n.id) " + beyond + " (" + p.add(pg.since) + ", " + p.add(pg.after) + ")"
+	default:
 		common += " AND n.id " + beyond + " " + p.add(pg.after)
+	}
+	if store.OnlyMessages(pg.kinds) {
+		common += " AND n.kind = 'message'" // as their index says it
 	}
 	if len(pg.kinds) > 0 {
 		common += " AND n.kind = ANY(" + p.add(names(pg.kinds)) + "::text[])"
@@ -52,11 +66,11 @@ func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.
 	branches := make([]string, len(layers))
 	for i, l := range layers {
 		branches[i] = "(SELECT " + pg.columns() + from + " WHERE n.tenant = $1 AND " + p.live("n", l) + " AND NOT n.deleted" + common +
-			p.hiddenNotes(layers[:i]) + " ORDER BY n.id" + order + " LIMIT $2)"
+			p.hiddenNotes(layers[:i]) + " ORDER BY " + by + " LIMIT $2)"
 	}
 	text := strings.Join(branches, " UNION ALL ")
 	if len(layers) > 1 {
-		text += " ORDER BY 1" + order + " LIMIT $2"
+		text += " ORDER BY " + merged + " LIMIT $2"
 	}
 	var out []version
 	err := q.each(ctx, text, p.args, func(rows pgx.Rows) error {
@@ -87,7 +101,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 	}
 	first := page{
 		reader: newReader(&v.Collection, nq.ReadOptions), kinds: nq.Kinds, states: nq.States, lacks: nq.Lacks,
-		after: nq.After, newest: nq.Newest, limit: nq.Limit, filter: store.Condition{Exact: true},
+		after: nq.After, byTime: nq.ByTime, since: nq.AfterTime, newest: nq.Newest, limit: nq.Limit, filter: store.Condition{Exact: true},
 	}
 	if nq.Filter != nil {
 		first.filter = compile(nq.Filter)
@@ -104,7 +118,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 				return err
 			}
 			for i := range rows {
-				p.after = rows[i].ID
+				p.after, p.since = rows[i].ID, rows[i].OccurredAt
 				if !store.Matches(nq.Filter, &rows[i].Note) {
 					continue
 				}

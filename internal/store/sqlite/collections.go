@@ -175,6 +175,11 @@ func (s *Store) UpdateCollection(ctx context.Context, sc tenant.Scope, id uuid.U
 		if n.State == memory.CollectionDeleting {
 			return fault.New(fault.Conflict, "a collection is deleted by deleting it")
 		}
+		if !store.SameConfig(r.PolicyConfig, n.PolicyConfig) {
+			if err := q.logConfig(ctx, sc, r, now); err != nil {
+				return err
+			}
+		}
 		if err := store.Text("display_name", n.DisplayName); err != nil {
 			return err
 		}
@@ -199,6 +204,16 @@ func (s *Store) UpdateCollection(ctx context.Context, sc tenant.Scope, id uuid.U
 		return err
 	})
 	return c, err
+}
+
+// logConfig gives a change of the collection's policy_config a place in the log.
+func (q *session) logConfig(ctx context.Context, sc tenant.Scope, r row, now time.Time) error {
+	t, err := q.begin(ctx, sc, r, now)
+	if err != nil {
+		return err
+	}
+	t.logged = true
+	return t.finish(ctx, memory.WriteOptions{Cause: memory.CauseConfig})
 }
 
 func (s *Store) due(ctx context.Context, text string, args ...any) (out []memory.Due, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -21,6 +22,8 @@ type page struct {
 	where  string // a condition over notes n, with its arguments
 	args   []any
 	after  uuid.UUID
+	byTime bool
+	since  time.Time // with after, when byTime
 	newest bool
 	limit  int
 }
@@ -34,9 +37,21 @@ func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.
 	}
 	var common strings.Builder
 	var commonArgs []any
-	if p.after != uuid.Nil {
+	by, merged := "n.id "+order, "1 "+order
+	if p.byTime {
+		by, merged = "n.occurred_at "+order+", n.id "+order, "occurred_at "+order+", id "+order
+	}
+	switch {
+	case p.after == uuid.Nil:
+	case p.byTime:
+		common.WriteString(" AND (n.occurred_at, n.id) " + beyond + " (?, ?)")
+		commonArgs = append(commonArgs, micros(p.since), blob(p.after))
+	default:
 		common.WriteString(" AND n.id " + beyond + " ?")
 		commonArgs = append(commonArgs, blob(p.after))
+	}
+	if store.OnlyMessages(p.kinds) {
+		common.WriteString(" AND n.kind = 'message'") // as their index says it
 	}
 	in := func(column string, n int) {
 		common.WriteString(" AND n." + column + " IN (" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")")
@@ -71,7 +86,7 @@ func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.
 		hidden, hiddenArgs := hiddenNotes(tenantID, layers[:i])
 		text.WriteString("SELECT * FROM (SELECT " + p.columns() + " FROM notes n" + join +
 			" WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0" + common.String() + hidden +
-			" ORDER BY n.id " + order + " LIMIT ?)")
+			" ORDER BY " + by + " LIMIT ?)")
 		args = append(args, joinArgs...)
 		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound), rev(l.Bound))
 		args = append(args, commonArgs...)
@@ -79,7 +94,7 @@ func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.
 		args = append(args, limit(p.limit))
 	}
 	if len(layers) > 1 {
-		text.WriteString(" ORDER BY 1 " + order + " LIMIT ?")
+		text.WriteString(" ORDER BY " + merged + " LIMIT ?")
 		args = append(args, limit(p.limit))
 	}
 	var out []version
@@ -100,7 +115,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 	}
 	p := page{
 		reader: newReader(&v.Collection, nq.ReadOptions), kinds: nq.Kinds, states: nq.States, lacks: nq.Lacks,
-		after: nq.After, newest: nq.Newest, limit: nq.Limit,
+		after: nq.After, byTime: nq.ByTime, since: nq.AfterTime, newest: nq.Newest, limit: nq.Limit,
 	}
 	exact := true
 	if nq.Filter != nil {
@@ -119,7 +134,7 @@ func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, n
 				return err
 			}
 			for i := range rows {
-				p.after = rows[i].ID
+				p.after, p.since = rows[i].ID, rows[i].OccurredAt
 				if !store.Matches(nq.Filter, &rows[i].Note) {
 					continue
 				}

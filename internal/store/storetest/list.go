@@ -19,6 +19,7 @@ func listCases() []testCase {
 		{"Pages", pages},
 		{"Filters", filters},
 		{"Collections", listCollections},
+		{"ByTime", byTime},
 	}
 }
 
@@ -68,6 +69,50 @@ func pages(_ *testing.T, w *world) {
 	w.isf(slices.Equal(walk(memory.NoteQuery{Limit: 7, Newest: true}), back), "newest first")
 	w.isf(len(walk(memory.NoteQuery{Limit: 2, Kinds: []memory.Kind{memory.KindFact, memory.KindBlock}})) == 5, "by kind")
 	w.isf(len(walk(memory.NoteQuery{Limit: 2, States: []memory.State{memory.StateRaw}})) == 0, "by state")
+}
+
+// byTime: messages are paged in the order in which they were said, ties by id,
+// whatever layer holds them.
+func byTime(_ *testing.T, w *world) {
+	c := w.collection("c")
+	day := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	say := func(collection uuid.UUID, minute int) memory.Note {
+		return w.put(collection, memory.Note{Content: fmt.Sprint(minute), Kind: memory.KindMessage, State: memory.StateEvolved, OccurredAt: day.Add(time.Duration(minute) * time.Minute)})
+	}
+	for _, minute := range []int{5, 3, 3, 9, 1, 3, 7} {
+		say(c.ID, minute)
+	}
+	w.put(c.ID, memory.Note{Content: "no message", State: memory.StateEvolved, OccurredAt: day})
+	f := w.mustFork(c.ID, -1, "f")
+	say(f.ID, 4)
+	say(f.ID, 3)
+	moved := say(f.ID, 8)
+	moved.OccurredAt = day
+	w.put(f.ID, moved)
+	v := w.view(f.ID)
+	walk := func(q memory.NoteQuery) (got []string) {
+		var last memory.Note
+		for range 20 {
+			page := must(w.ListNotes(w.ctx, w.all, v, q))(w.t)
+			for _, n := range page {
+				got, last = append(got, n.Content), n
+			}
+			if len(page) < q.Limit {
+				break
+			}
+			q.After, q.AfterTime = last.ID, last.OccurredAt
+		}
+		return got
+	}
+	want := []string{"8", "1", "3", "3", "3", "3", "4", "5", "7", "9"}
+	messages := []memory.Kind{memory.KindMessage}
+	w.isf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Limit: 3, Kinds: messages}), want), "by time: %v", walk(memory.NoteQuery{ByTime: true, Limit: 3, Kinds: messages}))
+	slices.Reverse(want)
+	w.isf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Newest: true, Limit: 1, Kinds: messages}), want), "newest first")
+	w.isf(len(walk(memory.NoteQuery{ByTime: true, Limit: 4})) == 11, "of all kinds")
+	e, err := filter.Parse([]byte(`{"field":"occurred_at","op":"gte","value":"2025-01-01T00:05:00Z"}`))
+	w.ok(err)
+	w.isf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Limit: 2, Kinds: messages, Filter: e}), []string{"5", "7", "9"}), "of a time")
 }
 
 // filters: a list is what package filter says, whatever the engine does with it.
@@ -177,5 +222,9 @@ func listCollections(_ *testing.T, w *world) {
 		return nil
 	}))(w.t)
 	got := must(w.ResolveCollection(w.ctx, w.all, "z"))(w.t)
-	w.isf(got.DisplayName == "Z" && got.Metadata["k"] == "v" && string(got.PolicyConfig) == `{"k":5}` && got.EvolvedAdds == 7 && got.Head == 0 && changed.DisplayName == "Z", "updated: %+v", got)
+	w.isf(got.DisplayName == "Z" && got.Metadata["k"] == "v" && string(got.PolicyConfig) == `{"k":5}` && got.EvolvedAdds == 7 && got.Head == 1 && changed.DisplayName == "Z", "updated: %+v", got)
+	sets := must(w.Changesets(w.ctx, w.all, w.view(last.ID), 0, 10))(w.t)
+	w.isf(len(sets) == 1 && sets[0].Cause == memory.CauseConfig && sets[0].Revision == 1 && sets[0].Actor == w.all.Actor(), "settings have a place in the log: %+v", sets)
+	w.ok(second(w.UpdateCollection(w.ctx, w.all, last.ID, memory.AuditEntry{}, func(c *memory.Collection) error { c.PolicyConfig = []byte(`{ "k": 5 }`); return nil })))
+	w.isf(w.add(last.ID, "later").From == 2, "the same settings again are no change, and the log goes on")
 }
