@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -42,8 +43,8 @@ type ContextQuery struct {
 	Encoding    search.Encoding // that counts the budget; "" is Config.Encoding
 	Order       Order           // default time
 	Mode        Mode            // default hybrid
-	K           int             // candidates, 1..200; 0 is 50
-	Filter      filter.Expr     // nil: all
+	K           int             // candidates, 1..200; 0 is the policy's, else 50
+	Filter      filter.Expr     // as in [Query]
 	MinScore    *float64
 	Profile     Profile // as in [Query], as are the next two
 	Weights     map[string]float64
@@ -76,17 +77,17 @@ type Citation struct {
 	Revision memory.Revision // where that version begins
 }
 
-// check refuses what cannot be asked and fills in defaults. It gives the
-// search for candidates and its words.
-func (q *ContextQuery) check(encoding search.Encoding) (Query, string, error) {
+// check refuses what cannot be asked and fills in defaults; read fills in what
+// is left to the collection's policy. It gives the search for candidates and
+// its words.
+func (q *ContextQuery) check(encoding search.Encoding, read func(*Query)) (Query, string, error) {
 	candidates := Query{
 		Text: q.Text, Messages: q.Messages, Mode: q.Mode, K: q.K, Filter: q.Filter, MinScore: q.MinScore,
 		Profile: q.Profile, Weights: q.Weights, Reference: q.Reference,
 		Internal: true, // what it finds and the context does not show is no recall
 	}
-	if q.K == 0 {
-		candidates.K = DefaultCandidates
-	}
+	read(&candidates)
+	candidates.K = cmp.Or(candidates.K, DefaultCandidates)
 	words, err := candidates.check(false)
 	if err != nil {
 		return candidates, "", err
@@ -129,7 +130,8 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err := may(s, &v); err != nil {
 		return Context{}, err
 	}
-	candidates, words, err := q.check(r.cfg.Encoding)
+	rd := r.reading(&v.Collection)
+	candidates, words, err := q.check(r.cfg.Encoding, func(c *Query) { r.read(&rd, c) })
 	if err != nil {
 		return Context{}, err
 	}

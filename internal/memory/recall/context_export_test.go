@@ -13,7 +13,7 @@ func Pack(hits []Hit, q ContextQuery) (Context, error) {
 
 // PackWhile is Pack for a caller who may leave.
 func PackWhile(ctx context.Context, hits []Hit, q ContextQuery) (Context, error) {
-	_, words, err := q.check(search.O200k)
+	_, words, err := q.check(search.O200k, func(*Query) {})
 	if err != nil {
 		return Context{}, err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -168,10 +167,7 @@ func indexRow(r *memory.LogRow) index.Row {
 	n := &r.Note
 	row := index.Row{
 		Note: n.ID, From: int64(n.From), To: int64(r.To), Tombstone: n.Deleted, Content: n.Content, Vector: n.Vector, Tokens: n.Tokens,
-		Record: filter.Record{
-			Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
-			OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
-		},
+		Record: *recordOf(n),
 	}
 	if n.Context != memory.DefaultContext {
 		row.Context = n.Context

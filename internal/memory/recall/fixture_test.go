@@ -146,18 +146,19 @@ func (r *reading) openStore() {
 
 func (r *reading) start(cfg recall.Config) {
 	r.t.Helper()
+	policies := memory.NewPolicySet(policy.NewNone(), bookish{})
 	var err error
 	r.notes, err = memory.NewNotes(memory.NotesDeps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, memory.NotesConfig{})
 	r.must(err)
 	r.collections, err = memory.NewCollections(memory.CollectionsDeps{
-		Store: r.store, Agents: r.store, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone()), Clock: r.clock,
+		Store: r.store, Agents: r.store, Embedders: r.embedder, Policies: policies, Clock: r.clock,
 	})
 	r.must(err)
 	r.clones, err = clone.New(clone.Deps{Store: r.store, Agents: r.store, Clock: r.clock}, clone.Config{BatchSize: 10})
 	r.must(err)
 	judge, err := policy.NewRelevance()
 	r.must(err)
-	r.recall, err = recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Model: r.model, Judge: judge, Clock: r.clock}, cfg)
+	r.recall, err = recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Model: r.model, Judge: judge, Policies: policies, Clock: r.clock}, cfg)
 	r.must(err)
 }
 

@@ -134,7 +134,7 @@ func (f *finding) embedding(ctx context.Context) (memory.Embedding, error) {
 // The best of them are measured by late interaction, which costs most.
 func (f *finding) candidates(ranker *search.Ranker, o search.Options) []search.Candidate {
 	depth := search.Depth(o.K)
-	selected := f.index.Select(f.q.Filter)
+	selected := f.selected()
 	if f.mode == Vector {
 		hits := f.asked.Vector(selected, depth)
 		out := make([]search.Candidate, len(hits))
@@ -160,6 +160,14 @@ func (f *finding) candidates(ranker *search.Ranker, o search.Options) []search.C
 		setLate(&out[places[i]], l)
 	}
 	return out
+}
+
+// selected is the part of the view that may be hit; nil is all of it.
+func (f *finding) selected() *index.Selection {
+	if f.q.now.IsZero() {
+		return f.index.Select(f.q.Filter)
+	}
+	return f.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool { return f.q.lets(r) })
 }
 
 // placeOf finds a note in what the index measured, which is in order of note id.
@@ -209,7 +217,7 @@ func (f *finding) linkedCandidates(linked []search.Linked) []search.Candidate {
 		ids[i] = l.Note
 	}
 	found := f.asked.Of(ids)
-	found = slices.DeleteFunc(found, func(s index.Signals) bool { return !filter.Match(f.q.Filter, s.Record) })
+	found = slices.DeleteFunc(found, func(s index.Signals) bool { return !f.q.lets(s.Record) })
 	out := f.measured(found)
 	for i, l := range f.asked.Late(f.tokens, found) {
 		setLate(&out[i], l)

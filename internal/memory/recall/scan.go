@@ -10,9 +10,9 @@ import (
 )
 
 // scans tells whether the store answers: it knows similarity, so a search that
-// asks for nothing else need not wait for a cold index.
+// asks for nothing else, and where nothing expires, need not wait for a cold index.
 func (f *finding) scans() bool {
-	return f.r.cfg.ColdScan && f.mode == Vector && f.q.Rerank != RerankModel && f.q.ExpandLinks == 0 &&
+	return f.r.cfg.ColdScan && f.mode == Vector && f.q.Rerank != RerankModel && f.q.ExpandLinks == 0 && f.q.now.IsZero() &&
 		f.r.indexes.cold(&f.view)
 }
 

@@ -50,6 +50,10 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	if err := may(s, &v); err != nil {
 		return Result{}, err
 	}
+	if !q.Internal {
+		rd := r.reading(&v.Collection)
+		r.read(&rd, &q)
+	}
 	words, err := q.check(r.judge != nil)
 	if err != nil {
 		return Result{}, err

@@ -55,8 +55,8 @@ type Query struct {
 	Vector   []float32
 
 	Mode        Mode        // default hybrid; with Vector it is vector
-	K           int         // 1..200; 0 is 5
-	Filter      filter.Expr // nil: all
+	K           int         // 1..200; 0 is the policy's, else 5
+	Filter      filter.Expr // nil: all; unless it names kinds, those that the policy names
 	ExpandLinks int         // 0..2
 	Rerank      Rerank      // default none
 	MinScore    *float64
@@ -69,7 +69,11 @@ type Query struct {
 	Weights   map[string]float64 // of single signals, instead of the profile's
 	Reference time.Time          // what "last May" counts from; zero: now
 
-	Internal bool // not a caller's recall: counts no access
+	// Internal is not a caller's recall: it counts no access, and what the
+	// collection's policy says of reading does not hold for it.
+	Internal bool
+
+	now time.Time // what has expired by then is no hit; zero: nothing expires
 }
 
 // Source says what found a hit: vector, lexical or link.
