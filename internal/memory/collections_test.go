@@ -210,3 +210,29 @@ func TestExpiredCollectionIsNotFound(t *testing.T) {
 	d.is(err, fault.NotFound)
 	d.collection("brief")
 }
+
+// TestPatchConfigIsVersioned: other settings of a policy get a revision, and the audit trail has both values.
+func TestPatchConfigIsVersioned(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	c, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "c"}, memory.Request{})
+	d.must(err)
+	patch := memory.CollectionPatch{PolicyConfig: memory.Some(map[string]any{"max_links": 1})}
+	changed, err := d.collections.Patch(t.Context(), d.all, "c", patch)
+	d.must(err)
+	if changed.Collection.Head != c.Collection.Head+1 {
+		t.Errorf("the head went from %d to %d, want one on", c.Collection.Head, changed.Collection.Head)
+	}
+	again, err := d.collections.Patch(t.Context(), d.all, "c", patch)
+	d.must(err)
+	if again.Collection.Head != changed.Collection.Head {
+		t.Error("the same settings again are a change")
+	}
+	trail, err := d.store.ListAudit(t.Context(), d.all, memory.AuditQuery{Action: "collection.update", Limit: 10})
+	d.must(err)
+	raw, err := json.Marshal(trail[len(trail)-1].Detail)
+	d.must(err)
+	if string(raw) != `{"policy_config":{"after":{"max_links":1},"before":null}}` {
+		t.Errorf("the audit row says %s", raw)
+	}
+}
