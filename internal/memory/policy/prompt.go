@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"text/template"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 //go:embed prompts schemas
@@ -17,7 +19,7 @@ const partsMark = "\n=====\n"
 // prompt is one versioned prompt with the schema of its answer. A change of
 // the text is a new file with a higher version.
 type prompt struct {
-	version string // such as "amem/analyze@1"
+	version string // such as "amem/analyze@1", or "memorybank/daily_summary.zh@1" where there is one per language
 	system  string
 	body    *template.Template
 	schema  json.RawMessage
@@ -25,7 +27,17 @@ type prompt struct {
 
 // loadPrompt reads prompts/<system>/<name>.v<n>.txt and schemas/<name>.v<n>.json.
 func loadPrompt(system, name string, version int) (prompt, error) {
-	path := fmt.Sprintf("prompts/%s/%s.v%d.txt", system, name, version)
+	return loadPromptIn(system, name, "", version)
+}
+
+// loadPromptIn reads the prompt of a language, prompts/<system>/<name>.<language>.v<n>.txt. The
+// answers have one schema in all languages.
+func loadPromptIn(system, name string, language memory.Language, version int) (prompt, error) {
+	own := name
+	if language != "" {
+		own += "." + string(language)
+	}
+	path := fmt.Sprintf("prompts/%s/%s.v%d.txt", system, own, version)
 	raw, err := files.ReadFile(path)
 	if err != nil {
 		return prompt{}, fmt.Errorf("read prompt: %w", err)
@@ -46,7 +58,7 @@ func loadPrompt(system, name string, version int) (prompt, error) {
 		return prompt{}, fmt.Errorf("schema of %s is no JSON", name)
 	}
 	return prompt{
-		version: fmt.Sprintf("%s/%s@%d", system, name, version),
+		version: fmt.Sprintf("%s/%s@%d", system, own, version),
 		system:  strings.TrimSpace(head),
 		body:    t,
 		schema:  schema,
