@@ -2,6 +2,7 @@ package memory
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -88,6 +89,30 @@ func (r *refusals) terms(field string, list []string, limit int) []string {
 		}
 	}
 	return out
+}
+
+// label checks a short text of one part.
+func (r *refusals) label(field, s string) {
+	if strings.TrimSpace(s) == "" {
+		r.addf(field, "must not be empty or blank")
+		return
+	}
+	r.text(field, s, MaxTermBytes)
+}
+
+// inList names an element of a list as fields of faults do.
+func inList(field string, i int) string { return field + "." + strconv.Itoa(i) }
+
+// under takes over what is wrong with an element of a list.
+func (r *refusals) under(err error, field string, i int) {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return
+	}
+	for _, x := range f.Fields {
+		r.fields = append(r.fields, fault.Field{Field: inList(field, i) + "." + x.Field, Reason: x.Reason})
+	}
+	r.malformed = r.malformed || f.Code == fault.Malformed
 }
 
 func (r *refusals) category(s string) {

@@ -1,0 +1,547 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// MaxMessages is how many messages one call may add.
+const MaxMessages = 500
+
+// NewMessage is a message as a caller gives it.
+type NewMessage struct {
+	ID         string // the caller's; makes the message safe to send again; "" none
+	Role       Role   // default user
+	Name       string // of who speaks; "" unknown
+	Content    string // required, with a character that is no white space
+	OccurredAt *time.Time
+	Session    any // text or a number; nil: none
+	Attributes map[string]any
+	ExpiresAt  *time.Time // what is learned from it ends then
+	Recalled   bool       // written with recalled memories before it: nothing is learned from it
+}
+
+// NewMessages is what one call adds: messages in the order in which they were said.
+type NewMessages struct {
+	Messages []NewMessage
+	Infer    *bool // default true; false stores them as given and asks no policy
+}
+
+// MessagesWritten is the answer of AddMessages.
+type MessagesWritten struct {
+	Messages []Note // one for each message given, in that order; one that was here before as it is
+	Revision Revision
+	Job      *Job // the last one enqueued; nil: nothing is to be done
+	Replayed bool // an earlier answer under the same idempotency key
+}
+
+// messageIDs is what an idempotency key keeps of the answer to messages.
+type messageIDs struct {
+	Collection uuid.UUID   `json:"collection"`
+	Messages   []uuid.UUID `json:"messages"`
+	Revision   Revision    `json:"revision"`
+	Job        *uuid.UUID  `json:"job,omitempty"`
+}
+
+// errHeadMoved says that what an answer joins was read at another head.
+var errHeadMoved = fault.New(fault.Conflict, "messages came in between")
+
+// AddMessages stores up to MaxMessages messages in one changeset, with their
+// vectors when the collection's embedder is fast, and enqueues what its policy
+// works on: a job for every exchange, or one for every message, or none.
+//
+// An exchange ends where a user speaks after an assistant, or the session
+// changes. What an assistant says first in a call belongs to the last exchange
+// of its session, when that waits for an answer. A message whose ID is there
+// with the same role and content is not written again; with others it is
+// Exists, naming "messages.<i>.id".
+func (n *Notes) AddMessages(ctx context.Context, s tenant.Scope, ref string, in NewMessages, r Request) (MessagesWritten, error) {
+	c, err := n.writable(ctx, s, ref)
+	if err != nil {
+		return MessagesWritten{}, err
+	}
+	if r.Idempotency != nil {
+		seen, ok, err := n.store.Replayed(ctx, s, *r.Idempotency)
+		if err != nil {
+			return MessagesWritten{}, err
+		}
+		if ok {
+			return n.rebuildMessages(ctx, s, &c, seen)
+		}
+	}
+	list, err := newMessages(in.Messages, n.clock(), s.Actor())
+	if err != nil {
+		return MessagesWritten{}, err
+	}
+	if err := n.readyMessages(ctx, s, &c, list); err != nil {
+		return MessagesWritten{}, err
+	}
+	w := &messageWriter{n: n, s: s, c: &c, list: list, infer: in.Infer == nil || *in.Infer}
+	if p, ok := n.policies.ByName(c.Policy); ok {
+		w.exchanges = p.Describe().Exchanges
+	}
+	return w.write(ctx, r)
+}
+
+// message is a checked message on its way into the store.
+type message struct {
+	note    Note
+	session filter.Value // zero: none
+	role    Role
+	fresh   uuid.UUID // of the exchange that it belongs to, unless that is there already
+	known   bool      // it was here before the call
+}
+
+// newMessages checks messages, allots their ids and tells their exchanges apart.
+func newMessages(in []NewMessage, now time.Time, actor string) ([]*message, error) {
+	var r refusals
+	switch {
+	case len(in) == 0:
+		r.addf("messages", "at least one is required")
+	case len(in) > MaxMessages:
+		r.addf("messages", "at most %d; there are %d", MaxMessages, len(in))
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	list := make([]*message, len(in))
+	for i := range in {
+		list[i] = &message{}
+		r.under(list[i].read(&in[i], now, actor), "messages", i)
+	}
+	r.repeated(list)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	var exchange uuid.UUID
+	begins := newExchanges(list)
+	for i, m := range list {
+		var err error
+		if m.note.ID, err = uuid.NewV7(); err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "no id could be made")
+		}
+		if begins[i] {
+			if exchange, err = uuid.NewV7(); err != nil {
+				return nil, fault.Wrap(err, fault.Internal, "no id could be made")
+			}
+		}
+		m.fresh = exchange
+	}
+	return list, nil
+}
+
+// read checks one message; fields of a fault are its own.
+func (m *message) read(in *NewMessage, now time.Time, actor string) error {
+	var r refusals
+	m.role = in.Role
+	if m.role == "" {
+		m.role = RoleUser
+	}
+	if !slices.Contains(Roles(), m.role) {
+		r.addf("role", "must be one of %v", Roles())
+	}
+	note := NewNote{Kind: KindMessage, Key: in.ID, Content: in.Content, OccurredAt: in.OccurredAt, Attributes: map[string]any{}}
+	for k, v := range in.Attributes {
+		switch k {
+		case AttrRole, AttrName, AttrSession, AttrTurn, AttrRecall, AttrExpires:
+			r.addf("attributes."+k, "is kept for what a message says of itself")
+		}
+		note.Attributes[k] = v
+	}
+	note.Attributes[AttrRole] = string(m.role)
+	note.Attributes[AttrTurn] = uuid.Nil.String() // its place in the size; set when it is written
+	if in.Name != "" {
+		r.label("name", in.Name)
+		note.Attributes[AttrName] = in.Name
+	}
+	if in.Session != nil {
+		m.session = r.session(in.Session)
+		note.Attributes[AttrSession] = in.Session
+	}
+	if in.ExpiresAt != nil {
+		at := Instant(*in.ExpiresAt)
+		if at.Before(EarliestEvent) || at.Year() > 9999 {
+			r.addf("expires_at", "must lie between the years %d and 9999", EarliestEvent.Year())
+		}
+		note.Attributes[AttrExpires] = at.Format(time.RFC3339Nano)
+	}
+	if in.Recalled {
+		note.Attributes[AttrRecall] = true
+	}
+	var err error
+	m.note, err = note.note(now, actor)
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		for _, x := range f.Fields {
+			if x.Field == "key" {
+				x.Field = "id"
+			}
+			r.fields = append(r.fields, x)
+		}
+		r.malformed = r.malformed || f.Code == fault.Malformed
+	}
+	return r.err()
+}
+
+// session checks the name or number of a session.
+func (r *refusals) session(v any) filter.Value {
+	switch x := v.(type) {
+	case string:
+		r.label("session", x)
+		return filter.Value{Type: filter.Text, Text: x}
+	case int:
+		return filter.Value{Type: filter.Number, Number: float64(x)}
+	case float64:
+		r.value("session", x, 1)
+		return filter.Value{Type: filter.Number, Number: x}
+	case json.Number:
+		r.value("session", x, 1)
+		f, _ := x.Float64() // refused above where it is none
+		return filter.Value{Type: filter.Number, Number: f}
+	}
+	r.addf("session", "must be a text or a number")
+	return filter.Value{}
+}
+
+// repeated refuses an id that stands for two messages.
+func (r *refusals) repeated(list []*message) {
+	first := map[string]*message{}
+	for i, m := range list {
+		if m.note.Key == "" {
+			continue
+		}
+		if other := first[m.note.Key]; other == nil {
+			first[m.note.Key] = m
+		} else if !other.says(m) {
+			r.addf(inList("messages", i)+".id", "stands for another message of this call")
+		}
+	}
+}
+
+// says tells whether two messages are the same words of the same part.
+func (m *message) says(o *message) bool { return m.role == o.role && m.note.Content == o.note.Content }
+
+// newExchanges marks the messages that an exchange begins with: what a user
+// says after an assistant, and the first of a session. What systems and tools
+// say belongs to what is around it.
+func newExchanges(list []*message) []bool {
+	begins := make([]bool, len(list))
+	answered := false
+	for i, m := range list {
+		switch {
+		case i == 0 || m.session != list[i-1].session:
+			begins[i], answered = true, false
+		case answered && m.role == RoleUser:
+			begins[i], answered = true, false
+		}
+		answered = answered || m.role == RoleAssistant
+	}
+	return begins
+}
+
+// readyMessages finds which messages are here already, asks for room for the
+// others, and embeds them. What it finds saves work; what counts is found under
+// the lock.
+func (n *Notes) readyMessages(ctx context.Context, s tenant.Scope, c *Collection, list []*message) error {
+	if slices.ContainsFunc(list, func(m *message) bool { return m.note.Key != "" }) {
+		v, err := n.store.OpenView(ctx, s, c.ID.String(), At{})
+		if err != nil {
+			return err
+		}
+		for _, m := range list {
+			if m.note.Key == "" {
+				continue
+			}
+			switch _, err := n.store.NoteByKey(ctx, s, v, KindMessage, m.note.Key); {
+			case err == nil:
+				m.known = true
+			case !fault.Is(err, fault.NotFound):
+				return err
+			}
+		}
+	}
+	var bytes int64
+	var fresh []*message
+	var texts []string
+	for _, m := range list {
+		if m.known {
+			continue
+		}
+		bytes += m.note.Size()
+		fresh, texts = append(fresh, m), append(texts, EmbedText(&m.note))
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := n.checkQuota(ctx, s, int64(len(fresh)), bytes); err != nil {
+		return err
+	}
+	embedding, cancel := n.patient(ctx)
+	defer cancel()
+	for i, e := range n.embed(embedding, s, c, texts) {
+		if e.Vector != nil {
+			fresh[i].note.Embed(e, c.Embedder)
+		}
+	}
+	return nil
+}
+
+// messageWriter writes the messages of one call.
+type messageWriter struct {
+	n         *Notes
+	s         tenant.Scope
+	c         *Collection
+	list      []*message
+	infer     bool
+	exchanges bool // the policy decides by exchanges
+
+	// The exchange that the first words join, and the head at which it was found; what was found at another head is
+	// taken on the last try.
+	joins uuid.UUID
+	head  Revision
+	last  bool
+}
+
+func (w *messageWriter) write(ctx context.Context, r Request) (MessagesWritten, error) {
+	const tries = 4
+	for try := 1; ; try++ {
+		w.last = try == tries
+		if err := w.findOpen(ctx); err != nil {
+			return MessagesWritten{}, err
+		}
+		out, err := w.writeOnce(ctx, r)
+		if !errors.Is(err, errHeadMoved) {
+			return out, err
+		}
+	}
+}
+
+// findOpen looks for the exchange that waits for what the call begins with: the
+// last one of the session, when a user spoke last in it.
+func (w *messageWriter) findOpen(ctx context.Context) error {
+	w.joins, w.head = uuid.Nil, -1
+	i := slices.IndexFunc(w.list, func(m *message) bool { return m.role == RoleUser || m.role == RoleAssistant })
+	if i < 0 || w.list[i].role != RoleAssistant || w.list[i].fresh != w.list[0].fresh {
+		return nil
+	}
+	v, err := w.n.store.OpenView(ctx, w.s, w.c.ID.String(), At{})
+	if err != nil {
+		return err
+	}
+	session := &filter.Leaf{Field: filter.Attributes, Path: []string{AttrSession}, Op: filter.Eq, Values: []filter.Value{w.list[0].session}}
+	if w.list[0].session.Type == 0 {
+		session.Op, session.Values = filter.Exists, nil // Want false: none has one
+	}
+	spoke := &filter.Leaf{Field: filter.Attributes, Path: []string{AttrRole}, Op: filter.In, Values: []filter.Value{
+		{Type: filter.Text, Text: string(RoleUser)}, {Type: filter.Text, Text: string(RoleAssistant)},
+	}}
+	newest, err := w.n.store.ListNotes(ctx, w.s, v, NoteQuery{
+		Kinds: []Kind{KindMessage}, Filter: filter.And{session, spoke}, Newest: true, Limit: 1,
+	})
+	if err != nil {
+		return err
+	}
+	w.head = v.At
+	if len(newest) == 1 && UtteranceOf(&newest[0]).Role == RoleUser {
+		w.joins = turnOf(&newest[0])
+	}
+	return nil
+}
+
+// turnOf gives the exchange of a message; zero: none.
+func turnOf(n *Note) uuid.UUID {
+	text, _ := n.Attributes[AttrTurn].(string)
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return uuid.Nil
+	}
+	return id
+}
+
+func (w *messageWriter) writeOnce(ctx context.Context, r Request) (MessagesWritten, error) {
+	var out MessagesWritten
+	o := WriteOptions{Cause: CauseAdd, Idempotency: r.Idempotency, Audit: []AuditEntry{audit("messages.create", w.c.ID, w.c)}}
+	written, err := w.n.store.Write(ctx, w.s, w.c.ID, o, func(ctx context.Context, tx Tx) error {
+		if v := tx.View(); w.head >= 0 && v.At != w.head && !w.last {
+			return errHeadMoved
+		}
+		var err error
+		out, err = w.put(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return MessagesWritten{}, err
+	}
+	if written.Replay != nil {
+		return w.n.rebuildMessages(ctx, w.s, w.c, *written.Replay)
+	}
+	out.Revision = written.Revision
+	return out, nil
+}
+
+// put writes what is not here yet, and the jobs for it.
+func (w *messageWriter) put(ctx context.Context, tx Tx) (MessagesWritten, error) {
+	out := MessagesWritten{Messages: make([]Note, 0, len(w.list))}
+	ids := messageIDs{Collection: w.c.ID, Revision: tx.View().At}
+	var said []Note // of the exchange at hand, what is new of it
+	var turn uuid.UUID
+	for i, m := range w.list {
+		switch {
+		case i == 0 && w.joins != uuid.Nil:
+			turn = w.joins
+		case i == 0 || m.fresh != w.list[i-1].fresh:
+			turn = m.fresh
+		}
+		note, here, err := m.find(ctx, tx, i)
+		if err != nil {
+			return out, err
+		}
+		if here {
+			// What follows it belongs to its exchange.
+			if known := turnOf(&note); known != uuid.Nil {
+				turn = known
+			}
+		} else {
+			if note, err = m.put(ctx, tx, turn); err != nil {
+				return out, err
+			}
+			said = append(said, note)
+			ids.Revision = tx.Revision()
+		}
+		out.Messages, ids.Messages = append(out.Messages, note), append(ids.Messages, note.ID)
+		if i+1 < len(w.list) && w.list[i+1].fresh == m.fresh {
+			continue
+		}
+		if err := w.enqueue(ctx, tx, said, &out); err != nil {
+			return out, err
+		}
+		said = nil
+	}
+	if out.Job != nil {
+		ids.Job = &out.Job.ID
+	}
+	raw, err := json.Marshal(ids)
+	if err != nil {
+		return out, fault.Wrap(err, fault.Internal, "the answer cannot be kept")
+	}
+	tx.Answer(http.StatusAccepted, raw)
+	return out, nil
+}
+
+// find looks for a message by the caller's id. Found with other words or of
+// another part it is Exists.
+func (m *message) find(ctx context.Context, tx Tx, i int) (n Note, here bool, err error) {
+	if m.note.Key == "" {
+		return Note{}, false, nil
+	}
+	n, err = tx.NoteByKey(ctx, KindMessage, m.note.Key)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return Note{}, false, nil
+	case err != nil:
+		return Note{}, false, err
+	case m.says(&message{note: n, role: UtteranceOf(&n).Role}):
+		return n, true, nil
+	}
+	return Note{}, false, &fault.Error{
+		Code: fault.Exists, Message: "another message has this id",
+		Fields: []fault.Field{{Field: inList("messages", i) + ".id", Reason: "is taken by a message with another role or content"}},
+	}
+}
+
+func (m *message) put(ctx context.Context, tx Tx, turn uuid.UUID) (Note, error) {
+	put := m.note
+	put.Attributes = maps.Clone(m.note.Attributes) // a closure may run twice
+	put.Attributes[AttrTurn] = turn.String()
+	if put.OccurredAt.IsZero() {
+		put.OccurredAt = tx.Now()
+	}
+	return tx.Put(ctx, put)
+}
+
+// enqueue makes the jobs that new messages of one exchange need.
+func (w *messageWriter) enqueue(ctx context.Context, tx Tx, said []Note, out *MessagesWritten) error {
+	var jobs []Job
+	switch {
+	case len(said) == 0:
+	case w.infer && w.exchanges:
+		j := Job{
+			Tenant: w.s.Tenant(), Collection: w.c.ID, Note: said[len(said)-1].ID,
+			Kind: JobExchange, Stage: StagePrepare, State: JobQueued,
+		}
+		var payload ExchangeJob
+		for i := range said {
+			payload.Messages = append(payload.Messages, said[i].ID)
+		}
+		var err error
+		if j.Payload, err = json.Marshal(payload); err != nil {
+			return fault.Wrap(err, fault.Internal, "the exchange cannot be kept")
+		}
+		jobs = append(jobs, j)
+	default:
+		for i := range said {
+			if j := noteJob(w.s, w.c, &said[i], w.infer && Learnable(&said[i])); j != nil {
+				jobs = append(jobs, *j)
+			}
+		}
+	}
+	for i := range jobs {
+		j, err := tx.Enqueue(ctx, jobs[i])
+		if err != nil {
+			return err
+		}
+		out.Job = &j
+	}
+	return nil
+}
+
+// rebuildMessages gives an earlier answer again: the messages as they were at
+// the write's revision, those that are gone by their ids alone, and the job as
+// it is now.
+func (n *Notes) rebuildMessages(ctx context.Context, s tenant.Scope, c *Collection, seen Idempotency) (MessagesWritten, error) {
+	var ids messageIDs
+	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
+		return MessagesWritten{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
+	}
+	if ids.Collection != c.ID {
+		return MessagesWritten{}, fault.New(fault.IdempotencyReuse, "the idempotency key was used with an earlier collection of this name")
+	}
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), At{AsOf: &ids.Revision})
+	if fault.Is(err, fault.RevisionGone) {
+		v, err = n.store.OpenView(ctx, s, c.ID.String(), At{})
+	}
+	if err != nil {
+		return MessagesWritten{}, err
+	}
+	notes, err := n.store.Notes(ctx, s, v, ids.Messages, ReadOptions{})
+	if err != nil {
+		return MessagesWritten{}, err
+	}
+	out := MessagesWritten{Revision: ids.Revision, Replayed: true, Messages: make([]Note, 0, len(ids.Messages))}
+	for _, id := range ids.Messages {
+		if i := slices.IndexFunc(notes, func(m Note) bool { return m.ID == id }); i >= 0 {
+			out.Messages = append(out.Messages, notes[i])
+			continue
+		}
+		out.Messages = append(out.Messages, Note{ID: id, Collection: c.ID, Kind: KindMessage})
+	}
+	if ids.Job != nil {
+		switch j, err := n.store.Job(ctx, s, *ids.Job); {
+		case err == nil:
+			out.Job = &j
+		case !fault.Is(err, fault.NotFound):
+			return MessagesWritten{}, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,495 @@
+package memory_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// talks is a policy that decides by exchanges.
+type talks struct{ policy.None }
+
+func (talks) Name() string { return "talks" }
+
+func (talks) Describe() memory.PolicyDescription {
+	return memory.PolicyDescription{Name: "talks", Exchanges: true}
+}
+
+// room is a quota for so many notes.
+type room struct {
+	mu    sync.Mutex
+	notes int64
+	asked []int64
+}
+
+func (q *room) CheckNotes(_ context.Context, _ tenant.Scope, n, _ int64) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.asked = append(q.asked, n)
+	if n > q.notes {
+		return fault.New(fault.QuotaExceeded, "no room")
+	}
+	return nil
+}
+
+func (*room) CheckCollections(context.Context, tenant.Scope, bool) error { return nil }
+
+// talk is a desk with a policy that decides by exchanges.
+type talk struct {
+	*desk
+	quota *room
+}
+
+func openTalk(t *testing.T) *talk {
+	t.Helper()
+	d := &talk{desk: open(t), quota: &room{notes: 1000}}
+	policies, err := policy.All()
+	d.must(err)
+	policies["talks"] = talks{}
+	clock := func() time.Time { return d.now }
+	d.notes, err = memory.NewNotes(memory.NotesDeps{
+		Store: d.store, Embedders: d.embedders, Policies: policies, Clock: clock, Quota: d.quota,
+	}, memory.NotesConfig{})
+	d.must(err)
+	d.collections, err = memory.NewCollections(memory.CollectionsDeps{
+		Store: d.store, Agents: d.store, Embedders: d.embedders, Policies: policies, Clock: clock,
+	})
+	d.must(err)
+	return d
+}
+
+func (d *talk) create(name, policy, embedder string) memory.Collection {
+	d.t.Helper()
+	v, err := d.collections.Create(d.t.Context(), d.all, memory.CollectionInput{Name: name, Policy: policy, Embedder: embedder}, memory.Request{})
+	d.must(err)
+	return v.Collection
+}
+
+func (d *talk) say(c memory.Collection, list ...memory.NewMessage) memory.MessagesWritten {
+	d.t.Helper()
+	w, err := d.notes.AddMessages(d.t.Context(), d.all, c.ID.String(), memory.NewMessages{Messages: list}, memory.Request{})
+	d.must(err)
+	return w
+}
+
+// exchanges gives the messages of each exchange job, in the order of the queue,
+// as positions in the messages.
+func (d *talk) exchanges(c memory.Collection, messages []memory.Note) [][]int {
+	d.t.Helper()
+	jobs, err := d.store.ListJobs(d.t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 200})
+	d.must(err)
+	slices.Reverse(jobs)
+	out := [][]int{}
+	for _, j := range jobs {
+		var payload memory.ExchangeJob
+		if j.Kind != memory.JobExchange || j.Stage != memory.StagePrepare {
+			d.t.Errorf("a job is %+v", j)
+		}
+		d.must(json.Unmarshal(j.Payload, &payload))
+		if j.Note != payload.Messages[len(payload.Messages)-1] {
+			d.t.Errorf("the job is about %s of %v", j.Note, payload.Messages)
+		}
+		var at []int
+		for _, id := range payload.Messages {
+			at = append(at, slices.IndexFunc(messages, func(n memory.Note) bool { return n.ID == id }))
+		}
+		out = append(out, at)
+	}
+	return out
+}
+
+// turns gives the exchange of each message as a small number, in order of appearance.
+func turns(messages []memory.Note) []int {
+	seen := map[any]int{}
+	var out []int
+	for i := range messages {
+		turn := messages[i].Attributes[memory.AttrTurn]
+		if _, ok := seen[turn]; !ok {
+			seen[turn] = len(seen)
+		}
+		out = append(out, seen[turn])
+	}
+	return out
+}
+
+func user(text string) memory.NewMessage { return memory.NewMessage{Content: text} }
+
+func assistant(text string) memory.NewMessage {
+	return memory.NewMessage{Role: memory.RoleAssistant, Content: text}
+}
+
+func by(role memory.Role, text string) memory.NewMessage {
+	return memory.NewMessage{Role: role, Content: text}
+}
+
+func in(session any, m memory.NewMessage) memory.NewMessage {
+	m.Session = session
+	return m
+}
+
+func id(id string, m memory.NewMessage) memory.NewMessage {
+	m.ID = id
+	return m
+}
+
+func same(a, b [][]int) bool { return slices.EqualFunc(a, b, slices.Equal) }
+
+// Messages of one call are one changeset, and every exchange of them one job.
+func TestMessagesAreGroupedIntoExchanges(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		say   []memory.NewMessage
+		turns []int
+		jobs  [][]int
+	}{
+		"pairs":        {[]memory.NewMessage{user("a"), assistant("b"), user("c"), assistant("d")}, []int{0, 0, 1, 1}, [][]int{{0, 1}, {2, 3}}},
+		"one-sided":    {[]memory.NewMessage{user("a")}, []int{0}, [][]int{{0}}},
+		"answer alone": {[]memory.NewMessage{assistant("a"), user("b")}, []int{0, 1}, [][]int{{0}, {1}}},
+		"two of one":   {[]memory.NewMessage{user("a"), user("b"), assistant("c"), assistant("d"), user("e")}, []int{0, 0, 0, 0, 1}, [][]int{{0, 1, 2, 3}, {4}}},
+		"system first": {[]memory.NewMessage{by(memory.RoleSystem, "s"), user("a"), assistant("b")}, []int{0, 0, 0}, [][]int{{0, 1, 2}}},
+		"tools": {
+			[]memory.NewMessage{user("a"), assistant("call"), by(memory.RoleTool, "t"), assistant("b"), by(memory.RoleDeveloper, "d"), user("c")},
+			[]int{0, 0, 0, 0, 0, 1},
+			[][]int{{0, 1, 2, 3, 4}, {5}},
+		},
+		"system alone":   {[]memory.NewMessage{by(memory.RoleSystem, "s")}, []int{0}, [][]int{{0}}},
+		"session change": {[]memory.NewMessage{in("a", user("a")), in("b", assistant("b")), in(2, user("c")), in(2.0, assistant("d")), in("2", user("e"))}, []int{0, 1, 2, 2, 3}, [][]int{{0}, {1}, {2, 3}, {4}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := openTalk(t)
+			c := d.create("talk", "talks", "")
+			w := d.say(c, x.say...)
+			if w.Revision != 1 || d.view(c).At != 1 {
+				t.Errorf("revision is %d, head %d", w.Revision, d.view(c).At)
+			}
+			if got := turns(w.Messages); !slices.Equal(got, x.turns) {
+				t.Errorf("exchanges are %v, want %v", got, x.turns)
+			}
+			if got := d.exchanges(c, w.Messages); !same(got, x.jobs) {
+				t.Errorf("jobs are about %v, want %v", got, x.jobs)
+			}
+			for i := range w.Messages {
+				turn, err := uuid.Parse(w.Messages[i].Attributes[memory.AttrTurn].(string))
+				if err != nil || turn.Version() != 7 {
+					t.Errorf("message %d has the exchange %v", i, w.Messages[i].Attributes)
+				}
+			}
+			if w.Job == nil || w.Job.Note != w.Messages[len(w.Messages)-1].ID {
+				t.Errorf("the job is %+v", w.Job)
+			}
+		})
+	}
+}
+
+// What an assistant says first answers what waits in its session, and only that.
+func TestAnswerJoinsWhatWaits(t *testing.T) {
+	t.Parallel()
+	d := openTalk(t)
+	c := d.create("talk", "talks", "")
+	var all []memory.Note
+	say := func(list ...memory.NewMessage) { all = append(all, d.say(c, list...).Messages...) }
+	say(user("a"))                                                                         // 0
+	say(in("s", user("b")))                                                                // 1
+	say(by(memory.RoleTool, "t"))                                                          // 2: tells no answer
+	say(assistant("to a"), user("c"))                                                      // 0, 3
+	say(in("s", assistant("to b")))                                                        // 1
+	say(in("s", assistant("again")))                                                       // 4: b is answered
+	say(in("other", assistant("to nobody")))                                               // 5
+	say(by(memory.RoleTool, "result"), assistant("to c"))                                  // 3
+	say(in("s", by(memory.RoleTool, "x")), in("s", user("d")), in("s", assistant("to d"))) // 6
+	want := []int{0, 1, 2, 0, 3, 1, 4, 5, 3, 3, 6, 6, 6}
+	if got := turns(all); !slices.Equal(got, want) {
+		t.Errorf("exchanges are %v, want %v", got, want)
+	}
+}
+
+// C331, C092: what a caller gives of a message comes back, with its time and its part in the conversation.
+func TestMessageKeepsWhatIsGiven(t *testing.T) {
+	t.Parallel()
+	d := openTalk(t)
+	c := d.create("talk", "talks", "")
+	at := time.Date(2023, 5, 1, 10, 0, 0, 0, time.FixedZone("", 7200))
+	ends := at.AddDate(1, 0, 0)
+	w := d.say(c, memory.NewMessage{
+		ID: "m1", Role: memory.RoleAssistant, Name: "Ada", Content: "  hello\n", OccurredAt: &at, Session: json.Number("7"),
+		Attributes: map[string]any{"mood": "fine"}, ExpiresAt: &ends, Recalled: true,
+	}, user("x"))
+	n, ok := d.read(c, w.Messages[0].ID)
+	if !ok || n.Kind != memory.KindMessage || n.Key != "m1" || n.Content != "  hello\n" || !n.OccurredAt.Equal(at) || n.State != memory.StateRaw ||
+		len(n.Vector) != 384 {
+		t.Fatalf("got %+v", n)
+	}
+	delete(n.Attributes, memory.AttrTurn)
+	raw, err := json.Marshal(n.Attributes)
+	d.must(err)
+	if string(raw) != `{"expires_at":"2024-05-01T08:00:00Z","mood":"fine","name":"Ada","recalled":true,"role":"assistant","session":7}` {
+		t.Errorf("attributes are %s", raw)
+	}
+	if memory.Learnable(&n) || memory.UtteranceOf(&n).Name != "Ada" {
+		t.Error("it can be learned from, or is not Ada's")
+	}
+	if m := w.Messages[1]; !m.OccurredAt.Equal(m.CreatedAt) || m.Attributes[memory.AttrRole] != "user" {
+		t.Errorf("got %+v", m)
+	}
+	entries, err := d.store.ListAudit(t.Context(), d.all, memory.AuditQuery{Action: "messages.create", Limit: 10})
+	d.must(err)
+	if len(entries) != 1 || entries[0].Target != c.ID.String() {
+		t.Errorf("audit is %+v", entries)
+	}
+}
+
+func TestMessagesAreRefused(t *testing.T) {
+	t.Parallel()
+	d := openTalk(t)
+	c := d.create("talk", "talks", "")
+	many := make([]memory.NewMessage, memory.MaxMessages+1)
+	for i := range many {
+		many[i] = user("x")
+	}
+	for name, x := range map[string]struct {
+		say   []memory.NewMessage
+		code  fault.Code
+		field string
+	}{
+		"none":              {nil, fault.Invalid, "messages"},
+		"too many":          {many, fault.Invalid, "messages"},
+		"blank":             {[]memory.NewMessage{user("x"), user(" \n")}, fault.Invalid, "messages.1.content"},
+		"too long":          {[]memory.NewMessage{user(strings.Repeat("x", memory.MaxContentBytes+1))}, fault.Invalid, "messages.0.content"},
+		"not utf8":          {[]memory.NewMessage{user("a\xff")}, fault.Malformed, "messages.0.content"},
+		"role":              {[]memory.NewMessage{by("narrator", "x")}, fault.Invalid, "messages.0.role"},
+		"name":              {[]memory.NewMessage{{Content: "x", Name: " "}}, fault.Invalid, "messages.0.name"},
+		"long name":         {[]memory.NewMessage{{Content: "x", Name: strings.Repeat("n", 257)}}, fault.Invalid, "messages.0.name"},
+		"session":           {[]memory.NewMessage{in([]any{}, user("x"))}, fault.Invalid, "messages.0.session"},
+		"blank session":     {[]memory.NewMessage{in("", user("x"))}, fault.Invalid, "messages.0.session"},
+		"huge session":      {[]memory.NewMessage{in(json.Number("1e999"), user("x"))}, fault.Invalid, "messages.0.session"},
+		"long id":           {[]memory.NewMessage{id(strings.Repeat("i", 513), user("x"))}, fault.Invalid, "messages.0.id"},
+		"reserved":          {[]memory.NewMessage{{Content: "x", Attributes: map[string]any{"turn": "t"}}}, fault.Invalid, "messages.0.attributes.turn"},
+		"attributes":        {[]memory.NewMessage{{Content: "x", Attributes: map[string]any{"a": strings.Repeat("x", 17<<10)}}}, fault.Invalid, "messages.0.attributes"},
+		"future":            {[]memory.NewMessage{{Content: "x", OccurredAt: new(d.now.Add(6 * time.Minute))}}, fault.Invalid, "messages.0.occurred_at"},
+		"before 1900":       {[]memory.NewMessage{{Content: "x", OccurredAt: new(time.Date(1899, 12, 31, 0, 0, 0, 0, time.UTC))}}, fault.Invalid, "messages.0.occurred_at"},
+		"expiry":            {[]memory.NewMessage{{Content: "x", ExpiresAt: new(time.Time)}}, fault.Invalid, "messages.0.expires_at"},
+		"one id, two texts": {[]memory.NewMessage{id("a", user("x")), id("b", user("x")), id("a", user("y"))}, fault.Invalid, "messages.2.id"},
+		"one id, two parts": {[]memory.NewMessage{id("a", user("x")), id("a", assistant("x"))}, fault.Invalid, "messages.1.id"},
+	} {
+		_, err := d.notes.AddMessages(t.Context(), d.all, "talk", memory.NewMessages{Messages: x.say}, memory.Request{})
+		if !fault.Is(err, x.code) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		d.is(err, x.code, x.field)
+	}
+	_, err := d.notes.AddMessages(t.Context(), d.all, "talk", memory.NewMessages{Messages: []memory.NewMessage{by("narrator", "x")}}, memory.Request{})
+	if err == nil || !strings.Contains(err.Error(), "user assistant system developer tool") {
+		t.Errorf("the refusal %v does not list the roles", err)
+	}
+	list := memory.NewMessages{Messages: []memory.NewMessage{user("x")}}
+	_, err = d.notes.AddMessages(t.Context(), d.scope(uuid.Nil, tenant.NotesRead), "talk", list, memory.Request{})
+	d.is(err, fault.Forbidden)
+	_, err = d.notes.AddMessages(t.Context(), d.scope(uuid.Nil, tenant.NotesWrite), "talk", list, memory.Request{})
+	d.is(err, fault.Forbidden) // a shared base also wants base:write
+	d.quota.notes = 1
+	_, err = d.notes.AddMessages(t.Context(), d.all, "talk", memory.NewMessages{Messages: []memory.NewMessage{user("x"), user("y")}}, memory.Request{})
+	d.is(err, fault.QuotaExceeded)
+	if v := d.view(c); v.At != 0 {
+		t.Errorf("something was written: head %d", v.At)
+	}
+}
+
+// A message that is here already is not written again, and what follows it belongs to its exchange.
+func TestMessageTwice(t *testing.T) {
+	t.Parallel()
+	d := openTalk(t)
+	c := d.create("talk", "talks", "")
+	first := d.say(c, id("1", user("a")), id("2", assistant("b")), id("3", user("c")))
+	d.quota.asked = nil
+	again := d.say(c, id("1", user("a")), id("2", assistant("b")), id("3", user("c")))
+	for i := range first.Messages {
+		if first.Messages[i].ID != again.Messages[i].ID {
+			t.Errorf("message %d became another", i)
+		}
+	}
+	if again.Job != nil || again.Revision != 1 || d.view(c).At != 1 || len(d.quota.asked) != 0 {
+		t.Errorf("the repeat did something: %+v, room was asked for %v", again, d.quota.asked)
+	}
+	// A client that sends the whole conversation each time.
+	more := d.say(c, id("1", user("a")), id("2", assistant("b")), id("3", user("c")), id("4", assistant("d")), id("5", user("e")))
+	if got := turns(more.Messages); !slices.Equal(got, []int{0, 0, 1, 1, 2}) || d.view(c).At != 2 || !slices.Equal(d.quota.asked, []int64{2}) {
+		t.Errorf("exchanges are %v, head %d, room asked for %v", got, d.view(c).At, d.quota.asked)
+	}
+	if got := d.exchanges(c, more.Messages); !same(got, [][]int{{0, 1}, {2}, {3}, {4}}) {
+		t.Errorf("jobs are about %v", got)
+	}
+	twice := d.say(c, id("6", assistant("f")), id("6", assistant("f")))
+	if twice.Messages[0].ID != twice.Messages[1].ID || d.view(c).At != 3 {
+		t.Errorf("got %+v", twice)
+	}
+	for _, m := range []memory.NewMessage{id("1", user("other words")), id("1", assistant("a"))} { // the second of another part
+		_, err := d.notes.AddMessages(t.Context(), d.all, "talk", memory.NewMessages{Messages: []memory.NewMessage{id("7", user("g")), m}}, memory.Request{})
+		d.is(err, fault.Exists, "messages.1.id")
+	}
+	if n := d.view(c).At; n != 3 {
+		t.Errorf("a refused call wrote: head %d", n)
+	}
+}
+
+// The idempotency key answers the same messages, also when one of them is gone.
+func TestMessagesUnderAKey(t *testing.T) {
+	t.Parallel()
+	d := openTalk(t)
+	c := d.create("talk", "talks", "")
+	list := memory.NewMessages{Messages: []memory.NewMessage{user("a"), assistant("b")}}
+	req := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/m", Key: "k", BodyHash: [32]byte{1}}}
+	first, err := d.notes.AddMessages(t.Context(), d.all, "talk", list, req)
+	d.must(err)
+	_, err = d.notes.Delete(t.Context(), d.all, "talk", first.Messages[0].ID, memory.Request{})
+	d.must(err)
+	again, err := d.notes.AddMessages(t.Context(), d.all, "talk", list, req)
+	d.must(err)
+	if !again.Replayed || again.Revision != first.Revision || again.Job == nil || again.Job.ID != first.Job.ID ||
+		again.Messages[0].ID != first.Messages[0].ID || again.Messages[1].Content != "b" || d.view(c).At != 2 {
+		t.Errorf("replay is %+v", again)
+	}
+	other := *req.Idempotency
+	other.BodyHash = [32]byte{2}
+	_, err = d.notes.AddMessages(t.Context(), d.all, "talk", list, memory.Request{Idempotency: &other})
+	d.is(err, fault.IdempotencyReuse)
+}
+
+// Calls at the same time write every message once, and answers find what waits.
+func TestMessagesAtOnce(t *testing.T) {
+	t.Parallel()
+	d := openTalk(t)
+	c := d.create("talk", "talks", "")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			session := "s" + strconv.Itoa(i%4)
+			ask := id(session+"?", in(session, user("a question")))
+			answer := id(session+"!", in(session, assistant("an answer")))
+			for _, m := range []memory.NewMessage{ask, answer} {
+				if _, err := d.notes.AddMessages(t.Context(), d.all, "talk", memory.NewMessages{Messages: []memory.NewMessage{m}}, memory.Request{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	notes, err := d.store.ListNotes(t.Context(), d.all, d.view(c), memory.NoteQuery{Limit: 100})
+	d.must(err)
+	in := map[any][]any{}
+	for i := range notes {
+		s := notes[i].Attributes[memory.AttrSession]
+		in[s] = append(in[s], notes[i].Attributes[memory.AttrTurn])
+	}
+	if len(notes) != 8 || len(in) != 4 {
+		t.Fatalf("%d messages of %d sessions", len(notes), len(in))
+	}
+	for s, turns := range in {
+		if len(turns) != 2 || turns[0] != turns[1] {
+			t.Errorf("session %v has the exchanges %v", s, turns)
+		}
+	}
+}
+
+// A fork sees its parent's messages, knows them again, and answers them in its own log.
+func TestMessagesOfAFork(t *testing.T) {
+	t.Parallel()
+	d := openTalk(t)
+	base := d.create("base", "talks", "")
+	asked := d.say(base, id("1", user("a")))
+	made, err := d.store.CreateCollection(t.Context(), d.all, memory.NewCollection{Collection: memory.Collection{Name: "fork", Policy: "talks", Parent: base.ID, ParentRevision: 1}})
+	d.must(err)
+	fork := made.Collection
+	w := d.say(fork, id("1", user("a")), id("2", assistant("b")))
+	if w.Messages[0].ID != asked.Messages[0].ID || !slices.Equal(turns(append(asked.Messages, w.Messages...)), []int{0, 0, 0}) {
+		t.Errorf("got %+v", w.Messages)
+	}
+	joined := d.say(base, assistant("in the base"))
+	if !slices.Equal(turns(append(joined.Messages, w.Messages...)), []int{0, 0, 0}) {
+		t.Error("the base does not answer its own question")
+	}
+	if _, ok := d.read(base, w.Messages[1].ID); ok {
+		t.Error("the base sees what its fork was told")
+	}
+	if _, ok := d.read(fork, joined.Messages[0].ID); ok {
+		t.Error("the fork sees what its base was told later")
+	}
+}
+
+// Every policy gets the jobs it works with; infer false asks none.
+func TestMessagesForEveryPolicy(t *testing.T) {
+	t.Parallel()
+	d := openTalk(t)
+	list := []memory.NewMessage{by(memory.RoleSystem, "be kind"), user("a"), assistant("b"), {Content: "from memory", Recalled: true}}
+	kind := func(j *memory.Job) string { return string(j.Kind) + string(j.Payload) }
+	const embed, note = `note{"embed_only":true}`, "note"
+	for _, x := range []struct {
+		name, policy, embedder string
+		infer                  *bool
+		jobs                   []string
+	}{
+		{"a", "talks", "", new(false), nil},
+		{"b", "talks", "slow-3", new(false), []string{embed, embed, embed, embed}},
+		{"c", memory.PolicyNone, "", nil, nil},
+		{"d", memory.PolicyNone, "slow-3", nil, []string{embed, embed, embed, embed}},
+		{"e", memory.PolicyAMEM, "", nil, []string{note, note}},
+		{"f", memory.PolicyAMEM, "slow-3", nil, []string{embed, note, note, embed}},
+		{"g", memory.PolicyAMEM, "", new(false), nil},
+	} {
+		c := d.create(x.name, x.policy, x.embedder)
+		w, err := d.notes.AddMessages(t.Context(), d.all, x.name, memory.NewMessages{Messages: list, Infer: x.infer}, memory.Request{})
+		d.must(err)
+		jobs, err := d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10})
+		d.must(err)
+		slices.Reverse(jobs)
+		var got []string
+		for i := range jobs {
+			got = append(got, kind(&jobs[i]))
+		}
+		if !slices.Equal(got, x.jobs) || (w.Job == nil) != (len(jobs) == 0) || w.Job != nil && w.Job.ID != jobs[len(jobs)-1].ID {
+			t.Errorf("%s: jobs are %v, want %v; answered %+v", x.name, got, x.jobs, w.Job)
+		}
+		if n, _ := d.read(c, w.Messages[1].ID); n.Content != "a" || (len(n.Vector) > 0) != (x.embedder == "") {
+			t.Errorf("%s: got %+v", x.name, n)
+		}
+		if got := turns(w.Messages); !slices.Equal(got, []int{0, 0, 0, 1}) {
+			t.Errorf("%s: exchanges are %v", x.name, got)
+		}
+	}
+}
+
+// A pair of 60 KiB is one exchange like any other, and 500 messages one changeset.
+func TestManyAndLongMessages(t *testing.T) {
+	t.Parallel()
+	d := openTalk(t)
+	c := d.create("talk", "talks", "")
+	text := strings.Repeat("the kettle boiled over in the night; ", 60<<10/37)
+	w := d.say(c, user(text), assistant(text))
+	if got := d.exchanges(c, w.Messages); !same(got, [][]int{{0, 1}}) {
+		t.Errorf("jobs are about %v", got)
+	}
+	if n, _ := d.read(c, w.Messages[1].ID); n.Content != text || len(n.Vector) != 384 {
+		t.Error("the answer is not as it was given")
+	}
+	many := make([]memory.NewMessage, memory.MaxMessages)
+	for i := range many {
+		many[i] = user("message " + strconv.Itoa(i))
+	}
+	w = d.say(c, many...)
+	if len(w.Messages) != memory.MaxMessages || w.Revision != 2 || w.Messages[499].Content != "message 499" || len(w.Messages[499].Vector) != 384 {
+		t.Errorf("%d messages at %d", len(w.Messages), w.Revision)
+	}
+}
