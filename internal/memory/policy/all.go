@@ -9,5 +9,9 @@ func All(models ...string) (memory.PolicySet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return memory.NewPolicySet(amem, NewNone()), nil
+	bank, err := NewMemoryBank(models...)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewPolicySet(amem, bank, NewNone()), nil
 }

@@ -63,7 +63,7 @@ func parseKnobs[C any](raw json.RawMessage, c C, all []knob[C]) (C, error) {
 	return c, nil
 }
 
-func sortedKeys(m map[string]json.RawMessage) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

@@ -1,0 +1,438 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// Bounds of what an answer may leave on a day.
+const (
+	maxEvents     = 12
+	maxTraits     = 12
+	maxEventChars = 200
+	maxTraitChars = 40
+	maxMoodChars  = 100
+	maxReplyChars = 400
+)
+
+// dayMaterial is a day as the prompts show it.
+type dayMaterial struct {
+	Date      string `json:"date"`
+	Person    string `json:"person"`
+	Companion string `json:"companion"`
+	Role      string `json:"role,omitempty"`
+	Chars     int    `json:"chars,omitempty"`
+	Earlier   string `json:"earlier,omitempty"`
+	Turns     []said `json:"turns"`
+}
+
+type said struct {
+	Time    string `json:"time"`
+	Speaker string `json:"speaker"`
+	Text    string `json:"text"`
+}
+
+// diary is one day on its way into the memory.
+type diary struct {
+	date     string
+	messages []memory.Note // that may be learned from, in the order in which they were said
+	summary  memory.Note
+	profile  memory.Note
+	summed   bool // there is a summary
+	profiled bool // there is a profile
+	fresh    int  // messages that the summary does not cover
+	deleted  int  // messages that it covers and that a caller took away
+	gone     int  // messages that it covers and that were forgotten
+
+	user, assistant string // names; "" unknown
+	language        memory.Language
+}
+
+// day sums up one day and describes the person as they were, when there is
+// something new. When one of the two answers cannot be had nothing is written,
+// and the job is tried again.
+func (p *MemoryBank) day(ctx context.Context, d memory.Desk, c *MemoryBankConfig, date string) (memory.Decision, error) {
+	day, err := readDay(ctx, d, c, date)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	o := bankOutcome{Decision: "keep", Days: []string{date}, Messages: len(day.messages)}
+	switch {
+	case len(day.messages) == 0 && day.deleted > 0:
+		return day.remove(&o), nil
+	case len(day.messages) == 0:
+		o.Reason = "the day has no turns"
+		return memory.Decision{Outcome: o.encode()}, nil
+	case day.summed && day.profiled && day.fresh == 0 && day.deleted == 0:
+		o.Reason = "nothing was said since"
+		return memory.Decision{Outcome: o.encode()}, nil
+	}
+	var dec memory.Decision
+	if !day.summed || day.fresh > 0 || day.deleted > 0 {
+		n, ok, err := p.sum(ctx, d, c, &day, &o)
+		if err != nil {
+			return memory.Decision{}, err
+		}
+		if ok {
+			dec.Puts = append(dec.Puts, n)
+		}
+	}
+	n, ok, err := p.describe(ctx, d, c, &day, &o)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	if ok {
+		dec.Puts = append(dec.Puts, n)
+	}
+	if len(dec.Puts) > 0 {
+		o.Decision, dec.Cause = "summarize", memory.CauseSummarize
+		dec.Follow = []memory.Follow{{Task: memory.Task{Name: TaskOverall}}}
+	} else {
+		o.Reason = "the analyst found nothing to say"
+	}
+	dec.Outcome = o.encode()
+	return dec, nil
+}
+
+// remove takes back what was derived from a day that is no more.
+func (day *diary) remove(o *bankOutcome) memory.Decision {
+	o.Decision, o.Reason = "remove", "the turns of the day were deleted"
+	dec := memory.Decision{Cause: memory.CauseSummarize, Follow: []memory.Follow{{Task: memory.Task{Name: TaskOverall}}}}
+	if day.summed {
+		dec.Deletes = append(dec.Deletes, day.summary.ID)
+	}
+	if day.profiled {
+		dec.Deletes = append(dec.Deletes, day.profile.ID)
+	}
+	dec.Outcome = o.encode()
+	return dec
+}
+
+func readDay(ctx context.Context, d memory.Desk, c *MemoryBankConfig, date string) (diary, error) {
+	day := diary{date: date}
+	start, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return day, fault.New(fault.Invalid, "the key of the task must be a date such as 2023-05-01")
+	}
+	if day.messages, err = spoken(ctx, d, start); err != nil {
+		return day, err
+	}
+	if day.summary, day.summed, err = d.ByKey(ctx, memory.KindSummary, DayKey(date)); err != nil {
+		return day, err
+	}
+	if day.profile, day.profiled, err = d.ByKey(ctx, memory.KindProfile, DayKey(date)); err != nil {
+		return day, err
+	}
+	day.compare()
+	var all strings.Builder
+	for i := range day.messages {
+		u := memory.UtteranceOf(&day.messages[i])
+		all.WriteString(u.Content)
+		all.WriteByte('\n')
+		switch {
+		case u.Name == "":
+		case u.Role == memory.RoleAssistant:
+			day.assistant = u.Name
+		default:
+			day.user = u.Name
+		}
+	}
+	day.language = c.language(all.String())
+	day.user, day.assistant = cmp.Or(c.UserName, day.user), cmp.Or(c.AssistantName, day.assistant)
+	if day.user == "" {
+		meta, err := metaOf(ctx, d)
+		if err != nil {
+			return day, err
+		}
+		day.user = meta["name"]
+	}
+	return day, nil
+}
+
+// spoken gives the messages of a day that may be learned from, in the order in
+// which they were said.
+func spoken(ctx context.Context, d memory.Desk, start time.Time) ([]memory.Note, error) {
+	at := func(op filter.Op, t time.Time) filter.Expr {
+		return &filter.Leaf{Field: filter.OccurredAt, Op: op, Values: []filter.Value{{Type: filter.Time, Time: t}}}
+	}
+	var out []memory.Note
+	err := listed(ctx, d, memory.NoteQuery{
+		Kinds:  []memory.Kind{memory.KindMessage},
+		Filter: filter.And{at(filter.Gte, start), at(filter.Lt, start.AddDate(0, 0, 1))},
+	}, func(n *memory.Note) {
+		if memory.Learnable(n) {
+			out = append(out, *n)
+		}
+	})
+	slices.SortStableFunc(out, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
+	return out, err
+}
+
+// compare finds how what is there now stands to what the summary covers.
+func (day *diary) compare() {
+	live := make(map[uuid.UUID]bool, len(day.messages))
+	for i := range day.messages {
+		live[day.messages[i].ID] = true
+	}
+	covered := map[uuid.UUID]bool{}
+	missing := 0
+	sources := day.profile.Provenance.Sources
+	if day.summed {
+		sources = day.summary.Provenance.Sources
+	}
+	for _, id := range sources {
+		covered[id] = true
+		if !live[id] {
+			missing++
+		}
+	}
+	for id := range live {
+		if !covered[id] {
+			day.fresh++
+		}
+	}
+	day.gone = min(missing, forgottenOf(&day.summary))
+	day.deleted = missing - day.gone
+}
+
+// forgottenOf reads how many messages of a summary were forgotten.
+func forgottenOf(n *memory.Note) int {
+	switch v := n.Attributes[AttrForgotten].(type) {
+	case float64:
+		return int(v)
+	case int:
+		return v
+	}
+	return 0
+}
+
+// earlier is the summary that stands for turns that were forgotten. What a
+// caller deleted must not live on in it.
+func (day *diary) earlier() string {
+	if day.gone == 0 || day.deleted > 0 {
+		return ""
+	}
+	return day.summary.Content
+}
+
+// sources are the messages that the notes of the day rest on, forgotten ones included.
+func (day *diary) sources() []uuid.UUID {
+	var out []uuid.UUID
+	if day.earlier() != "" {
+		out = slices.Clone(day.summary.Provenance.Sources)
+	}
+	for i := range day.messages {
+		if id := day.messages[i].ID; !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// material gives the day within so many characters, as a prompt shows it and
+// as the heuristic analyst takes it.
+func (day *diary) material(c *MemoryBankConfig, chars int) (dayMaterial, memory.DayInput) {
+	m := dayMaterial{Date: day.date, Person: nameOr(day.user, day.language, memory.RoleUser), Companion: nameOr(day.assistant, day.language, memory.RoleAssistant)}
+	in := memory.DayInput{Date: day.date, User: day.user, Assistant: day.assistant, Chars: c.SummaryChars, Language: day.language}
+	texts := make([]string, len(day.messages))
+	for i := range day.messages {
+		texts[i] = day.messages[i].Content
+	}
+	from, texts := fitChars(texts, chars)
+	for i, t := range texts {
+		u := memory.UtteranceOf(&day.messages[from+i])
+		u.Content = t
+		if u.Name == "" {
+			u.Name = day.user
+			if u.Role == memory.RoleAssistant {
+				u.Name = day.assistant
+			}
+		}
+		in.Turns = append(in.Turns, u)
+		m.Turns = append(m.Turns, said{Time: u.Time.UTC().Format("15:04"), Speaker: nameOr(u.Name, day.language, u.Role), Text: t})
+	}
+	return m, in
+}
+
+// nameOr names a speaker whose name nobody knows.
+func nameOr(name string, l memory.Language, r memory.Role) string {
+	switch {
+	case name != "":
+		return name
+	case r == memory.RoleAssistant:
+		return "AI"
+	case l == memory.Chinese:
+		return "用户"
+	default:
+		return "User"
+	}
+}
+
+// sum asks for the day's summary; ok is false when there is nothing to say.
+func (p *MemoryBank) sum(ctx context.Context, d memory.Desk, c *MemoryBankConfig, day *diary, o *bankOutcome) (n memory.Note, ok bool, err error) {
+	raw, analyst, err := p.ask(ctx, d, c, o, day.language, callDay, says(func(s *memory.DaySummary) bool { return !blank(s.Summary) }),
+		func(chars int) (any, any, int) {
+			m, in := day.material(c, chars)
+			m.Chars, m.Earlier = c.SummaryChars, day.earlier()
+			return m, in, len(m.Turns)
+		})
+	if err != nil {
+		return n, false, err
+	}
+	a, err := read[memory.DaySummary](raw, callDay)
+	if err != nil {
+		return n, false, err
+	}
+	content := cleanLine(a.Summary, c.SummaryChars)
+	if content == "" {
+		return n, false, nil
+	}
+	if before := day.earlier(); before != "" && analyst == memory.AnalystHeuristic {
+		// Rules see the turns alone; what is known of the forgotten ones stays in front.
+		content = cleanLine(text.Shorten(before, c.SummaryChars/2)+" "+content, c.SummaryChars)
+	}
+	n = day.note(d, day.summary, memory.KindSummary, content, analyst)
+	if events := cleanTexts(a.Events, maxEvents, maxEventChars); len(events) > 0 {
+		n.Attributes[AttrEvents] = anyList(events)
+	}
+	if day.earlier() != "" {
+		n.Attributes[AttrForgotten] = day.gone
+	}
+	return n, true, nil
+}
+
+// describe asks what the day says of the person; ok is false when it says nothing.
+func (p *MemoryBank) describe(ctx context.Context, d memory.Desk, c *MemoryBankConfig, day *diary, o *bankOutcome) (n memory.Note, ok bool, err error) {
+	raw, analyst, err := p.ask(ctx, d, c, o, day.language, callPersonality, fits[memory.DayPersonality],
+		func(chars int) (any, any, int) {
+			m, in := day.material(c, chars)
+			m.Role = c.role(day.language)
+			return m, in, len(m.Turns)
+		})
+	if err != nil {
+		return n, false, err
+	}
+	a, err := read[memory.DayPersonality](raw, callPersonality)
+	if err != nil {
+		return n, false, err
+	}
+	traits := cleanTexts(a.Traits, maxTraits, maxTraitChars)
+	mood, reply := cleanLine(a.Mood, maxMoodChars), cleanLine(a.ReplyStrategy, maxReplyChars)
+	content := characterText(day.language, traits, mood, reply)
+	if content == "" {
+		return n, false, nil
+	}
+	n = day.note(d, day.profile, memory.KindProfile, content, analyst)
+	n.Attributes[AttrTraits], n.Attributes[AttrMood], n.Attributes[AttrReplyStrategy] = anyList(traits), mood, reply
+	return n, true, nil
+}
+
+// note makes the day's note of a kind, or the next version of the one that is there.
+func (day *diary) note(d memory.Desk, old memory.Note, kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
+	n := derived(d, old, kind, DayKey(day.date), content, analyst, day.sources())
+	n.Attributes[AttrPeriod], n.Attributes[AttrDate] = PeriodDay, day.date
+	n.OccurredAt = day.messages[len(day.messages)-1].OccurredAt
+	return n
+}
+
+// derived makes a note that an analyst wrote, or the next version of old.
+func derived(d memory.Desk, old memory.Note, kind memory.Kind, key, content string, analyst memory.Analyst, sources []uuid.UUID) memory.Note {
+	n := old
+	if n.ID == uuid.Nil {
+		n = memory.Note{ID: d.NewID(), Kind: kind, Key: key, Category: memory.DefaultCategory, Importance: memory.DefaultImportance}
+	}
+	n.Content, n.Analyst, n.State, n.Error = content, analyst, memory.StateEvolved, ""
+	n.Attributes = map[string]any{}
+	n.Provenance = memory.Provenance{Sources: sources}
+	return n
+}
+
+// characterText renders an analysis of the person as one line of its language.
+func characterText(l memory.Language, traits []string, mood, reply string) string {
+	label, list, end := [3]string{"Traits: ", "Mood: ", "Reply strategy: "}, ", ", ". "
+	if l == memory.Chinese {
+		label, list, end = [3]string{"性格：", "心情：", "回复策略："}, "、", "。"
+	}
+	var parts []string
+	for i, s := range []string{strings.Join(traits, list), mood, reply} {
+		if s = strings.TrimRight(s, " .。"); s != "" {
+			parts = append(parts, label[i]+s)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(strings.Join(parts, end) + end)
+}
+
+// cleanTexts cleans a list of short texts: one line each, none empty, none twice.
+func cleanTexts(list []string, limit, chars int) []string {
+	out := []string{}
+	for _, s := range list {
+		if s = cleanLine(s, chars); s != "" && len(out) < limit && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// anyList is a list as attributes hold it.
+func anyList(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// leastChars is what is left of a text before texts are left out as a whole.
+const leastChars = 80
+
+// fitChars makes texts fit into so many characters: the longest are shortened
+// first, all to the same length; when that would leave too little of each, only
+// the last ones are kept. from is the place of the first one kept.
+func fitChars(texts []string, chars int) (from int, out []string) {
+	out = slices.Clone(texts)
+	lengths := make([]int, len(texts))
+	total := 0
+	for i, t := range texts {
+		lengths[i] = utf8.RuneCountInString(t)
+		total += lengths[i]
+	}
+	if total <= chars {
+		return 0, out
+	}
+	most := max(leastChars, levelOf(lengths, chars))
+	left := chars
+	for i := len(out) - 1; i >= 0; i-- {
+		left -= min(lengths[i], most)
+		if left < 0 && i < len(out)-1 {
+			return i + 1, out[i+1:]
+		}
+		out[i] = text.Shorten(out[i], most)
+	}
+	return 0, out
+}
+
+// levelOf is the greatest length to which lengths can be cut so that their sum fits.
+func levelOf(lengths []int, sum int) int {
+	sorted := slices.Sorted(slices.Values(lengths))
+	for i, n := range sorted {
+		if n*(len(sorted)-i) > sum {
+			return sum / (len(sorted) - i)
+		}
+		sum -= n
+	}
+	return sum
+}
