@@ -32,6 +32,27 @@ var (
 	endThink  = regexp.MustCompile(`(?is)^.*</(?:think|thinking|reasoning)>`)
 )
 
+// answered gives the JSON object of an answer, as the call itself reads it if it does.
+func answered(s string, lenient func(string) json.RawMessage) (json.RawMessage, error) {
+	if lenient != nil && len(s) <= maxAnswer {
+		said := strings.TrimSpace(strings.TrimPrefix(s, "\ufeff"))
+		if !json.Valid([]byte(said)) {
+			said = strings.TrimSpace(unthinking(said))
+		}
+		if object := lenient(said); object != nil {
+			return object, nil
+		}
+	}
+	return outermostObject(s)
+}
+
+// unthinking drops what a model thought aloud.
+func unthinking(s string) string {
+	s = thinking.ReplaceAllString(s, "")
+	s = endThink.ReplaceAllString(s, "")
+	return openThink.ReplaceAllString(s, "")
+}
+
 // outermostObject finds the JSON object of an answer: thinking is dropped
 // (also where only its end is marked, as some chat templates leave it), then
 // the longest balanced object counts, so that neither a code fence, nor prose
@@ -44,9 +65,7 @@ func outermostObject(s string) (json.RawMessage, error) {
 	if json.Valid([]byte(s)) && strings.HasPrefix(s, "{") {
 		return json.RawMessage(s), nil
 	}
-	s = thinking.ReplaceAllString(s, "")
-	s = endThink.ReplaceAllString(s, "")
-	s = openThink.ReplaceAllString(s, "")
+	s = unthinking(s)
 	best := ""
 	for at := strings.IndexByte(s, '{'); at >= 0; {
 		end := objectEnd(s[at:])

@@ -122,7 +122,7 @@ func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 			}
 			return answer, err
 		}
-		answer.JSON, err = reply.check(schema, schema.needs(c.Input), c.Check)
+		answer.JSON, err = reply.check(schema, schema.needs(c.Input), &c)
 		if err == nil {
 			answer.Repaired = try > 0
 			return answer, nil
@@ -318,14 +318,14 @@ func newReply(resp openai.ChatCompletionResponse) reply {
 
 // check turns a reply into a checked answer. The error is meant to be shown
 // to the model.
-func (r reply) check(schema *answerSchema, needs []string, extra func(json.RawMessage) error) (json.RawMessage, error) {
+func (r reply) check(schema *answerSchema, needs []string, c *memory.Call) (json.RawMessage, error) {
 	switch {
 	case r.refusal != "":
 		return nil, problem{short: "a refusal", full: "the question was not answered: " + r.refusal}
 	case strings.TrimSpace(r.content) == "":
 		return nil, problem{short: "an empty answer", full: "the answer is empty"}
 	}
-	object, err := outermostObject(r.content)
+	object, err := answered(r.content, c.Lenient)
 	if err != nil {
 		if r.finish == string(openai.FinishReasonLength) {
 			return nil, problem{short: "cut off at the token limit", full: "the answer was cut off at the token limit; be shorter"}
@@ -336,8 +336,8 @@ func (r reply) check(schema *answerSchema, needs []string, extra func(json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	if extra != nil {
-		if err := extra(checked); err != nil {
+	if c.Check != nil {
+		if err := c.Check(checked); err != nil {
 			return nil, problem{short: "refused by the call's own check", full: err.Error()}
 		}
 	}

@@ -23,8 +23,11 @@ type Call struct {
 	Input       any             // AnalyzeInput, EvolveInput, RelevanceInput
 	Temperature float64         // 0: the model's default; negative: none, the most likely answer
 	MaxTokens   int
-	Check       func(answer json.RawMessage) error // beyond the schema; an error asks for the one repair
-	Collection  uuid.UUID                          // for accounting
+	// Lenient reads what a model said, without its thinking, where it means what was asked for in another form: it gives
+	// the answer in the form of the schema, or nil when it cannot tell. Nil: answers are taken as they are.
+	Lenient    func(said string) json.RawMessage
+	Check      func(answer json.RawMessage) error // beyond the schema; an error asks for the one repair
+	Collection uuid.UUID                          // for accounting
 }
 
 // Answer is a checked answer.

@@ -82,6 +82,7 @@ type Reading struct {
 	Pinned []Pin
 	Recent int  // newest messages that a context shows; 0: none
 	K      int  // hits of a search or candidates of a context; 0: the usual number
+	ByDate bool // hits of a context stand together under their dates, oldest first, whatever their kind
 	Graph  bool // triples of the entities that a query names are found too
 }
 
@@ -107,6 +108,8 @@ type Desk interface {
 	Nearest(ctx context.Context, n Note, k int) ([]Neighbour, error)
 	// Similar answers several queries at once, each best first. What it gives is recorded as read.
 	Similar(ctx context.Context, q []SimilarQuery) ([][]Neighbour, error)
+	// Embed gives the vectors of texts, to compare texts that are no notes yet.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
 	// Notes reads notes by id and records them as read.
 	Notes(ctx context.Context, ids []uuid.UUID) ([]Note, error)
 	// ByKey finds a live note by kind and key. It is recorded as read, or as absent.
@@ -125,6 +128,8 @@ type Desk interface {
 	Recent(ctx context.Context, before uuid.UUID, n int) ([]Note, error)
 	// Linked gives up to limit notes linked from or to each note.
 	Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid.UUID][]Note, error)
+	// Past reads notes as they stood at an earlier revision; those that were not visible then are left out.
+	Past(ctx context.Context, ids []uuid.UUID, at Revision) ([]Note, error)
 	// Usage of notes; those that were never used are absent.
 	Usage(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Usage, error)
 }

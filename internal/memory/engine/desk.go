@@ -175,6 +175,35 @@ func (d *desk) Similar(ctx context.Context, queries []memory.SimilarQuery) ([][]
 	return out, nil
 }
 
+// Embed gives the vectors of texts in the collection's embedder.
+func (d *desk) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	em, err := d.e.embedderOf(&d.v.Collection)
+	if err != nil {
+		return nil, err
+	}
+	made, err := memory.EmbedAll(ctx, em, d.s, texts)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float32, len(made))
+	for i := range made {
+		out[i] = made[i].Vector
+	}
+	return out, nil
+}
+
+// Past reads notes as they stood at an earlier revision of the view.
+func (d *desk) Past(ctx context.Context, ids []uuid.UUID, at memory.Revision) ([]memory.Note, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	v, err := d.e.store.OpenView(ctx, d.s, d.v.Collection.ID.String(), memory.At{AsOf: &at})
+	if err != nil {
+		return nil, err
+	}
+	return d.e.store.Notes(ctx, d.s, v, ids, memory.ReadOptions{})
+}
+
 // among is the filter of a query by meaning.
 func among(q *memory.SimilarQuery) filter.Expr {
 	if len(q.Kinds) == 0 {

@@ -90,6 +90,14 @@ func (d *table) Similar(_ context.Context, q []memory.SimilarQuery) ([][]memory.
 	return out, nil
 }
 
+func (d *table) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	return make([][]float32, len(texts)), nil
+}
+
+func (d *table) Past(context.Context, []uuid.UUID, memory.Revision) ([]memory.Note, error) {
+	return nil, nil
+}
+
 func (d *table) ByKey(context.Context, memory.Kind, string) (memory.Note, bool, error) {
 	return memory.Note{}, false, nil
 }
