@@ -36,6 +36,7 @@ const (
 	AttrTraits        = "traits"
 	AttrMood          = "mood"
 	AttrReplyStrategy = "reply_strategy"
+	AttrPerson        = "person" // whom a day's note is about, when the name is known
 	AttrForgotten     = "forgotten" // how many of the summed up messages have been forgotten since
 
 	PeriodDay    = "day"

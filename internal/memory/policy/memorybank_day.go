@@ -342,6 +342,9 @@ func (p *MemoryBank) describe(ctx context.Context, d memory.Desk, c *MemoryBankC
 func (day *diary) note(d memory.Desk, old memory.Note, kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
 	n := derived(d, old, kind, DayKey(day.date), content, analyst, day.sources())
 	n.Attributes[AttrPeriod], n.Attributes[AttrDate] = PeriodDay, day.date
+	if day.user != "" {
+		n.Attributes[AttrPerson] = day.user
+	}
 	n.OccurredAt = day.messages[len(day.messages)-1].OccurredAt
 	return n
 }

@@ -96,7 +96,7 @@ func forget(ctx context.Context, d memory.Desk, c *MemoryBankConfig, t memory.Ta
 		}
 	}
 	dec.Puts = remember(days, gone)
-	o.Pieces, o.Forgotten = ptrTo(len(pieces)), ptrTo(len(dec.Deletes))
+	o.Pieces, o.Forgotten = new(len(pieces)), new(len(dec.Deletes))
 	if scheduled {
 		next := forgetLater(d, c)
 		if o.Left > 0 {
@@ -107,8 +107,6 @@ func forget(ctx context.Context, d memory.Desk, c *MemoryBankConfig, t memory.Ta
 	dec.Outcome = o.encode()
 	return dec, nil
 }
-
-func ptrTo(n int) *int { return &n }
 
 // forgetSettings are those of one pass. A pass that is asked for without a mode
 // in a collection that never forgets by itself goes by the floor.

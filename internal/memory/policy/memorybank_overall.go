@@ -96,9 +96,18 @@ func (w *whole) language() memory.Language {
 	return w.c.language(all.String())
 }
 
+// person is whom it is about; "" unknown.
+func (w *whole) person() string {
+	name := cmp.Or(w.c.UserName, w.meta["name"])
+	for i := len(w.days) - 1; i >= 0 && name == ""; i-- {
+		name, _ = w.days[i].Attributes[AttrPerson].(string)
+	}
+	return name
+}
+
 // material gives the days within so many characters, the oldest left out first.
 func (w *whole) material(l memory.Language, chars int) (overallMaterial, memory.OverallInput) {
-	user := cmp.Or(w.c.UserName, w.meta["name"])
+	user := w.person()
 	m := overallMaterial{Person: nameOr(user, l, memory.RoleUser), Role: w.c.role(l), Meta: w.meta, Chars: w.c.SummaryChars}
 	in := memory.OverallInput{User: user, Meta: w.meta, Role: w.c.role(l), Chars: w.c.SummaryChars, Language: l}
 	texts := make([]string, len(w.days))
