@@ -39,7 +39,8 @@ type operation struct {
 	bodyTypes []string         // media types accepted; empty: no body is read
 	bodyMust  bool
 	bodyLimit int64
-	stream    bool // body or answer flows: no request deadline, body not buffered
+	stream    bool // body or answer flows: no request deadline
+	flows     bool // the body is read while it comes in, not buffered
 	doc       *openapi3.Operation
 }
 
@@ -95,7 +96,7 @@ func newOperation(method, path string, op *openapi3.Operation) (*operation, erro
 		o.bodyLimit = int64(f)
 	}
 	if v, ok := op.Extensions["x-body-stream"].(bool); ok {
-		o.stream = v
+		o.stream, o.flows = v, v
 	}
 	if ok := op.Responses.Status(http.StatusOK); ok != nil && ok.Value.Content["text/event-stream"] != nil {
 		o.stream = true

@@ -300,6 +300,8 @@ func TestContract(t *testing.T) {
 	for _, p := range tenant.AllPermissions() {
 		valid[p] = true
 	}
+	// Bodies whose form is another project's.
+	foreign := map[string]bool{"importBank": true, "createChatCompletion": true}
 	for id, op := range d.operations {
 		if !valid[op.scope] {
 			t.Errorf("%s: unknown scope %q", id, op.scope)
@@ -325,7 +327,7 @@ func TestContract(t *testing.T) {
 				t.Errorf("%s does not document %d", id, status)
 			}
 		}
-		if op.body != nil && (op.body.AdditionalProperties.Has == nil || *op.body.AdditionalProperties.Has) {
+		if op.body != nil && !foreign[id] && (op.body.AdditionalProperties.Has == nil || *op.body.AdditionalProperties.Has) {
 			t.Errorf("%s takes unknown fields", id)
 		}
 		for _, status := range []string{"200", "201"} {

@@ -180,6 +180,12 @@ func checkParameter(p *openapi3.Parameter, text string) []fault.Field {
 		}
 		value = json.Number(strconv.FormatInt(n, 10))
 	}
+	if schema.Type.Is(openapi3.TypeBoolean) {
+		if text != "true" && text != "false" {
+			return []fault.Field{{Field: p.Name, Reason: "must be true or false"}}
+		}
+		value = text == "true"
+	}
 	if f, ok := errors.AsType[*fault.Error](checkSchema(schema, value, p.Name)); ok {
 		return f.Fields
 	}
@@ -201,7 +207,7 @@ func (o *operation) readBody(c *gin.Context) error {
 		return tooLarge(o.bodyLimit)
 	}
 	r.Body = http.MaxBytesReader(c.Writer, r.Body, o.bodyLimit)
-	if o.stream {
+	if o.flows {
 		return nil
 	}
 	raw, err := io.ReadAll(r.Body)

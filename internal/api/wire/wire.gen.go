@@ -29,6 +29,12 @@ const (
 	ContextRequestOrderTime      ContextRequestOrder = "time"
 )
 
+// Defines values for ForgetMode.
+const (
+	ForgetModeRandom    ForgetMode = "random"
+	ForgetModeThreshold ForgetMode = "threshold"
+)
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
@@ -95,6 +101,7 @@ const (
 // Defines values for MessageRole.
 const (
 	MessageRoleAssistant MessageRole = "assistant"
+	MessageRoleDeveloper MessageRole = "developer"
 	MessageRoleSystem    MessageRole = "system"
 	MessageRoleTool      MessageRole = "tool"
 	MessageRoleUser      MessageRole = "user"
@@ -114,10 +121,17 @@ const (
 	NoteStateRaw      NoteState = "raw"
 )
 
+// Defines values for ProfileDayAnalyst.
+const (
+	ProfileDayAnalystHeuristic ProfileDayAnalyst = "heuristic"
+	ProfileDayAnalystModel     ProfileDayAnalyst = "model"
+)
+
 // Defines values for RankingProfile.
 const (
 	RankingProfileAuto    RankingProfile = "auto"
 	RankingProfileDefault RankingProfile = "default"
+	RankingProfileMem0    RankingProfile = "mem0"
 	RankingProfilePeople  RankingProfile = "people"
 )
 
@@ -186,6 +200,19 @@ const (
 	SearchRequestRerankNone  SearchRequestRerank = "none"
 )
 
+// Defines values for SummaryNoteAnalyst.
+const (
+	SummaryNoteAnalystHeuristic SummaryNoteAnalyst = "heuristic"
+	SummaryNoteAnalystModel     SummaryNoteAnalyst = "model"
+)
+
+// Defines values for SummaryPeriod.
+const (
+	SummaryPeriodDay     SummaryPeriod = "day"
+	SummaryPeriodGlobal  SummaryPeriod = "global"
+	SummaryPeriodSession SummaryPeriod = "session"
+)
+
 // Defines values for TenantState.
 const (
 	TenantStateActive    TenantState = "active"
@@ -219,6 +246,18 @@ const (
 // Defines values for DeleteCollectionParamsForks.
 const (
 	DeleteCollectionParamsForksMaterialise DeleteCollectionParamsForks = "materialise"
+)
+
+// Defines values for ListMessagesParamsOrder.
+const (
+	ListMessagesParamsOrderNewest ListMessagesParamsOrder = "newest"
+	ListMessagesParamsOrderOldest ListMessagesParamsOrder = "oldest"
+)
+
+// Defines values for AddMessagesParamsWait.
+const (
+	AddMessagesParamsWaitEvolved AddMessagesParamsWait = "evolved"
+	AddMessagesParamsWaitNone    AddMessagesParamsWait = "none"
 )
 
 // Defines values for ListNotesParamsInclude.
@@ -322,6 +361,11 @@ type AgentList struct {
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
+// AnyTime RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. May lie ahead.
+//
+// Examples: 2026-03-01T09:30:00Z
+type AnyTime = string
+
 // Attributes Free JSON, at most 16 KiB.
 type Attributes map[string]interface{}
 
@@ -340,6 +384,21 @@ type AuditList struct {
 	Items      []AuditEntry `json:"items"`
 	NextCursor *string      `json:"next_cursor,omitempty"`
 }
+
+// AverageCost On average; zeros when there was nothing to divide by.
+type AverageCost struct {
+	Calls            float64 `json:"calls"`
+	CompletionTokens float64 `json:"completion_tokens"`
+	PromptTokens     float64 `json:"prompt_tokens"`
+}
+
+// BankDocument Persons by name, as MemoryBank's published data has them.
+//
+// Examples: {"Ada":{"history":{"2026-03-01":[{"query":"I moved to Lisbon.","response":"How do you like it?"}]},"name":"Ada"}}
+type BankDocument = json.RawMessage
+
+// BankReport Counts of what was written, and what was left out and why.
+type BankReport = json.RawMessage
 
 // BulkEnd defines model for BulkEnd.
 type BulkEnd struct {
@@ -391,6 +450,71 @@ type BulkResult struct {
 type BulkSummary struct {
 	Created int `json:"created"`
 	Failed  int `json:"failed"`
+}
+
+// ChatAnswer defines model for ChatAnswer.
+type ChatAnswer struct {
+	// Citations Notes that the context held: `[1]` in it is the first.
+	Citations []Citation `json:"citations"`
+
+	// Degraded Why less than was asked for answered; absent when nothing is missing.
+	Degraded *string `json:"degraded,omitempty"`
+
+	// Model Who answered; absent when no model did.
+	Model *string `json:"model,omitempty"`
+
+	// Offline No model answered: the reply is put together from memory.
+	Offline *bool  `json:"offline,omitempty"`
+	Reply   string `json:"reply"`
+
+	// Tokens Of the context from memory.
+	Tokens int `json:"tokens"`
+
+	// Usage What the model counted.
+	Usage *ChatUsage `json:"usage,omitempty"`
+}
+
+// ChatCompletion What OpenAI's chat completions answer.
+type ChatCompletion = json.RawMessage
+
+// ChatCompletionRequest What OpenAI's chat completions take; what is not named here is passed on.
+//
+// Examples: {"messages":[{"content":"Where do I live now?","role":"user"}],"model":"default"}
+type ChatCompletionRequest = json.RawMessage
+
+// ChatDelta defines model for ChatDelta.
+type ChatDelta struct {
+	// Text What comes next in the reply.
+	Text string `json:"text"`
+}
+
+// ChatRequest Exactly one of `message` and `messages`.
+//
+// Examples: {"message":"Where do I live now?","remember":false}
+type ChatRequest struct {
+	// Message What the user says, at most 64 KiB.
+	Message *string `json:"message,omitempty"`
+
+	// Messages The current dialogue; the last one is answered.
+	Messages []Message `json:"messages,omitempty"`
+
+	// Model Name of a model that the gateway's settings know; default the collection's.
+	Model *string `json:"model,omitempty"`
+
+	// Remember Add what is said and answered to the collection, which takes `notes:write`.
+	Remember *bool `json:"remember,omitempty"`
+
+	// Stream Answer with server-sent events.
+	Stream *bool `json:"stream,omitempty"`
+
+	// TokenBudget The context from memory has at most this many tokens.
+	TokenBudget *int `json:"token_budget,omitempty"`
+}
+
+// ChatUsage What the model counted.
+type ChatUsage struct {
+	CompletionTokens int64 `json:"completion_tokens"`
+	PromptTokens     int64 `json:"prompt_tokens"`
 }
 
 // Citation defines model for Citation.
@@ -529,6 +653,9 @@ type ContextAnswer struct {
 	// Citations What the marks stand for: `[1]` is the first.
 	Citations []Citation `json:"citations"`
 
+	// Dates Days (UTC) that the cited notes are of, oldest first.
+	Dates []string `json:"dates,omitempty"`
+
 	// Degraded Why less than was asked for answered, such as an embedder that is down; absent when nothing is missing.
 	Degraded *string `json:"degraded,omitempty"`
 
@@ -550,7 +677,7 @@ type ContextAnswer struct {
 type ContextPart struct {
 	Citations []Citation `json:"citations"`
 
-	// Kind Clients take kinds that they do not know.
+	// Kind `profile`, `summaries`, `facts`, `episodes`, `messages` (the newest ones) and others; clients take kinds that they do not know.
 	//
 	// Examples: episodes
 	Kind string `json:"kind"`
@@ -598,7 +725,8 @@ type ContextRequest struct {
 	Order *ContextRequestOrder `json:"order,omitempty"`
 
 	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
-	// without an assistant. `auto` chooses by what the collection holds; an answer says which it was.
+	// without an assistant; `mem0` ranks by similarity as mem0 does. `auto` chooses between the first two by what the
+	// collection holds; an answer says which it was.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Query Words or a question, at most 64 KiB.
@@ -616,6 +744,26 @@ type ContextRequest struct {
 
 // ContextRequestOrder `time` shows the oldest first in each part, `relevance` the best hit. What is shown is chosen by relevance in either case.
 type ContextRequestOrder string
+
+// Costs defines model for Costs.
+type Costs struct {
+	// Adds Changes that brought notes or messages.
+	Adds int64 `json:"adds"`
+
+	// Answers Calls of the model for chats.
+	Answers int64  `json:"answers"`
+	From    string `json:"from"`
+
+	// PerAdd On average; zeros when there was nothing to divide by.
+	PerAdd AverageCost `json:"per_add"`
+
+	// PerAnswer On average; zeros when there was nothing to divide by.
+	PerAnswer AverageCost `json:"per_answer"`
+
+	// Purposes By purpose, sorted by its name.
+	Purposes []PurposeCost `json:"purposes"`
+	To       string        `json:"to"`
+}
 
 // Counts What is visible at the head; absent until known (a fork of the past).
 type Counts struct {
@@ -636,6 +784,55 @@ type DisplayName = string
 // Examples: 2026-03-01T09:30:00Z, 202603010930
 type EventTime = string
 
+// Fact defines model for Fact.
+type Fact struct {
+	// Confidence 0 to 1.
+	Confidence float64 `json:"confidence"`
+
+	// InvalidatedAt Until when; absent while it is true.
+	InvalidatedAt *time.Time `json:"invalidated_at,omitempty"`
+
+	// Mentions How often it was said.
+	Mentions int `json:"mentions"`
+
+	// Object Name of the entity that it leads to.
+	//
+	// Examples: Lisbon
+	Object string `json:"object"`
+
+	// ObjectID The object's note.
+	ObjectID uuid.UUID `json:"object_id"`
+
+	// Relation Examples: lives_in
+	Relation string `json:"relation"`
+
+	// Sources Notes that it was taken from.
+	Sources []uuid.UUID `json:"sources"`
+
+	// Subject Name of the entity that it is about.
+	//
+	// Examples: Ada
+	Subject string `json:"subject"`
+
+	// SubjectID The subject's note.
+	SubjectID uuid.UUID `json:"subject_id"`
+
+	// Valid Whether it is true now.
+	Valid bool `json:"valid"`
+
+	// ValidFrom Since when; may lie ahead. Absent: not known.
+	ValidFrom *time.Time `json:"valid_from,omitempty"`
+}
+
+// FactList defines model for FactList.
+type FactList struct {
+	Items      []Fact  `json:"items"`
+	NextCursor *string `json:"next_cursor,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
 // FieldError defines model for FieldError.
 type FieldError struct {
 	// Field Dotted path in the body, or the name of a parameter or header.
@@ -653,6 +850,53 @@ type FieldError struct {
 //
 // Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
 type Filter = json.RawMessage
+
+// ForgetAnswer defines model for ForgetAnswer.
+type ForgetAnswer struct {
+	DryRun bool `json:"dry_run"`
+
+	// Forgotten How many notes went; 0 for a dry run.
+	Forgotten int `json:"forgotten"`
+
+	// Items What went, or would go.
+	Items []ForgottenNote `json:"items"`
+
+	// Mode `threshold` forgets what is retained less than a floor; `random` forgets by chance, the more the less is retained.
+	Mode ForgetMode `json:"mode"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// ForgetMode `threshold` forgets what is retained less than a floor; `random` forgets by chance, the more the less is retained.
+type ForgetMode string
+
+// ForgetRequest Examples: {"dry_run":true,"floor":0.05,"mode":"threshold"}
+type ForgetRequest struct {
+	// DryRun Only say what would go.
+	DryRun *bool `json:"dry_run,omitempty"`
+
+	// Floor Retention below which `threshold` forgets. Default: the collection's.
+	Floor *float64 `json:"floor,omitempty"`
+
+	// Mode Default: the collection's.
+	Mode *ForgetMode `json:"mode,omitempty"`
+
+	// Tau Days that a note of strength 1 takes to fade to 1/e. Default: the collection's.
+	Tau *float64 `json:"tau,omitempty"`
+}
+
+// ForgottenNote defines model for ForgottenNote.
+type ForgottenNote struct {
+	Kind Kind      `json:"kind"`
+	Note uuid.UUID `json:"note"`
+
+	// Reason In words.
+	Reason string `json:"reason"`
+
+	// Retention 0 to 1.
+	Retention float64 `json:"retention"`
+}
 
 // Graph defines model for Graph.
 type Graph struct {
@@ -697,7 +941,7 @@ type HealthStatus string
 type HistoryEntry struct {
 	Actor string `json:"actor"`
 
-	// Cause Why: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `reembed`.
+	// Cause Why: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`.
 	Cause     string     `json:"cause"`
 	ChangedAt time.Time  `json:"changed_at"`
 	Deleted   *bool      `json:"deleted,omitempty"`
@@ -859,7 +1103,7 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         uuid.UUID  `json:"id"`
 
-	// Kind `note`, `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`.
+	// Kind `note` and `exchange` ask a policy, `policy` is work that it put off; `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`.
 	Kind     string                 `json:"kind"`
 	Note     *uuid.UUID             `json:"note,omitempty"`
 	Progress *Progress              `json:"progress,omitempty"`
@@ -962,14 +1206,91 @@ type Message struct {
 	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
-	OccurredAt *EventTime   `json:"occurred_at,omitempty"`
-	Role       *MessageRole `json:"role,omitempty"`
-	Session    *string      `json:"session,omitempty"`
-	User       *string      `json:"user,omitempty"`
+	OccurredAt *EventTime `json:"occurred_at,omitempty"`
+
+	// Role The part that a message has in a conversation.
+	Role    *MessageRole `json:"role,omitempty"`
+	Session *string      `json:"session,omitempty"`
+	User    *string      `json:"user,omitempty"`
 }
 
-// MessageRole defines model for Message.Role.
+// MessageInput `role` and `content`, or a pair of `user` and `assistant`, which makes two messages: their ids are `id` with
+// `/user` and `/assistant` behind it, everything else is the same for both. A pair of which one side is empty or absent is the other side alone.
+type MessageInput struct {
+	// Assistant What the assistant answered, of a pair.
+	Assistant *string `json:"assistant,omitempty"`
+
+	// Attributes Your own, at most 16 KiB; `role`, `name`, `session`, `turn`, `recalled` and `expires_at` are kept for the fields of that name.
+	Attributes *Attributes `json:"attributes,omitempty"`
+
+	// Content At most 64 KiB.
+	Content *string `json:"content,omitempty"`
+
+	// ExpiresAt What is learned from it ends then.
+	ExpiresAt *AnyTime `json:"expires_at,omitempty"`
+
+	// ID Yours; makes the message safe to send again, also in another request.
+	ID *string `json:"id,omitempty"`
+
+	// Name Of who speaks, as prompts and facts name them; of a pair, the user's.
+	Name *string `json:"name,omitempty"`
+
+	// OccurredAt When it was said; now when absent.
+	OccurredAt *EventTime `json:"occurred_at,omitempty"`
+
+	// Recalled It was written with recalled memories before it, so nothing is learned from it.
+	Recalled *bool `json:"recalled,omitempty"`
+
+	// Role Default `user`.
+	Role *MessageRole `json:"role,omitempty"`
+
+	// Session A name or number that tells conversations apart.
+	Session *any `json:"session,omitempty"`
+
+	// User What the user said, of a pair.
+	User *string `json:"user,omitempty"`
+}
+
+// MessageList defines model for MessageList.
+type MessageList struct {
+	// Degraded With `query`: why less than was asked for answered; absent when nothing is missing.
+	Degraded   *string         `json:"degraded,omitempty"`
+	Items      []StoredMessage `json:"items"`
+	NextCursor *string         `json:"next_cursor,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// MessageRef defines model for MessageRef.
+type MessageRef struct {
+	// ID Of the note that the message is.
+	ID uuid.UUID `json:"id"`
+}
+
+// MessageRole The part that a message has in a conversation.
 type MessageRole string
+
+// MessagesAccepted defines model for MessagesAccepted.
+type MessagesAccepted struct {
+	// Job The last one that the messages caused; absent when nothing is to be done.
+	Job *JobRef `json:"job,omitempty"`
+
+	// Messages One for each message, two for a pair, in the order given.
+	Messages []MessageRef `json:"messages"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// MessagesInput Examples: {"messages":[{"content":"I moved to Lisbon last week.","id":"m-17","name":"Ada","occurred_at":"2026-03-01T09:30:00Z","role":"user","session":"7"},{"content":"How do you like it there?","id":"m-18","occurred_at":"2026-03-01T09:30:05Z","role":"assistant","session":"7"}]}
+type MessagesInput struct {
+	// Infer `false` stores the messages as they are; no policy looks at them.
+	Infer *bool `json:"infer,omitempty"`
+
+	// Messages In the order in which they were said.
+	Messages []MessageInput `json:"messages"`
+}
 
 // ModelUse defines model for ModelUse.
 type ModelUse struct {
@@ -1123,6 +1444,30 @@ type Passage struct {
 	Start int `json:"start"`
 }
 
+// PolicyDescription defines model for PolicyDescription.
+type PolicyDescription struct {
+	// Defaults Its constants.
+	Defaults    map[string]interface{} `json:"defaults"`
+	Description string                 `json:"description"`
+
+	// Exchanges Messages are decided about by exchanges and not one by one, as notes.
+	Exchanges bool `json:"exchanges"`
+
+	// Name What a collection calls it.
+	//
+	// Examples: amem
+	Name string `json:"name"`
+
+	// Schema JSON Schema of what `policy_config` may override.
+	Schema map[string]interface{} `json:"schema"`
+	Title  string                 `json:"title"`
+}
+
+// PolicyList defines model for PolicyList.
+type PolicyList struct {
+	Items []PolicyDescription `json:"items"`
+}
+
 // Problem RFC 9457.
 type Problem struct {
 	// Code Stable; made for programs.
@@ -1143,6 +1488,42 @@ type Problem struct {
 	Type string `json:"type"`
 }
 
+// Profile defines model for Profile.
+type Profile struct {
+	// Days What single days told, the newest first.
+	Days []ProfileDay `json:"days"`
+
+	// Meta What was given of the person and the companion, such as `name`, `hobbies`, `speaking_style`.
+	Meta map[string]interface{} `json:"meta,omitempty"`
+
+	// Notes Notes that the portrait and `meta` are.
+	Notes []uuid.UUID `json:"notes,omitempty"`
+
+	// Portrait What the person is like, over all days.
+	Portrait *string `json:"portrait,omitempty"`
+
+	// ReplyStrategy How to answer such a person.
+	ReplyStrategy *string `json:"reply_strategy,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// ProfileDay defines model for ProfileDay.
+type ProfileDay struct {
+	// Analyst Who wrote it.
+	Analyst       *ProfileDayAnalyst `json:"analyst,omitempty"`
+	Content       string             `json:"content"`
+	Date          string             `json:"date"`
+	Mood          *string            `json:"mood,omitempty"`
+	Note          uuid.UUID          `json:"note"`
+	ReplyStrategy *string            `json:"reply_strategy,omitempty"`
+	Traits        []string           `json:"traits,omitempty"`
+}
+
+// ProfileDayAnalyst Who wrote it.
+type ProfileDayAnalyst string
+
 // Progress defines model for Progress.
 type Progress struct {
 	Done  int64 `json:"done"`
@@ -1161,8 +1542,19 @@ type Provenance struct {
 	Stale *bool `json:"stale,omitempty"`
 }
 
+// PurposeCost defines model for PurposeCost.
+type PurposeCost struct {
+	Calls            int64 `json:"calls"`
+	CompletionTokens int64 `json:"completion_tokens"`
+	PromptTokens     int64 `json:"prompt_tokens"`
+
+	// Purpose Name of the call, such as `extract`, `chat` or `embed`.
+	Purpose string `json:"purpose"`
+}
+
 // RankingProfile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
-// without an assistant. `auto` chooses by what the collection holds; an answer says which it was.
+// without an assistant; `mem0` ranks by similarity as mem0 does. `auto` chooses between the first two by what the
+// collection holds; an answer says which it was.
 type RankingProfile string
 
 // Readiness defines model for Readiness.
@@ -1294,7 +1686,8 @@ type SearchQuery struct {
 	Mode     *SearchMode `json:"mode,omitempty"`
 
 	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
-	// without an assistant. `auto` chooses by what the collection holds; an answer says which it was.
+	// without an assistant; `mem0` ranks by similarity as mem0 does. `auto` chooses between the first two by what the
+	// collection holds; an answer says which it was.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Query Words or a question, at most 64 KiB.
@@ -1364,7 +1757,8 @@ type SearchRequest struct {
 	Mode     *SearchMode `json:"mode,omitempty"`
 
 	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
-	// without an assistant. `auto` chooses by what the collection holds; an answer says which it was.
+	// without an assistant; `mem0` ranks by similarity as mem0 does. `auto` chooses between the first two by what the
+	// collection holds; an answer says which it was.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Queries A batch.
@@ -1409,7 +1803,8 @@ type SearchResult struct {
 	Mode     SearchMode `json:"mode"`
 
 	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
-	// without an assistant. `auto` chooses by what the collection holds; an answer says which it was.
+	// without an assistant; `mem0` ranks by similarity as mem0 does. `auto` chooses between the first two by what the
+	// collection holds; an answer says which it was.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Revision A position in a collection's log.
@@ -1421,6 +1816,88 @@ type SearchResult struct {
 type SearchResults struct {
 	Results []SearchResult `json:"results"`
 }
+
+// StoredMessage defines model for StoredMessage.
+type StoredMessage struct {
+	// Attributes What its writer added.
+	Attributes map[string]interface{} `json:"attributes,omitempty"`
+	Content    string                 `json:"content"`
+	CreatedAt  time.Time              `json:"created_at"`
+	ExpiresAt  *time.Time             `json:"expires_at,omitempty"`
+
+	// ID Of the note that the message is.
+	ID uuid.UUID `json:"id"`
+
+	// MessageID The id that its writer gave it.
+	MessageID *string `json:"message_id,omitempty"`
+
+	// Name Of who speaks.
+	Name       *string   `json:"name,omitempty"`
+	OccurredAt time.Time `json:"occurred_at"`
+	Recalled   *bool     `json:"recalled,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+
+	// Role The part that a message has in a conversation.
+	Role MessageRole `json:"role"`
+
+	// Score Only with `query`; higher is better.
+	Score   *float64 `json:"score,omitempty"`
+	Session *any     `json:"session,omitempty"`
+
+	// State `raw` no policy has run; `evolved` its job ended, whatever it decided; `pending` a
+	// model or embedder call failed and is retried; `in_review` a proposal waits.
+	State NoteState `json:"state"`
+
+	// Turn The exchange that it belongs to.
+	Turn *uuid.UUID `json:"turn,omitempty"`
+}
+
+// SummaryList defines model for SummaryList.
+type SummaryList struct {
+	Items      []SummaryNote `json:"items"`
+	NextCursor *string       `json:"next_cursor,omitempty"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+}
+
+// SummaryNote defines model for SummaryNote.
+type SummaryNote struct {
+	// Analyst Who wrote it.
+	Analyst   *SummaryNoteAnalyst `json:"analyst,omitempty"`
+	Content   string              `json:"content"`
+	CreatedAt time.Time           `json:"created_at"`
+
+	// Date Of a day's.
+	Date *string `json:"date,omitempty"`
+
+	// Events What happened, each by itself.
+	Events []string `json:"events,omitempty"`
+
+	// ID Of the note that it is.
+	ID uuid.UUID `json:"id"`
+
+	// Period What a summary is of: a day, a session, or everything.
+	Period SummaryPeriod `json:"period"`
+
+	// Revision A position in a collection's log.
+	Revision Revision `json:"revision"`
+
+	// Session Of a session's.
+	Session *string `json:"session,omitempty"`
+
+	// Sources Notes that it was taken from.
+	Sources   []uuid.UUID `json:"sources,omitempty"`
+	UpdatedAt time.Time   `json:"updated_at"`
+}
+
+// SummaryNoteAnalyst Who wrote it.
+type SummaryNoteAnalyst string
+
+// SummaryPeriod What a summary is of: a day, a session, or everything.
+type SummaryPeriod string
 
 // TTL Seconds until it expires.
 type TTL = int64
@@ -1654,6 +2131,12 @@ type ListAuditParams struct {
 	Target *string `form:"target,omitempty" json:"target,omitempty"`
 }
 
+// CreateChatCompletionParams defines parameters for CreateChatCompletion.
+type CreateChatCompletionParams struct {
+	// SlipboxCollection Id or name of the collection.
+	SlipboxCollection *Ref `json:"Slipbox-Collection,omitempty"`
+}
+
 // ListCollectionsParams defines parameters for ListCollections.
 type ListCollectionsParams struct {
 	// Limit At most this many items.
@@ -1690,10 +2173,55 @@ type GetCollectionParams struct {
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
+// ImportBankParams defines parameters for ImportBank.
+type ImportBankParams struct {
+	// IdempotencyKey Makes the request safe to send again for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // CloneCollectionParams defines parameters for CloneCollection.
 type CloneCollectionParams struct {
 	// IdempotencyKey Makes the request safe to send again for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetCostsParams defines parameters for GetCosts.
+type GetCostsParams struct {
+	// From First day (UTC); default 30 days before the last one.
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Last day (UTC); default today.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// ListFactsParams defines parameters for ListFacts.
+type ListFactsParams struct {
+	// Subject Only facts about this entity, by its name.
+	Subject *string `form:"subject,omitempty" json:"subject,omitempty"`
+
+	// Relation Only facts of this relation.
+	Relation *string `form:"relation,omitempty" json:"relation,omitempty"`
+
+	// Object Only facts that end at this entity, by its name.
+	Object *string `form:"object,omitempty" json:"object,omitempty"`
+
+	// Valid Only facts that are true now, or only those that no longer are; both when absent.
+	Valid *bool `form:"valid,omitempty" json:"valid,omitempty"`
+
+	// ValidAt Only facts that were true at this time, which may lie ahead.
+	ValidAt *AnyTime `form:"valid_at,omitempty" json:"valid_at,omitempty"`
+
+	// Limit At most this many items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a bounded time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
 // GetGraphParams defines parameters for GetGraph.
@@ -1722,6 +2250,54 @@ type ListHotNotesParams struct {
 	// MinRevision Wait, for a bounded time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
+
+// ListMessagesParams defines parameters for ListMessages.
+type ListMessagesParams struct {
+	// Query Words or a question.
+	Query *string `form:"query,omitempty" json:"query,omitempty"`
+
+	// Role Only messages of this part.
+	Role *MessageRole `form:"role,omitempty" json:"role,omitempty"`
+
+	// Session Only messages of this session; a number finds the session of that number too.
+	Session *string `form:"session,omitempty" json:"session,omitempty"`
+
+	// From Only messages of this time or later.
+	From *EventTime `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only messages before this time.
+	To *AnyTime `form:"to,omitempty" json:"to,omitempty"`
+
+	// Order Which end of the conversation comes first.
+	Order *ListMessagesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// Limit At most this many items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a bounded time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// ListMessagesParamsOrder defines parameters for ListMessages.
+type ListMessagesParamsOrder string
+
+// AddMessagesParams defines parameters for AddMessages.
+type AddMessagesParams struct {
+	// Wait `evolved` answers when the job has ended, within bounds.
+	Wait *AddMessagesParamsWait `form:"wait,omitempty" json:"wait,omitempty"`
+
+	// IdempotencyKey Makes the request safe to send again for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// AddMessagesParamsWait defines parameters for AddMessages.
+type AddMessagesParamsWait string
 
 // ListNotesParams defines parameters for ListNotes.
 type ListNotesParams struct {
@@ -1855,6 +2431,36 @@ type RestoreNoteParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// GetProfileParams defines parameters for GetProfile.
+type GetProfileParams struct {
+	// Limit At most this many items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a bounded time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// ListSummariesParams defines parameters for ListSummaries.
+type ListSummariesParams struct {
+	// Period Only summaries of this period.
+	Period *SummaryPeriod `form:"period,omitempty" json:"period,omitempty"`
+
+	// Limit At most this many items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// MinRevision Wait, for a bounded time, until this revision can be read.
+	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
 // ListJobsParams defines parameters for ListJobs.
 type ListJobsParams struct {
 	// Limit At most this many items.
@@ -1924,6 +2530,9 @@ type RotateAPIKeyJSONRequestBody = RotateRequest
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenRequest
 
+// CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
+type CreateChatCompletionJSONRequestBody = ChatCompletionRequest
+
 // CreateCollectionJSONRequestBody defines body for CreateCollection for application/json ContentType.
 type CreateCollectionJSONRequestBody = CollectionInput
 
@@ -1933,11 +2542,23 @@ type PatchCollectionJSONRequestBody = CollectionPatch
 // PatchCollectionApplicationMergePatchPlusJSONRequestBody defines body for PatchCollection for application/merge-patch+json ContentType.
 type PatchCollectionApplicationMergePatchPlusJSONRequestBody = CollectionPatch
 
+// ImportBankJSONRequestBody defines body for ImportBank for application/json ContentType.
+type ImportBankJSONRequestBody = BankDocument
+
+// ChatJSONRequestBody defines body for Chat for application/json ContentType.
+type ChatJSONRequestBody = ChatRequest
+
 // CloneCollectionJSONRequestBody defines body for CloneCollection for application/json ContentType.
 type CloneCollectionJSONRequestBody = CloneRequest
 
 // BuildContextJSONRequestBody defines body for BuildContext for application/json ContentType.
 type BuildContextJSONRequestBody = ContextRequest
+
+// ForgetJSONRequestBody defines body for Forget for application/json ContentType.
+type ForgetJSONRequestBody = ForgetRequest
+
+// AddMessagesJSONRequestBody defines body for AddMessages for application/json ContentType.
+type AddMessagesJSONRequestBody = MessagesInput
 
 // CreateNoteJSONRequestBody defines body for CreateNote for application/json ContentType.
 type CreateNoteJSONRequestBody = NoteInput
