@@ -26,7 +26,7 @@ func NewHeuristic() *Heuristic { return &Heuristic{topics: newLexicon()} }
 // Analyst says that rules describe the notes.
 func (h *Heuristic) Analyst() memory.Analyst { return memory.AnalystHeuristic }
 
-// Ask answers "analyze", "evolve" and "relevance". Other calls and material of
+// Ask answers every call that the policies make. Other calls and material of
 // another type are a fault Internal; an answer that the call's own check
 // refuses is ErrBadAnswer, as with a model. No request is made and no token used.
 func (h *Heuristic) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memory.Answer, error) {
@@ -34,15 +34,8 @@ func (h *Heuristic) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (mem
 	if err := ctx.Err(); err != nil {
 		return answer, fault.Wrap(err, fault.Unavailable, "stopped while analyzing")
 	}
-	var out any
-	switch in := c.Input.(type) {
-	case memory.AnalyzeInput:
-		out = h.analyze(in)
-	case memory.EvolveInput:
-		out = evolve(in)
-	case memory.RelevanceInput:
-		out = relevance(in)
-	default:
+	out := h.answer(c)
+	if out == nil {
 		return answer, fault.New(fault.Internal, "the heuristic analyst has no rules for the call %q with material of type %T", c.Name, c.Input)
 	}
 	raw, err := json.Marshal(out)
@@ -57,6 +50,46 @@ func (h *Heuristic) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (mem
 	}
 	answer.JSON = raw
 	return answer, nil
+}
+
+// answer gives the answer of a call, nil for one without rules. Two calls of a
+// day and two of all days share their material, so their name decides.
+func (h *Heuristic) answer(c memory.Call) any {
+	switch in := c.Input.(type) {
+	case memory.AnalyzeInput:
+		return h.analyze(in)
+	case memory.EvolveInput:
+		return evolve(in)
+	case memory.RelevanceInput:
+		return relevance(in)
+	case memory.ExtractInput:
+		return extract(in)
+	case memory.DecideInput:
+		return decide(in)
+	case memory.SummarizeInput:
+		return summarize(in)
+	case memory.EntitiesInput:
+		return entities(in)
+	case memory.RelationsInput:
+		return relationsAmong(in)
+	case memory.ConflictsInput:
+		return conflicts(in)
+	case memory.DayInput:
+		switch c.Name {
+		case "daily_summary":
+			return daySummary(in)
+		case "daily_personality":
+			return dayPersonality(in)
+		}
+	case memory.OverallInput:
+		switch c.Name {
+		case "overall_history":
+			return overallHistory(in)
+		case "overall_personality":
+			return portrait(in)
+		}
+	}
+	return nil
 }
 
 var _ memory.Model = (*Heuristic)(nil)

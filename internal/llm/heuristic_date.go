@@ -1,0 +1,118 @@
+package llm
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/slipboxhq/slipbox/internal/when"
+)
+
+// relativeWords say that a time expression is seen from the day it was said.
+var relativeWords = regexp.MustCompile(`(?i)\b(?:yesterday|today|tonight|tomorrow|last|past|previous|this|next|coming|ago|from now|from today|before last|after tomorrow|mon|monday|tues?|tuesday|wed|wednesday|thurs?|thursday|fri|friday|sat|saturday|sun|sunday)\b|昨|今|明|前天|后天|上|下|这|本|去年|前年|后年|[前后]$|周|星期|礼拜`)
+
+// ahead says that a sentence looks forward.
+var ahead = regexp.MustCompile(`(?i)\b(?:will|'ll|going to|gonna|plan(?:s|ning)?|planned|next|upcoming|tomorrow|soon|looking forward|can't wait|hope to|hoping to|want to|would like|scheduled|(?:is|are|am|'m|'re) (?:\w+ing))\b|'ll\b|打算|计划|准备|将|要去|会去|想去|下周|明天`)
+
+// bareWeekday is a weekday by itself, which of two is left open.
+var bareWeekday = regexp.MustCompile(`(?i)^(?:mon|tues?|wednes|wed|thurs?|fri|satur|sat|sun|mon)(?:day)?$|^(?:周|星期|礼拜)[一二三四五六日天]$`)
+
+// resolveDates replaces the relative dates of a sentence said at a time:
+// "yesterday" becomes "on 7 May 2023". A sentence without a time stays.
+func resolveDates(s string, said time.Time) string {
+	if said.IsZero() {
+		return s
+	}
+	found := when.Parse(s, said)
+	for i := len(found) - 1; i >= 0; i-- {
+		r := found[i]
+		start, expression := r.Start, s[r.Start:r.End]
+		if !relativeWords.MatchString(expression) {
+			continue
+		}
+		// A bound ("since last week") keeps its word; the date within is replaced.
+		if first, rest, ok := strings.Cut(expression, " "); ok && boundWords[strings.ToLower(first)] {
+			inner := when.Parse(rest, said)
+			if len(inner) != 1 || inner[0].Start != 0 || inner[0].End != len(rest) {
+				continue
+			}
+			start += len(first) + 1
+			expression, r.From, r.To = rest, inner[0].From, inner[0].To
+		}
+		if r.From.IsZero() || r.To.IsZero() {
+			continue
+		}
+		if bareWeekday.MatchString(expression) && ahead.MatchString(s) && r.From.Before(said) {
+			r.From, r.To = r.From.AddDate(0, 0, 7), r.To.AddDate(0, 0, 7)
+		}
+		s = putDate(s, start, r)
+	}
+	return s
+}
+
+var boundWords = wordSet("since before until till after from by")
+
+// prepositions before a date go with the date's own.
+var (
+	datePrepositions = regexp.MustCompile(`(?i)(?:^|\s)(?:on|in|at|during|over|the|earlier|later|back|just|all the way|sometime|early|late)\s+$`)
+	keptPrepositions = regexp.MustCompile(`(?i)(?:^|\s)(?:since|before|until|till|after|from|by|for|of|to|than|between|and|through)\s+(?:the\s+)?$`)
+)
+
+func putDate(s string, start int, r when.Range) string {
+	before, after := s[:start], s[r.End:]
+	if strings.ContainsFunc(s[start:r.End], func(c rune) bool { return unicode.Is(unicode.Han, c) }) {
+		return before + chineseDate(r) + after
+	}
+	preposition, date := englishDate(r)
+	if keptPrepositions.MatchString(before) {
+		return before + date + after
+	}
+	for datePrepositions.MatchString(before) {
+		before = before[:datePrepositions.FindStringIndex(before)[0]]
+		if before != "" {
+			before += " "
+		}
+	}
+	return before + preposition + " " + date + after
+}
+
+// days counts the days of a range.
+func days(r when.Range) int { return int(r.To.Sub(r.From).Hours()+0.5) / 24 }
+
+// englishDate names a range of days, with the preposition that goes with it.
+func englishDate(r when.Range) (preposition, date string) {
+	f := r.From
+	switch n := days(r); {
+	case n == 1:
+		return "on", when.Words(f)
+	case n == 2 && f.Weekday() == time.Saturday:
+		return "on", "the weekend of " + when.Words(f)
+	case n == 7 && f.Weekday() == time.Monday:
+		return "in", "the week of " + when.Words(f)
+	case f.Day() == 1 && r.To.Equal(f.AddDate(0, 1, 0)):
+		return "in", f.Format("January 2006")
+	case f.YearDay() == 1 && r.To.Equal(f.AddDate(1, 0, 0)):
+		return "in", f.Format("2006")
+	}
+	return "between", when.Words(f) + " and " + when.Words(r.To.AddDate(0, 0, -1))
+}
+
+func chineseDate(r when.Range) string {
+	f := r.From
+	day := func(t time.Time) string { return fmt.Sprintf("%d年%d月%d日", t.Year(), int(t.Month()), t.Day()) }
+	switch n := days(r); {
+	case n == 1:
+		return day(f)
+	case n == 2 && f.Weekday() == time.Saturday:
+		return day(f) + "的周末"
+	case n == 7 && f.Weekday() == time.Monday:
+		return day(f) + "那一周"
+	case f.Day() == 1 && r.To.Equal(f.AddDate(0, 1, 0)):
+		return fmt.Sprintf("%d年%d月", f.Year(), int(f.Month()))
+	case f.YearDay() == 1 && r.To.Equal(f.AddDate(1, 0, 0)):
+		return fmt.Sprintf("%d年", f.Year())
+	}
+	return day(f) + "至" + day(r.To.AddDate(0, 0, -1))
+}

@@ -1,0 +1,127 @@
+package llm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// reviewSeed draws the facts that docs/reviews/facts.md judges. Rules that
+// change after a review want a new seed and a new review.
+const reviewSeed = 1
+
+// reviewed is a fact of the LoCoMo conversations and where it was said.
+type reviewed struct {
+	id, fact, source string
+}
+
+// hash names the text of a fact without showing it.
+func (r reviewed) hash() string {
+	sum := sha256.Sum256([]byte(r.fact))
+	return hex.EncodeToString(sum[:6])
+}
+
+type dialogueTurn struct {
+	Speaker string `json:"speaker"`
+	ID      string `json:"dia_id"`
+	Text    string `json:"text"`
+}
+
+// dialogues reads the conversations: their sessions in order, with the time.
+func dialogues(t *testing.T, dir string, each func(conversation string, turn dialogueTurn, said time.Time)) {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, "locomo7.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []struct {
+		ID           string                     `json:"sample_id"`
+		Conversation map[string]json.RawMessage `json:"conversation"`
+	}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		for n := 1; n <= len(c.Conversation); n++ {
+			name := "session_" + strconv.Itoa(n)
+			var turns []dialogueTurn
+			if json.Unmarshal(c.Conversation[name], &turns) != nil {
+				continue
+			}
+			var at string
+			if err := json.Unmarshal(c.Conversation[name+"_date_time"], &at); err != nil {
+				t.Fatal(err)
+			}
+			said, err := time.Parse("3:04 pm on 2 January, 2006", at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, turn := range turns {
+				each(c.ID, turn, said)
+			}
+		}
+	}
+}
+
+// allFacts extracts the facts of every turn, each speaker being the user.
+func allFacts(t *testing.T, dir string) []reviewed {
+	t.Helper()
+	var out []reviewed
+	dialogues(t, dir, func(conversation string, turn dialogueTurn, said time.Time) {
+		u := memory.Utterance{Role: memory.RoleUser, Name: turn.Speaker, Content: turn.Text, Time: said}
+		for i, f := range extract(memory.ExtractInput{New: []memory.Utterance{u}}).Facts {
+			out = append(out, reviewed{fmt.Sprintf("%s %s #%d", conversation, turn.ID, i+1), f, turn.Text})
+		}
+	})
+	return out
+}
+
+var reviewLine = regexp.MustCompile("(?m)^\\| \\d+ \\| (\\S+ \\S+ #\\d+) \\| `([0-9a-f]{12})` \\| (kept|junk) \\|")
+
+// TestFactsUnderReview draws 100 facts at random, shows them with -v, and holds
+// the committed review to that draw and to its share.
+func TestFactsUnderReview(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("EVAL_DATA")
+	if dir == "" {
+		t.Skip("EVAL_DATA is not set")
+	}
+	all := allFacts(t, dir)
+	r := rand.New(rand.NewPCG(reviewSeed, 0))
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	t.Logf("%d facts", len(all))
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "reviews", "facts.md"))
+	if err != nil {
+		t.Error(err)
+	}
+	verdicts := reviewLine.FindAllStringSubmatch(string(raw), -1)
+	if len(verdicts) != 100 {
+		t.Errorf("the review has %d verdicts", len(verdicts))
+	}
+	junk := 0
+	for i, f := range all[:100] {
+		t.Logf("%d | %s | %s | %s", i+1, f.id, f.hash(), f.fact)
+		if i < len(verdicts) {
+			if verdicts[i][1] != f.id || verdicts[i][2] != f.hash() {
+				t.Errorf("fact %d is %s %s, the review judged %s %s", i+1, f.id, f.hash(), verdicts[i][1], verdicts[i][2])
+			}
+			if verdicts[i][3] == "junk" {
+				junk++
+			}
+		}
+	}
+	if want := fmt.Sprintf("**%d of 100 are junk**", junk); !strings.Contains(string(raw), want) {
+		t.Errorf("the review does not say %q", want)
+	}
+}
