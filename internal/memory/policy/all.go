@@ -13,5 +13,13 @@ func All(models ...string) (memory.PolicySet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return memory.NewPolicySet(amem, bank, NewNone()), nil
+	mem0, err := NewMem0(models...)
+	if err != nil {
+		return nil, err
+	}
+	mem0g, err := NewMem0g(models...)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewPolicySet(amem, mem0, mem0g, bank, NewNone()), nil
 }

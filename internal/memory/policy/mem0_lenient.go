@@ -1,0 +1,308 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// Models give what they were asked for in many forms: facts as objects, lists
+// in lists, "none" for nothing. What is meant is read here; what cannot be
+// read goes the usual way of an answer that does not fit.
+
+// nothings are the ways of saying that there is nothing.
+var nothings = []string{"", "none", "<none>", "[none]", "(none)", "null", "nil", "n/a", "na", "no facts", "no new facts", "nothing", "无", "没有"}
+
+func saysNothing(s string) bool {
+	return slices.Contains(nothings, strings.ToLower(strings.Trim(strings.TrimSpace(s), "\"'`.。 ")))
+}
+
+// jsonIn finds the longest JSON object or list in what a model said.
+func jsonIn(said string) (v any, ok bool) {
+	if json.Unmarshal([]byte(said), &v) == nil {
+		return v, true
+	}
+	best := 0
+	for at := strings.IndexAny(said, "{["); at >= 0; {
+		var raw json.RawMessage
+		step := 1
+		if json.NewDecoder(strings.NewReader(said[at:])).Decode(&raw) == nil {
+			step = len(raw)
+			if len(raw) > best && json.Unmarshal(raw, &v) == nil {
+				best, ok = len(raw), true
+			}
+		}
+		next := strings.IndexAny(said[at+step:], "{[")
+		if next < 0 {
+			break
+		}
+		at += step + next
+	}
+	return v, ok
+}
+
+// lenientFacts reads the answer of "extract". An entry that holds no text is
+// given as an empty one, so that it can be counted.
+func lenientFacts(said string) json.RawMessage {
+	if saysNothing(said) {
+		return json.RawMessage(`{"facts":[]}`)
+	}
+	v, ok := jsonIn(said)
+	if !ok {
+		return nil
+	}
+	object, isObject := v.(map[string]any)
+	switch {
+	case isObject && len(object) == 0:
+		v = nil
+	case isObject:
+		facts, named := object["facts"]
+		if !named && factIn(object) == "" {
+			return nil
+		}
+		if named {
+			v = facts
+		}
+	}
+	facts := []string{}
+	gatherFacts(v, 0, &facts)
+	raw, err := json.Marshal(memory.Extraction{Facts: facts})
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// mostEntries bounds what is read of one answer; far fewer are ever kept.
+const mostEntries = 2000
+
+func gatherFacts(v any, depth int, into *[]string) {
+	if len(*into) >= mostEntries {
+		return
+	}
+	switch v := v.(type) {
+	case nil, bool:
+	case string:
+		if !saysNothing(v) {
+			*into = append(*into, v)
+		}
+	case float64:
+		*into = append(*into, "") // a number is no fact
+	case []any:
+		if depth > 4 {
+			*into = append(*into, "")
+			return
+		}
+		for _, x := range v {
+			gatherFacts(x, depth+1, into)
+		}
+	case map[string]any:
+		*into = append(*into, factIn(v))
+	}
+}
+
+// factIn reads a fact that is given as an object; "" when it holds none.
+func factIn(v map[string]any) string {
+	for _, name := range []string{"fact", "text", "content", "memory", "statement", "description", "value"} {
+		if s, ok := v[name].(string); ok && !saysNothing(s) {
+			return s
+		}
+	}
+	subject, _ := v["subject"].(string)
+	relation, _ := first(v, "predicate", "relation", "relationship", "verb").(string)
+	object, _ := first(v, "object", "destination", "target").(string)
+	if subject != "" && relation != "" && object != "" {
+		return subject + " " + strings.ReplaceAll(relation, "_", " ") + " " + object
+	}
+	if len(v) == 1 {
+		for _, x := range v {
+			if s, ok := x.(string); ok {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+func first(v map[string]any, names ...string) any {
+	for _, name := range names {
+		if x, ok := v[name]; ok {
+			return x
+		}
+	}
+	return nil
+}
+
+// lenientDecision reads the answer of "decide".
+func lenientDecision(said string) json.RawMessage {
+	v, ok := jsonIn(said)
+	if list, isList := v.([]any); isList && len(list) == 1 {
+		v = list[0]
+	}
+	object, isObject := v.(map[string]any)
+	if !ok || !isObject {
+		return nil
+	}
+	named, _ := first(object, "operation", "event", "action").(string)
+	var out memory.FactDecision
+	switch op := memory.Operation(strings.ToUpper(strings.TrimSpace(named))); op {
+	case memory.OpAdd, memory.OpUpdate, memory.OpDelete, memory.OpNoop:
+		out.Operation = op
+	case "NONE", "NO-OP", "NO_OP", "NOCHANGE", "NO_CHANGE":
+		out.Operation = memory.OpNoop
+	default:
+		return nil
+	}
+	switch t := first(object, "target", "target_memory_id", "handle", "id").(type) {
+	case float64:
+		if t == math.Trunc(t) && math.Abs(t) < 1<<31 {
+			out.Target = new(int(t))
+		}
+	case string:
+		if n, err := strconv.Atoi(strings.TrimSpace(t)); err == nil {
+			out.Target = &n
+		}
+	}
+	if s, isText := first(object, "text", "new_memory", "memory").(string); isText && !saysNothing(s) {
+		out.Text = &s
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// memoryBlock is what stands around recalled memories where a chat puts them
+// before what a person says.
+const blockOpen, blockClose = "<slipbox-memory>", "</slipbox-memory>"
+
+// withoutRecalled takes recalled memories out of what was said. A block that
+// does not end goes to the end.
+func withoutRecalled(s string) string {
+	for {
+		i := indexFold(s, blockOpen)
+		if i < 0 {
+			return strings.TrimSpace(s)
+		}
+		rest := s[i+len(blockOpen):]
+		j := indexFold(rest, blockClose)
+		if j < 0 {
+			return strings.TrimSpace(s[:i])
+		}
+		s = s[:i] + rest[j+len(blockClose):]
+	}
+}
+
+// indexFold is the place of an ASCII mark in s, letter case apart.
+func indexFold(s, mark string) int {
+	for i := 0; i+len(mark) <= len(s); i++ {
+		j := strings.IndexByte(s[i:], mark[0])
+		if j < 0 || i+j+len(mark) > len(s) {
+			return -1
+		}
+		i += j
+		if bytes.EqualFold([]byte(s[i:i+len(mark)]), []byte(mark)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// wording is what one can tell of a text without understanding it.
+type wording struct {
+	terms map[string]bool
+	lang  text.Language
+	sure  bool
+}
+
+func wordingOf(s string) wording {
+	w := wording{terms: map[string]bool{}}
+	w.lang, w.sure = text.Guess(s)
+	for _, t := range text.Terms(s) {
+		w.terms[t] = true
+	}
+	return w
+}
+
+// join adds the terms of another text.
+func (w *wording) join(o wording) {
+	for t := range o.terms {
+		w.terms[t] = true
+	}
+}
+
+// has counts how many of the terms w holds.
+func (w *wording) has(terms map[string]bool) int {
+	n := 0
+	for t := range terms {
+		if w.terms[t] {
+			n++
+		}
+	}
+	return n
+}
+
+// foreign tells that two texts are of different languages, so that their words cannot be compared.
+func foreign(a, b *wording) bool { return a.sure && b.sure && a.lang != b.lang }
+
+// telling are the words by which two sentences that are otherwise alike say
+// different things, in order: numbers, names within the sentence, negations.
+func telling(s string) []string {
+	var out []string
+	for i, w := range strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '\'' && r != '’'
+	}) {
+		low := strings.ToLower(strings.ReplaceAll(w, "’", "'"))
+		head := []rune(w)[0]
+		switch {
+		case strings.ContainsFunc(w, unicode.IsNumber), i > 0 && unicode.IsUpper(head), negations[low], strings.HasSuffix(low, "n't"):
+			out = append(out, low)
+		}
+	}
+	return out
+}
+
+var negations = wordSet(`no not never none nothing without longer anymore neither nor stopped quit dislikes hates avoids cancelled canceled
+	不 没 没有 不再 nicht kein keine keinen nie ohne pas jamais sans sin nunca`)
+
+// sameSaid tells that two new facts that are as near by meaning say the same.
+func sameSaid(a, b string, cosine, from float64) bool {
+	if text.Fold(strings.Join(strings.Fields(a), " ")) == text.Fold(strings.Join(strings.Fields(b), " ")) {
+		return true
+	}
+	if cosine < from || !slices.Equal(telling(a), telling(b)) {
+		return false
+	}
+	wa, wb := wordingOf(a), wordingOf(b)
+	switch wa.lang { //nolint:exhaustive // of the others, names and numbers tell enough
+	case text.Chinese, text.Japanese, text.Korean: // no letter case shows their names
+		both := float64(wa.has(wb.terms))
+		return both >= from*float64(len(wa.terms)+len(wb.terms)-int(both))
+	}
+	return true
+}
+
+// cosine of two vectors; 0 where one of them is missing or zero.
+func cosine(a, b []float32) float64 {
+	if len(a) == 0 || len(a) != len(b) {
+		return 0
+	}
+	var ab, aa, bb float64
+	for i := range a {
+		ab += float64(a[i]) * float64(b[i])
+		aa += float64(a[i]) * float64(a[i])
+		bb += float64(b[i]) * float64(b[i])
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return ab / math.Sqrt(aa*bb)
+}

@@ -1,0 +1,456 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// Attributes of the summary: what it covers, so that what came later can be
+// told from the log.
+const (
+	attrExchanges = "exchanges" // exchanges that it covers
+	attrUpto      = "upto"      // id of the last message of them
+	attrUptoTurn  = "upto_turn" // the exchange of that message
+	attrRevision  = "revision"  // of the newest fact that it covers
+)
+
+// background is the summary as the extraction sees it, within its budget. It
+// is not recorded as read: that it is written anew meanwhile undoes no decision.
+func background(ctx context.Context, d memory.Desk, c *Mem0Config) (string, error) {
+	n, err := unread(ctx, d)
+	if err != nil || n.Content == NothingKnown {
+		return "", err
+	}
+	return text.Shorten(n.Content, c.SummaryChars), nil
+}
+
+// unread finds the summary without recording it as read; the zero note when there is none.
+func unread(ctx context.Context, d memory.Desk) (memory.Note, error) {
+	var found memory.Note
+	err := listed(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}}, func(n *memory.Note) {
+		if n.Key == KeySummary {
+			found = *n
+		}
+	})
+	if err != nil {
+		return found, fmt.Errorf("read the summary: %w", err)
+	}
+	return found, nil
+}
+
+// progress is how far a conversation has come.
+type progress struct {
+	exchanges int
+	upto      uuid.UUID
+	turn      string
+}
+
+// progressOf counts the exchanges up to a message, or all of them: those that
+// the summary covers, and those in the log since. A fork goes on where its base was,
+// and a job that is tried again counts the same.
+func progressOf(ctx context.Context, d memory.Desk, s *memory.Note, until uuid.UUID) (progress, error) {
+	var p progress
+	if f, ok := s.Attributes[attrExchanges].(float64); ok {
+		p.exchanges = int(f)
+	}
+	if id, err := uuid.Parse(fmt.Sprint(s.Attributes[attrUpto])); err == nil {
+		p.upto = id
+	} else {
+		p.exchanges = 0 // nothing says from where on
+	}
+	p.turn, _ = s.Attributes[attrUptoTurn].(string)
+	seen := map[string]bool{p.turn: p.turn != ""}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, After: p.upto, Limit: pageNotes}
+	for {
+		page, err := d.List(ctx, q)
+		if err != nil {
+			return p, fmt.Errorf("count exchanges: %w", err)
+		}
+		for i := range page {
+			n := &page[i]
+			if until != uuid.Nil && !before(n.ID, until) {
+				return p, nil
+			}
+			turn, _ := n.Attributes[memory.AttrTurn].(string)
+			turn = cmp.Or(turn, n.ID.String())
+			if !seen[turn] {
+				seen[turn] = true
+				p.exchanges++
+			}
+			p.upto, p.turn = n.ID, turn
+		}
+		if len(page) < q.Limit {
+			return p, nil
+		}
+		q.After = page[len(page)-1].ID
+	}
+}
+
+// summaryDue asks for a summary at every K-th exchange, and looks then for
+// facts that have expired without a task of their own, as in a fork.
+func summaryDue(ctx context.Context, d memory.Desk, c *Mem0Config, x *exchange) ([]memory.Follow, error) {
+	if c.SummaryEvery == 0 || x.last == uuid.Nil {
+		return nil, nil
+	}
+	s, err := unread(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	p, err := progressOf(ctx, d, &s, x.last)
+	if err != nil || p.exchanges == 0 || p.exchanges%c.SummaryEvery != 0 {
+		return nil, err
+	}
+	return []memory.Follow{{Task: memory.Task{Name: TaskSummary}}, {Task: memory.Task{Name: TaskExpire}}}, nil
+}
+
+// factMaterial is a fact as the prompt of "summarize" shows it.
+type factMaterial struct {
+	Date string `json:"date"`
+	Text string `json:"text"`
+}
+
+type summarizeMaterial struct {
+	MaxChars   int            `json:"max_chars"`
+	Memories   []factMaterial `json:"memories,omitempty"`
+	OldSummary string         `json:"old_summary,omitempty"`
+	Changes    []string       `json:"changes,omitempty"`
+}
+
+// summing is one writing of the summary.
+type summing struct {
+	c        *Mem0Config
+	old      memory.Note
+	facts    []memory.Note // that hold now, oldest first
+	revision memory.Revision
+	at       progress
+	out      Mem0Outcome
+}
+
+// sumUp writes the summary of the facts: of all of them, or from the last one
+// and what changed since. What cannot be used of an answer leaves the old one.
+func (p *Mem0) sumUp(ctx context.Context, d memory.Desk, c *Mem0Config) (memory.Decision, error) {
+	s := summing{c: c, out: Mem0Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryDone{Mode: c.SummaryMode}}}
+	if err := s.read(ctx, d); err != nil {
+		return memory.Decision{}, err
+	}
+	done := s.out.Summary
+	done.Memories, done.Exchanges = len(s.facts), s.at.exchanges
+	if len(s.facts) == 0 {
+		return s.write(d, NothingKnown, ""), nil
+	}
+	changes, err := s.changes(ctx, d)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	done.Changes = len(changes)
+	m := summarizeMaterial{MaxChars: c.SummaryChars}
+	in := memory.SummarizeInput{Chars: c.SummaryChars, Language: languageOf(s.facts)}
+	count := len(s.facts)
+	switch {
+	case c.SummaryMode == SummaryFull || !s.covered():
+		done.Mode, done.Changes = SummaryFull, 0
+		for i := range s.facts {
+			n := &s.facts[i]
+			in.Memories = append(in.Memories, n.Content)
+			m.Memories = append(m.Memories, factMaterial{Date: n.OccurredAt.UTC().Format("2006-01-02"), Text: n.Content})
+		}
+	case len(changes) == 0:
+		return s.write(d, s.old.Content, s.old.Analyst), nil
+	default:
+		in.Old, in.Changes, count = s.old.Content, changes, len(changes)
+		m.OldSummary, m.Changes = s.old.Content, changes
+	}
+	a, err := c.put(ctx, d, "summarize", &p.summarize, m, count, in, nil, says(func(s *memory.Summary) bool { return !blank(s.Summary) }))
+	s.out.Extract = nil
+	switch {
+	case errors.Is(err, memory.ErrBadAnswer):
+		return s.keep("the answer could not be used"), nil
+	case err != nil:
+		return memory.Decision{}, err
+	}
+	answer, err := read[memory.Summary](a.JSON, "summarize")
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	content := cleanLine(answer.Summary, c.SummaryChars)
+	if !s.bears(content, in) {
+		return s.keep("the answer says other things than the facts"), nil
+	}
+	return s.write(d, content, a.Analyst), nil
+}
+
+// read finds the summary, all facts that hold, and how far the conversation has come.
+func (s *summing) read(ctx context.Context, d memory.Desk) error {
+	var err error
+	if s.old, _, err = d.ByKey(ctx, memory.KindSummary, KeySummary); err != nil {
+		return fmt.Errorf("read the summary: %w", err)
+	}
+	now := d.Now()
+	err = listed(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}, func(n *memory.Note) {
+		s.revision = max(s.revision, n.From)
+		if !hasExpired(n, now) {
+			s.facts = append(s.facts, *n)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("read the facts: %w", err)
+	}
+	slices.SortStableFunc(s.facts, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
+	s.facts = s.facts[max(0, len(s.facts)-s.c.SummaryFacts):]
+	s.at, err = progressOf(ctx, d, &s.old, uuid.Nil)
+	return err
+}
+
+// covered tells that the old summary can be gone on from.
+func (s *summing) covered() bool {
+	_, ok := s.old.Attributes[attrRevision].(float64)
+	return ok && s.old.Content != NothingKnown && !s.old.Provenance.Stale
+}
+
+// changes lists what came and went since the old summary: facts that are newer
+// than those it covers, and those that it covers and are gone or read differently now.
+func (s *summing) changes(ctx context.Context, d memory.Desk) ([]string, error) {
+	if s.c.SummaryMode != SummaryIncremental || !s.covered() {
+		return nil, nil
+	}
+	f, _ := s.old.Attributes[attrRevision].(float64)
+	at := memory.Revision(f)
+	stays := map[uuid.UUID]bool{}
+	var came, went []string
+	for i := range s.facts {
+		n := &s.facts[i]
+		if n.From <= at {
+			stays[n.ID] = true
+		} else {
+			came = append(came, "+ "+n.Content)
+		}
+	}
+	var lost []uuid.UUID
+	for _, id := range s.old.Provenance.Sources {
+		if !stays[id] {
+			lost = append(lost, id)
+		}
+	}
+	past, err := d.Past(ctx, lost, at)
+	if err != nil {
+		return nil, fmt.Errorf("read facts that were: %w", err)
+	}
+	for i := range past {
+		went = append(went, "- "+past[i].Content)
+	}
+	return append(went, came...), nil
+}
+
+// bears tells that at least half of the words of a summary are those of its material.
+func (s *summing) bears(content string, in memory.SummarizeInput) bool {
+	w := wordingOf(content)
+	known := wordingOf(strings.Join(in.Memories, "\n") + "\n" + strings.Join(in.Changes, "\n") + "\n" + in.Old)
+	return content != "" && (foreign(&w, &known) || 2*known.has(w.terms) >= len(w.terms))
+}
+
+func (s *summing) keep(why string) memory.Decision {
+	s.out.Summary.Kept = why
+	return memory.Decision{Outcome: s.out.encode()}
+}
+
+// write puts the summary with what it covers.
+func (s *summing) write(d memory.Desk, content string, by memory.Analyst) memory.Decision {
+	sources := make([]uuid.UUID, len(s.facts))
+	for i := range s.facts {
+		sources[i] = s.facts[i].ID
+	}
+	n := derived(d, s.old, memory.KindSummary, KeySummary, content, by, sources)
+	n.Context = memory.DefaultContext
+	n.OccurredAt = d.Now()
+	if len(s.facts) > 0 {
+		n.OccurredAt = s.facts[len(s.facts)-1].OccurredAt
+	}
+	n.Attributes[attrExchanges] = float64(s.at.exchanges)
+	n.Attributes[attrRevision] = float64(s.revision)
+	if s.at.upto != uuid.Nil {
+		n.Attributes[attrUpto], n.Attributes[attrUptoTurn] = s.at.upto.String(), s.at.turn
+	}
+	return memory.Decision{Puts: []memory.Note{n}, Cause: memory.CauseSummarize, Outcome: s.out.encode()}
+}
+
+// languageOf is Chinese for facts in Chinese.
+func languageOf(facts []memory.Note) memory.Language {
+	var b strings.Builder
+	for i := range facts {
+		b.WriteString(facts[i].Content + "\n")
+	}
+	if guess, _ := text.Guess(b.String()); guess == text.Chinese {
+		return memory.Chinese
+	}
+	return memory.English
+}
+
+// procedureOf puts off the record of an exchange's session.
+func procedureOf(x *exchange) []memory.Follow {
+	if len(x.said) == 0 {
+		return nil
+	}
+	return []memory.Follow{{Task: memory.Task{Name: TaskProcedure, Key: sessionName(x.session)}}}
+}
+
+// sessionName names a session in keys; "none" is where none was given.
+func sessionName(session any) string {
+	if session == nil || session == "" {
+		return "none"
+	}
+	return fmt.Sprint(session)
+}
+
+type procedureMaterial struct {
+	MaxChars  int                 `json:"max_chars"`
+	OldRecord string              `json:"old_record"`
+	Steps     []utteranceMaterial `json:"steps"`
+}
+
+// record writes the record of a session anew: from the last one and what was said since.
+func (p *Mem0) record(ctx context.Context, d memory.Desk, c *Mem0Config, session string) (memory.Decision, error) {
+	if err := wantKey(TaskProcedure, session); err != nil {
+		return memory.Decision{}, err
+	}
+	key := KeyProcedure + session
+	old, _, err := d.ByKey(ctx, memory.KindSummary, key)
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("read the record: %w", err)
+	}
+	out := Mem0Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryDone{Mode: MemoryProcedural}}
+	steps, err := stepsOf(ctx, d, session, &old)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	// The oldest come first; what is too much for one call waits for the next.
+	m := procedureMaterial{MaxChars: c.SummaryChars, OldRecord: old.Content, Steps: []utteranceMaterial{}}
+	in := memory.SummarizeInput{Old: old.Content, Chars: c.SummaryChars, Language: languageOf(steps)}
+	chars, taken := 0, 0
+	for i := range steps {
+		u := memory.UtteranceOf(&steps[i])
+		u.Content = text.Shorten(u.Content, c.MessageChars)
+		if chars += len(u.Content); taken > 0 && chars > memory.MaxContentBytes {
+			break
+		}
+		taken++
+		m.Steps = append(m.Steps, spokenOf(u, 0))
+		in.Memories = append(in.Memories, fmt.Sprintf("%s: %s", u.Role, u.Content))
+	}
+	out.Summary.Memories = taken
+	if taken == 0 {
+		out.Summary.Kept = "nothing was said since"
+		return memory.Decision{Outcome: out.encode()}, nil
+	}
+	a, err := c.put(ctx, d, "procedure", &p.procedure, m, taken, in, nil, says(func(s *memory.Summary) bool { return !blank(s.Summary) }))
+	if errors.Is(err, memory.ErrBadAnswer) {
+		out.Summary.Kept = "the answer could not be used"
+		return memory.Decision{Outcome: out.encode()}, nil
+	}
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	answer, err := read[memory.Summary](a.JSON, "procedure")
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	sources := slices.Clone(old.Provenance.Sources)
+	for i := range taken {
+		sources = append(sources, steps[i].ID)
+	}
+	n := derived(d, old, memory.KindSummary, key, cleanLine(answer.Summary, c.SummaryChars), a.Analyst, sources)
+	n.Context = memory.DefaultContext
+	last := &steps[taken-1]
+	n.OccurredAt = last.OccurredAt
+	n.Attributes[attrUpto] = last.ID.String()
+	if s, ok := last.Attributes[memory.AttrSession]; ok {
+		n.Attributes[memory.AttrSession] = s
+	}
+	dec := memory.Decision{Puts: []memory.Note{n}, Cause: memory.CauseSummarize}
+	if taken < len(steps) {
+		dec.Follow = []memory.Follow{{Task: memory.Task{Name: TaskProcedure, Key: session}}}
+	}
+	out.follow(dec.Follow...)
+	dec.Outcome = out.encode()
+	return dec, nil
+}
+
+// stepsOf reads what was said in a session after its record was written.
+func stepsOf(ctx context.Context, d memory.Desk, session string, old *memory.Note) ([]memory.Note, error) {
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}}
+	if id, err := uuid.Parse(fmt.Sprint(old.Attributes[attrUpto])); err == nil {
+		q.After = id
+	}
+	var out []memory.Note
+	err := listed(ctx, d, q, func(n *memory.Note) {
+		if sessionName(n.Attributes[memory.AttrSession]) != session || !memory.Learnable(n) {
+			return
+		}
+		m := *n
+		if m.Content = withoutRecalled(m.Content); m.Content != "" {
+			out = append(out, m)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the session: %w", err)
+	}
+	return out, nil
+}
+
+// expiries puts off the deleting of facts to when their time is over. Each
+// time has a task of its own, since one that waits for a later one would stand
+// in the way of it.
+func expiries(facts ...memory.Note) []memory.Follow {
+	var out []memory.Follow
+	for i := range facts {
+		at, ok := expiryOf(&facts[i])
+		if !ok {
+			continue
+		}
+		key := stamp(at)
+		if !slices.ContainsFunc(out, func(f memory.Follow) bool { return f.Task.Key == key }) {
+			out = append(out, memory.Follow{Task: memory.Task{Name: TaskExpire, Key: key}, After: at})
+		}
+	}
+	return out
+}
+
+// expire deletes the facts whose time is over.
+func (p *Mem0) expire(ctx context.Context, d memory.Desk, c *Mem0Config) (memory.Decision, error) {
+	out := Mem0Outcome{Policy: p.Name(), Decision: DecisionKeep}
+	now := d.Now()
+	q := memory.NoteQuery{
+		Kinds:  []memory.Kind{memory.KindFact},
+		Filter: &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrExpires}, Op: filter.Exists, Want: true},
+	}
+	dec := memory.Decision{Cause: memory.CauseForget}
+	var removed []memory.Note
+	err := listed(ctx, d, q, func(n *memory.Note) {
+		if hasExpired(n, now) {
+			dec.Deletes = append(dec.Deletes, n.ID)
+			removed = append(removed, *n)
+		}
+	})
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("read facts that expire: %w", err)
+	}
+	if out.Expired = dec.Deletes; len(out.Expired) > 0 {
+		out.Decision = DecisionForgotten
+		if c.Graph {
+			if err := p.graph.ingest(ctx, d, c, nil, removed, &dec, &out); err != nil {
+				return memory.Decision{}, err
+			}
+		}
+	}
+	dec.Outcome = out.encode()
+	return dec, nil
+}
