@@ -20,6 +20,7 @@ const weakWeight = 0.3
 type Query struct {
 	view   *View
 	words  []word
+	terms  int
 	vector *question
 }
 
@@ -52,6 +53,7 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 	var forms [][]string
 	var times []float64
 	for _, f := range text.Forms(words, v.langs) {
+		q.terms++
 		key := strings.Join(f.Terms, "\x00")
 		i, seen := place[key]
 		if !seen {
@@ -83,6 +85,10 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 	slices.SortStableFunc(q.words, func(a, b word) int { return cmp.Compare(b.weight, a.weight) })
 	return q, nil
 }
+
+// Terms counts the words of the query that are no stop words, repeats included,
+// whether or not a note has them; 0 where the view is empty.
+func (q *Query) Terms() int { return q.terms }
 
 // idf is the weight of a word that stands in df visible passages.
 func (v *View) idf(df int) float64 {

@@ -20,7 +20,8 @@
 // [DefaultPrior] holds the constants of the prior. docs/recall.md says how all
 // of them were chosen and what each is worth.
 //
-// A search by vector alone is not fused: its score is the cosine.
+// A search by vector alone is not fused: its score is the cosine. The profile
+// mem0 ranks as Mem0's code does, with other candidates and measures: mem0.go.
 //
 // # Other constants
 //

@@ -20,6 +20,9 @@ type Prior struct {
 // says how it was chosen.
 var DefaultPrior = Prior{Assistant: 0.5, From: 60, Exponent: 0.2}
 
+// NoPrior takes every note for as likely as every other.
+var NoPrior = Prior{Assistant: 1, From: 1, Exponent: 0}
+
 func (p Prior) check() error {
 	if !(p.Assistant > 0 && p.Assistant <= 1) || !(p.From >= 1) || !(p.Exponent >= 0) || math.IsInf(p.From+p.Exponent, 0) {
 		return fmt.Errorf("search: prior %+v out of range", p)

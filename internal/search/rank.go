@@ -43,11 +43,16 @@ type Config struct {
 	HalfLife  time.Duration
 	LinkShare float64 // 0..1
 	Prior     Prior
+	Mem0      bool // candidates and measures as [Mem0] has them
 }
 
 // DefaultConfig gives the documented defaults of a profile.
 func DefaultConfig(p Profile) Config {
-	return Config{Weights: p.Weights(), HalfLife: 30 * 24 * time.Hour, LinkShare: 0.5, Prior: DefaultPrior}
+	c := Config{Weights: p.Weights(), HalfLife: 30 * 24 * time.Hour, LinkShare: 0.5, Prior: DefaultPrior}
+	if p == Mem0 {
+		c.Mem0, c.Prior = true, NoPrior
+	}
+	return c
 }
 
 // Ranker ranks candidates by one configuration.
@@ -87,6 +92,7 @@ type Options struct {
 	K        int
 	MinScore *float64  // hits below are dropped; nil: none
 	Now      time.Time // what recency counts from; used only where Recency weighs
+	Terms    int       // words of the query that are no stop words; used only by Mem0
 }
 
 // Source says what found a hit.
@@ -153,7 +159,7 @@ type Result struct {
 func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
 	ranked := r.order(candidates, o)
 	res := Result{ranker: r, options: o, scale: ranked.scale}
-	if o.Mode == ModeHybrid && o.K > ReservedLexical {
+	if o.Mode == ModeHybrid && o.K > ReservedLexical && !r.config.Mem0 {
 		res.reserved = ranked.reserve(o.K)
 	}
 	best := ranked.places[:min(max(o.K, 0), len(ranked.places))]
@@ -189,7 +195,7 @@ type ranking struct {
 func (r *Ranker) order(candidates []Candidate, o Options) ranking {
 	found := make([]Candidate, 0, len(candidates))
 	for i := range candidates {
-		if o.finds(&candidates[i]) {
+		if r.finds(&candidates[i], o.Mode) {
 			found = append(found, candidates[i])
 			c := &found[len(found)-1]
 			c.Values[Recency] = r.recency(c, o)
@@ -197,7 +203,7 @@ func (r *Ranker) order(candidates []Candidate, o Options) ranking {
 	}
 	out := ranking{found: found, scale: r.scaleOf(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found))}
 	for i := range found {
-		out.scores[i], _ = r.score(&found[i], o.Mode, &out.scale, nil)
+		out.scores[i], _ = r.score(&found[i], &o, &out.scale, nil)
 		out.places[i] = i
 	}
 	slices.SortFunc(out.places, func(a, b int) int {
@@ -237,14 +243,20 @@ func (r *ranking) reserve(k int) map[ID]bool {
 	return best
 }
 
+// Weighs tells whether a signal counts.
+func (r *Ranker) Weighs(s Signal) bool { return r.config.Weights[s] != 0 }
+
 // finds tells whether the mode can have found a candidate.
-func (o *Options) finds(c *Candidate) bool {
-	switch o.Mode {
+func (r *Ranker) finds(c *Candidate, mode Mode) bool {
+	switch mode {
 	case ModeLexical:
 		return c.Values[Lexical] > 0
 	case ModeVector:
 		return c.Dense
 	case ModeHybrid:
+		if r.config.Mem0 {
+			return c.Dense && c.ByVector && c.Values[Vector] >= Mem0Threshold
+		}
 	}
 	return c.Dense || c.Values[Lexical] > 0
 }
@@ -286,8 +298,8 @@ func (r *Ranker) scaleOf(found []Candidate, mode Mode) scale {
 // score works out the score of a candidate and its prior. Where parts is given,
 // it is told what makes the score. A search by vector alone is not fused: its
 // score is the cosine.
-func (r *Ranker) score(c *Candidate, mode Mode, s *scale, parts *[]Part) (score, prior float64) {
-	if mode == ModeVector {
+func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score, prior float64) {
+	if o.Mode == ModeVector {
 		if parts != nil {
 			*parts = []Part{{table[Vector].name, c.Values[Vector], c.Values[Vector], 1}}
 		}
@@ -298,7 +310,10 @@ func (r *Ranker) score(c *Candidate, mode Mode, s *scale, parts *[]Part) (score,
 			continue
 		}
 		x := c.Values[j]
-		if table[j].norm == byMaximum {
+		switch {
+		case r.config.Mem0:
+			x = mem0Measure(Signal(j), x, o.Terms)
+		case table[j].norm == byMaximum:
 			if x = 0; s.highest[j] > 0 {
 				x = min(max(c.Values[j]/s.highest[j], 0), 1)
 			}
@@ -321,7 +336,7 @@ func (r *Ranker) hit(c Candidate, o Options, s *scale) Hit {
 	if c.Values[Lexical] > 0 && o.Mode != ModeVector {
 		h.Sources = append(h.Sources, SourceLexical)
 	}
-	h.Score, h.Prior = r.score(&c, o.Mode, s, &h.Explain)
+	h.Score, h.Prior = r.score(&c, &o, s, &h.Explain)
 	return h
 }
 

@@ -28,6 +28,7 @@ const (
 	Reply                    // 1 where the turn before it has one
 	Opening                  // 1 where it is the first of its session
 	Names                    // capitalised words inside its sentences, up to 3
+	Entity                   // link to an entity that the query names, 0..1; see [EntityBoost]
 	signals
 )
 
@@ -43,30 +44,32 @@ const (
 )
 
 type property struct {
-	name            string
-	norm            norm
-	words           bool // known without a vector
-	general, people float64
+	name  string
+	norm  norm
+	words bool // known without a vector
+
+	general, people, mem0 float64
 }
 
 // table says of each signal its name, how it is normalised, and what it weighs
 // in each profile.
 var table = [signals]property{
-	Lexical:    {"lexical", byMaximum, true, .5, .5},
-	Window:     {"window", byMaximum, true, .5, 1},
-	Session:    {"session", byMaximum, true, .5, .5},
-	Vector:     {"vector", byMaximum, false, 1.5, 1},
-	Late:       {"late", asIs, false, 2, 2},
-	LateLead:   {"late_lead", asIs, false, 4, 4},
-	LateAround: {"late_around", asIs, false, 2, 3},
-	Attribute:  {"attribute", asIs, true, 1, 1.5},
-	Time:       {"time", asIs, true, 1, 1},
-	Recency:    {"recency", asIs, true, 0, 0},
-	Importance: {"importance", asIs, true, 0, 0},
-	Question:   {"question", asIs, true, 0, -.4},
-	Reply:      {"reply", asIs, true, 0, .4},
-	Opening:    {"opening", asIs, true, 0, .5},
-	Names:      {"names", asIs, true, 0, .2},
+	Lexical:    {"lexical", byMaximum, true, .5, .5, 1},
+	Window:     {"window", byMaximum, true, .5, 1, 0},
+	Session:    {"session", byMaximum, true, .5, .5, 0},
+	Vector:     {"vector", byMaximum, false, 1.5, 1, 1},
+	Late:       {"late", asIs, false, 2, 2, 0},
+	LateLead:   {"late_lead", asIs, false, 4, 4, 0},
+	LateAround: {"late_around", asIs, false, 2, 3, 0},
+	Attribute:  {"attribute", asIs, true, 1, 1.5, 0},
+	Time:       {"time", asIs, true, 1, 1, 0},
+	Recency:    {"recency", asIs, true, 0, 0, 0},
+	Importance: {"importance", asIs, true, 0, 0, 0},
+	Question:   {"question", asIs, true, 0, -.4, 0},
+	Reply:      {"reply", asIs, true, 0, .4, 0},
+	Opening:    {"opening", asIs, true, 0, .5, 0},
+	Names:      {"names", asIs, true, 0, .2, 0},
+	Entity:     {"entity", asIs, false, 0, 0, .5},
 }
 
 // String is the name that explanations and requests use.
@@ -89,15 +92,20 @@ const (
 	Auto    Profile = "auto"
 	General Profile = "default"
 	People  Profile = "people" // two or more persons talking, no assistant
+	Mem0    Profile = "mem0"   // as Mem0 ranks; see mem0.go
 )
 
 // Weights gives the weights of a profile; Auto has those of General.
 func (p Profile) Weights() Values {
 	var w Values
 	for i := range table {
-		w[i] = table[i].general
-		if p == People {
+		switch p {
+		case People:
 			w[i] = table[i].people
+		case Mem0:
+			w[i] = table[i].mem0
+		case General, Auto:
+			w[i] = table[i].general
 		}
 	}
 	return w

@@ -62,9 +62,9 @@ func (q *Query) check(rerank bool) (words string, err error) {
 	switch q.Profile {
 	case "":
 		q.Profile = Auto
-	case Auto, General, People:
+	case Auto, General, People, Mem0:
 	default:
-		return "", fault.InvalidField("profile", "must be auto, default or people")
+		return "", fault.InvalidField("profile", "must be auto, default, people or mem0")
 	}
 	weights := q.Profile.Weights()
 	if err := weights.Override(q.Weights); err != nil {

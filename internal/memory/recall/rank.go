@@ -19,9 +19,10 @@ import (
 // ranker ranks as suits the collection's embedder and what the view holds,
 // unless the caller says otherwise.
 func (f *finding) ranker() (ranker *search.Ranker, _ error) {
-	cfg := search.DefaultConfig(f.profile())
+	profile := f.profile()
+	cfg := search.DefaultConfig(profile)
 	if e, ok := f.r.embedders.ByName(f.view.Collection.Embedder); ok {
-		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() {
+		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() && profile != search.Mem0 {
 			cfg.Weights[search.Vector] = search.SpellingVector
 		}
 	}
@@ -134,6 +135,9 @@ func (f *finding) embedding(ctx context.Context) (memory.Embedding, error) {
 // The best of them are measured by late interaction, which costs most.
 func (f *finding) candidates(ranker *search.Ranker, o search.Options) []search.Candidate {
 	depth := search.Depth(o.K)
+	if f.ranked == search.Mem0 {
+		depth = search.Mem0Depth(o.K)
+	}
 	selected := f.selected()
 	if f.mode == Vector {
 		hits := f.asked.Vector(selected, depth)
@@ -147,7 +151,7 @@ func (f *finding) candidates(ranker *search.Ranker, o search.Options) []search.C
 	f.found = found
 	out := f.measured(found)
 	markNearest(out, depth)
-	if len(f.tokens) == 0 || f.mode == Lexical {
+	if len(f.tokens) == 0 || f.mode == Lexical || !lateWeighs(ranker) {
 		return out
 	}
 	best := ranker.Best(out, o, search.LateDepth)
@@ -170,6 +174,11 @@ func (f *finding) selected() *index.Selection {
 	return f.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool { return f.q.lets(r) })
 }
 
+// lateWeighs tells whether late interaction counts.
+func lateWeighs(r *search.Ranker) bool {
+	return r.Weighs(search.Late) || r.Weighs(search.LateLead) || r.Weighs(search.LateAround)
+}
+
 // placeOf finds a note in what the index measured, which is in order of note id.
 func placeOf(found []index.Signals, note search.ID) (int, bool) {
 	return slices.BinarySearchFunc(found, note, func(s index.Signals, note search.ID) int { return bytes.Compare(s.Note[:], note[:]) })
@@ -187,6 +196,7 @@ func (f *finding) measured(found []index.Signals) []search.Candidate {
 				search.Importance: s.Record.Importance, search.Question: one(s.Asks), search.Reply: one(s.Replies),
 				search.Opening: one(s.Opens), search.Names: float64(s.Names),
 				search.Time: one(f.inTime(s.Record.OccurredAt)), search.Attribute: one(f.isNamed(s.Record.Attributes)),
+				search.Entity: f.boosts[s.Note],
 			},
 		}
 	}

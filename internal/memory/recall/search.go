@@ -38,8 +38,9 @@ type finding struct {
 
 	ranked     search.Profile // whose weights were used
 	answerable *float64
-	spans      []when.Range      // of time that the query names
-	named      map[string]string // values of attributes that it names, by key
+	spans      []when.Range          // of time that the query names
+	named      map[string]string     // values of attributes that it names, by key
+	boosts     map[uuid.UUID]float64 // of notes linked to entities that it names
 }
 
 // Search answers one query over a view; a batch calls it once per query. In
@@ -113,6 +114,12 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 		o.K = max(f.q.K, f.r.cfg.RerankPool)
 	}
 	f.context()
+	o.Terms = f.asked.Terms()
+	if ranker.Weighs(search.Entity) && f.mode == Hybrid {
+		if f.boosts, err = f.entities(ctx); err != nil {
+			return nil, err
+		}
+	}
 	result := ranker.Rank(f.candidates(ranker, o), o)
 	hits := result.Hits
 	if f.q.ExpandLinks > 0 && len(hits) > 0 {

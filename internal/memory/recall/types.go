@@ -29,6 +29,7 @@ const (
 	Auto    = search.Auto
 	General = search.General
 	People  = search.People
+	Mem0    = search.Mem0
 )
 
 // Rerank says who has the last word about order.

@@ -1,0 +1,122 @@
+package recall
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/index"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// entityDepth is how many entities one phrase of a query may name.
+const entityDepth = 100
+
+// linkSources is the attribute of a link that lists the notes it was learned from.
+const linkSources = "sources"
+
+// entities gives what links to entities are worth to the notes of the view: of
+// every entity that a phrase of the query is similar to, to each note that is
+// linked with it. A view without entities has none. An embedder that fails
+// leaves them out, which Result says.
+func (f *finding) entities(ctx context.Context) (map[uuid.UUID]float64, error) {
+	phrases := text.Keyphrases(f.words, search.Mem0Entities)
+	some := false
+	selected := f.index.SelectFunc(func(_ [16]byte, _ int64, r *filter.Record) bool {
+		entity := r.Kind == string(memory.KindEntity)
+		some = some || entity
+		return entity
+	})
+	if !some || len(phrases) == 0 {
+		return map[uuid.UUID]float64{}, nil
+	}
+	similar, err := f.similarEntities(ctx, selected, phrases)
+	if err != nil || len(similar) == 0 {
+		return similar, err
+	}
+	ids := make([]uuid.UUID, 0, len(similar))
+	for id := range similar {
+		ids = append(ids, id)
+	}
+	links, err := f.r.store.Links(ctx, f.scope, f.view, memory.LinkQuery{Notes: ids, Direction: memory.Both})
+	if err != nil {
+		return nil, err
+	}
+	boosts := map[uuid.UUID]float64{}
+	for entity, notes := range f.linkedNotes(links, similar) {
+		worth := search.EntityBoost(similar[entity], len(notes))
+		for note := range notes {
+			boosts[note] = max(boosts[note], worth)
+		}
+	}
+	return boosts, nil
+}
+
+// similarEntities gives the entities that one of the phrases names, each with
+// its highest cosine.
+func (f *finding) similarEntities(ctx context.Context, entities *index.Selection, phrases []string) (map[uuid.UUID]float64, error) {
+	similar := map[uuid.UUID]float64{}
+	e, ok := f.r.embedders.ByName(f.view.Collection.Embedder)
+	if !ok {
+		return similar, nil
+	}
+	made, err := memory.EmbedAll(ctx, e, f.scope, phrases)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		f.r.log.Warn("what a query names could not be embedded; entities lift nothing",
+			slog.String("collection", f.view.Collection.ID.String()), slog.Any("error", err))
+		f.degraded = "what the query names could not be embedded; entities lifted nothing"
+		return similar, nil
+	}
+	for i := range made {
+		q, err := f.index.Query("", made[i].Vector)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range q.Vector(entities, entityDepth) {
+			if h.Score >= search.Mem0EntityFloor {
+				similar[h.Note] = max(similar[h.Note], min(h.Score, 1))
+			}
+		}
+	}
+	return similar, nil
+}
+
+// linkedNotes gives the notes that are linked with each entity: those at the
+// other end of a link that are no entities themselves, and those that a link
+// between entities names as its sources.
+func (f *finding) linkedNotes(links []memory.Link, entities map[uuid.UUID]float64) map[uuid.UUID]map[uuid.UUID]bool {
+	out := map[uuid.UUID]map[uuid.UUID]bool{}
+	add := func(entity, note uuid.UUID) {
+		if _, named := entities[entity]; !named || entity == note {
+			return
+		}
+		if _, record, ok := f.index.Record(note); !ok || record.Kind == string(memory.KindEntity) {
+			return
+		}
+		if out[entity] == nil {
+			out[entity] = map[uuid.UUID]bool{}
+		}
+		out[entity][note] = true
+	}
+	for i := range links {
+		l := &links[i]
+		add(l.Source, l.Target)
+		add(l.Target, l.Source)
+		sources, _ := l.Attributes[linkSources].([]any)
+		for _, s := range sources {
+			text, _ := s.(string)
+			if id, err := uuid.Parse(text); err == nil {
+				add(l.Source, id)
+				add(l.Target, id)
+			}
+		}
+	}
+	return out
+}

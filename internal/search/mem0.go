@@ -1,0 +1,62 @@
+package search
+
+import "math"
+
+// This file is the ranking of Mem0's public code since its version 2, as a
+// profile: score = (cos + b + g) / max. Candidates are the [Mem0Depth] nearest
+// by vector whose cosine reaches [Mem0Threshold]; words and entities only lift
+// them. b is the BM25 measured by a logistic curve of the query's length, g half of the
+// link to an entity that the query names, and max what the sum can reach: 1,
+// one more where some candidate has a word of the query, and half more where
+// some is linked to an entity. That is what weights 1, 1 and .5 come to, which
+// count where a signal exists and are scaled to the sum 1.
+//
+// Unlike in the other profiles, how many candidates there are depends on k.
+
+// Constants of Mem0's ranking.
+const (
+	Mem0Threshold   = 0.1 // least cosine of a candidate
+	Mem0Entities    = 8   // most entities that a query names
+	Mem0EntityFloor = 0.5 // least cosine of an entity with what the query names
+)
+
+// Mem0Depth is how many of the nearest notes are candidates for k hits.
+func Mem0Depth(k int) int { return max(4*k, 60) }
+
+// Logistic maps a BM25 score to 0..1: 1 / (1 + exp(-steepness · (raw - middle))).
+// The more terms a query has, the more its scores grow, and the later and
+// slower the curve rises.
+func Logistic(raw float64, terms int) float64 {
+	middle, steepness := 12.0, 0.5
+	switch {
+	case terms <= 3:
+		middle, steepness = 5, 0.7
+	case terms <= 6:
+		middle, steepness = 7, 0.6
+	case terms <= 9:
+		middle, steepness = 9, 0.5
+	case terms <= 15:
+		middle, steepness = 10, 0.5
+	}
+	return 1 / (1 + math.Exp(-steepness*(raw-middle)))
+}
+
+// EntityBoost is what a link to an entity is worth that is similar to one of
+// the query and linked with so many notes: similarity / (1 + 0.001 · (linked - 1)²).
+// An entity that everything is linked with says little of any of it.
+func EntityBoost(similarity float64, linked int) float64 {
+	n := float64(max(linked-1, 0))
+	return similarity / (1 + 0.001*n*n)
+}
+
+// mem0Measure makes a value comparable: a note without a word of the query has
+// nothing of the curve.
+func mem0Measure(s Signal, x float64, terms int) float64 {
+	if s == Lexical || s == Window || s == Session {
+		if x <= 0 {
+			return 0
+		}
+		return Logistic(x, terms)
+	}
+	return min(max(x, 0), 1)
+}
