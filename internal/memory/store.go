@@ -125,6 +125,8 @@ type Reader interface {
 	CountVectors(ctx context.Context, s tenant.Scope, v View, embedder string, dim int) (n, other int64, err error)
 	// Changesets lists those of the collection's own log after a revision.
 	Changesets(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Changeset, error)
+	// CountChangesets counts those of the collection's own log of a cause, written from a time on and before another.
+	CountChangesets(ctx context.Context, s tenant.Scope, v View, cause Cause, from, to time.Time) (int64, error)
 	// Usage of visible notes through the lineage; notes without any are absent.
 	Usage(ctx context.Context, s tenant.Scope, v View, ids []uuid.UUID) (map[uuid.UUID]Usage, error)
 	// Hot lists the visible notes that were used most lately, by HotScore and then by id; none that was never used.

@@ -157,6 +157,13 @@ func (ob *observed) Changesets(ctx context.Context, s tenant.Scope, v memory.Vie
 	return ob.Store.Changesets(ctx, s, v, after, limit)
 }
 
+// CountChangesets implements memory.Reader.
+func (ob *observed) CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (n int64, err error) {
+	ctx, end := ob.begin(ctx, "CountChangesets", s.Tenant(), v.Collection.ID)
+	defer end(&err)
+	return ob.Store.CountChangesets(ctx, s, v, cause, from, to)
+}
+
 // Usage implements memory.Reader.
 func (ob *observed) Usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (out map[uuid.UUID]memory.Usage, err error) {
 	ctx, end := ob.begin(ctx, "Usage", s.Tenant(), v.Collection.ID)

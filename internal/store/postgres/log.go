@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -101,4 +102,18 @@ func (s *Store) Changesets(ctx context.Context, sc tenant.Scope, v memory.View, 
 			})
 	})
 	return out, err
+}
+
+// CountChangesets implements memory.Reader.
+func (s *Store) CountChangesets(ctx context.Context, sc tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (n int64, err error) {
+	if err := v.Check(sc); err != nil {
+		return 0, err
+	}
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		_, err := q.get(ctx, `SELECT count(*) FROM changesets
+ WHERE tenant = $1 AND collection = $2 AND revision <= $3 AND cause = $4 AND at >= $5 AND at < $6`,
+			[]any{sc.Tenant(), v.Collection.ID, rev(v.At), string(cause), from, to}, &n)
+		return err
+	})
+	return n, err
 }

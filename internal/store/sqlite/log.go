@@ -119,5 +119,18 @@ func (s *Store) Changesets(ctx context.Context, sc tenant.Scope, v memory.View, 
 	return out, err
 }
 
+// CountChangesets implements memory.Reader.
+func (s *Store) CountChangesets(ctx context.Context, sc tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (n int64, err error) {
+	if err := v.Check(sc); err != nil {
+		return 0, err
+	}
+	err = s.reading(ctx, func(ctx context.Context, q *session) error {
+		_, err := q.get(ctx, "SELECT count(*) FROM changesets WHERE tenant = ? AND collection = ? AND revision <= ? AND cause = ? AND at >= ? AND at < ?",
+			[]any{blob(sc.Tenant()), blob(v.Collection.ID), rev(v.At), string(cause), micros(from), micros(to)}, &n)
+		return err
+	})
+	return n, err
+}
+
 // purgeBefore is the age at which idempotency keys go.
 func purgeBefore(now time.Time) int64 { return micros(now.Add(-memory.IdempotencyTTL)) }

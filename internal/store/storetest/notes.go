@@ -245,6 +245,13 @@ func history(_ *testing.T, w *world) {
 	w.refused(func() error { _, err := w.History(w.ctx, w.all, w.view(f.ID), uuid.New(), 0, 0); return err }(), fault.NotFound)
 	cs := must(w.Changesets(w.ctx, w.all, w.view(f.ID), 2, 1))(w.t)
 	w.isf(len(cs) == 1 && cs[0].Revision == 3 && cs[0].Collection == f.ID, "changesets of the fork's own log: %+v", cs)
+	at := cs[0].At
+	count := func(v memory.View, cause memory.Cause, from, to time.Time) int64 {
+		return must(w.CountChangesets(w.ctx, w.all, v, cause, from, to))(w.t)
+	}
+	w.isf(count(w.view(f.ID), memory.CauseEvolve, at, at.Add(time.Microsecond)) == 1 && count(w.view(f.ID), memory.CauseEvolve, time.Time{}, at) == 0, "counted from a time on and before another")
+	w.isf(count(w.viewAt(f.ID, 2), memory.CauseEvolve, time.Time{}, at.Add(time.Hour)) == 0, "counted beyond the view")
+	w.isf(count(w.view(f.ID), memory.CauseRestore, time.Time{}, at.Add(time.Hour)) == 0, "counted of another cause")
 }
 
 // restore: an old version is put again as a new one.

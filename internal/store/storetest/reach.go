@@ -122,6 +122,9 @@ func reachTable() map[string]reachCase {
 			return second(w.Log(w.ctx, s, g.view, 0, 0, embedder, func(memory.LogRow) error { return errSaw }))
 		}),
 		"Changesets": both(func(w *world, s tenant.Scope, g targets) error { return saw(w.Changesets(w.ctx, s, g.view, 0, 0)) }),
+		"CountChangesets": both(func(w *world, s tenant.Scope, g targets) error {
+			return second(w.CountChangesets(w.ctx, s, g.view, memory.CauseAdd, time.Time{}, w.clock.Now()))
+		}),
 		"Usage": both(func(w *world, s tenant.Scope, g targets) error {
 			return second(w.Usage(w.ctx, s, g.view, []uuid.UUID{g.note}))
 		}),
