@@ -2,8 +2,8 @@
 // prompts and schemas of its model calls, and its constants.
 //
 // A policy looks at a note through a [memory.Desk] and says what should change.
-// It writes nothing, opens no transaction, starts no goroutine and sees no
-// tenant; the engine applies what it decides. One file group, one table of
+// It writes nothing, opens no transaction, leaves no goroutine behind and sees
+// no tenant; the engine applies what it decides. One file group, one table of
 // decisions and one golden set for each system.
 //
 // What a model answers is never trusted: handles are mapped back to ids, lists

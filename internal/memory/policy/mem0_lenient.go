@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // Models give what they were asked for in many forms: facts as objects, lists
@@ -214,95 +212,4 @@ func indexFold(s, mark string) int {
 		}
 	}
 	return -1
-}
-
-// wording is what one can tell of a text without understanding it.
-type wording struct {
-	terms map[string]bool
-	lang  text.Language
-	sure  bool
-}
-
-func wordingOf(s string) wording {
-	w := wording{terms: map[string]bool{}}
-	w.lang, w.sure = text.Guess(s)
-	for _, t := range text.Terms(s) {
-		w.terms[t] = true
-	}
-	return w
-}
-
-// join adds the terms of another text.
-func (w *wording) join(o wording) {
-	for t := range o.terms {
-		w.terms[t] = true
-	}
-}
-
-// has counts how many of the terms w holds.
-func (w *wording) has(terms map[string]bool) int {
-	n := 0
-	for t := range terms {
-		if w.terms[t] {
-			n++
-		}
-	}
-	return n
-}
-
-// foreign tells that two texts are of different languages, so that their words cannot be compared.
-func foreign(a, b *wording) bool { return a.sure && b.sure && a.lang != b.lang }
-
-// telling are the words by which two sentences that are otherwise alike say
-// different things, in order: numbers, names within the sentence, negations.
-func telling(s string) []string {
-	var out []string
-	for i, w := range strings.FieldsFunc(s, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '\'' && r != '’'
-	}) {
-		low := strings.ToLower(strings.ReplaceAll(w, "’", "'"))
-		head := []rune(w)[0]
-		switch {
-		case strings.ContainsFunc(w, unicode.IsNumber), i > 0 && unicode.IsUpper(head), negations[low], strings.HasSuffix(low, "n't"):
-			out = append(out, low)
-		}
-	}
-	return out
-}
-
-var negations = wordSet(`no not never none nothing without longer anymore neither nor stopped quit dislikes hates avoids cancelled canceled
-	不 没 没有 不再 nicht kein keine keinen nie ohne pas jamais sans sin nunca`)
-
-// sameSaid tells that two new facts that are as near by meaning say the same.
-func sameSaid(a, b string, cosine, from float64) bool {
-	if text.Fold(strings.Join(strings.Fields(a), " ")) == text.Fold(strings.Join(strings.Fields(b), " ")) {
-		return true
-	}
-	if cosine < from || !slices.Equal(telling(a), telling(b)) {
-		return false
-	}
-	wa, wb := wordingOf(a), wordingOf(b)
-	switch wa.lang { //nolint:exhaustive // of the others, names and numbers tell enough
-	case text.Chinese, text.Japanese, text.Korean: // no letter case shows their names
-		both := float64(wa.has(wb.terms))
-		return both >= from*float64(len(wa.terms)+len(wb.terms)-int(both))
-	}
-	return true
-}
-
-// cosine of two vectors; 0 where one of them is missing or zero.
-func cosine(a, b []float32) float64 {
-	if len(a) == 0 || len(a) != len(b) {
-		return 0
-	}
-	var ab, aa, bb float64
-	for i := range a {
-		ab += float64(a[i]) * float64(b[i])
-		aa += float64(a[i]) * float64(a[i])
-		bb += float64(b[i]) * float64(b[i])
-	}
-	if aa == 0 || bb == 0 {
-		return 0
-	}
-	return ab / math.Sqrt(aa*bb)
 }

@@ -1,0 +1,124 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// procedureOf puts off the record of an exchange's session.
+func procedureOf(x *exchange) []memory.Follow {
+	if len(x.said) == 0 {
+		return nil
+	}
+	return []memory.Follow{{Task: memory.Task{Name: TaskProcedure, Key: sessionName(x.session)}}}
+}
+
+// sessionName names a session in keys; "none" is where none was given.
+func sessionName(session any) string {
+	if session == nil || session == "" {
+		return "none"
+	}
+	return fmt.Sprint(session)
+}
+
+type procedureMaterial struct {
+	MaxChars  int                 `json:"max_chars"`
+	OldRecord string              `json:"old_record"`
+	Steps     []utteranceMaterial `json:"steps"`
+}
+
+// record writes the record of a session anew: from the last one and what was said since.
+func (p *Mem0) record(ctx context.Context, d memory.Desk, c *Mem0Config, session string) (memory.Decision, error) {
+	if err := wantKey(TaskProcedure, session); err != nil {
+		return memory.Decision{}, err
+	}
+	key := KeyProcedure + session
+	old, _, err := d.ByKey(ctx, memory.KindSummary, key)
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("read the record: %w", err)
+	}
+	out := Mem0Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryDone{Mode: MemoryProcedural}}
+	steps, err := stepsOf(ctx, d, session, &old)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	// The oldest come first; what is too much for one call waits for the next.
+	m := procedureMaterial{MaxChars: c.SummaryChars, OldRecord: old.Content, Steps: []utteranceMaterial{}}
+	in := memory.SummarizeInput{Old: old.Content, Chars: c.SummaryChars, Language: languageOf(steps)}
+	chars, taken := 0, 0
+	for i := range steps {
+		u := memory.UtteranceOf(&steps[i])
+		u.Content = text.Shorten(u.Content, c.MessageChars)
+		if chars += len(u.Content); taken > 0 && chars > memory.MaxContentBytes {
+			break
+		}
+		taken++
+		m.Steps = append(m.Steps, spokenOf(u, 0))
+		in.Memories = append(in.Memories, fmt.Sprintf("%s: %s", u.Role, u.Content))
+	}
+	out.Summary.Memories = taken
+	if taken == 0 {
+		out.Summary.Kept = "nothing was said since"
+		return memory.Decision{Outcome: out.encode()}, nil
+	}
+	a, err := c.put(ctx, d, "procedure", &p.procedure, m, taken, in, nil, says(func(s *memory.Summary) bool { return !blank(s.Summary) }))
+	if errors.Is(err, memory.ErrBadAnswer) {
+		out.Summary.Kept = "the answer could not be used"
+		return memory.Decision{Outcome: out.encode()}, nil
+	}
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	answer, err := read[memory.Summary](a.JSON, "procedure")
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	sources := slices.Clone(old.Provenance.Sources)
+	for i := range taken {
+		sources = append(sources, steps[i].ID)
+	}
+	n := derived(d, old, memory.KindSummary, key, cleanLine(answer.Summary, c.SummaryChars), a.Analyst, sources)
+	n.Context = memory.DefaultContext
+	last := &steps[taken-1]
+	n.OccurredAt = last.OccurredAt
+	n.Attributes[attrUpto] = last.ID.String()
+	if s, ok := last.Attributes[memory.AttrSession]; ok {
+		n.Attributes[memory.AttrSession] = s
+	}
+	dec := memory.Decision{Puts: []memory.Note{n}, Cause: memory.CauseSummarize}
+	if taken < len(steps) {
+		dec.Follow = []memory.Follow{{Task: memory.Task{Name: TaskProcedure, Key: session}}}
+	}
+	out.follow(dec.Follow...)
+	dec.Outcome = out.encode()
+	return dec, nil
+}
+
+// stepsOf reads what was said in a session after its record was written.
+func stepsOf(ctx context.Context, d memory.Desk, session string, old *memory.Note) ([]memory.Note, error) {
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}}
+	if id, err := uuid.Parse(fmt.Sprint(old.Attributes[attrUpto])); err == nil {
+		q.After = id
+	}
+	var out []memory.Note
+	err := listed(ctx, d, q, func(n *memory.Note) {
+		if sessionName(n.Attributes[memory.AttrSession]) != session || !memory.Learnable(n) {
+			return
+		}
+		m := *n
+		if m.Content = withoutRecalled(m.Content); m.Content != "" {
+			out = append(out, m)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the session: %w", err)
+	}
+	return out, nil
+}
