@@ -36,8 +36,14 @@ func defaultAnswer(req Request) Reply {
 		}
 		return JSON(map[string]any{"scores": scores})
 	}
+	if answer := ofConversations(req); answer != nil {
+		return JSON(answer)
+	}
 	var schema map[string]any
 	if json.Unmarshal(req.Schema, &schema) != nil {
+		if req.Format == "" {
+			return Text(talk(req))
+		}
 		return JSON(map[string]any{})
 	}
 	return JSON(shaped(schema))

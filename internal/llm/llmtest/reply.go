@@ -15,6 +15,8 @@ type Reply struct {
 	status  int
 	wait    time.Duration // Retry-After, or how long a slow answer takes
 	then    *Reply        // of a slow answer
+	pace    time.Duration // between the pieces of a streamed answer
+	tools   []ToolCall
 	vectors [][]float32
 	dim     int
 }
@@ -40,6 +42,24 @@ func Default() Reply { return Reply{} }
 
 // Text answers with a message of exactly this content.
 func Text(content string) Reply { return Reply{kind: kindMessage, content: content, finish: "stop"} }
+
+// ToolCall is a call of a tool that an answer asks for.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string // JSON
+}
+
+// Tools answers by asking for calls of tools.
+func Tools(calls ...ToolCall) Reply {
+	return Reply{kind: kindMessage, tools: calls, finish: "tool_calls"}
+}
+
+// Paced waits before each piece of an answer that is streamed.
+func Paced(d time.Duration, then Reply) Reply {
+	then.pace = d
+	return then
+}
 
 // JSON answers with v as JSON.
 func JSON(v any) Reply {
@@ -101,7 +121,7 @@ func Reset() Reply { return Reply{kind: kindReset} }
 // Slow answers after a while.
 func Slow(d time.Duration, then Reply) Reply { return Reply{kind: kindSlow, wait: d, then: &then} }
 
-// CutBody sends half of an HTTP body and closes the connection.
+// CutBody sends half of an HTTP body, or of a stream, and closes the connection.
 func CutBody() Reply { return Reply{kind: kindCutBody} }
 
 // NotJSON answers 200 with a web page, as a wrong address does.

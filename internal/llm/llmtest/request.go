@@ -22,14 +22,46 @@ type Request struct {
 	MaxTokens   int // max_tokens or max_completion_tokens
 	Inputs      []string
 	Dimensions  int
+	Stream      bool
+	StreamUsage bool   // stream_options.include_usage
+	Tools       int    // how many tools are offered
 	Key         string // bearer token
 	Body        json.RawMessage
 }
 
 // Message is one message of a chat request.
 type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role       string          `json:"role"`
+	Content    string          `json:"content"` // parts of text joined
+	ToolCallID string          `json:"tool_call_id,omitempty"`
+	ToolCalls  json.RawMessage `json:"tool_calls,omitempty"`
+}
+
+// UnmarshalJSON reads content that is a text, a list of parts, or null.
+func (m *Message) UnmarshalJSON(b []byte) error {
+	type plain Message
+	w := struct {
+		*plain
+
+		Content json.RawMessage `json:"content"`
+	}{plain: (*plain)(m)}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	m.Content = ""
+	if len(w.Content) == 0 || string(w.Content) == "null" || json.Unmarshal(w.Content, &m.Content) == nil {
+		return nil
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(w.Content, &parts); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		m.Content += p.Text
+	}
+	return nil
 }
 
 type wireRequest struct {
@@ -48,6 +80,11 @@ type wireRequest struct {
 	MaxCompletionTokens int             `json:"max_completion_tokens"`
 	Input               json.RawMessage `json:"input"`
 	Dimensions          int             `json:"dimensions"`
+	Stream              bool            `json:"stream"`
+	StreamOptions       struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Tools []json.RawMessage `json:"tools"`
 }
 
 // readRequest reads a request of either kind.
@@ -63,6 +100,7 @@ func readRequest(r *http.Request) (Request, error) {
 	out := Request{
 		Path: r.URL.Path, Model: w.Model, Messages: w.Messages, Temperature: w.Temperature,
 		MaxTokens: max(w.MaxTokens, w.MaxCompletionTokens), Dimensions: w.Dimensions, Body: body,
+		Stream: w.Stream, StreamUsage: w.StreamOptions.IncludeUsage, Tools: len(w.Tools),
 		Key: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
 	}
 	for _, m := range w.Messages {

@@ -24,6 +24,11 @@ const Embed = "embed"
 //   - "analyze" with key phrases of the prompt,
 //   - "evolve" with a link to the first neighbor and confidence 0.95,
 //   - "relevance" with falling scores for the handles that it finds,
+//   - "extract" with the sentences of the new messages that are no questions,
+//     "decide" with NOOP for a memory of equal text and ADD else, summaries with
+//     the beginning of each text, "entities" and "relations" with the names of
+//     the facts and the words between them, "conflicts" with nothing,
+//   - chat without a schema with a text that says whether it saw a system message,
 //   - any other call with an empty answer in the shape of its schema,
 //   - embeddings with vectors that are near when texts share words.
 //
@@ -234,6 +239,10 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, req Request, rep 
 	case kindReset:
 		reset(w)
 	case kindCutBody:
+		if req.Stream {
+			s.stream(w, r, req, defaultAnswer(req), true)
+			panic(http.ErrAbortHandler)
+		}
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, `{"id":"cut","choices":[{"index":0,"message":{"role":"assist`)
 		panic(http.ErrAbortHandler)
@@ -248,12 +257,19 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, req Request, rep 
 			return
 		}
 		if rep.kind == kindDefault {
+			pace := rep.pace
 			rep = defaultAnswer(req)
+			rep.pace = pace
 		}
-		s.complete(w, req, []any{map[string]any{
-			"index": 0, "finish_reason": rep.finish,
-			"message": map[string]any{"role": "assistant", "content": rep.content, "refusal": nullIfEmpty(rep.refusal)},
-		}}, rep.content)
+		if req.Stream {
+			s.stream(w, r, req, rep, false)
+			return
+		}
+		message := map[string]any{"role": "assistant", "content": rep.content, "refusal": nullIfEmpty(rep.refusal)}
+		if len(rep.tools) > 0 {
+			message["content"], message["tool_calls"] = nullIfEmpty(rep.content), rep.toolCalls()
+		}
+		s.complete(w, req, []any{map[string]any{"index": 0, "finish_reason": rep.finish, "message": message}}, rep.content)
 	}
 }
 
@@ -287,13 +303,19 @@ func (s *Server) complete(w http.ResponseWriter, req Request, choices []any, con
 	if choices == nil {
 		choices = []any{}
 	}
-	in, out := 0, len(strings.Fields(content))
-	for _, m := range req.Messages {
-		in += len(strings.Fields(m.Content))
-	}
+	in, out := wordsOf(req), len(strings.Fields(content))
 	body := map[string]any{"id": "chatcmpl-fake", "object": "chat.completion", "model": req.Model, "choices": choices}
 	s.count(body, in, out)
 	send(w, body)
+}
+
+// wordsOf counts the words of a request's messages.
+func wordsOf(req Request) int {
+	n := 0
+	for _, m := range req.Messages {
+		n += len(strings.Fields(m.Content))
+	}
+	return n
 }
 
 func (s *Server) embed(w http.ResponseWriter, req Request, rep Reply) {

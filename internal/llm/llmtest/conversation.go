@@ -1,0 +1,242 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// Bounds of the default answers.
+const (
+	answeredFacts = 20
+	answeredChars = 600
+)
+
+// conversationData is what the prompts of the policies for conversations show
+// as JSON between their marks. Each has some of the fields.
+type conversationData struct {
+	MaxFacts int       `json:"max_facts"`
+	New      []spoken  `json:"new"`
+	Fact     string    `json:"fact"`
+	Similar  []spoken  `json:"similar"`
+	Memories []spoken  `json:"memories"`
+	Old      string    `json:"old_summary"`
+	Record   string    `json:"old_record"`
+	Changes  []string  `json:"changes"`
+	Steps    []spoken  `json:"steps"`
+	Turns    []spoken  `json:"turns"`
+	Days     []spoken  `json:"days"`
+	Person   string    `json:"person"`
+	Chars    int       `json:"chars"`
+	MaxChars int       `json:"max_chars"`
+	Texts    textsOf   `json:"texts"`
+	Facts    textsOf   `json:"facts"`
+	Entities []nameOrE `json:"entities"`
+}
+
+// spoken is a text with whatever stands beside it.
+type spoken struct {
+	Handle  int    `json:"handle"`
+	Role    string `json:"role"`
+	Name    string `json:"name"`
+	Speaker string `json:"speaker"`
+	Date    string `json:"date"`
+	Content string `json:"content"`
+	Text    string `json:"text"`
+}
+
+func (s spoken) said() string { return s.Content + s.Text }
+
+// textsOf reads a list of texts, or of objects that hold one.
+type textsOf []string
+
+// UnmarshalJSON reads either form.
+func (t *textsOf) UnmarshalJSON(b []byte) error {
+	var plain []string
+	if json.Unmarshal(b, &plain) == nil {
+		*t = plain
+		return nil
+	}
+	var objects []spoken
+	if json.Unmarshal(b, &objects) == nil {
+		for _, o := range objects {
+			*t = append(*t, o.said())
+		}
+	}
+	return nil
+}
+
+// nameOrE reads an entity by its name alone or as an object.
+type nameOrE string
+
+// UnmarshalJSON reads either form.
+func (n *nameOrE) UnmarshalJSON(b []byte) error {
+	var plain string
+	if json.Unmarshal(b, &plain) == nil {
+		*n = nameOrE(plain)
+		return nil
+	}
+	var o struct {
+		Entity string `json:"entity"`
+		Name   string `json:"name"`
+	}
+	if json.Unmarshal(b, &o) == nil {
+		*n = nameOrE(o.Entity + o.Name)
+	}
+	return nil
+}
+
+var dataText = regexp.MustCompile(`(?s)<memory-data>\s*(.*?)\s*</memory-data>`)
+
+// dataOf reads the JSON of a prompt.
+func dataOf(prompt string) (d conversationData, ok bool) {
+	m := dataText.FindStringSubmatch(prompt)
+	if m == nil {
+		return d, false
+	}
+	return d, json.Unmarshal([]byte(m[1]), &d) == nil
+}
+
+// ofConversations answers the calls of the policies for conversations; nil for
+// another call, or where the prompt shows no material.
+func ofConversations(req Request) any {
+	d, ok := dataOf(req.User)
+	if !ok {
+		return nil
+	}
+	chars := answeredChars
+	for _, n := range []int{d.Chars, d.MaxChars} {
+		if n > 0 {
+			chars = min(chars, n)
+		}
+	}
+	switch req.Call {
+	case "extract":
+		return map[string]any{"facts": factsOf(d)}
+	case "decide":
+		for _, s := range d.Similar {
+			if text.Fold(strings.TrimSpace(s.said())) == text.Fold(strings.TrimSpace(d.Fact)) {
+				return map[string]any{"operation": "NOOP", "target": s.Handle, "text": nil}
+			}
+		}
+		return map[string]any{"operation": "ADD", "target": nil, "text": nil}
+	case "summarize", "procedure":
+		return map[string]any{"summary": beginnings(append([]string{d.Old, d.Record}, slices.Concat(saidIn(d.Memories), saidIn(d.Steps), d.Changes)...), chars)}
+	case "daily_summary":
+		lines := saidIn(d.Turns)
+		return map[string]any{"summary": beginnings(lines, chars), "events": lines[:min(len(lines), 1)]}
+	case "daily_personality":
+		return map[string]any{"traits": []string{"curious"}, "mood": "calm", "reply_strategy": "Answer kindly."}
+	case "overall_history":
+		return map[string]any{"summary": beginnings(saidIn(d.Days), chars)}
+	case "overall_personality":
+		return map[string]any{"portrait": text.Shorten(strings.TrimSpace(d.Person+" is curious and calm."), chars), "reply_strategy": "Answer kindly."}
+	case "entities":
+		return map[string]any{"entities": entitiesOf(slices.Concat(d.Texts, d.Facts))}
+	case "relations":
+		return map[string]any{"relations": relationsOf(slices.Concat(d.Texts, d.Facts), d.Entities)}
+	case "conflicts":
+		return map[string]any{"invalidate": []any{}}
+	}
+	return nil
+}
+
+// factsOf gives the sentences of the new messages that are no questions, each
+// with the name of its speaker in front.
+func factsOf(d conversationData) []string {
+	limit := answeredFacts
+	if d.MaxFacts > 0 {
+		limit = min(limit, d.MaxFacts)
+	}
+	out := []string{}
+	for _, m := range d.New {
+		for _, s := range text.Sentences(m.said()) {
+			if len(out) == limit {
+				return out
+			}
+			if strings.ContainsAny(s, "?？") || len(text.Terms(s)) < 2 {
+				continue
+			}
+			if m.Name != "" {
+				s = m.Name + ": " + s
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func saidIn(list []spoken) []string {
+	var out []string
+	for _, s := range list {
+		line := s.said()
+		if s.Speaker != "" {
+			line = s.Speaker + ": " + line
+		}
+		if s.Date != "" {
+			line = s.Date + ": " + line
+		}
+		out = append(out, text.Shorten(strings.Join(strings.Fields(line), " "), 120))
+	}
+	return out
+}
+
+func beginnings(list []string, chars int) string {
+	list = slices.DeleteFunc(list, func(s string) bool { return strings.TrimSpace(s) == "" })
+	return text.Shorten(strings.Join(list, " "), chars)
+}
+
+var capitalWord = regexp.MustCompile(`\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)*`)
+
+// entitiesOf gives the words with a capital, as people.
+func entitiesOf(texts []string) []any {
+	out := []any{}
+	seen := map[string]bool{}
+	for _, t := range texts {
+		for _, name := range capitalWord.FindAllString(t, 8) {
+			if !seen[name] && !text.IsStopWord(name, text.English) {
+				seen[name] = true
+				out = append(out, map[string]any{"entity": name, "entity_type": "person"})
+			}
+		}
+	}
+	return out
+}
+
+// relationsOf joins the first two entities that a text names by the words between.
+func relationsOf(texts []string, among []nameOrE) []any {
+	out := []any{}
+	for _, t := range texts {
+		var names []string
+		for _, e := range among {
+			if e != "" && strings.Contains(t, string(e)) {
+				names = append(names, string(e))
+			}
+		}
+		slices.SortStableFunc(names, func(a, b string) int { return strings.Index(t, a) - strings.Index(t, b) })
+		if len(names) < 2 {
+			continue
+		}
+		from, to := strings.Index(t, names[0])+len(names[0]), strings.Index(t, names[1])
+		if from >= to {
+			continue
+		}
+		if verb := strings.Join(text.Words(t[from:to]), "_"); verb != "" {
+			out = append(out, map[string]any{"source": names[0], "relationship": verb, "destination": names[1]})
+		}
+	}
+	return out
+}
+
+// talk answers chat that wants no JSON.
+func talk(req Request) string {
+	seen := "I saw no system message."
+	if n := len(strings.Fields(req.System)); n > 0 {
+		seen = fmt.Sprintf("I saw a system message of %d words.", n)
+	}
+	return fmt.Sprintf("You said: %s. %s", text.Shorten(strings.Join(strings.Fields(req.User), " "), 80), seen)
+}
