@@ -58,6 +58,7 @@ type Context struct {
 	Parts  []Part
 	// Citations are what the marks in Text stand for: [1] is the first.
 	Citations []Citation
+	Dates     []string        // of the events that Text tells of, oldest first, as 2006-01-02
 	Encoding  search.Encoding // that counted
 	Revision  memory.Revision
 	Degraded  string // as [Result.Degraded]
@@ -116,16 +117,19 @@ func (q *ContextQuery) check(encoding search.Encoding, read func(*Query)) (Query
 	return candidates, words, nil
 }
 
-// Context answers a query with a text to put into a prompt: the notes that a
-// search finds, grouped by kind under the dates of their events, each with a
-// mark that cites it, and never more than the budget.
+// Context answers a query with a text to put into a prompt: what the
+// collection's policy pins, the notes that a search finds, grouped by kind under
+// the dates of their events, and the newest messages if the policy wants them,
+// each with a mark that cites it, and never more than the budget. A filter of
+// the caller holds for all of it.
 //
 // Notes are taken in the order of their scores. One that says what another one
 // shows already is left out, a long one shows its best passage, and one that
 // does not fit makes room for the next. What is left of the budget then goes
 // to the notes that were cut, the most relevant first.
 //
-// Each note that is cited counts as recalled once, and no other does.
+// Each note that is cited and was found counts as recalled once, and no other
+// does: what stands in every context was not recalled by the question.
 func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q ContextQuery) (Context, error) {
 	if err := may(s, &v); err != nil {
 		return Context{}, err
@@ -139,17 +143,17 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err != nil {
 		return Context{}, err
 	}
-	p := packer{budget: q.TokenBudget, order: q.Order, encoding: q.Encoding, query: newQueryTerms(words)}
-	out, err := p.pack(ctx, found.Hits)
+	st, err := r.standing(ctx, s, v, &rd, &q)
+	if err != nil {
+		return Context{}, err
+	}
+	p := newPacker(&q, words, &rd)
+	out, err := p.pack(ctx, st, found.Hits)
 	if err != nil {
 		return Context{}, err
 	}
 	out.Encoding, out.Revision, out.Degraded = q.Encoding, v.At, found.Degraded
-	shown := make([]uuid.UUID, len(out.Citations))
-	for i, c := range out.Citations {
-		shown[i] = c.Note
-	}
-	r.counter.add(s, v.Collection.ID, shown, memory.Instant(r.clock()))
+	r.counter.add(s, v.Collection.ID, p.recalled(), memory.Instant(r.clock()))
 	return out, nil
 }
 
@@ -174,13 +178,19 @@ func parts() []partOf {
 		{"facts", "Facts"},
 		{"notes", "Notes"},
 		{"passages", "Passages"},
-		{"episodes", "Episodes"},
+		{partEpisodes, "Episodes"},
+		{partMessages, "Recent messages"},
 	}
 }
 
-// partKind gives the part of a kind of note. What is new is a note.
-func partKind(k memory.Kind) PartKind {
-	switch k {
+const (
+	partEpisodes PartKind = "episodes"
+	partMessages PartKind = "messages" // said last, whether or not it was found
+)
+
+// partKind gives the part of a note by its kind. What is new is a note.
+func partKind(n *memory.Note) PartKind {
+	switch n.Kind {
 	case memory.KindBlock:
 		return "blocks"
 	case memory.KindProfile:
@@ -196,7 +206,7 @@ func partKind(k memory.Kind) PartKind {
 	case memory.KindPassage:
 		return "passages"
 	case memory.KindMessage:
-		return "episodes"
+		return partEpisodes
 	case memory.KindNote:
 	}
 	return "notes"

@@ -3,6 +3,7 @@ package recall
 import (
 	"context"
 
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
 )
 
@@ -17,6 +18,14 @@ func PackWhile(ctx context.Context, hits []Hit, q ContextQuery) (Context, error)
 	if err != nil {
 		return Context{}, err
 	}
-	p := packer{budget: q.TokenBudget, order: q.Order, encoding: q.Encoding, query: newQueryTerms(words)}
-	return p.pack(ctx, hits)
+	return newPacker(&q, words, &memory.Reading{}).pack(ctx, standing{}, hits)
+}
+
+// PackStanding is Pack with what stands in every context; recent has the newest first.
+func PackStanding(pinned, recent []memory.Note, hits []Hit, q ContextQuery, rd memory.Reading) (Context, error) {
+	_, words, err := q.check(search.O200k, func(*Query) {})
+	if err != nil {
+		return Context{}, err
+	}
+	return newPacker(&q, words, &rd).pack(context.Background(), standing{pinned: pinned, recent: recent}, hits)
 }

@@ -31,10 +31,13 @@ func datedHeading(at time.Time) string { return "### " + day(at) + at.UTC().Form
 // dates without a time say, so it is left out.
 func groupHeading(at time.Time) string {
 	if at.UTC().Truncate(24 * time.Hour).Equal(at) {
-		return "### " + day(at) + "\n"
+		return dayHeading(at)
 	}
 	return datedHeading(at)
 }
+
+// dayHeading dates what follows it by the day.
+func dayHeading(at time.Time) string { return "### " + day(at) + "\n" }
 
 func day(at time.Time) string { return at.UTC().Format("Monday 2006-01-02") }
 

@@ -6,7 +6,10 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -26,9 +29,36 @@ type packer struct {
 	encoding search.Encoding
 	query    queryTerms
 
+	told   bool // facts say what is known about them
+	byDate bool // hits of all kinds stand together under their dates
+
 	items []*item // taken, the most relevant first
 	used  int
 	said  []saying
+
+	pinned        []*item            // in the policy's order, also those that had no room yet
+	stood         map[uuid.UUID]bool // what is there whether or not it was found
+	stoodMessages int
+	older         []memory.Note // messages that wait for what hits leave, newest first
+	found         []uuid.UUID   // what is shown because it was found, or was found as well
+}
+
+func newPacker(q *ContextQuery, words string, rd *memory.Reading) *packer {
+	return &packer{
+		budget: q.TokenBudget, order: q.Order, encoding: q.Encoding, query: newQueryTerms(words),
+		told: len(rd.Kinds) > 0, byDate: rd.ByDate,
+	}
+}
+
+// recalled gives what is shown and was found.
+func (p *packer) recalled() []uuid.UUID {
+	out := slices.Clone(p.found)
+	for _, it := range p.items {
+		if it.hit {
+			out = append(out, it.note.ID)
+		}
+	}
+	return out
 }
 
 // item is a note that has a place in the context.
@@ -39,9 +69,14 @@ type item struct {
 	label  string
 	cut    *cutting
 	found  *text.Span // the passage that the search found best; nil: none
+	tail   string     // what goes with the text however much of it is cut
+	pinned bool       // stands first in its part, under no date
+	hit    bool       // the search found it
 	shown  int        // passages; all of them: the whole text
 	text   string     // framed
 	tokens int        // of its line
+
+	headings, cost int // of what stands: of the headings that came with it, and of both
 }
 
 // saying is the words of an item, to know what is said already.
@@ -54,16 +89,44 @@ type saying struct {
 // alone: to try them all costs more time than it brings evidence.
 const maxMisses = 5
 
-// pack makes the context of the hits, which come best first.
-func (p *packer) pack(ctx context.Context, hits []Hit) (Context, error) {
+// pack makes the context of what stands and of the hits, which come best first.
+func (p *packer) pack(ctx context.Context, st standing, hits []Hit) (Context, error) {
+	if err := p.stand(st); err != nil {
+		return Context{}, err
+	}
+	if err := p.take(ctx, hits); err != nil {
+		return Context{}, err
+	}
+	for _, it := range p.items {
+		if err := ctx.Err(); err != nil {
+			return Context{}, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
+		}
+		if it.hit {
+			if err := p.grow(it); err != nil {
+				return Context{}, err
+			}
+		}
+	}
+	if err := p.extend(); err != nil {
+		return Context{}, err
+	}
+	return p.render()
+}
+
+// take gives hits their places.
+func (p *packer) take(ctx context.Context, hits []Hit) error {
 	var first *item
-	misses := 0 // in a row
+	misses, taken := 0, 0 // in a row, and all
 	for i := range hits {
 		if misses == maxMisses {
 			break
 		}
 		if err := ctx.Err(); err != nil {
-			return Context{}, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
+			return fault.Wrap(err, fault.Timeout, "the context was not ready in time")
+		}
+		if p.stood[hits[i].ID] {
+			p.found = append(p.found, hits[i].ID)
+			continue
 		}
 		words := wordsOf(hits[i].Note.Content)
 		if p.repeats(words) {
@@ -72,39 +135,36 @@ func (p *packer) pack(ctx context.Context, hits []Hit) (Context, error) {
 		if strings.TrimSpace(visible(hits[i].Note.Content)) == "" {
 			continue // nothing that could be shown
 		}
-		it := newItem(&hits[i])
+		it := newItem(&hits[i].Note.Note, hits[i].Passage)
+		it.hit = true
+		if p.told {
+			it.tail = tailOf(it.note)
+		}
+		if p.byDate {
+			it.part, it.group = partEpisodes, day(it.note.OccurredAt)
+		}
 		if first == nil {
 			first = it
 		}
-		taken, err := p.place(it, p.query)
+		placed, err := p.place(it, p.query)
 		if err != nil {
-			return Context{}, err
+			return err
 		}
 		misses++
-		if taken {
+		if placed {
 			misses = 0
+			taken++
 			p.said = append(p.said, saying{words, it.whole()})
 		}
 	}
-	if len(p.items) == 0 && first != nil {
-		if err := p.squeeze(first); err != nil {
-			return Context{}, err
-		}
+	if taken == 0 && first != nil {
+		return p.squeeze(first)
 	}
-	for _, it := range p.items {
-		if err := ctx.Err(); err != nil {
-			return Context{}, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
-		}
-		if err := p.grow(it); err != nil {
-			return Context{}, err
-		}
-	}
-	return p.render()
+	return nil
 }
 
-func newItem(h *Hit) *item {
-	n := &h.Note.Note
-	it := &item{note: n, part: partKind(n.Kind), cut: newCutting(n.Content, passageTokens), found: h.Passage}
+func newItem(n *memory.Note, found *text.Span) *item {
+	it := &item{note: n, part: partKind(n), cut: newCutting(n.Content, passageTokens), found: found}
 	session := sessionOf(n)
 	it.group = day(n.OccurredAt) + " " + session
 	if n.Kind == memory.KindMessage || session != "" {
@@ -122,7 +182,7 @@ func (p *packer) show(it *item, n int) error {
 
 func (p *packer) showText(it *item, n int, shown string) error {
 	var err error
-	it.shown, it.text = n, framed(labelled(it.label, shown))
+	it.shown, it.text = n, framed(labelled(it.label, shown)+it.tail)
 	it.tokens, err = p.count(line(1, it.text)) // a mark of any three digits costs the same
 	return err
 }
@@ -165,7 +225,7 @@ func (p *packer) place(it *item, q queryTerms) (bool, error) {
 
 // headings is what the headings cost that an item brings with it.
 func (p *packer) headings(it *item) (int, error) {
-	part, group := true, true
+	part, group := true, !it.pinned
 	for _, o := range slices.Backward(p.items) {
 		if o.part != it.part {
 			continue
@@ -174,8 +234,8 @@ func (p *packer) headings(it *item) (int, error) {
 		if o.group == it.group {
 			group = false
 		}
-		if !group || p.order == OrderRelevance {
-			break // by relevance, only what follows directly stands under the same heading
+		if !group || !p.timely(it.part) {
+			break // only what follows directly stands under the same heading
 		}
 	}
 	var lines string
@@ -195,28 +255,34 @@ func (p *packer) squeeze(it *item) error {
 	if err != nil {
 		return err
 	}
-	fits := func() bool { return headings+it.tokens <= p.budget }
+	fits := func() bool { return p.used+headings+it.tokens <= p.budget }
 	it.cut = newCutting(it.note.Content, sentenceTokens)
 	it.cut.rank(p.query, nil)
 	if err := p.show(it, 1); err != nil {
 		return err
 	}
 	if !fits() {
-		sentence := it.cut.spans[it.cut.order[0]]
-		most, err := largest(utf8.RuneCountInString(it.cut.content[sentence.Start:sentence.End]), func(n int) (bool, error) {
-			err := p.showText(it, 0, beginning(it.cut.content[sentence.Start:sentence.End], n))
-			return fits(), err
-		})
-		if err != nil || most == 0 {
-			return err
-		}
-		if err := p.showText(it, 0, beginning(it.cut.content[sentence.Start:sentence.End], most)); err != nil {
+		if shown, err := p.begin(it, fits); err != nil || !shown {
 			return err
 		}
 	}
-	p.used = headings + it.tokens
+	p.used += headings + it.tokens
 	p.items = append(p.items, it)
 	return nil
+}
+
+// begin shows the beginning of an item's best passage, as long as fits.
+func (p *packer) begin(it *item, fits func() bool) (bool, error) {
+	best := it.cut.spans[it.cut.order[0]]
+	content := it.cut.content[best.Start:best.End]
+	most, err := largest(utf8.RuneCountInString(content), func(n int) (bool, error) {
+		err := p.showText(it, 0, beginning(content, n))
+		return fits(), err
+	})
+	if err != nil || most == 0 {
+		return false, err
+	}
+	return true, p.showText(it, 0, beginning(content, most))
 }
 
 // grow lets an item that was cut show as many more passages as the budget has
@@ -310,21 +376,22 @@ func (p *packer) render() (Context, error) {
 
 func (p *packer) write() (Context, error) {
 	out := Context{Parts: []Part{}, Citations: []Citation{}}
-	var texts []string
+	var texts, dates []string
 	for _, of := range parts() {
 		items := slices.DeleteFunc(slices.Clone(p.items), func(it *item) bool { return it.part != of.kind })
 		if len(items) == 0 {
 			continue
 		}
-		if p.order == OrderTime {
-			byTime(items)
-		}
+		p.arrange(of.kind, items)
 		part := Part{Kind: of.kind}
 		var b strings.Builder
 		b.WriteString(partHeading(of.title))
 		for i, it := range items {
-			if i == 0 || items[i-1].group != it.group {
-				b.WriteString(groupHeading(it.note.OccurredAt))
+			if !it.pinned && (i == 0 || items[i-1].group != it.group) {
+				b.WriteString(p.headingOf(it))
+			}
+			if !it.pinned {
+				dates = append(dates, it.note.OccurredAt.UTC().Format(time.DateOnly))
 			}
 			part.Citations = append(part.Citations, Citation{Note: it.note.ID, Revision: it.note.From})
 			b.WriteString(line(len(out.Citations)+len(part.Citations), it.text))
@@ -338,6 +405,8 @@ func (p *packer) write() (Context, error) {
 		out.Citations = append(out.Citations, part.Citations...)
 		texts = append(texts, part.Text)
 	}
+	slices.Sort(dates)
+	out.Dates = slices.Compact(dates)
 	out.Text = strings.Join(texts, "\n\n")
 	if len(out.Parts) == 1 {
 		out.Tokens = out.Parts[0].Tokens
@@ -346,6 +415,35 @@ func (p *packer) write() (Context, error) {
 	var err error
 	out.Tokens, err = p.count(out.Text)
 	return out, err
+}
+
+// timely tells whether a part is in the order of time.
+func (p *packer) timely(part PartKind) bool {
+	return part != partMessages && (p.order == OrderTime || p.byDate && part == partEpisodes)
+}
+
+// arrange puts the items of a part into the order in which they are shown,
+// what is pinned first.
+func (p *packer) arrange(part PartKind, items []*item) {
+	slices.SortStableFunc(items, func(a, b *item) int { return cmp.Compare(one(b.pinned), one(a.pinned)) })
+	pinned := 0
+	for pinned < len(items) && items[pinned].pinned {
+		pinned++
+	}
+	switch {
+	case part == partMessages:
+		slices.Reverse(items)
+	case p.timely(part):
+		byTime(items[pinned:])
+	}
+}
+
+// headingOf dates an item and what follows it.
+func (p *packer) headingOf(it *item) string {
+	if p.byDate && it.part == partEpisodes {
+		return dayHeading(it.note.OccurredAt)
+	}
+	return groupHeading(it.note.OccurredAt)
 }
 
 // byTime orders items as they happened, but keeps those of a group together,

@@ -22,7 +22,7 @@ func (bookish) CheckConfig(json.RawMessage) error { return nil }
 
 func (bookish) Reading(config json.RawMessage) (out memory.Reading) {
 	if len(config) > 0 {
-		if err := json.Unmarshal(config, &out); err != nil {
+		if err := json.Unmarshal(config, &out); err != nil { //nolint:musttag // only this test writes it
 			panic(err)
 		}
 	}
@@ -32,7 +32,7 @@ func (bookish) Reading(config json.RawMessage) (out memory.Reading) {
 // read makes a collection that is read in this way.
 func (r *reading) read(name string, rd memory.Reading) memory.Collection {
 	r.t.Helper()
-	config, err := json.Marshal(rd)
+	config, err := json.Marshal(rd) //nolint:musttag // only this test reads it
 	r.must(err)
 	v, err := r.collections.Create(r.t.Context(), r.all, memory.CollectionInput{Name: name, Policy: "bookish", PolicyConfig: config}, memory.Request{})
 	r.must(err)

@@ -1,0 +1,246 @@
+package recall_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/search"
+)
+
+// banked is a collection that is read as a bank of memories is, with the notes that it pins.
+func (r *reading) banked() memory.Collection {
+	r.t.Helper()
+	c := r.read("banked", memory.Reading{
+		Kinds:  []memory.Kind{memory.KindMessage, memory.KindSummary},
+		Pinned: []memory.Pin{{Kind: memory.KindProfile, Key: "overall"}, {Kind: memory.KindProfile, Key: "meta"}, {Kind: memory.KindSummary, Key: "overall"}},
+		ByDate: true, K: 6, Recent: 3,
+	})
+	r.keyed(c, memory.KindProfile, "overall", "Ada is curious and a little shy.", map[string]any{"reply_strategy": "Be patient; give examples."})
+	r.keyed(c, memory.KindProfile, "meta", "Ada", map[string]any{"name": "Ada", "hobbies": []any{"sailing", "maps"}, "speaking_style": "short"})
+	r.keyed(c, memory.KindSummary, "overall", "They talked about the sea all spring.", nil)
+	for _, m := range []struct{ at, role, text string }{
+		{"2026-03-02 09:30", "user", "The ferry to the island was cancelled."},
+		{"2026-03-02 21:10", "assistant", "Then the ferry pass can be given back."},
+		{"2026-05-04 08:00", "user", "I bought a ferry pass again."},
+		{"2026-05-05 08:00", "user", "Bread is dear these days."},
+		{"2026-05-05 08:01", "assistant", "It is, flour went up."},
+	} {
+		r.put(c, memory.KindMessage, m.at, m.text, map[string]any{"role": m.role, "session": m.at[5:7] + m.role})
+	}
+	r.put(c, memory.KindSummary, "2026-03-02 00:00", "A bad day for the ferry.", map[string]any{"period": "day"})
+	return c
+}
+
+// keyed adds a note that has a natural key.
+func (r *reading) keyed(c memory.Collection, kind memory.Kind, key, content string, attributes map[string]any) uuid.UUID {
+	r.t.Helper()
+	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), memory.NewNote{
+		Kind: kind, Key: key, Content: content, Attributes: attributes, Infer: new(false),
+	}, memory.Request{})
+	r.must(err)
+	return w.Note.ID
+}
+
+// C093, C098, C100, C106: one context shows the portrait with how to reply to
+// such a person, who she is, the overall history, what was found by date, the
+// oldest day first and each once, and what was said last, in order and not twice.
+func TestContextOfABank(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, r *reading) {
+		t.Helper()
+		c := r.banked()
+		out := r.context(c, recall.ContextQuery{Text: "ferry", Mode: recall.Lexical, Order: recall.OrderRelevance})
+		want := `## Profile
+[1] Ada is curious and a little shy.
+    reply strategy: Be patient; give examples.
+[2] Ada
+    hobbies: sailing, maps
+    speaking style: short
+
+## Summaries
+[3] They talked about the sea all spring.
+
+## Episodes
+### Monday 2026-03-02
+[4] A bad day for the ferry.
+[5] user: The ferry to the island was cancelled.
+[6] assistant: Then the ferry pass can be given back.
+
+## Recent messages
+### Monday 2026-05-04 08:00
+[7] user: I bought a ferry pass again.
+### Tuesday 2026-05-05 08:00
+[8] user: Bread is dear these days.
+### Tuesday 2026-05-05 08:01
+[9] assistant: It is, flour went up.`
+		if out.Text != want {
+			t.Errorf("got\n%s\nwant\n%s", out.Text, want)
+		}
+		if dates := []string{"2026-03-02", "2026-05-04", "2026-05-05"}; !slices.Equal(out.Dates, dates) {
+			t.Errorf("dates are %v, want %v", out.Dates, dates)
+		}
+		if p := out.Parts[len(out.Parts)-1]; p.Kind != "messages" || len(p.Citations) != 3 {
+			t.Errorf("the last part is %+v", p)
+		}
+		// C109: what was found is strengthened, what only stands is not.
+		for i, cited := range out.Citations {
+			n, err := r.recall.Get(t.Context(), r.all, r.view(c), cited.Note, false)
+			r.must(err)
+			if hit := i >= 3 && i <= 6; hit != (n.Usage.AccessCount == 1) {
+				t.Errorf("[%d] was counted %d times", i+1, n.Usage.AccessCount)
+			}
+		}
+	})
+}
+
+// C098, C099: another portrait makes another context for the same question.
+func TestContextFollowsThePortrait(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.banked()
+	before := r.context(c, recall.ContextQuery{Text: "ferry"})
+	w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), before.Citations[0].Note, memory.NotePatch{
+		Content: memory.Some("Ada has become bold."), Attributes: memory.Some(map[string]any{"reply_strategy": "Come to the point."}),
+	}, memory.Request{})
+	r.must(err)
+	after := r.context(c, recall.ContextQuery{Text: "ferry"})
+	if strings.Contains(after.Text, "Be patient") || !strings.Contains(after.Text, "Come to the point.") || !strings.Contains(after.Text, "bold") || after.Citations[0].Revision != w.Revision {
+		t.Errorf("%s", after.Text)
+	}
+}
+
+// C104: the dialogue is the query, and what it says itself is not said again.
+func TestContextOfADialogue(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.banked()
+	out := r.context(c, recall.ContextQuery{Mode: recall.Lexical, Messages: []recall.Message{
+		{Role: "user", Content: "I had trouble with the ferry."}, {Role: "assistant", Content: "It is, flour went up."}, {Role: "user", Content: "When was it?"},
+	}})
+	if !strings.Contains(out.Text, "cancelled") || strings.Contains(out.Text, "flour") || !strings.Contains(out.Text, "Bread is dear") {
+		t.Errorf("%s", out.Text)
+	}
+}
+
+// A filter of the caller holds for what stands, too.
+func TestContextFiltersWhatStands(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.banked()
+	out := r.context(c, recall.ContextQuery{Text: "ferry", Filter: parsed(t, `{"field":"attributes.role","op":"eq","value":"assistant"}`)})
+	for _, part := range out.Parts {
+		if part.Kind != "episodes" && part.Kind != "messages" || strings.Contains(part.Text, "user:") {
+			t.Errorf("%s", out.Text)
+		}
+	}
+}
+
+// Facts say how sure they are and when they end, where a policy reads them.
+func TestContextOfFacts(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	for _, c := range []memory.Collection{r.read("facts", memory.Reading{Kinds: []memory.Kind{memory.KindFact}}), r.collection("usual")} {
+		r.put(c, memory.KindFact, "2026-03-02 00:00", "The ferry is free.", map[string]any{"confidence": 0.8, "expires_at": "2027-01-01T00:00:00Z"})
+		r.put(c, memory.KindFact, "2026-03-03 00:00", "The ferry is old.", map[string]any{"confidence": 1.0})
+		out := r.context(c, recall.ContextQuery{Text: "ferry"})
+		told := strings.Contains(out.Text, "The ferry is free. (confidence 0.80, until 2027-01-01)\n")
+		if told == (c.Policy == memory.PolicyNone) || !strings.HasSuffix(out.Text, "The ferry is old.") {
+			t.Errorf("%s", out.Text)
+		}
+	}
+}
+
+// What stands leaves a small budget to what was found, and takes what is left of
+// a large one, what is pinned no more than half of it.
+func TestContextShares(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.read("shares", memory.Reading{
+		Kinds: []memory.Kind{memory.KindFact}, Pinned: []memory.Pin{{Kind: memory.KindSummary, Key: "s"}}, Recent: 10,
+	})
+	long := strings.Repeat("The summary goes on and on about the sea, the boats and the people. ", 60)
+	r.keyed(c, memory.KindSummary, "s", long, nil)
+	for i := range 20 {
+		at := time.Date(2026, 3, 1, 9, i, 0, 0, time.UTC).Format("2006-01-02 15:04")
+		r.put(c, memory.KindMessage, at, fmt.Sprintf("Message number %d says a thing or two about bread, butter, cheese and the like.", i), map[string]any{"role": "user"})
+		r.put(c, memory.KindFact, at, fmt.Sprintf("Boat %d is at pier %d and will be there until the tide turns in the evening.", i, i+40), nil)
+	}
+	tokens := func(out recall.Context, kind recall.PartKind) int {
+		for _, p := range out.Parts {
+			if p.Kind == kind {
+				return p.Tokens
+			}
+		}
+		return 0
+	}
+	small := r.context(c, recall.ContextQuery{Text: "boat pier tide", TokenBudget: 300})
+	if tokens(small, "facts") < 200 || tokens(small, "summaries") == 0 || tokens(small, "summaries") > 45 || tokens(small, "messages") == 0 || tokens(small, "messages") > 45 {
+		t.Errorf("of 300: %d for facts, %d pinned, %d for messages", tokens(small, "facts"), tokens(small, "summaries"), tokens(small, "messages"))
+	}
+	large := r.context(c, recall.ContextQuery{Text: "boat pier tide", TokenBudget: 1600})
+	if got := tokens(large, "summaries"); got < 400 || got > 800 || len(large.Parts[len(large.Parts)-1].Citations) < 9 {
+		t.Errorf("of 1,600: %d pinned, %d messages", got, len(large.Parts[len(large.Parts)-1].Citations))
+	}
+	lines := strings.Split(large.Parts[len(large.Parts)-1].Text, "\n")
+	if !strings.Contains(lines[len(lines)-1], "number 19") {
+		t.Errorf("the newest message is not the last: %q", lines[len(lines)-1])
+	}
+}
+
+// C145: whatever stands and whatever the budget, the text has as many tokens as
+// it says, never more than it may, and every mark stands once.
+func TestStandingContextKeepsItsBudget(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := recall.ContextQuery{
+			Text:        rapid.SampledFrom(pieces[:14]).Draw(t, "query"),
+			TokenBudget: rapid.OneOf(rapid.IntRange(1, 200), rapid.IntRange(1, 4000)).Draw(t, "budget"),
+			Order:       rapid.SampledFrom([]recall.Order{recall.OrderTime, recall.OrderRelevance}).Draw(t, "order"),
+			Encoding:    rapid.SampledFrom(search.Encodings()).Draw(t, "encoding"),
+		}
+		rd := memory.Reading{Kinds: []memory.Kind{memory.KindFact}, ByDate: rapid.Bool().Draw(t, "by date")}
+		hits := drawHits(t)
+		var recent []memory.Note
+		for _, h := range drawHits(t) {
+			h.Note.Kind = memory.KindMessage
+			recent = append(recent, h.Note.Note)
+		}
+		var pinned []memory.Note
+		for _, h := range drawHits(t) {
+			h.Note.Attributes = map[string]any{"reply_strategy": rapid.SampledFrom(pieces).Draw(t, "strategy")}
+			pinned = append(pinned, h.Note.Note)
+		}
+		if len(recent) > 0 && rapid.Bool().Draw(t, "found as well") {
+			hits = append(hits, recall.Hit{ID: recent[0].ID, Note: &recall.NoteView{Note: recent[0]}})
+		}
+		out, err := recall.PackStanding(pinned, recent, hits, q, rd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := q.Encoding.Count(out.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n != out.Tokens || n > q.TokenBudget {
+			t.Fatalf("says %d tokens of %d in %s, has %d:\n%s", out.Tokens, q.TokenBudget, q.Encoding, n, out.Text)
+		}
+		seen := map[uuid.UUID]bool{}
+		for i, c := range out.Citations {
+			if seen[c.Note] {
+				t.Fatalf("a note is cited twice:\n%s", out.Text)
+			}
+			seen[c.Note] = true
+			if mark := fmt.Sprintf("\n[%d] ", i+1); strings.Count(out.Text, mark) != 1 {
+				t.Fatalf("%q is not there once:\n%s", mark, out.Text)
+			}
+		}
+	})
+}
