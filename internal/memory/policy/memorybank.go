@@ -36,7 +36,7 @@ const (
 	AttrTraits        = "traits"
 	AttrMood          = "mood"
 	AttrReplyStrategy = "reply_strategy"
-	AttrPerson        = "person" // whom a day's note is about, when the name is known
+	AttrPerson        = "person"    // whom a day's note is about, when the name is known
 	AttrForgotten     = "forgotten" // how many of the summed up messages have been forgotten since
 
 	PeriodDay    = "day"
@@ -120,7 +120,7 @@ func (p *MemoryBank) Reading(config json.RawMessage) memory.Reading {
 		Pinned: []memory.Pin{
 			{Kind: memory.KindProfile, Key: KeyOverall}, {Kind: memory.KindProfile, Key: KeyMeta}, {Kind: memory.KindSummary, Key: KeyOverall},
 		},
-		Recent: 2 * c.RecentTurns, K: 3,
+		Recent: 2 * c.RecentTurns, K: 3, ByDate: true,
 	}
 	if c.Forgetting != ForgetOff {
 		r.K = 6
