@@ -151,9 +151,9 @@ type NoteQuery struct {
 	// ByTime orders by event time, then by id. The place to go on from is After together with AfterTime.
 	ByTime    bool
 	AfterTime time.Time
-	Lacks  string      // only notes whose visible version has no vector of this embedder; "": all
-	Newest bool        // newest id, or time, first
-	Limit  int
+	Lacks     string // only notes whose visible version has no vector of this embedder; "": all
+	Newest    bool   // newest id, or time, first
+	Limit     int
 	ReadOptions
 }
 

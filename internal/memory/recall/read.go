@@ -83,7 +83,7 @@ func (r *Service) outgoing(ctx context.Context, s tenant.Scope, v memory.View, i
 	return out, nil
 }
 
-// List pages through notes, oldest id first unless Newest.
+// List pages through notes, oldest id first unless Newest or ByTime.
 func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q ListQuery) (Page, error) {
 	if err := may(s, &v); err != nil {
 		return Page{}, err
@@ -94,7 +94,7 @@ func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q Lis
 	}
 	notes, err := r.store.ListNotes(ctx, s, v, memory.NoteQuery{
 		Filter: q.Filter, Kinds: q.Kinds, States: q.States, After: q.After, Newest: q.Newest, Limit: limit + 1,
-		ReadOptions: memory.ReadOptions{Vector: q.Embedding},
+		ByTime: q.ByTime, AfterTime: q.AfterTime, ReadOptions: memory.ReadOptions{Vector: q.Embedding},
 	})
 	if err != nil {
 		return Page{}, err
@@ -103,6 +103,9 @@ func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q Lis
 	if len(notes) > limit {
 		notes = notes[:limit]
 		page.Next = notes[limit-1].ID
+		if q.ByTime {
+			page.NextTime = notes[limit-1].OccurredAt
+		}
 	}
 	page.Items, err = r.Views(ctx, s, v, notes)
 	return page, err

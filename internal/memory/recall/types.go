@@ -141,8 +141,10 @@ type ListQuery struct {
 	Kinds     []memory.Kind
 	States    []memory.State
 	After     uuid.UUID // id of the last one of the page before
-	Newest    bool
-	Limit     int // default 50, at most 200
+	Newest    bool      // newest id, or time, first
+	ByTime    bool      // by event time, then by id; AfterTime stands beside After
+	AfterTime time.Time // event time of the last one of the page before
+	Limit     int       // default 50, at most 200
 	Embedding bool
 }
 
@@ -150,6 +152,7 @@ type ListQuery struct {
 type Page struct {
 	Items    []NoteView
 	Next     uuid.UUID
+	NextTime time.Time // with ByTime
 	Revision memory.Revision
 }
 
