@@ -2,6 +2,7 @@ package llm
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -49,11 +50,12 @@ func dayFacts(in memory.DayInput) []string {
 	if len(facts) > 0 {
 		return facts
 	}
+	people := slices.ContainsFunc(turns, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
 	for _, u := range turns {
-		if u.Role != memory.RoleUser {
+		if people && u.Role != memory.RoleUser {
 			continue
 		}
-		name := cmp.Or(u.Name, map[memory.Language]string{memory.Chinese: "用户"}[in.Language], "The user")
+		name := cmp.Or(u.Name, unnamed(u.Role, in.Language))
 		said := text.ExtractiveSentence(u.Content)
 		switch {
 		case said == "" || injected.MatchString(said):
@@ -66,7 +68,27 @@ func dayFacts(in memory.DayInput) []string {
 			break
 		}
 	}
+	if len(facts) == 0 && len(turns) > 0 {
+		name := cmp.Or(turns[0].Name, unnamed(turns[0].Role, in.Language))
+		if in.Language == memory.Chinese {
+			return []string{fmt.Sprintf("%s参与了一段有%d条消息的对话。", name, len(turns))}
+		}
+		return []string{fmt.Sprintf("%s took part in a conversation of %d messages.", name, len(turns))}
+	}
 	return nonNil(facts)
+}
+
+// unnamed stands for a speaker whose name nobody knows.
+func unnamed(r memory.Role, l memory.Language) string {
+	switch {
+	case l == memory.Chinese && r == memory.RoleAssistant:
+		return "助手"
+	case l == memory.Chinese:
+		return "用户"
+	case r == memory.RoleAssistant:
+		return "The assistant"
+	}
+	return "The user"
 }
 
 // happened tells what was done from what is so.
@@ -150,16 +172,16 @@ func overallHistory(in memory.OverallInput) memory.Summary {
 	var lines []string
 	share := max(60, chars/max(1, len(days)))
 	left := chars
-	for i := len(days) - 1; i >= 0; i-- {
+	for _, day := range slices.Backward(days) {
 		room := min(share, left)
-		prefix := days[i].Date + ": "
+		prefix := day.Date + ": "
 		room -= utf8.RuneCountInString(prefix) + 1
 		if room < 20 {
 			break
 		}
-		body := extractive([]string{days[i].Text}, room, in.Language)
+		body := extractive([]string{day.Text}, room, in.Language)
 		if body == "" {
-			body = text.Shorten(text.ExtractiveSentence(days[i].Text), room)
+			body = text.Shorten(text.ExtractiveSentence(day.Text), room)
 		}
 		if body == "" {
 			continue
@@ -169,7 +191,7 @@ func overallHistory(in memory.OverallInput) memory.Summary {
 		lines = append(lines, line)
 	}
 	slices.Reverse(lines)
-	return memory.Summary{Summary: strings.Join(lines, "\n")}
+	return memory.Summary{Summary: strings.Join(lines, " ")}
 }
 
 // portrait gathers the traits that the days name most often.
@@ -186,12 +208,9 @@ func portrait(in memory.OverallInput) memory.Portrait {
 				}
 			}
 		}
-		moods += moodOf(words, plain)
+		moods += notedMood(words, plain)
 	}
-	user := in.User
-	if user == "" {
-		user = map[bool]string{false: "The user", true: "用户"}[zh]
-	}
+	user := cmp.Or(in.User, unnamed(memory.RoleUser, in.Language))
 	top := frequent(traits, maxDayTraits)
 	names := make([]string, len(top))
 	for i, t := range top {
@@ -228,6 +247,9 @@ func portrait(in memory.OverallInput) memory.Portrait {
 		if len(in.Days) > 0 {
 			parts = append(parts, "The mood was "+moodName(mood, zh)+" on the whole ("+span(in.Days, " to ")+").")
 		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, map[bool]string{false: "Nothing is known of " + user + " yet.", true: "对" + user + "还一无所知。"}[zh])
 	}
 	chars := in.Chars
 	if chars <= 0 {

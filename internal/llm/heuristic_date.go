@@ -3,6 +3,7 @@ package llm
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -17,7 +18,7 @@ var relativeWords = regexp.MustCompile(`(?i)\b(?:yesterday|today|tonight|tomorro
 var ahead = regexp.MustCompile(`(?i)\b(?:will|'ll|going to|gonna|plan(?:s|ning)?|planned|next|upcoming|tomorrow|soon|looking forward|can't wait|hope to|hoping to|want to|would like|scheduled|(?:is|are|am|'m|'re) (?:\w+ing))\b|'ll\b|打算|计划|准备|将|要去|会去|想去|下周|明天`)
 
 // bareWeekday is a weekday by itself, which of two is left open.
-var bareWeekday = regexp.MustCompile(`(?i)^(?:mon|tues?|wednes|wed|thurs?|fri|satur|sat|sun|mon)(?:day)?$|^(?:周|星期|礼拜)[一二三四五六日天]$`)
+var bareWeekday = regexp.MustCompile(`(?i)^(?:mon|tues?|wednes|wed|thurs?|fri|satur|sat|sun)(?:day)?$|^(?:周|星期|礼拜)[一二三四五六日天]$`)
 
 // resolveDates replaces the relative dates of a sentence said at a time:
 // "yesterday" becomes "on 7 May 2023". A sentence without a time stays.
@@ -26,8 +27,7 @@ func resolveDates(s string, said time.Time) string {
 		return s
 	}
 	found := when.Parse(s, said)
-	for i := len(found) - 1; i >= 0; i-- {
-		r := found[i]
+	for _, r := range slices.Backward(found) {
 		start, expression := r.Start, s[r.Start:r.End]
 		if !relativeWords.MatchString(expression) {
 			continue

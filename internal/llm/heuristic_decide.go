@@ -2,6 +2,7 @@ package llm
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,10 +61,8 @@ func compare(fact, old factFrame, score float64) (memory.Operation, string) {
 	union := len(fact.terms) + len(old.terms) - common
 	news := len(fact.terms) - common
 	for _, s := range fact.slots {
-		for _, o := range old.slots {
-			if s.excludes(o) {
-				return memory.OpDelete, fact.text
-			}
+		if slices.ContainsFunc(old.slots, s.excludes) {
+			return memory.OpDelete, fact.text
 		}
 	}
 	if fact.negated != old.negated {
@@ -85,7 +84,7 @@ func compare(fact, old factFrame, score float64) (memory.Operation, string) {
 		return memory.OpAdd, "" // it happened twice
 	}
 	switch {
-	case common == len(old.terms) && common > 1:
+	case common == len(old.terms) && (common > 1 || fact.verb == old.verb && fact.object == old.object):
 		return memory.OpUpdate, fact.text
 	case fact.verb != "" && fact.verb == old.verb && common > 1 && fact.object != "" && fact.object == old.object:
 		if merged := merge(old.text, fact.text); utf8.RuneCountInString(merged) <= maxMerged {
@@ -164,7 +163,7 @@ var (
 // subjects of facts: a name, perhaps whose; or whoever it is that the memory is of.
 var (
 	englishSubject = regexp.MustCompile(`^(?:(?:On|In) [\w ,]{4,40}?, )?((?:The user|The assistant|\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*[\p{Ll}-]+(?: (?:in law|\p{Lu}[\p{L}'’-]*))?)?)\s`)
-	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|姓|工作|结婚|单身|改|决定))`)
+	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定))`)
 )
 
 // readFact takes a fact apart.

@@ -47,7 +47,7 @@ func retell(s, name string) string {
 	for i, p := range t.in {
 		t.out[i] = p.s
 	}
-	for i := 0; i < len(t.in); i++ {
+	for i := range t.in {
 		if t.in[i].word {
 			t.word(i)
 		}

@@ -41,7 +41,7 @@ var englishSlotRules = []slotRule{
 	{"own", regexp.MustCompile(`^(?:'s)? (?P<k>birthday|address|email|email address|phone number|phone|hometown|nationality|birth date|blood type|native language|middle name|last name|first name|surname|nickname) is (?:on |in |now )?(?P<v>[^.;!]{1,60})`), ""},
 }
 
-var dietWords = regexp.MustCompile(`(?i)\b(?:is|became|become|turned|going|went|isn't|remains|been|as|not|longer|no|strict|a|an|now|still|being) (?:\w+ ){0,2}(?:vegetarian|veggie|vegan|pescatarian)(?:[.,;!]|$| now| any| and| but| for| since| because| diet)|(?i)\b(?:eats?|eating) (?:meat|everything)\b`)
+var dietWords = regexp.MustCompile(`(?i)\b(?:is|became|become|turned|going|went|isn't|remains|been|as|not|longer|no|strict|a|an|now|still|being) (?:\w+ ){0,2}(?:vegetarian|veggie|vegan|pescatarian)(?:[.,;!]|$| now| any| and| but| for| since| because| diet)|\b(?:eats?|eating) (?:meat|everything)\b`)
 
 // englishSlots reads the single-valued relations of a fact behind its subject.
 func englishSlots(rest string) []slot {

@@ -109,6 +109,9 @@ func extractive(list []string, chars int, lang memory.Language) string {
 		chosen = append(chosen, c)
 		left -= n
 	}
+	if len(chosen) == 0 {
+		return text.Shorten(text.ExtractiveSentence(strings.Join(list, "\n")), chars) // every sentence is too long
+	}
 	slices.SortStableFunc(chosen, func(a, b candidate) int { return cmp.Compare(a.place, b.place) })
 	parts := make([]string, len(chosen))
 	for i, c := range chosen {

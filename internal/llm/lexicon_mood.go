@@ -1,8 +1,6 @@
 package llm
 
-import (
-	"strings"
-)
+import "strings"
 
 // traitCues are traits of a person, the words that speak for each, and how to
 // answer somebody who has it.
@@ -58,6 +56,19 @@ func moodOf(words, plain string) float64 {
 		return 0
 	}
 	return float64(glad-sad) / float64(glad+sad)
+}
+
+// notedMood is the mood that a note on a day names, else that of its words.
+func notedMood(words, plain string) float64 {
+	for _, n := range []struct {
+		mood      float64
+		word, han string
+	}{{1, " positive ", "积极"}, {-1, " negative ", "低落"}, {0, " neutral ", "平静"}} {
+		if strings.Contains(words, n.word) || strings.Contains(plain, n.han) {
+			return n.mood
+		}
+	}
+	return moodOf(words, plain)
 }
 
 func moodName(mood float64, zh bool) string {

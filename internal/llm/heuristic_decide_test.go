@@ -1,0 +1,86 @@
+package llm
+
+import (
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// store keeps memories as Mem0 does, each decided about by rules.
+type store struct{ texts []string }
+
+// say extracts from what is said and applies each decision.
+func (s *store) say(name, said string) {
+	at := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
+	in := memory.ExtractInput{New: []memory.Utterance{{Role: memory.RoleUser, Name: name, Content: said, Time: at}}}
+	for _, f := range extract(in).Facts {
+		s.learn(f)
+	}
+}
+
+func (s *store) learn(fact string) {
+	in := memory.DecideInput{Fact: fact}
+	for i, t := range s.texts {
+		in.Similar = append(in.Similar, memory.Described{Handle: i, Content: t, Score: 0.7})
+	}
+	d := decide(in)
+	switch d.Operation {
+	case memory.OpNoop:
+	case memory.OpAdd:
+		s.texts = append(s.texts, fact)
+	case memory.OpUpdate:
+		s.texts[*d.Target] = *d.Text
+	case memory.OpDelete:
+		s.texts = append(s.texts[:*d.Target:*d.Target], s.texts[*d.Target+1:]...)
+		s.texts = append(s.texts, *d.Text)
+	}
+}
+
+// What is said later takes the place of what it contradicts, a repeat changes
+// nothing, and what both can be true stays (C159, C163).
+func TestDecideScenarios(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		speaker string
+		said    []string
+		want    []string
+	}{
+		"vegetarian, then not":  {"", []string{"I'm vegetarian.", "Actually I'm not vegetarian anymore."}, []string{"The user is not vegetarian anymore."}},
+		"vegetarian, then meat": {"Ana", []string{"I am a vegetarian.", "I eat meat again now."}, []string{"Ana eats meat again now."}},
+		"name corrected":        {"", []string{"My name is John.", "My name is Mike, not John."}, []string{"The user's name is Mike, not John."}},
+		"moved":                 {"", []string{"I live in Beijing.", "I moved from Beijing to Shanghai."}, []string{"The user moved from Beijing to Shanghai."}},
+		"plan cancelled": {"Ana", []string{"I'm planning a trip to Rome in June.", "I cancelled the trip to Rome."},
+			[]string{"Ana cancelled the trip to Rome."}},
+		"reworded repeats": {"Ana", []string{"I love hiking.", "I really love hiking!", "I like hiking a lot.", "I enjoy hiking so much.", "I'm a big fan of hiking.",
+			"I absolutely love hiking.", "I just love hiking.", "I love to hike.", "I really enjoy hiking.", "Well, I love hiking."}, []string{"Ana loves hiking."}},
+		"two of one name": {"", []string{"My colleague John lives in Boston.", "My brother John lives in Denver."},
+			[]string{"The user's colleague John lives in Boston.", "The user's brother John lives in Denver."}},
+		"many likes":    {"Ana", []string{"I like tea.", "I like jazz."}, []string{"Ana likes tea.", "Ana likes jazz."}},
+		"like, dislike": {"Ana", []string{"I like coffee.", "I don't like coffee anymore."}, []string{"Ana doesn't like coffee anymore."}},
+		"more detail":   {"Ana", []string{"I have a dog.", "I have a dog named Rex."}, []string{"Ana has a dog named Rex."}},
+		"job":           {"Ana", []string{"I work as a teacher.", "I work as a nurse now."}, []string{"Ana works as a nurse now."}},
+		"happens twice": {"Ana", []string{"Yesterday I went to the beach.", "I went to the beach on 3 March 2023."},
+			[]string{"On 7 May 2023 Ana went to the beach.", "Ana went to the beach on 3 March 2023."}},
+		"Chinese: moved":      {"", []string{"我住在北京。", "我搬到上海了。"}, []string{"用户搬到上海了。"}},
+		"Chinese: vegetarian": {"小王", []string{"我是素食者。", "我不再吃素了。"}, []string{"小王不再吃素了。"}},
+		"Chinese: name":       {"", []string{"我叫李明。", "我的名字是李强，不是李明。"}, []string{"用户的名字是李强，不是李明。"}},
+		"Chinese: repeats":    {"", []string{"我喜欢爬山。", "我很喜欢爬山。", "我非常喜欢爬山！", "我真的喜欢爬山。"}, []string{"用户喜欢爬山。"}},
+		"Chinese: plan":       {"", []string{"我打算去成都旅行。", "我取消了去成都旅行的计划。"}, []string{"用户取消了去成都旅行的计划。"}},
+		"Chinese: likes":      {"", []string{"我喜欢喝茶。", "我喜欢爬山。"}, []string{"用户喜欢喝茶。", "用户喜欢爬山。"}},
+	} {
+		var s store
+		for _, said := range c.said {
+			s.say(c.speaker, said)
+		}
+		if len(s.texts) != len(c.want) {
+			t.Errorf("%s: %q, want %q", name, s.texts, c.want)
+			continue
+		}
+		for i := range c.want {
+			if s.texts[i] != c.want[i] {
+				t.Errorf("%s: %q, want %q", name, s.texts, c.want)
+			}
+		}
+	}
+}
