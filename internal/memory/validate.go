@@ -263,6 +263,44 @@ func (in *NewNote) note(now time.Time, actor string) (Note, error) {
 	return out, r.err()
 }
 
+// Check refuses a note that is too long to be kept, or says nothing: what a
+// policy derives has the limits of what a caller writes.
+func (n *Note) Check() error {
+	var r refusals
+	if !slices.Contains(Kinds(), n.Kind) {
+		r.addf("kind", "must be one of %v", Kinds())
+	}
+	r.text("key", n.Key, MaxKeyBytes)
+	r.content(n.Content)
+	r.text("context", n.Context, MaxContextBytes)
+	r.terms("keywords", n.Keywords, MaxKeywords)
+	r.terms("tags", n.Tags, MaxTags)
+	r.text("category", n.Category, MaxCategoryBytes)
+	if b, err := json.Marshal(n.Attributes); err != nil {
+		r.addf("attributes", "not JSON")
+	} else {
+		r.text("attributes", string(b), MaxAttributesBytes)
+	}
+	r.fraction("importance", n.Importance)
+	if t := n.OccurredAt; !t.IsZero() && (t.Before(EarliestEvent) || t.Year() > 9999) {
+		r.addf("occurred_at", "must lie between the years %d and 9999", EarliestEvent.Year())
+	}
+	return r.err()
+}
+
+// Check refuses a link that is too long to be kept.
+func (l *Link) Check() error {
+	var r refusals
+	r.text("relation", l.Relation, MaxRelationBytes)
+	r.fraction("confidence", l.Confidence)
+	if b, err := json.Marshal(l.Attributes); err != nil {
+		r.addf("attributes", "not JSON")
+	} else {
+		r.text("attributes", string(b), MaxAttributesBytes)
+	}
+	return r.err()
+}
+
 // Names in Note.Supplied.
 const (
 	FieldKeywords = "keywords"

@@ -45,11 +45,13 @@ func newWaited(m metric.Meter) (metric.Float64Histogram, error) {
 // Deadline of one try, by kind and stage.
 func (h *handler) Deadline(j memory.Job) time.Duration {
 	switch j.Kind {
-	case memory.JobNote:
+	case memory.JobNote, memory.JobExchange:
 		if j.Stage == memory.StageDecide {
 			return h.cfg.DecideDeadline
 		}
 		return h.cfg.PrepareDeadline
+	case memory.JobPolicy:
+		return h.cfg.PolicyDeadline
 	case memory.JobAdopt:
 		return h.cfg.AdoptDeadline
 	case memory.JobConsolidate:
@@ -64,7 +66,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 // enqueued: an add is one trace from its request to the last call of a model.
 func (h *handler) Handle(ctx context.Context, j memory.Job) error {
 	name := "job " + string(j.Kind)
-	if j.Kind == memory.JobNote {
+	if j.Kind == memory.JobNote || j.Kind == memory.JobExchange {
 		name += " " + string(j.Stage) // of two
 	}
 	ctx, span := h.tracer.Start(telemetry.WithTraceparent(ctx, j.Trace), name, trace.WithSpanKind(trace.SpanKindConsumer),
@@ -99,11 +101,13 @@ func (h *handler) do(ctx context.Context, j memory.Job) error {
 		return err
 	}
 	switch j.Kind {
-	case memory.JobNote:
+	case memory.JobNote, memory.JobExchange:
 		if j.Stage == memory.StageDecide {
 			return h.engine.RunDecide(ctx, s, j)
 		}
 		return h.engine.RunPrepare(ctx, s, j)
+	case memory.JobPolicy:
+		return h.engine.RunPolicy(ctx, s, j)
 	case memory.JobAdopt:
 		return h.engine.RunAdopt(ctx, s, j)
 	case memory.JobConsolidate:

@@ -30,10 +30,11 @@ type Store interface {
 	RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error)
 }
 
-// Engine does note, adopt, consolidate and reembed jobs; *engine.Engine is it.
+// Engine does note, exchange, policy, adopt, consolidate and reembed jobs; *engine.Engine is it.
 type Engine interface {
 	RunPrepare(ctx context.Context, s tenant.Scope, job memory.Job) error
 	RunDecide(ctx context.Context, s tenant.Scope, job memory.Job) error
+	RunPolicy(ctx context.Context, s tenant.Scope, job memory.Job) error
 	RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) error
 	RunConsolidate(ctx context.Context, s tenant.Scope, job memory.Job, progress engine.Progress) error
 	RunReembed(ctx context.Context, s tenant.Scope, job memory.Job, progress engine.Progress) error
@@ -72,6 +73,7 @@ type Config struct {
 
 	PrepareDeadline     time.Duration // of one try; default 2 min
 	DecideDeadline      time.Duration // default 2 min
+	PolicyDeadline      time.Duration // of a task that a policy put off; default 5 min
 	AdoptDeadline       time.Duration // default 5 min
 	ConsolidateDeadline time.Duration // default 30 min
 	LongDeadline        time.Duration // copy, import, remove, reembed; default 2 h
@@ -87,7 +89,7 @@ func (c *Config) setDefaults() {
 		at *time.Duration
 		to time.Duration
 	}{
-		{&c.PrepareDeadline, 2 * time.Minute}, {&c.DecideDeadline, 2 * time.Minute}, {&c.AdoptDeadline, 5 * time.Minute},
+		{&c.PrepareDeadline, 2 * time.Minute}, {&c.DecideDeadline, 2 * time.Minute}, {&c.PolicyDeadline, 5 * time.Minute}, {&c.AdoptDeadline, 5 * time.Minute},
 		{&c.ConsolidateDeadline, 30 * time.Minute}, {&c.LongDeadline, 2 * time.Hour}, {&c.SweepEvery, 15 * time.Second},
 	} {
 		if *f.at <= 0 {

@@ -4,131 +4,124 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// RunDecide does the second stage of a leased note job: it lets the policy
-// decide about the note among its neighbours and applies the decision, ending
-// the job in the same transaction. When a note that was read moved meanwhile it
-// decides again; the third time, notes that moved are left out, so that a
-// caller's write beats an evolution. On an error nothing was written; the
-// caller passes the error to Fail.
+// RunDecide does the second stage of a leased note or exchange job: it lets the
+// policy decide about what happened among other notes and applies the
+// decision, ending the job in the same transaction. When something that was
+// read moved meanwhile it decides again; the third time, what moved is left
+// out, so that a caller's write beats an evolution. On an error nothing was
+// written; the caller passes the error to Fail.
 func (e *Engine) RunDecide(ctx context.Context, s tenant.Scope, job memory.Job) error {
+	spent := earlierCosts(&job)
+	return e.untilStill(ctx, job.ID, func(try int) error { return e.decide(ctx, s, &job, spent, try) })
+}
+
+// RunPolicy does a leased job of kind policy: a task of the collection's policy,
+// beside decisions. It applies and ends as RunDecide does.
+func (e *Engine) RunPolicy(ctx context.Context, s tenant.Scope, job memory.Job) error {
+	return e.RunDecide(ctx, s, job)
+}
+
+// untilStill decides until nothing that was read has moved. The last try leaves
+// out what moved, so it does not ask for another one.
+func (e *Engine) untilStill(ctx context.Context, id uuid.UUID, decide func(try int) error) error {
 	for try := 1; ; try++ {
-		err := e.decide(ctx, s, &job, try, try >= e.cfg.Conflicts)
-		if !errors.Is(err, memory.ErrMoved) {
+		err := decide(try)
+		if !errors.Is(err, memory.ErrMoved) || try >= e.cfg.Conflicts {
 			return err
 		}
-		e.log.DebugContext(ctx, "a note moved while it was read; deciding again", "job", job.ID, "try", try)
+		e.log.DebugContext(ctx, "something moved while it was read; deciding again", "job", id, "try", try)
 	}
 }
 
-func (e *Engine) decide(ctx context.Context, s tenant.Scope, job *memory.Job, try int, last bool) error {
+func (e *Engine) decide(ctx context.Context, s tenant.Scope, job *memory.Job, spent costs, try int) error {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
 		return err
 	}
-	n, ok, err := e.one(ctx, s, v, job.Note)
+	ev, about, err := e.eventOf(ctx, s, v, job)
 	if err != nil {
 		return err
 	}
-	if !ok {
+	if ev.Kind != memory.EventTask && len(about) == 0 {
 		return e.gone(ctx, s, job)
 	}
-	pol, err := e.policyOf(&v.Collection)
+	a, err := e.propose(ctx, s, v, ev, about, job.ID, spent)
 	if err != nil {
 		return err
 	}
-	em, err := e.embedderOf(&v.Collection)
-	if err != nil {
-		return err
-	}
-	ready := n
-	if err := e.revector(ctx, s, em, []*memory.Note{&ready}, []memory.Note{n}); err != nil {
-		return err
-	}
-	d := e.newDesk(s, v, job.ID)
-	dec, err := pol.Decide(ctx, d, memory.Event{Kind: memory.EventNote, Note: ready})
-	if err != nil {
-		return err
-	}
-	a := application{e: e, job: job, base: n, desk: d, dec: dec, last: last, try: try}
-	if err := a.ready(ctx, s, em); err != nil {
-		return err
-	}
+	a.job, a.try, a.last = job, try, try >= e.cfg.Conflicts
 	return a.apply(ctx, s)
 }
 
-// application is one decision on its way into the log.
-type application struct {
-	e    *Engine
-	job  *memory.Job
-	base memory.Note // the note as it was read
-	desk *desk
-	dec  memory.Decision
-	last bool
-	try  int
+// eventOf reads what a job is about. What was deleted meanwhile is left out.
+func (e *Engine) eventOf(ctx context.Context, s tenant.Scope, v memory.View, job *memory.Job) (memory.Event, []memory.Note, error) {
+	if job.Kind == memory.JobPolicy {
+		var t memory.Task
+		if err := json.Unmarshal(job.Payload, &t); err != nil || t.Name == "" {
+			return memory.Event{}, nil, fault.New(fault.Invalid, "the payload of the policy job cannot be read; a newer version may have made it")
+		}
+		return memory.Event{Kind: memory.EventTask, Task: t}, nil, nil
+	}
+	ids, err := notesOf(job)
+	if err != nil {
+		return memory.Event{}, nil, err
+	}
+	about, err := e.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: true})
+	if err != nil || len(about) == 0 {
+		return memory.Event{}, nil, err
+	}
+	if job.Kind == memory.JobExchange {
+		return memory.Event{Kind: memory.EventExchange}, about, nil
+	}
+	return memory.Event{Kind: memory.EventNote}, about, nil
 }
 
-// ready completes a decision before its transaction: what it may touch, states, vectors.
-func (a *application) ready(ctx context.Context, s tenant.Scope, em memory.Embedder) error {
-	dec := &a.dec
-	a.confine()
-	dec.Note.ID = a.base.ID
-	switch {
-	case dec.Pending != "":
-		dec.Note.State, dec.Note.Error = memory.StatePending, dec.Pending
-	case dec.Review != nil:
-		dec.Note.State, dec.Note.Error = memory.StateInReview, ""
-	case dec.Note.State == memory.StateRaw && dec.Note.Content != a.base.Content:
-		// Divided: what is left of it goes through the policy anew.
-		dec.Note.State, dec.Note.Error = memory.StateRaw, ""
-	default:
-		dec.Note.State, dec.Note.Error = memory.StateEvolved, ""
+// propose lets the policy of a view's collection decide about an event, and
+// makes what it decided ready for a transaction. about are the notes of the
+// event as they were read; seed is the chance of the decision.
+func (e *Engine) propose(
+	ctx context.Context, s tenant.Scope, v memory.View, ev memory.Event, about []memory.Note, seed uuid.UUID, spent costs,
+) (*application, error) {
+	pol, err := e.policyOf(&v.Collection)
+	if err != nil {
+		return nil, err
 	}
-	notes, was := []*memory.Note{&dec.Note}, []memory.Note{a.base}
-	for i := range dec.Puts {
-		p := &dec.Puts[i]
-		p.Vector, p.Tokens = nil, nil
-		notes = append(notes, p)
-		was = append(was, a.desk.read[p.ID]) // the zero note for a new one
+	em, err := e.embedderOf(&v.Collection)
+	if err != nil {
+		return nil, err
 	}
-	dec.Note.Vector, dec.Note.Tokens = nil, nil
-	return a.e.revector(ctx, s, em, notes, was)
-}
-
-// confine drops what a policy may not ask for: links that start elsewhere than
-// at the note or end at notes it has not seen, changes of unseen notes, links
-// of a note to itself.
-func (a *application) confine() {
-	seen := func(id uuid.UUID) bool {
-		_, ok := a.desk.read[id]
-		return ok || id == a.base.ID
+	told := make([]memory.Note, len(about))
+	targets := make([]*memory.Note, len(about))
+	for i := range about {
+		told[i] = about[i]
+		targets[i] = &told[i]
 	}
-	a.dec.Links = slices.DeleteFunc(slices.Clone(a.dec.Links), func(l memory.Link) bool {
-		return l.Source == l.Target || !seen(l.Source) || !seen(l.Target)
-	})
-	a.dec.Puts = slices.DeleteFunc(slices.Clone(a.dec.Puts), func(n memory.Note) bool {
-		return n.ID == a.base.ID || n.ID != uuid.Nil && !seen(n.ID)
-	})
-	a.dec.Deletes = slices.DeleteFunc(slices.Clone(a.dec.Deletes), func(id uuid.UUID) bool { return !seen(id) })
-}
-
-func (a *application) apply(ctx context.Context, s tenant.Scope) error {
-	o := memory.WriteOptions{Cause: memory.CauseEvolve, Job: a.job.ID, Trigger: a.base.ID, System: true}
-	if a.dec.Pending != "" {
-		o.Cause = memory.CauseMark
+	if err := e.revector(ctx, s, em, targets, about); err != nil {
+		return nil, err
 	}
-	_, err := a.e.store.Write(ctx, s, a.job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		w := writing{application: a, tx: tx}
-		return w.run(ctx)
-	})
-	return err
+	switch ev.Kind {
+	case memory.EventNote:
+		ev.Note = told[0]
+	case memory.EventExchange:
+		ev.Messages = told
+	case memory.EventTask:
+	}
+	d := e.newDesk(s, v, seed)
+	dec, err := pol.Decide(ctx, d, ev)
+	spent.add(d.costs)
+	if err != nil {
+		return nil, err
+	}
+	a := &application{e: e, event: ev.Kind, about: about, desk: d, dec: dec, spent: spent}
+	return a, a.ready(ctx, s, em)
 }
 
 // readVersion is a version in a job's result: what the decision rested on.
@@ -145,14 +138,56 @@ type jobResult struct {
 	Revision memory.Revision `json:"revision,omitempty"`
 	Read     []readVersion   `json:"read,omitempty"`
 	LeftOut  []uuid.UUID     `json:"left_out,omitempty"` // notes that kept moving
+	Refused  []refused       `json:"refused,omitempty"`  // what could not be kept
 	Review   *uuid.UUID      `json:"review,omitempty"`
+	Calls    costs           `json:"calls,omitempty"` // of every stage and try
+}
+
+// refused is a part of a decision that could not be kept. It names no content.
+type refused struct {
+	Part   string      `json:"part"` // "note" or "link"
+	Kind   memory.Kind `json:"kind,omitempty"`
+	Reason string      `json:"reason"`
+}
+
+// cost is what a call has used.
+type cost struct {
+	Calls            int   `json:"calls"`
+	Requests         int   `json:"requests"` // that reached an endpoint, repairs included; 0: rules answered
+	PromptTokens     int64 `json:"prompt_tokens"`
+	CompletionTokens int64 `json:"completion_tokens"`
+}
+
+// costs are by the names of calls.
+type costs map[string]cost
+
+func (c costs) add(more costs) {
+	for name, m := range more {
+		x := c[name]
+		x.Calls, x.Requests = x.Calls+m.Calls, x.Requests+m.Requests
+		x.PromptTokens, x.CompletionTokens = x.PromptTokens+m.PromptTokens, x.CompletionTokens+m.CompletionTokens
+		c[name] = x
+	}
+}
+
+// earlierCosts gives what earlier stages and tries of a job have used.
+func earlierCosts(job *memory.Job) costs {
+	spent := costs{}
+	var was struct {
+		Calls costs `json:"calls"`
+	}
+	// A result that cannot be read says nothing of costs.
+	if len(job.Result) > 0 && json.Unmarshal(job.Result, &was) == nil {
+		spent.add(was.Calls)
+	}
+	return spent
 }
 
 // result joins the outcome and the engine's part into one object.
 func result(outcome json.RawMessage, r jobResult) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if len(outcome) > 0 {
-		if err := json.Unmarshal(outcome, &all); err != nil {
+		if err := json.Unmarshal(outcome, &all); err != nil || all == nil {
 			all = map[string]json.RawMessage{"outcome": outcome}
 		}
 	}

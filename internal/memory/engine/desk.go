@@ -35,6 +35,7 @@ type desk struct {
 	absent []naturalKey
 	calls  int
 	tokens int64
+	costs  costs
 }
 
 // linkRead is one question for links.
@@ -52,7 +53,7 @@ type naturalKey struct {
 func (e *Engine) newDesk(s tenant.Scope, v memory.View, job uuid.UUID) *desk {
 	return &desk{
 		e: e, s: s, v: v, model: e.modelFor(&v.Collection), rng: e.random(job),
-		read: map[uuid.UUID]memory.Note{}, seen: map[uuid.UUID]memory.Note{}, links: map[memory.LinkID]memory.Link{}, made: map[uuid.UUID]bool{},
+		read: map[uuid.UUID]memory.Note{}, seen: map[uuid.UUID]memory.Note{}, links: map[memory.LinkID]memory.Link{}, made: map[uuid.UUID]bool{}, costs: costs{},
 	}
 }
 
@@ -94,6 +95,7 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tokens += a.PromptTokens + a.CompletionTokens
+	d.costs.add(costs{c.Name: {Calls: 1, Requests: a.Calls, PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens}})
 	return a, err
 }
 
@@ -260,12 +262,17 @@ func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, err
 	if err != nil {
 		return nil, err
 	}
+	d.saw(notes)
+	return notes, nil
+}
+
+// saw takes down what a policy was shown and may change.
+func (d *desk) saw(notes []memory.Note) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range notes {
 		d.seen[notes[i].ID] = notes[i]
 	}
-	return notes, nil
 }
 
 // Recent gives the messages that came before one.
@@ -278,6 +285,7 @@ func (d *desk) Recent(ctx context.Context, before uuid.UUID, n int) ([]memory.No
 		return nil, err
 	}
 	slices.Reverse(notes)
+	d.saw(notes)
 	return notes, nil
 }
 
@@ -361,6 +369,7 @@ func (d *desk) Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid
 	if err != nil {
 		return nil, err
 	}
+	d.saw(notes)
 	byID := make(map[uuid.UUID]memory.Note, len(notes))
 	for i := range notes {
 		byID[notes[i].ID] = notes[i]

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -47,6 +46,6 @@ func sameContent(a, b *memory.Note) bool {
 	return a.Content == b.Content && a.Context == b.Context && slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) &&
 		a.Category == b.Category && a.Importance == b.Importance && a.State == b.State && a.Error == b.Error && a.Analyst == b.Analyst &&
 		a.Key == b.Key && a.Kind == b.Kind && a.OccurredAt.Equal(b.OccurredAt) &&
-		a.Provenance.Stale == b.Provenance.Stale && len(a.Provenance.Sources) == len(b.Provenance.Sources) &&
-		(a.Vector == nil) == (b.Vector == nil) && (len(a.Attributes) == 0 && len(b.Attributes) == 0 || reflect.DeepEqual(a.Attributes, b.Attributes))
+		a.Provenance.Stale == b.Provenance.Stale && slices.Equal(a.Provenance.Sources, b.Provenance.Sources) &&
+		(a.Vector == nil) == (b.Vector == nil) && (len(a.Attributes) == 0 && len(b.Attributes) == 0 || sameJSON(a.Attributes, b.Attributes))
 }

@@ -70,8 +70,8 @@ type Deps struct {
 type Config struct {
 	MaxTries     int           // counted tries of a job before it is dead; default 3
 	Conflicts    int           // decisions on one job before notes that moved are left out; default 3
-	CallsPerJob  int           // model calls of one try; default 64
-	TokensPerJob int64         // prompt and completion tokens of one try; default 64,000
+	CallsPerJob  int           // model calls of one decision; default 64
+	TokensPerJob int64         // prompt and completion tokens of one decision; default 200,000. Calls that run side by side may pass it
 	Pause        time.Duration // longest wait before an endpoint whose breaker is open is tried again; default 10 s
 	ReembedSlice time.Duration // for which a reembed job works before others have a turn; default 20 min
 	FailTimeout  time.Duration // for recording a failure after the job's own deadline; default 10 s
@@ -117,7 +117,7 @@ func New(d Deps, cfg Config) (*Engine, error) {
 	e.cfg.MaxTries = cmp.Or(e.cfg.MaxTries, 3)
 	e.cfg.Conflicts = cmp.Or(e.cfg.Conflicts, 3)
 	e.cfg.CallsPerJob = cmp.Or(e.cfg.CallsPerJob, 64)
-	e.cfg.TokensPerJob = cmp.Or(e.cfg.TokensPerJob, 64_000)
+	e.cfg.TokensPerJob = cmp.Or(e.cfg.TokensPerJob, 200_000)
 	e.cfg.Pause = cmp.Or(e.cfg.Pause, 10*time.Second)
 	e.cfg.ReembedSlice = cmp.Or(e.cfg.ReembedSlice, 20*time.Minute)
 	e.cfg.FailTimeout = cmp.Or(e.cfg.FailTimeout, 10*time.Second)

@@ -31,7 +31,7 @@ const maxBackoff = 30 * time.Second
 
 // Fail records a failed try of a leased job: it is queued again with a delay,
 // or dead after the last try (a removal never is: nobody could ask for another
-// try of it), failed when no retry can mend it, cancelled when its collection is gone. The note of a note job becomes pending with the
+// try of it), failed when no retry can mend it, cancelled when its collection is gone. The note of a note job, and the messages of an exchange, become pending with the
 // reason (once: a note that is pending already is left alone) in the same
 // transaction, with a vector if it has none and the embedder answers. An open
 // breaker costs no try.
@@ -48,12 +48,12 @@ func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause
 	}
 	e.log.Log(ctx, level, "a job's try failed", "job", job.ID, "kind", job.Kind, "stage", job.Stage,
 		"collection", job.Collection, "attempts", end.Attempts, "next", end.State, "error", cause)
-	if job.Kind == memory.JobNote && end.State != memory.JobCancelled {
+	if (job.Kind == memory.JobNote || job.Kind == memory.JobExchange) && end.State != memory.JobCancelled {
 		err := e.markPending(ctx, s, &job, end)
 		if err == nil || fault.Is(err, fault.Conflict) {
 			return nil
 		}
-		e.log.WarnContext(ctx, "a note could not be marked pending", "job", job.ID, "note", job.Note, "error", err)
+		e.log.WarnContext(ctx, "notes could not be marked pending", "job", job.ID, "note", job.Note, "error", err)
 	}
 	err := e.store.ReleaseJob(ctx, s, job.ID, job.Lease, end)
 	if fault.Is(err, fault.Conflict) || fault.Is(err, fault.NotFound) {
@@ -114,32 +114,42 @@ func reason(err error) string {
 	}
 }
 
-// markPending sets the note's state and ends the try in one transaction.
+// markPending sets the state of the job's notes and ends the try in one transaction.
 func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Job, end memory.JobEnd) error {
-	vec, embedder := e.vectorOfLast(ctx, s, job)
-	payload, err := payloadOf(job)
-	analyzed := err == nil && !payload.EmbedOnly && job.Stage == memory.StagePrepare
+	ids, err := notesOf(job)
+	if err != nil {
+		ids = []uuid.UUID{job.Note}
+	}
+	made, embedder := e.vectorsOfLast(ctx, s, job, ids)
+	analyzed := false
+	if job.Kind == memory.JobNote && job.Stage == memory.StagePrepare {
+		payload, err := payloadOf(job)
+		analyzed = err == nil && !payload.EmbedOnly
+	}
 	o := memory.WriteOptions{Cause: memory.CauseMark, Job: job.ID, Trigger: job.Note, System: true}
 	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		now, err := tx.Notes(ctx, []uuid.UUID{job.Note}, memory.ReadOptions{Vector: true})
+		now, err := tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
 		if err != nil {
 			return err
 		}
-		if len(now) > 0 {
-			n := now[0]
+		for _, n := range now {
+			if job.Kind == memory.JobExchange && n.State != memory.StateRaw && n.State != memory.StatePending {
+				continue // a job of its own has done with it
+			}
 			marked := n.State == memory.StatePending
-			if n.Vector == nil && vec != nil && memory.EmbedText(&n) == vec.text {
+			if vec, ok := made[n.ID]; ok && n.Vector == nil && memory.EmbedText(&n) == vec.text {
 				n.Embed(vec.made, embedder)
 				marked = false
 			}
 			if analyzed && n.Context == "" && !slices.Contains(n.Supplied, "context") {
 				n.Context = memory.DefaultContext // what a note has that nobody could describe
 			}
-			if !marked {
-				n.State, n.Error = memory.StatePending, end.Error
-				if _, err := tx.Put(ctx, n); err != nil {
-					return err
-				}
+			if marked {
+				continue
+			}
+			n.State, n.Error = memory.StatePending, end.Error
+			if _, err := tx.Put(ctx, n); err != nil {
+				return err
 			}
 		}
 		return tx.EndJob(ctx, job.ID, job.Lease, end)
@@ -152,16 +162,20 @@ type textEmbedding struct {
 	made memory.Embedding
 }
 
-// vectorOfLast embeds a note that has no vector yet, so that it is found by
-// meaning although its analysis fails. It gives nil when there is nothing to do
+// vectorsOfLast embeds notes that have no vector yet, so that they are found by
+// meaning although their analysis fails. It gives nothing when there is nothing to do
 // or the embedder fails too.
-func (e *Engine) vectorOfLast(ctx context.Context, s tenant.Scope, job *memory.Job) (*textEmbedding, string) {
+func (e *Engine) vectorsOfLast(ctx context.Context, s tenant.Scope, job *memory.Job, ids []uuid.UUID) (map[uuid.UUID]textEmbedding, string) {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
 		return nil, ""
 	}
-	n, ok, err := e.one(ctx, s, v, job.Note)
-	if err != nil || !ok || n.Vector != nil {
+	notes, err := e.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: true})
+	if err != nil {
+		return nil, ""
+	}
+	notes = slices.DeleteFunc(notes, func(n memory.Note) bool { return n.Vector != nil })
+	if len(notes) == 0 {
 		return nil, ""
 	}
 	em, err := e.embedderOf(&v.Collection)
@@ -170,9 +184,17 @@ func (e *Engine) vectorOfLast(ctx context.Context, s tenant.Scope, job *memory.J
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.FailTimeout/2)
 	defer cancel()
-	made, err := e.embedOne(ctx, s, em, &n)
+	texts := make([]string, len(notes))
+	for i := range notes {
+		texts[i] = memory.EmbedText(&notes[i])
+	}
+	made, err := memory.EmbedAll(ctx, em, s, texts)
 	if err != nil {
 		return nil, ""
 	}
-	return &textEmbedding{memory.EmbedText(&n), made}, em.Name()
+	out := make(map[uuid.UUID]textEmbedding, len(notes))
+	for i := range notes {
+		out[notes[i].ID] = textEmbedding{texts[i], made[i]}
+	}
+	return out, em.Name()
 }

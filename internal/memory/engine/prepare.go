@@ -23,13 +23,29 @@ func payloadOf(job *memory.Job) (memory.NoteJob, error) {
 	return p, nil
 }
 
-// RunPrepare does the first stage of a leased note job: it describes and
+// notesOf gives the notes that a job is about, in order.
+func notesOf(job *memory.Job) ([]uuid.UUID, error) {
+	if job.Kind != memory.JobExchange {
+		return []uuid.UUID{job.Note}, nil
+	}
+	var p memory.ExchangeJob
+	if err := json.Unmarshal(job.Payload, &p); err != nil || len(p.Messages) == 0 {
+		return nil, fault.New(fault.Invalid, "the payload of the exchange job cannot be read; a newer version may have made it")
+	}
+	return p.Messages, nil
+}
+
+// RunPrepare does the first stage of a leased note or exchange job. It describes and
 // embeds the note by itself, and moves the job to decide (or ends it, when only
-// a vector was wanted) in the same transaction. A note that was deleted ends the job. On an error
+// a vector was wanted) in the same transaction; messages of an exchange are embedded. What was deleted ends the job. On an error
 // nothing was written; the caller passes the error to Fail.
 func (e *Engine) RunPrepare(ctx context.Context, s tenant.Scope, job memory.Job) error {
 	for try := 1; ; try++ {
-		err := e.prepare(ctx, s, &job, try >= e.cfg.Conflicts)
+		prepare := e.prepare
+		if job.Kind == memory.JobExchange {
+			prepare = e.prepareExchange
+		}
+		err := prepare(ctx, s, &job, try >= e.cfg.Conflicts)
 		if !errors.Is(err, memory.ErrMoved) {
 			return err
 		}
@@ -56,15 +72,17 @@ func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job, l
 	if err != nil {
 		return err
 	}
-	n := was
+	n, spent := was, earlierCosts(job)
 	if !payload.EmbedOnly {
 		pol, err := e.policyOf(&v.Collection)
 		if err != nil {
 			return err
 		}
-		if n, err = pol.Prepare(ctx, e.newDesk(s, v, job.ID), was); err != nil {
+		d := e.newDesk(s, v, job.ID)
+		if n, err = pol.Prepare(ctx, d, was); err != nil {
 			return err
 		}
+		spent.add(d.costs)
 	}
 	if n.State == memory.StatePending {
 		n.State, n.Error = memory.StateRaw, ""
@@ -74,6 +92,11 @@ func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job, l
 		return err
 	}
 	end := memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide, Attempts: 0}
+	if len(spent) > 0 {
+		if end.Result, err = json.Marshal(map[string]costs{"calls": spent}); err != nil {
+			return fault.Wrap(err, fault.Internal, "encode what the analysis cost")
+		}
+	}
 	if payload.EmbedOnly {
 		end = memory.JobEnd{State: memory.JobDone, Stage: memory.StagePrepare, Result: json.RawMessage(`{"decision":"embedded"}`)}
 	}
@@ -90,6 +113,68 @@ func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job, l
 		if !moved && !sameContent(&was, &n) {
 			if _, err := tx.Put(ctx, n); err != nil {
 				return err
+			}
+		}
+		return tx.EndJob(ctx, job.ID, job.Lease, end)
+	})
+	return err
+}
+
+// prepareExchange embeds the messages of an exchange that have no vector of
+// their text, and lets those that were pending wait again.
+func (e *Engine) prepareExchange(ctx context.Context, s tenant.Scope, job *memory.Job, last bool) error {
+	ids, err := notesOf(job)
+	if err != nil {
+		return err
+	}
+	v, err := e.open(ctx, s, job.Collection)
+	if err != nil {
+		return err
+	}
+	was, err := e.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: true})
+	if err != nil {
+		return err
+	}
+	if len(was) == 0 {
+		return e.gone(ctx, s, job)
+	}
+	em, err := e.embedderOf(&v.Collection)
+	if err != nil {
+		return err
+	}
+	ready := make([]memory.Note, len(was))
+	targets := make([]*memory.Note, len(was))
+	for i := range was {
+		ready[i] = was[i]
+		if ready[i].State == memory.StatePending {
+			ready[i].State, ready[i].Error = memory.StateRaw, ""
+		}
+		targets[i] = &ready[i]
+	}
+	if err := e.revector(ctx, s, em, targets, was); err != nil {
+		return err
+	}
+	end := memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide, Attempts: 0}
+	o := memory.WriteOptions{Cause: memory.CauseAnalyze, Job: job.ID, Trigger: job.Note, System: true}
+	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
+		now, err := tx.Notes(ctx, ids, memory.ReadOptions{})
+		if err != nil {
+			return err
+		}
+		here := make(map[uuid.UUID]memory.Version, len(now))
+		for i := range now {
+			here[now[i].ID] = now[i].Version()
+		}
+		for i := range ready {
+			switch {
+			case here[was[i].ID] != was[i].Version():
+				if !last {
+					return memory.ErrMoved
+				}
+			case !sameContent(&was[i], &ready[i]):
+				if _, err := tx.Put(ctx, ready[i]); err != nil {
+					return err
+				}
 			}
 		}
 		return tx.EndJob(ctx, job.ID, job.Lease, end)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -17,53 +16,6 @@ import (
 type Progress func(ctx context.Context, p memory.Progress) error
 
 const upkeepPage = 200
-
-// RunAdopt does an adopt job: each note of a fork or a copy that came raw or
-// pending gets a note job of its own there, all in the transaction that ends the
-// adopt job. A note that never had a job (stored as given) is left as it is, and so is one that has a job here.
-func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) error {
-	v, err := e.open(ctx, s, job.Collection)
-	if err != nil {
-		return err
-	}
-	var jobs []memory.Job
-	var after uuid.UUID
-	for {
-		list, err := e.store.ListNotes(ctx, s, v, memory.NoteQuery{
-			States: []memory.State{memory.StateRaw, memory.StatePending}, After: after, Limit: upkeepPage,
-		})
-		if err != nil {
-			return err
-		}
-		for i := range list {
-			after = list[i].ID
-			origin, err := e.store.ListJobs(ctx, s, memory.JobQuery{Note: list[i].ID, Limit: upkeepPage})
-			if err != nil {
-				return err
-			}
-			here := func(j memory.Job) bool { return j.Collection == job.Collection }
-			if len(origin) > 0 && !slices.ContainsFunc(origin, here) {
-				jobs = append(jobs, memory.Job{
-					Kind: memory.JobNote, Stage: memory.StagePrepare, Collection: job.Collection, Note: list[i].ID, Payload: origin[0].Payload,
-				})
-			}
-		}
-		if len(list) < upkeepPage {
-			break
-		}
-	}
-	end := memory.JobEnd{State: memory.JobDone, Stage: memory.StageTask, Attempts: job.Attempts, Result: json.RawMessage(fmt.Sprintf(`{"adopted":%d}`, len(jobs)))}
-	o := memory.WriteOptions{Cause: memory.CauseMark, Job: job.ID, System: true}
-	_, err = e.store.Write(ctx, s, job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		for _, j := range jobs {
-			if _, err := tx.Enqueue(ctx, j); err != nil {
-				return err
-			}
-		}
-		return tx.EndJob(ctx, job.ID, job.Lease, end)
-	})
-	return err
-}
 
 // RunConsolidate does a consolidate job: every visible note gets a vector of
 // what it says now if it has none (or, where embedding is cheap, another one),

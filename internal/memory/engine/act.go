@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Acted says what a task did, or would do.
+type Acted struct {
+	Outcome  json.RawMessage // the policy's
+	Revision memory.Revision // of the changeset; the head when nothing was changed
+	Changed  bool
+}
+
+// Act does a task of the collection's policy now, without a job. Without apply
+// it only decides: what it says is what applying would do, as long as nothing
+// moves. A task that the policy does not have is Invalid. It needs notes:write,
+// and base:write on a shared base.
+func (e *Engine) Act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool) (Acted, error) {
+	var out Acted
+	spent := costs{}
+	err := e.untilStill(ctx, uuid.Nil, func(try int) error {
+		var err error
+		out, err = e.act(ctx, s, ref, t, apply, spent, try)
+		return err
+	})
+	return out, err
+}
+
+func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool, spent costs, try int) (Acted, error) {
+	v, err := e.openForWriting(ctx, s, ref)
+	if err != nil {
+		return Acted{}, err
+	}
+	seed, err := seedOf(&v, t)
+	if err != nil {
+		return Acted{}, err
+	}
+	a, err := e.propose(ctx, s, v, memory.Event{Kind: memory.EventTask, Task: t}, nil, seed, spent)
+	if err != nil {
+		return Acted{}, err
+	}
+	if a.dec.Pending != "" {
+		return Acted{}, fault.New(fault.ModelFailed, "%s", a.dec.Pending)
+	}
+	out := Acted{Outcome: a.dec.Outcome, Revision: v.At}
+	if !apply {
+		return out, nil
+	}
+	a.try, a.last = try, try >= e.cfg.Conflicts
+	o := memory.WriteOptions{Cause: a.cause(), Audit: []memory.AuditEntry{{
+		Action: "policy." + t.Name, Target: v.Collection.ID.String(), Detail: map[string]any{"policy": v.Collection.Policy, "key": t.Key},
+	}}}
+	w, err := e.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		w := writing{application: a, tx: tx}
+		return w.run(ctx)
+	})
+	if err != nil {
+		return Acted{}, err
+	}
+	out.Revision, out.Changed = w.Revision, w.Logged
+	return out, nil
+}
+
+// seedOf makes the chance of a task from what it looks at, so that a dry run
+// draws what applying draws.
+func seedOf(v *memory.View, t memory.Task) (uuid.UUID, error) {
+	raw, err := json.Marshal(struct {
+		At   memory.Revision
+		Task memory.Task
+	}{v.At, t})
+	if err != nil {
+		return uuid.Nil, fault.New(fault.Invalid, "the arguments of the task %q are no JSON", t.Name)
+	}
+	return uuid.NewSHA1(v.Collection.ID, raw), nil
+}
