@@ -30,6 +30,7 @@ type Observer struct {
 	tracer   trace.Tracer
 	duration metric.Float64Histogram
 	tokens   metric.Int64Histogram
+	answers  metric.Int64Counter
 	encoding metric.Float64Histogram
 	texts    metric.Int64Counter
 }
@@ -37,7 +38,7 @@ type Observer struct {
 // NewObserver makes the instruments.
 func NewObserver(t trace.Tracer, m metric.Meter) (*Observer, error) {
 	o := &Observer{tracer: t}
-	var errs [4]error
+	var errs [5]error
 	o.duration, errs[0] = m.Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"),
 		metric.WithDescription("Time from a question to its checked answer, with retries."),
 		metric.WithExplicitBucketBoundaries(.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92))
@@ -49,7 +50,31 @@ func NewObserver(t trace.Tracer, m metric.Meter) (*Observer, error) {
 		metric.WithExplicitBucketBoundaries(.0025, .005, .01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24))
 	o.texts, errs[3] = m.Int64Counter("slipbox.encoder.texts", metric.WithUnit("{text}"),
 		metric.WithDescription("Texts that the local encoder embedded."))
+	o.answers, errs[4] = m.Int64Counter("slipbox.model.answers", metric.WithUnit("{answer}"),
+		metric.WithDescription("Questions put to a model, by how they ended: good at the first try, repaired at the second, unusable both times, or failed before that."))
 	return o, errors.Join(errs[:]...)
+}
+
+// How a question to a model ends.
+const (
+	answerGood     = "good"     // at the first try
+	answerRepaired = "repaired" // at the second, with its error shown
+	answerUnusable = "unusable" // neither time
+	answerFailed   = "failed"   // the endpoint did not answer
+)
+
+// answered counts how a question ended.
+func (o *Observer) answered(ctx context.Context, c call, a *memory.Answer, err error) {
+	how := answerGood
+	switch {
+	case errors.Is(err, memory.ErrBadAnswer):
+		how = answerUnusable
+	case err != nil:
+		how = answerFailed
+	case a.Repaired:
+		how = answerRepaired
+	}
+	o.answers.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(c.attributes(telemetry.ModelAnswer.String(how))...)))
 }
 
 // encoded measures a call of the local encoder.
@@ -128,6 +153,7 @@ func (m observedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (
 	what.purpose = c.Name
 	m.observer.watch(ctx, s, what, func(ctx context.Context) ([]attribute.KeyValue, error) {
 		a, err = m.Model.Ask(ctx, s, c)
+		m.observer.answered(ctx, what, &a, err)
 		return []attribute.KeyValue{
 			telemetry.ModelInput.Int64(a.PromptTokens), telemetry.ModelOutput.Int64(a.CompletionTokens),
 			telemetry.Collection.String(c.Collection.String()),

@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -128,5 +129,35 @@ func TestObservedEmbedder(t *testing.T) {
 	}
 	if hash, ok := r.ByName(llm.HashName); !ok || !hash.Fast() {
 		t.Error("the hashed embedder is gone")
+	}
+}
+
+// A question ends good, repaired, unusable or failed, which is counted by purpose.
+func TestAnswersAreCounted(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	_, metrics := f.watch(t)
+	m, err := llm.NewModel(f.deps, f.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, bad := llmtest.JSON(goodAnalysis), llmtest.Text("I would rather not say.")
+	f.srv.Script("analyze", good, bad, good, bad, bad, llmtest.StatusText(http.StatusBadRequest, "no"), good)
+	for range 5 {
+		_, _ = m.Ask(t.Context(), f.scope, analyzeCall())
+	}
+	counted, ok := metrics()["slipbox.model.answers"].(metricdata.Sum[int64])
+	if !ok {
+		t.Fatal("answers are not counted")
+	}
+	got := map[string]int64{}
+	for _, p := range counted.DataPoints {
+		if of := valueOf(p.Attributes.ToSlice(), telemetry.ModelPurpose); of != "analyze" {
+			t.Errorf("purpose %q", of)
+		}
+		got[valueOf(p.Attributes.ToSlice(), telemetry.ModelAnswer)] += p.Value
+	}
+	if want := map[string]int64{"good": 2, "repaired": 1, "unusable": 1, "failed": 1}; !maps.Equal(got, want) {
+		t.Errorf("counted %v, want %v", got, want)
 	}
 }

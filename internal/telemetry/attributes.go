@@ -27,6 +27,7 @@ const (
 	ModelInput     = attribute.Key("gen_ai.usage.input_tokens")
 	ModelOutput    = attribute.Key("gen_ai.usage.output_tokens")
 	ModelPurpose   = attribute.Key("slipbox.model.purpose") // analyze, evolve, relevance, embed and so on
+	ModelAnswer    = attribute.Key("slipbox.model.answer")  // good, repaired, unusable or failed
 
 	Operation  = attribute.Key("slipbox.operation")   // what the store or Redis was asked for
 	Reason     = attribute.Key("slipbox.reason")      // why Redis was passed by
