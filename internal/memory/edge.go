@@ -31,11 +31,39 @@ const (
 	attrUpdated     = "updated_at"     // RFC 3339
 	attrTriple      = "triple"         // id of the note that says it
 
-	AttrMentions = attrMentions
-	AttrSubject  = "subject"
-	AttrRelation = "relation"
-	AttrObject   = "object"
+	AttrMentions  = attrMentions
+	AttrSubject   = "subject" // of a triple: the names of its parts
+	AttrRelation  = "relation"
+	AttrObject    = "object"
+	attrSubjectID = "subject_id" // and the notes that its ends are
+	attrObjectID  = "object_id"
 )
+
+// DerivedFrom is the relation of a triple to each of the facts that it comes
+// from, so that it can be found from them.
+const DerivedFrom = "derived_from"
+
+// TripleAttributes are those of the note that says an edge.
+func TripleAttributes(edge LinkID, subject, object string) map[string]any {
+	return map[string]any{
+		AttrSubject: subject, AttrRelation: edge.Relation, AttrObject: object,
+		attrSubjectID: edge.Source.String(), attrObjectID: edge.Target.String(),
+	}
+}
+
+// TripleLink gives the edge that a note says; ok is false for a note that says none.
+func TripleLink(n *Note) (edge LinkID, ok bool) {
+	if n.Kind != KindKnowledge || n.Category != CategoryTriple {
+		return LinkID{}, false
+	}
+	subject, _ := n.Attributes[attrSubjectID].(string)
+	object, _ := n.Attributes[attrObjectID].(string)
+	edge.Relation, _ = n.Attributes[AttrRelation].(string)
+	var err, also error
+	edge.Source, err = uuid.Parse(subject)
+	edge.Target, also = uuid.Parse(object)
+	return edge, err == nil && also == nil && edge.Relation != ""
+}
 
 // Bounds of an edge's attributes; the newest are kept.
 const (
@@ -168,11 +196,11 @@ func EntityKey(name string) string {
 }
 
 // EntityName is a name as it is shown: one line without quotes and control
-// characters, single spaces for them and for underscores, within the same bounds.
+// characters, single spaces for them, for underscores and for bars, within the same bounds.
 func EntityName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
-		case r == '_' || unicode.IsSpace(r) || unicode.IsControl(r):
+		case r == '_' || r == '|' || unicode.IsSpace(r) || unicode.IsControl(r):
 			return ' '
 		case unicode.In(r, unicode.Cf, unicode.Pi, unicode.Pf), strings.ContainsRune("\"'`´「」『』《》", r):
 			return -1
