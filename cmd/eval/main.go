@@ -33,7 +33,7 @@ func main() {
 type options struct {
 	url, key, data, policy, prefix string
 
-	tracks, variants           []string
+	tracks, variants, systems  []string
 	engine, results, committed string
 	sizes                      []int
 	signal                     string

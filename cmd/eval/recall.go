@@ -15,8 +15,8 @@ import (
 
 // The tracks over published data, and those over the bundled samples.
 var (
-	publishedTracks = []string{"locomo", "pooled", "beam", "derived"}
-	sampleTracks    = []string{"sample-talk", "sample-chat", "sample-derived"}
+	publishedTracks = []string{"locomo", "pooled", "beam", "derived", "systems"}
+	sampleTracks    = []string{"sample-talk", "sample-chat", "sample-derived", "sample-systems"}
 )
 
 func recallCommand(o *options) *cobra.Command {
@@ -26,7 +26,8 @@ func recallCommand(o *options) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.tracks, "tracks", nil, "of "+strings.Join(slices.Concat(publishedTracks, sampleTracks), ", ")+" (default: all that there is data for)")
-	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, default-no-attribute, people, context (default: all that the gateway offers)")
+	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, default-no-attribute, people, mem0, context (default: all that the gateway offers)")
+	f.StringSliceVar(&o.systems, "systems", nil, "of messages, mem0, mem0g, memorybank: what the tracks systems and sample-systems tell conversations to (default: all)")
 	f.StringVar(&o.results, "results", "", "folder to write a JSON file for each run to")
 	f.StringVar(&o.committed, "compare", "", "folder of earlier results; a metric that fell by more than 0.01 is an error")
 	return cmd
@@ -67,6 +68,39 @@ func (o options) dataset(track string) (d *eval.Dataset, policy string, err erro
 	return d, policy, err
 }
 
+// benches says how the benches of a track are opened: one for most, and one for each
+// memory system.
+func (o options) benches(track string) ([]func(context.Context, *eval.Client) (*eval.Bench, error), error) {
+	var out []func(context.Context, *eval.Client) (*eval.Bench, error)
+	base, system := map[string]string{"systems": "locomo", "sample-systems": "sample-talk"}[track], "derived-"
+	if strings.HasPrefix(track, "sample-") {
+		system = "sample-derived-"
+	}
+	if base == "" {
+		d, policy, err := o.dataset(track)
+		if err != nil {
+			return nil, err
+		}
+		return append(out, func(ctx context.Context, c *eval.Client) (*eval.Bench, error) {
+			return eval.Open(ctx, c, d, o.prefix+track+"-", policy, tellf)
+		}), nil
+	}
+	for _, s := range eval.Systems() {
+		if len(o.systems) > 0 && !slices.Contains(o.systems, s.Name) {
+			continue
+		}
+		d, _, err := o.dataset(base)
+		if err != nil {
+			return nil, err
+		}
+		d.Name = system + s.Name
+		out = append(out, func(ctx context.Context, c *eval.Client) (*eval.Bench, error) {
+			return eval.OpenTalk(ctx, c, d, o.prefix+d.Name+"-", s, tellf)
+		})
+	}
+	return out, nil
+}
+
 func tellf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 func recall(ctx context.Context, o options) error {
@@ -83,20 +117,22 @@ func recall(ctx context.Context, o options) error {
 	}
 	var fell []string
 	for _, track := range tracks {
-		d, policy, err := o.dataset(track)
+		benches, err := o.benches(track)
 		if err != nil {
 			return err
 		}
-		b, err := eval.Open(ctx, client, d, o.prefix+track+"-", policy, tellf)
-		if err != nil {
-			return err
+		for _, open := range benches {
+			b, err := open(ctx, client)
+			if err != nil {
+				return fmt.Errorf("%s: %w", track, err)
+			}
+			b.Engine = o.engine
+			worse, err := o.runs(ctx, b)
+			if err != nil {
+				return fmt.Errorf("%s: %w", track, err)
+			}
+			fell = append(fell, worse...)
 		}
-		b.Engine = o.engine
-		worse, err := o.runs(ctx, b)
-		if err != nil {
-			return fmt.Errorf("%s: %w", track, err)
-		}
-		fell = append(fell, worse...)
 	}
 	if len(fell) > 0 {
 		return errors.New("recall is worse than before:\n" + strings.Join(fell, "\n"))
@@ -136,7 +172,10 @@ func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err er
 			tellf("%s: written", file)
 		}
 	}
-	return fell, eval.PrintTables(os.Stdout, results)
+	if err := eval.PrintTables(os.Stdout, results); err != nil {
+		return nil, err
+	}
+	return fell, eval.PrintStored(os.Stdout, results)
 }
 
 func referenceCommand(o *options) *cobra.Command {

@@ -57,6 +57,17 @@ type Note struct {
 	Infer      *bool          `json:"infer,omitempty"`
 }
 
+// Message is what is sent of a conversation.
+type Message struct {
+	ID         string         `json:"id,omitempty"`
+	Role       string         `json:"role,omitempty"` // user when absent
+	Name       string         `json:"name,omitempty"`
+	Content    string         `json:"content"`
+	OccurredAt *time.Time     `json:"occurred_at,omitempty"`
+	Session    string         `json:"session,omitempty"`
+	Attributes map[string]any `json:"attributes,omitempty"`
+}
+
 // Collection is the part of a collection that the loaders look at.
 type Collection struct {
 	ID           string `json:"id"`
@@ -101,6 +112,9 @@ type FoundNote struct {
 	Kind       string     `json:"kind"`
 	Content    string     `json:"content"`
 	OccurredAt *time.Time `json:"occurred_at"`
+	Attributes struct {
+		Name string `json:"name"` // of who speaks, of a message
+	} `json:"attributes"`
 	Provenance struct {
 		Sources []string `json:"sources"`
 	} `json:"provenance"`
@@ -181,6 +195,28 @@ func (c *Client) AddNotes(ctx context.Context, collection string, notes []Note) 
 	return out, nil
 }
 
+// AddMessages sends messages of a conversation in one request and gives the notes that
+// they are, in order.
+func (c *Client) AddMessages(ctx context.Context, collection string, messages []Message) ([]string, error) {
+	var out struct {
+		Messages []struct {
+			ID string `json:"id"`
+		} `json:"messages"`
+	}
+	err := c.do(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/messages", map[string]any{"messages": messages}, &out)
+	if err != nil {
+		return nil, err
+	}
+	if len(out.Messages) != len(messages) {
+		return nil, fmt.Errorf("%d messages were sent, %d taken", len(messages), len(out.Messages))
+	}
+	ids := make([]string, len(messages))
+	for i := range ids {
+		ids[i] = out.Messages[i].ID
+	}
+	return ids, nil
+}
+
 // Search asks one question.
 func (c *Client) Search(ctx context.Context, collection string, q Query) (Found, error) {
 	var out Found
@@ -213,8 +249,17 @@ func (c *Client) Version(ctx context.Context) (version, commit string, err error
 // OpenJobs counts jobs of a collection that have not ended, up to 200 each of
 // queued and running.
 func (c *Client) OpenJobs(ctx context.Context, collection string) (int, error) {
+	return c.countJobs(ctx, collection, "queued", "running")
+}
+
+// FailedJobs counts jobs of a collection that were given up, up to 200.
+func (c *Client) FailedJobs(ctx context.Context, collection string) (int, error) {
+	return c.countJobs(ctx, collection, "failed", "dead")
+}
+
+func (c *Client) countJobs(ctx context.Context, collection string, states ...string) (int, error) {
 	n := 0
-	for _, state := range []string{"queued", "running"} {
+	for _, state := range states {
 		var page struct {
 			Items []json.RawMessage `json:"items"`
 		}

@@ -92,11 +92,7 @@ func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
 			if covers[i], err = origins.Turns(ctx, h.Note); err != nil {
 				return r, nil, nil, err
 			}
-			when := ""
-			if h.Note.OccurredAt != nil {
-				when = h.Note.OccurredAt.Format(sessionTime)
-			}
-			texts[i] = "[" + when + "] " + h.Note.Content
+			texts[i] = h.Note.rendered()
 		}
 		scores := [2]Score{}
 		for i, gold := range [][]string{q.Gold, q.Audited} {
@@ -114,6 +110,18 @@ func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
 		}
 		return r, scores[0], scores[1], nil
 	})
+}
+
+// rendered is a note as a reader would get it: with its date, and who said it.
+func (n *FoundNote) rendered() string {
+	when, who := "", ""
+	if n.OccurredAt != nil {
+		when = n.OccurredAt.Format(sessionTime)
+	}
+	if n.Attributes.Name != "" {
+		who = n.Attributes.Name + ": "
+	}
+	return "[" + when + "] " + who + n.Content
 }
 
 // ContextMetrics names what is measured of contexts: recall and the answer's share, and

@@ -33,6 +33,7 @@ type Result struct {
 	AUROC      *float64         `json:"auroc,omitempty"`
 	Answerable *float64         `json:"auroc_answerable,omitempty"`
 	Profiles   map[string]int   `json:"profiles,omitempty"` // questions by the profile that ranked
+	Stored     *Stored          `json:"stored,omitempty"`   // what a memory system made of conversations
 	Overall    Group            `json:"overall"`            // without the category apart
 	Groups     map[string]Group `json:"categories"`
 	metrics    []string
@@ -237,7 +238,8 @@ func FallsSince(dir string, later *Result) ([]string, error) {
 }
 
 // shown are the metrics of the printed table, where a run has them.
-var shown = []string{"recall@5", "recall@10", "recall@20", "recall@50", "all@10", "MRR", "nDCG@10", "recall@500t", "recall@1000t", "recall@2000t", "recall@8000t", "cost@10", answerMetric}
+var shown = []string{"recall@5", "recall@10", "recall@20", "recall@50", "all@10", "MRR", "nDCG@10", "recall@500t", "recall@1000t", "recall@2000t", "recall@8000t", "cost@10", answerMetric,
+	"answer@500t", "answer@1000t", "answer@2000t", "tokens@500t", "tokens@1000t", "tokens@2000t"}
 
 // PrintTables writes results of one data set, those with the same metrics in one table.
 func PrintTables(w io.Writer, results []*Result) error {

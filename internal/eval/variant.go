@@ -22,6 +22,8 @@ const (
 	// of the one that the gateway chooses by what the collection holds.
 	ProfileDefault = "default"
 	ProfilePeople  = "people"
+	// ProfileMem0 is Hybrid ranked as Mem0 does.
+	ProfileMem0 = "mem0"
 	// DefaultNoAttribute is ProfileDefault without that boost.
 	DefaultNoAttribute = "default-no-attribute"
 	// Context asks for prompt-ready text.
@@ -39,6 +41,7 @@ func variants() []Variant {
 		{Name: ProfileDefault, Mode: Hybrid, Profile: "default"},
 		{Name: DefaultNoAttribute, Mode: Hybrid, Profile: "default", Weights: map[string]float64{attributeSignal: 0}},
 		{Name: ProfilePeople, Mode: Hybrid, Profile: "people"},
+		{Name: ProfileMem0, Mode: Hybrid, Profile: "mem0"},
 	}
 }
 
@@ -71,6 +74,9 @@ func (b *Bench) Offered(ctx context.Context) ([]string, error) {
 	} else if search := schema(contract, "SearchQuery"); strings.Contains(search, " weights:") && strings.Contains(search, " profile:") {
 		out = append(out, NoAttribute, ProfileDefault, DefaultNoAttribute, ProfilePeople)
 	}
+	if strings.Contains(schema(contract, "RankingProfile"), "mem0") {
+		out = append(out, ProfileMem0)
+	}
 	if strings.Contains(contract, "/v1/collections/{collection}/context:") {
 		out = append(out, Context)
 	}
@@ -89,9 +95,9 @@ func schema(contract, name string) string {
 	return strings.Join(lines[:end], "")
 }
 
-// derived says whether the policy writes notes of its own, which are then scored by
+// derived says whether hits may be notes that a policy wrote, which are then scored by
 // what they were made from.
-func (b *Bench) derived() bool { return b.Policy != "none" }
+func (b *Bench) derived() bool { return b.Talk || b.Policy != "none" }
 
 // Run asks all questions in one way.
 func (b *Bench) Run(ctx context.Context, name string) (*Result, error) {
@@ -122,6 +128,9 @@ func (b *Bench) Run(ctx context.Context, name string) (*Result, error) {
 	r.Variant, r.Engine, r.Embedder = name, b.Engine, b.Embedder
 	r.Settings = Settings{Variant: v, K: cutOff, Rerank: "none", Policy: b.Policy}
 	r.Wall, r.Loading = wall.Seconds(), b.Loading.Seconds()
+	if b.Talk {
+		r.Stored = new(sumStored(b.Stored))
+	}
 	version, commit, err := b.Client.Version(ctx)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,191 @@
+package eval
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// System is a memory system as it is measured: a policy that conversations are told to.
+type System struct {
+	Name   string
+	Policy string
+}
+
+// Systems are the memory systems that learn from conversations, and what they are
+// compared with: the messages themselves.
+func Systems() []System {
+	return []System{{"messages", "none"}, {"mem0", "mem0"}, {"mem0g", "mem0g"}, {"memorybank", "memorybank"}}
+}
+
+// Stored is what stands in a collection beside the messages, or in several.
+type Stored struct {
+	Conversations int            `json:"conversations"`
+	Messages      int            `json:"messages"`
+	Derived       map[string]int `json:"derived"` // notes by kind
+	Tokens        int            `json:"tokens"`  // of derived notes, as rendered
+	Raw           int            `json:"raw"`     // tokens of the messages, as rendered
+}
+
+// Notes is how many notes were derived.
+func (s *Stored) Notes() int {
+	n := 0
+	for _, of := range s.Derived {
+		n += of
+	}
+	return n
+}
+
+// Share is the derived text as a share of the raw dialogue, in tokens.
+func (s *Stored) Share() float64 { return float64(s.Tokens) / float64(max(s.Raw, 1)) }
+
+func sumStored(all []Stored) Stored {
+	out := Stored{Derived: map[string]int{}}
+	for _, s := range all {
+		out.Conversations += s.Conversations
+		out.Messages += s.Messages
+		out.Tokens += s.Tokens
+		out.Raw += s.Raw
+		for kind, n := range s.Derived {
+			out.Derived[kind] += n
+		}
+	}
+	return out
+}
+
+// kindMessage is the kind of what was said, which is not derived.
+const kindMessage = "message"
+
+// CountStored walks a collection.
+func CountStored(ctx context.Context, c *Client, collection string) (Stored, error) {
+	out := Stored{Conversations: 1, Derived: map[string]int{}}
+	err := c.CountNotes(ctx, collection, func(raw json.RawMessage) error {
+		var n FoundNote
+		if err := json.Unmarshal(raw, &n); err != nil {
+			return fmt.Errorf("decode note: %w", err)
+		}
+		tokens := Tokens(n.rendered())
+		if n.Kind == kindMessage {
+			out.Messages++
+			out.Raw += tokens
+			return nil
+		}
+		out.Derived[n.Kind]++
+		out.Tokens += tokens
+		return nil
+	})
+	return out, err
+}
+
+// messagesPerAdd is how many turns of one session are told at once: what one person
+// says and what the other does.
+const messagesPerAdd = 2
+
+// OpenTalk tells conversations to a memory system, two turns of a session in each
+// request, everybody in the role of a user, and waits until nothing is left to be done,
+// what the policy puts off included.
+func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s System, tellf func(format string, args ...any)) (*Bench, error) {
+	b := &Bench{Client: c, Data: d, Policy: s.Policy, Talk: true}
+	start := time.Now()
+	for i := range d.Conversations {
+		conversation := &d.Conversations[i]
+		at := time.Now()
+		l, err := tell(ctx, c, prefix+conversation.ID, s.Policy, conversation.Turns)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", conversation.ID, err)
+		}
+		stored, err := CountStored(ctx, c, l.Collection)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", conversation.ID, err)
+		}
+		if l.Pending > 0 || stored.Messages != len(conversation.Turns) {
+			return nil, fmt.Errorf("%s: %d of %d messages are there, %d notes without a vector", conversation.ID, stored.Messages, len(conversation.Turns), l.Pending)
+		}
+		tellf("%s: %s told, %d of %d, %d messages, %d notes made of them in %.1f s", d.Name, conversation.ID, i+1, len(d.Conversations), stored.Messages, stored.Notes(), time.Since(at).Seconds())
+		b.Embedder = l.Embedder
+		b.Loaded, b.Stored = append(b.Loaded, l), append(b.Stored, stored)
+	}
+	b.Loading = time.Since(start)
+	return b, nil
+}
+
+// tell makes a collection and tells it turns.
+func tell(ctx context.Context, c *Client, name, policy string, turns []Turn) (Loaded, error) {
+	start := time.Now()
+	col, err := c.CreateCollection(ctx, name, policy)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("create collection %s: %w", name, err)
+	}
+	out := Loaded{Collection: col.ID, Embedder: col.Embedder, IDs: make(map[string]string, len(turns))}
+	for len(turns) > 0 {
+		n := 1
+		for n < min(messagesPerAdd, len(turns)) && turns[n].Session == turns[0].Session {
+			n++
+		}
+		messages := make([]Message, n)
+		for i := range messages {
+			messages[i] = turns[i].message()
+		}
+		ids, err := c.AddMessages(ctx, col.ID, messages)
+		if err != nil {
+			return out, err
+		}
+		for i, id := range ids {
+			out.IDs[id] = turns[i].ID
+		}
+		turns = turns[n:]
+	}
+	if err := drain(ctx, c, col.ID, len(out.IDs), nil); err != nil {
+		return out, err
+	}
+	out.Took = time.Since(start)
+	failed, err := c.FailedJobs(ctx, col.ID)
+	if err != nil {
+		return out, err
+	}
+	if failed > 0 {
+		return out, fmt.Errorf("%d jobs were given up", failed)
+	}
+	col, err = c.Collection(ctx, col.ID)
+	out.Notes, out.Links, out.Pending = col.Counts.Notes, col.Counts.Links, col.Counts.Pending
+	return out, err
+}
+
+// message is a turn as a request has it: who speaks is a field, not a part of the text.
+func (t *Turn) message() Message {
+	return Message{
+		Role: "user", Name: t.Speaker, Content: strings.TrimPrefix(t.Text, t.Speaker+": "), OccurredAt: &t.At, Session: t.Session,
+		Attributes: map[string]any{"dia_id": t.ID},
+	}
+}
+
+// PrintStored writes a Markdown table of what systems made of conversations, a row for
+// each track; nothing where there is none.
+func PrintStored(w io.Writer, results []*Result) error {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for _, r := range results {
+		if r.Stored == nil || seen[r.Track] {
+			continue
+		}
+		if len(seen) == 0 {
+			b.WriteString("\n| track | derived notes | of which | tokens | share of the dialogue | tokens per conversation | seconds to load |\n|---|---|---|---|---|---|---|\n")
+		}
+		seen[r.Track] = true
+		s := r.Stored
+		kinds := make([]string, 0, len(s.Derived))
+		for _, k := range slices.Sorted(maps.Keys(s.Derived)) {
+			kinds = append(kinds, fmt.Sprintf("%s %d", k, s.Derived[k]))
+		}
+		fmt.Fprintf(&b, "| %s | %d | %s | %d | %.3f | %d | %.0f |\n", r.Track, s.Notes(), strings.Join(kinds, ", "), s.Tokens, s.Share(), s.Tokens/max(s.Conversations, 1), r.Loading)
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
