@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -245,13 +246,26 @@ func (p *Mem0) answer(ctx context.Context, d memory.Desk, c *Mem0Config, f *cand
 			Handle: i, Text: text.Shorten(nb.Note.Content, 2*c.FactChars), Time: weekday(nb.Note.OccurredAt), Score: float64(int(nb.Score*1000)) / 1000,
 		})
 	}
-	a, err := c.put(ctx, d, "decide", &p.decide, m, len(m.Similar), in, lenientDecision, fits[memory.FactDecision])
+	a, err := c.put(ctx, d, "decide", &p.decide, m, len(m.Similar), in, lenientDecision, isDecision)
 	f.by = a
 	if err != nil {
 		return err
 	}
 	f.dec, err = read[memory.FactDecision](a.JSON, "decide")
 	return err
+}
+
+// isDecision demands one of the operations.
+func isDecision(raw json.RawMessage) error {
+	dec, err := read[memory.FactDecision](raw, "decide")
+	if err != nil {
+		return err
+	}
+	switch dec.Operation {
+	case memory.OpAdd, memory.OpUpdate, memory.OpDelete, memory.OpNoop:
+		return nil
+	}
+	return fmt.Errorf("%q is no operation", dec.Operation)
 }
 
 // target is the memory that a decision names, as it was read.
