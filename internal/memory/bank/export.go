@@ -1,0 +1,281 @@
+package bank
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// pageNotes is how many notes are read at once.
+const pageNotes = 500
+
+// Export gives what a collection remembers as one person's memory in the form
+// (notes:read): the messages that users and assistants said, by the days on
+// which they said them, and what is summed up of them. Strengths stand where
+// they were imported or something was recalled. An imported document comes back
+// with the same members and values, and what was learned since.
+func (b *Service) Export(ctx context.Context, s tenant.Scope, ref string) ([]byte, error) {
+	if err := tenant.Check(s, tenant.NotesRead); err != nil {
+		return nil, err
+	}
+	v, err := b.store.OpenView(ctx, s, ref, memory.At{})
+	if err != nil {
+		return nil, err
+	}
+	ex := exporting{b: b, s: s, v: v, usage: map[uuid.UUID]memory.Usage{}}
+	if err := ex.read(ctx); err != nil {
+		return nil, err
+	}
+	out, err := json.Marshal(ex.person())
+	return out, fault.Wrap(err, fault.Internal, "the memory cannot be written as JSON")
+}
+
+// exporting is one export at work.
+type exporting struct {
+	b *Service
+	s tenant.Scope
+	v memory.View
+
+	messages []memory.Note
+	others   []memory.Note
+	usage    map[uuid.UUID]memory.Usage
+}
+
+func (ex *exporting) read(ctx context.Context) error {
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary, memory.KindProfile}, Limit: pageNotes}
+	for {
+		page, err := ex.b.store.ListNotes(ctx, ex.s, ex.v, q)
+		if err != nil {
+			return err
+		}
+		ids := make([]uuid.UUID, len(page))
+		for i := range page {
+			ids[i] = page[i].ID
+			if page[i].Kind == memory.KindMessage {
+				ex.messages = append(ex.messages, page[i])
+			} else {
+				ex.others = append(ex.others, page[i])
+			}
+		}
+		used, err := ex.b.store.Usage(ctx, ex.s, ex.v, ids)
+		if err != nil {
+			return err
+		}
+		maps.Copy(ex.usage, used)
+		if len(page) < q.Limit {
+			break
+		}
+		q.After = page[len(page)-1].ID
+	}
+	slices.SortStableFunc(ex.messages, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
+	return nil
+}
+
+// person gives the object of the form.
+func (ex *exporting) person() map[string]any {
+	history := ex.history()
+	out := map[string]any{memberHistory: history}
+	meta, given, fields := ex.meta(out, history)
+	summary, personality := map[string]any{}, map[string]any{}
+	overall, portrait := "", ""
+	for i := range ex.others {
+		n := &ex.others[i]
+		date, daily := strings.CutPrefix(n.Key, dayPrefix)
+		switch {
+		case daily && n.Kind == memory.KindSummary:
+			summary[date] = ex.dated(n, true)
+		case daily:
+			personality[date] = ex.dated(n, false)
+		case n.Key == keyOverall && n.Kind == memory.KindSummary:
+			overall = n.Content
+		case n.Key == keyOverall:
+			portrait = portraitText(n)
+		}
+	}
+	put := func(member string, v any, empty bool) {
+		if !empty || !given || slices.Contains(fields, member) {
+			out[member] = v
+		}
+	}
+	put(memberSummary, summary, len(summary) == 0)
+	put(memberPersonality, personality, len(personality) == 0)
+	put(memberOverall, overall, overall == "")
+	put(memberPortrait, portrait, portrait == "")
+	put(memberMeta, meta, len(meta) == 0)
+	if len(ex.messages) == 0 && given && !slices.Contains(fields, memberHistory) {
+		delete(out, memberHistory)
+	}
+	return out
+}
+
+// meta puts the name and what the document had beyond the form, and gives the
+// meta information; fields are the members that the document had, if there was one.
+func (ex *exporting) meta(out map[string]any, history map[string][]any) (meta map[string]any, given bool, fields []string) {
+	meta = map[string]any{}
+	name, form := "", map[string]any(nil)
+	i := slices.IndexFunc(ex.others, func(n memory.Note) bool { return n.Kind == memory.KindProfile && n.Key == keyMeta })
+	if i >= 0 {
+		meta = maps.Clone(ex.others[i].Attributes)
+		name, _ = meta[memberName].(string)
+		form, given = meta[attrBank].(map[string]any)
+		delete(meta, attrBank)
+	}
+	if s, ok := form[memberName].(string); ok {
+		name = s
+	}
+	if more, ok := form[moreMember].(map[string]any); ok {
+		maps.Copy(out, more)
+	}
+	for _, date := range texts(form[silentMember]) {
+		if history[date] == nil {
+			history[date] = []any{}
+		}
+	}
+	if name == "" {
+		name = ex.v.Collection.DisplayName
+	}
+	if name == "" {
+		name = ex.v.Collection.Name
+	}
+	out[memberName] = name
+	return meta, given, texts(form[fieldsMember])
+}
+
+// texts reads a list of texts from attributes.
+func texts(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, e := range list {
+		if s, ok := e.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// history groups the messages into turns, and the turns by their days.
+func (ex *exporting) history() map[string][]any {
+	type exchange struct {
+		date        string
+		notes       []*memory.Note
+		query, said []string
+	}
+	var order []*exchange
+	known := map[string]*exchange{}
+	for i := range ex.messages {
+		n := &ex.messages[i]
+		role := memory.UtteranceOf(n).Role
+		if role != memory.RoleUser && role != memory.RoleAssistant {
+			continue
+		}
+		date := n.OccurredAt.UTC().Format(time.DateOnly)
+		turn, _ := n.Attributes[memory.AttrTurn].(string)
+		e := known[date+turn]
+		if e == nil || turn == "" {
+			e = &exchange{date: date}
+			order, known[date+turn] = append(order, e), e
+		}
+		e.notes = append(e.notes, n)
+		if role == memory.RoleUser {
+			e.query = append(e.query, n.Content)
+		} else {
+			e.said = append(e.said, n.Content)
+		}
+	}
+	out := map[string][]any{}
+	for _, e := range order {
+		query, response := strings.Join(e.query, "\n"), strings.Join(e.said, "\n")
+		more, _ := e.notes[0].Attributes[attrBank].(map[string]any)
+		m := ex.fading(more, e.notes...)
+		if more[formMember] == pairForm && len(m) == 0 {
+			out[e.date] = append(out[e.date], []string{query, response})
+			continue
+		}
+		m[memberQuery], m[memberResponse] = query, response
+		out[e.date] = append(out[e.date], m)
+	}
+	return out
+}
+
+// fading gives what was imported beside a memory, and how strong it is now if
+// that was imported too or it was recalled.
+func (ex *exporting) fading(more map[string]any, notes ...*memory.Note) map[string]any {
+	out := map[string]any{}
+	for k, v := range more {
+		if k != formMember {
+			out[k] = v
+		}
+	}
+	strength, recalled, used := 1.0, time.Time{}, false
+	for _, n := range notes {
+		u, ok := ex.usage[n.ID]
+		if !ok {
+			continue
+		}
+		used = true
+		strength = max(strength, u.Strength+float64(u.AccessCount))
+		if u.LastAccess.After(recalled) {
+			recalled = u.LastAccess
+		}
+	}
+	if used {
+		out[memberStrength] = whole(strength)
+		if !recalled.IsZero() {
+			out[memberRecalled] = recalled.UTC().Format(time.DateOnly)
+		}
+	}
+	return out
+}
+
+// whole writes a number as an integer where it is one.
+func whole(x float64) any {
+	if x == math.Trunc(x) {
+		return int64(x)
+	}
+	return x
+}
+
+// dated gives a day's summary, an object unless it came as a text and nothing
+// more is to be said, or its personality, a text unless it came as an object.
+func (ex *exporting) dated(n *memory.Note, object bool) any {
+	more, imported := n.Attributes[attrBank].(map[string]any)
+	m := map[string]any{}
+	if object || imported && more[formMember] != textForm {
+		m = ex.fading(more, n)
+	}
+	events, _ := n.Attributes[attrEvents].([]any)
+	plain := more[formMember] == textForm || !object && !imported
+	if plain && len(m) == 0 && len(events) == 0 {
+		return n.Content
+	}
+	m[memberContent] = n.Content
+	if len(events) > 0 {
+		m[memberEvents] = events
+	}
+	return m
+}
+
+// portraitText is the portrait with the way to answer, which the form has in one text.
+func portraitText(n *memory.Note) string {
+	reply, _ := n.Attributes[attrReply].(string)
+	if reply == "" {
+		return n.Content
+	}
+	if l, _ := text.Guess(n.Content); l == text.Chinese {
+		return n.Content + " 回复策略：" + reply
+	}
+	return n.Content + " Reply strategy: " + reply
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,158 @@
+package bank_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/enginetest"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// vault is a tenant with the services that a bank comes into.
+type vault struct {
+	t           *testing.T
+	store       store.Store
+	s           tenant.Scope
+	tenant      uuid.UUID
+	collections *memory.Collections
+	notes       *memory.Notes
+	recall      *recall.Service
+	bank        *bank.Service
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func open(t *testing.T) *vault {
+	t.Helper()
+	v := &vault{t: t, now: time.Date(2023, 6, 1, 12, 0, 0, 0, time.UTC)}
+	v.store = enginetest.Open(t, v.clock, nil)
+	made, err := v.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme"})
+	v.must(err)
+	v.tenant = made.ID
+	v.s = grant.Scope(made.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)
+	embedders, err := llm.NewRegistry(llm.Deps{Clock: v.clock}, llm.Config{EmbedProvider: llm.EmbedHash})
+	v.must(err)
+	policies, err := policy.All()
+	v.must(err)
+	v.collections, err = memory.NewCollections(memory.CollectionsDeps{Store: v.store, Agents: v.store, Embedders: embedders, Policies: policies, Clock: v.clock})
+	v.must(err)
+	v.notes, err = memory.NewNotes(memory.NotesDeps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, memory.NotesConfig{})
+	v.must(err)
+	v.recall, err = recall.New(recall.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, recall.Config{})
+	v.must(err)
+	v.bank, err = bank.New(bank.Deps{Store: v.store, Embedders: embedders, Collections: v.collections, Clock: v.clock})
+	v.must(err)
+	return v
+}
+
+func (v *vault) clock() time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.now
+}
+
+func (v *vault) must(err error) {
+	v.t.Helper()
+	if err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// collection makes one with the policy memorybank.
+func (v *vault) collection(name string) memory.Collection {
+	v.t.Helper()
+	made, err := v.collections.Create(v.t.Context(), v.s, memory.CollectionInput{Name: name, Policy: "memorybank"}, memory.Request{})
+	v.must(err)
+	return made.Collection
+}
+
+func (v *vault) imports(ref string, doc []byte) bank.Report {
+	v.t.Helper()
+	r, err := v.bank.Import(v.t.Context(), v.s, ref, doc)
+	v.must(err)
+	return r
+}
+
+func (v *vault) exports(ref string) any {
+	v.t.Helper()
+	raw, err := v.bank.Export(v.t.Context(), v.s, ref)
+	v.must(err)
+	return decoded(v.t, raw)
+}
+
+func (v *vault) view(ref string) memory.View {
+	v.t.Helper()
+	view, err := v.store.OpenView(v.t.Context(), v.s, ref, memory.At{})
+	v.must(err)
+	return view
+}
+
+// list gives the notes of a kind, oldest first.
+func (v *vault) list(ref string, kind memory.Kind) []memory.Note {
+	v.t.Helper()
+	notes, err := v.store.ListNotes(v.t.Context(), v.s, v.view(ref), memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 2000})
+	v.must(err)
+	return notes
+}
+
+func (v *vault) byKey(ref string, kind memory.Kind, key string) memory.Note {
+	v.t.Helper()
+	n, err := v.store.NoteByKey(v.t.Context(), v.s, v.view(ref), kind, key)
+	v.must(err)
+	return n
+}
+
+func (v *vault) usage(ref string, id uuid.UUID) memory.Usage {
+	v.t.Helper()
+	u, err := v.store.Usage(v.t.Context(), v.s, v.view(ref), []uuid.UUID{id})
+	v.must(err)
+	return u[id]
+}
+
+// tasks lists what the policy was asked to do.
+func (v *vault) tasks(c memory.Collection) []memory.Task {
+	v.t.Helper()
+	jobs, err := v.store.ListJobs(v.t.Context(), v.s, memory.JobQuery{Collection: c.ID, Limit: 1000})
+	v.must(err)
+	var out []memory.Task
+	for _, j := range jobs {
+		if j.Kind == memory.JobPolicy {
+			var task memory.Task
+			v.must(json.Unmarshal(j.Payload, &task))
+			out = append(out, task)
+		}
+	}
+	return out
+}
+
+func sample(t *testing.T, name string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func decoded(t *testing.T, raw []byte) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
