@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -67,6 +68,9 @@ type services struct {
 	clones      *clone.Service
 	engine      *engine.Engine
 	imports     *worker.Imports
+	policies    memory.Policies
+	costs       *memory.Costs
+	bank        *bank.Service
 }
 
 // open connects and builds everything. What it opened is released by close,
@@ -121,8 +125,7 @@ func (c *core) build(ctx context.Context, caching cache.Deps) error {
 	if err != nil {
 		return err
 	}
-	policies, err := policy.All(slices.Sorted(maps.Keys(c.cfg.Models))...)
-	if err != nil {
+	if c.policies, err = policy.All(slices.Sorted(maps.Keys(c.cfg.Models))...); err != nil {
 		return err
 	}
 	judge, err := policy.NewRelevance()
@@ -138,11 +141,11 @@ func (c *core) build(ctx context.Context, caching cache.Deps) error {
 		reading.WarmNotes = -1 // there is no cache to warm
 	}
 	if c.recall, err = recall.New(
-		recall.Deps{Store: reader, Embedders: c.embedders, Model: models.main, Judge: judge, Policies: policies, Log: c.log}, reading,
+		recall.Deps{Store: reader, Embedders: c.embedders, Model: models.main, Judge: judge, Policies: c.policies, Log: c.log}, reading,
 	); err != nil {
 		return err
 	}
-	if err := c.useCases(models, policies); err != nil {
+	if err := c.useCases(models); err != nil {
 		return err
 	}
 	c.waiters = worker.NewWaiters(c.store, worker.WaitConfig{PerTenant: c.cfg.Limits.WaitersPerTenant})
@@ -158,19 +161,19 @@ func (c *core) reader(deps cache.Deps) (memory.Reader, error) {
 }
 
 // useCases makes what the edges call.
-func (c *core) useCases(m *models, policies memory.Policies) error {
+func (c *core) useCases(m *models) error {
 	var ephemeral time.Duration
 	if c.cfg.Servers() {
 		ephemeral = ephemeralTTL
 	}
 	var err error
 	if c.notes, err = memory.NewNotes(memory.NotesDeps{
-		Store: c.store, Embedders: c.embedders, Policies: policies, Log: c.log, Quota: quota{c.quotas},
+		Store: c.store, Embedders: c.embedders, Policies: c.policies, Log: c.log, Quota: quota{c.quotas},
 	}, memory.NotesConfig{}); err != nil {
 		return err
 	}
 	if c.collections, err = memory.NewCollections(memory.CollectionsDeps{
-		Store: c.store, Agents: c.store, Embedders: c.embedders, Policies: policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
+		Store: c.store, Agents: c.store, Embedders: c.embedders, Policies: c.policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
 	}); err != nil {
 		return err
 	}
@@ -181,13 +184,15 @@ func (c *core) useCases(m *models, policies memory.Policies) error {
 		return err
 	}
 	if c.engine, err = engine.New(engine.Deps{
-		Store: c.store, Policies: policies, Model: m.main, Heuristic: llm.NewHeuristic(), Models: m.named, Embedders: c.embedders,
+		Store: c.store, Policies: c.policies, Model: m.main, Heuristic: llm.NewHeuristic(), Models: m.named, Embedders: c.embedders,
 		Neighbours: worker.Neighbours{Recall: c.recall}, Index: c.recall, Log: c.log,
 	}, engine.Config{}); err != nil {
 		return err
 	}
 	c.imports = worker.NewImports(c.store, c.notes)
-	return nil
+	c.costs = memory.NewCosts(c.store)
+	c.bank, err = bank.New(bank.Deps{Store: c.store, Embedders: c.embedders, Collections: c.collections, Quota: quota{c.quotas}, Log: c.log})
+	return err
 }
 
 // runsJobs makes what runs jobs in this process. They have the grace time to
