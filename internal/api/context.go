@@ -50,6 +50,7 @@ func wireContext(built *recall.Context) wire.ContextAnswer {
 	out := wire.ContextAnswer{
 		Text: built.Text, Tokens: built.Tokens, Citations: wireCitations(built.Citations),
 		Parts: make([]wire.ContextPart, 0, len(built.Parts)), Encoding: wire.TokenEncoding(built.Encoding), Degraded: optional(built.Degraded),
+		Dates: built.Dates,
 	}
 	for _, p := range built.Parts {
 		out.Parts = append(out.Parts, wire.ContextPart{

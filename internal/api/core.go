@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -25,6 +28,10 @@ type Core struct {
 	Reviews     Reviews
 	Upkeep      Upkeep
 	Waiter      Waiter
+	Policies    memory.Policies
+	Acts        Acts
+	Costs       Costs
+	Bank        Bank
 	// Waiters is how many requests of one tenant may wait for a job at once, and
 	// how many may follow one; 0 is 64.
 	Waiters int
@@ -43,6 +50,7 @@ type Collections interface {
 type Notes interface {
 	Add(ctx context.Context, s tenant.Scope, ref string, in memory.NewNote, r memory.Request) (memory.NoteWritten, error)
 	AddMany(ctx context.Context, s tenant.Scope, ref string, lines []memory.BulkLine) ([]memory.BulkResult, error)
+	AddMessages(ctx context.Context, s tenant.Scope, ref string, in memory.NewMessages, r memory.Request) (memory.MessagesWritten, error)
 	Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, p memory.NotePatch, r memory.Request) (memory.NoteWritten, error)
 	Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r memory.Request) (memory.Revision, error)
 	Restore(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, to memory.Revision, r memory.Request) (memory.NoteWritten, error)
@@ -62,6 +70,8 @@ type Recall interface {
 	History(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, before memory.Revision, limit int) (recall.HistoryPage, error)
 	Graph(ctx context.Context, s tenant.Scope, v memory.View, q recall.GraphQuery) (recall.Graph, error)
 	Hot(ctx context.Context, s tenant.Scope, v memory.View, limit int) ([]recall.HotNote, error)
+	Facts(ctx context.Context, s tenant.Scope, v memory.View, q recall.FactsQuery) (recall.FactsPage, error)
+	Flush(ctx context.Context) error // writes the counts of recalls that wait
 	IndexState(v memory.View) recall.IndexState
 }
 
@@ -111,13 +121,31 @@ type Waiter interface {
 	Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error
 }
 
+// Acts does tasks of policies at once; *engine.Engine implements it.
+type Acts interface {
+	// Act does the task, or without apply only says what it would do (notes:write, base:write for a shared
+	// collection). A task that the collection's policy does not have is Invalid.
+	Act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool) (engine.Acted, error)
+}
+
+// Costs tells what model calls cost; *memory.Costs implements it.
+type Costs interface {
+	Of(ctx context.Context, s tenant.Scope, ref string, first, last time.Time) (memory.CollectionCosts, error)
+}
+
+// Bank reads and writes MemoryBank's form; *bank.Service implements it.
+type Bank interface {
+	Import(ctx context.Context, s tenant.Scope, ref string, raw []byte) (bank.Report, error)
+	Export(ctx context.Context, s tenant.Scope, ref string) ([]byte, error)
+}
+
 // check names every part that is missing.
 func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
 		"collections": c.Collections == nil, "notes": c.Notes == nil, "recall": c.Recall == nil, "clone": c.Clone == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "reviews": c.Reviews == nil, "upkeep": c.Upkeep == nil,
-		"waiter": c.Waiter == nil,
+		"waiter": c.Waiter == nil, "policies": c.Policies == nil, "acts": c.Acts == nil, "costs": c.Costs == nil, "bank": c.Bank == nil,
 	} {
 		if missing {
 			errs = append(errs, errors.New("api: core: "+name+" is required"))
@@ -169,6 +197,17 @@ func (s *Server) mountCore(deps Core) error {
 		"putLinks":       h.putLinks,
 		"deleteLinks":    h.deleteLinks,
 		"getGraph":       h.getGraph,
+
+		"addMessages":   h.addMessages,
+		"listMessages":  h.listMessages,
+		"listPolicies":  h.listPolicies,
+		"getCosts":      h.getCosts,
+		"listFacts":     h.listFacts,
+		"forget":        h.forget,
+		"listSummaries": h.listSummaries,
+		"getProfile":    h.getProfile,
+		"importBank":    h.importBank,
+		"exportBank":    h.exportBank,
 
 		"search":       h.search,
 		"buildContext": h.buildContext,

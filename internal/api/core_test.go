@@ -24,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -148,6 +149,8 @@ func newSystem(t *testing.T) *system {
 	must(err)
 	b.clone, err = clone.New(clone.Deps{Store: b.store, Agents: b.store, Clock: b.clock}, clone.Config{})
 	must(err)
+	banks, err := bank.New(bank.Deps{Store: b.store, Embedders: embedders, Collections: collections, Clock: b.clock, Log: log})
+	must(err)
 	b.engine, err = engine.New(engine.Deps{
 		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Neighbours: neighbours{found}, Index: found, Clock: b.clock, Log: log,
 	}, engine.Config{})
@@ -157,6 +160,7 @@ func newSystem(t *testing.T) *system {
 		Core: &Core{
 			Collections: collections, Notes: notes, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: notes},
 			Jobs: b.store, Reviews: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
+			Policies: policies, Acts: b.engine, Costs: memory.NewCosts(b.store), Bank: banks,
 		},
 	}, DefaultConfig())
 	must(err)
@@ -195,10 +199,12 @@ func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error
 		for _, j := range jobs {
 			tries++
 			switch {
-			case j.Kind == memory.JobNote && stage == memory.StagePrepare:
+			case (j.Kind == memory.JobNote || j.Kind == memory.JobExchange) && stage == memory.StagePrepare:
 				err = b.engine.RunPrepare(ctx, s, j)
-			case j.Kind == memory.JobNote:
+			case j.Kind == memory.JobNote || j.Kind == memory.JobExchange:
 				err = b.engine.RunDecide(ctx, s, j)
+			case j.Kind == memory.JobPolicy:
+				err = b.engine.RunPolicy(ctx, s, j)
 			case j.Kind == memory.JobAdopt:
 				err = b.engine.RunAdopt(ctx, s, j)
 			case j.Kind == memory.JobConsolidate:

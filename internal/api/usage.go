@@ -27,10 +27,11 @@ const (
 )
 
 func (h *access) getUsage(c *gin.Context) error {
-	from, to, err := h.usageDays(c)
+	first, last, err := queryDays(c, h.now())
 	if err != nil {
 		return err
 	}
+	from, to := first.Format(time.DateOnly), last.Format(time.DateOnly)
 	ctx, p := c.Request.Context(), principal(c)
 	held, err := h.Usage.TenantUsage(ctx, p.Scope)
 	if err != nil {
@@ -67,22 +68,21 @@ func byPurpose(used []memory.ModelUse) []wire.ModelUse {
 	return out
 }
 
-// usageDays reads from and to.
-func (h *access) usageDays(c *gin.Context) (from, to string, err error) {
-	last, err := queryDay(c, "to", h.now().UTC())
-	if err != nil {
-		return "", "", err
+// queryDays reads from and to, days in UTC; 30 days up to today unless given.
+func queryDays(c *gin.Context, now time.Time) (first, last time.Time, err error) {
+	if last, err = queryDay(c, "to", now.UTC()); err != nil {
+		return first, last, err
 	}
-	first, err := queryDay(c, "from", last.AddDate(0, 0, -usageDays))
+	first, err = queryDay(c, "from", last.AddDate(0, 0, -usageDays))
 	switch {
 	case err != nil:
-		return "", "", err
+		return first, last, err
 	case first.After(last):
-		return "", "", fault.InvalidField("from", "must not lie after the last day")
+		return first, last, fault.InvalidField("from", "must not lie after the last day")
 	case !first.After(last.AddDate(0, 0, -maxUsageDays)):
-		return "", "", fault.InvalidField("from", "at most %d days are given at once", maxUsageDays)
+		return first, last, fault.InvalidField("from", "at most %d days are given at once", maxUsageDays)
 	}
-	return first.Format(time.DateOnly), last.Format(time.DateOnly), nil
+	return first, last, nil
 }
 
 func queryDay(c *gin.Context, name string, def time.Time) (time.Time, error) {

@@ -248,6 +248,13 @@ const (
 	DeleteCollectionParamsForksMaterialise DeleteCollectionParamsForks = "materialise"
 )
 
+// Defines values for ListFactsParamsValid.
+const (
+	ListFactsParamsValidAny   ListFactsParamsValid = "any"
+	ListFactsParamsValidFalse ListFactsParamsValid = "false"
+	ListFactsParamsValidTrue  ListFactsParamsValid = "true"
+)
+
 // Defines values for ListMessagesParamsOrder.
 const (
 	ListMessagesParamsOrderNewest ListMessagesParamsOrder = "newest"
@@ -855,11 +862,17 @@ type Filter = json.RawMessage
 type ForgetAnswer struct {
 	DryRun bool `json:"dry_run"`
 
-	// Forgotten How many notes went; 0 for a dry run.
+	// Forgotten How many notes went, or would go.
 	Forgotten int `json:"forgotten"`
 
 	// Items What went, or would go.
 	Items []ForgottenNote `json:"items"`
+
+	// Left Notes that have faded too and wait for the next pass, because one takes only so many; absent when there are none.
+	Left *int `json:"left,omitempty"`
+
+	// Looked Exchanges and summaries that were looked at; each fades as one.
+	Looked *int `json:"looked,omitempty"`
 
 	// Mode `threshold` forgets what is retained less than a floor; `random` forgets by chance, the more the less is retained.
 	Mode ForgetMode `json:"mode"`
@@ -1548,7 +1561,7 @@ type PurposeCost struct {
 	CompletionTokens int64 `json:"completion_tokens"`
 	PromptTokens     int64 `json:"prompt_tokens"`
 
-	// Purpose Name of the call, such as `extract`, `chat` or `embed`.
+	// Purpose Name of the call, such as `extract` or `chat`.
 	Purpose string `json:"purpose"`
 }
 
@@ -2173,12 +2186,6 @@ type GetCollectionParams struct {
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
-// ImportBankParams defines parameters for ImportBank.
-type ImportBankParams struct {
-	// IdempotencyKey Makes the request safe to send again for 24 hours.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-}
-
 // CloneCollectionParams defines parameters for CloneCollection.
 type CloneCollectionParams struct {
 	// IdempotencyKey Makes the request safe to send again for 24 hours.
@@ -2196,17 +2203,17 @@ type GetCostsParams struct {
 
 // ListFactsParams defines parameters for ListFacts.
 type ListFactsParams struct {
-	// Subject Only facts about this entity, by its name.
+	// Subject Only facts about this entity, by its name or the id of its note.
 	Subject *string `form:"subject,omitempty" json:"subject,omitempty"`
 
 	// Relation Only facts of this relation.
 	Relation *string `form:"relation,omitempty" json:"relation,omitempty"`
 
-	// Object Only facts that end at this entity, by its name.
+	// Object Only facts that lead to this entity, by its name or the id of its note.
 	Object *string `form:"object,omitempty" json:"object,omitempty"`
 
-	// Valid Only facts that are true now, or only those that no longer are; both when absent.
-	Valid *bool `form:"valid,omitempty" json:"valid,omitempty"`
+	// Valid `true` for facts that hold now, `false` for those that no longer do, `any` for both. Default `true`; `any` beside `valid_at`.
+	Valid *ListFactsParamsValid `form:"valid,omitempty" json:"valid,omitempty"`
 
 	// ValidAt Only facts that were true at this time, which may lie ahead.
 	ValidAt *AnyTime `form:"valid_at,omitempty" json:"valid_at,omitempty"`
@@ -2223,6 +2230,9 @@ type ListFactsParams struct {
 	// MinRevision Wait, for a bounded time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
+
+// ListFactsParamsValid defines parameters for ListFacts.
+type ListFactsParamsValid string
 
 // GetGraphParams defines parameters for GetGraph.
 type GetGraphParams struct {
@@ -2263,7 +2273,7 @@ type ListMessagesParams struct {
 	Session *string `form:"session,omitempty" json:"session,omitempty"`
 
 	// From Only messages of this time or later.
-	From *EventTime `form:"from,omitempty" json:"from,omitempty"`
+	From *AnyTime `form:"from,omitempty" json:"from,omitempty"`
 
 	// To Only messages before this time.
 	To *AnyTime `form:"to,omitempty" json:"to,omitempty"`

@@ -1,0 +1,35 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+)
+
+// importBank takes a person's memory in MemoryBank's form.
+func (h *core) importBank(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	report, err := h.Bank.Import(c.Request.Context(), scope(c), ref, rawBody(c))
+	if err != nil {
+		return err
+	}
+	setRevision(c, report.Revision)
+	return reply(c, http.StatusOK, report)
+}
+
+// exportBank gives a person's memory in that form.
+func (h *core) exportBank(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	document, err := h.Bank.Export(c.Request.Context(), scope(c), ref)
+	if err != nil {
+		return err
+	}
+	c.Data(http.StatusOK, mediaJSON, document)
+	return nil
+}

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// listFacts pages through what holds between entities.
+func (h *core) listFacts(c *gin.Context) error {
+	q := recall.FactsQuery{
+		Subject: query(c).Get("subject"), Relation: query(c).Get("relation"), Object: query(c).Get("object"), Limit: pageLimit(c),
+	}
+	switch query(c).Get("valid") {
+	case "true":
+		q.Valid = new(true)
+	case "false":
+		q.Valid = new(false)
+	case "any":
+		q.All = true
+	}
+	if at := query(c).Get("valid_at"); at != "" {
+		var err error
+		if q.ValidAt, err = anyTime("valid_at", at); err != nil {
+			return err
+		}
+	}
+	v, cur, err := h.pageView(c)
+	if err != nil {
+		return err
+	}
+	if cur != nil {
+		q.After = cur.Position
+	}
+	page, err := h.Recall.Facts(c.Request.Context(), scope(c), v, q)
+	if err != nil {
+		return err
+	}
+	out := wire.FactList{Items: make([]wire.Fact, 0, len(page.Items)), Revision: int64(v.At)}
+	for _, f := range page.Items {
+		out.Items = append(out.Items, wire.Fact{
+			Subject: f.Subject, Relation: f.Relation, Object: f.Object, SubjectID: f.SubjectID, ObjectID: f.ObjectID, Valid: f.Valid,
+			ValidFrom: optionalTime(f.ValidFrom), InvalidatedAt: optionalTime(f.InvalidatedAt), Mentions: f.Mentions,
+			Confidence: f.Confidence, Sources: list(f.Sources),
+		})
+	}
+	if out.NextCursor, err = h.nextCursorAt(c, page.Next, v.Collection.ID, v.At); err != nil {
+		return err
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}

@@ -1,0 +1,400 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// addMessages answers 202: the messages are there, and their policy is at work.
+func (h *core) addMessages(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.MessagesInput](c)
+	if err != nil {
+		return err
+	}
+	in, err := newMessages(body.Messages)
+	if err != nil {
+		return err
+	}
+	wait := query(c).Get("wait") == "evolved"
+	if wait {
+		leave, err := h.waiting.enter(scope(c).Tenant())
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, memory.NewMessages{Messages: in.messages, Infer: body.Infer}, conditions(c))
+	if err != nil {
+		return in.asGiven(err)
+	}
+	if wait && w.Job != nil {
+		h.learned(c, ref, &w)
+	}
+	out := wire.MessagesAccepted{Messages: make([]wire.MessageRef, 0, len(w.Messages)), Revision: int64(w.Revision), Job: wireJobRef(w.Job)}
+	for i := range w.Messages {
+		out.Messages = append(out.Messages, wire.MessageRef{ID: w.Messages[i].ID})
+	}
+	setRevision(c, w.Revision)
+	return reply(c, http.StatusAccepted, out)
+}
+
+// learned waits for the last job of messages within bounds, and brings w up to
+// date. The messages are written, so nothing that goes wrong here is an error
+// of the request.
+func (h *core) learned(c *gin.Context, ref string, w *memory.MessagesWritten) {
+	ctx, s := c.Request.Context(), scope(c)
+	stale := func(err error) {
+		if ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
+			h.log.WarnContext(ctx, "waiting for the job of messages failed; answered without", slog.String("request_id", requestID(c)),
+				slog.String("job", w.Job.ID.String()), slog.Any("error", err))
+		}
+	}
+	if !w.Job.Ended() {
+		job, err := h.wait(ctx, s, w.Job.ID)
+		if err != nil {
+			stale(err)
+			return
+		}
+		w.Job = &job
+	}
+	if !s.Allows(tenant.NotesRead) {
+		return
+	}
+	v, err := h.Recall.Open(ctx, s, ref, nil, 0)
+	if err != nil {
+		stale(err)
+		return
+	}
+	w.Revision = v.At
+}
+
+// givenMessages are messages as the service takes them, and where in the
+// request each stands: a pair is two.
+type givenMessages struct {
+	messages []memory.NewMessage
+	at       []int
+	side     []string // the member that holds the content
+}
+
+// newMessages reads messages in both forms.
+func newMessages(list []wire.MessageInput) (givenMessages, error) {
+	var out givenMessages
+	add := func(i int, side string, m memory.NewMessage) {
+		out.messages, out.at, out.side = append(out.messages, m), append(out.at, i), append(out.side, side)
+	}
+	for i := range list {
+		m := &list[i]
+		base, err := newMessage(m)
+		if err != nil {
+			return out, within("messages."+strconv.Itoa(i), err)
+		}
+		if m.User == nil && m.Assistant == nil {
+			base.Content = *m.Content
+			add(i, "content", base)
+			continue
+		}
+		for _, side := range []struct {
+			role memory.Role
+			text *string
+		}{{memory.RoleUser, m.User}, {memory.RoleAssistant, m.Assistant}} {
+			if strings.TrimSpace(or(side.text, "")) == "" {
+				continue
+			}
+			one := base
+			one.Role, one.Content = side.role, *side.text
+			if side.role == memory.RoleAssistant {
+				one.Name = "" // it is the user's
+			}
+			if one.ID != "" {
+				one.ID += "/" + string(side.role)
+			}
+			add(i, string(side.role), one)
+		}
+	}
+	if len(out.messages) > memory.MaxMessages {
+		return out, fault.InvalidField("messages", "at most %d; the pairs make them %d", memory.MaxMessages, len(out.messages))
+	}
+	return out, nil
+}
+
+// newMessage reads what both forms have, and refuses what is neither.
+func newMessage(m *wire.MessageInput) (out memory.NewMessage, err error) {
+	pair := m.User != nil || m.Assistant != nil
+	switch {
+	case pair && (m.Content != nil || m.Role != nil):
+		return out, fault.InvalidField("content", "a message has role and content, or user and assistant")
+	case !pair && m.Content == nil:
+		return out, fault.InvalidField("content", "is required, or user and assistant")
+	case pair && strings.TrimSpace(or(m.User, "")) == "" && strings.TrimSpace(or(m.Assistant, "")) == "":
+		return out, fault.InvalidField("user", "what the user or the assistant said must not be empty or blank")
+	}
+	out = memory.NewMessage{
+		ID: or(m.ID, ""), Role: memory.Role(or(m.Role, "")), Name: or(m.Name, ""), Session: or(m.Session, nil),
+		Recalled: or(m.Recalled, false),
+	}
+	if m.Attributes != nil {
+		out.Attributes = *m.Attributes
+	}
+	for _, t := range []struct {
+		field string
+		text  *string
+		into  **time.Time
+	}{{"occurred_at", m.OccurredAt, &out.OccurredAt}, {"expires_at", m.ExpiresAt, &out.ExpiresAt}} {
+		if t.text == nil {
+			continue
+		}
+		at, err := anyTime(t.field, *t.text)
+		if err != nil {
+			return out, err
+		}
+		*t.into = &at
+	}
+	return out, nil
+}
+
+// anyTime reads a time that may lie ahead.
+func anyTime(field, text string) (time.Time, error) {
+	t, err := filter.ParseTime(text)
+	if err != nil {
+		return t, fault.InvalidField(field, "must be a time as RFC 3339 or YYYYMMDDHHmm has it")
+	}
+	return t, nil
+}
+
+// asGiven names fields by where they stand in the request.
+func (g *givenMessages) asGiven(err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || len(f.Fields) == 0 {
+		return err
+	}
+	out := *f
+	out.Fields = make([]fault.Field, 0, len(f.Fields))
+	for _, field := range f.Fields {
+		if rest, ok := strings.CutPrefix(field.Field, "messages."); ok {
+			if n, member, ok := strings.Cut(rest, "."); ok {
+				if i, err := strconv.Atoi(n); err == nil && i < len(g.at) {
+					if member == "content" {
+						member = g.side[i]
+					}
+					field.Field = "messages." + strconv.Itoa(g.at[i]) + "." + member
+				}
+			}
+		}
+		out.Fields = append(out.Fields, field)
+	}
+	if f.Code == fault.Invalid {
+		out.Message = out.Fields[0].Field + ": " + out.Fields[0].Reason
+	}
+	return &out
+}
+
+// listMessages pages through messages by their time, or searches them.
+func (h *core) listMessages(c *gin.Context) error {
+	expr, err := messageFilter(c)
+	if err != nil {
+		return err
+	}
+	if query(c).Get("query") != "" {
+		return h.searchMessages(c, expr)
+	}
+	v, cur, err := h.pageView(c)
+	if err != nil {
+		return err
+	}
+	q := recall.ListQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Filter: expr, ByTime: true, Newest: query(c).Get("order") == "newest", Limit: pageLimit(c),
+	}
+	if cur != nil {
+		if q.AfterTime, q.After, err = timePlace(cur.Position); err != nil {
+			return badCursor("is not one that this listing gave you")
+		}
+	}
+	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
+	if err != nil {
+		return err
+	}
+	out := wire.MessageList{Items: make([]wire.StoredMessage, 0, len(page.Items)), Revision: int64(v.At)}
+	for i := range page.Items {
+		out.Items = append(out.Items, wireMessage(&page.Items[i].Note))
+	}
+	if page.Next != uuid.Nil {
+		place := strconv.FormatInt(page.NextTime.UnixMicro(), 10) + " " + page.Next.String()
+		if out.NextCursor, err = h.nextCursorAt(c, place, v.Collection.ID, v.At); err != nil {
+			return err
+		}
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
+
+// timePlace reads where a listing by time goes on.
+func timePlace(text string) (time.Time, uuid.UUID, error) {
+	micros, id, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseInt(micros, 10, 64)
+	if err != nil {
+		return time.Time{}, uuid.Nil, err
+	}
+	last, err := parseID(id)
+	return time.UnixMicro(n).UTC(), last, err
+}
+
+// messageFilter gives the condition that role, session, from and to make.
+func messageFilter(c *gin.Context) (filter.Expr, error) {
+	all := filter.And{leafOf(filter.Kind, nil, filter.Eq, string(memory.KindMessage))}
+	if role := query(c).Get("role"); role != "" {
+		is := leafOf(filter.Attributes, []string{memory.AttrRole}, filter.Eq, role)
+		if memory.Role(role) == memory.RoleUser {
+			// A message that does not say is a user's.
+			all = append(all, filter.Or{is, &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.Exists}})
+		} else {
+			all = append(all, is)
+		}
+	}
+	if session := query(c).Get("session"); session != "" {
+		path := []string{memory.AttrSession}
+		is := filter.Or{leafOf(filter.Attributes, path, filter.Eq, session)}
+		if n, err := strconv.ParseFloat(session, 64); err == nil {
+			is = append(is, &filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Number, Number: n}}})
+		}
+		all = append(all, is)
+	}
+	for _, bound := range []struct {
+		name string
+		op   filter.Op
+	}{{"from", filter.Gte}, {"to", filter.Lt}} {
+		text := query(c).Get(bound.name)
+		if text == "" {
+			continue
+		}
+		at, err := anyTime(bound.name, text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &filter.Leaf{Field: filter.OccurredAt, Op: bound.op, Values: []filter.Value{{Type: filter.Time, Time: at}}})
+	}
+	return all, nil
+}
+
+func leafOf(field filter.Field, path []string, op filter.Op, text string) *filter.Leaf {
+	return &filter.Leaf{Field: field, Path: path, Op: op, Values: []filter.Value{{Type: filter.Text, Text: text}}}
+}
+
+// searchMessages answers a query with the messages that fit it best.
+func (h *core) searchMessages(c *gin.Context, expr filter.Expr) error {
+	for _, name := range []string{"order", "cursor"} {
+		if query(c).Has(name) {
+			return fault.InvalidField(name, "must not stand beside query")
+		}
+	}
+	text := query(c).Get("query")
+	if strings.TrimSpace(text) == "" {
+		return fault.InvalidField("query", "must not be blank")
+	}
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	found, err := h.Recall.Search(c.Request.Context(), scope(c), v, recall.Query{Text: text, K: pageLimit(c), Filter: expr})
+	if err != nil {
+		return err
+	}
+	out := wire.MessageList{Items: make([]wire.StoredMessage, 0, len(found.Hits)), Revision: int64(v.At), Degraded: optional(found.Degraded)}
+	for i := range found.Hits {
+		m := wireMessage(&found.Hits[i].Note.Note)
+		m.Score = &found.Hits[i].Score
+		out.Items = append(out.Items, m)
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
+
+// wireMessage shows a note as the message that it is.
+func wireMessage(n *memory.Note) wire.StoredMessage {
+	said := memory.UtteranceOf(n)
+	out := wire.StoredMessage{
+		ID: n.ID, MessageID: optional(n.Key), Role: wire.MessageRole(said.Role), Content: n.Content, Name: optional(said.Name),
+		OccurredAt: wireTime(n.OccurredAt), CreatedAt: wireTime(n.CreatedAt), Revision: int64(n.From), State: wire.NoteState(n.State),
+	}
+	switch s := n.Attributes[memory.AttrSession]; s.(type) {
+	case nil:
+	default:
+		out.Session = &s
+	}
+	if turn, err := uuid.Parse(textOf(n, memory.AttrTurn)); err == nil {
+		out.Turn = &turn
+	}
+	if at, err := time.Parse(time.RFC3339, textOf(n, memory.AttrExpires)); err == nil {
+		out.ExpiresAt = optionalTime(at)
+	}
+	if n.Attributes[memory.AttrRecall] == true {
+		out.Recalled = new(true)
+	}
+	for k, v := range n.Attributes {
+		switch k {
+		case memory.AttrRole, memory.AttrName, memory.AttrSession, memory.AttrTurn, memory.AttrRecall, memory.AttrExpires:
+			continue
+		}
+		if out.Attributes == nil {
+			out.Attributes = map[string]any{}
+		}
+		out.Attributes[k] = v
+	}
+	return out
+}
+
+// textOf gives an attribute that is a text; "" when it is none.
+func textOf(n *memory.Note, name string) string {
+	s, _ := n.Attributes[name].(string)
+	return s
+}
+
+// textsOf gives an attribute that is a list of texts.
+func textsOf(n *memory.Note, name string) []string {
+	list, _ := n.Attributes[name].([]any)
+	var out []string
+	for _, x := range list {
+		if s, ok := x.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// eachNote calls fn for every note of a kind, oldest id first after one, until
+// it says that it has enough.
+func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, kind memory.Kind, after uuid.UUID, fn func(n *memory.Note) (more bool)) error {
+	for {
+		page, err := h.Recall.List(ctx, s, v, recall.ListQuery{Kinds: []memory.Kind{kind}, After: after, Limit: memory.MaxPage})
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			if !fn(&page.Items[i].Note) {
+				return nil
+			}
+		}
+		if page.Next == uuid.Nil {
+			return nil
+		}
+		after = page.Next
+	}
+}

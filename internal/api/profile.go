@@ -1,0 +1,112 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// Natural keys and attributes by which policies tell their summaries and
+// profiles apart.
+const (
+	keyOverall   = "overall"         // the summary or portrait of all days
+	keyMeta      = "meta"            // what was given of a person
+	keyProcedure = "mem0/procedure/" // before the session whose procedure it sums up
+
+	attrPeriod = "period" // day or global
+	attrDate   = "date"   // of a day
+	attrReply  = "reply_strategy"
+)
+
+// periodOf tells what a summary is of; what does not say is of everything.
+func periodOf(n *memory.Note) (period wire.SummaryPeriod, session string) {
+	if name, ok := strings.CutPrefix(n.Key, keyProcedure); ok {
+		return wire.SummaryPeriodSession, name
+	}
+	switch p := wire.SummaryPeriod(textOf(n, attrPeriod)); p {
+	case wire.SummaryPeriodDay, wire.SummaryPeriodSession:
+		return p, textOf(n, memory.AttrSession)
+	case wire.SummaryPeriodGlobal:
+	}
+	return wire.SummaryPeriodGlobal, ""
+}
+
+// listSummaries pages through summaries. There are few, a day has one, so those
+// of another period are passed over here.
+func (h *core) listSummaries(c *gin.Context) error {
+	v, cur, err := h.pageView(c)
+	if err != nil {
+		return err
+	}
+	var after uuid.UUID
+	if cur != nil {
+		if after, err = parseID(cur.Position); err != nil {
+			return badCursor("is not one that this listing gave you")
+		}
+	}
+	limit, wanted := pageLimit(c), query(c).Get("period")
+	out := wire.SummaryList{Items: []wire.SummaryNote{}, Revision: int64(v.At)}
+	next := ""
+	err = h.eachNote(c.Request.Context(), scope(c), v, memory.KindSummary, after, func(n *memory.Note) bool {
+		period, session := periodOf(n)
+		if wanted != "" && string(period) != wanted {
+			return true
+		}
+		if len(out.Items) == limit {
+			next = out.Items[limit-1].ID.String()
+			return false
+		}
+		out.Items = append(out.Items, wire.SummaryNote{
+			ID: n.ID, Period: period, Date: optional(textOf(n, attrDate)), Session: optional(session), Content: n.Content,
+			Events: textsOf(n, "events"), Analyst: optional(wire.SummaryNoteAnalyst(n.Analyst)), Sources: n.Provenance.Sources,
+			CreatedAt: wireTime(n.CreatedAt), UpdatedAt: wireTime(n.UpdatedAt), Revision: int64(n.From),
+		})
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	if out.NextCursor, err = h.nextCursorAt(c, next, v.Collection.ID, v.At); err != nil {
+		return err
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
+
+// getProfile gathers what profiles say of the person.
+func (h *core) getProfile(c *gin.Context) error {
+	v, err := h.view(c)
+	if err != nil {
+		return err
+	}
+	out := wire.Profile{Days: []wire.ProfileDay{}, Revision: int64(v.At)}
+	err = h.eachNote(c.Request.Context(), scope(c), v, memory.KindProfile, uuid.Nil, func(n *memory.Note) bool {
+		date := textOf(n, attrDate)
+		switch {
+		case n.Key == keyMeta:
+			out.Meta, out.Notes = n.Attributes, append(out.Notes, n.ID)
+		case n.Key == keyOverall:
+			out.Portrait, out.ReplyStrategy = &n.Content, optional(textOf(n, attrReply))
+			out.Notes = append(out.Notes, n.ID)
+		case date != "":
+			out.Days = append(out.Days, wire.ProfileDay{
+				Note: n.ID, Date: date, Content: n.Content, Traits: textsOf(n, "traits"), Mood: optional(textOf(n, "mood")),
+				ReplyStrategy: optional(textOf(n, attrReply)), Analyst: optional(wire.ProfileDayAnalyst(n.Analyst)),
+			})
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(out.Days, func(a, b wire.ProfileDay) int { return strings.Compare(b.Date, a.Date) })
+	out.Days = out.Days[:min(len(out.Days), pageLimit(c))]
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, out)
+}
