@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/when"
 )
 
 // The bounds of facts by rules.
@@ -66,7 +67,11 @@ func (l listener) facts() []string {
 			continue
 		}
 		name := l.speaker("the user", "the assistant")
-		if f := englishFact(s, name, l.u.Time, l.agent); f != "" {
+		f := englishFact(s, name, l.u.Time, l.agent)
+		if f == "" && !l.agent {
+			f = englishFact(ownClause(s), name, l.u.Time, false)
+		}
+		if f != "" {
 			out, last = append(out, f), true
 			continue
 		}
@@ -80,6 +85,27 @@ func (l listener) facts() []string {
 		last = false
 	}
 	return slices.DeleteFunc(out, func(f string) bool { return utf8.RuneCountInString(f) > maxFactRunes })
+}
+
+// clauseBreak parts what somebody says to the other from what they say of themselves.
+var clauseBreak = regexp.MustCompile(`(?:,? but|;|\s[–—-]+|—|,? and|, so|,)\s+(?:I|I'm|I've|we|we're|we've|my|My)\s`)
+
+// ownClause gives the last part of a sentence in which somebody begins to
+// speak of themselves, "" where the sentence has no parts.
+func ownClause(s string) string {
+	at := clauseBreak.FindAllStringIndex(s, 8)
+	if len(at) == 0 || strings.Contains(s, "?") || strings.Count(s, `"`)%2 == 1 {
+		return ""
+	}
+	m := at[len(at)-1]
+	if supposed.MatchString(s[m[0]:]) || requests.MatchString(tidy(s)) || injected.MatchString(s) {
+		return ""
+	}
+	part := strings.TrimLeft(s[m[0]:], " ,;–—-")
+	for _, w := range []string{"but ", "and ", "so "} {
+		part = strings.TrimPrefix(part, w)
+	}
+	return part
 }
 
 // speaker is the name that facts give to who speaks.
@@ -132,6 +158,7 @@ func tidy(s string) string {
 	for range 6 {
 		was := s
 		s = strings.TrimSpace(leadIns.ReplaceAllString(s, ""))
+		s = calledBy.ReplaceAllString(s, "")
 		s = strings.TrimSpace(toldYou.ReplaceAllString(s, ""))
 		if m := addressedFirst.FindString(s); m != "" && startsOver(s[len(m):]) {
 			s = s[len(m):]
@@ -148,6 +175,10 @@ func tidy(s string) string {
 func startsOver(s string) bool {
 	first, _, _ := strings.Cut(s, " ")
 	first = strings.ToLower(first)
+	switch first {
+	case "it's", "that's", "thanks", "thank", "you", "you're", "your", "it", "that", "this", "what", "keep", "good":
+		return true
+	}
 	return selfWords[first] || clippedPast[first] || strings.HasPrefix(first, "i'") || first == "my"
 }
 
@@ -199,7 +230,7 @@ func englishFact(s, name string, said time.Time, agent bool) string {
 	if s == "" || requests.MatchString(s) || injected.MatchString(s) || unfinished.MatchString(s) || reactions.MatchString(s) {
 		return ""
 	}
-	if supposed.MatchString(s) && !wished.MatchString(s) {
+	if mutual.MatchString(s) || supposed.MatchString(s) && !wished.MatchString(s) {
 		return ""
 	}
 	s = unclip(s)
@@ -209,25 +240,65 @@ func englishFact(s, name string, said time.Time, agent bool) string {
 	}
 	n := substance(words)
 	switch {
+	case aimless.MatchString(s) && n < 2*minTelling:
+		return ""
 	case strong.MatchString(s):
 		if n < 1 {
 			return ""
 		}
 	case n < minTelling:
 		return ""
-	case hasSelf(words):
-		if pronounFirst.MatchString(s) || !selfEarly(words) && n < minTelling+1 {
+	case selfFirst(words):
+		if feelings.MatchString(s) && n < minTelling+1 {
 			return ""
 		}
-	case !aboutOthers(s, words):
+	case hasSelf(words):
+		if n < minTelling || pronounFirst.MatchString(s) || mused.MatchString(s) || !told(s) {
+			return ""
+		}
+	case !aboutOthers(s, words) && !scheduled(s, said):
 		return ""
 	}
 	return retell(resolveDates(s, said), name)
 }
 
-// selfEarly tells that the speaker is among the first words, so that the
-// sentence is about them.
-func selfEarly(words []string) bool { return hasSelf(words[:min(len(words), 5)]) }
+// selfFirst tells that the speaker is what a sentence is about: the first
+// word, or the first behind a date, or a clause of time.
+func selfFirst(words []string) bool {
+	for i, w := range words[:min(len(words), 9)] {
+		switch {
+		case selfWords[w]:
+			return true
+		case i == 0 && !opens[w] && !text.IsTimeWord(w) && !isAdverb(w):
+			return false
+		}
+	}
+	return false
+}
+
+// opens are words that a clause before the subject begins with.
+var opens = wordSet("when while since after before during on in at last this next every each for from as one two three with back the by")
+
+// told tells that a sentence whose subject is another thing has a verb, and
+// speaks of the speaker alone.
+func told(s string) bool {
+	words := pieces(s)
+	at := 0
+	for _, p := range words {
+		w := strings.ToLower(p.s)
+		if p.word && selfWords[w] {
+			switch w {
+			case "us", "our", "we", "we're", "we've", "we'll", "ourselves":
+				return false
+			case "my":
+				return finite.MatchString(s)
+			}
+			return finite.MatchString(s[:at])
+		}
+		at += len(p.s)
+	}
+	return false
+}
 
 // addressesYou tells that a sentence speaks to the other.
 func addressesYou(words []string) bool {
@@ -248,19 +319,24 @@ func unclip(s string) string {
 	switch {
 	case w == "just" || w == "finally" || w == "recently":
 		second, _, _ := strings.Cut(rest, " ")
-		if clippedPast[strings.ToLower(second)] {
+		if second = strings.ToLower(second); clippedPast[second] || pastForm(second) && !clippedNot[second] {
 			return "I " + low
 		}
 	case rest == "":
-	case clippedPast[w]:
+	case clippedPast[w], pastForm(w) && !clippedNot[w] && clippedObject.MatchString(rest):
 		return "I " + low
 	case w == "been":
 		return "I have " + low
-	case clippedPresent[w] && clippedGoal.MatchString(rest):
+	case clippedPresent[w] && clippedGoal.MatchString(rest) && !clippedSubject.MatchString(rest):
 		return "I am " + low
 	}
 	return s
 }
+
+var (
+	clippedObject  = regexp.MustCompile(`(?i)^(?:my|a|an|the|some|to|in|at|with|for|on|up|out|our|about|from)\b`)
+	clippedSubject = regexp.MustCompile(`(?i)\b(?:is|are|was|were|can|could|helps?|makes?|gives?|brings?|takes|seems|feels|has|keeps?|lets?|will|would)\b`)
+)
 
 var clippedGoal = regexp.MustCompile(`(?i)^(?:to|of|about|on|for|forward|my|a|an|the|some)\b`)
 
@@ -275,7 +351,15 @@ var notNames = wordSet(`it that this these those there here he she they who what
 
 // aboutOthers tells a statement about a named person or thing.
 func aboutOthers(s string, words []string) bool {
-	return namedSubject.MatchString(s) && !notNames[words[0]] && substance(words) >= minTelling+1
+	return namedSubject.MatchString(s) && !notNames[strings.TrimSuffix(words[0], "'s")] && substance(words) >= minTelling+1
+}
+
+// scheduled tells a statement about something on a day that is seen from today.
+func scheduled(s string, said time.Time) bool {
+	if said.IsZero() || pronounFirst.MatchString(s) || mused.MatchString(s) || !finite.MatchString(s) {
+		return false
+	}
+	return slices.ContainsFunc(when.Parse(s, said), func(r when.Range) bool { return relativeWords.MatchString(s[r.Start:r.End]) })
 }
 
 // goesOn tells a sentence that says more about who or what was just spoken of.

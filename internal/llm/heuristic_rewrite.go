@@ -149,7 +149,14 @@ var pronouns = wordSet("he she it they you that which who he's she's it's they'r
 // joined tells that the speaker is one of several subjects: "my friends and I".
 func (t *retelling) joined(i int) bool {
 	b := t.before(i)
-	return b > 0 && (t.lower(b) == "and" || t.lower(b) == "or") && !t.subject && t.before(b) >= 0
+	if b <= 0 || t.lower(b) != "and" && t.lower(b) != "or" || t.subject || t.before(b) < 0 {
+		return false
+	}
+	said := ""
+	for _, p := range t.in[:b] {
+		said += p.s
+	}
+	return !finite.MatchString(said) // else a clause ends there
 }
 
 // speaks rewrites the speaker as a subject and bends the verb behind.

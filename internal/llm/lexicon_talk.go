@@ -6,22 +6,25 @@ import "regexp"
 // which sentences are reactions, requests or suppositions, and how verbs bend.
 
 // leadIns stand before what is said and add nothing to it.
-var leadIns = regexp.MustCompile(`(?i)^(?:(?:well|so|oh|ah|aw|aww|wow|yeah|yea|yep|yes|yup|no|nope|nah|ok|okay|hey|hi|hello|haha|lol|hmm|ha|man|gosh|actually|honestly|anyway|anyways|also|and|but|plus|besides|like|btw|by the way|you know what|you know|you see|guess what|as you know|in fact|to be honest|tbh|speaking of which|of course|sure|absolutely|definitely|exactly|totally|true|right|indeed|cool|nice|great|awesome|sweet|sadly|luckily|fortunately|unfortunately|i mean|i guess|let me tell you|believe it or not|good news|bad news|fun fact|funny enough|thanks a lot|thanks so much|thanks|thank you so much|thank you|ooh|omg|whoa|um|uh|phew|yay|really|please remember|remember|note|fyi|just so you know|still|anyhow|in case you forgot)(?:\s*[,:;!–—-]+\s*|\s+that\s+)|(?:and|but|so|also|plus|anyway|oh|well|yeah|yep|hey|actually|honestly|basically|lol|because|cause|cuz|'cause|remember that|please remember that)\s+)`)
+var leadIns = regexp.MustCompile(`(?i)^(?:(?:well|so|oh|ah|aw|aww|wow|yeah|yea|yep|yes|yup|no|nope|nah|ok|okay|hey|hi|hello|haha|lol|hmm|ha|man|gosh|actually|honestly|anyway|anyways|also|and|but|plus|besides|like|btw|by the way|you know what|you know|you see|guess what|as you know|in fact|to be honest|tbh|speaking of which|of course|sure|absolutely|definitely|exactly|totally|true|right|indeed|cool|nice|great|awesome|sweet|sadly|luckily|fortunately|unfortunately|i mean|i guess|let me tell you|believe it or not|good news|bad news|fun fact|funny enough|thanks a lot|thanks so much|thanks|thank you so much|thank you|ooh|omg|whoa|um|uh|phew|yay|really|please remember|remember|note|fyi|just so you know|still|anyhow|in case you forgot)(?:\s*(?:[,:;!–—-]|\.{2,}|…)+\s*|\s+that\s+)|(?:and|but|so|also|plus|anyway|oh|well|yeah|yep|hey|actually|honestly|basically|lol|because|cause|cuz|'cause|remember that|please remember that)\s+)`)
 
 // toldYou leads in what is told to the one who listens.
 var toldYou = regexp.MustCompile(`(?i)^(?:i (?:just |really )?(?:wanted to|want to|have to|had to|need to|needed to|gotta|should|must|forgot to|can) (?:tell|let|show|share with|mention to) you(?: know)?(?: about| that)?|i(?:'m| am) (?:so |really |super )?(?:excited|happy|thrilled|glad|sad|proud|pleased) to (?:tell you|share|say|announce)(?: that)?|i (?:told|mentioned to|said to) you (?:that )?|(?:just )?wanted to (?:tell you|let you know|share)(?: that)?|did i tell you (?:that )?|let me tell you(?: that)?|i think(?: that)?|i feel like|i'd say(?: that)?|i must say|i have to (?:say|admit)|i must admit|it turns out(?: that)?|turns out(?: that)?)\s+`)
+
+// calledBy is a word of answer with the other's name: "Yes Dave, …".
+var calledBy = regexp.MustCompile(`^(?i:yes|yeah|yep|hey|hi|hello|thanks|thank you|wow|oh|no|sure|totally|absolutely|exactly|congrats|true|right|ok|okay|sorry|aw+|well|great|nice|cool|agreed|same here|me too|same)[, ]+\p{Lu}\p{L}+(?:[,!.:;–—-]+\s*|\s+[–—-]+\s*)`)
 
 // addressedFirst is a name in front, as one calls somebody: "Ana, I moved".
 var addressedFirst = regexp.MustCompile(`^\p{Lu}[\p{Ll}'’]+[,!]\s+`)
 
 // afterthoughts stand behind what is said and add nothing to it.
-var afterthoughts = regexp.MustCompile(`(?i)\s*[,;–—-]+\s*(?:you know|right|haha+|lol|so yeah|though|how about you|what about you|and yourself|and you|you see|i guess|i think|if you know what i mean|thanks|thank you|ha|huh|or something|fingers crossed)\s*[.!?]*$`)
+var afterthoughts = regexp.MustCompile(`(?i)\s*[,;–—-]+\s*(?:you know|right|haha+|lol|so yeah|though|how about you|what about you|and yourself|and you|you see|i guess|i think|if you know what i mean|thanks|thank you|ha|huh|or something|fingers crossed|check it out|take a look|look)\s*[.!?]*$`)
 
 // faces are pictures and smileys.
 var faces = regexp.MustCompile(`[\x{2190}-\x{2BFF}\x{1F000}-\x{1FAFF}\x{FE0F}\x{200D}]+|(?:^|\s)[:;=]-?[)(DPp/]+(?:\s|$)`)
 
 // requests ask somebody to do something.
-var requests = regexp.MustCompile(`(?i)^(?:please\b|kindly\b|(?:can|could|would|will|may|do|did|does|are|is|have|has|should|shall|what|how|why|who|where|when|which) |tell me|show me|give me|send me|help me|let me\b|let's\b|lets\b|keep\b|take a look|check (?:it |this |that )?out|look at|don't\b|do not\b|stay\b|go for|feel free|write\b|summari[sz]e\b|explain\b|translate\b|list\b|describe\b|imagine\b|ignore\b|forget\b|act as\b|pretend\b|i(?:'d| would) (?:like|love|want) (?:for )?you\b|i (?:want|need|expect|ask|beg) you\b|i (?:want|need|would like) (?:some |your |a )?(?:help|advice|tips|suggestions|recommendations)\b|i was (?:wondering|hoping) (?:if|whether|you))`)
+var requests = regexp.MustCompile(`(?i)^(?:please\b|kindly\b|(?:can|could|would|will|may|do|did|does|are|is|have|has|should|shall|what|how|why|who|where|when|which) |tell me|show me|give me|send me|help me|let me\b|let's\b|lets\b|keep\b|take a look|check (?:it |this |that )?out|look\b|take care\b|check\b|see\b|watch out|remember to|just (?:do|look|keep|let|take|be|remember|go)\b|wish(?:ing)? |sending |don't\b|do not\b|stay\b|go for|feel free|write\b|summari[sz]e\b|explain\b|translate\b|list\b|describe\b|imagine\b|ignore\b|forget\b|act as\b|pretend\b|i(?:'d| would) (?:like|love|want) (?:for )?you\b|i (?:want|need|expect|ask|beg) you\b|i (?:want|need|would like) (?:some |your |a )?(?:help|advice|tips|suggestions|recommendations)\b|i was (?:wondering|hoping) (?:if|whether|you))`)
 
 // injected are the marks of instructions that a text brings along.
 var injected = regexp.MustCompile(`(?i)(?:\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|your)\b.{0,30}\b(?:instruction|prompt|rule|message|memor|context|direction)|\bsystem prompt\b|\bas an ai\b|\byou are (?:now )?(?:an? )?(?:ai|assistant|chatbot|language model|dan)\b|\bdeveloper mode\b|\bjailbreak|^\s*(?:system|assistant|developer|tool|user|human)\s*:|</?(?:system|assistant|user|instructions?|prompt|memory|memories|context|tool)\b|\[/?inst\]|<\|)|忽略.{0,12}(?:指令|提示|规则|要求)|无视.{0,12}(?:指令|提示|规则)|系统提示|你现在是`)
@@ -34,10 +37,11 @@ var wished = regexp.MustCompile(`(?i)\b(?:i|we)(?: would|'d) (?:really |absolute
 
 // reactions say something to what another said.
 var reactions = regexp.MustCompile(`(?i)^(?:` +
-	`(?:i|we)(?:'m| am|'re| are| was| were| feel| felt)?(?: (?:so|really|very|just|also|totally|truly|always|super|too|all|definitely|completely|still|pretty|absolutely|quite))* ` +
+	`(?:so |super |really |very |just )?(?:glad|happy|proud|excited|sorry|grateful|thankful|stoked|honou?red|appreciate|love (?:it|that|this|how|your|the way)|hope|wish|can't (?:wait|imagine|believe)|feels?|sounds|looks|seems|no (?:problem|worries|way|doubt)|congrats|(?:reminds|gives|makes|keeps|helps|brings|means|takes|gets|seeing|been there|same here)|almost|way to|good (?:luck|job|call)|keep|agreed|hats off|thanks?|bet|guess)\b` +
+	`|(?:i|we)(?:'m| am|'re| are| was| were| feel| felt)?(?: (?:so|really|very|just|also|totally|truly|always|super|too|all|definitely|completely|still|pretty|absolutely|quite))* ` +
 	`(?:glad|sorry|sure|curious|impressed|jealous|ears|amazed|okay|ok|fine|good|great|here|with you|right|down for|up for|game|happy (?:to (?:hear|help|know|see|share)|for|that|you|with|it|i)|grateful|thankful|lucky|blessed|fortunate|` +
-	`proud (?:of|to|that)|excited (?:to (?:hear|see|know|share)|for you|about (?:it|that)|for it|too|that)|stoked (?:to|for|about it)|honou?red|touched|moved by|flattered|speechless|psyched|pumped|thrilled (?:to hear|for|that)|hanging in|doing (?:good|great|well|okay|fine|alright)|feeling|` +
-	`agree|understand|see (?:what|how|why|that|you)|know (?:that|what|how|it|you|right|the feeling)|get (?:it|that|what|why|how)|hear you|heard (?:you|that)|bet|hope|guess|wish|wonder|doubt|imagine|mean|suppose|appreciate|totally|relate|believe (?:it|that|this|you)|forgot (?:to|about it)|swear|admire|envy|trust you|` +
+	`proud (?:of|to|that)|excited (?:to (?:hear|see|know|share)|for you|about (?:it|that)|for it|too|that)|stoked (?:to (?:hear|see)|for you|about it)|honou?red|touched|moved by|flattered|speechless|psyched|pumped|thrilled (?:to hear|for|that)|hanging in|doing (?:good|great|well|okay|fine|alright)|feeling|` +
+	`agree|understand|see,|see (?:what|how|why|that|you)|know (?:that|what|how|it|you|right|the feeling)|get (?:it|that|what|why|how)|hear you|heard (?:you|that)|bet|hope|guess|wish|wonder|doubt|imagine|mean|suppose|appreciate|totally|relate|believe (?:it|that|this|you)|forgot (?:to|about it)|swear|admire|envy|trust you|` +
 	`(?:love|like|enjoy|enjoyed|loved|liked) (?:it|that|this|how|what|your|you|them|the way|those|these|when you)|feel (?:you|the same|that|like)|needed that|remember (?:that|it|when you|you))` +
 	`|(?:i|we) (?:can|can't|cannot|could|couldn't)(?: (?:only|just|totally|really|definitely|even|so|completely|still))* (?:see|imagine|relate|tell|agree|believe|feel|wait to (?:hear|see|know|show you)|thank|help but|complain|say|understand|describe|deny|put into|explain|get enough|go wrong|ask for|picture)` +
 	`|(?:i|we)(?:'ll| will)(?: (?:definitely|totally|surely|always|be sure to|make sure to|just|never|also|have to|try to))* (?:let you|let everyone|keep|check|take (?:your|a look|it|that)|think|try (?:it|that|my best)|be (?:there|fine|okay|here|sure|rooting|cheering|thinking)|do (?:that|it|my best|our best)|give it|look into|remember|miss|talk|see|support|cherish|find out|never forget|catch|tell you|send you|pass|need that|bring you|join you|share|get there|update|show you)` +
@@ -60,6 +64,25 @@ var clippedPast = wordSet(`went got had took made saw met bought found started f
 var clippedPresent = wordSet(`planning thinking working trying looking hoping preparing practicing learning studying reading writing
 	training saving considering getting taking moving visiting attending starting`)
 
+// clippedNot are participles that open a sentence as adjectives do.
+var clippedNot = wordSet(`excited interested used tired inspired surrounded blessed based given compared related thrilled stoked amazed impressed
+	honored touched moved need agreed interested relieved pleased packed filled dedicated determined devoted organized`)
+
+// finite is a verb that a whole sentence has.
+var finite = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|can|will|helps?|helped|makes?|made|gave|gives?|brings?|brought|keeps?|kept|taught|teach(?:es)?|told|said|got|gets|went|came|comes|took|takes|loves?|likes?|lets?|let|means?|meant|hit|put|puts|feels?|felt|reminds?|inspires?|won|sent|\p{L}{3,}ed|\p{L}+'s)\b`)
+
+// mused says something of the world at large.
+var mused = regexp.MustCompile(`(?i)\b(?:is|are|'s|was|were|being|be) (?:just |so |really |super |also |truly |always |such |very )*(?:an? |the )?(?:key|important|rewarding|amazing|great|hard|essential|crucial|vital|priceless|everything|powerful|special|precious|comforting|fulfilling|tough|wonderful|incredible|awesome|way|reminder|feeling|good|nice|cool|fun)\b|^(?:life|nature|being|surrounding|knowing|seeing|having|there's nothing|it's|balance|moments like)\b`)
+
+// aimless are statements whose object stands in the sentence before.
+var aimless = regexp.MustCompile(`(?i)^(?:i|we)(?:'ve|'m|'re|'d|'ll)?(?: (?:\p{L}+ly|have|had|has|am|was|were|just|also|really|even|never|still|always|usually|often|finally|actually|already|will|would|do|did|don't|didn't|haven't|hadn't|can|can't|could|couldn't|been|going to|want to|wanted to|got to|gonna|love to|like to|use to|used to|try to|tried to))* \p{L}+(?: \p{L}+)? (?:it|this|that|them|these|those|him|her|one|there|so)(?:$|[.!,;]| (?:to|because|for|at|in|on|with|when|and|but|as|yet|too|so|cause|'cause|by|from|all|up|out|every|last|-|–|there|before|after|since|again|often|there)\b)`)
+
+// feelings say how it is to be somebody, which needs more to be a fact.
+var feelings = regexp.MustCompile(`(?i)^(?:i|we)(?:'m| am|'re| are| have| had|'ve)?(?: (?:really|so|just|always|also|still|definitely|never|been))* (?:feel|felt|feeling|find it|found it|can|gonna|going to|keep|stay|staying|keeping|try to|making|hope|knew)\b`)
+
+// mutual is said of several people as one, which cannot be said of one of them.
+var mutual = regexp.MustCompile(`(?i)\b(?:each other|one another|we(?:'re|'ve|'d|'ll)?(?: are| were| have| had| can)? (?:both|all)|both of us|us both|between us)\b`)
+
 // pronounFirst opens a sentence that lives off the one before it.
 var pronounFirst = regexp.MustCompile(`(?i)^(?:it|that|this|these|those|they|he|she|there|here|him|her|them|his|their|its|one|both|some|everyone|everything|nothing|something|who|which|what|such|then)\b(?:'\w+)?`)
 
@@ -68,7 +91,7 @@ var thirdPerson = regexp.MustCompile(`(?i)^(?:they|he|she|it)(?:'s|'re|'ve|'d|'l
 
 // adverbs may stand between a subject and its verb.
 var adverbs = wordSet(`just really also still always never usually often recently finally actually totally even only already definitely
-	both all sometimes absolutely currently now then truly honestly basically kinda probably maybe certainly hardly rarely generally
+	both all sometimes absolutely currently now then truly honestly basically kinda probably maybe certainly hardly rarely generally last sort
 	mostly especially once simply ever too not pretty almost soon sorta kind so quite`)
 
 // notAdverbs end as adverbs do.
@@ -89,7 +112,9 @@ var notVerbs = wordSet(`and or but nor the a an of in on at to from with by for 
 
 // baseVerbs are present forms that go on after "and" and are nothing else.
 var baseVerbs = wordSet(`enjoy try hope want need think have make keep get feel know spend write read take teach go eat listen learn
-	prefer hate live sing draw bake cook believe meet find give bring spend become speak sell buy`)
+	prefer hate live sing draw bake cook believe meet find give bring spend become speak sell buy gain create explore build improve manage encourage inspire reflect express connect
+	meditate organize prepare relax recharge unwind stay hang appreciate discover chill continue remember understand forget collect support
+	help use chat visit attend`)
 
 // bent are forms of the first person and what they become.
 var bent = map[string]string{
