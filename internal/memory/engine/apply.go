@@ -155,7 +155,7 @@ func (w *writing) linksOf(ctx context.Context, ids []uuid.UUID, d memory.Directi
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return w.tx.Links(ctx, memory.LinkQuery{Notes: ids, Direction: d})
+	return w.tx.Links(ctx, memory.LinkQuery{Notes: ids, Direction: d, Limit: allLinks})
 }
 
 func (w *writing) putOwn(ctx context.Context) error {

@@ -140,7 +140,7 @@ type jobResult struct {
 	LeftOut  []uuid.UUID     `json:"left_out,omitempty"` // notes that kept moving
 	Refused  []refused       `json:"refused,omitempty"`  // what could not be kept
 	Review   *uuid.UUID      `json:"review,omitempty"`
-	Calls    costs           `json:"calls,omitempty"` // of every stage and try
+	Calls    costs           `json:"calls,omitempty"` // of both stages and of earlier tries that were written down
 }
 
 // refused is a part of a decision that could not be kept. It names no content.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -37,6 +38,9 @@ type desk struct {
 	tokens int64
 	costs  costs
 }
+
+// allLinks is the limit of questions whose answers are compared later: all of them.
+const allLinks = math.MaxInt32
 
 // linkRead is one question for links.
 type linkRead struct {
@@ -243,7 +247,7 @@ func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction)
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	links, err := d.e.store.Links(ctx, d.s, d.v, memory.LinkQuery{Notes: ids, Direction: dir})
+	links, err := d.e.store.Links(ctx, d.s, d.v, memory.LinkQuery{Notes: ids, Direction: dir, Limit: allLinks})
 	if err != nil {
 		return nil, err
 	}

@@ -63,6 +63,9 @@ type options struct {
 	engine    engine.Config
 	wrap      func(engine.Store) engine.Store
 	also      *second // a further embedder
+	policy    string  // of the collection; default amem
+	policies  []memory.Policy
+	model     func(memory.Model) memory.Model
 }
 
 func newWorld(t *testing.T, o options) *world {
@@ -104,8 +107,14 @@ func newWorld(t *testing.T, o options) *world {
 		model, err = llm.NewModel(deps, cfg)
 		must(err)
 	}
+	if o.model != nil {
+		model = o.model(model)
+	}
 	policies, err := policy.All()
 	must(err)
+	for _, p := range o.policies {
+		policies[p.Name()] = p
+	}
 	w.recall, err = recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, recall.Config{})
 	must(err)
 	w.notes, err = memory.NewNotes(memory.NotesDeps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, memory.NotesConfig{})
@@ -123,7 +132,7 @@ func newWorld(t *testing.T, o options) *world {
 		Neighbours: nearest{w.recall}, Index: w.recall, Clock: w.now,
 	}, o.engine)
 	must(err)
-	in := memory.CollectionInput{Name: "main"}
+	in := memory.CollectionInput{Name: "main", Policy: o.policy}
 	if o.config != "" {
 		in.PolicyConfig = json.RawMessage(o.config)
 	}
@@ -274,6 +283,8 @@ func (w *world) try(j memory.Job) error {
 		return w.engine.RunReembed(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
 	case j.Kind == memory.JobRemove:
 		return w.clone.RunRemove(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
+	case j.Kind == memory.JobPolicy:
+		return w.engine.RunPolicy(ctx, s, j)
 	case j.Stage == memory.StageDecide:
 		return w.engine.RunDecide(ctx, s, j)
 	default:
