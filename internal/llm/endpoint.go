@@ -123,6 +123,16 @@ func breaks(err error) bool {
 // requests that reached the endpoint. The error is a fault, or a *failure in
 // the chain of one, that names the endpoint.
 func (e *endpoint) do(ctx context.Context, request func(context.Context, *openai.Client) error) (reached int, err error) {
+	return e.run(ctx, func(ctx context.Context, rec *recorder) error {
+		cfg := openai.DefaultConfig(e.key)
+		cfg.BaseURL = e.base
+		cfg.HTTPClient = rec
+		return request(ctx, openai.NewClientWithConfig(cfg))
+	})
+}
+
+// run is do for requests that are sent through the recorder itself.
+func (e *endpoint) run(ctx context.Context, request func(context.Context, *recorder) error) (reached int, err error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = e.cfg.RetryWait
 	wait.MaxInterval = e.cfg.MaxRetryWait
@@ -169,7 +179,7 @@ func (e *endpoint) do(ctx context.Context, request func(context.Context, *openai
 // through, and beside the failure of a probe: the one request by which a
 // breaker that was open finds out whether the endpoint is back. Whoever
 // happened to send the probe is no worse off than those that waited.
-func (e *endpoint) attempt(ctx context.Context, request func(context.Context, *openai.Client) error) (f *failure, paused error) {
+func (e *endpoint) attempt(ctx context.Context, request func(context.Context, *recorder) error) (f *failure, paused error) {
 	select {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
@@ -181,10 +191,7 @@ func (e *endpoint) attempt(ctx context.Context, request func(context.Context, *o
 		tryCtx, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 		defer cancel()
 		rec := &recorder{client: e.client}
-		cfg := openai.DefaultConfig(e.key)
-		cfg.BaseURL = e.base
-		cfg.HTTPClient = rec
-		if err := request(tryCtx, openai.NewClientWithConfig(cfg)); err != nil {
+		if err := request(tryCtx, rec); err != nil {
 			f = e.failure(rec, err)
 			return struct{}{}, f
 		}

@@ -1,0 +1,192 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// purposeChat is the purpose of chats in the accounts.
+const purposeChat = "chat"
+
+// Talk hands requests of chats on to an OpenAI-compatible endpoint, and its
+// answers back as they are. It takes its turn beside the calls of memory, not
+// behind them: as many requests at once are its own, and a breaker is.
+type Talk struct {
+	deps     Deps
+	cfg      Config
+	endpoint *endpoint
+	call     call
+}
+
+// NewTalk makes a Talk of a valid Config that uses a model; nil for one that does not.
+func NewTalk(d Deps, cfg Config) (*Talk, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if d.Clock == nil {
+		return nil, errors.New("llm: a clock is needed")
+	}
+	if !cfg.UsesModel() {
+		return nil, nil //nolint:nilnil // there is nobody to talk to
+	}
+	cfg = cfg.withDefaults()
+	t := &Talk{deps: d, cfg: cfg, call: call{operation: operationChat, provider: cfg.Provider, model: cfg.Model, purpose: purposeChat}}
+	if d.Observer != nil {
+		t.deps.Meter = d.Observer.meter(d.Meter, t.call)
+	}
+	t.endpoint = newEndpoint(d, cfg, cfg.BaseURL, cfg.APIKey)
+	return t, nil
+}
+
+// Name gives the model's name as the endpoint knows it.
+func (t *Talk) Name() string { return t.cfg.Model }
+
+// Send implements [chat.Model]. The answer's body breaks off when ctx ends, and
+// when nothing of it has come for Config.Timeout. What is observed as its
+// duration ends with its beginning.
+func (t *Talk) Send(ctx context.Context, s tenant.Scope, r chat.Request) (out *chat.Response, err error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	if t.deps.Observer == nil {
+		return t.send(ctx, s, r)
+	}
+	t.deps.Observer.watch(ctx, s, t.call, func(watched context.Context) ([]attribute.KeyValue, error) {
+		out, err = t.send(watched, s, r)
+		return []attribute.KeyValue{telemetry.Collection.String(r.Collection.String())}, err
+	})
+	return out, err
+}
+
+func (t *Talk) send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.Response, error) {
+	var resp *http.Response
+	var stop context.CancelFunc
+	calls, err := t.endpoint.run(ctx, func(try context.Context, rec *recorder) error {
+		var err error
+		resp, stop, err = t.open(ctx, try, rec, &r)
+		return err
+	})
+	account := func(u chat.Usage) {
+		t.deps.record(ctx, s, memory.ModelUse{
+			Collection: r.Collection, Purpose: purposeChat, Calls: int64(calls),
+			PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens,
+		})
+	}
+	if err != nil {
+		account(chat.Usage{})
+		return nil, err
+	}
+	return &chat.Response{
+		ContentType: resp.Header.Get("Content-Type"), Body: newIdleBody(resp.Body, stop, t.cfg.Timeout), Account: account,
+	}, nil
+}
+
+// open sends a request and waits for the answer to begin, as long as the try
+// has time; what follows ends with ctx or by stop.
+func (t *Talk) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_ *http.Response, stop context.CancelFunc, err error) {
+	flowing, stop := context.WithCancel(ctx)
+	defer func() {
+		if err != nil {
+			stop()
+		}
+	}()
+	linked := context.AfterFunc(try, stop)
+	req, err := http.NewRequestWithContext(flowing, http.MethodPost, t.endpoint.base+"/chat/completions", bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	if r.Stream {
+		req.Header.Set("Accept", "text/event-stream")
+	}
+	if t.endpoint.key != "" {
+		req.Header.Set("Authorization", "Bearer "+t.endpoint.key)
+	}
+	resp, err := rec.Do(req) //nolint:bodyclose // the caller does
+	linked()
+	switch {
+	case try.Err() != nil:
+		if err == nil {
+			_ = resp.Body.Close() // too late to be read
+		}
+		return nil, nil, fmt.Errorf("wait for the answer: %w", try.Err())
+	case err != nil:
+		return nil, nil, err
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		defer func() { _ = resp.Body.Close() }()
+		return nil, nil, refused(resp)
+	}
+	return resp, stop, nil
+}
+
+// maxRefusal bounds what is handed on of a refusal, in bytes.
+const maxRefusal = 64 << 10
+
+// refused reads an answer that is an error. What an endpoint finds wrong with a
+// request itself is its sender's to see; of the rest, which is between the
+// endpoint and us, nothing is kept but the status.
+func refused(resp *http.Response) error {
+	switch resp.StatusCode {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+	default:
+		return fmt.Errorf("status %d", resp.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	if err != nil {
+		return fmt.Errorf("status %d, without the reason: %w", resp.StatusCode, err)
+	}
+	return &chat.Refused{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Body: body}
+}
+
+// idleBody is a body that breaks off when nothing comes of it for too long.
+type idleBody struct {
+	body  io.ReadCloser
+	stop  context.CancelFunc
+	idle  time.Duration
+	timer *time.Timer
+	late  atomic.Bool
+}
+
+func newIdleBody(body io.ReadCloser, stop context.CancelFunc, idle time.Duration) *idleBody {
+	b := &idleBody{body: body, stop: stop, idle: idle}
+	b.timer = time.AfterFunc(idle, func() {
+		b.late.Store(true)
+		stop()
+	})
+	return b
+}
+
+// Read implements io.Reader.
+func (b *idleBody) Read(p []byte) (int, error) {
+	b.timer.Reset(b.idle)
+	n, err := b.body.Read(p)
+	b.timer.Stop()
+	if err != nil && b.late.Load() {
+		return n, fmt.Errorf("nothing came for %s: %w", b.idle, context.DeadlineExceeded)
+	}
+	return n, err //nolint:wrapcheck // io.EOF has to stay what it is
+}
+
+// Close implements io.Closer.
+func (b *idleBody) Close() error {
+	b.timer.Stop()
+	err := b.body.Close()
+	b.stop()
+	return err
+}
+
+var _ chat.Model = (*Talk)(nil)

@@ -1,0 +1,62 @@
+package chat
+
+import (
+	"strings"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// Turn is a message of the current dialogue.
+type Turn struct {
+	ID         string // the caller's, of the message; makes it safe to send again; "" none
+	Role       memory.Role
+	Name       string
+	Content    string
+	Session    any
+	OccurredAt *time.Time
+}
+
+// maxTurns is how many turns of a dialogue, from its end, are looked at.
+const maxTurns = 100
+
+// asked gives a dialogue as recall takes it for a query: what the two sides
+// said, and nothing of systems and tools.
+func asked(turns []Turn) []recall.Message {
+	var out []recall.Message
+	for _, t := range turns {
+		said := strings.ReplaceAll(t.Content, "\x00", "")
+		if (t.Role == memory.RoleUser || t.Role == memory.RoleAssistant) && strings.TrimSpace(said) != "" {
+			out = append(out, recall.Message{Role: string(t.Role), Name: t.Name, Content: said})
+		}
+	}
+	return out[max(0, len(out)-maxTurns):]
+}
+
+// check refuses a dialogue that asks nothing.
+func check(turns []Turn) error {
+	if len(turns) == 0 {
+		return fault.InvalidField("messages", "must have between 1 and %d entries", maxTurns)
+	}
+	for i := range turns {
+		switch turns[i].Role {
+		case "":
+			turns[i].Role = memory.RoleUser
+		case memory.RoleUser, memory.RoleAssistant, memory.RoleSystem, memory.RoleDeveloper:
+		case memory.RoleTool:
+			return fault.InvalidField("messages", "what a tool says needs the call that it answers; send such dialogues to /v1/chat/completions")
+		default:
+			return fault.InvalidField("messages", "unknown role %q", clip(string(turns[i].Role), maxName))
+		}
+	}
+	last := &turns[len(turns)-1]
+	switch {
+	case last.Role != memory.RoleUser:
+		return fault.InvalidField("messages", "the last one must be the user's")
+	case strings.TrimSpace(last.Content) == "":
+		return fault.InvalidField("messages", "the last one must not be blank")
+	}
+	return nil
+}

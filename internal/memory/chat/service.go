@@ -1,0 +1,144 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Recall reads what memory holds; *recall.Service implements it.
+type Recall interface {
+	Open(ctx context.Context, s tenant.Scope, ref string, asOf *memory.Revision, minRevision memory.Revision) (memory.View, error)
+	Search(ctx context.Context, s tenant.Scope, v memory.View, q recall.Query) (recall.Result, error)
+	Context(ctx context.Context, s tenant.Scope, v memory.View, q recall.ContextQuery) (recall.Context, error)
+}
+
+// Notes remember; *memory.Notes implements it.
+type Notes interface {
+	AddMessages(ctx context.Context, s tenant.Scope, ref string, in memory.NewMessages, r memory.Request) (memory.MessagesWritten, error)
+}
+
+// Deps are the parts that chats work with.
+type Deps struct {
+	Recall Recall
+	Notes  Notes
+	Models Models
+	Clock  memory.Clock                        // default time.Now
+	Log    *slog.Logger                        // default silent
+	Lost   func(context.Context, tenant.Scope) // is told of each exchange that could not be remembered; nil: nobody
+}
+
+// Config bounds chats.
+type Config struct {
+	Timeout     time.Duration // of a whole answer, streams included; default 5 min
+	RememberFor time.Duration // how long an answer may be remembered; default 10 s
+}
+
+// Service answers from memory. It is safe for concurrent use.
+type Service struct {
+	recall Recall
+	notes  Notes
+	models Models
+	clock  memory.Clock
+	log    *slog.Logger
+	lost   func(context.Context, tenant.Scope)
+	cfg    Config
+}
+
+// New makes the service.
+func New(deps Deps, cfg Config) (*Service, error) {
+	if deps.Recall == nil || deps.Notes == nil {
+		return nil, fault.New(fault.Internal, "chat: recall and notes are required")
+	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Minute)
+	cfg.RememberFor = cmp.Or(cfg.RememberFor, 10*time.Second)
+	if cfg.Timeout < 0 || cfg.RememberFor < 0 {
+		return nil, fault.New(fault.Internal, "chat: a setting is out of range")
+	}
+	s := &Service{recall: deps.Recall, notes: deps.Notes, models: deps.Models, clock: deps.Clock, log: deps.Log, lost: deps.Lost, cfg: cfg}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.lost == nil {
+		s.lost = func(context.Context, tenant.Scope) {}
+	}
+	return s, nil
+}
+
+// Models lists the names of models that callers may choose from, the default first.
+func (s *Service) Models() []string { return s.models.Names() }
+
+// memo is an exchange on its way into memory.
+type memo struct {
+	service  *Service
+	scope    tenant.Scope
+	view     memory.View
+	wanted   bool // by the caller, who may also write it
+	question Turn
+	asked    time.Time
+
+	reply    string // "" is not remembered
+	answered time.Time
+	recalled bool // the reply was written with memories before it
+}
+
+// newMemo tells who is to remember. Whoever may not write notes is answered all
+// the same, and nothing of it is kept.
+func (s *Service) newMemo(scope tenant.Scope, v *memory.View, question Turn, wanted bool) memo {
+	may := tenant.Check(scope, tenant.NotesWrite) == nil
+	if v.Collection.Shared() {
+		may = may && tenant.Check(scope, tenant.BaseWrite) == nil
+	}
+	return memo{service: s, scope: scope, view: *v, wanted: wanted && may, question: question, asked: s.clock()}
+}
+
+// Remember stores what was said and answered. It is called once the answer was
+// sent, with the context of the request, whose end it does not care about, and
+// takes no longer than Config.RememberFor. A failure is logged and counted;
+// whoever asked has their answer.
+func (m *memo) remember(ctx context.Context) {
+	if !m.wanted || m.answered.IsZero() {
+		return
+	}
+	log := m.service.log.With(slog.String("collection", m.view.Collection.ID.String()))
+	log.DebugContext(ctx, "chat answered", slog.Duration("took", m.answered.Sub(m.asked)))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.service.cfg.RememberFor)
+	defer cancel()
+	said := []memory.NewMessage{{
+		ID: m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
+		Content: stored(m.question.Content), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
+	}}
+	if reply := stored(withoutThinking(m.reply)); reply != "" {
+		said = append(said, memory.NewMessage{
+			Role: memory.RoleAssistant, Session: m.question.Session, Content: reply, OccurredAt: &m.answered, Recalled: m.recalled,
+		})
+		if m.question.OccurredAt != nil {
+			said[1].OccurredAt = m.question.OccurredAt
+		}
+	}
+	began := m.service.clock()
+	if _, err := m.service.notes.AddMessages(ctx, m.scope, m.view.Collection.ID.String(), memory.NewMessages{Messages: said}, memory.Request{}); err != nil {
+		log.ErrorContext(ctx, "an exchange could not be remembered", slog.Any("error", err))
+		m.service.lost(ctx, m.scope)
+		return
+	}
+	log.DebugContext(ctx, "chat remembered", slog.Int("messages", len(said)), slog.Duration("took", m.service.clock().Sub(began)))
+}
+
+// context builds what memory holds on a dialogue.
+func (s *Service) context(ctx context.Context, scope tenant.Scope, v memory.View, turns []Turn, budget int) (recall.Context, error) {
+	dialogue := asked(turns)
+	if len(dialogue) == 0 {
+		return recall.Context{}, nil
+	}
+	return s.recall.Context(ctx, scope, v, recall.ContextQuery{Messages: dialogue, TokenBudget: budget})
+}

@@ -1,0 +1,140 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// transcript is what an answer says, read while it passes.
+type transcript struct {
+	text     strings.Builder
+	refusal  strings.Builder
+	tools    bool // a tool is called
+	finished bool
+	usage    *Usage
+	failure  string // of the endpoint, in the middle of a stream
+
+	line []byte // of a stream, not ended yet
+	skip bool   // the line is too long to be read
+}
+
+// maxLine bounds a line of a stream that is read, in bytes. A longer one passes all the same.
+const maxLine = 1 << 20
+
+// answered is what is read of an answer, whole or a chunk of it.
+type answered struct {
+	Choices []struct {
+		Index        int       `json:"index"`
+		Message      utterance `json:"message"`
+		Delta        utterance `json:"delta"`
+		FinishReason *string   `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *Usage          `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+// utterance is what an answer says, in whatever form that is read as text.
+type utterance struct {
+	Content      any               `json:"content"`
+	Refusal      *string           `json:"refusal"`
+	ToolCalls    []json.RawMessage `json:"tool_calls"`
+	FunctionCall json.RawMessage   `json:"function_call"`
+}
+
+// whole reads an answer that came at once; false when it is none.
+func (t *transcript) whole(body []byte) bool {
+	_, ok := t.read(body)
+	return ok && t.finished
+}
+
+// read takes in one object, and gives what it adds to the text.
+func (t *transcript) read(raw []byte) (added string, ok bool) {
+	var a answered
+	if json.Unmarshal(raw, &a) != nil {
+		return "", false
+	}
+	if a.Usage != nil {
+		t.usage = a.Usage
+	}
+	if len(a.Error) > 0 && string(a.Error) != "null" {
+		t.failure = "the model failed within its answer"
+	}
+	for _, c := range a.Choices {
+		if c.Index != 0 {
+			continue
+		}
+		for _, m := range []utterance{c.Message, c.Delta} {
+			added += textOf(m.Content)
+			if m.Refusal != nil {
+				t.refusal.WriteString(*m.Refusal)
+			}
+			t.tools = t.tools || len(m.ToolCalls) > 0 || len(m.FunctionCall) > 0 && string(m.FunctionCall) != "null"
+		}
+		t.finished = t.finished || c.FinishReason != nil && *c.FinishReason != ""
+	}
+	t.text.WriteString(added)
+	return added, true
+}
+
+// stream takes in what came of a stream of events, and gives what it adds to the text.
+func (t *transcript) stream(p []byte) (added string) {
+	for len(p) > 0 {
+		part, rest, ended := bytes.Cut(p, []byte("\n"))
+		p = rest
+		if !t.skip {
+			t.line = append(t.line, part...)
+		}
+		if len(t.line) > maxLine {
+			t.line, t.skip = nil, true
+		}
+		if !ended {
+			break
+		}
+		if !t.skip {
+			added += t.event(bytes.TrimSuffix(t.line, []byte("\r")))
+		}
+		t.line, t.skip = t.line[:0], false
+	}
+	return added
+}
+
+func (t *transcript) event(line []byte) string {
+	data, ok := bytes.CutPrefix(line, []byte("data:"))
+	if !ok {
+		return ""
+	}
+	data = bytes.TrimSpace(data)
+	if string(data) == "[DONE]" {
+		t.finished = true
+		return ""
+	}
+	added, _ := t.read(data)
+	return added
+}
+
+// reply is what the answer says.
+func (t *transcript) reply() string {
+	if s := t.text.String(); s != "" {
+		return s
+	}
+	return t.refusal.String()
+}
+
+// textOf gives the text of a message's content, which is a string or parts.
+func textOf(content any) string {
+	switch c := content.(type) {
+	case string:
+		return c
+	case []any:
+		var parts []string
+		for _, p := range c {
+			part, _ := p.(map[string]any)
+			if s, ok := part["text"].(string); ok && (part["type"] == "text" || part["type"] == nil) {
+				parts = append(parts, s)
+			}
+		}
+		return strings.Join(parts, "\n")
+	}
+	return ""
+}
