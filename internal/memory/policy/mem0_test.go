@@ -92,6 +92,8 @@ func TestMem0Decisions(t *testing.T) {
 			memory.FactDecision{Operation: memory.OpDelete, Target: number(0)}, []string{}, false, FactsDropped{}, memory.OpDelete},
 		{"what comes instead stays", "User plans a trip to Rome in May", "User cancelled the trip to Rome and visits Paris",
 			memory.FactDecision{Operation: memory.OpDelete, Target: number(0)}, []string{"User cancelled the trip to Rome and visits Paris"}, false, FactsDropped{}, memory.OpDelete},
+		{"also in other words", "User plans to fly to Rome in May", "User cancelled the flight to Rome because of a strike",
+			memory.FactDecision{Operation: memory.OpDelete, Target: number(0)}, []string{}, false, FactsDropped{}, memory.OpDelete},
 		{"a state that ended is worth knowing", "User is vegetarian", "User is no longer vegetarian",
 			memory.FactDecision{Operation: memory.OpDelete, Target: number(0)}, []string{"User is no longer vegetarian"}, false, FactsDropped{}, memory.OpDelete},
 		{"noop changes nothing", "User likes pizza", "User is fond of pizza",

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -129,18 +130,7 @@ func (l *ledger) remains(f *candidate, target *memory.Note) (string, bool) {
 	if s := l.wording(f, target); s != f.text && text.Fold(s) != text.Fold(target.Content) {
 		return s, true
 	}
-	if !callsOff(f.text) {
-		return f.text, true
-	}
-	// A plan that is called off leaves nothing; what comes instead of it stays.
-	rest, known := wordingOf(f.text), wordingOf(target.Content)
-	known.join(offWords)
-	for t := range rest.terms {
-		if !known.terms[t] && !text.IsTimeWord(t) && !isNumber(t) {
-			return f.text, true
-		}
-	}
-	return "", false
+	return f.text, !onlyCallsOff(f.text, target.Content)
 }
 
 // offCues are the ways of saying that a plan or an appointment does not hold any more.
@@ -149,9 +139,30 @@ var offCues = []string{
 	"won't be going", "will not go", "forget about", "取消", "不去了", "作罢", "abgesagt", "annulé", "cancelad",
 }
 
-var offWords = wordingOf("user assistant cancel cancelled canceled called calls calling off no longer plan plans planned planning going go trip dropped forget about not 取消 计划")
+// clauses are divided at these.
+var clauseEnds = regexp.MustCompile(`(?i)[,;:.!，；。！]|\b(?:and|but|instead|so|then|now|und|sondern|et|y|pero)\b|而|但|改`)
 
 func callsOff(s string) bool {
 	s = strings.ToLower(s)
 	return slices.ContainsFunc(offCues, func(cue string) bool { return strings.Contains(s, cue) })
+}
+
+// onlyCallsOff tells that a fact says that what a memory says does not hold, and
+// nothing else: a plan that is called off leaves nothing, what comes instead of it stays.
+func onlyCallsOff(fact, target string) bool {
+	if !callsOff(fact) {
+		return false
+	}
+	known := wordingOf(target)
+	for _, clause := range clauseEnds.Split(fact, -1) {
+		if callsOff(clause) {
+			continue
+		}
+		for t := range wordingOf(clause).terms {
+			if !known.terms[t] && t != "user" && !text.IsTimeWord(t) && !isNumber(t) {
+				return false
+			}
+		}
+	}
+	return true
 }
