@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -10,7 +11,8 @@ import (
 )
 
 // Delete writes a tombstone: the note leaves lists, searches and the links of
-// other notes. NotFound when it is not visible, so also a second time.
+// other notes. With a fact go the triples that come from nothing else.
+// NotFound when it is not visible, so also a second time.
 func (n *Notes) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r Request) (Revision, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
@@ -28,9 +30,53 @@ func (n *Notes) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.
 		if err := r.Match.check("note", old.Version().ETag()); err != nil {
 			return err
 		}
+		if err := deleteTriples(ctx, tx, id); err != nil {
+			return err
+		}
 		return tx.Delete(ctx, id)
 	})
 	return w.Revision, err
+}
+
+// deleteTriples deletes the triples that come from a fact and from nothing
+// else that is there.
+func deleteTriples(ctx context.Context, tx Tx, fact uuid.UUID) error {
+	links, err := tx.Links(ctx, LinkQuery{Notes: []uuid.UUID{fact}, Direction: Incoming})
+	if err != nil {
+		return err
+	}
+	var ids []uuid.UUID
+	for i := range links {
+		if links[i].Relation == DerivedFrom {
+			ids = append(ids, links[i].Source)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	triples, err := tx.Notes(ctx, ids, ReadOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range triples {
+		if _, ok := TripleLink(&triples[i]); !ok {
+			continue
+		}
+		others := slices.DeleteFunc(slices.Clone(triples[i].Provenance.Sources), func(id uuid.UUID) bool { return id == fact })
+		if len(others) > 0 {
+			left, err := tx.Notes(ctx, others, ReadOptions{})
+			if err != nil {
+				return err
+			}
+			if len(left) > 0 {
+				continue
+			}
+		}
+		if err := tx.Delete(ctx, triples[i].ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Restore makes the version that began at the revision the current one again,

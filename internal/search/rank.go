@@ -103,6 +103,7 @@ const (
 	SourceVector  Source = "vector"
 	SourceLexical Source = "lexical"
 	SourceLink    Source = "link"
+	SourceGraph   Source = "graph" // an edge of an entity that the query names, or of one beside it
 )
 
 // Part explains one part of a score: its signal, its value as measured, that

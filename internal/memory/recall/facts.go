@@ -59,7 +59,8 @@ type FactsPage struct {
 
 // Facts pages through the edges between entities of the view, by the id of the
 // subject, the relation and the id of the object. An edge that claims to hold
-// while the view shows none of the facts that it comes from is left out.
+// while the view shows none of the facts that it comes from, or not the note
+// that says it, is left out: somebody has deleted these.
 func (r *Service) Facts(ctx context.Context, s tenant.Scope, v memory.View, q FactsQuery) (FactsPage, error) {
 	if err := may(s, &v); err != nil {
 		return FactsPage{}, err
@@ -245,6 +246,10 @@ func (l *listing) read(ctx context.Context, links []memory.Link) (map[uuid.UUID]
 		add(links[i].Source)
 		add(links[i].Target)
 		e, _ := memory.EdgeOf(&links[i])
+		if !e.Valid {
+			continue // what it came from may be gone
+		}
+		add(e.Triple)
 		for _, id := range e.Sources {
 			add(id)
 		}
@@ -276,7 +281,7 @@ func (l *listing) fact(k *memory.Link, shown map[uuid.UUID]memory.Note) (Fact, b
 	}
 	if e.Valid {
 		f.Sources = slices.DeleteFunc(slices.Clone(e.Sources), func(id uuid.UUID) bool { return shown[id].ID == uuid.Nil })
-		if len(f.Sources) == 0 {
+		if len(f.Sources) == 0 || e.Triple != uuid.Nil && shown[e.Triple].ID == uuid.Nil {
 			return Fact{}, false
 		}
 	}

@@ -28,6 +28,7 @@ func (r *Service) reading(c *memory.Collection) memory.Reading {
 // and expire nothing.
 func (r *Service) read(rd *memory.Reading, q *Query) {
 	q.K = cmp.Or(q.K, rd.K)
+	q.graph = rd.Graph && !q.NoGraph
 	if len(rd.Kinds) == 0 {
 		return
 	}

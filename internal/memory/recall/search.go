@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,8 @@ type finding struct {
 	nearest  map[uuid.UUID]memory.Version // that the store found
 	degraded string
 	linked   map[uuid.UUID]search.Linked
-	tokens   []index.Token // of the query
+	graph    map[uuid.UUID]bool // triples near entities that the query names
+	tokens   []index.Token      // of the query
 	found    []index.Signals
 
 	ranked     search.Profile // whose weights were used
@@ -122,12 +124,20 @@ func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
 	}
 	result := ranker.Rank(f.candidates(ranker, o), o)
 	hits := result.Hits
+	linked, err := f.around(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if f.q.ExpandLinks > 0 && len(hits) > 0 {
-		linked, err := f.expand(ctx, hits)
+		more, err := f.expand(ctx, hits)
 		if err != nil {
 			return nil, err
 		}
+		linked = append(linked, slices.DeleteFunc(more, func(l search.Linked) bool { return f.graph[l.Note] })...)
+	}
+	if len(linked) > 0 {
 		hits = result.WithLinked(linked, f.linkedCandidates(linked))
+		f.marked(hits)
 	}
 	if f.q.Rerank == RerankModel {
 		if hits, err = f.rerank(ctx, hits); err != nil {
@@ -170,9 +180,13 @@ func (f *finding) expand(ctx context.Context, hits []search.Hit) ([]search.Linke
 		}
 		return edges, nil
 	})
-	f.linked = make(map[uuid.UUID]search.Linked, len(linked))
+	if f.linked == nil {
+		f.linked = make(map[uuid.UUID]search.Linked, len(linked))
+	}
 	for _, l := range linked {
-		f.linked[l.Note] = l
+		if !f.graph[l.Note] {
+			f.linked[l.Note] = l
+		}
 	}
 	return linked, err
 }
@@ -338,7 +352,7 @@ func (f *finding) explain(h *search.Hit, tokens int) *Explain {
 	if v, ok := f.version(h.Note); ok {
 		e.Version = fmt.Sprintf("%s.%s.%d", v.Layer, v.Note, v.From)
 	}
-	if l, ok := f.linked[h.Note]; ok && h.IsNeighbor {
+	if l, ok := f.linked[h.Note]; ok && (h.IsNeighbor || f.graph[h.Note]) {
 		e.Via, e.Hops = new(uuid.UUID(l.Via)), l.Hops
 	}
 	return e

@@ -64,6 +64,7 @@ type Query struct {
 	TokenBudget int  // 0: none
 	Explain     bool // fill Hit.Explain
 	IDsOnly     bool // ids and scores, no note is read
+	NoGraph     bool // leave out what only the graph leads to, where the policy keeps one
 	Embedding   bool // fill Note.Vector
 
 	Profile   Profile            // "" is auto
@@ -74,10 +75,11 @@ type Query struct {
 	// collection's policy says of reading does not hold for it.
 	Internal bool
 
-	now time.Time // what has expired by then is no hit; zero: nothing expires
+	now   time.Time // what has expired by then is no hit; zero: nothing expires
+	graph bool      // triples near the entities that it names join the hits
 }
 
-// Source says what found a hit: vector, lexical or link.
+// Source says what found a hit: vector, lexical, link or graph.
 type Source = search.Source
 
 // NoteView is a note with what is read per view: its outgoing links and its usage.
@@ -101,7 +103,7 @@ type Hit struct {
 // Explain says how a score came to be.
 type Explain struct {
 	Signals []search.Part `json:"signals"`           // parts of the score, with their weights
-	Via     *uuid.UUID    `json:"via,omitempty"`     // the hit whose link led here
+	Via     *uuid.UUID    `json:"via,omitempty"`     // the hit whose link led here, or the entity whose edge this is
 	Hops    int           `json:"hops,omitempty"`    // links between it and a direct hit
 	Tokens  int           `json:"tokens,omitempty"`  // of its text, with a token budget
 	Version string        `json:"version,omitempty"` // of the note that was scored
