@@ -1,0 +1,284 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// space makes a collection with a policy and gives its path.
+func (b *system) space(t *testing.T, name, policy string) string {
+	t.Helper()
+	return "/v1/collections/" + b.call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"`+policy+`"}`).want(http.StatusCreated).text("id")
+}
+
+// contents gives the texts of a page, in its order.
+func (a response) contents() []string {
+	a.t.Helper()
+	out := []string{}
+	for i := range a.length("items") {
+		out = append(out, a.text(fmt.Sprintf("items.%d.content", i)))
+	}
+	return out
+}
+
+// C331: messages are taken as {role, content} and as {user, assistant}.
+func TestMessagesInBothForms(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "none")
+	got := b.call(t, "writer", "POST", c+"/messages", `{"messages":[
+		{"role":"system","content":"be kind","occurred_at":"2023-05-01T08:00:00Z"},
+		{"id":"p","user":"I like tea","assistant":"Which one?","name":"Ada","session":7,"occurred_at":"202305010900","attributes":{"mood":"fine"},"expires_at":"2099-01-01T00:00:00Z","recalled":true},
+		{"user":"","assistant":"Nobody asked"},
+		{"user":"Nobody answers"}]}`).want(http.StatusAccepted)
+	if got.length("messages") != 5 || got.number("revision") != 1 || got.at("job") != nil {
+		t.Fatalf("%s", got.Body)
+	}
+	page := b.call(t, "reader", "GET", c+"/messages", "").want(http.StatusOK)
+	if want := []string{"be kind", "I like tea", "Which one?", "Nobody asked", "Nobody answers"}; !slices.Equal(page.contents(), want) {
+		t.Fatalf("%v", page.contents())
+	}
+	for i := range 5 {
+		if page.text(fmt.Sprintf("items.%d.id", i)) != got.text(fmt.Sprintf("messages.%d.id", i)) {
+			t.Errorf("message %d is another", i)
+		}
+	}
+	for path, want := range map[string]any{
+		"items.0.role": "system", "items.1.role": "user", "items.2.role": "assistant", "items.3.role": "assistant", "items.4.role": "user",
+		"items.1.name": "Ada", "items.2.name": nil, "items.1.message_id": "p/user", "items.2.message_id": "p/assistant", "items.1.session": 7.0,
+		"items.1.occurred_at": "2023-05-01T09:00:00Z", "items.2.occurred_at": "2023-05-01T09:00:00Z", "items.1.attributes.mood": "fine",
+		"items.1.recalled": true, "items.1.expires_at": "2099-01-01T00:00:00Z", "items.0.session": nil, "items.0.attributes": nil,
+		"items.1.turn": page.at("items.2.turn"), "items.3.occurred_at": "2026-03-01T09:00:00Z",
+	} {
+		if got := page.at(path); got != want {
+			t.Errorf("%s is %v, want %v", path, got, want)
+		}
+	}
+	if page.at("items.0.turn") == page.at("items.1.turn") || page.at("items.2.turn") == page.at("items.3.turn") {
+		t.Errorf("sessions share exchanges: %s", page.Body)
+	}
+}
+
+func TestMessagesRefused(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "none")
+	for name, tt := range map[string]struct {
+		body, field string
+		status      int
+		code        fault.Code
+	}{
+		"no messages":      {`{}`, "messages", 422, fault.Invalid},
+		"none":             {`{"messages":[]}`, "messages", 422, fault.Invalid},
+		"too many":         {`{"messages":[` + strings.Repeat(`{"content":"a"},`, 500) + `{"content":"a"}]}`, "messages", 422, fault.Invalid},
+		"too many sides":   {`{"messages":[` + strings.Repeat(`{"user":"a","assistant":"b"},`, 250) + `{"content":"a"}]}`, "messages", 422, fault.Invalid},
+		"unknown field":    {`{"messages":[{"content":"a","mood":"fine"}]}`, "messages.0.mood", 422, fault.Invalid},
+		"unknown role":     {`{"messages":[{"content":"a"},{"role":"narrator","content":"a"}]}`, "messages.1.role", 422, fault.Invalid},
+		"neither form":     {`{"messages":[{"role":"user"}]}`, "messages.0.content", 422, fault.Invalid},
+		"both forms":       {`{"messages":[{"content":"a","user":"b"}]}`, "messages.0.content", 422, fault.Invalid},
+		"role of a pair":   {`{"messages":[{"role":"user","user":"b"}]}`, "messages.0.content", 422, fault.Invalid},
+		"blank content":    {`{"messages":[{"content":"a"},{"content":" \n"}]}`, "messages.1.content", 422, fault.Invalid},
+		"blank pair":       {`{"messages":[{"user":" ","assistant":""}]}`, "messages.0.user", 422, fault.Invalid},
+		"content no text":  {`{"messages":[{"content":{"a":1}}]}`, "messages.0.content", 422, fault.Invalid},
+		"long content":     {`{"messages":[{"content":"` + strings.Repeat("é", 40<<10) + `"}]}`, "messages.0.content", 422, fault.Invalid},
+		"long side":        {`{"messages":[{"content":"a"},{"user":"a","assistant":"` + strings.Repeat("é", 40<<10) + `"}]}`, "messages.1.assistant", 422, fault.Invalid},
+		"null":             {`{"messages":[{"content":null}]}`, "messages.0.content", 422, fault.Invalid},
+		"NUL":              {`{"messages":[{"content":"a\u0000"}]}`, "messages.0.content", 422, fault.Invalid},
+		"session object":   {`{"messages":[{"content":"a","session":{}}]}`, "messages.0.session", 422, fault.Invalid},
+		"session blank":    {`{"messages":[{"content":"a","session":" "}]}`, "messages.0.session", 422, fault.Invalid},
+		"time":             {`{"messages":[{"content":"a","occurred_at":"yesterday at noon"}]}`, "messages.0.occurred_at", 422, fault.Invalid},
+		"future":           {`{"messages":[{"content":"a","occurred_at":"2030-01-01T00:00:00Z"}]}`, "messages.0.occurred_at", 422, fault.Invalid},
+		"past":             {`{"messages":[{"user":"a","occurred_at":"1850-01-01T00:00:00Z"}]}`, "messages.0.occurred_at", 422, fault.Invalid},
+		"expiry":           {`{"messages":[{"content":"a","expires_at":"someday soon"}]}`, "messages.0.expires_at", 422, fault.Invalid},
+		"reserved":         {`{"messages":[{"content":"a","attributes":{"role":"x"}}]}`, "messages.0.attributes.role", 422, fault.Invalid},
+		"attributes":       {`{"messages":[{"content":"a","attributes":{"a":"` + strings.Repeat("x", 17<<10) + `"}}]}`, "messages.0.attributes", 422, fault.Invalid},
+		"id of two":        {`{"messages":[{"id":"a","content":"a"},{"id":"a","content":"b"}]}`, "messages.1.id", 422, fault.Invalid},
+		"ids of two pairs": {`{"messages":[{"id":"a","user":"a","assistant":"b"},{"id":"a","user":"a","assistant":"c"}]}`, "messages.1.id", 422, fault.Invalid},
+		"infer":            {`{"messages":[{"content":"a"}],"infer":"no"}`, "infer", 422, fault.Invalid},
+		"broken":           {`{"messages":[`, "", 400, fault.Malformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b.call(t, "one", "POST", c+"/messages", tt.body).refused(tt.status, tt.code, tt.field)
+		})
+	}
+	one := `{"messages":[{"content":"a"}]}`
+	b.call(t, "one", "POST", c+"/messages?wait=long", one).refused(http.StatusUnprocessableEntity, fault.Invalid, "wait")
+	b.call(t, "reader", "POST", c+"/messages", one).refused(http.StatusForbidden, fault.Forbidden, "")
+	b.call(t, "ada", "POST", c+"/messages", one).refused(http.StatusForbidden, fault.Forbidden, "") // a shared base
+	b.call(t, "two", "POST", c+"/messages", one).refused(http.StatusNotFound, fault.NotFound, "")
+	b.call(t, "two", "GET", c+"/messages", "").refused(http.StatusNotFound, fault.NotFound, "")
+	b.call(t, "writer", "GET", c+"/messages", "").refused(http.StatusForbidden, fault.Forbidden, "")
+	if got := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"narrator","content":"a"}]}`); !strings.Contains(got.Body.String(), "developer") {
+		t.Errorf("the roles are not listed: %s", got.Body)
+	}
+}
+
+// A message with an id is written once, and a request with a key answers as before.
+func TestMessagesAgain(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "none")
+	first := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"id":"m","content":"a"},{"id":"p","user":"b","assistant":"c"}]}`).want(http.StatusAccepted)
+	again := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"id":"p","user":"b","assistant":"c"},{"id":"q","content":"d"},{"id":"m","content":"a"}]}`).want(http.StatusAccepted)
+	for path, want := range map[string]string{"messages.0.id": "messages.1.id", "messages.1.id": "messages.2.id", "messages.3.id": "messages.0.id"} {
+		if again.text(path) != first.text(want) {
+			t.Errorf("%s is new", path)
+		}
+	}
+	if got := b.call(t, "one", "GET", c+"/messages", ""); got.length("items") != 4 || got.number("revision") != 2 {
+		t.Errorf("%s", got.Body)
+	}
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"x"},{"id":"m","content":"other"}]}`).refused(http.StatusConflict, fault.Exists, "messages.1.id")
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"id":"p","user":"b","assistant":"other"}]}`).refused(http.StatusConflict, fault.Exists, "messages.0.id")
+
+	one := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"once"}]}`, "Idempotency-Key", "k").want(http.StatusAccepted)
+	two := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"once"}]}`, "Idempotency-Key", "k").want(http.StatusAccepted)
+	if one.Body.String() != two.Body.String() || b.call(t, "one", "GET", c+"/messages", "").length("items") != 5 {
+		t.Errorf("%s, then %s", one.Body, two.Body)
+	}
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"twice"}]}`, "Idempotency-Key", "k").refused(http.StatusConflict, fault.IdempotencyReuse, "")
+}
+
+// C092: the log comes back in order, each message with its time, by pages that writes do not move.
+func TestListMessages(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "none")
+	// Written out of order.
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[
+		{"role":"assistant","content":"three","occurred_at":"2023-05-02T09:00:00Z","session":"s"},
+		{"content":"one","occurred_at":"2023-05-01T09:00:00Z","session":2},
+		{"role":"tool","content":"two","occurred_at":"2023-05-01T09:00:01Z","session":"2"},
+		{"content":"five","occurred_at":"2023-05-03T23:59:59Z"},
+		{"role":"assistant","content":"four","occurred_at":"2023-05-02T09:00:00Z"}]}`).want(http.StatusAccepted)
+	b.call(t, "one", "POST", c+"/notes", `{"content":"not said"}`).want(http.StatusCreated)
+	b.call(t, "one", "POST", c+"/notes", `{"content":"said without a role","kind":"message","occurred_at":"2020-01-01T00:00:00Z"}`).want(http.StatusCreated)
+	list := func(parameters string) response {
+		t.Helper()
+		return b.call(t, "reader", "GET", c+"/messages?"+parameters, "").want(http.StatusOK)
+	}
+	all := []string{"said without a role", "one", "two", "three", "four", "five"}
+	for parameters, want := range map[string][]string{
+		"":                          all,
+		"order=oldest&limit=2":      all[:2],
+		"role=tool":                 {"two"},
+		"role=user":                 {"said without a role", "one", "five"},
+		"role=developer":            {},
+		"session=2":                 {"one", "two"},
+		"session=s":                 {"three"},
+		"from=2023-05-02T09:00:00Z": {"three", "four", "five"},
+		"to=2023-05-02T09:00:00Z":   all[:3],
+		"from=202305010900&to=2023-05-02T11:00:00%2B02:00": {"one", "two"},
+		"to=2999-01-01T00:00:00Z&role=assistant":           {"three", "four"},
+		"as_of=0":                                          {},
+		"as_of=1":                                          all[1:],
+	} {
+		if got := list(parameters).contents(); !slices.Equal(got, want) {
+			t.Errorf("%q gives %v, want %v", parameters, got, want)
+		}
+	}
+	for _, order := range []string{"oldest", "newest"} {
+		want := slices.Clone(all)
+		if order == "newest" {
+			slices.Reverse(want)
+		}
+		var got []string
+		cursor := ""
+		for {
+			page := list("limit=2&order=" + order + cursor)
+			got = append(got, page.contents()...)
+			next, ok := page.at("next_cursor").(string)
+			if !ok {
+				break
+			}
+			cursor = "&cursor=" + url.QueryEscape(next)
+			// What is said meanwhile is on no page.
+			b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"later","occurred_at":"2023-05-02T10:00:00Z"}]}`).want(http.StatusAccepted)
+			b.call(t, "one", "DELETE", c+"/notes/"+b.call(t, "one", "GET", c+"/messages?from=2023-05-02T10:00:00Z&limit=1", "").text("items.0.id"), "").want(http.StatusNoContent)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: pages give %v, want %v", order, got, want)
+		}
+	}
+	cursor := list("limit=1").text("next_cursor")
+	for parameters, field := range map[string]string{
+		"role=narrator": "role", "from=yesterday": "from", "to=tomorrow+at+noon": "to", "order=best": "order", "session=": "session", "limit=0": "limit",
+		"order=newest&cursor=" + cursor: "cursor", "cursor=x": "cursor", "query=tea&order=newest": "order", "query=tea&cursor=" + cursor: "cursor", "query=+": "query",
+		"from=2023-13-45T00:00:00Z": "from",
+	} {
+		b.call(t, "reader", "GET", c+"/messages?"+parameters, "").refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+	}
+}
+
+// A query finds messages, also where the policy's searches look elsewhere.
+func TestSearchMessages(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "mem0")
+	b.call(t, "one", "POST", c+"/messages", `{"infer":false,"messages":[
+		{"content":"The kettle is broken again","session":"a"},{"role":"assistant","content":"Kettles break when they boil dry","session":"a"},
+		{"content":"Ben plays the cello","session":"b"}]}`).want(http.StatusAccepted)
+	found := func(parameters string) []string {
+		t.Helper()
+		return b.call(t, "reader", "GET", c+"/messages?"+parameters, "").want(http.StatusOK).contents()
+	}
+	if got := found("query=broken+kettle"); len(got) == 0 || got[0] != "The kettle is broken again" {
+		t.Errorf("%v", got)
+	}
+	if got := found("query=kettle&role=assistant"); !slices.Equal(got, []string{"Kettles break when they boil dry"}) {
+		t.Errorf("%v", got)
+	}
+	if got := found("query=kettle&session=b&limit=1"); slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "ettle") }) {
+		t.Errorf("%v", got)
+	}
+	if got := b.call(t, "reader", "GET", c+"/messages?query=kettle&limit=1", ""); got.length("items") != 1 || got.number("items.0.score") <= 0 || got.at("next_cursor") != nil {
+		t.Errorf("%s", got.Body)
+	}
+	if got := b.call(t, "one", "POST", c+"/search", `{"query":"kettle"}`).want(http.StatusOK); got.length("hits") != 0 {
+		t.Errorf("a search shows the log: %s", got.Body)
+	}
+	if got := found("query=kettle&as_of=0"); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// wait=evolved answers when what was said has been worked out.
+func TestMessagesWait(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "mem0")
+	got := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"I live in Lisbon."}]}`).want(http.StatusAccepted)
+	if got.text("job.state") != "queued" {
+		t.Errorf("%s", got.Body)
+	}
+	job := b.call(t, "one", "GET", "/v1/jobs/"+got.text("job.id"), "").want(http.StatusOK)
+	if job.text("kind") != "exchange" || job.text("note") != got.text("messages.0.id") {
+		t.Errorf("%s", job.Body)
+	}
+	got = b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I work as a baker.","id":"x"}]}`).want(http.StatusAccepted)
+	if got.text("job.state") != "done" || got.number("revision") < 3 {
+		t.Errorf("%s", got.Body)
+	}
+	if facts := b.call(t, "one", "GET", c+"/notes?kind=fact", "").want(http.StatusOK); facts.length("items") != 2 {
+		t.Errorf("%s", facts.Body)
+	}
+	got = b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I work as a baker.","id":"x"}]}`).want(http.StatusAccepted)
+	if got.at("job") != nil {
+		t.Errorf("a message that was there has a job: %s", got.Body)
+	}
+	got = b.call(t, "writer", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I have a dog."}]}`).want(http.StatusAccepted)
+	if got.text("job.state") != "done" {
+		t.Errorf("%s", got.Body)
+	}
+	got = b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"infer":false,"messages":[{"content":"I have a cat."}]}`).want(http.StatusAccepted)
+	if got.at("job") != nil || b.call(t, "one", "GET", c+"/notes?kind=fact", "").length("items") != 3 {
+		t.Errorf("messages that are only to be kept were learned from: %s", got.Body)
+	}
+}
