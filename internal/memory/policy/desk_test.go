@@ -111,7 +111,7 @@ func (d *table) List(context.Context, memory.NoteQuery) ([]memory.Note, error) {
 func (d *table) Recent(context.Context, uuid.UUID, int) ([]memory.Note, error) { return nil, nil }
 
 func (d *table) Usage(context.Context, []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
-	return nil, nil //nolint:nilnil // nothing was used
+	return nil, nil
 }
 
 // id gives a fixed id for a small number.

@@ -138,7 +138,7 @@ func (p *Mem0) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memor
 // note learns from a note that a caller wrote. What is memory itself, such as
 // a fact that was put in by hand, is taken as it is.
 func (p *Mem0) note(ctx context.Context, d memory.Desk, c *Mem0Config, n memory.Note) (dec memory.Decision, err error) {
-	switch n.Kind { //nolint:exhaustive // the others are memory already
+	switch n.Kind {
 	case memory.KindNote, memory.KindMessage:
 		dec, err = p.learn(ctx, d, c, []memory.Note{n})
 	case memory.KindFact:

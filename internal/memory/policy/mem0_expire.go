@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -83,10 +84,7 @@ func laterExpiry(own, merged map[string]any) map[string]any {
 	if !aOK || !bOK || !b.After(a) {
 		return own
 	}
-	out := make(map[string]any, len(own))
-	for name, v := range own {
-		out[name] = v
-	}
+	out := maps.Clone(own)
 	out[memory.AttrExpires] = merged[memory.AttrExpires]
 	return out
 }

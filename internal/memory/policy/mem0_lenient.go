@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"slices"
@@ -207,7 +206,7 @@ func indexFold(s, mark string) int {
 			return -1
 		}
 		i += j
-		if bytes.EqualFold([]byte(s[i:i+len(mark)]), []byte(mark)) {
+		if strings.EqualFold(s[i:i+len(mark)], mark) {
 			return i
 		}
 	}

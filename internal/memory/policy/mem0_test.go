@@ -423,10 +423,10 @@ func TestMem0Parallel(t *testing.T) {
 	k.facts([]string{"User lives in Beijing"}, []string{"User moved from Beijing to Shanghai", "User lives in Shanghai, not in Beijing"})
 	k.decides(func(in memory.DecideInput) (memory.Operation, int, string) {
 		for i, m := range in.Similar {
-			switch {
-			case m.Content == "User lives in Beijing":
+			switch m.Content {
+			case "User lives in Beijing":
 				return memory.OpDelete, i, "User lives in Shanghai"
-			case m.Content == "User lives in Shanghai":
+			case "User lives in Shanghai":
 				return memory.OpNoop, i, ""
 			}
 		}

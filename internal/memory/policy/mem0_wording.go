@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -56,7 +57,7 @@ func telling(s string) []string {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '\'' && r != '’'
 	}) {
 		low := strings.ToLower(strings.ReplaceAll(w, "’", "'"))
-		head := []rune(w)[0]
+		head, _ := utf8.DecodeRuneInString(w)
 		switch {
 		case strings.ContainsFunc(w, unicode.IsNumber), i > 0 && unicode.IsUpper(head), negations[low], strings.HasSuffix(low, "n't"):
 			out = append(out, low)

@@ -1,0 +1,625 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// conversing makes a world whose collection takes facts from conversations.
+func conversing(t *testing.T, o options) *world {
+	t.Helper()
+	if o.policy == "" {
+		o.policy = "mem0"
+	}
+	return newWorld(t, o)
+}
+
+// hear says something as the person and lets everything run.
+func (w *world) hear(content string, change ...func(*memory.NewMessage)) memory.Note {
+	w.t.Helper()
+	m := memory.NewMessage{Role: memory.RoleUser, Content: content}
+	for _, c := range change {
+		c(&m)
+	}
+	out, err := w.notes.AddMessages(w.t.Context(), w.s, w.c.ID.String(), memory.NewMessages{Messages: []memory.NewMessage{m}}, memory.Request{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.drain()
+	return out.Messages[0]
+}
+
+// texts gives the contents of the live notes of a kind, sorted.
+func (w *world) texts(kind memory.Kind) []string {
+	w.t.Helper()
+	out := []string{}
+	for _, n := range w.all(w.c.ID, kind) {
+		out = append(out, n.Content)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// found gives what a search finds by default, sorted.
+func (w *world) found(query string) []string {
+	w.t.Helper()
+	r, err := w.recall.Search(w.t.Context(), w.s, w.view(w.c.ID), recall.Query{Text: query, K: 50})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := []string{}
+	for _, h := range r.Hits {
+		out = append(out, h.Note.Content)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// verdict is what a scripted model decides about a fact: about the memory whose text is target.
+type verdict struct {
+	op     memory.Operation
+	target string
+	text   string
+}
+
+// script makes the model extract the facts of a message as they are listed for it, and decide about
+// them as is listed, adding what is not.
+func (w *world) script(facts map[string][]string, verdicts map[string]verdict) {
+	w.fake.Handle("extract", func(r llmtest.Request) llmtest.Reply {
+		var d struct {
+			New []struct {
+				Content string `json:"content"`
+			} `json:"new"`
+		}
+		w.material(r, &d)
+		out := memory.Extraction{Facts: []string{}}
+		for _, m := range d.New {
+			out.Facts = append(out.Facts, facts[m.Content]...)
+		}
+		return llmtest.JSON(out)
+	})
+	w.fake.Handle("decide", func(r llmtest.Request) llmtest.Reply {
+		var d struct {
+			Fact    string `json:"fact"`
+			Similar []struct {
+				Handle int    `json:"handle"`
+				Text   string `json:"text"`
+			} `json:"similar"`
+		}
+		w.material(r, &d)
+		v := verdicts[d.Fact]
+		dec := memory.FactDecision{Operation: memory.OpAdd}
+		for _, s := range d.Similar {
+			if v.op != "" && s.Text == v.target {
+				dec.Operation, dec.Target = v.op, &s.Handle
+				if v.text != "" {
+					dec.Text = &v.text
+				}
+			}
+		}
+		return llmtest.JSON(dec)
+	})
+}
+
+var shown = regexp.MustCompile(`(?s)<memory-data>(.*)</memory-data>`)
+
+// material reads the JSON of a prompt.
+func (w *world) material(r llmtest.Request, into any) {
+	m := shown.FindStringSubmatch(r.User)
+	if m == nil {
+		w.t.Errorf("no material in the prompt of %s", r.Call)
+		return
+	}
+	if err := json.Unmarshal([]byte(m[1]), into); err != nil {
+		w.t.Errorf("material of %s: %v", r.Call, err)
+	}
+}
+
+// invented lists the content words of live facts that occur neither in their sources nor in what the analyst
+// answered, as the jobs recorded it.
+func (w *world) invented() []string {
+	w.t.Helper()
+	answered := map[string]bool{"user": true}
+	for _, j := range w.jobsOf(w.c.ID, memory.JobExchange) {
+		for _, f := range resultOf[policy.Mem0Outcome](w.t, &j).Facts {
+			for _, term := range text.Terms(f.Fact) {
+				answered[term] = true
+			}
+		}
+	}
+	var out []string
+	for _, n := range w.all(w.c.ID, memory.KindFact) {
+		if len(n.Provenance.Sources) == 0 {
+			out = append(out, "no source of "+n.Content)
+		}
+		said := map[string]bool{}
+		for _, id := range n.Provenance.Sources {
+			for _, term := range text.Terms(w.get(id).Content) {
+				said[term] = true
+			}
+		}
+		for _, term := range text.Terms(n.Content) {
+			if !said[term] && !answered[term] {
+				out = append(out, term)
+			}
+		}
+	}
+	return out
+}
+
+// contradiction is one of the scenarios in which what is true changes.
+type contradiction struct {
+	name     string
+	said     []string
+	facts    map[string][]string
+	verdicts map[string]verdict
+	query    string
+	live     []string   // by the scripted model
+	gone     []string   // what was true: in the history, by the scripted model
+	rules    [][]string // by the heuristic analyst: words of each live fact
+	never    []string   // words of no live fact
+}
+
+func contradictions() []contradiction {
+	hiking := []string{"I love hiking in the mountains."}
+	reworded := contradiction{
+		name: "a reworded repeat ten times over", query: "hobbies hiking",
+		facts: map[string][]string{hiking[0]: {"User loves hiking in the mountains"}}, verdicts: map[string]verdict{},
+		live: []string{"User loves hiking in the mountains"}, rules: [][]string{{"hiking", "mountains"}},
+	}
+	for i, s := range []string{
+		"I really love hiking in the mountains.", "I love hiking in the mountains so much!", "I love to hike in the mountains.",
+		"I absolutely love hiking in the mountains.", "As you know, I love hiking in the mountains.", "I just love hiking in mountains.",
+		"I enjoy hiking in the mountains.", "I like hiking in the mountains a lot.", "I'm fond of hiking in the mountains.", "I do love hiking in the mountains.",
+	} {
+		fact := fmt.Sprintf("User is fond of hiking in the mountains, wording %d", i)
+		hiking = append(hiking, s)
+		reworded.facts[s] = []string{fact}
+		reworded.verdicts[fact] = verdict{memory.OpNoop, "User loves hiking in the mountains", ""}
+	}
+	reworded.said = hiking
+	return []contradiction{
+		{
+			name: "vegetarian, later not", query: "what does the user eat, vegetarian food?",
+			said:  []string{"I am vegetarian.", "I am not vegetarian any more, I eat fish now."},
+			facts: map[string][]string{"I am vegetarian.": {"User is vegetarian"}, "I am not vegetarian any more, I eat fish now.": {"User is no longer vegetarian and eats fish"}},
+			verdicts: map[string]verdict{
+				"User is no longer vegetarian and eats fish": {memory.OpDelete, "User is vegetarian", "User eats fish and is no longer vegetarian"},
+			},
+			live: []string{"User eats fish and is no longer vegetarian"}, gone: []string{"User is vegetarian"},
+			rules: [][]string{{"vegetarian"}}, never: []string{"is vegetarian"},
+		},
+		{
+			name: "a name that is corrected", query: "what is the name of the user",
+			said:     []string{"My name is John.", "My name is Mike, not John."},
+			facts:    map[string][]string{"My name is John.": {"User's name is John"}, "My name is Mike, not John.": {"User's name is Mike, not John"}},
+			verdicts: map[string]verdict{"User's name is Mike, not John": {memory.OpDelete, "User's name is John", "User's name is Mike"}},
+			live:     []string{"User's name is Mike"}, gone: []string{"User's name is John"},
+			rules: [][]string{{"Mike"}}, never: []string{"name is John"},
+		},
+		{
+			name: "a move from Beijing to Shanghai", query: "where does the user live",
+			said: []string{"I live in Beijing.", "I moved from Beijing to Shanghai."},
+			facts: map[string][]string{
+				"I live in Beijing.": {"User lives in Beijing"}, "I moved from Beijing to Shanghai.": {"User moved from Beijing to Shanghai", "User lives in Shanghai"},
+			},
+			verdicts: map[string]verdict{
+				"User moved from Beijing to Shanghai": {memory.OpDelete, "User lives in Beijing", "User lives in Shanghai"},
+				"User lives in Shanghai":              {memory.OpDelete, "User lives in Beijing", ""},
+			},
+			live: []string{"User lives in Shanghai"}, gone: []string{"User lives in Beijing"},
+			rules: [][]string{{"Shanghai"}}, never: []string{"lives in Beijing"},
+		},
+		{
+			name: "a plan that is cancelled", query: "trip to Rome",
+			said:     []string{"I plan a trip to Rome in May.", "I cancelled my trip to Rome."},
+			facts:    map[string][]string{"I plan a trip to Rome in May.": {"User plans a trip to Rome in May"}, "I cancelled my trip to Rome.": {"User cancelled the trip to Rome"}},
+			verdicts: map[string]verdict{"User cancelled the trip to Rome": {memory.OpDelete, "User plans a trip to Rome in May", ""}},
+			live:     []string{}, gone: []string{"User plans a trip to Rome in May"}, never: []string{"plans a trip"},
+		},
+		reworded,
+		{
+			name: "two people with one name", query: "where does Anna live",
+			said: []string{"My sister Anna lives in Paris.", "My colleague Anna lives in Oslo."},
+			facts: map[string][]string{
+				"My sister Anna lives in Paris.": {"User's sister Anna lives in Paris"}, "My colleague Anna lives in Oslo.": {"User's colleague Anna lives in Oslo"},
+			},
+			live:  []string{"User's colleague Anna lives in Oslo", "User's sister Anna lives in Paris"},
+			rules: [][]string{{"Anna", "Oslo"}, {"Anna", "Paris"}},
+		},
+	}
+}
+
+// TestContradictions: after each scenario only what is true is found by default, what was true is in the
+// history, nothing is invented, and as many memories live as are true (C172, C178, C192).
+func TestContradictions(t *testing.T) {
+	t.Parallel()
+	for _, c := range contradictions() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := conversing(t, options{})
+			w.script(c.facts, c.verdicts)
+			was := map[string]uuid.UUID{}
+			for _, s := range c.said {
+				w.hear(s)
+				for _, n := range w.all(w.c.ID, memory.KindFact) {
+					was[n.Content] = n.ID
+				}
+			}
+			if got := w.texts(memory.KindFact); !slices.Equal(got, c.live) {
+				t.Errorf("live are %q, want %q", got, c.live)
+			}
+			if got := w.found(c.query); !slices.Equal(got, c.live) {
+				t.Errorf("found are %q", got)
+			}
+			for _, gone := range c.gone {
+				w.remembers(was[gone], gone)
+			}
+			if words := w.invented(); len(words) != 0 {
+				t.Errorf("invented: %q", words)
+			}
+		})
+		t.Run(c.name+", by rules", func(t *testing.T) {
+			t.Parallel()
+			w := conversing(t, options{heuristic: true})
+			var first []memory.Note
+			for i, s := range c.said {
+				w.hear(s)
+				if i == 0 {
+					first = w.all(w.c.ID, memory.KindFact)
+				}
+			}
+			live := w.texts(memory.KindFact)
+			if len(first) != 1 || c.rules != nil && len(live) != len(c.rules) {
+				t.Fatalf("first %d facts, live are %q", len(first), live)
+			}
+			for i, words := range c.rules {
+				for _, word := range words {
+					if !strings.Contains(live[i], word) {
+						t.Errorf("%q does not say %q", live[i], word)
+					}
+				}
+			}
+			for _, s := range live {
+				for _, never := range c.never {
+					if strings.Contains(s, never) {
+						t.Errorf("%q is not true any more", s)
+					}
+				}
+			}
+			if got := w.found(c.query); !slices.Equal(got, live) {
+				t.Errorf("found are %q, live %q", got, live)
+			}
+			if len(c.gone) > 0 {
+				w.remembers(first[0].ID, first[0].Content)
+			}
+			if words := w.invented(); len(words) != 0 {
+				t.Errorf("invented: %q", words)
+			}
+		})
+	}
+}
+
+// remembers tells that a memory that is gone is in the history.
+func (w *world) remembers(id uuid.UUID, content string) {
+	w.t.Helper()
+	h := w.history(id)
+	if len(h) < 2 || !slices.ContainsFunc(h, func(e memory.HistoryEntry) bool { return e.Note.Content == content }) {
+		w.t.Errorf("the history does not tell that %q", content)
+	}
+}
+
+// TestMem0Kinds: what is worth keeping is kept (C164: identity, preferences, instructions, deadlines, facts of a
+// task), and what is not is not (C165: greetings, questions, politeness), by the rules alone.
+func TestMem0Kinds(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{heuristic: true})
+	for _, kept := range []string{
+		"My name is Ada Berg.", "I work as a nurse in Hamburg.", "I prefer tea to coffee.", "I am allergic to peanuts.",
+		"My deadline for the grant report is Friday.", "I have two daughters, Mia and Lea.", "I plan to run the marathon in October.",
+		"我住在杭州。", "我喜欢喝绿茶。",
+	} {
+		before := len(w.all(w.c.ID, memory.KindFact))
+		w.hear(kept)
+		if len(w.all(w.c.ID, memory.KindFact)) <= before {
+			t.Errorf("nothing is kept of %q", kept)
+		}
+	}
+	known := w.texts(memory.KindFact)
+	for _, dropped := range []string{
+		"Hi there!", "Good morning, how are you?", "What is the capital of France?", "Thanks a lot!", "Ok.", "Haha, that's funny.",
+		"How do I reverse a list in Python?", "你好！", "法国的首都是哪里？", "My name is Ada Berg.",
+	} {
+		w.hear(dropped)
+		if got := w.texts(memory.KindFact); !slices.Equal(got, known) {
+			t.Errorf("%q became one of %q", dropped, got)
+			known = got
+		}
+	}
+}
+
+// TestMem0Trace: the result of an exchange's job shows both phases, the facts with what became of them (C159), and
+// the versions of the memories on which the decisions rest.
+func TestMem0Trace(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{})
+	w.script(map[string][]string{"I like tea.": {"User likes tea"}, "I like green tea.": {"User likes green tea"}},
+		map[string]verdict{"User likes green tea": {memory.OpUpdate, "User likes tea", "User likes green tea"}})
+	w.hear("I like tea.")
+	was := w.all(w.c.ID, memory.KindFact)[0]
+	w.hear("I like green tea.")
+	jobs := w.jobsOf(w.c.ID, memory.JobExchange)
+	out := resultOf[policy.Mem0Outcome](t, &jobs[1])
+	if out.Extract == nil || out.Decide == nil || out.Extract.Calls != 1 || out.Decide.Calls != 1 || out.Extract.Model != "test" ||
+		len(out.Facts) != 1 || out.Facts[0].Operation != memory.OpUpdate || out.Facts[0].Target == nil || *out.Facts[0].Target != was.ID {
+		t.Errorf("%s", jobs[1].Result)
+	}
+	set := w.history(was.ID)[0].Changeset
+	if set.Cause != memory.CauseExtract || set.Job != jobs[1].ID {
+		t.Errorf("the change is %+v", set)
+	}
+}
+
+// TestMem0Vectors: text and vector of a memory stay in step through adding, updating and deleting (C179, C171).
+func TestMem0Vectors(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{})
+	w.script(map[string][]string{
+		"I have a dog.": {"User has a dog"}, "My dog is called Rex.": {"User's dog is called Rex"}, "My dog has died.": {"User's dog Rex died"},
+	}, map[string]verdict{
+		"User's dog is called Rex": {memory.OpUpdate, "User has a dog", "User has a dog called Rex"},
+		"User's dog Rex died":      {memory.OpDelete, "User has a dog called Rex", "User's dog Rex died"},
+	})
+	w.hear("I have a dog.")
+	n := w.all(w.c.ID, memory.KindFact)[0]
+	old := w.get(n.ID).Vector
+	w.hear("My dog is called Rex.")
+	now := w.get(n.ID)
+	em, _ := w.embedders.ByName(w.c.Embedder)
+	want, err := memory.EmbedAll(t.Context(), em, w.s, []string{"User has a dog called Rex"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now.Content != "User has a dog called Rex" || len(now.Vector) == 0 || slices.Equal(now.Vector, old) || near(now.Vector, want[0].Vector) < 0.999 {
+		t.Errorf("the vector of %q is not its own", now.Content)
+	}
+	w.hear("My dog has died.")
+	if got := w.found("dog called Rex"); !slices.Equal(got, []string{"User's dog Rex died"}) {
+		t.Errorf("found %q", got)
+	}
+}
+
+func near(a, b []float32) float64 {
+	var ab, aa, bb float64
+	for i := range a {
+		ab, aa, bb = ab+float64(a[i]*b[i]), aa+float64(a[i]*a[i]), bb+float64(b[i]*b[i])
+	}
+	return ab * ab / (aa * bb)
+}
+
+// TestMem0Parallel: decisions about the facts of one exchange run side by side at the endpoint, and none is lost or
+// made twice (C177).
+func TestMem0Parallel(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{})
+	w.script(map[string][]string{
+		"I like tea, dogs, rain and the sea.": {"User likes tea", "User likes dogs", "User likes rain", "User likes the sea"},
+		"More of it.":                         {"User likes green tea, more of it", "User likes white tea, more of it", "User likes big dogs, more of it", "User likes warm rain, more of it"},
+	}, nil)
+	w.hear("I like tea, dogs, rain and the sea.")
+	w.fake.Handle("decide", func(r llmtest.Request) llmtest.Reply {
+		var d struct {
+			Fact    string `json:"fact"`
+			Similar []struct {
+				Handle int    `json:"handle"`
+				Text   string `json:"text"`
+			} `json:"similar"`
+		}
+		w.material(r, &d)
+		words := text.Words(d.Fact)
+		for _, s := range d.Similar {
+			if slices.Contains(text.Words(s.Text), words[3]) {
+				return llmtest.Slow(50*time.Millisecond, llmtest.JSON(memory.FactDecision{
+					Operation: memory.OpUpdate, Target: &s.Handle, Text: new(s.Text + ", " + words[2] + " " + words[3]),
+				}))
+			}
+		}
+		return llmtest.JSON(memory.FactDecision{Operation: memory.OpAdd})
+	})
+	w.hear("More of it.")
+	want := []string{"User likes dogs, big dogs", "User likes rain, warm rain", "User likes tea, green tea, white tea", "User likes the sea"}
+	if got := w.texts(memory.KindFact); !slices.Equal(got, want) {
+		t.Errorf("live are %q", got)
+	}
+	if w.fake.Peak() < 2 {
+		t.Error("the decisions were not asked for side by side")
+	}
+}
+
+// TestMem0SummaryEvery: with K = 3 the summary is written at the 3rd and the 6th exchange (C182), beside the
+// exchanges: what was learned stands before it is asked for (C181).
+func TestMem0SummaryEvery(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{config: `{"summary_every":3}`})
+	w.fake.Always("decide", llmtest.JSON(memory.FactDecision{Operation: memory.OpAdd}))
+	var at []int
+	for i := range 7 {
+		before := w.fake.Calls("summarize")
+		w.say(fmt.Sprintf("I own house number %d.", i))
+		for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide} {
+			for _, j := range w.claim(w.c.ID, stage, 10) {
+				w.run(j)
+			}
+		}
+		if got := len(w.all(w.c.ID, memory.KindFact)); got != i+1 || w.fake.Calls("summarize") != before {
+			t.Errorf("exchange %d: %d facts after %d summaries", i+1, got, w.fake.Calls("summarize")-before)
+		}
+		w.drain()
+		if w.fake.Calls("summarize") > before {
+			at = append(at, i+1)
+		}
+	}
+	if !slices.Equal(at, []int{3, 6}) {
+		t.Errorf("the summary was written at %v", at)
+	}
+	s := w.all(w.c.ID, memory.KindSummary)
+	if len(s) != 1 || s[0].Key != policy.KeySummary || len(w.history(s[0].ID)) != 2 || len(s[0].Provenance.Sources) != 6 {
+		t.Errorf("the summaries are %+v", s)
+	}
+	// In a fork the count goes on where the base was.
+	fork := w.fork("other")
+	for range 2 {
+		w.sayIn(fork, "I own one more house.")
+		w.drain()
+	}
+	if got := w.fake.Calls("summarize"); got != 3 {
+		t.Errorf("%d summaries after the 9th exchange of a fork", got)
+	}
+}
+
+// TestMem0Restart: summary and recent messages survive (C180), and a fresh process has the summary before its first
+// answer (C183): in the context that it gives, and in the background of what it learns from next.
+func TestMem0Restart(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{config: `{"summary_every":2}`})
+	w.script(map[string][]string{"I am a nurse.": {"User is a nurse"}, "I live in Bonn.": {"User lives in Bonn"}}, nil)
+	w.fake.Always("summarize", llmtest.JSON(memory.Summary{Summary: "User is a nurse in Bonn."}))
+	w.hear("I am a nurse.")
+	w.hear("I live in Bonn.")
+	policies, err := policy.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, recall.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := fresh.Context(t.Context(), w.s, w.view(w.c.ID), recall.ContextQuery{Text: "What is my job?"})
+	if err != nil || !strings.Contains(c.Text, "User is a nurse in Bonn.") || !strings.Contains(c.Text, "I live in Bonn.") {
+		t.Errorf("the context is %q, %v", c.Text, err)
+	}
+	w.hear("Hello again.")
+	asked := w.fake.RequestsOf("extract")
+	var d struct {
+		Summary string `json:"summary"`
+		Recent  []struct {
+			Content string `json:"content"`
+		} `json:"recent"`
+	}
+	w.material(asked[len(asked)-1], &d)
+	if d.Summary != "User is a nurse in Bonn." || len(d.Recent) != 2 || d.Recent[0].Content != "I am a nurse." {
+		t.Errorf("the background is %+v", d)
+	}
+}
+
+// TestMem0Expires: a fact whose time is over is deleted by a task at that time, restorably, and is not found.
+func TestMem0Expires(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{})
+	w.script(map[string][]string{"I park on deck 3.": {"User parks on deck 3"}}, nil)
+	ends := w.now().Add(time.Hour)
+	w.hear("I park on deck 3.", func(m *memory.NewMessage) { m.ExpiresAt = &ends })
+	n := w.all(w.c.ID, memory.KindFact)
+	if len(n) != 1 {
+		t.Fatalf("%d facts", len(n))
+	}
+	w.later(2 * time.Hour)
+	w.drain()
+	if got := w.texts(memory.KindFact); len(got) != 0 || len(w.found("deck")) != 0 {
+		t.Errorf("live are %q", got)
+	}
+	if set := w.history(n[0].ID)[0].Changeset; set.Cause != memory.CauseForget {
+		t.Errorf("it went by %q", set.Cause)
+	}
+}
+
+// TestMem0Repeats: the same message sent again, and the same words in another one, add nothing; a pair of 60 KiB, one-sided
+// pairs and other languages are taken as they come.
+func TestMem0Repeats(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{heuristic: true})
+	again := func(m *memory.NewMessage) { m.ID = "m1" }
+	for range 3 {
+		w.hear("I live in Hamburg with my two cats.", again)
+	}
+	w.hear("I live in Hamburg with my two cats.")
+	if got := w.texts(memory.KindFact); len(got) != 1 {
+		t.Errorf("live are %q", got)
+	}
+	long := strings.TrimSpace(strings.Repeat("The weather was mild and nothing much happened all day. ", 1050)) + " I bought a red bicycle."
+	in := memory.NewMessages{Messages: []memory.NewMessage{{Role: memory.RoleUser, Content: long}, {Role: memory.RoleAssistant, Content: long}}}
+	if _, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	in = memory.NewMessages{Messages: []memory.NewMessage{{Role: memory.RoleAssistant, Content: "I will send you the form tomorrow."}}}
+	if _, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	w.drain()
+	for _, j := range w.jobsOf(w.c.ID, memory.JobExchange) {
+		if j.State != memory.JobDone {
+			t.Errorf("a job is %s: %s", j.State, j.Error)
+		}
+	}
+	if got := w.found("bicycle"); !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "bicycle") }) {
+		t.Errorf("found %q", got)
+	}
+}
+
+// TestMem0Share: what is stored is a small share of what was said (C187).
+func TestMem0Share(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{heuristic: true})
+	said := 0
+	for _, pair := range [][2]string{
+		{"Hi! How are you doing today? I haven't talked to you in a while.", "Hello! I am fine, thank you. It is lovely to hear from you again, how was your week?"},
+		{"Pretty busy, to be honest. I started a new job at a bakery in Lisbon last Monday and I get up at four every day.", "Wow, four in the morning! That sounds tough, but fresh bread all day must be wonderful. Do you like it there?"},
+		{"The people are great, so yes. What do you think, is it normal to be that tired in the first week?", "Absolutely. A new rhythm takes the body a while, two or three weeks usually. Try to sleep early and take naps in the afternoon when you can."},
+		{"Good idea. My sister Clara visits me in June, so I hope that I am fit again by then.", "That will be nice! Lisbon in June is great, with all the street parties and grilled sardines everywhere."},
+		{"Haha, she does not eat fish at all. Anyway, thanks for listening!", "Any time! Have a good night and sleep well."},
+	} {
+		w.say(pair[0], pair[1])
+		said += len(pair[0]) + len(pair[1])
+		w.drain()
+	}
+	stored := 0
+	for _, s := range w.texts(memory.KindFact) {
+		stored += len(s)
+		t.Logf("fact: %s", s)
+	}
+	t.Logf("%d of %d characters are stored: %.0f%%", stored, said, 100*float64(stored)/float64(said))
+	if stored == 0 || 2*stored > said {
+		t.Errorf("%d of %d characters are stored", stored, said)
+	}
+}
+
+// TestMem0Outage: while the model is down nothing is lost and nothing is half-written; afterwards everything is learned.
+func TestMem0Outage(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{})
+	w.script(map[string][]string{"I like tea.": {"User likes tea"}}, nil)
+	w.fake.Down(true)
+	w.hear("I like tea.")
+	if got := w.texts(memory.KindFact); len(got) != 0 {
+		t.Errorf("learned %q of nobody", got)
+	}
+	w.fake.Down(false)
+	w.later(time.Minute)
+	w.drain()
+	if got := w.texts(memory.KindFact); !slices.Equal(got, []string{"User likes tea"}) {
+		t.Errorf("live are %q", got)
+	}
+}
