@@ -162,7 +162,7 @@ var (
 
 // subjects of facts: a name, perhaps whose; or whoever it is that the memory is of.
 var (
-	englishSubject = regexp.MustCompile(`^(?:(?:On|In) [\w ,]{4,40}?, )?((?:The user|The assistant|\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*[\p{Ll}-]+(?: (?:in law|\p{Lu}[\p{L}'’-]*))?)?)\s`)
+	englishSubject = regexp.MustCompile(`^((?:The user|The assistant|\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*[\p{Ll}-]+(?: (?:in law|\p{Lu}[\p{L}'’-]*))?)?)\s`)
 	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定))`)
 )
 
@@ -181,7 +181,7 @@ func readFact(s string) factFrame {
 			f.terms[t] = true
 		}
 	} else {
-		if m := englishSubject.FindStringSubmatch(s + " "); m != nil {
+		if m := englishSubject.FindStringSubmatch(leadingDate.ReplaceAllString(s, "") + " "); m != nil {
 			f.subject, rest = text.Fold(m[1]), strings.Replace(s, m[1], "", 1)
 		}
 		f.negated = negationWords.MatchString(rest) && !doubleNegation(rest)

@@ -37,6 +37,8 @@ type statement struct {
 // of every relation that rules read, and whatever else has a capital.
 func entities(in memory.EntitiesInput) memory.EntitiesFound {
 	out := memory.EntitiesFound{Entities: []memory.Entity{}}
+	people := peopleIn(in.Texts)
+	people[text.Fold(in.User)] = in.User != ""
 	seen := map[string]bool{}
 	add := func(e memory.Entity) {
 		key := entityKey(e.Entity)
@@ -51,11 +53,25 @@ func entities(in memory.EntitiesInput) memory.EntitiesFound {
 			add(s.source)
 			add(s.destination)
 		}
-		for _, e := range named(t) {
+		for _, e := range named(t, people) {
 			add(e)
 		}
 	}
 	return out
+}
+
+// peopleIn gives the folded names that facts begin with and that do something.
+func peopleIn(texts []string) map[string]bool {
+	people := map[string]bool{}
+	for _, t := range texts {
+		for _, s := range text.Sentences(t) {
+			s = leadingDate.ReplaceAllString(s, "")
+			if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubject(m[1]) && verbBehind.MatchString(strings.TrimPrefix(s, m[1])) {
+				people[text.Fold(m[1])] = true
+			}
+		}
+	}
+	return people
 }
 
 // relations states what the facts say of the entities.
@@ -158,7 +174,7 @@ var (
 	kinSubject = regexp.MustCompile(`^(The user|\p{Lu}[\p{L}-]*(?: \p{Lu}[\p{L}-]*)?)'s (?:[\p{Ll}-]+ ){0,2}?(` + kinWords + `)(?: is| named| called|,)?,? (\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)?)\b`)
 	kinPlain   = regexp.MustCompile(`^(The user|\p{Lu}[\p{L}-]*(?: \p{Lu}[\p{L}-]*)?)'s ((?:[\p{Ll}-]+ ){0,2}?(?:` + kinWords + `))\b`)
 	kinWithin  = regexp.MustCompile(`\b(?:has|met|with|adopted|got|visited|called|saw) (?:a |an |their |her |his )?(?:[\p{Ll}-]+ )?(` + kinWords + `),? (?:named |called )?(\p{Lu}[\p{L}'-]*)`)
-	plainName  = regexp.MustCompile(`^(The user|I|We|\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*){0,2})(?:\s|'s)`)
+	plainName  = regexp.MustCompile(`^(The user|I|We|\p{Lu}[\p{L}-]*(?:'\p{Lu}[\p{L}-]*)?(?: \p{Lu}[\p{L}-]*){0,2})(?:\s|'s)`)
 )
 
 // verbRule reads a relation from what stands between subject and object.
@@ -188,6 +204,9 @@ var verbRules = []verbRule{
 	{verbForm(`(?:married|engaged) to`), "is_married_to", typePerson},
 	{verbForm(`allergic to`), "is_allergic_to", typeThing},
 	{verbForm(`(?:called|named|goes by)`), "is_named", typePerson},
+	{verbForm(`(?:work(?:s|ed|ing)) on`), "works_on", typeThing},
+	{verbForm(`(?:interested in|keen on)`), "is_interested_in", typeThing},
+	{verbForm(`(?:took up|took|takes up)`), "took", typeThing},
 	{verbForm(`(?:a (?:big |huge )?fan of|into|fond of|passionate about)`), "likes", typeThing},
 	{verbForm(`(?:likes?|loves?|enjoys?|adores?|liked|loved|enjoyed)(?: to)?`), "likes", typeThing},
 	{verbForm(`(?:hates?|dislikes?|detests?|hated)`), "dislikes", typeThing},
@@ -221,7 +240,7 @@ var objectEnds = wordSet(`and but or because since when while that which who whe
 // englishStatements reads one English sentence in the third person.
 func englishStatements(s, user string) []statement {
 	var out []statement
-	s = strings.NewReplacer("’", "'").Replace(strings.TrimSpace(s))
+	s = leadingDate.ReplaceAllString(strings.NewReplacer("’", "'").Replace(strings.TrimSpace(s)), "")
 	subject, rest := "", ""
 	person := func(name string) memory.Entity { return memory.Entity{Entity: userName(name, user), Type: typePerson} }
 	if m := kinSubject.FindStringSubmatch(s); m != nil {
@@ -234,17 +253,14 @@ func englishStatements(s, user string) []statement {
 	} else if m := kinPlain.FindStringSubmatch(s); m != nil {
 		subject, rest = userName(m[1], user)+"'s "+m[2], s[len(m[0]):]
 		out = append(out, statement{memory.Entity{Entity: subject, Type: typePerson}, person(m[1]), "is_" + strings.ReplaceAll(lastWord(m[2]), "-", "_") + "_of"})
-	} else if m := plainName.FindStringSubmatch(s); m != nil && !notNames[strings.ToLower(strings.Fields(m[1])[0])] || plainUser(s) {
-		if m == nil {
-			return nil
-		}
+	} else if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubject(m[1]) {
 		subject, rest = userName(m[1], user), s[len(m[1]):]
 	}
 	if subject == "" {
 		return out
 	}
 	source := memory.Entity{Entity: subject, Type: typePerson}
-	if m := kinWithin.FindStringSubmatch(rest); m != nil && !notNames[strings.ToLower(m[2])] {
+	if m := kinWithin.FindStringSubmatch(rest); len(m) > 2 && !notNames[strings.ToLower(m[2])] {
 		kind := typePerson
 		if animals[m[1]] {
 			kind = "animal"
@@ -254,13 +270,26 @@ func englishStatements(s, user string) []statement {
 	if strings.HasPrefix(rest, "'s ") {
 		return append(out, ownStatements(source, rest)...)
 	}
+	if s, ok := ruled(source, rest); ok {
+		out = append(out, s)
+		if from := movedFrom.FindStringSubmatch(rest); from != nil && s.relation == "lives_in" {
+			out = append(out, statement{source, memory.Entity{Entity: from[1], Type: typePlace}, negatedRelation + "lives_in"})
+		}
+	} else if s, ok := plainStatement(source, rest); ok {
+		out = append(out, s)
+	}
+	return out
+}
+
+// ruled reads what follows a subject by the first rule that fits.
+func ruled(source memory.Entity, rest string) (statement, bool) {
 	for _, r := range verbRules {
 		m := r.form.FindStringSubmatchIndex(rest)
 		if m == nil {
 			continue
 		}
 		object := cutObject(rest[m[2]:], r.relation == "plans" || r.relation == "likes")
-		if object == "" {
+		if object == "" || substance(lowerWords(object)) == 0 && !dietTerms[lastWord(object)] {
 			continue
 		}
 		relation, kind := r.relation, r.kind
@@ -269,27 +298,48 @@ func englishStatements(s, user string) []statement {
 			relation, object = "follows_diet", lastWord(object)
 		case relation == "is" && maritalTerms[strings.ToLower(object)]:
 			relation = "has_marital_status"
-		case relation == "is" && (emptyWords[strings.ToLower(object)] || strings.HasSuffix(object, "ing") || strings.HasSuffix(object, "ed") || !strings.ContainsRune(rest[:m[2]+2], ' ')):
+		case relation == "is" && !aKind.MatchString(rest[m[2]:]), relation == "has" && notHad.MatchString(rest[m[2]:]):
 			continue
-		case emptyWords[strings.ToLower(object)]:
+		case relation == "met" && !startsUpper(object):
 			continue
 		}
 		if kind == typePlace || kind == typeOrganization || kind == typePerson {
-			if r, _ := utf8.DecodeRuneInString(object); !unicode.IsUpper(r) {
+			if !startsUpper(object) {
 				kind = typeThing
 			}
 		}
 		if negationWords.MatchString(rest[:m[2]]) && relation != "cancelled" {
 			relation = negatedRelation + relation
 		}
-		out = append(out, statement{source, memory.Entity{Entity: object, Type: kind}, relation})
-		if from := movedFrom.FindStringSubmatch(rest); from != nil && relation == "lives_in" {
-			out = append(out, statement{source, memory.Entity{Entity: from[1], Type: typePlace}, negatedRelation + "lives_in"})
-		}
-		break
+		return statement{source, memory.Entity{Entity: object, Type: kind}, relation}, true
 	}
-	return out
+	return statement{}, false
 }
+
+// plainVerb is any verb and the phrase behind it.
+var plainVerb = regexp.MustCompile(`^ (?:(?:just|also|really|recently|finally|always|often|usually|even|once|has|have|is|was) )*(\p{Ll}{3,})( (?:to|in|at|on|for|with|about|from|into|as))? ` + objectPhrase)
+
+// plainStatement reads a relation that no rule knows: the verb names it.
+func plainStatement(source memory.Entity, rest string) (statement, bool) {
+	m := plainVerb.FindStringSubmatchIndex(rest)
+	if m == nil || negationWords.MatchString(rest[:m[3]]) {
+		return statement{}, false
+	}
+	verb := rest[m[2]:m[3]]
+	known := pastForm(verb) || unbending[verb] && !isModal(verb) || baseVerbs[strings.TrimSuffix(verb, "s")] || strings.HasSuffix(verb, "s") && !strings.HasSuffix(verb, "ss")
+	object := cutObject(rest[m[6]:], false)
+	if !known || vagueVerbs[verb] || adverbs[verb] || substance(lowerWords(object)) == 0 {
+		return statement{}, false
+	}
+	if m[4] >= 0 {
+		verb += "_" + strings.TrimSpace(rest[m[4]:m[5]])
+	}
+	return statement{source, memory.Entity{Entity: object, Type: typeThing}, verb}, true
+}
+
+// vagueVerbs say nothing of what somebody has to do with something.
+var vagueVerbs = wordSet(`was has had does did gets got gonna needs need knows knew thinks thought feels felt seems seemed means meant makes made keeps kept
+	lets let says said tells told used tried tries comes came been ought cannot gotta sees saw finds found wants excited interested thrilled`)
 
 var (
 	movedFrom = regexp.MustCompile(`\b(?:moved|relocated|moving)\b[^.]*?\bfrom (` + placeName + `)`)
@@ -319,8 +369,26 @@ func ownStatements(source memory.Entity, rest string) []statement {
 	return []statement{{source, memory.Entity{Entity: object, Type: kind}, what}}
 }
 
-func plainUser(s string) bool {
-	return strings.HasPrefix(s, "The user") || strings.HasPrefix(s, "the user")
+// leadingDate is a date in front of a sentence.
+var leadingDate = regexp.MustCompile(`^(?:On|In) (?:the (?:week|weekend) of )?(?:\d{1,2} )?(?:(?:January|February|March|April|May|June|July|August|September|October|November|December) )?\d{4},? `)
+
+var (
+	aKind  = regexp.MustCompile(`^(?:an?|the) `)
+	notHad = regexp.MustCompile(`(?i)^(?:been|still|got|to|had|always|never|also|just|[\p{L}]+ed|[\p{L}]+ing|made|done|come|gone|taken|started|no|a (?:lot|few|bit|ton|blast|hard|great|good)|so|some)\b`)
+)
+
+func startsUpper(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r)
+}
+
+// isSubject tells a name at the beginning of a sentence from another word.
+func isSubject(name string) bool {
+	first := strings.ToLower(strings.Fields(name)[0])
+	if first == "the" || first == "i" || first == "we" {
+		return true // the user; no other article gets here
+	}
+	return !notNames[first] && !opens[first] && !isAdverb(first) && !text.IsStopWord(first, text.English) && !text.IsTimeWord(first)
 }
 
 func userName(name, user string) string {
@@ -372,17 +440,19 @@ func cutObject(s string, action bool) string {
 var articles = wordSet("a an the their his her its my our some any this that really very so to")
 
 var (
-	capitalSpan  = regexp.MustCompile(`\p{Lu}[\p{L}\d'&.-]*(?: (?:of |the |de |and )?\p{Lu}[\p{L}\d'&.-]*){0,3}`)
+	capitalSpan  = regexp.MustCompile(`\p{Lu}[\p{L}\d'&.-]*(?: (?:of |the |de )?\p{Lu}[\p{L}\d'&.-]*){0,3}`)
 	organization = regexp.MustCompile(`(?i)\b(?:inc|corp|ltd|llc|gmbh|university|college|school|institute|hospital|bank|company|club|museum|foundation|association|church|center|centre|studio|agency|team|band)\b\.?$`)
 	beforePlace  = regexp.MustCompile(`(?i)\b(?:in|from|near|to|visited|around|across|through)\s+(?:the\s+)?$`)
 	beforePerson = regexp.MustCompile(`(?i)(?:\b(?:with|met|named|called|and)|\b(?:` + kinWords + `)),?\s+$`)
+	verbBehind   = regexp.MustCompile(`^(?:'s\b| \p{Ll}+(?:s|ed)\b| (?:went|got|had|took|made|saw|met|bought|found|is|was|has|will|can|would|said|told|came|never|just|also|and)\b)`)
 	personVerb   = regexp.MustCompile(`^(?:'s)? (?:is|was|has|likes?|loves?|said|says|lives|moved|works|wants|told|went|enjoys|plans|prefers|got|had|and)\b`)
 )
 
 // named gives what has a capital inside a sentence, or is a name at its beginning.
-func named(t string) []memory.Entity {
+func named(t string, people map[string]bool) []memory.Entity {
 	var out []memory.Entity
 	for _, s := range text.Sentences(strings.NewReplacer("’", "'").Replace(t)) {
+		s = leadingDate.ReplaceAllString(s, "")
 		if utf8.RuneCountInString(s) > maxFactRunes || isHan(s) {
 			continue
 		}
@@ -392,14 +462,16 @@ func named(t string) []memory.Entity {
 			switch {
 			case utf8.RuneCountInString(name) < 2, strings.HasPrefix(first, "i'"), strings.HasPrefix(name, "The user"), text.IsStopWord(name, text.English), text.IsTimeWord(first):
 				continue
-			case at[0] == 0 && (!personVerb.MatchString(s[at[1]:]) && !strings.HasPrefix(s[at[1]:], "'s") || notNames[first] || text.IsStopWord(first, text.English)):
+			case at[0] == 0 && (!verbBehind.MatchString(s[at[1]:]) || !isSubject(name)):
 				continue
 			}
 			kind := typeThing
 			switch {
+			case people[text.Fold(name)]:
+				kind = typePerson
 			case organization.MatchString(name):
 				kind = typeOrganization
-			case beforePerson.MatchString(s[:at[0]]), personVerb.MatchString(s[at[1]:]), at[0] == 0:
+			case beforePerson.MatchString(s[:at[0]]), personVerb.MatchString(s[at[1]:]):
 				kind = typePerson
 			case beforePlace.MatchString(s[:at[0]]):
 				kind = typePlace

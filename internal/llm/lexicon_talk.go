@@ -104,7 +104,7 @@ var unbending = wordSet(`can could will would should may might must shall ought 
 	lost won bought brought caught taught fought sought gave grew drew flew threw knew blew wrote rode drove rose chose spoke broke woke
 	froze stole wore tore swore ate fell held led fed read put set cut hit hurt let quit shut cost bet split spread slept swept wept
 	dealt meant dreamt learnt burnt sang sank swam drank rang began became overcame forgot understood stuck struck swung hung dug won shot
-	lit slid hid bit sold told lent bent sprang shook mistook undertook laid lay fit beat upset been gone done seen taken given`)
+	lit slid hid bit sold told lent bent sprang shook mistook undertook laid lay fit beat upset retook redid rewrote reread woken been gone done seen taken given`)
 
 // notVerbs are words behind a subject that are none.
 var notVerbs = wordSet(`and or but nor the a an of in on at to from with by for as than that who which when where while because since until
