@@ -435,14 +435,8 @@ func (im *importing) put(ctx context.Context, tx memory.Tx, it *item, wrote *Rep
 	if _, err := tx.Put(ctx, it.note); err != nil {
 		return err
 	}
-	switch kind := it.note.Kind; {
-	case kind == memory.KindMessage:
-		wrote.Messages++
-	case kind == memory.KindSummary:
-		wrote.Summaries++
-	default:
-		wrote.Profiles++
-	}
+	counts := map[memory.Kind]*int{memory.KindMessage: &wrote.Messages, memory.KindSummary: &wrote.Summaries, memory.KindProfile: &wrote.Profiles}
+	*counts[it.note.Kind]++
 	if it.usage != nil {
 		if err := tx.SetUsage(ctx, it.note.ID, *it.usage); err != nil {
 			return err

@@ -357,7 +357,7 @@ func derived(d memory.Desk, old memory.Note, kind memory.Kind, key, content stri
 	}
 	n.Content, n.Analyst, n.State, n.Error = content, analyst, memory.StateEvolved, ""
 	n.Attributes = map[string]any{}
-	n.Provenance = memory.Provenance{Sources: sources}
+	n.Provenance.Sources, n.Provenance.Stale = sources, false
 	return n
 }
 

@@ -1,0 +1,588 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// banked is a world whose main collection is a MemoryBank.
+func banked(t *testing.T, o options) *world {
+	t.Helper()
+	o.policy = "memorybank"
+	if o.config == "" {
+		o.config = `{"summary_delay":0}`
+	}
+	w := newWorld(t, o)
+	now := w.now().UTC()
+	w.later(now.Truncate(24 * time.Hour).Add(32 * time.Hour).Sub(now)) // eight in the morning: no test meets midnight
+	return w
+}
+
+// anotherBank is a further collection of the same kind.
+func (w *world) anotherBank(name string) memory.Collection {
+	w.t.Helper()
+	made, err := w.collections.Create(w.t.Context(), w.s, memory.CollectionInput{Name: name, Policy: "memorybank", PolicyConfig: json.RawMessage(`{"summary_delay":0}`)}, memory.Request{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return made.Collection
+}
+
+// chat adds what a person and their companion said on a day, so many days ago.
+func (w *world) chat(c uuid.UUID, person string, ago int, texts ...string) []memory.Note {
+	w.t.Helper()
+	at := w.now().Add(-time.Duration(ago) * 24 * time.Hour)
+	var in memory.NewMessages
+	for i, s := range texts {
+		m := memory.NewMessage{Role: memory.RoleUser, Name: person, Content: s, OccurredAt: new(at.Add(time.Duration(i) * time.Millisecond))}
+		if i%2 == 1 {
+			m.Role, m.Name = memory.RoleAssistant, "Bo"
+		}
+		in.Messages = append(in.Messages, m)
+	}
+	out, err := w.notes.AddMessages(w.t.Context(), w.s, c.String(), in, memory.Request{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out.Messages
+}
+
+// date of a day so many days ago.
+func (w *world) date(ago int) string {
+	return policy.DayOf(w.now().Add(-time.Duration(ago) * 24 * time.Hour))
+}
+
+func (w *world) keyed(c uuid.UUID, kind memory.Kind, key string) memory.Note {
+	w.t.Helper()
+	n, err := w.store.NoteByKey(w.t.Context(), w.s, w.view(c), kind, key)
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", kind, key, err)
+	}
+	return n
+}
+
+func (w *world) search(c uuid.UUID, q recall.Query) []recall.Hit {
+	w.t.Helper()
+	r, err := w.recall.Search(w.t.Context(), w.s, w.view(c), q)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r.Hits
+}
+
+func (w *world) context(c uuid.UUID, q recall.ContextQuery) recall.Context {
+	w.t.Helper()
+	r, err := w.recall.Context(w.t.Context(), w.s, w.view(c), q)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func (w *world) flush() {
+	w.t.Helper()
+	if err := w.recall.Flush(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) act(name, key, args string, apply bool) (memory.Revision, map[string]any) {
+	w.t.Helper()
+	t := memory.Task{Name: name, Key: key}
+	if args != "" {
+		t.Args = json.RawMessage(args)
+	}
+	out, err := w.engine.Act(w.t.Context(), w.s, w.c.ID.String(), t, apply)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var said map[string]any
+	if err := json.Unmarshal(out.Outcome, &said); err != nil {
+		w.t.Fatal(err)
+	}
+	return out.Revision, said
+}
+
+func found(hits []recall.Hit, id uuid.UUID) bool {
+	return slices.ContainsFunc(hits, func(h recall.Hit) bool { return h.ID == id })
+}
+
+// TestBankLayers: turns in order with their times (C092), summaries with events
+// (C094) and analyses of days (C096), a shared history (C095) and a portrait
+// (C097): one read of a collection shows all four layers (C093). The prompts
+// name who spoke (C115).
+func TestBankLayers(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{})
+	w.chat(w.c.ID, "Ann", 2, "I adopted a cat called Mia.", "Congratulations!", "She sleeps all day.", "Cats do.")
+	w.chat(w.c.ID, "Ann", 1, "I started to learn the cello.", "That is brave.")
+	w.drain()
+	notes := w.all(w.c.ID)
+	var said []string
+	layers := map[string]int{}
+	for _, n := range notes {
+		if n.Kind == memory.KindMessage {
+			said = append(said, n.OccurredAt.Format(time.DateOnly)+" "+n.Content[:4])
+			continue
+		}
+		layers[string(n.Kind)+" "+n.Key]++
+		if n.Analyst != memory.AnalystModel || n.State != memory.StateEvolved || len(n.Provenance.Sources) == 0 || n.Provenance.Job == nil || n.Embedder == "" {
+			t.Errorf("%s %s is %+v", n.Kind, n.Key, n)
+		}
+	}
+	wantSaid := []string{w.date(2) + " I ad", w.date(2) + " Cong", w.date(2) + " She ", w.date(2) + " Cats", w.date(1) + " I st", w.date(1) + " That"}
+	if !slices.Equal(said, wantSaid) {
+		t.Errorf("said %q", said)
+	}
+	want := map[string]int{
+		"summary day/" + w.date(2): 1, "summary day/" + w.date(1): 1, "profile day/" + w.date(2): 1, "profile day/" + w.date(1): 1,
+		"summary overall": 1, "profile overall": 1,
+	}
+	if diff := cmp.Diff(want, layers); diff != "" {
+		t.Errorf("layers (-want +got):\n%s", diff)
+	}
+	if n := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(2)); len(n.Provenance.Sources) != 4 || n.Attributes["events"] == nil || w.history(n.ID)[0].Changeset.Cause != memory.CauseSummarize {
+		t.Errorf("summary %+v", n)
+	}
+	if n := w.keyed(w.c.ID, memory.KindProfile, "day/"+w.date(1)); n.Attributes["traits"] == nil || n.Attributes["mood"] == nil || n.Attributes["reply_strategy"] == nil {
+		t.Errorf("profile %+v", n)
+	}
+	for _, r := range w.fake.RequestsOf("daily_summary") {
+		if !strings.Contains(fmt.Sprint(r), "Ann") || !strings.Contains(fmt.Sprint(r), "Bo") {
+			t.Errorf("a prompt does not name who spoke: %v", r)
+		}
+	}
+	if n := w.fake.Calls("daily_summary"); n != 2 {
+		t.Errorf("%d days were summed up", n)
+	}
+}
+
+// TestBankDelay: turns that come soon after each other are summed up together,
+// later ones again, also on a day that is over.
+func TestBankDelay(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{config: `{"summary_delay":60}`})
+	for range 3 {
+		w.chat(w.c.ID, "Ann", 1, "I adopted a cat called Mia.", "Congratulations!")
+		w.drain()
+	}
+	if n := w.fake.Calls("daily_summary"); n != 0 {
+		t.Errorf("%d summaries before the delay is over", n)
+	}
+	w.later(2 * time.Minute)
+	w.drain()
+	w.drain()
+	if a, b := w.fake.Calls("daily_summary"), w.fake.Calls("overall_history"); a != 1 || b != 1 {
+		t.Errorf("%d daily and %d overall summaries", a, b)
+	}
+	w.chat(w.c.ID, "Ann", 1, "And a dog.", "Two animals!")
+	w.drain()
+	w.later(2 * time.Minute)
+	w.drain()
+	if n := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(1)); len(n.Provenance.Sources) != 8 {
+		t.Errorf("the day rests on %d messages", len(n.Provenance.Sources))
+	}
+	if a, b := w.fake.Calls("daily_summary"), w.fake.Calls("overall_history"); a != 2 || b != 2 {
+		t.Errorf("then %d daily and %d overall summaries", a, b)
+	}
+}
+
+// TestBankFailures: with the model down nothing is written and the job is tried
+// again; an answer that cannot be used is no summary, and the whole keeps what
+// it was.
+func TestBankFailures(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{})
+	w.fake.Down(true)
+	w.chat(w.c.ID, "Ann", 0, "I adopted a cat called Mia.", "Congratulations!")
+	w.drain()
+	if got := w.all(w.c.ID, memory.KindSummary, memory.KindProfile); len(got) != 0 {
+		t.Fatalf("written without a model: %+v", got)
+	}
+	w.fake.Down(false)
+	w.later(time.Minute)
+	w.drain()
+	history, portrait := w.keyed(w.c.ID, memory.KindSummary, "overall"), w.keyed(w.c.ID, memory.KindProfile, "overall")
+
+	w.fake.Always("daily_summary", llmtest.WrongSchema())
+	w.chat(w.c.ID, "Ann", 0, "Mia ran away.", "Oh no!")
+	for range 5 {
+		w.drain()
+		w.later(time.Minute)
+	}
+	sum := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(0))
+	if len(sum.Provenance.Sources) != 2 {
+		t.Errorf("a wrong answer changed the summary: %+v", sum)
+	}
+	if jobs := w.jobsOf(w.c.ID, memory.JobPolicy); jobs[len(jobs)-1].State != memory.JobDead || jobs[len(jobs)-1].Error == "" {
+		t.Errorf("the job is %+v", jobs[len(jobs)-1])
+	}
+	w.fake.Always("daily_summary", llmtest.JSON(memory.DaySummary{Summary: "Mia is away.", Events: []string{}}))
+	w.fake.Always("overall_history", llmtest.JSON(memory.Summary{}))
+	w.fake.Always("overall_personality", llmtest.WrongSchema())
+	w.chat(w.c.ID, "Ann", 0, "She is back.", "Good!")
+	w.drain()
+	if n := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(0)); n.Content != "Mia is away." || len(n.Provenance.Sources) != 6 {
+		t.Errorf("summary %+v", n)
+	}
+	if a, b := w.keyed(w.c.ID, memory.KindSummary, "overall"), w.keyed(w.c.ID, memory.KindProfile, "overall"); a.Version() != history.Version() || b.Version() != portrait.Version() {
+		t.Errorf("a wrong answer took the place of %q and %q", history.Content, portrait.Content)
+	}
+}
+
+// TestBankSearch: turns and summaries are pieces of one index (C103), found by
+// words and by meaning; a recall strengthens both (C109), a search as well as
+// a context that shows them; reads within a decision do not.
+func TestBankSearch(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{})
+	w.fake.Always("daily_summary", llmtest.JSON(memory.DaySummary{Summary: "Ann told of the cello lessons that she takes.", Events: []string{}}))
+	said := w.chat(w.c.ID, "Ann", 1, "I take cello lessons now.", "Who is the teacher?")
+	w.drain()
+	sum := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(1))
+	w.flush()
+	used := func(id uuid.UUID) memory.Usage {
+		w.flush()
+		u, err := w.store.Usage(t.Context(), w.s, w.view(w.c.ID), []uuid.UUID{id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u[id]
+	}
+	if u := used(said[0].ID); u.AccessCount != 0 {
+		t.Errorf("a decision counted as a recall: %+v", u)
+	}
+	for i, mode := range []recall.Mode{recall.Hybrid, recall.Vector} {
+		hits := w.search(w.c.ID, recall.Query{Text: "cello lessons", Mode: mode})
+		if !found(hits, said[0].ID) || !found(hits, sum.ID) {
+			t.Errorf("%s: %d hits without the turn or the summary", mode, len(hits))
+		}
+		for _, id := range []uuid.UUID{said[0].ID, sum.ID} {
+			if u := used(id); policy.StrengthOf(u) != float64(i+2) || w.now().Sub(u.LastAccess) > time.Minute {
+				t.Errorf("after %d searches %+v", i+1, u)
+			}
+		}
+	}
+	w.later(24 * time.Hour)
+	c := w.context(w.c.ID, recall.ContextQuery{Text: "cello lessons"})
+	if !strings.Contains(c.Text, "I take cello lessons now.") {
+		t.Fatalf("context:\n%s", c.Text)
+	}
+	if u := used(said[0].ID); u.AccessCount != 3 || w.now().Sub(u.LastAccess) > time.Minute {
+		t.Errorf("after a context %+v", u)
+	}
+}
+
+// TestBankContext: the portrait and the way to answer are part of a context
+// (C098), another portrait makes another context (C099), the meta information
+// stands there (C100), the dialogue is the query (C104), and hits stand under
+// their dates, oldest first (C106).
+func TestBankContext(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{})
+	w.fake.Handle("overall_personality", func(r llmtest.Request) llmtest.Reply {
+		if strings.Contains(fmt.Sprint(r), "Cleo") {
+			return llmtest.JSON(memory.Portrait{Portrait: "Cleo is a daring climber.", ReplyStrategy: "Be short and bold."})
+		}
+		return llmtest.JSON(memory.Portrait{Portrait: "Ann is a shy reader.", ReplyStrategy: "Be gentle."})
+	})
+	w.fake.Always("overall_history", llmtest.JSON(memory.Summary{Summary: "They spoke of weekends."}))
+	other := w.anotherBank("cleo")
+	for c, person := range map[uuid.UUID]string{w.c.ID: "Ann", other.ID: "Cleo"} {
+		w.chat(c, person, 3, "On the weekend I went to the lake.", "How was the water?")
+		w.chat(c, person, 2, "I repaired the bicycle.", "Well done.")
+		w.chat(c, person, 1, "On the weekend I will go to the lake again.", "Enjoy the lake!")
+	}
+	w.drain()
+	w.by(func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Put(ctx, memory.Note{
+			Kind: memory.KindProfile, Key: policy.KeyMeta, Content: "Ann, 41", State: memory.StateEvolved, OccurredAt: w.now(),
+			Attributes: map[string]any{"name": "Ann", "hobbies": "novels", "speaking_style": "calm"},
+		})
+		return err
+	})
+	q := recall.ContextQuery{Text: "what about the lake on the weekend?"}
+	ann, cleo := w.context(w.c.ID, q), w.context(other.ID, q)
+	for _, want := range []string{"Ann is a shy reader.", "Be gentle.", "They spoke of weekends.", "novels", "calm"} {
+		if !strings.Contains(ann.Text, want) {
+			t.Errorf("%q is not in the context:\n%s", want, ann.Text)
+		}
+	}
+	if !strings.Contains(cleo.Text, "Be short and bold.") || strings.Contains(cleo.Text, "Ann") || strings.Contains(ann.Text, "Cleo") {
+		t.Errorf("another person's context:\n%s", cleo.Text)
+	}
+	if !slices.Contains(ann.Dates, w.date(3)) || !slices.Contains(ann.Dates, w.date(1)) || !slices.IsSorted(ann.Dates) {
+		t.Errorf("dates %v", ann.Dates)
+	}
+	if a, b := strings.Index(ann.Text, "I went to the lake"), strings.Index(ann.Text, "I will go to the lake again"); a < 0 || b < 0 || a > b {
+		t.Errorf("not oldest first:\n%s", ann.Text)
+	}
+	// C104: the last message alone names nothing; what was said before it does.
+	hits := w.search(w.c.ID, recall.Query{Messages: []recall.Message{
+		{Role: "user", Content: "My bicycle makes a noise again after I repaired it."}, {Role: "assistant", Content: "The bicycle you repaired?"}, {Role: "user", Content: "Yes, that one."},
+	}, K: 2})
+	if !slices.ContainsFunc(hits, func(h recall.Hit) bool { return strings.Contains(h.Note.Content, "bicycle") }) {
+		t.Error("the dialogue before the last message was not asked about")
+	}
+	// Another portrait, another prompt.
+	w.fake.Always("overall_personality", llmtest.JSON(memory.Portrait{Portrait: "Ann is a bold singer.", ReplyStrategy: "Sing along."}))
+	w.chat(w.c.ID, "Ann", 0, "I sang on a stage.", "Bravo!")
+	w.drain()
+	if c := w.context(w.c.ID, q); !strings.Contains(c.Text, "Sing along.") || strings.Contains(c.Text, "Be gentle.") {
+		t.Errorf("the old way to answer is still there:\n%s", c.Text)
+	}
+}
+
+// TestBankForget: what faded is found no more, what was recalled is (C110); the
+// report says what went and why (C113); a dry run says the same and changes
+// nothing; what went can be had back.
+func TestBankForget(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{})
+	w.fake.Handle("daily_summary", func(r llmtest.Request) llmtest.Reply {
+		if strings.Contains(fmt.Sprint(r), "trumpet") {
+			return llmtest.JSON(memory.DaySummary{Summary: "The day of the trumpet.", Events: []string{}})
+		}
+		return llmtest.JSON(memory.DaySummary{Summary: "The day of the ladder.", Events: []string{}})
+	})
+	lost := w.chat(w.c.ID, "Ann", 0, "I sold the trumpet.", "Who bought it?")
+	kept := w.chat(w.c.ID, "Ann", 0, "I bought a ladder.", "How high is it?")
+	w.drain()
+	sum := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(0))
+	day := w.date(0)
+	w.search(w.c.ID, recall.Query{Text: "bought a ladder", K: 1})
+	w.later(20 * 24 * time.Hour)
+	w.search(w.c.ID, recall.Query{Text: "bought a ladder", K: 1})
+	w.flush()
+	w.later(time.Hour)
+	head := w.view(w.c.ID).At
+
+	args := `{"mode":"threshold","floor":0.05,"tau":5}`
+	rev, dry := w.act("forget", "", args, false)
+	if rev != head || w.view(w.c.ID).At != head {
+		t.Error("a dry run changed something")
+	}
+	rev, did := w.act("forget", "", args, true)
+	if diff := cmp.Diff(without(dry), without(did)); diff != "" {
+		t.Errorf("a dry run says otherwise (-dry +done):\n%s", diff)
+	}
+	items := did["items"].([]any)
+	if did["forgotten"] != 3.0 || len(items) != 3 {
+		t.Fatalf("outcome %v", did)
+	}
+	want := policy.Retention(w.now().Sub(lost[1].OccurredAt).Hours()/24, 5, 1)
+	for _, raw := range items[:2] {
+		item := raw.(map[string]any)
+		if item["kind"] != "message" || item["reason"] != "below the floor" || math.Abs(item["retention"].(float64)-want) > 1e-6 || !strings.Contains(fmt.Sprint(lost[0].ID, lost[1].ID), item["note"].(string)) {
+			t.Errorf("item %v", item)
+		}
+	}
+	hits := w.search(w.c.ID, recall.Query{Text: "sold the trumpet, bought a ladder", K: 20})
+	if found(hits, lost[0].ID) || found(hits, lost[1].ID) || found(hits, sum.ID) || !found(hits, kept[0].ID) || !found(hits, kept[1].ID) {
+		t.Errorf("found %d hits, wrong ones", len(hits))
+	}
+	w.keyed(w.c.ID, memory.KindSummary, "overall") // the whole fades never
+	if set := w.history(lost[0].ID)[0]; !set.Note.Deleted || set.Changeset.Cause != memory.CauseForget || set.Changeset.Revision != rev {
+		t.Errorf("tombstone %+v", set)
+	}
+	if !w.audited("policy.forget", w.c.ID.String()) {
+		t.Error("nobody wrote down who forgot")
+	}
+	if _, err := w.notes.Restore(t.Context(), w.s, w.c.ID.String(), lost[0].ID, w.history(lost[0].ID)[1].Note.From, memory.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	if hits := w.search(w.c.ID, recall.Query{Text: "sold the trumpet", K: 5}); !found(hits, lost[0].ID) {
+		t.Error("what was restored is not found")
+	}
+	if _, err := w.notes.Restore(t.Context(), w.s, w.c.ID.String(), sum.ID, w.history(sum.ID)[1].Note.From, memory.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.keyed(w.c.ID, memory.KindSummary, "day/"+day); n.ID != sum.ID {
+		t.Errorf("restored %+v", n)
+	}
+}
+
+// without leaves out of an outcome what depends on the moment.
+func without(outcome map[string]any) []string {
+	var out []string
+	for _, raw := range outcome["items"].([]any) {
+		item := raw.(map[string]any)
+		out = append(out, fmt.Sprint(item["note"], item["kind"], item["reason"]))
+	}
+	return append(out, fmt.Sprint(outcome["forgotten"], outcome["mode"], outcome["floor"], outcome["tau"]))
+}
+
+// TestBankForgetByChance: a dry run draws what applying draws (C111).
+func TestBankForgetByChance(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{heuristic: true})
+	for i := range 40 {
+		w.chat(w.c.ID, "Ann", 4, fmt.Sprintf("Thing number %d happened.", i), "I see.")
+	}
+	w.drain()
+	_, dry := w.act("forget", "", `{"mode":"random"}`, false)
+	_, again := w.act("forget", "", `{"mode":"random"}`, false)
+	_, did := w.act("forget", "", `{"mode":"random"}`, true)
+	if !cmp.Equal(without(dry), without(again)) || !cmp.Equal(without(dry), without(did)) {
+		t.Errorf("chance drew otherwise: %v, %v, %v", without(dry), without(again), without(did))
+	}
+	if n := did["forgotten"].(float64); n < 20 || n > 70 { // of 81, with e^-0.8 = 0.45 kept
+		t.Errorf("%v of 81 notes were forgotten", n)
+	}
+}
+
+// TestBankForgetsByItself: with forgetting on, a pass runs at its hours without
+// being asked, and the next one waits; a summary outlives its turns.
+func TestBankForgetsByItself(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{heuristic: true, config: `{"summary_delay":0,"forgetting":"threshold","forget_hours":24}`})
+	said := w.chat(w.c.ID, "Ann", 0, "I adopted a cat called Mia.", "Congratulations!")
+	day := w.date(0)
+	w.drain()
+	sum := w.keyed(w.c.ID, memory.KindSummary, "day/"+day)
+	w.search(w.c.ID, recall.Query{Text: sum.Content, K: 6, Filter: &filter.Leaf{Field: filter.Kind, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: "summary"}}}})
+	w.flush()
+	for range 16 {
+		w.later(24*time.Hour + time.Minute)
+		w.drain()
+	}
+	if got := w.all(w.c.ID, memory.KindMessage); len(got) != 0 {
+		t.Errorf("%d turns are still there", len(got))
+	}
+	if n := w.keyed(w.c.ID, memory.KindSummary, "day/"+day); n.Content != sum.Content {
+		t.Errorf("summary %+v", n)
+	}
+	waiting := 0
+	for _, j := range w.jobsOf(w.c.ID, memory.JobPolicy) {
+		if j.State == memory.JobQueued && strings.Contains(string(j.Payload), "forget") {
+			waiting++
+		}
+	}
+	if waiting != 1 {
+		t.Errorf("%d passes wait", waiting)
+	}
+	if set := w.history(said[0].ID)[0].Changeset; set.Cause != memory.CauseForget {
+		t.Errorf("changeset %+v", set)
+	}
+}
+
+// TestBankDayDeleted: with its turns deleted by their caller, a day is summed
+// up no more.
+func TestBankDayDeleted(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{heuristic: true})
+	said := w.chat(w.c.ID, "Ann", 1, "I adopted a cat called Mia.", "Congratulations!")
+	w.chat(w.c.ID, "Ann", 0, "I take cello lessons now.", "Who is the teacher?")
+	w.drain()
+	for _, m := range said {
+		w.remove(m.ID)
+	}
+	w.act("day", w.date(1), "", true)
+	w.drain()
+	if _, err := w.store.NoteByKey(t.Context(), w.s, w.view(w.c.ID), memory.KindSummary, "day/"+w.date(1)); !fault.Is(err, fault.NotFound) {
+		t.Errorf("the summary: %v", err)
+	}
+	if n := w.keyed(w.c.ID, memory.KindSummary, "overall"); strings.Contains(n.Content, "Mia") || !strings.Contains(n.Content, "cello") {
+		t.Errorf("the history says %q", n.Content)
+	}
+}
+
+// TestBankChinese: without a model, a conversation in Chinese is kept, summed
+// up and drawn in Chinese (C101), whatever the names (C328).
+func TestBankChinese(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{heuristic: true})
+	w.chat(w.c.ID, "林晓", 0, "我昨天收养了一只猫，名字叫咪咪。", "恭喜你！", "我很喜欢喝茶，也喜欢读小说。", "真不错。")
+	w.drain()
+	for _, n := range w.all(w.c.ID, memory.KindSummary, memory.KindProfile) {
+		if n.Analyst != memory.AnalystHeuristic || !strings.ContainsFunc(n.Content, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff }) {
+			t.Errorf("%s %s: %q", n.Kind, n.Key, n.Content)
+		}
+	}
+	if hits := w.search(w.c.ID, recall.Query{Text: "咪咪是什么动物？"}); len(hits) == 0 {
+		t.Error("nothing was found")
+	}
+}
+
+// TestBankForks: a fork forgets for itself, and each bank holds only its own
+// pieces, also when another process reads it (C114).
+func TestBankForks(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{heuristic: true})
+	other := w.anotherBank("cleo")
+	ann := w.chat(w.c.ID, "Ann", 30, "I adopted a cat called Mia.", "Congratulations!")
+	cleo := w.chat(other.ID, "Cleo", 30, "I adopted a cat called Tom.", "Congratulations!")
+	w.drain()
+	fork := w.fork("sandbox")
+	if _, err := w.engine.Act(t.Context(), w.s, fork.String(), memory.Task{Name: "forget"}, true); err != nil {
+		t.Fatal(err)
+	}
+	policies, err := policy.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, recall.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*recall.Service{w.recall, again} {
+		in := func(c uuid.UUID) []recall.Hit {
+			out, err := r.Search(t.Context(), w.s, w.view(c), recall.Query{Text: "who adopted a cat?", K: 50})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out.Hits
+		}
+		if hits := in(fork); found(hits, ann[0].ID) {
+			t.Error("the fork did not forget")
+		}
+		if hits := in(w.c.ID); !found(hits, ann[0].ID) || found(hits, cleo[0].ID) {
+			t.Error("the base forgot, or knows another's")
+		}
+		for _, h := range in(other.ID) {
+			if strings.Contains(h.Note.Content, "Ann") || strings.Contains(h.Note.Content, "Mia") {
+				t.Errorf("another's: %q", h.Note.Content)
+			}
+		}
+	}
+}
+
+// TestBankReembed: another encoder, other vectors, and both kinds of pieces are
+// still found by meaning (C105).
+func TestBankReembed(t *testing.T) {
+	t.Parallel()
+	other := &second{dim: secondDim}
+	w := banked(t, options{heuristic: true, also: other, config: `{"summary_delay":0,"analyst":"heuristic"}`})
+	said := w.chat(w.c.ID, "Ann", 1, "I adopted a cat called Mia.", "Congratulations!")
+	w.drain()
+	sum := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(1))
+	w.convert(w.reembed(w.c.ID, other.Name()))
+	if c := w.view(w.c.ID).Collection; c.Embedder != other.Name() {
+		t.Fatalf("embedder %s", c.Embedder)
+	}
+	for _, n := range []memory.Note{said[0], sum} {
+		hits := w.search(w.c.ID, recall.Query{Text: n.Content, Mode: recall.Vector, K: 5})
+		if !found(hits, n.ID) {
+			t.Errorf("%q is not found", n.Content)
+		}
+		if got := w.get(n.ID); got.Embedder != other.Name() {
+			t.Errorf("vector of %s", got.Embedder)
+		}
+	}
+}
