@@ -50,8 +50,11 @@ func (None) Prepare(_ context.Context, _ memory.Desk, n memory.Note) (memory.Not
 // Reading is as usual.
 func (None) Reading(json.RawMessage) memory.Reading { return memory.Reading{} }
 
-// Decide returns the note.
-func (None) Decide(_ context.Context, _ memory.Desk, e memory.Event) (memory.Decision, error) {
+// Decide returns the note. There is nothing that was put off.
+func (p None) Decide(_ context.Context, _ memory.Desk, e memory.Event) (memory.Decision, error) {
+	if e.Kind == memory.EventTask {
+		return memory.Decision{}, notMine(p.Name(), &e)
+	}
 	return memory.Decision{Note: e.Note, Outcome: json.RawMessage(`{"policy":"none","decision":"keep"}`)}, nil
 }
 

@@ -1,0 +1,218 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+)
+
+// question is a call without any material.
+func question(name string) memory.Call {
+	return memory.Call{
+		Name: name, System: "Answer as JSON.", Prompt: "Say which.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`),
+	}
+}
+
+// C177: what a policy decides in parallel within one exchange is applied as a
+// whole: nothing is lost and nothing is there twice, although every answer
+// comes at another time and somebody else writes in between.
+func TestParallelDecisions_C177(t *testing.T) {
+	t.Parallel()
+	const n = 24
+	w, p, m := meddled(t)
+	var olds []uuid.UUID
+	w.by(func(ctx context.Context, tx memory.Tx) error {
+		olds = nil
+		for i := range n {
+			old, err := tx.Put(ctx, memory.Note{Kind: memory.KindFact, Key: fmt.Sprintf("old/%d", i), Content: fmt.Sprintf("Old fact %d.", i), State: memory.StateEvolved})
+			if err != nil {
+				return err
+			}
+			olds = append(olds, old.ID)
+		}
+		return nil
+	})
+	w.fake.Handle("decide", func(llmtest.Request) llmtest.Reply {
+		return llmtest.Slow(time.Duration(1+time.Now().UnixNano()%5)*time.Millisecond, llmtest.JSON(map[string]int{"n": 1}))
+	})
+	tries := 0
+	p.decide = func(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
+		if tries++; tries == 1 {
+			m.before(func() {
+				w.by(func(ctx context.Context, tx memory.Tx) error {
+					now, err := tx.Notes(ctx, olds[:1], memory.ReadOptions{})
+					if err == nil {
+						now[0].Content += " By hand."
+						_, err = tx.Put(ctx, now[0])
+					}
+					return err
+				})
+			})
+		}
+		puts, links := make([]memory.Note, 2*n), make([]memory.Link, n)
+		err := together(n, func(i int) error {
+			old, ok, err := d.ByKey(ctx, memory.KindFact, fmt.Sprintf("old/%d", i))
+			if err != nil || !ok {
+				return fmt.Errorf("old fact %d: %v, %w", i, ok, err)
+			}
+			if _, err := d.Similar(ctx, []memory.SimilarQuery{{Text: old.Content, Kinds: []memory.Kind{memory.KindFact}, K: 3}}); err != nil {
+				return err
+			}
+			if _, err := d.Links(ctx, []uuid.UUID{old.ID}, memory.Both); err != nil {
+				return err
+			}
+			if _, err := d.Ask(ctx, question("decide")); err != nil {
+				return err
+			}
+			old.Content += fmt.Sprintf(" Merged %d.", i)
+			id := d.NewID()
+			puts[2*i], puts[2*i+1] = old, fact(id, fmt.Sprintf("New fact %d.", i), e.Messages[0].ID)
+			links[i] = edge(id, old.ID, 1)
+			return nil
+		})
+		return memory.Decision{Puts: puts, Links: links, Evolved: true}, err
+	}
+	w.say("Many things.")
+	w.drain()
+	if tries != 2 {
+		t.Errorf("%d tries", tries)
+	}
+	news := 0
+	for _, f := range w.all(w.c.ID, memory.KindFact) {
+		i := slices.Index(olds, f.ID)
+		if i < 0 {
+			news++
+			if len(w.links(f.ID)) != 1 {
+				t.Errorf("%q has links %v", f.Content, w.links(f.ID))
+			}
+			continue
+		}
+		want := fmt.Sprintf("Old fact %d. Merged %d.", i, i)
+		if i == 0 {
+			want = "Old fact 0. By hand. Merged 0."
+		}
+		if f.Content != want {
+			t.Errorf("%q, want %q", f.Content, want)
+		}
+	}
+	if news != n {
+		t.Errorf("%d new facts", news)
+	}
+	j := w.last(memory.JobExchange)
+	if c := resultOf[engineResult](t, &j).Calls["decide"]; c.Calls != 2*n {
+		t.Errorf("%d calls were counted", c.Calls)
+	}
+}
+
+// together runs f for each number at once and gives the first error.
+func together(n int, f func(i int) error) error {
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { errs[i] = f(i) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Every way of looking can be used from several goroutines, and what each
+// looked at is under the conflict rule.
+func TestDeskIsConcurrent(t *testing.T) {
+	t.Parallel()
+	w, p, _ := meddled(t)
+	a, b := w.entities(true)
+	said := w.say("Before.", "Yes.")
+	ids := make([]uuid.UUID, 64)
+	p.decide = func(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
+		if e.Kind != memory.EventTask {
+			return memory.Decision{Note: e.Note}, nil
+		}
+		err := together(len(ids), func(i int) error {
+			ids[i] = d.NewID()
+			d.Absent(memory.KindFact, fmt.Sprint(i))
+			looks := []func() error{
+				func() error { _, err := d.Notes(ctx, []uuid.UUID{a, b}); return err },
+				func() error { _, err := d.Links(ctx, []uuid.UUID{a}, memory.Both); return err },
+				func() error { _, err := d.List(ctx, memory.NoteQuery{Limit: 5}); return err },
+				func() error { _, err := d.Recent(ctx, said.Messages[1].ID, 5); return err },
+				func() error { _, err := d.Linked(ctx, []uuid.UUID{a}, 5); return err },
+				func() error {
+					_, err := d.Nearest(ctx, memory.Note{Kind: memory.KindNote, Content: "x"}, 3)
+					return err
+				},
+				func() error { _, err := d.Embed(ctx, []string{"x", "y"}); return err },
+				func() error { _, err := d.Usage(ctx, []uuid.UUID{a}); return err },
+				func() error { _, err := d.Past(ctx, []uuid.UUID{a}, 1); return err },
+				func() error { _, _, err := d.ByKey(ctx, memory.KindFact, "none"); return err },
+			}
+			return looks[i%len(looks)]()
+		})
+		return memory.Decision{}, err
+	}
+	w.task(memory.Task{Name: "look"})
+	w.drain()
+	if j := w.last(memory.JobPolicy); j.State != memory.JobDone {
+		t.Errorf("job is %q: %s", j.State, j.Error)
+	}
+	slices.SortFunc(ids, func(x, y uuid.UUID) int { return slices.Compare(x[:], y[:]) })
+	if len(slices.Compact(ids)) != 64 {
+		t.Error("an id was given twice")
+	}
+}
+
+// The budget holds for calls that are made side by side.
+func TestBudgetOfParallelCalls(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cfg  engine.Config
+		most int64
+	}{
+		"calls":  {engine.Config{CallsPerJob: 5}, 5},
+		"tokens": {engine.Config{TokensPerJob: 1}, 8}, // those that were under way
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, p := stubbed(t, options{engine: c.cfg})
+			w.fake.Always("ask", llmtest.JSON(map[string]int{"n": 1}))
+			var answered, refused atomic.Int64
+			p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
+				for range 4 {
+					_ = together(8, func(int) error {
+						_, err := d.Ask(ctx, question("ask"))
+						switch {
+						case err == nil:
+							answered.Add(1)
+						case fault.Is(err, fault.ModelFailed):
+							refused.Add(1)
+						}
+						return err
+					})
+				}
+				return memory.Decision{}, nil
+			}
+			w.say("Ask a lot.")
+			w.drain()
+			if answered.Load() < 1 || answered.Load() > c.most || answered.Load()+refused.Load() != 32 || int64(w.fake.Calls("ask")) != answered.Load() {
+				t.Errorf("%d answered, %d refused, %d requests", answered.Load(), refused.Load(), w.fake.Calls("ask"))
+			}
+		})
+	}
+}
