@@ -33,6 +33,7 @@ type operation struct {
 	scope     tenant.Permission // "" for any credential
 	platform  bool              // platform keys are let in beside tenants' keys
 	noReplay  bool              // refuses Idempotency-Key
+	errors    string            // the form of errors; "": problem documents
 	query     map[string]*openapi3.Parameter
 	headers   []*openapi3.Parameter
 	body      *openapi3.Schema // of a JSON body; nil for none and for NDJSON
@@ -88,6 +89,7 @@ func newOperation(method, path string, op *openapi3.Operation) (*operation, erro
 	o.scope = tenant.Permission(extString(op, "x-scope"))
 	o.platform, _ = op.Extensions["x-platform"].(bool)
 	o.noReplay = extString(op, "x-idempotency") == "refused"
+	o.errors = extString(op, "x-errors")
 	if v, ok := op.Extensions["x-body-limit"]; ok {
 		f, err := extNumber(v)
 		if err != nil {

@@ -32,6 +32,7 @@ type Core struct {
 	Acts        Acts
 	Costs       Costs
 	Bank        Bank
+	Chat        Chat
 	// Waiters is how many requests of one tenant may wait for a job at once, and
 	// how many may follow one; 0 is 64.
 	Waiters int
@@ -145,7 +146,7 @@ func (c *Core) check() error {
 	for name, missing := range map[string]bool{
 		"collections": c.Collections == nil, "notes": c.Notes == nil, "recall": c.Recall == nil, "clone": c.Clone == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "reviews": c.Reviews == nil, "upkeep": c.Upkeep == nil,
-		"waiter": c.Waiter == nil, "policies": c.Policies == nil, "acts": c.Acts == nil, "costs": c.Costs == nil, "bank": c.Bank == nil,
+		"waiter": c.Waiter == nil, "chat": c.Chat == nil, "policies": c.Policies == nil, "acts": c.Acts == nil, "costs": c.Costs == nil, "bank": c.Bank == nil,
 	} {
 		if missing {
 			errs = append(errs, errors.New("api: core: "+name+" is required"))
@@ -163,6 +164,7 @@ type core struct {
 	Core
 	waiting   *gate // requests that wait for a job
 	following *gate // requests that follow one
+	began     time.Time
 }
 
 // mountCore mounts the routes of collections, notes, search, jobs and reviews.
@@ -173,7 +175,7 @@ func (s *Server) mountCore(deps Core) error {
 	if deps.Waiters == 0 {
 		deps.Waiters = 64
 	}
-	h := &core{Server: s, Core: deps, waiting: newGate(deps.Waiters), following: newGate(deps.Waiters)}
+	h := &core{Server: s, Core: deps, waiting: newGate(deps.Waiters), following: newGate(deps.Waiters), began: s.now()}
 	return s.mountAll(map[string]handler{
 		"createCollection":      h.createCollection,
 		"listCollections":       h.listCollections,
@@ -208,6 +210,10 @@ func (s *Server) mountCore(deps Core) error {
 		"getProfile":    h.getProfile,
 		"importBank":    h.importBank,
 		"exportBank":    h.exportBank,
+
+		"chat":                 h.chat,
+		"createChatCompletion": h.createChatCompletion,
+		"listModels":           h.listModels,
 
 		"search":       h.search,
 		"buildContext": h.buildContext,

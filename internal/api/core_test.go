@@ -25,6 +25,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -107,7 +108,10 @@ func (n neighbours) Nearest(ctx context.Context, s tenant.Scope, v memory.View, 
 // newSystem makes two tenants, "one" and "two". The credential "one" may do
 // everything in the first, "ada" and "bob" are agents of it, "reader" may only
 // read, "writer" only write notes.
-func newSystem(t *testing.T) *system {
+func newSystem(t *testing.T) *system { return newTalking(t, chat.Models{}) }
+
+// newTalking is newSystem with models for chats.
+func newTalking(t *testing.T, models chat.Models) *system {
 	t.Helper()
 	b := &system{scopes: map[string]auth.Principal{}, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	must := func(err error) {
@@ -155,12 +159,14 @@ func newSystem(t *testing.T) *system {
 		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Neighbours: neighbours{found}, Index: found, Clock: b.clock, Log: log,
 	}, engine.Config{})
 	must(err)
+	chats, err := chat.New(chat.Deps{Recall: found, Notes: notes, Models: models, Clock: b.clock, Log: log}, chat.Config{})
+	must(err)
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
 			Collections: collections, Notes: notes, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: notes},
 			Jobs: b.store, Reviews: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
-			Policies: policies, Acts: b.engine, Costs: memory.NewCosts(b.store), Bank: banks,
+			Policies: policies, Acts: b.engine, Costs: memory.NewCosts(b.store), Bank: banks, Chat: chats,
 		},
 	}, DefaultConfig())
 	must(err)

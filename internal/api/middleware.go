@@ -28,6 +28,7 @@ const (
 	keyBody      = "slipbox.body"
 	keyStatus    = "slipbox.status" // what the log says instead of the status sent
 	keyCode      = "slipbox.code"   // of the fault that was answered
+	keyErrors    = "slipbox.errors" // the form of errors that the operation answers with
 )
 
 const headerRequestID = "X-Request-ID"

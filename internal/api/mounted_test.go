@@ -8,6 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
@@ -22,7 +23,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 			Collections: (*memory.Collections)(nil), Notes: (*memory.Notes)(nil), Recall: (*recall.Service)(nil),
 			Clone: (*clone.Service)(nil), Jobs: (*sqlite.Store)(nil), Reviews: (*engine.Engine)(nil),
 			Imports: struct{ Imports }{}, Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
-			Policies: memory.PolicySet{}, Acts: (*engine.Engine)(nil), Costs: (*memory.Costs)(nil), Bank: (*bank.Service)(nil),
+			Policies: memory.PolicySet{}, Acts: (*engine.Engine)(nil), Costs: (*memory.Costs)(nil), Bank: (*bank.Service)(nil), Chat: (*chat.Service)(nil),
 		},
 		Access: &Access{
 			Tokens: struct{ Tokens }{}, Keys: struct{ Keys }{}, Agents: struct{ Agents }{},
@@ -40,7 +41,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 func TestMissingPartsAreNamed(t *testing.T) {
 	t.Parallel()
 	_, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, Core: &Core{Waiters: -1}}, DefaultConfig())
-	for _, part := range []string{"collections", "notes", "recall", "clone", "imports", "jobs", "reviews", "upkeep", "waiter is", "waiters", "policies", "acts", "costs", "bank"} {
+	for _, part := range []string{"collections", "notes", "recall", "clone", "imports", "jobs", "reviews", "upkeep", "waiter is", "waiters", "policies", "acts", "costs", "bank", "chat"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not named: %v", part, err)
 		}

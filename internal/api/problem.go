@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 )
 
 const mediaProblem = "application/problem+json"
@@ -124,6 +125,14 @@ func (s *Server) fail(c *gin.Context, err error) {
 		return
 	}
 	p := newProblem(f, id)
+	var answer any = p
+	media := mediaProblem
+	if c.GetString(keyErrors) == errorsOpenAI {
+		if errors.Is(f, chat.ErrUnknownModel) {
+			p.Status = http.StatusNotFound // as OpenAI has it
+		}
+		answer, media = newOpenAIError(f, p.Status), mediaJSON
+	}
 	h := c.Writer.Header()
 	switch p.Status {
 	case http.StatusUnauthorized:
@@ -131,13 +140,13 @@ func (s *Server) fail(c *gin.Context, err error) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h.Set("Retry-After", retryAfter(f.RetryAfter))
 	}
-	body, err := json.Marshal(p)
+	body, err := json.Marshal(answer)
 	if err != nil {
 		s.log.ErrorContext(ctx, "problem not rendered", slog.String("request_id", id), slog.Any("error", err))
 		body = nil
 	}
 	c.Abort()
-	c.Data(p.Status, mediaProblem, body)
+	c.Data(p.Status, media, body)
 }
 
 // retryAfter renders a wait in whole seconds, at least one.

@@ -209,6 +209,7 @@ func (s *Server) mount(operationID string, h handler) error {
 	}
 	s.mounted[operationID] = true
 	serve := func(c *gin.Context) {
+		c.Set(keyErrors, op.errors)
 		if err := s.serve(c, op, h); err != nil {
 			s.fail(c, err)
 		}

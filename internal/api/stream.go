@@ -40,12 +40,9 @@ func (h *core) streamJob(c *gin.Context) error {
 	ctx, stop := h.untilDrained(c.Request.Context())
 	defer stop()
 
-	c.Header("Content-Type", mediaSSE)
-	c.Header("X-Accel-Buffering", "no")
+	out := newEventStream(c)
+	defer out.end()
 	c.Status(http.StatusOK)
-	out := &eventStream{c: c, control: http.NewResponseController(c.Writer)}
-	// The connection may serve another request.
-	defer func() { _ = out.control.SetWriteDeadline(time.Time{}) }()
 	if err := h.follow(ctx, s, id, out); err != nil && ctx.Err() == nil {
 		// The status line is out, so the log is the only place to say it.
 		h.log.WarnContext(ctx, "event stream ended early", slog.String("request_id", requestID(c)), slog.Any("error", err))

@@ -48,7 +48,7 @@ func (g *Gateway) buildAPI() error {
 		Core: &api.Core{
 			Collections: g.collections, Notes: g.notes, Recall: g.recall, Clone: g.clones, Imports: g.imports,
 			Jobs: g.store, Reviews: g.engine, Upkeep: worker.Upkeep{Store: g.store, Embedders: g.embedders}, Waiter: g.waiters,
-			Policies: g.policies, Acts: g.engine, Costs: g.costs, Bank: g.bank,
+			Policies: g.policies, Acts: g.engine, Costs: g.costs, Bank: g.bank, Chat: g.chat,
 			Waiters: g.cfg.Limits.WaitersPerTenant,
 		},
 		Access: &api.Access{

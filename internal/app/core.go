@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/cache"
@@ -19,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -68,6 +70,7 @@ type services struct {
 	clones      *clone.Service
 	engine      *engine.Engine
 	imports     *worker.Imports
+	chat        *chat.Service
 	policies    memory.Policies
 	costs       *memory.Costs
 	bank        *bank.Service
@@ -190,6 +193,17 @@ func (c *core) useCases(m *models) error {
 		return err
 	}
 	c.imports = worker.NewImports(c.store, c.notes)
+	lost, err := c.telemetry.Meter("slipbox/chat").Int64Counter("slipbox.chat.lost", metric.WithUnit("{exchange}"),
+		metric.WithDescription("Exchanges of chats that could not be remembered."))
+	if err != nil {
+		return err
+	}
+	if c.chat, err = chat.New(chat.Deps{
+		Recall: c.recall, Notes: c.notes, Models: m.talk, Log: c.log,
+		Lost: func(ctx context.Context, _ tenant.Scope) { lost.Add(ctx, 1) },
+	}, chat.Config{}); err != nil {
+		return err
+	}
 	c.costs = memory.NewCosts(c.store)
 	c.bank, err = bank.New(bank.Deps{Store: c.store, Embedders: c.embedders, Collections: c.collections, Quota: quota{c.quotas}, Log: c.log})
 	return err
@@ -305,6 +319,7 @@ func (c *core) close(ctx context.Context) error {
 type models struct {
 	main  memory.Model
 	named map[string]memory.Model // by the names that collections choose from
+	talk  chat.Models
 }
 
 func (c *core) models(ctx context.Context) (*models, error) {
@@ -319,16 +334,35 @@ func (c *core) models(ctx context.Context) (*models, error) {
 	for _, n := range c.embedders.Notices() {
 		c.log.WarnContext(ctx, "a setting is served by something else", "notice", n)
 	}
-	m := &models{named: map[string]memory.Model{}}
+	m := &models{named: map[string]memory.Model{}, talk: chat.Models{Named: map[string]chat.Model{}}}
 	if m.main, err = c.model(deps, c.cfg.LLM); err != nil {
+		return nil, err
+	}
+	if m.talk.Main, err = c.talk(deps, c.cfg.LLM); err != nil {
 		return nil, err
 	}
 	for name := range c.cfg.Models {
 		if m.named[name], err = c.model(deps, c.cfg.LLMFor(name, Environ())); err != nil {
 			return nil, fmt.Errorf("model %s: %w", name, err)
 		}
+		talk, err := c.talk(deps, c.cfg.LLMFor(name, Environ()))
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", name, err)
+		}
+		if talk != nil {
+			m.talk.Named[name] = talk
+		}
 	}
 	return m, nil
+}
+
+// talk makes the model for chats that settings ask for; nil where they ask for none.
+func (c *core) talk(deps llm.Deps, cfg llm.Config) (chat.Model, error) {
+	t, err := llm.NewTalk(deps, cfg)
+	if err != nil || t == nil {
+		return nil, err
+	}
+	return budgetedTalk{Model: t, quotas: c.quotas}, nil
 }
 
 // model makes the analyst that settings ask for; an endpoint's tokens are

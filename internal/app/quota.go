@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -22,6 +23,20 @@ func (q quota) CheckCollections(ctx context.Context, s tenant.Scope, fork bool) 
 		ask.Forks = 1
 	}
 	return q.quotas.Check(ctx, s, ask)
+}
+
+// budgetedTalk is a model for chats, held to the same tokens.
+type budgetedTalk struct {
+	chat.Model
+	quotas *tenant.Quotas
+}
+
+// Send implements chat.Model.
+func (b budgetedTalk) Send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.Response, error) {
+	if err := b.quotas.Check(ctx, s, tenant.Usage{ModelTokens: 1}); err != nil {
+		return nil, err
+	}
+	return b.Model.Send(ctx, s, r)
 }
 
 // budgeted is a model that a tenant may ask as long as its tokens of the day

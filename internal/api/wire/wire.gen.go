@@ -107,6 +107,16 @@ const (
 	MessageRoleUser      MessageRole = "user"
 )
 
+// Defines values for ModelListObject.
+const (
+	ModelListObjectList ModelListObject = "list"
+)
+
+// Defines values for ModelNameObject.
+const (
+	ModelNameObjectModel ModelNameObject = "model"
+)
+
 // Defines values for NoteAnalyst.
 const (
 	NoteAnalystHeuristic NoteAnalyst = "heuristic"
@@ -399,9 +409,9 @@ type AverageCost struct {
 	PromptTokens     float64 `json:"prompt_tokens"`
 }
 
-// BankDocument Persons by name, as MemoryBank's published data has them.
+// BankDocument One person, as MemoryBank's published data has them.
 //
-// Examples: {"Ada":{"history":{"2026-03-01":[{"query":"I moved to Lisbon.","response":"How do you like it?"}]},"name":"Ada"}}
+// Examples: {"history":{"2026-03-01":[{"query":"I moved to Lisbon.","response":"How do you like it?"}]},"name":"Ada"}
 type BankDocument = json.RawMessage
 
 // BankReport Counts of what was written, and what was left out and why.
@@ -471,8 +481,11 @@ type ChatAnswer struct {
 	Model *string `json:"model,omitempty"`
 
 	// Offline No model answered: the reply is put together from memory.
-	Offline *bool  `json:"offline,omitempty"`
-	Reply   string `json:"reply"`
+	Offline *bool `json:"offline,omitempty"`
+
+	// Remembered The exchange goes into memory now that it is answered.
+	Remembered bool   `json:"remembered"`
+	Reply      string `json:"reply"`
 
 	// Tokens Of the context from memory.
 	Tokens int `json:"tokens"`
@@ -486,7 +499,7 @@ type ChatCompletion = json.RawMessage
 
 // ChatCompletionRequest What OpenAI's chat completions take; what is not named here is passed on.
 //
-// Examples: {"messages":[{"content":"Where do I live now?","role":"user"}],"model":"default"}
+// Examples: {"messages":[{"content":"Where do I live now?","role":"user"}],"model":"slipbox@research"}
 type ChatCompletionRequest = json.RawMessage
 
 // ChatDelta defines model for ChatDelta.
@@ -1305,6 +1318,29 @@ type MessagesInput struct {
 	Messages []MessageInput `json:"messages"`
 }
 
+// ModelList defines model for ModelList.
+type ModelList struct {
+	Data   []ModelName     `json:"data"`
+	Object ModelListObject `json:"object"`
+}
+
+// ModelListObject defines model for ModelList.Object.
+type ModelListObject string
+
+// ModelName defines model for ModelName.
+type ModelName struct {
+	// Created When the gateway was started, in seconds since 1970.
+	Created int64 `json:"created"`
+
+	// ID What `model` names it by.
+	ID      string          `json:"id"`
+	Object  ModelNameObject `json:"object"`
+	OwnedBy string          `json:"owned_by"`
+}
+
+// ModelNameObject defines model for ModelName.Object.
+type ModelNameObject string
+
 // ModelUse defines model for ModelUse.
 type ModelUse struct {
 	Calls            int64      `json:"calls"`
@@ -1446,6 +1482,24 @@ type NoteUsage struct {
 	AccessCount int64      `json:"access_count"`
 	LastAccess  *time.Time `json:"last_access,omitempty"`
 	Strength    float64    `json:"strength"`
+}
+
+// OpenAIError defines model for OpenAIError.
+type OpenAIError struct {
+	Error OpenAIErrorBody `json:"error"`
+}
+
+// OpenAIErrorBody defines model for OpenAIErrorBody.
+type OpenAIErrorBody struct {
+	// Code As elsewhere, or `model_not_found`.
+	Code    nullable.Nullable[string] `json:"code,omitempty"`
+	Message string                    `json:"message"`
+
+	// Param The field at fault.
+	Param nullable.Nullable[string] `json:"param,omitempty"`
+
+	// Type Such as `invalid_request_error` or `server_error`.
+	Type string `json:"type"`
 }
 
 // Passage The part of a long note's content that fits the query best by its words; absent where a note is one passage.
@@ -2080,6 +2134,9 @@ type ModelFailed = Problem
 
 // NotFound RFC 9457.
 type NotFound = Problem
+
+// OpenAIErrorForNow defines model for OpenAIErrorForNow.
+type OpenAIErrorForNow = OpenAIError
 
 // PreconditionFailed RFC 9457.
 type PreconditionFailed = Problem

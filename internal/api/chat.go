@@ -1,0 +1,179 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Chat answers from memory; *chat.Service implements it.
+type Chat interface {
+	Answer(ctx context.Context, s tenant.Scope, ref string, q chat.Question, delta func(string) error) (*chat.Answer, error)
+	Complete(ctx context.Context, s tenant.Scope, ref string, body []byte) (*chat.Completion, error)
+	Models() []string
+}
+
+// chat answers a dialogue from memory, at once or as it comes. What was said is
+// remembered once the answer is out, within the same request, so that a stop
+// waits for it.
+func (h *core) chat(c *gin.Context) error {
+	ref, err := pathRef(c, "collection")
+	if err != nil {
+		return err
+	}
+	body, err := bind[wire.ChatRequest](c)
+	if err != nil {
+		return err
+	}
+	q, err := h.question(&body)
+	if err != nil {
+		return err
+	}
+	ctx, s := c.Request.Context(), scope(c)
+	if or(body.Stream, false) {
+		return h.chatStream(c, s, ref, q)
+	}
+	a, err := h.Chat.Answer(ctx, s, ref, q, nil)
+	if err != nil {
+		return err
+	}
+	setRevision(c, a.Revision)
+	raw, err := json.Marshal(wireAnswer(a))
+	if err != nil {
+		return err
+	}
+	sendWhole(c, mediaJSON, raw)
+	a.Remember(ctx)
+	return nil
+}
+
+// sendWhole sends an answer so that the caller has all of it before the handler
+// ends.
+func sendWhole(c *gin.Context, media string, raw []byte) {
+	c.Header("Content-Length", strconv.Itoa(len(raw)))
+	c.Data(http.StatusOK, media, raw)
+	_ = http.NewResponseController(c.Writer).Flush() // a caller who left needs no answer
+}
+
+// chatStream sends the reply as it comes.
+func (h *core) chatStream(c *gin.Context, s tenant.Scope, ref string, q chat.Question) error {
+	ctx := c.Request.Context()
+	out := newEventStream(c)
+	defer out.end()
+	event := func(name string, v any) error {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		return out.write("event: %s\ndata: %s\n\n", name, data)
+	}
+	a, err := h.Chat.Answer(ctx, s, ref, q, func(text string) error { return event("delta", wire.ChatDelta{Text: text}) })
+	if err != nil {
+		if !c.Writer.Written() {
+			return err
+		}
+		// The status line is out: the stream itself has to say it.
+		f := normalize(err)
+		c.Set(keyCode, string(f.Code))
+		h.log.WarnContext(ctx, "a reply broke off", slog.String("request_id", requestID(c)), slog.Any("error", err))
+		_ = event("error", newProblem(f, requestID(c))) // a caller who left needs none
+		return nil
+	}
+	if err := event("done", wireAnswer(a)); err != nil {
+		h.log.DebugContext(ctx, "the end of a reply was not read", slog.String("request_id", requestID(c)), slog.Any("error", err))
+		return nil
+	}
+	a.Remember(ctx)
+	return nil
+}
+
+// newEventStream begins an answer of server-sent events; its head goes out with the first of them.
+func newEventStream(c *gin.Context) *eventStream {
+	c.Header("Content-Type", mediaSSE)
+	c.Header("X-Accel-Buffering", "no")
+	return &eventStream{c: c, control: http.NewResponseController(c.Writer)}
+}
+
+// end takes back the deadline of the last event: the connection may serve
+// another request. An answer that did not begin is no stream.
+func (e *eventStream) end() {
+	_ = e.control.SetWriteDeadline(time.Time{})
+	if !e.c.Writer.Written() {
+		e.c.Writer.Header().Del("Content-Type")
+		e.c.Writer.Header().Del("X-Accel-Buffering")
+	}
+}
+
+// question reads a dialogue.
+func (h *core) question(body *wire.ChatRequest) (chat.Question, error) {
+	q := chat.Question{Model: or(body.Model, ""), TokenBudget: or(body.TokenBudget, 0), Forget: !or(body.Remember, true)}
+	switch {
+	case (body.Message == nil) == (body.Messages == nil):
+		return q, fault.InvalidField("message", "exactly one of message and messages is required")
+	case body.Message != nil:
+		q.Turns = []chat.Turn{{Role: memory.RoleUser, Content: *body.Message}}
+		return q, nil
+	}
+	for i := range body.Messages {
+		turns, err := h.turns(&body.Messages[i])
+		if err != nil {
+			return q, within("messages."+strconv.Itoa(i), err)
+		}
+		q.Turns = append(q.Turns, turns...)
+	}
+	return q, nil
+}
+
+// turns reads a message: one turn, or the two of a pair.
+func (h *core) turns(m *wire.Message) ([]chat.Turn, error) {
+	if _, err := h.message(m); err != nil {
+		return nil, err
+	}
+	t := chat.Turn{ID: or(m.ID, ""), Role: memory.Role(or(m.Role, "")), Name: or(m.Name, ""), Content: or(m.Content, "")}
+	if m.Session != nil {
+		t.Session = *m.Session
+	}
+	if m.OccurredAt != nil {
+		at, err := memory.ParseEventTime("occurred_at", *m.OccurredAt, h.now())
+		if err != nil {
+			return nil, err
+		}
+		t.OccurredAt = &at
+	}
+	if m.Content != nil {
+		return []chat.Turn{t}, nil
+	}
+	var out []chat.Turn
+	for _, side := range []struct {
+		role memory.Role
+		text string
+	}{{memory.RoleUser, or(m.User, "")}, {memory.RoleAssistant, or(m.Assistant, "")}} {
+		if side.text != "" {
+			t.Role, t.Content = side.role, side.text
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+func wireAnswer(a *chat.Answer) wire.ChatAnswer {
+	out := wire.ChatAnswer{
+		Reply: a.Reply, Citations: wireCitations(a.Citations), Tokens: a.Tokens, Model: optional(a.Model),
+		Offline: optional(a.Offline), Remembered: a.Remembered, Degraded: optional(a.Degraded),
+	}
+	if a.Usage != nil {
+		out.Usage = &wire.ChatUsage{PromptTokens: a.Usage.PromptTokens, CompletionTokens: a.Usage.CompletionTokens}
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
+)
+
+// errorsOpenAI marks operations whose errors OpenAI's clients read.
+const errorsOpenAI = "openai"
+
+// createChatCompletion answers a client of OpenAI's from memory. What the model
+// answers passes as it is.
+func (h *core) createChatCompletion(c *gin.Context) error {
+	ctx := c.Request.Context()
+	done, err := h.Chat.Complete(ctx, scope(c), c.GetHeader("Slipbox-Collection"), rawBody(c))
+	if refused, ok := errors.AsType[*chat.Refused](err); ok {
+		// What is wrong with a request its sender hears in the endpoint's own words.
+		c.Data(refused.Status, or(optional(refused.ContentType), mediaJSON), refused.Body)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer done.Close()
+	setRevision(c, done.Revision)
+	if !done.Stream {
+		whole := &buffer{}
+		if err := done.Pass(whole, func() error { return nil }); err != nil {
+			return err
+		}
+		sendWhole(c, done.ContentType, whole.bytes)
+		done.Remember(ctx)
+		return nil
+	}
+	out := newEventStream(c)
+	defer out.end()
+	c.Header("Content-Type", done.ContentType)
+	c.Status(http.StatusOK)
+	if err := done.Pass(out, out.control.Flush); err != nil {
+		if !c.Writer.Written() {
+			return err
+		}
+		f := normalize(err)
+		c.Set(keyCode, string(f.Code))
+		h.log.WarnContext(ctx, "a completion broke off", slog.String("request_id", requestID(c)), slog.Any("error", err))
+		if raw, err := json.Marshal(newOpenAIError(f, statuses[f.Code])); err == nil {
+			_ = out.write("data: %s\n\n", raw) // a caller who left needs none
+		}
+		return nil
+	}
+	done.Remember(ctx)
+	return nil
+}
+
+// buffer keeps what is written.
+type buffer struct{ bytes []byte }
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.bytes = append(b.bytes, p...)
+	return len(p), nil
+}
+
+// Write sends a part of a stream that is made elsewhere; it has as long to leave as an event has.
+func (e *eventStream) Write(p []byte) (int, error) {
+	_ = e.control.SetWriteDeadline(time.Now().Add(streamWrite))
+	return e.c.Writer.Write(p)
+}
+
+// listModels lists the names that a chat can name, as OpenAI lists models.
+func (h *core) listModels(c *gin.Context) error {
+	out := wire.ModelList{Object: "list", Data: []wire.ModelName{}}
+	for _, name := range h.Chat.Models() {
+		out.Data = append(out.Data, wire.ModelName{ID: name, Object: "model", Created: h.began.Unix(), OwnedBy: "slipbox"})
+	}
+	return reply(c, http.StatusOK, out)
+}
+
+// newOpenAIError renders a fault as OpenAI's clients read it. It shows what a
+// problem document does.
+func newOpenAIError(f *fault.Error, status int) wire.OpenAIError {
+	e := wire.OpenAIErrorBody{Message: clip(f.Message), Code: nullable.NewNullableWithValue(string(f.Code)), Param: nullable.NewNullNullable[string]()}
+	if e.Message == "" {
+		e.Message = http.StatusText(status)
+	}
+	switch {
+	case status == http.StatusUnauthorized:
+		e.Type = "authentication_error"
+	case status == http.StatusForbidden:
+		e.Type = "permission_error"
+	case status == http.StatusTooManyRequests:
+		e.Type = "rate_limit_error"
+	case status >= http.StatusInternalServerError || status == 0:
+		e.Type = "server_error"
+	default:
+		e.Type = "invalid_request_error"
+	}
+	if len(f.Fields) > 0 {
+		e.Param = nullable.NewNullableWithValue(clip(f.Fields[0].Field))
+	}
+	if errors.Is(f, chat.ErrUnknownModel) {
+		e.Code = nullable.NewNullableWithValue("model_not_found")
+	}
+	return wire.OpenAIError{Error: e}
+}
