@@ -369,20 +369,32 @@ func rivals(e *graphEdge, stated []*statement) []*statement {
 }
 
 // end ends an edge that statements contradict, at their time. Statements about
-// an earlier time than the edge holds from do not end it: they ended when it began.
+// an earlier time than the edge holds from do not end it: what they say ended
+// when it began.
 func (w *weaving) end(e *graphEdge, stated []*statement) {
 	against := rivals(e, stated)
 	at := slices.MaxFunc(against, func(a, b *statement) int { return a.at.Compare(b.at) }).at
 	if at.Before(e.edge.ValidFrom) {
 		for _, s := range against {
-			if s.ended.IsZero() || e.edge.ValidFrom.Before(s.ended) {
-				s.ended = e.edge.ValidFrom
+			if until := e.next(s.at); s.ended.IsZero() || until.Before(s.ended) {
+				s.ended = until
 			}
 		}
 		return
 	}
 	e.edge.Valid, e.edge.InvalidatedAt = false, at
 	w.change(e, EffectInvalidated)
+}
+
+// next is when the edge, which holds now, first began to hold after a time.
+func (e *graphEdge) next(at time.Time) time.Time {
+	until := e.edge.ValidFrom
+	for _, i := range e.edge.Earlier {
+		if i.From.After(at) && i.From.Before(until) {
+			until = i.From
+		}
+	}
+	return until
 }
 
 // assert takes a statement into its edge.

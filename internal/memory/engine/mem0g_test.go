@@ -1,0 +1,340 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
+)
+
+// weaving makes a world whose collection keeps a graph. What is said is a fact word by word; its relations are
+// those that are listed for it, as "a|relation|b", and ends says which existing ones a call finds contradicted.
+func weaving(t *testing.T, relations map[string][]string, ends func(fresh, existing []memory.Triple) []memory.Triple) *world {
+	t.Helper()
+	w := conversing(t, options{policy: "mem0g"})
+	facts := map[string][]string{}
+	for fact := range relations {
+		facts[fact] = []string{fact}
+	}
+	w.script(facts, nil)
+	triples := func(r llmtest.Request) []memory.Triple {
+		var d struct {
+			Facts []struct{ Text string } `json:"facts"`
+		}
+		w.material(r, &d)
+		out := []memory.Triple{}
+		for _, f := range d.Facts {
+			for _, s := range relations[f.Text] {
+				p := strings.Split(s, "|")
+				out = append(out, memory.Triple{Source: p[0], Relation: p[1], Destination: p[2]})
+			}
+		}
+		return out
+	}
+	w.fake.Handle("entities", func(r llmtest.Request) llmtest.Reply {
+		out := memory.EntitiesFound{Entities: []memory.Entity{}}
+		for _, t := range triples(r) {
+			for _, name := range []string{t.Source, t.Destination} {
+				kind := "person"
+				if places[name] {
+					kind = "place"
+				}
+				out.Entities = append(out.Entities, memory.Entity{Entity: name, Type: kind})
+			}
+		}
+		return llmtest.JSON(out)
+	})
+	w.fake.Handle("relations", func(r llmtest.Request) llmtest.Reply {
+		return llmtest.JSON(memory.RelationsFound{Relations: triples(r)})
+	})
+	w.fake.Handle("conflicts", func(r llmtest.Request) llmtest.Reply {
+		var d struct {
+			New      []memory.Triple `json:"new"`
+			Existing []memory.Triple `json:"existing"`
+		}
+		w.material(r, &d)
+		out := memory.ConflictsFound{Invalidate: []memory.Triple{}}
+		if ends != nil {
+			out.Invalidate = append(out.Invalidate, ends(d.New, d.Existing)...)
+		}
+		return llmtest.JSON(out)
+	})
+	return w
+}
+
+var places = map[string]bool{"Paris": true, "Berlin": true, "Lyon": true, "France": true}
+
+// on says when something was said.
+func on(day string) func(*memory.NewMessage) {
+	at, err := time.Parse(time.DateOnly, day)
+	return func(m *memory.NewMessage) {
+		if err == nil {
+			m.OccurredAt = &at
+		}
+	}
+}
+
+// known gives the edges, as "subject relation object from..to".
+func (w *world) known(v memory.View, q recall.FactsQuery) []string {
+	w.t.Helper()
+	page, err := w.recall.Facts(w.t.Context(), w.s, v, q)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := []string{}
+	for _, f := range page.Items {
+		s := f.Subject + " " + f.Relation + " " + f.Object + " " + f.ValidFrom.Format("01-02") + ".."
+		if !f.InvalidatedAt.IsZero() {
+			s += f.InvalidatedAt.Format("01-02")
+		}
+		out = append(out, s)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (w *world) sees(what string, v memory.View, q recall.FactsQuery, want ...string) {
+	w.t.Helper()
+	if diff := cmp.Diff(append([]string{}, want...), w.known(v, q)); diff != "" {
+		w.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// C196, C199, C202, C203, C207: a directed, labelled graph whose edges are listed and filtered, whose nodes are
+// typed, whose past is asked for by event time and by revision, and whose edges name what they came from.
+func TestMem0gGraph(t *testing.T) {
+	t.Parallel()
+	w := weaving(t, map[string][]string{
+		"Alice lives in Paris":      {"Alice|lives_in|Paris"},
+		"Alice knows Bob":           {"Alice|knows|Bob"},
+		"Alice moved to Berlin":     {"Alice|lives_in|Berlin"},
+		"Alice is back in Paris":    {"Alice|lives_in|Paris"},
+		"Alice lived in Lyon first": {"Alice|lives_in|Lyon"},
+	}, func(fresh, existing []memory.Triple) []memory.Triple {
+		return slices.DeleteFunc(existing, func(t memory.Triple) bool { return t.Relation != "lives_in" || fresh[0].Relation != "lives_in" })
+	})
+	w.hear("Alice lives in Paris", on("2026-01-02"))
+	w.hear("Alice knows Bob", on("2026-01-03"))
+	before := w.view(w.c.ID)
+	w.hear("Alice moved to Berlin", on("2026-02-01"))
+	v := w.view(w.c.ID)
+	w.sees("now", v, recall.FactsQuery{}, "Alice knows Bob 01-03..", "Alice lives_in Berlin 02-01..")
+	w.sees("no longer", v, recall.FactsQuery{Valid: new(false)}, "Alice lives_in Paris 01-02..02-01")
+	w.sees("all", v, recall.FactsQuery{All: true}, "Alice knows Bob 01-03..", "Alice lives_in Berlin 02-01..", "Alice lives_in Paris 01-02..02-01")
+	w.sees("by subject and relation", v, recall.FactsQuery{Subject: " ALICE ", Relation: "Lives in"}, "Alice lives_in Berlin 02-01..")
+	w.sees("by object", v, recall.FactsQuery{Object: "bob"}, "Alice knows Bob 01-03..")
+	w.sees("by both", v, recall.FactsQuery{Subject: "alice", Object: "bob"}, "Alice knows Bob 01-03..")
+	w.sees("the other way round", v, recall.FactsQuery{Subject: "bob", Object: "alice"})
+	w.sees("of nobody", v, recall.FactsQuery{Subject: "Zoe"})
+	mid := time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)
+	w.sees("at that time", v, recall.FactsQuery{ValidAt: mid}, "Alice knows Bob 01-03..", "Alice lives_in Paris 01-02..02-01")
+	w.sees("before everything", v, recall.FactsQuery{ValidAt: mid.AddDate(-1, 0, 0)})
+	w.sees("as the log stood", before, recall.FactsQuery{}, "Alice knows Bob 01-03..", "Alice lives_in Paris 01-02..")
+
+	w.hear("Alice is back in Paris", on("2026-03-01"))
+	w.hear("Alice lived in Lyon first", on("2025-12-01"))
+	v = w.view(w.c.ID)
+	w.sees("back", v, recall.FactsQuery{}, "Alice knows Bob 01-03..", "Alice lives_in Paris 03-01..")
+	w.sees("in between", v, recall.FactsQuery{ValidAt: mid.AddDate(0, 1, 0), Relation: "lives_in"}, "Alice lives_in Berlin 02-01..03-01")
+	w.sees("the first time", v, recall.FactsQuery{ValidAt: mid, Relation: "lives_in"}, "Alice lives_in Paris 01-02..02-01")
+	w.sees("what was learned later of an earlier time", v, recall.FactsQuery{ValidAt: time.Date(2025, 12, 5, 0, 0, 0, 0, time.UTC)}, "Alice lives_in Lyon 12-01..01-02")
+
+	page, err := w.recall.Facts(t.Context(), w.s, v, recall.FactsQuery{Subject: "alice", Relation: "lives_in"})
+	if err != nil || len(page.Items) != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	var sources []string
+	for _, id := range page.Items[0].Sources {
+		sources = append(sources, w.get(id).Content)
+	}
+	slices.Sort(sources)
+	if f := page.Items[0]; !slices.Equal(sources, []string{"Alice is back in Paris", "Alice lives in Paris"}) || f.Mentions != 2 || f.Confidence <= 0 || !f.Valid {
+		t.Errorf("fact %+v from %q", f, sources)
+	}
+	people, err := w.store.ListNotes(t.Context(), w.s, v, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindEntity}, Limit: 10,
+		Filter: &filter.Leaf{Field: filter.Category, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: "person"}}},
+	})
+	if err != nil || len(people) != 2 {
+		t.Errorf("people: %d, %v", len(people), err)
+	}
+	for _, n := range w.all(w.c.ID, memory.KindEntity) {
+		if n = w.get(n.ID); n.Category == "" || n.Vector == nil || n.CreatedAt.IsZero() { // C197
+			t.Errorf("entity %+v", n)
+		}
+	}
+	for _, j := range w.jobsOf(w.c.ID, memory.JobExchange) {
+		o := resultOf[policy.Mem0Outcome](t, &j)
+		if o.Graph == nil { // C200
+			t.Errorf("the trace of %s does not show the graph", j.ID)
+		}
+	}
+	graph, err := w.recall.Graph(t.Context(), w.s, v, recall.GraphQuery{Limit: 1000, Depth: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, edges := 0, 0
+	for _, n := range graph.Nodes {
+		if n.Note.Kind == memory.KindEntity {
+			nodes++
+		}
+	}
+	for _, l := range graph.Links {
+		if _, ok := memory.EdgeOf(&l); ok {
+			edges++
+		}
+	}
+	if nodes != 5 || edges != 4 {
+		t.Errorf("the graph has %d entities and %d edges", nodes, edges)
+	}
+}
+
+// C204, C205, C206: edges of entities that a query names are found, and what two edges lead to; a query that names none
+// finds a triple by what it says. What is no longer true is not found by default.
+func TestMem0gSearch(t *testing.T) {
+	t.Parallel()
+	w := weaving(t, map[string][]string{
+		"Alice has a sister, Berta":            {"Berta|is_sister_of|Alice"},
+		"Berta resides in Lyon":                {"Berta|lives_in|Lyon"},
+		"Carl prefers vegetarian dishes":       {"Carl|prefers|vegetarian food"},
+		"Dora took up the violin last year":    {"Dora|plays|violin"},
+		"Emil lives in Berlin near the park":   {"Emil|lives_in|Berlin"},
+		"Frank drives a red car to work daily": {"Frank|drives|red car"},
+	}, nil)
+	for _, fact := range []string{
+		"Alice has a sister, Berta", "Berta resides in Lyon", "Carl prefers vegetarian dishes", "Dora took up the violin last year",
+		"Emil lives in Berlin near the park", "Frank drives a red car to work daily",
+	} {
+		w.hear(fact)
+	}
+	search := func(q recall.Query) map[string][]recall.Source {
+		t.Helper()
+		r, err := w.recall.Search(t.Context(), w.s, w.view(w.c.ID), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string][]recall.Source{}
+		for _, h := range r.Hits {
+			if _, twice := out[h.Note.Content]; twice || h.Note.Kind == memory.KindEntity || h.Note.Kind == memory.KindMessage {
+				t.Errorf("%s: found %q, %s", q.Text, h.Note.Content, h.Note.Kind)
+			}
+			out[h.Note.Content] = h.Sources
+		}
+		return out
+	}
+	got := search(recall.Query{Text: "Where does the sister of Alice live?", K: 6})
+	for _, want := range []string{"Berta is sister of Alice", "Berta lives in Lyon"} {
+		if !slices.Contains(got[want], recall.Source("graph")) {
+			t.Errorf("%q was not found by the graph: %v", want, got)
+		}
+	}
+	if got := search(recall.Query{Text: "which food does somebody prefer, vegetarian?", K: 3}); got["Carl prefers vegetarian food"] == nil {
+		t.Errorf("by meaning: %v", got)
+	}
+	for content, sources := range search(recall.Query{Text: "Where does the sister of Alice live?", K: 20, NoGraph: true}) {
+		if slices.Contains(sources, recall.Source("graph")) {
+			t.Errorf("%q was found by the graph, which was switched off", content)
+		}
+	}
+	onlyFacts := &filter.Leaf{Field: filter.Kind, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: "fact"}}}
+	for content := range search(recall.Query{Text: "Where does the sister of Alice live?", K: 20, Filter: onlyFacts}) {
+		if content == "Berta lives in Lyon" {
+			t.Error("the filter lets no triples pass, and one was found")
+		}
+	}
+	c, err := w.recall.Context(t.Context(), w.s, w.view(w.c.ID), recall.ContextQuery{Text: "Where does the sister of Alice live?", TokenBudget: 300})
+	if err != nil || !strings.Contains(c.Text, "Berta lives in Lyon") {
+		t.Errorf("context %q, %v", c.Text, err)
+	}
+}
+
+// Deleting a memory leaves no edge that came from it alone; the other stays. A fork goes its own way.
+func TestMem0gDelete(t *testing.T) {
+	t.Parallel()
+	w := weaving(t, map[string][]string{
+		"Bob plays chess":        {"Bob|plays|chess"},
+		"Bob plays chess and go": {"Bob|plays|chess", "Bob|plays|go"},
+	}, nil)
+	w.hear("Bob plays chess")
+	w.hear("Bob plays chess and go")
+	fork := w.fork("aside")
+	var both memory.Note
+	for _, n := range w.all(w.c.ID, memory.KindFact) {
+		if n.Content == "Bob plays chess and go" {
+			both = n
+		}
+	}
+	day := w.now().UTC().Format("01-02")
+	if _, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), both.ID, memory.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	w.sees("after the deletion", w.view(w.c.ID), recall.FactsQuery{}, "Bob plays chess "+day+"..")
+	w.sees("of all", w.view(w.c.ID), recall.FactsQuery{All: true}, "Bob plays chess "+day+"..")
+	w.sees("in the fork", w.view(fork), recall.FactsQuery{}, "Bob plays chess "+day+"..", "Bob plays go "+day+"..")
+	if found := w.found("what does Bob play, go?"); slices.Contains(found, "Bob plays go") || !slices.Contains(found, "Bob plays chess") {
+		t.Errorf("found %q", found)
+	}
+	// Said again, it holds again.
+	w.hear("Bob plays chess and go")
+	w.sees("said again", w.view(w.c.ID), recall.FactsQuery{}, "Bob plays chess "+day+"..", "Bob plays go "+day+"..")
+	if n := len(w.all(w.c.ID, memory.KindKnowledge)); n != 2 {
+		t.Errorf("%d triples", n)
+	}
+}
+
+// C201 by real vectors: a near-identical name reuses its node. Pages of facts are stable, whatever their size.
+func TestMem0gPages(t *testing.T) {
+	t.Parallel()
+	relations := map[string][]string{
+		"Ann took a guitar lesson":        {"Ann|took|guitar lesson"},
+		"Ben takes guitar lessons":        {"Ben|takes|guitar lessons"},
+		"Hanna and Anna are two":          {"Hanna|is_friend_of|Anna"},
+		"Ann, Ben and Hanna meet in Lyon": {"Ann|meets_in|Lyon", "Ben|meets_in|Lyon", "Hanna|meets_in|Lyon", "Ann|knows|Ben", "Ann|knows|Hanna"},
+	}
+	w := weaving(t, relations, nil)
+	for _, fact := range []string{"Ann took a guitar lesson", "Ben takes guitar lessons", "Hanna and Anna are two", "Ann, Ben and Hanna meet in Lyon"} {
+		w.hear(fact)
+	}
+	if got := w.texts(memory.KindEntity); !slices.Equal(got, []string{"Ann", "Anna", "Ben", "Hanna", "Lyon", "guitar lesson"}) {
+		t.Errorf("entities %q", got)
+	}
+	v := w.view(w.c.ID)
+	for limit := 1; limit <= 9; limit++ {
+		seen, after := map[[2]uuid.UUID][]string{}, ""
+		n := 0
+		for pages := 0; ; pages++ {
+			page, err := w.recall.Facts(t.Context(), w.s, v, recall.FactsQuery{Limit: limit, After: after})
+			if err != nil || len(page.Items) > limit || pages > 20 {
+				t.Fatalf("limit %d: %+v, %v", limit, page, err)
+			}
+			for _, f := range page.Items {
+				key := [2]uuid.UUID{f.SubjectID, f.ObjectID}
+				if slices.Contains(seen[key], f.Relation) {
+					t.Errorf("limit %d: %s %s %s twice", limit, f.Subject, f.Relation, f.Object)
+				}
+				seen[key] = append(seen[key], f.Relation)
+				n++
+			}
+			if after = page.Next; after == "" {
+				break
+			}
+		}
+		if n != 8 {
+			t.Errorf("limit %d: %d facts", limit, n)
+		}
+	}
+	for _, after := range []string{"x", "!!", "AAAA"} {
+		if _, err := w.recall.Facts(t.Context(), w.s, v, recall.FactsQuery{After: after}); err == nil {
+			t.Errorf("a page after %q", after)
+		}
+	}
+}
