@@ -623,3 +623,38 @@ func TestMem0Outage(t *testing.T) {
 		t.Errorf("live are %q", got)
 	}
 }
+
+// TestMem0Changes: the incremental summary is made of the last one and what changed since alone (C185): what came,
+// what went, and what reads differently now; in a fork too, where the base holds what was.
+func TestMem0Changes(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{config: `{"summary_every":1,"summary_mode":"incremental"}`})
+	w.script(map[string][]string{
+		"I like tea and live in Bonn.": {"User likes tea", "User lives in Bonn"}, "I like green tea and left Bonn.": {"User likes green tea", "User left Bonn"},
+	}, map[string]verdict{
+		"User likes green tea": {memory.OpUpdate, "User likes tea", ""},
+		"User left Bonn":       {memory.OpDelete, "User lives in Bonn", ""},
+	})
+	w.fake.Always("summarize", llmtest.JSON(memory.Summary{Summary: "User likes tea and lives in Bonn."}))
+	w.hear("I like tea and live in Bonn.")
+	fork := w.fork("other")
+	for _, c := range []uuid.UUID{fork, w.c.ID} {
+		w.sayIn(c, "I like green tea and left Bonn.")
+		w.drain()
+		asked := w.fake.RequestsOf("summarize")
+		var d struct {
+			Old      string           `json:"old_summary"`
+			Memories []map[string]any `json:"memories"`
+			Changes  []string         `json:"changes"`
+		}
+		w.material(asked[len(asked)-1], &d)
+		slices.Sort(d.Changes)
+		want := []string{"+ User left Bonn", "+ User likes green tea", "- User likes tea", "- User lives in Bonn"}
+		if d.Old != "User likes tea and lives in Bonn." || len(d.Memories) != 0 || !slices.Equal(d.Changes, want) {
+			t.Errorf("made of %+v", d)
+		}
+	}
+	if got := len(w.fake.RequestsOf("summarize")); got != 3 {
+		t.Errorf("%d summaries", got)
+	}
+}

@@ -82,7 +82,7 @@ func mem0Knobs() []knob[Mem0Config] {
 		{"recent_chars", "characters of each recent message in a prompt; 0: all", 0, memory.MaxContentBytes, nil, func(c *Mem0Config) any { return &c.RecentChars }},
 		{"message_chars", "characters of each new message in a prompt", 200, memory.MaxContentBytes, nil, func(c *Mem0Config) any { return &c.MessageChars }},
 		{"similar", "most similar memories that the decision about a fact sees", 1, 50, nil, func(c *Mem0Config) any { return &c.Similar }},
-		{"max_facts", "of one exchange", 1, 50, nil, func(c *Mem0Config) any { return &c.MaxFacts }},
+		{"max_facts", "of one exchange", 1, 25, nil, func(c *Mem0Config) any { return &c.MaxFacts }},
 		{"fact_chars", "characters of the longest fact that is kept", 50, 4000, nil, func(c *Mem0Config) any { return &c.FactChars }},
 		{"merge_similarity", "cosine from which two new facts of one exchange are one", 0, 1, nil, func(c *Mem0Config) any { return &c.MergeSimilarity }},
 		{"max_deletes", "memories that one exchange may delete", 0, 100, nil, func(c *Mem0Config) any { return &c.MaxDeletes }},

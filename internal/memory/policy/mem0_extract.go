@@ -24,6 +24,7 @@ type exchange struct {
 	beside  []memory.Note // of the other side, where one side alone is learned from
 	first   uuid.UUID
 	last    uuid.UUID
+	latest  time.Time // when the last of said was said
 	session any
 	words   []wording // of said
 	all     wording
@@ -54,6 +55,9 @@ func exchangeOf(c *Mem0Config, messages []memory.Note) exchange {
 			continue
 		}
 		x.said = append(x.said, m)
+		if m.OccurredAt.After(x.latest) {
+			x.latest = m.OccurredAt
+		}
 	}
 	x.all = wording{terms: map[string]bool{}}
 	var whole strings.Builder

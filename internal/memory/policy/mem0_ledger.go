@@ -51,7 +51,7 @@ func (l *ledger) apply(ctx context.Context, d memory.Desk, f *candidate, o *Fact
 	switch {
 	case !alive: // a decision that was made again still sees only what stands
 		return l.add(ctx, d, f, f.text, o)
-	case now.OccurredAt.After(f.note.OccurredAt):
+	case now.OccurredAt.After(l.x.latest):
 		l.out.Dropped.Older++
 		o.Operation, o.Reason = memory.OpNoop, "said before what is known"
 		return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -170,7 +171,6 @@ func (p *Mem0) sumUp(ctx context.Context, d memory.Desk, c *Mem0Config) (memory.
 		m.OldSummary, m.Changes = s.old.Content, changes
 	}
 	a, err := c.put(ctx, d, "summarize", &p.summarize, m, count, in, nil, says(func(s *memory.Summary) bool { return !blank(s.Summary) }))
-	s.out.Extract = nil
 	switch {
 	case errors.Is(err, memory.ErrBadAnswer):
 		return s.keep("the answer could not be used"), nil
@@ -257,9 +257,27 @@ func (s *summing) bears(content string, in memory.SummarizeInput) bool {
 	return content != "" && (foreign(&w, &known) || 2*known.has(w.terms) >= len(w.terms))
 }
 
+// keep leaves the summary as it is, and notes how far the conversation has
+// come, so that it need not be counted again.
 func (s *summing) keep(why string) memory.Decision {
 	s.out.Summary.Kept = why
-	return memory.Decision{Outcome: s.out.encode()}
+	dec := memory.Decision{Cause: memory.CauseSummarize, Outcome: s.out.encode()}
+	if s.old.ID != uuid.Nil {
+		n := s.old
+		n.Attributes = map[string]any{}
+		maps.Copy(n.Attributes, s.old.Attributes)
+		s.reached(&n)
+		dec.Puts = []memory.Note{n}
+	}
+	return dec
+}
+
+// reached writes into a summary how far the conversation has come.
+func (s *summing) reached(n *memory.Note) {
+	n.Attributes[attrExchanges] = float64(s.at.exchanges)
+	if s.at.upto != uuid.Nil {
+		n.Attributes[attrUpto], n.Attributes[attrUptoTurn] = s.at.upto.String(), s.at.turn
+	}
 }
 
 // write puts the summary with what it covers.
@@ -274,11 +292,8 @@ func (s *summing) write(d memory.Desk, content string, by memory.Analyst) memory
 	if len(s.facts) > 0 {
 		n.OccurredAt = s.facts[len(s.facts)-1].OccurredAt
 	}
-	n.Attributes[attrExchanges] = float64(s.at.exchanges)
 	n.Attributes[attrRevision] = float64(s.revision)
-	if s.at.upto != uuid.Nil {
-		n.Attributes[attrUpto], n.Attributes[attrUptoTurn] = s.at.upto.String(), s.at.turn
-	}
+	s.reached(&n)
 	return memory.Decision{Puts: []memory.Note{n}, Cause: memory.CauseSummarize, Outcome: s.out.encode()}
 }
 

@@ -136,8 +136,8 @@ func (l *ledger) remains(f *candidate, target *memory.Note) (string, bool) {
 
 // offCues are the ways of saying that a plan or an appointment does not hold any more.
 var offCues = []string{
-	"cancel", "called off", "calls off", "call off", "calling off", "no longer plan", "not going to", "isn't going", "not plan", "dropped the plan",
-	"won't be going", "will not go", "forget about", "取消", "不去了", "作罢", "abgesagt", "annulé", "cancelad",
+	"cancel", "called off", "calls off", "call off", "calling off", "no longer plan", "dropped the plan", "dropped plans", "forget about",
+	"取消", "作罢", "abgesagt", "annulé", "cancelad",
 }
 
 // clauses are divided at these.
