@@ -14,7 +14,7 @@ import (
 const (
 	sameMeaning   = 0.85 // share of common terms from which two facts say the same
 	samePredicate = 0.6  // share of the shorter one's terms from which a negation is one of the other
-	nearlyEqual   = 0.93 // similarity from which it is enough that nothing is new
+	maxNegated    = 9    // terms of a fact above which a negation is one thing among others
 	maxMerged     = 300  // characters of a merged memory
 )
 
@@ -31,7 +31,7 @@ func decide(in memory.DecideInput) memory.FactDecision {
 	var best *choice
 	rank := map[memory.Operation]int{memory.OpNoop: 3, memory.OpDelete: 2, memory.OpUpdate: 1}
 	for _, m := range in.Similar {
-		op, merged := compare(fact, readFact(m.Content), m.Score)
+		op, merged := compare(fact, readFact(m.Content))
 		if op != memory.OpAdd && (best == nil || rank[op] > rank[best.op]) {
 			best = &choice{op, m.Handle, merged}
 		}
@@ -48,7 +48,7 @@ func decide(in memory.DecideInput) memory.FactDecision {
 
 // compare decides about a fact and one memory. The text is that of the memory
 // as it should read.
-func compare(fact, old factFrame, score float64) (memory.Operation, string) {
+func compare(fact, old factFrame) (memory.Operation, string) {
 	common := 0
 	for t := range fact.terms {
 		if old.terms[t] {
@@ -65,46 +65,54 @@ func compare(fact, old factFrame, score float64) (memory.Operation, string) {
 			return memory.OpDelete, fact.text
 		}
 	}
+	sameVerb := fact.verb == old.verb
 	if fact.negated != old.negated {
-		if shorter := min(len(fact.terms), len(old.terms)); shorter > 0 && float64(common) >= samePredicate*float64(shorter) {
+		shorter, longer := min(len(fact.terms), len(old.terms)), max(len(fact.terms), len(old.terms))
+		about := float64(common) >= samePredicate*float64(shorter) && longer <= maxNegated
+		if shorter > 0 && about && (fact.ended || sameVerb && fact.object == old.object) {
 			return memory.OpDelete, fact.text
 		}
 		return memory.OpAdd, ""
 	}
-	switch {
-	case union == 0:
-		if fact.folded == old.folded {
-			return memory.OpNoop, ""
-		}
-		return memory.OpAdd, ""
-	case news == 0, float64(common) >= sameMeaning*float64(union), score >= nearlyEqual && news == 0:
+	if fact.folded == old.folded {
 		return memory.OpNoop, ""
 	}
-	if fact.dated != old.dated && fact.dated != "" && old.dated != "" {
-		return memory.OpAdd, "" // it happened twice
+	if union == 0 || common == 0 {
+		return memory.OpAdd, ""
 	}
+	sameObject := fact.object == old.object
 	switch {
-	case common == len(old.terms) && (common > 1 || fact.verb == old.verb && fact.object == old.object):
+	case float64(common) >= sameMeaning*float64(union), news == 0 && sameVerb && (common > 1 || sameObject):
+		return memory.OpNoop, ""
+	case fact.dated != old.dated && fact.dated != "" && old.dated != "":
+		return memory.OpAdd, "" // it happened twice
+	case !sameVerb || !sameObject:
+		return memory.OpAdd, ""
+	case common == len(old.terms):
 		return memory.OpUpdate, fact.text
-	case fact.verb != "" && fact.verb == old.verb && common > 1 && fact.object != "" && fact.object == old.object:
-		if merged := merge(old.text, fact.text); utf8.RuneCountInString(merged) <= maxMerged {
+	case lasting[fact.verb]:
+		if merged, ok := merge(old.text, fact.text); ok && utf8.RuneCountInString(merged) <= maxMerged {
 			return memory.OpUpdate, merged
 		}
 	}
 	return memory.OpAdd, ""
 }
 
-// merge joins two texts of which the new one repeats the beginning of the old.
-func merge(old, added string) string {
+// lasting are verbs of what stays so; other facts tell what happened once.
+var lasting = wordSet("like prefer hate job live has have own plai speak studi teach collect")
+
+// merge joins two texts of which the new one repeats the beginning of the old;
+// ok is false where it does not.
+func merge(old, added string) (merged string, ok bool) {
 	a, b := strings.Fields(old), strings.Fields(added)
 	n := 0
 	for n < len(a) && n < len(b) && strings.EqualFold(strings.Trim(a[n], ".,"), strings.Trim(b[n], ".,")) {
 		n++
 	}
-	if n >= 3 && n < len(b) {
-		return strings.TrimRight(old, ".。 ") + ", " + strings.Join(b[n:], " ")
+	if n < 3 || n == len(b) {
+		return "", false
 	}
-	return old + " " + added
+	return strings.TrimRight(old, ".。 ") + ", " + strings.Join(b[n:], " "), true
 }
 
 // factFrame is what the rules see of a fact.
@@ -114,6 +122,7 @@ type factFrame struct {
 	verb, object string
 	terms        map[string]bool // of meaning, without subject, negation and emphasis
 	negated      bool
+	ended        bool   // something was stopped or called off
 	dated        string // the numbers of it: days, years, amounts
 	slots        []slot
 }
@@ -157,12 +166,14 @@ var emphasis = wordSet(`really very so much absolutely totally lot lots quite ex
 // negations turn a fact round.
 var (
 	negationWords = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|anymore|any longer|never|not|cannot|stopped|quit|quits|gave up|given up|cancel(?:l?ed|s)?|called off|backed out|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|hasn't|haven't|won't|can't|couldn't|wouldn't|without)\b`)
+	endings       = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|any ?more|any longer|stopped|quits?|gave up|given up|cancel(?:l?ed|s)?|called off|backed out)\b`)
+	clauseEnd     = regexp.MustCompile(`(?i)[,;.]\s|\s[–—-]\s|\s(?:but|because|and|so|since|while|when|that|which|who|if)\s`)
 	hanNegation   = regexp.MustCompile(`不再|不是|不喜欢|不吃|不去|不想|不打算|不住|没有|没|不|取消了?|放弃了?|戒了?`)
 )
 
 // subjects of facts: a name, perhaps whose; or whoever it is that the memory is of.
 var (
-	englishSubject = regexp.MustCompile(`^((?:The user|The assistant|\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*[\p{Ll}-]+(?: (?:in law|\p{Lu}[\p{L}'’-]*))?)?)\s`)
+	englishSubject = regexp.MustCompile(`^((?:The user|The assistant|\p{Lu}[\p{L}-]*(?:['’]\p{Lu}[\p{L}-]*)?(?: \p{Lu}[\p{L}-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*(?:` + kinWords + `)(?:[ -]in[ -]law)?(?: \p{Lu}[\p{L}’-]*)?)?)(?:\s|'s)`)
 	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定))`)
 )
 
@@ -175,6 +186,7 @@ func readFact(s string) factFrame {
 			f.subject, rest = m[1], s[len(m[1]):]
 		}
 		f.negated = hanNegation.MatchString(rest)
+		f.ended = f.negated
 		f.slots = hanSlots(rest)
 		body := hanNormal.Replace(hanNegation.ReplaceAllString(rest, "、"))
 		for _, t := range text.TermsIn(body, text.Chinese) {
@@ -184,7 +196,10 @@ func readFact(s string) factFrame {
 		if m := englishSubject.FindStringSubmatch(leadingDate.ReplaceAllString(s, "") + " "); m != nil {
 			f.subject, rest = text.Fold(m[1]), strings.Replace(s, m[1], "", 1)
 		}
-		f.negated = negationWords.MatchString(rest) && !doubleNegation(rest)
+		// A negation further on is of something else.
+		head := clauseEnd.Split(rest, 2)[0]
+		f.negated = negationWords.MatchString(head) && !doubleNegation(head)
+		f.ended = endings.MatchString(head)
 		f.slots = englishSlots(rest)
 		f.verb, f.object = verbAndObject(rest)
 		for _, w := range text.Words(negationWords.ReplaceAllString(idioms.ReplaceAllString(rest, " "), " ")) {
@@ -207,26 +222,38 @@ func doubleNegation(s string) bool {
 	return idioms.MatchString(s) && !negationWords.MatchString(idioms.ReplaceAllString(s, " "))
 }
 
-// verbAndObject gives the first word behind the subject that bends, brought to
-// one form, and the first word of content behind it.
+// auxiliaries stand before the verb that says what is done.
+var auxiliaries = wordSet(`is was are has have had been be being does doesn't did didn't do don't not never no longer will won't would can can't could
+	isn't wasn't hasn't haven't hadn't gonna going to just`)
+
+// verbAndObject gives the verb behind the subject, brought to one form, and the
+// first word of content behind it.
 func verbAndObject(rest string) (verb, object string) {
-	for _, w := range lowerWords(rest) {
-		if isAdverb(w) || emphasis[w] {
-			continue
+	words := slices.DeleteFunc(lowerWords(rest), func(w string) bool { return isAdverb(w) && w != "not" || emphasis[w] })
+	i := 0
+	for i+1 < len(words) && auxiliaries[words[i]] {
+		next := words[i+1]
+		if !auxiliaries[next] && !strings.HasSuffix(next, "ing") && !pastForm(next) && !unbending[next] && (words[i] == "is" || words[i] == "was" || words[i] == "has" || words[i] == "have" || words[i] == "had") {
+			break
 		}
-		if verb == "" {
-			if verb = synonyms[w]; verb == "" {
-				verb = text.Stem(w, text.English)
+		i++
+	}
+	form := func(w string) string {
+		if c := synonyms[w]; c != "" {
+			return c
+		}
+		return text.Stem(w, text.English)
+	}
+	if i < len(words) {
+		verb = form(words[i])
+		if verb == "is" && i+2 < len(words) && (words[i+1] == "a" || words[i+1] == "into") && synonyms[words[min(i+2, len(words)-1)]] == "like" {
+			verb, i = "like", i+2 // "is a fan of"
+		}
+		for _, w := range words[i+1:] {
+			if !text.IsStopWord(w, text.English) && form(w) != verb {
+				return verb, form(w)
 			}
-			continue
 		}
-		if text.IsStopWord(w, text.English) {
-			continue
-		}
-		if object = synonyms[w]; object == "" {
-			object = text.Stem(w, text.English)
-		}
-		return verb, object
 	}
 	return verb, ""
 }

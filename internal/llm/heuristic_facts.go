@@ -76,7 +76,7 @@ func (l listener) facts() []string {
 			continue
 		}
 		// What goes on about the person or thing before it joins that fact.
-		if last && goesOn(s) {
+		if last && utf8.RuneCountInString(s) <= maxFactRunes && goesOn(s) {
 			more := retell(resolveDates(tidy(s), l.u.Time), name)
 			if joined := out[len(out)-1] + " " + more; utf8.RuneCountInString(joined) <= maxFactRunes {
 				out[len(out)-1] = joined

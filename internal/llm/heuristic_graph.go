@@ -322,7 +322,7 @@ var plainVerb = regexp.MustCompile(`^ (?:(?:just|also|really|recently|finally|al
 // plainStatement reads a relation that no rule knows: the verb names it.
 func plainStatement(source memory.Entity, rest string) (statement, bool) {
 	m := plainVerb.FindStringSubmatchIndex(rest)
-	if m == nil || negationWords.MatchString(rest[:m[3]]) {
+	if len(m) == 0 || negationWords.MatchString(rest[:m[3]]) {
 		return statement{}, false
 	}
 	verb := rest[m[2]:m[3]]
@@ -419,7 +419,8 @@ func cutObject(s string, action bool) string {
 		if len(words) == 0 && articles[w] {
 			continue
 		}
-		if len(words) > 0 && (objectEnds[w] || text.IsTimeWord(w)) && !(action && len(words) == 1 && (w == "to" || w == "the" || w == "a")) || len(words) == 0 && objectEnds[w] {
+		inAction := action && len(words) == 1 && (w == "to" || w == "the" || w == "a")
+		if objectEnds[w] && !inAction || len(words) > 0 && text.IsTimeWord(w) {
 			break
 		}
 		words = append(words, p.s)

@@ -152,11 +152,11 @@ func (t *retelling) joined(i int) bool {
 	if b <= 0 || t.lower(b) != "and" && t.lower(b) != "or" || t.subject || t.before(b) < 0 {
 		return false
 	}
-	said := ""
+	var said strings.Builder
 	for _, p := range t.in[:b] {
-		said += p.s
+		said.WriteString(p.s)
 	}
-	return !finite.MatchString(said) // else a clause ends there
+	return !finite.MatchString(said.String()) // else a clause ends there
 }
 
 // speaks rewrites the speaker as a subject and bends the verb behind.
