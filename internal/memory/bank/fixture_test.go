@@ -44,7 +44,14 @@ func open(t *testing.T) *vault {
 	v.must(err)
 	v.tenant = made.ID
 	v.s = grant.Scope(made.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)
-	embedders, err := llm.NewRegistry(llm.Deps{Clock: v.clock}, llm.Config{EmbedProvider: llm.EmbedHash})
+	v.embed(llm.Config{EmbedProvider: llm.EmbedHash})
+	return v
+}
+
+// embed makes the services over an embedder.
+func (v *vault) embed(cfg llm.Config) {
+	v.t.Helper()
+	embedders, err := llm.NewRegistry(llm.Deps{Clock: v.clock}, cfg)
 	v.must(err)
 	policies, err := policy.All()
 	v.must(err)
@@ -56,7 +63,6 @@ func open(t *testing.T) *vault {
 	v.must(err)
 	v.bank, err = bank.New(bank.Deps{Store: v.store, Embedders: embedders, Collections: v.collections, Clock: v.clock})
 	v.must(err)
-	return v
 }
 
 func (v *vault) clock() time.Time {
