@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ const (
 	attrPeriod = "period" // day or global
 	attrDate   = "date"   // of a day
 	attrReply  = "reply_strategy"
+	attrBank   = "bank" // of meta: what an export needs of the imported document, not said of the person
 )
 
 // periodOf tells what a summary is of; what does not say is of everything.
@@ -90,7 +92,11 @@ func (h *core) getProfile(c *gin.Context) error {
 		date := textOf(n, attrDate)
 		switch {
 		case n.Key == keyMeta:
-			out.Meta, out.Notes = n.Attributes, append(out.Notes, n.ID)
+			out.Notes = append(out.Notes, n.ID)
+			if out.Meta = n.Attributes; out.Meta[attrBank] != nil {
+				out.Meta = maps.Clone(out.Meta)
+				delete(out.Meta, attrBank)
+			}
 		case n.Key == keyOverall:
 			out.Portrait, out.ReplyStrategy = &n.Content, optional(textOf(n, attrReply))
 			out.Notes = append(out.Notes, n.ID)

@@ -1,0 +1,351 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+func TestListPolicies(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	got := b.call(t, "reader", "GET", "/v1/policies", "").want(http.StatusOK)
+	var names []string
+	for i := range got.length("items") {
+		at := fmt.Sprintf("items.%d.", i)
+		name := got.text(at + "name")
+		names = append(names, name)
+		defaults, _ := got.at(at + "defaults").(map[string]any)
+		properties, _ := got.at(at + "schema.properties").(map[string]any)
+		if got.at(at+"schema.additionalProperties") != false || len(properties) != len(defaults) || got.text(at+"title") == "" {
+			t.Errorf("%s: %d defaults, %d properties", name, len(defaults), len(properties))
+		}
+		for field, value := range defaults {
+			// What is said to be the default can be set.
+			config, err := json.Marshal(map[string]any{field: value})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":%q,"policy":%q,"policy_config":%s}`, name+"-"+field, name, config)).want(http.StatusCreated)
+		}
+		if exchanges := got.at(at+"exchanges") == true; exchanges != (name != "amem" && name != "none") {
+			t.Errorf("%s: exchanges is %t", name, exchanges)
+		}
+	}
+	if want := []string{"amem", "mem0", "mem0g", "memorybank", "none"}; !slices.Equal(names, want) {
+		t.Errorf("policies are %v, want %v", names, want)
+	}
+	b.call(t, "writer", "GET", "/v1/policies", "").refused(http.StatusForbidden, fault.Forbidden, "")
+}
+
+// The settings of every policy are held to what it has, when they are made and
+// when they are changed.
+func TestPolicySettingsAreChecked(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	for policy, tt := range map[string]struct{ good, bad, field string }{
+		"mem0":       {`{"similar":7}`, `{"similar":"many"}`, "policy_config.similar"},
+		"mem0g":      {`{"node_similarity":0.8}`, `{"node_similarity":7}`, "policy_config.node_similarity"},
+		"memorybank": {`{"forgetting":"random","tau":3}`, `{"forgetting":"always"}`, "policy_config.forgetting"},
+	} {
+		c := b.space(t, policy, policy)
+		got := b.call(t, "one", "PATCH", c, `{"policy_config":`+tt.good+`}`).want(http.StatusOK)
+		var want map[string]any
+		if err := json.Unmarshal([]byte(tt.good), &want); err != nil {
+			t.Fatal(err)
+		}
+		for field, value := range want {
+			if got.at("policy_config."+field) != value {
+				t.Errorf("%s: %s", policy, got.Body)
+			}
+		}
+		b.call(t, "one", "PATCH", c, `{"policy_config":`+tt.bad+`}`).refused(http.StatusUnprocessableEntity, fault.Invalid, tt.field)
+		b.call(t, "one", "PATCH", c, `{"policy_config":{"flavor":"red"}}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "policy_config.flavor")
+		b.call(t, "one", "PATCH", c, `{"policy_config":7}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "policy_config")
+		b.call(t, "one", "POST", "/v1/collections", `{"name":"new-`+policy+`","policy":"`+policy+`","policy_config":`+tt.bad+`}`).refused(http.StatusUnprocessableEntity, fault.Invalid, tt.field)
+		b.call(t, "one", "POST", "/v1/collections", `{"name":"new-`+policy+`","policy":"`+policy+`","policy_config":{"flavor":1}}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "policy_config.flavor")
+		if again := b.call(t, "one", "GET", c, "").want(http.StatusOK); again.at("policy_config.flavor") != nil || again.number("head_revision") != got.number("head_revision") {
+			t.Errorf("%s: a refused change was made: %s", policy, again.Body)
+		}
+		if got := b.call(t, "one", "PATCH", c, `{"policy_config":null}`).want(http.StatusOK); len(got.at("policy_config").(map[string]any)) != 0 {
+			t.Errorf("%s: null does not clear: %s", policy, got.Body)
+		}
+	}
+}
+
+// C244: what adds and answers cost is told by purpose.
+func TestGetCosts(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "mem0")
+	id := uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))
+	if got := b.call(t, "reader", "GET", c+"/costs", "").want(http.StatusOK); got.number("adds") != 0 || got.length("purposes") != 0 || got.number("per_add.calls") != 0 ||
+		got.text("from") != "2026-01-30" || got.text("to") != "2026-03-01" {
+		t.Errorf("%s", got.Body)
+	}
+	for range 2 {
+		b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"I live in Lisbon."},{"role":"assistant","content":"Nice."}]}`).want(http.StatusAccepted)
+	}
+	if err := b.store.AddModelUse(t.Context(), b.scopes["one"].Scope, []memory.ModelUse{
+		{Collection: id, Purpose: "extract", Day: "2026-03-01", Calls: 2, PromptTokens: 30, CompletionTokens: 5},
+		{Collection: id, Purpose: "chat", Day: "2026-03-01", Calls: 4, PromptTokens: 400, CompletionTokens: 44},
+		{Collection: uuid.New(), Purpose: "chat", Day: "2026-03-01", Calls: 4},
+	}); err == nil {
+		t.Error("use of a collection that is not there was taken")
+	}
+	if err := b.store.AddModelUse(t.Context(), b.scopes["one"].Scope, []memory.ModelUse{
+		{Collection: id, Purpose: "extract", Day: "2026-03-01", Calls: 2, PromptTokens: 30, CompletionTokens: 5},
+		{Collection: id, Purpose: "chat", Day: "2026-03-01", Calls: 4, PromptTokens: 400, CompletionTokens: 44},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got := b.call(t, "reader", "GET", c+"/costs?from=2026-03-01&to=2026-03-01", "").want(http.StatusOK)
+	for path, want := range map[string]any{
+		"adds": 2.0, "answers": 4.0, "per_add.calls": 1.0, "per_add.prompt_tokens": 15.0, "per_add.completion_tokens": 2.5,
+		"per_answer.calls": 1.0, "per_answer.prompt_tokens": 100.0, "per_answer.completion_tokens": 11.0,
+		"purposes.0.purpose": "chat", "purposes.1.purpose": "extract", "purposes.1.calls": 2.0,
+	} {
+		if got.at(path) != want {
+			t.Errorf("%s is %v, want %v", path, got.at(path), want)
+		}
+	}
+	if got := b.call(t, "reader", "GET", c+"/costs?to=2026-02-28", "").want(http.StatusOK); got.number("adds") != 0 || got.number("answers") != 0 {
+		t.Errorf("%s", got.Body)
+	}
+	for parameters, field := range map[string]string{"from=2026-03-02": "from", "from=2020-01-01": "from", "to=2026-02-30": "to", "from=x": "from", "per=add": "per"} {
+		b.call(t, "reader", "GET", c+"/costs?"+parameters, "").refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+	}
+	b.call(t, "two", "GET", c+"/costs", "").refused(http.StatusNotFound, fault.NotFound, "")
+	b.call(t, "writer", "GET", c+"/costs", "").refused(http.StatusForbidden, fault.Forbidden, "")
+}
+
+// What is no longer true is no fact any more, and was one.
+func TestListFacts(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "mem0g")
+	for _, said := range []string{
+		`{"content":"I live in Beijing.","occurred_at":"2025-01-01T00:00:00Z"}`,
+		`{"content":"I live in Shanghai now.","occurred_at":"2025-06-01T00:00:00Z"}`,
+	} {
+		b.call(t, "one", "POST", c+"/messages", `{"messages":[`+said+`]}`).want(http.StatusAccepted)
+		b.runJobs(t)
+	}
+	list := func(parameters string) []string {
+		t.Helper()
+		got := b.call(t, "reader", "GET", c+"/facts?"+parameters, "").want(http.StatusOK)
+		out := []string{}
+		for i := range got.length("items") {
+			at := fmt.Sprintf("items.%d.", i)
+			if got.length(at+"sources") == 0 || got.number(at+"mentions") < 1 || uuid.Validate(got.text(at+"subject_id")) != nil {
+				t.Errorf("%s", got.Body)
+			}
+			if valid := got.at(at+"valid") == true; valid != (got.at(at+"invalidated_at") == nil) {
+				t.Errorf("%s", got.Body)
+			}
+			out = append(out, got.text(at+"relation")+" "+got.text(at+"object"))
+		}
+		return out
+	}
+	has := func(list []string, place string) bool {
+		return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, place) })
+	}
+	now, ever := list(""), list("valid=any")
+	if !has(now, "Shanghai") || has(now, "Beijing") {
+		t.Errorf("now: %v", now)
+	}
+	if !has(ever, "Beijing") || !has(ever, "Shanghai") {
+		t.Errorf("ever: %v", ever)
+	}
+	if gone := list("valid=false"); !has(gone, "Beijing") || has(gone, "Shanghai") {
+		t.Errorf("no longer: %v", gone)
+	}
+	if then := list("valid_at=2025-03-01T00:00:00Z"); !has(then, "Beijing") || has(then, "Shanghai") {
+		t.Errorf("in March 2025: %v", then)
+	}
+	if got := list("object=shanghai"); len(got) == 0 || !has(got, "Shanghai") {
+		t.Errorf("by object: %v", got)
+	}
+	if got := list("as_of=0"); len(got) != 0 {
+		t.Errorf("before anything: %v", got)
+	}
+	if got := list("subject=nobody"); len(got) != 0 {
+		t.Errorf("about nobody: %v", got)
+	}
+	first := b.call(t, "reader", "GET", c+"/facts?valid=any&limit=1", "").want(http.StatusOK)
+	second := b.call(t, "reader", "GET", c+"/facts?valid=any&limit=1&cursor="+first.text("next_cursor"), "").want(http.StatusOK)
+	if first.length("items") != 1 || second.length("items") != 1 || first.at("items.0.object") == second.at("items.0.object") && first.at("items.0.relation") == second.at("items.0.relation") {
+		t.Errorf("%s, then %s", first.Body, second.Body)
+	}
+	for parameters, field := range map[string]string{"valid=yes": "valid", "valid_at=then": "valid_at", "subject=": "subject", "limit=1000": "limit", "verb=is": "verb"} {
+		b.call(t, "reader", "GET", c+"/facts?"+parameters, "").refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+	}
+	b.call(t, "two", "GET", c+"/facts", "").refused(http.StatusNotFound, fault.NotFound, "")
+	if got := b.call(t, "reader", "GET", b.space(t, "plain", "amem")+"/facts", "").want(http.StatusOK); got.length("items") != 0 {
+		t.Errorf("%s", got.Body)
+	}
+}
+
+// What nobody recalled fades: a dry run says what would go, applying deletes
+// it, and it can be restored.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "memorybank")
+	said := b.call(t, "one", "POST", c+"/messages", `{"messages":[
+		{"user":"The harbour was foggy","assistant":"I like fog","occurred_at":"2025-01-01T09:00:00Z"},
+		{"user":"I bought a red bicycle","assistant":"Ride safely","occurred_at":"2025-01-02T09:00:00Z"},
+		{"user":"Good morning","assistant":"Good morning to you","occurred_at":"2026-03-01T08:00:00Z"}]}`).want(http.StatusAccepted)
+	forget := c + "/forget"
+	// A recall of a moment ago counts.
+	if got := b.call(t, "one", "POST", c+"/search", `{"query":"red bicycle","k":1}`).want(http.StatusOK); !strings.Contains(got.text("hits.0.note.content"), "bicycle") {
+		t.Fatalf("%s", got.Body)
+	}
+	dry := b.call(t, "one", "POST", forget, `{"dry_run":true}`).want(http.StatusOK)
+	head := b.call(t, "one", "GET", c, "").number("head_revision")
+	if dry.length("items") != 2 || dry.number("forgotten") != 2 || dry.at("dry_run") != true || dry.text("mode") != "threshold" || dry.number("revision") != head ||
+		dry.text("items.0.note") != said.text("messages.0.id") || dry.number("items.0.retention") >= 0.05 || dry.text("items.0.reason") == "" || dry.text("items.0.kind") != "message" {
+		t.Errorf("%s", dry.Body)
+	}
+	if none := b.call(t, "one", "POST", forget, `{"dry_run":true,"floor":0}`).want(http.StatusOK); none.length("items") != 0 {
+		t.Errorf("%s", none.Body)
+	}
+	done := b.call(t, "one", "POST", forget, `{"mode":"threshold","floor":0.05,"tau":5}`).want(http.StatusOK)
+	if done.at("dry_run") != false || done.number("forgotten") != 2 || done.number("revision") != head+1 || mustJSON(t, done.at("items")) != mustJSON(t, dry.at("items")) {
+		t.Errorf("%s", done.Body)
+	}
+	if left := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK).contents(); !slices.Equal(left, []string{"I bought a red bicycle", "Ride safely", "Good morning", "Good morning to you"}) {
+		t.Errorf("left are %v", left)
+	}
+	note := c + "/notes/" + said.text("messages.0.id")
+	if got := b.call(t, "one", "GET", note+"/history", "").want(http.StatusOK); got.text("items.0.cause") != "forget" || got.at("items.0.deleted") != true {
+		t.Errorf("%s", got.Body)
+	}
+	b.call(t, "one", "POST", note+"/restore", `{"revision":1}`).want(http.StatusOK)
+	if got := b.call(t, "one", "POST", forget, "").want(http.StatusOK); got.number("forgotten") > 1 {
+		t.Errorf("%s", got.Body)
+	}
+	if got := b.call(t, "one", "POST", forget, `{"mode":"random","dry_run":true}`).want(http.StatusOK); got.text("mode") != "random" {
+		t.Errorf("%s", got.Body)
+	}
+	for body, field := range map[string]string{
+		`{"mode":"all"}`: "mode", `{"floor":2}`: "floor", `{"tau":0}`: "tau", `{"dry_run":"yes"}`: "dry_run", `{"what":"all"}`: "what", `{"floor":null}`: "floor",
+	} {
+		b.call(t, "one", "POST", forget, body).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+	}
+	b.call(t, "reader", "POST", forget, `{"dry_run":true}`).refused(http.StatusForbidden, fault.Forbidden, "")
+	b.call(t, "ada", "POST", forget, `{"dry_run":true}`).refused(http.StatusForbidden, fault.Forbidden, "")
+	b.call(t, "two", "POST", forget, `{"dry_run":true}`).refused(http.StatusNotFound, fault.NotFound, "")
+	for _, policy := range []string{"amem", "mem0", "mem0g", "none"} {
+		got := b.call(t, "one", "POST", b.space(t, "other-"+policy, policy)+"/forget", `{"dry_run":true}`)
+		if got.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d %s", policy, got.Code, got.Body)
+		}
+	}
+}
+
+const adaBank = `{"name":"Ada","meta_information":{"personality":"curious","hobbies":"tide models"},
+	"history":{"2023-05-01":[{"query":"I moved to Lisbon.","response":"How do you like it?"}],"2023-05-02":[{"query":"It rains.","response":"Take an umbrella."}]},
+	"summary":{"2023-05-01":"Ada moved to Lisbon.","2023-05-02":"It rained."},
+	"personality":{"2023-05-01":"Ada is brave; encourage her.","2023-05-02":"Ada is patient."},
+	"overall_history":"Ada moved to a rainy Lisbon.","overall_personality":"Ada is brave and patient."}`
+
+// A bank that is brought in is read back as summaries, as a profile and as a bank.
+func TestBank(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "ada-bank", "memorybank")
+	got := b.call(t, "one", "POST", c+"/bank", adaBank).want(http.StatusOK)
+	if got.text("name") != "Ada" || got.number("days") != 2 || got.number("messages") != 4 || got.number("known") != 0 {
+		t.Fatalf("%s", got.Body)
+	}
+	if again := b.call(t, "one", "POST", c+"/bank", adaBank).want(http.StatusOK); again.number("messages") != 0 || again.number("known") == 0 {
+		t.Errorf("%s", again.Body)
+	}
+	var in, out any
+	exported := b.call(t, "reader", "GET", c+"/bank", "").want(http.StatusOK)
+	if err := json.Unmarshal([]byte(adaBank), &in); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(exported.Body.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	if a, z := mustJSON(t, in), mustJSON(t, out); a != z {
+		t.Errorf("in: %s\nout: %s", a, z)
+	}
+	summaries := b.call(t, "reader", "GET", c+"/summaries", "").want(http.StatusOK)
+	if summaries.length("items") != 3 {
+		t.Fatalf("%s", summaries.Body)
+	}
+	days := b.call(t, "reader", "GET", c+"/summaries?period=day&limit=1", "").want(http.StatusOK)
+	if days.text("items.0.date") != "2023-05-01" || days.text("items.0.content") != "Ada moved to Lisbon." || days.text("items.0.period") != "day" {
+		t.Errorf("%s", days.Body)
+	}
+	days = b.call(t, "reader", "GET", c+"/summaries?period=day&limit=1&cursor="+days.text("next_cursor"), "").want(http.StatusOK)
+	if days.text("items.0.date") != "2023-05-02" || days.at("next_cursor") != nil {
+		t.Errorf("%s", days.Body)
+	}
+	if whole := b.call(t, "reader", "GET", c+"/summaries?period=global", "").want(http.StatusOK); whole.length("items") != 1 || whole.text("items.0.content") != "Ada moved to a rainy Lisbon." {
+		t.Errorf("%s", whole.Body)
+	}
+	if none := b.call(t, "reader", "GET", c+"/summaries?period=session", "").want(http.StatusOK); none.length("items") != 0 {
+		t.Errorf("%s", none.Body)
+	}
+	if past := b.call(t, "reader", "GET", c+"/summaries?as_of=0", "").want(http.StatusOK); past.length("items") != 0 {
+		t.Errorf("%s", past.Body)
+	}
+	profile := b.call(t, "reader", "GET", c+"/profile", "").want(http.StatusOK)
+	if profile.text("portrait") != "Ada is brave and patient." || profile.length("days") != 2 || profile.text("days.0.date") != "2023-05-02" ||
+		!strings.Contains(profile.text("days.1.content"), "brave") || profile.length("notes") != 2 {
+		t.Errorf("%s", profile.Body)
+	}
+	if meta, _ := profile.at("meta").(map[string]any); meta["hobbies"] != "tide models" {
+		t.Errorf("%s", profile.Body)
+	}
+	if one := b.call(t, "reader", "GET", c+"/profile?limit=1", "").want(http.StatusOK); one.length("days") != 1 {
+		t.Errorf("%s", one.Body)
+	}
+	if past := b.call(t, "reader", "GET", c+"/profile?as_of=0", "").want(http.StatusOK); past.at("portrait") != nil || past.length("days") != 0 || past.at("meta") != nil {
+		t.Errorf("%s", past.Body)
+	}
+	for body, status := range map[string]int{`{`: 400, `[]`: 422, `{"history":7}`: 422, `{"history":{"yesterday":[]}}`: 422} {
+		if got := b.call(t, "one", "POST", c+"/bank", body); got.Code != status {
+			t.Errorf("%s: %d %s", body, got.Code, got.Body)
+		}
+	}
+	b.call(t, "reader", "POST", c+"/bank", adaBank).refused(http.StatusForbidden, fault.Forbidden, "")
+	b.call(t, "ada", "POST", c+"/bank", adaBank).refused(http.StatusForbidden, fault.Forbidden, "")
+	b.call(t, "two", "POST", c+"/bank", adaBank).refused(http.StatusNotFound, fault.NotFound, "")
+	b.call(t, "writer", "GET", c+"/bank", "").refused(http.StatusForbidden, fault.Forbidden, "")
+	for _, path := range []string{"/bank", "/summaries", "/profile"} {
+		b.call(t, "two", "GET", c+path, "").refused(http.StatusNotFound, fault.NotFound, "")
+		b.call(t, "reader", "GET", c+path+"?flavor=red", "").refused(http.StatusUnprocessableEntity, fault.Invalid, "flavor")
+	}
+	b.call(t, "reader", "GET", c+"/summaries?period=year", "").refused(http.StatusUnprocessableEntity, fault.Invalid, "period")
+}
+
+// A context tells the days that it shows.
+func TestContextDates(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "memorybank")
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"The kettle broke","occurred_at":"2023-05-02T09:00:00Z"},
+		{"content":"I bought a kettle","occurred_at":"2023-05-01T09:00:00Z"}]}`).want(http.StatusAccepted)
+	got := b.call(t, "reader", "POST", c+"/context", `{"query":"kettle"}`).want(http.StatusOK)
+	if mustJSON(t, got.at("dates")) != `["2023-05-01","2023-05-02"]` {
+		t.Errorf("%s", got.Body)
+	}
+	b.pass(time.Second)
+	if none := b.call(t, "reader", "POST", b.space(t, "empty", "memorybank")+"/context", `{"query":"kettle"}`).want(http.StatusOK); none.at("dates") != nil {
+		t.Errorf("%s", none.Body)
+	}
+}
