@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -583,6 +584,53 @@ func TestBankReembed(t *testing.T) {
 		}
 		if got := w.get(n.ID); got.Embedder != other.Name() {
 			t.Errorf("vector of %s", got.Embedder)
+		}
+	}
+}
+
+// TestBankDaysAtOnce: a day that several sum up at once has one summary, and
+// what is said while it is written is summed up after it.
+func TestBankDaysAtOnce(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{})
+	w.chat(w.c.ID, "Ann", 0, "I adopted a cat called Mia.", "Congratulations!")
+	w.decideAll()
+	task := memory.Task{Name: "day", Key: w.date(0)}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := w.engine.Act(t.Context(), w.s, w.c.ID.String(), task, true); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(w.all(w.c.ID, memory.KindSummary)); n != 1 {
+		t.Fatalf("%d summaries", n)
+	}
+
+	var once sync.Once
+	w.fake.Handle("daily_summary", func(llmtest.Request) llmtest.Reply {
+		once.Do(func() { w.chat(w.c.ID, "Ann", 0, "A dog came too.", "Two animals!") })
+		return llmtest.JSON(memory.DaySummary{Summary: "Animals.", Events: []string{}})
+	})
+	w.chat(w.c.ID, "Ann", 0, "She eats a lot.", "Poor fridge.")
+	w.drain()
+	if n := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(0)); len(n.Provenance.Sources) != 6 {
+		t.Errorf("the day rests on %d messages", len(n.Provenance.Sources))
+	}
+}
+
+// decideAll runs what is due but for tasks.
+func (w *world) decideAll() {
+	w.t.Helper()
+	for ran := true; ran; {
+		ran = false
+		for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide} {
+			for _, j := range w.claim(w.c.ID, stage, 100) {
+				ran = true
+				w.run(j)
+			}
 		}
 	}
 }

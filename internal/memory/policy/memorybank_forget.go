@@ -20,8 +20,11 @@ import (
 // = 1 is that of the MemoryBank paper). Negative times, of a clock that jumped
 // back, count as none.
 func Retention(days, tau, strength float64) float64 {
-	if days <= 0 {
+	switch {
+	case days <= 0:
 		return 1
+	case tau*strength <= 0: // what has no strength is gone at once
+		return 0
 	}
 	return math.Exp(-days / (tau * strength))
 }
@@ -147,15 +150,13 @@ func forgetSettings(c *MemoryBankConfig, raw json.RawMessage, scheduled bool) (s
 func piecesOf(ctx context.Context, d memory.Desk) ([]piece, map[string]*memory.Note, error) {
 	var notes []*memory.Note
 	days := map[string]*memory.Note{}
-	err := listed(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary}, ReadOptions: memory.ReadOptions{Vector: true}}, func(n *memory.Note) {
+	err := listed(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary}}, func(n *memory.Note) {
 		date := dateOf(n)
 		if n.Kind == memory.KindSummary && date == "" {
 			return // the shared history fades never
 		}
 		own := *n
-		if date == "" {
-			own.Vector, own.Tokens = nil, nil // only the summaries are written again
-		} else {
+		if date != "" {
 			days[date] = &own
 		}
 		notes = append(notes, &own)

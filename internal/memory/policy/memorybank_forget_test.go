@@ -34,6 +34,8 @@ func TestRetention(t *testing.T) {
 		{30, 5, 3, 0.1353352832366127},
 		{0, 5, 1, 1},
 		{-7, 5, 1, 1}, // the clock jumped back
+		{1, 5, 0, 0},
+		{1, 5, -1, 0},
 	} {
 		if got := Retention(r.days, r.tau, r.strength); math.Abs(got-r.want) > 1e-9 {
 			t.Errorf("t=%g, tau=%g, S=%g: %.12f, want %.12f", r.days, r.tau, r.strength, got, r.want)
