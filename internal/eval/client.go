@@ -157,8 +157,17 @@ type Prompt struct {
 // CreateCollection makes a collection; an existing name is a Problem with
 // status 409.
 func (c *Client) CreateCollection(ctx context.Context, name, policy string) (Collection, error) {
+	return c.CreateConfigured(ctx, name, policy, nil)
+}
+
+// CreateConfigured is CreateCollection with settings of the policy; nil: its defaults.
+func (c *Client) CreateConfigured(ctx context.Context, name, policy string, config map[string]any) (Collection, error) {
 	var out Collection
-	err := c.do(ctx, http.MethodPost, "/v1/collections", map[string]any{"name": name, "policy": policy}, &out)
+	body := map[string]any{"name": name, "policy": policy}
+	if config != nil {
+		body["policy_config"] = config
+	}
+	err := c.do(ctx, http.MethodPost, "/v1/collections", body, &out)
 	return out, err
 }
 

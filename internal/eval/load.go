@@ -88,9 +88,7 @@ func Load(ctx context.Context, c *Client, name, policy string, turns []Turn, pro
 
 // drain waits until no job of the collection is left.
 func drain(ctx context.Context, c *Client, collection string, written int, progress func(written, jobs int)) error {
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		jobs, err := c.OpenJobs(ctx, collection)
 		if err != nil {
 			return fmt.Errorf("list jobs: %w", err)
@@ -104,7 +102,7 @@ func drain(ctx context.Context, c *Client, collection string, written int, progr
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %d jobs: %w", jobs, ctx.Err())
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
 }

@@ -45,10 +45,11 @@ type Result struct {
 type Settings struct {
 	Variant
 
-	K           int    `json:"k"`
-	ExpandLinks int    `json:"expand_links"`
-	Rerank      string `json:"rerank"`
-	Policy      string `json:"policy"`
+	K           int            `json:"k"`
+	ExpandLinks int            `json:"expand_links"`
+	Rerank      string         `json:"rerank"`
+	Policy      string         `json:"policy"`
+	Config      map[string]any `json:"policy_config,omitempty"` // where it is not the default
 }
 
 // Latency is told by quantile, in milliseconds.

@@ -27,9 +27,10 @@ type Bench struct {
 	Loading  time.Duration
 	Embedder string
 	Policy   string
-	Talk     bool     // loaded as messages of conversations; then hits are scored by what they were made from
-	Stored   []Stored // by conversation, when Talk
-	Engine   string   // what the gateway stores in, for results; set by who knows
+	Config   map[string]any // of the policy; nil: its defaults
+	Talk     bool           // loaded as messages of conversations; then hits are scored by what they were made from
+	Stored   []Stored       // by conversation, when Talk
+	Engine   string         // what the gateway stores in, for results; set by who knows
 }
 
 // Open loads a data set into new collections with a policy, named by prefix and

@@ -15,12 +15,22 @@ import (
 type System struct {
 	Name   string
 	Policy string
+	Config map[string]any // of the policy, where it is not the default
+	// Step waits after each request until nothing is left to be done, so that what is put off
+	// sees the same memories in every run.
+	Step bool
 }
 
 // Systems are the memory systems that learn from conversations, and what they are
 // compared with: the messages themselves.
 func Systems() []System {
-	return []System{{"messages", "none"}, {"mem0", "mem0"}, {"mem0g", "mem0g"}, {"memorybank", "memorybank"}}
+	return []System{
+		{Name: "messages", Policy: "none"},
+		{Name: "mem0", Policy: "mem0", Step: true},
+		{Name: "mem0g", Policy: "mem0g", Step: true},
+		// Days are summed up when they are complete, as nothing is said for two seconds.
+		{Name: "memorybank", Policy: "memorybank", Config: map[string]any{"summary_delay": 2}},
+	}
 }
 
 // Stored is what stands in a collection beside the messages, or in several.
@@ -90,12 +100,12 @@ const messagesPerAdd = 2
 // request, everybody in the role of a user, and waits until nothing is left to be done,
 // what the policy puts off included.
 func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s System, tellf func(format string, args ...any)) (*Bench, error) {
-	b := &Bench{Client: c, Data: d, Policy: s.Policy, Talk: true}
+	b := &Bench{Client: c, Data: d, Policy: s.Policy, Config: s.Config, Talk: true}
 	start := time.Now()
 	for i := range d.Conversations {
 		conversation := &d.Conversations[i]
 		at := time.Now()
-		l, err := tell(ctx, c, prefix+conversation.ID, s.Policy, conversation.Turns)
+		l, err := tell(ctx, c, prefix+conversation.ID, s, conversation.Turns)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", conversation.ID, err)
 		}
@@ -115,9 +125,9 @@ func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s Syste
 }
 
 // tell makes a collection and tells it turns.
-func tell(ctx context.Context, c *Client, name, policy string, turns []Turn) (Loaded, error) {
+func tell(ctx context.Context, c *Client, name string, s System, turns []Turn) (Loaded, error) {
 	start := time.Now()
-	col, err := c.CreateCollection(ctx, name, policy)
+	col, err := c.CreateConfigured(ctx, name, s.Policy, s.Config)
 	if err != nil {
 		return Loaded{}, fmt.Errorf("create collection %s: %w", name, err)
 	}
@@ -139,6 +149,11 @@ func tell(ctx context.Context, c *Client, name, policy string, turns []Turn) (Lo
 			out.IDs[id] = turns[i].ID
 		}
 		turns = turns[n:]
+		if s.Step {
+			if err := drain(ctx, c, col.ID, len(out.IDs), nil); err != nil {
+				return out, err
+			}
+		}
 	}
 	if err := drain(ctx, c, col.ID, len(out.IDs), nil); err != nil {
 		return out, err

@@ -68,7 +68,7 @@ func TestOpenTalk(t *testing.T) {
 	}
 	d := &Dataset{Name: "x", Conversations: []Conversation{{ID: "c", Turns: turns}}}
 	c := &Client{BaseURL: s.URL, Key: "k"}
-	b, err := OpenTalk(t.Context(), c, d, "p-", System{"mem0", "mem0"}, t.Logf)
+	b, err := OpenTalk(t.Context(), c, d, "p-", System{Name: "mem0", Policy: "mem0", Step: true}, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestOpenTalk(t *testing.T) {
 		t.Errorf("stored %+v", got)
 	}
 	g.failed, g.requests = true, nil
-	if _, err := OpenTalk(t.Context(), c, d, "p-", System{"mem0", "mem0"}, t.Logf); err == nil || !strings.Contains(err.Error(), "1 jobs were given up") {
+	if _, err := OpenTalk(t.Context(), c, d, "p-", System{Name: "mem0", Policy: "mem0", Step: true}, t.Logf); err == nil || !strings.Contains(err.Error(), "1 jobs were given up") {
 		t.Errorf("a job that was given up: %v", err)
 	}
 }

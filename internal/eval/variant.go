@@ -126,7 +126,7 @@ func (b *Bench) Run(ctx context.Context, name string) (*Result, error) {
 	wall := time.Since(start)
 	r := Summarize(b.Data, rows, metrics)
 	r.Variant, r.Engine, r.Embedder = name, b.Engine, b.Embedder
-	r.Settings = Settings{Variant: v, K: cutOff, Rerank: "none", Policy: b.Policy}
+	r.Settings = Settings{Variant: v, K: cutOff, Rerank: "none", Policy: b.Policy, Config: b.Config}
 	r.Wall, r.Loading = wall.Seconds(), b.Loading.Seconds()
 	if b.Talk {
 		r.Stored = new(sumStored(b.Stored))
