@@ -66,6 +66,9 @@ type options struct {
 	policy    string  // of the collection; default amem
 	policies  []memory.Policy
 	model     func(memory.Model) memory.Model
+	encoder   string        // directory with the weights of the local embedder; "": hashed n-grams
+	timeout   time.Duration // of a model's answer; default 5 s
+	quota     memory.Quota
 }
 
 func newWorld(t *testing.T, o options) *world {
@@ -88,8 +91,14 @@ func newWorld(t *testing.T, o options) *world {
 		BaseURL: w.fake.URL(), Model: "test", MaxTries: 1, Timeout: 5 * time.Second, RetryWait: time.Millisecond,
 		BreakerFailures: 1000, EmbedProvider: llm.EmbedHash,
 	}
+	if o.timeout > 0 {
+		cfg.Timeout = o.timeout
+	}
 	if o.breaker > 0 {
-		cfg.BreakerFailures = o.breaker
+		cfg.BreakerFailures, cfg.BreakerPause = o.breaker, time.Millisecond
+	}
+	if o.encoder != "" {
+		cfg.EmbedProvider, cfg.EncoderDir = llm.EmbedLocal, o.encoder
 	}
 	if o.remote {
 		cfg.EmbedProvider, cfg.EmbedModel, cfg.EmbedDim = llm.ProviderOpenAI, "embed", 64
@@ -117,7 +126,7 @@ func newWorld(t *testing.T, o options) *world {
 	}
 	w.recall, err = recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, recall.Config{})
 	must(err)
-	w.notes, err = memory.NewNotes(memory.NotesDeps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, memory.NotesConfig{})
+	w.notes, err = memory.NewNotes(memory.NotesDeps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now, Quota: o.quota}, memory.NotesConfig{})
 	must(err)
 	w.collections, err = memory.NewCollections(memory.CollectionsDeps{Store: w.store, Agents: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now})
 	must(err)

@@ -210,9 +210,8 @@ func (w *weaving) rest(s *statement) {
 // contradicted asks which of the edges shown are no longer true. An answer
 // that cannot be used ends none.
 func (w *weaving) contradicted(ctx context.Context, stated []*statement, shown []*graphEdge) ([]*graphEdge, error) {
-	m := conflictsMaterial{}
-	plain := []string(nil)
-	m.Facts, plain = w.texts()
+	material, plain := w.texts()
+	m := conflictsMaterial{Facts: material}
 	for _, s := range stated {
 		m.New = append(m.New, memory.Triple{Source: s.source.shown(), Relation: s.relation, Destination: s.target.shown()})
 	}

@@ -88,7 +88,9 @@ func (n *net) tell(fact string, at time.Time, triples ...string) GraphOutcome {
 
 func graphOutcome(t *testing.T, d memory.Decision) GraphOutcome {
 	t.Helper()
-	var o struct{ Graph GraphOutcome }
+	var o struct {
+		Graph GraphOutcome `json:"graph"`
+	}
 	if err := json.Unmarshal(d.Outcome, &o); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -62,9 +63,7 @@ func (w *weaving) putNodes(dec *memory.Decision) {
 			note.Context, note.Category, note.Importance = memory.DefaultContext, n.kind, memory.DefaultImportance
 			note.OccurredAt, note.State, note.Analyst = memory.Instant(latest), memory.StateEvolved, w.analyst
 		} else {
-			for name, v := range note.Attributes {
-				attributes[name] = v
-			}
+			maps.Copy(attributes, note.Attributes)
 			count, _ := note.Attributes[memory.AttrMentions].(float64)
 			attributes[memory.AttrMentions] = count + 1
 			if note.Category == typeThing { // now it is known what it is

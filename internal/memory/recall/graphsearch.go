@@ -75,7 +75,7 @@ func (f *finding) around(ctx context.Context) ([]search.Linked, error) {
 		known[p.triple] = true
 	}
 	second = slices.DeleteFunc(second, func(p *path) bool { return known[p.triple] })
-	all := append(first, second...)
+	all := slices.Concat(first, second)
 	slices.SortFunc(all, comparePaths)
 	return f.linkedPaths(all[:min(len(all), graphFound)]), nil
 }
