@@ -371,3 +371,36 @@ func TestMem0gPages(t *testing.T) {
 		}
 	}
 }
+
+// Without a model rules read the graph, in English and in Chinese, and say so.
+func TestMem0gHeuristic(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{policy: "mem0g", heuristic: true})
+	for _, s := range [][2]string{
+		{"2026-01-01", "I live in Beijing."},
+		{"2026-01-02", "I like green tea."},
+		{"2026-01-03", "My sister Berta lives in Lyon."},
+		{"2026-02-01", "I moved from Beijing to Shanghai."},
+		{"2026-02-02", "I love black coffee too."},
+	} {
+		w.hear(s[1], on(s[0]))
+	}
+	v := w.view(w.c.ID)
+	w.sees("home", v, recall.FactsQuery{Relation: "lives_in"}, "Berta lives_in Lyon 01-03..", "User lives_in Shanghai 02-01..")
+	w.sees("home before", v, recall.FactsQuery{Subject: "user", Relation: "lives_in", Valid: new(false)}, "User lives_in Beijing 01-01..02-01")
+	w.sees("tastes", v, recall.FactsQuery{Relation: "likes"}, "User likes black coffee 02-02..", "User likes green tea 01-02..")
+	for _, n := range w.all(w.c.ID, memory.KindKnowledge) {
+		if n.Analyst != memory.AnalystHeuristic {
+			t.Errorf("%q is told by %q", n.Content, n.Analyst)
+		}
+	}
+	if found := w.found("Where does my sister live?"); !slices.Contains(found, "Berta lives in Lyon") || slices.Contains(found, "User lives in Beijing") {
+		t.Errorf("found %q", found)
+	}
+	zh := conversing(t, options{policy: "mem0g", heuristic: true})
+	zh.hear("我住在北京。", on("2026-01-01"))
+	zh.hear("我搬到了上海。", on("2026-02-01"))
+	if got := zh.known(zh.view(zh.c.ID), recall.FactsQuery{Relation: "lives_in"}); len(got) != 1 || !strings.Contains(got[0], "上海") {
+		t.Errorf("in Chinese %q; facts %q", got, zh.texts(memory.KindFact))
+	}
+}
