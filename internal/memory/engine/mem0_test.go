@@ -658,3 +658,34 @@ func TestMem0Changes(t *testing.T) {
 		t.Errorf("%d summaries", got)
 	}
 }
+
+// TestMem0SummaryOfMany: of exchanges that come at once, those that wait are not counted before their turn: 7 of them
+// make two summaries with K = 3, as when they come one by one (C182).
+func TestMem0SummaryOfMany(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{config: `{"summary_every":3}`})
+	var said []string
+	for i := range 7 {
+		said = append(said, fmt.Sprintf("I own house number %d.", i), "I see.")
+	}
+	w.say(said...)
+	for _, j := range w.claim(w.c.ID, memory.StagePrepare, 100) {
+		w.run(j)
+	}
+	for range 7 {
+		for _, j := range w.claim(w.c.ID, memory.StageDecide, 1) {
+			w.run(j)
+		}
+		for _, j := range w.claim(w.c.ID, memory.StageTask, 1) {
+			w.run(j)
+		}
+	}
+	w.drain()
+	if got := w.fake.Calls("summarize"); got != 2 {
+		t.Errorf("%d summaries", got)
+	}
+	s := w.all(w.c.ID, memory.KindSummary)
+	if len(s) != 1 || s[0].Attributes["exchanges"] != 6.0 {
+		t.Errorf("the summary is %+v", s)
+	}
+}

@@ -158,7 +158,7 @@ func (p *Mem0) note(ctx context.Context, d memory.Desk, c *Mem0Config, n memory.
 func (p *Mem0) task(ctx context.Context, d memory.Desk, c *Mem0Config, e *memory.Event) (memory.Decision, error) {
 	switch e.Task.Name {
 	case TaskSummary:
-		return p.sumUp(ctx, d, c)
+		return p.sumUp(ctx, d, c, e.Task.Args)
 	case TaskProcedure:
 		return p.record(ctx, d, c, e.Task.Key)
 	case TaskExpire:

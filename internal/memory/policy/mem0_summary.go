@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -48,56 +50,58 @@ func unread(ctx context.Context, d memory.Desk) (memory.Note, error) {
 	return found, nil
 }
 
-// progress is how far a conversation has come.
+// progress is how far decisions about a conversation have come. It is what a
+// task that sums up is told, and what the summary keeps.
 type progress struct {
-	exchanges int
-	upto      uuid.UUID
-	turn      string
+	Exchanges int       `json:"exchanges"`
+	Upto      uuid.UUID `json:"upto"` // the last message of them
+	Turn      string    `json:"turn"` // the exchange of that message
 }
 
-// progressOf counts the exchanges up to a message, or all of them: those that
-// the summary covers, and those in the log since. A fork goes on where its base was,
-// and a job that is tried again counts the same.
-func progressOf(ctx context.Context, d memory.Desk, s *memory.Note, until uuid.UUID) (progress, error) {
+// progressOf is what a summary covers.
+func progressOf(s *memory.Note) progress {
 	var p progress
-	if f, ok := s.Attributes[attrExchanges].(float64); ok {
-		p.exchanges = int(f)
+	f, ok := s.Attributes[attrExchanges].(float64)
+	id, err := uuid.Parse(fmt.Sprint(s.Attributes[attrUpto]))
+	if !ok || err != nil {
+		return p // nothing says from where on to count
 	}
-	if id, err := uuid.Parse(fmt.Sprint(s.Attributes[attrUpto])); err == nil {
-		p.upto = id
-	} else {
-		p.exchanges = 0 // nothing says from where on
-	}
-	p.turn, _ = s.Attributes[attrUptoTurn].(string)
-	seen := map[string]bool{p.turn: p.turn != ""}
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, After: p.upto, Limit: pageNotes}
+	p.Exchanges, p.Upto = int(f), id
+	p.Turn, _ = s.Attributes[attrUptoTurn].(string)
+	return p
+}
+
+// count adds the exchanges of the log up to a message: so a fork goes on where
+// its base was, and a job that is tried again counts the same.
+func (p *progress) count(ctx context.Context, d memory.Desk, until uuid.UUID) error {
+	seen := map[string]bool{p.Turn: p.Turn != ""}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, After: p.Upto, Limit: pageNotes}
 	for {
 		page, err := d.List(ctx, q)
 		if err != nil {
-			return p, fmt.Errorf("count exchanges: %w", err)
+			return fmt.Errorf("count exchanges: %w", err)
 		}
 		for i := range page {
 			n := &page[i]
-			if until != uuid.Nil && !before(n.ID, until) {
-				return p, nil
+			if !before(n.ID, until) {
+				return nil
 			}
 			turn, _ := n.Attributes[memory.AttrTurn].(string)
 			turn = cmp.Or(turn, n.ID.String())
 			if !seen[turn] {
 				seen[turn] = true
-				p.exchanges++
+				p.Exchanges++
 			}
-			p.upto, p.turn = n.ID, turn
+			p.Upto, p.Turn = n.ID, turn
 		}
 		if len(page) < q.Limit {
-			return p, nil
+			return nil
 		}
 		q.After = page[len(page)-1].ID
 	}
 }
 
-// summaryDue asks for a summary at every K-th exchange, and looks then for
-// facts that have expired without a task of their own, as in a fork.
+// summaryDue asks for a summary at every K-th exchange.
 func summaryDue(ctx context.Context, d memory.Desk, c *Mem0Config, x *exchange) ([]memory.Follow, error) {
 	if c.SummaryEvery == 0 || x.last == uuid.Nil {
 		return nil, nil
@@ -106,11 +110,21 @@ func summaryDue(ctx context.Context, d memory.Desk, c *Mem0Config, x *exchange) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := progressOf(ctx, d, &s, x.last)
-	if err != nil || p.exchanges == 0 || p.exchanges%c.SummaryEvery != 0 {
+	p := progressOf(&s)
+	if before(x.last, p.Upto) {
+		return nil, nil // decided about late: it was counted
+	}
+	if err := p.count(ctx, d, x.last); err != nil {
 		return nil, err
 	}
-	return []memory.Follow{{Task: memory.Task{Name: TaskSummary}}, {Task: memory.Task{Name: TaskExpire}}}, nil
+	if p.Exchanges == 0 || p.Exchanges%c.SummaryEvery != 0 {
+		return nil, nil
+	}
+	args, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode the task: %w", err)
+	}
+	return []memory.Follow{{Task: memory.Task{Name: TaskSummary, Args: args}}}, nil
 }
 
 // factMaterial is a fact as the prompt of "summarize" shows it.
@@ -131,6 +145,7 @@ type summing struct {
 	c        *Mem0Config
 	old      memory.Note
 	facts    []memory.Note // that hold now, oldest first
+	expired  bool          // there are facts whose time is over
 	revision memory.Revision
 	at       progress
 	out      Mem0Outcome
@@ -138,13 +153,26 @@ type summing struct {
 
 // sumUp writes the summary of the facts: of all of them, or from the last one
 // and what changed since. What cannot be used of an answer leaves the old one.
-func (p *Mem0) sumUp(ctx context.Context, d memory.Desk, c *Mem0Config) (memory.Decision, error) {
+//
+// Args is the progress up to the exchange that asked; without it the summary
+// covers as many exchanges as before, whatever it says.
+func (p *Mem0) sumUp(ctx context.Context, d memory.Desk, c *Mem0Config, args json.RawMessage) (dec memory.Decision, err error) {
 	s := summing{c: c, out: Mem0Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryDone{Mode: c.SummaryMode}}}
-	if err := s.read(ctx, d); err != nil {
-		return memory.Decision{}, err
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &s.at); err != nil {
+			return dec, fault.InvalidField("args", `must be {"exchanges": n, "upto": id, "turn": text}`)
+		}
 	}
+	if err := s.read(ctx, d); err != nil {
+		return dec, err
+	}
+	defer func() {
+		if s.expired && err == nil { // in a fork no task waits for their time
+			dec.Follow = []memory.Follow{{Task: memory.Task{Name: TaskExpire}}}
+		}
+	}()
 	done := s.out.Summary
-	done.Memories, done.Exchanges = len(s.facts), s.at.exchanges
+	done.Memories, done.Exchanges = len(s.facts), s.at.Exchanges
 	if len(s.facts) == 0 {
 		return s.write(d, NothingKnown, ""), nil
 	}
@@ -197,7 +225,9 @@ func (s *summing) read(ctx context.Context, d memory.Desk) error {
 	now := d.Now()
 	err = listed(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}, func(n *memory.Note) {
 		s.revision = max(s.revision, n.From)
-		if !hasExpired(n, now) {
+		if hasExpired(n, now) {
+			s.expired = true
+		} else {
 			s.facts = append(s.facts, *n)
 		}
 	})
@@ -206,8 +236,10 @@ func (s *summing) read(ctx context.Context, d memory.Desk) error {
 	}
 	slices.SortStableFunc(s.facts, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
 	s.facts = s.facts[max(0, len(s.facts)-s.c.SummaryFacts):]
-	s.at, err = progressOf(ctx, d, &s.old, uuid.Nil)
-	return err
+	if old := progressOf(&s.old); old.Exchanges > s.at.Exchanges || s.at.Upto == uuid.Nil {
+		s.at = old
+	}
+	return nil
 }
 
 // covered tells that the old summary can be gone on from.
@@ -274,9 +306,8 @@ func (s *summing) keep(why string) memory.Decision {
 
 // reached writes into a summary how far the conversation has come.
 func (s *summing) reached(n *memory.Note) {
-	n.Attributes[attrExchanges] = float64(s.at.exchanges)
-	if s.at.upto != uuid.Nil {
-		n.Attributes[attrUpto], n.Attributes[attrUptoTurn] = s.at.upto.String(), s.at.turn
+	if s.at.Upto != uuid.Nil {
+		n.Attributes[attrExchanges], n.Attributes[attrUpto], n.Attributes[attrUptoTurn] = float64(s.at.Exchanges), s.at.Upto.String(), s.at.Turn
 	}
 }
 
