@@ -132,7 +132,7 @@ func Dependencies() []Dependency {
 		{"github.com/jackc/", []string{"internal/store/postgres"}, true},
 		{"github.com/pgvector/", []string{"internal/store/postgres"}, true},
 		{"github.com/pressly/goose", []string{"internal/store"}, false},
-		{"github.com/sashabaranov/go-openai", []string{"internal/llm"}, false},
+		{"github.com/sashabaranov/go-openai", []string{"internal/llm"}, true}, // tests are clients of ours by it
 		{"github.com/hibiken/asynq", []string{"internal/queue/redis"}, false},
 		{"github.com/redis/", redis, true},
 		{"github.com/go-redis/", []string{"internal/cache"}, false},

@@ -174,6 +174,13 @@ func (s *Server) Peak() int {
 	return s.peak
 }
 
+// Active is the number of requests that are served now.
+func (s *Server) Active() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active
+}
+
 // next records a request and picks its reply.
 func (s *Server) next(req Request) Reply {
 	s.mu.Lock()
