@@ -242,6 +242,8 @@ func englishFact(s, name string, said time.Time, agent bool) string {
 	switch {
 	case aimless.MatchString(s) && n < 2*minTelling:
 		return ""
+	case dangles(s) && n < 2*minTelling+1:
+		return ""
 	case strong.MatchString(s):
 		if n < 1 {
 			return ""
@@ -260,6 +262,22 @@ func englishFact(s, name string, said time.Time, agent bool) string {
 		return ""
 	}
 	return retell(resolveDates(s, said), name)
+}
+
+// dangles tells that a sentence speaks of what only an earlier one names: a
+// pronoun before anything that it could stand for.
+func dangles(s string) bool {
+	at := dangling.FindStringIndex(s)
+	if len(at) == 0 || antecedent.MatchString(s[:at[0]]) {
+		return false
+	}
+	// A name inside the sentence may be meant.
+	for i, p := range pieces(s[:at[0]]) {
+		if i > 0 && p.word && startsUpper(p.s) && !selfWords[strings.ToLower(p.s)] {
+			return false
+		}
+	}
+	return true
 }
 
 // selfFirst tells that the speaker is what a sentence is about: the first
@@ -351,7 +369,7 @@ var notNames = wordSet(`it that this these those there here he she they who what
 
 // aboutOthers tells a statement about a named person or thing.
 func aboutOthers(s string, words []string) bool {
-	return namedSubject.MatchString(s) && !notNames[strings.TrimSuffix(words[0], "'s")] && substance(words) >= minTelling+1
+	return namedSubject.MatchString(s) && !strings.HasSuffix(words[0], "ing") && !mused.MatchString(s) && !notNames[strings.TrimSuffix(words[0], "'s")] && substance(words) >= minTelling+1
 }
 
 // scheduled tells a statement about something on a day that is seen from today.
@@ -365,11 +383,11 @@ func scheduled(s string, said time.Time) bool {
 // goesOn tells a sentence that says more about who or what was just spoken of.
 func goesOn(s string) bool {
 	t := tidy(s)
-	if strings.Contains(s, "?") || !thirdPerson.MatchString(t) || supposed.MatchString(t) {
+	words := lowerWords(t)
+	if strings.Contains(s, "?") || supposed.MatchString(t) || len(words) == 0 || reactions.MatchString(t) || requests.MatchString(t) {
 		return false
 	}
-	words := lowerWords(t)
-	if addressesYou(words) {
+	if !thirdPerson.MatchString(t) && !(selfWords[words[0]] && dangles(t)) || addressesYou(words) {
 		return false
 	}
 	need := minTelling

@@ -132,6 +132,8 @@ func (t *retelling) word(i int) {
 		t.out[i] = t.name
 	case "myself", "ourselves":
 		t.out[i] = "themselves"
+	case "to":
+		t.inflected = false // a verb behind "and" may go with the infinitive
 	case "and":
 		if t.inflected {
 			t.goesOn(i)

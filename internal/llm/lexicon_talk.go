@@ -37,7 +37,7 @@ var wished = regexp.MustCompile(`(?i)\b(?:i|we)(?: would|'d) (?:really |absolute
 
 // reactions say something to what another said.
 var reactions = regexp.MustCompile(`(?i)^(?:` +
-	`(?:so |super |really |very |just )?(?:glad|happy|proud|excited|sorry|grateful|thankful|stoked|honou?red|appreciate|love (?:it|that|this|how|your|the way)|hope|wish|can't (?:wait|imagine|believe)|feels?|sounds|looks|seems|no (?:problem|worries|way|doubt)|congrats|(?:reminds|gives|makes|keeps|helps|brings|means|takes|gets|seeing|been there|same here)|almost|way to|good (?:luck|job|call)|keep|agreed|hats off|thanks?|bet|guess)\b` +
+	`(?:so |super |really |very |just )?(?:glad|happy|proud|excited|sorry|grateful|thankful|stoked|honou?red|appreciate|love (?:it|that|this|how|your|the way)|hope|wish|can't (?:wait|imagine|believe)|feels?|sounds|looks|seems|no (?:problem|worries|way|doubt)|congrats|(?:reminds|gives|makes|keeps|helps|brings|means|takes|gets|seeing|been there|same here)|almost|i do ?[,–—-]|definitely|speaking of|won't|no words|just (?:a|an|the|like|hang|some|so|not|in)|fingers crossed|way to|good (?:luck|job|call)|keep|agreed|hats off|thanks?|bet|guess)\b` +
 	`|(?:i|we)(?:'m| am|'re| are| was| were| feel| felt)?(?: (?:so|really|very|just|also|totally|truly|always|super|too|all|definitely|completely|still|pretty|absolutely|quite))* ` +
 	`(?:glad|sorry|sure|curious|impressed|jealous|ears|amazed|okay|ok|fine|good|great|here|with you|right|down for|up for|game|happy (?:to (?:hear|help|know|see|share)|for|that|you|with|it|i)|grateful|thankful|lucky|blessed|fortunate|` +
 	`proud (?:of|to|that)|excited (?:to (?:hear|see|know|share)|for you|about (?:it|that)|for it|too|that)|stoked (?:to (?:hear|see)|for you|about it)|honou?red|touched|moved by|flattered|speechless|psyched|pumped|thrilled (?:to hear|for|that)|hanging in|doing (?:good|great|well|okay|fine|alright)|feeling|` +
@@ -72,10 +72,18 @@ var clippedNot = wordSet(`excited interested used tired inspired surrounded bles
 var finite = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|can|will|helps?|helped|makes?|made|gave|gives?|brings?|brought|keeps?|kept|taught|teach(?:es)?|told|said|got|gets|went|came|comes|took|takes|loves?|likes?|lets?|let|means?|meant|hit|put|puts|feels?|felt|reminds?|inspires?|won|sent|\p{L}{3,}ed|\p{L}+'s)\b`)
 
 // mused says something of the world at large.
-var mused = regexp.MustCompile(`(?i)\b(?:is|are|'s|was|were|being|be) (?:just |so |really |super |also |truly |always |such |very )*(?:an? |the )?(?:key|important|rewarding|amazing|great|hard|essential|crucial|vital|priceless|everything|powerful|special|precious|comforting|fulfilling|tough|wonderful|incredible|awesome|way|reminder|feeling|good|nice|cool|fun)\b|^(?:life|nature|being|surrounding|knowing|seeing|having|there's nothing|it's|balance|moments like)\b`)
+var mused = regexp.MustCompile(`(?i)\b(?:is|are|'s|was|were|being|be) (?:just |so |really |super |also |truly |always |such |very )*(?:an? |the )?(?:key|important|rewarding|amazing|great|hard|essential|crucial|vital|priceless|everything|powerful|special|precious|comforting|fulfilling|tough|wonderful|incredible|awesome|way|reminder|feeling|good|nice|cool|fun)\b|\b(?:people|everyone|anyone|folks)\b|^our .*\b(?:can|should|must|always)\b|^(?:life|nature|being|surrounding|knowing|seeing|having|there's nothing|it's|balance|moments like)\b`)
 
 // aimless are statements whose object stands in the sentence before.
 var aimless = regexp.MustCompile(`(?i)^(?:i|we)(?:'ve|'m|'re|'d|'ll)?(?: (?:\p{L}+ly|have|had|has|am|was|were|just|also|really|even|never|still|always|usually|often|finally|actually|already|will|would|do|did|don't|didn't|haven't|hadn't|can|can't|could|couldn't|been|going to|want to|wanted to|got to|gonna|love to|like to|use to|used to|try to|tried to))* \p{L}+(?: \p{L}+)? (?:it|this|that|them|these|those|him|her|one|there|so)(?:$|[.!,;]| (?:to|because|for|at|in|on|with|when|and|but|as|yet|too|so|cause|'cause|by|from|all|up|out|every|last|-|–|there|before|after|since|again|often)\b)`)
+
+// dangling words stand for something that must have been named before, which
+// antecedent words would do.
+var (
+	dangling = regexp.MustCompile(`(?i)\b(?:it|them|him|her|hers|there|this|that|these|those|one)(?:$|[.!,;]|\s+(?:[–—-]|to|because|for|at|in|on|with|when|and|but|as|yet|too|so|from|all|up|out|every|last|before|after|since|again|often|is|was|now|turned|has|snuggling|into|brings)\b)|` +
+		`\b(?:this|that|these|those) (?:place|spot|one|pic|photo|picture|case|day|idea|thing|things|moment|moments|memory|app|activity)\b|\bplaces like this\b|\bthose places\b`)
+	antecedent = regexp.MustCompile(`(?i)\b(?:an?|the|my|our|some|another|two|three|his|their|both|new|several|lots of|many) [\p{L}\d]`)
+)
 
 // feelings say how it is to be somebody, which needs more to be a fact.
 var feelings = regexp.MustCompile(`(?i)^(?:i|we)(?:'m| am|'re| are| have| had|'ve)?(?: (?:really|so|just|always|also|still|definitely|never|been))* (?:feel|felt|feeling|find it|found it|can|gonna|going to|keep|stay|staying|keeping|try to|making|hope|knew)\b`)
@@ -132,4 +140,5 @@ var emptyWords = wordSet(`thing things stuff great awesome amazing good nice coo
 	hope wish sure super pretty kind sort idea part world life important beautiful wonderful incredible fantastic excited exciting
 	journey experience moment moments reminder support positive inspiring dream dreams hard tough believe step forward heart truly
 	give gives take takes say said tell told come came work working worth matter matters help helps helped place start started
-	guess bet hear heard definitely totally absolutely completely literally finally actually especially`)
+	guess bet hear heard definitely totally absolutely completely literally finally actually especially options option details detail busy bothering happened
+	happen lately talked talk spoke spoken chatted chat week weeks people month months year years lots thrilled stoked keen mind`)
