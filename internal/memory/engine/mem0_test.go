@@ -689,3 +689,18 @@ func TestMem0SummaryOfMany(t *testing.T) {
 		t.Errorf("the summary is %+v", s)
 	}
 }
+
+// TestMem0Runs: where runs are scopes, each has its own memories, in a store as well.
+func TestMem0Runs(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{config: `{"scope":"session"}`})
+	w.script(map[string][]string{"I drive a van.": {"User drives a van"}, "I drive a red van.": {"User drives a red van"}},
+		map[string]verdict{"User drives a red van": {memory.OpUpdate, "User drives a van", ""}})
+	for _, session := range []any{1, "b", nil} {
+		w.hear("I drive a van.", func(m *memory.NewMessage) { m.Session = session })
+	}
+	w.hear("I drive a red van.", func(m *memory.NewMessage) { m.Session = 1 })
+	if got := w.texts(memory.KindFact); !slices.Equal(got, []string{"User drives a red van", "User drives a van", "User drives a van"}) {
+		t.Errorf("live are %q", got)
+	}
+}

@@ -153,9 +153,14 @@ func (l *ledger) look(ctx context.Context, d memory.Desk, facts []candidate) err
 	return nil
 }
 
-// byText finds the memory with the text of a fact, by its key.
+// byText finds the memory with the text of a fact, by its key. Where a caller
+// has given the one that has the key another text, the fact gets another key.
 func (l *ledger) byText(ctx context.Context, d memory.Desk, n *memory.Note) (memory.Note, bool, error) {
 	known, ok, err := d.ByKey(ctx, memory.KindFact, n.Key)
+	for err == nil && ok && known.Content != n.Content && len(n.Key) < memory.MaxKeyBytes {
+		n.Key += "+"
+		known, ok, err = d.ByKey(ctx, memory.KindFact, n.Key)
+	}
 	if err != nil {
 		return known, false, fmt.Errorf("find a memory by its text: %w", err)
 	}

@@ -460,6 +460,24 @@ func TestMem0AddOnly(t *testing.T) {
 	}
 }
 
+// TestMem0Edited: a memory whose text a caller has changed does not stand for the text that it had.
+func TestMem0Edited(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, newTestMem0(t), "")
+	k.facts([]string{"User likes tea"}, []string{"User likes tea"}, []string{"User likes tea"})
+	k.always("decide", `{"operation":"ADD","target":null,"text":null}`)
+	k.hear("I like tea.")
+	edited := k.fact("User likes tea")
+	edited.Content = "User likes mate tea"
+	k.decide(added(edited))
+	k.apply(memory.Decision{Puts: []memory.Note{edited}})
+	k.hear("I like tea.")
+	k.hear("I like tea.")
+	if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User likes mate tea", "User likes tea"}) {
+		t.Errorf("live are %q", got)
+	}
+}
+
 // TestMem0OutOfOrder: what was said before a memory neither changes nor deletes it.
 func TestMem0OutOfOrder(t *testing.T) {
 	t.Parallel()
