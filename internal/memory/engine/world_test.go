@@ -95,7 +95,7 @@ func newWorld(t *testing.T, o options) *world {
 		cfg.Timeout = o.timeout
 	}
 	if o.breaker > 0 {
-		cfg.BreakerFailures, cfg.BreakerPause = o.breaker, time.Millisecond
+		cfg.BreakerFailures, cfg.BreakerPause = o.breaker, 20*time.Millisecond
 	}
 	if o.encoder != "" {
 		cfg.EmbedProvider, cfg.EncoderDir = llm.EmbedLocal, o.encoder

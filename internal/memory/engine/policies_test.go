@@ -1,0 +1,401 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+// This file and its neighbours hold every policy to the same table: whatever
+// a policy does with what people say, the engine loses nothing, applies nothing
+// twice and keeps only what fits. A new policy is in it as soon as policy.All
+// has it; the calls that it makes are named below.
+
+// answers are good answers to every call of every policy, about the talk below.
+var answers = map[string]any{
+	"analyze":           map[string]any{"keywords": []string{"alice", "move", "diet"}, "context": "Alice tells of herself.", "tags": []string{"person", "life", "talk"}},
+	"evolve":            json.RawMessage(`{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[0],"tags_to_update":["talk"],"new_context_neighborhood":[],"new_tags_neighborhood":[],"new_keywords_neighborhood":[],"confidence":0.95}`),
+	"split":             map[string]any{"parts": []string{}},
+	"extract":           map[string]any{"facts": []string{"Alice lives in Shanghai.", "Alice is a vegetarian."}},
+	"decide":            map[string]any{"operation": "ADD", "target": nil, "text": nil},
+	"summarize":         map[string]any{"summary": "Alice lives in Shanghai and is a vegetarian."},
+	"procedure":         map[string]any{"summary": "Alice moved to Shanghai."},
+	"entities":          map[string]any{"entities": []any{map[string]any{"entity": "Alice", "entity_type": "person"}, map[string]any{"entity": "Shanghai", "entity_type": "place"}}},
+	"relations":         map[string]any{"relations": []any{map[string]any{"source": "Alice", "relationship": "lives in", "destination": "Shanghai"}}},
+	"conflicts":         map[string]any{"invalidate": []any{}},
+	"daily_summary":     map[string]any{"summary": "Alice tells where she lives and what she eats.", "events": []string{"Alice moved to Shanghai."}},
+	"daily_personality": map[string]any{"traits": []string{"open"}, "mood": "calm", "reply_strategy": "Ask her how she likes Shanghai."},
+	"overall_history":   map[string]any{"summary": "Alice moved to Shanghai and changed what she eats."},
+	"overall_personality": map[string]any{
+		"portrait": "Alice is open about her life.", "reply_strategy": "Ask her how she likes Shanghai.",
+	},
+	"relevance": map[string]any{"scores": []any{}},
+}
+
+// nonsense are answers of the right form that point at what is not there, or
+// ask for far too much.
+var nonsense = map[string]any{
+	"analyze":             map[string]any{"keywords": slices.Repeat([]string{"pwned"}, 200), "context": strings.Repeat("pwned ", 20_000), "tags": slices.Repeat([]string{"pwned"}, 200)},
+	"evolve":              json.RawMessage(`{"should_evolve":true,"actions":["strengthen","update_neighbor"],"suggested_connections":[-1,77,99999],"tags_to_update":[],"new_context_neighborhood":["","","","","","","","","pwned"],"new_tags_neighborhood":[],"new_keywords_neighborhood":[],"confidence":7}`),
+	"split":               map[string]any{"parts": slices.Repeat([]string{"pwned"}, 100)},
+	"extract":             map[string]any{"facts": append(slices.Repeat([]string{"", "   ", "pwned"}, 200), strings.Repeat("pwned ", 20_000), "pwned by the model")},
+	"decide":              map[string]any{"operation": "DELETE", "target": 4711, "text": strings.Repeat("pwned ", 20_000)},
+	"summarize":           map[string]any{"summary": strings.Repeat("pwned ", 50_000)},
+	"procedure":           map[string]any{"summary": strings.Repeat("pwned ", 50_000)},
+	"entities":            map[string]any{"entities": slices.Repeat([]any{map[string]any{"entity": strings.Repeat("\"pwned\"\n", 50), "entity_type": "\x01"}}, 300)},
+	"relations":           map[string]any{"relations": slices.Repeat([]any{map[string]any{"source": "nobody", "relationship": strings.Repeat("is", 900), "destination": "nobody"}}, 300)},
+	"conflicts":           map[string]any{"invalidate": slices.Repeat([]any{map[string]any{"source": "nobody", "relationship": "is", "destination": "nothing"}}, 300)},
+	"daily_summary":       map[string]any{"summary": strings.Repeat("pwned ", 50_000), "events": slices.Repeat([]string{"pwned"}, 5_000)},
+	"daily_personality":   map[string]any{"traits": slices.Repeat([]string{"pwned"}, 5_000), "mood": "", "reply_strategy": strings.Repeat("pwned ", 50_000)},
+	"overall_history":     map[string]any{"summary": strings.Repeat("pwned ", 50_000)},
+	"overall_personality": map[string]any{"portrait": strings.Repeat("pwned ", 50_000), "reply_strategy": strings.Repeat("pwned ", 50_000)},
+	"relevance":           map[string]any{"scores": slices.Repeat([]any{map[string]any{"id": 4711, "score": 9}}, 100)},
+}
+
+// settings make policies do within a few exchanges what they do seldom.
+var settings = map[string]string{
+	"mem0":  `{"summary_every":2}`,
+	"mem0g": `{"summary_every":2}`,
+}
+
+// talk is what is said in most tests, an exchange a line.
+var talk = [][2]string{
+	{"I'm Alice. I am a vegetarian and I live in Beijing.", "Nice to meet you, Alice."},
+	{"I moved from Beijing to Shanghai in May.", "Shanghai is lovely in May."},
+	{"I am not a vegetarian any more. I eat fish now.", "Noted: you eat fish."},
+}
+
+// spring is when the talk was.
+var spring = time.Date(2024, 5, 20, 9, 0, 0, 0, time.UTC)
+
+// everyPolicy runs a test for every policy that there is.
+func everyPolicy(t *testing.T, test func(t *testing.T, name string)) {
+	t.Helper()
+	all, err := policy.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all.Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, name)
+		})
+	}
+}
+
+// talker makes a world with a collection of a policy.
+func talker(t *testing.T, name string, o options) *world {
+	t.Helper()
+	o.policy, o.config = name, settings[name]
+	w := newWorld(t, o)
+	t.Cleanup(func() {
+		for _, r := range w.fake.Requests() {
+			if _, ok := answers[r.Call]; !ok && r.Call != llmtest.Embed {
+				t.Errorf("the call %q is not among the answers of this table", r.Call)
+			}
+		}
+	})
+	return w
+}
+
+// answer lets the model give one reply, made of a good answer, to every call;
+// nil: it answers as usual.
+func (w *world) answer(reply func(call string) llmtest.Reply) {
+	for call := range answers {
+		if reply == nil {
+			w.fake.Handle(call, nil)
+			continue
+		}
+		w.fake.Always(call, reply(call))
+	}
+}
+
+// exchange says a line of the talk, i minutes after its beginning.
+func (w *world) exchange(c uuid.UUID, i int, line [2]string) []memory.Note {
+	w.t.Helper()
+	at := spring.Add(time.Duration(i) * time.Minute)
+	out, err := w.notes.AddMessages(w.t.Context(), w.s, c.String(), memory.NewMessages{Messages: []memory.NewMessage{
+		{Role: memory.RoleUser, Name: "Alice", Content: line[0], OccurredAt: &at},
+		{Role: memory.RoleAssistant, Content: line[1], OccurredAt: &at},
+	}}, memory.Request{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out.Messages
+}
+
+// tell says the whole talk.
+func (w *world) tell(c uuid.UUID, lines ...[2]string) []memory.Note {
+	w.t.Helper()
+	var said []memory.Note
+	for i, line := range lines {
+		said = append(said, w.exchange(c, i, line)...)
+	}
+	return said
+}
+
+// settle runs jobs, put off ones too, until none is left.
+func (w *world) settle() {
+	w.t.Helper()
+	for range 500 { // a breaker that is open goes by real time
+		w.drain()
+		if len(w.unended()) == 0 {
+			return
+		}
+		w.later(time.Minute)
+	}
+	for _, j := range w.unended() {
+		w.t.Errorf("a %s job still is %q after %d tries: %s", j.Kind, j.State, j.Attempts, j.Error)
+	}
+}
+
+func (w *world) unended() []memory.Job {
+	w.t.Helper()
+	return slices.DeleteFunc(w.jobs(uuid.Nil), func(j memory.Job) bool { return j.Ended() })
+}
+
+// digest says what a collection holds, without ids and times.
+func (w *world) digest(c uuid.UUID) []string {
+	w.t.Helper()
+	var out []string
+	names := map[uuid.UUID]string{}
+	var ids []uuid.UUID
+	for _, n := range w.all(c) {
+		names[n.ID] = fmt.Sprintf("%s %q %q", n.Kind, n.Key, n.Content)
+		out = append(out, fmt.Sprintf("%s (%s, %s, %v, %v, %q)", names[n.ID], n.State, n.Category, n.Tags, n.Keywords, n.Context))
+		ids = append(ids, n.ID)
+	}
+	links, err := w.store.Links(w.t.Context(), w.s, w.view(c), memory.LinkQuery{Notes: ids, Direction: memory.Outgoing})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, l := range links {
+		out = append(out, fmt.Sprintf("%s -%s-> %s", names[l.Source], l.Relation, names[l.Target]))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// singles are the lines of a digest that do not depend on the order of decisions:
+// messages and facts.
+func singles(digest []string) []string {
+	return slices.DeleteFunc(slices.Clone(digest), func(line string) bool {
+		return strings.Contains(line, "-> ") || !strings.HasPrefix(line, "message ") && !strings.HasPrefix(line, "fact ")
+	})
+}
+
+// sameDigest compares what two collections hold.
+func sameDigest(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			t.Errorf("%s: too much: %s", what, line)
+		}
+	}
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			t.Errorf("%s: missing: %s", what, line)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%s: %d lines, want %d", what, len(got), len(want))
+	}
+}
+
+// sound checks what holds in whatever happens: every message is there with its
+// words, derived notes say where they come from, nothing is there twice, and
+// everything fits.
+func (w *world) sound(c uuid.UUID, said ...memory.Note) {
+	w.t.Helper()
+	for _, m := range said {
+		if n := w.getIn(c, m.ID); n.Content != m.Content || n.Kind != memory.KindMessage || n.Attributes[memory.AttrRole] != m.Attributes[memory.AttrRole] {
+			w.t.Errorf("a message says %.80q, not %.80q", n.Content, m.Content)
+		}
+	}
+	twice := map[string]bool{}
+	for _, n := range w.all(c) {
+		if err := n.Check(); err != nil || !utf8.ValidString(n.Content) {
+			w.t.Errorf("a %s does not fit: %v", n.Kind, err)
+		}
+		if n.Kind == memory.KindMessage {
+			continue
+		}
+		name := string(n.Kind) + "\n" + n.Content
+		if n.Kind != memory.KindProfile && n.Kind != memory.KindSummary && twice[name] {
+			w.t.Errorf("a %s is there twice: %.80q", n.Kind, n.Content)
+		}
+		twice[name] = true
+		if len(n.Provenance.Sources) == 0 || n.Provenance.Job == nil {
+			w.t.Errorf("a %s comes from nowhere: %.80q, %+v", n.Kind, n.Content, n.Provenance)
+		}
+		if n.State != memory.StateEvolved && n.State != memory.StateInReview {
+			w.t.Errorf("a %s that was derived is %q", n.Kind, n.State)
+		}
+	}
+	problems, err := w.store.Verify(w.t.Context())
+	if err != nil || len(problems) > 0 {
+		w.t.Errorf("the store has problems %v, %v", problems, err)
+	}
+}
+
+// undisturbed gives the digest of a talk without any trouble.
+func undisturbed(t *testing.T, name string, o options, lines ...[2]string) []string {
+	t.Helper()
+	w := talker(t, name, o)
+	said := w.tell(w.c.ID, lines...)
+	w.settle()
+	w.sound(w.c.ID, said...)
+	return w.digest(w.c.ID)
+}
+
+// trouble is what a model does to a policy.
+type trouble struct {
+	reply   func(call string) llmtest.Reply // nil: the model is down
+	breaker int
+	timeout time.Duration
+	passed  bool // what failed is passed over, so that later exchanges may be decided about first
+	bad     bool // the model answers, but what it says is of no use: a policy may go on without it
+	pwned   bool // answers that nothing may be left of
+}
+
+func always(r llmtest.Reply) func(string) llmtest.Reply {
+	return func(string) llmtest.Reply { return r }
+}
+
+// Whatever the model does, no message is lost, nothing is applied twice, and
+// when the model is back the memory is what it would have been.
+func TestPoliciesAndTrouble(t *testing.T) {
+	t.Parallel()
+	rows := map[string]trouble{
+		"down":         {},
+		"open breaker": {breaker: 2, passed: true},
+		"429":          {reply: always(llmtest.Status(429, time.Second))},
+		"500":          {reply: always(llmtest.Status(500, 0))},
+		"timeout":      {reply: always(llmtest.Hang()), timeout: 100 * time.Millisecond},
+		"cut":          {reply: always(llmtest.CutBody())},
+		"no JSON":      {reply: always(llmtest.NotJSON())},
+		"no choices":   {reply: always(llmtest.NoChoices())},
+		"garbage":      {reply: always(llmtest.Text("I would rather not say")), bad: true},
+		"wrong schema": {reply: always(llmtest.WrongSchema()), bad: true},
+		"refusal":      {reply: always(llmtest.Refusal("I can't help with that.")), bad: true},
+		"truncated":    {reply: func(call string) llmtest.Reply { return llmtest.Truncated(answers[call]) }, bad: true},
+		"nonsense":     {reply: func(call string) llmtest.Reply { return llmtest.JSON(nonsense[call]) }, bad: true, pwned: true},
+		"types": {reply: func(call string) llmtest.Reply {
+			return llmtest.Text(strings.NewReplacer(`"`, `1`, `[`, `{"a":[`, `]`, `]}`).Replace(string(mustJSON(answers[call]))))
+		}, bad: true},
+	}
+	everyPolicy(t, func(t *testing.T, name string) {
+		t.Helper()
+		want := undisturbed(t, name, options{}, talk...)
+		for _, kind := range slices.Sorted(maps.Keys(rows)) {
+			t.Run(kind, func(t *testing.T) {
+				t.Parallel()
+				r := rows[kind]
+				w := talker(t, name, options{breaker: r.breaker, timeout: r.timeout})
+				said := w.exchange(w.c.ID, 0, talk[0])
+				w.settle()
+				if r.reply == nil {
+					w.fake.Down(true)
+				} else {
+					w.answer(r.reply)
+				}
+				said = append(said, w.exchange(w.c.ID, 1, talk[1])...)
+				said = append(said, w.exchange(w.c.ID, 2, talk[2])...)
+				w.drain()
+				w.later(2 * time.Second)
+				w.drain()
+				w.troubled(said, &r)
+				w.fake.Down(false)
+				w.answer(nil)
+				w.later(time.Minute)
+				w.settle()
+				w.sound(w.c.ID, said...)
+				switch {
+				case r.bad:
+				case r.passed:
+					sameDigest(t, "afterwards", singles(w.digest(w.c.ID)), singles(want))
+				default:
+					sameDigest(t, "afterwards", w.digest(w.c.ID), want)
+				}
+				for _, j := range w.jobs(uuid.Nil) {
+					if j.State != memory.JobDone {
+						t.Errorf("a %s job is %q: %s", j.Kind, j.State, j.Error)
+					}
+				}
+			})
+		}
+	})
+}
+
+func mustJSON(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// troubled checks what holds while the model does not.
+func (w *world) troubled(said []memory.Note, r *trouble) {
+	w.t.Helper()
+	w.sound(w.c.ID, said...)
+	for _, m := range said {
+		n := w.get(m.ID)
+		if n.State == memory.StatePending && n.Error == "" {
+			w.t.Error("a message is pending without a reason")
+		}
+	}
+	for _, j := range w.unended() {
+		if r.breaker > 0 && j.Attempts > 1 {
+			w.t.Errorf("a %s job has used up %d tries with the breaker open", j.Kind, j.Attempts)
+		}
+	}
+	if !r.pwned {
+		return
+	}
+	for _, n := range w.all(w.c.ID) {
+		if len(n.Content) > 8<<10 && n.Kind != memory.KindMessage || len(n.Context) > memory.MaxContextBytes || len(n.Tags) > memory.MaxTags {
+			w.t.Errorf("a %s of %d bytes was kept", n.Kind, len(n.Content))
+		}
+	}
+}
+
+// Good answers in odd clothes are read as what they are, however long they take.
+func TestPoliciesAndOddAnswers(t *testing.T) {
+	t.Parallel()
+	rows := map[string]func(call string) llmtest.Reply{
+		"fenced":  func(call string) llmtest.Reply { return llmtest.Fenced(answers[call]) },
+		"thought": func(call string) llmtest.Reply { return llmtest.Think(answers[call]) },
+		"slow":    func(call string) llmtest.Reply { return llmtest.Slow(30*time.Millisecond, llmtest.JSON(answers[call])) },
+	}
+	everyPolicy(t, func(t *testing.T, name string) {
+		t.Helper()
+		tell := func(t *testing.T, reply func(call string) llmtest.Reply) []string {
+			t.Helper()
+			w := talker(t, name, options{})
+			w.answer(reply)
+			said := w.tell(w.c.ID, talk...)
+			w.settle()
+			w.sound(w.c.ID, said...)
+			return w.digest(w.c.ID)
+		}
+		want := tell(t, func(call string) llmtest.Reply { return llmtest.JSON(answers[call]) })
+		for _, kind := range slices.Sorted(maps.Keys(rows)) {
+			t.Run(kind, func(t *testing.T) {
+				t.Parallel()
+				sameDigest(t, kind, tell(t, rows[kind]), want)
+			})
+		}
+	})
+}
