@@ -1,0 +1,172 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+func newTalk(t *testing.T, srv *llmtest.Server, d llm.Deps, set func(*llm.Config)) *llm.Talk {
+	t.Helper()
+	cfg := llm.Config{
+		BaseURL: srv.URL(), Model: "fake", APIKey: "sk-secret", Timeout: 5 * time.Second, MaxTries: 3,
+		RetryWait: time.Millisecond, MaxRetryWait: 20 * time.Millisecond, BreakerFailures: 100, BreakerPause: time.Hour,
+	}
+	if set != nil {
+		set(&cfg)
+	}
+	d.Clock = time.Now
+	talk, err := llm.NewTalk(d, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return talk
+}
+
+const hello = `{"model":"fake","messages":[{"role":"user","content":"hello there"}]}`
+
+const helloStream = `{"model":"fake","stream":true,"messages":[{"role":"user","content":"hello there"}]}`
+
+// said sends a request and reads all of its answer.
+func said(ctx context.Context, t *testing.T, talk *llm.Talk, body string) (string, error) {
+	t.Helper()
+	resp, err := talk.Send(ctx, grant.Scope(uuid.New(), uuid.Nil, "test"), chat.Request{Collection: uuid.Must(uuid.NewV7()), Body: []byte(body), Stream: body == helloStream})
+	if err != nil {
+		return "", err
+	}
+	defer resp.Account(chat.Usage{PromptTokens: 3, CompletionTokens: 2})
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(resp.Body)
+	return string(raw), err
+}
+
+// A request goes out as it is, by the configured key, and the answer comes back
+// as it is; its cost is counted under the purpose of chats.
+func TestTalkPasses(t *testing.T) {
+	t.Parallel()
+	srv, m := llmtest.New(t), &meter{}
+	srv.RequireKey("sk-secret")
+	srv.Always("", llmtest.Text("hi"))
+	talk := newTalk(t, srv, llm.Deps{Meter: m}, nil)
+	whole, err := said(t.Context(), t, talk, hello)
+	if err != nil || !strings.Contains(whole, `"content":"hi"`) {
+		t.Fatalf("%q, %v", whole, err)
+	}
+	stream, err := said(t.Context(), t, talk, helloStream)
+	if err != nil || !strings.HasPrefix(stream, "data: {") || !strings.HasSuffix(stream, "data: [DONE]\n\n") {
+		t.Fatalf("%q, %v", stream, err)
+	}
+	if got := srv.Requests(); string(got[0].Body) != hello || string(got[1].Body) != helloStream {
+		t.Errorf("sent %s and %s", got[0].Body, got[1].Body)
+	}
+	if uses := m.all(); len(uses) != 2 || uses[0].Purpose != "chat" || uses[0].Calls != 1 || uses[0].PromptTokens != 3 || uses[0].CompletionTokens != 2 {
+		t.Errorf("counted %+v", uses)
+	}
+}
+
+// What may pass by itself is tried again as long as nothing of an answer came.
+func TestTalkTriesAgain(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{"whole": hello, "stream": helloStream} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, m := llmtest.New(t), &meter{}
+			srv.Script("", llmtest.Status(http.StatusInternalServerError, 0), llmtest.Reset(), llmtest.Text("hi"))
+			if got, err := said(t.Context(), t, newTalk(t, srv, llm.Deps{Meter: m}, nil), body); err != nil || !strings.Contains(got, "hi") {
+				t.Errorf("%q, %v", got, err)
+			}
+			if uses := m.all(); len(uses) != 1 || uses[0].Calls != 3 {
+				t.Errorf("counted %+v", uses)
+			}
+		})
+	}
+}
+
+func TestTalkFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply llmtest.Reply
+		set   func(*llm.Config)
+		code  fault.Code
+	}{
+		"down":            {llmtest.Status(http.StatusInternalServerError, 0), nil, fault.Unavailable},
+		"slow down":       {llmtest.Status(http.StatusTooManyRequests, time.Minute), nil, fault.Unavailable},
+		"other key":       {llmtest.StatusText(http.StatusUnauthorized, "bad key sk-secret"), nil, fault.Unavailable},
+		"hangs":           {llmtest.Hang(), func(c *llm.Config) { c.Timeout, c.MaxTries = 30*time.Millisecond, 1 }, fault.Timeout},
+		"refuses":         {llmtest.StatusText(http.StatusBadRequest, "no such tool"), nil, fault.ModelFailed},
+		"keeps breaking":  {llmtest.Reset(), nil, fault.Unavailable},
+		"breaker is open": {llmtest.Status(http.StatusInternalServerError, 0), func(c *llm.Config) { c.BreakerFailures = 1 }, fault.Unavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := llmtest.New(t)
+			srv.Always("", c.reply)
+			talk := newTalk(t, srv, llm.Deps{}, c.set)
+			for range 2 {
+				_, err := said(t.Context(), t, talk, helloStream)
+				if !fault.Is(err, c.code) || strings.Contains(err.Error(), "sk-secret") {
+					t.Fatalf("%v, want %s", err, c.code)
+				}
+				var f *fault.Error
+				if name == "slow down" && (!errors.As(err, &f) || f.RetryAfter != time.Minute) {
+					t.Errorf("%+v does not say when to come again", f)
+				}
+				refused, ok := errors.AsType[*chat.Refused](err)
+				if ok != (name == "refuses") || ok && (refused.Status != http.StatusBadRequest || !strings.Contains(string(refused.Body), "no such tool")) {
+					t.Errorf("refusal %+v", refused)
+				}
+			}
+			if name == "breaker is open" {
+				if _, err := said(t.Context(), t, talk, hello); !errors.Is(err, memory.ErrPaused) {
+					t.Errorf("%v", err)
+				}
+			}
+		})
+	}
+}
+
+// A stream that stops coming ends; one that is broken off is an error too.
+func TestTalkStreamsEnd(t *testing.T) {
+	t.Parallel()
+	srv := llmtest.New(t)
+	srv.Script("", llmtest.Paced(time.Hour, llmtest.Text("never")))
+	talk := newTalk(t, srv, llm.Deps{}, func(c *llm.Config) { c.Timeout, c.MaxTries = 50*time.Millisecond, 1 })
+	if got, err := said(t.Context(), t, talk, helloStream); !errors.Is(err, context.DeadlineExceeded) && !fault.Is(err, fault.Timeout) {
+		t.Errorf("%q, %v", got, err)
+	}
+	patient := newTalk(t, srv, llm.Deps{}, nil)
+	srv.Script("", llmtest.Paced(10*time.Millisecond, llmtest.Text(strings.Repeat("word ", 1000))))
+	ctx, cancel := context.WithCancel(t.Context())
+	resp, err := patient.Send(ctx, grant.Scope(uuid.New(), uuid.Nil, "test"), chat.Request{Body: []byte(helloStream), Stream: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := resp.Body.Read(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := io.ReadAll(resp.Body); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	_ = resp.Body.Close()
+}
+
+func TestTalkNeedsAModel(t *testing.T) {
+	t.Parallel()
+	if talk, err := llm.NewTalk(llm.Deps{Clock: time.Now}, llm.Config{}); talk != nil || err != nil {
+		t.Errorf("%v, %v", talk, err)
+	}
+}
