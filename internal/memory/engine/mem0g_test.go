@@ -324,7 +324,26 @@ func TestMem0gDelete(t *testing.T) {
 	}
 }
 
-// C201 by real vectors: a near-identical name reuses its node. Pages of facts are stable, whatever their size.
+// What a caller writes over a fact is read anew: edges whose ends it no longer names end, its own begin.
+func TestMem0gPatchedFact(t *testing.T) {
+	t.Parallel()
+	w := weaving(t, options{}, map[string][]string{"Bob plays chess": {"Bob|plays|chess"}, "Bob plays go": {"Bob|plays|go"}}, nil)
+	w.hear("Bob plays chess", on("2026-01-02"))
+	fact := w.all(w.c.ID, memory.KindFact)[0]
+	patch := memory.NotePatch{Content: memory.Opt[string]{Set: true, Value: "Bob plays go"}}
+	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), fact.ID, patch, memory.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	w.drain()
+	v := w.view(w.c.ID)
+	w.sees("now", v, recall.FactsQuery{}, "Bob plays go 01-02..")
+	w.sees("no longer", v, recall.FactsQuery{Valid: new(false)}, "Bob plays chess 01-02..01-02")
+	if got := w.texts(memory.KindKnowledge); !slices.Equal(got, []string{"Bob plays go"}) {
+		t.Errorf("triples %q", got)
+	}
+}
+
+// C201: a near-identical name reuses its node. Pages of facts are stable, whatever their size.
 func TestMem0gPages(t *testing.T) {
 	t.Parallel()
 	relations := map[string][]string{

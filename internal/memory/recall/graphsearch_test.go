@@ -104,6 +104,7 @@ func (n *net) byGraph(q recall.Query) (out []string, all []recall.Hit) {
 func TestGraphSearch(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *reading) {
+		t.Helper()
 		n := r.net(graphic)
 		var many []string
 		for i := range 300 {
@@ -167,6 +168,7 @@ func TestGraphSearchOff(t *testing.T) {
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *reading) {
+		t.Helper()
 		n := r.net(graphic)
 		var edges []string
 		for i := range 120 {
