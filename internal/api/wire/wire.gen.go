@@ -42,6 +42,7 @@ const (
 
 // Defines values for HitSources.
 const (
+	HitSourcesGraph   HitSources = "graph"
 	HitSourcesLexical HitSources = "lexical"
 	HitSourcesLink    HitSources = "link"
 	HitSourcesVector  HitSources = "vector"
@@ -404,9 +405,14 @@ type AuditList struct {
 
 // AverageCost On average; zeros when there was nothing to divide by.
 type AverageCost struct {
-	Calls            float64 `json:"calls"`
+	// Calls Requests that reached the endpoint.
+	Calls float64 `json:"calls"`
+
+	// CompletionTokens As the endpoint counted them.
 	CompletionTokens float64 `json:"completion_tokens"`
-	PromptTokens     float64 `json:"prompt_tokens"`
+
+	// PromptTokens As the endpoint counted them.
+	PromptTokens float64 `json:"prompt_tokens"`
 }
 
 // BankDocument One person, as MemoryBank's published data has them.
@@ -484,8 +490,10 @@ type ChatAnswer struct {
 	Offline *bool `json:"offline,omitempty"`
 
 	// Remembered The exchange goes into memory now that it is answered.
-	Remembered bool   `json:"remembered"`
-	Reply      string `json:"reply"`
+	Remembered bool `json:"remembered"`
+
+	// Reply What is answered.
+	Reply string `json:"reply"`
 
 	// Tokens Of the context from memory.
 	Tokens int `json:"tokens"`
@@ -533,8 +541,11 @@ type ChatRequest struct {
 
 // ChatUsage What the model counted.
 type ChatUsage struct {
+	// CompletionTokens Of the reply.
 	CompletionTokens int64 `json:"completion_tokens"`
-	PromptTokens     int64 `json:"prompt_tokens"`
+
+	// PromptTokens Of what was asked, the context included.
+	PromptTokens int64 `json:"prompt_tokens"`
 }
 
 // Citation defines model for Citation.
@@ -771,8 +782,10 @@ type Costs struct {
 	Adds int64 `json:"adds"`
 
 	// Answers Calls of the model for chats.
-	Answers int64  `json:"answers"`
-	From    string `json:"from"`
+	Answers int64 `json:"answers"`
+
+	// From First day (UTC).
+	From string `json:"from"`
 
 	// PerAdd On average; zeros when there was nothing to divide by.
 	PerAdd AverageCost `json:"per_add"`
@@ -782,7 +795,9 @@ type Costs struct {
 
 	// Purposes By purpose, sorted by its name.
 	Purposes []PurposeCost `json:"purposes"`
-	To       string        `json:"to"`
+
+	// To Last day (UTC).
+	To string `json:"to"`
 }
 
 // Counts What is visible at the head; absent until known (a fork of the past).
@@ -823,7 +838,9 @@ type Fact struct {
 	// ObjectID The object's note.
 	ObjectID uuid.UUID `json:"object_id"`
 
-	// Relation Examples: lives_in
+	// Relation What leads from the one to the other.
+	//
+	// Examples: lives_in
 	Relation string `json:"relation"`
 
 	// Sources Notes that it was taken from.
@@ -846,7 +863,9 @@ type Fact struct {
 
 // FactList defines model for FactList.
 type FactList struct {
-	Items      []Fact  `json:"items"`
+	Items []Fact `json:"items"`
+
+	// NextCursor Where the next page begins; absent at the end.
 	NextCursor *string `json:"next_cursor,omitempty"`
 
 	// Revision A position in a collection's log.
@@ -873,6 +892,7 @@ type Filter = json.RawMessage
 
 // ForgetAnswer defines model for ForgetAnswer.
 type ForgetAnswer struct {
+	// DryRun As asked: nothing went.
 	DryRun bool `json:"dry_run"`
 
 	// Forgotten How many notes went, or would go.
@@ -914,7 +934,9 @@ type ForgetRequest struct {
 
 // ForgottenNote defines model for ForgottenNote.
 type ForgottenNote struct {
-	Kind Kind      `json:"kind"`
+	Kind Kind `json:"kind"`
+
+	// Note Id of the note.
 	Note uuid.UUID `json:"note"`
 
 	// Reason In words.
@@ -1280,9 +1302,11 @@ type MessageInput struct {
 // MessageList defines model for MessageList.
 type MessageList struct {
 	// Degraded With `query`: why less than was asked for answered; absent when nothing is missing.
-	Degraded   *string         `json:"degraded,omitempty"`
-	Items      []StoredMessage `json:"items"`
-	NextCursor *string         `json:"next_cursor,omitempty"`
+	Degraded *string         `json:"degraded,omitempty"`
+	Items    []StoredMessage `json:"items"`
+
+	// NextCursor Where the next page begins; absent at the end.
+	NextCursor *string `json:"next_cursor,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
@@ -1314,7 +1338,7 @@ type MessagesInput struct {
 	// Infer `false` stores the messages as they are; no policy looks at them.
 	Infer *bool `json:"infer,omitempty"`
 
-	// Messages In the order in which they were said.
+	// Messages In the order in which they were said; a pair counts as two.
 	Messages []MessageInput `json:"messages"`
 }
 
@@ -1527,7 +1551,9 @@ type PolicyDescription struct {
 
 	// Schema JSON Schema of what `policy_config` may override.
 	Schema map[string]interface{} `json:"schema"`
-	Title  string                 `json:"title"`
+
+	// Title What people call it.
+	Title string `json:"title"`
 }
 
 // PolicyList defines model for PolicyList.
@@ -1579,13 +1605,25 @@ type Profile struct {
 // ProfileDay defines model for ProfileDay.
 type ProfileDay struct {
 	// Analyst Who wrote it.
-	Analyst       *ProfileDayAnalyst `json:"analyst,omitempty"`
-	Content       string             `json:"content"`
-	Date          string             `json:"date"`
-	Mood          *string            `json:"mood,omitempty"`
-	Note          uuid.UUID          `json:"note"`
-	ReplyStrategy *string            `json:"reply_strategy,omitempty"`
-	Traits        []string           `json:"traits,omitempty"`
+	Analyst *ProfileDayAnalyst `json:"analyst,omitempty"`
+
+	// Content What the day told, in words.
+	Content string `json:"content"`
+
+	// Date The day, in UTC.
+	Date string `json:"date"`
+
+	// Mood How the person felt.
+	Mood *string `json:"mood,omitempty"`
+
+	// Note Id of the note that it is.
+	Note uuid.UUID `json:"note"`
+
+	// ReplyStrategy How to answer such a person.
+	ReplyStrategy *string `json:"reply_strategy,omitempty"`
+
+	// Traits Traits that showed.
+	Traits []string `json:"traits,omitempty"`
 }
 
 // ProfileDayAnalyst Who wrote it.
@@ -1611,9 +1649,14 @@ type Provenance struct {
 
 // PurposeCost defines model for PurposeCost.
 type PurposeCost struct {
-	Calls            int64 `json:"calls"`
+	// Calls Requests that reached the endpoint.
+	Calls int64 `json:"calls"`
+
+	// CompletionTokens As the endpoint counted them.
 	CompletionTokens int64 `json:"completion_tokens"`
-	PromptTokens     int64 `json:"prompt_tokens"`
+
+	// PromptTokens As the endpoint counted them.
+	PromptTokens int64 `json:"prompt_tokens"`
 
 	// Purpose Name of the call, such as `extract` or `chat`.
 	Purpose string `json:"purpose"`
@@ -1888,9 +1931,15 @@ type SearchResults struct {
 type StoredMessage struct {
 	// Attributes What its writer added.
 	Attributes map[string]interface{} `json:"attributes,omitempty"`
-	Content    string                 `json:"content"`
-	CreatedAt  time.Time              `json:"created_at"`
-	ExpiresAt  *time.Time             `json:"expires_at,omitempty"`
+
+	// Content As it was said.
+	Content string `json:"content"`
+
+	// CreatedAt When it was written down.
+	CreatedAt time.Time `json:"created_at"`
+
+	// ExpiresAt When what is learned from it ends; absent: never.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
 	// ID Of the note that the message is.
 	ID uuid.UUID `json:"id"`
@@ -1899,9 +1948,13 @@ type StoredMessage struct {
 	MessageID *string `json:"message_id,omitempty"`
 
 	// Name Of who speaks.
-	Name       *string   `json:"name,omitempty"`
+	Name *string `json:"name,omitempty"`
+
+	// OccurredAt When it was said.
 	OccurredAt time.Time `json:"occurred_at"`
-	Recalled   *bool     `json:"recalled,omitempty"`
+
+	// Recalled It was written with recalled memories before it; absent otherwise.
+	Recalled *bool `json:"recalled,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
@@ -1910,8 +1963,10 @@ type StoredMessage struct {
 	Role MessageRole `json:"role"`
 
 	// Score Only with `query`; higher is better.
-	Score   *float64 `json:"score,omitempty"`
-	Session *any     `json:"session,omitempty"`
+	Score *float64 `json:"score,omitempty"`
+
+	// Session The conversation that it belongs to.
+	Session *any `json:"session,omitempty"`
 
 	// State `raw` no policy has run; `evolved` its job ended, whatever it decided; `pending` a
 	// model or embedder call failed and is retried; `in_review` a proposal waits.
@@ -1923,8 +1978,10 @@ type StoredMessage struct {
 
 // SummaryList defines model for SummaryList.
 type SummaryList struct {
-	Items      []SummaryNote `json:"items"`
-	NextCursor *string       `json:"next_cursor,omitempty"`
+	Items []SummaryNote `json:"items"`
+
+	// NextCursor Where the next page begins; absent at the end.
+	NextCursor *string `json:"next_cursor,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
@@ -1933,9 +1990,13 @@ type SummaryList struct {
 // SummaryNote defines model for SummaryNote.
 type SummaryNote struct {
 	// Analyst Who wrote it.
-	Analyst   *SummaryNoteAnalyst `json:"analyst,omitempty"`
-	Content   string              `json:"content"`
-	CreatedAt time.Time           `json:"created_at"`
+	Analyst *SummaryNoteAnalyst `json:"analyst,omitempty"`
+
+	// Content The summary.
+	Content string `json:"content"`
+
+	// CreatedAt When it was first written.
+	CreatedAt time.Time `json:"created_at"`
 
 	// Date Of a day's.
 	Date *string `json:"date,omitempty"`
@@ -1956,8 +2017,10 @@ type SummaryNote struct {
 	Session *string `json:"session,omitempty"`
 
 	// Sources Notes that it was taken from.
-	Sources   []uuid.UUID `json:"sources,omitempty"`
-	UpdatedAt time.Time   `json:"updated_at"`
+	Sources []uuid.UUID `json:"sources,omitempty"`
+
+	// UpdatedAt When it was last written anew.
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // SummaryNoteAnalyst Who wrote it.

@@ -1,0 +1,43 @@
+package app
+
+import (
+	"net/http"
+	"reflect"
+	"testing"
+)
+
+// C180, C092: what was said and what was summed up of it are there after a restart as they were.
+func TestConversationsOutliveTheProcess(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	g := startGateway(t, func(c *Settings) { c.Data = data })
+	key := g.key
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "talk", "policy": "mem0", "policy_config": object{"summary_every": 1}})
+	for _, said := range []string{"I live in Lisbon.", "I work as a baker.", "I have a dog."} {
+		g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/talk/messages?wait=evolved", object{
+			"messages": []object{{"user": said, "assistant": "I see.", "session": 7, "occurred_at": "2026-03-01T09:00:00Z"}},
+		})
+	}
+	read := func(what string) []any {
+		t.Helper()
+		return g.call(http.StatusOK, http.MethodGet, "/v1/collections/talk/"+what, nil)["items"].([]any)
+	}
+	g.until("it is summed up", func() bool { return len(read("summaries")) == 1 })
+	g.until("nothing is left to do", func() bool {
+		return len(g.call(http.StatusOK, http.MethodGet, "/v1/jobs?state=queued", nil)["items"].([]any)) == 0 &&
+			len(g.call(http.StatusOK, http.MethodGet, "/v1/jobs?state=running", nil)["items"].([]any)) == 0
+	})
+	messages, summaries, facts := read("messages"), read("summaries"), read("notes?kind=fact")
+	if len(messages) != 6 || len(facts) != 3 {
+		t.Errorf("%v, %v", messages, facts)
+	}
+	g.stop()
+
+	g, _ = launch(t, settings(t, nil, func(c *Settings) { c.Data = data }))
+	g.key = key
+	for what, before := range map[string][]any{"messages": messages, "summaries": summaries, "notes?kind=fact": facts} {
+		if after := read(what); !reflect.DeepEqual(after, before) {
+			t.Errorf("%s were %v and are %v", what, before, after)
+		}
+	}
+}
