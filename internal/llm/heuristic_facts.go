@@ -387,7 +387,8 @@ func goesOn(s string) bool {
 	if strings.Contains(s, "?") || supposed.MatchString(t) || len(words) == 0 || reactions.MatchString(t) || requests.MatchString(t) {
 		return false
 	}
-	if !thirdPerson.MatchString(t) && !(selfWords[words[0]] && dangles(t)) || addressesYou(words) {
+	more := thirdPerson.MatchString(t) || selfWords[words[0]] && dangles(t)
+	if !more || addressesYou(words) {
 		return false
 	}
 	need := minTelling

@@ -1,0 +1,90 @@
+package llm
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Every call of the policies for conversations has rules; one whose material
+// fits and whose name does not is refused, since two calls share it.
+func TestCallsForConversations(t *testing.T) {
+	t.Parallel()
+	ex := replied[memory.Extraction](t, "extract", said("Ana", "I like tea."))
+	if len(ex.Facts) != 1 {
+		t.Errorf("%+v", ex)
+	}
+	dec := replied[memory.FactDecision](t, "decide", memory.DecideInput{Fact: "Ana likes tea.", Similar: []memory.Described{{Handle: 0, Content: "Ana likes tea."}}})
+	if dec.Operation != memory.OpNoop || dec.Target == nil || *dec.Target != 0 {
+		t.Errorf("%+v", dec)
+	}
+	if s := replied[memory.Summary](t, "procedure", memory.SummarizeInput{Old: "assistant: opened the shop.", Memories: []string{"user: please sell the red boat"}, Chars: 200}); s.Summary == "" {
+		t.Error("no record of a procedure")
+	}
+	_ = replied[memory.EntitiesFound](t, "entities", memory.EntitiesInput{})
+	_ = replied[memory.RelationsFound](t, "relations", memory.RelationsInput{})
+	_ = replied[memory.ConflictsFound](t, "conflicts", memory.ConflictsInput{})
+	for _, c := range []memory.Call{{Name: "weekly_summary", Input: memory.DayInput{}}, {Name: "overall", Input: memory.OverallInput{}}, {Name: "extract"}} {
+		if _, err := NewHeuristic().Ask(t.Context(), tenant.Scope{}, c); fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+	}
+}
+
+// FuzzConversations: no text makes the rules panic, exceed a bound, or answer
+// twice in two ways.
+func FuzzConversations(f *testing.F) {
+	for _, s := range []string{"I moved to Rome yesterday.", "我昨天去了北京。", "My sister Anna - she's 5 - lives in Oslo!", "\x00I\xff", "I'd", "Ana's 's", "Well, Ana, I", "\"I", "我", "的", "Just", "Been "} {
+		f.Add(s, "Ana", "Ana likes tea.")
+	}
+	at := time.Date(2023, 5, 8, 0, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, s, name, other string) {
+		in := memory.ExtractInput{Max: 5, New: []memory.Utterance{{Role: memory.RoleUser, Name: name, Content: s, Time: at}}}
+		facts := extract(in).Facts
+		if len(facts) > 5 {
+			t.Errorf("%d facts", len(facts))
+		}
+		first, err := json.Marshal(facts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := json.Marshal(extract(in).Facts)
+		if err != nil || string(first) != string(second) {
+			t.Errorf("%s, then %s", first, second)
+		}
+		for _, fact := range facts {
+			if utf8.RuneCountInString(fact) > maxFactRunes || fact == "" {
+				t.Errorf("a fact of %d characters", utf8.RuneCountInString(fact))
+			}
+		}
+		texts := append([]string{s, other}, facts...)
+		d := decide(memory.DecideInput{Fact: s, Similar: []memory.Described{{Handle: 0, Content: other}}})
+		if d.Operation != memory.OpAdd && (d.Target == nil || *d.Target != 0) {
+			t.Errorf("%+v", d)
+		}
+		e := entities(memory.EntitiesInput{Texts: texts, User: name})
+		relationsAmong(memory.RelationsInput{Texts: texts, Entities: e.Entities, User: name})
+		if sum := summarize(memory.SummarizeInput{Memories: texts, Chars: 40}).Summary; utf8.RuneCountInString(sum) > 40 {
+			t.Errorf("a summary of %d characters", utf8.RuneCountInString(sum))
+		}
+		for _, l := range []memory.Language{memory.English, memory.Chinese} {
+			day := memory.DayInput{Turns: in.New, User: name, Chars: 60, Language: l}
+			if sum := daySummary(day).Summary; utf8.RuneCountInString(sum) > 60 {
+				t.Errorf("a day of %d characters", utf8.RuneCountInString(sum))
+			}
+			dayPersonality(day)
+			all := memory.OverallInput{Days: []memory.DatedText{{Date: "2023-05-08", Text: s}, {Date: "2023-05-09", Text: other}}, User: name, Chars: 60, Language: l}
+			if sum := overallHistory(all).Summary; utf8.RuneCountInString(sum) > 60 {
+				t.Errorf("a history of %d characters", utf8.RuneCountInString(sum))
+			}
+			if p := portrait(all).Portrait; utf8.RuneCountInString(p) > 60 {
+				t.Errorf("a portrait of %d characters", utf8.RuneCountInString(p))
+			}
+		}
+	})
+}
