@@ -30,7 +30,8 @@ type MemoryBankConfig struct {
 	ForgetHours   int     // between two scheduled passes; 24
 	Floor         float64 // retention below which "threshold" forgets; 0.05
 	SummaryDelay  int     // seconds between a turn and the summary of its day; 30
-	SummaryChars  int     // of a summary or portrait; 500
+	SummaryChars  int     // of a day's summary; 500
+	OverallChars  int     // of the shared history and of the portrait; 1500
 	MaterialChars int     // of what one prompt is about; 12000
 	Language      string  // of prompts and summaries: "auto", "en" or "zh"
 	AssistantRole string  // what the companion is to the person, as prompts say it; "": a warm and attentive companion
@@ -43,7 +44,7 @@ type MemoryBankConfig struct {
 func DefaultMemoryBankConfig() MemoryBankConfig {
 	return MemoryBankConfig{
 		Analyst: AnalystAuto, Temperature: 0.7, MaxTokens: 400, Tau: 5, Forgetting: ForgetOff, ForgetHours: 24, Floor: 0.05,
-		SummaryDelay: 30, SummaryChars: 500, MaterialChars: 12_000, Language: LanguageAuto, RecentTurns: 7,
+		SummaryDelay: 30, SummaryChars: 500, OverallChars: 1500, MaterialChars: 12_000, Language: LanguageAuto, RecentTurns: 7,
 	}
 }
 
@@ -55,7 +56,8 @@ func bankKnobs() []knob[MemoryBankConfig] {
 		{"forget_hours", "hours between two passes of forgetting", 1, 8760, nil, func(c *MemoryBankConfig) any { return &c.ForgetHours }},
 		{"floor", "retention below which threshold forgets", 0, 1, nil, func(c *MemoryBankConfig) any { return &c.Floor }},
 		{"summary_delay", "seconds between a turn and the summary of its day, so that turns are summed up together", 0, 86400, nil, func(c *MemoryBankConfig) any { return &c.SummaryDelay }},
-		{"summary_chars", "characters of a summary or of the portrait", 50, 4000, nil, func(c *MemoryBankConfig) any { return &c.SummaryChars }},
+		{"summary_chars", "characters of a day's summary", 50, 4000, nil, func(c *MemoryBankConfig) any { return &c.SummaryChars }},
+		{"overall_chars", "characters of the shared history and of the portrait", 50, 8000, nil, func(c *MemoryBankConfig) any { return &c.OverallChars }},
 		{"material_chars", "characters of what one prompt is about; a longer day is cut, its longest parts first", 500, memory.MaxContentBytes, nil, func(c *MemoryBankConfig) any { return &c.MaterialChars }},
 		{"language", "of prompts and summaries; auto: that of the conversation, Chinese or else English", 0, 0, []string{LanguageAuto, string(memory.English), string(memory.Chinese)}, func(c *MemoryBankConfig) any { return &c.Language }},
 		{"assistant_role", "what the companion is to the person, as prompts say it; empty: a warm and attentive companion", 0, 0, nil, func(c *MemoryBankConfig) any { return &c.AssistantRole }},

@@ -108,8 +108,8 @@ func (w *whole) person() string {
 // material gives the days within so many characters, the oldest left out first.
 func (w *whole) material(l memory.Language, chars int) (overallMaterial, memory.OverallInput) {
 	user := w.person()
-	m := overallMaterial{Person: nameOr(user, l, memory.RoleUser), Role: w.c.role(l), Meta: w.meta, Chars: w.c.SummaryChars}
-	in := memory.OverallInput{User: user, Meta: w.meta, Role: w.c.role(l), Chars: w.c.SummaryChars, Language: l}
+	m := overallMaterial{Person: nameOr(user, l, memory.RoleUser), Role: w.c.role(l), Meta: w.meta, Chars: w.c.OverallChars}
+	in := memory.OverallInput{User: user, Meta: w.meta, Role: w.c.role(l), Chars: w.c.OverallChars, Language: l}
 	texts := make([]string, len(w.days))
 	for i := range w.days {
 		texts[i] = w.days[i].Content
@@ -137,7 +137,7 @@ func (w *whole) history(ctx context.Context) (memory.Note, error) {
 	if err != nil {
 		return memory.Note{}, err
 	}
-	return w.note(memory.KindSummary, cleanLine(a.Summary, w.c.SummaryChars), analyst), nil
+	return w.note(memory.KindSummary, cleanLine(a.Summary, w.c.OverallChars), analyst), nil
 }
 
 func (w *whole) portrait(ctx context.Context) (memory.Note, error) {
@@ -154,7 +154,7 @@ func (w *whole) portrait(ctx context.Context) (memory.Note, error) {
 	if err != nil {
 		return memory.Note{}, err
 	}
-	n := w.note(memory.KindProfile, cleanLine(a.Portrait, w.c.SummaryChars), analyst)
+	n := w.note(memory.KindProfile, cleanLine(a.Portrait, w.c.OverallChars), analyst)
 	reply := cleanLine(a.ReplyStrategy, maxReplyChars)
 	if reply == "" { // an empty answer takes nothing away
 		reply, _ = w.old.Attributes[AttrReplyStrategy].(string)
