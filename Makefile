@@ -83,6 +83,10 @@ test/faults: services ## Kill, cut and stop the real processes and servers under
 test/fuzz: ## Fuzz a running gateway from its OpenAPI file
 	scripts/fuzz.sh
 
+.PHONY: test/model
+test/model: encoder ## Ask a model every call of every policy (MODEL_URL=http://host/v1, MODEL=name MODEL_KEY=key CALLS=4 TIMEOUT=30m)
+	@scripts/model-test.sh
+
 .PHONY: lint
 lint: ## Check the style, the direction of imports, and the scripts
 	@lint="$$(scripts/install-golangci-lint.sh $(GOLANGCI_LINT_VERSION))"; "$$lint" run ./...

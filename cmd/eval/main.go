@@ -61,7 +61,7 @@ func root() *cobra.Command {
 			Use: "load", Short: "Load LoCoMo conversations and MemoryBank users; print notes, links, evolutions and time", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return load(cmd.Context(), o) },
 		},
-		recallCommand(&o), growthCommand(&o), ablationCommand(&o), tuneCommand(&o), referenceCommand(&o),
+		recallCommand(&o), modelCommand(&o), growthCommand(&o), ablationCommand(&o), tuneCommand(&o), referenceCommand(&o),
 		&cobra.Command{
 			Use: "noise", Short: "Ask questions about other conversations too, and count false hits with and without the two-stage filter", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return noise(cmd.Context(), o) },

@@ -97,13 +97,13 @@ func (t *Talk) send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.
 // open sends a request and waits for the answer to begin, as long as the try
 // has time; what follows ends with ctx or by stop.
 func (t *Talk) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_ *http.Response, stop context.CancelFunc, err error) {
-	flowing, stop := context.WithCancel(ctx)
+	flowing, cancel := context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
-			stop()
+			cancel()
 		}
 	}()
-	linked := context.AfterFunc(try, stop)
+	linked := context.AfterFunc(try, cancel)
 	req, err := http.NewRequestWithContext(flowing, http.MethodPost, t.endpoint.base+"/chat/completions", bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the request: %w", err)
@@ -130,7 +130,7 @@ func (t *Talk) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_
 		defer func() { _ = resp.Body.Close() }()
 		return nil, nil, refused(resp)
 	}
-	return resp, stop, nil
+	return resp, cancel, nil
 }
 
 // maxRefusal bounds what is handed on of a refusal, in bytes.

@@ -1,0 +1,92 @@
+package app
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/eval"
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+)
+
+// askAll asks a fake model every call of every policy.
+func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
+	t.Helper()
+	proxy, err := eval.NewModelProxy(model.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	between := httptest.NewServer(proxy)
+	t.Cleanup(between.Close)
+	g := startGateway(t, func(c *Settings) {
+		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = llm.ProviderOpenAI, between.URL+"/v1", "fake"
+		c.LLM.EmbedProvider = llm.EmbedHash
+		c.LLM.MaxTries, c.LLM.RetryWait, c.LLM.BreakerPause = 1, time.Millisecond, time.Second
+	})
+	report, err := (&eval.ModelTest{
+		Client: &eval.Client{BaseURL: g.url, Key: g.key}, Proxy: proxy, Prefix: "model-", Calls: 3, Until: time.Now().Add(2 * time.Minute),
+		Patience: 1500 * time.Millisecond, Tellf: t.Logf,
+	}).Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	if err := report.Print(&table); err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + table.String())
+	if err := report.Err(); err != nil {
+		t.Error(err)
+	}
+	if report.TimedOut {
+		t.Error("it did not come to an end")
+	}
+	return report
+}
+
+// A model that answers as it should is asked every call, and every answer is good at once.
+func TestEveryCallOfEveryPolicy(t *testing.T) {
+	t.Parallel()
+	report := askAll(t, llmtest.New(t))
+	if len(report.NotAsked) > 0 {
+		t.Errorf("not asked: %v", report.NotAsked)
+	}
+	for _, c := range report.Calls {
+		if c.Name != eval.CallChat && (c.Good == 0 || c.Good != c.Questions()) {
+			t.Errorf("%+v", c)
+		}
+	}
+	if len(report.Refused) > 0 || report.Derived == 0 {
+		t.Errorf("refused %v, %d derived notes", report.Refused, report.Derived)
+	}
+}
+
+// Whatever a model says instead of an answer, every call is asked and nothing of it is
+// stored: only answers that fit, with their sources.
+func TestPoorModels(t *testing.T) {
+	t.Parallel()
+	answers := map[string]llmtest.Reply{
+		"another schema": llmtest.WrongSchema(),
+		"a fence":        llmtest.Text("<think>Let me see.</think>```json\n[\"Nora\", {\"is\": [\"here\"]}]\n```"),
+		"cut off":        llmtest.Truncated(map[string]any{"facts": []string{"Nora signed the lease of a studio"}}),
+		"a refusal":      llmtest.Refusal("I cannot help with that."),
+		"prose":          llmtest.Text("Nora likes pottery. Her studio is on Alder Street!"),
+		"an outage":      llmtest.StatusText(http.StatusServiceUnavailable, "overloaded"),
+	}
+	for name, answer := range answers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := llmtest.New(t)
+			for _, call := range append(eval.AllCalls(), "") {
+				model.Always(call, answer)
+			}
+			report := askAll(t, model)
+			if name != "an outage" && len(report.NotAsked) > 0 {
+				t.Errorf("not asked: %v", report.NotAsked)
+			}
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package eval
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// storedNote is what a derived note is held to.
+type storedNote struct {
+	ID         string   `json:"id"`
+	Kind       string   `json:"kind"`
+	Content    string   `json:"content"`
+	Context    string   `json:"context"`
+	Keywords   []string `json:"keywords"`
+	Tags       []string `json:"tags"`
+	Category   string   `json:"category"`
+	State      string   `json:"state"`
+	Analyst    string   `json:"analyst"`
+	Importance float64  `json:"importance"`
+	Provenance struct {
+		Sources []string `json:"sources"`
+		Stale   bool     `json:"stale"`
+	} `json:"provenance"`
+	Links []struct {
+		Target     string  `json:"target"`
+		Relation   string  `json:"relation"`
+		Confidence float64 `json:"confidence"`
+	} `json:"links"`
+}
+
+// written are the kinds that callers write; all others are derived.
+var written = []string{"note", kindMessage}
+
+// derivedKinds are those that the policies for conversations make.
+var derivedKinds = []string{"fact", "entity", "summary", "profile", "knowledge"}
+
+// raw is what an answer looks like that was stored unread: a fence, thinking, or JSON.
+var raw = regexp.MustCompile("(?s)```|</?think>|^\\s*[\\[{].*[\\]}]\\s*$")
+
+// nothingKnown is the fixed text of a summary where there is nothing to sum up. Nobody
+// wrote it, and it has no sources.
+const nothingKnown = "No key facts are known yet."
+
+// CheckStored looks at everything in a collection: that a derived note says something and is
+// no raw answer, names who described it and notes that are there as its sources, and that
+// links have both ends. It gives how many derived notes there are and what is wrong.
+func CheckStored(ctx context.Context, c *Client, collection string) (derived int, problems []string, err error) {
+	notes := map[string]storedNote{}
+	var order []string
+	err = c.CountNotes(ctx, collection, func(raw json.RawMessage) error {
+		var n storedNote
+		if err := json.Unmarshal(raw, &n); err != nil {
+			return fmt.Errorf("decode note: %w", err)
+		}
+		notes[n.ID] = n
+		order = append(order, n.ID)
+		return nil
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	facts := map[string]string{}
+	for _, id := range order {
+		n := notes[id]
+		found := n.problems()
+		for _, l := range n.Links {
+			if _, ok := notes[l.Target]; !ok {
+				found = append(found, "is linked to "+l.Target+", which is not there")
+			}
+		}
+		if n.derived() {
+			derived++
+			if !slices.ContainsFunc(n.Provenance.Sources, func(s string) bool { _, ok := notes[s]; return ok }) && !n.Provenance.Stale {
+				found = append(found, "has no source that is there")
+			}
+		}
+		if n.Kind == "fact" {
+			if other, ok := facts[n.Content]; ok {
+				found = append(found, "says the same as "+other)
+			}
+			facts[n.Content] = id
+		}
+		for _, f := range found {
+			problems = append(problems, fmt.Sprintf("the %s %s %s", n.Kind, id, f))
+		}
+	}
+	return derived, problems, nil
+}
+
+// derived tells whether a policy made the note, of nothing or of a note that it divided.
+func (n *storedNote) derived() bool {
+	return n.Content != nothingKnown && (!slices.Contains(written, n.Kind) || len(n.Provenance.Sources) > 0)
+}
+
+// problems is what is wrong with a note by itself.
+func (n *storedNote) problems() (out []string) {
+	if !slices.Contains(written, n.Kind) && !slices.Contains(derivedKinds, n.Kind) {
+		out = append(out, "is of a kind that no policy makes")
+	}
+	if !(n.Importance >= 0 && n.Importance <= 1) {
+		out = append(out, fmt.Sprintf("has the importance %v", n.Importance))
+	}
+	described := append([]string{n.Context, n.Category}, append(slices.Clone(n.Keywords), n.Tags...)...)
+	if n.derived() {
+		described = append(described, n.Content)
+		if strings.TrimSpace(n.Content) == "" {
+			out = append(out, "is empty")
+		}
+		if n.Analyst != "model" && n.Analyst != "heuristic" {
+			out = append(out, fmt.Sprintf("has the analyst %q", n.Analyst))
+		}
+		if n.State == "raw" {
+			out = append(out, "is raw")
+		}
+	}
+	for _, d := range described {
+		if raw.MatchString(d) {
+			out = append(out, fmt.Sprintf("holds a raw answer: %.60q", d))
+		}
+	}
+	for _, l := range n.Links {
+		if strings.TrimSpace(l.Relation) == "" || !(l.Confidence >= 0 && l.Confidence <= 1) {
+			out = append(out, fmt.Sprintf("has a link %q with the confidence %v", l.Relation, l.Confidence))
+		}
+	}
+	return out
+}
