@@ -72,8 +72,8 @@ func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.T
 // draws what applying draws.
 func seedOf(v *memory.View, t memory.Task) (uuid.UUID, error) {
 	raw, err := json.Marshal(struct {
-		At   memory.Revision
-		Task memory.Task
+		At   memory.Revision `json:"at"`
+		Task memory.Task     `json:"task"`
 	}{v.At, t})
 	if err != nil {
 		return uuid.Nil, fault.New(fault.Invalid, "the arguments of the task %q are no JSON", t.Name)

@@ -121,7 +121,10 @@ func (e *Engine) propose(
 		return nil, err
 	}
 	a := &application{e: e, event: ev.Kind, about: about, desk: d, dec: dec, spent: spent}
-	return a, a.ready(ctx, s, em)
+	if err := a.ready(ctx, s, em); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // readVersion is a version in a job's result: what the decision rested on.

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -110,9 +111,9 @@ func (w *world) jobsOf(c uuid.UUID, kind memory.JobKind) []memory.Job {
 		w.t.Fatal(err)
 	}
 	var out []memory.Job
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Kind == kind {
-			out = append(out, list[i])
+	for _, j := range slices.Backward(list) {
+		if j.Kind == kind {
+			out = append(out, j)
 		}
 	}
 	return out

@@ -1,0 +1,263 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// A fork that is taken at any moment of an exchange ends as its parent does,
+// and neither changes the other.
+func TestPoliciesAndForks(t *testing.T) {
+	t.Parallel()
+	moments := map[string]func(w *world, m *meddler, fork func()){
+		"before it is prepared": func(_ *world, _ *meddler, fork func()) { fork() },
+		"before it is decided": func(w *world, _ *meddler, fork func()) {
+			for _, j := range w.claim(w.c.ID, memory.StagePrepare, 100) {
+				w.run(j)
+			}
+			fork()
+		},
+		"while it is decided": func(w *world, m *meddler, fork func()) {
+			for _, j := range w.claim(w.c.ID, memory.StagePrepare, 100) {
+				w.run(j)
+			}
+			m.before(fork)
+			for _, j := range w.claim(w.c.ID, memory.StageDecide, 1) {
+				w.run(j)
+			}
+			m.before(nil)
+		},
+	}
+	everyPolicy(t, func(t *testing.T, name string) {
+		t.Helper()
+		want := undisturbed(t, name, options{}, talk[0], talk[1])
+		for when, at := range moments {
+			t.Run(when, func(t *testing.T) {
+				t.Parallel()
+				m := &meddler{}
+				w := talker(t, name, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
+				said := w.exchange(w.c.ID, 0, talk[0])
+				w.settle()
+				said = append(said, w.exchange(w.c.ID, 1, talk[1])...)
+				var f uuid.UUID
+				at(w, m, func() { f = w.fork("side") })
+				if f == uuid.Nil { // nothing is decided about
+					f = w.fork("side")
+				}
+				w.settle()
+				for _, c := range []uuid.UUID{w.c.ID, f} {
+					w.sound(c, said...)
+				}
+				sameDigest(t, "parent", w.digest(w.c.ID), want)
+				if !w.putOff() {
+					sameDigest(t, "fork", w.digest(f), want)
+				}
+				head := w.view(w.c.ID).At
+				own := w.exchange(f, 2, talk[2])
+				w.settle()
+				w.sound(f, append(said, own...)...)
+				if now := w.view(w.c.ID).At; now != head {
+					t.Errorf("the parent went on from %d to %d", head, now)
+				}
+				sameDigest(t, "parent, after the fork went on", w.digest(w.c.ID), want)
+				forked := w.digest(f)
+				w.exchange(w.c.ID, 3, [2]string{"I sold my bicycle.", "All right."})
+				w.settle()
+				sameDigest(t, "fork, after the parent went on", w.digest(f), forked)
+			})
+		}
+	})
+}
+
+// putOff tells whether the parent put off tasks: those that wait when a fork is
+// taken stay its own, and the fork puts off its own with the next exchange.
+func (w *world) putOff() bool { w.t.Helper(); return len(w.jobsOf(w.c.ID, memory.JobPolicy)) > 0 }
+
+// quota lets nothing in while it is full.
+type quota struct{ full *atomic.Bool }
+
+func (q quota) CheckNotes(context.Context, tenant.Scope, int64, int64) error {
+	if q.full.Load() {
+		return fault.New(fault.QuotaExceeded, "the tenant has reached its limit on notes")
+	}
+	return nil
+}
+
+func (quota) CheckCollections(context.Context, tenant.Scope, bool) error { return nil }
+
+// rationed is a model whose tokens of the day are used up.
+type rationed struct {
+	memory.Model
+	out *atomic.Bool
+}
+
+func (r rationed) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
+	if r.out.Load() {
+		return memory.Answer{}, fault.New(fault.QuotaExceeded, "the tenant has reached its limit on model_tokens_per_day")
+	}
+	return r.Model.Ask(ctx, s, c)
+}
+
+// A tenant at its limits: messages are refused as a whole or taken as a whole,
+// what was taken waits for tokens, and goes on when there are some.
+func TestPoliciesAndLimits(t *testing.T) {
+	t.Parallel()
+	everyPolicy(t, func(t *testing.T, name string) {
+		t.Helper()
+		var full, out atomic.Bool
+		want := undisturbed(t, name, options{}, talk...)
+		w := talker(t, name, options{quota: quota{&full}, model: func(m memory.Model) memory.Model { return rationed{m, &out} }})
+		said := w.exchange(w.c.ID, 0, talk[0])
+		full.Store(true)
+		_, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), memory.NewMessages{Messages: []memory.NewMessage{
+			{Content: "One more."}, {Role: memory.RoleAssistant, Content: "No."},
+		}}, memory.Request{})
+		if !fault.Is(err, fault.QuotaExceeded) || len(w.all(w.c.ID, memory.KindMessage)) != 2 {
+			t.Errorf("at the limit: %v, %d messages", err, len(w.all(w.c.ID, memory.KindMessage)))
+		}
+		w.settle() // what was taken is done with
+		full.Store(false)
+		out.Store(true)
+		said = append(said, w.exchange(w.c.ID, 1, talk[1])...)
+		said = append(said, w.exchange(w.c.ID, 2, talk[2])...)
+		for range 4 {
+			w.drain()
+			w.later(time.Minute)
+		}
+		w.sound(w.c.ID, said...)
+		out.Store(false)
+		dead := 0
+		for _, j := range slices.Backward(w.jobs(uuid.Nil)) {
+			if j.State == memory.JobDead {
+				dead++
+				if _, err := w.store.RetryJob(t.Context(), w.s, j.ID, memory.AuditEntry{Action: "job.retry"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		w.settle()
+		w.sound(w.c.ID, said...)
+		sameDigest(t, fmt.Sprintf("with tokens again, %d jobs retried", dead), w.digest(w.c.ID), want)
+	})
+}
+
+// A collection that is deleted while its messages are decided about takes them
+// along, and nothing else.
+func TestPoliciesAndDeletedCollections(t *testing.T) {
+	t.Parallel()
+	everyPolicy(t, func(t *testing.T, name string) {
+		t.Helper()
+		for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+			t.Run(string(stage), func(t *testing.T) {
+				t.Parallel()
+				m := &meddler{}
+				w := talker(t, name, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
+				w.tell(w.c.ID, talk...)
+				w.upTo(stage)
+				m.before(func() {
+					if err := w.store.DeleteCollection(t.Context(), w.s, w.c.ID, false, memory.AuditEntry{Action: "collection.delete"}); err != nil {
+						t.Error(err)
+					}
+				})
+				for _, j := range w.claim(w.c.ID, stage, 1) {
+					w.run(j)
+				}
+				m.before(nil)
+				w.settle()
+				for _, j := range w.jobs(uuid.Nil) {
+					if j.Kind != memory.JobRemove && j.State != memory.JobCancelled && j.State != memory.JobDone {
+						t.Errorf("a %s job is %q: %s", j.Kind, j.State, j.Error)
+					}
+				}
+				problems, err := w.store.Verify(t.Context())
+				if err != nil || len(problems) > 0 {
+					t.Errorf("the store has problems %v, %v", problems, err)
+				}
+			})
+		}
+	})
+}
+
+// upTo runs jobs until one of a stage is due.
+func (w *world) upTo(stage memory.Stage) {
+	w.t.Helper()
+	for _, s := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
+		if s == stage {
+			break
+		}
+		for more := true; more; {
+			list := w.claim(w.c.ID, s, 100)
+			for _, j := range list {
+				w.run(j)
+			}
+			more = len(list) > 0
+		}
+	}
+	if stage == memory.StageTask {
+		w.later(time.Hour) // what was put off
+	}
+}
+
+// Killed between a model's answer and what is made of it, or right after,
+// a process leaves nothing half done and nothing done twice.
+func TestPoliciesAndCrashes(t *testing.T) {
+	t.Parallel()
+	everyPolicy(t, func(t *testing.T, name string) {
+		t.Helper()
+		want := undisturbed(t, name, options{}, talk...)
+		for seed := range uint64(3) {
+			t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+				t.Parallel()
+				w := talker(t, name, options{wrap: func(s engine.Store) engine.Store {
+					return &mortal{s, rand.New(rand.NewPCG(seed, 7))}
+				}})
+				said := w.tell(w.c.ID, talk...)
+				for range 400 {
+					for _, stage := range memory.Stages() {
+						for _, j := range w.claim(w.c.ID, stage, 1) {
+							// Nobody settles the job of a process that is gone.
+							if err := w.try(j); err != nil && !errors.Is(err, errKilled) {
+								t.Errorf("a %s job: %v", j.Kind, err)
+							}
+						}
+					}
+					if len(w.unended()) == 0 {
+						break
+					}
+					w.later(16 * time.Second)
+				}
+				if left := w.unended(); len(left) > 0 {
+					t.Errorf("%d jobs are left", len(left))
+				}
+				w.sound(w.c.ID, said...)
+				sameDigest(t, "after the crashes", undated(w.digest(w.c.ID)), undated(want))
+			})
+		}
+	})
+}
+
+// undated leaves out what summaries say: which exchanges one is about depends
+// on when its task had its turn beside them.
+func undated(digest []string) []string {
+	out := slices.Clone(digest)
+	for i, line := range out {
+		if strings.HasPrefix(line, "summary ") || strings.HasPrefix(line, "profile ") {
+			out[i] = strings.Join(strings.SplitN(line, " ", 3)[:2], " ")
+		}
+	}
+	return out
+}
