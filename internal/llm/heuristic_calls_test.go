@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func FuzzConversations(f *testing.F) {
 			t.Fatal(err)
 		}
 		second, err := json.Marshal(extract(in).Facts)
-		if err != nil || string(first) != string(second) {
+		if err != nil || !bytes.Equal(first, second) {
 			t.Errorf("%s, then %s", first, second)
 		}
 		for _, fact := range facts {
