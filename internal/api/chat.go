@@ -40,6 +40,7 @@ func (h *core) chat(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	q.Began = func(r memory.Revision) { setRevision(c, r) }
 	ctx, s := c.Request.Context(), scope(c)
 	if or(body.Stream, false) {
 		return h.chatStream(c, s, ref, q)
@@ -48,7 +49,6 @@ func (h *core) chat(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	setRevision(c, a.Revision)
 	raw, err := json.Marshal(wireAnswer(a))
 	if err != nil {
 		return err

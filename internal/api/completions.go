@@ -88,7 +88,7 @@ func (h *core) listModels(c *gin.Context) error {
 // newOpenAIError renders a fault as OpenAI's clients read it. It shows what a
 // problem document does.
 func newOpenAIError(f *fault.Error, status int) wire.OpenAIError {
-	e := wire.OpenAIErrorBody{Message: clip(f.Message), Code: nullable.NewNullableWithValue(string(f.Code)), Param: nullable.NewNullNullable[string]()}
+	e := wire.OpenAIErrorBody{Message: clip(f.Message), Code: nullable.NewNullableWithValue(string(f.Code))}
 	if e.Message == "" {
 		e.Message = http.StatusText(status)
 	}

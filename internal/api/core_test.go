@@ -108,7 +108,10 @@ func (n neighbours) Nearest(ctx context.Context, s tenant.Scope, v memory.View, 
 // newSystem makes two tenants, "one" and "two". The credential "one" may do
 // everything in the first, "ada" and "bob" are agents of it, "reader" may only
 // read, "writer" only write notes.
-func newSystem(t *testing.T) *system { return newTalking(t, chat.Models{}) }
+func newSystem(t *testing.T) *system {
+	t.Helper()
+	return newTalking(t, chat.Models{})
+}
 
 // newTalking is newSystem with models for chats.
 func newTalking(t *testing.T, models chat.Models) *system {
@@ -382,7 +385,7 @@ func (b *system) operationOf(method, path string) *operation {
 
 func (b *system) conforms(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
 	t.Helper()
-	if w.Code >= 500 && w.Code != http.StatusServiceUnavailable {
+	if w.Code == http.StatusInternalServerError { // the others above are a model's, or pass
 		t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
 	}
 	op := b.operationOf(method, path)
@@ -418,6 +421,9 @@ func (b *system) conforms(t *testing.T, method, path string, w *httptest.Respons
 	}
 	if err := content.Schema.Value.VisitJSON(value, visitOptions...); err != nil {
 		t.Errorf("%s: the answer breaks its schema: %v\n%s", op.id, err, w.Body)
+	}
+	if op.errors == errorsOpenAI {
+		return // what a model's endpoint says passes with its nulls
 	}
 	if path := findNull(value, ""); path != "" && !strings.Contains(path, "attributes") {
 		t.Errorf("%s: %s is null: %s", op.id, path, w.Body)

@@ -192,7 +192,7 @@ func TestStopWaitsForAReply(t *testing.T) {
 	}
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); g.stop() }()
-	text := ""
+	var said strings.Builder
 	for {
 		part, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -201,10 +201,11 @@ func TestStopWaitsForAReply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text += part.Choices[0].Delta.Content
+		said.WriteString(part.Choices[0].Delta.Content)
 	}
 	_ = stream.Close()
 	<-stopped
+	text := said.String()
 	if text != "a reply of some words that takes its time" {
 		t.Errorf("streamed %q", text)
 	}

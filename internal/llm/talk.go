@@ -76,7 +76,7 @@ func (t *Talk) send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.
 	var stop context.CancelFunc
 	calls, err := t.endpoint.run(ctx, func(try context.Context, rec *recorder) error {
 		var err error
-		resp, stop, err = t.open(ctx, try, rec, &r)
+		resp, stop, err = t.open(ctx, try, rec, &r) //nolint:bodyclose // the body of the answer goes to the caller, who does
 		return err
 	})
 	account := func(u chat.Usage) {
@@ -116,7 +116,7 @@ func (t *Talk) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_
 	if t.endpoint.key != "" {
 		req.Header.Set("Authorization", "Bearer "+t.endpoint.key)
 	}
-	resp, err := rec.Do(req) //nolint:bodyclose // the caller does
+	resp, err := rec.Do(req)
 	linked()
 	switch {
 	case try.Err() != nil:

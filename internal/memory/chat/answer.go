@@ -22,6 +22,8 @@ type Question struct {
 	Model       string // one of Models; "": the collection's
 	TokenBudget int    // of the context; 0: recall's
 	Forget      bool   // nothing of it is to be remembered
+	// Began is told of the revision that is read, before anything is answered; nil: nobody is.
+	Began func(memory.Revision)
 }
 
 // Answer is the reply to a question.
@@ -65,6 +67,9 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	model, err := s.models.pick(q.Model, &v.Collection)
 	if err != nil {
 		return nil, err
+	}
+	if q.Began != nil {
+		q.Began(v.At)
 	}
 	memo := s.newMemo(scope, &v, q.Turns[len(q.Turns)-1], !q.Forget)
 	if model == nil {

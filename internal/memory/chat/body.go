@@ -52,7 +52,10 @@ func parseBody(raw []byte) (*body, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, fault.New(fault.Malformed, "the body is no valid JSON")
 	}
-	return b, b.read()
+	if err := b.read(); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // read takes from the fields what has to be known of them.

@@ -94,7 +94,7 @@ func (e ending) Read([]byte) (int, error) {
 }
 
 func whole(text string) string {
-	raw, _ := json.Marshal(text) //nolint:errchkjson // a text always is JSON
+	raw, _ := json.Marshal(text) // a text always is JSON
 	return `{"choices":[{"index":0,"message":{"role":"assistant","content":` + string(raw) + `},"finish_reason":"stop"}],"usage":{"prompt_tokens":11,"completion_tokens":5}}`
 }
 
@@ -161,7 +161,7 @@ func TestAnswerThenRemember(t *testing.T) {
 		said[1].Role != memory.RoleAssistant || said[1].Content != "In Lisbon." || !said[1].Recalled || said[1].OccurredAt.Before(*said[0].OccurredAt) {
 		t.Errorf("written %+v", said)
 	}
-	if log := f.log.String(); strings.Index(log, "chat answered") < 0 || strings.Index(log, "chat answered") > strings.Index(log, "chat remembered") {
+	if log := f.log.String(); !strings.Contains(log, "chat answered") || strings.Index(log, "chat answered") > strings.Index(log, "chat remembered") {
 		t.Errorf("log:\n%s", log)
 	}
 	if len(f.usage) != 1 || f.usage[0] != (chat.Usage{PromptTokens: 11, CompletionTokens: 5}) {
@@ -203,7 +203,7 @@ func TestMemoryCannotCloseItsMark(t *testing.T) {
 			t.Fatal(err)
 		}
 		system := f.messages(t)[0].Content
-		_, inside, _ := strings.Cut(system[strings.Index(system, "\n<slipbox-memory>\n"):], "<slipbox-memory>\n")
+		_, inside, _ := strings.Cut(system, "\n<slipbox-memory>\n")
 		inside, after, closed := strings.Cut(inside, "\n</slipbox-memory>")
 		if !closed || after != "" || !strings.Contains(inside, "after") || !strings.Contains(inside, `<\`) || strings.Contains(inside, "</slipbox") {
 			t.Errorf("%q became %q", hostile, inside)

@@ -44,15 +44,15 @@ type utterance struct {
 
 // whole reads an answer that came at once; false when it is none.
 func (t *transcript) whole(body []byte) bool {
-	_, ok := t.read(body)
-	return ok && t.finished
+	t.read(body)
+	return t.finished
 }
 
-// read takes in one object, and gives what it adds to the text.
-func (t *transcript) read(raw []byte) (added string, ok bool) {
+// read takes in one object; what is none says nothing.
+func (t *transcript) read(raw []byte) {
 	var a answered
 	if json.Unmarshal(raw, &a) != nil {
-		return "", false
+		return
 	}
 	if a.Usage != nil {
 		t.usage = a.Usage
@@ -65,7 +65,7 @@ func (t *transcript) read(raw []byte) (added string, ok bool) {
 			continue
 		}
 		for _, m := range []utterance{c.Message, c.Delta} {
-			added += textOf(m.Content)
+			t.text.WriteString(textOf(m.Content))
 			if m.Refusal != nil {
 				t.refusal.WriteString(*m.Refusal)
 			}
@@ -73,12 +73,11 @@ func (t *transcript) read(raw []byte) (added string, ok bool) {
 		}
 		t.finished = t.finished || c.FinishReason != nil && *c.FinishReason != ""
 	}
-	t.text.WriteString(added)
-	return added, true
 }
 
 // stream takes in what came of a stream of events, and gives what it adds to the text.
 func (t *transcript) stream(p []byte) (added string) {
+	before := t.text.Len()
 	for len(p) > 0 {
 		part, rest, ended := bytes.Cut(p, []byte("\n"))
 		p = rest
@@ -92,25 +91,24 @@ func (t *transcript) stream(p []byte) (added string) {
 			break
 		}
 		if !t.skip {
-			added += t.event(bytes.TrimSuffix(t.line, []byte("\r")))
+			t.event(bytes.TrimSuffix(t.line, []byte("\r")))
 		}
 		t.line, t.skip = t.line[:0], false
 	}
-	return added
+	return t.text.String()[before:]
 }
 
-func (t *transcript) event(line []byte) string {
+// event takes in a line of a stream.
+func (t *transcript) event(line []byte) {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	if !ok {
-		return ""
+		return
 	}
-	data = bytes.TrimSpace(data)
-	if string(data) == "[DONE]" {
+	if data = bytes.TrimSpace(data); string(data) == "[DONE]" {
 		t.finished = true
-		return ""
+		return
 	}
-	added, _ := t.read(data)
-	return added
+	t.read(data)
 }
 
 // reply is what the answer says.
