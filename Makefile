@@ -106,7 +106,7 @@ bench/index: ## Set the index beside brute force, Go libraries and pgvector (SIZ
 	@SIZES='$(SIZES)' ENCODE='$(ENCODE)' GRAPHS='$(GRAPHS)' TURN='$(TURN)' DOCS='$(DOCS)' scripts/bench-index.sh
 
 .PHONY: eval
-eval: encoder ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=folder, EVAL_PARTS="recall noise growth ablation load")
+eval: encoder ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=folder, EVAL_PARTS="recall noise growth ablation load", EVAL_TRACKS=systems,…)
 	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh $(EVAL_PARTS)
 
 .PHONY: generate

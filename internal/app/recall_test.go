@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/eval"
@@ -35,6 +36,61 @@ func TestRecallOfTheSamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What memory systems make of the bundled conversation holds to the committed results. What
+// they store beside the messages is less than these (C187), and only what differs by
+// design is missing.
+func TestRecallOfSystemsOnTheSample(t *testing.T) {
+	t.Parallel()
+	stored := map[string]*eval.Stored{}
+	var mu sync.Mutex
+	t.Run("systems", func(t *testing.T) {
+		for _, s := range eval.Systems() {
+			t.Run(s.Name, func(t *testing.T) {
+				t.Parallel()
+				d, err := eval.SampleTalk()
+				if err != nil {
+					t.Fatal(err)
+				}
+				of := systemHolds(t, d, "sample-derived-", s)
+				mu.Lock()
+				defer mu.Unlock()
+				stored[s.Name] = of[eval.Hybrid].Stored
+			})
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	if n := stored["messages"].Notes(); n != 0 {
+		t.Errorf("%d notes were made of messages without a policy", n)
+	}
+	for name, kinds := range map[string][]string{"mem0": {"fact", "summary"}, "mem0g": {"fact", "summary", "entity", "knowledge"}, "memorybank": {"summary", "profile"}} {
+		of := stored[name]
+		if got := slices.Sorted(maps.Keys(of.Derived)); !slices.Equal(got, slices.Sorted(slices.Values(kinds))) {
+			t.Errorf("%s made %v", name, of.Derived)
+		}
+		if of.Share() >= 1 {
+			t.Errorf("C187: %s stores %.2f of the dialogue", name, of.Share())
+		}
+	}
+	if mem0, graph := stored["mem0"].Derived["fact"], stored["mem0g"].Derived["fact"]; mem0 != graph {
+		t.Errorf("C208: %d facts without the graph, %d with it", mem0, graph)
+	}
+}
+
+// systemHolds tells conversations to a memory system, asks, and compares with the
+// committed results.
+func systemHolds(t *testing.T, d *eval.Dataset, prefix string, s eval.System) map[string]*eval.Result {
+	t.Helper()
+	d.Name = prefix + s.Name
+	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = llm.EmbedLocal })
+	b, err := eval.OpenTalk(t.Context(), &eval.Client{BaseURL: g.url, Key: g.key}, d, d.Name+"-", s, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs(t, b, eval.Hybrid, eval.ProfileMem0, eval.Context)
 }
 
 // TestRecallOfPublishedData holds recall over published data to the committed results, and
@@ -74,6 +130,16 @@ func TestRecallOfPublishedData(t *testing.T) {
 		// An ability has 28 questions at most, of which 0.005 is a seventh of one.
 		hybridBeatsLexical(t, runs, overall)
 	})
+	t.Run("systems", func(t *testing.T) {
+		t.Parallel()
+		for _, s := range eval.Systems() {
+			again, err := eval.ReadLoCoMo(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			systemHolds(t, again, "derived-", s)
+		}
+	})
 	t.Run("hashed", func(t *testing.T) {
 		t.Parallel()
 		runs := holds(t, locomo, llm.EmbedHash)
@@ -94,13 +160,22 @@ func holds(t *testing.T, d *eval.Dataset, provider string) map[string]*eval.Resu
 	if err != nil {
 		t.Fatal(err)
 	}
+	return runs(t, b, eval.DefaultNoAttribute, eval.Context)
+}
+
+// runs asks a loaded gateway in every way, which must be among those wanted and more, and
+// compares with the committed results, which must be there.
+func runs(t *testing.T, b *eval.Bench, wanted ...string) map[string]*eval.Result {
+	t.Helper()
 	b.Engine = "embedded"
 	names, err := b.Offered(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(names, eval.DefaultNoAttribute) || !slices.Contains(names, eval.Context) {
-		t.Fatalf("the gateway offers %v only", names)
+	for _, w := range wanted {
+		if !slices.Contains(names, w) {
+			t.Fatalf("the gateway offers %v only", names)
+		}
 	}
 	out := map[string]*eval.Result{}
 	for _, name := range names {
