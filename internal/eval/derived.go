@@ -78,8 +78,7 @@ func DerivedMetrics(budgets []int) []string {
 // AskDerived asks like Ask and counts the turns that hits cover through their sources.
 // A hit costs the tokens of its text as rendered, with its date.
 func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
-	return b.covered(func(l *Loaded, q *Question) (Ranking, Score, Score, error) {
-		origins := NewOrigins(b.Client, l)
+	return b.covered(func(l *Loaded, origins *Origins, q *Question) (Ranking, Score, Score, error) {
 		start := time.Now()
 		found, err := b.Client.Search(ctx, l.Collection, Query{Text: q.Text, Mode: v.Mode, K: cutOff, Profile: v.Profile, Weights: v.Weights})
 		r := ranking(&found, time.Since(start))
@@ -137,9 +136,8 @@ func ContextMetrics(budgets []int) []string {
 // AskContext asks for a context of each budget. It covers the turns that it cites. One
 // that reports more tokens than its budget is an error.
 func (b *Bench) AskContext(ctx context.Context) ([]Row, error) {
-	return b.covered(func(l *Loaded, q *Question) (r Ranking, score, audited Score, err error) {
+	return b.covered(func(l *Loaded, origins *Origins, q *Question) (r Ranking, score, audited Score, err error) {
 		r.Best, r.Answerable = math.NaN(), math.NaN()
-		origins := NewOrigins(b.Client, l)
 		for _, budget := range b.Data.Budgets {
 			start := time.Now()
 			p, err := b.Client.Context(ctx, l.Collection, q.Text, budget)
@@ -166,16 +164,17 @@ func (b *Bench) AskContext(ctx context.Context) ([]Row, error) {
 	})
 }
 
-func (b *Bench) covered(ask func(l *Loaded, q *Question) (Ranking, Score, Score, error)) ([]Row, error) {
+func (b *Bench) covered(ask func(l *Loaded, o *Origins, q *Question) (Ranking, Score, Score, error)) ([]Row, error) {
 	var out []Row
 	for i := range b.Data.Conversations {
 		c := &b.Data.Conversations[i]
+		origins := NewOrigins(b.Client, &b.Loaded[i])
 		for j := range c.Questions {
 			q := &c.Questions[j]
 			if len(q.Gold) == 0 {
 				continue
 			}
-			r, score, audited, err := ask(&b.Loaded[i], q)
+			r, score, audited, err := ask(&b.Loaded[i], origins, q)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %q: %w", c.ID, q.Text, err)
 			}
