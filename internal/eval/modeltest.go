@@ -112,7 +112,7 @@ func (t *ModelTest) Run(ctx context.Context) (*ModelReport, error) {
 	began := time.Now()
 	out := &ModelReport{}
 	ends := map[string]map[string]int{} // questions by call and end
-	ctx, cancel := context.WithDeadline(ctx, t.Until.Add(time.Minute))
+	ctx, cancel := context.WithDeadline(ctx, t.Until.Add(5*time.Minute)) // to look at what there is
 	defer cancel()
 	for _, s := range scenarios() {
 		if !time.Now().Before(t.Until) {
@@ -267,6 +267,8 @@ func (t *ModelTest) talkChinese(ctx context.Context, collection string) error {
 // read asks what only readers ask: chats, whole and streamed, and judged searches. A
 // model that fails may be an error of these; it gives their words.
 func (t *ModelTest) read(ctx context.Context, collection string, judged bool) (refused []string) {
+	ctx, cancel := context.WithDeadline(ctx, t.Until)
+	defer cancel()
 	base := "/v1/collections/" + url.PathEscape(collection)
 	ask := func(path string, body map[string]any) {
 		raw, err := json.Marshal(body)
