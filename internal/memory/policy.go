@@ -77,6 +77,8 @@ type Reading struct {
 	// Kinds are what searches and contexts look at, unless the caller's filter
 	// names kinds; empty: all.
 	Kinds []Kind
+	// Filter is a further condition on these kinds, and goes where they go; nil: none.
+	Filter filter.Expr
 	// Pinned are notes that a context shows whether or not they answer the
 	// query, first in order, as far as the budget allows.
 	Pinned []Pin

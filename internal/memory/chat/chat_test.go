@@ -47,7 +47,10 @@ func (f *fake) Open(_ context.Context, s tenant.Scope, _ string, _ *memory.Revis
 
 func (f *fake) Search(context.Context, tenant.Scope, memory.View, recall.Query) (recall.Result, error) {
 	n := memory.Note{ID: uuid.Must(uuid.NewV7()), Content: "Ada lives\nin Lisbon.", OccurredAt: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), From: 3}
-	return recall.Result{Hits: []recall.Hit{{ID: n.ID, Note: &recall.NoteView{Note: n}}}}, nil
+	asked := memory.Note{ID: uuid.Must(uuid.NewV7()), Kind: memory.KindMessage, Content: "Hm. Where does she live?", OccurredAt: n.OccurredAt, From: 4}
+	question := asked
+	question.Content = "Where? And since when?"
+	return recall.Result{Hits: []recall.Hit{{ID: question.ID, Note: &recall.NoteView{Note: question}}, {ID: n.ID, Note: &recall.NoteView{Note: n}}, {ID: asked.ID, Note: &recall.NoteView{Note: asked}}}}, nil
 }
 
 func (f *fake) Context(_ context.Context, _ tenant.Scope, _ memory.View, q recall.ContextQuery) (recall.Context, error) {
@@ -328,13 +331,14 @@ func TestAnswerRefuses(t *testing.T) {
 	}
 }
 
-// A collection whose config wants no model is answered from memory alone, and says so.
+// A collection whose config wants no model is answered from memory alone, and says so. What was only asked
+// before is no answer.
 func TestOfflineByConfig(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	f.collection.PolicyConfig = []byte(`{"analyst":"heuristic"}`)
 	a, err := f.service(t).Answer(t.Context(), both(), "c", ask("Where?"), nil)
-	if err != nil || !a.Offline || !strings.Contains(a.Reply, "[1] 2026-03-01: Ada lives in Lisbon.") || len(f.sent) != 0 {
+	if err != nil || !a.Offline || !strings.Contains(a.Reply, "[1] 2026-03-01: Ada lives in Lisbon.\n[2] 2026-03-01: Hm. Where") || len(f.sent) != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

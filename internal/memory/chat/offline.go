@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // What an answer without a model begins with: it says what it is.
@@ -21,6 +23,7 @@ const (
 // Bounds of an answer without a model.
 const (
 	offlineHits  = 5
+	offlineSpare = 3
 	offlineRunes = 300 // of each
 )
 
@@ -32,7 +35,8 @@ func (s *Service) offline(ctx context.Context, scope tenant.Scope, v memory.View
 	if len(dialogue) == 0 {
 		return a, nil
 	}
-	found, err := s.recall.Search(ctx, scope, v, recall.Query{Messages: dialogue, K: offlineHits})
+	// Some more, since questions that were remembered are like this one and answer nothing.
+	found, err := s.recall.Search(ctx, scope, v, recall.Query{Messages: dialogue, K: offlineHits + offlineSpare})
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +46,12 @@ func (s *Service) offline(ctx context.Context, scope tenant.Scope, v memory.View
 	for i := range found.Hits {
 		n := &found.Hits[i].Note.Note
 		content := n.Content
+		if n.Kind == memory.KindMessage && asks(content) {
+			continue
+		}
+		if len(a.Citations) == offlineHits {
+			break
+		}
 		if p := found.Hits[i].Passage; p != nil {
 			content = content[p.Start:p.End]
 		}
@@ -53,6 +63,14 @@ func (s *Service) offline(ctx context.Context, scope tenant.Scope, v memory.View
 		a.Tokens = search.EstimateTokens(a.Reply)
 	}
 	return a, nil
+}
+
+// asks tells whether all that a text says is questions.
+func asks(s string) bool {
+	return !slices.ContainsFunc(text.Sentences(s), func(sentence string) bool {
+		sentence = strings.TrimRightFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || r == '"' || r == '”' })
+		return !strings.HasSuffix(sentence, "?") && !strings.HasSuffix(sentence, "？")
+	})
 }
 
 // oneLine gives a text in a line, without what is not to be seen.

@@ -274,6 +274,9 @@ func TestBankSearch(t *testing.T) {
 		if !found(hits, said[0].ID) || !found(hits, sum.ID) {
 			t.Errorf("%s: %d hits without the turn or the summary", mode, len(hits))
 		}
+		if found(hits, w.keyed(w.c.ID, memory.KindSummary, policy.KeyOverall).ID) {
+			t.Errorf("%s: the history of all days, which every context shows, is a hit too", mode)
+		}
 		for _, id := range []uuid.UUID{said[0].ID, sum.ID} {
 			if u := used(id); policy.StrengthOf(u) != float64(i+2) || w.now().Sub(u.LastAccess) > time.Minute {
 				t.Errorf("after %d searches %+v", i+1, u)

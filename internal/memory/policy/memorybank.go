@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -36,8 +37,7 @@ const (
 	AttrTraits        = "traits"
 	AttrMood          = "mood"
 	AttrReplyStrategy = "reply_strategy"
-	AttrPerson        = "person"    // whom a day's note is about, when the name is known
-	AttrForgotten     = "forgotten" // how many of the summed up messages have been forgotten since
+	AttrPerson        = "person" // whom a day's note is about, when the name is known
 
 	PeriodDay    = "day"
 	PeriodGlobal = "global"
@@ -117,6 +117,8 @@ func (p *MemoryBank) Reading(config json.RawMessage) memory.Reading {
 	}
 	r := memory.Reading{
 		Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary, memory.KindNote},
+		// The pieces are turns and days; the history of all days stands in every context.
+		Filter: filter.Not{Term: &filter.Leaf{Field: filter.Attributes, Path: []string{AttrPeriod}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: PeriodGlobal}}}},
 		Pinned: []memory.Pin{
 			{Kind: memory.KindProfile, Key: KeyOverall}, {Kind: memory.KindProfile, Key: KeyMeta}, {Kind: memory.KindSummary, Key: KeyOverall},
 		},
@@ -209,6 +211,22 @@ func exchanged(d memory.Desk, c *MemoryBankConfig, messages []memory.Note) memor
 	return out
 }
 
+// Refresh asks for the days of a message, and for the whole when a caller
+// touched the note of a day. What days change asks for the whole itself.
+func (*MemoryBank) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
+	var out []memory.Follow
+	for _, n := range []*memory.Note{was, is} {
+		switch {
+		case n == nil:
+		case n.Kind == memory.KindMessage:
+			out = append(out, memory.Follow{Task: memory.Task{Name: TaskDay, Key: DayOf(n.OccurredAt)}})
+		case (n.Kind == memory.KindSummary || n.Kind == memory.KindProfile) && dateOf(n) != "":
+			out = append(out, memory.Follow{Task: memory.Task{Name: TaskOverall}})
+		}
+	}
+	return out
+}
+
 func forgetLater(d memory.Desk, c *MemoryBankConfig) memory.Follow {
 	return memory.Follow{Task: memory.Task{Name: TaskForget, Key: forgetScheduled}, After: d.Now().Add(c.between())}
 }
@@ -292,4 +310,7 @@ func listed(ctx context.Context, d memory.Desk, q memory.NoteQuery, each func(*m
 	}
 }
 
-var _ memory.Policy = (*MemoryBank)(nil)
+var (
+	_ memory.Policy    = (*MemoryBank)(nil)
+	_ memory.Refresher = (*MemoryBank)(nil)
+)

@@ -38,7 +38,7 @@ func (r *Service) read(rd *memory.Reading, q *Query) {
 		q.now = cmp.Or(q.Reference, r.clock())
 	}
 	if !names(q.Filter, func(l *filter.Leaf) bool { return l.Field == filter.Kind }) {
-		q.Filter = both(kindsOf(rd.Kinds), q.Filter)
+		q.Filter = both(both(kindsOf(rd.Kinds), rd.Filter), q.Filter)
 	}
 }
 
