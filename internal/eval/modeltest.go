@@ -111,7 +111,7 @@ func scenarios() []scenario {
 func (t *ModelTest) Run(ctx context.Context) (*ModelReport, error) {
 	began := time.Now()
 	out := &ModelReport{}
-	ends := map[string]map[string]int{} // questions by call and end
+	ends := map[string]map[string]int{}                                  // questions by call and end
 	ctx, cancel := context.WithDeadline(ctx, t.Until.Add(5*time.Minute)) // to look at what there is
 	defer cancel()
 	for _, s := range scenarios() {
