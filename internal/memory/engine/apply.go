@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,6 +21,7 @@ type writing struct {
 
 	current  map[uuid.UUID]memory.Note
 	moved    map[uuid.UUID]bool
+	unsaid   map[uuid.UUID]bool           // listed messages that puts come from and that are gone or read differently
 	relinked map[memory.LinkID]bool       // links that moved
 	standing map[memory.LinkID]bool       // links that were there, of those that the decision puts
 	after    map[uuid.UUID]memory.Version // of what was put
@@ -33,6 +33,7 @@ type writing struct {
 
 func (w *writing) run(ctx context.Context) error {
 	w.moved, w.relinked, w.standing = map[uuid.UUID]bool{}, map[memory.LinkID]bool{}, map[memory.LinkID]bool{}
+	w.unsaid = map[uuid.UUID]bool{}
 	w.after, w.deleted = map[uuid.UUID]memory.Version{}, map[uuid.UUID]bool{}
 	w.lost = slices.Clone(w.refused)
 	if err := w.compare(ctx); err != nil {
@@ -41,7 +42,7 @@ func (w *writing) run(ctx context.Context) error {
 	if err := w.compareLinks(ctx); err != nil {
 		return err
 	}
-	if len(w.moved)+len(w.relinked) > 0 && !w.last {
+	if len(w.moved)+len(w.unsaid)+len(w.relinked) > 0 && !w.last {
 		return memory.ErrMoved
 	}
 	// What ends goes first, so that a key that becomes free can be taken.
@@ -55,22 +56,28 @@ func (w *writing) run(ctx context.Context) error {
 }
 
 // compare finds what moved between reading and now: the notes of the event,
-// notes that were read, those that were listed and are changed, and notes that
-// were taken for absent.
+// notes that were read, those that were listed and are changed, notes that
+// were taken for absent, and what the messages said that puts come from.
 func (w *writing) compare(ctx context.Context) error {
-	read := maps.Clone(w.desk.read)
+	read := make(map[uuid.UUID]memory.Version, len(w.desk.read))
+	for id := range w.desk.read {
+		n := w.desk.read[id]
+		read[id] = n.Version()
+	}
+	whole := map[uuid.UUID]bool{} // whose texts are looked at again
 	for i := range w.about {
-		read[w.about[i].ID] = w.about[i]
+		read[w.about[i].ID], whole[w.about[i].ID] = w.about[i].Version(), true
 	}
 	touch := func(id uuid.UUID) {
-		if n, ok := w.desk.seen[id]; ok {
+		if v, ok := w.desk.seen[id]; ok {
 			if _, known := read[id]; !known {
-				read[id] = n
+				read[id] = v
 			}
 		}
 	}
 	for i := range w.dec.Puts {
 		touch(w.dec.Puts[i].ID)
+		whole[w.dec.Puts[i].ID] = true
 	}
 	for _, id := range w.dec.Deletes {
 		touch(id)
@@ -83,17 +90,24 @@ func (w *writing) compare(ctx context.Context) error {
 			}
 		}
 	}
-	now, err := w.tx.Notes(ctx, sortedIDs(wanted), memory.ReadOptions{Vector: true})
-	if err != nil {
-		return err
-	}
-	w.current = make(map[uuid.UUID]memory.Note, len(now))
-	for i := range now {
-		w.current[now[i].ID] = now[i]
+	w.current = make(map[uuid.UUID]memory.Note, len(wanted))
+	// A page at a time, since a decision may delete thousands of long notes.
+	for page := range slices.Chunk(sortedIDs(wanted), upkeepPage) {
+		now, err := w.tx.Notes(ctx, page, memory.ReadOptions{Vector: true})
+		if err != nil {
+			return err
+		}
+		for i := range now {
+			n := now[i]
+			if !whole[n.ID] {
+				n = memory.Note{Layer: n.Layer, ID: n.ID, From: n.From}
+			}
+			w.current[n.ID] = n
+		}
 	}
 	for id := range wanted {
-		n, held := read[id]
-		if c, ok := w.current[id]; !ok || held && c.Version() != n.Version() {
+		v, held := read[id]
+		if c, ok := w.current[id]; !ok || held && c.Version() != v {
 			w.moved[id] = true
 		}
 	}
@@ -266,6 +280,9 @@ func (w *writing) taken(ctx context.Context, p *memory.Note) (bool, error) {
 }
 
 func (w *writing) putOther(ctx context.Context, p memory.Note) error {
+	if slices.ContainsFunc(p.Provenance.Sources, func(id uuid.UUID) bool { return w.unsaid[id] }) {
+		p.Provenance.Stale = true
+	}
 	if now, ok := w.current[p.ID]; ok && sameContent(&now, &p) {
 		return nil
 	}
@@ -354,38 +371,9 @@ func (w *writing) remove(ctx context.Context) error {
 	return nil
 }
 
-// follow enqueues what the decision puts off, but for what waits already.
+// follow enqueues what the decision puts off.
 func (w *writing) follow(ctx context.Context) error {
-	if len(w.dec.Follow) == 0 {
-		return nil
-	}
-	waiting, err := w.tx.Unended(ctx, memory.JobPolicy)
-	if err != nil {
-		return err
-	}
-	type name struct{ name, key string }
-	waits := map[name]bool{}
-	for i := range waiting {
-		var t memory.Task
-		if j := &waiting[i]; j.State == memory.JobQueued && json.Unmarshal(j.Payload, &t) == nil {
-			waits[name{t.Name, t.Key}] = true
-		}
-	}
-	for _, f := range w.dec.Follow {
-		n := name{f.Task.Name, f.Task.Key}
-		if waits[n] {
-			continue
-		}
-		payload, err := json.Marshal(f.Task)
-		if err != nil {
-			return fmt.Errorf("encode the task %q: %w", f.Task.Name, err)
-		}
-		if err := w.enqueue(ctx, memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask, Payload: payload, NotBefore: f.After}); err != nil {
-			return err
-		}
-		waits[n] = true
-	}
-	return nil
+	return memory.EnqueueFollows(ctx, w.tx, w.desk.v.Collection.ID, w.dec.Follow)
 }
 
 // openReviews writes what waits for a person, and what was done and can be

@@ -28,8 +28,8 @@ type desk struct {
 	rng   *rand.Rand
 
 	mu     sync.Mutex
-	read   map[uuid.UUID]memory.Note // as read, with vectors: none may move
-	seen   map[uuid.UUID]memory.Note // as listed: they may be changed, and must not have moved then
+	read   map[uuid.UUID]memory.Note    // as read, with vectors: none may move
+	seen   map[uuid.UUID]memory.Version // of what was listed: it may be changed, and must not have moved then; its text is not held, since a policy may list all there is
 	links  map[memory.LinkID]memory.Link
 	linked []linkRead // what was asked for links
 	made   map[uuid.UUID]bool
@@ -57,7 +57,7 @@ type naturalKey struct {
 func (e *Engine) newDesk(s tenant.Scope, v memory.View, job uuid.UUID) *desk {
 	return &desk{
 		e: e, s: s, v: v, model: e.modelFor(&v.Collection), rng: e.random(job),
-		read: map[uuid.UUID]memory.Note{}, seen: map[uuid.UUID]memory.Note{}, links: map[memory.LinkID]memory.Link{}, made: map[uuid.UUID]bool{}, costs: costs{},
+		read: map[uuid.UUID]memory.Note{}, seen: map[uuid.UUID]memory.Version{}, links: map[memory.LinkID]memory.Link{}, made: map[uuid.UUID]bool{}, costs: costs{},
 	}
 }
 
@@ -275,7 +275,7 @@ func (d *desk) saw(notes []memory.Note) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range notes {
-		d.seen[notes[i].ID] = notes[i]
+		d.seen[notes[i].ID] = notes[i].Version()
 	}
 }
 
