@@ -55,6 +55,10 @@ func TestDays(t *testing.T) {
 	if p.Mood != "negative" || !slices.Contains(p.Traits, "anxious") || !strings.Contains(p.ReplyStrategy, "comfort") {
 		t.Errorf("%+v", p)
 	}
+	// How somebody felt outweighs what they like.
+	if p := dayPersonality(day(memory.English, "Linda", "I love painting, and I was sad that the museum was closed.")); p.Mood != "negative" {
+		t.Errorf("%+v", p)
+	}
 	zh := day(memory.Chinese, "小王", "昨天我和朋友去了长城，非常开心！", "真不错。", "我打算学习画画。", "加油。")
 	s = replied[memory.DaySummary](t, "daily_summary", zh)
 	if !strings.Contains(s.Summary, "小王") || !strings.Contains(s.Summary, "长城") || strings.Contains(s.Summary, "加油") {

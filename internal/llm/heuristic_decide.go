@@ -31,7 +31,7 @@ func decide(in memory.DecideInput) memory.FactDecision {
 	var best *choice
 	rank := map[memory.Operation]int{memory.OpNoop: 3, memory.OpDelete: 2, memory.OpUpdate: 1}
 	for _, m := range in.Similar {
-		op, merged := compare(fact, readFact(m.Content))
+		op, merged := compareAll(fact, m.Content)
 		if op != memory.OpAdd && (best == nil || rank[op] > rank[best.op]) {
 			best = &choice{op, m.Handle, merged}
 		}
@@ -44,6 +44,47 @@ func decide(in memory.DecideInput) memory.FactDecision {
 		d.Text = &best.text
 	}
 	return d
+}
+
+// compareAll decides about a fact and one memory, clause by clause where the
+// memory has several: what the fact does not contradict stays in the text.
+func compareAll(fact factFrame, content string) (op memory.Operation, merged string) {
+	clauses := clausesOf(content)
+	if len(clauses) == 1 {
+		old := readFact(content)
+		op, merged = compare(fact, old)
+		if kin := kinOf(&old); op == memory.OpDelete && kin != "" && !fact.ended {
+			merged = kin + " " + merged
+		}
+		return op, merged
+	}
+	op = memory.OpAdd
+	var kept []string
+	for _, c := range clauses {
+		o, t := compare(fact, readFact(c))
+		switch {
+		case o == memory.OpNoop:
+			return o, ""
+		case o == memory.OpDelete:
+			op = o
+		case o == memory.OpUpdate && op == memory.OpAdd:
+			op, kept = o, append(kept, t)
+		default:
+			kept = append(kept, c)
+		}
+	}
+	if op == memory.OpDelete {
+		kept = append(kept, fact.text)
+	}
+	between := " "
+	if isHan(content) {
+		between = ""
+	}
+	merged = strings.Join(kept, between)
+	if op != memory.OpAdd && utf8.RuneCountInString(merged) > maxMerged {
+		return memory.OpAdd, "" // both stay, which loses nothing
+	}
+	return op, merged
 }
 
 // compare decides about a fact and one memory. The text is that of the memory
@@ -69,6 +110,9 @@ func compare(fact, old factFrame) (memory.Operation, string) {
 	if fact.negated != old.negated {
 		shorter, longer := min(len(fact.terms), len(old.terms)), max(len(fact.terms), len(old.terms))
 		about := float64(common) >= samePredicate*float64(shorter) && longer <= maxNegated
+		if calledOff.MatchString(fact.text) && !planned.MatchString(old.text) && !ahead.MatchString(old.text) {
+			about = false // only what was to be can be called off
+		}
 		if shorter > 0 && about && (fact.ended || sameVerb && fact.object == old.object) {
 			return memory.OpDelete, fact.text
 		}
@@ -155,7 +199,10 @@ var synonyms = table(map[string]string{
 	"job": "job work works working worked employed career occupation profession", "film": "film films movie movies",
 	"bike": "bike bikes bicycle bicycles cycling biking", "hike": "hike hikes hiking hiked", "purchase": "buy bought buys purchase purchased",
 	"start": "start started begin began begun", "stop": "stop stopped quit cancel cancelled canceled cancels quitting",
-	"vacation": "vacation holiday trip", "picture": "photo photos picture pictures", "big": "big large huge",
+	"travel": "travel travels travelled traveled travelling traveling trip trips journey journeys vacation vacations holiday holidays",
+	"fly":    "fly flies flew flown flying flight flights", "drive": "drive drives drove driven driving", "run": "run runs ran running",
+	"swim": "swim swims swam swimming", "marry": "marry marries married marriage wedding",
+	"picture": "photo photos picture pictures", "big": "big large huge",
 })
 
 // emphasis says how much, and nothing else.
@@ -169,6 +216,12 @@ var (
 	endings       = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|any ?more|any longer|stopped|quits?|gave up|given up|cancel(?:l?ed|s)?|called off|backed out)\b`)
 	clauseEnd     = regexp.MustCompile(`(?i)[,;.]\s|\s[–—-]\s|\s(?:but|because|and|so|since|while|when|that|which|who|if)\s`)
 	hanNegation   = regexp.MustCompile(`不再|不是|不喜欢|不吃|不去|不想|不打算|不住|没有|没|不|取消了?|放弃了?|戒了?`)
+)
+
+// What was to be, and can be called off.
+var (
+	calledOff = regexp.MustCompile(`(?i)\b(?:cancel(?:l?ed|s)?|called off|backed out)\b`)
+	planned   = regexp.MustCompile(`(?i)\b(?:book(?:ed|s)?|reserved|scheduled|arranged|intends?|wants?|signed up|registered|joined|subscri\p{L}+|member(?:ship)?|has (?:an?|the|two|three)|got|bought|meeting|appointment|reservation|tickets?|flies|leaves)\b`)
 )
 
 // subjects of facts: a name, perhaps whose; or whoever it is that the memory is of.

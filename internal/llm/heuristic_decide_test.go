@@ -62,6 +62,12 @@ func TestDecideScenarios(t *testing.T) {
 		"job":           {"Ana", []string{"I work as a teacher.", "I work as a nurse now."}, []string{"Ana works as a nurse now."}},
 		"happens twice": {"Ana", []string{"Yesterday I went to the beach.", "I went to the beach on 3 March 2023."},
 			[]string{"On 7 May 2023 Ana went to the beach.", "Ana went to the beach on 3 March 2023."}},
+		"two facts of one sentence": {"Nora", []string{"I am a vegetarian and I live in Beijing.", "I moved to Shanghai last week, and I am not a vegetarian any more."},
+			[]string{"Nora moved to Shanghai in the week of 1 May 2023.", "Nora is not a vegetarian any more."}},
+		"name and home":       {"", []string{"My name is Ana and I live in Beijing.", "I moved to Shanghai."}, []string{"The user's name is Ana.", "The user moved to Shanghai."}},
+		"flight cancelled":    {"Nora", []string{"I hate flying.", "I plan to fly to Rome in June.", "I cancelled my flight."}, []string{"Nora hates flying.", "Nora cancelled their flight."}},
+		"journey cancelled":   {"Nora", []string{"I'm travelling to Rome in June.", "I cancelled the trip to Rome."}, []string{"Nora cancelled the trip to Rome."}},
+		"Chinese: two facts":  {"", []string{"我叫李明，住在北京。", "我搬到上海了。"}, []string{"用户叫李明。", "用户搬到上海了。"}},
 		"Chinese: moved":      {"", []string{"我住在北京。", "我搬到上海了。"}, []string{"用户搬到上海了。"}},
 		"Chinese: vegetarian": {"小王", []string{"我是素食者。", "我不再吃素了。"}, []string{"小王不再吃素了。"}},
 		"Chinese: name":       {"", []string{"我叫李明。", "我的名字是李强，不是李明。"}, []string{"用户的名字是李强，不是李明。"}},
@@ -81,6 +87,24 @@ func TestDecideScenarios(t *testing.T) {
 			if s.texts[i] != c.want[i] {
 				t.Errorf("%s: %q, want %q", name, s.texts, c.want)
 			}
+		}
+	}
+}
+
+// What a memory of several clauses says beside what is contradicted stays.
+func TestDecideKeepsClauses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ old, fact, want string }{
+		{"Nora is a vegetarian and Nora lives in Beijing.", "Nora moved to Shanghai.", "Nora is a vegetarian. Nora moved to Shanghai."},
+		{"Nora lives in Beijing with her sister Anna.", "Nora moved to Shanghai.", "Nora has a sister named Anna. Nora moved to Shanghai."},
+		{"Nora's name is Ana, Nora is a vegetarian. Nora lives in Rome.", "Nora is not a vegetarian any more.", "Nora's name is Ana. Nora lives in Rome. Nora is not a vegetarian any more."},
+		{"Nora is a vegetarian and Nora lives in Beijing.", "Nora lives in Beijing.", "Nora is a vegetarian and Nora lives in Beijing."},
+		{"Nora has a dog and Nora lives in Rome.", "Nora has a dog named Rex.", "Nora has a dog named Rex. Nora lives in Rome."},
+		{"用户叫李明，用户住在北京。", "用户搬到上海了。", "用户叫李明。用户搬到上海了。"},
+	} {
+		s := store{texts: []string{c.old}}
+		if s.learn(c.fact); len(s.texts) != 1 || s.texts[0] != c.want {
+			t.Errorf("%s, then %s: %q, want %q", c.old, c.fact, s.texts, c.want)
 		}
 	}
 }

@@ -59,20 +59,16 @@ func (l listener) facts() []string {
 	last := false // the sentence before became a fact
 	for _, s := range utteredSentences(l.u.Content) {
 		if isHan(s) {
-			if f := hanFact(s, l.speaker("用户", "助手"), l.u.Time); f != "" && !l.agent {
-				out, last = append(out, f), true
-			} else {
-				last = false
+			last = false
+			if !l.agent {
+				found := hanFactsOf(s, l.speaker("用户", "助手"), l.u.Time)
+				out, last = append(out, found...), len(found) > 0
 			}
 			continue
 		}
 		name := l.speaker("the user", "the assistant")
-		f := englishFact(s, name, l.u.Time, l.agent)
-		if f == "" && !l.agent {
-			f = englishFact(ownClause(s), name, l.u.Time, false)
-		}
-		if f != "" {
-			out, last = append(out, f), true
+		if found := l.english(s, name); len(found) > 0 {
+			out, last = append(out, found...), true
 			continue
 		}
 		// What goes on about the person or thing before it joins that fact.
@@ -85,6 +81,21 @@ func (l listener) facts() []string {
 		last = false
 	}
 	return slices.DeleteFunc(out, func(f string) bool { return utf8.RuneCountInString(f) > maxFactRunes })
+}
+
+// english gives the facts of one sentence: of all of it, else of its last part
+// in which somebody speaks of themselves.
+func (l listener) english(s, name string) []string {
+	if l.agent {
+		if f := englishFact(s, name, l.u.Time, true); f != "" {
+			return []string{f}
+		}
+		return nil
+	}
+	if found := factsOf(s, name, l.u.Time); len(found) > 0 {
+		return found
+	}
+	return factsOf(ownClause(s), name, l.u.Time)
 }
 
 // clauseBreak parts what somebody says to the other from what they say of themselves.

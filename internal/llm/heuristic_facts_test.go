@@ -27,7 +27,7 @@ func TestExtract(t *testing.T) {
 		{"", "I'm allergic to peanuts.", []string{"The user is allergic to peanuts."}},
 		{"", "My sister Anna moved to Berlin last month.", []string{"The user's sister Anna moved to Berlin in April 2023."}},
 		{"Ana", "We are planning a trip to Rome next month.", []string{"Ana is planning a trip to Rome in June 2023."}},
-		{"Ana", "I'm a nurse and I've worked at the hospital since last year.", []string{"Ana is a nurse and Ana has worked at the hospital since 2022."}},
+		{"Ana", "I'm a nurse and I've worked at the hospital since last year.", []string{"Ana is a nurse.", "Ana has worked at the hospital since 2022."}},
 		{"Ana", "My husband and I have two kids.", []string{"Ana's husband and Ana have two kids."}},
 		{"Ana", "I don't eat meat.", []string{"Ana doesn't eat meat."}},
 		{"Ana", "I study biology and teach my kids to swim.", []string{"Ana studies biology and teaches their kids to swim."}},
@@ -50,7 +50,7 @@ func TestExtract(t *testing.T) {
 		{"Ana", "It was great. They were so nice. This made us happy.", nil},
 		{"Ana", "I'll let you know. I can't wait! I did!", nil},
 		{"", "你好！你最近怎么样？谢谢！", nil},
-		{"", "我叫李明，住在上海。", []string{"用户叫李明，住在上海。"}},
+		{"", "我叫李明，住在上海。", []string{"用户叫李明。", "用户住在上海。"}},
 		{"小王", "我喜欢爬山。昨天我和同事去了长城。", []string{"小王喜欢爬山。", "2023年5月7日小王和同事去了长城。"}},
 		{"小王", "我妈妈下个月要来北京看我。", []string{"小王的妈妈2023年6月要来北京看小王。"}},
 		{"小王", "如果我有钱，我会买房子。请帮我写一首诗。太好了！我知道了。", nil},
@@ -58,6 +58,37 @@ func TestExtract(t *testing.T) {
 	} {
 		if got := extract(said(c.name, c.said)).Facts; !slices.Equal(got, nonNil(c.want)) {
 			t.Errorf("%s: %q\n got  %q\n want %q", c.name, c.said, got, c.want)
+		}
+	}
+}
+
+// A sentence that says several things of lasting use gives one fact of each,
+// unless a part needs the other.
+func TestExtractAtoms(t *testing.T) {
+	t.Parallel()
+	for sentence, want := range map[string][]string{
+		"I am a vegetarian and I live in Beijing.":             {"Nora is a vegetarian.", "Nora lives in Beijing."},
+		"My name is Ana and I live in Beijing.":                {"Nora's name is Ana.", "Nora lives in Beijing."},
+		"I like tea; I hate coffee.":                           {"Nora likes tea.", "Nora hates coffee."},
+		"I like tea and live in Rome.":                         {"Nora likes tea.", "Nora lives in Rome."},
+		"My sister lives in Rome and my brother works at Apex": {"Nora's sister lives in Rome.", "Nora's brother works at Apex."},
+		"I moved to Shanghai last week, and I am not a vegetarian any more.": {
+			"Nora moved to Shanghai in the week of 1 May 2023.", "Nora is not a vegetarian any more.",
+		},
+		"I'm a teacher, but my wife is a pilot and I have two cats.": {"Nora is a teacher.", "Nora's wife is a pilot.", "Nora has two cats."},
+		"我是素食者，我住在北京。":                                               {"Nora 是素食者。", "Nora 住在北京。"},
+		"我住在北京，并且我喜欢爬山。":                                             {"Nora 住在北京。", "Nora 喜欢爬山。"},
+		// What cannot stand apart.
+		"My husband and I have two kids.":                  {"Nora's husband and Nora have two kids."},
+		"I have a dog, and I love him.":                    {"Nora has a dog, and Nora loves him."},
+		"I planned to go to Rome, but I stayed home.":      {"Nora planned to go to Rome, but Nora stayed home."},
+		"I want to like tea and live in Rome.":             {"Nora wants to like tea and live in Rome."},
+		"Yesterday I went to Rome and I bought a ring.":    {"On 7 May 2023 Nora went to Rome and Nora bought a ring."},
+		"I love the acceptance and love theme.":            {"Nora loves the acceptance and love theme."},
+		"Yesterday my friends and I visited the Colosseum": {"On 7 May 2023 Nora's friends and Nora visited the Colosseum."},
+	} {
+		if got := extract(said("Nora", sentence)).Facts; !slices.Equal(got, want) {
+			t.Errorf("%s\n got  %q\n want %q", sentence, got, want)
 		}
 	}
 }

@@ -272,9 +272,6 @@ func englishStatements(s, user string) []statement {
 	}
 	if s, ok := ruled(source, rest); ok {
 		out = append(out, s)
-		if from := movedFrom.FindStringSubmatch(rest); from != nil && s.relation == "lives_in" {
-			out = append(out, statement{source, memory.Entity{Entity: from[1], Type: typePlace}, negatedRelation + "lives_in"})
-		}
 	} else if s, ok := plainStatement(source, rest); ok {
 		out = append(out, s)
 	}
@@ -342,9 +339,8 @@ var vagueVerbs = wordSet(`was has had does did gets got gonna needs need knows k
 	lets let says said tells told used tried tries comes came been ought cannot gotta sees saw finds found wants excited interested thrilled`)
 
 var (
-	movedFrom = regexp.MustCompile(`\b(?:moved|relocated|moving)\b[^.]*?\bfrom (` + placeName + `)`)
-	animals   = wordSet("dog cat puppy kitten pet bird horse")
-	ownPlain  = regexp.MustCompile(`^'s ((?:favou?rite )?[\p{Ll} ]{2,30}?) (?:is|are) ((?:[\p{L}\d][\p{L}\d'.@+-]*)(?: [\p{L}\d][\p{L}\d'.@+-]*){0,4})`)
+	animals  = wordSet("dog cat puppy kitten pet bird horse")
+	ownPlain = regexp.MustCompile(`^'s ((?:favou?rite )?[\p{Ll} ]{2,30}?) (?:is|are) ((?:[\p{L}\d][\p{L}\d'.@+-]*)(?: [\p{L}\d][\p{L}\d'.@+-]*){0,4})`)
 )
 
 // ownStatements reads what somebody's own is: "Ana's favorite color is red".

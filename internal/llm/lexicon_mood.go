@@ -33,14 +33,27 @@ var (
 	sadHan  = strings.Fields("难过 伤心 生气 焦虑 担心 压力 孤独 累 讨厌 糟糕 害怕 失望 沮丧 生病 疼 失败 烦 郁闷 哭 紧张 失眠")
 )
 
+// felt are words of how somebody is; the others say what somebody finds of
+// things. One of these speaks louder than one of those.
+var felt = wordSet(`happy thrilled excited proud joy grateful hopeful sad unhappy angry upset worried anxious stressed lonely afraid
+	scared depressed frustrated disappointed overwhelmed exhausted died death cried`)
+
+// loud is how much a cue weighs.
+func loud(cue string) int {
+	if felt[strings.TrimSpace(cue)] {
+		return 2
+	}
+	return 1
+}
+
 // moodOf gives a mood between -1 and 1, 0 where nothing speaks for either.
 func moodOf(words, plain string) float64 {
 	glad, sad := 0, 0
 	for _, c := range gladCues {
-		glad += strings.Count(words, c)
+		glad += loud(c) * strings.Count(words, c)
 	}
 	for _, c := range sadCues {
-		sad += strings.Count(words, c)
+		sad += loud(c) * strings.Count(words, c)
 	}
 	for _, c := range gladHan {
 		glad += strings.Count(plain, c)
