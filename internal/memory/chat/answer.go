@@ -186,11 +186,17 @@ func broken(ctx context.Context, err error) error {
 
 // cost is what an answer cost: as the endpoint says, else by an estimate.
 func (t *transcript) cost(request []byte) Usage {
-	if t.usage != nil && t.usage.PromptTokens+t.usage.CompletionTokens > 0 {
+	if u := t.usage; u != nil && u.PromptTokens >= 0 && u.CompletionTokens >= 0 && u.PromptTokens+u.CompletionTokens > 0 {
 		return *t.usage
 	}
-	u := Usage{CompletionTokens: int64(search.EstimateTokens(t.reply()))}
+	u := Usage{CompletionTokens: int64(search.EstimateTokens(t.reply())) + t.beside}
 	if b, err := parseBody(request); err == nil {
+		for _, f := range b.fields {
+			switch f.name {
+			case "tools", "functions", "response_format": // they are read as well
+				u.PromptTokens += int64(search.EstimateTokens(string(f.raw)))
+			}
+		}
 		for _, turn := range b.turns {
 			u.PromptTokens += int64(search.EstimateTokens(turn.Content))
 		}

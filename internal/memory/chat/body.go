@@ -46,6 +46,12 @@ func parseBody(raw []byte) (*body, error) {
 		if err != nil || !ok {
 			return nil, fault.New(fault.Malformed, "the body is no valid JSON")
 		}
+		for _, own := range []string{"model", "messages", "stream", "stream_options"} {
+			// Some endpoints take a name in any case: they would be told of another model than we are.
+			if name != own && strings.EqualFold(name, own) {
+				return nil, fault.InvalidField(own, "is to be written in lower case")
+			}
+		}
 		b.fields = slices.DeleteFunc(b.fields, func(o field) bool { return o.name == name })
 		b.fields = append(b.fields, f)
 	}

@@ -381,7 +381,7 @@ func TestCompletionsPass(t *testing.T) {
 	if err != nil || got != f.answer || !c.Stream || string(f.sent[1].Body) != `{"model":"fake-1","stream":true,"messages":[`+second+`]}` {
 		t.Errorf("%q, sent %s, %v", got, f.sent[1].Body, err)
 	}
-	if u := f.usage[1]; u.PromptTokens == 0 || u.CompletionTokens != 3 { // estimated: the stream does not say
+	if u := f.usage[1]; u.PromptTokens == 0 || u.CompletionTokens != 4 { // estimated, with the other choice: the stream does not say
 		t.Errorf("counted %+v", u)
 	}
 }
@@ -423,6 +423,36 @@ func TestCompletionsRemember(t *testing.T) {
 	}
 }
 
+// What an endpoint does not count is estimated, and nothing that a model reads
+// or writes beside the text is free: tools, further choices, thinking.
+func TestCompletionsCost(t *testing.T) {
+	t.Parallel()
+	counted := func(answer, tail string) chat.Usage {
+		f := newFake()
+		f.stream, f.answer = true, answer
+		if _, _, err := f.complete(t, both(), "home", `{"messages":[{"role":"user","content":"a"}]`+tail+`}`); err != nil {
+			t.Fatal(err)
+		}
+		return f.usage[0]
+	}
+	event := func(choice string) string { return `data: {"choices":[` + choice + `]}` + "\n\n" }
+	plain := counted(events+eventsEnd, "")
+	if got := counted(events+eventsEnd, `,"tools":[{"type":"function","function":{"name":"a","description":"one two three four"}}]`); got.PromptTokens < plain.PromptTokens+4 {
+		t.Errorf("with tools %+v, without %+v", got, plain)
+	}
+	for name, more := range map[string]string{
+		"choices":  event(`{"index":1,"delta":{"content":"one two three four"}}`),
+		"tools":    event(`{"index":0,"delta":{"tool_calls":[{"function":{"arguments":"one two three four"}}]}}`),
+		"function": event(`{"index":0,"delta":{"function_call":{"arguments":"one two three four"}}}`),
+		"thinking": event(`{"index":0,"delta":{"reasoning_content":"one two three four"}}`),
+		"refunds":  "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"one two three four\"}}],\"usage\":{\"prompt_tokens\":-9,\"completion_tokens\":10}}\n\n",
+	} {
+		if got := counted(events+more+eventsEnd, ""); got.PromptTokens != plain.PromptTokens || got.CompletionTokens < plain.CompletionTokens+4 {
+			t.Errorf("%s: %+v, without %+v", name, got, plain)
+		}
+	}
+}
+
 func TestCompletionsRefuse(t *testing.T) {
 	t.Parallel()
 	for body, code := range map[string]fault.Code{
@@ -434,6 +464,9 @@ func TestCompletionsRefuse(t *testing.T) {
 		`{"messages":{"a":1}}`: fault.Invalid,
 		`{"messages":[{"role":"user","content":"a"}]}`:                       fault.Invalid, // no collection
 		`{"model":"gpt-99@home","messages":[{"role":"user","content":"a"}]}`: fault.Invalid,
+		// Endpoints that take names in any case would be told of another model.
+		`{"model":"@home","Model":"gpt-99","messages":[{"role":"user","content":"a"}]}`:            fault.Invalid,
+		`{"model":"@home","messages":[{"role":"user","content":"a"}],"meſſages":[{"role":"tool"}]}`: fault.Invalid,
 	} {
 		if _, _, err := newFake().complete(t, both(), "", body); !fault.Is(err, code) {
 			t.Errorf("%s: %v, want %s", body, err, code)

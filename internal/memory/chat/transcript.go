@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/search"
 )
 
 // transcript is what an answer says, read while it passes.
 type transcript struct {
 	text     strings.Builder
 	refusal  strings.Builder
-	tools    bool // a tool is called
+	beside   int64 // tokens, as estimated, of what else the model wrote: further choices, calls of tools, thinking
+	tools    bool  // a tool is called
 	finished bool
 	usage    *Usage
 	failure  string // of the endpoint, in the middle of a stream
@@ -40,6 +43,23 @@ type utterance struct {
 	Refusal      *string           `json:"refusal"`
 	ToolCalls    []json.RawMessage `json:"tool_calls"`
 	FunctionCall json.RawMessage   `json:"function_call"`
+	Reasoning    any               `json:"reasoning_content"`
+}
+
+// beside is what an utterance costs beyond the text that answers; with whole,
+// that text too.
+func (u *utterance) beside(whole bool) int64 {
+	n := search.EstimateTokens(textOf(u.Reasoning))
+	if string(u.FunctionCall) != "null" {
+		n += search.EstimateTokens(string(u.FunctionCall))
+	}
+	for _, call := range u.ToolCalls {
+		n += search.EstimateTokens(string(call))
+	}
+	if whole {
+		n += search.EstimateTokens(textOf(u.Content))
+	}
+	return int64(n)
 }
 
 // whole reads an answer that came at once; false when it is none.
@@ -60,7 +80,9 @@ func (t *transcript) read(raw []byte) {
 	if len(a.Error) > 0 && string(a.Error) != "null" {
 		t.failure = "the model failed within its answer"
 	}
-	for _, c := range a.Choices {
+	for i := range a.Choices {
+		c := &a.Choices[i]
+		t.beside += c.Message.beside(c.Index != 0) + c.Delta.beside(c.Index != 0)
 		if c.Index != 0 {
 			continue
 		}
