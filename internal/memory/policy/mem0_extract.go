@@ -6,6 +6,7 @@ import (
 	"crypto/md5" //nolint:gosec // names texts, as Mem0 does; protects nothing
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -116,6 +117,7 @@ func (p *Mem0) extracted(ctx context.Context, d memory.Desk, c *Mem0Config, x *e
 	if err != nil {
 		return nil, err
 	}
+	x.take(recent)
 	in := memory.ExtractInput{Summary: summary, Max: c.MaxFacts}
 	m := extractMaterial{MaxFacts: c.MaxFacts, Summary: summary, Recent: []utteranceMaterial{}}
 	for i := range recent {
@@ -143,6 +145,36 @@ func (p *Mem0) extracted(ctx context.Context, d memory.Desk, c *Mem0Config, x *e
 	}
 	out.Extract.Facts = len(e.Facts)
 	return candidates(c, x, e.Facts, told{summary, recent}, &answer, &out.Dropped), nil
+}
+
+// take lets what was said without a name be of the one person who has spoken
+// under a name, so that nobody is two. Where several have, it stays nameless.
+func (x *exchange) take(recent []memory.Note) {
+	name := ""
+	for _, list := range [][]memory.Note{recent, x.said} {
+		for i := range list {
+			u := memory.UtteranceOf(&list[i])
+			switch {
+			case u.Role != memory.RoleUser || u.Name == "" || u.Name == name:
+			case name != "":
+				return
+			default:
+				name = u.Name
+			}
+		}
+	}
+	for i := range x.said {
+		u := memory.UtteranceOf(&x.said[i])
+		if name == "" || u.Role != memory.RoleUser || u.Name != "" {
+			continue
+		}
+		attributes := maps.Clone(x.said[i].Attributes)
+		if attributes == nil {
+			attributes = map[string]any{}
+		}
+		attributes[memory.AttrName] = name
+		x.said[i].Attributes = attributes
+	}
 }
 
 // recentOf gives the messages before the exchange that are background: the

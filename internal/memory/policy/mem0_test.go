@@ -328,6 +328,33 @@ func TestMem0Background(t *testing.T) {
 	}
 }
 
+// TestMem0OneSpeaker: what is said without a name is said by the one person who has spoken under a name
+// before, in the call and in the facts; by nobody where two have.
+func TestMem0OneSpeaker(t *testing.T) {
+	t.Parallel()
+	for _, r := range []struct {
+		before []string
+		want   string
+	}{{nil, ""}, {[]string{"Nora", ""}, "Nora"}, {[]string{"Nora", "Bob", ""}, ""}} {
+		k := newTalk(t, newTestMem0(t), "")
+		for _, name := range r.before {
+			if name == "" {
+				k.said(memory.RoleUser, "Something.")
+				continue
+			}
+			k.said(memory.RoleUser, "Something.", with(memory.AttrName, name))
+		}
+		k.said(memory.RoleAssistant, "I see.", with(memory.AttrName, "Bot"))
+		k.facts([]string{"User likes tea"})
+		k.hear("I like tea.")
+		in, _ := k.called("extract")[0].Input.(memory.ExtractInput)
+		name, _ := k.fact("User likes tea").Attributes[memory.AttrName].(string)
+		if in.New[0].Name != r.want || name != r.want {
+			t.Errorf("after %q: said by %q, learned of %q, want %q", r.before, in.New[0].Name, name, r.want)
+		}
+	}
+}
+
 // TestMem0Scopes: facts about a person come from what it says, about an agent from what that says; runs are
 // kept apart where they are scopes.
 func TestMem0Scopes(t *testing.T) {

@@ -261,7 +261,44 @@ func tripleKey(t memory.Triple, key func(string) string) memory.Triple {
 	return memory.Triple{Source: key(t.Source), Relation: relationKey(t.Relation), Destination: key(t.Destination)}
 }
 
+// negated begins the relations of what is not so, or is no longer.
+const negated = "not_"
+
 // sentence says a triple as people would.
 func sentence(subject, relation, object string) string {
-	return strings.Join([]string{subject, strings.ReplaceAll(relation, "_", " "), object}, " ")
+	positive, not := strings.CutPrefix(relation, negated)
+	if !not || positive == "" {
+		return strings.Join([]string{subject, strings.ReplaceAll(relation, "_", " "), object}, " ")
+	}
+	verb, rest, _ := strings.Cut(positive, "_")
+	if rest != "" {
+		rest += " "
+	}
+	behind := " " + strings.ReplaceAll(rest, "_", " ") + object
+	base, present := baseOf(verb)
+	switch {
+	case verb == "is" || verb == "was" || verb == "can" || verb == "will":
+		return subject + " " + verb + " not" + behind
+	case present:
+		return subject + " does not " + base + behind
+	}
+	return "It is not so that " + sentence(subject, positive, object)
+}
+
+// baseOf gives the verb of a third person; ok is false for another word.
+func baseOf(verb string) (base string, ok bool) {
+	switch {
+	case verb == "has":
+		return "have", true
+	case strings.HasSuffix(verb, "ss") || !strings.HasSuffix(verb, "s"):
+		return verb, false
+	case strings.HasSuffix(verb, "ies") && len(verb) > 4:
+		return strings.TrimSuffix(verb, "ies") + "y", true
+	}
+	for _, hissing := range []string{"ches", "shes", "sses", "xes", "oes"} {
+		if strings.HasSuffix(verb, hissing) {
+			return strings.TrimSuffix(verb, "es"), true
+		}
+	}
+	return strings.TrimSuffix(verb, "s"), true
 }

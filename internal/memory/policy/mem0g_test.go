@@ -176,6 +176,46 @@ func TestMem0gTriple(t *testing.T) {
 	}
 }
 
+// TestMem0gNegation: what is no longer so ends the edge that said it and leaves none of its own; where there
+// was none, it is an edge, and reads as English.
+func TestMem0gNegation(t *testing.T) {
+	t.Parallel()
+	n := newNet(t, "")
+	n.tell("Nora likes tea", day(2), "Nora|likes|tea")
+	n.ends = func(in memory.ConflictsInput) []memory.Triple {
+		var out []memory.Triple
+		for _, e := range in.Existing {
+			for _, s := range in.New {
+				if s.Relation == "not_"+e.Relation {
+					out = append(out, e)
+				}
+			}
+		}
+		return out
+	}
+	for d := 3; d < 5; d++ { // said once and again
+		n.tell(fmt.Sprintf("Nora does not like tea, she said on day %d", d), day(d), "Nora|not_likes|tea")
+		if e, _ := n.edge("nora|likes|tea"); e.Valid {
+			t.Error("she still likes it")
+		}
+		if got := n.known(memory.KindKnowledge); len(got) != 0 {
+			t.Errorf("the graph says %q", got)
+		}
+	}
+	n.tell("Nora does not live in Rome", day(5), "Nora|not_lives_in|Rome")
+	if got := n.known(memory.KindKnowledge); !slices.Equal(got, []string{"Nora does not live in Rome"}) {
+		t.Errorf("the graph says %q", got)
+	}
+	for relation, want := range map[string]string{
+		"not_has": "A does not have B", "not_studies": "A does not study B", "not_teaches": "A does not teach B", "not_is_from": "A is not from B",
+		"not_plans": "A does not plan B", "not_went_to": "It is not so that A went to B", "works_at": "A works at B",
+	} {
+		if got := sentence("A", relation, "B"); got != want {
+			t.Errorf("%s: %q, want %q", relation, got, want)
+		}
+	}
+}
+
 // TestMem0gRelationsAmongEntities: relations among what was not extracted, with themselves, without a name
 // or said twice are dropped and counted (C200); cycles stand.
 func TestMem0gRelationsAmongEntities(t *testing.T) {

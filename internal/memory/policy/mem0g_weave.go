@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -186,10 +187,25 @@ func (w *weaving) state(ctx context.Context, stated []*statement) error {
 		w.end(e, stated)
 	}
 	for _, s := range stated {
-		w.assert(s)
+		if !w.onlyEnds(s) {
+			w.assert(s)
+		}
 	}
 	w.lose()
 	return nil
+}
+
+// onlyEnds tells of a statement of what is not so that all it says is that an
+// edge has ended.
+func (w *weaving) onlyEnds(s *statement) bool {
+	positive, not := strings.CutPrefix(s.relation, negated)
+	if !not {
+		return false
+	}
+	id := w.linkOf(s)
+	id.Relation = positive
+	e := w.edges[id]
+	return e != nil && !e.edge.Valid && !e.edge.InvalidatedAt.After(s.at)
 }
 
 // resolve finds the notes that stand for the names: that of the same name, or

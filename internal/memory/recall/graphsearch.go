@@ -151,10 +151,17 @@ const userKey = "user"
 
 // namedEntities gives the entities that the query names: whose whole name
 // stands in it, the best by words first, then those that a phrase of it is
-// similar to, and the user where somebody speaks of himself.
+// similar to, and the user where somebody speaks of himself: the one without a
+// name, and the one whose name the facts carry where that is one only.
 func (f *finding) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 	some := false
+	speakers := map[string]bool{}
 	selected := f.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool {
+		if r.Kind == string(memory.KindFact) {
+			if key := speakerKey(r); key != "" {
+				speakers[key] = true
+			}
+		}
 		entity := r.Kind == string(memory.KindEntity)
 		some = some || entity
 		return entity
@@ -173,12 +180,18 @@ func (f *finding) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 	}
 	words := text.Words(f.words)
 	if slices.ContainsFunc(selfWords, func(w string) bool { return slices.Contains(words, w) || !isASCII(w) && strings.Contains(f.words, w) }) {
-		user, err := f.r.store.NoteByKey(ctx, f.scope, f.view, memory.KindEntity, userKey)
-		switch {
-		case err == nil:
-			add(user.ID)
-		case !fault.Is(err, fault.NotFound):
-			return nil, err
+		keys := []string{userKey}
+		if len(speakers) == 1 {
+			keys = slices.AppendSeq(keys, maps.Keys(speakers))
+		}
+		for _, key := range keys {
+			user, err := f.r.store.NoteByKey(ctx, f.scope, f.view, memory.KindEntity, key)
+			switch {
+			case err == nil:
+				add(user.ID)
+			case !fault.Is(err, fault.NotFound):
+				return nil, err
+			}
 		}
 	}
 	if phrases := text.Keyphrases(f.words, search.Mem0Entities); len(phrases) > 0 && f.mode == Hybrid {
@@ -194,6 +207,16 @@ func (f *finding) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 		}
 	}
 	return out, nil
+}
+
+// speakerKey is the key of the entity of the person who said a fact; "" where
+// an assistant did, or nobody with a name.
+func speakerKey(r *filter.Record) string {
+	name, _ := r.Attributes[memory.AttrName].(string)
+	if role, ok := r.Attributes[memory.AttrRole].(string); ok && role != string(memory.RoleUser) {
+		return ""
+	}
+	return memory.EntityKey(name)
 }
 
 func isASCII(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 }) }

@@ -152,6 +152,41 @@ func TestGraphSearch(t *testing.T) {
 	})
 }
 
+// Who asks about himself is the one person whose name the facts carry; of two
+// nobody knows which.
+func TestGraphSearchSelf(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, r *reading) {
+		t.Helper()
+		n := r.net(graphic)
+		n.draw("Nora|likes|tea", "Bob|likes|jazz")
+		tell := func(name string, role memory.Role) {
+			t.Helper()
+			_, err := n.store.Write(t.Context(), n.all, n.c.ID, memory.WriteOptions{Cause: memory.CauseExtract}, func(ctx context.Context, tx memory.Tx) error {
+				_, err := tx.Put(ctx, memory.Note{
+					Kind: memory.KindFact, Content: "Something that " + name + " said.", State: memory.StateEvolved, Context: memory.DefaultContext,
+					OccurredAt: memory.Instant(n.clock()), Attributes: map[string]any{memory.AttrName: name, memory.AttrRole: string(role)},
+				})
+				return err
+			})
+			n.must(err)
+		}
+		asked := recall.Query{Text: "What do I like?", K: 10}
+		if got, _ := n.byGraph(asked); len(got) != 0 {
+			t.Errorf("nobody has a name: %q", got)
+		}
+		tell("Nora", memory.RoleUser)
+		tell("Bob", memory.RoleAssistant)
+		if got, _ := n.byGraph(asked); !slices.Equal(got, []string{"Nora likes tea"}) {
+			t.Errorf("one has: %q", got)
+		}
+		tell("Ann", memory.RoleUser)
+		if got, _ := n.byGraph(asked); len(got) != 0 {
+			t.Errorf("two have: %q", got)
+		}
+	})
+}
+
 // A collection whose policy keeps no graph is searched without.
 func TestGraphSearchOff(t *testing.T) {
 	t.Parallel()
