@@ -36,6 +36,7 @@ type endpoint struct {
 	clock   memory.Clock
 	breaker *gobreaker.CircuitBreaker[struct{}]
 	slots   chan struct{}
+	patient bool // how long an answer takes is its asker's doing: no answer in time says nothing of the endpoint
 }
 
 // newEndpoint takes a Config with its defaults.
@@ -49,7 +50,7 @@ func newEndpoint(d Deps, cfg Config, base, key string) *endpoint {
 	}
 	e := &endpoint{
 		cfg: cfg, name: displayURL(base), base: base, key: key, clock: d.Clock,
-		client: &http.Client{Transport: transport},
+		client: &http.Client{Transport: transport, CheckRedirect: sameHost},
 		slots:  make(chan struct{}, cfg.MaxConcurrent),
 	}
 	log := d.log()
@@ -58,13 +59,27 @@ func newEndpoint(d Deps, cfg Config, base, key string) *endpoint {
 		Timeout:      cfg.BreakerPause,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(cfg.BreakerFailures) },
 		IsSuccessful: func(err error) bool { return !breaks(err) },
-		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) },
+		IsExcluded: func(err error) bool {
+			var f *failure
+			return errors.Is(err, context.Canceled) || e.patient && errors.As(err, &f) && f.timeout
+		},
 		OnStateChange: func(name string, from, to gobreaker.State) {
 			log.Warn("circuit breaker of a model endpoint", "endpoint", name, "from", from.String(), "to", to.String())
 		},
 	})
 	return e
 }
+
+// sameHost follows a redirect within the host that the operator names: what is
+// asked goes nowhere else.
+func sameHost(req *http.Request, via []*http.Request) error {
+	if req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme || len(via) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+const maxRedirects = 3
 
 // displayURL names an address without what may be secret in it.
 func displayURL(s string) string {

@@ -3,13 +3,16 @@ package llm
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -48,6 +51,7 @@ func NewTalk(d Deps, cfg Config) (*Talk, error) {
 		t.deps.Meter = d.Observer.meter(d.Meter, t.call)
 	}
 	t.endpoint = newEndpoint(d, cfg, cfg.BaseURL, cfg.APIKey)
+	t.endpoint.patient = true
 	return t, nil
 }
 
@@ -123,12 +127,13 @@ func (t *Talk) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_
 		if err == nil {
 			_ = resp.Body.Close() // too late to be read
 		}
-		return nil, nil, fmt.Errorf("wait for the answer: %w", try.Err())
+		// Asked again, it would take as long and cost as much again.
+		return nil, nil, backoff.Permanent(fmt.Errorf("wait for the answer: %w", try.Err()))
 	case err != nil:
 		return nil, nil, err
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		defer func() { _ = resp.Body.Close() }()
-		return nil, nil, refused(resp)
+		return nil, nil, t.endpoint.refused(resp)
 	}
 	return resp, cancel, nil
 }
@@ -137,9 +142,11 @@ func (t *Talk) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_
 const maxRefusal = 64 << 10
 
 // refused reads an answer that is an error. What an endpoint finds wrong with a
-// request itself is its sender's to see; of the rest, which is between the
-// endpoint and us, nothing is kept but the status.
-func refused(resp *http.Response) error {
+// request itself is its sender's to see, in the endpoint's words, but for its
+// key and its address; of the rest, which is between the endpoint and us,
+// nothing is kept but the status. What is no JSON is no endpoint's words but
+// those of something before it.
+func (e *endpoint) refused(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 	default:
@@ -149,7 +156,17 @@ func refused(resp *http.Response) error {
 	if err != nil {
 		return fmt.Errorf("status %d, without the reason: %w", resp.StatusCode, err)
 	}
-	return &chat.Refused{Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Body: body}
+	if !json.Valid(body) {
+		body = []byte(`{"error":{"message":"the model's endpoint refused the request","type":"invalid_request_error"}}`)
+	}
+	body = bytes.ReplaceAll(body, []byte(e.base), []byte("[endpoint]"))
+	if u, err := url.Parse(e.base); err == nil && u.Host != "" {
+		body = bytes.ReplaceAll(body, []byte(u.Host), []byte("[endpoint]"))
+	}
+	if e.key != "" {
+		body = bytes.ReplaceAll(body, []byte(e.key), []byte("[key]"))
+	}
+	return &chat.Refused{Status: resp.StatusCode, ContentType: "application/json", Body: body}
 }
 
 // idleBody is a body that breaks off when nothing comes of it for too long.

@@ -2,9 +2,11 @@ package llm_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -168,5 +170,66 @@ func TestTalkNeedsAModel(t *testing.T) {
 	t.Parallel()
 	if talk, err := llm.NewTalk(llm.Deps{Clock: time.Now}, llm.Config{}); talk != nil || err != nil {
 		t.Errorf("%v, %v", talk, err)
+	}
+}
+
+// One asker's long answers are asked for once, and take the endpoint from nobody.
+func TestTalkIsPatient(t *testing.T) {
+	t.Parallel()
+	srv, m := llmtest.New(t), &meter{}
+	srv.Script("", llmtest.Hang(), llmtest.Hang(), llmtest.Hang(), llmtest.Text("hi"))
+	talk := newTalk(t, srv, llm.Deps{Meter: m}, func(c *llm.Config) { c.Timeout, c.BreakerFailures = 300*time.Millisecond, 2 })
+	for range 3 {
+		if _, err := said(t.Context(), t, talk, hello); !fault.Is(err, fault.Timeout) {
+			t.Fatal(err)
+		}
+	}
+	if got, err := said(t.Context(), t, talk, hello); err != nil || !strings.Contains(got, "hi") {
+		t.Errorf("%q, %v", got, err)
+	}
+	if n := len(srv.Requests()); n != 4 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// A tenant that sent a bad request hears why, and neither the operator's key
+// nor where the endpoint stands; and no redirect leads a request elsewhere.
+func TestTalkKeepsWhatIsTheOperators(t *testing.T) {
+	t.Parallel()
+	const away = "127.0.0.2"
+	answer := func(w http.ResponseWriter, r *http.Request) {}
+	elsewhere := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
+	defer other.Close()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r) }))
+	defer srv.Close()
+	talk := newTalk(t, llmtest.New(t), llm.Deps{}, func(c *llm.Config) { c.BaseURL, c.MaxTries = srv.URL+"/v1", 1 })
+	for name, body := range map[string]string{
+		"json": `{"error":{"message":"key sk-secret may not use this at ` + srv.URL + `/v1/chat/completions"}}`,
+		"page": "<html>nginx on " + away + " for sk-secret</html>",
+	} {
+		answer = func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, body)
+		}
+		_, err := said(t.Context(), t, talk, hello)
+		refused, ok := errors.AsType[*chat.Refused](err)
+		if !ok {
+			t.Fatalf("%s: %v", name, err)
+		}
+		shown := string(refused.Body)
+		if strings.Contains(shown, "sk-secret") || strings.Contains(shown, "127.0.0") || !json.Valid(refused.Body) || refused.ContentType != "application/json" {
+			t.Errorf("%s: %s as %s", name, shown, refused.ContentType)
+		}
+		if name == "json" && !strings.Contains(shown, "may not use this") {
+			t.Errorf("the reason is lost: %s", shown)
+		}
+	}
+	answer = func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+"/v1/chat/completions", http.StatusTemporaryRedirect)
+	}
+	if _, err := said(t.Context(), t, talk, hello); err == nil || elsewhere > 0 || strings.Contains(err.Error(), other.URL) {
+		t.Errorf("%v; %d requests went elsewhere", err, elsewhere)
 	}
 }

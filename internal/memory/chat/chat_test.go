@@ -465,7 +465,7 @@ func TestCompletionsRefuse(t *testing.T) {
 		`{"messages":[{"role":"user","content":"a"}]}`:                       fault.Invalid, // no collection
 		`{"model":"gpt-99@home","messages":[{"role":"user","content":"a"}]}`: fault.Invalid,
 		// Endpoints that take names in any case would be told of another model.
-		`{"model":"@home","Model":"gpt-99","messages":[{"role":"user","content":"a"}]}`:            fault.Invalid,
+		`{"model":"@home","Model":"gpt-99","messages":[{"role":"user","content":"a"}]}`:             fault.Invalid,
 		`{"model":"@home","messages":[{"role":"user","content":"a"}],"meſſages":[{"role":"tool"}]}`: fault.Invalid,
 	} {
 		if _, _, err := newFake().complete(t, both(), "", body); !fault.Is(err, code) {
