@@ -70,7 +70,7 @@ func factsOf(s, name string, said time.Time) []string {
 // halves parts a sentence at the first place where both sides are facts.
 func halves(s, name string, said time.Time) (left, right clause, ok bool) {
 	if strings.ContainsAny(s, `"()`) {
-		return
+		return left, right, false
 	}
 	type cut struct {
 		at, to int
@@ -121,7 +121,7 @@ func apart(left, right, joint string) bool {
 	if near := left[strings.LastIndex(left, ",")+1:]; !comma && !hasVerb(near) {
 		return false // "…, my friends and I"
 	}
-	if at := dependent.FindStringIndex(right); at != nil && !antecedent.MatchString(right[:at[0]]) {
+	if at := dependent.FindStringIndex(right); len(at) > 0 && !antecedent.MatchString(right[:at[0]]) {
 		return false
 	}
 	// A day in front is that of all that happened then.
@@ -258,7 +258,7 @@ func closed(s string) string {
 // the rest does.
 var keptKin = regexp.MustCompile(`\bwith (?:her|his|their) (?:(older|younger|little|big|twin) )?(sister|brother|mother|father|husband|wife|son|daughter|cousin|aunt|uncle|grandmother|grandfather|niece|nephew|dog|cat),? (\p{Lu}[\p{L}'-]*)\b`)
 
-// kinOf says the kin that a contradicted fact names: "Ana has a sister named Lea."
+// kinOf says the kin that a contradicted fact names, as in "Ana has a sister named Lea."; "" without one.
 func kinOf(f *factFrame) string {
 	m := keptKin.FindStringSubmatch(f.text)
 	subject := englishSubject.FindStringSubmatch(f.text + " ")
