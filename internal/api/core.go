@@ -115,8 +115,8 @@ type Upkeep interface {
 // Waiter waits for jobs; *worker.Waiters implements it.
 type Waiter interface {
 	// Wait gives the job when it has ended; as it is, after 25 s, or at once when
-	// more than one job of its collection is ahead.
-	Wait(ctx context.Context, s tenant.Scope, job uuid.UUID) (memory.Job, error)
+	// more than one job of its collection is ahead, own of the request not counted.
+	Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own int) (memory.Job, error)
 	// Watch calls fn with the job as it is and again at each change, until it has
 	// ended, ctx ends, or fn fails.
 	Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error

@@ -240,7 +240,7 @@ func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error
 }
 
 // Wait does the work that a request waits for.
-func (b *system) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID) (memory.Job, error) {
+func (b *system) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, _ int) (memory.Job, error) {
 	if _, err := b.work(ctx); err != nil {
 		return memory.Job{}, err
 	}

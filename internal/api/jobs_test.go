@@ -130,7 +130,7 @@ func (never) Job(_ context.Context, _ tenant.Scope, id uuid.UUID) (memory.Job, e
 	return memory.Job{ID: id, Kind: memory.JobNote, State: memory.JobRunning}, nil
 }
 
-func (never) Wait(ctx context.Context, _ tenant.Scope, id uuid.UUID) (memory.Job, error) {
+func (never) Wait(ctx context.Context, _ tenant.Scope, id uuid.UUID, _ int) (memory.Job, error) {
 	<-ctx.Done()
 	return memory.Job{ID: id}, ctx.Err()
 }
@@ -213,12 +213,12 @@ func TestWaitEndsInTime(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		start := time.Now()
-		job, err := h.wait(ctx, tenant.Scope{}, uuid.New())
+		job, err := h.wait(ctx, tenant.Scope{}, uuid.New(), 0)
 		if err != nil || job.State != memory.JobRunning || time.Since(start) != 8*time.Second {
 			t.Errorf("%v, %v after %s", job.State, err, time.Since(start))
 		}
 		go b.Drain()
-		if _, err := h.wait(t.Context(), tenant.Scope{}, uuid.New()); err != nil {
+		if _, err := h.wait(t.Context(), tenant.Scope{}, uuid.New(), 0); err != nil {
 			t.Error(err)
 		}
 	})

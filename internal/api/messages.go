@@ -69,7 +69,7 @@ func (h *core) learned(c *gin.Context, ref string, w *memory.MessagesWritten) {
 		}
 	}
 	if !w.Job.Ended() {
-		job, err := h.wait(ctx, s, w.Job.ID)
+		job, err := h.wait(ctx, s, w.Job.ID, max(0, w.Jobs-1))
 		if err != nil {
 			stale(err)
 			return

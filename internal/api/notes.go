@@ -66,7 +66,7 @@ func (h *core) evolved(c *gin.Context, w *memory.NoteWritten, note wire.Note) wi
 		return note
 	}
 	if !w.Job.Ended() {
-		job, err := h.wait(ctx, s, w.Job.ID)
+		job, err := h.wait(ctx, s, w.Job.ID, 0)
 		if err != nil {
 			return stale(err)
 		}
@@ -87,9 +87,9 @@ func (h *core) evolved(c *gin.Context, w *memory.NoteWritten, note wire.Note) wi
 	return wireNoteView(&now, false)
 }
 
-// wait gives the job when the waiter does, and as it is when the request's own
+// wait gives the job when the waiter does, own jobs of the request before it, and as it is when the request's own
 // time runs out or the server stops.
-func (h *core) wait(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error) {
+func (h *core) wait(ctx context.Context, s tenant.Scope, id uuid.UUID, own int) (memory.Job, error) {
 	waiting, stop := h.untilDrained(ctx)
 	defer stop()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -97,7 +97,7 @@ func (h *core) wait(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.J
 		waiting, cancel = context.WithDeadline(waiting, deadline.Add(-waitMargin))
 		defer cancel()
 	}
-	job, err := h.Waiter.Wait(waiting, s, id)
+	job, err := h.Waiter.Wait(waiting, s, id, own)
 	if err != nil && waiting.Err() != nil {
 		return h.Jobs.Job(ctx, s, id)
 	}

@@ -115,7 +115,7 @@ type Provenance struct {
 	Sources []uuid.UUID `json:"sources,omitempty"` // notes it was derived from
 	Actor   string      `json:"actor,omitempty"`
 	Job     *uuid.UUID  `json:"job,omitempty"`
-	Stale   bool        `json:"stale,omitempty"` // a source is gone or an association it rests on was undone
+	Stale   bool        `json:"stale,omitempty"` // a source is gone or reads differently, or an association it rests on was undone
 }
 
 // Version is the identity of a note version. Caches and ETags use it, so no

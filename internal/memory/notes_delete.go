@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/google/uuid"
@@ -11,14 +12,28 @@ import (
 )
 
 // Delete writes a tombstone: the note leaves lists, searches and the links of
-// other notes. With a fact go the triples that come from nothing else.
+// other notes. With a fact go the triples that come from nothing else. What
+// sums it up is marked stale, and the policy is asked to put that right.
 // NotFound when it is not visible, so also a second time.
 func (n *Notes) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r Request) (Revision, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
 		return 0, err
 	}
-	o := WriteOptions{Cause: CauseDelete, Trigger: id, Audit: []AuditEntry{audit("note.delete", id, &c)}}
+	for try := 1; ; try++ {
+		d, err := n.derivationOf(ctx, s, &c, id, try == moveTries)
+		if err != nil {
+			return 0, err
+		}
+		rev, err := n.deleteOnce(ctx, s, &c, id, r, &d)
+		if !errors.Is(err, errHeadMoved) {
+			return rev, err
+		}
+	}
+}
+
+func (n *Notes) deleteOnce(ctx context.Context, s tenant.Scope, c *Collection, id uuid.UUID, r Request, d *derivation) (Revision, error) {
+	o := WriteOptions{Cause: CauseDelete, Trigger: id, Audit: []AuditEntry{audit("note.delete", id, c)}}
 	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx Tx) error {
 		old, err := visible(ctx, tx, id)
 		if err != nil {
@@ -30,7 +45,13 @@ func (n *Notes) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.
 		if err := r.Match.check("note", old.Version().ETag()); err != nil {
 			return err
 		}
+		if err := d.check(tx); err != nil {
+			return err
+		}
 		if err := deleteTriples(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := d.refresh(ctx, tx, c, old, nil); err != nil {
 			return err
 		}
 		return tx.Delete(ctx, id)
@@ -39,7 +60,7 @@ func (n *Notes) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.
 }
 
 // deleteTriples deletes the triples that come from a fact and from nothing
-// else that is there.
+// else that is there, and marks the others stale.
 func deleteTriples(ctx context.Context, tx Tx, fact uuid.UUID) error {
 	links, err := tx.Links(ctx, LinkQuery{Notes: []uuid.UUID{fact}, Direction: Incoming})
 	if err != nil {
@@ -54,7 +75,7 @@ func deleteTriples(ctx context.Context, tx Tx, fact uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	triples, err := tx.Notes(ctx, ids, ReadOptions{})
+	triples, err := tx.Notes(ctx, ids, ReadOptions{Vector: true})
 	if err != nil {
 		return err
 	}
@@ -69,6 +90,9 @@ func deleteTriples(ctx context.Context, tx Tx, fact uuid.UUID) error {
 				return err
 			}
 			if len(left) > 0 {
+				if err := markStale(ctx, tx, &triples[i]); err != nil {
+					return err
+				}
 				continue
 			}
 		}
@@ -94,7 +118,7 @@ func (n *Notes) Restore(ctx context.Context, s tenant.Scope, ref string, id uuid
 		return NoteWritten{}, err
 	}
 	edit := noteEdit{
-		cause: CauseRestore, action: "note.restore", id: id, request: r,
+		cause: CauseRestore, action: "note.restore", id: id, request: r, rewords: true,
 		change: func(_ context.Context, _ Tx, old *Note) (Note, bool, error) {
 			if old == nil && r.Match != "" {
 				return Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")

@@ -43,6 +43,7 @@ type MessagesWritten struct {
 	Messages []Note // one for each message given, in that order; one that was here before as it is
 	Revision Revision
 	Job      *Job // the last one enqueued; nil: nothing is to be done
+	Jobs     int  // that were enqueued; of an earlier answer it is not known
 	Replayed bool // an earlier answer under the same idempotency key
 }
 
@@ -53,9 +54,6 @@ type messageIDs struct {
 	Revision   Revision    `json:"revision"`
 	Job        *uuid.UUID  `json:"job,omitempty"`
 }
-
-// errHeadMoved says that what an answer joins was read at another head.
-var errHeadMoved = fault.New(fault.Conflict, "messages came in between")
 
 // AddMessages stores up to MaxMessages messages in one changeset, with their
 // vectors when the collection's embedder is fast, and enqueues what its policy
@@ -313,9 +311,8 @@ type messageWriter struct {
 }
 
 func (w *messageWriter) write(ctx context.Context, r Request) (MessagesWritten, error) {
-	const tries = 4
 	for try := 1; ; try++ {
-		w.last = try == tries
+		w.last = try == moveTries
 		if err := w.findOpen(ctx); err != nil {
 			return MessagesWritten{}, err
 		}
@@ -501,6 +498,7 @@ func (w *messageWriter) enqueue(ctx context.Context, tx Tx, said []Note, out *Me
 			return err
 		}
 		out.Job = &j
+		out.Jobs++
 	}
 	return nil
 }

@@ -131,6 +131,11 @@ func SameContent(a, b *Note) bool {
 		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && a.OccurredAt.Equal(b.OccurredAt)
 }
 
+// saysOther tells whether what was learned from a note may be another thing now.
+func saysOther(old, next *Note) bool {
+	return old == nil || old.Content != next.Content || !old.OccurredAt.Equal(next.OccurredAt) || Learnable(old) != Learnable(next)
+}
+
 // wantVector asks, from inside a closure, for the vector of a text; the
 // closure runs again with it.
 type wantVector struct{ text string }
@@ -150,6 +155,7 @@ func (n *Notes) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.U
 	}
 	edit := noteEdit{
 		cause: CausePatch, action: "note.update", id: id, request: r,
+		rewords: p.Content.Set || p.OccurredAt.Set || p.Attributes.Set,
 		change: func(_ context.Context, _ Tx, old *Note) (Note, bool, error) {
 			if old == nil {
 				return Note{}, false, fault.Missing("note")
@@ -167,6 +173,7 @@ type noteEdit struct {
 	action  string
 	id      uuid.UUID
 	request Request
+	rewords bool // it may say something else then
 	change  func(ctx context.Context, tx Tx, old *Note) (Note, bool, error)
 }
 
@@ -177,16 +184,26 @@ func (n *Notes) edit(ctx context.Context, s tenant.Scope, c *Collection, e noteE
 	_, fast := n.fast(c)
 	const tries = 3 // a note that keeps moving gets its vector from a job
 	for try := 1; ; try++ {
-		out, err := n.tryEdit(ctx, s, c, e, known, fast && try <= tries)
+		var d derivation
+		if e.rewords {
+			var err error
+			if d, err = n.derivationOf(ctx, s, c, e.id, try >= moveTries); err != nil {
+				return NoteWritten{}, err
+			}
+		}
+		out, err := n.tryEdit(ctx, s, c, e, &d, known, fast && try <= tries)
 		var w *wantVector
-		if !errors.As(err, &w) {
+		switch {
+		case errors.Is(err, errHeadMoved):
+			continue
+		case !errors.As(err, &w):
 			return out, err
 		}
 		known[w.text] = n.embed(ctx, s, c, []string{w.text})[0]
 	}
 }
 
-func (n *Notes) tryEdit(ctx context.Context, s tenant.Scope, c *Collection, e noteEdit, known map[string]Embedding, ask bool) (NoteWritten, error) {
+func (n *Notes) tryEdit(ctx context.Context, s tenant.Scope, c *Collection, e noteEdit, d *derivation, known map[string]Embedding, ask bool) (NoteWritten, error) {
 	var out NoteWritten
 	var wanted *wantVector
 	o := WriteOptions{
@@ -218,6 +235,14 @@ func (n *Notes) tryEdit(ctx context.Context, s tenant.Scope, c *Collection, e no
 			}
 			if err := n.putEdited(ctx, s, tx, c, old, next, analyze, &out); err != nil {
 				return err
+			}
+			if saysOther(old, &next) {
+				if err := d.check(tx); err != nil {
+					return err
+				}
+				if err := d.refresh(ctx, tx, c, old, &next); err != nil {
+					return err
+				}
 			}
 		}
 		if out.Links, err = tx.Links(ctx, LinkQuery{Notes: []uuid.UUID{e.id}, Direction: Outgoing}); err != nil {

@@ -104,11 +104,11 @@ func (w *Waiters) admit(tenantID uuid.UUID) (release func(), ok bool) {
 	}, true
 }
 
-// Wait waits until a job has ended and gives it as it then is. It answers
-// sooner, with the job as it is, when more than one job of the collection is
-// ahead, when the tenant has too many waiters already, and after the longest
+// Wait waits until a job has ended and gives it as it then is. own is how many
+// jobs the caller enqueued together with it, before it. It answers sooner, with
+// the job as it is, when more than one other job of the collection is ahead, when the tenant has too many waiters already, and after the longest
 // wait (25 s). When ctx ends first its error is given.
-func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID) (memory.Job, error) {
+func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own int) (memory.Job, error) {
 	news, leave := w.subscribe(job)
 	defer leave()
 	next := news()
@@ -117,7 +117,7 @@ func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID) (memo
 		return j, err
 	}
 	ahead, err := w.jobs.JobsAhead(ctx, s, job)
-	if err != nil || ahead > 1 {
+	if err != nil || ahead-own > 1 {
 		return j, err
 	}
 	release, ok := w.admit(s.Tenant())

@@ -166,7 +166,7 @@ func TestAddAndWait(t *testing.T) {
 	// Polling would take longer than the test may.
 	p := newPlant(t, settings{wait: worker.WaitConfig{Poll: time.Hour}, worker: worker.Config{Queue: queue.Config{Poll: time.Hour}}})
 	out := p.add("The slip box links atomic notes into a web of ideas.")
-	j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID)
+	j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID, 0)
 	if err != nil || j.State != memory.JobDone {
 		t.Fatalf("job %+v, %v", j, err)
 	}
@@ -304,14 +304,14 @@ func TestWaitAnswersAtOnce(t *testing.T) {
 	p := newPlant(t, settings{wait: worker.WaitConfig{For: time.Hour, PerTenant: 1}})
 	p.worker.Pause()
 	first, second, third := p.add("One."), p.add("Two."), p.add("Three.")
-	if j, err := p.waiters.Wait(t.Context(), p.s, third.Job.ID); err != nil || j.State != memory.JobQueued {
+	if j, err := p.waiters.Wait(t.Context(), p.s, third.Job.ID, 0); err != nil || j.State != memory.JobQueued {
 		t.Errorf("two are ahead: job %+v, %v", j, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
 		for {
-			_, err := p.waiters.Wait(ctx, p.s, first.Job.ID)
+			_, err := p.waiters.Wait(ctx, p.s, first.Job.ID, 0)
 			if err == nil {
 				continue // the place was taken
 			}
@@ -323,18 +323,18 @@ func TestWaitAnswersAtOnce(t *testing.T) {
 	})
 	for refused := false; !refused; { // as soon as the other one is waiting
 		short, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		j, err := p.waiters.Wait(short, p.s, second.Job.ID)
+		j, err := p.waiters.Wait(short, p.s, second.Job.ID, 0)
 		stop()
 		refused = err == nil && j.State == memory.JobQueued
 	}
 	cancel()
 	waiting.Wait()
-	if _, err := p.waiters.Wait(t.Context(), p.s, uuid.New()); !fault.Is(err, fault.NotFound) {
+	if _, err := p.waiters.Wait(t.Context(), p.s, uuid.New(), 0); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an unknown job gave %v", err)
 	}
 	p.worker.Resume()
 	p.ended(third.Job.ID)
-	if j, err := p.waiters.Wait(t.Context(), p.s, third.Job.ID); err != nil || j.State != memory.JobDone {
+	if j, err := p.waiters.Wait(t.Context(), p.s, third.Job.ID, 0); err != nil || j.State != memory.JobDone {
 		t.Errorf("job %+v, %v", j, err)
 	}
 }
@@ -345,7 +345,7 @@ func TestWaitLimit(t *testing.T) {
 	p := newPlant(t, settings{wait: worker.WaitConfig{For: 20 * time.Millisecond}})
 	p.worker.Pause()
 	out := p.add("One.")
-	if j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID); err != nil || j.Ended() {
+	if j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID, 0); err != nil || j.Ended() {
 		t.Errorf("job %+v, %v", j, err)
 	}
 }

@@ -33,10 +33,12 @@ type writing struct {
 
 func (w *writing) run(ctx context.Context) error {
 	w.moved, w.relinked, w.standing = map[uuid.UUID]bool{}, map[memory.LinkID]bool{}, map[memory.LinkID]bool{}
-	w.unsaid = map[uuid.UUID]bool{}
 	w.after, w.deleted = map[uuid.UUID]memory.Version{}, map[uuid.UUID]bool{}
 	w.lost = slices.Clone(w.refused)
 	if err := w.compare(ctx); err != nil {
+		return err
+	}
+	if err := w.compareSaid(ctx); err != nil {
 		return err
 	}
 	if err := w.compareLinks(ctx); err != nil {
@@ -56,8 +58,8 @@ func (w *writing) run(ctx context.Context) error {
 }
 
 // compare finds what moved between reading and now: the notes of the event,
-// notes that were read, those that were listed and are changed, notes that
-// were taken for absent, and what the messages said that puts come from.
+// notes that were read, those that were listed and are changed, and notes that
+// were taken for absent.
 func (w *writing) compare(ctx context.Context) error {
 	read := make(map[uuid.UUID]memory.Version, len(w.desk.read))
 	for id := range w.desk.read {
@@ -280,7 +282,7 @@ func (w *writing) taken(ctx context.Context, p *memory.Note) (bool, error) {
 }
 
 func (w *writing) putOther(ctx context.Context, p memory.Note) error {
-	if slices.ContainsFunc(p.Provenance.Sources, func(id uuid.UUID) bool { return w.unsaid[id] }) {
+	if w.rests(&p) {
 		p.Provenance.Stale = true
 	}
 	if now, ok := w.current[p.ID]; ok && sameContent(&now, &p) {

@@ -30,6 +30,7 @@ type desk struct {
 	mu     sync.Mutex
 	read   map[uuid.UUID]memory.Note    // as read, with vectors: none may move
 	seen   map[uuid.UUID]memory.Version // of what was listed: it may be changed, and must not have moved then; its text is not held, since a policy may list all there is
+	said   map[uuid.UUID]uint64         // what messages said that were listed, see saidIn
 	links  map[memory.LinkID]memory.Link
 	linked []linkRead // what was asked for links
 	made   map[uuid.UUID]bool
@@ -57,7 +58,7 @@ type naturalKey struct {
 func (e *Engine) newDesk(s tenant.Scope, v memory.View, job uuid.UUID) *desk {
 	return &desk{
 		e: e, s: s, v: v, model: e.modelFor(&v.Collection), rng: e.random(job),
-		read: map[uuid.UUID]memory.Note{}, seen: map[uuid.UUID]memory.Version{}, links: map[memory.LinkID]memory.Link{}, made: map[uuid.UUID]bool{}, costs: costs{},
+		read: map[uuid.UUID]memory.Note{}, seen: map[uuid.UUID]memory.Version{}, said: map[uuid.UUID]uint64{}, links: map[memory.LinkID]memory.Link{}, made: map[uuid.UUID]bool{}, costs: costs{},
 	}
 }
 
@@ -276,6 +277,9 @@ func (d *desk) saw(notes []memory.Note) {
 	defer d.mu.Unlock()
 	for i := range notes {
 		d.seen[notes[i].ID] = notes[i].Version()
+		if notes[i].Kind == memory.KindMessage {
+			d.said[notes[i].ID] = saidIn(&notes[i])
+		}
 	}
 }
 

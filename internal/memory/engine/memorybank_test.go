@@ -495,9 +495,8 @@ func TestBankDayDeleted(t *testing.T) {
 	w.chat(w.c.ID, "Ann", 0, "I take cello lessons now.", "Who is the teacher?")
 	w.drain()
 	for _, m := range said {
-		w.remove(m.ID)
+		w.forsake(m.ID)
 	}
-	w.act("day", w.date(1), "", true)
 	w.drain()
 	if _, err := w.store.NoteByKey(t.Context(), w.s, w.view(w.c.ID), memory.KindSummary, "day/"+w.date(1)); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the summary: %v", err)

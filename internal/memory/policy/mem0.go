@@ -16,6 +16,7 @@ const (
 	TaskSummary   = "summary"
 	TaskProcedure = "procedure" // its key is the session
 	TaskExpire    = "expire"
+	TaskForsake   = "forsake" // its key is a message that was deleted: what comes from it is marked
 )
 
 // NothingKnown is the summary of a memory without facts.
@@ -158,11 +159,13 @@ func (p *Mem0) note(ctx context.Context, d memory.Desk, c *Mem0Config, n memory.
 func (p *Mem0) task(ctx context.Context, d memory.Desk, c *Mem0Config, e *memory.Event) (memory.Decision, error) {
 	switch e.Task.Name {
 	case TaskSummary:
-		return p.sumUp(ctx, d, c, e.Task.Args)
+		return p.sumUp(ctx, d, c, e.Task)
 	case TaskProcedure:
 		return p.record(ctx, d, c, e.Task.Key)
 	case TaskExpire:
 		return p.expire(ctx, d, c)
+	case TaskForsake:
+		return p.forsake(ctx, d, e.Task.Key)
 	}
 	dec, ok, err := p.graph.task(ctx, d, c, e.Task)
 	if err == nil && !ok {

@@ -29,6 +29,7 @@ type Mem0Outcome struct {
 	Dropped  FactsDropped  `json:"dropped,omitzero"`
 	Summary  *SummaryDone  `json:"summary,omitempty"` // of a task that writes one
 	Expired  []uuid.UUID   `json:"expired,omitempty"` // facts that were deleted because their time was over
+	Stale    []uuid.UUID   `json:"stale,omitempty"`   // facts that were marked because what they come from was deleted
 	Follow   []string      `json:"follow,omitempty"`  // tasks that were put off
 	Graph    any           `json:"graph,omitempty"`
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -34,7 +36,8 @@ type procedureMaterial struct {
 	Steps     []utteranceMaterial `json:"steps"`
 }
 
-// record writes the record of a session anew: from the last one and what was said since.
+// record writes the record of a session anew: from the last one and what was
+// said since, or from all that was said when the last one is stale.
 func (p *Mem0) record(ctx context.Context, d memory.Desk, c *Mem0Config, session string) (memory.Decision, error) {
 	if err := wantKey(TaskProcedure, session); err != nil {
 		return memory.Decision{}, err
@@ -43,6 +46,10 @@ func (p *Mem0) record(ctx context.Context, d memory.Desk, c *Mem0Config, session
 	old, _, err := d.ByKey(ctx, memory.KindSummary, key)
 	if err != nil {
 		return memory.Decision{}, fmt.Errorf("read the record: %w", err)
+	}
+	stale := old.Provenance.Stale
+	if stale {
+		old.Content, old.Attributes, old.Provenance.Sources = "", nil, nil
 	}
 	out := Mem0Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryDone{Mode: MemoryProcedural}}
 	steps, err := stepsOf(ctx, d, session, &old)
@@ -56,6 +63,9 @@ func (p *Mem0) record(ctx context.Context, d memory.Desk, c *Mem0Config, session
 	for i := range steps {
 		u := memory.UtteranceOf(&steps[i])
 		u.Content = text.Shorten(u.Content, c.MessageChars)
+		if taken == maxSteps {
+			break
+		}
 		if chars += len(u.Content); taken > 0 && chars > memory.MaxContentBytes {
 			break
 		}
@@ -64,6 +74,10 @@ func (p *Mem0) record(ctx context.Context, d memory.Desk, c *Mem0Config, session
 		in.Memories = append(in.Memories, fmt.Sprintf("%s: %s", u.Role, u.Content))
 	}
 	out.Summary.Memories = taken
+	if taken == 0 && stale {
+		out.Summary.Kept = "all that was said was deleted"
+		return memory.Decision{Deletes: []uuid.UUID{old.ID}, Cause: memory.CauseSummarize, Outcome: out.encode()}, nil
+	}
 	if taken == 0 {
 		out.Summary.Kept = "nothing was said since"
 		return memory.Decision{Outcome: out.encode()}, nil
@@ -84,6 +98,7 @@ func (p *Mem0) record(ctx context.Context, d memory.Desk, c *Mem0Config, session
 	for i := range taken {
 		sources = append(sources, steps[i].ID)
 	}
+	sources = sources[max(0, len(sources)-maxStepSources):]
 	n := derived(d, old, memory.KindSummary, key, cleanLine(answer.Summary, c.SummaryChars), a.Analyst, sources)
 	n.Context = memory.DefaultContext
 	last := &steps[taken-1]
@@ -101,24 +116,51 @@ func (p *Mem0) record(ctx context.Context, d memory.Desk, c *Mem0Config, session
 	return dec, nil
 }
 
-// stepsOf reads what was said in a session after its record was written.
+// Bounds of one record.
+const (
+	maxSteps       = 500    // that one call sees
+	maxStepSources = 10_000 // messages that a record names as its sources, the newest
+)
+
+// ofSession is the condition of what was said in a session, by its name in keys.
+func ofSession(session string) filter.Expr {
+	path := []string{memory.AttrSession}
+	is := filter.Or{&filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: session}}}}
+	if n, err := strconv.ParseFloat(session, 64); err == nil {
+		is = append(is, &filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Number, Number: n}}})
+	}
+	if session == sessionName(nil) {
+		is = append(is, &filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Exists},
+			&filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text}}})
+	}
+	return is
+}
+
+// stepsOf reads what was said in a session after its record was written: the
+// oldest of it, no more than a call sees and one beyond.
 func stepsOf(ctx context.Context, d memory.Desk, session string, old *memory.Note) ([]memory.Note, error) {
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, Filter: ofSession(session), Limit: pageNotes}
 	if id, err := uuid.Parse(fmt.Sprint(old.Attributes[attrUpto])); err == nil {
 		q.After = id
 	}
 	var out []memory.Note
-	err := listed(ctx, d, q, func(n *memory.Note) {
-		if sessionName(n.Attributes[memory.AttrSession]) != session || !memory.Learnable(n) {
-			return
+	for {
+		page, err := d.List(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("read the session: %w", err)
 		}
-		m := *n
-		if m.Content = withoutRecalled(m.Content); m.Content != "" {
-			out = append(out, m)
+		for i := range page {
+			m := page[i]
+			if sessionName(m.Attributes[memory.AttrSession]) != session || !memory.Learnable(&m) {
+				continue
+			}
+			if m.Content = withoutRecalled(m.Content); m.Content != "" {
+				out = append(out, m)
+			}
 		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the session: %w", err)
+		if len(page) < q.Limit || len(out) > maxSteps {
+			return out, nil
+		}
+		q.After = page[len(page)-1].ID
 	}
-	return out, nil
 }

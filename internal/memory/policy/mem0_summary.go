@@ -154,12 +154,13 @@ type summing struct {
 // sumUp writes the summary of the facts: of all of them, or from the last one
 // and what changed since. What cannot be used of an answer leaves the old one.
 //
-// Args is the progress up to the exchange that asked; without it the summary
-// covers as many exchanges as before, whatever it says.
-func (p *Mem0) sumUp(ctx context.Context, d memory.Desk, c *Mem0Config, args json.RawMessage) (dec memory.Decision, err error) {
+// Its arguments are the progress up to the exchange that asked; without them
+// the summary covers as many exchanges as before, whatever it says. With the key
+// keyRefresh it is written only when there is one and it is stale.
+func (p *Mem0) sumUp(ctx context.Context, d memory.Desk, c *Mem0Config, t memory.Task) (dec memory.Decision, err error) {
 	s := summing{c: c, out: Mem0Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryDone{Mode: c.SummaryMode}}}
-	if len(args) > 0 {
-		if err := json.Unmarshal(args, &s.at); err != nil {
+	if len(t.Args) > 0 {
+		if err := json.Unmarshal(t.Args, &s.at); err != nil {
 			return dec, fault.InvalidField("args", `must be {"exchanges": n, "upto": id, "turn": text}`)
 		}
 	}
@@ -172,6 +173,10 @@ func (p *Mem0) sumUp(ctx context.Context, d memory.Desk, c *Mem0Config, args jso
 		}
 	}()
 	done := s.out.Summary
+	if t.Key == keyRefresh && !s.old.Provenance.Stale {
+		done.Kept = "it is not stale"
+		return memory.Decision{Outcome: s.out.encode()}, nil
+	}
 	done.Memories, done.Exchanges = len(s.facts), s.at.Exchanges
 	if len(s.facts) == 0 {
 		return s.write(d, NothingKnown, ""), nil
@@ -228,7 +233,9 @@ func (s *summing) read(ctx context.Context, d memory.Desk) error {
 		if hasExpired(n, now) {
 			s.expired = true
 		} else {
-			s.facts = append(s.facts, *n)
+			fact := *n
+			fact.Content = text.Shorten(n.Content, 2*s.c.FactChars) // callers write longer ones
+			s.facts = append(s.facts, fact)
 		}
 	})
 	if err != nil {
@@ -277,7 +284,7 @@ func (s *summing) changes(ctx context.Context, d memory.Desk) ([]string, error) 
 		return nil, fmt.Errorf("read facts that were: %w", err)
 	}
 	for i := range past {
-		went = append(went, "- "+past[i].Content)
+		went = append(went, "- "+text.Shorten(past[i].Content, 2*s.c.FactChars))
 	}
 	return append(went, came...), nil
 }

@@ -144,7 +144,7 @@ func (w *weaving) putTriple(ctx context.Context, e *graphEdge, live map[uuid.UUI
 			dec.Links = append(dec.Links, memory.Link{LinkID: memory.LinkID{Source: n.ID, Target: fact, Relation: memory.DerivedFrom}, Confidence: 1})
 		}
 	}
-	n.Provenance.Sources = sources
+	n.Provenance.Sources, n.Provenance.Stale = sources, false
 	e.edge.Triple = n.ID
 	dec.Puts = append(dec.Puts, n)
 	return nil

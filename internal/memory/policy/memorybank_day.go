@@ -52,7 +52,7 @@ type diary struct {
 	summed   bool // there is a summary
 	profiled bool // there is a profile
 	fresh    int  // messages that the summary does not cover
-	deleted  int  // messages that it covers and that a caller took away
+	stale    bool // a message that it covers was deleted or reads differently
 	gone     int  // messages that it covers and that were forgotten
 
 	user, assistant string // names; "" unknown
@@ -69,33 +69,39 @@ func (p *MemoryBank) day(ctx context.Context, d memory.Desk, c *MemoryBankConfig
 	}
 	o := bankOutcome{Decision: "keep", Days: []string{date}, Messages: len(day.messages)}
 	switch {
-	case len(day.messages) == 0 && day.deleted > 0:
+	case len(day.messages) == 0 && day.stale:
 		return day.remove(&o), nil
 	case len(day.messages) == 0:
 		o.Reason = "the day has no turns"
 		return memory.Decision{Outcome: o.encode()}, nil
-	case day.summed && day.profiled && day.fresh == 0 && day.deleted == 0:
+	case day.summed && day.profiled && day.fresh == 0 && !day.stale:
 		o.Reason = "nothing was said since"
 		return memory.Decision{Outcome: o.encode()}, nil
 	}
 	var dec memory.Decision
-	if !day.summed || day.fresh > 0 || day.deleted > 0 {
+	if !day.summed || day.fresh > 0 || day.stale {
 		n, ok, err := p.sum(ctx, d, c, &day, &o)
 		if err != nil {
 			return memory.Decision{}, err
 		}
-		if ok {
+		switch {
+		case ok:
 			dec.Puts = append(dec.Puts, n)
+		case day.summed && day.stale:
+			dec.Deletes = append(dec.Deletes, day.summary.ID)
 		}
 	}
 	n, ok, err := p.describe(ctx, d, c, &day, &o)
 	if err != nil {
 		return memory.Decision{}, err
 	}
-	if ok {
+	switch {
+	case ok:
 		dec.Puts = append(dec.Puts, n)
+	case day.profiled && day.stale:
+		dec.Deletes = append(dec.Deletes, day.profile.ID)
 	}
-	if len(dec.Puts) > 0 {
+	if len(dec.Puts)+len(dec.Deletes) > 0 {
 		o.Decision, dec.Cause = "summarize", memory.CauseSummarize
 		dec.Follow = []memory.Follow{{Task: memory.Task{Name: TaskOverall}}}
 	} else {
@@ -160,67 +166,72 @@ func readDay(ctx context.Context, d memory.Desk, c *MemoryBankConfig, date strin
 	return day, nil
 }
 
+// heldBytes bounds the texts of a day that are held at once. They are shortened
+// to it, since a prompt shows far less of them.
+const heldBytes = 8 << 20
+
+// hold shortens texts, the longest first, until they stay within heldBytes or
+// are as short as a prompt may show them. most and held are those of before.
+func hold(messages []memory.Note, most, held int) (int, int) {
+	for held > heldBytes && most > leastChars {
+		most, held = max(most/4, leastChars), 0
+		for i := range messages {
+			messages[i].Content = text.Shorten(messages[i].Content, most)
+			held += len(messages[i].Content)
+		}
+	}
+	return most, held
+}
+
 // spoken gives the messages of a day that may be learned from, in the order in
-// which they were said.
+// which they were said. Their texts may be shortened, as hold does it.
 func spoken(ctx context.Context, d memory.Desk, start time.Time) ([]memory.Note, error) {
 	at := func(op filter.Op, t time.Time) filter.Expr {
 		return &filter.Leaf{Field: filter.OccurredAt, Op: op, Values: []filter.Value{{Type: filter.Time, Time: t}}}
 	}
 	var out []memory.Note
+	most, held := memory.MaxContentBytes, 0
 	err := listed(ctx, d, memory.NoteQuery{
 		Kinds:  []memory.Kind{memory.KindMessage},
 		Filter: filter.And{at(filter.Gte, start), at(filter.Lt, start.AddDate(0, 0, 1))},
 	}, func(n *memory.Note) {
 		if memory.Learnable(n) {
-			out = append(out, *n)
+			m := *n
+			m.Content = text.Shorten(m.Content, most)
+			out = append(out, m)
+			most, held = hold(out, most, held+len(m.Content))
 		}
 	})
 	slices.SortStableFunc(out, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
 	return out, err
 }
 
-// compare finds how what is there now stands to what the summary covers.
+// compare finds how what is there now stands to what the summary covers. A
+// message that is gone was forgotten, unless what comes from it was marked.
 func (day *diary) compare() {
-	live := make(map[uuid.UUID]bool, len(day.messages))
-	for i := range day.messages {
-		live[day.messages[i].ID] = true
-	}
 	covered := map[uuid.UUID]bool{}
-	missing := 0
 	sources := day.profile.Provenance.Sources
 	if day.summed {
 		sources = day.summary.Provenance.Sources
 	}
 	for _, id := range sources {
 		covered[id] = true
-		if !live[id] {
-			missing++
-		}
 	}
-	for id := range live {
-		if !covered[id] {
+	for i := range day.messages {
+		if id := day.messages[i].ID; covered[id] {
+			delete(covered, id)
+		} else {
 			day.fresh++
 		}
 	}
-	day.gone = min(missing, forgottenOf(&day.summary))
-	day.deleted = missing - day.gone
-}
-
-// forgottenOf reads how many messages of a summary were forgotten.
-func forgottenOf(n *memory.Note) int {
-	switch v := n.Attributes[AttrForgotten].(type) {
-	case float64:
-		return int(v)
-	case int:
-		return v
-	}
-	return 0
+	day.gone = len(covered)
+	day.stale = day.summary.Provenance.Stale || day.profile.Provenance.Stale
 }
 
 // earlier is the summary that stands for turns that were forgotten. What a
 // caller deleted must not live on in it.
 func (day *diary) earlier() string {
-	if day.gone == 0 || day.deleted > 0 {
+	if day.gone == 0 || day.stale {
 		return ""
 	}
 	return day.summary.Content
@@ -232,8 +243,12 @@ func (day *diary) sources() []uuid.UUID {
 	if day.earlier() != "" {
 		out = slices.Clone(day.summary.Provenance.Sources)
 	}
+	have := make(map[uuid.UUID]bool, len(out))
+	for _, id := range out {
+		have[id] = true
+	}
 	for i := range day.messages {
-		if id := day.messages[i].ID; !slices.Contains(out, id) {
+		if id := day.messages[i].ID; !have[id] {
 			out = append(out, id)
 		}
 	}
@@ -305,9 +320,6 @@ func (p *MemoryBank) sum(ctx context.Context, d memory.Desk, c *MemoryBankConfig
 	n = day.note(d, day.summary, memory.KindSummary, content, analyst)
 	if events := cleanTexts(a.Events, maxEvents, maxEventChars); len(events) > 0 {
 		n.Attributes[AttrEvents] = anyList(events)
-	}
-	if day.earlier() != "" {
-		n.Attributes[AttrForgotten] = day.gone
 	}
 	return n, true, nil
 }

@@ -113,16 +113,26 @@ func (s *shelf) decide(e memory.Event) memory.Decision {
 		s.t.Fatal(err)
 	}
 	for _, n := range dec.Puts {
-		s.drop(n.ID)
+		s.erase(n.ID)
 		s.notes = append(s.notes, n)
 	}
 	for _, id := range dec.Deletes {
-		s.drop(id)
+		s.erase(id)
 	}
 	return dec
 }
 
+// drop deletes a note as a caller does: what comes from it is stale.
 func (s *shelf) drop(id uuid.UUID) {
+	s.erase(id)
+	for i := range s.notes {
+		if slices.Contains(s.notes[i].Provenance.Sources, id) {
+			s.notes[i].Provenance.Stale = true
+		}
+	}
+}
+
+func (s *shelf) erase(id uuid.UUID) {
 	s.notes = slices.DeleteFunc(s.notes, func(n memory.Note) bool { return n.ID == id })
 }
 

@@ -57,7 +57,7 @@ type piece struct {
 
 // forget looks at every turn and daily summary and lets go of what has faded,
 // as tombstones: each can be restored until it is purged. Summaries outlive
-// their turns. It is one pass: it happens by the schedule or when asked for,
+// their turns as they are, and are not stale. It is one pass: it happens by the schedule or when asked for,
 // never when memory is read.
 func forget(ctx context.Context, d memory.Desk, c *MemoryBankConfig, t memory.Task) (memory.Decision, error) {
 	scheduled := t.Key == forgetScheduled
@@ -70,7 +70,7 @@ func forget(ctx context.Context, d memory.Desk, c *MemoryBankConfig, t memory.Ta
 		o.Decision, o.Reason = "keep", "forgetting is off"
 		return memory.Decision{Outcome: o.encode()}, nil
 	}
-	pieces, days, err := piecesOf(ctx, d)
+	pieces, err := piecesOf(ctx, d)
 	if err != nil {
 		return memory.Decision{}, err
 	}
@@ -78,7 +78,6 @@ func forget(ctx context.Context, d memory.Desk, c *MemoryBankConfig, t memory.Ta
 		return memory.Decision{}, err
 	}
 	dec := memory.Decision{Cause: memory.CauseForget}
-	gone := map[uuid.UUID]bool{}
 	for i := range pieces {
 		p := &pieces[i]
 		kept := Retention(d.Now().Sub(p.recalled).Hours()/24, set.Tau, p.strength)
@@ -92,13 +91,11 @@ func forget(ctx context.Context, d memory.Desk, c *MemoryBankConfig, t memory.Ta
 			o.Left += len(p.notes)
 		default:
 			for _, n := range p.notes {
-				gone[n.ID] = true
 				dec.Deletes = append(dec.Deletes, n.ID)
 				o.Items = append(o.Items, Fading{Note: n.ID, Kind: n.Kind, Retention: kept, Reason: reason})
 			}
 		}
 	}
-	dec.Puts = remember(days, gone)
 	o.Pieces, o.Forgotten = new(len(pieces)), new(len(dec.Deletes))
 	if scheduled {
 		next := forgetLater(d, c)
@@ -145,24 +142,18 @@ func forgetSettings(c *MemoryBankConfig, raw json.RawMessage, scheduled bool) (s
 	return set, set.Forgetting, nil
 }
 
-// piecesOf gives all that fades in the order of its first ids, and the
-// summaries of days by date.
-func piecesOf(ctx context.Context, d memory.Desk) ([]piece, map[string]*memory.Note, error) {
+// piecesOf gives all that fades in the order of its first ids.
+func piecesOf(ctx context.Context, d memory.Desk) ([]piece, error) {
 	var notes []*memory.Note
-	days := map[string]*memory.Note{}
 	err := listed(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary}}, func(n *memory.Note) {
-		date := dateOf(n)
-		if n.Kind == memory.KindSummary && date == "" {
+		if n.Kind == memory.KindSummary && dateOf(n) == "" {
 			return // the shared history fades never
 		}
-		own := *n
-		if date != "" {
-			days[date] = &own
-		}
+		own := faint(n)
 		notes = append(notes, &own)
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var pieces []piece
 	turns := map[string]int{}
@@ -178,7 +169,17 @@ func piecesOf(ctx context.Context, d memory.Desk) ([]piece, map[string]*memory.N
 		pieces = append(pieces, piece{notes: []*memory.Note{n}})
 	}
 	slices.SortFunc(pieces, func(a, b piece) int { return bytes.Compare(a.notes[0].ID[:], b.notes[0].ID[:]) })
-	return pieces, days, nil
+	return pieces, nil
+}
+
+// faint is what forgetting looks at of a note. Its text is left out: a
+// memory may be too large to be held as a whole.
+func faint(n *memory.Note) memory.Note {
+	out := memory.Note{ID: n.ID, Kind: n.Kind, OccurredAt: n.OccurredAt}
+	if turn, ok := n.Attributes[memory.AttrTurn].(string); ok {
+		out.Attributes = map[string]any{memory.AttrTurn: turn}
+	}
+	return out
 }
 
 // weigh reads how strong pieces are and when they were last recalled: the
@@ -222,27 +223,4 @@ func StrengthOf(u memory.Usage) float64 {
 		u.Strength = 1
 	}
 	return u.Strength + float64(u.AccessCount)
-}
-
-// remember marks the summaries that outlive messages that they cover, so that
-// they are kept when the day has no turns any more.
-func remember(days map[string]*memory.Note, gone map[uuid.UUID]bool) []memory.Note {
-	var out []memory.Note
-	for _, date := range sortedKeys(days) {
-		n := *days[date]
-		lost := 0
-		for _, id := range n.Provenance.Sources {
-			if gone[id] {
-				lost++
-			}
-		}
-		if lost == 0 || gone[n.ID] {
-			continue
-		}
-		attributes := maps.Clone(n.Attributes)
-		attributes[AttrForgotten] = forgottenOf(&n) + lost
-		n.Attributes = attributes
-		out = append(out, n)
-	}
-	return out
 }

@@ -276,3 +276,22 @@ func TestForgetMany(t *testing.T) {
 		t.Errorf("then %d", len(dec.Deletes))
 	}
 }
+
+// Forgetting holds the texts of none of what it looks at.
+func TestForgetHoldsNoText(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t, `{"forgetting":"threshold"}`)
+	chatted(s)
+	s.task(TaskDay, "2023-05-01", "")
+	pieces, err := piecesOf(t.Context(), s)
+	if err != nil || len(pieces) < 2 {
+		t.Fatal(len(pieces), err)
+	}
+	for i := range pieces {
+		for _, n := range pieces[i].notes {
+			if n.Content != "" || len(n.Provenance.Sources) > 0 {
+				t.Fatalf("%+v is held", n)
+			}
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// tasks gives the names and keys of the tasks of a collection that wait, sorted.
+func (w *world) tasks(c uuid.UUID) []string {
+	w.t.Helper()
+	var out []string
+	for _, j := range w.jobsOf(c, memory.JobPolicy) {
+		if j.State == memory.JobQueued {
+			t := resultOf[memory.Task](w.t, &memory.Job{Result: j.Payload})
+			out = append(out, strings.TrimSpace(t.Name+" "+t.Key))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// forsake deletes a note as a caller does.
+func (w *world) forsake(id uuid.UUID) {
+	w.t.Helper()
+	if _, err := w.notes.Delete(w.t.Context(), w.s, w.c.ID.String(), id, memory.Request{}); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *world) patch(id uuid.UUID, p memory.NotePatch) {
+	w.t.Helper()
+	if _, err := w.notes.Patch(w.t.Context(), w.s, w.c.ID.String(), id, p, memory.Request{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) restore(id uuid.UUID) {
+	w.t.Helper()
+	if _, err := w.notes.Restore(w.t.Context(), w.s, w.c.ID.String(), id, w.history(id)[1].Note.From, memory.Request{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// echoed makes a day's summary say what was said.
+func (w *world) echoed() {
+	w.fake.Handle("daily_summary", func(r llmtest.Request) llmtest.Reply {
+		var d struct {
+			Earlier string `json:"earlier"`
+			Turns   []struct {
+				Text string `json:"text"`
+			} `json:"turns"`
+		}
+		w.material(r, &d)
+		out := memory.DaySummary{Summary: d.Earlier, Events: []string{}}
+		for _, t := range d.Turns {
+			out.Summary += " " + t.Text
+		}
+		return llmtest.JSON(out)
+	})
+}
+
+// TestBankRefresh: deleting a message marks what sums it up in the same
+// changeset, and the day and the whole are written anew without it; so does
+// another wording, and a restored message is summed up again.
+func TestBankRefresh(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{})
+	w.echoed()
+	said := w.chat(w.c.ID, "Ann", 1, "I sold the trumpet.", "Who bought it?")
+	w.chat(w.c.ID, "Ann", 0, "I bought a ladder.", "How high is it?")
+	w.drain()
+	day, other := "day/"+w.date(1), "day/"+w.date(0)
+	sum := w.keyed(w.c.ID, memory.KindSummary, day)
+	w.forsake(said[0].ID)
+	rev := w.history(said[0].ID)[0].Note.From
+	for _, n := range w.all(w.c.ID, memory.KindSummary, memory.KindProfile) {
+		if marked := n.Key != other; n.Provenance.Stale != marked || marked && (n.From != rev || n.Embedder == "") {
+			t.Errorf("%s %s: stale %v at %d, deleted at %d", n.Kind, n.Key, n.Provenance.Stale, n.From, rev)
+		}
+	}
+	w.forsake(said[1].ID) // the same day is not asked for twice
+	w.restore(said[1].ID)
+	if got := w.tasks(w.c.ID); !slices.Equal(got, []string{"day " + w.date(1)}) {
+		t.Errorf("waiting: %v", got)
+	}
+	w.drain()
+	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.ID != sum.ID || n.Content != "Who bought it?" || n.Provenance.Stale || !slices.Equal(n.Provenance.Sources, []uuid.UUID{said[1].ID}) {
+		t.Errorf("after a deletion %+v", n)
+	}
+	for _, n := range w.all(w.c.ID, memory.KindSummary, memory.KindProfile) {
+		if n.Provenance.Stale {
+			t.Errorf("%s %s is still stale", n.Kind, n.Key)
+		}
+	}
+	w.restore(said[0].ID)
+	w.drain()
+	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Content != "I sold the trumpet. Who bought it?" {
+		t.Errorf("after it was restored %q", n.Content)
+	}
+
+	asked := w.fake.Calls("daily_summary")
+	w.patch(said[0].ID, memory.NotePatch{Tags: memory.Some([]string{"music"})})
+	w.drain()
+	if n := w.fake.Calls("daily_summary"); n != asked {
+		t.Errorf("%d days were summed up for a tag", n-asked)
+	}
+	w.patch(said[0].ID, memory.NotePatch{Content: memory.Some("I sold the tuba.")})
+	if n := w.keyed(w.c.ID, memory.KindSummary, day); !n.Provenance.Stale {
+		t.Error("the summary of what read differently is not marked")
+	}
+	w.drain()
+	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Content != "I sold the tuba. Who bought it?" || n.Provenance.Stale {
+		t.Errorf("after a patch %+v", n)
+	}
+	w.patch(said[0].ID, memory.NotePatch{OccurredAt: memory.Some(w.now().Add(-time.Hour))})
+	w.drain()
+	if a, b := w.keyed(w.c.ID, memory.KindSummary, day), w.keyed(w.c.ID, memory.KindSummary, other); strings.Contains(a.Content, "tuba") || !strings.Contains(b.Content, "tuba") {
+		t.Errorf("said on another day: %q and %q", a.Content, b.Content)
+	}
+	w.forsake(sum.ID)
+	if got := w.tasks(w.c.ID); !slices.Equal(got, []string{"overall"}) {
+		t.Errorf("without a day's summary waits %v", got)
+	}
+}
+
+// TestBankForgottenIsNotStale: forgetting leaves summaries as they are, and
+// what was forgotten, restored and deleted by its caller is in none of them.
+func TestBankForgottenIsNotStale(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{})
+	w.echoed()
+	lost := w.chat(w.c.ID, "Ann", 0, "I sold the trumpet.", "Who bought it?")
+	w.chat(w.c.ID, "Ann", 0, "I bought a ladder.", "How high is it?")
+	w.drain()
+	day, sum := "day/"+w.date(0), w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(0))
+	w.later(20 * 24 * time.Hour)
+	for range 3 {
+		w.use(sum.ID)
+	}
+	if _, did := w.act("forget", "", `{"mode":"threshold","floor":0.05,"tau":5}`, true); did["forgotten"] != 4.0 {
+		t.Fatalf("forgot %v", did)
+	}
+	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Version() != sum.Version() {
+		t.Errorf("forgetting touched the summary: %+v", n)
+	}
+	w.restore(lost[0].ID)
+	w.drain()
+	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Content != sum.Content {
+		t.Errorf("a restored turn is summed up twice: %q", n.Content)
+	}
+	w.forsake(lost[0].ID)
+	w.drain()
+	if _, err := w.store.NoteByKey(t.Context(), w.s, w.view(w.c.ID), memory.KindSummary, day); !fault.Is(err, fault.NotFound) {
+		t.Errorf("the summary of what was deleted: %v", err)
+	}
+}
+
+// use counts a recall of a note.
+func (w *world) use(id uuid.UUID) {
+	w.t.Helper()
+	err := w.store.AddUsage(w.t.Context(), w.s, w.view(w.c.ID), []memory.UsageDelta{{Note: id, Accesses: 1, LastAccess: w.now()}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestBankDeletedMeanwhile: what is deleted while its day is summed up is not in the summary.
+func TestBankDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := banked(t, options{})
+	w.echoed()
+	said := w.chat(w.c.ID, "Ann", 0, "I sold the trumpet.", "Who bought it?")
+	first := true
+	w.fake.Handle("daily_personality", func(llmtest.Request) llmtest.Reply {
+		if first { // one day, one job
+			first = false
+			w.forsake(said[0].ID)
+		}
+		return llmtest.JSON(memory.DayPersonality{Traits: []string{"open"}, Mood: "calm", ReplyStrategy: "Ask."})
+	})
+	w.drain()
+	for _, h := range w.history(w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(0)).ID) {
+		if strings.Contains(h.Note.Content, "trumpet") || slices.Contains(h.Note.Provenance.Sources, said[0].ID) {
+			t.Errorf("revision %d says %q", h.Note.From, h.Note.Content)
+		}
+	}
+}
+
+// TestMem0Refresh: deleting a fact marks the summary, which is written anew;
+// deleting a message marks the facts that come from it, and they stay.
+func TestMem0Refresh(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{config: `{"summary_every":2}`})
+	w.script(map[string][]string{"I live in Lisbon.": {"User lives in Lisbon."}, "I play the cello.": {"User plays the cello."}}, nil)
+	w.fake.Handle("summarize", func(r llmtest.Request) llmtest.Reply {
+		var d struct {
+			Memories []struct {
+				Text string `json:"text"`
+			} `json:"memories"`
+		}
+		w.material(r, &d)
+		var out memory.Summary
+		for _, m := range d.Memories {
+			out.Summary += " " + m.Text
+		}
+		return llmtest.JSON(out)
+	})
+	first := w.hear("I live in Lisbon.")
+	w.hear("I play the cello.")
+	sum := w.keyed(w.c.ID, memory.KindSummary, "mem0/summary")
+	if !strings.Contains(sum.Content, "Lisbon") {
+		t.Fatalf("summary %q", sum.Content)
+	}
+	facts := w.all(w.c.ID, memory.KindFact)
+	of := func(message uuid.UUID) memory.Note {
+		t.Helper()
+		for _, n := range w.all(w.c.ID, memory.KindFact) {
+			if slices.Contains(n.Provenance.Sources, message) {
+				return n
+			}
+		}
+		t.Fatalf("no fact comes from %s", message)
+		return memory.Note{}
+	}
+	w.forsake(first.ID)
+	w.drain()
+	if n := of(first.ID); !n.Provenance.Stale || n.Embedder == "" || w.history(n.ID)[0].Changeset.Cause != memory.CauseDelete {
+		t.Errorf("the fact of a deleted message is %+v", n)
+	}
+	if n := w.all(w.c.ID, memory.KindFact); len(n) != len(facts) || n[0].Provenance.Stale == n[1].Provenance.Stale {
+		t.Errorf("facts %+v", n)
+	}
+	if n := w.keyed(w.c.ID, memory.KindSummary, "mem0/summary"); n.Version() != sum.Version() {
+		t.Errorf("no fact has gone, and the summary is %+v", n)
+	}
+	w.forsake(of(first.ID).ID)
+	if n := w.keyed(w.c.ID, memory.KindSummary, "mem0/summary"); !n.Provenance.Stale {
+		t.Error("the summary is not marked")
+	}
+	if got := w.tasks(w.c.ID); !slices.Equal(got, []string{"summary refresh"}) {
+		t.Errorf("waiting: %v", got)
+	}
+	w.drain()
+	if n := w.keyed(w.c.ID, memory.KindSummary, "mem0/summary"); n.Provenance.Stale || strings.Contains(n.Content, "Lisbon") || !strings.Contains(n.Content, "cello") {
+		t.Errorf("summary %+v", n)
+	}
+}
+
+// TestMem0RecordRefresh: the record of a run is written anew without what was deleted, and goes with the last of it.
+func TestMem0RecordRefresh(t *testing.T) {
+	t.Parallel()
+	w := conversing(t, options{heuristic: true, config: `{"memory_type":"procedural"}`})
+	in := func(m *memory.NewMessage) { m.Session = "run" }
+	first, second := w.hear("Open the red door.", in), w.hear("Close the blue window.", in)
+	key := "mem0/procedure/run"
+	if n := w.keyed(w.c.ID, memory.KindSummary, key); !strings.Contains(n.Content, "red") {
+		t.Fatalf("record %q", n.Content)
+	}
+	w.forsake(first.ID)
+	w.drain()
+	if n := w.keyed(w.c.ID, memory.KindSummary, key); strings.Contains(n.Content, "red") || !strings.Contains(n.Content, "blue") || n.Provenance.Stale {
+		t.Errorf("record %+v", n)
+	}
+	w.forsake(second.ID)
+	w.drain()
+	if _, err := w.store.NoteByKey(t.Context(), w.s, w.view(w.c.ID), memory.KindSummary, key); !fault.Is(err, fault.NotFound) {
+		t.Errorf("the record of nothing: %v", err)
+	}
+}
