@@ -24,6 +24,10 @@ type Chat interface {
 	Models() []string
 }
 
+// maxChats is how many chats of one tenant go on at once. Each holds an answer
+// that comes for minutes, and its tokens are counted when it has come.
+const maxChats = 64
+
 // chat answers a dialogue from memory, at once or as it comes. What was said is
 // remembered once the answer is out, within the same request, so that a stop
 // waits for it.
@@ -40,6 +44,11 @@ func (h *core) chat(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	leave, err := h.talking.enter(scope(c).Tenant())
+	if err != nil {
+		return err
+	}
+	defer leave()
 	q.Began = func(r memory.Revision) { setRevision(c, r) }
 	ctx, s := c.Request.Context(), scope(c)
 	if or(body.Stream, false) {

@@ -21,6 +21,11 @@ const errorsOpenAI = "openai"
 // createChatCompletion answers a client of OpenAI's from memory. What the model
 // answers passes as it is.
 func (h *core) createChatCompletion(c *gin.Context) error {
+	leave, err := h.talking.enter(scope(c).Tenant())
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx := c.Request.Context()
 	done, err := h.Chat.Complete(ctx, scope(c), c.GetHeader("Slipbox-Collection"), rawBody(c))
 	if refused, ok := errors.AsType[*chat.Refused](err); ok {

@@ -164,6 +164,7 @@ type core struct {
 	Core
 	waiting   *gate // requests that wait for a job
 	following *gate // requests that follow one
+	talking   *gate // chats
 	began     time.Time
 }
 
@@ -175,7 +176,7 @@ func (s *Server) mountCore(deps Core) error {
 	if deps.Waiters == 0 {
 		deps.Waiters = 64
 	}
-	h := &core{Server: s, Core: deps, waiting: newGate(deps.Waiters), following: newGate(deps.Waiters), began: s.now()}
+	h := &core{Server: s, Core: deps, waiting: newGate(deps.Waiters), following: newGate(deps.Waiters), talking: newGate(maxChats), began: s.now()}
 	return s.mountAll(map[string]handler{
 		"createCollection":      h.createCollection,
 		"listCollections":       h.listCollections,

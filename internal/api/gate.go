@@ -27,7 +27,7 @@ func (g *gate) enter(tenantID uuid.UUID) (leave func(), err error) {
 	if g.held[tenantID] >= g.most {
 		return nil, &fault.Error{
 			Code:       fault.RateLimited,
-			Message:    "too many requests of the tenant wait for jobs already; ask without waiting, or later",
+			Message:    "too many requests of the tenant that take long are under way already; ask later, or without waiting",
 			RetryAfter: time.Second,
 		}
 	}
