@@ -246,9 +246,10 @@ func (p *Mem0) answer(ctx context.Context, d memory.Desk, c *Mem0Config, f *cand
 	m := decideMaterial{Fact: f.text, Time: weekday(f.note.OccurredAt), Similar: []similarMaterial{}}
 	for i := range f.similar {
 		nb := &f.similar[i]
-		in.Similar = append(in.Similar, memory.Described{Handle: i, Content: nb.Note.Content, Time: nb.Note.OccurredAt, Score: nb.Score})
+		content := text.Shorten(nb.Note.Content, 2*c.FactChars) // callers write longer ones
+		in.Similar = append(in.Similar, memory.Described{Handle: i, Content: content, Time: nb.Note.OccurredAt, Score: nb.Score})
 		m.Similar = append(m.Similar, similarMaterial{
-			Handle: i, Text: text.Shorten(nb.Note.Content, 2*c.FactChars), Time: weekday(nb.Note.OccurredAt), Score: float64(int(nb.Score*1000)) / 1000,
+			Handle: i, Text: content, Time: weekday(nb.Note.OccurredAt), Score: float64(int(nb.Score*1000)) / 1000,
 		})
 	}
 	a, err := c.put(ctx, d, "decide", &p.decide, m, len(m.Similar), in, lenientDecision, isDecision)

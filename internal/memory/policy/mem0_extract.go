@@ -128,10 +128,9 @@ func (p *Mem0) extracted(ctx context.Context, d memory.Desk, c *Mem0Config, x *e
 		in.Recent = append(in.Recent, u)
 		m.Recent = append(m.Recent, spokenOf(u, c.RecentChars))
 	}
-	for i := range x.said {
-		u := memory.UtteranceOf(&x.said[i])
-		in.New = append(in.New, u)
-		m.New = append(m.New, spokenOf(u, c.MessageChars))
+	in.New = x.within(memory.MaxContentBytes, exchangeMessages*memory.MaxContentBytes)
+	for _, u := range x.within(c.MessageChars, exchangeMessages*c.MessageChars) {
+		m.New = append(m.New, spokenOf(u, 0))
 	}
 	answer, err := c.put(ctx, d, "extract", &p.extract, m, len(m.New), in, lenientFacts, fits[memory.Extraction])
 	out.Extract = &Phase{}
@@ -145,6 +144,26 @@ func (p *Mem0) extracted(ctx context.Context, d memory.Desk, c *Mem0Config, x *e
 	}
 	out.Extract.Facts = len(e.Facts)
 	return candidates(c, x, e.Facts, told{summary, recent}, &answer, &out.Dropped), nil
+}
+
+// exchangeMessages is how many messages of full length an extraction sees of an
+// exchange: one may hold hundreds, of a person that nobody answers.
+const exchangeMessages = 4
+
+// within gives what was said, each message and all together within so many
+// characters: the longest are shortened first, then the oldest left out.
+func (x *exchange) within(each, all int) []memory.Utterance {
+	texts := make([]string, len(x.said))
+	for i := range x.said {
+		texts[i] = text.Shorten(x.said[i].Content, each)
+	}
+	from, texts := fitChars(texts, all)
+	out := make([]memory.Utterance, len(texts))
+	for i, t := range texts {
+		out[i] = memory.UtteranceOf(&x.said[from+i])
+		out[i].Content = t
+	}
+	return out
 }
 
 // take lets what was said without a name be of the one person who has spoken
