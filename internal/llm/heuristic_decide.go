@@ -16,12 +16,16 @@ const (
 	samePredicate = 0.6  // share of the shorter one's terms from which a negation is one of the other
 	maxNegated    = 9    // terms of a fact above which a negation is one thing among others
 	maxMerged     = 300  // characters of a merged memory
+	maxCompared   = 1000 // characters of a text that is compared; a longer one stands by itself
 )
 
 // decide says what becomes of a fact, by comparing it with each memory that is
 // similar: the same again is left, another value of what can have one only
 // takes its place, more detail is merged in.
 func decide(in memory.DecideInput) memory.FactDecision {
+	if utf8.RuneCountInString(in.Fact) > maxCompared {
+		return memory.FactDecision{Operation: memory.OpAdd}
+	}
 	fact := readFact(in.Fact)
 	type choice struct {
 		op     memory.Operation
@@ -31,6 +35,9 @@ func decide(in memory.DecideInput) memory.FactDecision {
 	var best *choice
 	rank := map[memory.Operation]int{memory.OpNoop: 3, memory.OpDelete: 2, memory.OpUpdate: 1}
 	for _, m := range in.Similar {
+		if utf8.RuneCountInString(m.Content) > maxCompared {
+			continue // a document, which says much beside
+		}
 		op, merged := compareAll(fact, m.Content)
 		if op != memory.OpAdd && (best == nil || rank[op] > rank[best.op]) {
 			best = &choice{op, m.Handle, merged}

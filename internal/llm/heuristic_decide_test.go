@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -106,5 +107,17 @@ func TestDecideKeepsClauses(t *testing.T) {
 		if s.learn(c.fact); len(s.texts) != 1 || s.texts[0] != c.want {
 			t.Errorf("%s, then %s: %q, want %q", c.old, c.fact, s.texts, c.want)
 		}
+	}
+}
+
+// What is too long to be a fact is not compared, which would take long.
+func TestDecideLongMemories(t *testing.T) {
+	t.Parallel()
+	long := "Nora lives in Rome. " + strings.Repeat("Nora lives in Rome and ", 20000)
+	s := store{texts: []string{long}}
+	s.learn("Nora moved to Oslo.")
+	s.learn(long)
+	if len(s.texts) != 3 || s.texts[0] != long {
+		t.Errorf("%d memories", len(s.texts))
 	}
 }

@@ -200,7 +200,7 @@ func contradictions() []contradiction {
 				"User is no longer vegetarian and eats fish": {memory.OpDelete, "User is vegetarian", "User eats fish and is no longer vegetarian"},
 			},
 			live: []string{"User eats fish and is no longer vegetarian"}, gone: []string{"User is vegetarian"},
-			rules: [][]string{{"vegetarian"}}, never: []string{"is vegetarian"},
+			rules: [][]string{{"fish"}, {"not vegetarian"}}, never: []string{"is vegetarian"},
 		},
 		{
 			name: "a name that is corrected", query: "what is the name of the user",
