@@ -144,7 +144,7 @@ func (p *Mem0) note(ctx context.Context, d memory.Desk, c *Mem0Config, n memory.
 		dec, err = p.learn(ctx, d, c, []memory.Note{n})
 	case memory.KindFact:
 		out := Mem0Outcome{Policy: p.Name(), Decision: DecisionKeep}
-		dec.Follow = expiries(n)
+		dec.Follow = expiries(d.Now(), n)
 		if c.Graph {
 			err = p.graph.ingest(ctx, d, c, []memory.Note{n}, nil, &dec, &out)
 		}

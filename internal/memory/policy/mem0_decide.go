@@ -46,7 +46,7 @@ func (p *Mem0) learn(ctx context.Context, d memory.Desk, c *Mem0Config, messages
 				return memory.Decision{}, err
 			}
 		}
-		dec.Follow = append(dec.Follow, expiries(added...)...)
+		dec.Follow = append(dec.Follow, expiries(l.now, added...)...)
 	}
 	due, err := summaryDue(ctx, d, c, &x)
 	if err != nil {

@@ -11,23 +11,56 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// expiries puts off the deleting of facts to when their time is over. Each
-// time has a task of its own, since one that waits for a later one would stand
-// in the way of it.
-func expiries(facts ...memory.Note) []memory.Follow {
-	var out []memory.Follow
+// expiries puts off the deleting of facts to when their time is over. Times that
+// are near to each other share a task, the further ahead the more: every task
+// that waits is looked at by every decision. Until it is done, what is over is
+// passed over wherever facts are compared.
+func expiries(now time.Time, facts ...memory.Note) []memory.Follow {
+	var times []time.Time
 	for i := range facts {
-		at, ok := expiryOf(&facts[i])
-		if !ok {
-			continue
+		if at, ok := expiryOf(&facts[i]); ok {
+			times = append(times, at)
 		}
-		key := stamp(at)
-		if !slices.ContainsFunc(out, func(f memory.Follow) bool { return f.Task.Key == key }) {
+	}
+	return expireAt(now, times)
+}
+
+func expireAt(now time.Time, times []time.Time) []memory.Follow {
+	var out []memory.Follow
+	for _, at := range times {
+		at = whenToExpire(now, at)
+		if key := stamp(at); !slices.ContainsFunc(out, func(f memory.Follow) bool { return f.Task.Key == key }) {
 			out = append(out, memory.Follow{Task: memory.Task{Name: TaskExpire, Key: key}, After: at})
 		}
 	}
 	return out
 }
+
+// whenToExpire is when a task deletes a fact that ends at a time: to the minute
+// within an hour, to the hour within two days, to the day within a year, else
+// to the month, and ten years ahead at most; the task looks further then.
+func whenToExpire(now, at time.Time) time.Time {
+	const day = 24 * time.Hour
+	ahead, step := at.Sub(now), time.Minute
+	switch {
+	case ahead > 10*365*day:
+		at, step = now.Add(10*365*day), 30*day
+	case ahead > 365*day:
+		step = 30 * day
+	case ahead > 2*day:
+		step = day
+	case ahead > time.Hour:
+		step = time.Hour
+	}
+	at = at.UTC()
+	if whole := at.Truncate(step); whole.Before(at) {
+		return whole.Add(step)
+	}
+	return at
+}
+
+// maxExpired bounds the facts that one task deletes; another follows it.
+const maxExpired = 1000
 
 // expire deletes the facts whose time is over.
 func (p *Mem0) expire(ctx context.Context, d memory.Desk, c *Mem0Config) (memory.Decision, error) {
@@ -39,10 +72,18 @@ func (p *Mem0) expire(ctx context.Context, d memory.Desk, c *Mem0Config) (memory
 	}
 	dec := memory.Decision{Cause: memory.CauseForget}
 	var removed []memory.Note
+	var later []time.Time
 	err := listed(ctx, d, q, func(n *memory.Note) {
-		if hasExpired(n, now) {
+		at, ok := expiryOf(n)
+		switch {
+		case !ok:
+		case at.After(now):
+			later = append(later, at)
+		case len(removed) < maxExpired:
 			dec.Deletes = append(dec.Deletes, n.ID)
 			removed = append(removed, *n)
+		default:
+			later = append(later, now)
 		}
 	})
 	if err != nil {
@@ -56,6 +97,8 @@ func (p *Mem0) expire(ctx context.Context, d memory.Desk, c *Mem0Config) (memory
 			}
 		}
 	}
+	dec.Follow = append(dec.Follow, expireAt(now, later)...)
+	out.follow(dec.Follow...)
 	dec.Outcome = out.encode()
 	return dec, nil
 }
