@@ -87,8 +87,9 @@ func (q *ContextQuery) check(encoding search.Encoding, read func(*Query)) (Query
 		Profile: q.Profile, Weights: q.Weights, Reference: q.Reference,
 		Internal: true, // what it finds and the context does not show is no recall
 	}
-	read(&candidates)
+	// A context is bounded by its tokens, not by the number of hits that a policy's searches give.
 	candidates.K = cmp.Or(candidates.K, DefaultCandidates)
+	read(&candidates)
 	words, err := candidates.check(false)
 	if err != nil {
 		return candidates, "", err

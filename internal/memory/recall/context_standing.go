@@ -165,6 +165,10 @@ func (p *packer) keep(it *item) {
 // stay within a bound of what is used. The newest is cut if it has to be.
 func (p *packer) recall(most int) error {
 	for len(p.older) > 0 {
+		if n := &p.older[0]; p.repeats(wordsOf(n.Content)) || slices.ContainsFunc(p.items, func(it *item) bool { return it.note.ID == n.ID }) {
+			p.older = p.older[1:] // a hit shows it meanwhile
+			continue
+		}
 		it := newItem(&p.older[0], nil)
 		it.part = partMessages
 		before := len(p.items)
