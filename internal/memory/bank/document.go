@@ -42,6 +42,7 @@ func members() []string {
 const (
 	maxNameBytes  = 256
 	maxTurns      = 10_000   // of one day: a message takes a second
+	maxPieces     = 50_000   // turns and days' texts of a document: each is looked up, and held with its vectors
 	maxMoreBytes  = 8 << 10  // of what a turn, a summary or the person has beyond the form, as JSON
 	maxMetaBytes  = 4 << 10  // of meta_information, as JSON
 	maxSilent     = 200      // dates without turns
@@ -103,6 +104,7 @@ type fading struct {
 // reader gathers what is wrong with a document while it reads it.
 type reader struct {
 	now     time.Time
+	pieces  int // turns and days' texts so far
 	fields  []fault.Field
 	skipped []Skipped
 }
@@ -264,6 +266,15 @@ func (r *reader) date(path, date string) bool {
 	return false
 }
 
+// room counts pieces, and refuses a document that has too many.
+func (r *reader) room(path string, n int) bool {
+	if r.pieces += n; r.pieces <= maxPieces {
+		return true
+	}
+	r.addf(path, "a document has at most %d turns, summaries and personalities; send it in parts, some days in each", maxPieces)
+	return false
+}
+
 // history reads the turns by date, and gives the dates without any.
 func (r *reader) history(raw json.RawMessage, days map[string]*day) (silent []string) {
 	var all map[string]json.RawMessage
@@ -284,6 +295,9 @@ func (r *reader) history(raw json.RawMessage, days map[string]*day) (silent []st
 		if len(list) > maxTurns {
 			r.addf(path, "at most %d turns; there are %d", maxTurns, len(list))
 			continue
+		}
+		if !r.room(memberHistory, len(list)) {
+			return nil
 		}
 		if len(list) == 0 {
 			silent = append(silent, date)
@@ -382,6 +396,9 @@ func (r *reader) byDate(member string, raw json.RawMessage, each func(date strin
 	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
 		r.addf(member, "must be an object: texts by date")
+		return
+	}
+	if !r.room(member, len(all)) {
 		return
 	}
 	for _, date := range slices.Sorted(maps.Keys(all)) {
