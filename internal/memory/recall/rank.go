@@ -60,10 +60,14 @@ func (f *finding) profile() search.Profile {
 
 func peopleTalk(v *index.View) bool {
 	roles := v.Roles()
-	if !v.Contextual() || roles[index.User]+roles[index.Assistant] > 0 || v.MeanLength() > talkLength {
+	if !v.Contextual() || roles[index.Assistant] > 0 || v.MeanLength() > talkLength {
 		return false
 	}
-	speakers := v.Facets()["speaker"]
+	speaker := "speaker"
+	if roles[index.User] > 0 { // messages, which say who speaks in their own attribute
+		speaker = memory.AttrName
+	}
+	speakers := v.Facets()[speaker]
 	if speakers == nil {
 		return false
 	}

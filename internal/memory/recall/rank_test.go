@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/search"
 )
 
 // say adds a turn of a conversation.
@@ -70,6 +71,29 @@ func TestWhatAQueryNames(t *testing.T) {
 	}
 	if out = ask(recall.Query{Text: "garden", Mode: recall.Vector}); out.Profile != "" {
 		t.Errorf("a search by meaning alone has the profile %s", out.Profile)
+	}
+}
+
+// Messages of people without an assistant are ranked as people's talk too; they
+// name who speaks in the attribute "name".
+func TestPeopleInMessages(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("messages")
+	start := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
+	for i := range 50 {
+		r.say(c, start.AddDate(0, 0, i), fmt.Sprintf("the garden needs water, said for the time %d", i),
+			map[string]any{"role": "user", "name": []string{"Ada", "Bo"}[i%2], "session": i / 10})
+	}
+	ask := func() search.Profile {
+		return r.search(c, recall.Query{Text: "What did Bo say of the garden?", Internal: true}).Profile
+	}
+	if got := ask(); got != recall.People {
+		t.Errorf("the profile is %s", got)
+	}
+	r.say(c, start, "a garden is a plot of land", map[string]any{"role": "assistant", "session": 1})
+	if got := ask(); got != recall.General {
+		t.Errorf("with an assistant the profile is %s", got)
 	}
 }
 
