@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // A document of many tiny turns, or of many days, is refused before any of it
@@ -34,4 +35,19 @@ func TestDocumentIsBounded(t *testing.T) {
 	if d, _, err := parse([]byte(`{"name":"N","history":{"`+day(0)+`":[`+turns(maxTurns)+`]}}`), now); err != nil || len(d.days[0].turns) != maxTurns {
 		t.Errorf("%d days, %v", len(d.days), err)
 	}
+}
+
+// A memory that one document cannot hold is refused, not gathered.
+func TestExportIsBounded(t *testing.T) {
+	t.Parallel()
+	ex, long := exporting{}, strings.Repeat("a", memory.MaxContentBytes)
+	for i := range 2 * maxExport / len(long) {
+		if err := ex.take(&memory.Note{Kind: memory.KindMessage, Content: long}); err != nil {
+			if !fault.Is(err, fault.Conflict) || i < maxExport/len(long)-1 || len(ex.messages) > i {
+				t.Errorf("%d messages: %v", i, err)
+			}
+			return
+		}
+	}
+	t.Error("a memory of any size is exported")
 }

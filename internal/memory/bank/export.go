@@ -49,6 +49,7 @@ type exporting struct {
 
 	messages []memory.Note
 	others   []memory.Note
+	size     int64 // of both
 	usage    map[uuid.UUID]memory.Usage
 }
 
@@ -62,10 +63,8 @@ func (ex *exporting) read(ctx context.Context) error {
 		ids := make([]uuid.UUID, len(page))
 		for i := range page {
 			ids[i] = page[i].ID
-			if page[i].Kind == memory.KindMessage {
-				ex.messages = append(ex.messages, page[i])
-			} else {
-				ex.others = append(ex.others, page[i])
+			if err := ex.take(&page[i]); err != nil {
+				return err
 			}
 		}
 		used, err := ex.b.store.Usage(ctx, ex.s, ex.v, ids)
@@ -79,6 +78,22 @@ func (ex *exporting) read(ctx context.Context) error {
 		q.After = page[len(page)-1].ID
 	}
 	slices.SortStableFunc(ex.messages, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
+	return nil
+}
+
+// maxExport bounds the texts of one document, in bytes: it is made in memory.
+const maxExport = 64 << 20
+
+// take keeps a note for the document.
+func (ex *exporting) take(n *memory.Note) error {
+	if ex.size += n.Size(); ex.size > maxExport {
+		return fault.New(fault.Conflict, "the memory has more than %d MiB of text, too much for one document; page through messages, summaries and the profile instead", maxExport>>20)
+	}
+	if n.Kind == memory.KindMessage {
+		ex.messages = append(ex.messages, *n)
+	} else {
+		ex.others = append(ex.others, *n)
+	}
 	return nil
 }
 
