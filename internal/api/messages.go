@@ -108,7 +108,9 @@ func newMessages(list []wire.MessageInput) (givenMessages, error) {
 			return out, within("messages."+strconv.Itoa(i), err)
 		}
 		if m.User == nil && m.Assistant == nil {
-			base.Content = *m.Content
+			if base.Content, err = contentText(*m.Content); err != nil {
+				return out, within("messages."+strconv.Itoa(i), err)
+			}
 			add(i, "content", base)
 			continue
 		}
@@ -169,6 +171,48 @@ func newMessage(m *wire.MessageInput) (out memory.NewMessage, err error) {
 		*t.into = &at
 	}
 	return out, nil
+}
+
+// contentText reads the content of a message, which is a text or its parts.
+func contentText(content any) (string, error) {
+	parts, ok := content.([]any)
+	if !ok {
+		s, _ := content.(string) // the contract allows nothing else
+		return s, nil
+	}
+	lines := make([]string, 0, len(parts))
+	for i := range parts {
+		line, err := partText(parts[i])
+		if err != nil {
+			return "", within("content."+strconv.Itoa(i), err)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// partText gives a part as text: of an image what its sender says of it.
+func partText(part any) (string, error) {
+	p, _ := part.(map[string]any)
+	said, seen := p["text"], p["description"]
+	if p["type"] == string(wire.MessagePartTypeText) {
+		switch text, ok := said.(string); {
+		case !ok:
+			return "", fault.InvalidField("text", "is required")
+		case seen != nil || p["image_url"] != nil:
+			return "", fault.InvalidField("type", "a text has no image; give it as a part of its own")
+		default:
+			return text, nil
+		}
+	}
+	text, _ := seen.(string)
+	switch {
+	case said != nil:
+		return "", fault.InvalidField("type", "an image has no text; give it as a part of its own")
+	case strings.TrimSpace(text) == "":
+		return "", fault.InvalidField("description", "is required of an image: it is kept as what is to be seen on it, in words")
+	}
+	return "[image: " + strings.Join(strings.Fields(text), " ") + "]", nil
 }
 
 // anyTime reads a time that may lie ahead.

@@ -65,6 +65,23 @@ func TestMessagesInBothForms(t *testing.T) {
 	}
 }
 
+// A message may come in parts. An image becomes a text before anything is learned from it.
+func TestMessagesInParts(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "talk", "mem0")
+	image := `{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA","detail":"low"},"description":"a brown dog\n on a beach"}`
+	b.call(t, "one", "POST", c+"/messages", `{"messages":[
+		{"content":[{"type":"text","text":"This is my dog Rex."},`+image+`]},
+		{"role":"assistant","content":[{"type":"text","text":"He looks happy."}]},
+		{"content":[`+image+`]}]}`).want(http.StatusAccepted)
+	got := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK)
+	want := []string{"This is my dog Rex.\n[image: a brown dog on a beach]", "He looks happy.", "[image: a brown dog on a beach]"}
+	if !slices.Equal(got.contents(), want) || strings.Contains(got.Body.String(), "base64") {
+		t.Errorf("%s", got.Body)
+	}
+}
+
 func TestMessagesRefused(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -86,6 +103,15 @@ func TestMessagesRefused(t *testing.T) {
 		"blank content":    {`{"messages":[{"content":"a"},{"content":" \n"}]}`, "messages.1.content", 422, fault.Invalid},
 		"blank pair":       {`{"messages":[{"user":" ","assistant":""}]}`, "messages.0.user", 422, fault.Invalid},
 		"content no text":  {`{"messages":[{"content":{"a":1}}]}`, "messages.0.content", 422, fault.Invalid},
+		"no parts":         {`{"messages":[{"content":[]}]}`, "messages.0.content", 422, fault.Invalid},
+		"blank parts":      {`{"messages":[{"content":[{"type":"text","text":" "}]}]}`, "messages.0.content", 422, fault.Invalid},
+		"part no object":   {`{"messages":[{"content":["a"]}]}`, "messages.0.content.0", 422, fault.Invalid},
+		"part of a kind":   {`{"messages":[{"content":[{"type":"input_audio"}]}]}`, "messages.0.content.0.type", 422, fault.Invalid},
+		"text without":     {`{"messages":[{"content":[{"type":"text"}]}]}`, "messages.0.content.0.text", 422, fault.Invalid},
+		"text and image":   {`{"messages":[{"content":[{"type":"text","text":"a","image_url":{"url":"x"}}]}]}`, "messages.0.content.0.type", 422, fault.Invalid},
+		"image and text":   {`{"messages":[{"content":[{"type":"image_url","text":"a","description":"b"}]}]}`, "messages.0.content.0.type", 422, fault.Invalid},
+		"image unseen":     {`{"messages":[{"content":"a"},{"content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"x"}}]}]}`, "messages.1.content.1.description", 422, fault.Invalid},
+		"long parts":       {`{"messages":[{"content":[` + strings.Repeat(`{"type":"text","text":"`+strings.Repeat("a", 40<<10)+`"},`, 2) + `{"type":"text","text":"b"}]}]}`, "messages.0.content", 422, fault.Invalid},
 		"long content":     {`{"messages":[{"content":"` + strings.Repeat("é", 40<<10) + `"}]}`, "messages.0.content", 422, fault.Invalid},
 		"long side":        {`{"messages":[{"content":"a"},{"user":"a","assistant":"` + strings.Repeat("é", 40<<10) + `"}]}`, "messages.1.assistant", 422, fault.Invalid},
 		"null":             {`{"messages":[{"content":null}]}`, "messages.0.content", 422, fault.Invalid},

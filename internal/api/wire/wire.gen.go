@@ -99,6 +99,12 @@ const (
 	KindSummary   Kind = "summary"
 )
 
+// Defines values for MessagePartType.
+const (
+	MessagePartTypeImageURL MessagePartType = "image_url"
+	MessagePartTypeText     MessagePartType = "text"
+)
+
 // Defines values for MessageRole.
 const (
 	MessageRoleAssistant MessageRole = "assistant"
@@ -1271,8 +1277,9 @@ type MessageInput struct {
 	// Attributes Your own, at most 16 KiB; `role`, `name`, `session`, `turn`, `recalled` and `expires_at` are kept for the fields of that name.
 	Attributes *Attributes `json:"attributes,omitempty"`
 
-	// Content At most 64 KiB.
-	Content *string `json:"content,omitempty"`
+	// Content At most 64 KiB: a text, or its parts as OpenAI's chat completions have them. Parts become one text, a line each;
+	// of an image its description is kept, as `[image: …]`, and not the image.
+	Content *any `json:"content,omitempty"`
 
 	// ExpiresAt What is learned from it ends then.
 	ExpiresAt *AnyTime `json:"expires_at,omitempty"`
@@ -1311,6 +1318,22 @@ type MessageList struct {
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
 }
+
+// MessagePart A text, or an image with a `description` of what is to be seen on it; nobody here looks at images.
+type MessagePart struct {
+	// Description Of an image; required there.
+	Description *string `json:"description,omitempty"`
+
+	// ImageURL As OpenAI has it; not kept.
+	ImageURL *any `json:"image_url,omitempty"`
+
+	// Text Of a part of type `text`.
+	Text *string         `json:"text,omitempty"`
+	Type MessagePartType `json:"type"`
+}
+
+// MessagePartType defines model for MessagePart.Type.
+type MessagePartType string
 
 // MessageRef defines model for MessageRef.
 type MessageRef struct {
