@@ -37,6 +37,9 @@ func (l *ledger) apply(ctx context.Context, d memory.Desk, f *candidate, o *Fact
 	}
 	switch f.dec.Operation {
 	case memory.OpNoop:
+		if !ok && f.dec.Target != nil {
+			l.out.Dropped.Targets++
+		}
 		return l.keep(o, ok, t.Note.ID)
 	case memory.OpAdd:
 		return l.add(ctx, d, f, l.wording(f, nil), o)

@@ -98,6 +98,8 @@ func TestMem0Decisions(t *testing.T) {
 			memory.FactDecision{Operation: memory.OpDelete, Target: number(0)}, []string{"User is no longer vegetarian"}, false, FactsDropped{}, memory.OpDelete},
 		{"noop changes nothing", "User likes pizza", "User is fond of pizza",
 			memory.FactDecision{Operation: memory.OpNoop, Target: number(0), Text: said("User is fond of pizza")}, []string{"User likes pizza"}, true, FactsDropped{}, memory.OpNoop},
+		{"noop of an unknown handle", "User likes pizza", "User is fond of pizza",
+			memory.FactDecision{Operation: memory.OpNoop, Target: number(7)}, []string{"User likes pizza"}, true, FactsDropped{Targets: 1}, memory.OpNoop},
 		{"add beside", "User likes pizza", "User likes pizza ovens",
 			memory.FactDecision{Operation: memory.OpAdd, Target: number(0)}, []string{"User likes pizza", "User likes pizza ovens"}, true, FactsDropped{}, memory.OpAdd},
 		{"update of nothing", "User likes pizza", "User likes chicken pizza",

@@ -57,6 +57,7 @@ type EdgeOutcome struct {
 // GraphDropped counts what answers gave and nobody got.
 type GraphDropped struct {
 	Entities   int `json:"entities,omitempty"`   // names with nothing in them
+	NotSaid    int `json:"not_said,omitempty"`   // names that no fact has
 	Malformed  int `json:"malformed,omitempty"`  // relations without an end or a name
 	Unknown    int `json:"unknown,omitempty"`    // relations among entities that were not extracted
 	SelfLoops  int `json:"self_loops,omitempty"` // relations of an entity to itself

@@ -109,18 +109,32 @@ func (w *weaving) read(ctx context.Context) ([]*statement, error) {
 	return w.stated(r.Relations), nil
 }
 
-// name takes over what was extracted.
+// name takes over what was extracted, as far as the facts bear it out.
 func (w *weaving) name(entities []memory.Entity) {
+	_, plain := w.texts()
+	known := wordingOf(strings.Join(plain, "\n"))
 	for _, e := range entities {
 		switch {
 		case memory.EntityKey(e.Entity) == "":
 			w.out.Dropped.Entities++
+		case w.analyst == memory.AnalystModel && !w.borne(e.Entity, plain, &known):
+			w.out.Dropped.NotSaid++
 		case len(w.named) >= w.c.GraphEntities && w.nodes[w.keyOf(e.Entity)] == nil:
 			w.out.Dropped.OverLimit++
 		default:
 			w.node(e.Entity, e.Type).mentioned = true
 		}
 	}
+}
+
+// borne tells that a name is of the facts: it stands in one, or shares a word
+// with them, or is in another language, so that its words cannot be compared.
+// Poor models also give names of the prompt, or make some up. Rules do not.
+func (w *weaving) borne(name string, facts []string, known *wording) bool {
+	own := wordingOf(memory.EntityName(name))
+	other := own.lang != known.lang && (own.sure || known.sure)
+	return w.keyOf(name) == memory.EntityKey(w.user) || other || known.has(own.terms) > 0 ||
+		slices.ContainsFunc(facts, func(s string) bool { return mentions(s, memory.EntityName(name)) })
 }
 
 // keyOf is the key of a name; the user's for all names that people have for themselves.
