@@ -233,6 +233,30 @@ func TestExportOfOwn(t *testing.T) {
 	}
 }
 
+// TestExportNamesThePerson: a bank is named after who speaks in it, where nothing else names them (C115, C328).
+func TestExportNamesThePerson(t *testing.T) {
+	t.Parallel()
+	v := open(t)
+	v.collection("own")
+	v.collection("nora")
+	v.imports("nora", sample(t, "fresh.json"))
+	given := v.exports("nora").(map[string]any)["name"]
+	for _, ref := range []string{"own", "nora"} {
+		_, err := v.notes.AddMessages(t.Context(), v.s, ref, memory.NewMessages{Messages: []memory.NewMessage{
+			{Role: memory.RoleUser, Name: "小美", Content: "我养了一只猫。"},
+			{Role: memory.RoleAssistant, Name: "Bot", Content: "恭喜！"},
+			{Role: memory.RoleUser, Content: "她叫咪咪。"},
+		}}, memory.Request{})
+		v.must(err)
+	}
+	if got := v.exports("own").(map[string]any)["name"]; got != "小美" {
+		t.Errorf("the person is named %v", got)
+	}
+	if got := v.exports("nora").(map[string]any)["name"]; got != given {
+		t.Errorf("the imported name %v became %v", given, got)
+	}
+}
+
 // TestBadDocuments: each is refused with the place that is at fault, and
 // nothing of it is written.
 func TestBadDocuments(t *testing.T) {

@@ -158,6 +158,9 @@ func (ex *exporting) meta(out map[string]any, history map[string][]any) (meta ma
 		}
 	}
 	if name == "" {
+		name = ex.speaker()
+	}
+	if name == "" {
 		name = ex.v.Collection.DisplayName
 	}
 	if name == "" {
@@ -165,6 +168,16 @@ func (ex *exporting) meta(out map[string]any, history map[string][]any) (meta ma
 	}
 	out[memberName] = name
 	return meta, given, texts(form[fieldsMember])
+}
+
+// speaker names the person as the newest message of theirs with a name does.
+func (ex *exporting) speaker() string {
+	for i := range slices.Backward(ex.messages) {
+		if u := memory.UtteranceOf(&ex.messages[i]); u.Role == memory.RoleUser && u.Name != "" {
+			return u.Name
+		}
+	}
+	return ""
 }
 
 // texts reads a list of texts from attributes.
