@@ -25,7 +25,7 @@ type AMem struct {
 func NewAMem(models ...string) (*AMem, error) {
 	p := AMem{models: models}
 	for name, into := range map[string]*prompt{"analyze": &p.analyze, "evolve": &p.evolve, "split": &p.split} {
-		loaded, err := loadPrompt("amem", name, 1)
+		loaded, err := loadPrompt("amem/" + name + "@1")
 		if err != nil {
 			return nil, err
 		}

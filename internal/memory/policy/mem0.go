@@ -59,7 +59,7 @@ func newMem0(d memory.PolicyDescription, c Mem0Config, models []string) (*Mem0, 
 	for name, into := range map[string]*prompt{
 		"extract": &p.extract, "decide": &p.decide, "summarize": &p.summarize, "procedure": &p.procedure,
 	} {
-		loaded, err := loadPrompt("mem0", name, 1)
+		loaded, err := loadPrompt("mem0/" + name + "@1")
 		if err != nil {
 			return nil, err
 		}

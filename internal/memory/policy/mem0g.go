@@ -33,7 +33,7 @@ type graph struct {
 func newGraph() (*graph, error) {
 	g := graph{}
 	for name, into := range map[string]*prompt{"entities": &g.entities, "relations": &g.relations, "conflicts": &g.conflicts} {
-		loaded, err := loadPrompt("mem0g", name, 1)
+		loaded, err := loadPrompt("mem0g/" + name + "@1")
 		if err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func NewMemoryBank(models ...string) (*MemoryBank, error) {
 	for _, l := range []memory.Language{memory.English, memory.Chinese} {
 		p.prompts[l] = map[string]prompt{}
 		for _, name := range []string{callDay, callPersonality, callHistory, callPortrait} {
-			loaded, err := loadPromptIn("memorybank", name, l, 1)
+			loaded, err := loadPrompt("memorybank/" + name + "." + string(l) + "@1")
 			if err != nil {
 				return nil, err
 			}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"text/template"
-
-	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 //go:embed prompts schemas
@@ -25,19 +23,15 @@ type prompt struct {
 	schema  json.RawMessage
 }
 
-// loadPrompt reads prompts/<system>/<name>.v<n>.txt and schemas/<name>.v<n>.json.
-func loadPrompt(system, name string, version int) (prompt, error) {
-	return loadPromptIn(system, name, "", version)
-}
-
-// loadPromptIn reads the prompt of a language, prompts/<system>/<name>.<language>.v<n>.txt. The
-// answers have one schema in all languages.
-func loadPromptIn(system, name string, language memory.Language, version int) (prompt, error) {
-	own := name
-	if language != "" {
-		own += "." + string(language)
-	}
-	path := fmt.Sprintf("prompts/%s/%s.v%d.txt", system, own, version)
+// loadPrompt reads a prompt and the schema of its answer by the prompt's version: "mem0/extract@1" is
+// prompts/mem0/extract.v1.txt with schemas/extract.v1.json, and "memorybank/daily_summary.zh@1" is
+// prompts/memorybank/daily_summary.zh.v1.txt with schemas/daily_summary.v1.json, since answers have one
+// schema in all languages.
+func loadPrompt(version string) (prompt, error) {
+	file, number, _ := strings.Cut(version, "@")
+	_, name, _ := strings.Cut(file, "/")
+	name, _, _ = strings.Cut(name, ".")
+	path := fmt.Sprintf("prompts/%s.v%s.txt", file, number)
 	raw, err := files.ReadFile(path)
 	if err != nil {
 		return prompt{}, fmt.Errorf("read prompt: %w", err)
@@ -50,7 +44,7 @@ func loadPromptIn(system, name string, language memory.Language, version int) (p
 	if err != nil {
 		return prompt{}, fmt.Errorf("prompt %s: %w", path, err)
 	}
-	schema, err := files.ReadFile(fmt.Sprintf("schemas/%s.v%d.json", name, version))
+	schema, err := files.ReadFile(fmt.Sprintf("schemas/%s.v%s.json", name, number))
 	if err != nil {
 		return prompt{}, fmt.Errorf("read schema: %w", err)
 	}
@@ -58,7 +52,7 @@ func loadPromptIn(system, name string, language memory.Language, version int) (p
 		return prompt{}, fmt.Errorf("schema of %s is no JSON", name)
 	}
 	return prompt{
-		version: fmt.Sprintf("%s/%s@%d", system, own, version),
+		version: version,
 		system:  strings.TrimSpace(head),
 		body:    t,
 		schema:  schema,

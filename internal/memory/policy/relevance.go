@@ -17,7 +17,7 @@ type Relevance struct{ prompt prompt }
 
 // NewRelevance loads the prompt and schema.
 func NewRelevance() (*Relevance, error) {
-	p, err := loadPrompt("recall", "relevance", 1)
+	p, err := loadPrompt("recall/relevance@1")
 	if err != nil {
 		return nil, err
 	}
