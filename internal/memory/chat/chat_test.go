@@ -130,11 +130,16 @@ func both() tenant.Scope { return scope(tenant.NotesRead, tenant.NotesWrite) }
 
 func ask(text string) chat.Question { return chat.Question{Turns: []chat.Turn{{Content: text}}} }
 
+type sentMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
 // messages gives what was sent to the model.
-func (f *fake) messages(t *testing.T) (out []struct{ Role, Content string }) {
+func (f *fake) messages(t *testing.T) []sentMessage {
 	t.Helper()
 	var body struct {
-		Messages []struct{ Role, Content string }
+		Messages []sentMessage `json:"messages"`
 	}
 	if err := json.Unmarshal(f.sent[len(f.sent)-1].Body, &body); err != nil {
 		t.Fatal(err)
