@@ -1666,7 +1666,7 @@ type Provenance struct {
 	// Sources Notes that it was derived from.
 	Sources []uuid.UUID `json:"sources,omitempty"`
 
-	// Stale A source is gone, or an association it rests on was undone.
+	// Stale A source is gone or reads differently, or an association it rests on was undone.
 	Stale *bool `json:"stale,omitempty"`
 }
 
