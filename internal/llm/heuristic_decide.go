@@ -114,11 +114,17 @@ func compare(fact, old factFrame) (memory.Operation, string) {
 		}
 	}
 	sameVerb := fact.verb == old.verb
+	if fact.cancels(old) {
+		return memory.OpDelete, fact.text
+	}
 	if fact.negated != old.negated {
 		shorter, longer := min(len(fact.terms), len(old.terms)), max(len(fact.terms), len(old.terms))
 		about := float64(common) >= samePredicate*float64(shorter) && longer <= maxNegated
 		if calledOff.MatchString(fact.text) && !planned.MatchString(old.text) && !ahead.MatchString(old.text) {
 			about = false // only what was to be can be called off
+		}
+		if len(fact.offTrips) > 0 && beenOrLiked.MatchString(old.text) {
+			about = false // a trip that is off says nothing of an earlier one, nor of a taste
 		}
 		if shorter > 0 && about && (fact.ended || sameVerb && fact.object == old.object) {
 			return memory.OpDelete, fact.text
@@ -176,6 +182,7 @@ type factFrame struct {
 	ended        bool   // something was stopped or called off
 	dated        string // the numbers of it: days, years, amounts
 	slots        []slot
+	offTrips     []string // where somebody does not go after all
 }
 
 // slot is a relation that has one value at a time.
@@ -198,7 +205,7 @@ func (s slot) excludes(o slot) bool {
 
 // synonyms bring words of one meaning to one.
 var synonyms = table(map[string]string{
-	"like":   "like love enjoy adore fond fan likes loves enjoys loved liked enjoyed passionate enjoyment into",
+	"like":   "like love enjoy adore fond fan likes loves enjoys adores loved liked enjoyed adored liking loving enjoying adoring passionate enjoyment into",
 	"prefer": "prefer prefers favourite favorite favorites favourites preferred",
 	"hate":   "hate hates dislike dislikes detest loathe hated disliked",
 	"live":   "live lives living lived reside resides residing resident based home",
@@ -234,7 +241,7 @@ var (
 // subjects of facts: a name, perhaps whose; or whoever it is that the memory is of.
 var (
 	englishSubject = regexp.MustCompile(`^((?:The user|The assistant|\p{Lu}[\p{L}-]*(?:['’]\p{Lu}[\p{L}-]*)?(?: \p{Lu}[\p{L}-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*(?:` + kinWords + `)(?:[ -]in[ -]law)?(?: \p{Lu}[\p{L}’-]*)?)?)(?:\s|'s)`)
-	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定))`)
+	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|从|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|\d))`)
 )
 
 // readFact takes a fact apart.
@@ -252,10 +259,15 @@ func readFact(s string) factFrame {
 		for _, t := range text.TermsIn(body, text.Chinese) {
 			f.terms[t] = true
 		}
+		f.offTrips = hanOffTrips(rest)
 	} else {
-		if m := englishSubject.FindStringSubmatch(leadingDate.ReplaceAllString(s, "") + " "); m != nil {
-			f.subject, rest = text.Fold(m[1]), strings.Replace(s, m[1], "", 1)
+		plain := subjectFirst(s)
+		rest = plain
+		if m := englishSubject.FindStringSubmatch(leadingDate.ReplaceAllString(plain, "") + " "); m != nil {
+			f.subject, rest = text.Fold(m[1]), strings.Replace(plain, m[1], "", 1)
 		}
+		rest = plainLiking(rest)
+		f.offTrips = offTrips(rest)
 		// A negation further on is of something else.
 		head := clauseEnd.Split(rest, 2)[0]
 		f.negated = negationWords.MatchString(head) && !doubleNegation(head)
@@ -286,6 +298,9 @@ func doubleNegation(s string) bool {
 var auxiliaries = wordSet(`is was are has have had been be being does doesn't did didn't do don't not never no longer will won't would can can't could
 	isn't wasn't hasn't haven't hadn't gonna going to just`)
 
+// goingWords lead to what is done, and are not it.
+var goingWords = wordSet("go going goes")
+
 // verbAndObject gives the verb behind the subject, brought to one form, and the
 // first word of content behind it.
 func verbAndObject(rest string) (verb, object string) {
@@ -310,7 +325,7 @@ func verbAndObject(rest string) (verb, object string) {
 			verb, i = "like", i+2 // "is a fan of"
 		}
 		for _, w := range words[i+1:] {
-			if !text.IsStopWord(w, text.English) && form(w) != verb {
+			if !text.IsStopWord(w, text.English) && !goingWords[w] && form(w) != verb {
 				return verb, form(w)
 			}
 		}

@@ -72,7 +72,7 @@ func TestDecideScenarios(t *testing.T) {
 		"Chinese: moved":      {"", []string{"我住在北京。", "我搬到上海了。"}, []string{"用户搬到上海了。"}},
 		"Chinese: vegetarian": {"小王", []string{"我是素食者。", "我不再吃素了。"}, []string{"小王不再吃素了。"}},
 		"Chinese: name":       {"", []string{"我叫李明。", "我的名字是李强，不是李明。"}, []string{"用户的名字是李强，不是李明。"}},
-		"Chinese: repeats":    {"", []string{"我喜欢爬山。", "我很喜欢爬山。", "我非常喜欢爬山！", "我真的喜欢爬山。"}, []string{"用户喜欢爬山。"}},
+		"Chinese: repeats":    {"", []string{"我喜欢爬山。", "我很喜欢爬山。", "我非常喜欢爬山！", "我真的喜欢爬山。", "我热爱爬山。", "我爱爬山。", "我喜欢去爬山。", "我特别爱去爬山。"}, []string{"用户喜欢爬山。"}},
 		"Chinese: plan":       {"", []string{"我打算去成都旅行。", "我取消了去成都旅行的计划。"}, []string{"用户取消了去成都旅行的计划。"}},
 		"Chinese: likes":      {"", []string{"我喜欢喝茶。", "我喜欢爬山。"}, []string{"用户喜欢喝茶。", "用户喜欢爬山。"}},
 	} {
@@ -119,5 +119,159 @@ func TestDecideLongMemories(t *testing.T) {
 	s.learn(long)
 	if len(s.texts) != 3 || s.texts[0] != long {
 		t.Errorf("%d memories", len(s.texts))
+	}
+}
+
+// A plan ends when it is called off, whichever word it was planned with; what
+// somebody likes, and where they have been, stays (C159).
+func TestDecideCalledOff(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		old, said string
+		ends      bool
+	}{
+		{"I plan to visit Rome in June.", "I cancelled my trip to Rome.", true},
+		{"I plan to visit Rome in June.", "I canceled the Rome trip.", true},
+		{"I plan to visit Rome in June.", "I called off my visit to Rome.", true},
+		{"I plan to visit Rome in June.", "I'm not going to Rome anymore.", true},
+		{"I plan to visit Rome in June.", "I'm no longer going to Rome.", true},
+		{"I plan to visit Rome in June.", "I am not going to visit Rome.", true},
+		{"I plan to visit Rome in June.", "I won't travel to Rome after all.", true},
+		{"I plan to visit Rome in June.", "My trip to Rome is cancelled.", true},
+		{"I plan to visit Rome in June.", "My trip to Rome was called off because of the strike.", true},
+		{"I plan to visit Rome in June.", "I decided not to go to Rome.", true},
+		{"I'm going to visit Rome next month.", "I cancelled my trip to Rome.", true},
+		{"I'm flying to Rome in June.", "I cancelled my trip to Rome.", true},
+		{"I booked a flight to Rome.", "I cancelled my trip to Rome.", true},
+		{"I will travel to Rome with my sister.", "I cancelled the trip to Rome.", true},
+		{"I want to go to Rome next summer.", "I cancelled the trip to Rome.", true},
+		{"I'm planning a vacation in Rome.", "I cancelled my holiday in Rome.", true},
+		{"I have a trip to Rome planned for June.", "I had to cancel my trip to Rome.", true},
+		{"I plan to go to the jazz festival in June.", "I cancelled the jazz festival.", true},
+		{"I plan to learn the guitar.", "I gave up my plan to learn the guitar.", true},
+		{"I have a dentist appointment on Friday.", "I cancelled my dentist appointment.", true},
+		{"I plan to visit Rome in June.", "I cancelled my trip to Paris.", false},
+		{"I plan to visit New York in June.", "I cancelled my trip to New Orleans.", false},
+		{"I plan to visit Rome in June.", "I cancelled my gym membership.", false},
+		{"I plan to visit Rome in June.", "I'm not going to the party.", false},
+		{"I plan to write a book about Rome.", "I cancelled my trip to Rome.", false},
+		{"I love Rome.", "I cancelled my trip to Rome.", false},
+		{"I love travelling to Rome.", "I cancelled my trip to Rome.", false},
+		{"I visited Rome in 2019.", "I cancelled my trip to Rome.", false},
+		{"I visited Rome last summer.", "I cancelled my trip to Rome.", false},
+		{"I went to Rome with my sister.", "I'm not going to Rome anymore.", false},
+		{"I live in Rome.", "I cancelled my trip to Rome.", false},
+		{"I love Rome.", "I'm not going to Rome anymore.", false},
+		{"I live in Rome.", "I'm not going to Rome anymore.", false},
+		{"I plan to visit Rome in June.", "I plan to visit Paris because I cancelled my trip to Oslo.", false},
+		{"I plan to visit Paris in June.", "I cancelled my trip to Rome because I want to visit Paris.", false},
+		{"I plan to visit Rome and Paris in June.", "I cancelled my trip to Rome.", false},
+		{"I plan to visit Rome and Paris in June.", "I cancelled my trip to Rome and Paris.", true},
+		{"I plan to visit Rome in June.", "I cancelled my July trip to Rome.", false},
+		{"I'm planning a trip to the beach.", "I cancelled my trip to the beach.", true},
+		{"I love going to concerts.", "I no longer go to concerts in Rome.", false},
+		{"I go to the gym every day.", "I don't go to the gym anymore.", true},
+		{"I have a sister in Rome.", "I cancelled my trip to Rome.", false},
+		{"I have been to Rome twice.", "I cancelled my trip to Rome.", false},
+		{"我打算去成都旅行。", "我取消了成都之行。", true},
+		{"我打算六月去罗马旅游。", "我取消了去罗马的旅行。", true},
+		{"我计划去罗马。", "我不去罗马了。", true},
+		{"我准备飞罗马。", "我的罗马之旅取消了。", true},
+		{"我打算去罗马。", "我取消了去巴黎的旅行。", false},
+		{"我去年去过罗马。", "我取消了去罗马的旅行。", false},
+		{"我喜欢罗马。", "我取消了去罗马的旅行。", false},
+	} {
+		for _, speaker := range []string{"", "Ana"} {
+			var s store
+			s.say(speaker, c.old)
+			if len(s.texts) != 1 {
+				t.Errorf("%s: %q", c.old, s.texts)
+				continue
+			}
+			before := s.texts[0]
+			s.say(speaker, c.said)
+			if stays := s.texts[0] == before; stays == c.ends {
+				t.Errorf("%s, then %s: %q", c.old, c.said, s.texts)
+			}
+			if want := map[bool]int{true: 1, false: 2}[c.ends]; len(s.texts) != want {
+				t.Errorf("%s, then %s: %d memories %q, want %d", c.old, c.said, len(s.texts), s.texts, want)
+			}
+		}
+	}
+}
+
+// One home at a time, in whichever words somebody moves (C159).
+func TestDecideMoved(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		old, said string
+		ends      bool
+	}{
+		{"我住在北京。", "我从北京搬到了上海。", true},
+		{"我住在北京。", "我从北京搬到上海了。", true},
+		{"我住在北京。", "我搬去上海了。", true},
+		{"我住在北京。", "我上个月搬家到上海。", true},
+		{"我住在北京。", "我搬家到了上海。", true},
+		{"我住在北京。", "我已经迁到上海。", true},
+		{"我住在北京。", "我从北京迁到了上海。", true},
+		{"我住在北京。", "我搬到了上海居住。", true},
+		{"我住在北京。", "我现在住在上海。", true},
+		{"我住在北京。", "我不住在北京了。", true},
+		{"我住在北京。", "我喜欢上海。", false},
+		{"我住在北京。", "我的妹妹搬到了上海。", false},
+		{"我住在北京。", "我打算搬到上海。", false},
+		{"我喜欢北京。", "我从北京搬到了上海。", false},
+		{"I live in Beijing.", "I've moved to Shanghai.", true},
+		{"I live in Beijing.", "I just moved from Beijing to Shanghai.", true},
+		{"I live in Beijing.", "I plan to move to Shanghai.", false},
+	} {
+		for _, speaker := range []string{"", "小王", "Ana"} {
+			var s store
+			s.say(speaker, c.old)
+			if len(s.texts) != 1 {
+				t.Errorf("%s: %q", c.old, s.texts)
+				continue
+			}
+			before := s.texts[0]
+			s.say(speaker, c.said)
+			if stays := s.texts[0] == before; stays == c.ends || len(s.texts) != map[bool]int{true: 1, false: 2}[c.ends] {
+				t.Errorf("%s, then %s: %q", c.old, c.said, s.texts)
+			}
+		}
+	}
+}
+
+// What somebody likes is one fact in whichever words it is said again, in any
+// order; what they like beside it is another (C163).
+func TestDecideLikingReworded(t *testing.T) {
+	t.Parallel()
+	said := []string{"I love hiking.", "I love going hiking.", "I really love hiking!", "I enjoy hiking a lot.", "Hiking is something I love.", "I'm fond of hiking.",
+		"I'm keen on hiking.", "I adore hiking.", "I like to go hiking.", "I enjoy going for hikes.", "I'm really into hiking.", "I'm a huge fan of hiking.",
+		"I absolutely adore going on hikes.", "Hiking is one of my favorite things.", "I am passionate about hiking.", "I've always loved hiking.", "I do love to hike."}
+	for start := range said {
+		var s store
+		for i := range said {
+			s.say("Ana", said[(start+i)%len(said)])
+		}
+		if len(s.texts) != 1 {
+			t.Errorf("from %q: %q", said[start], s.texts)
+		}
+	}
+	for _, c := range [][2]string{
+		{"I love hiking.", "I love swimming."},
+		{"I love going hiking.", "I love going fishing."},
+		{"I love hiking.", "I hate hiking."},
+		{"I love hiking.", "I went hiking on 3 March 2023."},
+		{"I love hiking.", "My sister Lea loves hiking."},
+		{"I love going to concerts.", "I love going to museums."},
+		{"I love Rome.", "I love going to the theatre."},
+		{"I love hiking.", "I used to love hiking in Norway."},
+	} {
+		var s store
+		s.say("Ana", c[0])
+		s.say("Ana", c[1])
+		if len(s.texts) != 2 {
+			t.Errorf("%q: %q, want both", c, s.texts)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -91,4 +92,33 @@ func hanRetell(s, name string) string {
 
 func isLatin(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+}
+
+// What the rules see of journeys in Chinese.
+var (
+	hanPlan    = regexp.MustCompile(`打算|计划|准备|想要?$|可能|考虑|将要?$|要$|会$|希望`)
+	hanOff     = regexp.MustCompile(`取消|放弃|泡汤|不(?:再|打算|想|会|能|准备)?(?:去|飞|到)`)
+	hanTowards = regexp.MustCompile(`(?:去|飞往|飞|前往|到)(\p{Han}{2,6}?)(?:了|旅|玩|度假|出差|看|参观|游|的|之|一趟|开会|$|[，,。；、！!])`)
+	hanTrip    = regexp.MustCompile(`(?:的|消了?|弃了?|了|去|飞|往|到|^)(\p{Han}{2,4}?)(?:之行|之旅|的?行程|的?旅行|的?旅游|游)`)
+)
+
+// hanTripsIn is tripsIn for Chinese.
+func hanTripsIn(s string) []string {
+	var out []string
+	for _, form := range []*regexp.Regexp{hanTowards, hanTrip} {
+		for _, m := range form.FindAllStringSubmatch(s, 4) {
+			if !slices.Contains(out, m[1]) {
+				out = append(out, m[1])
+			}
+		}
+	}
+	return out
+}
+
+// hanOffTrips is offTrips for Chinese.
+func hanOffTrips(rest string) []string {
+	if !hanOff.MatchString(rest) {
+		return nil
+	}
+	return hanTripsIn(rest)
 }

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -92,7 +93,7 @@ func hasSlot(list []slot, relation string) bool {
 var hanSlotRules = []slotRule{
 	{"name", regexp.MustCompile(`(?:名字(?:其实)?(?:是|叫)|叫做?|的名字叫)(?P<v>[\p{Han}A-Za-z]{1,8}?)(?:[，,。；、]|$|不)`), ""},
 	{"lives_in", regexp.MustCompile(`(?:住在|现居|定居在?|生活在)(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$|的|工作|上)`), ""},
-	{"lives_in", regexp.MustCompile(`搬(?:家)?(?:到|去|来|回)了?(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$|住|工作|生活)`), ""},
+	{"lives_in", regexp.MustCompile(`(?:搬家?|迁居?|移居)(?:到|去|来|回|至)?了?(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$|住|居住|定居|工作|生活|来|去)`), ""},
 	{"works_at", regexp.MustCompile(`在(?P<v>[\p{Han}A-Za-z]{2,12}?)(?:工作|上班|任职)`), ""},
 	{"works_as", regexp.MustCompile(`(?:的(?:工作|职业)是|当(?:上)?了?(?:一?(?:名|个|位))|是一?(?:名|位))(?P<v>[\p{Han}]{2,8}?)(?:[，,。；、了]|$)`), ""},
 	{"follows_diet", regexp.MustCompile(`素食|吃素`), "素食"},
@@ -113,6 +114,9 @@ func hanSlots(rest string) []slot {
 		if at == nil {
 			continue
 		}
+		if r.relation == "lives_in" && hanPlan.MatchString(rest[:at[0]]) {
+			continue // where somebody means to live
+		}
 		m := r.form.FindStringSubmatch(rest)
 		s := slot{relation: r.relation, value: r.value, not: hanNegation.MatchString(rest[:at[1]])}
 		if r.value == "" {
@@ -130,4 +134,127 @@ func hanSlots(rest string) []slot {
 
 // hanNormal drops emphasis and brings words of one meaning to one.
 var hanNormal = strings.NewReplacer("非常", "", "特别", "", "真的", "", "十分", "", "很", "", "挺", "", "最近", "", "现在", "", "一直", "", "超级", "", "超", "", "已经", "",
-	"热爱", "喜欢", "喜爱", "喜欢", "爱好", "喜欢", "爱", "喜欢", "居住", "住", "是个", "是", "是一个", "是", "是一名", "是", "了", "", "的", "", "也", "", "都", "")
+	"喜欢去", "喜欢", "热爱去", "喜欢", "酷爱", "喜欢", "爱去", "喜欢", "热爱", "喜欢", "喜爱", "喜欢", "爱好", "喜欢", "爱", "喜欢", "居住", "住", "是个", "是", "是一个", "是", "是一名", "是", "了", "", "的", "", "也", "", "都", "")
+
+// What the rules see of journeys, by the words that one is planned with and the place.
+var (
+	journey = `(?:trips?|journeys?|travel(?:s|l?ing|led)?|vacation|holidays?|getaway|honeymoon|tour|cruise|visit(?:s|ing)?|flights?|fly(?:ing)?|flies|go(?:es|ing)?|head(?:s|ing)?|driv(?:e|es|ing)|stay(?:s|ing)?|return(?:s|ing)?|make it)`
+	towards = regexp.MustCompile(`\b` + journey + `(?: \p{Ll}+){0,3}? (?:to|in|for|around|through) ` + destination)
+	seeing  = regexp.MustCompile(`\b(?:visit(?:s|ing)?|tour(?:s|ing)?|see(?:s|ing)?|explor(?:e|es|ing)) ` + destination)
+	behind  = regexp.MustCompile(`\b(?P<v>` + properName + `) (?:trip|journey|vacation|holiday|getaway|honeymoon|tour|cruise|visit|flight)\b`)
+	listed  = regexp.MustCompile(`,? (?:and|or) (?:to )?|, `)
+	monthly = regexp.MustCompile(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b`)
+
+	// off says that what was to be will not be.
+	off = regexp.MustCompile(`(?i)\b(?:cancel(?:l?ed|s|l?ing)?|call(?:ed|s|ing)? off|calls? it off|back(?:ed|s)? out|gave up|given up|dropped|scrapped|fell through|skipping|no longer|(?:decided|going|plans?|planning|intends?) (?:not to|against)|` +
+		`not (?:\p{Ll}+ )?(?:any ?more|going|travell?ing|visiting|flying|planning|heading|driving|go|travel|visit|fly|make it)|(?:isn't|aren't|won't|can't|cannot|doesn't|don't|not)(?: \p{L}+){1,6} any ?more|` +
+		`(?:isn't|aren't) (?:going|travell?ing|visiting|flying|planning|heading|driving)|(?:won't|can't|cannot) (?:be )?(?:go|going|travel|travell?ing|visit|visiting|fly|flying|make it))\b`)
+	// intended says that something is to be.
+	intended = regexp.MustCompile(`(?i)\b(?:hopes? to|decided to|about to|is due to|trip)\b|订|预约|报名`)
+	// beenOrLiked says that somebody was there, or what they like: neither is a plan.
+	beenOrLiked = regexp.MustCompile(`\b(?:visited|went|travell?ed|flew|drove|been|returned|came|stayed|used to|loves?|likes|enjoys?|adores?|hates|dislikes|lives?)\b|去过|到过|来过|去了|喜欢|爱|讨厌|住在`)
+	segmentEnds = regexp.MustCompile(`(?i)[,;.]\s\p{Ll}|\s[–—-]\s|\s(?:but|because|so|since|while|when|which|who|if|as|and (?:instead|then|\p{Ll}))\b`)
+)
+
+const destination = `(?P<v>` + `(?:the )?\p{Lu}[\p{L}'’.-]*(?:(?:,? (?:and|or) (?:to )?|, | )\p{Lu}[\p{L}'’.-]*){0,5}|(?:the|an?|my|our|their|his|her) \p{Ll}+)`
+
+// tripsIn gives the places of the journeys that a text speaks of, folded.
+func tripsIn(s string) []string {
+	var out []string
+	for _, form := range []*regexp.Regexp{towards, seeing, behind} {
+		for _, m := range form.FindAllStringSubmatch(s, 4) {
+			for _, place := range listed.Split(m[form.SubexpIndex("v")], -1) {
+				if v := slotValue(place); v != "" && !monthly.MatchString(place) {
+					out = append(out, v)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// offTrips gives the places that somebody does not go to after all.
+func offTrips(rest string) []string {
+	at := off.FindStringIndex(rest)
+	if at == nil {
+		return nil
+	}
+	start, end := 0, len(rest)
+	for _, m := range segmentEnds.FindAllStringIndex(rest, 16) {
+		if m[0] <= at[0] {
+			start = m[0]
+		} else if m[0] >= at[1] {
+			end = m[0]
+			break
+		}
+	}
+	return tripsIn(rest[start:end])
+}
+
+// cancels tells that a fact calls off the journey that an older one plans.
+func (f factFrame) cancels(old factFrame) bool {
+	if len(f.offTrips) == 0 || old.negated || beenOrLiked.MatchString(old.text) ||
+		!planned.MatchString(old.text) && !ahead.MatchString(old.text) && !intended.MatchString(old.text) {
+		return false
+	}
+	trips := old.trips()
+	for _, place := range trips {
+		if !slices.Contains(f.offTrips, place) {
+			return false // that one is still on
+		}
+	}
+	months, of := monthly.FindAllString(leadingDate.ReplaceAllString(f.text, ""), 4), monthly.FindAllString(leadingDate.ReplaceAllString(old.text, ""), 4)
+	other := len(months) > 0 && len(of) > 0 && !slices.ContainsFunc(months, func(m string) bool { return slices.Contains(of, m) })
+	return len(trips) > 0 && !other
+}
+
+// trips gives the places of the journeys of a fact.
+func (f factFrame) trips() []string {
+	if isHan(f.text) {
+		return hanTripsIn(f.text)
+	}
+	return tripsIn(f.text)
+}
+
+// The ways to say that somebody likes something, which plainLiking and
+// subjectFirst bring to one.
+var (
+	likingOf = regexp.MustCompile(`\b(?:fond of|keen on|crazy about|mad about|passionate about|enthusiastic about|in love with|obsessed with|an? (?:\p{Ll}+ ){0,2}(?:fan|lover) of)\b`)
+	intoIt   = regexp.MustCompile(`\b((?:is|are|was|been|isn't|wasn't)(?: \p{Ll}+){0,2}) into\b`)
+	passion  = regexp.MustCompile(`\b(?:has|have|had) (?:an? )?(?:\p{Ll}+ ){0,2}(?:passion|love|fondness) (?:for|of)\b|\bcan't get enough of\b`)
+	lover    = regexp.MustCompile(`\bis an? (?:\p{Ll}+ ){0,2}?(\p{Ll}+ing) (?:lover|enthusiast|fan|fanatic|addict)\b`)
+	avid     = regexp.MustCompile(`\bis an? (?:\p{Ll}+ )?(?:avid|keen|passionate|enthusiastic) (\p{Ll}+)er\b`)
+	// lightly is what stands between a liking and what is done, and says nothing.
+	lightly = regexp.MustCompile(`\b((?:like|love|enjoy|ador|lik|lov)(?:s|es|e|d|ed|ing)?(?: \p{Ll}+ly)?) (?:(?:to )?spend(?:ing)? time )?(?:` +
+		`(?:to )?go(?:es|ing)? (?:out )?(?:for|on) (?:an? |the )?|(?:to )?go(?:es|ing)? (?:out )?(\p{Ll}+ing\b)|(?:to )?(?:do(?:es|ing)?|practi[cs](?:e|ing)) )`)
+	heartily = regexp.MustCompile(`(?i)\b(?:more than anything(?: else)?(?: in the world)?|with all (?:my|her|his|their) heart|to death|a great deal|a ton|tons|a bunch|to bits|as a hobby|in (?:my|her|his|their) (?:free|spare) time)\b`)
+
+	ofSubject  = `(?P<who>[Tt]he user|\p{Lu}[\p{L}-]*)`
+	pastime    = `(?:things?|hobb(?:y|ies)|pastimes?|activity|activities|passions?)`
+	likedThing = regexp.MustCompile(`^(?P<what>[^.,;!]{2,60}?) (?:is|are) (?:\p{Ll}+ly )?(?:something|an? (?:thing|activity|hobby|sport)) (?:that |which )?` + ofSubject + `(?: \p{Ll}+){0,2}? (?:likes?|loves?|enjoys?|adores?|is (?:\p{Ll}+ )?(?:fond of|into|keen on|passionate about))\b`)
+	favourites = regexp.MustCompile(`^(?P<what>[^.,;!]{2,60}?) (?:is|are) (?:\p{Ll}+ly )?(?:one of )?` + ofSubject + `['’]s (?:(?:most |all-time )?(?:favou?rite|biggest|greatest|main|big|great) )?` + pastime + `(?: to do| in life)?[.!]?$`)
+	favourite  = regexp.MustCompile(`^` + ofSubject + `['’]s favou?rite ` + pastime + `(?: to do)? (?:is|are) (?P<what>[^.,;!]{2,60}?)[.!]?$`)
+)
+
+// subjectFirst turns a sentence round that begins with what somebody likes, or
+// calls it a favourite of no kind: "Hiking is something Ana loves" is "Ana likes hiking".
+func subjectFirst(s string) string {
+	for _, form := range []*regexp.Regexp{likedThing, favourites, favourite} {
+		if m := form.FindStringSubmatch(s); m != nil {
+			who := m[form.SubexpIndex("who")]
+			return strings.ToUpper(who[:1]) + who[1:] + " likes " + strings.ToLower(m[form.SubexpIndex("what")])
+		}
+	}
+	return s
+}
+
+// plainLiking brings the ways to say that somebody likes something to one verb,
+// with what they like straight behind it.
+func plainLiking(rest string) string {
+	rest = likingOf.ReplaceAllString(rest, "liking")
+	rest = intoIt.ReplaceAllString(rest, "$1 liking")
+	rest = passion.ReplaceAllString(rest, "likes")
+	rest = lover.ReplaceAllString(rest, "likes $1")
+	rest = avid.ReplaceAllString(rest, "likes ${1}ing")
+	return heartily.ReplaceAllString(lightly.ReplaceAllString(rest, "$1 $2"), "")
+}
