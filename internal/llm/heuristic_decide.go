@@ -123,6 +123,9 @@ func compare(fact, old factFrame) (memory.Operation, string) {
 		if calledOff.MatchString(fact.text) && !planned.MatchString(old.text) && !ahead.MatchString(old.text) {
 			about = false // only what was to be can be called off
 		}
+		if decidedNot.MatchString(fact.text) && !ahead.MatchString(old.text) && !intended.MatchString(old.text) {
+			about = false
+		}
 		if len(fact.offTrips) > 0 && beenOrLiked.MatchString(old.text) {
 			about = false // a trip that is off says nothing of an earlier one, nor of a taste
 		}
@@ -227,30 +230,33 @@ var emphasis = wordSet(`really very so much absolutely totally lot lots quite ex
 // negations turn a fact round.
 var (
 	negationWords = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|anymore|any longer|never|not|cannot|stopped|quit|quits|gave up|given up|cancel(?:l?ed|s)?|called off|backed out|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|hasn't|haven't|won't|can't|couldn't|wouldn't|without)\b`)
-	endings       = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|any ?more|any longer|stopped|quits?|gave up|given up|cancel(?:l?ed|s)?|called off|backed out)\b`)
+	endings       = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|any ?more|any longer|stopped|quits?|gave up|given up|cancel(?:l?ed|s)?|called off|backed out|decided (?:not to|against))\b`)
 	clauseEnd     = regexp.MustCompile(`(?i)[,;.]\s|\s[–—-]\s|\s(?:but|because|and|so|since|while|when|that|which|who|if)\s`)
 	hanNegation   = regexp.MustCompile(`不再|不是|不喜欢|不吃|不去|不想|不打算|不住|没有|没|不|取消了?|放弃了?|戒了?`)
 )
 
 // What was to be, and can be called off.
 var (
-	calledOff = regexp.MustCompile(`(?i)\b(?:cancel(?:l?ed|s)?|called off|backed out)\b`)
-	planned   = regexp.MustCompile(`(?i)\b(?:book(?:ed|s)?|reserved|scheduled|arranged|intends?|wants?|signed up|registered|joined|subscri\p{L}+|member(?:ship)?|has (?:an?|the|two|three)|got|bought|meeting|appointment|reservation|tickets?|flies|leaves)\b`)
+	calledOff  = regexp.MustCompile(`(?i)\b(?:cancel(?:l?ed|s)?|called off|backed out)\b`)
+	decidedNot = regexp.MustCompile(`(?i)\bdecided (?:not to|against)\b`)
+	planned    = regexp.MustCompile(`(?i)\b(?:book(?:ed|s)?|reserved|scheduled|arranged|intends?|wants?|signed up|registered|joined|subscri\p{L}+|member(?:ship)?|has (?:an?|the|two|three)|got|bought|meeting|appointment|reservation|tickets?|flies|leaves)\b`)
 )
 
 // subjects of facts: a name, perhaps whose; or whoever it is that the memory is of.
 var (
 	englishSubject = regexp.MustCompile(`^((?:The user|The assistant|\p{Lu}[\p{L}-]*(?:['’]\p{Lu}[\p{L}-]*)?(?: \p{Lu}[\p{L}-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*(?:` + kinWords + `)(?:[ -]in[ -]law)?(?: \p{Lu}[\p{L}’-]*)?)?)(?:\s|'s)`)
-	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|从|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|\d))`)
+	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|从|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|对|家|下个?[月周]|明|[一二三四五六七八九十]{1,2}月|\d))`)
 )
 
 // readFact takes a fact apart.
 func readFact(s string) factFrame {
 	f := factFrame{text: s, folded: text.Fold(strings.TrimRight(strings.TrimSpace(s), ".。!！ ")), terms: map[string]bool{}}
-	rest := s
+	var rest string
 	if isHan(s) {
-		if m := hanSubject.FindStringSubmatch(s); m != nil {
-			f.subject, rest = m[1], s[len(m[1]):]
+		plain := hanLiking(s)
+		rest = plain
+		if m := hanSubject.FindStringSubmatch(plain); m != nil {
+			f.subject, rest = m[1], plain[len(m[1]):]
 		}
 		f.negated = hanNegation.MatchString(rest)
 		f.ended = f.negated

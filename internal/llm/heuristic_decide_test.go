@@ -72,7 +72,7 @@ func TestDecideScenarios(t *testing.T) {
 		"Chinese: moved":      {"", []string{"我住在北京。", "我搬到上海了。"}, []string{"用户搬到上海了。"}},
 		"Chinese: vegetarian": {"小王", []string{"我是素食者。", "我不再吃素了。"}, []string{"小王不再吃素了。"}},
 		"Chinese: name":       {"", []string{"我叫李明。", "我的名字是李强，不是李明。"}, []string{"用户的名字是李强，不是李明。"}},
-		"Chinese: repeats":    {"", []string{"我喜欢爬山。", "我很喜欢爬山。", "我非常喜欢爬山！", "我真的喜欢爬山。", "我热爱爬山。", "我爱爬山。", "我喜欢去爬山。", "我特别爱去爬山。"}, []string{"用户喜欢爬山。"}},
+		"Chinese: repeats":    {"", []string{"我喜欢爬山。", "我很喜欢爬山。", "我非常喜欢爬山！", "我真的喜欢爬山。", "我热爱爬山。", "我爱爬山。", "我喜欢去爬山。", "爬山是我的爱好。", "我对爬山很感兴趣。", "我的爱好是爬山。", "我特别爱去爬山。"}, []string{"用户喜欢爬山。"}},
 		"Chinese: plan":       {"", []string{"我打算去成都旅行。", "我取消了去成都旅行的计划。"}, []string{"用户取消了去成都旅行的计划。"}},
 		"Chinese: likes":      {"", []string{"我喜欢喝茶。", "我喜欢爬山。"}, []string{"用户喜欢喝茶。", "用户喜欢爬山。"}},
 	} {
@@ -177,6 +177,10 @@ func TestDecideCalledOff(t *testing.T) {
 		{"我打算六月去罗马旅游。", "我取消了去罗马的旅行。", true},
 		{"我计划去罗马。", "我不去罗马了。", true},
 		{"我准备飞罗马。", "我的罗马之旅取消了。", true},
+		{"我六月要去罗马旅行。", "我取消了罗马旅行。", true},
+		{"I plan to visit Rome in June.", "I changed my mind about visiting Rome.", true},
+		{"I'm planning to buy a car.", "I decided not to buy a car.", true},
+		{"I bought a car last year.", "I decided not to buy a car.", false},
 		{"我打算去罗马。", "我取消了去巴黎的旅行。", false},
 		{"我去年去过罗马。", "我取消了去罗马的旅行。", false},
 		{"我喜欢罗马。", "我取消了去罗马的旅行。", false},
@@ -217,6 +221,10 @@ func TestDecideMoved(t *testing.T) {
 		{"我住在北京。", "我搬到了上海居住。", true},
 		{"我住在北京。", "我现在住在上海。", true},
 		{"我住在北京。", "我不住在北京了。", true},
+		{"我在北京生活。", "我搬去了上海。", true},
+		{"我家在北京。", "我搬到了上海。", true},
+		{"我现在住北京。", "我搬到上海了。", true},
+		{"我喜欢在北京的大学生活。", "我搬到上海了。", false},
 		{"我住在北京。", "我喜欢上海。", false},
 		{"我住在北京。", "我的妹妹搬到了上海。", false},
 		{"我住在北京。", "我打算搬到上海。", false},
@@ -247,7 +255,8 @@ func TestDecideLikingReworded(t *testing.T) {
 	t.Parallel()
 	said := []string{"I love hiking.", "I love going hiking.", "I really love hiking!", "I enjoy hiking a lot.", "Hiking is something I love.", "I'm fond of hiking.",
 		"I'm keen on hiking.", "I adore hiking.", "I like to go hiking.", "I enjoy going for hikes.", "I'm really into hiking.", "I'm a huge fan of hiking.",
-		"I absolutely adore going on hikes.", "Hiking is one of my favorite things.", "I am passionate about hiking.", "I've always loved hiking.", "I do love to hike."}
+		"I absolutely adore going on hikes.", "Hiking is one of my favorite things.", "I am passionate about hiking.", "I've always loved hiking.", "I do love to hike.", "I get a lot of joy from hiking.",
+		"I have a passion for hiking.", "I can't get enough of hiking.", "I'm an avid hiker.", "My favorite hobby is hiking."}
 	for start := range said {
 		var s store
 		for i := range said {

@@ -94,8 +94,11 @@ func isLatin(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
 }
 
-// What the rules see of journeys in Chinese.
+// What the rules see of likings and journeys in Chinese.
 var (
+	hanThing   = regexp.MustCompile(`^(\p{Han}{2,10}?)是(用户|\p{Han}{2,3}|[A-Za-z]+ ?)的(?:一个|一项|一大)?(?:爱好|兴趣)`)
+	hanHobby   = regexp.MustCompile(`的(?:一个|一项)?(?:兴趣爱好|爱好|兴趣)是`)
+	hanKeen    = regexp.MustCompile(`对(\p{Han}{1,8}?)(?:很|非常|特别|十分|也)*(?:感兴趣|有兴趣|着迷)`)
 	hanPlan    = regexp.MustCompile(`打算|计划|准备|想要?$|可能|考虑|将要?$|要$|会$|希望`)
 	hanOff     = regexp.MustCompile(`取消|放弃|泡汤|不(?:再|打算|想|会|能|准备)?(?:去|飞|到)`)
 	hanTowards = regexp.MustCompile(`(?:去|飞往|飞|前往|到)(\p{Han}{2,6}?)(?:了|旅|玩|度假|出差|看|参观|游|的|之|一趟|开会|$|[，,。；、！!])`)
@@ -121,4 +124,11 @@ func hanOffTrips(rest string) []string {
 		return nil
 	}
 	return hanTripsIn(rest)
+}
+
+// hanLiking brings the ways to say that somebody likes something to one, with
+// the subject in front.
+func hanLiking(s string) string {
+	s = hanThing.ReplaceAllString(s, "${2}喜欢$1")
+	return hanKeen.ReplaceAllString(hanHobby.ReplaceAllString(s, "喜欢"), "喜欢$1")
 }

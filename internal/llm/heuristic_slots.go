@@ -94,6 +94,8 @@ var hanSlotRules = []slotRule{
 	{"name", regexp.MustCompile(`(?:名字(?:其实)?(?:是|叫)|叫做?|的名字叫)(?P<v>[\p{Han}A-Za-z]{1,8}?)(?:[，,。；、]|$|不)`), ""},
 	{"lives_in", regexp.MustCompile(`(?:住在|现居|定居在?|生活在)(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$|的|工作|上)`), ""},
 	{"lives_in", regexp.MustCompile(`(?:搬家?|迁居?|移居)(?:到|去|来|回|至)?了?(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$|住|居住|定居|工作|生活|来|去)`), ""},
+	{"lives_in", regexp.MustCompile(`在(?P<v>[\p{Han}A-Za-z]{2,4}?)(?:生活|定居|居住)`), ""},
+	{"lives_in", regexp.MustCompile(`(?:^ ?的?|现在|目前)(?:家(?:现在|目前)?在|住)(?P<v>[\p{Han}A-Za-z]{2,8}?)(?:[，,。；、了]|$)`), ""},
 	{"works_at", regexp.MustCompile(`在(?P<v>[\p{Han}A-Za-z]{2,12}?)(?:工作|上班|任职)`), ""},
 	{"works_as", regexp.MustCompile(`(?:的(?:工作|职业)是|当(?:上)?了?(?:一?(?:名|个|位))|是一?(?:名|位))(?P<v>[\p{Han}]{2,8}?)(?:[，,。；、了]|$)`), ""},
 	{"follows_diet", regexp.MustCompile(`素食|吃素`), "素食"},
@@ -146,11 +148,11 @@ var (
 	monthly = regexp.MustCompile(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b`)
 
 	// off says that what was to be will not be.
-	off = regexp.MustCompile(`(?i)\b(?:cancel(?:l?ed|s|l?ing)?|call(?:ed|s|ing)? off|calls? it off|back(?:ed|s)? out|gave up|given up|dropped|scrapped|fell through|skipping|no longer|(?:decided|going|plans?|planning|intends?) (?:not to|against)|` +
+	off = regexp.MustCompile(`(?i)\b(?:cancel(?:l?ed|s|l?ing)?|call(?:ed|s|ing)? off|calls? it off|back(?:ed|s)? out|gave up|given up|dropped|scrapped|fell through|skipping|changed (?:\p{Ll}+ )?minds? about|no longer|(?:decided|going|plans?|planning|intends?) (?:not to|against)|` +
 		`not (?:\p{Ll}+ )?(?:any ?more|going|travell?ing|visiting|flying|planning|heading|driving|go|travel|visit|fly|make it)|(?:isn't|aren't|won't|can't|cannot|doesn't|don't|not)(?: \p{L}+){1,6} any ?more|` +
 		`(?:isn't|aren't) (?:going|travell?ing|visiting|flying|planning|heading|driving)|(?:won't|can't|cannot) (?:be )?(?:go|going|travel|travell?ing|visit|visiting|fly|flying|make it))\b`)
 	// intended says that something is to be.
-	intended = regexp.MustCompile(`(?i)\b(?:hopes? to|decided to|about to|is due to|trip)\b|订|预约|报名`)
+	intended = regexp.MustCompile(`(?i)\b(?:hopes? to|wants? to|decided to|about to|is due to|trip)\b|订|预约|报名`)
 	// beenOrLiked says that somebody was there, or what they like: neither is a plan.
 	beenOrLiked = regexp.MustCompile(`\b(?:visited|went|travell?ed|flew|drove|been|returned|came|stayed|used to|loves?|likes|enjoys?|adores?|hates|dislikes|lives?)\b|去过|到过|来过|去了|喜欢|爱|讨厌|住在`)
 	segmentEnds = regexp.MustCompile(`(?i)[,;.]\s\p{Ll}|\s[–—-]\s|\s(?:but|because|so|since|while|when|which|who|if|as|and (?:instead|then|\p{Ll}))\b`)
@@ -221,7 +223,7 @@ func (f factFrame) trips() []string {
 var (
 	likingOf = regexp.MustCompile(`\b(?:fond of|keen on|crazy about|mad about|passionate about|enthusiastic about|in love with|obsessed with|an? (?:\p{Ll}+ ){0,2}(?:fan|lover) of)\b`)
 	intoIt   = regexp.MustCompile(`\b((?:is|are|was|been|isn't|wasn't)(?: \p{Ll}+){0,2}) into\b`)
-	passion  = regexp.MustCompile(`\b(?:has|have|had) (?:an? )?(?:\p{Ll}+ ){0,2}(?:passion|love|fondness) (?:for|of)\b|\bcan't get enough of\b`)
+	passion  = regexp.MustCompile(`\b(?:has|have|had) (?:an? )?(?:\p{Ll}+ ){0,2}(?:passion|love|fondness) (?:for|of)\b|\b(?:gets?|takes?|finds?) (?:\p{Ll}+ ){0,3}(?:joy|pleasure|delight) (?:from|in|out of)\b|\bcan't get enough of\b`)
 	lover    = regexp.MustCompile(`\bis an? (?:\p{Ll}+ ){0,2}?(\p{Ll}+ing) (?:lover|enthusiast|fan|fanatic|addict)\b`)
 	avid     = regexp.MustCompile(`\bis an? (?:\p{Ll}+ )?(?:avid|keen|passionate|enthusiastic) (\p{Ll}+)er\b`)
 	// lightly is what stands between a liking and what is done, and says nothing.
