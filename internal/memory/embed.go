@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"math"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -49,4 +50,23 @@ func checkEmbedding(e Embedder, m *Embedding) error {
 		}
 	}
 	return nil
+}
+
+// Cosine of two vectors, within -1 and 1; ok is false where it has none: for
+// zeros alone, and for vectors of different lengths.
+func Cosine(a, b []float32) (cosine float64, ok bool) {
+	if len(a) != len(b) {
+		return 0, false
+	}
+	var dot, aa, bb float64
+	for i, x := range a {
+		x, y := float64(x), float64(b[i])
+		dot += x * y
+		aa += x * x
+		bb += y * y
+	}
+	if aa == 0 || bb == 0 {
+		return 0, false
+	}
+	return min(max(dot/(math.Sqrt(aa)*math.Sqrt(bb)), -1), 1), true
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/google/uuid"
 
@@ -83,7 +82,7 @@ func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, c
 	fresh := map[uuid.UUID]memory.Note{}
 	var ids []uuid.UUID
 	for i, n := range stale {
-		if n.Vector == nil || n.Embedder != em.Name() || cosine(n.Vector, made[i].Vector) < 0.999 {
+		if n.Vector == nil || n.Embedder != em.Name() || unlike(n.Vector, made[i].Vector) {
 			n.Embed(made[i], em.Name())
 			fresh[n.ID], ids = n, append(ids, n.ID)
 		}
@@ -114,18 +113,8 @@ func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, c
 	return count, err
 }
 
-func cosine(a, b []float32) float64 {
-	if len(a) != len(b) {
-		return 0
-	}
-	var ab, aa, bb float64
-	for i := range a {
-		ab += float64(a[i]) * float64(b[i])
-		aa += float64(a[i]) * float64(a[i])
-		bb += float64(b[i]) * float64(b[i])
-	}
-	if aa == 0 || bb == 0 {
-		return 0
-	}
-	return ab / math.Sqrt(aa*bb)
+// unlike tells that two vectors are not those of one text.
+func unlike(a, b []float32) bool {
+	c, ok := memory.Cosine(a, b)
+	return !ok || c < 0.999
 }

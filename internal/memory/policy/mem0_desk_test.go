@@ -158,7 +158,7 @@ func (k *talk) Similar(_ context.Context, queries []memory.SimilarQuery) ([][]me
 		v := vectorOf(q.Text)
 		for _, n := range k.notes {
 			r := recordOf(&n)
-			score := cosine(v, vectorOf(n.Content))
+			score, _ := memory.Cosine(v, vectorOf(n.Content))
 			if slices.Contains(q.Kinds, n.Kind) && filter.Match(q.Filter, &r) && score > 0 && score >= q.MinScore {
 				out[i] = append(out[i], memory.Neighbour{Note: n, Score: score})
 			}

@@ -128,7 +128,8 @@ func (l *ledger) add(ctx context.Context, d memory.Desk, f *candidate, content s
 func (l *ledger) nearness(_ *candidate, other uuid.UUID) float64 {
 	j, ok := l.place[other]
 	if i := len(l.out.Facts); ok && i < len(l.vectors) && j < len(l.vectors) {
-		return cosine(l.vectors[i], l.vectors[j])
+		near, _ := memory.Cosine(l.vectors[i], l.vectors[j])
+		return near
 	}
 	return 0
 }

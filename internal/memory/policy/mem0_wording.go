@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,23 +83,6 @@ func sameSaid(a, b string, cosine, from float64) bool {
 		return both >= from*float64(len(wa.terms)+len(wb.terms)-int(both))
 	}
 	return true
-}
-
-// cosine of two vectors; 0 where one of them is missing or zero.
-func cosine(a, b []float32) float64 {
-	if len(a) == 0 || len(a) != len(b) {
-		return 0
-	}
-	var ab, aa, bb float64
-	for i := range a {
-		ab += float64(a[i]) * float64(b[i])
-		aa += float64(a[i]) * float64(a[i])
-		bb += float64(b[i]) * float64(b[i])
-	}
-	if aa == 0 || bb == 0 {
-		return 0
-	}
-	return ab / math.Sqrt(aa*bb)
 }
 
 // wording is the text that a decision gives a memory: the answer's, when the

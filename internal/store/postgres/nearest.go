@@ -101,7 +101,7 @@ func (n *nearest) find(ctx context.Context, q *session, args []any, ask int64) (
 		if err != nil {
 			return err
 		}
-		if score, ok := store.Cosine(n.vector, note.Vector); ok {
+		if score, ok := memory.Cosine(n.vector, note.Vector); ok {
 			n.found = append(n.found, memory.Nearest{Version: note.Version(), Score: score})
 		}
 		return nil

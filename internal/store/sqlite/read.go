@@ -107,7 +107,7 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 				if err != nil {
 					return err
 				}
-				score, ok := store.Cosine(vector, n.Vector)
+				score, ok := memory.Cosine(vector, n.Vector)
 				if !ok {
 					return nil
 				}
