@@ -149,6 +149,10 @@ def aim(operation_id, case):
     path, headers = case.path_parameters or {}, case.headers or {}
     if operation_id in ("createNote", "importNotes", "search", "cloneCollection", "getGraph") and size % 4:
         path["collection"] = "fuzz"
+    if operation_id == "forget" and size % 4:
+        path["collection"] = "bank"  # of the policy that forgets
+    if operation_id == "createChatCompletion" and isinstance(case.body, dict) and size % 2:
+        body.update(model="slipbox@fuzz", messages=[{"role": "user", "content": "Who repairs bicycles?"}])
     if len(headers.get("If-Match") or "") == 1 and size % 2:
         headers["If-Match"] = "*"
     if 0 < len(headers.get("Idempotency-Key") or "") < 200 and size % 4:

@@ -116,6 +116,9 @@ def seed_tenant(settings):
     settings.everywhere("query.collection", "collections", 0.4)
     settings.everywhere("query.against", "collections", 0.4)
 
+    bank = collection("bank", policy="memorybank")
+    call("POST", f"/v1/collections/{bank}/messages", {"messages": [{"user": "I repair bicycles.", "assistant": "Where?", "occurred_at": "2026-03-01T09:30:00Z"}]})
+
     people = ["Rosa", "Ines", "Tomas", "Bela", "Duarte", "Alma"]
     notes = [add("fuzz", f"{p} repairs old bicycles in Porto.", wait=True)["note"]["id"] for p in people]
     for note in notes[:3]:
@@ -219,7 +222,7 @@ def seed_tenant(settings):
     settings.lightly("include-path-regex", "^/v1/tenants")
 
     # Neither deleted nor patched, so that the others find them.
-    return ["fuzz", "fuzz-2", "restored", "stalled", "careful", *kept, old, stalled, careful]
+    return ["fuzz", "fuzz-2", "bank", bank, "restored", "stalled", "careful", *kept, old, stalled, careful]
 
 
 def seed_operator(settings):
