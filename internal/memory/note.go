@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 )
 
 // Revision is a position in a collection's log. The first changeset of a
@@ -38,6 +39,15 @@ func Kinds() []Kind {
 		KindNote, KindMessage, KindFact, KindEntity, KindSummary, KindSession,
 		KindBlock, KindPassage, KindProfile, KindKnowledge,
 	}
+}
+
+// OfKinds is the filter that notes of these kinds pass, and no others.
+func OfKinds(kinds ...Kind) filter.Expr {
+	leaf := &filter.Leaf{Field: filter.Kind, Op: filter.In}
+	for _, k := range kinds {
+		leaf.Values = append(leaf.Values, filter.Value{Type: filter.Text, Text: string(k)})
+	}
+	return leaf
 }
 
 // State says how far the collection's policy has come with a note.

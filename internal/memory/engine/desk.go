@@ -216,14 +216,11 @@ func among(q *memory.SimilarQuery) filter.Expr {
 	if len(q.Kinds) == 0 {
 		return q.Filter
 	}
-	leaf := &filter.Leaf{Field: filter.Kind, Op: filter.In}
-	for _, k := range q.Kinds {
-		leaf.Values = append(leaf.Values, filter.Value{Type: filter.Text, Text: string(k)})
-	}
+	kinds := memory.OfKinds(q.Kinds...)
 	if q.Filter == nil {
-		return leaf
+		return kinds
 	}
-	return filter.And{leaf, q.Filter}
+	return filter.And{kinds, q.Filter}
 }
 
 // ByKey finds a note by its natural key and records it as read, or its absence.
@@ -308,15 +305,15 @@ func (d *desk) Usage(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]memory
 // eligible is the filter of a note's possible neighbours.
 func eligible(n *memory.Note) filter.Expr {
 	text := func(s string) filter.Value { return filter.Value{Type: filter.Text, Text: s} }
-	kinds := []filter.Value{text(string(n.Kind))}
+	kinds := []memory.Kind{n.Kind}
 	switch n.Kind { //nolint:exhaustive // the others keep to themselves
 	case memory.KindNote:
-		kinds = append(kinds, text(string(memory.KindMessage)))
+		kinds = append(kinds, memory.KindMessage)
 	case memory.KindMessage:
-		kinds = append(kinds, text(string(memory.KindNote)))
+		kinds = append(kinds, memory.KindNote)
 	}
 	return filter.And{
-		&filter.Leaf{Field: filter.Kind, Op: filter.In, Values: kinds},
+		memory.OfKinds(kinds...),
 		filter.Or{
 			&filter.Leaf{Field: filter.State, Op: filter.In, Values: []filter.Value{text(string(memory.StateEvolved)), text(string(memory.StateInReview))}},
 			&filter.Leaf{Field: filter.CreatedAt, Op: filter.Lt, Values: []filter.Value{{Type: filter.Time, Time: n.CreatedAt}}},

@@ -38,7 +38,7 @@ func (r *Service) read(rd *memory.Reading, q *Query) {
 		q.now = cmp.Or(q.Reference, r.clock())
 	}
 	if !names(q.Filter, func(l *filter.Leaf) bool { return l.Field == filter.Kind }) {
-		q.Filter = both(both(kindsOf(rd.Kinds), rd.Filter), q.Filter)
+		q.Filter = both(both(memory.OfKinds(rd.Kinds...), rd.Filter), q.Filter)
 	}
 }
 
@@ -56,15 +56,6 @@ func names(e filter.Expr, is func(*filter.Leaf) bool) bool {
 		return is(e)
 	}
 	return false
-}
-
-// kindsOf is the filter that lets notes of these kinds pass.
-func kindsOf(kinds []memory.Kind) filter.Expr {
-	leaf := &filter.Leaf{Field: filter.Kind, Op: filter.In}
-	for _, k := range kinds {
-		leaf.Values = append(leaf.Values, filter.Value{Type: filter.Text, Text: string(k)})
-	}
-	return leaf
 }
 
 // both is the filter that lets pass what a lets pass and b, which may be nil.
