@@ -1,7 +1,8 @@
-// Package migrations holds the numbered SQL of each engine, embedded. A number
-// means the same step in every folder; a released file is never edited.
+// Package migrations embeds the numbered SQL files of each engine. The same
+// number means the same step in both folders. A released file is never edited.
 //
-// The package runs nothing: internal/store does.
+// The package runs nothing and imports nothing of ours: internal/store runs the
+// files for internal/store/sqlite and internal/store/postgres.
 package migrations
 
 import "embed"

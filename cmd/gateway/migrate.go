@@ -63,7 +63,7 @@ func (c *gateway) migrateDown() *cobra.Command {
 		Long: "Go back to the schema of a version, newest step first. Tables and columns that later\n" +
 			"versions brought are dropped with what is in them; 0 removes everything. Stop gateways and\n" +
 			"workers, and make a backup (pg_dump) first.",
-		Example: "  gateway migrate down --to 3 --yes",
+		Example: "  gateway migrate down --to 0 --yes",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("to") {
 				return command.UsageError(cmd, errors.New("--to VERSION is missing; `gateway migrate status` lists versions"))

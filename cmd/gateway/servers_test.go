@@ -80,12 +80,12 @@ func TestServersFromTheCommandLine(t *testing.T) {
 	}
 
 	refuse(owner, "--to VERSION", "migrate", "down")
-	refuse(owner, "--yes", "migrate", "down", "--to", "3")
+	refuse(owner, "--yes", "migrate", "down", "--to", "0")
 	refuse(owner, "no version 77", "migrate", "down", "--to", "77", "--yes")
-	expect(owner, "pending", "migrate", "down", "--to", "3", "--yes")
+	expect(owner, "pending", "migrate", "down", "--to", "0", "--yes")
 	refuse(env, "gateway migrate up", "serve")
 	expect(owner, "applied", "migrate", "up")
-	expect(env, "acme", "tenant", "list")
+	expect(env, "tenant acme created", "tenant", "create", "acme")
 }
 
 // Mistakes in the settings of servers are answered in one line that names the

@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the migration whose tables Tables lists. A test
 // compares them with the schema of each engine.
-const MoveSchema = 7
+const MoveSchema = 1
 
 // Tables lists every table of the schema, those that others refer to first.
 func Tables() []*Table { return tables }

@@ -1,7 +1,7 @@
 -- Ids are 16-byte blobs; the zero id means none. Times are microseconds since
 -- 1970 UTC; 0, or NULL where 0 is a possible time, means none. Documents are
--- JSON text; '' means none. Every key but those of tenants and signing_keys
--- starts with the tenant, so that data can be distributed by it.
+-- JSON text; '' means none. All keys except those of tenants and signing_keys
+-- start with the tenant, so that data can be distributed by tenant.
 --
 -- A version is live at b when from_rev <= b AND to_rev > b; to_rev of an open
 -- version is the greatest integer.
@@ -35,7 +35,7 @@ CREATE TABLE agents (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX agents_name ON agents (tenant, name);
 
--- Keys of the platform stand under the zero tenant.
+-- Keys of the platform have the zero tenant.
 CREATE TABLE api_keys (
     tenant      BLOB    NOT NULL,
     id          BLOB    NOT NULL,
@@ -68,6 +68,8 @@ CREATE TABLE collections (
     parent_revision INTEGER NOT NULL,
     expires_at      INTEGER NOT NULL,
     created_at      INTEGER NOT NULL,
+    -- the job that embedded all notes again with another embedder; zero: vectors came with the notes
+    reembedded      BLOB    NOT NULL DEFAULT x'00000000000000000000000000000000',
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX collections_name ON collections (tenant, name, agent) WHERE state <> 'deleting';
@@ -75,15 +77,15 @@ CREATE INDEX collections_parent ON collections (tenant, parent) WHERE parent <> 
 CREATE INDEX collections_expiry ON collections (expires_at) WHERE expires_at > 0 AND state <> 'deleting';
 CREATE INDEX collections_ephemeral ON collections (tenant, id) WHERE ephemeral = 1 AND state <> 'deleting';
 
--- What every write changes, in a row of its own. The v_ counts are of what is
--- visible at the head, right when counted is 1; the s_ counts are of the rows
--- stored in the own layer.
+-- What every write changes, in a row of its own. The v_ columns count what is
+-- visible at the head, and are right when counted is 1; the s_ columns count the
+-- rows stored in the collection's own layer.
 CREATE TABLE collection_heads (
     tenant       BLOB    NOT NULL,
     collection   BLOB    NOT NULL,
     head         INTEGER NOT NULL,
     floor        INTEGER NOT NULL,
-    origin       INTEGER NOT NULL, -- the own log's changesets begin at origin + 1
+    origin       INTEGER NOT NULL, -- changesets of the collection's own log begin at origin + 1
     job_seq      INTEGER NOT NULL,
     evolved_adds INTEGER NOT NULL,
     erase_epoch  INTEGER NOT NULL,
@@ -130,7 +132,7 @@ CREATE TABLE notes (
     created_at  INTEGER,
     updated_at  INTEGER NOT NULL,
     bytes       INTEGER NOT NULL,
-    embedder    TEXT    NOT NULL, -- of the vector written with it; '': it waits for one
+    embedder    TEXT    NOT NULL, -- of the vector written with the note; '': the vector is still to be made
     category    TEXT    NOT NULL,
     context     TEXT    NOT NULL,
     keywords    TEXT    NOT NULL,
@@ -147,6 +149,8 @@ CREATE INDEX notes_note ON notes (tenant, id);
 CREATE INDEX notes_key ON notes (tenant, layer, kind, key) WHERE key <> '';
 CREATE INDEX notes_began ON notes (tenant, layer, from_rev, id);
 CREATE INDEX notes_ended ON notes (tenant, layer, to_rev) WHERE to_rev < 9223372036854775807;
+-- Messages are paged in the order in which they were said.
+CREATE INDEX notes_said ON notes (tenant, layer, occurred_at, id) WHERE kind = 'message';
 CREATE INDEX notes_waiting ON notes (tenant, layer, to_rev) WHERE state IN ('raw', 'pending') AND deleted = 0;
 
 CREATE TABLE links (
@@ -172,6 +176,7 @@ CREATE TABLE vectors (
     from_rev INTEGER NOT NULL,
     embedder TEXT    NOT NULL,
     vec      BLOB    NOT NULL, -- float16, little-endian
+    tokens   BLOB    NOT NULL DEFAULT x'', -- directions of the note's tokens, 64 signed bytes each; empty: none
     PRIMARY KEY (tenant, layer, note, from_rev, embedder)
 ) STRICT;
 
@@ -205,11 +210,29 @@ CREATE TABLE jobs (
     lease_until INTEGER NOT NULL,
     created_at  INTEGER NOT NULL,
     finished_at INTEGER NOT NULL,
+    -- how often the job was handed out since it was last given back: a job that
+    -- crashes its process again and again must not be retried for ever
+    claims      INTEGER NOT NULL DEFAULT 0,
+    trace       TEXT    NOT NULL DEFAULT '', -- the trace context of the request that enqueued it
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX jobs_waiting ON jobs (tenant, collection, stage, seq) WHERE state IN ('queued', 'running');
+-- The few leased jobs, so that finding one does not read all that wait.
+CREATE INDEX jobs_running ON jobs (tenant, collection, stage) WHERE state = 'running';
 CREATE INDEX jobs_collection ON jobs (tenant, collection, id);
 CREATE INDEX jobs_note ON jobs (tenant, note) WHERE note <> zeroblob(16);
+
+-- Bodies that imports received and answers that they gave, in parts.
+CREATE TABLE spool (
+    tenant BLOB    NOT NULL,
+    job    BLOB    NOT NULL,
+    name   TEXT    NOT NULL,
+    part   INTEGER NOT NULL,
+    at     INTEGER NOT NULL,
+    data   BLOB    NOT NULL,
+    PRIMARY KEY (tenant, job, name, part)
+) STRICT;
+CREATE INDEX spool_at ON spool (tenant, at);
 
 CREATE TABLE reviews (
     tenant     BLOB    NOT NULL,
@@ -271,6 +294,7 @@ DROP TABLE model_use;
 DROP TABLE idempotency;
 DROP TABLE audit;
 DROP TABLE reviews;
+DROP TABLE spool;
 DROP TABLE jobs;
 DROP TABLE usage;
 DROP TABLE vectors;

@@ -264,7 +264,7 @@ func MoveRefused(t *testing.T, open func(*testing.T) Harness, seed uint64, sourc
 	refused("a file of something else", []byte("{\"format\":\"other\"}\n"), "no file that")
 	schema := fmt.Appendf(nil, `"schema":%d`, store.MoveSchema)
 	refused("a newer schema", bytes.Replace(file, schema, []byte(`"schema":99`), 1), "newer build")
-	refused("an older schema", bytes.Replace(file, schema, []byte(`"schema":1`), 1), "older build")
+	refused("an older schema", bytes.Replace(file, schema, []byte(`"schema":0`), 1), "older build")
 
 	// What goes wrong while rows come is no half import either.
 	r, err := store.NewMoveReader(bytes.NewReader(file))
