@@ -9,34 +9,73 @@ import (
 	"strings"
 )
 
-// A Check is a numbered behavior, such as C017, that some test must show.
+// A Check is a numbered behavior, such as C017, that a test must show.
 type Check int
 
-// String gives the check as tests name it.
+// String returns the check in the form that tests use.
 func (c Check) String() string { return fmt.Sprintf("C%03d", int(c)) }
+
+// required lists the behaviors that the product must have by now, as ranges of numbers.
+var required = [][2]Check{
+	// A-MEM: notes, links, evolution, retrieval, stores, models, documentation.
+	{1, 80},
+	{82, 82},
+	{86, 91},
+	{315, 325},
+	{327, 327},
+	// MemoryBank.
+	{92, 115},
+	{328, 329},
+	// Mem0.
+	{159, 187},
+	{192, 193},
+	{195, 195},
+	{331, 331},
+	// Mem0g.
+	{196, 208},
+	// Costs of model calls, and search among a million items.
+	{244, 244},
+	{300, 300},
+}
+
+// benches lists the required checks that are figures to measure and report, with the
+// command that prints the figure. A test shows that the measurement works, on little data.
+var benches = map[Check]string{
+	55:  "make eval EVAL_PARTS=noise",
+	80:  "make bench/index",
+	208: "make eval EVAL_PARTS=recall EVAL_TRACKS=systems",
+	300: "make bench/index SIZES=1000000",
+}
 
 // Required returns the checks that the product has to meet by now, in order.
 func Required() []Check {
-	ranges := [][2]Check{{1, 79}, {82, 82}, {86, 91}, {316, 325}, {327, 327}}
 	var all []Check
-	for _, r := range ranges {
+	for _, r := range required {
 		for c := r[0]; c <= r[1]; c++ {
 			all = append(all, c)
 		}
 	}
+	slices.Sort(all)
 	return all
+}
+
+// Bench returns the command that measures a check, and reports whether the check is a
+// figure to measure.
+func Bench(c Check) (command string, ok bool) {
+	command, ok = benches[c]
+	return command, ok
 }
 
 var checkName = regexp.MustCompile(`(?:^|[^A-Z0-9])C([0-9]{3})(?:(?:-|–|\.\.)C?([0-9]{3}))?(?:[^0-9]|$)`)
 
-// FindChecks returns the checks that the test files of the module in root name, each with
-// the files that name it. A name is "C017" in a comment, a string or an identifier
-// (TestC017Nearest), and "C001-C016" names a range.
+// FindChecks returns the checks that the test files of the module in root and of the
+// modules in it name, each with the files that name it. A name is "C017" in a comment, a
+// string or an identifier (TestC017Nearest). "C001-C016" names a range.
 func FindChecks(root fs.FS) (map[Check][]string, error) {
 	named := map[Check]map[string]bool{}
-	err := walkGo(root, func(file string) error {
+	err := walkOurs(root, func(file string) error {
 		if !strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "internal/archtest/") && !strings.HasSuffix(file, "/docs_test.go") {
-			// The tests of this listing name checks only to try the listing.
+			// The tests of this search name checks only to try it.
 			return nil
 		}
 		src, err := fs.ReadFile(root, file)
@@ -77,12 +116,12 @@ func checksIn(text string) []Check {
 		for c := first; c <= last; c++ {
 			found = append(found, c)
 		}
-		// What follows a name may also stand before the next one: "C001, C002".
+		// The character after a name may also be the one before the next: "C001,C002".
 		text = text[end:]
 	}
 }
 
-// number reads three digits, which the expression has made sure of.
+// number parses three digits. The expression matches nothing else.
 func number(digits string) Check {
 	var n Check
 	for _, d := range digits {

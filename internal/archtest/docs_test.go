@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// read returns a file of the module.
-func read(t *testing.T, file string) string {
+// readFile returns a file of the module.
+func readFile(t *testing.T, file string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {
@@ -19,7 +19,7 @@ func read(t *testing.T, file string) string {
 	return string(content)
 }
 
-// section returns what stands under a heading, up to the next one of its level or above.
+// section returns the text below a heading, up to the next heading of its level or above.
 func section(t *testing.T, document, heading string) string {
 	t.Helper()
 	level, _, _ := strings.Cut(heading, " ")
@@ -44,7 +44,7 @@ var envTag = regexp.MustCompile(`\benv:"([A-Z][A-Z0-9_]*)`)
 // C087: each variable that the code reads settings from has a line in the guide.
 func TestGuideNamesEveryVariable(t *testing.T) {
 	t.Parallel()
-	settings := section(t, read(t, "docs/guide.md"), "## Settings")
+	settings := section(t, readFile(t, "docs/guide.md"), "## Settings")
 	tree := os.DirFS(root)
 	var named int
 	err := fs.WalkDir(tree, "internal", func(file string, entry fs.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func TestGuideNamesEveryVariable(t *testing.T) {
 // C089: it holds the sections of the best-practice guide.
 func TestGuideHoldsItsSections(t *testing.T) {
 	t.Parallel()
-	guide := read(t, "docs/guide.md")
+	guide := readFile(t, "docs/guide.md")
 	for heading, words := range map[string][]string{
 		"## Install":          {"go install github.com/slipboxhq/slipbox/cmd/gateway", "go build ./cmd/gateway", "docker build -f deploy/Dockerfile"},
 		"## First-run check":  {"gateway doctor", "gateway check"},
@@ -99,7 +99,7 @@ func TestGuideHoldsItsSections(t *testing.T) {
 // C091: one command runs all tests and prints their coverage.
 func TestMakeTestPrintsCoverage(t *testing.T) {
 	t.Parallel()
-	_, rest, ok := strings.Cut(read(t, "Makefile"), "\ntest:")
+	_, rest, ok := strings.Cut(readFile(t, "Makefile"), "\ntest:")
 	recipe, _, _ := strings.Cut(rest, "\n\n")
 	if !ok || !strings.Contains(recipe, "./...") || !strings.Contains(recipe, "-coverprofile") || !strings.Contains(recipe, "go tool cover -func") {
 		t.Errorf("the target test does not run everything and print the coverage:%s", recipe)
@@ -140,7 +140,7 @@ func TestDocumentsLinkToWhatExists(t *testing.T) {
 // C315: the architecture says which store holds what, and why.
 func TestArchitectureSaysWhatIsKeptWhere(t *testing.T) {
 	t.Parallel()
-	text := section(t, read(t, "docs/architecture.md"), "## Where things are kept")
+	text := section(t, readFile(t, "docs/architecture.md"), "## Where things are kept")
 	for _, word := range []string{"| store | holds | why there |", "SQLite file", "Postgres with pgvector", "Redis", "process memory"} {
 		if !strings.Contains(text, word) {
 			t.Errorf("the table lacks %q", word)

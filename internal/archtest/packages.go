@@ -4,8 +4,8 @@ package archtest
 const Module = "github.com/slipboxhq/slipbox"
 
 // A Layer is a set of packages with the same duties. Imports go down the list, never up:
-// commands, app, edges, core, leaves. Adapters stand beside the core: they import it,
-// and only app knows them.
+// commands, app, edges, core, leaves. Adapters are beside the core: they import it,
+// and only app imports them.
 type Layer string
 
 // The layers, from the top.
@@ -17,7 +17,7 @@ const (
 	LayerAdapter Layer = "adapter"
 	LayerCore    Layer = "core"
 	LayerLeaf    Layer = "leaf"
-	// LayerTool holds what is run while developing and is in no binary.
+	// LayerTool is for programs that developers run and that are in no binary.
 	LayerTool Layer = "tool"
 )
 
@@ -28,20 +28,20 @@ type Package struct {
 	// Path is relative to the module.
 	Path  string
 	Layer Layer
-	// Owns says in a few words what belongs here.
+	// Owns is a short description of what belongs here.
 	Owns string
 	// May lists what else of the module its code may import: paths of the map, or layers
-	// in the form "layer:core". Leaves are not repeated, unless the entry is strict.
-	// Test files may also import the core and adapters.
+	// in the form "layer:core". Every entry may import leaves without naming them, unless
+	// it is strict. Test files may also import the core and adapters.
 	May []string
-	// Strict says that May is all: leaves are imported only if it names them.
+	// Strict means that May is complete: leaves are imported only if it names them.
 	Strict bool
 }
 
 func layer(l Layer) string { return "layer:" + string(l) }
 
-// Map returns the package map. A package that is not covered by it is refused: whoever
-// adds one says here what it owns and what it may import.
+// Map returns the package map. [Verify] refuses a package that the map does not cover: add
+// an entry for a new package, with what it owns and what it may import.
 func Map() []Package {
 	const (
 		memory = "internal/memory"
@@ -110,18 +110,18 @@ func Map() []Package {
 	}
 }
 
-// A Dependency says which packages may import another module.
+// A Dependency is another module, with the packages that may import it.
 type Dependency struct {
 	// Prefix of the import path.
 	Prefix string
 	// Only lists the paths of the map (with what is below them) that may import it.
 	Only []string
-	// Tests says that test files may import it anywhere.
+	// Tests allows every test file to import it.
 	Tests bool
 }
 
-// Dependencies returns the other modules whose use is confined, so that each can be
-// replaced in one place and the core stays free of technology.
+// Dependencies returns the modules that only some packages may import, so that each can be
+// replaced in one place and the core does not depend on technology.
 func Dependencies() []Dependency {
 	telemetry := []string{"internal/telemetry", "internal/app"}
 	redis := []string{"internal/queue/redis", "internal/cache"}

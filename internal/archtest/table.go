@@ -7,7 +7,7 @@ import (
 
 //go:generate go run ../../tools/packagemap ../../docs/architecture.md
 
-// The table of the map in a document stands between these lines.
+// The table of the map in a document is between these lines.
 const (
 	tableBegin = "<!-- package map: written by make generate -->\n"
 	tableEnd   = "<!-- end of package map -->\n"
@@ -34,8 +34,8 @@ func Table() string {
 	return b.String()
 }
 
-// ReplaceTable returns a document with the table between its marks written anew. It errs
-// when the marks are missing.
+// ReplaceTable returns a document with the current table between its marks. It fails when a
+// mark is missing.
 func ReplaceTable(document string) (string, error) {
 	before, rest, ok := strings.Cut(document, tableBegin)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 
 // A Violation is an import that the map does not allow, or a package that it lacks.
 type Violation struct {
-	// File and Line are where the import stands, the file relative to the module.
+	// File and Line are the position of the import. File is relative to the module.
 	File string
 	Line int
 	// Import is the path imported, empty when the package itself has no entry.
@@ -22,7 +22,7 @@ type Violation struct {
 	Reason string
 }
 
-// String gives the violation in the form of a compiler's message.
+// String returns the violation in the form of a compiler's message.
 func (v Violation) String() string {
 	if v.Import == "" {
 		return fmt.Sprintf("%s: %s", v.File, v.Reason)
@@ -30,9 +30,9 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s:%d: import %q: %s", v.File, v.Line, v.Import, v.Reason)
 }
 
-// Verify reads the imports of every Go file of the module in root and judges them by the
-// map. Hidden and underscored folders, vendor, testdata, and folders that are modules of
-// their own are left out. It errs when a file cannot be read or is not Go.
+// Verify compares the imports of every Go file of the module in root with the map. It skips
+// hidden and underscored folders, vendor, testdata, and folders that are modules of their
+// own. It fails when a file cannot be read or is not Go.
 func Verify(root fs.FS) ([]Violation, error) {
 	j := newJudge(Map(), Dependencies())
 	err := walkGo(root, func(file string) error {
@@ -45,7 +45,7 @@ func Verify(root fs.FS) ([]Violation, error) {
 		if err != nil {
 			return fmt.Errorf("parse %s: %w", file, err)
 		}
-		if !j.known(file) {
+		if !j.isCovered(file) {
 			return nil
 		}
 		for _, spec := range parsed.Imports {
@@ -68,7 +68,7 @@ func Verify(root fs.FS) ([]Violation, error) {
 	return j.found, nil
 }
 
-// walkGo calls visit for every Go file of the module in root.
+// walkGo calls visit for every Go file of the module in root, but not of the modules in it.
 func walkGo(root fs.FS, visit func(file string) error) error {
 	return fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -94,7 +94,7 @@ func walkGo(root fs.FS, visit func(file string) error) error {
 	})
 }
 
-// judge decides about single imports.
+// judge compares single imports with the map.
 type judge struct {
 	packages []Package
 	outside  []Dependency
@@ -117,8 +117,9 @@ func (j *judge) lookup(pkg string) (Package, bool) {
 	return Package{}, false
 }
 
-// known reports a file whose package is not covered, once for each package.
-func (j *judge) known(file string) bool {
+// isCovered reports whether the map covers the package of a file. It adds a violation for
+// the first file of each package that is not covered.
+func (j *judge) isCovered(file string) bool {
 	pkg := path.Dir(file)
 	if _, ok := j.lookup(pkg); ok {
 		return true
@@ -130,7 +131,7 @@ func (j *judge) known(file string) bool {
 	return false
 }
 
-// refuse returns why a file may not import a target, or nothing when it may.
+// refuse returns why a file may not import a target, or "" when it may.
 func (j *judge) refuse(file, target string) string {
 	isTest := strings.HasSuffix(file, "_test.go")
 	pkg := path.Dir(file)

@@ -1,7 +1,9 @@
-// Command checks lists which numbered checks the tests of the module name, and which of
-// the required ones none does. It is run in the root of the module.
+// Command checks lists the numbered checks that the product must meet: those that a test
+// names, those that are figures to measure, and those that no test names. Run it in the
+// root of the module.
 //
-// With -strict it exits with 1 when one is missing, with -files it adds the test files.
+// With -strict it exits with 1 when one is missing. With -files it prints the test files
+// that name each check.
 package main
 
 import (
@@ -29,29 +31,37 @@ func main() {
 	}
 }
 
-// list writes the listing for the module in the working directory and returns how many
-// required checks are missing.
-func list(out io.Writer, files bool) (int, error) {
+// list writes the listing for the module in the working directory and returns the number
+// of required checks that are missing.
+func list(out io.Writer, files bool) (missing int, err error) {
 	found, err := archtest.FindChecks(os.DirFS("."))
 	if err != nil {
 		return 0, err
 	}
-	var named, missing []string
+	var named, measured, absent []string
 	for _, c := range archtest.Required() {
-		switch at := found[c]; {
+		at, line := found[c], c.String()
+		command, bench := archtest.Bench(c)
+		if bench {
+			line += "  " + command
+		}
+		if files {
+			line += "  " + strings.Join(at, " ")
+		}
+		switch {
 		case len(at) == 0:
-			missing = append(missing, c.String())
-		case files:
-			named = append(named, c.String()+"  "+strings.Join(at, " "))
+			absent = append(absent, c.String())
+		case bench:
+			measured = append(measured, line)
 		default:
-			named = append(named, c.String())
+			named = append(named, line)
 		}
 	}
 	separator := " "
 	if files {
 		separator = "\n"
 	}
-	_, err = fmt.Fprintf(out, "named by tests (%d):\n%s\n\nmissing (%d):\n%s\n",
-		len(named), strings.Join(named, separator), len(missing), strings.Join(missing, " "))
-	return len(missing), err
+	_, err = fmt.Fprintf(out, "shown by tests (%d):\n%s\n\nmeasured, and the measurement tested (%d):\n%s\n\nmissing (%d):\n%s\n",
+		len(named), strings.Join(named, separator), len(measured), strings.Join(measured, "\n"), len(absent), strings.Join(absent, " "))
+	return len(absent), err
 }
