@@ -187,7 +187,7 @@ func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error)
 			return nil, err
 		}
 		tenants = all
-		platform, err := pages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
+		platform, err := allKeys(func(after uuid.UUID, limit int) ([]auth.Key, error) {
 			return a.auth.Keys.ListOperator(ctx, a.op, after, limit)
 		})
 		if err != nil {
@@ -199,7 +199,7 @@ func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error)
 	}
 	for _, t := range tenants {
 		s := wholeTenant(t.ID, operatorCLI)
-		keys, err := pages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
+		keys, err := allKeys(func(after uuid.UUID, limit int) ([]auth.Key, error) {
 			return a.auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
 		})
 		if err != nil {
@@ -212,8 +212,8 @@ func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error)
 	return out, nil
 }
 
-// pages reads a paged list of keys to its end.
-func pages(read func(after uuid.UUID, limit int) ([]auth.Key, error)) ([]auth.Key, error) {
+// allKeys reads all pages of a list of keys.
+func allKeys(read func(after uuid.UUID, limit int) ([]auth.Key, error)) ([]auth.Key, error) {
 	const page = 200
 	var out []auth.Key
 	var after uuid.UUID

@@ -2,42 +2,54 @@ package app
 
 import (
 	"context"
-	"errors"
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
-	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// What the demo leaves in the default tenant.
+// What the demo creates in the default tenant.
 const (
 	demoCollection = "demo"
 	demoKeyName    = "demo"
 	demoKeyTTL     = 24 * time.Hour
 )
 
-// demoKey replaces the demo's key by a fresh one that is valid for a day.
-func (g *Gateway) demoKey(ctx context.Context) (string, error) {
-	op := grant.Operator("operator:demo")
-	t, err := g.tenants.Get(ctx, op, DefaultTenant)
+// demoJSON is a conversation of two friends, one turn per line.
+//
+//go:embed demo.json
+var demoJSON []byte
+
+// demoTurn is one turn of the conversation. Each becomes a note.
+type demoTurn struct {
+	Content    string    `json:"content"`
+	OccurredAt time.Time `json:"occurred_at"`
+	Speaker    string    `json:"speaker"`
+	Session    int       `json:"session"`
+}
+
+// createDemoKey creates a key that is valid for a day. It revokes the key of an earlier start.
+func (g *Gateway) createDemoKey(ctx context.Context) (string, error) {
+	s, err := g.demoScope(ctx)
 	if err != nil {
-		return "", fmt.Errorf("the demo needs the tenant %s: %w", DefaultTenant, err)
+		return "", err
 	}
-	s := wholeTenant(t.ID, op.Actor())
-	old, err := pages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
+	keys, err := allKeys(func(after uuid.UUID, limit int) ([]auth.Key, error) {
 		return g.auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
 	})
 	if err != nil {
 		return "", err
 	}
-	for _, k := range old {
+	for _, k := range keys {
 		if k.Name != demoKeyName || !k.RevokedAt.IsZero() {
 			continue
 		}
@@ -47,34 +59,78 @@ func (g *Gateway) demoKey(ctx context.Context) (string, error) {
 	}
 	k, err := g.auth.Keys.Create(ctx, s, auth.NewKey{Name: demoKeyName, TTL: demoKeyTTL})
 	if err != nil {
-		return "", fmt.Errorf("make the demo's key: %w", err)
+		return "", fmt.Errorf("create the demo's key: %w", err)
 	}
 	return k.Text, nil
 }
 
-// demo seeds the bundled conversation through the API that was just started,
-// once, waits until it is evolved, and prints what to try.
-func (g *Gateway) demo(ctx context.Context, stdout io.Writer, key string) error {
-	client := &eval.Client{BaseURL: g.URL(), Key: key, HTTP: &http.Client{Timeout: time.Minute}}
-	conversation, err := eval.Sample()
+func (g *Gateway) demoScope(ctx context.Context) (tenant.Scope, error) {
+	op := grant.Operator("operator:demo")
+	t, err := g.tenants.Get(ctx, op, DefaultTenant)
+	if err != nil {
+		return tenant.Scope{}, fmt.Errorf("the demo needs the tenant %s: %w", DefaultTenant, err)
+	}
+	return wholeTenant(t.ID, op.Actor()), nil
+}
+
+// runDemo adds the bundled conversation unless an earlier start has done so, waits until
+// its notes are evolved, and prints commands to try.
+func (g *Gateway) runDemo(ctx context.Context, stdout io.Writer, key string) error {
+	s, err := g.demoScope(ctx)
 	if err != nil {
 		return err
 	}
-	loaded, err := eval.Load(ctx, client, demoCollection, "amem", conversation.Turns, nil)
+	_, err = g.collections.Create(ctx, s, memory.CollectionInput{Name: demoCollection, Policy: memory.PolicyAMEM}, memory.Request{})
 	switch {
-	case eval.HasCode(err, string(fault.Exists)):
-		c, err := client.Collection(ctx, demoCollection)
-		if err != nil {
-			return err
-		}
-		loaded.Notes, loaded.Links = c.Counts.Notes, c.Counts.Links
-	case errors.Is(err, context.Canceled):
-		return nil
+	case fault.Is(err, fault.Exists): // an earlier start has added the notes
 	case err != nil:
-		return fmt.Errorf("seed the demo: %w", err)
+		return fmt.Errorf("create the collection of the demo: %w", err)
+	default:
+		if err := g.addDemoNotes(ctx, s); err != nil {
+			return fmt.Errorf("add the notes of the demo: %w", err)
+		}
 	}
-	_, err = fmt.Fprintf(stdout, demoText, demoCollection, loaded.Notes, loaded.Links, key, g.URL())
+	c, err := g.collections.Get(ctx, s, demoCollection)
+	if err != nil {
+		return err
+	}
+	var counts memory.Counts
+	if c.Counts != nil {
+		counts = *c.Counts
+	}
+	_, err = fmt.Fprintf(stdout, demoText, demoCollection, counts.Notes, counts.Links, key, g.URL())
 	return err
+}
+
+// addDemoNotes adds the notes and waits for the last of their jobs. The jobs of a
+// collection run in order, so the earlier ones have ended too.
+func (g *Gateway) addDemoNotes(ctx context.Context, s tenant.Scope) error {
+	var turns []demoTurn
+	if err := json.Unmarshal(demoJSON, &turns); err != nil {
+		return err
+	}
+	lines := make([]memory.BulkLine, len(turns))
+	for i, t := range turns {
+		lines[i].Note = memory.NewNote{
+			Kind: memory.KindMessage, Content: t.Content, OccurredAt: &t.OccurredAt,
+			Attributes: map[string]any{"speaker": t.Speaker, "session": t.Session},
+		}
+	}
+	results, err := g.notes.AddMany(ctx, s, demoCollection, lines)
+	if err != nil {
+		return err
+	}
+	var last *memory.Job
+	for _, r := range results {
+		if r.Err != nil {
+			return r.Err
+		}
+		last = r.Job
+	}
+	if last == nil {
+		return nil
+	}
+	return g.waiters.Watch(ctx, s, last.ID, func(memory.Job) error { return nil })
 }
 
 // demoText holds three commands that work as pasted: add a note and see it

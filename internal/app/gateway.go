@@ -129,7 +129,7 @@ func (g *Gateway) Run(ctx context.Context, stdout io.Writer, demo bool) error {
 	var failed error
 	if demo {
 		background.Go(func() {
-			if err := g.demo(work, stdout, demoKey); err != nil && work.Err() == nil {
+			if err := g.runDemo(work, stdout, demoKey); err != nil && work.Err() == nil {
 				g.log.ErrorContext(work, "the demo could not be prepared", "error", err)
 			}
 		})
@@ -196,7 +196,7 @@ func (g *Gateway) prepare(ctx context.Context, stdout io.Writer, demo bool) (dem
 	if err := g.ensureSigningKey(ctx); err != nil || !demo {
 		return "", err
 	}
-	return g.demoKey(ctx)
+	return g.createDemoKey(ctx)
 }
 
 // recover takes up what an earlier process of an embedded store left: jobs

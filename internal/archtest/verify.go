@@ -162,8 +162,8 @@ func (j *judge) refuseInside(from Package, target string, isTest bool) string {
 	case to.Path != "internal/tenant/grant" && slices.Contains(from.May, layer(to.Layer)):
 		// A layer as a whole never includes the maker of scopes: its importers are named.
 		return ""
-	case isTest && from.Layer != LayerTool && (to.Layer == LayerAdapter || to.Layer == LayerCore):
-		// Tests run on the real embedded store and with scopes of their own making.
+	case isTest && from.Layer != LayerTool && (to.Layer == LayerAdapter || to.Layer == LayerCore || to.Layer == LayerTool):
+		// Tests run on the real embedded store, with scopes of their own making and with the evaluation.
 		return ""
 	}
 	return fmt.Sprintf("%s (%s) may not import %s (%s)", from.Path, from.Layer, to.Path, to.Layer)
