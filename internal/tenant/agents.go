@@ -9,20 +9,20 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// AgentsDeps are what Agents works with; all are required but OnChange.
+// AgentsDeps are the dependencies of Agents. All but OnChange are required.
 type AgentsDeps struct {
 	Store AgentStore
 	Audit AuditLog
-	// OnChange is called after an agent of the tenant was deleted, so that
-	// caches in this process forget its keys.
+	// OnChange is called after an agent was deleted, so that caches in this
+	// process drop its keys.
 	OnChange func(tenantID uuid.UUID)
 }
 
-// Agents manages the agents of a tenant. Writing and listing need the
-// permission Admin; a scope bound to an agent sees that agent only.
+// Agents manages the agents of a tenant. Writing and listing require the
+// permission Admin. A scope bound to an agent sees only that agent.
 type Agents struct{ deps AgentsDeps }
 
-// NewAgents makes an Agents.
+// NewAgents returns an Agents service.
 func NewAgents(deps AgentsDeps) (*Agents, error) {
 	if deps.Store == nil || deps.Audit == nil {
 		return nil, errors.New("tenant: Store and Audit are required")
@@ -33,14 +33,14 @@ func NewAgents(deps AgentsDeps) (*Agents, error) {
 	return &Agents{deps: deps}, nil
 }
 
-// NewAgent asks for an agent.
+// NewAgent describes an agent to create.
 type NewAgent struct {
 	Name        string
 	DisplayName string // any script; "" for none
 }
 
-// Create makes an agent. Exists when the name is taken; Forbidden with a scope
-// that is bound to an agent, which may not bring others about.
+// Create creates an agent. It returns Exists when the name is taken, and
+// Forbidden when the scope is bound to an agent.
 func (a *Agents) Create(ctx context.Context, s Scope, n NewAgent) (Agent, error) {
 	if err := Check(s, Admin); err != nil {
 		return Agent{}, err
@@ -63,7 +63,8 @@ func (a *Agents) Create(ctx context.Context, s Scope, n NewAgent) (Agent, error)
 	})
 }
 
-// List pages through the agents by name; after is the last name seen.
+// List returns a page of agents ordered by name. after is the last name of the
+// previous page, "" for the first page.
 func (a *Agents) List(ctx context.Context, s Scope, after string, limit int) ([]Agent, error) {
 	if err := Check(s, Admin); err != nil {
 		return nil, err
@@ -81,8 +82,8 @@ func (a *Agents) List(ctx context.Context, s Scope, after string, limit int) ([]
 	return []Agent{own}, nil
 }
 
-// Get finds an agent by id or name; any credential of the tenant may ask, but
-// one that is bound to an agent finds only that one (else NotFound).
+// Get returns an agent by id or name. It requires no permission, but a scope
+// bound to an agent gets NotFound for every other agent.
 func (a *Agents) Get(ctx context.Context, s Scope, ref string) (Agent, error) {
 	if err := s.Check(); err != nil {
 		return Agent{}, err
@@ -97,7 +98,7 @@ func (a *Agents) Get(ctx context.Context, s Scope, ref string) (Agent, error) {
 	return agent, nil
 }
 
-// Delete erases an agent with its collections and keys.
+// Delete deletes an agent with its collections and keys.
 func (a *Agents) Delete(ctx context.Context, s Scope, ref string) error {
 	if err := Check(s, Admin); err != nil {
 		return err

@@ -2,7 +2,7 @@ package tenant
 
 import "github.com/slipboxhq/slipbox/internal/fault"
 
-// LimitsPatch sets limits; nil leaves one as it is, zero takes it away.
+// LimitsPatch changes limits: nil keeps a limit, zero removes it.
 type LimitsPatch struct {
 	RequestsPerMinute *int64
 	Notes             *int64
@@ -14,8 +14,8 @@ type LimitsPatch struct {
 
 func (p LimitsPatch) apply(l *Limits) {
 	for _, x := range []struct {
-		to   *int64
-		from *int64
+		limit *int64
+		patch *int64
 	}{
 		{&l.RequestsPerMinute, p.RequestsPerMinute},
 		{&l.Notes, p.Notes},
@@ -24,13 +24,14 @@ func (p LimitsPatch) apply(l *Limits) {
 		{&l.StoredBytes, p.StoredBytes},
 		{&l.ModelTokensPerDay, p.ModelTokensPerDay},
 	} {
-		if x.from != nil {
-			*x.to = *x.from
+		if x.patch != nil {
+			*x.limit = *x.patch
 		}
 	}
 }
 
-// Check refuses negative limits, naming each below the given field (Invalid).
+// Check returns Invalid when a limit is negative, and names each such limit
+// as a member of field.
 func (l Limits) Check(field string) error {
 	var bad []fault.Field
 	for _, x := range []struct {

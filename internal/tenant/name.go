@@ -10,17 +10,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// MaxName is the longest name in bytes, MaxDisplayName the longest display
-// name in characters.
+// MaxName is the maximum length of a name in bytes, MaxDisplayName that of a
+// display name in characters.
 const (
 	MaxName        = 128
 	MaxDisplayName = 256
 )
 
-// CheckName refuses what may not name a tenant, an agent or a collection
-// (Invalid, for the given field): names are [a-z0-9][a-z0-9_.-]{0,127} and
-// never the text of a UUID in any of its spellings, so that an id and a name
-// cannot be mistaken for each other.
+// CheckName returns Invalid, for the given field, unless name is a valid name
+// of a tenant, an agent or a collection. A name matches
+// [a-z0-9][a-z0-9_.-]{0,127} and is not a UUID in any spelling, so a reference
+// is either an id or a name.
 func CheckName(field, name string) error {
 	if name == "" {
 		return fault.InvalidField(field, "must not be empty")
@@ -41,9 +41,9 @@ func CheckName(field, name string) error {
 	return nil
 }
 
-// CheckDisplayName refuses a display name that is too long, not UTF-8, or
-// holds control characters (Invalid, for the given field). Any script is fine,
-// and so is none: "" means no display name.
+// CheckDisplayName returns Invalid, for the given field, when a display name
+// is too long, is not UTF-8, or contains control characters. Every script is
+// allowed; "" means no display name.
 func CheckDisplayName(field, name string) error {
 	if !utf8.ValidString(name) {
 		return fault.InvalidField(field, "must be valid UTF-8")
@@ -52,7 +52,7 @@ func CheckDisplayName(field, name string) error {
 		return fault.InvalidField(field, "must have at most %d characters", MaxDisplayName)
 	}
 	if strings.ContainsFunc(name, unicode.IsControl) {
-		return fault.InvalidField(field, "must not hold control characters")
+		return fault.InvalidField(field, "must not contain control characters")
 	}
 	return nil
 }

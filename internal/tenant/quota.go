@@ -11,36 +11,36 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// Usage is what a tenant holds, and the model tokens it used on the current
-// UTC day.
+// Usage counts what a tenant stores, and the model tokens that it used on the
+// current UTC day.
 type Usage struct {
 	Notes, Collections, Forks, StoredBytes, ModelTokens int64
 }
 
-// UsageSource sums the usage of a whole tenant. It is asked seldom and may be slow.
+// UsageSource sums the usage of a whole tenant. It is called rarely and may be slow.
 type UsageSource interface {
 	TenantUsage(ctx context.Context, tenantID uuid.UUID) (Usage, error)
 }
 
-// QuotaConfig bounds Quotas.
+// QuotaConfig configures Quotas.
 type QuotaConfig struct {
-	// Refresh is how old a sum may be; default 5 s.
+	// Refresh is the maximum age of a usage sum; default 5 s.
 	Refresh time.Duration
-	// Recheck is how old a sum must be to be taken again before a refusal;
-	// default 100 ms. It is what a tenant at its limit waits at most until
-	// room that it made is seen.
+	// Recheck is the maximum age of a usage sum that a refusal is based on;
+	// default 100 ms. A tenant at its limit that deletes something waits at
+	// most this long until the freed room counts.
 	Recheck time.Duration
-	// MaxTenants is how many sums are kept; default 10,000.
+	// MaxTenants is how many sums are cached; default 10,000.
 	MaxTenants int
 }
 
-// Quotas holds tenants to their limits on notes, collections, forks, stored
+// Quotas enforces the limits of tenants on notes, collections, forks, stored
 // bytes and model tokens per day.
 //
-// Usage is summed apart from the writes, so a limit may be overshot: by what
-// other processes write within Refresh, and by the requests of this process
-// that were let through and had not been written when the sum was taken. What
-// this process lets through between two sums is counted and never overshoots.
+// Usage is not summed in the transaction of a write, so a limit can be
+// exceeded by what other processes write within Refresh, and by requests that
+// this process admitted but had not written when the sum was taken. What this
+// process admits between two sums is counted and never exceeds a limit.
 type Quotas struct {
 	dir   Directory
 	usage UsageSource
@@ -48,19 +48,19 @@ type Quotas struct {
 	cfg   QuotaConfig
 
 	mu   sync.Mutex
-	sums map[uuid.UUID]*sum
+	sums map[uuid.UUID]*usageSum
 }
 
-// sum is one tenant's limits and usage as read at a time, with what was let
-// through since. It is immutable but for admitted.
-type sum struct {
+// usageSum is one tenant's limits and usage as read at a time, and what was
+// admitted since then. Only admitted changes.
+type usageSum struct {
 	at       time.Time
 	limits   Limits
 	used     Usage
 	admitted Usage
 }
 
-// NewQuotas makes a Quotas.
+// NewQuotas returns a Quotas.
 func NewQuotas(dir Directory, usage UsageSource, clock func() time.Time, cfg QuotaConfig) (*Quotas, error) {
 	if dir == nil || usage == nil || clock == nil {
 		return nil, errors.New("tenant: Quotas need a directory, a usage source and a clock")
@@ -77,13 +77,13 @@ func NewQuotas(dir Directory, usage UsageSource, clock func() time.Time, cfg Quo
 	if cfg.MaxTenants == 0 {
 		cfg.MaxTenants = 10_000
 	}
-	return &Quotas{dir: dir, usage: usage, clock: clock, cfg: cfg, sums: map[uuid.UUID]*sum{}}, nil
+	return &Quotas{dir: dir, usage: usage, clock: clock, cfg: cfg, sums: map[uuid.UUID]*usageSum{}}, nil
 }
 
-// Check asks for room for what a write or call would add, and counts it.
-// QuotaExceeded names the limit that it would pass. What is asked is only
-// what grows: a zero field is not checked, so reads and deletes always pass.
-// Without a limit on anything asked nothing is summed.
+// Check admits and counts what a write or a model call would add. It returns
+// QuotaExceeded, naming the limit, when that would exceed a limit. A zero field
+// of ask is not checked, so reads and deletes always pass. For a tenant without
+// quotas no usage is summed.
 func (q *Quotas) Check(ctx context.Context, s Scope, ask Usage) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -106,15 +106,17 @@ func (q *Quotas) Check(ctx context.Context, s Scope, ask Usage) error {
 	return nil
 }
 
-// Forget drops what is known of a tenant, so that changed limits hold at once.
+// Forget drops the cached sum of a tenant, so that changed limits take effect
+// at once.
 func (q *Quotas) Forget(tenantID uuid.UUID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.sums, tenantID)
 }
 
-// admit counts ask in, or names the limit that it would pass.
-func (q *Quotas) admit(cur *sum, ask Usage) string {
+// admit counts ask as admitted and returns "", or returns the name of the limit
+// that ask would exceed.
+func (q *Quotas) admit(cur *usageSum, ask Usage) string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, x := range []struct {
@@ -139,8 +141,8 @@ func (q *Quotas) admit(cur *sum, ask Usage) string {
 	return ""
 }
 
-// current gives a sum that is at most maxAge old.
-func (q *Quotas) current(ctx context.Context, id uuid.UUID, now time.Time, maxAge time.Duration) (*sum, error) {
+// current returns a sum that is at most maxAge old.
+func (q *Quotas) current(ctx context.Context, id uuid.UUID, now time.Time, maxAge time.Duration) (*usageSum, error) {
 	q.mu.Lock()
 	cur := q.sums[id]
 	q.mu.Unlock()
@@ -151,28 +153,28 @@ func (q *Quotas) current(ctx context.Context, id uuid.UUID, now time.Time, maxAg
 	if err != nil {
 		return nil, err
 	}
-	next := &sum{at: now, limits: t.Limits}
-	if t.Limits.quotas() {
+	next := &usageSum{at: now, limits: t.Limits}
+	if t.Limits.hasQuota() {
 		if next.used, err = q.usage.TenantUsage(ctx, id); err != nil {
 			return nil, err
 		}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	// Another caller was faster: what it let through stays counted.
+	// Another caller stored a sum first: keep it, with what it has admitted.
 	if other := q.sums[id]; other != nil && other != cur && now.Sub(other.at) < maxAge {
 		return other, nil
 	}
 	if len(q.sums) >= q.cfg.MaxTenants {
-		q.shrink(now)
+		q.evict(now)
 	}
 	q.sums[id] = next
 	return next, nil
 }
 
-// shrink makes room: sums that are too old go, and if that is not enough,
-// some others, which are merely summed again.
-func (q *Quotas) shrink(now time.Time) {
+// evict removes the sums older than Refresh and, if that is not enough, some
+// others, which are then summed again when needed.
+func (q *Quotas) evict(now time.Time) {
 	for id, s := range q.sums {
 		if now.Sub(s.at) >= q.cfg.Refresh {
 			delete(q.sums, id)
@@ -186,7 +188,7 @@ func (q *Quotas) shrink(now time.Time) {
 	}
 }
 
-// quotas tells whether anything is limited that usage is summed for.
-func (l Limits) quotas() bool {
+// hasQuota reports whether any limit needs the summed usage.
+func (l Limits) hasQuota() bool {
 	return l.Notes > 0 || l.Collections > 0 || l.Forks > 0 || l.StoredBytes > 0 || l.ModelTokensPerDay > 0
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/internal/scope"
 )
 
-// holdings is a directory of one tenant and what it holds.
-type holdings struct {
+// fakeDirectory is the directory of one tenant and the source of its usage.
+type fakeDirectory struct {
 	mu     sync.Mutex
 	tenant Tenant
 	used   Usage
@@ -24,7 +24,7 @@ type holdings struct {
 	fail   error
 }
 
-func (h *holdings) TenantByID(_ context.Context, id uuid.UUID) (Tenant, error) {
+func (h *fakeDirectory) TenantByID(_ context.Context, id uuid.UUID) (Tenant, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if id != h.tenant.ID {
@@ -33,35 +33,35 @@ func (h *holdings) TenantByID(_ context.Context, id uuid.UUID) (Tenant, error) {
 	return h.tenant, nil
 }
 
-func (h *holdings) TenantUsage(context.Context, uuid.UUID) (Usage, error) {
+func (h *fakeDirectory) TenantUsage(context.Context, uuid.UUID) (Usage, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sums++
 	return h.used, h.fail
 }
 
-// slowly gives sums when everybody who asks is there.
-type slowly struct {
-	*holdings
-	there *sync.WaitGroup
+// gatedUsage answers only when all expected callers have called.
+type gatedUsage struct {
+	*fakeDirectory
+	arrived *sync.WaitGroup
 }
 
-func (l slowly) TenantUsage(ctx context.Context, id uuid.UUID) (Usage, error) {
-	l.there.Done()
-	l.there.Wait()
-	return l.holdings.TenantUsage(ctx, id)
+func (g gatedUsage) TenantUsage(ctx context.Context, id uuid.UUID) (Usage, error) {
+	g.arrived.Done()
+	g.arrived.Wait()
+	return g.fakeDirectory.TenantUsage(ctx, id)
 }
 
-func (h *holdings) set(fn func(*holdings)) {
+func (h *fakeDirectory) set(fn func(*fakeDirectory)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	fn(h)
 }
 
-func newQuotaBench(t *testing.T, limits Limits) (*Quotas, *holdings, *hand, Scope) {
+func newTestQuotas(t *testing.T, limits Limits) (*Quotas, *fakeDirectory, *manualClock, Scope) {
 	t.Helper()
-	h := &holdings{tenant: Tenant{ID: uuid.New(), State: Active, Limits: limits}}
-	c := newHand()
+	h := &fakeDirectory{tenant: Tenant{ID: uuid.New(), State: Active, Limits: limits}}
+	c := newManualClock()
 	q, err := NewQuotas(h, h, c.clock, QuotaConfig{})
 	if err != nil {
 		t.Fatal(err)
@@ -69,15 +69,15 @@ func newQuotaBench(t *testing.T, limits Limits) (*Quotas, *holdings, *hand, Scop
 	return q, h, c, scope.New(h.tenant.ID, uuid.Nil, "test", AllPermissions())
 }
 
-func TestQuotasAreOffUnlessSet(t *testing.T) {
+func TestNoQuotaNoUsageSum(t *testing.T) {
 	t.Parallel()
-	q, h, c, s := newQuotaBench(t, Limits{RequestsPerMinute: 5})
-	h.fail = errors.New("not to be asked")
+	q, h, c, s := newTestQuotas(t, Limits{RequestsPerMinute: 5})
+	h.fail = errors.New("must not be called")
 	for range 100 {
 		if err := q.Check(t.Context(), s, Usage{Notes: 1 << 40, StoredBytes: 1 << 60}); err != nil {
 			t.Fatal(err)
 		}
-		c.pass(time.Second)
+		c.advance(time.Second)
 	}
 	if h.sums != 0 {
 		t.Errorf("summed %d times", h.sums)
@@ -96,7 +96,7 @@ func TestQuotaOfEachKind(t *testing.T) {
 		"stored_bytes":         {Limits{StoredBytes: 10}, Usage{StoredBytes: 4}},
 		"model_tokens_per_day": {Limits{ModelTokensPerDay: 10}, Usage{ModelTokens: 4}},
 	} {
-		q, _, _, s := newQuotaBench(t, c.limits)
+		q, _, _, s := newTestQuotas(t, c.limits)
 		for range 2 {
 			if err := q.Check(t.Context(), s, c.ask); err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -107,47 +107,47 @@ func TestQuotaOfEachKind(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := q.Check(t.Context(), s, Usage{}); err != nil {
-			t.Errorf("%s: asking for nothing is refused: %v", name, err)
+			t.Errorf("%s: an empty request is refused: %v", name, err)
 		}
 	}
 }
 
-func TestQuotaCountsWhatIsHeld(t *testing.T) {
+func TestQuotaCountsUsage(t *testing.T) {
 	t.Parallel()
-	q, h, c, s := newQuotaBench(t, Limits{Notes: 10})
+	q, h, c, s := newTestQuotas(t, Limits{Notes: 10})
 	h.used = Usage{Notes: 9}
 	if err := q.Check(t.Context(), s, Usage{Notes: 1}); err != nil {
 		t.Fatal(err)
 	}
-	h.set(func(h *holdings) { h.used.Notes = 10 })
+	h.set(func(h *fakeDirectory) { h.used.Notes = 10 })
 	if err := q.Check(t.Context(), s, Usage{Notes: 1}); !fault.Is(err, fault.QuotaExceeded) {
 		t.Fatal(err)
 	}
-	// Room that was made is seen after Recheck, not only after Refresh.
-	h.set(func(h *holdings) { h.used.Notes = 5 })
-	c.pass(100 * time.Millisecond)
+	// Freed room counts after Recheck, not only after Refresh.
+	h.set(func(h *fakeDirectory) { h.used.Notes = 5 })
+	c.advance(100 * time.Millisecond)
 	if err := q.Check(t.Context(), s, Usage{Notes: 5}); err != nil {
 		t.Fatal(err)
 	}
 	if err := q.Check(t.Context(), s, Usage{Notes: 1}); !fault.Is(err, fault.QuotaExceeded) {
 		t.Fatal(err)
 	}
-	// A raised limit holds at once when told.
-	h.set(func(h *holdings) { h.tenant.Limits.Notes = 20 })
+	// After Forget, a raised limit takes effect at once.
+	h.set(func(h *fakeDirectory) { h.tenant.Limits.Notes = 20 })
 	q.Forget(s.Tenant())
 	if err := q.Check(t.Context(), s, Usage{Notes: 10}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestQuotaIsSummedSeldom(t *testing.T) {
+func TestUsageSumIsCached(t *testing.T) {
 	t.Parallel()
-	q, h, c, s := newQuotaBench(t, Limits{Notes: 1 << 40})
+	q, h, c, s := newTestQuotas(t, Limits{Notes: 1 << 40})
 	for range 50 {
 		if err := q.Check(t.Context(), s, Usage{Notes: 1}); err != nil {
 			t.Fatal(err)
 		}
-		c.pass(100 * time.Millisecond)
+		c.advance(100 * time.Millisecond)
 	}
 	if h.sums != 1 {
 		t.Errorf("summed %d times in 5 s", h.sums)
@@ -156,8 +156,8 @@ func TestQuotaIsSummedSeldom(t *testing.T) {
 
 func TestQuotaDoesNotOvershootInOneProcess(t *testing.T) {
 	t.Parallel()
-	q, _, _, s := newQuotaBench(t, Limits{Notes: 100})
-	if err := q.Check(t.Context(), s, Usage{}); err != nil { // one sum for all
+	q, _, _, s := newTestQuotas(t, Limits{Notes: 100})
+	if err := q.Check(t.Context(), s, Usage{}); err != nil { // one sum for all callers below
 		t.Fatal(err)
 	}
 	var passed atomic.Int64
@@ -177,15 +177,15 @@ func TestQuotaDoesNotOvershootInOneProcess(t *testing.T) {
 	}
 }
 
-// TestQuotaSummedByManyAtOnce: each caller finds no sum and takes one, and all
-// are counted on the first that is there.
-func TestQuotaSummedByManyAtOnce(t *testing.T) {
+// TestQuotaConcurrentFirstSum: many callers find no cached sum and each take
+// one; all of them are counted on the sum that was stored first.
+func TestQuotaConcurrentFirstSum(t *testing.T) {
 	t.Parallel()
-	q, h, _, s := newQuotaBench(t, Limits{Notes: 10})
+	q, h, _, s := newTestQuotas(t, Limits{Notes: 10})
 	const callers = 40
-	var there, all sync.WaitGroup
-	there.Add(callers)
-	q.usage = slowly{h, &there}
+	var arrived, all sync.WaitGroup
+	arrived.Add(callers)
+	q.usage = gatedUsage{h, &arrived}
 	var admitted atomic.Int64
 	for range callers {
 		all.Go(func() {
@@ -196,13 +196,13 @@ func TestQuotaSummedByManyAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	if n := admitted.Load(); n != 10 {
-		t.Errorf("%d were let through, the limit is 10", n)
+		t.Errorf("%d were admitted, the limit is 10", n)
 	}
 }
 
-func TestQuotaRefusesTheZeroScopeAndPassesFailures(t *testing.T) {
+func TestQuotaErrors(t *testing.T) {
 	t.Parallel()
-	q, h, _, s := newQuotaBench(t, Limits{Notes: 1})
+	q, h, _, s := newTestQuotas(t, Limits{Notes: 1})
 	if err := q.Check(t.Context(), Scope{}, Usage{}); !fault.Is(err, fault.Unauthenticated) {
 		t.Error(err)
 	}
@@ -214,15 +214,15 @@ func TestQuotaRefusesTheZeroScopeAndPassesFailures(t *testing.T) {
 
 func TestQuotasAreBounded(t *testing.T) {
 	t.Parallel()
-	h := &holdings{}
-	c := newHand()
+	h := &fakeDirectory{}
+	c := newManualClock()
 	q, err := NewQuotas(h, h, c.clock, QuotaConfig{MaxTenants: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 50 {
 		id := uuid.New()
-		h.set(func(h *holdings) { h.tenant = Tenant{ID: id, Limits: Limits{Notes: 1}} })
+		h.set(func(h *fakeDirectory) { h.tenant = Tenant{ID: id, Limits: Limits{Notes: 1}} })
 		s := scope.New(id, uuid.Nil, "test", nil)
 		if err := q.Check(t.Context(), s, Usage{Notes: 1}); err != nil {
 			t.Fatal(err)
@@ -231,9 +231,9 @@ func TestQuotasAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(q.sums) > 10 {
-			t.Fatalf("%d sums are kept", len(q.sums))
+			t.Fatalf("%d sums are cached", len(q.sums))
 		}
-		c.pass(time.Millisecond)
+		c.advance(time.Millisecond)
 	}
 }
 

@@ -12,27 +12,27 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// RateConfig bounds a Limiter.
+// RateConfig configures a Limiter.
 type RateConfig struct {
-	// MaxTenants is how many tenants are remembered at once; default 100,000
-	// (about 10 MB). A tenant that was idle long enough to be in full credit is
-	// forgotten without loss; past the bound another one starts afresh.
+	// MaxTenants is how many tenants are tracked at once; default 100,000
+	// (about 10 MB). At the bound, tenants with full credit are dropped first,
+	// which loses nothing; then others are dropped and start with full credit.
 	MaxTenants int
 }
 
-// Limiter holds tenants to their requests per minute, in this process, by the
-// generic cell rate algorithm: up to a minute's worth at once, and from then
-// on evenly spaced.
+// Limiter enforces the requests per minute of tenants within this process. It
+// implements the generic cell rate algorithm: a burst of up to one minute's
+// worth, then evenly spaced requests.
 type Limiter struct {
 	clock func() time.Time
 	max   int
 
 	mu sync.Mutex
-	// full is when the tenant will be in full credit again; absent: it is now.
-	full map[uuid.UUID]time.Time
+	// fullAt is when the tenant has full credit again; absent: it has it now.
+	fullAt map[uuid.UUID]time.Time
 }
 
-// NewLimiter makes a Limiter.
+// NewLimiter returns a Limiter.
 func NewLimiter(clock func() time.Time, cfg RateConfig) (*Limiter, error) {
 	if clock == nil {
 		return nil, errors.New("tenant: a Limiter needs a clock")
@@ -43,19 +43,19 @@ func NewLimiter(clock func() time.Time, cfg RateConfig) (*Limiter, error) {
 	if cfg.MaxTenants == 0 {
 		cfg.MaxTenants = 100_000
 	}
-	return &Limiter{clock: clock, max: cfg.MaxTenants, full: map[uuid.UUID]time.Time{}}, nil
+	return &Limiter{clock: clock, max: cfg.MaxTenants, fullAt: map[uuid.UUID]time.Time{}}, nil
 }
 
-// Rate is the outcome of one request, with the numbers for RateLimit headers.
+// Rate is the outcome of one request, with the values of the RateLimit headers.
 type Rate struct {
 	Limit      int64         // requests in Window; 0: unlimited, and nothing else is set
 	Window     time.Duration // one minute
-	Remaining  int64         // that could be sent at once now
+	Remaining  int64         // requests that could be sent at once now
 	Reset      time.Duration // until Remaining is Limit again
 	RetryAfter time.Duration // 0: the request is allowed
 }
 
-// Err is nil when the request is allowed, else RateLimited with RetryAfter.
+// Err returns nil when the request is allowed, else RateLimited with RetryAfter.
 func (r Rate) Err() error {
 	if r.RetryAfter == 0 {
 		return nil
@@ -65,8 +65,8 @@ func (r Rate) Err() error {
 	return e
 }
 
-// Allow counts one request of a tenant limited to perMinute; 0 means no limit.
-// A refused request costs nothing.
+// Allow counts one request of a tenant that is limited to perMinute; 0 means no
+// limit. A refused request is not counted.
 func (l *Limiter) Allow(_ context.Context, tenantID uuid.UUID, perMinute int64) Rate {
 	if perMinute <= 0 {
 		return Rate{}
@@ -77,12 +77,12 @@ func (l *Limiter) Allow(_ context.Context, tenantID uuid.UUID, perMinute int64) 
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	full := l.full[tenantID]
+	full := l.fullAt[tenantID]
 	if full.Before(now) {
 		full = now
 	}
 	if full.Sub(now) > window {
-		// The limit was raised, or the clock went back: owe no more than a minute.
+		// The limit was raised, or the clock went back: never wait more than a minute.
 		full = now.Add(window)
 	}
 	next := full.Add(interval)
@@ -91,27 +91,27 @@ func (l *Limiter) Allow(_ context.Context, tenantID uuid.UUID, perMinute int64) 
 		r.RetryAfter, r.Reset = over, full.Sub(now)
 		return r
 	}
-	if _, known := l.full[tenantID]; !known && len(l.full) >= l.max {
-		l.shrink(now)
+	if _, tracked := l.fullAt[tenantID]; !tracked && len(l.fullAt) >= l.max {
+		l.evict(now)
 	}
-	l.full[tenantID] = next
+	l.fullAt[tenantID] = next
 	r.Reset = next.Sub(now)
 	r.Remaining = min(int64((window-r.Reset)/interval), math.MaxInt32)
 	return r
 }
 
-// shrink makes room: those in full credit go, and if that is not enough, some
+// evict drops the tenants with full credit and, if that is not enough, some
 // others.
-func (l *Limiter) shrink(now time.Time) {
-	for id, full := range l.full {
+func (l *Limiter) evict(now time.Time) {
+	for id, full := range l.fullAt {
 		if !full.After(now) {
-			delete(l.full, id)
+			delete(l.fullAt, id)
 		}
 	}
-	for id := range l.full {
-		if len(l.full) < l.max-l.max/8 {
+	for id := range l.fullAt {
+		if len(l.fullAt) < l.max-l.max/8 {
 			return
 		}
-		delete(l.full, id)
+		delete(l.fullAt, id)
 	}
 }

@@ -13,28 +13,30 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// hand is a clock moved by hand.
-type hand struct {
+// manualClock moves only when a test advances it.
+type manualClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-func newHand() *hand { return &hand{now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)} }
+func newManualClock() *manualClock {
+	return &manualClock{now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+}
 
-func (h *hand) clock() time.Time {
+func (h *manualClock) clock() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now
 }
 
-func (h *hand) pass(d time.Duration) {
+func (h *manualClock) advance(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now = h.now.Add(d)
 }
 
-func newTestLimiter(t interface{ Fatal(...any) }, h *hand, most int) *Limiter {
-	l, err := NewLimiter(h.clock, RateConfig{MaxTenants: most})
+func newTestLimiter(t interface{ Fatal(...any) }, c *manualClock, maxTenants int) *Limiter {
+	l, err := NewLimiter(c.clock, RateConfig{MaxTenants: maxTenants})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,20 +45,20 @@ func newTestLimiter(t interface{ Fatal(...any) }, h *hand, most int) *Limiter {
 
 func TestLimiterUnlimited(t *testing.T) {
 	t.Parallel()
-	l := newTestLimiter(t, newHand(), 0)
+	l := newTestLimiter(t, newManualClock(), 0)
 	for range 1000 {
 		if r := l.Allow(context.Background(), uuid.New(), 0); r.Err() != nil || r != (Rate{}) {
 			t.Fatalf("%+v", r)
 		}
 	}
-	if len(l.full) != 0 {
-		t.Error("unlimited tenants take room")
+	if len(l.fullAt) != 0 {
+		t.Error("unlimited tenants are tracked")
 	}
 }
 
 func TestLimiter(t *testing.T) {
 	t.Parallel()
-	h := newHand()
+	h := newManualClock()
 	l := newTestLimiter(t, h, 0)
 	a, b := uuid.New(), uuid.New()
 	for i := range int64(6) {
@@ -73,49 +75,49 @@ func TestLimiter(t *testing.T) {
 		t.Errorf("retry after %s", e.RetryAfter)
 	}
 	if r := l.Allow(context.Background(), b, 6); r.Err() != nil {
-		t.Error("another tenant pays for it")
+		t.Error("the requests of one tenant count against another")
 	}
-	h.pass(10*time.Second - time.Nanosecond)
+	h.advance(10*time.Second - time.Nanosecond)
 	if l.Allow(context.Background(), a, 6).Err() == nil {
 		t.Error("allowed too early")
 	}
-	h.pass(time.Nanosecond)
+	h.advance(time.Nanosecond)
 	if r := l.Allow(context.Background(), a, 6); r.Err() != nil {
-		t.Errorf("refused requests cost something: %+v", r)
+		t.Errorf("refused requests are counted: %+v", r)
 	}
-	h.pass(time.Hour)
+	h.advance(time.Hour)
 	if r := l.Allow(context.Background(), a, 6); r.Remaining != 5 {
 		t.Errorf("credit grows past the limit: %+v", r)
 	}
 }
 
-func TestLimiterAfterTheClockWentBack(t *testing.T) {
+func TestLimiterAfterClockSteppedBack(t *testing.T) {
 	t.Parallel()
-	h := newHand()
+	h := newManualClock()
 	l := newTestLimiter(t, h, 0)
 	a := uuid.New()
 	for range 6 {
 		l.Allow(context.Background(), a, 6)
 	}
-	h.pass(-24 * time.Hour)
+	h.advance(-24 * time.Hour)
 	r := l.Allow(context.Background(), a, 6)
 	if r.RetryAfter > time.Minute {
 		t.Errorf("refused for %s", r.RetryAfter)
 	}
 }
 
-// TestLimiterProperty: whatever the pace, no window of a minute lets more than
-// twice the limit through, and who keeps within the pace is never refused.
+// TestLimiterProperty: at any pace, no window of a minute admits more than twice
+// the limit, and a tenant that keeps the pace is never refused.
 func TestLimiterProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		h := newHand()
+		h := newManualClock()
 		l := newTestLimiter(t, h, 0)
 		limit := rapid.Int64Range(1, 5000).Draw(t, "limit")
 		a, steady := uuid.New(), uuid.New()
 		var passed []time.Time
 		for range rapid.IntRange(1, 300).Draw(t, "requests") {
-			h.pass(time.Duration(rapid.Int64Range(0, int64(2*time.Minute)/limit).Draw(t, "pause")))
+			h.advance(time.Duration(rapid.Int64Range(0, int64(2*time.Minute)/limit).Draw(t, "pause")))
 			r := l.Allow(context.Background(), a, limit)
 			if r.Remaining < 0 || r.Remaining >= limit || r.Reset < 0 || r.Reset > time.Minute {
 				t.Fatalf("%+v", r)
@@ -138,7 +140,7 @@ func TestLimiterProperty(t *testing.T) {
 			}
 		}
 		for range 50 {
-			h.pass(time.Minute/time.Duration(limit) + 1)
+			h.advance(time.Minute/time.Duration(limit) + 1)
 			if r := l.Allow(context.Background(), steady, limit); r.Err() != nil {
 				t.Fatalf("a steady tenant is refused: %+v", r)
 			}
@@ -148,30 +150,30 @@ func TestLimiterProperty(t *testing.T) {
 
 func TestLimiterIsBounded(t *testing.T) {
 	t.Parallel()
-	h := newHand()
+	h := newManualClock()
 	l := newTestLimiter(t, h, 100)
 	for range 1000 {
 		l.Allow(context.Background(), uuid.New(), 10)
-		if len(l.full) > 100 {
-			t.Fatalf("%d tenants are remembered", len(l.full))
+		if len(l.fullAt) > 100 {
+			t.Fatalf("%d tenants are tracked", len(l.fullAt))
 		}
 	}
 	busy := uuid.New()
-	h.pass(time.Hour)
+	h.advance(time.Hour)
 	for range 10 {
 		l.Allow(context.Background(), busy, 10)
 	}
 	for range 95 {
-		l.Allow(context.Background(), uuid.New(), 10) // the idle ones make room first
+		l.Allow(context.Background(), uuid.New(), 10) // idle tenants are evicted first
 	}
 	if l.Allow(context.Background(), busy, 10).Err() == nil {
-		t.Error("a busy tenant was forgotten while idle ones could go")
+		t.Error("a busy tenant was evicted before idle ones")
 	}
 }
 
 func TestLimiterConcurrent(t *testing.T) {
 	t.Parallel()
-	l := newTestLimiter(t, newHand(), 0)
+	l := newTestLimiter(t, newManualClock(), 0)
 	a := uuid.New()
 	var passed atomic.Int64
 	var wg sync.WaitGroup

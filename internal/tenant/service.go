@@ -12,22 +12,22 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// Event is what an audit row says beside time and actor. Detail never holds
-// memory content or secrets.
+// Event is an entry of the audit log without its time and actor. Detail never
+// contains memory content or secrets.
 type Event struct {
 	Action string // "agent.create", "tenant.suspend", …
 	Target string // an id
 	Detail map[string]any
 }
 
-// AuditLog writes audit rows. The row of an operator's act lands in the log of
-// the tenant acted on, so that the tenant can read it.
+// AuditLog writes audit rows. RecordOperator writes to the log of the tenant
+// that the operator changed, so that the tenant can read it.
 type AuditLog interface {
 	Record(ctx context.Context, s Scope, e Event) error
 	RecordOperator(ctx context.Context, op Operator, tenantID uuid.UUID, e Event) error
 }
 
-// ServiceDeps are what Service works with; all are required but OnChange.
+// ServiceDeps are the dependencies of Service. All but OnChange are required.
 type ServiceDeps struct {
 	Admin     AdminStore
 	Directory Directory
@@ -35,20 +35,20 @@ type ServiceDeps struct {
 	Clock     func() time.Time
 	Logger    *slog.Logger
 	// OnChange is called after a tenant's state or limits changed, so that
-	// caches in this process need not wait for their time to pass.
+	// caches in this process drop the tenant before their entries expire.
 	OnChange func(tenantID uuid.UUID)
 }
 
-// Service manages tenants on behalf of operators. Every method refuses the
-// zero Operator (Unauthenticated).
+// Service manages tenants on behalf of operators. Every method returns
+// Unauthenticated for the zero Operator.
 type Service struct {
 	deps ServiceDeps
-	// writing makes the read-change-write of one tenant whole within this
-	// process: the store replaces state and limits together.
+	// writing makes read-modify-write of a tenant atomic within this process,
+	// because the store replaces state and limits together.
 	writing sync.Mutex
 }
 
-// NewService makes a Service.
+// NewService returns a Service.
 func NewService(deps ServiceDeps) (*Service, error) {
 	if deps.Admin == nil || deps.Directory == nil || deps.Audit == nil || deps.Clock == nil || deps.Logger == nil {
 		return nil, errors.New("tenant: Admin, Directory, Audit, Clock and Logger are required")
@@ -59,14 +59,14 @@ func NewService(deps ServiceDeps) (*Service, error) {
 	return &Service{deps: deps}, nil
 }
 
-// NewTenant asks for a tenant.
+// NewTenant describes a tenant to create.
 type NewTenant struct {
 	Name   string
 	Limits Limits
 }
 
-// Create makes an active tenant. Invalid for a bad name or a negative limit,
-// Exists when the name is taken.
+// Create creates an active tenant. It returns Invalid for a bad name or a
+// negative limit, and Exists when the name is taken.
 func (s *Service) Create(ctx context.Context, op Operator, n NewTenant) (Tenant, error) {
 	if err := op.Check(); err != nil {
 		return Tenant{}, err
@@ -90,8 +90,8 @@ func (s *Service) Create(ctx context.Context, op Operator, n NewTenant) (Tenant,
 	return t, s.record(ctx, op, t.ID, "tenant.create", map[string]any{"name": t.Name})
 }
 
-// List pages through the tenants by name; after is the last name seen, "" at
-// the start.
+// List returns a page of tenants ordered by name. after is the last name of the
+// previous page, "" for the first page.
 func (s *Service) List(ctx context.Context, op Operator, after string, limit int) ([]Tenant, error) {
 	if err := op.Check(); err != nil {
 		return nil, err
@@ -99,7 +99,8 @@ func (s *Service) List(ctx context.Context, op Operator, after string, limit int
 	return s.deps.Admin.ListTenants(ctx, op, after, limit)
 }
 
-// Get finds a tenant by id or name; NotFound when absent or deleting.
+// Get returns a tenant by id or name, and NotFound when it is absent or being
+// deleted.
 func (s *Service) Get(ctx context.Context, op Operator, ref string) (Tenant, error) {
 	if err := op.Check(); err != nil {
 		return Tenant{}, err
@@ -114,7 +115,7 @@ func (s *Service) Get(ctx context.Context, op Operator, ref string) (Tenant, err
 	return t, err
 }
 
-// PatchLimits sets the named limits of a tenant.
+// PatchLimits changes the limits of a tenant that p sets.
 func (s *Service) PatchLimits(ctx context.Context, op Operator, ref string, p LimitsPatch) (Tenant, error) {
 	return s.change(ctx, op, ref, "tenant.limits", func(t *Tenant) (bool, error) {
 		before := t.Limits
@@ -123,19 +124,19 @@ func (s *Service) PatchLimits(ctx context.Context, op Operator, ref string, p Li
 	})
 }
 
-// Suspend refuses every credential of a tenant until Resume. Suspending a
-// suspended tenant changes nothing.
+// Suspend makes every credential of a tenant invalid until Resume. Suspending a
+// suspended tenant is a no-op.
 func (s *Service) Suspend(ctx context.Context, op Operator, ref string) (Tenant, error) {
 	return s.setState(ctx, op, ref, "tenant.suspend", Suspended)
 }
 
-// Resume takes a suspension back.
+// Resume ends a suspension.
 func (s *Service) Resume(ctx context.Context, op Operator, ref string) (Tenant, error) {
 	return s.setState(ctx, op, ref, "tenant.resume", Active)
 }
 
-// Delete erases a tenant and everything it owns. Its audit log goes with it,
-// so the act is logged for the operator.
+// Delete deletes a tenant and everything it owns. This includes its audit log,
+// so the deletion is written to the operator's log instead.
 func (s *Service) Delete(ctx context.Context, op Operator, ref string) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -159,7 +160,7 @@ func (s *Service) setState(ctx context.Context, op Operator, ref, action string,
 	})
 }
 
-// change reads a tenant, lets fn change it, and writes it when fn says so.
+// change reads a tenant, calls fn to modify it, and writes it when fn returns true.
 func (s *Service) change(ctx context.Context, op Operator, ref, action string, fn func(*Tenant) (bool, error)) (Tenant, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()

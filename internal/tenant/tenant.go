@@ -1,6 +1,10 @@
-// Package tenant owns customers: who they are, what they may use, and the
-// Scope that every store method takes. It knows nothing of notes, HTTP or
-// databases. Scopes are made only through the subpackage grant.
+// Package tenant owns tenants (customers) and their agents: creating and
+// listing them, their rate limit and quotas, and the Scope that every store
+// method takes. It does not depend on notes, HTTP or databases.
+//
+// Only the subpackage grant creates scopes. Package auth turns credentials
+// into scopes, the store implements Directory, AdminStore and AgentStore, and
+// package api calls the services.
 package tenant
 
 import (
@@ -14,14 +18,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/internal/scope"
 )
 
-// Scope says on whose behalf a call is made. See scope.Scope for its methods.
+// Scope is the tenant, agent and permissions on whose behalf a call is made.
+// See scope.Scope for its methods.
 type Scope = scope.Scope
 
-// Operator is the platform's own scope; it is no tenant scope and cannot be
-// turned into one.
+// Operator is the scope of the platform itself. It is not a tenant scope and
+// cannot be converted into one.
 type Operator = scope.Operator
 
-// Permission is one thing a credential may do; the API calls them scopes.
+// Permission allows one group of operations; the API calls permissions scopes.
 type Permission = scope.Permission
 
 // The permissions.
@@ -35,13 +40,13 @@ const (
 	OperatorPerm     Permission = "operator" // the platform: tenants
 )
 
-// AllPermissions lists those of a tenant, all but operator.
+// AllPermissions returns the permissions within a tenant: all but operator.
 func AllPermissions() []Permission {
 	return []Permission{NotesRead, NotesWrite, CollectionsWrite, BaseWrite, Clone, Admin}
 }
 
-// ParsePermissions checks names and drops repeats. An unknown name is a fault
-// that lists the valid ones.
+// ParsePermissions parses names and removes duplicates. An unknown name is
+// Invalid, with a message that lists the valid names.
 func ParsePermissions(field string, names []string) ([]Permission, error) {
 	valid := append(AllPermissions(), OperatorPerm)
 	out := make([]Permission, 0, len(names))
@@ -57,8 +62,8 @@ func ParsePermissions(field string, names []string) ([]Permission, error) {
 	return out, nil
 }
 
-// Check refuses the zero Scope (Unauthenticated) and a missing permission
-// (Forbidden).
+// Check returns Unauthenticated for the zero Scope and Forbidden when s lacks
+// the permission p.
 func Check(s Scope, p Permission) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -69,10 +74,11 @@ func Check(s Scope, p Permission) error {
 	return nil
 }
 
-// State of a tenant.
+// State is the state of a tenant.
 type State string
 
-// The states. A deleting tenant is 404 to everyone while its rows go.
+// The states. While the rows of a deleting tenant are removed, every request
+// for it fails with NotFound.
 const (
 	Active    State = "active"
 	Suspended State = "suspended"
@@ -106,26 +112,37 @@ type Agent struct {
 	CreatedAt   time.Time
 }
 
-// Directory is the tenant directory, read before a scope exists. Its methods
-// answer NotFound for absent and deleting tenants.
+// Directory is the tenant directory. It is read before a scope exists. Its
+// methods return NotFound for absent and deleting tenants.
 type Directory interface {
 	TenantByID(ctx context.Context, id uuid.UUID) (Tenant, error)
 }
 
-// AdminStore keeps tenants for the platform. Each method refuses the zero Operator.
+// AdminStore stores tenants for the platform. Each method returns
+// Unauthenticated for the zero Operator.
 type AdminStore interface {
-	CreateTenant(ctx context.Context, op Operator, t Tenant) (Tenant, error) // Exists
+	// CreateTenant returns Exists when the name is taken.
+	CreateTenant(ctx context.Context, op Operator, t Tenant) (Tenant, error)
 	TenantByName(ctx context.Context, op Operator, name string) (Tenant, error)
-	ListTenants(ctx context.Context, op Operator, after string, limit int) ([]Tenant, error) // by name
-	UpdateTenant(ctx context.Context, op Operator, t Tenant) (Tenant, error)                 // state and limits
-	DeleteTenant(ctx context.Context, op Operator, id uuid.UUID) error                       // marks deleting, then removes every row
+	// ListTenants returns a page ordered by name, starting after the given name.
+	ListTenants(ctx context.Context, op Operator, after string, limit int) ([]Tenant, error)
+	// UpdateTenant writes the state and the limits.
+	UpdateTenant(ctx context.Context, op Operator, t Tenant) (Tenant, error)
+	// DeleteTenant marks the tenant as deleting, then removes all its rows.
+	DeleteTenant(ctx context.Context, op Operator, id uuid.UUID) error
 }
 
-// AgentStore keeps the agents of a tenant.
+// AgentStore stores the agents of a tenant.
 type AgentStore interface {
-	EnsureAgent(ctx context.Context, s Scope, name string) (Agent, error)              // made when first named; a scope bound to an agent may only name itself
-	CreateAgent(ctx context.Context, s Scope, a Agent) (Agent, error)                  // Exists
-	AgentByRef(ctx context.Context, s Scope, ref string) (Agent, error)                // id or name
-	ListAgents(ctx context.Context, s Scope, after string, limit int) ([]Agent, error) // by name
-	DeleteAgent(ctx context.Context, s Scope, id uuid.UUID) error                      // with its collections and keys
+	// EnsureAgent returns the agent with the given name and creates it if absent.
+	// A scope bound to an agent may name only that agent.
+	EnsureAgent(ctx context.Context, s Scope, name string) (Agent, error)
+	// CreateAgent returns Exists when the name is taken.
+	CreateAgent(ctx context.Context, s Scope, a Agent) (Agent, error)
+	// AgentByRef finds an agent by id or name.
+	AgentByRef(ctx context.Context, s Scope, ref string) (Agent, error)
+	// ListAgents returns a page ordered by name, starting after the given name.
+	ListAgents(ctx context.Context, s Scope, after string, limit int) ([]Agent, error)
+	// DeleteAgent deletes the agent with its collections and keys.
+	DeleteAgent(ctx context.Context, s Scope, id uuid.UUID) error
 }

@@ -1,7 +1,7 @@
-// Package grant is the only maker of tenant scopes. Who may import it is held
-// by the linter and by an architecture test: auth (a verified credential), the
-// job runner (a leased job), app (administration on the command line) and the
-// conformance suite.
+// Package grant is the only package that creates tenant scopes. The linter and
+// an architecture test restrict its importers to auth (a verified credential),
+// the job runner (a leased job), app (administration on the command line) and
+// the conformance suite.
 package grant
 
 import (
@@ -11,17 +11,18 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/internal/scope"
 )
 
-// Scope makes a scope for a tenant. A zero agent reaches all agents of the
-// tenant; actor names who acts, for audit rows and changesets.
+// Scope returns a scope for a tenant. A zero agent gives access to all agents of
+// the tenant. actor names the caller in audit rows and changesets.
 func Scope(tenantID, agent uuid.UUID, actor string, perms ...tenant.Permission) tenant.Scope {
 	return scope.New(tenantID, agent, actor, perms)
 }
 
-// Job makes the scope of a job runner acting for a tenant: all agents, all
-// permissions of a tenant, named by the job.
+// Job returns the scope of a job of a tenant: all agents and all permissions of
+// the tenant, with the job as actor.
 func Job(tenantID, job uuid.UUID) tenant.Scope {
 	return scope.New(tenantID, uuid.Nil, "job:"+job.String(), tenant.AllPermissions())
 }
 
-// Operator makes the operator scope: tenants as such, never what they hold.
+// Operator returns an operator scope. It gives access to tenants, never to what
+// they store.
 func Operator(actor string) tenant.Operator { return scope.NewOperator(actor) }

@@ -1,6 +1,6 @@
-// Package scope holds the Scope value and its only constructor. It lies below
-// internal/tenant so that the compiler, not a convention, keeps every package
-// but tenant and tenant/grant from making a Scope.
+// Package scope defines the Scope value and its only constructor. It is internal
+// to package tenant, so the compiler ensures that only tenant and tenant/grant
+// can create a Scope.
 package scope
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// Permission is one thing that a credential may do.
+// Permission allows one group of operations.
 type Permission string
 
-// Scope says on whose behalf a call is made: a tenant, perhaps an agent, and
-// permissions. The zero Scope is refused by every store method.
+// Scope is the tenant, the optional agent and the permissions on whose behalf a
+// call is made. Every store method refuses the zero Scope.
 type Scope struct {
 	tenant uuid.UUID
 	agent  uuid.UUID // zero: all agents of the tenant
@@ -23,39 +23,39 @@ type Scope struct {
 	actor  string
 }
 
-// New makes a Scope. A zero agent reaches every agent of the tenant.
+// New returns a Scope. A zero agent gives access to every agent of the tenant.
 func New(tenant, agent uuid.UUID, actor string, perms []Permission) Scope {
 	p := slices.Clone(perms)
 	slices.Sort(p)
 	return Scope{tenant: tenant, agent: agent, actor: actor, perms: slices.Compact(p)}
 }
 
-// Tenant is the owner of everything the scope can reach.
+// Tenant returns the tenant that owns everything the scope can access.
 func (s Scope) Tenant() uuid.UUID { return s.tenant }
 
-// Agent is the agent the credential is bound to; zero when it is bound to none.
+// Agent returns the agent that the scope is bound to, or zero.
 func (s Scope) Agent() uuid.UUID { return s.agent }
 
-// HasAgent tells whether the scope is bound to one agent.
+// HasAgent reports whether the scope is bound to an agent.
 func (s Scope) HasAgent() bool { return s.agent != uuid.Nil }
 
-// Actor names the credential for audit rows and changesets, such as
+// Actor returns the name of the caller in audit rows and changesets, such as
 // "key:01J…" or "job:…".
 func (s Scope) Actor() string { return s.actor }
 
-// Permissions lists what the scope may do, sorted.
+// Permissions returns the permissions of the scope, sorted.
 func (s Scope) Permissions() []Permission { return slices.Clone(s.perms) }
 
-// Allows tells whether the permission is held.
+// Allows reports whether the scope has the permission.
 func (s Scope) Allows(p Permission) bool {
 	_, ok := slices.BinarySearch(s.perms, p)
 	return ok
 }
 
-// IsZero tells whether this is the zero Scope, which reaches nothing.
+// IsZero reports whether this is the zero Scope, which can access nothing.
 func (s Scope) IsZero() bool { return s.tenant == uuid.Nil }
 
-// Check refuses the zero Scope: Unauthenticated.
+// Check returns Unauthenticated for the zero Scope.
 func (s Scope) Check() error {
 	if s.IsZero() {
 		return fault.New(fault.Unauthenticated, "no tenant scope")
@@ -63,27 +63,27 @@ func (s Scope) Check() error {
 	return nil
 }
 
-// Reaches tells whether a collection of the given owner (zero: shared base)
-// can be read: without an agent all of the tenant's, with one the agent's own
-// and the shared ones.
+// Reaches reports whether the scope may read a collection of the given owner
+// (zero: shared base). A scope without an agent may read all collections of the
+// tenant, a scope with an agent only the agent's own and the shared ones.
 func (s Scope) Reaches(owner uuid.UUID) bool {
 	return s.tenant != uuid.Nil && (s.agent == uuid.Nil || owner == uuid.Nil || owner == s.agent)
 }
 
-// Operator is the platform's own scope: it sees the tenant directory and
-// nothing inside a tenant. The zero Operator is refused.
+// Operator is the scope of the platform itself: it gives access to the tenant
+// directory and to nothing inside a tenant. The zero Operator is refused.
 type Operator struct{ actor string }
 
-// NewOperator makes an Operator.
+// NewOperator returns an Operator.
 func NewOperator(actor string) Operator { return Operator{actor: actor} }
 
-// Actor names who acts.
+// Actor returns the name of the operator for audit rows and logs.
 func (o Operator) Actor() string { return o.actor }
 
-// IsZero tells whether this is the zero Operator.
+// IsZero reports whether this is the zero Operator.
 func (o Operator) IsZero() bool { return o.actor == "" }
 
-// Check refuses the zero Operator: Unauthenticated.
+// Check returns Unauthenticated for the zero Operator.
 func (o Operator) Check() error {
 	if o.IsZero() {
 		return fault.New(fault.Unauthenticated, "no operator scope")
