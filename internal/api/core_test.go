@@ -93,18 +93,6 @@ func (b *system) pass(d time.Duration) {
 	b.now = b.now.Add(d)
 }
 
-// neighbours finds neighbours as the worker does.
-type neighbours struct{ *recall.Service }
-
-func (n neighbours) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q engine.NearestQuery) ([]engine.Near, error) {
-	found, err := n.Service.Nearest(ctx, s, v, q.Vector, q.K, q.Filter)
-	out := make([]engine.Near, len(found))
-	for i, f := range found {
-		out[i] = engine.Near(f)
-	}
-	return out, err
-}
-
 // newSystem makes two tenants, "one" and "two". The credential "one" may do
 // everything in the first, "ada" and "bob" are agents of it, "reader" may only
 // read, "writer" only write notes.
@@ -159,7 +147,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	banks, err := bank.New(bank.Deps{Store: b.store, Embedders: embedders, Collections: collections, Clock: b.clock, Log: log})
 	must(err)
 	b.engine, err = engine.New(engine.Deps{
-		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Neighbours: neighbours{found}, Index: found, Clock: b.clock, Log: log,
+		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Neighbours: found, Index: found, Clock: b.clock, Log: log,
 	}, engine.Config{})
 	must(err)
 	chats, err := chat.New(chat.Deps{Recall: found, Notes: notes, Models: models, Clock: b.clock, Log: log}, chat.Config{})

@@ -188,7 +188,7 @@ func (c *core) useCases(m *models) error {
 	}
 	if c.engine, err = engine.New(engine.Deps{
 		Store: c.store, Policies: c.policies, Model: m.main, Heuristic: llm.NewHeuristic(), Models: m.named, Embedders: c.embedders,
-		Neighbours: worker.Neighbours{Recall: c.recall}, Index: c.recall, Log: c.log,
+		Neighbours: c.recall, Index: c.recall, Log: c.log,
 	}, engine.Config{}); err != nil {
 		return err
 	}
@@ -217,8 +217,7 @@ func (c *core) runsJobs(q queue.Config) (err error) {
 	c.jobs, err = worker.New(
 		worker.Deps{
 			Store: c.store, Engine: c.engine, Clone: c.clones, Log: c.log,
-			Tasks: map[memory.JobKind]worker.Task{memory.JobImport: c.imports.Run},
-			Told:  c.moved, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
+			Import: c.imports.Run, Told: c.moved, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
 		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
 	)
@@ -236,7 +235,7 @@ func (c *core) told(ch store.Change) {
 	}
 	ctx := context.Background() // neither call waits
 	for _, s := range ch.Stages {
-		c.relay.Wake(ctx, queue.Ref{Tenant: ch.Tenant, Collection: ch.Collection}, queue.Stage(s))
+		c.relay.Wake(ctx, memory.Due{Tenant: ch.Tenant, Collection: ch.Collection}, s)
 	}
 	if ch.Revision > 0 {
 		c.bus.Publish(ctx, cache.News{Tenant: ch.Tenant, Collection: ch.Collection, Revision: int64(ch.Revision)})

@@ -14,6 +14,7 @@ import (
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
@@ -71,7 +72,7 @@ func (m *serversBench) beside(b *testing.B) {
 			if err != nil {
 				return nil, err
 			}
-			near, err := r.Nearest(ctx, m.scope, v, vectors[q].Slice(), besideK, nil)
+			near, err := r.Nearest(ctx, m.scope, v, memory.NearestQuery{Vector: vectors[q].Slice(), Limit: besideK})
 			ids := make([]uuid.UUID, len(near))
 			for i, n := range near {
 				ids[i] = n.Note

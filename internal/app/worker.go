@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
 )
@@ -45,9 +46,9 @@ func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, 
 	if err := w.open(ctx, "slipbox-worker"); err != nil {
 		return nil, err
 	}
-	stages := make([]queue.Stage, len(cfg.Jobs.Stages))
+	stages := make([]memory.Stage, len(cfg.Jobs.Stages))
 	for i, s := range cfg.Jobs.Stages {
-		stages[i] = queue.Stage(s)
+		stages[i] = memory.Stage(s)
 	}
 	grace := cfg.StopTimeout - min(cfg.StopTimeout/4, 5*time.Second) // the rest is for giving back what did not end
 	q := queue.Config{Poll: workerPoll, Stages: stages, Grace: grace}

@@ -77,6 +77,7 @@ func Map() []Package {
 		{"internal/memory/policy", LayerCore, "the memory systems: decisions and prompts, one file each", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when"}, true},
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, "internal/memory/recall", tenant}, false},
 		{"internal/memory/bank", LayerCore, "a person's memory in MemoryBank's JSON form, in and out", []string{memory, tenant}, false},
+		{"internal/queue", LayerCore, "runs the jobs of the outbox in this process", []string{memory}, false},
 		{"internal/clone", LayerCore, "fork, copy, flatten, diff, merge, rollback, snapshot", []string{memory, tenant}, false},
 		{tenant, LayerCore, "tenants, limits, the scope", nil, false},
 		{grant, LayerCore, "the only maker of scopes", []string{tenant}, false},
@@ -91,7 +92,6 @@ func Map() []Package {
 		{"internal/queue/redis", LayerAdapter, "wakes the job runners of several processes over Redis", []string{core}, false},
 		{"internal/cache", LayerAdapter, "the guarded Redis: the cache of versions, shared limits, news between processes", []string{core}, false},
 
-		{"internal/queue", LayerLeaf, "job type, outbox contract, in-process runner", nil, false},
 		{"internal/encoder", LayerLeaf, "the local sentence encoder", nil, false},
 		{"internal/index", LayerLeaf, "the in-memory index of one collection layer", nil, false},
 		{"internal/search", LayerLeaf, "fusion and ranking, pure functions", nil, false},

@@ -13,9 +13,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Progress is told how far a job has come; its error ends the run.
-type Progress func(ctx context.Context, p memory.Progress) error
-
 // copyPayload says what a copy job copies; its collection is the target.
 type copyPayload struct {
 	Source    uuid.UUID       `json:"source"`
@@ -36,7 +33,7 @@ func (c *Service) copyJob(s tenant.Scope, v memory.View, batch int) (*memory.Job
 // RunCopy does the work of a copy job in steps of one transaction each. A step
 // made twice changes nothing, so a job that was interrupted is run again from
 // the start. When the source is gone, the half-filled target goes too.
-func (c *Service) RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
+func (c *Service) RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	var p copyPayload
 	if err := json.Unmarshal(job.Payload, &p); err != nil || p.Source == uuid.Nil || p.BatchSize < 1 {
 		return fault.New(fault.Invalid, "the payload of the copy job cannot be read; a newer version may have made it")
@@ -84,7 +81,7 @@ func (c *Service) abandon(ctx context.Context, s tenant.Scope, target uuid.UUID,
 
 // RunRemove does the work of a remove job: the rows of a deleted collection,
 // in batches.
-func (c *Service) RunRemove(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
+func (c *Service) RunRemove(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	c.forget(job.Collection)
 	for step := int64(1); ; step++ {
 		gone, err := c.store.RemoveRows(ctx, s, job.Collection, c.cfg.RemoveBatch)

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -60,6 +61,9 @@ type Progress struct {
 	Done  int64 `json:"done"`
 	Total int64 `json:"total"`
 }
+
+// ReportProgress records how far a job is. Its error ends the current try of the job.
+type ReportProgress func(ctx context.Context, p Progress) error
 
 // Job is an outbox row: it is inserted by the transaction whose work it does.
 type Job struct {

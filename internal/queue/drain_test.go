@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // Drain does what its lane has, prepared notes are decided about, and
@@ -23,17 +25,17 @@ func TestDrain(t *testing.T) {
 		synctest.Wait()
 		a, b := newRef(), newRef()
 		for range 40 {
-			o.add(a, Prepare)
+			o.add(a, memory.StagePrepare)
 		}
-		o.add(b, Prepare)
-		if r.Drain(t.Context(), a, Prepare) {
+		o.add(b, memory.StagePrepare)
+		if r.Drain(t.Context(), a, memory.StagePrepare) {
 			t.Error("an empty lane has more")
 		}
 		synctest.Wait()
-		if got := h.order(Decide, a); len(got) != 40 {
+		if got := h.order(memory.StageDecide, a); len(got) != 40 {
 			t.Errorf("%d decided, want 40", len(got))
 		}
-		if got := h.order(Prepare, b); len(got) != 0 {
+		if got := h.order(memory.StagePrepare, b); len(got) != 0 {
 			t.Error("another collection was drained")
 		}
 	})
@@ -44,27 +46,27 @@ func TestDrainIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
-		h := newWorker(o, func(context.Context, work) error { pass(time.Second); return nil })
+		h := newWorker(o, func(context.Context, memory.Job) error { pass(time.Second); return nil })
 		r, stop := start(t, h, Config{Poll: time.Hour, Burst: 5 * time.Second})
 		defer stop()
 		synctest.Wait()
 		ref := newRef()
 		for range 12 {
-			o.add(ref, Decide)
+			o.add(ref, memory.StageDecide)
 		}
 		began := time.Now()
-		if !r.Drain(t.Context(), ref, Decide) {
+		if !r.Drain(t.Context(), ref, memory.StageDecide) {
 			t.Error("no more is left")
 		}
-		if took, did := time.Since(began), len(h.order(Decide, ref)); took > 6*time.Second || did < 5 || did > 6 {
+		if took, did := time.Since(began), len(h.order(memory.StageDecide, ref)); took > 6*time.Second || did < 5 || did > 6 {
 			t.Errorf("%d jobs in %v", did, took)
 		}
-		for r.Drain(t.Context(), ref, Decide) {
+		for r.Drain(t.Context(), ref, memory.StageDecide) {
 			if time.Since(began) > time.Minute {
 				t.Fatal("it never ends")
 			}
 		}
-		if got := len(h.order(Decide, ref)); got != 12 || h.overlap {
+		if got := len(h.order(memory.StageDecide, ref)); got != 12 || h.overlap {
 			t.Errorf("%d jobs, overlap %v", got, h.overlap)
 		}
 	})
@@ -75,16 +77,16 @@ func TestDrainWithoutASlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
-		h := newWorker(o, func(context.Context, work) error { pass(time.Hour); return nil })
+		h := newWorker(o, func(context.Context, memory.Job) error { pass(time.Hour); return nil })
 		r, stop := start(t, h, Config{Poll: 2 * time.Hour, Burst: 5 * time.Second, Tasks: 1})
 		defer stop()
 		synctest.Wait()
 		a, b := newRef(), newRef()
-		o.add(a, Task)
-		r.Drain(t.Context(), a, Task)
-		o.add(b, Task)
+		o.add(a, memory.StageTask)
+		r.Drain(t.Context(), a, memory.StageTask)
+		o.add(b, memory.StageTask)
 		began := time.Now()
-		if !r.Drain(t.Context(), b, Task) || time.Since(began) != 5*time.Second {
+		if !r.Drain(t.Context(), b, memory.StageTask) || time.Since(began) != 5*time.Second {
 			t.Errorf("waited %v", time.Since(began))
 		}
 	})
@@ -100,26 +102,26 @@ func TestDrainSeesWhatIsToldMeanwhile(t *testing.T) {
 	defer stop()
 	// Until Run runs, Drain does nothing.
 	ready := newRef()
-	o.add(ready, Task)
+	o.add(ready, memory.StageTask)
 	r.Wake()
-	for deadline := time.Now().Add(10 * time.Second); len(h.order(Task, ready)) == 0; {
+	for deadline := time.Now().Add(10 * time.Second); len(h.order(memory.StageTask, ready)) == 0; {
 		if time.Now().After(deadline) {
 			t.Fatal("the runner does not run")
 		}
-		r.Drain(t.Context(), ready, Task)
+		r.Drain(t.Context(), ready, memory.StageTask)
 	}
 	ref := newRef()
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for range 200 {
-				o.add(ref, Decide)
-				r.Drain(t.Context(), ref, Decide)
+				o.add(ref, memory.StageDecide)
+				r.Drain(t.Context(), ref, memory.StageDecide)
 			}
 		})
 	}
 	wg.Wait()
-	if got := len(h.order(Decide, ref)); got != 800 || h.overlap {
+	if got := len(h.order(memory.StageDecide, ref)); got != 800 || h.overlap {
 		t.Errorf("%d jobs done, want 800; overlap %v", got, h.overlap)
 	}
 }
@@ -128,14 +130,14 @@ func TestDrainWhileStoppingAndPaused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
-		h := newWorker(o, func(context.Context, work) error { pass(2 * time.Second); return nil })
+		h := newWorker(o, func(context.Context, memory.Job) error { pass(2 * time.Second); return nil })
 		r, stop := start(t, h, Config{Poll: time.Hour})
 		synctest.Wait()
 		ref := newRef()
 		r.Pause()
-		o.add(ref, Decide)
-		o.add(ref, Decide)
-		if r.Drain(t.Context(), ref, Decide); len(h.order(Decide, ref)) != 0 {
+		o.add(ref, memory.StageDecide)
+		o.add(ref, memory.StageDecide)
+		if r.Drain(t.Context(), ref, memory.StageDecide); len(h.order(memory.StageDecide, ref)) != 0 {
 			t.Error("a paused runner worked")
 		}
 		r.setPaused(false)
@@ -144,7 +146,7 @@ func TestDrainWhileStoppingAndPaused(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			began := time.Now()
-			more = r.Drain(t.Context(), ref, Decide)
+			more = r.Drain(t.Context(), ref, memory.StageDecide)
 			took = time.Since(began)
 		})
 		pass(time.Second)
@@ -153,10 +155,10 @@ func TestDrainWhileStoppingAndPaused(t *testing.T) {
 		if !more || took != time.Second {
 			t.Errorf("more %v after %v, want to hand the rest on at once", more, took)
 		}
-		if got := len(h.order(Decide, ref)); got != 1 {
+		if got := len(h.order(memory.StageDecide, ref)); got != 1 {
 			t.Errorf("%d done, want the one that ran", got)
 		}
-		if r.Drain(t.Context(), ref, Decide) || len(h.order(Decide, ref)) != 1 {
+		if r.Drain(t.Context(), ref, memory.StageDecide) || len(h.order(memory.StageDecide, ref)) != 1 {
 			t.Error("a stopped runner worked")
 		}
 	})
@@ -168,18 +170,18 @@ func TestStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
 		h := newWorker(o, nil)
-		r, stop := start(t, h, Config{Stages: []Stage{Prepare}})
+		r, stop := start(t, h, Config{Stages: []memory.Stage{memory.StagePrepare}})
 		defer stop()
 		ref := newRef()
-		o.add(ref, Prepare)
-		o.add(ref, Task)
+		o.add(ref, memory.StagePrepare)
+		o.add(ref, memory.StageTask)
 		pass(5 * time.Second)
-		r.Drain(t.Context(), ref, Task)
+		r.Drain(t.Context(), ref, memory.StageTask)
 		synctest.Wait()
-		if p, d, k := h.order(Prepare, ref), h.order(Decide, ref), h.order(Task, ref); len(p) != 1 || len(d)+len(k) != 0 {
+		if p, d, k := h.order(memory.StagePrepare, ref), h.order(memory.StageDecide, ref), h.order(memory.StageTask, ref); len(p) != 1 || len(d)+len(k) != 0 {
 			t.Errorf("prepared %v, decided %v, tasks %v", p, d, k)
 		}
-		if _, err := New[work](o, h, nil, nil, Config{Stages: []Stage{"dream"}}); err == nil {
+		if _, err := New(o, h, nil, nil, Config{Stages: []memory.Stage{"dream"}}); err == nil {
 			t.Error("an unknown stage was accepted")
 		}
 	})
@@ -191,8 +193,8 @@ func TestMetrics(t *testing.T) {
 	meter := metric.NewMeterProvider(metric.WithReader(reader)).Meter("test")
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
-		h := newWorker(o, func(ctx context.Context, w work) error {
-			if w.seq == 1 {
+		h := newWorker(o, func(ctx context.Context, w memory.Job) error {
+			if w.Seq == 1 {
 				return context.DeadlineExceeded
 			}
 			pass(time.Second)
@@ -200,8 +202,8 @@ func TestMetrics(t *testing.T) {
 		})
 		_, stop := start(t, h, Config{Meter: meter})
 		ref := newRef()
-		o.add(ref, Task)
-		o.add(ref, Task)
+		o.add(ref, memory.StageTask)
+		o.add(ref, memory.StageTask)
 		pass(1500 * time.Millisecond)
 		stop()
 	})

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
@@ -41,7 +42,7 @@ func newMetrics(m metric.Meter) (*metrics, error) {
 }
 
 // begin counts a job that runs, until the returned func is told how it ended.
-func (m *metrics) begin(ctx context.Context, kind string, stage Stage, clock func() time.Time) func(Outcome) {
+func (m *metrics) begin(ctx context.Context, kind string, stage memory.Stage, clock func() time.Time) func(Outcome) {
 	began := clock()
 	what := []attribute.KeyValue{telemetry.JobKind.String(kind), telemetry.JobStage.String(string(stage))}
 	m.running.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(what...)))

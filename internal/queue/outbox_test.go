@@ -8,20 +8,18 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // work is a job of the tests' outbox.
 type work struct {
-	id        uuid.UUID
-	ref       Ref
-	stage     Stage
-	seq       int
-	attempts  int
-	notBefore time.Time
-	token     uuid.UUID
-	until     time.Time
-	ended     bool
+	memory.Job
+
+	ended bool
 }
+
+func dueOf(j *memory.Job) memory.Due { return memory.Due{Tenant: j.Tenant, Collection: j.Collection} }
 
 // outbox is a small outbox with the rules of a store.
 type outbox struct {
@@ -30,52 +28,54 @@ type outbox struct {
 	claim int // calls
 }
 
-func (o *outbox) add(ref Ref, stage Stage) uuid.UUID {
+func (o *outbox) add(ref memory.Due, stage memory.Stage) uuid.UUID {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w := &work{id: uuid.New(), ref: ref, stage: stage, seq: len(o.jobs)}
+	w := &work{Job: memory.Job{
+		ID: uuid.New(), Tenant: ref.Tenant, Collection: ref.Collection, Kind: "work", Stage: stage, Seq: int64(len(o.jobs)),
+	}}
 	o.jobs = append(o.jobs, w)
-	return w.id
+	return w.ID
 }
 
 func (o *outbox) free(w *work, now time.Time) bool {
-	return !w.ended && !now.Before(w.notBefore) && (w.token == uuid.Nil || now.After(w.until))
+	return !w.ended && !now.Before(w.NotBefore) && (w.Lease == uuid.Nil || now.After(w.LeaseUntil))
 }
 
-func (o *outbox) Due(_ context.Context, limit int) ([]Ref, error) {
+func (o *outbox) Due(_ context.Context, limit int) ([]memory.Due, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var refs []Ref
+	var refs []memory.Due
 	for _, w := range o.jobs {
-		if o.free(w, time.Now()) && !slices.Contains(refs, w.ref) && len(refs) < limit {
-			refs = append(refs, w.ref)
+		if o.free(w, time.Now()) && !slices.Contains(refs, dueOf(&w.Job)) && len(refs) < limit {
+			refs = append(refs, dueOf(&w.Job))
 		}
 	}
 	return refs, nil
 }
 
-func (o *outbox) Claim(_ context.Context, r Ref, stage Stage, token uuid.UUID, until time.Time, limit int) ([]work, error) {
+func (o *outbox) Claim(_ context.Context, r memory.Due, stage memory.Stage, token uuid.UUID, until time.Time, limit int) ([]memory.Job, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.claim++
-	var out []work
+	var out []memory.Job
 	for _, w := range o.jobs {
-		if w.ref != r || w.ended {
+		if dueOf(&w.Job) != r || w.ended {
 			continue
 		}
-		if stage == Decide {
+		if stage == memory.StageDecide {
 			// In order: what is older must have been decided or failed once.
-			if w.stage == Prepare && w.attempts == 0 {
+			if w.Stage == memory.StagePrepare && w.Attempts == 0 {
 				break
 			}
-			if w.stage == Decide && w.token != uuid.Nil && !time.Now().After(w.until) {
+			if w.Stage == memory.StageDecide && w.Lease != uuid.Nil && !time.Now().After(w.LeaseUntil) {
 				break
 			}
 		}
-		if w.stage == stage && o.free(w, time.Now()) && len(out) < limit {
-			w.token, w.until = token, until
-			out = append(out, *w)
-			if stage == Decide {
+		if w.Stage == stage && o.free(w, time.Now()) && len(out) < limit {
+			w.Lease, w.LeaseUntil = token, until
+			out = append(out, w.Job)
+			if stage == memory.StageDecide {
 				break
 			}
 		}
@@ -83,14 +83,14 @@ func (o *outbox) Claim(_ context.Context, r Ref, stage Stage, token uuid.UUID, u
 	return out, nil
 }
 
-func (o *outbox) Heartbeat(_ context.Context, l Lease, until time.Time) (bool, error) {
+func (o *outbox) Heartbeat(_ context.Context, j memory.Job, until time.Time) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w := o.find(l.Job)
-	if w.token != l.Token || w.ended {
+	w := o.find(j.ID)
+	if w.Lease != j.Lease || w.ended {
 		return false, nil
 	}
-	w.until = until
+	w.LeaseUntil = until
 	return true, nil
 }
 
@@ -99,9 +99,9 @@ func (o *outbox) NextDue(context.Context) (time.Time, error) {
 	defer o.mu.Unlock()
 	var next time.Time
 	for _, w := range o.jobs {
-		at := w.notBefore
-		if w.token != uuid.Nil {
-			at = w.until
+		at := w.NotBefore
+		if w.Lease != uuid.Nil {
+			at = w.LeaseUntil
 		}
 		if !w.ended && (next.IsZero() || at.Before(next)) {
 			next = at
@@ -110,25 +110,21 @@ func (o *outbox) NextDue(context.Context) (time.Time, error) {
 	return next, nil
 }
 
-func (o *outbox) ID(w work) uuid.UUID { return w.id }
-
-func (o *outbox) Kind(work) string { return "work" }
-
 func (o *outbox) find(id uuid.UUID) *work {
-	return o.jobs[slices.IndexFunc(o.jobs, func(w *work) bool { return w.id == id })]
+	return o.jobs[slices.IndexFunc(o.jobs, func(w *work) bool { return w.ID == id })]
 }
 
 var errNotHolder = errors.New("the lease is another's")
 
 // end applies fn to a job that is held under its token.
-func (o *outbox) end(w work, fn func(*work)) error {
+func (o *outbox) end(w memory.Job, fn func(*work)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	now := o.find(w.id)
-	if now.token != w.token || now.ended {
+	now := o.find(w.ID)
+	if now.Lease != w.Lease || now.ended {
 		return errNotHolder
 	}
-	now.token = uuid.Nil
+	now.Lease = uuid.Nil
 	fn(now)
 	return nil
 }
@@ -137,46 +133,46 @@ func (o *outbox) revoke(id uuid.UUID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.find(id)
-	w.ended, w.token = true, uuid.Nil
+	w.ended, w.Lease = true, uuid.Nil
 }
 
 // worker does the jobs of the tests: prepare goes on to decide, the rest is done.
 type worker struct {
 	*outbox
 	deadline time.Duration
-	try      func(ctx context.Context, w work) error
+	try      func(ctx context.Context, w memory.Job) error
 
 	mu      sync.Mutex
-	done    []work // in order of their end
+	done    []memory.Job // in order of their end
 	settled []error
 	left    int
-	now     map[Stage]int
-	peak    map[Stage]int
-	perRef  map[Ref]int
+	now     map[memory.Stage]int
+	peak    map[memory.Stage]int
+	perRef  map[memory.Due]int
 	overlap bool // two decides of one collection ran at once
 }
 
-func newWorker(o *outbox, try func(ctx context.Context, w work) error) *worker {
-	return &worker{outbox: o, try: try, now: map[Stage]int{}, peak: map[Stage]int{}, perRef: map[Ref]int{}}
+func newWorker(o *outbox, try func(ctx context.Context, w memory.Job) error) *worker {
+	return &worker{outbox: o, try: try, now: map[memory.Stage]int{}, peak: map[memory.Stage]int{}, perRef: map[memory.Due]int{}}
 }
 
-func (h *worker) Deadline(work) time.Duration { return h.deadline }
+func (h *worker) Deadline(memory.Job) time.Duration { return h.deadline }
 
-func (h *worker) Handle(ctx context.Context, w work) error {
+func (h *worker) Handle(ctx context.Context, w memory.Job) error {
 	h.mu.Lock()
-	h.now[w.stage]++
-	h.peak[w.stage] = max(h.peak[w.stage], h.now[w.stage])
-	if w.stage == Decide {
-		h.perRef[w.ref]++
-		h.overlap = h.overlap || h.perRef[w.ref] > 1
+	h.now[w.Stage]++
+	h.peak[w.Stage] = max(h.peak[w.Stage], h.now[w.Stage])
+	if w.Stage == memory.StageDecide {
+		h.perRef[dueOf(&w)]++
+		h.overlap = h.overlap || h.perRef[dueOf(&w)] > 1
 	}
 	h.mu.Unlock()
 	defer func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.now[w.stage]--
-		if w.stage == Decide {
-			h.perRef[w.ref]--
+		h.now[w.Stage]--
+		if w.Stage == memory.StageDecide {
+			h.perRef[dueOf(&w)]--
 		}
 	}()
 	if h.try != nil {
@@ -185,8 +181,8 @@ func (h *worker) Handle(ctx context.Context, w work) error {
 		}
 	}
 	err := h.end(w, func(now *work) {
-		if now.stage == Prepare {
-			now.stage = Decide
+		if now.Stage == memory.StagePrepare {
+			now.Stage = memory.StageDecide
 			return
 		}
 		now.ended = true
@@ -199,7 +195,7 @@ func (h *worker) Handle(ctx context.Context, w work) error {
 	return err
 }
 
-func (h *worker) Settle(_ context.Context, w work, err error) error {
+func (h *worker) Settle(_ context.Context, w memory.Job, err error) error {
 	h.mu.Lock()
 	h.settled = append(h.settled, err)
 	h.mu.Unlock()
@@ -207,25 +203,25 @@ func (h *worker) Settle(_ context.Context, w work, err error) error {
 		if errors.Is(err, ErrStopped) {
 			return
 		}
-		now.attempts++
-		now.notBefore = time.Now().Add(2 * time.Second)
-		now.ended = now.attempts == 3
+		now.Attempts++
+		now.NotBefore = time.Now().Add(2 * time.Second)
+		now.ended = now.Attempts == 3
 	})
 }
 
-func (h *worker) Done(work) {
+func (h *worker) Done(memory.Job) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.left++
 }
 
-func (h *worker) order(stage Stage, ref Ref) []int {
+func (h *worker) order(stage memory.Stage, ref memory.Due) []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var out []int
+	var out []int64
 	for _, w := range h.done {
-		if w.stage == stage && w.ref == ref {
-			out = append(out, w.seq)
+		if w.Stage == stage && dueOf(&w) == ref {
+			out = append(out, w.Seq)
 		}
 	}
 	return out

@@ -12,22 +12,24 @@ import (
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // Config bounds a runner. Zero fields take the defaults.
 type Config struct {
-	Prepares  int           // prepare jobs at once; default 4
-	Decides   int           // decide jobs at once, of different collections; default 4
-	Tasks     int           // task jobs at once; default 2
-	Batch     int           // prepare jobs claimed at once; default 16, never more than are free to run
-	Lease     time.Duration // default 15 s; prolonged at every third of it
-	Poll      time.Duration // longest time between two looks at the outbox; default 1 s
-	Grace     time.Duration // for running jobs at a stop, before they are given back; default 5 s
-	DueLimit  int           // collections looked at in one poll; default 256
-	SettleFor time.Duration // for recording a failed try; default 15 s
-	Burst     time.Duration // how long Drain stays with a lane, beside the job that it is at then; default 10 s
-	Stages    []Stage       // that are run here; default all
-	Meter     metric.Meter  // nil: nothing is measured
+	Prepares  int            // prepare jobs at once; default 4
+	Decides   int            // decide jobs at once, of different collections; default 4
+	Tasks     int            // task jobs at once; default 2
+	Batch     int            // prepare jobs claimed at once; default 16, never more than are free to run
+	Lease     time.Duration  // default 15 s; prolonged at every third of it
+	Poll      time.Duration  // longest time between two looks at the outbox; default 1 s
+	Grace     time.Duration  // for running jobs at a stop, before they are given back; default 5 s
+	DueLimit  int            // collections looked at in one poll; default 256
+	SettleFor time.Duration  // for recording a failed try; default 15 s
+	Burst     time.Duration  // how long Drain stays with a lane, beside the job that it is at then; default 10 s
+	Stages    []memory.Stage // that are run here; default all
+	Meter     metric.Meter   // nil: nothing is measured
 }
 
 func (c *Config) setDefaults() error {
@@ -51,10 +53,10 @@ func (c *Config) setDefaults() error {
 		}
 	}
 	if len(c.Stages) == 0 {
-		c.Stages = Stages()
+		c.Stages = memory.Stages()
 	}
 	for _, s := range c.Stages {
-		if !slices.Contains(Stages(), s) {
+		if !slices.Contains(memory.Stages(), s) {
 			return fmt.Errorf("queue: no stage is called %q", s)
 		}
 	}
@@ -62,16 +64,16 @@ func (c *Config) setDefaults() error {
 }
 
 // Runner runs the jobs of a source.
-type Runner[J any] struct {
-	src     Source[J]
-	handler Handler[J]
+type Runner struct {
+	src     Source
+	handler Handler
 	cfg     Config
 	clock   func() time.Time
 	log     *slog.Logger
 	metrics *metrics
 
 	wake  chan struct{}
-	slots map[Stage]chan struct{}
+	slots map[memory.Stage]chan struct{}
 
 	running sync.WaitGroup // lanes and jobs of the current Run
 
@@ -88,8 +90,8 @@ type run struct{ claim, jobs context.Context }
 
 // lane is the jobs of one stage of one collection.
 type lane struct {
-	ref   Ref
-	stage Stage
+	ref   memory.Due
+	stage memory.Stage
 }
 
 // laneState is a lane at work.
@@ -104,7 +106,7 @@ type laneState struct {
 }
 
 // New makes a runner. It does nothing until Run.
-func New[J any](src Source[J], handler Handler[J], clock func() time.Time, log *slog.Logger, cfg Config) (*Runner[J], error) {
+func New(src Source, handler Handler, clock func() time.Time, log *slog.Logger, cfg Config) (*Runner, error) {
 	if src == nil || handler == nil {
 		return nil, errors.New("queue: source and handler are required")
 	}
@@ -121,14 +123,14 @@ func New[J any](src Source[J], handler Handler[J], clock func() time.Time, log *
 	if err != nil {
 		return nil, fmt.Errorf("queue: make the metrics: %w", err)
 	}
-	r := &Runner[J]{
+	r := &Runner{
 		metrics: metrics,
 		src:     src, handler: handler, cfg: cfg, clock: clock, log: log,
 		wake: make(chan struct{}, 1), lanes: map[lane]*laneState{},
-		slots: map[Stage]chan struct{}{
-			Prepare: make(chan struct{}, cfg.Prepares),
-			Decide:  make(chan struct{}, cfg.Decides),
-			Task:    make(chan struct{}, cfg.Tasks),
+		slots: map[memory.Stage]chan struct{}{
+			memory.StagePrepare: make(chan struct{}, cfg.Prepares),
+			memory.StageDecide:  make(chan struct{}, cfg.Decides),
+			memory.StageTask:    make(chan struct{}, cfg.Tasks),
 		},
 	}
 	return r, nil
@@ -136,7 +138,7 @@ func New[J any](src Source[J], handler Handler[J], clock func() time.Time, log *
 
 // Wake makes the runner look at the outbox now. It never blocks and may be
 // called before Run and after its end.
-func (r *Runner[J]) Wake() {
+func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
 	default: // a look is due already, and it will see what the caller committed
@@ -144,21 +146,21 @@ func (r *Runner[J]) Wake() {
 }
 
 // Pause stops claiming; jobs that run go on. Resume ends it.
-func (r *Runner[J]) Pause() { r.setPaused(true) }
+func (r *Runner) Pause() { r.setPaused(true) }
 
 // Resume claims again.
-func (r *Runner[J]) Resume() {
+func (r *Runner) Resume() {
 	r.setPaused(false)
 	r.Wake()
 }
 
-func (r *Runner[J]) setPaused(p bool) {
+func (r *Runner) setPaused(p bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.paused = p
 }
 
-func (r *Runner[J]) isPaused() bool {
+func (r *Runner) isPaused() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.paused
@@ -167,7 +169,7 @@ func (r *Runner[J]) isPaused() bool {
 // Run runs jobs until ctx ends. Then it claims no more, lets running jobs go
 // on for the grace time, gives the rest back, and returns when all have left. One
 // Run at a time.
-func (r *Runner[J]) Run(ctx context.Context) {
+func (r *Runner) Run(ctx context.Context) {
 	// Jobs live longer than ctx, by the grace time.
 	jobs, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(ErrStopped)
@@ -193,7 +195,7 @@ func (r *Runner[J]) Run(ctx context.Context) {
 
 // rest keeps looks that take long from following one another: a look that
 // took a while is followed by a pause of twice that, however often Wake is called.
-func (r *Runner[J]) rest(ctx context.Context, took time.Duration) {
+func (r *Runner) rest(ctx context.Context, took time.Duration) {
 	if took < 5*time.Millisecond {
 		return
 	}
@@ -206,7 +208,7 @@ func (r *Runner[J]) rest(ctx context.Context, took time.Duration) {
 }
 
 // look starts a lane for whatever is due and says when to look again.
-func (r *Runner[J]) look(ctx context.Context) time.Duration {
+func (r *Runner) look(ctx context.Context) time.Duration {
 	if r.isPaused() {
 		return r.cfg.Poll
 	}
@@ -234,7 +236,7 @@ func (r *Runner[J]) look(ctx context.Context) time.Duration {
 	return r.cfg.Poll
 }
 
-func (r *Runner[J]) setRun(now *run) {
+func (r *Runner) setRun(now *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now = now
@@ -242,7 +244,7 @@ func (r *Runner[J]) setRun(now *run) {
 
 // kick starts a lane, or makes a running one look again before it ends. Nil when
 // nothing is to be claimed.
-func (r *Runner[J]) kick(l lane) *laneState {
+func (r *Runner) kick(l lane) *laneState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if st, ok := r.lanes[l]; ok {
@@ -264,7 +266,7 @@ func (r *Runner[J]) kick(l lane) *laneState {
 // jobs may be left, for somebody to drain again. It is for those who are told what is due. While the
 // runner does not run or is paused it does nothing: it looks at everything when it begins. When ctx ends
 // Drain returns, and the lane goes on.
-func (r *Runner[J]) Drain(ctx context.Context, ref Ref, stage Stage) (more bool) {
+func (r *Runner) Drain(ctx context.Context, ref memory.Due, stage memory.Stage) (more bool) {
 	if !slices.Contains(r.cfg.Stages, stage) {
 		return false
 	}
@@ -284,7 +286,7 @@ func (r *Runner[J]) Drain(ctx context.Context, ref Ref, stage Stage) (more bool)
 }
 
 // arm bounds a lane, once.
-func (r *Runner[J]) arm(st *laneState) {
+func (r *Runner) arm(st *laneState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if st.timer == nil && !isDone(st.ended) {
@@ -293,7 +295,7 @@ func (r *Runner[J]) arm(st *laneState) {
 }
 
 // drive claims and runs the jobs of a lane until there are none, or it has had its time.
-func (r *Runner[J]) drive(ctx, jobs context.Context, l lane, st *laneState) {
+func (r *Runner) drive(ctx, jobs context.Context, l lane, st *laneState) {
 	for {
 		more := r.claim(ctx, jobs, l, st)
 		r.mu.Lock()
@@ -324,7 +326,7 @@ func isDone(c <-chan struct{}) bool {
 
 // claim waits for a slot, claims as many jobs as there are slots, and starts
 // them; of an ordered stage it waits for the job. more tells that jobs were found, or not looked for.
-func (r *Runner[J]) claim(ctx, jobs context.Context, l lane, st *laneState) (more bool) {
+func (r *Runner) claim(ctx, jobs context.Context, l lane, st *laneState) (more bool) {
 	slots := r.slots[l.stage]
 	select {
 	case slots <- struct{}{}:
@@ -335,7 +337,7 @@ func (r *Runner[J]) claim(ctx, jobs context.Context, l lane, st *laneState) (mor
 	}
 	held := 1
 	want := 1
-	if l.stage == Prepare {
+	if l.stage == memory.StagePrepare {
 		want = r.cfg.Batch
 	}
 	for held < want && r.another(slots) {
@@ -352,15 +354,14 @@ func (r *Runner[J]) claim(ctx, jobs context.Context, l lane, st *laneState) (mor
 		held--
 	}
 	for _, j := range claimed {
-		lease := Lease{Ref: l.ref, Job: r.src.ID(j), Token: token}
 		work := func() {
 			defer func() { <-slots }()
-			r.do(jobs, lease, l.stage, j)
-			if l.stage == Prepare && slices.Contains(r.cfg.Stages, Decide) {
-				r.kick(lane{l.ref, Decide}) // a prepared note can be decided about
+			r.do(jobs, j, l.stage)
+			if l.stage == memory.StagePrepare && slices.Contains(r.cfg.Stages, memory.StageDecide) {
+				r.kick(lane{l.ref, memory.StageDecide}) // a prepared note can be decided about
 			}
 		}
-		if l.stage == Decide {
+		if l.stage == memory.StageDecide {
 			work()
 		} else {
 			r.running.Go(work)
@@ -369,7 +370,7 @@ func (r *Runner[J]) claim(ctx, jobs context.Context, l lane, st *laneState) (mor
 	return len(claimed) > 0
 }
 
-func (r *Runner[J]) another(slots chan struct{}) bool {
+func (r *Runner) another(slots chan struct{}) bool {
 	select {
 	case slots <- struct{}{}:
 		return true
@@ -379,9 +380,9 @@ func (r *Runner[J]) another(slots chan struct{}) bool {
 }
 
 // do runs one job under its lease and deadline, and settles it when it fails.
-func (r *Runner[J]) do(jobs context.Context, l Lease, stage Stage, j J) {
+func (r *Runner) do(jobs context.Context, j memory.Job, stage memory.Stage) {
 	defer r.handler.Done(j)
-	outcome, ended := Done, r.metrics.begin(jobs, r.src.Kind(j), stage, r.clock)
+	outcome, ended := Done, r.metrics.begin(jobs, string(j.Kind), stage, r.clock)
 	defer func() { ended(outcome) }()
 	ctx, cancel := context.WithCancelCause(jobs)
 	defer cancel(nil)
@@ -394,7 +395,7 @@ func (r *Runner[J]) do(jobs context.Context, l Lease, stage Stage, j J) {
 	finished := make(chan struct{})
 	go func() {
 		defer close(beating)
-		r.beat(jobs, l, finished, cancel)
+		r.beat(jobs, j, finished, cancel)
 	}()
 	err := r.guarded(ctx, j)
 	close(finished)
@@ -415,12 +416,12 @@ func (r *Runner[J]) do(jobs context.Context, l Lease, stage Stage, j J) {
 	defer stop()
 	if err := r.handler.Settle(settle, j, err); err != nil {
 		// The lease runs out and the job is claimed again.
-		r.log.WarnContext(settle, "a failed try could not be recorded", "job", l.Job, "error", err)
+		r.log.WarnContext(settle, "a failed try could not be recorded", "job", j.ID, "error", err)
 	}
 }
 
 // guarded turns a panic into an error, so that one bad job does not end the process.
-func (r *Runner[J]) guarded(ctx context.Context, j J) (err error) {
+func (r *Runner) guarded(ctx context.Context, j memory.Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.log.ErrorContext(ctx, "a job's handler panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -432,7 +433,7 @@ func (r *Runner[J]) guarded(ctx context.Context, j J) (err error) {
 
 // beat prolongs a lease until the job has finished, and ends the job when the
 // lease is lost.
-func (r *Runner[J]) beat(jobs context.Context, l Lease, finished <-chan struct{}, lost context.CancelCauseFunc) {
+func (r *Runner) beat(jobs context.Context, j memory.Job, finished <-chan struct{}, lost context.CancelCauseFunc) {
 	every := time.NewTicker(r.cfg.Lease / 3)
 	defer every.Stop()
 	until := r.clock().Add(r.cfg.Lease)
@@ -444,7 +445,7 @@ func (r *Runner[J]) beat(jobs context.Context, l Lease, finished <-chan struct{}
 		}
 		next := r.clock().Add(r.cfg.Lease)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(jobs), r.cfg.Lease/3)
-		held, err := r.src.Heartbeat(ctx, l, next)
+		held, err := r.src.Heartbeat(ctx, j, next)
 		cancel()
 		switch {
 		case err == nil && held:
@@ -453,7 +454,7 @@ func (r *Runner[J]) beat(jobs context.Context, l Lease, finished <-chan struct{}
 			lost(ErrLost)
 			return
 		default:
-			r.log.WarnContext(jobs, "a heartbeat failed", "job", l.Job, "error", err)
+			r.log.WarnContext(jobs, "a heartbeat failed", "job", j.ID, "error", err)
 		}
 	}
 }

@@ -10,17 +10,19 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-func newRef() Ref { return Ref{Tenant: uuid.New(), Collection: uuid.New()} }
+func newRef() memory.Due { return memory.Due{Tenant: uuid.New(), Collection: uuid.New()} }
 
 // pass lets simulated time go by.
 func pass(d time.Duration) { <-time.After(d) }
 
 // start runs a runner until the returned stop has been called.
-func start(t *testing.T, h *worker, cfg Config) (*Runner[work], func()) {
+func start(t *testing.T, h *worker, cfg Config) (*Runner, func()) {
 	t.Helper()
-	r, err := New[work](h.outbox, h, nil, nil, cfg)
+	r, err := New(h.outbox, h, nil, nil, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,28 +39,28 @@ func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
 		a, b := newRef(), newRef()
-		h := newWorker(o, func(_ context.Context, w work) error {
+		h := newWorker(o, func(_ context.Context, w memory.Job) error {
 			// The older the slower.
-			pass(time.Duration(100-w.seq) * time.Millisecond)
+			pass(time.Duration(100-w.Seq) * time.Millisecond)
 			return nil
 		})
 		for range 12 {
-			o.add(a, Prepare)
-			o.add(b, Prepare)
+			o.add(a, memory.StagePrepare)
+			o.add(b, memory.StagePrepare)
 		}
 		_, stop := start(t, h, Config{Prepares: 5})
 		pass(10 * time.Second)
 		stop()
-		for i, ref := range []Ref{a, b} {
-			got := h.order(Decide, ref)
+		for i, ref := range []memory.Due{a, b} {
+			got := h.order(memory.StageDecide, ref)
 			if len(got) != 12 || !slices.IsSorted(got) {
 				t.Errorf("decides of collection %d in order %v", i, got)
 			}
 		}
-		if slices.IsSorted(h.order(Prepare, a)) {
+		if slices.IsSorted(h.order(memory.StagePrepare, a)) {
 			t.Error("prepares did not overtake one another")
 		}
-		if h.peak[Prepare] != 5 || h.peak[Decide] != 2 || h.overlap {
+		if h.peak[memory.StagePrepare] != 5 || h.peak[memory.StageDecide] != 2 || h.overlap {
 			t.Errorf("at once: %v, overlap %v", h.peak, h.overlap)
 		}
 		if h.left != 48 {
@@ -76,10 +78,10 @@ func TestWakeIsFasterThanPoll(t *testing.T) {
 		defer stop()
 		synctest.Wait()
 		ref := newRef()
-		o.add(ref, Task)
+		o.add(ref, memory.StageTask)
 		r.Wake()
 		synctest.Wait()
-		if got := h.order(Task, ref); len(got) != 1 {
+		if got := h.order(memory.StageTask, ref); len(got) != 1 {
 			t.Errorf("done %v", got)
 		}
 	})
@@ -94,10 +96,10 @@ func TestPollFindsWhatNobodyAnnounced(t *testing.T) {
 		defer stop()
 		synctest.Wait()
 		ref := newRef()
-		o.add(ref, Prepare)
+		o.add(ref, memory.StagePrepare)
 		pass(1100 * time.Millisecond)
 		synctest.Wait()
-		if got := h.order(Decide, ref); len(got) != 1 {
+		if got := h.order(memory.StageDecide, ref); len(got) != 1 {
 			t.Errorf("done %v", got)
 		}
 	})
@@ -110,21 +112,21 @@ func TestFailureWaitsAndDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
 		ref := newRef()
-		bad := o.add(ref, Prepare)
+		bad := o.add(ref, memory.StagePrepare)
 		tries := 0
-		h := newWorker(o, func(_ context.Context, w work) error {
-			if w.id == bad {
+		h := newWorker(o, func(_ context.Context, w memory.Job) error {
+			if w.ID == bad {
 				tries++
 				return errors.New("model down")
 			}
 			return nil
 		})
-		o.add(ref, Prepare)
+		o.add(ref, memory.StagePrepare)
 		_, stop := start(t, h, Config{})
 		defer stop()
 		pass(time.Second)
 		synctest.Wait()
-		if got := h.order(Decide, ref); !slices.Equal(got, []int{1}) {
+		if got := h.order(memory.StageDecide, ref); !slices.Equal(got, []int64{1}) {
 			t.Errorf("done %v while the first one waits", got)
 		}
 		pass(time.Minute)
@@ -140,9 +142,9 @@ func TestPanicIsAFailedTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
 		ref := newRef()
-		o.add(ref, Task)
-		h := newWorker(o, func(_ context.Context, w work) error {
-			if w.attempts == 0 {
+		o.add(ref, memory.StageTask)
+		h := newWorker(o, func(_ context.Context, w memory.Job) error {
+			if w.Attempts == 0 {
 				panic("poison")
 			}
 			return nil
@@ -151,8 +153,8 @@ func TestPanicIsAFailedTry(t *testing.T) {
 		defer stop()
 		pass(5 * time.Second)
 		synctest.Wait()
-		if len(h.settled) != 1 || !errors.Is(h.settled[0], ErrPanic) || len(h.order(Task, ref)) != 1 {
-			t.Errorf("settled %v, done %v", h.settled, h.order(Task, ref))
+		if len(h.settled) != 1 || !errors.Is(h.settled[0], ErrPanic) || len(h.order(memory.StageTask, ref)) != 1 {
+			t.Errorf("settled %v, done %v", h.settled, h.order(memory.StageTask, ref))
 		}
 	})
 }
@@ -161,8 +163,8 @@ func TestDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
-		o.add(newRef(), Task)
-		h := newWorker(o, func(ctx context.Context, _ work) error {
+		o.add(newRef(), memory.StageTask)
+		h := newWorker(o, func(ctx context.Context, _ memory.Job) error {
 			<-ctx.Done()
 			return ctx.Err()
 		})
@@ -184,9 +186,9 @@ func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
 		ref := newRef()
-		o.add(ref, Task)
+		o.add(ref, memory.StageTask)
 		runs := 0
-		h := newWorker(o, func(ctx context.Context, _ work) error {
+		h := newWorker(o, func(ctx context.Context, _ memory.Job) error {
 			runs++
 			select {
 			case <-time.After(2 * time.Minute):
@@ -199,15 +201,15 @@ func TestHeartbeat(t *testing.T) {
 		defer stop()
 		pass(3 * time.Minute)
 		synctest.Wait()
-		if runs != 1 || len(h.order(Task, ref)) != 1 {
+		if runs != 1 || len(h.order(memory.StageTask, ref)) != 1 {
 			t.Fatalf("ran %d times", runs)
 		}
-		lost := o.add(ref, Task)
+		lost := o.add(ref, memory.StageTask)
 		pass(2 * time.Second)
 		o.revoke(lost)
 		pass(6 * time.Second)
 		synctest.Wait()
-		if h.now[Task] != 0 || len(h.settled) != 0 || h.left != 2 {
+		if h.now[memory.StageTask] != 0 || len(h.settled) != 0 || h.left != 2 {
 			t.Errorf("running %v, settled %v, left %d", h.now, h.settled, h.left)
 		}
 	})
@@ -219,8 +221,8 @@ func TestLeaseOfTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
 		ref := newRef()
-		o.add(ref, Decide)
-		if _, err := o.Claim(t.Context(), ref, Decide, uuid.New(), time.Now().Add(15*time.Second), 1); err != nil {
+		o.add(ref, memory.StageDecide)
+		if _, err := o.Claim(t.Context(), ref, memory.StageDecide, uuid.New(), time.Now().Add(15*time.Second), 1); err != nil {
 			t.Fatal(err)
 		}
 		h := newWorker(o, nil)
@@ -228,12 +230,12 @@ func TestLeaseOfTheDead(t *testing.T) {
 		defer stop()
 		pass(14 * time.Second)
 		synctest.Wait()
-		if len(h.order(Decide, ref)) != 0 {
+		if len(h.order(memory.StageDecide, ref)) != 0 {
 			t.Fatal("a leased job was done")
 		}
 		pass(3 * time.Second)
 		synctest.Wait()
-		if len(h.order(Decide, ref)) != 1 {
+		if len(h.order(memory.StageDecide, ref)) != 1 {
 			t.Error("the job was not taken over")
 		}
 	})
@@ -246,10 +248,10 @@ func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
 		ref := newRef()
-		quick, slow := o.add(ref, Task), o.add(ref, Task)
-		h := newWorker(o, func(ctx context.Context, w work) error {
+		quick, slow := o.add(ref, memory.StageTask), o.add(ref, memory.StageTask)
+		h := newWorker(o, func(ctx context.Context, w memory.Job) error {
 			wait := time.Hour
-			if w.id == quick {
+			if w.ID == quick {
 				wait = 2 * time.Second
 			}
 			select {
@@ -267,8 +269,8 @@ func TestStop(t *testing.T) {
 			t.Errorf("stopped after %v", took)
 		}
 		w := o.find(slow)
-		if len(h.order(Task, ref)) != 1 || w.ended || w.token != uuid.Nil || w.attempts != 0 || !errors.Is(h.settled[0], ErrStopped) {
-			t.Errorf("done %v, slow one %+v, settled %v", h.order(Task, ref), w, h.settled)
+		if len(h.order(memory.StageTask, ref)) != 1 || w.ended || w.Lease != uuid.Nil || w.Attempts != 0 || !errors.Is(h.settled[0], ErrStopped) {
+			t.Errorf("done %v, slow one %+v, settled %v", h.order(memory.StageTask, ref), w, h.settled)
 		}
 	})
 }
@@ -282,7 +284,7 @@ func TestPause(t *testing.T) {
 		defer stop()
 		r.Pause()
 		ref := newRef()
-		o.add(ref, Prepare)
+		o.add(ref, memory.StagePrepare)
 		r.Wake()
 		pass(10 * time.Second)
 		synctest.Wait()
@@ -291,7 +293,7 @@ func TestPause(t *testing.T) {
 		}
 		r.Resume()
 		synctest.Wait()
-		if len(h.order(Decide, ref)) != 1 {
+		if len(h.order(memory.StageDecide, ref)) != 1 {
 			t.Error("the job was not done after Resume")
 		}
 	})
@@ -316,10 +318,10 @@ func TestIdle(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	o := &outbox{}
-	if _, err := New[work](nil, newWorker(o, nil), nil, nil, Config{}); err == nil {
+	if _, err := New(nil, newWorker(o, nil), nil, nil, Config{}); err == nil {
 		t.Error("no source was accepted")
 	}
-	if _, err := New[work](o, newWorker(o, nil), nil, nil, Config{Lease: -1}); err == nil {
+	if _, err := New(o, newWorker(o, nil), nil, nil, Config{Lease: -1}); err == nil {
 		t.Error("a negative lease was accepted")
 	}
 }

@@ -21,15 +21,15 @@ import (
 
 // handler gives each kind of job to whoever does it.
 type handler struct {
-	store  memory.Queue
-	engine Engine
-	clone  Cloner
-	tasks  map[memory.JobKind]Task
-	cfg    Config
-	told   func(tenant, job uuid.UUID)
-	tracer trace.Tracer
-	waited metric.Float64Histogram
-	clock  memory.Clock
+	store    memory.Queue
+	engine   Engine
+	clone    Cloner
+	importer Import // nil: none
+	cfg      Config
+	told     func(tenant, job uuid.UUID)
+	tracer   trace.Tracer
+	waited   metric.Float64Histogram
+	clock    memory.Clock
 }
 
 // newWaited makes the measure of how long jobs wait. A nil meter measures nothing.
@@ -119,12 +119,11 @@ func (h *handler) do(ctx context.Context, j memory.Job) error {
 	case memory.JobRemove:
 		return h.finish(ctx, s, j, h.clone.RunRemove(ctx, s, j, progress))
 	case memory.JobImport:
+		if h.importer != nil {
+			return h.finish(ctx, s, j, h.importer(ctx, s, j, progress))
+		}
 	}
-	task, ok := h.tasks[j.Kind]
-	if !ok {
-		return fault.New(fault.Invalid, "no worker here does jobs of the kind %q; a newer version may have made it", j.Kind)
-	}
-	return h.finish(ctx, s, j, task(ctx, s, j, progress))
+	return fault.New(fault.Invalid, "no worker here does jobs of the kind %q; a newer version may have made it", j.Kind)
 }
 
 // finish ends a task that succeeded. A task that ended itself, or whose

@@ -16,7 +16,7 @@ import (
 var errCut = fault.New(fault.Invalid, "the body of the import is gone; send it again")
 
 // Run is the Task of import jobs.
-func (im *Imports) Run(ctx context.Context, s tenant.Scope, job memory.Job, progress func(context.Context, memory.Progress) error) error {
+func (im *Imports) Run(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	var p importPayload
 	if err := json.Unmarshal(job.Payload, &p); err != nil {
 		return fault.Wrap(err, fault.Invalid, "the payload of the import job cannot be read; a newer version may have made it")

@@ -36,30 +36,29 @@ type Engine interface {
 	RunDecide(ctx context.Context, s tenant.Scope, job memory.Job) error
 	RunPolicy(ctx context.Context, s tenant.Scope, job memory.Job) error
 	RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) error
-	RunConsolidate(ctx context.Context, s tenant.Scope, job memory.Job, progress engine.Progress) error
-	RunReembed(ctx context.Context, s tenant.Scope, job memory.Job, progress engine.Progress) error
+	RunConsolidate(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
+	RunReembed(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
 	Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause error) error
 }
 
 // Cloner does copy and remove jobs; *clone.Service is it.
 type Cloner interface {
-	RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress clone.Progress) error
-	RunRemove(ctx context.Context, s tenant.Scope, job memory.Job, progress clone.Progress) error
+	RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
+	RunRemove(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
 	Expire(ctx context.Context, s tenant.Scope, due memory.Due, now time.Time) error
 }
 
-// Task does a job of a kind of its own. It is told the scope of the job's
-// tenant and may report progress. When it returns nil the job is ended as
-// done, unless the task ended it itself in a transaction.
-type Task func(ctx context.Context, s tenant.Scope, job memory.Job, progress func(ctx context.Context, p memory.Progress) error) error
+// Import does an import job. It gets the scope of the job's tenant and may report progress. When
+// it returns nil the job is ended as done, unless Import ended it itself in a transaction.
+type Import func(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
 
 // Deps are the parts that the worker works with.
 type Deps struct {
 	Store  Store
 	Engine Engine
 	Clone  Cloner
-	Tasks  map[memory.JobKind]Task // other kinds, such as import; a kind without a task fails
-	Clock  memory.Clock            // default time.Now
+	Import Import       // nil: import jobs fail
+	Clock  memory.Clock // default time.Now
 	Log    *slog.Logger
 	// Told is called when a job began, moved on or left this worker; it must not block. nil: nobody waits.
 	Told   func(tenant, job uuid.UUID)
@@ -112,7 +111,7 @@ type Worker struct {
 	log    *slog.Logger
 	cfg    Config
 	source *source
-	runner *queue.Runner[memory.Job]
+	runner *queue.Runner
 }
 
 // New makes a worker; nothing runs until Run.
@@ -141,7 +140,7 @@ func New(d Deps, cfg Config) (*Worker, error) {
 		store: d.Store, clone: d.Clone, clock: d.Clock, log: d.Log, cfg: cfg,
 		source: &source{store: d.Store, clock: d.Clock},
 	}
-	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, tasks: d.Tasks, cfg: cfg, told: d.Told, tracer: d.Tracer, waited: waited, clock: d.Clock}
+	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, cfg: cfg, told: d.Told, tracer: d.Tracer, waited: waited, clock: d.Clock}
 	runner, err := queue.New(w.source, h, d.Clock, d.Log, cfg.Queue)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "worker: settings of the job runner")
@@ -165,8 +164,8 @@ func (w *Worker) Wake() { w.runner.Wake() }
 
 // Drain does the jobs of a stage of a collection, and tells whether some may
 // be left. It does nothing while Run does not run.
-func (w *Worker) Drain(ctx context.Context, r queue.Ref, s queue.Stage) (more bool) {
-	return w.runner.Drain(ctx, r, s)
+func (w *Worker) Drain(ctx context.Context, c memory.Due, s memory.Stage) (more bool) {
+	return w.runner.Drain(ctx, c, s)
 }
 
 // Pause stops claiming jobs; running ones go on.

@@ -58,10 +58,10 @@ func (p *plant) later(d time.Duration) {
 }
 
 type settings struct {
-	model  bool // else heuristic
-	worker worker.Config
-	wait   worker.WaitConfig
-	tasks  map[memory.JobKind]worker.Task
+	model   bool // else heuristic
+	worker  worker.Config
+	wait    worker.WaitConfig
+	imports worker.Import
 }
 
 func newPlant(t *testing.T, o settings) *plant {
@@ -100,12 +100,12 @@ func newPlant(t *testing.T, o settings) *plant {
 	must(err)
 	eng, err := engine.New(engine.Deps{
 		Store: telling, Policies: policies, Model: model, Embedders: embedders,
-		Neighbours: worker.Neighbours{Recall: found}, Index: found, Clock: p.now,
+		Neighbours: found, Index: found, Clock: p.now,
 	}, engine.Config{})
 	must(err)
 	p.waiters = worker.NewWaiters(p.store, o.wait)
 	p.worker, err = worker.New(worker.Deps{
-		Store: telling, Engine: eng, Clone: p.clone, Tasks: o.tasks, Clock: p.now, Told: func(_, job uuid.UUID) { p.waiters.Tell(job) },
+		Store: telling, Engine: eng, Clone: p.clone, Import: o.imports, Clock: p.now, Told: func(_, job uuid.UUID) { p.waiters.Tell(job) },
 	}, o.worker)
 	must(err)
 	p.stop = func() {}
@@ -354,11 +354,9 @@ func TestWaitLimit(t *testing.T) {
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	p := newPlant(t, settings{tasks: map[memory.JobKind]worker.Task{
-		memory.JobImport: func(ctx context.Context, _ tenant.Scope, _ memory.Job, progress func(context.Context, memory.Progress) error) error {
-			<-release
-			return progress(ctx, memory.Progress{Done: 3, Total: 7})
-		},
+	p := newPlant(t, settings{imports: func(ctx context.Context, _ tenant.Scope, _ memory.Job, progress memory.ReportProgress) error {
+		<-release
+		return progress(ctx, memory.Progress{Done: 3, Total: 7})
 	}})
 	j := p.enqueue(memory.JobImport)
 	var seen []memory.JobState
@@ -402,18 +400,16 @@ func (p *plant) enqueue(kind memory.JobKind) memory.Job {
 func TestTasksThatFail(t *testing.T) {
 	t.Parallel()
 	tries := 0
-	p := newPlant(t, settings{tasks: map[memory.JobKind]worker.Task{
-		"poison": func(context.Context, tenant.Scope, memory.Job, func(context.Context, memory.Progress) error) error {
-			if tries++; tries == 1 {
-				panic("poison")
-			}
-			return nil
-		},
+	p := newPlant(t, settings{imports: func(context.Context, tenant.Scope, memory.Job, memory.ReportProgress) error {
+		if tries++; tries == 1 {
+			panic("poison")
+		}
+		return nil
 	}})
-	if j := p.ended(p.enqueue(memory.JobImport).ID); j.State != memory.JobFailed || j.Error == "" {
+	if j := p.ended(p.enqueue("dream").ID); j.State != memory.JobFailed || j.Error == "" {
 		t.Errorf("job %+v", j)
 	}
-	if j := p.ended(p.enqueue("poison").ID); j.State != memory.JobDone || j.Attempts != 1 {
+	if j := p.ended(p.enqueue(memory.JobImport).ID); j.State != memory.JobDone || j.Attempts != 1 {
 		t.Errorf("job %+v", j)
 	}
 }

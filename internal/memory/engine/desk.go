@@ -120,11 +120,11 @@ func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neig
 		}
 		vec = made.Vector
 	}
-	found, err := d.e.neighbours.Nearest(ctx, d.s, d.v, NearestQuery{Vector: vec, K: k + 1, Filter: eligible(&n)})
+	found, err := d.e.neighbours.Nearest(ctx, d.s, d.v, memory.NearestQuery{Vector: vec, Limit: k + 1, Filter: eligible(&n)})
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(f Near) bool { return f.Note == n.ID })
+	found = slices.DeleteFunc(found, func(f memory.Nearest) bool { return f.Note == n.ID })
 	if len(found) > k {
 		found = found[:k]
 	}
@@ -132,7 +132,7 @@ func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neig
 }
 
 // neighbours reads what was found, in its order.
-func (d *desk) neighbours(ctx context.Context, found []Near) ([]memory.Neighbour, error) {
+func (d *desk) neighbours(ctx context.Context, found []memory.Nearest) ([]memory.Neighbour, error) {
 	ids := make([]uuid.UUID, len(found))
 	for i, f := range found {
 		ids[i] = f.Note
@@ -170,11 +170,11 @@ func (d *desk) Similar(ctx context.Context, queries []memory.SimilarQuery) ([][]
 		if q.K <= 0 {
 			continue
 		}
-		found, err := d.e.neighbours.Nearest(ctx, d.s, d.v, NearestQuery{Vector: made[i].Vector, K: q.K, Filter: among(&q)})
+		found, err := d.e.neighbours.Nearest(ctx, d.s, d.v, memory.NearestQuery{Vector: made[i].Vector, Limit: q.K, Filter: among(&q)})
 		if err != nil {
 			return nil, err
 		}
-		found = slices.DeleteFunc(found, func(f Near) bool { return f.Score < q.MinScore })
+		found = slices.DeleteFunc(found, func(f memory.Nearest) bool { return f.Score < q.MinScore })
 		if out[i], err = d.neighbours(ctx, found); err != nil {
 			return nil, err
 		}

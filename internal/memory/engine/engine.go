@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -28,22 +27,9 @@ type Store interface {
 
 // Neighbours finds notes of a view by similarity.
 type Neighbours interface {
-	// Nearest gives up to q.K visible notes most similar to q.Vector by cosine, best
-	// first. It is an internal look-up: it counts no access.
-	Nearest(ctx context.Context, s tenant.Scope, v memory.View, q NearestQuery) ([]Near, error)
-}
-
-// NearestQuery asks for neighbours.
-type NearestQuery struct {
-	Vector []float32
-	K      int
-	Filter filter.Expr // nil: all
-}
-
-// Near is a found note.
-type Near struct {
-	Note  uuid.UUID
-	Score float64 // cosine
+	// Nearest returns up to q.Limit visible notes that are most similar to q.Vector by
+	// cosine, best first. It is an internal look-up that counts no access.
+	Nearest(ctx context.Context, s tenant.Scope, v memory.View, q memory.NearestQuery) ([]memory.Nearest, error)
 }
 
 // Index can be told to build itself anew.

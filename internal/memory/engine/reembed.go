@@ -26,7 +26,7 @@ var errBehind = errors.New("the collection was written meanwhile")
 // everybody reads the old vectors; the base and other forks keep theirs. An
 // interrupted job goes on with the versions that have no such vector yet. With the collection's own embedder, and after the
 // switch, notes without any vector get theirs, as changesets.
-func (e *Engine) RunReembed(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
+func (e *Engine) RunReembed(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	var p memory.ReembedJob
 	if err := json.Unmarshal(job.Payload, &p); err != nil || p.Embedder == "" {
 		return fault.New(fault.Invalid, "the payload of the reembed job cannot be read; a newer version may have made it")
@@ -62,7 +62,7 @@ type reembedding struct {
 	em    memory.Embedder
 	name  string
 	dim   int // when the try began
-	told  Progress
+	told  memory.ReportProgress
 	until time.Time
 
 	done          memory.Progress

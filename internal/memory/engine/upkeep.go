@@ -11,15 +11,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Progress is told how far a job has come. An error ends the job's try.
-type Progress func(ctx context.Context, p memory.Progress) error
-
 const upkeepPage = 200
 
 // RunConsolidate does a consolidate job: every visible note gets a vector of
 // what it says now if it has none (or, where embedding is cheap, another one),
 // then the index is built anew. Doing it twice changes nothing more.
-func (e *Engine) RunConsolidate(ctx context.Context, s tenant.Scope, job memory.Job, progress Progress) error {
+func (e *Engine) RunConsolidate(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
 		return err

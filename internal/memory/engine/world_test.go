@@ -42,18 +42,6 @@ type world struct {
 	offset time.Duration
 }
 
-// nearest finds through recall, as the worker does.
-type nearest struct{ r *recall.Service }
-
-func (n nearest) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q engine.NearestQuery) ([]engine.Near, error) {
-	found, err := n.r.Nearest(ctx, s, v, q.Vector, q.K, q.Filter)
-	out := make([]engine.Near, len(found))
-	for i, f := range found {
-		out[i] = engine.Near(f)
-	}
-	return out, err
-}
-
 // options change a world before it is made.
 type options struct {
 	config    string // of the collection's policy
@@ -138,7 +126,7 @@ func newWorld(t *testing.T, o options) *world {
 	}
 	w.engine, err = engine.New(engine.Deps{
 		Store: st, Policies: policies, Model: model, Heuristic: llm.NewHeuristic(), Embedders: w.embedders,
-		Neighbours: nearest{w.recall}, Index: w.recall, Clock: w.now,
+		Neighbours: w.recall, Index: w.recall, Clock: w.now,
 	}, o.engine)
 	must(err)
 	in := memory.CollectionInput{Name: "main", Policy: o.policy}

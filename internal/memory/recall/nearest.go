@@ -3,15 +3,14 @@ package recall
 import (
 	"context"
 
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Nearest gives up to k visible notes most similar to a vector by cosine, best
-// first, of those that the filter lets pass. It is an internal look-up: it
-// counts no access and asks no permission but the view's.
-func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, vector []float32, k int, only filter.Expr) ([]Near, error) {
+// Nearest returns up to q.Limit visible notes that match the filter and are most similar to
+// the vector by cosine, best first; with Limit 0 it returns none. It is an internal look-up:
+// it counts no access and requires no permission but the view's.
+func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q memory.NearestQuery) ([]memory.Nearest, error) {
 	if err := v.Check(s); err != nil {
 		return nil, err
 	}
@@ -19,14 +18,17 @@ func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, ve
 	if err != nil {
 		return nil, err
 	}
-	q, err := ix.Query("", vector)
+	query, err := ix.Query("", q.Vector)
 	if err != nil {
 		return nil, err
 	}
-	hits := q.Vector(ix.Select(only), max(k, 0))
-	out := make([]Near, len(hits))
+	hits := query.Vector(ix.Select(q.Filter), q.Limit)
+	out := make([]memory.Nearest, len(hits))
 	for i, h := range hits {
-		out[i] = Near{Note: h.Note, Score: h.Score}
+		out[i] = memory.Nearest{
+			Version: memory.Version{Layer: v.Layers[h.Layer].Collection, Note: h.Note, From: memory.Revision(h.From)},
+			Score:   h.Score,
+		}
 	}
 	return out, nil
 }

@@ -107,7 +107,7 @@ func (r *reading) rankAlike(t *rapid.T, v memory.View, q memory.NearestQuery) {
 		score[n.Note] = n.Score
 	}
 	want := ask(limit)
-	got, err := r.recall.Nearest(context.Background(), r.all, v, q.Vector, limit, q.Filter)
+	got, err := r.recall.Nearest(context.Background(), r.all, v, memory.NearestQuery{Vector: q.Vector, Filter: q.Filter, Limit: limit})
 	if err != nil {
 		t.Fatal(err)
 	}

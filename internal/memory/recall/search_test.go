@@ -397,7 +397,7 @@ func TestUsage(t *testing.T) {
 	r.search(c, q)
 	vectors, err := r.embedder.Embed(t.Context(), r.all, []string{q.Text})
 	r.must(err)
-	near, err := r.recall.Nearest(t.Context(), r.all, r.view(c), vectors[0].Vector, 2, nil)
+	near, err := r.recall.Nearest(t.Context(), r.all, r.view(c), memory.NearestQuery{Vector: vectors[0].Vector, Limit: 2})
 	r.must(err)
 	if len(near) != 2 {
 		t.Errorf("nearest are %+v", near)

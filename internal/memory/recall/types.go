@@ -131,12 +131,6 @@ type HotNote struct {
 	Score float64
 }
 
-// Near is a note found by similarity alone.
-type Near struct {
-	Note  uuid.UUID
-	Score float64 // cosine
-}
-
 // ListQuery pages through notes.
 type ListQuery struct {
 	Filter    filter.Expr

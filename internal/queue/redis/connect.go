@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // defaultPrefix begins the names of queues; installations that share a Redis differ in it.
@@ -38,7 +38,7 @@ func connect(url string, timeout time.Duration, retry bool) (*redis.Client, erro
 }
 
 // queueName of a stage; asynq knows no prefix for its keys, but puts this name in each.
-func queueName(prefix string, s queue.Stage) string { return prefix + "-" + string(s) }
+func queueName(prefix string, s memory.Stage) string { return prefix + "-" + string(s) }
 
 // payloadVersion is that of wake-ups. Workers leave newer ones to the sweep.
 const payloadVersion = 1
@@ -53,6 +53,6 @@ type payload struct {
 	Collection uuid.UUID `json:"c"`
 }
 
-func encode(r queue.Ref) ([]byte, error) {
+func encode(r memory.Due) ([]byte, error) {
 	return json.Marshal(payload{Version: payloadVersion, Tenant: r.Tenant, Collection: r.Collection})
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // State is how the wake-ups of a stage are.
 type State struct {
-	Stage   queue.Stage
+	Stage   memory.Stage
 	Waiting int // that no worker has taken yet
 	Active  int
 	Dead    int // whose worker died; each is replaced by the next one of its collection
@@ -44,8 +44,8 @@ func States(ctx context.Context, url, prefix string) ([]State, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Unavailable, "redis does not tell what was asked for")
 	}
-	out := make([]State, 0, len(queue.Stages()))
-	for _, stage := range queue.Stages() {
+	out := make([]State, 0, len(memory.Stages()))
+	for _, stage := range memory.Stages() {
 		s := State{Stage: stage}
 		for _, srv := range servers {
 			if _, ok := srv.Queues[queueName(prefix, stage)]; ok {

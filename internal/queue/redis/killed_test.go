@@ -13,14 +13,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slipboxhq/slipbox/internal/cache/redistest"
-	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // stuck is a runner that takes a lane and never comes back.
 type stuck struct{}
 
 // Drain implements Drainer.
-func (stuck) Drain(context.Context, queue.Ref, queue.Stage) bool {
+func (stuck) Drain(context.Context, memory.Due, memory.Stage) bool {
 	fmt.Fprintln(os.Stdout, "taken")
 	select {}
 }
@@ -39,7 +39,7 @@ func TestKilledWorker(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	s := newSite(t, url, prefix)
 	ref := newRef()
-	s.relay.Wake(t.Context(), ref, queue.Decide)
+	s.relay.Wake(t.Context(), ref, memory.StageDecide)
 
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWorker$", "-test.timeout=60s")
 	cmd.Env = append(os.Environ(), child+"=1", "WORKER_URL="+url, "WORKER_PREFIX="+prefix)
@@ -53,7 +53,7 @@ func TestKilledWorker(t *testing.T) {
 	must(t, cmd.Process.Kill())
 	cmd.Wait() // it was killed
 
-	name, id := queueName(prefix, queue.Decide), ref.Collection.String()
+	name, id := queueName(prefix, memory.StageDecide), ref.Collection.String()
 	inspect := s.inspector()
 	state := func() asynq.TaskState {
 		info, err := inspect.GetTaskInfo(name, id)
@@ -66,7 +66,7 @@ func TestKilledWorker(t *testing.T) {
 		t.Fatalf("the task of the dead is %v", state())
 	}
 	a := s.start("a", time.Hour, nil, ServerConfig{})
-	s.add(ref, queue.Decide)
+	s.add(ref, memory.StageDecide)
 	until(t, "the job is done beside it", func() bool { return s.outbox.left() == 0 })
 	a.stop()
 
@@ -74,7 +74,7 @@ func TestKilledWorker(t *testing.T) {
 	must(t, s.relay.client.ZAdd(t.Context(), "asynq:{"+name+"}:lease", redis.Z{Score: float64(time.Now().Add(-time.Hour).Unix()), Member: id}).Err())
 	s.start("b", time.Hour, nil, ServerConfig{})
 	until(t, "it is archived", func() bool { return state() == asynq.TaskStateArchived })
-	s.add(ref, queue.Decide)
+	s.add(ref, memory.StageDecide)
 	until(t, "the job is done past it", func() bool { return s.outbox.left() == 0 })
 	until(t, "nothing is left of it", func() bool { return state() == 0 })
 }

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
-	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
@@ -27,10 +27,10 @@ func newMetrics(m metric.Meter) (*metrics, error) {
 	return &metrics{out: out, in: in}, err
 }
 
-func (m *metrics) sent(ctx context.Context, s queue.Stage, f fate) {
+func (m *metrics) sent(ctx context.Context, s memory.Stage, f fate) {
 	m.out.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(telemetry.JobStage.String(string(s)), telemetry.WakeFate.String(string(f)))))
 }
 
-func (m *metrics) received(ctx context.Context, s queue.Stage) {
+func (m *metrics) received(ctx context.Context, s memory.Stage) {
 	m.in.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(telemetry.JobStage.String(string(s)))))
 }

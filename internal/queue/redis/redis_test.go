@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/cache/redistest"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/queue"
 )
 
@@ -27,19 +28,19 @@ type outbox struct {
 }
 
 type work struct {
-	id    uuid.UUID
-	ref   queue.Ref
-	stage queue.Stage
-	seq   int
-	token uuid.UUID
-	until time.Time
+	memory.Job
+
 	ended bool
 }
 
-func (o *outbox) add(ref queue.Ref, stage queue.Stage) {
+func dueOf(j *memory.Job) memory.Due { return memory.Due{Tenant: j.Tenant, Collection: j.Collection} }
+
+func (o *outbox) add(ref memory.Due, stage memory.Stage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.jobs = append(o.jobs, &work{id: uuid.New(), ref: ref, stage: stage, seq: len(o.jobs)})
+	o.jobs = append(o.jobs, &work{Job: memory.Job{
+		ID: uuid.New(), Tenant: ref.Tenant, Collection: ref.Collection, Kind: "work", Stage: stage, Seq: int64(len(o.jobs)),
+	}})
 }
 
 func (o *outbox) left() (n int) {
@@ -53,37 +54,39 @@ func (o *outbox) left() (n int) {
 	return n
 }
 
-func (w *work) free() bool { return !w.ended && (w.token == uuid.Nil || time.Now().After(w.until)) }
+func (w *work) free() bool {
+	return !w.ended && (w.Lease == uuid.Nil || time.Now().After(w.LeaseUntil))
+}
 
 // Due implements queue.Source.
-func (o *outbox) Due(_ context.Context, limit int) ([]queue.Ref, error) {
+func (o *outbox) Due(_ context.Context, limit int) ([]memory.Due, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var refs []queue.Ref
+	var refs []memory.Due
 	for _, w := range o.jobs {
-		if w.free() && !slices.Contains(refs, w.ref) && len(refs) < limit {
-			refs = append(refs, w.ref)
+		if w.free() && !slices.Contains(refs, dueOf(&w.Job)) && len(refs) < limit {
+			refs = append(refs, dueOf(&w.Job))
 		}
 	}
 	return refs, nil
 }
 
 // Claim implements queue.Source.
-func (o *outbox) Claim(_ context.Context, r queue.Ref, stage queue.Stage, token uuid.UUID, until time.Time, limit int) ([]work, error) {
+func (o *outbox) Claim(_ context.Context, r memory.Due, stage memory.Stage, token uuid.UUID, until time.Time, limit int) ([]memory.Job, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var out []work
+	var out []memory.Job
 	for _, w := range o.jobs {
-		if w.ref != r || w.stage != stage || w.ended {
+		if dueOf(&w.Job) != r || w.Stage != stage || w.ended {
 			continue
 		}
-		if stage == queue.Decide && !w.free() {
+		if stage == memory.StageDecide && !w.free() {
 			return nil, nil // one at a time
 		}
 		if w.free() && len(out) < limit {
-			w.token, w.until = token, until
-			out = append(out, *w)
-			if stage == queue.Decide {
+			w.Lease, w.LeaseUntil = token, until
+			out = append(out, w.Job)
+			if stage == memory.StageDecide {
 				break
 			}
 		}
@@ -92,25 +95,19 @@ func (o *outbox) Claim(_ context.Context, r queue.Ref, stage queue.Stage, token 
 }
 
 // Heartbeat implements queue.Source.
-func (o *outbox) Heartbeat(_ context.Context, l queue.Lease, until time.Time) (bool, error) {
-	return o.change(l.Job, l.Token, func(w *work) { w.until = until }), nil
+func (o *outbox) Heartbeat(_ context.Context, j memory.Job, until time.Time) (bool, error) {
+	return o.change(j.ID, j.Lease, func(w *work) { w.LeaseUntil = until }), nil
 }
 
 // NextDue implements queue.Source.
 func (o *outbox) NextDue(context.Context) (time.Time, error) { return time.Time{}, nil }
-
-// ID implements queue.Source.
-func (o *outbox) ID(w work) uuid.UUID { return w.id }
-
-// Kind implements queue.Source.
-func (o *outbox) Kind(work) string { return "work" }
 
 // change changes a job that is held.
 func (o *outbox) change(id, token uuid.UUID, fn func(*work)) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, w := range o.jobs {
-		if w.id == id && w.token == token && !w.ended {
+		if w.ID == id && w.Lease == token && !w.ended {
 			fn(w)
 			return true
 		}
@@ -122,32 +119,32 @@ func (o *outbox) change(id, token uuid.UUID, fn func(*work)) bool {
 type worker struct {
 	*outbox
 	name string
-	do   func(ctx context.Context, w work) error
+	do   func(ctx context.Context, w memory.Job) error
 
 	looked atomic.Int64
 
 	mu   sync.Mutex
-	done []work
+	done []memory.Job
 	stop func()
 }
 
 // Due implements queue.Source.
-func (h *worker) Due(ctx context.Context, limit int) ([]queue.Ref, error) {
+func (h *worker) Due(ctx context.Context, limit int) ([]memory.Due, error) {
 	defer h.looked.Add(1)
 	return h.outbox.Due(ctx, limit)
 }
 
 // Deadline implements queue.Handler.
-func (h *worker) Deadline(work) time.Duration { return time.Minute }
+func (h *worker) Deadline(memory.Job) time.Duration { return time.Minute }
 
 // Handle implements queue.Handler.
-func (h *worker) Handle(ctx context.Context, w work) error {
+func (h *worker) Handle(ctx context.Context, w memory.Job) error {
 	if h.do != nil {
 		if err := h.do(ctx, w); err != nil {
 			return err
 		}
 	}
-	if !h.change(w.id, w.token, func(now *work) { now.ended = true }) {
+	if !h.change(w.ID, w.Lease, func(now *work) { now.ended = true }) {
 		return fault.New(fault.Conflict, "the lease was lost")
 	}
 	h.mu.Lock()
@@ -157,20 +154,20 @@ func (h *worker) Handle(ctx context.Context, w work) error {
 }
 
 // Settle implements queue.Handler.
-func (h *worker) Settle(_ context.Context, w work, _ error) error {
-	h.change(w.id, w.token, func(now *work) { now.token = uuid.Nil })
+func (h *worker) Settle(_ context.Context, w memory.Job, _ error) error {
+	h.change(w.ID, w.Lease, func(now *work) { now.Lease = uuid.Nil })
 	return nil
 }
 
 // Done implements queue.Handler.
-func (h *worker) Done(work) {}
+func (h *worker) Done(memory.Job) {}
 
-func (h *worker) did() []int {
+func (h *worker) did() []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make([]int, len(h.done))
+	out := make([]int64, len(h.done))
 	for i, w := range h.done {
-		out[i] = w.seq
+		out[i] = w.Seq
 	}
 	return out
 }
@@ -213,7 +210,7 @@ func must(t *testing.T, err error) {
 }
 
 // start starts a worker, which has looked once when start returns; poll is how often it looks again by itself.
-func (s *site) start(name string, poll time.Duration, do func(context.Context, work) error, cfg ServerConfig) *worker {
+func (s *site) start(name string, poll time.Duration, do func(context.Context, memory.Job) error, cfg ServerConfig) *worker {
 	s.t.Helper()
 	h := &worker{outbox: s.outbox, name: name, do: do}
 	runner, err := queue.New(h, h, nil, nil, queue.Config{Poll: poll, Burst: 2 * time.Second, Grace: 100 * time.Millisecond, Stages: cfg.Stages})
@@ -236,7 +233,7 @@ func (s *site) start(name string, poll time.Duration, do func(context.Context, w
 }
 
 // add leaves a job in the outbox and tells of it.
-func (s *site) add(ref queue.Ref, stage queue.Stage) {
+func (s *site) add(ref memory.Due, stage memory.Stage) {
 	s.outbox.add(ref, stage)
 	s.relay.Wake(context.Background(), ref, stage)
 }
@@ -268,7 +265,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func newRef() queue.Ref { return queue.Ref{Tenant: uuid.New(), Collection: uuid.New()} }
+func newRef() memory.Due { return memory.Due{Tenant: uuid.New(), Collection: uuid.New()} }
 
 func (s *site) inspector() *asynq.Inspector {
 	s.t.Helper()
@@ -284,9 +281,9 @@ func TestWakeUps(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	s := newSite(t, url, prefix)
 	a, b := s.start("a", time.Hour, nil, ServerConfig{}), s.start("b", time.Hour, nil, ServerConfig{})
-	refs := []queue.Ref{newRef(), newRef(), newRef()}
+	refs := []memory.Due{newRef(), newRef(), newRef()}
 	for i := range 300 {
-		s.add(refs[i%3], queue.Stages()[i/3%3])
+		s.add(refs[i%3], memory.Stages()[i/3%3])
 	}
 	until(t, "all jobs are done", func() bool { return s.outbox.left() == 0 })
 	if n := len(a.did()) + len(b.did()); n != 300 {
@@ -296,7 +293,7 @@ func TestWakeUps(t *testing.T) {
 		t.Errorf("wake-ups: %v", f)
 	}
 	until(t, "no task is left", func() bool {
-		for _, stage := range queue.Stages() {
+		for _, stage := range memory.Stages() {
 			info, err := s.inspector().GetQueueInfo(queueName(prefix, stage))
 			if err != nil || info.Size != 0 {
 				return false
@@ -315,7 +312,7 @@ func TestWhatIsToldMeanwhile(t *testing.T) {
 	s.start("b", time.Hour, nil, ServerConfig{})
 	ref := newRef()
 	for i := range 200 {
-		s.add(ref, queue.Decide)
+		s.add(ref, memory.StageDecide)
 		if i%10 == 0 {
 			until(t, "the job is done", func() bool { return s.outbox.left() == 0 })
 		}
@@ -330,11 +327,11 @@ func TestMoreIsLeft(t *testing.T) {
 	s := newSite(t, url, prefix)
 	ref := newRef()
 	for range 5 {
-		s.outbox.add(ref, queue.Decide)
+		s.outbox.add(ref, memory.StageDecide)
 	}
-	w := s.start("a", time.Hour, func(context.Context, work) error { <-time.After(900 * time.Millisecond); return nil }, ServerConfig{})
+	w := s.start("a", time.Hour, func(context.Context, memory.Job) error { <-time.After(900 * time.Millisecond); return nil }, ServerConfig{})
 	until(t, "the first look", func() bool { return s.outbox.left() < 5 })
-	s.relay.Wake(t.Context(), ref, queue.Decide)
+	s.relay.Wake(t.Context(), ref, memory.StageDecide)
 	until(t, "all jobs are done", func() bool { return s.outbox.left() == 0 })
 	if got := w.did(); !slices.IsSorted(got) {
 		t.Errorf("decided in order %v", got)
@@ -346,12 +343,12 @@ func TestStagesOfAWorker(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	s := newSite(t, url, prefix)
-	a := s.start("a", 50*time.Millisecond, nil, ServerConfig{Stages: []queue.Stage{queue.Prepare}})
+	a := s.start("a", 50*time.Millisecond, nil, ServerConfig{Stages: []memory.Stage{memory.StagePrepare}})
 	ref := newRef()
-	s.add(ref, queue.Task)
-	s.add(ref, queue.Prepare)
+	s.add(ref, memory.StageTask)
+	s.add(ref, memory.StagePrepare)
 	until(t, "it is prepared", func() bool { return len(a.did()) == 1 })
-	b := s.start("b", time.Hour, nil, ServerConfig{Stages: []queue.Stage{queue.Task}})
+	b := s.start("b", time.Hour, nil, ServerConfig{Stages: []memory.Stage{memory.StageTask}})
 	until(t, "the task is done", func() bool { return s.outbox.left() == 0 })
 	if len(a.did()) != 1 || len(b.did()) != 1 {
 		t.Errorf("a did %v, b did %v", a.did(), b.did())
@@ -365,7 +362,7 @@ func TestFlush(t *testing.T) {
 	s := newSite(t, srv.URL(), "flushed")
 	ref := newRef()
 	for range 20 {
-		s.add(ref, queue.Task)
+		s.add(ref, memory.StageTask)
 	}
 	until(t, "wake-ups wait", func() bool { return s.fates("slipbox.wakeups.sent")["sent"] > 0 })
 	must(t, srv.Client().FlushAll(t.Context()).Err())
@@ -373,18 +370,18 @@ func TestFlush(t *testing.T) {
 	until(t, "all jobs are done", func() bool { return s.outbox.left() == 0 })
 	w.stop()
 	s.start("b", time.Hour, nil, ServerConfig{})
-	s.add(ref, queue.Task)
+	s.add(ref, memory.StageTask)
 	until(t, "a wake-up after the flush", func() bool { return s.outbox.left() == 0 })
 	// The queue's name went with the flush; a leftover is found and removed nevertheless.
 	must(t, srv.Client().FlushAll(t.Context()).Err())
-	leaveArchived(t, s, ref, queue.Task)
+	leaveArchived(t, s, ref, memory.StageTask)
 	must(t, srv.Client().Del(t.Context(), "asynq:queues").Err())
-	s.add(ref, queue.Task)
+	s.add(ref, memory.StageTask)
 	until(t, "a wake-up past a leftover", func() bool { return s.outbox.left() == 0 })
 }
 
 // leaveArchived makes what a worker that died leaves behind: a task under the collection's id that nobody takes.
-func leaveArchived(t *testing.T, s *site, ref queue.Ref, stage queue.Stage) {
+func leaveArchived(t *testing.T, s *site, ref memory.Due, stage memory.Stage) {
 	t.Helper()
 	c, err := connect(s.url, 5*time.Second, false)
 	must(t, err)
@@ -401,7 +398,7 @@ func TestArchivedLeftover(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	s := newSite(t, url, prefix)
 	s.start("a", time.Hour, nil, ServerConfig{})
-	for _, stage := range queue.Stages() {
+	for _, stage := range memory.Stages() {
 		ref := newRef()
 		leaveArchived(t, s, ref, stage)
 		s.add(ref, stage)
@@ -415,13 +412,13 @@ func TestRedisGoes(t *testing.T) {
 	srv := redistest.Start(t)
 	s := newSite(t, srv.URL(), "gone")
 	s.start("a", 100*time.Millisecond, nil, ServerConfig{})
-	s.add(newRef(), queue.Task)
+	s.add(newRef(), memory.StageTask)
 	until(t, "the first job is done", func() bool { return s.outbox.left() == 0 })
 	for name, fault := range map[string]struct{ away, back func() }{"killed": {srv.Kill, srv.Again}, "frozen": {srv.Freeze, srv.Thaw}} {
 		fault.away()
 		began := time.Now()
 		for range 500 {
-			s.add(newRef(), queue.Task)
+			s.add(newRef(), memory.StageTask)
 		}
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("%s: 500 wake-ups took %v", name, took)
@@ -430,7 +427,7 @@ func TestRedisGoes(t *testing.T) {
 		fault.back()
 		before := s.fates("slipbox.wakeups.sent")["sent"]
 		until(t, name+": wake-ups are sent again", func() bool {
-			s.relay.Wake(t.Context(), newRef(), queue.Task)
+			s.relay.Wake(t.Context(), newRef(), memory.StageTask)
 			return s.fates("slipbox.wakeups.sent")["sent"] > before
 		})
 	}
@@ -448,9 +445,9 @@ func TestStartWithoutRedis(t *testing.T) {
 	w := s.start("a", time.Hour, nil, ServerConfig{})
 	srv.Again()
 	ref := newRef()
-	s.outbox.add(ref, queue.Task)
+	s.outbox.add(ref, memory.StageTask)
 	until(t, "the wake-up arrives", func() bool {
-		s.relay.Wake(t.Context(), ref, queue.Task)
+		s.relay.Wake(t.Context(), ref, memory.StageTask)
 		return s.outbox.left() == 0
 	})
 	srv.Kill()
@@ -467,14 +464,14 @@ func TestStop(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	s := newSite(t, url, prefix)
 	busy := make(chan struct{}, 8)
-	a := s.start("a", time.Hour, func(ctx context.Context, _ work) error {
+	a := s.start("a", time.Hour, func(ctx context.Context, _ memory.Job) error {
 		busy <- struct{}{}
 		<-ctx.Done()
 		return ctx.Err()
 	}, ServerConfig{})
 	ref := newRef()
-	s.add(ref, queue.Decide)
-	s.add(ref, queue.Decide)
+	s.add(ref, memory.StageDecide)
+	s.add(ref, memory.StageDecide)
 	<-busy
 	b := s.start("b", time.Hour, nil, ServerConfig{})
 	began := time.Now()
@@ -484,10 +481,10 @@ func TestStop(t *testing.T) {
 	}
 	// a gave its job back after the wake-up; somebody's next write or look wakes b for it.
 	until(t, "the other one does it", func() bool {
-		s.relay.Wake(t.Context(), ref, queue.Decide)
+		s.relay.Wake(t.Context(), ref, memory.StageDecide)
 		return s.outbox.left() == 0
 	})
-	if got := b.did(); !slices.Equal(got, []int{0, 1}) {
+	if got := b.did(); !slices.Equal(got, []int64{0, 1}) {
 		t.Errorf("b did %v", got)
 	}
 }
@@ -499,12 +496,12 @@ func TestForeignPayloads(t *testing.T) {
 	s := newSite(t, url, prefix)
 	newer, err := json.Marshal(payload{Version: payloadVersion + 1, Tenant: uuid.New(), Collection: uuid.New()})
 	must(t, err)
-	name := queueName(prefix, queue.Task)
+	name := queueName(prefix, memory.StageTask)
 	for i, body := range []string{string(newer), "", "{", `{"v":1,"t":"no"}`} {
 		must(t, s.relay.put(t.Context(), name, fmt.Sprint("foreign", i), []byte(body)))
 	}
 	s.start("a", time.Hour, nil, ServerConfig{})
-	s.add(newRef(), queue.Task)
+	s.add(newRef(), memory.StageTask)
 	until(t, "the job is done", func() bool { return s.outbox.left() == 0 })
 	until(t, "nothing is left", func() bool {
 		info, err := s.inspector().GetQueueInfo(name)
@@ -521,13 +518,13 @@ func TestBuffer(t *testing.T) {
 	defer r.Close()
 	ref := newRef()
 	for range 10 {
-		r.Wake(t.Context(), ref, queue.Task)
+		r.Wake(t.Context(), ref, memory.StageTask)
 	}
 	if len(r.out) != 1 {
 		t.Errorf("%d wait", len(r.out))
 	}
 	for range 10 {
-		r.Wake(t.Context(), newRef(), queue.Task)
+		r.Wake(t.Context(), newRef(), memory.StageTask)
 	}
 	if len(r.out) != 3 || len(r.waiting) != 3 {
 		t.Errorf("%d wait", len(r.out))
@@ -552,7 +549,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 	runner, err := queue.New(&worker{outbox: &outbox{}}, &worker{}, nil, nil, queue.Config{})
 	must(t, err)
-	if _, err := NewServer(runner, nil, ServerConfig{URL: "redis://h", Stages: []queue.Stage{"dream"}}, Deps{}); err == nil {
+	if _, err := NewServer(runner, nil, ServerConfig{URL: "redis://h", Stages: []memory.Stage{"dream"}}, Deps{}); err == nil {
 		t.Error("an unknown stage is accepted")
 	}
 }

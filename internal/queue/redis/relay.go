@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // RelayConfig of a relay. Zero fields take the defaults.
@@ -67,8 +67,8 @@ func (d Deps) log() *slog.Logger {
 
 // wakeUp is what a relay sends.
 type wakeUp struct {
-	ref   queue.Ref
-	stage queue.Stage
+	ref   memory.Due
+	stage memory.Stage
 }
 
 // Relay tells workers of work.
@@ -118,7 +118,7 @@ func (r *Relay) Close() error { return r.client.Close() }
 
 // Wake says that a collection has work in a stage. It returns at once; what cannot be sent is dropped
 // and counted, and found by the workers' own looks.
-func (r *Relay) Wake(ctx context.Context, ref queue.Ref, stage queue.Stage) {
+func (r *Relay) Wake(ctx context.Context, ref memory.Due, stage memory.Stage) {
 	w := wakeUp{ref, stage}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // taskTimeout is when asynq gives a handler up; Drain is back long before, unless one job takes that long.
@@ -24,14 +24,14 @@ const taskTimeout = 30 * time.Minute
 // Drainer does the jobs of a stage of a collection; *queue.Runner is one.
 type Drainer interface {
 	// Drain returns when it finds no more jobs or has had its time; more tells that some may be left.
-	Drain(ctx context.Context, r queue.Ref, s queue.Stage) (more bool)
+	Drain(ctx context.Context, r memory.Due, s memory.Stage) (more bool)
 }
 
 // ServerConfig of a server. Zero fields take the defaults.
 type ServerConfig struct {
-	URL    string        // as of internal/cache; secret
-	Prefix string        // of the queues' names; default "slipbox", the same for relays and servers
-	Stages []queue.Stage // that this process serves; default all
+	URL    string         // as of internal/cache; secret
+	Prefix string         // of the queues' names; default "slipbox", the same for relays and servers
+	Stages []memory.Stage // that this process serves; default all
 	// How many lanes are drained at once; default 4, 4 and 2. As many as the runner has slots is right.
 	Prepares, Decides, Tasks int
 	Check                    time.Duration // longest time between two looks at an empty queue is about 1.5 times this; default 100 ms
@@ -46,10 +46,10 @@ func (c *ServerConfig) setDefaults() error {
 		c.Prefix = defaultPrefix
 	}
 	if len(c.Stages) == 0 {
-		c.Stages = queue.Stages()
+		c.Stages = memory.Stages()
 	}
 	for _, s := range c.Stages {
-		if !slices.Contains(queue.Stages(), s) {
+		if !slices.Contains(memory.Stages(), s) {
 			return fmt.Errorf("no stage is called %q", s)
 		}
 	}
@@ -70,8 +70,8 @@ func (c *ServerConfig) setDefaults() error {
 	return nil
 }
 
-func (c *ServerConfig) lanes(s queue.Stage) int {
-	return map[queue.Stage]int{queue.Prepare: c.Prepares, queue.Decide: c.Decides, queue.Task: c.Tasks}[s]
+func (c *ServerConfig) lanes(s memory.Stage) int {
+	return map[memory.Stage]int{memory.StagePrepare: c.Prepares, memory.StageDecide: c.Decides, memory.StageTask: c.Tasks}[s]
 }
 
 // Server takes wake-ups and drains their lanes.
@@ -142,7 +142,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // handler drains the lane of a wake-up. It never fails: nothing that a retry could mend is asynq's.
-func (s *Server) handler(stage queue.Stage) asynq.Handler {
+func (s *Server) handler(stage memory.Stage) asynq.Handler {
 	return asynq.HandlerFunc(func(ctx context.Context, t *asynq.Task) error {
 		s.metrics.received(ctx, stage)
 		var p payload
@@ -151,7 +151,7 @@ func (s *Server) handler(stage queue.Stage) asynq.Handler {
 				"stage", stage, "version", p.Version, "error", err)
 			return nil
 		}
-		ref := queue.Ref{Tenant: p.Tenant, Collection: p.Collection}
+		ref := memory.Due{Tenant: p.Tenant, Collection: p.Collection}
 		if s.drain(ctx, ref, stage) && s.relay != nil {
 			s.relay.Wake(ctx, ref, stage)
 		}
@@ -160,7 +160,7 @@ func (s *Server) handler(stage queue.Stage) asynq.Handler {
 }
 
 // drain turns a panic of the runner into an end, as a handler that panics would leave its task behind.
-func (s *Server) drain(ctx context.Context, ref queue.Ref, stage queue.Stage) (more bool) {
+func (s *Server) drain(ctx context.Context, ref memory.Due, stage memory.Stage) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.ErrorContext(ctx, "draining a lane panicked", "collection", ref.Collection, "stage", stage, "panic", fmt.Sprint(p))
