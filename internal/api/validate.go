@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -75,7 +76,7 @@ func schemaFields(err error, prefix string, out []fault.Field) []fault.Field {
 		if name, ok := strings.CutPrefix(reason, "property "); ok && one.SchemaField == "properties" {
 			// The validator names an unknown key in its reason only.
 			if key, err := strconv.Unquote(strings.TrimSuffix(name, " is unsupported")); err == nil {
-				path, reason = join(path, key), "unknown field"
+				path, reason = join(path, key), unknownName("field", key, slices.Collect(maps.Keys(one.Schema.Properties)))
 			}
 		}
 		if one.SchemaField == "required" {
@@ -119,7 +120,7 @@ func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
 		p := o.query[name]
 		switch {
 		case p == nil:
-			bad = append(bad, fault.Field{Field: name, Reason: "unknown parameter"})
+			bad = append(bad, fault.Field{Field: name, Reason: unknownName("parameter", name, slices.Collect(maps.Keys(o.query)))})
 		case len(values) > 1:
 			bad = append(bad, fault.Field{Field: name, Reason: "given more than once"})
 		default:

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+func TestSuggest(t *testing.T) {
+	t.Parallel()
+	valid := []string{"attributes", "content", "expand_links", "k", "min_score", "query", "tags", "token_budget"}
+	for name, want := range map[string]string{
+		"top_k": "k", "limit": "k", "topK": "k", "text": "content", "metadata": "attributes", "Metadata": "attributes",
+		"contents": "content", "contnet": "content", "Content": "content", "expandLinks": "expand_links", "qurey": "query", "tag": "tags",
+		"tokenbudget": "token_budget", "minscore": "min_score", "id": "", "x": "", "": "", "flavor": "", "kk": "", "日本": "",
+		strings.Repeat("content", 1000): "",
+	} {
+		if got := suggest(name, valid); got != want {
+			t.Errorf("%.20q: %q, want %q", name, got, want)
+		}
+	}
+	if got := suggest("text", []string{"query"}); got != "" {
+		t.Errorf("a field that the body does not have is suggested: %q", got)
+	}
+}
+
+// A name that other systems use for a field of ours is refused with ours.
+func TestUnknownFieldsNameTheRightOne(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	_, key := s.tenant(t, "acme")
+	want[wire.Collection](t, s, http.StatusCreated, key, http.MethodPost, "/v1/collections", `{"name":"c","policy":"none"}`)
+	for _, tt := range []struct{ method, path, body, field, reason string }{
+		{http.MethodPost, "/v1/collections/c/search", `{"query":"a","top_k":3}`, "top_k", "unknown field; did you mean `k`?"},
+		{http.MethodPost, "/v1/collections/c/search", `{"query":"a","limit":3}`, "limit", "unknown field; did you mean `k`?"},
+		{http.MethodPost, "/v1/collections/c/notes", `{"content":"a","text":"a"}`, "text", "unknown field; did you mean `content`?"},
+		{http.MethodPost, "/v1/collections/c/notes", `{"content":"a","metadata":{}}`, "metadata", "unknown field; did you mean `attributes`?"},
+		{http.MethodPost, "/v1/collections/c/notes", `{"content":"a","keyword":["b"]}`, "keyword", "unknown field; did you mean `keywords`?"},
+		{http.MethodPost, "/v1/collections/c/notes", `{"content":"a","flavor":"red"}`, "flavor", "unknown field"},
+		{http.MethodPost, "/v1/collections/c/notes?wiat=evolved", `{"content":"a"}`, "wiat", "unknown parameter; did you mean `wait`?"},
+		{http.MethodGet, "/v1/collections/c/notes?top_k=3", "", "top_k", "unknown parameter; did you mean `limit`?"},
+		{http.MethodGet, "/v1/collections/c/notes?color=red", "", "color", "unknown parameter"},
+	} {
+		p := s.refused(t, fault.Invalid, key, tt.method, tt.path, tt.body)
+		found := false
+		for _, e := range p.Errors {
+			found = found || e.Field == tt.field && e.Reason == tt.reason
+		}
+		if !found {
+			t.Errorf("%s %s: %+v, want %s: %s", tt.path, tt.body, p.Errors, tt.field, tt.reason)
+		}
+	}
+}
