@@ -37,15 +37,20 @@ func (c *gateway) health() *cobra.Command {
 func (c *gateway) config() *cobra.Command {
 	return &cobra.Command{
 		Use: "config", Short: "Print the settings in force, secrets redacted", Args: command.None,
-		Long: "Print the settings in force as YAML, secrets redacted: flags over the environment over\n" +
-			"--env-file over --config. An empty text or 0 stands for the default that docs/guide.md\n" +
-			"gives. The output, with what is redacted filled in, can be used as --config.",
+		Long: "Print the settings in force as YAML, with defaults filled in and secrets redacted. Flags win\n" +
+			"over the environment, the environment over --env-file, and that over --config. An empty text\n" +
+			"is not set; requests_per_minute: 0 is no limit.\n\n" +
+			"The output can be used as --config once the redacted values are replaced. Delete the lines\n" +
+			"that you do not want to fix: `provider: heuristic`, for one, keeps a model out that only\n" +
+			"SLIPBOX_LLM_MODEL or SLIPBOX_LLM_BASE_URL names.",
+		Example: "  gateway config\n" +
+			"  gateway config --data ./try > slipbox.yaml",
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := c.settings()
 			if err != nil {
 				return err
 			}
-			out, err := cfg.Redacted()
+			out, err := cfg.InForce().Redacted()
 			if err != nil {
 				return err
 			}

@@ -308,6 +308,12 @@ func TestHelpVersionConfigDoctor(t *testing.T) {
 	if code != 0 || strings.Contains(out, "sk-very-secret") || !strings.Contains(out, "[redacted]") {
 		t.Errorf("config: exit %d\n%s%s", code, out, msg)
 	}
+	out, msg, code = run(t, nil, "config", "--data", t.TempDir())
+	for _, want := range []string{"provider: heuristic", "timeout: 1m0s", "max_tokens: 1000", "temperature: 0.7", "max_tries: 3", "token_ttl: 15m0s"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("config: exit %d, %q is missing in\n%s%s", code, want, out, msg)
+		}
+	}
 	out, msg, code = run(t, env, "doctor", "--data", t.TempDir())
 	if code != 1 || !strings.Contains(out, "127.0.0.1:1") { // C074, C088: the endpoint is named
 		t.Errorf("doctor with a model that is down: exit %d\n%s%s", code, out, msg)

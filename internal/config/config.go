@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -71,6 +72,28 @@ func (c Config) LLMFor(name string, environ map[string]string) llm.Config {
 		out.APIKey = environ[m.APIKeyEnv]
 	}
 	return out
+}
+
+// InForce returns the settings with every default filled in, as a gateway started now on this
+// machine would use them. What is still empty is not set: it has no default.
+func (c Config) InForce() Config {
+	models := make(map[string]Model, len(c.Models))
+	for name, m := range c.Models {
+		used := c.LLMFor(name, nil).InForce()
+		m.Provider, m.BaseURL = used.Provider, used.BaseURL
+		models[name] = m
+	}
+	def := Default()
+	c.Models = models
+	c.LLM = c.LLM.InForce()
+	c.Auth.Env = cmp.Or(c.Auth.Env, def.Auth.Env)
+	c.Auth.Issuer = cmp.Or(c.Auth.Issuer, def.Auth.Issuer)
+	c.Auth.Audience = cmp.Or(c.Auth.Audience, def.Auth.Audience)
+	c.Auth.TokenTTL = cmp.Or(c.Auth.TokenTTL, def.Auth.TokenTTL)
+	c.Auth.SigningKeyAge = cmp.Or(c.Auth.SigningKeyAge, def.Auth.SigningKeyAge)
+	c.Database.Connections = cmp.Or(c.Database.Connections, max(16, 4*runtime.NumCPU())) // as the store does
+	c.Jobs.Prepares, c.Jobs.Decides, c.Jobs.Tasks = c.Jobs.AtOnce()
+	return c
 }
 
 // Log says what is logged to stderr, and how.
@@ -151,13 +174,16 @@ func Default() Config {
 		StopTimeout: 20 * time.Second,
 		HTTP:        api.DefaultConfig(),
 		Log:         Log{Level: "info", Format: "text"},
-		Database:    Database{ExecMode: "cache_statement", StatementTimeout: 30 * time.Second, LockTimeout: 10 * time.Second, Role: "slipbox_app"},
-		Redis:       Redis{Prefix: "slipbox", CacheTTL: time.Hour},
-		Index:       Index{Bytes: 1 << 30},
-		Cache:       Cache{Bytes: 64 << 20},
-		Context:     Context{Encoding: search.O200k},
-		Jobs:        Jobs{Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 1000},
-		Limits:      Limits{WaitersPerTenant: 64},
+		Auth: Auth{
+			Env: "live", Issuer: "slipbox", Audience: "slipbox", TokenTTL: 15 * time.Minute, SigningKeyAge: 30 * 24 * time.Hour,
+		},
+		Database: Database{ExecMode: "cache_statement", StatementTimeout: 30 * time.Second, LockTimeout: 10 * time.Second, Role: "slipbox_app"},
+		Redis:    Redis{Prefix: "slipbox", CacheTTL: time.Hour},
+		Index:    Index{Bytes: 1 << 30},
+		Cache:    Cache{Bytes: 64 << 20},
+		Context:  Context{Encoding: search.O200k},
+		Jobs:     Jobs{Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 1000},
+		Limits:   Limits{WaitersPerTenant: 64},
 	}
 }
 

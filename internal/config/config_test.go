@@ -3,9 +3,16 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/search"
 )
 
@@ -166,5 +173,72 @@ func TestServersSettings(t *testing.T) {
 	}
 	if err := c.Validate(); err != nil || !c.Servers() || len(c.Jobs.Stages) != 2 {
 		t.Errorf("servers are refused: %v, %+v", err, c.Jobs)
+	}
+}
+
+// Settings that have no default: empty means that they are not set. With no model, nothing is asked
+// at an endpoint; 0 requests per minute is no limit.
+var withoutDefault = []string{
+	"DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.CORSOrigins", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
+	"LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedModel", "LLM.EmbedDim", "Models", "Auth.WrappingKey", "Limits.RequestsPerMinute",
+}
+
+func emptyFields(v reflect.Value, path string) (names []string) {
+	for f, x := range v.Fields() {
+		name := strings.TrimPrefix(path+"."+f.Name, ".")
+		switch {
+		case x.Kind() == reflect.Struct:
+			names = append(names, emptyFields(x, name)...)
+		case x.IsZero() || x.Kind() == reflect.Map && x.Len() == 0:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestInForceFillsEveryDefault(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	c.LLM.EncoderDir = t.TempDir() // no weights
+	used := c.InForce()
+	if got := emptyFields(reflect.ValueOf(used), ""); !slices.Equal(got, withoutDefault) {
+		t.Errorf("empty settings:\n%q, want\n%q", got, withoutDefault)
+	}
+	if l := used.LLM; l.Provider != llm.ProviderHeuristic || l.EmbedProvider != llm.EmbedHash || l.Timeout != time.Minute || l.MaxTokens != 1000 ||
+		l.Temperature != 0.7 || l.MaxTries != 3 {
+		t.Errorf("llm: %+v", l)
+	}
+	if err := used.Validate(); err != nil {
+		t.Error(err)
+	}
+	if c.LLM.Timeout != 0 || c.Jobs.Prepares != 0 {
+		t.Error("InForce changed the settings themselves")
+	}
+}
+
+// The printed settings mean the same when they are read as a file.
+func TestInForceIsAFile(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	c.LLM.EncoderDir = t.TempDir()
+	c.LLM.BaseURL, c.LLM.EmbedProvider, c.LLM.EmbedModel = "http://127.0.0.1:11434/v1/", llm.ProviderOllama, "bge-m3"
+	c.Models = map[string]Model{"careful": {Model: "large"}}
+	used := c.InForce()
+	if l := used.LLM; l.Provider != llm.ProviderOpenAI || l.Model != llm.DefaultOpenAIModel || l.BaseURL != "http://127.0.0.1:11434/v1" || l.EmbedDim != 1024 {
+		t.Errorf("llm: %+v", l)
+	}
+	out, err := used.Redacted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := Load(Sources{File: write(t, "c.yaml", string(out))})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if diff := cmp.Diff(used, read, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(used, read.InForce(), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
 	}
 }

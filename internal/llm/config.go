@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/encoder/weights"
 )
 
 // The providers of completion.
@@ -98,9 +100,11 @@ func (c Config) UsesModel() bool {
 // Config.
 func (c Config) withDefaults() Config {
 	if c.Provider == "" {
-		c.Provider = ProviderHeuristic
+		// UsesModel is asked first: it is false once the provider is ProviderHeuristic.
 		if c.UsesModel() {
 			c.Provider = ProviderOpenAI
+		} else {
+			c.Provider = ProviderHeuristic
 		}
 	}
 	embedProvider := c.embedProvider()
@@ -134,6 +138,27 @@ func (c Config) withDefaults() Config {
 	c.EmbedMaxRunes = cmp.Or(c.EmbedMaxRunes, DefaultEmbedMaxRunes)
 	c.EmbedCache = cmp.Or(c.EmbedCache, DefaultEmbedCache)
 	return c
+}
+
+// InForce returns the settings that a process started now would use: every default is filled in.
+// Address and model of an endpoint that is not asked stay empty. The embedder is the local one only
+// if its weights are on disk; they are not read or verified.
+func (c Config) InForce() Config {
+	out := c.withDefaults()
+	if !c.UsesModel() {
+		out.BaseURL, out.Model = c.BaseURL, c.Model
+	}
+	if dir, err := c.EncoderPath(); err == nil {
+		out.EncoderDir = dir
+	}
+	out.EmbedProvider = c.embedProvider()
+	if c.EmbedProvider == "" && weights.Present(out.EncoderDir) != nil {
+		out.EmbedProvider = EmbedHash
+	}
+	if c.EmbedEndpoint() != "" {
+		out.EmbedDim = cmp.Or(c.EmbedDim, knownDim(out.EmbedModel))
+	}
+	return out
 }
 
 // embedProvider is the embedder that is asked for, if only by default.
