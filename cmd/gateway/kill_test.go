@@ -84,7 +84,10 @@ func TestKill(t *testing.T) {
 			once.Do(func() { close(killed) })
 		}()
 		<-killed
-		<-time.After(extra)
+		select {
+		case <-time.After(extra):
+		case <-p.Done: // it ended by itself, and the calls have failed
+		}
 		p.Kill()
 		cancel()
 		wg.Wait()
@@ -126,7 +129,7 @@ func TestKill(t *testing.T) {
 // waitIdle waits until no job is queued or running.
 func waitIdle(t *testing.T, p *process, key string) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.After(2 * time.Minute)
 	for {
 		open := 0
 		for _, state := range []string{"queued", "running"} {
@@ -135,10 +138,11 @@ func waitIdle(t *testing.T, p *process, key string) {
 		if open == 0 {
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-deadline:
 			t.Fatalf("%d jobs or more were still open after two minutes\n%s", open, p.Stderr)
+		case <-time.After(100 * time.Millisecond):
 		}
-		<-time.After(100 * time.Millisecond)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipboxhq/slipbox/internal/cache/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
@@ -122,12 +121,7 @@ func TestMistakesWithServers(t *testing.T) {
 	}
 	// A Redis that refuses is no reason not to serve, but the log says what to mend.
 	p := serve(t, t.TempDir(), []string{wrapping, "DATABASE_URL=" + db.URL, "REDIS_URL=" + refusals.Address("default:guess")})
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(p.Stderr.String(), "correct REDIS_URL"); {
-		if time.Now().After(deadline) {
-			t.Fatalf("the log does not name the refused password:\n%s", p.Stderr)
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+	p.Await(t, "the log named the refused password", func() bool { return strings.Contains(p.Stderr.String(), "correct REDIS_URL") })
 	if strings.Contains(p.Stderr.String(), "guess") {
 		t.Errorf("the password is in the log:\n%s", p.Stderr)
 	}

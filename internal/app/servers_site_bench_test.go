@@ -237,7 +237,7 @@ func (m *serversBench) gateway(b *testing.B, s *site, settings ...string) *proce
 		}
 	}
 	b.Cleanup(p.stop)
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+	for deadline := time.After(time.Minute); ; {
 		if found := urlInLog.FindStringSubmatch(log.String()); found != nil {
 			p.url = found[1]
 			if resp, err := s.client.Get(p.url + "/readyz"); err == nil {
@@ -247,10 +247,12 @@ func (m *serversBench) gateway(b *testing.B, s *site, settings ...string) *proce
 				}
 			}
 		}
-		<-time.After(5 * time.Millisecond)
+		select {
+		case <-deadline:
+			b.Fatalf("the gateway is not ready after a minute\n%s", log)
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
-	b.Fatalf("the gateway is not ready after a minute\n%s", log)
-	return nil
 }
 
 // call makes a request and gives its answer.

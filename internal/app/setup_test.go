@@ -226,11 +226,11 @@ func (s *servers) worker(set func(*Settings)) *gatewayTest {
 // until waits for something that another process or goroutine brings about.
 func (g *gatewayTest) until(what string, done func() bool) {
 	g.t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
-	for !done() {
-		if time.Now().After(deadline) {
+	for deadline := time.After(60 * time.Second); !done(); {
+		select {
+		case <-deadline:
 			g.t.Fatalf("not within 60 s: %s", what)
+		case <-time.After(20 * time.Millisecond):
 		}
-		<-time.After(20 * time.Millisecond)
 	}
 }

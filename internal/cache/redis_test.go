@@ -83,9 +83,11 @@ func get(r *Redis, key string) (value string, err error) {
 // until polls, as what it waits for is told by nobody.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); <-time.After(5 * time.Millisecond) {
-		if time.Now().After(end) {
+	for deadline := time.After(20 * time.Second); !ok(); {
+		select {
+		case <-deadline:
 			t.Fatalf("%s: not within 20 s", what)
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }

@@ -258,9 +258,11 @@ func (s *site) fates(name string) map[string]int64 {
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); <-time.After(5 * time.Millisecond) {
-		if time.Now().After(end) {
+	for deadline := time.After(30 * time.Second); !ok(); {
+		select {
+		case <-deadline:
 			t.Fatalf("%s: not within 30 s", what)
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
@@ -329,7 +331,14 @@ func TestMoreIsLeft(t *testing.T) {
 	for range 5 {
 		s.outbox.add(ref, memory.StageDecide)
 	}
-	w := s.start("a", time.Hour, func(context.Context, memory.Job) error { <-time.After(900 * time.Millisecond); return nil }, ServerConfig{})
+	w := s.start("a", time.Hour, func(ctx context.Context, _ memory.Job) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(900 * time.Millisecond):
+			return nil
+		}
+	}, ServerConfig{})
 	until(t, "the first look", func() bool { return s.outbox.left() < 5 })
 	s.relay.Wake(t.Context(), ref, memory.StageDecide)
 	until(t, "all jobs are done", func() bool { return s.outbox.left() == 0 })

@@ -103,10 +103,11 @@ func (b bench) sound(tb testing.TB) {
 // until waits for a condition.
 func until(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); {
-		if time.Now().After(end) {
+	for deadline := time.After(30 * time.Second); !holds(); {
+		select {
+		case <-deadline:
 			tb.Fatalf("%s: not within 30 s", what)
+		case <-time.After(time.Millisecond):
 		}
-		<-time.After(time.Millisecond)
 	}
 }
