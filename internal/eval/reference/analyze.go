@@ -3,11 +3,14 @@ package reference
 import (
 	"regexp"
 	"strings"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/porter"
 )
 
 var word = regexp.MustCompile(`[a-z0-9]+`)
 
-// Plain gives the terms of a text: lower-case runs of the letters a to z and digits.
+// Plain returns the terms of a text: lower-case runs of the letters a to z and digits.
 func Plain(text string) []string { return word.FindAllString(strings.ToLower(text), -1) }
 
 var stopWords = func() map[string]bool {
@@ -21,7 +24,19 @@ var stopWords = func() map[string]bool {
 	return out
 }()
 
-// Stemmed gives the terms of Plain without English stop words, stemmed by Porter's rules.
+// Stem returns the stem of an English word by the rules of M. F. Porter, "An algorithm for
+// suffix stripping", Program 14 (1980). Words of up to two letters, and those with a digit,
+// stay as they are.
+func Stem(word string) string {
+	if len(word) <= 2 || strings.ContainsAny(word, "0123456789") {
+		return word
+	}
+	env := snowballstem.NewEnv(word)
+	porter.Stem(env)
+	return env.Current()
+}
+
+// Stemmed returns the terms of Plain without English stop words, stemmed by Stem.
 func Stemmed(text string) []string {
 	terms := Plain(text)
 	out := terms[:0]
