@@ -64,7 +64,7 @@ test: services encoder ## Run all tests and print the coverage (RACE=1: with the
 	@$(MAKE) --no-print-directory test/postgres
 
 # The suites of what stands above a store, which run on the embedded one by default.
-ABOVE_STORE := ./internal/api ./internal/memory ./internal/memory/engine ./internal/clone ./internal/worker
+ABOVE_STORE := ./internal/api ./internal/memory ./internal/memory/notes ./internal/memory/engine ./internal/clone ./internal/worker
 
 .PHONY: test/postgres
 test/postgres: services ## Run the suites above the store on Postgres

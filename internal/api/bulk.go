@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // bulkNotes answers one line per line of the body, in its order, and the sums
@@ -28,7 +29,7 @@ func (h *core) bulkNotes(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	lines := make([]memory.BulkLine, len(raw))
+	lines := make([]notes.BulkLine, len(raw))
 	whole := conditions(c).Idempotency
 	for i, line := range raw {
 		lines[i] = h.bulkLine(c, line)
@@ -58,17 +59,17 @@ func (h *core) bulkNotes(c *gin.Context) error {
 }
 
 // bulkLine reads a line with the refusals that a body of its own would meet.
-func (h *core) bulkLine(c *gin.Context, line []byte) memory.BulkLine {
+func (h *core) bulkLine(c *gin.Context, line []byte) notes.BulkLine {
 	if _, err := bindLine[wire.BulkNote](h.Server, "BulkNote", line); err != nil {
-		return memory.BulkLine{Err: err}
+		return notes.BulkLine{Err: err}
 	}
-	note, err := memory.DecodeNewNote(line, true)
+	note, err := notes.DecodeNewNote(line, true)
 	if err != nil || note.Key == "" {
-		return memory.BulkLine{Note: note, Err: err}
+		return notes.BulkLine{Note: note, Err: err}
 	}
 	once := &memory.Idempotency{Method: c.Request.Method, Path: c.Request.URL.Path, Key: note.Key, BodyHash: sha256.Sum256(line)}
 	note.Key = ""
-	return memory.BulkLine{Note: note, Once: once}
+	return notes.BulkLine{Note: note, Once: once}
 }
 
 // lineWriter writes result lines. Held ones leave together at the end, so that

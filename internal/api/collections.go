@@ -8,6 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 func (h *core) createCollection(c *gin.Context) error {
@@ -19,7 +20,7 @@ func (h *core) createCollection(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	in := memory.CollectionInput{
+	in := notes.CollectionInput{
 		Name: body.Name, Agent: or(body.Agent, ""), Policy: or(body.Policy, ""), PolicyConfig: config,
 		Embedder: or(body.Embedder, ""), Extend: or(body.Extend, false), Ephemeral: or(body.Ephemeral, false),
 		TTLSeconds: body.TTLSeconds, DisplayName: or(body.DisplayName, ""),
@@ -39,7 +40,7 @@ func (h *core) listCollections(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q := memory.CollectionList{Agent: query(c).Get("agent"), Name: query(c).Get("name"), Limit: pageLimit(c)}
+	q := notes.CollectionList{Agent: query(c).Get("agent"), Name: query(c).Get("name"), Limit: pageLimit(c)}
 	if cur != nil {
 		q.After = cur.Position
 	}
@@ -83,7 +84,7 @@ func (h *core) patchCollection(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := memory.DecodeCollectionPatch(rawBody(c))
+	p, err := notes.DecodeCollectionPatch(rawBody(c))
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (h *core) reembedCollection(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
 }
 
-func (h *core) replyCollection(c *gin.Context, status int, v *memory.CollectionView) error {
+func (h *core) replyCollection(c *gin.Context, status int, v *notes.CollectionView) error {
 	setRevision(c, v.Collection.Head)
 	return reply(c, status, wireCollection(&v.Collection, v.Counts))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -40,23 +41,23 @@ type Core struct {
 
 // Collections are the use-cases over collections; *memory.Collections implements it.
 type Collections interface {
-	Create(ctx context.Context, s tenant.Scope, in memory.CollectionInput, r memory.Request) (memory.CollectionView, error)
-	Get(ctx context.Context, s tenant.Scope, ref string) (memory.CollectionView, error)
-	List(ctx context.Context, s tenant.Scope, q memory.CollectionList) (page []memory.CollectionView, next string, err error)
-	Patch(ctx context.Context, s tenant.Scope, ref string, p memory.CollectionPatch) (memory.CollectionView, error)
+	Create(ctx context.Context, s tenant.Scope, in notes.CollectionInput, r memory.Request) (notes.CollectionView, error)
+	Get(ctx context.Context, s tenant.Scope, ref string) (notes.CollectionView, error)
+	List(ctx context.Context, s tenant.Scope, q notes.CollectionList) (page []notes.CollectionView, next string, err error)
+	Patch(ctx context.Context, s tenant.Scope, ref string, p notes.CollectionPatch) (notes.CollectionView, error)
 	Delete(ctx context.Context, s tenant.Scope, ref string, materialise bool) error
 }
 
 // Notes are the use-cases that write notes and links; *memory.Notes implements it.
 type Notes interface {
-	Add(ctx context.Context, s tenant.Scope, ref string, in memory.NewNote, r memory.Request) (memory.NoteWritten, error)
-	AddMany(ctx context.Context, s tenant.Scope, ref string, lines []memory.BulkLine) ([]memory.BulkResult, error)
-	AddMessages(ctx context.Context, s tenant.Scope, ref string, in memory.NewMessages, r memory.Request) (memory.MessagesWritten, error)
-	Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, p memory.NotePatch, r memory.Request) (memory.NoteWritten, error)
+	Add(ctx context.Context, s tenant.Scope, ref string, in notes.NewNote, r memory.Request) (notes.NoteWritten, error)
+	AddMany(ctx context.Context, s tenant.Scope, ref string, lines []notes.BulkLine) ([]notes.BulkResult, error)
+	AddMessages(ctx context.Context, s tenant.Scope, ref string, in notes.NewMessages, r memory.Request) (notes.MessagesWritten, error)
+	Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, p notes.NotePatch, r memory.Request) (notes.NoteWritten, error)
 	Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r memory.Request) (memory.Revision, error)
-	Restore(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, to memory.Revision, r memory.Request) (memory.NoteWritten, error)
-	LinksIn(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, d memory.Direction) (memory.LinkSet, error)
-	PutLinks(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, in []memory.LinkInput, r memory.Request) (memory.LinkSet, error)
+	Restore(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, to memory.Revision, r memory.Request) (notes.NoteWritten, error)
+	LinksIn(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, d memory.Direction) (notes.LinkSet, error)
+	PutLinks(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, in []notes.LinkInput, r memory.Request) (notes.LinkSet, error)
 	DeleteLinks(ctx context.Context, s tenant.Scope, ref string, id, target uuid.UUID, relation string, r memory.Request) (memory.Revision, error)
 }
 
@@ -89,7 +90,7 @@ type Imports interface {
 	// Results calls fn for the result of each line so far, by line (notes:read),
 	// and after the last line once more for those that links waiting till then gave warnings. A job
 	// that is no import is NotFound.
-	Results(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.ImportResult) error) error
+	Results(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(notes.ImportResult) error) error
 }
 
 // Jobs is the part of the store that keeps jobs. Permissions are checked here,
@@ -131,7 +132,7 @@ type Acts interface {
 
 // Costs tells what model calls cost; *memory.Costs implements it.
 type Costs interface {
-	Of(ctx context.Context, s tenant.Scope, ref string, first, last time.Time) (memory.CollectionCosts, error)
+	Of(ctx context.Context, s tenant.Scope, ref string, first, last time.Time) (notes.CollectionCosts, error)
 }
 
 // Bank reads and writes MemoryBank's form; *bank.Service implements it.

@@ -27,6 +27,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -138,9 +139,9 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	must(err)
 	found, err := recall.New(recall.Deps{Store: b.store, Embedders: embedders, Model: b.model, Judge: judge, Policies: policies, Clock: b.clock, Log: log}, recall.Config{MinRevisionWait: time.Millisecond})
 	must(err)
-	notes, err := memory.NewNotes(memory.NotesDeps{Store: b.store, Embedders: embedders, Policies: policies, Clock: b.clock, Log: log}, memory.NotesConfig{})
+	service, err := notes.New(notes.Deps{Store: b.store, Embedders: embedders, Policies: policies, Clock: b.clock, Log: log}, notes.Config{})
 	must(err)
-	collections, err := memory.NewCollections(memory.CollectionsDeps{Store: b.store, Agents: b.store, Embedders: embedders, Policies: policies, Clock: b.clock})
+	collections, err := notes.NewCollections(notes.CollectionsDeps{Store: b.store, Agents: b.store, Embedders: embedders, Policies: policies, Clock: b.clock})
 	must(err)
 	b.clone, err = clone.New(clone.Deps{Store: b.store, Agents: b.store, Clock: b.clock}, clone.Config{})
 	must(err)
@@ -150,14 +151,14 @@ func newTalking(t *testing.T, models chat.Models) *system {
 		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Neighbours: found, Index: found, Clock: b.clock, Log: log,
 	}, engine.Config{})
 	must(err)
-	chats, err := chat.New(chat.Deps{Recall: found, Notes: notes, Models: models, Clock: b.clock, Log: log}, chat.Config{})
+	chats, err := chat.New(chat.Deps{Recall: found, Notes: service, Models: models, Clock: b.clock, Log: log}, chat.Config{})
 	must(err)
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
-			Collections: collections, Notes: notes, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: notes},
+			Collections: collections, Notes: service, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
 			Jobs: b.store, Reviews: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
-			Policies: policies, Acts: b.engine, Costs: memory.NewCosts(b.store), Bank: banks, Chat: chats,
+			Policies: policies, Acts: b.engine, Costs: notes.NewCosts(b.store), Bank: banks, Chat: chats,
 		},
 	}, DefaultConfig())
 	must(err)
@@ -280,7 +281,7 @@ func (b *system) enqueue(ctx context.Context, s tenant.Scope, ref string, kind m
 // imports brings lines in at once and keeps the results in memory.
 type imports struct {
 	*system
-	notes   *memory.Notes
+	notes   *notes.Service
 	results sync.Map // job → []memory.ImportResult
 }
 
@@ -293,9 +294,9 @@ func (im *imports) Start(ctx context.Context, s tenant.Scope, ref string, body i
 	if err != nil {
 		return memory.Job{}, err
 	}
-	var lines []memory.ImportLine
+	var lines []notes.ImportLine
 	for i, line := range bytes.Split(bytes.TrimSpace(raw), []byte("\n")) {
-		lines = append(lines, memory.ImportLine{Line: i + 1, Raw: line})
+		lines = append(lines, notes.ImportLine{Line: i + 1, Raw: line})
 	}
 	results, err := importer.Lines(ctx, lines)
 	if err != nil {
@@ -310,7 +311,7 @@ func (im *imports) Start(ctx context.Context, s tenant.Scope, ref string, body i
 	return job, err
 }
 
-func (im *imports) Results(ctx context.Context, s tenant.Scope, id uuid.UUID, fn func(memory.ImportResult) error) error {
+func (im *imports) Results(ctx context.Context, s tenant.Scope, id uuid.UUID, fn func(notes.ImportResult) error) error {
 	if _, err := im.store.Job(ctx, s, id); err != nil {
 		return err
 	}
@@ -318,7 +319,7 @@ func (im *imports) Results(ctx context.Context, s tenant.Scope, id uuid.UUID, fn
 	if !ok {
 		return fault.Missing("results of the job")
 	}
-	for _, r := range kept.([]memory.ImportResult) {
+	for _, r := range kept.([]notes.ImportResult) {
 		if err := fn(r); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -74,7 +75,7 @@ func (h *core) historyEntry(ctx context.Context, s tenant.Scope, e *memory.Histo
 func (h *core) linksThen(ctx context.Context, s tenant.Scope, n *memory.Note) ([]memory.Link, error) {
 	v, err := h.Recall.Open(ctx, s, n.Collection.String(), &n.From, 0)
 	if err == nil {
-		var set memory.LinkSet
+		var set notes.LinkSet
 		set, err = h.Notes.LinksIn(ctx, s, v, n.ID, memory.Outgoing)
 		if err == nil {
 			return set.Links, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
-	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // importNotes hands the body on while it comes in; nothing of it is kept here.
@@ -67,7 +67,7 @@ func (h *core) getJobResults(c *gin.Context) error {
 	// What was found out after a line's own result is told with it.
 	later := map[int][]string{}
 	last := 0
-	err = h.Imports.Results(ctx, s, id, func(r memory.ImportResult) error {
+	err = h.Imports.Results(ctx, s, id, func(r notes.ImportResult) error {
 		if r.Line <= last {
 			later[r.Line] = append(later[r.Line], r.Warnings...)
 		}
@@ -80,7 +80,7 @@ func (h *core) getJobResults(c *gin.Context) error {
 	end := last // lines that came since the first look are for the next request
 	last = 0
 	out := newLineWriter(c, false)
-	err = h.Imports.Results(ctx, s, id, func(r memory.ImportResult) error {
+	err = h.Imports.Results(ctx, s, id, func(r notes.ImportResult) error {
 		if r.Line <= last || r.Line > end {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
@@ -37,7 +38,7 @@ func (h *core) putLinks(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := memory.DecodeLinks(rawBody(c))
+	in, err := notes.DecodeLinks(rawBody(c))
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (h *core) deleteLinks(c *gin.Context) error {
 }
 
 // replyLinks answers links with the tag of the outgoing ones, which is not the note's.
-func replyLinks(c *gin.Context, set *memory.LinkSet) error {
+func replyLinks(c *gin.Context, set *notes.LinkSet) error {
 	setRevision(c, set.Revision)
 	c.Header("ETag", set.ETag)
 	return reply(c, http.StatusOK, wire.LinkList{Items: wireLinks(set.Links), Revision: int64(set.Revision)})

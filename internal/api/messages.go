@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -42,7 +43,7 @@ func (h *core) addMessages(c *gin.Context) error {
 		}
 		defer leave()
 	}
-	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, memory.NewMessages{Messages: in.messages, Infer: body.Infer}, conditions(c))
+	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, notes.NewMessages{Messages: in.messages, Infer: body.Infer}, conditions(c))
 	if err != nil {
 		return in.asGiven(err)
 	}
@@ -60,7 +61,7 @@ func (h *core) addMessages(c *gin.Context) error {
 // learned waits for the last job of messages within bounds, and brings w up to
 // date. The messages are written, so nothing that goes wrong here is an error
 // of the request.
-func (h *core) learned(c *gin.Context, ref string, w *memory.MessagesWritten) {
+func (h *core) learned(c *gin.Context, ref string, w *notes.MessagesWritten) {
 	ctx, s := c.Request.Context(), scope(c)
 	stale := func(err error) {
 		if ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
@@ -90,7 +91,7 @@ func (h *core) learned(c *gin.Context, ref string, w *memory.MessagesWritten) {
 // givenMessages are messages as the service takes them, and where in the
 // request each stands: a pair is two.
 type givenMessages struct {
-	messages []memory.NewMessage
+	messages []notes.NewMessage
 	at       []int
 	side     []string // the member that holds the content
 }
@@ -98,7 +99,7 @@ type givenMessages struct {
 // newMessages reads messages in both forms.
 func newMessages(list []wire.MessageInput) (givenMessages, error) {
 	var out givenMessages
-	add := func(i int, side string, m memory.NewMessage) {
+	add := func(i int, side string, m notes.NewMessage) {
 		out.messages, out.at, out.side = append(out.messages, m), append(out.at, i), append(out.side, side)
 	}
 	for i := range list {
@@ -139,7 +140,7 @@ func newMessages(list []wire.MessageInput) (givenMessages, error) {
 }
 
 // newMessage reads what both forms have, and refuses what is neither.
-func newMessage(m *wire.MessageInput) (out memory.NewMessage, err error) {
+func newMessage(m *wire.MessageInput) (out notes.NewMessage, err error) {
 	pair := m.User != nil || m.Assistant != nil
 	switch {
 	case pair && (m.Content != nil || m.Role != nil):
@@ -149,7 +150,7 @@ func newMessage(m *wire.MessageInput) (out memory.NewMessage, err error) {
 	case pair && strings.TrimSpace(or(m.User, "")) == "" && strings.TrimSpace(or(m.Assistant, "")) == "":
 		return out, fault.InvalidField("user", "what the user or the assistant said must not be empty or blank")
 	}
-	out = memory.NewMessage{
+	out = notes.NewMessage{
 		ID: or(m.ID, ""), Role: memory.Role(or(m.Role, "")), Name: or(m.Name, ""), Session: or(m.Session, nil),
 		Recalled: or(m.Recalled, false),
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 )
@@ -20,10 +21,10 @@ func TestEveryOperationIsServed(t *testing.T) {
 	s, err := New(Deps{
 		Log: slog.New(slog.DiscardHandler), Auth: keys{},
 		Core: &Core{
-			Collections: (*memory.Collections)(nil), Notes: (*memory.Notes)(nil), Recall: (*recall.Service)(nil),
+			Collections: (*notes.Collections)(nil), Notes: (*notes.Service)(nil), Recall: (*recall.Service)(nil),
 			Clone: (*clone.Service)(nil), Jobs: (*sqlite.Store)(nil), Reviews: (*engine.Engine)(nil),
 			Imports: struct{ Imports }{}, Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
-			Policies: memory.PolicySet{}, Acts: (*engine.Engine)(nil), Costs: (*memory.Costs)(nil), Bank: (*bank.Service)(nil), Chat: (*chat.Service)(nil),
+			Policies: memory.PolicySet{}, Acts: (*engine.Engine)(nil), Costs: (*notes.Costs)(nil), Bank: (*bank.Service)(nil), Chat: (*chat.Service)(nil),
 		},
 		Access: &Access{
 			Tokens: struct{ Tokens }{}, Keys: struct{ Keys }{}, Agents: struct{ Agents }{},

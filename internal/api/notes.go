@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -26,7 +27,7 @@ func (h *core) createNote(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := memory.DecodeNewNote(rawBody(c), false)
+	in, err := notes.DecodeNewNote(rawBody(c), false)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (h *core) createNote(c *gin.Context) error {
 // evolved waits for the job of a note within bounds, and gives the note as it
 // is then; w is brought up to date. The note is written, so nothing that goes
 // wrong here is an error of the request.
-func (h *core) evolved(c *gin.Context, w *memory.NoteWritten, note wire.Note) wire.Note {
+func (h *core) evolved(c *gin.Context, w *notes.NoteWritten, note wire.Note) wire.Note {
 	ctx, s := c.Request.Context(), scope(c)
 	stale := func(err error) wire.Note {
 		if ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
@@ -106,7 +107,7 @@ func (h *core) wait(ctx context.Context, s tenant.Scope, id uuid.UUID, own int) 
 
 // rewritten shows a note that was changed, with the usage that it has had to
 // those who may read.
-func (h *core) rewritten(c *gin.Context, w *memory.NoteWritten) (wire.Note, error) {
+func (h *core) rewritten(c *gin.Context, w *notes.NoteWritten) (wire.Note, error) {
 	ctx, s := c.Request.Context(), scope(c)
 	if !s.Allows(tenant.NotesRead) {
 		return wireNote(&w.Note, w.Links, nil, false), nil
@@ -199,7 +200,7 @@ func (h *core) patchNote(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := memory.DecodeNotePatch(rawBody(c))
+	p, err := notes.DecodeNotePatch(rawBody(c))
 	if err != nil {
 		return err
 	}
@@ -226,7 +227,7 @@ func (h *core) restoreNote(c *gin.Context) error {
 	return h.replyWritten(c, &w)
 }
 
-func (h *core) replyWritten(c *gin.Context, w *memory.NoteWritten) error {
+func (h *core) replyWritten(c *gin.Context, w *notes.NoteWritten) error {
 	note, err := h.rewritten(c, w)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // taskForget is the task of policies that forget.
@@ -56,7 +57,7 @@ func (h *core) getCosts(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-func wireCost(c memory.Cost) wire.AverageCost {
+func wireCost(c notes.Cost) wire.AverageCost {
 	return wire.AverageCost{Calls: c.Calls, PromptTokens: c.PromptTokens, CompletionTokens: c.CompletionTokens}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -126,10 +127,10 @@ func (s *site) mountMemory(t *testing.T) {
 	t.Helper()
 	embedders := need(llm.NewRegistry(llm.Deps{Log: slog.New(slog.DiscardHandler), Clock: s.clock}, llm.Config{}))(t)
 	h := &core{Server: s.Server, waiting: newGate(1), following: newGate(1), Core: Core{
-		Collections: need(memory.NewCollections(memory.CollectionsDeps{
+		Collections: need(notes.NewCollections(notes.CollectionsDeps{
 			Store: s.store, Agents: s.store, Embedders: embedders, Policies: memory.NewPolicySet(policy.NewNone()), Clock: s.clock,
 		}))(t),
-		Notes:  need(memory.NewNotes(memory.NotesDeps{Store: s.store, Embedders: embedders, Clock: s.clock}, memory.NotesConfig{}))(t),
+		Notes:  need(notes.New(notes.Deps{Store: s.store, Embedders: embedders, Clock: s.clock}, notes.Config{}))(t),
 		Recall: need(recall.New(recall.Deps{Store: s.store, Embedders: embedders, Clock: s.clock}, recall.Config{}))(t),
 		Jobs:   s.store,
 	}}

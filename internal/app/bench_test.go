@@ -23,6 +23,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -137,14 +138,14 @@ func timed(b *testing.B, fn func(i int) error) time.Duration {
 func (g *gateway) make(b *testing.B, policyName string) memory.Collection {
 	b.Helper()
 	id := must[uuid.UUID](b)(uuid.NewV7())
-	v := must[memory.CollectionView](b)(g.collections.Create(b.Context(), g.scope,
-		memory.CollectionInput{Name: "c-" + id.String(), Policy: policyName}, memory.Request{}))
+	v := must[notes.CollectionView](b)(g.collections.Create(b.Context(), g.scope,
+		notes.CollectionInput{Name: "c-" + id.String(), Policy: policyName}, memory.Request{}))
 	return v.Collection
 }
 
 // lines are so many notes for a bulk.
-func (g *gateway) lines(n int) []memory.BulkLine {
-	out := make([]memory.BulkLine, n)
+func (g *gateway) lines(n int) []notes.BulkLine {
+	out := make([]notes.BulkLine, n)
 	for i := range out {
 		out[i].Note.Content = g.text.note()
 	}
@@ -152,10 +153,10 @@ func (g *gateway) lines(n int) []memory.BulkLine {
 }
 
 // fill adds notes in bulk and gives the job of the last one, nil where it has none.
-func (g *gateway) fill(b *testing.B, c memory.Collection, lines []memory.BulkLine) (last *memory.Job) {
+func (g *gateway) fill(b *testing.B, c memory.Collection, lines []notes.BulkLine) (last *memory.Job) {
 	b.Helper()
 	for part := range slices.Chunk(lines, memory.MaxBulkLines) {
-		for _, r := range must[[]memory.BulkResult](b)(g.notes.AddMany(b.Context(), g.scope, c.ID.String(), part)) {
+		for _, r := range must[[]notes.BulkResult](b)(g.notes.AddMany(b.Context(), g.scope, c.ID.String(), part)) {
 			if r.Err != nil {
 				b.Fatal(r.Err)
 			}
@@ -234,7 +235,7 @@ func (g *gateway) adds(b *testing.B) {
 			c := g.make(b, policyName)
 			var last *memory.Job
 			timed(b, func(int) error {
-				w, err := g.notes.Add(b.Context(), g.scope, c.ID.String(), memory.NewNote{Content: g.text.note()}, memory.Request{})
+				w, err := g.notes.Add(b.Context(), g.scope, c.ID.String(), notes.NewNote{Content: g.text.note()}, memory.Request{})
 				last = w.Job
 				return err
 			})
@@ -271,7 +272,7 @@ func (g *gateway) evolves(b *testing.B) {
 		c := g.make(b, memory.PolicyAMEM)
 		ctx := b.Context()
 		timed(b, func(int) error {
-			w, err := g.notes.Add(ctx, g.scope, c.ID.String(), memory.NewNote{Content: g.text.note()}, memory.Request{})
+			w, err := g.notes.Add(ctx, g.scope, c.ID.String(), notes.NewNote{Content: g.text.note()}, memory.Request{})
 			if err != nil {
 				return err
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
@@ -65,14 +66,14 @@ type core struct {
 
 // services are the use-cases over the store.
 type services struct {
-	notes       *memory.Notes
-	collections *memory.Collections
+	notes       *notes.Service
+	collections *notes.Collections
 	clones      *clone.Service
 	engine      *engine.Engine
 	imports     *worker.Imports
 	chat        *chat.Service
 	policies    memory.Policies
-	costs       *memory.Costs
+	costs       *notes.Costs
 	bank        *bank.Service
 }
 
@@ -170,12 +171,12 @@ func (c *core) useCases(m *models) error {
 		ephemeral = ephemeralTTL
 	}
 	var err error
-	if c.notes, err = memory.NewNotes(memory.NotesDeps{
+	if c.notes, err = notes.New(notes.Deps{
 		Store: c.store, Embedders: c.embedders, Policies: c.policies, Log: c.log, Quota: quota{c.quotas},
-	}, memory.NotesConfig{}); err != nil {
+	}, notes.Config{}); err != nil {
 		return err
 	}
-	if c.collections, err = memory.NewCollections(memory.CollectionsDeps{
+	if c.collections, err = notes.NewCollections(notes.CollectionsDeps{
 		Store: c.store, Agents: c.store, Embedders: c.embedders, Policies: c.policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
 	}); err != nil {
 		return err
@@ -204,7 +205,7 @@ func (c *core) useCases(m *models) error {
 	}, chat.Config{}); err != nil {
 		return err
 	}
-	c.costs = memory.NewCosts(c.store)
+	c.costs = notes.NewCosts(c.store)
 	c.bank, err = bank.New(bank.Deps{Store: c.store, Embedders: c.embedders, Collections: c.collections, Quota: quota{c.quotas}, Log: c.log})
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -80,7 +81,7 @@ func (g *Gateway) runDemo(ctx context.Context, stdout io.Writer, key string) err
 	if err != nil {
 		return err
 	}
-	_, err = g.collections.Create(ctx, s, memory.CollectionInput{Name: demoCollection, Policy: memory.PolicyAMEM}, memory.Request{})
+	_, err = g.collections.Create(ctx, s, notes.CollectionInput{Name: demoCollection, Policy: memory.PolicyAMEM}, memory.Request{})
 	switch {
 	case fault.Is(err, fault.Exists): // an earlier start has added the notes
 	case err != nil:
@@ -109,9 +110,9 @@ func (g *Gateway) addDemoNotes(ctx context.Context, s tenant.Scope) error {
 	if err := json.Unmarshal(demoJSON, &turns); err != nil {
 		return err
 	}
-	lines := make([]memory.BulkLine, len(turns))
+	lines := make([]notes.BulkLine, len(turns))
 	for i, t := range turns {
-		lines[i].Note = memory.NewNote{
+		lines[i].Note = notes.NewNote{
 			Kind: memory.KindMessage, Content: t.Content, OccurredAt: &t.OccurredAt,
 			Attributes: map[string]any{"speaker": t.Speaker, "session": t.Session},
 		}

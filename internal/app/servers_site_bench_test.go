@@ -23,6 +23,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
@@ -37,7 +38,7 @@ type site struct {
 	database    postgrestest.Database
 	scope       tenant.Scope
 	key         string
-	collections *memory.Collections
+	collections *notes.Collections
 	bases       map[int]base
 	text        *corpus
 	texts       []string // of notes to be added
@@ -68,7 +69,7 @@ func newSite(b *testing.B) *site {
 	made := must[tenant.Tenant](b)(a.CreateTenant(b.Context(), "bench"))
 	s.scope = grant.Scope(made.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
 	s.key = must[auth.CreatedKey](b)(a.CreateKey(b.Context(), "bench", NewKey{Name: "bench"})).Text
-	s.collections = must[*memory.Collections](b)(memory.NewCollections(memory.CollectionsDeps{
+	s.collections = must[*notes.Collections](b)(notes.NewCollections(notes.CollectionsDeps{
 		Store: s.Store, Agents: s.Store, Embedders: practised{Embedder: llm.Hash{}}, Policies: memory.NewPolicySet(policy.NewNone()),
 	}))
 	for range 4096 {
@@ -113,8 +114,8 @@ func (s *site) exec(b *testing.B, text string) {
 // empty makes a collection.
 func (s *site) empty(b *testing.B) uuid.UUID {
 	b.Helper()
-	v := must[memory.CollectionView](b)(s.collections.Create(b.Context(), s.scope,
-		memory.CollectionInput{Name: "c-" + uuid.NewString(), Policy: memory.PolicyNone}, memory.Request{}))
+	v := must[notes.CollectionView](b)(s.collections.Create(b.Context(), s.scope,
+		notes.CollectionInput{Name: "c-" + uuid.NewString(), Policy: memory.PolicyNone}, memory.Request{}))
 	return v.Collection.ID
 }
 

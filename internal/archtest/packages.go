@@ -45,6 +45,7 @@ func layer(l Layer) string { return "layer:" + string(l) }
 func Map() []Package {
 	const (
 		memory = "internal/memory"
+		notes  = "internal/memory/notes"
 		tenant = "internal/tenant"
 		grant  = "internal/tenant/grant"
 		auth   = "internal/auth"
@@ -71,12 +72,13 @@ func Map() []Package {
 		{"internal/console", LayerEdge, "the embedded web console, a client of the public API", nil, false},
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
 
-		{memory, LayerCore, "types, view, lineage, changeset, kinds; the contracts of store, model and embedder", []string{tenant}, false},
+		{memory, LayerCore, "types, views, lineage, changesets, kinds; the contracts of store, model and embedder", []string{tenant}, false},
+		{notes, LayerCore, "use-cases over notes, messages, collections, imports and costs", []string{memory, tenant}, false},
 		{"internal/memory/engine", LayerCore, "claims, read sets, conditional apply, review, budget", []string{memory, tenant}, false},
 		{"internal/memory/recall", LayerCore, "views over indexes, fusion, hits, context", []string{memory, tenant}, false},
 		{"internal/memory/policy", LayerCore, "the memory systems: decisions and prompts, one file each", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when"}, true},
-		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, "internal/memory/recall", tenant}, false},
-		{"internal/memory/bank", LayerCore, "a person's memory in MemoryBank's JSON form, in and out", []string{memory, tenant}, false},
+		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, "internal/memory/recall", tenant}, false},
+		{"internal/memory/bank", LayerCore, "a person's memory in MemoryBank's JSON form, in and out", []string{memory, notes, tenant}, false},
 		{"internal/queue", LayerCore, "runs the jobs of the outbox in this process", []string{memory}, false},
 		{"internal/clone", LayerCore, "fork, copy, flatten, diff, merge, rollback, snapshot", []string{memory, tenant}, false},
 		{tenant, LayerCore, "tenants, limits, the scope", nil, false},

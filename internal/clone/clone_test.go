@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
@@ -31,8 +32,8 @@ type lab struct {
 	store       store.Store
 	tenant      uuid.UUID
 	all         tenant.Scope
-	notes       *memory.Notes
-	collections *memory.Collections
+	notes       *notes.Service
+	collections *notes.Collections
 	clones      *clone.Service
 	woken       atomic.Int64
 	forgotten   []uuid.UUID
@@ -56,9 +57,9 @@ func open(t *testing.T) *lab {
 	l.all = l.scope(uuid.Nil, tenant.AllPermissions()...)
 	policies, err := policy.All()
 	l.must(err)
-	l.notes, err = memory.NewNotes(memory.NotesDeps{Store: l.store, Embedders: embedders{}, Clock: clock}, memory.NotesConfig{})
+	l.notes, err = notes.New(notes.Deps{Store: l.store, Embedders: embedders{}, Clock: clock}, notes.Config{})
 	l.must(err)
-	l.collections, err = memory.NewCollections(memory.CollectionsDeps{
+	l.collections, err = notes.NewCollections(notes.CollectionsDeps{
 		Store: l.store, Agents: l.store, Embedders: embedders{}, Policies: policies, Clock: clock,
 	})
 	l.must(err)
@@ -88,7 +89,7 @@ func (l *lab) is(err error, code fault.Code) {
 	}
 }
 
-func (l *lab) collection(in memory.CollectionInput) memory.Collection {
+func (l *lab) collection(in notes.CollectionInput) memory.Collection {
 	l.t.Helper()
 	if in.Policy == "" {
 		in.Policy = memory.PolicyNone
@@ -100,7 +101,7 @@ func (l *lab) collection(in memory.CollectionInput) memory.Collection {
 
 func (l *lab) add(c memory.Collection, content string) uuid.UUID {
 	l.t.Helper()
-	w, err := l.notes.Add(l.t.Context(), l.all, c.ID.String(), memory.NewNote{Content: content}, memory.Request{})
+	w, err := l.notes.Add(l.t.Context(), l.all, c.ID.String(), notes.NewNote{Content: content}, memory.Request{})
 	l.must(err)
 	return w.Note.ID
 }
@@ -133,9 +134,9 @@ func nothing(context.Context, memory.Progress) error { return nil }
 func TestForkIsIsolated(t *testing.T) {
 	t.Parallel()
 	l := open(t)
-	base := l.collection(memory.CollectionInput{Name: "base"})
+	base := l.collection(notes.CollectionInput{Name: "base"})
 	a, b := l.add(base, "one"), l.add(base, "two")
-	_, err := l.notes.PutLinks(t.Context(), l.all, "base", a, []memory.LinkInput{{Target: b}}, memory.Request{})
+	_, err := l.notes.PutLinks(t.Context(), l.all, "base", a, []notes.LinkInput{{Target: b}}, memory.Request{})
 	l.must(err)
 	fork := l.clone(l.all, "base", clone.Input{Agent: "ada"})
 	if fork.Counts.Notes != 2 || fork.Counts.Links != 1 || fork.Collection.AgentName != "ada" || fork.Collection.Parent != base.ID || fork.Collection.Head != 3 || fork.Job != nil {
@@ -146,7 +147,7 @@ func TestForkIsIsolated(t *testing.T) {
 	write := func(c memory.Collection, own, other uuid.UUID, side string) {
 		for i := range 10 {
 			l.add(c, fmt.Sprintf("%s %d", side, i))
-			_, err := l.notes.Patch(t.Context(), l.all, c.ID.String(), own, memory.NotePatch{Content: memory.Some(fmt.Sprintf("%s changed %d", side, i))}, memory.Request{})
+			_, err := l.notes.Patch(t.Context(), l.all, c.ID.String(), own, notes.NotePatch{Content: notes.Some(fmt.Sprintf("%s changed %d", side, i))}, memory.Request{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -175,7 +176,7 @@ func TestForkIsIsolated(t *testing.T) {
 func TestCloneDefaults(t *testing.T) {
 	t.Parallel()
 	l := open(t)
-	src := l.collection(memory.CollectionInput{
+	src := l.collection(notes.CollectionInput{
 		Name: "base", Policy: "amem", PolicyConfig: json.RawMessage(`{"k_neighbours":7}`), DisplayName: "Basis", Metadata: map[string]any{"a": "b"},
 	})
 	var names []string
@@ -192,7 +193,7 @@ func TestCloneDefaults(t *testing.T) {
 	}
 	_, err := l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "named"}, memory.Request{})
 	l.is(err, fault.Exists)
-	long := l.collection(memory.CollectionInput{Name: strings.Repeat("x", 128)})
+	long := l.collection(notes.CollectionInput{Name: strings.Repeat("x", 128)})
 	for i, want := range []string{strings.Repeat("x", 121) + "__clone", strings.Repeat("x", 119) + "__clone-2"} {
 		if got := l.clone(l.all, long.ID.String(), clone.Input{}).Collection.Name; got != want {
 			t.Errorf("name %d is %s", i, got)
@@ -219,12 +220,12 @@ func TestCloneDefaults(t *testing.T) {
 func TestCopyInBatches(t *testing.T) {
 	t.Parallel()
 	l := open(t)
-	base := l.collection(memory.CollectionInput{Name: "base"})
+	base := l.collection(notes.CollectionInput{Name: "base"})
 	var ids []uuid.UUID
 	for i := range 35 {
 		ids = append(ids, l.add(base, fmt.Sprintf("note %d", i)))
 	}
-	_, err := l.notes.PutLinks(t.Context(), l.all, "base", ids[3], []memory.LinkInput{{Target: ids[30], Confidence: new(0.5)}}, memory.Request{})
+	_, err := l.notes.PutLinks(t.Context(), l.all, "base", ids[3], []notes.LinkInput{{Target: ids[30], Confidence: new(0.5)}}, memory.Request{})
 	l.must(err)
 	inner := l.clone(l.all, "base", clone.Input{Name: "inner"}).Collection
 	l.add(inner, "of the fork")
@@ -233,7 +234,7 @@ func TestCopyInBatches(t *testing.T) {
 	if made.Job == nil || made.Job.Kind != memory.JobCopy || made.Collection.State != memory.CollectionCopying || l.woken.Load() == 0 {
 		t.Fatalf("copy is %+v", made)
 	}
-	_, err = l.notes.Add(t.Context(), l.all, "copied", memory.NewNote{Content: "too early"}, memory.Request{})
+	_, err = l.notes.Add(t.Context(), l.all, "copied", notes.NewNote{Content: "too early"}, memory.Request{})
 	l.is(err, fault.Conflict)
 	_, err = l.clones.Clone(t.Context(), l.all, "copied", clone.Input{}, memory.Request{})
 	l.is(err, fault.Conflict)
@@ -295,7 +296,7 @@ func TestCopyInBatches(t *testing.T) {
 func TestCopyOfAVanishedSource(t *testing.T) {
 	t.Parallel()
 	l := open(t)
-	base := l.collection(memory.CollectionInput{Name: "base"})
+	base := l.collection(notes.CollectionInput{Name: "base"})
 	for i := range 5 {
 		l.add(base, fmt.Sprint(i))
 	}
@@ -315,7 +316,7 @@ func TestCopyOfAVanishedSource(t *testing.T) {
 func TestCloneRefuses(t *testing.T) {
 	t.Parallel()
 	l := open(t)
-	base := l.collection(memory.CollectionInput{Name: "base"})
+	base := l.collection(notes.CollectionInput{Name: "base"})
 	l.add(base, "one")
 	for name, x := range map[string]struct {
 		ref  string
@@ -342,7 +343,7 @@ func TestCloneRefuses(t *testing.T) {
 	l.is(err, fault.Forbidden)
 	agents, err := l.store.ListAgents(t.Context(), l.all, "", 10)
 	l.must(err)
-	page, _, err := l.collections.List(t.Context(), l.all, memory.CollectionList{})
+	page, _, err := l.collections.List(t.Context(), l.all, notes.CollectionList{})
 	l.must(err)
 	if len(agents) != 0 || len(page) != 1 {
 		t.Errorf("left behind: agents %v, collections %d", agents, len(page))
@@ -354,7 +355,7 @@ func TestCloneRefuses(t *testing.T) {
 func TestCloneForAgents(t *testing.T) {
 	t.Parallel()
 	l := open(t)
-	l.collection(memory.CollectionInput{Name: "base"})
+	l.collection(notes.CollectionInput{Name: "base"})
 	ada, err := l.store.EnsureAgent(t.Context(), l.all, "ada")
 	l.must(err)
 	eve, err := l.store.EnsureAgent(t.Context(), l.all, "eve")
@@ -384,7 +385,7 @@ func TestCloneForAgents(t *testing.T) {
 func TestForkOfThePastAndDepth(t *testing.T) {
 	t.Parallel()
 	l := open(t)
-	base := l.collection(memory.CollectionInput{Name: "base"})
+	base := l.collection(notes.CollectionInput{Name: "base"})
 	l.add(base, "one")
 	l.add(base, "two")
 	past := l.clone(l.all, "base", clone.Input{AtRevision: new(memory.Revision(1)), Name: "past"})
@@ -418,7 +419,7 @@ func TestForkOfThePastAndDepth(t *testing.T) {
 func TestCloneIdempotency(t *testing.T) {
 	t.Parallel()
 	l := open(t)
-	l.collection(memory.CollectionInput{Name: "base"})
+	l.collection(notes.CollectionInput{Name: "base"})
 	key := func(path string, body byte) memory.Request {
 		return memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: path, Key: "k", BodyHash: [32]byte{body}}}
 	}
@@ -434,7 +435,7 @@ func TestCloneIdempotency(t *testing.T) {
 		_, err = l.clones.Clone(t.Context(), l.all, "base", in, key(path, 2))
 		l.is(err, fault.IdempotencyReuse)
 	}
-	page, _, err := l.collections.List(t.Context(), l.all, memory.CollectionList{})
+	page, _, err := l.collections.List(t.Context(), l.all, notes.CollectionList{})
 	l.must(err)
 	if len(page) != 3 {
 		t.Errorf("%d collections", len(page))

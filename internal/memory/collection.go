@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -141,4 +142,51 @@ type HistoryEntry struct {
 type LogRow struct {
 	Note Note     // with Vector when it has one in the asked embedder
 	To   Revision // 0: open
+}
+
+// Bounds of a page.
+const (
+	DefaultPage = 50
+	MaxPage     = 200
+)
+
+// Expiry gives the instant that a time to live ends; zero for none. life is that of a
+// collection that asks for none, 0 for ever.
+func Expiry(ttlSeconds *int64, life time.Duration, now time.Time) (time.Time, error) {
+	if ttlSeconds == nil {
+		if life == 0 {
+			return time.Time{}, nil
+		}
+		return Instant(now.Add(life)), nil
+	}
+	if *ttlSeconds < 1 || *ttlSeconds > MaxTTLSeconds {
+		return time.Time{}, fault.InvalidField("ttl_seconds", "must be between 1 and %d", int64(MaxTTLSeconds))
+	}
+	return Instant(now.Add(time.Duration(*ttlSeconds) * time.Second)), nil
+}
+
+// FindOwner resolves who a new collection belongs to: the agent named, made
+// when it is first named, else the caller's own, else nobody (shared). An agent
+// that is not within the scope's reach is NotFound.
+func FindOwner(ctx context.Context, s tenant.Scope, agents Agents, ref string) (tenant.Agent, error) {
+	if ref == "" {
+		return tenant.Agent{ID: s.Agent()}, nil
+	}
+	var a tenant.Agent
+	var err error
+	if _, perr := uuid.Parse(ref); perr == nil {
+		a, err = agents.AgentByRef(ctx, s, ref)
+	} else {
+		if err := tenant.CheckName("agent", ref); err != nil {
+			return tenant.Agent{}, err
+		}
+		a, err = agents.EnsureAgent(ctx, s, ref)
+	}
+	if err != nil {
+		return tenant.Agent{}, err
+	}
+	if s.HasAgent() && a.ID != s.Agent() {
+		return tenant.Agent{}, fault.Missing("agent")
+	}
+	return a, nil
 }

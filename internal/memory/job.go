@@ -174,3 +174,13 @@ type ModelUse struct {
 	PromptTokens     int64
 	CompletionTokens int64
 }
+
+// ReembedJob is the payload of a job of kind reembed.
+type ReembedJob struct {
+	Embedder string `json:"embedder"` // to switch to; the collection's own: only vectors that are missing are made
+}
+
+// NoteJob is the payload of a job of kind note.
+type NoteJob struct {
+	EmbedOnly bool `json:"embed_only,omitempty"` // only the vector is missing: the job ends after prepare
+}

@@ -1,14 +1,7 @@
 package memory
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
@@ -31,32 +24,10 @@ func (m Match) Holds(etag string) bool {
 	return false
 }
 
-func (m Match) check(what, etag string) error {
+// Check returns a Precondition fault unless the condition allows a write to what has the tag.
+func (m Match) Check(what, etag string) error {
 	if m.Holds(etag) {
 		return nil
 	}
 	return fault.New(fault.Precondition, "the %s has changed since it was read; its entity tag is %s", what, etag)
-}
-
-// CompareLinks orders links as stores list them: by source, relation, target.
-func CompareLinks(a, b Link) int {
-	if c := bytes.Compare(a.Source[:], b.Source[:]); c != 0 {
-		return c
-	}
-	if c := strings.Compare(a.Relation, b.Relation); c != 0 {
-		return c
-	}
-	return bytes.Compare(a.Target[:], b.Target[:])
-}
-
-// LinksETag gives the tag of a note's outgoing links: it moves when one of
-// them comes, goes or changes.
-func LinksETag(note uuid.UUID, outgoing []Link) string {
-	sorted := slices.SortedFunc(slices.Values(outgoing), CompareLinks)
-	h := sha256.New()
-	for _, l := range sorted {
-		// A hash never fails to write.
-		_, _ = fmt.Fprintf(h, "%s %s %q %s %d\n", l.Source, l.Target, l.Relation, l.Layer, l.From)
-	}
-	return `"links.` + note.String() + "." + hex.EncodeToString(h.Sum(nil)[:16]) + `"`
 }

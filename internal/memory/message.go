@@ -55,3 +55,6 @@ func Learnable(n *Note) bool {
 	r := UtteranceOf(n).Role
 	return r == RoleUser || r == RoleAssistant
 }
+
+// MaxMessages is how many messages one call may add.
+const MaxMessages = 500

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 )
 
@@ -174,4 +175,46 @@ type ReviewProposal struct {
 	Confidence float64
 	Changes    []ReviewChange
 	Reason     string
+}
+
+// Refresher is a policy that keeps notes which sum up others.
+type Refresher interface {
+	// Refresh says what is to be done when a caller has deleted a note (is nil), restored one that was gone (was
+	// nil), or changed what it says. stale are the summaries and profiles that come from it, which are marked.
+	Refresh(was, is *Note, stale []Note) []Follow
+}
+
+// EnqueueFollows enqueues tasks of a collection's policy, but for those that wait already.
+func EnqueueFollows(ctx context.Context, tx Tx, collection uuid.UUID, follows []Follow) error {
+	if len(follows) == 0 {
+		return nil
+	}
+	waiting, err := tx.Unended(ctx, JobPolicy)
+	if err != nil {
+		return err
+	}
+	type name struct{ name, key string }
+	waits := map[name]bool{}
+	for i := range waiting {
+		var t Task
+		if j := &waiting[i]; j.State == JobQueued && json.Unmarshal(j.Payload, &t) == nil {
+			waits[name{t.Name, t.Key}] = true
+		}
+	}
+	for _, f := range follows {
+		n := name{f.Task.Name, f.Task.Key}
+		if waits[n] {
+			continue
+		}
+		payload, err := json.Marshal(f.Task)
+		if err != nil {
+			return fault.Wrap(err, fault.Internal, "the task cannot be kept")
+		}
+		j := Job{Collection: collection, Kind: JobPolicy, Stage: StageTask, Payload: payload, NotBefore: f.After}
+		if _, err := tx.Enqueue(ctx, j); err != nil {
+			return err
+		}
+		waits[n] = true
+	}
+	return nil
 }

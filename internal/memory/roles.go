@@ -63,3 +63,11 @@ type Agents interface {
 	EnsureAgent(ctx context.Context, s tenant.Scope, name string) (tenant.Agent, error)
 	AgentByRef(ctx context.Context, s tenant.Scope, ref string) (tenant.Agent, error)
 }
+
+// Request is what a writing call carries beside its body.
+type Request struct {
+	// Match is the value of If-Match as it was sent; "" does not guard.
+	Match Match
+	// Idempotency is nil when no key was sent.
+	Idempotency *Idempotency
+}

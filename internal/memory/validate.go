@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -24,66 +25,66 @@ const (
 	MaxTTLSeconds        = 100 * 365 * 24 * 3600
 )
 
-// refusals gathers what is wrong with an input, so that a caller hears of all
+// Validation gathers what is wrong with an input, so that a caller hears of all
 // of it at once.
-type refusals struct {
-	fields    []fault.Field
-	malformed bool
+type Validation struct {
+	Fields    []fault.Field
+	Malformed bool
 }
 
-func (r *refusals) addf(field, format string, args ...any) {
-	r.fields = append(r.fields, fault.Field{Field: field, Reason: fmt.Sprintf(format, args...)})
+func (r *Validation) Addf(field, format string, args ...any) {
+	r.Fields = append(r.Fields, fault.Field{Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
-// err gives nil, or one fault naming every field; text that is no UTF-8 makes
+// Err gives nil, or one fault naming every field; text that is no UTF-8 makes
 // it Malformed.
-func (r *refusals) err() error {
-	if len(r.fields) == 0 {
+func (r *Validation) Err() error {
+	if len(r.Fields) == 0 {
 		return nil
 	}
 	code := fault.Invalid
-	if r.malformed {
+	if r.Malformed {
 		code = fault.Malformed
 	}
-	first := r.fields[0]
-	return &fault.Error{Code: code, Message: first.Field + ": " + first.Reason, Fields: r.fields}
+	first := r.Fields[0]
+	return &fault.Error{Code: code, Message: first.Field + ": " + first.Reason, Fields: r.Fields}
 }
 
-// text checks encoding and size.
-func (r *refusals) text(field, s string, limit int) {
+// Text checks encoding and size.
+func (r *Validation) Text(field, s string, limit int) {
 	switch {
 	case len(s) > limit:
-		r.addf(field, "at most %d bytes; it has %d", limit, len(s))
+		r.Addf(field, "at most %d bytes; it has %d", limit, len(s))
 	case !utf8.ValidString(s):
-		r.malformed = true
-		r.addf(field, "not valid UTF-8")
+		r.Malformed = true
+		r.Addf(field, "not valid UTF-8")
 	case strings.IndexByte(s, 0) >= 0:
-		r.addf(field, "must not contain the character U+0000")
+		r.Addf(field, "must not contain the character U+0000")
 	}
 }
 
-func (r *refusals) content(s string) {
+func (r *Validation) Content(s string) {
 	if strings.TrimSpace(s) == "" {
-		r.addf("content", "must not be empty or blank")
+		r.Addf("content", "must not be empty or blank")
 		return
 	}
-	r.text("content", s, MaxContentBytes)
+	r.Text("content", s, MaxContentBytes)
 }
 
-// terms checks a list and drops repeats, keeping the order of the first ones.
-func (r *refusals) terms(field string, list []string, limit int) []string {
+// Terms checks a list and drops repeats, keeping the order of the first ones.
+func (r *Validation) Terms(field string, list []string, limit int) []string {
 	if len(list) > limit {
-		r.addf(field, "at most %d; there are %d", limit, len(list))
+		r.Addf(field, "at most %d; there are %d", limit, len(list))
 		return nil
 	}
 	out := make([]string, 0, len(list))
 	for i, t := range list {
 		at := field + "." + strconv.Itoa(i)
 		if strings.TrimSpace(t) == "" {
-			r.addf(at, "must not be empty or blank")
+			r.Addf(at, "must not be empty or blank")
 			continue
 		}
-		r.text(at, t, MaxTermBytes)
+		r.Text(at, t, MaxTermBytes)
 		if !slices.Contains(out, t) {
 			out = append(out, t)
 		}
@@ -91,112 +92,103 @@ func (r *refusals) terms(field string, list []string, limit int) []string {
 	return out
 }
 
-// label checks a short text of one part.
-func (r *refusals) label(field, s string) {
+// Label checks a short text of one part.
+func (r *Validation) Label(field, s string) {
 	if strings.TrimSpace(s) == "" {
-		r.addf(field, "must not be empty or blank")
+		r.Addf(field, "must not be empty or blank")
 		return
 	}
-	r.text(field, s, MaxTermBytes)
+	r.Text(field, s, MaxTermBytes)
 }
 
-// inList names an element of a list as fields of faults do.
-func inList(field string, i int) string { return field + "." + strconv.Itoa(i) }
+// ElementField names an element of a list as fields of faults do.
+func ElementField(field string, i int) string { return field + "." + strconv.Itoa(i) }
 
-// under takes over what is wrong with an element of a list.
-func (r *refusals) under(err error, field string, i int) {
+// Under takes over what is wrong with an element of a list.
+func (r *Validation) Under(err error, field string, i int) {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return
 	}
 	for _, x := range f.Fields {
-		r.fields = append(r.fields, fault.Field{Field: inList(field, i) + "." + x.Field, Reason: x.Reason})
+		r.Fields = append(r.Fields, fault.Field{Field: ElementField(field, i) + "." + x.Field, Reason: x.Reason})
 	}
-	r.malformed = r.malformed || f.Code == fault.Malformed
+	r.Malformed = r.Malformed || f.Code == fault.Malformed
 }
 
-func (r *refusals) category(s string) {
+func (r *Validation) Category(s string) {
 	if strings.TrimSpace(s) == "" {
-		r.addf("category", "must not be empty or blank")
+		r.Addf("category", "must not be empty or blank")
 		return
 	}
-	r.text("category", s, MaxCategoryBytes)
+	r.Text("category", s, MaxCategoryBytes)
 }
 
-func (r *refusals) fraction(field string, x float64) {
+func (r *Validation) Fraction(field string, x float64) {
 	if math.IsNaN(x) || x < 0 || x > 1 {
-		r.addf(field, "must be between 0 and 1")
+		r.Addf(field, "must be between 0 and 1")
 	}
 }
 
-// object checks free JSON (attributes, metadata): its values, its depth and its size.
-func (r *refusals) object(field string, m map[string]any) {
-	before := len(r.fields)
-	r.value(field, m, 1)
-	if len(r.fields) > before || r.malformed {
+// Object checks free JSON (attributes, metadata): its values, its depth and its size.
+func (r *Validation) Object(field string, m map[string]any) {
+	before := len(r.Fields)
+	r.Value(field, m, 1)
+	if len(r.Fields) > before || r.Malformed {
 		return
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
-		r.addf(field, "not JSON")
+		r.Addf(field, "not JSON")
 		return
 	}
 	if len(b) > MaxAttributesBytes {
-		r.addf(field, "at most %d bytes as JSON; it has %d", MaxAttributesBytes, len(b))
+		r.Addf(field, "at most %d bytes as JSON; it has %d", MaxAttributesBytes, len(b))
 	}
 }
 
-func (r *refusals) value(at string, v any, depth int) {
+func (r *Validation) Value(at string, v any, depth int) {
 	if depth > MaxAttributesDepth+1 {
-		r.addf(at, "nested deeper than %d", MaxAttributesDepth)
+		r.Addf(at, "nested deeper than %d", MaxAttributesDepth)
 		return
 	}
 	switch x := v.(type) {
 	case nil, bool, int, int64:
 	case string:
-		r.text(at, x, math.MaxInt)
+		r.Text(at, x, math.MaxInt)
 	case float64:
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			r.addf(at, "must be a finite number")
+			r.Addf(at, "must be a finite number")
 		}
 	case json.Number:
 		if f, err := x.Float64(); err != nil || math.IsInf(f, 0) {
-			r.addf(at, "a number that large cannot be kept")
+			r.Addf(at, "a number that large cannot be kept")
 		}
 	case []any:
 		for i, e := range x {
-			r.value(at+"."+strconv.Itoa(i), e, depth+1)
+			r.Value(at+"."+strconv.Itoa(i), e, depth+1)
 		}
 	case map[string]any:
-		for _, k := range sortedKeys(x) {
-			r.text(at, k, math.MaxInt)
-			r.value(at+"."+k, x[k], depth+1)
+		for _, k := range slices.Sorted(maps.Keys(x)) {
+			r.Text(at, k, math.MaxInt)
+			r.Value(at+"."+k, x[k], depth+1)
 		}
 	default:
-		r.addf(at, "not a JSON value")
+		r.Addf(at, "not a JSON value")
 	}
 }
 
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+// TimeForm says how a time is written.
+const TimeForm = "a time as RFC 3339 or YYYYMMDDHHmm has it"
 
-// timeForm says how a time is written.
-const timeForm = "a time as RFC 3339 or YYYYMMDDHHmm has it"
-
-// eventTime checks the bounds of event time and gives it in the store's precision.
-func (r *refusals) eventTime(field string, t, now time.Time) time.Time {
+// EventTime checks the bounds of event time and gives it in the store's precision.
+func (r *Validation) EventTime(field string, t, now time.Time) time.Time {
 	t = Instant(t)
 	switch {
 	case t.Before(EarliestEvent):
-		r.addf(field, "must not lie before %d", EarliestEvent.Year())
+		r.Addf(field, "must not lie before %d", EarliestEvent.Year())
 	case t.After(now.Add(MaxEventAhead)):
-		r.addf(field, "must not lie more than %.0f minutes ahead", MaxEventAhead.Minutes())
+		r.Addf(field, "must not lie more than %.0f minutes ahead", MaxEventAhead.Minutes())
 	}
 	return t
 }
@@ -214,91 +206,49 @@ func Instant(t time.Time) time.Time {
 func ParseEventTime(field, s string, now time.Time) (time.Time, error) {
 	t, err := filter.ParseTime(s)
 	if err != nil {
-		return time.Time{}, fault.InvalidField(field, "must be %s", timeForm)
+		return time.Time{}, fault.InvalidField(field, "must be %s", TimeForm)
 	}
-	var r refusals
-	t = r.eventTime(field, t, now)
-	return t, r.err()
-}
-
-// note checks a new note and gives it as it is to be stored. OccurredAt stays
-// zero when the caller left it out.
-func (in *NewNote) note(now time.Time, actor string) (Note, error) {
-	var r refusals
-	out := Note{
-		ID: in.ID, Kind: in.Kind, Key: in.Key, Content: in.Content, Attributes: in.Attributes,
-		Category: DefaultCategory, Importance: DefaultImportance, State: StateRaw,
-		Provenance: Provenance{Actor: actor},
-	}
-	if out.Kind == "" {
-		out.Kind = KindNote
-	}
-	if !slices.Contains(Kinds(), out.Kind) {
-		r.addf("kind", "must be one of %v", Kinds())
-	}
-	r.text("key", in.Key, MaxKeyBytes)
-	r.content(in.Content)
-	if in.Context != nil {
-		r.text("context", *in.Context, MaxContextBytes)
-		out.Context = *in.Context
-	}
-	out.Keywords = r.terms("keywords", in.Keywords, MaxKeywords)
-	out.Tags = r.terms("tags", in.Tags, MaxTags)
-	if in.Category != nil {
-		r.category(*in.Category)
-		out.Category = *in.Category
-	}
-	if out.Attributes == nil {
-		out.Attributes = map[string]any{}
-	}
-	r.object("attributes", out.Attributes)
-	if in.Importance != nil {
-		r.fraction("importance", *in.Importance)
-		out.Importance = *in.Importance
-	}
-	if in.OccurredAt != nil {
-		out.OccurredAt = r.eventTime("occurred_at", *in.OccurredAt, now)
-	}
-	out.Supplied = supplied(&out)
-	return out, r.err()
+	var r Validation
+	t = r.EventTime(field, t, now)
+	return t, r.Err()
 }
 
 // Check refuses a note that is too long to be kept, or says nothing: what a
 // policy derives has the limits of what a caller writes.
 func (n *Note) Check() error {
-	var r refusals
+	var r Validation
 	if !slices.Contains(Kinds(), n.Kind) {
-		r.addf("kind", "must be one of %v", Kinds())
+		r.Addf("kind", "must be one of %v", Kinds())
 	}
-	r.text("key", n.Key, MaxKeyBytes)
-	r.content(n.Content)
-	r.text("context", n.Context, MaxContextBytes)
-	r.terms("keywords", n.Keywords, MaxKeywords)
-	r.terms("tags", n.Tags, MaxTags)
-	r.text("category", n.Category, MaxCategoryBytes)
+	r.Text("key", n.Key, MaxKeyBytes)
+	r.Content(n.Content)
+	r.Text("context", n.Context, MaxContextBytes)
+	r.Terms("keywords", n.Keywords, MaxKeywords)
+	r.Terms("tags", n.Tags, MaxTags)
+	r.Text("category", n.Category, MaxCategoryBytes)
 	if b, err := json.Marshal(n.Attributes); err != nil {
-		r.addf("attributes", "not JSON")
+		r.Addf("attributes", "not JSON")
 	} else {
-		r.text("attributes", string(b), MaxAttributesBytes)
+		r.Text("attributes", string(b), MaxAttributesBytes)
 	}
-	r.fraction("importance", n.Importance)
+	r.Fraction("importance", n.Importance)
 	if t := n.OccurredAt; !t.IsZero() && (t.Before(EarliestEvent) || t.Year() > 9999) {
-		r.addf("occurred_at", "must lie between the years %d and 9999", EarliestEvent.Year())
+		r.Addf("occurred_at", "must lie between the years %d and 9999", EarliestEvent.Year())
 	}
-	return r.err()
+	return r.Err()
 }
 
 // Check refuses a link that is too long to be kept.
 func (l *Link) Check() error {
-	var r refusals
-	r.text("relation", l.Relation, MaxRelationBytes)
-	r.fraction("confidence", l.Confidence)
+	var r Validation
+	r.Text("relation", l.Relation, MaxRelationBytes)
+	r.Fraction("confidence", l.Confidence)
 	if b, err := json.Marshal(l.Attributes); err != nil {
-		r.addf("attributes", "not JSON")
+		r.Addf("attributes", "not JSON")
 	} else {
-		r.text("attributes", string(b), MaxAttributesBytes)
+		r.Text("attributes", string(b), MaxAttributesBytes)
 	}
-	return r.err()
+	return r.Err()
 }
 
 // Names in Note.Supplied.
@@ -307,22 +257,6 @@ const (
 	FieldContext  = "context"
 	FieldTags     = "tags"
 )
-
-// supplied names the described fields that hold something of the caller's.
-// Defaults do not count.
-func supplied(n *Note) []string {
-	var s []string
-	if len(n.Keywords) > 0 {
-		s = append(s, FieldKeywords)
-	}
-	if n.Context != "" && n.Context != DefaultContext {
-		s = append(s, FieldContext)
-	}
-	if len(n.Tags) > 0 {
-		s = append(s, FieldTags)
-	}
-	return s
-}
 
 // Size is what a note counts for in quotas: the bytes of its text and attributes.
 func (n *Note) Size() int64 {

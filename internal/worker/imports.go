@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -32,7 +33,7 @@ type ImportStore interface {
 
 // ImportNotes makes importers; *memory.Notes does.
 type ImportNotes interface {
-	Importer(ctx context.Context, s tenant.Scope, ref string, job uuid.UUID) (*memory.Importer, error)
+	Importer(ctx context.Context, s tenant.Scope, ref string, job uuid.UUID) (*notes.Importer, error)
 }
 
 // Imports takes streams of notes: the body is in the store's spool before its

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -27,7 +28,7 @@ type keptResult struct {
 	Fields   []fault.Field   `json:"fields,omitempty"`
 }
 
-func keepResult(r *memory.ImportResult) keptResult {
+func keepResult(r *notes.ImportResult) keptResult {
 	k := keptResult{Line: r.Line, ID: r.ID, Revision: r.Revision, Created: r.Created, Warnings: r.Warnings}
 	var f *fault.Error
 	switch {
@@ -49,7 +50,7 @@ type resultWriter struct {
 	parts int
 }
 
-func (w *resultWriter) put(ctx context.Context, results []memory.ImportResult) error {
+func (w *resultWriter) put(ctx context.Context, results []notes.ImportResult) error {
 	kept := make([]keptResult, len(results))
 	for i := range results {
 		kept[i] = keepResult(&results[i])
@@ -76,7 +77,7 @@ func (w *resultWriter) write(ctx context.Context, results []keptResult) error {
 
 // end adds what the end of the import had to say about earlier lines, says
 // that it came, and removes what an earlier run left behind it.
-func (w *resultWriter) end(ctx context.Context, late []memory.ImportResult) error {
+func (w *resultWriter) end(ctx context.Context, late []notes.ImportResult) error {
 	for batch := range slices.Chunk(late, importBatch) {
 		if err := w.put(ctx, batch); err != nil {
 			return err
@@ -99,7 +100,7 @@ func (im *Imports) ended(ctx context.Context, s tenant.Scope, job uuid.UUID) (en
 }
 
 // Results calls fn for every result so far, by line.
-func (im *Imports) Results(ctx context.Context, s tenant.Scope, id uuid.UUID, fn func(memory.ImportResult) error) error {
+func (im *Imports) Results(ctx context.Context, s tenant.Scope, id uuid.UUID, fn func(notes.ImportResult) error) error {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (im *Imports) Results(ctx context.Context, s tenant.Scope, id uuid.UUID, fn
 		if k.End {
 			return nil
 		}
-		r := memory.ImportResult{Line: k.Line, ID: k.ID, Revision: k.Revision, Created: k.Created, Warnings: k.Warnings}
+		r := notes.ImportResult{Line: k.Line, ID: k.ID, Revision: k.Revision, Created: k.Created, Warnings: k.Warnings}
 		if k.Code != "" {
 			r.Err = &fault.Error{Code: k.Code, Message: k.Message, Fields: k.Fields}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -44,12 +45,12 @@ func (im *Imports) Run(ctx context.Context, s tenant.Scope, job memory.Job, prog
 
 // run imports line by line and writes one result per line. late are further
 // warnings about lines whose result is written.
-func (im *Imports) run(ctx context.Context, s tenant.Scope, job memory.Job, p importPayload, out *resultWriter, told func(done int64) error) (late []memory.ImportResult, err error) {
+func (im *Imports) run(ctx context.Context, s tenant.Scope, job memory.Job, p importPayload, out *resultWriter, told func(done int64) error) (late []notes.ImportResult, err error) {
 	importer, err := im.notes.Importer(ctx, s, job.Collection.String(), job.ID)
 	if err != nil {
 		return nil, err
 	}
-	var batch []memory.ImportLine
+	var batch []notes.ImportLine
 	var done int64
 	flush := func() error {
 		if len(batch) == 0 {
@@ -70,7 +71,7 @@ func (im *Imports) run(ctx context.Context, s tenant.Scope, job memory.Job, p im
 		if len(raw) == 0 {
 			return nil
 		}
-		if batch = append(batch, memory.ImportLine{Line: n, Raw: bytes.Clone(raw)}); len(batch) < importBatch {
+		if batch = append(batch, notes.ImportLine{Line: n, Raw: bytes.Clone(raw)}); len(batch) < importBatch {
 			return nil
 		}
 		return flush()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 	"github.com/slipboxhq/slipbox/internal/worker"
@@ -54,7 +55,7 @@ func (p *importing) run(ctx context.Context, job memory.Job, told func(memory.Pr
 func (p *importing) results(job memory.Job) (lines []int, warnings map[int][]string, refused map[int]error) {
 	p.t.Helper()
 	warnings, refused = map[int][]string{}, map[int]error{}
-	err := p.im.Results(p.t.Context(), p.s, job.ID, func(r memory.ImportResult) error {
+	err := p.im.Results(p.t.Context(), p.s, job.ID, func(r notes.ImportResult) error {
 		lines = append(lines, r.Line)
 		warnings[r.Line] = append(warnings[r.Line], r.Warnings...)
 		if r.Err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
@@ -32,8 +33,8 @@ type plant struct {
 	t           *testing.T
 	store       store.Store
 	fake        *llmtest.Server
-	notes       *memory.Notes
-	collections *memory.Collections
+	notes       *notes.Service
+	collections *notes.Collections
 	clone       *clone.Service
 	worker      *worker.Worker
 	waiters     *worker.Waiters
@@ -92,9 +93,9 @@ func newPlant(t *testing.T, o settings) *plant {
 	telling := store.Told(p.store, func(store.Change) { p.worker.Wake() })
 	found, err := recall.New(recall.Deps{Store: telling, Embedders: embedders, Policies: policies, Clock: p.now}, recall.Config{})
 	must(err)
-	p.notes, err = memory.NewNotes(memory.NotesDeps{Store: telling, Embedders: embedders, Policies: policies, Clock: p.now}, memory.NotesConfig{})
+	p.notes, err = notes.New(notes.Deps{Store: telling, Embedders: embedders, Policies: policies, Clock: p.now}, notes.Config{})
 	must(err)
-	p.collections, err = memory.NewCollections(memory.CollectionsDeps{Store: telling, Agents: p.store, Embedders: embedders, Policies: policies, Clock: p.now})
+	p.collections, err = notes.NewCollections(notes.CollectionsDeps{Store: telling, Agents: p.store, Embedders: embedders, Policies: policies, Clock: p.now})
 	must(err)
 	p.clone, err = clone.New(clone.Deps{Store: telling, Agents: p.store, Clock: p.now}, clone.Config{})
 	must(err)
@@ -111,7 +112,7 @@ func newPlant(t *testing.T, o settings) *plant {
 	p.stop = func() {}
 	p.run()
 	t.Cleanup(func() { p.stop() })
-	view, err := p.collections.Create(ctx, p.s, memory.CollectionInput{Name: "main"}, memory.Request{})
+	view, err := p.collections.Create(ctx, p.s, notes.CollectionInput{Name: "main"}, memory.Request{})
 	must(err)
 	p.c = view.Collection
 	return p
@@ -125,9 +126,9 @@ func (p *plant) run() {
 	p.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
 }
 
-func (p *plant) add(content string) memory.NoteWritten {
+func (p *plant) add(content string) notes.NoteWritten {
 	p.t.Helper()
-	out, err := p.notes.Add(p.t.Context(), p.s, p.c.ID.String(), memory.NewNote{Content: content}, memory.Request{})
+	out, err := p.notes.Add(p.t.Context(), p.s, p.c.ID.String(), notes.NewNote{Content: content}, memory.Request{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -180,9 +181,9 @@ func TestBulk(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{})
 	const n = 120
-	lines := make([]memory.BulkLine, n)
+	lines := make([]notes.BulkLine, n)
 	for i := range lines {
-		lines[i] = memory.BulkLine{Note: memory.NewNote{Content: fmt.Sprintf("Voyage %d of the schooner carried %s to harbour %d.", i, []string{"timber", "salt", "wool"}[i%3], i%7)}}
+		lines[i] = notes.BulkLine{Note: notes.NewNote{Content: fmt.Sprintf("Voyage %d of the schooner carried %s to harbour %d.", i, []string{"timber", "salt", "wool"}[i%3], i%7)}}
 	}
 	began := time.Now()
 	results, err := p.notes.AddMany(t.Context(), p.s, p.c.ID.String(), lines)
@@ -488,11 +489,11 @@ func TestRemoveEphemeral(t *testing.T) {
 	p := newPlant(t, settings{})
 	kept := p.add("Stays.")
 	p.ended(kept.Job.ID)
-	view, err := p.collections.Create(t.Context(), p.s, memory.CollectionInput{Name: "scratch", Ephemeral: true}, memory.Request{})
+	view, err := p.collections.Create(t.Context(), p.s, notes.CollectionInput{Name: "scratch", Ephemeral: true}, memory.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.notes.Add(t.Context(), p.s, view.Collection.ID.String(), memory.NewNote{Content: "Goes."}, memory.Request{})
+	out, err := p.notes.Add(t.Context(), p.s, view.Collection.ID.String(), notes.NewNote{Content: "Goes."}, memory.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -19,7 +20,7 @@ type Store interface {
 
 // Collections changes the settings of collections.
 type Collections interface {
-	Patch(ctx context.Context, s tenant.Scope, ref string, p memory.CollectionPatch) (memory.CollectionView, error)
+	Patch(ctx context.Context, s tenant.Scope, ref string, p notes.CollectionPatch) (notes.CollectionView, error)
 }
 
 // Deps are the parts that the service works with.

@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -163,7 +164,7 @@ func TestImportStartsDays(t *testing.T) {
 	if got := v.tasks(c); !cmp.Equal(got, []memory.Task{{Name: "overall"}}) {
 		t.Errorf("tasks %+v", got)
 	}
-	made, err := v.collections.Create(t.Context(), v.s, memory.CollectionInput{Name: "plain", Policy: "none"}, memory.Request{})
+	made, err := v.collections.Create(t.Context(), v.s, notes.CollectionInput{Name: "plain", Policy: "none"}, memory.Request{})
 	v.must(err)
 	v.imports("plain", sample(t, "fresh.json"))
 	if got := v.tasks(made.Collection); len(got) != 0 {
@@ -183,7 +184,7 @@ func TestExportTellsOfRecall(t *testing.T) {
 	}
 	v.must(v.recall.Flush(t.Context()))
 	at := time.Date(2023, 5, 4, 8, 0, 0, 0, time.UTC)
-	_, err := v.notes.AddMessages(t.Context(), v.s, "nora", memory.NewMessages{Messages: []memory.NewMessage{
+	_, err := v.notes.AddMessages(t.Context(), v.s, "nora", notes.NewMessages{Messages: []notes.NewMessage{
 		{Role: memory.RoleSystem, Content: "Be kind.", OccurredAt: &at},
 		{Role: memory.RoleUser, Content: "The novel is over.", OccurredAt: &at},
 		{Role: memory.RoleAssistant, Content: "How did it end?", OccurredAt: &at},
@@ -242,7 +243,7 @@ func TestExportNamesThePerson(t *testing.T) {
 	v.imports("nora", sample(t, "fresh.json"))
 	given := v.exports("nora").(map[string]any)["name"]
 	for _, ref := range []string{"own", "nora"} {
-		_, err := v.notes.AddMessages(t.Context(), v.s, ref, memory.NewMessages{Messages: []memory.NewMessage{
+		_, err := v.notes.AddMessages(t.Context(), v.s, ref, notes.NewMessages{Messages: []notes.NewMessage{
 			{Role: memory.RoleUser, Name: "小美", Content: "我养了一只猫。"},
 			{Role: memory.RoleAssistant, Name: "Bot", Content: "恭喜！"},
 			{Role: memory.RoleUser, Content: "她叫咪咪。"},

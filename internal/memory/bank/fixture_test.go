@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -27,8 +28,8 @@ type vault struct {
 	store       store.Store
 	s           tenant.Scope
 	tenant      uuid.UUID
-	collections *memory.Collections
-	notes       *memory.Notes
+	collections *notes.Collections
+	notes       *notes.Service
 	recall      *recall.Service
 	bank        *bank.Service
 
@@ -55,9 +56,9 @@ func (v *vault) embed(cfg llm.Config) {
 	v.must(err)
 	policies, err := policy.All()
 	v.must(err)
-	v.collections, err = memory.NewCollections(memory.CollectionsDeps{Store: v.store, Agents: v.store, Embedders: embedders, Policies: policies, Clock: v.clock})
+	v.collections, err = notes.NewCollections(notes.CollectionsDeps{Store: v.store, Agents: v.store, Embedders: embedders, Policies: policies, Clock: v.clock})
 	v.must(err)
-	v.notes, err = memory.NewNotes(memory.NotesDeps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, memory.NotesConfig{})
+	v.notes, err = notes.New(notes.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, notes.Config{})
 	v.must(err)
 	v.recall, err = recall.New(recall.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, recall.Config{})
 	v.must(err)
@@ -81,7 +82,7 @@ func (v *vault) must(err error) {
 // collection makes one with the policy memorybank.
 func (v *vault) collection(name string) memory.Collection {
 	v.t.Helper()
-	made, err := v.collections.Create(v.t.Context(), v.s, memory.CollectionInput{Name: name, Policy: "memorybank"}, memory.Request{})
+	made, err := v.collections.Create(v.t.Context(), v.s, notes.CollectionInput{Name: name, Policy: "memorybank"}, memory.Request{})
 	v.must(err)
 	return made.Collection
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -77,7 +78,7 @@ func (b *Service) Import(ctx context.Context, s tenant.Scope, ref string, raw []
 		return Report{}, err
 	}
 	if b.collections != nil && c.DisplayName == "" && doc.name != "" && tenant.Check(s, tenant.CollectionsWrite) == nil {
-		p := memory.CollectionPatch{DisplayName: memory.Some(strings.TrimSpace(doc.name))}
+		p := notes.CollectionPatch{DisplayName: notes.Some(strings.TrimSpace(doc.name))}
 		if _, err := b.collections.Patch(ctx, s, c.ID.String(), p); err != nil {
 			return Report{}, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -35,7 +36,7 @@ type fake struct {
 	mu      sync.Mutex
 	queries []recall.ContextQuery
 	sent    []chat.Request
-	written []memory.NewMessages
+	written []notes.NewMessages
 	usage   []chat.Usage
 	lost    int
 	log     bytes.Buffer
@@ -60,11 +61,11 @@ func (f *fake) Context(_ context.Context, _ tenant.Scope, _ memory.View, q recal
 	return f.context, nil
 }
 
-func (f *fake) AddMessages(_ context.Context, _ tenant.Scope, _ string, in memory.NewMessages, _ memory.Request) (memory.MessagesWritten, error) {
+func (f *fake) AddMessages(_ context.Context, _ tenant.Scope, _ string, in notes.NewMessages, _ memory.Request) (notes.MessagesWritten, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.written = append(f.written, in)
-	return memory.MessagesWritten{}, f.lossy
+	return notes.MessagesWritten{}, f.lossy
 }
 
 func (f *fake) Name() string { return "fake-1" }

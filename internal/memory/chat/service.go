@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -21,7 +22,7 @@ type Recall interface {
 
 // Notes remember; *memory.Notes implements it.
 type Notes interface {
-	AddMessages(ctx context.Context, s tenant.Scope, ref string, in memory.NewMessages, r memory.Request) (memory.MessagesWritten, error)
+	AddMessages(ctx context.Context, s tenant.Scope, ref string, in notes.NewMessages, r memory.Request) (notes.MessagesWritten, error)
 }
 
 // Deps are the parts that chats work with.
@@ -113,12 +114,12 @@ func (m *memo) remember(ctx context.Context) {
 	log.DebugContext(ctx, "chat answered", slog.Duration("took", m.answered.Sub(m.asked)))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.service.cfg.RememberFor)
 	defer cancel()
-	said := []memory.NewMessage{{
+	said := []notes.NewMessage{{
 		ID: m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
 		Content: stored(m.question.Content), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
 	}}
 	if reply := stored(withoutThinking(m.reply)); reply != "" {
-		said = append(said, memory.NewMessage{
+		said = append(said, notes.NewMessage{
 			Role: memory.RoleAssistant, Session: m.question.Session, Content: reply, OccurredAt: &m.answered, Recalled: m.recalled,
 		})
 		if m.question.OccurredAt != nil {
@@ -126,7 +127,7 @@ func (m *memo) remember(ctx context.Context) {
 		}
 	}
 	began := m.service.clock()
-	if _, err := m.service.notes.AddMessages(ctx, m.scope, m.view.Collection.ID.String(), memory.NewMessages{Messages: said}, memory.Request{}); err != nil {
+	if _, err := m.service.notes.AddMessages(ctx, m.scope, m.view.Collection.ID.String(), notes.NewMessages{Messages: said}, memory.Request{}); err != nil {
 		log.ErrorContext(ctx, "an exchange could not be remembered", slog.Any("error", err))
 		m.service.lost(ctx, m.scope)
 		return

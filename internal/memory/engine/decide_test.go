@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -355,7 +356,7 @@ func TestConflictingPatch(t *testing.T) {
 			w.fake.Handle("evolve", func(llmtest.Request) llmtest.Reply {
 				if calls++; calls <= moves {
 					mine := fmt.Sprintf("Mine %d.", calls)
-					if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, memory.NotePatch{Context: memory.Some(mine)}, memory.Request{}); err != nil {
+					if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Context: notes.Some(mine)}, memory.Request{}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -547,7 +548,7 @@ func TestEmbedderDown(t *testing.T) {
 	if n = w.get(n.ID); n.State != memory.StateEvolved || n.Vector == nil {
 		t.Errorf("state %q, vector %v", n.State, n.Vector != nil)
 	}
-	raw := w.learn("As given.", func(in *memory.NewNote) { no := false; in.Infer = &no })
+	raw := w.learn("As given.", func(in *notes.NewNote) { no := false; in.Infer = &no })
 	if raw.State != memory.StateRaw || raw.Vector == nil || len(raw.Keywords) != 0 {
 		t.Errorf("infer false: state %q, vector %v", raw.State, raw.Vector != nil)
 	}
@@ -585,7 +586,7 @@ func TestConsolidate_C039(t *testing.T) {
 		w.learn(fmt.Sprintf("Expedition %d crossed the glacier with sledges.", i))
 	}
 	// A version written without its vector, as a crash of an older build might leave.
-	broken := w.get(w.add("The glacier is melting.", func(in *memory.NewNote) { no := false; in.Infer = &no }).ID)
+	broken := w.get(w.add("The glacier is melting.", func(in *notes.NewNote) { no := false; in.Infer = &no }).ID)
 	_, err := w.store.Write(t.Context(), w.s, w.c.ID, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
 		n := broken
 		n.Vector, n.Embedder, n.Context = nil, "", "Climate."
@@ -701,7 +702,7 @@ func TestForkInFlight(t *testing.T) {
 	old := w.learn("The lighthouse keeper logs every storm at the coast.")
 	waiting := w.add("The lighthouse keeper logs a storm surge at the coast.")
 	no := false
-	asGiven := w.add("Raw by wish.", func(in *memory.NewNote) { in.Infer = &no })
+	asGiven := w.add("Raw by wish.", func(in *notes.NewNote) { in.Infer = &no })
 	fork := w.fork("")
 	w.drain()
 	for _, c := range []uuid.UUID{w.c.ID, fork} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -28,13 +29,13 @@ func conversing(t *testing.T, o options) *world {
 }
 
 // hear says something as the person and lets everything run.
-func (w *world) hear(content string, change ...func(*memory.NewMessage)) memory.Note {
+func (w *world) hear(content string, change ...func(*notes.NewMessage)) memory.Note {
 	w.t.Helper()
-	m := memory.NewMessage{Role: memory.RoleUser, Content: content}
+	m := notes.NewMessage{Role: memory.RoleUser, Content: content}
 	for _, c := range change {
 		c(&m)
 	}
-	out, err := w.notes.AddMessages(w.t.Context(), w.s, w.c.ID.String(), memory.NewMessages{Messages: []memory.NewMessage{m}}, memory.Request{})
+	out, err := w.notes.AddMessages(w.t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: []notes.NewMessage{m}}, memory.Request{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -531,7 +532,7 @@ func TestMem0Expires(t *testing.T) {
 	w := conversing(t, options{})
 	w.script(map[string][]string{"I park on deck 3.": {"User parks on deck 3"}}, nil)
 	ends := w.now().Add(time.Hour)
-	w.hear("I park on deck 3.", func(m *memory.NewMessage) { m.ExpiresAt = &ends })
+	w.hear("I park on deck 3.", func(m *notes.NewMessage) { m.ExpiresAt = &ends })
 	n := w.all(w.c.ID, memory.KindFact)
 	if len(n) != 1 {
 		t.Fatalf("%d facts", len(n))
@@ -551,7 +552,7 @@ func TestMem0Expires(t *testing.T) {
 func TestMem0Repeats(t *testing.T) {
 	t.Parallel()
 	w := conversing(t, options{heuristic: true})
-	again := func(m *memory.NewMessage) { m.ID = "m1" }
+	again := func(m *notes.NewMessage) { m.ID = "m1" }
 	for range 3 {
 		w.hear("I live in Hamburg with my two cats.", again)
 	}
@@ -560,11 +561,11 @@ func TestMem0Repeats(t *testing.T) {
 		t.Errorf("live are %q", got)
 	}
 	long := strings.TrimSpace(strings.Repeat("The weather was mild and nothing much happened all day. ", 1050)) + " I bought a red bicycle."
-	in := memory.NewMessages{Messages: []memory.NewMessage{{Role: memory.RoleUser, Content: long}, {Role: memory.RoleAssistant, Content: long}}}
+	in := notes.NewMessages{Messages: []notes.NewMessage{{Role: memory.RoleUser, Content: long}, {Role: memory.RoleAssistant, Content: long}}}
 	if _, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}
-	in = memory.NewMessages{Messages: []memory.NewMessage{{Role: memory.RoleAssistant, Content: "I will send you the form tomorrow."}}}
+	in = notes.NewMessages{Messages: []notes.NewMessage{{Role: memory.RoleAssistant, Content: "I will send you the form tomorrow."}}}
 	if _, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}
@@ -697,9 +698,9 @@ func TestMem0Runs(t *testing.T) {
 	w.script(map[string][]string{"I drive a van.": {"User drives a van"}, "I drive a red van.": {"User drives a red van"}},
 		map[string]verdict{"User drives a red van": {memory.OpUpdate, "User drives a van", ""}})
 	for _, session := range []any{1, "b", nil} {
-		w.hear("I drive a van.", func(m *memory.NewMessage) { m.Session = session })
+		w.hear("I drive a van.", func(m *notes.NewMessage) { m.Session = session })
 	}
-	w.hear("I drive a red van.", func(m *memory.NewMessage) { m.Session = 1 })
+	w.hear("I drive a red van.", func(m *notes.NewMessage) { m.Session = 1 })
 	if got := w.texts(memory.KindFact); !slices.Equal(got, []string{"User drives a red van", "User drives a van", "User drives a van"}) {
 		t.Errorf("live are %q", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
@@ -76,9 +77,9 @@ func weaving(t *testing.T, o options, relations map[string][]string, ends func(f
 var places = map[string]bool{"Paris": true, "Berlin": true, "Lyon": true, "France": true}
 
 // on says when something was said.
-func on(day string) func(*memory.NewMessage) {
+func on(day string) func(*notes.NewMessage) {
 	at, err := time.Parse(time.DateOnly, day)
-	return func(m *memory.NewMessage) {
+	return func(m *notes.NewMessage) {
 		if err == nil {
 			m.OccurredAt = &at
 		}
@@ -330,7 +331,7 @@ func TestMem0gPatchedFact(t *testing.T) {
 	w := weaving(t, options{}, map[string][]string{"Bob plays chess": {"Bob|plays|chess"}, "Bob plays go": {"Bob|plays|go"}}, nil)
 	w.hear("Bob plays chess", on("2026-01-02"))
 	fact := w.all(w.c.ID, memory.KindFact)[0]
-	patch := memory.NotePatch{Content: memory.Opt[string]{Set: true, Value: "Bob plays go"}}
+	patch := notes.NotePatch{Content: notes.Opt[string]{Set: true, Value: "Bob plays go"}}
 	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), fact.ID, patch, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
@@ -38,7 +39,7 @@ func banked(t *testing.T, o options) *world {
 // anotherBank is a further collection of the same kind.
 func (w *world) anotherBank(name string) memory.Collection {
 	w.t.Helper()
-	made, err := w.collections.Create(w.t.Context(), w.s, memory.CollectionInput{Name: name, Policy: "memorybank", PolicyConfig: json.RawMessage(`{"summary_delay":0}`)}, memory.Request{})
+	made, err := w.collections.Create(w.t.Context(), w.s, notes.CollectionInput{Name: name, Policy: "memorybank", PolicyConfig: json.RawMessage(`{"summary_delay":0}`)}, memory.Request{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -49,9 +50,9 @@ func (w *world) anotherBank(name string) memory.Collection {
 func (w *world) chat(c uuid.UUID, person string, ago int, texts ...string) []memory.Note {
 	w.t.Helper()
 	at := w.now().Add(-time.Duration(ago) * 24 * time.Hour)
-	var in memory.NewMessages
+	var in notes.NewMessages
 	for i, s := range texts {
-		m := memory.NewMessage{Role: memory.RoleUser, Name: person, Content: s, OccurredAt: new(at.Add(time.Duration(i) * time.Millisecond))}
+		m := notes.NewMessage{Role: memory.RoleUser, Name: person, Content: s, OccurredAt: new(at.Add(time.Duration(i) * time.Millisecond))}
 		if i%2 == 1 {
 			m.Role, m.Name = memory.RoleAssistant, "Bo"
 		}

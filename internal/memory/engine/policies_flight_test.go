@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -123,7 +124,7 @@ func TestPoliciesAndLimits(t *testing.T) {
 		w := talker(t, name, options{quota: quota{&full}, model: func(m memory.Model) memory.Model { return rationed{m, &out} }})
 		said := w.exchange(w.c.ID, 0, talk[0])
 		full.Store(true)
-		_, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), memory.NewMessages{Messages: []memory.NewMessage{
+		_, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: []notes.NewMessage{
 			{Content: "One more."}, {Role: memory.RoleAssistant, Content: "No."},
 		}}, memory.Request{})
 		if !fault.Is(err, fault.QuotaExceeded) || len(w.all(w.c.ID, memory.KindMessage)) != 2 {

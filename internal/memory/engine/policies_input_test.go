@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
@@ -154,14 +155,14 @@ func TestPoliciesAndOddExchanges(t *testing.T) {
 		t.Helper()
 		w := talker(t, name, options{})
 		var said []memory.Note
-		for _, call := range [][]memory.NewMessage{
+		for _, call := range [][]notes.NewMessage{
 			{{Role: memory.RoleAssistant, Content: "Hello, I am your assistant."}},
 			{{Role: memory.RoleUser, Content: "I live in Beijing."}},
 			{{Role: memory.RoleSystem, Content: "The user lives in Atlantis."}, {Role: memory.RoleTool, Content: "The weather in Atlantis is wet."}},
 			{{Role: memory.RoleUser, Content: "I live in Beijing."}, {Role: memory.RoleUser, Content: "I live in Beijing."}},
 			{{Role: memory.RoleUser, Content: "I live in Atlantis.", Recalled: true}, {Role: memory.RoleAssistant, Content: "Atlantis, yes.", Recalled: true}},
 		} {
-			out, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), memory.NewMessages{Messages: call}, memory.Request{})
+			out, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: call}, memory.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -212,7 +213,7 @@ func TestPoliciesAndDuplicates(t *testing.T) {
 			for round := range 3 {
 				for i, line := range talk {
 					at := spring.Add(time.Duration(i) * time.Minute)
-					out, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), memory.NewMessages{Messages: []memory.NewMessage{
+					out, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: []notes.NewMessage{
 						{ID: fmt.Sprint("u", i), Role: memory.RoleUser, Name: "Alice", Content: line[0], OccurredAt: &at},
 						{ID: fmt.Sprint("a", i), Role: memory.RoleAssistant, Content: line[1], OccurredAt: &at},
 					}}, memory.Request{})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
@@ -125,7 +126,7 @@ func (w *world) answer(reply func(call string) llmtest.Reply) {
 func (w *world) exchange(c uuid.UUID, i int, line [2]string) []memory.Note {
 	w.t.Helper()
 	at := spring.Add(time.Duration(i) * time.Minute)
-	out, err := w.notes.AddMessages(w.t.Context(), w.s, c.String(), memory.NewMessages{Messages: []memory.NewMessage{
+	out, err := w.notes.AddMessages(w.t.Context(), w.s, c.String(), notes.NewMessages{Messages: []notes.NewMessage{
 		{Role: memory.RoleUser, Name: "Alice", Content: line[0], OccurredAt: &at},
 		{Role: memory.RoleAssistant, Content: line[1], OccurredAt: &at},
 	}}, memory.Request{})

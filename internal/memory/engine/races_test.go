@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -137,7 +138,7 @@ func TestUndoneOnce(t *testing.T) {
 			t.Error(err)
 		}
 		// Somebody links them by hand.
-		_, err := w.notes.PutLinks(t.Context(), w.s, w.c.ID.String(), fresh.ID, []memory.LinkInput{{Target: old.ID}}, memory.Request{})
+		_, err := w.notes.PutLinks(t.Context(), w.s, w.c.ID.String(), fresh.ID, []notes.LinkInput{{Target: old.ID}}, memory.Request{})
 		if err != nil {
 			t.Error(err)
 		}
@@ -160,7 +161,7 @@ func TestApproveAfterTheBaseWent(t *testing.T) {
 	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
 		e.Actions, e.Confidence, e.NewContextNeighborhood = []string{"update_neighbor"}, &gate, []string{"Baking."}
 	}))
-	if _, err := w.notes.Add(t.Context(), w.s, f.String(), memory.NewNote{Content: "Sourdough bread needs a starter."}, memory.Request{}); err != nil {
+	if _, err := w.notes.Add(t.Context(), w.s, f.String(), notes.NewNote{Content: "Sourdough bread needs a starter."}, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	w.drain()
@@ -192,7 +193,7 @@ func TestPatchedInFlightStaysRaw(t *testing.T) {
 	w.fake.Handle("evolve", func(llmtest.Request) llmtest.Reply {
 		calls++
 		content := []string{"", "Rye bread is dense.", "Rye bread is very dense.", "Rye bread is sour."}[calls]
-		if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), n.ID, memory.NotePatch{Content: memory.Some(content)}, memory.Request{}); err != nil {
+		if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), n.ID, notes.NotePatch{Content: notes.Some(content)}, memory.Request{}); err != nil {
 			t.Error(err)
 		}
 		return keep()
@@ -239,7 +240,7 @@ func TestCopyGoesOnWithWhatWaits(t *testing.T) {
 	w := newWorld(t, options{heuristic: true})
 	n := w.add("Bread needs flour, water and salt.")
 	no := false
-	given := w.add("Stored as given.", func(in *memory.NewNote) { in.Infer = &no })
+	given := w.add("Stored as given.", func(in *notes.NewNote) { in.Infer = &no })
 	r, err := w.clone.Clone(t.Context(), w.s, w.c.ID.String(), clone.Input{Mode: clone.Copy, Name: "copied"}, memory.Request{})
 	if err != nil {
 		t.Fatal(err)
@@ -289,7 +290,7 @@ func TestBigNumbersSurvive_C060(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	const big = json.Number("9007199254740993")
-	old := w.learn("Bread needs flour, water and salt.", func(n *memory.NewNote) { n.Attributes = map[string]any{"big": big} })
+	old := w.learn("Bread needs flour, water and salt.", func(n *notes.NewNote) { n.Attributes = map[string]any{"big": big} })
 	gate := 0.9
 	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
 		e.Actions, e.Confidence, e.NewContextNeighborhood = []string{"update_neighbor"}, &gate, []string{"Baking."}
@@ -333,7 +334,7 @@ func TestMovedNoteIsNotDivided_C327(t *testing.T) {
 	calls := 0
 	w.fake.Handle("split", func(llmtest.Request) llmtest.Reply {
 		calls++
-		p := memory.NotePatch{Category: memory.Some([]string{"a", "b", "c", "d"}[calls%4])}
+		p := notes.NotePatch{Category: notes.Some([]string{"a", "b", "c", "d"}[calls%4])}
 		if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), n.ID, p, memory.Request{}); err != nil {
 			t.Error(err)
 		}

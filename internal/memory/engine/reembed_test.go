@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -107,7 +108,7 @@ func (w *world) given(c uuid.UUID, contents ...string) []memory.Note {
 	w.t.Helper()
 	out := make([]memory.Note, len(contents))
 	for i, s := range contents {
-		written, err := w.notes.Add(w.t.Context(), w.s, c.String(), memory.NewNote{Content: s, Infer: new(false)}, memory.Request{})
+		written, err := w.notes.Add(w.t.Context(), w.s, c.String(), notes.NewNote{Content: s, Infer: new(false)}, memory.Request{})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -356,7 +357,7 @@ func TestReembedCatchesUp(t *testing.T) {
 		t.Run(strconv.FormatBool(endless), func(t *testing.T) {
 			t.Parallel()
 			w, other := withSecond(t)
-			notes := w.given(w.c.ID, numbered(40)...)
+			given := w.given(w.c.ID, numbered(40)...)
 			written := 0
 			other.set(func(e *second) {
 				e.give = func([]string) error {
@@ -364,7 +365,7 @@ func TestReembedCatchesUp(t *testing.T) {
 						w.given(w.c.ID, fmt.Sprintf("meanwhile %d", written))
 					}
 					if written == 2 {
-						_, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), notes[3].ID, memory.Request{})
+						_, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), given[3].ID, memory.Request{})
 						return err
 					}
 					return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // tasks gives the names and keys of the tasks of a collection that wait, sorted.
@@ -35,7 +36,7 @@ func (w *world) forsake(id uuid.UUID) {
 	}
 }
 
-func (w *world) patch(id uuid.UUID, p memory.NotePatch) {
+func (w *world) patch(id uuid.UUID, p notes.NotePatch) {
 	w.t.Helper()
 	if _, err := w.notes.Patch(w.t.Context(), w.s, w.c.ID.String(), id, p, memory.Request{}); err != nil {
 		w.t.Fatal(err)
@@ -107,12 +108,12 @@ func TestBankRefresh(t *testing.T) {
 	}
 
 	asked := w.fake.Calls("daily_summary")
-	w.patch(said[0].ID, memory.NotePatch{Tags: memory.Some([]string{"music"})})
+	w.patch(said[0].ID, notes.NotePatch{Tags: notes.Some([]string{"music"})})
 	w.drain()
 	if n := w.fake.Calls("daily_summary"); n != asked {
 		t.Errorf("%d days were summed up for a tag", n-asked)
 	}
-	w.patch(said[0].ID, memory.NotePatch{Content: memory.Some("I sold the tuba.")})
+	w.patch(said[0].ID, notes.NotePatch{Content: notes.Some("I sold the tuba.")})
 	if n := w.keyed(w.c.ID, memory.KindSummary, day); !n.Provenance.Stale {
 		t.Error("the summary of what read differently is not marked")
 	}
@@ -120,7 +121,7 @@ func TestBankRefresh(t *testing.T) {
 	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Content != "I sold the tuba. Who bought it?" || n.Provenance.Stale {
 		t.Errorf("after a patch %+v", n)
 	}
-	w.patch(said[0].ID, memory.NotePatch{OccurredAt: memory.Some(w.now().Add(-time.Hour))})
+	w.patch(said[0].ID, notes.NotePatch{OccurredAt: notes.Some(w.now().Add(-time.Hour))})
 	w.drain()
 	if a, b := w.keyed(w.c.ID, memory.KindSummary, day), w.keyed(w.c.ID, memory.KindSummary, other); strings.Contains(a.Content, "tuba") || !strings.Contains(b.Content, "tuba") {
 		t.Errorf("said on another day: %q and %q", a.Content, b.Content)
@@ -258,7 +259,7 @@ func TestMem0Refresh(t *testing.T) {
 func TestMem0RecordRefresh(t *testing.T) {
 	t.Parallel()
 	w := conversing(t, options{heuristic: true, config: `{"memory_type":"procedural"}`})
-	in := func(m *memory.NewMessage) { m.Session = "run" }
+	in := func(m *notes.NewMessage) { m.Session = "run" }
 	first, second := w.hear("Open the red door.", in), w.hear("Close the blue window.", in)
 	key := "mem0/procedure/run"
 	if n := w.keyed(w.c.ID, memory.KindSummary, key); !strings.Contains(n.Content, "red") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -118,7 +119,7 @@ func TestReject_C079(t *testing.T) {
 func TestApproveMoved(t *testing.T) {
 	t.Parallel()
 	w, old, fresh, r := propose(t)
-	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, memory.NotePatch{Context: memory.Some("Mine.")}, memory.Request{}); err != nil {
+	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Context: notes.Some("Mine.")}, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.engine.Approve(t.Context(), w.s, r.ID, "")
@@ -251,7 +252,7 @@ func TestPollution_C325(t *testing.T) {
 	}))
 	w.learn("Bread: flour, water, salt, and slang for money that earns rates.", given([]string{"rates"}, []string{"rates"}, "Rates."))
 	clean := w.learn("Bread needs an oven, flour, water and salt.", given([]string{"food"}, []string{"oven"}, "Ovens."))
-	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, memory.NotePatch{Tags: memory.Some([]string{"food", "money", "mine"})}, memory.Request{}); err != nil {
+	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Tags: notes.Some([]string{"food", "money", "mine"})}, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	out, err := w.engine.Undo(t.Context(), w.s, w.c.ID.String(), undo, "bread is food")
@@ -327,7 +328,7 @@ func TestUndoInFork(t *testing.T) {
 	old := w.learn("Bread needs flour, water and salt.", given([]string{"food"}, []string{"bread"}, "Baking."))
 	fork := w.fork("")
 	w.fake.Script("evolve", rename("Zymurgy."))
-	if _, err := w.notes.Add(t.Context(), w.s, fork.String(), memory.NewNote{Content: "Sourdough bread needs a starter."}, memory.Request{}); err != nil {
+	if _, err := w.notes.Add(t.Context(), w.s, fork.String(), notes.NewNote{Content: "Sourdough bread needs a starter."}, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	w.drain()

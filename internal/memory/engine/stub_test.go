@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // stub is a policy that decides what a test says.
@@ -50,20 +51,20 @@ func stubbed(t *testing.T, o options) (*world, *stub) {
 }
 
 // say adds messages, by a user and an assistant in turn.
-func (w *world) say(texts ...string) memory.MessagesWritten {
+func (w *world) say(texts ...string) notes.MessagesWritten {
 	w.t.Helper()
 	return w.sayIn(w.c.ID, texts...)
 }
 
-func (w *world) sayIn(c uuid.UUID, texts ...string) memory.MessagesWritten {
+func (w *world) sayIn(c uuid.UUID, texts ...string) notes.MessagesWritten {
 	w.t.Helper()
-	var in memory.NewMessages
+	var in notes.NewMessages
 	for i, s := range texts {
 		role := memory.RoleUser
 		if i%2 == 1 {
 			role = memory.RoleAssistant
 		}
-		in.Messages = append(in.Messages, memory.NewMessage{Role: role, Content: s})
+		in.Messages = append(in.Messages, notes.NewMessage{Role: role, Content: s})
 	}
 	out, err := w.notes.AddMessages(w.t.Context(), w.s, c.String(), in, memory.Request{})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -30,8 +31,8 @@ type world struct {
 	store       store.Store
 	fake        *llmtest.Server
 	recall      *recall.Service
-	notes       *memory.Notes
-	collections *memory.Collections
+	notes       *notes.Service
+	collections *notes.Collections
 	clone       *clone.Service
 	engine      *engine.Engine
 	embedders   memory.Embedders
@@ -114,9 +115,9 @@ func newWorld(t *testing.T, o options) *world {
 	}
 	w.recall, err = recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, recall.Config{})
 	must(err)
-	w.notes, err = memory.NewNotes(memory.NotesDeps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now, Quota: o.quota}, memory.NotesConfig{})
+	w.notes, err = notes.New(notes.Deps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now, Quota: o.quota}, notes.Config{})
 	must(err)
-	w.collections, err = memory.NewCollections(memory.CollectionsDeps{Store: w.store, Agents: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now})
+	w.collections, err = notes.NewCollections(notes.CollectionsDeps{Store: w.store, Agents: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now})
 	must(err)
 	w.clone, err = clone.New(clone.Deps{Store: w.store, Agents: w.store, Clock: w.now}, clone.Config{})
 	must(err)
@@ -129,7 +130,7 @@ func newWorld(t *testing.T, o options) *world {
 		Neighbours: w.recall, Index: w.recall, Clock: w.now,
 	}, o.engine)
 	must(err)
-	in := memory.CollectionInput{Name: "main", Policy: o.policy}
+	in := notes.CollectionInput{Name: "main", Policy: o.policy}
 	if o.config != "" {
 		in.PolicyConfig = json.RawMessage(o.config)
 	}
@@ -153,9 +154,9 @@ func (w *world) later(d time.Duration) {
 }
 
 // add stores a note; its job waits.
-func (w *world) add(content string, change ...func(*memory.NewNote)) memory.Note {
+func (w *world) add(content string, change ...func(*notes.NewNote)) memory.Note {
 	w.t.Helper()
-	in := memory.NewNote{Content: content}
+	in := notes.NewNote{Content: content}
 	for _, c := range change {
 		c(&in)
 	}
@@ -167,7 +168,7 @@ func (w *world) add(content string, change ...func(*memory.NewNote)) memory.Note
 }
 
 // learn stores a note and runs whatever is due.
-func (w *world) learn(content string, change ...func(*memory.NewNote)) memory.Note {
+func (w *world) learn(content string, change ...func(*notes.NewNote)) memory.Note {
 	w.t.Helper()
 	n := w.add(content, change...)
 	w.drain()
@@ -335,8 +336,8 @@ func keep() llmtest.Reply { return evolve(func(e *memory.Evolution) { e.ShouldEv
 
 func has(list []uuid.UUID, id uuid.UUID) bool { return slices.Contains(list, id) }
 
-func given(tags, keywords []string, context string) func(*memory.NewNote) {
-	return func(n *memory.NewNote) { n.Tags, n.Keywords, n.Context = tags, keywords, &context }
+func given(tags, keywords []string, context string) func(*notes.NewNote) {
+	return func(n *notes.NewNote) { n.Tags, n.Keywords, n.Context = tags, keywords, &context }
 }
 
 // fork forks the collection at its head.

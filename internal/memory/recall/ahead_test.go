@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
@@ -53,7 +54,7 @@ func coldAnswersLikeWarm(t *testing.T, r *reading) {
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++
-		made, err := r.collections.Create(context.Background(), r.all, memory.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{})
+		made, err := r.collections.Create(context.Background(), r.all, notes.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
@@ -41,11 +42,11 @@ func benchmarkSearch(b *testing.B, n int) {
 	must(err)
 	s := grant.Scope(made.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
 	e := &embedder{}
-	notes, err := memory.NewNotes(memory.NotesDeps{Store: store, Embedders: e}, memory.NotesConfig{})
+	service, err := notes.New(notes.Deps{Store: store, Embedders: e}, notes.Config{})
 	must(err)
-	collections, err := memory.NewCollections(memory.CollectionsDeps{Store: store, Agents: store, Embedders: e, Policies: memory.NewPolicySet(policy.NewNone())})
+	collections, err := notes.NewCollections(notes.CollectionsDeps{Store: store, Agents: store, Embedders: e, Policies: memory.NewPolicySet(policy.NewNone())})
 	must(err)
-	_, err = collections.Create(ctx, s, memory.CollectionInput{Name: "bench", Policy: memory.PolicyNone}, memory.Request{})
+	_, err = collections.Create(ctx, s, notes.CollectionInput{Name: "bench", Policy: memory.PolicyNone}, memory.Request{})
 	must(err)
 	r, err := recall.New(recall.Deps{Store: store, Embedders: e}, recall.Config{})
 	must(err)
@@ -57,11 +58,11 @@ func benchmarkSearch(b *testing.B, n int) {
 		}
 		return out.String()
 	}
-	lines := make([]memory.BulkLine, n)
+	lines := make([]notes.BulkLine, n)
 	for i := range lines {
 		lines[i].Note.Content = text()
 	}
-	_, err = notes.AddMany(ctx, s, "bench", lines)
+	_, err = service.AddMany(ctx, s, "bench", lines)
 	must(err)
 	queries := make([]string, 64)
 	for i := range queries {

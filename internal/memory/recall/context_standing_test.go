@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 )
@@ -42,7 +43,7 @@ func (r *reading) banked() memory.Collection {
 // keyed adds a note that has a natural key.
 func (r *reading) keyed(c memory.Collection, kind memory.Kind, key, content string, attributes map[string]any) uuid.UUID {
 	r.t.Helper()
-	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), memory.NewNote{
+	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
 		Kind: kind, Key: key, Content: content, Attributes: attributes, Infer: new(false),
 	}, memory.Request{})
 	r.must(err)
@@ -107,8 +108,8 @@ func TestContextFollowsThePortrait(t *testing.T) {
 	r := open(t, recall.Config{})
 	c := r.banked()
 	before := r.context(c, recall.ContextQuery{Text: "ferry"})
-	w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), before.Citations[0].Note, memory.NotePatch{
-		Content: memory.Some("Ada has become bold."), Attributes: memory.Some(map[string]any{"reply_strategy": "Come to the point."}),
+	w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), before.Citations[0].Note, notes.NotePatch{
+		Content: notes.Some("Ada has become bold."), Attributes: notes.Some(map[string]any{"reply_strategy": "Come to the point."}),
 	}, memory.Request{})
 	r.must(err)
 	after := r.context(c, recall.ContextQuery{Text: "ferry"})

@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -29,7 +30,7 @@ func (r *reading) put(c memory.Collection, kind memory.Kind, at, content string,
 	r.t.Helper()
 	occurred, err := time.Parse("2006-01-02 15:04", at)
 	r.must(err)
-	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), memory.NewNote{
+	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
 		Kind: kind, Content: content, Attributes: attributes, OccurredAt: &occurred, Infer: new(false),
 	}, memory.Request{})
 	r.must(err)
@@ -165,7 +166,7 @@ func TestContextCitesVersions(t *testing.T) {
 		t.Helper()
 		c := r.collection("versions")
 		id := r.add(c, "The ferry leaves at seven.")
-		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, memory.NotePatch{Content: memory.Some("The ferry leaves at nine.")}, memory.Request{})
+		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: notes.Some("The ferry leaves at nine.")}, memory.Request{})
 		r.must(err)
 		for at, want := range map[memory.Revision]string{1: "seven", 2: "nine"} {
 			v, err := r.recall.Open(t.Context(), r.all, c.ID.String(), &at, 0)

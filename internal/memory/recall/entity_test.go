@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
@@ -34,7 +35,7 @@ func TestMem0Ranking(t *testing.T) {
 			t.Errorf("entities count where nothing is linked to them: %+v", parts(&before.Hits[i]))
 		}
 	}
-	links := []memory.LinkInput{{Target: other, Relation: "likes", Attributes: map[string]any{"sources": []any{likes.String()}}}}
+	links := []notes.LinkInput{{Target: other, Relation: "likes", Attributes: map[string]any{"sources": []any{likes.String()}}}}
 	put := func() {
 		_, err := r.notes.PutLinks(t.Context(), r.all, c.ID.String(), entity, links, memory.Request{})
 		r.must(err)
@@ -55,7 +56,7 @@ func TestMem0Ranking(t *testing.T) {
 		t.Errorf("%s is first, not the note that is linked, which is worth %v", first.Note.Content, alone)
 	}
 	for i := range 40 {
-		links = append(links, memory.LinkInput{Target: r.add(c, fmt.Sprintf("a walk on day %d", i))})
+		links = append(links, notes.LinkInput{Target: r.add(c, fmt.Sprintf("a walk on day %d", i))})
 	}
 	put()
 	if among := boost(); math.Abs(among-1/2.6) > 0.01 {

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -32,8 +33,8 @@ type reading struct {
 	store       store.Store
 	tenant      uuid.UUID
 	all         tenant.Scope
-	notes       *memory.Notes
-	collections *memory.Collections
+	notes       *notes.Service
+	collections *notes.Collections
 	clones      *clone.Service
 	recall      *recall.Service
 	embedder    *embedder
@@ -148,9 +149,9 @@ func (r *reading) start(cfg recall.Config) {
 	r.t.Helper()
 	policies := memory.NewPolicySet(policy.NewNone(), bookish{})
 	var err error
-	r.notes, err = memory.NewNotes(memory.NotesDeps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, memory.NotesConfig{})
+	r.notes, err = notes.New(notes.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, notes.Config{})
 	r.must(err)
-	r.collections, err = memory.NewCollections(memory.CollectionsDeps{
+	r.collections, err = notes.NewCollections(notes.CollectionsDeps{
 		Store: r.store, Agents: r.store, Embedders: r.embedder, Policies: policies, Clock: r.clock,
 	})
 	r.must(err)
@@ -178,23 +179,23 @@ func (r *reading) is(err error, code fault.Code) {
 
 func (r *reading) collection(name string) memory.Collection {
 	r.t.Helper()
-	v, err := r.collections.Create(r.t.Context(), r.all, memory.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{})
+	v, err := r.collections.Create(r.t.Context(), r.all, notes.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{})
 	r.must(err)
 	return v.Collection
 }
 
 func (r *reading) add(c memory.Collection, content string, tags ...string) uuid.UUID {
 	r.t.Helper()
-	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), memory.NewNote{Content: content, Tags: tags}, memory.Request{})
+	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{Content: content, Tags: tags}, memory.Request{})
 	r.must(err)
 	return w.Note.ID
 }
 
 func (r *reading) link(c memory.Collection, from uuid.UUID, to ...uuid.UUID) {
 	r.t.Helper()
-	var in []memory.LinkInput
+	var in []notes.LinkInput
 	for _, id := range to {
-		in = append(in, memory.LinkInput{Target: id})
+		in = append(in, notes.LinkInput{Target: id})
 	}
 	_, err := r.notes.PutLinks(r.t.Context(), r.all, c.ID.String(), from, in, memory.Request{})
 	r.must(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
@@ -32,7 +33,7 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 	for depth := 1; depth < memory.MaxLineage; depth++ {
 		c := r.fork(chain[depth-1], nil)
 		chain = append(chain, c)
-		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[depth], memory.NotePatch{Content: memory.Some(fmt.Sprintf("inherited and changed in layer%d", depth))}, memory.Request{})
+		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[depth], notes.NotePatch{Content: notes.Some(fmt.Sprintf("inherited and changed in layer%d", depth))}, memory.Request{})
 		r.must(err)
 		_, err = r.notes.Delete(t.Context(), r.all, c.ID.String(), ids[11-depth%4], memory.Request{})
 		if depth <= 4 {
@@ -97,7 +98,7 @@ func TestBigNumbersInFilters_C060(t *testing.T) {
 	r := open(t, recall.Config{})
 	c := r.collection("things")
 	for _, n := range []string{"9007199254740991", "9007199254740992", "9007199254740993", "9007199254740994", "-9007199254740993", "1e400"} {
-		in, err := memory.DecodeNewNote([]byte(`{"content":"a number","attributes":{"n":`+n+`}}`), false)
+		in, err := notes.DecodeNewNote([]byte(`{"content":"a number","attributes":{"n":`+n+`}}`), false)
 		if err != nil {
 			continue
 		}

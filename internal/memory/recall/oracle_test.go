@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // The exact scan of the store is the oracle of the index: over random vectors,
@@ -27,7 +28,7 @@ func storeAndIndexRankAlike(t *testing.T, r *reading) {
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++
-		made, err := r.collections.Create(context.Background(), r.all, memory.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{})
+		made, err := r.collections.Create(context.Background(), r.all, notes.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{})
 		if err != nil {
 			t.Fatal(err)
 		}

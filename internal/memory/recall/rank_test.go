@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 )
@@ -16,7 +17,7 @@ import (
 // say adds a turn of a conversation.
 func (r *reading) say(c memory.Collection, at time.Time, content string, attributes map[string]any) memory.Note {
 	r.t.Helper()
-	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), memory.NewNote{
+	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
 		Content: content, Kind: memory.KindMessage, OccurredAt: &at, Attributes: attributes,
 	}, memory.Request{})
 	r.must(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -64,7 +65,7 @@ func TestGetListHistory(t *testing.T) {
 	}
 
 	for i := range 4 {
-		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[3], memory.NotePatch{Content: memory.Some(fmt.Sprintf("changed %d", i))}, memory.Request{})
+		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[3], notes.NotePatch{Content: notes.Some(fmt.Sprintf("changed %d", i))}, memory.Request{})
 		r.must(err)
 	}
 	v = r.view(c)

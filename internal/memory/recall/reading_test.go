@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
@@ -34,7 +35,7 @@ func (r *reading) read(name string, rd memory.Reading) memory.Collection {
 	r.t.Helper()
 	config, err := json.Marshal(rd) //nolint:musttag // only this test reads it
 	r.must(err)
-	v, err := r.collections.Create(r.t.Context(), r.all, memory.CollectionInput{Name: name, Policy: "bookish", PolicyConfig: config}, memory.Request{})
+	v, err := r.collections.Create(r.t.Context(), r.all, notes.CollectionInput{Name: name, Policy: "bookish", PolicyConfig: config}, memory.Request{})
 	r.must(err)
 	return v.Collection
 }

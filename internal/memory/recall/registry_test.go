@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -188,7 +189,7 @@ func TestRestart(t *testing.T) {
 func TestEphemeralUnderWriters(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
-	v, err := r.collections.Create(t.Context(), r.all, memory.CollectionInput{Name: "brief", Policy: memory.PolicyNone, Ephemeral: true}, memory.Request{})
+	v, err := r.collections.Create(t.Context(), r.all, notes.CollectionInput{Name: "brief", Policy: memory.PolicyNone, Ephemeral: true}, memory.Request{})
 	r.must(err)
 	c, other := v.Collection, r.collection("other")
 	r.add(other, "marker elsewhere")
@@ -401,7 +402,7 @@ func TestCompaction(t *testing.T) {
 	var middle memory.Revision
 	for round := range 40 {
 		for i, id := range ids[:5] {
-			w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, memory.NotePatch{Content: memory.Some(fmt.Sprintf("note %d says round%d", i, round))}, memory.Request{})
+			w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: notes.Some(fmt.Sprintf("note %d says round%d", i, round))}, memory.Request{})
 			r.must(err)
 			if round == 15 && i == 2 {
 				middle = w.Revision
@@ -461,7 +462,7 @@ func TestCompactionUnderReaders(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		for i := 1; i <= rounds; i++ {
-			_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, memory.NotePatch{Content: memory.Some(fmt.Sprintf("note says round%d", i))}, memory.Request{})
+			_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: notes.Some(fmt.Sprintf("note says round%d", i))}, memory.Request{})
 			if err != nil {
 				t.Error(err)
 				return

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -348,7 +349,7 @@ func TestScoreBudgetFilterAndTime(t *testing.T) {
 	// C058, C057: what is deleted or changed is found so at once, and as it was with as_of.
 	_, err := r.notes.Delete(t.Context(), r.all, c.ID.String(), a, memory.Request{})
 	r.must(err)
-	_, err = r.notes.Patch(t.Context(), r.all, c.ID.String(), b, memory.NotePatch{Content: memory.Some("eleven twelve")}, memory.Request{})
+	_, err = r.notes.Patch(t.Context(), r.all, c.ID.String(), b, notes.NotePatch{Content: notes.Some("eleven twelve")}, memory.Request{})
 	r.must(err)
 	if got := found(r.search(c, recall.Query{Text: "one two three", Mode: recall.Lexical})); len(got) != 0 {
 		t.Errorf("still found: %v", got)

@@ -1,4 +1,4 @@
-package memory_test
+package notes_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -39,7 +40,7 @@ func TestAddKeepsWhatIsGiven(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	c := d.collection("things")
-	in, err := memory.DecodeNewNote([]byte(`{"content":"2024","context":"a year","keywords":["b","a","b"],"tags":["x"],"category":"Years",
+	in, err := notes.DecodeNewNote([]byte(`{"content":"2024","context":"a year","keywords":["b","a","b"],"tags":["x"],"category":"Years",
 		"attributes":{"n":12345678901,"f":1.5,"s":"7","b":true,"l":[1,"2",null],"m":{"k":{}}},"importance":0.25,
 		"occurred_at":"202603010930","kind":"fact"}`), false)
 	d.must(err)
@@ -81,29 +82,29 @@ func TestAddRefuses(t *testing.T) {
 		deep = map[string]any{"d": deep}
 	}
 	for name, in := range map[string]struct {
-		note  memory.NewNote
+		note  notes.NewNote
 		code  fault.Code
 		field string
 	}{
-		"blank":              {memory.NewNote{Content: " \n\t"}, fault.Invalid, "content"},
-		"too long":           {memory.NewNote{Content: strings.Repeat("x", memory.MaxContentBytes+1)}, fault.Invalid, "content"},
-		"nul":                {memory.NewNote{Content: "a\x00b"}, fault.Invalid, "content"},
-		"not utf8":           {memory.NewNote{Content: "a\xffb"}, fault.Malformed, "content"},
-		"tags":               {memory.NewNote{Content: "x", Tags: make([]string, 51)}, fault.Invalid, "tags"},
-		"keywords":           {memory.NewNote{Content: "x", Keywords: make([]string, 65)}, fault.Invalid, "keywords"},
-		"blank tag":          {memory.NewNote{Content: "x", Tags: []string{"a", " "}}, fault.Invalid, "tags.1"},
-		"long keyword":       {memory.NewNote{Content: "x", Keywords: []string{strings.Repeat("k", 257)}}, fault.Invalid, "keywords.0"},
-		"importance":         {memory.NewNote{Content: "x", Importance: new(1.1)}, fault.Invalid, "importance"},
-		"importance NaN":     {memory.NewNote{Content: "x", Importance: new(math.NaN())}, fault.Invalid, "importance"},
-		"1700":               {memory.NewNote{Content: "x", OccurredAt: new(time.Date(1700, 1, 1, 0, 0, 0, 0, time.UTC))}, fault.Invalid, "occurred_at"},
-		"tomorrow":           {memory.NewNote{Content: "x", OccurredAt: new(d.now.Add(24 * time.Hour))}, fault.Invalid, "occurred_at"},
-		"kind":               {memory.NewNote{Content: "x", Kind: "poem"}, fault.Invalid, "kind"},
-		"category":           {memory.NewNote{Content: "x", Category: new("")}, fault.Invalid, "category"},
-		"attributes size":    {memory.NewNote{Content: "x", Attributes: map[string]any{"a": strings.Repeat("x", 17<<10)}}, fault.Invalid, "attributes"},
-		"attributes depth":   {memory.NewNote{Content: "x", Attributes: deep}, fault.Invalid, "attributes" + strings.Repeat(".d", 17)},
-		"attributes nul":     {memory.NewNote{Content: "x", Attributes: map[string]any{"a": "\x00"}}, fault.Invalid, "attributes.a"},
-		"attributes nul key": {memory.NewNote{Content: "x", Attributes: map[string]any{"\x00": 1.0}}, fault.Invalid, "attributes"},
-		"id":                 {memory.NewNote{Content: "x", ID: uuid.New()}, fault.Invalid, "id"},
+		"blank":              {notes.NewNote{Content: " \n\t"}, fault.Invalid, "content"},
+		"too long":           {notes.NewNote{Content: strings.Repeat("x", memory.MaxContentBytes+1)}, fault.Invalid, "content"},
+		"nul":                {notes.NewNote{Content: "a\x00b"}, fault.Invalid, "content"},
+		"not utf8":           {notes.NewNote{Content: "a\xffb"}, fault.Malformed, "content"},
+		"tags":               {notes.NewNote{Content: "x", Tags: make([]string, 51)}, fault.Invalid, "tags"},
+		"keywords":           {notes.NewNote{Content: "x", Keywords: make([]string, 65)}, fault.Invalid, "keywords"},
+		"blank tag":          {notes.NewNote{Content: "x", Tags: []string{"a", " "}}, fault.Invalid, "tags.1"},
+		"long keyword":       {notes.NewNote{Content: "x", Keywords: []string{strings.Repeat("k", 257)}}, fault.Invalid, "keywords.0"},
+		"importance":         {notes.NewNote{Content: "x", Importance: new(1.1)}, fault.Invalid, "importance"},
+		"importance NaN":     {notes.NewNote{Content: "x", Importance: new(math.NaN())}, fault.Invalid, "importance"},
+		"1700":               {notes.NewNote{Content: "x", OccurredAt: new(time.Date(1700, 1, 1, 0, 0, 0, 0, time.UTC))}, fault.Invalid, "occurred_at"},
+		"tomorrow":           {notes.NewNote{Content: "x", OccurredAt: new(d.now.Add(24 * time.Hour))}, fault.Invalid, "occurred_at"},
+		"kind":               {notes.NewNote{Content: "x", Kind: "poem"}, fault.Invalid, "kind"},
+		"category":           {notes.NewNote{Content: "x", Category: new("")}, fault.Invalid, "category"},
+		"attributes size":    {notes.NewNote{Content: "x", Attributes: map[string]any{"a": strings.Repeat("x", 17<<10)}}, fault.Invalid, "attributes"},
+		"attributes depth":   {notes.NewNote{Content: "x", Attributes: deep}, fault.Invalid, "attributes" + strings.Repeat(".d", 17)},
+		"attributes nul":     {notes.NewNote{Content: "x", Attributes: map[string]any{"a": "\x00"}}, fault.Invalid, "attributes.a"},
+		"attributes nul key": {notes.NewNote{Content: "x", Attributes: map[string]any{"\x00": 1.0}}, fault.Invalid, "attributes"},
+		"id":                 {notes.NewNote{Content: "x", ID: uuid.New()}, fault.Invalid, "id"},
 	} {
 		_, err := d.notes.Add(t.Context(), d.all, c.ID.String(), in.note, memory.Request{})
 		if !fault.Is(err, in.code) {
@@ -115,7 +116,7 @@ func TestAddRefuses(t *testing.T) {
 	if v := d.view(c); v.At != 0 {
 		t.Errorf("something was written: head %d", v.At)
 	}
-	full := memory.NewNote{Content: strings.Repeat("é", memory.MaxContentBytes/2), OccurredAt: new(d.now.Add(4 * time.Minute))}
+	full := notes.NewNote{Content: strings.Repeat("é", memory.MaxContentBytes/2), OccurredAt: new(d.now.Add(4 * time.Minute))}
 	_, err := d.notes.Add(t.Context(), d.all, c.ID.String(), full, memory.Request{})
 	d.must(err)
 }
@@ -146,7 +147,7 @@ func TestDecodeNewNoteRefuses(t *testing.T) {
 		`{"content":"x","kind":""}`:                 {fault.Invalid, "kind"},
 		`{"content":"x","attributes":[]}`:           {fault.Invalid, "attributes"},
 	} {
-		_, err := memory.DecodeNewNote([]byte(in), false)
+		_, err := notes.DecodeNewNote([]byte(in), false)
 		if want.field == "" {
 			d.is(err, want.code)
 		} else {
@@ -160,7 +161,7 @@ func TestAddEnqueuesWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	create := func(name, policy, embedder string) memory.Collection {
-		v, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: name, Policy: policy, Embedder: embedder}, memory.Request{})
+		v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: name, Policy: policy, Embedder: embedder}, memory.Request{})
 		d.must(err)
 		return v.Collection
 	}
@@ -179,7 +180,7 @@ func TestAddEnqueuesWhatIsNeeded(t *testing.T) {
 	} {
 		c := create(x.name, x.policy, x.embedder)
 		woken := d.woken.Load()
-		w, err := d.notes.Add(t.Context(), d.all, c.ID.String(), memory.NewNote{Content: "tea at four", Infer: x.infer}, memory.Request{})
+		w, err := d.notes.Add(t.Context(), d.all, c.ID.String(), notes.NewNote{Content: "tea at four", Infer: x.infer}, memory.Request{})
 		d.must(err)
 		jobs, err := d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10})
 		d.must(err)
@@ -210,10 +211,10 @@ func TestPermissions(t *testing.T) {
 	agent, err := d.store.EnsureAgent(t.Context(), d.all, "ada")
 	d.must(err)
 	base := d.collection("base")
-	own, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "own", Agent: "ada", Policy: memory.PolicyNone}, memory.Request{})
+	own, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "own", Agent: "ada", Policy: memory.PolicyNone}, memory.Request{})
 	d.must(err)
 	add := func(s tenant.Scope, ref string) error {
-		_, err := d.notes.Add(t.Context(), s, ref, memory.NewNote{Content: "x"}, memory.Request{})
+		_, err := d.notes.Add(t.Context(), s, ref, notes.NewNote{Content: "x"}, memory.Request{})
 		return err
 	}
 	d.is(add(tenant.Scope{}, "base"), fault.Unauthenticated)
@@ -228,7 +229,7 @@ func TestPermissions(t *testing.T) {
 	low := d.scope(uuid.Nil, tenant.NotesRead)
 	_, err = d.notes.AddMany(t.Context(), low, "base", nil)
 	d.is(err, fault.Forbidden)
-	_, err = d.notes.Patch(t.Context(), low, "base", n.ID, memory.NotePatch{}, memory.Request{})
+	_, err = d.notes.Patch(t.Context(), low, "base", n.ID, notes.NotePatch{}, memory.Request{})
 	d.is(err, fault.Forbidden)
 	_, err = d.notes.Delete(t.Context(), low, "base", n.ID, memory.Request{})
 	d.is(err, fault.Forbidden)
@@ -240,29 +241,29 @@ func TestPermissions(t *testing.T) {
 	d.is(err, fault.Forbidden)
 	_, err = d.notes.Importer(t.Context(), low, "base", uuid.Nil)
 	d.is(err, fault.Forbidden)
-	_, err = d.collections.Create(t.Context(), low, memory.CollectionInput{Name: "x"}, memory.Request{})
+	_, err = d.collections.Create(t.Context(), low, notes.CollectionInput{Name: "x"}, memory.Request{})
 	d.is(err, fault.Forbidden)
-	_, err = d.collections.Patch(t.Context(), d.scope(uuid.Nil, tenant.CollectionsWrite), "base", memory.CollectionPatch{})
+	_, err = d.collections.Patch(t.Context(), d.scope(uuid.Nil, tenant.CollectionsWrite), "base", notes.CollectionPatch{})
 	d.is(err, fault.Forbidden) // a shared base also wants base:write
 	d.is(d.collections.Delete(t.Context(), d.scope(uuid.Nil, tenant.CollectionsWrite), "base", false), fault.Forbidden)
 	_, err = d.collections.Get(t.Context(), d.scope(uuid.Nil), "base")
 	d.is(err, fault.Forbidden)
-	_, _, err = d.collections.List(t.Context(), d.scope(uuid.Nil), memory.CollectionList{})
+	_, _, err = d.collections.List(t.Context(), d.scope(uuid.Nil), notes.CollectionList{})
 	d.is(err, fault.Forbidden)
 }
 
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	v, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "things"}, memory.Request{})
+	v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "things"}, memory.Request{})
 	d.must(err)
 	c := v.Collection
 	req := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "k", BodyHash: [32]byte{1}}}
-	first, err := d.notes.Add(t.Context(), d.all, "things", memory.NewNote{Content: "once"}, req)
+	first, err := d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "once"}, req)
 	d.must(err)
-	_, err = d.notes.Patch(t.Context(), d.all, "things", first.Note.ID, memory.NotePatch{Content: memory.Some("changed")}, memory.Request{})
+	_, err = d.notes.Patch(t.Context(), d.all, "things", first.Note.ID, notes.NotePatch{Content: notes.Some("changed")}, memory.Request{})
 	d.must(err)
-	again, err := d.notes.Add(t.Context(), d.all, "things", memory.NewNote{Content: "once"}, req)
+	again, err := d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "once"}, req)
 	d.must(err)
 	if !again.Replayed || again.Note.ID != first.Note.ID || again.Revision != first.Revision || again.Note.Content != "once" ||
 		again.Job == nil || again.Job.ID != first.Job.ID {
@@ -273,13 +274,13 @@ func TestIdempotency(t *testing.T) {
 	}
 	other := *req.Idempotency
 	other.BodyHash = [32]byte{2}
-	_, err = d.notes.Add(t.Context(), d.all, "things", memory.NewNote{Content: "other"}, memory.Request{Idempotency: &other})
+	_, err = d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "other"}, memory.Request{Idempotency: &other})
 	d.is(err, fault.IdempotencyReuse)
 
 	k := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/c", Key: "k", BodyHash: [32]byte{1}}}
-	one, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "once"}, k)
+	one, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "once"}, k)
 	d.must(err)
-	two, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "once"}, k)
+	two, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "once"}, k)
 	d.must(err)
 	if !two.Replayed || two.Collection.ID != one.Collection.ID {
 		t.Errorf("replay is %+v", two)
@@ -301,10 +302,10 @@ func TestPatch(t *testing.T) {
 	c := d.collection("things")
 	n := d.add(c, "the cat sat on the mat")
 	before, _ := d.read(c, n.ID)
-	patch := func(body string, m memory.Match) (memory.NoteWritten, error) {
-		p, err := memory.DecodeNotePatch([]byte(body))
+	patch := func(body string, m memory.Match) (notes.NoteWritten, error) {
+		p, err := notes.DecodeNotePatch([]byte(body))
 		if err != nil {
-			return memory.NoteWritten{}, err
+			return notes.NoteWritten{}, err
 		}
 		return d.notes.Patch(t.Context(), d.all, c.ID.String(), n.ID, p, memory.Request{Match: m})
 	}
@@ -348,7 +349,7 @@ func TestPatch(t *testing.T) {
 	}
 	_, err = patch(`{"attributes":{"x":"`+strings.Repeat("x", 16<<10)+`"}}`, "")
 	d.is(err, fault.Invalid, "attributes")
-	_, err = d.notes.Patch(t.Context(), d.all, c.ID.String(), uuid.New(), memory.NotePatch{}, memory.Request{})
+	_, err = d.notes.Patch(t.Context(), d.all, c.ID.String(), uuid.New(), notes.NotePatch{}, memory.Request{})
 	d.is(err, fault.NotFound)
 }
 
@@ -356,20 +357,20 @@ func TestPatch(t *testing.T) {
 func TestPatchContentRunsAnalysisAgain(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	v, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "things"}, memory.Request{})
+	v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "things"}, memory.Request{})
 	d.must(err)
-	w, err := d.notes.Add(t.Context(), d.all, "things", memory.NewNote{Content: "about cats", Tags: []string{"mine"}}, memory.Request{})
+	w, err := d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "about cats", Tags: []string{"mine"}}, memory.Request{})
 	d.must(err)
 	// As the policy leaves it.
 	_, err = d.store.Write(t.Context(), d.all, v.Collection.ID, memory.WriteOptions{Cause: memory.CauseAnalyze}, describe(w.Note.ID))
 	d.must(err)
-	out, err := d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, memory.NotePatch{Content: memory.Some("about dogs")}, memory.Request{})
+	out, err := d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Content: notes.Some("about dogs")}, memory.Request{})
 	d.must(err)
 	n := out.Note
 	if out.Job == nil || out.Job.ID == w.Job.ID || n.State != memory.StateRaw || len(n.Keywords) != 0 || n.Context != "" || n.Analyst != "" || !slices.Equal(n.Tags, []string{"mine"}) {
 		t.Errorf("got %+v, job %v", n, out.Job)
 	}
-	out, err = d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, memory.NotePatch{Importance: memory.Some(0.1)}, memory.Request{})
+	out, err = d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Importance: notes.Some(0.1)}, memory.Request{})
 	d.must(err)
 	if out.Job != nil {
 		t.Error("a job for a change that needs none")
@@ -384,9 +385,9 @@ func TestDeleteAndRestore(t *testing.T) {
 	c := d.collection("things")
 	ref := c.ID.String()
 	a, b := d.add(c, "first words"), d.add(c, "second words")
-	_, err := d.notes.PutLinks(t.Context(), d.all, ref, a.ID, []memory.LinkInput{{Target: b.ID}}, memory.Request{})
+	_, err := d.notes.PutLinks(t.Context(), d.all, ref, a.ID, []notes.LinkInput{{Target: b.ID}}, memory.Request{})
 	d.must(err)
-	_, err = d.notes.Patch(t.Context(), d.all, ref, b.ID, memory.NotePatch{Content: memory.Some("other words")}, memory.Request{})
+	_, err = d.notes.Patch(t.Context(), d.all, ref, b.ID, notes.NotePatch{Content: notes.Some("other words")}, memory.Request{})
 	d.must(err)
 	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{Match: memory.Match(b.Version().ETag())})
 	d.is(err, fault.Precondition)
@@ -429,12 +430,12 @@ func TestLinks(t *testing.T) {
 	foreign, gone := d.add(other, "foreign"), d.add(c, "gone")
 	_, err := d.notes.Delete(t.Context(), d.all, ref, gone.ID, memory.Request{})
 	d.must(err)
-	put := func(m memory.Match, links ...memory.LinkInput) (memory.LinkSet, error) {
+	put := func(m memory.Match, links ...notes.LinkInput) (notes.LinkSet, error) {
 		return d.notes.PutLinks(t.Context(), d.all, ref, a.ID, links, memory.Request{Match: m})
 	}
 	empty, err := d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Outgoing, memory.At{})
 	d.must(err)
-	set, err := put(memory.Match(empty.ETag), memory.LinkInput{Target: b.ID}, memory.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)})
+	set, err := put(memory.Match(empty.ETag), notes.LinkInput{Target: b.ID}, notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)})
 	d.must(err)
 	if len(set.Links) != 2 || set.ETag == empty.ETag || set.Links[0].Confidence+set.Links[1].Confidence != 1.4 {
 		t.Errorf("got %+v", set)
@@ -445,12 +446,12 @@ func TestLinks(t *testing.T) {
 	if note.Version() != a.Version() {
 		t.Error("links moved the note's tag")
 	}
-	same, err := put("", memory.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)}, memory.LinkInput{Target: b.ID})
+	same, err := put("", notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)}, notes.LinkInput{Target: b.ID})
 	d.must(err)
 	if same.ETag != set.ETag || same.Revision != set.Revision {
 		t.Error("the same links again wrote something")
 	}
-	for name, l := range map[string]memory.LinkInput{
+	for name, l := range map[string]notes.LinkInput{
 		"self": {Target: a.ID}, "foreign": {Target: foreign.ID}, "deleted": {Target: gone.ID}, "absent": {Target: uuid.New()}, "none": {},
 	} {
 		_, err := put("", l)
@@ -458,9 +459,9 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err = put("", memory.LinkInput{Target: b.ID}, memory.LinkInput{Target: b.ID, Relation: "related"})
+	_, err = put("", notes.LinkInput{Target: b.ID}, notes.LinkInput{Target: b.ID, Relation: "related"})
 	d.is(err, fault.Invalid, "links.1.target")
-	_, err = put("", memory.LinkInput{Target: b.ID, Confidence: new(1.5)})
+	_, err = put("", notes.LinkInput{Target: b.ID, Confidence: new(1.5)})
 	d.is(err, fault.Invalid, "links.0.confidence")
 	if now, err := d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Both, memory.At{}); err != nil || now.ETag != set.ETag {
 		t.Errorf("a refused put changed the links: %v", err)
@@ -474,7 +475,7 @@ func TestLinks(t *testing.T) {
 	if len(set.Links) != 0 || set.ETag != empty.ETag {
 		t.Errorf("links left: %+v", set)
 	}
-	in, err := memory.DecodeLinks([]byte(fmt.Sprintf(`{"links":[{"target":%q,"relation":"r","confidence":0.5}]}`, b.ID)))
+	in, err := notes.DecodeLinks([]byte(fmt.Sprintf(`{"links":[{"target":%q,"relation":"r","confidence":0.5}]}`, b.ID)))
 	d.must(err)
 	if len(in) != 1 || in[0].Target != b.ID || in[0].Relation != "r" || *in[0].Confidence != 0.5 {
 		t.Errorf("decoded %+v", in)
@@ -483,7 +484,7 @@ func TestLinks(t *testing.T) {
 		`{}`: "links", `{"links":{}}`: "links", `{"links":[1]}`: "links.0", `{"links":[{}]}`: "links.0.target",
 		`{"links":[{"target":"x"}]}`: "links.0.target", `{"links":[{"target":"x","why":1}]}`: "links.0.why", `{"links":[],"more":1}`: "more",
 	} {
-		_, err := memory.DecodeLinks([]byte(body))
+		_, err := notes.DecodeLinks([]byte(body))
 		d.is(err, fault.Invalid, field)
 	}
 }
@@ -493,11 +494,11 @@ func TestAddMany(t *testing.T) {
 	d := open(t)
 	c := d.collection("things")
 	ref := c.ID.String()
-	var lines []memory.BulkLine
+	var lines []notes.BulkLine
 	for i := range 1203 {
-		lines = append(lines, memory.BulkLine{Note: memory.NewNote{Content: fmt.Sprintf("line %d", i), Key: fmt.Sprintf("k%d", i)}})
+		lines = append(lines, notes.BulkLine{Note: notes.NewNote{Content: fmt.Sprintf("line %d", i), Key: fmt.Sprintf("k%d", i)}})
 	}
-	lines[7] = memory.BulkLine{Err: fault.New(fault.Malformed, "not JSON")}
+	lines[7] = notes.BulkLine{Err: fault.New(fault.Malformed, "not JSON")}
 	lines[8].Note.Content = " "
 	lines[1100].Note.Key = "k3"                                     // taken, other content
 	lines[1101].Note.Key, lines[1101].Note.Content = "k3", "line 3" // the same again
@@ -539,7 +540,7 @@ func TestAddMany(t *testing.T) {
 	if at := d.view(c).At; at != 3 {
 		t.Error("sending again wrote")
 	}
-	_, err = d.notes.AddMany(t.Context(), d.all, ref, make([]memory.BulkLine, memory.MaxBulkLines+1))
+	_, err = d.notes.AddMany(t.Context(), d.all, ref, make([]notes.BulkLine, memory.MaxBulkLines+1))
 	d.is(err, fault.TooLarge, "lines")
 	n, _ := d.read(c, results[900].ID)
 	if len(n.Vector) != 384 {

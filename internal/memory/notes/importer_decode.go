@@ -1,27 +1,30 @@
-package memory
+package notes
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // importNote is a readable line.
 type importNote struct {
 	at, line int
-	note     Note
+	note     memory.Note
 	links    []importLink
-	usage    *Usage
+	usage    *memory.Usage
 	warnings []string
 }
 
 // importLink is a link whose target is an id or, in stores of the public
 // benchmark code, a position among the notes.
 type importLink struct {
-	Link
+	memory.Link
 	position int // from 0; -1: Target is the id
 }
 
@@ -52,13 +55,13 @@ func decodeImport(raw []byte, now time.Time, actor string) (*importNote, error) 
 		return nil, err
 	}
 	r := importReader{now: now}
-	for _, field := range sortedNames(m) {
+	for _, field := range slices.Sorted(maps.Keys(m)) {
 		if !isNull(m[field]) {
 			r.field(field, m[field])
 		}
 	}
 	if r.in.ID == uuid.Nil {
-		r.addf("id", "is required")
+		r.Addf("id", "is required")
 	}
 	if r.in.OccurredAt == nil && !r.created.IsZero() {
 		r.in.OccurredAt = &r.created
@@ -69,26 +72,26 @@ func decodeImport(raw []byte, now time.Time, actor string) (*importNote, error) 
 		}
 		r.in.Attributes[AttributeHistory] = r.history
 	}
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	out := &importNote{links: r.links, warnings: r.warnings}
-	if out.note, err = r.in.note(now, actor); err != nil {
+	if out.note, err = r.in.build(now, actor); err != nil {
 		return nil, err
 	}
 	if r.usage != (importUsage{}) {
 		if out.usage, err = usageOf(r.usage); err != nil {
-			r.addf("usage", "%s", err)
-			return nil, r.err()
+			r.Addf("usage", "%s", err)
+			return nil, r.Err()
 		}
 	}
-	out.note.CreatedAt = Instant(r.created)
+	out.note.CreatedAt = memory.Instant(r.created)
 	if out.note.CreatedAt.IsZero() && r.in.OccurredAt != nil {
-		out.note.CreatedAt = Instant(*r.in.OccurredAt)
+		out.note.CreatedAt = memory.Instant(*r.in.OccurredAt)
 	}
 	// Its policy ran where it comes from, if anything describes it.
 	if len(out.note.Supplied) > 0 {
-		out.note.State = StateEvolved
+		out.note.State = memory.StateEvolved
 	}
 	return out, nil
 }
@@ -113,18 +116,18 @@ func (r *importReader) field(field string, raw json.RawMessage) {
 	case "timestamp", "occurred_at":
 		r.in.OccurredAt = new(r.time(field, raw))
 	case "created_at":
-		r.created = r.eventTime(field, r.time(field, raw), r.now)
+		r.created = r.EventTime(field, r.time(field, raw), r.now)
 	case "category":
 		// The public code writes "" for none.
 		if s := read[string](&r.reader, field, wantText, raw); s != "" {
 			r.in.Category = &s
 		}
 	case "kind":
-		r.in.Kind = Kind(read[string](&r.reader, field, wantText, raw))
+		r.in.Kind = memory.Kind(read[string](&r.reader, field, wantText, raw))
 	case "retrieval_count":
 		r.usage.AccessCount = r.count(field, raw)
 	case "last_accessed":
-		r.usage.LastAccess = r.eventTime(field, r.time(field, raw), r.now)
+		r.usage.LastAccess = r.EventTime(field, r.time(field, raw), r.now)
 	case "usage":
 		r.readUsage(raw)
 	case "evolution_history", "history":
@@ -132,7 +135,7 @@ func (r *importReader) field(field string, raw json.RawMessage) {
 	case "links":
 		r.readLinks(raw)
 	case "infer":
-		r.addf(field, "is not known here")
+		r.Addf(field, "is not known here")
 	default:
 		r.in.read(&r.reader, field, raw)
 	}
@@ -141,7 +144,7 @@ func (r *importReader) field(field string, raw json.RawMessage) {
 func (r *importReader) count(field string, raw json.RawMessage) int64 {
 	n := read[int64](&r.reader, field, wantInt, raw)
 	if n < 0 {
-		r.addf(field, "must not be negative")
+		r.Addf(field, "must not be negative")
 	}
 	return n
 }
@@ -149,20 +152,20 @@ func (r *importReader) count(field string, raw json.RawMessage) int64 {
 func (r *importReader) readUsage(raw json.RawMessage) {
 	m, err := members(raw)
 	if err != nil {
-		r.addf("usage", "must be an object")
+		r.Addf("usage", "must be an object")
 		return
 	}
-	for _, field := range sortedNames(m) {
+	for _, field := range slices.Sorted(maps.Keys(m)) {
 		at := "usage." + field
 		switch field {
 		case "access_count":
 			r.usage.AccessCount = r.count(at, m[field])
 		case "last_access":
-			r.usage.LastAccess = r.eventTime(at, r.time(at, m[field]), r.now)
+			r.usage.LastAccess = r.EventTime(at, r.time(at, m[field]), r.now)
 		case "strength":
 			r.usage.Strength = read[float64](&r.reader, at, wantNumber, m[field])
 		default:
-			r.addf(at, "is not known here")
+			r.Addf(at, "is not known here")
 		}
 	}
 }
@@ -171,10 +174,10 @@ func (r *importReader) readLinks(raw json.RawMessage) {
 	if strings.HasPrefix(strings.TrimSpace(string(raw)), "{") {
 		m, err := members(raw)
 		if err != nil {
-			r.addf("links", "must be a list or an object")
+			r.Addf("links", "must be a list or an object")
 			return
 		}
-		for _, target := range sortedNames(m) {
+		for _, target := range slices.Sorted(maps.Keys(m)) {
 			r.mapLink(target, m[target])
 		}
 	} else {
@@ -182,8 +185,8 @@ func (r *importReader) readLinks(raw json.RawMessage) {
 			r.listLink("links."+strconv.Itoa(i), item)
 		}
 	}
-	if len(r.links) > MaxLinks {
-		r.addf("links", "at most %d; there are %d", MaxLinks, len(r.links))
+	if len(r.links) > memory.MaxLinks {
+		r.Addf("links", "at most %d; there are %d", memory.MaxLinks, len(r.links))
 	}
 }
 
@@ -200,12 +203,12 @@ func (r *importReader) mapLink(target string, raw json.RawMessage) {
 	case isNull(raw):
 	case json.Unmarshal(raw, &n) == nil:
 		l.Confidence = n
-		r.fraction(at, n)
+		r.Fraction(at, n)
 	case json.Unmarshal(raw, &s) == nil:
 		if s != "" {
 			l.Relation = s
 		}
-		r.text(at, l.Relation, MaxRelationBytes)
+		r.Text(at, l.Relation, memory.MaxRelationBytes)
 	default:
 		r.linkObject(at, raw, &l)
 	}
@@ -223,7 +226,7 @@ func (r *importReader) listLink(at string, raw json.RawMessage) {
 		}
 	case json.Unmarshal(raw, &n) == nil:
 		if n < 0 {
-			r.addf(at, "a position must not be negative")
+			r.Addf(at, "a position must not be negative")
 			return
 		}
 		l := newImportLink()
@@ -232,14 +235,14 @@ func (r *importReader) listLink(at string, raw json.RawMessage) {
 	default:
 		l := newImportLink()
 		if r.linkObject(at, raw, &l) && l.Target == uuid.Nil {
-			r.addf(at+".target", "is required")
+			r.Addf(at+".target", "is required")
 		}
 		r.keep(l)
 	}
 }
 
 func newImportLink() importLink {
-	return importLink{Link: Link{LinkID: LinkID{Relation: RelatedTo}, Confidence: 1}, position: -1}
+	return importLink{Link: memory.Link{LinkID: memory.LinkID{Relation: memory.RelatedTo}, Confidence: 1}, position: -1}
 }
 
 // target reads an id, or digits as a position.
@@ -253,35 +256,35 @@ func (r *importReader) target(at, s string) (importLink, bool) {
 		l.position = n
 		return l, true
 	}
-	r.addf(at, "must be the id of a note, or its position")
+	r.Addf(at, "must be the id of a note, or its position")
 	return l, false
 }
 
 func (r *importReader) linkObject(at string, raw json.RawMessage, l *importLink) bool {
 	m, err := members(raw)
 	if err != nil {
-		r.addf(at, "must be an id or an object")
+		r.Addf(at, "must be an id or an object")
 		return false
 	}
-	for _, field := range sortedNames(m) {
+	for _, field := range slices.Sorted(maps.Keys(m)) {
 		to := at + "." + field
 		switch field {
 		case "target":
 			l.Target = read[uuid.UUID](&r.reader, to, wantID, m[field])
 		case "relation":
 			l.Relation = read[string](&r.reader, to, wantText, m[field])
-			r.text(to, l.Relation, MaxRelationBytes)
+			r.Text(to, l.Relation, memory.MaxRelationBytes)
 			if l.Relation == "" {
-				l.Relation = RelatedTo
+				l.Relation = memory.RelatedTo
 			}
 		case "confidence":
 			l.Confidence = read[float64](&r.reader, to, wantNumber, m[field])
-			r.fraction(to, l.Confidence)
+			r.Fraction(to, l.Confidence)
 		case "attributes":
 			l.Attributes = read[map[string]any](&r.reader, to, wantObject, m[field])
-			r.object(to, l.Attributes)
+			r.Object(to, l.Attributes)
 		default:
-			r.addf(to, "is not known here")
+			r.Addf(to, "is not known here")
 		}
 	}
 	return true

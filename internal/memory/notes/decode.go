@@ -1,9 +1,10 @@
-package memory
+package notes
 
 import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // members reads one JSON object and nothing after it.
@@ -31,7 +33,7 @@ func members(raw []byte) (map[string]json.RawMessage, error) {
 
 // reader reads members into typed values and gathers what does not fit.
 type reader struct {
-	refusals
+	memory.Validation
 }
 
 func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
@@ -40,28 +42,28 @@ func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "
 func read[T any](r *reader, field, want string, raw json.RawMessage) T {
 	var v T
 	if isNull(raw) {
-		r.addf(field, "must be %s", want)
+		r.Addf(field, "must be %s", want)
 		return v
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber() // integers above 2^53 in attributes stay what they are
 	if err := d.Decode(&v); err != nil {
-		r.addf(field, "must be %s", want)
+		r.Addf(field, "must be %s", want)
 	}
 	return v
 }
 
 func (r *reader) time(field string, raw json.RawMessage) time.Time {
-	s := read[string](r, field, timeForm, raw)
+	s := read[string](r, field, memory.TimeForm, raw)
 	if s == "" {
-		if len(r.fields) == 0 || r.fields[len(r.fields)-1].Field != field {
-			r.addf(field, "must be %s", timeForm)
+		if len(r.Fields) == 0 || r.Fields[len(r.Fields)-1].Field != field {
+			r.Addf(field, "must be %s", memory.TimeForm)
 		}
 		return time.Time{}
 	}
 	t, err := filter.ParseTime(s)
 	if err != nil {
-		r.addf(field, "must be %s", timeForm)
+		r.Addf(field, "must be %s", memory.TimeForm)
 	}
 	return t
 }
@@ -93,20 +95,20 @@ func DecodeNewNote(raw []byte, allowKey bool) (NewNote, error) {
 	}
 	var r reader
 	var n NewNote
-	for _, field := range sortedNames(m) {
+	for _, field := range slices.Sorted(maps.Keys(m)) {
 		if field == "key" && allowKey {
 			n.Key = read[string](&r, field, wantText, m[field])
 			if n.Key == "" {
-				r.addf(field, "must not be empty")
+				r.Addf(field, "must not be empty")
 			}
 			continue
 		}
 		n.read(&r, field, m[field])
 	}
 	if _, ok := m["content"]; !ok {
-		r.addf("content", "is required")
+		r.Addf("content", "is required")
 	}
-	return n, r.err()
+	return n, r.Err()
 }
 
 func (n *NewNote) read(r *reader, field string, raw json.RawMessage) {
@@ -128,14 +130,14 @@ func (n *NewNote) read(r *reader, field string, raw json.RawMessage) {
 	case "occurred_at":
 		n.OccurredAt = new(r.time(field, raw))
 	case "kind":
-		n.Kind = Kind(read[string](r, field, wantText, raw))
+		n.Kind = memory.Kind(read[string](r, field, wantText, raw))
 		if n.Kind == "" {
-			r.addf(field, "must be one of %v", Kinds())
+			r.Addf(field, "must be one of %v", memory.Kinds())
 		}
 	case "infer":
 		n.Infer = new(read[bool](r, field, wantBool, raw))
 	default:
-		r.addf(field, "is not known here")
+		r.Addf(field, "is not known here")
 	}
 }
 
@@ -148,7 +150,7 @@ func DecodeNotePatch(raw []byte) (NotePatch, error) {
 	}
 	var r reader
 	var p NotePatch
-	for _, field := range sortedNames(m) {
+	for _, field := range slices.Sorted(maps.Keys(m)) {
 		raw := m[field]
 		switch field {
 		case "content":
@@ -173,12 +175,12 @@ func DecodeNotePatch(raw []byte) (NotePatch, error) {
 			}
 		case "id", "collection", "kind", "key", "created_at", "updated_at", "revision", "state", "error",
 			"analyst", "links", "embedder", "embedding", "provenance", "usage":
-			r.addf(field, "is read-only")
+			r.Addf(field, "is read-only")
 		default:
-			r.addf(field, "is not known here")
+			r.Addf(field, "is not known here")
 		}
 	}
-	return p, r.err()
+	return p, r.Err()
 }
 
 // DecodeLinks reads {"links":[{target, relation, confidence}]}.
@@ -188,14 +190,14 @@ func DecodeLinks(raw []byte) ([]LinkInput, error) {
 		return nil, err
 	}
 	var r reader
-	for _, field := range sortedNames(m) {
+	for _, field := range slices.Sorted(maps.Keys(m)) {
 		if field != "links" {
-			r.addf(field, "is not known here")
+			r.Addf(field, "is not known here")
 		}
 	}
 	if _, ok := m["links"]; !ok {
-		r.addf("links", "is required")
-		return nil, r.err()
+		r.Addf("links", "is required")
+		return nil, r.Err()
 	}
 	list := read[[]json.RawMessage](&r, "links", "a list of links", m["links"])
 	out := make([]LinkInput, 0, len(list))
@@ -203,19 +205,19 @@ func DecodeLinks(raw []byte) ([]LinkInput, error) {
 		at := "links." + strconv.Itoa(i)
 		members, err := members(item)
 		if err != nil {
-			r.addf(at, "must be an object")
+			r.Addf(at, "must be an object")
 			continue
 		}
 		var l LinkInput
-		for _, field := range sortedNames(members) {
+		for _, field := range slices.Sorted(maps.Keys(members)) {
 			l.read(&r, at+"."+field, field, members[field])
 		}
 		if _, ok := members["target"]; !ok {
-			r.addf(at+".target", "is required")
+			r.Addf(at+".target", "is required")
 		}
 		out = append(out, l)
 	}
-	return out, r.err()
+	return out, r.Err()
 }
 
 func (l *LinkInput) read(r *reader, at, field string, raw json.RawMessage) {
@@ -225,12 +227,12 @@ func (l *LinkInput) read(r *reader, at, field string, raw json.RawMessage) {
 	case "relation":
 		l.Relation = read[string](r, at, wantText, raw)
 		if l.Relation == "" {
-			r.addf(at, "must not be empty")
+			r.Addf(at, "must not be empty")
 		}
 	case "confidence":
 		l.Confidence = new(read[float64](r, at, wantNumber, raw))
 	default:
-		r.addf(at, "is not known here")
+		r.Addf(at, "is not known here")
 	}
 }
 
@@ -242,7 +244,7 @@ func DecodeCollectionPatch(raw []byte) (CollectionPatch, error) {
 	}
 	var r reader
 	var p CollectionPatch
-	for _, field := range sortedNames(m) {
+	for _, field := range slices.Sorted(maps.Keys(m)) {
 		raw := m[field]
 		switch field {
 		case "name":
@@ -259,20 +261,12 @@ func DecodeCollectionPatch(raw []byte) (CollectionPatch, error) {
 			p.TTLSeconds = opt[int64](&r, field, wantInt, raw)
 		case "id", "agent", "embedder", "parent", "lineage", "head_revision", "floor_revision", "counts", "index",
 			"expires_at", "created_at", "state", "ephemeral":
-			r.addf(field, "is read-only")
+			r.Addf(field, "is read-only")
 		default:
-			r.addf(field, "is not known here")
+			r.Addf(field, "is not known here")
 		}
 	}
-	return p, r.err()
-}
-
-func sortedNames(m map[string]json.RawMessage) []string {
-	keys := make(map[string]any, len(m))
-	for k := range m {
-		keys[k] = nil
-	}
-	return sortedKeys(keys)
+	return p, r.Err()
 }
 
 // mergePatch applies RFC 7396 to an object; neither argument is changed.

@@ -1,4 +1,4 @@
-package memory
+package notes
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -19,8 +20,8 @@ func (c *Collections) Patch(ctx context.Context, s tenant.Scope, ref string, p C
 		return CollectionView{}, err
 	}
 	policy, known := c.policies.ByName(found.Policy)
-	entry := AuditEntry{Action: "collection.update", Target: found.ID.String(), Detail: map[string]any{}}
-	_, err = c.store.UpdateCollection(ctx, s, found.ID, entry, func(row *Collection) error {
+	entry := memory.AuditEntry{Action: "collection.update", Target: found.ID.String(), Detail: map[string]any{}}
+	_, err = c.store.UpdateCollection(ctx, s, found.ID, entry, func(row *memory.Collection) error {
 		before := row.PolicyConfig
 		if err := p.apply(row, policy, known, c.clock(), c.ephemeral); err != nil {
 			return err
@@ -37,42 +38,42 @@ func (c *Collections) Patch(ctx context.Context, s tenant.Scope, ref string, p C
 }
 
 // changeable resolves a collection whose settings the scope may change.
-func (c *Collections) changeable(ctx context.Context, s tenant.Scope, ref string) (Collection, error) {
+func (c *Collections) changeable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
-		return Collection{}, err
+		return memory.Collection{}, err
 	}
 	found, err := c.store.ResolveCollection(ctx, s, ref)
 	if err != nil {
-		return Collection{}, err
+		return memory.Collection{}, err
 	}
 	err = checkBase(s, &found)
 	return found, err
 }
 
-func (c *Collections) checkPatch(found *Collection, p *CollectionPatch) error {
-	var r refusals
+func (c *Collections) checkPatch(found *memory.Collection, p *CollectionPatch) error {
+	var r memory.Validation
 	if p.Name.Set && p.Name.Value != found.Name {
-		r.addf("name", "cannot be changed")
+		r.Addf("name", "cannot be changed")
 	}
 	if p.Policy.Set && p.Policy.Value != found.Policy {
-		r.addf("policy", "cannot be changed; clone the collection or make another")
+		r.Addf("policy", "cannot be changed; clone the collection or make another")
 	}
 	if p.DisplayName.Set && !p.DisplayName.Null {
 		if p.DisplayName.Value == "" {
-			r.addf("display_name", "must not be empty; null clears it")
+			r.Addf("display_name", "must not be empty; null clears it")
 		}
 		if err := tenant.CheckDisplayName("display_name", p.DisplayName.Value); err != nil {
 			return err
 		}
 	}
-	if p.TTLSeconds.Set && !p.TTLSeconds.Null && (p.TTLSeconds.Value < 1 || p.TTLSeconds.Value > MaxTTLSeconds) {
-		r.addf("ttl_seconds", "must be between 1 and %d", int64(MaxTTLSeconds))
+	if p.TTLSeconds.Set && !p.TTLSeconds.Null && (p.TTLSeconds.Value < 1 || p.TTLSeconds.Value > memory.MaxTTLSeconds) {
+		r.Addf("ttl_seconds", "must be between 1 and %d", int64(memory.MaxTTLSeconds))
 	}
-	return r.err()
+	return r.Err()
 }
 
 // apply merges a checked patch into a row.
-func (p *CollectionPatch) apply(row *Collection, policy Policy, known bool, now time.Time, ephemeral time.Duration) error {
+func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, known bool, now time.Time, ephemeral time.Duration) error {
 	if p.DisplayName.Set {
 		row.DisplayName = p.DisplayName.Value
 	}
@@ -81,9 +82,9 @@ func (p *CollectionPatch) apply(row *Collection, policy Policy, known bool, now 
 		if p.Metadata.Null {
 			row.Metadata = nil
 		}
-		var r refusals
-		r.object("metadata", row.Metadata)
-		if err := r.err(); err != nil {
+		var r memory.Validation
+		r.Object("metadata", row.Metadata)
+		if err := r.Err(); err != nil {
 			return err
 		}
 	}
@@ -91,9 +92,9 @@ func (p *CollectionPatch) apply(row *Collection, policy Policy, known bool, now 
 		row.ExpiresAt = time.Time{}
 		switch {
 		case !p.TTLSeconds.Null:
-			row.ExpiresAt = Instant(now.Add(time.Duration(p.TTLSeconds.Value) * time.Second))
+			row.ExpiresAt = memory.Instant(now.Add(time.Duration(p.TTLSeconds.Value) * time.Second))
 		case row.Ephemeral && ephemeral > 0:
-			row.ExpiresAt = Instant(now.Add(ephemeral))
+			row.ExpiresAt = memory.Instant(now.Add(ephemeral))
 		}
 	}
 	if !p.PolicyConfig.Set {
@@ -128,6 +129,6 @@ func (c *Collections) Delete(ctx context.Context, s tenant.Scope, ref string, ma
 	if err != nil {
 		return err
 	}
-	entry := AuditEntry{Action: "collection.delete", Target: found.ID.String(), Detail: map[string]any{"name": found.Name}}
+	entry := memory.AuditEntry{Action: "collection.delete", Target: found.ID.String(), Detail: map[string]any{"name": found.Name}}
 	return c.store.DeleteCollection(ctx, s, found.ID, materialise, entry)
 }

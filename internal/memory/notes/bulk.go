@@ -1,4 +1,4 @@
-package memory
+package notes
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -19,7 +20,7 @@ import (
 // key is IdempotencyReuse. A line whose natural key is there already with the
 // same content answers that note; with other content it is Exists. A changeset
 // that fails as a whole fails its lines; those before it stay written.
-func (n *Notes) AddMany(ctx context.Context, s tenant.Scope, ref string, lines []BulkLine) ([]BulkResult, error) {
+func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines []BulkLine) ([]BulkResult, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (n *Notes) AddMany(ctx context.Context, s tenant.Scope, ref string, lines [
 			err = fault.InvalidField("id", "is given by the server; only an import keeps ids")
 		}
 		if err == nil {
-			b.note, err = lines[i].Note.note(n.clock(), s.Actor())
+			b.note, err = lines[i].Note.build(n.clock(), s.Actor())
 		}
 		if err == nil {
 			b.note.ID, err = uuid.NewV7()
@@ -64,7 +65,7 @@ func (n *Notes) AddMany(ctx context.Context, s tenant.Scope, ref string, lines [
 }
 
 // checkWhole refuses a bulk whose request was sent before with another body.
-func (n *Notes) checkWhole(ctx context.Context, s tenant.Scope, lines []BulkLine) error {
+func (n *Service) checkWhole(ctx context.Context, s tenant.Scope, lines []BulkLine) error {
 	for i := range lines {
 		if !lines[i].Whole || lines[i].Once == nil {
 			continue
@@ -79,14 +80,14 @@ func (n *Notes) checkWhole(ctx context.Context, s tenant.Scope, lines []BulkLine
 // bulkNote is a checked line and its place in the input.
 type bulkNote struct {
 	at    int
-	note  Note
+	note  memory.Note
 	infer bool
-	once  *Idempotency
+	once  *memory.Idempotency
 }
 
 // patient gives the context in which a bulk's texts are embedded: a caller
 // waits for their vectors, but not so long that the write is lost.
-func (n *Notes) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+func (n *Service) patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	patience := n.cfg.EmbedFor
 	if until, ok := ctx.Deadline(); ok {
 		patience = min(patience, time.Until(until)/2)
@@ -95,7 +96,7 @@ func (n *Notes) patient(ctx context.Context) (context.Context, context.CancelFun
 }
 
 // addBatch writes one changeset and fills the results of its lines.
-func (n *Notes) addBatch(ctx, embedding context.Context, s tenant.Scope, c *Collection, batch []*bulkNote, results []BulkResult) {
+func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, results []BulkResult) {
 	if len(batch) == 0 {
 		return
 	}
@@ -108,7 +109,7 @@ func (n *Notes) addBatch(ctx, embedding context.Context, s tenant.Scope, c *Coll
 	texts := make([]string, len(batch))
 	for i, b := range batch {
 		bytes += b.note.Size()
-		texts[i] = EmbedText(&b.note)
+		texts[i] = memory.EmbedText(&b.note)
 	}
 	if err := n.checkQuota(ctx, s, int64(len(batch)), bytes); err != nil {
 		fail(err)
@@ -120,8 +121,8 @@ func (n *Notes) addBatch(ctx, embedding context.Context, s tenant.Scope, c *Coll
 		}
 	}
 	var out []BulkResult
-	o := WriteOptions{Cause: CauseAdd, Audit: []AuditEntry{audit("note.bulk", c.ID, c)}}
-	_, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx Tx) error {
+	o := memory.WriteOptions{Cause: memory.CauseAdd, Audit: []memory.AuditEntry{audit("note.bulk", c.ID, c)}}
+	_, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		out = make([]BulkResult, 0, len(batch))
 		for _, b := range batch {
 			r, err := addLine(ctx, s, tx, c, b)
@@ -143,7 +144,7 @@ func (n *Notes) addBatch(ctx, embedding context.Context, s tenant.Scope, c *Coll
 
 // addLine writes one line of a bulk. An error is the transaction's; what is
 // wrong with the line alone stands in the result.
-func addLine(ctx context.Context, s tenant.Scope, tx Tx, c *Collection, b *bulkNote) (BulkResult, error) {
+func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, b *bulkNote) (BulkResult, error) {
 	r := BulkResult{Line: b.at + 1}
 	if b.once != nil {
 		seen, ok, err := tx.Answered(ctx, *b.once)

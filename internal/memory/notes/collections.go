@@ -1,4 +1,4 @@
-package memory
+package notes
 
 import (
 	"context"
@@ -10,25 +10,26 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // CollectionsStore is what Collections asks of a store.
 type CollectionsStore interface {
-	CollectionStore
-	OpenView(ctx context.Context, s tenant.Scope, ref string, at At) (View, error)
-	Counts(ctx context.Context, s tenant.Scope, v View) (Counts, error)
-	Replayed(ctx context.Context, s tenant.Scope, k Idempotency) (Idempotency, bool, error)
+	memory.CollectionStore
+	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
+	Counts(ctx context.Context, s tenant.Scope, v memory.View) (memory.Counts, error)
+	Replayed(ctx context.Context, s tenant.Scope, k memory.Idempotency) (memory.Idempotency, bool, error)
 }
 
 // CollectionsDeps are the parts that Collections works with.
 type CollectionsDeps struct {
 	Store     CollectionsStore
-	Agents    Agents
-	Embedders Embedders
-	Policies  Policies
-	Clock     Clock // default time.Now
-	Quota     Quota // nil: no quotas
+	Agents    memory.Agents
+	Embedders memory.Embedders
+	Policies  memory.Policies
+	Clock     memory.Clock // default time.Now
+	Quota     memory.Quota // nil: no quotas
 	// EphemeralTTL is the life of an ephemeral collection, and of its clones, that asks for
 	// none; 0: until whoever runs the store removes it.
 	EphemeralTTL time.Duration
@@ -62,11 +63,11 @@ type CollectionPatch struct {
 
 // CollectionView is a collection as it is shown.
 type CollectionView struct {
-	Collection Collection
-	Counts     *Counts // nil: not known
-	Lineage    []Layer // nearest first, the collection itself included
-	View       View    // at the head
-	Opened     bool    // extend found it
+	Collection memory.Collection
+	Counts     *memory.Counts // nil: not known
+	Lineage    []memory.Layer // nearest first, the collection itself included
+	View       memory.View    // at the head
+	Opened     bool           // extend found it
 	Replayed   bool
 }
 
@@ -78,21 +79,15 @@ type CollectionList struct {
 	Limit int    // default 50, at most 200
 }
 
-// Bounds of a page.
-const (
-	DefaultPage = 50
-	MaxPage     = 200
-)
-
 // Collections are the use-cases over collections. Every method checks
 // permission before it looks at anything.
 type Collections struct {
 	store     CollectionsStore
-	agents    Agents
-	embedders Embedders
-	policies  Policies
-	clock     Clock
-	quota     Quota
+	agents    memory.Agents
+	embedders memory.Embedders
+	policies  memory.Policies
+	clock     memory.Clock
+	quota     memory.Quota
 	ephemeral time.Duration
 }
 
@@ -114,7 +109,7 @@ func NewCollections(deps CollectionsDeps) (*Collections, error) {
 // Create makes a collection, or with Extend opens the one of that name
 // (collections:write). Exists when the name is taken; extending with another
 // policy or embedder than it has is Conflict.
-func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionInput, r Request) (CollectionView, error) {
+func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionInput, r memory.Request) (CollectionView, error) {
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
 		return CollectionView{}, err
 	}
@@ -131,7 +126,7 @@ func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionI
 	if err != nil {
 		return CollectionView{}, err
 	}
-	owner, err := FindOwner(ctx, s, c.agents, in.Agent)
+	owner, err := memory.FindOwner(ctx, s, c.agents, in.Agent)
 	if err != nil {
 		return CollectionView{}, err
 	}
@@ -150,9 +145,9 @@ func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionI
 			return CollectionView{}, err
 		}
 	}
-	made, err := c.store.CreateCollection(ctx, s, NewCollection{
+	made, err := c.store.CreateCollection(ctx, s, memory.NewCollection{
 		Collection: row, Idempotency: r.Idempotency,
-		Audit: AuditEntry{Action: "collection.create", Detail: map[string]any{"name": row.Name}},
+		Audit: memory.AuditEntry{Action: "collection.create", Detail: map[string]any{"name": row.Name}},
 	})
 	if in.Extend && fault.Is(err, fault.Exists) {
 		// Somebody was quicker; what they made is what extend asks for.
@@ -170,8 +165,8 @@ func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionI
 }
 
 // check refuses what a collection cannot be, and gives its row without owner.
-func (c *Collections) check(in *CollectionInput) (Collection, error) {
-	row := Collection{
+func (c *Collections) check(in *CollectionInput) (memory.Collection, error) {
+	row := memory.Collection{
 		Name: in.Name, DisplayName: in.DisplayName, Policy: in.Policy, PolicyConfig: in.PolicyConfig,
 		Embedder: in.Embedder, Metadata: in.Metadata, Ephemeral: in.Ephemeral,
 	}
@@ -181,33 +176,33 @@ func (c *Collections) check(in *CollectionInput) (Collection, error) {
 	if err := tenant.CheckDisplayName("display_name", in.DisplayName); err != nil {
 		return row, err
 	}
-	var r refusals
+	var r memory.Validation
 	if in.Metadata != nil {
-		r.object("metadata", in.Metadata)
+		r.Object("metadata", in.Metadata)
 	}
 	var life time.Duration
 	if in.Ephemeral {
 		life = c.ephemeral
 	}
-	expires, err := Expiry(in.TTLSeconds, life, c.clock())
+	expires, err := memory.Expiry(in.TTLSeconds, life, c.clock())
 	if err != nil {
 		return row, err
 	}
 	row.ExpiresAt = expires
 	if row.Policy == "" {
-		row.Policy = PolicyAMEM
+		row.Policy = memory.PolicyAMEM
 	}
 	policy, ok := c.policies.ByName(row.Policy)
 	if !ok {
-		r.addf("policy", "unknown policy %q; valid are %s", row.Policy, strings.Join(c.policies.Names(), ", "))
+		r.Addf("policy", "unknown policy %q; valid are %s", row.Policy, strings.Join(c.policies.Names(), ", "))
 	}
 	embedder := c.embedders.Default()
 	if row.Embedder != "" {
 		if embedder, ok = c.embedders.ByName(row.Embedder); !ok {
-			r.addf("embedder", "unknown embedder %q; valid are %s", row.Embedder, strings.Join(c.embedders.Names(), ", "))
+			r.Addf("embedder", "unknown embedder %q; valid are %s", row.Embedder, strings.Join(c.embedders.Names(), ", "))
 		}
 	}
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return row, err
 	}
 	row.Embedder, row.Dim = embedder.Name(), embedder.Dim()
@@ -218,7 +213,7 @@ func (c *Collections) check(in *CollectionInput) (Collection, error) {
 }
 
 // checkConfig checks a policy's constants; an empty object is none.
-func checkConfig(policy Policy, raw json.RawMessage) (json.RawMessage, error) {
+func checkConfig(policy memory.Policy, raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
@@ -229,58 +224,17 @@ func checkConfig(policy Policy, raw json.RawMessage) (json.RawMessage, error) {
 	if len(m) == 0 {
 		return nil, nil
 	}
-	if len(raw) > MaxPolicyConfigBytes {
-		return nil, fault.InvalidField("policy_config", "at most %d bytes; it has %d", MaxPolicyConfigBytes, len(raw))
+	if len(raw) > memory.MaxPolicyConfigBytes {
+		return nil, fault.InvalidField("policy_config", "at most %d bytes; it has %d", memory.MaxPolicyConfigBytes, len(raw))
 	}
 	return raw, policy.CheckConfig(raw)
 }
 
-// Expiry gives the instant that a time to live ends; zero for none. life is that of a
-// collection that asks for none, 0 for ever.
-func Expiry(ttlSeconds *int64, life time.Duration, now time.Time) (time.Time, error) {
-	if ttlSeconds == nil {
-		if life == 0 {
-			return time.Time{}, nil
-		}
-		return Instant(now.Add(life)), nil
-	}
-	if *ttlSeconds < 1 || *ttlSeconds > MaxTTLSeconds {
-		return time.Time{}, fault.InvalidField("ttl_seconds", "must be between 1 and %d", int64(MaxTTLSeconds))
-	}
-	return Instant(now.Add(time.Duration(*ttlSeconds) * time.Second)), nil
-}
-
-// FindOwner resolves who a new collection belongs to: the agent named, made
-// when it is first named, else the caller's own, else nobody (shared). An agent
-// that is not within the scope's reach is NotFound.
-func FindOwner(ctx context.Context, s tenant.Scope, agents Agents, ref string) (tenant.Agent, error) {
-	if ref == "" {
-		return tenant.Agent{ID: s.Agent()}, nil
-	}
-	var a tenant.Agent
-	var err error
-	if _, perr := uuid.Parse(ref); perr == nil {
-		a, err = agents.AgentByRef(ctx, s, ref)
-	} else {
-		if err := tenant.CheckName("agent", ref); err != nil {
-			return tenant.Agent{}, err
-		}
-		a, err = agents.EnsureAgent(ctx, s, ref)
-	}
-	if err != nil {
-		return tenant.Agent{}, err
-	}
-	if s.HasAgent() && a.ID != s.Agent() {
-		return tenant.Agent{}, fault.Missing("agent")
-	}
-	return a, nil
-}
-
 // owned finds the collection of exactly this owner and name.
-func (c *Collections) owned(ctx context.Context, s tenant.Scope, owner uuid.UUID, name string) (Collection, bool, error) {
-	page, err := c.store.ListCollections(ctx, s, CollectionQuery{Agent: &owner, After: nameCursor(name), Limit: 1})
+func (c *Collections) owned(ctx context.Context, s tenant.Scope, owner uuid.UUID, name string) (memory.Collection, bool, error) {
+	page, err := c.store.ListCollections(ctx, s, memory.CollectionQuery{Agent: &owner, After: nameCursor(name), Limit: 1})
 	if err != nil || len(page) == 0 || page[0].Name != name {
-		return Collection{}, false, err
+		return memory.Collection{}, false, err
 	}
 	return page[0], true, nil
 }
@@ -289,16 +243,16 @@ func (c *Collections) owned(ctx context.Context, s tenant.Scope, owner uuid.UUID
 func nameCursor(name string) string { return name + "\x00" + uuid.Nil.String() }
 
 // extend opens an existing collection with what it recorded.
-func (c *Collections) extend(ctx context.Context, s tenant.Scope, in *CollectionInput, found Collection) (CollectionView, error) {
-	var r refusals
+func (c *Collections) extend(ctx context.Context, s tenant.Scope, in *CollectionInput, found memory.Collection) (CollectionView, error) {
+	var r memory.Validation
 	if in.Embedder != "" && in.Embedder != found.Embedder {
-		r.addf("embedder", "the collection is bound to %q; vectors of different embedders are never mixed", found.Embedder)
+		r.Addf("embedder", "the collection is bound to %q; vectors of different embedders are never mixed", found.Embedder)
 	}
 	if in.Policy != "" && in.Policy != found.Policy {
-		r.addf("policy", "the collection has the policy %q", found.Policy)
+		r.Addf("policy", "the collection has the policy %q", found.Policy)
 	}
-	if len(r.fields) > 0 {
-		return CollectionView{}, &fault.Error{Code: fault.Conflict, Message: "the collection exists with other settings", Fields: r.fields}
+	if len(r.Fields) > 0 {
+		return CollectionView{}, &fault.Error{Code: fault.Conflict, Message: "the collection exists with other settings", Fields: r.Fields}
 	}
 	v, err := c.show(ctx, s, found.ID.String())
 	v.Opened = true
@@ -306,7 +260,7 @@ func (c *Collections) extend(ctx context.Context, s tenant.Scope, in *Collection
 }
 
 // rebuild gives an earlier answer again.
-func (c *Collections) rebuild(ctx context.Context, s tenant.Scope, seen Idempotency) (CollectionView, error) {
+func (c *Collections) rebuild(ctx context.Context, s tenant.Scope, seen memory.Idempotency) (CollectionView, error) {
 	var ids answerIDs
 	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
 		return CollectionView{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
@@ -318,7 +272,7 @@ func (c *Collections) rebuild(ctx context.Context, s tenant.Scope, seen Idempote
 
 // show reads a collection with its counts.
 func (c *Collections) show(ctx context.Context, s tenant.Scope, ref string) (CollectionView, error) {
-	v, err := c.store.OpenView(ctx, s, ref, At{})
+	v, err := c.store.OpenView(ctx, s, ref, memory.At{})
 	if err != nil {
 		return CollectionView{}, err
 	}
@@ -344,12 +298,12 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 		return nil, "", err
 	}
 	if q.Limit == 0 {
-		q.Limit = DefaultPage
+		q.Limit = memory.DefaultPage
 	}
-	if q.Limit < 1 || q.Limit > MaxPage {
-		return nil, "", fault.InvalidField("limit", "must be between 1 and %d", MaxPage)
+	if q.Limit < 1 || q.Limit > memory.MaxPage {
+		return nil, "", fault.InvalidField("limit", "must be between 1 and %d", memory.MaxPage)
 	}
-	ask := CollectionQuery{After: q.After, Limit: q.Limit + 1}
+	ask := memory.CollectionQuery{After: q.After, Limit: q.Limit + 1}
 	if q.Agent != "" {
 		a, err := c.agents.AgentByRef(ctx, s, q.Agent)
 		if err != nil {
@@ -365,7 +319,7 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 		return nil, "", err
 	}
 	if q.Name != "" {
-		if end := slices.IndexFunc(rows, func(c Collection) bool { return c.Name != q.Name }); end >= 0 {
+		if end := slices.IndexFunc(rows, func(c memory.Collection) bool { return c.Name != q.Name }); end >= 0 {
 			rows = rows[:end]
 		}
 	}

@@ -1,22 +1,15 @@
-package memory
+package notes
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-// Refresher is a policy that keeps notes which sum up others.
-type Refresher interface {
-	// Refresh says what is to be done when a caller has deleted a note (is nil), restored one that was gone (was
-	// nil), or changed what it says. stale are the summaries and profiles that come from it, which are marked.
-	Refresh(was, is *Note, stale []Note) []Follow
-}
 
 // moveTries is how often a write whose preparation was overtaken is prepared
 // again; the last one takes what was found.
@@ -28,27 +21,27 @@ var errHeadMoved = fault.New(fault.Conflict, "other writes came in between")
 // derivation is what was found of the notes that come from one note, before
 // the write that changes it. The zero one is of a policy that derives nothing.
 type derivation struct {
-	policy Refresher
+	policy memory.Refresher
 	ids    []uuid.UUID
-	head   Revision // at which it was found
-	last   bool     // taken at whatever head
+	head   memory.Revision // at which it was found
+	last   bool            // taken at whatever head
 }
 
 // derivationOf finds the summaries and profiles that come from a note, also by
 // way of each other. There are few of these kinds.
-func (n *Notes) derivationOf(ctx context.Context, s tenant.Scope, c *Collection, id uuid.UUID, last bool) (derivation, error) {
+func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, last bool) (derivation, error) {
 	p, _ := n.policies.ByName(c.Policy)
-	policy, ok := p.(Refresher)
+	policy, ok := p.(memory.Refresher)
 	if !ok {
 		return derivation{}, nil
 	}
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), At{})
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
 		return derivation{}, err
 	}
 	d := derivation{policy: policy, head: v.At, last: last}
 	sources := map[uuid.UUID][]uuid.UUID{}
-	q := NoteQuery{Kinds: []Kind{KindSummary, KindProfile}, Limit: 500}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary, memory.KindProfile}, Limit: 500}
 	for {
 		page, err := n.store.ListNotes(ctx, s, v, q)
 		if err != nil {
@@ -77,7 +70,7 @@ func (n *Notes) derivationOf(ctx context.Context, s tenant.Scope, c *Collection,
 }
 
 // check refuses a derivation that was overtaken.
-func (d *derivation) check(tx Tx) error {
+func (d *derivation) check(tx memory.Tx) error {
 	if v := tx.View(); d.policy != nil && !d.last && v.At != d.head {
 		return errHeadMoved
 	}
@@ -86,14 +79,14 @@ func (d *derivation) check(tx Tx) error {
 
 // refresh marks what comes from a note that goes or changes, and enqueues what
 // the policy does about it.
-func (d *derivation) refresh(ctx context.Context, tx Tx, c *Collection, was, is *Note) error {
+func (d *derivation) refresh(ctx context.Context, tx memory.Tx, c *memory.Collection, was, is *memory.Note) error {
 	if d.policy == nil {
 		return nil
 	}
-	var stale []Note
+	var stale []memory.Note
 	if was != nil && len(d.ids) > 0 {
 		var err error
-		if stale, err = tx.Notes(ctx, d.ids, ReadOptions{Vector: true}); err != nil {
+		if stale, err = tx.Notes(ctx, d.ids, memory.ReadOptions{Vector: true}); err != nil {
 			return err
 		}
 		for i := range stale {
@@ -102,49 +95,14 @@ func (d *derivation) refresh(ctx context.Context, tx Tx, c *Collection, was, is 
 			}
 		}
 	}
-	return EnqueueFollows(ctx, tx, c.ID, d.policy.Refresh(was, is, stale))
+	return memory.EnqueueFollows(ctx, tx, c.ID, d.policy.Refresh(was, is, stale))
 }
 
-func markStale(ctx context.Context, tx Tx, n *Note) error {
+func markStale(ctx context.Context, tx memory.Tx, n *memory.Note) error {
 	if n.Provenance.Stale {
 		return nil
 	}
 	n.Provenance.Stale = true
 	_, err := tx.Put(ctx, *n)
 	return err
-}
-
-// EnqueueFollows enqueues tasks of a collection's policy, but for those that wait already.
-func EnqueueFollows(ctx context.Context, tx Tx, collection uuid.UUID, follows []Follow) error {
-	if len(follows) == 0 {
-		return nil
-	}
-	waiting, err := tx.Unended(ctx, JobPolicy)
-	if err != nil {
-		return err
-	}
-	type name struct{ name, key string }
-	waits := map[name]bool{}
-	for i := range waiting {
-		var t Task
-		if j := &waiting[i]; j.State == JobQueued && json.Unmarshal(j.Payload, &t) == nil {
-			waits[name{t.Name, t.Key}] = true
-		}
-	}
-	for _, f := range follows {
-		n := name{f.Task.Name, f.Task.Key}
-		if waits[n] {
-			continue
-		}
-		payload, err := json.Marshal(f.Task)
-		if err != nil {
-			return fault.Wrap(err, fault.Internal, "the task cannot be kept")
-		}
-		j := Job{Collection: collection, Kind: JobPolicy, Stage: StageTask, Payload: payload, NotBefore: f.After}
-		if _, err := tx.Enqueue(ctx, j); err != nil {
-			return err
-		}
-		waits[n] = true
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package memory
+package notes
 
 import (
 	"context"
@@ -13,18 +13,16 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// MaxMessages is how many messages one call may add.
-const MaxMessages = 500
-
 // NewMessage is a message as a caller gives it.
 type NewMessage struct {
-	ID         string // the caller's; makes the message safe to send again; "" none
-	Role       Role   // default user
-	Name       string // of who speaks; "" unknown
-	Content    string // required, with a character that is no white space
+	ID         string      // the caller's; makes the message safe to send again; "" none
+	Role       memory.Role // default user
+	Name       string      // of who speaks; "" unknown
+	Content    string      // required, with a character that is no white space
 	OccurredAt *time.Time
 	Session    any // text or a number; nil: none
 	Attributes map[string]any
@@ -40,19 +38,19 @@ type NewMessages struct {
 
 // MessagesWritten is the answer of AddMessages.
 type MessagesWritten struct {
-	Messages []Note // one for each message given, in that order; one that was here before as it is
-	Revision Revision
-	Job      *Job // the last one enqueued; nil: nothing is to be done
-	Jobs     int  // that were enqueued; of an earlier answer it is not known
-	Replayed bool // an earlier answer under the same idempotency key
+	Messages []memory.Note // one for each message given, in that order; one that was here before as it is
+	Revision memory.Revision
+	Job      *memory.Job // the last one enqueued; nil: nothing is to be done
+	Jobs     int         // that were enqueued; of an earlier answer it is not known
+	Replayed bool        // an earlier answer under the same idempotency key
 }
 
 // messageIDs is what an idempotency key keeps of the answer to messages.
 type messageIDs struct {
-	Collection uuid.UUID   `json:"collection"`
-	Messages   []uuid.UUID `json:"messages"`
-	Revision   Revision    `json:"revision"`
-	Job        *uuid.UUID  `json:"job,omitempty"`
+	Collection uuid.UUID       `json:"collection"`
+	Messages   []uuid.UUID     `json:"messages"`
+	Revision   memory.Revision `json:"revision"`
+	Job        *uuid.UUID      `json:"job,omitempty"`
 }
 
 // AddMessages stores up to MaxMessages messages in one changeset, with their
@@ -64,7 +62,7 @@ type messageIDs struct {
 // of its session, when that waits for an answer. A message whose ID is there
 // with the same role and content is not written again; with others it is
 // Exists, naming "messages.<i>.id".
-func (n *Notes) AddMessages(ctx context.Context, s tenant.Scope, ref string, in NewMessages, r Request) (MessagesWritten, error) {
+func (n *Service) AddMessages(ctx context.Context, s tenant.Scope, ref string, in NewMessages, r memory.Request) (MessagesWritten, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
 		return MessagesWritten{}, err
@@ -94,32 +92,32 @@ func (n *Notes) AddMessages(ctx context.Context, s tenant.Scope, ref string, in 
 
 // message is a checked message on its way into the store.
 type message struct {
-	note    Note
+	note    memory.Note
 	session filter.Value // zero: none
-	role    Role
+	role    memory.Role
 	fresh   uuid.UUID // of the exchange that it belongs to, unless that is there already
 	known   bool      // it was here before the call
 }
 
 // newMessages checks messages, allots their ids and tells their exchanges apart.
 func newMessages(in []NewMessage, now time.Time, actor string) ([]*message, error) {
-	var r refusals
+	var r memory.Validation
 	switch {
 	case len(in) == 0:
-		r.addf("messages", "at least one is required")
-	case len(in) > MaxMessages:
-		r.addf("messages", "at most %d; there are %d", MaxMessages, len(in))
+		r.Addf("messages", "at least one is required")
+	case len(in) > memory.MaxMessages:
+		r.Addf("messages", "at most %d; there are %d", memory.MaxMessages, len(in))
 	}
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	list := make([]*message, len(in))
 	for i := range in {
 		list[i] = &message{}
-		r.under(list[i].read(&in[i], now, actor), "messages", i)
+		r.Under(list[i].read(&in[i], now, actor), "messages", i)
 	}
-	r.repeated(list)
-	if err := r.err(); err != nil {
+	checkRepeatedIDs(&r, list)
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	var exchange uuid.UUID
@@ -141,78 +139,78 @@ func newMessages(in []NewMessage, now time.Time, actor string) ([]*message, erro
 
 // read checks one message; fields of a fault are its own.
 func (m *message) read(in *NewMessage, now time.Time, actor string) error {
-	var r refusals
+	var r memory.Validation
 	m.role = in.Role
 	if m.role == "" {
-		m.role = RoleUser
+		m.role = memory.RoleUser
 	}
-	if !slices.Contains(Roles(), m.role) {
-		r.addf("role", "must be one of %v", Roles())
+	if !slices.Contains(memory.Roles(), m.role) {
+		r.Addf("role", "must be one of %v", memory.Roles())
 	}
-	note := NewNote{Kind: KindMessage, Key: in.ID, Content: in.Content, OccurredAt: in.OccurredAt, Attributes: map[string]any{}}
+	note := NewNote{Kind: memory.KindMessage, Key: in.ID, Content: in.Content, OccurredAt: in.OccurredAt, Attributes: map[string]any{}}
 	for k, v := range in.Attributes {
 		switch k {
-		case AttrRole, AttrName, AttrSession, AttrTurn, AttrRecall, AttrExpires:
-			r.addf("attributes."+k, "is kept for what a message says of itself")
+		case memory.AttrRole, memory.AttrName, memory.AttrSession, memory.AttrTurn, memory.AttrRecall, memory.AttrExpires:
+			r.Addf("attributes."+k, "is kept for what a message says of itself")
 		}
 		note.Attributes[k] = v
 	}
-	note.Attributes[AttrRole] = string(m.role)
-	note.Attributes[AttrTurn] = uuid.Nil.String() // its place in the size; set when it is written
+	note.Attributes[memory.AttrRole] = string(m.role)
+	note.Attributes[memory.AttrTurn] = uuid.Nil.String() // its place in the size; set when it is written
 	if in.Name != "" {
-		r.label("name", in.Name)
-		note.Attributes[AttrName] = in.Name
+		r.Label("name", in.Name)
+		note.Attributes[memory.AttrName] = in.Name
 	}
 	if in.Session != nil {
-		m.session = r.session(in.Session)
-		note.Attributes[AttrSession] = in.Session
+		m.session = checkSession(&r, in.Session)
+		note.Attributes[memory.AttrSession] = in.Session
 	}
 	if in.ExpiresAt != nil {
-		at := Instant(*in.ExpiresAt)
-		if at.Before(EarliestEvent) || at.Year() > 9999 {
-			r.addf("expires_at", "must lie between the years %d and 9999", EarliestEvent.Year())
+		at := memory.Instant(*in.ExpiresAt)
+		if at.Before(memory.EarliestEvent) || at.Year() > 9999 {
+			r.Addf("expires_at", "must lie between the years %d and 9999", memory.EarliestEvent.Year())
 		}
-		note.Attributes[AttrExpires] = at.Format(time.RFC3339Nano)
+		note.Attributes[memory.AttrExpires] = at.Format(time.RFC3339Nano)
 	}
 	if in.Recalled {
-		note.Attributes[AttrRecall] = true
+		note.Attributes[memory.AttrRecall] = true
 	}
 	var err error
-	m.note, err = note.note(now, actor)
+	m.note, err = note.build(now, actor)
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		for _, x := range f.Fields {
 			if x.Field == "key" {
 				x.Field = "id"
 			}
-			r.fields = append(r.fields, x)
+			r.Fields = append(r.Fields, x)
 		}
-		r.malformed = r.malformed || f.Code == fault.Malformed
+		r.Malformed = r.Malformed || f.Code == fault.Malformed
 	}
-	return r.err()
+	return r.Err()
 }
 
-// session checks the name or number of a session.
-func (r *refusals) session(v any) filter.Value {
+// checkSession checks the name or number of a session.
+func checkSession(r *memory.Validation, v any) filter.Value {
 	switch x := v.(type) {
 	case string:
-		r.label("session", x)
+		r.Label("session", x)
 		return filter.Value{Type: filter.Text, Text: x}
 	case int:
 		return filter.Value{Type: filter.Number, Number: float64(x)}
 	case float64:
-		r.value("session", x, 1)
+		r.Value("session", x, 1)
 		return filter.Value{Type: filter.Number, Number: x}
 	case json.Number:
-		r.value("session", x, 1)
+		r.Value("session", x, 1)
 		f, _ := x.Float64() // refused above where it is none
 		return filter.Value{Type: filter.Number, Number: f}
 	}
-	r.addf("session", "must be a text or a number")
+	r.Addf("session", "must be a text or a number")
 	return filter.Value{}
 }
 
-// repeated refuses an id that stands for two messages.
-func (r *refusals) repeated(list []*message) {
+// checkRepeatedIDs refuses an id that two different messages share.
+func checkRepeatedIDs(r *memory.Validation, list []*message) {
 	first := map[string]*message{}
 	for i, m := range list {
 		if m.note.Key == "" {
@@ -221,7 +219,7 @@ func (r *refusals) repeated(list []*message) {
 		if other := first[m.note.Key]; other == nil {
 			first[m.note.Key] = m
 		} else if !other.says(m) {
-			r.addf(inList("messages", i)+".id", "stands for another message of this call")
+			r.Addf(memory.ElementField("messages", i)+".id", "stands for another message of this call")
 		}
 	}
 }
@@ -239,10 +237,10 @@ func newExchanges(list []*message) []bool {
 		switch {
 		case i == 0 || m.session != list[i-1].session:
 			begins[i], answered = true, false
-		case answered && m.role == RoleUser:
+		case answered && m.role == memory.RoleUser:
 			begins[i], answered = true, false
 		}
-		answered = answered || m.role == RoleAssistant
+		answered = answered || m.role == memory.RoleAssistant
 	}
 	return begins
 }
@@ -250,9 +248,9 @@ func newExchanges(list []*message) []bool {
 // readyMessages finds which messages are here already, asks for room for the
 // others, and embeds them. What it finds saves work; what counts is found under
 // the lock.
-func (n *Notes) readyMessages(ctx context.Context, s tenant.Scope, c *Collection, list []*message) error {
+func (n *Service) readyMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message) error {
 	if slices.ContainsFunc(list, func(m *message) bool { return m.note.Key != "" }) {
-		v, err := n.store.OpenView(ctx, s, c.ID.String(), At{})
+		v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 		if err != nil {
 			return err
 		}
@@ -260,7 +258,7 @@ func (n *Notes) readyMessages(ctx context.Context, s tenant.Scope, c *Collection
 			if m.note.Key == "" {
 				continue
 			}
-			switch _, err := n.store.NoteByKey(ctx, s, v, KindMessage, m.note.Key); {
+			switch _, err := n.store.NoteByKey(ctx, s, v, memory.KindMessage, m.note.Key); {
 			case err == nil:
 				m.known = true
 			case !fault.Is(err, fault.NotFound):
@@ -276,7 +274,7 @@ func (n *Notes) readyMessages(ctx context.Context, s tenant.Scope, c *Collection
 			continue
 		}
 		bytes += m.note.Size()
-		fresh, texts = append(fresh, m), append(texts, EmbedText(&m.note))
+		fresh, texts = append(fresh, m), append(texts, memory.EmbedText(&m.note))
 	}
 	if len(fresh) == 0 {
 		return nil
@@ -296,9 +294,9 @@ func (n *Notes) readyMessages(ctx context.Context, s tenant.Scope, c *Collection
 
 // messageWriter writes the messages of one call.
 type messageWriter struct {
-	n         *Notes
+	n         *Service
 	s         tenant.Scope
-	c         *Collection
+	c         *memory.Collection
 	list      []*message
 	infer     bool
 	exchanges bool // the policy decides by exchanges
@@ -306,11 +304,11 @@ type messageWriter struct {
 	// The exchange that the first words join, and the head at which it was found; what was found at another head is
 	// taken on the last try.
 	joins uuid.UUID
-	head  Revision
+	head  memory.Revision
 	last  bool
 }
 
-func (w *messageWriter) write(ctx context.Context, r Request) (MessagesWritten, error) {
+func (w *messageWriter) write(ctx context.Context, r memory.Request) (MessagesWritten, error) {
 	for try := 1; ; try++ {
 		w.last = try == moveTries
 		if err := w.findOpen(ctx); err != nil {
@@ -327,37 +325,37 @@ func (w *messageWriter) write(ctx context.Context, r Request) (MessagesWritten, 
 // last one of the session, when a user spoke last in it.
 func (w *messageWriter) findOpen(ctx context.Context) error {
 	w.joins, w.head = uuid.Nil, -1
-	i := slices.IndexFunc(w.list, func(m *message) bool { return m.role == RoleUser || m.role == RoleAssistant })
-	if i < 0 || w.list[i].role != RoleAssistant || w.list[i].fresh != w.list[0].fresh {
+	i := slices.IndexFunc(w.list, func(m *message) bool { return m.role == memory.RoleUser || m.role == memory.RoleAssistant })
+	if i < 0 || w.list[i].role != memory.RoleAssistant || w.list[i].fresh != w.list[0].fresh {
 		return nil
 	}
-	v, err := w.n.store.OpenView(ctx, w.s, w.c.ID.String(), At{})
+	v, err := w.n.store.OpenView(ctx, w.s, w.c.ID.String(), memory.At{})
 	if err != nil {
 		return err
 	}
-	session := &filter.Leaf{Field: filter.Attributes, Path: []string{AttrSession}, Op: filter.Eq, Values: []filter.Value{w.list[0].session}}
+	session := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Eq, Values: []filter.Value{w.list[0].session}}
 	if w.list[0].session.Type == 0 {
 		session.Op, session.Values = filter.Exists, nil // Want false: none has one
 	}
-	spoke := &filter.Leaf{Field: filter.Attributes, Path: []string{AttrRole}, Op: filter.In, Values: []filter.Value{
-		{Type: filter.Text, Text: string(RoleUser)}, {Type: filter.Text, Text: string(RoleAssistant)},
+	spoke := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.In, Values: []filter.Value{
+		{Type: filter.Text, Text: string(memory.RoleUser)}, {Type: filter.Text, Text: string(memory.RoleAssistant)},
 	}}
-	newest, err := w.n.store.ListNotes(ctx, w.s, v, NoteQuery{
-		Kinds: []Kind{KindMessage}, Filter: filter.And{session, spoke}, Newest: true, Limit: 1,
+	newest, err := w.n.store.ListNotes(ctx, w.s, v, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.And{session, spoke}, Newest: true, Limit: 1,
 	})
 	if err != nil {
 		return err
 	}
 	w.head = v.At
-	if len(newest) == 1 && UtteranceOf(&newest[0]).Role == RoleUser {
+	if len(newest) == 1 && memory.UtteranceOf(&newest[0]).Role == memory.RoleUser {
 		w.joins = turnOf(&newest[0])
 	}
 	return nil
 }
 
 // turnOf gives the exchange of a message; zero: none.
-func turnOf(n *Note) uuid.UUID {
-	text, _ := n.Attributes[AttrTurn].(string)
+func turnOf(n *memory.Note) uuid.UUID {
+	text, _ := n.Attributes[memory.AttrTurn].(string)
 	id, err := uuid.Parse(text)
 	if err != nil {
 		return uuid.Nil
@@ -365,10 +363,10 @@ func turnOf(n *Note) uuid.UUID {
 	return id
 }
 
-func (w *messageWriter) writeOnce(ctx context.Context, r Request) (MessagesWritten, error) {
+func (w *messageWriter) writeOnce(ctx context.Context, r memory.Request) (MessagesWritten, error) {
 	var out MessagesWritten
-	o := WriteOptions{Cause: CauseAdd, Idempotency: r.Idempotency, Audit: []AuditEntry{audit("messages.create", w.c.ID, w.c)}}
-	written, err := w.n.store.Write(ctx, w.s, w.c.ID, o, func(ctx context.Context, tx Tx) error {
+	o := memory.WriteOptions{Cause: memory.CauseAdd, Idempotency: r.Idempotency, Audit: []memory.AuditEntry{audit("messages.create", w.c.ID, w.c)}}
+	written, err := w.n.store.Write(ctx, w.s, w.c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		if v := tx.View(); w.head >= 0 && v.At != w.head && !w.last {
 			return errHeadMoved
 		}
@@ -387,10 +385,10 @@ func (w *messageWriter) writeOnce(ctx context.Context, r Request) (MessagesWritt
 }
 
 // put writes what is not here yet, and the jobs for it.
-func (w *messageWriter) put(ctx context.Context, tx Tx) (MessagesWritten, error) {
-	out := MessagesWritten{Messages: make([]Note, 0, len(w.list))}
+func (w *messageWriter) put(ctx context.Context, tx memory.Tx) (MessagesWritten, error) {
+	out := MessagesWritten{Messages: make([]memory.Note, 0, len(w.list))}
 	ids := messageIDs{Collection: w.c.ID, Revision: tx.View().At}
-	var said []Note // of the exchange at hand, what is new of it
+	var said []memory.Note // of the exchange at hand, what is new of it
 	var turn uuid.UUID
 	for i, m := range w.list {
 		switch {
@@ -437,29 +435,29 @@ func (w *messageWriter) put(ctx context.Context, tx Tx) (MessagesWritten, error)
 
 // find looks for a message by the caller's id. Found with other words or of
 // another part it is Exists.
-func (m *message) find(ctx context.Context, tx Tx, i int) (n Note, here bool, err error) {
+func (m *message) find(ctx context.Context, tx memory.Tx, i int) (n memory.Note, here bool, err error) {
 	if m.note.Key == "" {
-		return Note{}, false, nil
+		return memory.Note{}, false, nil
 	}
-	n, err = tx.NoteByKey(ctx, KindMessage, m.note.Key)
+	n, err = tx.NoteByKey(ctx, memory.KindMessage, m.note.Key)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return Note{}, false, nil
+		return memory.Note{}, false, nil
 	case err != nil:
-		return Note{}, false, err
-	case m.says(&message{note: n, role: UtteranceOf(&n).Role}):
+		return memory.Note{}, false, err
+	case m.says(&message{note: n, role: memory.UtteranceOf(&n).Role}):
 		return n, true, nil
 	}
-	return Note{}, false, &fault.Error{
+	return memory.Note{}, false, &fault.Error{
 		Code: fault.Exists, Message: "another message has this id",
-		Fields: []fault.Field{{Field: inList("messages", i) + ".id", Reason: "is taken by a message with another role or content"}},
+		Fields: []fault.Field{{Field: memory.ElementField("messages", i) + ".id", Reason: "is taken by a message with another role or content"}},
 	}
 }
 
-func (m *message) put(ctx context.Context, tx Tx, turn uuid.UUID) (Note, error) {
+func (m *message) put(ctx context.Context, tx memory.Tx, turn uuid.UUID) (memory.Note, error) {
 	put := m.note
 	put.Attributes = maps.Clone(m.note.Attributes) // a closure may run twice
-	put.Attributes[AttrTurn] = turn.String()
+	put.Attributes[memory.AttrTurn] = turn.String()
 	if put.OccurredAt.IsZero() {
 		put.OccurredAt = tx.Now()
 	}
@@ -467,16 +465,16 @@ func (m *message) put(ctx context.Context, tx Tx, turn uuid.UUID) (Note, error) 
 }
 
 // enqueue makes the jobs that new messages of one exchange need.
-func (w *messageWriter) enqueue(ctx context.Context, tx Tx, said []Note, out *MessagesWritten) error {
-	var jobs []Job
+func (w *messageWriter) enqueue(ctx context.Context, tx memory.Tx, said []memory.Note, out *MessagesWritten) error {
+	var jobs []memory.Job
 	switch {
 	case len(said) == 0:
 	case w.infer && w.exchanges:
-		j := Job{
+		j := memory.Job{
 			Tenant: w.s.Tenant(), Collection: w.c.ID, Note: said[len(said)-1].ID,
-			Kind: JobExchange, Stage: StagePrepare, State: JobQueued,
+			Kind: memory.JobExchange, Stage: memory.StagePrepare, State: memory.JobQueued,
 		}
-		var payload ExchangeJob
+		var payload memory.ExchangeJob
 		for i := range said {
 			payload.Messages = append(payload.Messages, said[i].ID)
 		}
@@ -487,7 +485,7 @@ func (w *messageWriter) enqueue(ctx context.Context, tx Tx, said []Note, out *Me
 		jobs = append(jobs, j)
 	default:
 		for i := range said {
-			if j := noteJob(w.s, w.c, &said[i], w.infer && Learnable(&said[i])); j != nil {
+			if j := noteJob(w.s, w.c, &said[i], w.infer && memory.Learnable(&said[i])); j != nil {
 				jobs = append(jobs, *j)
 			}
 		}
@@ -506,7 +504,7 @@ func (w *messageWriter) enqueue(ctx context.Context, tx Tx, said []Note, out *Me
 // rebuildMessages gives an earlier answer again: the messages as they were at
 // the write's revision, those that are gone by their ids alone, and the job as
 // it is now.
-func (n *Notes) rebuildMessages(ctx context.Context, s tenant.Scope, c *Collection, seen Idempotency) (MessagesWritten, error) {
+func (n *Service) rebuildMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, seen memory.Idempotency) (MessagesWritten, error) {
 	var ids messageIDs
 	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
 		return MessagesWritten{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
@@ -514,24 +512,24 @@ func (n *Notes) rebuildMessages(ctx context.Context, s tenant.Scope, c *Collecti
 	if ids.Collection != c.ID {
 		return MessagesWritten{}, fault.New(fault.IdempotencyReuse, "the idempotency key was used with an earlier collection of this name")
 	}
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), At{AsOf: &ids.Revision})
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{AsOf: &ids.Revision})
 	if fault.Is(err, fault.RevisionGone) {
-		v, err = n.store.OpenView(ctx, s, c.ID.String(), At{})
+		v, err = n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	}
 	if err != nil {
 		return MessagesWritten{}, err
 	}
-	notes, err := n.store.Notes(ctx, s, v, ids.Messages, ReadOptions{})
+	notes, err := n.store.Notes(ctx, s, v, ids.Messages, memory.ReadOptions{})
 	if err != nil {
 		return MessagesWritten{}, err
 	}
-	out := MessagesWritten{Revision: ids.Revision, Replayed: true, Messages: make([]Note, 0, len(ids.Messages))}
+	out := MessagesWritten{Revision: ids.Revision, Replayed: true, Messages: make([]memory.Note, 0, len(ids.Messages))}
 	for _, id := range ids.Messages {
-		if i := slices.IndexFunc(notes, func(m Note) bool { return m.ID == id }); i >= 0 {
+		if i := slices.IndexFunc(notes, func(m memory.Note) bool { return m.ID == id }); i >= 0 {
 			out.Messages = append(out.Messages, notes[i])
 			continue
 		}
-		out.Messages = append(out.Messages, Note{ID: id, Collection: c.ID, Kind: KindMessage})
+		out.Messages = append(out.Messages, memory.Note{ID: id, Collection: c.ID, Kind: memory.KindMessage})
 	}
 	if ids.Job != nil {
 		switch j, err := n.store.Job(ctx, s, *ids.Job); {

@@ -1,4 +1,4 @@
-package memory_test
+package notes_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
@@ -25,8 +26,8 @@ type desk struct {
 	store       store.Store
 	tenant      uuid.UUID
 	all         tenant.Scope // the tenant's, bound to no agent
-	notes       *memory.Notes
-	collections *memory.Collections
+	notes       *notes.Service
+	collections *notes.Collections
 	embedders   embedders
 	woken       *atomic.Int64
 	now         time.Time
@@ -76,9 +77,9 @@ func open(t *testing.T) *desk {
 			d.woken.Add(1)
 		}
 	})
-	d.notes, err = memory.NewNotes(memory.NotesDeps{Store: telling, Embedders: d.embedders, Policies: policies, Clock: clock}, memory.NotesConfig{})
+	d.notes, err = notes.New(notes.Deps{Store: telling, Embedders: d.embedders, Policies: policies, Clock: clock}, notes.Config{})
 	d.must(err)
-	d.collections, err = memory.NewCollections(memory.CollectionsDeps{
+	d.collections, err = notes.NewCollections(notes.CollectionsDeps{
 		Store: telling, Agents: db, Embedders: d.embedders, Policies: policies, Clock: clock,
 	})
 	d.must(err)
@@ -119,14 +120,14 @@ func (d *desk) is(err error, code fault.Code, fields ...string) {
 // collection makes one without a policy, so that nothing runs by itself.
 func (d *desk) collection(name string) memory.Collection {
 	d.t.Helper()
-	v, err := d.collections.Create(d.t.Context(), d.all, memory.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{})
+	v, err := d.collections.Create(d.t.Context(), d.all, notes.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{})
 	d.must(err)
 	return v.Collection
 }
 
 func (d *desk) add(c memory.Collection, content string) memory.Note {
 	d.t.Helper()
-	w, err := d.notes.Add(d.t.Context(), d.all, c.ID.String(), memory.NewNote{Content: content}, memory.Request{})
+	w, err := d.notes.Add(d.t.Context(), d.all, c.ID.String(), notes.NewNote{Content: content}, memory.Request{})
 	d.must(err)
 	return w.Note
 }

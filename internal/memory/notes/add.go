@@ -1,26 +1,24 @@
-package memory
+package notes
 
 import (
 	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-// NoteJob is the payload of a job of kind note.
-type NoteJob struct {
-	EmbedOnly bool `json:"embed_only,omitempty"` // only the vector is missing: the job ends after prepare
-}
 
 // Add stores a note, with its vector when the collection's embedder is fast,
 // and enqueues its job in the same transaction. Exists when a live note of
 // that kind has the key.
-func (n *Notes) Add(ctx context.Context, s tenant.Scope, ref string, in NewNote, r Request) (NoteWritten, error) {
+func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNote, r memory.Request) (NoteWritten, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
 		return NoteWritten{}, err
@@ -28,7 +26,7 @@ func (n *Notes) Add(ctx context.Context, s tenant.Scope, ref string, in NewNote,
 	if out, ok, err := n.replay(ctx, s, c, r.Idempotency); ok || err != nil {
 		return out, err
 	}
-	note, err := in.note(n.clock(), s.Actor())
+	note, err := in.build(n.clock(), s.Actor())
 	if err != nil {
 		return NoteWritten{}, err
 	}
@@ -42,17 +40,17 @@ func (n *Notes) Add(ctx context.Context, s tenant.Scope, ref string, in NewNote,
 	if note.ID, err = uuid.NewV7(); err != nil {
 		return NoteWritten{}, fault.Wrap(err, fault.Internal, "no id could be made")
 	}
-	if e := n.embed(ctx, s, &c, []string{EmbedText(&note)})[0]; e.Vector != nil {
+	if e := n.embed(ctx, s, &c, []string{memory.EmbedText(&note)})[0]; e.Vector != nil {
 		note.Embed(e, c.Embedder)
 	}
 	job := noteJob(s, &c, &note, infers(&in))
 
 	var out NoteWritten
-	o := WriteOptions{
-		Cause: CauseAdd, Trigger: note.ID, Idempotency: r.Idempotency,
-		Audit: []AuditEntry{audit("note.create", note.ID, &c)},
+	o := memory.WriteOptions{
+		Cause: memory.CauseAdd, Trigger: note.ID, Idempotency: r.Idempotency,
+		Audit: []memory.AuditEntry{audit("note.create", note.ID, &c)},
 	}
-	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx Tx) error {
+	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		out = NoteWritten{Changed: true}
 		put := note
 		if put.OccurredAt.IsZero() {
@@ -88,10 +86,10 @@ func infers(in *NewNote) bool { return in.Infer == nil || *in.Infer }
 
 // noteJob gives the job that a new or changed note needs: its policy's, or one
 // that only embeds, or none.
-func noteJob(s tenant.Scope, c *Collection, note *Note, infer bool) *Job {
-	j := &Job{Tenant: s.Tenant(), Collection: c.ID, Note: note.ID, Kind: JobNote, Stage: StagePrepare, State: JobQueued}
+func noteJob(s tenant.Scope, c *memory.Collection, note *memory.Note, infer bool) *memory.Job {
+	j := &memory.Job{Tenant: s.Tenant(), Collection: c.ID, Note: note.ID, Kind: memory.JobNote, Stage: memory.StagePrepare, State: memory.JobQueued}
 	switch {
-	case infer && c.Policy != PolicyNone:
+	case infer && c.Policy != memory.PolicyNone:
 	case note.Vector == nil:
 		j.Payload = json.RawMessage(`{"embed_only":true}`)
 	default:
@@ -100,32 +98,32 @@ func noteJob(s tenant.Scope, c *Collection, note *Note, infer bool) *Job {
 	return j
 }
 
-func audit(action string, target uuid.UUID, c *Collection) AuditEntry {
-	return AuditEntry{Action: action, Target: target.String(), Detail: map[string]any{"collection": c.ID.String()}}
+func audit(action string, target uuid.UUID, c *memory.Collection) memory.AuditEntry {
+	return memory.AuditEntry{Action: action, Target: target.String(), Detail: map[string]any{"collection": c.ID.String()}}
 }
 
 // writable resolves a collection that the scope may write notes to.
-func (n *Notes) writable(ctx context.Context, s tenant.Scope, ref string) (Collection, error) {
+func (n *Service) writable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
 	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
-		return Collection{}, err
+		return memory.Collection{}, err
 	}
 	c, err := n.store.ResolveCollection(ctx, s, ref)
 	if err != nil {
-		return Collection{}, err
+		return memory.Collection{}, err
 	}
 	err = checkBase(s, &c)
 	return c, err
 }
 
 // checkBase demands base:write for changes of a shared base.
-func checkBase(s tenant.Scope, c *Collection) error {
+func checkBase(s tenant.Scope, c *memory.Collection) error {
 	if c.Shared() {
 		return tenant.Check(s, tenant.BaseWrite)
 	}
 	return nil
 }
 
-func (n *Notes) checkQuota(ctx context.Context, s tenant.Scope, notes, bytes int64) error {
+func (n *Service) checkQuota(ctx context.Context, s tenant.Scope, notes, bytes int64) error {
 	if n.quota == nil {
 		return nil
 	}
@@ -133,7 +131,7 @@ func (n *Notes) checkQuota(ctx context.Context, s tenant.Scope, notes, bytes int
 }
 
 // fast gives the collection's embedder when it may run before a write's answer.
-func (n *Notes) fast(c *Collection) (Embedder, bool) {
+func (n *Service) fast(c *memory.Collection) (memory.Embedder, bool) {
 	e, ok := n.embedders.ByName(c.Embedder)
 	if !ok || !e.Fast() {
 		return nil, false
@@ -150,15 +148,15 @@ func (n *Notes) fast(c *Collection) (Embedder, bool) {
 // embed embeds texts with a fast embedder. An entry without a vector is a job's
 // work: the embedder is slow, not configured, or failed, or the context ended,
 // which never stops a write.
-func (n *Notes) embed(ctx context.Context, s tenant.Scope, c *Collection, texts []string) []Embedding {
-	out := make([]Embedding, len(texts))
+func (n *Service) embed(ctx context.Context, s tenant.Scope, c *memory.Collection, texts []string) []memory.Embedding {
+	out := make([]memory.Embedding, len(texts))
 	e, ok := n.fast(c)
 	if !ok {
 		return out
 	}
-	for i := 0; i < len(texts) && ctx.Err() == nil; i += EmbedBatch {
-		end := min(i+EmbedBatch, len(texts))
-		made, err := EmbedAll(ctx, e, s, texts[i:end])
+	for i := 0; i < len(texts) && ctx.Err() == nil; i += memory.EmbedBatch {
+		end := min(i+memory.EmbedBatch, len(texts))
+		made, err := memory.EmbedAll(ctx, e, s, texts[i:end])
 		if err == nil {
 			copy(out[i:], made)
 			continue
@@ -169,7 +167,7 @@ func (n *Notes) embed(ctx context.Context, s tenant.Scope, c *Collection, texts 
 		if end-i > 1 {
 			// One text that cannot be embedded must not cost the others their vectors.
 			for k := i; k < end; k++ {
-				if made, err := EmbedAll(ctx, e, s, texts[k:k+1]); err == nil {
+				if made, err := memory.EmbedAll(ctx, e, s, texts[k:k+1]); err == nil {
 					out[k] = made[0]
 				}
 			}
@@ -181,7 +179,7 @@ func (n *Notes) embed(ctx context.Context, s tenant.Scope, c *Collection, texts 
 
 // replay answers from an idempotency key that was seen before; ok is false
 // when there is nothing to replay.
-func (n *Notes) replay(ctx context.Context, s tenant.Scope, c Collection, k *Idempotency) (out NoteWritten, ok bool, err error) {
+func (n *Service) replay(ctx context.Context, s tenant.Scope, c memory.Collection, k *memory.Idempotency) (out NoteWritten, ok bool, err error) {
 	if k == nil {
 		return out, false, nil
 	}
@@ -195,24 +193,24 @@ func (n *Notes) replay(ctx context.Context, s tenant.Scope, c Collection, k *Ide
 
 // rebuild gives an earlier answer again: the note as it was at the write's
 // revision, the job as it is now.
-func (n *Notes) rebuild(ctx context.Context, s tenant.Scope, c Collection, seen Idempotency) (NoteWritten, error) {
+func (n *Service) rebuild(ctx context.Context, s tenant.Scope, c memory.Collection, seen memory.Idempotency) (NoteWritten, error) {
 	var ids answerIDs
 	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
 		return NoteWritten{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
 	}
 	out := NoteWritten{Revision: ids.Revision, Replayed: true, Changed: true}
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), At{AsOf: &ids.Revision})
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{AsOf: &ids.Revision})
 	switch {
 	case fault.Is(err, fault.RevisionGone):
 		// The write is below the floor; what is left of it is its id.
-		v, err = n.store.OpenView(ctx, s, c.ID.String(), At{})
+		v, err = n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 		if err != nil {
 			return NoteWritten{}, err
 		}
 	case err != nil:
 		return NoteWritten{}, err
 	}
-	notes, err := n.store.Notes(ctx, s, v, []uuid.UUID{ids.Note}, ReadOptions{})
+	notes, err := n.store.Notes(ctx, s, v, []uuid.UUID{ids.Note}, memory.ReadOptions{})
 	if err != nil {
 		return NoteWritten{}, err
 	}
@@ -220,7 +218,7 @@ func (n *Notes) rebuild(ctx context.Context, s tenant.Scope, c Collection, seen 
 		return NoteWritten{}, fault.Missing("note")
 	}
 	out.Note = notes[0]
-	if out.Links, err = n.store.Links(ctx, s, v, LinkQuery{Notes: []uuid.UUID{ids.Note}, Direction: Outgoing}); err != nil {
+	if out.Links, err = n.store.Links(ctx, s, v, memory.LinkQuery{Notes: []uuid.UUID{ids.Note}, Direction: memory.Outgoing}); err != nil {
 		return NoteWritten{}, err
 	}
 	if ids.Job != nil {
@@ -233,4 +231,62 @@ func (n *Notes) rebuild(ctx context.Context, s tenant.Scope, c Collection, seen 
 		}
 	}
 	return out, nil
+}
+
+// build checks a new note and gives it as it is to be stored. OccurredAt stays
+// zero when the caller left it out.
+func (in *NewNote) build(now time.Time, actor string) (memory.Note, error) {
+	var r memory.Validation
+	out := memory.Note{
+		ID: in.ID, Kind: in.Kind, Key: in.Key, Content: in.Content, Attributes: in.Attributes,
+		Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw,
+		Provenance: memory.Provenance{Actor: actor},
+	}
+	if out.Kind == "" {
+		out.Kind = memory.KindNote
+	}
+	if !slices.Contains(memory.Kinds(), out.Kind) {
+		r.Addf("kind", "must be one of %v", memory.Kinds())
+	}
+	r.Text("key", in.Key, memory.MaxKeyBytes)
+	r.Content(in.Content)
+	if in.Context != nil {
+		r.Text("context", *in.Context, memory.MaxContextBytes)
+		out.Context = *in.Context
+	}
+	out.Keywords = r.Terms("keywords", in.Keywords, memory.MaxKeywords)
+	out.Tags = r.Terms("tags", in.Tags, memory.MaxTags)
+	if in.Category != nil {
+		r.Category(*in.Category)
+		out.Category = *in.Category
+	}
+	if out.Attributes == nil {
+		out.Attributes = map[string]any{}
+	}
+	r.Object("attributes", out.Attributes)
+	if in.Importance != nil {
+		r.Fraction("importance", *in.Importance)
+		out.Importance = *in.Importance
+	}
+	if in.OccurredAt != nil {
+		out.OccurredAt = r.EventTime("occurred_at", *in.OccurredAt, now)
+	}
+	out.Supplied = supplied(&out)
+	return out, r.Err()
+}
+
+// supplied names the described fields that hold something of the caller's.
+// Defaults do not count.
+func supplied(n *memory.Note) []string {
+	var s []string
+	if len(n.Keywords) > 0 {
+		s = append(s, memory.FieldKeywords)
+	}
+	if n.Context != "" && n.Context != memory.DefaultContext {
+		s = append(s, memory.FieldContext)
+	}
+	if len(n.Tags) > 0 {
+		s = append(s, memory.FieldTags)
+	}
+	return s
 }

@@ -1,4 +1,4 @@
-package memory_test
+package notes_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // C321: a store with the fields of the public A-MEM code comes in unchanged,
@@ -37,15 +38,15 @@ func TestImportPublicFields(t *testing.T) {
 		`{"id":"` + uuid.NewString() + `","content":"x","retrieval_count":-1}`,
 		`{"id":"` + uuid.NewString() + `","content":"x","timestamp":"179901010000"}`,
 	}
-	var results []memory.ImportResult
-	run := func() (warned []memory.ImportResult) {
+	var results []notes.ImportResult
+	run := func() (warned []notes.ImportResult) {
 		im, err := d.notes.Importer(t.Context(), d.all, c.ID.String(), uuid.Nil)
 		d.must(err)
 		results = nil
 		for i := 0; i < len(raw); i += 3 { // batches cut the links
-			var lines []memory.ImportLine
+			var lines []notes.ImportLine
 			for j := i; j < min(i+3, len(raw)); j++ {
-				lines = append(lines, memory.ImportLine{Line: j + 1, Raw: []byte(raw[j])})
+				lines = append(lines, notes.ImportLine{Line: j + 1, Raw: []byte(raw[j])})
 			}
 			got, err := im.Lines(t.Context(), lines)
 			d.must(err)
@@ -76,7 +77,7 @@ func TestImportPublicFields(t *testing.T) {
 		!n.OccurredAt.Equal(time.Date(2024, 1, 2, 3, 4, 0, 0, time.UTC)) || !n.CreatedAt.Equal(n.OccurredAt) || n.State != memory.StateEvolved || len(n.Vector) != 384 {
 		t.Errorf("got %+v", n)
 	}
-	history, err := json.Marshal(n.Attributes[memory.AttributeHistory])
+	history, err := json.Marshal(n.Attributes[notes.AttributeHistory])
 	d.must(err)
 	if string(history) != `[{"before":{"tags":[]},"trigger":"x"}]` {
 		t.Errorf("history is %s", history)

@@ -1,4 +1,4 @@
-package memory_test
+package notes_test
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -16,38 +17,38 @@ import (
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
-	costs := memory.NewCosts(d.store)
+	costs := notes.NewCosts(d.store)
 	c, other := d.create("talk", "talks", ""), d.create("other", "talks", "")
 	today := d.now.Truncate(24 * time.Hour)
-	of := func(first, last time.Time) memory.CollectionCosts {
+	of := func(first, last time.Time) notes.CollectionCosts {
 		t.Helper()
 		got, err := costs.Of(t.Context(), d.all, "talk", first, last)
 		d.must(err)
 		return got
 	}
-	if got := of(today, today); got.Adds != 0 || got.PerAdd != (memory.Cost{}) || len(got.Purposes) != 0 {
+	if got := of(today, today); got.Adds != 0 || got.PerAdd != (notes.Cost{}) || len(got.Purposes) != 0 {
 		t.Errorf("before anything: %+v", got)
 	}
 	d.say(c, user("a"), assistant("b"), user("c"))
 	d.say(c, user("d"))
 	d.say(other, user("e"))
-	_, err := d.notes.Patch(t.Context(), d.all, "talk", d.add(c, "f").ID, memory.NotePatch{Content: memory.Some("g")}, memory.Request{})
+	_, err := d.notes.Patch(t.Context(), d.all, "talk", d.add(c, "f").ID, notes.NotePatch{Content: notes.Some("g")}, memory.Request{})
 	d.must(err)
-	_, err = d.notes.Add(t.Context(), d.all, "talk", memory.NewNote{Content: "h"}, memory.Request{})
+	_, err = d.notes.Add(t.Context(), d.all, "talk", notes.NewNote{Content: "h"}, memory.Request{})
 	d.must(err)
 	day := func(n int) string { return today.AddDate(0, 0, n).Format(time.DateOnly) }
 	d.must(d.store.AddModelUse(t.Context(), d.all, []memory.ModelUse{
 		{Collection: c.ID, Purpose: "extract", Day: day(0), Calls: 2, PromptTokens: 100, CompletionTokens: 20},
 		{Collection: c.ID, Purpose: "decide", Day: day(0), Calls: 6, PromptTokens: 60, CompletionTokens: 12},
 		{Collection: c.ID, Purpose: "extract", Day: day(-1), Calls: 1, PromptTokens: 1, CompletionTokens: 1},
-		{Collection: c.ID, Purpose: memory.PurposeChat, Day: day(0), Calls: 2, PromptTokens: 900, CompletionTokens: 90},
-		{Collection: c.ID, Purpose: memory.PurposeRelevance, Day: day(0), Calls: 1, PromptTokens: 100, CompletionTokens: 10},
+		{Collection: c.ID, Purpose: notes.PurposeChat, Day: day(0), Calls: 2, PromptTokens: 900, CompletionTokens: 90},
+		{Collection: c.ID, Purpose: notes.PurposeRelevance, Day: day(0), Calls: 1, PromptTokens: 100, CompletionTokens: 10},
 		{Collection: other.ID, Purpose: "extract", Day: day(0), Calls: 50, PromptTokens: 50, CompletionTokens: 50},
 		{Purpose: "embed", Day: day(0), Calls: 7, PromptTokens: 7},
 	}))
 	got := of(today, today)
-	if got.Adds != 4 || got.Answers != 2 || got.PerAdd != (memory.Cost{Calls: 2, PromptTokens: 40, CompletionTokens: 8}) ||
-		got.PerAnswer != (memory.Cost{Calls: 1.5, PromptTokens: 500, CompletionTokens: 50}) {
+	if got.Adds != 4 || got.Answers != 2 || got.PerAdd != (notes.Cost{Calls: 2, PromptTokens: 40, CompletionTokens: 8}) ||
+		got.PerAnswer != (notes.Cost{Calls: 1.5, PromptTokens: 500, CompletionTokens: 50}) {
 		t.Errorf("got %+v", got)
 	}
 	var purposes []string

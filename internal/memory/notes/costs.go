@@ -1,4 +1,4 @@
-package memory
+package notes
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -18,9 +19,9 @@ const (
 
 // CostsStore is what Costs asks of a store.
 type CostsStore interface {
-	OpenView(ctx context.Context, s tenant.Scope, ref string, at At) (View, error)
-	CountChangesets(ctx context.Context, s tenant.Scope, v View, cause Cause, from, to time.Time) (int64, error)
-	ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]ModelUse, error)
+	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
+	CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (int64, error)
+	ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error)
 }
 
 // Costs tells what the model calls of a collection cost. A use is told about
@@ -32,10 +33,10 @@ func NewCosts(store CostsStore) *Costs { return &Costs{store: store} }
 
 // CollectionCosts are the calls and tokens of a collection within some days.
 type CollectionCosts struct {
-	Purposes  []ModelUse // by purpose, without days
-	Adds      int64      // changes that brought notes or messages: a call of Add or AddMessages, or one batch of a bulk
-	Answers   int64      // calls of the purpose chat
-	PerAdd    Cost       // of all purposes but those of answers
+	Purposes  []memory.ModelUse // by purpose, without days
+	Adds      int64             // changes that brought notes or messages: a call of Add or AddMessages, or one batch of a bulk
+	Answers   int64             // calls of the purpose chat
+	PerAdd    Cost              // of all purposes but those of answers
 	PerAnswer Cost
 }
 
@@ -53,7 +54,7 @@ func (c *Costs) Of(ctx context.Context, s tenant.Scope, ref string, first, last 
 	if first.After(last) {
 		return CollectionCosts{}, fault.InvalidField("from", "must not lie after the last day")
 	}
-	v, err := c.store.OpenView(ctx, s, ref, At{})
+	v, err := c.store.OpenView(ctx, s, ref, memory.At{})
 	if err != nil {
 		return CollectionCosts{}, err
 	}
@@ -62,42 +63,42 @@ func (c *Costs) Of(ctx context.Context, s tenant.Scope, ref string, first, last 
 		return CollectionCosts{}, err
 	}
 	var out CollectionCosts
-	if out.Adds, err = c.store.CountChangesets(ctx, s, v, CauseAdd, first, last.AddDate(0, 0, 1)); err != nil {
+	if out.Adds, err = c.store.CountChangesets(ctx, s, v, memory.CauseAdd, first, last.AddDate(0, 0, 1)); err != nil {
 		return CollectionCosts{}, err
 	}
-	var adding, answering ModelUse
+	var adding, answering memory.ModelUse
 	for _, u := range used {
 		if u.Collection != v.Collection.ID {
 			continue
 		}
-		i := slices.IndexFunc(out.Purposes, func(o ModelUse) bool { return o.Purpose == u.Purpose })
+		i := slices.IndexFunc(out.Purposes, func(o memory.ModelUse) bool { return o.Purpose == u.Purpose })
 		if i < 0 {
 			i = len(out.Purposes)
-			out.Purposes = append(out.Purposes, ModelUse{Collection: u.Collection, Purpose: u.Purpose})
+			out.Purposes = append(out.Purposes, memory.ModelUse{Collection: u.Collection, Purpose: u.Purpose})
 		}
-		out.Purposes[i].count(u)
+		addUse(&out.Purposes[i], u)
 		switch u.Purpose {
 		case PurposeChat:
 			out.Answers += u.Calls
-			answering.count(u)
+			addUse(&answering, u)
 		case PurposeRelevance:
-			answering.count(u)
+			addUse(&answering, u)
 		default:
-			adding.count(u)
+			addUse(&adding, u)
 		}
 	}
-	slices.SortFunc(out.Purposes, func(a, b ModelUse) int { return strings.Compare(a.Purpose, b.Purpose) })
-	out.PerAdd, out.PerAnswer = adding.per(out.Adds), answering.per(out.Answers)
+	slices.SortFunc(out.Purposes, func(a, b memory.ModelUse) int { return strings.Compare(a.Purpose, b.Purpose) })
+	out.PerAdd, out.PerAnswer = costPer(&adding, out.Adds), costPer(&answering, out.Answers)
 	return out, nil
 }
 
-func (u *ModelUse) count(o ModelUse) {
+func addUse(u *memory.ModelUse, o memory.ModelUse) {
 	u.Calls += o.Calls
 	u.PromptTokens += o.PromptTokens
 	u.CompletionTokens += o.CompletionTokens
 }
 
-func (u *ModelUse) per(n int64) Cost {
+func costPer(u *memory.ModelUse, n int64) Cost {
 	if n == 0 {
 		return Cost{}
 	}

@@ -1,4 +1,4 @@
-package memory
+package notes
 
 import (
 	"context"
@@ -7,11 +7,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // Links lists the links of a note (notes:read).
-func (n *Notes) Links(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, d Direction, at At) (LinkSet, error) {
+func (n *Service) Links(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, d memory.Direction, at memory.At) (LinkSet, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return LinkSet{}, err
 	}
@@ -23,25 +24,25 @@ func (n *Notes) Links(ctx context.Context, s tenant.Scope, ref string, id uuid.U
 }
 
 // LinksIn lists the links of a note as a view shows them (notes:read).
-func (n *Notes) LinksIn(ctx context.Context, s tenant.Scope, v View, id uuid.UUID, d Direction) (LinkSet, error) {
+func (n *Service) LinksIn(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, d memory.Direction) (LinkSet, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return LinkSet{}, err
 	}
 	ids := []uuid.UUID{id}
-	notes, err := n.store.Notes(ctx, s, v, ids, ReadOptions{})
+	notes, err := n.store.Notes(ctx, s, v, ids, memory.ReadOptions{})
 	if err != nil {
 		return LinkSet{}, err
 	}
 	if len(notes) == 0 {
 		return LinkSet{}, fault.Missing("note")
 	}
-	out, err := n.store.Links(ctx, s, v, LinkQuery{Notes: ids, Direction: Outgoing})
+	out, err := n.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing})
 	if err != nil {
 		return LinkSet{}, err
 	}
-	set := LinkSet{Note: id, Links: out, ETag: LinksETag(id, out), Revision: v.At}
-	if d != Outgoing {
-		if set.Links, err = n.store.Links(ctx, s, v, LinkQuery{Notes: ids, Direction: d}); err != nil {
+	set := LinkSet{Note: id, Links: out, ETag: memory.LinksETag(id, out), Revision: v.At}
+	if d != memory.Outgoing {
+		if set.Links, err = n.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids, Direction: d}); err != nil {
 			return LinkSet{}, err
 		}
 	}
@@ -49,46 +50,46 @@ func (n *Notes) LinksIn(ctx context.Context, s tenant.Scope, v View, id uuid.UUI
 }
 
 // checkLinks refuses what the links may not be, and fills in defaults.
-func checkLinks(source uuid.UUID, in []LinkInput) ([]Link, error) {
-	var r refusals
-	if len(in) > MaxLinks {
-		r.addf("links", "at most %d; there are %d", MaxLinks, len(in))
-		return nil, r.err()
+func checkLinks(source uuid.UUID, in []LinkInput) ([]memory.Link, error) {
+	var r memory.Validation
+	if len(in) > memory.MaxLinks {
+		r.Addf("links", "at most %d; there are %d", memory.MaxLinks, len(in))
+		return nil, r.Err()
 	}
-	out := make([]Link, 0, len(in))
-	seen := make(map[LinkID]bool, len(in))
+	out := make([]memory.Link, 0, len(in))
+	seen := make(map[memory.LinkID]bool, len(in))
 	for i, l := range in {
 		at := "links." + strconv.Itoa(i)
-		link := Link{LinkID: LinkID{Source: source, Target: l.Target, Relation: l.Relation}, Confidence: 1, Attributes: l.Attributes}
+		link := memory.Link{LinkID: memory.LinkID{Source: source, Target: l.Target, Relation: l.Relation}, Confidence: 1, Attributes: l.Attributes}
 		if link.Relation == "" {
-			link.Relation = RelatedTo
+			link.Relation = memory.RelatedTo
 		}
-		r.text(at+".relation", link.Relation, MaxRelationBytes)
+		r.Text(at+".relation", link.Relation, memory.MaxRelationBytes)
 		if l.Confidence != nil {
-			r.fraction(at+".confidence", *l.Confidence)
+			r.Fraction(at+".confidence", *l.Confidence)
 			link.Confidence = *l.Confidence
 		}
 		if l.Attributes != nil {
-			r.object(at+".attributes", l.Attributes)
+			r.Object(at+".attributes", l.Attributes)
 		}
 		switch {
 		case link.Target == uuid.Nil:
-			r.addf(at+".target", "is required")
+			r.Addf(at+".target", "is required")
 		case link.Target == source:
-			r.addf(at+".target", "a note cannot link to itself")
+			r.Addf(at+".target", "a note cannot link to itself")
 		case seen[link.LinkID]:
-			r.addf(at+".target", "the same link stands in the list before")
+			r.Addf(at+".target", "the same link stands in the list before")
 		}
 		seen[link.LinkID] = true
 		out = append(out, link)
 	}
-	return out, r.err()
+	return out, r.Err()
 }
 
 // PutLinks replaces the outgoing links of a note. Every target must be a
 // visible note of the collection; Match guards the set of links, whose tag is
 // not the note's.
-func (n *Notes) PutLinks(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, in []LinkInput, r Request) (LinkSet, error) {
+func (n *Service) PutLinks(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, in []LinkInput, r memory.Request) (LinkSet, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
 		return LinkSet{}, err
@@ -98,7 +99,7 @@ func (n *Notes) PutLinks(ctx context.Context, s tenant.Scope, ref string, id uui
 		return LinkSet{}, err
 	}
 	var set LinkSet
-	w, err := n.store.Write(ctx, s, c.ID, linkWrite(id, &c, "links.replace", r), func(ctx context.Context, tx Tx) error {
+	w, err := n.store.Write(ctx, s, c.ID, linkWrite(id, &c, "links.replace", r), func(ctx context.Context, tx memory.Tx) error {
 		set = LinkSet{}
 		old, err := matchedLinks(ctx, tx, id, r.Match)
 		if err != nil {
@@ -110,41 +111,41 @@ func (n *Notes) PutLinks(ctx context.Context, s tenant.Scope, ref string, id uui
 		if err := replaceLinks(ctx, tx, old, links); err != nil {
 			return err
 		}
-		set.Links, err = tx.Links(ctx, LinkQuery{Notes: []uuid.UUID{id}, Direction: Outgoing})
+		set.Links, err = tx.Links(ctx, memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Outgoing})
 		return err
 	})
 	if err != nil {
 		return LinkSet{}, err
 	}
-	set.Note, set.ETag, set.Revision = id, LinksETag(id, set.Links), w.Revision
+	set.Note, set.ETag, set.Revision = id, memory.LinksETag(id, set.Links), w.Revision
 	return set, nil
 }
 
-func linkWrite(id uuid.UUID, c *Collection, action string, r Request) WriteOptions {
-	return WriteOptions{
-		Cause: CauseLink, Trigger: id, Idempotency: r.Idempotency, Audit: []AuditEntry{audit(action, id, c)},
+func linkWrite(id uuid.UUID, c *memory.Collection, action string, r memory.Request) memory.WriteOptions {
+	return memory.WriteOptions{
+		Cause: memory.CauseLink, Trigger: id, Idempotency: r.Idempotency, Audit: []memory.AuditEntry{audit(action, id, c)},
 	}
 }
 
 // matchedLinks reads the outgoing links of a visible note under a condition.
-func matchedLinks(ctx context.Context, tx Tx, id uuid.UUID, m Match) ([]Link, error) {
-	notes, err := tx.Notes(ctx, []uuid.UUID{id}, ReadOptions{})
+func matchedLinks(ctx context.Context, tx memory.Tx, id uuid.UUID, m memory.Match) ([]memory.Link, error) {
+	notes, err := tx.Notes(ctx, []uuid.UUID{id}, memory.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
 	if len(notes) == 0 {
 		return nil, fault.Missing("note")
 	}
-	old, err := tx.Links(ctx, LinkQuery{Notes: []uuid.UUID{id}, Direction: Outgoing})
+	old, err := tx.Links(ctx, memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Outgoing})
 	if err != nil {
 		return nil, err
 	}
-	return old, m.check("set of links", LinksETag(id, old))
+	return old, m.Check("set of links", memory.LinksETag(id, old))
 }
 
 // checkTargets refuses links to notes that are deleted, absent, or of another
 // collection; the three look the same.
-func checkTargets(ctx context.Context, tx Tx, links []Link) error {
+func checkTargets(ctx context.Context, tx memory.Tx, links []memory.Link) error {
 	ids := make([]uuid.UUID, 0, len(links))
 	for _, l := range links {
 		ids = append(ids, l.Target)
@@ -152,7 +153,7 @@ func checkTargets(ctx context.Context, tx Tx, links []Link) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	notes, err := tx.Notes(ctx, ids, ReadOptions{})
+	notes, err := tx.Notes(ctx, ids, memory.ReadOptions{})
 	if err != nil {
 		return err
 	}
@@ -160,17 +161,17 @@ func checkTargets(ctx context.Context, tx Tx, links []Link) error {
 	for i := range notes {
 		there[notes[i].ID] = true
 	}
-	var r refusals
+	var r memory.Validation
 	for i, l := range links {
 		if !there[l.Target] {
-			r.addf("links."+strconv.Itoa(i)+".target", "no such note in this collection")
+			r.Addf("links."+strconv.Itoa(i)+".target", "no such note in this collection")
 		}
 	}
-	return r.err()
+	return r.Err()
 }
 
-func replaceLinks(ctx context.Context, tx Tx, old, links []Link) error {
-	kept := make(map[LinkID]Link, len(old))
+func replaceLinks(ctx context.Context, tx memory.Tx, old, links []memory.Link) error {
+	kept := make(map[memory.LinkID]memory.Link, len(old))
 	for _, l := range old {
 		kept[l.LinkID] = l
 	}
@@ -196,12 +197,12 @@ func replaceLinks(ctx context.Context, tx Tx, old, links []Link) error {
 
 // DeleteLinks ends the links from a note to a target: those of one relation,
 // or of all when relation is "". NotFound when there are none.
-func (n *Notes) DeleteLinks(ctx context.Context, s tenant.Scope, ref string, id, target uuid.UUID, relation string, r Request) (Revision, error) {
+func (n *Service) DeleteLinks(ctx context.Context, s tenant.Scope, ref string, id, target uuid.UUID, relation string, r memory.Request) (memory.Revision, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
 		return 0, err
 	}
-	w, err := n.store.Write(ctx, s, c.ID, linkWrite(id, &c, "links.delete", r), func(ctx context.Context, tx Tx) error {
+	w, err := n.store.Write(ctx, s, c.ID, linkWrite(id, &c, "links.delete", r), func(ctx context.Context, tx memory.Tx) error {
 		old, err := matchedLinks(ctx, tx, id, r.Match)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package memory_test
+package notes_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -83,22 +84,22 @@ func TestBulkEmbedding(t *testing.T) {
 		}
 		return made
 	}}
-	notes, err := memory.NewNotes(memory.NotesDeps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, memory.NotesConfig{})
+	service, err := notes.New(notes.Deps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, notes.Config{})
 	d.must(err)
 	c := d.collection("bulk")
-	lines := make([]memory.BulkLine, 100)
-	raw := make([]memory.ImportLine, 100)
+	lines := make([]notes.BulkLine, 100)
+	raw := make([]notes.ImportLine, 100)
 	for i := range lines {
 		text := fmt.Sprint("line ", i)
 		if i == 40 {
 			text = "poison"
 		}
-		lines[i].Note = memory.NewNote{Content: text, Infer: new(false)}
-		raw[i] = memory.ImportLine{Line: i + 1, Raw: fmt.Appendf(nil, `{"id":%q,"content":%q}`, uuid.Must(uuid.NewV7()), text)}
+		lines[i].Note = notes.NewNote{Content: text, Infer: new(false)}
+		raw[i] = notes.ImportLine{Line: i + 1, Raw: fmt.Appendf(nil, `{"id":%q,"content":%q}`, uuid.Must(uuid.NewV7()), text)}
 	}
-	written, err := notes.AddMany(t.Context(), d.all, "bulk", lines)
+	written, err := service.AddMany(t.Context(), d.all, "bulk", lines)
 	d.must(err)
-	im, err := notes.Importer(t.Context(), d.all, "bulk", uuid.Nil)
+	im, err := service.Importer(t.Context(), d.all, "bulk", uuid.Nil)
 	d.must(err)
 	imported, err := im.Lines(t.Context(), raw)
 	d.must(err)
@@ -132,14 +133,14 @@ func TestBulkDoesNotWaitForVectors(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	e := &counted{}
-	notes, err := memory.NewNotes(memory.NotesDeps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, memory.NotesConfig{EmbedFor: time.Nanosecond})
+	service, err := notes.New(notes.Deps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, notes.Config{EmbedFor: time.Nanosecond})
 	d.must(err)
 	c := d.collection("bulk")
-	lines := make([]memory.BulkLine, 100)
+	lines := make([]notes.BulkLine, 100)
 	for i := range lines {
-		lines[i].Note = memory.NewNote{Content: fmt.Sprint("line ", i), Infer: new(false)}
+		lines[i].Note = notes.NewNote{Content: fmt.Sprint("line ", i), Infer: new(false)}
 	}
-	written, err := notes.AddMany(t.Context(), d.all, "bulk", lines)
+	written, err := service.AddMany(t.Context(), d.all, "bulk", lines)
 	d.must(err)
 	embedded := 0
 	for _, w := range written {

@@ -1,4 +1,4 @@
-package memory_test
+package notes_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -18,23 +19,23 @@ func TestCreateCollectionRefuses(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	for name, in := range map[string]struct {
-		in    memory.CollectionInput
+		in    notes.CollectionInput
 		field string
 	}{
-		"no name":    {memory.CollectionInput{}, "name"},
-		"letters":    {memory.CollectionInput{Name: "Things"}, "name"},
-		"long":       {memory.CollectionInput{Name: strings.Repeat("x", 129)}, "name"},
-		"uuid":       {memory.CollectionInput{Name: uuid.NewString()}, "name"},
-		"bare uuid":  {memory.CollectionInput{Name: strings.ReplaceAll(uuid.NewString(), "-", "")}, "name"},
-		"policy":     {memory.CollectionInput{Name: "x", Policy: "mem9"}, "policy"},
-		"embedder":   {memory.CollectionInput{Name: "x", Embedder: "bert"}, "embedder"},
-		"config":     {memory.CollectionInput{Name: "x", PolicyConfig: json.RawMessage(`{"colour":1}`)}, "policy_config.colour"},
-		"not object": {memory.CollectionInput{Name: "x", PolicyConfig: json.RawMessage(`[1]`)}, "policy_config"},
-		"ttl":        {memory.CollectionInput{Name: "x", TTLSeconds: new(int64(0))}, "ttl_seconds"},
-		"ttl large":  {memory.CollectionInput{Name: "x", TTLSeconds: new(int64(1) << 40)}, "ttl_seconds"},
-		"display":    {memory.CollectionInput{Name: "x", DisplayName: strings.Repeat("x", 257)}, "display_name"},
-		"metadata":   {memory.CollectionInput{Name: "x", Metadata: map[string]any{"a": strings.Repeat("x", 20<<10)}}, "metadata"},
-		"agent":      {memory.CollectionInput{Name: "x", Agent: "No One"}, "agent"},
+		"no name":    {notes.CollectionInput{}, "name"},
+		"letters":    {notes.CollectionInput{Name: "Things"}, "name"},
+		"long":       {notes.CollectionInput{Name: strings.Repeat("x", 129)}, "name"},
+		"uuid":       {notes.CollectionInput{Name: uuid.NewString()}, "name"},
+		"bare uuid":  {notes.CollectionInput{Name: strings.ReplaceAll(uuid.NewString(), "-", "")}, "name"},
+		"policy":     {notes.CollectionInput{Name: "x", Policy: "mem9"}, "policy"},
+		"embedder":   {notes.CollectionInput{Name: "x", Embedder: "bert"}, "embedder"},
+		"config":     {notes.CollectionInput{Name: "x", PolicyConfig: json.RawMessage(`{"colour":1}`)}, "policy_config.colour"},
+		"not object": {notes.CollectionInput{Name: "x", PolicyConfig: json.RawMessage(`[1]`)}, "policy_config"},
+		"ttl":        {notes.CollectionInput{Name: "x", TTLSeconds: new(int64(0))}, "ttl_seconds"},
+		"ttl large":  {notes.CollectionInput{Name: "x", TTLSeconds: new(int64(1) << 40)}, "ttl_seconds"},
+		"display":    {notes.CollectionInput{Name: "x", DisplayName: strings.Repeat("x", 257)}, "display_name"},
+		"metadata":   {notes.CollectionInput{Name: "x", Metadata: map[string]any{"a": strings.Repeat("x", 20<<10)}}, "metadata"},
+		"agent":      {notes.CollectionInput{Name: "x", Agent: "No One"}, "agent"},
 	} {
 		_, err := d.collections.Create(t.Context(), d.all, in.in, memory.Request{})
 		if !fault.Is(err, fault.Invalid) {
@@ -43,13 +44,13 @@ func TestCreateCollectionRefuses(t *testing.T) {
 		}
 		d.is(err, fault.Invalid, in.field)
 	}
-	_, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "x", Policy: "mem9"}, memory.Request{})
+	_, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "x", Policy: "mem9"}, memory.Request{})
 	if err == nil || !strings.Contains(err.Error(), "amem, mem0, mem0g, memorybank, none") {
 		t.Errorf("the error does not list the policies: %v", err)
 	}
-	_, err = d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "x", Agent: uuid.NewString()}, memory.Request{})
+	_, err = d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "x", Agent: uuid.NewString()}, memory.Request{})
 	d.is(err, fault.NotFound)
-	page, _, err := d.collections.List(t.Context(), d.all, memory.CollectionList{})
+	page, _, err := d.collections.List(t.Context(), d.all, notes.CollectionList{})
 	d.must(err)
 	if len(page) != 0 {
 		t.Error("something was made")
@@ -61,31 +62,31 @@ func TestCreateCollectionRefuses(t *testing.T) {
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	create := func(in memory.CollectionInput) (memory.CollectionView, error) {
+	create := func(in notes.CollectionInput) (notes.CollectionView, error) {
 		return d.collections.Create(t.Context(), d.all, in, memory.Request{})
 	}
-	made, err := create(memory.CollectionInput{Name: "things", Embedder: "slow-3", Policy: memory.PolicyNone})
+	made, err := create(notes.CollectionInput{Name: "things", Embedder: "slow-3", Policy: memory.PolicyNone})
 	d.must(err)
 	d.add(made.Collection, "there before")
-	_, err = create(memory.CollectionInput{Name: "things"})
+	_, err = create(notes.CollectionInput{Name: "things"})
 	d.is(err, fault.Exists)
-	opened, err := create(memory.CollectionInput{Name: "things", Extend: true})
+	opened, err := create(notes.CollectionInput{Name: "things", Extend: true})
 	d.must(err)
 	if !opened.Opened || opened.Collection.ID != made.Collection.ID || opened.Collection.Embedder != "slow-3" || opened.Collection.Dim != 3 || opened.Counts.Notes != 1 {
 		t.Errorf("opened %+v", opened)
 	}
-	_, err = create(memory.CollectionInput{Name: "things", Extend: true, Embedder: d.embedders.hash.Name()})
+	_, err = create(notes.CollectionInput{Name: "things", Extend: true, Embedder: d.embedders.hash.Name()})
 	d.is(err, fault.Conflict, "embedder")
-	_, err = create(memory.CollectionInput{Name: "things", Extend: true, Policy: "amem"})
+	_, err = create(notes.CollectionInput{Name: "things", Extend: true, Policy: "amem"})
 	d.is(err, fault.Conflict, "policy")
 	d.add(opened.Collection, "appended")
-	fresh, err := create(memory.CollectionInput{Name: "new", Extend: true})
+	fresh, err := create(notes.CollectionInput{Name: "new", Extend: true})
 	d.must(err)
 	if fresh.Opened || fresh.Collection.Embedder != d.embedders.hash.Name() || fresh.Collection.Policy != memory.PolicyAMEM {
 		t.Errorf("made %+v", fresh)
 	}
 	// The agent's own is another collection than the shared one of that name.
-	ada, err := create(memory.CollectionInput{Name: "things", Agent: "ada", Extend: true})
+	ada, err := create(notes.CollectionInput{Name: "things", Agent: "ada", Extend: true})
 	d.must(err)
 	if ada.Opened || ada.Collection.AgentName != "ada" {
 		t.Errorf("opened %+v", ada)
@@ -99,14 +100,14 @@ func TestCollectionsByAgent(t *testing.T) {
 	ada, err := d.store.EnsureAgent(t.Context(), d.all, "ada")
 	d.must(err)
 	as := d.scope(ada.ID, tenant.AllPermissions()...)
-	own, err := d.collections.Create(t.Context(), as, memory.CollectionInput{Name: "things"}, memory.Request{})
+	own, err := d.collections.Create(t.Context(), as, notes.CollectionInput{Name: "things"}, memory.Request{})
 	d.must(err)
 	if own.Collection.Agent != ada.ID {
 		t.Error("a collection without agent is not the caller's")
 	}
 	base := d.collection("base")
 	d.add(base, "for everyone")
-	_, err = d.collections.Create(t.Context(), as, memory.CollectionInput{Name: "x", Agent: "eve"}, memory.Request{})
+	_, err = d.collections.Create(t.Context(), as, notes.CollectionInput{Name: "x", Agent: "eve"}, memory.Request{})
 	if code := fault.CodeOf(err); code != fault.NotFound && code != fault.Forbidden {
 		t.Errorf("an agent made a collection for another: %v", err)
 	}
@@ -125,7 +126,7 @@ func TestCollectionsByAgent(t *testing.T) {
 	}
 	var names []string
 	for after := ""; ; {
-		page, next, err := d.collections.List(t.Context(), d.all, memory.CollectionList{After: after, Limit: 1})
+		page, next, err := d.collections.List(t.Context(), d.all, notes.CollectionList{After: after, Limit: 1})
 		d.must(err)
 		for _, v := range page {
 			names = append(names, v.Collection.Name+"/"+v.Collection.AgentName)
@@ -138,36 +139,36 @@ func TestCollectionsByAgent(t *testing.T) {
 	if !slices.Equal(names, []string{"base/", "things/", "things/ada"}) {
 		t.Errorf("listed %v", names)
 	}
-	page, _, err := d.collections.List(t.Context(), d.all, memory.CollectionList{Name: "things"})
+	page, _, err := d.collections.List(t.Context(), d.all, notes.CollectionList{Name: "things"})
 	d.must(err)
 	if len(page) != 2 {
 		t.Errorf("%d by name", len(page))
 	}
-	page, _, err = d.collections.List(t.Context(), d.all, memory.CollectionList{Agent: "ada"})
+	page, _, err = d.collections.List(t.Context(), d.all, notes.CollectionList{Agent: "ada"})
 	d.must(err)
 	if len(page) != 1 {
 		t.Errorf("%d by agent", len(page))
 	}
-	_, _, err = d.collections.List(t.Context(), d.all, memory.CollectionList{Agent: "nobody"})
+	_, _, err = d.collections.List(t.Context(), d.all, notes.CollectionList{Agent: "nobody"})
 	d.is(err, fault.NotFound)
-	_, _, err = d.collections.List(t.Context(), d.all, memory.CollectionList{Limit: 201})
+	_, _, err = d.collections.List(t.Context(), d.all, notes.CollectionList{Limit: 201})
 	d.is(err, fault.Invalid, "limit")
 }
 
 func TestPatchAndDeleteCollection(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	made, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{
+	made, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{
 		Name: "things", DisplayName: "Dinge", Metadata: map[string]any{"a": "1", "b": "2"}, TTLSeconds: new(int64(60)),
 	}, memory.Request{})
 	d.must(err)
 	if !made.Collection.ExpiresAt.Equal(d.now.Add(time.Minute)) {
 		t.Errorf("expires %s", made.Collection.ExpiresAt)
 	}
-	patch := func(body string) (memory.CollectionView, error) {
-		p, err := memory.DecodeCollectionPatch([]byte(body))
+	patch := func(body string) (notes.CollectionView, error) {
+		p, err := notes.DecodeCollectionPatch([]byte(body))
 		if err != nil {
-			return memory.CollectionView{}, err
+			return notes.CollectionView{}, err
 		}
 		return d.collections.Patch(t.Context(), d.all, "things", p)
 	}
@@ -203,7 +204,7 @@ func TestPatchAndDeleteCollection(t *testing.T) {
 func TestExpiredCollectionIsNotFound(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	_, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "brief", TTLSeconds: new(int64(60)), Ephemeral: true}, memory.Request{})
+	_, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "brief", TTLSeconds: new(int64(60)), Ephemeral: true}, memory.Request{})
 	d.must(err)
 	d.now = d.now.Add(61 * time.Second)
 	_, err = d.collections.Get(t.Context(), d.all, "brief")
@@ -215,9 +216,9 @@ func TestExpiredCollectionIsNotFound(t *testing.T) {
 func TestPatchConfigIsVersioned(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	c, err := d.collections.Create(t.Context(), d.all, memory.CollectionInput{Name: "c"}, memory.Request{})
+	c, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "c"}, memory.Request{})
 	d.must(err)
-	patch := memory.CollectionPatch{PolicyConfig: memory.Some(map[string]any{"max_links": 1})}
+	patch := notes.CollectionPatch{PolicyConfig: notes.Some(map[string]any{"max_links": 1})}
 	changed, err := d.collections.Patch(t.Context(), d.all, "c", patch)
 	d.must(err)
 	if changed.Collection.Head != c.Collection.Head+1 {

@@ -1,4 +1,4 @@
-package memory_test
+package notes_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package memory_test
+package notes_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -59,11 +60,11 @@ func openTalk(t *testing.T) *talk {
 	d.must(err)
 	policies["talks"] = talks{}
 	clock := func() time.Time { return d.now }
-	d.notes, err = memory.NewNotes(memory.NotesDeps{
+	d.notes, err = notes.New(notes.Deps{
 		Store: d.store, Embedders: d.embedders, Policies: policies, Clock: clock, Quota: d.quota,
-	}, memory.NotesConfig{})
+	}, notes.Config{})
 	d.must(err)
-	d.collections, err = memory.NewCollections(memory.CollectionsDeps{
+	d.collections, err = notes.NewCollections(notes.CollectionsDeps{
 		Store: d.store, Agents: d.store, Embedders: d.embedders, Policies: policies, Clock: clock,
 	})
 	d.must(err)
@@ -72,14 +73,14 @@ func openTalk(t *testing.T) *talk {
 
 func (d *talk) create(name, policy, embedder string) memory.Collection {
 	d.t.Helper()
-	v, err := d.collections.Create(d.t.Context(), d.all, memory.CollectionInput{Name: name, Policy: policy, Embedder: embedder}, memory.Request{})
+	v, err := d.collections.Create(d.t.Context(), d.all, notes.CollectionInput{Name: name, Policy: policy, Embedder: embedder}, memory.Request{})
 	d.must(err)
 	return v.Collection
 }
 
-func (d *talk) say(c memory.Collection, list ...memory.NewMessage) memory.MessagesWritten {
+func (d *talk) say(c memory.Collection, list ...notes.NewMessage) notes.MessagesWritten {
 	d.t.Helper()
-	w, err := d.notes.AddMessages(d.t.Context(), d.all, c.ID.String(), memory.NewMessages{Messages: list}, memory.Request{})
+	w, err := d.notes.AddMessages(d.t.Context(), d.all, c.ID.String(), notes.NewMessages{Messages: list}, memory.Request{})
 	d.must(err)
 	return w
 }
@@ -124,22 +125,22 @@ func turns(messages []memory.Note) []int {
 	return out
 }
 
-func user(text string) memory.NewMessage { return memory.NewMessage{Content: text} }
+func user(text string) notes.NewMessage { return notes.NewMessage{Content: text} }
 
-func assistant(text string) memory.NewMessage {
-	return memory.NewMessage{Role: memory.RoleAssistant, Content: text}
+func assistant(text string) notes.NewMessage {
+	return notes.NewMessage{Role: memory.RoleAssistant, Content: text}
 }
 
-func by(role memory.Role, text string) memory.NewMessage {
-	return memory.NewMessage{Role: role, Content: text}
+func by(role memory.Role, text string) notes.NewMessage {
+	return notes.NewMessage{Role: role, Content: text}
 }
 
-func in(session any, m memory.NewMessage) memory.NewMessage {
+func in(session any, m notes.NewMessage) notes.NewMessage {
 	m.Session = session
 	return m
 }
 
-func id(id string, m memory.NewMessage) memory.NewMessage {
+func id(id string, m notes.NewMessage) notes.NewMessage {
 	m.ID = id
 	return m
 }
@@ -150,22 +151,22 @@ func same(a, b [][]int) bool { return slices.EqualFunc(a, b, slices.Equal) }
 func TestMessagesAreGroupedIntoExchanges(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
-		say   []memory.NewMessage
+		say   []notes.NewMessage
 		turns []int
 		jobs  [][]int
 	}{
-		"pairs":        {[]memory.NewMessage{user("a"), assistant("b"), user("c"), assistant("d")}, []int{0, 0, 1, 1}, [][]int{{0, 1}, {2, 3}}},
-		"one-sided":    {[]memory.NewMessage{user("a")}, []int{0}, [][]int{{0}}},
-		"answer alone": {[]memory.NewMessage{assistant("a"), user("b")}, []int{0, 1}, [][]int{{0}, {1}}},
-		"two of one":   {[]memory.NewMessage{user("a"), user("b"), assistant("c"), assistant("d"), user("e")}, []int{0, 0, 0, 0, 1}, [][]int{{0, 1, 2, 3}, {4}}},
-		"system first": {[]memory.NewMessage{by(memory.RoleSystem, "s"), user("a"), assistant("b")}, []int{0, 0, 0}, [][]int{{0, 1, 2}}},
+		"pairs":        {[]notes.NewMessage{user("a"), assistant("b"), user("c"), assistant("d")}, []int{0, 0, 1, 1}, [][]int{{0, 1}, {2, 3}}},
+		"one-sided":    {[]notes.NewMessage{user("a")}, []int{0}, [][]int{{0}}},
+		"answer alone": {[]notes.NewMessage{assistant("a"), user("b")}, []int{0, 1}, [][]int{{0}, {1}}},
+		"two of one":   {[]notes.NewMessage{user("a"), user("b"), assistant("c"), assistant("d"), user("e")}, []int{0, 0, 0, 0, 1}, [][]int{{0, 1, 2, 3}, {4}}},
+		"system first": {[]notes.NewMessage{by(memory.RoleSystem, "s"), user("a"), assistant("b")}, []int{0, 0, 0}, [][]int{{0, 1, 2}}},
 		"tools": {
-			[]memory.NewMessage{user("a"), assistant("call"), by(memory.RoleTool, "t"), assistant("b"), by(memory.RoleDeveloper, "d"), user("c")},
+			[]notes.NewMessage{user("a"), assistant("call"), by(memory.RoleTool, "t"), assistant("b"), by(memory.RoleDeveloper, "d"), user("c")},
 			[]int{0, 0, 0, 0, 0, 1},
 			[][]int{{0, 1, 2, 3, 4}, {5}},
 		},
-		"system alone":   {[]memory.NewMessage{by(memory.RoleSystem, "s")}, []int{0}, [][]int{{0}}},
-		"session change": {[]memory.NewMessage{in("a", user("a")), in("b", assistant("b")), in(2, user("c")), in(2.0, assistant("d")), in("2", user("e"))}, []int{0, 1, 2, 2, 3}, [][]int{{0}, {1}, {2, 3}, {4}}},
+		"system alone":   {[]notes.NewMessage{by(memory.RoleSystem, "s")}, []int{0}, [][]int{{0}}},
+		"session change": {[]notes.NewMessage{in("a", user("a")), in("b", assistant("b")), in(2, user("c")), in(2.0, assistant("d")), in("2", user("e"))}, []int{0, 1, 2, 2, 3}, [][]int{{0}, {1}, {2, 3}, {4}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,7 +201,7 @@ func TestAnswerJoinsWhatWaits(t *testing.T) {
 	d := openTalk(t)
 	c := d.create("talk", "talks", "")
 	var all []memory.Note
-	say := func(list ...memory.NewMessage) { all = append(all, d.say(c, list...).Messages...) }
+	say := func(list ...notes.NewMessage) { all = append(all, d.say(c, list...).Messages...) }
 	say(user("a"))                                                                         // 0
 	say(in("s", user("b")))                                                                // 1
 	say(by(memory.RoleTool, "t"))                                                          // 2: tells no answer
@@ -223,7 +224,7 @@ func TestMessageKeepsWhatIsGiven(t *testing.T) {
 	c := d.create("talk", "talks", "")
 	at := time.Date(2023, 5, 1, 10, 0, 0, 0, time.FixedZone("", 7200))
 	ends := at.AddDate(1, 0, 0)
-	w := d.say(c, memory.NewMessage{
+	w := d.say(c, notes.NewMessage{
 		ID: "m1", Role: memory.RoleAssistant, Name: "Ada", Content: "  hello\n", OccurredAt: &at, Session: json.Number("7"),
 		Attributes: map[string]any{"mood": "fine"}, ExpiresAt: &ends, Recalled: true,
 	}, user("x"))
@@ -255,53 +256,53 @@ func TestMessagesAreRefused(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
 	c := d.create("talk", "talks", "")
-	many := make([]memory.NewMessage, memory.MaxMessages+1)
+	many := make([]notes.NewMessage, memory.MaxMessages+1)
 	for i := range many {
 		many[i] = user("x")
 	}
 	for name, x := range map[string]struct {
-		say   []memory.NewMessage
+		say   []notes.NewMessage
 		code  fault.Code
 		field string
 	}{
 		"none":              {nil, fault.Invalid, "messages"},
 		"too many":          {many, fault.Invalid, "messages"},
-		"blank":             {[]memory.NewMessage{user("x"), user(" \n")}, fault.Invalid, "messages.1.content"},
-		"too long":          {[]memory.NewMessage{user(strings.Repeat("x", memory.MaxContentBytes+1))}, fault.Invalid, "messages.0.content"},
-		"not utf8":          {[]memory.NewMessage{user("a\xff")}, fault.Malformed, "messages.0.content"},
-		"role":              {[]memory.NewMessage{by("narrator", "x")}, fault.Invalid, "messages.0.role"},
-		"name":              {[]memory.NewMessage{{Content: "x", Name: " "}}, fault.Invalid, "messages.0.name"},
-		"long name":         {[]memory.NewMessage{{Content: "x", Name: strings.Repeat("n", 257)}}, fault.Invalid, "messages.0.name"},
-		"session":           {[]memory.NewMessage{in([]any{}, user("x"))}, fault.Invalid, "messages.0.session"},
-		"blank session":     {[]memory.NewMessage{in("", user("x"))}, fault.Invalid, "messages.0.session"},
-		"huge session":      {[]memory.NewMessage{in(json.Number("1e999"), user("x"))}, fault.Invalid, "messages.0.session"},
-		"long id":           {[]memory.NewMessage{id(strings.Repeat("i", 513), user("x"))}, fault.Invalid, "messages.0.id"},
-		"reserved":          {[]memory.NewMessage{{Content: "x", Attributes: map[string]any{"turn": "t"}}}, fault.Invalid, "messages.0.attributes.turn"},
-		"attributes":        {[]memory.NewMessage{{Content: "x", Attributes: map[string]any{"a": strings.Repeat("x", 17<<10)}}}, fault.Invalid, "messages.0.attributes"},
-		"future":            {[]memory.NewMessage{{Content: "x", OccurredAt: new(d.now.Add(6 * time.Minute))}}, fault.Invalid, "messages.0.occurred_at"},
-		"before 1900":       {[]memory.NewMessage{{Content: "x", OccurredAt: new(time.Date(1899, 12, 31, 0, 0, 0, 0, time.UTC))}}, fault.Invalid, "messages.0.occurred_at"},
-		"expiry":            {[]memory.NewMessage{{Content: "x", ExpiresAt: new(time.Time)}}, fault.Invalid, "messages.0.expires_at"},
-		"one id, two texts": {[]memory.NewMessage{id("a", user("x")), id("b", user("x")), id("a", user("y"))}, fault.Invalid, "messages.2.id"},
-		"one id, two parts": {[]memory.NewMessage{id("a", user("x")), id("a", assistant("x"))}, fault.Invalid, "messages.1.id"},
+		"blank":             {[]notes.NewMessage{user("x"), user(" \n")}, fault.Invalid, "messages.1.content"},
+		"too long":          {[]notes.NewMessage{user(strings.Repeat("x", memory.MaxContentBytes+1))}, fault.Invalid, "messages.0.content"},
+		"not utf8":          {[]notes.NewMessage{user("a\xff")}, fault.Malformed, "messages.0.content"},
+		"role":              {[]notes.NewMessage{by("narrator", "x")}, fault.Invalid, "messages.0.role"},
+		"name":              {[]notes.NewMessage{{Content: "x", Name: " "}}, fault.Invalid, "messages.0.name"},
+		"long name":         {[]notes.NewMessage{{Content: "x", Name: strings.Repeat("n", 257)}}, fault.Invalid, "messages.0.name"},
+		"session":           {[]notes.NewMessage{in([]any{}, user("x"))}, fault.Invalid, "messages.0.session"},
+		"blank session":     {[]notes.NewMessage{in("", user("x"))}, fault.Invalid, "messages.0.session"},
+		"huge session":      {[]notes.NewMessage{in(json.Number("1e999"), user("x"))}, fault.Invalid, "messages.0.session"},
+		"long id":           {[]notes.NewMessage{id(strings.Repeat("i", 513), user("x"))}, fault.Invalid, "messages.0.id"},
+		"reserved":          {[]notes.NewMessage{{Content: "x", Attributes: map[string]any{"turn": "t"}}}, fault.Invalid, "messages.0.attributes.turn"},
+		"attributes":        {[]notes.NewMessage{{Content: "x", Attributes: map[string]any{"a": strings.Repeat("x", 17<<10)}}}, fault.Invalid, "messages.0.attributes"},
+		"future":            {[]notes.NewMessage{{Content: "x", OccurredAt: new(d.now.Add(6 * time.Minute))}}, fault.Invalid, "messages.0.occurred_at"},
+		"before 1900":       {[]notes.NewMessage{{Content: "x", OccurredAt: new(time.Date(1899, 12, 31, 0, 0, 0, 0, time.UTC))}}, fault.Invalid, "messages.0.occurred_at"},
+		"expiry":            {[]notes.NewMessage{{Content: "x", ExpiresAt: new(time.Time)}}, fault.Invalid, "messages.0.expires_at"},
+		"one id, two texts": {[]notes.NewMessage{id("a", user("x")), id("b", user("x")), id("a", user("y"))}, fault.Invalid, "messages.2.id"},
+		"one id, two parts": {[]notes.NewMessage{id("a", user("x")), id("a", assistant("x"))}, fault.Invalid, "messages.1.id"},
 	} {
-		_, err := d.notes.AddMessages(t.Context(), d.all, "talk", memory.NewMessages{Messages: x.say}, memory.Request{})
+		_, err := d.notes.AddMessages(t.Context(), d.all, "talk", notes.NewMessages{Messages: x.say}, memory.Request{})
 		if !fault.Is(err, x.code) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		d.is(err, x.code, x.field)
 	}
-	_, err := d.notes.AddMessages(t.Context(), d.all, "talk", memory.NewMessages{Messages: []memory.NewMessage{by("narrator", "x")}}, memory.Request{})
+	_, err := d.notes.AddMessages(t.Context(), d.all, "talk", notes.NewMessages{Messages: []notes.NewMessage{by("narrator", "x")}}, memory.Request{})
 	if err == nil || !strings.Contains(err.Error(), "user assistant system developer tool") {
 		t.Errorf("the refusal %v does not list the roles", err)
 	}
-	list := memory.NewMessages{Messages: []memory.NewMessage{user("x")}}
+	list := notes.NewMessages{Messages: []notes.NewMessage{user("x")}}
 	_, err = d.notes.AddMessages(t.Context(), d.scope(uuid.Nil, tenant.NotesRead), "talk", list, memory.Request{})
 	d.is(err, fault.Forbidden)
 	_, err = d.notes.AddMessages(t.Context(), d.scope(uuid.Nil, tenant.NotesWrite), "talk", list, memory.Request{})
 	d.is(err, fault.Forbidden) // a shared base also wants base:write
 	d.quota.notes = 1
-	_, err = d.notes.AddMessages(t.Context(), d.all, "talk", memory.NewMessages{Messages: []memory.NewMessage{user("x"), user("y")}}, memory.Request{})
+	_, err = d.notes.AddMessages(t.Context(), d.all, "talk", notes.NewMessages{Messages: []notes.NewMessage{user("x"), user("y")}}, memory.Request{})
 	d.is(err, fault.QuotaExceeded)
 	if v := d.view(c); v.At != 0 {
 		t.Errorf("something was written: head %d", v.At)
@@ -336,8 +337,8 @@ func TestMessageTwice(t *testing.T) {
 	if twice.Messages[0].ID != twice.Messages[1].ID || d.view(c).At != 3 {
 		t.Errorf("got %+v", twice)
 	}
-	for _, m := range []memory.NewMessage{id("1", user("other words")), id("1", assistant("a"))} { // the second of another part
-		_, err := d.notes.AddMessages(t.Context(), d.all, "talk", memory.NewMessages{Messages: []memory.NewMessage{id("7", user("g")), m}}, memory.Request{})
+	for _, m := range []notes.NewMessage{id("1", user("other words")), id("1", assistant("a"))} { // the second of another part
+		_, err := d.notes.AddMessages(t.Context(), d.all, "talk", notes.NewMessages{Messages: []notes.NewMessage{id("7", user("g")), m}}, memory.Request{})
 		d.is(err, fault.Exists, "messages.1.id")
 	}
 	if n := d.view(c).At; n != 3 {
@@ -350,7 +351,7 @@ func TestMessagesUnderAKey(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
 	c := d.create("talk", "talks", "")
-	list := memory.NewMessages{Messages: []memory.NewMessage{user("a"), assistant("b")}}
+	list := notes.NewMessages{Messages: []notes.NewMessage{user("a"), assistant("b")}}
 	req := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/m", Key: "k", BodyHash: [32]byte{1}}}
 	first, err := d.notes.AddMessages(t.Context(), d.all, "talk", list, req)
 	d.must(err)
@@ -379,8 +380,8 @@ func TestMessagesAtOnce(t *testing.T) {
 			session := "s" + strconv.Itoa(i%4)
 			ask := id(session+"?", in(session, user("a question")))
 			answer := id(session+"!", in(session, assistant("an answer")))
-			for _, m := range []memory.NewMessage{ask, answer} {
-				if _, err := d.notes.AddMessages(t.Context(), d.all, "talk", memory.NewMessages{Messages: []memory.NewMessage{m}}, memory.Request{}); err != nil {
+			for _, m := range []notes.NewMessage{ask, answer} {
+				if _, err := d.notes.AddMessages(t.Context(), d.all, "talk", notes.NewMessages{Messages: []notes.NewMessage{m}}, memory.Request{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -433,7 +434,7 @@ func TestMessagesOfAFork(t *testing.T) {
 func TestMessagesForEveryPolicy(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
-	list := []memory.NewMessage{by(memory.RoleSystem, "be kind"), user("a"), assistant("b"), {Content: "from memory", Recalled: true}}
+	list := []notes.NewMessage{by(memory.RoleSystem, "be kind"), user("a"), assistant("b"), {Content: "from memory", Recalled: true}}
 	kind := func(j *memory.Job) string { return string(j.Kind) + string(j.Payload) }
 	const embed, note = `note{"embed_only":true}`, "note"
 	for _, x := range []struct {
@@ -450,7 +451,7 @@ func TestMessagesForEveryPolicy(t *testing.T) {
 		{"g", memory.PolicyAMEM, "", new(false), nil},
 	} {
 		c := d.create(x.name, x.policy, x.embedder)
-		w, err := d.notes.AddMessages(t.Context(), d.all, x.name, memory.NewMessages{Messages: list, Infer: x.infer}, memory.Request{})
+		w, err := d.notes.AddMessages(t.Context(), d.all, x.name, notes.NewMessages{Messages: list, Infer: x.infer}, memory.Request{})
 		d.must(err)
 		jobs, err := d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10})
 		d.must(err)
@@ -484,7 +485,7 @@ func TestManyAndLongMessages(t *testing.T) {
 	if n, _ := d.read(c, w.Messages[1].ID); n.Content != text || len(n.Vector) != 384 {
 		t.Error("the answer is not as it was given")
 	}
-	many := make([]memory.NewMessage, memory.MaxMessages)
+	many := make([]notes.NewMessage, memory.MaxMessages)
 	for i := range many {
 		many[i] = user("message " + strconv.Itoa(i))
 	}

@@ -1,4 +1,4 @@
-package memory
+package notes
 
 import (
 	"cmp"
@@ -10,30 +10,31 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// NotesStore is what Notes asks of a store.
-type NotesStore interface {
-	Reader
-	Writer
-	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (Collection, error)
-	Replayed(ctx context.Context, s tenant.Scope, k Idempotency) (Idempotency, bool, error)
-	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (Job, error)
+// Store is what Notes asks of a store.
+type Store interface {
+	memory.Reader
+	memory.Writer
+	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
+	Replayed(ctx context.Context, s tenant.Scope, k memory.Idempotency) (memory.Idempotency, bool, error)
+	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
 }
 
-// NotesDeps are the parts that Notes works with.
-type NotesDeps struct {
-	Store     NotesStore
-	Embedders Embedders
-	Policies  Policies // nil: none that decides by exchanges
-	Clock     Clock    // default time.Now
+// Deps are the parts that Notes works with.
+type Deps struct {
+	Store     Store
+	Embedders memory.Embedders
+	Policies  memory.Policies // nil: none that decides by exchanges
+	Clock     memory.Clock    // default time.Now
 	Log       *slog.Logger
-	Quota     Quota // nil: no quotas
+	Quota     memory.Quota // nil: no quotas
 }
 
-// NotesConfig bounds one call.
-type NotesConfig struct {
+// Config bounds one call.
+type Config struct {
 	BulkLines int // most lines of one bulk; default 10,000
 	BatchSize int // most notes of one changeset; default 500
 	// EmbedFor is how long the answer to a bulk may wait for vectors, and at most
@@ -42,26 +43,26 @@ type NotesConfig struct {
 	EmbedFor time.Duration
 }
 
-// Notes are the use-cases that write notes and links. Every method checks
+// Service are the use-cases that write notes and links. Every method checks
 // permission (notes:write, and base:write on a shared base) before it looks at
 // anything, and takes a collection by id or name.
-type Notes struct {
-	store     NotesStore
-	embedders Embedders
-	policies  Policies
-	clock     Clock
+type Service struct {
+	store     Store
+	embedders memory.Embedders
+	policies  memory.Policies
+	clock     memory.Clock
 	log       *slog.Logger
-	quota     Quota
-	cfg       NotesConfig
+	quota     memory.Quota
+	cfg       Config
 }
 
-// NewNotes makes the service.
-func NewNotes(deps NotesDeps, cfg NotesConfig) (*Notes, error) {
+// New makes the service.
+func New(deps Deps, cfg Config) (*Service, error) {
 	if deps.Store == nil || deps.Embedders == nil {
 		return nil, fault.New(fault.Internal, "notes: store and embedders are required")
 	}
 	if cfg.BulkLines == 0 {
-		cfg.BulkLines = MaxBulkLines
+		cfg.BulkLines = memory.MaxBulkLines
 	}
 	cfg.EmbedFor = cmp.Or(cfg.EmbedFor, 20*time.Second)
 	if cfg.BatchSize == 0 {
@@ -70,7 +71,7 @@ func NewNotes(deps NotesDeps, cfg NotesConfig) (*Notes, error) {
 	if cfg.BulkLines < 1 || cfg.BatchSize < 1 || cfg.BatchSize > 500 {
 		return nil, fault.New(fault.Internal, "notes: bulk lines must be 1 or more, batch size 1..500")
 	}
-	n := &Notes{
+	n := &Service{
 		store: deps.Store, embedders: deps.Embedders, policies: deps.Policies, clock: deps.Clock, log: deps.Log,
 		quota: deps.Quota, cfg: cfg,
 	}
@@ -78,7 +79,7 @@ func NewNotes(deps NotesDeps, cfg NotesConfig) (*Notes, error) {
 		n.clock = time.Now
 	}
 	if n.policies == nil {
-		n.policies = PolicySet{}
+		n.policies = memory.PolicySet{}
 	}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
@@ -88,10 +89,10 @@ func NewNotes(deps NotesDeps, cfg NotesConfig) (*Notes, error) {
 
 // NewNote is a note as a caller gives it. A nil list or pointer was left out.
 type NewNote struct {
-	ID         uuid.UUID // import only; zero makes one
-	Kind       Kind      // default note
-	Key        string    // optional natural key
-	Content    string    // required, with a character that is no white space
+	ID         uuid.UUID   // import only; zero makes one
+	Kind       memory.Kind // default note
+	Key        string      // optional natural key
+	Content    string      // required, with a character that is no white space
 	Context    *string
 	Keywords   []string
 	Tags       []string
@@ -102,30 +103,22 @@ type NewNote struct {
 	Infer      *bool      // default true; false stores it as given
 }
 
-// Request is what a writing call carries beside its body.
-type Request struct {
-	// Match is the value of If-Match as it was sent; "" does not guard.
-	Match Match
-	// Idempotency is nil when no key was sent.
-	Idempotency *Idempotency
-}
-
 // NoteWritten is the answer of a call that wrote one note.
 type NoteWritten struct {
-	Note     Note
-	Links    []Link   // outgoing
-	Revision Revision // of the write
-	Job      *Job     // nil: nothing is to be done
-	Changed  bool     // false when the note already was as asked
-	Replayed bool     // an earlier answer under the same idempotency key
+	Note     memory.Note
+	Links    []memory.Link   // outgoing
+	Revision memory.Revision // of the write
+	Job      *memory.Job     // nil: nothing is to be done
+	Changed  bool            // false when the note already was as asked
+	Replayed bool            // an earlier answer under the same idempotency key
 }
 
 // LinkSet are the links of one note with the tag that guards the outgoing ones.
 type LinkSet struct {
 	Note     uuid.UUID
-	Links    []Link
+	Links    []memory.Link
 	ETag     string // of the outgoing links, whatever was asked for
-	Revision Revision
+	Revision memory.Revision
 }
 
 // LinkInput is a link as a caller gives it.
@@ -140,7 +133,7 @@ type LinkInput struct {
 type BulkLine struct {
 	Note NewNote
 	Err  error
-	Once *Idempotency // makes the line safe to send again; Status and IDs are set by the service
+	Once *memory.Idempotency // makes the line safe to send again; Status and IDs are set by the service
 	// Whole says that Once comes from the request: when one such key was used
 	// with another body, the bulk is refused before anything is written.
 	Whole bool
@@ -150,8 +143,8 @@ type BulkLine struct {
 type BulkResult struct {
 	Line     int // counted from 1
 	ID       uuid.UUID
-	Revision Revision
-	Job      *Job
+	Revision memory.Revision
+	Job      *memory.Job
 	Created  bool  // false without Err: the line was here before
 	Err      error // a fault, of this line alone
 }
@@ -185,10 +178,10 @@ type NotePatch struct {
 
 // answerIDs is what an idempotency key keeps of an answer.
 type answerIDs struct {
-	Collection uuid.UUID  `json:"collection"`
-	Note       uuid.UUID  `json:"note,omitzero"`
-	Revision   Revision   `json:"revision"`
-	Job        *uuid.UUID `json:"job,omitempty"`
+	Collection uuid.UUID       `json:"collection"`
+	Note       uuid.UUID       `json:"note,omitzero"`
+	Revision   memory.Revision `json:"revision"`
+	Job        *uuid.UUID      `json:"job,omitempty"`
 }
 
 func (a answerIDs) raw() json.RawMessage {

@@ -1,4 +1,4 @@
-package memory
+package notes
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -15,7 +16,7 @@ import (
 // other notes. With a fact go the triples that come from nothing else. What
 // sums it up is marked stale, and the policy is asked to put that right.
 // NotFound when it is not visible, so also a second time.
-func (n *Notes) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r Request) (Revision, error) {
+func (n *Service) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r memory.Request) (memory.Revision, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
 		return 0, err
@@ -32,9 +33,9 @@ func (n *Notes) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.
 	}
 }
 
-func (n *Notes) deleteOnce(ctx context.Context, s tenant.Scope, c *Collection, id uuid.UUID, r Request, d *derivation) (Revision, error) {
-	o := WriteOptions{Cause: CauseDelete, Trigger: id, Audit: []AuditEntry{audit("note.delete", id, c)}}
-	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx Tx) error {
+func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, r memory.Request, d *derivation) (memory.Revision, error) {
+	o := memory.WriteOptions{Cause: memory.CauseDelete, Trigger: id, Audit: []memory.AuditEntry{audit("note.delete", id, c)}}
+	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		old, err := visible(ctx, tx, id)
 		if err != nil {
 			return err
@@ -42,7 +43,7 @@ func (n *Notes) deleteOnce(ctx context.Context, s tenant.Scope, c *Collection, i
 		if old == nil {
 			return fault.Missing("note")
 		}
-		if err := r.Match.check("note", old.Version().ETag()); err != nil {
+		if err := r.Match.Check("note", old.Version().ETag()); err != nil {
 			return err
 		}
 		if err := d.check(tx); err != nil {
@@ -61,31 +62,31 @@ func (n *Notes) deleteOnce(ctx context.Context, s tenant.Scope, c *Collection, i
 
 // deleteTriples deletes the triples that come from a fact and from nothing
 // else that is there, and marks the others stale.
-func deleteTriples(ctx context.Context, tx Tx, fact uuid.UUID) error {
-	links, err := tx.Links(ctx, LinkQuery{Notes: []uuid.UUID{fact}, Direction: Incoming})
+func deleteTriples(ctx context.Context, tx memory.Tx, fact uuid.UUID) error {
+	links, err := tx.Links(ctx, memory.LinkQuery{Notes: []uuid.UUID{fact}, Direction: memory.Incoming})
 	if err != nil {
 		return err
 	}
 	var ids []uuid.UUID
 	for i := range links {
-		if links[i].Relation == DerivedFrom {
+		if links[i].Relation == memory.DerivedFrom {
 			ids = append(ids, links[i].Source)
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	triples, err := tx.Notes(ctx, ids, ReadOptions{Vector: true})
+	triples, err := tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
 	if err != nil {
 		return err
 	}
 	for i := range triples {
-		if _, ok := TripleLink(&triples[i]); !ok {
+		if _, ok := memory.TripleLink(&triples[i]); !ok {
 			continue
 		}
 		others := slices.DeleteFunc(slices.Clone(triples[i].Provenance.Sources), func(id uuid.UUID) bool { return id == fact })
 		if len(others) > 0 {
-			left, err := tx.Notes(ctx, others, ReadOptions{})
+			left, err := tx.Notes(ctx, others, memory.ReadOptions{})
 			if err != nil {
 				return err
 			}
@@ -105,7 +106,7 @@ func deleteTriples(ctx context.Context, tx Tx, fact uuid.UUID) error {
 
 // Restore makes the version that began at the revision the current one again,
 // also of a deleted note. Analysis does not run; links stay as they are now.
-func (n *Notes) Restore(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, to Revision, r Request) (NoteWritten, error) {
+func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, to memory.Revision, r memory.Request) (NoteWritten, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
 		return NoteWritten{}, err
@@ -118,10 +119,10 @@ func (n *Notes) Restore(ctx context.Context, s tenant.Scope, ref string, id uuid
 		return NoteWritten{}, err
 	}
 	edit := noteEdit{
-		cause: CauseRestore, action: "note.restore", id: id, request: r, rewords: true,
-		change: func(_ context.Context, _ Tx, old *Note) (Note, bool, error) {
+		cause: memory.CauseRestore, action: "note.restore", id: id, request: r, rewords: true,
+		change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
 			if old == nil && r.Match != "" {
-				return Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
+				return memory.Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
 			}
 			return then, false, nil
 		},
@@ -131,37 +132,37 @@ func (n *Notes) Restore(ctx context.Context, s tenant.Scope, ref string, id uuid
 
 // versionAt finds the version of a note that began at a revision, as it can be
 // written again.
-func (n *Notes) versionAt(ctx context.Context, s tenant.Scope, c *Collection, id uuid.UUID, at Revision) (Note, error) {
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), At{})
+func (n *Service) versionAt(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, at memory.Revision) (memory.Note, error) {
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
-		return Note{}, err
+		return memory.Note{}, err
 	}
 	if at < 1 || at > v.At {
 		// The note is looked for first, so that a wrong id is 404 whatever the revision.
 		if _, err := n.store.History(ctx, s, v, id, 0, 1); err != nil {
-			return Note{}, err
+			return memory.Note{}, err
 		}
-		return Note{}, fault.InvalidField("revision", "must be between 1 and %d", v.At)
+		return memory.Note{}, fault.InvalidField("revision", "must be between 1 and %d", v.At)
 	}
 	past, err := n.store.History(ctx, s, v, id, at+1, 2)
 	if err != nil {
-		return Note{}, err
+		return memory.Note{}, err
 	}
 	for _, h := range past {
 		if h.Note.From != at {
 			continue
 		}
 		if h.Note.Deleted {
-			return Note{}, fault.InvalidField("revision", "the note was deleted there; name a revision with content")
+			return memory.Note{}, fault.InvalidField("revision", "the note was deleted there; name a revision with content")
 		}
 		then := h.Note
-		then.Embed(Embedding{}, "")
+		then.Embed(memory.Embedding{}, "")
 		then.Error = ""
 		// No job will come for it: what was waiting then is not waiting now.
-		if then.State != StateEvolved {
-			then.State = StateRaw
+		if then.State != memory.StateEvolved {
+			then.State = memory.StateRaw
 		}
 		return then, nil
 	}
-	return Note{}, fault.InvalidField("revision", "no version of the note begins there; its history lists those that do")
+	return memory.Note{}, fault.InvalidField("revision", "no version of the note begins there; its history lists those that do")
 }

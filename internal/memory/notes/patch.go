@@ -1,4 +1,4 @@
-package memory
+package notes
 
 import (
 	"context"
@@ -10,82 +10,83 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // check refuses what the fields may not hold, and gives the patch as it is to
 // be applied.
 func (p NotePatch) check(now time.Time) (NotePatch, error) {
-	var r refusals
+	var r memory.Validation
 	if p.Content.Set {
 		if p.Content.Null {
-			r.addf("content", "must not be null")
+			r.Addf("content", "must not be null")
 		} else {
-			r.content(p.Content.Value)
+			r.Content(p.Content.Value)
 		}
 	}
 	if p.Context.Set {
-		r.text("context", p.Context.Value, MaxContextBytes)
+		r.Text("context", p.Context.Value, memory.MaxContextBytes)
 	}
 	if p.Keywords.Set {
-		p.Keywords.Value = r.terms("keywords", p.Keywords.Value, MaxKeywords)
+		p.Keywords.Value = r.Terms("keywords", p.Keywords.Value, memory.MaxKeywords)
 	}
 	if p.Tags.Set {
-		p.Tags.Value = r.terms("tags", p.Tags.Value, MaxTags)
+		p.Tags.Value = r.Terms("tags", p.Tags.Value, memory.MaxTags)
 	}
 	if p.Category.Set && !p.Category.Null {
-		r.category(p.Category.Value)
+		r.Category(p.Category.Value)
 	}
 	if p.Attributes.Set && !p.Attributes.Null {
-		r.object("attributes", p.Attributes.Value)
+		r.Object("attributes", p.Attributes.Value)
 	}
 	if p.Importance.Set && !p.Importance.Null {
-		r.fraction("importance", p.Importance.Value)
+		r.Fraction("importance", p.Importance.Value)
 	}
 	if p.OccurredAt.Set && !p.OccurredAt.Null {
-		p.OccurredAt.Value = r.eventTime("occurred_at", p.OccurredAt.Value, now)
+		p.OccurredAt.Value = r.EventTime("occurred_at", p.OccurredAt.Value, now)
 	}
-	return p, r.err()
+	return p, r.Err()
 }
 
 // apply merges the patch into a note. analyze tells that the content changed
 // and the collection's policy will describe it anew: what the caller did not
 // supply is dropped then, since it described something else.
-func (p NotePatch) apply(old Note, policy string) (n Note, analyze bool, err error) {
+func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze bool, err error) {
 	n = old
 	n.Keywords, n.Tags, n.Supplied = slices.Clone(old.Keywords), slices.Clone(old.Tags), slices.Clone(old.Supplied)
 	if p.Content.Set && p.Content.Value != old.Content {
 		n.Content = p.Content.Value
-		analyze = policy != PolicyNone
+		analyze = policy != memory.PolicyNone
 	}
 	if analyze {
-		n.State, n.Error, n.Analyst = StateRaw, "", ""
-		if !slices.Contains(n.Supplied, FieldKeywords) {
+		n.State, n.Error, n.Analyst = memory.StateRaw, "", ""
+		if !slices.Contains(n.Supplied, memory.FieldKeywords) {
 			n.Keywords = nil
 		}
-		if !slices.Contains(n.Supplied, FieldTags) {
+		if !slices.Contains(n.Supplied, memory.FieldTags) {
 			n.Tags = nil
 		}
-		if !slices.Contains(n.Supplied, FieldContext) {
+		if !slices.Contains(n.Supplied, memory.FieldContext) {
 			n.Context = ""
 		}
 	}
 	if p.Context.Set {
 		n.Context = p.Context.Value
-		n.supply(FieldContext, n.Context != "" && n.Context != DefaultContext)
+		supply(&n, memory.FieldContext, n.Context != "" && n.Context != memory.DefaultContext)
 	}
 	if p.Keywords.Set {
 		n.Keywords = p.Keywords.Value
-		n.supply(FieldKeywords, len(n.Keywords) > 0)
+		supply(&n, memory.FieldKeywords, len(n.Keywords) > 0)
 	}
 	if p.Tags.Set {
 		n.Tags = p.Tags.Value
-		n.supply(FieldTags, len(n.Tags) > 0)
+		supply(&n, memory.FieldTags, len(n.Tags) > 0)
 	}
 	if p.Category.Set {
 		n.Category = p.Category.Value
 		if p.Category.Null {
-			n.Category = DefaultCategory
+			n.Category = memory.DefaultCategory
 		}
 	}
 	if p.Attributes.Set {
@@ -93,16 +94,16 @@ func (p NotePatch) apply(old Note, policy string) (n Note, analyze bool, err err
 		if !p.Attributes.Null {
 			n.Attributes = mergePatch(old.Attributes, p.Attributes.Value)
 		}
-		var r refusals
-		r.object("attributes", n.Attributes)
-		if err := r.err(); err != nil {
+		var r memory.Validation
+		r.Object("attributes", n.Attributes)
+		if err := r.Err(); err != nil {
 			return n, false, err
 		}
 	}
 	if p.Importance.Set {
 		n.Importance = p.Importance.Value
 		if p.Importance.Null {
-			n.Importance = DefaultImportance
+			n.Importance = memory.DefaultImportance
 		}
 	}
 	if p.OccurredAt.Set {
@@ -115,7 +116,7 @@ func (p NotePatch) apply(old Note, policy string) (n Note, analyze bool, err err
 }
 
 // supply records whether a described field is the caller's.
-func (n *Note) supply(field string, given bool) {
+func supply(n *memory.Note, field string, given bool) {
 	n.Supplied = slices.DeleteFunc(n.Supplied, func(f string) bool { return f == field })
 	if given {
 		n.Supplied = append(n.Supplied, field)
@@ -125,15 +126,15 @@ func (n *Note) supply(field string, given bool) {
 
 // SameContent tells whether two versions say the same: everything but
 // identity, times of writing, state and vector.
-func SameContent(a, b *Note) bool {
+func SameContent(a, b *memory.Note) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && a.Content == b.Content && a.Context == b.Context &&
 		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) && a.Category == b.Category &&
 		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && a.OccurredAt.Equal(b.OccurredAt)
 }
 
 // saysOther tells whether what was learned from a note may be another thing now.
-func saysOther(old, next *Note) bool {
-	return old == nil || old.Content != next.Content || !old.OccurredAt.Equal(next.OccurredAt) || Learnable(old) != Learnable(next)
+func saysOther(old, next *memory.Note) bool {
+	return old == nil || old.Content != next.Content || !old.OccurredAt.Equal(next.OccurredAt) || memory.Learnable(old) != memory.Learnable(next)
 }
 
 // wantVector asks, from inside a closure, for the vector of a text; the
@@ -145,7 +146,7 @@ func (w *wantVector) Error() string { return "a vector is wanted before the writ
 // Patch merges the named fields into a note. Without Match it takes the note
 // as it is then. A change of content runs analysis again; another change of
 // text only embeds anew.
-func (n *Notes) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, p NotePatch, r Request) (NoteWritten, error) {
+func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, p NotePatch, r memory.Request) (NoteWritten, error) {
 	c, err := n.writable(ctx, s, ref)
 	if err != nil {
 		return NoteWritten{}, err
@@ -154,11 +155,11 @@ func (n *Notes) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.U
 		return NoteWritten{}, err
 	}
 	edit := noteEdit{
-		cause: CausePatch, action: "note.update", id: id, request: r,
+		cause: memory.CausePatch, action: "note.update", id: id, request: r,
 		rewords: p.Content.Set || p.OccurredAt.Set || p.Attributes.Set,
-		change: func(_ context.Context, _ Tx, old *Note) (Note, bool, error) {
+		change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
 			if old == nil {
-				return Note{}, false, fault.Missing("note")
+				return memory.Note{}, false, fault.Missing("note")
 			}
 			return p.apply(*old, c.Policy)
 		},
@@ -169,18 +170,18 @@ func (n *Notes) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.U
 // noteEdit changes one note: change gets the visible version (nil: none) and
 // gives the one to be, and whether the policy has to run over it.
 type noteEdit struct {
-	cause   Cause
+	cause   memory.Cause
 	action  string
 	id      uuid.UUID
-	request Request
+	request memory.Request
 	rewords bool // it may say something else then
-	change  func(ctx context.Context, tx Tx, old *Note) (Note, bool, error)
+	change  func(ctx context.Context, tx memory.Tx, old *memory.Note) (memory.Note, bool, error)
 }
 
 // edit runs a noteEdit. A fast embedder works between tries, never inside the
 // transaction: the closure asks for a vector that is missing, and runs again.
-func (n *Notes) edit(ctx context.Context, s tenant.Scope, c *Collection, e noteEdit) (NoteWritten, error) {
-	known := map[string]Embedding{}
+func (n *Service) edit(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteEdit) (NoteWritten, error) {
+	known := map[string]memory.Embedding{}
 	_, fast := n.fast(c)
 	const tries = 3 // a note that keeps moving gets its vector from a job
 	for try := 1; ; try++ {
@@ -203,21 +204,21 @@ func (n *Notes) edit(ctx context.Context, s tenant.Scope, c *Collection, e noteE
 	}
 }
 
-func (n *Notes) tryEdit(ctx context.Context, s tenant.Scope, c *Collection, e noteEdit, d *derivation, known map[string]Embedding, ask bool) (NoteWritten, error) {
+func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteEdit, d *derivation, known map[string]memory.Embedding, ask bool) (NoteWritten, error) {
 	var out NoteWritten
 	var wanted *wantVector
-	o := WriteOptions{
+	o := memory.WriteOptions{
 		Cause: e.cause, Trigger: e.id, Idempotency: e.request.Idempotency,
-		Audit: []AuditEntry{audit(e.action, e.id, c)},
+		Audit: []memory.AuditEntry{audit(e.action, e.id, c)},
 	}
-	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx Tx) error {
+	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		out, wanted = NoteWritten{}, nil
 		old, err := visible(ctx, tx, e.id)
 		if err != nil {
 			return err
 		}
 		if old != nil {
-			if err := e.request.Match.check("note", old.Version().ETag()); err != nil {
+			if err := e.request.Match.Check("note", old.Version().ETag()); err != nil {
 				return err
 			}
 		}
@@ -245,7 +246,7 @@ func (n *Notes) tryEdit(ctx context.Context, s tenant.Scope, c *Collection, e no
 				}
 			}
 		}
-		if out.Links, err = tx.Links(ctx, LinkQuery{Notes: []uuid.UUID{e.id}, Direction: Outgoing}); err != nil {
+		if out.Links, err = tx.Links(ctx, memory.LinkQuery{Notes: []uuid.UUID{e.id}, Direction: memory.Outgoing}); err != nil {
 			return err
 		}
 		ids := answerIDs{Collection: c.ID, Note: e.id, Revision: tx.View().At}
@@ -268,8 +269,8 @@ func (n *Notes) tryEdit(ctx context.Context, s tenant.Scope, c *Collection, e no
 }
 
 // visible reads one note with its vector; nil when there is none.
-func visible(ctx context.Context, tx Tx, id uuid.UUID) (*Note, error) {
-	notes, err := tx.Notes(ctx, []uuid.UUID{id}, ReadOptions{Vector: true})
+func visible(ctx context.Context, tx memory.Tx, id uuid.UUID) (*memory.Note, error) {
+	notes, err := tx.Notes(ctx, []uuid.UUID{id}, memory.ReadOptions{Vector: true})
 	if err != nil || len(notes) == 0 {
 		return nil, err
 	}
@@ -278,10 +279,10 @@ func visible(ctx context.Context, tx Tx, id uuid.UUID) (*Note, error) {
 
 // setVector gives the new version its vector: the old one while the embedded
 // text is the same, a known one, or none. It asks for one when it may.
-func setVector(c *Collection, old, next *Note, known map[string]Embedding, ask bool) *wantVector {
-	text := EmbedText(next)
-	next.Embed(Embedding{}, "")
-	if old != nil && len(old.Vector) > 0 && EmbedText(old) == text {
+func setVector(c *memory.Collection, old, next *memory.Note, known map[string]memory.Embedding, ask bool) *wantVector {
+	text := memory.EmbedText(next)
+	next.Embed(memory.Embedding{}, "")
+	if old != nil && len(old.Vector) > 0 && memory.EmbedText(old) == text {
 		next.EmbedAs(old)
 		return nil
 	}
@@ -297,14 +298,14 @@ func setVector(c *Collection, old, next *Note, known map[string]Embedding, ask b
 
 // putEdited writes the new version and the job that it needs. A note that had
 // no vector and still says the same has a job on its way already.
-func (n *Notes) putEdited(ctx context.Context, s tenant.Scope, tx Tx, c *Collection, old *Note, next Note, analyze bool, out *NoteWritten) error {
+func (n *Service) putEdited(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, old *memory.Note, next memory.Note, analyze bool, out *NoteWritten) error {
 	stored, err := tx.Put(ctx, next)
 	if err != nil {
 		return err
 	}
 	out.Note, out.Changed = stored, true
 	job := noteJob(s, c, &next, analyze)
-	if job == nil || !analyze && old != nil && len(old.Vector) == 0 && EmbedText(old) == EmbedText(&next) {
+	if job == nil || !analyze && old != nil && len(old.Vector) == 0 && memory.EmbedText(old) == memory.EmbedText(&next) {
 		return nil
 	}
 	j, err := tx.Enqueue(ctx, *job)

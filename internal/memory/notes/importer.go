@@ -1,4 +1,4 @@
-package memory
+package notes
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -21,10 +22,10 @@ type ImportLine struct {
 type ImportResult struct {
 	Line     int
 	ID       uuid.UUID
-	Revision Revision // where the note begins
-	Created  bool     // false without Err: it was here before with the same content
-	Warnings []string // what could not be kept, such as a link to nowhere
-	Err      error    // a fault, of this line alone
+	Revision memory.Revision // where the note begins
+	Created  bool            // false without Err: it was here before with the same content
+	Warnings []string        // what could not be kept, such as a link to nowhere
+	Err      error           // a fault, of this line alone
 }
 
 // Importer brings in notes as they were elsewhere: with ids, times, links,
@@ -34,9 +35,9 @@ type ImportResult struct {
 // from the first line. A note that is here with other content is left alone
 // and its line is Exists.
 type Importer struct {
-	notes      *Notes
+	notes      *Service
 	scope      tenant.Scope
-	collection Collection
+	collection memory.Collection
 	job        uuid.UUID
 
 	byLine  map[int]uuid.UUID // position, from 0, of each readable line: some stores link by position
@@ -56,7 +57,7 @@ const maxWaitingLinks = 4_000_000
 // Importer makes an importer into a collection (collections:write and
 // notes:write, base:write for a shared one). job is recorded in changesets; it
 // may be zero.
-func (n *Notes) Importer(ctx context.Context, s tenant.Scope, ref string, job uuid.UUID) (*Importer, error) {
+func (n *Service) Importer(ctx context.Context, s tenant.Scope, ref string, job uuid.UUID) (*Importer, error) {
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (n *Notes) Importer(ctx context.Context, s tenant.Scope, ref string, job uu
 }
 
 // Lines imports a batch, in order, as one changeset; the batch is at most
-// NotesConfig.BatchSize lines. An error fails the whole batch and leaves
+// Config.BatchSize lines. An error fails the whole batch and leaves
 // nothing of it written.
 func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResult, error) {
 	n := im.notes
@@ -90,7 +91,7 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 		im.byLine[l.Line-1] = in.note.ID
 		batch = append(batch, in)
 		bytes += in.note.Size()
-		texts = append(texts, EmbedText(&in.note))
+		texts = append(texts, memory.EmbedText(&in.note))
 	}
 	if len(batch) == 0 {
 		return results, nil
@@ -109,8 +110,8 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 // write puts one batch: first the notes, then the links whose ends are there.
 func (im *Importer) write(ctx context.Context, batch []*importNote, results []ImportResult) error {
 	var waiting []waitingLinks
-	o := WriteOptions{Cause: CauseImport, Job: im.job, System: true}
-	_, err := im.notes.store.Write(ctx, im.scope, im.collection.ID, o, func(ctx context.Context, tx Tx) error {
+	o := memory.WriteOptions{Cause: memory.CauseImport, Job: im.job, System: true}
+	_, err := im.notes.store.Write(ctx, im.scope, im.collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		waiting = nil
 		for _, in := range batch {
 			r, err := im.put(ctx, tx, in)
@@ -150,7 +151,7 @@ func (im *Importer) write(ctx context.Context, batch []*importNote, results []Im
 }
 
 // put writes one note unless it is there.
-func (im *Importer) put(ctx context.Context, tx Tx, in *importNote) (r ImportResult, err error) {
+func (im *Importer) put(ctx context.Context, tx memory.Tx, in *importNote) (r ImportResult, err error) {
 	r = ImportResult{Line: in.line, ID: in.note.ID, Warnings: append([]string(nil), in.warnings...)}
 	old, err := visible(ctx, tx, in.note.ID)
 	if err != nil {
@@ -198,7 +199,7 @@ func (im *Importer) put(ctx context.Context, tx Tx, in *importNote) (r ImportRes
 }
 
 // link puts the links whose targets are visible and gives back the others.
-func (im *Importer) link(ctx context.Context, tx Tx, source uuid.UUID, links []importLink) (left []importLink, warnings []string, err error) {
+func (im *Importer) link(ctx context.Context, tx memory.Tx, source uuid.UUID, links []importLink) (left []importLink, warnings []string, err error) {
 	resolved := make([]importLink, 0, len(links))
 	ids := make([]uuid.UUID, 0, len(links))
 	for _, l := range links {
@@ -220,7 +221,7 @@ func (im *Importer) link(ctx context.Context, tx Tx, source uuid.UUID, links []i
 	if len(ids) == 0 {
 		return left, warnings, nil
 	}
-	notes, err := tx.Notes(ctx, ids, ReadOptions{})
+	notes, err := tx.Notes(ctx, ids, memory.ReadOptions{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -248,8 +249,8 @@ func (im *Importer) Finish(ctx context.Context) ([]ImportResult, error) {
 		batch := im.waiting[:min(len(im.waiting), im.notes.cfg.BatchSize)]
 		im.waiting = im.waiting[len(batch):]
 		var results []ImportResult
-		o := WriteOptions{Cause: CauseImport, Job: im.job, System: true}
-		_, err := im.notes.store.Write(ctx, im.scope, im.collection.ID, o, func(ctx context.Context, tx Tx) error {
+		o := memory.WriteOptions{Cause: memory.CauseImport, Job: im.job, System: true}
+		_, err := im.notes.store.Write(ctx, im.scope, im.collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
 			results = nil
 			for _, w := range batch {
 				r, err := im.finishNote(ctx, tx, w)
@@ -270,7 +271,7 @@ func (im *Importer) Finish(ctx context.Context) ([]ImportResult, error) {
 	return out, nil
 }
 
-func (im *Importer) finishNote(ctx context.Context, tx Tx, w waitingLinks) (ImportResult, error) {
+func (im *Importer) finishNote(ctx context.Context, tx memory.Tx, w waitingLinks) (ImportResult, error) {
 	r := ImportResult{Line: w.line, ID: w.note}
 	note, err := visible(ctx, tx, w.note)
 	if err != nil {
@@ -293,11 +294,11 @@ func (im *Importer) finishNote(ctx context.Context, tx Tx, w waitingLinks) (Impo
 }
 
 // usageOf gives counters as they are kept.
-func usageOf(u importUsage) (*Usage, error) {
+func usageOf(u importUsage) (*memory.Usage, error) {
 	if u.AccessCount < 0 || u.Strength < 0 || math.IsNaN(u.Strength) || math.IsInf(u.Strength, 0) {
 		return nil, errors.New("counters must not be negative")
 	}
-	out := Usage{AccessCount: u.AccessCount, LastAccess: u.LastAccess, Strength: u.Strength}
+	out := memory.Usage{AccessCount: u.AccessCount, LastAccess: u.LastAccess, Strength: u.Strength}
 	if out.Strength == 0 {
 		out.Strength = 1
 	}
