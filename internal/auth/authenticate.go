@@ -15,36 +15,38 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// Principal is who a request comes from, after its credential held.
+// Principal is the authenticated caller of a request.
 type Principal struct {
-	// Scope is what store methods take; zero for an operator.
+	// Scope is passed to store methods; zero for an operator.
 	Scope tenant.Scope
-	// Operator is what the platform's methods take; zero for a tenant's key.
+	// Operator is passed to the methods of the platform; zero for a tenant's key.
 	Operator   tenant.Operator
 	IsOperator bool
 
 	KeyID   uuid.UUID
-	KeyEnds time.Time // when the key expires or its revocation begins; zero: neither is known
+	KeyEnds time.Time // when the key expires or is revoked, if that is known; else zero
 	ByToken bool      // a token was sent, not the key itself
-	Expires time.Time // of the credential that was sent; zero: never
+	Expires time.Time // when the credential that was sent expires; zero: never
 
-	// Tenant is the tenant as it is now (with its limits), zero for an operator.
+	// Tenant is the tenant in its current state (with its limits); zero for an
+	// operator.
 	Tenant tenant.Tenant
-	// Agent and AgentName are what the credential is bound to; zero: none.
+	// Agent and AgentName identify the agent that the credential is bound to;
+	// zero: none.
 	Agent     uuid.UUID
 	AgentName string
 
 	permissions []tenant.Permission
 }
 
-// Permissions lists what the credential may do, sorted.
+// Permissions returns the permissions of the credential, sorted.
 func (p Principal) Permissions() []tenant.Permission { return slices.Clone(p.permissions) }
 
-// Check refuses a permission that the credential lacks: Unauthenticated for
-// the zero Principal, else Forbidden.
+// Check returns nil when the credential has the permission, Unauthenticated for
+// the zero Principal, and else Forbidden.
 func (p Principal) Check(need tenant.Permission) error {
 	if p.KeyID == uuid.Nil {
-		return fault.New(fault.Unauthenticated, "a credential is needed")
+		return fault.New(fault.Unauthenticated, "a credential is required")
 	}
 	if !slices.Contains(p.permissions, need) {
 		return fault.New(fault.Forbidden, "the credential lacks the scope %q", need)
@@ -52,33 +54,35 @@ func (p Principal) Check(need tenant.Permission) error {
 	return nil
 }
 
-// maxCredential is the longest credential that is looked at, in bytes. The
-// longest token is below 1 KiB.
+// maxCredential is the maximum length of a credential in bytes. The longest
+// token is below 1 KiB.
 const maxCredential = 4096
 
-// Authenticator turns a credential into a Principal.
+// Authenticator verifies credentials and returns their principals.
 type Authenticator struct {
 	cfg    Config
 	clock  memory.Clock
-	status *status
+	status *statusCache
 	tokens *Tokens
 }
 
-// Authenticate accepts an API key or a token. The state of key, tenant and
-// agent is at most Config.StatusTTL old, so what was revoked, suspended or
-// deleted ends every credential made from it. Every refusal is
-// Unauthenticated; an unknown key and a wrong secret are told by the same
-// sentence, both after a look-up and a comparison in constant time, and only
-// who holds the secret learns why a key is refused. (That a key's id is known
-// may show in the time of a second try, which finds it remembered; ids are no
-// secret.) When the store fails its own fault comes back.
+// Authenticate verifies an API key or a token. The state of key, tenant and
+// agent that it uses is at most Config.StatusTTL old, so a key, tenant or agent
+// that was revoked, suspended or deleted invalidates every credential derived
+// from it.
+//
+// A refusal is Unauthenticated. An unknown key and a wrong secret get the same
+// message, both after a lookup and a constant-time comparison; only a caller
+// with the right secret learns why a key is refused. The timing of a second
+// attempt may reveal that an id exists, because existing keys are cached; ids
+// are not secret. When the store fails, its error is returned.
 func (a *Authenticator) Authenticate(ctx context.Context, credential string) (Principal, error) {
 	switch {
 	case credential == "":
-		return Principal{}, fault.New(fault.Unauthenticated, "a credential is needed")
+		return Principal{}, fault.New(fault.Unauthenticated, "a credential is required")
 	case len(credential) > maxCredential:
 		return Principal{}, fault.New(fault.Unauthenticated, "the credential is too long")
-	case strings.HasPrefix(credential, keyStart+"_"):
+	case strings.HasPrefix(credential, keyPrefix+"_"):
 		return a.byKey(ctx, credential)
 	case strings.Count(credential, ".") == 2:
 		return a.byToken(ctx, credential)
@@ -88,7 +92,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, credential string) (Pr
 }
 
 func errBadKey(cause error) error {
-	e := fault.New(fault.Unauthenticated, "the API key is not accepted; check that all of it was sent, or make another with `gateway key create`")
+	e := fault.New(fault.Unauthenticated, "the API key is not accepted; check that all of it was sent, or create another with `gateway key create`")
 	e.Err = cause
 	return e
 }
@@ -99,14 +103,14 @@ func (a *Authenticator) byKey(ctx context.Context, credential string) (Principal
 		return Principal{}, errBadKey(err)
 	}
 	key, err := a.status.key(ctx, sent.tenant, sent.id)
-	known := err == nil
+	found := err == nil
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return Principal{}, err
 	}
-	// For an unknown id the comparison is with the zero hash, to the same end.
+	// For an unknown id the secret is compared with the zero hash, which takes the same time.
 	hash := sent.hash()
-	same := subtle.ConstantTimeCompare(hash[:], key.Hash[:]) == 1
-	if !known || !same || key.Prefix != sent.prefix() || sent.env != a.cfg.Env {
+	match := subtle.ConstantTimeCompare(hash[:], key.Hash[:]) == 1
+	if !found || !match || key.Prefix != sent.prefix() || sent.env != a.cfg.Env {
 		return Principal{}, errBadKey(nil)
 	}
 	return a.principal(ctx, key, nil)
@@ -119,7 +123,7 @@ func (a *Authenticator) byToken(ctx context.Context, credential string) (Princip
 	}
 	key, err := a.status.key(ctx, c.tenant, c.key)
 	if fault.Is(err, fault.NotFound) {
-		return Principal{}, fault.Wrap(err, fault.Unauthenticated, "the API key of the token is gone")
+		return Principal{}, fault.Wrap(err, fault.Unauthenticated, "the API key of the token no longer exists")
 	}
 	if err != nil {
 		return Principal{}, err
@@ -127,19 +131,21 @@ func (a *Authenticator) byToken(ctx context.Context, credential string) (Princip
 	return a.principal(ctx, key, &c)
 }
 
-// principal checks what a key, or a token of it, rests on, and makes the scope.
+// principal checks the state of the key, its tenant and its agent, and returns
+// the principal. token holds the claims when the credential is a token of the
+// key, else nil.
 func (a *Authenticator) principal(ctx context.Context, key Key, token *claims) (Principal, error) {
 	if err := key.Check(a.clock()); err != nil {
 		return Principal{}, err
 	}
 	actor := subjectKind + key.ID.String()
 	p := Principal{
-		KeyID: key.ID, KeyEnds: key.ends(), Expires: key.ends(),
+		KeyID: key.ID, KeyEnds: key.endsAt(), Expires: key.endsAt(),
 		Agent: key.Agent, AgentName: key.AgentName, permissions: slices.Sorted(slices.Values(key.Permissions)),
 	}
 	if token != nil {
-		if wider(key.Permissions, token.scopes) || key.Agent != uuid.Nil && key.Agent != token.agent {
-			return Principal{}, fault.New(fault.Unauthenticated, "the token is wider than its API key")
+		if exceeds(key.Permissions, token.scopes) || key.Agent != uuid.Nil && key.Agent != token.agent {
+			return Principal{}, fault.New(fault.Unauthenticated, "the token has more rights than its API key")
 		}
 		p.ByToken, p.Expires, p.Agent = true, token.expires, token.agent
 		p.permissions = slices.Sorted(slices.Values(token.scopes))
@@ -170,31 +176,31 @@ func (a *Authenticator) checkTenant(ctx context.Context, id uuid.UUID, p *Princi
 	t, err := a.status.tenant(ctx, id)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return fault.Wrap(err, fault.Unauthenticated, "the tenant is gone")
+		return fault.Wrap(err, fault.Unauthenticated, "the tenant no longer exists")
 	case err != nil:
 		return err
 	case t.State == tenant.Suspended:
 		return fault.New(fault.Unauthenticated, "the tenant is suspended")
 	case t.State != tenant.Active:
-		return fault.New(fault.Unauthenticated, "the tenant is gone")
+		return fault.New(fault.Unauthenticated, "the tenant no longer exists")
 	}
 	p.Tenant = t
 	return nil
 }
 
-// checkAgent makes sure that the agent is still there: a credential for a
-// deleted one must not reach the shared bases in its name.
+// checkAgent verifies that the agent still exists: a credential of a deleted
+// agent must not access the shared bases in the agent's name.
 func (a *Authenticator) checkAgent(ctx context.Context, tenantID uuid.UUID, actor string, p *Principal) error {
 	agent, err := a.status.agent(ctx, tenantID, p.Agent, actor)
 	if fault.Is(err, fault.NotFound) {
-		return fault.Wrap(err, fault.Unauthenticated, "the agent of the credential is gone")
+		return fault.Wrap(err, fault.Unauthenticated, "the agent of the credential no longer exists")
 	}
 	p.AgentName = agent.Name
 	return err
 }
 
-// ends is when the key stops working, as far as is known; zero: never.
-func (k *Key) ends() time.Time {
+// endsAt returns when the key becomes invalid, as far as is known; zero: never.
+func (k *Key) endsAt() time.Time {
 	if k.ExpiresAt.IsZero() || !k.RevokedAt.IsZero() && k.RevokedAt.Before(k.ExpiresAt) {
 		return k.RevokedAt
 	}

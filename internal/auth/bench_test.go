@@ -3,8 +3,8 @@ package auth
 import "testing"
 
 func BenchmarkAuthenticate(b *testing.B) {
-	// One request costs a hash for a key, and a signature check for a token.
-	w := newBench(b)
+	// A key costs one hash per request, a token one signature verification.
+	w := newFixture(b)
 	k := w.key(b, NewKey{})
 	for name, c := range map[string]string{"key": k.Text, "token": w.token(b, k.Text, TokenRequest{}).AccessToken} {
 		b.Run(name, func(b *testing.B) {

@@ -16,14 +16,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// claims are those of a token, all required but Agent:
+// claims are the claims of a token. All are required but agent:
 //
 //	iss     Config.Issuer
-//	aud     Config.Audience, a string or a list of just that one
+//	aud     Config.Audience, a string or a list with that one element
 //	sub     "key:" and the id of the API key
 //	tenant  the id of the tenant, or "platform"
-//	agent   the id of the agent, when bound to one
-//	scopes  a list of scopes, not empty, none twice
+//	agent   the id of the agent, when the token is bound to one
+//	scopes  a list of scopes, not empty, without duplicates
 //	iat, nbf, exp   seconds since 1970
 //	jti     a UUID
 type claims struct {
@@ -41,7 +41,7 @@ type claims struct {
 
 const subjectKind = "key:"
 
-// MarshalJSON writes the claims.
+// MarshalJSON encodes the claims.
 func (c *claims) MarshalJSON() ([]byte, error) {
 	owner := platformTenant
 	if c.tenant != uuid.Nil {
@@ -68,9 +68,9 @@ func (c *claims) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads claims and refuses any that is unknown, repeated,
-// missing, or of another form than MarshalJSON writes. encoding/json by itself
-// would take the last of two, and "TENANT" for "tenant".
+// UnmarshalJSON decodes claims. It refuses a claim that is unknown, repeated,
+// missing, or in another form than MarshalJSON writes. encoding/json alone would
+// take the last of two equal names, and accept "TENANT" for "tenant".
 func (c *claims) UnmarshalJSON(b []byte) error {
 	members, err := strictObject(b)
 	if err != nil {
@@ -78,20 +78,20 @@ func (c *claims) UnmarshalJSON(b []byte) error {
 	}
 	var got claims
 	readers := map[string]func(json.RawMessage) error{
-		"iss":    func(m json.RawMessage) (err error) { got.issuer, err = text(m); return err },
-		"aud":    func(m json.RawMessage) (err error) { got.audience, err = audience(m); return err },
+		"iss":    func(m json.RawMessage) (err error) { got.issuer, err = readString(m); return err },
+		"aud":    func(m json.RawMessage) (err error) { got.audience, err = readAudience(m); return err },
 		"sub":    got.readSubject,
 		"tenant": got.readTenant,
-		"agent":  func(m json.RawMessage) (err error) { got.agent, err = id(m); return err },
+		"agent":  func(m json.RawMessage) (err error) { got.agent, err = readID(m); return err },
 		"scopes": got.readScopes,
-		"iat":    func(m json.RawMessage) (err error) { got.issuedAt, err = seconds(m); return err },
-		"nbf":    func(m json.RawMessage) (err error) { got.notBefore, err = seconds(m); return err },
-		"exp":    func(m json.RawMessage) (err error) { got.expires, err = seconds(m); return err },
-		"jti":    func(m json.RawMessage) (err error) { got.id, err = id(m); return err },
+		"iat":    func(m json.RawMessage) (err error) { got.issuedAt, err = readSeconds(m); return err },
+		"nbf":    func(m json.RawMessage) (err error) { got.notBefore, err = readSeconds(m); return err },
+		"exp":    func(m json.RawMessage) (err error) { got.expires, err = readSeconds(m); return err },
+		"jti":    func(m json.RawMessage) (err error) { got.id, err = readID(m); return err },
 	}
 	for name, m := range members {
-		read, known := readers[name]
-		if !known {
+		read, ok := readers[name]
+		if !ok {
 			return fmt.Errorf("unknown claim %q", name)
 		}
 		if err := read(m); err != nil {
@@ -108,7 +108,7 @@ func (c *claims) UnmarshalJSON(b []byte) error {
 }
 
 func (c *claims) readSubject(m json.RawMessage) error {
-	s, err := text(m)
+	s, err := readString(m)
 	if err != nil {
 		return err
 	}
@@ -116,16 +116,16 @@ func (c *claims) readSubject(m json.RawMessage) error {
 	if !ok {
 		return errors.New("does not name a key")
 	}
-	c.key, err = canonicalID(rest)
+	c.key, err = parseCanonicalID(rest)
 	return err
 }
 
 func (c *claims) readTenant(m json.RawMessage) error {
-	s, err := text(m)
+	s, err := readString(m)
 	if err != nil || s == platformTenant {
 		return err
 	}
-	c.tenant, err = canonicalID(s)
+	c.tenant, err = parseCanonicalID(s)
 	return err
 }
 
@@ -136,12 +136,12 @@ func (c *claims) readScopes(m json.RawMessage) error {
 	}
 	names := make([]string, len(list))
 	for i, item := range list {
-		s, err := text(item)
+		s, err := readString(item)
 		if err != nil {
 			return err
 		}
 		if slices.Contains(names[:i], s) {
-			return errors.New("a scope stands twice")
+			return errors.New("a scope is repeated")
 		}
 		names[i] = s
 	}
@@ -150,7 +150,7 @@ func (c *claims) readScopes(m json.RawMessage) error {
 	return err
 }
 
-// The methods of jwt.Claims, by which the library checks iss, aud and the times.
+// The methods of jwt.Claims. The library calls them to check iss, aud and the times.
 
 func (c *claims) GetIssuer() (string, error)             { return c.issuer, nil }
 func (c *claims) GetSubject() (string, error)            { return subjectKind + c.key.String(), nil }
@@ -163,9 +163,9 @@ func (c *claims) GetNotBefore() (*jwt.NumericDate, error) {
 }
 func (c *claims) GetIssuedAt() (*jwt.NumericDate, error) { return jwt.NewNumericDate(c.issuedAt), nil }
 
-// checkHeader refuses a header that says more or less than alg, kid and typ:
-// what points to other keys (jwk, jku, x5u) or asks to be understood (crit) is
-// not even looked at.
+// checkHeader accepts a header only with alg, kid and optionally typ. Headers
+// that refer to other keys (jwk, jku, x5u) or list critical extensions (crit)
+// are refused.
 func checkHeader(b []byte) error {
 	members, err := strictObject(b)
 	if err != nil {
@@ -177,7 +177,7 @@ func checkHeader(b []byte) error {
 		}
 	}
 	for name, m := range members {
-		s, err := text(m)
+		s, err := readString(m)
 		switch {
 		case err != nil:
 			return fmt.Errorf("header %q: %w", name, err)
@@ -192,8 +192,8 @@ func checkHeader(b []byte) error {
 	return nil
 }
 
-// strictObject reads one JSON object and nothing after it, and refuses a
-// member that stands twice.
+// strictObject decodes exactly one JSON object. It refuses a repeated member and
+// anything after the object.
 func strictObject(b []byte) (map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	open, err := dec.Token()
@@ -214,7 +214,7 @@ func strictObject(b []byte) (map[string]json.RawMessage, error) {
 			return nil, errors.New("not an object")
 		}
 		if _, twice := members[name]; twice {
-			return nil, fmt.Errorf("%q stands twice", name)
+			return nil, fmt.Errorf("%q is repeated", name)
 		}
 		var m json.RawMessage
 		if err := dec.Decode(&m); err != nil {
@@ -226,34 +226,34 @@ func strictObject(b []byte) (map[string]json.RawMessage, error) {
 		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something stands after the object")
+		return nil, errors.New("there is data after the object")
 	}
 	return members, nil
 }
 
-// text reads a JSON string that is not empty.
-func text(m json.RawMessage) (string, error) {
+// readString decodes a non-empty JSON string.
+func readString(m json.RawMessage) (string, error) {
 	var s *string
 	if err := json.Unmarshal(m, &s); err != nil || s == nil || *s == "" {
-		return "", errors.New("not a text")
+		return "", errors.New("not a non-empty string")
 	}
 	return *s, nil
 }
 
-// audience reads one text, or a list of one.
-func audience(m json.RawMessage) (string, error) {
-	if s, err := text(m); err == nil {
+// readAudience decodes a string, or a list of one string.
+func readAudience(m json.RawMessage) (string, error) {
+	if s, err := readString(m); err == nil {
 		return s, nil
 	}
 	var list []json.RawMessage
 	if err := json.Unmarshal(m, &list); err != nil || len(list) != 1 {
 		return "", errors.New("not one audience")
 	}
-	return text(list[0])
+	return readString(list[0])
 }
 
-// seconds reads a whole number of seconds since 1970.
-func seconds(m json.RawMessage) (time.Time, error) {
+// readSeconds decodes a whole number of seconds since 1970.
+func readSeconds(m json.RawMessage) (time.Time, error) {
 	var n *int64
 	if err := json.Unmarshal(m, &n); err != nil || n == nil || *n < 0 || *n > 1<<40 {
 		return time.Time{}, errors.New("not a time")
@@ -261,17 +261,17 @@ func seconds(m json.RawMessage) (time.Time, error) {
 	return time.Unix(*n, 0).UTC(), nil
 }
 
-func id(m json.RawMessage) (uuid.UUID, error) {
-	s, err := text(m)
+func readID(m json.RawMessage) (uuid.UUID, error) {
+	s, err := readString(m)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	return canonicalID(s)
+	return parseCanonicalID(s)
 }
 
-// canonicalID reads a UUID in its usual spelling; never the zero one, which
-// elsewhere means "none".
-func canonicalID(s string) (uuid.UUID, error) {
+// parseCanonicalID parses a UUID in its canonical spelling. It refuses the zero UUID,
+// which means "none" elsewhere.
+func parseCanonicalID(s string) (uuid.UUID, error) {
 	u, err := uuid.Parse(s)
 	if err != nil || u.String() != s || u == uuid.Nil {
 		return uuid.Nil, errors.New("not an id")

@@ -13,52 +13,54 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Bounds that no setting can pass.
+// Bounds that settings cannot exceed.
 const (
 	MaxTokenTTL   = time.Hour
 	MaxLeeway     = 30 * time.Second
 	MaxStatusTTL  = 5 * time.Second
 	MaxKeyOverlap = 30 * 24 * time.Hour
-	// MaxKeyTTL is the longest life that can be asked for a key; one without
-	// expiry lives until it is revoked.
+	// MaxKeyTTL is the maximum lifetime that can be requested for a key. A key
+	// without expiry is valid until it is revoked.
 	MaxKeyTTL = 100 * 365 * 24 * time.Hour
-	// MinSecret is the least length in bytes of Config.Secret.
+	// MinSecret is the minimum length of Config.Secret in bytes.
 	MinSecret = 32
 )
 
-// Config of credentials. Zero fields mean the defaults.
+// Config configures the credentials. A zero field means its default.
 type Config struct {
 	// Env is the second part of a key's text, [a-z0-9]{1,16}; default "live".
 	// A key of another environment is refused.
 	Env string
 	// Issuer and Audience are the claims iss and aud; default "slipbox".
 	Issuer, Audience string
-	// Secret wraps the private halves of signing keys; required, at least 32
-	// random bytes. With another secret than before, a new signing key is made
-	// and tokens of the old one live on until they expire.
+	// Secret encrypts the private keys of signing keys; required, at least 32
+	// random bytes. After the secret was changed, a new signing key is created,
+	// and tokens of the old one stay valid until they expire.
 	Secret []byte
-	// TokenTTL is the life of a token when none is asked for; default 15
+	// TokenTTL is the lifetime of a token when none is requested; default 15
 	// minutes, at most MaxTokenTTL.
 	TokenTTL time.Duration
-	// Leeway is how far the claims nbf and iat may lie ahead of this process'
-	// clock; default 5 s, at most MaxLeeway. exp has no leeway.
+	// Leeway is how far the claims nbf and iat may be ahead of the clock of this
+	// process; default 5 s, at most MaxLeeway. exp has no leeway.
 	Leeway time.Duration
-	// StatusTTL is how old the known state of a key, a tenant or the set of
-	// signing keys may be; default and at most 5 s. It bounds how long a
-	// revoked key works on in other processes; in this one it ends at once.
+	// StatusTTL is how old the cached state of a key, a tenant or the signing
+	// keys may be; default and maximum 5 s. It bounds how long a revoked key is
+	// still accepted by other processes; this process refuses it at once.
 	StatusTTL time.Duration
-	// StatusSize is how many keys (and as many tenants) are remembered; default 10,000.
+	// StatusSize is how many keys (and as many tenants) are cached; default 10,000.
 	StatusSize int
-	// SigningKeyAge is after how long a new signing key takes over; default 30 days.
+	// SigningKeyAge is the age at which a signing key is replaced by a new one;
+	// default 30 days.
 	SigningKeyAge time.Duration
-	// KeyOverlap is how long a rotated key works on when the caller does not
-	// say; default 24 hours, at most MaxKeyOverlap.
+	// KeyOverlap is how long a rotated key stays valid when the caller does not
+	// choose; default 24 hours, at most MaxKeyOverlap.
 	KeyOverlap time.Duration
 }
 
 var envText = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
 
-// withDefaults fills zero fields and reports every one out of range.
+// withDefaults sets zero fields to their defaults and reports every field that
+// is out of range.
 func (c Config) withDefaults() (Config, error) {
 	var errs []error
 	text := func(field *string, def string) {
@@ -66,22 +68,22 @@ func (c Config) withDefaults() (Config, error) {
 			*field = def
 		}
 	}
-	span := func(name string, field *time.Duration, def, most time.Duration) {
+	duration := func(name string, field *time.Duration, def, limit time.Duration) {
 		if *field == 0 {
 			*field = def
 		}
-		if *field < 0 || *field > most {
-			errs = append(errs, fmt.Errorf("auth: %s must be positive and at most %s", name, most))
+		if *field < 0 || *field > limit {
+			errs = append(errs, fmt.Errorf("auth: %s must be positive and at most %s", name, limit))
 		}
 	}
 	text(&c.Env, "live")
 	text(&c.Issuer, "slipbox")
 	text(&c.Audience, "slipbox")
-	span("TokenTTL", &c.TokenTTL, 15*time.Minute, MaxTokenTTL)
-	span("Leeway", &c.Leeway, 5*time.Second, MaxLeeway)
-	span("StatusTTL", &c.StatusTTL, MaxStatusTTL, MaxStatusTTL)
-	span("SigningKeyAge", &c.SigningKeyAge, 30*24*time.Hour, 10*365*24*time.Hour)
-	span("KeyOverlap", &c.KeyOverlap, 24*time.Hour, MaxKeyOverlap)
+	duration("TokenTTL", &c.TokenTTL, 15*time.Minute, MaxTokenTTL)
+	duration("Leeway", &c.Leeway, 5*time.Second, MaxLeeway)
+	duration("StatusTTL", &c.StatusTTL, MaxStatusTTL, MaxStatusTTL)
+	duration("SigningKeyAge", &c.SigningKeyAge, 30*24*time.Hour, 10*365*24*time.Hour)
+	duration("KeyOverlap", &c.KeyOverlap, 24*time.Hour, MaxKeyOverlap)
 	if !envText.MatchString(c.Env) {
 		errs = append(errs, fmt.Errorf("auth: Env must match %s", envText))
 	}
@@ -97,7 +99,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, errors.Join(errs...)
 }
 
-// Deps are what credentials are kept in and read from; all are required.
+// Deps are the dependencies of a Service; all are required.
 type Deps struct {
 	Keys        KeyStore
 	SigningKeys SigningKeyStore
@@ -107,17 +109,17 @@ type Deps struct {
 	Logger      *slog.Logger
 }
 
-// Service is everything about credentials, built over one knowledge of their
-// state, so that revoking through Keys is seen by Authenticator at once.
+// Service combines everything about credentials. Its parts share one cache of
+// their state, so Authenticator refuses a key as soon as Keys revoked it.
 type Service struct {
 	Keys          *Keys
 	Tokens        *Tokens
 	Authenticator *Authenticator
 
-	status *status
+	status *statusCache
 }
 
-// New makes a Service. It starts nothing and reads nothing.
+// New returns a Service. It starts no goroutine and reads nothing.
 func New(deps Deps, cfg Config) (*Service, error) {
 	if deps.Keys == nil || deps.SigningKeys == nil || deps.Directory == nil || deps.Agents == nil || deps.Clock == nil || deps.Logger == nil {
 		return nil, errors.New("auth: every field of Deps is required")
@@ -130,17 +132,17 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := newStatus(deps, cfg)
+	cache := newStatusCache(deps, cfg)
 	tokens := newTokens(deps, cfg, ring)
 	return &Service{
-		Keys:          &Keys{deps: deps, cfg: cfg, status: known},
+		Keys:          &Keys{deps: deps, cfg: cfg, status: cache},
 		Tokens:        tokens,
-		Authenticator: &Authenticator{cfg: cfg, clock: deps.Clock, status: known, tokens: tokens},
-		status:        known,
+		Authenticator: &Authenticator{cfg: cfg, clock: deps.Clock, status: cache, tokens: tokens},
+		status:        cache,
 	}, nil
 }
 
-// Forget drops what is remembered of a tenant and its keys, so that a
-// suspension or a deleted agent is seen at once. It fits
-// tenant.ServiceDeps.OnChange.
+// Forget drops the cached state of a tenant, its keys and its agents, so that a
+// suspension or a deleted agent takes effect at once. It is meant for
+// tenant.ServiceDeps.OnChange and tenant.AgentsDeps.OnChange.
 func (s *Service) Forget(tenantID uuid.UUID) { s.status.forgetTenant(tenantID) }

@@ -26,7 +26,7 @@ func TestConfigReportsEveryProblem(t *testing.T) {
 		}
 	}
 	if _, err := New(Deps{}, Config{Secret: make([]byte, 32)}); err == nil {
-		t.Error("made without a store")
+		t.Error("a Service was created without a store")
 	}
 }
 
@@ -65,6 +65,6 @@ func TestSecretFile(t *testing.T) {
 		t.Error("a short secret was accepted")
 	}
 	if _, err := SecretFile(filepath.Join(dir, "absent", "token.secret")); err == nil {
-		t.Error("made in an absent folder")
+		t.Error("a secret was created in a folder that does not exist")
 	}
 }

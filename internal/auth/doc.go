@@ -1,10 +1,15 @@
-// Package auth turns a credential into a principal with a tenant scope: API
-// keys, of which only a hash is kept, and short-lived tokens (JWT, EdDSA) that
-// are exchanged for keys and end with them.
+// Package auth authenticates a credential and returns a principal with a tenant
+// scope. A credential is an API key, of which only a hash is stored, or a
+// short-lived token (JWT, EdDSA) that was exchanged for a key and becomes invalid
+// with it.
 //
 // It owns the text of keys, the claims of tokens, the signing keys and their
-// rotation, and the rule that nothing about a credential is assumed: a missing,
-// unknown, repeated or wider claim is a refusal. It makes scopes (tenant/grant)
-// and hands them out only after a credential held. It knows nothing of HTTP,
-// of databases, and of what tenants keep.
+// rotation. Nothing about a credential is assumed: a claim that is missing,
+// unknown or repeated, or that exceeds the rights of the key, is refused. It
+// creates scopes (tenant/grant) and returns them only for a verified credential. It
+// does not depend on HTTP, on databases, or on what tenants store.
+//
+// Package api calls it for each request, cmd/gateway for keys and secrets. The
+// store implements KeyStore, SigningKeyStore and AgentStore. TenantLedger is used
+// by package tenant.
 package auth

@@ -12,63 +12,64 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// AgentStore is what credentials need of agents.
+// AgentStore finds and creates the agents that credentials are bound to.
 type AgentStore interface {
 	EnsureAgent(ctx context.Context, s tenant.Scope, name string) (tenant.Agent, error)
 	AgentByRef(ctx context.Context, s tenant.Scope, ref string) (tenant.Agent, error)
 }
 
-// Keys manages API keys. Every method needs the permission Admin; a scope that
-// is bound to an agent sees and makes keys of that agent only.
+// Keys manages API keys. Every method requires the permission Admin. A scope
+// bound to an agent sees and creates only keys of that agent.
 type Keys struct {
 	deps   Deps
 	cfg    Config
-	status *status
+	status *statusCache
 }
 
-// NewKey asks for a key.
+// NewKey describes a key to create.
 type NewKey struct {
 	Name   string        // a display name; may be ""
-	Scopes []string      // nil: all of the caller's
-	Agent  string        // id or name, made when the name is new; "": the caller's, else none
+	Scopes []string      // nil: all scopes of the caller
+	Agent  string        // id or name, created when the name is new; "": the caller's agent, if any
 	TTL    time.Duration // 0: does not expire
 }
 
-// CreatedKey is a key with its text, which is known only now.
+// CreatedKey is a new key with its text, which is not stored and cannot be
+// returned again.
 type CreatedKey struct {
 	Key
 	Text string
 }
 
-// Create makes a key that is never wider than the scope. Invalid for unknown
-// scopes, a bad name or TTL, an unknown agent id; Forbidden for scopes that
-// the caller lacks and for another agent than the caller's.
+// Create creates a key that has no more rights than the scope. It returns
+// Invalid for unknown scopes, a bad name or TTL, or an unknown agent id, and
+// Forbidden for scopes that the caller lacks or an agent other than the caller's.
 func (k *Keys) Create(ctx context.Context, s tenant.Scope, n NewKey) (CreatedKey, error) {
 	if err := tenant.Check(s, tenant.Admin); err != nil {
 		return CreatedKey{}, err
 	}
-	perms, err := narrow(s.Permissions(), n.Scopes)
+	perms, err := grantableScopes(s.Permissions(), n.Scopes)
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	key, text, err := k.draw(s.Tenant(), n.Name, n.TTL)
+	key, text, err := k.generate(s.Tenant(), n.Name, n.TTL)
 	if err != nil {
 		return CreatedKey{}, err
 	}
 	key.Permissions = perms
-	agent, err := narrowAgent(ctx, k.deps.Agents, s, n.Agent)
+	agent, err := credentialAgent(ctx, k.deps.Agents, s, n.Agent)
 	if err != nil {
 		return CreatedKey{}, err
 	}
 	key.Agent, key.AgentName = agent.ID, agent.Name
-	if err := k.deps.Keys.CreateKey(ctx, s, key, audit("key.create", key, map[string]any{"scopes": perms, "agent": agent.Name})); err != nil {
+	if err := k.deps.Keys.CreateKey(ctx, s, key, keyAudit("key.create", key, map[string]any{"scopes": perms, "agent": agent.Name})); err != nil {
 		return CreatedKey{}, err
 	}
 	return CreatedKey{Key: key, Text: text.text()}, nil
 }
 
-// draw makes a key without permissions and its text.
-func (k *Keys) draw(tenantID uuid.UUID, name string, ttl time.Duration) (Key, keyText, error) {
+// generate generates a key without permissions, and its text.
+func (k *Keys) generate(tenantID uuid.UUID, name string, ttl time.Duration) (Key, keyText, error) {
 	if err := tenant.CheckDisplayName("display_name", name); err != nil {
 		return Key{}, keyText{}, err
 	}
@@ -77,11 +78,11 @@ func (k *Keys) draw(tenantID uuid.UUID, name string, ttl time.Duration) (Key, ke
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Key{}, keyText{}, fault.Wrap(err, fault.Internal, "no id for the key")
+		return Key{}, keyText{}, fault.Wrap(err, fault.Internal, "cannot generate the id of the key")
 	}
 	text, err := newKeyText(k.cfg.Env, tenantID, id)
 	if err != nil {
-		return Key{}, keyText{}, fault.Wrap(err, fault.Internal, "no secret for the key")
+		return Key{}, keyText{}, fault.Wrap(err, fault.Internal, "cannot generate the secret of the key")
 	}
 	key := Key{ID: id, Tenant: tenantID, Name: name, Prefix: text.prefix(), Hash: text.hash(), CreatedAt: k.now()}
 	if ttl > 0 {
@@ -90,18 +91,18 @@ func (k *Keys) draw(tenantID uuid.UUID, name string, ttl time.Duration) (Key, ke
 	return key, text, nil
 }
 
-// KeyQuery pages through keys.
+// KeyQuery selects a page of keys.
 type KeyQuery struct {
 	Agent string    // only keys of this agent, id or name; "": all
-	After uuid.UUID // the last id seen; zero: from the start
+	After uuid.UUID // the last id of the previous page; zero for the first page
 	Limit int
 }
 
-// listPage is how many keys are read at once.
+// listPage is how many keys List reads from the store at once.
 const listPage = 200
 
-// List gives keys by id, revoked and expired ones included. An unknown agent
-// is NotFound.
+// List returns keys ordered by id, revoked and expired ones included. It returns
+// NotFound for an unknown agent.
 func (k *Keys) List(ctx context.Context, s tenant.Scope, q KeyQuery) ([]Key, error) {
 	if err := tenant.Check(s, tenant.Admin); err != nil {
 		return nil, err
@@ -137,25 +138,26 @@ func (k *Keys) List(ctx context.Context, s tenant.Scope, q KeyQuery) ([]Key, err
 	return out, nil
 }
 
-// Get finds a key by id.
+// Get returns a key by id.
 func (k *Keys) Get(ctx context.Context, s tenant.Scope, id uuid.UUID) (Key, error) {
 	if err := tenant.Check(s, tenant.Admin); err != nil {
 		return Key{}, err
 	}
 	key, err := k.deps.Keys.KeyByID(ctx, s.Tenant(), id)
 	if err == nil {
-		err = reaches(s, key)
+		err = checkReach(s, key)
 	}
 	if err != nil {
-		return Key{}, absent(err)
+		return Key{}, sameNotFound(err)
 	}
 	return key, nil
 }
 
-// Rotate makes a new key with the name, scopes, agent and expiry of an old
-// one, which works on for the overlap: nil is the configured one, zero ends it
-// at once. Conflict when the old key is expired, revoked or already rotated;
-// Forbidden when it holds a scope that the caller lacks.
+// Rotate creates a new key with the name, scopes, agent and expiry of an old
+// one. The old key stays valid for overlap: nil means Config.KeyOverlap, zero
+// revokes it at once. Rotate returns Conflict when the old key is expired,
+// revoked or already rotated, and Forbidden when it has a scope that the caller
+// lacks.
 func (k *Keys) Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap *time.Duration) (CreatedKey, error) {
 	old, err := k.Get(ctx, s, id)
 	if err != nil {
@@ -163,42 +165,41 @@ func (k *Keys) Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap
 	}
 	for _, p := range old.Permissions {
 		if !s.Allows(p) {
-			// Or an administrator's key could be turned into a wider one.
-			return CreatedKey{}, fault.New(fault.Forbidden, "the key to rotate holds the scope %q, which the credential lacks", p)
+			// Otherwise an administrator could obtain a key with more rights than his own.
+			return CreatedKey{}, fault.New(fault.Forbidden, "the key to rotate has the scope %q, which the credential lacks", p)
 		}
 	}
-	span, err := k.overlap(overlap)
+	keep, err := k.overlapOrDefault(overlap)
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	if err := rotatable(&old, k.now()); err != nil {
+	if err := checkRotatable(&old, k.now()); err != nil {
 		return CreatedKey{}, err
 	}
-	key, text, err := k.draw(old.Tenant, old.Name, 0)
+	key, text, err := k.generate(old.Tenant, old.Name, 0)
 	if err != nil {
 		return CreatedKey{}, err
 	}
 	key.Permissions, key.Agent, key.AgentName, key.ExpiresAt = old.Permissions, old.Agent, old.AgentName, old.ExpiresAt
-	// The new key first: should the second step fail, nothing was lost and
-	// nobody has seen the new key's secret.
-	if err := k.deps.Keys.CreateKey(ctx, s, key, audit("key.create", key, map[string]any{"rotates": old.ID})); err != nil {
+	// The new key is created first: if the second step fails, the old key still
+	// works, and the secret of the new one was not returned to anyone.
+	if err := k.deps.Keys.CreateKey(ctx, s, key, keyAudit("key.create", key, map[string]any{"rotates": old.ID})); err != nil {
 		return CreatedKey{}, err
 	}
-	_, err = k.deps.Keys.UpdateKey(ctx, s, old.ID, audit("key.rotate", old, map[string]any{"to": key.ID, "overlap_seconds": int64(span / time.Second)}),
-		func(o *Key) error { return retire(o, key.ID, k.now(), span) })
+	_, err = k.deps.Keys.UpdateKey(ctx, s, old.ID, keyAudit("key.rotate", old, map[string]any{"to": key.ID, "overlap_seconds": int64(keep / time.Second)}),
+		func(o *Key) error { return markRotated(o, key.ID, k.now(), keep) })
 	k.status.forgetKey(old.Tenant, old.ID)
 	if err != nil {
 		if _, undo := k.revoke(context.WithoutCancel(ctx), s, key.ID); undo != nil {
-			k.deps.Logger.WarnContext(ctx, "a key made by a failed rotation is left over", "key", key.ID, "error", undo)
+			k.deps.Logger.WarnContext(ctx, "the new key of a failed rotation could not be revoked", "key", key.ID, "error", undo)
 		}
 		return CreatedKey{}, err
 	}
 	return CreatedKey{Key: key, Text: text.text()}, nil
 }
 
-// Revoke ends a key at once, in this process now and in others within
-// StatusTTL, and with it every token made from it. Revoking a revoked key
-// changes nothing.
+// Revoke revokes a key and every token made from it. This process refuses them
+// at once, others within StatusTTL. Revoking a revoked key is a no-op.
 func (k *Keys) Revoke(ctx context.Context, s tenant.Scope, id uuid.UUID) (Key, error) {
 	old, err := k.Get(ctx, s, id)
 	if err != nil {
@@ -212,50 +213,53 @@ func (k *Keys) Revoke(ctx context.Context, s tenant.Scope, id uuid.UUID) (Key, e
 
 func (k *Keys) revoke(ctx context.Context, s tenant.Scope, id uuid.UUID) (Key, error) {
 	key, err := k.deps.Keys.UpdateKey(ctx, s, id, memory.AuditEntry{Action: "key.revoke", Target: id.String()}, func(o *Key) error {
-		if err := reaches(s, *o); err != nil {
+		if err := checkReach(s, *o); err != nil {
 			return err
 		}
-		end(o, k.now())
+		revokeAt(o, k.now())
 		return nil
 	})
 	k.status.forgetKey(s.Tenant(), id)
-	return key, absent(err)
+	return key, sameNotFound(err)
 }
 
-func (k *Keys) overlap(asked *time.Duration) (time.Duration, error) {
+// overlapOrDefault returns the requested overlap, or the configured one when it is nil.
+func (k *Keys) overlapOrDefault(requested *time.Duration) (time.Duration, error) {
 	switch {
-	case asked == nil:
+	case requested == nil:
 		return k.cfg.KeyOverlap, nil
-	case *asked < 0 || *asked > MaxKeyOverlap:
+	case *requested < 0 || *requested > MaxKeyOverlap:
 		return 0, fault.InvalidField("overlap_seconds", "must be between 0 and %d", int64(MaxKeyOverlap/time.Second))
 	default:
-		return *asked, nil
+		return *requested, nil
 	}
 }
 
 func (k *Keys) now() time.Time { return k.deps.Clock().UTC().Truncate(time.Microsecond) }
 
-// reaches refuses a key of another agent than the scope's as if it were absent.
-func reaches(s tenant.Scope, key Key) error {
+// checkReach returns NotFound for a key of another tenant, and for a key of another
+// agent when the scope is bound to an agent.
+func checkReach(s tenant.Scope, key Key) error {
 	if key.Tenant != s.Tenant() || s.HasAgent() && key.Agent != s.Agent() {
 		return fault.Missing("API key")
 	}
 	return nil
 }
 
-// absent tells every key that is not there by one sentence, whoever noticed.
-func absent(err error) error {
+// sameNotFound replaces any NotFound by the same error, so that a caller cannot
+// distinguish a missing key from a key that it may not see.
+func sameNotFound(err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return fault.Missing("API key")
 	}
 	return err
 }
 
-// rotatable refuses a key that is at its end (Conflict).
-func rotatable(key *Key, now time.Time) error {
+// checkRotatable returns Conflict for a key that is rotated, revoked or expired.
+func checkRotatable(key *Key, now time.Time) error {
 	switch {
 	case key.RotatedTo != uuid.Nil:
-		return fault.New(fault.Conflict, "the key was rotated before")
+		return fault.New(fault.Conflict, "the key is already rotated")
 	case !key.RevokedAt.IsZero():
 		return fault.New(fault.Conflict, "the key is revoked")
 	case key.expiredAt(now):
@@ -264,18 +268,18 @@ func rotatable(key *Key, now time.Time) error {
 	return nil
 }
 
-// retire lets a key end after the overlap, in favor of another.
-func retire(key *Key, next uuid.UUID, now time.Time, overlap time.Duration) error {
-	if err := rotatable(key, now); err != nil {
+// markRotated marks a key as rotated to next and revokes it after the overlap.
+func markRotated(key *Key, next uuid.UUID, now time.Time, overlap time.Duration) error {
+	if err := checkRotatable(key, now); err != nil {
 		return err
 	}
 	key.RotatedTo = next
-	end(key, now.Add(overlap))
+	revokeAt(key, now.Add(overlap))
 	return nil
 }
 
-// end revokes a key at a time, unless it ends earlier already.
-func end(key *Key, at time.Time) {
+// revokeAt revokes a key at the given time, unless it is revoked earlier.
+func revokeAt(key *Key, at time.Time) {
 	if key.RevokedAt.IsZero() || key.RevokedAt.After(at) {
 		key.RevokedAt = at
 	}
@@ -284,46 +288,47 @@ func end(key *Key, at time.Time) {
 func (k *Key) expiredAt(now time.Time) bool { return !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt) }
 func (k *Key) revokedAt(now time.Time) bool { return !k.RevokedAt.IsZero() && !now.Before(k.RevokedAt) }
 
-// Check refuses a key that has expired or is revoked (Unauthenticated).
+// Check returns Unauthenticated for a key that has expired or is revoked.
 func (k *Key) Check(now time.Time) error {
 	switch {
 	case k.revokedAt(now):
-		return fault.New(fault.Unauthenticated, "the API key is revoked; `gateway key create` makes another")
+		return fault.New(fault.Unauthenticated, "the API key is revoked; create another with `gateway key create`")
 	case k.expiredAt(now):
-		return fault.New(fault.Unauthenticated, "the API key has expired; `gateway key create` makes another")
+		return fault.New(fault.Unauthenticated, "the API key has expired; create another with `gateway key create`")
 	}
 	return nil
 }
 
-func audit(action string, key Key, detail map[string]any) memory.AuditEntry {
+func keyAudit(action string, key Key, detail map[string]any) memory.AuditEntry {
 	return memory.AuditEntry{Action: action, Target: key.ID.String(), Detail: detail}
 }
 
-// narrow checks asked scopes against those held: nil means all of them, an
-// empty or unknown list is Invalid, a wider one Forbidden.
-func narrow(held []tenant.Permission, asked []string) ([]tenant.Permission, error) {
-	if asked == nil {
+// grantableScopes returns the requested permissions, or all of held when requested is
+// nil. It returns Invalid for an empty list or an unknown scope, and Forbidden
+// for a scope that is not held.
+func grantableScopes(held []tenant.Permission, requested []string) ([]tenant.Permission, error) {
+	if requested == nil {
 		return held, nil
 	}
-	if len(asked) == 0 {
+	if len(requested) == 0 {
 		return nil, fault.InvalidField("scopes", "must not be empty; leave it out for all")
 	}
-	perms, err := tenant.ParsePermissions("scopes", asked)
+	perms, err := tenant.ParsePermissions("scopes", requested)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range perms {
 		if !slices.Contains(held, p) {
-			return nil, fault.New(fault.Forbidden, "the credential lacks the scope %q and cannot hand it on", p)
+			return nil, fault.New(fault.Forbidden, "the credential lacks the scope %q and cannot grant it", p)
 		}
 	}
 	slices.Sort(perms)
 	return perms, nil
 }
 
-// narrowAgent finds the agent that a new credential is bound to: the scope's
-// own, else the asked one (made when its name is new), else none.
-func narrowAgent(ctx context.Context, agents AgentStore, s tenant.Scope, ref string) (tenant.Agent, error) {
+// credentialAgent returns the agent that a new credential is bound to: the agent of
+// the scope, else the requested one (created when its name is new), else none.
+func credentialAgent(ctx context.Context, agents AgentStore, s tenant.Scope, ref string) (tenant.Agent, error) {
 	if s.HasAgent() {
 		own, err := agents.AgentByRef(ctx, s, s.Agent().String())
 		if err != nil {

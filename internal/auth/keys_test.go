@@ -15,7 +15,7 @@ import (
 
 func TestKeyAuthenticates(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	k := b.key(t, NewKey{Name: "Büro", Scopes: []string{"notes:read", "clone"}, Agent: "alice", TTL: time.Hour})
 	p := b.principal(t, k.Text)
 	if p.Scope.Tenant() != b.tenant || p.Tenant.Name != "acme" || p.KeyID != k.ID || p.ByToken || p.IsOperator {
@@ -38,7 +38,7 @@ func TestKeyAuthenticates(t *testing.T) {
 
 func TestKeySecretIsNotStored(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	k := b.key(t, NewKey{})
 	stored := b.store.keys[keyID{b.tenant, k.ID}]
 	secret := k.Text[strings.LastIndexByte(k.Text, '_')+1:]
@@ -49,7 +49,7 @@ func TestKeySecretIsNotStored(t *testing.T) {
 	for _, a := range b.store.audits {
 		for _, v := range a.Detail {
 			if s, ok := v.(string); ok && strings.Contains(s, secret) {
-				t.Error("the audit row holds the secret")
+				t.Error("the audit row contains the secret")
 			}
 		}
 	}
@@ -57,12 +57,12 @@ func TestKeySecretIsNotStored(t *testing.T) {
 
 func TestRefuseMissingCredential(t *testing.T) {
 	t.Parallel()
-	newBench(t).refused(t, "")
+	newFixture(t).wantRefused(t, "")
 }
 
-func TestRefuseUnknownKeyAndWrongSecretAlike(t *testing.T) {
+func TestUnknownKeyAndWrongSecretGetSameMessage(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	k := b.key(t, NewKey{})
 	parsed, _ := parseKeyText(k.Text)
 
@@ -76,53 +76,53 @@ func TestRefuseUnknownKeyAndWrongSecretAlike(t *testing.T) {
 	platform.tenant = uuid.Nil
 	env := parsed
 	env.env = "test"
-	want := b.refused(t, wrong.text()).Message
+	want := b.wantRefused(t, wrong.text()).Message
 	for name, x := range map[string]keyText{"unknown id": unknown, "other tenant": foreign, "platform": platform, "environment": env} {
-		if got := b.refused(t, x.text()).Message; got != want {
-			t.Errorf("%s is told apart: %q, %q", name, got, want)
+		if got := b.wantRefused(t, x.text()).Message; got != want {
+			t.Errorf("%s has another message: %q, want %q", name, got, want)
 		}
 	}
-	if got := b.refused(t, "sb_live_x").Message; got != want {
-		t.Errorf("a bad text is told apart: %q", got)
+	if got := b.wantRefused(t, "sb_live_x").Message; got != want {
+		t.Errorf("a bad text has another message: %q", got)
 	}
 }
 
 func TestRefuseZeroHash(t *testing.T) {
 	t.Parallel()
-	// An unknown id is compared with the zero hash: that comparison must not
-	// count even for a row that really holds it.
-	b := newBench(t)
+	// An unknown id is compared with the zero hash. A match with the zero hash
+	// must not count, even for a row that contains it.
+	b := newFixture(t)
 	k := b.key(t, NewKey{})
 	stored := b.store.keys[keyID{b.tenant, k.ID}]
 	stored.Hash = [32]byte{}
 	b.store.keys[keyID{b.tenant, k.ID}] = stored
-	b.refused(t, k.Text)
+	b.wantRefused(t, k.Text)
 }
 
 func TestRefuseGarbage(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, s := range []string{"x", "a.b", "a.b.c", "..", "a.b.c.d", "sb_", "\x00", strings.Repeat("a", 5000), "sb_" + strings.Repeat("a", 5000), ".eyJ.x", "é.é.é"} {
-		b.refused(t, s)
+		b.wantRefused(t, s)
 	}
 }
 
 func TestRefuseExpiredKey(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	k := b.key(t, NewKey{TTL: time.Minute})
-	b.pass(time.Minute - time.Microsecond)
+	b.advance(time.Minute - time.Microsecond)
 	b.principal(t, k.Text)
-	b.pass(time.Microsecond)
-	if m := b.refused(t, k.Text).Message; !strings.Contains(m, "expired") {
+	b.advance(time.Microsecond)
+	if m := b.wantRefused(t, k.Text).Message; !strings.Contains(m, "expired") {
 		t.Errorf("message is %q", m)
 	}
 }
 
-func TestRevokedKeyIsRefusedAtOnceAndElsewhereWithinFiveSeconds(t *testing.T) {
+func TestRevokedKeyIsRefusedByAllProcesses(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	other := b.another(t, b.cfg)
+	b := newFixture(t)
+	other := b.newService(t, b.cfg)
 	k := b.key(t, NewKey{})
 	tok := b.token(t, k.Text, TokenRequest{})
 	for _, c := range []string{k.Text, tok.AccessToken} {
@@ -133,22 +133,22 @@ func TestRevokedKeyIsRefusedAtOnceAndElsewhereWithinFiveSeconds(t *testing.T) {
 	if _, err := b.Keys.Revoke(t.Context(), b.admin, k.ID); err != nil {
 		t.Fatal(err)
 	}
-	b.refused(t, k.Text)
-	b.refused(t, tok.AccessToken)
-	b.pass(MaxStatusTTL)
+	b.wantRefused(t, k.Text)
+	b.wantRefused(t, tok.AccessToken)
+	b.advance(MaxStatusTTL)
 	for _, c := range []string{k.Text, tok.AccessToken} {
 		p, err := other.Authenticator.Authenticate(t.Context(), c)
-		refusal(t, p, err)
+		checkRefusal(t, p, err)
 	}
 	again, err := b.Keys.Revoke(t.Context(), b.admin, k.ID)
 	if err != nil || again.RevokedAt.IsZero() {
-		t.Errorf("revoking twice gave %+v, %v", again, err)
+		t.Errorf("revoking twice returned %+v, %v", again, err)
 	}
 }
 
 func TestRefuseKeyOfSuspendedTenant(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	k := b.key(t, NewKey{})
 	tok := b.token(t, k.Text, TokenRequest{})
 	set := func(s tenant.State) {
@@ -157,9 +157,9 @@ func TestRefuseKeyOfSuspendedTenant(t *testing.T) {
 		b.store.tenants[b.tenant] = x
 	}
 	set(tenant.Suspended)
-	b.pass(MaxStatusTTL)
+	b.advance(MaxStatusTTL)
 	for _, c := range []string{k.Text, tok.AccessToken} {
-		if m := b.refused(t, c).Message; !strings.Contains(m, "suspended") {
+		if m := b.wantRefused(t, c).Message; !strings.Contains(m, "suspended") {
 			t.Errorf("message is %q", m)
 		}
 	}
@@ -170,18 +170,18 @@ func TestRefuseKeyOfSuspendedTenant(t *testing.T) {
 
 	set(tenant.Deleting)
 	b.Forget(b.tenant)
-	b.refused(t, k.Text)
+	b.wantRefused(t, k.Text)
 	delete(b.store.tenants, b.tenant)
 	b.Forget(b.tenant)
-	b.refused(t, tok.AccessToken)
+	b.wantRefused(t, tok.AccessToken)
 }
 
-func TestStatusIsRememberedAndBounded(t *testing.T) {
+func TestStatusCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	cfg := b.cfg
 	cfg.StatusSize = 8
-	small := b.another(t, cfg)
+	small := b.newService(t, cfg)
 	keys := make([]CreatedKey, 0, 20)
 	for range 20 {
 		keys = append(keys, b.key(t, NewKey{}))
@@ -198,16 +198,16 @@ func TestStatusIsRememberedAndBounded(t *testing.T) {
 		}
 	}
 	if n := len(small.status.keys.entries); n == 0 || n > 8 {
-		t.Errorf("%d keys are remembered, at most 8 may be", n)
+		t.Errorf("%d keys are cached, want at most 8", n)
 	}
 }
 
-func TestWhatWasReadBeforeForgettingIsNotKept(t *testing.T) {
+func TestReadDuringForgetIsNotCached(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	r := newRecent[int, string](b.clock, Config{StatusTTL: time.Second, StatusSize: 10})
+	b := newFixture(t)
+	r := newTTLCache[int, string](b.clock, Config{StatusTTL: time.Second, StatusSize: 10})
 	old, err := r.get(1, func() (string, error) {
-		r.forget(func(int) bool { return true }) // a revocation while the read is under way
+		r.forget(func(int) bool { return true }) // a revocation during the read
 		return "before", nil
 	})
 	if err != nil || old != "before" {
@@ -218,18 +218,18 @@ func TestWhatWasReadBeforeForgettingIsNotKept(t *testing.T) {
 	}
 }
 
-func TestStoreFailureIsNoRefusal(t *testing.T) {
+func TestStoreFailureIsReturned(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	k := b.key(t, NewKey{})
 	b.store.fail = fault.New(fault.Unavailable, "busy")
 	_, err := b.Authenticator.Authenticate(t.Context(), k.Text)
 	wantCode(t, err, fault.Unavailable)
 }
 
-func TestCreateKeyIsNeverWider(t *testing.T) {
+func TestCreateKeyGrantsNoMoreThanCaller(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	ctx := t.Context()
 	alice := b.key(t, NewKey{Agent: "alice"})
 	narrow := grant.Scope(b.tenant, alice.Agent, "test", tenant.Admin, tenant.NotesRead)
@@ -245,7 +245,7 @@ func TestCreateKeyIsNeverWider(t *testing.T) {
 	}{
 		"no admin":         {grant.Scope(b.tenant, uuid.Nil, "test", tenant.NotesRead), NewKey{}, fault.Forbidden},
 		"zero scope":       {tenant.Scope{}, NewKey{}, fault.Unauthenticated},
-		"wider":            {narrow, NewKey{Scopes: []string{"notes:write"}}, fault.Forbidden},
+		"more rights":      {narrow, NewKey{Scopes: []string{"notes:write"}}, fault.Forbidden},
 		"operator":         {b.admin, NewKey{Scopes: []string{"operator"}}, fault.Forbidden},
 		"other agent":      {narrow, NewKey{Agent: "bob"}, fault.Forbidden},
 		"other agent's id": {narrow, NewKey{Agent: uuid.NewString()}, fault.Forbidden},
@@ -254,7 +254,7 @@ func TestCreateKeyIsNeverWider(t *testing.T) {
 		"bad agent":        {b.admin, NewKey{Agent: "Alice!"}, fault.Invalid},
 		"unknown agent id": {b.admin, NewKey{Agent: uuid.NewString()}, fault.Invalid},
 		"negative ttl":     {b.admin, NewKey{TTL: -1}, fault.Invalid},
-		"endless ttl":      {b.admin, NewKey{TTL: MaxKeyTTL + 1}, fault.Invalid},
+		"too long ttl":     {b.admin, NewKey{TTL: MaxKeyTTL + 1}, fault.Invalid},
 		"bad name":         {b.admin, NewKey{Name: "a\x00b"}, fault.Invalid},
 	} {
 		before := len(b.store.keys)
@@ -272,7 +272,7 @@ func TestCreateKeyIsNeverWider(t *testing.T) {
 
 func TestRotateWithOverlap(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	old := b.key(t, NewKey{Name: "ci", Agent: "alice", Scopes: []string{"notes:read"}, TTL: 48 * time.Hour})
 	next, err := b.Keys.Rotate(t.Context(), b.admin, old.ID, nil)
 	if err != nil {
@@ -286,21 +286,21 @@ func TestRotateWithOverlap(t *testing.T) {
 		t.Errorf("old key is %+v, %v", stored, err)
 	}
 	b.principal(t, next.Text)
-	b.pass(24*time.Hour - time.Second)
+	b.advance(24*time.Hour - time.Second)
 	b.principal(t, old.Text)
 	tok := b.token(t, old.Text, TokenRequest{})
 	if tok.ExpiresIn != time.Second {
-		t.Errorf("a token outlives its key: it lives %s", tok.ExpiresIn)
+		t.Errorf("a token outlives its key: its lifetime is %s", tok.ExpiresIn)
 	}
-	b.pass(time.Second)
-	b.refused(t, old.Text)
-	b.refused(t, tok.AccessToken)
+	b.advance(time.Second)
+	b.wantRefused(t, old.Text)
+	b.wantRefused(t, tok.AccessToken)
 	b.principal(t, next.Text)
 }
 
 func TestRotateWithoutOverlap(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	old := b.key(t, NewKey{})
 	b.principal(t, old.Text)
 	var none time.Duration
@@ -308,13 +308,13 @@ func TestRotateWithoutOverlap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.refused(t, old.Text)
+	b.wantRefused(t, old.Text)
 	b.principal(t, next.Text)
 }
 
 func TestRotateRefuses(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	ctx := t.Context()
 	wide := b.key(t, NewKey{})
 	onlyAdmin := grant.Scope(b.tenant, uuid.Nil, "test", tenant.Admin)
@@ -336,7 +336,7 @@ func TestRotateRefuses(t *testing.T) {
 	wantCode(t, err, fault.Conflict)
 
 	expired := b.key(t, NewKey{TTL: time.Second})
-	b.pass(time.Second)
+	b.advance(time.Second)
 	_, err = b.Keys.Rotate(ctx, b.admin, expired.ID, nil)
 	wantCode(t, err, fault.Conflict)
 	if len(b.store.keys) != before+1 {
@@ -344,9 +344,9 @@ func TestRotateRefuses(t *testing.T) {
 	}
 }
 
-func TestFailedRotationLeavesNoLivingKey(t *testing.T) {
+func TestFailedRotationLeavesNoValidKey(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	old := b.key(t, NewKey{})
 	b.store.before = func(id uuid.UUID) error {
 		if id == old.ID {
@@ -359,14 +359,14 @@ func TestFailedRotationLeavesNoLivingKey(t *testing.T) {
 	b.principal(t, old.Text)
 	for at, k := range b.store.keys {
 		if at.id != old.ID && k.Check(b.clock()) == nil {
-			t.Errorf("key %s is left over and alive", at.id)
+			t.Errorf("key %s is left over and valid", at.id)
 		}
 	}
 }
 
-func TestKeysOfOthersAreAbsent(t *testing.T) {
+func TestForeignKeysAreNotFound(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	ctx := t.Context()
 	k := b.key(t, NewKey{Agent: "alice"})
 	shared := b.key(t, NewKey{})
@@ -395,7 +395,7 @@ func TestKeysOfOthersAreAbsent(t *testing.T) {
 
 func TestListKeysPages(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var alice []uuid.UUID
 	for i := range 9 {
 		if i%3 == 0 {
@@ -428,7 +428,7 @@ func TestListKeysPages(t *testing.T) {
 
 func TestOperatorKeys(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	ctx := t.Context()
 	op := grant.Operator("test")
 	k, err := b.Keys.CreateOperator(ctx, op, "root", 0)
@@ -457,12 +457,12 @@ func TestOperatorKeys(t *testing.T) {
 	if _, err := b.Keys.RevokeOperator(ctx, op, k.ID); err != nil {
 		t.Fatal(err)
 	}
-	b.refused(t, k.Text)
-	b.refused(t, tok.AccessToken)
+	b.wantRefused(t, k.Text)
+	b.wantRefused(t, tok.AccessToken)
 	if list, err := b.Keys.ListOperator(ctx, op, uuid.Nil, 10); err != nil || len(list) != 2 {
 		t.Errorf("list is %v, %v", list, err)
 	}
-	// A tenant's administrator cannot reach it.
+	// A tenant's administrator cannot access it.
 	_, err = b.Keys.Revoke(ctx, b.admin, next.ID)
 	wantCode(t, err, fault.NotFound)
 	_, err = b.Keys.CreateOperator(ctx, tenant.Operator{}, "", 0)
@@ -471,10 +471,10 @@ func TestOperatorKeys(t *testing.T) {
 
 func TestTenantKeyWithOperatorScopeIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	k := b.key(t, NewKey{})
 	stored := b.store.keys[keyID{b.tenant, k.ID}]
 	stored.Permissions = append(stored.Permissions, tenant.OperatorPerm)
 	b.store.keys[keyID{b.tenant, k.ID}] = stored
-	b.refused(t, k.Text)
+	b.wantRefused(t, k.Text)
 }

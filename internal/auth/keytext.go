@@ -11,20 +11,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// A key reads sb_<env>_<tenant>_<id>_<secret>: the tenant (or "platform") and
-// the key's id as UUIDs and the secret as 32 random bytes, each in lower-case
-// base32 without padding, so that the whole is [a-z0-9_], survives a double
-// click, and has exactly one spelling.
+// The text of a key is sb_<env>_<tenant>_<id>_<secret>: the UUID of the tenant
+// (or "platform"), the UUID of the key, and 32 random bytes, each in lower-case
+// base32 without padding. So the text consists of [a-z0-9_], a double click
+// selects all of it, and a key has exactly one spelling.
 const (
-	keyStart       = "sb"
+	keyPrefix      = "sb"
 	platformTenant = "platform"
 	secretBytes    = 32
 )
 
 var keyEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// errKeyText is the one answer to a text that is no key; it says nothing of
-// which part is wrong.
+// errKeyText is returned for any text that is not a key. It does not say which
+// part is wrong.
 var errKeyText = errors.New("not the text of an API key")
 
 // keyText is a parsed key.
@@ -35,7 +35,7 @@ type keyText struct {
 	secret [secretBytes]byte
 }
 
-// newKeyText draws a secret.
+// newKeyText returns a key with a random secret.
 func newKeyText(env string, tenant, id uuid.UUID) (keyText, error) {
 	k := keyText{env: env, tenant: tenant, id: id}
 	if _, err := rand.Read(k.secret[:]); err != nil {
@@ -44,26 +44,26 @@ func newKeyText(env string, tenant, id uuid.UUID) (keyText, error) {
 	return k, nil
 }
 
-// prefix is what may be shown and is stored: all but the secret.
+// prefix returns the public part of the text, which is stored: all but the secret.
 func (k keyText) prefix() string {
 	owner := platformTenant
 	if k.tenant != uuid.Nil {
 		owner = keyEncoding.EncodeToString(k.tenant[:])
 	}
-	return strings.Join([]string{keyStart, k.env, owner, keyEncoding.EncodeToString(k.id[:])}, "_")
+	return strings.Join([]string{keyPrefix, k.env, owner, keyEncoding.EncodeToString(k.id[:])}, "_")
 }
 
-// text is the whole key, which is shown once.
+// text returns the whole text of the key, which is shown once.
 func (k keyText) text() string { return k.prefix() + "_" + keyEncoding.EncodeToString(k.secret[:]) }
 
-// hash is what is stored of the secret. The secret has 256 random bits, so one
-// round of SHA-256 suffices: there is nothing to guess by trying words.
+// hash returns the hash of the secret, which is stored. The secret has 256 random
+// bits, so one round of SHA-256 is enough: a dictionary attack is impossible.
 func (k keyText) hash() [sha256.Size]byte { return sha256.Sum256(k.secret[:]) }
 
-// parseKeyText accepts exactly what text produces, and nothing else.
+// parseKeyText parses a text that keyText.text returns, and refuses any other.
 func parseKeyText(s string) (keyText, error) {
 	parts := strings.Split(s, "_")
-	if len(parts) != 5 || parts[0] != keyStart || !envText.MatchString(parts[1]) {
+	if len(parts) != 5 || parts[0] != keyPrefix || !envText.MatchString(parts[1]) {
 		return keyText{}, errKeyText
 	}
 	k := keyText{env: parts[1]}
@@ -78,17 +78,17 @@ func parseKeyText(s string) (keyText, error) {
 	return k, nil
 }
 
-// decodeExactly fills to from its only spelling: base32 leaves spare bits in
-// the last character, which must be zero, and the decoder skips line breaks,
-// which must not be there.
-func decodeExactly(to []byte, s string) bool {
-	if len(s) != keyEncoding.EncodedLen(len(to)) {
+// decodeExactly decodes s into dst and reports whether s is the canonical
+// encoding. The decoder alone would ignore the spare bits of the last character,
+// and line breaks.
+func decodeExactly(dst []byte, s string) bool {
+	if len(s) != keyEncoding.EncodedLen(len(dst)) {
 		return false
 	}
 	b, err := keyEncoding.DecodeString(s)
-	if err != nil || len(b) != len(to) || keyEncoding.EncodeToString(b) != s {
+	if err != nil || len(b) != len(dst) || keyEncoding.EncodeToString(b) != s {
 		return false
 	}
-	copy(to, b)
+	copy(dst, b)
 	return true
 }

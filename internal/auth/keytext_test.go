@@ -21,10 +21,10 @@ func TestKeyTextRoundTrip(t *testing.T) {
 		}
 		got, err := parseKeyText(k.text())
 		if err != nil || got != k {
-			t.Errorf("parse gave %+v, %v; want %+v", got, err, k)
+			t.Errorf("parsed %+v, %v; want %+v", got, err, k)
 		}
 		if strings.Contains(k.prefix(), k.text()[len(k.prefix())+1:]) {
-			t.Error("the prefix holds the secret")
+			t.Error("the prefix contains the secret")
 		}
 	}
 }
@@ -74,12 +74,12 @@ func TestParseKeyTextRefuses(t *testing.T) {
 		"padding":           with(4, parts[4][:51]+"="),
 	} {
 		if got, err := parseKeyText(s); err == nil {
-			t.Errorf("%s: %q was read as %+v", name, s, got)
+			t.Errorf("%s: %q was parsed as %+v", name, s, got)
 		}
 	}
 }
 
-// FuzzParseKeyText holds that a text is read in its only spelling or not at all.
+// FuzzParseKeyText checks that a text is parsed only in its canonical spelling.
 func FuzzParseKeyText(f *testing.F) {
 	k, _ := newKeyText("live", uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()))
 	p, _ := newKeyText("test", uuid.Nil, uuid.Must(uuid.NewV7()))
@@ -90,12 +90,12 @@ func FuzzParseKeyText(f *testing.F) {
 		got, err := parseKeyText(s)
 		if err != nil {
 			if got != (keyText{}) {
-				t.Fatalf("a refused text left %+v", got)
+				t.Fatalf("a refused text returned %+v", got)
 			}
 			return
 		}
 		if got.text() != s {
-			t.Fatalf("%q was read as %q", s, got.text())
+			t.Fatalf("%q was parsed as %q", s, got.text())
 		}
 		if got.id == uuid.Nil || !strings.HasPrefix(s, got.prefix()+"_") {
 			t.Fatalf("%q has id %s and prefix %q", s, got.id, got.prefix())
@@ -103,8 +103,8 @@ func FuzzParseKeyText(f *testing.F) {
 	})
 }
 
-// FuzzClaims holds that claims are read in the written form or not at all, and
-// never panic.
+// FuzzClaims checks that decoding claims never panics, and that decoded claims
+// can be encoded and decoded again.
 func FuzzClaims(f *testing.F) {
 	f.Add([]byte(`{"iss":"a","aud":"b","sub":"key:0190a5e0-0000-7000-8000-000000000001","tenant":"platform","scopes":["operator"],"iat":1,"nbf":1,"exp":2,"jti":"0190a5e0-0000-7000-8000-000000000001"}`))
 	f.Add([]byte(`{"iss":null}`))
@@ -119,7 +119,7 @@ func FuzzClaims(f *testing.F) {
 			t.Fatal(err)
 		}
 		if err := again.UnmarshalJSON(written); err != nil {
-			t.Fatalf("%s was read, but its own form %s was not: %v", b, written, err)
+			t.Fatalf("%s was decoded, but its encoding %s was not: %v", b, written, err)
 		}
 	})
 }

@@ -11,22 +11,21 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// LedgerStore is what TenantLedger needs of memory.Ledger.
+// LedgerStore is the part of memory.Ledger that TenantLedger calls.
 type LedgerStore interface {
 	Audit(ctx context.Context, s tenant.Scope, e memory.AuditEntry) error
 	ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error)
 	TenantUsage(ctx context.Context, s tenant.Scope) (memory.TenantUsage, error)
 }
 
-// TenantLedger gives the tenant package its audit log and its sums of usage,
-// which need the scope of a whole tenant. It is tenant.AuditLog and
-// tenant.UsageSource.
+// TenantLedger implements tenant.AuditLog and tenant.UsageSource. Both need the
+// scope of a whole tenant, which package tenant cannot create.
 type TenantLedger struct {
 	store LedgerStore
 	clock memory.Clock
 }
 
-// NewTenantLedger makes a TenantLedger.
+// NewTenantLedger returns a TenantLedger.
 func NewTenantLedger(store LedgerStore, clock memory.Clock) (*TenantLedger, error) {
 	if store == nil || clock == nil {
 		return nil, errors.New("auth: a TenantLedger needs a store and a clock")
@@ -34,13 +33,13 @@ func NewTenantLedger(store LedgerStore, clock memory.Clock) (*TenantLedger, erro
 	return &TenantLedger{store: store, clock: clock}, nil
 }
 
-// Record writes an audit row of the scope's tenant.
+// Record writes to the audit log of the scope's tenant.
 func (l *TenantLedger) Record(ctx context.Context, s tenant.Scope, e tenant.Event) error {
 	return l.store.Audit(ctx, s, memory.AuditEntry{Action: e.Action, Target: e.Target, Detail: e.Detail})
 }
 
-// RecordOperator writes an operator's act into the audit log of the tenant
-// acted on. The scope made for it may do nothing else.
+// RecordOperator writes to the audit log of the tenant that an operator changed.
+// The scope that it creates for this has no permissions.
 func (l *TenantLedger) RecordOperator(ctx context.Context, op tenant.Operator, tenantID uuid.UUID, e tenant.Event) error {
 	if err := op.Check(); err != nil {
 		return err
@@ -48,8 +47,8 @@ func (l *TenantLedger) RecordOperator(ctx context.Context, op tenant.Operator, t
 	return l.Record(ctx, grant.Scope(tenantID, uuid.Nil, op.Actor()), e)
 }
 
-// TenantUsage sums what a whole tenant holds, and the model tokens of the
-// current UTC day.
+// TenantUsage sums what a whole tenant stores, and the model tokens that it used
+// on the current UTC day.
 func (l *TenantLedger) TenantUsage(ctx context.Context, tenantID uuid.UUID) (tenant.Usage, error) {
 	s := grant.Scope(tenantID, uuid.Nil, "quota", tenant.Admin)
 	held, err := l.store.TenantUsage(ctx, s)

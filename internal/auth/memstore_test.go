@@ -16,8 +16,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// memStore holds the roles in maps, for tests of refusals; what the engines do
-// is tested in their own suite and in store_test.go.
+// memStore implements the stores with maps, for tests of refusals. The engines
+// have their own suite, and store_test.go tests this package over SQLite.
 type memStore struct {
 	mu      sync.Mutex
 	keys    map[keyID]Key
@@ -165,8 +165,8 @@ func (m *memStore) AgentByRef(_ context.Context, s tenant.Scope, ref string) (te
 	return tenant.Agent{}, fault.Missing("agent")
 }
 
-// bench is a Service over maps, a tenant, and a clock that the test moves.
-type bench struct {
+// fixture is a Service over a memStore, with one tenant and a manual clock.
+type fixture struct {
 	*Service
 	store  *memStore
 	tenant uuid.UUID
@@ -177,30 +177,30 @@ type bench struct {
 	now time.Time
 }
 
-func (b *bench) clock() time.Time {
+func (b *fixture) clock() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.now
 }
 
-func (b *bench) pass(d time.Duration) {
+func (b *fixture) advance(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now = b.now.Add(d)
 }
 
-func newBench(tb testing.TB) *bench {
+func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
-	b := &bench{store: newMemStore(), tenant: uuid.Must(uuid.NewV7()), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	b := &fixture{store: newMemStore(), tenant: uuid.Must(uuid.NewV7()), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	b.cfg = Config{Secret: []byte("a secret of thirty-two bytes, or more")}
 	b.store.tenants[b.tenant] = tenant.Tenant{ID: b.tenant, Name: "acme", State: tenant.Active}
 	b.admin = grant.Scope(b.tenant, uuid.Nil, "test", tenant.AllPermissions()...)
-	b.Service = b.another(tb, b.cfg)
+	b.Service = b.newService(tb, b.cfg)
 	return b
 }
 
-// another is a second process over the same store.
-func (b *bench) another(tb testing.TB, cfg Config) *Service {
+// newService returns the Service of a second process over the same store.
+func (b *fixture) newService(tb testing.TB, cfg Config) *Service {
 	tb.Helper()
 	s, err := New(Deps{
 		Keys: b.store, SigningKeys: b.store, Directory: b.store, Agents: b.store, Clock: b.clock, Logger: slog.New(slog.DiscardHandler),
@@ -211,7 +211,7 @@ func (b *bench) another(tb testing.TB, cfg Config) *Service {
 	return s
 }
 
-func (b *bench) key(tb testing.TB, n NewKey) CreatedKey {
+func (b *fixture) key(tb testing.TB, n NewKey) CreatedKey {
 	tb.Helper()
 	k, err := b.Keys.Create(tb.Context(), b.admin, n)
 	if err != nil {
@@ -220,7 +220,7 @@ func (b *bench) key(tb testing.TB, n NewKey) CreatedKey {
 	return k
 }
 
-func (b *bench) principal(tb testing.TB, credential string) Principal {
+func (b *fixture) principal(tb testing.TB, credential string) Principal {
 	tb.Helper()
 	p, err := b.Authenticator.Authenticate(tb.Context(), credential)
 	if err != nil {
@@ -229,7 +229,7 @@ func (b *bench) principal(tb testing.TB, credential string) Principal {
 	return p
 }
 
-func (b *bench) token(tb testing.TB, key string, r TokenRequest) Token {
+func (b *fixture) token(tb testing.TB, key string, r TokenRequest) Token {
 	tb.Helper()
 	tok, err := b.Tokens.Exchange(tb.Context(), b.principal(tb, key), r)
 	if err != nil {
@@ -238,19 +238,19 @@ func (b *bench) token(tb testing.TB, key string, r TokenRequest) Token {
 	return tok
 }
 
-func (b *bench) refused(t *testing.T, credential string) *fault.Error {
+func (b *fixture) wantRefused(t *testing.T, credential string) *fault.Error {
 	t.Helper()
 	p, err := b.Authenticator.Authenticate(t.Context(), credential)
-	return refusal(t, p, err)
+	return checkRefusal(t, p, err)
 }
 
-func refusal(t *testing.T, p Principal, err error) *fault.Error {
+func checkRefusal(t *testing.T, p Principal, err error) *fault.Error {
 	t.Helper()
 	wantCode(t, err, fault.Unauthenticated)
 	if !p.Scope.IsZero() || !p.Operator.IsZero() || p.KeyID != uuid.Nil || len(p.Permissions()) != 0 {
-		t.Fatalf("a refused credential left a principal: %+v", p)
+		t.Fatalf("a refused credential has a principal: %+v", p)
 	}
-	return err.(*fault.Error) //nolint:errorlint // the outermost is meant
+	return err.(*fault.Error) //nolint:errorlint // the outermost error is wanted
 }
 
 func wantCode(t *testing.T, err error, code fault.Code) {

@@ -10,14 +10,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// CreateOperator makes a platform key. It holds the scope operator alone and
-// reaches nothing inside a tenant. There is no audit log above the tenants, so
-// what is done with platform keys goes to the log of the process.
+// CreateOperator creates a platform key. Its only scope is operator, and it gives
+// no access to anything inside a tenant. There is no audit log above the tenants,
+// so changes of platform keys are written to the log of the process.
 func (k *Keys) CreateOperator(ctx context.Context, op tenant.Operator, name string, ttl time.Duration) (CreatedKey, error) {
 	if err := op.Check(); err != nil {
 		return CreatedKey{}, err
 	}
-	key, text, err := k.draw(uuid.Nil, name, ttl)
+	key, text, err := k.generate(uuid.Nil, name, ttl)
 	if err != nil {
 		return CreatedKey{}, err
 	}
@@ -29,7 +29,7 @@ func (k *Keys) CreateOperator(ctx context.Context, op tenant.Operator, name stri
 	return CreatedKey{Key: key, Text: text.text()}, nil
 }
 
-// ListOperator pages through the platform keys by id.
+// ListOperator returns a page of platform keys ordered by id.
 func (k *Keys) ListOperator(ctx context.Context, op tenant.Operator, after uuid.UUID, limit int) ([]Key, error) {
 	if err := op.Check(); err != nil {
 		return nil, err
@@ -42,18 +42,18 @@ func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.U
 	if err := op.Check(); err != nil {
 		return CreatedKey{}, err
 	}
-	span, err := k.overlap(overlap)
+	keep, err := k.overlapOrDefault(overlap)
 	if err != nil {
 		return CreatedKey{}, err
 	}
 	old, err := k.deps.Keys.KeyByID(ctx, uuid.Nil, id)
 	if err != nil {
-		return CreatedKey{}, absent(err)
+		return CreatedKey{}, sameNotFound(err)
 	}
-	if err := rotatable(&old, k.now()); err != nil {
+	if err := checkRotatable(&old, k.now()); err != nil {
 		return CreatedKey{}, err
 	}
-	key, text, err := k.draw(uuid.Nil, old.Name, 0)
+	key, text, err := k.generate(uuid.Nil, old.Name, 0)
 	if err != nil {
 		return CreatedKey{}, err
 	}
@@ -61,11 +61,11 @@ func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.U
 	if err := k.deps.Keys.CreateOperatorKey(ctx, op, key); err != nil {
 		return CreatedKey{}, err
 	}
-	_, err = k.deps.Keys.UpdateOperatorKey(ctx, op, id, func(o *Key) error { return retire(o, key.ID, k.now(), span) })
+	_, err = k.deps.Keys.UpdateOperatorKey(ctx, op, id, func(o *Key) error { return markRotated(o, key.ID, k.now(), keep) })
 	k.status.forgetKey(uuid.Nil, id)
 	if err != nil {
 		if _, undo := k.RevokeOperator(context.WithoutCancel(ctx), op, key.ID); undo != nil {
-			k.deps.Logger.WarnContext(ctx, "a platform key made by a failed rotation is left over", "key", key.ID, "error", undo)
+			k.deps.Logger.WarnContext(ctx, "the new platform key of a failed rotation could not be revoked", "key", key.ID, "error", undo)
 		}
 		return CreatedKey{}, err
 	}
@@ -73,7 +73,7 @@ func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.U
 	return CreatedKey{Key: key, Text: text.text()}, nil
 }
 
-// RevokeOperator ends a platform key at once.
+// RevokeOperator revokes a platform key at once.
 func (k *Keys) RevokeOperator(ctx context.Context, op tenant.Operator, id uuid.UUID) (Key, error) {
 	if err := op.Check(); err != nil {
 		return Key{}, err
@@ -82,12 +82,12 @@ func (k *Keys) RevokeOperator(ctx context.Context, op tenant.Operator, id uuid.U
 		if o.Tenant != uuid.Nil {
 			return fault.Missing("API key")
 		}
-		end(o, k.now())
+		revokeAt(o, k.now())
 		return nil
 	})
 	k.status.forgetKey(uuid.Nil, id)
 	if err == nil {
 		k.deps.Logger.InfoContext(ctx, "platform key revoked", "actor", op.Actor(), "key", id)
 	}
-	return key, absent(err)
+	return key, sameNotFound(err)
 }

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// SecretFile reads the secret for Config.Secret from a file, making it with
-// mode 0600 when it is absent. Two processes that start at once end with the
-// same secret: the file appears whole or not at all, and the first one stays.
+// SecretFile reads the value of Config.Secret from a file, and creates the file
+// with mode 0600 when it is absent. Processes that start at the same time read
+// the same secret: the file is created atomically, and never replaced.
 func SecretFile(path string) ([]byte, error) {
 	secret, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -23,7 +23,7 @@ func SecretFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read the token secret: %w", err)
 	}
 	if len(secret) < MinSecret {
-		return nil, fmt.Errorf("the token secret in %s has %d bytes, at least %d are needed; remove the file to have another made", path, len(secret), MinSecret)
+		return nil, fmt.Errorf("the token secret in %s has %d bytes, at least %d are required; remove the file to create another", path, len(secret), MinSecret)
 	}
 	return secret, nil
 }
@@ -33,19 +33,19 @@ func makeSecretFile(path string) error {
 	if err != nil {
 		return err
 	}
-	// CreateTemp makes files of mode 0600.
+	// CreateTemp creates files with mode 0600.
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
-		return fmt.Errorf("make the token secret: %w", err)
+		return fmt.Errorf("create the token secret: %w", err)
 	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // the link is what counts; a leftover holds an unused secret
+	defer os.Remove(tmp.Name()) //nolint:errcheck // a leftover file holds an unused secret
 	_, err = tmp.Write(secret)
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err == nil {
 		err = os.Link(tmp.Name(), path)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the token secret: %w", err)
+		return fmt.Errorf("create the token secret: %w", err)
 	}
 	return nil
 }

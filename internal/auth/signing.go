@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// verifyFor is how long a retired key still verifies: the longest life of
-	// a token, and again as much for clocks and caches that lag.
+	// verifyFor is how long a retired key still verifies: the maximum lifetime of
+	// a token, twice, to allow for clocks and caches that lag.
 	verifyFor = 2 * MaxTokenTTL
-	// reloadAfter bounds how often an unknown kid makes the keys be read anew.
+	// reloadAfter bounds how often an unknown kid makes the keys reload.
 	reloadAfter = time.Second
-	// remakeAfter bounds how often a key that cannot be opened is replaced.
-	// Two processes with different secrets would else take turns at it.
-	remakeAfter = time.Minute
+	// replaceAfter bounds how often a key that cannot be decrypted is replaced.
+	// Otherwise two processes with different secrets would replace it in turns.
+	replaceAfter = time.Minute
 )
 
 var errUnknownKID = errors.New("no signing key has this kid")
 
-// keyring holds the signing keys of the store: all of them to verify, the
-// newest to sign.
+// keyring caches the signing keys of the store. All of them verify, the newest
+// signs.
 type keyring struct {
 	store SigningKeyStore
 	clock memory.Clock
@@ -41,12 +41,13 @@ type keyring struct {
 	age   time.Duration
 
 	mu       sync.Mutex
-	keys     []SigningKey // newest first, those that we can use
-	sawKID   string       // of the newest in the store, usable or not
+	keys     []SigningKey // newest first, only valid ones
+	sawKID   string       // the kid of the newest key in the store, valid or not
 	loadedAt time.Time
-	signer   signer // the newest key, opened
+	signer   signer // the newest key, decrypted
 }
 
+// signer is a decrypted signing key.
 type signer struct {
 	kid     string
 	private ed25519.PrivateKey
@@ -62,13 +63,13 @@ func newKeyring(deps Deps, cfg Config) (*keyring, error) {
 	}, nil
 }
 
-// verifying gives the public key of a kid; errUnknownKID when there is none
-// that still verifies.
-func (r *keyring) verifying(ctx context.Context, kid string) (ed25519.PublicKey, error) {
+// verificationKey returns the public key with the given kid, or errUnknownKID when
+// there is none that still verifies.
+func (r *keyring) verificationKey(ctx context.Context, kid string) (ed25519.PublicKey, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock()
-	// Another process may have begun to sign with a key a moment ago.
+	// Another process may have created a key just now: reload on an unknown kid.
 	for _, maxAge := range []time.Duration{r.ttl, reloadAfter} {
 		if err := r.load(ctx, now, maxAge); err != nil {
 			return nil, err
@@ -82,8 +83,8 @@ func (r *keyring) verifying(ctx context.Context, kid string) (ed25519.PublicKey,
 	return nil, errUnknownKID
 }
 
-// public gives the keys that verify now, newest first.
-func (r *keyring) public(ctx context.Context) ([]SigningKey, error) {
+// verificationKeys returns the keys that verify now, newest first.
+func (r *keyring) verificationKeys(ctx context.Context) ([]SigningKey, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock()
@@ -99,9 +100,9 @@ func (r *keyring) public(ctx context.Context) ([]SigningKey, error) {
 	return out, nil
 }
 
-// signing gives the key to sign with, making one when there is none, when the
-// newest is too old, or when it cannot be opened.
-func (r *keyring) signing(ctx context.Context) (signer, error) {
+// signingKey returns the key to sign with. It creates one when there is none, when
+// the newest is too old, or when the newest cannot be decrypted.
+func (r *keyring) signingKey(ctx context.Context) (signer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock()
@@ -109,28 +110,28 @@ func (r *keyring) signing(ctx context.Context) (signer, error) {
 		return signer{}, err
 	}
 	if newest, ok := r.newest(); ok && newest.signsAt(now) && now.Sub(newest.CreatedAt) < r.age {
-		s, err := r.open(newest)
+		s, err := r.decrypt(newest)
 		if err == nil {
 			return s, nil
 		}
-		if now.Sub(newest.CreatedAt) < remakeAfter {
+		if now.Sub(newest.CreatedAt) < replaceAfter {
 			e := fault.New(fault.Unavailable, "tokens cannot be signed now")
-			e.Err, e.RetryAfter = err, remakeAfter
+			e.Err, e.RetryAfter = err, replaceAfter
 			return signer{}, e
 		}
-		r.log.WarnContext(ctx, "the signing key cannot be opened; making another", "kid", newest.KID, "error", err)
+		r.log.WarnContext(ctx, "the signing key cannot be decrypted; creating another", "kid", newest.KID, "error", err)
 	}
 	return r.rotate(ctx, now)
 }
 
-// rotate adds a new signing key, unless another process was faster, and gives
+// rotate adds a new signing key, unless another process just did, and returns
 // the newest.
 func (r *keyring) rotate(ctx context.Context, now time.Time) (signer, error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return signer{}, fault.Wrap(err, fault.Internal, "no signing key could be made")
+		return signer{}, fault.Wrap(err, fault.Internal, "cannot generate a signing key")
 	}
-	kid := keyIDOf(public)
+	kid := thumbprint(public)
 	k := SigningKey{
 		KID: kid, Public: public, Wrapped: r.wrap.seal(kid, private.Seed()), CreatedAt: now.UTC().Truncate(time.Microsecond),
 	}
@@ -142,17 +143,17 @@ func (r *keyring) rotate(ctx context.Context, now time.Time) (signer, error) {
 	}
 	newest, ok := r.newest()
 	if !ok {
-		return signer{}, fault.New(fault.Internal, "the signing key was not kept")
+		return signer{}, fault.New(fault.Internal, "the signing key was not stored")
 	}
 	if newest.KID == kid {
-		r.log.InfoContext(ctx, "signing key made", "kid", kid)
+		r.log.InfoContext(ctx, "signing key created", "kid", kid)
 	}
-	s, err := r.open(newest)
+	s, err := r.decrypt(newest)
 	return s, fault.Wrap(err, fault.Unavailable, "tokens cannot be signed now")
 }
 
-// open unwraps a key, remembering the last one.
-func (r *keyring) open(k SigningKey) (signer, error) {
+// decrypt decrypts a key and caches the last one.
+func (r *keyring) decrypt(k SigningKey) (signer, error) {
 	if r.signer.kid == k.KID {
 		return r.signer, nil
 	}
@@ -171,9 +172,9 @@ func (r *keyring) open(k SigningKey) (signer, error) {
 	return r.signer, nil
 }
 
-// load reads the keys when they are older than maxAge.
+// load reads the keys from the store when they are older than maxAge.
 func (r *keyring) load(ctx context.Context, now time.Time, maxAge time.Duration) error {
-	if !r.loadedAt.IsZero() && fresh(r.loadedAt, now, maxAge) {
+	if !r.loadedAt.IsZero() && isFresh(r.loadedAt, now, maxAge) {
 		return nil
 	}
 	keys, err := r.store.SigningKeys(ctx)
@@ -184,10 +185,10 @@ func (r *keyring) load(ctx context.Context, now time.Time, maxAge time.Duration)
 	if len(keys) > 0 {
 		r.sawKID = keys[0].KID
 	}
-	// A key is named by its own thumbprint; a row for which that does not hold
-	// was not written by us, and ed25519 panics at a key of another length.
+	// The kid is the thumbprint of the key. Ignore rows where it is not: this
+	// program did not write them. ed25519 panics for a key of another length.
 	keys = slices.DeleteFunc(slices.Clone(keys), func(k SigningKey) bool {
-		return len(k.Public) != ed25519.PublicKeySize || k.KID != keyIDOf(k.Public)
+		return len(k.Public) != ed25519.PublicKeySize || k.KID != thumbprint(k.Public)
 	})
 	r.keys, r.loadedAt = keys, now
 	return nil
@@ -208,8 +209,8 @@ func (k *SigningKey) verifiesAt(now time.Time) bool {
 	return k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt)
 }
 
-// keyIDOf is the thumbprint of a public key (RFC 7638, RFC 8037).
-func keyIDOf(public []byte) string {
+// thumbprint returns the thumbprint of a public key (RFC 7638, RFC 8037).
+func thumbprint(public []byte) string {
 	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(public) + `"}`))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }

@@ -12,82 +12,81 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// status knows the state of keys, tenants and agents, at most StatusTTL old.
-type status struct {
+// statusCache caches the state of keys, tenants and agents for at most StatusTTL.
+type statusCache struct {
 	deps    Deps
-	keys    *recent[keyID, Key]
-	tenants *recent[uuid.UUID, tenant.Tenant]
-	agents  *recent[keyID, tenant.Agent]
+	keys    *ttlCache[keyID, Key]
+	tenants *ttlCache[uuid.UUID, tenant.Tenant]
+	agents  *ttlCache[keyID, tenant.Agent]
 }
 
-// keyID names a key or an agent with its tenant: an id alone is never enough
-// to find either.
+// keyID identifies a key or an agent. It includes the tenant, so that an id alone
+// never finds either.
 type keyID struct{ tenant, id uuid.UUID }
 
-func newStatus(deps Deps, cfg Config) *status {
-	return &status{
+func newStatusCache(deps Deps, cfg Config) *statusCache {
+	return &statusCache{
 		deps:    deps,
-		keys:    newRecent[keyID, Key](deps.Clock, cfg),
-		tenants: newRecent[uuid.UUID, tenant.Tenant](deps.Clock, cfg),
-		agents:  newRecent[keyID, tenant.Agent](deps.Clock, cfg),
+		keys:    newTTLCache[keyID, Key](deps.Clock, cfg),
+		tenants: newTTLCache[uuid.UUID, tenant.Tenant](deps.Clock, cfg),
+		agents:  newTTLCache[keyID, tenant.Agent](deps.Clock, cfg),
 	}
 }
 
-func (s *status) key(ctx context.Context, tenantID, id uuid.UUID) (Key, error) {
+func (s *statusCache) key(ctx context.Context, tenantID, id uuid.UUID) (Key, error) {
 	return s.keys.get(keyID{tenantID, id}, func() (Key, error) { return s.deps.Keys.KeyByID(ctx, tenantID, id) })
 }
 
-func (s *status) tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error) {
+func (s *statusCache) tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error) {
 	return s.tenants.get(id, func() (tenant.Tenant, error) { return s.deps.Directory.TenantByID(ctx, id) })
 }
 
-func (s *status) agent(ctx context.Context, tenantID, id uuid.UUID, actor string) (tenant.Agent, error) {
+func (s *statusCache) agent(ctx context.Context, tenantID, id uuid.UUID, actor string) (tenant.Agent, error) {
 	return s.agents.get(keyID{tenantID, id}, func() (tenant.Agent, error) {
 		return s.deps.Agents.AgentByRef(ctx, grant.Scope(tenantID, id, actor), id.String())
 	})
 }
 
-func (s *status) forgetKey(tenantID, id uuid.UUID) {
+func (s *statusCache) forgetKey(tenantID, id uuid.UUID) {
 	s.keys.forget(func(k keyID) bool { return k == keyID{tenantID, id} })
 }
 
-func (s *status) forgetTenant(id uuid.UUID) {
+func (s *statusCache) forgetTenant(id uuid.UUID) {
 	s.tenants.forget(func(t uuid.UUID) bool { return t == id })
 	s.keys.forget(func(k keyID) bool { return k.tenant == id })
 	s.agents.forget(func(k keyID) bool { return k.tenant == id })
 }
 
-// recent remembers what was read a moment ago, for at most ttl and at most
-// size entries. Failures are not remembered: an unknown id is looked up each
-// time, so that a stranger's guesses take no room.
-type recent[K comparable, V any] struct {
+// ttlCache is a cache of at most size entries, each for at most ttl. Errors are not
+// cached: an unknown id is looked up each time, so guessed ids fill no memory.
+type ttlCache[K comparable, V any] struct {
 	clock memory.Clock
 	ttl   time.Duration
 	size  int
 
 	mu      sync.Mutex
-	entries map[K]recentEntry[V]
-	// forgotten counts calls of forget: what was read before one is not kept
-	// after it.
-	forgotten uint64
+	entries map[K]cacheEntry[V]
+	// forgetCount counts the calls of forget. A value that was read before such a
+	// call is not cached after it.
+	forgetCount uint64
 }
 
-type recentEntry[V any] struct {
+type cacheEntry[V any] struct {
 	value V
 	at    time.Time
 }
 
-func newRecent[K comparable, V any](clock memory.Clock, cfg Config) *recent[K, V] {
-	return &recent[K, V]{clock: clock, ttl: cfg.StatusTTL, size: cfg.StatusSize, entries: map[K]recentEntry[V]{}}
+func newTTLCache[K comparable, V any](clock memory.Clock, cfg Config) *ttlCache[K, V] {
+	return &ttlCache[K, V]{clock: clock, ttl: cfg.StatusTTL, size: cfg.StatusSize, entries: map[K]cacheEntry[V]{}}
 }
 
-func (r *recent[K, V]) get(k K, read func() (V, error)) (V, error) {
+func (r *ttlCache[K, V]) get(k K, read func() (V, error)) (V, error) {
 	now := r.clock()
 	r.mu.Lock()
 	e, ok := r.entries[k]
-	before := r.forgotten
+	before := r.forgetCount
 	r.mu.Unlock()
-	if ok && fresh(e.at, now, r.ttl) {
+	if ok && isFresh(e.at, now, r.ttl) {
 		return e.value, nil
 	}
 	v, err := read()
@@ -96,21 +95,22 @@ func (r *recent[K, V]) get(k K, read func() (V, error)) (V, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.forgotten != before {
+	if r.forgetCount != before {
 		return v, nil
 	}
 	if len(r.entries) >= r.size {
-		r.shrink(now)
+		r.evict(now)
 	}
-	// Aged from before the read: what changed during it is not taken for newer.
-	r.entries[k] = recentEntry[V]{value: v, at: now}
+	// The age counts from before the read, so that a change during the read is
+	// seen after at most ttl.
+	r.entries[k] = cacheEntry[V]{value: v, at: now}
 	return v, nil
 }
 
-func (r *recent[K, V]) forget(match func(K) bool) {
+func (r *ttlCache[K, V]) forget(match func(K) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.forgotten++
+	r.forgetCount++
 	for k := range r.entries {
 		if match(k) {
 			delete(r.entries, k)
@@ -118,9 +118,9 @@ func (r *recent[K, V]) forget(match func(K) bool) {
 	}
 }
 
-func (r *recent[K, V]) shrink(now time.Time) {
+func (r *ttlCache[K, V]) evict(now time.Time) {
 	for k, e := range r.entries {
-		if !fresh(e.at, now, r.ttl) {
+		if !isFresh(e.at, now, r.ttl) {
 			delete(r.entries, k)
 		}
 	}
@@ -132,8 +132,8 @@ func (r *recent[K, V]) shrink(now time.Time) {
 	}
 }
 
-// fresh tells whether a reading of a time may still be used. After the clock
-// went back, none may.
-func fresh(at, now time.Time, ttl time.Duration) bool {
+// isFresh reports whether a value read at the given time is younger than ttl. It is
+// false for times after now, which exist when the clock was set back.
+func isFresh(at, now time.Time, ttl time.Duration) bool {
 	return !now.Before(at) && now.Sub(at) < ttl
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// platform is everything about access over the embedded store.
+// platform has the services of auth and tenant over the embedded store.
 type platform struct {
 	path    string
 	store   *sqlite.Store
@@ -134,7 +134,7 @@ func TestStoreKeysAndTokensSurviveRestart(t *testing.T) {
 	}
 	must(p.auth.Tokens.Exchange(t.Context(), must(p.authenticate(key.Text))(t), auth.TokenRequest{}))(t)
 	if set := must(p.auth.Tokens.JWKS(t.Context()))(t); len(set.Keys) != 1 {
-		t.Errorf("a restart made another signing key: %+v", set)
+		t.Errorf("a restart created another signing key: %+v", set)
 	}
 	stored := must(p.auth.Keys.Get(t.Context(), scope, key.ID))(t)
 	if stored.Name != "李" || stored.Prefix != key.Prefix || stored.Hash != key.Hash || !stored.ExpiresAt.Equal(key.ExpiresAt) || !stored.CreatedAt.Equal(key.CreatedAt) {
@@ -168,7 +168,7 @@ func TestStoreSuspendResumeDelete(t *testing.T) {
 		actions = append(actions, e.Action)
 	}
 	if want := []string{"tenant.resume", "tenant.suspend", "key.create", "tenant.create"}; !slices.Equal(actions, want) {
-		t.Errorf("audit holds %v, want %v", actions, want)
+		t.Errorf("the audit log contains %v, want %v", actions, want)
 	}
 
 	if err := p.tenants.Delete(t.Context(), p.op, "acme"); err != nil {
@@ -235,8 +235,8 @@ func TestStoreTenants(t *testing.T) {
 	}
 }
 
-// TestStoreConcurrentTenantChanges: neither a suspension nor a limit is lost
-// among changes at the same time.
+// TestStoreConcurrentTenantChanges: concurrent changes lose neither a suspension
+// nor a limit.
 func TestStoreConcurrentTenantChanges(t *testing.T) {
 	t.Parallel()
 	p := newPlatform(t)
@@ -270,7 +270,7 @@ func TestStoreAgents(t *testing.T) {
 	_, others := p.tenant(t, "other")
 	alice := must(p.agents.Create(ctx, scope, tenant.NewAgent{Name: "alice", DisplayName: "爱丽丝"}))(t)
 	key := must(p.auth.Keys.Create(ctx, scope, auth.NewKey{Agent: "alice"}))(t)
-	bob := must(p.auth.Keys.Create(ctx, scope, auth.NewKey{Agent: "bob"}))(t) // comes to be when first named
+	bob := must(p.auth.Keys.Create(ctx, scope, auth.NewKey{Agent: "bob"}))(t) // creates the agent
 	whole := must(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
 	token := must(p.auth.Tokens.Exchange(ctx, must(p.authenticate(whole.Text))(t), auth.TokenRequest{Agent: "alice"}))(t)
 	if key.Agent != alice.ID || token.Agent != alice.ID {
@@ -380,11 +380,11 @@ func TestStoreOperatorKeys(t *testing.T) {
 	p.refused(t, key.Text)
 	p.accepted(t, next.Text)
 	if _, err := p.auth.Keys.Revoke(ctx, scope, next.ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a tenant reaches a platform key: %v", err)
+		t.Errorf("a tenant can access a platform key: %v", err)
 	}
 	tenants := must(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
 	if _, err := p.auth.Keys.RevokeOperator(ctx, p.op, tenants.ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("an operator reaches a tenant's key: %v", err)
+		t.Errorf("an operator can access a tenant's key: %v", err)
 	}
 	if list := must(p.auth.Keys.ListOperator(ctx, p.op, uuid.Nil, 10))(t); len(list) != 2 {
 		t.Errorf("list is %+v", list)
@@ -408,7 +408,7 @@ func TestStoreQuotaCountsModelTokens(t *testing.T) {
 	}
 	use("2026-11-20", 1000) // yesterday's do not count
 	use("2026-11-21", 30)
-	// A credential bound to an agent is held to what the whole tenant used.
+	// A credential bound to an agent is limited by the usage of the whole tenant.
 	agent := must(p.agents.Create(ctx, scope, tenant.NewAgent{Name: "alice"}))(t)
 	narrow := grant.Scope(scope.Tenant(), agent.ID, "test", tenant.NotesWrite)
 	if err := p.quotas.Check(ctx, narrow, tenant.Usage{ModelTokens: 40}); err != nil {

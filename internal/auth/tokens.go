@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Tokens exchanges API keys for short-lived JWTs and verifies these.
+// Tokens exchanges API keys for short-lived JWTs and verifies the JWTs.
 type Tokens struct {
 	deps   Deps
 	cfg    Config
@@ -37,10 +37,10 @@ func newTokens(deps Deps, cfg Config, ring *keyring) *Tokens {
 	)}
 }
 
-// TokenRequest asks for a token; every field may be left out.
+// TokenRequest describes a token to issue; every field is optional.
 type TokenRequest struct {
-	Agent  string        // id or name; made when the name is new and the key is bound to none
-	Scopes []string      // nil: all of the key's
+	Agent  string        // id or name; created when the name is new and the key is bound to no agent
+	Scopes []string      // nil: all scopes of the key
 	TTL    time.Duration // 0: Config.TokenTTL
 }
 
@@ -54,13 +54,14 @@ type Token struct {
 	Scopes      []tenant.Permission
 }
 
-// Exchange makes a token that is never wider than the key p was authenticated
-// by, and never outlives it. Forbidden when p came by a token, for scopes the
-// key lacks, and for another agent than the key's; Invalid for a TTL outside
-// 1 s to 1 h, an unknown or empty list of scopes, or a bad agent.
+// Exchange issues a token for the key that authenticated p. The token has no more
+// rights than the key and does not outlive it. Exchange returns Forbidden when p
+// was authenticated by a token, for scopes that the key lacks, and for an agent
+// other than the key's. It returns Invalid for a TTL outside 1 s to 1 h, an
+// unknown scope, an empty list of scopes, or a bad agent.
 func (t *Tokens) Exchange(ctx context.Context, p Principal, r TokenRequest) (Token, error) {
 	if p.KeyID == uuid.Nil {
-		return Token{}, fault.New(fault.Unauthenticated, "an API key is needed")
+		return Token{}, fault.New(fault.Unauthenticated, "an API key is required")
 	}
 	if p.ByToken {
 		return Token{}, fault.New(fault.Forbidden, "a token cannot be exchanged for another; send the API key")
@@ -71,14 +72,14 @@ func (t *Tokens) Exchange(ctx context.Context, p Principal, r TokenRequest) (Tok
 	if r.TTL < time.Second || r.TTL > MaxTokenTTL {
 		return Token{}, fault.InvalidField("ttl_seconds", "must be between 1 and %d", int64(MaxTokenTTL/time.Second))
 	}
-	perms, err := narrow(p.Permissions(), r.Scopes)
+	perms, err := grantableScopes(p.Permissions(), r.Scopes)
 	if err != nil {
 		return Token{}, err
 	}
 	var agent tenant.Agent
 	switch {
 	case !p.IsOperator:
-		if agent, err = narrowAgent(ctx, t.deps.Agents, p.Scope, r.Agent); err != nil {
+		if agent, err = credentialAgent(ctx, t.deps.Agents, p.Scope, r.Agent); err != nil {
 			return Token{}, err
 		}
 	case r.Agent != "":
@@ -98,9 +99,9 @@ func (t *Tokens) issue(ctx context.Context, p Principal, agent tenant.Agent, per
 	}
 	jti, err := uuid.NewRandom()
 	if err != nil {
-		return Token{}, fault.Wrap(err, fault.Internal, "no id for the token")
+		return Token{}, fault.Wrap(err, fault.Internal, "cannot generate the id of the token")
 	}
-	s, err := t.ring.signing(ctx)
+	s, err := t.ring.signingKey(ctx)
 	if err != nil {
 		return Token{}, err
 	}
@@ -120,55 +121,56 @@ func (t *Tokens) issue(ctx context.Context, p Principal, agent tenant.Agent, per
 	}, nil
 }
 
-// verify reads a token: its form, signature, issuer, audience and times.
-// Whether its key still holds is for the caller. Every refusal is
-// Unauthenticated and says no more than that the token has expired.
+// verify checks a token: its form, signature, issuer, audience and times. The
+// caller checks the state of its key. Every refusal is Unauthenticated; its
+// message says only whether the token has expired.
 func (t *Tokens) verify(ctx context.Context, text string) (claims, error) {
-	if strings.ContainsFunc(text, notTokenText) {
-		// Decoding base64 passes over line breaks: a token would have many spellings.
-		return claims{}, badToken(errors.New("not the text of a token"))
+	if strings.ContainsFunc(text, isNotTokenChar) {
+		// The base64 decoder skips line breaks, so a token would have many spellings.
+		return claims{}, errBadToken(errors.New("not the text of a token"))
 	}
 	head, _, _ := strings.Cut(text, ".")
 	header, err := base64.RawURLEncoding.Strict().DecodeString(head)
 	if err != nil {
-		return claims{}, badToken(err)
+		return claims{}, errBadToken(err)
 	}
 	if err := checkHeader(header); err != nil {
-		return claims{}, badToken(err)
+		return claims{}, errBadToken(err)
 	}
 	var c claims
-	var trouble error
+	var storeErr error
 	_, err = t.parser.ParseWithClaims(text, &c, func(token *jwt.Token) (any, error) {
-		kid, _ := token.Header["kid"].(string) // checkHeader saw that it is a text; "" is unknown
-		key, err := t.ring.verifying(ctx, kid)
+		kid, _ := token.Header["kid"].(string) // checkHeader verified that it is a string; "" is unknown
+		key, err := t.ring.verificationKey(ctx, kid)
 		if err != nil && !errors.Is(err, errUnknownKID) {
-			trouble = err
+			storeErr = err
 		}
 		return key, err
 	})
 	switch {
-	case trouble != nil:
-		// The store failed, which says nothing of the token.
-		return claims{}, trouble
+	case storeErr != nil:
+		// The store failed, so the token could not be checked.
+		return claims{}, storeErr
 	case errors.Is(err, jwt.ErrTokenExpired):
 		return claims{}, errExpired(err)
 	case err != nil:
-		return claims{}, badToken(err)
+		return claims{}, errBadToken(err)
 	}
 	if !t.deps.Clock().Before(c.expires) {
-		return claims{}, errExpired(nil) // leeway is for clocks that lag, not for a longer life
+		return claims{}, errExpired(nil) // leeway is for clocks that lag, not for a longer lifetime
 	}
 	if c.expires.Sub(c.issuedAt) > MaxTokenTTL || c.notBefore.Before(c.issuedAt) {
-		return claims{}, badToken(errors.New("times that are never issued"))
+		return claims{}, errBadToken(errors.New("no issued token has such times"))
 	}
 	return c, nil
 }
 
-func notTokenText(r rune) bool {
+// isNotTokenChar reports whether a token cannot contain r.
+func isNotTokenChar(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
 }
 
-func badToken(cause error) error {
+func errBadToken(cause error) error {
 	return fault.Wrap(cause, fault.Unauthenticated, "the token is not accepted")
 }
 
@@ -193,10 +195,10 @@ type JWKS struct {
 	Keys []JWK `json:"keys"`
 }
 
-// JWKS gives the public keys that verify tokens now, newest first. It makes
-// none: before the first token, and before EnsureSigningKey, it is empty.
+// JWKS returns the public keys that verify tokens now, newest first. It creates
+// no key: before the first token, and before EnsureSigningKey, it is empty.
 func (t *Tokens) JWKS(ctx context.Context) (JWKS, error) {
-	keys, err := t.ring.public(ctx)
+	keys, err := t.ring.verificationKeys(ctx)
 	if err != nil {
 		return JWKS{}, err
 	}
@@ -210,15 +212,16 @@ func (t *Tokens) JWKS(ctx context.Context) (JWKS, error) {
 	return set, nil
 }
 
-// EnsureSigningKey makes a signing key when there is none that can sign, so
-// that a fresh gateway publishes its key before the first token.
+// EnsureSigningKey creates a signing key when there is none that can sign, so
+// that a new gateway publishes its key before the first token.
 func (t *Tokens) EnsureSigningKey(ctx context.Context) error {
-	_, err := t.ring.signing(ctx)
+	_, err := t.ring.signingKey(ctx)
 	return err
 }
 
-// CheckSigningKey tells whether this process' secret opens the key that signs
-// now, and changes nothing; none is no error. Conflict when it does not.
+// CheckSigningKey returns Conflict when the secret of this process cannot decrypt
+// the current signing key. It returns nil when there is no signing key, and
+// changes nothing.
 func (t *Tokens) CheckSigningKey(ctx context.Context) error {
 	t.ring.mu.Lock()
 	defer t.ring.mu.Unlock()
@@ -230,12 +233,12 @@ func (t *Tokens) CheckSigningKey(ctx context.Context) error {
 	if !ok || !newest.signsAt(now) {
 		return nil
 	}
-	_, err := t.ring.open(newest)
-	return fault.Wrap(err, fault.Conflict, "the signing key cannot be opened")
+	_, err := t.ring.decrypt(newest)
+	return fault.Wrap(err, fault.Conflict, "the signing key cannot be decrypted")
 }
 
-// RotateSigningKey makes a new signing key now. The old one verifies on until
-// no token of it can be alive.
+// RotateSigningKey creates a new signing key now. The old one verifies until all
+// its tokens have expired.
 func (t *Tokens) RotateSigningKey(ctx context.Context) error {
 	t.ring.mu.Lock()
 	defer t.ring.mu.Unlock()
@@ -247,7 +250,7 @@ func (t *Tokens) RotateSigningKey(ctx context.Context) error {
 	return err
 }
 
-// wider tells whether any of asked is not held.
-func wider(held, asked []tenant.Permission) bool {
-	return slices.ContainsFunc(asked, func(p tenant.Permission) bool { return !slices.Contains(held, p) })
+// exceeds reports whether requested contains a permission that is not in held.
+func exceeds(held, requested []tenant.Permission) bool {
+	return slices.ContainsFunc(requested, func(p tenant.Permission) bool { return !slices.Contains(held, p) })
 }

@@ -10,11 +10,11 @@ import (
 	"fmt"
 )
 
-// wrapVersion begins every wrapped key, so that the form can change.
+// wrapVersion is the first byte of every wrapped key, so that the format can change.
 const wrapVersion = 1
 
-// wrapper seals the private halves of signing keys with AES-256-GCM under a
-// key derived from the configured secret (HKDF-SHA-256).
+// wrapper encrypts the private keys of signing keys with AES-256-GCM, under a key
+// derived from the configured secret (HKDF-SHA-256).
 type wrapper struct{ aead cipher.AEAD }
 
 func newWrapper(secret []byte) (wrapper, error) {
@@ -24,24 +24,26 @@ func newWrapper(secret []byte) (wrapper, error) {
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return wrapper{}, fmt.Errorf("make the wrapping cipher: %w", err)
+		return wrapper{}, fmt.Errorf("create the wrapping cipher: %w", err)
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		return wrapper{}, fmt.Errorf("make the wrapping cipher: %w", err)
+		return wrapper{}, fmt.Errorf("create the wrapping cipher: %w", err)
 	}
 	return wrapper{aead: aead}, nil
 }
 
-// seal wraps a private half; it opens only together with the same kid.
+// seal encrypts a private key. Decrypting requires the same kid.
 func (w wrapper) seal(kid string, private []byte) []byte {
-	return w.aead.Seal([]byte{wrapVersion}, nil, private, []byte(kid)) //nolint:gosec // the cipher draws a random nonce and puts it in front
+	//nolint:gosec // the cipher generates a random nonce and prepends it
+	return w.aead.Seal([]byte{wrapVersion}, nil, private, []byte(kid))
 }
 
-// errWrapped says that a wrapped key cannot be opened: another secret, another
-// kid, or damage. The three cannot be told apart.
+// errWrapped means that a wrapped key cannot be decrypted: the secret or the kid
+// is another, or the key is damaged. The three causes are indistinguishable.
 var errWrapped = errors.New("the signing key was wrapped with another secret, such as that of a gateway with another wrapping key, or is damaged")
 
+// open decrypts a private key that seal encrypted.
 func (w wrapper) open(kid string, wrapped []byte) ([]byte, error) {
 	if len(wrapped) == 0 || wrapped[0] != wrapVersion {
 		return nil, errWrapped
@@ -53,7 +55,7 @@ func (w wrapper) open(kid string, wrapped []byte) ([]byte, error) {
 	return private, nil
 }
 
-// NewSecret draws a secret for Config.Secret.
+// NewSecret generates a random value for Config.Secret.
 func NewSecret() ([]byte, error) {
 	secret := make([]byte, MinSecret)
 	if _, err := rand.Read(secret); err != nil {

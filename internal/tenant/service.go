@@ -79,7 +79,7 @@ func (s *Service) Create(ctx context.Context, op Operator, n NewTenant) (Tenant,
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Tenant{}, fault.Wrap(err, fault.Internal, "no id for the tenant")
+		return Tenant{}, fault.Wrap(err, fault.Internal, "cannot generate the id of the tenant")
 	}
 	t, err := s.deps.Admin.CreateTenant(ctx, op, Tenant{
 		ID: id, Name: n.Name, State: Active, Limits: n.Limits, CreatedAt: s.deps.Clock().UTC().Truncate(time.Microsecond),
