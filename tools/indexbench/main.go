@@ -204,14 +204,10 @@ func (r *Result) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
-	for name, text := range map[string]string{
-		"index-figures.json": string(text) + "\n", "index-latency.svg": r.latency().svg(), "index-recall.svg": r.recall().svg(),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil { //nolint:gosec // documentation
-			return err
-		}
+	if err := os.WriteFile(filepath.Join(dir, "index-figures.json"), append(text, '\n'), 0o644); err != nil { //nolint:gosec // documentation
+		return err
 	}
-	return nil
+	return r.writePlots(dir)
 }
 
 // machine is what figures depend on.
