@@ -30,6 +30,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -132,7 +133,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	log := slog.New(slog.DiscardHandler)
 	embedders, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
 	must(err)
-	b.model = &switchable{Model: llm.NewHeuristic()}
+	b.model = &switchable{Model: rules.New()}
 	policies, err := policy.All()
 	must(err)
 	judge, err := policy.NewRelevance()

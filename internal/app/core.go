@@ -27,6 +27,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
+	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -188,7 +189,7 @@ func (c *core) useCases(m *models) error {
 		return err
 	}
 	if c.engine, err = engine.New(engine.Deps{
-		Store: c.store, Policies: c.policies, Model: m.main, Heuristic: llm.NewHeuristic(), Models: m.named, Embedders: c.embedders,
+		Store: c.store, Policies: c.policies, Model: m.main, Heuristic: rules.New(), Models: m.named, Embedders: c.embedders,
 		Neighbours: c.recall, Index: c.recall, Log: c.log,
 	}, engine.Config{}); err != nil {
 		return err
@@ -368,6 +369,7 @@ func (c *core) talk(deps llm.Deps, cfg llm.Config) (chat.Model, error) {
 // model makes the analyst that settings ask for; an endpoint's tokens are
 // held to the tenant's budget.
 func (c *core) model(deps llm.Deps, cfg llm.Config) (memory.Model, error) {
+	deps.Rules = rules.New()
 	m, err := llm.NewModel(deps, cfg)
 	if err != nil {
 		return nil, err

@@ -90,7 +90,8 @@ func Map() []Package {
 		{"internal/store/postgres", LayerAdapter, "the servers' engine", []string{core, store}, false},
 		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests of what stands above it", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
 		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
-		{"internal/llm", LayerAdapter, "completion and embedding: endpoints or heuristics, retry, budget", []string{core}, false},
+		{"internal/llm", LayerAdapter, "the model client: completion and embedding, retry, budget", []string{core}, false},
+		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core}, false},
 		{"internal/queue/redis", LayerAdapter, "wakes the job runners of several processes over Redis", []string{core}, false},
 		{"internal/cache", LayerAdapter, "the guarded Redis: the cache of versions, shared limits, news between processes", []string{core}, false},
 

@@ -20,14 +20,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// NewModel makes the model that cfg asks for: Completion, or Heuristic where
-// no model is configured.
+// NewModel returns the model that cfg asks for: a Completion, or d.Rules where
+// no endpoint is configured.
 func NewModel(d Deps, cfg Config) (memory.Model, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if !cfg.UsesModel() {
-		return NewHeuristic(), nil
+		return d.Rules, nil
 	}
 	if d.Observer == nil {
 		return NewCompletion(d, cfg)
@@ -131,7 +131,7 @@ func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 			"endpoint", m.endpoint.name, "try", try+1, "finish", reply.finish, "refused", reply.refusal != "", "reason", reason(err))
 		messages = repair(c.Prompt, reply.content, err)
 	}
-	answer.JSON = Empty(c.Schema)
+	answer.JSON = memory.EmptyAnswer(c.Schema)
 	return answer, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s gave no usable answer to %q", m.endpoint.name, c.Name)
 }
 

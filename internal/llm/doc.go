@@ -3,14 +3,12 @@
 //
 //   - Completion speaks to any OpenAI-compatible endpoint (OpenAI, Ollama,
 //     vLLM, llama.cpp), with strict JSON schemas where the endpoint offers them.
-//   - Heuristic is the analyst of an installation without a model: key phrases,
-//     extracts, rules. It needs no key and no network and gives the same answer
-//     to the same question every time.
 //   - Endpoint embedders, the hashed n-gram embedder, the embedding cache, and
 //     the Registry that finds an embedder by its recorded name.
 //   - Retry with jitter, circuit breaker, bounded concurrency, token accounting.
 //
 // It knows nothing of stores, HTTP routes or jobs, keeps no prompt (policies
 // own those), and never puts memory text or a key into a log line or a fault.
+// internal/rules answers the same calls without a model.
 // The tests' fake endpoint is the subpackage llmtest.
 package llm

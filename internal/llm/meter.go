@@ -24,6 +24,7 @@ type Deps struct {
 	Clock     memory.Clock      // required where an endpoint is asked
 	Transport http.RoundTripper // nil: a connection pool of its own
 	Observer  *Observer         // of what NewModel and NewRegistry make; nil: none
+	Rules     memory.Model      // what NewModel returns when no endpoint is configured
 }
 
 func (d Deps) log() *slog.Logger {

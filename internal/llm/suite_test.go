@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -82,7 +83,7 @@ func setup(t *testing.T) *fixture {
 	}
 	f.deps = llm.Deps{
 		Log: slog.New(slog.NewTextHandler(f.log, nil)), Meter: f.meter,
-		Clock: func() time.Time { return now },
+		Clock: func() time.Time { return now }, Rules: rules.New(),
 	}
 	return f
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
+	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -83,7 +84,7 @@ func newPlant(t *testing.T, o settings) *plant {
 	cfg := llm.Config{BaseURL: p.fake.URL(), Model: "test", MaxTries: 1, BreakerFailures: 1000, EmbedProvider: llm.EmbedHash}
 	embedders, err := llm.NewRegistry(llm.Deps{Clock: p.now}, cfg)
 	must(err)
-	var model memory.Model = llm.NewHeuristic()
+	var model memory.Model = rules.New()
 	if o.model {
 		model, err = llm.NewModel(llm.Deps{Clock: p.now}, cfg)
 		must(err)

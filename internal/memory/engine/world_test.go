@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -100,7 +101,7 @@ func newWorld(t *testing.T, o options) *world {
 	if o.also != nil {
 		w.embedders = two{w.embedders, o.also}
 	}
-	var model memory.Model = llm.NewHeuristic()
+	var model memory.Model = rules.New()
 	if !o.heuristic {
 		model, err = llm.NewModel(deps, cfg)
 		must(err)
@@ -126,7 +127,7 @@ func newWorld(t *testing.T, o options) *world {
 		st = o.wrap(st)
 	}
 	w.engine, err = engine.New(engine.Deps{
-		Store: st, Policies: policies, Model: model, Heuristic: llm.NewHeuristic(), Embedders: w.embedders,
+		Store: st, Policies: policies, Model: model, Heuristic: rules.New(), Embedders: w.embedders,
 		Neighbours: w.recall, Index: w.recall, Clock: w.now,
 	}, o.engine)
 	must(err)

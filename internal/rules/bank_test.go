@@ -1,4 +1,4 @@
-package llm
+package rules
 
 import (
 	"encoding/json"
@@ -28,7 +28,7 @@ func day(l memory.Language, user string, said ...string) memory.DayInput {
 // replied asks the analyst and reads the answer.
 func replied[T any](t *testing.T, name string, in any) T {
 	t.Helper()
-	a, err := NewHeuristic().Ask(t.Context(), tenant.Scope{}, memory.Call{Name: name, Input: in})
+	a, err := New().Ask(t.Context(), tenant.Scope{}, memory.Call{Name: name, Input: in})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func replied[T any](t *testing.T, name string, in any) T {
 	if err := json.Unmarshal(a.JSON, &out); err != nil {
 		t.Fatal(err)
 	}
-	if a.Analyst != memory.AnalystHeuristic || a.Model != HeuristicName {
+	if a.Analyst != memory.AnalystHeuristic || a.Model != Name {
 		t.Errorf("by %s, %s", a.Analyst, a.Model)
 	}
 	return out

@@ -1,4 +1,4 @@
-package llm
+package rules
 
 import (
 	"context"
@@ -9,28 +9,28 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// HeuristicName is the model name of the heuristic analyst's answers. What
+// Name is the model name of the heuristic analyst's answers. What
 // changes its answers gets a new name.
-const HeuristicName = "heuristic@1"
+const Name = "heuristic@1"
 
-// Heuristic is the analyst of an installation without a model. It works from
+// Analyst is the analyst of an installation without a model. It works from
 // the structured material of a call, not from its prompt, and gives the same
 // answer to the same material every time. The zero Heuristic is not usable.
-type Heuristic struct {
+type Analyst struct {
 	topics *lexicon
 }
 
-// NewHeuristic makes one; it is safe for concurrent use.
-func NewHeuristic() *Heuristic { return &Heuristic{topics: newLexicon()} }
+// New makes one; it is safe for concurrent use.
+func New() *Analyst { return &Analyst{topics: newLexicon()} }
 
 // Analyst says that rules describe the notes.
-func (h *Heuristic) Analyst() memory.Analyst { return memory.AnalystHeuristic }
+func (h *Analyst) Analyst() memory.Analyst { return memory.AnalystHeuristic }
 
 // Ask answers every call that the policies make. Other calls and material of
 // another type are a fault Internal; an answer that the call's own check
 // refuses is ErrBadAnswer, as with a model. No request is made and no token used.
-func (h *Heuristic) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memory.Answer, error) {
-	answer := memory.Answer{Analyst: memory.AnalystHeuristic, Model: HeuristicName}
+func (h *Analyst) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memory.Answer, error) {
+	answer := memory.Answer{Analyst: memory.AnalystHeuristic, Model: Name}
 	if err := ctx.Err(); err != nil {
 		return answer, fault.Wrap(err, fault.Unavailable, "stopped while analyzing")
 	}
@@ -44,7 +44,7 @@ func (h *Heuristic) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (mem
 	}
 	if c.Check != nil {
 		if err := c.Check(raw); err != nil {
-			answer.JSON = Empty(c.Schema)
+			answer.JSON = memory.EmptyAnswer(c.Schema)
 			return answer, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "the rules gave no usable answer to %q", c.Name)
 		}
 	}
@@ -54,7 +54,7 @@ func (h *Heuristic) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (mem
 
 // answer gives the answer of a call, nil for one without rules. Two calls of a
 // day and two of all days share their material, so their name decides.
-func (h *Heuristic) answer(c memory.Call) any {
+func (h *Analyst) answer(c memory.Call) any {
 	switch in := c.Input.(type) {
 	case memory.AnalyzeInput:
 		return h.analyze(in)
@@ -92,4 +92,4 @@ func (h *Heuristic) answer(c memory.Call) any {
 	return nil
 }
 
-var _ memory.Model = (*Heuristic)(nil)
+var _ memory.Model = (*Analyst)(nil)

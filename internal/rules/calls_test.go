@@ -1,4 +1,4 @@
-package llm
+package rules
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ func TestCallsForConversations(t *testing.T) {
 	_ = replied[memory.RelationsFound](t, "relations", memory.RelationsInput{})
 	_ = replied[memory.ConflictsFound](t, "conflicts", memory.ConflictsInput{})
 	for _, c := range []memory.Call{{Name: "weekly_summary", Input: memory.DayInput{}}, {Name: "overall", Input: memory.OverallInput{}}, {Name: "extract"}} {
-		if _, err := NewHeuristic().Ask(t.Context(), tenant.Scope{}, c); fault.CodeOf(err) != fault.Internal {
+		if _, err := New().Ask(t.Context(), tenant.Scope{}, c); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package llm
+package rules
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ type turn struct {
 
 // described tells whether a turn has three keywords or more that each occur in
 // its text and are no stop words.
-func described(t *testing.T, h *Heuristic, u turn) bool {
+func described(t *testing.T, h *Analyst, u turn) bool {
 	t.Helper()
 	a := h.analyze(memory.AnalyzeInput{Content: u.Speaker + ": " + u.Text, Speaker: u.Speaker})
 	lang, _ := text.Guess(u.Text)
@@ -45,7 +45,7 @@ func described(t *testing.T, h *Heuristic, u turn) bool {
 // that are described.
 func share(t *testing.T, turns []turn) (sampled, all float64) {
 	t.Helper()
-	h := NewHeuristic()
+	h := New()
 	in100, inAll := 0, 0
 	step := max(1, len(turns)/100)
 	for i, u := range turns {

@@ -1,4 +1,4 @@
-package llm
+package rules
 
 import (
 	"regexp"
@@ -20,7 +20,7 @@ const (
 
 // analyze describes a note: phrases of the text, its most telling sentence,
 // and tags for domain, format and type (C316).
-func (h *Heuristic) analyze(in memory.AnalyzeInput) memory.Analysis {
+func (h *Analyst) analyze(in memory.AnalyzeInput) memory.Analysis {
 	body, speaker := splitSpeaker(in.Content, in.Speaker)
 	out := memory.Analysis{Keywords: []string{}, Tags: []string{}, Context: memory.DefaultContext}
 	want := func(part string) bool { return len(in.Want) == 0 || slices.Contains(in.Want, part) }
@@ -183,7 +183,7 @@ func wordSet(s string) map[string]bool {
 
 // tags gives up to three domains, then one word for the format and one for
 // the type. A text without words has none.
-func (h *Heuristic) tags(s string) []string {
+func (h *Analyst) tags(s string) []string {
 	words := text.Words(s)
 	if len(words) == 0 {
 		return []string{}

@@ -1,4 +1,4 @@
-package llm_test
+package rules_test
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -23,11 +23,11 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func ask[T any](t *testing.T, input any) T {
 	t.Helper()
-	a, err := llm.NewHeuristic().Ask(t.Context(), tenant.Scope{}, memory.Call{Name: "x", Input: input})
+	a, err := rules.New().Ask(t.Context(), tenant.Scope{}, memory.Call{Name: "x", Input: input})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Analyst != memory.AnalystHeuristic || a.Model != llm.HeuristicName || a.Calls != 0 {
+	if a.Analyst != memory.AnalystHeuristic || a.Model != rules.Name || a.Calls != 0 {
 		t.Errorf("%+v", a)
 	}
 	var out T
@@ -317,14 +317,17 @@ func TestRelevance(t *testing.T) {
 
 func TestHeuristicRefusals(t *testing.T) {
 	t.Parallel()
-	h := llm.NewHeuristic()
+	h := rules.New()
 	if _, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Name: "sing", Input: 1}); !fault.Is(err, fault.Internal) {
 		t.Errorf("unknown call: %v", err)
 	}
-	c := analyzeCall()
-	c.Check = func(json.RawMessage) error { return errors.New("no") }
+	c := memory.Call{
+		Name: "analyze", Input: memory.AnalyzeInput{Content: "bees survive frost in straw"},
+		Schema: json.RawMessage(`{"type":"object","properties":{"keywords":{"type":"array"},"context":{"type":"string"},"tags":{"type":"array"}}}`),
+		Check:  func(json.RawMessage) error { return errors.New("no") },
+	}
 	a, err := h.Ask(t.Context(), tenant.Scope{}, c)
-	if !errors.Is(err, memory.ErrBadAnswer) || !jsonEqual(t, a.JSON, json.RawMessage(`{"keywords":[],"context":"","tags":[]}`)) {
+	if !errors.Is(err, memory.ErrBadAnswer) || string(a.JSON) != `{"context":"","keywords":[],"tags":[]}` {
 		t.Errorf("%s, %v", a.JSON, err)
 	}
 }
@@ -335,7 +338,7 @@ func TestHeuristicIsDeterministic(t *testing.T) {
 	in := memory.EvolveInput{New: note(t, -1, 0, "Bees and frost and straw in the garden by the fence."), Neighbours: []memory.Described{
 		note(t, 0, 0.5, "Bees in the garden."), note(t, 1, 0.5, "Frost in the garden."), note(t, 2, 0.5, "Straw by the fence."), note(t, 3, 0.5, "Garden fence."),
 	}}
-	h := llm.NewHeuristic()
+	h := rules.New()
 	var first string
 	for i := range 50 {
 		a, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Input: in})
@@ -354,7 +357,7 @@ func FuzzHeuristic(f *testing.F) {
 	f.Add("Ana: bees survive frost", "bees do not survive frost")
 	f.Add("", "\xff")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		h := llm.NewHeuristic()
+		h := rules.New()
 		var described [2]memory.Described
 		for i, s := range []string{a, b} {
 			raw, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Input: memory.AnalyzeInput{Content: s}})
