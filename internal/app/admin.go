@@ -41,8 +41,8 @@ type Admin struct {
 	op      tenant.Operator
 }
 
-// named adds to a tenant that was not found how to find it.
-func named(err error, ref string) error {
+// tenantError adds to a tenant that was not found how to find it.
+func tenantError(err error, ref string) error {
 	if fault.Is(err, fault.NotFound) {
 		return fault.Wrap(err, fault.NotFound, "there is no tenant %q; `gateway tenant list` shows those there are", ref)
 	}
@@ -123,18 +123,18 @@ func (a *Admin) Tenants(ctx context.Context) ([]tenant.Tenant, error) {
 // SuspendTenant ends every key and token of a tenant until it is resumed.
 func (a *Admin) SuspendTenant(ctx context.Context, ref string) error {
 	_, err := a.tenants.Suspend(ctx, a.op, ref)
-	return named(err, ref)
+	return tenantError(err, ref)
 }
 
 // ResumeTenant takes a suspension back.
 func (a *Admin) ResumeTenant(ctx context.Context, ref string) error {
 	_, err := a.tenants.Resume(ctx, a.op, ref)
-	return named(err, ref)
+	return tenantError(err, ref)
 }
 
 // DeleteTenant removes a tenant with everything it holds.
 func (a *Admin) DeleteTenant(ctx context.Context, ref string) error {
-	return named(a.tenants.Delete(ctx, a.op, ref), ref)
+	return tenantError(a.tenants.Delete(ctx, a.op, ref), ref)
 }
 
 // wholeTenant acts for every agent of a tenant with all its permissions.
@@ -146,7 +146,7 @@ func wholeTenant(id uuid.UUID, actor string) tenant.Scope {
 func (a *Admin) scope(ctx context.Context, tenantRef string) (tenant.Scope, error) {
 	t, err := a.tenants.Get(ctx, a.op, tenantRef)
 	if err != nil {
-		return tenant.Scope{}, named(err, tenantRef)
+		return tenant.Scope{}, tenantError(err, tenantRef)
 	}
 	return wholeTenant(t.ID, operatorCLI), nil
 }
@@ -178,7 +178,7 @@ func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error)
 	if tenantRef != "" {
 		t, err := a.tenants.Get(ctx, a.op, tenantRef)
 		if err != nil {
-			return nil, named(err, tenantRef)
+			return nil, tenantError(err, tenantRef)
 		}
 		tenants = []tenant.Tenant{t}
 	} else {

@@ -20,7 +20,7 @@ func (g *Gateway) buildAPI() error {
 	if err != nil {
 		return err
 	}
-	agents, err := tenant.NewAgents(tenant.AgentsDeps{Store: g.store, Audit: g.ledger, OnChange: g.forget})
+	agents, err := tenant.NewAgents(tenant.AgentsDeps{Store: g.Store, Audit: g.ledger, OnChange: g.forgetTenant})
 	if err != nil {
 		return err
 	}
@@ -39,20 +39,20 @@ func (g *Gateway) buildAPI() error {
 	b := CurrentBuild()
 	g.api, err = api.New(api.Deps{
 		Log:     g.log,
-		Auth:    g.auth.Authenticator,
+		Auth:    g.Auth.Authenticator,
 		Build:   api.Build{Version: b.Version, Commit: b.Commit, Date: b.Date},
-		Ready:   g.readiness(),
+		Ready:   g.readinessChecks(),
 		Metrics: g.telemetry.MetricsHandler(),
 
 		CursorKey: cursorKey,
 		Core: &api.Core{
-			Collections: g.collections, Notes: g.notes, Recall: g.recall, Clone: g.clones, Imports: g.imports,
-			Jobs: g.store, Reviews: g.engine, Upkeep: worker.Upkeep{Store: g.store, Embedders: g.embedders}, Waiter: g.waiters,
-			Policies: g.policies, Acts: g.engine, Costs: g.costs, Bank: g.bank, Chat: g.chat,
+			Collections: g.Collections, Notes: g.Notes, Recall: g.Recall, Clone: g.Clones, Imports: g.Imports,
+			Jobs: g.Store, Reviews: g.Engine, Upkeep: worker.Upkeep{Store: g.Store, Embedders: g.Embedders}, Waiter: g.Waiters,
+			Policies: g.Policies, Acts: g.Engine, Costs: g.Costs, Bank: g.Bank, Chat: g.Chat,
 			Waiters: g.cfg.Limits.WaitersPerTenant,
 		},
 		Access: &api.Access{
-			Tokens: g.auth.Tokens, Keys: g.auth.Keys, Agents: agents, Tenants: g.tenants, Usage: g.store, Audit: g.store,
+			Tokens: g.Auth.Tokens, Keys: g.Auth.Keys, Agents: agents, Tenants: g.Tenants, Usage: g.Store, Audit: g.Store,
 		},
 		Limiter: cache.NewLimiter(g.redis, local), RequestsPerMinute: g.cfg.Limits.RequestsPerMinute,
 		HTTPMetrics: metrics, Tracer: g.telemetry.Tracer("slipbox/api"), Propagator: g.telemetry.Propagator(),
@@ -66,15 +66,15 @@ func (g *Gateway) buildAPI() error {
 	return nil
 }
 
-// readiness of a process: the store answers; Redis and the local encoder are
+// readinessChecks of a process: the store answers; Redis and the local encoder are
 // named, and missed by nobody.
-func (c *core) readiness() []api.Check {
+func (c *core) readinessChecks() []api.Check {
 	checks := []api.Check{{Name: "store", Run: c.ready}}
 	if c.redis != nil {
 		checks = append(checks, api.Check{Name: "redis", Run: c.redis.Check, Optional: true})
 	}
-	if c.embedders.Expected() {
-		checks = append(checks, api.Check{Name: "encoder", Run: c.embedders.Check, Optional: true, Notice: strings.Join(c.embedders.Notices(), "; ")})
+	if c.Embedders.Expected() {
+		checks = append(checks, api.Check{Name: "encoder", Run: c.Embedders.Check, Optional: true, Notice: strings.Join(c.Embedders.Notices(), "; ")})
 	}
 	return checks
 }

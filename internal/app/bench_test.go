@@ -85,9 +85,9 @@ func newGateway(b *testing.B) *gateway {
 	ctx, stop := context.WithCancel(context.Background())
 	a := must[*Gateway](b)(NewGateway(ctx, cfg, slog.New(slog.DiscardHandler)))
 	g := &gateway{Gateway: a, dir: cfg.Data, text: newCorpus(7)}
-	t := must[tenant.Tenant](b)(a.tenants.Create(ctx, grant.Operator("bench"), tenant.NewTenant{Name: DefaultTenant}))
+	t := must[tenant.Tenant](b)(a.Tenants.Create(ctx, grant.Operator("bench"), tenant.NewTenant{Name: DefaultTenant}))
 	g.scope = grant.Scope(t.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
-	g.key = must[auth.CreatedKey](b)(a.auth.Keys.Create(ctx, g.scope, auth.NewKey{Name: "bench"})).Text
+	g.key = must[auth.CreatedKey](b)(a.Auth.Keys.Create(ctx, g.scope, auth.NewKey{Name: "bench"})).Text
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx, io.Discard, false) }()
 	b.Cleanup(func() {
@@ -138,7 +138,7 @@ func timed(b *testing.B, fn func(i int) error) time.Duration {
 func (g *gateway) make(b *testing.B, policyName string) memory.Collection {
 	b.Helper()
 	id := must[uuid.UUID](b)(uuid.NewV7())
-	v := must[notes.CollectionView](b)(g.collections.Create(b.Context(), g.scope,
+	v := must[notes.CollectionView](b)(g.Collections.Create(b.Context(), g.scope,
 		notes.CollectionInput{Name: "c-" + id.String(), Policy: policyName}, memory.Request{}))
 	return v.Collection
 }
@@ -156,7 +156,7 @@ func (g *gateway) lines(n int) []notes.BulkLine {
 func (g *gateway) fill(b *testing.B, c memory.Collection, lines []notes.BulkLine) (last *memory.Job) {
 	b.Helper()
 	for part := range slices.Chunk(lines, memory.MaxBulkLines) {
-		for _, r := range must[[]notes.BulkResult](b)(g.notes.AddMany(b.Context(), g.scope, c.ID.String(), part)) {
+		for _, r := range must[[]notes.BulkResult](b)(g.Notes.AddMany(b.Context(), g.scope, c.ID.String(), part)) {
 			if r.Err != nil {
 				b.Fatal(r.Err)
 			}
@@ -235,7 +235,7 @@ func (g *gateway) adds(b *testing.B) {
 			c := g.make(b, policyName)
 			var last *memory.Job
 			timed(b, func(int) error {
-				w, err := g.notes.Add(b.Context(), g.scope, c.ID.String(), notes.NewNote{Content: g.text.note()}, memory.Request{})
+				w, err := g.Notes.Add(b.Context(), g.scope, c.ID.String(), notes.NewNote{Content: g.text.note()}, memory.Request{})
 				last = w.Job
 				return err
 			})
@@ -256,7 +256,7 @@ func (g *gateway) adds(b *testing.B) {
 func (g *gateway) finished(b *testing.B, j *memory.Job) {
 	b.Helper()
 	var state memory.JobState
-	err := g.waiters.Watch(b.Context(), g.scope, j.ID, func(now memory.Job) error {
+	err := g.Waiters.Watch(b.Context(), g.scope, j.ID, func(now memory.Job) error {
 		state = now.State
 		return nil
 	})
@@ -272,7 +272,7 @@ func (g *gateway) evolves(b *testing.B) {
 		c := g.make(b, memory.PolicyAMEM)
 		ctx := b.Context()
 		timed(b, func(int) error {
-			w, err := g.notes.Add(ctx, g.scope, c.ID.String(), notes.NewNote{Content: g.text.note()}, memory.Request{})
+			w, err := g.Notes.Add(ctx, g.scope, c.ID.String(), notes.NewNote{Content: g.text.note()}, memory.Request{})
 			if err != nil {
 				return err
 			}
@@ -332,15 +332,15 @@ func (k practised) ByName(name string) (memory.Embedder, bool) { return k, name 
 // usage: with the embedding of the query, with a query embedded before, and over HTTP.
 func (g *gateway) searches(b *testing.B, c memory.Collection) {
 	queries := g.text.queries(256)
-	k := practised{g.embedders.Default(), map[string][]float32{}}
+	k := practised{g.Embedders.Default(), map[string][]float32{}}
 	for _, q := range queries {
 		k.vectors[q] = must[[]memory.Embedding](b)(k.Embedder.Embed(b.Context(), g.scope, []string{q}))[0].Vector
 	}
-	apart := must[*recall.Service](b)(recall.New(recall.Deps{Store: g.store, Embedders: k}, recall.Config{}))
+	apart := must[*recall.Service](b)(recall.New(recall.Deps{Store: g.Store, Embedders: k}, recall.Config{}))
 	for _, way := range []struct {
 		name string
 		r    *recall.Service
-	}{{"embedding", g.recall}, {"embedded", apart}} {
+	}{{"embedding", g.Recall}, {"embedded", apart}} {
 		b.Run(way.name, func(b *testing.B) {
 			g.search(b, way.r, c, queries[0])
 			measure(b, func(i int) time.Duration { return g.search(b, way.r, c, queries[i%len(queries)]) })
@@ -370,11 +370,11 @@ func (g *gateway) search(b *testing.B, r *recall.Service, c memory.Collection, q
 func (g *gateway) list(b *testing.B, c memory.Collection) {
 	var after uuid.UUID
 	timed(b, func(int) error {
-		v, err := g.recall.Open(b.Context(), g.scope, c.ID.String(), nil, 0)
+		v, err := g.Recall.Open(b.Context(), g.scope, c.ID.String(), nil, 0)
 		if err != nil {
 			return err
 		}
-		page, err := g.recall.List(b.Context(), g.scope, v, recall.ListQuery{After: after, Limit: 50})
+		page, err := g.Recall.List(b.Context(), g.scope, v, recall.ListQuery{After: after, Limit: 50})
 		if err == nil && len(page.Items) == 0 {
 			err = fmt.Errorf("an empty page after %s", after)
 		}
@@ -387,8 +387,8 @@ func (g *gateway) list(b *testing.B, c memory.Collection) {
 func (g *gateway) load(b *testing.B, c memory.Collection) {
 	q := g.text.query()
 	measure(b, func(int) time.Duration {
-		g.recall.Evict(c.ID)
-		return g.search(b, g.recall, c, q)
+		g.Recall.Evict(c.ID)
+		return g.search(b, g.Recall, c, q)
 	})
 }
 
@@ -396,7 +396,7 @@ func (g *gateway) forked(b *testing.B, c memory.Collection) (memory.Collection, 
 	b.Helper()
 	id := must[uuid.UUID](b)(uuid.NewV7())
 	start := time.Now()
-	out := must[clone.Result](b)(g.clones.Clone(b.Context(), g.scope, c.ID.String(), clone.Input{Name: "f-" + id.String()}, memory.Request{}))
+	out := must[clone.Result](b)(g.Clones.Clone(b.Context(), g.scope, c.ID.String(), clone.Input{Name: "f-" + id.String()}, memory.Request{}))
 	return out.Collection, time.Since(start)
 }
 
@@ -411,9 +411,9 @@ func (g *gateway) fork(b *testing.B, c memory.Collection) {
 // forkedSearch is the first search in a fresh fork whose base is indexed.
 func (g *gateway) forkedSearch(b *testing.B, c memory.Collection) {
 	queries := g.text.queries(256)
-	g.search(b, g.recall, c, queries[0])
+	g.search(b, g.Recall, c, queries[0])
 	measure(b, func(i int) time.Duration {
 		f, _ := g.forked(b, c)
-		return g.search(b, g.recall, f, queries[i%len(queries)])
+		return g.search(b, g.Recall, f, queries[i%len(queries)])
 	})
 }

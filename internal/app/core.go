@@ -34,52 +34,53 @@ import (
 	"github.com/slipboxhq/slipbox/internal/worker"
 )
 
-// ephemeralTTL is the life of an ephemeral collection on servers, where no
-// single process' end could be its end.
+// ephemeralTTL is the lifetime of an ephemeral collection on servers. Without servers such a
+// collection ends with the gateway's process; on servers there are several processes.
 const ephemeralTTL = 24 * time.Hour
 
-// core is what a gateway and a worker have in common: the store, Redis, the
-// models, and the use-cases over them.
+// core is the part that a gateway and a worker share: Redis, the models, and the use-cases
+// over the store.
 type core struct {
 	cfg Settings
 	log *slog.Logger
 
 	telemetry *telemetry.Telemetry
-	store     store.Store                 // tells told of its changes
-	ready     func(context.Context) error // whether the store can serve
-	redis     *cache.Redis                // nil: none, everything else works as if it were away
+	ready     func(context.Context) error // returns nil when the store can serve
+	redis     *cache.Redis                // nil without Redis; everything works without it
 	bus       *cache.Bus
 	relay     *wake.Relay // nil without Redis
 
-	auth      *auth.Service
-	tenants   *tenant.Service
-	ledger    *auth.TenantLedger
-	quotas    *tenant.Quotas
-	embedders *llm.Registry
-	meter     *meter
-	recall    *recall.Service
-	services
+	ledger *auth.TenantLedger
+	quotas *tenant.Quotas
+	meter  *meter
+	Services
 
-	jobs    *worker.Worker // runs jobs; in a gateway only without Redis
-	waiters *worker.Waiters
-	sent    func() // ends the sending of wake-ups and news; nil: nothing is sent
+	jobs        *worker.Worker // runs jobs; in a gateway only without Redis
+	stopSenders func()         // stops sending wake-ups and news; nil when nothing is sent
 }
 
-// services are the use-cases over the store.
-type services struct {
-	notes       *notes.Service
-	collections *notes.Collections
-	clones      *clone.Service
-	engine      *engine.Engine
-	imports     *worker.Imports
-	chat        *chat.Service
-	policies    memory.Policies
-	costs       *notes.Costs
-	bank        *bank.Service
+// Services are the store, the models and the use-cases over them. They are exported for
+// callers in the same process, such as benchmarks; the API is built over them too.
+type Services struct {
+	Store     store.Store // calls onCommit after each write
+	Auth      *auth.Service
+	Tenants   *tenant.Service
+	Embedders *llm.Registry
+	Policies  memory.Policies
+	Recall    *recall.Service
+
+	Notes       *notes.Service
+	Collections *notes.Collections
+	Clones      *clone.Service
+	Engine      *engine.Engine
+	Imports     *worker.Imports
+	Chat        *chat.Service
+	Costs       *notes.Costs
+	Bank        *bank.Service
+	Waiters     *worker.Waiters
 }
 
-// open connects and builds everything. What it opened is released by close,
-// also when it fails.
+// open connects and builds everything. The caller must call close, also when open fails.
 func (c *core) open(ctx context.Context, service string) error {
 	var err error
 	if c.telemetry, err = telemetry.Start(ctx, telemetry.Config{Service: service, Version: CurrentBuild().Version, Log: c.log, Getenv: os.Getenv}); err != nil {
@@ -94,7 +95,7 @@ func (c *core) open(ctx context.Context, service string) error {
 	if err != nil {
 		return errors.Join(err, opened.Close())
 	}
-	c.store, c.ready = store.Told(observed, c.told), ready
+	c.Store, c.ready = store.Told(observed, c.onCommit), ready
 	deps := cache.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
 	if c.cfg.RedisURL != "" {
 		if c.redis, err = cache.Open(ctx, cache.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix}, deps); err != nil {
@@ -110,34 +111,34 @@ func (c *core) open(ctx context.Context, service string) error {
 			return err
 		}
 	}
-	if c.auth, c.tenants, c.ledger, err = newAccess(c.store, c.cfg, time.Now, c.log, c.forget); err != nil {
+	if c.Auth, c.Tenants, c.ledger, err = newAccess(c.Store, c.cfg, time.Now, c.log, c.forgetTenant); err != nil {
 		return err
 	}
-	if err := c.build(ctx, deps); err != nil {
+	if err := c.buildModelsAndServices(ctx, deps); err != nil {
 		return err
 	}
-	return c.measure()
+	return c.registerMetrics()
 }
 
-// build makes the services, from the models outward.
-func (c *core) build(ctx context.Context, caching cache.Deps) error {
+// buildModelsAndServices builds the models, then the services over them.
+func (c *core) buildModelsAndServices(ctx context.Context, caching cache.Deps) error {
 	var err error
-	if c.quotas, err = tenant.NewQuotas(c.store, c.ledger, time.Now, tenant.QuotaConfig{}); err != nil {
+	if c.quotas, err = tenant.NewQuotas(c.Store, c.ledger, time.Now, tenant.QuotaConfig{}); err != nil {
 		return err
 	}
-	c.meter = newMeter(c.store, c.log)
-	models, err := c.models(ctx)
+	c.meter = newMeter(c.Store, c.log)
+	models, err := c.buildModels(ctx)
 	if err != nil {
 		return err
 	}
-	if c.policies, err = policy.All(slices.Sorted(maps.Keys(c.cfg.Models))...); err != nil {
+	if c.Policies, err = policy.All(slices.Sorted(maps.Keys(c.cfg.Models))...); err != nil {
 		return err
 	}
 	judge, err := policy.NewRelevance()
 	if err != nil {
 		return err
 	}
-	reader, err := c.reader(caching)
+	reader, err := c.cachedReader(caching)
 	if err != nil {
 		return err
 	}
@@ -145,97 +146,97 @@ func (c *core) build(ctx context.Context, caching cache.Deps) error {
 	if c.cfg.Cache.Bytes == 0 {
 		reading.WarmNotes = -1 // there is no cache to warm
 	}
-	if c.recall, err = recall.New(
-		recall.Deps{Store: reader, Embedders: c.embedders, Model: models.main, Judge: judge, Policies: c.policies, Log: c.log}, reading,
+	if c.Recall, err = recall.New(
+		recall.Deps{Store: reader, Embedders: c.Embedders, Model: models.main, Judge: judge, Policies: c.Policies, Log: c.log}, reading,
 	); err != nil {
 		return err
 	}
-	if err := c.useCases(models); err != nil {
+	if err := c.buildServices(models); err != nil {
 		return err
 	}
-	c.waiters = worker.NewWaiters(c.store, worker.WaitConfig{PerTenant: c.cfg.Limits.WaitersPerTenant})
+	c.Waiters = worker.NewWaiters(c.Store, worker.WaitConfig{PerTenant: c.cfg.Limits.WaitersPerTenant})
 	return nil
 }
 
-// reader reads the store, versions through the cache.
-func (c *core) reader(deps cache.Deps) (memory.Reader, error) {
+// cachedReader returns a reader of the store that reads versions through the cache.
+func (c *core) cachedReader(deps cache.Deps) (memory.Reader, error) {
 	if c.cfg.Cache.Bytes == 0 {
-		return c.store, nil
+		return c.Store, nil
 	}
-	return cache.NewVersions(c.store, c.redis, cache.VersionsConfig{Bytes: c.cfg.Cache.Bytes, TTL: c.cfg.Redis.CacheTTL}, deps)
+	return cache.NewVersions(c.Store, c.redis, cache.VersionsConfig{Bytes: c.cfg.Cache.Bytes, TTL: c.cfg.Redis.CacheTTL}, deps)
 }
 
-// useCases makes what the edges call.
-func (c *core) useCases(m *models) error {
+// buildServices builds the use-cases that the API calls.
+func (c *core) buildServices(m *models) error {
 	var ephemeral time.Duration
 	if c.cfg.Servers() {
 		ephemeral = ephemeralTTL
 	}
 	var err error
-	if c.notes, err = notes.New(notes.Deps{
-		Store: c.store, Embedders: c.embedders, Policies: c.policies, Log: c.log, Quota: quota{c.quotas},
+	if c.Notes, err = notes.New(notes.Deps{
+		Store: c.Store, Embedders: c.Embedders, Policies: c.Policies, Log: c.log, Quota: quota{c.quotas},
 	}, notes.Config{}); err != nil {
 		return err
 	}
-	if c.collections, err = notes.NewCollections(notes.CollectionsDeps{
-		Store: c.store, Agents: c.store, Embedders: c.embedders, Policies: c.policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
+	if c.Collections, err = notes.NewCollections(notes.CollectionsDeps{
+		Store: c.Store, Agents: c.Store, Embedders: c.Embedders, Policies: c.Policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
 	}); err != nil {
 		return err
 	}
-	if c.clones, err = clone.New(
-		clone.Deps{Store: c.store, Agents: c.store, Quota: quota{c.quotas}, Forget: c.recall.Evict},
+	if c.Clones, err = clone.New(
+		clone.Deps{Store: c.Store, Agents: c.Store, Quota: quota{c.quotas}, Forget: c.Recall.Evict},
 		clone.Config{BatchSize: c.cfg.Jobs.CopyBatch, EphemeralTTL: ephemeral},
 	); err != nil {
 		return err
 	}
-	if c.engine, err = engine.New(engine.Deps{
-		Store: c.store, Policies: c.policies, Model: m.main, Heuristic: rules.New(), Models: m.named, Embedders: c.embedders,
-		Neighbours: c.recall, Index: c.recall, Log: c.log,
+	if c.Engine, err = engine.New(engine.Deps{
+		Store: c.Store, Policies: c.Policies, Model: m.main, Heuristic: rules.New(), Models: m.named, Embedders: c.Embedders,
+		Neighbours: c.Recall, Index: c.Recall, Log: c.log,
 	}, engine.Config{}); err != nil {
 		return err
 	}
-	c.imports = worker.NewImports(c.store, c.notes)
+	c.Imports = worker.NewImports(c.Store, c.Notes)
 	lost, err := c.telemetry.Meter("slipbox/chat").Int64Counter("slipbox.chat.lost", metric.WithUnit("{exchange}"),
 		metric.WithDescription("Exchanges of chats that could not be remembered."))
 	if err != nil {
 		return err
 	}
-	if c.chat, err = chat.New(chat.Deps{
-		Recall: c.recall, Notes: c.notes, Models: m.talk, Log: c.log,
+	if c.Chat, err = chat.New(chat.Deps{
+		Recall: c.Recall, Notes: c.Notes, Models: m.chat, Log: c.log,
 		Lost: func(ctx context.Context, _ tenant.Scope) { lost.Add(ctx, 1) },
 	}, chat.Config{}); err != nil {
 		return err
 	}
-	c.costs = notes.NewCosts(c.store)
-	c.bank, err = bank.New(bank.Deps{Store: c.store, Embedders: c.embedders, Collections: c.collections, Quota: quota{c.quotas}, Log: c.log})
+	c.Costs = notes.NewCosts(c.Store)
+	c.Bank, err = bank.New(bank.Deps{Store: c.Store, Embedders: c.Embedders, Collections: c.Collections, Quota: quota{c.quotas}, Log: c.log})
 	return err
 }
 
-// runsJobs makes what runs jobs in this process. They have the grace time to
-// end at a stop.
-func (c *core) runsJobs(q queue.Config) (err error) {
+// buildWorker builds the worker that runs jobs in this process. At a stop, running jobs have
+// the grace time to end.
+func (c *core) buildWorker(q queue.Config) (err error) {
 	q.Prepares, q.Decides, q.Tasks = c.cfg.Jobs.AtOnce()
 	q.Meter = c.telemetry.Meter("slipbox/queue")
 	c.jobs, err = worker.New(
 		worker.Deps{
-			Store: c.store, Engine: c.engine, Clone: c.clones, Log: c.log,
-			Import: c.imports.Run, Told: c.moved, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
+			Store: c.Store, Engine: c.Engine, Clone: c.Clones, Log: c.log,
+			Import: c.Imports.Run, Told: c.onJob, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
 		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
 	)
 	return err
 }
 
-// told hears of each commit: whoever runs jobs is woken, and the other
-// processes hear of revisions.
-func (c *core) told(ch store.Change) {
+// onCommit is called after each commit. It wakes the runners of jobs and publishes the new
+// revision to the other processes.
+func (c *core) onCommit(ch store.Change) {
 	if c.redis == nil {
 		if c.jobs != nil && len(ch.Stages) > 0 {
 			c.jobs.Wake()
 		}
 		return
 	}
-	ctx := context.Background() // neither call waits
+	ctx := context.Background() // neither call blocks
 	for _, s := range ch.Stages {
 		c.relay.Wake(ctx, memory.Due{Tenant: ch.Tenant, Collection: ch.Collection}, s)
 	}
@@ -244,138 +245,139 @@ func (c *core) told(ch store.Change) {
 	}
 }
 
-// moved hears of each job of this process that began, moved on or ended.
-func (c *core) moved(tenantID, job uuid.UUID) {
-	c.waiters.Tell(job)
+// onJob is called when a job of this process starts, changes its stage or ends.
+func (c *core) onJob(tenantID, job uuid.UUID) {
+	c.Waiters.Tell(job)
 	c.bus.Publish(context.Background(), cache.News{Tenant: tenantID, Job: job})
 }
 
-// heard is told what happened in any process: those who wait for a job look
-// again, and a loaded index reads on before somebody asks it.
-func (c *core) heard(ctx context.Context, n cache.News) {
+// onNews handles news from any process: it wakes those who wait for the job, and updates a
+// loaded index before the next search.
+func (c *core) onNews(ctx context.Context, n cache.News) {
 	if n.Job != uuid.Nil {
-		c.waiters.Tell(n.Job)
+		c.Waiters.Tell(n.Job)
 	}
 	if n.Revision > 0 && n.Tenant != uuid.Nil {
-		c.recall.Refresh(ctx, wholeTenant(n.Tenant, "system:news"), n.Collection)
+		c.Recall.Refresh(ctx, wholeTenant(n.Tenant, "system:news"), n.Collection)
 	}
 }
 
-// forget drops what is cached of a tenant after its state, limits or agents
-// changed in this process.
-func (c *core) forget(tenantID uuid.UUID) {
-	c.auth.Forget(tenantID)
+// forgetTenant drops what this process has cached about a tenant. It is called after the
+// tenant's state, limits or agents changed in this process.
+func (c *core) forgetTenant(tenantID uuid.UUID) {
+	c.Auth.Forget(tenantID)
 	c.quotas.Forget(tenantID)
-	c.embedders.Forget(tenantID)
+	c.Embedders.Forget(tenantID)
 }
 
-// start runs what works in the background until ctx ends.
+// start starts the background work, which runs until ctx ends.
 func (c *core) start(ctx context.Context, background *sync.WaitGroup) {
 	background.Go(func() { c.meter.run(ctx) })
-	c.recall.Start()
+	c.Recall.Start()
 	if c.redis == nil {
 		return
 	}
-	background.Go(func() { c.bus.Listen(ctx, func(n cache.News) { c.heard(ctx, n) }) })
-	// What is told while jobs end is sent too.
+	background.Go(func() { c.bus.Listen(ctx, func(n cache.News) { c.onNews(ctx, n) }) })
+	// The senders outlive ctx, to send what ending jobs publish.
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var senders sync.WaitGroup
 	senders.Go(func() { c.bus.Run(sending) })
 	senders.Go(func() { c.relay.Run(sending) })
-	c.sent = func() { stop(); senders.Wait() }
+	c.stopSenders = func() { stop(); senders.Wait() }
 }
 
-// stop writes what is still counted and sends what is still told, once
-// nothing runs any more.
+// stop writes the model use counted so far and sends the last messages. It is called when
+// nothing runs anymore.
 func (c *core) stop(ctx context.Context) error {
-	err := c.recall.Stop(ctx)
+	err := c.Recall.Stop(ctx)
 	c.meter.flush(ctx)
-	if c.sent != nil {
-		c.sent()
+	if c.stopSenders != nil {
+		c.stopSenders()
 	}
 	return err
 }
 
-// close releases what open took, in reverse order.
+// close releases what open acquired, in reverse order.
 func (c *core) close(ctx context.Context) error {
 	errs := []error{c.redis.Close()}
 	if c.relay != nil {
 		errs = append(errs, c.relay.Close())
 	}
-	if c.telemetry != nil { // which looks at the store once more
-		if err := c.telemetry.Shutdown(ctx); err != nil { // whoever is to take it may be gone
-			c.log.WarnContext(ctx, "the last telemetry was not taken", "error", err)
+	if c.telemetry != nil {
+		// Before the store is closed: the last metrics read it. The collector may be gone.
+		if err := c.telemetry.Shutdown(ctx); err != nil {
+			c.log.WarnContext(ctx, "the last telemetry could not be sent", "error", err)
 		}
 	}
-	if c.embedders != nil {
-		errs = append(errs, c.embedders.Close())
+	if c.Embedders != nil {
+		errs = append(errs, c.Embedders.Close())
 	}
-	if c.store != nil {
-		errs = append(errs, c.store.Close())
+	if c.Store != nil {
+		errs = append(errs, c.Store.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// models are the analysts of a process.
+// models are the models of a process.
 type models struct {
 	main  memory.Model
 	named map[string]memory.Model // by the names that collections choose from
-	talk  chat.Models
+	chat  chat.Models
 }
 
-func (c *core) models(ctx context.Context) (*models, error) {
+func (c *core) buildModels(ctx context.Context) (*models, error) {
 	observer, err := llm.NewObserver(c.telemetry.Tracer("slipbox/llm"), c.telemetry.Meter("slipbox/llm"))
 	if err != nil {
 		return nil, err
 	}
 	deps := llm.Deps{Log: c.log, Meter: c.meter, Clock: time.Now, Observer: observer}
-	if c.embedders, err = llm.NewRegistry(deps, c.cfg.LLM); err != nil {
+	if c.Embedders, err = llm.NewRegistry(deps, c.cfg.LLM); err != nil {
 		return nil, err
 	}
-	for _, n := range c.embedders.Notices() {
+	for _, n := range c.Embedders.Notices() {
 		c.log.WarnContext(ctx, "a setting is served by something else", "notice", n)
 	}
-	m := &models{named: map[string]memory.Model{}, talk: chat.Models{Named: map[string]chat.Model{}}}
-	if m.main, err = c.model(deps, c.cfg.LLM); err != nil {
+	m := &models{named: map[string]memory.Model{}, chat: chat.Models{Named: map[string]chat.Model{}}}
+	if m.main, err = c.noteModel(deps, c.cfg.LLM); err != nil {
 		return nil, err
 	}
-	if m.talk.Main, err = c.talk(deps, c.cfg.LLM); err != nil {
+	if m.chat.Main, err = c.chatModel(deps, c.cfg.LLM); err != nil {
 		return nil, err
 	}
 	for name := range c.cfg.Models {
-		if m.named[name], err = c.model(deps, c.cfg.LLMFor(name, Environ())); err != nil {
+		if m.named[name], err = c.noteModel(deps, c.cfg.LLMFor(name, Environ())); err != nil {
 			return nil, fmt.Errorf("model %s: %w", name, err)
 		}
-		talk, err := c.talk(deps, c.cfg.LLMFor(name, Environ()))
+		talk, err := c.chatModel(deps, c.cfg.LLMFor(name, Environ()))
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", name, err)
 		}
 		if talk != nil {
-			m.talk.Named[name] = talk
+			m.chat.Named[name] = talk
 		}
 	}
 	return m, nil
 }
 
-// talk makes the model for chats that settings ask for; nil where they ask for none.
-func (c *core) talk(deps llm.Deps, cfg llm.Config) (chat.Model, error) {
+// chatModel builds the model for chats. It is nil when the settings name none.
+func (c *core) chatModel(deps llm.Deps, cfg llm.Config) (chat.Model, error) {
 	t, err := llm.NewTalk(deps, cfg)
 	if err != nil || t == nil {
 		return nil, err
 	}
-	return budgetedTalk{Model: t, quotas: c.quotas}, nil
+	return budgetedChatModel{Model: t, quotas: c.quotas}, nil
 }
 
-// model makes the analyst that settings ask for; an endpoint's tokens are
-// held to the tenant's budget.
-func (c *core) model(deps llm.Deps, cfg llm.Config) (memory.Model, error) {
+// noteModel builds the model that policies ask. The tokens of an endpoint count against the
+// tenant's budget.
+func (c *core) noteModel(deps llm.Deps, cfg llm.Config) (memory.Model, error) {
 	deps.Rules = rules.New()
 	m, err := llm.NewModel(deps, cfg)
 	if err != nil {
 		return nil, err
 	}
 	if m.Analyst() == memory.AnalystModel {
-		return budgeted{Model: m, quotas: c.quotas}, nil
+		return budgetedModel{Model: m, quotas: c.quotas}, nil
 	}
 	return m, nil
 }

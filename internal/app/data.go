@@ -49,9 +49,9 @@ func makeDataDir(dir string) error {
 	return nil
 }
 
-// holdData takes the data directory for this process until release is called.
+// lockData takes the data directory for this process until release is called.
 // The kernel frees the lock when the process ends in whatever way.
-func holdData(dir string) (release func(), err error) {
+func lockData(dir string) (release func(), err error) {
 	path := filepath.Join(dir, lockFile)
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	held, err := lock.TryLock()
@@ -123,7 +123,7 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 			return fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); name an empty or new one with --data", cfg.Data, e.Name())
 		}
 	}
-	release, err := holdData(cfg.Data)
+	release, err := lockData(cfg.Data)
 	if err != nil {
 		return err
 	}

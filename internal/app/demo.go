@@ -45,7 +45,7 @@ func (g *Gateway) createDemoKey(ctx context.Context) (string, error) {
 		return "", err
 	}
 	keys, err := allKeys(func(after uuid.UUID, limit int) ([]auth.Key, error) {
-		return g.auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
+		return g.Auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
 	})
 	if err != nil {
 		return "", err
@@ -54,11 +54,11 @@ func (g *Gateway) createDemoKey(ctx context.Context) (string, error) {
 		if k.Name != demoKeyName || !k.RevokedAt.IsZero() {
 			continue
 		}
-		if _, err := g.auth.Keys.Revoke(ctx, s, k.ID); err != nil {
+		if _, err := g.Auth.Keys.Revoke(ctx, s, k.ID); err != nil {
 			return "", fmt.Errorf("revoke the demo's earlier key: %w", err)
 		}
 	}
-	k, err := g.auth.Keys.Create(ctx, s, auth.NewKey{Name: demoKeyName, TTL: demoKeyTTL})
+	k, err := g.Auth.Keys.Create(ctx, s, auth.NewKey{Name: demoKeyName, TTL: demoKeyTTL})
 	if err != nil {
 		return "", fmt.Errorf("create the demo's key: %w", err)
 	}
@@ -67,7 +67,7 @@ func (g *Gateway) createDemoKey(ctx context.Context) (string, error) {
 
 func (g *Gateway) demoScope(ctx context.Context) (tenant.Scope, error) {
 	op := grant.Operator("operator:demo")
-	t, err := g.tenants.Get(ctx, op, DefaultTenant)
+	t, err := g.Tenants.Get(ctx, op, DefaultTenant)
 	if err != nil {
 		return tenant.Scope{}, fmt.Errorf("the demo needs the tenant %s: %w", DefaultTenant, err)
 	}
@@ -81,7 +81,7 @@ func (g *Gateway) runDemo(ctx context.Context, stdout io.Writer, key string) err
 	if err != nil {
 		return err
 	}
-	_, err = g.collections.Create(ctx, s, notes.CollectionInput{Name: demoCollection, Policy: memory.PolicyAMEM}, memory.Request{})
+	_, err = g.Collections.Create(ctx, s, notes.CollectionInput{Name: demoCollection, Policy: memory.PolicyAMEM}, memory.Request{})
 	switch {
 	case fault.Is(err, fault.Exists): // an earlier start has added the notes
 	case err != nil:
@@ -91,7 +91,7 @@ func (g *Gateway) runDemo(ctx context.Context, stdout io.Writer, key string) err
 			return fmt.Errorf("add the notes of the demo: %w", err)
 		}
 	}
-	c, err := g.collections.Get(ctx, s, demoCollection)
+	c, err := g.Collections.Get(ctx, s, demoCollection)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (g *Gateway) addDemoNotes(ctx context.Context, s tenant.Scope) error {
 			Attributes: map[string]any{"speaker": t.Speaker, "session": t.Session},
 		}
 	}
-	results, err := g.notes.AddMany(ctx, s, demoCollection, lines)
+	results, err := g.Notes.AddMany(ctx, s, demoCollection, lines)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (g *Gateway) addDemoNotes(ctx context.Context, s tenant.Scope) error {
 	if last == nil {
 		return nil
 	}
-	return g.waiters.Watch(ctx, s, last.ID, func(memory.Job) error { return nil })
+	return g.Waiters.Watch(ctx, s, last.ID, func(memory.Job) error { return nil })
 }
 
 // demoText holds three commands that work as pasted: add a note and see it

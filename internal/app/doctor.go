@@ -55,7 +55,7 @@ func doctorData(cfg Settings) Finding {
 	info, err := os.Stat(cfg.Data)
 	switch {
 	case os.IsNotExist(err):
-		if err := canMake(cfg.Data); err != nil {
+		if err := canCreate(cfg.Data); err != nil {
 			return Finding{Name: "data", State: Bad, Detail: cfg.Data + " does not exist and cannot be made: " + err.Error(), Fix: "name another with --data or SLIPBOX_DATA"}
 		}
 		f.Detail = cfg.Data + " does not exist yet; the first start makes it"
@@ -84,9 +84,9 @@ func doctorData(cfg Settings) Finding {
 	return f
 }
 
-// canMake tells whether a directory that is missing could be made: a probe is
+// canCreate tells whether a directory that is missing could be made: a probe is
 // made and removed in the nearest directory above that exists.
-func canMake(dir string) error {
+func canCreate(dir string) error {
 	above, err := filepath.Abs(dir)
 	for err == nil {
 		above = filepath.Dir(above)
@@ -172,7 +172,7 @@ func doctorModel(ctx context.Context, cfg Settings) Finding {
 		return Finding{Name: "model", State: OK, Detail: "none: the heuristic analyst describes and links notes, without network or key"}
 	}
 	endpoint := cfg.LLM.Endpoint()
-	if err := reach(ctx, endpoint, cfg.LLM.APIKey); err != nil {
+	if err := checkEndpoint(ctx, endpoint, cfg.LLM.APIKey); err != nil {
 		f := Finding{
 			Name: "model", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
 			Fix: "check SLIPBOX_LLM_BASE_URL and SLIPBOX_LLM_API_KEY, or set SLIPBOX_LLM=heuristic to do without",
@@ -188,7 +188,7 @@ func doctorModel(ctx context.Context, cfg Settings) Finding {
 func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 	if endpoint := cfg.LLM.EmbedEndpoint(); endpoint != "" {
 		f := Finding{Name: "embedder", State: OK, Detail: redactEndpoint(endpoint) + " answers"}
-		if err := reach(ctx, endpoint, ""); err != nil {
+		if err := checkEndpoint(ctx, endpoint, ""); err != nil {
 			f = Finding{
 				Name: "embedder", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
 				Fix: "check SLIPBOX_EMBED_BASE_URL, or set SLIPBOX_EMBEDDER=hash to do without",
@@ -217,9 +217,9 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 	return []Finding{f, encoder}
 }
 
-// reach asks an OpenAI-compatible endpoint for its models. Any answer below
+// checkEndpoint asks an OpenAI-compatible endpoint for its models. Any answer below
 // 500 but a refused key shows that it is there.
-func reach(ctx context.Context, endpoint, key string) error {
+func checkEndpoint(ctx context.Context, endpoint, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+"/models", http.NoBody)

@@ -84,14 +84,14 @@ func doctorRedis(ctx context.Context, cfg Settings) []Finding {
 			Fix: "start the server, and check host, port and password in REDIS_URL",
 		}}
 	}
-	f := Finding{Name: "redis", State: OK, Detail: fmt.Sprintf("version %s, maxmemory-policy %s", known(facts.Version), known(facts.Policy))}
+	f := Finding{Name: "redis", State: OK, Detail: fmt.Sprintf("version %s, maxmemory-policy %s", orNotShown(facts.Version), orNotShown(facts.Policy))}
 	if strings.HasPrefix(facts.Policy, "allkeys-") {
 		f.State, f.Fix = Note, "set maxmemory-policy to volatile-lru or noeviction: this one may drop wake-ups of workers when memory is full, and jobs then start up to 2 s later"
 	}
 	return []Finding{f, doctorClock("Redis", facts.Skew), doctorWorkers(ctx, cfg)}
 }
 
-func known(s string) string {
+func orNotShown(s string) string {
 	if s == "" {
 		return "(not told to this user)"
 	}

@@ -43,7 +43,7 @@ func NewGateway(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Gateway
 		if err := makeDataDir(cfg.Data); err != nil {
 			return nil, err
 		}
-		if g.release, err = holdData(cfg.Data); err != nil {
+		if g.release, err = lockData(cfg.Data); err != nil {
 			return nil, err
 		}
 	}
@@ -54,7 +54,7 @@ func NewGateway(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Gateway
 		return nil, err
 	}
 	if g.redis == nil {
-		if err := g.runsJobs(queue.Config{Grace: cfg.StopTimeout / 2}); err != nil {
+		if err := g.buildWorker(queue.Config{Grace: cfg.StopTimeout / 2}); err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +125,7 @@ func (g *Gateway) Run(ctx context.Context, stdout io.Writer, demo bool) error {
 	server := newServer(g.api, g.log)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(g.listener) }()
-	g.log.InfoContext(ctx, "serving", g.about()...)
+	g.log.InfoContext(ctx, "serving", g.logAttrs()...)
 	var failed error
 	if demo {
 		background.Go(func() {
@@ -173,8 +173,8 @@ func shutdown(ctx context.Context, server *http.Server) error {
 	return nil
 }
 
-// about tells in the log what serves.
-func (g *Gateway) about() []any {
+// logAttrs tells in the log what serves.
+func (g *Gateway) logAttrs() []any {
 	out := []any{"url", g.URL(), "version", CurrentBuild().Version}
 	if !g.cfg.Servers() {
 		return append(out, "data", g.cfg.Data)
@@ -220,16 +220,16 @@ func (g *Gateway) recover(ctx context.Context) error {
 // is no tenant of that name yet.
 func (g *Gateway) firstStart(ctx context.Context, stdout io.Writer) error {
 	op := grant.Operator("operator:first-start")
-	_, err := g.tenants.Get(ctx, op, DefaultTenant)
+	_, err := g.Tenants.Get(ctx, op, DefaultTenant)
 	if !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	t, err := g.tenants.Create(ctx, op, tenant.NewTenant{Name: DefaultTenant})
+	t, err := g.Tenants.Create(ctx, op, tenant.NewTenant{Name: DefaultTenant})
 	if err != nil {
 		return fmt.Errorf("make the first tenant: %w", err)
 	}
 	s := wholeTenant(t.ID, op.Actor())
-	k, err := g.auth.Keys.Create(ctx, s, auth.NewKey{Name: "first key"})
+	k, err := g.Auth.Keys.Create(ctx, s, auth.NewKey{Name: "first key"})
 	if err != nil {
 		return fmt.Errorf("make the first key: %w", err)
 	}
@@ -243,7 +243,7 @@ func (g *Gateway) firstStart(ctx context.Context, stdout io.Writer) error {
 // holds one of another secret; its replacement may have to wait for a moment,
 // and everything but the exchange of tokens works until then.
 func (g *Gateway) ensureSigningKey(ctx context.Context) error {
-	err := g.auth.Tokens.EnsureSigningKey(ctx)
+	err := g.Auth.Tokens.EnsureSigningKey(ctx)
 	if fault.Is(err, fault.Unavailable) {
 		g.log.WarnContext(ctx, "tokens cannot be signed yet; a new signing key is made within a minute", "error", err)
 		return nil

@@ -7,24 +7,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api"
 )
 
-// health serves what is asked of a process that has no API: the public routes
+// healthHandler serves what is asked of a process that has no API: the public routes
 // of the gateway of the same names, with the same answers.
-func (c *core) health() http.Handler {
+func (c *core) healthHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]string{"status": "ok"})
+		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
-	checks := c.readiness()
+	checks := c.readinessChecks()
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		status, body := api.Ready(r.Context(), c.log, checks)
-		answer(w, status, body)
+		writeJSON(w, status, body)
 	})
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, CurrentBuild()) })
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, CurrentBuild()) })
 	mux.Handle("GET /metrics", c.telemetry.MetricsHandler())
 	return mux
 }
 
-func answer(w http.ResponseWriter, status int, body any) {
+func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)

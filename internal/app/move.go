@@ -199,7 +199,7 @@ func importData(ctx context.Context, cfg Settings, log *slog.Logger, next func()
 	if err := makeDataDir(cfg.Data); err != nil {
 		return nil, err
 	}
-	release, err := holdData(cfg.Data)
+	release, err := lockData(cfg.Data)
 	if err != nil {
 		return nil, err
 	}

@@ -24,9 +24,9 @@ const (
 // takes the longer the more wait, and each process is asked.
 const backlogEvery = 15 * time.Second
 
-// measure makes the instruments that look at the parts of this process when
+// registerMetrics makes the instruments that look at the parts of this process when
 // somebody asks for metrics.
-func (c *core) measure() error {
+func (c *core) registerMetrics() error {
 	m := c.telemetry.Meter("slipbox/app")
 	var errs [6]error
 	var bytes, budget, layers, due metric.Int64ObservableGauge
@@ -46,11 +46,11 @@ func (c *core) measure() error {
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	if err := errors.Join(c.measureBacklog(m), c.measureEmbeddings(m)); err != nil {
+	if err := errors.Join(c.registerBacklogMetrics(m), c.registerEmbeddingMetrics(m)); err != nil {
 		return err
 	}
 	_, err := m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		s := c.recall.Stats()
+		s := c.Recall.Stats()
 		o.ObserveInt64(bytes, s.Bytes)
 		o.ObserveInt64(budget, s.Budget)
 		o.ObserveInt64(layers, int64(s.Layers))
@@ -58,7 +58,7 @@ func (c *core) measure() error {
 		o.ObserveInt64(evictions, s.Evictions)
 		ctx, cancel := context.WithTimeout(ctx, dueTimeout)
 		defer cancel()
-		if waiting, err := c.store.DueCollections(ctx, time.Now(), dueLimit); err == nil { // the store's own metrics tell of errors
+		if waiting, err := c.Store.DueCollections(ctx, time.Now(), dueLimit); err == nil { // the store's own metrics tell of errors
 			o.ObserveInt64(due, int64(len(waiting)))
 		}
 		return nil
@@ -66,8 +66,8 @@ func (c *core) measure() error {
 	return err
 }
 
-// measureEmbeddings makes what looks at the caches of embeddings.
-func (c *core) measureEmbeddings(m metric.Meter) error {
+// registerEmbeddingMetrics makes what looks at the caches of embeddings.
+func (c *core) registerEmbeddingMetrics(m metric.Meter) error {
 	var errs [3]error
 	var lookups metric.Int64ObservableCounter
 	var kept, capacity metric.Int64ObservableGauge
@@ -81,7 +81,7 @@ func (c *core) measureEmbeddings(m metric.Meter) error {
 		return err
 	}
 	_, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		for name, s := range c.embedders.Caches() {
+		for name, s := range c.Embedders.Caches() {
 			model := telemetry.ModelName.String(name)
 			with := func(more ...attribute.KeyValue) metric.MeasurementOption {
 				return metric.WithAttributeSet(attribute.NewSet(append(more, model)...))
@@ -96,8 +96,8 @@ func (c *core) measureEmbeddings(m metric.Meter) error {
 	return err
 }
 
-// measureBacklog makes the gauges of waiting jobs.
-func (c *core) measureBacklog(m metric.Meter) error {
+// registerBacklogMetrics makes the gauges of waiting jobs.
+func (c *core) registerBacklogMetrics(m metric.Meter) error {
 	waiting, err := m.Int64ObservableGauge("slipbox.jobs.waiting", metric.WithUnit("{job}"),
 		metric.WithDescription("Jobs that wait, due or not. The same from every process."))
 	if err != nil {
@@ -108,10 +108,10 @@ func (c *core) measureBacklog(m metric.Meter) error {
 	if err != nil {
 		return err
 	}
-	b := &backlog{read: c.store.Backlog}
+	b := &backlog{read: c.Store.Backlog}
 	_, err = m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		now := time.Now()
-		for _, s := range b.look(ctx, now) {
+		for _, s := range b.current(ctx, now) {
 			stage := metric.WithAttributeSet(attribute.NewSet(telemetry.JobStage.String(string(s.Stage))))
 			o.ObserveInt64(waiting, s.Waiting, stage)
 			var age time.Duration
@@ -134,9 +134,9 @@ type backlog struct {
 	last []memory.Backlog
 }
 
-// look gives the numbers, and none while they cannot be read; the store's own
+// current gives the numbers, and none while they cannot be read; the store's own
 // metrics tell of errors.
-func (b *backlog) look(ctx context.Context, now time.Time) []memory.Backlog {
+func (b *backlog) current(ctx context.Context, now time.Time) []memory.Backlog {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.at.IsZero() || now.Sub(b.at) >= backlogEvery {

@@ -21,7 +21,7 @@ func TestBacklogIsReadSeldom(t *testing.T) {
 	}}
 	now := time.Now()
 	look := func(after time.Duration) int64 {
-		for _, s := range b.look(t.Context(), now.Add(after)) {
+		for _, s := range b.current(t.Context(), now.Add(after)) {
 			return s.Waiting
 		}
 		return 0

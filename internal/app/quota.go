@@ -25,29 +25,29 @@ func (q quota) CheckCollections(ctx context.Context, s tenant.Scope, fork bool) 
 	return q.quotas.Check(ctx, s, ask)
 }
 
-// budgetedTalk is a model for chats, held to the same tokens.
-type budgetedTalk struct {
+// budgetedChatModel is a model for chats, held to the same tokens.
+type budgetedChatModel struct {
 	chat.Model
 	quotas *tenant.Quotas
 }
 
 // Send implements chat.Model.
-func (b budgetedTalk) Send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.Response, error) {
+func (b budgetedChatModel) Send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.Response, error) {
 	if err := b.quotas.Check(ctx, s, tenant.Usage{ModelTokens: 1}); err != nil {
 		return nil, err
 	}
 	return b.Model.Send(ctx, s, r)
 }
 
-// budgeted is a model that a tenant may ask as long as its tokens of the day
+// budgetedModel is a model that a tenant may ask as long as its tokens of the day
 // last. The heuristic analyst costs none.
-type budgeted struct {
+type budgetedModel struct {
 	memory.Model
 	quotas *tenant.Quotas
 }
 
 // Ask implements memory.Model.
-func (b budgeted) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
+func (b budgetedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
 	if err := b.quotas.Check(ctx, s, tenant.Usage{ModelTokens: 1}); err != nil {
 		return memory.Answer{}, err
 	}

@@ -103,11 +103,11 @@ func background(t *testing.T, run []func(context.Context) error) (stop func()) {
 func firstKey(t *testing.T, g *Gateway) string {
 	t.Helper()
 	op := grant.Operator("operator:test")
-	made, err := g.tenants.Create(t.Context(), op, tenant.NewTenant{Name: "acme"})
+	made, err := g.Tenants.Create(t.Context(), op, tenant.NewTenant{Name: "acme"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := g.auth.Keys.Create(t.Context(), wholeTenant(made.ID, op.Actor()), auth.NewKey{Name: "first key"})
+	k, err := g.Auth.Keys.Create(t.Context(), wholeTenant(made.ID, op.Actor()), auth.NewKey{Name: "first key"})
 	if err != nil {
 		t.Fatal(err)
 	}

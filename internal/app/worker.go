@@ -52,7 +52,7 @@ func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, 
 	}
 	grace := cfg.StopTimeout - min(cfg.StopTimeout/4, 5*time.Second) // the rest is for giving back what did not end
 	q := queue.Config{Poll: workerPoll, Stages: stages, Grace: grace}
-	if err := w.runsJobs(q); err != nil {
+	if err := w.buildWorker(q); err != nil {
 		return nil, err
 	}
 	prepares, decides, tasks := cfg.Jobs.AtOnce()
@@ -107,9 +107,9 @@ func (w *Worker) Run(ctx context.Context) error {
 			failed <- err
 		}
 	})
-	health := newServer(w.health(), w.log)
+	health := newServer(w.healthHandler(), w.log)
 	go func() { failed <- fmt.Errorf("serve health: %w", health.Serve(w.listener)) }()
-	w.log.InfoContext(ctx, "working", w.about()...)
+	w.log.InfoContext(ctx, "working", w.logAttrs()...)
 	var err error
 	select {
 	case <-ctx.Done():
@@ -125,9 +125,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	return err
 }
 
-// about tells in the log what works here, and with which analyst: the notes
+// logAttrs tells in the log what works here, and with which analyst: the notes
 // of all gateways become what this process makes of them.
-func (w *Worker) about() []any {
+func (w *Worker) logAttrs() []any {
 	analyst := "heuristic (no model is set here; give workers the model settings of the gateways)"
 	if w.cfg.LLM.UsesModel() {
 		analyst = w.cfg.LLM.Model + " at " + redactEndpoint(w.cfg.LLM.Endpoint())
@@ -136,6 +136,6 @@ func (w *Worker) about() []any {
 	return []any{
 		"health", w.URL(), "version", CurrentBuild().Version, "stages", w.cfg.Jobs.Stages,
 		"prepares", prepares, "decides", decides, "tasks", tasks,
-		"analyst", analyst, "embedder", w.embedders.Default().Name(),
+		"analyst", analyst, "embedder", w.Embedders.Default().Name(),
 	}
 }
