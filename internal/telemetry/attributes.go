@@ -2,9 +2,10 @@ package telemetry
 
 import "go.opentelemetry.io/otel/attribute"
 
-// The attributes of spans and metrics. Those of OpenTelemetry's conventions
-// carry its names; ours begin with "slipbox.". Metrics take only those whose
-// values are few: an id of a tenant, a collection or a note belongs in spans.
+// The attributes of spans and metrics. Attributes of OpenTelemetry's semantic
+// conventions use their names; others begin with "slipbox.". Metrics use only
+// attributes with few values: ids of tenants, collections and notes belong in
+// spans.
 const (
 	HTTPMethod     = attribute.Key("http.request.method")
 	HTTPRoute      = attribute.Key("http.route") // the template, never the path
@@ -13,7 +14,7 @@ const (
 	ExceptionType  = attribute.Key("exception.type")
 	ServiceName    = attribute.Key("service.name")
 	ServiceVersion = attribute.Key("service.version")
-	ServiceID      = attribute.Key("service.instance.id") // of the process; another one at each start
+	ServiceID      = attribute.Key("service.instance.id") // new at each start of a process
 
 	Tenant     = attribute.Key("slipbox.tenant")
 	Agent      = attribute.Key("slipbox.agent")
@@ -29,13 +30,13 @@ const (
 	ModelPurpose   = attribute.Key("slipbox.model.purpose") // analyze, evolve, relevance, embed and so on
 	ModelAnswer    = attribute.Key("slipbox.model.answer")  // good, repaired, unusable or failed
 
-	Operation  = attribute.Key("slipbox.operation")   // what the store or Redis was asked for
-	Reason     = attribute.Key("slipbox.reason")      // why Redis was passed by
+	Operation  = attribute.Key("slipbox.operation")   // of the store or of Redis
+	Reason     = attribute.Key("slipbox.reason")      // why Redis was not used
 	CacheLevel = attribute.Key("slipbox.cache.level") // process or redis
 	CacheHit   = attribute.Key("slipbox.cache.hit")
 
 	Job        = attribute.Key("slipbox.job")
-	JobAttempt = attribute.Key("slipbox.job.attempt") // failed tries before this one
+	JobAttempt = attribute.Key("slipbox.job.attempt") // failed attempts before this one
 	JobKind    = attribute.Key("slipbox.job.kind")
 	JobStage   = attribute.Key("slipbox.job.stage")
 	JobOutcome = attribute.Key("slipbox.job.outcome")

@@ -1,10 +1,13 @@
-// Package telemetry sets up traces, metrics and logs, and holds the one list
-// of attribute names.
+// Package telemetry sets up traces, metrics and logs, and defines all attribute
+// names.
 //
-// Metrics are always read from a private registry by Prometheus. A signal
-// leaves the process only when the standard OTEL_ settings name an endpoint for
-// it or choose its exporter. The rest of the program knows the interfaces
-// trace.Tracer, metric.Meter and *slog.Logger, which are passed in; nothing of
-// ours is imported. What OpenTelemetry itself keeps globally, where it tells of
-// its own trouble, is pointed at our log; nothing else here is global.
+// Prometheus can always read the metrics, from a private registry. A signal is
+// exported only when the standard OTEL_ settings name an endpoint for it or choose
+// its exporter. Other packages receive a trace.Tracer, a metric.Meter and a
+// *slog.Logger, and import this package only for attribute names and
+// instruments. It imports no other package of the module. internal/app starts it
+// and stops it.
+//
+// OpenTelemetry reports its own errors through one global handler, which is set to
+// the log. No other state here is global.
 package telemetry

@@ -17,8 +17,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exported tells whether a signal ("TRACES", "METRICS" or "LOGS") leaves the
-// process: when its exporter is chosen, or an endpoint is named.
+// exported reports whether a signal ("TRACES", "METRICS" or "LOGS") is exported:
+// when its exporter is set, or an endpoint for it.
 func (c Config) exported(signal string) bool {
 	if strings.EqualFold(c.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false
@@ -27,17 +27,17 @@ func (c Config) exported(signal string) bool {
 	case kind == "none":
 		return false
 	case kind == "prometheus" && signal == "METRICS":
-		return false // they are served at /metrics in any case
+		return false // metrics are always served at /metrics
 	case kind != "":
 		return true
 	}
 	return c.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || c.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
 }
 
-// refused says which settings an exporter could not be made from.
-func refused(signal string, err error) error {
-	return fmt.Errorf("telemetry: OTEL_%s_EXPORTER, OTEL_EXPORTER_OTLP_PROTOCOL or OTEL_EXPORTER_OTLP_%s_PROTOCOL cannot be met; "+
-		"exporters are otlp, console and none, protocols http/protobuf and grpc: %w", signal, signal, err)
+// exporterError names the settings from which an exporter could not be created.
+func exporterError(signal string, err error) error {
+	return fmt.Errorf("telemetry: OTEL_%s_EXPORTER, OTEL_EXPORTER_OTLP_PROTOCOL or OTEL_EXPORTER_OTLP_%s_PROTOCOL is invalid; "+
+		"valid exporters are otlp, console and none, valid protocols http/protobuf and grpc: %w", signal, signal, err)
 }
 
 func (t *Telemetry) startMetrics(ctx context.Context, cfg Config, res *resource.Resource) error {
@@ -51,13 +51,13 @@ func (t *Telemetry) startMetrics(ctx context.Context, cfg Config, res *resource.
 	}
 	exporter, err := otelprom.New(otelprom.WithRegisterer(registry), otelprom.WithoutScopeInfo())
 	if err != nil {
-		return fmt.Errorf("telemetry: make the metrics exporter: %w", err)
+		return fmt.Errorf("telemetry: create the metrics exporter: %w", err)
 	}
 	options := []sdkmetric.Option{sdkmetric.WithReader(exporter), sdkmetric.WithResource(res)}
 	if cfg.exported("METRICS") {
 		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
-			return refused("METRICS", err)
+			return exporterError("METRICS", err)
 		}
 		options = append(options, sdkmetric.WithReader(reader))
 	}
@@ -67,8 +67,8 @@ func (t *Telemetry) startMetrics(ctx context.Context, cfg Config, res *resource.
 	return nil
 }
 
-// maxAttribute bounds text in spans, in characters: SQL statements can be long.
-// OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT changes it.
+// maxAttribute is the maximum length of a text attribute of a span in characters;
+// SQL statements can be long. OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT overrides it.
 const maxAttribute = 1000
 
 func (t *Telemetry) startTraces(ctx context.Context, cfg Config, res *resource.Resource) error {
@@ -77,14 +77,14 @@ func (t *Telemetry) startTraces(ctx context.Context, cfg Config, res *resource.R
 	}
 	exporter, err := autoexport.NewSpanExporter(ctx)
 	if err != nil {
-		return refused("TRACES", err)
+		return exporterError("TRACES", err)
 	}
 	limits := sdktrace.NewSpanLimits()
 	if limits.AttributeValueLengthLimit < 0 {
 		limits.AttributeValueLengthLimit = maxAttribute
 	}
 	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(discreet{exporter}), sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(limits))
+		sdktrace.WithBatcher(redactingExporter{exporter}), sdktrace.WithResource(res), sdktrace.WithRawSpanLimits(limits))
 	t.tracers = provider
 	t.shutdown = append(t.shutdown, provider.Shutdown)
 	return nil
@@ -96,7 +96,7 @@ func (t *Telemetry) startLogs(ctx context.Context, cfg Config, res *resource.Res
 	}
 	exporter, err := autoexport.NewLogExporter(ctx)
 	if err != nil {
-		return refused("LOGS", err)
+		return exporterError("LOGS", err)
 	}
 	provider := sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)), sdklog.WithResource(res))
 	t.logs = provider
@@ -104,46 +104,46 @@ func (t *Telemetry) startLogs(ctx context.Context, cfg Config, res *resource.Res
 	return nil
 }
 
-// discreet keeps errors' sentences out of spans. Instrumentation of drivers
-// records them as they come, and a server may quote in them what it was given.
-// What kind of error it was stays.
-type discreet struct{ sdktrace.SpanExporter }
+// redactingExporter removes error messages from spans. Instrumentation of drivers records
+// the messages of a server, which may quote the data that it received. The type of
+// the error is exported.
+type redactingExporter struct{ sdktrace.SpanExporter }
 
 // ExportSpans implements sdktrace.SpanExporter.
-func (d discreet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (d redactingExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	out := make([]sdktrace.ReadOnlySpan, len(spans))
 	for i, s := range spans {
-		out[i] = discreetSpan{s}
+		out[i] = redactedSpan{s}
 	}
 	return d.SpanExporter.ExportSpans(ctx, out)
 }
 
-type discreetSpan struct{ sdktrace.ReadOnlySpan }
+type redactedSpan struct{ sdktrace.ReadOnlySpan }
 
-// isCode tells a code, such as those of faults, from a sentence.
-var isCode = regexp.MustCompile(`^[a-z_]{0,40}$`)
+// codePattern matches codes, such as those of faults, but no sentences.
+var codePattern = regexp.MustCompile(`^[a-z_]{0,40}$`)
 
 // Status implements sdktrace.ReadOnlySpan.
-func (s discreetSpan) Status() sdktrace.Status {
+func (s redactedSpan) Status() sdktrace.Status {
 	status := s.ReadOnlySpan.Status()
-	if !isCode.MatchString(status.Description) {
+	if !codePattern.MatchString(status.Description) {
 		status.Description = ""
 	}
 	return status
 }
 
 // Events implements sdktrace.ReadOnlySpan.
-func (s discreetSpan) Events() []sdktrace.Event {
+func (s redactedSpan) Events() []sdktrace.Event {
 	all := s.ReadOnlySpan.Events()
 	out := make([]sdktrace.Event, len(all))
 	for i, e := range all {
-		kept := e.Attributes[:0:0]
+		safe := e.Attributes[:0:0]
 		for _, a := range e.Attributes {
 			if a.Key == ExceptionType {
-				kept = append(kept, a)
+				safe = append(safe, a)
 			}
 		}
-		e.Attributes = kept
+		e.Attributes = safe
 		out[i] = e
 	}
 	return out

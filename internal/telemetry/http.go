@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// HTTPMetrics counts requests of the HTTP server.
+// HTTPMetrics records the requests of the HTTP server.
 type HTTPMetrics struct {
 	duration metric.Float64Histogram
 	active   metric.Int64UpDownCounter
@@ -17,21 +17,21 @@ type HTTPMetrics struct {
 	sent     metric.Int64Histogram
 }
 
-// NewHTTPMetrics makes the instruments of OpenTelemetry's conventions for
-// HTTP servers.
+// NewHTTPMetrics creates the instruments of OpenTelemetry's semantic conventions
+// for HTTP servers.
 func NewHTTPMetrics(m metric.Meter) (*HTTPMetrics, error) {
 	var h HTTPMetrics
 	var errs [4]error
 	h.duration, errs[0] = m.Float64Histogram("http.server.request.duration", metric.WithUnit("s"),
-		metric.WithDescription("Time from a request's arrival to the end of its answer."),
+		metric.WithDescription("Duration of HTTP requests."),
 		metric.WithExplicitBucketBoundaries(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30))
 	h.active, errs[1] = m.Int64UpDownCounter("http.server.active_requests", metric.WithUnit("{request}"),
-		metric.WithDescription("Requests that are being answered."))
+		metric.WithDescription("Requests in progress."))
 	size := metric.WithExplicitBucketBoundaries(256, 1<<10, 4<<10, 16<<10, 64<<10, 256<<10, 1<<20, 8<<20, 32<<20)
 	h.received, errs[2] = m.Int64Histogram("http.server.request.body.size", metric.WithUnit("By"),
 		metric.WithDescription("Size of request bodies."), size)
 	h.sent, errs[3] = m.Int64Histogram("http.server.response.body.size", metric.WithUnit("By"),
-		metric.WithDescription("Size of answers' bodies."), size)
+		metric.WithDescription("Size of response bodies."), size)
 	return &h, errors.Join(errs[:]...)
 }
 
@@ -42,19 +42,19 @@ type Request struct {
 	Status   int
 	Code     string // fault code of a refusal; "" for none
 	Duration time.Duration
-	Received int64 // bytes of the body; negative: unknown
-	Sent     int64 // bytes of the answer's body; negative: unknown
+	Received int64 // bytes of the request body; negative: unknown
+	Sent     int64 // bytes of the response body; negative: unknown
 }
 
-// Begin counts a request in; the function it returns counts it out.
+// Begin counts a request as active. end ends that.
 func (h *HTTPMetrics) Begin(ctx context.Context, method string) (end func()) {
 	set := metric.WithAttributeSet(attribute.NewSet(HTTPMethod.String(KnownMethod(method))))
 	h.active.Add(ctx, 1, set)
 	return func() { h.active.Add(ctx, -1, set) }
 }
 
-// RecordRequest records an answered request. Method and route are folded to
-// few values, whatever a stranger sends.
+// RecordRequest records an answered request. A client cannot create new values of
+// the attributes method and route.
 func (h *HTTPMetrics) RecordRequest(ctx context.Context, r Request) {
 	attrs := RequestAttributes(r)
 	set := metric.WithAttributeSet(attribute.NewSet(attrs...))
@@ -67,7 +67,7 @@ func (h *HTTPMetrics) RecordRequest(ctx context.Context, r Request) {
 	}
 }
 
-// RequestAttributes gives the attributes of a request, for metrics and spans.
+// RequestAttributes returns the attributes of a request, for metrics and spans.
 func RequestAttributes(r Request) []attribute.KeyValue {
 	route := r.Route
 	if route == "" {
@@ -80,12 +80,12 @@ func RequestAttributes(r Request) []attribute.KeyValue {
 	return attrs
 }
 
-// KnownMethod folds what a stranger may send as a method to the few there are.
+// KnownMethod returns m if it is a standard method, else "_OTHER".
 func KnownMethod(m string) string {
 	switch m {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
 		return m
 	default:
-		return "_OTHER" // as the conventions name it
+		return "_OTHER" // the value of the semantic conventions
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// LogConfig of the process log.
+// LogConfig configures the log of the process.
 type LogConfig struct {
 	Level  string // "debug", "info" (default), "warn" or "error"
 	Format string // "text" (default) or "json"
 }
 
-// NewLogger makes a logger that writes to w (stderr: stdout is for results).
-// A record logged within a span carries its trace_id and span_id.
+// NewLogger returns a logger that writes to w (stderr, because stdout is for
+// results). A record logged within a span has its trace_id and span_id.
 func NewLogger(w io.Writer, cfg LogConfig) (*slog.Logger, error) {
 	opts := &slog.HandlerOptions{}
 	switch strings.ToLower(cfg.Level) {
@@ -44,10 +44,10 @@ func NewLogger(w io.Writer, cfg LogConfig) (*slog.Logger, error) {
 	}
 }
 
-// contextHandler adds the span of the context to a record.
+// contextHandler adds the ids of the context's span to each record.
 type contextHandler struct{ slog.Handler }
 
-// Handle adds the ids and passes the record on.
+// Handle implements slog.Handler.
 func (h contextHandler) Handle(ctx context.Context, r slog.Record) error {
 	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
 		r.AddAttrs(slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
@@ -55,58 +55,59 @@ func (h contextHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// WithAttrs keeps the wrapping.
+// WithAttrs implements slog.Handler.
 func (h contextHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return contextHandler{h.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup keeps the wrapping.
+// WithGroup implements slog.Handler.
 func (h contextHandler) WithGroup(name string) slog.Handler {
 	return contextHandler{h.Handler.WithGroup(name)}
 }
 
-// both gives records to two handlers: here, and exported. The first one says
-// from which level on.
-type both struct{ here, exported slog.Handler }
+// teeHandler passes records to two handlers: the local log and the exporter. The local
+// handler determines the level.
+type teeHandler struct{ local, exported slog.Handler }
 
-// Enabled asks the first.
-func (h both) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.here.Enabled(ctx, level)
+// Enabled implements slog.Handler.
+func (h teeHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.local.Enabled(ctx, level)
 }
 
-// Handle passes the record on to each.
-func (h both) Handle(ctx context.Context, r slog.Record) error {
+// Handle implements slog.Handler.
+func (h teeHandler) Handle(ctx context.Context, r slog.Record) error {
 	sent := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		sent.AddAttrs(asText(a))
 		return true
 	})
-	return errors.Join(h.here.Handle(ctx, r), h.exported.Handle(ctx, sent))
+	return errors.Join(h.local.Handle(ctx, r), h.exported.Handle(ctx, sent))
 }
 
-// WithAttrs keeps both.
-func (h both) WithAttrs(attrs []slog.Attr) slog.Handler {
+// WithAttrs implements slog.Handler.
+func (h teeHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	sent := make([]slog.Attr, len(attrs))
 	for i, a := range attrs {
 		sent[i] = asText(a)
 	}
-	return both{h.here.WithAttrs(attrs), h.exported.WithAttrs(sent)}
+	return teeHandler{h.local.WithAttrs(attrs), h.exported.WithAttrs(sent)}
 }
 
-// WithGroup keeps both.
-func (h both) WithGroup(name string) slog.Handler {
-	return both{h.here.WithGroup(name), h.exported.WithGroup(name)}
+// WithGroup implements slog.Handler.
+func (h teeHandler) WithGroup(name string) slog.Handler {
+	return teeHandler{h.local.WithGroup(name), h.exported.WithGroup(name)}
 }
 
-// asText writes ids and words of named types as text, as the text log does;
-// the bridge would send arrays of bytes. Errors are left to it: it has names for them.
+// asText converts ids and strings of named types to text, as the text log does; the
+// bridge to OpenTelemetry would export ids as byte arrays. Errors are not converted,
+// because the bridge has attributes for them.
 func asText(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()
 	if v.Kind() != slog.KindAny {
 		return a
 	}
-	held := reflect.ValueOf(v.Any())
-	if held.Kind() == reflect.Pointer && held.IsNil() {
+	value := reflect.ValueOf(v.Any())
+	if value.Kind() == reflect.Pointer && value.IsNil() {
 		return a
 	}
 	switch x := v.Any().(type) {
@@ -114,8 +115,8 @@ func asText(a slog.Attr) slog.Attr {
 	case fmt.Stringer:
 		return slog.String(a.Key, x.String())
 	default:
-		if held.Kind() == reflect.String {
-			return slog.String(a.Key, held.String())
+		if value.Kind() == reflect.String {
+			return slog.String(a.Key, value.String())
 		}
 	}
 	return a

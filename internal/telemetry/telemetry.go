@@ -20,24 +20,25 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Config of traces, metrics and logs. Everything else (protocol, headers,
-// timeouts, sampler, resource attributes, intervals) is read by the exporters
-// and the SDK from the standard OTEL_ variables of the process.
+// Config configures traces, metrics and logs. Everything else (protocol, headers,
+// timeouts, sampler, resource attributes, intervals) is read by the exporters and the
+// SDK from the standard OTEL_ variables of the process.
 type Config struct {
-	Service string       // OTEL_SERVICE_NAME wins; default "slipbox"
-	Version string       // of the build
-	Log     *slog.Logger // hears of trouble with exporting, at most twice a minute; nil: nobody does
-	// Getenv reads the environment of the process: os.Getenv; required. It decides
-	// whether to export, by OTEL_SDK_DISABLED, OTEL_{TRACES,METRICS,LOGS}_EXPORTER,
+	Service string // default "slipbox"; OTEL_SERVICE_NAME overrides it
+	Version string // of the build
+	// Log receives errors of the exporters, at most two a minute; nil: they are discarded.
+	Log *slog.Logger
+	// Getenv reads the environment of the process: os.Getenv; required. It is used to decide
+	// what is exported, by OTEL_SDK_DISABLED, OTEL_{TRACES,METRICS,LOGS}_EXPORTER,
 	// OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_{TRACES,METRICS,LOGS}_ENDPOINT.
 	Getenv func(string) string
 }
 
-// flushTime bounds how long a stop waits for the last spans, metrics and
-// records to be taken.
+// flushTime is how long Shutdown waits at most for the last spans, metrics and log
+// records to be exported.
 const flushTime = 5 * time.Second
 
-// Telemetry hands out tracers, meters and loggers until Shutdown.
+// Telemetry provides tracers, meters and loggers until Shutdown.
 type Telemetry struct {
 	tracers  trace.TracerProvider
 	meters   *sdkmetric.MeterProvider
@@ -46,9 +47,9 @@ type Telemetry struct {
 	shutdown []func(context.Context) error
 }
 
-// Start sets everything up. A signal that is exported is sent in batches by a
-// goroutine; without one, spans cost nothing. It errs on settings that cannot
-// be met, and never because the endpoint does not answer.
+// Start sets everything up. Each exported signal is sent in batches by a goroutine.
+// When traces are not exported, spans are no-ops. Start returns an error for invalid
+// settings, but not when the endpoint does not answer.
 func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	if cfg.Getenv == nil {
 		return nil, errors.New("telemetry: Getenv is required")
@@ -59,7 +60,7 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	hear(cfg.Log)
+	logOTelErrors(cfg.Log)
 	res, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(ServiceName.String(cfg.Service), ServiceVersion.String(cfg.Version), ServiceID.String(uuid.NewString())),
@@ -77,38 +78,40 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	return t, nil
 }
 
-// Tracer gives the tracer of a package, named by its import path below the module.
+// Tracer returns the tracer of a package. name is its import path within the module.
 func (t *Telemetry) Tracer(name string) trace.Tracer { return t.tracers.Tracer(name) }
 
-// Meter gives the meter of a package, named as its tracer.
+// Meter returns the meter of a package. name is its import path within the module.
 func (t *Telemetry) Meter(name string) metric.Meter { return t.meters.Meter(name) }
 
-// Tracers is for instrumentation that names its tracer itself.
+// Tracers returns the provider, for instrumentation that names its tracer itself.
 func (t *Telemetry) Tracers() trace.TracerProvider { return t.tracers }
 
-// Meters is for instrumentation that names its meter itself.
+// Meters returns the provider, for instrumentation that names its meter itself.
 func (t *Telemetry) Meters() metric.MeterProvider { return t.meters }
 
-// Logger gives a logger that writes where base does and, when logs are
-// exported, also there: the same records, from the same level on.
+// Logger returns a logger that writes to base and, when logs are exported, also
+// exports the same records.
 func (t *Telemetry) Logger(base *slog.Logger) *slog.Logger {
 	if t.logs == nil {
 		return base
 	}
 	exported := otelslog.NewHandler("slipbox", otelslog.WithLoggerProvider(t.logs))
-	return slog.New(both{base.Handler(), exported})
+	return slog.New(teeHandler{base.Handler(), exported})
 }
 
-// MetricsHandler serves the metrics in Prometheus' text form.
+// MetricsHandler returns a handler that serves the metrics in the text format of
+// Prometheus.
 func (t *Telemetry) MetricsHandler() http.Handler { return t.metrics }
 
-// Propagator reads and writes the W3C headers traceparent, tracestate and baggage.
+// Propagator returns a propagator that reads and writes the W3C headers traceparent,
+// tracestate and baggage.
 func (t *Telemetry) Propagator() propagation.TextMapPropagator {
 	return propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 }
 
-// Shutdown sends what is left, within ctx and for at most 5 s, and stops. It
-// may be called once. An error says that something was not taken.
+// Shutdown exports what is buffered, for at most 5 s, and stops the exporters. It may
+// be called once. It returns an error when something could not be exported.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package telemetrytest receives what a process exports over OTLP, so that a
-// test can look at it.
+// Package telemetrytest receives the telemetry that a process exports over OTLP, so
+// that a test can inspect it.
 package telemetrytest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Receiver is an OTLP endpoint over HTTP that keeps all it is sent.
+// Receiver is an OTLP endpoint over HTTP that stores everything it receives.
 type Receiver struct {
 	URL string
 
@@ -38,7 +38,7 @@ type Span struct {
 	Failed            bool
 	Status            string // its description
 	Attributes        map[string]string
-	Events            []string // texts of its events' attributes
+	Events            []string // attribute values of its events
 }
 
 // Record is a received log record.
@@ -47,7 +47,7 @@ type Record struct {
 	Attributes                     map[string]string
 }
 
-// New starts a receiver that ends with the test.
+// New starts a receiver that stops at the end of the test.
 func New(tb testing.TB) *Receiver {
 	tb.Helper()
 	r := &Receiver{metrics: map[string]bool{}}
@@ -61,7 +61,8 @@ func New(tb testing.TB) *Receiver {
 	return r
 }
 
-// Environment gives the variables that make a process export everything here, fast.
+// Environment returns the environment variables that make a process export
+// everything to r at short intervals.
 func (r *Receiver) Environment() map[string]string {
 	return map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": r.URL, "OTEL_BSP_SCHEDULE_DELAY": "50", "OTEL_BLRP_SCHEDULE_DELAY": "50",
@@ -69,7 +70,7 @@ func (r *Receiver) Environment() map[string]string {
 	}
 }
 
-// Setenv makes this process export here until the test ends.
+// Setenv makes this process export to r until the end of the test.
 func (r *Receiver) Setenv(t *testing.T) {
 	t.Helper()
 	for k, v := range r.Environment() {
@@ -77,14 +78,14 @@ func (r *Receiver) Setenv(t *testing.T) {
 	}
 }
 
-// Spans gives what came so far.
+// Spans returns the spans received so far.
 func (r *Receiver) Spans() []Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.spans)
 }
 
-// Metrics gives the names of the instruments that were heard of, sorted.
+// Metrics returns the names of the instruments received so far, sorted.
 func (r *Receiver) Metrics() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,18 +97,18 @@ func (r *Receiver) Metrics() []string {
 	return out
 }
 
-// Logs gives the records that came so far.
+// Logs returns the log records received so far.
 func (r *Receiver) Logs() []Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.logs)
 }
 
-// Holds tells whether a text is anywhere in what was sent.
-func (r *Receiver) Holds(text string) bool {
+// Contains reports whether a text occurs anywhere in the received data.
+func (r *Receiver) Contains(text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return bytes.Contains(r.raw.Bytes(), []byte(text)) // texts stand in protobuf as they are
+	return bytes.Contains(r.raw.Bytes(), []byte(text)) // protobuf does not encode strings
 }
 
 func receive[M proto.Message](r *Receiver, empty M, add func(M)) http.HandlerFunc {
@@ -158,8 +159,8 @@ func (r *Receiver) addSpans(m *tracepb.ExportTraceServiceRequest) {
 func (r *Receiver) addMetrics(m *metricspb.ExportMetricsServiceRequest) {
 	for _, rm := range m.GetResourceMetrics() {
 		for _, sm := range rm.GetScopeMetrics() {
-			for _, one := range sm.GetMetrics() {
-				r.metrics[one.GetName()] = true
+			for _, m := range sm.GetMetrics() {
+				r.metrics[m.GetName()] = true
 			}
 		}
 	}

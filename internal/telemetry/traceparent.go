@@ -8,16 +8,16 @@ import (
 
 const traceparent = "traceparent"
 
-// Traceparent gives the span of a context in the form of the W3C header, ""
-// when there is none. What is written down with it can go on in that trace.
+// Traceparent returns the span of the context as a W3C traceparent header, "" when
+// there is none. It is stored with a job, so that the job's spans join the trace.
 func Traceparent(ctx context.Context) string {
 	c := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, c)
 	return c[traceparent]
 }
 
-// WithTraceparent gives a context whose spans are children of that one. A text
-// that is no traceparent changes nothing.
+// WithTraceparent returns a context whose spans are children of the span in parent.
+// It ignores an invalid traceparent.
 func WithTraceparent(ctx context.Context, parent string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{traceparent: parent})
 }
