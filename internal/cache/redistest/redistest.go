@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -197,12 +196,31 @@ func binary(t *testing.T) string {
 	if os.Getenv("REDIS_URL") == "" {
 		missing(t, "redis-server is not in the path, and REDIS_URL is not set; see make services/env")
 	}
-	_, file, _, _ := runtime.Caller(0)
 	//nolint:gosec // our own script
-	out, err := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(file), "..", "..", "..", "scripts", "services.sh"), "bindir").Output()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(moduleRoot(t), "scripts", "services.sh"), "bindir").Output()
 	path := filepath.Join(strings.TrimSpace(string(out)), "redis-server")
 	if _, gone := os.Stat(path); err != nil || gone != nil {
 		missing(t, "redis-server is neither in the path nor among the tools of scripts/services.sh")
 	}
 	return path
+}
+
+// moduleRoot returns the folder of go.mod at or above the one where the test runs. The
+// compiler's file names do not lead there when the test is built with -trimpath.
+func moduleRoot(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			t.Fatal("there is no go.mod above the folder of the test")
+		}
+		dir = up
+	}
 }
