@@ -1,4 +1,4 @@
-# slipbox. Run "make" to see what can be done here.
+# slipbox. Run "make" to list the targets.
 #
 # Everything needs Go; "encoder" needs python3 with pip once, to download the local encoder's
 # weights; "lint" builds golangci-lint once, "test/fuzz" needs python3,
@@ -12,22 +12,44 @@ DATA      ?= ./data
 BENCH     ?= .
 BENCHTIME ?= 1s
 PKG       ?= ./internal/app
-RACE      ?=
 # The folder with the evaluation's data sets; the bundled sample when empty.
 EVAL_DATA ?=
 # What is measured; see scripts/eval.sh.
 EVAL_PARTS ?= recall noise growth
-# Rounds of the test that kills the gateway: few for a quick run, 20 in CI and test/faults.
-export SLIPBOX_KILL_ROUNDS ?= 3
+# How much random tests do: little here and in .ci/run, much in "make nightly".
+# Checks of each property, rounds of the test that kills the gateway.
+export RAPID_CHECKS        ?= 20
+export SLIPBOX_KILL_ROUNDS ?= 5
+# How long each target of "go test -fuzz" runs in test/fuzz/go.
+FUZZTIME ?= 60s
+# What "make test" and "make cover" run.
+PACKAGES ?= ./...
+COVERAGE ?= coverage.out
+# Tests of a package that run at once. Many of them wait: for servers, for time limits.
+PARALLEL ?= 6
 
-APP     := github.com/slipboxhq/slipbox/internal/app
+MODULE  := github.com/slipboxhq/slipbox
+APP     := $(MODULE)/internal/app
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 # The date of the commit, not of the build: the same commit gives the same binary.
 DATE    ?= $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X $(APP).version=$(VERSION) -X $(APP).commit=$(COMMIT) -X $(APP).date=$(DATE)
 
-RACEFLAG := $(if $(RACE),-race)
+# The packages where goroutines meet: "test/race" tests them with the race detector, and
+# "test/rest" all others without. The slow ones come first, so that none is alone at the end.
+# A test of internal/archtest compares this list with the code.
+RACE_PACKAGES := \
+	internal/app internal/memory/engine internal/store/postgres internal/api internal/store/sqlite \
+	internal/memory/recall internal/cache internal/queue/redis internal/worker internal/llm \
+	internal/memory/policy internal/index internal/encoder internal/eval internal/auth internal/tenant \
+	internal/telemetry internal/queue internal/clone
+# What these packages test without the race detector: figures, and suites that another one
+# runs with it. They compute for long and start no goroutine that others do not.
+WITHOUT_RACE          := ^Test(Recall|SearchIsInvariant|Noise|PoolerModes|Golden|KernelsAgree|LoCoMo|Oracle)
+WITHOUT_RACE_PACKAGES := internal/app internal/store/postgres internal/encoder
+
+GOTEST := go test -shuffle=on -timeout=20m -parallel=$(PARALLEL)
 
 # What a test finds Postgres and Redis by; without them it fails instead of being skipped.
 WITH_SERVICES := env="$$(scripts/services.sh env)"; eval "$$env"; export SLIPBOX_REQUIRE_SERVICES=1;
@@ -41,7 +63,7 @@ help: ## Show this help
 	@echo "slipbox: make TARGET"; echo
 	@grep -hE '^[a-z][a-z/-]*:.*## ' $(MAKEFILE_LIST) | \
 		awk -F ':.*## ' '{ printf "  %-16s %s\n", $$1, $$2 }'
-	@echo; echo "Variables: ADDR=$(ADDR) DATA=$(DATA) BENCH=$(BENCH) BENCHTIME=$(BENCHTIME) EVAL_DATA=$(EVAL_DATA) RACE=$(RACE)"
+	@echo; echo "Variables: ADDR=$(ADDR) DATA=$(DATA) BENCH=$(BENCH) BENCHTIME=$(BENCHTIME) EVAL_DATA=$(EVAL_DATA) RAPID_CHECKS=$(RAPID_CHECKS)"
 
 .PHONY: build
 build: ## Build bin/gateway and bin/worker, stamped with version, commit and date
@@ -49,7 +71,7 @@ build: ## Build bin/gateway and bin/worker, stamped with version, commit and dat
 
 .PHONY: encoder
 encoder: ## Install the local encoder's weights, unless they are there (SLIPBOX_ENCODER_DIR)
-	@go run ./cmd/gateway encoder install
+	@$(or $(GATEWAY),go run ./cmd/gateway) encoder install
 
 .PHONY: run
 run: build ## Build and serve the demo on ADDR, keeping its data in DATA
@@ -58,21 +80,29 @@ run: build ## Build and serve the demo on ADDR, keeping its data in DATA
 	exec ./bin/gateway serve --demo --addr $(ADDR) --data $(DATA) --log-level warn
 
 .PHONY: test
-test: services encoder ## Run all tests and print the coverage (RACE=1: with the race detector)
-	$(WITH_SERVICES) go test $(RACEFLAG) -shuffle=on -timeout=20m -covermode=atomic -coverprofile=coverage.out ./...
-	@go tool cover -func=coverage.out | tail -n 1
-	@$(MAKE) --no-print-directory test/postgres
+test: services encoder ## Run all tests (PACKAGES=./internal/index/... for some)
+	$(WITH_SERVICES) $(GOTEST) $(PACKAGES)
 
-# The suites of what stands above a store, which run on the embedded one by default.
-ABOVE_STORE := ./internal/api ./internal/memory ./internal/memory/notes ./internal/memory/engine ./internal/clone ./internal/worker
-
-.PHONY: test/postgres
-test/postgres: services ## Run the suites above the store on Postgres
-	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres go test -shuffle=on -timeout=20m $(ABOVE_STORE)
+.PHONY: cover
+cover: services encoder ## Run all tests and print the coverage
+	$(WITH_SERVICES) $(GOTEST) -covermode=atomic -coverprofile='$(COVERAGE)' $(PACKAGES)
+	@go tool cover -func='$(COVERAGE)' | tail -n 1
 
 .PHONY: test/race
-test/race: ## Run all tests with the race detector
-	@$(MAKE) --no-print-directory test RACE=1
+test/race: services encoder ## Run the tests of the packages where goroutines meet, with the race detector
+	$(WITH_SERVICES) $(GOTEST) -race -vet=off -skip '$(WITHOUT_RACE)' $(RACE_PACKAGES:%=./%)
+
+.PHONY: test/rest
+test/rest: services encoder ## Run the tests that test/race leaves out
+	$(WITH_SERVICES) $(GOTEST) -vet=off -run '$(WITHOUT_RACE)' $(WITHOUT_RACE_PACKAGES:%=./%)
+	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%)))
+
+# The packages over a store, which their tests run on the embedded engine by default.
+OVER_STORE := internal/memory/engine internal/api internal/memory internal/memory/notes internal/clone internal/worker
+
+.PHONY: test/postgres
+test/postgres: services ## Run the tests of the packages over a store on Postgres
+	$(WITH_SERVICES) SLIPBOX_TEST_ENGINE=postgres $(GOTEST) $(OVER_STORE:%=./%)
 
 .PHONY: test/faults
 test/faults: services ## Kill, cut and stop the real processes and servers under load, for minutes
@@ -82,6 +112,14 @@ test/faults: services ## Kill, cut and stop the real processes and servers under
 .PHONY: test/fuzz
 test/fuzz: ## Fuzz a running gateway from its OpenAPI file
 	scripts/fuzz.sh
+
+.PHONY: test/fuzz/go
+test/fuzz/go: ## Run each fuzz target of the packages for FUZZTIME; KEEP=20 adds what it found to testdata/fuzz
+	@FUZZTIME='$(FUZZTIME)' KEEP='$(KEEP)' scripts/fuzz-go.sh
+
+.PHONY: nightly
+nightly: ## Run everything at full length: all of .ci/run with large numbers, for hours
+	scripts/nightly.sh
 
 .PHONY: test/model
 test/model: encoder ## Ask a model every call of every policy (MODEL_URL=http://host/v1, MODEL=name MODEL_KEY=key CALLS=4 TIMEOUT=30m)
@@ -127,8 +165,8 @@ chart/check: ## Check the Helm chart and the container file, without a cluster
 	scripts/chart-check.sh $(HELM_VERSION)
 
 .PHONY: checks
-checks: ## List which numbered checks the tests name, and which none does
-	@go run ./tools/checks
+checks: ## List the numbered checks that tests show, and fail when one is missing
+	@go run ./tools/checks -strict
 
 .PHONY: services
 services: ## Start Postgres and Redis, installing both when needed

@@ -21,7 +21,13 @@ import (
 // dir holds the binary as soon as a test has asked for it.
 var dir string
 
+// binary returns the path of the command under test. It is built once per package, unless
+// SLIPBOX_BINARIES is a folder that has it.
 var binary = sync.OnceValues(func() (path string, err error) {
+	if built := os.Getenv("SLIPBOX_BINARIES"); built != "" {
+		here, err := os.Getwd()
+		return filepath.Join(built, filepath.Base(here)), err
+	}
 	if dir, err = os.MkdirTemp("", "command-test-"); err != nil {
 		return "", err
 	}

@@ -1,0 +1,156 @@
+package archtest_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// notRaced lists packages that start goroutines or use package sync, and that "make
+// test/race" leaves out, each with the reason.
+var notRaced = map[string]string{
+	"cmd/eval":                             "a command without tests",
+	"internal/app/command/commandtest":     "starts processes for tests",
+	"internal/cache/redistest":             "starts processes for tests",
+	"internal/llm/llmtest":                 "the tests of its users run it with the race detector",
+	"internal/search":                      "reads the tables of tokens once",
+	"internal/store/postgres/postgrestest": "the tests of its users run it with the race detector",
+	"internal/store/storetest":             "the tests of its users run it with the race detector",
+	"internal/telemetry/telemetrytest":     "the tests of its users run it with the race detector",
+	"internal/text":                        "reads its tables once",
+}
+
+// makeVariable returns the words of a variable of the Makefile.
+func makeVariable(t *testing.T, name string) []string {
+	t.Helper()
+	makefile := strings.ReplaceAll(readFile(t, "Makefile"), "\\\n", " ")
+	m := regexp.MustCompile(`(?m)^` + name + ` *:= *(.*)$`).FindStringSubmatch(makefile)
+	if m == nil {
+		t.Fatalf("the Makefile does not set %s", name)
+	}
+	return strings.Fields(m[1])
+}
+
+// The Makefile's list of packages for the race detector has every package where goroutines
+// meet, and only packages with tests.
+func TestRacePackages(t *testing.T) {
+	t.Parallel()
+	raced := makeVariable(t, "RACE_PACKAGES")
+	for _, name := range []string{"RACE_PACKAGES", "WITHOUT_RACE_PACKAGES", "OVER_STORE"} {
+		for _, pkg := range makeVariable(t, name) {
+			if tests, err := filepath.Glob(filepath.Join(root, pkg, "*_test.go")); err != nil || len(tests) == 0 {
+				t.Errorf("%s has %s, which has no tests", name, pkg)
+			}
+		}
+	}
+	for pkg := range notRaced {
+		if slices.Contains(raced, pkg) {
+			t.Errorf("%s is in RACE_PACKAGES and in notRaced", pkg)
+		}
+	}
+	concurrent := map[string]bool{}
+	eachPackageFile(t, func(file string, parsed *ast.File) {
+		if !strings.HasSuffix(file, "_test.go") && isConcurrent(parsed) {
+			concurrent[path.Dir(file)] = true
+		}
+	})
+	for pkg := range concurrent {
+		if _, ok := notRaced[pkg]; !ok && !slices.Contains(raced, pkg) {
+			t.Errorf("%s starts goroutines or uses package sync: add it to RACE_PACKAGES of the Makefile, or to notRaced with a reason", pkg)
+		}
+	}
+	for pkg := range notRaced {
+		if !concurrent[pkg] {
+			t.Errorf("%s is in notRaced, and neither starts goroutines nor uses package sync", pkg)
+		}
+	}
+}
+
+// What "make test/race" skips, "make test/rest" runs: skipped tests are only in the packages
+// that it tests again without the race detector.
+func TestSkippedInRaceRunElsewhere(t *testing.T) {
+	t.Parallel()
+	skipped := regexp.MustCompile(strings.Join(makeVariable(t, "WITHOUT_RACE"), ""))
+	raced, again := makeVariable(t, "RACE_PACKAGES"), makeVariable(t, "WITHOUT_RACE_PACKAGES")
+	found := map[string]bool{}
+	eachPackageFile(t, func(file string, parsed *ast.File) {
+		pkg := path.Dir(file)
+		if !strings.HasSuffix(file, "_test.go") || !slices.Contains(raced, pkg) {
+			return
+		}
+		for _, decl := range parsed.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || f.Recv != nil || !skipped.MatchString(f.Name.Name) {
+				continue
+			}
+			found[pkg] = true
+			if !slices.Contains(again, pkg) {
+				t.Errorf("%s: %s matches WITHOUT_RACE of the Makefile, so no target runs it: rename it, or add %s to WITHOUT_RACE_PACKAGES", file, f.Name.Name, pkg)
+			}
+		}
+	})
+	for _, pkg := range again {
+		if !found[pkg] {
+			t.Errorf("%s is in WITHOUT_RACE_PACKAGES and has no test that matches WITHOUT_RACE", pkg)
+		}
+	}
+}
+
+// eachPackageFile parses every Go file of the module and of no other.
+func eachPackageFile(t *testing.T, visit func(file string, parsed *ast.File)) {
+	t.Helper()
+	tree := os.DirFS(root)
+	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			_, other := fs.Stat(tree, path.Join(file, "go.mod"))
+			if file != "." && (other == nil || entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(file) != ".go" {
+			return nil
+		}
+		src, err := fs.ReadFile(tree, file)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, src, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		visit(file, parsed)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// isConcurrent reports whether a file starts goroutines or imports package sync.
+func isConcurrent(file *ast.File) bool {
+	for _, spec := range file.Imports {
+		if spec.Path.Value == `"sync"` || spec.Path.Value == `"sync/atomic"` {
+			return true
+		}
+	}
+	found := false
+	ast.Inspect(file, func(n ast.Node) bool {
+		if _, ok := n.(*ast.GoStmt); ok {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
