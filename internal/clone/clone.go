@@ -14,7 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Store is what cloning asks of a store.
+// Store is the part of the store that Service calls.
 type Store interface {
 	memory.CollectionStore
 	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
@@ -23,28 +23,29 @@ type Store interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
 }
 
-// Deps are the parts that cloning works with.
+// Deps are the dependencies of Service. Store and Agents are required.
 type Deps struct {
 	Store  Store
 	Agents memory.Agents
-	Clock  memory.Clock               // default time.Now
-	Quota  memory.Quota               // nil: no quotas
-	Forget func(collection uuid.UUID) // called when a collection is gone, to drop its index; nil: nothing is kept
+	Clock  memory.Clock // default time.Now
+	Quota  memory.Quota // nil: no quotas
+	// Forget is called after a collection was deleted, to drop its index; nil: there is none.
+	Forget func(collection uuid.UUID)
 }
 
-// Config of cloning.
+// Config configures Service.
 type Config struct {
 	BatchSize   int // notes per step of a copy; default 1,000
 	RemoveBatch int // rows per step of a removal; default 5,000
-	// EphemeralTTL is the life of a clone of an ephemeral collection that asks for none; 0: as
-	// long as the others.
+	// EphemeralTTL is the default time to live of a clone of an ephemeral collection; 0: none,
+	// as for other collections.
 	EphemeralTTL time.Duration
 }
 
 // MaxBatchSize bounds the notes per step of a copy.
 const MaxBatchSize = 10_000
 
-// Mode says how a clone comes to be.
+// Mode is the kind of a clone.
 type Mode string
 
 // The modes.
@@ -53,25 +54,25 @@ const (
 	Copy Mode = "copy"
 )
 
-// Input asks for a clone.
+// Input describes a clone to create.
 type Input struct {
 	Mode       Mode   // default fork
 	Agent      string // ref of the owner; "": the caller's agent, else shared
 	Name       string // default <source>__clone, then <source>__clone-2, …
 	AtRevision *memory.Revision
 	TTLSeconds *int64
-	BatchSize  int // of a copy, 1..10,000; 0: the configured one
+	BatchSize  int // notes per step of a copy, 1..10,000; 0: the configured one
 }
 
-// Result is a clone.
+// Result is a created clone.
 type Result struct {
 	Collection memory.Collection
 	Counts     *memory.Counts // of what is visible so far
-	Job        *memory.Job    // of a copy
-	Replayed   bool           // an earlier answer under the same idempotency key
+	Job        *memory.Job    // of a copy; nil for a fork
+	Replayed   bool           // true: an earlier answer to the same idempotency key
 }
 
-// Service clones. It is safe for concurrent use.
+// Service forks and copies collections. It is safe for concurrent use.
 type Service struct {
 	store  Store
 	agents memory.Agents
@@ -81,7 +82,7 @@ type Service struct {
 	cfg    Config
 }
 
-// New makes the service.
+// New returns a Service.
 func New(deps Deps, cfg Config) (*Service, error) {
 	if deps.Store == nil || deps.Agents == nil {
 		return nil, fault.New(fault.Internal, "clone: store and agents are required")
@@ -108,10 +109,9 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	return c, nil
 }
 
-// Clone forks or copies a collection (scope clone). Settings and metadata are
-// the source's. A fork is there at once; a copy is filled by the job of the
-// answer and can be read, not written, meanwhile. A missing source leaves
-// nothing behind.
+// Clone forks or copies a collection, with its settings and metadata. It requires the
+// permission Clone. A fork is complete at once. A copy is filled by Result.Job; until
+// then it can be read but not written. A failed call creates nothing.
 func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Input, r memory.Request) (Result, error) {
 	if err := tenant.Check(s, tenant.Clone); err != nil {
 		return Result{}, err
@@ -125,7 +125,7 @@ func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 			return c.rebuild(ctx, s, seen)
 		}
 	}
-	if err := c.check(&in); err != nil {
+	if err := c.validate(&in); err != nil {
 		return Result{}, err
 	}
 	v, err := c.store.OpenView(ctx, s, ref, memory.At{AsOf: in.AtRevision})
@@ -143,7 +143,7 @@ func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	if err != nil {
 		return Result{}, err
 	}
-	if err := c.room(ctx, s, v, in.Mode); err != nil {
+	if err := c.checkQuota(ctx, s, v, in.Mode); err != nil {
 		return Result{}, err
 	}
 	owner, err := memory.FindOwner(ctx, s, c.agents, in.Agent)
@@ -163,23 +163,23 @@ func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	}
 	if in.Mode == Fork {
 		ask.Parent, ask.ParentRevision = src.ID, v.At
-		ask.Embedder, ask.Dim = "", 0 // the parent's, whatever it is by then
+		ask.Embedder, ask.Dim = "", 0 // the store sets the parent's current ones
 	} else if ask.CopyJob, err = c.copyJob(s, v, in.BatchSize); err != nil {
 		return Result{}, err
 	}
-	made, err := c.create(ctx, s, src.Name, ask)
+	made, err := c.createNamed(ctx, s, src.Name, ask)
 	if err != nil {
 		return Result{}, renameField(err, "as_of", "at_revision")
 	}
 	if made.Replay != nil {
 		return c.rebuild(ctx, s, *made.Replay)
 	}
-	out, err := c.show(ctx, s, made.Collection.ID)
+	out, err := c.result(ctx, s, made.Collection.ID)
 	out.Job = made.Job
 	return out, err
 }
 
-func (c *Service) check(in *Input) error {
+func (c *Service) validate(in *Input) error {
 	switch in.Mode {
 	case "":
 		in.Mode = Fork
@@ -199,8 +199,8 @@ func (c *Service) check(in *Input) error {
 	return tenant.CheckName("name", in.Name)
 }
 
-// room asks the tenant's quota. A fork holds nothing of its own yet.
-func (c *Service) room(ctx context.Context, s tenant.Scope, v memory.View, mode Mode) error {
+// checkQuota checks the quota of the tenant. A fork adds no notes and no bytes.
+func (c *Service) checkQuota(ctx context.Context, s tenant.Scope, v memory.View, mode Mode) error {
 	if c.quota == nil {
 		return nil
 	}
@@ -214,9 +214,9 @@ func (c *Service) room(ctx context.Context, s tenant.Scope, v memory.View, mode 
 	return c.quota.CheckNotes(ctx, s, counts.Notes, counts.Bytes)
 }
 
-// create inserts the row, under the name asked for or the first default name
-// that is free.
-func (c *Service) create(ctx context.Context, s tenant.Scope, source string, ask memory.NewCollection) (memory.CollectionCreated, error) {
+// createNamed inserts the collection with the requested name, or the first free default
+// name.
+func (c *Service) createNamed(ctx context.Context, s tenant.Scope, source string, ask memory.NewCollection) (memory.CollectionCreated, error) {
 	if ask.Name != "" {
 		return c.store.CreateCollection(ctx, s, ask)
 	}
@@ -231,7 +231,7 @@ func (c *Service) create(ctx context.Context, s tenant.Scope, source string, ask
 		}
 		made, err := c.store.CreateCollection(ctx, s, ask)
 		if fault.Is(err, fault.Exists) && ctx.Err() == nil {
-			continue // somebody was quicker
+			continue // a concurrent request took the name
 		}
 		return made, err
 	}
@@ -239,7 +239,7 @@ func (c *Service) create(ctx context.Context, s tenant.Scope, source string, ask
 
 const cloneSuffix = "__clone"
 
-// cloneName gives the n-th default name; a long source name is cut so that it fits.
+// cloneName returns the n-th default name. It truncates a long source name to fit.
 func cloneName(source string, n int) string {
 	suffix := cloneSuffix
 	if n > 1 {
@@ -248,10 +248,10 @@ func cloneName(source string, n int) string {
 	return source[:min(len(source), tenant.MaxName-len(suffix))] + suffix
 }
 
-// cloneNames lists the owner's collections that are named like default clones
-// of the source.
+// cloneNames returns the names of the owner's collections that may be default names of
+// clones of the source.
 func (c *Service) cloneNames(ctx context.Context, s tenant.Scope, owner uuid.UUID, source string) (map[string]bool, error) {
-	// Numbers of up to 12 digits cut no more than this of a long name.
+	// A long name is truncated to at least this length, with a number of up to 12 digits.
 	prefix := source[:min(len(source), tenant.MaxName-len(cloneSuffix)-13)]
 	if prefix == source {
 		prefix += cloneSuffix
@@ -276,8 +276,8 @@ func (c *Service) cloneNames(ctx context.Context, s tenant.Scope, owner uuid.UUI
 	}
 }
 
-// show reads a clone with its counts.
-func (c *Service) show(ctx context.Context, s tenant.Scope, id uuid.UUID) (Result, error) {
+// result returns a clone with its counts.
+func (c *Service) result(ctx context.Context, s tenant.Scope, id uuid.UUID) (Result, error) {
 	v, err := c.store.OpenView(ctx, s, id.String(), memory.At{})
 	if err != nil {
 		return Result{}, err
@@ -289,7 +289,7 @@ func (c *Service) show(ctx context.Context, s tenant.Scope, id uuid.UUID) (Resul
 	return Result{Collection: v.Collection, Counts: &counts}, nil
 }
 
-// rebuild gives an earlier answer again.
+// rebuild returns an earlier answer again, from the ids that are stored with its key.
 func (c *Service) rebuild(ctx context.Context, s tenant.Scope, seen memory.Idempotency) (Result, error) {
 	var ids struct {
 		Collection uuid.UUID  `json:"collection"`
@@ -298,7 +298,7 @@ func (c *Service) rebuild(ctx context.Context, s tenant.Scope, seen memory.Idemp
 	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
 		return Result{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
 	}
-	out, err := c.show(ctx, s, ids.Collection)
+	out, err := c.result(ctx, s, ids.Collection)
 	if err != nil {
 		return Result{}, err
 	}
@@ -313,7 +313,8 @@ func (c *Service) rebuild(ctx context.Context, s tenant.Scope, seen memory.Idemp
 	return out, nil
 }
 
-// renameField names a field as this call's body does.
+// renameField renames a field in a fault, to the name that it has in the body of this
+// request.
 func renameField(err error, from, to string) error {
 	f, ok := asFault(err)
 	if !ok {

@@ -26,7 +26,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// lab is one tenant with a fresh store and the services over it.
+// lab has one tenant in an empty store, and the services over it.
 type lab struct {
 	t           *testing.T
 	store       store.Store
@@ -113,7 +113,7 @@ func (l *lab) clone(s tenant.Scope, ref string, in clone.Input) clone.Result {
 	return r
 }
 
-// contents lists what a collection shows, oldest first.
+// contents returns the contents of a collection's notes, oldest first.
 func (l *lab) contents(ref string) []string {
 	l.t.Helper()
 	v, err := l.store.OpenView(l.t.Context(), l.all, ref, memory.At{})
@@ -127,10 +127,10 @@ func (l *lab) contents(ref string) []string {
 	return out
 }
 
-func nothing(context.Context, memory.Progress) error { return nil }
+func noProgress(context.Context, memory.Progress) error { return nil }
 
-// C066, C069: a fork starts with all notes, diverges freely, and neither side
-// sees what the other writes, also under writers of both.
+// C066, C069: a fork starts with all notes, and neither side sees what the other
+// writes, also with concurrent writers on both sides.
 func TestForkIsIsolated(t *testing.T) {
 	t.Parallel()
 	l := open(t)
@@ -251,8 +251,8 @@ func TestCopyInBatches(t *testing.T) {
 	if !errors.Is(err, stop) || !slices.Equal(steps, []memory.Progress{{Done: 10, Total: 36}, {Done: 20, Total: 36}}) {
 		t.Fatalf("steps are %v, %v", steps, err)
 	}
-	l.must(l.clones.RunCopy(t.Context(), job, *made.Job, nothing))
-	l.must(l.clones.RunCopy(t.Context(), job, *made.Job, nothing)) // a job that comes twice
+	l.must(l.clones.RunCopy(t.Context(), job, *made.Job, noProgress))
+	l.must(l.clones.RunCopy(t.Context(), job, *made.Job, noProgress)) // a job delivered twice
 	if got := l.contents("copied"); !slices.Equal(got, want) {
 		t.Errorf("the copy shows %v", got)
 	}
@@ -271,7 +271,7 @@ func TestCopyInBatches(t *testing.T) {
 		t.Errorf("the store is wrong: %v", problems)
 	}
 
-	// The source can go: the copy is independent of it. A fork is not.
+	// The source can be deleted: the copy is independent of it. A fork is not.
 	l.is(l.collections.Delete(t.Context(), l.all, "base", false), fault.HasForks)
 	inn := l.contents("inner")
 	l.must(l.collections.Delete(t.Context(), l.all, "base", true))
@@ -280,7 +280,7 @@ func TestCopyInBatches(t *testing.T) {
 		removed = append(removed, p)
 		return nil
 	}))
-	l.must(l.clones.RunRemove(t.Context(), job, memory.Job{Collection: base.ID}, nothing))
+	l.must(l.clones.RunRemove(t.Context(), job, memory.Job{Collection: base.ID}, noProgress))
 	if len(removed) < 3 || !slices.Contains(l.forgotten, base.ID) {
 		t.Errorf("removed in %v, forgotten %v", removed, l.forgotten)
 	}
@@ -292,8 +292,8 @@ func TestCopyInBatches(t *testing.T) {
 	}
 }
 
-// A copy whose source goes away meanwhile leaves nothing behind.
-func TestCopyOfAVanishedSource(t *testing.T) {
+// When the source is deleted during a copy, the target is deleted too.
+func TestCopyOfDeletedSource(t *testing.T) {
 	t.Parallel()
 	l := open(t)
 	base := l.collection(notes.CollectionInput{Name: "base"})
@@ -312,7 +312,7 @@ func TestCopyOfAVanishedSource(t *testing.T) {
 	l.is(err, fault.NotFound)
 }
 
-// C068: refusals leave nothing behind, no agent and no collection.
+// C068: a refused clone creates no agent and no collection.
 func TestCloneRefuses(t *testing.T) {
 	t.Parallel()
 	l := open(t)
@@ -350,8 +350,8 @@ func TestCloneRefuses(t *testing.T) {
 	}
 }
 
-// A scope without an agent forks for any agent; one that is bound to an agent
-// only for itself, and only from what it can read.
+// A scope without an agent may fork for any agent. A scope bound to an agent may fork
+// only for that agent, and only collections that it can read.
 func TestCloneForAgents(t *testing.T) {
 	t.Parallel()
 	l := open(t)
@@ -394,7 +394,7 @@ func TestForkOfThePastAndDepth(t *testing.T) {
 	}
 	empty := l.clone(l.all, "base", clone.Input{AtRevision: new(memory.Revision(0)), Name: "empty"})
 	if got := l.contents("empty"); len(got) != 0 || empty.Collection.Head != 0 {
-		t.Errorf("the beginning is %v", got)
+		t.Errorf("at revision 0 there is %v", got)
 	}
 	ref := "base"
 	for i := 2; i <= memory.MaxLineage; i++ {
@@ -408,11 +408,11 @@ func TestForkOfThePastAndDepth(t *testing.T) {
 	}
 	_, err := l.clones.Clone(t.Context(), l.all, ref, clone.Input{}, memory.Request{})
 	l.is(err, fault.LineageTooDeep)
-	// A copy of the deepest is one layer.
+	// A copy of the deepest fork has one layer.
 	made := l.clone(l.all, ref, clone.Input{Mode: clone.Copy, Name: "flat"})
-	l.must(l.clones.RunCopy(t.Context(), l.all, *made.Job, nothing))
+	l.must(l.clones.RunCopy(t.Context(), l.all, *made.Job, noProgress))
 	if !slices.Equal(l.contents("flat"), l.contents(ref)) {
-		t.Error("the copy shows otherwise")
+		t.Error("the copy shows other notes than its source")
 	}
 }
 

@@ -1,7 +1,8 @@
-// Package clone makes collections out of collections: a fork, which is one row
-// that reads its parent's log up to a revision, and a copy, which a job
-// materialises in steps. It also does the work of the jobs that remove what was
-// deleted and of the sweep that ends what expired.
+// Package clone forks and copies collections. A fork is one row that reads its
+// parent's log up to a revision. A copy is filled by a job in steps. The package also
+// runs the jobs that remove the rows of deleted collections, and deletes expired
+// collections.
 //
-// It imports memory and tenant; the rows are the store's.
+// It imports memory and tenant; the store reads and writes the rows. Package api
+// calls Clone, package worker the methods that run jobs.
 package clone

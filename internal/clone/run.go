@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// copyPayload says what a copy job copies; its collection is the target.
+// copyPayload is the payload of a copy job. The collection of the job is the target.
 type copyPayload struct {
 	Source    uuid.UUID       `json:"source"`
 	Revision  memory.Revision `json:"revision"`
@@ -23,20 +23,20 @@ type copyPayload struct {
 func (c *Service) copyJob(s tenant.Scope, v memory.View, batch int) (*memory.Job, error) {
 	payload, err := json.Marshal(copyPayload{Source: v.Collection.ID, Revision: v.At, BatchSize: batch})
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "the job could not be made")
+		return nil, fault.Wrap(err, fault.Internal, "the payload of the job cannot be encoded")
 	}
 	return &memory.Job{
 		Tenant: s.Tenant(), Kind: memory.JobCopy, Stage: memory.StageTask, State: memory.JobQueued, Payload: payload,
 	}, nil
 }
 
-// RunCopy does the work of a copy job in steps of one transaction each. A step
-// made twice changes nothing, so a job that was interrupted is run again from
-// the start. When the source is gone, the half-filled target goes too.
+// RunCopy runs a copy job in steps of one transaction each. Repeating a step is a
+// no-op, so an interrupted job starts again from the beginning. When the source no
+// longer exists, RunCopy deletes the incomplete target.
 func (c *Service) RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	var p copyPayload
 	if err := json.Unmarshal(job.Payload, &p); err != nil || p.Source == uuid.Nil || p.BatchSize < 1 {
-		return fault.New(fault.Invalid, "the payload of the copy job cannot be read; a newer version may have made it")
+		return fault.New(fault.Invalid, "the payload of the copy job cannot be read; it may be from a newer version")
 	}
 	v, err := c.store.OpenView(ctx, s, p.Source.String(), memory.At{AsOf: &p.Revision})
 	if err != nil {
@@ -64,8 +64,8 @@ func (c *Service) RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, p
 	}
 }
 
-// abandon deletes the target of a copy whose source cannot be read any more.
-// Other errors are left for the next try.
+// abandon deletes the target of a copy when cause means that the source no longer
+// exists. For other errors the target remains for the next attempt. It returns cause.
 func (c *Service) abandon(ctx context.Context, s tenant.Scope, target uuid.UUID, cause error) error {
 	if !fault.Is(cause, fault.NotFound) && !fault.Is(cause, fault.RevisionGone) {
 		return cause
@@ -79,14 +79,13 @@ func (c *Service) abandon(ctx context.Context, s tenant.Scope, target uuid.UUID,
 	return cause
 }
 
-// RunRemove does the work of a remove job: the rows of a deleted collection,
-// in batches.
+// RunRemove runs a remove job: it removes the rows of a deleted collection in batches.
 func (c *Service) RunRemove(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	c.forget(job.Collection)
 	for step := int64(1); ; step++ {
 		gone, err := c.store.RemoveRows(ctx, s, job.Collection, c.cfg.RemoveBatch)
 		if fault.Is(err, fault.NotFound) {
-			return nil // an earlier try came to its end
+			return nil // an earlier attempt completed the removal
 		}
 		if err != nil || gone {
 			return err
@@ -97,10 +96,9 @@ func (c *Service) RunRemove(ctx context.Context, s tenant.Scope, job memory.Job,
 	}
 }
 
-// Expire deletes a collection whose time is over, or an ephemeral one at the
-// end of the process; forks of it are made independent first. It is no error
-// when the collection is gone already. now is the time of the sweep, for the
-// audit row.
+// Expire deletes an expired collection, or an ephemeral one at the end of the process.
+// Forks of it are made independent first. A collection that no longer exists is not an
+// error. now is the time of the sweep, for the audit row.
 func (c *Service) Expire(ctx context.Context, s tenant.Scope, due memory.Due, now time.Time) error {
 	entry := memory.AuditEntry{
 		Action: "collection.expire", Target: due.Collection.String(), Detail: map[string]any{"sweep": now.UTC().Format(time.RFC3339)},
