@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
-	"github.com/slipboxhq/slipbox/internal/cache/redistest"
+	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/api"
-	"github.com/slipboxhq/slipbox/internal/cache"
+	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/worker"
@@ -54,7 +54,7 @@ func (g *Gateway) buildAPI() error {
 		Access: &api.Access{
 			Tokens: g.Auth.Tokens, Keys: g.Auth.Keys, Agents: agents, Tenants: g.Tenants, Usage: g.Store, Audit: g.Store,
 		},
-		Limiter: cache.NewLimiter(g.redis, local), RequestsPerMinute: g.cfg.Limits.RequestsPerMinute,
+		Limiter: redis.NewLimiter(g.redis, local), RequestsPerMinute: g.cfg.Limits.RequestsPerMinute,
 		HTTPMetrics: metrics, Tracer: g.telemetry.Tracer("slipbox/api"), Propagator: g.telemetry.Propagator(),
 	}, g.cfg.HTTP)
 	if err != nil {

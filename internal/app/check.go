@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
+	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
@@ -35,7 +36,7 @@ func Check(ctx context.Context, cfg Settings, log *slog.Logger) (Checked, error)
 	if out.Problems, err = st.Verify(ctx); err != nil || cfg.RedisURL == "" {
 		return out, err
 	}
-	r, err := cache.Open(ctx, cache.Config{URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix}, cache.Deps{})
+	r, err := redis.Open(ctx, redis.Config{URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix}, redis.Deps{})
 	if err != nil {
 		return out, err
 	}
@@ -44,7 +45,7 @@ func Check(ctx context.Context, cfg Settings, log *slog.Logger) (Checked, error)
 		return out, err
 	}
 	seen := 0
-	if err := r.Cached(ctx, func(found []cache.CachedVersion) error {
+	if err := cache.Entries(ctx, r, func(found []cache.Entry) error {
 		seen += len(found)
 		problems, err := unknownVersions(ctx, st, found)
 		out.Problems = append(out.Problems, problems...)
@@ -64,7 +65,7 @@ func Check(ctx context.Context, cfg Settings, log *slog.Logger) (Checked, error)
 // although it holds their collection as it was when they were read. That
 // happens when the database was taken back to an earlier time; a version of the
 // same number may then say something else.
-func unknownVersions(ctx context.Context, st store.Store, found []cache.CachedVersion) ([]store.Problem, error) {
+func unknownVersions(ctx context.Context, st store.Store, found []cache.Entry) ([]store.Problem, error) {
 	type layer struct {
 		tenant, collection uuid.UUID
 		epoch              int64

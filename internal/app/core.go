@@ -27,6 +27,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
+	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
@@ -46,8 +47,8 @@ type core struct {
 
 	telemetry *telemetry.Telemetry
 	ready     func(context.Context) error // returns nil when the store can serve
-	redis     *cache.Redis                // nil without Redis; everything works without it
-	bus       *cache.Bus
+	redis     *redis.Client               // nil without Redis; everything works without it
+	bus       *redis.Bus
 	relay     *wake.Relay // nil without Redis
 
 	ledger *auth.TenantLedger
@@ -96,13 +97,13 @@ func (c *core) open(ctx context.Context, service string) error {
 		return errors.Join(err, opened.Close())
 	}
 	c.Store, c.ready = store.Told(observed, c.onCommit), ready
-	deps := cache.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
 	if c.cfg.RedisURL != "" {
-		if c.redis, err = cache.Open(ctx, cache.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix}, deps); err != nil {
+		deps := redis.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
+		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix}, deps); err != nil {
 			return err
 		}
 	}
-	c.bus = cache.NewBus(c.redis, deps)
+	c.bus = redis.NewBus(c.redis)
 	if c.redis != nil {
 		if c.relay, err = wake.NewRelay(
 			wake.RelayConfig{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix},
@@ -114,14 +115,14 @@ func (c *core) open(ctx context.Context, service string) error {
 	if c.Auth, c.Tenants, c.ledger, err = newAccess(c.Store, c.cfg, time.Now, c.log, c.forgetTenant); err != nil {
 		return err
 	}
-	if err := c.buildModelsAndServices(ctx, deps); err != nil {
+	if err := c.buildModelsAndServices(ctx); err != nil {
 		return err
 	}
 	return c.registerMetrics()
 }
 
 // buildModelsAndServices builds the models, then the services over them.
-func (c *core) buildModelsAndServices(ctx context.Context, caching cache.Deps) error {
+func (c *core) buildModelsAndServices(ctx context.Context) error {
 	var err error
 	if c.quotas, err = tenant.NewQuotas(c.Store, c.ledger, time.Now, tenant.QuotaConfig{}); err != nil {
 		return err
@@ -138,7 +139,7 @@ func (c *core) buildModelsAndServices(ctx context.Context, caching cache.Deps) e
 	if err != nil {
 		return err
 	}
-	reader, err := c.cachedReader(caching)
+	reader, err := c.cachedReader()
 	if err != nil {
 		return err
 	}
@@ -159,11 +160,12 @@ func (c *core) buildModelsAndServices(ctx context.Context, caching cache.Deps) e
 }
 
 // cachedReader returns a reader of the store that reads versions through the cache.
-func (c *core) cachedReader(deps cache.Deps) (memory.Reader, error) {
+func (c *core) cachedReader() (memory.Reader, error) {
 	if c.cfg.Cache.Bytes == 0 {
 		return c.Store, nil
 	}
-	return cache.NewVersions(c.Store, c.redis, cache.VersionsConfig{Bytes: c.cfg.Cache.Bytes, TTL: c.cfg.Redis.CacheTTL}, deps)
+	return cache.NewVersions(c.Store, c.redis, cache.VersionsConfig{Bytes: c.cfg.Cache.Bytes, TTL: c.cfg.Redis.CacheTTL},
+		cache.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache")})
 }
 
 // buildServices builds the use-cases that the API calls.
@@ -241,19 +243,19 @@ func (c *core) onCommit(ch store.Change) {
 		c.relay.Wake(ctx, memory.Due{Tenant: ch.Tenant, Collection: ch.Collection}, s)
 	}
 	if ch.Revision > 0 {
-		c.bus.Publish(ctx, cache.News{Tenant: ch.Tenant, Collection: ch.Collection, Revision: int64(ch.Revision)})
+		c.bus.Publish(ctx, redis.News{Tenant: ch.Tenant, Collection: ch.Collection, Revision: int64(ch.Revision)})
 	}
 }
 
 // onJob is called when a job of this process starts, changes its stage or ends.
 func (c *core) onJob(tenantID, job uuid.UUID) {
 	c.Waiters.Tell(job)
-	c.bus.Publish(context.Background(), cache.News{Tenant: tenantID, Job: job})
+	c.bus.Publish(context.Background(), redis.News{Tenant: tenantID, Job: job})
 }
 
 // onNews handles news from any process: it wakes those who wait for the job, and updates a
 // loaded index before the next search.
-func (c *core) onNews(ctx context.Context, n cache.News) {
+func (c *core) onNews(ctx context.Context, n redis.News) {
 	if n.Job != uuid.Nil {
 		c.Waiters.Tell(n.Job)
 	}
@@ -277,7 +279,7 @@ func (c *core) start(ctx context.Context, background *sync.WaitGroup) {
 	if c.redis == nil {
 		return
 	}
-	background.Go(func() { c.bus.Listen(ctx, func(n cache.News) { c.onNews(ctx, n) }) })
+	background.Go(func() { c.bus.Listen(ctx, func(n redis.News) { c.onNews(ctx, n) }) })
 	// The senders outlive ctx, to send what ending jobs publish.
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var senders sync.WaitGroup

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/cache"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
+	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 )
 
@@ -72,7 +72,7 @@ func fixOfPostgres(err error) string {
 }
 
 func doctorRedis(ctx context.Context, cfg Settings) []Finding {
-	r, err := cache.Open(ctx, cache.Config{URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix}, cache.Deps{})
+	r, err := redis.Open(ctx, redis.Config{URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix}, redis.Deps{})
 	if err != nil {
 		return []Finding{{Name: "redis", State: Bad, Detail: OneLine(err), Fix: "correct REDIS_URL"}}
 	}
@@ -85,7 +85,7 @@ func doctorRedis(ctx context.Context, cfg Settings) []Finding {
 		}}
 	}
 	f := Finding{Name: "redis", State: OK, Detail: fmt.Sprintf("version %s, maxmemory-policy %s", orNotShown(facts.Version), orNotShown(facts.Policy))}
-	if strings.HasPrefix(facts.Policy, "allkeys-") {
+	if facts.Evicts {
 		f.State, f.Fix = Note, "set maxmemory-policy to volatile-lru or noeviction: this one may drop wake-ups of workers when memory is full, and jobs then start up to 2 s later"
 	}
 	return []Finding{f, doctorClock("Redis", facts.Skew), doctorWorkers(ctx, cfg)}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
-	"github.com/slipboxhq/slipbox/internal/cache/redistest"
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/telemetry/telemetrytest"

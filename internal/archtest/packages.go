@@ -93,7 +93,8 @@ func Map() []Package {
 		{"internal/llm", LayerAdapter, "the model client: completion and embedding, retry, budget", []string{core}, false},
 		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core}, false},
 		{"internal/queue/redis", LayerAdapter, "wakes the job runners of several processes over Redis", []string{core}, false},
-		{"internal/cache", LayerAdapter, "the guarded Redis: the cache of versions, shared limits, news between processes", []string{core}, false},
+		{"internal/redis", LayerAdapter, "what processes share through Redis: the guarded client, limits, news", []string{core}, false},
+		{"internal/cache", LayerAdapter, "the cache of note versions, in this process and in Redis", []string{core, "internal/redis"}, false},
 
 		{"internal/encoder", LayerLeaf, "the local sentence encoder", nil, false},
 		{"internal/index", LayerLeaf, "the in-memory index of one collection layer", nil, false},
@@ -129,7 +130,7 @@ type Dependency struct {
 // replaced in one place and the core does not depend on technology.
 func Dependencies() []Dependency {
 	telemetry := []string{"internal/telemetry", "internal/app"}
-	redis := []string{"internal/queue/redis", "internal/cache"}
+	redis := []string{"internal/redis", "internal/queue/redis", "internal/cache"}
 	return []Dependency{
 		{"github.com/gin-gonic/", []string{"internal/api"}, false},
 		{"github.com/getkin/kin-openapi", []string{"internal/api"}, true},
@@ -140,7 +141,7 @@ func Dependencies() []Dependency {
 		{"github.com/sashabaranov/go-openai", []string{"internal/llm"}, true}, // tests are clients of ours by it
 		{"github.com/hibiken/asynq", []string{"internal/queue/redis"}, false},
 		{"github.com/redis/", redis, true},
-		{"github.com/go-redis/", []string{"internal/cache"}, false},
+		{"github.com/go-redis/", []string{"internal/redis"}, false},
 		{"github.com/maypok86/otter", []string{"internal/cache"}, false},
 		{"github.com/tiktoken-go/", []string{"internal/search"}, false},
 		{"github.com/golang-jwt/", []string{"internal/auth"}, true},

@@ -27,7 +27,7 @@ var notYetPlain = []string{
 	"internal/app",
 	"internal/app/command",
 	"internal/cache",
-	"internal/cache/redistest",
+	"internal/redis/redistest",
 	"internal/clone",
 	"internal/config",
 	"internal/encoder",

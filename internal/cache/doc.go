@@ -1,12 +1,9 @@
-// Package cache holds what Redis does for several gateways, and the cache of
-// note versions: a guarded client, the decorator of [memory.Reader] that
-// answers by version, the rate limiter of all gateways, and news.
+// Package cache caches note versions: a decorator of [memory.Reader] with a level in this process
+// and a level in Redis that all processes share. internal/app puts it between the store and
+// internal/memory/recall.
 //
-// Nothing here is needed for a right answer. Versions never change and their
-// key is their identity, so a cached one is never stale; limits fall back to
-// those of this process; news are hints. Whatever Redis does (away, slow, full,
-// emptied, another's password) costs time or sharpness, never an answer: each
-// call is bounded and guarded by one breaker, and then passed by.
-//
-// The package knows no engine of a store. Its constructors start no goroutine.
+// A version never changes and its identity is its key, so a cached version is never stale, and a
+// lost one is read from the store again. The package knows no engine of a store, and reaches
+// Redis only through the guarded client of internal/redis: whatever Redis does costs time, never
+// an answer. Constructors start no goroutine.
 package cache

@@ -4,109 +4,72 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
+	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/redis"
 )
 
-// Facts are what an operator may want to know of the server. Version and
-// Policy are "" when its user may not ask.
-type Facts struct {
-	Version string
-	Policy  string        // maxmemory-policy
-	Skew    time.Duration // of its clock against this process'; above 0: it is ahead
-}
-
-// Facts asks the server, as Check does and with the same errors.
-func (r *Redis) Facts(ctx context.Context) (Facts, error) {
-	if err := r.Check(ctx); err != nil {
-		return Facts{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	before := time.Now()
-	at, err := r.client.Time(ctx).Result()
-	if err != nil {
-		return Facts{}, fault.Wrap(err, fault.Unavailable, "redis: %s", explain(err))
-	}
-	f := Facts{Skew: at.Sub(before.Add(time.Since(before) / 2))}
-	for _, s := range []string{"server", "memory"} {
-		info, err := r.info(ctx, s)
-		if err != nil {
-			return Facts{}, fault.Wrap(err, fault.Unavailable, "redis: %s", explain(err))
-		}
-		f.Version, f.Policy = f.Version+info["redis_version"], f.Policy+info["maxmemory_policy"]
-	}
-	return f, nil
-}
-
-// CachedVersion names an entry of the shared cache.
-type CachedVersion struct {
+// Entry names an entry of the shared cache.
+type Entry struct {
 	memory.Version
 
 	Tenant uuid.UUID
 	Epoch  int64 // erase epoch of its layer when it was read
 }
 
-// Cached calls fn with the entries of this installation, some at a time, past
-// the guard. What comes or goes meanwhile may be missed, or told twice.
-func (r *Redis) Cached(ctx context.Context, fn func([]CachedVersion) error) error {
+// Entries calls fn with the entries of this installation in Redis, page by page, past the guard.
+// Entries that are added or removed meanwhile may be missed or repeated. A Redis that does not
+// answer is Unavailable.
+func Entries(ctx context.Context, c *redis.Client, fn func([]Entry) error) error {
 	const page = 1000
-	begin := r.cfg.Prefix + ":v1:"
+	prefix := keyPrefix(c.Prefix())
 	for cursor := uint64(0); ; {
-		keys, next, err := r.scan(ctx, cursor, begin+"*", page)
-		if err != nil {
-			return fault.Wrap(err, fault.Unavailable, "redis: %s", explain(err))
-		}
-		found := make([]CachedVersion, 0, len(keys))
-		for _, k := range keys {
-			if v, ok := parseKey(strings.TrimPrefix(k, begin)); ok {
-				found = append(found, v)
-			}
-		}
-		if err := fn(found); err != nil {
+		var keys []string
+		if err := c.Direct(ctx, func(ctx context.Context, r *goredis.Client) (err error) {
+			keys, cursor, err = r.Scan(ctx, cursor, prefix+"*", page).Result()
+			return err
+		}); err != nil {
 			return err
 		}
-		if next == 0 {
-			return nil
+		found := make([]Entry, 0, len(keys))
+		for _, k := range keys {
+			if e, ok := parseKey(strings.TrimPrefix(k, prefix)); ok {
+				found = append(found, e)
+			}
 		}
-		cursor = next
+		if err := fn(found); err != nil || cursor == 0 {
+			return err
+		}
 	}
 }
 
-func (r *Redis) scan(ctx context.Context, cursor uint64, match string, page int64) (keys []string, next uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	return r.client.Scan(ctx, cursor, match, page).Result()
-}
-
-// parseKey reads what versionKey.String writes behind the prefix.
-func parseKey(s string) (v CachedVersion, ok bool) {
+// parseKey parses what versionKey.String writes behind the prefix.
+func parseKey(s string) (e Entry, ok bool) {
 	parts := strings.Split(s, ":")
 	if len(parts) != 5 {
-		return v, false
+		return e, false
 	}
 	var from int64
-	for i, to := range []*uuid.UUID{0: &v.Tenant, 1: &v.Layer, 3: &v.Note} {
+	for i, to := range []*uuid.UUID{0: &e.Tenant, 1: &e.Layer, 3: &e.Note} {
 		if to == nil {
 			continue
 		}
 		id, err := uuid.Parse(parts[i])
 		if err != nil {
-			return v, false
+			return e, false
 		}
 		*to = id
 	}
-	for i, to := range map[int]*int64{2: &v.Epoch, 4: &from} {
+	for i, to := range map[int]*int64{2: &e.Epoch, 4: &from} {
 		n, err := strconv.ParseInt(parts[i], 10, 64)
 		if err != nil {
-			return v, false
+			return e, false
 		}
 		*to = n
 	}
-	v.From = memory.Revision(from)
-	return v, true
+	e.From = memory.Revision(from)
+	return e, true
 }

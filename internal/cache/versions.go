@@ -2,41 +2,49 @@ package cache
 
 import (
 	"context"
+	"log/slog"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/maypok86/otter/v2"
-	"github.com/redis/go-redis/v9"
+	goredis "github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // VersionsConfig bounds a cache of versions. Zero fields take the defaults.
 type VersionsConfig struct {
-	// Bytes is about how much memory the level in this process may take; default 64 MiB.
+	// Bytes is roughly how much memory the level in this process may use; default 64 MiB.
 	Bytes int64
-	// TTL is how long Redis keeps a version, read or not; default 1 h. An erased note is out of reach at
-	// once, as its layer's epoch is in the key, and out of Redis after this time.
+	// TTL is how long Redis keeps a version, read or not; default 1 h. An erased note cannot be
+	// reached from then on, as its layer's erase epoch is in the key; it leaves Redis after the TTL.
 	TTL time.Duration
 }
 
-// Versions reads through a cache: what one version says never changes, so an
-// entry is never updated, and whatever is lost is read again. The rest of the
-// reader is the store's own.
+// Deps are what the package needs from its surroundings; all may be nil.
+type Deps struct {
+	Log   *slog.Logger
+	Meter metric.Meter
+}
+
+// Versions answers [memory.Reader.Versions] from a cache. A version never changes, so an entry is
+// never updated, and a missing one is read from the store. All other methods are the store's.
 type Versions struct {
 	memory.Reader
 
-	redis   *Redis
+	redis   *redis.Client
 	ttl     time.Duration
 	local   *otter.Cache[versionKey, memory.Note]
 	codec   codec
 	metrics *lookupMetrics
 }
 
-// versionKey is the identity of a version, and what may make it vanish.
+// versionKey is the identity of a version, together with the erase epoch that can make it unreachable.
 type versionKey struct {
 	tenant uuid.UUID
 	memory.Version
@@ -44,12 +52,16 @@ type versionKey struct {
 }
 
 func (k versionKey) String(prefix string) string {
-	return prefix + ":v1:" + k.tenant.String() + ":" + k.Layer.String() + ":" + strconv.FormatInt(k.epoch, 10) + ":" +
+	return keyPrefix(prefix) + k.tenant.String() + ":" + k.Layer.String() + ":" + strconv.FormatInt(k.epoch, 10) + ":" +
 		k.Note.String() + ":" + strconv.FormatInt(int64(k.From), 10)
 }
 
-// NewVersions puts a cache before a reader: a level in this process, and one in Redis unless it is nil.
-func NewVersions(next memory.Reader, r *Redis, cfg VersionsConfig, d Deps) (*Versions, error) {
+// keyPrefix begins every key of the cache in Redis. A new form of the values gets a new number.
+func keyPrefix(prefix string) string { return prefix + ":v1:" }
+
+// NewVersions puts a cache in front of a reader: a level in this process, and one in Redis unless
+// r is nil.
+func NewVersions(next memory.Reader, r *redis.Client, cfg VersionsConfig, d Deps) (*Versions, error) {
 	if next == nil {
 		return nil, fault.New(fault.Internal, "cache: a reader is required")
 	}
@@ -62,23 +74,27 @@ func NewVersions(next memory.Reader, r *Redis, cfg VersionsConfig, d Deps) (*Ver
 	if cfg.TTL == 0 {
 		cfg.TTL = time.Hour
 	}
+	log := d.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	metrics, err := newLookupMetrics(d.Meter)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "cache: make the metrics of lookups")
 	}
-	// otter is bounded by weight, evicts by frequency and recency, and lets callers that miss the same
-	// key at once wait for one load, outliving the caller that leaves first.
+	// otter is bounded by weight and evicts by frequency and recency. Callers that miss the same key
+	// at the same time share one load, which continues when the first of them leaves.
 	local, err := otter.New(&otter.Options[versionKey, memory.Note]{
 		MaximumWeight: uint64(cfg.Bytes),
-		Weigher:       func(_ versionKey, n memory.Note) uint32 { return size(&n) },
+		Weigher:       func(_ versionKey, n memory.Note) uint32 { return noteBytes(&n) },
 	})
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "cache: make the cache of versions")
 	}
-	return &Versions{Reader: next, redis: r, ttl: cfg.TTL, local: local, codec: codec{log: d.log()}, metrics: metrics}, nil
+	return &Versions{Reader: next, redis: r, ttl: cfg.TTL, local: local, codec: codec{log: log}, metrics: metrics}, nil
 }
 
-// Versions implements memory.Reader. What the view does not reach is never looked up.
+// Versions implements memory.Reader. Versions that the view does not reach are never looked up.
 func (v *Versions) Versions(ctx context.Context, s tenant.Scope, view memory.View, keys []memory.Version) ([]memory.Note, error) {
 	if err := view.Check(s); err != nil {
 		return nil, err
@@ -100,7 +116,7 @@ func (v *Versions) Versions(ctx context.Context, s tenant.Scope, view memory.Vie
 	out := make([]memory.Note, 0, len(wanted))
 	for _, k := range wanted {
 		if n, ok := found[k]; ok {
-			n = own(n)
+			n = copyNote(n)
 			n.Collection = view.Collection.ID
 			out = append(out, n)
 		}
@@ -108,7 +124,7 @@ func (v *Versions) Versions(ctx context.Context, s tenant.Scope, view memory.Vie
 	return out, nil
 }
 
-// reachable gives the keys that the view may see, in the same order.
+// reachable returns the keys that the view may see, in the same order.
 func reachable(s tenant.Scope, view *memory.View, keys []memory.Version) []versionKey {
 	out := make([]versionKey, 0, len(keys))
 	for _, k := range keys {
@@ -122,10 +138,10 @@ func reachable(s tenant.Scope, view *memory.View, keys []memory.Version) []versi
 	return out
 }
 
-// load asks Redis and then the store, each once, and leaves in Redis what it did not have.
+// load asks Redis and then the store, once each, and stores in Redis what was missing there.
 func (v *Versions) load(ctx context.Context, s tenant.Scope, view memory.View, missing []versionKey) (map[versionKey]memory.Note, error) {
 	found := make(map[versionKey]memory.Note, len(missing))
-	asked := v.recall(ctx, missing, found)
+	answered := v.fetch(ctx, missing, found)
 	epochs := make(map[memory.Version]versionKey, len(missing))
 	rest := make([]memory.Version, 0, len(missing))
 	for _, k := range missing {
@@ -145,30 +161,30 @@ func (v *Versions) load(ctx context.Context, s tenant.Scope, view memory.View, m
 	for _, n := range notes {
 		k, ok := epochs[n.Version()]
 		if !ok {
-			return nil, fault.New(fault.Internal, "the store gave a version that was not asked for")
+			return nil, fault.New(fault.Internal, "the store returned a version that was not requested")
 		}
 		n.Collection, n.Vector = uuid.Nil, nil
 		found[k], fresh[k] = n, n
 	}
-	if asked {
-		v.remember(ctx, fresh)
+	if answered {
+		v.keep(ctx, fresh)
 	}
 	return found, nil
 }
 
-// recall takes from Redis what is there. It tells whether Redis answered.
-func (v *Versions) recall(ctx context.Context, keys []versionKey, into map[versionKey]memory.Note) (answered bool) {
+// fetch adds what Redis has, and reports whether Redis answered.
+func (v *Versions) fetch(ctx context.Context, keys []versionKey, into map[versionKey]memory.Note) (answered bool) {
 	if v.redis == nil {
 		return false
 	}
 	names := make([]string, len(keys))
 	for i, k := range keys {
-		names[i] = k.String(v.redis.cfg.Prefix)
+		names[i] = k.String(v.redis.Prefix())
 	}
 	var values []any
-	err := v.redis.do(ctx, "read", func(ctx context.Context, c *redis.Client) error {
+	err := v.redis.Do(ctx, "read", func(ctx context.Context, r *goredis.Client) error {
 		var err error
-		values, err = c.MGet(ctx, names...).Result()
+		values, err = r.MGet(ctx, names...).Result()
 		return err
 	})
 	if err != nil || len(values) != len(keys) {
@@ -187,22 +203,24 @@ func (v *Versions) recall(ctx context.Context, keys []versionKey, into map[versi
 	return true
 }
 
-// remember leaves versions in Redis, in one round trip. When that fails they are read again another time.
-func (v *Versions) remember(ctx context.Context, notes map[versionKey]memory.Note) {
-	err := v.redis.do(ctx, "write", func(ctx context.Context, c *redis.Client) error {
-		_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
+// keep stores versions in Redis, in one round trip. When that fails they are read from the store
+// again another time.
+func (v *Versions) keep(ctx context.Context, notes map[versionKey]memory.Note) {
+	if len(notes) == 0 {
+		return
+	}
+	//nolint:errcheck // the guard counts and logs it
+	v.redis.Store(ctx, func(ctx context.Context, r *goredis.Client) error {
+		_, err := r.Pipelined(ctx, func(p goredis.Pipeliner) error {
 			for k, n := range notes {
 				text, err := v.codec.encode(n)
 				if err != nil {
 					return err
 				}
-				p.Set(ctx, k.String(v.redis.cfg.Prefix), text, v.ttl)
+				p.Set(ctx, k.String(v.redis.Prefix()), text, v.ttl)
 			}
 			return nil
 		})
 		return err
 	})
-	if err == nil && len(notes) > 0 {
-		v.redis.markFull(ctx, false)
-	}
 }

@@ -14,12 +14,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	goredis "github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"pgregory.net/rapid"
 
-	"github.com/slipboxhq/slipbox/internal/cache/redistest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/redis"
+	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -70,6 +73,42 @@ func newShelf(t *testing.T) *shelf {
 	return w
 }
 
+func openRedis(t *testing.T, cfg redis.Config) *redis.Client {
+	t.Helper()
+	r, err := redis.Open(t.Context(), cfg, redis.Deps{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 20 s", what)
+		}
+	}
+}
+
+// counter sums the points of a counter.
+func counter(t *testing.T, r *metric.ManualReader, name string) (sum int64) {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	must(t, r.Collect(t.Context(), &all))
+	for _, s := range all.ScopeMetrics {
+		for _, m := range s.Metrics {
+			if d, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == name {
+				for _, p := range d.DataPoints {
+					sum += p.Value
+				}
+			}
+		}
+	}
+	return sum
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -105,7 +144,7 @@ func (w *shelf) view(c uuid.UUID) memory.View {
 	return v
 }
 
-func (w *shelf) cache(r *Redis, cfg VersionsConfig, d Deps) *Versions {
+func (w *shelf) cache(r *redis.Client, cfg VersionsConfig, d Deps) *Versions {
 	w.t.Helper()
 	v, err := NewVersions(w.store, r, cfg, d)
 	must(w.t, err)
@@ -129,7 +168,7 @@ func TestCachedAsUncached(t *testing.T) {
 	admin := srv.Client()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newShelf(t)
-		r := openRedis(t, Config{URL: srv.URL(), Prefix: uuid.NewString(), Timeout: 5 * time.Second}, Deps{})
+		r := openRedis(t, redis.Config{URL: srv.URL(), Prefix: uuid.NewString(), Timeout: 5 * time.Second})
 		gateways := []*Versions{w.cache(r, VersionsConfig{}, Deps{}), w.cache(r, VersionsConfig{Bytes: 4096}, Deps{}), w.cache(nil, VersionsConfig{}, Deps{})}
 		at := []uuid.UUID{w.base}
 		views := []memory.View{w.view(w.base)}
@@ -193,7 +232,7 @@ func TestLevels(t *testing.T) {
 	w := newShelf(t)
 	reader := metric.NewManualReader()
 	d := Deps{Meter: metric.NewMeterProvider(metric.WithReader(reader)).Meter("test")}
-	r := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second}, d)
+	r := openRedis(t, redis.Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second})
 	a, b := w.write(w.base, rich("a")), w.write(w.base, rich("b"))
 	view := w.view(w.base)
 	first, second := w.cache(r, VersionsConfig{}, d), w.cache(r, VersionsConfig{}, d)
@@ -206,7 +245,7 @@ func TestLevels(t *testing.T) {
 	if w.store.calls.Load() != 1 || w.store.keys.Load() != 2 {
 		t.Errorf("the store was asked %d times for %d versions", w.store.calls.Load(), w.store.keys.Load())
 	}
-	if n := gauge(t, reader, "slipbox.cache.lookups"); n == 0 {
+	if n := counter(t, reader, "slipbox.cache.lookups"); n == 0 {
 		t.Error("no lookups are counted")
 	}
 }
@@ -216,7 +255,7 @@ func TestReach(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	w := newShelf(t)
-	r := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second}, Deps{})
+	r := openRedis(t, redis.Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second})
 	before := w.view(w.base)
 	n := w.write(w.base, rich("secret"))
 	other := w.view(w.create(memory.Collection{Name: "other"}))
@@ -250,7 +289,7 @@ func TestUnreadableValues(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	w := newShelf(t)
-	r := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second}, Deps{})
+	r := openRedis(t, redis.Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second})
 	n, other := w.write(w.base, rich("right")), w.write(w.base, rich("other"))
 	key := versionKey{tenant: w.scope.Tenant(), Version: n.Version()}.String(prefix)
 	foreign, err := codec{}.encode(other)
@@ -258,14 +297,18 @@ func TestUnreadableValues(t *testing.T) {
 	mine, err := codec{}.encode(n)
 	must(t, err)
 	for _, value := range []string{"", "{", `{"f":1}`, `null`, string(foreign), strings.Replace(string(mine), `"f":1`, `"f":2`, 1), string(mine[:len(mine)/2])} {
-		must(t, set(r, key, value))
+		must(t, r.Store(t.Context(), func(ctx context.Context, c *goredis.Client) error {
+			return c.Set(ctx, key, value, time.Minute).Err()
+		}))
 		w.store.calls.Store(0)
 		if got := w.contents(w.cache(r, VersionsConfig{}, Deps{}), w.view(w.base), n.Version()); !cmp.Equal(got, []string{"right"}) || w.store.calls.Load() != 1 {
 			t.Errorf("%q gives %v", value, got)
 		}
 	}
-	must(t, r.client.Del(t.Context(), key).Err())
-	must(t, r.client.LPush(t.Context(), key, "of another type").Err())
+	must(t, r.Store(t.Context(), func(ctx context.Context, c *goredis.Client) error {
+		c.Del(ctx, key)
+		return c.LPush(ctx, key, "of another type").Err()
+	}))
 	if got := w.contents(w.cache(r, VersionsConfig{}, Deps{}), w.view(w.base), n.Version()); !cmp.Equal(got, []string{"right"}) {
 		t.Errorf("a key of another type gives %v", got)
 	}
@@ -309,7 +352,7 @@ func TestStoreFailsAndRedisGoes(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	w := newShelf(t)
-	r := openRedis(t, Config{URL: srv.URL(), Pause: time.Minute}, Deps{})
+	r := openRedis(t, redis.Config{URL: srv.URL(), Pause: time.Minute})
 	n := w.write(w.base, rich("a"))
 	view := w.view(w.base)
 	w.store.fail = fault.New(fault.Unavailable, "no store")
@@ -356,8 +399,8 @@ func TestBytes(t *testing.T) {
 		t.Error("nothing is kept")
 	}
 	n := rich("x")
-	if text, err := json.Marshal(n); err != nil || float64(size(&n)) < float64(len(text))/2 || size(&n) > math.MaxUint16 {
-		t.Errorf("a note of %d bytes as JSON is thought to take %d", len(text), size(&n))
+	if text, err := json.Marshal(n); err != nil || float64(noteBytes(&n)) < float64(len(text))/2 || noteBytes(&n) > math.MaxUint16 {
+		t.Errorf("a note of %d bytes as JSON is thought to take %d", len(text), noteBytes(&n))
 	}
 	for _, cfg := range []VersionsConfig{{Bytes: -1}, {TTL: -1}} {
 		if _, err := NewVersions(w.store, nil, cfg, Deps{}); err == nil {

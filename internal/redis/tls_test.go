@@ -1,11 +1,11 @@
-package cache
+package redis
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/cache/redistest"
+	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 )
 
 // A certificate that nobody vouches for is told with what to do. That

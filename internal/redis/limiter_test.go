@@ -1,4 +1,4 @@
-package cache
+package redis
 
 import (
 	"sync"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/cache/redistest"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 

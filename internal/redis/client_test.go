@@ -1,4 +1,4 @@
-package cache
+package redis
 
 import (
 	"bytes"
@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	goredis "github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/slipboxhq/slipbox/internal/cache/redistest"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 )
 
 // journal is a log that tests read.
@@ -56,7 +56,14 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-func openRedis(t *testing.T, cfg Config, d Deps) *Redis {
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openRedis(t *testing.T, cfg Config, d Deps) *Client {
 	t.Helper()
 	r, err := Open(t.Context(), cfg, d)
 	if err != nil {
@@ -66,14 +73,14 @@ func openRedis(t *testing.T, cfg Config, d Deps) *Redis {
 	return r
 }
 
-func set(r *Redis, key, value string) error {
-	return r.do(context.Background(), "write", func(ctx context.Context, c *redis.Client) error {
+func set(r *Client, key, value string) error {
+	return r.Do(context.Background(), "write", func(ctx context.Context, c *goredis.Client) error {
 		return c.Set(ctx, key, value, time.Minute).Err()
 	})
 }
 
-func get(r *Redis, key string) (value string, err error) {
-	err = r.do(context.Background(), "read", func(ctx context.Context, c *redis.Client) error {
+func get(r *Client, key string) (value string, err error) {
+	err = r.Do(context.Background(), "read", func(ctx context.Context, c *goredis.Client) error {
 		value, err = c.Get(ctx, key).Result()
 		return err
 	})
@@ -108,7 +115,7 @@ func TestOpenRefusesURLs(t *testing.T) {
 
 func TestNilRedisIsPassedBy(t *testing.T) {
 	t.Parallel()
-	var r *Redis
+	var r *Client
 	if err := set(r, "a", "b"); !errors.Is(err, errBypassed) {
 		t.Error(err)
 	}
@@ -117,7 +124,7 @@ func TestNilRedisIsPassedBy(t *testing.T) {
 	}
 }
 
-// Away from the start, it is no error; it is used when it comes, passed by when it goes, and each is said once.
+// Away from the start, it is no error; it is used when it comes, bypassed when it goes, and each is said once.
 func TestAwayAndBack(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
@@ -144,11 +151,11 @@ func TestAwayAndBack(t *testing.T) {
 	}
 	for range 2 {
 		srv.Kill()
-		until(t, "it is passed by", func() bool { return set(r, "a", "1") != nil && !r.Available() })
+		until(t, "it is bypassed", func() bool { return set(r, "a", "1") != nil && !r.Available() })
 		srv.Again()
 		until(t, "it is used again", func() bool { return set(r, "a", "1") == nil })
 	}
-	if away, back := j.count("redis is passed by"), j.count("redis is used again"); away != 3 || back != 3 {
+	if away, back := j.count("redis is bypassed"), j.count("redis is used again"); away != 3 || back != 3 {
 		t.Errorf("told %d times that it is away, %d that it is back:\n%s", away, back, &j)
 	}
 	if strings.Contains(j.String(), redistest.Password+"@") {
@@ -217,14 +224,14 @@ func TestCallersThatLeave(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 10 {
-		if err := r.do(gone, "read", func(ctx context.Context, c *redis.Client) error { return c.Get(ctx, "a").Err() }); err == nil {
+		if err := r.Do(gone, "read", func(ctx context.Context, c *goredis.Client) error { return c.Get(ctx, "a").Err() }); err == nil {
 			t.Fatal("a call of nobody was made")
 		}
 	}
 	if err := set(r, "a", "1"); err != nil || !r.Available() {
-		t.Errorf("it is passed by: %v", err)
+		t.Errorf("it is bypassed: %v", err)
 	}
-	if _, err := get(r, "absent"); !errors.Is(err, redis.Nil) {
+	if _, err := get(r, "absent"); !errors.Is(err, goredis.Nil) {
 		t.Errorf("an absent key: %v", err)
 	}
 }
@@ -262,7 +269,7 @@ func TestWrongPasswordAndUsers(t *testing.T) {
 	}
 }
 
-// A full server refuses what is new; what is there is read, and nothing is passed by.
+// A full server refuses what is new; what is there is read, and no call is bypassed.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t, "--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
@@ -301,7 +308,7 @@ func TestEvictionIsWarnedAbout(t *testing.T) {
 func TestTooOld(t *testing.T) {
 	t.Parallel()
 	for version, old := range map[string]bool{"6.2.14": true, "7.0.0": false, "8.2.1": false, "": false} {
-		if err := tooOld(version); (err != nil) != old || old && !strings.Contains(err.Error(), "upgrade") {
+		if err := checkVersion(version); (err != nil) != old || old && !strings.Contains(err.Error(), "upgrade") {
 			t.Errorf("%q: %v", version, err)
 		}
 	}

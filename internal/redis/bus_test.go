@@ -1,4 +1,4 @@
-package cache
+package redis
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/cache/redistest"
+	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 )
 
 // ear gathers what is heard.
@@ -33,9 +33,9 @@ func (e *ear) count(n News) int {
 }
 
 // startBus runs a bus that hears into the returned ear until the test ends.
-func startBus(t *testing.T, r *Redis) (*Bus, *ear) {
+func startBus(t *testing.T, r *Client) (*Bus, *ear) {
 	t.Helper()
-	b, e := NewBus(r, Deps{}), &ear{}
+	b, e := NewBus(r), &ear{}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { b.Run(ctx) })
@@ -110,7 +110,7 @@ func TestNewsSurviveRedis(t *testing.T) {
 
 func TestNewsWithoutRedis(t *testing.T) {
 	t.Parallel()
-	b := NewBus(nil, Deps{})
+	b := NewBus(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	b.Publish(ctx, News{})
 	cancel()
