@@ -12,7 +12,7 @@ func TestCollections(t *testing.T) {
 	made := b.call(t, "one", "POST", "/v1/collections",
 		`{"name":"research","display_name":"Forschung 研究","metadata":{"n":1.5},"policy_config":{"k_neighbours":3},"ttl_seconds":3600}`)
 	made.want(http.StatusCreated)
-	if made.text("policy") != "amem" || made.text("embedder") != "hash-384-v1" || made.at("agent") != nil || made.number("head_revision") != 0 || made.number("metadata.n") != 1.5 {
+	if made.text("policy") != "amem" || made.text("embedder") != "hash-384-v2" || made.at("agent") != nil || made.number("head_revision") != 0 || made.number("metadata.n") != 1.5 {
 		t.Errorf("%s", made.Body)
 	}
 	if made.text("expires_at") != "2026-03-01T10:00:00Z" || made.text("created_at") != "2026-03-01T09:00:00Z" {
@@ -69,7 +69,7 @@ func TestBadCollections(t *testing.T) {
 		"clone of nothing":    {"one", "POST", "/v1/collections/nothing/clone", `{}`, 404, "not_found", ""}, // C068
 		"clone in the future": {"one", "POST", "/v1/collections/base/clone", `{"at_revision":7}`, 422, "invalid", "at_revision"},
 		"clone to a taken":    {"one", "POST", "/v1/collections/base/clone", `{"name":"base"}`, 409, "already_exists", ""},
-		"reembed nothing":     {"one", "POST", "/v1/collections/nothing/reembed", `{"embedder":"hash-384-v1"}`, 404, "not_found", ""},
+		"reembed nothing":     {"one", "POST", "/v1/collections/nothing/reembed", `{"embedder":"hash-384-v2"}`, 404, "not_found", ""},
 		"reembed to unknown":  {"one", "POST", "/v1/collections/base/reembed", `{"embedder":"gpt"}`, 422, "invalid", "embedder"},
 		"reembed to no name":  {"one", "POST", "/v1/collections/base/reembed", `{"embedder":""}`, 422, "invalid", "embedder"},
 		"reembed to nothing":  {"one", "POST", "/v1/collections/base/reembed", `{}`, 422, "invalid", "embedder"},

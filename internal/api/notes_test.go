@@ -159,7 +159,7 @@ func TestAbsentAndForeignLookTheSame(t *testing.T) {
 		{"DELETE", mine, absentCollection, ""},
 		{"POST", mine + "/clone", absentCollection + "/clone", `{}`},
 		{"POST", mine + "/consolidate", absentCollection + "/consolidate", ""},
-		{"POST", mine + "/reembed", absentCollection + "/reembed", `{"embedder":"hash-384-v1"}`},
+		{"POST", mine + "/reembed", absentCollection + "/reembed", `{"embedder":"hash-384-v2"}`},
 		{"POST", mine + "/notes", absentCollection + "/notes", `{"content":"a"}`},
 		{"POST", mine + "/notes/bulk", absentCollection + "/notes/bulk", `{"content":"a"}`},
 		{"GET", mine + "/notes", absentCollection + "/notes", ""},

@@ -7,41 +7,40 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/slipboxhq/slipbox/internal/llm/hashterm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// HashName is the recorded name of the hashed n-gram embedder. Its vectors are
-// a function of the text alone; whatever changes one of them needs a new name.
-const HashName = "hash-384-v1"
+// HashName is the recorded name of the hashed n-gram embedder. Its vectors depend on the text and on the
+// terms of package text alone. A change that changes any vector needs a new name, because vectors of
+// one name are compared with each other.
+const HashName = "hash-384-v2"
 
-// HashDim is the length of its vectors.
+// HashDim is the number of dimensions of the hashed embedder's vectors.
 const HashDim = 384
 
-// Hash is the embedder that needs nothing: index terms, pairs of neighbouring
-// terms and character n-grams, each hashed to a place and a sign, weighed
-// sublinearly, the sum scaled to length one. Texts are similar when they share
-// words or spellings; it knows no meanings.
+// Hash is the embedder without weights, network or key. It hashes index terms, pairs of adjacent
+// terms and character n-grams to a dimension and a sign, weighs them sublinearly, and scales the
+// sum to length one. Texts are similar when they share words or spellings; it knows no meanings.
 //
-// All sums are of integers, so that vectors are equal bit for bit on every
-// platform.
+// All sums are of integers, so vectors are equal bit for bit on every platform.
 type Hash struct{}
 
-// Name gives HashName.
+// Name returns HashName.
 func (Hash) Name() string { return HashName }
 
-// Dim gives HashDim.
+// Dim returns HashDim.
 func (Hash) Dim() int { return HashDim }
 
-// Fast is true: some ten microseconds a note.
+// Fast returns true: a note takes about ten microseconds.
 func (Hash) Fast() bool { return true }
 
-// Spelling is true: it repeats what the words say.
+// Spelling returns true: vectors compare spellings, not meanings.
 func (Hash) Spelling() bool { return true }
 
-// Embed never fails but for a canceled context. A text without words is
-// embedded by its characters, an empty one as the first unit vector.
+// Embed fails only when the context is canceled. A text without words is embedded by its characters,
+// an empty one as the first unit vector.
 func (Hash) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	out := make([]memory.Embedding, len(texts))
 	for i, t := range texts {
@@ -53,18 +52,18 @@ func (Hash) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([]memory
 	return out, nil
 }
 
-// The weights of features, in thousandths of a term's, chosen by recall of
-// evidence in long conversations: word parts help, word order hardly.
+// The weights of features, in thousandths of a term's weight, chosen by recall of evidence in long
+// conversations: parts of words help, word order hardly does.
 const (
 	termWeight = 1000
 	pairWeight = 150
 	gramWeight = 500
 )
 
-// labels are the parts of [memory.EmbedText] and how much a word counts in
-// each, in tenths: an extract repeats the content, tags are broad. Without
-// labels, as in a query, all of a text is content.
-var labels = []struct {
+// labeledParts are the labeled parts of [memory.EmbedText] and how much a word counts in each, in
+// tenths: the extract repeats the content, and tags are broad. A text without labels, such as a
+// query, is content only.
+var labeledParts = []struct {
 	prefix string
 	tenths int64
 }{
@@ -73,15 +72,17 @@ var labels = []struct {
 	{"tags: ", 3},
 }
 
+// contentTenths is how much a word of the content counts, in tenths.
 const contentTenths = 10
 
+// hashVector returns the vector of one text.
 func hashVector(s string) []float32 {
 	found := features{}
 	var body strings.Builder
-	add := func(part string, tenths int64) { found.addTerms(hashterm.Terms(part), tenths) }
+	add := func(part string, tenths int64) { found.addTerms(text.Terms(part), tenths) }
 	for i, line := range strings.Split(s, "\n") {
 		part, tenths := line, int64(0)
-		for _, l := range labels {
+		for _, l := range labeledParts {
 			if rest, ok := strings.CutPrefix(line, l.prefix); ok && i > 0 {
 				part, tenths = rest, l.tenths
 				break
@@ -95,9 +96,9 @@ func hashVector(s string) []float32 {
 		add(part, tenths)
 	}
 	content := body.String()
-	terms := hashterm.Terms(content)
+	terms := text.Terms(content)
 	if len(terms) == 0 {
-		terms = hashterm.Words(content) // nothing but stop words
+		terms = text.Words(content) // there are only stop words
 	}
 	found.addTerms(terms, contentTenths)
 	if len(found) == 0 {
@@ -117,7 +118,7 @@ func hashVector(s string) []float32 {
 	return normalized(&sums)
 }
 
-// addTerms counts terms, pairs of terms, and the n-grams of every term.
+// addTerms counts terms, pairs of adjacent terms, and the character n-grams of every term.
 func (f features) addTerms(terms []string, tenths int64) {
 	before := ""
 	for _, t := range terms {
@@ -136,27 +137,27 @@ func (f features) addTerms(terms []string, tenths int64) {
 	}
 }
 
-// feature is what one hash stands for.
+// feature is the count of what one hash represents.
 type feature struct {
 	weight int64 // thousandths of a term
 	tenths int64 // occurrences
 }
 
-// features collects them by hash.
+// features holds the counts by hash.
 type features map[uint64]feature
 
 func (f features) add(h uint64, weight, tenths int64) {
 	f[h] = feature{weight: weight, tenths: f[h].tenths + tenths}
 }
 
-// damped gives the feature's share: its weight times the square root of its
-// occurrences, so that the tenth counts less than the first.
+// damped returns the share of the feature: its weight times the square root of its occurrences, so
+// the tenth occurrence adds less than the first.
 func (f feature) damped() int64 {
 	return int64(float64(f.weight) * math.Sqrt(float64(f.tenths*contentTenths)) / contentTenths)
 }
 
-// normalized scales to length one. A sum that is nothing but zeros, as an
-// empty text gives, is the first unit vector.
+// normalized scales sums to length one. When all are zero, as for an empty text, it returns the
+// first unit vector.
 func normalized(sums *[HashDim]int64) []float32 {
 	var squares int64
 	for _, x := range sums {
@@ -174,8 +175,8 @@ func normalized(sums *[HashDim]int64) []float32 {
 	return out
 }
 
-// hash maps a feature to 64 well-mixed bits. FNV alone leaves the high bits,
-// of which the sign is one, poorly mixed for short texts.
+// hash maps a feature to 64 well-mixed bits. FNV alone mixes the high bits, one of which is the
+// sign, poorly for short texts.
 func hash(kind byte, a, b string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte{kind})

@@ -111,9 +111,9 @@ func (p Profile) Weights() Values {
 	return w
 }
 
-// SpellingVector is the weight of Vector where the embedder matches spellings,
-// not meanings: it mostly repeats what the words say.
-const SpellingVector = 0.2
+// SpellingVector is the weight of Vector where the embedder compares spellings, not meanings: its
+// vectors mostly repeat what the words say. docs/recall.md has the values that were tried.
+const SpellingVector = 0.1
 
 // maxWeight and minWeight bound what a caller may set: what is smaller is no
 // weight at all, since scores are divided by the sum of the weights.

@@ -63,7 +63,7 @@ func TestReembedIsOneJob(t *testing.T) {
 		}
 	}
 	p.run()
-	if j := p.ended(jobs[0].ID); j.State != memory.JobDone || string(j.Result) != `{"added":0,"embedder":"hash-384-v1","filled":0}` {
+	if j := p.ended(jobs[0].ID); j.State != memory.JobDone || string(j.Result) != `{"added":0,"embedder":"hash-384-v2","filled":0}` {
 		t.Errorf("job %+v", j)
 	}
 	again, err := up.Reembed(t.Context(), p.s, "main", llm.HashName)

@@ -90,7 +90,7 @@ def narrow(schemas):
         properties["policy"] = {"anyOf": [{"enum": ["amem", "none"]}, properties["policy"]]}
         properties["policy_config"] = {"anyOf": [{"type": "object", "additionalProperties": False, "properties": knobs}, properties["policy_config"]]}
     properties = schemas["CollectionInput"]["properties"]
-    properties["embedder"] = {"anyOf": [{"enum": ["hash-384-v1"]}, properties["embedder"]]}
+    properties["embedder"] = {"anyOf": [{"enum": ["hash-384-v2"]}, properties["embedder"]]}
 
 
 @schemathesis.hook
