@@ -228,6 +228,67 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
+// A key answers for the collection that it was used with. When that was deleted
+// and made again under its name, the same request is refused, never answered
+// from the old log.
+func TestIdempotencyOverADeletedCollection(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	const base = "/v1/collections/space"
+	create := func() {
+		t.Helper()
+		b.call(t, "one", "POST", "/v1/collections", `{"name":"space"}`).want(http.StatusCreated)
+	}
+	create()
+	id := b.call(t, "one", "POST", base+"/notes", `{"content":"first"}`).want(http.StatusCreated).text("note.id")
+	requests := map[string]struct {
+		path, body string
+		status     int
+	}{
+		"note":     {base + "/notes", `{"content":"once"}`, http.StatusCreated},
+		"restore":  {base + "/notes/" + id + "/restore", `{"revision":1}`, http.StatusOK},
+		"messages": {base + "/messages", `{"messages":[{"content":"once"}]}`, http.StatusAccepted},
+		"fork":     {base + "/clone", `{"name":"fork"}`, http.StatusCreated},
+		"copy":     {base + "/clone", `{"mode":"copy","name":"copy"}`, http.StatusAccepted},
+		"create":   {"/v1/collections", `{"name":"other"}`, http.StatusCreated},
+	}
+	send := func(name string) response {
+		t.Helper()
+		return b.call(t, "one", "POST", requests[name].path, requests[name].body, "Idempotency-Key", name)
+	}
+	bulk := func() []map[string]any {
+		t.Helper()
+		return b.call(t, "one", "POST", base+"/notes/bulk", `{"content":"a","key":"line"}`+"\n"+`{"content":"b"}`, "Idempotency-Key", "bulk").want(http.StatusOK).lines()
+	}
+	for name, r := range requests {
+		send(name).want(r.status)
+	}
+	bulk()
+	b.runJobs(t)
+	b.call(t, "one", "DELETE", "/v1/collections/other", "").want(http.StatusNoContent)
+	b.call(t, "one", "DELETE", base+"?forks=materialise", "").want(http.StatusNoContent)
+	refused := func(when string) {
+		t.Helper()
+		for name := range requests {
+			if got := send(name); got.Code != http.StatusConflict || got.text("code") != string(fault.IdempotencyReuse) {
+				t.Errorf("%s, %s: %d %s", name, when, got.Code, got.Body)
+			}
+		}
+		for i, line := range bulk()[:2] {
+			if dig(line, "error.code") != string(fault.IdempotencyReuse) {
+				t.Errorf("line %d, %s: %v", i+1, when, line)
+			}
+		}
+	}
+	create()
+	refused("in an empty collection")
+	// The revisions of the earlier answers exist in the new log too.
+	for range 12 {
+		b.call(t, "one", "POST", base+"/notes", `{"content":"new"}`).want(http.StatusCreated)
+	}
+	refused("in a longer log")
+}
+
 func TestBulk(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)

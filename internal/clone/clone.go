@@ -2,7 +2,6 @@ package clone
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +18,7 @@ type Store interface {
 	memory.CollectionStore
 	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
 	Counts(ctx context.Context, s tenant.Scope, v memory.View) (memory.Counts, error)
-	Replayed(ctx context.Context, s tenant.Scope, k memory.Idempotency) (memory.Idempotency, bool, error)
-	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
+	memory.AnswerStore
 }
 
 // Deps are the dependencies of Service. Store and Agents are required.
@@ -116,24 +114,33 @@ func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	if err := tenant.Check(s, tenant.Clone); err != nil {
 		return Result{}, err
 	}
-	if r.Idempotency != nil {
-		seen, ok, err := c.store.Replayed(ctx, s, *r.Idempotency)
+	k := memory.OnceKey{Key: r.Idempotency}
+	if k.Key != nil {
+		source, err := c.store.ResolveCollection(ctx, s, ref)
 		if err != nil {
 			return Result{}, err
 		}
-		if ok {
-			return c.rebuild(ctx, s, seen)
-		}
+		k.Collection = source.ID
 	}
+	return memory.Once(ctx, c.store, s, k, func() (Result, *memory.Idempotency, error) {
+		return c.clone(ctx, s, ref, in, r.Idempotency)
+	}, func(ids memory.AnswerIDs, job *memory.Job) (Result, error) {
+		out, err := c.result(ctx, s, ids.Made)
+		out.Job, out.Replayed = job, true
+		return out, err
+	})
+}
+
+func (c *Service) clone(ctx context.Context, s tenant.Scope, ref string, in Input, key *memory.Idempotency) (Result, *memory.Idempotency, error) {
 	if err := c.validate(&in); err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	v, err := c.store.OpenView(ctx, s, ref, memory.At{AsOf: in.AtRevision})
 	if err != nil {
-		return Result{}, renameField(err, "as_of", "at_revision")
+		return Result{}, nil, renameField(err, "as_of", "at_revision")
 	}
 	if v.Collection.State == memory.CollectionCopying {
-		return Result{}, fault.New(fault.Conflict, "the collection is still being copied")
+		return Result{}, nil, fault.New(fault.Conflict, "the collection is still being copied")
 	}
 	var life time.Duration
 	if v.Collection.Ephemeral {
@@ -141,14 +148,14 @@ func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 	}
 	expires, err := memory.Expiry(in.TTLSeconds, life, c.clock())
 	if err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	if err := c.checkQuota(ctx, s, v, in.Mode); err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	owner, err := memory.FindOwner(ctx, s, c.agents, in.Agent)
 	if err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	src := &v.Collection
 	ask := memory.NewCollection{
@@ -156,7 +163,7 @@ func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 			Agent: owner.ID, Name: in.Name, DisplayName: src.DisplayName, Policy: src.Policy, PolicyConfig: src.PolicyConfig,
 			Embedder: src.Embedder, Dim: src.Dim, Metadata: src.Metadata, Ephemeral: src.Ephemeral, ExpiresAt: expires,
 		},
-		Idempotency: r.Idempotency,
+		Source: src.ID, Idempotency: key,
 		Audit: memory.AuditEntry{Action: "collection.clone", Detail: map[string]any{
 			"source": src.ID.String(), "revision": int64(v.At), "mode": string(in.Mode),
 		}},
@@ -165,18 +172,18 @@ func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Inpu
 		ask.Parent, ask.ParentRevision = src.ID, v.At
 		ask.Embedder, ask.Dim = "", 0 // the store sets the parent's current ones
 	} else if ask.CopyJob, err = c.copyJob(s, v, in.BatchSize); err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	made, err := c.createNamed(ctx, s, src.Name, ask)
 	if err != nil {
-		return Result{}, renameField(err, "as_of", "at_revision")
+		return Result{}, nil, renameField(err, "as_of", "at_revision")
 	}
 	if made.Replay != nil {
-		return c.rebuild(ctx, s, *made.Replay)
+		return Result{}, made.Replay, nil
 	}
 	out, err := c.result(ctx, s, made.Collection.ID)
 	out.Job = made.Job
-	return out, err
+	return out, nil, err
 }
 
 func (c *Service) validate(in *Input) error {
@@ -287,30 +294,6 @@ func (c *Service) result(ctx context.Context, s tenant.Scope, id uuid.UUID) (Res
 		return Result{}, err
 	}
 	return Result{Collection: v.Collection, Counts: &counts}, nil
-}
-
-// rebuild returns an earlier answer again, from the ids that are stored with its key.
-func (c *Service) rebuild(ctx context.Context, s tenant.Scope, seen memory.Idempotency) (Result, error) {
-	var ids struct {
-		Collection uuid.UUID  `json:"collection"`
-		Job        *uuid.UUID `json:"job"`
-	}
-	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
-		return Result{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
-	}
-	out, err := c.result(ctx, s, ids.Collection)
-	if err != nil {
-		return Result{}, err
-	}
-	out.Replayed = true
-	if ids.Job != nil {
-		job, err := c.store.Job(ctx, s, *ids.Job)
-		if err != nil {
-			return Result{}, err
-		}
-		out.Job = &job
-	}
-	return out, nil
 }
 
 // renameField renames a field in a fault, to the name that it has in the body of this

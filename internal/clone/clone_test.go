@@ -441,3 +441,31 @@ func TestCloneIdempotency(t *testing.T) {
 		t.Errorf("%d collections", len(page))
 	}
 }
+
+// A key answers for the source that it was used with, and only while the clone exists.
+func TestCloneIdempotencyOverADeletedCollection(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	for i, in := range []clone.Input{{Name: "made"}, {Name: "made", Mode: clone.Copy}} {
+		r := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: fmt.Sprint("/", i), Key: "k", BodyHash: [32]byte{1}}}
+		l.collection(notes.CollectionInput{Name: "base"})
+		first, err := l.clones.Clone(t.Context(), l.all, "base", in, r)
+		l.must(err)
+		if first.Job != nil {
+			l.must(l.clones.RunCopy(t.Context(), l.all, *first.Job, noProgress))
+		}
+		l.must(l.collections.Delete(t.Context(), l.all, "base", true))
+		l.collection(notes.CollectionInput{Name: "base"})
+		_, err = l.clones.Clone(t.Context(), l.all, "base", in, r)
+		l.is(err, fault.IdempotencyReuse)
+
+		r.Idempotency.Key = "other"
+		_, err = l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "gone"}, r)
+		l.must(err)
+		l.must(l.collections.Delete(t.Context(), l.all, "gone", false))
+		_, err = l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "gone"}, r)
+		l.is(err, fault.IdempotencyReuse)
+		l.must(l.collections.Delete(t.Context(), l.all, "made", false))
+		l.must(l.collections.Delete(t.Context(), l.all, "base", false))
+	}
+}

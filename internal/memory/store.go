@@ -62,6 +62,7 @@ type CollectionStore interface {
 // NewCollection asks for a collection.
 type NewCollection struct {
 	Collection
+	Source      uuid.UUID // that it is cloned from; kept with the idempotency key
 	Idempotency *Idempotency
 	Audit       AuditEntry
 	CopyJob     *Job // for mode copy: enqueued in the same transaction

@@ -79,14 +79,14 @@ func CheckFork(fork, parent *memory.Collection) error {
 	return nil
 }
 
-// CreatedIDs is what the answer to the making of a collection is rebuilt from.
-// The job may be nil.
-func CreatedIDs(collection uuid.UUID, job *memory.Job) []byte {
-	s := `{"collection":"` + collection.String() + `"`
+// CreatedIDs returns what is kept under the idempotency key of a request that
+// made a collection. The job may be nil.
+func CreatedIDs(n *memory.NewCollection, made uuid.UUID, job *memory.Job) []byte {
+	ids := memory.AnswerIDs{Collection: n.Source, Made: made}
 	if job != nil {
-		s += `,"job":"` + job.ID.String() + `"`
+		ids.Job = &job.ID
 	}
-	return []byte(s + "}")
+	return ids.Raw()
 }
 
 // SameConfig tells that two settings of a policy say the same; none is an empty object.

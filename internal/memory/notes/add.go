@@ -23,32 +23,35 @@ func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNot
 	if err != nil {
 		return NoteWritten{}, err
 	}
-	if out, ok, err := n.replay(ctx, s, c, r.Idempotency); ok || err != nil {
-		return out, err
-	}
+	return n.once(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
+		return n.add(ctx, s, &c, in, r.Idempotency)
+	})
+}
+
+func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewNote, key *memory.Idempotency) (NoteWritten, *memory.Idempotency, error) {
 	note, err := in.build(n.clock(), s.Actor())
 	if err != nil {
-		return NoteWritten{}, err
+		return NoteWritten{}, nil, err
 	}
 	if in.ID != uuid.Nil {
-		return NoteWritten{}, fault.InvalidField("id", "is given by the server; only an import keeps ids")
+		return NoteWritten{}, nil, fault.InvalidField("id", "is given by the server; only an import keeps ids")
 	}
 	if err := n.checkQuota(ctx, s, 1, note.Size()); err != nil {
-		return NoteWritten{}, err
+		return NoteWritten{}, nil, err
 	}
 	// The id is made here, so that a closure that runs twice writes one note.
 	if note.ID, err = uuid.NewV7(); err != nil {
-		return NoteWritten{}, fault.Wrap(err, fault.Internal, "no id could be made")
+		return NoteWritten{}, nil, fault.Wrap(err, fault.Internal, "no id could be made")
 	}
-	if e := n.embed(ctx, s, &c, []string{memory.EmbedText(&note)})[0]; e.Vector != nil {
+	if e := n.embed(ctx, s, c, []string{memory.EmbedText(&note)})[0]; e.Vector != nil {
 		note.Embed(e, c.Embedder)
 	}
-	job := noteJob(s, &c, &note, infers(&in))
+	job := noteJob(s, c, &note, infers(&in))
 
 	var out NoteWritten
 	o := memory.WriteOptions{
-		Cause: memory.CauseAdd, Trigger: note.ID, Idempotency: r.Idempotency,
-		Audit: []memory.AuditEntry{audit("note.create", note.ID, &c)},
+		Cause: memory.CauseAdd, Trigger: note.ID, Idempotency: key,
+		Audit: []memory.AuditEntry{audit("note.create", note.ID, c)},
 	}
 	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		out = NoteWritten{Changed: true}
@@ -60,7 +63,7 @@ func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNot
 		if out.Note, err = tx.Put(ctx, put); err != nil {
 			return err
 		}
-		ids := answerIDs{Collection: c.ID, Note: note.ID, Revision: tx.Revision()}
+		ids := memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{note.ID}, Revision: tx.Revision()}
 		if job != nil {
 			j, err := tx.Enqueue(ctx, *job)
 			if err != nil {
@@ -68,17 +71,14 @@ func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNot
 			}
 			out.Job, ids.Job = &j, &j.ID
 		}
-		tx.Answer(http.StatusCreated, ids.raw())
+		tx.Answer(http.StatusCreated, ids.Raw())
 		return nil
 	})
 	if err != nil {
-		return NoteWritten{}, err
-	}
-	if w.Replay != nil {
-		return n.rebuild(ctx, s, c, *w.Replay)
+		return NoteWritten{}, nil, err
 	}
 	out.Revision = w.Revision
-	return out, nil
+	return out, w.Replay, nil
 }
 
 // infers tells whether the caller wants the policy to run.
@@ -177,60 +177,38 @@ func (n *Service) embed(ctx context.Context, s tenant.Scope, c *memory.Collectio
 	return out
 }
 
-// replay answers from an idempotency key that was seen before; ok is false
-// when there is nothing to replay.
-func (n *Service) replay(ctx context.Context, s tenant.Scope, c memory.Collection, k *memory.Idempotency) (out NoteWritten, ok bool, err error) {
-	if k == nil {
-		return out, false, nil
-	}
-	seen, ok, err := n.store.Replayed(ctx, s, *k)
-	if err != nil || !ok {
-		return out, false, err
-	}
-	out, err = n.rebuild(ctx, s, c, seen)
-	return out, true, err
-}
-
-// rebuild gives an earlier answer again: the note as it was at the write's
-// revision, the job as it is now.
-func (n *Service) rebuild(ctx context.Context, s tenant.Scope, c memory.Collection, seen memory.Idempotency) (NoteWritten, error) {
-	var ids answerIDs
-	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
-		return NoteWritten{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
-	}
-	out := NoteWritten{Revision: ids.Revision, Replayed: true, Changed: true}
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{AsOf: &ids.Revision})
-	switch {
-	case fault.Is(err, fault.RevisionGone):
-		// The write is below the floor; what is left of it is its id.
-		v, err = n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+// once runs a write of one note unless the key has an answer, which shows the
+// note as it was at the write's revision.
+func (n *Service) once(ctx context.Context, s tenant.Scope, c *memory.Collection, key *memory.Idempotency,
+	write func() (NoteWritten, *memory.Idempotency, error),
+) (NoteWritten, error) {
+	k := memory.OnceKey{Key: key, Collection: c.ID}
+	return memory.Once(ctx, n.store, s, k, write, func(ids memory.AnswerIDs, job *memory.Job) (NoteWritten, error) {
+		v, notes, err := n.writtenNotes(ctx, s, ids)
 		if err != nil {
 			return NoteWritten{}, err
 		}
-	case err != nil:
-		return NoteWritten{}, err
+		if len(notes) == 0 {
+			return NoteWritten{}, fault.Missing("note")
+		}
+		out := NoteWritten{Note: notes[0], Revision: ids.Revision, Job: job, Changed: true, Replayed: true}
+		out.Links, err = n.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids.Notes, Direction: memory.Outgoing})
+		return out, err
+	})
+}
+
+// writtenNotes reads the notes of a kept answer at the write's revision, or at
+// the head when that revision is below the floor. Deleted ones are left out.
+func (n *Service) writtenNotes(ctx context.Context, s tenant.Scope, ids memory.AnswerIDs) (memory.View, []memory.Note, error) {
+	v, err := n.store.OpenView(ctx, s, ids.Collection.String(), memory.At{AsOf: &ids.Revision})
+	if fault.Is(err, fault.RevisionGone) {
+		v, err = n.store.OpenView(ctx, s, ids.Collection.String(), memory.At{})
 	}
-	notes, err := n.store.Notes(ctx, s, v, []uuid.UUID{ids.Note}, memory.ReadOptions{})
 	if err != nil {
-		return NoteWritten{}, err
+		return v, nil, err
 	}
-	if len(notes) == 0 {
-		return NoteWritten{}, fault.Missing("note")
-	}
-	out.Note = notes[0]
-	if out.Links, err = n.store.Links(ctx, s, v, memory.LinkQuery{Notes: []uuid.UUID{ids.Note}, Direction: memory.Outgoing}); err != nil {
-		return NoteWritten{}, err
-	}
-	if ids.Job != nil {
-		j, err := n.store.Job(ctx, s, *ids.Job)
-		if err != nil && !fault.Is(err, fault.NotFound) {
-			return NoteWritten{}, err
-		}
-		if err == nil {
-			out.Job = &j
-		}
-	}
-	return out, nil
+	notes, err := n.store.Notes(ctx, s, v, ids.Notes, memory.ReadOptions{})
+	return v, notes, err
 }
 
 // build checks a new note and gives it as it is to be stored. OccurredAt stays

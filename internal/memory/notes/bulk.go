@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -155,15 +154,17 @@ func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collec
 		case err != nil:
 			return r, err
 		case ok:
-			var ids answerIDs
-			if err := json.Unmarshal(seen.IDs, &ids); err != nil {
-				return r, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
-			}
-			if ids.Collection != c.ID {
-				r.Err = fault.New(fault.IdempotencyReuse, "the idempotency key was used with an earlier collection of this name")
+			ids, err := seen.AnswerFor(c.ID)
+			switch {
+			case fault.Is(err, fault.IdempotencyReuse):
+				r.Err = err
 				return r, nil
+			case err != nil:
+				return r, err
+			case len(ids.Notes) != 1:
+				return r, fault.New(fault.Internal, "the kept answer is not of one note")
 			}
-			r.ID, r.Revision = ids.Note, ids.Revision
+			r.ID, r.Revision = ids.Notes[0], ids.Revision
 			return r, nil
 		}
 	}
@@ -202,12 +203,12 @@ func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collec
 	if b.once == nil {
 		return r, nil
 	}
-	ids := answerIDs{Collection: c.ID, Note: put.ID, Revision: r.Revision}
+	ids := memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{put.ID}, Revision: r.Revision}
 	if r.Job != nil {
 		ids.Job = &r.Job.ID
 	}
 	once := *b.once
-	once.Status, once.IDs = http.StatusCreated, ids.raw()
+	once.Status, once.IDs = http.StatusCreated, ids.Raw()
 	return r, tx.Remember(ctx, once)
 }
 

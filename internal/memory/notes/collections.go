@@ -19,7 +19,7 @@ type CollectionsStore interface {
 	memory.CollectionStore
 	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
 	Counts(ctx context.Context, s tenant.Scope, v memory.View) (memory.Counts, error)
-	Replayed(ctx context.Context, s tenant.Scope, k memory.Idempotency) (memory.Idempotency, bool, error)
+	memory.AnswerStore
 }
 
 // CollectionsDeps are the parts that Collections works with.
@@ -113,55 +113,59 @@ func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionI
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
 		return CollectionView{}, err
 	}
-	if r.Idempotency != nil {
-		seen, ok, err := c.store.Replayed(ctx, s, *r.Idempotency)
-		if err != nil {
-			return CollectionView{}, err
-		}
-		if ok {
-			return c.rebuild(ctx, s, seen)
-		}
-	}
-	row, err := c.check(&in)
+	return memory.Once(ctx, c.store, s, memory.OnceKey{Key: r.Idempotency}, func() (CollectionView, *memory.Idempotency, error) {
+		return c.create(ctx, s, &in, r.Idempotency)
+	}, func(ids memory.AnswerIDs, _ *memory.Job) (CollectionView, error) {
+		v, err := c.show(ctx, s, ids.Made.String())
+		v.Replayed = true
+		return v, err
+	})
+}
+
+func (c *Collections) create(ctx context.Context, s tenant.Scope, in *CollectionInput, key *memory.Idempotency) (CollectionView, *memory.Idempotency, error) {
+	row, err := c.check(in)
 	if err != nil {
-		return CollectionView{}, err
+		return CollectionView{}, nil, err
 	}
 	owner, err := memory.FindOwner(ctx, s, c.agents, in.Agent)
 	if err != nil {
-		return CollectionView{}, err
+		return CollectionView{}, nil, err
 	}
 	row.Agent = owner.ID
 	if in.Extend {
 		found, ok, err := c.owned(ctx, s, row.Agent, row.Name)
 		if err != nil {
-			return CollectionView{}, err
+			return CollectionView{}, nil, err
 		}
 		if ok {
-			return c.extend(ctx, s, &in, found)
+			v, err := c.extend(ctx, s, in, found)
+			return v, nil, err
 		}
 	}
 	if c.quota != nil {
 		if err := c.quota.CheckCollections(ctx, s, false); err != nil {
-			return CollectionView{}, err
+			return CollectionView{}, nil, err
 		}
 	}
 	made, err := c.store.CreateCollection(ctx, s, memory.NewCollection{
-		Collection: row, Idempotency: r.Idempotency,
+		Collection: row, Idempotency: key,
 		Audit: memory.AuditEntry{Action: "collection.create", Detail: map[string]any{"name": row.Name}},
 	})
 	if in.Extend && fault.Is(err, fault.Exists) {
 		// Somebody was quicker; what they made is what extend asks for.
 		if found, ok, err := c.owned(ctx, s, row.Agent, row.Name); err == nil && ok {
-			return c.extend(ctx, s, &in, found)
+			v, err := c.extend(ctx, s, in, found)
+			return v, nil, err
 		}
 	}
 	if err != nil {
-		return CollectionView{}, err
+		return CollectionView{}, nil, err
 	}
 	if made.Replay != nil {
-		return c.rebuild(ctx, s, *made.Replay)
+		return CollectionView{}, made.Replay, nil
 	}
-	return c.show(ctx, s, made.Collection.ID.String())
+	v, err := c.show(ctx, s, made.Collection.ID.String())
+	return v, nil, err
 }
 
 // check refuses what a collection cannot be, and gives its row without owner.
@@ -256,17 +260,6 @@ func (c *Collections) extend(ctx context.Context, s tenant.Scope, in *Collection
 	}
 	v, err := c.show(ctx, s, found.ID.String())
 	v.Opened = true
-	return v, err
-}
-
-// rebuild gives an earlier answer again.
-func (c *Collections) rebuild(ctx context.Context, s tenant.Scope, seen memory.Idempotency) (CollectionView, error) {
-	var ids answerIDs
-	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
-		return CollectionView{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
-	}
-	v, err := c.show(ctx, s, ids.Collection.String())
-	v.Replayed = true
 	return v, err
 }
 

@@ -111,23 +111,22 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 	if err != nil {
 		return NoteWritten{}, err
 	}
-	if out, ok, err := n.replay(ctx, s, c, r.Idempotency); ok || err != nil {
-		return out, err
-	}
-	then, err := n.versionAt(ctx, s, &c, id, to)
-	if err != nil {
-		return NoteWritten{}, err
-	}
-	edit := noteEdit{
-		cause: memory.CauseRestore, action: "note.restore", id: id, request: r, rewords: true,
-		change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
-			if old == nil && r.Match != "" {
-				return memory.Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
-			}
-			return then, false, nil
-		},
-	}
-	return n.edit(ctx, s, &c, edit)
+	return n.once(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
+		then, err := n.versionAt(ctx, s, &c, id, to)
+		if err != nil {
+			return NoteWritten{}, nil, err
+		}
+		edit := noteEdit{
+			cause: memory.CauseRestore, action: "note.restore", id: id, request: r, rewords: true,
+			change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
+				if old == nil && r.Match != "" {
+					return memory.Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
+				}
+				return then, false, nil
+			},
+		}
+		return n.edit(ctx, s, &c, edit)
+	})
 }
 
 // versionAt finds the version of a note that began at a revision, as it can be

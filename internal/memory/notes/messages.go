@@ -45,14 +45,6 @@ type MessagesWritten struct {
 	Replayed bool        // an earlier answer under the same idempotency key
 }
 
-// messageIDs is what an idempotency key keeps of the answer to messages.
-type messageIDs struct {
-	Collection uuid.UUID       `json:"collection"`
-	Messages   []uuid.UUID     `json:"messages"`
-	Revision   memory.Revision `json:"revision"`
-	Job        *uuid.UUID      `json:"job,omitempty"`
-}
-
 // AddMessages stores up to MaxMessages messages in one changeset, with their
 // vectors when the collection's embedder is fast, and enqueues what its policy
 // works on: a job for every exchange, or one for every message, or none.
@@ -67,27 +59,45 @@ func (n *Service) AddMessages(ctx context.Context, s tenant.Scope, ref string, i
 	if err != nil {
 		return MessagesWritten{}, err
 	}
-	if r.Idempotency != nil {
-		seen, ok, err := n.store.Replayed(ctx, s, *r.Idempotency)
-		if err != nil {
-			return MessagesWritten{}, err
-		}
-		if ok {
-			return n.rebuildMessages(ctx, s, &c, seen)
-		}
-	}
+	k := memory.OnceKey{Key: r.Idempotency, Collection: c.ID}
+	return memory.Once(ctx, n.store, s, k, func() (MessagesWritten, *memory.Idempotency, error) {
+		return n.addMessages(ctx, s, &c, in, r.Idempotency)
+	}, func(ids memory.AnswerIDs, job *memory.Job) (MessagesWritten, error) {
+		return n.writtenMessages(ctx, s, ids, job)
+	})
+}
+
+func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewMessages, key *memory.Idempotency) (MessagesWritten, *memory.Idempotency, error) {
 	list, err := newMessages(in.Messages, n.clock(), s.Actor())
 	if err != nil {
-		return MessagesWritten{}, err
+		return MessagesWritten{}, nil, err
 	}
-	if err := n.readyMessages(ctx, s, &c, list); err != nil {
-		return MessagesWritten{}, err
+	if err := n.readyMessages(ctx, s, c, list); err != nil {
+		return MessagesWritten{}, nil, err
 	}
-	w := &messageWriter{n: n, s: s, c: &c, list: list, infer: in.Infer == nil || *in.Infer}
+	w := &messageWriter{n: n, s: s, c: c, key: key, list: list, infer: in.Infer == nil || *in.Infer}
 	if p, ok := n.policies.ByName(c.Policy); ok {
 		w.exchanges = p.Describe().Exchanges
 	}
-	return w.write(ctx, r)
+	return w.write(ctx)
+}
+
+// writtenMessages builds an earlier answer again: the messages as they were at
+// the write's revision; of those that are gone, the ids alone.
+func (n *Service) writtenMessages(ctx context.Context, s tenant.Scope, ids memory.AnswerIDs, job *memory.Job) (MessagesWritten, error) {
+	_, notes, err := n.writtenNotes(ctx, s, ids)
+	if err != nil {
+		return MessagesWritten{}, err
+	}
+	out := MessagesWritten{Revision: ids.Revision, Job: job, Replayed: true, Messages: make([]memory.Note, 0, len(ids.Notes))}
+	for _, id := range ids.Notes {
+		if i := slices.IndexFunc(notes, func(m memory.Note) bool { return m.ID == id }); i >= 0 {
+			out.Messages = append(out.Messages, notes[i])
+			continue
+		}
+		out.Messages = append(out.Messages, memory.Note{ID: id, Collection: ids.Collection, Kind: memory.KindMessage})
+	}
+	return out, nil
 }
 
 // message is a checked message on its way into the store.
@@ -297,6 +307,7 @@ type messageWriter struct {
 	n         *Service
 	s         tenant.Scope
 	c         *memory.Collection
+	key       *memory.Idempotency
 	list      []*message
 	infer     bool
 	exchanges bool // the policy decides by exchanges
@@ -308,15 +319,15 @@ type messageWriter struct {
 	last  bool
 }
 
-func (w *messageWriter) write(ctx context.Context, r memory.Request) (MessagesWritten, error) {
+func (w *messageWriter) write(ctx context.Context) (MessagesWritten, *memory.Idempotency, error) {
 	for try := 1; ; try++ {
 		w.last = try == moveTries
 		if err := w.findOpen(ctx); err != nil {
-			return MessagesWritten{}, err
+			return MessagesWritten{}, nil, err
 		}
-		out, err := w.writeOnce(ctx, r)
+		out, seen, err := w.writeOnce(ctx)
 		if !errors.Is(err, errHeadMoved) {
-			return out, err
+			return out, seen, err
 		}
 	}
 }
@@ -363,9 +374,9 @@ func turnOf(n *memory.Note) uuid.UUID {
 	return id
 }
 
-func (w *messageWriter) writeOnce(ctx context.Context, r memory.Request) (MessagesWritten, error) {
+func (w *messageWriter) writeOnce(ctx context.Context) (MessagesWritten, *memory.Idempotency, error) {
 	var out MessagesWritten
-	o := memory.WriteOptions{Cause: memory.CauseAdd, Idempotency: r.Idempotency, Audit: []memory.AuditEntry{audit("messages.create", w.c.ID, w.c)}}
+	o := memory.WriteOptions{Cause: memory.CauseAdd, Idempotency: w.key, Audit: []memory.AuditEntry{audit("messages.create", w.c.ID, w.c)}}
 	written, err := w.n.store.Write(ctx, w.s, w.c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		if v := tx.View(); w.head >= 0 && v.At != w.head && !w.last {
 			return errHeadMoved
@@ -375,19 +386,16 @@ func (w *messageWriter) writeOnce(ctx context.Context, r memory.Request) (Messag
 		return err
 	})
 	if err != nil {
-		return MessagesWritten{}, err
-	}
-	if written.Replay != nil {
-		return w.n.rebuildMessages(ctx, w.s, w.c, *written.Replay)
+		return MessagesWritten{}, nil, err
 	}
 	out.Revision = written.Revision
-	return out, nil
+	return out, written.Replay, nil
 }
 
 // put writes what is not here yet, and the jobs for it.
 func (w *messageWriter) put(ctx context.Context, tx memory.Tx) (MessagesWritten, error) {
 	out := MessagesWritten{Messages: make([]memory.Note, 0, len(w.list))}
-	ids := messageIDs{Collection: w.c.ID, Revision: tx.View().At}
+	ids := memory.AnswerIDs{Collection: w.c.ID, Revision: tx.View().At}
 	var said []memory.Note // of the exchange at hand, what is new of it
 	var turn uuid.UUID
 	for i, m := range w.list {
@@ -413,7 +421,7 @@ func (w *messageWriter) put(ctx context.Context, tx memory.Tx) (MessagesWritten,
 			said = append(said, note)
 			ids.Revision = tx.Revision()
 		}
-		out.Messages, ids.Messages = append(out.Messages, note), append(ids.Messages, note.ID)
+		out.Messages, ids.Notes = append(out.Messages, note), append(ids.Notes, note.ID)
 		if i+1 < len(w.list) && w.list[i+1].fresh == m.fresh {
 			continue
 		}
@@ -425,11 +433,7 @@ func (w *messageWriter) put(ctx context.Context, tx memory.Tx) (MessagesWritten,
 	if out.Job != nil {
 		ids.Job = &out.Job.ID
 	}
-	raw, err := json.Marshal(ids)
-	if err != nil {
-		return out, fault.Wrap(err, fault.Internal, "the answer cannot be kept")
-	}
-	tx.Answer(http.StatusAccepted, raw)
+	tx.Answer(http.StatusAccepted, ids.Raw())
 	return out, nil
 }
 
@@ -499,45 +503,4 @@ func (w *messageWriter) enqueue(ctx context.Context, tx memory.Tx, said []memory
 		out.Jobs++
 	}
 	return nil
-}
-
-// rebuildMessages gives an earlier answer again: the messages as they were at
-// the write's revision, those that are gone by their ids alone, and the job as
-// it is now.
-func (n *Service) rebuildMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, seen memory.Idempotency) (MessagesWritten, error) {
-	var ids messageIDs
-	if err := json.Unmarshal(seen.IDs, &ids); err != nil {
-		return MessagesWritten{}, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
-	}
-	if ids.Collection != c.ID {
-		return MessagesWritten{}, fault.New(fault.IdempotencyReuse, "the idempotency key was used with an earlier collection of this name")
-	}
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{AsOf: &ids.Revision})
-	if fault.Is(err, fault.RevisionGone) {
-		v, err = n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
-	}
-	if err != nil {
-		return MessagesWritten{}, err
-	}
-	notes, err := n.store.Notes(ctx, s, v, ids.Messages, memory.ReadOptions{})
-	if err != nil {
-		return MessagesWritten{}, err
-	}
-	out := MessagesWritten{Revision: ids.Revision, Replayed: true, Messages: make([]memory.Note, 0, len(ids.Messages))}
-	for _, id := range ids.Messages {
-		if i := slices.IndexFunc(notes, func(m memory.Note) bool { return m.ID == id }); i >= 0 {
-			out.Messages = append(out.Messages, notes[i])
-			continue
-		}
-		out.Messages = append(out.Messages, memory.Note{ID: id, Collection: c.ID, Kind: memory.KindMessage})
-	}
-	if ids.Job != nil {
-		switch j, err := n.store.Job(ctx, s, *ids.Job); {
-		case err == nil:
-			out.Job = &j
-		case !fault.Is(err, fault.NotFound):
-			return MessagesWritten{}, err
-		}
-	}
-	return out, nil
 }

@@ -3,7 +3,6 @@ package notes
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"time"
 
@@ -174,20 +173,4 @@ type NotePatch struct {
 	Attributes Opt[map[string]any]
 	Importance Opt[float64]
 	OccurredAt Opt[time.Time]
-}
-
-// answerIDs is what an idempotency key keeps of an answer.
-type answerIDs struct {
-	Collection uuid.UUID       `json:"collection"`
-	Note       uuid.UUID       `json:"note,omitzero"`
-	Revision   memory.Revision `json:"revision"`
-	Job        *uuid.UUID      `json:"job,omitempty"`
-}
-
-func (a answerIDs) raw() json.RawMessage {
-	b, err := json.Marshal(a)
-	if err != nil { // ids and numbers always marshal
-		return json.RawMessage("{}")
-	}
-	return b
 }

@@ -295,6 +295,62 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
+// A key answers for the collection that it was used with, not for a later one
+// of the same name; what was made under it and is gone is not answered either.
+func TestIdempotencyOverADeletedCollection(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	ctx, ref := t.Context(), "things"
+	key := func(path string) memory.Request {
+		return memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: path, Key: "k", BodyHash: [32]byte{1}}}
+	}
+	id := d.add(d.collection(ref), "first").ID
+	line := []notes.BulkLine{{Note: notes.NewNote{Content: "once"}, Once: key("/line").Idempotency}}
+	calls := map[string]func() error{
+		"add": func() error {
+			_, err := d.notes.Add(ctx, d.all, ref, notes.NewNote{Content: "once"}, key("/add"))
+			return err
+		},
+		"restore": func() error {
+			_, err := d.notes.Restore(ctx, d.all, ref, id, 1, key("/restore"))
+			return err
+		},
+		"messages": func() error {
+			_, err := d.notes.AddMessages(ctx, d.all, ref, notes.NewMessages{Messages: []notes.NewMessage{{Content: "once"}}}, key("/messages"))
+			return err
+		},
+		"bulk": func() error {
+			results, err := d.notes.AddMany(ctx, d.all, ref, line)
+			if err != nil {
+				return err
+			}
+			return results[0].Err
+		},
+		"create": func() error {
+			_, err := d.collections.Create(ctx, d.all, notes.CollectionInput{Name: "other"}, key("/create"))
+			return err
+		},
+	}
+	for name, call := range calls {
+		if err := call(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	d.must(d.collections.Delete(ctx, d.all, ref, false))
+	d.must(d.collections.Delete(ctx, d.all, "other", false))
+	c := d.collection(ref)
+	for _, when := range []string{"in an empty collection", "in a longer log"} {
+		for name, call := range calls {
+			if err := call(); !fault.Is(err, fault.IdempotencyReuse) {
+				t.Errorf("%s, %s: %v", name, when, err)
+			}
+		}
+		for range 12 {
+			d.add(c, "new")
+		}
+	}
+}
+
 // C057, C010: any editable field changes; vector and text follow at once.
 func TestPatch(t *testing.T) {
 	t.Parallel()

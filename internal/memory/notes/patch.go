@@ -164,7 +164,9 @@ func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid
 			return p.apply(*old, c.Policy)
 		},
 	}
-	return n.edit(ctx, s, &c, edit)
+	return n.once(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
+		return n.edit(ctx, s, &c, edit)
+	})
 }
 
 // noteEdit changes one note: change gets the visible version (nil: none) and
@@ -180,7 +182,7 @@ type noteEdit struct {
 
 // edit runs a noteEdit. A fast embedder works between tries, never inside the
 // transaction: the closure asks for a vector that is missing, and runs again.
-func (n *Service) edit(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteEdit) (NoteWritten, error) {
+func (n *Service) edit(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteEdit) (NoteWritten, *memory.Idempotency, error) {
 	known := map[string]memory.Embedding{}
 	_, fast := n.fast(c)
 	const tries = 3 // a note that keeps moving gets its vector from a job
@@ -189,22 +191,22 @@ func (n *Service) edit(ctx context.Context, s tenant.Scope, c *memory.Collection
 		if e.rewords {
 			var err error
 			if d, err = n.derivationOf(ctx, s, c, e.id, try >= moveTries); err != nil {
-				return NoteWritten{}, err
+				return NoteWritten{}, nil, err
 			}
 		}
-		out, err := n.tryEdit(ctx, s, c, e, &d, known, fast && try <= tries)
+		out, seen, err := n.tryEdit(ctx, s, c, e, &d, known, fast && try <= tries)
 		var w *wantVector
 		switch {
 		case errors.Is(err, errHeadMoved):
 			continue
 		case !errors.As(err, &w):
-			return out, err
+			return out, seen, err
 		}
 		known[w.text] = n.embed(ctx, s, c, []string{w.text})[0]
 	}
 }
 
-func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteEdit, d *derivation, known map[string]memory.Embedding, ask bool) (NoteWritten, error) {
+func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteEdit, d *derivation, known map[string]memory.Embedding, ask bool) (NoteWritten, *memory.Idempotency, error) {
 	var out NoteWritten
 	var wanted *wantVector
 	o := memory.WriteOptions{
@@ -249,23 +251,21 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 		if out.Links, err = tx.Links(ctx, memory.LinkQuery{Notes: []uuid.UUID{e.id}, Direction: memory.Outgoing}); err != nil {
 			return err
 		}
-		ids := answerIDs{Collection: c.ID, Note: e.id, Revision: tx.View().At}
+		ids := memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{e.id}, Revision: tx.View().At}
 		if out.Changed {
 			ids.Revision = tx.Revision()
 		}
-		tx.Answer(http.StatusOK, ids.raw())
+		tx.Answer(http.StatusOK, ids.Raw())
 		return nil
 	})
 	switch {
 	case wanted != nil:
-		return NoteWritten{}, wanted
+		return NoteWritten{}, nil, wanted
 	case err != nil:
-		return NoteWritten{}, err
-	case w.Replay != nil:
-		return n.rebuild(ctx, s, *c, *w.Replay)
+		return NoteWritten{}, nil, err
 	}
 	out.Revision = w.Revision
-	return out, nil
+	return out, w.Replay, nil
 }
 
 // visible reads one note with its vector; nil when there is none.

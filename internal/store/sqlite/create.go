@@ -57,7 +57,7 @@ func (s *Store) CreateCollection(ctx context.Context, sc tenant.Scope, n memory.
 			k := *n.Idempotency
 			if k.IDs == nil {
 				// The answer is rebuilt from the id.
-				k.IDs = store.CreatedIDs(c.ID, out.Job)
+				k.IDs = store.CreatedIDs(&n, c.ID, out.Job)
 			}
 			if err := q.remember(ctx, sc, k, now); err != nil {
 				return err
