@@ -82,7 +82,7 @@ type Cloner interface {
 	Clone(ctx context.Context, s tenant.Scope, ref string, in clone.Input, r memory.Request) (clone.Result, error)
 }
 
-// Imports take streams of notes; *worker.Imports implements it.
+// Imports take streams of notes; *notes.Imports implements it.
 type Imports interface {
 	// Start keeps the body and enqueues the job that imports it (collections:write
 	// and notes:write, base:write for a shared collection).
@@ -103,7 +103,7 @@ type Jobs interface {
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 }
 
-// Upkeep starts work that nobody's write asks for; worker.Upkeep implements it.
+// Upkeep starts work that nobody's write asks for; jobs.Upkeep implements it.
 type Upkeep interface {
 	// Consolidate enqueues the rebuild of index and stale vectors
 	// (collections:write, base:write for a shared collection).
@@ -113,7 +113,7 @@ type Upkeep interface {
 	Reembed(ctx context.Context, s tenant.Scope, ref, embedder string) (memory.Job, error)
 }
 
-// Waiter waits for jobs; *worker.Waiters implements it.
+// Waiter waits for jobs; *jobs.Waiters implements it.
 type Waiter interface {
 	// Wait gives the job when it has ended; as it is, after 25 s, or at once when
 	// more than one job of its collection is ahead, own of the request not counted.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
-	"github.com/slipboxhq/slipbox/internal/worker"
 )
 
 // buildAPI makes the HTTP edge over the services.
@@ -47,7 +47,7 @@ func (g *Gateway) buildAPI() error {
 		CursorKey: cursorKey,
 		Core: &api.Core{
 			Collections: g.Collections, Notes: g.Notes, Recall: g.Recall, Clone: g.Clones, Imports: g.Imports,
-			Jobs: g.Store, Reviews: g.Engine, Upkeep: worker.Upkeep{Store: g.Store, Embedders: g.Embedders}, Waiter: g.Waiters,
+			Jobs: g.Store, Reviews: g.Engine, Upkeep: jobs.Upkeep{Store: g.Store, Embedders: g.Embedders}, Waiter: g.Waiters,
 			Policies: g.Policies, Acts: g.Engine, Costs: g.Costs, Bank: g.Bank, Chat: g.Chat,
 			Waiters: g.cfg.Limits.WaitersPerTenant,
 		},

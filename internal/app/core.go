@@ -22,6 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -74,11 +75,11 @@ type Services struct {
 	Collections *notes.Collections
 	Clones      *clone.Service
 	Engine      *engine.Engine
-	Imports     *worker.Imports
+	Imports     *notes.Imports
 	Chat        *chat.Service
 	Costs       *notes.Costs
 	Bank        *bank.Service
-	Waiters     *worker.Waiters
+	Waiters     *jobs.Waiters
 }
 
 // open connects and builds everything. The caller must call close, also when open fails.
@@ -155,7 +156,7 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	if err := c.buildServices(models); err != nil {
 		return err
 	}
-	c.Waiters = worker.NewWaiters(c.Store, worker.WaitConfig{PerTenant: c.cfg.Limits.WaitersPerTenant})
+	c.Waiters = jobs.NewWaiters(c.Store, jobs.WaitConfig{PerTenant: c.cfg.Limits.WaitersPerTenant})
 	return nil
 }
 
@@ -197,7 +198,7 @@ func (c *core) buildServices(m *models) error {
 	}, engine.Config{}); err != nil {
 		return err
 	}
-	c.Imports = worker.NewImports(c.Store, c.Notes)
+	c.Imports = notes.NewImports(c.Store, c.Notes)
 	lost, err := c.telemetry.Meter("slipbox/chat").Int64Counter("slipbox.chat.lost", metric.WithUnit("{exchange}"),
 		metric.WithDescription("Exchanges of chats that could not be remembered."))
 	if err != nil {
@@ -249,7 +250,7 @@ func (c *core) onCommit(ch store.Change) {
 
 // onJob is called when a job of this process starts, changes its stage or ends.
 func (c *core) onJob(tenantID, job uuid.UUID) {
-	c.Waiters.Tell(job)
+	c.Waiters.Notify(job)
 	c.bus.Publish(context.Background(), redis.News{Tenant: tenantID, Job: job})
 }
 
@@ -257,7 +258,7 @@ func (c *core) onJob(tenantID, job uuid.UUID) {
 // loaded index before the next search.
 func (c *core) onNews(ctx context.Context, n redis.News) {
 	if n.Job != uuid.Nil {
-		c.Waiters.Tell(n.Job)
+		c.Waiters.Notify(n.Job)
 	}
 	if n.Revision > 0 && n.Tenant != uuid.Nil {
 		c.Recall.Refresh(ctx, wholeTenant(n.Tenant, "system:news"), n.Collection)

@@ -77,6 +77,7 @@ func Map() []Package {
 		{"internal/memory/engine", LayerCore, "claims, read sets, conditional apply, review, budget", []string{memory, tenant}, false},
 		{"internal/memory/recall", LayerCore, "views over indexes, fusion, hits, context", []string{memory, tenant}, false},
 		{"internal/memory/policy", LayerCore, "the memory systems: decisions and prompts, one file each", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when"}, true},
+		{"internal/memory/jobs", LayerCore, "waiting for jobs, and starting upkeep over a collection", []string{memory, tenant}, false},
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, "internal/memory/recall", tenant}, false},
 		{"internal/memory/bank", LayerCore, "a person's memory in MemoryBank's JSON form, in and out", []string{memory, notes, tenant}, false},
 		{"internal/queue", LayerCore, "runs the jobs of the outbox in this process", []string{memory}, false},

@@ -26,7 +26,6 @@ var notYetPlain = []string{
 	"internal/api",
 	"internal/app",
 	"internal/app/command",
-	"internal/cache",
 	"internal/redis/redistest",
 	"internal/clone",
 	"internal/config",

@@ -85,9 +85,11 @@ func openRedis(t *testing.T, cfg redis.Config) *redis.Client {
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); <-time.After(5 * time.Millisecond) {
-		if time.Now().After(end) {
+	for deadline := time.After(20 * time.Second); !ok(); {
+		select {
+		case <-deadline:
 			t.Fatalf("%s: not within 20 s", what)
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }

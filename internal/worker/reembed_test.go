@@ -10,9 +10,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
-	"github.com/slipboxhq/slipbox/internal/worker"
 )
 
 // Whoever asks again, even at the same time, gets the job that is at it.
@@ -24,7 +24,7 @@ func TestReembedIsOneJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	up := worker.Upkeep{Store: p.store, Embedders: embedders}
+	up := jobs.Upkeep{Store: p.store, Embedders: embedders}
 	var group sync.WaitGroup
 	jobs := make([]memory.Job, 8)
 	for i := range jobs {

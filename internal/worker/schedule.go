@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // sweepLimit is how many collections one look takes on.
@@ -55,7 +56,7 @@ func (w *Worker) Expire(ctx context.Context) int {
 // SweepParts removes what imports have left behind for longer than it is kept,
 // of every tenant, and gives the number of tenants that had any.
 func (w *Worker) SweepParts(ctx context.Context) int {
-	before := w.clock().UTC().Add(-importKept)
+	before := w.clock().UTC().Add(-notes.ImportRetention)
 	tenants, err := w.store.StaleParts(ctx, before, sweepLimit)
 	n := 0
 	for _, id := range tenants {

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -38,7 +39,7 @@ type plant struct {
 	collections *notes.Collections
 	clone       *clone.Service
 	worker      *worker.Worker
-	waiters     *worker.Waiters
+	waiters     *jobs.Waiters
 	s           tenant.Scope
 	c           memory.Collection
 	stop        func()
@@ -62,7 +63,7 @@ func (p *plant) later(d time.Duration) {
 type settings struct {
 	model   bool // else heuristic
 	worker  worker.Config
-	wait    worker.WaitConfig
+	wait    jobs.WaitConfig
 	imports worker.Import
 }
 
@@ -105,9 +106,9 @@ func newPlant(t *testing.T, o settings) *plant {
 		Neighbours: found, Index: found, Clock: p.now,
 	}, engine.Config{})
 	must(err)
-	p.waiters = worker.NewWaiters(p.store, o.wait)
+	p.waiters = jobs.NewWaiters(p.store, o.wait)
 	p.worker, err = worker.New(worker.Deps{
-		Store: telling, Engine: eng, Clone: p.clone, Import: o.imports, Clock: p.now, Told: func(_, job uuid.UUID) { p.waiters.Tell(job) },
+		Store: telling, Engine: eng, Clone: p.clone, Import: o.imports, Clock: p.now, Told: func(_, job uuid.UUID) { p.waiters.Notify(job) },
 	}, o.worker)
 	must(err)
 	p.stop = func() {}
@@ -166,7 +167,7 @@ func (p *plant) note(c, id uuid.UUID) memory.Note {
 func TestAddAndWait(t *testing.T) {
 	t.Parallel()
 	// Polling would take longer than the test may.
-	p := newPlant(t, settings{wait: worker.WaitConfig{Poll: time.Hour}, worker: worker.Config{Queue: queue.Config{Poll: time.Hour}}})
+	p := newPlant(t, settings{wait: jobs.WaitConfig{Poll: time.Hour}, worker: worker.Config{Queue: queue.Config{Poll: time.Hour}}})
 	out := p.add("The slip box links atomic notes into a web of ideas.")
 	j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID, 0)
 	if err != nil || j.State != memory.JobDone {
@@ -303,7 +304,7 @@ func TestJobThatEndsItsProcess(t *testing.T) {
 // when its tenant has too many waiters.
 func TestWaitAnswersAtOnce(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t, settings{wait: worker.WaitConfig{For: time.Hour, PerTenant: 1}})
+	p := newPlant(t, settings{wait: jobs.WaitConfig{For: time.Hour, PerTenant: 1}})
 	p.worker.Pause()
 	first, second, third := p.add("One."), p.add("Two."), p.add("Three.")
 	if j, err := p.waiters.Wait(t.Context(), p.s, third.Job.ID, 0); err != nil || j.State != memory.JobQueued {
@@ -344,7 +345,7 @@ func TestWaitAnswersAtOnce(t *testing.T) {
 // Wait gives up after its limit, with the job as it is.
 func TestWaitLimit(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t, settings{wait: worker.WaitConfig{For: 20 * time.Millisecond}})
+	p := newPlant(t, settings{wait: jobs.WaitConfig{For: 20 * time.Millisecond}})
 	p.worker.Pause()
 	out := p.add("One.")
 	if j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID, 0); err != nil || j.Ended() {

@@ -1,4 +1,4 @@
-package worker
+package jobs
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// JobReader is what waiters ask of a store.
-type JobReader interface {
+// Reader is what waiters require of a store.
+type Reader interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
 	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)
 }
@@ -22,14 +22,14 @@ type JobReader interface {
 // WaitConfig of waiters. Zero fields take the defaults.
 type WaitConfig struct {
 	For       time.Duration // longest wait for a job; default 25 s
-	Poll      time.Duration // looks at the store, beside being told; default 500 ms
+	Poll      time.Duration // how often the store is read without a notification; default 500 ms
 	PerTenant int           // waiters of one tenant at once; default 64
 }
 
-// Waiters lets callers wait for the end of jobs and watch them change. What
-// is told of them is seen at once, all else by polling.
+// Waiters serve callers that wait for the end of a job or watch it change. A change that Notify
+// reports is seen at once, any other by polling the store.
 type Waiters struct {
-	jobs JobReader
+	jobs Reader
 	cfg  WaitConfig
 
 	mu     sync.Mutex
@@ -37,22 +37,22 @@ type Waiters struct {
 	held   map[uuid.UUID]int // waiters by tenant
 }
 
-// topic is a job that somebody waits for; ch is closed at each news of it.
+// topic is a job that callers wait for; ch is closed and replaced at each notification.
 type topic struct {
 	ch   chan struct{}
 	refs int
 }
 
-// NewWaiters makes waiters over the jobs of a store.
-func NewWaiters(jobs JobReader, cfg WaitConfig) *Waiters {
+// NewWaiters returns waiters for the jobs of a store.
+func NewWaiters(jobs Reader, cfg WaitConfig) *Waiters {
 	cfg.For = cmp.Or(cfg.For, 25*time.Second)
 	cfg.Poll = cmp.Or(cfg.Poll, 500*time.Millisecond)
 	cfg.PerTenant = cmp.Or(cfg.PerTenant, 64)
 	return &Waiters{jobs: jobs, cfg: cfg, topics: map[uuid.UUID]*topic{}, held: map[uuid.UUID]int{}}
 }
 
-// Tell lets everyone who waits for a job look again. It never blocks.
-func (w *Waiters) Tell(job uuid.UUID) {
+// Notify makes all waiters for a job read it again. It never blocks.
+func (w *Waiters) Notify(job uuid.UUID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if t, ok := w.topics[job]; ok {
@@ -61,9 +61,9 @@ func (w *Waiters) Tell(job uuid.UUID) {
 	}
 }
 
-// subscribe registers interest in a job. news gives the channel that closes at
-// the next news; it must be asked for before the job is read.
-func (w *Waiters) subscribe(job uuid.UUID) (news func() <-chan struct{}, leave func()) {
+// subscribe registers a waiter for a job. changed returns a channel that is closed at the next
+// notification; it must be called before the job is read.
+func (w *Waiters) subscribe(job uuid.UUID) (changed func() <-chan struct{}, unsubscribe func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t, ok := w.topics[job]
@@ -72,22 +72,22 @@ func (w *Waiters) subscribe(job uuid.UUID) (news func() <-chan struct{}, leave f
 		w.topics[job] = t
 	}
 	t.refs++
-	news = func() <-chan struct{} {
+	changed = func() <-chan struct{} {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return t.ch
 	}
-	leave = func() {
+	unsubscribe = func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if t.refs--; t.refs == 0 {
 			delete(w.topics, job)
 		}
 	}
-	return news, leave
+	return changed, unsubscribe
 }
 
-// admit counts a waiter of a tenant; ok is false when there are too many.
+// admit counts a waiter of a tenant; ok is false when the tenant has too many.
 func (w *Waiters) admit(tenantID uuid.UUID) (release func(), ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,14 +104,14 @@ func (w *Waiters) admit(tenantID uuid.UUID) (release func(), ok bool) {
 	}, true
 }
 
-// Wait waits until a job has ended and gives it as it then is. own is how many
-// jobs the caller enqueued together with it, before it. It answers sooner, with
-// the job as it is, when more than one other job of the collection is ahead, when the tenant has too many waiters already, and after the longest
-// wait (25 s). When ctx ends first its error is given.
+// Wait waits until a job has ended and returns it. own is how many jobs the caller enqueued
+// together with it, before it. Wait returns earlier, with the job as it is, when more than one
+// other job of the collection is ahead, when the tenant has too many waiters already, and after
+// the longest wait (25 s). When ctx ends first its error is returned.
 func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own int) (memory.Job, error) {
-	news, leave := w.subscribe(job)
-	defer leave()
-	next := news()
+	changed, unsubscribe := w.subscribe(job)
+	defer unsubscribe()
+	next := changed()
 	j, err := w.jobs.Job(ctx, s, job)
 	if err != nil || j.Ended() {
 		return j, err
@@ -139,7 +139,7 @@ func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own i
 		case <-next:
 		case <-poll.C:
 		}
-		next = news()
+		next = changed()
 		if j, err = w.jobs.Job(ctx, s, job); err != nil || last {
 			return j, err
 		}
@@ -147,22 +147,21 @@ func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own i
 	return j, nil
 }
 
-// Watch calls fn with a job as it is, and again at each change, until it has
-// ended, ctx ends, or fn gives an error, which is returned. The caller
-// bounds how long a watch may last.
+// Watch calls fn with a job as it is, and again at each change, until the job has ended, ctx ends,
+// or fn returns an error, which Watch returns. The caller bounds how long a watch may last.
 func (w *Waiters) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error {
-	news, leave := w.subscribe(job)
-	defer leave()
+	changed, unsubscribe := w.subscribe(job)
+	defer unsubscribe()
 	poll := time.NewTicker(w.cfg.Poll)
 	defer poll.Stop()
 	var shown *memory.Job
 	for {
-		next := news()
+		next := changed()
 		j, err := w.jobs.Job(ctx, s, job)
 		if err != nil {
 			return err
 		}
-		if shown == nil || differs(shown, &j) {
+		if shown == nil || isVisiblyChanged(shown, &j) {
 			if err := fn(j); err != nil {
 				return err
 			}
@@ -180,8 +179,8 @@ func (w *Waiters) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn f
 	}
 }
 
-// differs tells whether a caller sees a difference; leases are not shown.
-func differs(a, b *memory.Job) bool {
+// isVisiblyChanged reports whether a caller sees a difference; leases are not shown.
+func isVisiblyChanged(a, b *memory.Job) bool {
 	return a.State != b.State || a.Stage != b.Stage || a.Attempts != b.Attempts || a.Error != b.Error ||
 		!reflect.DeepEqual(a.Progress, b.Progress)
 }

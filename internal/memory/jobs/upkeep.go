@@ -1,4 +1,4 @@
-package worker
+package jobs
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// UpkeepStore is what upkeep asks of a store.
-type UpkeepStore interface {
+// Store is what upkeep requires of a store.
+type Store interface {
 	memory.Writer
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 }
 
-// Upkeep starts work over a whole collection that a caller asks for.
+// Upkeep starts work over a whole collection at a caller's request.
 type Upkeep struct {
-	Store     UpkeepStore
+	Store     Store
 	Embedders memory.Embedders
 }
 
 // Consolidate enqueues the rebuild of index and stale vectors
 // (collections:write, and base:write for a shared collection).
 func (u Upkeep) Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error) {
-	c, err := u.changeable(ctx, s, ref)
+	c, err := u.resolveChangeable(ctx, s, ref)
 	if err != nil {
 		return memory.Job{}, err
 	}
@@ -39,8 +39,8 @@ func (u Upkeep) Consolidate(ctx context.Context, s tenant.Scope, ref string) (me
 	return job, err
 }
 
-// changeable resolves a collection that the scope may have worked over.
-func (u Upkeep) changeable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
+// resolveChangeable resolves a collection that the scope may change.
+func (u Upkeep) resolveChangeable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
 		return memory.Collection{}, err
 	}
@@ -51,12 +51,12 @@ func (u Upkeep) changeable(ctx context.Context, s tenant.Scope, ref string) (mem
 	return c, err
 }
 
-// Reembed enqueues the change of a collection to another embedder, or, with its
-// own, of the vectors that are missing (collections:write, and base:write for a
-// shared collection). While such a job waits or runs it is given again; one to
-// another embedder is a Conflict. An embedder that is not configured is Invalid "embedder".
+// Reembed enqueues the change of a collection to another embedder or, with its current one, the
+// computing of missing vectors (collections:write, and base:write for a shared collection). While
+// such a job waits or runs, that job is returned; a job to another embedder is a Conflict. An
+// embedder that is not configured is Invalid "embedder".
 func (u Upkeep) Reembed(ctx context.Context, s tenant.Scope, ref, embedder string) (memory.Job, error) {
-	c, err := u.changeable(ctx, s, ref)
+	c, err := u.resolveChangeable(ctx, s, ref)
 	if err != nil {
 		return memory.Job{}, err
 	}
@@ -69,18 +69,18 @@ func (u Upkeep) Reembed(ctx context.Context, s tenant.Scope, ref, embedder strin
 	}
 	payload, err := json.Marshal(memory.ReembedJob{Embedder: em.Name()})
 	if err != nil {
-		return memory.Job{}, fault.Wrap(err, fault.Internal, "the job could not be described")
+		return memory.Job{}, fault.Wrap(err, fault.Internal, "the job could not be encoded")
 	}
 	var job memory.Job
 	o := memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "collection.reembed", Target: c.ID.String(), Detail: map[string]any{"embedder": em.Name()}}}}
 	_, err = u.Store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		under, err := tx.Unended(ctx, memory.JobReembed)
+		unended, err := tx.Unended(ctx, memory.JobReembed)
 		if err != nil {
 			return err
 		}
-		if len(under) > 0 { // one at most
+		if len(unended) > 0 { // one at most
 			var p memory.ReembedJob
-			if job = under[0]; json.Unmarshal(job.Payload, &p) != nil || p.Embedder != em.Name() {
+			if job = unended[0]; json.Unmarshal(job.Payload, &p) != nil || p.Embedder != em.Name() {
 				return fault.New(fault.Conflict, "the collection is being changed to the embedder %q by job %s; cancel that first, or wait for its end", p.Embedder, job.ID)
 			}
 			return nil

@@ -1,4 +1,4 @@
-package worker
+package notes
 
 import (
 	"context"
@@ -11,19 +11,20 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Bounds of an import.
+// Limits of an import.
 const (
-	importBatch = 200            // lines of one changeset
-	importLine  = 1 << 20        // bytes of one line
-	importKept  = 24 * time.Hour // results stay readable, and bodies of jobs that were given up, for so long
-	dropWithin  = 10 * time.Second
+	importBatch  = 200     // lines of one changeset
+	maxLineBytes = 1 << 20 // of one line
+	dropTimeout  = 10 * time.Second
 )
 
-// ImportStore is what imports ask of a store.
+// ImportRetention is how long the results of imports, and the bodies of abandoned ones, are kept.
+const ImportRetention = 24 * time.Hour
+
+// ImportStore is what imports require of a store.
 type ImportStore interface {
 	memory.Writer
 	memory.Spool
@@ -31,35 +32,30 @@ type ImportStore interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
 }
 
-// ImportNotes makes importers; *memory.Notes does.
-type ImportNotes interface {
-	Importer(ctx context.Context, s tenant.Scope, ref string, job uuid.UUID) (*notes.Importer, error)
-}
-
-// Imports takes streams of notes: the body is in the store's spool before its
-// job is enqueued, so that an acknowledged import survives the process and any
-// process can run it. A line that was imported already is left as it is, so a
-// job that was interrupted starts again from the first line.
+// Imports accepts streams of notes and runs them as jobs. The body is in the store's spool before
+// its job is enqueued, so an accepted import survives the process and any process can run it.
+// A line that was imported already is left unchanged, so an interrupted job starts again from the
+// first line.
 type Imports struct {
 	store ImportStore
-	notes ImportNotes
+	notes *Service
 }
 
-// NewImports keeps bodies and results in the store.
-func NewImports(store ImportStore, notes ImportNotes) *Imports {
+// NewImports returns imports that keep bodies and results in the store.
+func NewImports(store ImportStore, notes *Service) *Imports {
 	return &Imports{store: store, notes: notes}
 }
 
-// importPayload is what the job remembers of its import.
+// importPayload is the payload of an import job.
 type importPayload struct {
 	Lines int64     `json:"lines"`
 	Parts int       `json:"parts"` // of the body
-	Agent uuid.UUID `json:"agent"` // of the credential that asked; zero: none
+	Agent uuid.UUID `json:"agent"` // of the caller's credential; zero: none
 }
 
-// Start keeps the body and enqueues the job that imports it.
+// Start stores the body and enqueues the job that imports it.
 func (im *Imports) Start(ctx context.Context, s tenant.Scope, ref string, body io.Reader) (memory.Job, error) {
-	// Who may not import is refused before the body is read.
+	// A caller without permission is refused before the body is read.
 	if _, err := im.notes.Importer(ctx, s, ref, uuid.Nil); err != nil {
 		return memory.Job{}, err
 	}
@@ -71,20 +67,20 @@ func (im *Imports) Start(ctx context.Context, s tenant.Scope, ref string, body i
 	if err != nil {
 		return memory.Job{}, fault.Wrap(err, fault.Internal, "no id could be made")
 	}
-	job, err := im.keep(ctx, s, c, id, body)
+	job, err := im.enqueue(ctx, s, c, id, body)
 	if err != nil {
-		return memory.Job{}, errors.Join(err, im.forget(ctx, s, id))
+		return memory.Job{}, errors.Join(err, im.dropBody(ctx, s, id))
 	}
 	return job, nil
 }
 
-// keep writes the body to the spool and enqueues the job.
-func (im *Imports) keep(ctx context.Context, s tenant.Scope, c memory.Collection, id uuid.UUID, body io.Reader) (job memory.Job, err error) {
+// enqueue writes the body to the spool and enqueues the job.
+func (im *Imports) enqueue(ctx context.Context, s tenant.Scope, c memory.Collection, id uuid.UUID, body io.Reader) (job memory.Job, err error) {
 	p := importPayload{Agent: s.Agent()}
 	count := &lineCounter{}
 	part := make([]byte, memory.MaxPart)
 	for more := true; more; {
-		n, err := fill(body, part)
+		n, err := readFull(body, part)
 		if more = err == nil; !more && !errors.Is(err, io.EOF) {
 			return job, fault.Wrap(err, fault.Invalid, "the body of the import could not be read to its end; send it again")
 		}
@@ -114,9 +110,9 @@ func (im *Imports) keep(ctx context.Context, s tenant.Scope, c memory.Collection
 	return job, err
 }
 
-// fill reads until p is full. Unlike io.ReadFull it tells the end of a body,
-// io.EOF, from one that broke off, which is told as io.ErrUnexpectedEOF.
-func fill(r io.Reader, p []byte) (n int, err error) {
+// readFull reads until p is full. Unlike io.ReadFull it returns io.EOF at the end of a body, so
+// that io.ErrUnexpectedEOF means a body that broke off.
+func readFull(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var got int
 		got, err = r.Read(p[n:])
@@ -125,22 +121,22 @@ func fill(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// forget removes the body of an import that was not accepted, also when its
-// caller has gone away. What cannot be removed now goes with the next sweep.
-func (im *Imports) forget(ctx context.Context, s tenant.Scope, id uuid.UUID) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
+// dropBody removes the body of an import that was not accepted, also when the caller's context has
+// ended. When that fails, a later sweep removes it.
+func (im *Imports) dropBody(ctx context.Context, s tenant.Scope, id uuid.UUID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
 	_, err := im.store.DropParts(ctx, s, id, memory.SpoolBody, 0)
 	return err
 }
 
-// lineCounter counts lines that hold something; a last one without a newline counts.
+// lineCounter counts lines that are not blank, a last line without a newline included.
 type lineCounter struct {
 	n    int64
 	open bool
 }
 
-// Write counts.
+// Write counts the lines of p. It never fails.
 func (l *lineCounter) Write(p []byte) (int, error) {
 	for _, b := range p {
 		if b == '\n' {

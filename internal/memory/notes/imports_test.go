@@ -1,0 +1,227 @@
+package notes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+)
+
+// importing is a desk whose imports the test runs itself.
+type importing struct {
+	*desk
+
+	im *notes.Imports
+	c  memory.Collection
+}
+
+func newImporting(t *testing.T) *importing {
+	t.Helper()
+	d := open(t)
+	return &importing{desk: d, im: notes.NewImports(d.store, d.notes), c: d.collection("main")}
+}
+
+func (p *importing) start(body string) memory.Job {
+	p.t.Helper()
+	job, err := p.im.Start(p.t.Context(), p.all, p.c.ID.String(), strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return job
+}
+
+func (p *importing) run(ctx context.Context, job memory.Job, told func(memory.Progress)) error {
+	return p.im.Run(ctx, grant.Job(job.Tenant, job.ID), job, func(_ context.Context, at memory.Progress) error {
+		if told != nil {
+			told(at)
+		}
+		return ctx.Err()
+	})
+}
+
+// results gives the lines that have a result, in the order told.
+func (p *importing) results(job memory.Job) (lines []int, warnings map[int][]string, refused map[int]error) {
+	p.t.Helper()
+	warnings, refused = map[int][]string{}, map[int]error{}
+	err := p.im.Results(p.t.Context(), p.all, job.ID, func(r notes.ImportResult) error {
+		lines = append(lines, r.Line)
+		warnings[r.Line] = append(warnings[r.Line], r.Warnings...)
+		if r.Err != nil {
+			refused[r.Line] = r.Err
+		}
+		return nil
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return lines, warnings, refused
+}
+
+func (p *importing) parts(job memory.Job, spool memory.SpoolName) (n int) {
+	p.t.Helper()
+	if err := p.store.Parts(p.t.Context(), p.all, job.ID, spool, func([]byte) error { n++; return nil }); err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+func (p *importing) stored() int64 {
+	p.t.Helper()
+	v, err := p.store.OpenView(p.t.Context(), p.all, p.c.ID.String(), memory.At{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	c, err := p.store.Counts(p.t.Context(), p.all, v)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return c.Notes
+}
+
+// body makes n lines, numbered from 1, each with some text behind it.
+func body(n int, text string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"id":%q,"content":"%d %s"}`+"\n", uuid.NewSHA1(uuid.Nil, fmt.Append(nil, i)), i+1, text)
+	}
+	return b.String()
+}
+
+// An import whose process ended between its last line and the end of its job
+// is done when it is run again, with one note a line; without body and results
+// it says that the body is gone.
+func TestImportRunTwice(t *testing.T) {
+	t.Parallel()
+	p := newImporting(t)
+	job := p.start(body(2, ""))
+	for range 2 {
+		if err := p.run(t.Context(), job, nil); err != nil {
+			t.Fatal(err)
+		}
+		if lines, _, _ := p.results(job); fmt.Sprint(lines) != "[1 2]" {
+			t.Errorf("results %v", lines)
+		}
+	}
+	if n := p.stored(); n != 2 {
+		t.Errorf("%d notes", n)
+	}
+	if n := p.parts(job, memory.SpoolBody); n != 0 {
+		t.Errorf("%d parts of the body stay", n)
+	}
+	if _, err := p.store.DropParts(t.Context(), p.all, job.ID, memory.SpoolResults, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.run(t.Context(), job, nil); !fault.Is(err, fault.Invalid) {
+		t.Errorf("without a body: %v", err)
+	}
+}
+
+// A body of several parts, whose lines go over their borders, comes in whole;
+// a run that is interrupted leaves results of what it did, and the next one
+// replaces them. An empty line has no result, and the last needs no end.
+func TestImportInParts(t *testing.T) {
+	t.Parallel()
+	p := newImporting(t)
+	const n = 450
+	text := strings.Repeat("x", 6<<10)
+	job := p.start("\n" + strings.TrimSuffix(body(n, text), "\n"))
+	if got := p.parts(job, memory.SpoolBody); got < 2 {
+		t.Fatalf("the body has %d parts", got)
+	}
+	if job.Progress.Total != n {
+		t.Errorf("%d lines are announced", job.Progress.Total)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := p.run(ctx, job, func(at memory.Progress) {
+		if at.Done >= 200 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted: %v", err)
+	}
+	if lines, _, _ := p.results(job); len(lines) != 200 {
+		t.Errorf("%d results after the interruption", len(lines))
+	}
+	var last memory.Progress
+	if err := p.run(t.Context(), job, func(at memory.Progress) { last = at }); err != nil {
+		t.Fatal(err)
+	}
+	lines, _, refused := p.results(job)
+	if len(lines) != n || lines[0] != 2 || lines[n-1] != n+1 || len(refused) > 0 || last.Done != n {
+		t.Errorf("%d results from %d to %d, %d refused, %d done", len(lines), lines[0], lines[len(lines)-1], len(refused), last.Done)
+	}
+	if got := p.stored(); got != n {
+		t.Errorf("%d notes", got)
+	}
+}
+
+// A run whose body another one drops, because it came to the end first, is
+// done too, and leaves that one's results alone; a body that lost its end
+// without is refused, and its last line is not taken for a whole one.
+func TestImportBodyGoesMeanwhile(t *testing.T) {
+	t.Parallel()
+	p := newImporting(t)
+	text := strings.Repeat("x", 6<<10)
+	job := p.start(body(450, text))
+	first := true
+	err := p.run(t.Context(), job, func(memory.Progress) {
+		if first {
+			first = false
+			if err := p.run(t.Context(), job, nil); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines, _, _ := p.results(job); len(lines) != 450 {
+		t.Errorf("%d results", len(lines))
+	}
+	cut := p.start(body(450, text))
+	if _, err := p.store.DropParts(t.Context(), p.all, cut.ID, memory.SpoolBody, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.run(t.Context(), cut, nil); !fault.Is(err, fault.Invalid) {
+		t.Errorf("a body cut short: %v", err)
+	}
+	if _, _, refused := p.results(cut); len(refused) > 0 {
+		t.Errorf("half a line was imported: %v", refused)
+	}
+}
+
+// What the end says about earlier lines comes after the last result.
+func TestImportLateWarnings(t *testing.T) {
+	t.Parallel()
+	p := newImporting(t)
+	job := p.start(fmt.Sprintf(`{"id":%q,"content":"one","links":[{"target":%q}]}`+"\n"+`{"id":%q,"content":"two"}`, uuid.New(), uuid.New(), uuid.New()))
+	if err := p.run(t.Context(), job, nil); err != nil {
+		t.Fatal(err)
+	}
+	lines, warnings, refused := p.results(job)
+	if fmt.Sprint(lines) != "[1 2 1]" || len(warnings[1]) == 0 || len(warnings[2]) > 0 || len(refused) > 0 {
+		t.Errorf("results %v, warnings %v, refused %v", lines, warnings, refused)
+	}
+}
+
+// A line that is too long ends the import; what came before stays imported.
+func TestImportLongLine(t *testing.T) {
+	t.Parallel()
+	p := newImporting(t)
+	job := p.start(body(200, "") + `{"content":"` + strings.Repeat("x", 3<<20) + `"}`)
+	if err := p.run(t.Context(), job, nil); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "line 201") {
+		t.Errorf("a line of 3 MiB: %v", err)
+	}
+	if lines, _, _ := p.results(job); len(lines) != 200 {
+		t.Errorf("%d results", len(lines))
+	}
+}
