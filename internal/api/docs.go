@@ -2,12 +2,14 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -18,9 +20,9 @@ import (
 //go:embed docs
 var docsFiles embed.FS
 
-// docsPage is the reference page: made once from the contract, with style and
-// script inside, so that it works without a network. The policy admits exactly
-// that style and that script.
+// docsPage is the reference page. It is rendered once from the contract, with style and script
+// inside, so that it works without a network. The policy admits exactly that style and that script,
+// and requests to this gateway, which "Try it" sends.
 type docsPage struct {
 	html   []byte
 	policy string
@@ -28,8 +30,9 @@ type docsPage struct {
 
 type docsView struct {
 	Title, Version string
-	Intro          template.HTML
+	Lead, Rules    template.HTML // the first paragraph of the contract's description, and the others
 	Style, Script  template.HTML
+	Steps          []docsStep
 	Groups         []docsGroup
 	Schemas        []docsSchema
 }
@@ -45,14 +48,16 @@ type docsOperation struct {
 	Public                                bool
 	About, BodyAbout                      template.HTML
 	Parameters, Body                      []docsField
-	BodyType, BodyName                    string
+	BodyType, BodyName, BodySample        string
 	Answers                               []docsAnswer
 	Curl, Sample, SampleStatus            string
 }
 
 type docsField struct {
 	Name, In, Type, Schema, Bounds string
+	Sample                         string // of a parameter
 	Required                       bool
+	OneOf                          bool // one of several, of which the body needs exactly one
 	About                          template.HTML
 }
 
@@ -68,7 +73,7 @@ type docsSchema struct {
 	Fields            []docsField
 }
 
-// renderDocs makes the page.
+// renderDocs renders the page.
 func renderDocs(d *document) (docsPage, error) {
 	tmpl, err := template.ParseFS(docsFiles, "docs/page.html.tmpl")
 	if err != nil {
@@ -82,20 +87,22 @@ func renderDocs(d *document) (docsPage, error) {
 	if err != nil {
 		return docsPage{}, err
 	}
+	lead, rules, _ := strings.Cut(d.spec.Info.Description, "\n\n")
 	view := docsView{
-		Title: d.spec.Info.Title, Version: d.spec.Info.Version, Intro: prose(d.spec.Info.Description),
-		Style:  template.HTML("<style>" + string(css) + "</style>"),  //nolint:gosec // an embedded file of ours
-		Script: template.HTML("<script>" + string(js) + "</script>"), //nolint:gosec // an embedded file of ours
+		Title: d.spec.Info.Title, Version: d.spec.Info.Version, Lead: prose(lead), Rules: prose(rules), Steps: quickStart,
+		Style:  template.HTML("<style>" + string(css) + "</style>"),  //nolint:gosec // our own embedded file
+		Script: template.HTML("<script>" + string(js) + "</script>"), //nolint:gosec // our own embedded file
 	}
+	order := newFieldOrder(d.raw)
 	for _, tag := range d.spec.Tags {
 		view.Groups = append(view.Groups, docsGroup{
-			Name: tag.Name, About: inline(tag.Description), Operations: d.docsOperations(tag.Name),
+			Name: tag.Name, About: inline(tag.Description), Operations: d.docsOperations(tag.Name, order),
 		})
 	}
 	for name, ref := range d.spec.Components.Schemas {
 		view.Schemas = append(view.Schemas, docsSchema{
 			Name: name, Type: typeName(ref.Value), Words: strings.ToLower(name),
-			About: prose(ref.Value.Description), Fields: fieldsOf(ref.Value),
+			About: prose(ref.Value.Description), Fields: order.fields(name, ref.Value),
 		})
 	}
 	sort.Slice(view.Schemas, func(i, j int) bool { return view.Schemas[i].Name < view.Schemas[j].Name })
@@ -105,8 +112,8 @@ func renderDocs(d *document) (docsPage, error) {
 	}
 	return docsPage{
 		html: out.Bytes(),
-		policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-			hashSource(css), hashSource(js)),
+		policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; connect-src 'self'; img-src data:; "+
+			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'", hashSource(css), hashSource(js)),
 	}, nil
 }
 
@@ -116,7 +123,7 @@ func hashSource(content []byte) string {
 }
 
 // docsOperations lists a tag's operations in the order of the document.
-func (d *document) docsOperations(tag string) []docsOperation {
+func (d *document) docsOperations(tag string, order fieldOrder) []docsOperation {
 	var ops []*operation
 	for _, o := range d.operations {
 		if len(o.doc.Tags) > 0 && o.doc.Tags[0] == tag {
@@ -127,12 +134,12 @@ func (d *document) docsOperations(tag string) []docsOperation {
 	sort.Slice(ops, func(i, j int) bool { return position(ops[i]) < position(ops[j]) })
 	out := make([]docsOperation, 0, len(ops))
 	for _, o := range ops {
-		out = append(out, newDocsOperation(o))
+		out = append(out, newDocsOperation(o, order))
 	}
 	return out
 }
 
-func newDocsOperation(o *operation) docsOperation {
+func newDocsOperation(o *operation, order fieldOrder) docsOperation {
 	v := docsOperation{
 		ID: o.id, Verb: strings.ToLower(o.method), Path: o.path, Summary: o.doc.Summary, Scope: string(o.scope),
 		Public: o.public, About: prose(o.doc.Description),
@@ -142,7 +149,7 @@ func newDocsOperation(o *operation) docsOperation {
 		v.Parameters = append(v.Parameters, docsField{
 			Name: p.Value.Name, In: p.Value.In, Type: typeName(p.Value.Schema.Value), Schema: component(p.Value.Schema),
 			Bounds: bounds(p.Value.Schema.Value), Required: p.Value.Required && p.Value.In != openapi3.ParameterInPath,
-			About: prose(p.Value.Description),
+			Sample: parameterSample(p.Value), About: prose(p.Value.Description),
 		})
 	}
 	if len(o.bodyTypes) > 0 {
@@ -150,7 +157,8 @@ func newDocsOperation(o *operation) docsOperation {
 		v.BodyType, v.BodyAbout = o.bodyTypes[0], prose(body.Description)
 		ref := body.Content[v.BodyType].Schema
 		v.BodyName = component(ref)
-		v.Body = fieldsOf(ref.Value)
+		v.Body = order.fields(v.BodyName, ref.Value)
+		v.BodySample = bodySample(o)
 	}
 	for status, ref := range o.doc.Responses.Map() {
 		a := docsAnswer{Status: status, Good: strings.HasPrefix(status, "2")}
@@ -170,32 +178,77 @@ func newDocsOperation(o *operation) docsOperation {
 	return v
 }
 
-// fieldsOf lists an object's properties, required ones first, else by name.
-func fieldsOf(s *openapi3.Schema) []docsField {
+// fieldOrder is the order in which the contract writes the properties of its component schemas,
+// which decoding loses: the most important ones come first.
+type fieldOrder map[string][]string
+
+var (
+	schemaLine   = regexp.MustCompile(`^ {4}(\w+):`)
+	propertyLine = regexp.MustCompile(`^ {8}(\w+):`)
+)
+
+// newFieldOrder reads the order from the contract's text, whose form TestFieldOrder checks.
+func newFieldOrder(raw []byte) fieldOrder {
+	order := fieldOrder{}
+	var name string
+	inside := false // the properties of the schema
+	_, components, _ := strings.Cut(string(raw), "\ncomponents:\n")
+	_, schemas, _ := strings.Cut(components, "\n  schemas:\n")
+	for line := range strings.Lines(schemas) {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if m := schemaLine.FindStringSubmatch(line); m != nil {
+			name, inside = m[1], false
+		} else if indent == 6 {
+			inside = strings.HasPrefix(line, "      properties:")
+		} else if m := propertyLine.FindStringSubmatch(line); m != nil && inside {
+			order[name] = append(order[name], m[1])
+		}
+	}
+	return order
+}
+
+// oneOfSentence begins the description of a body that needs exactly one of several fields.
+var oneOfSentence = regexp.MustCompile("^Exactly one of ((?:`\\w+`(?:, | and )?)+)")
+
+// fields lists an object's properties: required ones first, then those of which one is required, each
+// in the order of the contract.
+func (order fieldOrder) fields(schema string, s *openapi3.Schema) []docsField {
+	var oneOf string
+	if m := oneOfSentence.FindStringSubmatch(s.Description); m != nil {
+		oneOf = m[1]
+	}
 	out := make([]docsField, 0, len(s.Properties))
 	for name, ref := range s.Properties {
 		f := docsField{
 			Name: name, Type: typeName(ref.Value), Schema: component(ref), Bounds: bounds(ref.Value),
-			About: prose(ref.Value.Description),
+			About: prose(ref.Value.Description), Required: slices.Contains(s.Required, name),
+			OneOf: strings.Contains(oneOf, "`"+name+"`"),
 		}
 		if ref.Value.Items != nil && f.Schema == "" {
 			f.Schema = component(ref.Value.Items)
 		}
-		for _, r := range s.Required {
-			f.Required = f.Required || r == name
-		}
 		out = append(out, f)
 	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].Required != out[j].Required {
-			return out[i].Required
+	rank := func(f docsField) int {
+		switch {
+		case f.Required:
+			return 0
+		case f.OneOf:
+			return 1
 		}
-		return out[i].Name < out[j].Name
+		return 2
+	}
+	slices.SortFunc(out, func(a, b docsField) int {
+		return cmp.Or(
+			cmp.Compare(rank(a), rank(b)),
+			cmp.Compare(slices.Index(order[schema], a.Name), slices.Index(order[schema], b.Name)),
+			cmp.Compare(a.Name, b.Name),
+		)
 	})
 	return out
 }
 
-// component is the name of a referenced schema; "" for one written in place.
+// component returns the name of a referenced schema, "" for an inline one.
 func component(ref *openapi3.SchemaRef) string {
 	if ref == nil {
 		return ""
@@ -204,7 +257,7 @@ func component(ref *openapi3.SchemaRef) string {
 	return name
 }
 
-// typeName says a schema's type in words: "array of string", "integer or null".
+// typeName returns a schema's type in words: "array of string", "integer or null".
 func typeName(s *openapi3.Schema) string {
 	if s.Type == nil {
 		if len(s.AnyOf) > 0 {
@@ -230,7 +283,7 @@ func typeName(s *openapi3.Schema) string {
 	return name
 }
 
-// bounds says what the schema allows beyond its type.
+// bounds returns what the schema allows beyond its type.
 func bounds(s *openapi3.Schema) string {
 	var out []string
 	if len(s.Enum) > 0 {
@@ -265,8 +318,8 @@ var (
 	strongSpan = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 )
 
-// inline renders the two marks that the contract's texts use: `code` and
-// **strong**. Everything else is escaped.
+// inline renders the two marks that the contract's texts use, `code` and **strong**, and escapes
+// everything else.
 func inline(text string) template.HTML {
 	s := template.HTMLEscapeString(text)
 	s = codeSpan.ReplaceAllString(s, "<code>$1</code>")
@@ -282,5 +335,5 @@ func prose(text string) template.HTML {
 			out.WriteString("<p>" + string(inline(p)) + "</p>")
 		}
 	}
-	return template.HTML(out.String()) //nolint:gosec // made of escaped pieces
+	return template.HTML(out.String()) //nolint:gosec // every piece is escaped
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Samples on the reference page are made from the contract, so they cannot
-// drift from it.
+// The samples of the reference page are built from the contract, so they cannot drift from it.
 
 const sampleID = "019a9c3e-6f1b-7c44-9d2a-3b1f0c5e8a77"
 
@@ -26,8 +25,27 @@ var sampleValues = map[string]any{
 	"keyword": "Lisbon", "tag": "travel",
 }
 
-// curlSample is a request that can be pasted, with SLIPBOX_URL and
-// SLIPBOX_KEY in the environment.
+// parameterSample is what "Try it" fills in for a path parameter.
+func parameterSample(p *openapi3.Parameter) string {
+	if v, ok := sampleValues[p.Name]; ok && p.In == openapi3.ParameterInPath {
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+// bodySample is a body of the operation, "" for one without.
+func bodySample(o *operation) string {
+	switch {
+	case slices.Contains(o.bodyTypes, mediaNDJSON):
+		return `{"content": "Ada moved to Lisbon in March."}` + "\n"
+	case o.body != nil:
+		return indented(requestSample(o.body))
+	}
+	return ""
+}
+
+// curlSample is a request that can be pasted into a shell with SLIPBOX_URL and SLIPBOX_KEY in its
+// environment.
 func curlSample(o *operation) string {
 	path := o.path
 	for _, p := range o.doc.Parameters {
@@ -53,13 +71,13 @@ func curlSample(o *operation) string {
 	case slices.Contains(o.bodyTypes, mediaNDJSON):
 		parts = append(parts, `-H "Content-Type: application/x-ndjson"`, `--data-binary @notes.ndjson`)
 	case o.body != nil:
-		body := indented(requestSample(o.body))
+		body := bodySample(o)
 		parts = append(parts, `-H "Content-Type: application/json"`, "-d '"+strings.NewReplacer("'", `'\''`, "\n", "\n  ").Replace(body)+"'")
 	}
 	return strings.Join(parts, " \\\n  ")
 }
 
-// answerSample is the first good answer with a JSON body.
+// answerSample is a body of the first status of success that has one in JSON.
 func answerSample(o *operation) (status, sample string) {
 	for _, status := range []string{"200", "201", "202"} {
 		ref := o.doc.Responses.Value(status)
@@ -73,8 +91,7 @@ func answerSample(o *operation) (status, sample string) {
 	return "", ""
 }
 
-// requestSample shows the schema's own example, else what is required, else
-// every field.
+// requestSample is the schema's own example, else what is required, else every field.
 func requestSample(s *openapi3.Schema) any {
 	if len(s.Examples) > 0 {
 		return s.Examples[0]
@@ -143,7 +160,7 @@ func sampleOf(s *openapi3.Schema, name string, depth int) any {
 	return "…"
 }
 
-// indented renders JSON with the fields that say what a thing is first.
+// indented renders JSON. Fields that identify a thing come first.
 func indented(v any) string {
 	var buf bytes.Buffer
 	writeSample(&buf, v, "")
@@ -197,7 +214,7 @@ func writeSample(buf *bytes.Buffer, v any, indent string) {
 }
 
 func weight(key string) int {
-	order := []string{"id", "name", "key", "note", "hits", "items", "line", "kind", "content", "state"}
+	order := []string{"id", "name", "key", "note", "query", "hits", "items", "line", "kind", "role", "content", "state"}
 	if i := slices.Index(order, key); i >= 0 {
 		return i
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -13,6 +14,8 @@ import (
 // mountPublic mounts what needs no credential, all but the key set, which is
 // mounted with the other access routes.
 func (s *Server) mountPublic() error {
+	s.engine.GET("/", s.getRoot)
+	s.engine.HEAD("/", s.getRoot)
 	return s.mountAll(map[string]handler{
 		"getHealth":  s.getHealth,
 		"getReady":   s.getReady,
@@ -21,6 +24,18 @@ func (s *Server) mountPublic() error {
 		"getOpenAPI": s.getOpenAPI,
 		"getDocs":    s.getDocs,
 	})
+}
+
+// getRoot leads a person who opens the gateway's address to the reference page. A caller that asks for
+// JSON and not for a page gets the problem document of every other path that has no route.
+func (s *Server) getRoot(c *gin.Context) {
+	c.Writer.Header().Add("Vary", "Accept")
+	accept := strings.ToLower(c.GetHeader("Accept"))
+	if strings.Contains(accept, "json") && !strings.Contains(accept, "text/html") {
+		s.noRoute(c)
+		return
+	}
+	c.Redirect(http.StatusFound, "/docs")
 }
 
 func (s *Server) getHealth(c *gin.Context) error {
