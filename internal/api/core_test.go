@@ -29,6 +29,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -134,9 +135,9 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	embedders, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
 	must(err)
 	b.model = &switchable{Model: rules.New()}
-	policies, err := policy.All()
+	policies, err := policies.All()
 	must(err)
-	judge, err := policy.NewRelevance()
+	judge, err := policy.NewJudge()
 	must(err)
 	found, err := recall.New(recall.Deps{Store: b.store, Embedders: embedders, Model: b.model, Judge: judge, Policies: policies, Clock: b.clock, Log: log}, recall.Config{MinRevisionWait: time.Millisecond})
 	must(err)

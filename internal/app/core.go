@@ -25,6 +25,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
@@ -133,10 +134,10 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Policies, err = policy.All(slices.Sorted(maps.Keys(c.cfg.Models))...); err != nil {
+	if c.Policies, err = policies.All(slices.Sorted(maps.Keys(c.cfg.Models))...); err != nil {
 		return err
 	}
-	judge, err := policy.NewRelevance()
+	judge, err := policy.NewJudge()
 	if err != nil {
 		return err
 	}

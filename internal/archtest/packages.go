@@ -46,6 +46,8 @@ func Map() []Package {
 	const (
 		memory = "internal/memory"
 		notes  = "internal/memory/notes"
+		graph  = "internal/memory/graph"
+		policy = "internal/memory/policy"
 		tenant = "internal/tenant"
 		grant  = "internal/tenant/grant"
 		auth   = "internal/auth"
@@ -73,10 +75,16 @@ func Map() []Package {
 		{"internal/worker", LayerEdge, "job handlers and schedules", []string{core, grant}, false},
 
 		{memory, LayerCore, "types, views, lineage, changesets, kinds; the contracts of store, model and embedder", []string{tenant}, false},
-		{notes, LayerCore, "use-cases over notes, messages, collections, imports and costs", []string{memory, tenant}, false},
+		{notes, LayerCore, "use-cases over notes, messages, collections, imports and costs", []string{memory, graph, tenant}, false},
 		{"internal/memory/engine", LayerCore, "claims, read sets, conditional apply, review, budget", []string{memory, tenant}, false},
-		{"internal/memory/recall", LayerCore, "views over indexes, fusion, hits, context", []string{memory, tenant}, false},
-		{"internal/memory/policy", LayerCore, "the memory systems: decisions and prompts, one file each", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when"}, true},
+		{"internal/memory/recall", LayerCore, "views over indexes, fusion, hits, context", []string{memory, graph, tenant}, false},
+		{graph, LayerCore, "a graph of facts on notes and links: entities, edges with intervals, triples", []string{memory}, false},
+		{policy, LayerCore, "what the memory systems share: prompts, settings, checks of answers", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when"}, true},
+		{policy + "/amem", LayerCore, "A-MEM: describes, links and evolves notes", policyMay(), true},
+		{policy + "/mem0", LayerCore, "Mem0 and Mem0g: facts that are added, updated and retired; a graph of them", policyMay(graph), true},
+		{policy + "/memorybank", LayerCore, "MemoryBank: summaries of days, a portrait, a forgetting curve", policyMay(), true},
+		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/mem0", policy + "/memorybank"}, true},
+		{policy + "/policytest", LayerCore, "a desk laid out by hand, for tests of policies", []string{memory}, true},
 		{"internal/memory/jobs", LayerCore, "waiting for jobs, and starting upkeep over a collection", []string{memory, tenant}, false},
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, "internal/memory/recall", tenant}, false},
 		{"internal/memory/bank", LayerCore, "a person's memory in MemoryBank's JSON form, in and out", []string{memory, notes, tenant}, false},
@@ -125,6 +133,14 @@ type Dependency struct {
 	Only []string
 	// Tests allows every test file to import it.
 	Tests bool
+}
+
+// policyMay returns what the package of one policy may import: the contracts, what
+// all policies share, and a few leaves; never another policy.
+func policyMay(more ...string) []string {
+	return append([]string{
+		"internal/memory", "internal/memory/policy", "internal/fault", "internal/filter", "internal/text", "internal/when",
+	}, more...)
 }
 
 // Dependencies returns the modules that only some packages may import, so that each can be

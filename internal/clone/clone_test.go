@@ -19,7 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -55,7 +55,7 @@ func open(t *testing.T) *lab {
 	l.must(err)
 	l.tenant = made.ID
 	l.all = l.scope(uuid.Nil, tenant.AllPermissions()...)
-	policies, err := policy.All()
+	policies, err := policies.All()
 	l.must(err)
 	l.notes, err = notes.New(notes.Deps{Store: l.store, Embedders: embedders{}, Clock: clock}, notes.Config{})
 	l.must(err)

@@ -14,11 +14,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
-
-	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // maxAnswer bounds an answer, in bytes. The longest honest one, new keywords
@@ -198,7 +198,7 @@ func relax(schema map[string]any, top bool) {
 // absent list or number says nothing, which every call can read.
 func (a *answerSchema) needs(input any) []string {
 	properties, _ := a.raw["properties"].(map[string]any)
-	in, analysis := input.(memory.AnalyzeInput)
+	in, analysis := input.(amem.AnalyzeInput)
 	var out []string
 	for name, p := range properties {
 		p, _ := p.(map[string]any)

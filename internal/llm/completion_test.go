@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
@@ -137,7 +139,7 @@ func TestLenientReading(t *testing.T) {
 	f := setup(t)
 	f.srv.Script("evolve", llmtest.Text(`{"should_evolve": true, "actions": null, "suggested_connections": [1.0, 2], "because": "why not"}`))
 	a := mustAsk(t, f.model(t), f.scope, evolveCall())
-	var e memory.Evolution
+	var e amem.Evolution
 	if err := json.Unmarshal(a.JSON, &e); err != nil {
 		t.Fatalf("%v in %s", err, a.JSON)
 	}
@@ -152,7 +154,7 @@ func TestWantedParts(t *testing.T) {
 	f := setup(t)
 	m := f.model(t)
 	c := analyzeCall()
-	c.Input = memory.AnalyzeInput{Want: []string{"tags"}}
+	c.Input = amem.AnalyzeInput{Want: []string{"tags"}}
 	f.srv.Script("analyze", llmtest.Text(`{"tags":["a","b","c"]}`))
 	if a := mustAsk(t, m, f.scope, c); a.Calls != 1 {
 		t.Errorf("%d calls", a.Calls)
@@ -566,7 +568,7 @@ func TestCrossDomainLink_C036(t *testing.T) {
 		"should_evolve": true, "actions": []string{"strengthen"}, "suggested_connections": []int{1}, "confidence": 0.97,
 	}))
 	a := mustAsk(t, f.model(t), f.scope, evolveCall())
-	var e memory.Evolution
+	var e amem.Evolution
 	if err := json.Unmarshal(a.JSON, &e); err != nil || !slices.Equal(e.SuggestedConnections, []int{1}) {
 		t.Errorf("%v, %+v", err, e)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/llm"
@@ -116,7 +118,7 @@ func analyzeCall() memory.Call {
 	return memory.Call{
 		Name: "analyze", Version: "amem/analyze@1", System: "Describe the note.", Prompt: "The note: bees survive frost in straw.",
 		Schema: analyzeSchema, Temperature: 0.7, MaxTokens: 1000, Collection: collection,
-		Input: memory.AnalyzeInput{Content: "bees survive frost in straw", Want: []string{"keywords", "context", "tags"}},
+		Input: amem.AnalyzeInput{Content: "bees survive frost in straw", Want: []string{"keywords", "context", "tags"}},
 	}
 }
 
@@ -124,13 +126,13 @@ func evolveCall() memory.Call {
 	return memory.Call{Name: "evolve", Version: "amem/evolve@1", System: "Decide.", Prompt: "Notes.", Schema: evolveSchema, MaxTokens: 500, Temperature: 0.3, Collection: collection}
 }
 
-var goodAnalysis = memory.Analysis{
+var goodAnalysis = amem.Analysis{
 	Keywords: []string{"bees", "frost", "straw"}, Context: "Bees survive frost in straw.", Tags: []string{"nature", "statement", "fact"},
 }
 
 func keywordsOf(t *testing.T, a memory.Answer) []string {
 	t.Helper()
-	var out memory.Analysis
+	var out amem.Analysis
 	if err := json.Unmarshal(a.JSON, &out); err != nil {
 		t.Fatalf("%v in %s", err, a.JSON)
 	}

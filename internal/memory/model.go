@@ -64,69 +64,6 @@ var ErrPaused = errors.New("the endpoint is failing; not asked")
 // whatever ends them may be the job.
 var ErrLost = errors.New("whoever worked on the job was lost, again and again")
 
-// AnalyzeInput is the material of "analyze".
-type AnalyzeInput struct {
-	Content string
-	Time    time.Time
-	Speaker string   // excluded from keywords; "" unknown
-	Want    []string // subset of "keywords", "context", "tags"
-}
-
-// Analysis is the answer of "analyze".
-type Analysis struct {
-	Keywords []string `json:"keywords"`
-	Context  string   `json:"context"`
-	Tags     []string `json:"tags"`
-}
-
-// Described is a note as a model sees it: a handle instead of an id.
-type Described struct {
-	Handle   int // 0..n-1 within the call; -1 for the new note
-	Content  string
-	Context  string
-	Keywords []string
-	Tags     []string
-	Time     time.Time
-	Score    float64  // similarity to the new note or the query
-	Linked   []string // contents of notes linked to it (C019), bounded
-}
-
-// EvolveInput is the material of "evolve".
-type EvolveInput struct {
-	New        Described
-	Neighbours []Described
-	MaxLinks   int
-	// AppendContext is how many characters of the new note's context rules append to a neighbour's at most; 0: 50.
-	AppendContext int
-}
-
-// Evolution is the answer of "evolve". Nil arrays mean no change; a nil
-// Confidence means review.
-type Evolution struct {
-	ShouldEvolve            bool       `json:"should_evolve"`
-	Actions                 []string   `json:"actions"`
-	SuggestedConnections    []int      `json:"suggested_connections"`
-	TagsToUpdate            []string   `json:"tags_to_update"`
-	NewContextNeighborhood  []string   `json:"new_context_neighborhood"`
-	NewTagsNeighborhood     [][]string `json:"new_tags_neighborhood"`
-	NewKeywordsNeighborhood [][]string `json:"new_keywords_neighborhood"`
-	Confidence              *float64   `json:"confidence"`
-}
-
-// RelevanceInput is the material of "relevance".
-type RelevanceInput struct {
-	Query      string
-	Candidates []Described
-}
-
-// Relevance is the answer of "relevance".
-type Relevance struct {
-	Scores []struct {
-		ID    int     `json:"id"`
-		Score float64 `json:"score"`
-	} `json:"scores"`
-}
-
 // Embedder turns texts into vectors.
 type Embedder interface {
 	Name() string // recorded with every vector; vectors of different names are never compared
@@ -215,4 +152,16 @@ func appendList(b []byte, label string, list []string) []byte {
 		b = append(b, s...)
 	}
 	return b
+}
+
+// Described is a note as a model sees it: a handle instead of an id.
+type Described struct {
+	Handle   int // 0..n-1 within the call; -1 for the new note
+	Content  string
+	Context  string
+	Keywords []string
+	Tags     []string
+	Time     time.Time
+	Score    float64  // similarity to the new note or the query
+	Linked   []string // contents of notes linked to it (C019), bounded
 }

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -20,9 +22,9 @@ const (
 
 // analyze describes a note: phrases of the text, its most telling sentence,
 // and tags for domain, format and type (C316).
-func (h *Analyst) analyze(in memory.AnalyzeInput) memory.Analysis {
+func (h *Analyst) analyze(in amem.AnalyzeInput) amem.Analysis {
 	body, speaker := splitSpeaker(in.Content, in.Speaker)
-	out := memory.Analysis{Keywords: []string{}, Tags: []string{}, Context: memory.DefaultContext}
+	out := amem.Analysis{Keywords: []string{}, Tags: []string{}, Context: memory.DefaultContext}
 	want := func(part string) bool { return len(in.Want) == 0 || slices.Contains(in.Want, part) }
 	if want("keywords") {
 		out.Keywords = keywords(body, speaker)

@@ -7,7 +7,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -20,8 +24,8 @@ const (
 
 // daySummary sums a day up by the most telling statements of the person, or,
 // where nothing can be retold, by what was said word for word.
-func daySummary(in memory.DayInput) memory.DaySummary {
-	out := memory.DaySummary{Events: []string{}}
+func daySummary(in memorybank.DayInput) memorybank.DaySummary {
+	out := memorybank.DaySummary{Events: []string{}}
 	facts := dayFacts(in)
 	out.Summary = extractive(facts, in.Chars, in.Language)
 	for _, f := range facts {
@@ -39,14 +43,14 @@ func daySummary(in memory.DayInput) memory.DaySummary {
 }
 
 // dayFacts gives what the person of a day said, as facts.
-func dayFacts(in memory.DayInput) []string {
+func dayFacts(in memorybank.DayInput) []string {
 	turns := slices.Clone(in.Turns)
 	for i := range turns {
 		if turns[i].Name == "" && turns[i].Role == memory.RoleUser {
 			turns[i].Name = in.User
 		}
 	}
-	facts := extract(memory.ExtractInput{New: turns}).Facts
+	facts := extract(mem0.ExtractInput{New: turns}).Facts
 	if len(facts) > 0 {
 		return facts
 	}
@@ -70,7 +74,7 @@ func dayFacts(in memory.DayInput) []string {
 	}
 	if len(facts) == 0 && len(turns) > 0 {
 		name := cmp.Or(turns[0].Name, unnamed(turns[0].Role, in.Language))
-		if in.Language == memory.Chinese {
+		if in.Language == policy.Chinese {
 			return []string{fmt.Sprintf("%s参与了一段有%d条消息的对话。", name, len(turns))}
 		}
 		return []string{fmt.Sprintf("%s took part in a conversation of %d messages.", name, len(turns))}
@@ -79,11 +83,11 @@ func dayFacts(in memory.DayInput) []string {
 }
 
 // unnamed stands for a speaker whose name nobody knows.
-func unnamed(r memory.Role, l memory.Language) string {
+func unnamed(r memory.Role, l policy.Language) string {
 	switch {
-	case l == memory.Chinese && r == memory.RoleAssistant:
+	case l == policy.Chinese && r == memory.RoleAssistant:
 		return "助手"
-	case l == memory.Chinese:
+	case l == policy.Chinese:
 		return "用户"
 	case r == memory.RoleAssistant:
 		return "The assistant"
@@ -102,7 +106,7 @@ func happened(f string) bool {
 }
 
 // dayPersonality reads traits, mood and how to answer from the words of a day.
-func dayPersonality(in memory.DayInput) memory.DayPersonality {
+func dayPersonality(in memorybank.DayInput) memorybank.DayPersonality {
 	var said []string
 	questions, sentences := 0, 0
 	for _, u := range in.Turns {
@@ -130,8 +134,8 @@ func dayPersonality(in memory.DayInput) memory.DayPersonality {
 	if sentences > 0 && 3*questions >= sentences && questions > 1 {
 		counts["curious"] += questions
 	}
-	zh := in.Language == memory.Chinese
-	out := memory.DayPersonality{Traits: []string{}}
+	zh := in.Language == policy.Chinese
+	out := memorybank.DayPersonality{Traits: []string{}}
 	for _, name := range frequent(counts, maxDayTraits) {
 		out.Traits = append(out.Traits, traitName(name, zh))
 	}
@@ -161,13 +165,13 @@ func frequent(counts map[string]int, n int) []string {
 
 // overallHistory strings the days together, each with its date: a sentence of
 // each in turn, until the bound is reached.
-func overallHistory(in memory.OverallInput) memory.Summary {
+func overallHistory(in memorybank.OverallInput) memorybank.History {
 	chars := in.Chars
 	if chars <= 0 {
 		chars = defaultChars
 	}
 	days := slices.Clone(in.Days)
-	slices.SortStableFunc(days, func(a, b memory.DatedText) int { return cmp.Compare(a.Date, b.Date) })
+	slices.SortStableFunc(days, func(a, b memorybank.DatedText) int { return cmp.Compare(a.Date, b.Date) })
 	// Newer days come first into the space there is; each gets an even share.
 	var lines []string
 	share := max(60, chars/max(1, len(days)))
@@ -191,12 +195,12 @@ func overallHistory(in memory.OverallInput) memory.Summary {
 		lines = append(lines, line)
 	}
 	slices.Reverse(lines)
-	return memory.Summary{Summary: strings.Join(lines, " ")}
+	return memorybank.History{Summary: strings.Join(lines, " ")}
 }
 
 // portrait gathers the traits that the days name most often.
-func portrait(in memory.OverallInput) memory.Portrait {
-	zh := in.Language == memory.Chinese
+func portrait(in memorybank.OverallInput) memorybank.Portrait {
+	zh := in.Language == policy.Chinese
 	traits, moods := map[string]int{}, 0.0
 	for _, d := range in.Days {
 		words, plain := cueText(d.Text)
@@ -255,7 +259,7 @@ func portrait(in memory.OverallInput) memory.Portrait {
 	if chars <= 0 {
 		chars = defaultChars
 	}
-	return memory.Portrait{Portrait: text.Shorten(joined(parts, zh), chars), ReplyStrategy: text.Shorten(strategy(mood, top, zh), chars)}
+	return memorybank.Portrait{Portrait: text.Shorten(joined(parts, zh), chars), ReplyStrategy: text.Shorten(strategy(mood, top, zh), chars)}
 }
 
 func joined(parts []string, zh bool) string {
@@ -266,7 +270,7 @@ func joined(parts []string, zh bool) string {
 }
 
 // span names the first and the last day.
-func span(days []memory.DatedText, to string) string {
+func span(days []memorybank.DatedText, to string) string {
 	first, last := days[0].Date, days[0].Date
 	for _, d := range days {
 		first, last = min(first, d.Date), max(last, d.Date)

@@ -7,8 +7,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -16,21 +20,21 @@ import (
 // fits and whose name does not is refused, since two calls share it.
 func TestCallsForConversations(t *testing.T) {
 	t.Parallel()
-	ex := replied[memory.Extraction](t, "extract", said("Ana", "I like tea."))
+	ex := replied[mem0.Extraction](t, "extract", said("Ana", "I like tea."))
 	if len(ex.Facts) != 1 {
 		t.Errorf("%+v", ex)
 	}
-	dec := replied[memory.FactDecision](t, "decide", memory.DecideInput{Fact: "Ana likes tea.", Similar: []memory.Described{{Handle: 0, Content: "Ana likes tea."}}})
-	if dec.Operation != memory.OpNoop || dec.Target == nil || *dec.Target != 0 {
+	dec := replied[mem0.FactDecision](t, "decide", mem0.DecideInput{Fact: "Ana likes tea.", Similar: []memory.Described{{Handle: 0, Content: "Ana likes tea."}}})
+	if dec.Operation != mem0.OpNoop || dec.Target == nil || *dec.Target != 0 {
 		t.Errorf("%+v", dec)
 	}
-	if s := replied[memory.Summary](t, "procedure", memory.SummarizeInput{Old: "assistant: opened the shop.", Memories: []string{"user: please sell the red boat"}, Chars: 200}); s.Summary == "" {
+	if s := replied[mem0.Summary](t, "procedure", mem0.SummarizeInput{Old: "assistant: opened the shop.", Memories: []string{"user: please sell the red boat"}, Chars: 200}); s.Summary == "" {
 		t.Error("no record of a procedure")
 	}
-	_ = replied[memory.EntitiesFound](t, "entities", memory.EntitiesInput{})
-	_ = replied[memory.RelationsFound](t, "relations", memory.RelationsInput{})
-	_ = replied[memory.ConflictsFound](t, "conflicts", memory.ConflictsInput{})
-	for _, c := range []memory.Call{{Name: "weekly_summary", Input: memory.DayInput{}}, {Name: "overall", Input: memory.OverallInput{}}, {Name: "extract"}} {
+	_ = replied[mem0.EntitiesFound](t, "entities", mem0.EntitiesInput{})
+	_ = replied[mem0.RelationsFound](t, "relations", mem0.RelationsInput{})
+	_ = replied[mem0.ConflictsFound](t, "conflicts", mem0.ConflictsInput{})
+	for _, c := range []memory.Call{{Name: "weekly_summary", Input: memorybank.DayInput{}}, {Name: "overall", Input: memorybank.OverallInput{}}, {Name: "extract"}} {
 		if _, err := New().Ask(t.Context(), tenant.Scope{}, c); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s: %v", c.Name, err)
 		}
@@ -45,7 +49,7 @@ func FuzzConversations(f *testing.F) {
 	}
 	at := time.Date(2023, 5, 8, 0, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, s, name, other string) {
-		in := memory.ExtractInput{Max: 5, New: []memory.Utterance{{Role: memory.RoleUser, Name: name, Content: s, Time: at}}}
+		in := mem0.ExtractInput{Max: 5, New: []memory.Utterance{{Role: memory.RoleUser, Name: name, Content: s, Time: at}}}
 		facts := extract(in).Facts
 		if len(facts) > 5 {
 			t.Errorf("%d facts", len(facts))
@@ -64,22 +68,22 @@ func FuzzConversations(f *testing.F) {
 			}
 		}
 		texts := append([]string{s, other}, facts...)
-		d := decide(memory.DecideInput{Fact: s, Similar: []memory.Described{{Handle: 0, Content: other}}})
-		if d.Operation != memory.OpAdd && (d.Target == nil || *d.Target != 0) {
+		d := decide(mem0.DecideInput{Fact: s, Similar: []memory.Described{{Handle: 0, Content: other}}})
+		if d.Operation != mem0.OpAdd && (d.Target == nil || *d.Target != 0) {
 			t.Errorf("%+v", d)
 		}
-		e := entities(memory.EntitiesInput{Texts: texts, User: name})
-		relationsAmong(memory.RelationsInput{Texts: texts, Entities: e.Entities, User: name})
-		if sum := summarize(memory.SummarizeInput{Memories: texts, Chars: 40}).Summary; utf8.RuneCountInString(sum) > 40 {
+		e := entities(mem0.EntitiesInput{Texts: texts, User: name})
+		relationsAmong(mem0.RelationsInput{Texts: texts, Entities: e.Entities, User: name})
+		if sum := summarize(mem0.SummarizeInput{Memories: texts, Chars: 40}).Summary; utf8.RuneCountInString(sum) > 40 {
 			t.Errorf("a summary of %d characters", utf8.RuneCountInString(sum))
 		}
-		for _, l := range []memory.Language{memory.English, memory.Chinese} {
-			day := memory.DayInput{Turns: in.New, User: name, Chars: 60, Language: l}
+		for _, l := range []policy.Language{policy.English, policy.Chinese} {
+			day := memorybank.DayInput{Turns: in.New, User: name, Chars: 60, Language: l}
 			if sum := daySummary(day).Summary; utf8.RuneCountInString(sum) > 60 {
 				t.Errorf("a day of %d characters", utf8.RuneCountInString(sum))
 			}
 			dayPersonality(day)
-			all := memory.OverallInput{Days: []memory.DatedText{{Date: "2023-05-08", Text: s}, {Date: "2023-05-09", Text: other}}, User: name, Chars: 60, Language: l}
+			all := memorybank.OverallInput{Days: []memorybank.DatedText{{Date: "2023-05-08", Text: s}, {Date: "2023-05-09", Text: other}}, User: name, Chars: 60, Language: l}
 			if sum := overallHistory(all).Summary; utf8.RuneCountInString(sum) > 60 {
 				t.Errorf("a history of %d characters", utf8.RuneCountInString(sum))
 			}

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -22,32 +23,32 @@ const (
 // decide says what becomes of a fact, by comparing it with each memory that is
 // similar: the same again is left, another value of what can have one only
 // takes its place, more detail is merged in.
-func decide(in memory.DecideInput) memory.FactDecision {
+func decide(in mem0.DecideInput) mem0.FactDecision {
 	if utf8.RuneCountInString(in.Fact) > maxCompared {
-		return memory.FactDecision{Operation: memory.OpAdd}
+		return mem0.FactDecision{Operation: mem0.OpAdd}
 	}
 	fact := readFact(in.Fact)
 	type choice struct {
-		op     memory.Operation
+		op     mem0.Operation
 		handle int
 		text   string
 	}
 	var best *choice
-	rank := map[memory.Operation]int{memory.OpNoop: 3, memory.OpDelete: 2, memory.OpUpdate: 1}
+	rank := map[mem0.Operation]int{mem0.OpNoop: 3, mem0.OpDelete: 2, mem0.OpUpdate: 1}
 	for _, m := range in.Similar {
 		if utf8.RuneCountInString(m.Content) > maxCompared {
 			continue // a document, which says much beside
 		}
 		op, merged := compareAll(fact, m.Content)
-		if op != memory.OpAdd && (best == nil || rank[op] > rank[best.op]) {
+		if op != mem0.OpAdd && (best == nil || rank[op] > rank[best.op]) {
 			best = &choice{op, m.Handle, merged}
 		}
 	}
 	if best == nil {
-		return memory.FactDecision{Operation: memory.OpAdd}
+		return mem0.FactDecision{Operation: mem0.OpAdd}
 	}
-	d := memory.FactDecision{Operation: best.op, Target: &best.handle}
-	if best.op != memory.OpNoop {
+	d := mem0.FactDecision{Operation: best.op, Target: &best.handle}
+	if best.op != mem0.OpNoop {
 		d.Text = &best.text
 	}
 	return d
@@ -55,32 +56,32 @@ func decide(in memory.DecideInput) memory.FactDecision {
 
 // compareAll decides about a fact and one memory, clause by clause where the
 // memory has several: what the fact does not contradict stays in the text.
-func compareAll(fact factFrame, content string) (op memory.Operation, merged string) {
+func compareAll(fact factFrame, content string) (op mem0.Operation, merged string) {
 	clauses := clausesOf(content)
 	if len(clauses) == 1 {
 		old := readFact(content)
 		op, merged = compare(fact, old)
-		if kin := kinOf(&old); op == memory.OpDelete && kin != "" && !fact.ended {
+		if kin := kinOf(&old); op == mem0.OpDelete && kin != "" && !fact.ended {
 			merged = kin + " " + merged
 		}
 		return op, merged
 	}
-	op = memory.OpAdd
+	op = mem0.OpAdd
 	var kept []string
 	for _, c := range clauses {
 		o, t := compare(fact, readFact(c))
 		switch {
-		case o == memory.OpNoop:
+		case o == mem0.OpNoop:
 			return o, ""
-		case o == memory.OpDelete:
+		case o == mem0.OpDelete:
 			op = o
-		case o == memory.OpUpdate && op == memory.OpAdd:
+		case o == mem0.OpUpdate && op == mem0.OpAdd:
 			op, kept = o, append(kept, t)
 		default:
 			kept = append(kept, c)
 		}
 	}
-	if op == memory.OpDelete {
+	if op == mem0.OpDelete {
 		kept = append(kept, fact.text)
 	}
 	between := " "
@@ -88,15 +89,15 @@ func compareAll(fact factFrame, content string) (op memory.Operation, merged str
 		between = ""
 	}
 	merged = strings.Join(kept, between)
-	if op != memory.OpAdd && utf8.RuneCountInString(merged) > maxMerged {
-		return memory.OpAdd, "" // both stay, which loses nothing
+	if op != mem0.OpAdd && utf8.RuneCountInString(merged) > maxMerged {
+		return mem0.OpAdd, "" // both stay, which loses nothing
 	}
 	return op, merged
 }
 
 // compare decides about a fact and one memory. The text is that of the memory
 // as it should read.
-func compare(fact, old factFrame) (memory.Operation, string) {
+func compare(fact, old factFrame) (mem0.Operation, string) {
 	common := 0
 	for t := range fact.terms {
 		if old.terms[t] {
@@ -104,18 +105,18 @@ func compare(fact, old factFrame) (memory.Operation, string) {
 		}
 	}
 	if fact.subject != old.subject {
-		return memory.OpAdd, ""
+		return mem0.OpAdd, ""
 	}
 	union := len(fact.terms) + len(old.terms) - common
 	news := len(fact.terms) - common
 	for _, s := range fact.slots {
 		if slices.ContainsFunc(old.slots, s.excludes) {
-			return memory.OpDelete, fact.text
+			return mem0.OpDelete, fact.text
 		}
 	}
 	sameVerb := fact.verb == old.verb
 	if fact.cancels(old) {
-		return memory.OpDelete, fact.text
+		return mem0.OpDelete, fact.text
 	}
 	if fact.negated != old.negated {
 		shorter, longer := min(len(fact.terms), len(old.terms)), max(len(fact.terms), len(old.terms))
@@ -130,32 +131,32 @@ func compare(fact, old factFrame) (memory.Operation, string) {
 			about = false // a trip that is off says nothing of an earlier one, nor of a taste
 		}
 		if shorter > 0 && about && (fact.ended || sameVerb && fact.object == old.object) {
-			return memory.OpDelete, fact.text
+			return mem0.OpDelete, fact.text
 		}
-		return memory.OpAdd, ""
+		return mem0.OpAdd, ""
 	}
 	if fact.folded == old.folded {
-		return memory.OpNoop, ""
+		return mem0.OpNoop, ""
 	}
 	if union == 0 || common == 0 {
-		return memory.OpAdd, ""
+		return mem0.OpAdd, ""
 	}
 	sameObject := fact.object == old.object
 	switch {
 	case float64(common) >= sameMeaning*float64(union), news == 0 && sameVerb && (common > 1 || sameObject):
-		return memory.OpNoop, ""
+		return mem0.OpNoop, ""
 	case fact.dated != old.dated && fact.dated != "" && old.dated != "":
-		return memory.OpAdd, "" // it happened twice
+		return mem0.OpAdd, "" // it happened twice
 	case !sameVerb || !sameObject:
-		return memory.OpAdd, ""
+		return mem0.OpAdd, ""
 	case common == len(old.terms):
-		return memory.OpUpdate, fact.text
+		return mem0.OpUpdate, fact.text
 	case lasting[fact.verb]:
 		if merged, ok := merge(old.text, fact.text); ok && utf8.RuneCountInString(merged) <= maxMerged {
-			return memory.OpUpdate, merged
+			return mem0.OpUpdate, merged
 		}
 	}
-	return memory.OpAdd, ""
+	return mem0.OpAdd, ""
 }
 
 // lasting are verbs of what stays so; other facts tell what happened once.

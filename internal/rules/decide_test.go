@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -14,25 +16,25 @@ type store struct{ texts []string }
 // say extracts from what is said and applies each decision.
 func (s *store) say(name, said string) {
 	at := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
-	in := memory.ExtractInput{New: []memory.Utterance{{Role: memory.RoleUser, Name: name, Content: said, Time: at}}}
+	in := mem0.ExtractInput{New: []memory.Utterance{{Role: memory.RoleUser, Name: name, Content: said, Time: at}}}
 	for _, f := range extract(in).Facts {
 		s.learn(f)
 	}
 }
 
 func (s *store) learn(fact string) {
-	in := memory.DecideInput{Fact: fact}
+	in := mem0.DecideInput{Fact: fact}
 	for i, t := range s.texts {
 		in.Similar = append(in.Similar, memory.Described{Handle: i, Content: t, Score: 0.7})
 	}
 	d := decide(in)
 	switch d.Operation {
-	case memory.OpNoop:
-	case memory.OpAdd:
+	case mem0.OpNoop:
+	case mem0.OpAdd:
 		s.texts = append(s.texts, fact)
-	case memory.OpUpdate:
+	case mem0.OpUpdate:
 		s.texts[*d.Target] = *d.Text
-	case memory.OpDelete:
+	case mem0.OpDelete:
 		s.texts = append(s.texts[:*d.Target:*d.Target], s.texts[*d.Target+1:]...)
 		s.texts = append(s.texts, *d.Text)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -25,9 +27,9 @@ const (
 )
 
 // evolution is the answer of "evolve" with what the rules saw (C035). Readers
-// of [memory.Evolution] pass over the extra list.
+// of [amem.Evolution] pass over the extra list.
 type evolution struct {
-	memory.Evolution
+	amem.Evolution
 	Reflections []reflection `json:"reflections"`
 }
 
@@ -59,7 +61,7 @@ type relation struct {
 // evolve decides by the offline rules: link on shared keywords, rare ones
 // first, at most three; change a neighbour only when it is clearly related:
 // union of keywords, and the first characters of the new context appended.
-func evolve(in memory.EvolveInput) evolution {
+func evolve(in amem.EvolveInput) evolution {
 	rel := relations(in)
 	out := evolution{Reflections: []reflection{}}
 	out.Actions, out.SuggestedConnections, out.TagsToUpdate = []string{}, []int{}, []string{}
@@ -126,7 +128,7 @@ func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
 // relations gives the neighbours that share a keyword with the new note, the
 // rarest first.
-func relations(in memory.EvolveInput) []relation {
+func relations(in amem.EvolveInput) []relation {
 	names := speakers(in)
 	own := keywordStems(in.New, names)
 	stems := make([]map[string]bool, len(in.Neighbours))
@@ -192,7 +194,7 @@ func trustIn(score float64, shared int) float64 {
 
 // speakers gives the folded names of those who say the notes: that two people
 // address each other is nothing that their notes share.
-func speakers(in memory.EvolveInput) map[string]bool {
+func speakers(in amem.EvolveInput) map[string]bool {
 	names := map[string]bool{}
 	for _, n := range append([]memory.Described{in.New}, in.Neighbours...) {
 		if _, name := splitSpeaker(n.Content, ""); name != "" {

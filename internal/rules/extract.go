@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 	"github.com/slipboxhq/slipbox/internal/when"
@@ -23,13 +25,13 @@ const (
 // a sentence of its own in the third person. People are learned from; only an
 // exchange in which an assistant alone speaks is read for what it promised or
 // recommended.
-func extract(in memory.ExtractInput) memory.Extraction {
+func extract(in mem0.ExtractInput) mem0.Extraction {
 	people := slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
 	limit := in.Max
 	if limit <= 0 {
 		limit = maxRuleFacts
 	}
-	out := memory.Extraction{Facts: []string{}}
+	out := mem0.Extraction{Facts: []string{}}
 	seen := map[string]bool{}
 	for _, u := range in.New {
 		if people && u.Role != memory.RoleUser || !people && u.Role != memory.RoleAssistant {
@@ -48,7 +50,7 @@ func extract(in memory.ExtractInput) memory.Extraction {
 
 // listener reads one utterance.
 type listener struct {
-	in    memory.ExtractInput
+	in    mem0.ExtractInput
 	u     memory.Utterance
 	agent bool // what the assistant says is what counts
 }

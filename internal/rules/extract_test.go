@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-func said(name, s string) memory.ExtractInput {
+func said(name, s string) mem0.ExtractInput {
 	at := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC) // a Monday
-	return memory.ExtractInput{New: []memory.Utterance{{Role: memory.RoleUser, Name: name, Content: s, Time: at}}}
+	return mem0.ExtractInput{New: []memory.Utterance{{Role: memory.RoleUser, Name: name, Content: s, Time: at}}}
 }
 
 // What people say about themselves becomes facts that stand alone, in the

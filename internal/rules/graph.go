@@ -7,7 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -29,18 +30,18 @@ const (
 
 // statement is a relation that a fact states.
 type statement struct {
-	source, destination memory.Entity
+	source, destination mem0.Entity
 	relation            string
 }
 
 // entities names the people, places and things that facts speak of: both ends
 // of every relation that rules read, and whatever else has a capital.
-func entities(in memory.EntitiesInput) memory.EntitiesFound {
-	out := memory.EntitiesFound{Entities: []memory.Entity{}}
+func entities(in mem0.EntitiesInput) mem0.EntitiesFound {
+	out := mem0.EntitiesFound{Entities: []mem0.Entity{}}
 	people := peopleIn(in.Texts)
 	people[text.Fold(in.User)] = in.User != ""
 	seen := map[string]bool{}
-	add := func(e memory.Entity) {
+	add := func(e mem0.Entity) {
 		key := entityKey(e.Entity)
 		if key == "" || seen[key] || utf8.RuneCountInString(e.Entity) > maxEntityRunes || len(out.Entities) >= maxRuleEntities {
 			return
@@ -75,18 +76,18 @@ func peopleIn(texts []string) map[string]bool {
 }
 
 // relations states what the facts say of the entities.
-func relationsAmong(in memory.RelationsInput) memory.RelationsFound {
+func relationsAmong(in mem0.RelationsInput) mem0.RelationsFound {
 	shown := map[string]string{}
 	for _, e := range in.Entities {
 		shown[entityKey(e.Entity)] = e.Entity
 	}
-	out := memory.RelationsFound{Relations: []memory.Triple{}}
-	seen := map[memory.Triple]bool{}
+	out := mem0.RelationsFound{Relations: []mem0.Triple{}}
+	seen := map[mem0.Triple]bool{}
 	for _, t := range in.Texts {
 		for _, s := range statements(t, in.User) {
 			source, ok := shown[entityKey(s.source.Entity)]
 			destination, also := shown[entityKey(s.destination.Entity)]
-			triple := memory.Triple{Source: source, Relation: s.relation, Destination: destination}
+			triple := mem0.Triple{Source: source, Relation: s.relation, Destination: destination}
 			if !ok || !also || source == destination || seen[triple] || len(out.Relations) >= maxRuleRelations {
 				continue
 			}
@@ -117,8 +118,8 @@ const negatedRelation = "not_"
 // conflicts gives what is no longer true: another value of a relation that has
 // one at a time, or the contrary of what is said now. A relation that can hold
 // many values never conflicts.
-func conflicts(in memory.ConflictsInput) memory.ConflictsFound {
-	out := memory.ConflictsFound{Invalidate: []memory.Triple{}}
+func conflicts(in mem0.ConflictsInput) mem0.ConflictsFound {
+	out := mem0.ConflictsFound{Invalidate: []mem0.Triple{}}
 	for _, old := range in.Existing {
 		o, invalid := keyed(old), false
 		for _, fresh := range in.New {
@@ -145,8 +146,8 @@ func singleValued(relation string) bool {
 	return oneAtATime[relation] || strings.HasPrefix(relation, "favorite_")
 }
 
-func keyed(t memory.Triple) memory.Triple {
-	return memory.Triple{Source: entityKey(t.Source), Relation: strings.ReplaceAll(entityKey(t.Relation), " ", "_"), Destination: entityKey(t.Destination)}
+func keyed(t mem0.Triple) mem0.Triple {
+	return mem0.Triple{Source: entityKey(t.Source), Relation: strings.ReplaceAll(entityKey(t.Relation), " ", "_"), Destination: entityKey(t.Destination)}
 }
 
 // statements reads the relations of a text. user is what "the user", "I" and
@@ -242,30 +243,30 @@ func englishStatements(s, user string) []statement {
 	var out []statement
 	s = leadingDate.ReplaceAllString(strings.NewReplacer("’", "'").Replace(strings.TrimSpace(s)), "")
 	subject, rest := "", ""
-	person := func(name string) memory.Entity { return memory.Entity{Entity: userName(name, user), Type: typePerson} }
+	person := func(name string) mem0.Entity { return mem0.Entity{Entity: userName(name, user), Type: typePerson} }
 	if m := kinSubject.FindStringSubmatch(s); m != nil {
 		kind := typePerson
 		if animals[m[2]] {
 			kind = "animal"
 		}
-		out = append(out, statement{memory.Entity{Entity: m[3], Type: kind}, person(m[1]), "is_" + strings.ReplaceAll(m[2], "-", "_") + "_of"})
+		out = append(out, statement{mem0.Entity{Entity: m[3], Type: kind}, person(m[1]), "is_" + strings.ReplaceAll(m[2], "-", "_") + "_of"})
 		subject, rest = m[3], s[len(m[0]):]
 	} else if m := kinPlain.FindStringSubmatch(s); m != nil {
 		subject, rest = userName(m[1], user)+"'s "+m[2], s[len(m[0]):]
-		out = append(out, statement{memory.Entity{Entity: subject, Type: typePerson}, person(m[1]), "is_" + strings.ReplaceAll(lastWord(m[2]), "-", "_") + "_of"})
+		out = append(out, statement{mem0.Entity{Entity: subject, Type: typePerson}, person(m[1]), "is_" + strings.ReplaceAll(lastWord(m[2]), "-", "_") + "_of"})
 	} else if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubject(m[1]) {
 		subject, rest = userName(m[1], user), s[len(m[1]):]
 	}
 	if subject == "" {
 		return out
 	}
-	source := memory.Entity{Entity: subject, Type: typePerson}
+	source := mem0.Entity{Entity: subject, Type: typePerson}
 	if m := kinWithin.FindStringSubmatch(rest); len(m) > 2 && !notNames[strings.ToLower(m[2])] {
 		kind := typePerson
 		if animals[m[1]] {
 			kind = "animal"
 		}
-		out = append(out, statement{memory.Entity{Entity: m[2], Type: kind}, source, "is_" + strings.ReplaceAll(m[1], "-", "_") + "_of"})
+		out = append(out, statement{mem0.Entity{Entity: m[2], Type: kind}, source, "is_" + strings.ReplaceAll(m[1], "-", "_") + "_of"})
 	}
 	if strings.HasPrefix(rest, "'s ") {
 		return append(out, ownStatements(source, rest)...)
@@ -279,7 +280,7 @@ func englishStatements(s, user string) []statement {
 }
 
 // ruled reads what follows a subject by the first rule that fits.
-func ruled(source memory.Entity, rest string) (statement, bool) {
+func ruled(source mem0.Entity, rest string) (statement, bool) {
 	for _, r := range verbRules {
 		m := r.form.FindStringSubmatchIndex(rest)
 		if m == nil {
@@ -308,7 +309,7 @@ func ruled(source memory.Entity, rest string) (statement, bool) {
 		if negationWords.MatchString(rest[:m[2]]) && relation != "cancelled" {
 			relation = negatedRelation + relation
 		}
-		return statement{source, memory.Entity{Entity: object, Type: kind}, relation}, true
+		return statement{source, mem0.Entity{Entity: object, Type: kind}, relation}, true
 	}
 	return statement{}, false
 }
@@ -317,7 +318,7 @@ func ruled(source memory.Entity, rest string) (statement, bool) {
 var plainVerb = regexp.MustCompile(`^ (?:(?:just|also|really|recently|finally|always|often|usually|even|once|has|have|is|was) )*(\p{Ll}{3,})( (?:to|in|at|on|for|with|about|from|into|as))? ` + objectPhrase)
 
 // plainStatement reads a relation that no rule knows: the verb names it.
-func plainStatement(source memory.Entity, rest string) (statement, bool) {
+func plainStatement(source mem0.Entity, rest string) (statement, bool) {
 	m := plainVerb.FindStringSubmatchIndex(rest)
 	if len(m) == 0 || negationWords.MatchString(rest[:m[3]]) {
 		return statement{}, false
@@ -331,7 +332,7 @@ func plainStatement(source memory.Entity, rest string) (statement, bool) {
 	if m[4] >= 0 {
 		verb += "_" + strings.TrimSpace(rest[m[4]:m[5]])
 	}
-	return statement{source, memory.Entity{Entity: object, Type: typeThing}, verb}, true
+	return statement{source, mem0.Entity{Entity: object, Type: typeThing}, verb}, true
 }
 
 // vagueVerbs say nothing of what somebody has to do with something.
@@ -344,7 +345,7 @@ var (
 )
 
 // ownStatements reads what somebody's own is: "Ana's favorite color is red".
-func ownStatements(source memory.Entity, rest string) []statement {
+func ownStatements(source mem0.Entity, rest string) []statement {
 	m := ownPlain.FindStringSubmatch(rest)
 	if m == nil {
 		return nil
@@ -362,7 +363,7 @@ func ownStatements(source memory.Entity, rest string) []statement {
 	if object == "" {
 		return nil
 	}
-	return []statement{{source, memory.Entity{Entity: object, Type: kind}, what}}
+	return []statement{{source, mem0.Entity{Entity: object, Type: kind}, what}}
 }
 
 // leadingDate is a date in front of a sentence.
@@ -446,8 +447,8 @@ var (
 )
 
 // named gives what has a capital inside a sentence, or is a name at its beginning.
-func named(t string, people map[string]bool) []memory.Entity {
-	var out []memory.Entity
+func named(t string, people map[string]bool) []mem0.Entity {
+	var out []mem0.Entity
 	for _, s := range text.Sentences(strings.NewReplacer("’", "'").Replace(t)) {
 		s = leadingDate.ReplaceAllString(s, "")
 		if utf8.RuneCountInString(s) > maxFactRunes || isHan(s) {
@@ -473,7 +474,7 @@ func named(t string, people map[string]bool) []memory.Entity {
 			case beforePlace.MatchString(s[:at[0]]):
 				kind = typePlace
 			}
-			out = append(out, memory.Entity{Entity: name, Type: kind})
+			out = append(out, mem0.Entity{Entity: name, Type: kind})
 		}
 	}
 	return out
@@ -508,23 +509,23 @@ var hanVerbRules = []verbRule{
 
 // hanStatements reads one Chinese sentence in the third person.
 func hanStatements(s, user string) []statement {
-	person := func(name string) memory.Entity {
+	person := func(name string) mem0.Entity {
 		name = strings.TrimSpace(name)
 		if name == "用户" || name == "我" {
 			if name = user; name == "" {
 				name = "用户"
 			}
 		}
-		return memory.Entity{Entity: name, Type: typePerson}
+		return mem0.Entity{Entity: name, Type: typePerson}
 	}
 	var out []statement
-	var source memory.Entity
+	var source mem0.Entity
 	rest := s
 	if m := hanKinNamed.FindStringSubmatch(s); m != nil {
-		source = memory.Entity{Entity: m[3], Type: typePerson}
+		source = mem0.Entity{Entity: m[3], Type: typePerson}
 		out = append(out, statement{source, person(m[1]), "is_" + hanKinRelation(m[2]) + "_of"})
 	} else if m := hanKinPlain.FindStringSubmatch(s); m != nil {
-		source = memory.Entity{Entity: person(m[1]).Entity + "的" + m[2], Type: typePerson}
+		source = mem0.Entity{Entity: person(m[1]).Entity + "的" + m[2], Type: typePerson}
 		out = append(out, statement{source, person(m[1]), "is_" + hanKinRelation(m[2]) + "_of"})
 		rest = s[len(m[0]):]
 	} else if m := hanPerson.FindStringSubmatch(s); m != nil {
@@ -546,7 +547,7 @@ func hanStatements(s, user string) []statement {
 		if hanNegation.MatchString(rest[:at[0]]) && relation != "dislikes" && relation != "cancelled" {
 			relation = negatedRelation + relation
 		}
-		out = append(out, statement{source, memory.Entity{Entity: object, Type: r.kind}, relation})
+		out = append(out, statement{source, mem0.Entity{Entity: object, Type: r.kind}, relation})
 		break
 	}
 	return out

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
 // graphOf gives the entities and triples that the two calls make of texts.
 func graphOf(user string, texts ...string) (names, triples []string) {
-	e := entities(memory.EntitiesInput{Texts: texts, User: user}).Entities
+	e := entities(mem0.EntitiesInput{Texts: texts, User: user}).Entities
 	for _, one := range e {
 		names = append(names, one.Entity+"/"+one.Type)
 	}
-	for _, r := range relationsAmong(memory.RelationsInput{Texts: texts, Entities: e, User: user}).Relations {
+	for _, r := range relationsAmong(mem0.RelationsInput{Texts: texts, Entities: e, User: user}).Relations {
 		triples = append(triples, r.Source+" "+r.Relation+" "+r.Destination)
 	}
 	return names, triples
@@ -48,12 +48,12 @@ func TestGraph(t *testing.T) {
 		}
 	}
 	// Only among the entities given.
-	r := relationsAmong(memory.RelationsInput{Texts: []string{"Ana likes tea."}, Entities: []memory.Entity{{Entity: "Ana"}}})
+	r := relationsAmong(mem0.RelationsInput{Texts: []string{"Ana likes tea."}, Entities: []mem0.Entity{{Entity: "Ana"}}})
 	if len(r.Relations) != 0 {
 		t.Errorf("%+v", r)
 	}
-	r = relationsAmong(memory.RelationsInput{Texts: []string{"Ana likes tea."}, Entities: []memory.Entity{{Entity: "ana"}, {Entity: "Tea"}}})
-	if len(r.Relations) != 1 || r.Relations[0] != (memory.Triple{Source: "ana", Relation: "likes", Destination: "Tea"}) {
+	r = relationsAmong(mem0.RelationsInput{Texts: []string{"Ana likes tea."}, Entities: []mem0.Entity{{Entity: "ana"}, {Entity: "Tea"}}})
+	if len(r.Relations) != 1 || r.Relations[0] != (mem0.Triple{Source: "ana", Relation: "likes", Destination: "Tea"}) {
 		t.Errorf("%+v", r)
 	}
 	// Names of any length and kind cost no more than they should.
@@ -67,11 +67,11 @@ func TestGraph(t *testing.T) {
 // invalid; a relation that can hold many values never does (C200).
 func TestConflicts(t *testing.T) {
 	t.Parallel()
-	triple := func(s string) memory.Triple {
+	triple := func(s string) mem0.Triple {
 		f := strings.Fields(s)
-		return memory.Triple{Source: f[0], Relation: f[1], Destination: f[2]}
+		return mem0.Triple{Source: f[0], Relation: f[1], Destination: f[2]}
 	}
-	existing := []memory.Triple{triple("ana lives_in beijing"), triple("ana likes tea"), triple("ana likes coffee"), triple("bob lives_in beijing"), triple("ana favorite_color red")}
+	existing := []mem0.Triple{triple("ana lives_in beijing"), triple("ana likes tea"), triple("ana likes coffee"), triple("bob lives_in beijing"), triple("ana favorite_color red")}
 	for added, want := range map[string]string{
 		"ana lives_in shanghai":    "ana lives_in beijing",
 		"ana not_lives_in beijing": "ana lives_in beijing",
@@ -83,7 +83,7 @@ func TestConflicts(t *testing.T) {
 		"ana met bob":              "",
 	} {
 		got := []string{}
-		for _, c := range conflicts(memory.ConflictsInput{New: []memory.Triple{triple(added)}, Existing: existing}).Invalidate {
+		for _, c := range conflicts(mem0.ConflictsInput{New: []mem0.Triple{triple(added)}, Existing: existing}).Invalidate {
 			got = append(got, c.Source+" "+c.Relation+" "+c.Destination)
 		}
 		if strings.Join(got, ", ") != want {

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -22,7 +23,7 @@ type turn struct {
 // its text and are no stop words.
 func described(t *testing.T, h *Analyst, u turn) bool {
 	t.Helper()
-	a := h.analyze(memory.AnalyzeInput{Content: u.Speaker + ": " + u.Text, Speaker: u.Speaker})
+	a := h.analyze(amem.AnalyzeInput{Content: u.Speaker + ": " + u.Text, Speaker: u.Speaker})
 	lang, _ := text.Guess(u.Text)
 	good := 0
 	for _, k := range a.Keywords {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -15,7 +15,7 @@ const overlapShare = 0.6
 // relevance scores candidates by the share of the query's terms that they
 // have, rare ones counting more, and by similarity. Every score is in 0..1; a
 // query of stop words alone goes by similarity.
-func relevance(in memory.RelevanceInput) memory.Relevance {
+func relevance(in policy.RelevanceInput) policy.Relevance {
 	query := set(text.Terms(in.Query))
 	terms := make([]map[string]bool, len(in.Candidates))
 	notesWith := map[string]int{}
@@ -32,7 +32,7 @@ func relevance(in memory.RelevanceInput) memory.Relevance {
 		n := float64(len(in.Candidates))
 		return math.Log(1 + (n+0.5)/(float64(notesWith[t])+0.5))
 	}
-	var out memory.Relevance
+	var out policy.Relevance
 	out.Scores = make([]struct {
 		ID    int     `json:"id"`
 		Score float64 `json:"score"`

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -80,7 +82,7 @@ func allFacts(t *testing.T, dir string) []reviewed {
 	var out []reviewed
 	dialogues(t, dir, func(conversation string, turn dialogueTurn, said time.Time) {
 		u := memory.Utterance{Role: memory.RoleUser, Name: turn.Speaker, Content: turn.Text, Time: said}
-		for i, f := range extract(memory.ExtractInput{New: []memory.Utterance{u}}).Facts {
+		for i, f := range extract(mem0.ExtractInput{New: []memory.Utterance{u}}).Facts {
 			out = append(out, reviewed{fmt.Sprintf("%s %s #%d", conversation, turn.ID, i+1), f, turn.Text})
 		}
 	})

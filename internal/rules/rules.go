@@ -4,8 +4,13 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -56,32 +61,32 @@ func (h *Analyst) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memor
 // day and two of all days share their material, so their name decides.
 func (h *Analyst) answer(c memory.Call) any {
 	switch in := c.Input.(type) {
-	case memory.AnalyzeInput:
+	case amem.AnalyzeInput:
 		return h.analyze(in)
-	case memory.EvolveInput:
+	case amem.EvolveInput:
 		return evolve(in)
-	case memory.RelevanceInput:
+	case policy.RelevanceInput:
 		return relevance(in)
-	case memory.ExtractInput:
+	case mem0.ExtractInput:
 		return extract(in)
-	case memory.DecideInput:
+	case mem0.DecideInput:
 		return decide(in)
-	case memory.SummarizeInput:
+	case mem0.SummarizeInput:
 		return summarize(in)
-	case memory.EntitiesInput:
+	case mem0.EntitiesInput:
 		return entities(in)
-	case memory.RelationsInput:
+	case mem0.RelationsInput:
 		return relationsAmong(in)
-	case memory.ConflictsInput:
+	case mem0.ConflictsInput:
 		return conflicts(in)
-	case memory.DayInput:
+	case memorybank.DayInput:
 		switch c.Name {
 		case "daily_summary":
 			return daySummary(in)
 		case "daily_personality":
 			return dayPersonality(in)
 		}
-	case memory.OverallInput:
+	case memorybank.OverallInput:
 		switch c.Name {
 		case "overall_history":
 			return overallHistory(in)

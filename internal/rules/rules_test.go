@@ -12,8 +12,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -56,7 +59,7 @@ func TestAnalyzeGolden_C005(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, e := range entries {
-		got := analysis(ask[memory.Analysis](t, memory.AnalyzeInput{Content: e.Content, Speaker: e.Speaker}))
+		got := analysis(ask[amem.Analysis](t, amem.AnalyzeInput{Content: e.Content, Speaker: e.Speaker}))
 		if !*update && fmt.Sprint(got) != fmt.Sprint(e.Got) {
 			t.Errorf("%s:\n got %q\nwant %q", e.Content, got, e.Got)
 		}
@@ -84,7 +87,7 @@ func TestAnalyzeGolden_C005(t *testing.T) {
 	}
 }
 
-type analysis memory.Analysis
+type analysis amem.Analysis
 
 // C006: neither the speaker nor the time is a keyword, however the note names
 // them.
@@ -96,7 +99,7 @@ func TestSpeakerAndTime_C006(t *testing.T) {
 		"Caroline says: I paint lakes every week, Caroline style.",
 	} {
 		for _, speaker := range []string{"", "Caroline"} {
-			a := ask[memory.Analysis](t, memory.AnalyzeInput{Content: content, Speaker: speaker})
+			a := ask[amem.Analysis](t, amem.AnalyzeInput{Content: content, Speaker: speaker})
 			if len(a.Keywords) < 2 {
 				t.Errorf("%s: %q", content, a.Keywords)
 			}
@@ -113,7 +116,7 @@ func TestSpeakerAndTime_C006(t *testing.T) {
 		}
 	}
 	// A label is no speaker.
-	if a := ask[memory.Analysis](t, memory.AnalyzeInput{Content: "Recipe: pancakes with blueberries"}); !slices.ContainsFunc(a.Keywords, func(k string) bool { return strings.Contains(k, "pancakes") }) {
+	if a := ask[amem.Analysis](t, amem.AnalyzeInput{Content: "Recipe: pancakes with blueberries"}); !slices.ContainsFunc(a.Keywords, func(k string) bool { return strings.Contains(k, "pancakes") }) {
 		t.Errorf("%q", a.Keywords)
 	}
 }
@@ -123,7 +126,7 @@ func TestAnalyzeLittle(t *testing.T) {
 	for content, want := range map[string]struct{ keywords, tags int }{
 		"": {0, 0}, " \n": {0, 0}, "👍👍": {0, 0}, "?!": {0, 0}, "\xff\xfe": {0, 0}, "Thanks!": {1, 3}, "Wow, thanks!": {2, 3},
 	} {
-		a := ask[memory.Analysis](t, memory.AnalyzeInput{Content: content})
+		a := ask[amem.Analysis](t, amem.AnalyzeInput{Content: content})
 		if len(a.Keywords) != want.keywords || len(a.Tags) != want.tags || a.Context == "" || a.Keywords == nil || a.Tags == nil {
 			t.Errorf("%q: %+v", content, a)
 		}
@@ -132,7 +135,7 @@ func TestAnalyzeLittle(t *testing.T) {
 
 func TestAnalyzeOnlyWanted(t *testing.T) {
 	t.Parallel()
-	a := ask[memory.Analysis](t, memory.AnalyzeInput{Content: "Bees survive frost in straw.", Want: []string{"tags"}})
+	a := ask[amem.Analysis](t, amem.AnalyzeInput{Content: "Bees survive frost in straw.", Want: []string{"tags"}})
 	if len(a.Keywords) != 0 || a.Context != memory.DefaultContext || len(a.Tags) < 3 {
 		t.Errorf("%+v", a)
 	}
@@ -153,7 +156,7 @@ func TestTags_C316(t *testing.T) {
 		"func add(a, b int) int {\n\treturn a + b\n}":                             {"code"},
 		"Quantum annealing is an optimization method for combinatorial problems.": {"science", "statement", "fact"},
 	} {
-		a := ask[memory.Analysis](t, memory.AnalyzeInput{Content: content})
+		a := ask[amem.Analysis](t, amem.AnalyzeInput{Content: content})
 		for _, w := range want {
 			if !slices.Contains(a.Tags, w) {
 				t.Errorf("%q: %q lacks %q", content, a.Tags, w)
@@ -165,12 +168,12 @@ func TestTags_C316(t *testing.T) {
 // note describes a text by the analyst, as a neighbor.
 func note(t *testing.T, handle int, score float64, content string) memory.Described {
 	t.Helper()
-	a := ask[memory.Analysis](t, memory.AnalyzeInput{Content: content})
+	a := ask[amem.Analysis](t, amem.AnalyzeInput{Content: content})
 	return memory.Described{Handle: handle, Content: content, Context: a.Context, Keywords: a.Keywords, Tags: a.Tags, Score: score}
 }
 
 type evolution struct {
-	memory.Evolution
+	amem.Evolution
 	Reflections []struct {
 		Handle int      `json:"handle"`
 		Kind   string   `json:"kind"`
@@ -183,7 +186,7 @@ type evolution struct {
 // three; others are not.
 func TestLinks_C033(t *testing.T) {
 	t.Parallel()
-	in := memory.EvolveInput{
+	in := amem.EvolveInput{
 		New: memory.Described{Handle: -1, Content: "x", Keywords: []string{"bee colonies", "frost", "garden"}},
 		Neighbours: []memory.Described{
 			{Handle: 0, Content: "a", Keywords: []string{"garden"}, Score: 0.9},
@@ -221,7 +224,7 @@ func TestLinks_C033(t *testing.T) {
 func TestUnionAndAppend_C034(t *testing.T) {
 	t.Parallel()
 	long := "The beekeeper wraps every colony in straw before the first hard frost of the year."
-	in := memory.EvolveInput{
+	in := amem.EvolveInput{
 		New: memory.Described{Handle: -1, Content: long, Context: long, Keywords: []string{"beekeeper", "colony", "straw", "frost"}, Tags: []string{"nature"}},
 		Neighbours: []memory.Described{
 			{Handle: 0, Content: "One colony died in the frost.", Context: "A loss.", Keywords: []string{"colony", "frost", "fence"}, Tags: []string{"pets", "statement"}, Score: 0.7},
@@ -275,7 +278,7 @@ func TestReflection_C035(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := ask[evolution](t, memory.EvolveInput{
+			e := ask[evolution](t, amem.EvolveInput{
 				New:        note(t, -1, 0, tc.added),
 				Neighbours: []memory.Described{note(t, 0, 0.5, "Quantum computers need liquid helium."), note(t, 1, 0.6, tc.old)},
 			})
@@ -291,13 +294,13 @@ func TestReflection_C035(t *testing.T) {
 
 func TestRelevance(t *testing.T) {
 	t.Parallel()
-	in := memory.RelevanceInput{Query: "Where do the bees spend the frost?", Candidates: []memory.Described{
+	in := policy.RelevanceInput{Query: "Where do the bees spend the frost?", Candidates: []memory.Described{
 		{Handle: 0, Content: "Payments are rounded.", Score: 0.72},
 		{Handle: 1, Content: "Bees sit out the frost in straw.", Score: 0.75},
 		{Handle: 2, Content: "A bee stung me.", Score: 0.71},
 		{Handle: 3, Content: "Nothing.", Keywords: []string{"frost", "bees"}, Score: 0.5},
 	}}
-	r := ask[memory.Relevance](t, in)
+	r := ask[policy.Relevance](t, in)
 	if len(r.Scores) != 4 {
 		t.Fatalf("%+v", r)
 	}
@@ -310,7 +313,7 @@ func TestRelevance(t *testing.T) {
 		t.Errorf("%+v", r.Scores)
 	}
 	in.Query = "what is it"
-	if r := ask[memory.Relevance](t, in); r.Scores[1].Score < 0.7 {
+	if r := ask[policy.Relevance](t, in); r.Scores[1].Score < 0.7 {
 		t.Errorf("a query of stop words: %+v", r.Scores)
 	}
 }
@@ -322,7 +325,7 @@ func TestHeuristicRefusals(t *testing.T) {
 		t.Errorf("unknown call: %v", err)
 	}
 	c := memory.Call{
-		Name: "analyze", Input: memory.AnalyzeInput{Content: "bees survive frost in straw"},
+		Name: "analyze", Input: amem.AnalyzeInput{Content: "bees survive frost in straw"},
 		Schema: json.RawMessage(`{"type":"object","properties":{"keywords":{"type":"array"},"context":{"type":"string"},"tags":{"type":"array"}}}`),
 		Check:  func(json.RawMessage) error { return errors.New("no") },
 	}
@@ -335,7 +338,7 @@ func TestHeuristicRefusals(t *testing.T) {
 // The same material always gives the same answer.
 func TestHeuristicIsDeterministic(t *testing.T) {
 	t.Parallel()
-	in := memory.EvolveInput{New: note(t, -1, 0, "Bees and frost and straw in the garden by the fence."), Neighbours: []memory.Described{
+	in := amem.EvolveInput{New: note(t, -1, 0, "Bees and frost and straw in the garden by the fence."), Neighbours: []memory.Described{
 		note(t, 0, 0.5, "Bees in the garden."), note(t, 1, 0.5, "Frost in the garden."), note(t, 2, 0.5, "Straw by the fence."), note(t, 3, 0.5, "Garden fence."),
 	}}
 	h := rules.New()
@@ -360,18 +363,18 @@ func FuzzHeuristic(f *testing.F) {
 		h := rules.New()
 		var described [2]memory.Described
 		for i, s := range []string{a, b} {
-			raw, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Input: memory.AnalyzeInput{Content: s}})
+			raw, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Input: amem.AnalyzeInput{Content: s}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var out memory.Analysis
+			var out amem.Analysis
 			if err := json.Unmarshal(raw.JSON, &out); err != nil || len(out.Keywords) > 8 {
 				t.Fatalf("%v: %s", err, raw.JSON)
 			}
 			described[i] = memory.Described{Content: s, Context: out.Context, Keywords: out.Keywords, Tags: out.Tags, Score: 0.6}
 		}
 		described[0].Handle = -1
-		if _, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Input: memory.EvolveInput{New: described[0], Neighbours: described[1:]}}); err != nil {
+		if _, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Input: amem.EvolveInput{New: described[0], Neighbours: described[1:]}}); err != nil {
 			t.Fatal(err)
 		}
 	})

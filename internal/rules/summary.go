@@ -7,7 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -16,7 +18,7 @@ const defaultChars = 1200
 
 // summarize puts the most telling sentences of the memories together. With an
 // old summary it takes out what was removed and adds what is new.
-func summarize(in memory.SummarizeInput) memory.Summary {
+func summarize(in mem0.SummarizeInput) mem0.Summary {
 	list := slices.Clone(in.Memories)
 	if in.Old != "" || len(in.Changes) > 0 {
 		list = append(text.Sentences(in.Old), list...)
@@ -30,7 +32,7 @@ func summarize(in memory.SummarizeInput) memory.Summary {
 			}
 		}
 	}
-	return memory.Summary{Summary: extractive(list, in.Chars, in.Language)}
+	return mem0.Summary{Summary: extractive(list, in.Chars, in.Language)}
 }
 
 // without drops the sentences of a text from a list.
@@ -48,7 +50,7 @@ func plainEnd(s string) string { return strings.TrimRight(strings.TrimSpace(s), 
 // leaves them in their order. A sentence counts by the weight of what it says
 // that those chosen before it do not say, so that the text is dense; of two
 // alike the later one is taken.
-func extractive(list []string, chars int, lang memory.Language) string {
+func extractive(list []string, chars int, lang policy.Language) string {
 	if chars <= 0 {
 		chars = defaultChars
 	}
@@ -117,7 +119,7 @@ func extractive(list []string, chars int, lang memory.Language) string {
 	for i, c := range chosen {
 		parts[i] = c.text
 	}
-	if lang == memory.Chinese {
+	if lang == policy.Chinese {
 		return strings.Join(parts, "")
 	}
 	return strings.Join(parts, " ")

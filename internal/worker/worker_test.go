@@ -19,7 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	"github.com/slipboxhq/slipbox/internal/rules"
@@ -90,7 +90,7 @@ func newPlant(t *testing.T, o settings) *plant {
 		model, err = llm.NewModel(llm.Deps{Clock: p.now}, cfg)
 		must(err)
 	}
-	policies, err := policy.All()
+	policies, err := policies.All()
 	must(err)
 	telling := store.Told(p.store, func(store.Change) { p.worker.Wake() })
 	found, err := recall.New(recall.Deps{Store: telling, Embedders: embedders, Policies: policies, Clock: p.now}, recall.Config{})

@@ -14,7 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
@@ -54,7 +54,7 @@ func (v *vault) embed(cfg llm.Config) {
 	v.t.Helper()
 	embedders, err := llm.NewRegistry(llm.Deps{Clock: v.clock}, cfg)
 	v.must(err)
-	policies, err := policy.All()
+	policies, err := policies.All()
 	v.must(err)
 	v.collections, err = notes.NewCollections(notes.CollectionsDeps{Store: v.store, Agents: v.store, Embedders: embedders, Policies: policies, Clock: v.clock})
 	v.must(err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -139,7 +139,7 @@ func TestActWhileTheModelFails(t *testing.T) {
 // No policy takes a task that it does not know, or loses a job over it.
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()
-	all, err := policy.All()
+	all, err := policies.All()
 	if err != nil {
 		t.Fatal(err)
 	}

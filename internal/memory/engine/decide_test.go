@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -57,7 +59,7 @@ func TestEvolution(t *testing.T) {
 		if !strings.Contains(r.User, `"handle": 0`) || !strings.Contains(r.User, "static fire test") {
 			t.Error("the prompt does not show the neighbour by its handle")
 		}
-		return evolve(func(e *memory.Evolution) {
+		return evolve(func(e *amem.Evolution) {
 			e.Actions, e.SuggestedConnections = []string{"strengthen", "update_neighbor"}, []int{0, 42}
 			e.NewContextNeighborhood = []string{"A rocket engine whose fault was traced to a propellant valve."}
 			e.NewTagsNeighborhood, e.NewKeywordsNeighborhood = [][]string{{"rocketry"}}, [][]string{{"propellant valve"}}
@@ -106,8 +108,8 @@ func TestStrengthenEmbedsAnew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.learn("Quantum computers factor integers.")
-	w.fake.Always("analyze", llmtest.JSON(memory.Analysis{Keywords: []string{"a1", "b2", "c3"}, Context: "One.", Tags: []string{"x1", "y2", "z3"}}))
-	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+	w.fake.Always("analyze", llmtest.JSON(amem.Analysis{Keywords: []string{"a1", "b2", "c3"}, Context: "One.", Tags: []string{"x1", "y2", "z3"}}))
+	w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 		e.Actions, e.TagsToUpdate = []string{"strengthen"}, []string{"physics"}
 	}))
 	n := w.learn("Quantum annealing solves optimisation problems.")
@@ -240,7 +242,7 @@ func TestOddAnswersAreRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	old := w.learn("Bread needs flour, water and salt.")
-	w.fake.Script("analyze", llmtest.Think(memory.Analysis{Keywords: []string{"sourdough", "starter", "crumb"}, Context: "Baking.", Tags: []string{"food", "baking", "how-to"}}))
+	w.fake.Script("analyze", llmtest.Think(amem.Analysis{Keywords: []string{"sourdough", "starter", "crumb"}, Context: "Baking.", Tags: []string{"food", "baking", "how-to"}}))
 	w.fake.Script("evolve", llmtest.Fenced(map[string]any{"should_evolve": true, "actions": []string{"strengthen"}, "suggested_connections": []int{77, 0, -3, 0}, "confidence": 0.93}))
 	n := w.learn("Sourdough bread needs a starter.")
 	if n.State != memory.StateEvolved || !slices.Contains(n.Keywords, "sourdough") || !slices.Equal(w.links(n.ID), []uuid.UUID{old.ID}) {
@@ -253,7 +255,7 @@ func TestRepair_C029(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	old := w.learn("Bread needs flour, water and salt.")
-	w.fake.Script("evolve", llmtest.WrongSchema(), evolve(func(e *memory.Evolution) { e.Actions, e.SuggestedConnections = []string{"strengthen"}, []int{0} }))
+	w.fake.Script("evolve", llmtest.WrongSchema(), evolve(func(e *amem.Evolution) { e.Actions, e.SuggestedConnections = []string{"strengthen"}, []int{0} }))
 	n := w.learn("Sourdough bread needs a starter.")
 	if !slices.Equal(w.links(n.ID), []uuid.UUID{old.ID}) || w.fake.Calls("evolve") != 2 {
 		t.Errorf("links %v after %d calls", w.links(n.ID), w.fake.Calls("evolve"))
@@ -360,7 +362,7 @@ func TestConflictingPatch(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				return evolve(func(e *memory.Evolution) {
+				return evolve(func(e *amem.Evolution) {
 					e.Actions, e.SuggestedConnections = []string{"strengthen", "update_neighbor"}, []int{0}
 					e.NewContextNeighborhood = []string{"The machine's."}
 				})
@@ -448,7 +450,7 @@ func TestDeletedInFlight(t *testing.T) {
 			if _, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), old.ID, memory.Request{}); err != nil && !fault.Is(err, fault.NotFound) {
 				t.Error(err)
 			}
-			return evolve(func(e *memory.Evolution) { e.Actions, e.SuggestedConnections = []string{"strengthen"}, []int{0} })
+			return evolve(func(e *amem.Evolution) { e.Actions, e.SuggestedConnections = []string{"strengthen"}, []int{0} })
 		})
 		n := w.learn("Sourdough bread needs a starter.")
 		if n.State != memory.StateEvolved || len(w.links(n.ID)) != 0 {
@@ -490,7 +492,7 @@ func TestHostileNote(t *testing.T) {
 			t.Error("memory text is not marked as data")
 		}
 		// A model that obeys.
-		return evolve(func(e *memory.Evolution) {
+		return evolve(func(e *amem.Evolution) {
 			one := 1.0
 			e.Actions, e.Confidence = []string{"strengthen", "update_neighbor"}, &one
 			e.SuggestedConnections = []int{0, 1, 2, 3, 4, 5, 6, 7, 100}

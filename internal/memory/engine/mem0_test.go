@@ -14,7 +14,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -71,7 +72,7 @@ func (w *world) found(query string) []string {
 
 // verdict is what a scripted model decides about a fact: about the memory whose text is target.
 type verdict struct {
-	op     memory.Operation
+	op     mem0.Operation
 	target string
 	text   string
 }
@@ -86,7 +87,7 @@ func (w *world) script(facts map[string][]string, verdicts map[string]verdict) {
 			} `json:"new"`
 		}
 		w.material(r, &d)
-		out := memory.Extraction{Facts: []string{}}
+		out := mem0.Extraction{Facts: []string{}}
 		for _, m := range d.New {
 			out.Facts = append(out.Facts, facts[m.Content]...)
 		}
@@ -102,7 +103,7 @@ func (w *world) script(facts map[string][]string, verdicts map[string]verdict) {
 		}
 		w.material(r, &d)
 		v := verdicts[d.Fact]
-		dec := memory.FactDecision{Operation: memory.OpAdd}
+		dec := mem0.FactDecision{Operation: mem0.OpAdd}
 		for _, s := range d.Similar {
 			if v.op != "" && s.Text == v.target {
 				dec.Operation, dec.Target = v.op, &s.Handle
@@ -135,7 +136,7 @@ func (w *world) invented() []string {
 	w.t.Helper()
 	answered := map[string]bool{"user": true}
 	for _, j := range w.jobsOf(w.c.ID, memory.JobExchange) {
-		for _, f := range resultOf[policy.Mem0Outcome](w.t, &j).Facts {
+		for _, f := range resultOf[mem0.Outcome](w.t, &j).Facts {
 			for _, term := range text.Terms(f.Fact) {
 				answered[term] = true
 			}
@@ -189,7 +190,7 @@ func contradictions() []contradiction {
 		fact := fmt.Sprintf("User is fond of hiking in the mountains, wording %d", i)
 		hiking = append(hiking, s)
 		reworded.facts[s] = []string{fact}
-		reworded.verdicts[fact] = verdict{memory.OpNoop, "User loves hiking in the mountains", ""}
+		reworded.verdicts[fact] = verdict{mem0.OpNoop, "User loves hiking in the mountains", ""}
 	}
 	reworded.said = hiking
 	return []contradiction{
@@ -198,7 +199,7 @@ func contradictions() []contradiction {
 			said:  []string{"I am vegetarian.", "I am not vegetarian any more, I eat fish now."},
 			facts: map[string][]string{"I am vegetarian.": {"User is vegetarian"}, "I am not vegetarian any more, I eat fish now.": {"User is no longer vegetarian and eats fish"}},
 			verdicts: map[string]verdict{
-				"User is no longer vegetarian and eats fish": {memory.OpDelete, "User is vegetarian", "User eats fish and is no longer vegetarian"},
+				"User is no longer vegetarian and eats fish": {mem0.OpDelete, "User is vegetarian", "User eats fish and is no longer vegetarian"},
 			},
 			live: []string{"User eats fish and is no longer vegetarian"}, gone: []string{"User is vegetarian"},
 			rules: [][]string{{"fish"}, {"not vegetarian"}}, never: []string{"is vegetarian"},
@@ -207,7 +208,7 @@ func contradictions() []contradiction {
 			name: "a name that is corrected", query: "what is the name of the user",
 			said:     []string{"My name is John.", "My name is Mike, not John."},
 			facts:    map[string][]string{"My name is John.": {"User's name is John"}, "My name is Mike, not John.": {"User's name is Mike, not John"}},
-			verdicts: map[string]verdict{"User's name is Mike, not John": {memory.OpDelete, "User's name is John", "User's name is Mike"}},
+			verdicts: map[string]verdict{"User's name is Mike, not John": {mem0.OpDelete, "User's name is John", "User's name is Mike"}},
 			live:     []string{"User's name is Mike"}, gone: []string{"User's name is John"},
 			rules: [][]string{{"Mike"}}, never: []string{"name is John"},
 		},
@@ -218,8 +219,8 @@ func contradictions() []contradiction {
 				"I live in Beijing.": {"User lives in Beijing"}, "I moved from Beijing to Shanghai.": {"User moved from Beijing to Shanghai", "User lives in Shanghai"},
 			},
 			verdicts: map[string]verdict{
-				"User moved from Beijing to Shanghai": {memory.OpDelete, "User lives in Beijing", "User lives in Shanghai"},
-				"User lives in Shanghai":              {memory.OpDelete, "User lives in Beijing", ""},
+				"User moved from Beijing to Shanghai": {mem0.OpDelete, "User lives in Beijing", "User lives in Shanghai"},
+				"User lives in Shanghai":              {mem0.OpDelete, "User lives in Beijing", ""},
 			},
 			live: []string{"User lives in Shanghai"}, gone: []string{"User lives in Beijing"},
 			rules: [][]string{{"Shanghai"}}, never: []string{"lives in Beijing"},
@@ -228,7 +229,7 @@ func contradictions() []contradiction {
 			name: "a plan that is cancelled", query: "trip to Rome",
 			said:     []string{"I plan a trip to Rome in May.", "I cancelled my trip to Rome."},
 			facts:    map[string][]string{"I plan a trip to Rome in May.": {"User plans a trip to Rome in May"}, "I cancelled my trip to Rome.": {"User cancelled the trip to Rome"}},
-			verdicts: map[string]verdict{"User cancelled the trip to Rome": {memory.OpDelete, "User plans a trip to Rome in May", ""}},
+			verdicts: map[string]verdict{"User cancelled the trip to Rome": {mem0.OpDelete, "User plans a trip to Rome in May", ""}},
 			live:     []string{}, gone: []string{"User plans a trip to Rome in May"}, never: []string{"plans a trip"},
 		},
 		reworded,
@@ -358,14 +359,14 @@ func TestMem0Trace(t *testing.T) {
 	t.Parallel()
 	w := conversing(t, options{})
 	w.script(map[string][]string{"I like tea.": {"User likes tea"}, "I like green tea.": {"User likes green tea"}},
-		map[string]verdict{"User likes green tea": {memory.OpUpdate, "User likes tea", "User likes green tea"}})
+		map[string]verdict{"User likes green tea": {mem0.OpUpdate, "User likes tea", "User likes green tea"}})
 	w.hear("I like tea.")
 	was := w.all(w.c.ID, memory.KindFact)[0]
 	w.hear("I like green tea.")
 	jobs := w.jobsOf(w.c.ID, memory.JobExchange)
-	out := resultOf[policy.Mem0Outcome](t, &jobs[1])
+	out := resultOf[mem0.Outcome](t, &jobs[1])
 	if out.Extract == nil || out.Decide == nil || out.Extract.Calls != 1 || out.Decide.Calls != 1 || out.Extract.Model != "test" ||
-		len(out.Facts) != 1 || out.Facts[0].Operation != memory.OpUpdate || out.Facts[0].Target == nil || *out.Facts[0].Target != was.ID {
+		len(out.Facts) != 1 || out.Facts[0].Operation != mem0.OpUpdate || out.Facts[0].Target == nil || *out.Facts[0].Target != was.ID {
 		t.Errorf("%s", jobs[1].Result)
 	}
 	set := w.history(was.ID)[0].Changeset
@@ -381,8 +382,8 @@ func TestMem0Vectors(t *testing.T) {
 	w.script(map[string][]string{
 		"I have a dog.": {"User has a dog"}, "My dog is called Rex.": {"User's dog is called Rex"}, "My dog has died.": {"User's dog Rex died"},
 	}, map[string]verdict{
-		"User's dog is called Rex": {memory.OpUpdate, "User has a dog", "User has a dog called Rex"},
-		"User's dog Rex died":      {memory.OpDelete, "User has a dog called Rex", "User's dog Rex died"},
+		"User's dog is called Rex": {mem0.OpUpdate, "User has a dog", "User has a dog called Rex"},
+		"User's dog Rex died":      {mem0.OpDelete, "User has a dog called Rex", "User's dog Rex died"},
 	})
 	w.hear("I have a dog.")
 	n := w.all(w.c.ID, memory.KindFact)[0]
@@ -433,12 +434,12 @@ func TestMem0Parallel(t *testing.T) {
 		words := text.Words(d.Fact)
 		for _, s := range d.Similar {
 			if slices.Contains(text.Words(s.Text), words[3]) {
-				return llmtest.Slow(50*time.Millisecond, llmtest.JSON(memory.FactDecision{
-					Operation: memory.OpUpdate, Target: &s.Handle, Text: new(s.Text + ", " + words[2] + " " + words[3]),
+				return llmtest.Slow(50*time.Millisecond, llmtest.JSON(mem0.FactDecision{
+					Operation: mem0.OpUpdate, Target: &s.Handle, Text: new(s.Text + ", " + words[2] + " " + words[3]),
 				}))
 			}
 		}
-		return llmtest.JSON(memory.FactDecision{Operation: memory.OpAdd})
+		return llmtest.JSON(mem0.FactDecision{Operation: mem0.OpAdd})
 	})
 	w.hear("More of it.")
 	want := []string{"User likes dogs, big dogs", "User likes rain, warm rain", "User likes tea, green tea, white tea", "User likes the sea"}
@@ -455,7 +456,7 @@ func TestMem0Parallel(t *testing.T) {
 func TestMem0SummaryEvery(t *testing.T) {
 	t.Parallel()
 	w := conversing(t, options{config: `{"summary_every":3}`})
-	w.fake.Always("decide", llmtest.JSON(memory.FactDecision{Operation: memory.OpAdd}))
+	w.fake.Always("decide", llmtest.JSON(mem0.FactDecision{Operation: mem0.OpAdd}))
 	var at []int
 	for i := range 7 {
 		before := w.fake.Calls("summarize")
@@ -477,7 +478,7 @@ func TestMem0SummaryEvery(t *testing.T) {
 		t.Errorf("the summary was written at %v", at)
 	}
 	s := w.all(w.c.ID, memory.KindSummary)
-	if len(s) != 1 || s[0].Key != policy.KeySummary || len(w.history(s[0].ID)) != 2 || len(s[0].Provenance.Sources) != 6 {
+	if len(s) != 1 || s[0].Key != mem0.KeySummary || len(w.history(s[0].ID)) != 2 || len(s[0].Provenance.Sources) != 6 {
 		t.Errorf("the summaries are %+v", s)
 	}
 	// In a fork the count goes on where the base was.
@@ -497,10 +498,10 @@ func TestMem0Restart(t *testing.T) {
 	t.Parallel()
 	w := conversing(t, options{config: `{"summary_every":2}`})
 	w.script(map[string][]string{"I am a nurse.": {"User is a nurse"}, "I live in Bonn.": {"User lives in Bonn"}}, nil)
-	w.fake.Always("summarize", llmtest.JSON(memory.Summary{Summary: "User is a nurse in Bonn."}))
+	w.fake.Always("summarize", llmtest.JSON(mem0.Summary{Summary: "User is a nurse in Bonn."}))
 	w.hear("I am a nurse.")
 	w.hear("I live in Bonn.")
-	policies, err := policy.All()
+	policies, err := policies.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -633,10 +634,10 @@ func TestMem0Changes(t *testing.T) {
 	w.script(map[string][]string{
 		"I like tea and live in Bonn.": {"User likes tea", "User lives in Bonn"}, "I like green tea and left Bonn.": {"User likes green tea", "User left Bonn"},
 	}, map[string]verdict{
-		"User likes green tea": {memory.OpUpdate, "User likes tea", ""},
-		"User left Bonn":       {memory.OpDelete, "User lives in Bonn", ""},
+		"User likes green tea": {mem0.OpUpdate, "User likes tea", ""},
+		"User left Bonn":       {mem0.OpDelete, "User lives in Bonn", ""},
 	})
-	w.fake.Always("summarize", llmtest.JSON(memory.Summary{Summary: "User likes tea and lives in Bonn."}))
+	w.fake.Always("summarize", llmtest.JSON(mem0.Summary{Summary: "User likes tea and lives in Bonn."}))
 	w.hear("I like tea and live in Bonn.")
 	fork := w.fork("other")
 	for _, c := range []uuid.UUID{fork, w.c.ID} {
@@ -696,7 +697,7 @@ func TestMem0Runs(t *testing.T) {
 	t.Parallel()
 	w := conversing(t, options{config: `{"scope":"session"}`})
 	w.script(map[string][]string{"I drive a van.": {"User drives a van"}, "I drive a red van.": {"User drives a red van"}},
-		map[string]verdict{"User drives a red van": {memory.OpUpdate, "User drives a van", ""}})
+		map[string]verdict{"User drives a red van": {mem0.OpUpdate, "User drives a van", ""}})
 	for _, session := range []any{1, "b", nil} {
 		w.hear("I drive a van.", func(m *notes.NewMessage) { m.Session = session })
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/memory/graph"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
@@ -14,13 +16,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
 // weaving makes a world whose collection keeps a graph. What is said is a fact word by word; its relations are
 // those that are listed for it, as "a|relation|b", and ends says which existing ones a call finds contradicted.
-func weaving(t *testing.T, o options, relations map[string][]string, ends func(fresh, existing []memory.Triple) []memory.Triple) *world {
+func weaving(t *testing.T, o options, relations map[string][]string, ends func(fresh, existing []mem0.Triple) []mem0.Triple) *world {
 	t.Helper()
 	o.policy = "mem0g"
 	w := conversing(t, o)
@@ -29,43 +31,43 @@ func weaving(t *testing.T, o options, relations map[string][]string, ends func(f
 		facts[fact] = []string{fact}
 	}
 	w.script(facts, nil)
-	triples := func(r llmtest.Request) []memory.Triple {
+	triples := func(r llmtest.Request) []mem0.Triple {
 		var d struct {
 			Facts []struct{ Text string } `json:"facts"`
 		}
 		w.material(r, &d)
-		out := []memory.Triple{}
+		out := []mem0.Triple{}
 		for _, f := range d.Facts {
 			for _, s := range relations[f.Text] {
 				p := strings.Split(s, "|")
-				out = append(out, memory.Triple{Source: p[0], Relation: p[1], Destination: p[2]})
+				out = append(out, mem0.Triple{Source: p[0], Relation: p[1], Destination: p[2]})
 			}
 		}
 		return out
 	}
 	w.fake.Handle("entities", func(r llmtest.Request) llmtest.Reply {
-		out := memory.EntitiesFound{Entities: []memory.Entity{}}
+		out := mem0.EntitiesFound{Entities: []mem0.Entity{}}
 		for _, t := range triples(r) {
 			for _, name := range []string{t.Source, t.Destination} {
 				kind := "person"
 				if places[name] {
 					kind = "place"
 				}
-				out.Entities = append(out.Entities, memory.Entity{Entity: name, Type: kind})
+				out.Entities = append(out.Entities, mem0.Entity{Entity: name, Type: kind})
 			}
 		}
 		return llmtest.JSON(out)
 	})
 	w.fake.Handle("relations", func(r llmtest.Request) llmtest.Reply {
-		return llmtest.JSON(memory.RelationsFound{Relations: triples(r)})
+		return llmtest.JSON(mem0.RelationsFound{Relations: triples(r)})
 	})
 	w.fake.Handle("conflicts", func(r llmtest.Request) llmtest.Reply {
 		var d struct {
-			New      []memory.Triple `json:"new"`
-			Existing []memory.Triple `json:"existing"`
+			New      []mem0.Triple `json:"new"`
+			Existing []mem0.Triple `json:"existing"`
 		}
 		w.material(r, &d)
-		out := memory.ConflictsFound{Invalidate: []memory.Triple{}}
+		out := mem0.ConflictsFound{Invalidate: []mem0.Triple{}}
 		if ends != nil {
 			out.Invalidate = append(out.Invalidate, ends(d.New, d.Existing)...)
 		}
@@ -122,8 +124,8 @@ func TestMem0gGraph(t *testing.T) {
 		"Alice moved to Berlin":     {"Alice|lives_in|Berlin"},
 		"Alice is back in Paris":    {"Alice|lives_in|Paris"},
 		"Alice lived in Lyon first": {"Alice|lives_in|Lyon"},
-	}, func(fresh, existing []memory.Triple) []memory.Triple {
-		return slices.DeleteFunc(existing, func(t memory.Triple) bool { return t.Relation != "lives_in" || fresh[0].Relation != "lives_in" })
+	}, func(fresh, existing []mem0.Triple) []mem0.Triple {
+		return slices.DeleteFunc(existing, func(t mem0.Triple) bool { return t.Relation != "lives_in" || fresh[0].Relation != "lives_in" })
 	})
 	w.hear("Alice lives in Paris", on("2026-01-02"))
 	w.hear("Alice knows Bob", on("2026-01-03"))
@@ -176,23 +178,23 @@ func TestMem0gGraph(t *testing.T) {
 		}
 	}
 	for _, j := range w.jobsOf(w.c.ID, memory.JobExchange) {
-		o := resultOf[policy.Mem0Outcome](t, &j)
+		o := resultOf[mem0.Outcome](t, &j)
 		if o.Graph == nil { // C200
 			t.Errorf("the trace of %s does not show the graph", j.ID)
 		}
 	}
-	graph, err := w.recall.Graph(t.Context(), w.s, v, recall.GraphQuery{Limit: 1000, Depth: -1})
+	found, err := w.recall.Graph(t.Context(), w.s, v, recall.GraphQuery{Limit: 1000, Depth: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	nodes, edges := 0, 0
-	for _, n := range graph.Nodes {
+	for _, n := range found.Nodes {
 		if n.Note.Kind == memory.KindEntity {
 			nodes++
 		}
 	}
-	for _, l := range graph.Links {
-		if _, ok := memory.EdgeOf(&l); ok {
+	for _, l := range found.Links {
+		if _, ok := graph.EdgeOf(&l); ok {
 			edges++
 		}
 	}

@@ -19,7 +19,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
@@ -67,7 +68,7 @@ func (w *world) chat(c uuid.UUID, person string, ago int, texts ...string) []mem
 
 // date of a day so many days ago.
 func (w *world) date(ago int) string {
-	return policy.DayOf(w.now().Add(-time.Duration(ago) * 24 * time.Hour))
+	return memorybank.DayOf(w.now().Add(-time.Duration(ago) * 24 * time.Hour))
 }
 
 func (w *world) keyed(c uuid.UUID, kind memory.Kind, key string) memory.Note {
@@ -235,8 +236,8 @@ func TestBankFailures(t *testing.T) {
 	if jobs := w.jobsOf(w.c.ID, memory.JobPolicy); jobs[len(jobs)-1].State != memory.JobDead || jobs[len(jobs)-1].Error == "" {
 		t.Errorf("the job is %+v", jobs[len(jobs)-1])
 	}
-	w.fake.Always("daily_summary", llmtest.JSON(memory.DaySummary{Summary: "Mia is away.", Events: []string{}}))
-	w.fake.Always("overall_history", llmtest.JSON(memory.Summary{}))
+	w.fake.Always("daily_summary", llmtest.JSON(memorybank.DaySummary{Summary: "Mia is away.", Events: []string{}}))
+	w.fake.Always("overall_history", llmtest.JSON(memorybank.History{}))
 	w.fake.Always("overall_personality", llmtest.WrongSchema())
 	w.chat(w.c.ID, "Ann", 0, "She is back.", "Good!")
 	w.drain()
@@ -254,7 +255,7 @@ func TestBankFailures(t *testing.T) {
 func TestBankSearch(t *testing.T) {
 	t.Parallel()
 	w := banked(t, options{})
-	w.fake.Always("daily_summary", llmtest.JSON(memory.DaySummary{Summary: "Ann told of the cello lessons that she takes.", Events: []string{}}))
+	w.fake.Always("daily_summary", llmtest.JSON(memorybank.DaySummary{Summary: "Ann told of the cello lessons that she takes.", Events: []string{}}))
 	said := w.chat(w.c.ID, "Ann", 1, "I take cello lessons now.", "Who is the teacher?")
 	w.drain()
 	sum := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(1))
@@ -275,11 +276,11 @@ func TestBankSearch(t *testing.T) {
 		if !found(hits, said[0].ID) || !found(hits, sum.ID) {
 			t.Errorf("%s: %d hits without the turn or the summary", mode, len(hits))
 		}
-		if found(hits, w.keyed(w.c.ID, memory.KindSummary, policy.KeyOverall).ID) {
+		if found(hits, w.keyed(w.c.ID, memory.KindSummary, memorybank.KeyOverall).ID) {
 			t.Errorf("%s: the history of all days, which every context shows, is a hit too", mode)
 		}
 		for _, id := range []uuid.UUID{said[0].ID, sum.ID} {
-			if u := used(id); policy.StrengthOf(u) != float64(i+2) || w.now().Sub(u.LastAccess) > time.Minute {
+			if u := used(id); memorybank.StrengthOf(u) != float64(i+2) || w.now().Sub(u.LastAccess) > time.Minute {
 				t.Errorf("after %d searches %+v", i+1, u)
 			}
 		}
@@ -303,11 +304,11 @@ func TestBankContext(t *testing.T) {
 	w := banked(t, options{})
 	w.fake.Handle("overall_personality", func(r llmtest.Request) llmtest.Reply {
 		if strings.Contains(fmt.Sprint(r), "Cleo") {
-			return llmtest.JSON(memory.Portrait{Portrait: "Cleo is a daring climber.", ReplyStrategy: "Be short and bold."})
+			return llmtest.JSON(memorybank.Portrait{Portrait: "Cleo is a daring climber.", ReplyStrategy: "Be short and bold."})
 		}
-		return llmtest.JSON(memory.Portrait{Portrait: "Ann is a shy reader.", ReplyStrategy: "Be gentle."})
+		return llmtest.JSON(memorybank.Portrait{Portrait: "Ann is a shy reader.", ReplyStrategy: "Be gentle."})
 	})
-	w.fake.Always("overall_history", llmtest.JSON(memory.Summary{Summary: "They spoke of weekends."}))
+	w.fake.Always("overall_history", llmtest.JSON(memorybank.History{Summary: "They spoke of weekends."}))
 	other := w.anotherBank("cleo")
 	for c, person := range map[uuid.UUID]string{w.c.ID: "Ann", other.ID: "Cleo"} {
 		w.chat(c, person, 3, "On the weekend I went to the lake.", "How was the water?")
@@ -317,7 +318,7 @@ func TestBankContext(t *testing.T) {
 	w.drain()
 	w.by(func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Put(ctx, memory.Note{
-			Kind: memory.KindProfile, Key: policy.KeyMeta, Content: "Ann, 41", State: memory.StateEvolved, OccurredAt: w.now(),
+			Kind: memory.KindProfile, Key: memorybank.KeyMeta, Content: "Ann, 41", State: memory.StateEvolved, OccurredAt: w.now(),
 			Attributes: map[string]any{"name": "Ann", "hobbies": "novels", "speaking_style": "calm"},
 		})
 		return err
@@ -346,7 +347,7 @@ func TestBankContext(t *testing.T) {
 		t.Error("the dialogue before the last message was not asked about")
 	}
 	// Another portrait, another prompt.
-	w.fake.Always("overall_personality", llmtest.JSON(memory.Portrait{Portrait: "Ann is a bold singer.", ReplyStrategy: "Sing along."}))
+	w.fake.Always("overall_personality", llmtest.JSON(memorybank.Portrait{Portrait: "Ann is a bold singer.", ReplyStrategy: "Sing along."}))
 	w.chat(w.c.ID, "Ann", 0, "I sang on a stage.", "Bravo!")
 	w.drain()
 	if c := w.context(w.c.ID, q); !strings.Contains(c.Text, "Sing along.") || strings.Contains(c.Text, "Be gentle.") {
@@ -362,9 +363,9 @@ func TestBankForget(t *testing.T) {
 	w := banked(t, options{})
 	w.fake.Handle("daily_summary", func(r llmtest.Request) llmtest.Reply {
 		if strings.Contains(fmt.Sprint(r), "trumpet") {
-			return llmtest.JSON(memory.DaySummary{Summary: "The day of the trumpet.", Events: []string{}})
+			return llmtest.JSON(memorybank.DaySummary{Summary: "The day of the trumpet.", Events: []string{}})
 		}
-		return llmtest.JSON(memory.DaySummary{Summary: "The day of the ladder.", Events: []string{}})
+		return llmtest.JSON(memorybank.DaySummary{Summary: "The day of the ladder.", Events: []string{}})
 	})
 	lost := w.chat(w.c.ID, "Ann", 0, "I sold the trumpet.", "Who bought it?")
 	kept := w.chat(w.c.ID, "Ann", 0, "I bought a ladder.", "How high is it?")
@@ -391,7 +392,7 @@ func TestBankForget(t *testing.T) {
 	if did["forgotten"] != 3.0 || len(items) != 3 {
 		t.Fatalf("outcome %v", did)
 	}
-	want := policy.Retention(w.now().Sub(lost[1].OccurredAt).Hours()/24, 5, 1)
+	want := memorybank.Retention(w.now().Sub(lost[1].OccurredAt).Hours()/24, 5, 1)
 	for _, raw := range items[:2] {
 		item := raw.(map[string]any)
 		if item["kind"] != "message" || item["reason"] != "below the floor" || math.Abs(item["retention"].(float64)-want) > 1e-6 || !strings.Contains(fmt.Sprint(lost[0].ID, lost[1].ID), item["note"].(string)) {
@@ -537,7 +538,7 @@ func TestBankForks(t *testing.T) {
 	if _, err := w.engine.Act(t.Context(), w.s, fork.String(), memory.Task{Name: "forget"}, true); err != nil {
 		t.Fatal(err)
 	}
-	policies, err := policy.All()
+	policies, err := policies.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -615,7 +616,7 @@ func TestBankDaysAtOnce(t *testing.T) {
 	var once sync.Once
 	w.fake.Handle("daily_summary", func(llmtest.Request) llmtest.Reply {
 		once.Do(func() { w.chat(w.c.ID, "Ann", 0, "A dog came too.", "Two animals!") })
-		return llmtest.JSON(memory.DaySummary{Summary: "Animals.", Events: []string{}})
+		return llmtest.JSON(memorybank.DaySummary{Summary: "Animals.", Events: []string{}})
 	})
 	w.chat(w.c.ID, "Ann", 0, "She eats a lot.", "Poor fridge.")
 	w.drain()

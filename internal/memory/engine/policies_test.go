@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 )
 
 // This file and its neighbours hold every policy to the same table: whatever
@@ -83,7 +83,7 @@ var spring = time.Date(2024, 5, 20, 9, 0, 0, 0, time.UTC)
 // everyPolicy runs a test for every policy that there is.
 func everyPolicy(t *testing.T, test func(t *testing.T, name string)) {
 	t.Helper()
-	all, err := policy.All()
+	all, err := policies.All()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/clone"
@@ -52,7 +54,7 @@ func unsure(t *testing.T) (w *world, m *meddler, old, fresh memory.Note, r memor
 	w = newWorld(t, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
 	old = w.learn("Bread needs flour, water and salt.")
 	gate := 0.5
-	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+	w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 		e.Actions, e.SuggestedConnections, e.Confidence = []string{"strengthen"}, []int{0}, &gate
 	}))
 	fresh = w.learn("Sourdough bread needs a starter.")
@@ -158,7 +160,7 @@ func TestApproveAfterTheBaseWent(t *testing.T) {
 	w.learn("Bread needs flour, water and salt.")
 	f := w.fork("own")
 	gate := 0.9
-	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+	w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 		e.Actions, e.Confidence, e.NewContextNeighborhood = []string{"update_neighbor"}, &gate, []string{"Baking."}
 	}))
 	if _, err := w.notes.Add(t.Context(), w.s, f.String(), notes.NewNote{Content: "Sourdough bread needs a starter."}, memory.Request{}); err != nil {
@@ -215,7 +217,7 @@ func TestTagsAloneAreAnEvolution_C021(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.learn("Bread needs flour, water and salt.")
-	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+	w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 		e.Actions, e.TagsToUpdate = []string{"strengthen"}, []string{"fermentation"}
 	}))
 	n := w.learn("Sourdough bread needs a starter.")
@@ -292,7 +294,7 @@ func TestBigNumbersSurvive_C060(t *testing.T) {
 	const big = json.Number("9007199254740993")
 	old := w.learn("Bread needs flour, water and salt.", func(n *notes.NewNote) { n.Attributes = map[string]any{"big": big} })
 	gate := 0.9
-	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+	w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 		e.Actions, e.Confidence, e.NewContextNeighborhood = []string{"update_neighbor"}, &gate, []string{"Baking."}
 	}))
 	w.learn("Sourdough bread needs a starter.")

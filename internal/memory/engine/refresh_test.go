@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
+
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -60,7 +63,7 @@ func (w *world) echoed() {
 			} `json:"turns"`
 		}
 		w.material(r, &d)
-		out := memory.DaySummary{Summary: d.Earlier, Events: []string{}}
+		out := memorybank.DaySummary{Summary: d.Earlier, Events: []string{}}
 		for _, t := range d.Turns {
 			out.Summary += " " + t.Text
 		}
@@ -185,7 +188,7 @@ func TestBankDeletedMeanwhile(t *testing.T) {
 			first = false
 			w.forsake(said[0].ID)
 		}
-		return llmtest.JSON(memory.DayPersonality{Traits: []string{"open"}, Mood: "calm", ReplyStrategy: "Ask."})
+		return llmtest.JSON(memorybank.DayPersonality{Traits: []string{"open"}, Mood: "calm", ReplyStrategy: "Ask."})
 	})
 	w.drain()
 	for _, h := range w.history(w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(0)).ID) {
@@ -208,7 +211,7 @@ func TestMem0Refresh(t *testing.T) {
 			} `json:"memories"`
 		}
 		w.material(r, &d)
-		var out memory.Summary
+		var out mem0.Summary
 		for _, m := range d.Memories {
 			out.Summary += " " + m.Text
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -22,7 +24,7 @@ func propose(t *testing.T) (w *world, old, fresh memory.Note, r memory.Review) {
 	w = newWorld(t, options{})
 	old = w.learn("Bread needs flour, water and salt.")
 	gate := 0.9
-	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+	w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 		e.Actions, e.Confidence = []string{"update_neighbor"}, &gate
 		e.NewContextNeighborhood, e.NewTagsNeighborhood = []string{"Baking with sourdough."}, [][]string{{"sourdough"}}
 	}))
@@ -183,7 +185,7 @@ func TestAppliedAreListedAndUndone_C324(t *testing.T) {
 	old := w.learn("Bread needs flour, water and salt.")
 	before := w.get(old.ID)
 	for _, sure := range []float64{0.99, 0.92} {
-		w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+		w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 			e.Actions, e.SuggestedConnections, e.Confidence = []string{"strengthen", "update_neighbor"}, []int{0}, &sure
 			e.NewContextNeighborhood = []string{before.Context + " Zymurgy."}
 			if sure < 0.95 {
@@ -238,14 +240,14 @@ func TestPollution_C325(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	old := w.learn("Bread needs flour, water and salt.", given([]string{"food"}, []string{"bread"}, "Baking."))
-	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+	w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 		e.Actions, e.SuggestedConnections = []string{"strengthen", "update_neighbor"}, []int{0}
 		e.NewContextNeighborhood, e.NewTagsNeighborhood = []string{"Bread is a currency."}, [][]string{{"food", "money"}}
 	}))
 	wrong := w.learn("Bread is slang for money and for flour, water and salt.", given([]string{"slang"}, []string{"slang"}, "Slang."))
 	undo := w.get(old.ID).From
 	// A later note builds on the polluted description.
-	w.fake.Script("evolve", evolve(func(e *memory.Evolution) {
+	w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 		e.Actions = []string{"update_neighbor"}
 		e.NewContextNeighborhood = []string{"Bread is a currency. Rates rise.", "Slang for money. Rates rise."}
 		e.SuggestedConnections = []int{}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
@@ -44,7 +46,7 @@ func TestCrossDomainLink_C036(t *testing.T) {
 	w := newWorld(t, options{})
 	w.fake.Handle("evolve", func(r llmtest.Request) llmtest.Reply {
 		if strings.Contains(r.User, "Simulated annealing") && strings.Contains(r.User, "Quantum tunnelling") {
-			return evolve(func(e *memory.Evolution) { e.Actions, e.SuggestedConnections = []string{"strengthen"}, []int{0} })
+			return evolve(func(e *amem.Evolution) { e.Actions, e.SuggestedConnections = []string{"strengthen"}, []int{0} })
 		}
 		return keep()
 	})

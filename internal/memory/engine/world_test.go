@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/clone"
@@ -16,7 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -109,7 +111,7 @@ func newWorld(t *testing.T, o options) *world {
 	if o.model != nil {
 		model = o.model(model)
 	}
-	policies, err := policy.All()
+	policies, err := policies.All()
 	must(err)
 	for _, p := range o.policies {
 		policies[p.Name()] = p
@@ -310,9 +312,9 @@ func (w *world) drain() {
 }
 
 // evolve scripts the answers of the next decision.
-func evolve(change func(*memory.Evolution)) llmtest.Reply {
+func evolve(change func(*amem.Evolution)) llmtest.Reply {
 	sure := 0.95
-	e := memory.Evolution{ShouldEvolve: true, Actions: []string{}, SuggestedConnections: []int{}, TagsToUpdate: []string{}, Confidence: &sure}
+	e := amem.Evolution{ShouldEvolve: true, Actions: []string{}, SuggestedConnections: []int{}, TagsToUpdate: []string{}, Confidence: &sure}
 	change(&e)
 	if e.NewContextNeighborhood == nil {
 		e.NewContextNeighborhood = []string{}
@@ -328,12 +330,12 @@ func evolve(change func(*memory.Evolution)) llmtest.Reply {
 
 // rename scripts an update of the nearest neighbour's context.
 func rename(contexts ...string) llmtest.Reply {
-	return evolve(func(e *memory.Evolution) {
+	return evolve(func(e *amem.Evolution) {
 		e.Actions, e.NewContextNeighborhood = []string{"update_neighbor"}, contexts
 	})
 }
 
-func keep() llmtest.Reply { return evolve(func(e *memory.Evolution) { e.ShouldEvolve = false }) }
+func keep() llmtest.Reply { return evolve(func(e *amem.Evolution) { e.ShouldEvolve = false }) }
 
 func has(list []uuid.UUID, id uuid.UUID) bool { return slices.Contains(list, id) }
 

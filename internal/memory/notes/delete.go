@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -69,7 +70,7 @@ func deleteTriples(ctx context.Context, tx memory.Tx, fact uuid.UUID) error {
 	}
 	var ids []uuid.UUID
 	for i := range links {
-		if links[i].Relation == memory.DerivedFrom {
+		if links[i].Relation == graph.DerivedFrom {
 			ids = append(ids, links[i].Source)
 		}
 	}
@@ -81,7 +82,7 @@ func deleteTriples(ctx context.Context, tx memory.Tx, fact uuid.UUID) error {
 		return err
 	}
 	for i := range triples {
-		if _, ok := memory.TripleLink(&triples[i]); !ok {
+		if _, ok := graph.TripleLink(&triples[i]); !ok {
 			continue
 		}
 		others := slices.DeleteFunc(slices.Clone(triples[i].Provenance.Sources), func(id uuid.UUID) bool { return id == fact })

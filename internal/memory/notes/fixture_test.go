@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -70,7 +70,7 @@ func open(t *testing.T) *desk {
 	d.tenant = made.ID
 	d.all = d.scope(uuid.Nil, tenant.AllPermissions()...)
 	d.embedders = embedders{hash: llm.Hash{}, slow: slowEmbedder{}}
-	policies, err := policy.All()
+	policies, err := policies.All()
 	d.must(err)
 	telling := store.Told(db, func(c store.Change) {
 		if len(c.Stages) > 0 {

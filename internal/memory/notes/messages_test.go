@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -56,7 +57,7 @@ type talk struct {
 func openTalk(t *testing.T) *talk {
 	t.Helper()
 	d := &talk{desk: open(t), quota: &room{notes: 1000}}
-	policies, err := policy.All()
+	policies, err := policies.All()
 	d.must(err)
 	policies["talks"] = talks{}
 	clock := func() time.Time { return d.now }

@@ -53,9 +53,12 @@ func (None) Reading(json.RawMessage) memory.Reading { return memory.Reading{} }
 // Decide returns the note. There is nothing that was put off.
 func (p None) Decide(_ context.Context, _ memory.Desk, e memory.Event) (memory.Decision, error) {
 	if e.Kind == memory.EventTask {
-		return memory.Decision{}, notMine(p.Name(), &e)
+		return memory.Decision{}, UnknownEvent(p.Name(), &e)
 	}
 	return memory.Decision{Note: e.Note, Outcome: json.RawMessage(`{"policy":"none","decision":"keep"}`)}, nil
 }
 
 var _ memory.Policy = None{}
+
+// DecisionKeep is the decision of an outcome that changes nothing.
+const DecisionKeep = "keep"

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"embed"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,17 +12,20 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// Relevance makes and reads the call that judges candidates against a query,
-// for recall.
-type Relevance struct{ prompt prompt }
+//go:embed prompts schemas
+var files embed.FS
 
-// NewRelevance loads the prompt and schema.
-func NewRelevance() (*Relevance, error) {
-	p, err := loadPrompt("recall/relevance@1")
+// Judge makes and reads the call that judges candidates against a query,
+// for recall.
+type Judge struct{ prompt Prompt }
+
+// NewJudge loads the prompt and schema.
+func NewJudge() (*Judge, error) {
+	p, err := LoadPrompt(files, "recall/relevance@1")
 	if err != nil {
 		return nil, err
 	}
-	return &Relevance{prompt: p}, nil
+	return &Judge{prompt: p}, nil
 }
 
 // candidateChars bounds a candidate's content in the prompt.
@@ -29,35 +33,35 @@ const candidateChars = 1500
 
 type relevanceMaterial struct {
 	Query      string              `json:"query"`
-	Candidates []describedMaterial `json:"candidates"`
+	Candidates []DescribedMaterial `json:"candidates"`
 }
 
 // Call asks how relevant the candidates are to the query. Handles are their
 // places in the list.
-func (r *Relevance) Call(collection uuid.UUID, query string, candidates []memory.Described) (memory.Call, error) {
-	m := relevanceMaterial{Query: text.Shorten(query, 4*candidateChars), Candidates: make([]describedMaterial, len(candidates))}
-	in := memory.RelevanceInput{Query: query, Candidates: make([]memory.Described, len(candidates))}
+func (r *Judge) Call(collection uuid.UUID, query string, candidates []memory.Described) (memory.Call, error) {
+	m := relevanceMaterial{Query: text.Shorten(query, 4*candidateChars), Candidates: make([]DescribedMaterial, len(candidates))}
+	in := RelevanceInput{Query: query, Candidates: make([]memory.Described, len(candidates))}
 	for i, c := range candidates {
 		c.Handle = i
 		in.Candidates[i] = c
-		m.Candidates[i] = materialOf(c, candidateChars)
+		m.Candidates[i] = DescribeNote(c, candidateChars)
 		m.Candidates[i].Handle = &in.Candidates[i].Handle
 	}
-	body, err := r.prompt.render(m, len(candidates))
+	body, err := r.prompt.Render(m, len(candidates))
 	if err != nil {
 		return memory.Call{}, err
 	}
 	return memory.Call{
-		Name: "relevance", Version: r.prompt.version, System: r.prompt.system, Prompt: body, Schema: r.prompt.schema, Input: in,
-		Temperature: 0, MaxTokens: 1000, Check: fits[memory.Relevance], Collection: collection,
+		Name: "relevance", Version: r.prompt.Version, System: r.prompt.System, Prompt: body, Schema: r.prompt.Schema, Input: in,
+		Temperature: 0, MaxTokens: 1000, Check: CheckTypes[Relevance], Collection: collection,
 	}, nil
 }
 
 // Read gives the score of each candidate in 0..1, NaN for one that the answer
 // does not judge, and how many entries were dropped because their handle names
 // nothing, comes twice, or their score is out of range.
-func (r *Relevance) Read(answer memory.Answer, candidates int) (scores []float64, dropped int, err error) {
-	var a memory.Relevance
+func (r *Judge) Read(answer memory.Answer, candidates int) (scores []float64, dropped int, err error) {
+	var a Relevance
 	if err := json.Unmarshal(answer.JSON, &a); err != nil {
 		return nil, 0, fmt.Errorf("relevance: %w: %w", memory.ErrBadAnswer, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -79,7 +80,7 @@ func (r *Service) Facts(ctx context.Context, s tenant.Scope, v memory.View, q Fa
 		l.q.Valid = new(true)
 	}
 	if q.Relation != "" {
-		l.relation = memory.EntityKey(q.Relation)
+		l.relation = graph.EntityKey(q.Relation)
 	}
 	if err := l.run(ctx); err != nil {
 		return FactsPage{}, err
@@ -129,7 +130,7 @@ func (l *listing) entity(ctx context.Context, name string) (uuid.UUID, bool, err
 	if id, err := uuid.Parse(name); err == nil {
 		return id, true, nil // of another kind: no edge will do
 	}
-	n, err := l.r.store.NoteByKey(ctx, l.scope, l.view, memory.KindEntity, memory.EntityKey(name))
+	n, err := l.r.store.NoteByKey(ctx, l.scope, l.view, memory.KindEntity, graph.EntityKey(name))
 	if fault.Is(err, fault.NotFound) {
 		return uuid.Nil, false, nil
 	}
@@ -201,7 +202,7 @@ func (l *listing) follows(k *memory.Link) bool {
 	if compareLinks(k.LinkID, l.after) <= 0 || l.relation != "" && k.Relation != l.relation {
 		return false
 	}
-	e, ok := memory.EdgeOf(k)
+	e, ok := graph.EdgeOf(k)
 	if !ok || l.q.Valid != nil && e.Valid != *l.q.Valid {
 		return false
 	}
@@ -245,7 +246,7 @@ func (l *listing) read(ctx context.Context, links []memory.Link) (map[uuid.UUID]
 	for i := range links {
 		add(links[i].Source)
 		add(links[i].Target)
-		e, _ := memory.EdgeOf(&links[i])
+		e, _ := graph.EdgeOf(&links[i])
 		if !e.Valid {
 			continue // what it came from may be gone
 		}
@@ -274,7 +275,7 @@ func (l *listing) fact(k *memory.Link, shown map[uuid.UUID]memory.Note) (Fact, b
 	if subject.Kind != memory.KindEntity || object.Kind != memory.KindEntity {
 		return Fact{}, false
 	}
-	e, _ := memory.EdgeOf(k)
+	e, _ := graph.EdgeOf(k)
 	f := Fact{
 		Subject: subject.Content, Relation: k.Relation, Object: object.Content, SubjectID: k.Source, ObjectID: k.Target,
 		Valid: e.Valid, Mentions: e.Mentions, Confidence: k.Confidence, Sources: e.Sources,

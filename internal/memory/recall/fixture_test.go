@@ -157,7 +157,7 @@ func (r *reading) start(cfg recall.Config) {
 	r.must(err)
 	r.clones, err = clone.New(clone.Deps{Store: r.store, Agents: r.store, Clock: r.clock}, clone.Config{BatchSize: 10})
 	r.must(err)
-	judge, err := policy.NewRelevance()
+	judge, err := policy.NewJudge()
 	r.must(err)
 	r.recall, err = recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Model: r.model, Judge: judge, Policies: policies, Clock: r.clock}, cfg)
 	r.must(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -120,7 +121,7 @@ func (f *finding) hop(ctx context.Context, entities []uuid.UUID, led map[uuid.UU
 			return nil, err
 		}
 		for i := range links {
-			e, ok := memory.EdgeOf(&links[i])
+			e, ok := graph.EdgeOf(&links[i])
 			if ok && e.Valid && e.Triple != uuid.Nil && paths[e.Triple] == nil {
 				paths[e.Triple] = &path{triple: e.Triple, link: links[i], via: led[entity], from: entity}
 			}
@@ -216,7 +217,7 @@ func speakerKey(r *filter.Record) string {
 	if role, ok := r.Attributes[memory.AttrRole].(string); ok && role != string(memory.RoleUser) {
 		return ""
 	}
-	return memory.EntityKey(name)
+	return graph.EntityKey(name)
 }
 
 func isASCII(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 }) }

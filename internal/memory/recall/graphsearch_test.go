@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
@@ -53,7 +54,7 @@ func (n *net) draw(edges ...string) (facts []uuid.UUID) {
 			facts = append(facts, fact.ID)
 			id := memory.LinkID{Relation: p[1]}
 			for j, name := range []string{p[0], p[2]} {
-				key := memory.EntityKey(name)
+				key := graph.EntityKey(name)
 				if n.entities[key] == uuid.Nil {
 					e, err := put(memory.Note{Kind: memory.KindEntity, Key: key, Content: name, Category: "thing"})
 					if err != nil {
@@ -68,17 +69,17 @@ func (n *net) draw(edges ...string) (facts []uuid.UUID) {
 				}
 			}
 			triple, err := put(memory.Note{
-				Kind: memory.KindKnowledge, Category: memory.CategoryTriple, Content: p[0] + " " + strings.ReplaceAll(p[1], "_", " ") + " " + p[2],
-				Attributes: memory.TripleAttributes(id, p[0], p[2]), Provenance: memory.Provenance{Sources: []uuid.UUID{fact.ID}},
+				Kind: memory.KindKnowledge, Category: graph.CategoryTriple, Content: p[0] + " " + strings.ReplaceAll(p[1], "_", " ") + " " + p[2],
+				Attributes: graph.TripleAttributes(id, p[0], p[2]), Provenance: memory.Provenance{Sources: []uuid.UUID{fact.ID}},
 			})
 			if err != nil {
 				return err
 			}
-			e := memory.Edge{Valid: true, ValidFrom: now, Mentions: 1, Sources: []uuid.UUID{fact.ID}, CreatedAt: now, UpdatedAt: now, Triple: triple.ID}
+			e := graph.Edge{Valid: true, ValidFrom: now, Mentions: 1, Sources: []uuid.UUID{fact.ID}, CreatedAt: now, UpdatedAt: now, Triple: triple.ID}
 			if _, err := tx.Link(ctx, memory.Link{LinkID: id, Confidence: 0.8, Attributes: e.Attributes()}); err != nil {
 				return err
 			}
-			if _, err := tx.Link(ctx, memory.Link{LinkID: memory.LinkID{Source: triple.ID, Target: fact.ID, Relation: memory.DerivedFrom}, Confidence: 1}); err != nil {
+			if _, err := tx.Link(ctx, memory.Link{LinkID: memory.LinkID{Source: triple.ID, Target: fact.ID, Relation: graph.DerivedFrom}, Confidence: 1}); err != nil {
 				return err
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -260,7 +261,7 @@ func TestFloorOfNoise(t *testing.T) {
 		r.add(c, "the lighthouse keeper")
 		r.model.answer = func(memory.Call) (string, error) { return `{"scores":[]}`, nil }
 		r.search(c, recall.Query{Text: "the lighthouse keeper", Rerank: recall.RerankModel, Mode: recall.Vector})
-		in, ok := r.model.calls[0].Input.(memory.RelevanceInput)
+		in, ok := r.model.calls[0].Input.(policy.RelevanceInput)
 		if !ok || len(in.Candidates) != x.shown {
 			t.Errorf("%s: the model sees %d notes, want %d", name, len(in.Candidates), x.shown)
 		}
@@ -284,7 +285,7 @@ func TestRerank(t *testing.T) {
 		t.Errorf("got %v %+v", got, out)
 	}
 	call := r.model.calls[0]
-	in, ok := call.Input.(memory.RelevanceInput)
+	in, ok := call.Input.(policy.RelevanceInput)
 	if !ok || call.Name != "relevance" || len(in.Candidates) != 2 || strings.Contains(call.Prompt, "matters of state") {
 		t.Errorf("the call is %+v", call)
 	}

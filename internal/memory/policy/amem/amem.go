@@ -1,0 +1,154 @@
+package amem
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+//go:embed prompts schemas
+var files embed.FS
+
+// Policy is A-MEM: every note is described, linked to its nearest neighbours,
+// and may change how those are described.
+type Policy struct {
+	analyze, evolve, split policy.Prompt
+	description            memory.PolicyDescription
+	models                 []string // names that policy_config.model may have
+}
+
+// New loads the prompts and schemas. models are the names of further
+// models that a collection may choose.
+func New(models ...string) (*Policy, error) {
+	p := Policy{models: models}
+	for name, into := range map[string]*policy.Prompt{"analyze": &p.analyze, "evolve": &p.evolve, "split": &p.split} {
+		loaded, err := policy.LoadPrompt(files, "amem/"+name+"@1")
+		if err != nil {
+			return nil, err
+		}
+		*into = loaded
+	}
+	defaults, schema, err := policy.DescribeSettings(DefaultConfig(), settings())
+	if err != nil {
+		return nil, err
+	}
+	p.description = memory.PolicyDescription{
+		Name: "amem", Title: "A-MEM: linked, evolving notes",
+		Description: "Each note gets keywords, a context and tags, is linked to related notes, and may change how those are described. " +
+			"Changes that the analyst is not sure of wait for review.",
+		Defaults: defaults, Schema: schema,
+	}
+	return &p, nil
+}
+
+// Name is "amem".
+func (*Policy) Name() string { return "amem" }
+
+// Describe says what callers are shown.
+func (p *Policy) Describe() memory.PolicyDescription { return p.description }
+
+// CheckConfig refuses unknown names, wrong types and values out of range.
+func (p *Policy) CheckConfig(config json.RawMessage) error {
+	c, err := parseConfig(config)
+	if err != nil {
+		return err
+	}
+	return policy.CheckModel(c.Model, p.models)
+}
+
+// Reading is as usual.
+func (*Policy) Reading(json.RawMessage) memory.Reading { return memory.Reading{} }
+
+// analyzeMaterial is the note as the prompt of "analyze" shows it.
+type analyzeMaterial struct {
+	Time    string   `json:"time"`
+	Speaker string   `json:"speaker,omitempty"`
+	Wanted  []string `json:"wanted"`
+	Content string   `json:"content"`
+}
+
+// Prepare fills whichever of keywords, context and tags the caller left out.
+// Without anything left out no model is asked.
+func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (memory.Note, error) {
+	c, err := parseConfig(d.Config())
+	if err != nil {
+		return n, err
+	}
+	want := wanted(&n)
+	if len(want) == 0 {
+		return n, nil
+	}
+	speaker := policy.SpeakerOf(&n)
+	body, err := p.analyze.Render(analyzeMaterial{
+		Time: policy.FormatTime(n.OccurredAt), Speaker: speaker, Wanted: want, Content: text.Shorten(n.Content, c.PromptChars),
+	}, 1)
+	if err != nil {
+		return n, err
+	}
+	answer, err := d.Ask(ctx, memory.Call{
+		Name: "analyze", Version: p.analyze.Version, System: p.analyze.System, Prompt: body, Schema: p.analyze.Schema,
+		Input:       AnalyzeInput{Content: n.Content, Time: n.OccurredAt, Speaker: speaker, Want: want},
+		Temperature: c.temperature(), MaxTokens: c.MaxTokens, Check: policy.CheckTypes[Analysis], Collection: n.Collection,
+	})
+	if err != nil {
+		return n, fmt.Errorf("analyze: %w", err)
+	}
+	var a Analysis
+	if err := json.Unmarshal(answer.JSON, &a); err != nil {
+		return n, fmt.Errorf("analyze: %w: %w", memory.ErrBadAnswer, err)
+	}
+	for _, field := range want {
+		switch field {
+		case "keywords":
+			n.Keywords = policy.CleanKeywords(a.Keywords, c.MaxKeywords, speaker)
+		case "tags":
+			n.Tags = policy.CleanTerms(a.Tags, c.MaxTags)
+		case "context":
+			n.Context = policy.CleanSentence(a.Context, c.MaxContextChars)
+			if n.Context == "" {
+				n.Context = memory.DefaultContext
+			}
+		}
+	}
+	n.Analyst = answer.Analyst
+	return n, nil
+}
+
+// wanted lists the described fields that the caller did not give. A default
+// ("General", an empty list) does not count as given.
+func wanted(n *memory.Note) []string {
+	var want []string
+	if !gave(n, "keywords") {
+		want = append(want, "keywords")
+	}
+	if !gave(n, "context") {
+		want = append(want, "context")
+	}
+	if !gave(n, "tags") {
+		want = append(want, "tags")
+	}
+	return want
+}
+
+// gave tells that the caller supplied a field with something in it.
+func gave(n *memory.Note, field string) bool {
+	if !slices.Contains(n.Supplied, field) {
+		return false
+	}
+	switch field {
+	case "keywords":
+		return len(n.Keywords) > 0
+	case "tags":
+		return len(n.Tags) > 0
+	default:
+		return n.Context != "" && n.Context != memory.DefaultContext
+	}
+}
+
+var _ memory.Policy = (*Policy)(nil)

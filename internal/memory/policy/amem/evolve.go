@@ -1,0 +1,359 @@
+package amem
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+type evolveMaterial struct {
+	MaxLinks   int                        `json:"max_links"`
+	Count      int                        `json:"count"`
+	New        policy.DescribedMaterial   `json:"new_note"`
+	Neighbours []policy.DescribedMaterial `json:"neighbours"`
+}
+
+// Decide looks at the nearest notes and decides on links and changes. The
+// first note of a space has no neighbours and asks nobody.
+func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
+	if e.Kind != memory.EventNote {
+		return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
+	}
+	return p.decideNote(ctx, d, e.Note)
+}
+
+func (p *Policy) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (memory.Decision, error) {
+	c, err := parseConfig(d.Config())
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	if c.Split {
+		parts, err := p.parts(ctx, d, c, &n)
+		if err != nil {
+			return memory.Decision{}, err
+		}
+		if len(parts) == 2 {
+			return divide(n, parts), nil
+		}
+	}
+	near, err := d.Nearest(ctx, n, c.KNeighbours)
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("find neighbours: %w", err)
+	}
+	near = others(near, n.ID, c.KNeighbours)
+	if len(near) == 0 {
+		return memory.Decision{Note: n, Outcome: encode(&Outcome{Policy: "amem", Decision: DecisionAlone})}, nil
+	}
+	call, err := p.evolveCall(ctx, d, c, &n, near)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	answer, err := d.Ask(ctx, call)
+	if errors.Is(err, memory.ErrBadAnswer) {
+		o := Outcome{Policy: "amem", Decision: DecisionUnevolved, Prompt: p.evolve.Version, Considered: consider(near)}
+		return memory.Decision{Note: n, Outcome: encode(&o), Pending: "evolve: " + memory.ErrBadAnswer.Error()}, nil
+	}
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("evolve: %w", err)
+	}
+	var e Evolution
+	if err := json.Unmarshal(answer.JSON, &e); err != nil {
+		return memory.Decision{}, fmt.Errorf("evolve: %w: %w", memory.ErrBadAnswer, err)
+	}
+	j := judgement{c: c, n: n, near: near, e: e}
+	j.out = Outcome{
+		Policy: "amem", Analyst: answer.Analyst, Model: answer.Model, Prompt: p.evolve.Version, Repaired: answer.Repaired,
+		Confidence: confidence(e), Considered: consider(near),
+	}
+	j.out.reflect(answer.JSON)
+	return j.decide(), nil
+}
+
+// others drops what a desk must not give, so that no answer can rest on it:
+// the note itself, repeats, more than k.
+func others(near []memory.Neighbour, self uuid.UUID, k int) []memory.Neighbour {
+	seen := map[uuid.UUID]bool{self: true}
+	out := make([]memory.Neighbour, 0, min(k, len(near)))
+	for _, nb := range near {
+		if len(out) < k && !seen[nb.Note.ID] {
+			seen[nb.Note.ID] = true
+			out = append(out, nb)
+		}
+	}
+	return out
+}
+
+func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c Config, n *memory.Note, near []memory.Neighbour) (memory.Call, error) {
+	ids := make([]uuid.UUID, len(near))
+	for i := range near {
+		ids[i] = near[i].Note.ID
+	}
+	var linked map[uuid.UUID][]memory.Note
+	if c.LinkedChars > 0 {
+		var err error
+		if linked, err = d.Linked(ctx, ids, c.KNeighbours); err != nil {
+			return memory.Call{}, fmt.Errorf("read linked notes: %w", err)
+		}
+	}
+	in := EvolveInput{
+		New:        memory.Described{Handle: -1, Content: n.Content, Context: n.Context, Keywords: n.Keywords, Tags: n.Tags, Time: n.OccurredAt},
+		Neighbours: make([]memory.Described, len(near)),
+		MaxLinks:   c.MaxLinks, AppendContext: c.AppendContextChars,
+	}
+	m := evolveMaterial{
+		MaxLinks: c.MaxLinks, Count: len(near), New: policy.DescribeNote(in.New, c.PromptChars),
+		Neighbours: make([]policy.DescribedMaterial, len(near)),
+	}
+	for i := range near {
+		nb := &near[i].Note
+		in.Neighbours[i] = memory.Described{
+			Handle: i, Content: nb.Content, Context: nb.Context, Keywords: nb.Keywords, Tags: nb.Tags,
+			Time: nb.OccurredAt, Score: near[i].Score, Linked: linkedTexts(linked[nb.ID], n.ID, c),
+		}
+		m.Neighbours[i] = policy.DescribeNote(in.Neighbours[i], c.NeighbourChars)
+		m.Neighbours[i].Handle = &in.Neighbours[i].Handle
+	}
+	body, err := p.evolve.Render(m, len(near))
+	if err != nil {
+		return memory.Call{}, err
+	}
+	return memory.Call{
+		Name: "evolve", Version: p.evolve.Version, System: p.evolve.System, Prompt: body, Schema: p.evolve.Schema, Input: in,
+		Temperature: c.temperature(), MaxTokens: c.MaxTokens, Check: policy.CheckTypes[Evolution], Collection: n.Collection,
+	}, nil
+}
+
+// linkedTexts gives the contents of at most k linked notes, each cut short.
+func linkedTexts(notes []memory.Note, self uuid.UUID, c Config) []string {
+	var out []string
+	for i := range notes {
+		if len(out) == c.KNeighbours {
+			break
+		}
+		if notes[i].ID != self {
+			out = append(out, text.Shorten(notes[i].Content, c.LinkedChars))
+		}
+	}
+	return out
+}
+
+// confidence gives what the answer states, nil when it states nothing usable.
+func confidence(e Evolution) *float64 {
+	if e.Confidence == nil || !(*e.Confidence >= 0 && *e.Confidence <= 1) {
+		return nil
+	}
+	return e.Confidence
+}
+
+// judgement turns an answer into a decision within the limits.
+type judgement struct {
+	c    Config
+	n    memory.Note
+	near []memory.Neighbour
+	e    Evolution
+	out  Outcome
+}
+
+func (j *judgement) decide() memory.Decision {
+	dec := memory.Decision{Note: j.n}
+	if !j.e.ShouldEvolve {
+		j.out.Decision = policy.DecisionKeep
+		dec.Outcome = encode(&j.out)
+		return dec
+	}
+	links, tags := j.strengthen()
+	changes := j.updates()
+	var waiting []memory.ReviewChange
+	if len(links) > 0 || tags != nil {
+		if j.above(j.c.StrengthenGate) {
+			j.applyStrengthen(&dec, links, tags)
+		} else {
+			waiting = append(waiting, j.proposeStrengthen(links, tags))
+		}
+	}
+	if len(changes) > 0 {
+		if j.above(j.c.ConfidenceGate) {
+			j.applyUpdates(&dec, changes)
+		} else {
+			for _, ch := range changes {
+				j.out.effect(ch.Note, "proposed")
+			}
+			waiting = append(waiting, changes...)
+		}
+	}
+	if len(waiting) > 0 {
+		dec.Review = &memory.ReviewProposal{Confidence: deref(j.out.Confidence), Changes: waiting, Reason: j.reason()}
+	}
+	switch {
+	case dec.Evolved:
+		j.out.Decision = DecisionEvolve
+	case dec.Review != nil:
+		j.out.Decision = DecisionReview
+	default:
+		j.out.Decision = policy.DecisionKeep
+	}
+	dec.Outcome = encode(&j.out)
+	return dec
+}
+
+func (j *judgement) above(gate float64) bool {
+	return j.out.Confidence != nil && *j.out.Confidence > gate
+}
+
+func (j *judgement) reason() string {
+	if j.out.Confidence == nil {
+		return "the analyst stated no confidence"
+	}
+	return fmt.Sprintf("confidence %.2f is not above the gate", *j.out.Confidence)
+}
+
+func deref(f *float64) float64 {
+	if f == nil {
+		return 0
+	}
+	return *f
+}
+
+// strengthen reads which links and tags the new note is to get; nil tags mean
+// no change.
+func (j *judgement) strengthen() (links []memory.Link, tags []string) {
+	if !slices.Contains(j.e.Actions, "strengthen") {
+		return nil, nil
+	}
+	seen := map[int]bool{}
+	for _, h := range j.e.SuggestedConnections {
+		switch {
+		case h < 0 || h >= len(j.near):
+			j.out.Dropped.Handles++
+		case seen[h]:
+			j.out.Dropped.Repeats++
+		case len(links) == j.c.MaxLinks:
+			j.out.Dropped.OverLimit++
+		default:
+			seen[h] = true
+			links = append(links, memory.Link{
+				LinkID:     memory.LinkID{Source: j.n.ID, Target: j.near[h].Note.ID, Relation: memory.RelatedTo},
+				Confidence: deref(j.out.Confidence),
+			})
+		}
+	}
+	if gave(&j.n, "tags") {
+		return links, nil // the caller's tags win
+	}
+	if t := policy.CleanTerms(j.e.TagsToUpdate, j.c.MaxTags); len(t) > 0 && !policy.SameTerms(t, j.n.Tags) {
+		tags = t
+	}
+	return links, tags
+}
+
+func (j *judgement) applyStrengthen(dec *memory.Decision, links []memory.Link, tags []string) {
+	dec.Evolved = true
+	dec.Links = links
+	for _, l := range links {
+		j.out.effect(l.Target, "linked")
+	}
+	if tags != nil {
+		dec.Note.Tags = tags
+		j.out.Tags = tags
+	}
+}
+
+func (j *judgement) proposeStrengthen(links []memory.Link, tags []string) memory.ReviewChange {
+	before, after := j.n, j.n
+	if tags != nil {
+		after.Tags = tags
+	}
+	for _, l := range links {
+		j.out.effect(l.Target, "link proposed")
+	}
+	return memory.ReviewChange{Note: j.n.ID, Before: bare(before), After: bare(after), Links: links}
+}
+
+// updates reads the real changes of neighbours: the i-th answer belongs to the
+// i-th neighbour, a missing or empty one keeps what that neighbour has, an
+// equal one is no change, and of too many the nearest are taken.
+func (j *judgement) updates() []memory.ReviewChange {
+	if !slices.Contains(j.e.Actions, "update_neighbor") {
+		return nil
+	}
+	longest := max(len(j.e.NewContextNeighborhood), len(j.e.NewTagsNeighborhood), len(j.e.NewKeywordsNeighborhood))
+	j.out.Dropped.Surplus = max(0, longest-len(j.near))
+	order := make([]int, len(j.near))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(j.near[b].Score, j.near[a].Score) })
+	var out []memory.ReviewChange
+	for _, i := range order {
+		before := j.near[i].Note
+		after := before
+		fields := j.rewrite(i, &after)
+		if len(fields) == 0 {
+			continue
+		}
+		if len(out) == j.c.MaxNeighbourChanges {
+			j.out.Dropped.OverLimit++
+			continue
+		}
+		j.out.changed(before.ID, fields)
+		out = append(out, memory.ReviewChange{Note: before.ID, Before: bare(before), After: bare(after)})
+	}
+	return out
+}
+
+// rewrite sets what the answer says of the i-th neighbour and names the fields
+// that really change. Category and content are never touched.
+func (j *judgement) rewrite(i int, after *memory.Note) []string {
+	var fields []string
+	if i < len(j.e.NewContextNeighborhood) {
+		if s := policy.CleanLine(j.e.NewContextNeighborhood[i], j.c.MaxContextChars); s != "" && !policy.SameLine(s, after.Context) {
+			after.Context = s
+			fields = append(fields, "context")
+		}
+	}
+	if i < len(j.e.NewTagsNeighborhood) {
+		if t := policy.CleanTerms(j.e.NewTagsNeighborhood[i], j.c.MaxTags); len(t) > 0 && !policy.SameTerms(t, after.Tags) {
+			after.Tags = t
+			fields = append(fields, "tags")
+		}
+	}
+	if i < len(j.e.NewKeywordsNeighborhood) {
+		k := policy.CleanKeywords(j.e.NewKeywordsNeighborhood[i], j.c.MaxKeywords, policy.SpeakerOf(after))
+		if len(k) > 0 && !policy.SameTerms(k, after.Keywords) {
+			after.Keywords = k
+			fields = append(fields, "keywords")
+		}
+	}
+	return fields
+}
+
+// applyUpdates makes the changes and lists them for periodic review: whatever
+// the confidence, a changed old note is a risk.
+func (j *judgement) applyUpdates(dec *memory.Decision, changes []memory.ReviewChange) {
+	dec.Evolved = true
+	for _, ch := range changes {
+		put := j.near[slices.IndexFunc(j.near, func(nb memory.Neighbour) bool { return nb.Note.ID == ch.Note })].Note
+		put.Context, put.Tags, put.Keywords = ch.After.Context, ch.After.Tags, ch.After.Keywords
+		dec.Puts = append(dec.Puts, put)
+		j.out.effect(ch.Note, "changed")
+	}
+	dec.Applied = &memory.ReviewProposal{
+		Confidence: deref(j.out.Confidence), Changes: changes,
+		Reason: fmt.Sprintf("%d older notes described anew", len(changes)),
+	}
+}
+
+// bare is a snapshot for a proposal: without the vector.
+func bare(n memory.Note) *memory.Note {
+	n.Vector = nil
+	return &n
+}

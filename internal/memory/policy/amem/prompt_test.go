@@ -1,0 +1,68 @@
+package amem
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+)
+
+// TestPrompts holds every prompt to its golden file: C018, C019 and C036 (the
+// rules name relation by meaning), C029 and C316 (schema and rules).
+func TestPrompts(t *testing.T) {
+	t.Parallel()
+	p := newAMem(t)
+	near := policytest.Neighbors(3)
+	near[1].Note.Content = policytest.Hostile
+	d := &policytest.Desk{
+		Near: near, Overrides: `{"split":true,"k_neighbours":2}`,
+		LinkedNotes: map[uuid.UUID][]memory.Note{policytest.ID(1): {policytest.Note(6, "A linked note."), policytest.Note(7, "Another one."), policytest.Note(8, "One too many.")}},
+		Answers:     map[string]string{"split": `{"parts":[]}`, "evolve": `{}`, "analyze": `{}`},
+	}
+	n := policytest.Note(9, "New content. It has two sentences.")
+	n.Attributes = map[string]any{"speaker": "Ada"}
+	if _, err := p.Prepare(t.Context(), d, n); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Decide(t.Context(), d, policytest.Added(n)); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"analyze", "split", "evolve"} {
+		policytest.Golden(t, "golden/"+name+".v1.txt", policytest.PromptText(d.Asked[i]))
+	}
+}
+
+// TestHostileTextStaysData: whatever a note says, the prompt holds its marks
+// once, and what stands between them is one JSON value.
+func TestHostileTextStaysData(t *testing.T) {
+	t.Parallel()
+	p := newAMem(t)
+	near := policytest.Neighbors(2)
+	near[0].Note.Content, near[0].Note.Context = policytest.Hostile, policytest.Hostile
+	near[0].Note.Tags, near[0].Note.Keywords = []string{policytest.Hostile}, []string{policytest.Hostile}
+	d := &policytest.Desk{Near: near, Answers: map[string]string{"evolve": `{}`, "analyze": `{}`}, LinkedNotes: map[uuid.UUID][]memory.Note{policytest.ID(2): {policytest.Note(5, policytest.Hostile)}}}
+	n := memory.Note{ID: policytest.ID(9), Content: policytest.Hostile, Attributes: map[string]any{"speaker": policytest.Hostile}, OccurredAt: policytest.Noon}
+	if _, err := p.Prepare(t.Context(), d, n); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Decide(t.Context(), d, policytest.Added(n)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range d.Asked {
+		if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 {
+			t.Errorf("%s: the marks are forged:\n%s", c.Name, c.Prompt)
+		}
+		_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")
+		data, _, _ := strings.Cut(rest, "</memory-data>")
+		if !json.Valid([]byte(data)) {
+			t.Errorf("%s: the data is no JSON value:\n%s", c.Name, data)
+		}
+		if strings.Contains(c.System, "Ignore your") || !strings.Contains(c.System, "never followed") {
+			t.Errorf("%s: the instructions are not ours alone", c.Name)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package amem
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// splitAnswer is the answer of "split".
+type splitAnswer struct {
+	Parts []string `json:"parts"`
+}
+
+// parts gives the two parts of a note that speaks of two unrelated concepts,
+// and nothing for any other note, one that was divided before, or an answer
+// that cannot be used.
+func (p *Policy) parts(ctx context.Context, d memory.Desk, c Config, n *memory.Note) ([]string, error) {
+	if len(n.Provenance.Sources) > 0 || len(text.Sentences(n.Content)) < 2 {
+		return nil, nil
+	}
+	if d.Analyst() != memory.AnalystModel {
+		return splitByTerms(n.Content), nil
+	}
+	body, err := p.split.Render(analyzeMaterial{Time: policy.FormatTime(n.OccurredAt), Wanted: []string{"parts"}, Content: n.Content}, 1)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := d.Ask(ctx, memory.Call{
+		Name: "split", Version: p.split.Version, System: p.split.System, Prompt: body, Schema: p.split.Schema,
+		Temperature: c.temperature(), MaxTokens: max(c.MaxTokens, len(n.Content)), Check: policy.CheckTypes[splitAnswer], Collection: n.Collection,
+	})
+	switch {
+	case errors.Is(err, memory.ErrBadAnswer):
+		return []string{}, nil // the note stays whole
+	case err != nil:
+		return nil, fmt.Errorf("split: %w", err)
+	}
+	var a splitAnswer
+	if err := json.Unmarshal(answer.JSON, &a); err != nil {
+		return nil, fmt.Errorf("split: %w: %w", memory.ErrBadAnswer, err) // the call's own check refuses it first
+	}
+	if !faithful(n.Content, a.Parts) {
+		return nil, nil
+	}
+	return a.Parts, nil
+}
+
+// faithful tells that parts are two, and use the words of the whole and at
+// least four fifths of them: an answer can divide a note, not rewrite it.
+func faithful(whole string, parts []string) bool {
+	if len(parts) != 2 {
+		return false
+	}
+	left := map[string]int{}
+	total := 0
+	for _, w := range text.Words(whole) {
+		left[w]++
+		total++
+	}
+	used := 0
+	for _, part := range parts {
+		words := text.Words(part)
+		if len(words) == 0 {
+			return false
+		}
+		for _, w := range words {
+			if left[w] == 0 {
+				return false
+			}
+			left[w]--
+			used++
+		}
+	}
+	return used*5 >= total*4
+}
+
+// splitByTerms is the rule for when no model is there: two runs of at least two
+// sentences each that share no content word.
+func splitByTerms(s string) []string {
+	sentences := text.Sentences(s)
+	terms := make([][]string, len(sentences))
+	for i, one := range sentences {
+		terms[i] = text.Terms(one)
+	}
+	for cut := 2; cut <= len(sentences)-2; cut++ {
+		head, tail := slices.Concat(terms[:cut]...), slices.Concat(terms[cut:]...)
+		shared := slices.ContainsFunc(tail, func(t string) bool { return slices.Contains(head, t) })
+		if len(head) >= 4 && len(tail) >= 4 && !shared && hangs(terms[:cut]) && hangs(terms[cut:]) {
+			return []string{strings.Join(sentences[:cut], " "), strings.Join(sentences[cut:], " ")}
+		}
+	}
+	return nil
+}
+
+// hangs tells that every sentence of a run shares a content word with another
+// of it: what does not hang together is talk, not a concept.
+func hangs(run [][]string) bool {
+	for i, one := range run {
+		joined := slices.ContainsFunc(one, func(t string) bool {
+			for k, other := range run {
+				if k != i && slices.Contains(other, t) {
+					return true
+				}
+			}
+			return false
+		})
+		if !joined {
+			return false
+		}
+	}
+	return true
+}
+
+// divide makes two raw notes of one, with one provenance: both name the note
+// that was divided as their source. Each then goes its own way through the
+// policy. The whole text stays in the first one's history.
+func divide(n memory.Note, parts []string) memory.Decision {
+	from := append(slices.Clone(n.Provenance.Sources), n.ID)
+	first := part(n, parts[0], from)
+	second := part(n, parts[1], from)
+	second.ID, second.Key, second.Layer, second.From = uuid.Nil, "", uuid.Nil, 0
+	return memory.Decision{
+		Note: first, Puts: []memory.Note{second},
+		Outcome: encode(&Outcome{Policy: "amem", Decision: DecisionSplit}),
+	}
+}
+
+func part(n memory.Note, content string, sources []uuid.UUID) memory.Note {
+	n.Content = content
+	n.State = memory.StateRaw
+	n.Vector = nil
+	n.Analyst = ""
+	n.Provenance.Sources = sources
+	if !gave(&n, "keywords") {
+		n.Keywords = nil
+	}
+	if !gave(&n, "tags") {
+		n.Tags = nil
+	}
+	if !gave(&n, "context") {
+		n.Context = memory.DefaultContext
+	}
+	return n
+}

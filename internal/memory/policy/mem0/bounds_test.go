@@ -1,0 +1,103 @@
+package mem0
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+)
+
+// TestMem0Budgets: whatever a caller writes, calls see so much of it and no more.
+func TestMem0Budgets(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("tea and coffee with Ada ", memory.MaxContentBytes/24)
+	k := newTalk(t, newTestMem0(t), "")
+	k.facts([]string{"Ada likes tea and coffee"})
+	k.always("decide", `{"operation":"ADD","target":null,"text":null}`)
+	k.always("summarize", `{"summary":"Ada likes tea and coffee."}`)
+	k.apply(memory.Decision{Puts: []memory.Note{
+		{ID: policytest.ID(200), Kind: memory.KindFact, Key: "a", Content: long, OccurredAt: policytest.Noon},
+		{ID: policytest.ID(201), Kind: memory.KindFact, Key: "b", Content: long + "!", OccurredAt: policytest.Noon},
+	}})
+	var said []memory.Note
+	for range 60 {
+		said = append(said, k.said(memory.RoleUser, long))
+	}
+	k.learn(said...)
+	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
+	most := exchangeMessages*memory.MaxContentBytes + 64<<10
+	for _, name := range []string{"extract", "decide", "summarize"} {
+		calls := k.called(name)
+		if len(calls) == 0 {
+			t.Fatalf("%s was not asked", name)
+		}
+		for _, c := range calls {
+			size := 0
+			switch in := c.Input.(type) {
+			case ExtractInput:
+				for _, u := range in.New {
+					size += len(u.Content)
+				}
+				if len(in.New) == 0 || in.New[len(in.New)-1].Content == "" {
+					t.Error("the newest message is not shown")
+				}
+			case DecideInput:
+				for _, m := range in.Similar {
+					size += len(m.Content)
+				}
+				most = 64 << 10
+			case SummarizeInput:
+				for _, m := range in.Memories {
+					size += len(m)
+				}
+			}
+			if size == 0 || size > most || len(c.Prompt) > 5*DefaultConfig().MessageChars {
+				t.Errorf("%s sees %d bytes, a model %d", name, size, len(c.Prompt))
+			}
+		}
+	}
+}
+
+// TestMem0ExpiryTasks: however many times facts end at, few tasks wait for
+// them, and none comes before its time or is forgotten.
+func TestMem0ExpiryTasks(t *testing.T) {
+	t.Parallel()
+	waiting := map[string]bool{}
+	for i := range 20_000 {
+		ends := policytest.Noon.Add(time.Duration(i) * 37 * time.Minute * time.Duration(1+i/100))
+		for _, f := range expireAt(policytest.Noon, []time.Time{ends}) {
+			waiting[f.Task.Key] = true
+			if early := f.After.Before(ends); early && ends.Before(policytest.Noon.AddDate(9, 0, 0)) || f.After.Sub(ends) > 30*24*time.Hour {
+				t.Fatalf("%v is done with at %v", ends, f.After)
+			}
+		}
+	}
+	if len(waiting) > 700 {
+		t.Errorf("%d tasks wait", len(waiting))
+	}
+	k := newTalk(t, newTestMem0(t), "")
+	var puts []memory.Note
+	for i := range maxExpired + 3 {
+		n := uuid.UUID{0x01, 0x91, 6: 0x70, 8: 0x80, 14: byte(i >> 8), 15: byte(i)}
+		ends := policytest.Noon
+		if i == 0 {
+			ends = policytest.Noon.AddDate(30, 0, 0)
+		}
+		puts = append(puts, memory.Note{
+			ID: n, Kind: memory.KindFact, Key: n.String(), Content: "Ada parks here " + n.String(), OccurredAt: policytest.Noon,
+			Attributes: map[string]any{memory.AttrExpires: ends.Format(time.RFC3339)},
+		})
+	}
+	k.apply(memory.Decision{Puts: puts})
+	dec := k.decide(policytest.TaskEvent(TaskExpire, "", ""))
+	if len(dec.Deletes) != maxExpired || len(dec.Follow) != 2 || dec.Follow[1].After.After(policytest.Noon) {
+		t.Errorf("%d deleted, then %+v", len(dec.Deletes), dec.Follow)
+	}
+	if dec = k.decide(policytest.TaskEvent(TaskExpire, "", "")); len(dec.Deletes) != 2 || len(dec.Follow) != 1 {
+		t.Errorf("%d deleted, then %+v", len(dec.Deletes), dec.Follow)
+	}
+}

@@ -1,0 +1,359 @@
+package mem0
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// talk is a desk that holds a conversation and what was learned from it: what
+// a decision changes stands there for the next one, and what was stays in its
+// log. Texts are as similar as they share words.
+type talk struct {
+	*policytest.Desk
+	t   *testing.T
+	p   *Policy
+	now time.Time
+
+	mu     sync.Mutex
+	log    [][]memory.Note // what stood after each revision
+	notes  []memory.Note
+	links  map[memory.LinkID]memory.Link
+	made   byte
+	on     map[string]func(memory.Call) string // answers by call name
+	follow []memory.Follow                     // that decisions put off
+}
+
+func newTalk(t *testing.T, p *Policy, config string) *talk {
+	t.Helper()
+	k := talk{
+		Desk: &policytest.Desk{Overrides: config}, t: t, p: p, now: policytest.Noon, made: 1, log: [][]memory.Note{nil},
+		links: map[memory.LinkID]memory.Link{}, on: map[string]func(memory.Call) string{},
+	}
+	return &k
+}
+
+func newTestMem0(t *testing.T) *Policy {
+	t.Helper()
+	p, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// always answers a call in the same way.
+func (k *talk) always(name, answer string) {
+	k.on[name] = func(memory.Call) string { return answer }
+}
+
+// facts scripts what is extracted, one answer for each exchange.
+func (k *talk) facts(answers ...[]string) {
+	k.on["extract"] = func(memory.Call) string {
+		if len(answers) == 0 {
+			return `{"facts":[]}`
+		}
+		raw, err := json.Marshal(Extraction{Facts: answers[0]})
+		if err != nil {
+			k.t.Error(err)
+		}
+		answers = answers[1:]
+		return string(raw)
+	}
+}
+
+// decides scripts what becomes of a fact, by its text; nothing scripted adds it.
+func (k *talk) decides(rule func(in DecideInput) (op Operation, target int, text string)) {
+	k.on["decide"] = func(c memory.Call) string {
+		in, ok := c.Input.(DecideInput)
+		if !ok {
+			k.t.Errorf("decide is asked with %T", c.Input)
+		}
+		op, target, text := rule(in)
+		d := FactDecision{Operation: op}
+		if op != OpAdd {
+			d.Target = &target
+		}
+		if text != "" {
+			d.Text = &text
+		}
+		raw, err := json.Marshal(d)
+		if err != nil {
+			k.t.Error(err)
+		}
+		return string(raw)
+	}
+}
+
+func (k *talk) Now() time.Time { return k.now }
+
+func (k *talk) NewID() uuid.UUID {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.made++
+	return policytest.ID(k.made)
+}
+
+// Ask reads an answer as a model's is read: leniently, then by the call's own check.
+func (k *talk) Ask(_ context.Context, c memory.Call) (memory.Answer, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.Asked = append(k.Asked, c)
+	if k.Err != nil {
+		return memory.Answer{}, k.Err
+	}
+	answer := k.on[c.Name]
+	if answer == nil {
+		return memory.Answer{}, fmt.Errorf("no answer for %q", c.Name)
+	}
+	raw := json.RawMessage(answer(c))
+	if c.Lenient != nil {
+		if read := c.Lenient(string(raw)); read != nil {
+			raw = read
+		}
+	}
+	if !json.Valid(raw) || raw[0] != '{' {
+		return memory.Answer{}, fmt.Errorf("%w: no JSON object", memory.ErrBadAnswer)
+	}
+	if err := c.Check(raw); err != nil {
+		return memory.Answer{}, errors.Join(memory.ErrBadAnswer, err)
+	}
+	return memory.Answer{JSON: raw, Analyst: k.Analyst(), Model: "test"}, nil
+}
+
+func vectorOf(s string) []float32 {
+	v := make([]float32, 512)
+	for _, t := range text.Terms(s) {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(t))
+		v[h.Sum32()%512]++
+	}
+	return v
+}
+
+func (k *talk) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, s := range texts {
+		out[i] = vectorOf(s)
+	}
+	return out, nil
+}
+
+func (k *talk) Similar(_ context.Context, queries []memory.SimilarQuery) ([][]memory.Neighbour, error) {
+	out := make([][]memory.Neighbour, len(queries))
+	for i, q := range queries {
+		v := vectorOf(q.Text)
+		for _, n := range k.notes {
+			r := recordOf(&n)
+			score, _ := memory.Cosine(v, vectorOf(n.Content))
+			if slices.Contains(q.Kinds, n.Kind) && filter.Match(q.Filter, &r) && score > 0 && score >= q.MinScore {
+				out[i] = append(out[i], memory.Neighbour{Note: n, Score: score})
+			}
+		}
+		slices.SortStableFunc(out[i], func(a, b memory.Neighbour) int {
+			switch {
+			case a.Score > b.Score:
+				return -1
+			case a.Score < b.Score:
+				return 1
+			}
+			return 0
+		})
+		out[i] = out[i][:min(q.K, len(out[i]))]
+	}
+	return out, nil
+}
+
+func recordOf(n *memory.Note) filter.Record {
+	return filter.Record{Kind: string(n.Kind), OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, Attributes: n.Attributes, State: string(n.State)}
+}
+
+func (k *talk) ByKey(_ context.Context, kind memory.Kind, key string) (memory.Note, bool, error) {
+	i := slices.IndexFunc(k.notes, func(n memory.Note) bool { return n.Kind == kind && n.Key == key })
+	if i < 0 {
+		return memory.Note{}, false, nil
+	}
+	return k.notes[i], true, nil
+}
+
+func (k *talk) Notes(_ context.Context, ids []uuid.UUID) ([]memory.Note, error) {
+	return pick(k.notes, ids), nil
+}
+
+func pick(notes []memory.Note, ids []uuid.UUID) []memory.Note {
+	var out []memory.Note
+	for _, id := range ids {
+		if i := slices.IndexFunc(notes, func(n memory.Note) bool { return n.ID == id }); i >= 0 {
+			out = append(out, notes[i])
+		}
+	}
+	return out
+}
+
+func (k *talk) Past(_ context.Context, ids []uuid.UUID, at memory.Revision) ([]memory.Note, error) {
+	return pick(k.log[at], ids), nil
+}
+
+func (k *talk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+	slices.SortFunc(k.notes, func(a, b memory.Note) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	var out []memory.Note
+	for _, n := range k.notes {
+		r := recordOf(&n)
+		if bytes.Compare(n.ID[:], q.After[:]) > 0 && slices.Contains(q.Kinds, n.Kind) && filter.Match(q.Filter, &r) && len(out) < q.Limit {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+func (k *talk) Recent(ctx context.Context, until uuid.UUID, n int) ([]memory.Note, error) {
+	all, err := k.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Limit: 1000})
+	all = slices.DeleteFunc(all, func(m memory.Note) bool { return bytes.Compare(m.ID[:], until[:]) >= 0 })
+	return all[max(0, len(all)-n):], err
+}
+
+func (k *talk) Links(_ context.Context, ids []uuid.UUID, dir memory.Direction) ([]memory.Link, error) {
+	var out []memory.Link
+	for _, l := range k.links {
+		if dir&memory.Outgoing != 0 && slices.Contains(ids, l.Source) || dir&memory.Incoming != 0 && slices.Contains(ids, l.Target) {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b memory.Link) int {
+		return bytes.Compare(append(a.Source[:], a.Relation...), append(b.Source[:], b.Relation...))
+	})
+	return out, nil
+}
+
+// said is a message that stands in the conversation.
+func (k *talk) said(role memory.Role, content string, change ...func(*memory.Note)) memory.Note {
+	n := memory.Note{
+		ID: k.NewID(), Kind: memory.KindMessage, Content: content, OccurredAt: k.now, CreatedAt: k.now,
+		Attributes: map[string]any{memory.AttrRole: string(role), memory.AttrTurn: fmt.Sprintf("turn %d", k.made)},
+	}
+	for _, c := range change {
+		c(&n)
+	}
+	k.apply(memory.Decision{Puts: []memory.Note{n}})
+	return n
+}
+
+// with sets an attribute of a message.
+func with(name string, v any) func(*memory.Note) {
+	return func(n *memory.Note) { n.Attributes[name] = v }
+}
+
+func at(t time.Time) func(*memory.Note) {
+	return func(n *memory.Note) { n.OccurredAt = t }
+}
+
+// hear says something as a person and learns from it.
+func (k *talk) hear(content string, change ...func(*memory.Note)) memory.Decision {
+	k.t.Helper()
+	k.now = k.now.Add(time.Minute)
+	return k.learn(k.said(memory.RoleUser, content, change...))
+}
+
+// learn decides about an exchange and keeps what is decided.
+func (k *talk) learn(messages ...memory.Note) memory.Decision {
+	k.t.Helper()
+	return k.decide(memory.Event{Kind: memory.EventExchange, Messages: messages})
+}
+
+func (k *talk) decide(e memory.Event) memory.Decision {
+	k.t.Helper()
+	dec, err := k.p.Decide(k.t.Context(), k, e)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.apply(dec)
+	return dec
+}
+
+// apply puts a decision into the memory, as a changeset.
+func (k *talk) apply(dec memory.Decision) {
+	revision := memory.Revision(len(k.log))
+	for _, n := range dec.Puts {
+		n.From = revision
+		if n.CreatedAt.IsZero() {
+			n.CreatedAt = k.now
+		}
+		k.drop(n.ID)
+		if n.Key != "" && slices.ContainsFunc(k.notes, func(o memory.Note) bool { return o.Kind == n.Kind && o.Key == n.Key }) {
+			k.t.Errorf("two notes of kind %s have the key %s", n.Kind, n.Key)
+		}
+		k.notes = append(k.notes, n)
+	}
+	for _, id := range dec.Deletes {
+		k.drop(id)
+	}
+	for _, l := range dec.Links {
+		k.links[l.LinkID] = l
+	}
+	for _, id := range dec.Unlinks {
+		delete(k.links, id)
+	}
+	k.follow = append(k.follow, dec.Follow...)
+	k.log = append(k.log, slices.Clone(k.notes))
+}
+
+func (k *talk) drop(id uuid.UUID) {
+	k.notes = slices.DeleteFunc(slices.Clone(k.notes), func(n memory.Note) bool { return n.ID == id })
+}
+
+// known gives the texts of the live notes of a kind, oldest first.
+func (k *talk) known(kind memory.Kind) []string {
+	k.t.Helper()
+	notes, err := k.List(k.t.Context(), memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 1000})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	out := []string{}
+	for _, n := range notes {
+		out = append(out, n.Content)
+	}
+	return out
+}
+
+// called gives the calls of a name, in order.
+func (k *talk) called(name string) []memory.Call {
+	var out []memory.Call
+	for _, c := range k.Asked {
+		if c.Name == name {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (k *talk) fact(content string) memory.Note {
+	k.t.Helper()
+	i := slices.IndexFunc(k.notes, func(n memory.Note) bool { return n.Kind == memory.KindFact && n.Content == content })
+	if i < 0 {
+		k.t.Fatalf("no fact %q among %q", content, k.known(memory.KindFact))
+	}
+	return k.notes[i]
+}
+
+func readOutcome(t *testing.T, d memory.Decision) Outcome {
+	t.Helper()
+	var o Outcome
+	if err := json.Unmarshal(d.Outcome, &o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}

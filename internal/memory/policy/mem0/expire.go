@@ -1,0 +1,134 @@
+package mem0
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+// expiries puts off the deleting of facts to when their time is over. Times that
+// are near to each other share a task, the further ahead the more: every task
+// that waits is looked at by every decision. Until it is done, what is over is
+// passed over wherever facts are compared.
+func expiries(now time.Time, facts ...memory.Note) []memory.Follow {
+	var times []time.Time
+	for i := range facts {
+		if at, ok := expiryOf(&facts[i]); ok {
+			times = append(times, at)
+		}
+	}
+	return expireAt(now, times)
+}
+
+func expireAt(now time.Time, times []time.Time) []memory.Follow {
+	var out []memory.Follow
+	for _, at := range times {
+		at = whenToExpire(now, at)
+		if key := policy.FormatTime(at); !slices.ContainsFunc(out, func(f memory.Follow) bool { return f.Task.Key == key }) {
+			out = append(out, memory.Follow{Task: memory.Task{Name: TaskExpire, Key: key}, After: at})
+		}
+	}
+	return out
+}
+
+// whenToExpire is when a task deletes a fact that ends at a time: to the minute
+// within an hour, to the hour within two days, to the day within a year, else
+// to the month, and ten years ahead at most; the task looks further then.
+func whenToExpire(now, at time.Time) time.Time {
+	const day = 24 * time.Hour
+	ahead, step := at.Sub(now), time.Minute
+	switch {
+	case ahead > 10*365*day:
+		at, step = now.Add(10*365*day), 30*day
+	case ahead > 365*day:
+		step = 30 * day
+	case ahead > 2*day:
+		step = day
+	case ahead > time.Hour:
+		step = time.Hour
+	}
+	at = at.UTC()
+	if whole := at.Truncate(step); whole.Before(at) {
+		return whole.Add(step)
+	}
+	return at
+}
+
+// maxExpired bounds the facts that one task deletes; another follows it.
+const maxExpired = 1000
+
+// expire deletes the facts whose time is over.
+func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.Decision, error) {
+	out := Outcome{Policy: p.Name(), Decision: policy.DecisionKeep}
+	now := d.Now()
+	q := memory.NoteQuery{
+		Kinds:  []memory.Kind{memory.KindFact},
+		Filter: &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrExpires}, Op: filter.Exists, Want: true},
+	}
+	dec := memory.Decision{Cause: memory.CauseForget}
+	var removed []memory.Note
+	var later []time.Time
+	err := policy.EachNote(ctx, d, q, func(n *memory.Note) {
+		at, ok := expiryOf(n)
+		switch {
+		case !ok:
+		case at.After(now):
+			later = append(later, at)
+		case len(removed) < maxExpired:
+			dec.Deletes = append(dec.Deletes, n.ID)
+			removed = append(removed, *n)
+		default:
+			later = append(later, now)
+		}
+	})
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("read facts that expire: %w", err)
+	}
+	if out.Expired = dec.Deletes; len(out.Expired) > 0 {
+		out.Decision = DecisionForgotten
+		if c.Graph {
+			if err := p.graph.ingest(ctx, d, c, nil, removed, &dec, &out); err != nil {
+				return memory.Decision{}, err
+			}
+		}
+	}
+	dec.Follow = append(dec.Follow, expireAt(now, later)...)
+	out.follow(dec.Follow...)
+	dec.Outcome = out.encode()
+	return dec, nil
+}
+
+// hasExpired tells that the time of a fact is over.
+func hasExpired(n *memory.Note, now time.Time) bool {
+	at, ok := expiryOf(n)
+	return ok && !at.After(now)
+}
+
+// expiryOf is when a fact ends; ok is false for one that does not.
+func expiryOf(n *memory.Note) (at time.Time, ok bool) {
+	s, isText := n.Attributes[memory.AttrExpires].(string)
+	if !isText {
+		return time.Time{}, false
+	}
+	at, err := filter.ParseTime(s)
+	return at, err == nil
+}
+
+// laterExpiry gives the attributes of a memory after a fact was merged into
+// it: its own, which ends when the later of the two does.
+func laterExpiry(own, merged map[string]any) map[string]any {
+	a, aOK := expiryOf(&memory.Note{Attributes: own})
+	b, bOK := expiryOf(&memory.Note{Attributes: merged})
+	if !aOK || !bOK || !b.After(a) {
+		return own
+	}
+	out := maps.Clone(own)
+	out[memory.AttrExpires] = merged[memory.AttrExpires]
+	return out
+}

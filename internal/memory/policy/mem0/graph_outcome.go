@@ -1,0 +1,68 @@
+package mem0
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// The effects on an entity or an edge, as the outcome names them.
+const (
+	EffectNew         = "new"
+	EffectReused      = "reused"
+	EffectMentioned   = "mentioned"
+	EffectRevived     = "revived"
+	EffectInvalidated = "invalidated"
+	EffectPast        = "past"   // it is known to have held before, and holds no longer
+	EffectSource      = "source" // it rests on fewer facts than before
+)
+
+// GraphOutcome is what a job's result says of the graph: each call, what
+// became of entities and edges, and what was left out.
+type GraphOutcome struct {
+	Calls   []GraphCall   `json:"calls,omitempty"`
+	Nodes   []NodeOutcome `json:"nodes,omitempty"`
+	Edges   []EdgeOutcome `json:"edges,omitempty"`
+	Dropped GraphDropped  `json:"dropped,omitzero"`
+	Skipped string        `json:"skipped,omitempty"` // why the facts have no part in the graph yet
+}
+
+// GraphCall is one call of the extraction.
+type GraphCall struct {
+	Call     string         `json:"call"`
+	Prompt   string         `json:"prompt"`
+	Analyst  memory.Analyst `json:"analyst,omitempty"`
+	Model    string         `json:"model,omitempty"`
+	Repaired bool           `json:"repaired,omitempty"`
+	Failed   string         `json:"failed,omitempty"`
+	Found    int            `json:"found"` // entries of the answer
+}
+
+// NodeOutcome is what became of a name.
+type NodeOutcome struct {
+	Note   uuid.UUID `json:"note"`
+	Effect string    `json:"effect"`
+	Score  float64   `json:"score,omitempty"` // similarity to the entity that is reused for it, unless its name is the same
+}
+
+// EdgeOutcome is what became of an edge.
+type EdgeOutcome struct {
+	Source   uuid.UUID  `json:"source"`
+	Relation string     `json:"relation"`
+	Target   uuid.UUID  `json:"target"`
+	Effect   string     `json:"effect"`
+	Triple   *uuid.UUID `json:"triple,omitempty"` // the note that says it
+}
+
+// GraphDropped counts what answers gave and nobody got.
+type GraphDropped struct {
+	Entities   int `json:"entities,omitempty"`   // names with nothing in them
+	NotSaid    int `json:"not_said,omitempty"`   // names that no fact has
+	Malformed  int `json:"malformed,omitempty"`  // relations without an end or a name
+	Unknown    int `json:"unknown,omitempty"`    // relations among entities that were not extracted
+	SelfLoops  int `json:"self_loops,omitempty"` // relations of an entity to itself
+	Repeats    int `json:"repeats,omitempty"`
+	OverLimit  int `json:"over_limit,omitempty"`
+	NotShown   int `json:"not_shown,omitempty"`  // invalidations of edges that the call was not shown
+	Reasserted int `json:"reasserted,omitempty"` // invalidations of edges that the same facts state
+}

@@ -1,0 +1,209 @@
+package mem0
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+//go:embed prompts schemas
+var files embed.FS
+
+// The natural keys and tasks of Mem0.
+const (
+	KeySummary    = "mem0/summary"    // of the kind summary: S, the summary of all facts
+	KeyProcedure  = "mem0/procedure/" // and the session: the record of a run
+	TaskSummary   = "summary"
+	TaskProcedure = "procedure" // its key is the session
+	TaskExpire    = "expire"
+	TaskForsake   = "forsake" // its key is a message that was deleted: what comes from it is marked
+)
+
+// NothingKnown is the summary of a memory without facts.
+const NothingKnown = "No key facts are known yet."
+
+// Policy is Mem0 (arXiv:2504.19413): facts are taken from the newest exchange of
+// a conversation and compared with the memories most like them. Mem0g is the
+// same with a graph of entities and relations beside the facts.
+type Policy struct {
+	extract, decide, summarize, procedure policy.Prompt
+	graph                                 *graphPart
+	defaults                              Config
+	description                           memory.PolicyDescription
+	models                                []string // names that policy_config.model may have
+}
+
+// New makes the policy "mem0": facts. models are the names of further
+// models that a collection may choose.
+func New(models ...string) (*Policy, error) {
+	return newMem0(memory.PolicyDescription{
+		Name: "mem0", Title: "Mem0: facts",
+		Description: "Short facts are taken from each exchange of a conversation. A fact that is new is added, one that adds detail is merged, " +
+			"one that contradicts an older one replaces it, one that is known changes nothing. A summary of all facts is kept.",
+	}, DefaultConfig(), models)
+}
+
+// NewGraph makes the policy "mem0g": facts with a graph of entities and relations.
+func NewGraph(models ...string) (*Policy, error) {
+	c := DefaultConfig()
+	c.Graph = true
+	return newMem0(memory.PolicyDescription{
+		Name: "mem0g", Title: "Mem0g: facts and a graph",
+		Description: "Mem0, and beside the facts a graph of the entities that they are about and of the relations between these, " +
+			"each with the time for which it holds.",
+	}, c, models)
+}
+
+func newMem0(d memory.PolicyDescription, c Config, models []string) (*Policy, error) {
+	p := Policy{defaults: c, models: models}
+	for name, into := range map[string]*policy.Prompt{
+		"extract": &p.extract, "decide": &p.decide, "summarize": &p.summarize, "procedure": &p.procedure,
+	} {
+		loaded, err := policy.LoadPrompt(files, "mem0/"+name+"@1")
+		if err != nil {
+			return nil, err
+		}
+		*into = loaded
+	}
+	var err error
+	if p.graph, err = newGraphPart(); err != nil {
+		return nil, err
+	}
+	if d.Defaults, d.Schema, err = policy.DescribeSettings(c, settings()); err != nil {
+		return nil, err
+	}
+	d.Exchanges = true
+	p.description = d
+	return &p, nil
+}
+
+// Name is "mem0" or "mem0g".
+func (p *Policy) Name() string { return p.description.Name }
+
+// Describe says what callers are shown.
+func (p *Policy) Describe() memory.PolicyDescription { return p.description }
+
+// CheckConfig refuses unknown names, wrong types and values out of range.
+func (p *Policy) CheckConfig(config json.RawMessage) error {
+	c, err := p.config(config)
+	if err != nil {
+		return err
+	}
+	return policy.CheckModel(c.Model, p.models)
+}
+
+// Reading shows facts and notes, with the summary first and the recent
+// messages. Of procedural memory it shows the records.
+func (p *Policy) Reading(config json.RawMessage) memory.Reading {
+	c, err := p.config(config)
+	if err != nil {
+		c = p.defaults
+	}
+	if c.MemoryType == MemoryProcedural {
+		return memory.Reading{Kinds: []memory.Kind{memory.KindSummary, memory.KindFact, memory.KindNote}, Recent: c.RecentMessages}
+	}
+	r := memory.Reading{
+		Kinds:  []memory.Kind{memory.KindFact, memory.KindNote},
+		Pinned: []memory.Pin{{Kind: memory.KindSummary, Key: KeySummary}},
+		Recent: c.RecentMessages, Graph: c.Graph,
+	}
+	if c.Graph {
+		r.Kinds = append(r.Kinds, memory.KindKnowledge)
+	}
+	return r
+}
+
+// Prepare returns the note: facts are taken from it when its turn comes.
+func (*Policy) Prepare(_ context.Context, _ memory.Desk, n memory.Note) (memory.Note, error) {
+	return n, nil
+}
+
+// Decide learns from an exchange, or from a note as from what a person says,
+// and does the tasks that were put off.
+func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
+	c, err := p.config(d.Config())
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	switch e.Kind {
+	case memory.EventExchange:
+		return p.learn(ctx, d, &c, e.Messages)
+	case memory.EventNote:
+		return p.note(ctx, d, &c, e.Note)
+	case memory.EventTask:
+		return p.task(ctx, d, &c, &e)
+	}
+	return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
+}
+
+// note learns from a note that a caller wrote. What is memory itself, such as
+// a fact that was put in by hand, is taken as it is.
+func (p *Policy) note(ctx context.Context, d memory.Desk, c *Config, n memory.Note) (dec memory.Decision, err error) {
+	switch n.Kind {
+	case memory.KindNote, memory.KindMessage:
+		dec, err = p.learn(ctx, d, c, []memory.Note{n})
+	case memory.KindFact:
+		out := Outcome{Policy: p.Name(), Decision: policy.DecisionKeep}
+		dec.Follow = expiries(d.Now(), n)
+		if c.Graph {
+			err = p.graph.ingest(ctx, d, c, []memory.Note{n}, nil, &dec, &out)
+		}
+		dec.Outcome = out.encode()
+	default:
+		dec.Outcome = (&Outcome{Policy: p.Name(), Decision: policy.DecisionKeep}).encode()
+	}
+	dec.Note = n
+	return dec, err
+}
+
+func (p *Policy) task(ctx context.Context, d memory.Desk, c *Config, e *memory.Event) (memory.Decision, error) {
+	switch e.Task.Name {
+	case TaskSummary:
+		return p.sumUp(ctx, d, c, e.Task)
+	case TaskProcedure:
+		return p.record(ctx, d, c, e.Task.Key)
+	case TaskExpire:
+		return p.expire(ctx, d, c)
+	case TaskForsake:
+		return p.forsake(ctx, d, e.Task.Key)
+	}
+	dec, ok, err := p.graph.task(ctx, d, c, e.Task)
+	if err == nil && !ok {
+		err = policy.UnknownEvent(p.Name(), e)
+	}
+	return dec, err
+}
+
+// put asks a call within the settings.
+func (c *Config) put(
+	ctx context.Context, d memory.Desk, name string, pr *policy.Prompt, material any, count int, input any,
+	lenient func(string) json.RawMessage, check func(json.RawMessage) error,
+) (memory.Answer, error) {
+	body, err := pr.Render(material, count)
+	if err != nil {
+		return memory.Answer{}, err
+	}
+	a, err := d.Ask(ctx, memory.Call{
+		Name: name, Version: pr.Version, System: pr.System, Prompt: body, Schema: pr.Schema, Input: input,
+		Temperature: policy.CallTemperature(c.Temperature), MaxTokens: c.MaxTokens, Lenient: lenient, Check: check,
+	})
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", name, err)
+	}
+	return a, nil
+}
+
+// wantKey refuses a task that does not say what it is about.
+func wantKey(t, key string) error {
+	if key == "" {
+		return fault.InvalidField("key", "the task %q needs one", t)
+	}
+	return nil
+}
+
+var _ memory.Policy = (*Policy)(nil)

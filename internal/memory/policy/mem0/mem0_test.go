@@ -1,0 +1,642 @@
+package mem0
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+)
+
+// TestMem0Facts: both phases stand in the outcome (C159, C186: extraction, then decisions), an exchange
+// gives several facts, each a memory of its own with its source (C163, C170), in the wording of the
+// decision, shorter than what was said (C167), and nothing like it is an ADD without a question (C169).
+func TestMem0Facts(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, newTestMem0(t), "")
+	k.facts([]string{"User's name is Ada", "User has a dog called Rex", "User works as a nurse"}, []string{"User works as a nurse in a children's hospital nowadays"})
+	k.decides(func(in DecideInput) (Operation, int, string) {
+		return OpAdd, 0, "User works in a children's hospital"
+	})
+	m := k.said(memory.RoleUser, "Hi! My name is Ada, I have a dog called Rex and I work as a nurse, which is hard but I like it a lot.")
+	o := readOutcome(t, k.learn(m, k.said(memory.RoleAssistant, "Nice to meet you!")))
+	want := []string{"User's name is Ada", "User has a dog called Rex", "User works as a nurse"}
+	if diff := cmp.Diff(want, k.known(memory.KindFact)); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+	if o.Extract == nil || o.Extract.Calls != 1 || o.Extract.Prompt != "mem0/extract@1" || o.Extract.Facts != 3 || o.Decide == nil ||
+		len(o.Facts) != 3 || o.Facts[0].Operation != OpAdd || o.Facts[0].Note == nil || o.Decision != DecisionLearned {
+		t.Errorf("the outcome does not show both phases: %+v", o)
+	}
+	if len(k.called("decide")) != 0 {
+		t.Error("nothing is known, and something was asked about it")
+	}
+	n := k.fact("User has a dog called Rex")
+	if !slices.Equal(n.Provenance.Sources, []uuid.UUID{m.ID}) || n.State != memory.StateEvolved || n.Analyst != memory.AnalystModel ||
+		!n.OccurredAt.Equal(m.OccurredAt) || !strings.HasPrefix(n.Key, "md5:") || len(n.Key) != 36 {
+		t.Errorf("the fact is %+v", n)
+	}
+	o = readOutcome(t, k.hear("Nowadays I work as a nurse in a children's hospital, it is a wonderful place to be."))
+	if o.Decide.Calls != 1 || len(k.known(memory.KindFact)) != 4 {
+		t.Errorf("the second exchange gave %+v", o)
+	}
+	if short := k.fact("User works in a children's hospital"); len(short.Content) > 50 {
+		t.Errorf("not compact: %q", short.Content)
+	}
+}
+
+// TestMem0Decisions: what becomes of a fact (C171 UPDATE, C172 DELETE, C173 NOOP, C174 as it was chosen,
+// C175 targets that name nothing, C192 no two that contradict each other).
+func TestMem0Decisions(t *testing.T) {
+	t.Parallel()
+	const old = "User's name is John"
+	number := func(n int) *int { return &n }
+	said := func(s string) *string { return &s }
+	rows := []struct {
+		name   string
+		known  string
+		fact   string
+		answer FactDecision
+		want   []string
+		same   bool // the memory keeps its id
+		drop   FactsDropped
+		op     Operation
+	}{
+		{"update merges", "User likes cheese pizza", "User likes chicken pizza",
+			FactDecision{Operation: OpUpdate, Target: number(0), Text: said("User likes cheese and chicken pizza")},
+			[]string{"User likes cheese and chicken pizza"}, true, FactsDropped{}, OpUpdate},
+		{"update without text takes the fact", "User likes pizza", "User likes chicken pizza",
+			FactDecision{Operation: OpUpdate, Target: number(0)}, []string{"User likes chicken pizza"}, true, FactsDropped{}, OpUpdate},
+		{"update with a text of nothing takes the fact", "User likes pizza", "User likes chicken pizza",
+			FactDecision{Operation: OpUpdate, Target: number(0), Text: said("")}, []string{"User likes chicken pizza"}, true, FactsDropped{}, OpUpdate},
+		{"a text that nobody said is not taken", "User likes pizza", "User likes chicken pizza",
+			FactDecision{Operation: OpUpdate, Target: number(0), Text: said("Bananas grow quickly near volcanic islands")},
+			[]string{"User likes chicken pizza"}, true, FactsDropped{Texts: 1}, OpUpdate},
+		{"update to what it says already", "User likes pizza", "The user likes pizza",
+			FactDecision{Operation: OpUpdate, Target: number(0), Text: said("User likes pizza")}, []string{"User likes pizza"}, true, FactsDropped{}, OpNoop},
+		{"delete leaves what is true", old, "User's name is Mike, not John",
+			FactDecision{Operation: OpDelete, Target: number(0), Text: said("User's name is Mike")}, []string{"User's name is Mike"}, false, FactsDropped{}, OpDelete},
+		{"delete without text leaves the fact", old, "User's name is Mike",
+			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"User's name is Mike"}, false, FactsDropped{}, OpDelete},
+		{"delete with the old text leaves the fact", old, "User's name is Mike",
+			FactDecision{Operation: OpDelete, Target: number(0), Text: said(old)}, []string{"User's name is Mike"}, false, FactsDropped{}, OpDelete},
+		{"a plan that is called off leaves nothing", "User plans a trip to Rome in May", "User cancelled the trip to Rome",
+			FactDecision{Operation: OpDelete, Target: number(0)}, []string{}, false, FactsDropped{}, OpDelete},
+		{"what comes instead stays", "User plans a trip to Rome in May", "User cancelled the trip to Rome and visits Paris",
+			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"User cancelled the trip to Rome and visits Paris"}, false, FactsDropped{}, OpDelete},
+		{"also in other words", "User plans to fly to Rome in May", "User cancelled the flight to Rome because of a strike",
+			FactDecision{Operation: OpDelete, Target: number(0)}, []string{}, false, FactsDropped{}, OpDelete},
+		{"a state that ended is worth knowing", "User is vegetarian", "User is no longer vegetarian",
+			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"User is no longer vegetarian"}, false, FactsDropped{}, OpDelete},
+		{"noop changes nothing", "User likes pizza", "User is fond of pizza",
+			FactDecision{Operation: OpNoop, Target: number(0), Text: said("User is fond of pizza")}, []string{"User likes pizza"}, true, FactsDropped{}, OpNoop},
+		{"noop of an unknown handle", "User likes pizza", "User is fond of pizza",
+			FactDecision{Operation: OpNoop, Target: number(7)}, []string{"User likes pizza"}, true, FactsDropped{Targets: 1}, OpNoop},
+		{"add beside", "User likes pizza", "User likes pizza ovens",
+			FactDecision{Operation: OpAdd, Target: number(0)}, []string{"User likes pizza", "User likes pizza ovens"}, true, FactsDropped{}, OpAdd},
+		{"update of nothing", "User likes pizza", "User likes chicken pizza",
+			FactDecision{Operation: OpUpdate}, []string{"User likes pizza"}, true, FactsDropped{Targets: 1}, OpNoop},
+		{"delete of an unknown handle", "User likes pizza", "User hates pizza",
+			FactDecision{Operation: OpDelete, Target: number(7)}, []string{"User likes pizza"}, true, FactsDropped{Targets: 1}, OpNoop},
+		{"a handle below zero", "User likes pizza", "User hates pizza",
+			FactDecision{Operation: OpUpdate, Target: number(-1)}, []string{"User likes pizza"}, true, FactsDropped{Targets: 1}, OpNoop},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			k := newTalk(t, newTestMem0(t), "")
+			k.facts([]string{r.known}, []string{r.fact})
+			raw, err := json.Marshal(r.answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.always("decide", string(raw))
+			k.hear(r.known, with("project", "x"))
+			was := k.fact(r.known)
+			second := k.hear(r.fact)
+			if diff := cmp.Diff(r.want, k.known(memory.KindFact)); diff != "" {
+				t.Errorf("facts (-want +got):\n%s", diff)
+			}
+			o := readOutcome(t, second)
+			if diff := cmp.Diff(r.drop, o.Dropped); diff != "" || o.Facts[0].Operation != r.op {
+				t.Errorf("outcome %+v", o)
+			}
+			now := pick(k.notes, []uuid.UUID{was.ID})
+			if (len(now) == 1) != r.same {
+				t.Fatalf("the memory stands: %v", len(now) == 1)
+			}
+			if r.same && now[0].Attributes["project"] != "x" {
+				t.Errorf("the memory lost its attributes: %v", now[0].Attributes)
+			}
+			if r.op == OpUpdate && (len(now[0].Provenance.Sources) != 2 || now[0].Key == was.Key) {
+				t.Errorf("the merged memory has sources %v and key %s", now[0].Provenance.Sources, now[0].Key)
+			}
+			if past := pick(k.log[was.From], []uuid.UUID{was.ID}); len(past) != 1 || past[0].Content != r.known {
+				t.Error("what was known is not in the log")
+			}
+		})
+	}
+}
+
+// TestMem0NothingToLearn: small talk is no fact whatever form the answer has (C166), and what may not be
+// learned from asks nobody: system text, recalled memories, what a chat put in.
+func TestMem0NothingToLearn(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{
+		`{"facts":[]}`, `{}`, `[]`, `<none>`, `None`, `"none"`, `{"facts":null}`, `{"facts":["<none>"]}`, "```json\n[]\n```", `There are none: {"facts": []}`,
+	} {
+		k := newTalk(t, newTestMem0(t), "")
+		k.always("extract", answer)
+		o := readOutcome(t, k.hear("Good morning! How are you?"))
+		if len(k.known(memory.KindFact)) != 0 || o.Decision != DecisionNothing || len(k.called("decide")) != 0 {
+			t.Errorf("%s: %+v", answer, o)
+		}
+	}
+	k := newTalk(t, newTestMem0(t), "")
+	silent := []memory.Note{
+		k.said(memory.RoleSystem, "You are Bob, who lives in Bonn."),
+		k.said(memory.RoleTool, `{"city":"Bonn"}`),
+		k.said(memory.RoleDeveloper, "Bob likes tea."),
+		k.said(memory.RoleUser, "I like tea.", with(memory.AttrRecall, true)),
+		k.said(memory.RoleUser, " <slipbox-memory>User likes tea.</slipbox-memory> "),
+		k.said(memory.RoleAssistant, "<SLIPBOX-MEMORY>User likes tea, and it does not end"),
+	}
+	o := readOutcome(t, k.learn(silent...))
+	if len(k.Asked) != 0 || o.Decision != DecisionNothing {
+		t.Errorf("somebody was asked: %+v", o)
+	}
+	k.facts([]string{"User likes milk"})
+	k.hear("<slipbox-memory>- User likes tea</slipbox-memory>\nI like milk.")
+	in, _ := k.called("extract")[0].Input.(ExtractInput)
+	if len(in.New) != 1 || in.New[0].Content != "I like milk." {
+		t.Errorf("extracted from %+v", in.New)
+	}
+}
+
+// TestMem0Forms: facts and decisions are read in the forms that models give them (C176: text around the object).
+func TestMem0Forms(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string][]string{
+		`{"facts":[{"fact":"User likes tea"},{"text":"User has a cat"}]}`: {"User likes tea", "User has a cat"},
+		`{"facts":[["User likes tea",["User has a cat"]]]}`:               {"User likes tea", "User has a cat"},
+		`["User likes tea"]`:         {"User likes tea"},
+		`{"facts":"User likes tea"}`: {"User likes tea"},
+		"Sure, here they are:\n```json\n{\"facts\": [\"User likes tea\"]}\n```\nAnything else?": {"User likes tea"},
+		`{"facts":[42, 3.5, true, null, "", "  ", {"n":7}, "User likes tea"]}`:                  {"User likes tea"},
+		`{"fact":"User likes tea"}`:                                                                       {"User likes tea"},
+		`{"facts":["User likes tea","user likes TEA","User likes  tea"]}`:                                 {"User likes tea"},
+		`{"facts":[{"subject":"User","predicate":"likes","object":"tea"}]}`:                               {"User likes tea"},
+		`{"facts":["User likes tea\nand\u0000 has a\tcat"]}`:                                              {"User likes tea and has a cat"},
+		`{"facts":["User likes tea", "` + strings.Repeat("User likes tea and a cat ", 40) + `"]}`:         {"User likes tea"},
+		`{"facts":["User lives on the moon with seven dwarfs","User likes tea","Assistant has no name"]}`: {"User likes tea"},
+	} {
+		k := newTalk(t, newTestMem0(t), "")
+		k.always("extract", answer)
+		k.hear("I like tea, and I have a cat. 42")
+		if diff := cmp.Diff(want, k.known(memory.KindFact)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", answer, diff)
+		}
+	}
+	for answer, want := range map[string]Operation{
+		`{"operation":"noop","target":"0","text":null}`:                  OpNoop,
+		`{"operation":"NONE","target":null,"text":null}`:                 OpNoop,
+		`{"event":"UPDATE","id":0.0,"text":"User likes green tea"}`:      OpUpdate,
+		"I think:\n{\"operation\":\"DELETE\",\"target\":0}\nbecause …":   OpDelete,
+		`[{"operation":"ADD","target":null,"text":"User likes green"}]`:  OpAdd,
+		`{"operation":"ADD","target":[],"text":{"a":1},"confidence":.9}`: OpNoop, // not JSON: nothing is done
+	} {
+		k := newTalk(t, newTestMem0(t), "")
+		k.facts([]string{"User likes tea"}, []string{"User likes green tea"})
+		k.always("decide", answer)
+		k.hear("I like tea.")
+		dec := k.hear("I like green tea.")
+		o := readOutcome(t, dec)
+		if strings.Contains(answer, "confidence") {
+			if dec.Pending == "" || len(dec.Puts)+len(dec.Deletes) != 0 || o.Decision != DecisionUnlearned {
+				t.Errorf("%s: a failed decision wrote %+v", answer, o)
+			}
+			continue
+		}
+		if len(o.Facts) != 1 || o.Facts[0].Operation != want {
+			t.Errorf("%s: %+v", answer, o)
+		}
+	}
+}
+
+// TestMem0Bounds: of 500 facts from one pair, the first max_facts are kept and the others counted; a message of
+// 60 KiB is cut in the prompt; more deletions than the limit are not made.
+func TestMem0Bounds(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, newTestMem0(t), `{"max_deletes":2,"message_chars":1000}`)
+	var many, off []string
+	for i := range 500 {
+		many = append(many, fmt.Sprintf("User owns painting number %d", i))
+	}
+	for i := range 20 {
+		off = append(off, fmt.Sprintf("User sold painting number %d", i))
+	}
+	k.facts(many, off)
+	o := readOutcome(t, k.hear("I own paintings, number 0 to 499. "+strings.Repeat("Painting is dear to me. ", 2500)))
+	if len(k.known(memory.KindFact)) != 20 || o.Dropped.OverLimit != 480 {
+		t.Errorf("kept %d, %+v", len(k.known(memory.KindFact)), o.Dropped)
+	}
+	if n := len(k.called("extract")[0].Prompt); n > 3000 {
+		t.Errorf("the prompt has %d characters", n)
+	}
+	k.decides(func(in DecideInput) (Operation, int, string) {
+		return OpDelete, 0, strings.Replace(in.Similar[0].Content, "owns", "sold", 1)
+	})
+	o = readOutcome(t, k.hear("I sold the paintings number 0 to 19."))
+	deleted := 0
+	for _, f := range o.Facts {
+		if f.Operation == OpDelete {
+			deleted++
+		}
+	}
+	if deleted != 2 || o.Dropped.Deletes == 0 {
+		t.Errorf("%d deleted, %+v", deleted, o.Dropped)
+	}
+}
+
+// TestMem0Background: the prompt has the summary (C161) and exactly the configured number of messages before
+// the pair (C162), and facts that stand there alone are not extracted again (C160).
+func TestMem0Background(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		config string
+		want   []string
+	}{
+		{`{}`, []string{"m5", "m6", "m7", "m8", "m9", "m10", "m11", "m12", "m13", "m14"}},
+		{`{"recent_messages":3}`, []string{"m12", "m13", "m14"}},
+		{`{"recent_messages":0}`, nil},
+		{`{"recent_messages":2,"recent_unit":"pairs"}`, []string{"m11", "m12", "m13", "m14"}},
+		{`{"recent_messages":3,"scope":"session"}`, nil},
+		{`{"recent_messages":1,"extract_from":"user"}`, []string{"m14", "I am here to help."}},
+	}
+	for _, r := range rows {
+		k := newTalk(t, newTestMem0(t), r.config)
+		k.apply(memory.Decision{Puts: []memory.Note{{ID: k.NewID(), Kind: memory.KindSummary, Key: KeySummary, Content: "Bob lives in Bonn and has two sons."}}})
+		for i := range 15 {
+			turn := with(memory.AttrTurn, fmt.Sprint(i/2))
+			if i%2 == 1 {
+				turn = with(memory.AttrTurn, fmt.Sprint((i+1)/2))
+			} else if i > 0 {
+				turn = with(memory.AttrTurn, fmt.Sprint(i/2))
+			}
+			k.said(memory.RoleUser, fmt.Sprintf("m%d", i), turn, with(memory.AttrSession, "yesterday"))
+			if i == 13 {
+				k.said(memory.RoleSystem, "system text")
+			}
+		}
+		k.always("extract", `{"facts":["Bob lives in Bonn","Bob has two sons","User moves to the coast","m14"]}`)
+		turn := with(memory.AttrTurn, "now")
+		k.learn(k.said(memory.RoleUser, "I move to the coast.", turn, with(memory.AttrSession, "today")), k.said(memory.RoleAssistant, "I am here to help.", turn, with(memory.AttrSession, "today")))
+		c := k.called("extract")[0]
+		in, _ := c.Input.(ExtractInput)
+		var recent []string
+		for _, u := range in.Recent {
+			recent = append(recent, u.Content)
+		}
+		if diff := cmp.Diff(r.want, recent); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", r.config, diff)
+		}
+		for _, m := range r.want {
+			if !strings.Contains(c.Prompt, `"content": "`+m+`"`) {
+				t.Errorf("%s: %s is not in the prompt", r.config, m)
+			}
+		}
+		if in.Summary != "Bob lives in Bonn and has two sons." || !strings.Contains(c.Prompt, `"summary": "Bob lives in Bonn`) || !strings.Contains(c.System, "background") {
+			t.Errorf("the summary is not shown as background: %s", c.Prompt)
+		}
+		if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User moves to the coast"}) {
+			t.Errorf("%s: extracted %q", r.config, got)
+		}
+	}
+	// A short answer stands with the question that it answers.
+	k := newTalk(t, newTestMem0(t), "")
+	k.said(memory.RoleAssistant, "Do you like tea?")
+	k.facts([]string{"User likes tea"})
+	k.hear("Yes, I do.")
+	if len(k.known(memory.KindFact)) != 1 {
+		t.Error("what a yes says was not learned")
+	}
+}
+
+// TestMem0OneSpeaker: what is said without a name is said by the one person who has spoken under a name
+// before, in the call and in the facts; by nobody where two have.
+func TestMem0OneSpeaker(t *testing.T) {
+	t.Parallel()
+	for _, r := range []struct {
+		before []string
+		want   string
+	}{{nil, ""}, {[]string{"Nora", ""}, "Nora"}, {[]string{"Nora", "Bob", ""}, ""}} {
+		k := newTalk(t, newTestMem0(t), "")
+		for _, name := range r.before {
+			if name == "" {
+				k.said(memory.RoleUser, "Something.")
+				continue
+			}
+			k.said(memory.RoleUser, "Something.", with(memory.AttrName, name))
+		}
+		k.said(memory.RoleAssistant, "I see.", with(memory.AttrName, "Bot"))
+		k.facts([]string{"User likes tea"})
+		k.hear("I like tea.")
+		in, _ := k.called("extract")[0].Input.(ExtractInput)
+		name, _ := k.fact("User likes tea").Attributes[memory.AttrName].(string)
+		if in.New[0].Name != r.want || name != r.want {
+			t.Errorf("after %q: said by %q, learned of %q, want %q", r.before, in.New[0].Name, name, r.want)
+		}
+	}
+}
+
+// TestMem0Scopes: facts about a person come from what it says, about an agent from what that says; runs are
+// kept apart where they are scopes.
+func TestMem0Scopes(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string][]string{FromBoth: {"I like tea.", "I am called Robby."}, FromUser: {"I like tea."}, FromAssistant: {"I am called Robby."}} {
+		k := newTalk(t, newTestMem0(t), `{"extract_from":"`+from+`"}`)
+		k.facts([]string{"Somebody likes tea and is called Robby"})
+		k.learn(k.said(memory.RoleUser, "I like tea."), k.said(memory.RoleAssistant, "I am called Robby."))
+		in, _ := k.called("extract")[0].Input.(ExtractInput)
+		var got []string
+		for _, u := range in.New {
+			got = append(got, u.Content)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q", from, got)
+		}
+	}
+	k := newTalk(t, newTestMem0(t), `{"scope":"session"}`)
+	k.on["extract"] = func(memory.Call) string { return `{"facts":["User drives a van"]}` }
+	k.always("decide", `{"operation":"NOOP","target":0,"text":null}`)
+	for _, session := range []any{"a", "b", 7.0, nil, "a", "b", 7.0, nil} {
+		if session == nil {
+			k.hear("I drive a van.")
+		} else {
+			k.hear("I drive a van.", with(memory.AttrSession, session))
+		}
+	}
+	if got := k.known(memory.KindFact); len(got) != 4 {
+		t.Errorf("the runs share memories: %q", got)
+	}
+}
+
+// TestMem0Decide: the decision's prompt holds at most the configured number of memories, with handle, text and
+// score, never an id (C168), and states the order of preference (C174) and what to do without any (C169).
+func TestMem0DecidePrompt(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, newTestMem0(t), `{"similar":4}`)
+	var many []string
+	for i := range 12 {
+		many = append(many, fmt.Sprintf("User visited the museum of town %d", i))
+	}
+	k.facts(many, []string{"User visited the museum of Bonn"})
+	k.always("decide", `{"operation":"ADD","target":null,"text":null}`)
+	k.hear("I visited the museum of town 0 to 11.")
+	k.hear("I visited the museum of Bonn.")
+	calls := k.called("decide")
+	c := calls[len(calls)-1]
+	if n := strings.Count(c.Prompt, `"handle":`); n != 4 {
+		t.Errorf("%d memories are shown", n)
+	}
+	for _, n := range k.notes {
+		if strings.Contains(c.Prompt, n.ID.String()) {
+			t.Error("an id is shown")
+		}
+	}
+	for _, part := range []string{`"handle": 0`, `"text": "User visited the museum of town`, `"score": 0.`} {
+		if !strings.Contains(c.Prompt, part) {
+			t.Errorf("%s is not shown:\n%s", part, c.Prompt)
+		}
+	}
+	for _, part := range []string{"NOOP before DELETE before UPDATE before ADD", "With no memories at all: ADD"} {
+		if !strings.Contains(c.System, part) {
+			t.Errorf("the prompt does not say %q", part)
+		}
+	}
+}
+
+// TestMem0Parallel: decisions of one exchange are made side by side, and yet none is lost or made twice: the
+// second on one target is made again over what the first left (C177).
+func TestMem0Parallel(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, newTestMem0(t), "")
+	k.facts([]string{"User likes pizza"}, []string{"User likes cheese pizza", "User likes chicken pizza", "User likes pizza in Rome"})
+	k.decides(func(in DecideInput) (Operation, int, string) {
+		for i, m := range in.Similar {
+			if strings.HasPrefix(m.Content, "User likes") {
+				return OpUpdate, i, m.Content + ", " + strings.TrimPrefix(in.Fact, "User likes ")
+			}
+		}
+		return OpAdd, 0, ""
+	})
+	k.hear("I like pizza.")
+	o := readOutcome(t, k.hear("I like cheese pizza, chicken pizza, and pizza in Rome."))
+	if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User likes pizza, cheese pizza, chicken pizza, pizza in Rome"}) {
+		t.Errorf("an update was lost: %q", got)
+	}
+	if o.Facts[0].Again || !o.Facts[1].Again || !o.Facts[2].Again || o.Decide.Calls != 5 {
+		t.Errorf("decided again: %+v", o)
+	}
+
+	// A deletion and what is said of the same memory after it: what is true stands once.
+	k = newTalk(t, newTestMem0(t), "")
+	k.facts([]string{"User lives in Beijing"}, []string{"User moved from Beijing to Shanghai", "User lives in Shanghai, not in Beijing"})
+	k.decides(func(in DecideInput) (Operation, int, string) {
+		for i, m := range in.Similar {
+			switch m.Content {
+			case "User lives in Beijing":
+				return OpDelete, i, "User lives in Shanghai"
+			case "User lives in Shanghai":
+				return OpNoop, i, ""
+			}
+		}
+		return OpAdd, 0, ""
+	})
+	k.hear("I live in Beijing.")
+	o = readOutcome(t, k.hear("I moved from Beijing to Shanghai. I live in Shanghai now, not in Beijing."))
+	if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User lives in Shanghai"}) {
+		t.Errorf("%q, %+v", got, o)
+	}
+
+	// Two new facts that say the same are one; two that differ in a name or a number are two.
+	k = newTalk(t, newTestMem0(t), "")
+	k.facts([]string{"User likes the sea", "User likes the sea.", "User was in Rome in 2019", "User was in Rome in 2020", "Ann sees Bob", "Bob sees Ann", "User is married", "User is not married"})
+	o = readOutcome(t, k.hear("I like the sea. I was in Rome in 2019 and 2020. Ann sees Bob and Bob sees Ann. I am married, I am not married."))
+	if got := k.known(memory.KindFact); len(got) != 7 {
+		t.Errorf("%q %+v", got, o)
+	}
+}
+
+// TestMem0AddOnly: without decisions every fact is added, once for each text.
+func TestMem0AddOnly(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, newTestMem0(t), `{"mode":"add_only"}`)
+	k.facts([]string{"User likes tea"}, []string{"User likes tea", "User likes green tea"}, []string{"User likes green tea"})
+	for range 3 {
+		k.hear("I like tea, green tea.")
+	}
+	if got := k.known(memory.KindFact); len(got) != 2 || len(k.called("decide")) != 0 {
+		t.Errorf("%q after %d decisions", got, len(k.called("decide")))
+	}
+}
+
+// TestMem0Edited: a memory whose text a caller has changed does not stand for the text that it had.
+func TestMem0Edited(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, newTestMem0(t), "")
+	k.facts([]string{"User likes tea"}, []string{"User likes tea"}, []string{"User likes tea"})
+	k.always("decide", `{"operation":"ADD","target":null,"text":null}`)
+	k.hear("I like tea.")
+	edited := k.fact("User likes tea")
+	edited.Content = "User likes mate tea"
+	k.decide(policytest.Added(edited))
+	k.apply(memory.Decision{Puts: []memory.Note{edited}})
+	k.hear("I like tea.")
+	k.hear("I like tea.")
+	if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User likes mate tea", "User likes tea"}) {
+		t.Errorf("live are %q", got)
+	}
+}
+
+// TestMem0OutOfOrder: what was said before a memory neither changes nor deletes it.
+func TestMem0OutOfOrder(t *testing.T) {
+	t.Parallel()
+	for _, op := range []Operation{OpUpdate, OpDelete} {
+		k := newTalk(t, newTestMem0(t), "")
+		k.facts([]string{"User lives in Shanghai"}, []string{"User lives in Beijing"})
+		k.decides(func(DecideInput) (Operation, int, string) { return op, 0, "" })
+		k.hear("I live in Shanghai.")
+		o := readOutcome(t, k.hear("I live in Beijing.", at(policytest.Noon.Add(-24*time.Hour))))
+		if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User lives in Shanghai"}) || o.Dropped.Older != 1 {
+			t.Errorf("%s: %q %+v", op, got, o)
+		}
+	}
+}
+
+// TestMem0Failures: an outage is an error and nothing is written; an answer that cannot be used leaves the
+// exchange pending with nothing half-written.
+func TestMem0Failures(t *testing.T) {
+	t.Parallel()
+	down := fault.New(fault.Unavailable, "the endpoint is down")
+	k := newTalk(t, newTestMem0(t), "")
+	k.Err = down
+	m := k.said(memory.RoleUser, "I like tea.")
+	if _, err := k.p.Decide(t.Context(), k, memory.Event{Kind: memory.EventExchange, Messages: []memory.Note{m}}); !errors.Is(err, down) {
+		t.Errorf("an outage gave %v", err)
+	}
+	k.Err = nil
+	k.always("extract", "I will not answer that.")
+	if dec := k.learn(m); dec.Pending == "" || len(dec.Puts)+len(dec.Deletes)+len(dec.Follow) != 0 {
+		t.Errorf("a bad answer gave %+v", dec)
+	}
+	// One of several decisions fails: nothing of the exchange is written.
+	k.facts([]string{"User likes tea"}, []string{"User likes milk", "User likes green tea"})
+	k.hear("I like tea.")
+	k.on["decide"] = func(c memory.Call) string {
+		if in, _ := c.Input.(DecideInput); in.Fact == "User likes milk" {
+			return `{"operation":"ADD","target":null,"text":null}`
+		}
+		return `{"operation":"PERHAPS"}`
+	}
+	if dec := k.hear("I like milk and green tea."); dec.Pending == "" || len(dec.Puts) != 0 || len(k.known(memory.KindFact)) != 1 {
+		t.Errorf("half of it was written: %+v", dec)
+	}
+}
+
+// TestMem0Expiry: a fact ends when its message says; it is compared with nothing after that, even where no task ran.
+func TestMem0Expiry(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, newTestMem0(t), "")
+	ends := policytest.Noon.Add(time.Hour)
+	k.facts([]string{"User parks on deck 3"}, []string{"User parks on deck 4"}, []string{"User parks on deck 4"}, []string{"User parks on deck 4"})
+	k.always("decide", `{"operation":"ADD","target":null,"text":null}`)
+	dec := k.hear("I park on deck 3.", with(memory.AttrExpires, ends.Format(time.RFC3339)))
+	if len(dec.Follow) != 1 || dec.Follow[0].Task.Name != TaskExpire || !dec.Follow[0].After.Equal(ends) || dec.Follow[0].Task.Key == "" {
+		t.Errorf("put off: %+v", dec.Follow)
+	}
+	if dec = k.decide(policytest.TaskEvent(TaskExpire, "", "")); len(dec.Deletes) != 0 {
+		t.Error("deleted before its time")
+	}
+	k.now = ends
+	o := readOutcome(t, k.hear("I park on deck 4.", with(memory.AttrExpires, ends.Add(time.Hour).Format(time.RFC3339))))
+	if len(o.Expired) != 1 || o.Facts[0].Similar != 0 || !slices.Equal(k.known(memory.KindFact), []string{"User parks on deck 4"}) {
+		t.Errorf("%+v, %q", o, k.known(memory.KindFact))
+	}
+	k.now = ends.Add(2 * time.Hour)
+	was := k.fact("User parks on deck 4")
+	k.hear("I park on deck 4.")
+	if now := k.fact("User parks on deck 4"); now.ID != was.ID || now.Attributes[memory.AttrExpires] != nil || len(k.known(memory.KindFact)) != 1 {
+		t.Errorf("said again after it had expired: %+v", now)
+	}
+	k.hear("I park on deck 4.", with(memory.AttrExpires, k.now.Add(time.Hour).Format(time.RFC3339))) // known: nothing changes
+	k.now = k.now.Add(24 * time.Hour)
+	if dec = k.decide(policytest.TaskEvent(TaskExpire, "", "")); len(dec.Deletes) != 0 {
+		t.Error("a fact without an end was deleted")
+	}
+}
+
+// TestMem0Note: a note is learned from like what a person says, and stays; a fact that a caller wrote is taken as it is.
+func TestMem0Note(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, newTestMem0(t), "")
+	k.facts([]string{"User likes tea"})
+	n := policytest.Note(200, "I like tea.")
+	dec := k.decide(policytest.Added(n))
+	if !cmp.Equal(dec.Note, n) || len(dec.Puts) != 1 || dec.Puts[0].Provenance.Sources[0] != n.ID {
+		t.Errorf("%+v", dec)
+	}
+	n.Kind = memory.KindFact
+	asked := len(k.Asked)
+	if dec = k.decide(policytest.Added(n)); !cmp.Equal(dec.Note, n) || len(dec.Puts) != 0 || len(k.Asked) != asked {
+		t.Errorf("a fact gave %+v", dec)
+	}
+	if got, err := k.p.Prepare(t.Context(), k, n); err != nil || !cmp.Equal(got, n) {
+		t.Errorf("prepare gave %+v, %v", got, err)
+	}
+	if _, err := k.p.Decide(t.Context(), k, policytest.TaskEvent("tidy", "", "")); !fault.Is(err, fault.Invalid) {
+		t.Errorf("an unknown task gave %v", err)
+	}
+}
+
+// TestMem0Reading: C193, facts alone or facts with the graph is one setting, the default of two policies.
+func TestMem0Reading(t *testing.T) {
+	t.Parallel()
+	p := newTestMem0(t)
+	g, err := NewGraph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []struct {
+		p      *Policy
+		config string
+		graph  bool
+	}{{p, ``, false}, {p, `{"graph":true}`, true}, {g, ``, true}, {g, `{"graph":false}`, false}} {
+		got := r.p.Reading(json.RawMessage(r.config))
+		if got.Graph != r.graph || slices.Contains(got.Kinds, memory.KindKnowledge) != r.graph || got.Recent != 10 || got.K != 0 ||
+			!slices.Contains(got.Kinds, memory.KindFact) || slices.Contains(got.Kinds, memory.KindMessage) || len(got.Pinned) != 1 {
+			t.Errorf("%s %s: %+v", r.p.Name(), r.config, got)
+		}
+	}
+	if !p.Describe().Exchanges || g.Name() != "mem0g" || p.Name() != "mem0" {
+		t.Error("the policies are not described as they are")
+	}
+	for config, field := range map[string]string{
+		`{"recent_unit":"turns"}`: "policy_config.recent_unit", `{"similar":0}`: "policy_config.similar", `{"m":10}`: "policy_config.m",
+		`{"merge_similarity":1.5}`: "policy_config.merge_similarity", `{"graph":"yes"}`: "policy_config.graph", `{"model":"other"}`: "policy_config.model",
+	} {
+		var f *fault.Error
+		if err := p.CheckConfig(json.RawMessage(config)); !errors.As(err, &f) || f.Fields[0].Field != field {
+			t.Errorf("%s: %v", config, err)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package mem0
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// procedureOf puts off the record of an exchange's session.
+func procedureOf(x *exchange) []memory.Follow {
+	if len(x.said) == 0 {
+		return nil
+	}
+	return []memory.Follow{{Task: memory.Task{Name: TaskProcedure, Key: sessionName(x.session)}}}
+}
+
+// sessionName names a session in keys; "none" is where none was given.
+func sessionName(session any) string {
+	if session == nil || session == "" {
+		return "none"
+	}
+	return fmt.Sprint(session)
+}
+
+type procedureMaterial struct {
+	MaxChars  int                 `json:"max_chars"`
+	OldRecord string              `json:"old_record"`
+	Steps     []utteranceMaterial `json:"steps"`
+}
+
+// record writes the record of a session anew: from the last one and what was
+// said since, or from all that was said when the last one is stale.
+func (p *Policy) record(ctx context.Context, d memory.Desk, c *Config, session string) (memory.Decision, error) {
+	if err := wantKey(TaskProcedure, session); err != nil {
+		return memory.Decision{}, err
+	}
+	key := KeyProcedure + session
+	old, _, err := d.ByKey(ctx, memory.KindSummary, key)
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("read the record: %w", err)
+	}
+	stale := old.Provenance.Stale
+	if stale {
+		old.Content, old.Attributes, old.Provenance.Sources = "", nil, nil
+	}
+	out := Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryDone{Mode: MemoryProcedural}}
+	steps, err := stepsOf(ctx, d, session, &old)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	// The oldest come first; what is too much for one call waits for the next.
+	m := procedureMaterial{MaxChars: c.SummaryChars, OldRecord: old.Content, Steps: []utteranceMaterial{}}
+	in := SummarizeInput{Old: old.Content, Chars: c.SummaryChars, Language: languageOf(steps)}
+	chars, taken := 0, 0
+	for i := range steps {
+		u := memory.UtteranceOf(&steps[i])
+		u.Content = text.Shorten(u.Content, c.MessageChars)
+		if taken == maxSteps {
+			break
+		}
+		if chars += len(u.Content); taken > 0 && chars > memory.MaxContentBytes {
+			break
+		}
+		taken++
+		m.Steps = append(m.Steps, spokenOf(u, 0))
+		in.Memories = append(in.Memories, fmt.Sprintf("%s: %s", u.Role, u.Content))
+	}
+	out.Summary.Memories = taken
+	if taken == 0 && stale {
+		out.Summary.Kept = "all that was said was deleted"
+		return memory.Decision{Deletes: []uuid.UUID{old.ID}, Cause: memory.CauseSummarize, Outcome: out.encode()}, nil
+	}
+	if taken == 0 {
+		out.Summary.Kept = "nothing was said since"
+		return memory.Decision{Outcome: out.encode()}, nil
+	}
+	a, err := c.put(ctx, d, "procedure", &p.procedure, m, taken, in, nil, policy.CheckContent(func(s *Summary) bool { return !policy.IsBlank(s.Summary) }))
+	if errors.Is(err, memory.ErrBadAnswer) {
+		out.Summary.Kept = "the answer could not be used"
+		return memory.Decision{Outcome: out.encode()}, nil
+	}
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	answer, err := policy.DecodeAnswer[Summary](a.JSON, "procedure")
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	sources := slices.Clone(old.Provenance.Sources)
+	for i := range taken {
+		sources = append(sources, steps[i].ID)
+	}
+	sources = sources[max(0, len(sources)-maxStepSources):]
+	n := policy.DerivedNote(d, old, memory.KindSummary, key, policy.CleanLine(answer.Summary, c.SummaryChars), a.Analyst, sources)
+	n.Context = memory.DefaultContext
+	last := &steps[taken-1]
+	n.OccurredAt = last.OccurredAt
+	n.Attributes[attrUpto] = last.ID.String()
+	if s, ok := last.Attributes[memory.AttrSession]; ok {
+		n.Attributes[memory.AttrSession] = s
+	}
+	dec := memory.Decision{Puts: []memory.Note{n}, Cause: memory.CauseSummarize}
+	if taken < len(steps) {
+		dec.Follow = []memory.Follow{{Task: memory.Task{Name: TaskProcedure, Key: session}}}
+	}
+	out.follow(dec.Follow...)
+	dec.Outcome = out.encode()
+	return dec, nil
+}
+
+// Bounds of one record.
+const (
+	maxSteps       = 500    // that one call sees
+	maxStepSources = 10_000 // messages that a record names as its sources, the newest
+)
+
+// ofSession is the condition of what was said in a session, by its name in keys.
+func ofSession(session string) filter.Expr {
+	path := []string{memory.AttrSession}
+	is := filter.Or{&filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: session}}}}
+	if n, err := strconv.ParseFloat(session, 64); err == nil {
+		is = append(is, &filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Number, Number: n}}})
+	}
+	if session == sessionName(nil) {
+		is = append(is, &filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Exists},
+			&filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text}}})
+	}
+	return is
+}
+
+// stepsOf reads what was said in a session after its record was written: the
+// oldest of it, no more than a call sees and one beyond.
+func stepsOf(ctx context.Context, d memory.Desk, session string, old *memory.Note) ([]memory.Note, error) {
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, Filter: ofSession(session), Limit: policy.PageNotes}
+	if id, err := uuid.Parse(fmt.Sprint(old.Attributes[attrUpto])); err == nil {
+		q.After = id
+	}
+	var out []memory.Note
+	for {
+		page, err := d.List(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("read the session: %w", err)
+		}
+		for i := range page {
+			m := page[i]
+			if sessionName(m.Attributes[memory.AttrSession]) != session || !memory.Learnable(&m) {
+				continue
+			}
+			if m.Content = withoutRecalled(m.Content); m.Content != "" {
+				out = append(out, m)
+			}
+		}
+		if len(page) < q.Limit || len(out) > maxSteps {
+			return out, nil
+		}
+		q.After = page[len(page)-1].ID
+	}
+}

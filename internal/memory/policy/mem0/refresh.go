@@ -1,0 +1,69 @@
+package mem0
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+// keyRefresh is the key of a summary that is written because the one that is
+// there is stale. It waits beside one that an exchange asked for.
+const keyRefresh = "refresh"
+
+// Refresh asks for the summary and the records that are stale, and to mark the
+// facts that come from what was deleted.
+func (p *Policy) Refresh(was, is *memory.Note, stale []memory.Note) []memory.Follow {
+	var out []memory.Follow
+	for i := range stale {
+		n := &stale[i]
+		if session, ok := strings.CutPrefix(n.Key, KeyProcedure); ok {
+			out = append(out, memory.Follow{Task: memory.Task{Name: TaskProcedure, Key: session}})
+		} else if n.Key == KeySummary {
+			out = append(out, memory.Follow{Task: memory.Task{Name: TaskSummary, Key: keyRefresh}})
+		}
+	}
+	if is == nil && (was.Kind == memory.KindMessage || was.Kind == memory.KindNote) {
+		out = append(out, memory.Follow{Task: memory.Task{Name: TaskForsake, Key: was.ID.String()}})
+	}
+	return out
+}
+
+// forsake marks the facts that come from a message that is gone. They stay
+// true as far as is known, and are found as before.
+func (p *Policy) forsake(ctx context.Context, d memory.Desk, key string) (memory.Decision, error) {
+	id, err := uuid.Parse(key)
+	if err != nil {
+		return memory.Decision{}, fault.InvalidField("key", "must be the id of a message")
+	}
+	out := Outcome{Policy: p.Name(), Decision: policy.DecisionKeep}
+	there, err := d.Notes(ctx, []uuid.UUID{id})
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("read the message: %w", err)
+	}
+	if len(there) > 0 { // restored
+		return memory.Decision{Outcome: out.encode()}, nil
+	}
+	dec := memory.Decision{Cause: memory.CauseDelete}
+	err = policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}, func(n *memory.Note) {
+		if slices.Contains(n.Provenance.Sources, id) && !n.Provenance.Stale {
+			fact := *n
+			fact.Provenance.Stale = true
+			dec.Puts = append(dec.Puts, fact)
+			out.Stale = append(out.Stale, n.ID)
+		}
+	})
+	if err != nil {
+		return memory.Decision{}, fmt.Errorf("read the facts: %w", err)
+	}
+	dec.Outcome = out.encode()
+	return dec, nil
+}
+
+var _ memory.Refresher = (*Policy)(nil)

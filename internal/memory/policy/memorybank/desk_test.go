@@ -1,0 +1,167 @@
+package memorybank
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+)
+
+// shelf is a desk that holds a memory: what a decision changes stands there for
+// the next one. Its clock is set by hand.
+type shelf struct {
+	*policytest.Desk
+	t      *testing.T
+	p      *Policy
+	now    time.Time
+	chance *rand.Rand
+	notes  []memory.Note
+	usage  map[uuid.UUID]memory.Usage
+	made   byte
+}
+
+func newShelf(t *testing.T, config string) *shelf {
+	t.Helper()
+	p, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &shelf{
+		Desk: &policytest.Desk{Overrides: config, Answers: map[string]string{
+			callDay:         `{"summary":"Ann told of her cat Mia.","events":["Ann adopted Mia."]}`,
+			callPersonality: `{"traits":["kind","curious"],"mood":"happy","reply_strategy":"Ask about the cat."}`,
+			callHistory:     `{"summary":"In May Ann adopted a cat."}`,
+			callPortrait:    `{"portrait":"Ann is kind.","reply_strategy":"Be warm."}`,
+		}},
+		t: t, p: p, now: policytest.Noon, chance: rand.New(rand.NewPCG(7, 7)), usage: map[uuid.UUID]memory.Usage{}, made: 100,
+	}
+}
+
+func (s *shelf) Now() time.Time   { return s.now }
+func (s *shelf) Rand() *rand.Rand { return s.chance }
+
+func (s *shelf) NewID() uuid.UUID {
+	s.made++
+	return policytest.ID(s.made)
+}
+
+func (s *shelf) ByKey(_ context.Context, kind memory.Kind, key string) (memory.Note, bool, error) {
+	i := slices.IndexFunc(s.notes, func(n memory.Note) bool { return n.Kind == kind && n.Key == key })
+	if i < 0 {
+		return memory.Note{}, false, nil
+	}
+	return s.notes[i], true, nil
+}
+
+func (s *shelf) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+	slices.SortFunc(s.notes, func(a, b memory.Note) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	var out []memory.Note
+	for _, n := range s.notes {
+		r := filter.Record{Kind: string(n.Kind), OccurredAt: n.OccurredAt, Attributes: n.Attributes}
+		if bytes.Compare(n.ID[:], q.After[:]) > 0 && slices.Contains(q.Kinds, n.Kind) && filter.Match(q.Filter, &r) && len(out) < q.Limit {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+func (s *shelf) Usage(_ context.Context, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
+	out := map[uuid.UUID]memory.Usage{}
+	for _, id := range ids {
+		if u, ok := s.usage[id]; ok {
+			out[id] = u
+		}
+	}
+	return out, nil
+}
+
+// say puts a message on the shelf.
+func (s *shelf) say(n byte, role memory.Role, name, turn, content string, at time.Time) memory.Note {
+	m := memory.Note{
+		ID: policytest.ID(n), Kind: memory.KindMessage, Content: content, OccurredAt: at,
+		Attributes: map[string]any{memory.AttrRole: string(role), memory.AttrTurn: turn},
+	}
+	if name != "" {
+		m.Attributes[memory.AttrName] = name
+	}
+	s.notes = append(s.notes, m)
+	return m
+}
+
+// recall strengthens a note as a search does.
+func (s *shelf) recall(id uuid.UUID) {
+	u := s.usage[id]
+	u.Strength = max(u.Strength, 1)
+	u.AccessCount++
+	u.LastAccess = s.now
+	s.usage[id] = u
+}
+
+// decide lets the policy decide and puts on the shelf what it says.
+func (s *shelf) decide(e memory.Event) memory.Decision {
+	s.t.Helper()
+	dec, err := s.p.Decide(s.t.Context(), s, e)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, n := range dec.Puts {
+		s.erase(n.ID)
+		s.notes = append(s.notes, n)
+	}
+	for _, id := range dec.Deletes {
+		s.erase(id)
+	}
+	return dec
+}
+
+// drop deletes a note as a caller does: what comes from it is stale.
+func (s *shelf) drop(id uuid.UUID) {
+	s.erase(id)
+	for i := range s.notes {
+		if slices.Contains(s.notes[i].Provenance.Sources, id) {
+			s.notes[i].Provenance.Stale = true
+		}
+	}
+}
+
+func (s *shelf) erase(id uuid.UUID) {
+	s.notes = slices.DeleteFunc(s.notes, func(n memory.Note) bool { return n.ID == id })
+}
+
+func (s *shelf) has(id uuid.UUID) bool {
+	return slices.ContainsFunc(s.notes, func(n memory.Note) bool { return n.ID == id })
+}
+
+func (s *shelf) task(name, key, args string) memory.Decision {
+	s.t.Helper()
+	return s.decide(policytest.TaskEvent(name, key, args))
+}
+
+// readOutcome reads what a decision says of itself.
+func readOutcome(t *testing.T, d memory.Decision) outcome {
+	t.Helper()
+	var o outcome
+	if err := json.Unmarshal(d.Outcome, &o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// find gives the note of a kind and key.
+func (s *shelf) find(kind memory.Kind, key string) memory.Note {
+	s.t.Helper()
+	n, ok, _ := s.ByKey(s.t.Context(), kind, key)
+	if !ok {
+		s.t.Fatalf("no %s %s", kind, key)
+	}
+	return n
+}

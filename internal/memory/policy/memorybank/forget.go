@@ -1,0 +1,227 @@
+package memorybank
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+// Retention is how much of a memory is left, 0..1: exp(-t / (tau·S)), t in days
+// since it was last recalled, S its strength, both as in Ebbinghaus's curve (tau
+// = 1 is that of the Policy paper). Negative times, of a clock that jumped
+// back, count as none.
+func Retention(days, tau, strength float64) float64 {
+	switch {
+	case days <= 0:
+		return 1
+	case tau*strength <= 0: // what has no strength is gone at once
+		return 0
+	}
+	return math.Exp(-days / (tau * strength))
+}
+
+// maxForgotten bounds the tombstones of one changeset.
+const maxForgotten = 5000
+
+// Fading is a piece that was forgotten, or would be.
+type Fading struct {
+	Note      uuid.UUID   `json:"note"`
+	Kind      memory.Kind `json:"kind"`
+	Retention float64     `json:"retention"`
+	Reason    string      `json:"reason"` // "below the floor" or "by chance"
+}
+
+// forgetArgs are what a caller asks of one pass; what is left out is as the
+// collection has it.
+type forgetArgs struct {
+	Mode  *string  `json:"mode"`
+	Floor *float64 `json:"floor"`
+	Tau   *float64 `json:"tau"`
+}
+
+// piece is what fades as one: the messages of a turn, or a day's summary.
+type piece struct {
+	notes    []*memory.Note // oldest id first
+	strength float64
+	recalled time.Time
+}
+
+// forget looks at every turn and daily summary and lets go of what has faded,
+// as tombstones: each can be restored until it is purged. Summaries outlive
+// their turns as they are, and are not stale. It is one pass: it happens by the schedule or when asked for,
+// never when memory is read.
+func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memory.Decision, error) {
+	scheduled := t.Key == forgetScheduled
+	set, mode, err := forgetSettings(c, t.Args, scheduled)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	o := outcome{Decision: "forget", Mode: mode, Floor: set.Floor, Tau: set.Tau, Items: []Fading{}}
+	if mode == ForgetOff {
+		o.Decision, o.Reason = "keep", "forgetting is off"
+		return memory.Decision{Outcome: o.encode()}, nil
+	}
+	pieces, err := piecesOf(ctx, d)
+	if err != nil {
+		return memory.Decision{}, err
+	}
+	if err := weigh(ctx, d, pieces); err != nil {
+		return memory.Decision{}, err
+	}
+	dec := memory.Decision{Cause: memory.CauseForget}
+	for i := range pieces {
+		p := &pieces[i]
+		kept := Retention(d.Now().Sub(p.recalled).Hours()/24, set.Tau, p.strength)
+		reason, forgotten := "below the floor", kept < set.Floor
+		if mode == ForgetRandom {
+			reason, forgotten = "by chance", d.Rand().Float64() > kept
+		}
+		switch {
+		case !forgotten:
+		case len(dec.Deletes)+len(p.notes) > maxForgotten:
+			o.Left += len(p.notes)
+		default:
+			for _, n := range p.notes {
+				dec.Deletes = append(dec.Deletes, n.ID)
+				o.Items = append(o.Items, Fading{Note: n.ID, Kind: n.Kind, Retention: kept, Reason: reason})
+			}
+		}
+	}
+	o.Pieces, o.Forgotten = new(len(pieces)), new(len(dec.Deletes))
+	if scheduled {
+		next := forgetLater(d, c)
+		if o.Left > 0 {
+			next.After = time.Time{}
+		}
+		dec.Follow = []memory.Follow{next}
+	}
+	dec.Outcome = o.encode()
+	return dec, nil
+}
+
+// forgetSettings are those of one pass. A pass that is asked for without a mode
+// in a collection that never forgets by itself goes by the floor.
+func forgetSettings(c *Config, raw json.RawMessage, scheduled bool) (set Config, mode string, err error) {
+	set = *c
+	if !scheduled && set.Forgetting == ForgetOff {
+		set.Forgetting = ForgetThreshold
+	}
+	var args forgetArgs
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &args); err != nil {
+			return set, "", fault.New(fault.Invalid, "the arguments of the task are mode, a text, and floor and tau, numbers")
+		}
+	}
+	if args.Mode != nil {
+		if *args.Mode != ForgetThreshold && *args.Mode != ForgetRandom {
+			return set, "", fault.InvalidField("mode", "must be one of %s, %s", ForgetThreshold, ForgetRandom)
+		}
+		set.Forgetting = *args.Mode
+	}
+	if args.Floor != nil {
+		if !(*args.Floor >= 0 && *args.Floor <= 1) {
+			return set, "", fault.InvalidField("floor", "must be between 0 and 1")
+		}
+		set.Floor = *args.Floor
+	}
+	if args.Tau != nil {
+		if !(*args.Tau >= 0.001 && *args.Tau <= 36500) {
+			return set, "", fault.InvalidField("tau", "must be between 0.001 and 36500")
+		}
+		set.Tau = *args.Tau
+	}
+	return set, set.Forgetting, nil
+}
+
+// piecesOf gives all that fades in the order of its first ids.
+func piecesOf(ctx context.Context, d memory.Desk) ([]piece, error) {
+	var notes []*memory.Note
+	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary}}, func(n *memory.Note) {
+		if n.Kind == memory.KindSummary && dateOf(n) == "" {
+			return // the shared history fades never
+		}
+		own := faint(n)
+		notes = append(notes, &own)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var pieces []piece
+	turns := map[string]int{}
+	for _, n := range notes {
+		turn, _ := n.Attributes[memory.AttrTurn].(string)
+		if i, ok := turns[turn]; ok && turn != "" && n.Kind == memory.KindMessage {
+			pieces[i].notes = append(pieces[i].notes, n)
+			continue
+		}
+		if turn != "" && n.Kind == memory.KindMessage {
+			turns[turn] = len(pieces)
+		}
+		pieces = append(pieces, piece{notes: []*memory.Note{n}})
+	}
+	slices.SortFunc(pieces, func(a, b piece) int { return bytes.Compare(a.notes[0].ID[:], b.notes[0].ID[:]) })
+	return pieces, nil
+}
+
+// faint is what forgetting looks at of a note. Its text is left out: a
+// memory may be too large to be held as a whole.
+func faint(n *memory.Note) memory.Note {
+	out := memory.Note{ID: n.ID, Kind: n.Kind, OccurredAt: n.OccurredAt}
+	if turn, ok := n.Attributes[memory.AttrTurn].(string); ok {
+		out.Attributes = map[string]any{memory.AttrTurn: turn}
+	}
+	return out
+}
+
+// weigh reads how strong pieces are and when they were last recalled: the
+// greatest of their notes'.
+func weigh(ctx context.Context, d memory.Desk, pieces []piece) error {
+	var ids []uuid.UUID
+	for i := range pieces {
+		for _, n := range pieces[i].notes {
+			ids = append(ids, n.ID)
+		}
+	}
+	usage := make(map[uuid.UUID]memory.Usage, len(ids))
+	for batch := range slices.Chunk(ids, policy.PageNotes) {
+		page, err := d.Usage(ctx, batch)
+		if err != nil {
+			return err
+		}
+		maps.Copy(usage, page)
+	}
+	for i := range pieces {
+		p := &pieces[i]
+		for _, n := range p.notes {
+			u := usage[n.ID]
+			p.strength = max(p.strength, StrengthOf(u))
+			at := n.OccurredAt
+			if !u.LastAccess.IsZero() {
+				at = u.LastAccess
+			}
+			if at.After(p.recalled) {
+				p.recalled = at
+			}
+		}
+	}
+	return nil
+}
+
+// StrengthOf is S of a note with this usage: what it began with, 1 unless it
+// was imported, and one for each recall.
+func StrengthOf(u memory.Usage) float64 {
+	if u.Strength <= 0 {
+		u.Strength = 1
+	}
+	return u.Strength + float64(u.AccessCount)
+}

@@ -1,0 +1,148 @@
+package policytest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+var Noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// Desk is a desk with notes laid out on it and answers written in advance.
+type Desk struct {
+	Overrides   string
+	Near        []memory.Neighbour
+	LinkedNotes map[uuid.UUID][]memory.Note
+	Answers     map[string]string // by call name
+	By          memory.Analyst
+	Err         error
+	Asked       []memory.Call
+}
+
+func (d *Desk) Config() json.RawMessage { return json.RawMessage(d.Overrides) }
+func (d *Desk) Now() time.Time          { return Noon }
+func (d *Desk) Rand() *rand.Rand        { return rand.New(rand.NewPCG(1, 2)) }
+func (d *Desk) Absent(memory.Kind, string) {
+}
+
+func (d *Desk) Analyst() memory.Analyst {
+	if d.By == "" {
+		return memory.AnalystModel
+	}
+	return d.By
+}
+
+// Ask holds an answer to the call's own check, as a model does.
+func (d *Desk) Ask(_ context.Context, c memory.Call) (memory.Answer, error) {
+	d.Asked = append(d.Asked, c)
+	if d.Err != nil {
+		return memory.Answer{}, d.Err
+	}
+	raw, ok := d.Answers[c.Name]
+	if !ok {
+		return memory.Answer{}, fmt.Errorf("no answer for %q", c.Name)
+	}
+	if c.Check != nil {
+		if err := c.Check(json.RawMessage(raw)); err != nil {
+			return memory.Answer{}, fmt.Errorf("%w: %w", memory.ErrBadAnswer, err)
+		}
+	}
+	return memory.Answer{JSON: json.RawMessage(raw), Analyst: d.Analyst(), Model: "test"}, nil
+}
+
+func (d *Desk) Nearest(_ context.Context, _ memory.Note, k int) ([]memory.Neighbour, error) {
+	return d.Near[:min(k, len(d.Near))], nil
+}
+
+func (d *Desk) Notes(_ context.Context, ids []uuid.UUID) ([]memory.Note, error) {
+	var out []memory.Note
+	for _, nb := range d.Near {
+		if slices.Contains(ids, nb.Note.ID) {
+			out = append(out, nb.Note)
+		}
+	}
+	return out, nil
+}
+
+func (d *Desk) Linked(_ context.Context, ids []uuid.UUID, limit int) (map[uuid.UUID][]memory.Note, error) {
+	out := map[uuid.UUID][]memory.Note{}
+	for _, id := range ids {
+		out[id] = d.LinkedNotes[id][:min(limit, len(d.LinkedNotes[id]))]
+	}
+	return out, nil
+}
+
+func (d *Desk) NewID() uuid.UUID { return uuid.New() }
+
+func (d *Desk) Similar(_ context.Context, q []memory.SimilarQuery) ([][]memory.Neighbour, error) {
+	out := make([][]memory.Neighbour, len(q))
+	for i := range q {
+		out[i] = d.Near[:min(q[i].K, len(d.Near))]
+	}
+	return out, nil
+}
+
+func (d *Desk) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	return make([][]float32, len(texts)), nil
+}
+
+func (d *Desk) Past(context.Context, []uuid.UUID, memory.Revision) ([]memory.Note, error) {
+	return nil, nil
+}
+
+func (d *Desk) ByKey(context.Context, memory.Kind, string) (memory.Note, bool, error) {
+	return memory.Note{}, false, nil
+}
+
+func (d *Desk) Links(context.Context, []uuid.UUID, memory.Direction) ([]memory.Link, error) {
+	return nil, nil
+}
+
+func (d *Desk) List(context.Context, memory.NoteQuery) ([]memory.Note, error) { return nil, nil }
+
+func (d *Desk) Recent(context.Context, uuid.UUID, int) ([]memory.Note, error) { return nil, nil }
+
+func (d *Desk) Usage(context.Context, []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
+	return nil, nil
+}
+
+// ID gives a fixed id for a small number.
+func ID(n byte) uuid.UUID {
+	return uuid.UUID{0x01, 0x90, 6: 0x70, 8: 0x80, 15: n}
+}
+
+// Note makes a note with everything set.
+func Note(n byte, content string) memory.Note {
+	return memory.Note{
+		ID: ID(n), Kind: memory.KindNote, Content: content, Context: fmt.Sprintf("Context %d.", n),
+		Keywords: []string{fmt.Sprintf("kw%d", n), "shared"}, Tags: []string{fmt.Sprintf("tag%d", n)},
+		Category: "Work", Importance: 0.5, OccurredAt: Noon.Add(time.Duration(n) * time.Hour),
+	}
+}
+
+// Neighbors gives n notes with ids 1..n, nearest first.
+func Neighbors(n int) []memory.Neighbour {
+	out := make([]memory.Neighbour, n)
+	for i := range out {
+		out[i] = memory.Neighbour{Note: Note(byte(i+1), fmt.Sprintf("Old content %d.", i+1)), Score: 0.9 - 0.1*float64(i)}
+	}
+	return out
+}
+
+// Added is the event of a note.
+func Added(n memory.Note) memory.Event { return memory.Event{Kind: memory.EventNote, Note: n} }
+
+func TaskEvent(name, key, args string) memory.Event {
+	e := memory.Event{Kind: memory.EventTask, Task: memory.Task{Name: name, Key: key}}
+	if args != "" {
+		e.Task.Args = json.RawMessage(args)
+	}
+	return e
+}

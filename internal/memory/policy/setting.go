@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+// The analysts that a collection can ask for.
+const (
+	AnalystAuto      = "auto"
+	AnalystHeuristic = "heuristic"
+)
+
+// CheckModel refuses a model that the settings do not name.
+func CheckModel(name string, models []string) error {
+	if name != "" && !slices.Contains(models, name) {
+		return fault.InvalidField("policy_config.model", "no model is named %q; named are [%s]", name, strings.Join(models, ", "))
+	}
+	return nil
+}
+
+// CallTemperature is a temperature as a call states it: a zero there would mean that it states none.
+func CallTemperature(temperature float64) float64 {
+	if temperature == 0 {
+		return -1
+	}
+	return temperature
+}
+
+// Setting is one constant of a policy as a caller may override it. C is the
+// policy's settings.
+type Setting[C any] struct {
+	Name     string
+	Doc      string
+	Min, Max float64
+	Choices  []string
+	Field    func(*C) any // pointer to its field: *int, *float64, *bool or *string
+}
+
+// ParseSettings applies a collection's overrides to the defaults. An unknown
+// name, a wrong type or a value out of range is a fault that names the field.
+func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return c, nil
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return c, fault.InvalidField("policy_config", "must be an object")
+	}
+	for _, name := range sortedKeys(given) {
+		i := slices.IndexFunc(all, func(k Setting[C]) bool { return k.Name == name })
+		if i < 0 {
+			return c, unknownSetting(name, all)
+		}
+		if err := all[i].set(&c, given[name]); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func unknownSetting[C any](name string, all []Setting[C]) error {
+	valid := make([]string, len(all))
+	for i, k := range all {
+		valid[i] = k.Name
+	}
+	return fault.InvalidField("policy_config."+name, "unknown; valid are %s", strings.Join(valid, ", "))
+}
+
+func (k *Setting[C]) set(c *C, raw json.RawMessage) error {
+	field := "policy_config." + k.Name
+	target := k.Field(c)
+	if string(raw) == "null" || json.Unmarshal(raw, target) != nil {
+		return fault.InvalidField(field, "must be %s", k.kind())
+	}
+	switch v := target.(type) {
+	case *int:
+		if float64(*v) < k.Min || float64(*v) > k.Max {
+			return fault.InvalidField(field, "must be between %g and %g", k.Min, k.Max)
+		}
+	case *float64:
+		if !(*v >= k.Min && *v <= k.Max) {
+			return fault.InvalidField(field, "must be between %g and %g", k.Min, k.Max)
+		}
+	case *string:
+		if k.Choices != nil && !slices.Contains(k.Choices, *v) {
+			return fault.InvalidField(field, "must be one of %s", strings.Join(k.Choices, ", "))
+		}
+	}
+	return nil
+}
+
+func (k *Setting[C]) kind() string {
+	switch k.Field(new(C)).(type) {
+	case *int:
+		return "an integer"
+	case *float64:
+		return "a number"
+	case *bool:
+		return "true or false"
+	default:
+		return "a text"
+	}
+}
+
+// DescribeSettings gives the defaults and the JSON schema of the overrides.
+func DescribeSettings[C any](c C, all []Setting[C]) (defaults, schema json.RawMessage, err error) {
+	type property struct {
+		Type        string   `json:"type"`
+		Description string   `json:"description"`
+		Default     any      `json:"default"`
+		Minimum     *float64 `json:"minimum,omitempty"`
+		Maximum     *float64 `json:"maximum,omitempty"`
+		Enum        []string `json:"enum,omitempty"`
+	}
+	values, properties := map[string]any{}, map[string]property{}
+	for _, k := range all {
+		p := property{Description: k.Doc, Enum: k.Choices}
+		if k.Max > k.Min {
+			p.Minimum, p.Maximum = &k.Min, &k.Max
+		}
+		switch v := k.Field(&c).(type) {
+		case *int:
+			p.Type, p.Default = "integer", *v
+		case *float64:
+			p.Type, p.Default = "number", *v
+		case *bool:
+			p.Type, p.Default = "boolean", *v
+		case *string:
+			p.Type, p.Default = "string", *v
+		}
+		values[k.Name], properties[k.Name] = p.Default, p
+	}
+	if defaults, err = json.Marshal(values); err != nil {
+		return nil, nil, fmt.Errorf("encode defaults: %w", err)
+	}
+	schema, err = json.Marshal(map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+		"properties": properties, "additionalProperties": false,
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode schema: %w", err)
+	}
+	return defaults, schema, nil
+}

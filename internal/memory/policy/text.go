@@ -1,0 +1,190 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// timeWords name days, spans and times of day in the languages met most. A
+// keyword made of these and numbers alone says when, not what.
+var timeWords = WordSet(`today tomorrow yesterday tonight now morning afternoon evening night noon midnight day days daily week weeks
+	weekly weekend weekends month months monthly year years yearly hour hours minute minutes second seconds moment date time times
+	monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+	january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec
+	am pm ago last next this recently lately soon later earlier the of at on in
+	heute morgen gestern abend tag tage woche wochen monat monate jahr jahre stunde montag dienstag mittwoch donnerstag freitag samstag sonntag
+	januar februar märz mai juni juli oktober dezember
+	aujourd'hui demain hier matin soir jour jours semaine mois année lundi mardi mercredi jeudi vendredi samedi dimanche
+	hoy mañana ayer tarde noche día días semana mes año lunes martes miércoles jueves viernes sábado domingo
+	今天 明天 昨天 今年 去年 明年 早上 上午 下午 晚上 星期 小时 分钟 今日 明日 昨日`)
+
+func WordSet(list string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		set[text.Fold(w)] = true
+	}
+	return set
+}
+
+// CleanLine makes one bounded line of an answer's text: valid UTF-8, no control
+// characters, single spaces, at most limit characters.
+func CleanLine(s string, limit int) string {
+	s = strings.ToValidUTF8(s, "")
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) > limit {
+		s = text.Shorten(s, limit)
+	}
+	for len(s) > memory.MaxContextBytes {
+		_, n := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-n]
+	}
+	return s
+}
+
+// CleanSentence is CleanLine cut to the first sentence.
+func CleanSentence(s string, limit int) string {
+	s = CleanLine(s, limit)
+	if all := text.Sentences(s); len(all) > 1 {
+		return CleanLine(all[0], limit)
+	}
+	return s
+}
+
+// CleanTerms cleans a list of tags or keywords: trimmed, without marks, empty
+// or oversized entries and repeats (letter case apart), at most limit.
+func CleanTerms(list []string, limit int) []string {
+	out := make([]string, 0, min(len(list), limit))
+	seen := map[string]bool{}
+	for _, raw := range list {
+		t := strings.TrimSpace(strings.TrimLeft(CleanLine(raw, memory.MaxTermBytes), "#"))
+		key := text.Fold(t)
+		if t == "" || len(t) > memory.MaxTermBytes || seen[key] {
+			continue
+		}
+		if len(out) == limit {
+			break
+		}
+		seen[key] = true
+		out = append(out, t)
+	}
+	return out
+}
+
+// CleanKeywords also drops what the rules of the analysis forbid: names of the
+// speaker, words of time, and keywords whose every word stands in an earlier one.
+func CleanKeywords(list []string, limit int, speaker string) []string {
+	names := map[string]bool{}
+	for _, w := range text.Words(speaker) {
+		names[strings.TrimSuffix(w, "'s")] = true
+	}
+	var kept [][]string
+	out := make([]string, 0, min(len(list), limit))
+	for _, k := range CleanTerms(list, len(list)) {
+		if len(out) == limit {
+			break
+		}
+		words := text.Words(k)
+		if len(words) == 0 || saysWhen(words) || namesSpeaker(words, names) || saidBefore(words, kept) {
+			continue
+		}
+		kept = append(kept, words)
+		out = append(out, k)
+	}
+	return out
+}
+
+func namesSpeaker(words []string, names map[string]bool) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return names[w] || names[strings.TrimSuffix(w, "'s")] })
+}
+
+// saysWhen tells that words are a date, a time or a span and nothing else.
+func saysWhen(words []string) bool {
+	named := false
+	for _, w := range words {
+		switch {
+		case timeWords[w]:
+			named = true
+		case len(w) == 4 && IsNumber(w) && (strings.HasPrefix(w, "19") || strings.HasPrefix(w, "20")):
+			named = true
+		case IsNumber(strings.TrimRight(w, "stndrhamp")):
+		default:
+			return false
+		}
+	}
+	return named
+}
+
+func IsNumber(s string) bool {
+	for _, r := range s {
+		if !unicode.IsDigit(r) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func saidBefore(words []string, kept [][]string) bool {
+	return slices.ContainsFunc(kept, func(earlier []string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(earlier, w) })
+	})
+}
+
+// SameTerms tells that two lists hold the same terms, letter case and order apart.
+func SameTerms(a, b []string) bool {
+	return slices.Equal(foldedSet(a), foldedSet(b))
+}
+
+func foldedSet(list []string) []string {
+	out := make([]string, 0, len(list))
+	for _, t := range list {
+		out = append(out, text.Fold(strings.TrimSpace(t)))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// SameLine tells that two texts are the same but for spaces.
+func SameLine(a, b string) bool {
+	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
+}
+
+// SpeakerOf finds who says a note: the attribute "speaker" or "name", or a
+// name before a colon at the beginning ("Anna: …", "Speaker Anna Berg says: …").
+func SpeakerOf(n *memory.Note) string {
+	for _, field := range []string{"speaker", "name"} {
+		if s, ok := n.Attributes[field].(string); ok && s != "" {
+			return s
+		}
+	}
+	head, _, ok := strings.Cut(n.Content, ":")
+	if !ok || len(head) > 60 || strings.ContainsAny(head, "\n.,;!?\"") {
+		return ""
+	}
+	words := strings.Fields(head)
+	if len(words) > 0 && strings.EqualFold(words[0], "speaker") {
+		words = words[1:]
+	}
+	if len(words) > 0 && (strings.EqualFold(words[len(words)-1], "says") || strings.EqualFold(words[len(words)-1], "said")) {
+		words = words[:len(words)-1]
+	}
+	if len(words) == 0 || len(words) > 3 {
+		return ""
+	}
+	for _, w := range words {
+		if r, _ := utf8.DecodeRuneInString(w); unicode.IsLower(r) || !unicode.IsLetter(r) {
+			return ""
+		}
+	}
+	return strings.Join(words, " ")
+}
