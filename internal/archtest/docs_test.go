@@ -104,7 +104,7 @@ func TestMakeCoverPrintsCoverage(t *testing.T) {
 	// -o: servers and weights are not needed for these packages.
 	makeCover := func(args ...string) (string, error) {
 		args = append([]string{"-C", root, "--no-print-directory", "-o", "services", "-o", "encoder", "cover"}, args...)
-		cmd := exec.CommandContext(t.Context(), "make", args...) //nolint:gosec // our own Makefile
+		cmd := exec.CommandContext(t.Context(), "make", args...)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}

@@ -140,7 +140,7 @@ type reader struct {
 	found []Remark
 }
 
-func (r *reader) remark(at token.Pos, format string, args ...any) {
+func (r *reader) remarkf(at token.Pos, format string, args ...any) {
 	r.found = append(r.found, Remark{r.file, r.set.Position(at).Line, fmt.Sprintf(format, args...)})
 }
 
@@ -242,7 +242,7 @@ func (r *reader) doc(doc *ast.CommentGroup) {
 	}
 	for _, o := range bannedOpenings {
 		if after, ok := strings.CutPrefix(rest, o.verb); ok && (after == "" || strings.ContainsAny(after[:1], " \n.,:;")) {
-			r.remark(doc.Pos(), "the doc comment opens with %q; write: %s", o.verb, o.instead)
+			r.remarkf(doc.Pos(), "the doc comment opens with %q; write: %s", o.verb, o.instead)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func (r *reader) names(all ...*ast.Ident) {
 	for _, id := range all {
 		for _, part := range nameParts(id.Name) {
 			if britishWord.MatchString(part) {
-				r.remark(id.Pos(), "%q in the name %s is British spelling", part, id.Name)
+				r.remarkf(id.Pos(), "%q in the name %s is British spelling", part, id.Name)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -169,6 +170,30 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// Each dependency is refused everywhere but in the packages that may import it.
+func TestVerifyConfinesDependencies(t *testing.T) {
+	t.Parallel()
+	everywhere := map[string]bool{}
+	for _, p := range archtest.Map() {
+		everywhere[p.Path] = true
+	}
+	for _, d := range archtest.Dependencies() {
+		for pkg := range everywhere {
+			may := slices.ContainsFunc(d.Only, func(only string) bool { return pkg == only || strings.HasPrefix(pkg, only+"/") })
+			for file, refused := range map[string]bool{pkg + "/a.go": !may, pkg + "/a_test.go": !may && !d.Tests} {
+				src := "package a\n\nimport _ \"" + d.Prefix + "x\"\n"
+				found, err := archtest.Verify(fstest.MapFS{file: {Data: []byte(src)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := len(found) > 0; got != refused {
+					t.Errorf("%s imports %s: refused %v, want %v", file, d.Prefix, got, refused)
+				}
+			}
+		}
+	}
+}
+
 func TestVerifyRefusesUnlistedPackageOnce(t *testing.T) {
 	t.Parallel()
 	source := &fstest.MapFile{Data: []byte("package util\n")}
@@ -181,7 +206,7 @@ func TestVerifyRefusesUnlistedPackageOnce(t *testing.T) {
 	}
 }
 
-func TestVerifyLeavesOutWhatIsNotOfTheModule(t *testing.T) {
+func TestVerifySkipsOtherModules(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{"sdk/go/go.mod": {Data: []byte("module x\n")}}
 	for _, folder := range []string{"sdk/go", "internal/memory/testdata", ".cache", "vendor/x", "_old"} {
@@ -193,7 +218,7 @@ func TestVerifyLeavesOutWhatIsNotOfTheModule(t *testing.T) {
 	}
 }
 
-func TestVerifyErrsOnBrokenSource(t *testing.T) {
+func TestVerifyFailsOnBrokenSource(t *testing.T) {
 	t.Parallel()
 	if _, err := archtest.Verify(fstest.MapFS{"internal/memory/a.go": {Data: []byte("package")}}); err == nil {
 		t.Fatal("a file that is not Go was taken")

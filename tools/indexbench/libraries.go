@@ -16,8 +16,8 @@ import (
 	"github.com/coder/hnsw"
 	"github.com/philippgille/chromem-go"
 	"github.com/viterin/vek/vek32"
-	_ "modernc.org/sqlite"     //nolint:depguard // not a store here: what ours is set beside
-	_ "modernc.org/sqlite/vec" //nolint:depguard // sqlite-vec, for every connection of it
+	_ "modernc.org/sqlite"     // the driver of the database beside ours
+	_ "modernc.org/sqlite/vec" // sqlite-vec, for every connection of it
 )
 
 const (

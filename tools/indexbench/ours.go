@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
-	"github.com/slipboxhq/slipbox/internal/tenant/grant" //nolint:depguard // there is no store, and no tenant but this
+	"github.com/slipboxhq/slipbox/internal/tenant/grant" // there is no store, and no tenant but this
 )
 
 // noteID names note i; numberOf is its inverse.
