@@ -88,7 +88,7 @@ func TestMoveGoesOn(t *testing.T) {
 	source := openEmbedded(t)
 	target := openOwner(t)
 	storetest.Move(t, 3, func(*testing.T) storetest.Harness { return source }, func(*testing.T) storetest.Harness { return target })
-	storetest.GoesOn(t, target)
+	storetest.WritableAfterMove(t, target)
 }
 
 // Whoever changes the schema is told to change what is moved.

@@ -171,7 +171,7 @@ func TestOrderOfDecides(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	owner := b.owner(t)
-	storetest.OrderOfDecides(t, b, b.scope, b.collection, storetest.Outbox{
+	storetest.DecideOrder(t, b, b.scope, b.collection, storetest.Outbox{
 		Clear: func() { direct(t, owner, "DELETE FROM jobs") },
 		Lease: func(job uuid.UUID, until time.Time) {
 			direct(t, owner, "UPDATE jobs SET lease = gen_random_uuid(), lease_until = $1 WHERE id = $2", until, job.String())

@@ -33,7 +33,7 @@ func (b bench) direct(tb testing.TB, text string, args ...any) {
 func TestOrderOfDecides(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	storetest.OrderOfDecides(t, b, b.scope, b.collection, storetest.Outbox{
+	storetest.DecideOrder(t, b, b.scope, b.collection, storetest.Outbox{
 		Clear: func() { b.direct(t, "DELETE FROM jobs") },
 		Lease: func(job uuid.UUID, until time.Time) {
 			b.direct(t, "UPDATE jobs SET lease = randomblob(16), lease_until = ? WHERE id = ?", micros(until), blob(job))

@@ -17,15 +17,15 @@ import (
 
 func concurrencyCases() []testCase {
 	return []testCase{
-		{"Writers", writers},
-		{"SomeFail", someFail},
-		{"Claims", claims},
+		{"Writers", concurrentWriters},
+		{"FailingWriters", failingWriters},
+		{"Claims", concurrentClaims},
 		{"ForksAndWriters", forksAndWriters},
 	}
 }
 
-// together runs n goroutines and gives their first error.
-func together(n int, fn func(i int) error) error {
+// runConcurrently runs fn in n goroutines and returns their joined errors.
+func runConcurrently(n int, fn func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for i := range n {
@@ -35,9 +35,9 @@ func together(n int, fn func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// writers: revisions are dense, no update is lost, and no reader sees a
-// revision before the one below it.
-func writers(_ *testing.T, w *world) {
+// concurrentWriters: with concurrent writers, revisions have no gaps and no update is lost. A
+// reader that sees a revision also sees all lower ones.
+func concurrentWriters(_ *testing.T, w *world) {
 	const goroutines, each = 16, 15
 	c := w.collection("c")
 	n := w.add(c.ID, "")
@@ -56,22 +56,22 @@ func writers(_ *testing.T, w *world) {
 					if err != nil {
 						return err
 					}
-					// Revision r holds r-1 marks, all of them.
+					// At revision r the note has exactly r-1 marks.
 					if marks := strings.Count(l[0].Content, "."); marks != int(v.At)-1 || v.At < last || l[0].From != v.At {
-						return fmt.Errorf("at %d after %d: %d marks from %d", v.At, last, marks, l[0].From)
+						return fmt.Errorf("view at %d after one at %d: %d marks, version from %d", v.At, last, marks, l[0].From)
 					}
-					// The log has every revision below the one read, also those since the last look.
+					// The log has all revisions since the previous view, up to this one.
 					log, err := w.Changesets(w.ctx, w.all, v, max(last-1, 0), 0)
 					if err != nil {
 						return err
 					}
 					for i, c := range log {
 						if c.Revision != max(last-1, 0)+memory.Revision(i)+1 {
-							return fmt.Errorf("the log at %d has %d in place %d after %d", v.At, c.Revision, i, last)
+							return fmt.Errorf("the log at %d after %d has revision %d at index %d", v.At, last, c.Revision, i)
 						}
 					}
 					if len(log) == 0 || log[len(log)-1].Revision != v.At {
-						return fmt.Errorf("the log at %d after %d ends elsewhere: %d rows", v.At, last, len(log))
+						return fmt.Errorf("the log at %d after %d does not end there: %d rows", v.At, last, len(log))
 					}
 					last = v.At
 				}
@@ -81,7 +81,7 @@ func writers(_ *testing.T, w *world) {
 	}
 	var mu sync.Mutex
 	seen := map[memory.Revision]bool{1: true}
-	err := together(goroutines, func(int) error {
+	err := runConcurrently(goroutines, func(int) error {
 		for range each {
 			out, err := w.Write(w.ctx, w.all, c.ID, memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "mark"}}}, func(ctx context.Context, tx memory.Tx) error {
 				got, err := tx.Notes(ctx, []uuid.UUID{n.ID}, memory.ReadOptions{})
@@ -103,40 +103,40 @@ func writers(_ *testing.T, w *world) {
 			seen[out.Revision] = true
 			mu.Unlock()
 			if twice {
-				return fmt.Errorf("revision %d was given twice", out.Revision)
+				return fmt.Errorf("revision %d was allocated twice", out.Revision)
 			}
 		}
 		return nil
 	})
 	stop()
-	w.ok(err)
+	w.noError(err)
 	for range cap(readers) {
-		w.ok(<-readers)
+		w.noError(<-readers)
 	}
 	const total = goroutines*each + 1
-	w.isf(w.head(c.ID) == total && len(seen) == total, "head %d, %d revisions", w.head(c.ID), len(seen))
-	w.isf(len(must(w.Changesets(w.ctx, w.all, w.view(c.ID), 0, 0))(w.t)) == total, "a changeset for each")
-	w.isf(len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)) == total-1, "a job for each")
+	w.assertf(w.head(c.ID) == total && len(seen) == total, "head %d, %d revisions", w.head(c.ID), len(seen))
+	w.assertf(len(must(w.Changesets(w.ctx, w.all, w.view(c.ID), 0, 0))(w.t)) == total, "one changeset per write")
+	w.assertf(len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)) == total-1, "one job per write")
 }
 
 var errBackedOut = fault.New(fault.Conflict, "backed out")
 
-// someFail: writers that fail, give up, or pass over a refusal take nothing
-// from those that write beside them, and leave nothing behind.
-func someFail(_ *testing.T, w *world) {
+// failingWriters: concurrent writers return an error, are canceled, or ignore a refused
+// operation. The failed ones leave nothing behind and do not affect the others.
+func failingWriters(_ *testing.T, w *world) {
 	const goroutines, each = 16, 8
 	c := w.collection("c")
 	var mu sync.Mutex
-	kept, lost := map[uuid.UUID]memory.Revision{}, map[uuid.UUID]bool{}
-	err := together(goroutines, func(g int) error {
+	written, failed := map[uuid.UUID]memory.Revision{}, map[uuid.UUID]bool{}
+	err := runConcurrently(goroutines, func(g int) error {
 		for i := range each {
 			ctx, cancel := context.WithCancel(w.ctx)
 			var put memory.Note
 			kind := (g + i) % 4
 			out, err := w.Write(ctx, w.all, c.ID, memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "add"}}}, func(ctx context.Context, tx memory.Tx) error {
-				if kind == 3 { // refused, and passed over
+				if kind == 3 { // ignores a refused operation
 					if err := tx.Delete(ctx, uuid.New()); !fault.Is(err, fault.NotFound) {
-						return fmt.Errorf("deleted nothing: %w", err)
+						return fmt.Errorf("deleting an absent note: %w", err)
 					}
 				}
 				var err error
@@ -157,9 +157,9 @@ func someFail(_ *testing.T, w *world) {
 			cancel()
 			mu.Lock()
 			if kind == 1 || kind == 2 {
-				lost[put.ID] = true
+				failed[put.ID] = true
 			} else {
-				kept[put.ID] = out.Revision
+				written[put.ID] = out.Revision
 			}
 			mu.Unlock()
 			switch {
@@ -171,31 +171,32 @@ func someFail(_ *testing.T, w *world) {
 		}
 		return nil
 	})
-	w.ok(err)
+	w.noError(err)
 	v := w.view(c.ID)
-	w.isf(v.At == memory.Revision(len(kept)) && len(kept) == goroutines*each/2, "head %d for %d writes", v.At, len(kept))
+	w.assertf(v.At == memory.Revision(len(written)) && len(written) == goroutines*each/2, "head %d for %d writes", v.At, len(written))
 	notes := must(w.ListNotes(w.ctx, w.all, v, memory.NoteQuery{}))(w.t)
-	w.isf(len(notes) == len(kept), "%d notes of %d", len(notes), len(kept))
+	w.assertf(len(notes) == len(written), "%d notes of %d", len(notes), len(written))
 	for i := range notes {
-		w.isf(kept[notes[i].ID] == notes[i].From && !lost[notes[i].ID], "note %s from %d, written at %d", notes[i].ID, notes[i].From, kept[notes[i].ID])
+		at := written[notes[i].ID]
+		w.assertf(at == notes[i].From && !failed[notes[i].ID], "note %s from %d, written at %d", notes[i].ID, notes[i].From, at)
 	}
 	jobs := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)
-	w.isf(len(jobs) == len(kept), "%d jobs", len(jobs))
+	w.assertf(len(jobs) == len(written), "%d jobs", len(jobs))
 	for i := range jobs {
-		w.isf(kept[jobs[i].Note] != 0, "a job of a note that was not written")
+		w.assertf(written[jobs[i].Note] != 0, "a job for a note that was not written")
 	}
-	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "add"}))(w.t)) == len(kept), "an audit row for each")
+	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "add"}))(w.t)) == len(written), "one audit row per write")
 }
 
-// claims: a job is given to one claimer.
-func claims(_ *testing.T, w *world) {
+// concurrentClaims: with concurrent claimers, each job is leased once.
+func concurrentClaims(_ *testing.T, w *world) {
 	c := w.collection("c")
 	for range 40 {
 		w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare})
 	}
 	var mu sync.Mutex
-	given := map[uuid.UUID]int{}
-	err := together(8, func(int) error {
+	leased := map[uuid.UUID]int{}
+	err := runConcurrently(8, func(int) error {
 		for {
 			jobs, err := w.ClaimJobs(w.ctx, w.all, c.ID, memory.StagePrepare, uuid.New(), w.clock.Now().Add(time.Hour), 3)
 			if err != nil || len(jobs) == 0 {
@@ -203,19 +204,20 @@ func claims(_ *testing.T, w *world) {
 			}
 			mu.Lock()
 			for _, j := range jobs {
-				given[j.ID]++
+				leased[j.ID]++
 			}
 			mu.Unlock()
 		}
 	})
-	w.ok(err)
-	w.isf(len(given) == 40, "%d jobs were given", len(given))
-	for id, n := range given {
-		w.isf(n == 1, "job %s was given %d times", id, n)
+	w.noError(err)
+	w.assertf(len(leased) == 40, "%d jobs were leased", len(leased))
+	for id, n := range leased {
+		w.assertf(n == 1, "job %s was leased %d times", id, n)
 	}
 }
 
-// forksAndWriters: isolation both ways while all sides write.
+// forksAndWriters: a base and its forks are isolated from each other under concurrent
+// writes.
 func forksAndWriters(_ *testing.T, w *world) {
 	c := w.collection("c")
 	n := w.add(c.ID, "base 0")
@@ -223,7 +225,7 @@ func forksAndWriters(_ *testing.T, w *world) {
 	for i := range 3 {
 		all = append(all, w.mustFork(all[i].ID, -1, fmt.Sprint("f", i)))
 	}
-	err := together(len(all), func(i int) error {
+	err := runConcurrently(len(all), func(i int) error {
 		for k := 1; k <= 20; k++ {
 			want := fmt.Sprint(all[i].Name, " ", k)
 			_, err := w.Write(w.ctx, w.all, all[i].ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
@@ -247,5 +249,5 @@ func forksAndWriters(_ *testing.T, w *world) {
 		}
 		return nil
 	})
-	w.ok(err)
+	w.noError(err)
 }

@@ -17,12 +17,12 @@ func copyCases() []testCase {
 		{"Copy", copyResumed},
 		{"CopyEmpty", func(_ *testing.T, w *world) {
 			c := w.copyOf(w.view(w.collection("c").ID), "copy", 10)
-			w.isf(c.State == memory.CollectionActive && c.Head == 0, "an empty copy: %+v", c)
+			w.assertf(c.State == memory.CollectionActive && c.Head == 0, "an empty copy: %+v", c)
 		}},
 	}
 }
 
-// copyTarget makes a collection that is being copied into.
+// copyTarget creates a collection that is the target of a copy.
 func (w *world) copyTarget(name string) memory.CollectionCreated {
 	w.t.Helper()
 	return must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{
@@ -36,7 +36,7 @@ func (w *world) copyOf(v memory.View, name string, batch int) memory.Collection 
 	id := w.copyTarget(name).Collection.ID
 	for cursor := ""; ; {
 		_, next, err := w.CopyRows(w.ctx, w.all, v, id, cursor, batch)
-		w.ok(err)
+		w.noError(err)
 		if next == "" {
 			return must(w.ResolveCollection(w.ctx, w.all, id.String()))(w.t)
 		}
@@ -55,57 +55,57 @@ func copyResumed(_ *testing.T, w *world) {
 	w.delete(c.ID, notes[2].ID)
 	f := w.mustFork(c.ID, -1, "f")
 	w.put(f.ID, memory.Note{ID: notes[5].ID, Content: "own"})
-	w.ok(w.AddUsage(w.ctx, w.all, w.view(c.ID), []memory.UsageDelta{{Note: notes[0].ID, Accesses: 3}}))
+	w.noError(w.AddUsage(w.ctx, w.all, w.view(c.ID), []memory.UsageDelta{{Note: notes[0].ID, Accesses: 3}}))
 	v := w.view(f.ID)
 	w.add(f.ID, "after the view was opened")
 
 	made := w.copyTarget("copy")
 	target := made.Collection.ID
-	w.isf(made.Collection.State == memory.CollectionCopying && made.Job != nil && made.Job.Collection == target && made.Job.State == memory.JobQueued, "created %+v", made)
-	w.refused(second(w.tryWrite(target, func(tx memory.Tx) error { return second(tx.Put(w.ctx, memory.Note{Content: "x"})) })), fault.Conflict)
+	w.assertf(made.Collection.State == memory.CollectionCopying && made.Job != nil && made.Job.Collection == target && made.Job.State == memory.JobQueued, "created: %+v", made)
+	w.wantFault(errOf(w.tryWrite(target, func(tx memory.Tx) error { return errOf(tx.Put(w.ctx, memory.Note{Content: "x"})) })), fault.Conflict)
 	_, err := w.fork(target, 0, "early")
-	w.refused(err, fault.Conflict)
+	w.wantFault(err, fault.Conflict)
 	cursor, total, steps := "", 0, 0
 	for {
 		n, next, err := w.CopyRows(w.ctx, w.all, v, target, cursor, 4)
-		w.ok(err)
+		w.noError(err)
 		n2, next2, err := w.CopyRows(w.ctx, w.all, v, target, cursor, 4)
-		w.isf(err == nil && n2 == n && next2 == next, "a repeated step: %d %q, %d %q, %v", n, next, n2, next2, err)
+		w.assertf(err == nil && n2 == n && next2 == next, "a repeated step: %d %q, %d %q, %v", n, next, n2, next2, err)
 		total += n
 		if steps++; next == "" {
 			break
 		}
-		w.isf(must(w.ResolveCollection(w.ctx, w.all, "copy"))(w.t).State == memory.CollectionCopying, "not done yet")
+		w.assertf(must(w.ResolveCollection(w.ctx, w.all, "copy"))(w.t).State == memory.CollectionCopying, "the copy is not complete yet")
 		cursor = next
 	}
-	w.isf(total == 11 && steps == 3, "%d notes in %d steps", total, steps)
+	w.assertf(total == 11 && steps == 3, "%d notes in %d steps", total, steps)
 	got := must(w.ResolveCollection(w.ctx, w.all, "copy"))(w.t)
-	w.isf(got.State == memory.CollectionActive && got.Head == v.At && got.Floor == v.At && got.Parent == uuid.Nil, "done: %+v", got)
+	w.assertf(got.State == memory.CollectionActive && got.Head == v.At && got.Floor == v.At && got.Parent == uuid.Nil, "done: %+v", got)
 	cv := w.view(target)
-	w.isf(slices.Equal(w.contents(cv), w.contents(v)), "copied %v, shown %v", w.contents(cv), w.contents(v))
+	w.assertf(slices.Equal(w.contents(cv), w.contents(v)), "the copy has %v, the source %v", w.contents(cv), w.contents(v))
 	for _, n := range notes {
 		a, ok := w.get(v, n.ID)
 		b, ok2 := w.get(cv, n.ID)
-		w.isf(ok == ok2 && a.From == b.From && slices.Equal(a.Vector, b.Vector) && bytes.Equal(a.Tokens, b.Tokens) && a.UpdatedAt.Equal(b.UpdatedAt) && a.Key == b.Key, "copied %+v, shown %+v", b, a)
-		w.isf(!ok || b.Layer == target, "its own layer")
+		w.assertf(ok == ok2 && a.From == b.From && slices.Equal(a.Vector, b.Vector) && bytes.Equal(a.Tokens, b.Tokens) && a.UpdatedAt.Equal(b.UpdatedAt) && a.Key == b.Key, "the copy has %+v, the source %+v", b, a)
+		w.assertf(!ok || b.Layer == target, "copied notes are in the layer of the copy")
 	}
-	w.isf(len(w.links(cv, notes[0].ID, notes[1].ID)) == 1, "links %+v", w.links(cv, notes[0].ID, notes[1].ID))
-	w.isf(must(w.Usage(w.ctx, w.all, cv, []uuid.UUID{notes[0].ID}))(w.t)[notes[0].ID].AccessCount == 3, "usage is copied")
+	w.assertf(len(w.links(cv, notes[0].ID, notes[1].ID)) == 1, "links %+v", w.links(cv, notes[0].ID, notes[1].ID))
+	w.assertf(must(w.Usage(w.ctx, w.all, cv, []uuid.UUID{notes[0].ID}))(w.t)[notes[0].ID].AccessCount == 3, "usage is copied")
 	below := v.At - 1
 	_, err = w.OpenView(w.ctx, w.all, "copy", memory.At{AsOf: &below})
-	w.refused(err, fault.RevisionGone)
+	w.wantFault(err, fault.RevisionGone)
 	_, err = w.fork(target, below, "below")
-	w.refused(err, fault.RevisionGone)
-	w.isf(len(must(w.History(w.ctx, w.all, cv, notes[0].ID, 0, 0))(w.t)) == 1, "a copy has one version of each")
+	w.wantFault(err, fault.RevisionGone)
+	w.assertf(len(must(w.History(w.ctx, w.all, cv, notes[0].ID, 0, 0))(w.t)) == 1, "a copy has one version of each note")
 	n := w.add(target, "own")
-	w.isf(n.From == v.At+1, "the log goes on after the view's revision")
+	w.assertf(n.From == v.At+1, "the log continues after the revision of the copied view")
 	w.put(target, memory.Note{ID: notes[0].ID, Content: "diverged"})
 	_, next, err := w.CopyRows(w.ctx, w.all, v, target, cursor, 4)
-	w.isf(err == nil && next == "", "the last step again, later: %v", err)
-	w.isf(w.contents(w.view(target))[0] == "diverged" && w.contents(w.view(c.ID))[0] == "0", "isolated both ways")
-	w.ok(w.DeleteCollection(w.ctx, w.all, f.ID, false, memory.AuditEntry{}))
-	w.isf(len(w.contents(w.view(target))) == 12, "a copy does not need its source")
+	w.assertf(err == nil && next == "", "the last step repeated after a write: %v", err)
+	w.assertf(w.contents(w.view(target))[0] == "diverged" && w.contents(w.view(c.ID))[0] == "0", "the copy and its source are isolated")
+	w.noError(w.DeleteCollection(w.ctx, w.all, f.ID, false, memory.AuditEntry{}))
+	w.assertf(len(w.contents(w.view(target))) == 12, "a copy is independent of its source")
 	lost := w.copyTarget("lost").Collection.ID
 	_, _, err = w.CopyRows(w.ctx, w.all, v, lost, "", 4)
-	w.refused(err, fault.NotFound)
+	w.wantFault(err, fault.NotFound)
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Fill brings a random history into an empty store, with rows of every table
-// and the values that engines keep in different ways.
+// Fill writes a random history into an empty store. It writes rows of every table, with
+// the values that engines store in different ways.
 func Fill(t *testing.T, h Harness, seed uint64) {
 	t.Helper()
-	f := &filler{world: newWorld(t.Context(), t, h, "filled"), rng: rand.New(rand.NewPCG(seed, 7))} //nolint:gosec // a history that can be repeated
+	f := &filler{world: newWorld(t.Context(), t, h, "filled"), rng: rand.New(rand.NewPCG(seed, 7))} //nolint:gosec // reproducible
 	f.access()
 	f.history()
 	f.jobs()
@@ -66,32 +66,33 @@ func (f *filler) time() time.Time {
 }
 
 func (f *filler) access() {
-	f.ok(second(f.CreateTenant(f.ctx, f.op, tenant.Tenant{Name: "limited", Limits: tenant.Limits{Notes: 1 << 60, ModelTokensPerDay: 1}})))
+	f.noError(errOf(f.CreateTenant(f.ctx, f.op, tenant.Tenant{Name: "limited", Limits: tenant.Limits{Notes: 1 << 60, ModelTokensPerDay: 1}})))
 	suspended := must(f.CreateTenant(f.ctx, f.op, tenant.Tenant{Name: "suspended"}))(f.t)
 	suspended.State = tenant.Suspended
-	f.ok(second(f.UpdateTenant(f.ctx, f.op, suspended)))
-	f.ok(second(f.CreateAgent(f.ctx, f.all, tenant.Agent{Name: "carol", DisplayName: "Каrol <&>"})))
-	f.ok(second(f.EnsureAgent(f.ctx, f.foreign, "alice")))
+	f.noError(errOf(f.UpdateTenant(f.ctx, f.op, suspended)))
+	f.noError(errOf(f.CreateAgent(f.ctx, f.all, tenant.Agent{Name: "carol", DisplayName: "Каrol <&>"})))
+	f.noError(errOf(f.EnsureAgent(f.ctx, f.foreign, "alice")))
 	next := uuid.Must(uuid.NewV7())
-	f.ok(f.CreateKey(f.ctx, f.all, auth.Key{ID: next, Name: f.text(), Prefix: "sb_live_a", Hash: [32]byte{1, 255}}, memory.AuditEntry{Action: "key.create", Detail: f.object()}))
-	f.ok(f.CreateKey(f.ctx, f.all, auth.Key{
+	f.noError(f.CreateKey(f.ctx, f.all, auth.Key{ID: next, Name: f.text(), Prefix: "sb_live_a", Hash: [32]byte{1, 255}}, memory.AuditEntry{Action: "key.create", Detail: f.object()}))
+	f.noError(f.CreateKey(f.ctx, f.all, auth.Key{
 		ID: uuid.Must(uuid.NewV7()), Prefix: "sb_live_b", Permissions: []tenant.Permission{tenant.NotesRead, tenant.Clone}, Agent: f.alice.ID,
 		ExpiresAt: f.clock.Now().Add(time.Hour), RevokedAt: f.clock.Now(), RotatedTo: next,
 	}, memory.AuditEntry{}))
-	f.ok(f.CreateOperatorKey(f.ctx, f.op, auth.Key{ID: uuid.Must(uuid.NewV7()), Name: "platform"}))
+	f.noError(f.CreateOperatorKey(f.ctx, f.op, auth.Key{ID: uuid.Must(uuid.NewV7()), Name: "platform"}))
 	for i := range 3 {
-		f.ok(f.AddSigningKey(f.ctx, auth.SigningKey{KID: fmt.Sprint("K-", i), Public: []byte{0, byte(i)}, Wrapped: []byte{}, CreatedAt: f.clock.Now()}, newestOf(f), time.Hour))
+		f.noError(f.AddSigningKey(f.ctx, auth.SigningKey{KID: fmt.Sprint("K-", i), Public: []byte{0, byte(i)}, Wrapped: []byte{}, CreatedAt: f.clock.Now()}, newestKID(f), time.Hour))
 	}
 }
 
-func newestOf(f *filler) string {
+func newestKID(f *filler) string {
 	for _, k := range must(f.SigningKeys(f.ctx))(f.t) {
 		return k.KID
 	}
 	return ""
 }
 
-// history makes collections, forks and copies, and writes, changes, deletes and links notes in them.
+// history creates collections, forks and copies, and writes, changes, deletes and links
+// notes in them.
 func (f *filler) history() {
 	f.bases = append(f.bases, f.collection("base").ID, f.collectionOf(f.alice.ID, "own").ID)
 	full := must(f.CreateCollection(f.ctx, f.all, memory.NewCollection{
@@ -112,16 +113,16 @@ func (f *filler) history() {
 				}
 			}
 		case 1:
-			f.ok(f.AddUsage(f.ctx, f.all, f.view(c), []memory.UsageDelta{{Note: f.note(), Accesses: 3}}))
+			f.noError(f.AddUsage(f.ctx, f.all, f.view(c), []memory.UsageDelta{{Note: f.note(), Accesses: 3}}))
 		default:
 			f.changeset(c)
 		}
 	}
 	f.copyOf(f.view(f.bases[0]), "copied", 3)
-	gone := f.collection("gone")
-	f.add(gone.ID, "in a collection that is being removed")
-	f.ok(f.DeleteCollection(f.ctx, f.all, gone.ID, false, memory.AuditEntry{Action: "collection.delete"}))
-	f.ok(second(f.CreateCollection(f.ctx, f.foreign, memory.NewCollection{Collection: memory.Collection{Name: "base", Ephemeral: true}})))
+	deleted := f.collection("gone")
+	f.add(deleted.ID, "in a collection that is being removed")
+	f.noError(f.DeleteCollection(f.ctx, f.all, deleted.ID, false, memory.AuditEntry{Action: "collection.delete"}))
+	f.noError(errOf(f.CreateCollection(f.ctx, f.foreign, memory.NewCollection{Collection: memory.Collection{Name: "base", Ephemeral: true}})))
 }
 
 func (f *filler) note() uuid.UUID {
@@ -153,7 +154,7 @@ func (f *filler) changeset(c uuid.UUID) {
 				n.Tokens = tokens(f.rng.IntN(4), f.rng.IntN(256))
 			}
 			if f.rng.IntN(3) == 0 {
-				n.ID = f.note() // another version, or a copy into a fork
+				n.ID = f.note() // a new version, or a copy-up into a fork
 			}
 			out, err := tx.Put(ctx, n)
 			if err != nil {
@@ -184,10 +185,10 @@ func (f *filler) changeset(c uuid.UUID) {
 		}
 		return nil
 	})
-	f.ok(err)
+	f.noError(err)
 }
 
-// jobs leaves some in every state, and what an import has received.
+// jobs creates jobs in every state, and the parts of an import.
 func (f *filler) jobs() {
 	c := f.bases[0]
 	for i := range 8 {
@@ -195,15 +196,15 @@ func (f *filler) jobs() {
 			Kind: memory.JobImport, Stage: memory.StageTask, Payload: pick(f, nil, json.RawMessage(`{"b": 1, "a": "\u0000 <é>" }`)), NotBefore: pick(f, time.Time{}, f.clock.Now().Add(-time.Hour)),
 			Trace: pick(f, "", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"), Note: pick(f, uuid.Nil, f.note()),
 		})
-		held, lease := f.claim(c, memory.StageTask, 1)
-		if len(held) == 0 {
+		leased, lease := f.claim(c, memory.StageTask, 1)
+		if len(leased) == 0 {
 			continue
 		}
-		f.ok(f.PutPart(f.ctx, f.all, held[0].ID, memory.SpoolBody, i, []byte(f.text())))
-		f.ok(f.PutPart(f.ctx, f.all, held[0].ID, memory.SpoolResults, 0, []byte{0, 1, 2, 255, byte(i)}))
-		f.ok(f.SetProgress(f.ctx, f.all, held[0].ID, lease, memory.Progress{Done: 1, Total: 3}))
+		f.noError(f.PutPart(f.ctx, f.all, leased[0].ID, memory.SpoolBody, i, []byte(f.text())))
+		f.noError(f.PutPart(f.ctx, f.all, leased[0].ID, memory.SpoolResults, 0, []byte{0, 1, 2, 255, byte(i)}))
+		f.noError(f.SetProgress(f.ctx, f.all, leased[0].ID, lease, memory.Progress{Done: 1, Total: 3}))
 		if end := []memory.JobState{"", memory.JobDone, memory.JobDead, memory.JobFailed, memory.JobQueued, "", memory.JobCancelled, ""}[i]; end != "" {
-			f.ok(f.ReleaseJob(f.ctx, f.all, held[0].ID, lease, memory.JobEnd{State: end, Result: json.RawMessage(`{"n": 1}`), Error: f.text(), Attempts: i, NotBefore: f.clock.Now().Add(time.Minute)}))
+			f.noError(f.ReleaseJob(f.ctx, f.all, leased[0].ID, lease, memory.JobEnd{State: end, Result: json.RawMessage(`{"n": 1}`), Error: f.text(), Attempts: i, NotBefore: f.clock.Now().Add(time.Minute)}))
 		}
 	}
 }
@@ -226,8 +227,8 @@ func (f *filler) ledger() {
 			return err
 		})
 	}
-	f.ok(f.AddModelUse(f.ctx, f.all, []memory.ModelUse{
+	f.noError(f.AddModelUse(f.ctx, f.all, []memory.ModelUse{
 		{Collection: c, Purpose: "analyze", Day: "2026-11-20", Calls: 1, PromptTokens: 1 << 40}, {Purpose: "embed", Day: "2026-11-21", Calls: 1},
 	}))
-	f.ok(f.Audit(f.ctx, f.foreign, memory.AuditEntry{Action: "a", Target: f.text(), Detail: f.object()}))
+	f.noError(f.Audit(f.ctx, f.foreign, memory.AuditEntry{Action: "a", Target: f.text(), Detail: f.object()}))
 }

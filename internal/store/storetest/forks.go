@@ -18,45 +18,46 @@ func forkCases() []testCase {
 		{"PendingVector", forkWhilePending},
 		{"Tombstone", tombstoneHides},
 		{"EightLayers", eightLayers},
-		{"Past", forkOfPast},
+		{"ForkOfPast", forkOfPast},
 		{"Adopt", adopt},
 		{"ListsLikeCopy", listsLikeCopy},
 	}
 }
 
-// noSharedETag: a fork's first own version and the base's next one stand at
-// the same revision and are two contents.
+// noSharedETag: a fork's first own version of a note and the base's next one have the
+// same revision but different ETags.
 func noSharedETag(_ *testing.T, w *world) {
 	c := w.collection("c")
 	n := w.add(c.ID, "both")
 	f := w.mustFork(c.ID, -1, "f")
 	inherited, _ := w.get(w.view(f.ID), n.ID)
-	w.isf(inherited.Version() == n.Version(), "one content, one version")
+	w.assertf(inherited.Version() == n.Version(), "an inherited note has the version of the base")
 	base := w.put(c.ID, memory.Note{ID: n.ID, Content: "base"})
 	fork := w.put(f.ID, memory.Note{ID: n.ID, Content: "fork"})
-	w.isf(base.From == fork.From && base.Version().ETag() != fork.Version().ETag(), "two contents share %s", base.Version().ETag())
+	w.assertf(base.From == fork.From && base.Version().ETag() != fork.Version().ETag(), "two contents share %s", base.Version().ETag())
 	for id, want := range map[uuid.UUID]string{c.ID: "base", f.ID: "fork"} {
 		got, _ := w.get(w.view(id), n.ID)
-		w.isf(got.Content == want && got.Collection == id && got.Layer == id, "isolated both ways: %+v", got)
+		w.assertf(got.Content == want && got.Collection == id && got.Layer == id, "each side sees its own: %+v", got)
 	}
 }
 
-// forkWhilePending: the vector that comes to the base later is not the fork's.
+// forkWhilePending: a vector that is added to the base after the fork is not visible in
+// the fork.
 func forkWhilePending(_ *testing.T, w *world) {
 	c := w.collection("c")
 	n := w.put(c.ID, memory.Note{Content: "x", State: memory.StatePending})
 	f := w.mustFork(c.ID, -1, "f")
 	jobs := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{Collection: f.ID}))(w.t)
-	w.isf(len(jobs) == 1 && jobs[0].Kind == memory.JobAdopt && jobs[0].Stage == memory.StageTask, "the fork adopts what is pending: %+v", jobs)
+	w.assertf(len(jobs) == 1 && jobs[0].Kind == memory.JobAdopt && jobs[0].Stage == memory.StageTask, "the fork has a job that adopts pending notes: %+v", jobs)
 	n.Vector, n.State = []float32{1, 0, 0, 0}, memory.StateEvolved
 	w.put(c.ID, n)
 	got, _ := w.get(w.view(f.ID), n.ID)
-	w.isf(got.Vector == nil && got.State == memory.StatePending && must(w.Counts(w.ctx, w.all, w.view(f.ID)))(w.t).Pending == 1, "the fork waits for its own: %+v", got)
+	w.assertf(got.Vector == nil && got.State == memory.StatePending && must(w.Counts(w.ctx, w.all, w.view(f.ID)))(w.t).Pending == 1, "the note is pending in the fork: %+v", got)
 	n.Vector = []float32{0, 1, 0, 0}
 	w.put(f.ID, n)
 	got, _ = w.get(w.view(f.ID), n.ID)
 	base, _ := w.get(w.view(c.ID), n.ID)
-	w.isf(got.Vector[1] == 1 && base.Vector[0] == 1, "each has its own: %v, %v", got.Vector, base.Vector)
+	w.assertf(got.Vector[1] == 1 && base.Vector[0] == 1, "each side has its own vector: %v, %v", got.Vector, base.Vector)
 }
 
 func tombstoneHides(_ *testing.T, w *world) {
@@ -65,19 +66,19 @@ func tombstoneHides(_ *testing.T, w *world) {
 	f := w.mustFork(c.ID, -1, "f")
 	w.delete(f.ID, a.ID)
 	w.put(c.ID, memory.Note{ID: a.ID, Content: "a2"})
-	w.isf(slices.Equal(w.contents(w.view(f.ID)), []string{"b"}), "hidden in the fork: %v", w.contents(w.view(f.ID)))
-	w.isf(slices.Equal(w.contents(w.view(c.ID)), []string{"a2", "b"}), "kept in the base: %v", w.contents(w.view(c.ID)))
-	w.isf(len(w.contents(w.viewAt(f.ID, f.Head))) == 2, "the fork point still shows it")
+	w.assertf(slices.Equal(w.contents(w.view(f.ID)), []string{"b"}), "hidden in the fork: %v", w.contents(w.view(f.ID)))
+	w.assertf(slices.Equal(w.contents(w.view(c.ID)), []string{"a2", "b"}), "visible in the base: %v", w.contents(w.view(c.ID)))
+	w.assertf(len(w.contents(w.viewAt(f.ID, f.Head))) == 2, "the fork point still shows it")
 	g := w.mustFork(f.ID, -1, "g")
 	_, ok := w.get(w.view(g.ID), a.ID)
-	w.isf(!ok, "hidden in the fork's fork")
+	w.assertf(!ok, "hidden in the fork's fork")
 	w.put(g.ID, memory.Note{ID: a.ID, Content: "own"})
 	w.delete(g.ID, b.ID)
-	w.isf(slices.Equal(w.contents(w.view(g.ID)), []string{"own"}), "%v", w.contents(w.view(g.ID)))
-	// A version that a filter would refuse hides one that it would let pass.
+	w.assertf(slices.Equal(w.contents(w.view(g.ID)), []string{"own"}), "%v", w.contents(w.view(g.ID)))
+	// A version that does not match a filter hides an inherited version that does.
 	w.put(f.ID, memory.Note{ID: b.ID, Content: "b", Tags: []string{"fork"}})
 	w.put(c.ID, memory.Note{ID: b.ID, Content: "b", Tags: []string{"base"}})
-	w.isf(w.matching(w.view(f.ID), `{"not":{"field":"tags","op":"exists"}}`) == "", "a hidden version passed a filter")
+	w.assertf(w.matching(w.view(f.ID), `{"not":{"field":"tags","op":"exists"}}`) == "", "a filter returned a hidden version")
 }
 
 func eightLayers(_ *testing.T, w *world) {
@@ -89,14 +90,14 @@ func eightLayers(_ *testing.T, w *world) {
 		w.put(f.ID, memory.Note{ID: shared.ID, Content: fmt.Sprint("v", i)})
 		w.add(f.ID, fmt.Sprint("own", i))
 		ids = append(ids, f.ID)
-		w.add(ids[len(ids)-2], "later, not seen below")
+		w.add(ids[len(ids)-2], "later, not visible in the fork")
 	}
 	_, err := w.fork(ids[len(ids)-1], -1, "l9")
-	w.refused(err, fault.LineageTooDeep)
+	w.wantFault(err, fault.LineageTooDeep)
 	v := w.view(ids[len(ids)-1])
-	w.isf(len(v.Layers) == memory.MaxLineage && v.Layers[0].Collection == ids[len(ids)-1] && v.Layers[7].Collection == c.ID, "layers %+v", v.Layers)
+	w.assertf(len(v.Layers) == memory.MaxLineage && v.Layers[0].Collection == ids[len(ids)-1] && v.Layers[7].Collection == c.ID, "layers %+v", v.Layers)
 	want := []string{"v8", "own2", "own3", "own4", "own5", "own6", "own7", "own8"}
-	w.isf(slices.Equal(w.contents(v), want), "%v", w.contents(v))
+	w.assertf(slices.Equal(w.contents(v), want), "%v", w.contents(v))
 	var paged []string
 	q := memory.NoteQuery{Limit: 3}
 	for {
@@ -109,15 +110,15 @@ func eightLayers(_ *testing.T, w *world) {
 			break
 		}
 	}
-	w.isf(slices.Equal(paged, want), "by pages: %v", paged)
+	w.assertf(slices.Equal(paged, want), "by pages: %v", paged)
 	for at := memory.Revision(1); at <= v.At; at++ {
 		past := w.viewAt(v.Collection.ID, at)
 		for i, l := range past.Layers {
-			w.isf(l.Bound <= at && (i == 0 || l.Bound <= past.Layers[i-1].Bound), "bounds %+v at %d", past.Layers, at)
+			w.assertf(l.Bound <= at && (i == 0 || l.Bound <= past.Layers[i-1].Bound), "bounds %+v at %d", past.Layers, at)
 		}
-		w.isf(int64(len(w.contents(past))) == must(w.Counts(w.ctx, w.all, past))(w.t).Notes, "counts at %d", at)
+		w.assertf(int64(len(w.contents(past))) == must(w.Counts(w.ctx, w.all, past))(w.t).Notes, "counts at %d", at)
 	}
-	w.isf(len(must(w.History(w.ctx, w.all, v, shared.ID, 0, 0))(w.t)) == 8, "history through the lineage")
+	w.assertf(len(must(w.History(w.ctx, w.all, v, shared.ID, 0, 0))(w.t)) == 8, "history through the lineage")
 }
 
 func forkOfPast(_ *testing.T, w *world) {
@@ -125,23 +126,23 @@ func forkOfPast(_ *testing.T, w *world) {
 	w.add(c.ID, "a")
 	w.add(c.ID, "b")
 	f := w.mustFork(c.ID, 1, "f")
-	w.isf(f.Head == 1 && f.ParentRevision == 1 && f.Parent == c.ID && f.Embedder == embedder && f.Dim == dim, "fork %+v", f)
-	w.isf(slices.Equal(w.contents(w.view(f.ID)), []string{"a"}), "%v", w.contents(w.view(f.ID)))
+	w.assertf(f.Head == 1 && f.ParentRevision == 1 && f.Parent == c.ID && f.Embedder == embedder && f.Dim == dim, "fork %+v", f)
+	w.assertf(slices.Equal(w.contents(w.view(f.ID)), []string{"a"}), "%v", w.contents(w.view(f.ID)))
 	x := w.add(f.ID, "x")
-	w.isf(x.From == 2 && w.head(c.ID) == 2, "the log continues the parent's numbers")
-	w.isf(slices.Equal(w.contents(w.viewAt(f.ID, 0)), []string{}), "before the fork point")
+	w.assertf(x.From == 2 && w.head(c.ID) == 2, "the log continues the parent's numbers")
+	w.assertf(slices.Equal(w.contents(w.viewAt(f.ID, 0)), []string{}), "before the fork point")
 	for _, at := range []memory.Revision{3, 99} {
 		_, err := w.fork(c.ID, at, "g")
-		w.field(err, "at_revision")
+		w.wantInvalid(err, "at_revision")
 	}
 	_, err := w.fork(uuid.New(), 0, "g")
-	w.refused(err, fault.NotFound)
+	w.wantFault(err, fault.NotFound)
 	_, err = w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "g", Parent: c.ID, Embedder: "other"}})
-	w.field(err, "embedder")
+	w.wantInvalid(err, "embedder")
 	g := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "g", Agent: w.bob.ID, Parent: c.ID, ParentRevision: 2}}))(w.t).Collection
-	w.isf(len(must(w.ListNotes(w.ctx, w.bobS, must(w.OpenView(w.ctx, w.bobS, "g", memory.At{}))(w.t), memory.NoteQuery{}))(w.t)) == 2, "a fork for an agent: %+v", g)
+	w.assertf(len(must(w.ListNotes(w.ctx, w.bobS, must(w.OpenView(w.ctx, w.bobS, "g", memory.At{}))(w.t), memory.NoteQuery{}))(w.t)) == 2, "a fork for an agent: %+v", g)
 	_, err = w.OpenView(w.ctx, w.aliceS, g.ID.String(), memory.At{})
-	w.refused(err, fault.NotFound)
+	w.wantFault(err, fault.NotFound)
 }
 
 func adopt(_ *testing.T, w *world) {
@@ -150,20 +151,20 @@ func adopt(_ *testing.T, w *world) {
 	jobs := func(id uuid.UUID) int {
 		return len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{Collection: id}))(w.t))
 	}
-	w.isf(jobs(w.mustFork(c.ID, -1, "done").ID) == 0, "nothing to adopt")
+	w.assertf(jobs(w.mustFork(c.ID, -1, "done").ID) == 0, "all notes are evolved, so there is nothing to adopt")
 	w.put(c.ID, memory.Note{Content: "raw"})
 	f := w.mustFork(c.ID, -1, "raw")
-	w.isf(jobs(f.ID) == 1, "a raw note is adopted")
-	w.isf(jobs(w.mustFork(c.ID, 1, "past").ID) == 0, "not visible at the fork point")
+	w.assertf(jobs(f.ID) == 1, "the fork has a job for a raw note")
+	w.assertf(jobs(w.mustFork(c.ID, 1, "past").ID) == 0, "the raw note is not visible at the fork point")
 	for _, n := range must(w.ListNotes(w.ctx, w.all, w.view(f.ID), memory.NoteQuery{}))(w.t) {
 		n.State = memory.StateEvolved
 		w.put(f.ID, n)
 	}
-	w.isf(jobs(w.mustFork(f.ID, -1, "hidden").ID) == 0, "the raw version is hidden by the fork's own")
+	w.assertf(jobs(w.mustFork(f.ID, -1, "hidden").ID) == 0, "the fork's own version hides the raw one")
 	w.delete(c.ID, n.ID)
 }
 
-// listsLikeCopy: a base with an overlay reads like a copy with the same writes.
+// listsLikeCopy: after the same writes, a fork and a copy read the same.
 func listsLikeCopy(_ *testing.T, w *world) {
 	c := w.collection("c")
 	var base []memory.Note
@@ -177,10 +178,10 @@ func listsLikeCopy(_ *testing.T, w *world) {
 	for _, id := range []uuid.UUID{fork.ID, copied.ID} {
 		w.write(id, func(tx memory.Tx) error {
 			for i := range 10 {
-				w.ok(second(tx.Put(w.ctx, memory.Note{ID: base[3*i].ID, Content: fmt.Sprint("changed ", i), Tags: []string{"new"}})))
-				w.ok(tx.Delete(w.ctx, base[3*i+1].ID))
+				w.noError(errOf(tx.Put(w.ctx, memory.Note{ID: base[3*i].ID, Content: fmt.Sprint("changed ", i), Tags: []string{"new"}})))
+				w.noError(tx.Delete(w.ctx, base[3*i+1].ID))
 			}
-			w.ok(second(tx.Put(w.ctx, memory.Note{ID: uuid.MustParse("ffffffff-0000-7000-8000-000000000001"), Content: "added", CreatedAt: base[0].CreatedAt})))
+			w.noError(errOf(tx.Put(w.ctx, memory.Note{ID: uuid.MustParse("ffffffff-0000-7000-8000-000000000001"), Content: "added", CreatedAt: base[0].CreatedAt})))
 			_, err := tx.Link(w.ctx, memory.Link{LinkID: memory.LinkID{Source: base[39].ID, Target: base[0].ID}})
 			return err
 		})
@@ -198,5 +199,5 @@ func listsLikeCopy(_ *testing.T, w *world) {
 		}
 		return out.String() + fmt.Sprintf("%+v %s", must(w.Counts(w.ctx, w.all, v))(w.t), w.matching(v, `{"field":"tags","op":"in","value":["1","new"]}`))
 	}
-	w.isf(flat(fork.ID) == flat(copied.ID), "the fork:\n%s\nthe copy:\n%s", flat(fork.ID), flat(copied.ID))
+	w.assertf(flat(fork.ID) == flat(copied.ID), "the fork:\n%s\nthe copy:\n%s", flat(fork.ID), flat(copied.ID))
 }

@@ -23,29 +23,29 @@ func auditRows(_ *testing.T, w *world) {
 	for i := range 5 {
 		_, err := w.Write(w.ctx, w.aliceS, c.ID, memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "note.create", Target: "n", Detail: map[string]any{"i": float64(i)}, Actor: "forged"}}},
 			func(context.Context, memory.Tx) error { return nil })
-		w.ok(err)
+		w.noError(err)
 	}
-	w.ok(w.Audit(w.ctx, w.all, memory.AuditEntry{Action: "other", Target: "t"}))
-	w.ok(w.Audit(w.ctx, w.foreign, memory.AuditEntry{Action: "foreign"}))
+	w.noError(w.Audit(w.ctx, w.all, memory.AuditEntry{Action: "other", Target: "t"}))
+	w.noError(w.Audit(w.ctx, w.foreign, memory.AuditEntry{Action: "foreign"}))
 	all := must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{}))(w.t)
-	w.isf(len(all) == 6 && all[0].Action == "other" && all[0].ID > all[1].ID, "newest first: %+v", all)
-	w.isf(all[1].Actor == "alice's key" && all[1].Detail["i"] == 4.0 && !all[1].At.IsZero(), "actor and time are the store's: %+v", all[1])
+	w.assertf(len(all) == 6 && all[0].Action == "other" && all[0].ID > all[1].ID, "newest first: %+v", all)
+	w.assertf(all[1].Actor == "alice's key" && all[1].Detail["i"] == 4.0 && !all[1].At.IsZero(), "the store sets actor and time: %+v", all[1])
 	page := must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Before: all[1].ID, Limit: 2, Action: "note.create"}))(w.t)
-	w.isf(len(page) == 2 && page[0].ID == all[2].ID, "pages: %+v", page)
-	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: "t"}))(w.t)) == 1, "by target")
+	w.assertf(len(page) == 2 && page[0].ID == all[2].ID, "pages: %+v", page)
+	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: "t"}))(w.t)) == 1, "by target")
 	made := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "x"}, Audit: memory.AuditEntry{Action: "collection.create"}}))(w.t)
-	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: made.Collection.ID.String()}))(w.t)) == 1, "a created collection is the target")
+	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: made.Collection.ID.String()}))(w.t)) == 1, "the audit row of a creation has the collection as target")
 }
 
 func modelUse(_ *testing.T, w *world) {
 	c := w.collection("c")
-	add := func(u ...memory.ModelUse) { w.ok(w.AddModelUse(w.ctx, w.all, u)) }
+	add := func(u ...memory.ModelUse) { w.noError(w.AddModelUse(w.ctx, w.all, u)) }
 	add(memory.ModelUse{Collection: c.ID, Purpose: "analyze", Day: "2026-11-20", Calls: 1, PromptTokens: 10, CompletionTokens: 5},
 		memory.ModelUse{Collection: c.ID, Purpose: "analyze", Day: "2026-11-20", Calls: 2, PromptTokens: 1, CompletionTokens: 1})
 	add(memory.ModelUse{Purpose: "embed", Day: "2026-11-21", Calls: 1}, memory.ModelUse{Purpose: "embed", Day: "2026-11-22", Calls: 1})
 	add()
 	u := must(w.ModelUse(w.ctx, w.all, "2026-11-20", "2026-11-21"))(w.t)
-	w.isf(len(u) == 2 && u[0] == memory.ModelUse{Collection: c.ID, Purpose: "analyze", Day: "2026-11-20", Calls: 3, PromptTokens: 11, CompletionTokens: 6} && u[1].Purpose == "embed", "use: %+v", u)
+	w.assertf(len(u) == 2 && u[0] == memory.ModelUse{Collection: c.ID, Purpose: "analyze", Day: "2026-11-20", Calls: 3, PromptTokens: 11, CompletionTokens: 6} && u[1].Purpose == "embed", "use: %+v", u)
 }
 
 func reviews(_ *testing.T, w *world) {
@@ -65,8 +65,8 @@ func reviews(_ *testing.T, w *world) {
 		})
 	}
 	r := must(w.Review(w.ctx, w.all, ids[0]))(w.t)
-	w.isf(r.State == memory.ReviewOpen && r.Collection == c.ID && r.Changes[0].After.Content == "after" && r.Changes[0].Before.Attributes["a"] == 1.5 && r.Read[0] == before.Version() && r.ClosedAt.IsZero(), "review %+v", r)
-	w.isf(r.Changes[0].Before.UpdatedAt.Equal(before.UpdatedAt) && r.Changes[0].Links[0].Confidence == 1, "changes %+v", r.Changes)
+	w.assertf(r.State == memory.ReviewOpen && r.Collection == c.ID && r.Changes[0].After.Content == "after" && r.Changes[0].Before.Attributes["a"] == 1.5 && r.Read[0] == before.Version() && r.ClosedAt.IsZero(), "review %+v", r)
+	w.assertf(r.Changes[0].Before.UpdatedAt.Equal(before.UpdatedAt) && r.Changes[0].Links[0].Confidence == 1, "changes %+v", r.Changes)
 	order := func(q memory.ReviewQuery) (out []int) {
 		for _, r := range must(w.ListReviews(w.ctx, w.all, q))(w.t) {
 			for i, id := range ids {
@@ -88,18 +88,18 @@ func reviews(_ *testing.T, w *world) {
 		}
 		return true
 	}
-	w.isf(equal(order(memory.ReviewQuery{}), 3, 2, 1, 0), "newest first: %v", order(memory.ReviewQuery{}))
-	w.isf(equal(order(memory.ReviewQuery{ByRisk: true}), 3, 1, 0, 2), "by risk: %v", order(memory.ReviewQuery{ByRisk: true}))
-	w.isf(equal(order(memory.ReviewQuery{Offset: 1, Limit: 2}), 2, 1), "pages")
+	w.assertf(equal(order(memory.ReviewQuery{}), 3, 2, 1, 0), "newest first: %v", order(memory.ReviewQuery{}))
+	w.assertf(equal(order(memory.ReviewQuery{ByRisk: true}), 3, 1, 0, 2), "by risk: %v", order(memory.ReviewQuery{ByRisk: true}))
+	w.assertf(equal(order(memory.ReviewQuery{Offset: 1, Limit: 2}), 2, 1), "pages")
 	w.write(c.ID, func(tx memory.Tx) error {
 		r.State, r.Reason, r.Actor, r.Revision = memory.ReviewApproved, "fine", "bob", tx.Revision()
-		w.refused(tx.UpdateReview(w.ctx, memory.Review{ID: uuid.New()}), fault.NotFound)
+		w.wantFault(tx.UpdateReview(w.ctx, memory.Review{ID: uuid.New()}), fault.NotFound)
 		return tx.UpdateReview(w.ctx, r)
 	})
 	got := must(w.Review(w.ctx, w.all, r.ID))(w.t)
-	w.isf(got.State == memory.ReviewApproved && got.Actor == "bob" && got.Reason == "fine" && !got.ClosedAt.IsZero() && got.Revision == r.Revision, "closed: %+v", got)
-	w.isf(equal(order(memory.ReviewQuery{State: memory.ReviewOpen, Collection: c.ID}), 3, 2, 1), "by state")
+	w.assertf(got.State == memory.ReviewApproved && got.Actor == "bob" && got.Reason == "fine" && !got.ClosedAt.IsZero() && got.Revision == r.Revision, "closed: %+v", got)
+	w.assertf(equal(order(memory.ReviewQuery{State: memory.ReviewOpen, Collection: c.ID}), 3, 2, 1), "by state")
 	other := w.collection("other")
-	err := second(w.tryWrite(other.ID, func(tx memory.Tx) error { return tx.UpdateReview(w.ctx, r) }))
-	w.refused(err, fault.NotFound)
+	err := errOf(w.tryWrite(other.ID, func(tx memory.Tx) error { return tx.UpdateReview(w.ctx, r) }))
+	w.wantFault(err, fault.NotFound)
 }

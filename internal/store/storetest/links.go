@@ -11,12 +11,12 @@ import (
 
 func linkCases() []testCase {
 	return []testCase{
-		{"Links", links},
+		{"Links", linkChanges},
 		{"LinksInForks", linksInForks},
 	}
 }
 
-func links(_ *testing.T, w *world) {
+func linkChanges(_ *testing.T, w *world) {
 	c := w.collection("c")
 	a, b, d := w.add(c.ID, "a"), w.add(c.ID, "b"), w.add(c.ID, "d")
 	l := memory.Link{LinkID: memory.LinkID{Source: a.ID, Target: b.ID, Relation: "knows"}, Confidence: 0.75, Attributes: map[string]any{"since": 2020.0}}
@@ -24,61 +24,61 @@ func links(_ *testing.T, w *world) {
 		_, err = w.tryWrite(c.ID, func(tx memory.Tx) error { changed, err = tx.Link(w.ctx, l); return err })
 		return changed, err
 	}
-	w.isf(must(put(l))(w.t), "a new link is a change")
+	w.assertf(must(put(l))(w.t), "a new link is a change")
 	head := w.head(c.ID)
-	w.isf(!must(put(l))(w.t) && w.head(c.ID) == head, "an equal link is no change")
+	w.assertf(!must(put(l))(w.t) && w.head(c.ID) == head, "an equal link is no change")
 	l.Confidence = 1
-	w.isf(must(put(l))(w.t) && w.head(c.ID) == head+1, "another confidence is a change")
+	w.assertf(must(put(l))(w.t) && w.head(c.ID) == head+1, "another confidence is a change")
 	got := w.links(w.view(c.ID), a.ID)
-	w.isf(len(got) == 1 && got[0].LinkID == l.LinkID && got[0].Confidence == 1 && got[0].Attributes["since"] == 2020.0 && got[0].Layer == c.ID && got[0].From == head+1, "links %+v", got)
-	w.isf(got[0].CreatedAt.Before(w.clock.Now()) && !got[0].CreatedAt.IsZero(), "created at %s", got[0].CreatedAt)
+	w.assertf(len(got) == 1 && got[0].LinkID == l.LinkID && got[0].Confidence == 1 && got[0].Attributes["since"] == 2020.0 && got[0].Layer == c.ID && got[0].From == head+1, "links %+v", got)
+	w.assertf(got[0].CreatedAt.Before(w.clock.Now()) && !got[0].CreatedAt.IsZero(), "created at %s", got[0].CreatedAt)
 	for _, bad := range []uuid.UUID{uuid.New(), uuid.Nil} {
 		_, err := put(memory.Link{LinkID: memory.LinkID{Source: a.ID, Target: bad}})
-		w.refused(err, fault.NotFound)
+		w.wantFault(err, fault.NotFound)
 		_, err = put(memory.Link{LinkID: memory.LinkID{Source: bad, Target: a.ID}})
-		w.refused(err, fault.NotFound)
+		w.wantFault(err, fault.NotFound)
 	}
 	_, err := put(memory.Link{LinkID: memory.LinkID{Source: a.ID, Target: a.ID}})
-	w.field(err, "target")
+	w.wantInvalid(err, "target")
 	w.link(c.ID, d.ID, a.ID)
 	w.link(c.ID, a.ID, d.ID)
 	v := w.view(c.ID)
 	read := func(q memory.LinkQuery) []memory.Link { return must(w.Links(w.ctx, w.all, v, q))(w.t) }
-	w.isf(len(read(memory.LinkQuery{Notes: []uuid.UUID{a.ID}, Direction: memory.Outgoing})) == 2, "outgoing")
-	w.isf(len(read(memory.LinkQuery{Notes: []uuid.UUID{a.ID}, Direction: memory.Incoming})) == 1, "incoming")
+	w.assertf(len(read(memory.LinkQuery{Notes: []uuid.UUID{a.ID}, Direction: memory.Outgoing})) == 2, "outgoing")
+	w.assertf(len(read(memory.LinkQuery{Notes: []uuid.UUID{a.ID}, Direction: memory.Incoming})) == 1, "incoming")
 	both := read(memory.LinkQuery{Notes: []uuid.UUID{a.ID, d.ID, b.ID}, Direction: memory.Both})
-	w.isf(len(both) == 3 && both[0].Relation == "knows" && both[1].Target == d.ID && both[2].Source == d.ID, "each once, by source, relation, target: %+v", both)
-	w.isf(len(read(memory.LinkQuery{Notes: []uuid.UUID{a.ID, d.ID}, Direction: memory.Both, Limit: 2})) == 2, "limited")
-	w.isf(len(read(memory.LinkQuery{Direction: memory.Both})) == 0, "of no notes")
-	w.isf(must(w.Counts(w.ctx, w.all, v))(w.t).Links == 3, "counted")
+	w.assertf(len(both) == 3 && both[0].Relation == "knows" && both[1].Target == d.ID && both[2].Source == d.ID, "each link once, ordered by source, relation, target: %+v", both)
+	w.assertf(len(read(memory.LinkQuery{Notes: []uuid.UUID{a.ID, d.ID}, Direction: memory.Both, Limit: 2})) == 2, "limited")
+	w.assertf(len(read(memory.LinkQuery{Direction: memory.Both})) == 0, "links of no notes")
+	w.assertf(must(w.Counts(w.ctx, w.all, v))(w.t).Links == 3, "counted")
 	version := must(w.Notes(w.ctx, w.all, v, []uuid.UUID{a.ID}, memory.ReadOptions{}))(w.t)[0].Version()
-	w.isf(version == a.Version(), "links do not change a note's version")
+	w.assertf(version == a.Version(), "links do not change a note's version")
 	w.delete(c.ID, a.ID)
 	v = w.view(c.ID)
-	w.isf(len(w.links(v, a.ID, b.ID, d.ID)) == 0 && must(w.Counts(w.ctx, w.all, v))(w.t).Links == 0, "links of a deleted note are hidden")
+	w.assertf(len(w.links(v, a.ID, b.ID, d.ID)) == 0 && must(w.Counts(w.ctx, w.all, v))(w.t).Links == 0, "links of a deleted note are hidden")
 	_, err = put(l)
-	w.refused(err, fault.NotFound)
+	w.wantFault(err, fault.NotFound)
 	w.write(c.ID, func(tx memory.Tx) error {
 		ok, err := tx.Unlink(w.ctx, l.LinkID)
-		w.isf(!ok, "a hidden link is not there")
+		w.assertf(!ok, "a hidden link cannot be removed")
 		return err
 	})
 	w.put(c.ID, memory.Note{ID: a.ID, Content: "again"})
-	w.isf(len(w.links(w.view(c.ID), a.ID)) == 3, "they come back with the note")
+	w.assertf(len(w.links(w.view(c.ID), a.ID)) == 3, "the links are visible again with the note")
 	w.write(c.ID, func(tx memory.Tx) error {
 		ok, err := tx.Unlink(w.ctx, l.LinkID)
-		w.isf(ok && err == nil, "unlink: %v", err)
+		w.assertf(ok && err == nil, "unlink: %v", err)
 		ok, err = tx.Unlink(w.ctx, l.LinkID)
-		w.isf(!ok && err == nil, "unlink twice: %v", err)
+		w.assertf(!ok && err == nil, "unlink twice: %v", err)
 		_, err = tx.Link(w.ctx, l)
-		w.ok(err)
+		w.noError(err)
 		ok, err = tx.Unlink(w.ctx, l.LinkID)
-		w.isf(ok, "link and unlink in one changeset")
+		w.assertf(ok, "link and unlink in one changeset")
 		seen, lerr := tx.Links(w.ctx, memory.LinkQuery{Notes: []uuid.UUID{b.ID}, Direction: memory.Both})
-		w.isf(lerr == nil && len(seen) == 0, "a closure sees its own links: %v %v", seen, lerr)
+		w.assertf(lerr == nil && len(seen) == 0, "a closure sees the links that it wrote: %v %v", seen, lerr)
 		return err
 	})
-	w.isf(len(w.links(w.view(c.ID), b.ID)) == 0, "unlinked")
+	w.assertf(len(w.links(w.view(c.ID), b.ID)) == 0, "unlinked")
 }
 
 func linksInForks(_ *testing.T, w *world) {
@@ -87,16 +87,16 @@ func linksInForks(_ *testing.T, w *world) {
 	w.link(c.ID, a.ID, b.ID)
 	f := w.mustFork(c.ID, -1, "f")
 	id := memory.LinkID{Source: a.ID, Target: b.ID, Relation: memory.RelatedTo}
-	w.isf(len(w.links(w.view(f.ID), a.ID)) == 1, "a fork inherits links")
+	w.assertf(len(w.links(w.view(f.ID), a.ID)) == 1, "a fork inherits links")
 	w.write(f.ID, func(tx memory.Tx) error { _, err := tx.Unlink(w.ctx, id); return err })
-	w.isf(len(w.links(w.view(f.ID), a.ID)) == 0 && len(w.links(w.view(c.ID), a.ID)) == 1, "unlinked in the fork only")
+	w.assertf(len(w.links(w.view(f.ID), a.ID)) == 0 && len(w.links(w.view(c.ID), a.ID)) == 1, "unlinked in the fork only")
 	g := w.mustFork(f.ID, -1, "g")
 	w.link(g.ID, b.ID, a.ID)
 	w.link(g.ID, a.ID, b.ID)
-	w.isf(len(w.links(w.view(g.ID), a.ID)) == 2 && len(w.links(w.view(f.ID), a.ID)) == 0, "a fork of the fork has its own")
+	w.assertf(len(w.links(w.view(g.ID), a.ID)) == 2 && len(w.links(w.view(f.ID), a.ID)) == 0, "a fork of the fork has its own links")
 	w.delete(f.ID, b.ID)
-	w.isf(len(w.links(w.view(g.ID), a.ID)) == 2, "the fork's later delete is not seen below")
+	w.assertf(len(w.links(w.view(g.ID), a.ID)) == 2, "a later delete in the fork is not visible in its fork")
 	h := w.mustFork(c.ID, -1, "h")
 	w.delete(h.ID, b.ID)
-	w.isf(len(w.links(w.view(h.ID), a.ID)) == 0 && len(w.links(w.view(c.ID), a.ID)) == 1, "a note deleted in a fork hides the base's link there")
+	w.assertf(len(w.links(w.view(h.ID), a.ID)) == 0 && len(w.links(w.view(c.ID), a.ID)) == 1, "deleting a note in a fork hides its links there only")
 }

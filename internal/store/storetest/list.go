@@ -16,14 +16,14 @@ import (
 
 func listCases() []testCase {
 	return []testCase{
-		{"Pages", pages},
-		{"Filters", filters},
+		{"Pages", notePages},
+		{"Filters", noteFilters},
 		{"Collections", listCollections},
-		{"ByTime", byTime},
+		{"ByTime", notesByTime},
 	}
 }
 
-// matching lists what a filter lets pass, in order.
+// matching returns the contents of the notes that match a filter, in order.
 func (w *world) matching(v memory.View, text string) string {
 	w.t.Helper()
 	e := must(filter.Parse([]byte(text)))(w.t)
@@ -34,7 +34,7 @@ func (w *world) matching(v memory.View, text string) string {
 	return strings.Join(out, " ")
 }
 
-func pages(_ *testing.T, w *world) {
+func notePages(_ *testing.T, w *world) {
 	c := w.collection("c")
 	var all []uuid.UUID
 	for i := range 25 {
@@ -44,7 +44,7 @@ func pages(_ *testing.T, w *world) {
 		}
 		all = append(all, w.put(c.ID, memory.Note{Content: fmt.Sprint(i), Kind: kind, State: memory.StateEvolved}).ID)
 	}
-	w.isf(slices.IsSortedFunc(all, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) }), "ids grow")
+	w.assertf(slices.IsSortedFunc(all, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) }), "ids are allocated in increasing order")
 	v := w.view(c.ID)
 	walk := func(q memory.NoteQuery) (got []uuid.UUID) {
 		for {
@@ -57,23 +57,22 @@ func pages(_ *testing.T, w *world) {
 			}
 			q.After = page[len(page)-1].ID
 			if len(got) > 2*len(all) {
-				w.t.Fatalf("a walk over %d notes does not end", len(all))
+				w.t.Fatalf("paging over %d notes does not end", len(all))
 			}
-			w.add(c.ID, "written meanwhile") // the view does not move
+			w.add(c.ID, "written meanwhile") // does not change the view
 		}
 	}
-	w.isf(slices.Equal(walk(memory.NoteQuery{Limit: 4}), all), "pages by 4")
-	w.isf(slices.Equal(walk(memory.NoteQuery{Limit: 5}), all), "pages by 5")
+	w.assertf(slices.Equal(walk(memory.NoteQuery{Limit: 4}), all), "pages of 4")
+	w.assertf(slices.Equal(walk(memory.NoteQuery{Limit: 5}), all), "pages of 5")
 	back := slices.Clone(all)
 	slices.Reverse(back)
-	w.isf(slices.Equal(walk(memory.NoteQuery{Limit: 7, Newest: true}), back), "newest first")
-	w.isf(len(walk(memory.NoteQuery{Limit: 2, Kinds: []memory.Kind{memory.KindFact, memory.KindBlock}})) == 5, "by kind")
-	w.isf(len(walk(memory.NoteQuery{Limit: 2, States: []memory.State{memory.StateRaw}})) == 0, "by state")
+	w.assertf(slices.Equal(walk(memory.NoteQuery{Limit: 7, Newest: true}), back), "newest first")
+	w.assertf(len(walk(memory.NoteQuery{Limit: 2, Kinds: []memory.Kind{memory.KindFact, memory.KindBlock}})) == 5, "by kind")
+	w.assertf(len(walk(memory.NoteQuery{Limit: 2, States: []memory.State{memory.StateRaw}})) == 0, "by state")
 }
 
-// byTime: messages are paged in the order in which they were said, ties by id,
-// whatever layer holds them.
-func byTime(_ *testing.T, w *world) {
+// notesByTime: messages of all layers are paged in the order of their times, ties by id.
+func notesByTime(_ *testing.T, w *world) {
 	c := w.collection("c")
 	day := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	say := func(collection uuid.UUID, minute int) memory.Note {
@@ -106,17 +105,17 @@ func byTime(_ *testing.T, w *world) {
 	}
 	want := []string{"8", "1", "3", "3", "3", "3", "4", "5", "7", "9"}
 	messages := []memory.Kind{memory.KindMessage}
-	w.isf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Limit: 3, Kinds: messages}), want), "by time: %v", walk(memory.NoteQuery{ByTime: true, Limit: 3, Kinds: messages}))
+	w.assertf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Limit: 3, Kinds: messages}), want), "by time: %v", walk(memory.NoteQuery{ByTime: true, Limit: 3, Kinds: messages}))
 	slices.Reverse(want)
-	w.isf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Newest: true, Limit: 1, Kinds: messages}), want), "newest first")
-	w.isf(len(walk(memory.NoteQuery{ByTime: true, Limit: 4})) == 11, "of all kinds")
+	w.assertf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Newest: true, Limit: 1, Kinds: messages}), want), "newest first")
+	w.assertf(len(walk(memory.NoteQuery{ByTime: true, Limit: 4})) == 11, "of all kinds")
 	e, err := filter.Parse([]byte(`{"field":"occurred_at","op":"gte","value":"2025-01-01T00:05:00Z"}`))
-	w.ok(err)
-	w.isf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Limit: 2, Kinds: messages, Filter: e}), []string{"5", "7", "9"}), "of a time")
+	w.noError(err)
+	w.assertf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Limit: 2, Kinds: messages, Filter: e}), []string{"5", "7", "9"}), "of a time")
 }
 
-// filters: a list is what package filter says, whatever the engine does with it.
-func filters(t *testing.T, w *world) {
+// noteFilters: a filtered list has the notes that package filter matches.
+func noteFilters(t *testing.T, w *world) {
 	c := w.collection("c")
 	day := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	notes := []memory.Note{
@@ -159,7 +158,7 @@ func filters(t *testing.T, w *world) {
 	for _, text := range tried {
 		e, err := filter.Parse([]byte(text))
 		if err != nil {
-			continue // an operator that the field does not have
+			continue // the field does not have this operator
 		}
 		checked++
 		var want strings.Builder
@@ -178,10 +177,10 @@ func filters(t *testing.T, w *world) {
 			}
 		}
 	}
-	w.isf(checked > 500, "only %d filters were tried", checked)
+	w.assertf(checked > 500, "only %d filters were tried", checked)
 	e := must(filter.Parse([]byte(`{"field":"attributes.n","op":"exists"}`)))(t)
 	page := must(w.ListNotes(w.ctx, w.all, w.view(c.ID), memory.NoteQuery{Filter: e, Limit: 2}))(t)
-	w.isf(len(page) == 2, "a page of matches is full: %d", len(page))
+	w.assertf(len(page) == 2, "a page has Limit matches when there are as many: %d", len(page))
 }
 
 func listCollections(_ *testing.T, w *world) {
@@ -202,29 +201,29 @@ func listCollections(_ *testing.T, w *world) {
 			q.After = page[len(page)-1].Name + "\x00" + page[len(page)-1].ID.String()
 		}
 	}
-	w.isf(slices.Equal(names(memory.CollectionQuery{}), []string{"/a", "bob/b", "/m", "alice/m", "/z"}), "all: %v", names(memory.CollectionQuery{}))
-	w.isf(slices.Equal(names(memory.CollectionQuery{Limit: 2}), names(memory.CollectionQuery{})), "pages: %v", names(memory.CollectionQuery{Limit: 2}))
-	w.isf(slices.Equal(names(memory.CollectionQuery{Agent: &w.alice.ID}), []string{"alice/m"}), "of an agent")
-	w.isf(slices.Equal(names(memory.CollectionQuery{Agent: new(uuid.UUID)}), []string{"/a", "/m", "/z"}), "shared bases")
-	w.isf(slices.Equal(names(memory.CollectionQuery{Parent: last.ID}), []string{"/a"}), "forks")
-	w.isf(must(w.ResolveCollection(w.ctx, w.aliceS, "m"))(w.t).Agent == w.alice.ID, "an agent's own first")
-	w.isf(must(w.ResolveCollection(w.ctx, w.bobS, "m"))(w.t).Agent == uuid.Nil, "then the shared base")
-	w.refused(second(w.ResolveCollection(w.ctx, w.all, "m")), fault.Ambiguous)
-	w.isf(len(must(w.ListCollections(w.ctx, w.aliceS, memory.CollectionQuery{}))(w.t)) == 4, "an agent sees its own and the shared")
+	w.assertf(slices.Equal(names(memory.CollectionQuery{}), []string{"/a", "bob/b", "/m", "alice/m", "/z"}), "all: %v", names(memory.CollectionQuery{}))
+	w.assertf(slices.Equal(names(memory.CollectionQuery{Limit: 2}), names(memory.CollectionQuery{})), "pages: %v", names(memory.CollectionQuery{Limit: 2}))
+	w.assertf(slices.Equal(names(memory.CollectionQuery{Agent: &w.alice.ID}), []string{"alice/m"}), "of an agent")
+	w.assertf(slices.Equal(names(memory.CollectionQuery{Agent: new(uuid.UUID)}), []string{"/a", "/m", "/z"}), "shared bases")
+	w.assertf(slices.Equal(names(memory.CollectionQuery{Parent: last.ID}), []string{"/a"}), "forks")
+	w.assertf(must(w.ResolveCollection(w.ctx, w.aliceS, "m"))(w.t).Agent == w.alice.ID, "an agent's own collection is found first")
+	w.assertf(must(w.ResolveCollection(w.ctx, w.bobS, "m"))(w.t).Agent == uuid.Nil, "then the shared base is found")
+	w.wantFault(errOf(w.ResolveCollection(w.ctx, w.all, "m")), fault.Ambiguous)
+	w.assertf(len(must(w.ListCollections(w.ctx, w.aliceS, memory.CollectionQuery{}))(w.t)) == 4, "an agent sees its own and the shared collections")
 	_, err := w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "z"}})
-	w.refused(err, fault.Exists)
+	w.wantFault(err, fault.Exists)
 	for _, name := range []string{"", uuid.NewString(), strings.ToUpper(uuid.NewString()), "{" + uuid.NewString() + "}"} {
 		_, err := w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: name}})
-		w.field(err, "name")
+		w.wantInvalid(err, "name")
 	}
 	changed := must(w.UpdateCollection(w.ctx, w.all, last.ID, memory.AuditEntry{Action: "collection.patch"}, func(c *memory.Collection) error {
 		c.DisplayName, c.Metadata, c.PolicyConfig, c.EvolvedAdds, c.Name, c.Head = "Z", map[string]any{"k": "v"}, []byte(`{"k":5}`), 7, "ignored", 99
 		return nil
 	}))(w.t)
 	got := must(w.ResolveCollection(w.ctx, w.all, "z"))(w.t)
-	w.isf(got.DisplayName == "Z" && got.Metadata["k"] == "v" && string(got.PolicyConfig) == `{"k":5}` && got.EvolvedAdds == 7 && got.Head == 1 && changed.DisplayName == "Z", "updated: %+v", got)
+	w.assertf(got.DisplayName == "Z" && got.Metadata["k"] == "v" && string(got.PolicyConfig) == `{"k":5}` && got.EvolvedAdds == 7 && got.Head == 1 && changed.DisplayName == "Z", "updated: %+v", got)
 	sets := must(w.Changesets(w.ctx, w.all, w.view(last.ID), 0, 10))(w.t)
-	w.isf(len(sets) == 1 && sets[0].Cause == memory.CauseConfig && sets[0].Revision == 1 && sets[0].Actor == w.all.Actor(), "settings have a place in the log: %+v", sets)
-	w.ok(second(w.UpdateCollection(w.ctx, w.all, last.ID, memory.AuditEntry{}, func(c *memory.Collection) error { c.PolicyConfig = []byte(`{ "k": 5 }`); return nil })))
-	w.isf(w.add(last.ID, "later").From == 2, "the same settings again are no change, and the log goes on")
+	w.assertf(len(sets) == 1 && sets[0].Cause == memory.CauseConfig && sets[0].Revision == 1 && sets[0].Actor == w.all.Actor(), "a change of settings has a changeset: %+v", sets)
+	w.noError(errOf(w.UpdateCollection(w.ctx, w.all, last.ID, memory.AuditEntry{}, func(c *memory.Collection) error { c.PolicyConfig = []byte(`{ "k": 5 }`); return nil })))
+	w.assertf(w.add(last.ID, "later").From == 2, "setting the same settings is no change, so the next revision is 2")
 }

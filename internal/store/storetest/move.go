@@ -20,42 +20,42 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// Move shows that a random history goes from store to store, each opened empty,
-// and is the same in all of them, byte for byte.
+// Move exports a random history from the first store and imports it into each of the
+// others. It checks that all of them export the same bytes. open returns empty stores.
 func Move(t *testing.T, seed uint64, open ...func(*testing.T) Harness) {
 	t.Helper()
 	t.Logf("seed %d", seed)
 	h := open[0](t)
 	Fill(t, h, seed)
-	file := export(t, h)
+	file := exportFile(t, h)
 	for _, table := range store.Tables() {
-		if rowsOf(t, file)[table.Name] == 0 {
-			t.Errorf("the history has no row in %s: the test shows nothing of it", table.Name)
+		if rowCounts(t, file)[table.Name] == 0 {
+			t.Errorf("the history has no row in %s, so the test does not cover it", table.Name)
 		}
 	}
 	for i, o := range open[1:] {
 		next := o(t)
-		if err := imported(t, next, file); err != nil {
+		if err := importFile(t, next, file); err != nil {
 			t.Fatalf("import %d: %v", i, err)
 		}
-		got := export(t, next)
+		got := exportFile(t, next)
 		sameLines(t, fmt.Sprintf("import %d", i), file, got)
 		w := &world{Store: next.Store, t: t, ctx: t.Context()}
 		w.verify()
-		if err := imported(t, next, file); !fault.Is(err, fault.Conflict) {
+		if err := importFile(t, next, file); !fault.Is(err, fault.Conflict) {
 			t.Errorf("a second import: %v, want a conflict", err)
 		}
-		sameLines(t, "after the second import", file, export(t, next))
+		sameLines(t, "after the second import", file, exportFile(t, next))
 	}
 }
 
-// sameLines compares all but the headers.
+// sameLines compares two files without their headers.
 func sameLines(t *testing.T, what string, want, got []byte) {
 	t.Helper()
 	a, b := lines(want)[1:], lines(got)[1:]
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
-			t.Fatalf("%s: line %d is\n%s, was\n%s", what, i+2, b[i], a[i])
+			t.Fatalf("%s: line %d is\n%s, want\n%s", what, i+2, b[i], a[i])
 		}
 	}
 	if len(a) != len(b) {
@@ -69,12 +69,12 @@ func mover(t *testing.T, h Harness) store.Mover {
 	t.Helper()
 	m, ok := h.Store.(store.Mover)
 	if !ok {
-		t.Fatalf("%T is no store.Mover", h.Store)
+		t.Fatalf("%T is not a store.Mover", h.Store)
 	}
 	return m
 }
 
-func export(t *testing.T, h Harness) []byte {
+func exportFile(t *testing.T, h Harness) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := store.NewMoveWriter(&b, "test", "test", h.Clock.Now())
@@ -87,7 +87,7 @@ func export(t *testing.T, h Harness) []byte {
 	return b.Bytes()
 }
 
-func imported(t *testing.T, h Harness, file []byte) error {
+func importFile(t *testing.T, h Harness, file []byte) error {
 	t.Helper()
 	r, err := store.NewMoveReader(bytes.NewReader(file))
 	if err != nil {
@@ -96,7 +96,7 @@ func imported(t *testing.T, h Harness, file []byte) error {
 	return mover(t, h).Import(t.Context(), r.Next)
 }
 
-func rowsOf(t *testing.T, file []byte) map[string]int64 {
+func rowCounts(t *testing.T, file []byte) map[string]int64 {
 	t.Helper()
 	all := lines(file)
 	var footer struct {
@@ -108,22 +108,22 @@ func rowsOf(t *testing.T, file []byte) map[string]int64 {
 	return footer.Rows
 }
 
-// hostile is a change of a file that a store has to refuse.
-type hostile struct {
-	name   string
-	change func(f *moveFile)
-	says   string // in the error
+// badFile is a change of a file after which a store must refuse it.
+type badFile struct {
+	name    string
+	change  func(f *moveFile)
+	message string // a part of the error message
 }
 
-// moveFile is a file taken apart, to be damaged.
+// moveFile is a parsed file, to be changed.
 type moveFile struct {
-	t    *testing.T
-	body []string // lines between header and footer
-	raw  bool     // what is wrong is with the footer: it is not made anew
-	tail string
+	t          *testing.T
+	body       []string // lines between header and footer
+	keepFooter bool     // keep the original footer, which does not match the changed body
+	tail       string
 }
 
-// row gives the place of the first row of a table.
+// row returns the index of the first row of a table.
 func (f *moveFile) row(table string) int {
 	f.t.Helper()
 	for i, l := range f.body {
@@ -157,10 +157,10 @@ func (f *moveFile) set(table, column string, v any) {
 	f.body[i] = string(b) + "\n"
 }
 
-// whole puts the file together with a footer that fits.
-func (f *moveFile) whole(header, footer string) []byte {
+// bytes returns the whole file, with a footer that matches the body unless keepFooter is set.
+func (f *moveFile) bytes(header, footer string) []byte {
 	body := strings.Join(f.body, "")
-	if !f.raw {
+	if !f.keepFooter {
 		sum := sha256.New()
 		sum.Write(fmt.Appendf(nil, "slipbox-export 1 %d\n%s", store.MoveSchema, body))
 		rows, table := map[string]int64{}, ""
@@ -181,13 +181,14 @@ func (f *moveFile) whole(header, footer string) []byte {
 	return []byte(header + body + footer + f.tail)
 }
 
-func hostiles() []hostile {
+// badFiles returns the changes that a store must refuse.
+func badFiles() []badFile {
 	set := func(table, column string, v any) func(*moveFile) {
 		return func(f *moveFile) { f.set(table, column, v) }
 	}
-	return []hostile{
-		{"a changed byte", func(f *moveFile) { f.raw = true; f.set("notes", "content", "forged") }, "damaged"},
-		{"a missing row", func(f *moveFile) { f.raw = true; i := f.row("audit"); f.body = slices.Delete(f.body, i, i+1) }, "damaged"},
+	return []badFile{
+		{"a changed byte", func(f *moveFile) { f.keepFooter = true; f.set("notes", "content", "forged") }, "damaged"},
+		{"a missing row", func(f *moveFile) { f.keepFooter = true; i := f.row("audit"); f.body = slices.Delete(f.body, i, i+1) }, "damaged"},
 		{"more after the end", func(f *moveFile) { f.tail = "{}\n" }, "goes on"},
 		{"an unknown table", func(f *moveFile) { f.body = append(f.body, `{"table":"secrets","columns":[]}`+"\n") }, "not readable"},
 		{"a table out of order", func(f *moveFile) { i := f.row("usage") - 1; f.body[i] = strings.Replace(f.body[i], "usage", "jobs", 1) }, `"usage" is expected`},
@@ -221,37 +222,37 @@ func hostiles() []hostile {
 	}
 }
 
-// MoveRefused shows that a store keeps nothing of a file that is not whole and
-// right. It changes tenants in the middle of the file too.
+// MoveRefused checks that an import of an incomplete or invalid file is refused and
+// writes nothing. Some of the files have rows with references to another tenant.
 func MoveRefused(t *testing.T, open func(*testing.T) Harness, seed uint64, source Harness) {
 	t.Helper()
 	Fill(t, source, seed)
-	file := export(t, source)
+	file := exportFile(t, source)
 	target := open(t)
-	empty := export(t, target)
+	empty := exportFile(t, target)
 	all := lines(file)
-	refused := func(name string, file []byte, says string) {
+	refused := func(name string, file []byte, message string) {
 		t.Helper()
-		err := imported(t, target, file)
+		err := importFile(t, target, file)
 		switch {
 		case err == nil:
-			t.Fatalf("%s: the file was taken", name)
-		case fault.CodeOf(err) == fault.Internal || !strings.Contains(err.Error(), says):
+			t.Fatalf("%s: the file was imported", name)
+		case fault.CodeOf(err) == fault.Internal || !strings.Contains(err.Error(), message):
 			t.Errorf("%s: refused with %v", name, err)
 		}
-		sameLines(t, name, empty, export(t, target))
+		sameLines(t, name, empty, exportFile(t, target))
 	}
-	for _, h := range hostiles() {
+	for _, h := range badFiles() {
 		f := &moveFile{t: t, body: slices.Clone(all[1 : len(all)-1])}
 		h.change(f)
-		refused(h.name, f.whole(all[0], all[len(all)-1]), h.says)
+		refused(h.name, f.bytes(all[0], all[len(all)-1]), h.message)
 	}
 	for _, at := range []int{0, len(all[0]), len(file) / 2, len(file) - len(all[len(all)-1]), len(file) - 10} {
-		says := "cut off"
+		message := "cut off"
 		if at == 0 {
-			says = "no file that"
+			message = "no file that"
 		}
-		refused(fmt.Sprintf("cut off after %d bytes of %d", at, len(file)), file[:at], says)
+		refused(fmt.Sprintf("cut off after %d bytes of %d", at, len(file)), file[:at], message)
 	}
 	refused("another tenant's collection", swapTenant(t, file, "notes"), "not one of its tenant")
 	f := &moveFile{t: t, body: slices.Clone(all[1 : len(all)-1])}
@@ -259,14 +260,14 @@ func MoveRefused(t *testing.T, open func(*testing.T) Harness, seed uint64, sourc
 	for strings.HasPrefix(f.body[i+1], "[") {
 		i++
 	}
-	f.set("collections", "agent", f.body[i][41:77]) // of the last tenant, where the collection is the first one's
-	refused("another tenant's agent", f.whole(all[0], ""), "another tenant's")
+	f.set("collections", "agent", f.body[i][41:77]) // an agent of the last tenant in a collection of the first
+	refused("another tenant's agent", f.bytes(all[0], ""), "another tenant's")
 	refused("a file of something else", []byte("{\"format\":\"other\"}\n"), "no file that")
 	schema := fmt.Appendf(nil, `"schema":%d`, store.MoveSchema)
 	refused("a newer schema", bytes.Replace(file, schema, []byte(`"schema":99`), 1), "newer build")
 	refused("an older schema", bytes.Replace(file, schema, []byte(`"schema":0`), 1), "older build")
 
-	// What goes wrong while rows come is no half import either.
+	// A source that fails during the import leaves nothing behind.
 	r, err := store.NewMoveReader(bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
@@ -281,14 +282,14 @@ func MoveRefused(t *testing.T, open func(*testing.T) Harness, seed uint64, sourc
 	if !errors.Is(err, broken) {
 		t.Errorf("an import whose source fails: %v", err)
 	}
-	sameLines(t, "a source that fails", empty, export(t, target))
-	if err := imported(t, target, file); err != nil {
-		t.Fatalf("the whole file, after all: %v", err)
+	sameLines(t, "a source that fails", empty, exportFile(t, target))
+	if err := importFile(t, target, file); err != nil {
+		t.Fatalf("the whole file after the refused ones: %v", err)
 	}
-	sameLines(t, "the whole file", file, export(t, target))
+	sameLines(t, "the whole file", file, exportFile(t, target))
 }
 
-// swapTenant gives the last row of a table to another tenant.
+// swapTenant changes the tenant of the last row of a table.
 func swapTenant(t *testing.T, file []byte, table string) []byte {
 	t.Helper()
 	all := lines(file)
@@ -305,27 +306,27 @@ func swapTenant(t *testing.T, file []byte, table string) []byte {
 	for strings.HasPrefix(f.body[i+1], "[") {
 		i++
 	}
-	for _, id := range slices.Backward(ids) { // a later one, so that the order holds
+	for _, id := range slices.Backward(ids) { // a later tenant, so that rows remain in order
 		if own := f.body[i][2:38]; id != own {
 			f.body[i] = strings.Replace(f.body[i], own, id, 1)
-			return f.whole(all[0], "")
+			return f.bytes(all[0], "")
 		}
 	}
-	t.Fatal("one tenant only")
+	t.Fatal("there is only one tenant")
 	return nil
 }
 
-// GoesOn shows that a store that Fill's history was moved to can be written to.
-func GoesOn(t *testing.T, h Harness) {
+// WritableAfterMove checks that a store with an imported history of Fill can be written.
+func WritableAfterMove(t *testing.T, h Harness) {
 	t.Helper()
 	w := &world{Store: h.Store, t: t, ctx: t.Context(), clock: h.Clock, op: grant.Operator("suite")}
 	w.tenant = must(w.TenantByName(w.ctx, w.op, "filled"))(t)
 	w.all = grant.Scope(w.tenant.ID, uuid.Nil, "suite", tenant.AllPermissions()...)
 	c := must(w.ResolveCollection(w.ctx, w.all, "base"))(t)
 	newest := must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Limit: 1}))(t)[0].ID
-	w.ok(w.Audit(w.ctx, w.all, memory.AuditEntry{Action: "moved"}))
+	w.noError(w.Audit(w.ctx, w.all, memory.AuditEntry{Action: "moved"}))
 	if got := must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Limit: 1}))(t)[0]; got.ID <= newest || got.Action != "moved" {
-		t.Errorf("the newest audit row is %+v, the last one moved had the id %d", got, newest)
+		t.Errorf("the newest audit row is %+v, the newest imported one has the id %d", got, newest)
 	}
 	n := w.put(c.ID, memory.Note{Content: "after the move", Vector: []float32{1, 0, 0, 0}})
 	if got, ok := w.get(w.view(c.ID), n.ID); !ok || got.Content != n.Content {
@@ -334,8 +335,8 @@ func GoesOn(t *testing.T, h Harness) {
 	if w.head(c.ID) != c.Head+1 {
 		t.Errorf("the head went from %d to %d", c.Head, w.head(c.ID))
 	}
-	if held, _ := w.claim(c.ID, memory.StageTask, 100); len(held) == 0 {
-		t.Error("no job that ran before the move can be claimed")
+	if jobs, _ := w.claim(c.ID, memory.StageTask, 100); len(jobs) == 0 {
+		t.Error("no imported job can be claimed")
 	}
 	w.verify()
 }

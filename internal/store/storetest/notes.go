@@ -23,18 +23,18 @@ func noteCases() []testCase {
 		{"Refused", refusedNotes},
 		{"LetterCase", letterCase},
 		{"Times", noteTimes},
-		{"Vectors", vectors},
+		{"Vectors", noteVectors},
 		{"Keys", naturalKeys},
-		{"History", history},
-		{"Restore", restore},
+		{"History", noteHistory},
+		{"Restore", restoreVersion},
 		{"AsOf", asOf},
-		{"Counts", counts},
+		{"Counts", noteCounts},
 		{"Log", logOfLayer},
-		{"Usage", usage},
+		{"Usage", noteUsage},
 	}
 }
 
-// roundTrip: values come back with the type they had (C060).
+// roundTrip: values are read with the type that was written (C060).
 func roundTrip(t *testing.T, w *world) {
 	c := w.collection("c")
 	job := uuid.New()
@@ -47,7 +47,7 @@ func roundTrip(t *testing.T, w *world) {
 	}
 	stored := w.put(c.ID, in)
 	read, ok := w.get(w.view(c.ID), stored.ID)
-	w.isf(ok, "the note is not there")
+	w.assertf(ok, "the note is not visible")
 	if !reflect.DeepEqual(stored, read) {
 		t.Errorf("returned and read differ:\n%+v\n%+v", stored, read)
 	}
@@ -55,11 +55,11 @@ func roundTrip(t *testing.T, w *world) {
 	if !reflect.DeepEqual(in, read) {
 		t.Errorf("read differs from what was put:\n%+v\n%+v", in, read)
 	}
-	w.isf(read.ID.Version() == 7 && !read.CreatedAt.IsZero() && read.CreatedAt.Equal(read.UpdatedAt), "id %s, created %s", read.ID, read.CreatedAt)
+	w.assertf(read.ID.Version() == 7 && !read.CreatedAt.IsZero() && read.CreatedAt.Equal(read.UpdatedAt), "id %s, created %s", read.ID, read.CreatedAt)
 	plain := w.put(c.ID, memory.Note{Content: "x", Attributes: map[string]any{}, Tags: []string{}})
 	read, _ = w.get(w.view(c.ID), plain.ID)
-	w.isf(reflect.DeepEqual(plain, read), "returned and read differ:\n%+v\n%+v", plain, read)
-	w.isf(plain.Kind == memory.KindNote && plain.State == memory.StateRaw && plain.OccurredAt.IsZero() && plain.Embedder == "", "defaults: %+v", plain)
+	w.assertf(reflect.DeepEqual(plain, read), "returned and read differ:\n%+v\n%+v", plain, read)
+	w.assertf(plain.Kind == memory.KindNote && plain.State == memory.StateRaw && plain.OccurredAt.IsZero() && plain.Embedder == "", "defaults: %+v", plain)
 }
 
 func noteTexts(t *testing.T, w *world) {
@@ -71,7 +71,7 @@ func noteTexts(t *testing.T, w *world) {
 		n := w.put(c.ID, memory.Note{Content: s, Context: s, Category: s, Tags: []string{s}, Keywords: []string{s, "k"}, Attributes: map[string]any{"v": s}})
 		got, ok := w.get(w.view(c.ID), n.ID)
 		if !ok || got.Content != s || got.Context != s || got.Category != s || got.Tags[0] != s || got.Keywords[0] != s || got.Attributes["v"] != s {
-			t.Errorf("%.20q did not survive", s)
+			t.Errorf("%.20q is not read as it was written: %.20q", s, got.Content)
 		}
 	}
 }
@@ -86,28 +86,28 @@ func refusedNotes(_ *testing.T, w *world) {
 		"vector":     {Vector: []float32{1, 2}},
 		"tokens":     {Vector: make([]float32, dim), Tokens: tokens(1, 1)[1:]},
 	} {
-		_, err := w.tryWrite(c.ID, func(tx memory.Tx) error { return second(tx.Put(w.ctx, n)) })
-		w.field(err, field)
+		_, err := w.tryWrite(c.ID, func(tx memory.Tx) error { return errOf(tx.Put(w.ctx, n)) })
+		w.wantInvalid(err, field)
 	}
 	for _, x := range []float32{float32(math.NaN()), float32(math.Inf(-1)), 1e6} {
-		_, err := w.tryWrite(c.ID, func(tx memory.Tx) error { return second(tx.Put(w.ctx, memory.Note{Vector: []float32{0, x, 0, 0}})) })
-		w.field(err, "vector")
+		_, err := w.tryWrite(c.ID, func(tx memory.Tx) error { return errOf(tx.Put(w.ctx, memory.Note{Vector: []float32{0, x, 0, 0}})) })
+		w.wantInvalid(err, "vector")
 	}
-	w.isf(w.head(c.ID) == 0, "a refused note moved the head")
+	w.assertf(w.head(c.ID) == 0, "a refused note moved the head")
 }
 
 func letterCase(_ *testing.T, w *world) {
 	a, b := w.collection("case"), w.collection("Case")
-	w.isf(must(w.ResolveCollection(w.ctx, w.all, "Case"))(w.t).ID == b.ID, "names differ by letter case")
+	w.assertf(must(w.ResolveCollection(w.ctx, w.all, "Case"))(w.t).ID == b.ID, "names differ by letter case")
 	lower := w.put(a.ID, memory.Note{Content: "lower", Key: "key", Tags: []string{"tag"}})
 	upper := w.put(a.ID, memory.Note{Content: "upper", Key: "KEY", Tags: []string{"Tag"}})
 	v := w.view(a.ID)
-	w.isf(must(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "key"))(w.t).ID == lower.ID, "keys differ by letter case")
-	w.isf(must(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "KEY"))(w.t).ID == upper.ID, "keys differ by letter case")
-	w.refused(second(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "Key")), fault.NotFound)
-	w.isf(w.matching(v, `{"field":"tags","op":"contains","value":"Tag"}`) == "upper", "tags differ by letter case")
-	w.ok(second(w.EnsureAgent(w.ctx, w.all, "Alice")))
-	w.isf(must(w.AgentByRef(w.ctx, w.all, "Alice"))(w.t).ID != w.alice.ID, "agents differ by letter case")
+	w.assertf(must(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "key"))(w.t).ID == lower.ID, "keys differ by letter case")
+	w.assertf(must(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "KEY"))(w.t).ID == upper.ID, "keys differ by letter case")
+	w.wantFault(errOf(w.NoteByKey(w.ctx, w.all, v, memory.KindNote, "Key")), fault.NotFound)
+	w.assertf(w.matching(v, `{"field":"tags","op":"contains","value":"Tag"}`) == "upper", "tags differ by letter case")
+	w.noError(errOf(w.EnsureAgent(w.ctx, w.all, "Alice")))
+	w.assertf(must(w.AgentByRef(w.ctx, w.all, "Alice"))(w.t).ID != w.alice.ID, "agents differ by letter case")
 	l := memory.LinkID{Source: lower.ID, Target: upper.ID}
 	w.write(a.ID, func(tx memory.Tx) error {
 		for _, r := range []string{"Knows", "knows"} {
@@ -118,7 +118,7 @@ func letterCase(_ *testing.T, w *world) {
 		}
 		return nil
 	})
-	w.isf(len(w.links(w.view(a.ID), lower.ID)) == 2, "relations differ by letter case")
+	w.assertf(len(w.links(w.view(a.ID), lower.ID)) == 2, "relations differ by letter case")
 }
 
 func noteTimes(_ *testing.T, w *world) {
@@ -129,14 +129,14 @@ func noteTimes(_ *testing.T, w *world) {
 	want := at.UTC().Truncate(time.Microsecond)
 	got, _ := w.get(w.view(c.ID), n.ID)
 	for _, have := range []time.Time{n.OccurredAt, n.CreatedAt, got.OccurredAt, got.CreatedAt} {
-		w.isf(have.Equal(want), "got %s, want %s in UTC and microseconds", have, want)
+		w.assertf(have.Equal(want), "got %s, want %s in UTC and microseconds", have, want)
 	}
-	w.isf(got.UpdatedAt.Nanosecond()%1000 == 0 && got.UpdatedAt.Location() == time.UTC, "updated at %s", got.UpdatedAt)
+	w.assertf(got.UpdatedAt.Nanosecond()%1000 == 0 && got.UpdatedAt.Location() == time.UTC, "updated at %s", got.UpdatedAt)
 	epoch := w.put(c.ID, memory.Note{OccurredAt: time.Unix(0, 0)})
 	got, _ = w.get(w.view(c.ID), epoch.ID)
-	w.isf(!got.OccurredAt.IsZero() && got.OccurredAt.Unix() == 0, "1970 is a time: %s", got.OccurredAt)
+	w.assertf(!got.OccurredAt.IsZero() && got.OccurredAt.Unix() == 0, "1970 is not the zero time: %s", got.OccurredAt)
 	again := w.put(c.ID, memory.Note{ID: n.ID, Content: "again"})
-	w.isf(again.CreatedAt.Equal(want) && again.UpdatedAt.After(got.CreatedAt), "a new version keeps the creation time: %+v", again)
+	w.assertf(again.CreatedAt.Equal(want) && again.UpdatedAt.After(got.CreatedAt), "a new version keeps the creation time: %+v", again)
 	var first, last time.Time
 	w.write(c.ID, func(tx memory.Tx) error {
 		first = tx.Now()
@@ -144,32 +144,32 @@ func noteTimes(_ *testing.T, w *world) {
 		last = tx.Now()
 		return nil
 	})
-	w.isf(first.Equal(last) && first.Nanosecond()%1000 == 0, "a transaction has one time: %s, %s", first, last)
+	w.assertf(first.Equal(last) && first.Nanosecond()%1000 == 0, "a transaction has one time: %s, %s", first, last)
 }
 
-func vectors(_ *testing.T, w *world) {
+func noteVectors(_ *testing.T, w *world) {
 	c := w.collection("c")
 	n := w.put(c.ID, memory.Note{Content: "x", Vector: []float32{0.1, 1.0 / 3, 65504, 1e-8}, Tokens: tokens(256, 3)})
-	w.isf(n.Vector[0] != 0.1 && math.Abs(float64(n.Vector[0])-0.1) < 1e-4, "rounded to 16 bits: %v", n.Vector)
+	w.assertf(n.Vector[0] != 0.1 && math.Abs(float64(n.Vector[0])-0.1) < 1e-4, "rounded to 16 bits: %v", n.Vector)
 	v := w.view(c.ID)
 	got, _ := w.get(v, n.ID)
-	w.isf(slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, tokens(256, 3)) && got.Embedder == embedder, "read %v, stored %v", got.Vector, n.Vector)
+	w.assertf(slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, tokens(256, 3)) && got.Embedder == embedder, "read %v, stored %v", got.Vector, n.Vector)
 	bare := must(w.Notes(w.ctx, w.all, v, []uuid.UUID{n.ID}, memory.ReadOptions{}))(w.t)[0]
-	w.isf(bare.Vector == nil && bare.Tokens == nil && bare.Embedder == embedder, "a vector that was not asked for: %+v", bare)
+	w.assertf(bare.Vector == nil && bare.Tokens == nil && bare.Embedder == embedder, "a vector that was not requested: %+v", bare)
 	same := w.put(c.ID, got)
-	w.isf(slices.Equal(same.Vector, n.Vector) && bytes.Equal(same.Tokens, n.Tokens), "rounding twice changes nothing")
-	gone := w.put(c.ID, memory.Note{ID: n.ID, Content: "y", Tokens: tokens(1, 1)}) // tokens are nothing without a vector
-	got, _ = w.get(w.view(c.ID), gone.ID)
-	w.isf(gone.Tokens == nil && got.Vector == nil && got.Tokens == nil && got.Embedder == "", "a vector was carried over: %+v", got)
+	w.assertf(slices.Equal(same.Vector, n.Vector) && bytes.Equal(same.Tokens, n.Tokens), "rounding again changes nothing")
+	next := w.put(c.ID, memory.Note{ID: n.ID, Content: "y", Tokens: tokens(1, 1)}) // tokens without a vector are dropped
+	got, _ = w.get(w.view(c.ID), next.ID)
+	w.assertf(next.Tokens == nil && got.Vector == nil && got.Tokens == nil && got.Embedder == "", "a new version has the vector of the old one: %+v", got)
 	got, _ = w.get(w.viewAt(c.ID, 1), n.ID)
-	w.isf(slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, n.Tokens), "the old version has its vector")
+	w.assertf(slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, n.Tokens), "the old version has its vector")
 	_, err := w.tryWrite(c.ID, func(tx memory.Tx) error {
-		return second(tx.Put(w.ctx, memory.Note{Vector: n.Vector, Tokens: tokens(257, 0)}))
+		return errOf(tx.Put(w.ctx, memory.Note{Vector: n.Vector, Tokens: tokens(257, 0)}))
 	})
-	w.field(err, "tokens")
+	w.wantInvalid(err, "tokens")
 }
 
-// tokens makes directions of n tokens.
+// tokens returns n token vectors.
 func tokens(n, seed int) []byte {
 	out := make([]byte, n*memory.TokenDim)
 	for i := range out {
@@ -186,33 +186,33 @@ func naturalKeys(_ *testing.T, w *world) {
 		_, err := w.tryWrite(id, func(tx memory.Tx) error { _, err := tx.Put(w.ctx, memory.Note{Key: "k", Content: "b"}); return err })
 		return err
 	}
-	w.refused(second(c.ID), fault.Exists)
+	w.wantFault(second(c.ID), fault.Exists)
 	w.put(c.ID, memory.Note{ID: a.ID, Key: "k", Content: "a2"})
 	w.write(c.ID, func(tx memory.Tx) error {
 		_, err := tx.Put(w.ctx, memory.Note{Key: "k2", Content: "x"})
-		w.ok(err)
+		w.noError(err)
 		_, err = tx.Put(w.ctx, memory.Note{Key: "k2", Content: "y"})
-		w.refused(err, fault.Exists) // also within a changeset
+		w.wantFault(err, fault.Exists) // keys are unique within a changeset
 		_, err = tx.Put(w.ctx, memory.Note{ID: a.ID, Key: "k2", Content: "z"})
-		w.refused(err, fault.Exists) // also by changing the key
+		w.wantFault(err, fault.Exists) // also when the key of a note is changed
 		return nil
 	})
 	f := w.mustFork(c.ID, -1, "f")
-	w.refused(second(f.ID), fault.Exists) // the base's counts in the fork
+	w.wantFault(second(f.ID), fault.Exists) // the fork inherits the key of the base
 	w.delete(f.ID, a.ID)
-	w.ok(second(f.ID))
-	w.refused(second(c.ID), fault.Exists)
-	w.isf(must(w.NoteByKey(w.ctx, w.all, w.view(f.ID), memory.KindNote, "k"))(w.t).Content == "b", "the fork has its own")
-	w.isf(must(w.NoteByKey(w.ctx, w.all, w.view(c.ID), memory.KindNote, "k"))(w.t).Content == "a2", "the base keeps its own")
-	// A fork's version without the key hides the base's with it.
+	w.noError(second(f.ID))
+	w.wantFault(second(c.ID), fault.Exists)
+	w.assertf(must(w.NoteByKey(w.ctx, w.all, w.view(f.ID), memory.KindNote, "k"))(w.t).Content == "b", "the fork has its own note")
+	w.assertf(must(w.NoteByKey(w.ctx, w.all, w.view(c.ID), memory.KindNote, "k"))(w.t).Content == "a2", "the base is unchanged")
+	// A version without the key in a fork hides the base's version with the key.
 	g := w.mustFork(c.ID, -1, "g")
 	w.put(g.ID, memory.Note{ID: a.ID, Content: "no key"})
-	w.refused(func() error { _, err := w.NoteByKey(w.ctx, w.all, w.view(g.ID), memory.KindNote, "k"); return err }(), fault.NotFound)
-	w.ok(second(g.ID))
-	w.isf(must(w.NoteByKey(w.ctx, w.all, w.viewAt(c.ID, 1), memory.KindNote, "k"))(w.t).Content == "a", "keys are read in the past")
+	w.wantFault(func() error { _, err := w.NoteByKey(w.ctx, w.all, w.view(g.ID), memory.KindNote, "k"); return err }(), fault.NotFound)
+	w.noError(second(g.ID))
+	w.assertf(must(w.NoteByKey(w.ctx, w.all, w.viewAt(c.ID, 1), memory.KindNote, "k"))(w.t).Content == "a", "a view of the past finds keys")
 }
 
-func history(_ *testing.T, w *world) {
+func noteHistory(_ *testing.T, w *world) {
 	c := w.collection("c")
 	n := w.add(c.ID, "one")
 	w.put(c.ID, memory.Note{ID: n.ID, Content: "two"})
@@ -223,52 +223,52 @@ func history(_ *testing.T, w *world) {
 		_, err := tx.Put(w.ctx, memory.Note{ID: n.ID, Content: "three"})
 		return err
 	})
-	w.ok(err)
+	w.noError(err)
 	w.delete(f.ID, n.ID)
 	h := must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, 0, 0))(w.t)
 	var got strings.Builder
 	for _, e := range h {
-		w.isf(e.Changeset.Revision == e.Note.From && e.Changeset.Collection == e.Note.Layer && e.Changeset.At.Equal(e.Note.UpdatedAt), "entry %+v", e)
+		w.assertf(e.Changeset.Revision == e.Note.From && e.Changeset.Collection == e.Note.Layer && e.Changeset.At.Equal(e.Note.UpdatedAt), "entry %+v", e)
 		if e.Note.Deleted {
 			got.WriteString("deleted ")
 		} else {
 			got.WriteString(e.Note.Content + " ")
 		}
 	}
-	w.isf(got.String() == "deleted three two one ", "history: %s", got.String())
-	w.isf(h[1].Changeset.Cause == memory.CauseEvolve && h[1].Changeset.Trigger == trigger && h[1].Changeset.Undoes == 1 && h[1].Changeset.Actor == "alice's key", "changeset %+v", h[1].Changeset)
+	w.assertf(got.String() == "deleted three two one ", "history: %s", got.String())
+	w.assertf(h[1].Changeset.Cause == memory.CauseEvolve && h[1].Changeset.Trigger == trigger && h[1].Changeset.Undoes == 1 && h[1].Changeset.Actor == "alice's key", "changeset %+v", h[1].Changeset)
 	page := must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, h[0].Note.From, 2))(w.t)
-	w.isf(len(page) == 2 && page[0].Note.Content == "three" && page[1].Note.Content == "two", "second page: %+v", page)
+	w.assertf(len(page) == 2 && page[0].Note.Content == "three" && page[1].Note.Content == "two", "second page: %+v", page)
 	page = must(w.History(w.ctx, w.all, w.view(f.ID), n.ID, 1, 2))(w.t)
-	w.isf(len(page) == 0, "page beyond the end: %+v", page)
-	w.isf(len(must(w.History(w.ctx, w.all, w.viewAt(f.ID, 1), n.ID, 0, 0))(w.t)) == 1, "history as of 1")
-	w.refused(func() error { _, err := w.History(w.ctx, w.all, w.view(f.ID), uuid.New(), 0, 0); return err }(), fault.NotFound)
+	w.assertf(len(page) == 0, "page beyond the end: %+v", page)
+	w.assertf(len(must(w.History(w.ctx, w.all, w.viewAt(f.ID, 1), n.ID, 0, 0))(w.t)) == 1, "history as of 1")
+	w.wantFault(func() error { _, err := w.History(w.ctx, w.all, w.view(f.ID), uuid.New(), 0, 0); return err }(), fault.NotFound)
 	cs := must(w.Changesets(w.ctx, w.all, w.view(f.ID), 2, 1))(w.t)
-	w.isf(len(cs) == 1 && cs[0].Revision == 3 && cs[0].Collection == f.ID, "changesets of the fork's own log: %+v", cs)
+	w.assertf(len(cs) == 1 && cs[0].Revision == 3 && cs[0].Collection == f.ID, "changesets of the fork's own log: %+v", cs)
 	at := cs[0].At
 	count := func(v memory.View, cause memory.Cause, from, to time.Time) int64 {
 		return must(w.CountChangesets(w.ctx, w.all, v, cause, from, to))(w.t)
 	}
-	w.isf(count(w.view(f.ID), memory.CauseEvolve, at, at.Add(time.Microsecond)) == 1 && count(w.view(f.ID), memory.CauseEvolve, time.Time{}, at) == 0, "counted from a time on and before another")
-	w.isf(count(w.viewAt(f.ID, 2), memory.CauseEvolve, time.Time{}, at.Add(time.Hour)) == 0, "counted beyond the view")
-	w.isf(count(w.view(f.ID), memory.CauseRestore, time.Time{}, at.Add(time.Hour)) == 0, "counted of another cause")
+	w.assertf(count(w.view(f.ID), memory.CauseEvolve, at, at.Add(time.Microsecond)) == 1 && count(w.view(f.ID), memory.CauseEvolve, time.Time{}, at) == 0, "the start of the interval is included, the end is not")
+	w.assertf(count(w.viewAt(f.ID, 2), memory.CauseEvolve, time.Time{}, at.Add(time.Hour)) == 0, "a changeset after the view is counted")
+	w.assertf(count(w.view(f.ID), memory.CauseRestore, time.Time{}, at.Add(time.Hour)) == 0, "a changeset with another cause is counted")
 }
 
-// restore: an old version is put again as a new one.
-func restore(_ *testing.T, w *world) {
+// restoreVersion: writing an old version again restores the note as a new version.
+func restoreVersion(_ *testing.T, w *world) {
 	c := w.collection("c")
 	n := w.put(c.ID, memory.Note{Content: "old", Tags: []string{"t"}, Vector: []float32{1, 0, 0, 0}, Tokens: tokens(1, 2)})
 	other := w.add(c.ID, "other")
 	w.link(c.ID, n.ID, other.ID)
 	w.delete(c.ID, n.ID)
-	w.isf(len(w.links(w.view(c.ID), other.ID)) == 0, "a link to a deleted note is shown")
+	w.assertf(len(w.links(w.view(c.ID), other.ID)) == 0, "a link to a deleted note is visible")
 	past, ok := w.get(w.viewAt(c.ID, n.From), n.ID)
-	w.isf(ok, "the past shows the note")
+	w.assertf(ok, "the past shows the note")
 	back := w.put(c.ID, past)
 	got, _ := w.get(w.view(c.ID), n.ID)
-	w.isf(got.Content == "old" && got.CreatedAt.Equal(n.CreatedAt) && slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, n.Tokens) && back.From == w.head(c.ID), "restored %+v", got)
-	w.isf(len(w.links(w.view(c.ID), other.ID)) == 1, "links follow their endpoints")
-	w.isf(got.Version() != n.Version(), "a restored note has a version of its own")
+	w.assertf(got.Content == "old" && got.CreatedAt.Equal(n.CreatedAt) && slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, n.Tokens) && back.From == w.head(c.ID), "restored %+v", got)
+	w.assertf(len(w.links(w.view(c.ID), other.ID)) == 1, "the link is visible again with its endpoints")
+	w.assertf(got.Version() != n.Version(), "a restored note has a new version")
 }
 
 func asOf(_ *testing.T, w *world) {
@@ -284,42 +284,42 @@ func asOf(_ *testing.T, w *world) {
 	w.delete(c.ID, b.ID) // 6
 	for at, want := range map[memory.Revision][]string{0: {}, 1: {"a1"}, 2: {"a1", "b1"}, 3: {"a1", "b1"}, 4: {"a2", "b1"}, 5: {"a2", "b1"}, 6: {"a2"}} {
 		v := w.viewAt(c.ID, at)
-		w.isf(slices.Equal(w.contents(v), want), "at %d: %v, want %v", at, w.contents(v), want)
+		w.assertf(slices.Equal(w.contents(v), want), "at %d: %v, want %v", at, w.contents(v), want)
 		links := 0
 		if at == 3 || at == 4 {
 			links = 1
 		}
-		w.isf(len(w.links(v, a.ID)) == links && len(w.links(v, b.ID)) == links, "links at %d", at)
+		w.assertf(len(w.links(v, a.ID)) == links && len(w.links(v, b.ID)) == links, "links at %d", at)
 		n := must(w.Counts(w.ctx, w.all, v))(w.t)
-		w.isf(n.Notes == int64(len(want)) && n.Links == int64(links), "counts at %d: %+v", at, n)
+		w.assertf(n.Notes == int64(len(want)) && n.Links == int64(links), "counts at %d: %+v", at, n)
 	}
 	for _, at := range []memory.Revision{7, -1} {
 		_, err := w.OpenView(w.ctx, w.all, "c", memory.At{AsOf: &at})
-		w.field(err, "as_of")
+		w.wantInvalid(err, "as_of")
 	}
 	old := w.view(c.ID)
 	w.add(c.ID, "later")
-	w.isf(slices.Equal(w.contents(old), []string{"a2"}), "an open view does not move")
+	w.assertf(slices.Equal(w.contents(old), []string{"a2"}), "a write does not change an open view")
 }
 
-func counts(_ *testing.T, w *world) {
+func noteCounts(_ *testing.T, w *world) {
 	c := w.collection("c")
 	w.put(c.ID, memory.Note{Content: "12345", Vector: make([]float32, dim), Tokens: tokens(2, 1)})
 	w.put(c.ID, memory.Note{Kind: memory.KindFact, State: memory.StatePending, Vector: make([]float32, dim)})
 	w.put(c.ID, memory.Note{Kind: memory.KindFact, State: memory.StateInReview, Vector: make([]float32, dim)})
-	waits := w.put(c.ID, memory.Note{State: memory.StateEvolved})
+	noVector := w.put(c.ID, memory.Note{State: memory.StateEvolved})
 	f := w.mustFork(c.ID, -1, "f")
 	for _, id := range []uuid.UUID{c.ID, f.ID} {
 		n := must(w.Counts(w.ctx, w.all, w.view(id)))(w.t)
-		w.isf(n.Notes == 4 && n.Pending == 2 && n.InReview == 1 && n.Kinds[memory.KindNote] == 2 && n.Kinds[memory.KindFact] == 2 && n.Bytes >= 5+3*2*dim+2*memory.TokenDim, "counts %+v", n)
+		w.assertf(n.Notes == 4 && n.Pending == 2 && n.InReview == 1 && n.Kinds[memory.KindNote] == 2 && n.Kinds[memory.KindFact] == 2 && n.Bytes >= 5+3*2*dim+2*memory.TokenDim, "counts %+v", n)
 	}
-	w.put(f.ID, memory.Note{ID: waits.ID, Vector: make([]float32, dim)})
-	w.isf(must(w.Counts(w.ctx, w.all, w.view(f.ID)))(w.t).Pending == 1, "a vector came")
-	w.isf(must(w.Counts(w.ctx, w.all, w.view(c.ID)))(w.t).Pending == 2, "only in the fork")
+	w.put(f.ID, memory.Note{ID: noVector.ID, Vector: make([]float32, dim)})
+	w.assertf(must(w.Counts(w.ctx, w.all, w.view(f.ID)))(w.t).Pending == 1, "a note with a vector is not pending")
+	w.assertf(must(w.Counts(w.ctx, w.all, w.view(c.ID)))(w.t).Pending == 2, "the note is still pending in the base")
 	past := w.mustFork(c.ID, 1, "past")
-	w.isf(must(w.Counts(w.ctx, w.all, w.view(past.ID)))(w.t).Notes == 1, "a fork of the past counts what it sees")
+	w.assertf(must(w.Counts(w.ctx, w.all, w.view(past.ID)))(w.t).Notes == 1, "a fork of the past counts its visible notes")
 	u := must(w.TenantUsage(w.ctx, w.all))(w.t)
-	w.isf(u.Notes == 5 && u.Collections == 3 && u.Forks == 2 && u.StoredBytes > 0, "usage %+v", u)
+	w.assertf(u.Notes == 5 && u.Collections == 3 && u.Forks == 2 && u.StoredBytes > 0, "usage %+v", u)
 }
 
 func logOfLayer(_ *testing.T, w *world) {
@@ -331,46 +331,48 @@ func logOfLayer(_ *testing.T, w *world) {
 	w.delete(c.ID, a.ID)
 	read := func(v memory.View, layer int, after memory.Revision) (rows []memory.LogRow, to memory.Revision) {
 		to, err := w.Log(w.ctx, w.all, v, layer, after, embedder, func(r memory.LogRow) error { rows = append(rows, r); return nil })
-		w.ok(err)
+		w.noError(err)
 		return rows, to
 	}
 	rows, to := read(w.view(f.ID), 1, 0)
-	w.isf(to == 4 && len(rows) == 4, "the layer is read up to its own head: %d, %+v", to, rows)
-	w.isf(rows[0].Note.ID == a.ID && rows[0].To == 3 && len(rows[0].Note.Vector) == dim && bytes.Equal(rows[0].Note.Tokens, a.Tokens) && rows[1].Note.Tokens == nil && rows[1].To == 0 && rows[2].To == 4 && rows[3].Note.Deleted, "rows %+v", rows)
+	w.assertf(to == 4 && len(rows) == 4, "the base's layer is read up to its head: %d, %+v", to, rows)
+	w.assertf(rows[0].Note.ID == a.ID && rows[0].To == 3 && len(rows[0].Note.Vector) == dim && bytes.Equal(rows[0].Note.Tokens, a.Tokens) && rows[1].Note.Tokens == nil && rows[1].To == 0 && rows[2].To == 4 && rows[3].Note.Deleted, "rows %+v", rows)
 	rows, to = read(w.view(f.ID), 1, 2)
-	w.isf(to == 4 && len(rows) == 3 && rows[0].Note.From == 1 && rows[0].To == 3 && rows[1].Note.From == 3, "what ended or began after 2: %+v", rows)
+	w.assertf(to == 4 && len(rows) == 3 && rows[0].Note.From == 1 && rows[0].To == 3 && rows[1].Note.From == 3, "rows that began or ended after 2: %+v", rows)
 	rows, to = read(w.view(f.ID), 0, 2)
-	w.isf(to == 2 && len(rows) == 0, "the fork's own layer is empty: %d, %+v", to, rows)
+	w.assertf(to == 2 && len(rows) == 0, "the fork's own layer is empty: %d, %+v", to, rows)
 	rows, _ = read(w.view(c.ID), 0, 4)
-	w.isf(len(rows) == 0, "nothing after the head: %+v", rows)
+	w.assertf(len(rows) == 0, "nothing after the head: %+v", rows)
 	stop := fault.New(fault.Timeout, "enough")
 	_, err := w.Log(w.ctx, w.all, w.view(c.ID), 0, 0, embedder, func(memory.LogRow) error { return stop })
-	w.refused(err, fault.Timeout)
+	w.wantFault(err, fault.Timeout)
 }
 
-func usage(_ *testing.T, w *world) {
+func noteUsage(_ *testing.T, w *world) {
 	c := w.collection("c")
 	a, b := w.add(c.ID, "a"), w.add(c.ID, "b")
 	at := time.Date(2026, 11, 21, 13, 0, 0, 1500, time.UTC)
-	use := func(id uuid.UUID, deltas ...memory.UsageDelta) { w.ok(w.AddUsage(w.ctx, w.all, w.view(id), deltas)) }
+	use := func(id uuid.UUID, deltas ...memory.UsageDelta) {
+		w.noError(w.AddUsage(w.ctx, w.all, w.view(id), deltas))
+	}
 	of := func(id uuid.UUID) map[uuid.UUID]memory.Usage {
 		return must(w.Usage(w.ctx, w.all, w.view(id), []uuid.UUID{a.ID, b.ID}))(w.t)
 	}
 	use(c.ID, memory.UsageDelta{Note: a.ID, Accesses: 2, LastAccess: at}, memory.UsageDelta{Note: uuid.New(), Accesses: 1})
 	u := of(c.ID)
-	w.isf(len(u) == 1 && u[a.ID] == memory.Usage{AccessCount: 2, LastAccess: at.Truncate(time.Microsecond), Strength: 1}, "usage %+v", u)
+	w.assertf(len(u) == 1 && u[a.ID] == memory.Usage{AccessCount: 2, LastAccess: at.Truncate(time.Microsecond), Strength: 1}, "usage %+v", u)
 	f := w.mustFork(c.ID, -1, "f")
 	use(c.ID, memory.UsageDelta{Note: a.ID, Accesses: 1, LastAccess: at.Add(-time.Hour)})
-	w.isf(of(f.ID)[a.ID].AccessCount == 3, "an untouched note shows its parent's usage")
+	w.assertf(of(f.ID)[a.ID].AccessCount == 3, "a note without usage in the fork has the parent's usage")
 	use(f.ID, memory.UsageDelta{Note: a.ID, Accesses: 5, LastAccess: at.Add(time.Hour)}, memory.UsageDelta{Note: b.ID, Accesses: 1})
-	w.isf(of(f.ID)[a.ID].AccessCount == 8 && of(f.ID)[b.ID].AccessCount == 1, "copied up: %+v", of(f.ID))
-	w.isf(of(c.ID)[a.ID].AccessCount == 3 && of(c.ID)[a.ID].LastAccess.Equal(at.Truncate(time.Microsecond)) && len(of(c.ID)) == 1, "recalling in a fork never touches the base: %+v", of(c.ID))
+	w.assertf(of(f.ID)[a.ID].AccessCount == 8 && of(f.ID)[b.ID].AccessCount == 1, "copied up: %+v", of(f.ID))
+	w.assertf(of(c.ID)[a.ID].AccessCount == 3 && of(c.ID)[a.ID].LastAccess.Equal(at.Truncate(time.Microsecond)) && len(of(c.ID)) == 1, "usage in a fork does not change the base: %+v", of(c.ID))
 	head := w.head(f.ID)
-	w.isf(head == 2, "usage is no changeset")
+	w.assertf(head == 2, "usage does not move the head")
 	w.write(f.ID, func(tx memory.Tx) error {
 		return tx.SetUsage(w.ctx, b.ID, memory.Usage{AccessCount: 9, Strength: 2, Heat: 0.5})
 	})
-	w.isf(of(f.ID)[b.ID] == memory.Usage{AccessCount: 9, Strength: 2, Heat: 0.5}, "usage set: %+v", of(f.ID))
+	w.assertf(of(f.ID)[b.ID] == memory.Usage{AccessCount: 9, Strength: 2, Heat: 0.5}, "usage set: %+v", of(f.ID))
 	w.delete(f.ID, a.ID)
-	w.isf(len(of(f.ID)) == 1, "a deleted note has no usage: %+v", of(f.ID))
+	w.assertf(len(of(f.ID)) == 1, "a deleted note has no usage: %+v", of(f.ID))
 }

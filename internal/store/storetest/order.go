@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Enqueue puts jobs into the outbox in one transaction, as they are given.
+// Enqueue enqueues jobs in one transaction, with the given fields.
 func Enqueue(tb testing.TB, s store.Store, sc tenant.Scope, collection uuid.UUID, jobs ...memory.Job) []memory.Job {
 	tb.Helper()
 	_, err := s.Write(context.Background(), sc, collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
@@ -33,18 +33,18 @@ func Enqueue(tb testing.TB, s store.Store, sc tenant.Scope, collection uuid.UUID
 	return jobs
 }
 
-// Outbox does to the jobs of a store what no method of it offers.
+// Outbox changes the jobs of a store in ways that store.Store does not offer.
 type Outbox struct {
 	Clear func() // removes all jobs
 	Lease func(job uuid.UUID, until time.Time)
 }
 
-// OrderOfDecides compares what is due and what a claim gives with the rule as
-// mayDecide has it, over random queues.
-func OrderOfDecides(t *testing.T, s store.Store, sc tenant.Scope, collection uuid.UUID, o Outbox) {
+// DecideOrder compares the due and the claimed jobs of random queues with the rule in
+// nextDecide.
+func DecideOrder(t *testing.T, s store.Store, sc tenant.Scope, collection uuid.UUID, o Outbox) {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
-	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a seed to repeat
+	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the queues are reproducible
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
 	decided := 0
@@ -70,8 +70,8 @@ func OrderOfDecides(t *testing.T, s store.Store, sc tenant.Scope, collection uui
 			o.Lease(jobs[i].ID, jobs[i].LeaseUntil)
 		}
 		slices.SortFunc(jobs, func(x, y memory.Job) int { return cmp.Compare(x.Seq, y.Seq) })
-		want, ok := mayDecide(jobs, now)
-		other := slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Stage != memory.StageDecide && waits(&j, now) })
+		want, ok := nextDecide(jobs, now)
+		other := slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Stage != memory.StageDecide && isLeasable(&j, now) })
 		due, err := s.DueCollections(t.Context(), now, 10)
 		if err != nil {
 			t.Fatal(err)
@@ -91,24 +91,24 @@ func OrderOfDecides(t *testing.T, s store.Store, sc tenant.Scope, collection uui
 		}
 	}
 	if decided < rounds/10 {
-		t.Errorf("seed %d: only %d of %d queues had a decide to give", seed, decided, rounds)
+		t.Errorf("seed %d: only %d of %d queues had a job to claim in stage decide", seed, decided, rounds)
 	}
 }
 
-// mayDecide is the rule of order in plain words: the job that a claim of stage
-// decide gets, if any. waits says which jobs could be leased but for it.
-func mayDecide(jobs []memory.Job, now time.Time) (memory.Job, bool) {
+// nextDecide is the reference implementation of the order in stage decide: it returns the
+// job that a claim leases, if any.
+func nextDecide(jobs []memory.Job, now time.Time) (memory.Job, bool) {
 	for _, j := range jobs {
-		if j.Stage != memory.StageDecide || !waits(&j, now) {
+		if j.Stage != memory.StageDecide || !isLeasable(&j, now) {
 			continue
 		}
 		blocked := slices.ContainsFunc(jobs, func(o memory.Job) bool {
-			held := o.State == memory.JobRunning
+			running := o.State == memory.JobRunning
 			switch {
-			case o.ID == j.ID || !held && o.State != memory.JobQueued:
+			case o.ID == j.ID || !running && o.State != memory.JobQueued:
 				return false
 			case o.Stage == memory.StageDecide:
-				return held && o.LeaseUntil.After(now) || o.Seq < j.Seq && (held || !o.NotBefore.After(now) || o.Attempts == 0)
+				return running && o.LeaseUntil.After(now) || o.Seq < j.Seq && (running || !o.NotBefore.After(now) || o.Attempts == 0)
 			default:
 				return o.Stage == memory.StagePrepare && o.Seq < j.Seq && o.Attempts == 0
 			}
@@ -120,6 +120,7 @@ func mayDecide(jobs []memory.Job, now time.Time) (memory.Job, bool) {
 	return memory.Job{}, false
 }
 
-func waits(j *memory.Job, now time.Time) bool {
+// isLeasable reports whether a job could be leased if there were no order.
+func isLeasable(j *memory.Job, now time.Time) bool {
 	return j.State == memory.JobQueued && !j.NotBefore.After(now) || j.State == memory.JobRunning && !j.LeaseUntil.After(now)
 }

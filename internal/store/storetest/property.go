@@ -15,9 +15,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// property drives random histories of a tenant against a model that keeps a
-// plain map of what is visible at every revision of every collection. The
-// model knows nothing of layers, tombstones or intervals.
+// property compares random histories of a tenant with a model. The model has a map of
+// the visible notes for each revision of each collection; it has no layers, tombstones
+// or intervals.
 func property(t *testing.T, h Harness) {
 	var runs atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
@@ -26,7 +26,7 @@ func property(t *testing.T, h Harness) {
 		m.add(w.collection("root"), nil, map[memory.Revision]*snapshot{0: newSnapshot()})
 		rt.Repeat(map[string]func(*rapid.T){
 			"write":  m.write,
-			"write2": m.write, // twice as likely
+			"write2": m.write, // makes writes twice as likely
 			"fork":   m.fork,
 			"copy":   m.copy,
 			"delete": m.delete,
@@ -39,13 +39,13 @@ func property(t *testing.T, h Harness) {
 			}
 		}
 		w.verify()
-		w.ok(w.DeleteTenant(w.ctx, w.op, w.tenant.ID))
-		w.ok(w.DeleteTenant(w.ctx, w.op, w.other.ID))
+		w.noError(w.DeleteTenant(w.ctx, w.op, w.tenant.ID))
+		w.noError(w.DeleteTenant(w.ctx, w.op, w.other.ID))
 		w.verify()
 	})
 }
 
-// modelNote is what is compared of a note.
+// modelNote has the compared fields of a note.
 type modelNote struct {
 	content, key, tag string
 	kind              memory.Kind
@@ -53,7 +53,8 @@ type modelNote struct {
 	vector            bool
 }
 
-// snapshot is what is visible at a revision. Links stay when an endpoint goes.
+// snapshot is the content of a collection at a revision. It keeps links whose endpoints
+// are deleted.
 type snapshot struct {
 	notes map[uuid.UUID]modelNote
 	links map[memory.LinkID]float64
@@ -76,7 +77,7 @@ func (s *snapshot) byKey(kind memory.Kind, key string) (uuid.UUID, bool) {
 	return uuid.Nil, false
 }
 
-// visible lists the links whose endpoints are there.
+// visible returns the links whose endpoints exist.
 func (s *snapshot) visible() map[memory.LinkID]float64 {
 	out := map[memory.LinkID]float64{}
 	for id, c := range s.links {
@@ -93,12 +94,12 @@ type modelCollection struct {
 	id          uuid.UUID
 	name        string
 	parent      *modelCollection
-	first, head memory.Revision // readable
+	first, head memory.Revision // the readable revisions
 	at          map[memory.Revision]*snapshot
 	usage       map[uuid.UUID]int64
 }
 
-// GoString keeps what rapid prints short.
+// GoString shortens the output of rapid.
 func (c *modelCollection) GoString() string { return c.name }
 
 func (c *modelCollection) depth() int {
@@ -119,7 +120,7 @@ type model struct {
 	*world
 	rt       *rapid.T
 	all      []*modelCollection
-	ids      []uuid.UUID // of every note ever kept, in order of creation
+	ids      []uuid.UUID // of all notes that were ever written, in order of creation
 	versions map[memory.Version]string
 	made     int
 }
@@ -143,7 +144,7 @@ func (m *model) revision(rt *rapid.T, c *modelCollection) memory.Revision {
 	return memory.Revision(rapid.Int64Range(int64(c.first), int64(c.head)).Draw(rt, "revision"))
 }
 
-// note picks any note that ever was, or the one that is not there at first.
+// note picks the id of a note that was written at some time, or an id that was not.
 func (m *model) note(rt *rapid.T) uuid.UUID {
 	return m.ids[rapid.IntRange(0, len(m.ids)-1).Draw(rt, "note")]
 }
@@ -167,10 +168,10 @@ func (m *model) write(rt *rapid.T) {
 				id := m.note(rt)
 				err := tx.Delete(m.ctx, id)
 				if _, ok := next.notes[id]; !ok {
-					m.refused(err, fault.NotFound)
+					m.wantFault(err, fault.NotFound)
 					continue
 				}
-				m.ok(err)
+				m.noError(err)
 				delete(next.notes, id)
 				logged = true
 			case "link":
@@ -178,9 +179,9 @@ func (m *model) write(rt *rapid.T) {
 			case "unlink":
 				id := m.linkID(rt)
 				ok, err := tx.Unlink(m.ctx, id)
-				m.ok(err)
+				m.noError(err)
 				_, want := next.visible()[id]
-				m.isf(ok == want, "unlink %v: %v, want %v", id, ok, want)
+				m.assertf(ok == want, "unlink %v: %v, want %v", id, ok, want)
 				if ok {
 					delete(next.links, id)
 					logged = true
@@ -193,10 +194,10 @@ func (m *model) write(rt *rapid.T) {
 		return nil
 	})
 	if abort {
-		m.refused(err, fault.Precondition)
+		m.wantFault(err, fault.Precondition)
 		return
 	}
-	m.ok(err)
+	m.noError(err)
 	m.ids = append(m.ids, made...)
 	if logged {
 		c.head++
@@ -204,7 +205,7 @@ func (m *model) write(rt *rapid.T) {
 	}
 }
 
-// put writes a note and gives its id; the zero id when it was refused.
+// put writes a note and returns its id, or the zero id when it was refused.
 func (m *model) put(rt *rapid.T, tx memory.Tx, next *snapshot, id uuid.UUID) uuid.UUID {
 	n := modelNote{
 		content: strings.ReplaceAll(rapid.StringN(0, 6, -1).Draw(rt, "content"), "\x00", ""),
@@ -223,10 +224,10 @@ func (m *model) put(rt *rapid.T, tx memory.Tx, next *snapshot, id uuid.UUID) uui
 	}
 	out, err := tx.Put(m.ctx, in)
 	if other, taken := next.byKey(n.kind, n.key); taken && other != id {
-		m.refused(err, fault.Exists)
+		m.wantFault(err, fault.Exists)
 		return uuid.Nil
 	}
-	m.ok(err)
+	m.noError(err)
 	next.notes[out.ID] = n
 	return out.ID
 }
@@ -242,15 +243,15 @@ func (m *model) linkTo(rt *rapid.T, tx memory.Tx, next *snapshot) bool {
 	_, to := next.notes[l.Target]
 	switch {
 	case l.Source == l.Target:
-		m.field(err, "target")
+		m.wantInvalid(err, "target")
 		return false
 	case !from || !to:
-		m.refused(err, fault.NotFound)
+		m.wantFault(err, fault.NotFound)
 		return false
 	}
-	m.ok(err)
+	m.noError(err)
 	old, had := next.links[l.LinkID]
-	m.isf(changed == (!had || old != l.Confidence), "link %v changed: %v", l, changed)
+	m.assertf(changed == (!had || old != l.Confidence), "link %v changed: %v", l, changed)
 	next.links[l.LinkID] = l.Confidence
 	return changed
 }
@@ -260,10 +261,10 @@ func (m *model) fork(rt *rapid.T) {
 	at := m.revision(rt, p)
 	f, err := m.world.fork(p.id, at, m.name())
 	if p.depth() == memory.MaxLineage {
-		m.refused(err, fault.LineageTooDeep)
+		m.wantFault(err, fault.LineageTooDeep)
 		return
 	}
-	m.ok(err)
+	m.noError(err)
 	history := map[memory.Revision]*snapshot{}
 	for r := p.first; r <= at; r++ {
 		history[r] = p.at[r]
@@ -278,7 +279,7 @@ func (m *model) copy(rt *rapid.T) {
 	c := m.pick(rt)
 	at := m.revision(rt, c)
 	made := m.copyOf(m.viewAt(c.id, at), m.name(), rapid.IntRange(1, 5).Draw(rt, "batch"))
-	// A link to an endpoint that is not visible is not copied.
+	// Links to an endpoint that is not visible are not copied.
 	s := c.at[at].clone()
 	s.links = s.visible()
 	m.add(made, nil, map[memory.Revision]*snapshot{at: s})
@@ -294,19 +295,19 @@ func (m *model) delete(rt *rapid.T) {
 		return
 	}
 	c := m.pick(rt)
-	materialise := rapid.Bool().Draw(rt, "materialise")
-	err := m.DeleteCollection(m.ctx, m.world.all, c.id, materialise, memory.AuditEntry{})
+	materialize := rapid.Bool().Draw(rt, "materialize")
+	err := m.DeleteCollection(m.ctx, m.world.all, c.id, materialize, memory.AuditEntry{})
 	var forks []*modelCollection
 	for _, f := range m.all {
 		if f.parent == c {
 			forks = append(forks, f)
 		}
 	}
-	if len(forks) > 0 && !materialise {
-		m.refused(err, fault.HasForks)
+	if len(forks) > 0 && !materialize {
+		m.wantFault(err, fault.HasForks)
 		return
 	}
-	m.ok(err)
+	m.noError(err)
 	for _, f := range forks {
 		for _, id := range m.ids {
 			if n := f.used(id); n > 0 {
@@ -327,19 +328,20 @@ func (m *model) recall(rt *rapid.T) {
 	c := m.pick(rt)
 	at := m.revision(rt, c)
 	id := m.note(rt)
-	m.ok(m.AddUsage(m.ctx, m.world.all, m.viewAt(c.id, at), []memory.UsageDelta{{Note: id, Accesses: 1}}))
+	m.noError(m.AddUsage(m.ctx, m.world.all, m.viewAt(c.id, at), []memory.UsageDelta{{Note: id, Accesses: 1}}))
 	if _, ok := c.at[at].notes[id]; ok {
 		c.usage[id] = c.used(id) + 1
 	}
 }
 
-// check compares one collection at one revision after every step.
+// check runs after every step. It compares one collection at its head and at a random
+// revision.
 func (m *model) check(rt *rapid.T) {
 	c := m.pick(rt)
-	m.isf(m.head(c.id) == c.head, "the head of %s is %d, want %d", c.name, m.head(c.id), c.head)
+	m.assertf(m.head(c.id) == c.head, "the head of %s is %d, want %d", c.name, m.head(c.id), c.head)
 	if c.first > 0 {
 		below := c.first - 1
-		m.refused(second(m.OpenView(m.ctx, m.world.all, c.name, memory.At{AsOf: &below})), fault.RevisionGone)
+		m.wantFault(errOf(m.OpenView(m.ctx, m.world.all, c.name, memory.At{AsOf: &below})), fault.RevisionGone)
 	}
 	m.compare(c, c.head)
 	m.compare(c, m.revision(rt, c))
@@ -364,11 +366,11 @@ func (m *model) compare(c *modelCollection, at memory.Revision) {
 			if len(n.Tags) > 0 {
 				have.tag = n.Tags[0]
 			}
-			m.isf(have == want.notes[n.ID], "%s: note %s is %+v, want %+v", where, n.ID, have, want.notes[n.ID])
+			m.assertf(have == want.notes[n.ID], "%s: note %s is %+v, want %+v", where, n.ID, have, want.notes[n.ID])
 			// No two contents share a version.
 			show := fmt.Sprint(have)
-			if known, ok := m.versions[n.Version()]; ok && known != show {
-				m.t.Fatalf("%s: version %v is %s and was %s", where, n.Version(), show, known)
+			if earlier, ok := m.versions[n.Version()]; ok && earlier != show {
+				m.t.Fatalf("%s: version %v is %s and was %s", where, n.Version(), show, earlier)
 			}
 			m.versions[n.Version()] = show
 			bytes += int64(len(n.Content))
@@ -377,23 +379,23 @@ func (m *model) compare(c *modelCollection, at memory.Revision) {
 			break
 		}
 	}
-	m.isf(slices.Equal(got, ids), "%s: lists %v, want %v", where, got, ids)
-	back := must(m.ListNotes(m.ctx, m.world.all, v, memory.NoteQuery{Newest: true}))(m.t)
-	slices.Reverse(back)
-	m.isf(slices.EqualFunc(back, ids, func(n memory.Note, id uuid.UUID) bool { return n.ID == id }), "%s: newest first", where)
+	m.assertf(slices.Equal(got, ids), "%s: lists %v, want %v", where, got, ids)
+	reversed := must(m.ListNotes(m.ctx, m.world.all, v, memory.NoteQuery{Newest: true}))(m.t)
+	slices.Reverse(reversed)
+	m.assertf(slices.EqualFunc(reversed, ids, func(n memory.Note, id uuid.UUID) bool { return n.ID == id }), "%s: newest first", where)
 
 	byID := must(m.Notes(m.ctx, m.world.all, v, m.ids, memory.ReadOptions{}))(m.t)
-	m.isf(len(byID) == len(ids), "%s: %d notes by id, want %d", where, len(byID), len(ids))
+	m.assertf(len(byID) == len(ids), "%s: %d notes by id, want %d", where, len(byID), len(ids))
 	for i := range byID {
-		m.isf(byID[i].Content == want.notes[byID[i].ID].content, "%s: note %s by id", where, byID[i].ID)
+		m.assertf(byID[i].Content == want.notes[byID[i].ID].content, "%s: note %s by id", where, byID[i].ID)
 	}
 	for _, kind := range []memory.Kind{memory.KindNote, memory.KindFact} {
 		for _, key := range []string{"k", "K"} {
 			n, err := m.NoteByKey(m.ctx, m.world.all, v, kind, key)
 			if id, ok := want.byKey(kind, key); ok {
-				m.isf(err == nil && n.ID == id, "%s: key %s: %v, %v", where, key, n.ID, err)
+				m.assertf(err == nil && n.ID == id, "%s: key %s: %v, %v", where, key, n.ID, err)
 			} else {
-				m.refused(err, fault.NotFound)
+				m.wantFault(err, fault.NotFound)
 			}
 		}
 	}
@@ -402,10 +404,10 @@ func (m *model) compare(c *modelCollection, at memory.Revision) {
 	seen := map[memory.LinkID]float64{}
 	for _, l := range m.links(v, m.ids...) {
 		_, twice := seen[l.LinkID]
-		m.isf(!twice, "%s: link %v twice", where, l.LinkID)
+		m.assertf(!twice, "%s: link %v twice", where, l.LinkID)
 		seen[l.LinkID] = l.Confidence
 	}
-	m.isf(maps.Equal(seen, links), "%s: links %v, want %v", where, seen, links)
+	m.assertf(maps.Equal(seen, links), "%s: links %v, want %v", where, seen, links)
 
 	n := must(m.Counts(m.ctx, m.world.all, v))(m.t)
 	kinds, waiting := map[memory.Kind]int64{}, int64(0)
@@ -415,15 +417,15 @@ func (m *model) compare(c *modelCollection, at memory.Revision) {
 			waiting++
 		}
 	}
-	m.isf(n.Notes == int64(len(ids)) && n.Links == int64(len(links)) && maps.Equal(n.Kinds, kinds) && n.Pending == waiting && n.Bytes >= bytes,
+	m.assertf(n.Notes == int64(len(ids)) && n.Links == int64(len(links)) && maps.Equal(n.Kinds, kinds) && n.Pending == waiting && n.Bytes >= bytes,
 		"%s: counts %+v, want %d notes, %d links, %v, %d waiting", where, n, len(ids), len(links), kinds, waiting)
 
 	usage := must(m.Usage(m.ctx, m.world.all, v, m.ids))(m.t)
 	for _, id := range m.ids {
 		if _, ok := want.notes[id]; ok {
-			m.isf(usage[id].AccessCount == c.used(id), "%s: note %s was used %d times, want %d", where, id, usage[id].AccessCount, c.used(id))
+			m.assertf(usage[id].AccessCount == c.used(id), "%s: note %s was used %d times, want %d", where, id, usage[id].AccessCount, c.used(id))
 		} else {
-			m.isf(usage[id] == memory.Usage{}, "%s: usage of what is not visible", where)
+			m.assertf(usage[id] == memory.Usage{}, "%s: usage of a note that is not visible", where)
 		}
 	}
 	if len(ids) > 0 {
@@ -431,17 +433,18 @@ func (m *model) compare(c *modelCollection, at memory.Revision) {
 	}
 }
 
-// compareHistory: every entry is what the snapshot of its revision shows.
+// compareHistory checks that each entry of a note's history equals the note in the
+// snapshot of that revision.
 func (m *model) compareHistory(c *modelCollection, v memory.View, id uuid.UUID, where string) {
 	last := v.At + 1
 	for _, e := range must(m.History(m.ctx, m.world.all, v, id, 0, 0))(m.t) {
-		m.isf(e.Note.From < last, "%s: history goes from %d to %d", where, last, e.Note.From)
+		m.assertf(e.Note.From < last, "%s: in the history %d follows %d", where, e.Note.From, last)
 		last = e.Note.From
 		s, ok := c.at[e.Note.From]
 		if !ok {
-			continue // a copy keeps versions from before its first revision
+			continue // a copy has versions from before its first revision
 		}
 		n, ok := s.notes[id]
-		m.isf(ok != e.Note.Deleted && n.content == e.Note.Content && (!ok || n.from == e.Note.From), "%s: history entry %+v, then visible %+v", where, e.Note, n)
+		m.assertf(ok != e.Note.Deleted && n.content == e.Note.Content && (!ok || n.from == e.Note.From), "%s: history entry %+v, visible at that revision %+v", where, e.Note, n)
 	}
 }

@@ -17,49 +17,52 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// outcome is what a call out of reach has to give.
-type outcome int
+// wantOutcome is the expected result of a call with targets that the scope cannot access.
+type wantOutcome int
 
 const (
-	hidden outcome = iota // NotFound
-	empty                 // nothing of the other's, and no error; the call looks itself
-	own                   // allowed: it concerns what is the caller's own
+	hidden wantOutcome = iota // NotFound
+	empty                     // no error, and no data of another scope; the call checks the data
+	own                       // allowed: it concerns only the caller's own data
 )
 
-// targets are alice's things, or ids of nothing.
+// targets are the ids of alice's data, or ids that do not exist.
 type targets struct {
 	collection, note, job, lease, review, key uuid.UUID
 	view                                      memory.View
 }
 
-// reachCase calls one method about targets.
+// reachCase calls one method with targets.
 type reachCase struct {
-	otherTenant, otherAgent outcome
+	otherTenant, otherAgent wantOutcome
 	call                    func(w *world, s tenant.Scope, g targets) error
 }
 
-// Methods that take no Scope, and why.
+// scopeless has the methods that take no Scope, with the reason.
 var scopeless = map[string]string{
 	"TenantByID": "the tenant directory is read before a scope exists", "KeyByID": "a key is read before a scope exists",
 	"SigningKeys": "platform", "AddSigningKey": "platform",
 	"CreateTenant": "operator", "TenantByName": "operator", "ListTenants": "operator", "UpdateTenant": "operator", "DeleteTenant": "operator",
 	"CreateOperatorKey": "operator", "ListOperatorKeys": "operator", "UpdateOperatorKey": "operator",
-	"ExpiredCollections": "ids only", "EphemeralCollections": "ids only", "DueCollections": "ids only", "StaleParts": "ids only", "NextDue": "a time only", "Backlog": "numbers and a time only", "VoidLeases": "at start",
+	"ExpiredCollections": "ids only", "EphemeralCollections": "ids only", "DueCollections": "ids only", "StaleParts": "ids only",
+	"NextDue": "a time only", "Backlog": "numbers and a time only", "VoidLeases": "at start",
 	"Verify": "whole store", "Size": "whole store", "Ping": "whole store", "Close": "whole store",
 }
 
-var errSaw = errors.New("saw what belongs to another")
+var errVisible = errors.New("data of another scope is visible")
 
-func saw[T any](list []T, err error) error {
+// noneVisible returns errVisible when the list is not empty.
+func noneVisible[T any](list []T, err error) error {
 	if err == nil && len(list) > 0 {
-		return fmt.Errorf("%w: %v", errSaw, list)
+		return fmt.Errorf("%w: %v", errVisible, list)
 	}
 	return err
 }
 
-func second[T any](_ T, err error) error { return err }
+// errOf returns the error of a call.
+func errOf[T any](_ T, err error) error { return err }
 
-// reachTable has a line for every method with a Scope.
+// reachTable has an entry for every method that takes a Scope.
 func reachTable() map[string]reachCase {
 	both := func(call func(w *world, s tenant.Scope, g targets) error) reachCase {
 		return reachCase{hidden, hidden, call}
@@ -70,79 +73,83 @@ func reachTable() map[string]reachCase {
 	later := func(w *world) time.Time { return w.clock.Now().Add(time.Hour) }
 	return map[string]reachCase{
 		"CreateCollection": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.CreateCollection(w.ctx, s, memory.NewCollection{Collection: memory.Collection{Name: "fork", Parent: g.collection}}))
+			return errOf(w.CreateCollection(w.ctx, s, memory.NewCollection{Collection: memory.Collection{Name: "fork", Parent: g.collection}}))
 		}),
 		"ResolveCollection": both(func(w *world, s tenant.Scope, g targets) error {
-			if err := second(w.ResolveCollection(w.ctx, s, "private")); !fault.Is(err, fault.NotFound) {
+			if err := errOf(w.ResolveCollection(w.ctx, s, "private")); !fault.Is(err, fault.NotFound) {
 				return err
 			}
-			return second(w.ResolveCollection(w.ctx, s, g.collection.String()))
+			return errOf(w.ResolveCollection(w.ctx, s, g.collection.String()))
 		}),
 		"ListCollections": none(func(w *world, s tenant.Scope, _ targets) error {
-			return saw(w.ListCollections(w.ctx, s, memory.CollectionQuery{}))
+			return noneVisible(w.ListCollections(w.ctx, s, memory.CollectionQuery{}))
 		}),
 		"UpdateCollection": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.UpdateCollection(w.ctx, s, g.collection, memory.AuditEntry{}, func(c *memory.Collection) error { c.DisplayName = "mine"; return nil }))
+			return errOf(w.UpdateCollection(w.ctx, s, g.collection, memory.AuditEntry{}, func(c *memory.Collection) error { c.DisplayName = "mine"; return nil }))
 		}),
 		"DeleteCollection": both(func(w *world, s tenant.Scope, g targets) error {
 			return w.DeleteCollection(w.ctx, s, g.collection, true, memory.AuditEntry{})
 		}),
 		"RemoveRows": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.RemoveRows(w.ctx, s, g.collection, 10))
+			return errOf(w.RemoveRows(w.ctx, s, g.collection, 10))
 		}),
 		"CopyRows": both(func(w *world, s tenant.Scope, g targets) error {
 			_, _, err := w.CopyRows(w.ctx, s, g.view, g.collection, "", 10)
 			return err
 		}),
 		"OpenView": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.OpenView(w.ctx, s, g.collection.String(), memory.At{}))
+			return errOf(w.OpenView(w.ctx, s, g.collection.String(), memory.At{}))
 		}),
 		"Notes": both(func(w *world, s tenant.Scope, g targets) error {
-			return saw(w.Notes(w.ctx, s, g.view, []uuid.UUID{g.note}, memory.ReadOptions{}))
+			return noneVisible(w.Notes(w.ctx, s, g.view, []uuid.UUID{g.note}, memory.ReadOptions{}))
 		}),
 		"NoteByKey": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.NoteByKey(w.ctx, s, g.view, memory.KindNote, "k"))
+			return errOf(w.NoteByKey(w.ctx, s, g.view, memory.KindNote, "k"))
 		}),
 		"Versions": both(func(w *world, s tenant.Scope, g targets) error {
-			return saw(w.Versions(w.ctx, s, g.view, []memory.Version{{Layer: g.collection, Note: g.note, From: 1}}))
+			return noneVisible(w.Versions(w.ctx, s, g.view, []memory.Version{{Layer: g.collection, Note: g.note, From: 1}}))
 		}),
 		"Nearest": both(func(w *world, s tenant.Scope, g targets) error {
-			return saw(w.Nearest(w.ctx, s, g.view, memory.NearestQuery{Vector: []float32{1, 0, 0, 0}}))
+			return noneVisible(w.Nearest(w.ctx, s, g.view, memory.NearestQuery{Vector: []float32{1, 0, 0, 0}}))
 		}),
-		"Hot": both(func(w *world, s tenant.Scope, g targets) error { return saw(w.Hot(w.ctx, s, g.view, 0)) }),
+		"Hot": both(func(w *world, s tenant.Scope, g targets) error { return noneVisible(w.Hot(w.ctx, s, g.view, 0)) }),
 		"ListNotes": both(func(w *world, s tenant.Scope, g targets) error {
-			return saw(w.ListNotes(w.ctx, s, g.view, memory.NoteQuery{}))
+			return noneVisible(w.ListNotes(w.ctx, s, g.view, memory.NoteQuery{}))
 		}),
-		"History": both(func(w *world, s tenant.Scope, g targets) error { return saw(w.History(w.ctx, s, g.view, g.note, 0, 0)) }),
+		"History": both(func(w *world, s tenant.Scope, g targets) error {
+			return noneVisible(w.History(w.ctx, s, g.view, g.note, 0, 0))
+		}),
 		"Links": both(func(w *world, s tenant.Scope, g targets) error {
-			return saw(w.Links(w.ctx, s, g.view, memory.LinkQuery{Notes: []uuid.UUID{g.note}, Direction: memory.Both}))
+			return noneVisible(w.Links(w.ctx, s, g.view, memory.LinkQuery{Notes: []uuid.UUID{g.note}, Direction: memory.Both}))
 		}),
-		"Counts": both(func(w *world, s tenant.Scope, g targets) error { return second(w.Counts(w.ctx, s, g.view)) }),
+		"Counts": both(func(w *world, s tenant.Scope, g targets) error { return errOf(w.Counts(w.ctx, s, g.view)) }),
 		"Log": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.Log(w.ctx, s, g.view, 0, 0, embedder, func(memory.LogRow) error { return errSaw }))
+			return errOf(w.Log(w.ctx, s, g.view, 0, 0, embedder, func(memory.LogRow) error { return errVisible }))
 		}),
-		"Changesets": both(func(w *world, s tenant.Scope, g targets) error { return saw(w.Changesets(w.ctx, s, g.view, 0, 0)) }),
+		"Changesets": both(func(w *world, s tenant.Scope, g targets) error {
+			return noneVisible(w.Changesets(w.ctx, s, g.view, 0, 0))
+		}),
 		"CountChangesets": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.CountChangesets(w.ctx, s, g.view, memory.CauseAdd, time.Time{}, w.clock.Now()))
+			return errOf(w.CountChangesets(w.ctx, s, g.view, memory.CauseAdd, time.Time{}, w.clock.Now()))
 		}),
 		"Usage": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.Usage(w.ctx, s, g.view, []uuid.UUID{g.note}))
+			return errOf(w.Usage(w.ctx, s, g.view, []uuid.UUID{g.note}))
 		}),
 		"AddUsage": both(func(w *world, s tenant.Scope, g targets) error {
 			return w.AddUsage(w.ctx, s, g.view, []memory.UsageDelta{{Note: g.note, Accesses: 1}})
 		}),
 		"Write": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.Write(w.ctx, s, g.collection, memory.WriteOptions{}, func(context.Context, memory.Tx) error { return errSaw }))
+			return errOf(w.Write(w.ctx, s, g.collection, memory.WriteOptions{}, func(context.Context, memory.Tx) error { return errVisible }))
 		}),
 		"AddVectors": both(func(w *world, s tenant.Scope, g targets) error {
-			return w.AddVectors(w.ctx, s, g.view, other, []memory.VersionVector{{Version: memory.Version{Layer: g.collection, Note: g.note, From: 1}, Vector: []float32{1}}})
+			return w.AddVectors(w.ctx, s, g.view, otherEmbedder, []memory.VersionVector{{Version: memory.Version{Layer: g.collection, Note: g.note, From: 1}, Vector: []float32{1}}})
 		}),
 		"CountVectors": both(func(w *world, s tenant.Scope, g targets) error {
 			_, _, err := w.CountVectors(w.ctx, s, g.view, embedder, dim)
 			return err
 		}),
 		"ClaimJobs": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.ClaimJobs(w.ctx, s, g.collection, memory.StagePrepare, uuid.New(), later(w), 10))
+			return errOf(w.ClaimJobs(w.ctx, s, g.collection, memory.StagePrepare, uuid.New(), later(w), 10))
 		}),
 		"Heartbeat": both(func(w *world, s tenant.Scope, g targets) error {
 			return w.Heartbeat(w.ctx, s, g.job, g.lease, later(w))
@@ -153,38 +160,40 @@ func reachTable() map[string]reachCase {
 		"SetProgress": both(func(w *world, s tenant.Scope, g targets) error {
 			return w.SetProgress(w.ctx, s, g.job, g.lease, memory.Progress{Done: 1})
 		}),
-		"Job":       both(func(w *world, s tenant.Scope, g targets) error { return second(w.Job(w.ctx, s, g.job)) }),
-		"ListJobs":  none(func(w *world, s tenant.Scope, _ targets) error { return saw(w.ListJobs(w.ctx, s, memory.JobQuery{})) }),
-		"JobsAhead": both(func(w *world, s tenant.Scope, g targets) error { return second(w.JobsAhead(w.ctx, s, g.job)) }),
+		"Job": both(func(w *world, s tenant.Scope, g targets) error { return errOf(w.Job(w.ctx, s, g.job)) }),
+		"ListJobs": none(func(w *world, s tenant.Scope, _ targets) error {
+			return noneVisible(w.ListJobs(w.ctx, s, memory.JobQuery{}))
+		}),
+		"JobsAhead": both(func(w *world, s tenant.Scope, g targets) error { return errOf(w.JobsAhead(w.ctx, s, g.job)) }),
 		"RetryJob": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.RetryJob(w.ctx, s, g.job, memory.AuditEntry{}))
+			return errOf(w.RetryJob(w.ctx, s, g.job, memory.AuditEntry{}))
 		}),
 		"CancelJob": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.CancelJob(w.ctx, s, g.job, memory.AuditEntry{}))
+			return errOf(w.CancelJob(w.ctx, s, g.job, memory.AuditEntry{}))
 		}),
-		"Review": both(func(w *world, s tenant.Scope, g targets) error { return second(w.Review(w.ctx, s, g.review)) }),
+		"Review": both(func(w *world, s tenant.Scope, g targets) error { return errOf(w.Review(w.ctx, s, g.review)) }),
 		"ListReviews": none(func(w *world, s tenant.Scope, _ targets) error {
-			return saw(w.ListReviews(w.ctx, s, memory.ReviewQuery{}))
+			return noneVisible(w.ListReviews(w.ctx, s, memory.ReviewQuery{}))
 		}),
 		"Replayed": none(func(w *world, s tenant.Scope, _ targets) error {
 			_, ok, err := w.Replayed(w.ctx, s, memory.Idempotency{Method: "POST", Path: "/p", Key: "once"})
 			if ok {
-				return errSaw
+				return errVisible
 			}
 			return err
 		}),
 		"Audit": {own, own, func(w *world, s tenant.Scope, _ targets) error {
 			return w.Audit(w.ctx, s, memory.AuditEntry{Action: "x"})
 		}},
-		// Audit rows are the tenant's; who may read them is a permission.
+		// Audit rows belong to the tenant; reading them is a matter of permissions.
 		"ListAudit": {empty, own, func(w *world, s tenant.Scope, _ targets) error {
 			l, err := w.ListAudit(w.ctx, s, memory.AuditQuery{Action: "alice.wrote"})
 			if s.Tenant() != w.all.Tenant() {
-				return saw(l, err)
+				return noneVisible(l, err)
 			}
 			return err
 		}},
-		// Parts are the tenant's: whoever uses them has looked the job up.
+		// Parts belong to the tenant: callers look the job up first, which checks the agent.
 		"PutPart": {own, own, func(w *world, s tenant.Scope, g targets) error {
 			if s.Tenant() == w.all.Tenant() {
 				return nil
@@ -196,14 +205,14 @@ func reachTable() map[string]reachCase {
 				if s.Tenant() == w.all.Tenant() || string(data) == "of another" {
 					return nil
 				}
-				return errSaw
+				return errVisible
 			})
 		}},
 		"DropParts": {empty, own, func(w *world, s tenant.Scope, g targets) error {
 			if s.Tenant() == w.all.Tenant() {
 				return nil
 			}
-			return second(w.DropParts(w.ctx, s, g.job, memory.SpoolBody, 0))
+			return errOf(w.DropParts(w.ctx, s, g.job, memory.SpoolBody, 0))
 		}},
 		"SweepParts": {empty, own, func(w *world, s tenant.Scope, _ targets) error {
 			return w.SweepParts(w.ctx, s, w.clock.Now().Add(time.Hour))
@@ -212,28 +221,28 @@ func reachTable() map[string]reachCase {
 			return w.AddModelUse(w.ctx, s, []memory.ModelUse{{Collection: g.collection, Purpose: "x", Day: "2026-11-21", Calls: 1}})
 		}),
 		"ModelUse": none(func(w *world, s tenant.Scope, _ targets) error {
-			return saw(w.ModelUse(w.ctx, s, "2000-01-01", "2100-01-01"))
+			return noneVisible(w.ModelUse(w.ctx, s, "2000-01-01", "2100-01-01"))
 		}),
 		"TenantUsage": none(func(w *world, s tenant.Scope, _ targets) error {
 			u, err := w.TenantUsage(w.ctx, s)
 			if u != (memory.TenantUsage{}) {
-				return errSaw
+				return errVisible
 			}
 			return err
 		}),
-		// Another tenant may have an agent of that name: it is its own.
-		"EnsureAgent": {own, hidden, func(w *world, s tenant.Scope, _ targets) error { return second(w.EnsureAgent(w.ctx, s, "alice")) }},
+		// Another tenant may have its own agent with that name.
+		"EnsureAgent": {own, hidden, func(w *world, s tenant.Scope, _ targets) error { return errOf(w.EnsureAgent(w.ctx, s, "alice")) }},
 		"CreateAgent": {own, hidden, func(w *world, s tenant.Scope, _ targets) error {
-			return second(w.CreateAgent(w.ctx, s, tenant.Agent{Name: "carol"}))
+			return errOf(w.CreateAgent(w.ctx, s, tenant.Agent{Name: "carol"}))
 		}},
 		"AgentByRef": both(func(w *world, s tenant.Scope, _ targets) error {
-			return second(w.AgentByRef(w.ctx, s, w.alice.ID.String()))
+			return errOf(w.AgentByRef(w.ctx, s, w.alice.ID.String()))
 		}),
 		"ListAgents": {empty, empty, func(w *world, s tenant.Scope, _ targets) error {
 			l, err := w.ListAgents(w.ctx, s, "", 0)
 			for _, a := range l {
 				if a.ID == w.alice.ID {
-					return errSaw
+					return errVisible
 				}
 			}
 			return err
@@ -242,9 +251,9 @@ func reachTable() map[string]reachCase {
 		"CreateKey": both(func(w *world, s tenant.Scope, _ targets) error {
 			return w.CreateKey(w.ctx, s, auth.Key{ID: uuid.New(), Agent: w.alice.ID}, memory.AuditEntry{})
 		}),
-		"ListKeys": none(func(w *world, s tenant.Scope, _ targets) error { return saw(w.ListKeys(w.ctx, s, uuid.Nil, 0)) }),
+		"ListKeys": none(func(w *world, s tenant.Scope, _ targets) error { return noneVisible(w.ListKeys(w.ctx, s, uuid.Nil, 0)) }),
 		"UpdateKey": both(func(w *world, s tenant.Scope, g targets) error {
-			return second(w.UpdateKey(w.ctx, s, g.key, memory.AuditEntry{}, func(*auth.Key) error { return errSaw }))
+			return errOf(w.UpdateKey(w.ctx, s, g.key, memory.AuditEntry{}, func(*auth.Key) error { return errVisible }))
 		}),
 	}
 }
@@ -255,12 +264,12 @@ func reachCases() []testCase {
 		{"ZeroScope", zeroScope},
 		{"ZeroOperator", zeroOperator},
 		{"OtherTenant", func(t *testing.T, w *world) {
-			outOfReach(t, w, w.foreign, func(c reachCase) outcome { return c.otherTenant })
+			checkNoAccess(t, w, w.foreign, func(c reachCase) wantOutcome { return c.otherTenant })
 		}},
 		{"OtherAgent", func(t *testing.T, w *world) {
-			outOfReach(t, w, w.bobS, func(c reachCase) outcome { return c.otherAgent })
+			checkNoAccess(t, w, w.bobS, func(c reachCase) wantOutcome { return c.otherAgent })
 		}},
-		{"ViewOfAnother", viewOfAnother},
+		{"ViewOfAnotherScope", viewOfAnotherScope},
 	}
 }
 
@@ -277,26 +286,27 @@ func everyMethodHasACase(t *testing.T, _ *world) {
 			}
 			return false
 		}
-		_, known := table[m.Name]
+		_, listed := table[m.Name]
 		reason, exempt := scopeless[m.Name]
 		switch {
-		case takes(scope) && !known:
-			t.Errorf("%s takes a Scope and has no case", m.Name)
+		case takes(scope) && !listed:
+			t.Errorf("%s takes a Scope and has no case in reachTable", m.Name)
 		case takes(operator) && reason != "operator":
-			t.Errorf("%s takes an Operator and is not listed", m.Name)
+			t.Errorf("%s takes an Operator and is not in scopeless", m.Name)
 		case !takes(scope) && !exempt:
-			t.Errorf("%s takes no Scope and no reason is given", m.Name)
+			t.Errorf("%s takes no Scope and is not in scopeless", m.Name)
 		}
 	}
 	for name := range table {
 		if _, ok := contract.MethodByName(name); !ok {
-			t.Errorf("%s is no method", name)
+			t.Errorf("%s is not a method of Store", name)
 		}
 	}
 }
 
-// private makes a collection of alice with one of everything.
-func private(w *world) targets {
+// privateData creates a collection of alice with a note, a link, a job, a review and a part,
+// and a key, an audit row and model use of alice.
+func privateData(w *world) targets {
 	w.t.Helper()
 	g := targets{key: uuid.New()}
 	g.collection = w.collectionOf(w.alice.ID, "private").ID
@@ -324,19 +334,19 @@ func private(w *world) targets {
 	})
 	_, g.lease = w.claim(g.collection, memory.StagePrepare, 1)
 	g.view = must(w.OpenView(w.ctx, w.aliceS, "private", memory.At{}))(w.t)
-	w.ok(w.AddUsage(w.ctx, w.aliceS, g.view, []memory.UsageDelta{{Note: g.note, Accesses: 1}}))
-	w.ok(w.CreateKey(w.ctx, w.aliceS, auth.Key{ID: g.key, Agent: w.alice.ID, Permissions: tenant.AllPermissions()}, memory.AuditEntry{}))
-	w.ok(w.Audit(w.ctx, w.aliceS, memory.AuditEntry{Action: "alice.wrote"}))
-	w.ok(w.PutPart(w.ctx, w.aliceS, g.job, memory.SpoolBody, 0, []byte("of alice")))
-	w.ok(w.AddModelUse(w.ctx, w.aliceS, []memory.ModelUse{{Collection: g.collection, Purpose: "analyze", Day: "2026-11-21", Calls: 1}}))
+	w.noError(w.AddUsage(w.ctx, w.aliceS, g.view, []memory.UsageDelta{{Note: g.note, Accesses: 1}}))
+	w.noError(w.CreateKey(w.ctx, w.aliceS, auth.Key{ID: g.key, Agent: w.alice.ID, Permissions: tenant.AllPermissions()}, memory.AuditEntry{}))
+	w.noError(w.Audit(w.ctx, w.aliceS, memory.AuditEntry{Action: "alice.wrote"}))
+	w.noError(w.PutPart(w.ctx, w.aliceS, g.job, memory.SpoolBody, 0, []byte("of alice")))
+	w.noError(w.AddModelUse(w.ctx, w.aliceS, []memory.ModelUse{{Collection: g.collection, Purpose: "analyze", Day: "2026-11-21", Calls: 1}}))
 	_, err := w.Write(w.ctx, w.aliceS, g.collection, memory.WriteOptions{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "once"}},
 		func(context.Context, memory.Tx) error { return nil })
-	w.ok(err)
+	w.noError(err)
 	return g
 }
 
-// state tells what must not have changed.
-func state(w *world, g targets) string {
+// stateOf formats all data that a call without access must not change.
+func stateOf(w *world, g targets) string {
 	w.t.Helper()
 	c := must(w.ResolveCollection(w.ctx, w.all, g.collection.String()))(w.t)
 	j := must(w.Job(w.ctx, w.all, g.job))(w.t)
@@ -349,10 +359,12 @@ func state(w *world, g targets) string {
 	return fmt.Sprintf("%+v\n%+v\n%+v\n%+v\n%d\n%+v\n%d\n%q", c, j, u, k, len(jobs), m, len(l), parts)
 }
 
-func outOfReach(t *testing.T, w *world, s tenant.Scope, want func(reachCase) outcome) {
-	g := private(w)
-	nothing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), view: g.view}
-	before := state(w, g)
+// checkNoAccess calls every method with alice's data in the scope s, and checks the outcome.
+// Refusals of existing and of absent targets must have the same message.
+func checkNoAccess(t *testing.T, w *world, s tenant.Scope, want func(reachCase) wantOutcome) {
+	g := privateData(w)
+	missing := targets{collection: uuid.New(), note: uuid.New(), job: uuid.New(), lease: uuid.New(), review: uuid.New(), key: uuid.New(), view: g.view}
+	before := stateOf(w, g)
 	for name, c := range reachTable() {
 		err := c.call(w, s, g)
 		switch want(c) {
@@ -360,24 +372,25 @@ func outOfReach(t *testing.T, w *world, s tenant.Scope, want func(reachCase) out
 			if !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: got %v, want NotFound", name, err)
 			}
-			if absent := c.call(w, s, nothing); name != "CreateCollection" && sentence(absent) != sentence(err) {
-				t.Errorf("%s: what belongs to another is told %q, what is absent %q", name, sentence(err), sentence(absent))
+			if absent := c.call(w, s, missing); name != "CreateCollection" && message(absent) != message(err) {
+				t.Errorf("%s: the message is %q for data of another scope, %q for absent data", name, message(err), message(absent))
 			}
 		case empty, own:
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if after := state(w, g); after != before {
-			t.Fatalf("%s changed what is out of reach:\n%s\n%s", name, before, after)
+		if after := stateOf(w, g); after != before {
+			t.Fatalf("%s changed data of another scope:\n%s\n%s", name, before, after)
 		}
 	}
-	if err := second(w.KeyByID(w.ctx, w.foreign.Tenant(), g.key)); !fault.Is(err, fault.NotFound) {
+	if err := errOf(w.KeyByID(w.ctx, w.foreign.Tenant(), g.key)); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a key was found under another tenant: %v", err)
 	}
 }
 
-func sentence(err error) string {
+// message returns the message of a fault without its cause.
+func message(err error) string {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f.Message
 	}
@@ -385,7 +398,7 @@ func sentence(err error) string {
 }
 
 func zeroScope(t *testing.T, w *world) {
-	g := private(w)
+	g := privateData(w)
 	for name, c := range reachTable() {
 		if err := c.call(w, tenant.Scope{}, g); !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("%s: got %v, want Unauthenticated", name, err)
@@ -395,19 +408,19 @@ func zeroScope(t *testing.T, w *world) {
 
 func zeroOperator(t *testing.T, w *world) {
 	for name, call := range map[string]func(tenant.Operator) error{
-		"CreateTenant":      func(op tenant.Operator) error { return second(w.CreateTenant(w.ctx, op, tenant.Tenant{Name: "x"})) },
-		"TenantByName":      func(op tenant.Operator) error { return second(w.TenantByName(w.ctx, op, "home")) },
-		"ListTenants":       func(op tenant.Operator) error { return second(w.ListTenants(w.ctx, op, "", 0)) },
-		"UpdateTenant":      func(op tenant.Operator) error { return second(w.UpdateTenant(w.ctx, op, w.tenant)) },
+		"CreateTenant":      func(op tenant.Operator) error { return errOf(w.CreateTenant(w.ctx, op, tenant.Tenant{Name: "x"})) },
+		"TenantByName":      func(op tenant.Operator) error { return errOf(w.TenantByName(w.ctx, op, "home")) },
+		"ListTenants":       func(op tenant.Operator) error { return errOf(w.ListTenants(w.ctx, op, "", 0)) },
+		"UpdateTenant":      func(op tenant.Operator) error { return errOf(w.UpdateTenant(w.ctx, op, w.tenant)) },
 		"DeleteTenant":      func(op tenant.Operator) error { return w.DeleteTenant(w.ctx, op, w.tenant.ID) },
 		"CreateOperatorKey": func(op tenant.Operator) error { return w.CreateOperatorKey(w.ctx, op, auth.Key{ID: uuid.New()}) },
-		"ListOperatorKeys":  func(op tenant.Operator) error { return second(w.ListOperatorKeys(w.ctx, op, uuid.Nil, 0)) },
+		"ListOperatorKeys":  func(op tenant.Operator) error { return errOf(w.ListOperatorKeys(w.ctx, op, uuid.Nil, 0)) },
 		"UpdateOperatorKey": func(op tenant.Operator) error {
-			return second(w.UpdateOperatorKey(w.ctx, op, uuid.New(), func(*auth.Key) error { return nil }))
+			return errOf(w.UpdateOperatorKey(w.ctx, op, uuid.New(), func(*auth.Key) error { return nil }))
 		},
 	} {
 		if scopeless[name] != "operator" {
-			t.Errorf("%s is not listed", name)
+			t.Errorf("%s is not in scopeless", name)
 		}
 		if err := call(tenant.Operator{}); !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("%s: got %v, want Unauthenticated", name, err)
@@ -416,18 +429,17 @@ func zeroOperator(t *testing.T, w *world) {
 	for name, reason := range scopeless {
 		m, ok := reflect.TypeFor[store.Store]().MethodByName(name)
 		if !ok || reason == "operator" && m.Type.In(1) != reflect.TypeFor[tenant.Operator]() {
-			t.Errorf("%s is listed and does not fit", name)
+			t.Errorf("%s is in scopeless, but is not a method, or takes no Operator", name)
 		}
 	}
 }
 
-// viewOfAnother: a view serves the scope that opened it and no other, even of
-// the same tenant.
-func viewOfAnother(_ *testing.T, w *world) {
+// viewOfAnotherScope: a view works only with the scope that opened it, even within a tenant.
+func viewOfAnotherScope(_ *testing.T, w *world) {
 	shared := w.collection("shared")
 	w.add(shared.ID, "seen by both")
 	v := must(w.OpenView(w.ctx, w.aliceS, "shared", memory.At{}))(w.t)
-	w.refused(second(w.ListNotes(w.ctx, w.bobS, v, memory.NoteQuery{})), fault.NotFound)
-	mine := must(w.OpenView(w.ctx, w.bobS, "shared", memory.At{}))(w.t)
-	w.isf(len(must(w.ListNotes(w.ctx, w.bobS, mine, memory.NoteQuery{}))(w.t)) == 1, "a shared base is read by every agent")
+	w.wantFault(errOf(w.ListNotes(w.ctx, w.bobS, v, memory.NoteQuery{})), fault.NotFound)
+	bobs := must(w.OpenView(w.ctx, w.bobS, "shared", memory.At{}))(w.t)
+	w.assertf(len(must(w.ListNotes(w.ctx, w.bobS, bobs, memory.NoteQuery{}))(w.t)) == 1, "every agent can read a shared base")
 }

@@ -15,21 +15,21 @@ import (
 
 func readCases() []testCase {
 	return []testCase{
-		{"Settings", settings},
-		{"Versions", versions},
+		{"Settings", collectionSettings},
+		{"Versions", readVersions},
 		{"VersionsOfForks", versionsOfForks},
 		{"Nearest", nearest},
 		{"NearestOfMany", nearestOfMany},
 		{"NearestInForks", nearestInForks},
 		{"NearestRefused", nearestRefused},
-		{"Hot", hot},
+		{"Hot", hotNotes},
 		{"HotInForks", hotInForks},
 	}
 }
 
-// settings: however a collection is read, all of its settings are there. A
-// policy that runs over a view goes by what stands in it.
-func settings(_ *testing.T, w *world) {
+// collectionSettings: every way to read a collection returns all of its settings. A policy that runs
+// on a view depends on them.
+func collectionSettings(_ *testing.T, w *world) {
 	base := w.collection("base")
 	w.add(base.ID, "one")
 	ends := w.clock.Now().Add(time.Hour).Truncate(time.Microsecond)
@@ -42,23 +42,23 @@ func settings(_ *testing.T, w *world) {
 		w.t.Helper()
 		at := w.head(c.ID)
 		listed := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{Limit: 10}))(w.t)
-		w.isf(len(listed) == 2, "%s: %d collections", what, len(listed))
+		w.assertf(len(listed) == 2, "%s: %d collections", what, len(listed))
 		for name, got := range map[string]memory.Collection{
 			"resolved by id": must(w.ResolveCollection(w.ctx, w.all, c.ID.String()))(w.t), "resolved by name": must(w.ResolveCollection(w.ctx, w.aliceS, "c"))(w.t),
 			"listed": listed[1], "a view": w.view(c.ID).Collection, "a view of the past": w.viewAt(c.ID, at).Collection,
 			"a view by name": must(w.OpenView(w.ctx, w.aliceS, "c", memory.At{}))(w.t).Collection,
 		} {
-			w.isf(got.ID == c.ID && got.Name == "c" && got.Agent == with.Agent && got.AgentName == "alice" && got.DisplayName == want.DisplayName &&
+			w.assertf(got.ID == c.ID && got.Name == "c" && got.Agent == with.Agent && got.AgentName == "alice" && got.DisplayName == want.DisplayName &&
 				got.Policy == want.Policy && string(got.PolicyConfig) == string(want.PolicyConfig) && reflect.DeepEqual(got.Metadata, want.Metadata) &&
 				got.Ephemeral && got.ExpiresAt.Equal(want.ExpiresAt) && got.Embedder == embedder && got.Dim == dim && got.State == memory.CollectionActive &&
 				got.Parent == base.ID && got.ParentRevision == with.ParentRevision && got.Head == at && !got.CreatedAt.IsZero() && got.EvolvedAdds == want.EvolvedAdds,
 				"%s, %s: %+v, want %+v", what, name, got, want)
 		}
 	}
-	check("as made", with)
-	with.DisplayName, with.PolicyConfig, with.Metadata = "Anew", []byte(`{"max_links":3}`), map[string]any{"team": "moon"}
+	check("as created", with)
+	with.DisplayName, with.PolicyConfig, with.Metadata = "Changed", []byte(`{"max_links":3}`), map[string]any{"team": "moon"}
 	with.ExpiresAt, with.EvolvedAdds = ends.Add(time.Hour), 7
-	w.ok(second(w.UpdateCollection(w.ctx, w.all, c.ID, memory.AuditEntry{}, func(c *memory.Collection) error {
+	w.noError(errOf(w.UpdateCollection(w.ctx, w.all, c.ID, memory.AuditEntry{}, func(c *memory.Collection) error {
 		c.DisplayName, c.PolicyConfig, c.Metadata, c.ExpiresAt, c.EvolvedAdds = with.DisplayName, with.PolicyConfig, with.Metadata, with.ExpiresAt, with.EvolvedAdds
 		return nil
 	})))
@@ -67,20 +67,20 @@ func settings(_ *testing.T, w *world) {
 	check("after a write", with)
 }
 
-// versionsOf reads versions and tells their contents.
+// versionsOf reads versions and returns their contents.
 func (w *world) versionsOf(v memory.View, keys ...memory.Version) string {
 	w.t.Helper()
 	var out []string
 	for _, n := range must(w.Versions(w.ctx, w.all, v, keys))(w.t) {
-		w.isf(n.Collection == v.Collection.ID && n.Vector == nil && !n.Deleted, "version %+v", n)
+		w.assertf(n.Collection == v.Collection.ID && n.Vector == nil && !n.Deleted, "version %+v", n)
 		out = append(out, n.Content)
 	}
 	return strings.Join(out, " ")
 }
 
-// versions: what is asked for comes in that order, also when it is past; of a
-// tombstone, of what is newer than the view and of what never was comes nothing.
-func versions(_ *testing.T, w *world) {
+// readVersions: versions are returned in the requested order, past ones too. Tombstones,
+// versions after the view and versions that do not exist are left out.
+func readVersions(_ *testing.T, w *world) {
 	c, other := w.collection("c"), w.collection("other")
 	a := w.put(c.ID, memory.Note{Content: "a1", Tags: []string{"t"}, Attributes: map[string]any{"n": 1.5}, Vector: []float32{1, 0, 0, 0}})
 	b := w.add(c.ID, "b1")
@@ -91,17 +91,17 @@ func versions(_ *testing.T, w *world) {
 	tomb := memory.Version{Layer: c.ID, Note: b.ID, From: v.At}
 	never := memory.Version{Layer: c.ID, Note: a.ID, From: 2}
 	got := w.versionsOf(v, b.Version(), tomb, a2.Version(), foreign.Version(), never, a.Version(), memory.Version{Layer: c.ID, Note: uuid.New(), From: 1})
-	w.isf(got == "b1 a2 a1", "in the order asked, what there is: %q", got)
-	w.isf(w.versionsOf(w.viewAt(c.ID, 2), a2.Version(), a.Version()) == "a1", "not what is newer than the view")
-	w.isf(w.versionsOf(v) == "", "nothing asked")
+	w.assertf(got == "b1 a2 a1", "existing versions in the requested order: %q", got)
+	w.assertf(w.versionsOf(w.viewAt(c.ID, 2), a2.Version(), a.Version()) == "a1", "versions after the view are left out")
+	w.assertf(w.versionsOf(v) == "", "no versions requested")
 	whole := must(w.Versions(w.ctx, w.all, v, []memory.Version{a.Version()}))(w.t)[0]
-	w.isf(whole.Version() == a.Version() && whole.Tags[0] == "t" && whole.Attributes["n"] == 1.5 && whole.CreatedAt.Equal(a.CreatedAt) && whole.Embedder == embedder, "the whole of it: %+v", whole)
-	theirs := must(w.CreateCollection(w.ctx, w.foreign, memory.NewCollection{Collection: memory.Collection{Name: "c", Policy: "amem"}}))(w.t).Collection
-	view := must(w.OpenView(w.ctx, w.foreign, theirs.ID.String(), memory.At{}))(w.t)
-	w.isf(len(must(w.Versions(w.ctx, w.foreign, view, []memory.Version{a.Version(), b.Version()}))(w.t)) == 0, "of another tenant")
+	w.assertf(whole.Version() == a.Version() && whole.Tags[0] == "t" && whole.Attributes["n"] == 1.5 && whole.CreatedAt.Equal(a.CreatedAt) && whole.Embedder == embedder, "the version has all fields: %+v", whole)
+	foreignC := must(w.CreateCollection(w.ctx, w.foreign, memory.NewCollection{Collection: memory.Collection{Name: "c", Policy: "amem"}}))(w.t).Collection
+	view := must(w.OpenView(w.ctx, w.foreign, foreignC.ID.String(), memory.At{}))(w.t)
+	w.assertf(len(must(w.Versions(w.ctx, w.foreign, view, []memory.Version{a.Version(), b.Version()}))(w.t)) == 0, "versions of another tenant")
 }
 
-// versionsOfForks: every layer is read up to its bound, hidden versions too.
+// versionsOfForks: versions of each layer can be read up to its bound, hidden ones too.
 func versionsOfForks(_ *testing.T, w *world) {
 	c := w.collection("c")
 	n := w.add(c.ID, "base1")
@@ -109,26 +109,26 @@ func versionsOfForks(_ *testing.T, w *world) {
 	later := w.put(c.ID, memory.Note{ID: n.ID, Content: "base2"})
 	own := w.put(f.ID, memory.Note{ID: n.ID, Content: "fork2"})
 	all := []memory.Version{own.Version(), later.Version(), n.Version()}
-	w.isf(w.versionsOf(w.view(f.ID), all...) == "fork2 base1", "through the fork: %q", w.versionsOf(w.view(f.ID), all...))
-	w.isf(w.versionsOf(w.view(c.ID), all...) == "base2 base1", "through the base: %q", w.versionsOf(w.view(c.ID), all...))
-	w.isf(w.versionsOf(w.viewAt(f.ID, 1), all...) == "base1", "at the fork point: %q", w.versionsOf(w.viewAt(f.ID, 1), all...))
+	w.assertf(w.versionsOf(w.view(f.ID), all...) == "fork2 base1", "through the fork: %q", w.versionsOf(w.view(f.ID), all...))
+	w.assertf(w.versionsOf(w.view(c.ID), all...) == "base2 base1", "through the base: %q", w.versionsOf(w.view(c.ID), all...))
+	w.assertf(w.versionsOf(w.viewAt(f.ID, 1), all...) == "base1", "at the fork point: %q", w.versionsOf(w.viewAt(f.ID, 1), all...))
 }
 
-// near names the nearest notes by content, and holds their scores to those of
-// the plain formula over the vectors as they are read.
+// near returns the contents of the nearest notes. It checks their scores against the cosine
+// of the vectors that are read.
 func (w *world) near(v memory.View, q memory.NearestQuery) string {
 	w.t.Helper()
 	var out []string
 	for _, h := range must(w.Nearest(w.ctx, w.all, v, q))(w.t) {
 		n, ok := w.get(v, h.Note)
-		w.isf(ok && n.Version() == h.Version, "hit %+v is not %+v", h, n.Version())
+		w.assertf(ok && n.Version() == h.Version, "hit %+v is not %+v", h, n.Version())
 		var dot, aa, bb float64
 		for i, x := range n.Vector {
 			dot += float64(x) * float64(q.Vector[i])
 			aa += float64(x) * float64(x)
 			bb += float64(q.Vector[i]) * float64(q.Vector[i])
 		}
-		w.isf(math.Abs(h.Score-dot/math.Sqrt(aa*bb)) < 1e-5 && math.Abs(h.Score) <= 1, "%s scores %v", n.Content, h.Score)
+		w.assertf(math.Abs(h.Score-dot/math.Sqrt(aa*bb)) < 1e-5 && math.Abs(h.Score) <= 1, "%s scores %v", n.Content, h.Score)
 		out = append(out, n.Content)
 	}
 	return strings.Join(out, " ")
@@ -142,7 +142,7 @@ func nearest(_ *testing.T, w *world) {
 		{Content: "across-too", Vector: []float32{0, 1, 0, 0}, Tags: []string{"x"}},
 		{Content: "same", Vector: []float32{0.5, 0, 0, 0}, Attributes: map[string]any{"n": 0.1}},
 		{Content: "close", Vector: []float32{1, 1, 0, 0}, Tags: []string{"x"}, Attributes: map[string]any{"n": 0.2}},
-		{Content: "waits", Tags: []string{"x"}},
+		{Content: "no-vector", Tags: []string{"x"}},
 		{Content: "zeros", Vector: make([]float32, dim)},
 		{Content: "elsewhere", Vector: []float32{1, 0, 0, 0}, Embedder: "another"},
 	} {
@@ -151,9 +151,9 @@ func nearest(_ *testing.T, w *world) {
 	v := w.view(c.ID)
 	for _, length := range []float32{2, 1e-7, 1e7} {
 		q := memory.NearestQuery{Vector: []float32{length, 0, 0, 0}}
-		w.isf(w.near(v, q) == "same close across across-too opposite", "best first, ties by id: %q", w.near(v, q))
+		w.assertf(w.near(v, q) == "same close across across-too opposite", "best first, ties by id: %q", w.near(v, q))
 		q.Limit = 3
-		w.isf(w.near(v, q) == "same close across", "bounded: %q", w.near(v, q))
+		w.assertf(w.near(v, q) == "same close across", "limited: %q", w.near(v, q))
 	}
 	for text, want := range map[string]string{
 		`{"field":"tags","op":"contains","value":"x"}`:          "close across-too opposite",
@@ -164,16 +164,16 @@ func nearest(_ *testing.T, w *world) {
 		`{"not":{"field":"attributes.n","op":"eq","value":99}}`: "same close across across-too opposite",
 	} {
 		q := memory.NearestQuery{Vector: []float32{1, 0, 0, 0}, Filter: must(filter.Parse([]byte(text)))(w.t)}
-		w.isf(w.near(v, q) == want, "%s: %q, want %q", text, w.near(v, q), want)
+		w.assertf(w.near(v, q) == want, "%s: %q, want %q", text, w.near(v, q), want)
 		first, _, _ := strings.Cut(want, " ")
 		q.Limit = 1
-		w.isf(w.near(v, q) == first, "%s, the first: %q, want %q", text, w.near(v, q), first)
+		w.assertf(w.near(v, q) == first, "%s, limited to 1: %q, want %q", text, w.near(v, q), first)
 	}
 	empty := w.collection("empty")
-	w.isf(w.near(w.view(empty.ID), memory.NearestQuery{Vector: []float32{1, 0, 0, 0}}) == "", "an empty collection")
+	w.assertf(w.near(w.view(empty.ID), memory.NearestQuery{Vector: []float32{1, 0, 0, 0}}) == "", "an empty collection")
 }
 
-// nearestOfMany: however many there are, the best come.
+// nearestOfMany: among many notes the best ones are found.
 func nearestOfMany(_ *testing.T, w *world) {
 	const many = 1500
 	c := w.collection("c")
@@ -185,7 +185,7 @@ func nearestOfMany(_ *testing.T, w *world) {
 	w.write(c.ID, func(tx memory.Tx) error {
 		want = nil
 		for i := range many {
-			// The best come last, in pairs.
+			// Pairs with equal vectors; later ones score higher.
 			angle := math.Pi / 2 * (1 - float64(i/2)/many)
 			n, err := tx.Put(w.ctx, memory.Note{Vector: []float32{float32(math.Cos(angle)), float32(math.Sin(angle)), 0, 0}})
 			if err != nil {
@@ -197,11 +197,11 @@ func nearestOfMany(_ *testing.T, w *world) {
 		return nil
 	})
 	got := must(w.Nearest(w.ctx, w.all, w.view(c.ID), memory.NearestQuery{Vector: []float32{1, 0, 0, 0}, Limit: 10}))(w.t)
-	w.isf(len(got) == 10, "%d hits", len(got))
+	w.assertf(len(got) == 10, "%d hits", len(got))
 	for i, h := range got {
-		// Of a pair, which ties, the older one is first.
+		// The notes of a pair have equal scores; the older one is first.
 		expected := want[many-2-i/2*2+i%2]
-		w.isf(h.Note == expected.id && math.Abs(h.Score-expected.score) < 1e-5, "hit %d is %s with %v, want %+v", i, h.Note, h.Score, expected)
+		w.assertf(h.Note == expected.id && math.Abs(h.Score-expected.score) < 1e-5, "hit %d is %s with %v, want %+v", i, h.Note, h.Score, expected)
 	}
 }
 
@@ -215,10 +215,10 @@ func nearestInForks(_ *testing.T, w *world) {
 	d := put(c.ID, uuid.Nil, "d", []float32{1, 1, 0, 0})
 	f := w.mustFork(c.ID, -1, "f")
 	put(f.ID, a.ID, "a-fork", y)   // another vector
-	put(f.ID, b.ID, "b-fork", nil) // none any more
+	put(f.ID, b.ID, "b-fork", nil) // no vector
 	w.delete(f.ID, d.ID)
 	put(f.ID, uuid.Nil, "own", x)
-	put(c.ID, b.ID, "b-base", y) // the fork sees nothing of this
+	put(c.ID, b.ID, "b-base", y) // not visible in the fork
 	put(c.ID, uuid.Nil, "new", x)
 	g := w.mustFork(f.ID, -1, "g")
 	put(g.ID, b.ID, "b-again", x)
@@ -234,7 +234,7 @@ func nearestInForks(_ *testing.T, w *world) {
 		{"fork of a fork", "b-again own a-fork", w.view(g.ID)},
 	} {
 		got := w.near(at.view, memory.NearestQuery{Vector: x})
-		w.isf(got == at.want, "%s: %q, want %q", at.name, got, at.want)
+		w.assertf(got == at.want, "%s: %q, want %q", at.name, got, at.want)
 	}
 }
 
@@ -244,14 +244,15 @@ func nearestRefused(_ *testing.T, w *world) {
 	nan := float32(math.NaN())
 	for _, vector := range [][]float32{nil, {}, {1, 0, 0}, {1, 0, 0, 0, 0}, {0, 0, 0, 0}, {nan, 0, 0, 0}, {float32(math.Inf(1)), 0, 0, 0}} {
 		_, err := w.Nearest(w.ctx, w.all, w.view(c.ID), memory.NearestQuery{Vector: vector})
-		w.field(err, "vector")
+		w.wantInvalid(err, "vector")
 	}
 	bare := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "bare", Policy: "none"}}))(w.t).Collection
 	_, err := w.Nearest(w.ctx, w.all, w.view(bare.ID), memory.NearestQuery{Vector: []float32{1}})
-	w.field(err, "vector")
+	w.wantInvalid(err, "vector")
 }
 
-// hottest names the hot notes, and holds their scores to memory.HotScore.
+// hottest returns the names of the hot notes. It checks their scores against
+// memory.HotScore.
 func (w *world) hottest(id uuid.UUID, names map[uuid.UUID]string, limit int) string {
 	w.t.Helper()
 	before := w.clock.Now()
@@ -261,14 +262,14 @@ func (w *world) hottest(id uuid.UUID, names map[uuid.UUID]string, limit int) str
 	for _, h := range list {
 		out = append(out, names[h.Note])
 		most, least := memory.HotScore(h.Usage, before), memory.HotScore(h.Usage, after)
-		w.isf(least <= h.Score && h.Score <= most, "%s scores %v, not between %v and %v", names[h.Note], h.Score, least, most)
+		w.assertf(least <= h.Score && h.Score <= most, "%s scores %v, not between %v and %v", names[h.Note], h.Score, least, most)
 		u := must(w.Usage(w.ctx, w.all, w.view(id), []uuid.UUID{h.Note}))(w.t)[h.Note]
-		w.isf(u == h.Usage, "usage %+v, not %+v", h.Usage, u)
+		w.assertf(u == h.Usage, "usage %+v, not %+v", h.Usage, u)
 	}
 	return strings.Join(out, " ")
 }
 
-func hot(_ *testing.T, w *world) {
+func hotNotes(_ *testing.T, w *world) {
 	c := w.collection("c")
 	names := map[uuid.UUID]string{}
 	ids := map[string]uuid.UUID{}
@@ -278,7 +279,7 @@ func hot(_ *testing.T, w *world) {
 	}
 	now := w.clock.Now()
 	use := func(name string, n int64, ago time.Duration) {
-		w.ok(w.AddUsage(w.ctx, w.all, w.view(c.ID), []memory.UsageDelta{{Note: ids[name], Accesses: n, LastAccess: now.Add(-ago)}}))
+		w.noError(w.AddUsage(w.ctx, w.all, w.view(c.ID), []memory.UsageDelta{{Note: ids[name], Accesses: n, LastAccess: now.Add(-ago)}}))
 	}
 	use("old", 30, 5*memory.HotHalfLife) // 0.94
 	use("recent", 3, time.Minute)        // 3
@@ -286,43 +287,43 @@ func hot(_ *testing.T, w *world) {
 	use("twin2", 1, memory.HotHalfLife)
 	use("twin1", 1, memory.HotHalfLife)
 	use("ahead", 2, -time.Hour)
-	w.write(c.ID, func(tx memory.Tx) error { // used at an unknown time, and known but never used
+	w.write(c.ID, func(tx memory.Tx) error { // ancient: used at an unknown time; never: not used
 		if err := tx.SetUsage(w.ctx, ids["ancient"], memory.Usage{AccessCount: 1000, Strength: 1}); err != nil {
 			return err
 		}
 		return tx.SetUsage(w.ctx, ids["never"], memory.Usage{LastAccess: now, Strength: 2, Heat: 3})
 	})
 	const all = "often recent ahead old twin1 twin2 ancient"
-	w.isf(w.hottest(c.ID, names, 0) == all, "hottest first: %q", w.hottest(c.ID, names, 0))
-	w.isf(w.hottest(c.ID, names, 2) == "often recent", "bounded: %q", w.hottest(c.ID, names, 2))
+	w.assertf(w.hottest(c.ID, names, 0) == all, "hottest first: %q", w.hottest(c.ID, names, 0))
+	w.assertf(w.hottest(c.ID, names, 2) == "often recent", "limited: %q", w.hottest(c.ID, names, 2))
 	w.delete(c.ID, ids["often"])
-	w.isf(w.hottest(c.ID, names, 2) == "recent ahead", "a deleted note is not hot: %q", w.hottest(c.ID, names, 2))
+	w.assertf(w.hottest(c.ID, names, 2) == "recent ahead", "a deleted note is not hot: %q", w.hottest(c.ID, names, 2))
 	w.clock.Advance(3 * memory.HotHalfLife)
 	use("old", 1, -3*memory.HotHalfLife)
-	w.isf(strings.HasPrefix(w.hottest(c.ID, names, 0), "old recent"), "use goes by: %q", w.hottest(c.ID, names, 0))
+	w.assertf(strings.HasPrefix(w.hottest(c.ID, names, 0), "old recent"), "recent use counts more: %q", w.hottest(c.ID, names, 0))
 	w.clock.Advance(100 * 365 * 24 * time.Hour)
-	w.isf(len(strings.Fields(w.hottest(c.ID, names, 0))) == 6, "what underflows is still listed: %q", w.hottest(c.ID, names, 0))
-	w.isf(w.hottest(w.collection("empty").ID, names, 0) == "", "nothing is hot")
+	w.assertf(len(strings.Fields(w.hottest(c.ID, names, 0))) == 6, "notes whose score underflows are listed: %q", w.hottest(c.ID, names, 0))
+	w.assertf(w.hottest(w.collection("empty").ID, names, 0) == "", "nothing is hot")
 }
 
-// hotInForks: usage is read through the lineage, the nearest layer decides.
+// hotInForks: usage is read through the lineage; the nearest layer wins.
 func hotInForks(_ *testing.T, w *world) {
 	c := w.collection("c")
 	a, b := w.add(c.ID, "a"), w.add(c.ID, "b")
 	names := map[uuid.UUID]string{a.ID: "a", b.ID: "b"}
 	use := func(id, note uuid.UUID, n int64) {
-		w.ok(w.AddUsage(w.ctx, w.all, w.view(id), []memory.UsageDelta{{Note: note, Accesses: n, LastAccess: w.clock.Now()}}))
+		w.noError(w.AddUsage(w.ctx, w.all, w.view(id), []memory.UsageDelta{{Note: note, Accesses: n, LastAccess: w.clock.Now()}}))
 	}
 	use(c.ID, a.ID, 3)
 	use(c.ID, b.ID, 2)
 	f := w.mustFork(c.ID, -1, "f")
-	w.isf(w.hottest(f.ID, names, 0) == "a b", "inherited: %q", w.hottest(f.ID, names, 0))
+	w.assertf(w.hottest(f.ID, names, 0) == "a b", "inherited: %q", w.hottest(f.ID, names, 0))
 	use(f.ID, b.ID, 5)
-	w.isf(w.hottest(f.ID, names, 0) == "b a" && w.hottest(c.ID, names, 0) == "a b", "copied up: %q, %q", w.hottest(f.ID, names, 0), w.hottest(c.ID, names, 0))
+	w.assertf(w.hottest(f.ID, names, 0) == "b a" && w.hottest(c.ID, names, 0) == "a b", "copied up: %q, %q", w.hottest(f.ID, names, 0), w.hottest(c.ID, names, 0))
 	own := w.add(f.ID, "own")
 	names[own.ID] = "own"
 	use(f.ID, own.ID, 9)
 	w.delete(f.ID, a.ID)
-	w.isf(w.hottest(f.ID, names, 0) == "own b" && w.hottest(c.ID, names, 0) == "a b", "each its own: %q, %q", w.hottest(f.ID, names, 0), w.hottest(c.ID, names, 0))
-	w.isf(w.hottest(w.mustFork(c.ID, 1, "past").ID, names, 0) == "a", "what is not seen is not hot")
+	w.assertf(w.hottest(f.ID, names, 0) == "own b" && w.hottest(c.ID, names, 0) == "a b", "fork and base have their own usage: %q, %q", w.hottest(f.ID, names, 0), w.hottest(c.ID, names, 0))
+	w.assertf(w.hottest(w.mustFork(c.ID, 1, "past").ID, names, 0) == "a", "a note that is not visible is not hot")
 }

@@ -15,66 +15,66 @@ import (
 func removalCases() []testCase {
 	return []testCase{
 		{"Delete", deleteCollection},
-		{"Materialise", materialise},
+		{"Materialize", materializeForks},
 		{"Expiry", expiry},
 	}
 }
 
-// remove runs the removal of a deleted collection to its end.
+// remove runs the remove job of a deleted collection and returns the number of steps.
 func (w *world) remove(id uuid.UUID, batch int) int {
 	w.t.Helper()
 	jobs, lease := w.claim(id, memory.StageTask, 10)
-	w.isf(len(jobs) == 1 && jobs[0].Kind == memory.JobRemove, "the job that removes: %+v", jobs)
+	w.assertf(len(jobs) == 1 && jobs[0].Kind == memory.JobRemove, "the remove job: %+v", jobs)
 	steps := 0
 	for gone := false; !gone; steps++ {
 		gone = must(w.RemoveRows(w.ctx, w.all, id, batch))(w.t)
 		w.verify()
 	}
-	w.ok(w.ReleaseJob(w.ctx, w.all, jobs[0].ID, lease, memory.JobEnd{State: memory.JobDone}))
+	w.noError(w.ReleaseJob(w.ctx, w.all, jobs[0].ID, lease, memory.JobEnd{State: memory.JobDone}))
 	return steps
 }
 
 func deleteCollection(_ *testing.T, w *world) {
-	g := private(w)
+	g := privateData(w)
 	other := w.collection("other")
 	w.add(other.ID, "stays")
 	for i := range 20 {
 		w.job(g.collection, memory.Job{Note: w.add(g.collection, fmt.Sprint(i)).ID, Kind: memory.JobNote, Stage: memory.StagePrepare})
 	}
-	w.refused(second(w.RemoveRows(w.ctx, w.all, g.collection, 10)), fault.Conflict)
-	w.ok(w.DeleteCollection(w.ctx, w.all, g.collection, false, memory.AuditEntry{Action: "collection.delete"}))
+	w.wantFault(errOf(w.RemoveRows(w.ctx, w.all, g.collection, 10)), fault.Conflict)
+	w.noError(w.DeleteCollection(w.ctx, w.all, g.collection, false, memory.AuditEntry{Action: "collection.delete"}))
 	for what, err := range map[string]error{
-		"resolve": second(w.ResolveCollection(w.ctx, w.all, g.collection.String())),
-		"view":    second(w.OpenView(w.ctx, w.all, "private", memory.At{})),
-		"write":   second(w.tryWrite(g.collection, func(memory.Tx) error { return nil })),
-		"fork":    second(w.fork(g.collection, 0, "x")),
+		"resolve": errOf(w.ResolveCollection(w.ctx, w.all, g.collection.String())),
+		"view":    errOf(w.OpenView(w.ctx, w.all, "private", memory.At{})),
+		"write":   errOf(w.tryWrite(g.collection, func(memory.Tx) error { return nil })),
+		"fork":    errOf(w.fork(g.collection, 0, "x")),
 		"delete":  w.DeleteCollection(w.ctx, w.all, g.collection, false, memory.AuditEntry{}),
-		"update":  second(w.UpdateCollection(w.ctx, w.all, g.collection, memory.AuditEntry{}, func(*memory.Collection) error { return nil })),
-		"review":  second(w.Review(w.ctx, w.all, g.review)),
-		"retry":   second(w.RetryJob(w.ctx, w.all, g.job, memory.AuditEntry{})),
+		"update":  errOf(w.UpdateCollection(w.ctx, w.all, g.collection, memory.AuditEntry{}, func(*memory.Collection) error { return nil })),
+		"review":  errOf(w.Review(w.ctx, w.all, g.review)),
+		"retry":   errOf(w.RetryJob(w.ctx, w.all, g.job, memory.AuditEntry{})),
 		"usage":   w.AddUsage(w.ctx, w.aliceS, g.view, []memory.UsageDelta{{Note: g.note, Accesses: 1}}),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			w.t.Errorf("%s of a deleting collection: %v", what, err)
 		}
 	}
-	w.refused(w.Heartbeat(w.ctx, w.all, g.job, g.lease, w.clock.Now().Add(time.Hour)), fault.Conflict)
+	w.wantFault(w.Heartbeat(w.ctx, w.all, g.job, g.lease, w.clock.Now().Add(time.Hour)), fault.Conflict)
 	again := w.collectionOf(w.alice.ID, "private")
-	w.isf(again.ID != g.collection, "the name is free")
-	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "collection.delete", Target: g.collection.String()}))(w.t)) == 1, "audited")
+	w.assertf(again.ID != g.collection, "the name can be used again")
+	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "collection.delete", Target: g.collection.String()}))(w.t)) == 1, "the deletion is audited")
 	steps := w.remove(g.collection, 10)
-	w.isf(steps > 4, "removed in batches: %d", steps)
-	w.refused(second(w.RemoveRows(w.ctx, w.all, g.collection, 10)), fault.NotFound)
-	w.refused(second(w.Job(w.ctx, w.all, g.job)), fault.NotFound)
+	w.assertf(steps > 4, "removed in batches: %d", steps)
+	w.wantFault(errOf(w.RemoveRows(w.ctx, w.all, g.collection, 10)), fault.NotFound)
+	w.wantFault(errOf(w.Job(w.ctx, w.all, g.job)), fault.NotFound)
 	due := must(w.DueCollections(w.ctx, w.clock.Now().Add(time.Hour), 10))(w.t)
-	w.isf(len(due) == 0, "nothing is left to do: %+v", due)
-	w.isf(len(w.contents(w.view(other.ID))) == 1, "others stay")
+	w.assertf(len(due) == 0, "no jobs are left: %+v", due)
+	w.assertf(len(w.contents(w.view(other.ID))) == 1, "other collections are unchanged")
 	u := must(w.ModelUse(w.ctx, w.all, "2000-01-01", "2100-01-01"))(w.t)
-	w.isf(len(u) == 1 && u[0].Calls == 1 && u[0].Collection == uuid.Nil, "what was spent stays the tenant's: %+v", u)
+	w.assertf(len(u) == 1 && u[0].Calls == 1 && u[0].Collection == uuid.Nil, "the model use remains, without the collection: %+v", u)
 }
 
-// materialise: what is read through a fork never changes when its base goes.
-func materialise(_ *testing.T, w *world) {
+// materializeForks: deleting the base does not change what is read through its forks.
+func materializeForks(_ *testing.T, w *world) {
 	c := w.collection("c")
 	a := w.put(c.ID, memory.Note{Content: "a1", Vector: []float32{1, 0, 0, 0}, Tokens: tokens(1, 1)})
 	b := w.add(c.ID, "b1")
@@ -82,11 +82,11 @@ func materialise(_ *testing.T, w *world) {
 	w.put(c.ID, memory.Note{ID: b.ID, Content: "b2"})
 	f := w.mustFork(c.ID, -1, "f")
 	w.put(f.ID, memory.Note{ID: a.ID, Content: "a in f"})
-	w.ok(w.AddUsage(w.ctx, w.all, w.view(c.ID), []memory.UsageDelta{{Note: b.ID, Accesses: 4}}))
+	w.noError(w.AddUsage(w.ctx, w.all, w.view(c.ID), []memory.UsageDelta{{Note: b.ID, Accesses: 4}}))
 	g := w.mustFork(f.ID, -1, "g")
 	w.delete(g.ID, b.ID)
-	h := w.mustFork(f.ID, 2, "h") // below f's own log
-	w.add(c.ID, "never seen by the forks")
+	h := w.mustFork(f.ID, 2, "h") // before the first revision of f's own layer
+	w.add(c.ID, "not visible in the forks")
 	snapshot := func(id uuid.UUID) (out []string) {
 		for at := memory.Revision(0); at <= w.head(id); at++ {
 			v := w.viewAt(id, at)
@@ -99,20 +99,20 @@ func materialise(_ *testing.T, w *world) {
 		return out
 	}
 	before := [][]string{snapshot(f.ID), snapshot(g.ID), snapshot(h.ID)}
-	w.refused(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}), fault.HasForks)
-	w.isf(len(w.contents(w.view(c.ID))) == 3, "a refused delete changes nothing")
-	w.ok(w.DeleteCollection(w.ctx, w.all, c.ID, true, memory.AuditEntry{}))
+	w.wantFault(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}), fault.HasForks)
+	w.assertf(len(w.contents(w.view(c.ID))) == 3, "a refused delete changes nothing")
+	w.noError(w.DeleteCollection(w.ctx, w.all, c.ID, true, memory.AuditEntry{}))
 	w.remove(c.ID, 100)
 	for i, id := range []uuid.UUID{f.ID, g.ID, h.ID} {
-		w.isf(slices.Equal(snapshot(id), before[i]), "what is read changed:\n%v\n%v", before[i], snapshot(id))
+		w.assertf(slices.Equal(snapshot(id), before[i]), "reads changed from\n%v\nto\n%v", before[i], snapshot(id))
 	}
-	w.isf(must(w.ResolveCollection(w.ctx, w.all, "f"))(w.t).Parent == uuid.Nil, "independent")
+	w.assertf(must(w.ResolveCollection(w.ctx, w.all, "f"))(w.t).Parent == uuid.Nil, "the fork has no parent")
 	hist := must(w.History(w.ctx, w.all, w.view(f.ID), b.ID, 0, 0))(w.t)
-	w.isf(len(hist) == 2 && hist[1].Changeset.Actor == "suite" && !hist[1].Changeset.At.IsZero(), "history with its changesets: %+v", hist)
-	w.ok(w.DeleteCollection(w.ctx, w.all, f.ID, true, memory.AuditEntry{}))
+	w.assertf(len(hist) == 2 && hist[1].Changeset.Actor == "suite" && !hist[1].Changeset.At.IsZero(), "the history has its changesets: %+v", hist)
+	w.noError(w.DeleteCollection(w.ctx, w.all, f.ID, true, memory.AuditEntry{}))
 	w.remove(f.ID, 100)
-	w.isf(slices.Equal(snapshot(g.ID), before[1]) && slices.Equal(snapshot(h.ID), before[2]), "and again")
-	w.add(g.ID, "lives")
+	w.assertf(slices.Equal(snapshot(g.ID), before[1]) && slices.Equal(snapshot(h.ID), before[2]), "deleting the next base changed reads")
+	w.add(g.ID, "still writable")
 }
 
 func expiry(_ *testing.T, w *world) {
@@ -123,23 +123,23 @@ func expiry(_ *testing.T, w *world) {
 		return must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "f", Parent: c.ID, ParentRevision: 1, ExpiresAt: at, Ephemeral: true}}))(w.t).Collection
 	}
 	f := fork()
-	w.isf(f.ExpiresAt.Equal(at.Truncate(time.Microsecond)), "expires at %s", f.ExpiresAt)
+	w.assertf(f.ExpiresAt.Equal(at.Truncate(time.Microsecond)), "expires at %s", f.ExpiresAt)
 	grandchild := w.mustFork(f.ID, -1, "g")
 	due := must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)
-	w.isf(len(due) == 0, "not yet: %+v", due)
+	w.assertf(len(due) == 0, "nothing is expired yet: %+v", due)
 	w.clock.Advance(2 * time.Hour)
 	at = at.Add(4 * time.Hour)
 	due = must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)
-	w.isf(slices.Equal(due, []memory.Due{{Tenant: w.tenant.ID, Collection: f.ID}}), "expired: %+v", due)
-	w.isf(slices.Equal(must(w.EphemeralCollections(w.ctx, 10))(w.t), due), "ephemeral")
-	w.refused(second(w.ResolveCollection(w.ctx, w.all, "f")), fault.NotFound)
-	w.refused(second(w.tryWrite(f.ID, func(memory.Tx) error { return nil })), fault.NotFound)
-	w.isf(len(must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{}))(w.t)) == 2, "not listed")
-	w.isf(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "a fork of it still reads")
-	w.isf(fork().ID != f.ID, "its name is free")
-	w.refused(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}), fault.HasForks)
-	w.ok(w.DeleteCollection(w.ctx, w.all, f.ID, true, memory.AuditEntry{}))
-	w.isf(len(must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)) == 0, "swept")
+	w.assertf(slices.Equal(due, []memory.Due{{Tenant: w.tenant.ID, Collection: f.ID}}), "expired: %+v", due)
+	w.assertf(slices.Equal(must(w.EphemeralCollections(w.ctx, 10))(w.t), due), "ephemeral")
+	w.wantFault(errOf(w.ResolveCollection(w.ctx, w.all, "f")), fault.NotFound)
+	w.wantFault(errOf(w.tryWrite(f.ID, func(memory.Tx) error { return nil })), fault.NotFound)
+	w.assertf(len(must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{}))(w.t)) == 2, "an expired collection is not listed")
+	w.assertf(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "a fork of an expired collection can be read")
+	w.assertf(fork().ID != f.ID, "the name can be used again")
+	w.wantFault(w.DeleteCollection(w.ctx, w.all, c.ID, false, memory.AuditEntry{}), fault.HasForks)
+	w.noError(w.DeleteCollection(w.ctx, w.all, f.ID, true, memory.AuditEntry{}))
+	w.assertf(len(must(w.ExpiredCollections(w.ctx, w.clock.Now(), 10))(w.t)) == 0, "no expired collection is left")
 	w.remove(f.ID, 100)
-	w.isf(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "and after it is gone")
+	w.assertf(slices.Equal(w.contents(w.view(grandchild.ID)), []string{"base"}), "the fork can be read after the removal")
 }

@@ -1,9 +1,9 @@
-// Package storetest says in tests what a store is. Every engine runs the same
-// suite; behavior enters it before it enters an engine.
+// Package storetest is the conformance suite of stores. Every engine runs the same
+// suite, and new behavior is added to the suite before it is added to an engine.
 //
-// Run gives each case an empty store of its own and runs the cases in parallel.
-// Property drives random histories against a plain-map model. The package
-// knows no engine.
+// Run runs the cases in parallel, each with its own empty store. The case Property
+// compares random histories with a model of plain maps. The package does not depend on
+// any engine; the tests of store/sqlite and store/postgres call it.
 package storetest
 
 import (
@@ -17,17 +17,18 @@ import (
 // Harness is an empty store under test.
 type Harness struct {
 	Store store.Store
-	Clock *Clock // the store must have been opened with its Now
+	Clock *Clock // the store must use its Now
 }
 
-// Clock is a clock that tests set. It moves on by one microsecond at every
-// look, so that times differ.
+// Clock is a clock for tests. Each call of Now advances it by one microsecond, so
+// that all times differ.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock starts at a fixed time that has nanoseconds, which a store drops.
+// NewClock returns a Clock at a fixed time. The time has nanoseconds, which a store
+// truncates.
 func NewClock() *Clock {
 	return &Clock{now: time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)}
 }
@@ -40,7 +41,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock.
+// Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +54,7 @@ type testCase struct {
 	run  func(t *testing.T, w *world)
 }
 
-// Run runs the suite; open gives an empty store and closes it with the test.
+// Run runs the suite. open returns an empty store, and closes it at the end of the test.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	t.Helper()
 	for _, group := range []struct {

@@ -14,13 +14,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// Embedder of the suite's collections.
+// The embedder of the collections in this suite.
 const (
 	embedder = "test-4"
 	dim      = 4
 )
 
-// tb is what the suite needs of a test; *testing.T and *rapid.T have it.
+// tb is implemented by *testing.T and *rapid.T.
 type tb interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -28,20 +28,20 @@ type tb interface {
 	Failed() bool
 }
 
-// world is a store with a tenant of two agents, and another tenant.
+// world is a store with a tenant that has two agents, and a second tenant.
 type world struct {
 	store.Store
 	t     tb
-	ctx   context.Context //nolint:containedctx // of one test
+	ctx   context.Context //nolint:containedctx // a world is used by one test
 	clock *Clock
 
 	op           tenant.Operator
 	tenant       tenant.Tenant
 	other        tenant.Tenant
-	all          tenant.Scope // every agent of the tenant
+	all          tenant.Scope // all agents of the tenant
 	alice, bob   tenant.Agent
 	aliceS, bobS tenant.Scope
-	foreign      tenant.Scope // another tenant, whose agent has alice's name
+	foreign      tenant.Scope // all agents of the other tenant
 }
 
 func newWorld(ctx context.Context, t tb, h Harness, name string) *world {
@@ -59,7 +59,7 @@ func newWorld(ctx context.Context, t tb, h Harness, name string) *world {
 	return w
 }
 
-// must fails the test when the call did.
+// must returns v, and fails the test when err is not nil.
 func must[T any](v T, err error) func(tb) T {
 	return func(t tb) T {
 		t.Helper()
@@ -70,39 +70,41 @@ func must[T any](v T, err error) func(tb) T {
 	}
 }
 
-func (w *world) ok(err error) {
+// noError fails the test when err is not nil.
+func (w *world) noError(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatalf("unexpected error: %v", err)
 	}
 }
 
-// refused fails unless err is a fault of that code.
-func (w *world) refused(err error, code fault.Code) {
+// wantFault fails the test unless err is a fault with that code.
+func (w *world) wantFault(err error, code fault.Code) {
 	w.t.Helper()
 	if !fault.Is(err, code) {
-		w.t.Fatalf("got %v, want a fault %q", err, code)
+		w.t.Fatalf("error is %v, want a fault with code %q", err, code)
 	}
 }
 
-// field fails unless err is Invalid for that field.
-func (w *world) field(err error, field string) {
+// wantInvalid fails the test unless err is Invalid for that field.
+func (w *world) wantInvalid(err error, field string) {
 	w.t.Helper()
-	w.refused(err, fault.Invalid)
+	w.wantFault(err, fault.Invalid)
 	var f *fault.Error
 	if !errors.As(err, &f) || len(f.Fields) != 1 || f.Fields[0].Field != field {
-		w.t.Fatalf("got %v, want field %q refused", err, field)
+		w.t.Fatalf("error is %v, want Invalid for the field %q", err, field)
 	}
 }
 
-func (w *world) isf(ok bool, format string, args ...any) {
+// assertf fails the test unless ok.
+func (w *world) assertf(ok bool, format string, args ...any) {
 	w.t.Helper()
 	if !ok {
 		w.t.Fatalf(format, args...)
 	}
 }
 
-// verify fails when the store finds something wrong with itself.
+// verify fails the test when Store.Verify finds a problem.
 func (w *world) verify() {
 	w.t.Helper()
 	if w.t.Failed() {
@@ -126,7 +128,7 @@ func (w *world) collectionOf(agent uuid.UUID, name string) memory.Collection {
 	}}))(w.t).Collection
 }
 
-// fork makes a fork at a revision; a negative one means the head.
+// fork creates a fork at a revision; a negative revision means the head.
 func (w *world) fork(parent uuid.UUID, at memory.Revision, name string) (memory.Collection, error) {
 	if at < 0 {
 		at = w.head(parent)
@@ -158,7 +160,7 @@ func (w *world) viewAt(id uuid.UUID, at memory.Revision) memory.View {
 	return must(w.OpenView(w.ctx, w.all, id.String(), memory.At{AsOf: &at}))(w.t)
 }
 
-// write runs one changeset.
+// write writes one changeset.
 func (w *world) write(id uuid.UUID, fn func(tx memory.Tx) error) memory.Written {
 	w.t.Helper()
 	return must(w.tryWrite(id, fn))(w.t)
@@ -197,7 +199,7 @@ func (w *world) link(id, from, to uuid.UUID) {
 	})
 }
 
-// contents lists what a view shows, oldest first.
+// contents returns the contents of the notes in a view, oldest first.
 func (w *world) contents(v memory.View) []string {
 	w.t.Helper()
 	out := []string{}
@@ -221,7 +223,7 @@ func (w *world) links(v memory.View, notes ...uuid.UUID) []memory.Link {
 	return must(w.Links(w.ctx, w.all, v, memory.LinkQuery{Notes: notes, Direction: memory.Both}))(w.t)
 }
 
-// job enqueues one.
+// job enqueues a job.
 func (w *world) job(id uuid.UUID, j memory.Job) memory.Job {
 	w.t.Helper()
 	var out memory.Job
@@ -243,7 +245,7 @@ func (w *world) claim(id uuid.UUID, stage memory.Stage, n int) ([]memory.Job, uu
 func (w *world) parts(s tenant.Scope, job uuid.UUID, spool memory.SpoolName) []string {
 	w.t.Helper()
 	out := []string{}
-	w.ok(w.Parts(w.ctx, s, job, spool, func(data []byte) error {
+	w.noError(w.Parts(w.ctx, s, job, spool, func(data []byte) error {
 		out = append(out, string(data))
 		return nil
 	}))

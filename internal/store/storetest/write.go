@@ -18,18 +18,18 @@ func writeCases() []testCase {
 		{"Revisions", revisions},
 		{"OwnWrites", ownWrites},
 		{"Rollback", rollback},
-		{"Twice", closureTwice},
+		{"ClosureTwice", closureTwice},
 		{"Idempotency", idempotency},
 		{"VersionCompare", versionCompare},
-		{"Canceled", canceled},
-		{"Panics", panics},
+		{"Canceled", canceledWrite},
+		{"Panics", panickingClosure},
 	}
 }
 
 func revisions(_ *testing.T, w *world) {
 	c := w.collection("c")
 	written := w.write(c.ID, func(tx memory.Tx) error {
-		w.isf(tx.Revision() == 1 && tx.View().At == 0, "revision %d over %d", tx.Revision(), tx.View().At)
+		w.assertf(tx.Revision() == 1 && tx.View().At == 0, "revision %d over %d", tx.Revision(), tx.View().At)
 		for _, s := range []string{"a", "b"} {
 			if _, err := tx.Put(w.ctx, memory.Note{Content: s}); err != nil {
 				return err
@@ -37,12 +37,12 @@ func revisions(_ *testing.T, w *world) {
 		}
 		return nil
 	})
-	w.isf(written == memory.Written{Revision: 1, Logged: true} && w.head(c.ID) == 1, "one changeset is one revision: %+v", written)
+	w.assertf(written == memory.Written{Revision: 1, Logged: true} && w.head(c.ID) == 1, "one changeset is one revision: %+v", written)
 	written = w.write(c.ID, func(tx memory.Tx) error { _, err := tx.Enqueue(w.ctx, memory.Job{Stage: memory.StageTask}); return err })
-	w.isf(written == memory.Written{Revision: 1} && w.head(c.ID) == 1, "what logs nothing leaves the head: %+v", written)
+	w.assertf(written == memory.Written{Revision: 1} && w.head(c.ID) == 1, "a write without changes of notes does not move the head: %+v", written)
 	written = w.write(c.ID, func(memory.Tx) error { return nil })
-	w.isf(written == memory.Written{Revision: 1}, "an empty write: %+v", written)
-	w.refused(second(w.tryWrite(uuid.New(), func(memory.Tx) error { return nil })), fault.NotFound)
+	w.assertf(written == memory.Written{Revision: 1}, "an empty write: %+v", written)
+	w.wantFault(errOf(w.tryWrite(uuid.New(), func(memory.Tx) error { return nil })), fault.NotFound)
 }
 
 func ownWrites(_ *testing.T, w *world) {
@@ -53,27 +53,27 @@ func ownWrites(_ *testing.T, w *world) {
 	for _, id := range []uuid.UUID{c.ID, f.ID} {
 		w.write(id, func(tx memory.Tx) error {
 			n, err := tx.Put(w.ctx, memory.Note{Content: "one", Key: "k", Vector: make([]float32, dim)})
-			w.ok(err)
+			w.noError(err)
 			n.Content, n.Vector = "two", nil
 			n, err = tx.Put(w.ctx, n)
-			w.ok(err)
+			w.noError(err)
 			got, err := tx.Notes(w.ctx, []uuid.UUID{old.ID, n.ID}, memory.ReadOptions{Vector: true})
-			w.isf(err == nil && len(got) == 2 && got[1].Content == "two" && got[1].Vector == nil && got[1].From == tx.Revision(), "notes %+v, %v", got, err)
+			w.assertf(err == nil && len(got) == 2 && got[1].Content == "two" && got[1].Vector == nil && got[1].From == tx.Revision(), "notes %+v, %v", got, err)
 			byKey, err := tx.NoteByKey(w.ctx, memory.KindNote, "k")
-			w.isf(err == nil && byKey.ID == n.ID, "by key %+v, %v", byKey, err)
-			w.ok(tx.Delete(w.ctx, n.ID))
-			w.refused(tx.Delete(w.ctx, n.ID), fault.NotFound)
-			w.refused(second(tx.NoteByKey(w.ctx, memory.KindNote, "k")), fault.NotFound)
-			w.ok(tx.Delete(w.ctx, old.ID))
+			w.assertf(err == nil && byKey.ID == n.ID, "by key %+v, %v", byKey, err)
+			w.noError(tx.Delete(w.ctx, n.ID))
+			w.wantFault(tx.Delete(w.ctx, n.ID), fault.NotFound)
+			w.wantFault(errOf(tx.NoteByKey(w.ctx, memory.KindNote, "k")), fault.NotFound)
+			w.noError(tx.Delete(w.ctx, old.ID))
 			_, err = tx.Put(w.ctx, memory.Note{ID: old.ID, Content: "replaced", Key: "old"})
-			w.ok(err)
-			mine, err := tx.Put(w.ctx, memory.Note{ID: given, Content: "given id"})
-			w.isf(err == nil && mine.ID == given, "a given id: %+v, %v", mine, err)
+			w.noError(err)
+			n, err = tx.Put(w.ctx, memory.Note{ID: given, Content: "given id"})
+			w.assertf(err == nil && n.ID == given, "a given id: %+v, %v", n, err)
 			return nil
 		})
 		got := w.contents(w.view(id))
-		w.isf(len(got) == 2 && got[0] == "replaced" || len(got) == 2 && got[1] == "replaced", "after: %v", got)
-		w.refused(w.deleteErr(id, uuid.New()), fault.NotFound)
+		w.assertf(len(got) == 2 && got[0] == "replaced" || len(got) == 2 && got[1] == "replaced", "after: %v", got)
+		w.wantFault(w.deleteErr(id, uuid.New()), fault.NotFound)
 	}
 }
 
@@ -84,7 +84,8 @@ func (w *world) deleteErr(id, note uuid.UUID) error {
 
 var errOurs = fault.New(fault.Precondition, "ours")
 
-// rollback: the outbox, the audit and the log are one transaction.
+// rollback: the log, the jobs, the audit and everything else that a closure writes are one
+// transaction.
 func rollback(_ *testing.T, w *world) {
 	c := w.collection("c")
 	n := w.add(c.ID, "kept")
@@ -93,53 +94,52 @@ func rollback(_ *testing.T, w *world) {
 		Audit: []memory.AuditEntry{{Action: "never"}}, Idempotency: &memory.Idempotency{Key: "k"},
 	}, func(_ context.Context, tx memory.Tx) error {
 		_, err := tx.Put(w.ctx, memory.Note{ID: n.ID, Content: "changed"})
-		w.ok(err)
-		w.ok(tx.SetUsage(w.ctx, n.ID, memory.Usage{AccessCount: 1}))
+		w.noError(err)
+		w.noError(tx.SetUsage(w.ctx, n.ID, memory.Usage{AccessCount: 1}))
 		_, err = tx.Enqueue(w.ctx, memory.Job{Note: n.ID, Stage: memory.StagePrepare})
-		w.ok(err)
+		w.noError(err)
 		_, err = tx.OpenReview(w.ctx, memory.Review{Trigger: n.ID})
-		w.ok(err)
+		w.noError(err)
 		_, err = tx.CountEvolved(w.ctx)
-		w.ok(err)
+		w.noError(err)
 		return errOurs
 	})
-	w.isf(errors.Is(err, errOurs), "a fault of the closure is returned as it is: %v", err)
-	w.isf(w.head(c.ID) == 1 && w.contents(w.view(c.ID))[0] == "kept", "the log moved")
-	w.isf(len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)) == 0, "a job was left")
-	w.isf(len(must(w.ListReviews(w.ctx, w.all, memory.ReviewQuery{}))(w.t)) == 0, "a review was left")
-	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "never"}))(w.t)) == 0, "an audit row was left")
-	w.isf(len(must(w.Usage(w.ctx, w.all, w.view(c.ID), []uuid.UUID{n.ID}))(w.t)) == 0, "usage was left")
+	w.assertf(errors.Is(err, errOurs), "the closure's fault is returned unchanged: %v", err)
+	w.assertf(w.head(c.ID) == 1 && w.contents(w.view(c.ID))[0] == "kept", "the log changed")
+	w.assertf(len(must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)) == 0, "a job was left")
+	w.assertf(len(must(w.ListReviews(w.ctx, w.all, memory.ReviewQuery{}))(w.t)) == 0, "a review was left")
+	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "never"}))(w.t)) == 0, "an audit row was left")
+	w.assertf(len(must(w.Usage(w.ctx, w.all, w.view(c.ID), []uuid.UUID{n.ID}))(w.t)) == 0, "usage was left")
 	_, seen, err := w.Replayed(w.ctx, w.all, memory.Idempotency{Key: "k"})
-	w.isf(err == nil && !seen, "an idempotency key was left")
+	w.assertf(err == nil && !seen, "an idempotency key was left")
 	after := must(w.Counts(w.ctx, w.all, w.view(c.ID)))(w.t)
-	w.isf(after.Notes == before.Notes && after.Bytes == before.Bytes, "counts moved: %+v, %+v", before, after)
-	w.isf(must(w.ResolveCollection(w.ctx, w.all, "c"))(w.t).EvolvedAdds == 0, "evolved adds moved")
+	w.assertf(after.Notes == before.Notes && after.Bytes == before.Bytes, "counts changed: %+v, %+v", before, after)
+	w.assertf(must(w.ResolveCollection(w.ctx, w.all, "c"))(w.t).EvolvedAdds == 0, "the count of evolved notes changed")
 }
 
-// closureTwice: a closure may run again after its first run was rolled back;
-// the outcome is that of one run.
+// closureTwice: a closure that runs again after a rollback has the effect of one run.
 func closureTwice(_ *testing.T, w *world) {
 	c := w.collection("c")
 	runs := 0
 	fn := func(_ context.Context, tx memory.Tx) error {
 		runs++
 		n, err := tx.Put(w.ctx, memory.Note{Content: "once", Key: "once"})
-		w.ok(err)
+		w.noError(err)
 		_, err = tx.Enqueue(w.ctx, memory.Job{Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare})
-		w.ok(err)
+		w.noError(err)
 		if runs == 1 {
 			return errOurs
 		}
 		return nil
 	}
 	o := memory.WriteOptions{Audit: []memory.AuditEntry{{Action: "add"}}, Idempotency: &memory.Idempotency{Key: "k"}}
-	w.refused(second(w.Write(w.ctx, w.all, c.ID, o, fn)), fault.Precondition)
+	w.wantFault(errOf(w.Write(w.ctx, w.all, c.ID, o, fn)), fault.Precondition)
 	written := must(w.Write(w.ctx, w.all, c.ID, o, fn))(w.t)
-	w.isf(written.Revision == 1 && runs == 2, "revision %d after %d runs", written.Revision, runs)
+	w.assertf(written.Revision == 1 && runs == 2, "revision %d after %d runs", written.Revision, runs)
 	jobs := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)
-	w.isf(len(jobs) == 1 && jobs[0].Seq == 1, "jobs %+v", jobs)
-	w.isf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "add"}))(w.t)) == 1, "audited once")
-	w.isf(len(w.contents(w.view(c.ID))) == 1, "stored once")
+	w.assertf(len(jobs) == 1 && jobs[0].Seq == 1, "jobs %+v", jobs)
+	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "add"}))(w.t)) == 1, "audited once")
+	w.assertf(len(w.contents(w.view(c.ID))) == 1, "stored once")
 }
 
 func idempotency(_ *testing.T, w *world) {
@@ -156,60 +156,60 @@ func idempotency(_ *testing.T, w *world) {
 		return out, runs, err
 	}
 	first, runs, err := write(key)
-	w.isf(err == nil && runs == 1 && first.Replay == nil, "first: %+v, %v", first, err)
+	w.assertf(err == nil && runs == 1 && first.Replay == nil, "first: %+v, %v", first, err)
 	again, runs, err := write(key)
-	w.isf(err == nil && runs == 0 && again.Replay != nil && again.Replay.Status == 201 && len(again.Replay.IDs) > 10 && !again.Logged, "again: %+v, %v", again, err)
+	w.assertf(err == nil && runs == 0 && again.Replay != nil && again.Replay.Status == 201 && len(again.Replay.IDs) > 10 && !again.Logged, "again: %+v, %v", again, err)
 	other := key
 	other.BodyHash[0]++
 	_, runs, err = write(other)
-	w.refused(err, fault.IdempotencyReuse)
-	w.isf(runs == 0, "another body ran")
+	w.wantFault(err, fault.IdempotencyReuse)
+	w.assertf(runs == 0, "the closure ran for another body")
 	seen, ok, err := w.Replayed(w.ctx, w.aliceS, key)
-	w.isf(err == nil && ok && seen.Status == 201 && string(seen.IDs) == string(again.Replay.IDs) && !seen.At.IsZero(), "replayed: %+v, %v, %v", seen, ok, err)
+	w.assertf(err == nil && ok && seen.Status == 201 && string(seen.IDs) == string(again.Replay.IDs) && !seen.At.IsZero(), "replayed: %+v, %v, %v", seen, ok, err)
 	_, _, err = w.Replayed(w.ctx, w.aliceS, other)
-	w.refused(err, fault.IdempotencyReuse)
+	w.wantFault(err, fault.IdempotencyReuse)
 	for _, k := range []memory.Idempotency{{Method: "PUT", Path: key.Path, Key: "k"}, {Method: "POST", Path: "/v1/y", Key: "k"}, {Method: "POST", Path: key.Path, Key: "K"}} {
 		if _, runs, err = write(k); err != nil || runs != 1 {
 			w.t.Errorf("%+v is another key: %v", k, err)
 		}
 	}
 	_, ok, err = w.Replayed(w.ctx, w.bobS, key)
-	w.isf(err == nil && !ok, "the agent of the credential is part of the key")
+	w.assertf(err == nil && !ok, "idempotency keys are per agent")
 	w.clock.Advance(memory.IdempotencyTTL + time.Minute)
 	_, runs, err = write(other)
-	w.isf(err == nil && runs == 1, "a key is kept 24 hours: %v", err)
+	w.assertf(err == nil && runs == 1, "a key expires after 24 hours: %v", err)
 
 	part := memory.Idempotency{Method: "POST", Path: "/v1/z", Key: "part", BodyHash: [32]byte{3}, Status: 201, IDs: json.RawMessage(`{"n":1}`)}
 	_, err = w.Write(w.ctx, w.aliceS, c.ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 		if _, ok, err := tx.Answered(ctx, part); ok || err != nil {
-			return fault.New(fault.Conflict, "answered before it was: %v", err)
+			return fault.New(fault.Conflict, "an answer exists before Remember: %v", err)
 		}
 		if err := tx.Remember(ctx, part); err != nil {
 			return err
 		}
 		seen, ok, err := tx.Answered(ctx, part)
-		w.isf(err == nil && ok && string(seen.IDs) == `{"n":1}`, "in the same transaction: %+v, %v", seen, err)
+		w.assertf(err == nil && ok && string(seen.IDs) == `{"n":1}`, "the answer is visible in the same transaction: %+v, %v", seen, err)
 		changed := part
 		changed.BodyHash[0]++
 		_, _, err = tx.Answered(ctx, changed)
-		w.refused(err, fault.IdempotencyReuse)
+		w.wantFault(err, fault.IdempotencyReuse)
 		return nil
 	})
 	seen, ok, again2 := w.Replayed(w.ctx, w.aliceS, part)
-	w.isf(err == nil && again2 == nil && ok && seen.Status == 201, "part of a transaction: %+v, %v, %v", seen, err, again2)
+	w.assertf(err == nil && again2 == nil && ok && seen.Status == 201, "the answer of a part of a transaction: %+v, %v, %v", seen, err, again2)
 
 	made := memory.NewCollection{Collection: memory.Collection{Name: "idem"}, Idempotency: &memory.Idempotency{Method: "POST", Path: "/v1/collections", Key: "c", Status: 201}}
 	one := must(w.CreateCollection(w.ctx, w.all, made))(w.t)
 	two := must(w.CreateCollection(w.ctx, w.all, made))(w.t)
-	w.isf(one.Replay == nil && two.Replay != nil && two.Replay.Status == 201 && len(two.Replay.IDs) > 10, "creating twice: %+v", two)
+	w.assertf(one.Replay == nil && two.Replay != nil && two.Replay.Status == 201 && len(two.Replay.IDs) > 10, "creating twice: %+v", two)
 }
 
-// versionCompare: If-Match is a comparison under the lock.
+// versionCompare: a comparison of versions inside Write is atomic, as If-Match requires.
 func versionCompare(_ *testing.T, w *world) {
 	c := w.collection("c")
 	n := w.add(c.ID, "one")
 	change := func(want memory.Version, content string) error {
-		return second(w.tryWrite(c.ID, func(tx memory.Tx) error {
+		return errOf(w.tryWrite(c.ID, func(tx memory.Tx) error {
 			got, err := tx.Notes(w.ctx, []uuid.UUID{n.ID}, memory.ReadOptions{})
 			if err != nil {
 				return err
@@ -217,18 +217,18 @@ func versionCompare(_ *testing.T, w *world) {
 			if got[0].Version() != want {
 				return fault.Wrap(memory.ErrMoved, fault.Precondition, "changed meanwhile")
 			}
-			return second(tx.Put(w.ctx, memory.Note{ID: n.ID, Content: content}))
+			return errOf(tx.Put(w.ctx, memory.Note{ID: n.ID, Content: content}))
 		}))
 	}
-	w.ok(change(n.Version(), "two"))
+	w.noError(change(n.Version(), "two"))
 	err := change(n.Version(), "lost")
-	w.refused(err, fault.Precondition)
-	w.isf(errors.Is(err, memory.ErrMoved), "the cause stays: %v", err)
-	w.isf(w.contents(w.view(c.ID))[0] == "two", "no lost update")
+	w.wantFault(err, fault.Precondition)
+	w.assertf(errors.Is(err, memory.ErrMoved), "the cause is returned: %v", err)
+	w.assertf(w.contents(w.view(c.ID))[0] == "two", "no lost update")
 }
 
-// canceled: a caller that has gone away leaves nothing behind.
-func canceled(_ *testing.T, w *world) {
+// canceledWrite: a canceled write leaves nothing behind.
+func canceledWrite(_ *testing.T, w *world) {
 	c := w.collection("c")
 	ctx, cancel := context.WithCancel(w.ctx)
 	_, err := w.Write(ctx, w.all, c.ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
@@ -236,23 +236,23 @@ func canceled(_ *testing.T, w *world) {
 		cancel()
 		return err
 	})
-	w.isf(err != nil, "a canceled write succeeded")
-	w.isf(w.head(c.ID) == 0, "a canceled write was kept")
-	w.isf(second(w.OpenView(ctx, w.all, "c", memory.At{})) != nil, "a canceled read succeeded")
-	w.add(c.ID, "the store lives")
+	w.assertf(err != nil, "a canceled write succeeded")
+	w.assertf(w.head(c.ID) == 0, "a canceled write was committed")
+	w.assertf(errOf(w.OpenView(ctx, w.all, "c", memory.At{})) != nil, "a canceled read succeeded")
+	w.add(c.ID, "the store still works")
 }
 
-// panics: a closure that panics holds no lock afterwards.
-func panics(_ *testing.T, w *world) {
+// panickingClosure: a closure that panics is rolled back and releases its locks.
+func panickingClosure(_ *testing.T, w *world) {
 	c := w.collection("c")
 	func() {
-		defer func() { w.isf(recover() == "boom", "the panic passes") }()
+		defer func() { w.assertf(recover() == "boom", "the panic reaches the caller") }()
 		_, _ = w.tryWrite(c.ID, func(tx memory.Tx) error {
 			_, err := tx.Put(w.ctx, memory.Note{Content: "x"})
-			w.ok(err)
+			w.noError(err)
 			panic("boom")
 		})
 	}()
-	w.isf(w.head(c.ID) == 0, "half a changeset was kept")
-	w.add(c.ID, "the store lives")
+	w.assertf(w.head(c.ID) == 0, "a part of the changeset was committed")
+	w.add(c.ID, "the store still works")
 }
