@@ -41,11 +41,7 @@ LDFLAGS := -s -w -X $(APP).version=$(VERSION) -X $(APP).commit=$(COMMIT) -X $(AP
 # A test of internal/archtest compares this list with the code.
 RACE_PACKAGES := \
 	internal/app internal/memory/engine internal/store/postgres internal/api internal/store/sqlite \
-<<<<<<< HEAD
 	internal/memory/recall internal/cache internal/redis internal/queue/redis internal/worker internal/llm \
-=======
-	internal/memory/recall internal/redis internal/cache internal/queue/redis internal/worker internal/llm \
->>>>>>> d25c072 (ci: test internal/redis with the race detector)
 	internal/memory/policy internal/index internal/encoder internal/eval internal/auth internal/tenant \
 	internal/telemetry internal/queue internal/clone
 # What these packages test without the race detector: figures, and suites that another one
