@@ -38,7 +38,6 @@ var notYetPlain = []string{
 	"internal/filter",
 	"internal/index",
 	"internal/llm",
-	"internal/llm/hashterm",
 	"internal/llm/llmtest",
 	"internal/memory",
 	"internal/memory/bank",
