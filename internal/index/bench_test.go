@@ -129,7 +129,7 @@ func benchmarkSearch(b *testing.B, n int) {
 	} {
 		b.Run(x.name, func(b *testing.B) {
 			v, _ := mustQuery(b, "", nil, Bound{l, at})
-			v.chained()
+			v.sessionChain()
 			for b.Loop() {
 				if x.ask(v) == 0 {
 					b.Fatal("nothing found")
@@ -157,7 +157,7 @@ func BenchmarkScan100k(b *testing.B) {
 	b.Run("codes", func(b *testing.B) {
 		b.SetBytes(n * benchDims)
 		for b.Loop() {
-			q.scan(nil, 100).nearest(func(uint32) float64 { return 0 })
+			q.startScan(nil, 100).finish(func(uint32) float64 { return 0 })
 		}
 	})
 	b.Run("read", func(b *testing.B) {
@@ -188,7 +188,7 @@ func BenchmarkAppend100k(b *testing.B) {
 	c := newCorpus()
 	l := c.load(b, 100_000)
 	v, _ := mustQuery(b, "", nil, Bound{l, l.Revision()})
-	v.chained()
+	v.sessionChain()
 	rows := make([]Row, 1)
 	n := 100_000
 	for b.Loop() {
@@ -199,7 +199,7 @@ func BenchmarkAppend100k(b *testing.B) {
 		b.StartTimer()
 		mustApply(b, l, at, rows...)
 		v, _ := mustQuery(b, "", nil, Bound{l, at})
-		v.chained()
+		v.sessionChain()
 	}
 }
 
@@ -255,7 +255,7 @@ func TestVectorRecall(t *testing.T) {
 	for range queries {
 		v, q := mustQuery(t, "", c.vector(), Bound{l, l.Revision()})
 		all := newTop(v, k)
-		links := v.chained()
+		links := v.sessionChain()
 		for g := range v.rows {
 			u, ok := v.vector(links, int32(g))
 			if !ok {

@@ -19,10 +19,10 @@ func (q *Query) bm25(w *word, tf uint16, length uint32) float64 {
 	return w.weight * saturate(float64(tf), float64(length)*float64(q.view.passages)/float64(q.view.terms))
 }
 
-// most is more than the words from the j-th on can add to a score: a count
+// maxGain is more than the words from the j-th on can add to a score: a count
 // adds its word's weight k1 + 1 times only where it is endless, which is more
 // than rounding amounts to.
-func (q *Query) most(j int) (n float64) {
+func (q *Query) maxGain(j int) (n float64) {
 	for ; j < len(q.words); j++ {
 		n += q.words[j].weight * (k1 + 1)
 	}
@@ -31,16 +31,16 @@ func (q *Query) most(j int) (n float64) {
 
 func (p *passage) span() text.Span { return text.Span{Start: int(p.start), End: int(p.end)} }
 
-// best gives the score of a row's best passage, and where it stands; zero
+// bestPassage gives the score of a row's best passage, and where it stands; zero
 // where the row has no word of the query.
-func (q *Query) best(layer int, row uint32) (score float64, at text.Span) {
+func (q *Query) bestPassage(layer int, row uint32) (score float64, at text.Span) {
 	l := &q.view.layers[layer]
 	e := &l.rows[row]
 	for n := e.first; n < e.first+e.passages; n++ {
 		p, sum := &l.passages[n], 0.0
 		for j := range q.words {
 			word := &q.words[j]
-			if tf := find(word.postings[layer], n).tf; tf > 0 {
+			if tf := findPosting(word.postings[layer], n).tf; tf > 0 {
 				sum += q.bm25(word, tf, p.length)
 			}
 		}
@@ -51,8 +51,8 @@ func (q *Query) best(layer int, row uint32) (score float64, at text.Span) {
 	return score, at
 }
 
-// find gives the posting of a passage, or the zero posting.
-func find(list []posting, passage uint32) posting {
+// findPosting gives the posting of a passage, or the zero posting.
+func findPosting(list []posting, passage uint32) posting {
 	from, until := 0, len(list)
 	for from < until {
 		if at := int(uint(from+until) >> 1); list[at].passage < passage {
@@ -67,9 +67,9 @@ func find(list []posting, passage uint32) posting {
 	return posting{}
 }
 
-// few is the number of postings of a word from which on it pays to see whether
+// fewPostings is the number of postings of a word from which on it pays to see whether
 // they can still bring a note among the best.
-const few = 256
+const fewPostings = 256
 
 // lexical gives the k best of the selected notes by their best passage. Words
 // come heaviest first: once those that are left cannot by themselves lift a
@@ -83,12 +83,12 @@ func (q *Query) lexical(w *workspace, sel *Selection, k int) *top {
 	decided := false
 	for j := range q.words {
 		word := &q.words[j]
-		if !decided && j > 0 && word.count > few {
-			decided = w.wordiest(newTop(nil, k)).bar() > q.most(j)
+		if !decided && j > 0 && word.count > fewPostings {
+			decided = w.bestByWords(newTop(nil, k)).threshold() > q.maxGain(j)
 		}
 		for i := range v.layers {
 			l := &v.layers[i]
-			pass, scores := sel.of(i, l), w.passage[l.offset:]
+			pass, scores := sel.rowsOf(i, l), w.passage[l.offset:]
 			for _, p := range word.postings[i] {
 				score := scores[p.passage]
 				if decided && score == 0 {
@@ -116,11 +116,11 @@ func (q *Query) lexical(w *workspace, sel *Selection, k int) *top {
 		w.passage[p] = 0
 	}
 	w.touched = w.touched[:0]
-	return w.wordiest(newTop(v, k))
+	return w.bestByWords(newTop(v, k))
 }
 
-// wordiest leaves the best notes by passage.
-func (w *workspace) wordiest(best *top) *top {
+// bestByWords leaves the best notes by passage.
+func (w *workspace) bestByWords(best *top) *top {
 	for _, g := range w.found {
 		best.push(g, w.words[g])
 	}

@@ -12,38 +12,38 @@ type chain struct {
 	visible []bitset
 	slots   []int
 
-	prev, next []int32  // the visible notes beside it in its session, or none
-	slot       []int32  // of its vector within its layer, or none
-	session    []int32  // by the view's number, or none
-	length     []uint32 // in terms, 0 where the row is not visible
-	around     []uint32 // length of the window; nothing is said of rows that are not visible
+	prev, next   []int32  // the visible notes beside it in its session, or none
+	slot         []int32  // of its vector within its layer, or none
+	session      []int32  // by the view's number, or none
+	length       []uint32 // in terms, 0 where the row is not visible
+	windowLength []uint32 // length of the window; nothing is said of rows that are not visible
 }
 
-// chained gives the chain of the view, and makes it the first time: out of
+// sessionChain gives the chain of the view, and makes it the first time: out of
 // that of an earlier stack where there is one, else out of all sessions.
-func (v *View) chained() *chain {
+func (v *View) sessionChain() *chain {
 	s := v.stack
 	if c := s.chain.Load(); c != nil {
 		return c
 	}
-	s.making.Lock()
-	defer s.making.Unlock()
+	s.chainMutex.Lock()
+	defer s.chainMutex.Unlock()
 	if c := s.chain.Load(); c != nil {
 		return c
 	}
-	c := v.continued(s.basis.Load())
+	c := v.extendChain(s.earlierChain.Load())
 	if c == nil {
-		c = v.linked()
+		c = v.buildChain()
 	}
 	s.chain.Store(c)
-	s.basis.Store(nil)
+	s.earlierChain.Store(nil)
 	return c
 }
 
 func (v *View) newChain() *chain {
 	c := &chain{
 		prev: make([]int32, v.rows), next: make([]int32, v.rows), slot: make([]int32, v.rows),
-		session: make([]int32, v.rows), length: make([]uint32, v.rows), around: make([]uint32, v.rows),
+		session: make([]int32, v.rows), length: make([]uint32, v.rows), windowLength: make([]uint32, v.rows),
 		slots: v.stack.slots,
 	}
 	for i := range v.layers {
@@ -52,8 +52,8 @@ func (v *View) newChain() *chain {
 	return c
 }
 
-// linked makes the chain out of the sessions' lists.
-func (v *View) linked() *chain {
+// buildChain makes the chain out of the sessions' lists.
+func (v *View) buildChain() *chain {
 	c := v.newChain()
 	for g := range c.slot {
 		c.prev[g], c.next[g], c.slot[g], c.session[g] = none, none, none, none
@@ -76,7 +76,7 @@ func (v *View) linked() *chain {
 			l.data.mu.RLock()
 			rows := l.data.sessions[n].rows
 			l.data.mu.RUnlock()
-			into := people.of(i, int32(n))
+			into := people.viewNumber(i, int32(n))
 			mixed[into] = len(lists[into]) > 0
 			lists[into] = slices.Grow(lists[into], t.notes)
 			for _, row := range rows {
@@ -98,15 +98,15 @@ func (v *View) linked() *chain {
 			c.prev[list[i]], c.next[list[i-1]] = int32(list[i-1]), int32(list[i]) //nolint:gosec // rows fit
 		}
 	}
-	for g := range c.around {
-		c.measure(uint32(g))
+	for g := range c.windowLength {
+		c.updateWindowLength(uint32(g))
 	}
 	return c
 }
 
-// continued makes the chain out of an earlier one, from what differs; nil
+// extendChain makes the chain out of an earlier one, from what differs; nil
 // where that is too much.
-func (v *View) continued(from *chain) *chain {
+func (v *View) extendChain(from *chain) *chain {
 	if from == nil || len(from.visible) != len(v.layers) {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (v *View) continued(from *chain) *chain {
 	copy(c.session, from.session)
 	copy(c.slot, from.slot)
 	copy(c.length, from.length)
-	copy(c.around, from.around)
+	copy(c.windowLength, from.windowLength)
 	for i := range v.layers {
 		l := &v.layers[i]
 		for at, row := range l.slots[from.slots[i]:] {
@@ -151,19 +151,19 @@ func (v *View) continued(from *chain) *chain {
 	}
 	// A vector may have been there before its row was seen.
 	for at, g := range changed {
-		i, row := v.place(g)
+		i, row := v.locate(g)
 		l := &v.layers[i]
-		c.slot[g] = int32(l.slot(row)) //nolint:gosec // no more slots than rows
-		prev, next := v.beside(g)
+		c.slot[g] = int32(l.slotOf(row)) //nolint:gosec // no more slots than rows
+		prev, next := v.sessionNeighbors(g)
 		own := int32(g) //nolint:gosec // rows fit
 		if l.visible.has(row) {
 			c.prev[g], c.next[g], c.length[g] = prev, next, l.rows[row].length
-			c.session[g] = v.stack.people.of(i, l.rows[row].session)
-			c.join(prev, own)
-			c.join(own, next)
+			c.session[g] = v.stack.people.viewNumber(i, l.rows[row].session)
+			c.link(prev, own)
+			c.link(own, next)
 		} else {
 			c.prev[g], c.next[g], c.session[g], c.length[g] = none, none, none, 0
-			c.join(prev, next)
+			c.link(prev, next)
 			changed[at] = uint32(max(prev, next, 0)) // beside it was the change
 		}
 	}
@@ -171,23 +171,23 @@ func (v *View) continued(from *chain) *chain {
 	for _, g := range changed {
 		near, _, n := c.window(g)
 		for _, o := range near[:n] {
-			c.measure(o)
+			c.updateWindowLength(o)
 		}
 	}
 	return c
 }
 
-// measure works out how long the window of a row is.
-func (c *chain) measure(g uint32) {
+// updateWindowLength works out how long the window of a row is.
+func (c *chain) updateWindowLength(g uint32) {
 	near, _, n := c.window(g)
-	c.around[g] = 0
+	c.windowLength[g] = 0
 	for _, o := range near[:n] {
-		c.around[g] += c.length[o]
+		c.windowLength[g] += c.length[o]
 	}
 }
 
-// join puts two notes side by side; none is the end of a session.
-func (c *chain) join(prev, next int32) {
+// link puts two notes side by side; none is the end of a session.
+func (c *chain) link(prev, next int32) {
 	if prev != none {
 		c.next[prev] = next
 	}
@@ -202,6 +202,6 @@ func (v *View) vector(c *chain, g int32) (out vector, ok bool) {
 	if g == none || c.slot[g] == none {
 		return vector{}, false
 	}
-	i, _ := v.place(uint32(g)) //nolint:gosec // not none
+	i, _ := v.locate(uint32(g)) //nolint:gosec // not none
 	return v.vectorAt(i, int(c.slot[g]))
 }

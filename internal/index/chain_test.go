@@ -74,8 +74,8 @@ func TestChainGoesOn(t *testing.T) {
 	var earlier *chain
 	went := 0
 	lively(t, 600, 400, func(v *View) {
-		whole := v.linked()
-		for name, c := range map[string]*chain{"kept": v.chained(), "continued": v.continued(earlier)} {
+		whole := v.buildChain()
+		for name, c := range map[string]*chain{"kept": v.sessionChain(), "continued": v.extendChain(earlier)} {
 			if c == nil {
 				continue // the first has none to go on from
 			}
@@ -98,12 +98,12 @@ func TestVisibilityGoesOn(t *testing.T) {
 	t.Parallel()
 	lively(t, 300, 300, func(v *View) {
 		d := v.layers[0].data
-		went := d.at(v.stack.at[0])
+		went := d.visibilityAt(v.stack.at[0])
 		d.mu.Lock()
 		clear(d.visible)
 		clear(d.stacked)
 		d.mu.Unlock()
-		fresh := d.at(v.stack.at[0])
+		fresh := d.visibilityAt(v.stack.at[0])
 		if !slices.Equal(went.rows, fresh.rows) || !slices.Equal(went.sessions, fresh.sessions) || went.notes != fresh.notes ||
 			went.passages != fresh.passages || went.length != fresh.length || went.terms != fresh.terms || went.held != fresh.held {
 			t.Fatalf("at %d: %+v, afresh %+v", v.stack.at[0], went, fresh)
@@ -121,7 +121,7 @@ func TestVisibilityGoesOn(t *testing.T) {
 				t.Fatalf("layer %d shows other rows afresh", i)
 			}
 		}
-		_, base := d.at(v.stack.at[0]-1), d.at(v.stack.at[0]) // what the next one goes on from
+		_, base := d.visibilityAt(v.stack.at[0]-1), d.visibilityAt(v.stack.at[0]) // what the next one goes on from
 		if base != fresh {
 			t.Fatal("a bound is worked out twice")
 		}

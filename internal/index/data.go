@@ -53,8 +53,8 @@ type posting struct {
 	tf, own uint16
 }
 
-// plus adds counts.
-func plus(a, b uint16) uint16 { return uint16(min(uint32(a)+uint32(b), math.MaxUint16)) }
+// addCounts adds counts.
+func addCounts(a, b uint16) uint16 { return uint16(min(uint32(a)+uint32(b), math.MaxUint16)) }
 
 // end says at which revision a row ends.
 type end struct {
@@ -85,26 +85,26 @@ type data struct {
 	mu         sync.RWMutex
 	generation uint64 // of the layer: how often its data was replaced or mended
 
-	rows      []entry
-	passages  []passage
-	to        []int64       // read and written under the lock
-	ends      []end         // of rows that have one, by revision once sorted is told
-	sorted    int           // how many of ends are in order
-	told      bool          // rows came out of order: revisions do not ascend along rows and hides
-	slotOf    []int32       // row → vector slot, or none; under the lock
-	last      map[ID]uint32 // note → the row of its newest version
-	hides     []hide        // in the order in which notes came
-	hideOf    map[ID]int    // note → place in hides
-	terms     map[string]*[]posting
-	sessions  []session
-	sessionOf map[string]int32
-	slots     []uint32 // slot → row
-	blocks    []*block // slot s is in block s/blockRows
-	langs     []text.Language
-	bytes     int64                 // of records, terms, postings, sessions and vectors; size adds the rest
-	visible   map[int64]*visibility // by bound
-	stacked   map[string]*stack     // by what the stack that this layer is nearest of sees
-	clock     uint64                // for forgetting the least recently used of both
+	rows       []entry
+	passages   []passage
+	to         []int64       // read and written under the lock
+	ends       []end         // of rows that have one, by revision once sorted is told
+	sorted     int           // how many of ends are in order
+	outOfOrder bool          // rows came out of order: revisions do not ascend along rows and hides
+	slotOf     []int32       // row → vector slot, or none; under the lock
+	last       map[ID]uint32 // note → the row of its newest version
+	hides      []hide        // in the order in which notes came
+	hideOf     map[ID]int    // note → place in hides
+	terms      map[string]*[]posting
+	sessions   []session
+	sessionOf  map[string]int32
+	slots      []uint32 // slot → row
+	blocks     []*block // slot s is in block s/blockRows
+	langs      []text.Language
+	bytes      int64                 // of records, terms, postings, sessions and vectors; size adds the rest
+	visible    map[int64]*visibility // by bound
+	stacked    map[string]*stack     // by what the stack that this layer is nearest of sees
+	clock      uint64                // for forgetting the least recently used of both
 
 	facets facets // what notes have of attributes
 }
@@ -117,8 +117,8 @@ func newData() *data {
 	}
 }
 
-// find gives the row of a note's version. The lock is held.
-func (d *data) find(note ID, from int64) (uint32, bool) {
+// findVersion gives the row of a note's version. The lock is held.
+func (d *data) findVersion(note ID, from int64) (uint32, bool) {
 	row, ok := d.last[note]
 	for ok {
 		e := &d.rows[row]
@@ -136,12 +136,12 @@ func (d *data) find(note ID, from int64) (uint32, bool) {
 // add takes in one analyzed row; known ones get their end and their vector.
 // The lock is held.
 func (d *data) add(a *analyzed, stride int) {
-	if row, known := d.find(a.Note, a.From); known {
+	if row, known := d.findVersion(a.Note, a.From); known {
 		if a.To != 0 {
-			d.finish(row, a.To)
+			d.setEnd(row, a.To)
 		}
 		if a.codes != nil && d.slotOf[row] == none {
-			d.attach(row, a, stride)
+			d.setVector(row, a, stride)
 		}
 		return
 	}
@@ -166,7 +166,7 @@ func (d *data) add(a *analyzed, stride int) {
 	if e.passages > 1 {
 		e.length -= (e.passages - 1) * a.date
 	}
-	newer, older := d.link(row, a.Note, a.From)
+	newer, older := d.linkVersion(row, a.Note, a.From)
 	e.prev = older
 	d.rows = append(d.rows, e)
 	d.to = append(d.to, 0)
@@ -176,30 +176,30 @@ func (d *data) add(a *analyzed, stride int) {
 		to = d.rows[newer].from
 	}
 	if to != 0 {
-		d.finish(row, to)
+		d.setEnd(row, to)
 	}
 	if older != none && d.to[older] == 0 {
-		d.finish(uint32(older), a.From) //nolint:gosec // not none
+		d.setEnd(uint32(older), a.From) //nolint:gosec // not none
 	}
-	d.hold(a.Note, a.From)
+	d.markHeld(a.Note, a.From)
 	for _, c := range a.counts {
-		d.post(c.term, posting{e.first + c.passage, c.tf, c.own})
+		d.addPosting(c.term, posting{e.first + c.passage, c.tf, c.own})
 	}
 	if !a.Tombstone {
-		d.rows[row].session = d.join(row, sessionOf(a.Record.Attributes))
+		d.rows[row].session = d.joinSession(row, sessionOf(a.Record.Attributes))
 	}
 	if a.codes != nil {
-		d.attach(row, a, stride)
+		d.setVector(row, a, stride)
 	}
 }
 
-// finish gives a row its end. Its place among the ends is found later.
-func (d *data) finish(row uint32, to int64) {
+// setEnd gives a row its end. Its place among the ends is found later.
+func (d *data) setEnd(row uint32, to int64) {
 	if d.to[row] == to {
 		return
 	}
 	if d.to[row] != 0 {
-		d.told = true // the end that is listed no longer holds
+		d.outOfOrder = true // the end that is listed no longer holds
 	}
 	d.to[row] = to
 	if n := len(d.ends); d.sorted == n && (n == 0 || d.ends[n-1].to <= to) {
@@ -221,16 +221,16 @@ func (d *data) endsIn(after, upTo int64) []end {
 
 // rowsUpTo is the number of rows that a view at a bound has to look at.
 func (d *data) rowsUpTo(bound int64) int {
-	if d.told {
+	if d.outOfOrder {
 		return len(d.rows)
 	}
 	n, _ := slices.BinarySearchFunc(d.rows, bound+1, func(e entry, from int64) int { return cmp.Compare(e.from, from) })
 	return n
 }
 
-// post adds a posting. A term is cut out of a text: its first row copies it,
+// addPosting adds a posting. A term is cut out of a text: its first row copies it,
 // or each term would keep a whole text.
-func (d *data) post(term string, p posting) {
+func (d *data) addPosting(term string, p posting) {
 	list, ok := d.terms[term]
 	if !ok {
 		list = new([]posting)
@@ -242,11 +242,11 @@ func (d *data) post(term string, p posting) {
 	d.bytes += postingBytes * int64(cap(*list)-before)
 }
 
-// link puts a row, which is the next to be appended, into its note's chain of
+// linkVersion puts a row, which is the next to be appended, into its note's chain of
 // versions, newest first, and gives its neighbors there. It mostly becomes
 // the head; a version that compaction dropped and the log told again goes
 // further back.
-func (d *data) link(row uint32, note ID, from int64) (newer, older int32) {
+func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32) {
 	newer, older = none, none
 	if head, ok := d.last[note]; ok {
 		older = int32(head) //nolint:gosec // see add
@@ -262,8 +262,8 @@ func (d *data) link(row uint32, note ID, from int64) (newer, older int32) {
 	return newer, older
 }
 
-// hold notes from when on the layer holds a note.
-func (d *data) hold(note ID, from int64) {
+// markHeld notes from when on the layer holds a note.
+func (d *data) markHeld(note ID, from int64) {
 	if i, ok := d.hideOf[note]; ok {
 		d.hides[i].from = min(d.hides[i].from, from)
 		return
@@ -272,8 +272,8 @@ func (d *data) hold(note ID, from int64) {
 	d.hides = append(d.hides, hide{note, from})
 }
 
-// slot makes room for the vector of a row and gives where.
-func (d *data) slot(row uint32, stride int) (into *block, at int) {
+// newSlot makes room for the vector of a row and gives where.
+func (d *data) newSlot(row uint32, stride int) (into *block, at int) {
 	slot := len(d.slots)
 	if slot%blockRows == 0 {
 		b := &block{codes: make([]byte, blockRows*stride), halves: make([]uint16, blockRows*stride)}
@@ -285,9 +285,9 @@ func (d *data) slot(row uint32, stride int) (into *block, at int) {
 	return d.blocks[slot/blockRows], slot % blockRows
 }
 
-// attach stores the vector of a row, and its tokens.
-func (d *data) attach(row uint32, a *analyzed, stride int) {
-	b, i := d.slot(row, stride)
+// setVector stores the vector of a row, and its tokens.
+func (d *data) setVector(row uint32, a *analyzed, stride int) {
+	b, i := d.newSlot(row, stride)
 	copy(b.codes[i*stride:], a.codes)
 	copy(b.halves[i*stride:], a.packed.halves)
 	b.factor[i], b.inverse[i] = a.factor, a.packed.inverse
@@ -311,7 +311,7 @@ func (d *data) language(l text.Language) uint8 {
 func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) bool) *data {
 	n := newData()
 	n.generation = d.generation + 1
-	n.told = d.told
+	n.outOfOrder = d.outOfOrder
 	n.langs = slices.Clone(d.langs)
 	number := make([]int32, len(d.rows))
 	passageNumber := make([]int32, len(d.passages))
@@ -331,15 +331,15 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 			passageNumber[first+j] = int32(e.first + j) //nolint:gosec // see add
 			n.passages = append(n.passages, p)
 		}
-		_, e.prev = n.link(into, e.note, e.from)
+		_, e.prev = n.linkVersion(into, e.note, e.from)
 		n.rows = append(n.rows, e)
 		n.to = append(n.to, 0)
 		n.slotOf = append(n.slotOf, none)
 		if d.to[i] != 0 {
-			n.finish(into, d.to[i])
+			n.setEnd(into, d.to[i])
 		}
 		if e.session != none {
-			n.rows[into].session = n.join(into, d.sessions[e.session].name)
+			n.rows[into].session = n.joinSession(into, d.sessions[e.session].name)
 		}
 		if e.record != nil {
 			n.bytes += recordBytes(e.record) + n.facets.add(&e)
@@ -347,7 +347,7 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 	}
 	for _, h := range d.hides {
 		if !forget[h.note] {
-			n.hold(h.note, h.from)
+			n.markHeld(h.note, h.from)
 		}
 	}
 	for term, list := range d.terms {
@@ -367,7 +367,7 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 			continue
 		}
 		from, at := d.blocks[slot/blockRows], slot%blockRows
-		into, i := n.slot(uint32(number[row]), stride) //nolint:gosec // not none
+		into, i := n.newSlot(uint32(number[row]), stride) //nolint:gosec // not none
 		copy(into.codes[i*stride:][:stride], from.codes[at*stride:])
 		copy(into.halves[i*stride:][:stride], from.halves[at*stride:])
 		into.factor[i], into.inverse[i], into.tokens[i] = from.factor[at], from.inverse[at], from.tokens[at]

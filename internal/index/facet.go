@@ -30,8 +30,8 @@ type facets struct {
 	wide   int            // keys that have more
 }
 
-// each calls yield with the attributes of a row that may be counted.
-func (e *entry) each(yield func(f facet)) {
+// eachFacet calls yield with the attributes of a row that may be counted.
+func (e *entry) eachFacet(yield func(f facet)) {
 	if e.record == nil {
 		return
 	}
@@ -45,7 +45,7 @@ func (e *entry) each(yield func(f facet)) {
 // add gives numbers to what is new in a row, and says what that takes, in bytes.
 func (f *facets) add(e *entry) (bytes int64) {
 	var added []facet
-	e.each(func(x facet) {
+	e.eachFacet(func(x facet) {
 		if _, known := f.number[x]; !known && f.values[x.key] <= maxFacetValues {
 			added = append(added, x)
 		}
@@ -68,9 +68,9 @@ func (f *facets) add(e *entry) (bytes int64) {
 	return bytes
 }
 
-// of calls yield with the number of each attribute of a row that is counted.
-func (f *facets) of(e *entry, yield func(n int)) {
-	e.each(func(x facet) {
+// eachCounted calls yield with the number of each attribute of a row that is counted.
+func (f *facets) eachCounted(e *entry, yield func(n int)) {
+	e.eachFacet(func(x facet) {
 		if n, ok := f.number[x]; ok {
 			yield(n)
 		}
@@ -86,7 +86,7 @@ type Facet struct {
 // Facets gives the attributes of a view by key: those with string values, of
 // which no layer has held more than 128. It is shared: not to be changed.
 func (v *View) Facets() map[string]*Facet {
-	v.stack.counting.Do(func() { v.stack.facets = v.countFacets(v.stack.layers) })
+	v.stack.facetsOnce.Do(func() { v.stack.facets = v.countFacets(v.stack.layers) })
 	return v.stack.facets
 }
 

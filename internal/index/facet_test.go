@@ -83,16 +83,16 @@ func TestMarks(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]marks{
 		"":                   0,
-		"Ada: How was Oslo?": asks | asking | 1,
-		"Ada: Really? I went to Rome, Oslo and Paris with Bo": asking | 3,
+		"Ada: How was Oslo?": endsWithQuestion | hasQuestion | 1,
+		"Ada: Really? I went to Rome, Oslo and Paris with Bo": hasQuestion | 3,
 		"Ada: Yes. No! Well":       0,
 		"It is (Rome) I'm I've in": 1,
-		"去了吗？":                     asks | asking,
+		"去了吗？":                     endsWithQuestion | hasQuestion,
 		"The End":                  1,
 	} {
 		r := said(map[string]any{"speaker": "Ada"})
 		r.Content = content
-		if got := marked(&r); got != want {
+		if got := marksOf(&r); got != want {
 			t.Errorf("%q: %b, want %b", content, got, want)
 		}
 	}

@@ -140,7 +140,7 @@ func TestRound(t *testing.T) {
 	}
 	for _, scale := range []float64{1e-30, 1, 1e30} {
 		got, err := pack([]float32{float32(3 * scale), float32(4 * scale)})
-		x, y := float64(widen(got.halves[0]))*got.inverse, float64(widen(got.halves[1]))*got.inverse
+		x, y := float64(fromHalf(got.halves[0]))*got.inverse, float64(fromHalf(got.halves[1]))*got.inverse
 		if err != nil || math.Abs(x-0.6) > 1e-3 || math.Abs(y-0.8) > 1e-3 {
 			t.Errorf("scale %g: %v %v %v", scale, x, y, err)
 		}
@@ -306,7 +306,7 @@ func TestReadersWithAWriter(t *testing.T) {
 							return
 						}
 					}
-					q.Of(ids(first[0]))
+					q.SignalsOf(ids(first[0]))
 				}
 			}
 		})

@@ -38,7 +38,7 @@ func halfDotGeneric(a, b []uint16) float32 {
 	for ; len(a) >= lanes; a, b = a[lanes:], b[lanes:] {
 		x, y := (*[lanes]uint16)(a), (*[lanes]uint16)(b)
 		for i := range s {
-			s[i] += widen(x[i]) * widen(y[i])
+			s[i] += fromHalf(x[i]) * fromHalf(y[i])
 		}
 	}
 	var t [4]float32
@@ -50,8 +50,8 @@ func halfDotGeneric(a, b []uint16) float32 {
 	return (t[0] + t[1]) + (t[2] + t[3])
 }
 
-// widen gives the number that a finite binary16 stands for.
-func widen(h uint16) float32 {
+// fromHalf gives the number that a finite binary16 stands for.
+func fromHalf(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	magnitude := uint32(h&0x7fff) << 13
 	if h&0x7c00 == 0 { // subnormal: a whole number of 2^-24
@@ -60,6 +60,6 @@ func widen(h uint16) float32 {
 	return math.Float32frombits(sign | (magnitude + (127-15)<<23))
 }
 
-// reach is the largest magnitude of a query's component, for the sums over a
+// maxComponent is the largest magnitude of a query's component, for the sums over a
 // row of n codes to fit an int32.
-func reach(n int) int { return min(math.MaxInt16, math.MaxInt32/(maxCode*max(n, 1))) }
+func maxComponent(n int) int { return min(math.MaxInt16, math.MaxInt32/(maxCode*max(n, 1))) }

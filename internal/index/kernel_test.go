@@ -14,7 +14,7 @@ func TestCodeKernelAgreesWithPlainGo(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{32, 64, 96, 384, 1536, 4096} {
-		limit := reach(n)
+		limit := maxComponent(n)
 		for _, rows := range []int{1, 2, 3, 4, 5, 7, 8, 33} {
 			for _, extreme := range []bool{false, true} {
 				q, codes := make([]int16, n), make([]byte, n*rows)
@@ -79,10 +79,10 @@ func TestWidenAndNarrow(t *testing.T) {
 			continue // infinite or not a number
 		}
 		want := float16.Frombits(half).Float32()
-		if got := widen(half); math.Float32bits(got) != math.Float32bits(want) {
+		if got := fromHalf(half); math.Float32bits(got) != math.Float32bits(want) {
 			t.Fatalf("%#x widens to %v, want %v", half, got, want)
 		}
-		if got := narrow(want); got != half {
+		if got := toHalf(want); got != half {
 			t.Fatalf("%v narrows to %#x, want %#x", want, got, half)
 		}
 		if isHalf(want) && float16.Fromfloat32(want).Float32() != want {

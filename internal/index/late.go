@@ -30,8 +30,8 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 		return out
 	}
 	v := q.view
-	c := v.chained()
-	weights, sum := v.weigh(tokens)
+	c := v.sessionChain()
+	weights, sum := v.tokenWeights(tokens)
 	query := make([][]int16, len(tokens))
 	for i := range tokens {
 		query[i] = make([]int16, TokenDim)
@@ -61,7 +61,7 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 		met[g] = best
 		return best
 	}
-	contextual := v.Contextual()
+	contextual := v.HasSessions()
 	lead, around := make([]int32, len(tokens)), make([]int32, len(tokens))
 	for n := range candidates {
 		clear(lead)
@@ -92,8 +92,8 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 // cosineOf turns a sum over two codes into a cosine.
 func cosineOf(d int32) float64 { return min(float64(d)/(codeLength*codeLength), 1) }
 
-// weigh gives the idf of each token's word, and their sum.
-func (v *View) weigh(tokens []Token) (weights []float64, sum float64) {
+// tokenWeights gives the idf of each token's word, and their sum.
+func (v *View) tokenWeights(tokens []Token) (weights []float64, sum float64) {
 	known := map[string]float64{}
 	for _, t := range tokens {
 		weight, ok := known[t.Word]
@@ -103,7 +103,7 @@ func (v *View) weigh(tokens []Token) (weights []float64, sum float64) {
 				own := 0
 				for i := range v.layers {
 					l := &v.layers[i]
-					own += l.count(l.postings(f.Terms))
+					own += l.countVisible(l.postings(f.Terms))
 				}
 				if n == 0 || own < df {
 					df = own
@@ -123,7 +123,7 @@ func (v *View) tokens(c *chain, g uint32) []byte {
 	if c.slot[g] == none {
 		return nil
 	}
-	i, _ := v.place(g)
+	i, _ := v.locate(g)
 	slot := int(c.slot[g])
 	return v.layers[i].blocks[slot/blockRows].tokens[slot%blockRows]
 }

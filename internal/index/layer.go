@@ -120,7 +120,7 @@ func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 	defer d.mu.Unlock()
 	late := false
 	for _, a := range order {
-		if _, known := d.find(a.Note, a.From); !known && a.From <= after {
+		if _, known := d.findVersion(a.Note, a.From); !known && a.From <= after {
 			late = true
 		}
 		d.add(a, padded(l.dimensions))
@@ -128,7 +128,7 @@ func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 	if late {
 		// A version from before that was not held, such as one that
 		// compaction dropped: what was visible has to be worked out again.
-		d.told = true
+		d.outOfOrder = true
 		d.generation++
 		clear(d.visible)
 		clear(d.stacked)
@@ -155,7 +155,7 @@ func (l *Layer) Compact(bounds ...int64) {
 		if d.to[row] == 0 {
 			return true
 		}
-		return slices.ContainsFunc(bounds, func(b int64) bool { return live(d.rows[row].from, d.to[row], b) })
+		return slices.ContainsFunc(bounds, func(b int64) bool { return isLive(d.rows[row].from, d.to[row], b) })
 	})
 }
 
@@ -169,8 +169,8 @@ func (l *Layer) replace(forget map[ID]bool, keep func(row uint32, d *data) bool)
 	l.data.Store(n)
 }
 
-// live is the one predicate of visibility in time.
-func live(from, to, bound int64) bool { return from <= bound && (to == 0 || to > bound) }
+// isLive is the one predicate of visibility in time.
+func isLive(from, to, bound int64) bool { return from <= bound && (to == 0 || to > bound) }
 
 func wrongDimensions(got, want int) error {
 	return fault.InvalidField("vector", "%d dimensions, the embedder has %d", got, want)

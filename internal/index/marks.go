@@ -10,32 +10,32 @@ import (
 type marks uint8
 
 const (
-	names  marks = 3      // how many capitalised words stand inside its sentences, at most 3
-	asks   marks = 1 << 2 // it ends with a question mark
-	asking marks = 1 << 3 // it has one
+	nameMask         marks = 3      // how many capitalised words stand inside its sentences, at most 3
+	endsWithQuestion marks = 1 << 2 // it ends with a question mark
+	hasQuestion      marks = 1 << 3 // it has one
 )
 
-// marked looks at the content without the name that it may begin with.
-func marked(r *Row) marks {
+// marksOf looks at the content without the name that it may begin with.
+func marksOf(r *Row) marks {
 	body := r.Content
 	if speaker, ok := r.Record.Attributes["speaker"].(string); ok && speaker != "" {
 		body = strings.TrimPrefix(body, speaker+":")
 	}
-	m := capitalised(body)
+	m := countCapitalized(body)
 	if strings.ContainsAny(body, "?？") {
-		m |= asking
+		m |= hasQuestion
 	}
 	if last, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(body, unicode.IsSpace)); last == '?' || last == '？' {
-		m |= asks
+		m |= endsWithQuestion
 	}
 	return m
 }
 
-// capitalised counts the words, up to 3, that begin with a capital inside a
+// countCapitalized counts the words, up to 3, that begin with a capital inside a
 // sentence: mostly names. "I" and what is joined to it are none.
-func capitalised(s string) (n marks) {
+func countCapitalized(s string) (n marks) {
 	inside := false // something of the sentence was seen
-	for i := 0; i < len(s) && n < names; {
+	for i := 0; i < len(s) && n < nameMask; {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if !unicode.IsLetter(r) {
 			switch r {

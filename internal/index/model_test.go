@@ -264,7 +264,7 @@ func check(t *rapid.T, bounds []modelBound) {
 	for n := range 14 {
 		ids = append(ids, noteID(n))
 	}
-	scores := q.Of(ids)
+	scores := q.SignalsOf(ids)
 	if len(scores) != len(rows) {
 		t.Fatalf("%d scores for %d visible notes", len(scores), len(rows))
 	}

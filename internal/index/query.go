@@ -21,7 +21,7 @@ type Query struct {
 	view   *View
 	words  []word
 	terms  int
-	vector *question
+	vector *queryVector
 }
 
 // word is one distinct word of a query.
@@ -44,7 +44,7 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 		if len(vector) != v.dimensions {
 			return nil, wrongDimensions(len(vector), v.dimensions)
 		}
-		q.vector = newQuestion(u)
+		q.vector = newQueryVector(u)
 	}
 	if v.notes == 0 || words == "" {
 		return q, nil
@@ -73,7 +73,7 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 		for j := range v.layers {
 			l := &v.layers[j]
 			w.postings[j] = l.postings(f)
-			df += l.count(w.postings[j])
+			df += l.countVisible(w.postings[j])
 			w.count += len(w.postings[j])
 		}
 		if df == 0 {
@@ -96,8 +96,8 @@ func (v *View) idf(df int) float64 {
 	return math.Log(1 + (float64(v.passages)-n+0.5)/(n+0.5))
 }
 
-// count is the number of visible postings.
-func (l *layerView) count(list []posting) int {
+// countVisible is the number of visible postings.
+func (l *layerView) countVisible(list []posting) int {
 	if l.whole {
 		return len(list)
 	}
@@ -140,7 +140,7 @@ func (l *layerView) postings(forms []string) []posting {
 	out := all[:1]
 	for _, p := range all[1:] {
 		if last := &out[len(out)-1]; last.passage == p.passage {
-			last.tf, last.own = plus(last.tf, p.tf), plus(last.own, p.own)
+			last.tf, last.own = addCounts(last.tf, p.tf), addCounts(last.own, p.own)
 		} else {
 			out = append(out, p)
 		}
@@ -148,9 +148,9 @@ func (l *layerView) postings(forms []string) []posting {
 	return out
 }
 
-// hit gives a ranked row as a hit.
-func (v *View) hit(r ranked) Hit {
-	i, row := v.place(r.row)
+// newHit gives a ranked row as a hit.
+func (v *View) newHit(r ranked) Hit {
+	i, row := v.locate(r.row)
 	e := &v.layers[i].rows[row]
 	return Hit{Note: e.note, From: e.from, Layer: i, Score: r.score}
 }
@@ -158,14 +158,14 @@ func (v *View) hit(r ranked) Hit {
 // Lexical gives the k best notes by words, best first. Notes without a word
 // of the query are never among them.
 func (q *Query) Lexical(sel *Selection, k int) []Hit {
-	w := borrow(q.view)
+	w := acquireWorkspace(q.view)
 	best := q.lexical(w, sel, k).sorted()
 	out := make([]Hit, len(best))
 	for i, r := range best {
-		out[i] = q.view.hit(r)
-		_, out[i].Passage = q.best(q.view.place(r.row))
+		out[i] = q.view.newHit(r)
+		_, out[i].Passage = q.bestPassage(q.view.locate(r.row))
 	}
-	w.back()
+	w.release()
 	return out
 }
 
@@ -175,20 +175,20 @@ func (q *Query) Vector(sel *Selection, k int) []Hit {
 	if q.vector == nil || k <= 0 {
 		return nil
 	}
-	best := q.scan(sel, k).nearest(func(g uint32) float64 {
-		i, row := q.view.place(g)
-		v, _ := q.view.vectorAt(i, q.view.layers[i].slot(row))
+	best := q.startScan(sel, k).finish(func(g uint32) float64 {
+		i, row := q.view.locate(g)
+		v, _ := q.view.vectorAt(i, q.view.layers[i].slotOf(row))
 		return cosine(&q.vector.vector, &v)
 	}).sorted()
 	out := make([]Hit, len(best))
 	for i, r := range best {
-		out[i] = q.view.hit(r)
+		out[i] = q.view.newHit(r)
 	}
 	return out
 }
 
-// slot gives the vector slot of a row as the view sees it, or none.
-func (l *layerView) slot(row uint32) int {
+// slotOf gives the vector slot of a row as the view sees it, or none.
+func (l *layerView) slotOf(row uint32) int {
 	l.data.mu.RLock()
 	slot := int(l.data.slotOf[row])
 	l.data.mu.RUnlock()
@@ -200,7 +200,7 @@ func (l *layerView) slot(row uint32) int {
 
 // Record gives the filterable fields and the version of a visible note.
 func (v *View) Record(note ID) (hit Hit, record *filter.Record, ok bool) {
-	i, row, ok := v.find(note)
+	i, row, ok := v.locateNote(note)
 	if !ok {
 		return Hit{}, nil, false
 	}

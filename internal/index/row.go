@@ -148,7 +148,7 @@ func analyze(r *Row, dimensions int) (analyzed, error) {
 		guessed += "\n" + r.Context
 	}
 	a.lang, _ = text.Guess(guessed)
-	a.marks = marked(r)
+	a.marks = marksOf(r)
 	spans := text.Passages(r.Content, passageTokens)
 	if len(spans) == 0 {
 		spans = []text.Span{{}}
@@ -196,15 +196,15 @@ func (a *analyzed) count(passage uint32, terms, date []string) {
 		}
 		added := a.counts[from:]
 		if at := slices.IndexFunc(added, func(c termCount) bool { return c.term == t }); at >= 0 {
-			added[at].tf, added[at].own = plus(added[at].tf, 1), plus(added[at].own, own)
+			added[at].tf, added[at].own = addCounts(added[at].tf, 1), addCounts(added[at].own, own)
 		} else {
 			a.counts = append(a.counts, termCount{term: t, passage: passage, tf: 1, own: own})
 		}
 	}
 }
 
-// share is the number of rows that one goroutine analyzes at a time.
-const share = 64
+// rowsPerTask is the number of rows that one goroutine analyzes at a time.
+const rowsPerTask = 64
 
 // analyzeAll analyzes rows on all processors, once they are many. The error is
 // that of the first row that has one.
@@ -213,8 +213,8 @@ func analyzeAll(rows []Row, dimensions int) ([]analyzed, error) {
 	var next atomic.Int64
 	work := func() {
 		for {
-			end := int(next.Add(share))
-			for i := end - share; i < min(end, len(rows)); i++ {
+			end := int(next.Add(rowsPerTask))
+			for i := end - rowsPerTask; i < min(end, len(rows)); i++ {
 				out[i], errs[i] = analyze(&rows[i], dimensions)
 			}
 			if end >= len(rows) {
@@ -223,7 +223,7 @@ func analyzeAll(rows []Row, dimensions int) ([]analyzed, error) {
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (len(rows)+share-1)/share) - 1 {
+	for range min(runtime.GOMAXPROCS(0), (len(rows)+rowsPerTask-1)/rowsPerTask) - 1 {
 		wg.Go(work)
 	}
 	work()

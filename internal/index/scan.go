@@ -16,7 +16,7 @@ const (
 	// scanners bounds how many.
 	scanners = 4
 	// turn is the number of blocks that a processor takes at a time.
-	turn = 4
+	blocksPerTurn = 4
 )
 
 // shortlist is how many rows are looked at exactly to find the k best: the
@@ -36,9 +36,9 @@ type scan struct {
 	best *top // of the turns that are done
 }
 
-// scan begins to look for the k nearest rows, on other processors where there
+// startScan begins to look for the k nearest rows, on other processors where there
 // are many; nearest ends it, and must be called.
-func (q *Query) scan(sel *Selection, k int) *scan {
+func (q *Query) startScan(sel *Selection, k int) *scan {
 	s := &scan{q: q, sel: sel, k: k, best: newTop(q.view, shortlist(k))}
 	slots := 0
 	for i := range q.view.layers {
@@ -52,9 +52,9 @@ func (q *Query) scan(sel *Selection, k int) *scan {
 	return s
 }
 
-// nearest takes part in what is left of the scan, and gives the k best by the
+// finish takes part in what is left of the scan, and gives the k best by the
 // exact cosine.
-func (s *scan) nearest(exact func(g uint32) float64) *top {
+func (s *scan) finish(exact func(g uint32) float64) *top {
 	s.work()
 	s.wg.Wait()
 	best := newTop(s.q.view, s.k)
@@ -70,10 +70,10 @@ func (s *scan) work() {
 	mine, passed := int(s.next.Add(1))-1, 0
 	for i := range s.q.view.layers {
 		l := &s.q.view.layers[i]
-		turns := (len(l.blocks) + turn - 1) / turn
+		turns := (len(l.blocks) + blocksPerTurn - 1) / blocksPerTurn
 		for ; mine < passed+turns; mine = int(s.next.Add(1)) - 1 {
-			from := (mine - passed) * turn
-			s.q.scanBlocks(l, s.sel.of(i, l), best, from, min(from+turn, len(l.blocks)))
+			from := (mine - passed) * blocksPerTurn
+			s.q.scanBlocks(l, s.sel.rowsOf(i, l), best, from, min(from+blocksPerTurn, len(l.blocks)))
 		}
 		passed += turns
 	}

@@ -20,8 +20,8 @@ func (e *entry) before(o *entry) int {
 	return cmp.Or(cmp.Compare(e.at, o.at), bytes.Compare(e.note[:], o.note[:]), cmp.Compare(e.from, o.from))
 }
 
-// join puts a row into its session. The lock is held.
-func (d *data) join(row uint32, name string) int32 {
+// joinSession puts a row into its session. The lock is held.
+func (d *data) joinSession(row uint32, name string) int32 {
 	if name == "" {
 		return none
 	}
@@ -68,15 +68,15 @@ func (l *layerView) sessionName(number int32) string {
 	return l.data.sessions[number].name
 }
 
-// beside walks from a note to the visible notes just before and just after it
+// sessionNeighbors walks from a note to the visible notes just before and just after it
 // in its session, over all layers; none where there is none.
-func (v *View) beside(g uint32) (prev, next int32) {
+func (v *View) sessionNeighbors(g uint32) (prev, next int32) {
 	prev, next = none, none
 	e := v.entry(g)
 	if e.session == none {
 		return prev, next
 	}
-	i, _ := v.place(g)
+	i, _ := v.locate(g)
 	name := v.layers[i].sessionName(e.session)
 	var prevEntry, nextEntry *entry
 	for i := range v.layers {

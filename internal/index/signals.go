@@ -50,9 +50,9 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	if v.notes == 0 || depth <= 0 {
 		return nil
 	}
-	c := v.chained()
-	w := borrow(v)
-	w.windows(v.rows, len(v.stack.people.tallies))
+	c := v.sessionChain()
+	w := acquireWorkspace(v)
+	w.growWindows(v.rows, len(v.stack.people.tallies))
 
 	var rows []uint32
 	add := func(best *top) {
@@ -63,14 +63,14 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	// Vectors are scanned while words are counted.
 	var vectors *scan
 	if q.vector != nil {
-		vectors = q.scan(sel, depth)
+		vectors = q.startScan(sel, depth)
 	}
 	if len(q.words) > 0 {
 		add(q.lexical(w, sel, depth))
 		add(q.windows(w, c, sel, depth))
 	}
 	if vectors != nil {
-		add(vectors.nearest(func(g uint32) float64 { return q.exact(w, c, g) }))
+		add(vectors.finish(func(g uint32) float64 { return q.exact(w, c, g) }))
 	}
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
@@ -82,27 +82,27 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	for n, g := range rows {
 		out[n] = q.signals(w, c, g)
 	}
-	q.gather(w, c, out)
-	w.back()
+	q.addContext(w, c, out)
+	w.release()
 	return out
 }
 
 // signals gives what is known of a row but for its windows and session.
 func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	v := q.view
-	i, row := v.place(g)
+	i, row := v.locate(g)
 	e := &v.layers[i].rows[row]
 	s := Signals{
 		Note: e.note, From: e.from, Layer: i, row: g,
 		Length: int(e.length), Role: e.role, Record: e.record,
 	}
-	s.Asks, s.Names = e.marks&asks != 0, int(e.marks&names)
+	s.Asks, s.Names = e.marks&endsWithQuestion != 0, int(e.marks&nameMask)
 	if p := c.prev[g]; p != none {
-		s.Replies = v.entry(uint32(p)).marks&asking != 0 //nolint:gosec // not none
+		s.Replies = v.entry(uint32(p)).marks&hasQuestion != 0 //nolint:gosec // not none
 	} else {
 		s.Opens = c.next[g] != none
 	}
-	s.Words, s.Passage = q.best(i, row)
+	s.Words, s.Passage = q.bestPassage(i, row)
 	if q.vector != nil && c.slot[g] != none {
 		s.Dense, s.Vector = true, q.exact(w, c, g)
 	}
@@ -120,8 +120,8 @@ func (q *Query) exact(w *workspace, c *chain, g uint32) float64 {
 	return w.exact[g]
 }
 
-// Contextual tells whether some notes of the view share a session.
-func (v *View) Contextual() bool { return v.stack.people.notes < v.notes }
+// HasSessions tells whether some notes of the view share a session.
+func (v *View) HasSessions() bool { return v.stack.people.notes < v.notes }
 
 // window gives the rows within two of g in its session: g first, then the lead
 // before it, then those after it, and how many they are.
@@ -147,9 +147,9 @@ func sum(of []uint32, rows []uint32) (n uint32) {
 	return n
 }
 
-// tally leaves in w.count how often a word stands in each row of a layer that
+// countWord leaves in w.count how often a word stands in each row of a layer that
 // a set has, whose numbers are those of the layer and shift, and adds the rows.
-func (q *Query) tally(w *workspace, layer int, word *word, of bitset, shift uint32) {
+func (q *Query) countWord(w *workspace, layer int, word *word, of bitset, shift uint32) {
 	l := &q.view.layers[layer]
 	for _, p := range word.postings[layer] {
 		row := l.passages[p.passage].row
@@ -170,15 +170,15 @@ func (q *Query) tally(w *workspace, layer int, word *word, of bitset, shift uint
 // are looked at.
 func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) *top {
 	v := q.view
-	if !v.Contextual() {
+	if !v.HasSessions() {
 		return newTop(v, 0)
 	}
 	average := 5 * float64(v.length) / float64(v.notes)
 	decided := false
 	for j := range q.words {
-		word, left := &q.words[j], q.most(j)
-		if j > 0 && word.count > few {
-			if bar := w.leaders(v, sel, newTop(nil, k)).bar(); bar > left {
+		word, left := &q.words[j], q.maxGain(j)
+		if j > 0 && word.count > fewPostings {
+			if bar := w.bestByWindow(v, sel, newTop(nil, k)).threshold(); bar > left {
 				decided = true
 				w.windowed = slices.DeleteFunc(w.windowed, func(g uint32) bool {
 					if w.window[g]+left >= bar {
@@ -190,22 +190,22 @@ func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) *top {
 			}
 		}
 		if decided {
-			q.narrow(w, c, word, average)
+			q.addWordToScored(w, c, word, average)
 		} else {
-			q.widen(w, c, word, average)
+			q.addWordToAll(w, c, word, average)
 		}
 		for _, g := range w.touched {
 			w.count[g] = 0
 		}
 		w.touched = w.touched[:0]
 	}
-	return w.leaders(v, sel, newTop(v, k))
+	return w.bestByWindow(v, sel, newTop(v, k))
 }
 
-// widen adds a word to the score of every note that has it near.
-func (q *Query) widen(w *workspace, c *chain, word *word, average float64) {
+// addWordToAll adds a word to the score of every note that has it near.
+func (q *Query) addWordToAll(w *workspace, c *chain, word *word, average float64) {
 	for i := range q.view.layers {
-		q.tally(w, i, word, q.view.layers[i].visible, 0)
+		q.countWord(w, i, word, q.view.layers[i].visible, 0)
 	}
 	reached := w.reached[:0]
 	for _, g := range w.touched {
@@ -223,14 +223,14 @@ func (q *Query) widen(w *workspace, c *chain, word *word, average float64) {
 		if had == 0 {
 			w.windowed = append(w.windowed, g)
 		}
-		w.window[g] = had + word.weight*saturate(float64(w.wide[g]), float64(c.around[g])/average)
+		w.window[g] = had + word.weight*saturate(float64(w.wide[g]), float64(c.windowLength[g])/average)
 		w.wide[g] = 0
 	}
 	w.reached = reached
 }
 
-// narrow adds a word to the score of the notes that have one.
-func (q *Query) narrow(w *workspace, c *chain, word *word, average float64) {
+// addWordToScored adds a word to the score of the notes that have one.
+func (q *Query) addWordToScored(w *workspace, c *chain, word *word, average float64) {
 	for _, g := range w.windowed {
 		near, _, n := c.window(g)
 		for _, o := range near[:n] {
@@ -238,12 +238,12 @@ func (q *Query) narrow(w *workspace, c *chain, word *word, average float64) {
 		}
 	}
 	for i := range q.view.layers {
-		q.tally(w, i, word, w.mask, q.view.layers[i].base)
+		q.countWord(w, i, word, w.mask, q.view.layers[i].base)
 	}
 	for _, g := range w.windowed {
 		near, _, n := c.window(g)
 		if count := sum(w.count, near[:n]); count > 0 {
-			w.window[g] += word.weight * saturate(float64(count), float64(c.around[g])/average)
+			w.window[g] += word.weight * saturate(float64(count), float64(c.windowLength[g])/average)
 		}
 		for _, o := range near[:n] {
 			w.mask.clear(o)
@@ -251,11 +251,11 @@ func (q *Query) narrow(w *workspace, c *chain, word *word, average float64) {
 	}
 }
 
-// leaders leaves the best of the selected notes by window.
-func (w *workspace) leaders(v *View, sel *Selection, best *top) *top {
+// bestByWindow leaves the best of the selected notes by window.
+func (w *workspace) bestByWindow(v *View, sel *Selection, best *top) *top {
 	for _, g := range w.windowed {
-		if score := w.window[g]; !best.misses(score) {
-			if i, row := v.place(g); sel.of(i, &v.layers[i]).has(row) {
+		if score := w.window[g]; !best.rejects(score) {
+			if i, row := v.locate(g); sel.rowsOf(i, &v.layers[i]).has(row) {
 				best.push(g, score)
 			}
 		}
@@ -263,10 +263,10 @@ func (w *workspace) leaders(v *View, sel *Selection, best *top) *top {
 	return best
 }
 
-// gather adds to candidates what their windows and sessions come to.
-func (q *Query) gather(w *workspace, c *chain, out []Signals) {
+// addContext adds to candidates what their windows and sessions come to.
+func (q *Query) addContext(w *workspace, c *chain, out []Signals) {
 	v := q.view
-	if !v.Contextual() {
+	if !v.HasSessions() {
 		return
 	}
 	people := v.stack.people
@@ -283,7 +283,7 @@ func (q *Query) gather(w *workspace, c *chain, out []Signals) {
 	for n := range out {
 		p := &at[n]
 		p.near, _, p.n = c.window(out[n].row)
-		p.window = float64(c.around[out[n].row]) / average
+		p.window = float64(c.windowLength[out[n].row]) / average
 		p.session = c.session[out[n].row]
 		p.whole = float64(out[n].Length) / mean
 		if p.session != none {
@@ -296,7 +296,7 @@ func (q *Query) gather(w *workspace, c *chain, out []Signals) {
 	for j := range q.words {
 		word := &q.words[j]
 		for i := range v.layers {
-			q.tallySessions(w, c, i, word)
+			q.countWordInSessions(w, c, i, word)
 		}
 		for n := range out {
 			s, p := &out[n], &at[n]
@@ -328,9 +328,9 @@ func (q *Query) gather(w *workspace, c *chain, out []Signals) {
 	}
 }
 
-// tallySessions leaves in w.count and w.session how often a word stands in the
+// countWordInSessions leaves in w.count and w.session how often a word stands in the
 // rows and sessions that are asked for, and adds the rows to w.touched.
-func (q *Query) tallySessions(w *workspace, c *chain, layer int, word *word) {
+func (q *Query) countWordInSessions(w *workspace, c *chain, layer int, word *word) {
 	l := &q.view.layers[layer]
 	for _, p := range word.postings[layer] {
 		row := l.passages[p.passage].row

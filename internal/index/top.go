@@ -21,8 +21,8 @@ type top struct {
 
 func newTop(v *View, k int) *top { return &top{view: v, k: max(k, 0)} }
 
-// order is negative where a is better than b.
-func (t *top) order(a, b ranked) int {
+// compare is negative where a is better than b.
+func (t *top) compare(a, b ranked) int {
 	switch {
 	case a.score > b.score:
 		return -1
@@ -35,13 +35,13 @@ func (t *top) order(a, b ranked) int {
 	return bytes.Compare(x[:], y[:])
 }
 
-// misses tells that a score is not among the k best, without looking further.
-func (t *top) misses(score float64) bool {
+// rejects tells that a score is not among the k best, without looking further.
+func (t *top) rejects(score float64) bool {
 	return len(t.heap) >= t.k && (t.k == 0 || score < t.heap[0].score || t.view == nil && score == t.heap[0].score)
 }
 
-// bar is the score of the k-th best, or 0 where there are fewer.
-func (t *top) bar() float64 {
+// threshold is the score of the k-th best, or 0 where there are fewer.
+func (t *top) threshold() float64 {
 	if len(t.heap) < t.k || t.k == 0 {
 		return 0
 	}
@@ -49,7 +49,7 @@ func (t *top) bar() float64 {
 }
 
 func (t *top) push(row uint32, score float64) {
-	if t.misses(score) {
+	if t.rejects(score) {
 		return
 	}
 	r := ranked{score, row}
@@ -58,7 +58,7 @@ func (t *top) push(row uint32, score float64) {
 		i := len(t.heap) - 1
 		for i > 0 {
 			parent := (i - 1) / 2
-			if t.order(t.heap[parent], r) > 0 {
+			if t.compare(t.heap[parent], r) > 0 {
 				break
 			}
 			t.heap[i] = t.heap[parent]
@@ -67,7 +67,7 @@ func (t *top) push(row uint32, score float64) {
 		t.heap[i] = r
 		return
 	}
-	if t.order(r, t.heap[0]) >= 0 {
+	if t.compare(r, t.heap[0]) >= 0 {
 		return
 	}
 	i := 0
@@ -76,10 +76,10 @@ func (t *top) push(row uint32, score float64) {
 		if child >= len(t.heap) {
 			break
 		}
-		if right := child + 1; right < len(t.heap) && t.order(t.heap[child], t.heap[right]) < 0 {
+		if right := child + 1; right < len(t.heap) && t.compare(t.heap[child], t.heap[right]) < 0 {
 			child = right
 		}
-		if t.order(r, t.heap[child]) >= 0 {
+		if t.compare(r, t.heap[child]) >= 0 {
 			break
 		}
 		t.heap[i] = t.heap[child]
@@ -90,6 +90,6 @@ func (t *top) push(row uint32, score float64) {
 
 // sorted gives the rows, best first, and ends the heap.
 func (t *top) sorted() []ranked {
-	slices.SortFunc(t.heap, t.order)
+	slices.SortFunc(t.heap, t.compare)
 	return t.heap
 }

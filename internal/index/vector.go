@@ -51,8 +51,8 @@ func Round(v []float32) ([]float32, error) {
 	return out, nil
 }
 
-// narrow gives the binary16 of a number that is one.
-func narrow(x float32) uint16 {
+// toHalf gives the binary16 of a number that is one.
+func toHalf(x float32) uint16 {
 	if bits := math.Float32bits(x); isHalf(x) && bits<<1 != 0 {
 		return uint16(bits>>16&0x8000 | (bits&0x7fffffff-112<<23)>>13) //nolint:gosec // sixteen bits are left
 	}
@@ -90,7 +90,7 @@ func pack(v []float32) (vector, error) {
 		f := float64(x)
 		sum += f * f
 		out.largest = max(out.largest, math.Abs(f))
-		out.halves[i] = narrow(x)
+		out.halves[i] = toHalf(x)
 	}
 	out.inverse = 1 / math.Sqrt(sum)
 	return out, nil
@@ -106,24 +106,24 @@ func cosine(a, b *vector) float64 {
 func (v *vector) encode(codes []byte) float32 {
 	scale := maxCode / v.largest
 	for i, h := range v.halves {
-		codes[i] = byte(int8(math.RoundToEven(float64(widen(h)) * scale))) //nolint:gosec // int8 as a byte
+		codes[i] = byte(int8(math.RoundToEven(float64(fromHalf(h)) * scale))) //nolint:gosec // int8 as a byte
 	}
 	return float32(v.inverse / scale)
 }
 
-// question is a query's vector: as it is, and as codes of up to 16 bits, since
+// queryVector is a query's vector: as it is, and as codes of up to 16 bits, since
 // a query costs nothing to keep precise.
-type question struct {
+type queryVector struct {
 	vector
 	codes  []int16
 	factor float64
 }
 
-func newQuestion(v vector) *question {
-	q := &question{vector: v, codes: make([]int16, len(v.halves))}
-	scale := float64(reach(len(v.halves))) / v.largest
+func newQueryVector(v vector) *queryVector {
+	q := &queryVector{vector: v, codes: make([]int16, len(v.halves))}
+	scale := float64(maxComponent(len(v.halves))) / v.largest
 	for i, h := range v.halves {
-		q.codes[i] = int16(math.RoundToEven(float64(widen(h)) * scale))
+		q.codes[i] = int16(math.RoundToEven(float64(fromHalf(h)) * scale))
 	}
 	q.factor = v.inverse / scale
 	return q

@@ -67,20 +67,20 @@ type stack struct {
 	hidden      int   // how many hides of the nearest layer are in effect
 	used        uint64
 
-	people *sessions
-	making sync.Mutex // of the chain
-	chain  atomic.Pointer[chain]
-	basis  atomic.Pointer[chain] // of an earlier stack, to go on from
+	people       *sessions
+	chainMutex   sync.Mutex // of the chain
+	chain        atomic.Pointer[chain]
+	earlierChain atomic.Pointer[chain] // of an earlier stack, to go on from
 
-	counting sync.Once
-	facets   map[string]*Facet
+	facetsOnce sync.Once
+	facets     map[string]*Facet
 }
 
-// kept is how many visibilities and stacks a layer remembers.
-const kept = 8
+// maxRemembered is how many visibilities and stacks a layer remembers.
+const maxRemembered = 8
 
-// keptChains is how many of the stacks keep their chain.
-const keptChains = 3
+// maxChains is how many of the stacks keep their chain.
+const maxChains = 3
 
 // Open makes a view of layers, nearest first. The error is [ErrBehind] where
 // a layer has not reached its bound.
@@ -98,7 +98,7 @@ func Open(bounds []Bound) (*View, error) {
 		}
 		v.layers[i].data = b.Layer.data.Load()
 	}
-	v.stack = v.visible(bounds)
+	v.stack = v.visibleStack(bounds)
 	langs := map[text.Language]bool{}
 	for i := len(bounds) - 1; i >= 0; i-- {
 		l, vis := &v.layers[i], v.stack.layers[i]
@@ -144,8 +144,8 @@ func (v *View) Sessions() (n int, mean float64) {
 	return s.notes, float64(s.total) / float64(s.notes)
 }
 
-// place gives the layer and the row of a number.
-func (v *View) place(g uint32) (layer int, row uint32) {
+// locate gives the layer and the row of a number.
+func (v *View) locate(g uint32) (layer int, row uint32) {
 	for i := range v.layers {
 		if b := v.layers[i].base; g >= b {
 			return i, g - b
@@ -155,12 +155,12 @@ func (v *View) place(g uint32) (layer int, row uint32) {
 }
 
 func (v *View) entry(g uint32) *entry {
-	i, row := v.place(g)
+	i, row := v.locate(g)
 	return &v.layers[i].rows[row]
 }
 
-// visible gives what is visible in each layer, and sets which slots are seen.
-func (v *View) visible(bounds []Bound) *stack {
+// visibleStack gives what is visible in each layer, and sets which slots are seen.
+func (v *View) visibleStack(bounds []Bound) *stack {
 	s := &stack{}
 	for i, b := range bounds {
 		l := &v.layers[i]
@@ -184,22 +184,22 @@ func (v *View) visible(bounds []Bound) *stack {
 	for i := range bounds {
 		d := v.layers[i].data
 		if i > 0 && earlier != nil {
-			s.layers = append(s.layers, d.without(earlier.layers[i], nearest.holds(earlier.hidden, s.hidden, s.at[0])))
+			s.layers = append(s.layers, d.without(earlier.layers[i], nearest.heldNotes(earlier.hidden, s.hidden, s.at[0])))
 			continue
 		}
-		vis := d.at(s.at[i])
+		vis := d.visibilityAt(s.at[i])
 		for j := range i {
 			n, _ := v.layers[j].data.hidesUpTo(s.at[j])
-			vis = d.without(vis, v.layers[j].data.holds(0, n, s.at[j]))
+			vis = d.without(vis, v.layers[j].data.heldNotes(0, n, s.at[j]))
 		}
 		s.layers = append(s.layers, vis)
 	}
-	s.people = v.gather(s.layers)
+	s.people = v.joinSessions(s.layers)
 	if earlier != nil {
 		if c := earlier.chain.Load(); c != nil {
-			s.basis.Store(c)
+			s.earlierChain.Store(c)
 		} else {
-			s.basis.Store(earlier.basis.Load())
+			s.earlierChain.Store(earlier.earlierChain.Load())
 		}
 	}
 	nearest.remember(key, s)
@@ -245,7 +245,7 @@ func (d *data) remember(key string, s *stack) {
 	d.clock++
 	s.used = d.clock
 	d.stacked[key] = s
-	if len(d.stacked) > kept {
+	if len(d.stacked) > maxRemembered {
 		forgetOldest(d.stacked, func(s *stack) uint64 { return s.used })
 	}
 	// A chain is large beside the rest: the stacks that were not used lately make
@@ -256,9 +256,9 @@ func (d *data) remember(key string, s *stack) {
 	}
 	slices.Sort(used)
 	for _, s := range d.stacked {
-		if len(used) > keptChains && s.used < used[len(used)-keptChains] {
+		if len(used) > maxChains && s.used < used[len(used)-maxChains] {
 			s.chain.Store(nil)
-			s.basis.Store(nil)
+			s.earlierChain.Store(nil)
 		}
 	}
 }
@@ -278,16 +278,16 @@ func (s *stack) key() string {
 func (d *data) hidesUpTo(bound int64) (n int, inOrder bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if d.told {
+	if d.outOfOrder {
 		return len(d.hides), false
 	}
 	n, _ = slices.BinarySearchFunc(d.hides, bound+1, func(h hide, from int64) int { return cmp.Compare(h.from, from) })
 	return n, true
 }
 
-// holds lists the notes of some hides of which the layer has any version at a
+// heldNotes lists the notes of some hides of which the layer has any version at a
 // bound.
-func (d *data) holds(after, upTo int, bound int64) []ID {
+func (d *data) heldNotes(after, upTo int, bound int64) []ID {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	notes := make([]ID, 0, upTo-after)
@@ -299,8 +299,8 @@ func (d *data) holds(after, upTo int, bound int64) []ID {
 	return notes
 }
 
-// find gives where a note is visible.
-func (v *View) find(note ID) (layer int, row uint32, ok bool) {
+// locateNote gives where a note is visible.
+func (v *View) locateNote(note ID) (layer int, row uint32, ok bool) {
 	for i := range v.layers {
 		l := &v.layers[i]
 		l.data.mu.RLock()
@@ -349,8 +349,8 @@ func (v *View) SelectFunc(keep func(note ID, from int64, r *filter.Record) bool)
 	return s
 }
 
-// of gives what may be hit in a layer: nothing that is not visible.
-func (s *Selection) of(i int, l *layerView) bitset {
+// rowsOf gives what may be hit in a layer: nothing that is not visible.
+func (s *Selection) rowsOf(i int, l *layerView) bitset {
 	if s == nil {
 		return l.visible
 	}

@@ -26,8 +26,8 @@ type tally struct {
 	total int64
 }
 
-// next copies a visibility for changes, with room for n rows.
-func (v *visibility) next(n, langs, sessions, facets int) *visibility {
+// clone copies a visibility for changes, with room for n rows.
+func (v *visibility) clone(n, langs, sessions, facets int) *visibility {
 	out := *v
 	out.n = n
 	out.rows = newBitset(n)
@@ -55,7 +55,7 @@ func (v *visibility) show(row uint32, e *entry, f *facets, sign int) {
 	v.terms += int64(sign) * int64(e.terms)
 	v.langs[e.lang] += sign
 	v.roles[e.role] += sign
-	f.of(e, func(n int) { v.facets[n] += int32(sign) }) //nolint:gosec // 1 or -1
+	f.eachCounted(e, func(n int) { v.facets[n] += int32(sign) }) //nolint:gosec // 1 or -1
 	v.held.total += length
 	if e.session == none {
 		v.held.notes += sign // a session by itself
@@ -69,10 +69,10 @@ func (v *visibility) show(row uint32, e *entry, f *facets, sign int) {
 	s.total += length
 }
 
-// at gives what is live at a bound. Later writes begin and end versions past
+// visibilityAt gives what is live at a bound. Later writes begin and end versions past
 // the bound, so the answer is kept, and the next bound goes on from it: with
 // the rows that began and ended since.
-func (d *data) at(bound int64) *visibility {
+func (d *data) visibilityAt(bound int64) *visibility {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.clock++
@@ -86,11 +86,11 @@ func (d *data) at(bound int64) *visibility {
 			from, base = b, vis
 		}
 	}
-	if base == nil || d.told {
+	if base == nil || d.outOfOrder {
 		from, base = 0, &visibility{}
 	}
 	n := d.rowsUpTo(bound)
-	vis := base.next(n, len(d.langs), len(d.sessions), len(d.facets.list))
+	vis := base.clone(n, len(d.langs), len(d.sessions), len(d.facets.list))
 	vis.used = d.clock
 	if base.n > 0 {
 		for _, e := range d.endsIn(from, bound) {
@@ -100,12 +100,12 @@ func (d *data) at(bound int64) *visibility {
 		}
 	}
 	for i := base.n; i < n; i++ {
-		if e := &d.rows[i]; !e.tombstone && live(e.from, d.to[i], bound) {
+		if e := &d.rows[i]; !e.tombstone && isLive(e.from, d.to[i], bound) {
 			vis.show(uint32(i), e, &d.facets, 1) //nolint:gosec // row numbers fit 32 bits
 		}
 	}
 	d.visible[bound] = vis
-	if len(d.visible) > kept {
+	if len(d.visible) > maxRemembered {
 		forgetOldest(d.visible, func(v *visibility) uint64 { return v.used })
 	}
 	return vis
@@ -122,7 +122,7 @@ func (d *data) without(vis *visibility, notes []ID) *visibility {
 			e := &d.rows[row]
 			if out.rows.has(row) {
 				if out == vis {
-					out = vis.next(vis.n, 0, 0, 0)
+					out = vis.clone(vis.n, 0, 0, 0)
 				}
 				out.show(row, e, &d.facets, -1)
 			}
@@ -141,9 +141,9 @@ type sessions struct {
 	tallies []tally   // by number
 }
 
-// gather counts the sessions over all layers. The farthest layer's numbers
+// joinSessions counts the sessions over all layers. The farthest layer's numbers
 // stay; the nearer ones' sessions take them over by name, or new ones.
-func (v *View) gather(layers []*visibility) *sessions {
+func (v *View) joinSessions(layers []*visibility) *sessions {
 	far := layers[len(layers)-1]
 	s := &sessions{tally: far.held, tallies: far.sessions, number: make([][]int32, len(layers))}
 	if len(layers) == 1 {
@@ -184,8 +184,8 @@ func (v *View) gather(layers []*visibility) *sessions {
 	return s
 }
 
-// of gives the view's number of a session of a layer.
-func (s *sessions) of(layer int, number int32) int32 {
+// viewNumber gives the view's number of a session of a layer.
+func (s *sessions) viewNumber(layer int, number int32) int32 {
 	if number == none || s.number[layer] == nil {
 		return number
 	}

@@ -25,8 +25,8 @@ type workspace struct {
 
 var workspaces sync.Pool
 
-// borrow gives a workspace for the rows of a view.
-func borrow(v *View) *workspace {
+// acquireWorkspace gives a workspace for the rows of a view.
+func acquireWorkspace(v *View) *workspace {
 	w, ok := workspaces.Get().(*workspace)
 	if !ok {
 		w = &workspace{}
@@ -36,9 +36,9 @@ func borrow(v *View) *workspace {
 	return w
 }
 
-// back clears what was touched and gives the workspace to the next query. It
+// release clears what was touched and gives the workspace to the next query. It
 // is not deferred: what a panic left in it must not get into another score.
-func (w *workspace) back() {
+func (w *workspace) release() {
 	for _, g := range w.found {
 		w.words[g] = 0
 	}
@@ -53,8 +53,8 @@ func (w *workspace) back() {
 	workspaces.Put(w)
 }
 
-// windows makes room for what the windows and the sessions count.
-func (w *workspace) windows(rows, sessions int) {
+// growWindows makes room for what the windows and the sessions count.
+func (w *workspace) growWindows(rows, sessions int) {
 	w.count, w.wide = grown(w.count, rows), grown(w.wide, rows)
 	w.window = grown(w.window, rows)
 	w.session, w.asked = grown(w.session, sessions), grown(w.asked, sessions)

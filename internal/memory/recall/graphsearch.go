@@ -132,7 +132,7 @@ func (f *finding) hop(ctx context.Context, entities []uuid.UUID, led map[uuid.UU
 		ids = append(ids, id)
 	}
 	out := make([]*path, 0, len(paths))
-	for _, s := range f.asked.Of(ids) {
+	for _, s := range f.asked.SignalsOf(ids) {
 		p := paths[s.Note]
 		p.words, p.cosine = s.Words, s.Vector
 		if p.via != nil {

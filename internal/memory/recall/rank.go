@@ -60,7 +60,7 @@ func (f *finding) profile() search.Profile {
 
 func peopleTalk(v *index.View) bool {
 	roles := v.Roles()
-	if !v.Contextual() || roles[index.Assistant] > 0 || v.MeanLength() > talkLength {
+	if !v.HasSessions() || roles[index.Assistant] > 0 || v.MeanLength() > talkLength {
 		return false
 	}
 	speaker := "speaker"
@@ -230,7 +230,7 @@ func (f *finding) linkedCandidates(linked []search.Linked) []search.Candidate {
 	for i, l := range linked {
 		ids[i] = l.Note
 	}
-	found := f.asked.Of(ids)
+	found := f.asked.SignalsOf(ids)
 	found = slices.DeleteFunc(found, func(s index.Signals) bool { return !f.q.lets(s.Record) })
 	out := f.measured(found)
 	for i, l := range f.asked.Late(f.tokens, found) {

@@ -1,23 +1,23 @@
 package index
 
-// Of measures the given notes as [Query.Signals] does, in the given order;
+// SignalsOf measures the given notes as [Query.Signals] does, in the given order;
 // notes that the view does not see are left out. It scores linked notes by the
 // same measure as hits.
-func (q *Query) Of(notes []ID) []Signals {
+func (q *Query) SignalsOf(notes []ID) []Signals {
 	v := q.view
 	if v.notes == 0 || len(notes) == 0 {
 		return nil
 	}
-	c := v.chained()
-	w := borrow(v)
-	w.windows(v.rows, len(v.stack.people.tallies))
+	c := v.sessionChain()
+	w := acquireWorkspace(v)
+	w.growWindows(v.rows, len(v.stack.people.tallies))
 	out := make([]Signals, 0, len(notes))
 	for _, note := range notes {
-		if i, row, ok := v.find(note); ok {
+		if i, row, ok := v.locateNote(note); ok {
 			out = append(out, q.signals(w, c, v.layers[i].base+row))
 		}
 	}
-	q.gather(w, c, out)
-	w.back()
+	q.addContext(w, c, out)
+	w.release()
 	return out
 }
