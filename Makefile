@@ -42,7 +42,7 @@ LDFLAGS := -s -w -X $(APP).version=$(VERSION) -X $(APP).commit=$(COMMIT) -X $(AP
 RACE_PACKAGES := \
 	internal/app internal/memory/engine internal/store/postgres internal/api internal/store/sqlite \
 	internal/memory/recall internal/cache internal/redis internal/queue/redis internal/worker internal/llm \
-	internal/memory/policy internal/index internal/encoder internal/eval internal/auth internal/tenant \
+	internal/memory/policy/mem0 internal/index internal/encoder internal/eval internal/auth internal/tenant \
 	internal/telemetry internal/queue internal/clone
 # What these packages test without the race detector: figures, and suites that another one
 # runs with it. They compute for long and start no goroutine that others do not.
