@@ -6,12 +6,13 @@
 
 GOLANGCI_LINT_VERSION := 2.15.0
 HELM_VERSION          := 3.22.0
+export BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
 
 ADDR      ?= 127.0.0.1:8080
 DATA      ?= ./data
 BENCH     ?= .
 BENCHTIME ?= 1s
-PKG       ?= ./internal/app
+PKG       ?= ./test/bench
 # The folder with the evaluation's data sets; the bundled sample when empty.
 EVAL_DATA ?=
 # What is measured; see scripts/eval.sh.
@@ -133,7 +134,8 @@ lint: ## Check the style, the direction of imports, and the scripts
 
 .PHONY: bench
 bench: ## Measure a whole gateway, and print a table (BENCH=regexp BENCHTIME=1s, PKG=./... for all)
-	@go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m $(PKG) | go run ./tools/benchtable
+	@benchstat="$$(scripts/install-benchstat.sh $(BENCHSTAT_VERSION))"; \
+		go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m $(PKG) | tee /dev/stderr | "$$benchstat" -
 
 .PHONY: bench/servers
 bench/servers: ## Measure gateways over a Postgres and a Redis of their own, and print a table; about ten minutes

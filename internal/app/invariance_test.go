@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/eval"
+	"github.com/slipboxhq/slipbox/test/corpus"
 )
 
 // rankedList answers one question in one mode.
@@ -244,10 +245,10 @@ func (v *invariance) check() []rankedLists {
 	for i, h := range v.held {
 		g := v.as(h)
 		heads = append(heads, int64(g.call(http.StatusOK, http.MethodGet, "/v1/collections/talk", nil)["head_revision"].(float64)))
-		words := newCorpus(uint64(i) + 7)
+		words := corpus.New(uint64(i) + 7)
 		notes := make([]eval.Note, 500)
 		for j := range notes {
-			notes[j] = eval.Note{Content: words.note(), Kind: "message", Infer: new(false)}
+			notes[j] = eval.Note{Content: words.Note(), Kind: "message", Infer: new(false)}
 		}
 		if _, err := v.client(h).AddNotes(v.t.Context(), "talk", notes); err != nil {
 			v.t.Fatal(err)

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -10,28 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
-
-// syncBuffer is a buffer that a server may write while a test reads.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
 
 // setUps are the ways to run the product. Each gives a gateway whose jobs are
 // run, with settings as changed by set.
@@ -63,10 +45,10 @@ func onEach(t *testing.T, test func(t *testing.T, start func(set func(*Settings)
 // running is a process' worth of the product that runs until stop.
 type running struct {
 	stop func()
-	logs *syncBuffer
+	logs *commandtest.Buffer
 }
 
-func run(t *testing.T, logs *syncBuffer, serve func(ctx context.Context) error) running {
+func run(t *testing.T, logs *commandtest.Buffer, serve func(ctx context.Context) error) running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
@@ -102,9 +84,9 @@ func settings(t *testing.T, base, set func(*Settings)) Settings {
 }
 
 // launch runs a gateway and waits until it is ready.
-func launch(t *testing.T, cfg Settings) (*gatewayTest, *syncBuffer) {
+func launch(t *testing.T, cfg Settings) (*gatewayTest, *commandtest.Buffer) {
 	t.Helper()
-	logs, stdout := &syncBuffer{}, &syncBuffer{}
+	logs, stdout := &commandtest.Buffer{}, &commandtest.Buffer{}
 	a, err := NewGateway(t.Context(), cfg, slog.New(slog.NewTextHandler(logs, nil)))
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +194,7 @@ func (s *servers) gateway(set func(*Settings)) *gatewayTest {
 
 func (s *servers) worker(set func(*Settings)) *gatewayTest {
 	s.t.Helper()
-	logs := &syncBuffer{}
+	logs := &commandtest.Buffer{}
 	w, err := NewWorker(s.t.Context(), s.settings(set), slog.New(slog.NewTextHandler(logs, nil)))
 	if err != nil {
 		s.t.Fatal(err)

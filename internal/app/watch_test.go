@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
@@ -25,7 +26,7 @@ type watchedTest struct {
 	*gatewayTest
 	seen  *telemetrytest.Receiver
 	model *llmtest.Server
-	logs  *syncBuffer
+	logs  *commandtest.Buffer
 	owner string // URL of the database; "" when embedded
 	data  string
 	urls  []string // of every process
@@ -34,7 +35,7 @@ type watchedTest struct {
 // watch starts it, with debug logs and a model.
 func watch(t *testing.T, servers bool) *watchedTest {
 	t.Helper()
-	w := &watchedTest{gatewayTest: &gatewayTest{t: t}, seen: telemetrytest.New(t), model: llmtest.New(t), logs: &syncBuffer{}}
+	w := &watchedTest{gatewayTest: &gatewayTest{t: t}, seen: telemetrytest.New(t), model: llmtest.New(t), logs: &commandtest.Buffer{}}
 	w.seen.Setenv(t)
 	w.model.EmbedDim(384)
 	cfg := config.Default()
@@ -61,7 +62,7 @@ func watch(t *testing.T, servers bool) *watchedTest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout := &syncBuffer{}
+	stdout := &commandtest.Buffer{}
 	w.url, w.urls = g.URL(), []string{g.URL()}
 	run := []func(context.Context) error{func(ctx context.Context) error { return g.Run(ctx, stdout, false) }}
 	if servers {

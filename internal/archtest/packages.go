@@ -122,6 +122,9 @@ func Map() []Package {
 		{"docs", LayerTool, "documentation, and examples that are clients of the public API", nil, false},
 		{"deploy", LayerTool, "images and compositions, and checks of them", nil, false},
 		{"test", LayerTool, "tests of the product as processes on real servers", []string{"internal/llm"}, false},
+		{"test/bench", LayerTool, "benchmarks of a whole gateway, in process and over servers",
+			[]string{app, layer(LayerConfig), layer(LayerAdapter), core, grant, "test/corpus"}, false},
+		{"test/corpus", LayerTool, "generated text for benchmarks and tests", nil, false},
 	}
 }
 

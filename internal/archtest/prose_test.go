@@ -65,7 +65,6 @@ var notYetPlain = []string{
 	"internal/worker",
 	"scripts",
 	"test/faults",
-	"tools/benchtable",
 	"tools/chartcheck",
 	"tools/indexbench",
 }

@@ -51,7 +51,7 @@ var settings = regexp.MustCompile(`^(SLIPBOX_|DATABASE_URL|MIGRATE_DATABASE_URL|
 // Command prepares a run of the binary, in an environment without settings of
 // a person's own and with those of env. Unless they say otherwise it embeds by
 // hashes, so that no test depends on what is installed.
-func Command(t *testing.T, env []string, args ...string) *exec.Cmd {
+func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := binary()
 	if err != nil {
@@ -69,7 +69,7 @@ func Command(t *testing.T, env []string, args ...string) *exec.Cmd {
 }
 
 // Run runs one command to its end, for at most a minute.
-func Run(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
+func Run(t testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	p := Start(t, Command(t, env, args...))
 	select {
@@ -90,7 +90,7 @@ type Process struct {
 }
 
 // Start starts a command. It is killed when the test ends.
-func Start(t *testing.T, cmd *exec.Cmd) *Process {
+func Start(t testing.TB, cmd *exec.Cmd) *Process {
 	t.Helper()
 	done := make(chan struct{})
 	p := &Process{Stdout: &Buffer{}, Stderr: &Buffer{}, Done: done, cmd: cmd}
@@ -108,7 +108,7 @@ func Start(t *testing.T, cmd *exec.Cmd) *Process {
 
 // Await waits until something is so, for at most a minute. The process must
 // not end meanwhile.
-func (p *Process) Await(t *testing.T, what string, so func() bool) {
+func (p *Process) Await(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.After(time.Minute); !so(); {
 		select {
@@ -128,7 +128,7 @@ func (p *Process) Kill() {
 }
 
 // Stop asks the process to end and gives its exit code.
-func (p *Process) Stop(t *testing.T) int {
+func (p *Process) Stop(t testing.TB) int {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

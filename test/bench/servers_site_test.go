@@ -1,4 +1,4 @@
-package app
+package bench_test
 
 import (
 	"bytes"
@@ -12,13 +12,14 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/slipboxhq/slipbox/internal/app"
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/llm"
@@ -29,23 +30,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/corpus"
 )
 
-// site is an installation's database with one tenant.
+// site is the database of an installation with one tenant.
 type site struct {
-	*postgres.Store // of this process, as a gateway opens it
+	*postgres.Store // opened by this process as a gateway would
 
 	database    postgrestest.Database
 	scope       tenant.Scope
 	key         string
 	collections *notes.Collections
 	bases       map[int]base
-	text        *corpus
-	texts       []string // of notes to be added
+	text        *corpus.Corpus
+	texts       []string // of notes to add
 	client      *http.Client
 }
 
-// base is a collection that was filled.
+// base is a filled collection.
 type base struct {
 	id    uuid.UUID
 	notes []uuid.UUID
@@ -57,23 +59,23 @@ const benchSecret = "a wrapping key that all of them share"
 func newSite(b *testing.B) *site {
 	b.Helper()
 	s := &site{
-		database: postgrestest.New(b), bases: map[int]base{}, text: newCorpus(7),
+		database: postgrestest.New(b), bases: map[int]base{}, text: corpus.New(7),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 	b.Cleanup(s.client.CloseIdleConnections)
 	s.Store = s.open(b, postgres.Config{URL: s.database.URL})
 	cfg := config.Default()
 	cfg.DatabaseURL, cfg.Auth.WrappingKey = s.database.URL, benchSecret
-	a := must[*Admin](b)(OpenAdmin(b.Context(), cfg, slog.New(slog.DiscardHandler)))
+	a := must[*app.Admin](b)(app.OpenAdmin(b.Context(), cfg, slog.New(slog.DiscardHandler)))
 	defer func() { _ = a.Close() }()
 	made := must[tenant.Tenant](b)(a.CreateTenant(b.Context(), "bench"))
 	s.scope = grant.Scope(made.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
-	s.key = must[auth.CreatedKey](b)(a.CreateKey(b.Context(), "bench", NewKey{Name: "bench"})).Text
+	s.key = must[auth.CreatedKey](b)(a.CreateKey(b.Context(), "bench", app.NewKey{Name: "bench"})).Text
 	s.collections = must[*notes.Collections](b)(notes.NewCollections(notes.CollectionsDeps{
-		Store: s.Store, Agents: s.Store, Embedders: practised{Embedder: llm.Hash{}}, Policies: memory.NewPolicySet(policy.NewNone()),
+		Store: s.Store, Agents: s.Store, Embedders: cachingEmbedder{Embedder: llm.Hash{}}, Policies: memory.NewPolicySet(policy.NewNone()),
 	}))
 	for range 4096 {
-		s.texts = append(s.texts, s.text.note())
+		s.texts = append(s.texts, s.text.Note())
 	}
 	return s
 }
@@ -87,7 +89,7 @@ func (s *site) open(b *testing.B, c postgres.Config) *postgres.Store {
 	return st
 }
 
-// owner is a connection of the owner of the database.
+// owner opens a connection of the owner of the database.
 func (s *site) owner(b *testing.B) *pgx.Conn {
 	b.Helper()
 	conn := must[*pgx.Conn](b)(pgx.Connect(b.Context(), s.database.OwnerURL))
@@ -111,23 +113,23 @@ func (s *site) exec(b *testing.B, text string) {
 	}
 }
 
-// empty makes a collection.
-func (s *site) empty(b *testing.B) uuid.UUID {
+// newCollection creates an empty collection.
+func (s *site) newCollection(b *testing.B) uuid.UUID {
 	b.Helper()
 	v := must[notes.CollectionView](b)(s.collections.Create(b.Context(), s.scope,
 		notes.CollectionInput{Name: "c-" + uuid.NewString(), Policy: memory.PolicyNone}, memory.Request{}))
 	return v.Collection.ID
 }
 
-// filled gives the collection of n notes, written 500 a transaction when it is first asked for.
+// filled returns the collection of n notes. On first use it writes it, 500 notes per transaction.
 func (m *serversBench) filled(b *testing.B, n int) base {
 	b.Helper()
 	s := m.site
 	if c, ok := s.bases[n]; ok {
 		return c
 	}
-	m.sayf("loading %d notes", n)
-	c := base{id: s.empty(b)}
+	m.logf("loading %d notes", n)
+	c := base{id: s.newCollection(b)}
 	for len(c.notes) < n {
 		notes := s.notes(b, min(500, n-len(c.notes)))
 		start := time.Now()
@@ -135,13 +137,13 @@ func (m *serversBench) filled(b *testing.B, n int) base {
 		c.took += time.Since(start)
 	}
 	s.bases[n] = c
-	// As the server does by itself after a while.
+	// The server would do this itself after a while.
 	s.exec(b, "VACUUM (ANALYZE)")
-	m.sayf("loaded them in %.1f s", c.took.Seconds())
+	m.logf("loaded them in %.1f s", c.took.Seconds())
 	return c
 }
 
-// put writes notes in one changeset and gives their ids.
+// put writes notes in one changeset and returns their ids.
 func (s *site) put(b *testing.B, c uuid.UUID, notes []memory.Note) []uuid.UUID {
 	b.Helper()
 	var ids []uuid.UUID
@@ -162,13 +164,13 @@ func (s *site) put(b *testing.B, c uuid.UUID, notes []memory.Note) []uuid.UUID {
 	return ids
 }
 
-// notes are so many with vectors, whose evolution is over: a fork has nothing to adopt.
+// notes returns n notes with vectors in the state evolved, so that a fork has no jobs to adopt.
 func (s *site) notes(b *testing.B, n int) []memory.Note {
 	b.Helper()
 	out := make([]memory.Note, n)
 	for i := range out {
 		out[i] = memory.Note{
-			Kind: memory.KindNote, Content: s.text.note(), Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateEvolved,
+			Kind: memory.KindNote, Content: s.text.Note(), Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateEvolved,
 		}
 		out[i].Vector = s.embed(b, out[i].Content)
 	}
@@ -180,7 +182,7 @@ func (s *site) embed(b *testing.B, text string) []float32 {
 	return must[[]memory.Embedding](b)(llm.Hash{}.Embed(b.Context(), s.scope, []string{text}))[0].Vector
 }
 
-// add writes a note as the API does: with its vector, the job that follows, and an audit row.
+// add writes a note as the API does: with its vector, its job and an audit row.
 func (s *site) add(st *postgres.Store, c uuid.UUID, n memory.Note) error {
 	_, err := st.Write(context.Background(), s.scope, c, memory.WriteOptions{
 		Cause: memory.CauseAdd, Audit: []memory.AuditEntry{{Action: "note.create"}},
@@ -195,68 +197,57 @@ func (s *site) add(st *postgres.Store, c uuid.UUID, n memory.Note) error {
 	return err
 }
 
-// process is a gateway of its own.
+// process is a gateway in a process of its own.
 type process struct {
-	url  string
-	pid  int
-	stop func()
+	*commandtest.Process
+
+	url string
+	pid int
+}
+
+// stop stops the gateway, unless it has stopped already.
+func (p *process) stop(b *testing.B) {
+	b.Helper()
+	select {
+	case <-p.Done:
+		return
+	default:
+	}
+	if code := p.Stop(b); code != 0 {
+		b.Errorf("the gateway ended with %d\n%s", code, p.Stderr)
+	}
 }
 
 var urlInLog = regexp.MustCompile(`"url":"(http://[^"]+)"`)
 
-// gateway starts one with further settings ("NAME=value"), without Redis unless they name it.
+// gateway starts a gateway with further settings ("NAME=value"). It uses Redis only if they
+// name it.
 func (m *serversBench) gateway(b *testing.B, s *site, settings ...string) *process {
 	b.Helper()
-	log := &syncBuffer{}
 	cmd := exec.Command(m.binary, "serve")
-	cmd.Stderr = log
 	cmd.Env = slices.Concat([]string{
 		"HOME=" + os.Getenv("HOME"), "DATABASE_URL=" + s.database.URL, "SLIPBOX_WRAPPING_KEY=" + benchSecret,
 		"SLIPBOX_ADDR=127.0.0.1:0", "SLIPBOX_EMBEDDER=hash", "SLIPBOX_LOG_FORMAT=json",
 	}, settings)
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	p := &process{pid: cmd.Process.Pid}
-	stopped := false
-	p.stop = func() {
-		if stopped {
-			return
+	p := &process{Process: commandtest.Start(b, cmd), pid: cmd.Process.Pid}
+	b.Cleanup(func() { p.stop(b) })
+	p.Await(b, "the gateway is ready", func() bool {
+		found := urlInLog.FindStringSubmatch(p.Stderr.String())
+		if found == nil {
+			return false
 		}
-		stopped = true
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case err := <-ended:
-			if err != nil {
-				b.Errorf("the gateway ended: %v\n%s", err, log)
-			}
-		case <-time.After(time.Minute):
-			_ = cmd.Process.Kill()
-			b.Errorf("the gateway did not stop within a minute\n%s", log)
+		p.url = found[1]
+		resp, err := s.client.Get(p.url + "/readyz")
+		if err != nil {
+			return false
 		}
-	}
-	b.Cleanup(p.stop)
-	for deadline := time.After(time.Minute); ; {
-		if found := urlInLog.FindStringSubmatch(log.String()); found != nil {
-			p.url = found[1]
-			if resp, err := s.client.Get(p.url + "/readyz"); err == nil {
-				_ = resp.Body.Close()
-				if resp.StatusCode == http.StatusOK {
-					return p
-				}
-			}
-		}
-		select {
-		case <-deadline:
-			b.Fatalf("the gateway is not ready after a minute\n%s", log)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	return p
 }
 
-// call makes a request and gives its answer.
+// call makes a request and returns its answer.
 func (s *site) call(p *process, method, path string, body any, want int) ([]byte, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -282,14 +273,14 @@ func (s *site) call(p *process, method, path string, body any, want int) ([]byte
 	return answer, err
 }
 
-// tell adds one of the texts through a gateway.
-func (s *site) tell(p *process, c uuid.UUID, i int) error {
+// addOverHTTP adds one of the texts through a gateway.
+func (s *site) addOverHTTP(p *process, c uuid.UUID, i int) error {
 	_, err := s.call(p, http.MethodPost, "/v1/collections/"+c.String()+"/notes",
 		map[string]any{"content": s.texts[i%len(s.texts)], "infer": false}, http.StatusCreated)
 	return err
 }
 
-// ask searches through a gateway.
-func (s *site) ask(p *process, c uuid.UUID, body map[string]any) ([]byte, error) {
+// searchOverHTTP searches through a gateway.
+func (s *site) searchOverHTTP(p *process, c uuid.UUID, body map[string]any) ([]byte, error) {
 	return s.call(p, http.MethodPost, "/v1/collections/"+c.String()+"/search", body, http.StatusOK)
 }

@@ -1,4 +1,4 @@
-package app
+package bench_test
 
 import (
 	"maps"
@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// way is one of several ways to do the same.
+// way is one of several ways to do the same thing.
 type way struct {
 	name    string
-	clients int                       // at once; default 1
-	do      func(client, i int) error // call i of all clients
-	more    map[string]float64        // further figures of its row, by unit
+	clients int                       // at the same time; default 1
+	do      func(client, i int) error // i counts the calls of all clients
+	more    map[string]float64        // more figures for its row, by unit
 }
 
-// figures are what calls took.
+// figures are the times of calls.
 type figures struct {
 	times []time.Duration
-	took  time.Duration // until the last one of all clients had ended
+	took  time.Duration // until the last call of all clients had ended
 }
 
-// turns of each way in one comparison.
+// turns is how often each way has its turn in a comparison.
 const turns = 5
 
-// compare goes each way for m.length in all, in short turns one after the other,
-// so that whatever else the machine does falls on all of them alike. It prints a row
-// for each; those after the first have the ratio to the first.
+// compare measures each way for m.length in total. The ways take short turns one after the other,
+// so that other work of the machine slows all of them alike. It prints a row for each; rows after
+// the first have the ratio to the first.
 func (m *serversBench) compare(b *testing.B, ways ...way) {
 	b.Helper()
 	all, next := make([]figures, len(ways)), make([]atomic.Int64, len(ways))
 	for i, w := range ways {
-		w.turn(b, m.length/20, &next[i]) // caches, connections and statements get warm
+		w.turn(b, m.length/20, &next[i]) // warms caches, connections and statements
 	}
 	for range turns {
 		for i, w := range ways {
@@ -54,7 +54,7 @@ func (m *serversBench) compare(b *testing.B, ways ...way) {
 	}
 }
 
-// turn calls for so long, and at least once with each client.
+// turn calls w.do for the length, and at least once with each client.
 func (w way) turn(b *testing.B, length time.Duration, next *atomic.Int64) (out figures) {
 	b.Helper()
 	var mu sync.Mutex
@@ -87,7 +87,7 @@ func (w way) turn(b *testing.B, length time.Duration, next *atomic.Int64) (out f
 	return out
 }
 
-// values of figures, by unit. Of less than 100 calls there is no 99th percentile.
+// values returns the figures by unit. Fewer than 100 calls have no 99th percentile.
 func (f figures) values() map[string]float64 {
 	slices.Sort(f.times)
 	at := func(p float64) float64 {
@@ -103,7 +103,7 @@ func (f figures) values() map[string]float64 {
 	return out
 }
 
-// row prints a result.
+// row reports a result as a benchmark of its own.
 func row(b *testing.B, name string, values map[string]float64) {
 	b.Helper()
 	b.Run(name, func(b *testing.B) {

@@ -1,4 +1,4 @@
-package app
+package bench_test
 
 import (
 	"context"
@@ -18,32 +18,32 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// besideK is how many notes are asked for, besideQueries how many queries the recall is of.
-const besideK, besideQueries = 10, 100
+// nearestK is the number of notes that a query asks for, nearestQueries the number of queries
+// that the recall is measured with.
+const nearestK, nearestQueries = 10, 100
 
-// finder gives the nearest notes of a query.
+// finder returns the nearest notes of a query.
 type finder struct {
 	name string
 	find func(query int) ([]uuid.UUID, error)
 }
 
-// beside are the answers of pgvector and of our index to the same queries over
-// the same vectors. pgvector has one table of all collections, as a product that keeps its
-// vectors in Postgres would, with a primary key that begins with the collection, and an HNSW
-// index with pgvector's defaults.
-func (m *serversBench) beside(b *testing.B) {
+// besidePgvector compares pgvector with our index, for equal queries over equal vectors. pgvector
+// has one table of all collections, as in a product that keeps its vectors in Postgres, with a
+// primary key that begins with the collection, and an HNSW index with pgvector's defaults.
+func (m *serversBench) besidePgvector(b *testing.B) {
 	ctx := b.Context()
 	bases := []base{m.filled(b, m.largest())}
 	if m.middle() != m.largest() {
 		bases = append(bases, m.filled(b, m.middle()))
 	}
-	m.tableBeside(b, bases)
-	texts := m.text.queries(besideQueries)
+	m.createVectorTable(b, bases)
+	texts := m.text.Queries(nearestQueries)
 	vectors := make([]pgvector.HalfVector, len(texts))
 	for i, t := range texts {
 		vectors[i] = pgvector.NewHalfVector(m.embed(b, t))
 	}
-	// The planner is led to one way, and asked whether it goes it.
+	// The settings force the planner to use the index; checkUsesIndex checks that it does.
 	const byIndex = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; SET hnsw.ef_search = "
 	exact := m.session(b, "SET enable_indexscan = off")
 	hnsw := []struct {
@@ -54,17 +54,17 @@ func (m *serversBench) beside(b *testing.B) {
 		{"HNSW, ef 100", m.session(b, byIndex+"100")},
 		{"HNSW, ef 40, iterative scan", m.session(b, byIndex+"40; SET hnsw.iterative_scan = strict_order")},
 	}
-	e := practised{Embedder: llm.Hash{}}
+	e := cachingEmbedder{Embedder: llm.Hash{}}
 	r := must[*recall.Service](b)(recall.New(recall.Deps{Store: m.Store, Embedders: e}, recall.Config{LoadTimeout: 5 * time.Minute}))
 	g := m.gateway(b, m.site)
 	for _, c := range bases {
 		m.warm(b, c.id, g)
 		ask := func(conn *pgx.Conn) func(int) ([]uuid.UUID, error) {
-			return func(q int) ([]uuid.UUID, error) { return nearestBeside(ctx, conn, c.id, vectors[q]) }
+			return func(q int) ([]uuid.UUID, error) { return queryNearest(ctx, conn, c.id, vectors[q]) }
 		}
 		finders := []finder{{"pgvector, exact", ask(exact)}}
 		for _, h := range hnsw {
-			m.goesByIndex(b, h.conn, c.id, vectors[0])
+			m.checkUsesIndex(b, h.conn, c.id, vectors[0])
 			finders = append(finders, finder{"pgvector, " + h.name, ask(h.conn)})
 		}
 		finders = append(finders, finder{"our index in process, ids", func(q int) ([]uuid.UUID, error) {
@@ -72,7 +72,7 @@ func (m *serversBench) beside(b *testing.B) {
 			if err != nil {
 				return nil, err
 			}
-			near, err := r.Nearest(ctx, m.scope, v, memory.NearestQuery{Vector: vectors[q].Slice(), Limit: besideK})
+			near, err := r.Nearest(ctx, m.scope, v, memory.NearestQuery{Vector: vectors[q].Slice(), Limit: nearestK})
 			ids := make([]uuid.UUID, len(near))
 			for i, n := range near {
 				ids[i] = n.Note
@@ -81,41 +81,41 @@ func (m *serversBench) beside(b *testing.B) {
 		}}, finder{"search of a gateway over HTTP, notes", func(q int) ([]uuid.UUID, error) {
 			return m.vectorSearch(g, c.id, texts[q])
 		}})
-		m.compareFinders(b, fmt.Sprintf("%d of %d notes: ", len(c.notes), m.total(bases)), finders)
+		m.compareFinders(b, fmt.Sprintf("%d of %d notes: ", len(c.notes), totalNotes(bases)), finders)
 	}
 }
 
-func (m *serversBench) total(bases []base) (n int) {
+func totalNotes(bases []base) (n int) {
 	for _, c := range bases {
 		n += len(c.notes)
 	}
 	return n
 }
 
-// compareFinders adds a row of recall, against the first finder, to those of times.
+// compareFinders compares the times of finders, and their recall against the first one.
 func (m *serversBench) compareFinders(b *testing.B, name string, finders []finder) {
 	b.Helper()
-	m.sayf("%srecall", name)
-	truth := make([][]uuid.UUID, besideQueries)
+	m.logf("%srecall", name)
+	truth := make([][]uuid.UUID, nearestQueries)
 	ways := make([]way, len(finders))
 	for i, f := range finders {
 		found := 0
-		for q := range besideQueries {
+		for q := range nearestQueries {
 			ids := must[[]uuid.UUID](b)(f.find(q))
 			if i == 0 {
 				truth[q] = ids
 			}
-			found += common(truth[q], ids)
+			found += countCommon(truth[q], ids)
 		}
-		ways[i] = way{name: name + f.name, more: map[string]float64{"recall@10": float64(found) / (besideK * besideQueries)}, do: func(_, n int) error {
-			_, err := f.find(n % besideQueries)
+		ways[i] = way{name: name + f.name, more: map[string]float64{"recall@10": float64(found) / (nearestK * nearestQueries)}, do: func(_, n int) error {
+			_, err := f.find(n % nearestQueries)
 			return err
 		}}
 	}
 	m.compare(b, ways...)
 }
 
-func common(a, b []uuid.UUID) (n int) {
+func countCommon(a, b []uuid.UUID) (n int) {
 	in := make(map[uuid.UUID]bool, len(a))
 	for _, id := range a {
 		in[id] = true
@@ -128,8 +128,8 @@ func common(a, b []uuid.UUID) (n int) {
 	return n
 }
 
-// tableBeside makes pgvector's table of the vectors that we keep, and its index.
-func (m *serversBench) tableBeside(b *testing.B, bases []base) {
+// createVectorTable creates pgvector's table with the vectors of our store, and its index.
+func (m *serversBench) createVectorTable(b *testing.B, bases []base) {
 	b.Helper()
 	m.exec(b, fmt.Sprintf(`CREATE TABLE beside (collection uuid, note uuid, vec halfvec(%d) NOT NULL, PRIMARY KEY (collection, note));
  ALTER TABLE beside ALTER COLUMN vec SET STORAGE PLAIN`, llm.HashDim))
@@ -138,18 +138,18 @@ func (m *serversBench) tableBeside(b *testing.B, bases []base) {
 		ids[i] = "'" + c.id.String() + "'"
 	}
 	m.exec(b, "INSERT INTO beside SELECT layer, note, vec FROM vectors WHERE layer IN ("+strings.Join(ids, ", ")+")")
-	m.sayf("building the HNSW index")
+	m.logf("building the HNSW index")
 	start := time.Now()
 	m.exec(b, "SET maintenance_work_mem = '512MB'; CREATE INDEX beside_vec ON beside USING hnsw (vec halfvec_cosine_ops)")
 	took := time.Since(start)
 	m.exec(b, "VACUUM (ANALYZE) beside")
 	var size int64
 	m.query(b, "SELECT pg_relation_size('beside_vec')", &size)
-	row(b, fmt.Sprintf("pgvector, HNSW index of %d notes built", m.total(bases)),
-		map[string]float64{"s": took.Seconds(), "MiB-index": float64(size) / (1 << 20), "B/note": float64(size) / float64(m.total(bases))})
+	row(b, fmt.Sprintf("pgvector, HNSW index of %d notes built", totalNotes(bases)),
+		map[string]float64{"s": took.Seconds(), "MiB-index": float64(size) / (1 << 20), "B/note": float64(size) / float64(totalNotes(bases))})
 }
 
-// session is a connection of the owner with settings.
+// session opens a connection of the owner with settings.
 func (m *serversBench) session(b *testing.B, settings string) *pgx.Conn {
 	b.Helper()
 	conn := m.owner(b)
@@ -164,27 +164,27 @@ func (m *serversBench) session(b *testing.B, settings string) *pgx.Conn {
 
 const nearestText = "SELECT note FROM beside WHERE collection = $1 ORDER BY vec <=> $2::halfvec LIMIT $3"
 
-func nearestBeside(ctx context.Context, conn *pgx.Conn, c uuid.UUID, vector pgvector.HalfVector) ([]uuid.UUID, error) {
-	rows, err := conn.Query(ctx, nearestText, c, vector, besideK)
+func queryNearest(ctx context.Context, conn *pgx.Conn, c uuid.UUID, vector pgvector.HalfVector) ([]uuid.UUID, error) {
+	rows, err := conn.Query(ctx, nearestText, c, vector, nearestK)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// goesByIndex fails when the planner does not use the HNSW index.
-func (m *serversBench) goesByIndex(b *testing.B, conn *pgx.Conn, c uuid.UUID, vector pgvector.HalfVector) {
+// checkUsesIndex fails when the planner does not use the HNSW index.
+func (m *serversBench) checkUsesIndex(b *testing.B, conn *pgx.Conn, c uuid.UUID, vector pgvector.HalfVector) {
 	b.Helper()
-	rows := must[pgx.Rows](b)(conn.Query(b.Context(), "EXPLAIN "+nearestText, c, vector, besideK))
+	rows := must[pgx.Rows](b)(conn.Query(b.Context(), "EXPLAIN "+nearestText, c, vector, nearestK))
 	plan := must[[]string](b)(pgx.CollectRows(rows, pgx.RowTo[string]))
 	if text := strings.Join(plan, "\n"); !strings.Contains(text, "beside_vec") {
 		b.Fatalf("the HNSW index is not used:\n%s", text)
 	}
 }
 
-// vectorSearch gives the ids of a search by meaning.
+// vectorSearch returns the ids that a search by vector finds.
 func (m *serversBench) vectorSearch(g *process, c uuid.UUID, text string) ([]uuid.UUID, error) {
-	answer, err := m.ask(g, c, map[string]any{"query": text, "mode": "vector", "k": besideK})
+	answer, err := m.searchOverHTTP(g, c, map[string]any{"query": text, "mode": "vector", "k": nearestK})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package app
+package bench_test
 
 import (
 	"encoding/json"
@@ -12,16 +12,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// hybrid searches a collection through a gateway for one of the queries.
+// hybrid runs a hybrid search through a gateway for one of the queries.
 func (m *serversBench) hybrid(p *process, c uuid.UUID, queries []string, i int) error {
-	_, err := m.ask(p, c, map[string]any{"query": queries[i%len(queries)]})
+	_, err := m.searchOverHTTP(p, c, map[string]any{"query": queries[i%len(queries)]})
 	return err
 }
 
-// searches are searches over HTTP for five notes, in a gateway that just
-// started and in one whose index is loaded, and what the index takes.
+// searches measures searches over HTTP for five notes, in a new gateway and in one whose index is
+// loaded, and the memory of the index.
 func (m *serversBench) searches(b *testing.B) {
-	queries := m.text.queries(256)
+	queries := m.text.Queries(256)
 	for _, n := range m.sizes {
 		c := m.filled(b, n)
 		name := fmt.Sprintf("%d notes, ", n)
@@ -33,31 +33,31 @@ func (m *serversBench) searches(b *testing.B) {
 		m.memory(b, g, c.id, name+"index")
 		search := func(_, i int) error { return m.hybrid(g, c.id, queries, i) }
 		m.compare(b, way{name: name + "hybrid, 1 client", clients: 1, do: search}, way{name: name + "hybrid, 8 clients", clients: 8, do: search})
-		g.stop()
+		g.stop(b)
 	}
 }
 
-// cold is the first search of gateways that were just started. What Postgres holds
-// in memory stays there.
+// cold measures the first search of new gateways. The caches of Postgres stay warm.
 func (m *serversBench) cold(b *testing.B, c uuid.UUID, name string, body map[string]any) {
 	b.Helper()
-	m.sayf("%s", name)
+	m.logf("%s", name)
 	var f figures
 	for range 5 {
 		g := m.gateway(b, m.site)
 		start := time.Now()
-		m.first(b, g, c, body)
+		m.searchUntilReady(b, g, c, body)
 		f.times = append(f.times, time.Since(start))
-		g.stop()
+		g.stop(b)
 	}
 	row(b, name, f.values())
 }
 
-// first asks until it is answered: a large index may take longer to load than a search waits.
-func (m *serversBench) first(b *testing.B, g *process, c uuid.UUID, body map[string]any) {
+// searchUntilReady repeats a search until it succeeds: loading a large index may take longer than
+// a search waits.
+func (m *serversBench) searchUntilReady(b *testing.B, g *process, c uuid.UUID, body map[string]any) {
 	b.Helper()
 	for deadline := time.After(5 * time.Minute); ; {
-		_, err := m.ask(g, c, body)
+		_, err := m.searchOverHTTP(g, c, body)
 		if err == nil {
 			return
 		}
@@ -69,7 +69,7 @@ func (m *serversBench) first(b *testing.B, g *process, c uuid.UUID, body map[str
 	}
 }
 
-// memory is what the index of a collection takes, and the process that holds it.
+// memory reports the memory of a collection's index and of the gateway that holds it.
 func (m *serversBench) memory(b *testing.B, g *process, c uuid.UUID, name string) {
 	b.Helper()
 	var out struct {
@@ -85,13 +85,13 @@ func (m *serversBench) memory(b *testing.B, g *process, c uuid.UUID, name string
 	}
 	values := map[string]float64{"B/note": out.Index.Bytes / out.Index.Notes, "MiB-index": out.Index.Bytes / (1 << 20)}
 	if status, err := os.ReadFile("/proc/" + strconv.Itoa(g.pid) + "/status"); err == nil {
-		values["MiB-resident"] = float64(kilobytes(string(status), "VmRSS:")) / 1024
+		values["MiB-resident"] = float64(procKilobytes(string(status), "VmRSS:")) / 1024
 	}
 	row(b, name, values)
 }
 
-// forks are forks of the largest collection, and searches in forks that hold
-// newer versions of a part of its notes.
+// forks measures forking the largest collection, and searches in forks that have newer versions of
+// a part of its notes.
 func (m *serversBench) forks(b *testing.B) {
 	n := m.largest()
 	c := m.filled(b, n)
@@ -111,14 +111,14 @@ func (m *serversBench) forks(b *testing.B) {
 		_, err := fork()
 		return err
 	}})
-	queries := m.text.queries(256)
+	queries := m.text.Queries(256)
 	search := func(name string, id uuid.UUID) way {
 		return way{name: name, do: func(_, i int) error { return m.hybrid(g, id, queries, i) }}
 	}
 	ways := []way{search(fmt.Sprintf("hybrid search of %d notes", n), c.id)}
 	for _, percent := range []int{0, 10, 50} {
 		id := must[uuid.UUID](b)(fork())
-		m.sayf("shadowing %d %% of %d notes", percent, n)
+		m.logf("shadowing %d %% of %d notes", percent, n)
 		m.shadow(b, id, c.notes[:n*percent/100])
 		ways = append(ways, search(fmt.Sprintf("in a fork with %d %% of them shadowed", percent), id))
 	}

@@ -1,4 +1,4 @@
-package app
+package bench_test
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 )
 
-// gateways are two gateways against one, under the same load.
+// gateways compares two gateways with one, under equal load.
 func (m *serversBench) gateways(b *testing.B) {
 	const clients = 16
 	n := m.middle()
-	c, queries := m.filled(b, n).id, m.text.queries(256)
+	c, queries := m.filled(b, n).id, m.text.Queries(256)
 	first, second := m.gateway(b, m.site), m.gateway(b, m.site)
 	m.warm(b, c, first, second)
 	either := func(client int) *process {
@@ -31,12 +31,12 @@ func (m *serversBench) gateways(b *testing.B) {
 	)
 	own := make([]uuid.UUID, clients)
 	for i := range own {
-		own[i] = m.empty(b)
+		own[i] = m.newCollection(b)
 	}
 	name = fmt.Sprintf("add, %d clients with a collection each, ", clients)
 	m.compare(b,
-		way{name: name + "one gateway", clients: clients, do: func(client, i int) error { return m.tell(first, own[client], i) }},
-		way{name: name + "two gateways", clients: clients, do: func(client, i int) error { return m.tell(either(client), own[client], i) }},
+		way{name: name + "one gateway", clients: clients, do: func(client, i int) error { return m.addOverHTTP(first, own[client], i) }},
+		way{name: name + "two gateways", clients: clients, do: func(client, i int) error { return m.addOverHTTP(either(client), own[client], i) }},
 	)
 }
 
@@ -44,16 +44,16 @@ func (m *serversBench) gateways(b *testing.B) {
 func (m *serversBench) warm(b *testing.B, c uuid.UUID, gateways ...*process) {
 	b.Helper()
 	for _, g := range gateways {
-		m.first(b, g, c, map[string]any{"query": "warm"})
+		m.searchUntilReady(b, g, c, map[string]any{"query": "warm"})
 	}
 }
 
-// redis is a gateway with Redis against one without: with the cache of versions
-// in the process that is the default, with one too small for what is found, and adds.
+// redis compares a gateway with Redis and one without: searches with the default cache of versions
+// in the process and with one that is too small for the hits, and adds.
 func (m *serversBench) redis(b *testing.B) {
 	const clients = 4
 	n := m.middle()
-	c, queries := m.filled(b, n).id, m.text.queries(256)
+	c, queries := m.filled(b, n).id, m.text.Queries(256)
 	with, small := []string{"REDIS_URL=" + os.Getenv("REDIS_URL"), "SLIPBOX_REDIS_PREFIX=bench-" + uuid.NewString()}, "SLIPBOX_CACHE_BYTES=65536"
 	off, on := m.gateway(b, m.site), m.gateway(b, m.site, with...)
 	smallOff, smallOn := m.gateway(b, m.site, small), m.gateway(b, m.site, append(with, small)...)
@@ -65,21 +65,20 @@ func (m *serversBench) redis(b *testing.B) {
 	m.compare(b, search("Redis off, 64 KiB of versions in the process", smallOff), search("Redis on, 64 KiB of versions in the process", smallOn))
 	own := make([]uuid.UUID, clients)
 	for i := range own {
-		own[i] = m.empty(b)
+		own[i] = m.newCollection(b)
 	}
 	add := func(name string, g *process) way {
-		return way{name: fmt.Sprintf("add, %d clients with a collection each, %s", clients, name), clients: clients, do: func(client, i int) error { return m.tell(g, own[client], i) }}
+		return way{name: fmt.Sprintf("add, %d clients with a collection each, %s", clients, name), clients: clients, do: func(client, i int) error { return m.addOverHTTP(g, own[client], i) }}
 	}
 	m.compare(b, add("Redis off", off), add("Redis on", on))
 }
 
-// statements are the same calls of the store by the serving role, whom row-level
-// security holds to its tenant, by the owner, whom it does not, and with statements
-// that are not prepared once.
+// statements compares calls of the store by the serving role, which row-level security restricts
+// to its tenant, by the owner, whom it does not restrict, and without prepared statements.
 func (m *serversBench) statements(b *testing.B) {
 	n := m.middle()
 	c := m.filled(b, n)
-	notes, queries := m.notes(b, 1024), m.text.queries(64)
+	notes, queries := m.notes(b, 1024), m.text.Queries(64)
 	vectors := make([][]float32, len(queries))
 	for i, q := range queries {
 		vectors[i] = m.embed(b, q)
@@ -89,9 +88,9 @@ func (m *serversBench) statements(b *testing.B) {
 		store *postgres.Store
 		own   uuid.UUID
 	}{
-		{"serving role", m.Store, m.empty(b)},
-		{"owner, no row-level security", m.open(b, postgres.Config{URL: m.database.OwnerURL, AnyRole: true}), m.empty(b)},
-		{"serving role, exec mode exec", m.open(b, postgres.Config{URL: m.database.URL, ExecMode: "exec"}), m.empty(b)},
+		{"serving role", m.Store, m.newCollection(b)},
+		{"owner, no row-level security", m.open(b, postgres.Config{URL: m.database.OwnerURL, AnyRole: true}), m.newCollection(b)},
+		{"serving role, exec mode exec", m.open(b, postgres.Config{URL: m.database.URL, ExecMode: "exec"}), m.newCollection(b)},
 	}
 	ctx := b.Context()
 	view := must[memory.View](b)(m.OpenView(ctx, m.scope, c.id.String(), memory.At{}))

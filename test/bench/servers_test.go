@@ -1,4 +1,4 @@
-package app
+package bench_test
 
 import (
 	"fmt"
@@ -16,13 +16,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// BenchmarkServers measures the set-up of servers: real gateway processes over
-// a Postgres and a Redis, called from this process. "make bench/servers" gives it
-// servers of its own and makes a table of what it prints; docs/benchmarks.md says how
-// to read that. It runs each part once (-benchtime 1x) and times by itself.
+// BenchmarkServers measures gateway processes over Postgres and Redis, called from this process.
+// "make bench/servers" starts the servers and prints tables of the results. Run it with
+// -benchtime 1x: it takes the time itself.
 //
-// SLIPBOX_BENCH_SIZES are the sizes of collections, in notes; without it nothing
-// is measured. SLIPBOX_BENCH_TURN is how long each figure is measured, default 2s.
+// SLIPBOX_BENCH_SIZES are the sizes of collections, in notes; without it nothing is measured.
+// SLIPBOX_BENCH_TURN is how long each figure is measured, by default 2s.
 func BenchmarkServers(b *testing.B) {
 	m := newServersBench(b)
 	m.about(b)
@@ -35,20 +34,20 @@ func BenchmarkServers(b *testing.B) {
 		{"fork", m.forks},
 		{"two gateways", m.gateways},
 		{"redis", m.redis},
-		{"side by side", m.beside},
-		{"statements", m.statements}, // last: it leaves jobs, which a gateway would run
+		{"side by side", m.besidePgvector},
+		{"statements", m.statements}, // last: it leaves queued jobs, which a gateway would run
 	} {
 		b.Run(part.name, func(b *testing.B) {
-			m.sayf("%s", part.name)
+			m.logf("%s", part.name)
 			part.run(b)
 		})
 	}
-	m.sayf("done")
+	m.logf("done")
 }
 
-// serversBench is one run.
+// serversBench is one run of the benchmark.
 type serversBench struct {
-	*site // with a collection of each size, made when it is first asked for
+	*site // with a collection of each size, created on first use
 
 	sizes  []int // ascending
 	length time.Duration
@@ -81,16 +80,16 @@ func newServersBench(b *testing.B) *serversBench {
 	return m
 }
 
-// largest and middle are the sizes that parts measure which do not measure all.
+// largest and middle return the sizes for parts that do not measure all sizes.
 func (m *serversBench) largest() int { return m.sizes[len(m.sizes)-1] }
 func (m *serversBench) middle() int  { return m.sizes[max(0, len(m.sizes)-2)] }
 
-// sayf tells how far the run is.
-func (m *serversBench) sayf(format string, args ...any) {
+// logf prints the progress of the run.
+func (m *serversBench) logf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%5.1f s  %s\n", time.Since(m.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// about prints what the figures depend on, as "key: value".
+// about prints the circumstances of the figures as "key: value" lines.
 func (m *serversBench) about(b *testing.B) {
 	b.Helper()
 	var server, fsync, buffers, vector string
@@ -103,21 +102,21 @@ func (m *serversBench) about(b *testing.B) {
 	_, version, _ := strings.Cut(info, "redis_version:")
 	version, _, _ = strings.Cut(version, "\r\n")
 	fmt.Fprintf(os.Stdout, "machine: %d cores, %s, %s/%s, %s; gateways, Postgres, Redis and the clients share it\n",
-		runtime.NumCPU(), memoryOfMachine(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+		runtime.NumCPU(), machineMemory(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 	fmt.Fprintf(os.Stdout, "postgres: %s, pgvector %s, fsync %s, shared_buffers %s\nredis: %s\n", server, vector, fsync, buffers, version)
 	fmt.Fprintf(os.Stdout, "time: %s for each figure, in %d turns\n", m.length, turns)
 }
 
-func memoryOfMachine() string {
+func machineMemory() string {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return "memory unknown"
 	}
-	return fmt.Sprintf("%d GiB", kilobytes(string(text), "MemTotal:")>>20)
+	return fmt.Sprintf("%d GiB", procKilobytes(string(text), "MemTotal:")>>20)
 }
 
-// kilobytes finds a figure in a file of /proc; 0 when it is not there.
-func kilobytes(text, name string) int {
+// procKilobytes returns a figure of a file of /proc, or 0 when the file lacks it.
+func procKilobytes(text, name string) int {
 	_, rest, _ := strings.Cut(text, name)
 	fields := strings.Fields(rest)
 	if len(fields) == 0 {
@@ -130,7 +129,7 @@ func kilobytes(text, name string) int {
 	return n
 }
 
-// adds are durable notes: through the store with vector and job, and over HTTP.
+// adds measures durable notes: through the store with vector and job, and over HTTP.
 func (m *serversBench) adds(b *testing.B) {
 	f := must[*os.File](b)(os.Create(filepath.Join(b.TempDir(), "fsync")))
 	defer func() { _ = f.Close() }()
@@ -146,9 +145,9 @@ func (m *serversBench) adds(b *testing.B) {
 	ways := func(where string, s *site, add func(c uuid.UUID, i int) error) (out []way) {
 		own := make([]uuid.UUID, most)
 		for i := range own {
-			own[i] = s.empty(b)
+			own[i] = s.newCollection(b)
 		}
-		hot := s.empty(b)
+		hot := s.newCollection(b)
 		for _, clients := range []int{1, 8, 16, most} {
 			out = append(out, way{name: fmt.Sprintf("%s, clients with a collection each: %d", where, clients), clients: clients, do: func(client, i int) error {
 				return add(own[client], i)
@@ -161,5 +160,5 @@ func (m *serversBench) adds(b *testing.B) {
 	m.compare(b, ways("store", store, func(c uuid.UUID, i int) error { return store.add(store.Store, c, notes[i%len(notes)]) })...)
 	web := newSite(b)
 	g := m.gateway(b, web)
-	m.compare(b, ways("HTTP", web, func(c uuid.UUID, i int) error { return web.tell(g, c, i) })...)
+	m.compare(b, ways("HTTP", web, func(c uuid.UUID, i int) error { return web.addOverHTTP(g, c, i) })...)
 }

@@ -1,31 +1,32 @@
-package app
+// Package corpus generates text for benchmarks and tests. It imports nothing of the product.
+package corpus
 
 import (
 	"math/rand/v2"
 	"strings"
 )
 
-// corpus writes English-looking text from a fixed vocabulary whose words are
-// as unevenly frequent as those of a language (Zipf), so that postings, stop
-// words and document frequencies are realistic. The same seed gives the same
-// text.
-type corpus struct {
+// Corpus generates text that looks like English, from a fixed vocabulary. The frequency of the
+// words follows Zipf's law as in a language, so that postings, stop words and document
+// frequencies are realistic. Equal seeds generate equal text.
+type Corpus struct {
 	rng  *rand.Rand
 	rank *rand.Zipf
 	word []string
 }
 
-// function words are the most frequent ranks, as in any English text.
+// function holds the most frequent words, as in any English text.
 const function = `the of and to a in that is was he for it with as his on be at by i this had not are but from or have
  an they which one you were her all she there would their we him been has when who will more no if out so said what up
  its about into than them can only other new some could time these two may then do first any my now such like our over`
 
-// vocabulary is the number of different words: that of a long conversation.
+// vocabulary is the number of different words: as many as in a long conversation.
 const vocabulary = 12_000
 
-func newCorpus(seed uint64) *corpus {
-	c := &corpus{word: strings.Fields(function)}
-	// The words are the same for every seed; the seed only chooses among them.
+// New returns a corpus with a seed.
+func New(seed uint64) *Corpus {
+	c := &Corpus{word: strings.Fields(function)}
+	// The vocabulary is the same for every seed.
 	words := rand.New(rand.NewPCG(1, 1))
 	onset := strings.Fields("b br c cl d dr f fl g gr h j k l m n p pl pr qu r s sh sl st str t th tr v w")
 	vowel := strings.Fields("a e i o u ai ea ee ou oa")
@@ -50,8 +51,8 @@ func newCorpus(seed uint64) *corpus {
 	return c
 }
 
-// sentence has so many words.
-func (c *corpus) sentence(words int) string {
+// Sentence returns a sentence of so many words.
+func (c *Corpus) Sentence(words int) string {
 	var b strings.Builder
 	for i := range words {
 		w := c.word[c.rank.Uint64()]
@@ -66,23 +67,23 @@ func (c *corpus) sentence(words int) string {
 	return b.String()
 }
 
-// note is what somebody says in one turn: one to three sentences, 25 words on
-// average.
-func (c *corpus) note() string {
+// Note returns the text of a turn of a conversation: one to three sentences, 25 words on average.
+func (c *Corpus) Note() string {
 	parts := make([]string, 1+c.rng.IntN(3))
 	for i := range parts {
-		parts[i] = c.sentence(7 + c.rng.IntN(12))
+		parts[i] = c.Sentence(7 + c.rng.IntN(12))
 	}
 	return strings.Join(parts, " ")
 }
 
-// query is a question of 5 to 10 words.
-func (c *corpus) query() string { return c.sentence(5 + c.rng.IntN(6)) }
+// Query returns a question of 5 to 10 words.
+func (c *Corpus) Query() string { return c.Sentence(5 + c.rng.IntN(6)) }
 
-func (c *corpus) queries(n int) []string {
+// Queries returns n questions.
+func (c *Corpus) Queries(n int) []string {
 	out := make([]string, n)
 	for i := range out {
-		out[i] = c.query()
+		out[i] = c.Query()
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package app
+package bench_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/app"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/config"
@@ -27,12 +28,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/corpus"
 )
 
-// BenchmarkGateway measures a whole gateway: the services in process, and the
-// server on the loopback. docs/benchmarks.md holds figures and says how to
-// read them. The data lies in the directory for temporary files (TMPDIR), which
-// should be on a disk.
+// BenchmarkGateway measures a whole gateway: the services in process, and the server on the
+// loopback. The data is in the directory for temporary files (TMPDIR), which should be on a disk.
 func BenchmarkGateway(b *testing.B) {
 	g := newGateway(b)
 	b.Run("fsync", g.fsync)
@@ -54,17 +54,17 @@ func BenchmarkGateway(b *testing.B) {
 	over("list", g.list, 500, 10_000)
 	over("load", g.load, 10_000)
 	over("forked-search", g.forkedSearch, 10_000)
-	// The largest base comes last, so that the others are not measured over its rows.
+	// The largest base comes last: its rows would slow the others down.
 	over("fork", g.fork, 10_000, 100_000)
 }
 
 // gateway is a running gateway with one tenant.
 type gateway struct {
-	*Gateway
+	*app.Gateway
 	dir   string
 	key   string
 	scope tenant.Scope
-	text  *corpus
+	text  *corpus.Corpus
 }
 
 func must[T any](b *testing.B) func(T, error) T {
@@ -83,9 +83,9 @@ func newGateway(b *testing.B) *gateway {
 	cfg := config.Default()
 	cfg.Addr, cfg.Data = "127.0.0.1:0", b.TempDir()
 	ctx, stop := context.WithCancel(context.Background())
-	a := must[*Gateway](b)(NewGateway(ctx, cfg, slog.New(slog.DiscardHandler)))
-	g := &gateway{Gateway: a, dir: cfg.Data, text: newCorpus(7)}
-	t := must[tenant.Tenant](b)(a.Tenants.Create(ctx, grant.Operator("bench"), tenant.NewTenant{Name: DefaultTenant}))
+	a := must[*app.Gateway](b)(app.NewGateway(ctx, cfg, slog.New(slog.DiscardHandler)))
+	g := &gateway{Gateway: a, dir: cfg.Data, text: corpus.New(7)}
+	t := must[tenant.Tenant](b)(a.Tenants.Create(ctx, grant.Operator("bench"), tenant.NewTenant{Name: app.DefaultTenant}))
 	g.scope = grant.Scope(t.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
 	g.key = must[auth.CreatedKey](b)(a.Auth.Keys.Create(ctx, g.scope, auth.NewKey{Name: "bench"})).Text
 	ended := make(chan error, 1)
@@ -96,16 +96,15 @@ func newGateway(b *testing.B) *gateway {
 			b.Error(err)
 		}
 	})
-	// The first answer says that all has started.
+	// The gateway has started when it answers.
 	if err := g.call(ctx, "/v1/auth/token", map[string]any{}, http.StatusOK); err != nil {
 		b.Fatal(err)
 	}
 	return g
 }
 
-// measure times every call of fn, which gets its number and returns how long
-// the part took that is of interest, and reports the median and the 99th
-// percentile in milliseconds in place of the mean.
+// measure calls fn with the number of the call. fn returns the time of the part to measure.
+// measure reports the median and the 99th percentile in milliseconds, instead of the mean.
 func measure(b *testing.B, fn func(i int) time.Duration) (median time.Duration) {
 	b.Helper()
 	var times []time.Duration
@@ -122,7 +121,7 @@ func measure(b *testing.B, fn func(i int) time.Duration) (median time.Duration) 
 	return median
 }
 
-// timed is measure over the whole of fn.
+// timed measures the whole of fn.
 func timed(b *testing.B, fn func(i int) error) time.Duration {
 	b.Helper()
 	return measure(b, func(i int) time.Duration {
@@ -134,8 +133,8 @@ func timed(b *testing.B, fn func(i int) error) time.Duration {
 	})
 }
 
-// make makes an empty collection.
-func (g *gateway) make(b *testing.B, policyName string) memory.Collection {
+// newCollection creates an empty collection.
+func (g *gateway) newCollection(b *testing.B, policyName string) memory.Collection {
 	b.Helper()
 	id := must[uuid.UUID](b)(uuid.NewV7())
 	v := must[notes.CollectionView](b)(g.Collections.Create(b.Context(), g.scope,
@@ -143,16 +142,16 @@ func (g *gateway) make(b *testing.B, policyName string) memory.Collection {
 	return v.Collection
 }
 
-// lines are so many notes for a bulk.
+// lines returns n notes for a bulk.
 func (g *gateway) lines(n int) []notes.BulkLine {
 	out := make([]notes.BulkLine, n)
 	for i := range out {
-		out[i].Note.Content = g.text.note()
+		out[i].Note.Content = g.text.Note()
 	}
 	return out
 }
 
-// fill adds notes in bulk and gives the job of the last one, nil where it has none.
+// fill adds notes in bulk and returns the job of the last one, or nil when it has none.
 func (g *gateway) fill(b *testing.B, c memory.Collection, lines []notes.BulkLine) (last *memory.Job) {
 	b.Helper()
 	for part := range slices.Chunk(lines, memory.MaxBulkLines) {
@@ -166,15 +165,15 @@ func (g *gateway) fill(b *testing.B, c memory.Collection, lines []notes.BulkLine
 	return last
 }
 
-// filled makes a collection of n notes that no policy touches.
+// filled creates a collection of n notes without a policy.
 func (g *gateway) filled(b *testing.B, n int) memory.Collection {
 	b.Helper()
-	c := g.make(b, memory.PolicyNone)
+	c := g.newCollection(b, memory.PolicyNone)
 	g.fill(b, c, g.lines(n))
 	return c
 }
 
-// call sends a request and reads the answer whole.
+// call sends a request and reads the whole answer.
 func (g *gateway) call(ctx context.Context, path string, body any, want int) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -198,9 +197,9 @@ func (g *gateway) call(ctx context.Context, path string, body any, want int) err
 	return err
 }
 
-// fsync is what the disk asks for one durable write: a page of 4 KiB and
-// fsync, at the end of a file, and over an older page of it, as the write-ahead log does
-// once it is long enough. No durable add can be faster than the latter.
+// fsync measures the disk: a page of 4 KiB and fsync, at the end of a file, and over an older
+// page as the write-ahead log does when it is long enough. No durable add can be faster than the
+// latter.
 func (g *gateway) fsync(b *testing.B) {
 	run := func(name string, offset func(i int) int64) {
 		b.Run(name, func(b *testing.B) {
@@ -227,33 +226,33 @@ func (g *gateway) fsync(b *testing.B) {
 	run("overwrite", func(i int) int64 { return int64(i%256) * 4096 })
 }
 
-// adds are durable adds, answered when the note is on the disk: without a
-// policy, with A-MEM whose jobs run meanwhile, and over HTTP.
+// adds measures durable adds, which return when the note is on the disk: without a policy, with
+// A-MEM whose jobs run at the same time, and over HTTP.
 func (g *gateway) adds(b *testing.B) {
 	for _, policyName := range []string{memory.PolicyNone, memory.PolicyAMEM} {
 		b.Run(policyName, func(b *testing.B) {
-			c := g.make(b, policyName)
+			c := g.newCollection(b, policyName)
 			var last *memory.Job
 			timed(b, func(int) error {
-				w, err := g.Notes.Add(b.Context(), g.scope, c.ID.String(), notes.NewNote{Content: g.text.note()}, memory.Request{})
+				w, err := g.Notes.Add(b.Context(), g.scope, c.ID.String(), notes.NewNote{Content: g.text.Note()}, memory.Request{})
 				last = w.Job
 				return err
 			})
 			if last != nil {
-				g.finished(b, last)
+				g.waitFor(b, last)
 			}
 		})
 	}
 	b.Run("http", func(b *testing.B) {
-		c := g.make(b, memory.PolicyNone)
+		c := g.newCollection(b, memory.PolicyNone)
 		timed(b, func(int) error {
-			return g.call(b.Context(), "/v1/collections/"+c.ID.String()+"/notes", map[string]any{"content": g.text.note()}, http.StatusCreated)
+			return g.call(b.Context(), "/v1/collections/"+c.ID.String()+"/notes", map[string]any{"content": g.text.Note()}, http.StatusCreated)
 		})
 	})
 }
 
-// finished waits until a job has ended, and with it the jobs before it.
-func (g *gateway) finished(b *testing.B, j *memory.Job) {
+// waitFor waits until a job has ended. The earlier jobs of its collection have ended then too.
+func (g *gateway) waitFor(b *testing.B, j *memory.Job) {
 	b.Helper()
 	var state memory.JobState
 	err := g.Waiters.Watch(b.Context(), g.scope, j.ID, func(now memory.Job) error {
@@ -265,18 +264,18 @@ func (g *gateway) finished(b *testing.B, j *memory.Job) {
 	}
 }
 
-// evolves are adds to the end of their evolution by the heuristic analyst:
-// one after the other, and a conversation of 600 notes at once.
+// evolves measures adds until the heuristic analyst has evolved the note: one after the other,
+// and a conversation of 600 notes at once.
 func (g *gateway) evolves(b *testing.B) {
 	b.Run("one", func(b *testing.B) {
-		c := g.make(b, memory.PolicyAMEM)
+		c := g.newCollection(b, memory.PolicyAMEM)
 		ctx := b.Context()
 		timed(b, func(int) error {
-			w, err := g.Notes.Add(ctx, g.scope, c.ID.String(), notes.NewNote{Content: g.text.note()}, memory.Request{})
+			w, err := g.Notes.Add(ctx, g.scope, c.ID.String(), notes.NewNote{Content: g.text.Note()}, memory.Request{})
 			if err != nil {
 				return err
 			}
-			g.finished(b, w.Job)
+			g.waitFor(b, w.Job)
 			return nil
 		})
 	})
@@ -285,9 +284,9 @@ func (g *gateway) evolves(b *testing.B) {
 		var took time.Duration
 		rounds := 0
 		for b.Loop() {
-			c, lines := g.make(b, memory.PolicyAMEM), g.lines(n)
+			c, lines := g.newCollection(b, memory.PolicyAMEM), g.lines(n)
 			start := time.Now()
-			g.finished(b, g.fill(b, c, lines))
+			g.waitFor(b, g.fill(b, c, lines))
 			took += time.Since(start)
 			rounds++
 		}
@@ -297,10 +296,10 @@ func (g *gateway) evolves(b *testing.B) {
 	})
 }
 
-// bulk is the rate of durable notes without a policy, 5,000 a call.
+// bulk measures the rate of durable notes without a policy, 5,000 per call.
 func (g *gateway) bulk(b *testing.B) {
 	const n = 5_000
-	c, lines := g.make(b, memory.PolicyNone), g.lines(n)
+	c, lines := g.newCollection(b, memory.PolicyNone), g.lines(n)
 	rounds := 0
 	for b.Loop() {
 		g.fill(b, c, lines)
@@ -310,29 +309,29 @@ func (g *gateway) bulk(b *testing.B) {
 	b.ReportMetric(float64(rounds*n)/b.Elapsed().Seconds(), "notes/s")
 }
 
-// practised is an embedder that has embedded a set of queries before.
-type practised struct {
+// cachingEmbedder returns vectors embedded before for a set of queries.
+type cachingEmbedder struct {
 	memory.Embedder
 	vectors map[string][]float32
 }
 
-func (k practised) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
+func (k cachingEmbedder) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	if v, ok := k.vectors[texts[0]]; ok && len(texts) == 1 {
 		return []memory.Embedding{{Vector: v}}, nil
 	}
 	return k.Embedder.Embed(ctx, s, texts)
 }
 
-func (k practised) Default() memory.Embedder { return k }
-func (k practised) Names() []string          { return []string{k.Name()} }
+func (k cachingEmbedder) Default() memory.Embedder { return k }
+func (k cachingEmbedder) Names() []string          { return []string{k.Name()} }
 
-func (k practised) ByName(name string) (memory.Embedder, bool) { return k, name == k.Name() }
+func (k cachingEmbedder) ByName(name string) (memory.Embedder, bool) { return k, name == k.Name() }
 
-// searches are hybrid searches for the first five hits with notes, links and
-// usage: with the embedding of the query, with a query embedded before, and over HTTP.
+// searches measures hybrid searches for the first five hits with notes, links and usage:
+// embedding the query, with a query embedded before, and over HTTP.
 func (g *gateway) searches(b *testing.B, c memory.Collection) {
-	queries := g.text.queries(256)
-	k := practised{g.Embedders.Default(), map[string][]float32{}}
+	queries := g.text.Queries(256)
+	k := cachingEmbedder{g.Embedders.Default(), map[string][]float32{}}
 	for _, q := range queries {
 		k.vectors[q] = must[[]memory.Embedding](b)(k.Embedder.Embed(b.Context(), g.scope, []string{q}))[0].Vector
 	}
@@ -366,7 +365,7 @@ func (g *gateway) search(b *testing.B, r *recall.Service, c memory.Collection, q
 	return took
 }
 
-// list reads pages of 50 notes with links and usage.
+// list measures reading pages of 50 notes with links and usage.
 func (g *gateway) list(b *testing.B, c memory.Collection) {
 	var after uuid.UUID
 	timed(b, func(int) error {
@@ -383,9 +382,9 @@ func (g *gateway) list(b *testing.B, c memory.Collection) {
 	})
 }
 
-// load is the first search of a process: the index is filled from the log.
+// load measures the first search of a process, which fills the index from the log.
 func (g *gateway) load(b *testing.B, c memory.Collection) {
-	q := g.text.query()
+	q := g.text.Query()
 	measure(b, func(int) time.Duration {
 		g.Recall.Evict(c.ID)
 		return g.search(b, g.Recall, c, q)
@@ -400,7 +399,7 @@ func (g *gateway) forked(b *testing.B, c memory.Collection) (memory.Collection, 
 	return out.Collection, time.Since(start)
 }
 
-// fork makes forks of one base.
+// fork measures forking one base.
 func (g *gateway) fork(b *testing.B, c memory.Collection) {
 	measure(b, func(int) time.Duration {
 		_, took := g.forked(b, c)
@@ -408,9 +407,9 @@ func (g *gateway) fork(b *testing.B, c memory.Collection) {
 	})
 }
 
-// forkedSearch is the first search in a fresh fork whose base is indexed.
+// forkedSearch measures the first search in a new fork whose base is indexed.
 func (g *gateway) forkedSearch(b *testing.B, c memory.Collection) {
-	queries := g.text.queries(256)
+	queries := g.text.Queries(256)
 	g.search(b, g.Recall, c, queries[0])
 	measure(b, func(i int) time.Duration {
 		f, _ := g.forked(b, c)
