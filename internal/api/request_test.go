@@ -116,3 +116,19 @@ func FuzzParseJSON(f *testing.F) {
 		}
 	})
 }
+
+func TestIfMatch(t *testing.T) {
+	t.Parallel()
+	const etag = `"a.1"`
+	for header, want := range map[string]bool{
+		"*": true, " * ": true, etag: true, `"b.1", "a.1"`: true, `W/"x", ` + etag: true, `"b.1","a.1" `: true,
+		`"b.1"`: false, `W/"a.1"`: false, `"a`: false, "a.1": false, `"*"`: false,
+	} {
+		if got := ifMatch(header)(etag); got != want {
+			t.Errorf("%s: %v", header, got)
+		}
+	}
+	if ifMatch("") != nil || ifMatch(" ") != nil {
+		t.Error("an absent header is a condition")
+	}
+}

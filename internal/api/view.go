@@ -3,6 +3,7 @@ package api
 import (
 	"crypto/sha256"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -78,7 +79,7 @@ func notePath(c *gin.Context) (ref string, id uuid.UUID, err error) {
 
 // conditions gathers what a writing request carries beside its body.
 func conditions(c *gin.Context) memory.Request {
-	r := memory.Request{Match: memory.Match(c.Request.Header.Get("If-Match"))}
+	r := memory.Request{Guard: ifMatch(c.Request.Header.Get("If-Match"))}
 	// Other methods are safe to send again as they are.
 	if key := c.Request.Header.Get("Idempotency-Key"); key != "" && c.Request.Method == http.MethodPost {
 		r.Idempotency = &memory.Idempotency{
@@ -86,4 +87,25 @@ func conditions(c *gin.Context) memory.Request {
 		}
 	}
 	return r
+}
+
+// ifMatch returns the condition of an If-Match header (RFC 9110 §13.1.1): "*"
+// or a list of entity tags; nil when the header is absent. Tags are compared
+// strongly, so a weak one never matches.
+func ifMatch(header string) memory.Guard {
+	header = strings.TrimSpace(header)
+	if header == "" {
+		return nil
+	}
+	return func(etag string) bool {
+		if header == "*" {
+			return true
+		}
+		for tag := range strings.SplitSeq(header, ",") {
+			if strings.TrimSpace(tag) == etag {
+				return true
+			}
+		}
+		return false
+	}
 }

@@ -128,7 +128,8 @@ func Map() []Package {
 	}
 }
 
-// A Dependency is another module, with the packages that may import it.
+// A Dependency is another module, or a package of the standard library, with the packages
+// that may import it.
 type Dependency struct {
 	// Prefix of the import path.
 	Prefix string
@@ -146,12 +147,15 @@ func policyMay(more ...string) []string {
 	}, more...)
 }
 
-// Dependencies returns the modules that only some packages may import, so that each can be
+// Dependencies returns what only some packages may import, so that each can be
 // replaced in one place and the core does not depend on technology.
 func Dependencies() []Dependency {
 	telemetry := []string{"internal/telemetry", "internal/app"}
 	redis := []string{"internal/redis", "internal/queue/redis", "internal/cache"}
+	http := []string{"cmd", "internal/app", "internal/api", "internal/mcp", "internal/console", "internal/llm", "internal/telemetry",
+		"internal/eval", "docs", "test"}
 	return []Dependency{
+		{"net/http", http, false}, // the core knows no statuses and no headers
 		{"github.com/gin-gonic/", []string{"internal/api"}, false},
 		{"github.com/getkin/kin-openapi", []string{"internal/api"}, true},
 		{"modernc.org/", []string{"internal/store/sqlite"}, true},

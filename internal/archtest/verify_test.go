@@ -137,6 +137,8 @@ func TestVerify(t *testing.T) {
 
 		{"gin in api", "internal/api/a.go", "github.com/gin-gonic/gin", false},
 		{"gin in app", "internal/app/a.go", "github.com/gin-gonic/gin", true},
+		{"HTTP in the core", "internal/memory/notes/a.go", "net/http", true},
+		{"HTTP at an edge", "internal/api/a.go", "net/http", false},
 		{"sqlite in its engine", "internal/store/sqlite/a.go", "modernc.org/sqlite", false},
 		{"sqlite in app", "internal/app/a.go", "modernc.org/sqlite", true},
 		{"sqlite in a test", "internal/app/a_test.go", "modernc.org/sqlite", false},

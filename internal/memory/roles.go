@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -64,10 +65,23 @@ type Agents interface {
 	AgentByRef(ctx context.Context, s tenant.Scope, ref string) (tenant.Agent, error)
 }
 
-// Request is what a writing call carries beside its body.
+// Request holds the conditions of a writing call.
 type Request struct {
-	// Match is the value of If-Match as it was sent; "" does not guard.
-	Match Match
-	// Idempotency is nil when no key was sent.
+	Guard Guard // on what the call changes; nil: none
+	// Idempotency makes a call that adds something safe to repeat; nil: no key was sent. Calls that
+	// can be repeated as they are (patches, deletions, sets of links) do not use it.
 	Idempotency *Idempotency
+}
+
+// Guard reports whether a write may change what has this entity tag. It runs
+// under the lock of the write. A nil Guard allows every write.
+type Guard func(etag string) bool
+
+// Check returns a Precondition fault when the guard refuses the tag. what names
+// the thing in the message.
+func (g Guard) Check(what, etag string) error {
+	if g == nil || g(etag) {
+		return nil
+	}
+	return fault.New(fault.Precondition, "the %s has changed since it was read; its entity tag is %s", what, etag)
 }

@@ -280,8 +280,8 @@ type Tx interface {
 	// applied or approved is undone; Conflict when its state has moved on since it was read.
 	UpdateReview(ctx context.Context, r Review) error
 	CountEvolved(ctx context.Context) (int64, error) // adds one to the collection's EvolvedAdds and returns it
-	// Answer is kept with the idempotency key: status and ids, never bodies or secrets.
-	Answer(status int, ids json.RawMessage)
+	// Answer is kept with the idempotency key: ids, never bodies or secrets.
+	Answer(ids json.RawMessage)
 	// Answered finds what was kept under a key, by this transaction too; another body is IdempotencyReuse. Remember
 	// keeps an answer under a key of its own, for a transaction that answers more than one.
 	Answered(ctx context.Context, k Idempotency) (Idempotency, bool, error)
@@ -304,7 +304,6 @@ type JobEnd struct {
 type Idempotency struct {
 	Method, Path, Key string
 	BodyHash          [32]byte
-	Status            int
 	IDs               json.RawMessage
 	At                time.Time
 }

@@ -153,7 +153,7 @@ var tables = []*Table{
 	{Name: "reviews", Key: 2, owner: "collection", Columns: cols(`tenant:id id:id collection:id job:id trigger:id state:text confidence:real changes:json read:json
  revision:int reason:text actor:text created_at:time closed_at:time?`)},
 	{Name: "audit", Key: 2, platform: true, Columns: cols("tenant:id id:int at:time actor:text action:text target:text detail:object?")},
-	{Name: "idempotency", Key: 5, platform: true, Columns: cols(`tenant:id agent:id method:text path:text key:text body_hash:bytes status:int ids:json? at:time`)},
+	{Name: "idempotency", Key: 5, platform: true, Columns: cols(`tenant:id agent:id method:text path:text key:text body_hash:bytes ids:json? at:time`)},
 	{Name: "model_use", Key: 4, platform: true, mentions: "collection", Columns: cols(`tenant:id day:text collection:id purpose:text calls:int
  prompt_tokens:int completion_tokens:int`)},
 	{Name: "spool", Key: 4, Columns: cols("tenant:id job:id name:text part:int at:time data:bytes")},

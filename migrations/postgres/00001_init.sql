@@ -287,7 +287,6 @@ CREATE TABLE idempotency (
     path      text        NOT NULL,
     key       text        NOT NULL COLLATE "C",
     body_hash bytea       NOT NULL,
-    status    integer     NOT NULL,
     ids       json,
     at        timestamptz NOT NULL,
     PRIMARY KEY (tenant, agent, method, path, key)

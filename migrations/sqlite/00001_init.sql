@@ -271,7 +271,6 @@ CREATE TABLE idempotency (
     path      TEXT    NOT NULL,
     key       TEXT    NOT NULL,
     body_hash BLOB    NOT NULL,
-    status    INTEGER NOT NULL,
     ids       TEXT    NOT NULL,
     at        INTEGER NOT NULL,
     PRIMARY KEY (tenant, agent, method, path, key)

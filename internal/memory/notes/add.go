@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"net/http"
 	"slices"
 	"time"
 
@@ -71,7 +70,7 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 			}
 			out.Job, ids.Job = &j, &j.ID
 		}
-		tx.Answer(http.StatusCreated, ids.Raw())
+		tx.Answer(ids.Raw())
 		return nil
 	})
 	if err != nil {

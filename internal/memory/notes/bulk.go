@@ -3,7 +3,6 @@ package notes
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -208,7 +207,7 @@ func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collec
 		ids.Job = &r.Job.ID
 	}
 	once := *b.once
-	once.Status, once.IDs = http.StatusCreated, ids.Raw()
+	once.IDs = ids.Raw()
 	return r, tx.Remember(ctx, once)
 }
 

@@ -44,7 +44,7 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if old == nil {
 			return fault.Missing("note")
 		}
-		if err := r.Match.Check("note", old.Version().ETag()); err != nil {
+		if err := r.Guard.Check("note", old.Version().ETag()); err != nil {
 			return err
 		}
 		if err := d.check(tx); err != nil {
@@ -120,7 +120,7 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 		edit := noteEdit{
 			cause: memory.CauseRestore, action: "note.restore", id: id, request: r, rewords: true,
 			change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
-				if old == nil && r.Match != "" {
+				if old == nil && r.Guard != nil {
 					return memory.Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
 				}
 				return then, false, nil

@@ -87,7 +87,7 @@ func checkLinks(source uuid.UUID, in []LinkInput) ([]memory.Link, error) {
 }
 
 // PutLinks replaces the outgoing links of a note. Every target must be a
-// visible note of the collection; Match guards the set of links, whose tag is
+// visible note of the collection; the guard is on the set of links, whose tag is
 // not the note's.
 func (n *Service) PutLinks(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, in []LinkInput, r memory.Request) (LinkSet, error) {
 	c, err := n.writable(ctx, s, ref)
@@ -99,9 +99,9 @@ func (n *Service) PutLinks(ctx context.Context, s tenant.Scope, ref string, id u
 		return LinkSet{}, err
 	}
 	var set LinkSet
-	w, err := n.store.Write(ctx, s, c.ID, linkWrite(id, &c, "links.replace", r), func(ctx context.Context, tx memory.Tx) error {
+	w, err := n.store.Write(ctx, s, c.ID, linkWrite(id, &c, "links.replace"), func(ctx context.Context, tx memory.Tx) error {
 		set = LinkSet{}
-		old, err := matchedLinks(ctx, tx, id, r.Match)
+		old, err := matchedLinks(ctx, tx, id, r.Guard)
 		if err != nil {
 			return err
 		}
@@ -121,14 +121,14 @@ func (n *Service) PutLinks(ctx context.Context, s tenant.Scope, ref string, id u
 	return set, nil
 }
 
-func linkWrite(id uuid.UUID, c *memory.Collection, action string, r memory.Request) memory.WriteOptions {
+func linkWrite(id uuid.UUID, c *memory.Collection, action string) memory.WriteOptions {
 	return memory.WriteOptions{
-		Cause: memory.CauseLink, Trigger: id, Idempotency: r.Idempotency, Audit: []memory.AuditEntry{audit(action, id, c)},
+		Cause: memory.CauseLink, Trigger: id, Audit: []memory.AuditEntry{audit(action, id, c)},
 	}
 }
 
 // matchedLinks reads the outgoing links of a visible note under a condition.
-func matchedLinks(ctx context.Context, tx memory.Tx, id uuid.UUID, m memory.Match) ([]memory.Link, error) {
+func matchedLinks(ctx context.Context, tx memory.Tx, id uuid.UUID, guard memory.Guard) ([]memory.Link, error) {
 	notes, err := tx.Notes(ctx, []uuid.UUID{id}, memory.ReadOptions{})
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func matchedLinks(ctx context.Context, tx memory.Tx, id uuid.UUID, m memory.Matc
 	if err != nil {
 		return nil, err
 	}
-	return old, m.Check("set of links", memory.LinksETag(id, old))
+	return old, guard.Check("set of links", memory.LinksETag(id, old))
 }
 
 // checkTargets refuses links to notes that are deleted, absent, or of another
@@ -202,8 +202,8 @@ func (n *Service) DeleteLinks(ctx context.Context, s tenant.Scope, ref string, i
 	if err != nil {
 		return 0, err
 	}
-	w, err := n.store.Write(ctx, s, c.ID, linkWrite(id, &c, "links.delete", r), func(ctx context.Context, tx memory.Tx) error {
-		old, err := matchedLinks(ctx, tx, id, r.Match)
+	w, err := n.store.Write(ctx, s, c.ID, linkWrite(id, &c, "links.delete"), func(ctx context.Context, tx memory.Tx) error {
+		old, err := matchedLinks(ctx, tx, id, r.Guard)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"net/http"
 	"slices"
 	"time"
 
@@ -433,7 +432,7 @@ func (w *messageWriter) put(ctx context.Context, tx memory.Tx) (MessagesWritten,
 	if out.Job != nil {
 		ids.Job = &out.Job.ID
 	}
-	tx.Answer(http.StatusAccepted, ids.Raw())
+	tx.Answer(ids.Raw())
 	return out, nil
 }
 

@@ -132,7 +132,7 @@ type LinkInput struct {
 type BulkLine struct {
 	Note NewNote
 	Err  error
-	Once *memory.Idempotency // makes the line safe to send again; Status and IDs are set by the service
+	Once *memory.Idempotency // makes the line safe to send again; IDs is set by the service
 	// Whole says that Once comes from the request: when one such key was used
 	// with another body, the bulk is refused before anything is written.
 	Whole bool

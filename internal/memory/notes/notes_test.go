@@ -351,6 +351,9 @@ func TestIdempotencyOverADeletedCollection(t *testing.T) {
 	}
 }
 
+// tagged is a guard on one entity tag.
+func tagged(etag string) memory.Guard { return func(got string) bool { return got == etag } }
+
 // C057, C010: any editable field changes; vector and text follow at once.
 func TestPatch(t *testing.T) {
 	t.Parallel()
@@ -358,26 +361,26 @@ func TestPatch(t *testing.T) {
 	c := d.collection("things")
 	n := d.add(c, "the cat sat on the mat")
 	before, _ := d.read(c, n.ID)
-	patch := func(body string, m memory.Match) (notes.NoteWritten, error) {
+	patch := func(body string, g memory.Guard) (notes.NoteWritten, error) {
 		p, err := notes.DecodeNotePatch([]byte(body))
 		if err != nil {
 			return notes.NoteWritten{}, err
 		}
-		return d.notes.Patch(t.Context(), d.all, c.ID.String(), n.ID, p, memory.Request{Match: m})
+		return d.notes.Patch(t.Context(), d.all, c.ID.String(), n.ID, p, memory.Request{Guard: g})
 	}
-	w, err := patch(`{"tags":["cats"]}`, "")
+	w, err := patch(`{"tags":["cats"]}`, nil)
 	d.must(err)
 	after, _ := d.read(c, n.ID)
 	if slices.Equal(before.Vector, after.Vector) || len(after.Vector) != 384 || !slices.Equal(after.Tags, []string{"cats"}) || !w.Changed {
 		t.Error("tags changed, the vector did not")
 	}
-	w, err = patch(`{"importance":0.9,"category":"Pets","attributes":{"a":{"b":1,"c":2}},"occurred_at":"2020-01-01T00:00:00+02:00"}`, "")
+	w, err = patch(`{"importance":0.9,"category":"Pets","attributes":{"a":{"b":1,"c":2}},"occurred_at":"2020-01-01T00:00:00+02:00"}`, nil)
 	d.must(err)
 	same, _ := d.read(c, n.ID)
 	if !slices.Equal(same.Vector, after.Vector) {
 		t.Error("nothing that is embedded changed, the vector did")
 	}
-	tag := memory.Match(w.Note.Version().ETag())
+	tag := tagged(w.Note.Version().ETag())
 	w, err = patch(`{"attributes":{"a":{"b":null,"d":3}},"importance":null,"category":null,"occurred_at":null,"tags":null}`, tag)
 	d.must(err)
 	got, _ := d.read(c, n.ID)
@@ -388,10 +391,10 @@ func TestPatch(t *testing.T) {
 	}
 	_, err = patch(`{"importance":0.1}`, tag)
 	d.is(err, fault.Precondition)
-	_, err = patch(`{"importance":0.1}`, `W/"x", `+memory.Match(w.Note.Version().ETag()))
+	_, err = patch(`{"importance":0.1}`, tagged(w.Note.Version().ETag()))
 	d.must(err)
 	head := d.view(c).At
-	w, err = patch(`{"importance":0.1}`, "*")
+	w, err = patch(`{"importance":0.1}`, nil)
 	d.must(err)
 	if w.Changed || w.Revision != head || d.view(c).At != head {
 		t.Error("an equal patch wrote a version")
@@ -400,10 +403,10 @@ func TestPatch(t *testing.T) {
 		`{"content":null}`: "content", `{"content":""}`: "content", `{"id":"x"}`: "id", `{"state":"raw"}`: "state", `{"links":[]}`: "links",
 		`{"hat":1}`: "hat", `{"tags":["` + strings.Repeat(`a","`, 1) + strings.Repeat("x", 300) + `"]}`: "tags.1", `{"importance":2}`: "importance",
 	} {
-		_, err := patch(body, "")
+		_, err := patch(body, nil)
 		d.is(err, fault.Invalid, field)
 	}
-	_, err = patch(`{"attributes":{"x":"`+strings.Repeat("x", 16<<10)+`"}}`, "")
+	_, err = patch(`{"attributes":{"x":"`+strings.Repeat("x", 16<<10)+`"}}`, nil)
 	d.is(err, fault.Invalid, "attributes")
 	_, err = d.notes.Patch(t.Context(), d.all, c.ID.String(), uuid.New(), notes.NotePatch{}, memory.Request{})
 	d.is(err, fault.NotFound)
@@ -445,7 +448,7 @@ func TestDeleteAndRestore(t *testing.T) {
 	d.must(err)
 	_, err = d.notes.Patch(t.Context(), d.all, ref, b.ID, notes.NotePatch{Content: notes.Some("other words")}, memory.Request{})
 	d.must(err)
-	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{Match: memory.Match(b.Version().ETag())})
+	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{Guard: tagged(b.Version().ETag())})
 	d.is(err, fault.Precondition)
 	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{})
 	d.must(err)
@@ -486,23 +489,23 @@ func TestLinks(t *testing.T) {
 	foreign, gone := d.add(other, "foreign"), d.add(c, "gone")
 	_, err := d.notes.Delete(t.Context(), d.all, ref, gone.ID, memory.Request{})
 	d.must(err)
-	put := func(m memory.Match, links ...notes.LinkInput) (notes.LinkSet, error) {
-		return d.notes.PutLinks(t.Context(), d.all, ref, a.ID, links, memory.Request{Match: m})
+	put := func(g memory.Guard, links ...notes.LinkInput) (notes.LinkSet, error) {
+		return d.notes.PutLinks(t.Context(), d.all, ref, a.ID, links, memory.Request{Guard: g})
 	}
 	empty, err := d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Outgoing, memory.At{})
 	d.must(err)
-	set, err := put(memory.Match(empty.ETag), notes.LinkInput{Target: b.ID}, notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)})
+	set, err := put(tagged(empty.ETag), notes.LinkInput{Target: b.ID}, notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)})
 	d.must(err)
 	if len(set.Links) != 2 || set.ETag == empty.ETag || set.Links[0].Confidence+set.Links[1].Confidence != 1.4 {
 		t.Errorf("got %+v", set)
 	}
-	_, err = put(memory.Match(empty.ETag))
+	_, err = put(tagged(empty.ETag))
 	d.is(err, fault.Precondition)
 	note, _ := d.read(c, a.ID)
 	if note.Version() != a.Version() {
 		t.Error("links moved the note's tag")
 	}
-	same, err := put("", notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)}, notes.LinkInput{Target: b.ID})
+	same, err := put(nil, notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)}, notes.LinkInput{Target: b.ID})
 	d.must(err)
 	if same.ETag != set.ETag || same.Revision != set.Revision {
 		t.Error("the same links again wrote something")
@@ -510,14 +513,14 @@ func TestLinks(t *testing.T) {
 	for name, l := range map[string]notes.LinkInput{
 		"self": {Target: a.ID}, "foreign": {Target: foreign.ID}, "deleted": {Target: gone.ID}, "absent": {Target: uuid.New()}, "none": {},
 	} {
-		_, err := put("", l)
+		_, err := put(nil, l)
 		if !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err = put("", notes.LinkInput{Target: b.ID}, notes.LinkInput{Target: b.ID, Relation: "related"})
+	_, err = put(nil, notes.LinkInput{Target: b.ID}, notes.LinkInput{Target: b.ID, Relation: "related"})
 	d.is(err, fault.Invalid, "links.1.target")
-	_, err = put("", notes.LinkInput{Target: b.ID, Confidence: new(1.5)})
+	_, err = put(nil, notes.LinkInput{Target: b.ID, Confidence: new(1.5)})
 	d.is(err, fault.Invalid, "links.0.confidence")
 	if now, err := d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Both, memory.At{}); err != nil || now.ETag != set.ETag {
 		t.Errorf("a refused put changed the links: %v", err)
@@ -526,7 +529,7 @@ func TestLinks(t *testing.T) {
 	d.is(err, fault.NotFound)
 	_, err = d.notes.DeleteLinks(t.Context(), d.all, ref, a.ID, x.ID, "", memory.Request{})
 	d.must(err)
-	set, err = put("")
+	set, err = put(nil)
 	d.must(err)
 	if len(set.Links) != 0 || set.ETag != empty.ETag {
 		t.Errorf("links left: %+v", set)

@@ -3,7 +3,6 @@ package notes
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"time"
 
@@ -143,7 +142,7 @@ type wantVector struct{ text string }
 
 func (w *wantVector) Error() string { return "a vector is wanted before the write" }
 
-// Patch merges the named fields into a note. Without Match it takes the note
+// Patch merges the named fields into a note. Without a guard it takes the note
 // as it is then. A change of content runs analysis again; another change of
 // text only embeds anew.
 func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, p NotePatch, r memory.Request) (NoteWritten, error) {
@@ -155,7 +154,7 @@ func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid
 		return NoteWritten{}, err
 	}
 	edit := noteEdit{
-		cause: memory.CausePatch, action: "note.update", id: id, request: r,
+		cause: memory.CausePatch, action: "note.update", id: id, request: memory.Request{Guard: r.Guard},
 		rewords: p.Content.Set || p.OccurredAt.Set || p.Attributes.Set,
 		change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
 			if old == nil {
@@ -164,9 +163,8 @@ func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid
 			return p.apply(*old, c.Policy)
 		},
 	}
-	return n.once(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
-		return n.edit(ctx, s, &c, edit)
-	})
+	out, _, err := n.edit(ctx, s, &c, edit)
+	return out, err
 }
 
 // noteEdit changes one note: change gets the visible version (nil: none) and
@@ -220,7 +218,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 			return err
 		}
 		if old != nil {
-			if err := e.request.Match.Check("note", old.Version().ETag()); err != nil {
+			if err := e.request.Guard.Check("note", old.Version().ETag()); err != nil {
 				return err
 			}
 		}
@@ -255,7 +253,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 		if out.Changed {
 			ids.Revision = tx.Revision()
 		}
-		tx.Answer(http.StatusOK, ids.Raw())
+		tx.Answer(ids.Raw())
 		return nil
 	})
 	switch {

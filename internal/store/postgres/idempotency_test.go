@@ -13,7 +13,7 @@ import (
 )
 
 func answerKey(n int) *memory.Idempotency {
-	return &memory.Idempotency{Method: "POST", Path: "/v1/x", Key: fmt.Sprint("key ", n), BodyHash: [32]byte{1}, Status: 201}
+	return &memory.Idempotency{Method: "POST", Path: "/v1/x", Key: fmt.Sprint("key ", n), BodyHash: [32]byte{1}}
 }
 
 // TestSameKeyAtOnce: requests with one key that meet in two processes are done
@@ -37,7 +37,7 @@ func TestSameKeyAtOnce(t *testing.T) {
 				answers[i] = string(out.Replay.IDs)
 			} else {
 				done.Add(1)
-				answers[i] = fmt.Sprintf(`{"collection":%q}`, out.Collection.ID)
+				answers[i] = fmt.Sprintf(`{"made":%q}`, out.Collection.ID)
 			}
 			return nil
 		})

@@ -31,8 +31,8 @@ func (q *session) replayed(ctx context.Context, sc tenant.Scope, k memory.Idempo
 	var hash []byte
 	var at time.Time
 	var answer *string
-	ok, err := q.get(ctx, "SELECT body_hash, status, ids, at FROM idempotency WHERE tenant = $1 AND agent = $2 AND method = $3 AND path = $4 AND key = $5 AND at > $6",
-		[]any{sc.Tenant(), sc.Agent(), k.Method, path, k.Key, purgeBefore(now)}, &hash, &k.Status, &answer, &at)
+	ok, err := q.get(ctx, "SELECT body_hash, ids, at FROM idempotency WHERE tenant = $1 AND agent = $2 AND method = $3 AND path = $4 AND key = $5 AND at > $6",
+		[]any{sc.Tenant(), sc.Agent(), k.Method, path, k.Key, purgeBefore(now)}, &hash, &answer, &at)
 	if err != nil || !ok {
 		return k, false, err
 	}
@@ -58,8 +58,8 @@ func (q *session) remember(_ context.Context, sc tenant.Scope, k memory.Idempote
 	// Others that purge are not waited for.
 	q.later("DELETE FROM idempotency WHERE tenant = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM idempotency WHERE tenant = $1 AND at <= $2 LIMIT $3 FOR UPDATE SKIP LOCKED))",
 		sc.Tenant(), purgeBefore(now), purgeBatch)
-	q.later("INSERT INTO idempotency (tenant, agent, method, path, key, body_hash, status, ids, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-		sc.Tenant(), sc.Agent(), k.Method, path, k.Key, k.BodyHash[:], k.Status, raw(k.IDs), now)
+	q.later("INSERT INTO idempotency (tenant, agent, method, path, key, body_hash, ids, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+		sc.Tenant(), sc.Agent(), k.Method, path, k.Key, k.BodyHash[:], raw(k.IDs), now)
 	return nil
 }
 

@@ -19,8 +19,8 @@ func (q *session) replayed(ctx context.Context, sc tenant.Scope, k memory.Idempo
 	var hash []byte
 	var at int64
 	var answer string
-	ok, err := q.get(ctx, "SELECT body_hash, status, ids, at FROM idempotency WHERE tenant = ? AND agent = ? AND method = ? AND path = ? AND key = ? AND at > ?",
-		[]any{blob(sc.Tenant()), blob(sc.Agent()), k.Method, k.Path, k.Key, purgeBefore(now)}, &hash, &k.Status, &answer, &at)
+	ok, err := q.get(ctx, "SELECT body_hash, ids, at FROM idempotency WHERE tenant = ? AND agent = ? AND method = ? AND path = ? AND key = ? AND at > ?",
+		[]any{blob(sc.Tenant()), blob(sc.Agent()), k.Method, k.Path, k.Key, purgeBefore(now)}, &hash, &answer, &at)
 	if err != nil || !ok {
 		return k, false, err
 	}
@@ -39,8 +39,8 @@ func (q *session) remember(ctx context.Context, sc tenant.Scope, k memory.Idempo
 	if _, err := q.exec(ctx, "DELETE FROM idempotency WHERE tenant = ? AND at <= ?", blob(sc.Tenant()), purgeBefore(now)); err != nil {
 		return err
 	}
-	_, err := q.exec(ctx, "INSERT INTO idempotency (tenant, agent, method, path, key, body_hash, status, ids, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		blob(sc.Tenant()), blob(sc.Agent()), k.Method, k.Path, k.Key, k.BodyHash[:], k.Status, string(k.IDs), micros(now))
+	_, err := q.exec(ctx, "INSERT INTO idempotency (tenant, agent, method, path, key, body_hash, ids, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		blob(sc.Tenant()), blob(sc.Agent()), k.Method, k.Path, k.Key, k.BodyHash[:], string(k.IDs), micros(now))
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -80,12 +81,7 @@ type tx struct {
 	before   head
 	head     head
 	logged   bool
-	answer   *answer
-}
-
-type answer struct {
-	status int
-	ids    json.RawMessage
+	answer   json.RawMessage // nil: none was given
 }
 
 var _ memory.Tx = (*tx)(nil)
@@ -136,7 +132,7 @@ func (t *tx) finish(ctx context.Context, o memory.WriteOptions) error {
 	}
 	k := *o.Idempotency
 	if t.answer != nil {
-		k.Status, k.IDs = t.answer.status, t.answer.ids
+		k.IDs = t.answer
 	}
 	return t.q.remember(ctx, t.scope, k, t.now)
 }
@@ -159,8 +155,8 @@ func (t *tx) View() memory.View         { return t.view }
 func (t *tx) Revision() memory.Revision { return t.revision }
 func (t *tx) Now() time.Time            { return t.now }
 
-func (t *tx) Answer(status int, ids json.RawMessage) {
-	t.answer = &answer{status: status, ids: append(json.RawMessage(nil), ids...)}
+func (t *tx) Answer(ids json.RawMessage) {
+	t.answer = slices.Clone(ids)
 }
 
 func (t *tx) tenant() uuid.UUID { return t.scope.Tenant() }

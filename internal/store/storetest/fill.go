@@ -137,7 +137,7 @@ func (f *filler) changeset(c uuid.UUID) {
 	_, err := f.Write(f.ctx, f.all, c, memory.WriteOptions{
 		Cause: memory.CauseAdd, Job: uuid.New(), Trigger: f.note(),
 		Audit:       []memory.AuditEntry{{Action: "note.create", Target: f.text(), Detail: f.object()}},
-		Idempotency: &memory.Idempotency{Method: "POST", Path: pick(f, "/a", "/B", "/é"), Key: uuid.NewString(), BodyHash: [32]byte{9}, Status: 201, IDs: json.RawMessage(`["x", 1.0]`)},
+		Idempotency: &memory.Idempotency{Method: "POST", Path: pick(f, "/a", "/B", "/é"), Key: uuid.NewString(), BodyHash: [32]byte{9}, IDs: json.RawMessage(`["x", 1.0]`)},
 	}, func(ctx context.Context, tx memory.Tx) error {
 		for range 1 + f.rng.IntN(4) {
 			n := memory.Note{
