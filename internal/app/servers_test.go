@@ -62,7 +62,7 @@ func TestNextSearchAnywhereSeesTheWrite(t *testing.T) {
 			out := b.call(http.StatusOK, http.MethodGet, "/readyz", nil)
 			return out["status"] == "ok" && out["checks"].(object)["redis"] == "degraded"
 		})
-		redis.Again()
+		redis.Restart()
 		check(t, a, b, 10)
 	})
 }

@@ -94,7 +94,7 @@ func TestNewsSurviveRedis(t *testing.T) {
 	r := openRedis(t, Config{URL: srv.URL(), Pause: 20 * time.Millisecond}, Deps{})
 	b, e := startBus(t, r)
 	told(t, b, e)
-	for _, fault := range []struct{ away, back func() }{{srv.Kill, srv.Again}, {srv.Freeze, srv.Thaw}} {
+	for _, fault := range []struct{ away, back func() }{{srv.Kill, srv.Restart}, {srv.Freeze, srv.Thaw}} {
 		fault.away()
 		began := time.Now()
 		for range 3 * newsBuffer {

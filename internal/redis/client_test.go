@@ -144,7 +144,7 @@ func TestAwayAndBack(t *testing.T) {
 	if gauge(t, reader, "slipbox.redis.available") != 0 || gauge(t, reader, "slipbox.redis.bypassed") < 20 {
 		t.Error("the metrics say that it is there")
 	}
-	srv.Again()
+	srv.Restart()
 	until(t, "it is used", func() bool { return set(r, "a", "1") == nil })
 	if err := r.Check(t.Context()); err != nil || !r.Available() || gauge(t, reader, "slipbox.redis.available") != 1 {
 		t.Errorf("it is there: %v", err)
@@ -152,7 +152,7 @@ func TestAwayAndBack(t *testing.T) {
 	for range 2 {
 		srv.Kill()
 		until(t, "it is bypassed", func() bool { return set(r, "a", "1") != nil && !r.Available() })
-		srv.Again()
+		srv.Restart()
 		until(t, "it is used again", func() bool { return set(r, "a", "1") == nil })
 	}
 	if away, back := j.count("redis is bypassed"), j.count("redis is used again"); away != 3 || back != 3 {

@@ -423,7 +423,7 @@ func TestRedisGoes(t *testing.T) {
 	s.start("a", 100*time.Millisecond, nil, ServerConfig{})
 	s.add(newRef(), memory.StageTask)
 	until(t, "the first job is done", func() bool { return s.outbox.left() == 0 })
-	for name, fault := range map[string]struct{ away, back func() }{"killed": {srv.Kill, srv.Again}, "frozen": {srv.Freeze, srv.Thaw}} {
+	for name, fault := range map[string]struct{ away, back func() }{"killed": {srv.Kill, srv.Restart}, "frozen": {srv.Freeze, srv.Thaw}} {
 		fault.away()
 		began := time.Now()
 		for range 500 {
@@ -452,7 +452,7 @@ func TestStartWithoutRedis(t *testing.T) {
 	srv.Kill()
 	s := newSite(t, srv.URL(), "late")
 	w := s.start("a", time.Hour, nil, ServerConfig{})
-	srv.Again()
+	srv.Restart()
 	ref := newRef()
 	s.outbox.add(ref, memory.StageTask)
 	until(t, "the wake-up arrives", func() bool {

@@ -1,6 +1,6 @@
-// Package redistest gives tests a real Redis: a corner of the shared one, or a
-// server of their own that they may stop, fill and kill. Without a Redis tests skip, or
-// fail where SLIPBOX_REQUIRE_SERVICES is 1.
+// Package redistest provides a real Redis to tests: a key prefix on the shared server, or
+// a separate server that a test may stop, fill and kill. Without a Redis the tests are
+// skipped, or fail if SLIPBOX_REQUIRE_SERVICES is 1.
 package redistest
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Shared gives the URL of the shared Redis, and a prefix that nobody else uses. Keys with
-// it, and asynq's queues that begin with it, are removed at the end.
+// Shared returns the URL of the shared Redis and a unique prefix. Keys that contain the
+// prefix, and asynq queues that begin with it, are removed at the end of the test.
 func Shared(t *testing.T) (url, prefix string) {
 	t.Helper()
 	url = os.Getenv("REDIS_URL")
 	if url == "" {
-		missing(t, "REDIS_URL is not set; see make services/env")
+		skipOrFail(t, "REDIS_URL is not set; see make services/env")
 	}
 	prefix = "test-" + uuid.NewString()
 	t.Cleanup(func() {
 		c := client(t, url)
-		defer c.Close() //nolint:errcheck // it is over
+		defer c.Close() //nolint:errcheck // nothing depends on it
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		keys := c.Scan(ctx, 0, "*"+prefix+"*", 1000).Iterator()
@@ -51,12 +51,13 @@ func client(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	opts, err := redis.ParseURL(url)
 	if err != nil {
-		t.Fatalf("the URL of redis: %v", err)
+		t.Fatalf("parse the Redis URL: %v", err)
 	}
 	return redis.NewClient(opts)
 }
 
-func missing(t *testing.T, why string) {
+// skipOrFail skips the test, or fails it if services are required.
+func skipOrFail(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv("SLIPBOX_REQUIRE_SERVICES") == "1" {
 		t.Fatal(why)
@@ -64,10 +65,10 @@ func missing(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-// Password of servers that Start makes.
+// Password is the password of the servers that Start starts.
 const Password = "test"
 
-// Server is a Redis of the test's own, with nothing on disk.
+// Server is a Redis for one test, without persistence.
 type Server struct {
 	t    *testing.T
 	bin  string
@@ -77,7 +78,8 @@ type Server struct {
 	gone chan struct{}
 }
 
-// Start starts one that ends with the test. args are more settings, such as "--maxmemory", "2mb".
+// Start starts a server that is killed at the end of the test. args are additional
+// settings, such as "--maxmemory", "2mb".
 func Start(t *testing.T, args ...string) *Server {
 	t.Helper()
 	s := &Server{t: t, bin: binary(t), args: args}
@@ -92,41 +94,41 @@ func Start(t *testing.T, args ...string) *Server {
 	return nil
 }
 
-// URL of the server.
+// URL returns the URL of the server.
 func (s *Server) URL() string { return s.Address("default:" + Password) }
 
-// Address is the URL with another user and password.
+// Address returns the URL with another user and password.
 func (s *Server) Address(userinfo string) string {
 	return fmt.Sprintf("redis://%s@127.0.0.1:%d/0", userinfo, s.port)
 }
 
-// Client talks to the server past everything that is tested.
+// Client returns a plain client of the server, independent of the tested code.
 func (s *Server) Client() *redis.Client {
 	c := client(s.t, s.URL())
-	s.t.Cleanup(func() { c.Close() }) //nolint:errcheck // it is over
+	s.t.Cleanup(func() { c.Close() }) //nolint:errcheck // nothing depends on it
 	return c
 }
 
-// Kill ends it at once, as kill -9 does.
+// Kill kills the server, as kill -9 does.
 func (s *Server) Kill() {
 	if s.cmd == nil {
 		return
 	}
-	//nolint:errcheck // it may have gone by itself
+	//nolint:errcheck // it may have ended already
 	s.cmd.Process.Kill()
 	<-s.gone
 	s.cmd = nil
 }
 
-// Again starts a killed one on its port, empty.
-func (s *Server) Again() {
+// Restart starts a killed server again on its port, without data.
+func (s *Server) Restart() {
 	s.t.Helper()
 	if !s.start() {
 		s.t.Fatal("redis-server does not start again")
 	}
 }
 
-// Freeze makes it accept connections and answer nothing.
+// Freeze makes the server accept connections but answer nothing.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
 // Thaw ends Freeze.
@@ -139,14 +141,15 @@ func (s *Server) signal(sig syscall.Signal) {
 	}
 }
 
-// start tells whether the server answers; it does not when somebody else took the port.
+// start starts the server and reports whether it answers. It does not when another process
+// uses the port.
 func (s *Server) start() bool {
 	s.t.Helper()
 	args := append([]string{
 		"--port", fmt.Sprint(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
 		"--requirepass", Password, "--dir", s.t.TempDir(), "--daemonize", "no",
 	}, s.args...)
-	//nolint:gosec // the binary that the test is for; it ends by Kill
+	//nolint:gosec // the path of redis-server; Kill ends the process
 	s.cmd, s.gone = exec.CommandContext(context.Background(), s.bin, args...), make(chan struct{})
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatalf("start redis-server: %v", err)
@@ -156,7 +159,7 @@ func (s *Server) start() bool {
 		cmd.Wait() //nolint:errcheck // it was killed
 	}(s.cmd, s.gone)
 	c := client(s.t, s.URL())
-	defer c.Close() //nolint:errcheck // it is over
+	defer c.Close() //nolint:errcheck // nothing depends on it
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
 		if c.Ping(context.Background()).Err() == nil {
 			return true
@@ -179,28 +182,29 @@ func freePort(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // it is over
+	defer l.Close() //nolint:errcheck // nothing depends on it
 	at, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
-		t.Fatalf("a port is at %v", l.Addr())
+		t.Fatalf("the address %v has no port", l.Addr())
 	}
 	return at.Port
 }
 
-// binary finds redis-server in the path, or among the tools of scripts/services.sh.
+// binary returns the path of redis-server: from PATH, or from the tools of
+// scripts/services.sh.
 func binary(t *testing.T) string {
 	t.Helper()
 	if path, err := exec.LookPath("redis-server"); err == nil {
 		return path
 	}
 	if os.Getenv("REDIS_URL") == "" {
-		missing(t, "redis-server is not in the path, and REDIS_URL is not set; see make services/env")
+		skipOrFail(t, "redis-server is not in PATH, and REDIS_URL is not set; see make services/env")
 	}
 	//nolint:gosec // our own script
 	out, err := exec.CommandContext(t.Context(), filepath.Join(moduleRoot(t), "scripts", "services.sh"), "bindir").Output()
 	path := filepath.Join(strings.TrimSpace(string(out)), "redis-server")
 	if _, gone := os.Stat(path); err != nil || gone != nil {
-		missing(t, "redis-server is neither in the path nor among the tools of scripts/services.sh")
+		skipOrFail(t, "redis-server is neither in PATH nor among the tools of scripts/services.sh")
 	}
 	return path
 }

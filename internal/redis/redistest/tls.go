@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// TLS puts a terminator of TLS before the server, as many redis-server builds
-// have none. It gives the URL with a user and a password, and the file of the
-// certificate, which signed itself.
+// TLS starts a TLS proxy in front of the server, because many builds of redis-server do
+// not support TLS. It returns the URL with a user and a password, and the file of the
+// self-signed certificate.
 func (s *Server) TLS(userinfo string) (url, certFile string) {
 	s.t.Helper()
 	cert, certFile := selfSigned(s.t)
@@ -35,20 +35,20 @@ func (s *Server) TLS(userinfo string) (url, certFile string) {
 			if err != nil {
 				return
 			}
-			go s.pass(c)
+			go s.proxy(c)
 		}
 	}()
 	return fmt.Sprintf("rediss://%s@%s/0", userinfo, l.Addr()), certFile
 }
 
-// pass carries a connection to the server until either side ends it.
-func (s *Server) pass(c net.Conn) {
-	defer c.Close()                                                 //nolint:errcheck // it is over
+// proxy proxies a connection to the server until either side closes it.
+func (s *Server) proxy(c net.Conn) {
+	defer c.Close()                                                 //nolint:errcheck // nothing depends on it
 	to, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port)) //nolint:noctx // it ends with the connection
 	if err != nil {
 		return
 	}
-	defer to.Close() //nolint:errcheck // it is over
+	defer to.Close() //nolint:errcheck // nothing depends on it
 	go func() {
 		_, _ = io.Copy(to, c)
 		_ = to.Close()
@@ -56,7 +56,7 @@ func (s *Server) pass(c net.Conn) {
 	_, _ = io.Copy(c, to)
 }
 
-// selfSigned makes a certificate for 127.0.0.1 that is its own authority.
+// selfSigned returns a self-signed certificate for 127.0.0.1 and its file.
 func selfSigned(t *testing.T) (cert tls.Certificate, file string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
