@@ -35,7 +35,6 @@ var notYetPlain = []string{
 	"internal/eval/reference",
 	"internal/fault",
 	"internal/filter",
-	"internal/index",
 	"internal/llm",
 	"internal/llm/llmtest",
 	"internal/memory",

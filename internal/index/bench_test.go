@@ -10,9 +10,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 )
 
-// corpus makes rows as a conversation has them: two who take turns, sessions
-// of 25 turns, about fourteen words of a Zipf distribution, and vectors of 384
-// dimensions that crowd around some topics as sentences do.
+// corpus generates rows like those of a conversation: two speakers who alternate, sessions of 25
+// turns, about fourteen words of a Zipf distribution, and vectors of 384 dimensions that cluster
+// around some topics as those of sentences do.
 type corpus struct {
 	r      *rand.Rand
 	zipf   *rand.Zipf
@@ -40,7 +40,7 @@ func (c *corpus) vector() []float32 {
 	for i := range v {
 		v[i] = near[i] + 0.5*far[i] + float32(c.r.NormFloat64())
 	}
-	rounded, err := Round(v) // as a store gives it
+	rounded, err := Round(v) // as a store returns it
 	if err != nil {
 		panic(err)
 	}
@@ -71,7 +71,7 @@ func (c *corpus) rows(n int) []Row {
 	return rows
 }
 
-// load makes a layer of n notes, some at a time.
+// load builds a layer of n notes, in batches.
 func (c *corpus) load(tb testing.TB, n int) *Layer {
 	tb.Helper()
 	l := newTestLayer(tb, benchDims)
@@ -86,9 +86,9 @@ func (c *corpus) load(tb testing.TB, n int) *Layer {
 	return l
 }
 
-// The words of a question as they lie in a conversation: the name of who
-// speaks, in every second note, one in a tenth of them, and rarer ones. The
-// other has three more that stand in every fourth to tenth note.
+// The words of a question with the frequencies that they have in a conversation: the name of the
+// speaker, in every second note, a word in a tenth of them, and rarer ones. The other question has
+// three more words that occur in every fourth to tenth note.
 const (
 	rareWords   = "speaker1 word17 word250 word900 word4000"
 	commonWords = "speaker1 word3 word9 word17 word250 word4000"
@@ -146,8 +146,8 @@ func BenchmarkSearch100k(b *testing.B) { benchmarkSearch(b, 100_000) }
 // BenchmarkSearch1M needs 3 GB of memory.
 func BenchmarkSearch1M(b *testing.B) { benchmarkSearch(b, 1_000_000) }
 
-// BenchmarkScan100k is the scan of all codes by itself, and beside it a plain
-// read of as many bytes: its share of what memory gives.
+// BenchmarkScan100k is the scan of all codes, and beside it a plain read of the same number of
+// bytes, to compare it with the bandwidth of memory.
 func BenchmarkScan100k(b *testing.B) {
 	const n = 100_000
 	c := newCorpus()
@@ -182,8 +182,8 @@ func BenchmarkScan100k(b *testing.B) {
 	})
 }
 
-// BenchmarkAppend100k is a write to a large layer and opening the view that
-// sees it, with all that signals need.
+// BenchmarkAppend100k is a write to a large layer and opening the view that sees it, with all that
+// signals need.
 func BenchmarkAppend100k(b *testing.B) {
 	c := newCorpus()
 	l := c.load(b, 100_000)
@@ -217,7 +217,7 @@ func BenchmarkLoad10k(b *testing.B) {
 	}
 }
 
-// BenchmarkLate is two hundred notes of sixteen tokens against ten of a query.
+// BenchmarkLate is two hundred notes of sixteen tokens against ten tokens of a query.
 func BenchmarkLate(b *testing.B) {
 	c := newCorpus()
 	rows := c.rows(1000)
@@ -243,8 +243,8 @@ func BenchmarkLate(b *testing.B) {
 	}
 }
 
-// The shortlist by codes loses next to none of the nearest: at least 995 in a
-// thousand of those that looking at every vector finds.
+// The shortlist by codes loses almost none of the nearest rows: it has at least 995 of a thousand
+// that an exact scan finds.
 func TestVectorRecall(t *testing.T) {
 	t.Parallel()
 	c := newCorpus()

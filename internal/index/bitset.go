@@ -2,7 +2,7 @@ package index
 
 import "math/bits"
 
-// bitset is a set of row numbers. A number past its end is not in it.
+// bitset is a set of row numbers. A number past its end is not in the set.
 type bitset []uint64
 
 func newBitset(n int) bitset { return make(bitset, (n+63)/64) }

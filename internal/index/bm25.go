@@ -2,26 +2,26 @@ package index
 
 import "github.com/slipboxhq/slipbox/internal/text"
 
-// The constants of BM25.
+// The parameters of BM25: saturation of the count, and how much length matters.
 const (
 	k1 = 1.2
 	b  = 0.75
 )
 
-// saturate is what a count adds to a score, beside the word's weight, in a
-// document whose length is so many times the average.
+// saturate returns the factor that BM25 multiplies a word's weight by: for a word that occurs tf
+// times in a document whose length is lengths times the average.
 func saturate(tf, lengths float64) float64 {
 	return tf * (k1 + 1) / (tf + k1*(1-b+b*lengths))
 }
 
-// bm25 is what one word adds to a passage's score.
+// bm25 returns what one word adds to the score of a passage.
 func (q *Query) bm25(w *word, tf uint16, length uint32) float64 {
 	return w.weight * saturate(float64(tf), float64(length)*float64(q.view.passages)/float64(q.view.terms))
 }
 
-// maxGain is more than the words from the j-th on can add to a score: a count
-// adds its word's weight k1 + 1 times only where it is endless, which is more
-// than rounding amounts to.
+// maxGain returns an upper bound of what the words from the j-th on can add to a score. The factor
+// of a word approaches k1 + 1 and reaches it only for an endless count, so the bound is above any
+// sum by more than the rounding.
 func (q *Query) maxGain(j int) (n float64) {
 	for ; j < len(q.words); j++ {
 		n += q.words[j].weight * (k1 + 1)
@@ -31,8 +31,8 @@ func (q *Query) maxGain(j int) (n float64) {
 
 func (p *passage) span() text.Span { return text.Span{Start: int(p.start), End: int(p.end)} }
 
-// bestPassage gives the score of a row's best passage, and where it stands; zero
-// where the row has no word of the query.
+// bestPassage returns the score of a row's best passage and where the passage is in the content;
+// zero when the row has no word of the query.
 func (q *Query) bestPassage(layer int, row uint32) (score float64, at text.Span) {
 	l := &q.view.layers[layer]
 	e := &l.rows[row]
@@ -51,7 +51,7 @@ func (q *Query) bestPassage(layer int, row uint32) (score float64, at text.Span)
 	return score, at
 }
 
-// findPosting gives the posting of a passage, or the zero posting.
+// findPosting returns the posting of a passage, or the zero posting. The list is sorted by passage.
 func findPosting(list []posting, passage uint32) posting {
 	from, until := 0, len(list)
 	for from < until {
@@ -67,14 +67,13 @@ func findPosting(list []posting, passage uint32) posting {
 	return posting{}
 }
 
-// fewPostings is the number of postings of a word from which on it pays to see whether
-// they can still bring a note among the best.
+// fewPostings is the number of postings below which it does not pay to check whether a word can
+// still bring a note into the best k.
 const fewPostings = 256
 
-// lexical gives the k best of the selected notes by their best passage. Words
-// come heaviest first: once those that are left cannot by themselves lift a
-// passage to the k best notes, only passages with a word that came before are
-// looked at.
+// lexical returns the k best of the selected notes by their best passage. Words are processed
+// heaviest first. Once the remaining words cannot by themselves lift a passage into the best k,
+// only passages that already have a score are updated.
 func (q *Query) lexical(w *workspace, sel *Selection, k int) *top {
 	v := q.view
 	if k <= 0 {
@@ -119,7 +118,7 @@ func (q *Query) lexical(w *workspace, sel *Selection, k int) *top {
 	return w.bestByWords(newTop(v, k))
 }
 
-// bestByWords leaves the best notes by passage.
+// bestByWords adds the notes found by words to best.
 func (w *workspace) bestByWords(best *top) *top {
 	for _, g := range w.found {
 		best.push(g, w.words[g])

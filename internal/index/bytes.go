@@ -7,8 +7,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 )
 
-// What things cost on the heap, in bytes. A test holds them to what the heap
-// itself says.
+// The sizes of what is kept on the heap, in bytes. A test compares them with what the heap reports.
 const (
 	entryBytes   = int64(unsafe.Sizeof(entry{}))
 	hideBytes    = int64(unsafe.Sizeof(hide{}))
@@ -17,14 +16,14 @@ const (
 	endBytes     = int64(unsafe.Sizeof(end{}))
 	sessionBytes = int64(unsafe.Sizeof(session{}))
 	tallyBytes   = int64(unsafe.Sizeof(tally{}))
-	chainBytes   = 24 // a row of a chain
+	chainBytes   = 24 // the fields of chain for one row
 	sliceBytes   = 24
 	stringBytes  = 16
 	idBytes      = 16
 )
 
-// size is what the data holds, but for the few bits that stacks keep of the
-// layers below. The lock is held at least for reading.
+// size returns the memory that the data holds, in bytes, without the few bitmaps that stacks keep
+// of the layers below. The caller holds the lock, at least for reading.
 func (d *data) size() int64 {
 	n := d.bytes
 	n += entryBytes*int64(cap(d.rows)) + 8*int64(cap(d.to)) + 4*int64(cap(d.slotOf)) + 4*int64(cap(d.slots)) + hideBytes*int64(cap(d.hides))
@@ -41,16 +40,16 @@ func (d *data) size() int64 {
 	return n
 }
 
-// slotBytes is what an entry of a large map takes: its key and value and a byte
-// of control, in tables that are two thirds full.
+// slotBytes returns what an entry of a large map takes: key, value and a control byte, in tables
+// that are two thirds full.
 func slotBytes(pair int64) int64 { return (pair + 1) * 3 / 2 }
 
-// termBytes is what a term takes beside its postings.
+// termBytes returns what a term takes besides its postings.
 func termBytes(term string) int64 {
 	return slotBytes(stringBytes+8) + sliceBytes + allocated(len(term))
 }
 
-// recordBytes is what a record takes, with its texts.
+// recordBytes returns what a record takes, with its strings.
 func recordBytes(r *filter.Record) int64 {
 	n := int64(unsafe.Sizeof(*r)) + allocated(len(r.Kind)) + allocated(len(r.Category)) + allocated(len(r.State))
 	for _, list := range [][]string{r.Tags, r.Keywords} {
@@ -65,11 +64,12 @@ func recordBytes(r *filter.Record) int64 {
 	return n
 }
 
-// jsonBytes is what a decoded value takes beside the two words that hold it.
+// jsonBytes returns what a decoded value takes besides the two words of its interface.
 func jsonBytes(v any) int64 {
 	switch v := v.(type) {
 	case map[string]any:
-		slots := 8 // of a small map, or a table that is at most seven eighths full
+		// A small map has 8 slots; a table of a larger one is at most seven eighths full.
+		slots := 8
 		if len(v) > slots {
 			slots = 1 << bits.Len(uint(len(v)*8/7))
 		}

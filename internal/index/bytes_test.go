@@ -27,7 +27,7 @@ var shapes = map[string]shape{
 	"metadata": {notes: 4_000, versions: 1, words: 12, keywords: 3, attributes: 10, dimensions: 384},
 }
 
-// row makes a version as a store reads it: every text is its own.
+// row generates a version as a store reads it: every string has its own memory.
 func (s shape) row(r *rand.Rand, note, version int) Row {
 	word := func() string { return fmt.Sprintf("word%d", int(math.Exp(r.Float64()*math.Log(30_000)))) }
 	some := func(n int) []string {
@@ -71,7 +71,7 @@ func (s shape) row(r *rand.Rand, note, version int) Row {
 	return row
 }
 
-// load fills a layer as a registry does and gives what the heap grew by.
+// load fills a layer as a registry does and returns the growth of the heap.
 func (s shape) load(tb testing.TB) (l *Layer, held int64) {
 	tb.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -104,12 +104,12 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What a layer says that it holds is what the heap holds for it, within a
-// fifth: budgets are made of it. It runs alone, because others use the heap.
-func TestBytesAreHonest(t *testing.T) { //nolint:paralleltest // the heap is everybody's
+// The memory that a layer reports is what the heap holds for it, within a fifth: memory budgets
+// rely on it. The test runs alone, because others use the heap.
+func TestBytesMatchTheHeap(t *testing.T) { //nolint:paralleltest // the heap is shared
 	for name, s := range shapes {
 		t.Run(name, func(t *testing.T) {
-			s.load(t) // what the analysis of words remembers is not the layer's
+			s.load(t) // the cache of word analysis does not belong to the layer
 			l, held := s.load(t)
 			said := l.Bytes()
 			t.Logf("%d versions: says %d, holds %d (%.2f), %d bytes each", l.Rows(), said, held, float64(said)/float64(held), held/int64(l.Rows()))

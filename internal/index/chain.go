@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// chain says what stands beside every visible note of a view, by the numbers
-// of its rows. It is immutable once made.
+// chain has the neighbors in their sessions of all visible notes of a view. Every slice is indexed
+// by the row's number in the view. A chain is immutable once it is built.
 type chain struct {
-	// What it was made from.
+	// What it was built from.
 	visible []bitset
 	slots   []int
 
-	prev, next   []int32  // the visible notes beside it in its session, or none
+	prev, next   []int32  // the visible notes before and after it in its session, or none
 	slot         []int32  // of its vector within its layer, or none
 	session      []int32  // by the view's number, or none
-	length       []uint32 // in terms, 0 where the row is not visible
-	windowLength []uint32 // length of the window; nothing is said of rows that are not visible
+	length       []uint32 // in terms; 0 when the row is not visible
+	windowLength []uint32 // in terms, of the note and two on either side; undefined for rows that are not visible
 }
 
-// sessionChain gives the chain of the view, and makes it the first time: out of
-// that of an earlier stack where there is one, else out of all sessions.
+// sessionChain returns the chain of the view. The first call builds it: from the chain of an
+// earlier stack when there is one, else from all sessions.
 func (v *View) sessionChain() *chain {
 	s := v.stack
 	if c := s.chain.Load(); c != nil {
@@ -52,7 +52,7 @@ func (v *View) newChain() *chain {
 	return c
 }
 
-// buildChain makes the chain out of the sessions' lists.
+// buildChain builds the chain from the rows of all sessions.
 func (v *View) buildChain() *chain {
 	c := v.newChain()
 	for g := range c.slot {
@@ -104,8 +104,8 @@ func (v *View) buildChain() *chain {
 	return c
 }
 
-// extendChain makes the chain out of an earlier one, from what differs; nil
-// where that is too much.
+// extendChain builds the chain from an earlier one and what changed since. It returns nil when too
+// much changed.
 func (v *View) extendChain(from *chain) *chain {
 	if from == nil || len(from.visible) != len(v.layers) {
 		return nil
@@ -149,7 +149,7 @@ func (v *View) extendChain(from *chain) *chain {
 			}
 		}
 	}
-	// A vector may have been there before its row was seen.
+	// A vector may have been stored before its row became visible.
 	for at, g := range changed {
 		i, row := v.locate(g)
 		l := &v.layers[i]
@@ -164,10 +164,10 @@ func (v *View) extendChain(from *chain) *chain {
 		} else {
 			c.prev[g], c.next[g], c.session[g], c.length[g] = none, none, none, 0
 			c.link(prev, next)
-			changed[at] = uint32(max(prev, next, 0)) // beside it was the change
+			changed[at] = uint32(max(prev, next, 0)) // the neighbors are what changed
 		}
 	}
-	// Each change is one to the windows of the two on either side of it.
+	// A change affects the windows of the two notes on either side of it.
 	for _, g := range changed {
 		near, _, n := c.window(g)
 		for _, o := range near[:n] {
@@ -177,7 +177,7 @@ func (v *View) extendChain(from *chain) *chain {
 	return c
 }
 
-// updateWindowLength works out how long the window of a row is.
+// updateWindowLength computes the length of the window of a row.
 func (c *chain) updateWindowLength(g uint32) {
 	near, _, n := c.window(g)
 	c.windowLength[g] = 0
@@ -186,7 +186,7 @@ func (c *chain) updateWindowLength(g uint32) {
 	}
 }
 
-// link puts two notes side by side; none is the end of a session.
+// link makes two notes neighbors; none is the end of a session.
 func (c *chain) link(prev, next int32) {
 	if prev != none {
 		c.next[prev] = next
@@ -196,8 +196,7 @@ func (c *chain) link(prev, next int32) {
 	}
 }
 
-// vector gives the vector of a note, without its magnitude; ok is false where
-// it has none.
+// vector returns the vector of a note, without its largest magnitude; ok is false when it has none.
 func (v *View) vector(c *chain, g int32) (out vector, ok bool) {
 	if g == none || c.slot[g] == none {
 		return vector{}, false

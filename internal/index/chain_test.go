@@ -10,9 +10,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 )
 
-// lively writes to a fork over a base of so many notes and opens a view after
-// every write: notes come, in order of time or not, change, go, move between
-// sessions, and get their vectors late.
+// lively writes to a fork over a base of some notes and opens a view after every write: notes are
+// added, in order of time or not, changed, deleted, moved between sessions, and get their vectors
+// later.
 func lively(tb testing.TB, notes, writes int, opened func(v *View)) {
 	tb.Helper()
 	r := rand.New(rand.NewPCG(21, 22))
@@ -68,8 +68,8 @@ func lively(tb testing.TB, notes, writes int, opened func(v *View)) {
 	}
 }
 
-// A chain that goes on from an earlier one is the one that starts over.
-func TestChainGoesOn(t *testing.T) {
+// A chain that is extended from an earlier one equals one that is built from scratch.
+func TestExtendedChainEqualsRebuiltChain(t *testing.T) {
 	t.Parallel()
 	var earlier *chain
 	went := 0
@@ -77,7 +77,7 @@ func TestChainGoesOn(t *testing.T) {
 		whole := v.buildChain()
 		for name, c := range map[string]*chain{"kept": v.sessionChain(), "continued": v.extendChain(earlier)} {
 			if c == nil {
-				continue // the first has none to go on from
+				continue // the first has none to be extended from
 			}
 			went++
 			if !slices.Equal(c.prev, whole.prev) || !slices.Equal(c.next, whole.next) || !slices.Equal(c.slot, whole.slot) || !slices.Equal(c.session, whole.session) ||
@@ -92,9 +92,9 @@ func TestChainGoesOn(t *testing.T) {
 	}
 }
 
-// What is visible at a bound, worked out from the bounds before, is what is
-// worked out afresh.
-func TestVisibilityGoesOn(t *testing.T) {
+// Visibility at a bound that is computed from earlier bounds equals visibility computed from
+// scratch.
+func TestExtendedVisibilityEqualsRebuilt(t *testing.T) {
 	t.Parallel()
 	lively(t, 300, 300, func(v *View) {
 		d := v.layers[0].data
@@ -121,7 +121,7 @@ func TestVisibilityGoesOn(t *testing.T) {
 				t.Fatalf("layer %d shows other rows afresh", i)
 			}
 		}
-		_, base := d.visibilityAt(v.stack.at[0]-1), d.visibilityAt(v.stack.at[0]) // what the next one goes on from
+		_, base := d.visibilityAt(v.stack.at[0]-1), d.visibilityAt(v.stack.at[0]) // what the next one is computed from
 		if base != fresh {
 			t.Fatal("a bound is worked out twice")
 		}

@@ -12,58 +12,57 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// blockRows is the number of vectors in one block: growing by blocks never
-// copies what is there.
+// blockRows is the number of vectors in one block. Growing by blocks never copies existing vectors.
 const blockRows = 256
 
-// none marks the absence of a row or a slot.
+// none marks a missing row, slot or session.
 const none = -1
 
-// entry is what is kept of a row besides its words and vector. It never
-// changes once appended, but for prev, which is read under the lock.
+// entry is what is kept of a row besides its words and vector. It does not change once it is
+// appended, except prev, which is read under the lock.
 type entry struct {
 	note      ID
 	from      int64
-	at        int64  // when it occurred, in microseconds of Unix time
+	at        int64  // when the note occurred, in microseconds of Unix time
 	prev      int32  // the row of the note's next older version, or none
-	session   int32  // into data.sessions, or none
-	first     uint32 // of its passages
+	session   int32  // index into data.sessions, or none
+	first     uint32 // index of its first passage
 	passages  uint32
-	length    uint32 // in terms, its date once
-	terms     uint32 // of all passages, each with the date
-	lang      uint8  // into data.langs
+	length    uint32 // in terms, the date counted once
+	terms     uint32 // of all passages, the date counted in each
+	lang      uint8  // index into data.langs
 	role      Role
 	marks     marks
 	tombstone bool
 	record    *filter.Record
 }
 
-// passage is a part of a row: content[start:end], and for the first one what
-// is no content. The passages of a row stand together, in order.
+// passage is a part of a row: content[start:end], and for the first one also what is not content.
+// The passages of a row are adjacent and in order.
 type passage struct {
 	row        uint32
 	start, end uint32
 	length     uint32 // in terms
 }
 
-// posting says how often a term stands in a passage. Each passage has the
-// note's date; own counts it in the first one only. Counts end at 65,535.
+// posting is how often a term occurs in a passage. tf counts the note's date in each passage, own
+// only in the first one. Counts are capped at 65,535.
 type posting struct {
 	passage uint32
 	tf, own uint16
 }
 
-// addCounts adds counts.
+// addCounts returns the sum of two counts, capped.
 func addCounts(a, b uint16) uint16 { return uint16(min(uint32(a)+uint32(b), math.MaxUint16)) }
 
-// end says at which revision a row ends.
+// end is the revision at which a row ends.
 type end struct {
 	to  int64
 	row uint32
 }
 
-// block holds the vectors of blockRows slots. A slot is filled before readers
-// know of it and never changes.
+// block holds the vectors of blockRows slots. A slot is filled before readers can see it and never
+// changes.
 type block struct {
 	codes   []byte   // int8
 	halves  []uint16 // binary16
@@ -72,29 +71,30 @@ type block struct {
 	tokens  [blockRows][]byte
 }
 
-// hide says from which revision on a layer holds a note at all.
+// hide is the first revision at which a layer holds any version of a note. From there on it hides
+// the note in layers farther away.
 type hide struct {
 	note ID
 	from int64
 }
 
-// data is the content of a layer. Slices only grow, so a header copied under
-// the lock is a consistent snapshot that is read without it. Erasure and
-// compaction make a new data.
+// data is the content of a layer. Slices only grow, so a slice header that is copied under the lock
+// is a consistent snapshot, which is read without the lock. Erasure and compaction build a new
+// data.
 type data struct {
 	mu         sync.RWMutex
-	generation uint64 // of the layer: how often its data was replaced or mended
+	generation uint64 // how often the layer's data was replaced or repaired
 
 	rows       []entry
 	passages   []passage
 	to         []int64       // read and written under the lock
-	ends       []end         // of rows that have one, by revision once sorted is told
+	ends       []end         // of rows that have one; endsIn sorts them by revision
 	sorted     int           // how many of ends are in order
 	outOfOrder bool          // rows came out of order: revisions do not ascend along rows and hides
 	slotOf     []int32       // row → vector slot, or none; under the lock
 	last       map[ID]uint32 // note → the row of its newest version
-	hides      []hide        // in the order in which notes came
-	hideOf     map[ID]int    // note → place in hides
+	hides      []hide        // in the order in which notes were added
+	hideOf     map[ID]int    // note → index into hides
 	terms      map[string]*[]posting
 	sessions   []session
 	sessionOf  map[string]int32
@@ -103,10 +103,10 @@ type data struct {
 	langs      []text.Language
 	bytes      int64                 // of records, terms, postings, sessions and vectors; size adds the rest
 	visible    map[int64]*visibility // by bound
-	stacked    map[string]*stack     // by what the stack that this layer is nearest of sees
-	clock      uint64                // for forgetting the least recently used of both
+	stacked    map[string]*stack     // of views whose nearest layer is this one, by stack.key
+	clock      uint64                // a counter for dropping the least recently used of both
 
-	facets facets // what notes have of attributes
+	facets facets // the values of attributes
 }
 
 func newData() *data {
@@ -117,7 +117,7 @@ func newData() *data {
 	}
 }
 
-// findVersion gives the row of a note's version. The lock is held.
+// findVersion returns the row of a note's version. The caller holds the lock.
 func (d *data) findVersion(note ID, from int64) (uint32, bool) {
 	row, ok := d.last[note]
 	for ok {
@@ -133,8 +133,8 @@ func (d *data) findVersion(note ID, from int64) (uint32, bool) {
 	return 0, false
 }
 
-// add takes in one analyzed row; known ones get their end and their vector.
-// The lock is held.
+// add adds one analyzed row. A row that exists gets its end and its vector. The caller holds the
+// lock.
 func (d *data) add(a *analyzed, stride int) {
 	if row, known := d.findVersion(a.Note, a.From); known {
 		if a.To != 0 {
@@ -193,13 +193,13 @@ func (d *data) add(a *analyzed, stride int) {
 	}
 }
 
-// setEnd gives a row its end. Its place among the ends is found later.
+// setEnd sets the end of a row. endsIn sorts it into the list of ends later.
 func (d *data) setEnd(row uint32, to int64) {
 	if d.to[row] == to {
 		return
 	}
 	if d.to[row] != 0 {
-		d.outOfOrder = true // the end that is listed no longer holds
+		d.outOfOrder = true // the end in the list is no longer valid
 	}
 	d.to[row] = to
 	if n := len(d.ends); d.sorted == n && (n == 0 || d.ends[n-1].to <= to) {
@@ -208,7 +208,7 @@ func (d *data) setEnd(row uint32, to int64) {
 	d.ends = append(d.ends, end{to, row})
 }
 
-// endsIn gives the ends after one revision and up to another. The lock is held.
+// endsIn returns the ends after one revision and up to another. The caller holds the lock.
 func (d *data) endsIn(after, upTo int64) []end {
 	if d.sorted < len(d.ends) {
 		slices.SortFunc(d.ends, func(a, b end) int { return cmp.Compare(a.to, b.to) })
@@ -219,7 +219,7 @@ func (d *data) endsIn(after, upTo int64) []end {
 	return d.ends[from:until]
 }
 
-// rowsUpTo is the number of rows that a view at a bound has to look at.
+// rowsUpTo returns the number of rows that can be visible at a bound: the rows before that number.
 func (d *data) rowsUpTo(bound int64) int {
 	if d.outOfOrder {
 		return len(d.rows)
@@ -228,8 +228,8 @@ func (d *data) rowsUpTo(bound int64) int {
 	return n
 }
 
-// addPosting adds a posting. A term is cut out of a text: its first row copies it,
-// or each term would keep a whole text.
+// addPosting adds a posting. A term is a substring of a text: its first row copies it, otherwise
+// each term would keep a whole text in memory.
 func (d *data) addPosting(term string, p posting) {
 	list, ok := d.terms[term]
 	if !ok {
@@ -242,10 +242,9 @@ func (d *data) addPosting(term string, p posting) {
 	d.bytes += postingBytes * int64(cap(*list)-before)
 }
 
-// linkVersion puts a row, which is the next to be appended, into its note's chain of
-// versions, newest first, and gives its neighbors there. It mostly becomes
-// the head; a version that compaction dropped and the log told again goes
-// further back.
+// linkVersion inserts a row, the next to be appended, into its note's list of versions, newest
+// first, and returns its neighbors there. Usually it becomes the head. A version that compaction
+// dropped and the log delivered again is inserted further back.
 func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32) {
 	newer, older = none, none
 	if head, ok := d.last[note]; ok {
@@ -262,7 +261,7 @@ func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32)
 	return newer, older
 }
 
-// markHeld notes from when on the layer holds a note.
+// markHeld records the first revision at which the layer holds a note.
 func (d *data) markHeld(note ID, from int64) {
 	if i, ok := d.hideOf[note]; ok {
 		d.hides[i].from = min(d.hides[i].from, from)
@@ -272,7 +271,8 @@ func (d *data) markHeld(note ID, from int64) {
 	d.hides = append(d.hides, hide{note, from})
 }
 
-// newSlot makes room for the vector of a row and gives where.
+// newSlot allocates a slot for the vector of a row and returns its block and its place in the
+// block.
 func (d *data) newSlot(row uint32, stride int) (into *block, at int) {
 	slot := len(d.slots)
 	if slot%blockRows == 0 {
@@ -285,7 +285,7 @@ func (d *data) newSlot(row uint32, stride int) (into *block, at int) {
 	return d.blocks[slot/blockRows], slot % blockRows
 }
 
-// setVector stores the vector of a row, and its tokens.
+// setVector stores the vector of a row, and its token codes.
 func (d *data) setVector(row uint32, a *analyzed, stride int) {
 	b, i := d.newSlot(row, stride)
 	copy(b.codes[i*stride:], a.codes)
@@ -295,7 +295,7 @@ func (d *data) setVector(row uint32, a *analyzed, stride int) {
 	d.bytes += allocated(len(a.Tokens))
 }
 
-// language gives the number of a language within the layer.
+// language returns the number of a language within the layer.
 func (d *data) language(l text.Language) uint8 {
 	i := slices.Index(d.langs, l)
 	if i < 0 {
@@ -305,9 +305,9 @@ func (d *data) language(l text.Language) uint8 {
 	return uint8(i) //nolint:gosec // there are fourteen languages
 }
 
-// rebuild copies the rows that keep names into a new data. A note whose
-// versions go in part still hides from its first one on; forget drops notes
-// whole. The lock is held at least for reading.
+// rebuild copies the rows that keep selects into a new data. A note of which some versions are
+// dropped still hides farther ones from its first version on. The notes in forget are dropped
+// completely. The caller holds the lock, at least for reading.
 func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) bool) *data {
 	n := newData()
 	n.generation = d.generation + 1
@@ -376,8 +376,8 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 	return n
 }
 
-// cloneRecord copies a record's lists, which the caller may reuse. Attributes
-// are shared: they are a decoded JSON value that nobody changes.
+// cloneRecord copies a record's lists, which the caller may reuse. Attributes are shared: they are
+// a decoded JSON value that is never changed.
 func cloneRecord(r filter.Record) *filter.Record {
 	r.Tags = slices.Clone(r.Tags)
 	r.Keywords = slices.Clone(r.Keywords)

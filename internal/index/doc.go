@@ -1,73 +1,70 @@
-// Package index is the in-memory search index: words and vectors of the note
-// versions of one collection layer, and views over a stack of layers.
+// Package index is the in-memory search index: words and vectors of the note versions of one
+// collection layer, and views over a stack of layers.
+//
+// It is the first of three packages that answer a search. Package index measures how notes and a
+// query match: BM25, cosines, sessions, marks. Package search weighs these measures into one
+// ranking. Package recall asks the store for the log, keeps the layers up to date, calls both, and
+// answers with notes. Only recall calls this package.
 //
 // # Layers
 //
-// A [Layer] holds what the log of one collection says, for one embedder. It
-// is fed by [Layer.Apply] in revision order and never rebuilt by a write; it
-// is shared by every fork that reads it. Rows are appended, never changed,
-// but for two things that become known later: where a version ends, and its
-// vector. One writer at a time and any number of readers may use a layer;
-// readers hold no lock while they score.
+// A [Layer] holds the log of one collection, for one embedder. [Layer.Apply] feeds it in revision
+// order; a write never rebuilds it, and every fork that reads it shares it. Rows are appended and
+// never changed, except for two things that become known later: where a version ends, and its
+// vector. One writer at a time and any number of readers may use a layer; readers hold no lock
+// while they score.
 //
 // # Views
 //
-// [Open] stacks layers, nearest first, each read at its own bound. A row is
-// live at bound b when From <= b and (To == 0 or To > b). A nearer layer
-// hides a note of the farther ones when it holds any version of it with
-// From <= b, tombstones included, before any filter is applied. What is left
-// is one bitmap of visible rows per layer. The number of notes, document
-// frequencies and the average length are counted over the visible rows of all
-// layers before filters, so that a fork ranks exactly like its base, and a
-// fork with writes exactly like a copy that holds the same rows.
+// [Open] stacks layers, nearest first, each read at its own bound. A row is live at bound b when
+// From <= b and (To == 0 or To > b). A nearer layer hides a note of the farther ones when it holds
+// any version of it with From <= b, tombstones included, before any filter is applied. The rest is
+// one bitmap of visible rows per layer. The number of notes, document frequencies and the average
+// length are counted over the visible rows of all layers before filters, so a fork ranks exactly
+// like its base, and a fork with writes exactly like a copy that holds the same rows.
 //
-// Bitmaps are kept per bound: what is visible at a bound that has been
-// reached never changes by later writes, only by erasure and compaction,
-// which replace the layer's data as a whole. A new bound goes on from the
-// nearest one below, with the rows that began and ended since, so that an
-// append costs what it changes and a copy of some flat arrays.
+// Bitmaps are kept per bound. Later writes never change what is visible at a bound that was
+// reached; only erasure and compaction do, and they replace the layer's data as a whole. Visibility
+// at a new bound is computed from the nearest lower one and the rows that began and ended since, so
+// an append costs what it changes and a copy of some flat arrays.
 //
 // # Words
 //
-// A note is cut into passages of up to 100 tokens ([text.Passages]); context,
-// keywords and tags belong to the first, the day on which the note occurred to
-// each. Words score a passage by BM25 (k1 = 1.2, b = 0.75, idf = ln(1 +
-// (N-n+0.5)/(n+0.5)), Robertson and Zaragoza 2009 with Lucene's idf) over the
-// terms of package text; N, n and the average length count visible passages,
-// and a note takes its best one. A word that the query repeats counts each
-// time, a weak one ([text.Weak]) 0.3 times; a note without a term of the query
-// is no hit. Where a view holds several languages, the stems of a query word
-// in each are one term (their counts add, their n is that of the union).
+// A note is cut into passages of up to 100 tokens ([text.Passages]). Context, keywords and tags
+// belong to the first passage, the date on which the note occurred belongs to each. Words score a
+// passage by BM25 (k1 = 1.2, b = 0.75, idf = ln(1 + (N-n+0.5)/(n+0.5)), Robertson and Zaragoza 2009
+// with Lucene's idf) over the terms of package text. N, n and the average length count visible
+// passages. The score of a note is that of its best passage. A word that the query repeats counts
+// each time, a weak one ([text.Weak]) 0.3 times. A note without a term of the query is not a hit.
+// Where a view holds several languages, the stems of a query word in each are one term (their
+// counts add up, n is that of their union).
 //
 // # Sessions
 //
-// attributes.session, a string or a number, names the session of a note, in
-// which it stands by when it occurred and then by its id. A fork's notes go on
-// in the sessions of its base. A view knows what stands beside each visible
-// note over all its layers: for windows of words around it, for the words of
-// its session, and for late interaction with the notes near it.
+// attributes.session, a string or a number, names the session of a note. Notes of a session are
+// ordered by when they occurred, then by id. A fork's notes continue the sessions of its base. A
+// view knows the neighbors of each visible note over all its layers: for windows of words around
+// it, for the words of its session, and for late interaction with adjacent notes.
 //
 // # Vectors
 //
-// A row keeps its vector rounded to IEEE binary16, as the stores do, and a
-// code of eight bits a component with a scale of its own. A search scans the
-// codes against the query in sixteen bits, where the sums are exact integers,
-// and works out the cosine of a shortlist from the binary16. Products of
-// binary16 are exact in float32 and the order of the sums is fixed, so that
-// every kernel gives the same bits, and a row's score is a function of the row
-// and the query alone, never of its place in the index. The kernels are
-// generated by the module in gen, for AVX2; elsewhere it is plain Go.
+// A row keeps its vector rounded to IEEE binary16, as the stores do, and a code of eight bits for
+// each component, with one scale for the row. A search scans the codes against the query in sixteen
+// bits, where the sums are exact integers, and computes the cosines of a shortlist from the
+// binary16. Products of binary16 are exact in float32 and the order of the sums is fixed. So every
+// kernel returns the same bits, and the score of a row depends on the row and the query alone,
+// never on its place in the index. The module in gen generates the kernels for AVX2; elsewhere it
+// is plain Go.
 //
-// Scores are higher-is-better; equal scores order by note id.
+// Higher scores are better; equal scores are ordered by note id.
 //
 // # Cost
 //
-// Words come heaviest first. Once those that are left cannot lift a note among
-// the best that has none of the words so far, only notes in the race are looked
-// at; all other signals are measured for the candidates alone. What sums come to
-// does not depend on it: every sum takes the words in that order.
+// Words are processed heaviest first. Once the remaining words cannot bring a note without a score
+// into the best k, only notes that have a score are updated. All other signals are measured for the
+// candidates only. The sums do not depend on this: every sum adds the words in that order.
 //
-// A large batch is analyzed and a large view scanned on several processors, the
-// scan while words are counted; no goroutine outlives the call. The package keeps no clock and reads no
-// store. It imports filter, text, when and fault.
+// A large batch is analyzed, and a large view scanned, on several processors; the scan runs while
+// words are counted. No goroutine outlives the call. The package has no clock and reads no store.
+// It imports filter, text, when and fault.
 package index

@@ -8,26 +8,25 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// Bounds of what is counted of attributes. They are far above what a query can
-// name, and keep hostile attributes from costing more than their notes. Only
-// past them may a fork count otherwise than a copy, whose layer held less.
+// Bounds on the attribute values that are counted. They are far above what a query can name, and
+// keep hostile attributes from costing more than their notes. Only above them may a fork count
+// differently from a copy, whose layer held less.
 const (
-	maxFacetKeys   = 64  // of a layer that are counted; later ones are not
-	maxFacetWide   = 256 // of a layer that had too many values; when there are more, no new key is counted
-	maxFacetValues = 128 // of a key; one that had more in a layer is not counted any more
+	maxFacetKeys   = 64  // counted keys of a layer; later ones are not counted
+	maxFacetWide   = 256 // keys of a layer with too many values; when there are more, no new key is counted
+	maxFacetValues = 128 // values of a key; a key that had more in a layer is no longer counted
 	maxFacetBytes  = 64  // of a value; longer ones are texts
 )
 
-// facet is a value that notes have of an attribute.
+// facet is a value of an attribute.
 type facet struct{ key, value string }
 
-// facets numbers the string values of attributes in a layer, as far as there
-// are few of a key.
+// facets numbers the string values of attributes in a layer, for keys that have few values.
 type facets struct {
 	number map[facet]int
 	list   []facet
-	values map[string]int // by key: how many, or more than maxFacetValues
-	wide   int            // keys that have more
+	values map[string]int // by key: the number of values; above maxFacetValues the key is not counted
+	wide   int            // the number of keys with more than maxFacetValues
 }
 
 // eachFacet calls yield with the attributes of a row that may be counted.
@@ -42,7 +41,7 @@ func (e *entry) eachFacet(yield func(f facet)) {
 	}
 }
 
-// add gives numbers to what is new in a row, and says what that takes, in bytes.
+// add numbers the new values of a row and returns the memory that takes, in bytes.
 func (f *facets) add(e *entry) (bytes int64) {
 	var added []facet
 	e.eachFacet(func(x facet) {
@@ -50,7 +49,8 @@ func (f *facets) add(e *entry) (bytes int64) {
 			added = append(added, x)
 		}
 	})
-	slices.SortFunc(added, func(a, b facet) int { return strings.Compare(a.key, b.key) }) // which are counted is no chance
+	// Sorted, so that the values counted do not depend on the order of a map.
+	slices.SortFunc(added, func(a, b facet) int { return strings.Compare(a.key, b.key) })
 	for _, x := range added {
 		had, keyed := f.values[x.key]
 		if !keyed && (len(f.values)-f.wide >= maxFacetKeys || f.wide >= maxFacetWide) {
@@ -58,7 +58,7 @@ func (f *facets) add(e *entry) (bytes int64) {
 		}
 		f.values[x.key] = had + 1
 		if had == maxFacetValues {
-			f.wide++ // and no value of it counts any more
+			f.wide++ // from now on no value of it counts
 			continue
 		}
 		f.number[x] = len(f.list)
@@ -77,20 +77,20 @@ func (f *facets) eachCounted(e *entry, yield func(n int)) {
 	})
 }
 
-// Facet is an attribute that notes of a view have, by value how many.
+// Facet is how many notes of a view have an attribute, in total and by value.
 type Facet struct {
 	Notes  int
 	Values map[string]int
 }
 
-// Facets gives the attributes of a view by key: those with string values, of
-// which no layer has held more than 128. It is shared: not to be changed.
+// Facets returns the attributes of a view by key: those with string values of which no layer has
+// held more than 128. The map is shared and must not be changed.
 func (v *View) Facets() map[string]*Facet {
 	v.stack.facetsOnce.Do(func() { v.stack.facets = v.countFacets(v.stack.layers) })
 	return v.stack.facets
 }
 
-// countFacets adds up what the layers count.
+// countFacets adds up the counts of the layers.
 func (v *View) countFacets(layers []*visibility) map[string]*Facet {
 	out := map[string]*Facet{}
 	wide := map[string]bool{}
@@ -117,17 +117,16 @@ func (v *View) countFacets(layers []*visibility) map[string]*Facet {
 	return out
 }
 
-// The attributes that a query may name: at least half of the notes have one,
-// and there are few values of it.
+// maxNamedValues is the most values an attribute may have for a query to name one.
 const maxNamedValues = 20
 
-// Named gives, by key, the value of an attribute that a query names, where it
-// names exactly one: the words of the value stand together in the query.
-// Attributes count that at least half of the notes have and of which there are
-// 2 to 20 values.
+// Named returns, by attribute key, the value that a query names. A key is left out when the query
+// names none or several of its values. A query names a value when the words of the value are
+// adjacent in the query. Only attributes count that at least half of the notes have, with 2 to 20
+// values.
 func (v *View) Named(query string) map[string]string {
 	words := text.Words(query)
-	at := map[string][]int{} // where a word stands
+	at := map[string][]int{} // where a word occurs in the query
 	for i, w := range words {
 		at[w] = append(at[w], i)
 	}
@@ -155,10 +154,10 @@ func (v *View) Named(query string) map[string]string {
 	return out
 }
 
-// Roles is how many visible notes have each role, by [Role].
+// Roles returns how many visible notes have each role, by [Role].
 func (v *View) Roles() [OtherRole + 1]int { return v.roles }
 
-// MeanLength is the mean length of the visible notes, in terms; 0 without any.
+// MeanLength returns the mean length of the visible notes, in terms; 0 without any.
 func (v *View) MeanLength() float64 {
 	if v.notes == 0 {
 		return 0

@@ -63,7 +63,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// A key with too many values is not counted, and does not grow what is kept.
+// A key with too many values is not counted, and takes no more memory.
 func TestWideFacets(t *testing.T) {
 	t.Parallel()
 	rows := make([]Row, 0, 3000)

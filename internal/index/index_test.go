@@ -51,8 +51,8 @@ func ids(hits []Hit) []ID {
 	return out
 }
 
-// C051: a note without a word of the query is never a lexical hit; C053: an
-// empty space answers with an empty list.
+// C051: a note without a word of the query is never a lexical hit. C053: an empty view returns an
+// empty list.
 func TestC051C053NoWordNoHit(t *testing.T) {
 	t.Parallel()
 	l := newTestLayer(t, 0)
@@ -86,8 +86,8 @@ func TestEveryTextFieldIsSearched(t *testing.T) {
 	}
 }
 
-// C057 and C077 at the index: an update replaces the words and the vector at
-// once, an older bound still reads the older version.
+// C057 and C077 at the index: an update replaces words and vector at once; an older bound still
+// reads the older version.
 func TestC057C077UpdateAndPast(t *testing.T) {
 	t.Parallel()
 	l := newTestLayer(t, 2)
@@ -167,8 +167,8 @@ func TestOutOfStepAndBehind(t *testing.T) {
 	}
 }
 
-// A fork reads its base's index: nothing is copied, and writes on either side
-// stay there.
+// A fork reads its base's index: nothing is copied, and writes on either side are not seen on the
+// other.
 func TestForkIsolation(t *testing.T) {
 	t.Parallel()
 	base := newTestLayer(t, 0)
@@ -190,7 +190,7 @@ func TestForkIsolation(t *testing.T) {
 	if _, q := mustQuery(t, "kiln storm", nil, Bound{base, 2}); !slices.Equal(ids(q.Lexical(nil, 5)), []ID{noteID(1), noteID(3), noteID(2)}) {
 		t.Errorf("the base reads %v", q.Lexical(nil, 5))
 	}
-	// An erasure in the base reaches a fork whose stack was remembered.
+	// An erasure in the base is seen in a fork whose stack was remembered.
 	base.Erase(noteID(1), noteID(2))
 	if v, _ := mustQuery(t, "", nil, Bound{fork, 2}, Bound{base, 1}); v.Len() != 1 {
 		t.Errorf("%d notes after the erasure in the base, want the fork's own", v.Len())
@@ -204,9 +204,9 @@ func TestForkIsolation(t *testing.T) {
 	}
 }
 
-// A version that compaction dropped and the log tells again, with a vector
-// that came later, stays where it belongs in its note's history.
-func TestToldAgainAfterCompaction(t *testing.T) {
+// A version that compaction dropped and the log delivers again, with a vector that was stored
+// later, gets its place in its note's history.
+func TestDroppedVersionReturnsAfterCompaction(t *testing.T) {
 	t.Parallel()
 	l := newTestLayer(t, 2)
 	old := Row{Note: noteID(1), From: 1, To: 2, Content: "alpha"}
@@ -232,8 +232,8 @@ func TestToldAgainAfterCompaction(t *testing.T) {
 	}
 }
 
-// A German note is reached by a German word in a view that holds English too.
-func TestLanguagesMeet(t *testing.T) {
+// A German note is found by a German word in a view that also holds English.
+func TestNotesOfSeveralLanguages(t *testing.T) {
 	t.Parallel()
 	l := newTestLayer(t, 0)
 	mustApply(t, l, 1,
@@ -264,8 +264,7 @@ func TestSelectFuncAndRecord(t *testing.T) {
 	}
 }
 
-// Readers and a writer at once; what a view says never changes. Run with the
-// race detector.
+// Readers and a writer run at once; what a view returns never changes. Run with the race detector.
 func TestReadersWithAWriter(t *testing.T) {
 	t.Parallel()
 	base := newTestLayer(t, 4)
@@ -335,8 +334,7 @@ func TestBytesGrow(t *testing.T) {
 
 func (r Row) with(x float32) Row { r.Vector[0] = x; return r }
 
-// A base of many notes under an overlay of some, in three layers, ranks like
-// its copy, hit by hit and score by score.
+// A base of many notes under two small overlays ranks like its copy, hit by hit and score by score.
 func TestLargeForkRanksLikeItsCopy(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))

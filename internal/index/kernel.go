@@ -4,16 +4,16 @@ import "math"
 
 //go:generate go -C gen run . -out ../kernel_amd64.s -stubs ../kernel_stub_amd64.go -pkg index
 
-// lanes is the number of components that the kernels take at a step: rows are
-// padded to a multiple of it with zeros.
+// lanes is the number of components that the kernels process in one step. Rows are padded with
+// zeros to a multiple of it.
 const lanes = 32
 
-// padded is the number of components that a vector of n takes in a row.
+// padded returns the number of components that a vector of n components takes in a row.
 func padded(n int) int { return (n + lanes - 1) / lanes * lanes }
 
-// codeDotsGeneric gives the dot product of q with each of len(out) rows of
-// len(q) codes, which are int8 as bytes. The sums are exact: every kernel
-// gives the same ones. The caller sees to it that they fit: see [reach].
+// codeDotsGeneric writes the dot product of q with each of len(out) rows of len(q) codes, which are
+// int8 as bytes, to out. The sums are exact, so every kernel returns the same ones. The caller
+// ensures that they do not overflow: see [maxComponent].
 func codeDotsGeneric(q []int16, codes []byte, out []int32) {
 	for r := range out {
 		row := codes[r*len(q):][:len(q)]
@@ -29,10 +29,9 @@ func codeDotsGeneric(q []int16, codes []byte, out []int32) {
 	}
 }
 
-// halfDotGeneric is the dot product of two padded vectors of binary16. The
-// product of two of them is exact in float32, so that only the order of the
-// sums matters: 32 of them, then four by four as the kernel adds its
-// registers. Every kernel gives the same bits.
+// halfDotGeneric returns the dot product of two padded vectors of binary16. The product of two
+// components is exact in float32, so only the order of the sums matters: 32 sums, then four by four
+// as the kernel adds its registers. Every kernel returns the same bits.
 func halfDotGeneric(a, b []uint16) float32 {
 	var s [lanes]float32
 	for ; len(a) >= lanes; a, b = a[lanes:], b[lanes:] {
@@ -50,16 +49,16 @@ func halfDotGeneric(a, b []uint16) float32 {
 	return (t[0] + t[1]) + (t[2] + t[3])
 }
 
-// fromHalf gives the number that a finite binary16 stands for.
+// fromHalf returns the value of a finite binary16.
 func fromHalf(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	magnitude := uint32(h&0x7fff) << 13
-	if h&0x7c00 == 0 { // subnormal: a whole number of 2^-24
+	if h&0x7c00 == 0 { // subnormal: a multiple of 2^-24
 		return math.Float32frombits(sign | math.Float32bits(float32(h&0x3ff)*(1.0/(1<<24))))
 	}
 	return math.Float32frombits(sign | (magnitude + (127-15)<<23))
 }
 
-// maxComponent is the largest magnitude of a query's component, for the sums over a
-// row of n codes to fit an int32.
+// maxComponent returns the largest magnitude of a query's component with which the sum over a row
+// of n codes fits an int32.
 func maxComponent(n int) int { return min(math.MaxInt16, math.MaxInt32/(maxCode*max(n, 1))) }

@@ -2,7 +2,7 @@ package index
 
 import "golang.org/x/sys/cpu"
 
-// hasAVX2 tells that the processor and the system allow what the kernels use.
+// hasAVX2 reports whether the processor and the system support what the kernels use.
 var hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
 
 // codeDots is [codeDotsGeneric]; len(q) is a multiple of lanes.
@@ -15,7 +15,7 @@ func codeDots(q []int16, codes []byte, out []int32) {
 	codeDotsAVX2(&q[0], &codes[0], len(q), len(out), &out[0])
 }
 
-// halfDot is [halfDotGeneric]; the lengths are one multiple of lanes.
+// halfDot is [halfDotGeneric]; both lengths are the same multiple of lanes.
 func halfDot(a, b []uint16) float32 {
 	if !hasAVX2 || len(a) == 0 {
 		return halfDotGeneric(a, b)

@@ -7,7 +7,7 @@ package index
 //go:noescape
 func codeDotsAVX2(q *int16, codes *byte, stride int, rows int, out *int32)
 
-// halfDotAVX2 is halfDot for n components, a multiple of 32 and more than none.
+// halfDotAVX2 is halfDot for n components, a positive multiple of 32.
 //
 //go:noescape
 func halfDotAVX2(a *uint16, b *uint16, n int) float32

@@ -8,8 +8,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// The kernel of this machine and plain Go give the same sums, whatever the
-// number of rows and however large the codes are.
+// The kernel of this machine and plain Go return the same sums, for any number of rows and the
+// largest codes.
 func TestCodeKernelAgreesWithPlainGo(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -47,8 +47,8 @@ func TestCodeKernelAgreesWithPlainGo(t *testing.T) {
 	}
 }
 
-// The kernel of this machine and plain Go give the same bits, and what the
-// exact sum is to float32.
+// The kernel of this machine and plain Go return the same bits, equal to the exact sum to the
+// precision of float32.
 func TestHalfKernelAgreesWithPlainGo(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -70,8 +70,8 @@ func TestHalfKernelAgreesWithPlainGo(t *testing.T) {
 	}
 }
 
-// Every finite binary16 is widened as the standard says, and narrowed back.
-func TestWidenAndNarrow(t *testing.T) {
+// Every finite binary16 is converted to float32 as the standard says, and back.
+func TestHalfConversions(t *testing.T) {
 	t.Parallel()
 	for h := range 1 << 16 {
 		half := uint16(h)

@@ -4,26 +4,25 @@ import "github.com/slipboxhq/slipbox/internal/text"
 
 // Token is a word piece of a query, for late interaction.
 type Token struct {
-	Word string         // that it is a piece of
+	Word string         // the word that it is a piece of
 	Code [TokenDim]int8 // its direction, of length 127
 }
 
-// Late is how well each token of a query is met by some token of a text: the
-// mean over the query's tokens of the best cosine, which is at least 0,
-// weighted by the idf of their words (late interaction, Khattab and Zaharia
-// 2020). Lead and Around are 0 in a view where no notes share a session.
+// Late is the late interaction of a query with a text (Khattab and Zaharia 2020): each token of the
+// query takes its best cosine, at least 0, with any token of the text; Late is the mean over the
+// query's tokens, weighted by the idf of their words. Lead and Around are 0 in a view where no
+// notes share a session.
 type Late struct {
 	Own    float64 // in the note
 	Lead   float64 // in the note or the two before it in its session: answers follow questions
 	Around float64 // in the note or the two on either side of it
 }
 
-// codeLength is the length of a token's code.
+// codeLength is the Euclidean length of a token's code.
 const codeLength = 127
 
-// Late gives the late interaction of tokens with candidates, in their order.
-// The idf of a word is that of its terms over the view's visible passages. A
-// note without tokens meets none.
+// Late returns the late interaction of tokens with candidates, in their order. The idf of a word is
+// that of its terms over the view's visible passages. A note without tokens scores 0.
 func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 	out := make([]Late, len(candidates))
 	if len(tokens) == 0 || len(candidates) == 0 {
@@ -40,7 +39,7 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 		}
 	}
 	var dots []int32
-	met := map[uint32][]int32{} // by row: the best sum per token of the query
+	met := map[uint32][]int32{} // by row: the best sum for each token of the query
 	meet := func(g uint32) []int32 {
 		if best, ok := met[g]; ok {
 			return best
@@ -89,16 +88,16 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 	return out
 }
 
-// cosineOf turns a sum over two codes into a cosine.
+// cosineOf returns the cosine for the dot product of two codes.
 func cosineOf(d int32) float64 { return min(float64(d)/(codeLength*codeLength), 1) }
 
-// tokenWeights gives the idf of each token's word, and their sum.
+// tokenWeights returns the idf of each token's word, and their sum.
 func (v *View) tokenWeights(tokens []Token) (weights []float64, sum float64) {
 	known := map[string]float64{}
 	for _, t := range tokens {
 		weight, ok := known[t.Word]
 		if !ok {
-			df := 0 // of the rarest part, where segmentation sees several
+			df := 0 // of the rarest part, when segmentation splits the word
 			for n, f := range text.Forms(t.Word, v.langs) {
 				own := 0
 				for i := range v.layers {
@@ -118,7 +117,7 @@ func (v *View) tokenWeights(tokens []Token) (weights []float64, sum float64) {
 	return weights, sum
 }
 
-// tokens gives the codes of a note.
+// tokens returns the token codes of a note.
 func (v *View) tokens(c *chain, g uint32) []byte {
 	if c.slot[g] == none {
 		return nil

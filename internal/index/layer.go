@@ -11,23 +11,22 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// ErrOutOfStep says that a batch does not continue the log where the layer
-// stands: another reader of the log was faster, or a part is missing. Read
-// [Layer.Revision] again and continue from there.
+// ErrOutOfStep is returned when a batch does not continue the log at the layer's revision: another
+// reader of the log was faster, or a part is missing. Read [Layer.Revision] again and continue from
+// there.
 var ErrOutOfStep = errors.New("index: batch does not continue the layer's revision")
 
-// ErrBehind says that a layer has not yet reached the bound it is to be read
-// at. Apply the log first.
+// ErrBehind is returned when a layer has not yet reached the bound it is to be read at. Apply the
+// log first.
 var ErrBehind = errors.New("index: layer is behind the bound")
 
-// Config of a layer.
+// Config configures a layer.
 type Config struct {
 	Dimensions int   // of the embedder's vectors; 0 for a collection without one
-	Start      int64 // the revision the layer's log starts after: a fork's parent revision, else 0
+	Start      int64 // the revision that the layer's log starts after: a fork's parent revision, else 0
 }
 
-// Layer is the index of one collection's own log. All methods are safe for
-// concurrent use.
+// Layer is the index of one collection's own log. All methods are safe for concurrent use.
 type Layer struct {
 	dimensions int
 	writer     sync.Mutex // held by Apply, Erase and Compact
@@ -35,7 +34,7 @@ type Layer struct {
 	revision   atomic.Int64
 }
 
-// NewLayer makes an empty layer.
+// NewLayer returns an empty layer.
 func NewLayer(c Config) (*Layer, error) {
 	if c.Dimensions < 0 || c.Start < 0 {
 		return nil, fmt.Errorf("index: dimensions %d and start %d must not be negative", c.Dimensions, c.Start)
@@ -46,13 +45,13 @@ func NewLayer(c Config) (*Layer, error) {
 	return l, nil
 }
 
-// Revision is the revision up to which the layer holds the log.
+// Revision returns the revision up to which the layer holds the log.
 func (l *Layer) Revision() int64 { return l.revision.Load() }
 
-// Dimensions of the layer's vectors.
+// Dimensions returns the number of dimensions of the layer's vectors.
 func (l *Layer) Dimensions() int { return l.dimensions }
 
-// Rows is the number of versions held, tombstones included.
+// Rows returns the number of versions that the layer holds, tombstones included.
 func (l *Layer) Rows() int {
 	d := l.data.Load()
 	d.mu.RLock()
@@ -60,7 +59,7 @@ func (l *Layer) Rows() int {
 	return len(d.rows)
 }
 
-// Ended is the number of versions held that have an end.
+// Ended returns the number of versions held that have an end.
 func (l *Layer) Ended() int {
 	d := l.data.Load()
 	d.mu.RLock()
@@ -74,7 +73,7 @@ func (l *Layer) Ended() int {
 	return n
 }
 
-// Bytes estimates the memory held, in bytes.
+// Bytes returns an estimate of the memory held, in bytes.
 func (l *Layer) Bytes() int64 {
 	d := l.data.Load()
 	d.mu.RLock()
@@ -82,12 +81,11 @@ func (l *Layer) Bytes() int64 {
 	return d.size()
 }
 
-// Apply takes in what the log says about revisions after < r <= upTo, in
-// order of From: versions that began, versions that ended (given again, with
-// To) and vectors that came later (given again, with Vector). A version that
-// follows one of the same note ends it. after must be the layer's revision,
-// else nothing is done and the error is [ErrOutOfStep]; a batch with a fault
-// changes nothing.
+// Apply adds the part of the log with revisions after < r <= upTo, in order of From: versions that
+// began, versions that ended (repeated, with To) and vectors that were computed later (repeated,
+// with Vector). A version that follows one of the same note ends it. after must be the layer's
+// revision, else Apply changes nothing and returns [ErrOutOfStep]. An invalid batch changes
+// nothing.
 func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 	if upTo < after {
 		return fmt.Errorf("%w: after %d up to %d", ErrOutOfStep, after, upTo)
@@ -126,8 +124,8 @@ func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 		d.add(a, padded(l.dimensions))
 	}
 	if late {
-		// A version from before that was not held, such as one that
-		// compaction dropped: what was visible has to be worked out again.
+		// An earlier version that was not held, such as one that compaction dropped: visibility has
+		// to be computed again.
 		d.outOfOrder = true
 		d.generation++
 		clear(d.visible)
@@ -137,8 +135,8 @@ func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 	return nil
 }
 
-// Erase drops every version of the notes, and their hiding, without trace.
-// Views that are open keep what they opened; new ones do not see it.
+// Erase drops all versions of the notes without a trace; they no longer hide anything. Open views
+// keep what they opened; new views do not see the notes.
 func (l *Layer) Erase(notes ...ID) {
 	forget := make(map[ID]bool, len(notes))
 	for _, n := range notes {
@@ -147,9 +145,9 @@ func (l *Layer) Erase(notes ...ID) {
 	l.replace(forget, func(uint32, *data) bool { return true })
 }
 
-// Compact drops versions that are live at none of the bounds and not open.
-// A view below that needs a dropped version must be read from a layer of its
-// own. Notes still hide what they hid.
+// Compact drops versions that have ended and are not live at any of the bounds. A view at a lower
+// bound that needs a dropped version must be read from a layer of its own. Notes still hide what
+// they hid.
 func (l *Layer) Compact(bounds ...int64) {
 	l.replace(nil, func(row uint32, d *data) bool {
 		if d.to[row] == 0 {
@@ -169,7 +167,8 @@ func (l *Layer) replace(forget map[ID]bool, keep func(row uint32, d *data) bool)
 	l.data.Store(n)
 }
 
-// isLive is the one predicate of visibility in time.
+// isLive reports whether a version is live at a bound. It is the only definition of visibility in
+// time.
 func isLive(from, to, bound int64) bool { return from <= bound && (to == 0 || to > bound) }
 
 func wrongDimensions(got, want int) error {

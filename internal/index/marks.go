@@ -6,16 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// marks is what the form of a turn tells, whatever its words are.
+// marks are features of the form of a message, independent of its words.
 type marks uint8
 
 const (
-	nameMask         marks = 3      // how many capitalised words stand inside its sentences, at most 3
-	endsWithQuestion marks = 1 << 2 // it ends with a question mark
-	hasQuestion      marks = 1 << 3 // it has one
+	// nameMask selects the number of capitalized words inside its sentences, at most 3.
+	nameMask         marks = 3
+	endsWithQuestion marks = 1 << 2 // the last character is a question mark
+	hasQuestion      marks = 1 << 3 // there is a question mark
 )
 
-// marksOf looks at the content without the name that it may begin with.
+// marksOf returns the marks of a row's content, without the speaker's name that the content may
+// begin with.
 func marksOf(r *Row) marks {
 	body := r.Content
 	if speaker, ok := r.Record.Attributes["speaker"].(string); ok && speaker != "" {
@@ -31,10 +33,10 @@ func marksOf(r *Row) marks {
 	return m
 }
 
-// countCapitalized counts the words, up to 3, that begin with a capital inside a
-// sentence: mostly names. "I" and what is joined to it are none.
+// countCapitalized counts words that begin with a capital letter inside a sentence, up to 3: mostly
+// names. "I" and its contractions do not count.
 func countCapitalized(s string) (n marks) {
-	inside := false // something of the sentence was seen
+	inside := false // some of the sentence was read
 	for i := 0; i < len(s) && n < nameMask; {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if !unicode.IsLetter(r) {

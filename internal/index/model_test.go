@@ -58,7 +58,7 @@ type modelRow struct {
 	layer int
 }
 
-// visible is the predicate of the package comment, word for word.
+// visible is the definition of the package comment, word for word.
 func visible(bounds []modelBound) []modelRow {
 	var out []modelRow
 	for i, b := range bounds {
@@ -125,8 +125,8 @@ func cut(hits []Hit, k int) []Hit {
 	return hits[:min(k, len(hits))]
 }
 
-// sameHits compares scores within 1e-5 and identities exactly, where the
-// naive scores are far enough apart to decide the order.
+// sameHits compares scores within 1e-5. It compares identities exactly where the naive scores are
+// far enough apart to decide the order.
 func sameHits(got, want []Hit) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d hits, want %d\n got %v\nwant %v", len(got), len(want), got, want)
@@ -282,9 +282,9 @@ func check(t *rapid.T, bounds []modelBound) {
 	}
 }
 
-// TestAgainstModel drives random writes, forks, forks of forks, vectors that
-// come late, compaction and erasure, and compares every kind of read at
-// random bounds with the model and with a copy.
+// TestAgainstModel drives random writes, forks, forks of forks, vectors that are stored later,
+// compaction and erasure. It compares every kind of read at random bounds with the model and with a
+// copy.
 func TestAgainstModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

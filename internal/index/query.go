@@ -10,13 +10,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// weakWeight is what a word of a query weighs that says little of what to look
-// for, see [text.Weak].
+// weakWeight is the weight of a word of a query that says little about what to look for, see
+// [text.Weak].
 const weakWeight = 0.3
 
-// Query is a query worked out over one view: its words as weighted postings,
-// the heaviest first, its vector rounded. It serves any number of calls, also
-// at the same time.
+// Query is a query prepared for one view: its words as weighted postings, heaviest first, and its
+// vector rounded. It can be used any number of times and concurrently.
 type Query struct {
 	view   *View
 	words  []word
@@ -28,12 +27,11 @@ type Query struct {
 type word struct {
 	weight   float64 // idf, times how often the query has the word
 	postings [][]posting
-	count    int // of them
+	count    int // of postings
 }
 
-// Query prepares words and vector, of which either may be absent. A vector
-// that is refused (wrong dimensions, NaN, infinite, all zeros) is a fault on
-// field "vector".
+// Query prepares words and vector, either of which may be missing. An invalid vector (wrong
+// dimensions, NaN, infinite, all zeros) is a fault on field "vector".
 func (v *View) Query(words string, vector []float32) (*Query, error) {
 	q := &Query{view: v}
 	if vector != nil {
@@ -86,17 +84,17 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 	return q, nil
 }
 
-// Terms counts the words of the query that are no stop words, repeats included,
-// whether or not a note has them; 0 where the view is empty.
+// Terms returns the number of words of the query that are not stop words, repeats included, whether
+// or not a note has them; 0 when the view is empty.
 func (q *Query) Terms() int { return q.terms }
 
-// idf is the weight of a word that stands in df visible passages.
+// idf returns the weight of a word that occurs in df visible passages.
 func (v *View) idf(df int) float64 {
 	n := float64(df)
 	return math.Log(1 + (float64(v.passages)-n+0.5)/(n+0.5))
 }
 
-// countVisible is the number of visible postings.
+// countVisible returns the number of visible postings.
 func (l *layerView) countVisible(list []posting) int {
 	if l.whole {
 		return len(list)
@@ -110,8 +108,8 @@ func (l *layerView) countVisible(list []posting) int {
 	return n
 }
 
-// postings gives the passages that hold one of the forms of a word, in order,
-// with the counts summed over the forms.
+// postings returns the passages that hold one of the forms of a word, in order, with the counts
+// summed over the forms.
 func (l *layerView) postings(forms []string) []posting {
 	l.data.mu.RLock()
 	lists := make([][]posting, 0, len(forms))
@@ -122,7 +120,7 @@ func (l *layerView) postings(forms []string) []posting {
 	}
 	l.data.mu.RUnlock()
 	for i, list := range lists {
-		// What came after the view was opened is at the end.
+		// Postings added after the view was opened are at the end.
 		n, _ := slices.BinarySearchFunc(list, len(l.passages), func(p posting, n int) int { return int(p.passage) - n })
 		lists[i] = list[:n]
 	}
@@ -148,15 +146,15 @@ func (l *layerView) postings(forms []string) []posting {
 	return out
 }
 
-// newHit gives a ranked row as a hit.
+// newHit returns the hit of a ranked row.
 func (v *View) newHit(r ranked) Hit {
 	i, row := v.locate(r.row)
 	e := &v.layers[i].rows[row]
 	return Hit{Note: e.note, From: e.from, Layer: i, Score: r.score}
 }
 
-// Lexical gives the k best notes by words, best first. Notes without a word
-// of the query are never among them.
+// Lexical returns the k best notes by words, best first. Notes without a word of the query are
+// never included.
 func (q *Query) Lexical(sel *Selection, k int) []Hit {
 	w := acquireWorkspace(q.view)
 	best := q.lexical(w, sel, k).sorted()
@@ -169,8 +167,8 @@ func (q *Query) Lexical(sel *Selection, k int) []Hit {
 	return out
 }
 
-// Vector gives the k notes nearest to the query's vector, best first; none
-// without one. Notes whose vector is pending are not among them.
+// Vector returns the k notes nearest to the query's vector, best first; none without a vector.
+// Notes whose vector is pending are not included.
 func (q *Query) Vector(sel *Selection, k int) []Hit {
 	if q.vector == nil || k <= 0 {
 		return nil
@@ -187,18 +185,18 @@ func (q *Query) Vector(sel *Selection, k int) []Hit {
 	return out
 }
 
-// slotOf gives the vector slot of a row as the view sees it, or none.
+// slotOf returns the vector slot of a row as the view sees it, or none.
 func (l *layerView) slotOf(row uint32) int {
 	l.data.mu.RLock()
 	slot := int(l.data.slotOf[row])
 	l.data.mu.RUnlock()
 	if slot >= len(l.slots) {
-		return none // came after the view was opened
+		return none // stored after the view was opened
 	}
 	return slot
 }
 
-// Record gives the filterable fields and the version of a visible note.
+// Record returns the filterable fields and the version of a visible note.
 func (v *View) Record(note ID) (hit Hit, record *filter.Record, ok bool) {
 	i, row, ok := v.locateNote(note)
 	if !ok {

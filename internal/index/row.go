@@ -16,8 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 
-// ID is a note id. It is an alias, so that any named 16-byte id converts by
-// assignment.
+// ID is a note id. It is an alias, so any named 16-byte id can be assigned to it.
 type ID = [16]byte
 
 // TokenDim is the number of components of a token's code.
@@ -26,31 +25,29 @@ const TokenDim = 64
 // passageTokens is the length of a passage, as [text.Passages] counts.
 const passageTokens = 100
 
-// Row is one version of a note as the log tells it. Note and From identify it
-// within a layer.
+// Row is one version of a note as the log has it. Note and From identify it within a layer.
 type Row struct {
 	Note      ID
 	From      int64 // the revision where it begins, at least 1
 	To        int64 // the revision where it ends; 0 while it is open
 	Tombstone bool  // hides the note and is never a hit
 
-	// What is searched by words, besides Record.Keywords and Record.Tags.
-	// Leave Context empty where it is a default that nobody wrote.
+	// What is searched by words, besides Record.Keywords and Record.Tags. Leave Context empty when
+	// it is only a default.
 	Content string
 	Context string
 
 	Vector []float32 // of the layer's embedder; nil while it is pending
-	// Codes of the words that count, for late interaction: TokenDim int8 each, as
-	// bytes, of length 127. They come with the vector; without one they are ignored.
+	// Codes of the words that count, for late interaction: TokenDim int8 each, as bytes, of length
+	// 127. They are stored with the vector and ignored without one.
 	Tokens []byte
 	Record filter.Record
 }
 
-// Role says who speaks in a note.
+// Role is the role of the speaker of a note.
 type Role uint8
 
-// The roles. NoRole is where nothing is said of it, OtherRole what
-// attributes.role says and is none of the three.
+// The roles. NoRole means that none is known, OtherRole that attributes.role is none of the three.
 const (
 	NoRole Role = iota
 	User
@@ -61,10 +58,10 @@ const (
 
 var roleNames = [...]string{"", "user", "assistant", "system", "other"}
 
-// String gives the role's name in lower case, "" for NoRole.
+// String returns the role's name in lower case, "" for NoRole.
 func (r Role) String() string { return roleNames[r] }
 
-// roleOf is attributes.role, or else the label that the content begins with.
+// roleOf returns the role in attributes.role, or else in the label that the content begins with.
 // Letter case does not matter.
 func roleOf(content string, attributes map[string]any) Role {
 	if s, ok := attributes["role"].(string); ok && s != "" {
@@ -83,7 +80,7 @@ func roleOf(content string, attributes map[string]any) Role {
 	return NoRole
 }
 
-// sessionOf is attributes.session, a string or a number; "" is none.
+// sessionOf returns attributes.session, a string or a number; "" when there is none.
 func sessionOf(attributes map[string]any) string {
 	switch s := attributes["session"].(type) {
 	case string:
@@ -100,15 +97,14 @@ func sessionOf(attributes map[string]any) string {
 	return ""
 }
 
-// termCount says how often a term stands in a passage.
+// termCount is how often a term occurs in a passage.
 type termCount struct {
 	term    string
 	passage uint32 // within the row
 	tf, own uint16 // see posting
 }
 
-// analyzed is a Row after its text is analyzed and its vector checked, which
-// happens outside of any lock.
+// analyzed is a Row whose text is analyzed and whose vector is checked, which needs no lock.
 type analyzed struct {
 	Row
 	packed   vector
@@ -116,14 +112,14 @@ type analyzed struct {
 	factor   float32
 	passages []passage // row is not yet known
 	counts   []termCount
-	date     uint32 // terms of the date
+	date     uint32 // number of terms of the date
 	lang     text.Language
 	marks    marks
 }
 
-// analyze takes the terms of content, context, keywords and tags, all in the
-// language of content and context: a list of keywords seldom shows its own.
-// What is not content belongs to the first passage.
+// analyze computes the terms of content, context, keywords and tags, all in the language of content
+// and context: a list of keywords rarely shows its own. What is not content belongs to the first
+// passage.
 func analyze(r *Row, dimensions int) (analyzed, error) {
 	a := analyzed{Row: *r}
 	if r.Tombstone {
@@ -206,8 +202,8 @@ func (a *analyzed) count(passage uint32, terms, date []string) {
 // rowsPerTask is the number of rows that one goroutine analyzes at a time.
 const rowsPerTask = 64
 
-// analyzeAll analyzes rows on all processors, once they are many. The error is
-// that of the first row that has one.
+// analyzeAll analyzes rows, on all processors when they are many. It returns the error of the first
+// row that has one.
 func analyzeAll(rows []Row, dimensions int) ([]analyzed, error) {
 	out, errs := make([]analyzed, len(rows)), make([]error, len(rows))
 	var next atomic.Int64

@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	// chunk is the number of slots whose codes are scanned at once, where a
-	// quarter of them is asked for; else each that is asked for by itself.
+	// chunk is the number of slots whose codes are scanned at once when at least a quarter of them
+	// is selected. Otherwise each selected slot is scanned by itself.
 	chunk = 32
-	// wideScan is the number of slots from which on a scan takes several processors.
+	// wideScan is the number of slots from which on a scan uses several processors.
 	wideScan = 1 << 15
-	// scanners bounds how many.
+	// scanners bounds the number of processors.
 	scanners = 4
-	// turn is the number of blocks that a processor takes at a time.
+	// blocksPerTurn is the number of blocks that a processor scans at a time.
 	blocksPerTurn = 4
 )
 
-// shortlist is how many rows are looked at exactly to find the k best: the
-// error of a code is far below the distance that so many rows keep.
+// shortlist returns how many rows are ranked exactly to find the k best. The error of a code is far
+// below the distance between the first and the last of so many rows.
 func shortlist(k int) int { return k + k/4 + 32 }
 
-// scan looks for the selected rows that are nearest to the query's vector, by
-// the approximate cosine. The sum over the codes is exact, and so the same on
-// every machine and by every kernel, and in every view that holds the row.
+// scan searches the selected rows that are nearest to the query's vector, by approximate cosine.
+// The sum over the codes is exact, so it is the same on every machine, by every kernel, and in
+// every view that holds the row.
 type scan struct {
 	q    *Query
 	sel  *Selection
 	k    int
-	next atomic.Int64 // turn that nobody has taken
+	next atomic.Int64 // the next turn
 	wg   sync.WaitGroup
 	mu   sync.Mutex
 	best *top // of the turns that are done
 }
 
-// startScan begins to look for the k nearest rows, on other processors where there
-// are many; nearest ends it, and must be called.
+// startScan starts the search for the k nearest rows, on other processors when there are many rows.
+// The caller must call finish.
 func (q *Query) startScan(sel *Selection, k int) *scan {
 	s := &scan{q: q, sel: sel, k: k, best: newTop(q.view, shortlist(k))}
 	slots := 0
@@ -52,8 +52,7 @@ func (q *Query) startScan(sel *Selection, k int) *scan {
 	return s
 }
 
-// finish takes part in what is left of the scan, and gives the k best by the
-// exact cosine.
+// finish takes part in the rest of the scan, waits for it, and returns the k best by exact cosine.
 func (s *scan) finish(exact func(g uint32) float64) *top {
 	s.work()
 	s.wg.Wait()
@@ -64,15 +63,15 @@ func (s *scan) finish(exact func(g uint32) float64) *top {
 	return best
 }
 
-// work takes turns until none is left.
+// work scans turns until none is left.
 func (s *scan) work() {
 	best := newTop(s.q.view, s.best.k)
-	mine, passed := int(s.next.Add(1))-1, 0
+	current, passed := int(s.next.Add(1))-1, 0
 	for i := range s.q.view.layers {
 		l := &s.q.view.layers[i]
 		turns := (len(l.blocks) + blocksPerTurn - 1) / blocksPerTurn
-		for ; mine < passed+turns; mine = int(s.next.Add(1)) - 1 {
-			from := (mine - passed) * blocksPerTurn
+		for ; current < passed+turns; current = int(s.next.Add(1)) - 1 {
+			from := (current - passed) * blocksPerTurn
 			s.q.scanBlocks(l, s.sel.rowsOf(i, l), best, from, min(from+blocksPerTurn, len(l.blocks)))
 		}
 		passed += turns
@@ -84,7 +83,7 @@ func (s *scan) work() {
 	}
 }
 
-// scanBlocks offers what is selected of some blocks to the best.
+// scanBlocks scans the selected rows of some blocks and adds them to best.
 func (q *Query) scanBlocks(l *layerView, pass bitset, best *top, from, until int) {
 	stride := len(q.vector.codes)
 	var out [chunk]int32
@@ -120,7 +119,7 @@ func (q *Query) scanBlocks(l *layerView, pass bitset, best *top, from, until int
 	}
 }
 
-// vectorAt gives the vector in a slot of a layer; ok is false for none.
+// vectorAt returns the vector in a slot of a layer; ok is false when slot is none.
 func (v *View) vectorAt(layer, slot int) (out vector, ok bool) {
 	if slot == none {
 		return vector{}, false

@@ -6,21 +6,22 @@ import (
 	"slices"
 )
 
-// session is the rows of one session within a layer, by position: when they
-// occurred, then by note id, then by version. A slice that was handed out
-// never changes: what comes in order is appended past its end, what does not
-// makes a copy.
+// session is the rows of one session within a layer, by position: when they occurred, then by note
+// id, then by version. A slice that a reader has never changes: a row that comes in order is
+// appended past its end, any other row makes a copy.
 type session struct {
 	name string
 	rows []uint32
 }
 
-// before is the order of positions.
+// before returns a negative number when e is before o in a session, and a positive one when it is
+// after.
 func (e *entry) before(o *entry) int {
 	return cmp.Or(cmp.Compare(e.at, o.at), bytes.Compare(e.note[:], o.note[:]), cmp.Compare(e.from, o.from))
 }
 
-// joinSession puts a row into its session. The lock is held.
+// joinSession adds a row to its session and returns the number of the session. The caller holds the
+// lock.
 func (d *data) joinSession(row uint32, name string) int32 {
 	if name == "" {
 		return none
@@ -49,8 +50,8 @@ func (d *data) joinSession(row uint32, name string) int32 {
 	return number
 }
 
-// sessionRows gives the rows of a session in order, and all rows that they may
-// be. Both may be longer than what a view sees, which its bitmap tells.
+// sessionRows returns the rows of a session in order, and the entries that they index. Both may
+// hold rows that the view does not see; its bitmap decides.
 func (l *layerView) sessionRows(name string) ([]uint32, []entry) {
 	l.data.mu.RLock()
 	defer l.data.mu.RUnlock()
@@ -61,15 +62,15 @@ func (l *layerView) sessionRows(name string) ([]uint32, []entry) {
 	return l.data.sessions[number].rows, l.data.rows
 }
 
-// sessionName gives the name of a session of the layer by its number.
+// sessionName returns the name of a session of the layer by its number.
 func (l *layerView) sessionName(number int32) string {
 	l.data.mu.RLock()
 	defer l.data.mu.RUnlock()
 	return l.data.sessions[number].name
 }
 
-// sessionNeighbors walks from a note to the visible notes just before and just after it
-// in its session, over all layers; none where there is none.
+// sessionNeighbors returns the visible notes just before and just after a note in its session, over
+// all layers; none when there is no such note.
 func (v *View) sessionNeighbors(g uint32) (prev, next int32) {
 	prev, next = none, none
 	e := v.entry(g)

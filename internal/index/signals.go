@@ -8,43 +8,40 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// Signals is what the index knows of a note and a query. A signal that does
-// not apply is 0.
+// Signals are the measures of one note and a query. A signal that does not apply is 0.
 type Signals struct {
 	Note  ID
-	From  int64 // of the version that is visible
-	Layer int   // its place in the view's layers, 0 the nearest
+	From  int64 // of the visible version
+	Layer int   // index into the view's layers, 0 is the nearest
 
 	Words   float64   // BM25 of the best passage
-	Passage text.Span // that Words is of
+	Passage text.Span // the best passage
 	Window  float64   // BM25 of the note and of two on either side of it in its session
 	Session float64   // BM25 of the whole session
 
-	Dense  bool    // the note and the query have vectors: Vector holds
+	Dense  bool    // note and query have vectors, so Vector is valid
 	Vector float64 // cosine
 
 	Length  int // in terms
 	Role    Role
 	Asks    bool           // it ends with a question mark
-	Replies bool           // the note before it in its session has one
+	Replies bool           // the note before it in its session has a question mark
 	Opens   bool           // it is the first of a session of several
-	Names   int            // capitalised words inside its sentences, at most 3
-	Record  *filter.Record // not to be changed
+	Names   int            // capitalized words inside its sentences, at most 3
+	Record  *filter.Record // must not be changed
 
 	row uint32
 }
 
-// Signals gives the candidates of a query: the union of the depth best of the
-// selected notes by Words, Window and Vector, each with all signals, in order of
-// note id.
+// Signals returns the candidates of a query: the union of the depth best of the selected notes by
+// Words, Window and Vector, each with all signals, in order of note id.
 //
-// Windows and sessions reach over the visible notes, selected or not, and over
-// all layers; a note without a session is one by itself, and where all are, the
-// view has neither windows nor sessions. Their words count
-// once for each time that they stand in a note (its date counts once), weigh
-// what they weigh over passages, and the length of a window is measured by as
-// many average notes as it may have, that of a session by the mean session.
-// What falls out does not depend on how the notes lie in layers, to the bit.
+// Windows and sessions cover visible notes, selected or not, of all layers. A note without a
+// session is a session by itself; when all are, the view has neither windows nor sessions. Words of
+// a window or session count each time that they occur (a note's date counts once) and have the
+// weight that they have for passages. The length of a window is relative to as many average notes
+// as a window may have, that of a session to the mean session. The result does not depend on how
+// the notes are spread over layers, to the bit.
 func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	v := q.view
 	if v.notes == 0 || depth <= 0 {
@@ -87,7 +84,7 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	return out
 }
 
-// signals gives what is known of a row but for its windows and session.
+// signals returns the signals of a row except those of its window and session.
 func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	v := q.view
 	i, row := v.locate(g)
@@ -109,7 +106,7 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	return s
 }
 
-// exact is the cosine of the query and a note that has a vector.
+// exact returns the cosine of the query and a note that has a vector.
 func (q *Query) exact(w *workspace, c *chain, g uint32) float64 {
 	if known := w.exact[g]; known != 0 {
 		return known
@@ -120,11 +117,11 @@ func (q *Query) exact(w *workspace, c *chain, g uint32) float64 {
 	return w.exact[g]
 }
 
-// HasSessions tells whether some notes of the view share a session.
+// HasSessions reports whether some notes of the view share a session.
 func (v *View) HasSessions() bool { return v.stack.people.notes < v.notes }
 
-// window gives the rows within two of g in its session: g first, then the lead
-// before it, then those after it, and how many they are.
+// window returns the rows within two of g in its session: g first, then those before it, then those
+// after it. lead counts g and those before it, n all of them.
 func (c *chain) window(g uint32) (rows [5]uint32, lead, n int) {
 	rows[0], lead = g, 1
 	for p := c.prev[g]; p != none && lead < 3; p = c.prev[p] {
@@ -139,7 +136,7 @@ func (c *chain) window(g uint32) (rows [5]uint32, lead, n int) {
 	return rows, lead, n
 }
 
-// sum adds up an array over rows.
+// sum returns the sum of some elements of an array.
 func sum(of []uint32, rows []uint32) (n uint32) {
 	for _, g := range rows {
 		n += of[g]
@@ -147,8 +144,9 @@ func sum(of []uint32, rows []uint32) (n uint32) {
 	return n
 }
 
-// countWord leaves in w.count how often a word stands in each row of a layer that
-// a set has, whose numbers are those of the layer and shift, and adds the rows.
+// countWord adds to w.count how often a word occurs in each row of a layer that is in the set, and
+// adds these rows to w.touched. A member of the set is the row's number within the layer plus
+// shift.
 func (q *Query) countWord(w *workspace, layer int, word *word, of bitset, shift uint32) {
 	l := &q.view.layers[layer]
 	for _, p := range word.postings[layer] {
@@ -164,10 +162,9 @@ func (q *Query) countWord(w *workspace, layer int, word *word, of bitset, shift 
 	}
 }
 
-// windows gives the k best of the selected notes by the window of two around
-// them. Words come heaviest first: once those that are left cannot lift a note
-// to the k best that is not near them, only notes that are still in the race
-// are looked at.
+// windows returns the k best of the selected notes by the words of their windows. Words are
+// processed heaviest first. Once the remaining words cannot lift a note without a score into the
+// best k, only notes that can still get there are updated.
 func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) *top {
 	v := q.view
 	if !v.HasSessions() {
@@ -202,7 +199,7 @@ func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) *top {
 	return w.bestByWindow(v, sel, newTop(v, k))
 }
 
-// addWordToAll adds a word to the score of every note that has it near.
+// addWordToAll adds a word to the score of every note whose window has it.
 func (q *Query) addWordToAll(w *workspace, c *chain, word *word, average float64) {
 	for i := range q.view.layers {
 		q.countWord(w, i, word, q.view.layers[i].visible, 0)
@@ -229,7 +226,7 @@ func (q *Query) addWordToAll(w *workspace, c *chain, word *word, average float64
 	w.reached = reached
 }
 
-// addWordToScored adds a word to the score of the notes that have one.
+// addWordToScored adds a word to the score of the notes that already have a score.
 func (q *Query) addWordToScored(w *workspace, c *chain, word *word, average float64) {
 	for _, g := range w.windowed {
 		near, _, n := c.window(g)
@@ -251,7 +248,7 @@ func (q *Query) addWordToScored(w *workspace, c *chain, word *word, average floa
 	}
 }
 
-// bestByWindow leaves the best of the selected notes by window.
+// bestByWindow adds the best of the selected notes by window to best.
 func (w *workspace) bestByWindow(v *View, sel *Selection, best *top) *top {
 	for _, g := range w.windowed {
 		if score := w.window[g]; !best.rejects(score) {
@@ -263,7 +260,7 @@ func (w *workspace) bestByWindow(v *View, sel *Selection, best *top) *top {
 	return best
 }
 
-// addContext adds to candidates what their windows and sessions come to.
+// addContext sets the signals of windows and sessions of the candidates.
 func (q *Query) addContext(w *workspace, c *chain, out []Signals) {
 	v := q.view
 	if !v.HasSessions() {
@@ -275,9 +272,9 @@ func (q *Query) addContext(w *workspace, c *chain, out []Signals) {
 	type place struct {
 		near    [5]uint32
 		n       int
-		window  float64 // length, in averages
+		window  float64 // length, in average windows
 		session int32
-		whole   float64 // length of the session, in averages
+		whole   float64 // length of the session, in average sessions
 	}
 	at := make([]place, len(out))
 	for n := range out {
@@ -328,8 +325,8 @@ func (q *Query) addContext(w *workspace, c *chain, out []Signals) {
 	}
 }
 
-// countWordInSessions leaves in w.count and w.session how often a word stands in the
-// rows and sessions that are asked for, and adds the rows to w.touched.
+// countWordInSessions adds to w.count and w.session how often a word occurs in the rows and
+// sessions that are asked for, and adds the rows to w.touched.
 func (q *Query) countWordInSessions(w *workspace, c *chain, layer int, word *word) {
 	l := &q.view.layers[layer]
 	for _, p := range word.postings[layer] {

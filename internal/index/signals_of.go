@@ -1,8 +1,7 @@
 package index
 
-// SignalsOf measures the given notes as [Query.Signals] does, in the given order;
-// notes that the view does not see are left out. It scores linked notes by the
-// same measure as hits.
+// SignalsOf measures the given notes as [Query.Signals] does, in the given order. Notes that are
+// not visible in the view are left out. It scores linked notes by the same measures as hits.
 func (q *Query) SignalsOf(notes []ID) []Signals {
 	v := q.view
 	if v.notes == 0 || len(notes) == 0 {

@@ -21,7 +21,7 @@ type naiveNote struct {
 	spans  []text.Span
 	parts  []map[string]int
 	lens   []int
-	words  map[string]int // of the note: its date once
+	words  map[string]int // the counts in the note, its date counted once
 	length int
 }
 
@@ -63,7 +63,7 @@ func naiveNotes(rows []modelRow) []naiveNote {
 	return out
 }
 
-// naiveView is everything about a view that scores are made of.
+// naiveView is everything in a view that scores depend on.
 type naiveView struct {
 	notes    []naiveNote
 	df       map[string]int
@@ -90,7 +90,7 @@ func newNaiveView(rows []modelRow) *naiveView {
 		}
 		name, ok := n.Record.Attributes["session"].(string)
 		if !ok {
-			name = fmt.Sprintf("\x00%x", n.Note) // by itself
+			name = fmt.Sprintf("\x00%x", n.Note) // a session by itself
 		}
 		v.of[i] = name
 		v.sessions[name] = append(v.sessions[name], i)
@@ -109,7 +109,7 @@ func (v *naiveView) idf(df int) float64 {
 	return math.Log(1 + (float64(v.passages)-float64(df)+0.5)/(float64(df)+0.5))
 }
 
-// weight is the sum of what a query's words come to in a document.
+// bm25 returns the sum of the scores of a query's words in a document.
 func (v *naiveView) bm25(query string, count func(term string) int, length, average float64) float64 {
 	score := 0.0
 	for _, f := range text.Forms(query, []text.Language{text.English}) {
@@ -126,7 +126,7 @@ func (v *naiveView) bm25(query string, count func(term string) int, length, aver
 	return score
 }
 
-// words gives the score of a note's best passage and where it stands.
+// words returns the score of a note's best passage and where the passage is.
 func (v *naiveView) words(query string, i int) (best float64, span text.Span) {
 	n := &v.notes[i]
 	for j := range n.parts {
@@ -137,7 +137,7 @@ func (v *naiveView) words(query string, i int) (best float64, span text.Span) {
 	return best, span
 }
 
-// near gives the notes within so many of one in its session.
+// near returns the notes within a distance of one in its session.
 func (v *naiveView) near(i, within int) []int {
 	s := v.sessions[v.of[i]]
 	at := slices.Index(s, i)
@@ -184,7 +184,7 @@ func (v *naiveView) late(tokens []Token, notes ...int) float64 {
 	return score / sum
 }
 
-// genToken draws codes on few axes, so that cosines of 0 and 1 are common.
+// genToken draws codes on few axes, so cosines of 0 and 1 are common.
 var genToken = rapid.Custom(func(t *rapid.T) Token {
 	out := Token{Word: rapid.SampledFrom(append([]string{"the", "zebra"}, vocabulary...)).Draw(t, "word")}
 	if rapid.Bool().Draw(t, "axis") {
@@ -197,8 +197,7 @@ var genToken = rapid.Custom(func(t *rapid.T) Token {
 	return out
 })
 
-// checkSignals compares the signals of a view with the model, and to the bit
-// with those of a copy.
+// checkSignals compares the signals of a view with the model, and with those of a copy bit by bit.
 func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []modelRow, words string, vec []float32, keep filter.Expr) {
 	all, copied := q.Signals(sel, 100), twin.Signals(twinSel, 100)
 	tokens := rapid.SliceOfN(genToken, 0, 3).Draw(t, "tokens")
@@ -302,7 +301,7 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 			}
 		}
 	}
-	// A shallow question has the best of each list, with the same signals.
+	// A query with a small depth returns the best of each list, with the same signals.
 	k := rapid.IntRange(1, 5).Draw(t, "depth")
 	shallow := bare(q.Signals(sel, k))
 	for _, s := range shallow {

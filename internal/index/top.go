@@ -11,8 +11,8 @@ type ranked struct {
 	row   uint32
 }
 
-// top keeps the k best rows of a view: a heap whose root is the worst of them.
-// Equal scores order by note id; without a view, by nothing.
+// top keeps the k best rows of a view: a heap whose root is the worst of them. Equal scores are
+// ordered by note id; without a view they are not ordered.
 type top struct {
 	view *View
 	k    int
@@ -21,7 +21,7 @@ type top struct {
 
 func newTop(v *View, k int) *top { return &top{view: v, k: max(k, 0)} }
 
-// compare is negative where a is better than b.
+// compare is negative when a is better than b.
 func (t *top) compare(a, b ranked) int {
 	switch {
 	case a.score > b.score:
@@ -35,12 +35,12 @@ func (t *top) compare(a, b ranked) int {
 	return bytes.Compare(x[:], y[:])
 }
 
-// rejects tells that a score is not among the k best, without looking further.
+// rejects reports whether a score is certainly not among the k best.
 func (t *top) rejects(score float64) bool {
 	return len(t.heap) >= t.k && (t.k == 0 || score < t.heap[0].score || t.view == nil && score == t.heap[0].score)
 }
 
-// threshold is the score of the k-th best, or 0 where there are fewer.
+// threshold returns the score of the k-th best row, or 0 when there are fewer.
 func (t *top) threshold() float64 {
 	if len(t.heap) < t.k || t.k == 0 {
 		return 0
@@ -88,7 +88,7 @@ func (t *top) push(row uint32, score float64) {
 	t.heap[i] = r
 }
 
-// sorted gives the rows, best first, and ends the heap.
+// sorted returns the rows, best first. The heap cannot be used afterwards.
 func (t *top) sorted() []ranked {
 	slices.SortFunc(t.heap, t.compare)
 	return t.heap

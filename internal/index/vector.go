@@ -14,12 +14,10 @@ const (
 	minHalf = 1.0 / (1 << 14)
 )
 
-// Round gives v as the stores keep it: each component rounded to the nearest
-// IEEE binary16, so that both engines and the index compute with the same
-// numbers. A vector whose largest component lies outside the range of
-// binary16 is scaled to unit length first (cosine does not see the scale).
-// NaN, an infinity, a vector of zeros and an empty one are faults on field
-// "vector".
+// Round returns v as the stores keep it: each component rounded to the nearest IEEE binary16, so
+// both engines and the index compute with the same numbers. A vector whose largest component is
+// outside the range of binary16 is scaled to unit length first, which does not change cosines. NaN,
+// an infinity, a vector of zeros and an empty one are faults on field "vector".
 func Round(v []float32) ([]float32, error) {
 	if len(v) == 0 {
 		return nil, fault.InvalidField("vector", "empty")
@@ -51,7 +49,7 @@ func Round(v []float32) ([]float32, error) {
 	return out, nil
 }
 
-// toHalf gives the binary16 of a number that is one.
+// toHalf returns the binary16 of a number that is exactly one.
 func toHalf(x float32) uint16 {
 	if bits := math.Float32bits(x); isHalf(x) && bits<<1 != 0 {
 		return uint16(bits>>16&0x8000 | (bits&0x7fffffff-112<<23)>>13) //nolint:gosec // sixteen bits are left
@@ -59,26 +57,26 @@ func toHalf(x float32) uint16 {
 	return float16.Fromfloat32(x).Bits()
 }
 
-// isHalf tells that x is a normal binary16, or zero: what the stores give back
-// mostly is.
+// isHalf reports whether x is a normal binary16, or zero. Most components that the stores return
+// are.
 func isHalf(x float32) bool {
 	bits := math.Float32bits(x)
 	exponent := bits >> 23 & 0xff
 	return bits&0x1fff == 0 && (exponent-113 < 30 || bits<<1 == 0)
 }
 
-// maxCode is the largest magnitude of a row's code.
+// maxCode is the largest magnitude of a component of a row's code.
 const maxCode = 127
 
-// vector is a rounded vector: its components as binary16, padded for the
-// kernels, and what its length is divided out with.
+// vector is a rounded vector: its components as binary16, padded for the kernels, and the factor
+// that normalizes it.
 type vector struct {
 	halves  []uint16
 	inverse float64 // 1 / Euclidean length
-	largest float64 // magnitude of a component
+	largest float64 // largest magnitude of a component
 }
 
-// pack rounds v as [Round] does.
+// pack rounds v as [Round] does and converts it.
 func pack(v []float32) (vector, error) {
 	rounded, err := Round(v)
 	if err != nil {
@@ -96,13 +94,13 @@ func pack(v []float32) (vector, error) {
 	return out, nil
 }
 
-// cosine of two vectors of one size.
+// cosine returns the cosine of two vectors of the same size.
 func cosine(a, b *vector) float64 {
 	return min(max(float64(halfDot(a.halves, b.halves))*(a.inverse*b.inverse), -1), 1)
 }
 
-// encode puts the vector's codes into a row of them, int8 as bytes, and gives
-// the factor that turns a sum over the codes into a sum over the unit vector.
+// encode writes the vector's codes, int8 as bytes, to codes. It returns the factor that converts a
+// sum over the codes to a sum over the unit vector.
 func (v *vector) encode(codes []byte) float32 {
 	scale := maxCode / v.largest
 	for i, h := range v.halves {
@@ -111,8 +109,8 @@ func (v *vector) encode(codes []byte) float32 {
 	return float32(v.inverse / scale)
 }
 
-// queryVector is a query's vector: as it is, and as codes of up to 16 bits, since
-// a query costs nothing to keep precise.
+// queryVector is a query's vector: as it is, and as codes of up to 16 bits, because precision costs
+// nothing for a single vector.
 type queryVector struct {
 	vector
 	codes  []int16

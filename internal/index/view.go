@@ -19,15 +19,15 @@ type Bound struct {
 	At    int64
 }
 
-// View is a stack of layers at fixed bounds. It is immutable, cheap to open
-// again, and safe for concurrent use; it sees one state however long it is
-// held, except that a vector which comes later may be missing from it.
+// View is a stack of layers at fixed bounds. It is immutable, cheap to open again, and safe for
+// concurrent use. It sees one state however long it is kept, except that a vector that is stored
+// later may be missing from it.
 type View struct {
 	layers     []layerView
 	stack      *stack
 	dimensions int
-	rows       int // numbers that the rows of all layers take
-	parts      int // numbers that their passages take
+	rows       int // number of rows of all layers
+	parts      int // number of passages of all layers
 	notes      int
 	passages   int
 	length     int64 // of the visible notes, in terms
@@ -36,14 +36,14 @@ type View struct {
 	langs      []text.Language
 }
 
-// layerView is a layer as one view sees it. Its rows are numbered within the
-// view from base on, its passages from offset on, the farthest layer's first:
-// what a fork writes moves no number of its base.
+// layerView is a layer as one view sees it. Within the view, its rows are numbered from base on and
+// its passages from offset on, beginning with the farthest layer, so writes to a fork do not change
+// the numbers of its base.
 type layerView struct {
 	data     *data
 	base     uint32
 	offset   uint32
-	whole    bool // each passage is visible
+	whole    bool // every passage is visible
 	visible  bitset
 	rows     []entry
 	passages []passage
@@ -51,39 +51,39 @@ type layerView struct {
 	blocks   []*block
 }
 
-// number gives the number of a row within the view.
+// number returns the number of a row within the view.
 func (l *layerView) number(row uint32) int32 { return int32(l.base + row) } //nolint:gosec // rows fit
 
-// stack is the visibility of every layer of a view, and what is worked out
-// from it. It is immutable but for its chain, which is made when it is asked for.
+// stack is the visibility of every layer of a view, and what is computed from it. It is immutable,
+// except for its chain and its facets, which are computed on first use.
 type stack struct {
 	layers []*visibility
-	// What it was made from. Generations stand for the layers' data, which a
-	// remembered stack must not keep alive after an erasure.
+	// What it was built from. Generations identify the layers' data: a remembered stack must not
+	// keep the data alive after an erasure.
 	from        []*Layer
 	at          []int64
 	generations []uint64
-	slots       []int // how many of a layer are seen
+	slots       []int // how many slots of each layer the view sees
 	hidden      int   // how many hides of the nearest layer are in effect
 	used        uint64
 
 	people       *sessions
-	chainMutex   sync.Mutex // of the chain
+	chainMutex   sync.Mutex // held while the chain is built
 	chain        atomic.Pointer[chain]
-	earlierChain atomic.Pointer[chain] // of an earlier stack, to go on from
+	earlierChain atomic.Pointer[chain] // of an earlier stack, to build the chain from
 
 	facetsOnce sync.Once
 	facets     map[string]*Facet
 }
 
-// maxRemembered is how many visibilities and stacks a layer remembers.
+// maxRemembered is the number of visibilities and of stacks that a layer remembers.
 const maxRemembered = 8
 
-// maxChains is how many of the stacks keep their chain.
+// maxChains is the number of remembered stacks that keep their chain.
 const maxChains = 3
 
-// Open makes a view of layers, nearest first. The error is [ErrBehind] where
-// a layer has not reached its bound.
+// Open opens a view of layers, nearest first. It returns [ErrBehind] when a layer has not reached
+// its bound.
 func Open(bounds []Bound) (*View, error) {
 	if len(bounds) == 0 {
 		return nil, fmt.Errorf("index: a view of no layers")
@@ -131,11 +131,11 @@ func Open(bounds []Bound) (*View, error) {
 	return v, nil
 }
 
-// Len is the number of visible notes.
+// Len returns the number of visible notes.
 func (v *View) Len() int { return v.notes }
 
-// Sessions is the number of sessions with a visible note, those without one
-// among them as sessions of their own, and the mean length in terms.
+// Sessions returns the number of sessions with a visible note, and their mean length in terms. A
+// note without a session counts as a session of its own.
 func (v *View) Sessions() (n int, mean float64) {
 	s := v.stack.people
 	if s.notes == 0 {
@@ -144,7 +144,7 @@ func (v *View) Sessions() (n int, mean float64) {
 	return s.notes, float64(s.total) / float64(s.notes)
 }
 
-// locate gives the layer and the row of a number.
+// locate returns the layer and the row of a row's number in the view.
 func (v *View) locate(g uint32) (layer int, row uint32) {
 	for i := range v.layers {
 		if b := v.layers[i].base; g >= b {
@@ -159,7 +159,7 @@ func (v *View) entry(g uint32) *entry {
 	return &v.layers[i].rows[row]
 }
 
-// visibleStack gives what is visible in each layer, and sets which slots are seen.
+// visibleStack returns what is visible in each layer, and sets the slots and blocks of the layers.
 func (v *View) visibleStack(bounds []Bound) *stack {
 	s := &stack{}
 	for i, b := range bounds {
@@ -206,8 +206,8 @@ func (v *View) visibleStack(bounds []Bound) *stack {
 	return s
 }
 
-// remembered gives the stack under key if it was made from the same layers
-// in the same generations as want, else the latest one that want goes on from.
+// remembered returns the stack under key as known, if it was built from the same layers in the same
+// generations as want. Otherwise it returns the latest stack that want extends as earlier.
 func (d *data) remembered(key string, want *stack) (known, earlier *stack) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -224,8 +224,8 @@ func (d *data) remembered(key string, want *stack) (known, earlier *stack) {
 	return nil, earlier
 }
 
-// precedes tells that want sees what s sees, and later writes to the nearest
-// layer and later vectors.
+// precedes reports whether want sees what s sees plus later writes to the nearest layer and later
+// vectors only.
 func (s *stack) precedes(want *stack) bool {
 	if !slices.Equal(s.from, want.from) || !slices.Equal(s.generations, want.generations) ||
 		s.at[0] > want.at[0] || !slices.Equal(s.at[1:], want.at[1:]) {
@@ -248,8 +248,7 @@ func (d *data) remember(key string, s *stack) {
 	if len(d.stacked) > maxRemembered {
 		forgetOldest(d.stacked, func(s *stack) uint64 { return s.used })
 	}
-	// A chain is large beside the rest: the stacks that were not used lately make
-	// theirs again.
+	// A chain is much larger than the rest: stacks that were not used recently drop theirs.
 	used := make([]uint64, 0, len(d.stacked))
 	for _, s := range d.stacked {
 		used = append(used, s.used)
@@ -263,7 +262,7 @@ func (d *data) remember(key string, s *stack) {
 	}
 }
 
-// key tells stacks of one nearest layer apart: by bounds and vectors.
+// key identifies stacks of one nearest layer: by bounds and number of vectors.
 func (s *stack) key() string {
 	var key []byte
 	for i, at := range s.at {
@@ -273,8 +272,8 @@ func (s *stack) key() string {
 	return string(key)
 }
 
-// hidesUpTo is the number of hides that a bound has to look at, and whether
-// those before them are in effect at every bound that looked at them.
+// hidesUpTo returns the number of hides that can be in effect at a bound. inOrder reports whether
+// the list is in order of revision, so all of them are in effect.
 func (d *data) hidesUpTo(bound int64) (n int, inOrder bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -285,8 +284,7 @@ func (d *data) hidesUpTo(bound int64) (n int, inOrder bool) {
 	return n, true
 }
 
-// heldNotes lists the notes of some hides of which the layer has any version at a
-// bound.
+// heldNotes returns the notes of a range of hides that are in effect at a bound.
 func (d *data) heldNotes(after, upTo int, bound int64) []ID {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -299,7 +297,7 @@ func (d *data) heldNotes(after, upTo int, bound int64) []ID {
 	return notes
 }
 
-// locateNote gives where a note is visible.
+// locateNote returns where the visible version of a note is.
 func (v *View) locateNote(note ID) (layer int, row uint32, ok bool) {
 	for i := range v.layers {
 		l := &v.layers[i]
@@ -319,11 +317,11 @@ func (v *View) locateNote(note ID) (layer int, row uint32, ok bool) {
 	return 0, 0, false
 }
 
-// Selection is the part of a view that a filter lets pass.
+// Selection is the part of a view that matches a filter.
 type Selection struct{ rows []bitset }
 
-// Select works a filter out over the visible rows of the view, once for all
-// queries of it. A nil filter gives the nil Selection, which selects all.
+// Select evaluates a filter over the visible rows of the view, once for all queries that use it. A
+// nil filter returns the nil Selection, which selects all.
 func (v *View) Select(e filter.Expr) *Selection {
 	if e == nil {
 		return nil
@@ -331,8 +329,8 @@ func (v *View) Select(e filter.Expr) *Selection {
 	return v.SelectFunc(func(_ ID, _ int64, r *filter.Record) bool { return e.Match(r) })
 }
 
-// SelectFunc selects the visible versions that keep names; it serves
-// conditions that are resolved elsewhere to version keys.
+// SelectFunc selects the visible versions for which keep returns true. It serves conditions that
+// are resolved elsewhere to version keys.
 func (v *View) SelectFunc(keep func(note ID, from int64, r *filter.Record) bool) *Selection {
 	s := &Selection{}
 	for i := range v.layers {
@@ -349,7 +347,7 @@ func (v *View) SelectFunc(keep func(note ID, from int64, r *filter.Record) bool)
 	return s
 }
 
-// rowsOf gives what may be hit in a layer: nothing that is not visible.
+// rowsOf returns the selected rows of a layer, a subset of the visible ones.
 func (s *Selection) rowsOf(i int, l *layerView) bitset {
 	if s == nil {
 		return l.visible
@@ -360,15 +358,15 @@ func (s *Selection) rowsOf(i int, l *layerView) bitset {
 // Hit is a note that a query found.
 type Hit struct {
 	Note  ID
-	From  int64 // of the version that is visible
-	Layer int   // its place in the view's layers, 0 the nearest
+	From  int64 // of the visible version
+	Layer int   // index into the view's layers, 0 is the nearest
 	Score float64
-	// The passage of the content that words found best; zero where words did
-	// not find the note.
+	// Passage is the passage of the content with the best score by words; zero when words did not
+	// find the note.
 	Passage text.Span
 }
 
-// Before is the order of hits: higher score first, then the lower note id.
+// Before reports whether h is ordered before o: a higher score first, then the lower note id.
 func (h Hit) Before(o Hit) bool {
 	if h.Score != o.Score {
 		return h.Score > o.Score

@@ -2,25 +2,25 @@ package index
 
 import "slices"
 
-// visibility is the set of visible rows of one layer, with what BM25 needs to
-// know about it. It is immutable once made.
+// visibility is the set of visible rows of one layer, with the counts that BM25 needs. It is
+// immutable once it is built.
 type visibility struct {
-	n        int // rows that were looked at; those past them are not visible
+	n        int // number of rows considered; later ones are not visible
 	rows     bitset
 	notes    int
 	passages int
 	length   int64   // of the notes
 	terms    int64   // of the passages
-	langs    []int   // rows by language number
+	langs    []int   // number of rows, by language number
 	sessions []tally // by session number
-	held     tally   // sessions with a note, and the length of all their notes
-	facets   []int32 // notes by the number of a facet
+	held     tally   // number of sessions with a note, and the length of all their notes
+	facets   []int32 // number of notes, by the number of a facet
 	roles    [OtherRole + 1]int
 	used     uint64
 }
 
-// tally is the visible notes of a session, or the sessions of a view, and
-// their length in terms.
+// tally is a number of visible notes of a session, or of sessions of a view, with their length in
+// terms.
 type tally struct {
 	notes int
 	total int64
@@ -41,7 +41,7 @@ func (v *visibility) clone(n, langs, sessions, facets int) *visibility {
 	return &out
 }
 
-// show makes a row visible, or with sign -1 takes it out.
+// show makes a row visible, or with sign -1 invisible.
 func (v *visibility) show(row uint32, e *entry, f *facets, sign int) {
 	if sign > 0 {
 		v.rows.set(row)
@@ -69,9 +69,9 @@ func (v *visibility) show(row uint32, e *entry, f *facets, sign int) {
 	s.total += length
 }
 
-// visibilityAt gives what is live at a bound. Later writes begin and end versions past
-// the bound, so the answer is kept, and the next bound goes on from it: with
-// the rows that began and ended since.
+// visibilityAt returns what is live at a bound. Later writes begin and end versions past the bound,
+// so the result is kept. It is computed from the nearest lower bound and the rows that began and
+// ended since.
 func (d *data) visibilityAt(bound int64) *visibility {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,7 +111,7 @@ func (d *data) visibilityAt(bound int64) *visibility {
 	return vis
 }
 
-// without takes hidden notes out of what is visible.
+// without returns the visibility without hidden notes.
 func (d *data) without(vis *visibility, notes []ID) *visibility {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -137,12 +137,12 @@ func (d *data) without(vis *visibility, notes []ID) *visibility {
 // sessions joins the sessions of a view's layers by their names.
 type sessions struct {
 	tally             // of the view
-	number  [][]int32 // by layer and the layer's number; nil is the number itself
-	tallies []tally   // by number
+	number  [][]int32 // by layer and the layer's number; nil means the number itself
+	tallies []tally   // by the view's number
 }
 
-// joinSessions counts the sessions over all layers. The farthest layer's numbers
-// stay; the nearer ones' sessions take them over by name, or new ones.
+// joinSessions counts the sessions over all layers. Sessions of the farthest layer keep their
+// numbers. Sessions of nearer layers take over the number of the same name, or get a new one.
 func (v *View) joinSessions(layers []*visibility) *sessions {
 	far := layers[len(layers)-1]
 	s := &sessions{tally: far.held, tallies: far.sessions, number: make([][]int32, len(layers))}
@@ -174,7 +174,7 @@ func (v *View) joinSessions(layers []*visibility) *sessions {
 			numbers[n] = number
 			into := &s.tallies[number]
 			if into.notes > 0 && t.notes > 0 {
-				s.notes-- // it goes on from a farther layer
+				s.notes-- // it continues one of a farther layer
 			}
 			into.notes += t.notes
 			into.total += t.total
@@ -184,7 +184,7 @@ func (v *View) joinSessions(layers []*visibility) *sessions {
 	return s
 }
 
-// viewNumber gives the view's number of a session of a layer.
+// viewNumber returns the view's number of a session of a layer.
 func (s *sessions) viewNumber(layer int, number int32) int32 {
 	if number == none || s.number[layer] == nil {
 		return number

@@ -2,10 +2,10 @@ package index
 
 import "sync"
 
-// workspace is what one query works in: arrays over the rows of a view. All
-// is zero between queries, by the lists of what was touched.
+// workspace holds the arrays that one query computes in, over the rows of a view. All elements are
+// zero between queries; the lists of touched elements say what to clear.
 type workspace struct {
-	exact  []float64 // cosine, or 0 where it is not worked out
+	exact  []float64 // cosine, or 0 when it is not computed yet
 	looked []uint32  // rows in exact
 
 	words   []float64 // score of the best passage so far
@@ -15,8 +15,8 @@ type workspace struct {
 
 	count    []uint32  // of one word, by row
 	reached  []uint32  // rows in wide
-	wide     []uint32  // of one word, in the window of 2
-	window   []float64 // score of the window of 2
+	wide     []uint32  // of one word, in the window
+	window   []float64 // score of the window
 	windowed []uint32  // rows in window
 	session  []uint32  // count of one word, by session
 	asked    []bool    // sessions whose words count
@@ -25,7 +25,7 @@ type workspace struct {
 
 var workspaces sync.Pool
 
-// acquireWorkspace gives a workspace for the rows of a view.
+// acquireWorkspace returns a workspace for the rows of a view.
 func acquireWorkspace(v *View) *workspace {
 	w, ok := workspaces.Get().(*workspace)
 	if !ok {
@@ -36,8 +36,8 @@ func acquireWorkspace(v *View) *workspace {
 	return w
 }
 
-// release clears what was touched and gives the workspace to the next query. It
-// is not deferred: what a panic left in it must not get into another score.
+// release clears what was touched and makes the workspace available to the next query. It is not
+// deferred: what a panic left in the workspace must not get into another score.
 func (w *workspace) release() {
 	for _, g := range w.found {
 		w.words[g] = 0
@@ -53,7 +53,7 @@ func (w *workspace) release() {
 	workspaces.Put(w)
 }
 
-// growWindows makes room for what the windows and the sessions count.
+// growWindows makes room for the counts of windows and sessions.
 func (w *workspace) growWindows(rows, sessions int) {
 	w.count, w.wide = grown(w.count, rows), grown(w.wide, rows)
 	w.window = grown(w.window, rows)
@@ -61,8 +61,8 @@ func (w *workspace) growWindows(rows, sessions int) {
 	w.mask = grown(w.mask, (rows+63)/64)
 }
 
-// grown gives an array of at least n elements, zero where it is new. It keeps
-// its full length, so that what is zero is known to be.
+// grown returns an array of at least n elements; new elements are zero. It keeps its full length,
+// so all elements are known to be zero.
 func grown[T any](have []T, n int) []T {
 	have = have[:cap(have)]
 	if len(have) < n {

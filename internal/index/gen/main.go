@@ -1,5 +1,5 @@
-// Gen writes the amd64 kernels of package index. It is a module of its own, so
-// that what it needs is no dependency of the product.
+// Gen generates the amd64 kernels of package index. It is a module of its own, so its dependencies are
+// not dependencies of the product.
 package main
 
 import (
@@ -14,9 +14,9 @@ func main() {
 	Generate()
 }
 
-// codeDots multiplies int16 by sign-extended int8 and adds neighboring pairs
-// into int32 lanes. Four rows share the loads of the query and one tree of
-// horizontal sums; what is left over goes row by row.
+// codeDots multiplies int16 by sign-extended int8 and adds adjacent pairs into int32 lanes. Four rows
+// share the loads of the query and one tree of horizontal sums; the remaining rows are processed one
+// by one.
 func codeDots() {
 	TEXT("codeDotsAVX2", NOSPLIT, "func(q *int16, codes *byte, stride, rows int, out *int32)")
 	Pragma("noescape")
@@ -48,7 +48,7 @@ func codeDots() {
 	}
 	XORQ(at, at)
 	Label("four_step")
-	// A step reads 64 bytes in all; those two groups of rows on are asked for.
+	// A step reads 64 bytes in all and prefetches those two groups of rows ahead.
 	PREFETCHT0(Mem{Base: ahead, Index: at, Scale: 4})
 	for i, row := range []reg.Register{codes, row1, row2, row3} {
 		step(s[i], row, Mem{Base: q, Index: at, Scale: 2})
@@ -98,12 +98,11 @@ func codeDots() {
 	RET()
 }
 
-// halfDot keeps 32 float32 sums in flight and adds them up as halfDotGeneric
-// does.
+// halfDot keeps 32 float32 sums and adds them up as halfDotGeneric does.
 func halfDot() {
 	TEXT("halfDotAVX2", NOSPLIT, "func(a, b *uint16, n int) float32")
 	Pragma("noescape")
-	Doc("halfDotAVX2 is halfDot for n components, a multiple of 32 and more than none.")
+	Doc("halfDotAVX2 is halfDot for n components, a positive multiple of 32.")
 	a := Load(Param("a"), GP64())
 	b := Load(Param("b"), GP64())
 	n := Load(Param("n"), GP64())
