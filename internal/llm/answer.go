@@ -14,8 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
-
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -193,16 +191,15 @@ func relax(schema map[string]any, top bool) {
 	}
 }
 
-// needs lists the properties that a call cannot do without: of an analysis
-// those that are wanted, of any other answer the strings and booleans. An
-// absent list or number says nothing, which every call can read.
-func (a *answerSchema) needs(input any) []string {
+// needs returns the sorted names of the properties that an answer must have:
+// those of the call, or every string and boolean when the call names none. An
+// absent list or number means none.
+func (a *answerSchema) needs(named []string) []string {
 	properties, _ := a.raw["properties"].(map[string]any)
-	in, analysis := input.(amem.AnalyzeInput)
 	var out []string
 	for name, p := range properties {
 		p, _ := p.(map[string]any)
-		if analysis && slices.Contains(in.Want, name) || !analysis && (p["type"] == "string" || p["type"] == "boolean") {
+		if slices.Contains(named, name) || named == nil && (p["type"] == "string" || p["type"] == "boolean") {
 			out = append(out, name)
 		}
 	}

@@ -122,7 +122,7 @@ func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 			}
 			return answer, err
 		}
-		answer.JSON, err = reply.check(schema, schema.needs(c.Input), &c)
+		answer.JSON, err = reply.check(schema, schema.needs(c.Needs), &c)
 		if err == nil {
 			answer.Repaired = try > 0
 			return answer, nil

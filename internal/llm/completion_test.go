@@ -154,7 +154,7 @@ func TestWantedParts(t *testing.T) {
 	f := setup(t)
 	m := f.model(t)
 	c := analyzeCall()
-	c.Input = amem.AnalyzeInput{Want: []string{"tags"}}
+	c.Needs = []string{"tags"}
 	f.srv.Script("analyze", llmtest.Text(`{"tags":["a","b","c"]}`))
 	if a := mustAsk(t, m, f.scope, c); a.Calls != 1 {
 		t.Errorf("%d calls", a.Calls)

@@ -118,7 +118,7 @@ func analyzeCall() memory.Call {
 	return memory.Call{
 		Name: "analyze", Version: "amem/analyze@1", System: "Describe the note.", Prompt: "The note: bees survive frost in straw.",
 		Schema: analyzeSchema, Temperature: 0.7, MaxTokens: 1000, Collection: collection,
-		Input: amem.AnalyzeInput{Content: "bees survive frost in straw", Want: []string{"keywords", "context", "tags"}},
+		Needs: []string{"keywords", "context", "tags"},
 	}
 }
 

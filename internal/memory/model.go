@@ -20,9 +20,12 @@ type Call struct {
 	System      string          // instructions
 	Prompt      string          // the material, memory text marked as data
 	Schema      json.RawMessage // JSON Schema of the answer, every property required
-	Input       any             // AnalyzeInput, EvolveInput, RelevanceInput
+	Input       any             // the policy's payload, from which internal/rules answers
 	Temperature float64         // 0: the model's default; negative: none, the most likely answer
 	MaxTokens   int
+	// Needs names the properties of the answer without which it is refused. Nil: every string and boolean; an
+	// absent list or number means none.
+	Needs []string
 	// Lenient reads what a model said, without its thinking, where it means what was asked for in another form: it gives
 	// the answer in the form of the schema, or nil when it cannot tell. Nil: answers are taken as they are.
 	Lenient    func(said string) json.RawMessage

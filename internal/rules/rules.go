@@ -1,47 +1,59 @@
+// Package rules answers the calls of the policies without a model: key phrases,
+// extracts and rules for English and Chinese. It needs no key and no network,
+// and the same input gets the same answer every time.
+//
+// It implements memory.Model beside internal/llm, which asks real models.
+// Each call has a file of its own and is registered by its name in rules.go;
+// the lexicon files hold the word lists. It reads the input of a call, never
+// its prompt, and knows nothing of stores, jobs or HTTP.
 package rules
 
 import (
 	"context"
 	"encoding/json"
 
-	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
-
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Name is the model name of the heuristic analyst's answers. What
-// changes its answers gets a new name.
+// Name is the model name of answers by rules. A change of the rules that
+// changes answers raises its number.
 const Name = "heuristic@1"
 
-// Analyst is the analyst of an installation without a model. It works from
-// the structured material of a call, not from its prompt, and gives the same
-// answer to the same material every time. The zero Heuristic is not usable.
+// Analyst answers calls by rules, for installations without a model. It works
+// from the structured input of a call, not from its prompt, and is
+// deterministic. The zero Analyst is not usable.
 type Analyst struct {
 	topics *lexicon
+	rules  map[string]rule // by the call's name
 }
 
-// New makes one; it is safe for concurrent use.
-func New() *Analyst { return &Analyst{topics: newLexicon()} }
+// New returns an Analyst. It is safe for concurrent use.
+func New() *Analyst {
+	a := &Analyst{topics: newLexicon()}
+	a.rules = a.rulesByCall()
+	return a
+}
 
-// Analyst says that rules describe the notes.
-func (h *Analyst) Analyst() memory.Analyst { return memory.AnalystHeuristic }
+// Analyst returns memory.AnalystHeuristic.
+func (a *Analyst) Analyst() memory.Analyst { return memory.AnalystHeuristic }
 
-// Ask answers every call that the policies make. Other calls and material of
-// another type are a fault Internal; an answer that the call's own check
-// refuses is ErrBadAnswer, as with a model. No request is made and no token used.
-func (h *Analyst) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memory.Answer, error) {
+// Ask answers a call. An unknown call, or input of another type than the call
+// has, is an Internal fault. An answer that the call's own check refuses is
+// ErrBadAnswer, as with a model. No request is made and no token is used.
+func (a *Analyst) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memory.Answer, error) {
 	answer := memory.Answer{Analyst: memory.AnalystHeuristic, Model: Name}
 	if err := ctx.Err(); err != nil {
 		return answer, fault.Wrap(err, fault.Unavailable, "stopped while analyzing")
 	}
-	out := h.answer(c)
-	if out == nil {
-		return answer, fault.New(fault.Internal, "the heuristic analyst has no rules for the call %q with material of type %T", c.Name, c.Input)
+	answerCall, ok := a.rules[c.Name]
+	if !ok {
+		return answer, fault.New(fault.Internal, "the heuristic analyst has no rules for the call %q", c.Name)
+	}
+	out, ok := answerCall(c.Input)
+	if !ok {
+		return answer, fault.New(fault.Internal, "the heuristic analyst cannot read the input of the call %q: it has the type %T", c.Name, c.Input)
 	}
 	raw, err := json.Marshal(out)
 	if err != nil {
@@ -57,44 +69,44 @@ func (h *Analyst) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memor
 	return answer, nil
 }
 
-// answer gives the answer of a call, nil for one without rules. Two calls of a
-// day and two of all days share their material, so their name decides.
-func (h *Analyst) answer(c memory.Call) any {
-	switch in := c.Input.(type) {
-	case amem.AnalyzeInput:
-		return h.analyze(in)
-	case amem.EvolveInput:
-		return evolve(in)
-	case policy.RelevanceInput:
-		return relevance(in)
-	case mem0.ExtractInput:
-		return extract(in)
-	case mem0.DecideInput:
-		return decide(in)
-	case mem0.SummarizeInput:
-		return summarize(in)
-	case mem0.EntitiesInput:
-		return entities(in)
-	case mem0.RelationsInput:
-		return relationsAmong(in)
-	case mem0.ConflictsInput:
-		return conflicts(in)
-	case memorybank.DayInput:
-		switch c.Name {
-		case "daily_summary":
-			return daySummary(in)
-		case "daily_personality":
-			return dayPersonality(in)
+// A rule answers one call from its structured input. ok is false for input of
+// another type.
+type rule func(input any) (answer any, ok bool)
+
+// on turns a function of one input type into a rule.
+func on[In, Out any](answer func(In) Out) rule {
+	return func(input any) (any, bool) {
+		in, ok := input.(In)
+		if !ok {
+			return nil, false
 		}
-	case memorybank.OverallInput:
-		switch c.Name {
-		case "overall_history":
-			return overallHistory(in)
-		case "overall_personality":
-			return portrait(in)
-		}
+		return answer(in), true
 	}
-	return nil
+}
+
+// rulesByCall returns the rule of each call that the policies and recall make.
+func (a *Analyst) rulesByCall() map[string]rule {
+	return map[string]rule{
+		// A-MEM
+		"analyze": on(a.analyze),
+		"evolve":  on(evolve),
+		// Mem0
+		"extract":   on(extract),
+		"decide":    on(decide),
+		"summarize": on(summarize),
+		"procedure": on(summarize),
+		// Mem0g
+		"entities":  on(entities),
+		"relations": on(relationsAmong),
+		"conflicts": on(conflicts),
+		// MemoryBank
+		"daily_summary":       on(daySummary),
+		"daily_personality":   on(dayPersonality),
+		"overall_history":     on(overallHistory),
+		"overall_personality": on(portrait),
+		// recall
+		"relevance": on(relevance),
+	}
 }
 
 var _ memory.Model = (*Analyst)(nil)

@@ -24,9 +24,22 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// callName returns the name of the call that has an input of this type.
+func callName(input any) string {
+	switch input.(type) {
+	case amem.AnalyzeInput:
+		return "analyze"
+	case amem.EvolveInput:
+		return "evolve"
+	case policy.RelevanceInput:
+		return "relevance"
+	}
+	return ""
+}
+
 func ask[T any](t *testing.T, input any) T {
 	t.Helper()
-	a, err := rules.New().Ask(t.Context(), tenant.Scope{}, memory.Call{Name: "x", Input: input})
+	a, err := rules.New().Ask(t.Context(), tenant.Scope{}, memory.Call{Name: callName(input), Input: input})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +357,7 @@ func TestHeuristicIsDeterministic(t *testing.T) {
 	h := rules.New()
 	var first string
 	for i := range 50 {
-		a, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Input: in})
+		a, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Name: callName(in), Input: in})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +376,7 @@ func FuzzHeuristic(f *testing.F) {
 		h := rules.New()
 		var described [2]memory.Described
 		for i, s := range []string{a, b} {
-			raw, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Input: amem.AnalyzeInput{Content: s}})
+			raw, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Name: "analyze", Input: amem.AnalyzeInput{Content: s}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -374,7 +387,7 @@ func FuzzHeuristic(f *testing.F) {
 			described[i] = memory.Described{Content: s, Context: out.Context, Keywords: out.Keywords, Tags: out.Tags, Score: 0.6}
 		}
 		described[0].Handle = -1
-		if _, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Input: amem.EvolveInput{New: described[0], Neighbours: described[1:]}}); err != nil {
+		if _, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Name: "evolve", Input: amem.EvolveInput{New: described[0], Neighbours: described[1:]}}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -94,6 +94,7 @@ func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (mem
 	answer, err := d.Ask(ctx, memory.Call{
 		Name: "analyze", Version: p.analyze.Version, System: p.analyze.System, Prompt: body, Schema: p.analyze.Schema,
 		Input:       AnalyzeInput{Content: n.Content, Time: n.OccurredAt, Speaker: speaker, Want: want},
+		Needs:       want,
 		Temperature: c.temperature(), MaxTokens: c.MaxTokens, Check: policy.CheckTypes[Analysis], Collection: n.Collection,
 	})
 	if err != nil {
