@@ -7,6 +7,8 @@
 GOLANGCI_LINT_VERSION := 2.15.0
 HELM_VERSION          := 3.22.0
 export BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
+ACTIONLINT_VERSION    := 1.7.12
+GORELEASER_VERSION    := 2.18.2
 
 ADDR      ?= 127.0.0.1:8080
 DATA      ?= ./data
@@ -127,8 +129,9 @@ test/model: encoder ## Ask a model every call of every policy (MODEL_URL=http://
 	@scripts/model-test.sh
 
 .PHONY: lint
-lint: ## Check the style, the direction of imports, and the scripts
+lint: ## Check the style, the scripts, and the workflows of hosted CI
 	@lint="$$(scripts/install-golangci-lint.sh $(GOLANGCI_LINT_VERSION))"; "$$lint" run ./...
+	@lint="$$(scripts/install-actionlint.sh $(ACTIONLINT_VERSION))"; "$$lint"
 	@if command -v shellcheck >/dev/null; then shellcheck -x .ci/run scripts/*.sh test/faults/*.sh; \
 		else echo "lint: shellcheck is not installed, the scripts were not checked"; fi
 
@@ -165,6 +168,10 @@ tidy/check: ## Fail when go.mod or go.sum is not tidy
 .PHONY: chart/check
 chart/check: ## Check the Helm chart and the container file, without a cluster
 	scripts/chart-check.sh $(HELM_VERSION)
+
+.PHONY: release/check
+release/check: ## Check how a release is built (builds GoReleaser once, which takes long)
+	go run github.com/goreleaser/goreleaser/v2@v$(GORELEASER_VERSION) check
 
 .PHONY: checks
 checks: ## List the numbered checks that tests show, and fail when one is missing

@@ -2,29 +2,52 @@
 # To be sourced by a script that installs one Go program, pinned by version, outside
 # the tree. Several processes may install at once; a half-done install is repaired.
 
-# tool_dir NAME VERSION gives the directory of a tool.
+# tool_dir NAME VERSION prints the directory of a tool.
 tool_dir() { echo "$("$(dirname "${BASH_SOURCE[0]}")/tools-dir.sh")/$1-$2"; }
 
+# show_progress WHAT LOG prints how far a build is, every ten seconds, until it is killed.
+show_progress() {
+	local start=$SECONDS
+	while sleep 10; do
+		echo "$1: $((SECONDS - start)) s, $(grep -cv '^go: ' "$2") packages compiled" >&2
+	done
+}
+
 # install_tool DIR NAME VERSION ARGUMENT... builds DIR/NAME by "go install ARGUMENT...",
-# unless it is there, and prints its path. The caller defines usable, which says whether
-# what is there runs and has the version asked for.
+# unless it is there, and prints its path. The caller defines usable, which succeeds when
+# the program in DIR runs and has this version.
 install_tool() {
 	local dir=$1 name=$2 version=$3
 	shift 3
 	if ! usable; then
 		mkdir -p "$dir"
 		exec 9>"$dir/.lock"
-		flock 9
+		flock -n 9 || { echo "$name $version: waiting for another process that builds it" >&2; flock 9; }
 		if ! usable; then
-			echo "building $name $version (once, some minutes)" >&2
-			rm -rf "$dir"/build.*
-			build=$(mktemp -d "$dir/build.XXXXXX")
-			trap 'rm -rf "$build"' EXIT
-			# GOFLAGS of the project (-mod, -race) must not leak into the tool's build.
-			GOBIN=$build GOFLAGS=-buildvcs=false go install "$@" >&2
-			mv -f "$build/$name" "$dir/$name"
+			build_tool "$@"
 			usable || { echo "$name $version was built, but does not answer as $version" >&2; exit 1; }
 		fi
 	fi
 	echo "$dir/$name"
+}
+
+# build_tool ARGUMENT... builds the program of install_tool.
+build_tool() {
+	echo "$name $version: building it from source, once; this takes some minutes" >&2
+	rm -rf "$dir"/build.*
+	build=$(mktemp -d "$dir/build.XXXXXX")
+	: >"$build/log"
+	show_progress "$name $version" "$build/log" 9>&- &
+	progress=$!
+	trap 'kill "$progress" 2>/dev/null; rm -rf "$build"' EXIT
+	# GOFLAGS of the project (-mod, -race) must not leak into the tool's build. -v lists the
+	# packages as they are compiled.
+	if ! GOBIN=$build GOFLAGS=-buildvcs=false go install -v "$@" >"$build/log" 2>&1; then
+		cat "$build/log" >&2
+		echo "$name $version could not be built" >&2
+		exit 1
+	fi
+	kill "$progress" 2>/dev/null
+	mv -f "$build/$name" "$dir/$name"
+	echo "$name $version: built" >&2
 }

@@ -11,7 +11,7 @@ set -euo pipefail
 version=${1:?usage: install-golangci-lint.sh VERSION}
 dir=$(tool_dir golangci-lint "$version")
 
-# usable says whether the binary runs, has the version asked for, and was built by
+# usable succeeds when the binary runs, has the version asked for, and was built by
 # the same Go release: golangci-lint refuses code that is newer than its own Go.
 usable() {
 	[[ -x $dir/golangci-lint ]] || return 1

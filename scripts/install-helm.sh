@@ -12,7 +12,7 @@ version=${1:?usage: install-helm.sh VERSION}
 major=${version%%.*}
 dir=$(tool_dir helm "$version")
 
-# usable says whether the binary runs and has the version asked for.
+# usable succeeds when the binary runs and has the version asked for.
 usable() {
 	[[ -x $dir/helm ]] || return 1
 	local said
