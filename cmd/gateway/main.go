@@ -61,5 +61,5 @@ func (c *gateway) settings(apply ...func(*app.Settings)) (app.Settings, error) {
 }
 
 func (c *gateway) begin(apply ...func(*app.Settings)) (app.Settings, *slog.Logger, error) {
-	return c.from.Begin(c.stderr, c.withData(apply)...)
+	return c.from.Start(c.stderr, c.withData(apply)...)
 }

@@ -40,7 +40,7 @@ func (c *gateway) owner(fn func(cfg app.Settings) error) error {
 
 func (c *gateway) migrateUp() *cobra.Command {
 	return &cobra.Command{
-		Use: "up", Short: "Apply what is missing and grant the serving role its rights", Args: command.None,
+		Use: "up", Short: "Apply what is missing and grant the serving role its rights", Args: command.NoArgs,
 		Long: "Apply the steps that are missing and grant the serving role its rights. It may run twice,\n" +
 			"or in several places at once. A step is a transaction: one that fails leaves nothing behind.",
 		Example: "  MIGRATE_DATABASE_URL=postgres://owner:…@db/slipbox gateway migrate up",
@@ -59,7 +59,7 @@ func (c *gateway) migrateDown() *cobra.Command {
 	var to int64
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "down", Short: "Go back to an older schema; what only newer ones hold is lost", Args: command.None,
+		Use: "down", Short: "Go back to an older schema; what only newer ones hold is lost", Args: command.NoArgs,
 		Long: "Go back to the schema of a version, newest step first. Tables and columns that later\n" +
 			"versions brought are dropped with what is in them; 0 removes everything. Stop gateways and\n" +
 			"workers, and make a backup (pg_dump) first.",
@@ -86,7 +86,7 @@ func (c *gateway) migrateDown() *cobra.Command {
 
 func (c *gateway) migrateStatus() *cobra.Command {
 	return &cobra.Command{
-		Use: "status", Short: "List the steps and which of them the database has", Args: command.None,
+		Use: "status", Short: "List the steps and which of them the database has", Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.owner(func(cfg app.Settings) error { return c.printMigrations(cmd.Context(), cfg) })
 		},

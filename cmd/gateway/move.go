@@ -34,7 +34,7 @@ const movedStore = "The store is the embedded one in the data directory, or with
 
 func (c *gateway) export() *cobra.Command {
 	return &cobra.Command{
-		Use: "export FILE", Short: "Write everything to a file that any installation can import", Args: command.One("the FILE to write, or - for stdout,"),
+		Use: "export FILE", Short: "Write everything to a file that any installation can import", Args: command.OneArg("the FILE to write, or - for stdout,"),
 		Long: "Write the whole store, as it is at one moment, to a new file, while gateways serve.\n" + movedStore +
 			"The file is NDJSON, compressed when its name ends with .gz; - is stdout. It holds all tenants,\n" +
 			"notes with their versions and vectors, jobs, reviews, audit rows and hashes of keys: all memories\n" +
@@ -58,7 +58,7 @@ func (c *gateway) export() *cobra.Command {
 
 func (c *gateway) imports() *cobra.Command {
 	return &cobra.Command{
-		Use: "import FILE", Short: "Fill an empty store from a file of `gateway export`", Args: command.One("the FILE that `gateway export` wrote, or - for stdin,"),
+		Use: "import FILE", Short: "Fill an empty store from a file of `gateway export`", Args: command.OneArg("the FILE that `gateway export` wrote, or - for stdin,"),
 		Long: "Fill an empty store from a file that `gateway export` wrote with the same schema; - is stdin.\n" + movedStore +
 			"A data directory has to be new or empty, a database new, after `gateway migrate up`. All of the\n" +
 			"file is taken, in one transaction, and then verified; of a file that is cut off, damaged or not\n" +

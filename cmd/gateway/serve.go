@@ -23,7 +23,7 @@ func (c *gateway) serve() *cobra.Command {
 		Example: "  gateway serve\n" +
 			"  gateway serve --demo --data ./try\n" +
 			"  gateway serve --addr 127.0.0.1:9000 --env-file slipbox.env",
-		Args: command.None,
+		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, log, err := c.begin(func(cfg *app.Settings) {
 				if addr != "" {

@@ -12,7 +12,7 @@ import (
 
 func (c *gateway) check() *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Short: "Verify the whole store and name what is wrong", Args: command.None,
+		Use: "check", Short: "Verify the whole store and name what is wrong", Args: command.NoArgs,
 		Long: "Verify the whole store: orphans, gaps in revisions, overlapping versions, links, vectors,\n" +
 			"jobs, counts and the file itself; with REDIS_URL also that no version is cached that the\n" +
 			"store does not hold. It changes nothing, works beside a running server, and exits with 1\n" +
@@ -54,7 +54,7 @@ func (c *gateway) check() *cobra.Command {
 
 func (c *gateway) backup() *cobra.Command {
 	return &cobra.Command{
-		Use: "backup FILE", Short: "Copy the live store into a new file", Args: command.One("the FILE to write"),
+		Use: "backup FILE", Short: "Copy the live store into a new file", Args: command.OneArg("the FILE to write"),
 		Long: "Copy the store into a new file, at one moment, while the gateway serves. The file holds\n" +
 			"all tenants, notes, versions, jobs, audit rows, hashes of keys, and the bodies of imports\n" +
 			"that are still running. It does not hold secret.key: tokens end with a restore, API keys\n" +
@@ -76,7 +76,7 @@ func (c *gateway) backup() *cobra.Command {
 
 func (c *gateway) restore() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore FILE", Short: "Put a backup into an empty data directory", Args: command.One("the FILE that `gateway backup` wrote"),
+		Use: "restore FILE", Short: "Put a backup into an empty data directory", Args: command.OneArg("the FILE that `gateway backup` wrote"),
 		Long: "Put a backup into an empty or missing data directory, bring it to the schema of this build\n" +
 			"and verify it. The backup itself is only read.",
 		Example: "  gateway restore memories-2026-11-21.db --data ./restored\n  gateway serve --data ./restored",

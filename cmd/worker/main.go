@@ -38,9 +38,9 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		Example: "  worker --env-file slipbox.env\n" +
 			"  worker --addr 127.0.0.1:9090 --prepares 16 --decides 32\n" +
 			"  worker --stages task --tasks 4",
-		Args: command.None,
+		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, log, err := from.Begin(stderr, func(cfg *app.Settings) {
+			cfg, log, err := from.Start(stderr, func(cfg *app.Settings) {
 				if addr != "" {
 					cfg.WorkerAddr = addr
 				}

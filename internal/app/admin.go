@@ -17,23 +17,23 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// NewKey asks for a key.
+// NewKey is the input for a new key.
 type NewKey = auth.NewKey
 
-// CreatedKey is a key with its text, which is known only now.
+// CreatedKey is a new key with its text, which is returned only once.
 type CreatedKey = auth.CreatedKey
 
 // Key is a stored key.
 type Key = auth.Key
 
-// DefaultTenant is the tenant that the first start makes.
+// DefaultTenant is the tenant that the first start creates.
 const DefaultTenant = "default"
 
 // operatorCLI is the actor of audit rows written by commands.
 const operatorCLI = "operator:cli"
 
-// Admin is what the administrative commands work with: the store, tenants and
-// keys, beside a running server or without one.
+// Admin manages tenants and keys for the administrative commands. It works while a server runs
+// and without one.
 type Admin struct {
 	store   store.Store
 	tenants *tenant.Service
@@ -41,7 +41,7 @@ type Admin struct {
 	op      tenant.Operator
 }
 
-// tenantError adds to a tenant that was not found how to find it.
+// tenantError adds to a NotFound how to list the tenants.
 func tenantError(err error, ref string) error {
 	if fault.Is(err, fault.NotFound) {
 		return fault.Wrap(err, fault.NotFound, "there is no tenant %q; `gateway tenant list` shows those there are", ref)
@@ -51,7 +51,7 @@ func tenantError(err error, ref string) error {
 
 // OpenAdmin opens the store for administration.
 func OpenAdmin(ctx context.Context, cfg Settings, log *slog.Logger) (*Admin, error) {
-	st, err := openTool(ctx, cfg, log)
+	st, err := openToolStore(ctx, cfg, log)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func OpenAdmin(ctx context.Context, cfg Settings, log *slog.Logger) (*Admin, err
 	return &Admin{store: st, tenants: tenants, auth: creds, op: grant.Operator(operatorCLI)}, nil
 }
 
-// newAccess builds credentials and tenants over a store. forget is told when a
-// tenant changed; nil forgets credentials alone.
+// newAccess builds credentials and tenants over a store. forget is called when a tenant has
+// changed; when it is nil, only cached credentials are dropped.
 func newAccess(st store.Store, cfg Settings, clock memory.Clock, log *slog.Logger, forget func(uuid.UUID)) (*auth.Service, *tenant.Service, *auth.TenantLedger, error) {
 	secret, err := wrappingSecret(cfg)
 	if err != nil {
@@ -97,7 +97,7 @@ func newAccess(st store.Store, cfg Settings, clock memory.Clock, log *slog.Logge
 // Close releases the store.
 func (a *Admin) Close() error { return a.store.Close() }
 
-// CreateTenant makes a tenant.
+// CreateTenant creates a tenant.
 func (a *Admin) CreateTenant(ctx context.Context, name string) (tenant.Tenant, error) {
 	return a.tenants.Create(ctx, a.op, tenant.NewTenant{Name: name})
 }
@@ -120,29 +120,29 @@ func (a *Admin) Tenants(ctx context.Context) ([]tenant.Tenant, error) {
 	}
 }
 
-// SuspendTenant ends every key and token of a tenant until it is resumed.
+// SuspendTenant disables every key and token of a tenant until ResumeTenant.
 func (a *Admin) SuspendTenant(ctx context.Context, ref string) error {
 	_, err := a.tenants.Suspend(ctx, a.op, ref)
 	return tenantError(err, ref)
 }
 
-// ResumeTenant takes a suspension back.
+// ResumeTenant ends a suspension.
 func (a *Admin) ResumeTenant(ctx context.Context, ref string) error {
 	_, err := a.tenants.Resume(ctx, a.op, ref)
 	return tenantError(err, ref)
 }
 
-// DeleteTenant removes a tenant with everything it holds.
+// DeleteTenant deletes a tenant with all its data.
 func (a *Admin) DeleteTenant(ctx context.Context, ref string) error {
 	return tenantError(a.tenants.Delete(ctx, a.op, ref), ref)
 }
 
-// wholeTenant acts for every agent of a tenant with all its permissions.
+// wholeTenant returns a scope for every agent of a tenant with all permissions.
 func wholeTenant(id uuid.UUID, actor string) tenant.Scope {
 	return grant.Scope(id, uuid.Nil, actor, tenant.AllPermissions()...)
 }
 
-// scope acts for a whole tenant on the command line.
+// scope returns a scope for a whole tenant, for use on the command line.
 func (a *Admin) scope(ctx context.Context, tenantRef string) (tenant.Scope, error) {
 	t, err := a.tenants.Get(ctx, a.op, tenantRef)
 	if err != nil {
@@ -151,7 +151,7 @@ func (a *Admin) scope(ctx context.Context, tenantRef string) (tenant.Scope, erro
 	return wholeTenant(t.ID, operatorCLI), nil
 }
 
-// CreateKey makes a key of a tenant.
+// CreateKey creates a key of a tenant.
 func (a *Admin) CreateKey(ctx context.Context, tenantRef string, n auth.NewKey) (auth.CreatedKey, error) {
 	s, err := a.scope(ctx, tenantRef)
 	if err != nil {
@@ -160,18 +160,19 @@ func (a *Admin) CreateKey(ctx context.Context, tenantRef string, n auth.NewKey) 
 	return a.auth.Keys.Create(ctx, s, n)
 }
 
-// CreateOperatorKey makes a platform key.
+// CreateOperatorKey creates a platform key.
 func (a *Admin) CreateOperatorKey(ctx context.Context, name string, ttl time.Duration) (auth.CreatedKey, error) {
 	return a.auth.Keys.CreateOperator(ctx, a.op, name, ttl)
 }
 
-// TenantKey is a key with the name of its tenant; "" for a platform key.
+// TenantKey is a key with the name of its tenant. The name is "" for a platform key.
 type TenantKey struct {
 	auth.Key
 	TenantName string
 }
 
-// Keys lists keys of one tenant, or of all and of the platform when ref is "".
+// Keys lists the keys of a tenant. When tenantRef is "", it lists the keys of all tenants and of
+// the platform.
 func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error) {
 	var tenants []tenant.Tenant
 	var out []TenantKey
@@ -230,8 +231,8 @@ func allKeys(read func(after uuid.UUID, limit int) ([]auth.Key, error)) ([]auth.
 	}
 }
 
-// keyRef finds a key by its id or the beginning of its text.
-func (a *Admin) keyRef(ctx context.Context, ref string) (TenantKey, error) {
+// findKey returns the key with an id or prefix.
+func (a *Admin) findKey(ctx context.Context, ref string) (TenantKey, error) {
 	keys, err := a.Keys(ctx, "")
 	if err != nil {
 		return TenantKey{}, err
@@ -244,9 +245,9 @@ func (a *Admin) keyRef(ctx context.Context, ref string) (TenantKey, error) {
 	return TenantKey{}, fault.New(fault.NotFound, "there is no key %q; `gateway key list` shows ids and prefixes", ref)
 }
 
-// RotateKey makes a key that replaces another, which works on for the overlap.
+// RotateKey creates a key that replaces another one. The old key works for the overlap.
 func (a *Admin) RotateKey(ctx context.Context, ref string, overlap *time.Duration) (auth.CreatedKey, error) {
-	k, err := a.keyRef(ctx, ref)
+	k, err := a.findKey(ctx, ref)
 	if err != nil {
 		return auth.CreatedKey{}, err
 	}
@@ -256,9 +257,9 @@ func (a *Admin) RotateKey(ctx context.Context, ref string, overlap *time.Duratio
 	return a.auth.Keys.Rotate(ctx, wholeTenant(k.Tenant, operatorCLI), k.ID, overlap)
 }
 
-// RevokeKey ends a key and every token made from it.
+// RevokeKey revokes a key and every token made from it.
 func (a *Admin) RevokeKey(ctx context.Context, ref string) error {
-	k, err := a.keyRef(ctx, ref)
+	k, err := a.findKey(ctx, ref)
 	if err != nil {
 		return err
 	}

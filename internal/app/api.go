@@ -14,7 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// buildAPI makes the HTTP edge over the services.
+// buildAPI builds the HTTP server over the services.
 func (g *Gateway) buildAPI() error {
 	local, err := tenant.NewLimiter(time.Now, tenant.RateConfig{})
 	if err != nil {
@@ -66,8 +66,8 @@ func (g *Gateway) buildAPI() error {
 	return nil
 }
 
-// readinessChecks of a process: the store answers; Redis and the local encoder are
-// named, and missed by nobody.
+// readinessChecks returns the checks of /readyz. The store must answer. Redis and the local
+// encoder are reported, but the process is ready without them.
 func (c *core) readinessChecks() []api.Check {
 	checks := []api.Check{{Name: "store", Run: c.ready}}
 	if c.redis != nil {

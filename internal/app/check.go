@@ -16,23 +16,23 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// problemCache is an entry of the shared cache that the store does not bear out.
+// problemCache is an entry of the shared cache that contradicts the store.
 const problemCache store.ProblemKind = "cache"
 
-// Checked is what Check found.
-type Checked struct {
-	Problems []store.Problem // empty: all is well
-	Notes    []string        // worth knowing, and nothing to mend
+// CheckResult is the result of Check.
+type CheckResult struct {
+	Problems []store.Problem // empty when the store is sound
+	Notes    []string        // for information; nothing to repair
 }
 
-// Check verifies the whole store, and the Redis of servers, and changes nothing.
-func Check(ctx context.Context, cfg Settings, log *slog.Logger) (Checked, error) {
-	st, err := openTool(ctx, cfg, log)
+// Check verifies the whole store and, on servers, the cache in Redis. It changes nothing.
+func Check(ctx context.Context, cfg Settings, log *slog.Logger) (CheckResult, error) {
+	st, err := openToolStore(ctx, cfg, log)
 	if err != nil {
-		return Checked{}, err
+		return CheckResult{}, err
 	}
 	defer func() { _ = st.Close() }()
-	var out Checked
+	var out CheckResult
 	if out.Problems, err = st.Verify(ctx); err != nil || cfg.RedisURL == "" {
 		return out, err
 	}
@@ -61,10 +61,9 @@ func Check(ctx context.Context, cfg Settings, log *slog.Logger) (Checked, error)
 	return out, err
 }
 
-// unknownVersions names the entries whose version the store does not hold,
-// although it holds their collection as it was when they were read. That
-// happens when the database was taken back to an earlier time; a version of the
-// same number may then say something else.
+// unknownVersions reports cached versions that the store lacks, although it has their collection
+// in the same erase epoch. That happens when the database was restored to an earlier time. A
+// version of the same number may then have other content.
 func unknownVersions(ctx context.Context, st store.Store, found []cache.Entry) ([]store.Problem, error) {
 	type layer struct {
 		tenant, collection uuid.UUID
@@ -80,7 +79,7 @@ func unknownVersions(ctx context.Context, st store.Store, found []cache.Entry) (
 		s := wholeTenant(l.tenant, operatorCLI)
 		v, err := st.OpenView(ctx, s, l.collection.String(), memory.At{})
 		if fault.Is(err, fault.NotFound) {
-			continue // nobody reaches its entries, and they end by themselves
+			continue // its entries cannot be reached, and expire
 		}
 		if err != nil {
 			return out, err
@@ -108,8 +107,8 @@ func unknownVersions(ctx context.Context, st store.Store, found []cache.Entry) (
 	return out, nil
 }
 
-// Remedy says what to do about problems.
-func (c Checked) Remedy(cfg Settings) string {
+// Remedy returns what to do about the problems.
+func (c CheckResult) Remedy(cfg Settings) string {
 	cached := 0
 	for _, p := range c.Problems {
 		if p.Kind == problemCache {

@@ -18,7 +18,7 @@ func TestCheckNamesWhatIsCachedWrongly(t *testing.T) {
 	c := g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "none"})["id"].(string)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry leaves at nine."})
 	g.search("c", "ferry", "lexical")
-	check := func() Checked {
+	check := func() CheckResult {
 		t.Helper()
 		found, err := Check(t.Context(), s.settings(nil), slog.New(slog.DiscardHandler))
 		if err != nil {

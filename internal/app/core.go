@@ -83,8 +83,8 @@ type Services struct {
 	Waiters     *jobs.Waiters
 }
 
-// open connects and builds everything. The caller must call close, also when open fails.
-func (c *core) open(ctx context.Context, service string) error {
+// connect connects and builds everything. The caller must call disconnect, also when connect fails.
+func (c *core) connect(ctx context.Context, service string) error {
 	var err error
 	if c.telemetry, err = telemetry.Start(ctx, telemetry.Config{Service: service, Version: CurrentBuild().Version, Log: c.log, Getenv: os.Getenv}); err != nil {
 		return err
@@ -274,8 +274,8 @@ func (c *core) forgetTenant(tenantID uuid.UUID) {
 	c.Embedders.Forget(tenantID)
 }
 
-// start starts the background work, which runs until ctx ends.
-func (c *core) start(ctx context.Context, background *sync.WaitGroup) {
+// startBackground starts the background work, which runs until ctx ends.
+func (c *core) startBackground(ctx context.Context, background *sync.WaitGroup) {
 	background.Go(func() { c.meter.run(ctx) })
 	c.Recall.Start()
 	if c.redis == nil {
@@ -290,9 +290,9 @@ func (c *core) start(ctx context.Context, background *sync.WaitGroup) {
 	c.stopSenders = func() { stop(); senders.Wait() }
 }
 
-// stop writes the model use counted so far and sends the last messages. It is called when
+// flushBackground writes the model use counted so far and sends the last messages. It is called when
 // nothing runs anymore.
-func (c *core) stop(ctx context.Context) error {
+func (c *core) flushBackground(ctx context.Context) error {
 	err := c.Recall.Stop(ctx)
 	c.meter.flush(ctx)
 	if c.stopSenders != nil {
@@ -301,8 +301,8 @@ func (c *core) stop(ctx context.Context) error {
 	return err
 }
 
-// close releases what open acquired, in reverse order.
-func (c *core) close(ctx context.Context) error {
+// release releases what open acquired, in reverse order.
+func (c *core) disconnect(ctx context.Context) error {
 	errs := []error{c.redis.Close()}
 	if c.relay != nil {
 		errs = append(errs, c.relay.Close())

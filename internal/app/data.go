@@ -25,16 +25,16 @@ const (
 	secretFile   = "secret.key" // wraps signing keys
 )
 
-func notDirectory(path string) error {
+func errNotDirectory(path string) error {
 	return fault.New(fault.Unavailable, "the data path %s is not a directory; name another with --data", path)
 }
 
-// makeDataDir makes the directory, readable by its owner alone.
+// makeDataDir creates the directory, readable by its owner only.
 func makeDataDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err == nil && !info.IsDir():
-		return notDirectory(dir)
+		return errNotDirectory(dir)
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -49,8 +49,8 @@ func makeDataDir(dir string) error {
 	return nil
 }
 
-// lockData takes the data directory for this process until release is called.
-// The kernel frees the lock when the process ends in whatever way.
+// lockData locks the data directory for this process until release is called. The kernel releases
+// the lock when the process ends, also when it is killed.
 func lockData(dir string) (release func(), err error) {
 	path := filepath.Join(dir, lockFile)
 	lock := flock.New(path, flock.SetPermissions(0o600))
@@ -72,8 +72,8 @@ func lockData(dir string) (release func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// wrappingSecret gives the secret that wraps signing keys: the setting, or for
-// the embedded store a file made once in the data directory.
+// wrappingSecret returns the secret that wraps signing keys: the setting, or for the embedded
+// store a file that is created once in the data directory.
 func wrappingSecret(cfg Settings) ([]byte, error) {
 	if cfg.Auth.WrappingKey != "" {
 		return []byte(cfg.Auth.WrappingKey), nil
@@ -85,14 +85,14 @@ func wrappingSecret(cfg Settings) ([]byte, error) {
 	return secret, nil
 }
 
-// Backup copies the live database. The secret that wraps the signing keys is
-// left out on purpose: a restored store makes new ones, so tokens of minutes
-// end while API keys survive.
+// Backup copies the live database. It leaves out the secret that wraps the signing keys on
+// purpose: a restored store creates new ones. So tokens, which live for minutes, become invalid,
+// while API keys stay valid.
 func Backup(ctx context.Context, cfg Settings, log *slog.Logger, file string) error {
 	if cfg.Servers() {
 		return fault.New(fault.Conflict, "the store is Postgres: back it up with pg_dump as its owner, or with the server's own backups; `gateway backup` copies the embedded store (unset DATABASE_URL)")
 	}
-	st, err := openToolData(ctx, cfg, log)
+	st, err := openToolEmbedded(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func Backup(ctx context.Context, cfg Settings, log *slog.Logger, file string) er
 	return nil
 }
 
-// Restore puts a backup into an empty data directory, after it was checked.
+// Restore copies a backup into an empty data directory and verifies it.
 func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) error {
 	if cfg.Servers() {
 		return fault.New(fault.Conflict, "the store is Postgres: restore a dump of it with pg_restore as its owner; `gateway restore` makes an embedded store (unset DATABASE_URL)")
@@ -136,7 +136,7 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 	if err := os.Rename(part, target); err != nil {
 		return fmt.Errorf("put the backup in place: %w", err)
 	}
-	st, err := openData(ctx, cfg, nil, log, true)
+	st, err := openEmbedded(ctx, cfg, nil, log, true)
 	if err != nil {
 		return errors.Join(fault.Wrap(err, fault.CodeOf(err), "%s is not a usable backup; name a file that `gateway backup` wrote", file), os.Remove(target))
 	}

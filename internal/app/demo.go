@@ -134,7 +134,7 @@ func (g *Gateway) addDemoNotes(ctx context.Context, s tenant.Scope) error {
 	return g.Waiters.Watch(ctx, s, last.ID, func(memory.Job) error { return nil })
 }
 
-// demoText holds three commands that work as pasted: add a note and see it
+// demoText has three commands that work as pasted: add a note and see it
 // analyzed, linked and evolved; find it; fork everything for another agent.
 const demoText = `The collection %[1]q holds a small conversation: %[2]d notes, %[3]d links.
 Reference of all routes: %[5]s/docs

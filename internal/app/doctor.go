@@ -20,26 +20,26 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 )
 
-// FindingState is how one thing is.
+// FindingState is the state of one finding.
 type FindingState string
 
-// The states. Note: works, but differently from what one may expect.
+// The states. Note means that it works, but perhaps not as expected.
 const (
 	OK   FindingState = "ok"
 	Note FindingState = "note"
 	Bad  FindingState = "bad"
 )
 
-// Finding is one thing that doctor looked at.
+// Finding is the result of one check of Doctor.
 type Finding struct {
 	Name   string
 	State  FindingState
 	Detail string
-	Fix    string // what to do; "" when nothing is to be done
+	Fix    string // what to do; "" for nothing
 }
 
-// Doctor looks at what a gateway with these settings needs. It changes
-// nothing and waits at most a few seconds for each endpoint.
+// Doctor checks what a gateway with these settings needs. It changes nothing and waits at most a
+// few seconds for each endpoint.
 func Doctor(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
 	out := []Finding{{Name: "settings", State: OK, Detail: "valid (`gateway config` prints them)"}}
 	if cfg.Servers() {
@@ -84,8 +84,8 @@ func doctorData(cfg Settings) Finding {
 	return f
 }
 
-// canCreate tells whether a directory that is missing could be made: a probe is
-// made and removed in the nearest directory above that exists.
+// canCreate returns nil when a missing directory could be created. It creates and removes a probe
+// in the nearest parent that exists.
 func canCreate(dir string) error {
 	above, err := filepath.Abs(dir)
 	for err == nil {
@@ -109,7 +109,7 @@ func canCreate(dir string) error {
 	return err
 }
 
-// doctorAddress looks who answers where this gateway listens, or would.
+// doctorAddress checks the address of the gateway: whether it is free, or a gateway answers there.
 func doctorAddress(ctx context.Context, cfg Settings) Finding {
 	f := Finding{Name: "address", State: OK}
 	l, err := listen(ctx, cfg.Addr)
@@ -118,7 +118,7 @@ func doctorAddress(ctx context.Context, cfg Settings) Finding {
 		f.Detail = "nothing listens on " + cfg.Addr + "; `gateway serve` would"
 		return f
 	}
-	if version, err := gatewayAt(ctx, cfg.Addr); err == nil {
+	if version, err := askVersion(ctx, cfg.Addr); err == nil {
 		f.Detail = fmt.Sprintf("a gateway (%s) answers on %s", version, cfg.Addr)
 		return f
 	}
@@ -128,8 +128,8 @@ func doctorAddress(ctx context.Context, cfg Settings) Finding {
 	}
 }
 
-// gatewayAt asks who answers for its version.
-func gatewayAt(ctx context.Context, addr string) (version string, err error) {
+// askVersion returns the version of the gateway at an address.
+func askVersion(ctx context.Context, addr string) (version string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/version", http.NoBody)
@@ -152,7 +152,7 @@ func gatewayAt(ctx context.Context, addr string) (version string, err error) {
 }
 
 func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {
-	st, err := openTool(ctx, cfg, log)
+	st, err := openToolStore(ctx, cfg, log)
 	if fault.Is(err, fault.NotFound) {
 		return Finding{Name: "store", State: OK, Detail: "none yet; the first start makes it"}
 	}
@@ -217,8 +217,8 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 	return []Finding{f, encoder}
 }
 
-// checkEndpoint asks an OpenAI-compatible endpoint for its models. Any answer below
-// 500 but a refused key shows that it is there.
+// checkEndpoint asks an OpenAI-compatible endpoint for its models. It returns nil for any status
+// below 500, except 401 when a key is set.
 func checkEndpoint(ctx context.Context, endpoint, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -248,7 +248,7 @@ func redactEndpoint(s string) string {
 	return u.Redacted()
 }
 
-// OneLine gives the text of an error without breaks, each part of it once.
+// OneLine returns the text of an error in one line, without repeated parts.
 func OneLine(err error) string {
 	var parts []string
 	for line := range strings.Lines(err.Error()) {

@@ -13,14 +13,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 )
 
-// Clocks are compared with this host's. Leases of jobs last 15 s by the clock
-// of who holds them, and tokens are taken with 5 s of leeway.
+// The clocks of servers are compared with this host's. Leases of jobs last 15 s by the clock of
+// their holder, and tokens are accepted with 5 s of leeway.
 const (
 	skewNote = time.Second
 	skewBad  = 5 * time.Second
 )
 
-// doctorServers looks at what only servers need.
+// doctorServers checks Postgres, Redis and the workers.
 func doctorServers(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
 	out := doctorPostgres(ctx, cfg, log)
 	if cfg.RedisURL == "" {
@@ -34,12 +34,12 @@ func doctorPostgres(ctx context.Context, cfg Settings, log *slog.Logger) []Findi
 	defer cancel()
 	pg, err := openServers(ctx, cfg, log, nil)
 	if err != nil {
-		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: fixOfPostgres(err)}}
+		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: postgresFix(err)}}
 	}
 	defer func() { _ = pg.Close() }()
 	facts, err := pg.Facts(ctx)
 	if err != nil {
-		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: fixOfPostgres(err)}}
+		return []Finding{{Name: "store", State: Bad, Detail: OneLine(err), Fix: postgresFix(err)}}
 	}
 	return []Finding{
 		{Name: "store", State: OK, Detail: fmt.Sprintf("Postgres %s with pgvector %s, role %s, schema at head (`gateway check` verifies it all)", facts.Server, facts.Vector, facts.Role)},
@@ -48,7 +48,7 @@ func doctorPostgres(ctx context.Context, cfg Settings, log *slog.Logger) []Findi
 	}
 }
 
-// doctorWrapping looks whether the secret is that of the gateways before.
+// doctorWrapping checks that the secret opens the signing key of earlier gateways.
 func doctorWrapping(ctx context.Context, pg *postgres.Store, cfg Settings, log *slog.Logger) Finding {
 	creds, _, _, err := newAccess(pg, cfg, time.Now, log, nil)
 	if err == nil {
@@ -63,12 +63,12 @@ func doctorWrapping(ctx context.Context, pg *postgres.Store, cfg Settings, log *
 	return Finding{Name: "wrapping", State: OK, Detail: "SLIPBOX_WRAPPING_KEY opens the signing key; it has to be the same for every gateway and worker"}
 }
 
-// fixOfPostgres says what the sentence of the fault does not say already.
-func fixOfPostgres(err error) string {
+// postgresFix returns what to do about an error, unless its sentence already contains it.
+func postgresFix(err error) string {
 	if fault.Is(err, fault.Unavailable) {
 		return "start the server, and check host, port and TLS in DATABASE_URL"
 	}
-	return "" // the sentence names it
+	return ""
 }
 
 func doctorRedis(ctx context.Context, cfg Settings) []Finding {
@@ -98,7 +98,7 @@ func orNotShown(s string) string {
 	return s
 }
 
-// doctorWorkers looks whether somebody does the jobs.
+// doctorWorkers checks that each stage has a worker.
 func doctorWorkers(ctx context.Context, cfg Settings) Finding {
 	states, err := wake.States(ctx, cfg.RedisURL, cfg.Redis.Prefix)
 	if err != nil {

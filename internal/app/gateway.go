@@ -19,19 +19,19 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// Gateway serves the API: over the embedded store with its jobs in this
-// process, or as one of several over Postgres.
+// Gateway serves the API: over the embedded store, with its jobs in this process, or over Postgres
+// as one of several.
 type Gateway struct {
 	*core
 
 	api      *api.Server
 	listener net.Listener
-	release  func() // of the data directory; nil on servers
+	release  func() // unlocks the data directory; nil on servers
 }
 
-// NewGateway builds a gateway: it listens, opens the store and, when that is
-// the embedded one, takes its data directory and migrates it. Nothing is
-// served and no job runs before Run. Close must be called if Run is not.
+// NewGateway builds a gateway. It listens and opens the store; it locks the data directory of an
+// embedded store and migrates it. Nothing is served and no job runs before Run. The caller must
+// call Run or Close.
 func NewGateway(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Gateway, err error) {
 	g := &Gateway{core: &core{cfg: cfg, log: log}}
 	defer func() {
@@ -50,7 +50,7 @@ func NewGateway(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Gateway
 	if g.listener, err = listen(ctx, cfg.Addr); err != nil {
 		return nil, err
 	}
-	if err := g.open(ctx, "slipbox-gateway"); err != nil {
+	if err := g.connect(ctx, "slipbox-gateway"); err != nil {
 		return nil, err
 	}
 	if g.redis == nil {
@@ -72,10 +72,10 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// URL is where the gateway listens.
+// URL returns the base URL of the gateway.
 func (g *Gateway) URL() string { return "http://" + g.listener.Addr().String() }
 
-// Close releases what NewGateway took, in reverse order. It is called by Run.
+// Close releases what NewGateway acquired, in reverse order. Run calls it.
 func (g *Gateway) Close() error {
 	var errs []error
 	if g.listener != nil {
@@ -85,7 +85,7 @@ func (g *Gateway) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	errs = append(errs, g.close(ctx))
+	errs = append(errs, g.disconnect(ctx))
 	if g.release != nil {
 		g.release()
 	}
@@ -95,8 +95,8 @@ func (g *Gateway) Close() error {
 // closeTimeout bounds the sending of the last traces.
 const closeTimeout = 5 * time.Second
 
-// Serve runs a gateway until ctx ends, then drains it. What a person should
-// read (the first key, the demo's commands) goes to stdout.
+// Serve builds and runs a gateway until ctx ends. It writes the first key and the demo's commands
+// to stdout.
 func Serve(ctx context.Context, cfg Settings, log *slog.Logger, stdout io.Writer, demo bool) error {
 	if demo && cfg.Servers() {
 		return fault.New(fault.Conflict, "--demo is for the embedded store; unset DATABASE_URL to try it")
@@ -108,17 +108,17 @@ func Serve(ctx context.Context, cfg Settings, log *slog.Logger, stdout io.Writer
 	return g.Run(ctx, stdout, demo)
 }
 
-// Run serves until ctx ends; then requests in flight finish, streams end, jobs
-// go back to the queue and everything is released, within StopTimeout.
+// Run serves until ctx ends. Then requests in flight finish, streams end, jobs go back to the queue
+// and everything is released, within StopTimeout.
 func (g *Gateway) Run(ctx context.Context, stdout io.Writer, demo bool) error {
-	demoKey, err := g.prepare(ctx, stdout, demo)
+	demoKey, err := g.beforeServing(ctx, stdout, demo)
 	if err != nil {
 		return errors.Join(err, g.Close())
 	}
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	var background sync.WaitGroup
-	g.start(work, &background)
+	g.startBackground(work, &background)
 	if g.jobs != nil {
 		background.Go(func() { g.jobs.Run(work) })
 	}
@@ -140,7 +140,7 @@ func (g *Gateway) Run(ctx context.Context, stdout io.Writer, demo bool) error {
 		failed = fmt.Errorf("serve: %w", err)
 	}
 	g.log.InfoContext(context.WithoutCancel(ctx), "stopping: requests finish, jobs go back to the queue")
-	g.api.Drain() // what only waits for jobs ends now
+	g.api.Drain() // ends the requests that wait for jobs
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.StopTimeout)
 	defer cancel()
 	err = shutdown(stop, server)
@@ -150,12 +150,12 @@ func (g *Gateway) Run(ctx context.Context, stdout io.Writer, demo bool) error {
 		_, removeErr := g.jobs.RemoveEphemeral(stop)
 		err = errors.Join(err, removeErr)
 	}
-	err = errors.Join(failed, err, g.stop(stop), g.Close())
+	err = errors.Join(failed, err, g.flushBackground(stop), g.Close())
 	g.log.InfoContext(stop, "stopped")
 	return err
 }
 
-// newServer serves HTTP with the bounds of every process.
+// newServer returns an HTTP server with the timeouts of all processes.
 func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -173,7 +173,7 @@ func shutdown(ctx context.Context, server *http.Server) error {
 	return nil
 }
 
-// logAttrs tells in the log what serves.
+// logAttrs returns the attributes of the first log line.
 func (g *Gateway) logAttrs() []any {
 	out := []any{"url", g.URL(), "version", CurrentBuild().Version}
 	if !g.cfg.Servers() {
@@ -182,12 +182,12 @@ func (g *Gateway) logAttrs() []any {
 	return append(out, "store", "postgres", "redis", g.redis != nil, "jobs_here", g.jobs != nil)
 }
 
-// prepare does what comes before the first request, and gives the demo's key.
-func (g *Gateway) prepare(ctx context.Context, stdout io.Writer, demo bool) (demoKey string, err error) {
+// beforeServing prepares the store before the first request, and returns the demo's key.
+func (g *Gateway) beforeServing(ctx context.Context, stdout io.Writer, demo bool) (demoKey string, err error) {
 	if g.cfg.Servers() {
 		return "", g.ensureSigningKey(ctx)
 	}
-	if err := g.recover(ctx); err != nil {
+	if err := g.recoverJobs(ctx); err != nil {
 		return "", err
 	}
 	if err := g.firstStart(ctx, stdout); err != nil {
@@ -199,9 +199,9 @@ func (g *Gateway) prepare(ctx context.Context, stdout io.Writer, demo bool) (dem
 	return g.createDemoKey(ctx)
 }
 
-// recover takes up what an earlier process of an embedded store left: jobs
-// that it had leased, and ephemeral collections when it did not end gracefully.
-func (g *Gateway) recover(ctx context.Context) error {
+// recoverJobs releases the jobs that an earlier process of an embedded store had leased, and
+// deletes the ephemeral collections that it left when it was killed.
+func (g *Gateway) recoverJobs(ctx context.Context) error {
 	voided, err := g.jobs.Recover(ctx)
 	if err != nil {
 		return fmt.Errorf("free the jobs of an earlier process: %w", err)
@@ -211,13 +211,12 @@ func (g *Gateway) recover(ctx context.Context) error {
 		return fmt.Errorf("remove ephemeral collections of an earlier process: %w", err)
 	}
 	if voided > 0 || removed > 0 {
-		g.log.InfoContext(ctx, "took up after an earlier process", "jobs", voided, "ephemeral_collections", removed)
+		g.log.InfoContext(ctx, "recovered from an earlier process", "jobs", voided, "ephemeral_collections", removed)
 	}
 	return nil
 }
 
-// firstStart makes the default tenant and prints one key for it, when there
-// is no tenant of that name yet.
+// firstStart creates the default tenant and prints a key for it, unless the tenant exists.
 func (g *Gateway) firstStart(ctx context.Context, stdout io.Writer) error {
 	op := grant.Operator("operator:first-start")
 	_, err := g.Tenants.Get(ctx, op, DefaultTenant)
@@ -226,22 +225,21 @@ func (g *Gateway) firstStart(ctx context.Context, stdout io.Writer) error {
 	}
 	t, err := g.Tenants.Create(ctx, op, tenant.NewTenant{Name: DefaultTenant})
 	if err != nil {
-		return fmt.Errorf("make the first tenant: %w", err)
+		return fmt.Errorf("create the first tenant: %w", err)
 	}
 	s := wholeTenant(t.ID, op.Actor())
 	k, err := g.Auth.Keys.Create(ctx, s, auth.NewKey{Name: "first key"})
 	if err != nil {
-		return fmt.Errorf("make the first key: %w", err)
+		return fmt.Errorf("create the first key: %w", err)
 	}
 	_, err = fmt.Fprintf(stdout, "The first key of tenant %q, with all its rights. It is shown once; `gateway key create --tenant %s` makes another.\nkey: %s\n\n",
 		DefaultTenant, DefaultTenant, k.Text)
 	return err
 }
 
-// ensureSigningKey makes the key that signs tokens, so that the first token
-// and the first look at the key set need not. A store that came from a backup
-// holds one of another secret; its replacement may have to wait for a moment,
-// and everything but the exchange of tokens works until then.
+// ensureSigningKey creates the key that signs tokens, before the first token needs it. A store
+// restored from a backup has a key of another secret; replacing that may have to wait for a moment.
+// Until then everything works except issuing tokens.
 func (g *Gateway) ensureSigningKey(ctx context.Context) error {
 	err := g.Auth.Tokens.EnsureSigningKey(ctx)
 	if fault.Is(err, fault.Unavailable) {

@@ -7,8 +7,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api"
 )
 
-// healthHandler serves what is asked of a process that has no API: the public routes
-// of the gateway of the same names, with the same answers.
+// healthHandler serves health, version and metrics of a worker, with the paths and answers of a
+// gateway.
 func (c *core) healthHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

@@ -12,24 +12,23 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// meterInterval is how long counted model use stays in memory before it is
-// written; a killed process loses at most that much of its accounts.
+// meterInterval is how long counted model use stays in memory before it is written. A killed
+// process loses the use of at most that time.
 const meterInterval = time.Second
 
-// meterStore is where model use is written.
+// meterStore stores model use.
 type meterStore interface {
 	AddModelUse(ctx context.Context, s tenant.Scope, u []memory.ModelUse) error
 }
 
-// meter gathers model use and writes it in batches, so that a call never
-// waits for its own account.
+// meter collects model use and writes it in batches, so that no call waits for the store.
 type meter struct {
 	store meterStore
 	log   *slog.Logger
 
 	mu    sync.Mutex
 	sums  map[meterKey]*memory.ModelUse
-	scope map[uuid.UUID]tenant.Scope // a scope of each tenant to write with
+	scope map[uuid.UUID]tenant.Scope // one scope per tenant, to write with
 }
 
 type meterKey struct {
@@ -71,7 +70,7 @@ func (m *meter) run(ctx context.Context) {
 	}
 }
 
-// flush writes what was counted. What cannot be written is counted again.
+// flush writes the counted use. Use that cannot be written is kept for the next flush.
 func (m *meter) flush(ctx context.Context) {
 	m.mu.Lock()
 	sums, scopes := m.sums, m.scope

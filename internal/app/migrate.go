@@ -11,18 +11,18 @@ import (
 	"github.com/slipboxhq/slipbox/migrations"
 )
 
-// Migration is a step of the servers' schema.
+// Migration is one migration of the Postgres schema.
 type Migration struct {
 	Version int64
 	Name    string
 	Applied bool
 }
 
-// errEmbedded is why there is nothing to migrate.
+// errEmbedded is returned when the settings name no Postgres database.
 var errEmbedded = fault.New(fault.Conflict, "the embedded store migrates itself when `gateway serve` starts; set MIGRATE_DATABASE_URL (or DATABASE_URL) to the owner of a Postgres database to migrate that")
 
-// MigrateUp brings the servers' schema to this build's and grants the serving
-// role its rights.
+// MigrateUp migrates the Postgres schema to the version of this build and grants the serving role
+// its privileges.
 func MigrateUp(ctx context.Context, cfg Settings) error {
 	if cfg.MigrateDatabaseURL == "" {
 		return errEmbedded
@@ -30,8 +30,8 @@ func MigrateUp(ctx context.Context, cfg Settings) error {
 	return postgres.Migrate(ctx, cfg.MigrateDatabaseURL, cfg.Database.Role)
 }
 
-// MigrateDown takes the servers' schema back to a version; what only later
-// ones hold is lost.
+// MigrateDown migrates the Postgres schema down to a version. Data that only later versions can
+// hold is lost.
 func MigrateDown(ctx context.Context, cfg Settings, to int64) error {
 	steps, err := Migrations(ctx, cfg)
 	if err != nil {
@@ -47,8 +47,8 @@ func MigrateDown(ctx context.Context, cfg Settings, to int64) error {
 	return postgres.MigrateDown(ctx, cfg.MigrateDatabaseURL, to)
 }
 
-// Migrations lists the steps that this build knows, oldest first, and which
-// of them the database has, with those of a newer build that it has besides.
+// Migrations lists the migrations of this build, oldest first, with which of them the database
+// has. Migrations of a newer build that the database has follow.
 func Migrations(ctx context.Context, cfg Settings) ([]Migration, error) {
 	if cfg.MigrateDatabaseURL == "" {
 		return nil, errEmbedded

@@ -20,19 +20,19 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 )
 
-// stdio as a file name stands for stdout or stdin.
+// stdio is the file name of stdout or stdin.
 const stdio = "-"
 
-// Streams are those of a command.
+// Streams are the standard streams of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// Export writes the whole store, as it is at one moment, to a new file that only
-// its owner may read; "-" is stdout. A name that ends with .gz is compressed.
-// MigrateDatabaseURL, when set, names the store; else the data directory does.
-func Export(ctx context.Context, cfg Settings, log *slog.Logger, file string, io Streams) error {
+// Export writes a consistent snapshot of the whole store to a new file that only its owner can
+// read. The name "-" means stdout; a file whose name ends with .gz is compressed. It exports the
+// database of MigrateDatabaseURL when that is set, otherwise the data directory.
+func Export(ctx context.Context, cfg Settings, log *slog.Logger, file string, streams Streams) error {
 	var source interface {
 		store.Mover
 		Close() error
@@ -41,41 +41,41 @@ func Export(ctx context.Context, cfg Settings, log *slog.Logger, file string, io
 	var err error
 	if cfg.MigrateDatabaseURL != "" {
 		engine = "postgres"
-		source, err = openMoved(ctx, cfg, log)
+		source, err = openOwnerStore(ctx, cfg, log)
 	} else {
-		source, err = openToolData(ctx, cfg, log)
+		source, err = openToolEmbedded(ctx, cfg, log)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = source.Close() }()
-	return writeNew(file, io.Out, func(w *bufio.Writer) error {
+	return writeNewFile(file, streams.Out, func(w *bufio.Writer) error {
 		m, err := store.NewMoveWriter(w, engine, CurrentBuild().Version, time.Now())
 		if err != nil {
 			return err
 		}
-		p := &moveProgress{to: io.Err, verb: "exported"}
+		p := &moveProgress{to: streams.Err, verb: "exported"}
 		if err := source.Export(ctx, func(r store.Row) error {
-			p.row(r.Table.Name)
+			p.countRow(r.Table.Name)
 			return m.Write(r)
 		}); err != nil {
 			return err
 		}
-		p.end()
+		p.endTable()
 		return m.Close()
 	})
 }
 
-// openMoved opens the servers' store as its owner, who sees every tenant, with
-// time for statements that read it all.
-func openMoved(ctx context.Context, cfg Settings, log *slog.Logger) (*postgres.Store, error) {
+// openOwnerStore opens the Postgres store as its owner, who sees every tenant. Statements may take
+// long enough to read everything.
+func openOwnerStore(ctx context.Context, cfg Settings, log *slog.Logger) (*postgres.Store, error) {
 	return postgres.Open(ctx, postgres.Config{
 		URL: cfg.MigrateDatabaseURL, AnyRole: true, Connections: 2, LockTimeout: cfg.Database.LockTimeout, StatementTimeout: 24 * time.Hour,
 	}, postgres.Deps{Logger: log})
 }
 
-// writeNew writes a file that appears under its name when it is whole.
-func writeNew(file string, stdout io.Writer, fn func(*bufio.Writer) error) (err error) {
+// writeNewFile writes a file under a temporary name and renames it when it is complete.
+func writeNewFile(file string, stdout io.Writer, fn func(*bufio.Writer) error) (err error) {
 	if file == stdio {
 		w := bufio.NewWriter(stdout)
 		return errors.Join(fn(w), w.Flush())
@@ -89,7 +89,7 @@ func writeNew(file string, stdout io.Writer, fn func(*bufio.Writer) error) (err 
 	if _, err := os.Lstat(file); err == nil {
 		return fault.New(fault.Exists, "%s exists; an export is never written over a file", file)
 	}
-	part, err := os.CreateTemp(filepath.Dir(file), ".slipbox-export-") // for its owner alone
+	part, err := os.CreateTemp(filepath.Dir(file), ".slipbox-export-") // with mode 0600
 	if err != nil {
 		return failed(err)
 	}
@@ -129,12 +129,12 @@ func syncDir(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Import takes a file that Export wrote, "-" being stdin, into an empty store:
-// MigrateDatabaseURL's, when set, after "gateway migrate up"; else a new or empty
-// data directory. A file that is not whole and right leaves nothing behind.
-// What Verify finds then, if anything, was wrong in the source too.
-func Import(ctx context.Context, cfg Settings, log *slog.Logger, file string, io Streams) ([]store.Problem, error) {
-	in, err := openExport(file, io.In)
+// Import reads a file that Export wrote ("-" means stdin) into an empty store: the database of
+// MigrateDatabaseURL when that is set, after "gateway migrate up"; otherwise a new or empty data
+// directory. An incomplete or damaged file leaves nothing behind. The problems returned are those
+// that Verify finds in the imported store; they were in the source too.
+func Import(ctx context.Context, cfg Settings, log *slog.Logger, file string, streams Streams) ([]store.Problem, error) {
+	in, err := openExport(file, streams.In)
 	if err != nil {
 		return nil, err
 	}
@@ -143,24 +143,24 @@ func Import(ctx context.Context, cfg Settings, log *slog.Logger, file string, io
 	if err != nil {
 		return nil, err
 	}
-	p := &moveProgress{to: io.Err, verb: "read"}
+	p := &moveProgress{to: streams.Err, verb: "read"}
 	next := func() (store.Row, error) {
 		row, err := r.Next()
 		if err == nil {
-			p.row(row.Table.Name)
+			p.countRow(row.Table.Name)
 		}
 		return row, err
 	}
 	if cfg.MigrateDatabaseURL == "" {
 		return importData(ctx, cfg, log, next, p)
 	}
-	st, err := openMoved(ctx, cfg, log)
+	st, err := openOwnerStore(ctx, cfg, log)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = st.Close() }()
 	until := time.Now().Add(ephemeralTTL).UTC().Truncate(time.Microsecond)
-	return moveInto(ctx, st, func() (store.Row, error) {
+	return importInto(ctx, st, func() (store.Row, error) {
 		row, err := next()
 		if err == nil {
 			expireEphemeral(row, until)
@@ -169,7 +169,7 @@ func Import(ctx context.Context, cfg Settings, log *slog.Logger, file string, io
 	}, p)
 }
 
-// expireEphemeral gives an ephemeral collection the life that it has on servers.
+// expireEphemeral sets the expiry that an ephemeral collection has on servers.
 func expireEphemeral(r store.Row, until time.Time) {
 	if r.Table.Name != "collections" || r.Values[r.Table.Index("ephemeral")] != true {
 		return
@@ -179,7 +179,7 @@ func expireEphemeral(r store.Row, until time.Time) {
 	}
 }
 
-func moveInto(ctx context.Context, st interface {
+func importInto(ctx context.Context, st interface {
 	store.Mover
 	store.Verifier
 }, next func() (store.Row, error), p *moveProgress,
@@ -187,11 +187,11 @@ func moveInto(ctx context.Context, st interface {
 	if err := st.Import(ctx, next); err != nil {
 		return nil, err
 	}
-	p.end()
+	p.endTable()
 	return st.Verify(ctx)
 }
 
-// importFile is the database while it is filled; it gets its name when it is whole.
+// importFile is the name of the database during an import. It is renamed when it is complete.
 const importFile = databaseFile + ".import"
 
 // importData fills a new data directory.
@@ -209,7 +209,7 @@ func importData(ctx context.Context, cfg Settings, log *slog.Logger, next func()
 		return nil, fmt.Errorf("look into the data directory: %w", err)
 	}
 	for _, e := range entries {
-		// What an import that was killed has left is not in use.
+		// Files of a killed import are not in use.
 		if e.Name() != lockFile && !strings.HasPrefix(e.Name(), importFile) {
 			return nil, fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); name an empty or new one with --data", cfg.Data, e.Name())
 		}
@@ -222,7 +222,7 @@ func importData(ctx context.Context, cfg Settings, log *slog.Logger, next func()
 	if err != nil {
 		return nil, err
 	}
-	problems, err = moveInto(ctx, st, next, p)
+	problems, err = importInto(ctx, st, next, p)
 	if err = errors.Join(err, st.Close()); err == nil {
 		if err = os.Rename(part, filepath.Join(cfg.Data, databaseFile)); err == nil {
 			err = syncDir(cfg.Data)
@@ -231,7 +231,7 @@ func importData(ctx context.Context, cfg Settings, log *slog.Logger, next func()
 	return problems, errors.Join(err, removeDatabase(part))
 }
 
-// removeDatabase removes a database with what belongs to it.
+// removeDatabase removes a database with its journal files.
 func removeDatabase(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -241,7 +241,7 @@ func removeDatabase(path string) error {
 	return nil
 }
 
-// exportFile is one that is read, compressed or not.
+// exportFile reads an export, compressed or not.
 type exportFile struct {
 	io.Reader
 	close func()
@@ -258,7 +258,7 @@ func openExport(file string, stdin io.Reader) (*exportFile, error) {
 	}
 	b := bufio.NewReaderSize(e.Reader, 1<<16)
 	e.Reader = b
-	if magic, _ := b.Peek(2); string(magic) == "\x1f\x8b" { // too short a file is refused by who reads it
+	if magic, _ := b.Peek(2); string(magic) == "\x1f\x8b" { // the reader refuses a file that is too short
 		zip, err := gzip.NewReader(b)
 		if err != nil {
 			e.close()
@@ -269,37 +269,37 @@ func openExport(file string, stdin io.Reader) (*exportFile, error) {
 	return e, nil
 }
 
-// moveProgress tells of rows, table by table, and of a long table every two seconds.
+// moveProgress prints the number of rows after each table, and every two seconds within a long one.
 type moveProgress struct {
-	to    io.Writer
-	verb  string
-	table string
-	rows  int64
-	said  time.Time
+	to        io.Writer
+	verb      string
+	table     string
+	rows      int64
+	lastPrint time.Time
 }
 
-const moveSaysEvery = 2 * time.Second
+const progressInterval = 2 * time.Second
 
-func (p *moveProgress) row(table string) {
+func (p *moveProgress) countRow(table string) {
 	if table != p.table {
-		p.end()
-		p.table, p.rows, p.said = table, 0, time.Now()
+		p.endTable()
+		p.table, p.rows, p.lastPrint = table, 0, time.Now()
 	}
 	p.rows++
-	if p.rows%256 == 0 && time.Since(p.said) >= moveSaysEvery {
-		p.say(", going on")
+	if p.rows%256 == 0 && time.Since(p.lastPrint) >= progressInterval {
+		p.print(", going on")
 	}
 }
 
-// end ends the table that is on its way.
-func (p *moveProgress) end() {
+// endTable prints the count of the current table.
+func (p *moveProgress) endTable() {
 	if p.table != "" {
-		p.say("")
+		p.print("")
 	}
 	p.table = ""
 }
 
-func (p *moveProgress) say(more string) {
-	p.said = time.Now()
-	_, _ = fmt.Fprintf(p.to, "%s: %d rows %s%s\n", p.table, p.rows, p.verb, more) // nobody may be reading
+func (p *moveProgress) print(more string) {
+	p.lastPrint = time.Now()
+	_, _ = fmt.Fprintf(p.to, "%s: %d rows %s%s\n", p.table, p.rows, p.verb, more)
 }

@@ -233,11 +233,11 @@ func TestMoveProgress(t *testing.T) {
 	var b bytes.Buffer
 	p := &moveProgress{to: &b, verb: "read"}
 	for range 300 {
-		p.row("notes")
-		p.said = time.Now().Add(-time.Hour)
+		p.countRow("notes")
+		p.lastPrint = time.Now().Add(-time.Hour)
 	}
-	p.row("links")
-	p.end()
+	p.countRow("links")
+	p.endTable()
 	if got, want := b.String(), "notes: 256 rows read, going on\nnotes: 300 rows read\nlinks: 1 rows read\n"; got != want {
 		t.Errorf("told %q, want %q", got, want)
 	}

@@ -13,19 +13,18 @@ import (
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
-// dueLimit is up to how many collections with waiting jobs are counted, and
-// dueTimeout how long the count may take.
+// dueLimit is the largest number of collections with waiting jobs that are counted, and dueTimeout
+// the longest time for the count.
 const (
 	dueLimit   = 1000
 	dueTimeout = 2 * time.Second
 )
 
-// backlogEvery is how old the numbers of waiting jobs may be: to count them
-// takes the longer the more wait, and each process is asked.
+// backlogEvery is how long the numbers of waiting jobs are reused. Counting is slow when many jobs
+// wait, and every process counts them.
 const backlogEvery = 15 * time.Second
 
-// registerMetrics makes the instruments that look at the parts of this process when
-// somebody asks for metrics.
+// registerMetrics registers the metrics of this process that are read at each collection.
 func (c *core) registerMetrics() error {
 	m := c.telemetry.Meter("slipbox/app")
 	var errs [6]error
@@ -58,7 +57,7 @@ func (c *core) registerMetrics() error {
 		o.ObserveInt64(evictions, s.Evictions)
 		ctx, cancel := context.WithTimeout(ctx, dueTimeout)
 		defer cancel()
-		if waiting, err := c.Store.DueCollections(ctx, time.Now(), dueLimit); err == nil { // the store's own metrics tell of errors
+		if waiting, err := c.Store.DueCollections(ctx, time.Now(), dueLimit); err == nil { // the metrics of the store count errors
 			o.ObserveInt64(due, int64(len(waiting)))
 		}
 		return nil
@@ -66,7 +65,7 @@ func (c *core) registerMetrics() error {
 	return err
 }
 
-// registerEmbeddingMetrics makes what looks at the caches of embeddings.
+// registerEmbeddingMetrics registers the metrics of the caches of embeddings.
 func (c *core) registerEmbeddingMetrics(m metric.Meter) error {
 	var errs [3]error
 	var lookups metric.Int64ObservableCounter
@@ -96,7 +95,7 @@ func (c *core) registerEmbeddingMetrics(m metric.Meter) error {
 	return err
 }
 
-// registerBacklogMetrics makes the gauges of waiting jobs.
+// registerBacklogMetrics registers the gauges of waiting jobs.
 func (c *core) registerBacklogMetrics(m metric.Meter) error {
 	waiting, err := m.Int64ObservableGauge("slipbox.jobs.waiting", metric.WithUnit("{job}"),
 		metric.WithDescription("Jobs that wait, due or not. The same from every process."))
@@ -125,7 +124,7 @@ func (c *core) registerBacklogMetrics(m metric.Meter) error {
 	return err
 }
 
-// backlog keeps the numbers of waiting jobs for a while.
+// backlog caches the numbers of waiting jobs for backlogEvery.
 type backlog struct {
 	read func(context.Context) ([]memory.Backlog, error)
 
@@ -134,8 +133,8 @@ type backlog struct {
 	last []memory.Backlog
 }
 
-// current gives the numbers, and none while they cannot be read; the store's own
-// metrics tell of errors.
+// current returns the numbers, or none while they cannot be read. The metrics of the store count
+// such errors.
 func (b *backlog) current(ctx context.Context, now time.Time) []memory.Backlog {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// quota asks the tenant's quotas for what the core is about to add.
+// quota checks the tenant's quotas before the core adds something.
 type quota struct{ quotas *tenant.Quotas }
 
 // CheckNotes implements memory.Quota.
@@ -25,7 +25,7 @@ func (q quota) CheckCollections(ctx context.Context, s tenant.Scope, fork bool) 
 	return q.quotas.Check(ctx, s, ask)
 }
 
-// budgetedChatModel is a model for chats, held to the same tokens.
+// budgetedChatModel refuses chats when the tenant has used its tokens of the day.
 type budgetedChatModel struct {
 	chat.Model
 	quotas *tenant.Quotas
@@ -39,8 +39,8 @@ func (b budgetedChatModel) Send(ctx context.Context, s tenant.Scope, r chat.Requ
 	return b.Model.Send(ctx, s, r)
 }
 
-// budgetedModel is a model that a tenant may ask as long as its tokens of the day
-// last. The heuristic analyst costs none.
+// budgetedModel refuses calls when the tenant has used its tokens of the day. The heuristic
+// analyst uses none.
 type budgetedModel struct {
 	memory.Model
 	quotas *tenant.Quotas

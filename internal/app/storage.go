@@ -16,12 +16,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
-// openStore opens the store that the settings ask for, for a process that
-// serves. The caller holds the data directory of an embedded one, which is
-// migrated. ready tells whether the store can serve, from then on.
+// openStore opens the store of a serving process. It migrates an embedded store, whose data
+// directory the caller has locked. ready returns nil while the store can serve.
 func openStore(ctx context.Context, cfg Settings, log *slog.Logger, tel *telemetry.Telemetry) (st store.Store, ready func(context.Context) error, err error) {
 	if !cfg.Servers() {
-		st, err := openData(ctx, cfg, time.Now, log, true)
+		st, err := openEmbedded(ctx, cfg, time.Now, log, true)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -35,7 +34,7 @@ func openStore(ctx context.Context, cfg Settings, log *slog.Logger, tel *telemet
 		return nil, nil, errors.Join(err, pg.Close())
 	}
 	return pg, func(ctx context.Context) error {
-		// During an upgrade this build serves on while the schema is ahead of it already.
+		// During an upgrade this build keeps serving when the schema is already newer.
 		if err := pg.SchemaAtHead(ctx); !errors.Is(err, store.ErrNewerSchema) {
 			return err
 		}
@@ -43,12 +42,12 @@ func openStore(ctx context.Context, cfg Settings, log *slog.Logger, tel *telemet
 	}, nil
 }
 
-// openTool opens the store beside running servers: it migrates nothing.
-func openTool(ctx context.Context, cfg Settings, log *slog.Logger) (store.Store, error) {
+// openToolStore opens the store for a command, perhaps while servers run. It migrates nothing.
+func openToolStore(ctx context.Context, cfg Settings, log *slog.Logger) (store.Store, error) {
 	if cfg.Servers() {
 		return openServers(ctx, cfg, log, nil)
 	}
-	return openToolData(ctx, cfg, log)
+	return openToolEmbedded(ctx, cfg, log)
 }
 
 func openServers(ctx context.Context, cfg Settings, log *slog.Logger, tracer postgres.Tracer) (*postgres.Store, error) {
@@ -61,18 +60,19 @@ func openServers(ctx context.Context, cfg Settings, log *slog.Logger, tracer pos
 		postgres.Deps{Logger: log, Tracer: tracer})
 }
 
-// openData opens the embedded store. Only the holder of the directory migrates.
-func openData(ctx context.Context, cfg Settings, clock memory.Clock, log *slog.Logger, holder bool) (*sqlite.Store, error) {
+// openEmbedded opens the embedded store, and migrates it when holder is true: when this process has
+// locked the directory.
+func openEmbedded(ctx context.Context, cfg Settings, clock memory.Clock, log *slog.Logger, holder bool) (*sqlite.Store, error) {
 	return sqlite.Open(ctx,
 		sqlite.Config{Path: filepath.Join(cfg.Data, databaseFile), NoMigrate: !holder},
 		sqlite.Deps{Clock: clock, Logger: log})
 }
 
-func openToolData(ctx context.Context, cfg Settings, log *slog.Logger) (*sqlite.Store, error) {
+func openToolEmbedded(ctx context.Context, cfg Settings, log *slog.Logger) (*sqlite.Store, error) {
 	if info, err := os.Stat(cfg.Data); err == nil && !info.IsDir() {
-		return nil, notDirectory(cfg.Data)
+		return nil, errNotDirectory(cfg.Data)
 	}
-	st, err := openData(ctx, cfg, time.Now, log, false)
+	st, err := openEmbedded(ctx, cfg, time.Now, log, false)
 	if fault.Is(err, fault.NotFound) {
 		return nil, fault.New(fault.NotFound, "there is no store in %s yet; start `gateway serve` once, or name another directory with --data", cfg.Data)
 	}

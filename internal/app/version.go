@@ -9,7 +9,7 @@ var (
 	date    = "" // RFC 3339
 )
 
-// Build names the build.
+// Build describes a build.
 type Build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
@@ -17,8 +17,8 @@ type Build struct {
 	Go      string `json:"go"`
 }
 
-// CurrentBuild names this build. What the linker was not told comes from the
-// toolchain; what nobody knows is "unknown".
+// CurrentBuild describes this build. Fields that the linker did not set come from the toolchain;
+// the rest is "unknown".
 func CurrentBuild() Build {
 	b := Build{Version: version, Commit: commit, Date: date}
 	if info, ok := debug.ReadBuildInfo(); ok {

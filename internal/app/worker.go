@@ -15,12 +15,11 @@ import (
 	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
 )
 
-// workerPoll is the longest time between two looks of a worker at the outbox:
-// it finds what no wake-up told it of.
+// workerPoll is how often a worker polls the outbox, for jobs whose wake-up was lost.
 const workerPoll = 2 * time.Second
 
-// Worker runs the jobs of gateways over Postgres and Redis. It serves its own
-// health and metrics, and nothing else.
+// Worker runs the jobs of gateways over Postgres and Redis. It serves only its own health and
+// metrics.
 type Worker struct {
 	*core
 
@@ -28,8 +27,8 @@ type Worker struct {
 	listener net.Listener
 }
 
-// NewWorker builds a worker and listens for health checks. No job runs before
-// Run. Close must be called if Run is not.
+// NewWorker builds a worker and listens for health checks. No job runs before Run. The caller must
+// call Run or Close.
 func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, err error) {
 	if cfg.DatabaseURL == "" || cfg.RedisURL == "" {
 		return nil, fault.New(fault.Conflict, "a worker needs DATABASE_URL and REDIS_URL, those of the gateways whose jobs it runs; without servers, `gateway serve` runs its jobs itself")
@@ -43,14 +42,14 @@ func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, 
 	if w.listener, err = listen(ctx, cfg.WorkerAddr); err != nil {
 		return nil, err
 	}
-	if err := w.open(ctx, "slipbox-worker"); err != nil {
+	if err := w.connect(ctx, "slipbox-worker"); err != nil {
 		return nil, err
 	}
 	stages := make([]memory.Stage, len(cfg.Jobs.Stages))
 	for i, s := range cfg.Jobs.Stages {
 		stages[i] = memory.Stage(s)
 	}
-	grace := cfg.StopTimeout - min(cfg.StopTimeout/4, 5*time.Second) // the rest is for giving back what did not end
+	grace := cfg.StopTimeout - min(cfg.StopTimeout/4, 5*time.Second) // the rest is for returning unfinished jobs to the queue
 	q := queue.Config{Poll: workerPoll, Stages: stages, Grace: grace}
 	if err := w.buildWorker(q); err != nil {
 		return nil, err
@@ -65,10 +64,10 @@ func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, 
 	return w, err
 }
 
-// URL is where the worker's health is served.
+// URL returns where the worker's health is served.
 func (w *Worker) URL() string { return "http://" + w.listener.Addr().String() }
 
-// Close releases what NewWorker took, in reverse order. It is called by Run.
+// Close releases what NewWorker acquired, in reverse order. Run calls it.
 func (w *Worker) Close() error {
 	var errs []error
 	if w.server != nil {
@@ -81,10 +80,10 @@ func (w *Worker) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	return errors.Join(append(errs, w.close(ctx))...)
+	return errors.Join(append(errs, w.disconnect(ctx))...)
 }
 
-// Work runs a worker until ctx ends, then drains it.
+// Work builds and runs a worker until ctx ends.
 func Work(ctx context.Context, cfg Settings, log *slog.Logger) error {
 	w, err := NewWorker(ctx, cfg, log)
 	if err != nil {
@@ -93,13 +92,13 @@ func Work(ctx context.Context, cfg Settings, log *slog.Logger) error {
 	return w.Run(ctx)
 }
 
-// Run runs jobs until ctx ends; then those that run may end, and the others go
-// back to the queue without a try counted, within StopTimeout.
+// Run runs jobs until ctx ends. Then running jobs may end; those that do not end in time go back to
+// the queue, without counting as an attempt. Run returns within StopTimeout.
 func (w *Worker) Run(ctx context.Context) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	var background sync.WaitGroup
-	w.start(work, &background)
+	w.startBackground(work, &background)
 	background.Go(func() { w.jobs.Run(work) })
 	failed := make(chan error, 2)
 	background.Go(func() {
@@ -120,13 +119,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer cancel()
 	stopWork()
 	background.Wait()
-	err = errors.Join(err, w.stop(stop), shutdown(stop, health), w.Close())
+	err = errors.Join(err, w.flushBackground(stop), shutdown(stop, health), w.Close())
 	w.log.InfoContext(stop, "stopped")
 	return err
 }
 
-// logAttrs tells in the log what works here, and with which analyst: the notes
-// of all gateways become what this process makes of them.
+// logAttrs returns the attributes of the first log line. They name the analyst, because workers
+// analyze the notes of all gateways.
 func (w *Worker) logAttrs() []any {
 	analyst := "heuristic (no model is set here; give workers the model settings of the gateways)"
 	if w.cfg.LLM.UsesModel() {

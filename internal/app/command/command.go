@@ -1,6 +1,5 @@
-// Package command is what the binaries have in common on the command line:
-// flags for settings, wording of errors, checks of arguments. It knows no
-// command of its own.
+// Package command is what the command lines of the binaries share: flags for settings, the text of
+// errors, checks of arguments, and the health command. cmd/gateway and cmd/worker use it.
 package command
 
 import (
@@ -22,10 +21,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
-// Main runs a command line and ends the process: with 1 after an error, which
-// goes to stderr behind the name of the binary.
+// Main runs a command line and exits. After an error it exits with 1 and prints the error to stderr
+// after the name of the binary.
 func Main(root func(stdout, stderr io.Writer) *cobra.Command) {
-	// The first signal asks for a graceful end; a second one ends at once.
+	// The first signal stops gracefully, the second at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	cmd := root(os.Stdout, os.Stderr)
@@ -39,13 +38,13 @@ func Main(root func(stdout, stderr io.Writer) *cobra.Command) {
 	}
 }
 
-// ErrSilent ends with exit code 1 and no further words: all was said.
+// ErrSilent exits with 1 and prints nothing: the command has printed everything already.
 type ErrSilent struct{}
 
 func (ErrSilent) Error() string { return "failed" }
 
-// Message words an error for a person at a terminal: the public sentence of a
-// fault and its cause, which on the operator's own machine is no secret.
+// Message returns the text of an error for a person at a terminal: the public sentence of a fault
+// and its cause, which need not be hidden on the operator's own machine.
 func Message(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -57,8 +56,7 @@ func Message(err error) string {
 	return f.Message + ": " + app.OneLine(f.Err)
 }
 
-// Root gives a command the manners of all: it prints no usage after an error,
-// and names the help instead.
+// Root sets up a root command: after an error it names the help instead of printing the usage.
 func Root(cmd *cobra.Command, stdout, stderr io.Writer) *cobra.Command {
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.CompletionOptions = cobra.CompletionOptions{HiddenDefaultCmd: true}
@@ -68,13 +66,13 @@ func Root(cmd *cobra.Command, stdout, stderr io.Writer) *cobra.Command {
 	return cmd
 }
 
-// UsageError adds where the right use is written.
+// UsageError adds how to get help.
 func UsageError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())
 }
 
-// Group is a command that only holds others: alone it shows them, and a
-// subcommand that it does not have is an error, not a page of help.
+// Group returns a command that only has subcommands. Alone it prints its help; an unknown
+// subcommand is an error.
 func Group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short,
@@ -94,16 +92,16 @@ func Group(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// None refuses arguments.
-func None(cmd *cobra.Command, args []string) error {
+// NoArgs returns an error when there are arguments.
+func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return UsageError(cmd, fmt.Errorf("%q is one argument too many", args[0]))
 	}
 	return nil
 }
 
-// One wants exactly one argument and says which when it is missing.
-func One(what string) cobra.PositionalArgs {
+// OneArg requires exactly one argument. Its error names it when it is missing.
+func OneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch len(args) {
 		case 0:
@@ -115,24 +113,24 @@ func One(what string) cobra.PositionalArgs {
 	}
 }
 
-// Settings are the flags that say where settings come from.
+// Settings are the flags for the sources of settings.
 type Settings struct {
 	File, EnvFile, LogLevel string
 }
 
-// Flags adds them to a command's.
+// Flags adds the flags to a command.
 func (s *Settings) Flags(f *pflag.FlagSet) {
 	f.StringVar(&s.File, "config", "", "settings `file` in YAML; \"gateway config\" prints one to start from")
 	f.StringVar(&s.EnvFile, "env-file", "", "`file` of KEY=VALUE lines, read like the environment")
 	f.StringVar(&s.LogLevel, "log-level", "", "`level`: debug, info, warn or error (SLIPBOX_LOG_LEVEL; default info)")
 }
 
-// Load reads the settings with the flags of a command applied. All problems
-// are reported together.
+// Load reads the settings, applies the flags of a command and validates the result. The error
+// lists all problems.
 func (s *Settings) Load(apply ...func(*app.Settings)) (app.Settings, error) {
 	cfg, err := app.LoadSettings(app.SettingsSources{File: s.File, EnvFile: s.EnvFile, Environ: app.Environ()})
 	if err != nil {
-		return cfg, problem(err)
+		return cfg, settingsError(err)
 	}
 	if s.LogLevel != "" {
 		cfg.Log.Level = s.LogLevel
@@ -141,18 +139,18 @@ func (s *Settings) Load(apply ...func(*app.Settings)) (app.Settings, error) {
 		fn(&cfg)
 	}
 	if err := cfg.Validate(); err != nil {
-		return cfg, problem(err)
+		return cfg, settingsError(err)
 	}
 	return cfg, nil
 }
 
-func problem(err error) error {
+func settingsError(err error) error {
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
 	return fmt.Errorf("the settings are not usable:\n  %s", strings.Join(lines, "\n  "))
 }
 
-// Begin loads the settings and makes the logger that they ask for.
-func (s *Settings) Begin(stderr io.Writer, apply ...func(*app.Settings)) (app.Settings, *slog.Logger, error) {
+// Start loads the settings and builds the logger.
+func (s *Settings) Start(stderr io.Writer, apply ...func(*app.Settings)) (app.Settings, *slog.Logger, error) {
 	cfg, err := s.Load(apply...)
 	if err != nil {
 		return cfg, nil, err

@@ -8,13 +8,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/app"
 )
 
-// Health is the command that asks the process of the same binary whether it is
-// ready. addr gives the address that the settings name, and is called only
-// when no --url is given.
+// Health returns the command that asks a running process of the same binary whether it is ready.
+// addr returns the address in the settings; it is called only without --url.
 func Health(binary, setting string, addr func() (string, error)) *cobra.Command {
 	var base string
 	cmd := &cobra.Command{
-		Use: "health", Short: "Ask a running " + binary + " whether it is ready", Args: None,
+		Use: "health", Short: "Ask a running " + binary + " whether it is ready", Args: NoArgs,
 		Long: "Ask the running " + binary + " whether it is ready (GET /readyz) at the address that the settings\n" +
 			"name (" + setting + "), print its answer, and exit with 1 when it is not, or does not answer\n" +
 			"within seconds. It needs no shell, so that containers can use it as their health check.",

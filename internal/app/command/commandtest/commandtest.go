@@ -1,7 +1,5 @@
-// Package commandtest runs a command as the process that it is: what one does
-// when it is started, stopped, started twice or killed cannot be seen from
-// inside. The command is that of the package under test, whose TestMain calls
-// Main.
+// Package commandtest runs commands as processes, for tests of starting, stopping and killing
+// them. The binary is the command of the package under test, whose TestMain calls Main.
 package commandtest
 
 import (
@@ -18,7 +16,7 @@ import (
 	"time"
 )
 
-// dir holds the binary as soon as a test has asked for it.
+// dir is the folder of the binary; "" until a test needs it.
 var dir string
 
 // binary returns the path of the command under test. It is built once per package, unless
@@ -48,9 +46,9 @@ func Main(m *testing.M) {
 
 var settings = regexp.MustCompile(`^(SLIPBOX_|DATABASE_URL|MIGRATE_DATABASE_URL|REDIS_URL|OPENAI_|OTEL_)`)
 
-// Command prepares a run of the binary, in an environment without settings of
-// a person's own and with those of env. Unless they say otherwise it embeds by
-// hashes, so that no test depends on what is installed.
+// Command returns a run of the binary, in the environment of the test without settings of slipbox,
+// plus env. It uses the hash embedder unless env names another one, so that no test depends on
+// installed weights.
 func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := binary()
@@ -68,7 +66,7 @@ func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run runs one command to its end, for at most a minute.
+// Run runs one command and waits for its end, for at most a minute.
 func Run(t testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	p := Start(t, Command(t, env, args...))
@@ -80,10 +78,10 @@ func Run(t testing.TB, env []string, args ...string) (stdout, stderr string, cod
 	return p.Stdout.String(), p.Stderr.String(), p.ExitCode()
 }
 
-// Process is a command that was started.
+// Process is a started command.
 type Process struct {
 	Stdout, Stderr *Buffer
-	// Done is closed when the process has ended; ExitCode may be asked then.
+	// Done is closed when the process has ended. ExitCode may be called then.
 	Done <-chan struct{}
 
 	cmd *exec.Cmd
@@ -106,11 +104,10 @@ func Start(t testing.TB, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// Await waits until something is so, for at most a minute. The process must
-// not end meanwhile.
-func (p *Process) Await(t testing.TB, what string, so func() bool) {
+// Await waits until done returns true, for at most a minute. It fails when the process ends before.
+func (p *Process) Await(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.After(time.Minute); !so(); {
+	for deadline := time.After(time.Minute); !done(); {
 		select {
 		case <-p.Done:
 			t.Fatalf("the process ended before %s:\n%s", what, p.Stderr)
@@ -121,13 +118,13 @@ func (p *Process) Await(t testing.TB, what string, so func() bool) {
 	}
 }
 
-// Kill ends the process at once, as a power cut or the kernel would.
+// Kill kills the process.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.Done
 }
 
-// Stop asks the process to end and gives its exit code.
+// Stop asks the process to end and returns its exit code.
 func (p *Process) Stop(t testing.TB) int {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -141,10 +138,10 @@ func (p *Process) Stop(t testing.TB) int {
 	return p.ExitCode()
 }
 
-// ExitCode is that of a process that has ended; -1 for one that was killed.
+// ExitCode returns the exit code of a process that has ended; -1 when it was killed.
 func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
 
-// Buffer is what a process writes; it may be read meanwhile.
+// Buffer holds the output of a process. It may be read while the process writes.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -16,11 +16,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// healthTimeout is how long a process has to say whether it is ready.
+// healthTimeout is the longest wait for the answer of /readyz.
 const healthTimeout = 4 * time.Second
 
-// HealthURL is where a process on this machine that listens on addr, a
-// host:port, is asked. Conflict when the port is any free one.
+// HealthURL returns the base URL of a process on this machine that listens on addr (host:port).
+// It returns Conflict when addr leaves the port to the system.
 func HealthURL(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -38,9 +38,9 @@ func HealthURL(addr string) (string, error) {
 	return "http://" + net.JoinHostPort(host, port), nil
 }
 
-// Health asks the process at a base URL whether it is ready, and gives its
-// answer in words, such as "ok: redis degraded, store ok". Unavailable when
-// nobody answers, or somebody else.
+// Health asks the process at a base URL whether it is ready. state is its answer in words, such
+// as "ok: redis degraded, store ok". Health returns Unavailable when nothing answers there, or a
+// program that is not slipbox.
 func Health(ctx context.Context, base string) (ready bool, state string, err error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -52,7 +52,7 @@ func Health(ctx context.Context, base string) (ready bool, state string, err err
 	if err != nil {
 		return false, "", err
 	}
-	direct := &http.Transport{DisableKeepAlives: true} // no proxy stands between a process and its own health
+	direct := &http.Transport{DisableKeepAlives: true} // without a proxy
 	resp, err := direct.RoundTrip(req)
 	if err != nil {
 		return false, "", fault.Wrap(err, fault.Unavailable, "nobody answers at %s; start it, or name where it listens with --url", u.Redacted())
