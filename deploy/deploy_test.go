@@ -1,4 +1,4 @@
-// Package deploy has no code: its tests check the files that lie beside them.
+// Package deploy has no code. Its tests check the files in this folder.
 package deploy
 
 import (
@@ -46,7 +46,7 @@ func services(t *testing.T) map[string]service {
 	return c.Services
 }
 
-// like fails unless the whole text matches the expression.
+// like fails the test unless the whole text matches the expression.
 func like(t *testing.T, what, got, expression string) {
 	t.Helper()
 	if !regexp.MustCompile(`^(?:` + expression + `)$`).MatchString(got) {
@@ -54,7 +54,7 @@ func like(t *testing.T, what, got, expression string) {
 	}
 }
 
-func TestComposeRunsWhatIsBuiltHere(t *testing.T) {
+func TestComposeRunsThisBuild(t *testing.T) {
 	t.Parallel()
 	all := services(t)
 	for name, want := range map[string]string{
@@ -68,9 +68,9 @@ func TestComposeRunsWhatIsBuiltHere(t *testing.T) {
 	}
 }
 
-// The processes ask themselves whether they are ready, at the address where the other
-// containers reach them.
-func TestComposeAsksForHealth(t *testing.T) {
+// The health checks run the program itself, which asks for its readiness at the address that
+// other containers use.
+func TestComposeHealthChecks(t *testing.T) {
 	t.Parallel()
 	all := services(t)
 	for name, addr := range map[string]string{"gateway": "SLIPBOX_ADDR", "worker": "SLIPBOX_WORKER_ADDR"} {
@@ -78,13 +78,13 @@ func TestComposeAsksForHealth(t *testing.T) {
 		like(t, name+"'s health check", strings.Join(s.Healthcheck.Test, " "), `CMD /usr/local/bin/`+name+` health`)
 		like(t, name+"'s "+addr, s.Environment[addr], `0\.0\.0\.0:\d+`)
 		if slices.Contains(s.Command, "--addr") {
-			t.Errorf("%s listens where its health check does not ask: %v", name, s.Command)
+			t.Errorf("%s does not listen at the address of its health check: %v", name, s.Command)
 		}
 	}
 }
 
-// Servers are pinned down to the patch level, say when they are ready, and are reached by
-// the other containers only.
+// Servers are pinned to a patch version, have a health check, and can be reached only by the
+// other containers.
 func TestComposePinsServers(t *testing.T) {
 	t.Parallel()
 	all := services(t)
@@ -106,7 +106,7 @@ func TestComposePinsServers(t *testing.T) {
 	}
 }
 
-// Nothing starts on a server that is not ready, or has not the schema.
+// No process starts before the servers are ready and the schema is migrated.
 func TestComposeStartsInOrder(t *testing.T) {
 	t.Parallel()
 	all := services(t)
@@ -121,7 +121,7 @@ func TestComposeStartsInOrder(t *testing.T) {
 	}
 }
 
-// Who serves knows the serving role alone, and no secret has a default.
+// Gateway and worker get the password of the serving role only, and no secret has a default.
 func TestComposeSecrets(t *testing.T) {
 	t.Parallel()
 	all := services(t)
@@ -135,7 +135,7 @@ func TestComposeSecrets(t *testing.T) {
 		like(t, name+"'s SLIPBOX_WRAPPING_KEY", env["SLIPBOX_WRAPPING_KEY"], `\$\{SLIPBOX_WRAPPING_KEY:\?[^}]+\}`)
 		for key, value := range env {
 			if strings.Contains(strings.ToLower(key+value), "owner") || strings.Contains(key, "MIGRATE") {
-				t.Errorf("%s knows the owner by %s", name, key)
+				t.Errorf("%s gets a secret of the owner in %s", name, key)
 			}
 		}
 	}
@@ -148,8 +148,8 @@ func TestComposeSecrets(t *testing.T) {
 	}
 }
 
-// What the database's first start runs takes its passwords from what the container is given.
-func TestComposeMakesTheRoles(t *testing.T) {
+// The container of the database gets the variables from which roles.sql reads the passwords.
+func TestComposeCreatesRoles(t *testing.T) {
 	t.Parallel()
 	postgres := services(t)["postgres"]
 	if !slices.Contains(postgres.Volumes, "./roles.sql:/docker-entrypoint-initdb.d/roles.sql:ro") {
@@ -161,7 +161,7 @@ func TestComposeMakesTheRoles(t *testing.T) {
 	}
 	for _, v := range variables {
 		if postgres.Environment[v[1]] == "" {
-			t.Errorf("roles.sql reads %s, which the container is not given", v[1])
+			t.Errorf("roles.sql reads %s, which is not in the container's environment", v[1])
 		}
 	}
 }

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The name of the release's objects; the longest suffix ("-gateway", "-migrate") still fits into 63. */}}
+{{/* The base name of the release's objects. With the longest suffix ("-gateway", "-migrate") it has at most 63 characters. */}}
 {{- define "slipbox.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
@@ -13,7 +13,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What selects the pods of a component, and never changes. Takes {root, component}. */}}
+{{/* The labels that select the pods of a component; they are immutable. Takes {root, component}. */}}
 {{- define "slipbox.selector" -}}
 app.kubernetes.io/name: {{ include "slipbox.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -41,13 +41,13 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace
 {{- end -}}
 {{- end -}}
 
-{{/* Bytes of a quantity in Mi or Gi, the units that the schema allows for memory limits. */}}
+{{/* A quantity in bytes. Takes a number with Mi or Gi, the units that the schema allows for memory limits. */}}
 {{- define "slipbox.bytes" -}}
 {{- $n := regexFind "^[0-9]+" . | int64 -}}
 {{- ternary (mul $n 1024 1024 1024) (mul $n 1024 1024) (hasSuffix "Gi" .) -}}
 {{- end -}}
 
-{{/* One variable from a Secret. Takes {env, ref}. */}}
+{{/* An environment variable from a Secret. Takes {env, ref}. */}}
 {{- define "slipbox.secretVar" -}}
 - name: {{ .env }}
   valueFrom:
@@ -69,7 +69,7 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
-{{/* What a pod can write to, and what it was asked to mount besides. */}}
+{{/* The volumes of a pod: /tmp, the settings file, and extraVolumes. */}}
 {{- define "slipbox.volumes" -}}
 - name: tmp
   emptyDir: {sizeLimit: {{ .Values.tmpSize }}}
