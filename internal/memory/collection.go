@@ -33,8 +33,8 @@ type Collection struct {
 	PolicyConfig json.RawMessage
 	Embedder     string // name of the embedder it is bound to
 	Dim          int    // its dimensions
-	// Reembedded is the job that made the vectors anew, zero where they came with their notes: what was indexed of a layer
-	// for another collection may lack vectors that the job added.
+	// Reembedded is the last job that recomputed the vectors; zero when they were written with their notes. An index of
+	// a shared layer that was built for another collection may lack the vectors that the job added.
 	Reembedded uuid.UUID
 	Metadata   map[string]any
 	Ephemeral  bool
@@ -50,7 +50,7 @@ type Collection struct {
 	CreatedAt time.Time
 }
 
-// Shared tells whether it is a shared base.
+// Shared reports whether the collection is a shared base.
 func (c *Collection) Shared() bool { return c.Agent == uuid.Nil }
 
 // Counts of what is visible at the head.
@@ -95,20 +95,20 @@ func (v *View) Check(s tenant.Scope) error {
 	return nil
 }
 
-// Changeset is the row that every revision has, kept for ever.
+// Changeset is the row of a revision; it is never deleted.
 type Changeset struct {
 	Collection uuid.UUID
 	Revision   Revision
 	At         time.Time
 	Actor      string
 	Job        uuid.UUID // zero: no job
-	Trigger    uuid.UUID // the note whose add or change caused it; zero: none
+	Trigger    uuid.UUID // the note whose write caused it; zero: none
 	Cause      Cause
-	Undoes     Revision // the revision whose effect it takes back; 0: none
+	Undoes     Revision // the revision that it undoes; 0: none
 	MergedFrom json.RawMessage
 }
 
-// Cause says why a changeset was written.
+// Cause is the reason for a changeset.
 type Cause string
 
 // The causes.
@@ -126,10 +126,10 @@ const (
 	CauseImport      Cause = "import"
 	CauseMark        Cause = "mark"      // state only: pending, in_review
 	CauseExtract     Cause = "extract"   // facts and triples of an exchange
-	CauseSummarize   Cause = "summarize" // a summary or a profile was written anew
-	CauseForget      Cause = "forget"    // what nobody recalled has faded; each is restorable until purged
+	CauseSummarize   Cause = "summarize" // a summary or profile was rewritten
+	CauseForget      Cause = "forget"    // memories below the retention threshold; restorable until purged
 	CauseConfig      Cause = "config"    // the collection's policy_config; the audit row has both values
-	CauseReembed     Cause = "reembed"   // the collection's embedder, or vectors that were missing
+	CauseReembed     Cause = "reembed"   // a new embedder, or missing vectors
 )
 
 // HistoryEntry is one version of a note with the changeset that made it.
@@ -138,7 +138,7 @@ type HistoryEntry struct {
 	Changeset Changeset
 }
 
-// LogRow is a version as the index wants it: content, vector and where it ends.
+// LogRow is a version as the index reads it: content, vector and end.
 type LogRow struct {
 	Note Note     // with Vector when it has one in the asked embedder
 	To   Revision // 0: open
@@ -150,8 +150,8 @@ const (
 	MaxPage     = 200
 )
 
-// Expiry gives the instant that a time to live ends; zero for none. life is that of a
-// collection that asks for none, 0 for ever.
+// Expiry returns when a time to live ends; zero means never. life is the default
+// when ttlSeconds is nil; 0 means none.
 func Expiry(ttlSeconds *int64, life time.Duration, now time.Time) (time.Time, error) {
 	if ttlSeconds == nil {
 		if life == 0 {
@@ -165,9 +165,9 @@ func Expiry(ttlSeconds *int64, life time.Duration, now time.Time) (time.Time, er
 	return Instant(now.Add(time.Duration(*ttlSeconds) * time.Second)), nil
 }
 
-// FindOwner resolves who a new collection belongs to: the agent named, made
-// when it is first named, else the caller's own, else nobody (shared). An agent
-// that is not within the scope's reach is NotFound.
+// FindOwner returns the owner of a new collection: the agent named by ref (which
+// is created on first use), else the scope's agent, else the zero Agent (a
+// shared base). NotFound when the scope does not reach the agent.
 func FindOwner(ctx context.Context, s tenant.Scope, agents Agents, ref string) (tenant.Agent, error) {
 	if ref == "" {
 		return tenant.Agent{ID: s.Agent()}, nil

@@ -8,16 +8,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// EmbedBatch is how many texts an embedder is given at once: enough for it to
-// work well, and few enough that a search beside it does not wait for long.
+// EmbedBatch is the number of texts of one Embed call: large enough to be
+// efficient, small enough that a concurrent search does not wait for long.
 const EmbedBatch = 32
 
-// maxElement is the greatest number of a stored vector, the largest of binary16.
+// maxElement is the largest finite binary16 number, in which vectors are stored.
 const maxElement = 65504
 
-// EmbedAll embeds texts, EmbedBatch at a time. What an embedder must not give
-// is ModelFailed: another number of vectors than of texts, another size than
-// its own, elements that cannot be stored.
+// EmbedAll embeds texts in batches of EmbedBatch. A wrong number of vectors,
+// vectors of another dimension, and elements that cannot be stored are ModelFailed.
 func EmbedAll(ctx context.Context, e Embedder, s tenant.Scope, texts []string) ([]Embedding, error) {
 	out := make([]Embedding, 0, len(texts))
 	for len(texts) > 0 {
@@ -46,14 +45,14 @@ func checkEmbedding(e Embedder, m *Embedding) error {
 	}
 	for i, x := range m.Vector {
 		if x != x || x > maxElement || x < -maxElement {
-			return fault.New(fault.ModelFailed, "the embedder %q gave a vector whose element %d is no number that can be stored", e.Name(), i)
+			return fault.New(fault.ModelFailed, "the embedder %q gave a vector whose element %d cannot be stored", e.Name(), i)
 		}
 	}
 	return nil
 }
 
-// Cosine of two vectors, within -1 and 1; ok is false where it has none: for
-// zeros alone, and for vectors of different lengths.
+// Cosine returns the cosine of two vectors, within -1 and 1. ok is false when it
+// is undefined: for a zero vector, and for vectors of different lengths.
 func Cosine(a, b []float32) (cosine float64, ok bool) {
 	if len(a) != len(b) {
 		return 0, false

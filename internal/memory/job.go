@@ -11,14 +11,14 @@ import (
 // JobKind names what a job does.
 type JobKind string
 
-// The kinds. Note runs a policy over one note, Exchange over the messages of one exchange
-// (stages prepare, then decide); Policy does a task of a policy beside them (stage task).
+// The kinds. Note runs a policy over one note, Exchange over the messages of one
+// exchange (stages prepare, then decide). Policy runs a task of a policy (stage task).
 const (
 	JobNote        JobKind = "note"
 	JobExchange    JobKind = "exchange"    // payload ExchangeJob; Note is the last message
 	JobPolicy      JobKind = "policy"      // payload Task
-	JobAdopt       JobKind = "adopt"       // a fork takes over inherited notes that are raw or pending
-	JobCopy        JobKind = "copy"        // materialise a view into a collection
+	JobAdopt       JobKind = "adopt"       // a fork processes inherited notes that are raw or pending
+	JobCopy        JobKind = "copy"        // copy a view into a collection of its own
 	JobConsolidate JobKind = "consolidate" // rebuild the index and stale vectors
 	JobImport      JobKind = "import"
 	JobRemove      JobKind = "remove"  // rows of a deleted collection
@@ -30,8 +30,8 @@ type ExchangeJob struct {
 	Messages []uuid.UUID `json:"messages"` // oldest first
 }
 
-// Stage is where a job stands. Prepare looks only at its own note: parallel,
-// unordered. Decide looks at others: one at a time per collection, in order.
+// Stage is the current step of a job. Prepare reads only its own note: parallel,
+// unordered. Decide reads other notes: one at a time per collection, in order.
 // Task is anything else: parallel.
 type Stage string
 
@@ -45,8 +45,8 @@ const (
 // JobState is the state that callers see.
 type JobState string
 
-// The states. Failed: ended with an error of its own that a retry cannot mend,
-// such as a collection that went away. Dead: all tries used up.
+// The states. Failed: ended with an error that a retry cannot fix, such as a
+// deleted collection. Dead: all tries are used up.
 const (
 	JobQueued    JobState = "queued"
 	JobRunning   JobState = "running"
@@ -62,10 +62,10 @@ type Progress struct {
 	Total int64 `json:"total"`
 }
 
-// ReportProgress records how far a job is. Its error ends the current try of the job.
+// ReportProgress records the progress of a job. An error from it ends the current try.
 type ReportProgress func(ctx context.Context, p Progress) error
 
-// Job is an outbox row: it is inserted by the transaction whose work it does.
+// Job is an outbox row, inserted by the transaction that causes the work.
 type Job struct {
 	ID         uuid.UUID
 	Tenant     uuid.UUID
@@ -74,9 +74,9 @@ type Job struct {
 	Kind       JobKind
 	Stage      Stage
 	State      JobState
-	Seq        int64 // order within the collection; allotted by the store
+	Seq        int64 // order within the collection; allocated by the store
 	Attempts   int   // failed tries so far
-	Claims     int   // how often it was leased since it was last given back; above 1, holders were lost
+	Claims     int   // leases since it was last released; above 1, holders were lost
 	Payload    json.RawMessage
 	Result     json.RawMessage
 	Progress   *Progress
@@ -89,7 +89,7 @@ type Job struct {
 	FinishedAt time.Time
 }
 
-// Ended tells whether nothing more will happen to the job by itself.
+// Ended reports whether the job is in a final state.
 func (j *Job) Ended() bool {
 	switch j.State {
 	case JobDone, JobFailed, JobDead, JobCancelled:
@@ -99,14 +99,14 @@ func (j *Job) Ended() bool {
 	return false
 }
 
-// Stages lists them in the order in which a note passes them.
+// Stages returns all stages, in the order in which a note passes them.
 func Stages() []Stage { return []Stage{StagePrepare, StageDecide, StageTask} }
 
 // Backlog is the queued jobs of a stage, due or not.
 type Backlog struct {
 	Stage   Stage
 	Waiting int64
-	Oldest  time.Time // when the first of them was made; zero: none waits
+	Oldest  time.Time // creation time of the oldest; zero: none waits
 }
 
 // Due names a collection with work; ids only, so that it may cross tenants.
@@ -128,8 +128,8 @@ const (
 	ReviewUndone   ReviewState = "undone"
 )
 
-// Review is a proposal that waits for a person, or a risky change that was
-// applied and can be looked at.
+// Review is a proposal that waits for approval, or a risky change that was
+// applied and can be undone.
 type Review struct {
 	ID         uuid.UUID
 	Collection uuid.UUID
@@ -138,7 +138,7 @@ type Review struct {
 	State      ReviewState
 	Confidence float64
 	Changes    []ReviewChange
-	Read       []Version // what the decision rested on
+	Read       []Version // the decision's read set
 	Revision   Revision  // of the applying changeset; 0 while open or rejected
 	Reason     string
 	Actor      string // who closed it
@@ -146,8 +146,8 @@ type Review struct {
 	ClosedAt   time.Time
 }
 
-// ReviewChange is one proposed change of a note. Before is the version it was
-// decided on; After holds the content proposed. Links are those to add from Note.
+// ReviewChange is one proposed change of a note: from version Before to the
+// content of After, with Links to add from Note.
 type ReviewChange struct {
 	Note   uuid.UUID `json:"note"`
 	Before *Note     `json:"before,omitempty"`
@@ -155,7 +155,7 @@ type ReviewChange struct {
 	Links  []Link    `json:"links,omitempty"`
 }
 
-// AuditEntry records who did what. Detail never holds memory content or secrets.
+// AuditEntry records an action. Detail never holds memory content or secrets.
 type AuditEntry struct {
 	ID     int64 // grows; per tenant
 	At     time.Time
@@ -177,7 +177,7 @@ type ModelUse struct {
 
 // ReembedJob is the payload of a job of kind reembed.
 type ReembedJob struct {
-	Embedder string `json:"embedder"` // to switch to; the collection's own: only vectors that are missing are made
+	Embedder string `json:"embedder"` // the new embedder; the collection's own: only missing vectors are computed
 }
 
 // NoteJob is the payload of a job of kind note.

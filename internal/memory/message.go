@@ -2,21 +2,20 @@ package memory
 
 import "time"
 
-// Attributes of a message, by which policies, searches and callers know what
-// it is in a conversation.
+// Attributes that describe a message's place in a conversation.
 const (
 	AttrRole    = "role"       // user, assistant, system, developer or tool
-	AttrName    = "name"       // of who speaks, as prompts and facts name them
+	AttrName    = "name"       // of the speaker, as used in prompts and facts
 	AttrSession = "session"    // text or number
-	AttrTurn    = "turn"       // id of the exchange that it belongs to
-	AttrRecall  = "recalled"   // true: it was written with recalled memories before it, so nothing is learned from it
-	AttrExpires = "expires_at" // RFC 3339: what is learned from it ends then
+	AttrTurn    = "turn"       // id of its exchange
+	AttrRecall  = "recalled"   // true: its author saw recalled memories, so nothing is learned from it
+	AttrExpires = "expires_at" // RFC 3339: facts learned from it expire then
 )
 
-// Role is the part that a message has in a conversation.
+// Role is the author role of a message.
 type Role string
 
-// The roles. Nothing is ever learned from what a system, a developer or a tool says.
+// The roles. Nothing is learned from messages of a system, a developer or a tool.
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
@@ -36,7 +35,7 @@ type Utterance struct {
 	Time    time.Time
 }
 
-// UtteranceOf reads a note as something said. A note without a role was said by a user.
+// UtteranceOf returns a message note as an utterance. A note without a role is a user's.
 func UtteranceOf(n *Note) Utterance {
 	u := Utterance{Role: RoleUser, Content: n.Content, Time: n.OccurredAt}
 	if s, ok := n.Attributes[AttrRole].(string); ok && s != "" {
@@ -46,8 +45,8 @@ func UtteranceOf(n *Note) Utterance {
 	return u
 }
 
-// Learnable tells whether facts may be taken from a message: a person or an
-// assistant says it, and it was not written from memory.
+// Learnable reports whether facts may be extracted from a message: its role is
+// user or assistant, and its author saw no recalled memories.
 func Learnable(n *Note) bool {
 	if n.Attributes[AttrRecall] == true {
 		return false

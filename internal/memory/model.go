@@ -12,8 +12,8 @@ import (
 )
 
 // Call is one question to a model: a name, a versioned prompt, the JSON schema
-// of the answer, and the same facts in structured form, which is what the
-// heuristic analyst works from.
+// of the answer, and the same material in structured form for the heuristic
+// analyst (internal/rules).
 type Call struct {
 	Name        string          // "analyze", "evolve", "relevance"
 	Version     string          // of the prompt, such as "amem/analyze@1"
@@ -26,8 +26,8 @@ type Call struct {
 	// Needs names the properties of the answer without which it is refused. Nil: every string and boolean; an
 	// absent list or number means none.
 	Needs []string
-	// Lenient reads what a model said, without its thinking, where it means what was asked for in another form: it gives
-	// the answer in the form of the schema, or nil when it cannot tell. Nil: answers are taken as they are.
+	// Lenient converts an answer in another form (prose, another JSON shape) to the schema's form. It gets the model's
+	// text without its thinking, and returns nil when it cannot. Nil: no conversion.
 	Lenient    func(said string) json.RawMessage
 	Check      func(answer json.RawMessage) error // beyond the schema; an error asks for the one repair
 	Collection uuid.UUID                          // for accounting
@@ -46,41 +46,40 @@ type Answer struct {
 
 // Model answers calls: a language model, or the heuristic analyst.
 //
-// Transport trouble (timeout, 429, 5xx, open breaker) is a fault Unavailable
-// or Timeout naming the endpoint; an answer that stays unusable after the repair is
-// ErrBadAnswer, for which the caller has a fallback. It is never "nothing found".
+// Transport errors (timeout, 429, 5xx, open breaker) are an Unavailable or
+// Timeout fault that names the endpoint. An answer that is still unusable after
+// the repair is ErrBadAnswer, for which the caller has a fallback. Neither is
+// ever reported as an empty answer.
 type Model interface {
 	Analyst() Analyst
 	Ask(ctx context.Context, s tenant.Scope, c Call) (Answer, error)
 }
 
-// ErrBadAnswer is in the chain of the error for an answer that broke its
-// schema twice.
+// ErrBadAnswer is in the error chain of an answer that broke its schema twice.
 var ErrBadAnswer = errors.New("the model's answer does not fit its schema")
 
-// ErrPaused is in the chain of the error when the circuit breaker is open: the
-// endpoint was not asked, or only to find out that it is still failing. The
-// try does not count.
+// ErrPaused is in the error chain when the circuit breaker is open: the endpoint
+// was not asked, or its probe failed. It does not count as a try.
 var ErrPaused = errors.New("the endpoint is failing; not asked")
 
-// ErrLost says that a job's holders were lost too often while they had it:
-// whatever ends them may be the job.
-var ErrLost = errors.New("whoever worked on the job was lost, again and again")
+// ErrLost ends a job whose lease expired too often: the job itself may kill its
+// workers.
+var ErrLost = errors.New("the job's lease expired repeatedly; giving up")
 
 // Embedder turns texts into vectors.
 type Embedder interface {
 	Name() string // recorded with every vector; vectors of different names are never compared
 	Dim() int
 	Fast() bool // local: cheap enough to run before a write's answer
-	// Embed gives one embedding per text, in order. A text without content
-	// gives a vector that is not all zeros, or a fault. Faults as Model.
+	// Embed returns one embedding per text, in order. For a text without content it
+	// returns a vector that is not all zeros, or a fault. Faults are those of Model.
 	Embed(ctx context.Context, s tenant.Scope, texts []string) ([]Embedding, error)
 }
 
-// Embedding is what an embedder makes of one text.
+// Embedding is the result of embedding one text.
 type Embedding struct {
 	Vector []float32 // of Dim numbers
-	Tokens []Token   // of the words that count, in order, for late interaction; nil where the embedder knows none
+	Tokens []Token   // of the content words, in order, for late interaction; nil when the embedder has none
 }
 
 // TokenDim is the number of dimensions that token vectors are projected to.
@@ -88,12 +87,12 @@ const TokenDim = 64
 
 // Token is the direction of one word piece in its sentence.
 type Token struct {
-	Word string         // the word of the text that it is a piece of
+	Word string         // the word that it is a piece of
 	Code [TokenDim]int8 // of length 127
 }
 
-// Codes gives the directions of the tokens as they are stored: TokenDim bytes
-// each, in order; nil without tokens.
+// Codes returns the token directions in their stored form: TokenDim bytes each,
+// in order; nil without tokens.
 func (e *Embedding) Codes() []byte {
 	if len(e.Tokens) == 0 {
 		return nil
@@ -107,17 +106,16 @@ func (e *Embedding) Codes() []byte {
 	return out
 }
 
-// Spelling is an Embedder that can say that its vectors are near when texts
-// share words or spellings, whatever they mean. Such vectors mostly repeat what
-// the words say, so a search that fuses both gives them little weight.
+// Spelling is implemented by an Embedder whose vectors compare words and
+// spellings instead of meaning. They mostly repeat what word search finds, so a
+// hybrid search gives them little weight.
 type Spelling interface {
 	Embedder
 	Spelling() bool
 }
 
-// Floored is an Embedder that knows from which cosine on its vectors mean
-// something: at or below it a note is noise. What is right for one embedder
-// leaves nothing of another's answers.
+// Floored is implemented by an Embedder that knows its noise floor: hits with a
+// cosine at or below it are noise. The right floor differs between embedders.
 type Floored interface {
 	Embedder
 	NoiseFloor() float64 // 0: not known
@@ -130,9 +128,9 @@ type Embedders interface {
 	Names() []string
 }
 
-// EmbedText is the text that a note is embedded by: content, context, keywords
-// and tags as labelled parts in that order (A-MEM). Its date is not in it: a
-// date is found by words, and a note whose date changes keeps its vector.
+// EmbedText returns the text that is embedded for a note: content, context,
+// keywords and tags as labeled parts in that order (A-MEM). It leaves the date
+// out: dates are found by words, and a note whose date changes keeps its vector.
 func EmbedText(n *Note) string {
 	b := make([]byte, 0, len(n.Content)+len(n.Context)+128)
 	b = append(b, n.Content...)

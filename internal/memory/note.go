@@ -41,7 +41,7 @@ func Kinds() []Kind {
 	}
 }
 
-// OfKinds is the filter that notes of these kinds pass, and no others.
+// OfKinds returns the filter that matches notes of these kinds.
 func OfKinds(kinds ...Kind) filter.Expr {
 	leaf := &filter.Leaf{Field: filter.Kind, Op: filter.In}
 	for _, k := range kinds {
@@ -50,12 +50,12 @@ func OfKinds(kinds ...Kind) filter.Expr {
 	return leaf
 }
 
-// State says how far the collection's policy has come with a note.
+// State is how far the collection's policy has processed a note.
 type State string
 
-// The states. Raw: no policy has run. Evolved: its job ended, whatever it
-// decided. Pending: a model or embedder call failed and is retried. InReview:
-// a proposal waits for a person.
+// The states. Raw: no policy has run. Evolved: its job ended, whether or not it
+// changed anything. Pending: a model or embedder call failed and is retried.
+// InReview: a proposal waits for approval.
 const (
 	StateRaw      State = "raw"
 	StateEvolved  State = "evolved"
@@ -63,16 +63,16 @@ const (
 	StateInReview State = "in_review"
 )
 
-// Analyst names who described a note.
+// Analyst is the origin of a note's description.
 type Analyst string
 
-// The analysts. The empty Analyst means that nobody did.
+// The analysts. The empty Analyst means that the note is not described.
 const (
 	AnalystModel     Analyst = "model"
 	AnalystHeuristic Analyst = "heuristic"
 )
 
-// Defaults of fields that nobody supplied.
+// Defaults of fields that were not supplied.
 const (
 	DefaultContext    = "General"
 	DefaultCategory   = "Uncategorized"
@@ -88,7 +88,7 @@ type Note struct {
 	From       Revision  `json:"from"`       // where this version begins; (Layer, ID, From) is its identity
 
 	Kind       Kind           `json:"kind"`
-	Key        string         `json:"key"` // optional natural key, unique per view and kind among live notes; "" is none
+	Key        string         `json:"key"` // optional natural key, unique per view and kind among live notes; "": none
 	Content    string         `json:"content"`
 	Context    string         `json:"context"`
 	Keywords   []string       `json:"keywords"`
@@ -102,41 +102,41 @@ type Note struct {
 
 	State      State      `json:"state"`
 	Error      string     `json:"error"`    // why a pending note waits; "" otherwise
-	Analyst    Analyst    `json:"analyst"`  // who described it; "" nobody
-	Supplied   []string   `json:"supplied"` // names of described fields that the caller gave ("keywords", "tags", "context"); they win over analysis
+	Analyst    Analyst    `json:"analyst"`  // "": not described
+	Supplied   []string   `json:"supplied"` // described fields that the caller set ("keywords", "tags", "context"); analysis leaves them alone
 	Provenance Provenance `json:"provenance"`
 	Deleted    bool       `json:"deleted"` // a tombstone; all content is empty then
 
 	Embedder string    `json:"embedder"` // name of the embedder of Vector; "" when it has none
-	Vector   []float32 `json:"vector"`   // on writes: the vector to store; on reads: set only when asked for
-	Tokens   []byte    `json:"tokens"`   // token directions that came with Vector, see [Embedding.Codes]; written and read with it
+	Vector   []float32 `json:"vector"`   // on writes: the vector to store; on reads: set on request only
+	Tokens   []byte    `json:"tokens"`   // token directions of Vector, see [Embedding.Codes]; written and read with it
 }
 
-// Embed gives the note what an embedder made of its text.
+// Embed sets the note's vector and tokens.
 func (n *Note) Embed(e Embedding, embedder string) {
 	n.Vector, n.Tokens, n.Embedder = e.Vector, e.Codes(), embedder
 }
 
-// EmbedAs gives the note what another one of the same text has.
+// EmbedAs copies vector and tokens from a note with the same text.
 func (n *Note) EmbedAs(o *Note) { n.Vector, n.Tokens, n.Embedder = o.Vector, o.Tokens, o.Embedder }
 
-// Provenance says where a note comes from.
+// Provenance is the origin of a note.
 type Provenance struct {
 	Sources []uuid.UUID `json:"sources,omitempty"` // notes it was derived from
 	Actor   string      `json:"actor,omitempty"`
 	Job     *uuid.UUID  `json:"job,omitempty"`
-	Stale   bool        `json:"stale,omitempty"` // a source is gone or reads differently, or an association it rests on was undone
+	Stale   bool        `json:"stale,omitempty"` // a source was deleted or changed, or a link it depends on was undone
 }
 
-// Version is the identity of a note version. Caches and ETags use it, so no
-// two contents ever share one.
+// Version is the identity of a note version. Caches and ETags use it: two
+// different contents never share one.
 type Version struct {
 	Layer uuid.UUID `json:"layer"`
 	Note  uuid.UUID `json:"note"`
 	From  Revision  `json:"from"`
 }
 
-// Version gives the identity of the note's version.
+// Version returns the identity of the note's version.
 func (n *Note) Version() Version { return Version{Layer: n.Layer, Note: n.ID, From: n.From} }
 
 // ETag renders the version as a strong entity tag (RFC 9110 §8.8.3), quotes included.
@@ -162,8 +162,8 @@ type Link struct {
 	CreatedAt  time.Time      `json:"created_at"`
 }
 
-// Usage is what recall leaves on a note. It is not versioned: it is read
-// through the lineage and copied up on first change.
+// Usage counts how a note was recalled. It is not versioned: it is read through
+// the lineage and copied up on first change.
 type Usage struct {
 	AccessCount int64
 	LastAccess  time.Time // zero: never
@@ -178,7 +178,7 @@ type UsageDelta struct {
 	LastAccess time.Time
 }
 
-// Limits of a note. Every one is named in the fault that refuses a value.
+// Limits of a note. The fault that refuses a value names the limit.
 const (
 	MaxContentBytes    = 64 << 10
 	MaxContextBytes    = 8 << 10
@@ -192,7 +192,7 @@ const (
 	MaxLineage         = 8 // layers
 )
 
-// EarliestEvent and MaxEventAhead bound event times.
+// EarliestEvent is the earliest event time that is accepted.
 var EarliestEvent = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // MaxEventAhead is how far event time may lie in the future.

@@ -20,73 +20,74 @@ type Policy interface {
 	// CheckConfig validates a collection's overrides of the constants; a fault
 	// names the field as "policy_config.<name>".
 	CheckConfig(config json.RawMessage) error
-	// Reading says how the memory of a collection with this config is read.
+	// Reading returns how a collection with this config is read.
 	Reading(config json.RawMessage) Reading
-	// Prepare describes one note by itself: keywords, context, tags. It returns
-	// the note as it should be; embedding is the engine's work.
+	// Prepare describes one note on its own: keywords, context, tags. It returns
+	// the changed note; the engine embeds it.
 	Prepare(ctx context.Context, d Desk, n Note) (Note, error)
-	// Decide looks at what happened among other notes and says what should change.
+	// Decide looks at an event in the light of other notes and returns what should change.
 	Decide(ctx context.Context, d Desk, e Event) (Decision, error)
 }
 
-// PolicyDescription is what callers are shown.
+// PolicyDescription describes a policy to callers of the API.
 type PolicyDescription struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title"`
 	Description string          `json:"description"`
 	Defaults    json.RawMessage `json:"defaults"`
 	Schema      json.RawMessage `json:"schema"`
-	// Exchanges tells that messages are decided about by exchanges (what a person
-	// says and what is answered) rather than one by one, each as a note.
+	// Exchanges reports whether messages are decided by exchange (what a person
+	// says and the answer) instead of one by one like notes.
 	Exchanges bool `json:"exchanges"`
 }
 
-// EventKind says what a policy is asked to look at.
+// EventKind is the type of an event.
 type EventKind string
 
 // The events.
 const (
 	EventNote     EventKind = "note"     // a note was added or changed
 	EventExchange EventKind = "exchange" // messages were added
-	EventTask     EventKind = "task"     // work that a decision put off, or that a caller asks for
+	EventTask     EventKind = "task"     // work that a decision deferred, or that a caller asks for
 )
 
-// Event is what happened.
+// Event is what a policy decides about.
 type Event struct {
 	Kind     EventKind
-	Note     Note   // EventNote: as it stands, with its vector
-	Messages []Note // EventExchange: what was said now, oldest first; often one-sided
+	Note     Note   // EventNote: its current version, with its vector
+	Messages []Note // EventExchange: the new messages, oldest first; often of one side only
 	Task     Task   // EventTask
 }
 
-// Task is work that a policy does beside exchanges: a summary, a forgetting.
+// Task is work that a policy does outside of notes and exchanges, such as a summary or a forgetting pass.
 type Task struct {
 	Name string          `json:"name"`           // the policy's
 	Key  string          `json:"key,omitempty"`  // what it is about, such as a day
 	Args json.RawMessage `json:"args,omitempty"` // the policy's
 }
 
-// Follow is a task to be done later, as a job of its own beside the decisions.
-// It is not enqueued while one of the same name and key waits.
+// Follow is a task to run later, as a job of its own. It is not enqueued while
+// one with the same name and key is queued.
 type Follow struct {
 	Task  Task
 	After time.Time // zero: now
 }
 
-// Reading says how a collection is read where its caller does not say it.
+// Reading holds the defaults of searches and contexts over a collection; a
+// caller's own values win.
 type Reading struct {
-	// Kinds are what searches and contexts look at, unless the caller's filter
-	// names kinds; empty: all.
+	// Kinds are the kinds that are searched, unless the caller's filter names
+	// kinds; empty: all.
 	Kinds []Kind
-	// Filter is a further condition on these kinds, and goes where they go; nil: none.
+	// Filter is a further condition, applied together with Kinds; nil: none.
 	Filter filter.Expr
-	// Pinned are notes that a context shows whether or not they answer the
-	// query, first in order, as far as the budget allows.
+	// Pinned are notes that a context shows first, whether or not they match the
+	// query, as far as the budget allows.
 	Pinned []Pin
 	Recent int  // newest messages that a context shows; 0: none
 	K      int  // hits of a search or candidates of a context; 0: the usual number
-	ByDate bool // hits of a context stand together under their dates, oldest first, whatever their kind
-	Graph  bool // triples of the entities that a query names are found too
+	ByDate bool // a context groups its hits by date, oldest first, across kinds
+	Graph  bool // triples of the entities named in the query are hits too
 }
 
 // Pin names a note by its natural key.
@@ -95,45 +96,63 @@ type Pin struct {
 	Key  string
 }
 
-// Desk is what a policy works with: a view whose reads are recorded, a clock,
-// chance, and a model within a budget. It is safe for concurrent use.
+// Desk is what a policy works with: a view of the collection, a clock, a random
+// source, and a model within a budget. It is safe for concurrent use.
 type Desk interface {
+	DeskSettings
+	DeskModel
+	DeskReader
+	DeskLister
+}
+
+// DeskSettings is what a decision is made under.
+type DeskSettings interface {
 	Config() json.RawMessage // of the collection; may be empty
 	Now() time.Time
 	Rand() *rand.Rand // not for concurrent use
+	// NewID returns the id of a note that the decision creates, so that links can name it.
+	NewID() uuid.UUID
+}
+
+// DeskModel asks the model and the embedder.
+type DeskModel interface {
 	Analyst() Analyst
 	Ask(ctx context.Context, c Call) (Answer, error)
-	// NewID is the id of a note that the decision makes, so that its links can name it.
-	NewID() uuid.UUID
-
-	// Nearest gives the k notes most similar to n by cosine, best first, never n
-	// itself, among notes of its kind (notes and messages count as one). They are recorded as read.
-	Nearest(ctx context.Context, n Note, k int) ([]Neighbour, error)
-	// Similar answers several queries at once, each best first. What it gives is recorded as read.
-	Similar(ctx context.Context, q []SimilarQuery) ([][]Neighbour, error)
-	// Embed gives the vectors of texts, to compare texts that are no notes yet.
+	// Embed returns the vectors of texts that are not notes.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
-	// Notes reads notes by id and records them as read.
+}
+
+// DeskReader reads what a decision depends on. Every result is recorded in the
+// decision's read set: when any of it changes before the decision is applied,
+// that is a conflict and the event is decided again.
+type DeskReader interface {
+	// Nearest returns the k notes most similar to n by cosine, best first, never n
+	// itself, among notes of its kind (notes and messages count as one kind).
+	Nearest(ctx context.Context, n Note, k int) ([]Neighbor, error)
+	// Similar answers several queries at once, each best first.
+	Similar(ctx context.Context, q []SimilarQuery) ([][]Neighbor, error)
 	Notes(ctx context.Context, ids []uuid.UUID) ([]Note, error)
-	// ByKey finds a live note by kind and key. It is recorded as read, or as absent.
+	// ByKey finds a live note by kind and key. Absence is recorded too.
 	ByKey(ctx context.Context, kind Kind, key string) (n Note, ok bool, err error)
-	// Links gives the links from, to, or from and to notes, and records them as read.
+	// Links returns the links of notes in a direction.
 	Links(ctx context.Context, ids []uuid.UUID, d Direction) ([]Link, error)
-	// Absent declares that no live note of the kind and key exists; part of the conflict rule.
+	// Absent records that no live note of the kind and key may exist.
 	Absent(kind Kind, key string)
+}
 
-	// What follows is not recorded as read: it may have moved when the decision
-	// is applied. A note that the decision changes or deletes is compared all the same.
-
+// DeskLister reads without recording: the result may be out of date when the
+// decision is applied. A note that the decision changes or deletes is checked
+// all the same.
+type DeskLister interface {
 	// List pages through notes.
 	List(ctx context.Context, q NoteQuery) ([]Note, error)
-	// Recent gives the n messages before a message in the order in which they came, oldest first.
+	// Recent returns the n messages before a message in order of arrival, oldest first.
 	Recent(ctx context.Context, before uuid.UUID, n int) ([]Note, error)
-	// Linked gives up to limit notes linked from or to each note.
+	// Linked returns up to limit notes linked from or to each note.
 	Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid.UUID][]Note, error)
-	// Past reads notes as they stood at an earlier revision; those that were not visible then are left out.
+	// Past reads notes at an earlier revision; those not visible then are left out.
 	Past(ctx context.Context, ids []uuid.UUID, at Revision) ([]Note, error)
-	// Usage of notes; those that were never used are absent.
+	// Usage of notes; notes that were never used are absent.
 	Usage(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Usage, error)
 }
 
@@ -146,45 +165,44 @@ type SimilarQuery struct {
 	MinScore float64 // cosine; hits below it are left out
 }
 
-// Neighbour is a note and its similarity to another, cosine, higher is better.
-type Neighbour struct {
+// Neighbor is a note and its similarity to another, cosine, higher is better.
+type Neighbor struct {
 	Note  Note
 	Score float64
 }
 
-// Decision is what a policy wants changed, and what it would only do with a
-// person's consent.
+// Decision is what a policy wants to change, and what it proposes for review.
 type Decision struct {
-	Note    Note   // EventNote: the note itself as it should be; ignored otherwise
+	Note    Note   // EventNote: the note's new content; ignored otherwise
 	Puts    []Note // changed or new other notes; a new one has no id, or one of Desk.NewID
-	Links   []Link // put as they are: one that is there gets these attributes and this confidence
+	Links   []Link // written as given; an existing link gets these attributes and this confidence
 	Unlinks []LinkID
 	Deletes []uuid.UUID
 	Follow  []Follow
 	Cause   Cause           // of the changeset; "": CauseEvolve
 	Evolved bool            // counts towards consolidation
-	Review  *ReviewProposal // what waits for a person
-	Applied *ReviewProposal // risky changes among the above, listed for periodic review
-	Outcome json.RawMessage // kept as the job's result: what was decided and why
-	Pending string          // a call fell back: what the event is about is marked pending with this reason and tried again
+	Review  *ReviewProposal // changes that need approval
+	Applied *ReviewProposal // risky ones among the applied changes, listed for periodic review
+	Outcome json.RawMessage // stored as the job's result: what was decided and why
+	Pending string          // reason to mark the event's notes pending and retry: a call used its fallback
 }
 
-// ReviewProposal is the part of a decision that waits, or that should be
-// looked at later.
+// ReviewProposal is the part of a decision that waits for approval, or that a
+// person should look at later.
 type ReviewProposal struct {
 	Confidence float64
 	Changes    []ReviewChange
 	Reason     string
 }
 
-// Refresher is a policy that keeps notes which sum up others.
+// Refresher is a policy that maintains summaries of other notes.
 type Refresher interface {
-	// Refresh says what is to be done when a caller has deleted a note (is nil), restored one that was gone (was
-	// nil), or changed what it says. stale are the summaries and profiles that come from it, which are marked.
+	// Refresh returns the tasks to run after a caller deleted a note (is nil), restored a deleted one (was nil), or
+	// changed its content. stale are the summaries and profiles derived from it, which are marked stale.
 	Refresh(was, is *Note, stale []Note) []Follow
 }
 
-// EnqueueFollows enqueues tasks of a collection's policy, but for those that wait already.
+// EnqueueFollows enqueues tasks of a collection's policy, except those that are queued already.
 func EnqueueFollows(ctx context.Context, tx Tx, collection uuid.UUID, follows []Follow) error {
 	if len(follows) == 0 {
 		return nil

@@ -107,7 +107,7 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 // Nearest gives the k nearest notes of n's kind (notes and messages count as one) that are older or were decided
 // about already: of notes that wait in the queue behind n, none is seen, so
 // that a bulk of notes links in the order in which it was given.
-func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neighbour, error) {
+func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neighbor, error) {
 	vec := n.Vector
 	if vec == nil {
 		em, err := d.e.embedderOf(&d.v.Collection)
@@ -132,7 +132,7 @@ func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neig
 }
 
 // neighbours reads what was found, in its order.
-func (d *desk) neighbours(ctx context.Context, found []memory.Nearest) ([]memory.Neighbour, error) {
+func (d *desk) neighbours(ctx context.Context, found []memory.Nearest) ([]memory.Neighbor, error) {
 	ids := make([]uuid.UUID, len(found))
 	for i, f := range found {
 		ids[i] = f.Note
@@ -141,18 +141,18 @@ func (d *desk) neighbours(ctx context.Context, found []memory.Nearest) ([]memory
 	if err != nil {
 		return nil, err
 	}
-	out := make([]memory.Neighbour, 0, len(notes))
+	out := make([]memory.Neighbor, 0, len(notes))
 	for _, f := range found {
 		// A note that the index knows and the store no longer shows is left out.
 		if i := slices.IndexFunc(notes, func(m memory.Note) bool { return m.ID == f.Note }); i >= 0 {
-			out = append(out, memory.Neighbour{Note: notes[i], Score: f.Score})
+			out = append(out, memory.Neighbor{Note: notes[i], Score: f.Score})
 		}
 	}
 	return out, nil
 }
 
 // Similar embeds all queries together, finds what is near each, and records it as read.
-func (d *desk) Similar(ctx context.Context, queries []memory.SimilarQuery) ([][]memory.Neighbour, error) {
+func (d *desk) Similar(ctx context.Context, queries []memory.SimilarQuery) ([][]memory.Neighbor, error) {
 	em, err := d.e.embedderOf(&d.v.Collection)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (d *desk) Similar(ctx context.Context, queries []memory.SimilarQuery) ([][]
 	if err != nil {
 		return nil, err
 	}
-	out := make([][]memory.Neighbour, len(queries))
+	out := make([][]memory.Neighbor, len(queries))
 	for i, q := range queries {
 		if q.K <= 0 {
 			continue

@@ -38,7 +38,7 @@ func TestDecisions(t *testing.T) {
 	rows := []struct {
 		name   string
 		config string
-		near   []memory.Neighbour
+		near   []memory.Neighbor
 		new    func(*memory.Note)
 		answer string
 		want   want
@@ -156,7 +156,7 @@ func TestDecisions(t *testing.T) {
 		},
 		{
 			name: "C017 no more than k neighbours, never the note itself", config: `{"k_neighbours":2}`,
-			near:   append([]memory.Neighbour{{Note: policytest.Note(9, "itself"), Score: 1}}, five...),
+			near:   append([]memory.Neighbor{{Note: policytest.Note(9, "itself"), Score: 1}}, five...),
 			answer: `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[0,1],"confidence":0.95}`,
 			want:   want{links: []byte{1}, tags: []string{"tag9"}, evolved: true, decision: DecisionEvolve, dropped: Dropped{Handles: 1}},
 		},

@@ -80,9 +80,9 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (
 
 // others drops what a desk must not give, so that no answer can rest on it:
 // the note itself, repeats, more than k.
-func others(near []memory.Neighbour, self uuid.UUID, k int) []memory.Neighbour {
+func others(near []memory.Neighbor, self uuid.UUID, k int) []memory.Neighbor {
 	seen := map[uuid.UUID]bool{self: true}
-	out := make([]memory.Neighbour, 0, min(k, len(near)))
+	out := make([]memory.Neighbor, 0, min(k, len(near)))
 	for _, nb := range near {
 		if len(out) < k && !seen[nb.Note.ID] {
 			seen[nb.Note.ID] = true
@@ -92,7 +92,7 @@ func others(near []memory.Neighbour, self uuid.UUID, k int) []memory.Neighbour {
 	return out
 }
 
-func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c Config, n *memory.Note, near []memory.Neighbour) (memory.Call, error) {
+func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c Config, n *memory.Note, near []memory.Neighbor) (memory.Call, error) {
 	ids := make([]uuid.UUID, len(near))
 	for i := range near {
 		ids[i] = near[i].Note.ID
@@ -158,7 +158,7 @@ func confidence(e Evolution) *float64 {
 type judgement struct {
 	c    Config
 	n    memory.Note
-	near []memory.Neighbour
+	near []memory.Neighbor
 	e    Evolution
 	out  Outcome
 }
@@ -341,7 +341,7 @@ func (j *judgement) rewrite(i int, after *memory.Note) []string {
 func (j *judgement) applyUpdates(dec *memory.Decision, changes []memory.ReviewChange) {
 	dec.Evolved = true
 	for _, ch := range changes {
-		put := j.near[slices.IndexFunc(j.near, func(nb memory.Neighbour) bool { return nb.Note.ID == ch.Note })].Note
+		put := j.near[slices.IndexFunc(j.near, func(nb memory.Neighbor) bool { return nb.Note.ID == ch.Note })].Note
 		put.Context, put.Tags, put.Keywords = ch.After.Context, ch.After.Tags, ch.After.Keywords
 		dec.Puts = append(dec.Puts, put)
 		j.out.effect(ch.Note, "changed")

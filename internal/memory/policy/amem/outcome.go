@@ -54,7 +54,7 @@ type Dropped struct {
 	OverLimit int `json:"over_limit,omitempty"` // links or changes beyond the limits
 }
 
-func consider(near []memory.Neighbour) []Considered {
+func consider(near []memory.Neighbor) []Considered {
 	out := make([]Considered, len(near))
 	for i := range near {
 		out[i] = Considered{Note: near[i].Note.ID, Score: near[i].Score}

@@ -116,7 +116,7 @@ func (l *ledger) look(ctx context.Context, d memory.Desk, facts []candidate) err
 		}
 		if ok {
 			f.settled, f.reason = true, "the same text is known"
-			f.similar = []memory.Neighbour{{Note: known, Score: 1}}
+			f.similar = []memory.Neighbor{{Note: known, Score: 1}}
 			f.dec = FactDecision{Operation: OpNoop, Target: new(0)}
 			continue
 		}
@@ -276,9 +276,9 @@ func isDecision(raw json.RawMessage) error {
 }
 
 // target is the memory that a decision names, as it was read.
-func (f *candidate) target() (memory.Neighbour, bool) {
+func (f *candidate) target() (memory.Neighbor, bool) {
 	if f.dec.Target == nil || *f.dec.Target < 0 || *f.dec.Target >= len(f.similar) {
-		return memory.Neighbour{}, false
+		return memory.Neighbor{}, false
 	}
 	return f.similar[*f.dec.Target], true
 }
@@ -297,17 +297,17 @@ func (l *ledger) outdated(f *candidate) bool {
 // again lays out for a fact what is there now: memories as they were changed,
 // without those that were deleted, and the new facts that share words with it.
 func (l *ledger) again(f *candidate) {
-	var similar []memory.Neighbour
+	var similar []memory.Neighbor
 	w := wordingOf(f.text)
 	for i := range l.added {
 		other := wordingOf(l.added[i].Content)
 		if shared := other.has(w.terms); shared > 0 {
-			similar = append(similar, memory.Neighbour{Note: l.added[i], Score: float64(shared) / float64(max(len(w.terms), len(other.terms)))})
+			similar = append(similar, memory.Neighbor{Note: l.added[i], Score: float64(shared) / float64(max(len(w.terms), len(other.terms)))})
 		}
 	}
 	for _, nb := range f.similar {
 		if n, ok := l.stands(nb.Note); ok {
-			similar = append(similar, memory.Neighbour{Note: n, Score: nb.Score})
+			similar = append(similar, memory.Neighbor{Note: n, Score: nb.Score})
 		}
 	}
 	f.similar = similar[:min(len(similar), l.c.Similar)]

@@ -153,18 +153,18 @@ func (k *talk) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-func (k *talk) Similar(_ context.Context, queries []memory.SimilarQuery) ([][]memory.Neighbour, error) {
-	out := make([][]memory.Neighbour, len(queries))
+func (k *talk) Similar(_ context.Context, queries []memory.SimilarQuery) ([][]memory.Neighbor, error) {
+	out := make([][]memory.Neighbor, len(queries))
 	for i, q := range queries {
 		v := vectorOf(q.Text)
 		for _, n := range k.notes {
 			r := recordOf(&n)
 			score, _ := memory.Cosine(v, vectorOf(n.Content))
 			if slices.Contains(q.Kinds, n.Kind) && filter.Match(q.Filter, &r) && score > 0 && score >= q.MinScore {
-				out[i] = append(out[i], memory.Neighbour{Note: n, Score: score})
+				out[i] = append(out[i], memory.Neighbor{Note: n, Score: score})
 			}
 		}
-		slices.SortStableFunc(out[i], func(a, b memory.Neighbour) int {
+		slices.SortStableFunc(out[i], func(a, b memory.Neighbor) int {
 			switch {
 			case a.Score > b.Score:
 				return -1

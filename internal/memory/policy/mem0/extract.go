@@ -101,7 +101,7 @@ type extractMaterial struct {
 type candidate struct {
 	text    string
 	note    memory.Note // as it would be added: key, attributes, times, sources
-	similar []memory.Neighbour
+	similar []memory.Neighbor
 	dec     FactDecision
 	by      memory.Answer
 	settled bool // decided without asking

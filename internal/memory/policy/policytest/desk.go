@@ -18,7 +18,7 @@ var Noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 // Desk is a desk with notes laid out on it and answers written in advance.
 type Desk struct {
 	Overrides   string
-	Near        []memory.Neighbour
+	Near        []memory.Neighbor
 	LinkedNotes map[uuid.UUID][]memory.Note
 	Answers     map[string]string // by call name
 	By          memory.Analyst
@@ -57,7 +57,7 @@ func (d *Desk) Ask(_ context.Context, c memory.Call) (memory.Answer, error) {
 	return memory.Answer{JSON: json.RawMessage(raw), Analyst: d.Analyst(), Model: "test"}, nil
 }
 
-func (d *Desk) Nearest(_ context.Context, _ memory.Note, k int) ([]memory.Neighbour, error) {
+func (d *Desk) Nearest(_ context.Context, _ memory.Note, k int) ([]memory.Neighbor, error) {
 	return d.Near[:min(k, len(d.Near))], nil
 }
 
@@ -81,8 +81,8 @@ func (d *Desk) Linked(_ context.Context, ids []uuid.UUID, limit int) (map[uuid.U
 
 func (d *Desk) NewID() uuid.UUID { return uuid.New() }
 
-func (d *Desk) Similar(_ context.Context, q []memory.SimilarQuery) ([][]memory.Neighbour, error) {
-	out := make([][]memory.Neighbour, len(q))
+func (d *Desk) Similar(_ context.Context, q []memory.SimilarQuery) ([][]memory.Neighbor, error) {
+	out := make([][]memory.Neighbor, len(q))
 	for i := range q {
 		out[i] = d.Near[:min(q[i].K, len(d.Near))]
 	}
@@ -128,10 +128,10 @@ func Note(n byte, content string) memory.Note {
 }
 
 // Neighbors gives n notes with ids 1..n, nearest first.
-func Neighbors(n int) []memory.Neighbour {
-	out := make([]memory.Neighbour, n)
+func Neighbors(n int) []memory.Neighbor {
+	out := make([]memory.Neighbor, n)
 	for i := range out {
-		out[i] = memory.Neighbour{Note: Note(byte(i+1), fmt.Sprintf("Old content %d.", i+1)), Score: 0.9 - 0.1*float64(i)}
+		out[i] = memory.Neighbor{Note: Note(byte(i+1), fmt.Sprintf("Old content %d.", i+1)), Score: 0.9 - 0.1*float64(i)}
 	}
 	return out
 }
