@@ -53,7 +53,6 @@ var notYetPlain = []string{
 	"internal/queue/redis",
 	"internal/redis/redistest",
 	"internal/rules",
-	"internal/search",
 	"internal/store",
 	"internal/store/enginetest",
 	"internal/store/postgres",

@@ -4,7 +4,7 @@
 // It is the first of three packages that answer a search. Package index measures how notes and a
 // query match: BM25, cosines, sessions, marks. Package search weighs these measures into one
 // ranking. Package recall asks the store for the log, keeps the layers up to date, calls both, and
-// answers with notes. Only recall calls this package.
+// answers with notes. Only recall opens layers and views; the stores call [Round].
 //
 // # Layers
 //

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// EstimateTokens counts the tokens of s as matches of
-// [A-Za-z0-9]+|[^\sA-Za-z0-9]: within a hundredth of a common byte-pair
-// count over English dialogue, and the same everywhere.
+// EstimateTokens returns the number of matches of [A-Za-z0-9]+|[^\sA-Za-z0-9] in s: within a
+// hundredth of a common byte-pair count over English dialogue, and the same everywhere.
 func EstimateTokens(s string) int {
 	n, in := 0, false
 	for _, r := range s {
@@ -28,9 +27,9 @@ func EstimateTokens(s string) int {
 	return n
 }
 
-// Budget walks the hits in order and stops before the first that would pass
-// the budget, so that what is left out is never more relevant than what is
-// kept. A budget of 0 or less is none. It returns the tokens of what it kept.
+// Budget keeps the hits up to the first that would exceed the budget, so a hit that is left out is
+// never more relevant than one that is kept. A budget of 0 or less is no limit. It returns the
+// tokens of the hits kept.
 func Budget(hits []Hit, budget int, count func(Hit) int) (kept []Hit, tokens int) {
 	for i, h := range hits {
 		n := count(h)
@@ -42,17 +41,16 @@ func Budget(hits []Hit, budget int, count func(Hit) int) (kept []Hit, tokens int
 	return hits, tokens
 }
 
-// NoiseFloor is the cosine at or below which the first stage of [TwoStage]
-// drops a hit, where the embedder knows no floor of its own.
+// NoiseFloor is the cosine at or below which the first stage of [TwoStage] drops a hit, for
+// embedders without a floor of their own.
 const NoiseFloor = 0.7
 
-// TwoStage keeps noise from the answer: first hits whose cosine is at most
-// floor go, linked ones and those without a vector included; then the rest is
-// ordered by the relevance that a model gives, and those below least go. The
-// model sees only what passed the first stage, and is not asked about
-// nothing. A nil relevance switches the second stage off. An error from it is
-// returned beside the hits of the first stage in their order, which is what
-// to answer with. Hits that the model did not score stay behind the others.
+// TwoStage filters noise in two stages. The first drops hits whose cosine is at most floor, linked
+// hits and hits without a vector included. The second orders the rest by the relevance that a model
+// returns and drops those below least. The model sees only what passed the first stage, and is not
+// called for an empty list. A nil relevance switches the second stage off. When relevance fails,
+// TwoStage returns its error and the hits of the first stage in their order, which are the answer
+// to use. Hits that the model did not score stay behind the others.
 func TwoStage(hits []Hit, floor float64, relevance func([]Hit) (map[ID]float64, error), least float64) ([]Hit, error) {
 	passed := slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return !h.Dense || h.Values[Vector] <= floor })
 	if relevance == nil || len(passed) == 0 {
@@ -65,9 +63,9 @@ func TwoStage(hits []Hit, floor float64, relevance func([]Hit) (map[ID]float64, 
 	return Rerank(passed, scores, least), nil
 }
 
-// Rerank orders hits by scores from elsewhere (0..1) and drops those that are
-// scored below least. A scored hit takes the new score; hits without one keep
-// theirs and their order, behind the others. Ties order by note id.
+// Rerank orders hits by other scores (0..1) and drops those with a score below least. A scored hit
+// takes the new score. Hits without a new score keep theirs and their order, behind the others.
+// Ties are ordered by note id.
 func Rerank(hits []Hit, scores map[ID]float64, least float64) []Hit {
 	var scored, rest []Hit
 	for _, h := range hits {

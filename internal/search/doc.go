@@ -1,36 +1,39 @@
-// Package search ranks: it fuses what the index measured of notes, brings in
-// linked notes, cuts to what was asked, and counts tokens. All of it is pure
-// functions of their arguments: no store, no index, no clock, no model.
+// Package search ranks notes: it combines what the index measured of them, adds linked notes, cuts
+// to what was asked, and counts tokens. All functions depend on their arguments alone: no store, no
+// index, no clock, no model.
 //
-// The order of a search is: candidates (the best [Depth] of words, windows and
-// vectors, each measured by every signal) → [Ranker.Best], whose notes are
-// measured by late interaction → [Ranker.Rank] → [Expand] →
-// [Result.WithLinked] → optional [TwoStage] → [Budget].
+// It is the second of three packages that answer a search. Package index measures how notes and a
+// query match, package search weighs the measures into one ranking, and package recall asks the
+// store, calls both, and answers with notes. Only recall ranks with this package; config, api and
+// chat use its token counts.
 //
-// Scores are higher-is-better everywhere. Equal scores order direct hits
-// before linked ones, then by note id.
+// The steps of a search are: candidates (the best [Depth] of words, windows and vectors, each
+// measured by every signal) → [Ranker.Best], whose notes are measured by late interaction →
+// [Ranker.Rank] → [Expand] → [Result.WithLinked] → optional [TwoStage] → [Budget].
+//
+// Higher scores are better everywhere. Of equal scores, direct hits come before linked ones, then
+// note ids decide.
 //
 // # Score
 //
-// score = prior · Σ weight · measure, over the signals that some candidate of
-// the search has; their positive weights are scaled to the sum 1. The table of
-// signals in signal.go is the one place of their names, weights in each
-// profile, and the way they become comparable: BM25 and cosine are divided by
-// the largest of the candidates, negatives are 0; the others are what they are.
-// [DefaultPrior] holds the constants of the prior. docs/recall.md says how all
-// of them were chosen and what each is worth.
+// score = prior · Σ weight · measure, over the signals that some candidate of the search has; their
+// positive weights are scaled to the sum 1. The table of signals in signal.go is the only place
+// that defines their names, their weights in each profile, and how they become comparable: BM25 and
+// cosine are divided by the largest of the candidates, with negatives as 0; the others are used as
+// they are. [DefaultPrior] holds the constants of the prior. docs/recall.md describes how all of
+// them were chosen and what each adds.
 //
-// A search by vector alone is not fused: its score is the cosine. The profile
-// mem0 ranks as Mem0's code does, with other candidates and measures: mem0.go.
+// A search by vector alone is not fused: its score is the cosine. The profile mem0 ranks as Mem0's
+// code does, with other candidates and measures: see mem0.go.
 //
 // # Other constants
 //
 //	name             default  meaning
-//	SpellingVector   see it   weight of Vector where the embedder matches spellings, not meanings
+//	SpellingVector   see it   weight of Vector when the embedder compares spellings, not meanings
 //	Config.HalfLife  720h     age at which recency is one half
-//	Config.LinkShare 0.5      how far a linked note moves towards the hit that links it
+//	Config.LinkShare 0.5      how far a linked note moves towards the score of the hit that links it
 //	MinDepth         200      candidates per signal; no k asks for more, so k never changes an order
 //	LateDepth        200      candidates that late interaction measures
 //	ReservedLexical  1        places among the first k (k > 1) for notes found only by words
-//	NoiseFloor       0.7      cosine at or below which the two-stage filter drops a hit; embedders may know their own
+//	NoiseFloor       0.7      cosine at or below which the two-stage filter drops a hit; embedders may define their own
 package search

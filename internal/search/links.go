@@ -9,10 +9,10 @@ import (
 // Edge is a link between two notes, in either direction.
 type Edge struct {
 	A, B       ID
-	Confidence float64 // 0..1; 0 counts as 1, a link that states none
+	Confidence float64 // 0..1; 0 is a link without a confidence and counts as 1
 }
 
-// Linked is a note that links led to.
+// Linked is a note reached through links.
 type Linked struct {
 	Note       ID
 	Via        ID      // the note it was reached from, a hit or a nearer linked note
@@ -20,11 +20,10 @@ type Linked struct {
 	Hops       int
 }
 
-// Expand follows links out of and into the hits, breadth first, up to depth
-// hops, and gives at most limit notes that are no hits themselves, each once.
-// Notes reached from better hits come first, then by confidence, then by id.
-// edges gives all links that touch any of the notes; it is called once per
-// hop, and its error ends the expansion.
+// Expand follows links out of and into the hits, breadth first, up to depth hops. It returns at
+// most limit notes that are not hits themselves, each once. Notes reached from better hits come
+// first, then those of higher confidence, then those of lower id. edges returns all links that
+// touch any of the notes; it is called once per hop, and its error ends the expansion.
 func Expand(hits []Hit, depth, limit int, edges func(notes []ID) ([]Edge, error)) ([]Linked, error) {
 	seen := map[ID]bool{}
 	frontier := make([]ID, 0, len(hits))
@@ -69,14 +68,12 @@ func Expand(hits []Hit, depth, limit int, edges func(notes []ID) ([]Edge, error)
 	return out, nil
 }
 
-// WithLinked scores linked notes on the scale of the direct hits, ranks all
-// together and cuts to K. A linked note's score is its own against the query,
-// moved by LinkShare × confidence of the way up to the score of the note that
-// led to it: a note that shares no word with the query, but is linked from
-// its best answer, is worth a place. Direct hits keep their scores.
-// Candidates of notes that are not in linked are ignored, and so are linked
-// notes without a candidate (the view does not see them, or the filter does
-// not let them pass).
+// WithLinked scores linked notes on the scale of the direct hits, ranks all together and cuts to K.
+// A linked note's score is its own score for the query, moved by LinkShare × confidence of the way
+// up to the score of the note that led to it: a note that shares no word with the query, but is
+// linked from its best answer, deserves a place. Direct hits keep their scores. Candidates that are
+// not in linked are ignored, and so are linked notes without a candidate (not visible in the view,
+// or excluded by the filter).
 func (r Result) WithLinked(linked []Linked, candidates []Candidate) []Hit {
 	byNote := make(map[ID]Candidate, len(candidates))
 	for _, c := range candidates {
@@ -88,12 +85,12 @@ func (r Result) WithLinked(linked []Linked, candidates []Candidate) []Hit {
 		scores[h.Note] = h.Score
 	}
 	share := r.ranker.config.LinkShare
-	for _, l := range linked { // nearer hops come first, so Via is scored
+	for _, l := range linked { // nearer hops come first, so Via has a score
 		c, ok := byNote[l.Note]
 		if _, direct := scores[l.Note]; direct || !ok {
 			continue
 		}
-		h := r.ranker.hit(c, r.options, &r.scale)
+		h := r.ranker.newHit(c, r.options, &r.scale)
 		h.IsNeighbor = true
 		h.Sources = append(h.Sources, SourceLink)
 		if via, ok := scores[l.Via]; ok && via > h.Score && share > 0 {
@@ -107,7 +104,7 @@ func (r Result) WithLinked(linked []Linked, candidates []Candidate) []Hit {
 		scores[l.Note] = h.Score
 		hits = append(hits, h)
 	}
-	slices.SortFunc(hits, before)
-	reserve(hits, r.options.K, func(h Hit) bool { return r.reserved[h.Note] })
-	return finish(hits, r.options)
+	slices.SortFunc(hits, compareHits)
+	moveReserved(hits, r.options.K, func(h Hit) bool { return r.reserved[h.Note] })
+	return cutToK(hits, r.options)
 }

@@ -10,7 +10,7 @@ func TestLogistic(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		terms              int
-		middle, oneAbove   float64 // the score that is worth a half, and what one more is worth
+		middle, oneAbove   float64 // the score that maps to one half, and the value for one more
 		nothing, threeMore float64
 	}{
 		{1, 5, 0.66818777, 0.02931223, 0.89090318},
@@ -53,15 +53,15 @@ func TestMem0Depth(t *testing.T) {
 	}
 }
 
-// linked is a candidate that a link to an entity lifts.
+// linked is a candidate that a link to an entity raises.
 func linked(n int, vector, lexical, entity float64) Candidate {
 	c := cand(n, vector, lexical)
 	c.Values[Entity] = entity
 	return c
 }
 
-// A score is the sum of what a note has, divided by what it could have: 1, 2, 1.5 or 2.5
-// by the signals that some candidate has.
+// A score is the sum of what a note has, divided by what it could have: 1, 2, 1.5 or 2.5, by the
+// signals that some candidate has.
 func TestMem0Score(t *testing.T) {
 	t.Parallel()
 	r, err := New(DefaultConfig(Mem0))
@@ -93,7 +93,7 @@ func TestMem0Score(t *testing.T) {
 			}
 		}
 	}
-	// By words alone the curve orders; no place is kept for them otherwise.
+	// By words alone the curve orders; no place is reserved in this profile.
 	if got := notes(r.Rank([]Candidate{word(1, 3), word(2, 4)}, Options{Mode: ModeLexical, K: 5}).Hits); !slices.Equal(got, []int{2, 1}) {
 		t.Errorf("by words %v", got)
 	}

@@ -5,22 +5,22 @@ import (
 	"math"
 )
 
-// Prior says how likely a note is to be asked for, whatever the query is:
-// answers of an assistant less than what people say, long notes less than
-// short ones. Its factor is Role^(assistant) · max(1, terms/From)^-Exponent.
-// On conversations with an assistant most evidence is the user's, while most
-// of the text is the assistant's, and words alone prefer text.
+// Prior is how likely a note is to be asked for, independent of the query: answers of an assistant
+// are less likely than what people say, long notes less likely than short ones. The factor is
+// max(1, terms/From)^-Exponent, times Assistant for an assistant's message. In conversations with
+// an assistant most evidence is in the user's messages, while most of the text is the assistant's,
+// and a ranking by words prefers text.
 type Prior struct {
-	Assistant float64 // factor of an assistant's messages, above 0, at most 1
-	From      float64 // terms up to which length does not count, at least 1
+	Assistant float64 // factor for an assistant's messages, above 0, at most 1
+	From      float64 // number of terms up to which length does not count, at least 1
 	Exponent  float64 // at least 0
 }
 
-// DefaultPrior is one for short turns and for messages of pages; docs/recall.md
-// says how it was chosen.
+// DefaultPrior fits both short turns and messages of several pages. docs/recall.md describes how it
+// was chosen.
 var DefaultPrior = Prior{Assistant: 0.5, From: 60, Exponent: 0.2}
 
-// NoPrior takes every note for as likely as every other.
+// NoPrior considers all notes equally likely.
 var NoPrior = Prior{Assistant: 1, From: 1, Exponent: 0}
 
 func (p Prior) check() error {
@@ -30,7 +30,7 @@ func (p Prior) check() error {
 	return nil
 }
 
-func (p Prior) of(assistant bool, terms int) float64 {
+func (p Prior) factor(assistant bool, terms int) float64 {
 	f := math.Pow(max(1, float64(terms)/p.From), -p.Exponent)
 	if assistant {
 		f *= p.Assistant

@@ -9,25 +9,23 @@ import (
 	"time"
 )
 
-// ID is a note id. It is an alias, so that any named 16-byte id converts by
-// assignment.
+// ID is a note id. It is an alias, so any named 16-byte id can be assigned to it.
 type ID = [16]byte
 
-// MinDepth is how many candidates each signal is asked for at least.
+// MinDepth is the least number of candidates asked of each signal.
 const MinDepth = 200
 
-// LateDepth is how many of the best candidates are measured by late
-// interaction.
+// LateDepth is the number of best candidates that late interaction measures.
 const LateDepth = 200
 
-// ReservedLexical is how many places among the first k are kept for notes
-// that only words found. A search for one hit keeps none.
+// ReservedLexical is the number of places among the first k that are reserved for notes found only
+// by words. A search for one hit reserves none.
 const ReservedLexical = 1
 
-// Depth is how many candidates to ask of each signal for k hits.
+// Depth returns how many candidates to ask of each signal for k hits.
 func Depth(k int) int { return max(k, MinDepth) }
 
-// Mode says which signals a search uses.
+// Mode selects the signals of a search.
 type Mode string
 
 // The modes.
@@ -43,10 +41,10 @@ type Config struct {
 	HalfLife  time.Duration
 	LinkShare float64 // 0..1
 	Prior     Prior
-	Mem0      bool // candidates and measures as [Mem0] has them
+	Mem0      bool // candidates and measures of [Mem0]
 }
 
-// DefaultConfig gives the documented defaults of a profile.
+// DefaultConfig returns the documented defaults of a profile.
 func DefaultConfig(p Profile) Config {
 	c := Config{Weights: p.Weights(), HalfLife: 30 * 24 * time.Hour, LinkShare: 0.5, Prior: DefaultPrior}
 	if p == Mem0 {
@@ -58,8 +56,7 @@ func DefaultConfig(p Profile) Config {
 // Ranker ranks candidates by one configuration.
 type Ranker struct{ config Config }
 
-// New makes a ranker; it refuses weights that are not finite and constants
-// out of range.
+// New returns a ranker. It fails when a weight is not finite or a constant is out of range.
 func New(c Config) (*Ranker, error) {
 	for i, w := range c.Weights {
 		if math.IsNaN(w) || math.IsInf(w, 0) {
@@ -75,27 +72,27 @@ func New(c Config) (*Ranker, error) {
 	return &Ranker{config: c}, nil
 }
 
-// Candidate is a note with what was measured of it, whichever signal found it.
+// Candidate is a note with its measures, found by any signal.
 type Candidate struct {
 	Note      ID
-	Values    Values // Recency is worked out from At
-	Dense     bool   // whether it has a cosine
-	ByVector  bool   // among the best by vector
+	Values    Values // Recency is computed from At
+	Dense     bool   // it has a cosine
+	ByVector  bool   // it is among the best by vector
 	At        time.Time
 	Assistant bool // an assistant's message
-	Terms     int  // its length
+	Terms     int  // length in terms
 }
 
-// Options of one search.
+// Options are the options of one search.
 type Options struct {
 	Mode     Mode
 	K        int
-	MinScore *float64  // hits below are dropped; nil: none
-	Now      time.Time // what recency counts from; used only where Recency weighs
-	Terms    int       // words of the query that are no stop words; used only by Mem0
+	MinScore *float64  // hits below are dropped; nil is no minimum
+	Now      time.Time // the time that recency counts from; used only when Recency has a weight
+	Terms    int       // words of the query that are not stop words; used only by Mem0
 }
 
-// Source says what found a hit.
+// Source is what found a hit.
 type Source string
 
 // The sources.
@@ -103,12 +100,11 @@ const (
 	SourceVector  Source = "vector"
 	SourceLexical Source = "lexical"
 	SourceLink    Source = "link"
-	SourceGraph   Source = "graph" // an edge of an entity that the query names, or of one beside it
+	SourceGraph   Source = "graph" // an edge of an entity that the query names, or of an adjacent entity
 )
 
-// Part explains one part of a score: its signal, its value as measured, that
-// value normalized, and the weight it counts with. A hit's score is the sum of
-// normalized × weight, times its prior.
+// Part explains one part of a score: its signal, the raw measure, the normalized measure, and its
+// weight. A hit's score is the sum of normalized × weight, times its prior.
 type Part struct {
 	Name       string  `json:"signal"`
 	Raw        float64 `json:"raw"`
@@ -122,14 +118,14 @@ const partLink = "link"
 type Hit struct {
 	Candidate
 	Score      float64
-	Prior      float64 // factor of the score
+	Prior      float64 // a factor of the score
 	Sources    []Source
 	IsNeighbor bool // found by a link, not by the query
 	Explain    []Part
 }
 
-// before is the order of hits.
-func before(a, b Hit) int {
+// compareHits returns a negative number when a is ordered before b.
+func compareHits(a, b Hit) int {
 	neighbor := func(h Hit) int {
 		if h.IsNeighbor {
 			return 1
@@ -139,43 +135,43 @@ func before(a, b Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(neighbor(a), neighbor(b)), bytes.Compare(a.Note[:], b.Note[:]))
 }
 
-// scale is how measures of one search become comparable.
+// scale makes the measures of one search comparable.
 type scale struct {
-	weights Values // of the signals that count here, divided by their sum
-	highest Values // of the candidates, at least 0
+	weights Values // of the signals that count in this search, divided by their sum
+	highest Values // largest measures of the candidates, at least 0
 }
 
-// Result is a ranked search that linked notes may still join.
+// Result is a ranked search that linked notes can be added to.
 type Result struct {
 	Hits     []Hit // best first, at most K
 	ranker   *Ranker
 	options  Options
 	scale    scale
-	reserved map[ID]bool // hits whose place among the first K is kept
+	reserved map[ID]bool // hits with a reserved place among the first K
 }
 
-// Rank scores the candidates together and gives the best K. Candidates that
-// the mode cannot have found are dropped: by words, those without a word; by
-// vector, those without one. A note may be given once.
+// Rank scores the candidates together and returns the best K. It drops candidates that the mode
+// cannot find: in lexical mode those without a word, in vector mode those without a vector. Each
+// note may occur once.
 func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
 	ranked := r.order(candidates, o)
 	res := Result{ranker: r, options: o, scale: ranked.scale}
 	if o.Mode == ModeHybrid && o.K > ReservedLexical && !r.config.Mem0 {
-		res.reserved = ranked.reserve(o.K)
+		res.reserved = ranked.reserveLexical(o.K)
 	}
 	best := ranked.places[:min(max(o.K, 0), len(ranked.places))]
 	hits := make([]Hit, 0, len(best))
 	for _, p := range best {
 		if o.MinScore == nil || ranked.scores[p] >= *o.MinScore {
-			hits = append(hits, r.hit(ranked.found[p], o, &res.scale))
+			hits = append(hits, r.newHit(ranked.found[p], o, &res.scale))
 		}
 	}
 	res.Hits = hits
 	return res
 }
 
-// Best gives up to n notes that would be ranked first, best first, for signals
-// that are too dear to be measured of all.
+// Best returns up to n notes that would be ranked first, best first. It selects the notes for
+// measures that are too expensive to take of all candidates.
 func (r *Ranker) Best(candidates []Candidate, o Options, n int) []ID {
 	ranked := r.order(candidates, o)
 	out := make([]ID, min(n, len(ranked.places)))
@@ -185,24 +181,24 @@ func (r *Ranker) Best(candidates []Candidate, o Options, n int) []ID {
 	return out
 }
 
-// ranking is candidates in order.
+// ranking is a list of candidates and their order.
 type ranking struct {
 	found  []Candidate
 	scale  scale
 	scores []float64 // of found
-	places []int     // into found, best first
+	places []int     // indexes into found, best first
 }
 
 func (r *Ranker) order(candidates []Candidate, o Options) ranking {
 	found := make([]Candidate, 0, len(candidates))
 	for i := range candidates {
-		if r.finds(&candidates[i], o.Mode) {
+		if r.isCandidate(&candidates[i], o.Mode) {
 			found = append(found, candidates[i])
 			c := &found[len(found)-1]
 			c.Values[Recency] = r.recency(c, o)
 		}
 	}
-	out := ranking{found: found, scale: r.scaleOf(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found))}
+	out := ranking{found: found, scale: r.newScale(found, o.Mode), scores: make([]float64, len(found)), places: make([]int, len(found))}
 	for i := range found {
 		out.scores[i], _ = r.score(&found[i], &o, &out.scale, nil)
 		out.places[i] = i
@@ -213,10 +209,9 @@ func (r *Ranker) order(candidates []Candidate, o Options) ranking {
 	return out
 }
 
-// reserve keeps a place among the first k for the best note that only words
-// found, one that has a word of the query and is not among the k nearest by
-// vector, and names it.
-func (r *ranking) reserve(k int) map[ID]bool {
+// reserveLexical reserves a place among the first k for the best note found only by words, and
+// returns it. Such a note has a word of the query and is not among the k nearest by vector.
+func (r *ranking) reserveLexical(k int) map[ID]bool {
 	by := func(s Signal, in func(c *Candidate) bool) []int {
 		out := make([]int, 0, len(r.found))
 		for i := range r.found {
@@ -240,15 +235,15 @@ func (r *ranking) reserve(k int) map[ID]bool {
 	for _, i := range words[:min(ReservedLexical, len(words))] {
 		best[r.found[i].Note] = true
 	}
-	reserve(r.places, k, func(i int) bool { return best[r.found[i].Note] })
+	moveReserved(r.places, k, func(i int) bool { return best[r.found[i].Note] })
 	return best
 }
 
-// Weighs tells whether a signal counts.
+// Weighs reports whether a signal has a weight.
 func (r *Ranker) Weighs(s Signal) bool { return r.config.Weights[s] != 0 }
 
-// finds tells whether the mode can have found a candidate.
-func (r *Ranker) finds(c *Candidate, mode Mode) bool {
+// isCandidate reports whether the mode can find a candidate.
+func (r *Ranker) isCandidate(c *Candidate, mode Mode) bool {
 	switch mode {
 	case ModeLexical:
 		return c.Values[Lexical] > 0
@@ -269,9 +264,9 @@ func (r *Ranker) recency(c *Candidate, o Options) float64 {
 	return math.Exp2(-max(o.Now.Sub(c.At).Hours(), 0) / r.config.HalfLife.Hours())
 }
 
-// scaleOf finds the largest of each measure, and the weights: of the signals
-// that the mode uses and some candidate has, so that they sum to 1.
-func (r *Ranker) scaleOf(found []Candidate, mode Mode) scale {
+// newScale returns the largest value of each measure, and the weights of the signals that the mode
+// uses and some candidate has, scaled to the sum 1.
+func (r *Ranker) newScale(found []Candidate, mode Mode) scale {
 	var s scale
 	var has [signals]bool
 	for i := range found {
@@ -296,9 +291,8 @@ func (r *Ranker) scaleOf(found []Candidate, mode Mode) scale {
 	return s
 }
 
-// score works out the score of a candidate and its prior. Where parts is given,
-// it is told what makes the score. A search by vector alone is not fused: its
-// score is the cosine.
+// score returns the score of a candidate and its prior. Unless parts is nil, it appends the parts
+// of the score. A search by vector alone is not fused: its score is the cosine.
 func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score, prior float64) {
 	if o.Mode == ModeVector {
 		if parts != nil {
@@ -324,12 +318,12 @@ func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score
 		}
 		score += w * x
 	}
-	prior = r.config.Prior.of(c.Assistant, c.Terms)
+	prior = r.config.Prior.factor(c.Assistant, c.Terms)
 	return score * prior, prior
 }
 
-// hit makes a hit of a candidate.
-func (r *Ranker) hit(c Candidate, o Options, s *scale) Hit {
+// newHit returns the hit of a candidate.
+func (r *Ranker) newHit(c Candidate, o Options, s *scale) Hit {
 	h := Hit{Candidate: c}
 	if c.ByVector && c.Dense && o.Mode != ModeLexical {
 		h.Sources = append(h.Sources, SourceVector)
@@ -341,10 +335,9 @@ func (r *Ranker) hit(c Candidate, o Options, s *scale) Hit {
 	return h
 }
 
-// reserve moves the reserved hits that fell behind the first k to its end.
-// Without it, k middling cosines would crowd out the one note that has the
-// rare word.
-func reserve[H any](hits []H, k int, reserved func(H) bool) {
+// moveReserved moves reserved hits behind the first k to the end of the first k. Without it, k
+// mediocre cosines would displace the one note that has the rare word.
+func moveReserved[H any](hits []H, k int, reserved func(H) bool) {
 	for i := k; i < len(hits); i++ {
 		if reserved(hits[i]) {
 			h := hits[i]
@@ -354,8 +347,8 @@ func reserve[H any](hits []H, k int, reserved func(H) bool) {
 	}
 }
 
-// finish drops what is below the minimum score and cuts to k.
-func finish(hits []Hit, o Options) []Hit {
+// cutToK drops hits below the minimum score and cuts to k.
+func cutToK(hits []Hit, o Options) []Hit {
 	if o.MinScore != nil {
 		hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < *o.MinScore })
 	}

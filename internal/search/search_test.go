@@ -30,14 +30,14 @@ func ranker(tb testing.TB, change func(*Config)) *Ranker {
 	return r
 }
 
-// cand is a candidate with a vector score; lexical 0 is none.
+// cand is a candidate with a cosine; lexical 0 is no word.
 func cand(n int, vector, lexical float64) Candidate {
 	c := dense(n, vector)
 	c.ByVector, c.Values[Lexical] = true, lexical
 	return c
 }
 
-// dense is a candidate with a cosine alone, that others than the vector found.
+// dense is a candidate with a cosine alone that is not among the best by vector.
 func dense(n int, cosine float64) Candidate {
 	return Candidate{Note: id(n), Values: Values{Vector: cosine}, Dense: true}
 }
@@ -91,8 +91,8 @@ func TestRank(t *testing.T) {
 
 func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
 
-// C048, C049: with the lexical side off, the note that has the rare word but
-// a poor cosine is gone; with it, it is found and names its source.
+// C048, C049: without words, the note that has the rare word but a low cosine is missing. With
+// words, it is found and names its source.
 func TestC048C049LexicalSideChangesResults(t *testing.T) {
 	t.Parallel()
 	in := []Candidate{cand(1, .9, 0), cand(2, .8, 0), cand(3, .7, 0), {Note: id(9), Values: Values{Lexical: 6, Vector: .05}, Dense: true}}
@@ -112,8 +112,7 @@ func TestC048C049LexicalSideChangesResults(t *testing.T) {
 	}
 }
 
-// C050: in every mode a better match has the higher score; a cosine alone is
-// reported as measured.
+// C050: in every mode a better match has the higher score; a cosine alone is reported as measured.
 func TestC050HigherIsBetter(t *testing.T) {
 	t.Parallel()
 	in := []Candidate{cand(1, .9, 8), cand(2, .3, 2), cand(3, -.5, 1)}
@@ -146,7 +145,7 @@ func TestExplainAddsUp(t *testing.T) {
 	}
 }
 
-// graph answers Expand from a list of edges.
+// graph returns the edges function of Expand for a list of edges.
 func graph(edges ...Edge) func([]ID) ([]Edge, error) {
 	return func(notes []ID) ([]Edge, error) {
 		var out []Edge
@@ -241,7 +240,7 @@ func TestWithLinked(t *testing.T) {
 	}
 }
 
-// C318 holds with linked notes too: they do not take the place that is kept.
+// C318 also holds with linked notes: they do not take the reserved place.
 func TestC318WithLinked(t *testing.T) {
 	t.Parallel()
 	in := []Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 5), word(9, 1)}
@@ -252,7 +251,7 @@ func TestC318WithLinked(t *testing.T) {
 	}
 }
 
-// C054: both stages; what is at or below the floor never reaches the model.
+// C054: both stages. A hit at or below the floor never reaches the model.
 func TestC054TwoStage(t *testing.T) {
 	t.Parallel()
 	hits := []Hit{
@@ -321,9 +320,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestRankProperties: whatever the candidates, at most k hits, no repeats, in
-// order, the order of k a prefix of that of any greater k outside the kept
-// place, and C318.
+// TestRankProperties checks, for any candidates: at most k hits, no repeats, in order; outside the
+// reserved place the order for k is a prefix of the order for any greater k; and C318.
 func TestRankProperties(t *testing.T) {
 	t.Parallel()
 	score := rapid.SampledFrom([]float64{0, 0, .1, .25, .5, .9})
@@ -346,7 +344,7 @@ func TestRankProperties(t *testing.T) {
 		k := rapid.IntRange(2, 8).Draw(t, "k")
 		hits := r.Rank(in, Options{Mode: ModeHybrid, K: k}).Hits
 		longer := r.Rank(in, Options{Mode: ModeHybrid, K: k + 3}).Hits
-		if len(hits) > k || !slices.IsSortedFunc(hits, before) {
+		if len(hits) > k || !slices.IsSortedFunc(hits, compareHits) {
 			t.Fatalf("k %d: %v", k, notes(hits))
 		}
 		if m := min(k-1, len(hits)); !slices.Equal(notes(hits[:m]), notes(longer[:m])) {
@@ -379,8 +377,8 @@ func TestRankProperties(t *testing.T) {
 	})
 }
 
-// Scores are sums of shares of the weights, and stay numbers whatever the
-// weights are that a caller may set.
+// Scores are sums of shares of the weights, and are finite numbers for all weights that a caller
+// may set.
 func TestScoresAreNumbers(t *testing.T) {
 	t.Parallel()
 	for _, tiny := range []float64{5e-324, 1e-300, 1e-6, -5e-324} {

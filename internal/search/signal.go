@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Signal names one measure of how a note answers a query.
+// Signal is one measure of how well a note answers a query.
 type Signal int
 
 // The signals.
@@ -20,39 +20,38 @@ const (
 	Late                     // late interaction with its tokens, 0..1
 	LateLead                 // the same with its tokens and those of the two turns before it
 	LateAround               // the same with those of two turns on either side
-	Attribute                // 1 where the query names a value of one of its attributes
-	Time                     // 1 where it happened when the query says
+	Attribute                // 1 when the query names a value of one of its attributes
+	Time                     // 1 when it happened at a time that the query names
 	Recency                  // exp(-ln 2 · age / HalfLife)
 	Importance               // 0..1
-	Question                 // 1 where it ends with a question mark
-	Reply                    // 1 where the turn before it has one
-	Opening                  // 1 where it is the first of its session
-	Names                    // capitalised words inside its sentences, up to 3
+	Question                 // 1 when it ends with a question mark
+	Reply                    // 1 when the turn before it has one
+	Opening                  // 1 when it is the first of its session
+	Names                    // capitalized words inside its sentences, up to 3
 	Entity                   // link to an entity that the query names, 0..1; see [EntityBoost]
 	signals
 )
 
-// Values holds one number per signal.
+// Values holds one number for each signal.
 type Values [signals]float64
 
-// norm says how a measure becomes comparable.
+// norm is how a measure becomes comparable.
 type norm int
 
 const (
-	byMaximum norm = iota // divided by the largest of the candidates, negatives are 0
+	byMaximum norm = iota // divided by the largest of the candidates; negatives are 0
 	asIs
 )
 
 type property struct {
 	name  string
 	norm  norm
-	words bool // known without a vector
+	words bool // does not need a vector
 
 	general, people, mem0 float64
 }
 
-// table says of each signal its name, how it is normalised, and what it weighs
-// in each profile.
+// table defines the name of each signal, how it is normalized, and its weight in each profile.
 var table = [signals]property{
 	Lexical:    {"lexical", byMaximum, true, .5, .5, 1},
 	Window:     {"window", byMaximum, true, .5, 1, 0},
@@ -72,10 +71,10 @@ var table = [signals]property{
 	Entity:     {"entity", asIs, false, 0, 0, .5},
 }
 
-// String is the name that explanations and requests use.
+// String returns the name that explanations and requests use.
 func (s Signal) String() string { return table[s].name }
 
-// SignalNames lists the names of all signals, in the order of the table.
+// SignalNames returns the names of all signals, in the order of the table.
 func SignalNames() []string {
 	out := make([]string, signals)
 	for i := range table {
@@ -84,18 +83,18 @@ func SignalNames() []string {
 	return out
 }
 
-// Profile names a set of weights.
+// Profile is a set of weights.
 type Profile string
 
-// The profiles. Auto is one of the others by what the view holds, see [Kind].
+// The profiles. Auto selects one of the others by what the view holds; package recall does that.
 const (
 	Auto    Profile = "auto"
 	General Profile = "default"
-	People  Profile = "people" // two or more persons talking, no assistant
+	People  Profile = "people" // two or more persons talk, without an assistant
 	Mem0    Profile = "mem0"   // as Mem0 ranks; see mem0.go
 )
 
-// Weights gives the weights of a profile; Auto has those of General.
+// Weights returns the weights of a profile; Auto has those of General.
 func (p Profile) Weights() Values {
 	var w Values
 	for i := range table {
@@ -115,15 +114,15 @@ func (p Profile) Weights() Values {
 // vectors mostly repeat what the words say. docs/recall.md has the values that were tried.
 const SpellingVector = 0.1
 
-// maxWeight and minWeight bound what a caller may set: what is smaller is no
-// weight at all, since scores are divided by the sum of the weights.
+// maxWeight and minWeight bound what a caller may set. A smaller weight than minWeight is 0,
+// because scores are divided by the sum of the weights.
 const (
 	maxWeight = 100
 	minWeight = 1e-6
 )
 
-// Override sets weights by name. An unknown name, and a weight that is not a
-// number between -100 and 100, is an error that says so.
+// Override sets weights by name. It fails when a name is unknown or a weight is not a number
+// between -100 and 100.
 func (v *Values) Override(weights map[string]float64) error {
 	for _, name := range slices.Sorted(maps.Keys(weights)) {
 		i := slices.IndexFunc(table[:], func(p property) bool { return p.name == name })

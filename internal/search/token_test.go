@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The counts are those that OpenAI's cookbook prints for tiktoken.
+// The expected counts are those that OpenAI's cookbook prints for tiktoken.
 func TestEncodingsCountAsPublished(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -35,7 +35,7 @@ func TestUnknownEncoding(t *testing.T) {
 	}
 }
 
-// What a chat template would take for a control token is text here.
+// What a chat template would read as a control token is text here.
 func TestControlTokensAreText(t *testing.T) {
 	t.Parallel()
 	for _, e := range Encodings() {
