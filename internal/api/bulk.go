@@ -60,16 +60,19 @@ func (h *core) bulkNotes(c *gin.Context) error {
 
 // bulkLine reads a line with the refusals that a body of its own would meet.
 func (h *core) bulkLine(c *gin.Context, line []byte) notes.BulkLine {
-	if _, err := bindLine[wire.BulkNote](h.Server, "BulkNote", line); err != nil {
+	in, err := bindLine[wire.BulkNote](h.Server, "BulkNote", line)
+	if err != nil {
 		return notes.BulkLine{Err: err}
 	}
-	note, err := notes.DecodeNewNote(line, true)
-	if err != nil || note.Key == "" {
-		return notes.BulkLine{Note: note, Err: err}
+	note, err := newNote(&wire.NoteInput{
+		Attributes: in.Attributes, Category: in.Category, Content: in.Content, Context: in.Context, Importance: in.Importance,
+		Infer: in.Infer, Keywords: in.Keywords, Kind: in.Kind, OccurredAt: in.OccurredAt, Tags: in.Tags,
+	})
+	out := notes.BulkLine{Note: note, Err: err}
+	if err == nil && in.Key != nil {
+		out.Once = &memory.Idempotency{Method: c.Request.Method, Path: c.Request.URL.Path, Key: *in.Key, BodyHash: sha256.Sum256(line)}
 	}
-	once := &memory.Idempotency{Method: c.Request.Method, Path: c.Request.URL.Path, Key: note.Key, BodyHash: sha256.Sum256(line)}
-	note.Key = ""
-	return notes.BulkLine{Note: note, Once: once}
+	return out
 }
 
 // lineWriter writes result lines. Held ones leave together at the end, so that

@@ -23,10 +23,7 @@ func (h *core) createCollection(c *gin.Context) error {
 	in := notes.CollectionInput{
 		Name: body.Name, Agent: or(body.Agent, ""), Policy: or(body.Policy, ""), PolicyConfig: config,
 		Embedder: or(body.Embedder, ""), Extend: or(body.Extend, false), Ephemeral: or(body.Ephemeral, false),
-		TTLSeconds: body.TTLSeconds, DisplayName: or(body.DisplayName, ""),
-	}
-	if body.Metadata != nil {
-		in.Metadata = *body.Metadata
+		TTLSeconds: body.TTLSeconds, DisplayName: or(body.DisplayName, ""), Metadata: or(body.Metadata, nil),
 	}
 	v, err := h.Collections.Create(c.Request.Context(), scope(c), in, conditions(c))
 	if err != nil {
@@ -84,9 +81,13 @@ func (h *core) patchCollection(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := notes.DecodeCollectionPatch(rawBody(c))
+	body, err := bind[wire.CollectionPatch](c)
 	if err != nil {
 		return err
+	}
+	p := notes.CollectionPatch{
+		Name: body.Name, Policy: body.Policy, DisplayName: body.DisplayName, PolicyConfig: objectPatch(body.PolicyConfig),
+		Metadata: objectPatch(body.Metadata), TTLSeconds: body.TTLSeconds,
 	}
 	v, err := h.Collections.Patch(c.Request.Context(), scope(c), ref, p)
 	if err != nil {

@@ -65,6 +65,15 @@ func TestLargeIntegersStay(t *testing.T) {
 	if got := b.call(t, "one", "GET", "/v1/collections/space/notes?filter="+`%7B%22field%22:%22attributes.n%22,%22op%22:%22gt%22,%22value%22:9007199254740000%7D`, "").want(http.StatusOK); !strings.Contains(got.Body.String(), n) {
 		t.Errorf("after a patch: %s", got.Body)
 	}
+	for _, path := range []string{"/v1/collections/space", "/v1/collections/space/notes/" + id} {
+		field := "metadata"
+		if strings.HasSuffix(path, id) {
+			field = "attributes"
+		}
+		if got := b.call(t, "one", "PATCH", path, `{"`+field+`":{"m":-`+n+`}}`).want(http.StatusOK); !strings.Contains(got.Body.String(), `"m":-`+n) {
+			t.Errorf("PATCH %s: %s", path, got.Body)
+		}
+	}
 }
 
 // A query of messages takes them as a conversation has them, with id and session.

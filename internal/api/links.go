@@ -38,9 +38,13 @@ func (h *core) putLinks(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := notes.DecodeLinks(rawBody(c))
+	body, err := bind[wire.LinksInput](c)
 	if err != nil {
 		return err
+	}
+	in := make([]notes.LinkInput, 0, len(body.Links))
+	for _, l := range body.Links {
+		in = append(in, notes.LinkInput{Target: l.Target, Relation: or(l.Relation, ""), Confidence: l.Confidence})
 	}
 	set, err := h.Notes.PutLinks(c.Request.Context(), scope(c), ref, id, in, conditions(c))
 	if err != nil {

@@ -27,7 +27,11 @@ func (h *core) createNote(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := notes.DecodeNewNote(rawBody(c), false)
+	body, err := bind[wire.NoteInput](c)
+	if err != nil {
+		return err
+	}
+	in, err := newNote(&body)
 	if err != nil {
 		return err
 	}
@@ -52,6 +56,22 @@ func (h *core) createNote(c *gin.Context) error {
 	setRevision(c, w.Revision)
 	setETag(c, w.Note.Version())
 	return reply(c, http.StatusCreated, wire.NoteCreated{Note: note, Revision: int64(w.Revision), Job: wireJobRef(w.Job)})
+}
+
+// newNote returns the note of a body as the service takes it.
+func newNote(in *wire.NoteInput) (notes.NewNote, error) {
+	out := notes.NewNote{
+		Kind: memory.Kind(or(in.Kind, "")), Content: in.Content, Context: in.Context, Keywords: in.Keywords, Tags: in.Tags,
+		Category: in.Category, Attributes: or(in.Attributes, nil), Importance: in.Importance, Infer: in.Infer,
+	}
+	if in.OccurredAt != nil {
+		at, err := anyTime("occurred_at", *in.OccurredAt)
+		if err != nil {
+			return out, err
+		}
+		out.OccurredAt = &at
+	}
+	return out, nil
 }
 
 // evolved waits for the job of a note within bounds, and gives the note as it
@@ -200,9 +220,22 @@ func (h *core) patchNote(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := notes.DecodeNotePatch(rawBody(c))
+	body, err := bind[wire.NotePatch](c)
 	if err != nil {
 		return err
+	}
+	p := notes.NotePatch{
+		Content: body.Content, Context: body.Context, Keywords: body.Keywords, Tags: body.Tags, Category: body.Category,
+		Attributes: objectPatch(body.Attributes), Importance: body.Importance,
+	}
+	if text, err := body.OccurredAt.Get(); err == nil {
+		at, err := anyTime("occurred_at", text)
+		if err != nil {
+			return err
+		}
+		p.OccurredAt.Set(at)
+	} else if body.OccurredAt.IsNull() {
+		p.OccurredAt.SetNull()
 	}
 	w, err := h.Notes.Patch(c.Request.Context(), scope(c), ref, id, p, conditions(c))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -191,4 +192,14 @@ func marshalObject(field string, m map[string]any) (json.RawMessage, error) {
 		return nil, fault.InvalidField(field, "must be a JSON object")
 	}
 	return raw, nil
+}
+
+// objectPatch decodes a free object of a merge patch. Numbers stay what they are.
+func objectPatch(raw nullable.Nullable[json.RawMessage]) (out nullable.Nullable[map[string]any]) {
+	if text, err := raw.Get(); err == nil {
+		out.Set(decodeObject(text))
+	} else if raw.IsNull() {
+		out.SetNull()
+	}
+	return out
 }

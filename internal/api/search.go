@@ -71,12 +71,8 @@ func (h *core) asked(ctx context.Context, s tenant.Scope, ref string, asOf, minR
 // queries gives the queries of a request, with what a query of a batch leaves
 // out taken from the request.
 func (h *core) queries(body *wire.SearchRequest) ([]recall.Query, error) {
-	whole, err := wholeQuery(body)
-	if err != nil {
-		return nil, err
-	}
 	if len(body.Queries) == 0 {
-		q, err := h.query(&whole)
+		q, err := h.query(inherit(&wire.SearchQuery{Query: body.Query, Vector: body.Vector, Messages: body.Messages}, body))
 		return []recall.Query{q}, err
 	}
 	if err := oneOf(body.Query, body.Vector, body.Messages, body.Queries); err != nil {
@@ -84,7 +80,7 @@ func (h *core) queries(body *wire.SearchRequest) ([]recall.Query, error) {
 	}
 	out := make([]recall.Query, 0, len(body.Queries))
 	for i := range body.Queries {
-		q, err := h.query(inherit(&body.Queries[i], &whole))
+		q, err := h.query(inherit(&body.Queries[i], body))
 		if err != nil {
 			return nil, inBatch(body, i, err)
 		}
@@ -93,20 +89,9 @@ func (h *core) queries(body *wire.SearchRequest) ([]recall.Query, error) {
 	return out, nil
 }
 
-// wholeQuery is the request as a query. The two schemas differ in fields that
-// only a request has, so their common part is moved by its JSON.
-func wholeQuery(body *wire.SearchRequest) (q wire.SearchQuery, err error) {
-	raw, err := json.Marshal(body)
-	if err == nil {
-		err = json.Unmarshal(raw, &q)
-	}
-	if err != nil {
-		return q, fmt.Errorf("read the search request: %w", err)
-	}
-	return q, nil
-}
-
-func inherit(q, from *wire.SearchQuery) *wire.SearchQuery {
+// inherit returns a query with what it leaves out taken from the request, but
+// for the question itself.
+func inherit(q *wire.SearchQuery, from *wire.SearchRequest) *wire.SearchQuery {
 	out := *q
 	fill(&out.Mode, from.Mode)
 	fill(&out.K, from.K)

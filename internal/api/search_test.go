@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
@@ -199,4 +201,29 @@ func TestSearchInAFork(t *testing.T) {
 		}
 	}
 	b.call(t, "bob", "POST", fork+"/search", `{"query":"reeds"}`).refused(404, fault.NotFound, "")
+}
+
+// A query without fields of its own has every field of the request that both have.
+func TestInheritTakesEveryField(t *testing.T) {
+	t.Parallel()
+	var body wire.SearchRequest
+	err := json.Unmarshal([]byte(`{"mode":"hybrid","k":3,"filter":{"field":"kind","op":"eq","value":"note"},"expand_links":1,"rerank":"model",
+		"min_score":0.5,"token_budget":7,"explain":true,"profile":"auto","weights":{"attribute":0},"reference_time":"202603010930",
+		"fields":["id"],"include":["embedding"],"query":"q","vector":[1],"messages":[{"content":"m"}]}`), &body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := reflect.ValueOf(inherit(&wire.SearchQuery{}, &body)).Elem()
+	for i := range got.NumField() {
+		name := got.Type().Field(i).Name
+		from := reflect.ValueOf(body).FieldByName(name)
+		if !from.IsValid() || from.IsZero() {
+			t.Errorf("the test sends no %s", name)
+			continue
+		}
+		question := name == "Query" || name == "Vector" || name == "Messages"
+		if question != got.Field(i).IsZero() || !question && !reflect.DeepEqual(got.Field(i).Interface(), from.Interface()) {
+			t.Errorf("%s is %v", name, got.Field(i))
+		}
+	}
 }

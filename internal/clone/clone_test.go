@@ -147,7 +147,7 @@ func TestForkIsIsolated(t *testing.T) {
 	write := func(c memory.Collection, own, other uuid.UUID, side string) {
 		for i := range 10 {
 			l.add(c, fmt.Sprintf("%s %d", side, i))
-			_, err := l.notes.Patch(t.Context(), l.all, c.ID.String(), own, notes.NotePatch{Content: notes.Some(fmt.Sprintf("%s changed %d", side, i))}, memory.Request{})
+			_, err := l.notes.Patch(t.Context(), l.all, c.ID.String(), own, notes.NotePatch{Content: new(fmt.Sprintf("%s changed %d", side, i))}, memory.Request{})
 			if err != nil {
 				t.Error(err)
 			}

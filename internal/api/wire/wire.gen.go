@@ -158,6 +158,12 @@ const (
 	ReadinessStatusUnavailable ReadinessStatus = "unavailable"
 )
 
+// Defines values for RerankMode.
+const (
+	RerankModeModel RerankMode = "model"
+	RerankModeNone  RerankMode = "none"
+)
+
 // Defines values for ReviewState.
 const (
 	ReviewStateApplied  ReviewState = "applied"
@@ -178,43 +184,21 @@ const (
 	ScopeOperator         Scope = "operator"
 )
 
+// Defines values for SearchField.
+const (
+	SearchFieldID SearchField = "id"
+)
+
+// Defines values for SearchInclude.
+const (
+	SearchIncludeEmbedding SearchInclude = "embedding"
+)
+
 // Defines values for SearchMode.
 const (
 	SearchModeHybrid  SearchMode = "hybrid"
 	SearchModeLexical SearchMode = "lexical"
 	SearchModeVector  SearchMode = "vector"
-)
-
-// Defines values for SearchQueryFields.
-const (
-	SearchQueryFieldsID SearchQueryFields = "id"
-)
-
-// Defines values for SearchQueryInclude.
-const (
-	SearchQueryIncludeEmbedding SearchQueryInclude = "embedding"
-)
-
-// Defines values for SearchQueryRerank.
-const (
-	SearchQueryRerankModel SearchQueryRerank = "model"
-	SearchQueryRerankNone  SearchQueryRerank = "none"
-)
-
-// Defines values for SearchRequestFields.
-const (
-	SearchRequestFieldsID SearchRequestFields = "id"
-)
-
-// Defines values for SearchRequestInclude.
-const (
-	SearchRequestIncludeEmbedding SearchRequestInclude = "embedding"
-)
-
-// Defines values for SearchRequestRerank.
-const (
-	SearchRequestRerankModel SearchRequestRerank = "model"
-	SearchRequestRerankNone  SearchRequestRerank = "none"
 )
 
 // Defines values for SummaryNoteAnalyst.
@@ -671,15 +655,15 @@ type CollectionList struct {
 
 // CollectionPatch defines model for CollectionPatch.
 type CollectionPatch struct {
-	DisplayName nullable.Nullable[string]                 `json:"display_name,omitempty"`
-	Metadata    nullable.Nullable[map[string]interface{}] `json:"metadata,omitempty"`
+	DisplayName nullable.Nullable[string]          `json:"display_name,omitempty"`
+	Metadata    nullable.Nullable[json.RawMessage] `json:"metadata,omitempty"`
 
 	// Name A name that is not a UUID.
 	//
 	// Examples: research
-	Name         *Name                                     `json:"name,omitempty"`
-	Policy       *string                                   `json:"policy,omitempty"`
-	PolicyConfig nullable.Nullable[map[string]interface{}] `json:"policy_config,omitempty"`
+	Name         *Name                              `json:"name,omitempty"`
+	Policy       *string                            `json:"policy,omitempty"`
+	PolicyConfig nullable.Nullable[json.RawMessage] `json:"policy_config,omitempty"`
 
 	// TTLSeconds From now; `null` for ever.
 	TTLSeconds nullable.Nullable[int64] `json:"ttl_seconds,omitempty"`
@@ -1505,14 +1489,14 @@ type NoteList struct {
 // NotePatch defines model for NotePatch.
 type NotePatch struct {
 	// Attributes Merged by the same rule.
-	Attributes nullable.Nullable[map[string]interface{}] `json:"attributes,omitempty"`
-	Category   nullable.Nullable[string]                 `json:"category,omitempty"`
-	Content    *string                                   `json:"content,omitempty"`
-	Context    nullable.Nullable[string]                 `json:"context,omitempty"`
-	Importance nullable.Nullable[float64]                `json:"importance,omitempty"`
-	Keywords   nullable.Nullable[[]string]               `json:"keywords,omitempty"`
-	OccurredAt nullable.Nullable[string]                 `json:"occurred_at,omitempty"`
-	Tags       nullable.Nullable[[]string]               `json:"tags,omitempty"`
+	Attributes nullable.Nullable[json.RawMessage] `json:"attributes,omitempty"`
+	Category   nullable.Nullable[string]          `json:"category,omitempty"`
+	Content    *string                            `json:"content,omitempty"`
+	Context    nullable.Nullable[string]          `json:"context,omitempty"`
+	Importance nullable.Nullable[float64]         `json:"importance,omitempty"`
+	Keywords   nullable.Nullable[[]string]        `json:"keywords,omitempty"`
+	OccurredAt nullable.Nullable[string]          `json:"occurred_at,omitempty"`
+	Tags       nullable.Nullable[[]string]        `json:"tags,omitempty"`
 }
 
 // NoteRef defines model for NoteRef.
@@ -1715,6 +1699,9 @@ type Ref = string
 // Relation What a link means. A-MEM links are `related`.
 type Relation = string
 
+// RerankMode `model` has a model judge the relevance of the hits.
+type RerankMode string
+
 // RestoreRequest defines model for RestoreRequest.
 type RestoreRequest struct {
 	// Revision Where the wanted version begins, as the history says.
@@ -1785,6 +1772,12 @@ type Scope string
 // SearchAnswer A `SearchResult`; for a batch, `SearchResults`.
 type SearchAnswer = any
 
+// SearchField defines model for SearchField.
+type SearchField string
+
+// SearchInclude defines model for SearchInclude.
+type SearchInclude string
+
 // SearchMode defines model for SearchMode.
 type SearchMode string
 
@@ -1795,7 +1788,7 @@ type SearchQuery struct {
 	Explain     *bool `json:"explain,omitempty"`
 
 	// Fields `id` answers ids and scores only.
-	Fields []SearchQueryFields `json:"fields,omitempty"`
+	Fields []SearchField `json:"fields,omitempty"`
 
 	// Filter Either one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`, `occurred_at`,
@@ -1806,7 +1799,7 @@ type SearchQuery struct {
 	Filter *Filter `json:"filter,omitempty"`
 
 	// Include `embedding` adds the vectors.
-	Include []SearchQueryInclude `json:"include,omitempty"`
+	Include []SearchInclude `json:"include,omitempty"`
 
 	// K At most this many hits.
 	K *int `json:"k,omitempty"`
@@ -1829,8 +1822,8 @@ type SearchQuery struct {
 	// ReferenceTime What "last May" or "two weeks ago" in the query count from; now when absent.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
-	// Rerank `model` lets a model judge the relevance of the hits.
-	Rerank *SearchQueryRerank `json:"rerank,omitempty"`
+	// Rerank `model` has a model judge the relevance of the hits.
+	Rerank *RerankMode `json:"rerank,omitempty"`
 
 	// TokenBudget Leave out the last hits until the texts fit.
 	TokenBudget *int `json:"token_budget,omitempty"`
@@ -1841,15 +1834,6 @@ type SearchQuery struct {
 	// Weights Weights of single signals, by the names that `explain` gives; 0 switches one off.
 	Weights *map[string]float64 `json:"weights,omitempty"`
 }
-
-// SearchQueryFields defines model for SearchQuery.Fields.
-type SearchQueryFields string
-
-// SearchQueryInclude defines model for SearchQuery.Include.
-type SearchQueryInclude string
-
-// SearchQueryRerank `model` lets a model judge the relevance of the hits.
-type SearchQueryRerank string
 
 // SearchRequest Exactly one of `query`, `vector`, `messages`, `queries`. Beside `queries`, the other fields are defaults.
 //
@@ -1863,7 +1847,7 @@ type SearchRequest struct {
 	Explain     *bool `json:"explain,omitempty"`
 
 	// Fields `id` answers ids and scores only.
-	Fields []SearchRequestFields `json:"fields,omitempty"`
+	Fields []SearchField `json:"fields,omitempty"`
 
 	// Filter Either one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`, `occurred_at`,
@@ -1874,7 +1858,7 @@ type SearchRequest struct {
 	Filter *Filter `json:"filter,omitempty"`
 
 	// Include `embedding` adds the vectors.
-	Include []SearchRequestInclude `json:"include,omitempty"`
+	Include []SearchInclude `json:"include,omitempty"`
 
 	// K At most this many hits.
 	K *int `json:"k,omitempty"`
@@ -1903,8 +1887,8 @@ type SearchRequest struct {
 	// ReferenceTime What "last May" or "two weeks ago" in the query count from; now when absent.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
-	// Rerank `model` lets a model judge the relevance of the hits.
-	Rerank *SearchRequestRerank `json:"rerank,omitempty"`
+	// Rerank `model` has a model judge the relevance of the hits.
+	Rerank *RerankMode `json:"rerank,omitempty"`
 
 	// TokenBudget Leave out the last hits until the texts fit.
 	TokenBudget *int `json:"token_budget,omitempty"`
@@ -1915,15 +1899,6 @@ type SearchRequest struct {
 	// Weights Weights of single signals, by the names that `explain` gives; 0 switches one off.
 	Weights *map[string]float64 `json:"weights,omitempty"`
 }
-
-// SearchRequestFields defines model for SearchRequest.Fields.
-type SearchRequestFields string
-
-// SearchRequestInclude defines model for SearchRequest.Include.
-type SearchRequestInclude string
-
-// SearchRequestRerank `model` lets a model judge the relevance of the hits.
-type SearchRequestRerank string
 
 // SearchResult defines model for SearchResult.
 type SearchResult struct {

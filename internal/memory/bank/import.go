@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -78,7 +79,7 @@ func (b *Service) Import(ctx context.Context, s tenant.Scope, ref string, raw []
 		return Report{}, err
 	}
 	if b.collections != nil && c.DisplayName == "" && doc.name != "" && tenant.Check(s, tenant.CollectionsWrite) == nil {
-		p := notes.CollectionPatch{DisplayName: notes.Some(strings.TrimSpace(doc.name))}
+		p := notes.CollectionPatch{DisplayName: nullable.NewNullableWithValue(strings.TrimSpace(doc.name))}
 		if _, err := b.collections.Patch(ctx, s, c.ID.String(), p); err != nil {
 			return Report{}, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
@@ -358,7 +359,7 @@ func TestConflictingPatch(t *testing.T) {
 			w.fake.Handle("evolve", func(llmtest.Request) llmtest.Reply {
 				if calls++; calls <= moves {
 					mine := fmt.Sprintf("Mine %d.", calls)
-					if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Context: notes.Some(mine)}, memory.Request{}); err != nil {
+					if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Context: nullable.NewNullableWithValue(mine)}, memory.Request{}); err != nil {
 						t.Error(err)
 					}
 				}

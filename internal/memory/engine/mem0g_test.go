@@ -333,7 +333,7 @@ func TestMem0gPatchedFact(t *testing.T) {
 	w := weaving(t, options{}, map[string][]string{"Bob plays chess": {"Bob|plays|chess"}, "Bob plays go": {"Bob|plays|go"}}, nil)
 	w.hear("Bob plays chess", on("2026-01-02"))
 	fact := w.all(w.c.ID, memory.KindFact)[0]
-	patch := notes.NotePatch{Content: notes.Opt[string]{Set: true, Value: "Bob plays go"}}
+	patch := notes.NotePatch{Content: new("Bob plays go")}
 	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), fact.ID, patch, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}

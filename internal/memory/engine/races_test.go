@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -195,7 +196,7 @@ func TestPatchedInFlightStaysRaw(t *testing.T) {
 	w.fake.Handle("evolve", func(llmtest.Request) llmtest.Reply {
 		calls++
 		content := []string{"", "Rye bread is dense.", "Rye bread is very dense.", "Rye bread is sour."}[calls]
-		if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), n.ID, notes.NotePatch{Content: notes.Some(content)}, memory.Request{}); err != nil {
+		if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), n.ID, notes.NotePatch{Content: new(content)}, memory.Request{}); err != nil {
 			t.Error(err)
 		}
 		return keep()
@@ -336,7 +337,7 @@ func TestMovedNoteIsNotDivided_C327(t *testing.T) {
 	calls := 0
 	w.fake.Handle("split", func(llmtest.Request) llmtest.Reply {
 		calls++
-		p := notes.NotePatch{Category: notes.Some([]string{"a", "b", "c", "d"}[calls%4])}
+		p := notes.NotePatch{Category: nullable.NewNullableWithValue([]string{"a", "b", "c", "d"}[calls%4])}
 		if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), n.ID, p, memory.Request{}); err != nil {
 			t.Error(err)
 		}

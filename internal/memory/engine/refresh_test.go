@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
@@ -111,12 +112,12 @@ func TestBankRefresh(t *testing.T) {
 	}
 
 	asked := w.fake.Calls("daily_summary")
-	w.patch(said[0].ID, notes.NotePatch{Tags: notes.Some([]string{"music"})})
+	w.patch(said[0].ID, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"music"})})
 	w.drain()
 	if n := w.fake.Calls("daily_summary"); n != asked {
 		t.Errorf("%d days were summed up for a tag", n-asked)
 	}
-	w.patch(said[0].ID, notes.NotePatch{Content: notes.Some("I sold the tuba.")})
+	w.patch(said[0].ID, notes.NotePatch{Content: new("I sold the tuba.")})
 	if n := w.keyed(w.c.ID, memory.KindSummary, day); !n.Provenance.Stale {
 		t.Error("the summary of what read differently is not marked")
 	}
@@ -124,7 +125,7 @@ func TestBankRefresh(t *testing.T) {
 	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Content != "I sold the tuba. Who bought it?" || n.Provenance.Stale {
 		t.Errorf("after a patch %+v", n)
 	}
-	w.patch(said[0].ID, notes.NotePatch{OccurredAt: notes.Some(w.now().Add(-time.Hour))})
+	w.patch(said[0].ID, notes.NotePatch{OccurredAt: nullable.NewNullableWithValue(w.now().Add(-time.Hour))})
 	w.drain()
 	if a, b := w.keyed(w.c.ID, memory.KindSummary, day), w.keyed(w.c.ID, memory.KindSummary, other); strings.Contains(a.Content, "tuba") || !strings.Contains(b.Content, "tuba") {
 		t.Errorf("said on another day: %q and %q", a.Content, b.Content)

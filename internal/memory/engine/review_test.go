@@ -8,6 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -121,7 +122,7 @@ func TestReject_C079(t *testing.T) {
 func TestApproveMoved(t *testing.T) {
 	t.Parallel()
 	w, old, fresh, r := propose(t)
-	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Context: notes.Some("Mine.")}, memory.Request{}); err != nil {
+	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Context: nullable.NewNullableWithValue("Mine.")}, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.engine.Approve(t.Context(), w.s, r.ID, "")
@@ -254,7 +255,7 @@ func TestPollution_C325(t *testing.T) {
 	}))
 	w.learn("Bread: flour, water, salt, and slang for money that earns rates.", given([]string{"rates"}, []string{"rates"}, "Rates."))
 	clean := w.learn("Bread needs an oven, flour, water and salt.", given([]string{"food"}, []string{"oven"}, "Ovens."))
-	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Tags: notes.Some([]string{"food", "money", "mine"})}, memory.Request{}); err != nil {
+	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"food", "money", "mine"})}, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	out, err := w.engine.Undo(t.Context(), w.s, w.c.ID.String(), undo, "bread is food")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -49,16 +50,16 @@ type CollectionInput struct {
 	Metadata     map[string]any
 }
 
-// CollectionPatch names what to change of a collection. Metadata and
-// PolicyConfig merge (RFC 7396). Name and Policy are accepted when they are
-// what the collection has.
+// CollectionPatch is a merge patch of a collection (RFC 7396); PolicyConfig and
+// Metadata merge by the same rule. Name and Policy cannot be changed: they are
+// accepted when they are what the collection has.
 type CollectionPatch struct {
-	Name         Opt[string]
-	Policy       Opt[string]
-	DisplayName  Opt[string]
-	PolicyConfig Opt[map[string]any]
-	Metadata     Opt[map[string]any]
-	TTLSeconds   Opt[int64] // from now; null: for ever
+	Name         *string
+	Policy       *string
+	DisplayName  nullable.Nullable[string]
+	PolicyConfig nullable.Nullable[map[string]any]
+	Metadata     nullable.Nullable[map[string]any]
+	TTLSeconds   nullable.Nullable[int64] // from now; null: for ever
 }
 
 // CollectionView is a collection as it is shown.
@@ -221,8 +222,8 @@ func checkConfig(policy memory.Policy, raw json.RawMessage) (json.RawMessage, er
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	m, err := members(raw)
-	if err != nil {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
 		return nil, fault.InvalidField("policy_config", "must be an object")
 	}
 	if len(m) == 0 {

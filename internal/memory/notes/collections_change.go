@@ -26,7 +26,7 @@ func (c *Collections) Patch(ctx context.Context, s tenant.Scope, ref string, p C
 		if err := p.apply(row, policy, known, c.clock(), c.ephemeral); err != nil {
 			return err
 		}
-		if p.PolicyConfig.Set {
+		if p.PolicyConfig.IsSpecified() {
 			entry.Detail["policy_config"] = map[string]any{"before": before, "after": row.PolicyConfig}
 		}
 		return nil
@@ -52,21 +52,21 @@ func (c *Collections) changeable(ctx context.Context, s tenant.Scope, ref string
 
 func (c *Collections) checkPatch(found *memory.Collection, p *CollectionPatch) error {
 	var r memory.Validation
-	if p.Name.Set && p.Name.Value != found.Name {
+	if p.Name != nil && *p.Name != found.Name {
 		r.Addf("name", "cannot be changed")
 	}
-	if p.Policy.Set && p.Policy.Value != found.Policy {
+	if p.Policy != nil && *p.Policy != found.Policy {
 		r.Addf("policy", "cannot be changed; clone the collection or make another")
 	}
-	if p.DisplayName.Set && !p.DisplayName.Null {
-		if p.DisplayName.Value == "" {
+	if name, ok := given(p.DisplayName); ok {
+		if name == "" {
 			r.Addf("display_name", "must not be empty; null clears it")
 		}
-		if err := tenant.CheckDisplayName("display_name", p.DisplayName.Value); err != nil {
+		if err := tenant.CheckDisplayName("display_name", name); err != nil {
 			return err
 		}
 	}
-	if p.TTLSeconds.Set && !p.TTLSeconds.Null && (p.TTLSeconds.Value < 1 || p.TTLSeconds.Value > memory.MaxTTLSeconds) {
+	if ttl, ok := given(p.TTLSeconds); ok && (ttl < 1 || ttl > memory.MaxTTLSeconds) {
 		r.Addf("ttl_seconds", "must be between 1 and %d", int64(memory.MaxTTLSeconds))
 	}
 	return r.Err()
@@ -74,13 +74,12 @@ func (c *Collections) checkPatch(found *memory.Collection, p *CollectionPatch) e
 
 // apply merges a checked patch into a row.
 func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, known bool, now time.Time, ephemeral time.Duration) error {
-	if p.DisplayName.Set {
-		row.DisplayName = p.DisplayName.Value
-	}
-	if p.Metadata.Set {
-		row.Metadata = mergePatch(row.Metadata, p.Metadata.Value)
-		if p.Metadata.Null {
-			row.Metadata = nil
+	row.DisplayName = patched(p.DisplayName, row.DisplayName, "")
+	if p.Metadata.IsSpecified() {
+		old := row.Metadata
+		row.Metadata = nil
+		if m, ok := given(p.Metadata); ok {
+			row.Metadata = mergePatch(old, m)
 		}
 		var r memory.Validation
 		r.Object("metadata", row.Metadata)
@@ -88,19 +87,21 @@ func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, kn
 			return err
 		}
 	}
-	if p.TTLSeconds.Set {
+	if p.TTLSeconds.IsSpecified() {
 		row.ExpiresAt = time.Time{}
+		ttl, ok := given(p.TTLSeconds)
 		switch {
-		case !p.TTLSeconds.Null:
-			row.ExpiresAt = memory.Instant(now.Add(time.Duration(p.TTLSeconds.Value) * time.Second))
+		case ok:
+			row.ExpiresAt = memory.Instant(now.Add(time.Duration(ttl) * time.Second))
 		case row.Ephemeral && ephemeral > 0:
 			row.ExpiresAt = memory.Instant(now.Add(ephemeral))
 		}
 	}
-	if !p.PolicyConfig.Set {
+	if !p.PolicyConfig.IsSpecified() {
 		return nil
 	}
-	if p.PolicyConfig.Null {
+	config, ok := given(p.PolicyConfig)
+	if !ok {
 		row.PolicyConfig = nil
 		return nil
 	}
@@ -113,7 +114,7 @@ func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, kn
 			return fault.Wrap(err, fault.Internal, "the kept policy_config cannot be read")
 		}
 	}
-	raw, err := json.Marshal(mergePatch(old, p.PolicyConfig.Value))
+	raw, err := json.Marshal(mergePatch(old, config))
 	if err != nil {
 		return fault.InvalidField("policy_config", "must be an object")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -165,29 +166,33 @@ func TestPatchAndDeleteCollection(t *testing.T) {
 	if !made.Collection.ExpiresAt.Equal(d.now.Add(time.Minute)) {
 		t.Errorf("expires %s", made.Collection.ExpiresAt)
 	}
-	patch := func(body string) (notes.CollectionView, error) {
-		p, err := notes.DecodeCollectionPatch([]byte(body))
-		if err != nil {
-			return notes.CollectionView{}, err
-		}
+	patch := func(p notes.CollectionPatch) (notes.CollectionView, error) {
 		return d.collections.Patch(t.Context(), d.all, "things", p)
 	}
-	v, err := patch(`{"display_name":"物","metadata":{"a":null,"c":"3"},"ttl_seconds":null,"name":"things","policy":"amem","policy_config":{"k_neighbours":7}}`)
+	object := func(m map[string]any) nullable.Nullable[map[string]any] { return nullable.NewNullableWithValue(m) }
+	v, err := patch(notes.CollectionPatch{
+		DisplayName: nullable.NewNullableWithValue("物"), Metadata: object(map[string]any{"a": nil, "c": "3"}),
+		TTLSeconds: nullable.NewNullNullable[int64](), Name: new("things"), Policy: new("amem"),
+		PolicyConfig: object(map[string]any{"k_neighbours": 7}),
+	})
 	d.must(err)
 	c := v.Collection
 	if c.DisplayName != "物" || len(c.Metadata) != 2 || c.Metadata["c"] != "3" || !c.ExpiresAt.IsZero() || string(c.PolicyConfig) != `{"k_neighbours":7}` {
 		t.Errorf("got %+v %s", c, c.PolicyConfig)
 	}
-	v, err = patch(`{"display_name":null,"metadata":null,"policy_config":null,"ttl_seconds":10}`)
+	v, err = patch(notes.CollectionPatch{
+		DisplayName: nullable.NewNullNullable[string](), Metadata: nullable.NewNullNullable[map[string]any](),
+		PolicyConfig: nullable.NewNullNullable[map[string]any](), TTLSeconds: nullable.NewNullableWithValue(int64(10)),
+	})
 	d.must(err)
 	if c := v.Collection; c.DisplayName != "" || len(c.Metadata) != 0 || len(c.PolicyConfig) != 0 || !c.ExpiresAt.Equal(d.now.Add(10*time.Second)) {
 		t.Errorf("got %+v", c)
 	}
-	for body, field := range map[string]string{
-		`{"name":"other"}`: "name", `{"policy":"none"}`: "policy", `{"embedder":"x"}`: "embedder", `{"ttl_seconds":0}`: "ttl_seconds",
-		`{"hat":1}`: "hat", `{"policy_config":{"hat":1}}`: "policy_config.hat", `{"display_name":""}`: "display_name", `{"head_revision":1}`: "head_revision",
+	for field, p := range map[string]notes.CollectionPatch{
+		"name": {Name: new("other")}, "policy": {Policy: new("none")}, "ttl_seconds": {TTLSeconds: nullable.NewNullableWithValue(int64(0))},
+		"policy_config.hat": {PolicyConfig: object(map[string]any{"hat": 1})}, "display_name": {DisplayName: nullable.NewNullableWithValue("")},
 	} {
-		_, err := patch(body)
+		_, err := patch(p)
 		d.is(err, fault.Invalid, field)
 	}
 	d.must(d.collections.Delete(t.Context(), d.all, "things", false))
@@ -218,7 +223,7 @@ func TestPatchConfigIsVersioned(t *testing.T) {
 	d := open(t)
 	c, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "c"}, memory.Request{})
 	d.must(err)
-	patch := notes.CollectionPatch{PolicyConfig: notes.Some(map[string]any{"max_links": 1})}
+	patch := notes.CollectionPatch{PolicyConfig: nullable.NewNullableWithValue(map[string]any{"max_links": 1})}
 	changed, err := d.collections.Patch(t.Context(), d.all, "c", patch)
 	d.must(err)
 	if changed.Collection.Head != c.Collection.Head+1 {

@@ -32,7 +32,7 @@ func TestCosts(t *testing.T) {
 	d.say(c, user("a"), assistant("b"), user("c"))
 	d.say(c, user("d"))
 	d.say(other, user("e"))
-	_, err := d.notes.Patch(t.Context(), d.all, "talk", d.add(c, "f").ID, notes.NotePatch{Content: notes.Some("g")}, memory.Request{})
+	_, err := d.notes.Patch(t.Context(), d.all, "talk", d.add(c, "f").ID, notes.NotePatch{Content: new("g")}, memory.Request{})
 	d.must(err)
 	_, err = d.notes.Add(t.Context(), d.all, "talk", notes.NewNote{Content: "h"}, memory.Request{})
 	d.must(err)

@@ -1,14 +1,19 @@
 package notes
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -299,3 +304,95 @@ func (r *importReader) keep(l importLink) {
 	}
 	r.links = append(r.links, l)
 }
+
+func (n *NewNote) read(r *reader, field string, raw json.RawMessage) {
+	switch field {
+	case "content":
+		n.Content = read[string](r, field, wantText, raw)
+	case "context":
+		n.Context = new(read[string](r, field, wantText, raw))
+	case "keywords":
+		n.Keywords = read[[]string](r, field, wantTexts, raw)
+	case "tags":
+		n.Tags = read[[]string](r, field, wantTexts, raw)
+	case "category":
+		n.Category = new(read[string](r, field, wantText, raw))
+	case "attributes":
+		n.Attributes = read[map[string]any](r, field, wantObject, raw)
+	case "importance":
+		n.Importance = new(read[float64](r, field, wantNumber, raw))
+	case "occurred_at":
+		n.OccurredAt = new(r.time(field, raw))
+	case "kind":
+		n.Kind = memory.Kind(read[string](r, field, wantText, raw))
+		if n.Kind == "" {
+			r.Addf(field, "must be one of %v", memory.Kinds())
+		}
+	case "infer":
+		n.Infer = new(read[bool](r, field, wantBool, raw))
+	default:
+		r.Addf(field, "is not known here")
+	}
+}
+
+// members reads one JSON object and nothing after it.
+func members(raw []byte) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(raw) {
+		return nil, fault.New(fault.Malformed, "the text is not valid UTF-8")
+	}
+	if !json.Valid(raw) {
+		return nil, fault.New(fault.Malformed, "the text is not one JSON value")
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
+		return nil, fault.New(fault.Invalid, "must be a JSON object")
+	}
+	return m, nil
+}
+
+// reader reads members into typed values and gathers what does not fit.
+type reader struct {
+	memory.Validation
+}
+
+func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
+
+// read decodes a member that must not be null; want names its type to callers.
+func read[T any](r *reader, field, want string, raw json.RawMessage) T {
+	var v T
+	if isNull(raw) {
+		r.Addf(field, "must be %s", want)
+		return v
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // integers above 2^53 in attributes stay what they are
+	if err := d.Decode(&v); err != nil {
+		r.Addf(field, "must be %s", want)
+	}
+	return v
+}
+
+func (r *reader) time(field string, raw json.RawMessage) time.Time {
+	s := read[string](r, field, memory.TimeForm, raw)
+	if s == "" {
+		if len(r.Fields) == 0 || r.Fields[len(r.Fields)-1].Field != field {
+			r.Addf(field, "must be %s", memory.TimeForm)
+		}
+		return time.Time{}
+	}
+	t, err := filter.ParseTime(s)
+	if err != nil {
+		r.Addf(field, "must be %s", memory.TimeForm)
+	}
+	return t
+}
+
+const (
+	wantText   = "a string"
+	wantTexts  = "a list of strings"
+	wantNumber = "a number"
+	wantObject = "an object"
+	wantBool   = "true or false"
+	wantID     = "a UUID"
+	wantInt    = "an integer"
+)

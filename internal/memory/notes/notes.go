@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -148,29 +149,16 @@ type BulkResult struct {
 	Err      error // a fault, of this line alone
 }
 
-// Opt is a member of a merge patch (RFC 7396): absent, null, or a value.
-type Opt[T any] struct {
-	Set   bool // the member is there
-	Null  bool // it is null
-	Value T
-}
-
-// Some is a member with a value.
-func Some[T any](v T) Opt[T] { return Opt[T]{Set: true, Value: v} }
-
-// Null is a member that is null.
-func Null[T any]() Opt[T] { return Opt[T]{Set: true, Null: true} }
-
-// NotePatch names the fields to change. Null clears an optional field to its
-// default and is refused on Content. Attributes merge by the same rule: a null
-// inside removes that member.
+// NotePatch is a merge patch of a note (RFC 7396): fields that are not specified
+// keep their value, null clears a field to its default. Attributes merge by the
+// same rule: a null inside removes that member.
 type NotePatch struct {
-	Content    Opt[string]
-	Context    Opt[string]
-	Keywords   Opt[[]string]
-	Tags       Opt[[]string]
-	Category   Opt[string]
-	Attributes Opt[map[string]any]
-	Importance Opt[float64]
-	OccurredAt Opt[time.Time]
+	Content    *string // nil keeps it
+	Context    nullable.Nullable[string]
+	Keywords   nullable.Nullable[[]string]
+	Tags       nullable.Nullable[[]string]
+	Category   nullable.Nullable[string]
+	Attributes nullable.Nullable[map[string]any]
+	Importance nullable.Nullable[float64]
+	OccurredAt nullable.Nullable[time.Time] // null: the time of creation
 }

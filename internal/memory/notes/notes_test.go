@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -40,10 +41,14 @@ func TestAddKeepsWhatIsGiven(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	c := d.collection("things")
-	in, err := notes.DecodeNewNote([]byte(`{"content":"2024","context":"a year","keywords":["b","a","b"],"tags":["x"],"category":"Years",
-		"attributes":{"n":12345678901,"f":1.5,"s":"7","b":true,"l":[1,"2",null],"m":{"k":{}}},"importance":0.25,
-		"occurred_at":"202603010930","kind":"fact"}`), false)
-	d.must(err)
+	in := notes.NewNote{
+		Content: "2024", Context: new("a year"), Keywords: []string{"b", "a", "b"}, Tags: []string{"x"}, Category: new("Years"),
+		Attributes: map[string]any{
+			"n": json.Number("12345678901"), "f": 1.5, "s": "7", "b": true, "l": []any{json.Number("1"), "2", nil},
+			"m": map[string]any{"k": map[string]any{}},
+		},
+		Importance: new(0.25), OccurredAt: new(time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)), Kind: memory.KindFact,
+	}
 	w, err := d.notes.Add(t.Context(), d.all, c.ID.String(), in, memory.Request{})
 	d.must(err)
 	n, ok := d.read(c, w.Note.ID)
@@ -119,41 +124,6 @@ func TestAddRefuses(t *testing.T) {
 	full := notes.NewNote{Content: strings.Repeat("é", memory.MaxContentBytes/2), OccurredAt: new(d.now.Add(4 * time.Minute))}
 	_, err := d.notes.Add(t.Context(), d.all, c.ID.String(), full, memory.Request{})
 	d.must(err)
-}
-
-func TestDecodeNewNoteRefuses(t *testing.T) {
-	t.Parallel()
-	d := &desk{t: t}
-	for in, want := range map[string]struct {
-		code  fault.Code
-		field string
-	}{
-		`{"content":"x"} {}`:             {fault.Malformed, ""},
-		`{"content":`:                    {fault.Malformed, ""},
-		"{\"content\":\"\xff\"}":         {fault.Malformed, ""},
-		`[]`:                             {fault.Invalid, ""},
-		`null`:                           {fault.Invalid, ""},
-		`{}`:                             {fault.Invalid, "content"},
-		`{"content":1}`:                  {fault.Invalid, "content"},
-		`{"content":null}`:               {fault.Invalid, "content"},
-		`{"content":"x","colour":"red"}`: {fault.Invalid, "colour"},
-		`{"content":"x","key":"k"}`:      {fault.Invalid, "key"},
-		`{"content":"x","id":"k"}`:       {fault.Invalid, "id"},
-		`{"content":"x","tags":"a"}`:     {fault.Invalid, "tags"},
-		`{"content":"x","tags":null}`:    {fault.Invalid, "tags"},
-		`{"content":"x","occurred_at":"yesterday"}`: {fault.Invalid, "occurred_at"},
-		`{"content":"x","occurred_at":""}`:          {fault.Invalid, "occurred_at"},
-		`{"content":"x","infer":"no"}`:              {fault.Invalid, "infer"},
-		`{"content":"x","kind":""}`:                 {fault.Invalid, "kind"},
-		`{"content":"x","attributes":[]}`:           {fault.Invalid, "attributes"},
-	} {
-		_, err := notes.DecodeNewNote([]byte(in), false)
-		if want.field == "" {
-			d.is(err, want.code)
-		} else {
-			d.is(err, want.code, want.field)
-		}
-	}
 }
 
 // Jobs come with the write that needs them: the policy's, an embedding one, or none.
@@ -261,7 +231,7 @@ func TestIdempotency(t *testing.T) {
 	req := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "k", BodyHash: [32]byte{1}}}
 	first, err := d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "once"}, req)
 	d.must(err)
-	_, err = d.notes.Patch(t.Context(), d.all, "things", first.Note.ID, notes.NotePatch{Content: notes.Some("changed")}, memory.Request{})
+	_, err = d.notes.Patch(t.Context(), d.all, "things", first.Note.ID, notes.NotePatch{Content: new("changed")}, memory.Request{})
 	d.must(err)
 	again, err := d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "once"}, req)
 	d.must(err)
@@ -361,27 +331,32 @@ func TestPatch(t *testing.T) {
 	c := d.collection("things")
 	n := d.add(c, "the cat sat on the mat")
 	before, _ := d.read(c, n.ID)
-	patch := func(body string, g memory.Guard) (notes.NoteWritten, error) {
-		p, err := notes.DecodeNotePatch([]byte(body))
-		if err != nil {
-			return notes.NoteWritten{}, err
-		}
+	patch := func(p notes.NotePatch, g memory.Guard) (notes.NoteWritten, error) {
 		return d.notes.Patch(t.Context(), d.all, c.ID.String(), n.ID, p, memory.Request{Guard: g})
 	}
-	w, err := patch(`{"tags":["cats"]}`, nil)
+	w, err := patch(notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"cats"})}, nil)
 	d.must(err)
 	after, _ := d.read(c, n.ID)
 	if slices.Equal(before.Vector, after.Vector) || len(after.Vector) != 384 || !slices.Equal(after.Tags, []string{"cats"}) || !w.Changed {
 		t.Error("tags changed, the vector did not")
 	}
-	w, err = patch(`{"importance":0.9,"category":"Pets","attributes":{"a":{"b":1,"c":2}},"occurred_at":"2020-01-01T00:00:00+02:00"}`, nil)
+	attributes := func(m map[string]any) nullable.Nullable[map[string]any] { return nullable.NewNullableWithValue(m) }
+	w, err = patch(notes.NotePatch{
+		Importance: nullable.NewNullableWithValue(0.9), Category: nullable.NewNullableWithValue("Pets"),
+		Attributes: attributes(map[string]any{"a": map[string]any{"b": 1, "c": 2}}),
+		OccurredAt: nullable.NewNullableWithValue(time.Date(2019, 12, 31, 22, 0, 0, 0, time.UTC)),
+	}, nil)
 	d.must(err)
 	same, _ := d.read(c, n.ID)
 	if !slices.Equal(same.Vector, after.Vector) {
 		t.Error("nothing that is embedded changed, the vector did")
 	}
 	tag := tagged(w.Note.Version().ETag())
-	w, err = patch(`{"attributes":{"a":{"b":null,"d":3}},"importance":null,"category":null,"occurred_at":null,"tags":null}`, tag)
+	w, err = patch(notes.NotePatch{
+		Attributes: attributes(map[string]any{"a": map[string]any{"b": nil, "d": 3}}),
+		Importance: nullable.NewNullNullable[float64](), Category: nullable.NewNullNullable[string](),
+		OccurredAt: nullable.NewNullNullable[time.Time](), Tags: nullable.NewNullNullable[[]string](),
+	}, tag)
 	d.must(err)
 	got, _ := d.read(c, n.ID)
 	raw, err := json.Marshal(got.Attributes)
@@ -389,25 +364,27 @@ func TestPatch(t *testing.T) {
 	if string(raw) != `{"a":{"c":2,"d":3}}` || got.Importance != 0.5 || got.Category != memory.DefaultCategory || len(got.Tags) != 0 || !got.OccurredAt.Equal(got.CreatedAt) {
 		t.Errorf("got %s %+v", raw, got)
 	}
-	_, err = patch(`{"importance":0.1}`, tag)
+	less := notes.NotePatch{Importance: nullable.NewNullableWithValue(0.1)}
+	_, err = patch(less, tag)
 	d.is(err, fault.Precondition)
-	_, err = patch(`{"importance":0.1}`, tagged(w.Note.Version().ETag()))
+	_, err = patch(less, tagged(w.Note.Version().ETag()))
 	d.must(err)
 	head := d.view(c).At
-	w, err = patch(`{"importance":0.1}`, nil)
+	w, err = patch(less, nil)
 	d.must(err)
 	if w.Changed || w.Revision != head || d.view(c).At != head {
 		t.Error("an equal patch wrote a version")
 	}
-	for body, field := range map[string]string{
-		`{"content":null}`: "content", `{"content":""}`: "content", `{"id":"x"}`: "id", `{"state":"raw"}`: "state", `{"links":[]}`: "links",
-		`{"hat":1}`: "hat", `{"tags":["` + strings.Repeat(`a","`, 1) + strings.Repeat("x", 300) + `"]}`: "tags.1", `{"importance":2}`: "importance",
+	for field, p := range map[string]notes.NotePatch{
+		"content":     {Content: new("")},
+		"tags.1":      {Tags: nullable.NewNullableWithValue([]string{"a", strings.Repeat("x", 300)})},
+		"importance":  {Importance: nullable.NewNullableWithValue(2.0)},
+		"attributes":  {Attributes: attributes(map[string]any{"x": strings.Repeat("x", 16<<10)})},
+		"occurred_at": {OccurredAt: nullable.NewNullableWithValue(d.now.Add(24 * time.Hour))},
 	} {
-		_, err := patch(body, nil)
+		_, err := patch(p, nil)
 		d.is(err, fault.Invalid, field)
 	}
-	_, err = patch(`{"attributes":{"x":"`+strings.Repeat("x", 16<<10)+`"}}`, nil)
-	d.is(err, fault.Invalid, "attributes")
 	_, err = d.notes.Patch(t.Context(), d.all, c.ID.String(), uuid.New(), notes.NotePatch{}, memory.Request{})
 	d.is(err, fault.NotFound)
 }
@@ -423,13 +400,13 @@ func TestPatchContentRunsAnalysisAgain(t *testing.T) {
 	// As the policy leaves it.
 	_, err = d.store.Write(t.Context(), d.all, v.Collection.ID, memory.WriteOptions{Cause: memory.CauseAnalyze}, describe(w.Note.ID))
 	d.must(err)
-	out, err := d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Content: notes.Some("about dogs")}, memory.Request{})
+	out, err := d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Content: new("about dogs")}, memory.Request{})
 	d.must(err)
 	n := out.Note
 	if out.Job == nil || out.Job.ID == w.Job.ID || n.State != memory.StateRaw || len(n.Keywords) != 0 || n.Context != "" || n.Analyst != "" || !slices.Equal(n.Tags, []string{"mine"}) {
 		t.Errorf("got %+v, job %v", n, out.Job)
 	}
-	out, err = d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Importance: notes.Some(0.1)}, memory.Request{})
+	out, err = d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Importance: nullable.NewNullableWithValue(0.1)}, memory.Request{})
 	d.must(err)
 	if out.Job != nil {
 		t.Error("a job for a change that needs none")
@@ -446,7 +423,7 @@ func TestDeleteAndRestore(t *testing.T) {
 	a, b := d.add(c, "first words"), d.add(c, "second words")
 	_, err := d.notes.PutLinks(t.Context(), d.all, ref, a.ID, []notes.LinkInput{{Target: b.ID}}, memory.Request{})
 	d.must(err)
-	_, err = d.notes.Patch(t.Context(), d.all, ref, b.ID, notes.NotePatch{Content: notes.Some("other words")}, memory.Request{})
+	_, err = d.notes.Patch(t.Context(), d.all, ref, b.ID, notes.NotePatch{Content: new("other words")}, memory.Request{})
 	d.must(err)
 	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{Guard: tagged(b.Version().ETag())})
 	d.is(err, fault.Precondition)
@@ -533,18 +510,6 @@ func TestLinks(t *testing.T) {
 	d.must(err)
 	if len(set.Links) != 0 || set.ETag != empty.ETag {
 		t.Errorf("links left: %+v", set)
-	}
-	in, err := notes.DecodeLinks([]byte(fmt.Sprintf(`{"links":[{"target":%q,"relation":"r","confidence":0.5}]}`, b.ID)))
-	d.must(err)
-	if len(in) != 1 || in[0].Target != b.ID || in[0].Relation != "r" || *in[0].Confidence != 0.5 {
-		t.Errorf("decoded %+v", in)
-	}
-	for body, field := range map[string]string{
-		`{}`: "links", `{"links":{}}`: "links", `{"links":[1]}`: "links.0", `{"links":[{}]}`: "links.0.target",
-		`{"links":[{"target":"x"}]}`: "links.0.target", `{"links":[{"target":"x","why":1}]}`: "links.0.why", `{"links":[],"more":1}`: "more",
-	} {
-		_, err := notes.DecodeLinks([]byte(body))
-		d.is(err, fault.Invalid, field)
 	}
 }
 

@@ -1,61 +1,79 @@
 package notes
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// check refuses what the fields may not hold, and gives the patch as it is to
-// be applied.
+// check validates the fields and returns the patch as it is to be applied.
 func (p NotePatch) check(now time.Time) (NotePatch, error) {
 	var r memory.Validation
-	if p.Content.Set {
-		if p.Content.Null {
-			r.Addf("content", "must not be null")
-		} else {
-			r.Content(p.Content.Value)
-		}
+	if p.Content != nil {
+		r.Content(*p.Content)
 	}
-	if p.Context.Set {
-		r.Text("context", p.Context.Value, memory.MaxContextBytes)
+	if s, ok := given(p.Context); ok {
+		r.Text("context", s, memory.MaxContextBytes)
 	}
-	if p.Keywords.Set {
-		p.Keywords.Value = r.Terms("keywords", p.Keywords.Value, memory.MaxKeywords)
+	if list, ok := given(p.Keywords); ok {
+		p.Keywords = nullable.NewNullableWithValue(r.Terms("keywords", list, memory.MaxKeywords))
 	}
-	if p.Tags.Set {
-		p.Tags.Value = r.Terms("tags", p.Tags.Value, memory.MaxTags)
+	if list, ok := given(p.Tags); ok {
+		p.Tags = nullable.NewNullableWithValue(r.Terms("tags", list, memory.MaxTags))
 	}
-	if p.Category.Set && !p.Category.Null {
-		r.Category(p.Category.Value)
+	if s, ok := given(p.Category); ok {
+		r.Category(s)
 	}
-	if p.Attributes.Set && !p.Attributes.Null {
-		r.Object("attributes", p.Attributes.Value)
+	if m, ok := given(p.Attributes); ok {
+		r.Object("attributes", m)
 	}
-	if p.Importance.Set && !p.Importance.Null {
-		r.Fraction("importance", p.Importance.Value)
+	if x, ok := given(p.Importance); ok {
+		r.Fraction("importance", x)
 	}
-	if p.OccurredAt.Set && !p.OccurredAt.Null {
-		p.OccurredAt.Value = r.EventTime("occurred_at", p.OccurredAt.Value, now)
+	if t, ok := given(p.OccurredAt); ok {
+		p.OccurredAt = nullable.NewNullableWithValue(r.EventTime("occurred_at", t, now))
 	}
 	return p, r.Err()
 }
 
-// apply merges the patch into a note. analyze tells that the content changed
-// and the collection's policy will describe it anew: what the caller did not
-// supply is dropped then, since it described something else.
+// given returns the value of a field of a merge patch; ok is false when the
+// field is null or not specified.
+func given[T any](f nullable.Nullable[T]) (v T, ok bool) {
+	v, err := f.Get()
+	return v, err == nil
+}
+
+// patched returns the new value of a field: the old one when the patch does not
+// specify it, and the default when it is null.
+func patched[T any](f nullable.Nullable[T], old, def T) T {
+	switch v, ok := given(f); {
+	case ok:
+		return v
+	case f.IsNull():
+		return def
+	}
+	return old
+}
+
+// apply merges the patch into a note. analyze reports that the content changed
+// and the collection's policy will describe it again. Descriptions that the
+// caller did not supply are dropped then, since they are of the old content.
 func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze bool, err error) {
 	n = old
 	n.Keywords, n.Tags, n.Supplied = slices.Clone(old.Keywords), slices.Clone(old.Tags), slices.Clone(old.Supplied)
-	if p.Content.Set && p.Content.Value != old.Content {
-		n.Content = p.Content.Value
+	if p.Content != nil && *p.Content != old.Content {
+		n.Content = *p.Content
 		analyze = policy != memory.PolicyNone
 	}
 	if analyze {
@@ -70,45 +88,30 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 			n.Context = ""
 		}
 	}
-	if p.Context.Set {
-		n.Context = p.Context.Value
+	if p.Context.IsSpecified() {
+		n.Context = patched(p.Context, "", "")
 		supply(&n, memory.FieldContext, n.Context != "" && n.Context != memory.DefaultContext)
 	}
-	if p.Keywords.Set {
-		n.Keywords = p.Keywords.Value
+	if p.Keywords.IsSpecified() {
+		n.Keywords = patched(p.Keywords, nil, nil)
 		supply(&n, memory.FieldKeywords, len(n.Keywords) > 0)
 	}
-	if p.Tags.Set {
-		n.Tags = p.Tags.Value
+	if p.Tags.IsSpecified() {
+		n.Tags = patched(p.Tags, nil, nil)
 		supply(&n, memory.FieldTags, len(n.Tags) > 0)
 	}
-	if p.Category.Set {
-		n.Category = p.Category.Value
-		if p.Category.Null {
-			n.Category = memory.DefaultCategory
-		}
-	}
-	if p.Attributes.Set {
+	n.Category = patched(p.Category, old.Category, memory.DefaultCategory)
+	n.Importance = patched(p.Importance, old.Importance, memory.DefaultImportance)
+	n.OccurredAt = patched(p.OccurredAt, old.OccurredAt, old.CreatedAt)
+	if p.Attributes.IsSpecified() {
 		n.Attributes = map[string]any{}
-		if !p.Attributes.Null {
-			n.Attributes = mergePatch(old.Attributes, p.Attributes.Value)
+		if m, ok := given(p.Attributes); ok {
+			n.Attributes = mergePatch(old.Attributes, m)
 		}
 		var r memory.Validation
 		r.Object("attributes", n.Attributes)
 		if err := r.Err(); err != nil {
 			return n, false, err
-		}
-	}
-	if p.Importance.Set {
-		n.Importance = p.Importance.Value
-		if p.Importance.Null {
-			n.Importance = memory.DefaultImportance
-		}
-	}
-	if p.OccurredAt.Set {
-		n.OccurredAt = p.OccurredAt.Value
-		if p.OccurredAt.Null {
-			n.OccurredAt = old.CreatedAt
 		}
 	}
 	return n, analyze, nil
@@ -155,7 +158,7 @@ func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid
 	}
 	edit := noteEdit{
 		cause: memory.CausePatch, action: "note.update", id: id, request: memory.Request{Guard: r.Guard},
-		rewords: p.Content.Set || p.OccurredAt.Set || p.Attributes.Set,
+		rewords: p.Content != nil || p.OccurredAt.IsSpecified() || p.Attributes.IsSpecified(),
 		change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
 			if old == nil {
 				return memory.Note{}, false, fault.Missing("note")
@@ -312,4 +315,32 @@ func (n *Service) putEdited(ctx context.Context, s tenant.Scope, tx memory.Tx, c
 	}
 	out.Job = &j
 	return nil
+}
+
+// mergePatch applies RFC 7396 to an object; neither argument is changed.
+func mergePatch(target, patch map[string]any) map[string]any {
+	out := make(map[string]any, len(target)+len(patch))
+	maps.Copy(out, target)
+	for k, v := range patch {
+		switch p := v.(type) {
+		case nil:
+			delete(out, k)
+		case map[string]any:
+			old, _ := out[k].(map[string]any)
+			out[k] = mergePatch(old, p)
+		default:
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// sameJSON compares two objects by their JSON.
+func sameJSON(a, b map[string]any) bool {
+	if len(a) == 0 && len(b) == 0 {
+		return true
+	}
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
 	"pgregory.net/rapid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -109,7 +110,7 @@ func TestContextFollowsThePortrait(t *testing.T) {
 	c := r.banked()
 	before := r.context(c, recall.ContextQuery{Text: "ferry"})
 	w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), before.Citations[0].Note, notes.NotePatch{
-		Content: notes.Some("Ada has become bold."), Attributes: notes.Some(map[string]any{"reply_strategy": "Come to the point."}),
+		Content: new("Ada has become bold."), Attributes: nullable.NewNullableWithValue(map[string]any{"reply_strategy": "Come to the point."}),
 	}, memory.Request{})
 	r.must(err)
 	after := r.context(c, recall.ContextQuery{Text: "ferry"})

@@ -166,7 +166,7 @@ func TestContextCitesVersions(t *testing.T) {
 		t.Helper()
 		c := r.collection("versions")
 		id := r.add(c, "The ferry leaves at seven.")
-		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: notes.Some("The ferry leaves at nine.")}, memory.Request{})
+		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: new("The ferry leaves at nine.")}, memory.Request{})
 		r.must(err)
 		for at, want := range map[memory.Revision]string{1: "seven", 2: "nine"} {
 			v, err := r.recall.Open(t.Context(), r.all, c.ID.String(), &at, 0)

@@ -2,6 +2,7 @@ package recall_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 	for depth := 1; depth < memory.MaxLineage; depth++ {
 		c := r.fork(chain[depth-1], nil)
 		chain = append(chain, c)
-		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[depth], notes.NotePatch{Content: notes.Some(fmt.Sprintf("inherited and changed in layer%d", depth))}, memory.Request{})
+		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[depth], notes.NotePatch{Content: new(fmt.Sprintf("inherited and changed in layer%d", depth))}, memory.Request{})
 		r.must(err)
 		_, err = r.notes.Delete(t.Context(), r.all, c.ID.String(), ids[11-depth%4], memory.Request{})
 		if depth <= 4 {
@@ -98,11 +99,8 @@ func TestBigNumbersInFilters_C060(t *testing.T) {
 	r := open(t, recall.Config{})
 	c := r.collection("things")
 	for _, n := range []string{"9007199254740991", "9007199254740992", "9007199254740993", "9007199254740994", "-9007199254740993", "1e400"} {
-		in, err := notes.DecodeNewNote([]byte(`{"content":"a number","attributes":{"n":`+n+`}}`), false)
-		if err != nil {
-			continue
-		}
-		_, err = r.notes.Add(t.Context(), r.all, c.ID.String(), in, memory.Request{})
+		in := notes.NewNote{Content: "a number", Attributes: map[string]any{"n": json.Number(n)}}
+		_, err := r.notes.Add(t.Context(), r.all, c.ID.String(), in, memory.Request{})
 		if err != nil {
 			t.Logf("%s: %v", n, err)
 		}

@@ -65,7 +65,7 @@ func TestGetListHistory(t *testing.T) {
 	}
 
 	for i := range 4 {
-		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[3], notes.NotePatch{Content: notes.Some(fmt.Sprintf("changed %d", i))}, memory.Request{})
+		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[3], notes.NotePatch{Content: new(fmt.Sprintf("changed %d", i))}, memory.Request{})
 		r.must(err)
 	}
 	v = r.view(c)

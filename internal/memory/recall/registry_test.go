@@ -402,7 +402,7 @@ func TestCompaction(t *testing.T) {
 	var middle memory.Revision
 	for round := range 40 {
 		for i, id := range ids[:5] {
-			w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: notes.Some(fmt.Sprintf("note %d says round%d", i, round))}, memory.Request{})
+			w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: new(fmt.Sprintf("note %d says round%d", i, round))}, memory.Request{})
 			r.must(err)
 			if round == 15 && i == 2 {
 				middle = w.Revision
@@ -462,7 +462,7 @@ func TestCompactionUnderReaders(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		for i := 1; i <= rounds; i++ {
-			_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: notes.Some(fmt.Sprintf("note says round%d", i))}, memory.Request{})
+			_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: new(fmt.Sprintf("note says round%d", i))}, memory.Request{})
 			if err != nil {
 				t.Error(err)
 				return

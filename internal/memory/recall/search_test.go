@@ -350,7 +350,7 @@ func TestScoreBudgetFilterAndTime(t *testing.T) {
 	// C058, C057: what is deleted or changed is found so at once, and as it was with as_of.
 	_, err := r.notes.Delete(t.Context(), r.all, c.ID.String(), a, memory.Request{})
 	r.must(err)
-	_, err = r.notes.Patch(t.Context(), r.all, c.ID.String(), b, notes.NotePatch{Content: notes.Some("eleven twelve")}, memory.Request{})
+	_, err = r.notes.Patch(t.Context(), r.all, c.ID.String(), b, notes.NotePatch{Content: new("eleven twelve")}, memory.Request{})
 	r.must(err)
 	if got := found(r.search(c, recall.Query{Text: "one two three", Mode: recall.Lexical})); len(got) != 0 {
 		t.Errorf("still found: %v", got)
