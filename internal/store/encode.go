@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/x448/float16"
@@ -16,6 +17,14 @@ import (
 
 // This file has what both engines do alike before a value is stored and after
 // it is read, so that neither keeps what the other would refuse.
+
+// Micros returns a time in UTC and in whole microseconds, as it is stored; zero stays zero.
+func Micros(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Microsecond)
+}
 
 // Text refuses what is not UTF-8, which would not survive JSON, and U+0000,
 // which Postgres does not keep: Invalid with the field.

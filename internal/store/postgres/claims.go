@@ -62,7 +62,7 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 		return nil, fault.InvalidField("lease", "is required")
 	}
 	err = s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		p := params{args: []any{s.now(), sc.Tenant(), collection, lease, trunc(until)}}
+		p := params{args: []any{s.now(), sc.Tenant(), collection, lease, store.Micros(until)}}
 		text := claimFirst
 		if stage == memory.StageDecide {
 			q.lockName(lockDecide, sc.Tenant().String(), collection.String())
@@ -71,7 +71,7 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 			p.add(limit(n))
 			text = claimAny
 		}
-		text += reachedJobs(&p, sc) + " RETURNING " + jobColumns
+		text += reachedJobs(&p, sc) + " RETURNING " + store.JobColumns
 		if out, err = q.jobs(ctx, text, p.args...); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 
 func orDone(err error) error {
 	if err == nil {
-		return errDone
+		return store.ErrRollback
 	}
 	return err
 }
@@ -108,8 +108,6 @@ func (q *session) reachJobs(ctx context.Context, sc tenant.Scope, collection uui
 	return err
 }
 
-var errLeaseLost = fault.New(fault.Conflict, "the lease of the job was lost")
-
 // leased changes a job that is held with the lease, by one statement: set is
 // what follows SET, with its arguments from $4 on.
 func (q *session) leased(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, set string, args ...any) error {
@@ -120,10 +118,14 @@ func (q *session) leased(ctx context.Context, sc tenant.Scope, job, lease uuid.U
 			return err
 		}
 	}
-	if _, err := q.job(ctx, sc, job); err != nil {
+	_, ok, err := q.JobByID(ctx, sc, job)
+	if err == nil && !ok {
+		err = fault.Missing("job")
+	}
+	if err != nil {
 		return err
 	}
-	return errLeaseLost
+	return store.ErrLeaseLost
 }
 
 // Heartbeat implements memory.Queue. A lease that ran out and was taken by
@@ -134,7 +136,7 @@ func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.
 	}
 	// One batch is a transaction of its own.
 	return s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		return q.leased(ctx, sc, job, lease, "lease_until = $4", trunc(until))
+		return q.leased(ctx, sc, job, lease, "lease_until = $4", store.Micros(until))
 	})
 }
 
@@ -143,7 +145,7 @@ func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uui
 	if err := sc.Check(); err != nil {
 		return err
 	}
-	doc, err := document("progress", p)
+	doc, err := store.Document("progress", p)
 	if err != nil {
 		return err
 	}
@@ -158,10 +160,11 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 		return err
 	}
 	return s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		set, args, err := ending(end, s.now())
+		finished, err := store.FinishedAt(&end, s.now())
 		if err != nil {
 			return err
 		}
+		set, args := ending(end, finished)
 		if err := q.leased(ctx, sc, job, lease, set, args...); err != nil {
 			return err
 		}
@@ -174,34 +177,20 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 	})
 }
 
-// ending is what follows SET when a job ends or is given back, with its
-// arguments from $4 on.
-func ending(end memory.JobEnd, now time.Time) (set string, args []any, err error) {
-	j := memory.Job{State: end.State}
-	switch end.State {
-	case memory.JobQueued, memory.JobDone, memory.JobFailed, memory.JobDead, memory.JobCancelled:
-	default:
-		return "", nil, fault.New(fault.Internal, "a job cannot be ended as %q", end.State)
-	}
-	if j.Ended() {
-		j.FinishedAt = now
-	}
+// ending returns what follows SET when a job ends or is given back, with its arguments from $4 on.
+func ending(end memory.JobEnd, finished time.Time) (set string, args []any) {
 	return `state = $4, stage = COALESCE(NULLIF($5, ''), j.stage), payload = COALESCE($6::json, j.payload), result = COALESCE($7::json, j.result), error = $8,
  not_before = $9, attempts = $10, finished_at = $11, lease = ` + zeroID + `, lease_until = NULL, claims = 0`,
-		[]any{string(end.State), string(end.Stage), raw(end.Payload), raw(end.Result), store.Clean(end.Error), at(end.NotBefore), end.Attempts, at(j.FinishedAt)}, nil
+		[]any{string(end.State), string(end.Stage), raw(end.Payload), raw(end.Result), end.Error, at(end.NotBefore), end.Attempts, at(finished)}
 }
 
-// endJob applies an end to a job held with the lease, in a transaction that
-// holds the head of its collection.
-func (q *session) endJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, now time.Time) error {
-	set, args, err := ending(end, now)
-	if err != nil {
-		return err
-	}
+// EndJob implements store.JobWrites, in a transaction that has locked the head of the collection.
+func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, finished time.Time) error {
+	set, args := ending(end, finished)
 	n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state = 'running' AND j.lease = $3",
 		append([]any{tenantID, job, lease}, args...)...)
 	if err == nil && n == 0 {
-		err = errLeaseLost
+		err = store.ErrLeaseLost
 	}
 	return err
 }
@@ -243,7 +232,7 @@ func most(n int) *int32 {
 // DueCollections implements memory.Queue. Where there are more than asked for
 // chance chooses, so that none is left out for long.
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
-	return s.due(ctx, "SELECT tenant, collection FROM due_collections($1, $2)", trunc(now), most(n))
+	return s.due(ctx, "SELECT tenant, collection FROM due_collections($1, $2)", store.Micros(now), most(n))
 }
 
 // Backlog implements memory.Queue.

@@ -37,8 +37,8 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 		if err := q.holdSource(ctx, sc, v, now); err != nil {
 			return err
 		}
-		q.lock(sc.Tenant(), target)
-		r, err := q.live(ctx, sc, target, now)
+		q.LockHead(sc.Tenant(), target)
+		r, err := store.ReachVisible(ctx, q, sc, target, now)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 			next = page.notes[n-1].String()
 		}
 		if r.State != memory.CollectionCopying {
-			return errDone // the copy was finished, this step with it
+			return store.ErrRollback // the copy was finished, this step with it
 		}
 		return q.copyStep(ctx, sc.Tenant(), v, target, page, next == "", now)
 	})
@@ -65,9 +65,9 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 // gone: a new view of it shows the same.
 func (q *session) holdSource(ctx context.Context, sc tenant.Scope, v memory.View, now time.Time) error {
 	layers := layerIDs(v.Layers)
-	q.holdCollections(sc.Tenant(), layers...)
+	q.HoldCollections(sc.Tenant(), layers...)
 	// The source may have been deleted since the view was opened.
-	if _, err := q.live(ctx, sc, v.Collection.ID, now); err != nil {
+	if _, err := store.ReachVisible(ctx, q, sc, v.Collection.ID, now); err != nil {
 		return err
 	}
 	var there int
@@ -108,8 +108,8 @@ func (q *session) copyStep(ctx context.Context, tenantID uuid.UUID, v memory.Vie
 	if err != nil {
 		return err
 	}
-	if h.revision < v.At {
-		h.revision = v.At
+	if h.Revision < v.At {
+		h.Revision = v.At
 		q.later("UPDATE collection_heads SET floor = $3, origin = $3 WHERE tenant = $1 AND collection = $2", tenantID, target, rev(v.At))
 	}
 	if len(page.notes) > 0 {
@@ -117,31 +117,21 @@ func (q *session) copyStep(ctx context.Context, tenantID uuid.UUID, v memory.Vie
 		if err != nil {
 			return err
 		}
-		h.stored.notes += added.notes
-		h.stored.links += added.links
-		h.stored.bytes += added.bytes
+		h.Stored.Notes += added.Notes
+		h.Stored.Links += added.Links
+		h.Stored.Bytes += added.Bytes
 	}
-	if h.counted = last; last {
-		done := memory.Layer{Collection: target, Bound: h.revision}
-		if h.Counts, err = q.count(ctx, tenantID, []memory.Layer{done}); err != nil {
+	if h.Counted = last; last {
+		done := memory.Layer{Collection: target, Bound: h.Revision}
+		if h.Counts, err = q.CountVisible(ctx, tenantID, []memory.Layer{done}); err != nil {
 			return err
 		}
 		q.later("UPDATE collections SET state = $3 WHERE tenant = $1 AND id = $2", tenantID, target, string(memory.CollectionActive))
-		if err := q.adoptRest(ctx, tenantID, done, now); err != nil {
+		if err := store.AdoptUnfinished(ctx, q, tenantID, done, now); err != nil {
 			return err
 		}
 	}
 	return q.saveHead(ctx, tenantID, target, h)
-}
-
-// adoptRest enqueues an adopt job where what was copied holds raw or pending notes.
-func (q *session) adoptRest(ctx context.Context, tenantID uuid.UUID, copied memory.Layer, now time.Time) error {
-	rest, err := q.unfinished(ctx, tenantID, []memory.Layer{copied})
-	if err != nil || !rest {
-		return err
-	}
-	_, err = q.enqueue(ctx, tenantID, memory.Job{Collection: copied.Collection, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
-	return err
 }
 
 const (
@@ -158,7 +148,7 @@ func prefixed(alias, columns string) string {
 // copyPage copies the versions with their vectors, outgoing links and usage,
 // and tells what was not there yet. The versions are open in the target: what
 // ended them in the source lies beyond the view.
-func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, page versionKeys) (added stored, err error) {
+func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, page versionKeys) (added store.Stored, err error) {
 	const keys = " FROM unnest($3::uuid[], $4::uuid[], $5::bigint[]) k (layer, id, from_rev) JOIN "
 	args := []any{tenantID, target, page.layers, page.notes, page.from}
 	q.later("INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT $1, $2, x.note, x.from_rev, x.embedder, x.vec, x.tokens"+keys+
@@ -171,7 +161,7 @@ func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.Vie
 	_, err = q.get(ctx, "WITH copied AS (INSERT INTO notes (tenant, layer, "+noteTail+") SELECT $1, $2, "+
 		strings.Replace(prefixed("x", noteTail), "x.to_rev", openEnd, 1)+keys+
 		"notes x ON x.tenant = $1 AND x.layer = k.layer AND x.id = k.id AND x.from_rev = k.from_rev ON CONFLICT DO NOTHING RETURNING bytes)"+
-		" SELECT COUNT(*), COALESCE(SUM(bytes), 0)::bigint FROM copied", args, &added.notes, &added.bytes)
+		" SELECT COUNT(*), COALESCE(SUM(bytes), 0)::bigint FROM copied", args, &added.Notes, &added.Bytes)
 	if err != nil {
 		return added, err
 	}
@@ -183,7 +173,7 @@ func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.Vie
 		if err != nil {
 			return added, err
 		}
-		added.links += n
+		added.Links += n
 	}
 	return added, nil
 }

@@ -2,27 +2,23 @@ package postgres
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/pgvector/pgvector-go"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
-
-// open is the to_rev of a version that nothing has replaced.
-const open = math.MaxInt64
 
 // at is a time where NULL is none.
 func at(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	return new(trunc(t))
+	return new(store.Micros(t))
 }
 
 func timeOf(t *time.Time) time.Time {
@@ -30,13 +26,6 @@ func timeOf(t *time.Time) time.Time {
 		return time.Time{}
 	}
 	return t.UTC()
-}
-
-func trunc(t time.Time) time.Time {
-	if t.IsZero() {
-		return time.Time{}
-	}
-	return t.UTC().Truncate(time.Microsecond)
 }
 
 // list gives a list of texts that is never NULL; none reads it back as the
@@ -55,15 +44,6 @@ func none(l []string) []string {
 	return l
 }
 
-// object writes a JSON object; NULL is the empty one.
-func object(field string, m map[string]any) (*string, error) {
-	s, err := store.Object(field, m)
-	if err != nil || s == "" {
-		return nil, err
-	}
-	return &s, nil
-}
-
 // objectOf reads what jsonb gives back. It writes every number out in full, so
 // that one of 22 digits or more may have been a float64 with an exponent.
 func objectOf(s *string) (map[string]any, error) {
@@ -75,6 +55,24 @@ func objectOf(s *string) (map[string]any, error) {
 		shorten(m)
 	}
 	return m, err
+}
+
+// objectColumn scans a column of JSON objects, where NULL is none.
+type objectColumn struct{ m *map[string]any }
+
+// Scan implements sql.Scanner.
+func (c objectColumn) Scan(src any) (err error) {
+	switch v := src.(type) {
+	case nil:
+		*c.m = nil
+	case string:
+		*c.m, err = objectOf(&v)
+	case []byte:
+		*c.m, err = objectOf(new(string(v)))
+	default:
+		err = fmt.Errorf("an object cannot be read from %T", src)
+	}
+	return err
 }
 
 // longest number that encoding/json writes out in full.
@@ -102,6 +100,14 @@ func short(v any) any {
 	return v
 }
 
+// orNull returns NULL for the empty text.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
 // raw is a JSON text where NULL is none.
 func raw(m json.RawMessage) *string {
 	if len(m) == 0 {
@@ -110,38 +116,13 @@ func raw(m json.RawMessage) *string {
 	return new(string(m))
 }
 
-func rawOf(s *string) json.RawMessage {
-	if s == nil || *s == "" {
-		return nil
-	}
-	return json.RawMessage(*s)
-}
-
-// document writes any value as JSON.
-func document(field string, v any) (*string, error) {
-	s, err := store.Document(field, v)
-	return &s, err
-}
-
-// half rounds a vector to binary16 and gives it as the column takes it and the
-// rounded values, so that what was returned is what will be read.
-func half(v []float32) (vec *pgvector.HalfVector, rounded []float32, err error) {
-	if len(v) > maxDim {
-		return nil, nil, fault.InvalidField("vector", "has %d dimensions, a vector that Postgres keeps has at most %d", len(v), maxDim)
-	}
-	if rounded, err = store.Half(v); err != nil {
-		return nil, nil, err
-	}
-	return new(pgvector.NewHalfVector(rounded)), rounded, nil
-}
-
 // maxDim is what fits in a page of 8 KiB beside the other columns of vectors,
 // with names of embedders of up to 200 bytes.
 const maxDim = 3900
 
-// possible tells whether a column can hold the text. What cannot be stored is
-// not found; the server would refuse the question.
-func possible(s string) bool { return store.Text("", s) == nil }
+// storable reports whether a column can hold the text. What cannot be stored is not found; the
+// server would refuse the query.
+func storable(s string) bool { return store.Text("", s) == nil }
 
 // revisions compare as integers.
 func rev(r memory.Revision) int64 { return int64(r) }

@@ -51,7 +51,7 @@ func leaf(l *filter.Leaf) store.Condition {
 func operand(v filter.Value) (arg any, mark string, ok bool) {
 	switch v.Type {
 	case filter.Text:
-		return v.Text, "?::text", possible(v.Text)
+		return v.Text, "?::text", storable(v.Text)
 	case filter.Number:
 		return v.Number, "?::float8", true
 	case filter.Bool:
@@ -125,7 +125,7 @@ func elements(l *filter.Leaf, column string) store.Condition {
 func attribute(l *filter.Leaf) store.Condition {
 	path := make([]any, 0, len(l.Path))
 	for _, name := range l.Path {
-		if !possible(name) {
+		if !storable(name) {
 			return store.Condition{}
 		}
 		path = append(path, name)

@@ -6,34 +6,32 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// flatten makes a fork independent: everything that its lineage ever showed it is
-// copied into its own layer at the revisions where it stands, ended where a
-// nearer layer takes over, and the changesets with it. What is read at any
-// revision stays the same. The fork's head is held.
-func (q *session) flatten(ctx context.Context, r row) error {
-	layers, err := q.layers(ctx, r, r.Head)
+// Flatten implements store.CollectionRemoval. The head of the fork is locked.
+func (q *session) Flatten(ctx context.Context, r store.CollectionRow) error {
+	layers, err := q.Layers(ctx, r, r.Head)
 	if err != nil {
 		return err
 	}
 	for i := 1; i < len(layers); i++ {
 		q.flattenLayer(r, layers, i)
 	}
-	root, ok, err := q.collection(ctx, r.tenant, layers[len(layers)-1].Collection)
+	root, ok, err := q.Collection(ctx, r.Tenant, layers[len(layers)-1].Collection)
 	if err != nil || !ok {
 		return orMissing(err)
 	}
-	q.later("UPDATE collections SET parent = "+zeroID+", parent_revision = 0 WHERE tenant = $1 AND id = $2", r.tenant, r.ID)
-	q.later("UPDATE collection_heads SET origin = $3 WHERE tenant = $1 AND collection = $2", r.tenant, r.ID, rev(root.origin))
-	h, err := q.head(ctx, r.tenant, r.ID)
+	q.later("UPDATE collections SET parent = "+zeroID+", parent_revision = 0 WHERE tenant = $1 AND id = $2", r.Tenant, r.ID)
+	q.later("UPDATE collection_heads SET origin = $3 WHERE tenant = $1 AND collection = $2", r.Tenant, r.ID, rev(root.Origin))
+	h, err := q.head(ctx, r.Tenant, r.ID)
 	if err != nil {
 		return err
 	}
-	if h.stored, err = q.countStored(ctx, r.tenant, r.ID); err != nil {
+	if h.Stored, err = q.CountStored(ctx, r.Tenant, r.ID); err != nil {
 		return err
 	}
-	return q.saveHead(ctx, r.tenant, r.ID, h)
+	return q.saveHead(ctx, r.Tenant, r.ID, h)
 }
 
 func orMissing(err error) error {
@@ -44,9 +42,9 @@ func orMissing(err error) error {
 }
 
 // flattenLayer copies layer i, whose nearer ones have been copied.
-func (q *session) flattenLayer(r row, layers []memory.Layer, i int) {
+func (q *session) flattenLayer(r store.CollectionRow, layers []memory.Layer, i int) {
 	l := layers[i]
-	base := params{args: []any{r.tenant, r.ID, l.Collection, rev(l.Bound)}}
+	base := params{args: []any{r.Tenant, r.ID, l.Collection, rev(l.Bound)}}
 	// The first version of a nearer layer is where this layer's ends to be read.
 	// What is already copied into the own layer lies below, and is left out by
 	// the fork's first own revision.
@@ -71,5 +69,5 @@ func (q *session) flattenLayer(r row, layers []memory.Layer, i int) {
  SELECT $1, $2, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets WHERE tenant = $1 AND collection = $3 AND revision <= $4`, base.args...)
 	// Nearer usage is in the own layer already and stays.
 	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
- SELECT $1, $2, note, access_count, last_access, strength, heat FROM usage WHERE tenant = $1 AND layer = $3 ON CONFLICT DO NOTHING`, r.tenant, r.ID, l.Collection)
+ SELECT $1, $2, note, access_count, last_access, strength, heat FROM usage WHERE tenant = $1 AND layer = $3 ON CONFLICT DO NOTHING`, r.Tenant, r.ID, l.Collection)
 }

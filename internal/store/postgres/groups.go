@@ -262,7 +262,7 @@ func (g *group) turn(ctx context.Context, l *locked, r *request, shared bool) er
 		<-r.ended
 	}
 	if !r.kept && q.queue != nil {
-		q.queue.last = l.head.jobs
+		q.queue.last = l.head.lastJob
 	}
 	switch {
 	case q.failed != nil:

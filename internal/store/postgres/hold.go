@@ -12,25 +12,44 @@ import (
 // a collection does not ask for its head. Each lock is a statement of its own:
 // what is read after it was waited for is new.
 
-// holdTenant keeps a tenant from being removed until the transaction ends.
-func (q *session) holdTenant(tenantID uuid.UUID) {
-	q.later("SELECT 1 FROM tenants WHERE id = $1 FOR KEY SHARE", tenantID)
-}
-
-// holdAgent keeps an agent from being removed.
-func (q *session) holdAgent(tenantID, id uuid.UUID) {
+// HoldAgent implements store.Locks.
+func (q *session) HoldAgent(tenantID, id uuid.UUID) {
 	q.later("SELECT 1 FROM agents WHERE tenant = $1 AND id = $2 FOR KEY SHARE", tenantID, id)
 }
 
-// holdCollections keeps collections from being deleted, and their floors from
-// being raised. Their writers are not waited for, nor do they wait.
-func (q *session) holdCollections(tenantID uuid.UUID, all ...uuid.UUID) {
+// LockAgent implements store.Locks.
+func (q *session) LockAgent(tenantID, id uuid.UUID) {
+	q.later("SELECT 1 FROM agents WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
+}
+
+// LockKey implements store.Locks.
+func (q *session) LockKey(tenantID, id uuid.UUID) {
+	q.later("SELECT 1 FROM api_keys WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
+}
+
+// LockSigningKeys implements store.Locks. Readers are not kept waiting.
+func (q *session) LockSigningKeys() {
+	q.later("LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE")
+}
+
+// HoldCollections implements store.CollectionLocks.
+func (q *session) HoldCollections(tenantID uuid.UUID, all ...uuid.UUID) {
 	q.later("SELECT 1 FROM collections WHERE tenant = $1 AND id = ANY($2::uuid[]) ORDER BY id FOR KEY SHARE", tenantID, all)
 }
 
-// takeCollection waits for everyone who holds the collection.
-func (q *session) takeCollection(tenantID, id uuid.UUID) {
+// LockCollection implements store.CollectionLocks.
+func (q *session) LockCollection(tenantID, id uuid.UUID) {
 	q.later("SELECT 1 FROM collections WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
+}
+
+// LockHead implements store.CollectionLocks.
+func (q *session) LockHead(tenantID, collection uuid.UUID) {
+	q.later("SELECT 1 FROM collection_heads WHERE tenant = $1 AND collection = $2 FOR NO KEY UPDATE", tenantID, collection)
+}
+
+// LockJob implements store.CollectionLocks.
+func (q *session) LockJob(tenantID, id uuid.UUID) {
+	q.later("SELECT 1 FROM jobs WHERE tenant = $1 AND id = $2 FOR UPDATE", tenantID, id)
 }
 
 // Kinds of advisory locks; they seed the hash of what is locked.

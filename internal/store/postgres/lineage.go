@@ -54,14 +54,14 @@ func (l *lineage) resolve() ([]memory.Layer, error) {
 	return out, nil
 }
 
-// layers resolves the lineage of a collection read at a revision.
-func (q *session) layers(ctx context.Context, r row, at memory.Revision) ([]memory.Layer, error) {
+// Layers implements store.CollectionRows.
+func (q *session) Layers(ctx context.Context, r store.CollectionRow, at memory.Revision) ([]memory.Layer, error) {
 	if r.Parent == uuid.Nil {
-		return []memory.Layer{{Collection: r.ID, Bound: at, EraseEpoch: r.eraseEpoch}}, nil
+		return []memory.Layer{{Collection: r.ID, Bound: at, EraseEpoch: r.EraseEpoch}}, nil
 	}
 	var l lineage
 	ok, err := q.get(ctx, "SELECT "+lineageColumns+" FROM collections c"+lineageOf("$3::bigint")+"WHERE c.tenant = $1 AND c.id = $2",
-		[]any{r.tenant, r.ID, rev(at)}, l.dest()...)
+		[]any{r.Tenant, r.ID, rev(at)}, l.dest()...)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (q *session) layers(ctx context.Context, r row, at memory.Revision) ([]memo
 
 // traced is a collection with its lineage.
 type traced struct {
-	row
+	store.CollectionRow
 	lineage
 }
 
@@ -83,12 +83,11 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 	if err := sc.Check(); err != nil {
 		return v, err
 	}
-	if !possible(ref) {
+	if !storable(ref) {
 		return v, fault.Missing("collection") // no name is like that
 	}
-	p := params{}
-	var where string
-	where, p.args = byRef(sc, ref, s.now())
+	p := params{args: []any{sc.Tenant()}}
+	where := byRef(&p, sc, ref, s.now())
 	to := "h.head"
 	if as.AsOf != nil {
 		to = p.add(rev(*as.AsOf)) + "::bigint"
@@ -98,11 +97,7 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 		found = nil
 		return q.each(ctx, "SELECT "+collectionColumns+", "+lineageColumns+collectionTables+lineageOf(to)+where, p.args, func(rows pgx.Rows) error {
 			var t traced
-			dest, finish := t.row.dest()
-			if err := rows.Scan(append(dest, t.lineage.dest()...)...); err != nil {
-				return err
-			}
-			err := finish()
+			err := rows.Scan(append(collectionDest(&t.CollectionRow), t.lineage.dest()...)...)
 			found = append(found, t)
 			return err
 		})

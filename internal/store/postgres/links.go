@@ -2,57 +2,36 @@ package postgres
 
 import (
 	"context"
-	"math"
-	"reflect"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// defaultLinks is how many links one query gives unless told.
-const defaultLinks = 10_000
-
-const linkColumns = "l.source, l.relation, l.target, l.layer, l.from_rev, l.deleted, l.confidence, l.attributes, l.created_at"
-
-type linkVersion struct {
-	memory.Link
-	deleted bool
-}
-
-func scanLink(rows pgx.Rows, more ...any) (l linkVersion, err error) {
-	var attributes *string
-	var created time.Time
-	dest := []any{&l.Source, &l.Relation, &l.Target, &l.Layer, &l.From, &l.deleted, &l.Confidence, &attributes, &created}
-	if err := rows.Scan(append(dest, more...)...); err != nil {
-		return l, err
-	}
-	l.CreatedAt = created.UTC()
-	l.Attributes, err = objectOf(attributes)
+func scanLink(rows pgx.Rows, more ...any) (l store.LinkVersion, err error) {
+	dest := []any{&l.Source, &l.Relation, &l.Target, &l.Layer, &l.From, &l.Deleted, &l.Confidence, objectColumn{&l.Attributes}, store.Time(&l.CreatedAt)}
+	err = rows.Scan(append(dest, more...)...)
 	return l, err
 }
 
-// links reads the visible links of notes, in order. What touches a few notes
-// is found by their ids, and sorted after.
-func (q *session) links(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, lq memory.LinkQuery) ([]memory.Link, error) {
+// Links implements store.LinkRows. The links of a few notes are found by the notes' ids, and then
+// sorted.
+func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, lq memory.LinkQuery) ([]memory.Link, error) {
 	if len(lq.Notes) == 0 {
 		return nil, nil
 	}
 	if lq.Limit <= 0 {
-		lq.Limit = defaultLinks
+		lq.Limit = store.DefaultLinks
 	}
 	p := params{args: []any{tenantID, lq.Notes, lq.Limit}}
 	var branches []string
 	for i := range layers {
 		visible := p.visibleLinks(layers, i)
 		branch := func(ends string) {
-			branches = append(branches, "SELECT "+linkColumns+" FROM links l WHERE "+ends+" AND "+visible)
+			branches = append(branches, "SELECT "+store.LinkColumns+" FROM links l WHERE "+ends+" AND "+visible)
 		}
 		const outgoing, incoming = "l.source = ANY($2::uuid[])", "l.target = ANY($2::uuid[])"
 		switch lq.Direction {
@@ -76,27 +55,32 @@ func (q *session) links(ctx context.Context, tenantID uuid.UUID, layers []memory
 	return out, err
 }
 
-// Links implements memory.Reader.
-func (s *Store) Links(ctx context.Context, sc tenant.Scope, v memory.View, lq memory.LinkQuery) (out []memory.Link, err error) {
-	if err := v.Check(sc); err != nil {
-		return nil, err
+// CountLinksOf implements store.LinkRows.
+func (q *session) CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (n int64, err error) {
+	p := params{args: []any{tenantID, note}}
+	var sums []string
+	for i := range layers {
+		where := p.visibleLinks(layers, i)
+		// Two searches: by source, and by target.
+		for _, end := range []string{"l.source", "l.target"} {
+			sums = append(sums, "(SELECT COUNT(*) FROM links l WHERE "+end+" = $2 AND "+where+")")
+		}
 	}
-	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		out, err = q.links(ctx, sc.Tenant(), v.Layers, lq)
-		return err
-	})
-	return out, err
+	_, err = q.get(ctx, "SELECT "+strings.Join(sums, " + "), p.args, &n)
+	return n, err
 }
 
-// link finds the version that decides about a link, tombstones included: that
-// of the nearest layer.
-func (t *tx) link(ctx context.Context, id memory.LinkID) (l linkVersion, ok bool, err error) {
-	p := params{args: []any{t.tenant(), id.Source, id.Relation, id.Target}}
-	branches := make([]string, len(t.layers))
-	for i, layer := range t.layers {
-		branches[i] = "SELECT " + linkColumns + ", " + p.add(i) + "::int AS nth FROM links l WHERE l.tenant = $1 AND l.source = $2 AND l.relation = $3 AND l.target = $4 AND " + p.live("l", layer)
+// LinkVersion implements store.LinkRows.
+func (q *session) LinkVersion(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, id memory.LinkID) (l store.LinkVersion, ok bool, err error) {
+	if !storable(id.Relation) {
+		return l, false, nil // no link is like that
 	}
-	err = t.q.each(ctx, strings.Join(branches, " UNION ALL ")+" ORDER BY nth LIMIT 1", p.args, func(rows pgx.Rows) error {
+	p := params{args: []any{tenantID, id.Source, id.Relation, id.Target}}
+	branches := make([]string, len(layers))
+	for i, layer := range layers {
+		branches[i] = "SELECT " + store.LinkColumns + ", " + p.add(i) + "::int AS nth FROM links l WHERE l.tenant = $1 AND l.source = $2 AND l.relation = $3 AND l.target = $4 AND " + p.live("l", layer)
+	}
+	err = q.each(ctx, strings.Join(branches, " UNION ALL ")+" ORDER BY nth LIMIT 1", p.args, func(rows pgx.Rows) error {
 		ok = true
 		var nth int
 		l, err = scanLink(rows, &nth)
@@ -105,114 +89,28 @@ func (t *tx) link(ctx context.Context, id memory.LinkID) (l linkVersion, ok bool
 	return l, ok, err
 }
 
-// ends tells whether both ends of a link are visible.
-func (t *tx) ends(ctx context.Context, id memory.LinkID) (bool, error) {
-	both := ids{id.Source, id.Target}
-	found, err := t.q.versions(ctx, t.tenant(), t.layers, reader{collection: t.row.ID}, both)
-	for _, end := range both {
-		if n, ok := found[end]; !ok || n.Deleted {
-			return false, err
-		}
-	}
-	return true, err
+// thatLink is the condition for a version of a link.
+const thatLink = " WHERE tenant = $1 AND layer = $2 AND source = $3 AND relation = $4 AND target = $5 AND from_rev = $6"
+
+func linkKey(tenantID uuid.UUID, l memory.Link) []any {
+	return []any{tenantID, l.Layer, l.Source, l.Relation, l.Target, rev(l.From)}
 }
 
-// Link implements memory.Tx.
-func (t *tx) Link(ctx context.Context, l memory.Link) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	ctx = t.bare
-	if l.Source == l.Target {
-		return false, fault.InvalidField("target", "a note cannot be linked to itself")
-	}
-	if l.Relation == "" {
-		l.Relation = memory.RelatedTo
-	}
-	if err := store.Text("relation", l.Relation); err != nil {
-		return false, err
-	}
-	if math.IsNaN(l.Confidence) || math.IsInf(l.Confidence, 0) {
-		return false, fault.InvalidField("confidence", "is not a number")
-	}
-	attributes, err := object("attributes", l.Attributes)
-	if err != nil {
-		return false, err
-	}
-	if l.Attributes, err = objectOf(attributes); err != nil {
-		return false, err
-	}
-	visible, err := t.ends(ctx, l.LinkID)
-	if err != nil {
-		return false, err
-	}
-	if !visible {
-		return false, fault.Missing("note")
-	}
-	old, ok, err := t.link(ctx, l.LinkID)
-	if err != nil {
-		return false, err
-	}
-	live := ok && !old.deleted
-	if live && old.Confidence == l.Confidence && reflect.DeepEqual(old.Attributes, l.Attributes) {
-		return false, nil
-	}
-	if l.CreatedAt = trunc(l.CreatedAt); l.CreatedAt.IsZero() {
-		l.CreatedAt = t.now
-		if live {
-			l.CreatedAt = old.CreatedAt
-		}
-	}
-	t.replaceLink(old, ok, l, attributes, false)
-	if !live {
-		t.head.Links++
-	}
-	return true, nil
+// InsertLink implements store.LinkWrites. It goes with the next statement.
+func (q *session) InsertLink(_ context.Context, tenantID uuid.UUID, l store.LinkVersion, attributes string) error {
+	q.later("INSERT INTO links (tenant, layer, source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+		append(linkKey(tenantID, l.Link), int64(store.OpenEnd), l.Deleted, l.Confidence, orNull(attributes), l.CreatedAt)...)
+	return nil
 }
 
-// Unlink implements memory.Tx.
-func (t *tx) Unlink(ctx context.Context, id memory.LinkID) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	ctx = t.bare
-	if id.Relation == "" {
-		id.Relation = memory.RelatedTo
-	}
-	if !possible(id.Relation) {
-		return false, nil // no link is like that
-	}
-	old, ok, err := t.link(ctx, id)
-	if err != nil || !ok || old.deleted {
-		return false, err
-	}
-	// A link whose endpoint is gone is not there for callers.
-	if visible, err := t.ends(ctx, id); err != nil || !visible {
-		return false, err
-	}
-	t.replaceLink(old, true, memory.Link{LinkID: id, CreatedAt: old.CreatedAt}, nil, true)
-	t.head.Links--
-	return true, nil
+// EndLink implements store.LinkWrites. It goes with the next statement.
+func (q *session) EndLink(_ context.Context, tenantID uuid.UUID, l memory.Link, at memory.Revision) error {
+	q.later("UPDATE links SET to_rev = $7"+thatLink, append(linkKey(tenantID, l), rev(at))...)
+	return nil
 }
 
-// replaceLink is replace for links.
-func (t *tx) replaceLink(old linkVersion, had bool, l memory.Link, attributes *string, deleted bool) {
-	own := []any{t.tenant(), t.row.ID, l.Source, l.Relation, l.Target, rev(t.revision)}
-	const where = " WHERE tenant = $1 AND layer = $2 AND source = $3 AND relation = $4 AND target = $5 AND from_rev = "
-	if had && old.Layer == t.row.ID {
-		if old.From == t.revision {
-			t.q.later("DELETE FROM links"+where+"$6", own...)
-		} else {
-			t.q.later("UPDATE links SET to_rev = $6"+where+"$7", append(own, rev(old.From))...)
-		}
-		if !old.deleted {
-			t.head.stored.links--
-		}
-	}
-	t.q.later("INSERT INTO links (tenant, layer, source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-		append(own, int64(open), deleted, l.Confidence, attributes, l.CreatedAt)...)
-	t.logged = true
-	if !deleted {
-		t.head.stored.links++
-	}
+// DeleteLink implements store.LinkWrites. It goes with the next statement.
+func (q *session) DeleteLink(_ context.Context, tenantID uuid.UUID, l memory.Link) error {
+	q.later("DELETE FROM links"+thatLink, linkKey(tenantID, l)...)
+	return nil
 }

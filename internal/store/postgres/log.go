@@ -7,113 +7,70 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// logBatch is how many versions are read at a time: no connection is held
-// while the caller works on them.
-const logBatch = 1000
-
-// Log implements memory.Reader. The layer's head is read first; what is
-// written later is beyond it, so batches need no common transaction.
-func (s *Store) Log(ctx context.Context, sc tenant.Scope, v memory.View, layer int, after memory.Revision, embedder string, fn func(memory.LogRow) error) (memory.Revision, error) {
-	if err := v.Check(sc); err != nil {
-		return 0, err
+// LogPage implements store.LogRows.
+func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.NoteReader, lp store.LogPage) (out []store.NoteVersion, err error) {
+	r := reader(nr)
+	p := params{args: []any{tenantID, nr.Collection, rev(lp.After), rev(lp.To), rev(lp.From), lp.Note, limit(lp.Limit)}}
+	where := "n.from_rev > $3 AND n.from_rev <= $4"
+	if lp.Ended {
+		where = "n.to_rev > $3 AND n.to_rev <= $4 AND n.from_rev <= $3"
 	}
-	if layer < 0 || layer >= len(v.Layers) {
-		return 0, fault.New(fault.Internal, "the view has no layer %d", layer)
-	}
-	id := v.Layers[layer].Collection
-	var h head
-	err := s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) (err error) {
-		h, err = q.head(ctx, sc.Tenant(), id)
+	text := "SELECT " + r.columns() + r.from(&p) + " WHERE n.tenant = $1 AND n.layer = $2 AND " + where +
+		" AND (n.from_rev, n.id) > ($5, $6) ORDER BY n.from_rev, n.id LIMIT $7"
+	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
+		n, err := r.scan(rows)
+		out = append(out, n)
 		return err
-	})
-	if err != nil || after >= h.revision {
-		return h.revision, err
-	}
-	// Versions that only ended lie before those that began, in order of From.
-	if after > 0 {
-		if err := s.logPart(ctx, sc, id, after, h.revision, embedder, "n.to_rev > $3 AND n.to_rev <= $4 AND n.from_rev <= $3", fn); err != nil {
-			return 0, err
-		}
-	}
-	if err := s.logPart(ctx, sc, id, after, h.revision, embedder, "n.from_rev > $3 AND n.from_rev <= $4", fn); err != nil {
-		return 0, err
-	}
-	return h.revision, nil
-}
-
-// logPart streams the versions of a layer that meet a condition over the
-// revisions after ($3) and to ($4).
-func (s *Store) logPart(ctx context.Context, sc tenant.Scope, layer uuid.UUID, after, to memory.Revision, embedder, where string, fn func(memory.LogRow) error) error {
-	r := reader{collection: layer, embedder: embedder}
-	from, last := memory.Revision(-1), uuid.Nil
-	for {
-		p := params{args: []any{sc.Tenant(), layer, rev(after), rev(to), rev(from), last, int64(logBatch)}}
-		text := "SELECT " + r.columns() + r.from(&p) + " WHERE n.tenant = $1 AND n.layer = $2 AND " + where +
-			" AND (n.from_rev, n.id) > ($5, $6) ORDER BY n.from_rev, n.id LIMIT $7"
-		var batch []version
-		err := s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-			batch = nil
-			return q.each(ctx, text, p.args, func(rows pgx.Rows) error {
-				n, err := r.scan(rows)
-				batch = append(batch, n)
-				return err
-			})
-		})
-		if err != nil {
-			return err
-		}
-		for i := range batch {
-			row := memory.LogRow{Note: batch[i].Note}
-			if batch[i].to <= to {
-				row.To = batch[i].to
-			}
-			if err := fn(row); err != nil {
-				return err
-			}
-		}
-		if len(batch) < logBatch {
-			return nil
-		}
-		from, last = batch[len(batch)-1].From, batch[len(batch)-1].ID
-	}
-}
-
-// Changesets implements memory.Reader.
-func (s *Store) Changesets(ctx context.Context, sc tenant.Scope, v memory.View, after memory.Revision, n int) (out []memory.Changeset, err error) {
-	if err := v.Check(sc); err != nil {
-		return nil, err
-	}
-	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		out = nil
-		return q.each(ctx, `SELECT collection, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets
- WHERE tenant = $1 AND collection = $2 AND revision > $3 AND revision <= $4 ORDER BY revision LIMIT $5`,
-			[]any{sc.Tenant(), v.Collection.ID, rev(after), rev(v.At), limit(n)}, func(rows pgx.Rows) error {
-				var c memory.Changeset
-				var merged *string
-				err := rows.Scan(&c.Collection, &c.Revision, &c.At, &c.Actor, &c.Job, &c.Trigger, &c.Cause, &c.Undoes, &merged)
-				c.At, c.MergedFrom = c.At.UTC(), rawOf(merged)
-				out = append(out, c)
-				return err
-			})
 	})
 	return out, err
 }
 
-// CountChangesets implements memory.Reader.
-func (s *Store) CountChangesets(ctx context.Context, sc tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (n int64, err error) {
-	if err := v.Check(sc); err != nil {
-		return 0, err
-	}
-	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		_, err := q.get(ctx, `SELECT count(*) FROM changesets
- WHERE tenant = $1 AND collection = $2 AND revision <= $3 AND cause = $4 AND at >= $5 AND at < $6`,
-			[]any{sc.Tenant(), v.Collection.ID, rev(v.At), string(cause), from, to}, &n)
-		return err
-	})
+// ListChangesets implements store.LogRows.
+func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, n int) (out []memory.Changeset, err error) {
+	err = q.each(ctx, `SELECT collection, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets
+ WHERE tenant = $1 AND collection = $2 AND revision > $3 AND revision <= $4 ORDER BY revision LIMIT $5`,
+		[]any{tenantID, collection, rev(after), rev(to), limit(n)}, func(rows pgx.Rows) error {
+			c, err := store.ScanChangeset(rows)
+			out = append(out, c)
+			return err
+		})
+	return out, err
+}
+
+// CountChangesets implements store.LogRows.
+func (q *session) CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (n int64, err error) {
+	_, err = q.get(ctx, "SELECT count(*) FROM changesets WHERE tenant = $1 AND collection = $2 AND revision <= $3 AND cause = $4 AND at >= $5 AND at < $6",
+		[]any{tenantID, collection, rev(to), string(cause), from, before}, &n)
 	return n, err
+}
+
+// InsertChangeset implements store.ChangesetWrites. It goes with the next statement.
+func (q *session) InsertChangeset(_ context.Context, tenantID uuid.UUID, c memory.Changeset) error {
+	q.later("INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+		tenantID, c.Collection, rev(c.Revision), c.At, c.Actor, c.Job, c.Trigger, string(c.Cause), rev(c.Undoes))
+	return nil
+}
+
+// UndoneBy implements store.ChangesetWrites.
+func (q *session) UndoneBy(ctx context.Context, tenantID, collection uuid.UUID, undone memory.Revision) (r memory.Revision, ok bool, err error) {
+	ok, err = q.get(ctx, "SELECT revision FROM changesets WHERE tenant = $1 AND collection = $2 AND revision > $3 AND undoes = $3 LIMIT 1",
+		[]any{tenantID, collection, rev(undone)}, &r)
+	return r, ok, err
+}
+
+// CountEvolved implements store.ChangesetWrites.
+func (q *session) CountEvolved(ctx context.Context, tenantID, collection uuid.UUID) (n int64, err error) {
+	_, err = q.get(ctx, "UPDATE collection_heads SET evolved_adds = evolved_adds + 1 WHERE tenant = $1 AND collection = $2 RETURNING evolved_adds",
+		[]any{tenantID, collection}, &n)
+	return n, err
+}
+
+// SetEmbedder implements store.ChangesetWrites. It goes with the next statement.
+func (q *session) SetEmbedder(_ context.Context, tenantID, collection uuid.UUID, name string, dim int, job uuid.UUID) error {
+	q.later("UPDATE collections SET embedder = $3, dim = $4, reembedded = $5 WHERE tenant = $1 AND id = $2", tenantID, collection, name, dim, job)
+	return nil
 }

@@ -36,10 +36,10 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 		return nil, nil // no note has such a vector
 	}
 	n := nearest{
-		reader: newReader(&v.Collection, memory.ReadOptions{Vector: true}), vector: vector, query: nq,
+		reader: reader{Collection: v.Collection.ID, Embedder: v.Collection.Embedder}, vector: vector, query: nq,
 		text: "n.id, n.layer, n.from_rev, v.vec",
 	}
-	p := params{args: []any{sc.Tenant(), new(pgvector.NewHalfVector(vector)), len(vector), n.embedder}}
+	p := params{args: []any{sc.Tenant(), new(pgvector.NewHalfVector(vector)), len(vector), n.Embedder}}
 	where := ""
 	if nq.Filter != nil {
 		n.text = n.columns()
@@ -89,7 +89,7 @@ func (n *nearest) find(ctx context.Context, q *session, args []any, ask int64) (
 	var last float64 // the distance of the farthest candidate
 	err = q.each(ctx, n.text, args, func(r pgx.Rows) error {
 		rows++
-		var note version
+		var note store.NoteVersion
 		var err error
 		if n.query.Filter == nil {
 			var vec pgvector.HalfVector

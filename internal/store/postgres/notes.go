@@ -12,35 +12,18 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 const noteColumns = `n.id, n.layer, n.from_rev, n.to_rev, n.deleted, n.kind, n.state, n.key, n.importance, n.occurred_at, n.created_at, n.updated_at,
  n.bytes, n.embedder, n.category, n.context, n.keywords, n.tags, n.attributes, n.error, n.analyst, n.supplied, n.provenance, n.content`
 
-// version is a row of notes.
-type version struct {
-	memory.Note
-	to    memory.Revision
-	bytes int64
-}
-
-// reader describes what to read of notes, and scans it.
-type reader struct {
-	collection uuid.UUID // shown as Note.Collection
-	embedder   string    // whose vectors to read; "": none
-}
-
-func newReader(c *memory.Collection, o memory.ReadOptions) reader {
-	r := reader{collection: c.ID}
-	if o.Vector {
-		r.embedder = c.Embedder
-	}
-	return r
-}
+// reader reads versions of notes.
+type reader store.NoteReader
 
 func (r reader) columns() string {
-	if r.embedder == "" {
+	if r.Embedder == "" {
 		return noteColumns + ", NULL::halfvec, NULL::bytea"
 	}
 	return noteColumns + ", v.vec, v.tokens"
@@ -48,26 +31,26 @@ func (r reader) columns() string {
 
 // from gives the tables of columns. The tenant is parameter $1.
 func (r reader) from(p *params) string {
-	if r.embedder == "" {
+	if r.Embedder == "" {
 		return " FROM notes n"
 	}
-	return " FROM notes n LEFT JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = " + p.add(r.embedder)
+	return " FROM notes n LEFT JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = " + p.add(r.Embedder)
 }
 
 // scan reads columns, and further ones into more.
-func (r reader) scan(rows pgx.Rows, more ...any) (n version, err error) {
+func (r reader) scan(rows pgx.Rows, more ...any) (n store.NoteVersion, err error) {
 	var occurred, created *time.Time
 	var attributes, provenance *string
 	var vec *pgvector.HalfVector
 	var tokens []byte
 	dest := []any{
-		&n.ID, &n.Layer, &n.From, &n.to, &n.Deleted, &n.Kind, &n.State, &n.Key, &n.Importance, &occurred, &created, &n.UpdatedAt,
-		&n.bytes, &n.Embedder, &n.Category, &n.Context, &n.Keywords, &n.Tags, &attributes, &n.Error, &n.Analyst, &n.Supplied, &provenance, &n.Content, &vec, &tokens,
+		&n.ID, &n.Layer, &n.From, &n.To, &n.Deleted, &n.Kind, &n.State, &n.Key, &n.Importance, &occurred, &created, &n.UpdatedAt,
+		&n.Bytes, &n.Embedder, &n.Category, &n.Context, &n.Keywords, &n.Tags, &attributes, &n.Error, &n.Analyst, &n.Supplied, &provenance, &n.Content, &vec, &tokens,
 	}
 	if err := rows.Scan(append(dest, more...)...); err != nil {
 		return n, err
 	}
-	n.Collection = r.collection
+	n.Collection = r.Collection
 	n.OccurredAt, n.CreatedAt, n.UpdatedAt = timeOf(occurred), timeOf(created), n.UpdatedAt.UTC()
 	n.Keywords, n.Tags, n.Supplied = none(n.Keywords), none(n.Tags), none(n.Supplied)
 	if n.Attributes, err = objectOf(attributes); err != nil {
@@ -79,7 +62,7 @@ func (r reader) scan(rows pgx.Rows, more ...any) (n version, err error) {
 		}
 	}
 	if vec != nil {
-		n.Vector, n.Embedder = vec.Slice(), r.embedder
+		n.Vector, n.Embedder = vec.Slice(), r.Embedder
 		if len(tokens) > 0 {
 			n.Tokens = tokens
 		}
@@ -87,11 +70,10 @@ func (r reader) scan(rows pgx.Rows, more ...any) (n version, err error) {
 	return n, nil
 }
 
-// versions finds, for every id that the layers hold at all, the version that
-// decides, that of the nearest layer: a tombstone tells that the note is not
-// visible.
-func (q *session) versions(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r reader, wanted []uuid.UUID) (map[uuid.UUID]version, error) {
-	found := make(map[uuid.UUID]version, len(wanted))
+// NoteVersions implements store.NoteRows.
+func (q *session) NoteVersions(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, nr store.NoteReader, wanted []uuid.UUID) (map[uuid.UUID]store.NoteVersion, error) {
+	r := reader(nr)
+	found := make(map[uuid.UUID]store.NoteVersion, len(wanted))
 	if len(wanted) == 0 {
 		return found, nil
 	}
@@ -113,33 +95,6 @@ func (q *session) versions(ctx context.Context, tenantID uuid.UUID, layers []mem
 	return found, err
 }
 
-// notes gives the visible ones, in the order of ids.
-func (q *session) notes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r reader, wanted []uuid.UUID) ([]memory.Note, error) {
-	found, err := q.versions(ctx, tenantID, layers, r, wanted)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]memory.Note, 0, len(wanted))
-	for _, id := range wanted {
-		if n, ok := found[id]; ok && !n.Deleted {
-			out = append(out, n.Note)
-		}
-	}
-	return out, nil
-}
-
-// Notes implements memory.Reader.
-func (s *Store) Notes(ctx context.Context, sc tenant.Scope, v memory.View, wanted []uuid.UUID, o memory.ReadOptions) (out []memory.Note, err error) {
-	if err := v.Check(sc); err != nil {
-		return nil, err
-	}
-	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		out, err = q.notes(ctx, sc.Tenant(), v.Layers, newReader(&v.Collection, o), wanted)
-		return err
-	})
-	return out, err
-}
-
 // Versions implements memory.Reader.
 func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, keys []memory.Version) (out []memory.Note, err error) {
 	if err := v.Check(sc); err != nil {
@@ -159,7 +114,7 @@ func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, ke
 	if len(layers) == 0 {
 		return nil, nil
 	}
-	r := newReader(&v.Collection, memory.ReadOptions{})
+	r := reader{Collection: v.Collection.ID}
 	found := make(map[memory.Version]memory.Note, len(layers))
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		return q.each(ctx, "SELECT "+r.columns()+` FROM unnest($2::uuid[], $3::uuid[], $4::bigint[]) k (layer, note, from_rev)
@@ -182,9 +137,10 @@ func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, ke
 	return out, nil
 }
 
-// byKey finds the visible note with that natural key.
-func (q *session) byKey(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r reader, kind memory.Kind, key string) (n version, ok bool, err error) {
-	if key == "" || !possible(key) || !possible(string(kind)) {
+// NoteVersionByKey implements store.NoteRows.
+func (q *session) NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, nr store.NoteReader, kind memory.Kind, key string) (n store.NoteVersion, ok bool, err error) {
+	r := reader(nr)
+	if key == "" || !storable(key) || !storable(string(kind)) {
 		return n, false, nil
 	}
 	p := params{args: []any{tenantID, string(kind), key}}
@@ -202,22 +158,6 @@ func (q *session) byKey(ctx context.Context, tenantID uuid.UUID, layers []memory
 	return n, ok, err
 }
 
-// NoteByKey implements memory.Reader.
-func (s *Store) NoteByKey(ctx context.Context, sc tenant.Scope, v memory.View, kind memory.Kind, key string) (n memory.Note, err error) {
-	if err := v.Check(sc); err != nil {
-		return n, err
-	}
-	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		found, ok, err := q.byKey(ctx, sc.Tenant(), v.Layers, newReader(&v.Collection, memory.ReadOptions{}), kind, key)
-		if err == nil && !ok {
-			err = fault.Missing("note")
-		}
-		n = found.Note
-		return err
-	})
-	return n, err
-}
-
 // History implements memory.Reader. Fork points order the layers: a nearer one
 // begins where its parent's bound ends.
 func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, note uuid.UUID, before memory.Revision, n int) (out []memory.HistoryEntry, err error) {
@@ -225,9 +165,9 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 		return nil, err
 	}
 	if before <= 0 {
-		before = open
+		before = store.OpenEnd
 	}
-	r := newReader(&v.Collection, memory.ReadOptions{})
+	r := reader{Collection: v.Collection.ID}
 	p := params{args: []any{sc.Tenant(), note, limit(n), rev(before)}}
 	known := params{args: []any{sc.Tenant(), note}}
 	branches, exists := make([]string, len(v.Layers)), make([]string, len(v.Layers))
@@ -263,19 +203,19 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 // versions, not changesets.
 func (r reader) historyEntry(rows pgx.Rows) (e memory.HistoryEntry, err error) {
 	var at *time.Time
-	var actor, cause, merged *string
+	var actor, cause *string
 	var job, trigger *uuid.UUID
 	var undoes *memory.Revision
-	n, err := r.scan(rows, &at, &actor, &job, &trigger, &cause, &undoes, &merged)
+	n, err := r.scan(rows, &at, &actor, &job, &trigger, &cause, &undoes, store.JSON(&e.Changeset.MergedFrom))
 	if err != nil {
 		return e, err
 	}
-	e = memory.HistoryEntry{Note: n.Note, Changeset: memory.Changeset{Collection: n.Layer, Revision: n.From}}
+	e.Note, e.Changeset.Collection, e.Changeset.Revision = n.Note, n.Layer, n.From
 	if at == nil {
 		e.Changeset.At, e.Changeset.Actor = n.UpdatedAt, n.Provenance.Actor
 		return e, nil
 	}
 	c := &e.Changeset
-	c.At, c.Actor, c.Job, c.Trigger, c.Cause, c.Undoes, c.MergedFrom = at.UTC(), *actor, *job, *trigger, memory.Cause(*cause), *undoes, rawOf(merged)
+	c.At, c.Actor, c.Job, c.Trigger, c.Cause, c.Undoes = at.UTC(), *actor, *job, *trigger, memory.Cause(*cause), *undoes
 	return e, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 // Config of the engine.
@@ -50,6 +51,8 @@ type Deps struct {
 
 // Store is the servers' engine. It implements store.Store.
 type Store struct {
+	store.Base
+
 	pool   *pgxpool.Pool
 	cfg    Config
 	clock  memory.Clock
@@ -105,6 +108,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{cfg: c, clock: d.Clock, log: d.Logger}
+	s.Base = store.NewBase(transactions{s}, s.now)
 	s.groups.init()
 	if s.pool, err = pgxpool.NewWithConfig(ctx, pc); err != nil {
 		return nil, s.translate(err)

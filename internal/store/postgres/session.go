@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 // session sends statements on behalf of one tenant. It is used by one
@@ -133,6 +134,14 @@ func (q *session) each(ctx context.Context, text string, args []any, scan func(p
 	return err
 }
 
+// first returns the first row of a result; ok is false when there is none.
+func first[R any](rows []R, err error) (row R, ok bool, _ error) {
+	if err != nil || len(rows) == 0 {
+		return row, false, err
+	}
+	return rows[0], true, nil
+}
+
 // flush runs what waits.
 func (q *session) flush(ctx context.Context) error {
 	if len(q.waiting) == 0 {
@@ -160,10 +169,6 @@ func (s *Store) snapshot(ctx context.Context, tenantID uuid.UUID, fn func(contex
 	return s.within(ctx, tenantID, "BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ", fn)
 }
 
-// errDone rolls a writing transaction back without an error: there is nothing
-// to keep.
-var errDone = errors.New("nothing to keep")
-
 // writing runs fn in one write transaction. An error rolls back. Once it has
 // begun a canceled ctx no longer interrupts statements, which are short and have
 // a timeout; a caller that has gone away is noticed before the commit. fn runs
@@ -179,7 +184,7 @@ func (s *Store) within(ctx context.Context, tenantID uuid.UUID, begin string, fn
 func (s *Store) once(ctx context.Context, tenantID uuid.UUID, begin string, fn func(context.Context, *session) error) error {
 	return s.transaction(ctx, tenantID, begin, func(bare context.Context, q *session) error {
 		if err := fn(bare, q); err != nil {
-			if errors.Is(err, errDone) {
+			if errors.Is(err, store.ErrRollback) {
 				return nil
 			}
 			return err
@@ -251,3 +256,16 @@ func givenUp(err error) bool {
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// transactions implements store.Transactions.
+type transactions struct{ store *Store }
+
+// Reading implements store.Transactions.
+func (t transactions) Reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
+	return t.store.reading(ctx, tenantID, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+}
+
+// Writing implements store.Transactions.
+func (t transactions) Writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
+	return t.store.writing(ctx, tenantID, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+}

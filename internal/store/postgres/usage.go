@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -23,15 +24,8 @@ func layerIDs(layers []memory.Layer) ids {
 	return out
 }
 
-func scanUsage(rows pgx.Rows) (note uuid.UUID, u memory.Usage, err error) {
-	var last *time.Time
-	err = rows.Scan(&note, &u.AccessCount, &last, &u.Strength, &u.Heat)
-	u.LastAccess = timeOf(last)
-	return note, u, err
-}
-
-// usage reads through the layers: the nearest that has a row decides.
-func (q *session) usage(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, wanted []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
+// UsageOf implements store.UsageRows.
+func (q *session) UsageOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, wanted []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
 	out := make(map[uuid.UUID]memory.Usage, len(wanted))
 	if len(wanted) == 0 {
 		return out, nil
@@ -39,41 +33,21 @@ func (q *session) usage(ctx context.Context, tenantID uuid.UUID, layers []memory
 	err := q.each(ctx, `SELECT DISTINCT ON (u.note) u.note, u.access_count, u.last_access, u.strength, u.heat
  FROM unnest($2::uuid[]) WITH ORDINALITY l (layer, depth) JOIN usage u ON u.tenant = $1 AND u.layer = l.layer AND u.note = ANY($3::uuid[]) ORDER BY u.note, l.depth`,
 		[]any{tenantID, layerIDs(layers), wanted}, func(rows pgx.Rows) error {
-			id, u, err := scanUsage(rows)
+			id, u, err := store.ScanUsage(rows)
 			out[id] = u
 			return err
 		})
 	return out, err
 }
 
-// alive tells which notes are visible through the layers.
-func (q *session) alive(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, wanted []uuid.UUID) (map[uuid.UUID]bool, error) {
+// VisibleNotes implements store.UsageRows.
+func (q *session) VisibleNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, wanted []uuid.UUID) (map[uuid.UUID]bool, error) {
 	out := make(map[uuid.UUID]bool, len(wanted))
 	p := params{args: []any{tenantID, wanted}}
 	err := q.each(ctx, "SELECT w.id FROM unnest($2::uuid[]) w (id) WHERE "+p.noteVisible("w.id", layers), p.args, func(rows pgx.Rows) error {
 		var id uuid.UUID
 		err := rows.Scan(&id)
 		out[id] = true
-		return err
-	})
-	return out, err
-}
-
-// Usage implements memory.Reader.
-func (s *Store) Usage(ctx context.Context, sc tenant.Scope, v memory.View, wanted []uuid.UUID) (out map[uuid.UUID]memory.Usage, err error) {
-	if err := v.Check(sc); err != nil {
-		return nil, err
-	}
-	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		if out, err = q.usage(ctx, sc.Tenant(), v.Layers, wanted); err != nil || len(out) == 0 {
-			return err
-		}
-		alive, err := q.alive(ctx, sc.Tenant(), v.Layers, wanted)
-		for id := range out {
-			if !alive[id] {
-				delete(out, id)
-			}
-		}
 		return err
 	})
 	return out, err
@@ -98,7 +72,7 @@ func (s *Store) Hot(ctx context.Context, sc tenant.Scope, v memory.View, n int) 
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		out = nil
 		return q.each(ctx, text, p.args, func(rows pgx.Rows) error {
-			id, u, err := scanUsage(rows)
+			id, u, err := store.ScanUsage(rows)
 			out = append(out, memory.HotNote{Note: id, Usage: u, Score: memory.HotScore(u, now)})
 			return err
 		})
@@ -109,8 +83,8 @@ func (s *Store) Hot(ctx context.Context, sc tenant.Scope, v memory.View, n int) 
 	return out, err
 }
 
-// setUsage goes with the next statement.
-func (q *session) setUsage(_ context.Context, tenantID, layer, note uuid.UUID, u memory.Usage) error {
+// SetUsage implements store.UsageRows. It goes with the next statement.
+func (q *session) SetUsage(_ context.Context, tenantID, layer, note uuid.UUID, u memory.Usage) error {
 	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat) VALUES ($1, $2, $3, $4, $5, $6, $7)
  ON CONFLICT (tenant, layer, note) DO UPDATE SET access_count = excluded.access_count, last_access = excluded.last_access, strength = excluded.strength, heat = excluded.heat`,
 		tenantID, layer, note, u.AccessCount, at(u.LastAccess), u.Strength, u.Heat)
@@ -131,7 +105,7 @@ func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, de
 	for _, d := range deltas {
 		t := sum[d.Note]
 		t.Accesses += d.Accesses
-		if last := trunc(d.LastAccess); last.After(t.LastAccess) {
+		if last := store.Micros(d.LastAccess); last.After(t.LastAccess) {
 			t.LastAccess = last
 		}
 		sum[d.Note] = t
@@ -142,23 +116,23 @@ func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, de
 	}
 	slices.SortFunc(wanted, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	return s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		q.holdCollections(sc.Tenant(), v.Collection.ID)
-		r, err := q.live(ctx, sc, v.Collection.ID, s.now())
+		q.HoldCollections(sc.Tenant(), v.Collection.ID)
+		r, err := store.ReachVisible(ctx, q, sc, v.Collection.ID, s.now())
 		if err != nil {
 			return err
 		}
-		alive, err := q.alive(ctx, sc.Tenant(), v.Layers, wanted)
+		visible, err := q.VisibleNotes(ctx, sc.Tenant(), v.Layers, wanted)
 		if err != nil {
 			return err
 		}
 		notes, counts, lasts := make(ids, 0, len(wanted)), make([]int64, 0, len(wanted)), make([]*time.Time, 0, len(wanted))
 		for _, id := range wanted {
-			if alive[id] {
+			if visible[id] {
 				notes, counts, lasts = append(notes, id), append(counts, sum[id].Accesses), append(lasts, at(sum[id].LastAccess))
 			}
 		}
 		if len(notes) == 0 {
-			return errDone
+			return store.ErrRollback
 		}
 		if len(v.Layers) > 1 {
 			// What the nearest ancestor counted is copied up first, once.

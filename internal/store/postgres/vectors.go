@@ -3,7 +3,7 @@ package postgres
 import (
 	"context"
 
-	"github.com/google/uuid"
+	"github.com/pgvector/pgvector-go"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -25,13 +25,12 @@ func (s *Store) AddVectors(ctx context.Context, sc tenant.Scope, v memory.View, 
 			return err
 		}
 		for _, x := range vectors {
-			vec, _, err := half(x.Vector)
-			if err != nil {
-				return err
+			if len(x.Vector) > maxDim {
+				return store.VectorTooLong(len(x.Vector), maxDim)
 			}
 			q.later(`INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT tenant, layer, id, from_rev, $5, $6, $7
  FROM notes WHERE tenant = $1 AND layer = $2 AND id = $3 AND from_rev = $4 AND NOT deleted ON CONFLICT DO NOTHING`,
-				sc.Tenant(), x.Layer, x.Note, rev(x.From), embedder, vec, append([]byte{}, x.Tokens...))
+				sc.Tenant(), x.Layer, x.Note, rev(x.From), embedder, new(pgvector.NewHalfVector(x.Vector)), append([]byte{}, x.Tokens...))
 		}
 		return nil
 	})
@@ -58,31 +57,4 @@ func (s *Store) CountVectors(ctx context.Context, sc tenant.Scope, v memory.View
 		return nil
 	})
 	return n, other, err
-}
-
-// SetEmbedder implements memory.Tx.
-func (t *tx) SetEmbedder(_ context.Context, name string, dim int, job uuid.UUID) error {
-	if err := store.CheckEmbedder(name, dim); err != nil {
-		return err
-	}
-	t.q.later("UPDATE collections SET embedder = $3, dim = $4, reembedded = $5 WHERE tenant = $1 AND id = $2", t.tenant(), t.row.ID, name, dim, job)
-	t.row.Embedder, t.row.Dim, t.row.Reembedded, t.logged = name, dim, job, true
-	return nil
-}
-
-// Unended implements memory.Tx.
-func (t *tx) Unended(_ context.Context, kind memory.JobKind) ([]memory.Job, error) {
-	return t.q.jobs(t.bare, "SELECT "+jobColumns+" FROM jobs j WHERE j.tenant = $1 AND j.collection = $2 AND j.state IN ('queued', 'running') AND j.kind = $3 ORDER BY j.seq",
-		t.tenant(), t.row.ID, string(kind))
-}
-
-// embedLater leaves out a vector that the collection's embedder did not make,
-// and enqueues the job that makes the right one.
-func (t *tx) embedLater(ctx context.Context, n *memory.Note) error {
-	late, err := store.OtherEmbedder(&t.row.Collection, n)
-	if err != nil || late == nil {
-		return err
-	}
-	_, err = t.Enqueue(ctx, *late)
-	return err
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/google/uuid"
@@ -12,9 +11,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
-
-// maxProblems bounds what one rule reports: a damaged table would fill pages.
-const maxProblems = 100
 
 // rule is a query for what must not be in a tenant. It gives a collection, the
 // zero id when it is about none, and a text; $1 is the tenant.
@@ -98,7 +94,7 @@ func (s *Store) Verify(ctx context.Context) (out []store.Problem, err error) {
 		out = nil
 		for _, table := range tenantTables {
 			err := q.each(ctx, "SELECT x.tenant, COUNT(*) FROM "+table+" x WHERE x.tenant <> "+zeroID+" AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = x.tenant) GROUP BY 1 LIMIT $1",
-				[]any{maxProblems}, func(rows pgx.Rows) error {
+				[]any{store.MaxProblems}, func(rows pgx.Rows) error {
 					p := store.Problem{Kind: store.ProblemOrphan}
 					var n int64
 					err := rows.Scan(&p.Tenant, &n)
@@ -133,7 +129,7 @@ func (s *Store) verifyTenant(ctx context.Context, q *session) (out []store.Probl
 		if strings.Contains(r.text, "$2") {
 			args = append(args, s.now())
 		}
-		err := q.each(ctx, fmt.Sprintf("%s LIMIT %d", r.text, maxProblems), args, func(rows pgx.Rows) error {
+		err := q.each(ctx, fmt.Sprintf("%s LIMIT %d", r.text, store.MaxProblems), args, func(rows pgx.Rows) error {
 			p := store.Problem{Kind: r.kind, Tenant: q.tenant}
 			err := rows.Scan(&p.Collection, &p.Detail)
 			out = append(out, p)
@@ -148,7 +144,7 @@ func (s *Store) verifyTenant(ctx context.Context, q *session) (out []store.Probl
 		return nil, err
 	}
 	for i := range all {
-		found, err := q.verifyCollection(ctx, all[i])
+		found, err := store.VerifyCollection(ctx, q, all[i])
 		if err != nil {
 			return nil, err
 		}
@@ -157,78 +153,22 @@ func (s *Store) verifyTenant(ctx context.Context, q *session) (out []store.Probl
 	return out, nil
 }
 
-// verifyCollection checks what only a whole lineage tells.
-func (q *session) verifyCollection(ctx context.Context, r row) (out []store.Problem, err error) {
-	report := func(kind store.ProblemKind, format string, args ...any) {
-		out = append(out, store.Problem{Kind: kind, Tenant: r.tenant, Collection: r.ID, Detail: fmt.Sprintf(format, args...)})
-	}
-	broken, err := q.broken(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if broken != uuid.Nil {
-		if r.ExpiresAt.IsZero() { // an expired fork may outlive its parent until it is swept
-			report(store.ProblemOrphan, "the lineage is broken at collection %s", broken)
-		}
-		return out, nil
-	}
-	layers, err := q.layers(ctx, r, r.Head)
-	if err != nil {
-		return nil, err
-	}
-	h, err := q.head(ctx, r.tenant, r.ID)
-	if err != nil {
-		return nil, err
-	}
-	if h.counted {
-		c, err := q.count(ctx, r.tenant, layers)
-		if err != nil {
-			return nil, err
-		}
-		k := h.Counts
-		if c.Notes != k.Notes || c.Links != k.Links || c.Pending != k.Pending || c.InReview != k.InReview || c.Bytes != k.Bytes || !maps.Equal(c.Kinds, k.Kinds) {
-			report(store.ProblemCount, "the head counts %+v, visible are %+v", k, c)
-		}
-	}
-	st, err := q.countStored(ctx, r.tenant, r.ID)
-	if err != nil {
-		return nil, err
-	}
-	if st != h.stored {
-		report(store.ProblemCount, "the head counts %+v stored, there are %+v", h.stored, st)
-	}
-	// Endpoints: some layer of the lineage holds the note, if only as a tombstone.
-	p := params{args: []any{r.tenant, r.ID}}
-	text := "SELECT l.source, l.target FROM links l WHERE l.tenant = $1 AND l.layer = $2 AND NOT l.deleted AND NOT (" + known(&p, "l.source", layers) + " AND " + known(&p, "l.target", layers) + ")"
-	err = q.each(ctx, fmt.Sprintf("%s LIMIT %d", text, maxProblems), p.args, func(rows pgx.Rows) error {
-		var from, to uuid.UUID
-		if err := rows.Scan(&from, &to); err != nil {
-			return err
-		}
-		report(store.ProblemLink, "the link from %s to %s has an endpoint that never was", from, to)
-		return nil
+// LinksWithoutEnds implements store.LinkRows.
+func (q *session) LinksWithoutEnds(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, n int) (out []memory.LinkID, err error) {
+	p := params{args: []any{tenantID, layers[0].Collection, n}}
+	text := "SELECT l.source, l.relation, l.target FROM links l WHERE l.tenant = $1 AND l.layer = $2 AND NOT l.deleted AND NOT (" +
+		p.everHeld("l.source", layers) + " AND " + p.everHeld("l.target", layers) + ") LIMIT $3"
+	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
+		var id memory.LinkID
+		err := rows.Scan(&id.Source, &id.Relation, &id.Target)
+		out = append(out, id)
+		return err
 	})
 	return out, err
 }
 
-// broken gives the collection at which a lineage breaks or passes its depth;
-// zero: it is whole.
-func (q *session) broken(ctx context.Context, r row) (uuid.UUID, error) {
-	next := r.Parent
-	for depth := 0; next != uuid.Nil; depth++ {
-		p, ok, err := q.collection(ctx, r.tenant, next)
-		if err != nil {
-			return uuid.Nil, err
-		}
-		if !ok || depth > memory.MaxLineage {
-			return next, nil
-		}
-		next = p.Parent
-	}
-	return uuid.Nil, nil
-}
-
-func known(p *params, id string, layers []memory.Layer) string {
+// everHeld is the condition that a layer holds any version of a note.
+func (p *params) everHeld(id string, layers []memory.Layer) string {
 	terms := make([]string, len(layers))
 	for i, l := range layers {
 		terms[i] = "EXISTS (SELECT 1 FROM notes e WHERE e.tenant = $1 AND e.layer = " + p.add(l.Collection) + " AND e.id = " + id + " AND e.from_rev <= " + p.add(rev(l.Bound)) + ")"

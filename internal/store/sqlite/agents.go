@@ -7,170 +7,63 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 func (q *session) agents(ctx context.Context, where string, args ...any) (out []tenant.Agent, err error) {
 	err = q.each(ctx, "SELECT id, name, display_name, created_at FROM agents WHERE "+where, args, func(rows *sql.Rows) error {
-		var a tenant.Agent
-		var created int64
-		err := rows.Scan(&a.ID, &a.Name, &a.DisplayName, &created)
-		a.CreatedAt = timeOf(created)
+		a, err := store.ScanAgent(rows)
 		out = append(out, a)
 		return err
 	})
 	return out, err
 }
 
-// agent finds an agent by id or name; a scope bound to an agent finds itself.
-func (q *session) agent(ctx context.Context, sc tenant.Scope, ref string) (tenant.Agent, error) {
-	where, arg := "tenant = ? AND name = ?", any(ref)
-	if id, err := uuid.Parse(ref); err == nil {
-		where, arg = "tenant = ? AND id = ?", blob(id)
-	}
-	found, err := q.agents(ctx, where, blob(sc.Tenant()), arg)
-	if err != nil {
-		return tenant.Agent{}, err
-	}
-	if len(found) == 0 || !sc.Reaches(found[0].ID) {
-		return tenant.Agent{}, fault.Missing("agent")
-	}
-	return found[0], nil
+// AgentByID implements store.AgentRows.
+func (q *session) AgentByID(ctx context.Context, tenantID, id uuid.UUID) (tenant.Agent, bool, error) {
+	return first(q.agents(ctx, "tenant = ? AND id = ?", tenantID, id))
 }
 
-func (q *session) addAgent(ctx context.Context, sc tenant.Scope, a tenant.Agent) error {
-	if sc.HasAgent() {
-		// Others are out of its reach, whether they exist or not.
-		return fault.Missing("agent")
-	}
-	if err := q.checkTenant(ctx, sc.Tenant()); err != nil {
+// AgentByName implements store.AgentRows.
+func (q *session) AgentByName(ctx context.Context, tenantID uuid.UUID, name string) (tenant.Agent, bool, error) {
+	return first(q.agents(ctx, "tenant = ? AND name = ?", tenantID, name))
+}
+
+// AgentsAfter implements store.AgentRows.
+func (q *session) AgentsAfter(ctx context.Context, tenantID, only uuid.UUID, name string, n int) ([]tenant.Agent, error) {
+	return q.agents(ctx, "tenant = ?1 AND name > ?2 AND (?3 = zeroblob(16) OR id = ?3) ORDER BY name LIMIT ?4", tenantID, name, only, limit(n))
+}
+
+// InsertAgent implements store.AgentRows.
+func (q *session) InsertAgent(ctx context.Context, tenantID uuid.UUID, a tenant.Agent) error {
+	_, taken, err := q.AgentByName(ctx, tenantID, a.Name)
+	if err != nil {
 		return err
 	}
-	_, err := q.exec(ctx, "INSERT INTO agents (tenant, id, name, display_name, created_at) VALUES (?, ?, ?, ?, ?)",
-		blob(sc.Tenant()), blob(a.ID), a.Name, a.DisplayName, micros(a.CreatedAt))
+	if taken {
+		return fault.New(fault.Exists, "an agent with the name %q exists", a.Name)
+	}
+	_, err = q.exec(ctx, "INSERT INTO agents (tenant, id, name, display_name, created_at) VALUES (?, ?, ?, ?, ?)", tenantID, a.ID, a.Name, a.DisplayName, a.CreatedAt)
 	return err
 }
 
-// EnsureAgent implements tenant.AgentStore.
-func (s *Store) EnsureAgent(ctx context.Context, sc tenant.Scope, name string) (a tenant.Agent, err error) {
-	if err := sc.Check(); err != nil {
-		return a, err
-	}
-	// Nearly always it is there.
-	if a, err = s.AgentByRef(ctx, sc, name); err == nil || !fault.Is(err, fault.NotFound) {
-		return a, err
-	}
-	if _, e := uuid.Parse(name); e == nil {
-		return a, err // an id names nothing new
-	}
-	if err := store.CheckName("agent", name); err != nil {
-		return a, err
-	}
-	err = s.writing(ctx, func(ctx context.Context, q *session) error {
-		if a, err = q.agent(ctx, sc, name); err == nil || !fault.Is(err, fault.NotFound) {
+// DeleteAgent implements store.AgentRows.
+func (q *session) DeleteAgent(ctx context.Context, tenantID, id uuid.UUID) error {
+	for _, text := range []string{
+		"DELETE FROM api_keys WHERE tenant = ? AND agent = ?",
+		"DELETE FROM idempotency WHERE tenant = ? AND agent = ?",
+		"DELETE FROM agents WHERE tenant = ? AND id = ?",
+	} {
+		if _, err := q.exec(ctx, text, tenantID, id); err != nil {
 			return err
 		}
-		if a, err = store.NewAgent(name, "", s.now()); err != nil {
-			return err
-		}
-		return q.addAgent(ctx, sc, a)
-	})
-	if err != nil {
-		return tenant.Agent{}, err
 	}
-	return a, nil
+	return nil
 }
 
-// CreateAgent implements tenant.AgentStore.
-func (s *Store) CreateAgent(ctx context.Context, sc tenant.Scope, n tenant.Agent) (tenant.Agent, error) {
-	if err := sc.Check(); err != nil {
-		return tenant.Agent{}, err
-	}
-	a, err := store.NewAgent(n.Name, n.DisplayName, s.now())
-	if err != nil {
-		return tenant.Agent{}, err
-	}
-	err = s.writing(ctx, func(ctx context.Context, q *session) error {
-		if !sc.HasAgent() {
-			_, err := q.agent(ctx, sc, a.Name)
-			if err == nil {
-				return fault.New(fault.Exists, "an agent with the name %q exists", a.Name)
-			}
-			if !fault.Is(err, fault.NotFound) {
-				return err
-			}
-		}
-		return q.addAgent(ctx, sc, a)
-	})
-	if err != nil {
-		return tenant.Agent{}, err
-	}
-	return a, nil
-}
-
-// AgentByRef implements tenant.AgentStore.
-func (s *Store) AgentByRef(ctx context.Context, sc tenant.Scope, ref string) (a tenant.Agent, err error) {
-	if err := sc.Check(); err != nil {
-		return a, err
-	}
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
-		a, err = q.agent(ctx, sc, ref)
-		return err
-	})
-	return a, err
-}
-
-// ListAgents implements tenant.AgentStore.
-func (s *Store) ListAgents(ctx context.Context, sc tenant.Scope, after string, n int) (out []tenant.Agent, err error) {
-	if err := sc.Check(); err != nil {
-		return nil, err
-	}
-	where, args := "tenant = ? AND name > ?", []any{blob(sc.Tenant()), after}
-	if sc.HasAgent() {
-		where += " AND id = ?"
-		args = append(args, blob(sc.Agent()))
-	}
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
-		out, err = q.agents(ctx, where+" ORDER BY name LIMIT ?", append(args, limit(n))...)
-		return err
-	})
-	return out, err
-}
-
-// DeleteAgent implements tenant.AgentStore. Forks that others made of its
-// collections become independent.
-func (s *Store) DeleteAgent(ctx context.Context, sc tenant.Scope, id uuid.UUID) error {
-	if err := sc.Check(); err != nil {
-		return err
-	}
-	for {
-		var next uuid.UUID
-		err := s.writing(ctx, func(ctx context.Context, q *session) error {
-			next = uuid.Nil
-			if _, err := q.agent(ctx, sc, id.String()); err != nil {
-				return err
-			}
-			ok, err := q.get(ctx, "SELECT id FROM collections WHERE tenant = ? AND agent = ? AND state <> 'deleting' LIMIT 1", []any{blob(sc.Tenant()), blob(id)}, &next)
-			if err != nil || ok {
-				return err
-			}
-			if _, err := q.exec(ctx, "DELETE FROM api_keys WHERE tenant = ? AND agent = ?", blob(sc.Tenant()), blob(id)); err != nil {
-				return err
-			}
-			if _, err := q.exec(ctx, "DELETE FROM idempotency WHERE tenant = ? AND agent = ?", blob(sc.Tenant()), blob(id)); err != nil {
-				return err
-			}
-			_, err = q.exec(ctx, "DELETE FROM agents WHERE tenant = ? AND id = ?", blob(sc.Tenant()), blob(id))
-			return err
-		})
-		if err != nil || next == uuid.Nil {
-			return err
-		}
-		audit := memory.AuditEntry{Action: "collection.delete", Detail: map[string]any{"agent": id.String()}}
-		if err := s.DeleteCollection(ctx, sc, next, true, audit); err != nil && !fault.Is(err, fault.NotFound) {
-			return err
-		}
-	}
+// CollectionOfAgent implements store.AgentRows.
+func (q *session) CollectionOfAgent(ctx context.Context, tenantID, agent uuid.UUID) (id uuid.UUID, ok bool, err error) {
+	ok, err = q.get(ctx, "SELECT id FROM collections WHERE tenant = ? AND agent = ? AND state <> 'deleting' LIMIT 1", []any{tenantID, agent}, &id)
+	return id, ok, err
 }

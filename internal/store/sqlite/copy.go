@@ -3,12 +3,12 @@ package sqlite
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -31,14 +31,14 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 	err = s.writing(ctx, func(ctx context.Context, q *session) error {
 		copied, next = 0, ""
 		// The source may have been deleted since the view was opened.
-		if _, err := q.live(ctx, sc, v.Collection.ID, s.now()); err != nil {
+		if _, err := store.ReachVisible(ctx, q, sc, v.Collection.ID, s.now()); err != nil {
 			return err
 		}
-		r, err := q.live(ctx, sc, target, s.now())
+		r, err := store.ReachVisible(ctx, q, sc, target, s.now())
 		if err != nil {
 			return err
 		}
-		notes, err := q.list(ctx, sc.Tenant(), v.Layers, page{reader: reader{collection: v.Collection.ID}, after: after, limit: n})
+		notes, err := q.ListNotes(ctx, sc.Tenant(), v.Layers, store.NotePage{NoteReader: store.NoteReader{Collection: v.Collection.ID}, After: after, Limit: n})
 		if err != nil {
 			return err
 		}
@@ -46,35 +46,35 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 			next = notes[n-1].ID.String()
 		}
 		if r.State != memory.CollectionCopying {
-			return errDone // the copy was finished, this step with it
+			return store.ErrRollback // the copy was finished, this step with it
 		}
 		if err := q.copyNotes(ctx, sc.Tenant(), v, target, notes); err != nil {
 			return err
 		}
-		h, err := q.head(ctx, sc.Tenant(), target)
+		h, err := q.Head(ctx, sc.Tenant(), target)
 		if err != nil {
 			return err
 		}
-		if h.revision < v.At {
-			h.revision = v.At
-			_, err := q.exec(ctx, "UPDATE collection_heads SET floor = ?, origin = ? WHERE tenant = ? AND collection = ?", rev(v.At), rev(v.At), blob(sc.Tenant()), blob(target))
+		if h.Revision < v.At {
+			h.Revision = v.At
+			_, err := q.exec(ctx, "UPDATE collection_heads SET floor = ?, origin = ? WHERE tenant = ? AND collection = ?", v.At, v.At, sc.Tenant(), target)
 			if err != nil {
 				return err
 			}
 		}
-		h.counted = next == ""
+		h.Counted = next == ""
 		if next == "" {
-			if h.Counts, err = q.count(ctx, sc.Tenant(), []memory.Layer{{Collection: target, Bound: h.revision}}); err != nil {
+			if h.Counts, err = q.CountVisible(ctx, sc.Tenant(), []memory.Layer{{Collection: target, Bound: h.Revision}}); err != nil {
 				return err
 			}
-			if _, err := q.exec(ctx, "UPDATE collections SET state = ? WHERE tenant = ? AND id = ?", string(memory.CollectionActive), blob(sc.Tenant()), blob(target)); err != nil {
+			if _, err := q.exec(ctx, "UPDATE collections SET state = ? WHERE tenant = ? AND id = ?", string(memory.CollectionActive), sc.Tenant(), target); err != nil {
 				return err
 			}
-			if err := q.adoptRest(ctx, sc.Tenant(), memory.Layer{Collection: target, Bound: h.revision}, s.now()); err != nil {
+			if err := store.AdoptUnfinished(ctx, q, sc.Tenant(), memory.Layer{Collection: target, Bound: h.Revision}, s.now()); err != nil {
 				return err
 			}
 		}
-		if h.stored, err = q.countStored(ctx, sc.Tenant(), target); err != nil {
+		if h.Stored, err = q.CountStored(ctx, sc.Tenant(), target); err != nil {
 			return err
 		}
 		return q.saveHead(ctx, sc.Tenant(), target, h)
@@ -85,30 +85,20 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 	return copied, next, nil
 }
 
-// adoptRest enqueues an adopt job where what was copied holds raw or pending notes.
-func (q *session) adoptRest(ctx context.Context, tenantID uuid.UUID, copied memory.Layer, now time.Time) error {
-	rest, err := q.unfinished(ctx, tenantID, []memory.Layer{copied})
-	if err != nil || !rest {
-		return err
-	}
-	_, err = q.enqueue(ctx, tenantID, memory.Job{Collection: copied.Collection, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
-	return err
-}
-
 const (
 	noteTail = "id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at, bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content"
 	linkTail = "source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at"
 )
 
 // copyNotes copies the versions with their vectors, outgoing links and usage.
-func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, notes []version) error {
+func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, notes []store.NoteVersion) error {
 	// An open version in the target: what ended it in the source lies beyond the view.
 	tail := strings.Replace(noteTail, "to_rev", "9223372036854775807", 1)
 	all := make([]uuid.UUID, 0, len(notes))
 	for i := range notes {
 		n := &notes[i]
 		all = append(all, n.ID)
-		key := []any{blob(target), blob(tenantID), blob(n.Layer), blob(n.ID), rev(n.From)}
+		key := []any{target, tenantID, n.Layer, n.ID, n.From}
 		if _, err := q.exec(ctx, "INSERT OR IGNORE INTO notes (tenant, layer, "+noteTail+") SELECT tenant, ?, "+tail+
 			" FROM notes WHERE tenant = ? AND layer = ? AND id = ? AND from_rev = ?", key...); err != nil {
 			return err
@@ -118,13 +108,13 @@ func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.Vi
 			return err
 		}
 	}
-	usage, err := q.usage(ctx, tenantID, v.Layers, all)
+	usage, err := q.UsageOf(ctx, tenantID, v.Layers, all)
 	if err != nil {
 		return err
 	}
 	for _, id := range all {
 		if u, ok := usage[id]; ok {
-			if err := q.setUsage(ctx, tenantID, target, id, u); err != nil {
+			if err := q.SetUsage(ctx, tenantID, target, id, u); err != nil {
 				return err
 			}
 		}
@@ -135,7 +125,7 @@ func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.Vi
 	tail = strings.Replace(linkTail, "to_rev", "9223372036854775807", 1)
 	for i := range v.Layers {
 		where, args := visibleLinks(tenantID, v.Layers, i)
-		args = append([]any{blob(target), ids(all)}, args...)
+		args = append([]any{target, ids(all)}, args...)
 		if _, err := q.exec(ctx, "INSERT OR IGNORE INTO links (tenant, layer, "+linkTail+") SELECT l.tenant, ?, "+tail+
 			" FROM links l WHERE l.source IN (SELECT unhex(value) FROM json_each(?)) AND "+where, args...); err != nil {
 			return err
@@ -144,12 +134,9 @@ func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.Vi
 	return nil
 }
 
-// flatten makes a fork independent: everything that its lineage ever showed it is
-// copied into its own layer at the revisions where it stands, ended where a
-// nearer layer takes over, and the changesets with it. What is read at any
-// revision stays the same.
-func (q *session) flatten(ctx context.Context, r row) error {
-	layers, err := q.layers(ctx, r, r.Head)
+// Flatten implements store.CollectionRemoval.
+func (q *session) Flatten(ctx context.Context, r store.CollectionRow) error {
+	layers, err := q.Layers(ctx, r, r.Head)
 	if err != nil {
 		return err
 	}
@@ -158,24 +145,24 @@ func (q *session) flatten(ctx context.Context, r row) error {
 			return err
 		}
 	}
-	root, ok, err := q.collection(ctx, r.tenant, layers[len(layers)-1].Collection)
+	root, ok, err := q.Collection(ctx, r.Tenant, layers[len(layers)-1].Collection)
 	if err != nil || !ok {
 		return orMissing(err)
 	}
-	if _, err := q.exec(ctx, "UPDATE collections SET parent = zeroblob(16), parent_revision = 0 WHERE tenant = ? AND id = ?", blob(r.tenant), blob(r.ID)); err != nil {
+	if _, err := q.exec(ctx, "UPDATE collections SET parent = zeroblob(16), parent_revision = 0 WHERE tenant = ? AND id = ?", r.Tenant, r.ID); err != nil {
 		return err
 	}
-	if _, err := q.exec(ctx, "UPDATE collection_heads SET origin = ? WHERE tenant = ? AND collection = ?", rev(root.origin), blob(r.tenant), blob(r.ID)); err != nil {
+	if _, err := q.exec(ctx, "UPDATE collection_heads SET origin = ? WHERE tenant = ? AND collection = ?", root.Origin, r.Tenant, r.ID); err != nil {
 		return err
 	}
-	h, err := q.head(ctx, r.tenant, r.ID)
+	h, err := q.Head(ctx, r.Tenant, r.ID)
 	if err != nil {
 		return err
 	}
-	if h.stored, err = q.countStored(ctx, r.tenant, r.ID); err != nil {
+	if h.Stored, err = q.CountStored(ctx, r.Tenant, r.ID); err != nil {
 		return err
 	}
-	return q.saveHead(ctx, r.tenant, r.ID, h)
+	return q.saveHead(ctx, r.Tenant, r.ID, h)
 }
 
 func orMissing(err error) error {
@@ -185,33 +172,33 @@ func orMissing(err error) error {
 	return err
 }
 
-func (q *session) flattenLayer(ctx context.Context, r row, layers []memory.Layer, i int) error {
+func (q *session) flattenLayer(ctx context.Context, r store.CollectionRow, layers []memory.Layer, i int) error {
 	l := layers[i]
-	tenantID := r.tenant
+	tenantID := r.Tenant
 	// The first version of a nearer layer is where this layer's ends to be read.
 	ends := func(table, same string) (string, []any) {
 		var b strings.Builder
-		args := []any{rev(l.Bound), int64(open)}
+		args := []any{l.Bound, int64(store.OpenEnd)}
 		b.WriteString("MIN(CASE WHEN x.to_rev <= ? THEN x.to_rev ELSE ? END")
 		for _, near := range layers[:i] {
 			// What is already copied into the own layer lies below, and is left out by the fork's first own revision.
 			b.WriteString(", COALESCE((SELECT MIN(s.from_rev) FROM " + table + " s WHERE s.tenant = ? AND s.layer = ? AND " + same + " AND s.from_rev <= ? AND s.from_rev > ?), ?)")
-			args = append(args, blob(tenantID), blob(near.Collection), rev(near.Bound), rev(l.Bound), int64(open))
+			args = append(args, tenantID, near.Collection, near.Bound, l.Bound, int64(store.OpenEnd))
 		}
 		b.WriteString(")")
 		return b.String(), args
 	}
-	base := []any{blob(tenantID), blob(l.Collection), rev(l.Bound)}
+	base := []any{tenantID, l.Collection, l.Bound}
 	end, args := ends("notes", "s.id = x.id")
 	tail := "x." + strings.ReplaceAll(noteTail, ", ", ", x.")
 	if _, err := q.exec(ctx, "INSERT INTO notes (tenant, layer, "+noteTail+") SELECT x.tenant, ?, "+strings.Replace(tail, "x.to_rev", end, 1)+
-		" FROM notes x WHERE x.tenant = ? AND x.layer = ? AND x.from_rev <= ?", append(append([]any{blob(r.ID)}, args...), base...)...); err != nil {
+		" FROM notes x WHERE x.tenant = ? AND x.layer = ? AND x.from_rev <= ?", append(append([]any{r.ID}, args...), base...)...); err != nil {
 		return err
 	}
 	end, args = ends("links", "s.source = x.source AND s.relation = x.relation AND s.target = x.target")
 	tail = "x." + strings.ReplaceAll(linkTail, ", ", ", x.")
 	if _, err := q.exec(ctx, "INSERT INTO links (tenant, layer, "+linkTail+") SELECT x.tenant, ?, "+strings.Replace(tail, "x.to_rev", end, 1)+
-		" FROM links x WHERE x.tenant = ? AND x.layer = ? AND x.from_rev <= ?", append(append([]any{blob(r.ID)}, args...), base...)...); err != nil {
+		" FROM links x WHERE x.tenant = ? AND x.layer = ? AND x.from_rev <= ?", append(append([]any{r.ID}, args...), base...)...); err != nil {
 		return err
 	}
 	for _, text := range []string{
@@ -219,12 +206,12 @@ func (q *session) flattenLayer(ctx context.Context, r row, layers []memory.Layer
 		`INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from)
  SELECT tenant, ?, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets WHERE tenant = ? AND collection = ? AND revision <= ?`,
 	} {
-		if _, err := q.exec(ctx, text, append([]any{blob(r.ID)}, base...)...); err != nil {
+		if _, err := q.exec(ctx, text, append([]any{r.ID}, base...)...); err != nil {
 			return err
 		}
 	}
 	// Nearer usage is in the own layer already and stays.
 	_, err := q.exec(ctx, `INSERT OR IGNORE INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
- SELECT tenant, ?, note, access_count, last_access, strength, heat FROM usage WHERE tenant = ? AND layer = ?`, blob(r.ID), blob(tenantID), blob(l.Collection))
+ SELECT tenant, ?, note, access_count, last_access, strength, heat FROM usage WHERE tenant = ? AND layer = ?`, r.ID, tenantID, l.Collection)
 	return err
 }

@@ -3,22 +3,13 @@ package sqlite
 import (
 	"encoding/hex"
 	"encoding/json"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// open is the to_rev of a version that nothing has replaced.
-const open = math.MaxInt64
-
-// blob is how an id stands in the database.
-func blob(id uuid.UUID) []byte { return id[:] }
-
-// ids is how a list of ids is passed: JSON of hexadecimal texts.
+// ids returns a list of ids as a parameter: JSON of hexadecimal texts.
 func ids(list []uuid.UUID) string {
 	var b strings.Builder
 	b.Grow(len(list)*35 + 2)
@@ -37,7 +28,7 @@ func ids(list []uuid.UUID) string {
 	return b.String()
 }
 
-// micros is a time where 0 is none.
+// micros returns a time in microseconds since 1970, 0 for none.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -45,14 +36,7 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-func timeOf(us int64) time.Time {
-	if us == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(us).UTC()
-}
-
-// event is a time where NULL is none, since 1970 may be meant.
+// event returns a time in microseconds where NULL is none: 1970 is a possible time.
 func event(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -67,14 +51,7 @@ func eventOf(us *int64) time.Time {
 	return time.UnixMicro(*us).UTC()
 }
 
-func trunc(t time.Time) time.Time {
-	if t.IsZero() {
-		return time.Time{}
-	}
-	return t.UTC().Truncate(time.Microsecond)
-}
-
-// list writes a list of texts; ” is the empty list.
+// list returns a list of texts as JSON, "" for the empty list.
 func list(l []string) (string, error) {
 	if len(l) == 0 {
 		return "", nil
@@ -93,13 +70,3 @@ func listOf(s string) ([]string, error) {
 	}
 	return l, nil
 }
-
-func rawOf(s string) json.RawMessage {
-	if s == "" {
-		return nil
-	}
-	return json.RawMessage(s)
-}
-
-// revisions compare as integers.
-func rev(r memory.Revision) int64 { return int64(r) }

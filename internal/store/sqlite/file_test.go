@@ -296,12 +296,12 @@ func TestIgnoredErrorCannotBeCommitted(t *testing.T) {
 		if _, err := mtx.Put(ctx, memory.Note{Content: "x"}); err != nil {
 			return err
 		}
-		inner, ok := mtx.(*tx)
+		inner, ok := mtx.(*store.Tx).Session().(*session)
 		if !ok {
 			t.Error("not the transaction of this engine")
 			return nil
 		}
-		_, _ = inner.q.exec(ctx, "INSERT INTO tenants (id) VALUES (NULL)")
+		_, _ = inner.exec(ctx, "INSERT INTO tenants (id) VALUES (NULL)")
 		return nil
 	})
 	refused(t, err, fault.Internal)

@@ -12,10 +12,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// layers resolves a lineage: the collection bounded by at, every ancestor by
-// the least of at and the fork points on the way.
-func (q *session) layers(ctx context.Context, r row, at memory.Revision) ([]memory.Layer, error) {
-	layers := []memory.Layer{{Collection: r.ID, Bound: at, EraseEpoch: r.eraseEpoch}}
+// Layers implements store.CollectionRows.
+func (q *session) Layers(ctx context.Context, r store.CollectionRow, at memory.Revision) ([]memory.Layer, error) {
+	layers := []memory.Layer{{Collection: r.ID, Bound: at, EraseEpoch: r.EraseEpoch}}
 	parent, bound := r.Parent, min(at, r.ParentRevision)
 	for parent != uuid.Nil {
 		if len(layers) > memory.MaxLineage {
@@ -26,7 +25,7 @@ func (q *session) layers(ctx context.Context, r row, at memory.Revision) ([]memo
 		l := memory.Layer{Collection: parent, Bound: bound}
 		ok, err := q.get(ctx, `SELECT c.parent, c.parent_revision, h.erase_epoch FROM collections c
  JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.tenant = ? AND c.id = ?`,
-			[]any{blob(r.tenant), blob(parent)}, &next, &point, &l.EraseEpoch)
+			[]any{r.Tenant, parent}, &next, &point, &l.EraseEpoch)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +44,11 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at me
 		return v, err
 	}
 	err = s.snapshot(ctx, func(ctx context.Context, q *session) error {
-		r, err := q.resolve(ctx, sc, ref, micros(s.now()))
+		found, err := q.CollectionsByRef(ctx, sc, ref, s.now())
+		if err != nil {
+			return err
+		}
+		r, err := store.One(sc, ref, found)
 		if err != nil {
 			return err
 		}
@@ -56,7 +59,7 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at me
 				return err
 			}
 		}
-		layers, err := q.layers(ctx, r, to)
+		layers, err := q.Layers(ctx, r, to)
 		if err != nil {
 			return err
 		}
@@ -73,7 +76,7 @@ func hiddenNotes(tenantID uuid.UUID, nearer []memory.Layer) (string, []any) {
 	args := make([]any, 0, 3*len(nearer))
 	for _, l := range nearer {
 		b.WriteString(" AND NOT EXISTS (SELECT 1 FROM notes s WHERE s.tenant = ? AND s.layer = ? AND s.id = n.id AND s.from_rev <= ?)")
-		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound))
+		args = append(args, tenantID, l.Collection, l.Bound)
 	}
 	return b.String(), args
 }
@@ -85,7 +88,7 @@ func hiddenLinks(tenantID uuid.UUID, nearer []memory.Layer) (string, []any) {
 	for _, l := range nearer {
 		b.WriteString(" AND NOT EXISTS (SELECT 1 FROM links s WHERE s.tenant = ? AND s.layer = ? AND s.source = l.source" +
 			" AND s.relation = l.relation AND s.target = l.target AND s.from_rev <= ?)")
-		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound))
+		args = append(args, tenantID, l.Collection, l.Bound)
 	}
 	return b.String(), args
 }
@@ -99,7 +102,7 @@ func noteVisible(id string, tenantID uuid.UUID, layers []memory.Layer) (string, 
 	for _, l := range layers {
 		b.WriteString("(SELECT e.deleted = 0 FROM notes e WHERE e.tenant = ? AND e.layer = ? AND e.id = " + id +
 			" AND e.from_rev <= ? ORDER BY e.from_rev DESC LIMIT 1), ")
-		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound))
+		args = append(args, tenantID, l.Collection, l.Bound)
 	}
 	b.WriteString("0)")
 	return b.String(), args

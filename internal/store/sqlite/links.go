@@ -3,33 +3,19 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"reflect"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// defaultLinks is how many links one query gives unless told.
-const defaultLinks = 10_000
-
-const linkColumns = "l.source, l.relation, l.target, l.layer, l.from_rev, l.deleted, l.confidence, l.attributes, l.created_at"
-
-type linkVersion struct {
-	memory.Link
-	deleted bool
-}
-
-func scanLink(rows interface{ Scan(...any) error }) (l linkVersion, err error) {
+func scanLink(row store.Scanner) (l store.LinkVersion, err error) {
 	var attributes string
-	var created int64
-	if err := rows.Scan(&l.Source, &l.Relation, &l.Target, &l.Layer, &l.From, &l.deleted, &l.Confidence, &attributes, &created); err != nil {
+	if err := row.Scan(&l.Source, &l.Relation, &l.Target, &l.Layer, &l.From, &l.Deleted, &l.Confidence, &attributes, store.Time(&l.CreatedAt)); err != nil {
 		return l, err
 	}
-	l.CreatedAt = timeOf(created)
 	l.Attributes, err = store.ObjectOf(attributes)
 	return l, err
 }
@@ -37,8 +23,8 @@ func scanLink(rows interface{ Scan(...any) error }) (l linkVersion, err error) {
 // visibleLinks is the condition for the links l of layer i that are visible
 // through the layers, endpoints included.
 func visibleLinks(tenantID uuid.UUID, layers []memory.Layer, i int) (string, []any) {
-	b := rev(layers[i].Bound)
-	args := []any{blob(tenantID), blob(layers[i].Collection), b, b}
+	b := layers[i].Bound
+	args := []any{tenantID, layers[i].Collection, b, b}
 	hidden, more := hiddenLinks(tenantID, layers[:i])
 	args = append(args, more...)
 	source, more := noteVisible("l.source", tenantID, layers)
@@ -48,14 +34,15 @@ func visibleLinks(tenantID uuid.UUID, layers []memory.Layer, i int) (string, []a
 	return "l.tenant = ? AND l.layer = ? AND l.from_rev <= ? AND l.to_rev > ? AND l.deleted = 0" + hidden + " AND " + source + " AND " + target, args
 }
 
-// links reads pages of what the layers hold, in order, and leaves out links
-// whose endpoints are not visible, until there are enough.
-func (q *session) links(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, lq memory.LinkQuery) ([]memory.Link, error) {
+// Links implements store.LinkRows. It reads pages of the links that the layers hold, in order,
+// without looking at their ends, and leaves out those of which an end is not visible, until there
+// are enough.
+func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, lq memory.LinkQuery) ([]memory.Link, error) {
 	if len(lq.Notes) == 0 {
 		return nil, nil
 	}
 	if lq.Limit <= 0 {
-		lq.Limit = defaultLinks
+		lq.Limit = store.DefaultLinks
 	}
 	if lq.Direction == 0 {
 		lq.Direction = memory.Both
@@ -77,12 +64,12 @@ func (q *session) links(ctx context.Context, tenantID uuid.UUID, layers []memory
 				}
 			}
 		}
-		alive, err := q.alive(ctx, tenantID, layers, ends)
+		visible, err := q.VisibleNotes(ctx, tenantID, layers, ends)
 		if err != nil {
 			return nil, err
 		}
 		for i := range page {
-			if !alive[page[i].Source] || !alive[page[i].Target] {
+			if !visible[page[i].Source] || !visible[page[i].Target] {
 				continue
 			}
 			if out = append(out, page[i]); len(out) == lq.Limit {
@@ -100,11 +87,11 @@ func (q *session) links(ctx context.Context, tenantID uuid.UUID, layers []memory
 func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, lq memory.LinkQuery, after *memory.LinkID) ([]memory.Link, error) {
 	set, setArg := "(SELECT unhex(value) FROM json_each(?))", any(ids(lq.Notes))
 	if len(lq.Notes) == 1 {
-		set, setArg = "(?)", blob(lq.Notes[0])
+		set, setArg = "(?)", lq.Notes[0]
 	}
 	beyond, beyondArgs := "", []any(nil)
 	if after != nil {
-		beyond, beyondArgs = " AND (l.source, l.relation, l.target) > (?, ?, ?)", []any{blob(after.Source), after.Relation, blob(after.Target)}
+		beyond, beyondArgs = " AND (l.source, l.relation, l.target) > (?, ?, ?)", []any{after.Source, after.Relation, after.Target}
 	}
 	var text strings.Builder
 	var args []any
@@ -114,14 +101,14 @@ func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []mem
 			text.WriteString(" UNION ALL ")
 		}
 		hidden, more := hiddenLinks(tenantID, layers[:i])
-		text.WriteString("SELECT * FROM (SELECT " + linkColumns + " FROM links l" + index + " WHERE " + ends +
+		text.WriteString("SELECT * FROM (SELECT " + store.LinkColumns + " FROM links l" + index + " WHERE " + ends +
 			" AND l.tenant = ? AND l.layer = ? AND l.from_rev <= ? AND l.to_rev > ? AND l.deleted = 0" + beyond + hidden +
 			" ORDER BY l.source, l.relation, l.target LIMIT ?)")
 		for range n {
 			args = append(args, setArg)
 		}
-		b := rev(layers[i].Bound)
-		args = append(args, blob(tenantID), blob(layers[i].Collection), b, b)
+		b := layers[i].Bound
+		args = append(args, tenantID, layers[i].Collection, b, b)
 		args = append(append(append(args, beyondArgs...), more...), lq.Limit)
 	}
 	for i := range layers {
@@ -147,8 +134,8 @@ func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []mem
 	return out, err
 }
 
-// alive tells which notes are visible.
-func (q *session) alive(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, wanted []uuid.UUID) (map[uuid.UUID]bool, error) {
+// VisibleNotes implements store.UsageRows.
+func (q *session) VisibleNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, wanted []uuid.UUID) (map[uuid.UUID]bool, error) {
 	found := make(map[uuid.UUID]bool, len(wanted))
 	for _, l := range layers {
 		missing := make([]uuid.UUID, 0, len(wanted)-len(found))
@@ -161,7 +148,7 @@ func (q *session) alive(ctx context.Context, tenantID uuid.UUID, layers []memory
 			break
 		}
 		err := q.each(ctx, "SELECT n.id, n.deleted FROM json_each(?) j CROSS JOIN notes n WHERE n.tenant = ? AND n.layer = ? AND n.id = unhex(j.value) AND n.from_rev <= ? AND n.to_rev > ?",
-			[]any{ids(missing), blob(tenantID), blob(l.Collection), rev(l.Bound), rev(l.Bound)}, func(rows *sql.Rows) error {
+			[]any{ids(missing), tenantID, l.Collection, l.Bound, l.Bound}, func(rows *sql.Rows) error {
 				var id uuid.UUID
 				var deleted bool
 				err := rows.Scan(&id, &deleted)
@@ -175,23 +162,27 @@ func (q *session) alive(ctx context.Context, tenantID uuid.UUID, layers []memory
 	return found, nil
 }
 
-// Links implements memory.Reader.
-func (s *Store) Links(ctx context.Context, sc tenant.Scope, v memory.View, lq memory.LinkQuery) (out []memory.Link, err error) {
-	if err := v.Check(sc); err != nil {
-		return nil, err
+// CountLinksOf implements store.LinkRows.
+func (q *session) CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (total int64, err error) {
+	for i := range layers {
+		where, args := visibleLinks(tenantID, layers, i)
+		var n int64
+		// Two searches: by source, and by target.
+		for _, end := range []string{" WHERE l.source = ?", " INDEXED BY links_target WHERE l.target = ?"} {
+			if _, err := q.get(ctx, "SELECT COUNT(*) FROM links l"+end+" AND "+where, append([]any{note}, args...), &n); err != nil {
+				return 0, err
+			}
+			total += n
+		}
 	}
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
-		out, err = q.links(ctx, sc.Tenant(), v.Layers, lq)
-		return err
-	})
-	return out, err
+	return total, nil
 }
 
-// link finds the version that decides about a link, tombstones included.
-func (t *tx) link(ctx context.Context, id memory.LinkID) (l linkVersion, ok bool, err error) {
-	for _, layer := range t.layers {
-		err = t.q.each(ctx, "SELECT "+linkColumns+" FROM links l WHERE l.tenant = ? AND l.layer = ? AND l.source = ? AND l.relation = ? AND l.target = ? AND l.from_rev <= ? ORDER BY l.from_rev DESC LIMIT 1",
-			[]any{blob(t.tenant()), blob(layer.Collection), blob(id.Source), id.Relation, blob(id.Target), rev(layer.Bound)}, func(rows *sql.Rows) error {
+// LinkVersion implements store.LinkRows.
+func (q *session) LinkVersion(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, id memory.LinkID) (l store.LinkVersion, ok bool, err error) {
+	for _, layer := range layers {
+		err = q.each(ctx, "SELECT "+store.LinkColumns+" FROM links l WHERE l.tenant = ? AND l.layer = ? AND l.source = ? AND l.relation = ? AND l.target = ? AND l.from_rev <= ? ORDER BY l.from_rev DESC LIMIT 1",
+			[]any{tenantID, layer.Collection, id.Source, id.Relation, id.Target, layer.Bound}, func(rows *sql.Rows) error {
 				ok = true
 				l, err = scanLink(rows)
 				return err
@@ -203,104 +194,28 @@ func (t *tx) link(ctx context.Context, id memory.LinkID) (l linkVersion, ok bool
 	return l, false, nil
 }
 
-// Link implements memory.Tx.
-func (t *tx) Link(ctx context.Context, l memory.Link) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	ctx = context.WithoutCancel(ctx)
-	if err := store.CheckLink(&l); err != nil {
-		return false, err
-	}
-	attributes, err := store.Object("attributes", l.Attributes)
-	if err != nil {
-		return false, err
-	}
-	if l.Attributes, err = store.ObjectOf(attributes); err != nil {
-		return false, err
-	}
-	for _, end := range []uuid.UUID{l.Source, l.Target} {
-		if _, err := t.visible(ctx, end); err != nil {
-			return false, err
-		}
-	}
-	old, ok, err := t.link(ctx, l.LinkID)
-	if err != nil {
-		return false, err
-	}
-	live := ok && !old.deleted
-	if live && old.Confidence == l.Confidence && reflect.DeepEqual(old.Attributes, l.Attributes) {
-		return false, nil
-	}
-	if l.CreatedAt = trunc(l.CreatedAt); l.CreatedAt.IsZero() {
-		l.CreatedAt = t.now
-		if live {
-			l.CreatedAt = old.CreatedAt
-		}
-	}
-	if err := t.replaceLink(ctx, old, ok, l, attributes, false); err != nil {
-		return false, err
-	}
-	if !live {
-		t.head.Links++
-	}
-	return true, nil
+// thatLink is the condition for a version of a link.
+const thatLink = " WHERE tenant = ?1 AND layer = ?2 AND source = ?3 AND relation = ?4 AND target = ?5 AND from_rev = ?6"
+
+func linkKey(tenantID uuid.UUID, l memory.Link) []any {
+	return []any{tenantID, l.Layer, l.Source, l.Relation, l.Target, l.From}
 }
 
-// Unlink implements memory.Tx.
-func (t *tx) Unlink(ctx context.Context, id memory.LinkID) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	ctx = context.WithoutCancel(ctx)
-	if id.Relation == "" {
-		id.Relation = memory.RelatedTo
-	}
-	old, ok, err := t.link(ctx, id)
-	if err != nil || !ok || old.deleted {
-		return false, err
-	}
-	// A link whose endpoint is gone is not there for callers.
-	for _, end := range []uuid.UUID{id.Source, id.Target} {
-		n, ok, err := t.version(ctx, end)
-		if err != nil {
-			return false, err
-		}
-		if !ok || n.Deleted {
-			return false, nil
-		}
-	}
-	if err := t.replaceLink(ctx, old, true, memory.Link{LinkID: id, CreatedAt: old.CreatedAt}, "", true); err != nil {
-		return false, err
-	}
-	t.head.Links--
-	return true, nil
+// InsertLink implements store.LinkWrites.
+func (q *session) InsertLink(ctx context.Context, tenantID uuid.UUID, l store.LinkVersion, attributes string) error {
+	_, err := q.exec(ctx, "INSERT INTO links (tenant, layer, source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		append(linkKey(tenantID, l.Link), int64(store.OpenEnd), l.Deleted, l.Confidence, attributes, l.CreatedAt)...)
+	return err
 }
 
-// replaceLink is replace for links.
-func (t *tx) replaceLink(ctx context.Context, old linkVersion, had bool, l memory.Link, attributes string, deleted bool) error {
-	own := []any{blob(t.tenant()), blob(t.row.ID), blob(l.Source), l.Relation, blob(l.Target)}
-	const where = " WHERE tenant = ? AND layer = ? AND source = ? AND relation = ? AND target = ? AND from_rev = ?"
-	if had && old.Layer == t.row.ID {
-		if old.From == t.revision {
-			if _, err := t.q.exec(ctx, "DELETE FROM links"+where, append(own, rev(t.revision))...); err != nil {
-				return err
-			}
-		} else if _, err := t.q.exec(ctx, "UPDATE links SET to_rev = ?"+where, append([]any{rev(t.revision)}, append(own, rev(old.From))...)...); err != nil {
-			return err
-		}
-		if !old.deleted {
-			t.head.stored.links--
-		}
-	}
-	_, err := t.q.exec(ctx, "INSERT INTO links (tenant, layer, source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		append(own, rev(t.revision), int64(open), deleted, l.Confidence, attributes, micros(l.CreatedAt))...)
-	if err != nil {
-		return err
-	}
-	t.logged = true
-	if !deleted {
-		t.head.stored.links++
-	}
-	return nil
+// EndLink implements store.LinkWrites.
+func (q *session) EndLink(ctx context.Context, tenantID uuid.UUID, l memory.Link, at memory.Revision) error {
+	_, err := q.exec(ctx, "UPDATE links SET to_rev = ?7"+thatLink, append(linkKey(tenantID, l), at)...)
+	return err
+}
+
+// DeleteLink implements store.LinkWrites.
+func (q *session) DeleteLink(ctx context.Context, tenantID uuid.UUID, l memory.Link) error {
+	_, err := q.exec(ctx, "DELETE FROM links"+thatLink, linkKey(tenantID, l)...)
+	return err
 }

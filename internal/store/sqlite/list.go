@@ -4,79 +4,69 @@ import (
 	"context"
 	"database/sql"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// page is a bounded stretch of the visible notes.
-type page struct {
-	reader
-	lacks  string // an embedder
-	kinds  []memory.Kind
-	states []memory.State
-	where  string // a condition over notes n, with its arguments
-	args   []any
-	after  uuid.UUID
-	byTime bool
-	since  time.Time // with after, when byTime
-	newest bool
-	limit  int
-}
+// DecidesFilter implements store.NoteRows.
+func (q *session) DecidesFilter(e filter.Expr) bool { return compile(e).Exact }
 
-// list reads a page: one ordered, limited branch per layer, so that a page
-// costs the same however long the log is.
-func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p page) ([]version, error) {
+// ListNotes implements store.NoteRows: one ordered, limited branch per layer, so that a page costs
+// the same however long the log is.
+func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p store.NotePage) ([]store.NoteVersion, error) {
+	r := reader(p.NoteReader)
 	order, beyond := "ASC", ">"
-	if p.newest {
+	if p.Newest {
 		order, beyond = "DESC", "<"
 	}
 	var common strings.Builder
 	var commonArgs []any
 	by, merged := "n.id "+order, "1 "+order
-	if p.byTime {
+	if p.ByTime {
 		by, merged = "n.occurred_at "+order+", n.id "+order, "occurred_at "+order+", id "+order
 	}
 	switch {
-	case p.after == uuid.Nil:
-	case p.byTime:
+	case p.After == uuid.Nil:
+	case p.ByTime:
 		common.WriteString(" AND (n.occurred_at, n.id) " + beyond + " (?, ?)")
-		commonArgs = append(commonArgs, micros(p.since), blob(p.after))
+		commonArgs = append(commonArgs, p.Since, p.After)
 	default:
 		common.WriteString(" AND n.id " + beyond + " ?")
-		commonArgs = append(commonArgs, blob(p.after))
+		commonArgs = append(commonArgs, p.After)
 	}
-	if store.OnlyMessages(p.kinds) {
+	if store.OnlyMessages(p.Kinds) {
 		common.WriteString(" AND n.kind = 'message'") // as their index says it
 	}
 	in := func(column string, n int) {
 		common.WriteString(" AND n." + column + " IN (" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")")
 	}
-	if len(p.kinds) > 0 {
-		in("kind", len(p.kinds))
-		for _, k := range p.kinds {
+	if len(p.Kinds) > 0 {
+		in("kind", len(p.Kinds))
+		for _, k := range p.Kinds {
 			commonArgs = append(commonArgs, string(k))
 		}
 	}
-	if len(p.states) > 0 {
-		in("state", len(p.states))
-		for _, st := range p.states {
+	if len(p.States) > 0 {
+		in("state", len(p.States))
+		for _, st := range p.States {
 			commonArgs = append(commonArgs, string(st))
 		}
 	}
-	if p.lacks != "" {
+	if p.Lacks != "" {
 		common.WriteString(" AND NOT EXISTS (SELECT 1 FROM vectors x WHERE x.tenant = n.tenant AND x.layer = n.layer AND x.note = n.id AND x.from_rev = n.from_rev AND x.embedder = ?)")
-		commonArgs = append(commonArgs, p.lacks)
+		commonArgs = append(commonArgs, p.Lacks)
 	}
-	if p.where != "" {
-		common.WriteString(" AND (" + p.where + ")")
-		commonArgs = append(commonArgs, p.args...)
+	if p.Filter != nil {
+		if c := compile(p.Filter); c.Text != "" {
+			common.WriteString(" AND (" + c.Text + ")")
+			commonArgs = append(commonArgs, c.Args...)
+		}
 	}
-	join, joinArgs := p.join()
+	join, joinArgs := r.join()
 	var text strings.Builder
 	var args []any
 	for i, l := range layers {
@@ -84,68 +74,24 @@ func (q *session) list(ctx context.Context, tenantID uuid.UUID, layers []memory.
 			text.WriteString(" UNION ALL ")
 		}
 		hidden, hiddenArgs := hiddenNotes(tenantID, layers[:i])
-		text.WriteString("SELECT * FROM (SELECT " + p.columns() + " FROM notes n" + join +
+		text.WriteString("SELECT * FROM (SELECT " + r.columns() + " FROM notes n" + join +
 			" WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0" + common.String() + hidden +
 			" ORDER BY " + by + " LIMIT ?)")
 		args = append(args, joinArgs...)
-		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound), rev(l.Bound))
+		args = append(args, tenantID, l.Collection, l.Bound, l.Bound)
 		args = append(args, commonArgs...)
 		args = append(args, hiddenArgs...)
-		args = append(args, limit(p.limit))
+		args = append(args, limit(p.Limit))
 	}
 	if len(layers) > 1 {
 		text.WriteString(" ORDER BY " + merged + " LIMIT ?")
-		args = append(args, limit(p.limit))
+		args = append(args, limit(p.Limit))
 	}
-	var out []version
+	var out []store.NoteVersion
 	err := q.each(ctx, text.String(), args, func(rows *sql.Rows) error {
-		n, err := p.scan(rows)
+		n, err := r.scan(rows)
 		out = append(out, n)
 		return err
-	})
-	return out, err
-}
-
-// ListNotes implements memory.Reader. The part of a filter that SQL decides
-// exactly as package filter does is a condition of the statement; every row
-// is then matched by package filter itself.
-func (s *Store) ListNotes(ctx context.Context, sc tenant.Scope, v memory.View, nq memory.NoteQuery) (out []memory.Note, err error) {
-	if err := v.Check(sc); err != nil {
-		return nil, err
-	}
-	p := page{
-		reader: newReader(&v.Collection, nq.ReadOptions), kinds: nq.Kinds, states: nq.States, lacks: nq.Lacks,
-		after: nq.After, byTime: nq.ByTime, since: nq.AfterTime, newest: nq.Newest, limit: nq.Limit,
-	}
-	exact := true
-	if nq.Filter != nil {
-		c := compile(nq.Filter)
-		p.where, p.args, exact = c.Text, c.Args, c.Exact
-	}
-	err = s.reading(ctx, func(ctx context.Context, q *session) error {
-		for {
-			if !exact && nq.Limit > 0 {
-				// Some of what comes will not match: read further than asked.
-				p.limit = max(2*p.limit, 64)
-				p.limit = min(p.limit, 4096)
-			}
-			rows, err := q.list(ctx, sc.Tenant(), v.Layers, p)
-			if err != nil {
-				return err
-			}
-			for i := range rows {
-				p.after, p.since = rows[i].ID, rows[i].OccurredAt
-				if !store.Matches(nq.Filter, &rows[i].Note) {
-					continue
-				}
-				if out = append(out, rows[i].Note); nq.Limit > 0 && len(out) == nq.Limit {
-					return nil
-				}
-			}
-			if nq.Limit <= 0 || len(rows) < p.limit {
-				return nil
-			}
-		}
 	})
 	return out, err
 }

@@ -124,7 +124,7 @@ func taken(c *store.Column, v any) (any, error) {
 			return nil, nil //nolint:nilnil // NULL
 		}
 	case uuid.UUID:
-		return blob(v), nil
+		return v, nil
 	case time.Time:
 		if us := v.UnixMicro(); us != 0 || c.Kind == store.KindEvent || !c.Optional {
 			return us, nil

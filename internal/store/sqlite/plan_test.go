@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 // TestPlans: what a request reads is found by an index down to the note, so
@@ -19,42 +20,41 @@ func TestPlans(t *testing.T) {
 	b := newBench(t)
 	id := uuid.New()
 	layers := []memory.Layer{{Collection: uuid.New(), Bound: 5}, {Collection: uuid.New(), Bound: 4}, {Collection: uuid.New(), Bound: 3}}
-	tx := &tx{q: nil, scope: b.scope, row: row{}, layers: layers}
 	for name, run := range map[string]func(ctx context.Context, q *session) error{
 		"page": func(ctx context.Context, q *session) error {
-			_, err := q.list(ctx, id, layers, page{limit: 5, after: id})
+			_, err := q.ListNotes(ctx, id, layers, store.NotePage{Limit: 5, After: id})
 			return err
 		},
 		"newest": func(ctx context.Context, q *session) error {
-			_, err := q.list(ctx, id, layers, page{limit: 5, after: id, newest: true})
+			_, err := q.ListNotes(ctx, id, layers, store.NotePage{Limit: 5, After: id, Newest: true})
 			return err
 		},
 		"links": func(ctx context.Context, q *session) error {
-			_, err := q.links(ctx, id, layers, memory.LinkQuery{Notes: []uuid.UUID{id, uuid.New()}, Direction: memory.Both})
+			_, err := q.Links(ctx, id, layers, memory.LinkQuery{Notes: []uuid.UUID{id, uuid.New()}, Direction: memory.Both})
 			return err
 		},
 		"links of one": func(ctx context.Context, q *session) error {
-			_, err := q.links(ctx, id, layers, memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Both})
+			_, err := q.Links(ctx, id, layers, memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Both})
 			return err
 		},
 		"notes": func(ctx context.Context, q *session) error {
-			_, err := q.versions(ctx, id, layers, reader{}, []uuid.UUID{id, uuid.New()})
+			_, err := q.NoteVersions(ctx, id, layers, store.NoteReader{}, []uuid.UUID{id, uuid.New()})
 			return err
 		},
 		"note": func(ctx context.Context, q *session) error {
-			_, err := q.versions(ctx, id, layers, reader{embedder: "e"}, []uuid.UUID{id})
+			_, err := q.NoteVersions(ctx, id, layers, store.NoteReader{Embedder: "e"}, []uuid.UUID{id})
 			return err
 		},
 		"key": func(ctx context.Context, q *session) error {
-			_, _, err := q.byKey(ctx, id, layers, reader{}, memory.KindNote, "k")
+			_, _, err := q.NoteVersionByKey(ctx, id, layers, store.NoteReader{}, memory.KindNote, "k")
 			return err
 		},
-		"touching": func(ctx context.Context, q *session) error { tx.q = q; _, err := tx.touching(ctx, id); return err },
+		"touching": func(ctx context.Context, q *session) error { _, err := q.CountLinksOf(ctx, id, layers, id); return err },
 		"usage": func(ctx context.Context, q *session) error {
-			_, err := q.usage(ctx, id, layers, []uuid.UUID{id, uuid.New()})
+			_, err := q.UsageOf(ctx, id, layers, []uuid.UUID{id, uuid.New()})
 			return err
 		},
-		"waiting": func(ctx context.Context, q *session) error { _, err := q.unfinished(ctx, id, layers); return err },
+		"waiting": func(ctx context.Context, q *session) error { _, err := q.HasUnfinished(ctx, id, layers); return err },
 	} {
 		conn, err := b.read.db.Conn(t.Context())
 		if err != nil {

@@ -36,7 +36,7 @@ func TestOrderOfDecides(t *testing.T) {
 	storetest.DecideOrder(t, b, b.scope, b.collection, storetest.Outbox{
 		Clear: func() { b.direct(t, "DELETE FROM jobs") },
 		Lease: func(job uuid.UUID, until time.Time) {
-			b.direct(t, "UPDATE jobs SET lease = randomblob(16), lease_until = ? WHERE id = ?", micros(until), blob(job))
+			b.direct(t, "UPDATE jobs SET lease = randomblob(16), lease_until = ? WHERE id = ?", micros(until), job[:])
 		},
 	})
 }

@@ -18,7 +18,7 @@ func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, ke
 	if err := v.Check(sc); err != nil {
 		return nil, err
 	}
-	r := newReader(&v.Collection, memory.ReadOptions{})
+	r := reader{Collection: v.Collection.ID}
 	found := make(map[memory.Version]memory.Note, len(keys))
 	err := s.reading(ctx, func(ctx context.Context, q *session) error {
 		for _, l := range v.Layers {
@@ -37,7 +37,7 @@ func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, ke
 			}
 			err = q.each(ctx, "SELECT "+r.columns()+` FROM json_each(?) j CROSS JOIN notes n WHERE n.tenant = ? AND n.layer = ?
  AND n.id = unhex(j.value ->> 0, '-') AND n.from_rev = j.value ->> 1 AND n.from_rev <= ? AND n.deleted = 0`,
-				[]any{string(list), blob(sc.Tenant()), blob(l.Collection), rev(l.Bound)}, func(rows *sql.Rows) error {
+				[]any{string(list), sc.Tenant(), l.Collection, l.Bound}, func(rows *sql.Rows) error {
 					n, err := r.scan(rows)
 					found[n.Version()] = n.Note
 					return err
@@ -70,7 +70,7 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 	if err != nil {
 		return nil, err
 	}
-	r := reader{embedder: v.Collection.Embedder}
+	r := reader{Embedder: v.Collection.Embedder}
 	var c store.Condition
 	columns := "n.id, n.from_rev, v.vec"
 	if nq.Filter != nil {
@@ -90,12 +90,12 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 			hidden, hiddenArgs := hiddenNotes(sc.Tenant(), v.Layers[:i])
 			text := "SELECT " + columns + ` FROM notes n JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id
  AND v.from_rev = n.from_rev AND v.embedder = ? WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0`
-			args := []any{r.embedder, blob(sc.Tenant()), blob(l.Collection), rev(l.Bound), rev(l.Bound)}
+			args := []any{r.Embedder, sc.Tenant(), l.Collection, l.Bound, l.Bound}
 			if c.Text != "" {
 				text, args = text+" AND ("+c.Text+")", append(args, c.Args...)
 			}
 			err := q.each(ctx, text+hidden, append(args, hiddenArgs...), func(rows *sql.Rows) error {
-				var n version
+				var n store.NoteVersion
 				var err error
 				if nq.Filter == nil {
 					var vec sql.RawBytes

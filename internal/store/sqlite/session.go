@@ -3,16 +3,23 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 // session is a connection held by one caller at a time, with its prepared
 // statements.
 type session struct {
+	noLocks
+
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 	// failed is the first statement that failed in a write transaction: it
@@ -119,8 +126,32 @@ func (q *session) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 	return st, nil
 }
 
+// bind replaces arguments, in place, by what the columns hold: ids by their bytes, times by
+// microseconds, where 0 is none, and JSON by text.
+func bind(args []any) {
+	for i, a := range args {
+		switch v := a.(type) {
+		case uuid.UUID:
+			args[i] = v[:]
+		case time.Time:
+			args[i] = micros(v)
+		case json.RawMessage:
+			args[i] = string(v)
+		}
+	}
+}
+
+// first returns the first row of a result; ok is false when there is none.
+func first[R any](rows []R, err error) (row R, ok bool, _ error) {
+	if err != nil || len(rows) == 0 {
+		return row, false, err
+	}
+	return rows[0], true, nil
+}
+
 // exec runs a statement and gives the number of rows changed.
 func (q *session) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	bind(args)
 	st, err := q.prepare(ctx, text) //nolint:sqlclosecheck // kept for the next time, closed with the session
 	if err != nil {
 		return 0, err
@@ -137,6 +168,7 @@ func (q *session) exec(ctx context.Context, text string, args ...any) (int64, er
 
 // get reads one row; ok is false when there is none.
 func (q *session) get(ctx context.Context, text string, args []any, dest ...any) (ok bool, err error) {
+	bind(args)
 	st, err := q.prepare(ctx, text) //nolint:sqlclosecheck // kept for the next time, closed with the session
 	if err != nil {
 		return false, err
@@ -150,6 +182,7 @@ func (q *session) get(ctx context.Context, text string, args []any, dest ...any)
 
 // each reads rows; scan is called for each of them.
 func (q *session) each(ctx context.Context, text string, args []any, scan func(*sql.Rows) error) (err error) {
+	bind(args)
 	st, err := q.prepare(ctx, text) //nolint:sqlclosecheck // kept for the next time, closed with the session
 	if err != nil {
 		return err
@@ -199,10 +232,6 @@ func (s *Store) snapshot(ctx context.Context, fn func(context.Context, *session)
 	})
 }
 
-// errDone rolls a writing transaction back without an error: there is nothing
-// to keep.
-var errDone = errors.New("nothing to keep")
-
 // writing runs fn in one write transaction. An error rolls back. Once the lock
 // is held a canceled ctx no longer interrupts statements, which are short;
 // a caller that has gone away is noticed before the commit.
@@ -231,7 +260,7 @@ func (s *Store) writing(ctx context.Context, fn func(context.Context, *session) 
 		}
 	}()
 	if err := fn(bare, q); err != nil {
-		if errors.Is(err, errDone) {
+		if errors.Is(err, store.ErrRollback) {
 			return nil
 		}
 		return s.translate(err)
@@ -245,3 +274,28 @@ func (s *Store) writing(ctx context.Context, fn func(context.Context, *session) 
 	done = true
 	return nil
 }
+
+// transactions implements store.Transactions.
+type transactions struct{ store *Store }
+
+// Reading implements store.Transactions.
+func (t transactions) Reading(ctx context.Context, _ uuid.UUID, fn func(context.Context, store.Session) error) error {
+	return t.store.reading(ctx, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+}
+
+// Writing implements store.Transactions.
+func (t transactions) Writing(ctx context.Context, _ uuid.UUID, fn func(context.Context, store.Session) error) error {
+	return t.store.writing(ctx, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+}
+
+// noLocks implements store.Locks: the one writer needs none.
+type noLocks struct{}
+
+func (noLocks) HoldAgent(uuid.UUID, uuid.UUID)          {}
+func (noLocks) LockAgent(uuid.UUID, uuid.UUID)          {}
+func (noLocks) LockKey(uuid.UUID, uuid.UUID)            {}
+func (noLocks) LockSigningKeys()                        {}
+func (noLocks) HoldCollections(uuid.UUID, ...uuid.UUID) {}
+func (noLocks) LockCollection(uuid.UUID, uuid.UUID)     {}
+func (noLocks) LockHead(uuid.UUID, uuid.UUID)           {}
+func (noLocks) LockJob(uuid.UUID, uuid.UUID)            {}

@@ -45,6 +45,8 @@ type Deps struct {
 
 // Store is the embedded engine. It implements store.Store and store.Backuper.
 type Store struct {
+	store.Base
+
 	path   string
 	clock  memory.Clock
 	log    *slog.Logger
@@ -78,6 +80,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{path: c.Path, clock: d.Clock, log: d.Logger, closed: make(chan struct{})}
+	s.Base = store.NewBase(transactions{s}, s.now)
 	if err := s.prepareFile(c); err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,9 +12,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
-
-// maxProblems bounds what one rule reports: a damaged table would fill pages.
-const maxProblems = 100
 
 // rule is a query for what must not be. It gives tenant, collection and a text;
 // ?1 is now.
@@ -96,7 +92,7 @@ func interval(table, identity, name string) rule {
 // Verify implements store.Verifier, in one read transaction.
 func (s *Store) Verify(ctx context.Context) (out []store.Problem, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, q *session) error {
-		err := q.each(ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", maxProblems), nil, func(rows *sql.Rows) error {
+		err := q.each(ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", store.MaxProblems), nil, func(rows *sql.Rows) error {
 			var line string
 			if err := rows.Scan(&line); err != nil {
 				return err
@@ -112,9 +108,9 @@ func (s *Store) Verify(ctx context.Context) (out []store.Problem, err error) {
 		for _, r := range rules {
 			var args []any
 			if strings.Contains(r.text, "?1") {
-				args = []any{micros(s.now())}
+				args = []any{s.now()}
 			}
-			err := q.each(ctx, r.text+fmt.Sprintf(" LIMIT %d", maxProblems), args, func(rows *sql.Rows) error {
+			err := q.each(ctx, r.text+fmt.Sprintf(" LIMIT %d", store.MaxProblems), args, func(rows *sql.Rows) error {
 				p := store.Problem{Kind: r.kind}
 				if err := rows.Scan(&p.Tenant, &p.Collection, &p.Detail); err != nil {
 					return err
@@ -132,7 +128,7 @@ func (s *Store) Verify(ctx context.Context) (out []store.Problem, err error) {
 			return err
 		}
 		for i := range all {
-			found, err := q.verifyCollection(ctx, all[i])
+			found, err := store.VerifyCollection(ctx, q, all[i])
 			if err != nil {
 				return err
 			}
@@ -143,74 +139,27 @@ func (s *Store) Verify(ctx context.Context) (out []store.Problem, err error) {
 	return out, err
 }
 
-// verifyCollection checks what only a whole lineage tells.
-func (q *session) verifyCollection(ctx context.Context, r row) (out []store.Problem, err error) {
-	report := func(kind store.ProblemKind, format string, args ...any) {
-		out = append(out, store.Problem{Kind: kind, Tenant: r.tenant, Collection: r.ID, Detail: fmt.Sprintf(format, args...)})
-	}
-	for next, depth := r.Parent, 0; next != uuid.Nil; depth++ {
-		p, ok, err := q.collection(ctx, r.tenant, next)
-		if err != nil {
-			return nil, err
-		}
-		if !ok || depth > memory.MaxLineage {
-			if !r.ExpiresAt.IsZero() {
-				return nil, nil // an expired fork may outlive its parent until it is swept
-			}
-			report(store.ProblemOrphan, "the lineage is broken at collection %s", next)
-			return out, nil
-		}
-		next = p.Parent
-	}
-	layers, err := q.layers(ctx, r, r.Head)
-	if err != nil {
-		return nil, err
-	}
-	h, err := q.head(ctx, r.tenant, r.ID)
-	if err != nil {
-		return nil, err
-	}
-	if h.counted {
-		c, err := q.count(ctx, r.tenant, layers)
-		if err != nil {
-			return nil, err
-		}
-		k := h.Counts
-		if c.Notes != k.Notes || c.Links != k.Links || c.Pending != k.Pending || c.InReview != k.InReview || c.Bytes != k.Bytes || !maps.Equal(c.Kinds, k.Kinds) {
-			report(store.ProblemCount, "the head counts %+v, visible are %+v", k, c)
-		}
-	}
-	st, err := q.countStored(ctx, r.tenant, r.ID)
-	if err != nil {
-		return nil, err
-	}
-	if st != h.stored {
-		report(store.ProblemCount, "the head counts %+v stored, there are %+v", h.stored, st)
-	}
-	// Endpoints: some layer of the lineage holds the note, if only as a tombstone.
-	text := "SELECT l.source, l.target FROM links l WHERE l.tenant = ? AND l.layer = ? AND l.deleted = 0"
-	args := []any{blob(r.tenant), blob(r.ID)}
-	source, sourceArgs := known("l.source", r.tenant, layers)
-	target, targetArgs := known("l.target", r.tenant, layers)
-	text += " AND NOT (" + source + " AND " + target + ")"
-	args = slices.Concat(args, sourceArgs, targetArgs)
-	err = q.each(ctx, text+fmt.Sprintf(" LIMIT %d", maxProblems), args, func(rows *sql.Rows) error {
-		var from, to uuid.UUID
-		if err := rows.Scan(&from, &to); err != nil {
+// LinksWithoutEnds implements store.LinkRows.
+func (q *session) LinksWithoutEnds(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, n int) (out []memory.LinkID, err error) {
+	source, sourceArgs := everHeld("l.source", tenantID, layers)
+	target, targetArgs := everHeld("l.target", tenantID, layers)
+	err = q.each(ctx, "SELECT l.source, l.relation, l.target FROM links l WHERE l.tenant = ? AND l.layer = ? AND l.deleted = 0 AND NOT ("+source+" AND "+target+") LIMIT ?",
+		slices.Concat([]any{tenantID, layers[0].Collection}, sourceArgs, targetArgs, []any{n}), func(rows *sql.Rows) error {
+			var id memory.LinkID
+			err := rows.Scan(&id.Source, &id.Relation, &id.Target)
+			out = append(out, id)
 			return err
-		}
-		report(store.ProblemLink, "the link from %s to %s has an endpoint that never was", from, to)
-		return nil
-	})
+		})
 	return out, err
 }
 
-func known(id string, tenantID uuid.UUID, layers []memory.Layer) (string, []any) {
+// everHeld is the condition that a layer holds any version of a note, and its arguments.
+func everHeld(id string, tenantID uuid.UUID, layers []memory.Layer) (string, []any) {
 	var terms []string
 	var args []any
 	for _, l := range layers {
 		terms = append(terms, "EXISTS (SELECT 1 FROM notes e WHERE e.tenant = ? AND e.layer = ? AND e.id = "+id+" AND e.from_rev <= ?)")
-		args = append(args, blob(tenantID), blob(l.Collection), rev(l.Bound))
+		args = append(args, tenantID, l.Collection, l.Bound)
 	}
 	return "(" + strings.Join(terms, " OR ") + ")", args
 }

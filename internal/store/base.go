@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Base implements the operations of a store that both engines do alike, on the rows of one
+// transaction. An engine embeds it, and implements itself what its SQL does in one statement.
+type Base struct {
+	transactions Transactions
+	now          func() time.Time
+}
+
+// NewBase returns a Base over an engine's transactions. now is the time of a transaction, in UTC
+// and whole microseconds.
+func NewBase(t Transactions, now func() time.Time) Base { return Base{t, now} }
+
+// Transactions runs functions on sessions of an engine.
+type Transactions interface {
+	// Reading runs fn with a session of a tenant, zero for rows of no tenant. Each statement sees
+	// the newest commit. fn may run more than once.
+	Reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
+	// Writing runs fn in one write transaction. An error rolls back; ErrRollback does so without
+	// being returned. fn may run more than once.
+	Writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
+}
+
+// ErrRollback rolls a transaction back without an error: there is nothing to keep.
+var ErrRollback = errors.New("nothing to keep")
+
+// Session reads and writes rows within one transaction. Each engine has its own SQL for it.
+type Session interface {
+	Locks
+	TenantRows
+	AgentRows
+	KeyRows
+	SigningKeyRows
+	CollectionRows
+	JobRows
+	ReviewRows
+	LedgerRows
+	SpoolRows
+	NoteRows
+	LinkRows
+}
+
+// Locks keep rows from changing until the transaction ends. The embedded engine has one writer
+// at a time and needs none of them.
+type Locks interface {
+	// HoldAgent keeps an agent from being deleted.
+	HoldAgent(tenantID, id uuid.UUID)
+	// LockAgent waits for all who hold the agent.
+	LockAgent(tenantID, id uuid.UUID)
+	// LockKey waits for all who change the key.
+	LockKey(tenantID, id uuid.UUID)
+	// LockSigningKeys waits for all who add a signing key.
+	LockSigningKeys()
+	CollectionLocks
+}
+
+// CollectionLocks keep collections from changing until the transaction ends.
+type CollectionLocks interface {
+	// HoldCollections keeps collections from being deleted, and their floors from being raised.
+	// Their writers are not waited for, nor do they wait.
+	HoldCollections(tenantID uuid.UUID, ids ...uuid.UUID)
+	// LockCollection waits for all who hold the collection.
+	LockCollection(tenantID, id uuid.UUID)
+	// LockHead waits for the writers of a collection and makes later ones wait. The next statement
+	// sees all that was written before.
+	LockHead(tenantID, collection uuid.UUID)
+	// LockJob waits for all who change the job.
+	LockJob(tenantID, id uuid.UUID)
+}

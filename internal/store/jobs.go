@@ -1,0 +1,215 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// JobRows are the rows of jobs. The order of claims is the engines' own.
+type JobRows interface {
+	// JobByID returns a job of a collection that the scope reaches. While a collection is removed
+	// its rows may be gone before its jobs: then only scopes of the whole tenant reach them.
+	JobByID(ctx context.Context, s tenant.Scope, id uuid.UUID) (j memory.Job, ok bool, err error)
+	// ListJobs lists the jobs of visible collections, newest first.
+	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery, now time.Time) ([]memory.Job, error)
+	// UnendedJobs lists the jobs of a kind of a collection that wait or run, oldest first.
+	UnendedJobs(ctx context.Context, tenantID, collection uuid.UUID, kind memory.JobKind) ([]memory.Job, error)
+	// CountJobsBefore counts the jobs of a collection, except tasks, that have not ended and have a
+	// lower Seq.
+	CountJobsBefore(ctx context.Context, j memory.Job) (int, error)
+	JobWrites
+}
+
+// JobWrites add and change jobs.
+type JobWrites interface {
+	// NextSeq allots the next place in the queue of a collection, under the lock of its head.
+	NextSeq(ctx context.Context, tenantID, collection uuid.UUID) (int64, error)
+	InsertJob(ctx context.Context, j memory.Job) error
+	// RequeueJob makes a job that has ended wait again, at a place, without tries.
+	RequeueJob(ctx context.Context, j memory.Job, seq int64) error
+	CancelJob(ctx context.Context, j memory.Job, now time.Time) error
+	// EndJob applies an end to a job that is held with the lease, else Conflict. finished is zero
+	// when the job waits again.
+	EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, finished time.Time) error
+}
+
+// JobColumns are the columns of jobs j that ScanJob reads.
+const JobColumns = `j.tenant, j.id, j.collection, j.note, j.kind, j.stage, j.state, j.seq, j.attempts, j.payload, j.result, j.progress, j.error,
+ j.not_before, j.lease, j.lease_until, j.created_at, j.finished_at, j.claims, j.trace`
+
+// ScanJob reads JobColumns.
+func ScanJob(row Scanner) (j memory.Job, err error) {
+	err = row.Scan(&j.Tenant, &j.ID, &j.Collection, &j.Note, &j.Kind, &j.Stage, &j.State, &j.Seq, &j.Attempts, JSON(&j.Payload), JSON(&j.Result), JSON(&j.Progress), &j.Error,
+		Time(&j.NotBefore), &j.Lease, Time(&j.LeaseUntil), Time(&j.CreatedAt), Time(&j.FinishedAt), &j.Claims, &j.Trace)
+	return j, err
+}
+
+// ErrLeaseLost is the fault for a job that is not held with the lease.
+var ErrLeaseLost = fault.New(fault.Conflict, "the lease of the job was lost")
+
+func findJob(ctx context.Context, q JobRows, s tenant.Scope, id uuid.UUID) (memory.Job, error) {
+	j, ok, err := q.JobByID(ctx, s, id)
+	if err == nil && !ok {
+		err = fault.Missing("job")
+	}
+	return j, err
+}
+
+// enqueue adds a job at the end of the queue of its collection.
+func enqueue(ctx context.Context, q JobRows, tenantID uuid.UUID, j memory.Job, now time.Time) (memory.Job, error) {
+	if err := Text("trace", j.Trace); err != nil {
+		return j, err
+	}
+	var err error
+	if j.ID == uuid.Nil {
+		if j.ID, err = uuid.NewV7(); err != nil {
+			return j, err
+		}
+	}
+	if j.Seq, err = q.NextSeq(ctx, tenantID, j.Collection); err != nil {
+		return j, err
+	}
+	j.State, j.Error = cmp.Or(j.State, memory.JobQueued), Clean(j.Error)
+	j.Tenant, j.CreatedAt, j.NotBefore = tenantID, now, Micros(j.NotBefore)
+	j.Lease, j.LeaseUntil, j.FinishedAt = uuid.Nil, time.Time{}, time.Time{}
+	if j.Ended() {
+		j.FinishedAt = now
+	}
+	return j, q.InsertJob(ctx, j)
+}
+
+// endJob ends a job that is held with the lease, or gives it back.
+func endJob(ctx context.Context, q JobRows, tenantID, job, lease uuid.UUID, end memory.JobEnd, now time.Time) error {
+	finished, err := FinishedAt(&end, now)
+	if err != nil {
+		return err
+	}
+	return q.EndJob(ctx, tenantID, job, lease, end, finished)
+}
+
+// FinishedAt checks how a job ends, and returns when it has finished: zero when it waits again.
+func FinishedAt(end *memory.JobEnd, now time.Time) (time.Time, error) {
+	end.Error, end.NotBefore = Clean(end.Error), Micros(end.NotBefore)
+	switch end.State {
+	case memory.JobQueued:
+		return time.Time{}, nil
+	case memory.JobDone, memory.JobFailed, memory.JobDead, memory.JobCancelled:
+		return now, nil
+	case memory.JobRunning:
+	}
+	return time.Time{}, fault.New(fault.Internal, "a job cannot be ended as %q", end.State)
+}
+
+// Job implements memory.Queue.
+func (b *Base) Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (j memory.Job, err error) {
+	if err := s.Check(); err != nil {
+		return j, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		j, err = findJob(ctx, q, s, id)
+		return err
+	})
+	return j, err
+}
+
+// ListJobs implements memory.Queue.
+func (b *Base) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQuery) (out []memory.Job, err error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		if jq.Collection != uuid.Nil {
+			if _, err := ReachVisible(ctx, q, s, jq.Collection, b.now()); err != nil {
+				return err
+			}
+		}
+		out, err = q.ListJobs(ctx, s, jq, b.now())
+		return err
+	})
+	return out, err
+}
+
+// JobsAhead implements memory.Queue.
+func (b *Base) JobsAhead(ctx context.Context, s tenant.Scope, id uuid.UUID) (n int, err error) {
+	if err := s.Check(); err != nil {
+		return 0, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		j, err := findJob(ctx, q, s, id)
+		if err != nil {
+			return err
+		}
+		n, err = q.CountJobsBefore(ctx, j)
+		return err
+	})
+	return n, err
+}
+
+// RetryJob implements memory.Queue.
+func (b *Base) RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error) {
+	return b.changeJob(ctx, s, id, audit, func(ctx context.Context, q Session, j memory.Job) error {
+		if !j.Ended() || j.State == memory.JobDone {
+			return fault.New(fault.Conflict, "the job is %s; only a dead, failed or cancelled one is tried again", j.State)
+		}
+		seq, err := q.NextSeq(ctx, j.Tenant, j.Collection)
+		if err != nil {
+			return err
+		}
+		return q.RequeueJob(ctx, j, seq)
+	})
+}
+
+// CancelJob implements memory.Queue.
+func (b *Base) CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error) {
+	return b.changeJob(ctx, s, id, audit, func(ctx context.Context, q Session, j memory.Job) error {
+		if j.Ended() {
+			return fault.New(fault.Conflict, "the job is %s already", j.State)
+		}
+		return q.CancelJob(ctx, j, b.now())
+	})
+}
+
+// changeJob calls fn with a job of a visible collection and returns the job as it is then. The
+// head of the collection is locked first, as by a write that ends the job, then the job.
+func (b *Base) changeJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(context.Context, Session, memory.Job) error) (j memory.Job, err error) {
+	if err := s.Check(); err != nil {
+		return j, err
+	}
+	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		if j, err = findJob(ctx, q, s, id); err != nil {
+			return err
+		}
+		q.LockHead(s.Tenant(), j.Collection)
+		if _, err := ReachVisible(ctx, q, s, j.Collection, b.now()); err != nil {
+			if fault.Is(err, fault.NotFound) {
+				return fault.Missing("job")
+			}
+			return err
+		}
+		q.LockJob(s.Tenant(), id)
+		if j, err = findJob(ctx, q, s, id); err != nil {
+			return err
+		}
+		if err := fn(ctx, q, j); err != nil {
+			return err
+		}
+		entry := audit
+		entry.Target = cmp.Or(entry.Target, id.String())
+		if err := writeAudit(ctx, q, s, b.now(), entry); err != nil {
+			return err
+		}
+		j, err = findJob(ctx, q, s, id)
+		return err
+	})
+	if err != nil {
+		return memory.Job{}, err
+	}
+	return j, nil
+}

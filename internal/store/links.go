@@ -1,0 +1,167 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// DefaultLinks is how many links one query returns when it has no limit.
+const DefaultLinks = 10_000
+
+// LinkColumns are the columns of links l that an engine reads as a LinkVersion.
+const LinkColumns = "l.source, l.relation, l.target, l.layer, l.from_rev, l.deleted, l.confidence, l.attributes, l.created_at"
+
+// LinkVersion is a row of links.
+type LinkVersion struct {
+	memory.Link
+	Deleted bool
+}
+
+// LinkRows are the rows of links.
+type LinkRows interface {
+	// Links lists the visible links of notes, in the order of source, relation, target.
+	Links(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, q memory.LinkQuery) ([]memory.Link, error)
+	// CountLinksOf counts the visible links of a note.
+	CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (int64, error)
+	// LinkVersion returns the version that decides about a link, that of the nearest layer,
+	// tombstones included.
+	LinkVersion(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, id memory.LinkID) (l LinkVersion, ok bool, err error)
+	// LinksWithoutEnds lists up to limit live links of the first layer of which an end was never in the
+	// layers.
+	LinksWithoutEnds(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, limit int) ([]memory.LinkID, error)
+	LinkWrites
+}
+
+// LinkWrites write versions of links.
+type LinkWrites interface {
+	// InsertLink inserts an open version, with its attributes as JSON.
+	InsertLink(ctx context.Context, tenantID uuid.UUID, l LinkVersion, attributes string) error
+	// EndLink ends the version that began at l.From, in the layer l.Layer, at a revision.
+	EndLink(ctx context.Context, tenantID uuid.UUID, l memory.Link, at memory.Revision) error
+	// DeleteLink deletes the version that began at l.From, in the layer l.Layer.
+	DeleteLink(ctx context.Context, tenantID uuid.UUID, l memory.Link) error
+}
+
+// Links implements memory.Reader.
+func (b *Base) Links(ctx context.Context, s tenant.Scope, v memory.View, lq memory.LinkQuery) (out []memory.Link, err error) {
+	if err := v.Check(s); err != nil {
+		return nil, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		out, err = q.Links(ctx, s.Tenant(), v.Layers, lq)
+		return err
+	})
+	return out, err
+}
+
+// endsVisible reports whether both ends of a link are visible.
+func (t *Tx) endsVisible(id memory.LinkID) (bool, error) {
+	ends := []uuid.UUID{id.Source, id.Target}
+	found, err := t.q.NoteVersions(t.ctx, t.scope.Tenant(), t.layers, NoteReader{Collection: t.row.ID}, ends)
+	for _, end := range ends {
+		if n, ok := found[end]; !ok || n.Deleted {
+			return false, err
+		}
+	}
+	return true, err
+}
+
+// Link implements memory.Tx.
+func (t *Tx) Link(ctx context.Context, l memory.Link) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if err := CheckLink(&l); err != nil {
+		return false, err
+	}
+	attributes, err := Object("attributes", l.Attributes)
+	if err != nil {
+		return false, err
+	}
+	if l.Attributes, err = t.q.ReadObject(attributes); err != nil {
+		return false, err
+	}
+	visible, err := t.endsVisible(l.LinkID)
+	if err == nil && !visible {
+		err = fault.Missing("note")
+	}
+	if err != nil {
+		return false, err
+	}
+	old, ok, err := t.q.LinkVersion(t.ctx, t.scope.Tenant(), t.layers, l.LinkID)
+	if err != nil {
+		return false, err
+	}
+	live := ok && !old.Deleted
+	if live && old.Confidence == l.Confidence && reflect.DeepEqual(old.Attributes, l.Attributes) {
+		return false, nil
+	}
+	if l.CreatedAt = Micros(l.CreatedAt); l.CreatedAt.IsZero() {
+		l.CreatedAt = t.now
+		if live {
+			l.CreatedAt = old.CreatedAt
+		}
+	}
+	if err := t.replaceLink(old, ok, LinkVersion{Link: l}, attributes); err != nil {
+		return false, err
+	}
+	if !live {
+		t.head.Links++
+	}
+	return true, nil
+}
+
+// Unlink implements memory.Tx.
+func (t *Tx) Unlink(ctx context.Context, id memory.LinkID) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	id.Relation = cmp.Or(id.Relation, memory.RelatedTo)
+	old, ok, err := t.q.LinkVersion(t.ctx, t.scope.Tenant(), t.layers, id)
+	if err != nil || !ok || old.Deleted {
+		return false, err
+	}
+	// A link of which one end is gone is not visible to callers.
+	if visible, err := t.endsVisible(id); err != nil || !visible {
+		return false, err
+	}
+	tombstone := LinkVersion{Link: memory.Link{LinkID: id, CreatedAt: old.CreatedAt}, Deleted: true}
+	if err := t.replaceLink(old, true, tombstone, ""); err != nil {
+		return false, err
+	}
+	t.head.Links--
+	return true, nil
+}
+
+// replaceLink is replace for links.
+func (t *Tx) replaceLink(old LinkVersion, had bool, l LinkVersion, attributes string) (err error) {
+	l.Layer, l.From = t.row.ID, t.revision
+	if had && old.Layer == t.row.ID {
+		if old.From == t.revision {
+			err = t.q.DeleteLink(t.ctx, t.scope.Tenant(), old.Link)
+		} else {
+			err = t.q.EndLink(t.ctx, t.scope.Tenant(), old.Link, t.revision)
+		}
+		if err != nil {
+			return err
+		}
+		if !old.Deleted {
+			t.head.Stored.Links--
+		}
+	}
+	if err := t.q.InsertLink(t.ctx, t.scope.Tenant(), l, attributes); err != nil {
+		return err
+	}
+	t.logged = true
+	if !l.Deleted {
+		t.head.Stored.Links++
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// NoteReader says what to read with a version of a note.
+type NoteReader struct {
+	Collection uuid.UUID // shown as Note.Collection
+	Embedder   string    // whose vectors to read; "": none
+}
+
+// NewNoteReader returns the reader for notes of a collection.
+func NewNoteReader(c *memory.Collection, o memory.ReadOptions) NoteReader {
+	r := NoteReader{Collection: c.ID}
+	if o.Vector {
+		r.Embedder = c.Embedder
+	}
+	return r
+}
+
+// NotePage asks for a bounded stretch of the visible notes.
+type NotePage struct {
+	NoteReader
+	Lacks  string // only notes without a vector of this embedder; "": all
+	Kinds  []memory.Kind
+	States []memory.State
+	Filter filter.Expr // its exact part is a condition of the statement; nil: all
+	After  uuid.UUID
+	ByTime bool
+	Since  time.Time // with After, when ByTime
+	Newest bool
+	Limit  int // 0: all
+}
+
+// NoteRows are the rows of notes, of their vectors and their use.
+type NoteRows interface {
+	// NoteVersions returns, for every id that the layers hold at all, the version that decides, that
+	// of the nearest layer. A tombstone means that the note is not visible.
+	NoteVersions(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r NoteReader, ids []uuid.UUID) (map[uuid.UUID]NoteVersion, error)
+	// NoteVersionByKey returns the visible note of a kind with a natural key; the empty key is of none.
+	NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, r NoteReader, kind memory.Kind, key string) (n NoteVersion, ok bool, err error)
+	// ListNotes reads a page. It may hold notes that do not match its filter, unless DecidesFilter.
+	ListNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p NotePage) ([]NoteVersion, error)
+	// DecidesFilter reports whether the engine's SQL decides a filter exactly.
+	DecidesFilter(e filter.Expr) bool
+	NoteWrites
+	UsageRows
+	ChangesetWrites
+	LogRows
+}
+
+// UsageRows are the rows of the use of notes.
+type UsageRows interface {
+	// UsageOf returns the use of notes through the layers: the nearest layer that has a row decides.
+	UsageOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error)
+	// VisibleNotes returns true for each of the notes that is visible.
+	VisibleNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, ids []uuid.UUID) (map[uuid.UUID]bool, error)
+	SetUsage(ctx context.Context, tenantID, layer, note uuid.UUID, u memory.Usage) error
+}
+
+// LogRows read logs.
+type LogRows interface {
+	// LogPage lists up to limit versions of a layer that began, or only ended, after one revision and up to
+	// another, in the order of From and id, after a place in that order.
+	LogPage(ctx context.Context, tenantID uuid.UUID, r NoteReader, p LogPage) ([]NoteVersion, error)
+	// ListChangesets lists those of a collection's own log after one revision and up to another.
+	ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, limit int) ([]memory.Changeset, error)
+	// CountChangesets counts those up to a revision, of a cause, from one time on and before another.
+	CountChangesets(ctx context.Context, tenantID, collection uuid.UUID, to memory.Revision, cause memory.Cause, from, before time.Time) (int64, error)
+}
+
+// LogPage asks for a stretch of the log of the layer NoteReader.Collection.
+type LogPage struct {
+	Ended     bool            // versions that ended after After and began before it; else those that began after it
+	After, To memory.Revision // of the log
+	From      memory.Revision // with Note: the place of the last version read
+	Note      uuid.UUID
+	Limit     int
+}
+
+// visibleNotes returns the visible notes of ids, in their order.
+func visibleNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []memory.Layer, r NoteReader, ids []uuid.UUID) ([]memory.Note, error) {
+	found, err := q.NoteVersions(ctx, tenantID, layers, r, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]memory.Note, 0, len(ids))
+	for _, id := range ids {
+		if n, ok := found[id]; ok && !n.Deleted {
+			out = append(out, n.Note)
+		}
+	}
+	return out, nil
+}
+
+func noteByKey(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []memory.Layer, r NoteReader, kind memory.Kind, key string) (memory.Note, error) {
+	n, ok, err := q.NoteVersionByKey(ctx, tenantID, layers, r, kind, key)
+	if err == nil && !ok {
+		err = fault.Missing("note")
+	}
+	return n.Note, err
+}
+
+// Notes implements memory.Reader.
+func (b *Base) Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) (out []memory.Note, err error) {
+	if err := v.Check(s); err != nil {
+		return nil, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		out, err = visibleNotes(ctx, q, s.Tenant(), v.Layers, NewNoteReader(&v.Collection, o), ids)
+		return err
+	})
+	return out, err
+}
+
+// NoteByKey implements memory.Reader.
+func (b *Base) NoteByKey(ctx context.Context, s tenant.Scope, v memory.View, kind memory.Kind, key string) (n memory.Note, err error) {
+	if err := v.Check(s); err != nil {
+		return n, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		n, err = noteByKey(ctx, q, s.Tenant(), v.Layers, NewNoteReader(&v.Collection, memory.ReadOptions{}), kind, key)
+		return err
+	})
+	return n, err
+}
+
+// ListNotes implements memory.Reader. The part of a filter that SQL decides exactly as package
+// filter does is a condition of the statement; every row is then matched by package filter itself.
+func (b *Base) ListNotes(ctx context.Context, s tenant.Scope, v memory.View, nq memory.NoteQuery) (out []memory.Note, err error) {
+	if err := v.Check(s); err != nil {
+		return nil, err
+	}
+	page := NotePage{
+		NoteReader: NewNoteReader(&v.Collection, nq.ReadOptions), Kinds: nq.Kinds, States: nq.States, Lacks: nq.Lacks, Filter: nq.Filter,
+		After: nq.After, ByTime: nq.ByTime, Since: nq.AfterTime, Newest: nq.Newest, Limit: nq.Limit,
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		out, err = listNotes(ctx, q, s.Tenant(), v.Layers, page)
+		return err
+	})
+	return out, err
+}
+
+func listNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []memory.Layer, p NotePage) (out []memory.Note, err error) {
+	wanted := p.Limit
+	for {
+		if p.Filter != nil && wanted > 0 && !q.DecidesFilter(p.Filter) {
+			// Some rows will not match: read further than asked.
+			p.Limit = min(max(2*p.Limit, 64), 4096)
+		}
+		rows, err := q.ListNotes(ctx, tenantID, layers, p)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			p.After, p.Since = rows[i].ID, rows[i].OccurredAt
+			if !Matches(p.Filter, &rows[i].Note) {
+				continue
+			}
+			if out = append(out, rows[i].Note); wanted > 0 && len(out) == wanted {
+				return out, nil
+			}
+		}
+		if wanted <= 0 || len(rows) < p.Limit {
+			return out, nil
+		}
+	}
+}
+
+// logBatch is how many versions are read at a time: no connection is held while the caller works
+// on them.
+const logBatch = 1000
+
+// Log implements memory.Reader. The head of the layer is read first; what is written later lies
+// beyond it, so that batches need no common transaction.
+func (b *Base) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int, after memory.Revision, embedder string, fn func(memory.LogRow) error) (memory.Revision, error) {
+	if err := v.Check(s); err != nil {
+		return 0, err
+	}
+	if layer < 0 || layer >= len(v.Layers) {
+		return 0, fault.New(fault.Internal, "the view has no layer %d", layer)
+	}
+	r := NoteReader{Collection: v.Layers[layer].Collection, Embedder: embedder}
+	var h Head
+	err := b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+		h, err = q.Head(ctx, s.Tenant(), r.Collection)
+		return err
+	})
+	if err != nil || after >= h.Revision {
+		return h.Revision, err
+	}
+	// Versions that only ended have a lower From than those that began: they come first.
+	if after > 0 {
+		if err := b.logPart(ctx, s, r, LogPage{Ended: true, After: after, To: h.Revision}, fn); err != nil {
+			return 0, err
+		}
+	}
+	if err := b.logPart(ctx, s, r, LogPage{After: after, To: h.Revision}, fn); err != nil {
+		return 0, err
+	}
+	return h.Revision, nil
+}
+
+func (b *Base) logPart(ctx context.Context, s tenant.Scope, r NoteReader, p LogPage, fn func(memory.LogRow) error) error {
+	for p.From, p.Limit = -1, logBatch; ; {
+		var batch []NoteVersion
+		err := b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+			batch, err = q.LogPage(ctx, s.Tenant(), r, p)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range batch {
+			row := memory.LogRow{Note: batch[i].Note}
+			if batch[i].To <= p.To {
+				row.To = batch[i].To
+			}
+			if err := fn(row); err != nil {
+				return err
+			}
+		}
+		if len(batch) < logBatch {
+			return nil
+		}
+		p.From, p.Note = batch[len(batch)-1].From, batch[len(batch)-1].ID
+	}
+}
+
+// ScanChangeset reads the columns collection, revision, at, actor, job, trigger, cause, undoes and
+// merged_from.
+func ScanChangeset(row Scanner) (c memory.Changeset, err error) {
+	err = row.Scan(&c.Collection, &c.Revision, Time(&c.At), &c.Actor, &c.Job, &c.Trigger, &c.Cause, &c.Undoes, JSON(&c.MergedFrom))
+	return c, err
+}
+
+// Changesets implements memory.Reader.
+func (b *Base) Changesets(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) (out []memory.Changeset, err error) {
+	if err := v.Check(s); err != nil {
+		return nil, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		out, err = q.ListChangesets(ctx, s.Tenant(), v.Collection.ID, after, v.At, limit)
+		return err
+	})
+	return out, err
+}
+
+// CountChangesets implements memory.Reader.
+func (b *Base) CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (n int64, err error) {
+	if err := v.Check(s); err != nil {
+		return 0, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		n, err = q.CountChangesets(ctx, s.Tenant(), v.Collection.ID, v.At, cause, from, to)
+		return err
+	})
+	return n, err
+}
+
+// Usage implements memory.Reader.
+func (b *Base) Usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (out map[uuid.UUID]memory.Usage, err error) {
+	if err := v.Check(s); err != nil {
+		return nil, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		if out, err = q.UsageOf(ctx, s.Tenant(), v.Layers, ids); err != nil || len(out) == 0 {
+			return err
+		}
+		visible, err := q.VisibleNotes(ctx, s.Tenant(), v.Layers, ids)
+		for id := range out {
+			if !visible[id] {
+				delete(out, id)
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+// UsageColumns are the columns of usage u that ScanUsage reads.
+const UsageColumns = "u.note, u.access_count, u.last_access, u.strength, u.heat"
+
+// ScanUsage reads UsageColumns.
+func ScanUsage(row Scanner) (note uuid.UUID, u memory.Usage, err error) {
+	err = row.Scan(&note, &u.AccessCount, Time(&u.LastAccess), &u.Strength, &u.Heat)
+	return note, u, err
+}

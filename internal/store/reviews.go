@@ -1,0 +1,109 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// ReviewRows are the rows of reviews.
+type ReviewRows interface {
+	// Review returns a review of a visible collection that the scope reaches.
+	Review(ctx context.Context, s tenant.Scope, id uuid.UUID, now time.Time) (r memory.Review, ok bool, err error)
+	// ListReviews lists reviews of visible collections that the scope reaches.
+	ListReviews(ctx context.Context, s tenant.Scope, q memory.ReviewQuery, now time.Time) ([]memory.Review, error)
+	// ReviewState returns the state of a review of a collection, and locks the review.
+	ReviewState(ctx context.Context, tenantID, collection, id uuid.UUID) (s memory.ReviewState, ok bool, err error)
+	// InsertReview inserts a review, with Changes and Read as JSON.
+	InsertReview(ctx context.Context, tenantID uuid.UUID, r memory.Review, changes, read string) error
+	// CloseReview writes state, reason, actor, revision and closing time.
+	CloseReview(ctx context.Context, tenantID uuid.UUID, r memory.Review) error
+}
+
+// ReviewColumns are the columns of reviews r that ScanReview reads.
+const ReviewColumns = "r.id, r.collection, r.job, r.trigger, r.state, r.confidence, r.changes, r.read, r.revision, r.reason, r.actor, r.created_at, r.closed_at"
+
+// ScanReview reads ReviewColumns.
+func ScanReview(row Scanner) (r memory.Review, err error) {
+	var changes json.RawMessage
+	err = row.Scan(&r.ID, &r.Collection, &r.Job, &r.Trigger, &r.State, &r.Confidence, JSON(&changes), JSON(&r.Read), &r.Revision, &r.Reason, &r.Actor, Time(&r.CreatedAt), Time(&r.ClosedAt))
+	if err != nil {
+		return r, err
+	}
+	return r, readChanges(&r, changes)
+}
+
+// Review implements memory.ReviewStore.
+func (b *Base) Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (r memory.Review, err error) {
+	if err := s.Check(); err != nil {
+		return r, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		var ok bool
+		if r, ok, err = q.Review(ctx, s, id, b.now()); err == nil && !ok {
+			err = fault.Missing("review")
+		}
+		return err
+	})
+	return r, err
+}
+
+// ListReviews implements memory.ReviewStore.
+func (b *Base) ListReviews(ctx context.Context, s tenant.Scope, rq memory.ReviewQuery) (out []memory.Review, err error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		if rq.Collection != uuid.Nil {
+			if _, err := ReachVisible(ctx, q, s, rq.Collection, b.now()); err != nil {
+				return err
+			}
+		}
+		out, err = q.ListReviews(ctx, s, rq, b.now())
+		return err
+	})
+	return out, err
+}
+
+// readChanges reads the changes of a review. Attributes are read as those of notes are.
+func readChanges(r *memory.Review, changes []byte) error {
+	d := json.NewDecoder(bytes.NewReader(changes))
+	d.UseNumber()
+	if err := d.Decode(&r.Changes); err != nil {
+		return err
+	}
+	for _, c := range r.Changes {
+		for _, n := range []*memory.Note{c.Before, c.After} {
+			if n != nil {
+				Exactly(n.Attributes)
+			}
+		}
+		for _, l := range c.Links {
+			Exactly(l.Attributes)
+		}
+	}
+	return nil
+}
+
+// checkReviewStep returns Conflict unless a review may go from one state to another.
+func checkReviewStep(from, to memory.ReviewState) error {
+	var allowed bool
+	switch to {
+	case memory.ReviewApproved, memory.ReviewRejected:
+		allowed = from == memory.ReviewOpen
+	case memory.ReviewUndone:
+		allowed = from == memory.ReviewApplied || from == memory.ReviewApproved
+	case memory.ReviewOpen, memory.ReviewApplied:
+	}
+	if !allowed {
+		return fault.New(fault.Conflict, "the review is %s already", from)
+	}
+	return nil
+}

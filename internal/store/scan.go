@@ -1,0 +1,63 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Scanner is a row of a result. The rows of both drivers are Scanners.
+type Scanner interface{ Scan(dest ...any) error }
+
+// Time returns a destination for a column of times: microseconds since 1970, where 0 is none, in
+// the embedded engine; timestamps, where NULL is none, on Postgres.
+func Time(t *time.Time) sql.Scanner { return timeColumn{t} }
+
+type timeColumn struct{ t *time.Time }
+
+// Scan implements sql.Scanner.
+func (c timeColumn) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*c.t = time.Time{}
+	case int64:
+		*c.t = time.Time{}
+		if v != 0 {
+			*c.t = time.UnixMicro(v).UTC()
+		}
+	case time.Time:
+		*c.t = v.UTC()
+	default:
+		return fmt.Errorf("a time cannot be read from %T", src)
+	}
+	return nil
+}
+
+// JSON returns a destination for a column of JSON, which is decoded into a value; "" and NULL
+// leave the value as it is.
+func JSON(into any) sql.Scanner { return jsonColumn{into} }
+
+type jsonColumn struct{ into any }
+
+// Scan implements sql.Scanner.
+func (c jsonColumn) Scan(src any) error {
+	var text []byte
+	switch v := src.(type) {
+	case nil:
+	case string:
+		text = []byte(v)
+	case []byte:
+		text = v
+	default:
+		return fmt.Errorf("JSON cannot be read from %T", src)
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	if raw, ok := c.into.(*json.RawMessage); ok {
+		*raw = append(json.RawMessage(nil), text...)
+		return nil
+	}
+	return json.Unmarshal(text, c.into)
+}

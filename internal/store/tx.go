@@ -1,0 +1,260 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Tx implements memory.Tx: it collects one changeset of a collection whose head the transaction
+// holds. After the closure has run, Finish writes what belongs to the changeset as a whole.
+type Tx struct {
+	q Session
+	// ctx is the transaction's: a caller that goes away interrupts no statement.
+	ctx      context.Context //nolint:containedctx // see above
+	scope    tenant.Scope
+	row      CollectionRow
+	layers   []memory.Layer // as they are within the changeset
+	view     memory.View
+	revision memory.Revision
+	now      time.Time
+	head     Head
+	logged   bool
+	answer   json.RawMessage // nil: none was given
+}
+
+var _ memory.Tx = (*Tx)(nil)
+
+// NewTx returns a Tx on a collection at its head, read through layers.
+func NewTx(ctx context.Context, q Session, s tenant.Scope, r CollectionRow, h Head, layers []memory.Layer, now time.Time) *Tx {
+	at := append([]memory.Layer(nil), layers...)
+	r.Head, at[0].Bound = h.Revision, h.Revision
+	h.Kinds = maps.Clone(h.Kinds)
+	t := &Tx{
+		q: q, ctx: ctx, scope: s, row: r, view: memory.NewView(s, r.Collection, h.Revision, at),
+		revision: h.Revision + 1, now: now, head: h,
+	}
+	t.layers = append([]memory.Layer(nil), at...)
+	t.layers[0].Bound = t.revision
+	return t
+}
+
+// Finish writes the changeset, the audit entries and the idempotency key. It returns the head and
+// the collection as they are then, and whether a changeset was written. The caller saves the head.
+func (t *Tx) Finish(o *memory.WriteOptions) (h Head, r CollectionRow, logged bool, err error) {
+	if t.logged {
+		if err := t.checkUndone(o.Undoes); err != nil {
+			return h, r, false, err
+		}
+		t.head.Revision = t.revision
+		c := memory.Changeset{
+			Collection: t.row.ID, Revision: t.revision, At: t.now, Actor: t.scope.Actor(), Job: o.Job, Trigger: o.Trigger, Cause: o.Cause, Undoes: o.Undoes,
+		}
+		if err := t.q.InsertChangeset(t.ctx, t.scope.Tenant(), c); err != nil {
+			return h, r, false, err
+		}
+	}
+	for _, e := range o.Audit {
+		if err := writeAudit(t.ctx, t.q, t.scope, t.now, e); err != nil {
+			return h, r, false, err
+		}
+	}
+	if o.Idempotency != nil {
+		k := *o.Idempotency
+		if t.answer != nil {
+			k.IDs = t.answer
+		}
+		if err := remember(t.ctx, t.q, t.scope, k, t.now); err != nil {
+			return h, r, false, err
+		}
+	}
+	return t.head, t.row, t.logged, nil
+}
+
+// checkUndone returns Conflict when a revision was undone before.
+func (t *Tx) checkUndone(undoes memory.Revision) error {
+	if undoes == 0 {
+		return nil
+	}
+	by, ok, err := t.q.UndoneBy(t.ctx, t.scope.Tenant(), t.row.ID, undoes)
+	if err == nil && ok {
+		err = fault.New(fault.Conflict, "revision %d was undone already, at revision %d", undoes, by)
+	}
+	return err
+}
+
+// CheckWrite finds out whether a write to a collection may begin. It returns the answer that is
+// stored under the idempotency key, if there is one: then nothing is to be written.
+func CheckWrite(ctx context.Context, q Session, s tenant.Scope, r *CollectionRow, o *memory.WriteOptions, now time.Time) (*memory.Idempotency, error) {
+	if !s.Reaches(r.Agent) || !Visible(&r.Collection, now) {
+		return nil, fault.Missing("collection")
+	}
+	if o.Idempotency != nil {
+		found, ok, err := answered(ctx, q, s, *o.Idempotency, now)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return &found, nil
+		}
+	}
+	if r.State == memory.CollectionCopying && !o.System {
+		return nil, fault.New(fault.Conflict, "the collection is still being copied")
+	}
+	return nil, nil //nolint:nilnil // the write may begin
+}
+
+// Session returns the session of the transaction, for tests of engines.
+func (t *Tx) Session() Session { return t.q }
+
+// View implements memory.Tx.
+func (t *Tx) View() memory.View { return t.view }
+
+// Revision implements memory.Tx.
+func (t *Tx) Revision() memory.Revision { return t.revision }
+
+// Now implements memory.Tx.
+func (t *Tx) Now() time.Time { return t.now }
+
+// Answer implements memory.Tx.
+func (t *Tx) Answer(ids json.RawMessage) { t.answer = slices.Clone(ids) }
+
+// Answered implements memory.Tx.
+func (t *Tx) Answered(_ context.Context, k memory.Idempotency) (memory.Idempotency, bool, error) {
+	return answered(t.ctx, t.q, t.scope, k, t.now)
+}
+
+// Remember implements memory.Tx.
+func (t *Tx) Remember(_ context.Context, k memory.Idempotency) error {
+	return remember(t.ctx, t.q, t.scope, k, t.now)
+}
+
+// Notes implements memory.Tx.
+func (t *Tx) Notes(ctx context.Context, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return visibleNotes(t.ctx, t.q, t.scope.Tenant(), t.layers, NewNoteReader(&t.row.Collection, o), ids)
+}
+
+// NoteByKey implements memory.Tx.
+func (t *Tx) NoteByKey(_ context.Context, kind memory.Kind, key string) (memory.Note, error) {
+	return noteByKey(t.ctx, t.q, t.scope.Tenant(), t.layers, NewNoteReader(&t.row.Collection, memory.ReadOptions{}), kind, key)
+}
+
+// Links implements memory.Tx.
+func (t *Tx) Links(_ context.Context, q memory.LinkQuery) ([]memory.Link, error) {
+	return t.q.Links(t.ctx, t.scope.Tenant(), t.layers, q)
+}
+
+// SetUsage implements memory.Tx.
+func (t *Tx) SetUsage(_ context.Context, note uuid.UUID, u memory.Usage) error {
+	if _, err := t.visible(note); err != nil {
+		return err
+	}
+	return t.q.SetUsage(t.ctx, t.scope.Tenant(), t.row.ID, note, u)
+}
+
+// SetEmbedder implements memory.Tx.
+func (t *Tx) SetEmbedder(_ context.Context, name string, dim int, job uuid.UUID) error {
+	if err := CheckEmbedder(name, dim); err != nil {
+		return err
+	}
+	if err := t.q.SetEmbedder(t.ctx, t.scope.Tenant(), t.row.ID, name, dim, job); err != nil {
+		return err
+	}
+	t.row.Embedder, t.row.Dim, t.row.Reembedded, t.logged = name, dim, job, true
+	return nil
+}
+
+// CountEvolved implements memory.Tx.
+func (t *Tx) CountEvolved(context.Context) (n int64, err error) {
+	t.row.EvolvedAdds, err = t.q.CountEvolved(t.ctx, t.scope.Tenant(), t.row.ID)
+	return t.row.EvolvedAdds, err
+}
+
+// Enqueue implements memory.Tx.
+func (t *Tx) Enqueue(_ context.Context, j memory.Job) (memory.Job, error) {
+	j.Collection = t.row.ID
+	return enqueue(t.ctx, t.q, t.scope.Tenant(), j, t.now)
+}
+
+// Unended implements memory.Tx.
+func (t *Tx) Unended(_ context.Context, kind memory.JobKind) ([]memory.Job, error) {
+	return t.q.UnendedJobs(t.ctx, t.scope.Tenant(), t.row.ID, kind)
+}
+
+// EndJob implements memory.Tx.
+func (t *Tx) EndJob(_ context.Context, job, lease uuid.UUID, end memory.JobEnd) error {
+	return endJob(t.ctx, t.q, t.scope.Tenant(), job, lease, end, t.now)
+}
+
+// OpenReview implements memory.Tx.
+func (t *Tx) OpenReview(_ context.Context, r memory.Review) (memory.Review, error) {
+	if r.State == "" {
+		r.State = memory.ReviewOpen
+	}
+	r.Reason, r.Actor = Clean(r.Reason), Clean(r.Actor)
+	if r.ID == uuid.Nil {
+		var err error
+		if r.ID, err = uuid.NewV7(); err != nil {
+			return r, err
+		}
+	}
+	r.Collection, r.CreatedAt, r.ClosedAt = t.row.ID, t.now, Micros(r.ClosedAt)
+	changes, err := Document("changes", r.Changes)
+	if err != nil {
+		return r, err
+	}
+	read, err := Document("read", r.Read)
+	if err != nil {
+		return r, err
+	}
+	return r, t.q.InsertReview(t.ctx, t.scope.Tenant(), r, changes, read)
+}
+
+// UpdateReview implements memory.Tx.
+func (t *Tx) UpdateReview(_ context.Context, r memory.Review) error {
+	if err := Text("reason", r.Reason); err != nil {
+		return err
+	}
+	state, ok, err := t.q.ReviewState(t.ctx, t.scope.Tenant(), t.row.ID, r.ID)
+	if err == nil && !ok {
+		err = fault.Missing("review")
+	}
+	if err == nil {
+		err = checkReviewStep(state, r.State)
+	}
+	if err != nil {
+		return err
+	}
+	r.Collection, r.Actor, r.ClosedAt = t.row.ID, Clean(r.Actor), Micros(r.ClosedAt)
+	if r.ClosedAt.IsZero() {
+		r.ClosedAt = t.now
+	}
+	return t.q.CloseReview(t.ctx, t.scope.Tenant(), r)
+}
+
+// version returns the version that decides about a note, tombstones included.
+func (t *Tx) version(note uuid.UUID) (n NoteVersion, ok bool, err error) {
+	found, err := t.q.NoteVersions(t.ctx, t.scope.Tenant(), t.layers, NoteReader{Collection: t.row.ID}, []uuid.UUID{note})
+	n, ok = found[note]
+	return n, ok, err
+}
+
+// visible returns the version of a visible note; NotFound.
+func (t *Tx) visible(note uuid.UUID) (NoteVersion, error) {
+	n, ok, err := t.version(note)
+	if err == nil && (!ok || n.Deleted) {
+		err = fault.Missing("note")
+	}
+	return n, err
+}
