@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Expr is a parsed filter: an [And], [Or], [Not] or *[Leaf]. The nil Expr
-// lets everything pass; use [Match] where an Expr may be nil.
+// Expr is a parsed filter: an [And], [Or], [Not] or *[Leaf]. The nil Expr matches everything; use
+// [Match] for an Expr that may be nil.
 type Expr interface {
-	// Match tells whether the record satisfies the expression.
+	// Match reports whether the record satisfies the expression.
 	Match(r *Record) bool
 	json.Marshaler
 	expr()
@@ -36,7 +36,7 @@ type Leaf struct {
 	Want   bool // for Exists
 }
 
-// Field is what a leaf looks at.
+// Field is the field that a leaf compares.
 type Field string
 
 // The fields.
@@ -79,7 +79,7 @@ const (
 	Time
 )
 
-// Value is an operand; the member named by Type holds it.
+// Value is an operand; the field named by Type holds it.
 type Value struct {
 	Type   Type
 	Text   string
@@ -88,7 +88,7 @@ type Value struct {
 	Time   time.Time // UTC, microseconds
 }
 
-// Any gives the value as SQL and JSON libraries want it.
+// Any returns the value as SQL and JSON libraries expect it.
 func (v Value) Any() any {
 	switch v.Type {
 	case Text:
@@ -103,7 +103,7 @@ func (v Value) Any() any {
 	return nil
 }
 
-// Record is what a filter sees of a note.
+// Record is the part of a note that filters read.
 type Record struct {
 	Kind       string
 	Tags       []string
@@ -116,7 +116,7 @@ type Record struct {
 	Attributes map[string]any // as encoding/json decodes it; json.Number and integers work too
 }
 
-// Match tells whether e, which may be nil, lets the record pass.
+// Match reports whether e, which may be nil, matches the record.
 func Match(e Expr, r *Record) bool { return e == nil || e.Match(r) }
 
 func (And) expr()   {}
@@ -151,47 +151,47 @@ func (n Not) Match(r *Record) bool { return !n.Term.Match(r) }
 func (l *Leaf) Match(r *Record) bool {
 	switch l.Field {
 	case Kind:
-		return l.text(r.Kind)
+		return l.matchText(r.Kind)
 	case Category:
-		return l.text(r.Category)
+		return l.matchText(r.Category)
 	case State:
-		return l.text(r.State)
+		return l.matchText(r.State)
 	case Tags:
-		return l.list(r.Tags)
+		return l.matchList(r.Tags)
 	case Keywords:
-		return l.list(r.Keywords)
+		return l.matchList(r.Keywords)
 	case Importance:
-		return l.scalar(Value{Type: Number, Number: r.Importance}, true)
+		return l.matchScalar(Value{Type: Number, Number: r.Importance}, true)
 	case OccurredAt:
-		return l.time(r.OccurredAt)
+		return l.matchTime(r.OccurredAt)
 	case CreatedAt:
-		return l.time(r.CreatedAt)
+		return l.matchTime(r.CreatedAt)
 	case Attributes:
-		return l.json(lookUp(r.Attributes, l.Path))
+		return l.matchJSON(lookUp(r.Attributes, l.Path))
 	}
 	return false
 }
 
-func (l *Leaf) text(s string) bool { return l.scalar(Value{Type: Text, Text: s}, s != "") }
+func (l *Leaf) matchText(s string) bool { return l.matchScalar(Value{Type: Text, Text: s}, s != "") }
 
-func (l *Leaf) time(t time.Time) bool {
-	return l.scalar(Value{Type: Time, Time: t.UTC().Truncate(time.Microsecond)}, !t.IsZero())
+func (l *Leaf) matchTime(t time.Time) bool {
+	return l.matchScalar(Value{Type: Time, Time: t.UTC().Truncate(time.Microsecond)}, !t.IsZero())
 }
 
-// scalar applies the operator to one value.
-func (l *Leaf) scalar(v Value, present bool) bool {
+// matchScalar applies the operator to one value.
+func (l *Leaf) matchScalar(v Value, present bool) bool {
 	switch l.Op {
 	case Exists:
 		return present == l.Want
 	case Ne:
 		return !present || !equal(v, l.Values[0])
 	default:
-		return present && l.compare(v)
+		return present && l.matchValue(v)
 	}
 }
 
-// compare applies an operator that is false of absent values.
-func (l *Leaf) compare(v Value) bool {
+// matchValue applies an operator that is false for absent values.
+func (l *Leaf) matchValue(v Value) bool {
 	switch l.Op {
 	case Eq:
 		return equal(v, l.Values[0])
@@ -202,12 +202,12 @@ func (l *Leaf) compare(v Value) bool {
 		return v.Type == Text && w.Type == Text && strings.Contains(v.Text, w.Text)
 	default:
 		c, ok := compare(v, l.Values[0])
-		return ok && l.Op.holds(c)
+		return ok && l.Op.acceptsOrder(c)
 	}
 }
 
-// holds tells whether an ordering operator is true of a comparison's outcome.
-func (o Op) holds(c int) bool {
+// acceptsOrder reports whether an ordering operator accepts the result of a comparison.
+func (o Op) acceptsOrder(c int) bool {
 	switch o {
 	case Gt:
 		return c > 0
@@ -222,18 +222,18 @@ func (o Op) holds(c int) bool {
 	}
 }
 
-// list applies the operator to a list of texts.
-func (l *Leaf) list(items []string) bool {
-	return l.elements(len(items), len(items) > 0, func(i int) (Value, bool) { return Value{Type: Text, Text: items[i]}, true })
+// matchList applies the operator to a list of texts.
+func (l *Leaf) matchList(items []string) bool {
+	return l.matchElements(len(items), len(items) > 0, func(i int) (Value, bool) { return Value{Type: Text, Text: items[i]}, true })
 }
 
-// elements applies the operator to n elements; at gives the i-th, ok is false
-// where it is no scalar.
-func (l *Leaf) elements(n int, present bool, at func(i int) (v Value, ok bool)) bool {
+// matchElements applies the operator to n elements. at returns the i-th; ok is false when it is not
+// a scalar.
+func (l *Leaf) matchElements(n int, present bool, at func(i int) (v Value, ok bool)) bool {
 	if l.Op == Exists {
 		return present == l.Want
 	}
-	if l.Op.ordering() {
+	if l.Op.isOrdering() {
 		return false
 	}
 	found := false
@@ -247,18 +247,18 @@ func (l *Leaf) elements(n int, present bool, at func(i int) (v Value, ok bool)) 
 	return found != (l.Op == Ne)
 }
 
-// json applies the operator to a JSON value.
-func (l *Leaf) json(v any, present bool) bool {
+// matchJSON applies the operator to a JSON value.
+func (l *Leaf) matchJSON(v any, present bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		return l.elements(0, present, nil)
+		return l.matchElements(0, present, nil)
 	case []any:
-		return l.elements(len(v), present, func(i int) (Value, bool) { return scalarOf(v[i]) })
+		return l.matchElements(len(v), present, func(i int) (Value, bool) { return scalarOf(v[i]) })
 	case []string:
-		return l.elements(len(v), present, func(i int) (Value, bool) { return Value{Type: Text, Text: v[i]}, true })
+		return l.matchElements(len(v), present, func(i int) (Value, bool) { return Value{Type: Text, Text: v[i]}, true })
 	}
 	s, ok := scalarOf(v)
-	return l.scalar(s, present && ok)
+	return l.matchScalar(s, present && ok)
 }
 
 // lookUp follows path through objects. A null is absent.
@@ -276,7 +276,7 @@ func lookUp(attributes map[string]any, path []string) (v any, present bool) {
 	return v, v != nil
 }
 
-// scalarOf reads a JSON scalar; ok is false for anything else.
+// scalarOf converts a JSON scalar; ok is false for anything else.
 func scalarOf(v any) (Value, bool) {
 	switch v := v.(type) {
 	case string:
@@ -313,7 +313,7 @@ func equal(a, b Value) bool {
 	return false
 }
 
-// compare orders two values; ok is false where they have no order.
+// compare orders two values; ok is false when they have no order.
 func compare(a, b Value) (c int, ok bool) {
 	if a.Type != b.Type {
 		return 0, false

@@ -192,7 +192,7 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// generator of expressions for the properties below.
+// exprs generates expressions for the properties below.
 func exprs(depth int) *rapid.Generator[Expr] {
 	leaf := rapid.Custom(func(t *rapid.T) Expr {
 		text := rapid.SampledFrom([]string{"", "a", "b", "message", "travel", "é"})
@@ -275,7 +275,7 @@ func TestRoundTripAndDuality(t *testing.T) {
 	})
 }
 
-// FuzzParse: any bytes give an expression that survives a round trip, or a
+// FuzzParse checks that any bytes parse to an expression that survives a round trip, or fail with a
 // fault that names a field.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"and":[{"field":"kind","op":"eq","value":"x"},{"not":{"field":"tags","op":"in","value":["a"]}}]}`, `{"field":"attributes.a.b","op":"gte","value":1.5}`, `{"or":`, nest(20), `{"field":"occurred_at","op":"lt","value":"202401010000"}`} {

@@ -19,23 +19,22 @@ const (
 	MaxPath   = 8   // segments below attributes
 )
 
-// fieldTypes are the types a field's values may have; attributes take three.
+// fieldTypes are the types that a field's values may have; attributes have three.
 var fieldTypes = map[Field][]Type{
 	Kind: {Text}, Category: {Text}, State: {Text}, Tags: {Text}, Keywords: {Text},
 	Importance: {Number}, OccurredAt: {Time}, CreatedAt: {Time},
 	Attributes: {Text, Number, Bool},
 }
 
-// fieldNames and opNames are what refusals list.
+// fieldNames and opNames are listed in refusals.
 const (
 	fieldNames = "kind, tags, keywords, category, importance, occurred_at, created_at, state, attributes.<path>"
 	opNames    = "eq, ne, gt, gte, lt, lte, in, contains, exists"
 )
 
-// Parse reads a filter from JSON. Absent input (no bytes, or null) is the nil
-// Expr. Everything that is refused is a fault with code Invalid, or Malformed
-// where the bytes are no JSON, whose field is the offender's path, starting
-// at "filter".
+// Parse parses a filter from JSON. Absent input (no bytes, or null) is the nil Expr. An invalid
+// filter is a fault with code Invalid, or Malformed when the bytes are not JSON. Its field is the
+// path of the invalid part, starting at "filter".
 func Parse(raw []byte) (Expr, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -45,24 +44,24 @@ func Parse(raw []byte) (Expr, error) {
 		return nil, &fault.Error{Code: fault.Malformed, Message: "filter: not JSON", Fields: []fault.Field{{Field: "filter", Reason: "not JSON"}}}
 	}
 	p := parser{}
-	return p.expr(raw, "filter", 0)
+	return p.parseExpr(raw, "filter", 0)
 }
 
 type parser struct{ leaves int }
 
-// expr reads one node; depth is the number of operators around it.
-func (p *parser) expr(raw json.RawMessage, path string, depth int) (Expr, error) {
-	// The depth is checked before the object is taken apart, so that a bomb
-	// costs no more than its first levels.
+// parseExpr parses one node; depth is the number of operators around it.
+func (p *parser) parseExpr(raw json.RawMessage, path string, depth int) (Expr, error) {
+	// The depth is checked before the object is parsed, so a deeply nested filter costs no more
+	// than its first levels.
 	if depth > MaxDepth {
 		return nil, fault.InvalidField(path, "nested deeper than %d", MaxDepth)
 	}
-	object, err := members(raw, path)
+	object, err := parseMembers(raw, path)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := object["field"]; ok {
-		return p.leaf(object, path)
+		return p.parseLeaf(object, path)
 	}
 	if len(object) != 1 {
 		return nil, fault.InvalidField(path, "want exactly one of and, or, not, or a field with op and value")
@@ -74,7 +73,7 @@ func (p *parser) expr(raw json.RawMessage, path string, depth int) (Expr, error)
 		}
 		switch name {
 		case "and", "or":
-			terms, err := p.terms(body, at, depth+1)
+			terms, err := p.parseTerms(body, at, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -83,7 +82,7 @@ func (p *parser) expr(raw json.RawMessage, path string, depth int) (Expr, error)
 			}
 			return Or(terms), nil
 		case "not":
-			term, err := p.expr(body, at, depth+1)
+			term, err := p.parseExpr(body, at, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -95,7 +94,7 @@ func (p *parser) expr(raw json.RawMessage, path string, depth int) (Expr, error)
 	return nil, fault.InvalidField(path, "empty")
 }
 
-func (p *parser) terms(raw json.RawMessage, path string, depth int) ([]Expr, error) {
+func (p *parser) parseTerms(raw json.RawMessage, path string, depth int) ([]Expr, error) {
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil || raw[0] != '[' {
 		return nil, fault.InvalidField(path, "want a list of filters")
@@ -108,7 +107,7 @@ func (p *parser) terms(raw json.RawMessage, path string, depth int) ([]Expr, err
 	}
 	terms := make([]Expr, 0, len(items))
 	for i, item := range items {
-		term, err := p.expr(item, fmt.Sprintf("%s[%d]", path, i), depth)
+		term, err := p.parseExpr(item, fmt.Sprintf("%s[%d]", path, i), depth)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +116,7 @@ func (p *parser) terms(raw json.RawMessage, path string, depth int) ([]Expr, err
 	return terms, nil
 }
 
-func (p *parser) leaf(object map[string]json.RawMessage, path string) (Expr, error) {
+func (p *parser) parseLeaf(object map[string]json.RawMessage, path string) (Expr, error) {
 	if p.leaves++; p.leaves > MaxLeaves {
 		return nil, fault.InvalidField(path, "more than %d conditions", MaxLeaves)
 	}
@@ -128,10 +127,10 @@ func (p *parser) leaf(object map[string]json.RawMessage, path string) (Expr, err
 	}
 	l := &Leaf{}
 	var err error
-	if l.Field, l.Path, err = field(object["field"], path+".field"); err != nil {
+	if l.Field, l.Path, err = parseField(object["field"], path+".field"); err != nil {
 		return nil, err
 	}
-	if l.Op, err = operator(object["op"], l.Field, path+".op"); err != nil {
+	if l.Op, err = parseOperator(object["op"], l.Field, path+".op"); err != nil {
 		return nil, err
 	}
 	raw, given := object["value"]
@@ -147,11 +146,11 @@ func (p *parser) leaf(object map[string]json.RawMessage, path string) (Expr, err
 		return nil, fault.InvalidField(at, "missing")
 	}
 	if l.Op != In {
-		v, err := value(raw, l.Field, at)
+		v, err := parseValue(raw, l.Field, at)
 		if err != nil {
 			return nil, err
 		}
-		if v.Type == Bool && l.Op.ordering() {
+		if v.Type == Bool && l.Op.isOrdering() {
 			return nil, fault.InvalidField(at, "%s wants text or a number", l.Op)
 		}
 		l.Values = []Value{v}
@@ -165,7 +164,7 @@ func (p *parser) leaf(object map[string]json.RawMessage, path string) (Expr, err
 		return nil, fault.InvalidField(at, "in wants 1 to %d values", MaxValues)
 	}
 	for i, item := range items {
-		v, err := value(item, l.Field, fmt.Sprintf("%s[%d]", at, i))
+		v, err := parseValue(item, l.Field, fmt.Sprintf("%s[%d]", at, i))
 		if err != nil {
 			return nil, err
 		}
@@ -174,9 +173,9 @@ func (p *parser) leaf(object map[string]json.RawMessage, path string) (Expr, err
 	return l, nil
 }
 
-// field reads a field's name.
-func field(raw json.RawMessage, at string) (Field, []string, error) {
-	name, err := text(raw, at)
+// parseField parses the name of a field.
+func parseField(raw json.RawMessage, at string) (Field, []string, error) {
+	name, err := parseText(raw, at)
 	if err != nil {
 		return "", nil, err
 	}
@@ -198,12 +197,12 @@ func field(raw json.RawMessage, at string) (Field, []string, error) {
 	return Field(name), nil, nil
 }
 
-// operator reads an operator and refuses one that the field does not have.
-func operator(raw json.RawMessage, f Field, at string) (Op, error) {
+// parseOperator parses an operator. It fails when the field does not support the operator.
+func parseOperator(raw json.RawMessage, f Field, at string) (Op, error) {
 	if raw == nil {
 		return "", fault.InvalidField(at, "missing; want one of %s", opNames)
 	}
-	name, err := text(raw, at)
+	name, err := parseText(raw, at)
 	if err != nil {
 		return "", err
 	}
@@ -225,10 +224,10 @@ func operator(raw json.RawMessage, f Field, at string) (Op, error) {
 	return "", fault.InvalidField(at, "unknown operator; want one of %s", opNames)
 }
 
-func (o Op) ordering() bool { return o == Gt || o == Gte || o == Lt || o == Lte }
+func (o Op) isOrdering() bool { return o == Gt || o == Gte || o == Lt || o == Lte }
 
-// value reads an operand of the field.
-func value(raw json.RawMessage, f Field, at string) (Value, error) {
+// parseValue parses an operand for the field.
+func parseValue(raw json.RawMessage, f Field, at string) (Value, error) {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
 		return Value{}, fault.InvalidField(at, "not a usable value")
@@ -262,8 +261,8 @@ func value(raw json.RawMessage, f Field, at string) (Value, error) {
 	return Value{}, fault.InvalidField(at, "want text")
 }
 
-// text reads a JSON string.
-func text(raw json.RawMessage, at string) (string, error) {
+// parseText parses a JSON string.
+func parseText(raw json.RawMessage, at string) (string, error) {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
 		return "", fault.InvalidField(at, "want text")
@@ -271,9 +270,9 @@ func text(raw json.RawMessage, at string) (string, error) {
 	return s, nil
 }
 
-// members takes an object apart and refuses a repeated member, which
-// encoding/json would let overwrite the first.
-func members(raw json.RawMessage, path string) (map[string]json.RawMessage, error) {
+// parseMembers splits an object into its members. It refuses a repeated member: encoding/json would
+// silently use the last one.
+func parseMembers(raw json.RawMessage, path string) (map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil, fault.InvalidField(path, "want an object")
@@ -304,14 +303,15 @@ func members(raw json.RawMessage, path string) (map[string]json.RawMessage, erro
 // compactTime is YYYYMMDDHHmm.
 const compactTime = "200601021504"
 
-// ParseTime reads a time as the API takes it: RFC 3339 with any offset, or
-// YYYYMMDDHHmm in UTC. The result is UTC, cut to microseconds.
+// ParseTime parses a time as the API accepts it: RFC 3339 with any offset, or YYYYMMDDHHmm in UTC.
+// The result is UTC, truncated to microseconds.
 func ParseTime(s string) (time.Time, error) {
 	layout := time.RFC3339Nano
 	if len(s) == len(compactTime) && strings.Trim(s, "0123456789") == "" {
 		layout = compactTime
 	}
-	t, err := time.Parse(layout, strings.ToUpper(s)) // t and z may be small: RFC 3339, 5.6
+	// RFC 3339, section 5.6, allows t and z in lower case.
+	t, err := time.Parse(layout, strings.ToUpper(s))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("time %q: %w", s, err)
 	}

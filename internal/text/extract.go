@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// maxExtract bounds an extract, in characters.
+// maxExtract is the maximum length of an extract, in characters.
 const maxExtract = 240
 
-// ExtractiveSentence gives the sentence of s that says most of what s says,
-// trimmed and at most 240 characters long (cut at a word, with an ellipsis).
-// It is "" for a text without words.
+// ExtractiveSentence returns the sentence of s that covers most of its content, trimmed and at most
+// 240 characters long (cut at a word, with an ellipsis). It returns "" for a text without words.
 //
-// A sentence's score is the weight of its distinct terms, by how often each
-// stands in the whole text, over the square root of its length, so that
-// neither a greeting nor an endless sentence wins; earlier wins a tie.
+// The score of a sentence is the sum over its distinct terms of how often each occurs in the whole
+// text, divided by the square root of the sentence's length, so neither a greeting nor a very long
+// sentence wins. Later sentences lose a little; the first of equal ones wins.
 func ExtractiveSentence(s string) string {
 	lang, _ := Guess(s)
 	freq := map[string]int{}
@@ -45,22 +44,22 @@ func ExtractiveSentence(s string) string {
 	return Shorten(strings.Join(strings.Fields(best), " "), maxExtract)
 }
 
-// contentTerms gives the terms of s that carry its subject.
+// contentTerms returns the terms of s that carry its subject.
 func contentTerms(s string, lang Language) []string {
 	var out []string
 	eachTerm(s, func(word string, pair bool) {
-		if !pair && (!phraseWord(word, lang, nil) || weak[word]) {
+		if !pair && (!phraseWord(word, lang, nil) || weakWords[word]) {
 			return
 		}
-		if t, ok := term(word, pair, lang); ok {
+		if t, ok := indexTerm(word, pair, lang); ok {
 			out = append(out, t)
 		}
 	})
 	return out
 }
 
-// Shorten cuts s to at most n characters, at a space where there is one in
-// the second half, and ends a cut text with an ellipsis, which counts.
+// Shorten cuts s to at most n characters, at a space when there is one in the second half. A cut
+// text ends with an ellipsis, which counts.
 func Shorten(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -68,7 +67,7 @@ func Shorten(s string, n int) string {
 	if n < 1 {
 		return ""
 	}
-	cut := prefix(s, n-1)
+	cut := firstRunes(s, n-1)
 	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
 		cut = cut[:i]
 	}

@@ -2,11 +2,10 @@ package text
 
 import "strings"
 
-// irregular maps English forms that no stemmer can undo to the form that it
-// stems: past tenses, participles and plurals, and the few regular ones where
-// Porter's rules part a short word from its own forms ("tried", "flies").
-// Forms that are as often another word stay as they are ("left", "lives",
-// "ground"). Being wrong costs little: two words share a term.
+// irregular maps English forms that no stemmer can reduce to a base form that it can: past tenses,
+// participles and plurals, and the few regular ones where Porter's rules separate a short word from
+// its own forms ("tried", "flies"). Forms that are equally often another word are left out ("left",
+// "lives", "ground"). A mistake costs little: two words share a term.
 var irregular = func() map[string]string {
 	m := map[string]string{}
 	for line := range strings.SplitSeq(irregularForms, "\n") {

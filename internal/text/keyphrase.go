@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// timeWords name dates, spans and times of day. They are never a key phrase:
-// a note's time is a field of its own.
-var timeWords = set(`today tomorrow yesterday tonight now morning afternoon evening night noon midnight day days daily week weeks weekly
+// timeWords name dates, periods and times of day. They are never part of a key phrase: a note's
+// time is a field of its own.
+var timeWords = wordSet(`today tomorrow yesterday tonight now morning afternoon evening night noon midnight day days daily week weeks weekly
 	weekend weekends month months monthly year years yearly hour hours minute minutes second seconds monday tuesday wednesday
 	thursday friday saturday sunday mon tue tues wed thu thurs fri sat sun january february march april june july august september
 	october november december jan feb apr jun jul aug sept sep oct nov dec am pm ago last next recently lately soon later earlier
@@ -24,13 +24,13 @@ var timeWords = set(`today tomorrow yesterday tonight now morning afternoon even
 	febrero marzo abril mayo junio julio septiembre octubre noviembre diciembre`,
 	`今天 明天 昨天 今年 去年 明年 早上 上午 下午 晚上 星期 小时 分钟 今日 明日 昨日`)
 
-// IsTimeWord tells whether the word, in any letter case, names a date, a span
-// or a time of day in one of the languages known.
+// IsTimeWord reports whether the word, in any letter case, names a date, a period or a time of day
+// in one of the known languages.
 func IsTimeWord(word string) bool { return timeWords[Fold(word)] }
 
-// fillers carry a conversation along and say nothing of its subject. They are
-// never a key phrase.
-var fillers = set(`hey hi hello hiya bye goodbye wow yeah yes yep yup nope ok okay oh ooh aw aww ah ahh hmm huh haha hahaha lol omg
+// fillers are words of a conversation that have nothing to do with its subject. They are never part
+// of a key phrase.
+var fillers = wordSet(`hey hi hello hiya bye goodbye wow yeah yes yep yup nope ok okay oh ooh aw aww ah ahh hmm huh haha hahaha lol omg
 	btw thanks thank please sorry well sure really actually basically literally totally definitely absolutely exactly
 	certainly maybe perhaps probably pretty quite rather still even ever never always often sometimes usually already
 	again almost especially simply such much many lot lots bit kind kinda sort sorta stuff thing things something
@@ -47,9 +47,9 @@ var fillers = set(`hey hi hello hiya bye goodbye wow yeah yes yep yup nope ok ok
 	`hallo danke bitte genau eigentlich wirklich vielleicht gerade einfach natürlich immer viel viele gut gute guten toll schön
 	merci bonjour salut bien vraiment gracias hola bueno grazie ciao bene obrigado olá dank hoi привет спасибо очень`)
 
-// weak words say little, but more than nothing: they are key phrases only of
-// a text that has fewer than enoughPhrases without them.
-var weak = set(`welcome congrats congratulations ask asks asked asking talk talking talked look looks looking looked think thinks
+// weakWords carry little meaning, but some: they become key phrases only of a text that has fewer
+// than enoughPhrases without them.
+var weakWords = wordSet(`welcome congrats congratulations ask asks asked asking talk talking talked look looks looking looked think thinks
 	thinking thought feel feels feeling felt want wants wanted wanting need needs needed needing liked love loves
 	loved loving hope hopes hoping hoped wish try tries trying tried use uses used using find finds finding found
 	guess bet agree remember forget start starts started starting stop stopped show shows showing showed shown help
@@ -58,15 +58,15 @@ var weak = set(`welcome congrats congratulations ask asks asked asking talk talk
 	incredible interesting big small little huge new old long short high low right wrong real true different photo
 	photos photography picture pictures photograph sounds sound stand standing part check checking`)
 
-// IsSmallTalk tells whether the word, in any letter case, is a filler or a
-// weak word: two texts that share it need not share a subject.
+// IsSmallTalk reports whether the word, in any letter case, is a filler or a weak word: two texts
+// that share it need not share a subject.
 func IsSmallTalk(word string) bool {
 	w := Fold(word)
-	return fillers[w] || weak[w]
+	return fillers[w] || weakWords[w]
 }
 
-// enoughPhrases is how many key phrases a text gets from strong words alone
-// before weak ones are looked at.
+// enoughPhrases is the number of key phrases from strong words below which weak ones are
+// considered.
 const enoughPhrases = 3
 
 // maxPhraseWords is the length of the longest key phrase, in words.
@@ -88,16 +88,14 @@ type content struct {
 	weight       float64
 }
 
-// Keyphrases gives the n phrases that say best what s is about, best first.
-// Each occurs in s letter for letter, has at most three words, and holds no
-// stop word of the language of s, no time word, no conversational filler, no
-// bare number and no word of exclude (names, in any letter case). Fewer come
-// where the text has no more.
+// Keyphrases returns the n phrases that describe best what s is about, best first. Each occurs
+// verbatim in s, has at most three words, and contains no stop word of the language of s, no time
+// word, no conversational filler, no bare number and no word of exclude (names, in any letter
+// case). It returns fewer when the text has no more.
 //
-// The method joins RAKE's candidates (runs of content words between stop
-// words and punctuation) with YAKE's features of one document: how often a
-// word stands, how early, whether it is capitalised inside a sentence. The
-// same text always gives the same phrases.
+// The method combines RAKE's candidates (runs of content words between stop words and punctuation)
+// with YAKE's features of one document: how often a word occurs, how early, whether it is
+// capitalized inside a sentence. The result depends on the text and the arguments only.
 func Keyphrases(s string, n int, exclude ...string) []string {
 	if n <= 0 {
 		return nil
@@ -116,11 +114,11 @@ func Keyphrases(s string, n int, exclude ...string) []string {
 	return out
 }
 
-// phrases chooses key phrases until, with the given ones, there are n. When
-// filling up, weak words count too, each by itself.
+// phrases adds key phrases to the given ones until there are n. When filling, weak words count too,
+// each as a phrase of its own.
 func phrases(s string, lang Language, drop map[string]bool, n int, given []string, filling bool) []string {
 	runs := contentRuns(s, lang, drop, filling)
-	weigh(s, runs)
+	setWeights(s, runs)
 	var all []candidate
 	for _, run := range runs {
 		if filling {
@@ -134,11 +132,11 @@ func phrases(s string, lang Language, drop map[string]bool, n int, given []strin
 	slices.SortStableFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.start, b.start), cmp.Compare(len(b.text), len(a.text)))
 	})
-	return choose(all, n, given, lang)
+	return choosePhrases(all, n, given, lang)
 }
 
-// choose takes the best candidates that say something the earlier do not.
-func choose(all []candidate, n int, given []string, lang Language) []string {
+// choosePhrases adds the best candidates of which most words are not in earlier phrases.
+func choosePhrases(all []candidate, n int, given []string, lang Language) []string {
 	out := given
 	seen := map[string]bool{}
 	for _, g := range given {
@@ -167,8 +165,8 @@ func choose(all []candidate, n int, given []string, lang Language) []string {
 	return out
 }
 
-// contentRuns splits s into runs of content words with nothing but spaces,
-// hyphens or apostrophes between them.
+// contentRuns splits s into runs of content words with only spaces, hyphens or apostrophes between
+// them.
 func contentRuns(s string, lang Language, drop map[string]bool, withWeak bool) [][]content {
 	var runs [][]content
 	var run []content
@@ -184,12 +182,12 @@ func contentRuns(s string, lang Language, drop map[string]bool, withWeak bool) [
 		if strings.ContainsAny(gap, ".!?\n。！？") {
 			sentence++
 		}
-		if !joins(gap) {
+		if !joinsPhrase(gap) {
 			flush()
 		}
 		end = t.end
 		w := foldWord(s[t.start:t.end])
-		if t.class == classWord && (!phraseWord(w, lang, drop) || !withWeak && weak[w]) || t.class == classPair && (timeWords[w] || drop[w] || stopWords[lang][w]) {
+		if t.class == classWord && (!phraseWord(w, lang, drop) || !withWeak && weakWords[w]) || t.class == classPair && (timeWords[w] || drop[w] || stopWords[lang][w]) {
 			flush()
 			return
 		}
@@ -210,7 +208,7 @@ func contentRuns(s string, lang Language, drop map[string]bool, withWeak bool) [
 	return runs
 }
 
-// phraseWord tells whether a folded word may be part of a key phrase.
+// phraseWord reports whether a folded word may be part of a key phrase.
 func phraseWord(w string, lang Language, drop map[string]bool) bool {
 	if drop[w] || stopWords[lang][w] || stopWords[English][w] || timeWords[w] || fillers[w] {
 		return false
@@ -224,8 +222,8 @@ func phraseWord(w string, lang Language, drop map[string]bool) bool {
 	return letters >= 2
 }
 
-// joins tells that two words with gap between them may be one phrase.
-func joins(gap string) bool {
+// joinsPhrase reports whether two words with gap between them may be in one phrase.
+func joinsPhrase(gap string) bool {
 	switch gap {
 	case "", " ", "-", "'", "’", "&", " & ", "/":
 		return true
@@ -233,8 +231,8 @@ func joins(gap string) bool {
 	return false
 }
 
-// maxPairPhrase is the length in characters of the longest key phrase in a
-// script without spaces; longer runs are cut.
+// maxPairPhrase is the length in characters of the longest key phrase in a script without spaces;
+// longer runs are cut.
 const maxPairPhrase = 6
 
 // splitPairRun cuts a run of a script without spaces at its function words.
@@ -251,7 +249,7 @@ func splitPairRun(s string, t token, lang Language) []token {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		word := n
 		for _, runes := range []int{3, 2} {
-			if w := prefix(s[i:t.end], runes); w != "" && (stop[w] || timeWords[w]) {
+			if w := firstRunes(s[i:t.end], runes); w != "" && (stop[w] || timeWords[w]) {
 				word = len(w)
 				break
 			}
@@ -270,8 +268,8 @@ func splitPairRun(s string, t token, lang Language) []token {
 	return out
 }
 
-// prefix gives the first n characters of s, or "" if it has fewer.
-func prefix(s string, n int) string {
+// firstRunes returns the first n characters of s, or "" if it has fewer.
+func firstRunes(s string, n int) string {
 	for i := range s {
 		if n == 0 {
 			return s[:i]
@@ -286,14 +284,14 @@ func prefix(s string, n int) string {
 
 // The features of a word, each a factor of its weight.
 const (
-	capitalFactor  = 1.4 // capitalised, not at the start of a sentence: a name
+	capitalFactor  = 1.4 // capitalized, not at the start of a sentence: a name
 	shortFactor    = 0.7 // three letters or fewer
 	verbalFactor   = 0.8 // ends like a verb or adverb: -ing, -ed, -ly
-	sentenceFactor = 0.1 // loss per sentence from the start
+	sentenceFactor = 0.1 // loss for each sentence from the start
 )
 
-// weigh sets the weight of every content word.
-func weigh(s string, runs [][]content) {
+// setWeights sets the weight of every content word.
+func setWeights(s string, runs [][]content) {
 	freq := map[string]int{}
 	for _, run := range runs {
 		for _, c := range run {
@@ -328,8 +326,8 @@ func weigh(s string, runs [][]content) {
 
 func isUpper(s string) bool { return s == strings.ToUpper(s) && s != strings.ToLower(s) }
 
-// startsSentence tells that nothing but space and quotes stands between the
-// offset and the end of the sentence before.
+// startsSentence reports whether only spaces and quotes are between the offset and the end of the
+// previous sentence.
 func startsSentence(s string, at int) bool {
 	before := strings.TrimRight(s[:at], " \t\"'“‘(*_")
 	if before == "" {
@@ -339,9 +337,9 @@ func startsSentence(s string, at int) bool {
 	return strings.ContainsRune(".!?:\n。！？…", r)
 }
 
-// candidates gives every phrase of one to three words of a run. A phrase of
-// several words counts the sum of its words, damped, so that it wins over its
-// parts but a long run of weak words does not win over one strong word.
+// candidates returns every phrase of one to three words of a run. The score of a phrase of several
+// words is the damped sum of its words: it beats its parts, but a long run of weak words does not
+// beat one strong word.
 func candidates(s string, run []content) []candidate {
 	var out []candidate
 	for i := range run {

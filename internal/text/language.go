@@ -8,11 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Language is an ISO 639-1 code of a language the analyser knows.
+// Language is an ISO 639-1 code of a language that the analyzer knows.
 type Language string
 
-// The languages with a stop-word list; those of space-separated scripts have
-// a stemmer too.
+// The languages with a stop-word list; those of scripts with spaces also have a stemmer.
 const (
 	English    Language = "en"
 	German     Language = "de"
@@ -34,14 +33,14 @@ const (
 	Korean     Language = "ko"
 )
 
-// latin are the languages told apart by their stop words and letters, in order
-// of preference on a tie.
+// latin are the languages distinguished by their stop words and letters. The earlier one wins a
+// tie.
 var latin = []Language{
 	English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Norwegian, Danish,
 	Finnish, Hungarian, Romanian, Turkish,
 }
 
-// languages is a set of the languages of latin, by their places.
+// languages is a set of indexes into latin.
 type languages uint16
 
 func setOf(langs ...Language) languages {
@@ -52,8 +51,8 @@ func setOf(langs ...Language) languages {
 	return m
 }
 
-// stopMask maps a stop word to the Latin-script languages that have it, so
-// that one look-up per word counts for all.
+// stopMask maps a stop word to the Latin-script languages that have it, so one look-up for each
+// word counts for all.
 var stopMask = func() map[string]languages {
 	m := map[string]languages{}
 	for i, l := range latin {
@@ -64,8 +63,8 @@ var stopMask = func() map[string]languages {
 	return m
 }()
 
-// letterMask maps a letter to the languages that write their own words with
-// it. No language here uses one that maps to none.
+// letterMask maps a letter to the languages that use it in their own words. A letter that maps to
+// no language is foreign to all of them.
 var letterMask = func() map[rune]languages {
 	m := map[rune]languages{}
 	for letters, langs := range map[string]languages{
@@ -89,24 +88,23 @@ var letterMask = func() map[rune]languages {
 // longestStop is the length of the longest ASCII stop word of latin, in bytes.
 const longestStop = 16
 
-// A language other than English must show this many words of its own, more
-// than English does, and this share of all words: one "die", "no" or "José" in
-// an English sentence must not change its stems. A text with letters of no
-// language here must show twice as many.
+// A language other than English must have this many words of its own, more than English has, and
+// this share of all words: one "die", "no" or "José" in an English sentence must not change its
+// stems. A text with letters of none of the languages needs twice as many.
 const (
 	minEvidence      = 2
 	minEvidenceShare = 0.15
 )
 
-// evidence is what speaks for the languages of a text.
+// evidence counts what indicates the languages of a text.
 type evidence struct {
 	words, total                           int
-	stop, letters                          [16]int // words, by place in latin
-	foreign                                bool    // a Latin letter that no language of latin has
+	stop, letters                          [16]int // words, by index into latin
+	foreign                                bool    // a Latin letter that no language of latin uses
 	han, kana, hangul, cyrillic, ukrainian int
 }
 
-func (e *evidence) pair(run string) {
+func (e *evidence) addPairs(run string) {
 	for _, r := range run {
 		e.total++
 		switch {
@@ -120,13 +118,13 @@ func (e *evidence) pair(run string) {
 	}
 }
 
-func (e *evidence) word(w string) {
+func (e *evidence) addWord(w string) {
 	var buf [longestStop]byte
 	if isASCII(w) {
 		e.total += len(w)
 		e.words++
-		if low, ok := lower(buf[:0], w); ok {
-			count(&e.stop, stopMask[string(low)])
+		if low, ok := lowerASCII(buf[:0], w); ok {
+			countLanguages(&e.stop, stopMask[string(low)])
 		}
 		return
 	}
@@ -143,7 +141,7 @@ func (e *evidence) word(w string) {
 	e.total += len(w)
 	e.words++
 	if m := stopMask[w]; m != 0 {
-		count(&e.stop, m)
+		countLanguages(&e.stop, m)
 		return
 	}
 	own := ^languages(0)
@@ -154,32 +152,31 @@ func (e *evidence) word(w string) {
 		}
 	}
 	if own != ^languages(0) {
-		count(&e.letters, own)
+		countLanguages(&e.letters, own)
 	}
 }
 
-func count(hits *[16]int, m languages) {
+func countLanguages(hits *[16]int, m languages) {
 	for ; m != 0; m &= m - 1 {
 		hits[bits.TrailingZeros16(uint16(m))]++
 	}
 }
 
-// Guess names the language of s. sure is false where nothing speaks for the
-// answer, which is then English. The cost is one look at each character and
-// one look-up per word.
+// Guess returns the language of s. sure is false when there is no evidence for the answer, which is
+// then English. It reads each character once and does one look-up for each word.
 func Guess(s string) (lang Language, sure bool) {
 	var e evidence
 	scan(s, func(t token) {
 		if t.class == classPair {
-			e.pair(s[t.start:t.end])
+			e.addPairs(s[t.start:t.end])
 		} else {
-			e.word(s[t.start:t.end])
+			e.addWord(s[t.start:t.end])
 		}
 	})
 	switch {
 	case e.total == 0:
 		return English, false
-	// One kana in twenty is enough: Japanese mixes, Chinese does not.
+	// One kana in twenty is enough: Japanese mixes scripts, Chinese does not.
 	case (e.han+e.kana)*3 > e.total && e.kana*20 > e.han+e.kana:
 		return Japanese, true
 	case e.han*3 > e.total:
@@ -209,9 +206,9 @@ func Guess(s string) (lang Language, sure bool) {
 	return latin[best], hits[best] > 0
 }
 
-// scriptLanguage gives the language by whose rules a folded word or pair of a
-// text in lang is analysed: lang, but for a word in a script that lang is not
-// written in, such as an English name in a Chinese sentence.
+// scriptLanguage returns the language whose rules apply to a folded word or pair of a text in lang:
+// lang, unless the word is in a script that lang does not use, such as an English name in a Chinese
+// sentence.
 func scriptLanguage(word string, pair bool, lang Language) Language {
 	if word == "" {
 		return lang

@@ -9,11 +9,10 @@ import (
 // Span is a range of bytes of a text: s[Start:End].
 type Span struct{ Start, End int }
 
-// Count gives the length of s in tokens: a run of ASCII letters and digits is
-// one, and so is every other character that is no space. Of English prose that
-// is within a hundredth of what byte-pair encodings count, of other scripts it
-// is more.
-func Count(s string) int {
+// CountTokens returns the length of s in tokens: a run of ASCII letters and digits is one token,
+// and so is every other character that is not a space. For English prose the result is within a
+// hundredth of the count of byte-pair encodings; for other scripts it is higher.
+func CountTokens(s string) int {
 	n := 0
 	for start, end := nextToken(s, 0); start < end; start, end = nextToken(s, end) {
 		n++
@@ -21,15 +20,13 @@ func Count(s string) int {
 	return n
 }
 
-// Passages cuts s into pieces of at most limit tokens, as [Count] counts, in
-// order. A piece is as many whole lines as fit. A line that is too long by
-// itself gives way to its sentences, and a sentence that is too long is cut
-// between words, or between characters where the script has no spaces. A
-// single token is never cut, however long.
+// Passages cuts s into pieces of at most limit tokens, as [CountTokens] counts, in order. A piece
+// has as many whole lines as fit. A line that is too long is split into sentences. A sentence that
+// is too long is cut between words, or between characters in a script without spaces. A single
+// token is never cut.
 //
-// The pieces are trimmed, none is blank, and between them is nothing but
-// space; a limit below 1 is 1. Cost grows with the length of s and nothing
-// else.
+// The pieces are trimmed, none is blank, and there is only white space between them. A limit below
+// 1 is 1. The cost depends on the length of s only.
 func Passages(s string, limit int) []Span {
 	p := packer{limit: max(limit, 1)}
 	for at := 0; at < len(s); {
@@ -37,19 +34,19 @@ func Passages(s string, limit int) []Span {
 		if i := strings.IndexByte(s[at:], '\n'); i >= 0 {
 			end = at + i + 1
 		}
-		p.line(s, at, end)
+		p.addLine(s, at, end)
 		at = end
 	}
 	p.flush()
 	return p.out
 }
 
-// packer gathers neighbouring pieces into passages.
+// packer collects adjacent pieces into passages.
 type packer struct {
 	limit int
 	out   []Span
 	open  Span // the passage that is being filled
-	used  int  // its tokens; 0 is none
+	used  int  // its tokens; 0 means that none is open
 }
 
 func (p *packer) flush() {
@@ -59,7 +56,7 @@ func (p *packer) flush() {
 	p.used = 0
 }
 
-// add puts a trimmed piece of n tokens, at most limit, behind the others.
+// add adds a trimmed piece of n tokens, at most limit, after the others.
 func (p *packer) add(piece Span, n int) {
 	if n == 0 {
 		return
@@ -74,26 +71,26 @@ func (p *packer) add(piece Span, n int) {
 	p.used += n
 }
 
-// line adds s[at:end] whole, or sentence by sentence.
-func (p *packer) line(s string, at, end int) {
-	if piece, n := measure(s[:end], at, p.limit); n <= p.limit {
+// addLine adds s[at:end] whole, or sentence by sentence.
+func (p *packer) addLine(s string, at, end int) {
+	if piece, n := measureTokens(s[:end], at, p.limit); n <= p.limit {
 		p.add(piece, n)
 		return
 	}
 	for at < end {
 		stop := sentenceEnd(s[:end], at)
-		if piece, n := measure(s[:stop], at, p.limit); n <= p.limit {
+		if piece, n := measureTokens(s[:stop], at, p.limit); n <= p.limit {
 			p.add(piece, n)
 		} else {
-			p.cut(s[:stop], at)
+			p.addCut(s[:stop], at)
 		}
 		at = stop
 	}
 }
 
-// measure gives the trimmed range and the tokens of s from at on. It stops
+// measureTokens returns the trimmed range of s from at on and its number of tokens. It stops
 // counting above the limit.
-func measure(s string, at, limit int) (piece Span, n int) {
+func measureTokens(s string, at, limit int) (piece Span, n int) {
 	start, end := nextToken(s, at)
 	piece.Start = start
 	for start < end && n <= limit {
@@ -104,10 +101,9 @@ func measure(s string, at, limit int) (piece Span, n int) {
 	return piece, n
 }
 
-// cut adds s from at on in pieces of at most limit tokens. Each piece ends
-// where a space or a comma of a script without spaces is in its second half,
-// else at the limit.
-func (p *packer) cut(s string, at int) {
+// addCut adds s from at on in pieces of at most limit tokens. Each piece ends at a space or a comma
+// of a script without spaces in its second half, if there is one, else at the limit.
+func (p *packer) addCut(s string, at int) {
 	for {
 		var whole, good Span
 		var n, goodAt int
@@ -133,9 +129,9 @@ func (p *packer) cut(s string, at int) {
 	}
 }
 
-// sentenceEnd gives where the sentence of s that starts at from ends, the
-// space behind it included. It is a quicker and coarser rule than that of
-// [Sentences]: a passage need not end at each of them.
+// sentenceEnd returns where the sentence of s that starts at from ends, including the space after
+// it. Its rule is faster and coarser than that of [Sentences]: a passage need not end at each
+// sentence.
 func sentenceEnd(s string, from int) int {
 	for i := from; i < len(s); {
 		r, n := rune(s[i]), 1
@@ -145,22 +141,22 @@ func sentenceEnd(s string, from int) int {
 		i += n
 		switch r {
 		case '。', '！', '？', '．':
-			return closed(s, i)
+			return skipClosing(s, i)
 		case '.', '!', '?', '…', '।', '؟', '۔':
-			end := closed(s, i)
+			end := skipClosing(s, i)
 			next, _ := utf8.DecodeRuneInString(s[end:])
-			apart := end == len(s) || unicode.IsSpace(lastRune(s[:end])) // else within a word or a number
+			apart := end == len(s) || unicode.IsSpace(lastRune(s[:end])) // otherwise inside a word or a number
 			if apart && (r != '.' || !unicode.IsLower(next) && !endsInAbbreviation(s[from:i])) {
 				return end
 			}
-			i = end // never over the same marks again
+			i = end // do not read the same marks again
 		}
 	}
 	return len(s)
 }
 
-// closed skips the quotes and brackets that close a sentence, then spaces.
-func closed(s string, i int) int {
+// skipClosing skips the quotes and brackets that close a sentence, then spaces.
+func skipClosing(s string, i int) int {
 	for i < len(s) {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if !strings.ContainsRune(`.!?…。！？)]"'”’»」』）`, r) {
@@ -177,8 +173,8 @@ func lastRune(s string) rune {
 	return r
 }
 
-// nextToken gives where the first token at or after i starts and ends; both
-// are len(s) where there is none.
+// nextToken returns where the first token at or after i starts and ends; both are len(s) when there
+// is none.
 func nextToken(s string, i int) (start, end int) {
 	for i < len(s) {
 		b := s[i]

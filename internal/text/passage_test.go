@@ -48,13 +48,13 @@ func TestPassages(t *testing.T) {
 func TestCount(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]int{"": 0, " \n": 0, "Hello, world!": 4, "v2.0 don't": 6, "我爱 Go": 3, "é": 1, "\xff\xff": 2} {
-		if got := Count(in); got != want {
+		if got := CountTokens(in); got != want {
 			t.Errorf("Count(%q) = %d, want %d", in, got, want)
 		}
 	}
 }
 
-// checkPassages holds spans to what Passages promises of every text.
+// checkPassages checks what the comment of Passages promises for every text.
 func checkPassages(t *testing.T, s string, limit int) {
 	t.Helper()
 	at := 0
@@ -73,7 +73,7 @@ func checkPassages(t *testing.T, s string, limit int) {
 		if strings.TrimSpace(piece) != piece {
 			t.Fatalf("%q is not trimmed", piece)
 		}
-		if n := Count(piece); n > max(limit, 1) {
+		if n := CountTokens(piece); n > max(limit, 1) {
 			t.Fatalf("%q has %d tokens, limit %d", piece, n, limit)
 		}
 		if utf8.ValidString(s) && !utf8.ValidString(piece) {

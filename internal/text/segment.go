@@ -9,17 +9,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWordRunes bounds one word, so that a pasted blob of base64 is one short
-// dictionary entry and not a long one.
+// maxWordRunes bounds the length of one word, so a pasted blob of base64 does not become a long
+// dictionary entry.
 const maxWordRunes = 64
 
-// class says how a run of characters is turned into terms.
+// class is how a run of characters is turned into terms.
 type class uint8
 
 const (
 	classNone class = iota
-	classWord       // scripts that put spaces between words
-	classPair       // scripts that do not: indexed as character pairs
+	classWord       // scripts with spaces between words
+	classPair       // scripts without spaces: indexed as character pairs
 )
 
 // token is a run of one class; start and end are byte offsets into the text.
@@ -28,8 +28,8 @@ type token struct {
 	class      class
 }
 
-// pairScripts are the scripts written without spaces, and Hangul, whose
-// particles cling to the noun.
+// pairScripts are the scripts written without spaces, and Hangul, whose particles are attached to
+// the noun.
 var pairScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
@@ -37,7 +37,7 @@ var pairScripts = []*unicode.RangeTable{
 	unicode.Tangut, unicode.Nushu, unicode.Khitan_Small_Script,
 }
 
-// classOf gives the class of a rune; mark tells that it only continues a word.
+// classOf returns the class of a rune. mark reports whether it only continues a word.
 func classOf(r rune) (c class, mark bool) {
 	switch {
 	case r < utf8.RuneSelf:
@@ -60,9 +60,9 @@ func classOf(r rune) (c class, mark bool) {
 	return classNone, false
 }
 
-// scan calls yield for every token of s in order. Between letters, digits and
-// marks of scripts with spaces, UAX #29 has no boundary but around numbers
-// that are no digits ("x²"), so one look at each character is enough.
+// scan calls yield for every token of s in order. Between letters, digits and marks of scripts with
+// spaces, UAX #29 has boundaries only around numbers that are not digits ("x²"), so reading each
+// character once is enough.
 func scan(s string, yield func(token)) {
 	var run token
 	for i := 0; i < len(s); {
@@ -112,19 +112,19 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Fold gives the form in which words are compared: lower case, NFKC, final
-// sigma as sigma. Invalid UTF-8 becomes U+FFFD.
+// Fold returns the form in which words are compared: lower case, NFKC, final sigma as sigma.
+// Invalid UTF-8 becomes U+FFFD.
 func Fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
 	s = strings.ToLower(norm.NFKC.String(strings.ToValidUTF8(s, "\uFFFD")))
-	s = strings.ReplaceAll(s, "i\u0307", "i") // what lower-casing makes of İ
+	s = strings.ReplaceAll(s, "i\u0307", "i") // the lower case of İ
 	return norm.NFKC.String(strings.ReplaceAll(s, "ς", "σ"))
 }
 
-// foldWord is Fold for one token, without the signs that compatibility forms
-// may bring in (as in "½"), and at most maxWordRunes long.
+// foldWord is Fold for one token. It drops signs that compatibility forms introduce (as in "½"),
+// and cuts to maxWordRunes.
 func foldWord(s string) string {
 	s = Fold(s)
 	if len(s) <= maxWordRunes && isASCII(s) {
@@ -144,12 +144,12 @@ func foldWord(s string) string {
 	return b.String()
 }
 
-// pairs calls yield with each overlapping pair of characters of a folded run.
-func pairs(run string, yield func(string)) {
+// eachPair calls yield with each overlapping pair of characters of a folded run.
+func eachPair(run string, yield func(string)) {
 	prev, n := -1, 0
 	for i, r := range run {
 		if _, mark := classOf(r); mark && n > 0 && r != 'ー' {
-			continue // a vowel sign stays with its consonant
+			continue // a vowel sign belongs to its consonant
 		}
 		if prev >= 0 {
 			yield(run[prev:endOfCluster(run, i)])
@@ -162,8 +162,7 @@ func pairs(run string, yield func(string)) {
 	}
 }
 
-// endOfCluster gives where the character that starts at i ends, its marks
-// included.
+// endOfCluster returns where the character that starts at i ends, including its marks.
 func endOfCluster(run string, i int) int {
 	_, n := utf8.DecodeRuneInString(run[i:])
 	end := i + n
@@ -177,8 +176,8 @@ func endOfCluster(run string, i int) int {
 	return end
 }
 
-// Words gives the folded words of s in order, repeats and stop words
-// included; runs of scripts without spaces come as character pairs.
+// Words returns the folded words of s in order, with repeats and stop words. Runs of scripts
+// without spaces are returned as character pairs.
 func Words(s string) []string {
 	var out []string
 	scan(s, func(t token) {
@@ -186,7 +185,7 @@ func Words(s string) []string {
 		switch {
 		case w == "":
 		case t.class == classPair:
-			pairs(w, func(p string) { out = append(out, p) })
+			eachPair(w, func(p string) { out = append(out, p) })
 		default:
 			out = append(out, w)
 		}
@@ -194,12 +193,11 @@ func Words(s string) []string {
 	return out
 }
 
-// abbreviations end with a full stop that ends no sentence.
-var abbreviations = set("mr mrs ms dr prof sr jr st vs etc e.g i.e approx dept no vol fig inc ltd co bzw z.b usw ca sra av")
+// abbreviations end with a full stop that does not end a sentence.
+var abbreviations = wordSet("mr mrs ms dr prof sr jr st vs etc e.g i.e approx dept no vol fig inc ltd co bzw z.b usw ca sra av")
 
-// Sentences splits s into sentences, trimmed, without empty ones. A line break
-// always ends one; a full stop after a usual abbreviation or a single capital
-// letter does not.
+// Sentences splits s into sentences, trimmed, without empty ones. A line break always ends a
+// sentence. A full stop after a common abbreviation or a single capital letter does not.
 func Sentences(s string) []string {
 	var out []string
 	for line := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == 0 }) {

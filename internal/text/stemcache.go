@@ -5,29 +5,28 @@ import (
 	"sync/atomic"
 )
 
-// stemmed is what analysis makes of one folded word in one language.
+// stemmed is the result of analyzing one folded word in one language.
 type stemmed struct {
 	word, term string
 	lang       Language
 	stop       bool
 }
 
-// stemCache remembers the latest words. It is a table of fixed size without
-// locks: a word has two places, and a new one takes the older of them, more or
-// less. It changes what analysis costs and never what it gives: a text is
-// mostly words that came before.
+// stemCache remembers recent words, because most words of a text occurred before. It is a table of
+// fixed size without locks: a word has two places, and a new one usually replaces the older of the
+// two. It never changes a result.
 type stemCache struct {
 	seed maphash.Seed
 	slot [1 << stemCacheBits]atomic.Pointer[stemmed]
 }
 
-// stemCacheBits gives 32,768 words, some 4 MB where all are taken.
+// stemCacheBits makes room for 32,768 words, about 4 MB when all places are taken.
 const stemCacheBits = 15
 
 var stems = &stemCache{seed: maphash.MakeSeed()}
 
-// find gives the stem of a folded word.
-func (c *stemCache) find(word []byte, lang Language) *stemmed {
+// stem returns the analysis of a folded word.
+func (c *stemCache) stem(word []byte, lang Language) *stemmed {
 	h := maphash.Bytes(c.seed, word)
 	for i := range lang {
 		h = h*31 + uint64(lang[i])

@@ -31,10 +31,10 @@ var stemmers = map[Language]func(*snowballstem.Env) bool{
 	Russian: russian.Stem,
 }
 
-// Stem reduces a folded word to the stem of the language. An irregular English
-// form first becomes the regular one ("went", "go"). A word of two letters or
-// fewer, one that holds a digit, and a word of a language without a stemmer
-// come back as they are, but for diacritics on Latin letters.
+// Stem returns the stem of a folded word in the language. An irregular English form is first
+// replaced by its base ("went" by "go"). A word of two letters or fewer, one with a digit, and a
+// word of a language without a stemmer are not stemmed. In all cases diacritics are removed from
+// Latin letters.
 func Stem(word string, lang Language) string {
 	if base, ok := irregular[word]; ok && lang == English {
 		word = base
@@ -45,7 +45,7 @@ func Stem(word string, lang Language) string {
 		stem(env)
 		word = env.Current()
 	}
-	return plain(word)
+	return stripDiacritics(word)
 }
 
 func hasDigit(s string) bool {
@@ -57,9 +57,9 @@ func hasDigit(s string) bool {
 	return false
 }
 
-// plain takes the diacritics off Latin letters: people search without them.
-// It runs after stemming, since stemmers need them.
-func plain(s string) string {
+// stripDiacritics removes the diacritics of Latin letters: people search without them. It runs
+// after stemming, because stemmers need them.
+func stripDiacritics(s string) string {
 	if isASCII(s) {
 		return s
 	}
@@ -94,8 +94,8 @@ func plain(s string) string {
 	return norm.NFC.String(string(out))
 }
 
-// Terms gives the index terms of s in order, with repeats, as the package
-// comment says.
+// Terms returns the index terms of s in order, with repeats; the package comment describes the
+// steps.
 func Terms(s string) []string {
 	lang, _ := Guess(s)
 	return TermsIn(s, lang)
@@ -106,8 +106,8 @@ func TermsIn(s string, lang Language) []string {
 	out := make([]string, 0, len(s)/9) // two words in five are stop words
 	var buf [maxWordRunes]byte
 	scan(s, func(t token) {
-		if w, ok := lower(buf[:0], s[t.start:t.end]); ok {
-			if e := stems.find(w, scriptLanguage(s[t.start:t.end], false, lang)); !e.stop {
+		if w, ok := lowerASCII(buf[:0], s[t.start:t.end]); ok {
+			if e := stems.stem(w, scriptLanguage(s[t.start:t.end], false, lang)); !e.stop {
 				out = append(out, e.term)
 			}
 			return
@@ -116,13 +116,13 @@ func TermsIn(s string, lang Language) []string {
 		switch {
 		case w == "":
 		case t.class == classPair:
-			pairs(w, func(p string) {
+			eachPair(w, func(p string) {
 				if !functionPair(p, scriptLanguage(p, true, lang)) {
 					out = append(out, p)
 				}
 			})
 		default:
-			if e := stems.find([]byte(w), scriptLanguage(w, false, lang)); !e.stop {
+			if e := stems.stem([]byte(w), scriptLanguage(w, false, lang)); !e.stop {
 				out = append(out, e.term)
 			}
 		}
@@ -130,9 +130,9 @@ func TermsIn(s string, lang Language) []string {
 	return out
 }
 
-// lower puts a word of ASCII characters into buf in lower case; ok is false
-// for any other word and one that does not fit.
-func lower(buf []byte, word string) (w []byte, ok bool) {
+// lowerASCII writes a word of ASCII characters to buf in lower case. ok is false for any other word
+// and for one that does not fit.
+func lowerASCII(buf []byte, word string) (w []byte, ok bool) {
 	if len(word) > cap(buf) {
 		return nil, false
 	}
@@ -156,25 +156,24 @@ func eachTerm(s string, yield func(word string, pair bool)) {
 		switch {
 		case w == "":
 		case t.class == classPair:
-			pairs(w, func(p string) { yield(p, true) })
+			eachPair(w, func(p string) { yield(p, true) })
 		default:
 			yield(w, false)
 		}
 	})
 }
 
-// term gives the index term of a folded word or pair; ok is false for a stop
-// word.
-func term(word string, pair bool, lang Language) (string, bool) {
+// indexTerm returns the index term of a folded word or pair; ok is false for a stop word.
+func indexTerm(word string, pair bool, lang Language) (string, bool) {
 	lang = scriptLanguage(word, pair, lang)
 	if pair {
 		return word, !functionPair(word, lang)
 	}
-	e := stems.find([]byte(word), lang)
+	e := stems.stem([]byte(word), lang)
 	return e.term, !e.stop
 }
 
-// functionPair tells that every character of a pair is a function word.
+// functionPair reports whether every character of a pair is a function word.
 func functionPair(pair string, lang Language) bool {
 	stop := stopWords[lang]
 	if stop[pair] {
@@ -191,15 +190,14 @@ func functionPair(pair string, lang Language) bool {
 // Form is one word of a query.
 type Form struct {
 	Word  string   // as it was written, folded
-	Terms []string // the terms that it may stand under in an index, sorted, at least one
-	Weak  bool     // it says little of what to look for: see [Weak]
+	Terms []string // the terms that it may have in an index, sorted, at least one
+	Weak  bool     // it is about the conversation, see [Weak]
 }
 
-// Forms gives, for every word of a query that is no stop word, in order and
-// with repeats, the terms it may stand under in an index that holds texts in
-// the given languages: its stem in each. A short query seldom shows its
-// language, so the languages of the texts decide. A word that the query's own
-// language, where it is evident, counts as a stop word is left out.
+// Forms returns the words of a query that are not stop words, in order and with repeats. For each
+// word it lists the terms that the word may have in an index of texts in the given languages: its
+// stem in each. A short query rarely shows its language, so the languages of the texts decide. A
+// word that is a stop word in the query's own language, when that is evident, is left out.
 func Forms(query string, langs []Language) []Form {
 	own, sure := Guess(query)
 	if len(langs) == 0 {
@@ -208,13 +206,13 @@ func Forms(query string, langs []Language) []Form {
 	var out []Form
 	eachTerm(query, func(word string, pair bool) {
 		if sure {
-			if _, ok := term(word, pair, own); !ok {
+			if _, ok := indexTerm(word, pair, own); !ok {
 				return
 			}
 		}
 		f := Form{Word: word, Weak: Weak(word, scriptLanguage(word, pair, own))}
 		for _, l := range langs {
-			if t, ok := term(word, pair, l); ok && !slices.Contains(f.Terms, t) {
+			if t, ok := indexTerm(word, pair, l); ok && !slices.Contains(f.Terms, t) {
 				f.Terms = append(f.Terms, t)
 			}
 		}

@@ -109,7 +109,7 @@ func TestGuess(t *testing.T) {
 		"Tegnap elmentem a nővéremmel a színházba":           Hungarian,
 		"Ieri am fost cu sora mea la teatru":                 Romanian,
 		"Dün kız kardeşimle tiyatroya gittim ve çok güzeldi": Turkish,
-		"Ile kosztuje ta książka o kotach":                   English, // no language of ours
+		"Ile kosztuje ta książka o kotach":                   English, // not a language that the analyzer knows
 		"I met José Muñoz and Jürgen Größe":                  English,
 		"Я вчера была в театре":                              Russian,
 		"我昨天和妹妹去了北京":                                         Chinese,
@@ -141,8 +141,8 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-// In each pair both texts come to the same term: forms that a stemmer cannot
-// bring together, and those that it should.
+// Both texts of each pair have the same term: forms that a stemmer cannot reduce to one stem, and
+// those that it should.
 func TestFormsOfAWordShareATerm(t *testing.T) {
 	t.Parallel()
 	for lang, pairs := range map[Language]string{
@@ -160,7 +160,7 @@ func TestFormsOfAWordShareATerm(t *testing.T) {
 	} {
 		for pair := range strings.SplitSeq(pairs, ",") {
 			a, b, _ := strings.Cut(strings.TrimSpace(pair), " ")
-			b, apart := strings.CutSuffix(b, "?") // what stemmers are known not to do
+			b, apart := strings.CutSuffix(b, "?") // stemmers are known not to do this
 			same := Stem(Fold(a), lang) == Stem(Fold(b), lang)
 			if same == apart {
 				t.Errorf("%s: %s is %q, %s is %q", lang, a, Stem(Fold(a), lang), b, Stem(Fold(b), lang))
@@ -200,8 +200,7 @@ func TestStopWordsFitTheirBuffer(t *testing.T) {
 	}
 }
 
-// reaches tells whether every strong word of the query that the note is about
-// stands in the note.
+// reaches reports whether some term of a strong word of the query occurs in the note.
 func reaches(note, query string, langs []Language) bool {
 	terms := Terms(note)
 	for _, f := range Forms(query, langs) {
@@ -361,7 +360,7 @@ func TestKeyphrases(t *testing.T) {
 			}
 		})
 	}
-	// C005, C006: small talk still has three, weak words last, stop words never.
+	// C005, C006: small talk still has three phrases, weak words last, stop words never.
 	if got, want := Keyphrases("Yeah, good idea! I'll give it a try.", 5), []string{"idea", "good", "try"}; !slices.Equal(got, want) {
 		t.Errorf("small talk gives %q, want %q", got, want)
 	}
@@ -384,9 +383,9 @@ func TestExtractiveSentence(t *testing.T) {
 	}
 }
 
-// FuzzAnalyse: nothing panics, whatever the bytes, and what is promised of
-// the shapes holds.
-func FuzzAnalyse(f *testing.F) {
+// FuzzAnalyze checks that nothing panics for any bytes, and that results have the documented
+// properties.
+func FuzzAnalyze(f *testing.F) {
 	for _, s := range []string{"", "a\x00b", "\xff\xfe", "Hello, world!", "我爱北京天安门", "コーヒー", "½ ㎏ ﬁ", "e\u0301\u0301\u0301", "ĳssel skjære été", "สวัสดี", "yyyy y'y", strings.Repeat("z", 300)} {
 		f.Add(s)
 	}
@@ -405,7 +404,7 @@ func FuzzAnalyse(f *testing.F) {
 			TermsIn(s, l)
 			Forms(s, []Language{English, l})
 		}
-		// A text is found by its own words: both ways to terms are one.
+		// A text is found by its own words: indexing and querying produce the same terms.
 		lang, _ := Guess(s)
 		var asked []string
 		for _, form := range Forms(s, []Language{lang}) {

@@ -207,7 +207,7 @@ func (p *packer) place(it *item, q queryTerms) (bool, error) {
 		return false, nil
 	}
 	n := len(it.cut.spans)
-	if len(it.note.Content) > 2*passageBytes || text.Count(it.note.Content) > wholeTokens {
+	if len(it.note.Content) > 2*passageBytes || text.CountTokens(it.note.Content) > wholeTokens {
 		it.cut.rank(q, it.found)
 		n = min(1, n)
 	}

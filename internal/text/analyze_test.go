@@ -14,14 +14,13 @@ var (
 	endings   = strings.Fields("s ed ing er ation ly ness able ful ment")
 )
 
-// conversationWord gives one of 8,000 words that look English to a stemmer.
+// conversationWord returns one of 8,000 words that look English to a stemmer.
 func conversationWord(i int) string {
 	return syllables[i%20] + syllables[i/20%20] + syllables[i/400%20] + endings[i%10]
 }
 
-// conversation makes n short notes of about twenty words, half of them
-// function words, the others from some 8,000 by Zipf's law. One note in
-// four has typographic signs.
+// conversation generates n short notes of about twenty words: half of them function words, the
+// others from about 8,000 words by Zipf's law. One note in four has typographic signs.
 func conversation(n int) []string {
 	r := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(r, 1.1, 4, 9_999)
@@ -52,8 +51,8 @@ func conversation(n int) []string {
 	return notes
 }
 
-// More words than the cache holds, met by several readers at once, come out as
-// if there were no cache.
+// More words than the cache holds, read by several readers at once, have the same stems as without
+// a cache.
 func TestStemsAreThoseOfNoCache(t *testing.T) {
 	t.Parallel()
 	const words = 5 << stemCacheBits / 4
@@ -65,7 +64,7 @@ func TestStemsAreThoseOfNoCache(t *testing.T) {
 				if i%2 == 0 {
 					w = conversationWord(i % 8000)
 				}
-				e := stems.find([]byte(w), lang)
+				e := stems.stem([]byte(w), lang)
 				if want := Stem(w, lang); e.stop != stopWords[lang][w] || !e.stop && e.term != want {
 					t.Errorf("%s %q is %q, want %q", lang, w, e.term, want)
 					return
@@ -76,7 +75,7 @@ func TestStemsAreThoseOfNoCache(t *testing.T) {
 	readers.Wait()
 }
 
-// BenchmarkNotes analyses ten thousand short notes, as a cold load does.
+// BenchmarkNotes analyzes ten thousand short notes, as a cold load does.
 func BenchmarkNotes(b *testing.B) {
 	notes := conversation(10_000)
 	bytes := 0
