@@ -100,7 +100,7 @@ func Map() []Package {
 		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests of what stands above it", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
 		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
 		{"internal/llm", LayerAdapter, "the model client: completion and embedding, retry, budget", []string{core}, false},
-		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core}, false},
+		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core, policy + "/amem", policy + "/mem0", policy + "/memorybank"}, false},
 		{"internal/queue/redis", LayerAdapter, "wakes the job runners of several processes over Redis", []string{core}, false},
 		{"internal/redis", LayerAdapter, "what processes share through Redis: the guarded client, limits, news", []string{core}, false},
 		{"internal/cache", LayerAdapter, "the cache of note versions, in this process and in Redis", []string{core, "internal/redis"}, false},

@@ -159,12 +159,19 @@ func (j *judge) refuseInside(from Package, target string, isTest bool) string {
 		return ""
 	case slices.Contains(from.May, to.Path):
 		return ""
-	case to.Path != "internal/tenant/grant" && slices.Contains(from.May, layer(to.Layer)):
-		// A layer as a whole never includes the maker of scopes: its importers are named.
+	case !named(to.Path) && slices.Contains(from.May, layer(to.Layer)):
 		return ""
 	case isTest && from.Layer != LayerTool && (to.Layer == LayerAdapter || to.Layer == LayerCore || to.Layer == LayerTool):
 		// Tests run on the real embedded store, with scopes of their own making and with the evaluation.
 		return ""
 	}
 	return fmt.Sprintf("%s (%s) may not import %s (%s)", from.Path, from.Layer, to.Path, to.Layer)
+}
+
+// named reports whether the importers of a package are listed one by one, so that
+// "every core" does not include it: the maker of scopes, and the packages of single
+// policies, of which only their list and their rules know.
+func named(pkg string) bool {
+	policy, single := strings.CutPrefix(pkg, "internal/memory/policy/")
+	return pkg == "internal/tenant/grant" || single && policy != "policies"
 }
