@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The API means the same on every set-up: one walk through its routes.
+// The API behaves the same on every set-up. The test walks through its routes.
 func TestWholeAPI(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
@@ -29,7 +29,7 @@ func TestWholeAPI(t *testing.T) {
 			return get("/v1/collections/" + collection)["counts"].(object)["notes"].(float64)
 		}
 
-		// Notes: written, changed, looked back at, restored, linked.
+		// Notes: add, change, read history, restore, link.
 		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "base", "metadata": object{"of": "ferries", "n": 12345678901234}})
 		g.call(http.StatusConflict, http.MethodPost, "/v1/collections", object{"name": "base"})
 		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "base", "extend": true})
@@ -68,7 +68,7 @@ func TestWholeAPI(t *testing.T) {
 			t.Errorf("the copy holds %v notes", n)
 		}
 
-		// Many at once.
+		// Bulk.
 		id := uuid.NewString()
 		if status, _ := g.send(http.Header{"Content-Type": {"application/x-ndjson"}}, http.MethodPost, "/v1/collections/copy/notes/bulk",
 			`{"content":"one more","infer":false}`+"\n"+`{"content":""}`+"\n"); status != http.StatusOK {
@@ -85,7 +85,7 @@ func TestWholeAPI(t *testing.T) {
 		}
 		ended(g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/copy/consolidate", nil)["job"].(object)["id"].(string))
 
-		// What is kept beside the notes.
+		// Data beside the notes.
 		for path, field := range map[string]string{"/v1/agents": "items", "/v1/api-keys": "items", "/v1/audit": "items", "/v1/jobs": "items"} {
 			if items, ok := get(path)[field].([]any); !ok || len(items) == 0 {
 				t.Errorf("GET %s is empty", path)
@@ -94,7 +94,7 @@ func TestWholeAPI(t *testing.T) {
 		get("/v1/reviews")
 		get("/v1/usage")
 
-		// The end of a base with forks.
+		// Deleting a base with forks.
 		g.call(http.StatusConflict, http.MethodDelete, "/v1/collections/base", nil)
 		g.call(http.StatusNoContent, http.MethodDelete, "/v1/collections/base?forks=materialise", nil)
 		g.call(http.StatusNotFound, http.MethodGet, "/v1/collections/base", nil)

@@ -12,17 +12,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
-// canary is in everything that a caller writes below.
+// canary is part of everything that callers write below.
 const canary = "zwitscherkanarie"
 
-// Neither logs nor traces nor metrics hold what callers store, ask or
-// authenticate with, whatever goes wrong with it.
+// Logs, traces and metrics contain nothing that callers store, ask or authenticate with, also when
+// requests fail.
 func TestTelemetryHoldsNoContent(t *testing.T) {
-	t.Run("embedded", func(t *testing.T) { nothingTells(t, watch(t, false)) })
-	t.Run("servers", func(t *testing.T) { nothingTells(t, watch(t, true)) })
+	t.Run("embedded", func(t *testing.T) { checkNoContent(t, watch(t, false)) })
+	t.Run("servers", func(t *testing.T) { checkNoContent(t, watch(t, true)) })
 }
 
-func nothingTells(t *testing.T, w *watchedTest) {
+func checkNoContent(t *testing.T, w *watchedTest) {
 	t.Helper()
 	answers := map[int]int{}
 	say := func(method, path, body string, headers ...string) {
@@ -45,9 +45,9 @@ func nothingTells(t *testing.T, w *watchedTest) {
 		}
 	}
 	metrics := w.scrape()
-	w.stop() // which sends what is left
+	w.stop() // sends the rest
 	documents(t, w.seen.Metrics())
-	// What is looked for is looked for where it could be.
+	// The telemetry must have the spans and records that could contain it.
 	for what, ok := range map[string]bool{
 		"spans": len(w.seen.Spans()) > 100 && w.seen.Contains("store.Write"), "exported metrics": w.seen.Contains("slipbox.store.duration"),
 		"exported records": w.seen.Contains("a job's try failed") && w.seen.Contains("request failed"),
@@ -70,7 +70,7 @@ func nothingTells(t *testing.T, w *watchedTest) {
 	}
 }
 
-// writeEverywhere stores and asks for canaries in each way that succeeds.
+// writeEverywhere sends canaries in every kind of request that succeeds.
 func (w *watchedTest) writeEverywhere(say func(method, path, body string, headers ...string)) {
 	const c = "/v1/collections/" + canary
 	say("POST", "/v1/agents", `{"name":"`+canary+`-agent"}`)
@@ -98,7 +98,7 @@ func (w *watchedTest) writeEverywhere(say func(method, path, body string, header
 	}
 }
 
-// misuse sends canaries that are refused.
+// misuse sends canaries in requests that are refused.
 func (w *watchedTest) misuse(say func(method, path, body string, headers ...string)) {
 	const c = "/v1/collections/" + canary
 	say("POST", c+"/notes", `{"content": `+canary)
@@ -107,7 +107,7 @@ func (w *watchedTest) misuse(say func(method, path, body string, headers ...stri
 	say("POST", c+"/notes", canary, "Content-Type", canary+"/"+canary)
 	say("POST", c+"/search", `{"query":"x","mode":"`+canary+`"}`)
 	say("POST", c+"/search", `{"query":"x","filter":{"`+canary+`":{"`+canary+`":1}}}`)
-	say("POST", "/v1/collections", `{"name":"`+canary+`"}`) // taken
+	say("POST", "/v1/collections", `{"name":"`+canary+`"}`) // a name in use
 	say("POST", "/v1/collections", `{"name":"x","policy":"`+canary+`"}`)
 	say("POST", c+"/notes", `{"content":"Another body, `+canary+`."}`, "Idempotency-Key", canary)
 	say("GET", "/v1/collections/no-"+canary, "")
@@ -123,7 +123,7 @@ func (w *watchedTest) misuse(say func(method, path, body string, headers ...stri
 	say("GET", c, "", "traceparent", canary, "tracestate", canary, "baggage", canary+"="+canary, "If-Match", canary, "Cookie", canary, "User-Agent", canary)
 }
 
-// breakTheModel lets the endpoint quote what it was asked.
+// breakTheModel makes the endpoint answer with errors that quote the request.
 func (w *watchedTest) breakTheModel(say func(method, path, body string, headers ...string)) {
 	const c = "/v1/collections/" + canary
 	failed := func() int { return strings.Count(w.logs.String(), "a job's try failed") }
@@ -148,7 +148,7 @@ func (w *watchedTest) breakTheModel(say func(method, path, body string, headers 
 	w.model.Always("relevance", llmtest.Default())
 }
 
-// breakTheStore lets the engine refuse rows; Postgres quotes them, SQLite never does.
+// breakTheStore makes the engine refuse rows. The errors of Postgres quote them.
 func (w *watchedTest) breakTheStore(say func(method, path, body string, headers ...string)) {
 	w.t.Helper()
 	driver, at, refuse := "sqlite", filepath.Join(w.data, databaseFile)+"?_pragma=busy_timeout(20000)",
@@ -186,7 +186,7 @@ func (w *watchedTest) scrape() string {
 	return out.String()
 }
 
-// where finds the span or record that holds a text.
+// where returns the span or record that contains a text.
 func (w *watchedTest) where(text string) string {
 	for _, s := range w.seen.Spans() {
 		if all := fmt.Sprint(s); strings.Contains(all, text) {

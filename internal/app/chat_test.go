@@ -15,8 +15,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
-// talking starts a gateway over a fake model.
-func talking(start func(set func(*Settings)) *gatewayTest, model *llmtest.Server) *gatewayTest {
+// startChat starts a gateway with a fake model.
+func startChat(start func(set func(*Settings)) *gatewayTest, model *llmtest.Server) *gatewayTest {
 	return start(func(c *Settings) {
 		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = llm.ProviderOpenAI, model.URL(), "fake-1"
 		c.LLM.EmbedProvider = llm.EmbedHash
@@ -24,14 +24,14 @@ func talking(start func(set func(*Settings)) *gatewayTest, model *llmtest.Server
 	})
 }
 
-// client is OpenAI's client as programs use it, with nothing changed but its base URL and key.
+// client returns OpenAI's client. Only base URL and key differ from ordinary use.
 func (g *gatewayTest) client() *openai.Client {
 	cfg := openai.DefaultConfig(g.key)
 	cfg.BaseURL = g.url + "/v1"
 	return openai.NewClientWithConfig(cfg)
 }
 
-// messages gives what a collection remembers of a conversation, oldest first.
+// messages returns the messages in a collection, oldest first.
 func (g *gatewayTest) messages(collection string) (out []string) {
 	g.t.Helper()
 	for _, m := range g.call(http.StatusOK, http.MethodGet, "/v1/collections/"+collection+"/messages", nil)["items"].([]any) {
@@ -45,7 +45,7 @@ func (g *gatewayTest) messages(collection string) (out []string) {
 	return out
 }
 
-// remembers waits until a collection holds these messages and no more.
+// remembers waits until a collection has exactly these messages.
 func (g *gatewayTest) remembers(collection string, want ...string) {
 	g.t.Helper()
 	var got []string
@@ -55,14 +55,14 @@ func (g *gatewayTest) remembers(collection string, want ...string) {
 	})
 }
 
-// C195: a client of OpenAI's gains memory by another base URL: whole answers,
-// streams and calls of tools pass, and what one conversation says the next one knows.
+// C195: OpenAI's client gains memory by another base URL. Whole answers, streams and tool calls
+// pass through, and a conversation finds what an earlier one said.
 func TestOpenAIClientGainsMemory(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
 		t.Helper()
 		model := llmtest.New(t)
-		g := talking(start, model)
+		g := startChat(start, model)
 		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "home", "policy": "none"})
 		client := g.client()
 		user := func(text string) []openai.ChatCompletionMessage {
@@ -137,19 +137,19 @@ func TestOpenAIClientGainsMemory(t *testing.T) {
 		if _, err := client.CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{Model: "slipbox@nowhere", Messages: user("a")}); !errors.As(err, &refused) || refused.HTTPStatusCode != http.StatusNotFound {
 			t.Errorf("%v", err)
 		}
-		// C244: what an answer costs is counted, by the endpoint's own count where it gives one.
+		// C244: the cost of an answer is counted, from the usage that the endpoint reports if it does.
 		g.until("four answers are accounted for", func() bool {
 			return g.call(http.StatusOK, http.MethodGet, "/v1/collections/home/costs", nil)["answers"] == 4.0
 		})
 	})
 }
 
-// C186: the answer goes out before anything of it is remembered, and facts are
-// taken from it later still: an extraction that hangs keeps no answer waiting.
+// C186: the answer is sent before it is stored, and facts are extracted later: an extraction that
+// hangs delays no answer.
 func TestExtractionNeverDelaysAnAnswer(t *testing.T) {
 	t.Parallel()
 	model := llmtest.New(t)
-	g := talking(func(set func(*Settings)) *gatewayTest { return startGateway(t, set) }, model)
+	g := startChat(func(set func(*Settings)) *gatewayTest { return startGateway(t, set) }, model)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "home", "policy": "mem0"})
 	for _, call := range []string{"extract", "decide", "summarize"} {
 		model.Always(call, llmtest.Hang())
@@ -167,10 +167,10 @@ func TestExtractionNeverDelaysAnAnswer(t *testing.T) {
 	if n := model.Calls("extract"); n != 1 {
 		t.Errorf("%d extractions, while the first hangs", n)
 	}
-	model.Close() // ends what hangs
+	model.Close() // ends the call that hangs
 }
 
-// A stop waits for a reply under way and for what is remembered of it.
+// A stop waits for a running reply and until it is stored.
 func TestStopWaitsForAReply(t *testing.T) {
 	t.Parallel()
 	model := llmtest.New(t)
@@ -178,7 +178,7 @@ func TestStopWaitsForAReply(t *testing.T) {
 	start := func(set func(*Settings)) *gatewayTest {
 		return startGateway(t, func(c *Settings) { set(c); c.Data = dir })
 	}
-	g := talking(start, model)
+	g := startChat(start, model)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "home", "policy": "none"})
 	model.Script("", llmtest.Paced(100*time.Millisecond, llmtest.Text("a reply of some words that takes its time")))
 	stream, err := g.client().CreateChatCompletionStream(t.Context(), openai.ChatCompletionRequest{
@@ -215,8 +215,8 @@ func TestStopWaitsForAReply(t *testing.T) {
 	again.remembers("home", "user: Tell me.", "assistant: "+text)
 }
 
-// Without a model memory answers, in both forms, and says what it is; of that the
-// question alone is remembered.
+// Without a model the memory itself answers, whole and as a stream, and says so. Only the question
+// is stored.
 func TestChatOffline(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, nil)
@@ -240,11 +240,11 @@ func TestChatOffline(t *testing.T) {
 	g.remembers("home", "user: Where do I live?", "user: Tell me of my house.")
 }
 
-// A caller who leaves ends the model's work, and nothing of the reply is kept.
-func TestLeavingEndsTheReply(t *testing.T) {
+// When the client disconnects, the call of the model ends and nothing of the reply is stored.
+func TestDisconnectEndsTheReply(t *testing.T) {
 	t.Parallel()
 	model := llmtest.New(t)
-	g := talking(func(set func(*Settings)) *gatewayTest { return startGateway(t, set) }, model)
+	g := startChat(func(set func(*Settings)) *gatewayTest { return startGateway(t, set) }, model)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "home", "policy": "none"})
 	model.Script("", llmtest.Paced(20*time.Millisecond, llmtest.Text(strings.Repeat("word ", 10_000))), llmtest.Text("There."))
 	ctx, leave := context.WithCancel(t.Context())

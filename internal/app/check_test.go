@@ -9,11 +9,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Check names what Redis caches and the store does not hold, as after the
-// database was taken back to an earlier time; what nobody reaches is no problem.
-func TestCheckNamesWhatIsCachedWrongly(t *testing.T) {
+// Check reports cached versions that the store lacks, as after a restore of the database to an
+// earlier time. Entries that cannot be reached are no problem.
+func TestCheckReportsWrongCacheEntries(t *testing.T) {
 	t.Parallel()
-	redis, s := mine(t)
+	redis, s := ownRedis(t)
 	g := s.gateway(nil)
 	c := g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "none"})["id"].(string)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry leaves at nine."})
@@ -38,7 +38,7 @@ func TestCheckNamesWhatIsCachedWrongly(t *testing.T) {
 	parts := strings.Split(keys[0], ":") // prefix, v1, tenant, layer, epoch, note, from
 	for _, key := range [][]string{
 		{"mine", "v1", parts[2], c, parts[4], note, "1"},
-		{"mine", "v1", parts[2], uuid.NewString(), parts[4], uuid.NewString(), "1"}, // a collection that went
+		{"mine", "v1", parts[2], uuid.NewString(), parts[4], uuid.NewString(), "1"}, // a deleted collection
 		{"mine", "v1", parts[2], c, "7", uuid.NewString(), "1"},                     // of another erase epoch
 	} {
 		if err := client.Set(t.Context(), strings.Join(key, ":"), "{}", 0).Err(); err != nil {

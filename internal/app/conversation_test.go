@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// C180, C092: what was said and what was summed up of it are there after a restart as they were.
-func TestConversationsOutliveTheProcess(t *testing.T) {
+// C180, C092: messages and their summaries are the same after a restart.
+func TestConversationsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	g := startGateway(t, func(c *Settings) { c.Data = data })
@@ -42,7 +42,7 @@ func TestConversationsOutliveTheProcess(t *testing.T) {
 	}
 }
 
-// Who adds several exchanges at once waits for the last of them, whatever the others take.
+// A request that adds several exchanges waits for the last of them, however long the others take.
 func TestWaitForSeveralExchanges(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, nil)

@@ -13,19 +13,19 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
-// gatewayTest is the whole product in this process, on a port of its own.
+// gatewayTest is a gateway or worker in this process, on a port of its own.
 type gatewayTest struct {
 	running
 
 	t       *testing.T
 	url     string
 	key     string
-	handler http.Handler // what answers at url
+	handler http.Handler // the one that serves url
 }
 
 type object = map[string]any
 
-// call makes a request that has to answer with the status.
+// call makes a request and fails unless the answer has the status.
 func (g *gatewayTest) call(want int, method, path string, body any) object {
 	g.t.Helper()
 	status, out := g.try(method, path, body)
@@ -35,7 +35,7 @@ func (g *gatewayTest) call(want int, method, path string, body any) object {
 	return out
 }
 
-// try makes a request and gives its answer; what is no JSON object is none.
+// try makes a request and returns its answer. answer is nil when the body is no JSON object.
 func (g *gatewayTest) try(method, path string, body any) (status int, answer object) {
 	g.t.Helper()
 	return g.tryWith(http.Header{}, method, path, body)
@@ -55,7 +55,7 @@ func (g *gatewayTest) tryWith(header http.Header, method, path string, body any)
 	return g.send(header, method, path, text)
 }
 
-// post sends a body of another type, which has to be accepted.
+// post sends a body of another type and fails unless it is accepted.
 func (g *gatewayTest) post(path, contentType, body string) object {
 	g.t.Helper()
 	status, out := g.send(http.Header{"Content-Type": {contentType}}, http.MethodPost, path, body)
@@ -65,7 +65,7 @@ func (g *gatewayTest) post(path, contentType, body string) object {
 	return out
 }
 
-// send may be called by any goroutine.
+// send makes a request. Any goroutine may call it.
 func (g *gatewayTest) send(header http.Header, method, path, body string) (status int, answer object) {
 	g.t.Helper()
 	answer = object{}
@@ -110,8 +110,8 @@ func (g *gatewayTest) search(collection, query, mode string) []string {
 	return ids
 }
 
-// C072: a full add, evolve and search run with a local model, no key and no
-// outside network: whatever is asked goes to the one local endpoint.
+// C072: add, evolve and search work with a local model, without a key and without a network: all
+// calls go to the local endpoint.
 func TestLocalModelEndToEnd(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
@@ -158,8 +158,8 @@ func TestLocalModelEndToEnd(t *testing.T) {
 	})
 }
 
-// While the model is down a note is kept, found by words, and pending with an
-// error that names the endpoint (C009, C074); when it is back the note is evolved.
+// While the model is down, a note is stored, found by words, and pending with an error that names
+// the endpoint (C009, C074). When the model is back, the note is evolved.
 func TestModelDownAndBack(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
@@ -188,8 +188,8 @@ func TestModelDownAndBack(t *testing.T) {
 	})
 }
 
-// While the embedder is down a note is stored and found by words at once; its
-// vector comes later, and it is never searched with another embedder's.
+// While the embedder is down, a note is stored and found by words at once. Its vector is added
+// later, and it is never searched with the vector of another embedder.
 func TestEmbedderDownAndBack(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
@@ -216,7 +216,7 @@ func TestEmbedderDownAndBack(t *testing.T) {
 	})
 }
 
-// A collection may name one of the further models of the settings.
+// A collection may name one of the models in the settings.
 func TestNamedModel(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {

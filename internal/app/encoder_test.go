@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 )
 
-// Without a model, a key or a server, notes are found by what they mean.
+// Notes are found by meaning without a model, a key or a server.
 func TestLocalEncoderEndToEnd(t *testing.T) {
 	t.Parallel()
 	dir := weightstest.Dir(t)
@@ -53,8 +53,8 @@ func TestLocalEncoderEndToEnd(t *testing.T) {
 	})
 }
 
-// Weights that go are as an endpoint that is down: words answer, new notes wait,
-// and go on when the weights are back. Nothing is embedded by another embedder (C075).
+// Missing weights are like an endpoint that is down: searches by words work, and new notes wait
+// until the weights are back. Nothing is embedded by another embedder (C075).
 func TestEncoderGoneAndBack(t *testing.T) {
 	t.Parallel()
 	good, data, empty := weightstest.Dir(t), t.TempDir(), t.TempDir()
@@ -100,7 +100,7 @@ func TestEncoderGoneAndBack(t *testing.T) {
 	}
 }
 
-func TestEncoderThatIsAskedForMustBeThere(t *testing.T) {
+func TestConfiguredEncoderIsRequired(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t, nil, func(c *Settings) { c.LLM.EmbedProvider, c.LLM.EncoderDir = "local", t.TempDir() })
 	g, err := NewGateway(t.Context(), cfg, slog.New(slog.DiscardHandler))
@@ -112,7 +112,7 @@ func TestEncoderThatIsAskedForMustBeThere(t *testing.T) {
 	}
 }
 
-func TestDoctorLooksAtTheEncoder(t *testing.T) {
+func TestDoctorChecksTheEncoder(t *testing.T) {
 	t.Parallel()
 	good := weightstest.Dir(t)
 	for name, c := range map[string]struct {

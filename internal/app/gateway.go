@@ -165,7 +165,7 @@ func newServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// shutdown lets requests finish until ctx ends.
+// shutdown stops the server. It waits for running requests until ctx ends, then closes them.
 func shutdown(ctx context.Context, server *http.Server) error {
 	if err := server.Shutdown(ctx); err != nil {
 		return errors.Join(fmt.Errorf("requests were still running: %w", err), server.Close())

@@ -23,7 +23,7 @@ func TestHealthURL(t *testing.T) {
 	}
 }
 
-// What is asked may be not ready, nobody, or somebody else.
+// The process may be ready or not, may not run, or may be another program.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	status, body := http.StatusOK, ""

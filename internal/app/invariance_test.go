@@ -16,7 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/test/corpus"
 )
 
-// rankedList answers one question in one mode.
+// rankedList is the answer to one question in one mode.
 type rankedList struct {
 	turns  []string
 	scores []float64
@@ -25,7 +25,7 @@ type rankedList struct {
 // rankedLists are the answers to all questions of a conversation, by mode and question.
 type rankedLists map[string]rankedList
 
-// equal tells the first difference: another order, or a score that differs by more
+// equal returns an error for the first difference: another order, or a score that differs by more
 // than 1e-5.
 func (l rankedLists) equal(other rankedLists) error {
 	if len(l) == 0 || len(l) != len(other) {
@@ -63,22 +63,22 @@ type invariance struct {
 	site *servers
 	g    *gatewayTest
 	set  func(*Settings)
-	held []*held
+	held []*loadedTalk
 }
 
-// held is one conversation in the collection "talk" of a tenant.
-type held struct {
+// loadedTalk is one conversation in the collection "talk" of a tenant.
+type loadedTalk struct {
 	conversation *eval.Conversation
 	key          string
 	loaded       eval.Loaded
-	first        rankedLists // what all later ones are compared with
+	first        rankedLists // all later ones are compared with it
 }
 
 func newInvariance(t *testing.T, site *servers, conversations []eval.Conversation, set func(*Settings)) *invariance {
 	t.Helper()
 	v := &invariance{t: t, site: site, set: set}
 	for i := range conversations {
-		h := &held{conversation: &conversations[i]}
+		h := &loadedTalk{conversation: &conversations[i]}
 		site.admin(func(a *Admin) error {
 			name := fmt.Sprintf("talker-%d", i)
 			if _, err := a.CreateTenant(t.Context(), name); err != nil {
@@ -94,18 +94,20 @@ func newInvariance(t *testing.T, site *servers, conversations []eval.Conversatio
 	return v
 }
 
-// as gives the gateway as the tenant of a conversation calls it.
-func (v *invariance) as(h *held) *gatewayTest {
+// as returns the gateway with the key of a conversation's tenant.
+func (v *invariance) as(h *loadedTalk) *gatewayTest {
 	g := *v.g
 	g.key = h.key
 	return &g
 }
 
-func (v *invariance) client(h *held) *eval.Client { return &eval.Client{BaseURL: v.g.url, Key: h.key} }
+func (v *invariance) client(h *loadedTalk) *eval.Client {
+	return &eval.Client{BaseURL: v.g.url, Key: h.key}
+}
 
-// ask gives the lists of all questions in all modes. A hit that is no note of the
-// conversation ends the test: nothing leaks.
-func (v *invariance) ask(h *held, c *eval.Client, collection string, ids map[string]string, asOf int64) rankedLists {
+// ask returns the lists of all questions in all modes. It fails for a hit that is not a note of the
+// conversation: nothing may leak.
+func (v *invariance) ask(h *loadedTalk, c *eval.Client, collection string, ids map[string]string, asOf int64) rankedLists {
 	v.t.Helper()
 	loaded := eval.Loaded{IDs: ids}
 	out := rankedLists{}
@@ -129,15 +131,15 @@ func (v *invariance) ask(h *held, c *eval.Client, collection string, ids map[str
 	return out
 }
 
-// same asks over HTTP and compares.
-func (v *invariance) same(what string, h *held, collection string, ids map[string]string, asOf int64) {
+// same asks over HTTP and compares with the first lists.
+func (v *invariance) same(what string, h *loadedTalk, collection string, ids map[string]string, asOf int64) {
 	v.t.Helper()
 	if err := h.first.equal(v.ask(h, v.client(h), collection, ids, asOf)); err != nil {
 		v.t.Errorf("%s, %s: %v", h.conversation.ID, what, err)
 	}
 }
 
-func (v *invariance) load(h *held) {
+func (v *invariance) load(h *loadedTalk) {
 	v.t.Helper()
 	var err error
 	if h.loaded, err = eval.Load(v.t.Context(), v.client(h), "talk", "none", h.conversation.Turns, nil); err != nil {
@@ -148,8 +150,8 @@ func (v *invariance) load(h *held) {
 	}
 }
 
-// quiet waits until the collection's jobs are done and every note has its vector.
-func (v *invariance) quiet(g *gatewayTest, h *held, collection string) {
+// waitUntilIdle waits until the collection's jobs have ended and every note has its vector.
+func (v *invariance) waitUntilIdle(g *gatewayTest, h *loadedTalk, collection string) {
 	v.t.Helper()
 	id := g.call(http.StatusOK, http.MethodGet, "/v1/collections/"+collection, nil)["id"].(string)
 	g.until("the jobs of "+collection+" are done", func() bool {
@@ -161,11 +163,11 @@ func (v *invariance) quiet(g *gatewayTest, h *held, collection string) {
 	})
 }
 
-// TestSearchIsInvariant asks the same questions of the same conversation in each way that
-// it can be held and reached: the ranked lists are the same to the place, scores to 1e-5.
+// TestSearchIsInvariant stores and reaches one conversation in every possible way and asks the same
+// questions: the ranked lists are equal, with scores to 1e-5.
 func TestSearchIsInvariant(t *testing.T) {
 	t.Parallel()
-	// The local encoder where its weights are installed, for its token vectors.
+	// Use the local encoder when its weights are installed, for its token vectors.
 	local := func(c *Settings) { c.LLM.EmbedProvider = "" }
 	t.Run("samples", func(t *testing.T) {
 		t.Parallel()
@@ -201,7 +203,7 @@ func searchIsInvariant(t *testing.T, conversations []eval.Conversation, set func
 			t.Helper()
 			dir := t.TempDir()
 			s := &servers{t: t, base: func(c *Settings) { c.Data = dir }}
-			first, _ := launch(t, s.settings(set)) // which makes the store that tenants are added to
+			first, _ := launch(t, s.settings(set)) // creates the store that tenants are added to
 			first.stop()
 			return s
 		},
@@ -214,7 +216,7 @@ func searchIsInvariant(t *testing.T, conversations []eval.Conversation, set func
 	}
 	a, b := engines["embedded"], engines["postgres"]
 	if a == nil || b == nil {
-		return // one of them failed, or there is no Postgres here
+		return // one of them failed, or Postgres is missing
 	}
 	for i := range a {
 		if err := a[i].equal(b[i]); err != nil {
@@ -223,10 +225,10 @@ func searchIsInvariant(t *testing.T, conversations []eval.Conversation, set func
 	}
 }
 
-// check gives the lists that everything was compared with, by conversation.
+// check returns the lists that everything was compared with, by conversation.
 func (v *invariance) check() []rankedLists {
 	var out []rankedLists
-	for _, h := range v.held { // each is asked before those after it are there
+	for _, h := range v.held { // each is asked before the next one is loaded
 		v.load(h)
 		h.first = v.ask(h, v.client(h), "talk", h.loaded.IDs, 0)
 		out = append(out, h.first)
@@ -253,7 +255,7 @@ func (v *invariance) check() []rankedLists {
 		if _, err := v.client(h).AddNotes(v.t.Context(), "talk", notes); err != nil {
 			v.t.Fatal(err)
 		}
-		v.quiet(g, h, "talk")
+		v.waitUntilIdle(g, h, "talk")
 		v.same("as of its head before 500 other notes", h, "talk", h.loaded.IDs, heads[i])
 		v.same("in a fork from before 500 other notes", h, "fork", h.loaded.IDs, 0)
 	}
@@ -268,8 +270,8 @@ func (v *invariance) check() []rankedLists {
 	return out
 }
 
-// written checks the ways to write: one by one, and as an import (in bulk is the first).
-func (v *invariance) written(h *held) {
+// written checks the ways to write: single notes and an import. The first load used bulk.
+func (v *invariance) written(h *loadedTalk) {
 	v.t.Helper()
 	g := v.as(h)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "single", "policy": "none"})
@@ -295,16 +297,16 @@ func (v *invariance) written(h *held) {
 		made := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/single/notes", body)
 		ids[made["note"].(object)["id"].(string)] = turn.ID
 	}
-	v.quiet(g, h, "single")
+	v.waitUntilIdle(g, h, "single")
 	v.same("written one by one", h, "single", ids, 0)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "imported", "policy": "none"})
 	g.post("/v1/collections/imported/import", "application/x-ndjson", lines.String())
-	v.quiet(g, h, "imported")
+	v.waitUntilIdle(g, h, "imported")
 	v.same("imported", h, "imported", h.loaded.IDs, 0)
 }
 
-// cloned checks forks and a copy, and that writing in a fork changes nothing but the fork.
-func (v *invariance) cloned(h *held) {
+// cloned checks forks and a copy, and that writing in a fork changes only the fork.
+func (v *invariance) cloned(h *loadedTalk) {
 	v.t.Helper()
 	g := v.as(h)
 	fork := func(from, name string) {
@@ -314,7 +316,7 @@ func (v *invariance) cloned(h *held) {
 	fork("talk", "fork")
 	fork("fork", "fork-of-fork")
 	g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/talk/clone", object{"name": "copy", "mode": "copy"})
-	v.quiet(g, h, "copy")
+	v.waitUntilIdle(g, h, "copy")
 	for _, c := range []string{"fork", "fork-of-fork", "copy"} {
 		v.same("in a "+c, h, c, h.loaded.IDs, 0)
 	}
@@ -336,7 +338,7 @@ func (v *invariance) cloned(h *held) {
 		}
 	}
 	added := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/changed/notes", object{"content": h.conversation.Questions[0].Text, "infer": false})
-	v.quiet(g, h, "changed")
+	v.waitUntilIdle(g, h, "changed")
 	ids := map[string]string{added["note"].(object)["id"].(string): "added"}
 	maps.Copy(ids, h.loaded.IDs)
 	if h.first.equal(v.ask(h, v.client(h), "changed", ids, 0)) == nil {
@@ -346,10 +348,10 @@ func (v *invariance) cloned(h *held) {
 	v.same("in a fork, while another was written to", h, "fork", h.loaded.IDs, 0)
 }
 
-// inProcess answers requests by a handler, without a network between.
+// inProcess answers requests by a handler, without a network.
 type inProcess struct{ handler http.Handler }
 
-// RoundTrip answers one request.
+// RoundTrip implements http.RoundTripper.
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	p.handler.ServeHTTP(w, r)

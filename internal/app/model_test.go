@@ -47,7 +47,7 @@ func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
 	return report
 }
 
-// A model that answers as it should is asked every call, and every answer is good at once.
+// A good model is asked every call of every policy, and every first answer is valid.
 func TestEveryCallOfEveryPolicy(t *testing.T) {
 	t.Parallel()
 	report := askAll(t, llmtest.New(t))
@@ -64,8 +64,8 @@ func TestEveryCallOfEveryPolicy(t *testing.T) {
 	}
 }
 
-// Whatever a model says instead of an answer, every call is asked and nothing of it is
-// stored: only answers that fit, with their sources.
+// With a model that answers nonsense every call is asked, and no nonsense is stored: only valid
+// answers are, with their sources.
 func TestPoorModels(t *testing.T) {
 	t.Parallel()
 	answers := map[string]llmtest.Reply{

@@ -25,7 +25,7 @@ type moveHit struct {
 	score float64
 }
 
-// moveSearches asks a fixed list of searches, in every mode.
+// moveSearches runs a fixed list of searches in every mode.
 func moveSearches(g *gatewayTest) map[string][]moveHit {
 	g.t.Helper()
 	out := map[string][]moveHit{}
@@ -39,7 +39,7 @@ func moveSearches(g *gatewayTest) map[string][]moveHit {
 				body := object{"query": query, "k": 8}
 				maps.Copy(body, more)
 				if more["as_of"] != nil && collection == "copied-talk" {
-					continue // begins later
+					continue // starts later
 				}
 				hits := []moveHit{}
 				for _, h := range g.call(http.StatusOK, http.MethodPost, "/v1/collections/"+collection+"/search", body)["hits"].([]any) {
@@ -68,10 +68,9 @@ func sameHits(t *testing.T, where string, want, got map[string][]moveHit) {
 	}
 }
 
-func quiet(out *bytes.Buffer) Streams { return Streams{Out: out, Err: io.Discard} }
+func discardErr(out *bytes.Buffer) Streams { return Streams{Out: out, Err: io.Discard} }
 
-// An installation moves to servers and back: the same searches give the same
-// lists, and keys go on.
+// An installation moves to servers and back. Searches return the same lists, and keys stay valid.
 func TestMoveToServersAndBack(t *testing.T) {
 	t.Parallel()
 	database := postgrestest.New(t)
@@ -106,24 +105,24 @@ func TestMoveToServersAndBack(t *testing.T) {
 	// While the gateway serves.
 	file := filepath.Join(t.TempDir(), "moved.ndjson.gz")
 	cfg := settings(t, nil, embedded(data))
-	if err := Export(t.Context(), cfg, log, file, quiet(nil)); err != nil {
+	if err := Export(t.Context(), cfg, log, file, discardErr(nil)); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, %v; want it for its owner alone", info, err)
 	}
-	if err := Export(t.Context(), cfg, log, file, quiet(nil)); !fault.Is(err, fault.Exists) {
+	if err := Export(t.Context(), cfg, log, file, discardErr(nil)); !fault.Is(err, fault.Exists) {
 		t.Errorf("a second export to the file: %v", err)
 	}
 	want := moveSearches(g)
 	g.stop()
 
 	owner := settings(t, nil, func(c *Settings) { c.MigrateDatabaseURL = database.OwnerURL })
-	problems, err := Import(t.Context(), owner, log, file, quiet(nil))
+	problems, err := Import(t.Context(), owner, log, file, discardErr(nil))
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("import: %v, %v", problems, err)
 	}
-	if _, err := Import(t.Context(), owner, log, file, quiet(nil)); !fault.Is(err, fault.Conflict) {
+	if _, err := Import(t.Context(), owner, log, file, discardErr(nil)); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a second import: %v", err)
 	}
 	s := &servers{t: t, database: database, key: key, base: func(c *Settings) {
@@ -139,7 +138,7 @@ func TestMoveToServersAndBack(t *testing.T) {
 
 	// Back again, through a pipe.
 	var back bytes.Buffer
-	if err := Export(t.Context(), owner, log, "-", quiet(&back)); err != nil {
+	if err := Export(t.Context(), owner, log, "-", discardErr(&back)); err != nil {
 		t.Fatal(err)
 	}
 	home := filepath.Join(t.TempDir(), "home")
@@ -166,8 +165,7 @@ func TestMoveToServersAndBack(t *testing.T) {
 	}
 }
 
-// What a move refuses, it refuses with a sentence that says what to do, and it
-// leaves nothing behind.
+// A refused move says what to do, and leaves nothing behind.
 func TestMoveIsRefused(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
@@ -177,13 +175,13 @@ func TestMoveIsRefused(t *testing.T) {
 	if err := os.WriteFile(foreign, []byte("this is no export\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Import(t.Context(), cfg, log, foreign, quiet(nil)); !fault.Is(err, fault.Malformed) {
+	if _, err := Import(t.Context(), cfg, log, foreign, discardErr(nil)); !fault.Is(err, fault.Malformed) {
 		t.Errorf("a foreign file: %v", err)
 	}
-	if _, err := Import(t.Context(), cfg, log, filepath.Join(dir, "absent"), quiet(nil)); !fault.Is(err, fault.NotFound) {
+	if _, err := Import(t.Context(), cfg, log, filepath.Join(dir, "absent"), discardErr(nil)); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an absent file: %v", err)
 	}
-	if err := Export(t.Context(), cfg, log, filepath.Join(dir, "x"), quiet(nil)); !fault.Is(err, fault.NotFound) {
+	if err := Export(t.Context(), cfg, log, filepath.Join(dir, "x"), discardErr(nil)); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an absent store: %v", err)
 	}
 
@@ -193,14 +191,14 @@ func TestMoveIsRefused(t *testing.T) {
 		t.Errorf("nothing on stdin: %v", err)
 	}
 	file := filepath.Join(dir, "x.ndjson")
-	if err := Export(t.Context(), source, log, file, quiet(nil)); err != nil {
+	if err := Export(t.Context(), source, log, file, discardErr(nil)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Import(t.Context(), source, log, file, quiet(nil)); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "in use") {
+	if _, err := Import(t.Context(), source, log, file, discardErr(nil)); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("into the directory of a running gateway: %v", err)
 	}
 	g.stop()
-	if _, err := Import(t.Context(), source, log, file, quiet(nil)); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "not empty") {
+	if _, err := Import(t.Context(), source, log, file, discardErr(nil)); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("into a directory in use: %v", err)
 	}
 	whole, err := os.ReadFile(file)
@@ -222,12 +220,12 @@ func TestMoveIsRefused(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, ".slipbox-*")); len(left) > 0 {
 		t.Errorf("an export left %v", left)
 	}
-	if problems, err := Import(t.Context(), cfg, log, file, quiet(nil)); err != nil || len(problems) > 0 {
+	if problems, err := Import(t.Context(), cfg, log, file, discardErr(nil)); err != nil || len(problems) > 0 {
 		t.Errorf("the whole file, after all: %v, %v", problems, err)
 	}
 }
 
-// A long table is told of while it is on its way.
+// The progress of a long table is printed while it is read.
 func TestMoveProgress(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

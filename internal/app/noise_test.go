@@ -6,8 +6,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval"
 )
 
-// C055: the false-hit rate of the two-stage filter is measured on a labelled
-// set; questions about something else must find far less with it than without.
+// C055: the false-hit rate of the two-stage filter is measured on a labeled set. Questions about
+// something else must find far less with the filter than without.
 func TestNoiseOfTheTwoStageFilter(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, nil)

@@ -9,9 +9,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// However often metrics are asked for, the store is asked for waiting jobs
-// every 15 s, and what it could not tell is not told.
-func TestBacklogIsReadSeldom(t *testing.T) {
+// The store is asked for waiting jobs at most every 15 s, however often metrics are read. When it
+// fails, there are no numbers.
+func TestBacklogIsCached(t *testing.T) {
 	t.Parallel()
 	reads := 0
 	var fails error

@@ -16,10 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "write the committed results of recall anew")
 
-// committedResults are what recall is held to.
+// committedResults is the folder of the results that recall is compared with.
 const committedResults = "../eval/results"
 
-// TestRecallOfTheSamples holds recall over the bundled conversations to the committed
+// TestRecallOfTheSamples compares recall over the bundled conversations with the committed
 // results, with hashed n-grams and with the local encoder.
 func TestRecallOfTheSamples(t *testing.T) {
 	t.Parallel()
@@ -31,15 +31,14 @@ func TestRecallOfTheSamples(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				holds(t, d, provider)
+				checkRuns(t, d, provider)
 			}
 		})
 	}
 }
 
-// What memory systems make of the bundled conversation holds to the committed results. What
-// they store beside the messages is less than these (C187), and the facts are the same with
-// a graph and without (C208).
+// The memory systems reach the committed results on the bundled conversation. They derive fewer
+// notes than there are messages (C187), and the facts are equal with and without a graph (C208).
 func TestRecallOfSystemsOnTheSample(t *testing.T) {
 	t.Parallel()
 	stored := map[string]*eval.Stored{}
@@ -48,7 +47,7 @@ func TestRecallOfSystemsOnTheSample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored[s.Name] = systemHolds(t, d, "sample-derived-", s)[eval.Hybrid].Stored
+		stored[s.Name] = checkSystem(t, d, "sample-derived-", s)[eval.Hybrid].Stored
 	}
 	if n := stored["messages"].Notes(); n != 0 {
 		t.Errorf("%d notes were made of messages without a policy", n)
@@ -67,9 +66,9 @@ func TestRecallOfSystemsOnTheSample(t *testing.T) {
 	}
 }
 
-// systemHolds tells conversations to a memory system, asks, and compares with the
+// checkSystem adds conversations to a memory system, asks the questions, and compares with the
 // committed results.
-func systemHolds(t *testing.T, d *eval.Dataset, prefix string, s eval.System) map[string]*eval.Result {
+func checkSystem(t *testing.T, d *eval.Dataset, prefix string, s eval.System) map[string]*eval.Result {
 	t.Helper()
 	d.Name = prefix + s.Name
 	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = llm.EmbedLocal })
@@ -80,8 +79,8 @@ func systemHolds(t *testing.T, d *eval.Dataset, prefix string, s eval.System) ma
 	return runs(t, b, eval.Hybrid, eval.ProfileMem0, eval.Context)
 }
 
-// TestRecallOfPublishedData holds recall over published data to the committed results, and
-// to what it has to reach.
+// TestRecallOfPublishedData compares recall over published data with the committed results and with
+// fixed minimums.
 func TestRecallOfPublishedData(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("EVAL_DATA")
@@ -98,8 +97,8 @@ func TestRecallOfPublishedData(t *testing.T) {
 	}
 	t.Run("conversations", func(t *testing.T) {
 		t.Parallel()
-		runs := holds(t, locomo, llm.EmbedLocal)
-		holds(t, eval.Pooled(locomo), llm.EmbedLocal)
+		runs := checkRuns(t, locomo, llm.EmbedLocal)
+		checkRuns(t, eval.Pooled(locomo), llm.EmbedLocal)
 		reaches(t, runs[eval.Lexical], map[string]float64{"recall@10": 0.626, "nDCG@10": 0.489}) // BM25 over stems
 		reaches(t, runs[eval.DefaultNoAttribute], map[string]float64{"recall@10": 0.80, "nDCG@10": 0.62})
 		for _, boosted := range []string{eval.ProfileDefault, eval.Hybrid} {
@@ -109,12 +108,12 @@ func TestRecallOfPublishedData(t *testing.T) {
 	})
 	t.Run("chats", func(t *testing.T) {
 		t.Parallel()
-		runs := holds(t, beam, llm.EmbedLocal)
+		runs := checkRuns(t, beam, llm.EmbedLocal)
 		reaches(t, runs[eval.Lexical], map[string]float64{"recall@10": 0.418, "nDCG@10": 0.313}) // BM25 over stems
 		for _, same := range []string{eval.DefaultNoAttribute, eval.ProfileDefault, eval.Hybrid} {
 			reaches(t, runs[same], map[string]float64{"recall@10": 0.64, "recall@2000t": 0.72})
 		}
-		// An ability has 28 questions at most, of which 0.005 is a seventh of one.
+		// An ability has at most 28 questions; 0.005 is a seventh of one question.
 		hybridBeatsLexical(t, runs, overall)
 	})
 	t.Run("systems", func(t *testing.T) {
@@ -124,22 +123,22 @@ func TestRecallOfPublishedData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			systemHolds(t, again, "derived-", s)
+			checkSystem(t, again, "derived-", s)
 		}
 	})
 	t.Run("hashed", func(t *testing.T) {
 		t.Parallel()
-		runs := holds(t, locomo, llm.EmbedHash)
+		runs := checkRuns(t, locomo, llm.EmbedHash)
 		for _, profile := range []string{eval.DefaultNoAttribute, eval.ProfileDefault, eval.Hybrid} {
 			reaches(t, runs[profile], map[string]float64{"recall@10": 0.72, "nDCG@10": 0.55})
 		}
 		hybridBeatsLexical(t, runs, slices.Sorted(maps.Keys(runs[eval.Lexical].Groups))...)
-		hybridBeatsLexical(t, holds(t, beam, llm.EmbedHash), overall)
+		hybridBeatsLexical(t, checkRuns(t, beam, llm.EmbedHash), overall)
 	})
 }
 
-// holds asks in every way and compares with the committed results, which must be there.
-func holds(t *testing.T, d *eval.Dataset, provider string) map[string]*eval.Result {
+// checkRuns asks in every way and compares with the committed results, which must exist.
+func checkRuns(t *testing.T, d *eval.Dataset, provider string) map[string]*eval.Result {
 	t.Helper()
 	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = provider })
 	client := &eval.Client{BaseURL: g.url, Key: g.key}
@@ -150,8 +149,8 @@ func holds(t *testing.T, d *eval.Dataset, provider string) map[string]*eval.Resu
 	return runs(t, b, eval.DefaultNoAttribute, eval.Context)
 }
 
-// runs asks a loaded gateway in every way, which must be among those wanted and more, and
-// compares with the committed results, which must be there.
+// runs asks a loaded gateway in every way and compares with the committed results, which must
+// exist. The ways must include the wanted ones.
 func runs(t *testing.T, b *eval.Bench, wanted ...string) map[string]*eval.Result {
 	t.Helper()
 	b.Engine = "embedded"
@@ -202,11 +201,11 @@ func reaches(t *testing.T, r *eval.Result, least map[string]float64) {
 	}
 }
 
-// overall stands for all questions that are not apart.
+// overall is the name of the row over all questions that are not apart.
 const overall = "overall"
 
-// hybridBeatsLexical allows hybrid to be worse by 0.005 in none of the categories but the
-// one whose questions are too few to tell.
+// hybridBeatsLexical fails when hybrid is worse than lexical by more than 0.005 in a category,
+// except open-domain, which has too few questions.
 func hybridBeatsLexical(t *testing.T, runs map[string]*eval.Result, categories ...string) {
 	t.Helper()
 	of := func(r *eval.Result, category string) float64 {
@@ -224,8 +223,8 @@ func hybridBeatsLexical(t *testing.T, runs map[string]*eval.Result, categories .
 	}
 }
 
-// A weight of a signal that does not exist is refused, not left out.
-func TestWeightOfNoSignalIsRefused(t *testing.T) {
+// The weight of an unknown signal is refused, not ignored.
+func TestWeightOfUnknownSignalIsRefused(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, nil)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "talk", "policy": "none"})

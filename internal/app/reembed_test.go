@@ -11,9 +11,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
-// A collection is changed to another embedder by a job whose process is
-// stopped in the middle: searches go on with the old vectors, another process
-// goes on with the job, and its base keeps what it has.
+// A job changes a collection to another embedder, and its process is stopped in the middle.
+// Searches use the old vectors, another process continues the job, and the base keeps its vectors.
 func TestReembedEndToEnd(t *testing.T) {
 	t.Parallel()
 	const notes = 150
@@ -117,7 +116,7 @@ func TestReembedEndToEnd(t *testing.T) {
 					asked += len(r.Inputs)
 				}
 			}
-			if asked > notes+1+2*32 { // the batch that hung, and was tried anew
+			if asked > notes+1+2*32 { // the batch that hung is embedded again
 				t.Errorf("%d texts were asked for, of %d notes", asked, notes)
 			}
 			if n := g.call(http.StatusOK, http.MethodGet, "/v1/collections/fork", nil)["counts"].(object)["pending"]; n != 0.0 {

@@ -13,8 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
-// Jobs that a newer version made are left alone or fail with a sentence that
-// says so, and those behind them go on.
+// Jobs of a newer version are skipped or fail with an error that says so. The jobs after them run.
 func TestJobsOfANewerVersion(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, true)
@@ -61,8 +60,8 @@ SELECT h.tenant, $2, $1, $3, $4, $5, 'queued', h.job_seq, 0, $6, '', $3, now() F
 	}
 }
 
-// A note that no try gets through is dead after its tries, and the next ones
-// of its collection go on meanwhile.
+// The job of a note that always fails is dead after its attempts. Meanwhile the next notes of the
+// collection are processed.
 func TestPoisonJob(t *testing.T) {
 	t.Parallel()
 	model := llmtest.New(t)

@@ -12,16 +12,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 )
 
-// mine is a Redis that a test may kill.
-func mine(t *testing.T) (*redistest.Server, *servers) {
+// ownRedis starts a Redis that the test may kill.
+func ownRedis(t *testing.T) (*redistest.Server, *servers) {
 	t.Helper()
 	r := redistest.Start(t)
 	return r, newServersOn(t, r.URL(), "mine")
 }
 
-// A write through one gateway is in the next search through another, always:
-// with Redis, without it, and when it goes away in between. Searches at the
-// second gateway keep its index warm, so that a stale one would be seen.
+// The next search through another gateway always sees a write: with Redis, without it, and when it
+// is killed in between. Searches at the second gateway keep its index warm, to detect a stale one.
 func TestNextSearchAnywhereSeesTheWrite(t *testing.T) {
 	t.Parallel()
 	check := func(t *testing.T, a, b *gatewayTest, rounds int) {
@@ -52,7 +51,7 @@ func TestNextSearchAnywhereSeesTheWrite(t *testing.T) {
 	})
 	t.Run("postgres and redis", func(t *testing.T) {
 		t.Parallel()
-		redis, s := mine(t)
+		redis, s := ownRedis(t)
 		a, b := s.gateway(nil), s.gateway(nil)
 		a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
 		check(t, a, b, 10)
@@ -67,7 +66,7 @@ func TestNextSearchAnywhereSeesTheWrite(t *testing.T) {
 	})
 }
 
-// An answer of one gateway with min_revision of another waits until it can be kept.
+// A gateway waits until it can see min_revision, which another gateway wrote.
 func TestMinRevisionOfAnotherGateway(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, true)
@@ -82,7 +81,7 @@ func TestMinRevisionOfAnotherGateway(t *testing.T) {
 	}
 }
 
-// The limit of a tenant's requests holds over all gateways that share a Redis.
+// The rate limit of a tenant counts requests of all gateways that share a Redis.
 func TestSharedRateLimit(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, true)
@@ -98,7 +97,7 @@ func TestSharedRateLimit(t *testing.T) {
 			allowed++
 		}
 	}
-	if allowed < 20 || allowed > 30 { // it grows back by one in 3 s
+	if allowed < 20 || allowed > 30 { // one request is allowed again every 3 s
 		t.Errorf("%d of 60 requests through two gateways were allowed, want the limit of 20", allowed)
 	}
 }
@@ -115,7 +114,7 @@ func TestRevokedEverywhere(t *testing.T) {
 	token := other.call(http.StatusOK, http.MethodPost, "/v1/auth/token", object{})["access_token"].(string)
 	bearer := other
 	bearer.key = token
-	a.key = token // a token of one gateway serves at another
+	a.key = token // a token of one gateway is valid at another
 	a.call(http.StatusOK, http.MethodGet, "/v1/collections", nil)
 	a.key = s.key
 	a.call(http.StatusNoContent, http.MethodPost, "/v1/api-keys/"+made["id"].(string)+"/revoke", nil)
@@ -131,10 +130,10 @@ func TestRevokedEverywhere(t *testing.T) {
 	}
 }
 
-// A caller at a gateway waits for a job that a worker does; the gateway has none.
+// A request at a gateway waits for a job that a worker runs.
 func TestWaitForAWorker(t *testing.T) {
 	t.Parallel()
-	redis, s := mine(t)
+	redis, s := ownRedis(t)
 	g := s.gateway(nil)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
 	out := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{"content": "The ferry to Texel leaves at nine."})
@@ -150,7 +149,7 @@ func TestWaitForAWorker(t *testing.T) {
 	if n := g.add("c", "The ferry to Texel is late in fog.")["note"].(object); n["state"] != "evolved" {
 		t.Errorf("the note is %v after waiting", n["state"])
 	}
-	redis.Kill() // the worker finds jobs by looking, and the gateway the end by asking
+	redis.Kill() // worker and gateway now poll the database
 	if n := g.add("c", "The ferry to Texel is full in summer.")["note"].(object); n["state"] != "evolved" {
 		t.Errorf("without redis the note is %v after waiting", n["state"])
 	}
@@ -164,8 +163,8 @@ func TestWaitForAWorker(t *testing.T) {
 	}
 }
 
-// The same request with the same idempotency key is done once, whichever
-// gateways get it, also at the same time.
+// A request repeated with its idempotency key is done once, also at several gateways and at the
+// same time.
 func TestIdempotencyOverGateways(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, true)
@@ -192,8 +191,8 @@ func TestIdempotencyOverGateways(t *testing.T) {
 	}
 }
 
-// On servers no process is the only one, so an ephemeral collection has an
-// end of its own, and stays when a gateway stops.
+// On servers there are several processes, so an ephemeral collection has an expiry, and survives
+// the stop of a gateway.
 func TestEphemeralOnServers(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, false)
@@ -230,8 +229,8 @@ func TestEphemeralOnServers(t *testing.T) {
 	})
 }
 
-// A worker that is stopped while a job runs gives it back, without a try
-// counted, and another one does it.
+// A worker that is stopped returns its running job to the queue, without counting an attempt, and
+// another worker runs it.
 func TestWorkerHandsOver(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, true)
@@ -257,7 +256,7 @@ func TestWorkerHandsOver(t *testing.T) {
 	}
 }
 
-// Settings that cannot work are told in one sentence that names the fix.
+// Settings that cannot work are refused with one sentence that names the fix.
 func TestServersThatCannotServe(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, false)
@@ -282,7 +281,7 @@ func TestServersThatCannotServe(t *testing.T) {
 				}
 			}
 			if strings.Contains(err.Error(), "guess") {
-				t.Errorf("the password is told: %v", err)
+				t.Errorf("the error contains the password: %v", err)
 			}
 		})
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
 
-// setUps are the ways to run the product. Each gives a gateway whose jobs are
-// run, with settings as changed by set.
+// setUps are the ways to run the product. Each starts a gateway and what runs its jobs, with
+// settings changed by set.
 var setUps = map[string]func(t *testing.T, set func(*Settings)) *gatewayTest{
 	"embedded": startGateway,
 	"postgres": func(t *testing.T, set func(*Settings)) *gatewayTest {
@@ -42,7 +42,7 @@ func onEach(t *testing.T, test func(t *testing.T, start func(set func(*Settings)
 	}
 }
 
-// running is a process' worth of the product that runs until stop.
+// running is a gateway or worker that runs until stop.
 type running struct {
 	stop func()
 	logs *commandtest.Buffer
@@ -66,7 +66,7 @@ func run(t *testing.T, logs *commandtest.Buffer, serve func(ctx context.Context)
 	return r
 }
 
-// settings gives the default ones as changed by set, on a free port.
+// settings returns the default settings changed by base and set, on a free port.
 func settings(t *testing.T, base, set func(*Settings)) Settings {
 	t.Helper()
 	cfg := config.Default()
@@ -110,7 +110,7 @@ func (g *gatewayTest) ready() {
 	})
 }
 
-// startGateway runs an embedded gateway with the key that its first start prints.
+// startGateway starts an embedded gateway and uses the key that its first start prints.
 func startGateway(t *testing.T, set func(*Settings)) *gatewayTest {
 	t.Helper()
 	g, stdout := launch(t, settings(t, nil, set))
@@ -122,8 +122,8 @@ func startGateway(t *testing.T, set func(*Settings)) *gatewayTest {
 	return g
 }
 
-// servers are a database and perhaps a Redis for gateways and workers of a
-// test, with a tenant and a key that each gateway is called with.
+// servers are a database and perhaps a Redis for the gateways and workers of a test, with a tenant
+// and a key to call them with.
 type servers struct {
 	t        *testing.T
 	base     func(*Settings)
@@ -141,7 +141,7 @@ func newServers(t *testing.T, redis bool) *servers {
 	return newServersOn(t, url, prefix)
 }
 
-// newServersOn takes a Redis of the test's own; "" is none.
+// newServersOn uses a Redis of the test; "" means none.
 func newServersOn(t *testing.T, redisURL, prefix string) *servers {
 	t.Helper()
 	s := &servers{t: t, database: postgrestest.New(t), tenant: "acme"}
@@ -164,7 +164,7 @@ func newServersOn(t *testing.T, redisURL, prefix string) *servers {
 	return s
 }
 
-// admin does something as a command does.
+// admin calls fn with an Admin, as a command would.
 func (s *servers) admin(fn func(*Admin) error) {
 	s.t.Helper()
 	a, err := OpenAdmin(s.t.Context(), s.settings(nil), slog.New(slog.DiscardHandler))
@@ -205,7 +205,7 @@ func (s *servers) worker(set func(*Settings)) *gatewayTest {
 	return g
 }
 
-// until waits for something that another process or goroutine brings about.
+// until waits until done returns true, for at most a minute.
 func (g *gatewayTest) until(what string, done func() bool) {
 	g.t.Helper()
 	for deadline := time.After(60 * time.Second); !done(); {

@@ -11,7 +11,7 @@ import (
 
 const watchingPage = "../../docs/watching.md"
 
-// documents demands that the page has each metric that was exported.
+// documents fails unless the page has each metric that was exported.
 func documents(t *testing.T, metrics []string) {
 	t.Helper()
 	page, err := os.ReadFile(watchingPage)
@@ -37,7 +37,7 @@ var (
 	constant = regexp.MustCompile(`attribute\.Key\("([a-z_.]+)"\)`)
 )
 
-// The page names every attribute, and no metric or attribute of ours that there is not.
+// The page names every attribute, and no metric or attribute that does not exist.
 func TestWatchingPageIsTrue(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(watchingPage)
@@ -65,7 +65,7 @@ func TestWatchingPageIsTrue(t *testing.T) {
 	}
 }
 
-// sources gives the code below internal, without tests.
+// sources returns the code below internal, without tests.
 func sources(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

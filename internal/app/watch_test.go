@@ -20,8 +20,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// watchedTest is the product with all that it tells of itself: as one gateway
-// over the embedded store, or as a gateway and a worker over servers.
+// watchedTest is the product with all its telemetry: one gateway over the embedded store, or a
+// gateway and a worker over servers.
 type watchedTest struct {
 	*gatewayTest
 	seen  *telemetrytest.Receiver
@@ -32,7 +32,7 @@ type watchedTest struct {
 	urls  []string // of every process
 }
 
-// watch starts it, with debug logs and a model.
+// watch starts the product with debug logs and a model.
 func watch(t *testing.T, servers bool) *watchedTest {
 	t.Helper()
 	w := &watchedTest{gatewayTest: &gatewayTest{t: t}, seen: telemetrytest.New(t), model: llmtest.New(t), logs: &commandtest.Buffer{}}
@@ -85,7 +85,7 @@ func watch(t *testing.T, servers bool) *watchedTest {
 	return w
 }
 
-// background runs what is given until the func it returns is called.
+// background runs functions until stop is called.
 func background(t *testing.T, run []func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -100,7 +100,7 @@ func background(t *testing.T, run []func(context.Context) error) (stop func()) {
 	return sync.OnceFunc(func() { cancel(); running.Wait() })
 }
 
-// firstKey makes a tenant on servers, with a key.
+// firstKey creates a tenant on servers, with a key.
 func firstKey(t *testing.T, g *Gateway) string {
 	t.Helper()
 	op := grant.Operator("operator:test")
@@ -115,7 +115,7 @@ func firstKey(t *testing.T, g *Gateway) string {
 	return k.Text
 }
 
-// status makes a request with headers in pairs and gives what it is answered with.
+// status makes a request with pairs of headers and returns the status of the answer.
 func (w *watchedTest) status(method, path, body string, headers ...string) int {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(context.WithoutCancel(w.t.Context()), method, w.url+path, strings.NewReader(body))
@@ -137,8 +137,8 @@ func (w *watchedTest) status(method, path, body string, headers ...string) int {
 	return resp.StatusCode
 }
 
-// An add is one trace, from the caller's own span to the last call of the
-// model, whoever runs its job.
+// An add is one trace, from the caller's span to the last call of the model, whether a gateway or a
+// worker runs its job.
 func TestAddIsOneTrace(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { addIsOneTrace(t, watch(t, false), "slipbox-gateway") })
 	t.Run("servers", func(t *testing.T) { addIsOneTrace(t, watch(t, true), "slipbox-worker") })
@@ -176,7 +176,7 @@ func addIsOneTrace(t *testing.T, w *watchedTest, jobs string) {
 			t.Errorf("%s (%s) has no parent", s.Name, id)
 		}
 	}
-	// above tells whether a span stands in one of the name.
+	// above reports whether a span has an ancestor of the name.
 	above := func(s telemetrytest.Span, name string) bool {
 		for {
 			parent, ok := at[s.Parent]

@@ -24,8 +24,6 @@ var notYetPlain = []string{
 	"docs/examples/client",
 	"docs/examples/offline",
 	"internal/api",
-	"internal/app",
-	"internal/app/command",
 	"internal/cache",
 	"internal/config",
 	"internal/encoder",
