@@ -5,16 +5,18 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // Access is what the routes of tokens, keys, agents, tenants, usage and audit
 // call. All of it is required.
 type Access struct {
-	Tokens  Tokens
-	Keys    Keys
-	Agents  Agents
-	Tenants Tenants
+	Tokens  *auth.Tokens
+	Keys    *auth.Keys
+	Agents  *tenant.Agents
+	Tenants *tenant.Service
 	Usage   UsageReader
 	Audit   AuditReader
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -9,14 +8,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-// Agents manages the agents of a tenant; *tenant.Agents implements it.
-type Agents interface {
-	Create(ctx context.Context, s tenant.Scope, n tenant.NewAgent) (tenant.Agent, error)
-	List(ctx context.Context, s tenant.Scope, after string, limit int) ([]tenant.Agent, error)
-	Get(ctx context.Context, s tenant.Scope, ref string) (tenant.Agent, error)
-	Delete(ctx context.Context, s tenant.Scope, ref string) error
-}
 
 func (h *access) createAgent(c *gin.Context) error {
 	body, err := bind[wire.AgentInput](c)

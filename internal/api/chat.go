@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -16,13 +15,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-// Chat answers from memory; *chat.Service implements it.
-type Chat interface {
-	Answer(ctx context.Context, s tenant.Scope, ref string, q chat.Question, delta func(string) error) (*chat.Answer, error)
-	Complete(ctx context.Context, s tenant.Scope, ref string, body []byte) (*chat.Completion, error)
-	Models() []string
-}
 
 // maxChats is how many chats of one tenant go on at once. Each holds an answer
 // that comes for minutes, and its tokens are counted when it has come.

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -20,66 +21,22 @@ import (
 // Core is what the routes of collections, notes, search, jobs and reviews call.
 // All of it is required but Waiters.
 type Core struct {
-	Collections Collections
-	Notes       Notes
-	Recall      Recall
-	Clone       Cloner
+	Collections *notes.Collections
+	Notes       *notes.Service
+	Costs       *notes.Costs
+	Recall      *recall.Service
+	Clone       *clone.Service
+	Engine      *engine.Engine // reviews, and tasks of policies at once
+	Bank        *bank.Service
+	Chat        *chat.Service
 	Imports     Imports
 	Jobs        Jobs
-	Reviews     Reviews
 	Upkeep      Upkeep
 	Waiter      Waiter
 	Policies    memory.Policies
-	Acts        Acts
-	Costs       Costs
-	Bank        Bank
-	Chat        Chat
 	// Waiters is how many requests of one tenant may wait for a job at once, and
 	// how many may follow one; 0 is 64.
 	Waiters int
-}
-
-// Collections are the use-cases over collections; *memory.Collections implements it.
-type Collections interface {
-	Create(ctx context.Context, s tenant.Scope, in notes.CollectionInput, r memory.Request) (notes.CollectionView, error)
-	Get(ctx context.Context, s tenant.Scope, ref string) (notes.CollectionView, error)
-	List(ctx context.Context, s tenant.Scope, q notes.CollectionList) (page []notes.CollectionView, next string, err error)
-	Patch(ctx context.Context, s tenant.Scope, ref string, p notes.CollectionPatch) (notes.CollectionView, error)
-	Delete(ctx context.Context, s tenant.Scope, ref string, materialise bool) error
-}
-
-// Notes are the use-cases that write notes and links; *memory.Notes implements it.
-type Notes interface {
-	Add(ctx context.Context, s tenant.Scope, ref string, in notes.NewNote, r memory.Request) (notes.NoteWritten, error)
-	AddMany(ctx context.Context, s tenant.Scope, ref string, lines []notes.BulkLine) ([]notes.BulkResult, error)
-	AddMessages(ctx context.Context, s tenant.Scope, ref string, in notes.NewMessages, r memory.Request) (notes.MessagesWritten, error)
-	Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, p notes.NotePatch, r memory.Request) (notes.NoteWritten, error)
-	Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r memory.Request) (memory.Revision, error)
-	Restore(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, to memory.Revision, r memory.Request) (notes.NoteWritten, error)
-	LinksIn(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, d memory.Direction) (notes.LinkSet, error)
-	PutLinks(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, in []notes.LinkInput, r memory.Request) (notes.LinkSet, error)
-	DeleteLinks(ctx context.Context, s tenant.Scope, ref string, id, target uuid.UUID, relation string, r memory.Request) (memory.Revision, error)
-}
-
-// Recall reads notes; *recall.Service implements it.
-type Recall interface {
-	Open(ctx context.Context, s tenant.Scope, ref string, asOf *memory.Revision, minRevision memory.Revision) (memory.View, error)
-	Search(ctx context.Context, s tenant.Scope, v memory.View, q recall.Query) (recall.Result, error)
-	Context(ctx context.Context, s tenant.Scope, v memory.View, q recall.ContextQuery) (recall.Context, error)
-	Get(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, embedding bool) (recall.NoteView, error)
-	Views(ctx context.Context, s tenant.Scope, v memory.View, notes []memory.Note) ([]recall.NoteView, error)
-	List(ctx context.Context, s tenant.Scope, v memory.View, q recall.ListQuery) (recall.Page, error)
-	History(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, before memory.Revision, limit int) (recall.HistoryPage, error)
-	Graph(ctx context.Context, s tenant.Scope, v memory.View, q recall.GraphQuery) (recall.Graph, error)
-	Hot(ctx context.Context, s tenant.Scope, v memory.View, limit int) ([]recall.HotNote, error)
-	Facts(ctx context.Context, s tenant.Scope, v memory.View, q recall.FactsQuery) (recall.FactsPage, error)
-	Flush(ctx context.Context) error // writes the counts of recalls that wait
-	IndexState(v memory.View) recall.IndexState
-}
-
-// Cloner forks and copies; *clone.Service implements it.
-type Cloner interface {
-	Clone(ctx context.Context, s tenant.Scope, ref string, in clone.Input, r memory.Request) (clone.Result, error)
 }
 
 // Imports take streams of notes; *notes.Imports implements it.
@@ -123,31 +80,14 @@ type Waiter interface {
 	Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error
 }
 
-// Acts does tasks of policies at once; *engine.Engine implements it.
-type Acts interface {
-	// Act does the task, or without apply only says what it would do (notes:write, base:write for a shared
-	// collection). A task that the collection's policy does not have is Invalid.
-	Act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool) (engine.Acted, error)
-}
-
-// Costs tells what model calls cost; *memory.Costs implements it.
-type Costs interface {
-	Of(ctx context.Context, s tenant.Scope, ref string, first, last time.Time) (notes.CollectionCosts, error)
-}
-
-// Bank reads and writes MemoryBank's form; *bank.Service implements it.
-type Bank interface {
-	Import(ctx context.Context, s tenant.Scope, ref string, raw []byte) (bank.Report, error)
-	Export(ctx context.Context, s tenant.Scope, ref string) ([]byte, error)
-}
-
 // check names every part that is missing.
 func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"collections": c.Collections == nil, "notes": c.Notes == nil, "recall": c.Recall == nil, "clone": c.Clone == nil,
-		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "reviews": c.Reviews == nil, "upkeep": c.Upkeep == nil,
-		"waiter": c.Waiter == nil, "chat": c.Chat == nil, "policies": c.Policies == nil, "acts": c.Acts == nil, "costs": c.Costs == nil, "bank": c.Bank == nil,
+		"collections": c.Collections == nil, "notes": c.Notes == nil, "costs": c.Costs == nil, "recall": c.Recall == nil,
+		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "chat": c.Chat == nil,
+		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "upkeep": c.Upkeep == nil, "waiter": c.Waiter == nil,
+		"policies": c.Policies == nil,
 	} {
 		if missing {
 			errs = append(errs, errors.New("api: core: "+name+" is required"))

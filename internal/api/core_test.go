@@ -159,8 +159,8 @@ func newTalking(t *testing.T, models chat.Models) *system {
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
 		Core: &Core{
 			Collections: collections, Notes: service, Recall: found, Clone: b.clone, Imports: &imports{system: b, notes: service},
-			Jobs: b.store, Reviews: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
-			Policies: policies, Acts: b.engine, Costs: notes.NewCosts(b.store), Bank: banks, Chat: chats,
+			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
+			Policies: policies, Costs: notes.NewCosts(b.store), Bank: banks, Chat: chats,
 		},
 	}, DefaultConfig())
 	must(err)

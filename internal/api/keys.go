@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -10,16 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/auth"
-	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-// Keys manages the API keys of a tenant; *auth.Keys implements it.
-type Keys interface {
-	Create(ctx context.Context, s tenant.Scope, n auth.NewKey) (auth.CreatedKey, error)
-	List(ctx context.Context, s tenant.Scope, q auth.KeyQuery) ([]auth.Key, error)
-	Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap *time.Duration) (auth.CreatedKey, error)
-	Revoke(ctx context.Context, s tenant.Scope, id uuid.UUID) (auth.Key, error)
-}
 
 func (h *access) createAPIKey(c *gin.Context) error {
 	body, err := bind[wire.APIKeyInput](c)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/bank"
@@ -13,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 func TestEveryOperationIsServed(t *testing.T) {
@@ -21,14 +23,14 @@ func TestEveryOperationIsServed(t *testing.T) {
 	s, err := New(Deps{
 		Log: slog.New(slog.DiscardHandler), Auth: keys{},
 		Core: &Core{
-			Collections: (*notes.Collections)(nil), Notes: (*notes.Service)(nil), Recall: (*recall.Service)(nil),
-			Clone: (*clone.Service)(nil), Jobs: (*sqlite.Store)(nil), Reviews: (*engine.Engine)(nil),
-			Imports: struct{ Imports }{}, Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
-			Policies: memory.PolicySet{}, Acts: (*engine.Engine)(nil), Costs: (*notes.Costs)(nil), Bank: (*bank.Service)(nil), Chat: (*chat.Service)(nil),
+			Collections: &notes.Collections{}, Notes: &notes.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{},
+			Clone: &clone.Service{}, Engine: &engine.Engine{}, Bank: &bank.Service{}, Chat: &chat.Service{},
+			Imports: struct{ Imports }{}, Jobs: (*sqlite.Store)(nil), Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
+			Policies: memory.PolicySet{},
 		},
 		Access: &Access{
-			Tokens: struct{ Tokens }{}, Keys: struct{ Keys }{}, Agents: struct{ Agents }{},
-			Tenants: struct{ Tenants }{}, Usage: struct{ UsageReader }{}, Audit: struct{ AuditReader }{},
+			Tokens: &auth.Tokens{}, Keys: &auth.Keys{}, Agents: &tenant.Agents{},
+			Tenants: &tenant.Service{}, Usage: struct{ UsageReader }{}, Audit: struct{ AuditReader }{},
 		},
 	}, DefaultConfig())
 	if err != nil {
@@ -42,7 +44,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 func TestMissingPartsAreNamed(t *testing.T) {
 	t.Parallel()
 	_, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, Core: &Core{Waiters: -1}}, DefaultConfig())
-	for _, part := range []string{"collections", "notes", "recall", "clone", "imports", "jobs", "reviews", "upkeep", "waiter is", "waiters", "policies", "acts", "costs", "bank", "chat"} {
+	for _, part := range []string{"collections", "notes", "recall", "clone", "imports", "jobs", "engine", "upkeep", "waiter is", "waiters", "policies", "costs", "bank", "chat"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not named: %v", part, err)
 		}

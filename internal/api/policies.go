@@ -81,7 +81,7 @@ func (h *core) forget(c *gin.Context) error {
 		return err
 	}
 	dry := or(body.DryRun, false)
-	acted, err := h.Acts.Act(ctx, scope(c), ref, memory.Task{Name: taskForget, Args: args}, !dry)
+	acted, err := h.Engine.Act(ctx, scope(c), ref, memory.Task{Name: taskForget, Args: args}, !dry)
 	if err != nil {
 		return err
 	}

@@ -12,18 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-// Reviews read and close proposals; *engine.Engine implements it.
-type Reviews interface {
-	Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Review, error)
-	Reviews(ctx context.Context, s tenant.Scope, q memory.ReviewQuery) ([]memory.Review, error)
-	Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error)
-	Reject(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error)
-	Undo(ctx context.Context, s tenant.Scope, ref string, rev memory.Revision, reason string) (engine.Undone, error)
-}
 
 func (h *core) listReviews(c *gin.Context) error {
 	cur, err := h.cursorOf(c)
@@ -96,7 +86,7 @@ func (h *core) reviewsAfter(c *gin.Context, q memory.ReviewQuery, p reviewPlace,
 	q.Offset, q.Limit = p.offset, limit+1
 	for q.Offset > 0 {
 		q.Offset = max(0, q.Offset-1)
-		before, err := h.Reviews.Reviews(ctx, s, memory.ReviewQuery{
+		before, err := h.Engine.Reviews(ctx, s, memory.ReviewQuery{
 			Collection: q.Collection, State: q.State, Proposals: q.Proposals, ByRisk: q.ByRisk, Offset: q.Offset, Limit: 1,
 		})
 		if err != nil {
@@ -109,7 +99,7 @@ func (h *core) reviewsAfter(c *gin.Context, q memory.ReviewQuery, p reviewPlace,
 		q.Offset = max(0, q.Offset-limit+1)
 	}
 	for {
-		list, err := h.Reviews.Reviews(ctx, s, q)
+		list, err := h.Engine.Reviews(ctx, s, q)
 		if err != nil {
 			return nil, "", err
 		}
@@ -136,30 +126,30 @@ func (h *core) getReview(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := h.Reviews.Review(c.Request.Context(), scope(c), id)
+	r, err := h.Engine.Review(c.Request.Context(), scope(c), id)
 	if err != nil {
 		return err
 	}
 	return reply(c, http.StatusOK, wireReview(&r))
 }
 
-func (h *core) approveReview(c *gin.Context) error { return h.closeReview(c, h.Reviews.Approve) }
+func (h *core) approveReview(c *gin.Context) error { return h.closeReview(c, h.Engine.Approve) }
 
-func (h *core) rejectReview(c *gin.Context) error { return h.closeReview(c, h.Reviews.Reject) }
+func (h *core) rejectReview(c *gin.Context) error { return h.closeReview(c, h.Engine.Reject) }
 
 func (h *core) undoReview(c *gin.Context) error {
 	return h.closeReview(c, func(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error) {
-		r, err := h.Reviews.Review(ctx, s, id)
+		r, err := h.Engine.Review(ctx, s, id)
 		if err != nil {
 			return r, err
 		}
 		if r.Revision == 0 {
 			return r, fault.New(fault.Conflict, "the review is %s; nothing was applied that could be taken back", r.State)
 		}
-		if _, err := h.Reviews.Undo(ctx, s, r.Collection.String(), r.Revision, reason); err != nil {
+		if _, err := h.Engine.Undo(ctx, s, r.Collection.String(), r.Revision, reason); err != nil {
 			return r, err
 		}
-		return h.Reviews.Review(ctx, s, id)
+		return h.Engine.Review(ctx, s, id)
 	})
 }
 

@@ -11,17 +11,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Tenants manages tenants on behalf of operators; *tenant.Service implements it.
-type Tenants interface {
-	Create(ctx context.Context, op tenant.Operator, n tenant.NewTenant) (tenant.Tenant, error)
-	List(ctx context.Context, op tenant.Operator, after string, limit int) ([]tenant.Tenant, error)
-	Get(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error)
-	PatchLimits(ctx context.Context, op tenant.Operator, ref string, p tenant.LimitsPatch) (tenant.Tenant, error)
-	Suspend(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error)
-	Resume(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error)
-	Delete(ctx context.Context, op tenant.Operator, ref string) error
-}
-
 func (h *access) createTenant(c *gin.Context) error {
 	body, err := bind[wire.TenantInput](c)
 	if err != nil {

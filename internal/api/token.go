@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -11,12 +10,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-// Tokens exchanges keys for tokens; *auth.Tokens implements it.
-type Tokens interface {
-	Exchange(ctx context.Context, p auth.Principal, r auth.TokenRequest) (auth.Token, error)
-	JWKS(ctx context.Context) (auth.JWKS, error)
-}
 
 func (h *access) createToken(c *gin.Context) error {
 	body, err := bind[wire.TokenRequest](c)

@@ -18,18 +18,13 @@ type Store interface {
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 }
 
-// Collections changes the settings of collections.
-type Collections interface {
-	Patch(ctx context.Context, s tenant.Scope, ref string, p notes.CollectionPatch) (notes.CollectionView, error)
-}
-
 // Deps are the parts that the service works with.
 type Deps struct {
 	Store       Store
 	Embedders   memory.Embedders
-	Collections Collections  // nil: an import names no collection after its person
-	Quota       memory.Quota // nil: no quotas
-	Clock       memory.Clock // default time.Now
+	Collections *notes.Collections // nil: an import names no collection after its person
+	Quota       memory.Quota       // nil: no quotas
+	Clock       memory.Clock       // default time.Now
 	Log         *slog.Logger
 }
 
@@ -37,7 +32,7 @@ type Deps struct {
 type Service struct {
 	store       Store
 	embedders   memory.Embedders
-	collections Collections
+	collections *notes.Collections
 	quota       memory.Quota
 	clock       memory.Clock
 	log         *slog.Logger
