@@ -10,19 +10,19 @@ import (
 	"sync"
 )
 
-// Shapes of the model and of what comes out of it.
+// Sizes of the model and its output.
 const (
 	// Dim is the length of a text's vector.
 	Dim = 384
-	// MaxTokens is how many word pieces of a text are read, the two that frame it included:
-	// the length that the model was trained at.
+	// MaxTokens is the most word pieces of a text that are read, including the two that frame it:
+	// the length that the model was trained with.
 	MaxTokens = 256
 	// TokenDim is the length of a token's code.
 	TokenDim = 64
 )
 
-// The files that Open reads, as published. There is one set of weights, so that two machines
-// never disagree about a vector.
+// The files that Open reads, as published. There is only one set of weights, so two machines always
+// compute the same kind of vectors.
 const (
 	ModelFile   = "model.safetensors"
 	ModelSHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -31,15 +31,15 @@ const (
 	VocabSHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 )
 
-// ErrDamaged says that a file of the model is there and is not what was published: cut
-// short, altered or another model.
+// ErrDamaged means that a file of the model exists but is not the published one: truncated, altered
+// or another model.
 var ErrDamaged = errors.New("encoder: damaged model file")
 
-// Config is how an Encoder uses the machine.
+// Config configures how an Encoder uses the machine.
 type Config struct {
-	// Parallel is how many goroutines encode batches at the same time, over all calls.
-	// Default: half the processors, at least 1. A call with a single text, as a search makes
-	// one, does not queue behind batches.
+	// Parallel is the number of goroutines that encode batches at the same time, over all calls.
+	// Default: half the processors, at least 1. A call with a single text, as for a search, does
+	// not queue behind batches.
 	Parallel int
 }
 
@@ -53,13 +53,13 @@ type Encoder struct {
 	searches chan struct{}
 }
 
-// Encoding is what the model makes of one text.
+// Encoding is the output of the model for one text.
 type Encoding struct {
 	// Vector has Dim numbers and unit length.
 	Vector []float32
 	// Tokens are the pieces of the text in order, without those that frame it.
 	Tokens []Token
-	// Truncated says that the text had more than MaxTokens pieces; the rest was not read.
+	// Truncated reports whether the text had more than MaxTokens pieces; the rest was not read.
 	Truncated bool
 }
 
@@ -73,16 +73,15 @@ type Token struct {
 	Code [TokenDim]int8
 }
 
-// Kernel names the kernels that this process computes with: "avx512", "avx2" or "generic".
-func Kernel() string { return chosen.name }
+// Kernel returns the name of the kernels that this process uses: "avx512", "avx2" or "generic".
+func Kernel() string { return activeKernels.name }
 
 // Open reads the model in dir with the default Config.
 func Open(dir string) (*Encoder, error) { return New(dir, Config{}) }
 
-// New reads ModelFile and VocabFile in dir and verifies both by their hash. An error is
-// fs.ErrNotExist where a file is absent, and ErrDamaged where one is not as published.
-// The vectors of the vocabulary (47 MB) stay in the file, which is held open; Close
-// releases it.
+// New reads ModelFile and VocabFile in dir and verifies both by their hash. The error is
+// fs.ErrNotExist when a file does not exist, and ErrDamaged when it is not the published one. The
+// vectors of the vocabulary (47 MB) stay in the file, which is kept open; Close closes it.
 func New(dir string, c Config) (*Encoder, error) {
 	v, err := openVocabulary(filepath.Join(dir, VocabFile))
 	if err != nil {
@@ -104,7 +103,7 @@ func assemble(v *vocabulary, w *weights, c Config) *Encoder {
 		c.Parallel = max(1, runtime.NumCPU()/2)
 	}
 	return &Encoder{
-		kernels:  chosen,
+		kernels:  activeKernels,
 		vocab:    v,
 		weights:  w,
 		batches:  make(chan struct{}, c.Parallel),
@@ -112,18 +111,18 @@ func assemble(v *vocabulary, w *weights, c Config) *Encoder {
 	}
 }
 
-// Close releases the file of the weights. No Encode may be under way or follow.
+// Close closes the file of the weights. It must not be called during or before an Encode.
 func (e *Encoder) Close() error { return e.weights.close() }
 
-// Encode returns an Encoding for each text, in order. A text without a word (empty, only
-// control characters) has a valid vector too, that of the frame alone, and no tokens. Errors
-// are those of ctx, which is looked at between passes of the model, and of reading the
-// weights' file.
+// Encode returns an Encoding for each text, in order. A text without a word (empty, only control
+// characters) also has a valid vector, that of the frame alone, and no tokens. It fails when ctx
+// ends, which is checked between passes of the model, and when reading the file of the weights
+// fails.
 func (e *Encoder) Encode(ctx context.Context, texts []string) ([]Encoding, error) {
 	inputs := make([]input, len(texts))
 	out := make([]Encoding, len(texts))
 	for i, text := range texts {
-		inputs[i] = e.vocab.read(text)
+		inputs[i] = e.vocab.tokenize(text)
 	}
 	if len(texts) == 1 {
 		if err := e.pass(ctx, e.searches, inputs, out); err != nil {
@@ -158,14 +157,14 @@ func (e *Encoder) Encode(ctx context.Context, texts []string) ([]Encoding, error
 	return out, nil
 }
 
-// passRows is about how many word pieces go through the model together: enough that reading
-// the weights from memory costs little beside the arithmetic, and few enough that the
+// passRows is the approximate number of word pieces that are computed together: enough that reading
+// the weights from memory costs little compared with the arithmetic, and few enough that the
 // activations stay in the second-level cache.
 const passRows = 128
 
 type span struct{ start, end int }
 
-// group cuts a batch into neighbours that go through the model together.
+// group splits a batch into groups of adjacent texts that are computed together.
 func group(inputs []input) []span {
 	var out []span
 	start, rows := 0, 0
@@ -182,7 +181,7 @@ func group(inputs []input) []span {
 	return out
 }
 
-// pass sends texts through the model once, when one of the slots is free.
+// pass computes texts in one pass of the model, when one of the slots is free.
 func (e *Encoder) pass(ctx context.Context, slots chan struct{}, inputs []input, out []Encoding) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// sentence has 26 pieces, 28 with the frame: a usual turn of a conversation.
+// sentence has 26 pieces, 28 with the frame: a typical turn of a conversation.
 var sentence = strings.Repeat("the garden was quiet and the rain had ", 2) + "stopped before they came home again , we ate ."
 
 // BenchmarkEncode encodes one text, as a search does, and many, as an import does.
-// tools/encoder/compare.py sets the processor time beside that of another implementation.
+// tools/encoder/compare.py compares its processor time with another implementation.
 func BenchmarkEncode(b *testing.B) {
 	for _, kernel := range available() {
 		b.Run(kernel.name, func(b *testing.B) {
@@ -48,7 +48,7 @@ func BenchmarkTokenizer(b *testing.B) {
 	text := strings.Repeat(sentence+" Où est l'été? ", 5)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		v.read(text)
+		v.tokenize(text)
 	}
 }
 
@@ -65,8 +65,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// peakMemory is the most memory in MB that the process ever had resident, 0 where the system
-// does not say.
+// peakMemory returns the largest resident memory of the process so far in MB, or 0 when the system
+// does not report it.
 func peakMemory(tb testing.TB) float64 {
 	tb.Helper()
 	b, err := os.ReadFile("/proc/self/status")
@@ -82,7 +82,7 @@ func peakMemory(tb testing.TB) float64 {
 	return 0
 }
 
-// cpuTime is what the process has used of the processors so far.
+// cpuTime returns the processor time that the process has used so far.
 func cpuTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u syscall.Rusage

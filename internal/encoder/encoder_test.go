@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// findModel is where the weights are for tests.
+// findModel returns the folder of the weights for tests.
 func findModel() (string, error) {
 	if dir := os.Getenv("SLIPBOX_ENCODER_DIR"); dir != "" {
 		return dir, nil
@@ -23,7 +23,7 @@ func findModel() (string, error) {
 	return filepath.Join(cache, "slipbox", "encoder"), err
 }
 
-// modelDir is findModel for a test that cannot do without.
+// modelDir is findModel for a test that requires the weights.
 func modelDir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := findModel()
@@ -50,7 +50,7 @@ var published = sync.OnceValues(func() (*Encoder, error) {
 	return Open(dir)
 })
 
-// open returns an encoder of the test's own on the published weights.
+// open returns an encoder on the published weights that the test does not share.
 func open(tb testing.TB) *Encoder {
 	tb.Helper()
 	modelDir(tb)
@@ -61,7 +61,7 @@ func open(tb testing.TB) *Encoder {
 	return assemble(e.vocab, e.weights, Config{})
 }
 
-// The result for a text is the same bits whatever batch it is in.
+// The result for a text has the same bits in every batch.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	e := open(t)
@@ -87,7 +87,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// Calls at the same time do not disturb one another.
+// Concurrent calls do not affect one another.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	e := open(t)
@@ -116,7 +116,7 @@ func TestConcurrent(t *testing.T) {
 	wait.Wait()
 }
 
-// The kernels agree on whole texts as they do in each part.
+// The kernels agree on whole texts as they do on each part.
 func TestKernelsAgree(t *testing.T) {
 	t.Parallel()
 	texts := goldenTexts(t)[36:40]
@@ -148,7 +148,7 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// Whatever the text, its vector has unit length and its tokens lie inside the text.
+// For any text, the vector has unit length and the tokens are inside the text.
 func TestAnyText(t *testing.T) {
 	t.Parallel()
 	e := open(t)
@@ -194,7 +194,7 @@ func TestCanceled(t *testing.T) {
 			t.Errorf("%d texts: %v, want %v", len(texts), err, context.Canceled)
 		}
 	}
-	// While all slots are taken, a call waits no longer than its context.
+	// When all slots are taken, a call waits no longer than its context.
 	e.batches = make(chan struct{})
 	ctx, cancel = context.WithCancel(t.Context())
 	done := make(chan error)
@@ -208,12 +208,12 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// A search is not kept waiting by batches.
+// A search does not wait for batches.
 func TestSearchPassesBatches(t *testing.T) {
 	t.Parallel()
 	e := open(t)
 	for range cap(e.batches) {
-		e.batches <- struct{}{} // as batches under way would
+		e.batches <- struct{}{} // like running batches
 	}
 	if _, err := e.Encode(t.Context(), []string{"where are the keys?"}); err != nil {
 		t.Error(err)

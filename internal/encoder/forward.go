@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// scratch is the working memory of one pass. It is kept from pass to pass.
+// scratch is the working memory of one pass. It is reused.
 type scratch struct {
 	x, y, qkv, context, up []float32
 	score, mask, k, v      []float32
@@ -13,14 +13,14 @@ type scratch struct {
 	bytes                  [Dim * 4]byte
 }
 
-// resize returns a slice of n numbers of any value.
+// resize returns a slice of n numbers with undefined values.
 func resize(s *[]float32, n int) []float32 {
 	*s = slices.Grow((*s)[:0], n)[:n]
 	return *s
 }
 
-// forward sends texts through the model. Their pieces lie one after the other as rows, with
-// no padding: only attention sees where a text ends.
+// forward computes texts. Their pieces are consecutive rows, without padding: only attention
+// considers where a text ends.
 func (e *Encoder) forward(s *scratch, inputs []input, out []Encoding) error {
 	rows := 0
 	for _, in := range inputs {
@@ -48,17 +48,17 @@ func (e *Encoder) forward(s *scratch, inputs []input, out []Encoding) error {
 		e.linear(&l.down, rows, up, y)
 		e.addNorm(x, y, l.norm)
 	}
-	e.finish(s, inputs, x, out)
+	e.writeOutput(s, inputs, x, out)
 	return nil
 }
 
-// embed sets x to the normalised sum of what stands for a piece and for its position.
+// embed sets x to the normalized sum of the vectors of a piece and of its position.
 func (e *Encoder) embed(s *scratch, inputs []input, x, y []float32) error {
 	at := 0
 	for _, in := range inputs {
 		copy(y[at:], e.weights.position[:len(in.ids)*Dim])
 		for _, id := range in.ids {
-			if err := e.weights.word(x[at:at+Dim], id, s.bytes[:]); err != nil {
+			if err := e.weights.wordVector(x[at:at+Dim], id, s.bytes[:]); err != nil {
 				return err
 			}
 			at += Dim
@@ -78,13 +78,13 @@ func (e *Encoder) addNorm(x, y []float32, a affine) {
 	}
 }
 
-// masked is a score that softmax turns into nothing.
+// masked is a score whose softmax is 0.
 const masked = -1e30
 
-// attend sets context to the attention of one text, all heads.
+// attend sets context to the attention of one text, for all heads.
 func (e *Encoder) attend(s *scratch, qkv, context []float32) {
 	n := len(context) / Dim
-	wide := (n + panel - 1) / panel * panel // scores of a row, a whole number of panels
+	wide := (n + panel - 1) / panel * panel // scores of a row, a multiple of the panel width
 	score, mask := resize(&s.score, n*wide), resize(&s.mask, wide)
 	clear(mask)
 	for i := n; i < wide; i++ {
@@ -99,7 +99,7 @@ func (e *Encoder) attend(s *scratch, qkv, context []float32) {
 		for i := range n {
 			e.kernels.softmax(score[i*wide : (i+1)*wide])
 		}
-		// The values are columns already: a panel takes them as they lie.
+		// The values are columns already: a panel copies them as they are.
 		v := resize(&s.v, n*headDim)
 		for i := range n {
 			row := q[2*Dim+i*stride:][:headDim]
@@ -111,8 +111,8 @@ func (e *Encoder) attend(s *scratch, qkv, context []float32) {
 	}
 }
 
-// finish makes what is handed out of the last layer's rows.
-func (e *Encoder) finish(s *scratch, inputs []input, x []float32, out []Encoding) {
+// writeOutput computes the encodings from the rows of the last layer.
+func (e *Encoder) writeOutput(s *scratch, inputs []input, x []float32, out []Encoding) {
 	codes := resize(&s.codes, len(x)/Dim*TokenDim)
 	e.linear(&e.weights.projection, len(x)/Dim, x, codes)
 	row := 0
@@ -121,15 +121,15 @@ func (e *Encoder) finish(s *scratch, inputs []input, x []float32, out []Encoding
 		tokens := make([]Token, len(in.words))
 		for j, w := range in.words {
 			at := row + 1 + j // after the piece that begins the frame
-			tokens[j] = Token{Start: w.start, End: w.end, Code: code(codes[at*TokenDim : (at+1)*TokenDim])}
+			tokens[j] = Token{Start: w.start, End: w.end, Code: quantize(codes[at*TokenDim : (at+1)*TokenDim])}
 		}
-		out[i] = Encoding{Vector: pool(x[row*Dim : (row+n)*Dim]), Tokens: tokens, Truncated: in.truncated}
+		out[i] = Encoding{Vector: meanPool(x[row*Dim : (row+n)*Dim]), Tokens: tokens, Truncated: in.truncated}
 		row += n
 	}
 }
 
-// pool returns the mean of the rows at unit length.
-func pool(x []float32) []float32 {
+// meanPool returns the mean of the rows, at unit length.
+func meanPool(x []float32) []float32 {
 	v := make([]float32, Dim)
 	for ; len(x) > 0; x = x[Dim:] {
 		for i, f := range x[:Dim] {
@@ -147,8 +147,8 @@ func pool(x []float32) []float32 {
 	return v
 }
 
-// code rounds a direction to bytes.
-func code(x []float32) [TokenDim]int8 {
+// quantize rounds a direction to bytes.
+func quantize(x []float32) [TokenDim]int8 {
 	var square float64
 	for _, f := range x {
 		square += float64(f) * float64(f)

@@ -15,14 +15,14 @@ func multiplyGeneric(m, n, k int, a []float32, lda int, b, bias, c []float32, ld
 	for j := 0; j < n; j += 4 {
 		columns := b[j/panel*panel*k+j%panel:]
 		for i := 0; i < m; i += 2 {
-			// The last row of an odd number is worked out twice.
+			// The last row of an odd number is computed twice.
 			next := min(i+1, m-1)
 			pairGeneric(a[i*lda:i*lda+k], a[next*lda:next*lda+k], columns, bias[j:], c[i*ldc+j:], c[next*ldc+j:])
 		}
 	}
 }
 
-// pairGeneric multiplies two rows with four columns: so many sums stay in registers.
+// pairGeneric multiplies two rows by four columns: so many sums fit into registers.
 func pairGeneric(x, y, columns, bias, atX, atY []float32) {
 	bias = bias[:4]
 	x0, x1, x2, x3 := bias[0], bias[1], bias[2], bias[3]
@@ -51,12 +51,12 @@ func geluGeneric(x []float32) {
 	}
 }
 
-// erfRange is where the error function is 1 in float32.
+// erfRange is the magnitude from which on the error function is 1 in float32.
 const erfRange = 4
 
-// The error function is x·P(x²)/Q(x²) within erfRange, a rational minimax approximation that
-// is right to a few units of float32's last place (Eigen, ptanh and erf of packets, MPL-2.0;
-// the coefficients are numbers in common use). Highest power first.
+// The error function is x·P(x²)/Q(x²) within erfRange, a rational minimax approximation that is
+// exact to a few units of float32's last place (Eigen, ptanh and erf of packets, MPL-2.0; the
+// coefficients are in common use). Highest power first.
 var (
 	erfP = [...]float32{-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02}
 	erfQ = [...]float32{-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02}
@@ -75,8 +75,8 @@ func erf(x float32) float32 {
 	return x * p / q
 }
 
-// The exponential is 2ⁿ·P(x − n·ln 2), |x − n·ln 2| ≤ ½ ln 2, P of degree 6 (S. Moshier,
-// Cephes, expf). Highest power first. ln 2 comes in two parts so that n·ln 2 is exact.
+// The exponential is 2ⁿ·P(x − n·ln 2), |x − n·ln 2| ≤ ½ ln 2, P of degree 6 (S. Moshier, Cephes,
+// expf). Highest power first. ln 2 is split into two parts, so n·ln 2 is exact.
 const (
 	expLow  = -87
 	log2e   = 1.44269504088896341
@@ -86,7 +86,8 @@ const (
 
 var expP = [...]float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1, 1}
 
-// exp is for numbers that are not above 0; very negative ones give almost nothing.
+// exp returns the exponential of a number that is not above 0; it is almost 0 for very negative
+// ones.
 func exp(x float32) float32 {
 	x = max(x, expLow)
 	n := float32(math.RoundToEven(float64(x * log2e)))

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// golden is what the reference implementation makes of a text (tools/encoder/golden.py).
+// golden is the output of the reference implementation for a text (tools/encoder/golden.py).
 type golden struct {
 	Text      string   `json:"text"`
-	Times     int      `json:"times"` // that Text stands in the text, 0 for once
+	Times     int      `json:"times"` // how often Text is repeated, 0 for once
 	IDs       []int32  `json:"ids"`
 	Words     [][2]int `json:"words"`
 	Truncated bool     `json:"truncated"`
 	Vector    []byte   `json:"vector"`
-	Hidden    []byte   `json:"hidden"` // the last layer, of some
+	Hidden    []byte   `json:"hidden"` // the last layer, for some texts
 }
 
 func readGolden(tb testing.TB) []golden {
@@ -42,7 +42,7 @@ func goldenTexts(tb testing.TB) []string {
 	return out
 }
 
-// excerpt is a text as messages show it.
+// excerpt returns a text as messages show it.
 func excerpt(text string) string {
 	r := []rune(text)
 	return string(r[:min(len(r), 60)])
@@ -52,7 +52,7 @@ func TestGoldenIDs(t *testing.T) {
 	t.Parallel()
 	e := open(t)
 	for _, g := range readGolden(t) {
-		in := e.vocab.read(g.Text)
+		in := e.vocab.tokenize(g.Text)
 		if !slices.Equal(in.ids, g.IDs) || in.truncated != g.Truncated {
 			t.Errorf("%q: ids %v (truncated %v), want %v (%v)", excerpt(g.Text), in.ids, in.truncated, g.IDs, g.Truncated)
 			continue
@@ -76,7 +76,7 @@ func TestGoldenVectors(t *testing.T) {
 			var want []golden
 			for i, g := range readGolden(t) {
 				if kernel == &generic && i%7 != 0 {
-					continue // it is slow, and differs in no more than rounding
+					continue // it is slow, and differs only by rounding
 				}
 				texts, want = append(texts, g.Text), append(want, g)
 			}
@@ -100,7 +100,7 @@ func TestGoldenVectors(t *testing.T) {
 	}
 }
 
-// goldenCodes holds codes to the projection of the reference's last layer.
+// goldenCodes compares codes with the projection of the reference's last layer.
 func goldenCodes(t *testing.T, e *Encoder, tokens []Token, hidden []float32) {
 	t.Helper()
 	if len(tokens) != len(hidden)/Dim-2 {

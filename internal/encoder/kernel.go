@@ -2,27 +2,27 @@ package encoder
 
 //go:generate go -C gen run . -out ../kernel_amd64.s -stubs ../kernel_stub_amd64.go -pkg encoder
 
-// panel is how many columns of a matrix lie side by side when packed.
+// panel is the number of columns of a matrix that are interleaved when packed.
 const panel = 16
 
 // kernels are the inner loops of the model.
 type kernels struct {
 	name string
-	// multiply sets the m × n numbers of c to a·b + bias. a has rows of k numbers, lda
-	// apart; b is packed in panels; rows of c are ldc apart, n is a whole number of panels.
-	// Each number is summed in the order of k, so a row does not depend on its neighbours.
+	// multiply sets the m × n numbers of c to a·b + bias. a has rows of k numbers, lda apart; b is
+	// packed in panels; rows of c are ldc apart, n is a multiple of the panel width. Each number is
+	// summed in the order of k, so a row does not depend on its neighbors.
 	multiply func(m, n, k int, a []float32, lda int, b, bias, c []float32, ldc int)
 	// gelu sets x to x·Φ(x), with the error function (D. Hendrycks and K. Gimpel, 2016).
 	gelu func(x []float32)
 	// softmax sets x to exp(x)/Σ exp(x).
 	softmax func(x []float32)
-	// addNorm adds y to x, brings x to mean 0 and variance 1, multiplies by weight and adds
-	// bias (J. Ba, J. Kiros, G. Hinton, 2016).
+	// addNorm adds y to x, scales x to mean 0 and variance 1, multiplies by weight and adds bias
+	// (J. Ba, J. Kiros, G. Hinton, 2016).
 	addNorm func(x, y, weight, bias []float32)
 }
 
-// chosen are the kernels of this process.
-var chosen = choose()
+// activeKernels are the kernels of this process.
+var activeKernels = chooseKernels()
 
-// epsilon keeps the normalisation of a constant row finite; the model was trained with it.
+// epsilon keeps the normalization of a constant row finite; the model was trained with it.
 const epsilon = 1e-12

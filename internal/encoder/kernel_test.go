@@ -16,8 +16,8 @@ func random(r *rand.Rand, n int, scale float32) []float32 {
 	return x
 }
 
-// near says that two numbers agree as kernels must: to 1e-5, of the larger one where that
-// is above 1.
+// near reports whether two numbers agree as kernels must: to 1e-5, of the larger one when that is
+// above 1.
 func near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-5*max(1, math.Abs(a), math.Abs(b))
 }
@@ -58,7 +58,7 @@ func TestMultiply(t *testing.T) {
 	}
 }
 
-// A row's result is the same bits whatever rows are beside it.
+// The result for a row has the same bits for any other rows.
 func TestMultiplyAlone(t *testing.T) {
 	t.Parallel()
 	const k, n, most = 384, 96, 29

@@ -13,20 +13,21 @@ import (
 	"golang.org/x/text/unicode/rangetable"
 )
 
-// maxWordRunes is the longest word that is cut into pieces; a longer one is unknown.
+// maxWordRunes is the length of the longest word that is split into pieces; a longer one is
+// unknown.
 const maxWordRunes = 100
 
 // vocabulary is a WordPiece vocabulary (Y. Wu et al., 2016) of BERT, uncased.
 type vocabulary struct {
 	// first has the pieces that begin a word, rest those that follow, without their "##".
 	first, rest map[string]int32
-	longest     int // piece, in bytes
+	longest     int // length of the longest piece, in bytes
 	unknown     int32
 	begin, end  int32
 	special     [len(specials)]int32
 }
 
-// specials are read as themselves wherever a text holds them, as the reference does.
+// specials are pieces of their own where a text contains them, as in the reference.
 var specials = [...]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 
 // input is a text as the model reads it.
@@ -47,7 +48,7 @@ func openVocabulary(path string) (*vocabulary, error) {
 	return readVocabulary(string(b))
 }
 
-// readVocabulary reads one piece a line; the number of the line is its id.
+// readVocabulary reads one piece from each line; the number of the line is its id.
 func readVocabulary(text string) (*vocabulary, error) {
 	v := &vocabulary{first: map[string]int32{}, rest: map[string]int32{}}
 	var id int32
@@ -73,11 +74,11 @@ func readVocabulary(text string) (*vocabulary, error) {
 	return v, nil
 }
 
-// read cuts a text into at most MaxTokens pieces, the frame included.
-func (v *vocabulary) read(text string) input {
+// tokenize splits a text into at most MaxTokens pieces, including the frame.
+func (v *vocabulary) tokenize(text string) input {
 	r := reader{vocabulary: v, input: input{ids: make([]int32, 1, 32)}}
 	r.ids[0] = v.begin
-	r.text(text)
+	r.readText(text)
 	if r.truncated = len(r.ids) > MaxTokens-1; r.truncated {
 		r.ids, r.words = r.ids[:MaxTokens-1], r.words[:MaxTokens-2]
 	}
@@ -89,28 +90,28 @@ func (v *vocabulary) read(text string) input {
 type reader struct {
 	*vocabulary
 	input
-	word  []byte // being read, normalised
+	word  []byte // the current word, normalized
 	runes int    // in word
 	span  span   // of word in the text
 }
 
 func (r *reader) full() bool { return len(r.ids) >= MaxTokens }
 
-func (r *reader) text(text string) {
+func (r *reader) readText(text string) {
 	for start := 0; start < len(text) && !r.full(); {
 		at, which := nextSpecial(text[start:])
-		r.part(text[start:start+at], start)
+		r.readPlain(text[start:start+at], start)
 		start += at
 		if which >= 0 && !r.full() {
 			end := start + len(specials[which])
-			r.add(r.special[which], span{start, end})
+			r.addPiece(r.special[which], span{start, end})
 			start = end
 		}
 	}
 }
 
-// nextSpecial returns where the first of the specials begins, and which one it is; the
-// length of the text and -1 where there is none.
+// nextSpecial returns where the first of the specials begins, and which one it is; or the length of
+// the text and -1 when there is none.
 func nextSpecial(text string) (int, int) {
 	for at := 0; ; at++ {
 		i := strings.IndexByte(text[at:], '[')
@@ -126,27 +127,27 @@ func nextSpecial(text string) (int, int) {
 	}
 }
 
-// part reads text without specials, which begins at offset of the whole.
-func (r *reader) part(text string, offset int) {
+// readPlain reads text without specials, which begins at offset in the whole text.
+func (r *reader) readPlain(text string, offset int) {
 	for i := 0; i < len(text) && !r.full(); {
 		if c := rune(text[i]); c < utf8.RuneSelf {
-			r.rune(unicode.ToLower(c), offset+i, offset+i+1)
+			r.addRune(unicode.ToLower(c), offset+i, offset+i+1)
 			i++
 			continue
 		}
 		c, n := utf8.DecodeRuneInString(text[i:])
 		at, end := offset+i, offset+i+n
 		i += n
-		if dropped(c) {
+		if isDropped(c) {
 			continue
 		}
-		alone := ideograph(c)
+		alone := isIdeograph(c)
 		if alone {
 			r.flush()
 		}
 		for _, c := range norm.NFD.String(text[at-offset : end-offset]) {
-			if !known(unicode.Mn, c) {
-				r.rune(unicode.ToLower(c), at, end)
+			if !inUnicode8(unicode.Mn, c) {
+				r.addRune(unicode.ToLower(c), at, end)
 			}
 		}
 		if alone {
@@ -156,22 +157,22 @@ func (r *reader) part(text string, offset int) {
 	r.flush()
 }
 
-// rune reads one normalised character.
-func (r *reader) rune(c rune, at, end int) {
+// addRune reads one normalized character.
+func (r *reader) addRune(c rune, at, end int) {
 	switch {
-	case c == '\t' || c == '\n' || c == '\r' || unicode.IsSpace(c) && !dropped(c):
+	case c == '\t' || c == '\n' || c == '\r' || unicode.IsSpace(c) && !isDropped(c):
 		r.flush()
-	case dropped(c):
-	case punctuation(c):
+	case isDropped(c):
+	case isPunctuation(c):
 		r.flush()
-		r.append(c, at, end)
+		r.appendRune(c, at, end)
 		r.flush()
 	default:
-		r.append(c, at, end)
+		r.appendRune(c, at, end)
 	}
 }
 
-func (r *reader) append(c rune, at, end int) {
+func (r *reader) appendRune(c rune, at, end int) {
 	if r.runes == 0 {
 		r.span.start = at
 	}
@@ -182,13 +183,13 @@ func (r *reader) append(c rune, at, end int) {
 	}
 }
 
-func (r *reader) add(id int32, s span) {
+func (r *reader) addPiece(id int32, s span) {
 	r.ids = append(r.ids, id)
 	r.words = append(r.words, s)
 }
 
-// flush cuts the word that was read into the longest pieces that the vocabulary has, from the
-// left; where that fails, the word is unknown as a whole.
+// flush splits the current word into the longest pieces of the vocabulary, from the left. When that
+// fails, the whole word is unknown.
 func (r *reader) flush() {
 	if r.runes == 0 {
 		return
@@ -203,46 +204,46 @@ func (r *reader) flush() {
 			id, ok = pieces[string(word[:n])]
 		}
 		if known = ok; known {
-			r.add(id, r.span)
+			r.addPiece(id, r.span)
 			word, pieces = word[n+1:], r.rest
 		}
 	}
 	if !known {
 		r.ids, r.words = r.ids[:whole], r.words[:whole-1]
-		r.add(r.unknown, r.span)
+		r.addPiece(r.unknown, r.span)
 	}
 	r.word, r.runes = r.word[:0], 0
 }
 
-// age is the version of Unicode whose classes the reference implementation goes by: to it,
-// signs that came later are letters.
-var age = rangetable.Assigned("8.0.0")
+// unicode8 has the characters of the Unicode version that the reference implementation uses: it
+// treats later signs as letters.
+var unicode8 = rangetable.Assigned("8.0.0")
 
-func known(class *unicode.RangeTable, c rune) bool {
-	return unicode.Is(class, c) && unicode.Is(age, c)
+func inUnicode8(class *unicode.RangeTable, c rune) bool {
+	return unicode.Is(class, c) && unicode.Is(unicode8, c)
 }
 
-// dropped says that BERT's normaliser leaves the character out: control, format and
-// private ones. White space among the control characters is looked at before.
-func dropped(c rune) bool {
+// isDropped reports whether BERT's normalizer drops the character: control, format and private
+// ones. The caller handles white space among the control characters first.
+func isDropped(c rune) bool {
 	if c < utf8.RuneSelf {
 		return (c < ' ' || c == 0x7f) && c != '\t' && c != '\n' && c != '\r'
 	}
-	return c == utf8.RuneError || known(unicode.Cc, c) || known(unicode.Cf, c) || known(unicode.Co, c)
+	return c == utf8.RuneError || inUnicode8(unicode.Cc, c) || inUnicode8(unicode.Cf, c) || inUnicode8(unicode.Co, c)
 }
 
-// punctuation says that the character is a word by itself: all signs of ASCII, and what
-// Unicode calls punctuation.
-func punctuation(c rune) bool {
+// isPunctuation reports whether the character is a word by itself: all signs of ASCII, and
+// punctuation of Unicode.
+func isPunctuation(c rune) bool {
 	if c < utf8.RuneSelf {
 		return c > ' ' && c < 0x7f && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
 	}
-	return known(unicode.P, c)
+	return inUnicode8(unicode.P, c)
 }
 
-// ideograph says that the character is a word by itself although it is a letter: the blocks
+// isIdeograph reports whether the character is a word by itself although it is a letter: the blocks
 // of Chinese characters that BERT names.
-func ideograph(c rune) bool {
+func isIdeograph(c rune) bool {
 	return c >= 0x4E00 && c <= 0x9FFF || c >= 0x3400 && c <= 0x4DBF ||
 		c >= 0x20000 && c <= 0x2A6DF || c >= 0x2A700 && c <= 0x2B73F ||
 		c >= 0x2B740 && c <= 0x2B81F || c >= 0x2B920 && c <= 0x2CEAF ||

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// The reference tokenizer's ids of the turns of LoCoMo are known by their digests
+// The reference tokenizer's ids for the turns of LoCoMo are compared by digests
 // (tools/encoder/digest.py), session by session.
 func TestLoCoMoIDs(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestLoCoMoIDs(t *testing.T) {
 			}
 			sum := sha256.New()
 			for _, turn := range said {
-				for _, id := range v.read(turn.Text).ids {
+				for _, id := range v.tokenize(turn.Text).ids {
 					sum.Write(binary.LittleEndian.AppendUint16(nil, uint16(id)))
 				}
 				sum.Write([]byte{0xff, 0xff})
@@ -75,7 +75,7 @@ func readJSON(tb testing.TB, path string, v any) {
 	}
 }
 
-// small is a vocabulary for tests that need no weights.
+// small is a vocabulary for tests without weights.
 func small(tb testing.TB) *vocabulary {
 	tb.Helper()
 	v, err := readVocabulary(strings.Join([]string{
@@ -104,7 +104,7 @@ func TestWords(t *testing.T) {
 		{"\xffcat\xff", []int32{6}, []span{{1, 4}}},
 		{"[SEP]cat[ [MASK", []int32{3, 6, 16, 16, 1}, []span{{0, 5}, {5, 8}, {8, 9}, {10, 11}, {11, 15}}},
 	} {
-		in := v.read(c.text)
+		in := v.tokenize(c.text)
 		if got := in.ids[1 : len(in.ids)-1]; !slices.Equal(got, c.want) || !slices.Equal(in.words, c.at) {
 			t.Errorf("%q: %v at %v, want %v at %v", c.text, got, in.words, c.want, c.at)
 		}
@@ -115,7 +115,7 @@ func TestTruncated(t *testing.T) {
 	t.Parallel()
 	v := small(t)
 	for n, want := range map[int]bool{MaxTokens - 3: false, MaxTokens - 2: false, MaxTokens - 1: true, 100_000: true} {
-		in := v.read(strings.Repeat("cat ", n))
+		in := v.tokenize(strings.Repeat("cat ", n))
 		if in.truncated != want {
 			t.Errorf("%d words: truncated is %v", n, in.truncated)
 		}
@@ -123,12 +123,12 @@ func TestTruncated(t *testing.T) {
 			t.Errorf("%d words: %d ids for %d words, the last %d", n, len(in.ids), len(in.words), in.ids[len(in.ids)-1])
 		}
 	}
-	// Cut inside a word.
-	if in := v.read(strings.Repeat("cat ", MaxTokens-3) + "cats"); !in.truncated || len(in.ids) != MaxTokens {
+	// Truncated inside a word.
+	if in := v.tokenize(strings.Repeat("cat ", MaxTokens-3) + "cats"); !in.truncated || len(in.ids) != MaxTokens {
 		t.Errorf("cut inside a word: %d ids, truncated is %v", len(in.ids), in.truncated)
 	}
-	// What holds no piece does not count.
-	if in := v.read(strings.Repeat("cat ", MaxTokens-2) + " \n\x00"); in.truncated {
+	// Text without pieces does not count.
+	if in := v.tokenize(strings.Repeat("cat ", MaxTokens-2) + " \n\x00"); in.truncated {
 		t.Error("white space at the end is no more text")
 	}
 }
@@ -147,7 +147,7 @@ func FuzzTokenizer(f *testing.F) {
 	f.Add("\xf0\x9f[SEP\xe2\x80")
 	v := small(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		in := v.read(text)
+		in := v.tokenize(text)
 		n := len(in.ids)
 		if n < 2 || n > MaxTokens || in.ids[0] != v.begin || in.ids[n-1] != v.end || len(in.words) != n-2 {
 			t.Fatalf("%d ids, %d words", n, len(in.words))
@@ -169,7 +169,7 @@ func FuzzTokenizer(f *testing.F) {
 		if in.truncated && n != MaxTokens {
 			t.Fatalf("truncated at %d ids", n)
 		}
-		if !in.truncated && len(v.read(text[end:]).ids) > 2 {
+		if !in.truncated && len(v.tokenize(text[end:]).ids) > 2 {
 			t.Fatalf("text behind %d was not read, and nothing says so", end)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"slices"
 )
 
-// Shapes inside the model that nobody outside needs.
+// Sizes inside the model.
 const (
 	layers    = 6
 	heads     = 12
@@ -24,45 +24,45 @@ const (
 	positions = 512
 )
 
-// projectionFile holds the matrix that codes of tokens are made with, Dim × TokenDim
-// float32, little endian, row by row. tools/encoder fits it.
+// projectionFile holds the matrix that computes the codes of tokens: Dim × TokenDim float32, little
+// endian, row by row. tools/encoder fits it.
 //
 //go:embed projection.bin
 var projectionFile []byte
 
 // weights are the model's parameters, with every matrix packed for the kernels.
 type weights struct {
-	// file holds the vectors of the vocabulary, Dim float32 each from offset words on: a
-	// text needs few of them, and the system keeps those that are used in memory.
+	// file holds the vectors of the vocabulary, Dim float32 each from offset words on. A text needs
+	// few of them, and the system keeps those that are used in memory.
 	file  io.ReaderAt
 	close func() error
 	words int64
-	// position has the type's vector added: all texts are of type 0 here.
+	// position includes the vector of the type: all texts have type 0 here.
 	position   []float32
 	norm       affine
 	layer      [layers]layer
 	projection matrix
 }
 
-// affine is the weight and bias of a layer normalisation.
+// affine is the weight and bias of a layer normalization.
 type affine struct{ weight, bias []float32 }
 
 type layer struct {
-	// qkv is the query, key and value side by side; the query has the scale of attention,
-	// 1/√headDim, in it.
+	// qkv is the query, key and value side by side; the query is scaled by the factor of attention,
+	// 1/√headDim.
 	qkv, attention, up, down matrix
 	attentionNorm, norm      affine
 }
 
-// matrix is a linear map of in to out numbers: out/panel panels, of in rows of panel numbers.
+// matrix is a linear map of in to out numbers: out/panel panels, each of in rows of panel numbers.
 type matrix struct {
 	in, out int
 	panels  []float32
 	bias    []float32
 }
 
-// openWeights verifies the file and reads it, without holding more of it in memory at a time
-// than the largest matrix.
+// openWeights verifies the file and reads it, with at most the largest matrix in memory at a time
+// besides the result.
 func openWeights(f *os.File) (*weights, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -92,10 +92,10 @@ func readWeights(f io.ReaderAt, size int64) (*weights, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &weights{file: f, norm: r.affine("embeddings.LayerNorm")}
-	w.words = r.find("embeddings.word_embeddings.weight", vocabSize, Dim)
-	w.position = r.read("embeddings.position_embeddings.weight", positions, Dim)
-	kind := r.read("embeddings.token_type_embeddings.weight", 2, Dim)
+	w := &weights{file: f, norm: r.readAffine("embeddings.LayerNorm")}
+	w.words = r.offsetOf("embeddings.word_embeddings.weight", vocabSize, Dim)
+	w.position = r.readTensor("embeddings.position_embeddings.weight", positions, Dim)
+	kind := r.readTensor("embeddings.token_type_embeddings.weight", 2, Dim)
 	for i := range w.position {
 		w.position[i] += kind[i%Dim]
 	}
@@ -104,14 +104,14 @@ func readWeights(f io.ReaderAt, size int64) (*weights, error) {
 		name := fmt.Sprintf("encoder.layer.%d.", i)
 		self := name + "attention.self."
 		w.layer[i] = layer{
-			qkv:           r.matrix(Dim, Dim, self+"query", self+"key", self+"value"),
-			attention:     r.matrix(Dim, Dim, name+"attention.output.dense"),
-			attentionNorm: r.affine(name + "attention.output.LayerNorm"),
-			up:            r.matrix(Dim, inner, name+"intermediate.dense"),
-			down:          r.matrix(inner, Dim, name+"output.dense"),
-			norm:          r.affine(name + "output.LayerNorm"),
+			qkv:           r.readMatrix(Dim, Dim, self+"query", self+"key", self+"value"),
+			attention:     r.readMatrix(Dim, Dim, name+"attention.output.dense"),
+			attentionNorm: r.readAffine(name + "attention.output.LayerNorm"),
+			up:            r.readMatrix(Dim, inner, name+"intermediate.dense"),
+			down:          r.readMatrix(inner, Dim, name+"output.dense"),
+			norm:          r.readAffine(name + "output.LayerNorm"),
 		}
-		w.layer[i].qkv.scale(Dim, float32(1/math.Sqrt(headDim)))
+		w.layer[i].qkv.scaleOutputs(Dim, float32(1/math.Sqrt(headDim)))
 	}
 	if r.err != nil {
 		return nil, r.err
@@ -135,8 +135,8 @@ func readProjection(file []byte) (matrix, error) {
 	return m, nil
 }
 
-// scale multiplies the first n outputs by f.
-func (m *matrix) scale(n int, f float32) {
+// scaleOutputs multiplies the first n outputs by f.
+func (m *matrix) scaleOutputs(n int, f float32) {
 	for i := range m.panels[:n*m.in] {
 		m.panels[i] *= f
 	}
@@ -145,8 +145,8 @@ func (m *matrix) scale(n int, f float32) {
 	}
 }
 
-// word reads the vector of one entry of the vocabulary into dst.
-func (w *weights) word(dst []float32, id int32, buffer []byte) error {
+// wordVector reads the vector of one entry of the vocabulary into dst.
+func (w *weights) wordVector(dst []float32, id int32, buffer []byte) error {
 	if _, err := w.file.ReadAt(buffer[:Dim*4], w.words+int64(id)*Dim*4); err != nil {
 		return fmt.Errorf("encoder: read the weights: %w", err)
 	}
@@ -154,9 +154,9 @@ func (w *weights) word(dst []float32, id int32, buffer []byte) error {
 	return nil
 }
 
-// tensors reads a safetensors file: eight bytes with the length of a JSON header, the header
-// (by name: type, shape, range of bytes after the header), the numbers, little endian.
-// The first error stays and makes what follows empty.
+// tensors reads a safetensors file: eight bytes with the length of a JSON header, the header (by
+// name: type, shape, range of bytes after the header), the numbers, little endian. After the first
+// error, which is kept, all results are empty.
 type tensors struct {
 	file   io.ReaderAt
 	start  int64
@@ -172,7 +172,7 @@ type tensor struct {
 	Range [2]int64 `json:"data_offsets"`
 }
 
-// maxHeader bounds the header; the model's own has 11 KB.
+// maxHeader bounds the length of the header; the model's has 11 KB.
 const maxHeader = 1 << 20
 
 func readHeader(f io.ReaderAt, size int64) (*tensors, error) {
@@ -207,8 +207,8 @@ func readHeader(f io.ReaderAt, size int64) (*tensors, error) {
 	return r, nil
 }
 
-// find returns where in the file a float32 tensor of this shape begins.
-func (r *tensors) find(name string, shape ...int) int64 {
+// offsetOf returns where in the file a float32 tensor of this shape begins.
+func (r *tensors) offsetOf(name string, shape ...int) int64 {
 	if r.err != nil {
 		return 0
 	}
@@ -230,9 +230,9 @@ func (r *tensors) find(name string, shape ...int) int64 {
 	return 0
 }
 
-// read returns a tensor's numbers, row by row; all are finite.
-func (r *tensors) read(name string, shape ...int) []float32 {
-	offset := r.find(name, shape...)
+// readTensor returns a tensor's numbers, row by row; all are finite.
+func (r *tensors) readTensor(name string, shape ...int) []float32 {
+	offset := r.offsetOf(name, shape...)
 	n := 1
 	for _, s := range shape {
 		n *= s
@@ -256,22 +256,22 @@ func (r *tensors) read(name string, shape ...int) []float32 {
 	return out
 }
 
-func (r *tensors) affine(name string) affine {
-	return affine{r.read(name+".weight", Dim), r.read(name+".bias", Dim)}
+func (r *tensors) readAffine(name string) affine {
+	return affine{r.readTensor(name+".weight", Dim), r.readTensor(name+".bias", Dim)}
 }
 
-// matrix reads linear layers of in to out numbers and packs them side by side.
-func (r *tensors) matrix(in, out int, names ...string) matrix {
+// readMatrix reads linear layers of in to out numbers and packs them side by side.
+func (r *tensors) readMatrix(in, out int, names ...string) matrix {
 	m := matrix{in: in, out: out * len(names)}
 	m.panels = make([]float32, 0, in*m.out)
 	for _, name := range names {
-		m.panels = pack(m.panels, r.read(name+".weight", out, in), in, in)
-		m.bias = append(m.bias, r.read(name+".bias", out)...)
+		m.panels = pack(m.panels, r.readTensor(name+".weight", out, in), in, in)
+		m.bias = append(m.bias, r.readTensor(name+".bias", out)...)
 	}
 	return m
 }
 
-// pack appends rows, each of k numbers and stride apart, as panels: for each panel of rows,
+// pack appends rows, each of k numbers and stride apart, as panels: for each panel of rows, first
 // their first numbers, then their second. Rows of zeros fill the last panel.
 func pack(dst, rows []float32, k, stride int) []float32 {
 	for len(rows) > 0 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// safetensors is a file with this header and these bytes after it.
+// safetensors returns a file with this header and these bytes after it.
 func safetensors(header string, data []byte) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), data...)
@@ -28,7 +28,7 @@ func TestTensors(t *testing.T) {
 	for name, c := range map[string]struct {
 		file []byte
 		n    int
-		want string // of the error, none where the tensor is good
+		want string // of the error; "" when the tensor is valid
 	}{
 		"good":          {safetensors(header("F32", 3, 0, 12), data), 3, ""},
 		"at an offset":  {safetensors(header("F32", 2, 4, 12), data), 2, ""},
@@ -50,7 +50,7 @@ func TestTensors(t *testing.T) {
 		r, err := readHeader(bytes.NewReader(c.file), int64(len(c.file)))
 		var got []float32
 		if err == nil {
-			got, err = r.read("x", c.n), r.err
+			got, err = r.readTensor("x", c.n), r.err
 		}
 		switch {
 		case c.want == "" && (err != nil || len(got) != c.n):
@@ -88,7 +88,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// The matrix beside this file is Dim × TokenDim finite numbers.
+// The matrix beside this file has Dim × TokenDim finite numbers.
 func TestProjection(t *testing.T) {
 	t.Parallel()
 	m, err := readProjection(projectionFile)
@@ -110,7 +110,7 @@ func TestProjection(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, reading it ends with numbers or with ErrDamaged.
+// FuzzTensors checks that reading any file ends with numbers or with ErrDamaged.
 func FuzzTensors(f *testing.F) {
 	data := make([]byte, 16)
 	for _, header := range []string{
@@ -124,7 +124,7 @@ func FuzzTensors(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		r, err := readHeader(bytes.NewReader(file), int64(len(file)))
 		if err == nil {
-			if got := r.read("x", 2, 2); len(got) != 4 {
+			if got := r.readTensor("x", 2, 2); len(got) != 4 {
 				t.Fatalf("%d numbers of a 2 × 2 tensor", len(got))
 			}
 			err = r.err

@@ -1,10 +1,9 @@
-// Package fault is the one error vocabulary of slipbox: a stable code, a
-// sentence that may be shown to a caller, the fields at fault, and the cause,
-// which is logged and never shown.
+// Package fault defines the errors of slipbox: a stable code, a message that may be shown to a
+// caller, the invalid fields, and the cause, which is logged and never shown.
 //
-// Adapters translate what their technology says into a fault; the core wraps
-// with %w; the edges map codes to statuses in a table tested for every code.
-// The package imports nothing of ours.
+// Adapters translate the errors of their technology into faults; the core wraps with %w; the edges
+// map codes to statuses in a table that is tested for every code. Every package may import it; it
+// imports no other package of this module.
 package fault
 
 import (
@@ -14,38 +13,38 @@ import (
 	"time"
 )
 
-// Code names a class of failure. Codes are part of the public contract: they
-// are sent as the "code" of a problem document and never change meaning.
+// Code is a class of failure. Codes are part of the public contract: they are sent as the "code" of
+// a problem document and never change their meaning.
 type Code string
 
-// The codes, with the HTTP status that the API gives them.
+// The codes, with the HTTP status that the API sends.
 const (
-	Malformed        Code = "malformed"          // 400: not the syntax (JSON, UTF-8, NDJSON)
+	Malformed        Code = "malformed"          // 400: invalid syntax (JSON, UTF-8, NDJSON)
 	Unauthenticated  Code = "unauthenticated"    // 401: no credential, or one that is not accepted
 	Forbidden        Code = "forbidden"          // 403: a scope is missing
-	NotFound         Code = "not_found"          // 404: absent, or not the caller's
+	NotFound         Code = "not_found"          // 404: does not exist, or is not the caller's
 	Conflict         Code = "conflict"           // 409: the state does not allow it
 	Exists           Code = "already_exists"     // 409: the name or key is taken
-	Ambiguous        Code = "ambiguous_name"     // 409: a name that means several collections
-	LineageTooDeep   Code = "lineage_too_deep"   // 409: a ninth layer
-	HasForks         Code = "has_forks"          // 409: a base that forks still read
-	IdempotencyReuse Code = "idempotency_reuse"  // 409: same key, other body
-	RevisionGone     Code = "revision_gone"      // 410: below the floor
+	Ambiguous        Code = "ambiguous_name"     // 409: several collections have the name
+	LineageTooDeep   Code = "lineage_too_deep"   // 409: the lineage would have nine layers
+	HasForks         Code = "has_forks"          // 409: forks still read this base
+	IdempotencyReuse Code = "idempotency_reuse"  // 409: the same key with another body
+	RevisionGone     Code = "revision_gone"      // 410: below the oldest revision that is kept
 	Precondition     Code = "precondition"       // 412: If-Match does not hold
 	TooLarge         Code = "too_large"          // 413: body over its limit
-	Invalid          Code = "invalid"            // 422: well-formed but refused
-	RateLimited      Code = "rate_limited"       // 429: slow down
+	Invalid          Code = "invalid"            // 422: well-formed but not valid
+	RateLimited      Code = "rate_limited"       // 429: too many requests
 	QuotaExceeded    Code = "quota_exceeded"     // 429: a tenant limit is reached
-	Internal         Code = "internal"           // 500: ours
-	ModelFailed      Code = "model_failed"       // 502: the model or embedder answered badly
+	Internal         Code = "internal"           // 500: a bug or failure of the server
+	ModelFailed      Code = "model_failed"       // 502: the model or embedder failed or answered with something unusable
 	Unavailable      Code = "unavailable"        // 503: not ready, overloaded, draining
 	StorageFull      Code = "storage_full"       // 507: no space left
-	Timeout          Code = "timeout"            // 504: a deadline of ours passed
+	Timeout          Code = "timeout"            // 504: a time limit of the server passed
 	Unsupported      Code = "unsupported_media"  // 415: content type not accepted
 	NotAllowed       Code = "method_not_allowed" // 405
 )
 
-// Codes lists every code, so that tables can be tested for completeness.
+// Codes returns all codes, so tests can check that tables are complete.
 func Codes() []Code {
 	return []Code{
 		Malformed, Unauthenticated, Forbidden, NotFound, Conflict, Exists, Ambiguous, LineageTooDeep, HasForks,
@@ -54,23 +53,22 @@ func Codes() []Code {
 	}
 }
 
-// Field is one input at fault: a dotted path as the caller wrote it, and what
-// is wrong with it in one clause.
+// Field is an invalid input: a dotted path as the caller wrote it, and the reason in one clause.
 type Field struct {
 	Field  string `json:"field"`
 	Reason string `json:"reason"`
 }
 
-// Error is the error type. Message is safe to show; Err, the cause, is not.
+// Error is an error with a code. Message is safe to show; Err, the cause, is not.
 type Error struct {
 	Code       Code
 	Message    string
 	Fields     []Field
-	RetryAfter time.Duration // 0: not stated
+	RetryAfter time.Duration // 0: not known
 	Err        error
 }
 
-// Error joins code, message and cause for logs.
+// Error returns code, message, fields and cause, for logs.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(string(e.Code))
@@ -86,15 +84,15 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// New makes an error with a public message.
+// New returns an error with a public message.
 func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap gives a cause a code and a public message. A nil cause gives nil.
+// Wrap returns an error with a cause, a code and a public message. It returns nil for a nil cause.
 func Wrap(err error, code Code, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -102,20 +100,20 @@ func Wrap(err error, code Code, format string, args ...any) error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Err: err}
 }
 
-// InvalidField refuses one field (422).
+// InvalidField returns the error for one invalid field (422).
 func InvalidField(field, format string, args ...any) *Error {
 	reason := fmt.Sprintf(format, args...)
 	return &Error{Code: Invalid, Message: field + ": " + reason, Fields: []Field{{Field: field, Reason: reason}}}
 }
 
-// Missing says that a thing is absent, or not the caller's: the two are never
-// told apart.
+// Missing returns the error for something that does not exist or is not the caller's. The two cases
+// look the same to the caller.
 func Missing(what string) *Error {
 	return &Error{Code: NotFound, Message: what + " not found"}
 }
 
-// CodeOf gives the code of the outermost fault in err's chain, Internal for
-// any other error, and "" for nil.
+// CodeOf returns the code of the outermost fault in err's chain, Internal for any other error, and
+// "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -126,5 +124,5 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// Is tells whether err's outermost fault has the code.
+// Is reports whether err's outermost fault has the code.
 func Is(err error, code Code) bool { return err != nil && CodeOf(err) == code }

@@ -18,14 +18,14 @@ const (
 	hanPart   = `(春天|夏天|秋天|冬天|春季|夏季|秋季|冬季)`
 )
 
-// rule is one phrase of Chinese: what it looks like, and what it means. ok is
-// false for one that no calendar has.
+// rule is one Chinese phrase: its form, and how to read it. ok is false for a date that does not
+// exist.
 type rule struct {
 	form *regexp.Regexp
 	read func(m []string, reference time.Time) (s span, ok bool)
 }
 
-// hanRules are tried in order at each place; the longest wins.
+// hanRules are tried in order at each position; the longest match wins.
 var hanRules = []rule{
 	{anchored(hanYear + `(?:` + hanMonth + `(?:` + hanDay + `)?|` + hanPart + `)?`), func(m []string, _ time.Time) (span, bool) {
 		return hanDate(hanInt(m[1]), m[2], m[3], m[4])
@@ -36,7 +36,7 @@ var hanRules = []rule{
 	}},
 	{anchored(`(大前天|前天|昨天|昨日|昨晚|昨夜|今天|今日|今晚|今早|明天|明日|明晚|后天|大后天)`), func(m []string, ref time.Time) (span, bool) {
 		days := map[string]int{"大前天": -3, "前天": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1, "明天": 1, "明日": 1, "明晚": 1, "后天": 2, "大后天": 3}
-		return around(midnight(ref).AddDate(0, 0, days[m[1]]), day), true
+		return unitContaining(midnight(ref).AddDate(0, 0, days[m[1]]), day), true
 	}},
 	{anchored(`(上上|上|这|本|下)(?:一)?个?(周末|季度|月|周|星期|礼拜)(?:(?:的)?([一二三四五六日天])|` + hanDay + `)?`), hanRecurring},
 	{anchored(hanNumber + `(天|日|周|个?星期|个?礼拜|个月|年|个?季度)(?:以|之)?(前|后)`), func(m []string, ref time.Time) (span, bool) {
@@ -47,14 +47,14 @@ var hanRules = []rule{
 		if m[3] == "前" {
 			n = -n
 		}
-		return around(shift(midnight(ref), n, u), u), true
+		return unitContaining(addUnits(midnight(ref), n, u), u), true
 	}},
 	{anchored(`(?:最近|过去|近)(?:的)?` + hanNumber + `(天|日|周|个?星期|个?礼拜|个月|年|个?季度)`), func(m []string, ref time.Time) (span, bool) {
 		n, u := hanInt(m[1]), hanUnit(m[2])
-		return of(shift(midnight(ref), -n, u), midnight(ref).AddDate(0, 0, 1), u), n > 0
+		return newSpan(addUnits(midnight(ref), -n, u), midnight(ref).AddDate(0, 0, 1), u), n > 0
 	}},
 	{anchored(`(?:周|星期|礼拜)([一二三四五六日天])`), func(m []string, ref time.Time) (span, bool) {
-		return pick(around(hanWeekday(around(ref, week), m[1]), day), week, latest, ref), true
+		return pickOccurrence(unitContaining(hanWeekday(unitContaining(ref, week), m[1]), day), week, latest, ref), true
 	}},
 	{anchored(hanMonth + `(?:` + hanDay + `)?`), func(m []string, ref time.Time) (span, bool) {
 		for y := ref.Year(); y > ref.Year()-8; y-- {
@@ -68,7 +68,7 @@ var hanRules = []rule{
 
 func anchored(form string) *regexp.Regexp { return regexp.MustCompile(`^` + form) }
 
-// chinese reads every phrase of a query.
+// chinese parses every phrase of a query.
 func chinese(query string, reference time.Time) []Range {
 	if !strings.ContainsFunc(query, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		return nil
@@ -76,14 +76,14 @@ func chinese(query string, reference time.Time) []Range {
 	var out []Range
 	for i := 0; i < len(query); {
 		r, n := utf8.DecodeRuneInString(query[i:])
-		if !strings.ContainsRune("0123456789〇零一二两三四五六七八九十半大前去今明后昨上这本下最过近周星礼", r) || i > 0 && isDigit(query[i-1]) || ofWeeks(query[:i], r) {
+		if !strings.ContainsRune("0123456789〇零一二两三四五六七八九十半大前去今明后昨上这本下最过近周星礼", r) || i > 0 && isDigit(query[i-1]) || countsWeeks(query[:i], r) {
 			i += n
 			continue
 		}
 		var best span
 		end := 0
 		for _, rule := range hanRules {
-			// No phrase is longer than this, so that the cost stays linear.
+			// No phrase is longer than this, so the cost stays linear.
 			rest := query[i:min(len(query), i+64)]
 			if m := rule.form.FindStringSubmatch(rest); len(m) > 0 && len(m[0]) > end {
 				if s, ok := rule.read(m, reference); ok {
@@ -102,14 +102,14 @@ func chinese(query string, reference time.Time) []Range {
 	return out
 }
 
-// ofWeeks tells that a week is one of a number, so that what follows is no
+// countsWeeks reports whether a week follows a number, in which case the next character is not a
 // weekday: "一周五天", "每周一".
-func ofWeeks(before string, r rune) bool {
+func countsWeeks(before string, r rune) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	return strings.ContainsRune("周星礼", r) && (strings.ContainsRune("一二两三四五六七八九十几每个", last) || unicode.IsDigit(last))
 }
 
-// hanBound reads what makes a date a bound: "2022年以前", "上周一之后".
+// hanBound parses what makes a date a bound: "2022年以前", "上周一之后".
 func hanBound(s span, query string, end int) (span, int) {
 	rest := query[end:]
 	for _, w := range []string{"之前", "以前"} {
@@ -125,7 +125,7 @@ func hanBound(s span, query string, end int) (span, int) {
 	return s, end
 }
 
-// hanDate gives a year, or the month, the day or the season of it.
+// hanDate returns a year, or a month, a day or a season of it.
 func hanDate(y int, m, d, part string) (span, bool) {
 	if y < firstYear || y > lastYear {
 		return span{}, false
@@ -139,21 +139,21 @@ func hanDate(y int, m, d, part string) (span, bool) {
 	}
 	month1 := hanInt(m)
 	if d != "" {
-		return exactNumbers(y, month1, hanInt(d))
+		return checkedDay(y, month1, hanInt(d))
 	}
 	return months(y, time.Month(month1), 1, month), month1 >= 1 && month1 <= 12
 }
 
-// hanRecurring reads "上个月", "上个月3号", "下周", "上周五", "这个周末".
+// hanRecurring parses "上个月", "上个月3号", "下周", "上周五", "这个周末".
 func hanRecurring(m []string, reference time.Time) (span, bool) {
 	u := hanUnit(m[2])
 	steps := map[string]int{"上上": -2, "上": -1, "下": 1}
-	s := around(shift(around(reference, u).from, steps[m[1]], u), u)
+	s := unitContaining(addUnits(unitContaining(reference, u).from, steps[m[1]], u), u)
 	switch {
 	case m[3] != "":
-		return around(hanWeekday(s, m[3]), day), u == week
+		return unitContaining(hanWeekday(s, m[3]), day), u == week
 	case m[4] != "":
-		one, ok := exactNumbers(s.from.Year(), int(s.from.Month()), hanInt(m[4]))
+		one, ok := checkedDay(s.from.Year(), int(s.from.Month()), hanInt(m[4]))
 		return one, ok && u == month
 	}
 	return s, true
@@ -175,7 +175,7 @@ func hanUnit(s string) unit {
 	return day
 }
 
-// hanWeekday gives the day of a week by its character.
+// hanWeekday returns the day of a week by its character.
 func hanWeekday(s span, name string) time.Time {
 	at := strings.Index("一二三四五六日", name) / len("一")
 	if name == "天" {
@@ -184,7 +184,7 @@ func hanWeekday(s span, name string) time.Time {
 	return s.from.AddDate(0, 0, at)
 }
 
-// hanInt reads a number; 0 is none.
+// hanInt parses a number; 0 means none.
 func hanInt(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n

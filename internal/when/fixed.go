@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// The years that a date may name; a number alone has to be a likelier one.
+// The years that a date may have; the limits for a number alone are narrower.
 const (
 	firstYear, lastYear   = 1000, 2999
 	firstAlone, lastAlone = 1900, 2099
 )
 
-// fixed reads what stands in a calendar: "8 May 2023", "May 8th", "March 2023",
-// "2023-05-08", "summer of 2022", "Q2 2023", "the 1990s", "2022", "Monday".
-func (g *grammar) fixed(i int) (span, int) {
+// parseFixed parses a date of the calendar: "8 May 2023", "May 8th", "March 2023", "2023-05-08",
+// "summer of 2022", "Q2 2023", "the 1990s", "2022", "Monday".
+func (g *grammar) parseFixed(i int) (span, int) {
 	from := i
 	if g.is(i, "the") {
 		i++
@@ -24,12 +24,12 @@ func (g *grammar) fixed(i int) (span, int) {
 		if g.is(at, "of") {
 			at++
 		}
-		if m, ok := monthNames[g.word(at)]; ok && (g.tokens[i].ordinal || g.sure(at, i)) {
-			return g.withYear(m, d, g.dot(at))
+		if m, ok := monthNames[g.word(at)]; ok && (g.tokens[i].ordinal || g.isMonthName(at, i)) {
+			return g.parseYearOfDay(m, d, g.afterMonthName(at))
 		}
 	}
 	if m, ok := monthNames[g.word(i)]; ok {
-		return g.month(m, i)
+		return g.parseMonth(m, i)
 	}
 	if m, ok := seasonNames[g.word(i)]; ok {
 		at := i + 1
@@ -40,7 +40,7 @@ func (g *grammar) fixed(i int) (span, int) {
 			return seasonOf(y, m), at + 1
 		}
 		if i > from && g.is(i-2, "in", "during", "over", "for") && !g.is(i, "fall") {
-			return pick(seasonOf(g.reference.Year(), m), year, latest, g.reference), i + 1
+			return pickOccurrence(seasonOf(g.reference.Year(), m), year, latest, g.reference), i + 1
 		}
 		return span{}, 0
 	}
@@ -50,13 +50,13 @@ func (g *grammar) fixed(i int) (span, int) {
 		}
 		return g.weekday(d, latest), i + 1
 	}
-	if s, end := g.numeric(i); end > 0 {
+	if s, end := g.parseNumeric(i); end > 0 {
 		return s, end
 	}
-	return g.year(i)
+	return g.parseYear(i)
 }
 
-// dayOfMonth reads a number that may be the day of a month.
+// dayOfMonth returns the number at i if it may be the day of a month.
 func (g *grammar) dayOfMonth(i int) (int, bool) {
 	if i < 0 || i >= len(g.tokens) {
 		return 0, false
@@ -65,37 +65,36 @@ func (g *grammar) dayOfMonth(i int) (int, bool) {
 	return t.number, t.digits <= 2 && t.number >= 1 && t.number <= 31
 }
 
-// dot skips the full stop of a short month name ("Sept.") where a number
-// follows, and gives the place behind the name.
-func (g *grammar) dot(month int) int {
+// afterMonthName returns the index after a month name. It skips the full stop of a short name
+// ("Sept.") when a number follows.
+func (g *grammar) afterMonthName(month int) int {
 	if _, ok := g.number(month+2, 1, 4); ok && g.is(month+1, ".") && len(g.word(month)) <= 4 {
 		return month + 2
 	}
 	return month + 1
 }
 
-// sure tells that the month name at i is one. Names that are other words need
-// a capital letter or a preposition before the whole date, which begins at
-// start.
-func (g *grammar) sure(i, start int) bool {
+// isMonthName reports whether the month name at i is one. A name with another meaning needs a
+// capital letter, or a preposition before the whole date, which begins at start.
+func (g *grammar) isMonthName(i, start int) bool {
 	w := g.word(start - 1)
 	if w == "the" {
 		w = g.word(start - 2)
 	}
-	return !otherMonths[g.word(i)] || g.tokens[i].capital || clearBefore[w] || g.trusted == start
+	return !otherMonths[g.word(i)] || g.tokens[i].capital || clearBefore[w] || g.expected == start
 }
 
-// withYear reads what may follow a day and a month: a year, after a comma.
-// Without one it is the latest that has begun.
-func (g *grammar) withYear(m time.Month, d, at int) (span, int) {
-	if s, end := g.yearBehind(at); end > 0 {
-		if one, ok := exact(s, m, d); ok {
+// parseYearOfDay parses a year, possibly after a comma, that follows a day and a month. Without a
+// year it returns the latest such day that has begun.
+func (g *grammar) parseYearOfDay(m time.Month, d, at int) (span, int) {
+	if s, end := g.yearAfter(at); end > 0 {
+		if one, ok := dayOf(s, m, d); ok {
 			return one, end
 		}
 		return span{}, 0
 	}
 	for y := g.reference.Year(); y > g.reference.Year()-8; y-- {
-		if one, ok := exact(y, m, d); ok && !one.from.After(g.reference) {
+		if one, ok := dayOf(y, m, d); ok && !one.from.After(g.reference) {
 			one.open = true
 			return one, at
 		}
@@ -103,7 +102,7 @@ func (g *grammar) withYear(m time.Month, d, at int) (span, int) {
 	return span{}, 0
 }
 
-func (g *grammar) yearBehind(at int) (y, end int) {
+func (g *grammar) yearAfter(at int) (y, end int) {
 	if g.is(at, ",", "of") {
 		at++
 	}
@@ -113,30 +112,30 @@ func (g *grammar) yearBehind(at int) (y, end int) {
 	return 0, 0
 }
 
-// month reads a date that begins with a month name, or the month alone.
-func (g *grammar) month(m time.Month, i int) (span, int) {
-	at := g.dot(i)
-	if d, ok := g.dayOfMonth(at); ok && g.sure(i, i) {
-		return g.withYear(m, d, at+1)
+// parseMonth parses a date that begins with a month name, or the month alone.
+func (g *grammar) parseMonth(m time.Month, i int) (span, int) {
+	at := g.afterMonthName(i)
+	if d, ok := g.dayOfMonth(at); ok && g.isMonthName(i, i) {
+		return g.parseYearOfDay(m, d, at+1)
 	}
-	if y, end := g.yearBehind(at); end > 0 {
+	if y, end := g.yearAfter(at); end > 0 {
 		return months(y, m, 1, month), end
 	}
 	name, before := g.word(i), g.word(i-1)
-	wanted := clearBefore[before] || g.trusted == i || before == "-" && g.is(i-2, "mid")
+	wanted := clearBefore[before] || g.expected == i || before == "-" && g.is(i-2, "mid")
 	if !wanted && (otherMonths[name] || len(name) <= 4 && !monthBefore[before]) {
 		return span{}, 0
 	}
-	s := pick(months(g.reference.Year(), m, 1, month), year, latest, g.reference)
+	s := pickOccurrence(months(g.reference.Year(), m, 1, month), year, latest, g.reference)
 	s.open = true
 	return s, i + 1
 }
 
-// year reads a year, a decade or a quarter of a year.
-func (g *grammar) year(i int) (span, int) {
+// parseYear parses a year, a decade or a quarter of a year.
+func (g *grammar) parseYear(i int) (span, int) {
 	w := g.word(i)
 	if len(w) == 2 && w[0] == 'q' && w[1] >= '1' && w[1] <= '4' {
-		if y, end := g.yearBehind(i + 1); end > 0 {
+		if y, end := g.yearAfter(i + 1); end > 0 {
 			return months(y, time.Month(3*int(w[1]-'1')+1), 3, quarter), end
 		}
 		return span{}, 0
@@ -155,15 +154,14 @@ func (g *grammar) year(i int) (span, int) {
 		return span{}, 0
 	}
 	if !yearBefore[before] && before != "-" && strings.HasSuffix(after, "s") && len(after) > 1 {
-		return span{}, 0 // something that is counted
+		return span{}, 0 // a count of something
 	}
 	return months(y, 1, 12, year), i + 1
 }
 
-// numeric reads "2023-05-08", "2023/05", "8.5.2023", "5/28/2023" and
-// "2019-2021". Where day and month could be exchanged it reads nothing, but
-// for dots, which put the day first.
-func (g *grammar) numeric(i int) (span, int) {
+// parseNumeric parses "2023-05-08", "2023/05", "8.5.2023", "5/28/2023" and "2019-2021". When day
+// and month could be exchanged it parses nothing, except with dots, where the day is first.
+func (g *grammar) parseNumeric(i int) (span, int) {
 	w, _, _ := strings.Cut(g.word(i), "t")
 	sign := strings.IndexAny(w, "-/.")
 	touched := i > 0 && i < len(g.tokens) && g.tokens[i-1].end == g.tokens[i].start && !g.is(i-1, `"`, "'", "(", "[")
@@ -185,8 +183,8 @@ func (g *grammar) numeric(i int) (span, int) {
 	return span{}, 0
 }
 
-// numericDate gives the date of two or three numbers; the first or the last
-// may have four digits.
+// numericDate returns the date of two or three numbers. first and last report whether the first and
+// the last number have four digits.
 func numericDate(n []int, first, last bool, sign byte) (span, bool) {
 	switch {
 	case len(n) == 2 && first && last && sign == '-':
@@ -196,18 +194,18 @@ func numericDate(n []int, first, last bool, sign byte) (span, bool) {
 		ok := n[0] >= firstAlone && n[0] <= lastAlone && n[1] >= 1 && n[1] <= 12
 		return months(n[0], time.Month(n[1]), 1, month), ok
 	case len(n) == 3 && first:
-		return exactNumbers(n[0], n[1], n[2])
+		return checkedDay(n[0], n[1], n[2])
 	case len(n) == 3 && last && (sign == '.' || n[0] > 12 || n[0] == n[1]):
-		return exactNumbers(n[2], n[1], n[0])
+		return checkedDay(n[2], n[1], n[0])
 	case len(n) == 3 && last && n[1] > 12:
-		return exactNumbers(n[2], n[0], n[1])
+		return checkedDay(n[2], n[0], n[1])
 	}
 	return span{}, false
 }
 
-func exactNumbers(y, m, d int) (span, bool) {
+func checkedDay(y, m, d int) (span, bool) {
 	if y < firstYear || y > lastYear || m < 1 || m > 12 || d < 1 || d > 31 {
 		return span{}, false
 	}
-	return exact(y, time.Month(m), d)
+	return dayOf(y, time.Month(m), d)
 }

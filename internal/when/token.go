@@ -11,14 +11,13 @@ type token struct {
 	start, end int
 	word       string // in lower case; "" for a plain number
 	number     int    // of one to four digits; -1 for none
-	digits     int    // how many
+	digits     int    // number of digits
 	ordinal    bool   // "8th"
 	capital    bool   // the word begins with a capital letter
 }
 
-// tokens cuts a query up. Digits joined with letters or signs ("3pm", "2.5",
-// "1,000", "v2") are words that mean nothing here; "2023-05-08" and the like
-// are one word.
+// tokens splits a query. Digits joined with letters or signs ("3pm", "2.5", "1,000", "v2") are
+// words without a meaning here; "2023-05-08" and the like are one word.
 func tokens(s string) []token {
 	var out []token
 	for i := 0; i < len(s); {
@@ -39,8 +38,8 @@ func tokens(s string) []token {
 	return out
 }
 
-// wordEnd gives where the word or number that starts at i ends. A sign between
-// two digits is part of a number.
+// wordEnd returns where the word or number that starts at i ends. A sign between two digits is part
+// of a number.
 func wordEnd(s string, i int) int {
 	digit := false
 	for i < len(s) {
@@ -59,7 +58,7 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// wordRune tells that r is a letter or a digit of a script with spaces.
+// wordRune reports whether r is a letter or a digit of a script with spaces.
 func wordRune(r rune) bool {
 	return unicode.IsDigit(r) || unicode.IsLetter(r) && !unicode.Is(unicode.Han, r)
 }
@@ -94,9 +93,8 @@ func classify(s string, start, end int) token {
 	return t
 }
 
-// touchesSign tells that what touches the number makes it no date of English:
-// a sign before it, but for a hyphen after a word ("mid-2022"), or a Chinese
-// character behind it.
+// touchesSign reports whether the characters around a number exclude an English date: a sign before
+// it, except a hyphen after a word ("mid-2022"), or a Chinese character after it.
 func touchesSign(s string, at, end int) bool {
 	if r, _ := utf8.DecodeRuneInString(s[end:]); unicode.Is(unicode.Han, r) {
 		return true

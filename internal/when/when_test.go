@@ -11,7 +11,7 @@ import (
 // reference is a Wednesday.
 var reference = time.Date(2023, 6, 14, 15, 4, 5, 0, time.FixedZone("", 3600))
 
-// shown renders ranges as "text=from..to", with the last day that is in.
+// shown formats ranges as "text=from..to", with the last day included.
 func shown(query string, ref time.Time) string {
 	var out []string
 	for _, r := range Parse(query, ref) {
@@ -33,7 +33,7 @@ func shown(query string, ref time.Time) string {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
-		// Dates of the calendar.
+		// Calendar dates.
 		"What happened on 8 May 2023?":           "8 May 2023=2023-05-08",
 		"the 8th of May, 2023":                   "the 8th of May, 2023=2023-05-08",
 		"on May 8th 2023 and on Sept. 3, 2022":   "May 8th 2023=2023-05-08 | Sept. 3, 2022=2022-09-03",
@@ -91,7 +91,7 @@ func TestParse(t *testing.T) {
 		"10 years ago":                       "10 years ago=2013-01-01..2013-12-31",
 		"5 days from now":                    "5 days from now=2023-06-19",
 
-		// Beside a date.
+		// Relative to a date.
 		"two weeks before 3 June 2023":        "two weeks before 3 June 2023=2023-05-15..2023-05-21",
 		"two days after May 30, 2023":         "two days after May 30, 2023=2023-06-01",
 		"The week before 9 June 2023":         "The week before 9 June 2023=2023-06-02..2023-06-08",
@@ -204,7 +204,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// What is rendered is read back as the same day.
+// A formatted date is parsed as the same day.
 func TestWordsAreParsed(t *testing.T) {
 	t.Parallel()
 	for at := time.Date(2019, 12, 30, 0, 0, 0, 0, time.UTC); at.Year() < 2021; at = at.AddDate(0, 0, 1) {

@@ -1,5 +1,5 @@
-// Gen writes the amd64 kernels of package encoder. It is a module of its own, so that what
-// it needs is no dependency of the product.
+// Gen generates the amd64 kernels of package encoder. It is a module of its own, so its
+// dependencies are not dependencies of the product.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	Generate()
 }
 
-// isa is what a tile needs to know of a family of vector instructions.
+// isa describes a family of vector instructions for a tile.
 type isa struct {
 	name   string
 	bytes  int // of a vector
@@ -40,8 +40,8 @@ var (
 // panelBytes is the width of a panel.
 const panelBytes = 64
 
-// tile multiplies rows of a with one panel of b, or with two neighbors. The sums stay in
-// registers from the bias on, each in the order of k.
+// tile multiplies rows of a by one panel of b, or by two neighbors. The sums stay in registers from
+// the bias on, each in the order of k.
 func tile(rows int, set isa) {
 	name := fmt.Sprintf("tile%d%s", rows, set.name)
 	TEXT(name, NOSPLIT, "func(k int, a *float32, lda int, b, bias, c *float32, ldc int)")
@@ -149,7 +149,7 @@ func addresses(base, stride reg.Register, rows int) []Mem {
 	return out
 }
 
-// vector is a constant in every lane.
+// vector returns a constant in every lane.
 func vector(name string, f float32) Mem {
 	return lanes(name, U32(math.Float32bits(f)))
 }
@@ -180,7 +180,7 @@ func vectors(name string, fs ...float32) []Mem {
 	return out
 }
 
-// each walks over n numbers at x, eight at a time.
+// each loops over n numbers at x, eight at a time.
 func each(label string, x, n reg.Register, body func(at Mem)) {
 	p, left := GP64(), GP64()
 	MOVQ(x, p)
@@ -192,7 +192,7 @@ func each(label string, x, n reg.Register, body func(at Mem)) {
 	JNZ(LabelRef(label))
 }
 
-// The numbers below stand in generic.go with their sources.
+// The numbers below are those of generic.go, which has their sources.
 func gelu() {
 	p := vectors("erfP", -2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02)
 	q := vectors("erfQ", -1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02)
@@ -270,7 +270,7 @@ func softmax() {
 	RET()
 }
 
-// across brings the lanes of v together, so that each holds the result.
+// across combines the lanes of v, so each holds the result.
 func across(v reg.VecVirtual, op func(a Op, b, c reg.Register)) {
 	t := YMM()
 	VPERM2F128(Imm(1), v, v, t)
