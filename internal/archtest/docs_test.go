@@ -154,7 +154,7 @@ func TestDocumentsLinkToWhatExists(t *testing.T) {
 // C315: the architecture says which store holds what, and why.
 func TestArchitectureSaysWhatIsKeptWhere(t *testing.T) {
 	t.Parallel()
-	text := section(t, readFile(t, "docs/architecture.md"), "## Where things are kept")
+	text := section(t, readFile(t, "docs/architecture/storage.md"), "## Where things are kept")
 	for _, word := range []string{"| store | holds | why there |", "SQLite file", "Postgres with pgvector", "Redis", "process memory"} {
 		if !strings.Contains(text, word) {
 			t.Errorf("the table lacks %q", word)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-//go:generate go run ../../tools/packagemap ../../docs/architecture.md
+//go:generate go run ../../tools/packagemap ../../docs/architecture/packages.md
 
 // The table of the map in a document is between these lines.
 const (
