@@ -94,7 +94,7 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 	if cq.Parent != uuid.Nil {
 		where += " AND c.parent = " + p.add(cq.Parent)
 	}
-	if after.ID != uuid.Nil {
+	if cq.After != "" { // the id is zero for the place just before a name
 		where += " AND (c.name, c.id) > (" + p.add(after.Name) + ", " + p.add(after.ID) + ")"
 	}
 	where += " ORDER BY c.name, c.id LIMIT " + p.add(limit(cq.Limit))

@@ -79,7 +79,7 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 	if cq.Parent != uuid.Nil {
 		where, args = where+" AND c.parent = ? AND c.parent <> zeroblob(16)", append(args, cq.Parent)
 	}
-	if after.ID != uuid.Nil {
+	if cq.After != "" { // the id is zero for the place just before a name
 		where, args = where+" AND (c.name, c.id) > (?, ?)", append(args, after.Name, after.ID)
 	}
 	return q.collections(ctx, where+" ORDER BY c.name, c.id LIMIT ?", append(args, limit(cq.Limit))...)

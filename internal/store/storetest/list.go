@@ -206,6 +206,8 @@ func listCollections(_ *testing.T, w *world) {
 	w.assertf(slices.Equal(names(memory.CollectionQuery{Agent: &w.alice.ID}), []string{"alice/m"}), "of an agent")
 	w.assertf(slices.Equal(names(memory.CollectionQuery{Agent: new(uuid.UUID)}), []string{"/a", "/m", "/z"}), "shared bases")
 	w.assertf(slices.Equal(names(memory.CollectionQuery{Parent: last.ID}), []string{"/a"}), "forks")
+	before := memory.CollectionQuery{After: "m\x00" + uuid.Nil.String()}
+	w.assertf(slices.Equal(names(before), []string{"/m", "alice/m", "/z"}), "a zero id is the place before the first of a name: %v", names(before))
 	w.assertf(must(w.ResolveCollection(w.ctx, w.aliceS, "m"))(w.t).Agent == w.alice.ID, "an agent's own collection is found first")
 	w.assertf(must(w.ResolveCollection(w.ctx, w.bobS, "m"))(w.t).Agent == uuid.Nil, "then the shared base is found")
 	w.wantFault(errOf(w.ResolveCollection(w.ctx, w.all, "m")), fault.Ambiguous)
