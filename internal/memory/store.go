@@ -41,13 +41,13 @@ type CollectionStore interface {
 	ListCollections(ctx context.Context, s tenant.Scope, q CollectionQuery) ([]Collection, error) // by name, then id
 	// UpdateCollection changes DisplayName, PolicyConfig, Metadata, ExpiresAt, State, EvolvedAdds. Another PolicyConfig
 	// gets a changeset of cause config. audit.Detail may be filled in by fn.
-	UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry, fn func(*Collection) error) (Collection, error)
+	UpdateCollection(ctx context.Context, s tenant.Scope, collection uuid.UUID, audit AuditEntry, fn func(*Collection) error) (Collection, error)
 	// DeleteCollection marks it deleting, frees its name, cancels its jobs and enqueues one remove job. HasForks when
 	// live forks read it, unless materialise makes each of them independent first.
-	DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit AuditEntry) error
+	DeleteCollection(ctx context.Context, s tenant.Scope, collection uuid.UUID, materialise bool, audit AuditEntry) error
 	// RemoveRows deletes up to limit rows of a deleting collection and tells
 	// whether it is gone.
-	RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error)
+	RemoveRows(ctx context.Context, s tenant.Scope, collection uuid.UUID, limit int) (gone bool, err error)
 	// CopyRows copies the next rows of what the view shows (notes with their vectors, links, usage), keeping ids and
 	// From, into target (State copying), at most limit notes in one transaction. cursor "" starts; next "" means that all is
 	// there, target is active, its head and floor are the view's revision and its counts are right. An adopt job is enqueued then where raw or

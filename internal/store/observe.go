@@ -17,6 +17,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
+//go:generate go run ../../tools/observestore
+
 // Observe gives a store whose calls are measured, by method and outcome, and
 // are spans of the trace in which they happen, if there is one: what looks at
 // the outbox every second begins no traces. Spans name tenant and collection,
@@ -92,8 +94,8 @@ func ours(c fault.Code) bool {
 
 // Write implements memory.Writer.
 func (ob *observed) Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(ctx context.Context, tx memory.Tx) error) (w memory.Written, err error) {
-	ctx, end := ob.begin(ctx, "Write", s.Tenant(), collection)
-	defer end(&err)
+	ctx, finish := ob.begin(ctx, "Write", s.Tenant(), collection)
+	defer finish(&err)
 	from := telemetry.Traceparent(ctx)
 	return ob.Store.Write(ctx, s, collection, o, func(ctx context.Context, tx memory.Tx) error {
 		return fn(ctx, tracedTx{tx, from})
@@ -117,33 +119,12 @@ func (t tracedTx) Enqueue(ctx context.Context, j memory.Job) (memory.Job, error)
 
 // CreateCollection implements memory.CollectionStore.
 func (ob *observed) CreateCollection(ctx context.Context, s tenant.Scope, c memory.NewCollection) (made memory.CollectionCreated, err error) {
-	ctx, end := ob.begin(ctx, "CreateCollection", s.Tenant(), uuid.Nil)
-	defer end(&err)
+	ctx, finish := ob.begin(ctx, "CreateCollection", s.Tenant(), uuid.Nil)
+	defer finish(&err)
 	if c.CopyJob != nil && c.CopyJob.Trace == "" {
 		job := *c.CopyJob // the caller's is left as it is
 		job.Trace = telemetry.Traceparent(ctx)
 		c.CopyJob = &job
 	}
 	return ob.Store.CreateCollection(ctx, s, c)
-}
-
-// Verify implements Verifier.
-func (ob *observed) Verify(ctx context.Context) (out []Problem, err error) {
-	ctx, end := ob.begin(ctx, "Verify", uuid.Nil, uuid.Nil)
-	defer end(&err)
-	return ob.Store.Verify(ctx)
-}
-
-// Size implements Store.
-func (ob *observed) Size(ctx context.Context) (out int64, err error) {
-	ctx, end := ob.begin(ctx, "Size", uuid.Nil, uuid.Nil)
-	defer end(&err)
-	return ob.Store.Size(ctx)
-}
-
-// Ping implements Store.
-func (ob *observed) Ping(ctx context.Context) (err error) {
-	ctx, end := ob.begin(ctx, "Ping", uuid.Nil, uuid.Nil)
-	defer end(&err)
-	return ob.Store.Ping(ctx)
 }
