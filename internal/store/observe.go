@@ -19,16 +19,14 @@ import (
 
 //go:generate go run ../../tools/observestore
 
-// Observe gives a store whose calls are measured, by method and outcome, and
-// are spans of the trace in which they happen, if there is one: what looks at
-// the outbox every second begins no traces. Spans name tenant and collection,
-// and nothing of what is stored.
+// Observe returns a store whose calls are measured, by method and outcome, and are spans of the
+// caller's trace, if there is one: polling the outbox every second starts no traces. Spans name the
+// tenant and the collection, and nothing of what is stored.
 //
-// A job that is enqueued is given the span that it comes from, so that whoever
-// runs it goes on in that trace. Those that the store makes by itself (adopt,
-// remove) have none.
+// Enqueued jobs carry the caller's trace context, so that worker spans join its trace. Jobs that
+// the store itself enqueues (adopt, remove) carry none.
 //
-// Roles that not every engine has, such as Backuper, are those of the engine below.
+// Optional roles of engines, such as Backuper, have to be asked of the engine below.
 func Observe(s Store, t trace.Tracer, m metric.Meter) (Store, error) {
 	duration, err := m.Float64Histogram("slipbox.store.duration", metric.WithUnit("s"),
 		metric.WithDescription("Time that calls of the store took."),
@@ -46,8 +44,8 @@ type observed struct {
 	duration metric.Float64Histogram
 }
 
-// begin starts the span and the clock of a call; the function it returns is
-// told of the call's error. Zero ids are left out.
+// begin starts the span and the clock of a call. The function that it returns ends both, with the
+// call's error. Zero ids are left out of the span.
 func (ob *observed) begin(ctx context.Context, method string, tenantID, collection uuid.UUID) (context.Context, func(*error)) {
 	began := time.Now()
 	var span trace.Span // nil: none
@@ -74,16 +72,15 @@ func (ob *observed) begin(ctx context.Context, method string, tenantID, collecti
 		if code != "" {
 			span.SetAttributes(telemetry.ErrorType.String(string(code)))
 		}
-		if ours(code) && !errors.Is(*err, context.Canceled) {
+		if isStoreFailure(code) && !errors.Is(*err, context.Canceled) {
 			span.SetStatus(codes.Error, string(code))
 		}
 		span.End()
 	}
 }
 
-// ours tells failures of the store from its answers, such as that there is no
-// such thing.
-func ours(c fault.Code) bool {
+// isStoreFailure reports whether a fault is a failure of the store, not an answer such as NotFound.
+func isStoreFailure(c fault.Code) bool {
 	switch c {
 	case fault.Internal, fault.Unavailable, fault.Timeout, fault.StorageFull:
 		return true
@@ -96,23 +93,23 @@ func ours(c fault.Code) bool {
 func (ob *observed) Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(ctx context.Context, tx memory.Tx) error) (w memory.Written, err error) {
 	ctx, finish := ob.begin(ctx, "Write", s.Tenant(), collection)
 	defer finish(&err)
-	from := telemetry.Traceparent(ctx)
+	parent := telemetry.Traceparent(ctx)
 	return ob.Store.Write(ctx, s, collection, o, func(ctx context.Context, tx memory.Tx) error {
-		return fn(ctx, tracedTx{tx, from})
+		return fn(ctx, tracedTx{tx, parent})
 	})
 }
 
-// tracedTx writes down in which trace a job was enqueued.
+// tracedTx adds the trace context to enqueued jobs.
 type tracedTx struct {
 	memory.Tx
 
-	from string
+	parent string
 }
 
 // Enqueue implements memory.Tx.
 func (t tracedTx) Enqueue(ctx context.Context, j memory.Job) (memory.Job, error) {
 	if j.Trace == "" {
-		j.Trace = t.from
+		j.Trace = t.parent
 	}
 	return t.Tx.Enqueue(ctx, j)
 }
@@ -122,7 +119,7 @@ func (ob *observed) CreateCollection(ctx context.Context, s tenant.Scope, c memo
 	ctx, finish := ob.begin(ctx, "CreateCollection", s.Tenant(), uuid.Nil)
 	defer finish(&err)
 	if c.CopyJob != nil && c.CopyJob.Trace == "" {
-		job := *c.CopyJob // the caller's is left as it is
+		job := *c.CopyJob // the caller's job is not changed
 		job.Trace = telemetry.Traceparent(ctx)
 		c.CopyJob = &job
 	}

@@ -92,7 +92,7 @@ func newPlant(t *testing.T, o settings) *plant {
 	}
 	policies, err := policies.All()
 	must(err)
-	telling := store.Told(p.store, func(store.Change) { p.worker.Wake() })
+	telling := store.NotifyOnCommit(p.store, func(store.Change) { p.worker.Wake() })
 	found, err := recall.New(recall.Deps{Store: telling, Embedders: embedders, Policies: policies, Clock: p.now}, recall.Config{})
 	must(err)
 	p.notes, err = notes.New(notes.Deps{Store: telling, Embedders: embedders, Policies: policies, Clock: p.now}, notes.Config{})

@@ -72,7 +72,7 @@ func open(t *testing.T) *desk {
 	d.embedders = embedders{hash: llm.Hash{}, slow: slowEmbedder{}}
 	policies, err := policies.All()
 	d.must(err)
-	telling := store.Told(db, func(c store.Change) {
+	telling := store.NotifyOnCommit(db, func(c store.Change) {
 		if len(c.Stages) > 0 {
 			d.woken.Add(1)
 		}

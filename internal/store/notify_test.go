@@ -17,22 +17,22 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// listener is a store that tells, with what it told.
-type listener struct {
+// notifiedStore is a store with the changes that it has reported.
+type notifiedStore struct {
 	store.Store
 	t     *testing.T
 	s     tenant.Scope
-	heard []store.Change
+	got []store.Change
 }
 
-func listen(t *testing.T) *listener {
+func openNotified(t *testing.T) *notifiedStore {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &listener{t: t}
-	l.Store = store.Told(db, func(c store.Change) { l.heard = append(l.heard, c) })
+	l := &notifiedStore{t: t}
+	l.Store = store.NotifyOnCommit(db, func(c store.Change) { l.got = append(l.got, c) })
 	t.Cleanup(func() { l.must(l.Close()) })
 	acme, err := l.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme"})
 	l.must(err)
@@ -40,26 +40,26 @@ func listen(t *testing.T) *listener {
 	return l
 }
 
-func (l *listener) must(err error) {
+func (l *notifiedStore) must(err error) {
 	l.t.Helper()
 	if err != nil {
 		l.t.Fatal(err)
 	}
 }
 
-// hears demands what was told since the last call.
-func (l *listener) hears(after string, want ...store.Change) {
+// wants fails unless exactly these changes were reported since the last call.
+func (l *notifiedStore) wants(after string, want ...store.Change) {
 	l.t.Helper()
 	for i := range want {
 		want[i].Tenant = l.s.Tenant()
 	}
-	if len(l.heard) != len(want) || len(want) > 0 && !reflect.DeepEqual(l.heard, want) {
-		l.t.Errorf("after %s heard %+v, want %+v", after, l.heard, want)
+	if len(l.got) != len(want) || len(want) > 0 && !reflect.DeepEqual(l.got, want) {
+		l.t.Errorf("after %s got %+v, want %+v", after, l.got, want)
 	}
-	l.heard = nil
+	l.got = nil
 }
 
-func (l *listener) collection(c memory.NewCollection) memory.CollectionCreated {
+func (l *notifiedStore) collection(c memory.NewCollection) memory.CollectionCreated {
 	l.t.Helper()
 	c.Policy, c.Embedder, c.Dim = memory.PolicyAMEM, "hash", 384
 	made, err := l.CreateCollection(l.t.Context(), l.s, c)
@@ -67,14 +67,14 @@ func (l *listener) collection(c memory.NewCollection) memory.CollectionCreated {
 	return made
 }
 
-func (l *listener) write(c uuid.UUID, fn func(ctx context.Context, tx memory.Tx) error) memory.Written {
+func (l *notifiedStore) write(c uuid.UUID, fn func(ctx context.Context, tx memory.Tx) error) memory.Written {
 	l.t.Helper()
 	w, err := l.Write(l.t.Context(), l.s, c, memory.WriteOptions{Cause: memory.CauseAdd}, fn)
 	l.must(err)
 	return w
 }
 
-func (l *listener) claim(c uuid.UUID, stage memory.Stage) memory.Job {
+func (l *notifiedStore) claim(c uuid.UUID, stage memory.Stage) memory.Job {
 	l.t.Helper()
 	jobs, err := l.ClaimJobs(l.t.Context(), l.s, c, stage, uuid.New(), time.Now().Add(time.Minute), 1)
 	l.must(err)
@@ -84,18 +84,18 @@ func (l *listener) claim(c uuid.UUID, stage memory.Stage) memory.Job {
 	return jobs[0]
 }
 
-func (l *listener) end(j memory.Job, end memory.JobEnd) {
+func (l *notifiedStore) end(j memory.Job, end memory.JobEnd) {
 	l.t.Helper()
 	l.write(j.Collection, func(ctx context.Context, tx memory.Tx) error { return tx.EndJob(ctx, j.ID, j.Lease, end) })
 }
 
-// A change is told once, after its commit, with what follows from it; what is
-// rolled back, or changes nothing, is not told.
-func TestToldOfWrites(t *testing.T) {
+// A change is reported once, after its commit, with the stages that have work. A write that is
+// rolled back, or that changes nothing, is not reported.
+func TestNotifyOnWrites(t *testing.T) {
 	t.Parallel()
-	l := listen(t)
+	l := openNotified(t)
 	c := l.collection(memory.NewCollection{Collection: memory.Collection{Name: "c"}}).Collection.ID
-	l.hears("a collection without jobs")
+	l.wants("a collection without jobs")
 	add := func(enqueue bool) func(ctx context.Context, tx memory.Tx) error {
 		return func(ctx context.Context, tx memory.Tx) error {
 			for range 2 {
@@ -114,87 +114,87 @@ func TestToldOfWrites(t *testing.T) {
 		}
 	}
 	w := l.write(c, add(true))
-	l.hears("two notes", store.Change{Collection: c, Revision: w.Revision, Stages: []memory.Stage{memory.StagePrepare}})
+	l.wants("two notes", store.Change{Collection: c, Revision: w.Revision, Stages: []memory.Stage{memory.StagePrepare}})
 	w = l.write(c, add(false))
-	l.hears("notes without jobs", store.Change{Collection: c, Revision: w.Revision})
+	l.wants("notes without jobs", store.Change{Collection: c, Revision: w.Revision})
 	l.write(c, func(context.Context, memory.Tx) error { return nil })
-	l.hears("nothing")
+	l.wants("nothing")
 	enough := errors.New("enough")
 	if _, err := l.Write(t.Context(), l.s, c, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 		return errors.Join(add(true)(ctx, tx), enough)
 	}); !errors.Is(err, enough) {
 		t.Fatalf("got %v", err)
 	}
-	l.hears("a write that was rolled back")
+	l.wants("a write that was rolled back")
 	l.write(c, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Enqueue(ctx, memory.Job{Collection: c, Kind: memory.JobConsolidate, Stage: memory.StageTask, NotBefore: tx.Now().Add(time.Hour)})
 		return err
 	})
-	l.hears("a job for later")
+	l.wants("a job for later")
 }
 
-// A job that moves on, is given back, ends in front of others or is retried
-// wakes whoever can go on with it.
-func TestToldOfJobs(t *testing.T) {
+// A job that moves to its next stage, is given back, is retried, or ends in front of others is
+// reported with the stage that has work.
+func TestNotifyOnJobs(t *testing.T) {
 	t.Parallel()
-	l := listen(t)
+	l := openNotified(t)
 	c := l.collection(memory.NewCollection{Collection: memory.Collection{Name: "c"}}).Collection.ID
 	prepare, decide := []memory.Stage{memory.StagePrepare}, []memory.Stage{memory.StageDecide}
 	l.write(c, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Enqueue(ctx, memory.Job{Collection: c, Kind: memory.JobNote, Stage: memory.StagePrepare})
 		return err
 	})
-	l.hears("a job", store.Change{Collection: c, Stages: prepare})
+	l.wants("a job", store.Change{Collection: c, Stages: prepare})
 	j := l.claim(c, memory.StagePrepare)
 	l.must(l.ReleaseJob(t.Context(), l.s, j.ID, j.Lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StagePrepare}))
-	l.hears("a job given back", store.Change{Collection: c, Stages: prepare})
+	l.wants("a job given back", store.Change{Collection: c, Stages: prepare})
 	l.end(l.claim(c, memory.StagePrepare), memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide})
-	l.hears("its next stage", store.Change{Collection: c, Stages: decide})
+	l.wants("its next stage", store.Change{Collection: c, Stages: decide})
 	j = l.claim(c, memory.StageDecide)
 	l.must(l.ReleaseJob(t.Context(), l.s, j.ID, j.Lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide, Attempts: 1, NotBefore: time.Now().Add(-time.Second)}))
-	l.hears("a failed try, which waits")
+	l.wants("a failed try, which waits")
 	l.end(l.claim(c, memory.StageDecide), memory.JobEnd{State: memory.JobDead, Stage: memory.StageDecide, Attempts: 3})
-	l.hears("the end of a decide: its worker looks for the next")
+	l.wants("the end of a decide: its worker looks for the next")
 	_, err := l.RetryJob(t.Context(), l.s, j.ID, memory.AuditEntry{Action: "job.retry"})
 	l.must(err)
-	l.hears("a retry", store.Change{Collection: c, Stages: decide})
+	l.wants("a retry", store.Change{Collection: c, Stages: decide})
 	_, err = l.CancelJob(t.Context(), l.s, j.ID, memory.AuditEntry{Action: "job.cancel"})
 	l.must(err)
-	l.hears("a canceled job, which others may have waited behind", store.Change{Collection: c, Stages: decide})
+	l.wants("a canceled job, which others may have waited behind", store.Change{Collection: c, Stages: decide})
 	l.write(c, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Enqueue(ctx, memory.Job{Collection: c, Kind: memory.JobNote, Stage: memory.StagePrepare})
 		return err
 	})
-	l.heard = nil
+	l.got = nil
 	l.end(l.claim(c, memory.StagePrepare), memory.JobEnd{State: memory.JobFailed, Stage: memory.StagePrepare})
-	l.hears("a prepare that failed in front of decides", store.Change{Collection: c, Stages: decide})
+	l.wants("a prepare that failed in front of decides", store.Change{Collection: c, Stages: decide})
 }
 
 // Forks, copies and removals have jobs that no write of a note enqueues.
-func TestToldOfCollections(t *testing.T) {
+func TestNotifyOnCollections(t *testing.T) {
 	t.Parallel()
-	l := listen(t)
+	l := openNotified(t)
 	task := []memory.Stage{memory.StageTask}
 	base := l.collection(memory.NewCollection{Collection: memory.Collection{Name: "base"}}).Collection
 	l.write(base.ID, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Put(ctx, memory.Note{Kind: memory.KindNote, Content: "tea", State: memory.StateRaw})
 		return err
 	})
-	l.heard = nil
+	l.got = nil
 	v, err := l.OpenView(t.Context(), l.s, base.ID.String(), memory.At{})
 	l.must(err)
 	fork := l.collection(memory.NewCollection{Collection: memory.Collection{Name: "fork", Parent: base.ID, ParentRevision: v.At}}).Collection
-	l.hears("a fork", store.Change{Collection: fork.ID, Stages: task})
+	l.wants("a fork", store.Change{Collection: fork.ID, Stages: task})
 	target := l.collection(memory.NewCollection{
 		Collection: memory.Collection{Name: "copy"}, CopyJob: &memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask, State: memory.JobQueued},
 	}).Collection
-	l.hears("a copy", store.Change{Collection: target.ID, Stages: task})
+	l.wants("a copy", store.Change{Collection: target.ID, Stages: task})
 	for cursor, next := "", "first"; next != ""; cursor = next {
-		l.hears("a step of a copy")
+		l.wants("a step of a copy")
 		_, next, err = l.CopyRows(t.Context(), l.s, v, target.ID, cursor, 1)
 		l.must(err)
 	}
-	l.hears("the last step", store.Change{Collection: target.ID, Revision: v.At, Stages: task})
+	l.wants("the last step", store.Change{Collection: target.ID, Revision: v.At, Stages: task})
 	l.must(l.DeleteCollection(t.Context(), l.s, target.ID, false, memory.AuditEntry{Action: "collection.delete"}))
-	l.hears("a removal", store.Change{Collection: target.ID, Stages: task})
+	l.wants("a removal", store.Change{Collection: target.ID, Stages: task})
 }

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// Change is what a commit changed that others may wait for.
+type Change struct {
+	Tenant     uuid.UUID
+	Collection uuid.UUID
+	Revision   memory.Revision // the end of the collection's log; 0: nothing was logged
+	Stages     []memory.Stage  // stages that may have work now, each once
+}
+
+// NotifyOnCommit returns a store that calls notify for each change after it is committed, before
+// the writing call returns. Changes are logged revisions and jobs that became due. Jobs that are
+// put off until later and leases that expire are not reported: workers also poll the outbox. A
+// process that dies after a commit does not report it.
+//
+// notify must neither block nor fail. Optional roles of engines, such as Backuper, have to be asked
+// of the engine below.
+func NotifyOnCommit(s Store, notify func(Change)) Store { return &notifying{Store: s, notify: notify} }
+
+type notifying struct {
+	Store
+
+	notify func(Change)
+}
+
+// Write implements memory.Writer.
+func (t *notifying) Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(ctx context.Context, tx memory.Tx) error) (memory.Written, error) {
+	var stages []memory.Stage
+	w, err := t.Store.Write(ctx, s, collection, o, func(ctx context.Context, tx memory.Tx) error {
+		watched := &notifyingTx{Tx: tx}
+		err := fn(ctx, watched)
+		stages = watched.stages // of the last run, which is the one that was committed
+		return err
+	})
+	if err != nil || w.Replay != nil {
+		return w, err
+	}
+	c := Change{Tenant: s.Tenant(), Collection: collection, Stages: stages}
+	if w.Logged {
+		c.Revision = w.Revision
+	}
+	if w.Logged || len(stages) > 0 {
+		t.notify(c)
+	}
+	return w, nil
+}
+
+// notifyingTx collects the stages for which a transaction makes work.
+type notifyingTx struct {
+	memory.Tx
+
+	stages []memory.Stage
+}
+
+func (t *notifyingTx) addStage(s memory.Stage) {
+	if !slices.Contains(t.stages, s) {
+		t.stages = append(t.stages, s)
+	}
+}
+
+// Enqueue implements memory.Tx.
+func (t *notifyingTx) Enqueue(ctx context.Context, j memory.Job) (memory.Job, error) {
+	j, err := t.Tx.Enqueue(ctx, j)
+	if err == nil && j.NotBefore.IsZero() {
+		t.addStage(j.Stage)
+	}
+	return j, err
+}
+
+// EndJob implements memory.Tx.
+func (t *notifyingTx) EndJob(ctx context.Context, job, lease uuid.UUID, end memory.JobEnd) error {
+	err := t.Tx.EndJob(ctx, job, lease, end)
+	if err == nil {
+		if s, ok := stageWithWork(end); ok {
+			t.addStage(s)
+		}
+	}
+	return err
+}
+
+// stageWithWork returns the stage that has work after a job has ended or was given back: the job's
+// own next stage, or decide when decides waited behind the job's prepare.
+func stageWithWork(end memory.JobEnd) (memory.Stage, bool) {
+	switch {
+	case end.State == memory.JobQueued:
+		return end.Stage, end.NotBefore.IsZero()
+	case end.Stage == memory.StagePrepare:
+		return memory.StageDecide, true
+	}
+	return "", false
+}
+
+// CreateCollection implements memory.CollectionStore.
+func (t *notifying) CreateCollection(ctx context.Context, s tenant.Scope, c memory.NewCollection) (memory.CollectionCreated, error) {
+	made, err := t.Store.CreateCollection(ctx, s, c)
+	if err == nil && made.Replay == nil && (c.CopyJob != nil || c.Parent != uuid.Nil) { // a fork may have a job to adopt
+		t.notifyTask(s, made.Collection.ID)
+	}
+	return made, err
+}
+
+// notifyTask reports that a collection may have a task.
+func (t *notifying) notifyTask(s tenant.Scope, collection uuid.UUID) {
+	t.notify(Change{Tenant: s.Tenant(), Collection: collection, Stages: []memory.Stage{memory.StageTask}})
+}
+
+// CopyRows implements memory.CollectionStore.
+func (t *notifying) CopyRows(ctx context.Context, s tenant.Scope, v memory.View, target uuid.UUID, cursor string, limit int) (n int, next string, err error) {
+	n, next, err = t.Store.CopyRows(ctx, s, v, target, cursor, limit)
+	if err == nil && next == "" {
+		t.notify(Change{Tenant: s.Tenant(), Collection: target, Revision: v.At, Stages: []memory.Stage{memory.StageTask}})
+	}
+	return n, next, err
+}
+
+// UpdateCollection implements memory.CollectionStore.
+func (t *notifying) UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.Collection) error) (memory.Collection, error) {
+	c, err := t.Store.UpdateCollection(ctx, s, id, audit, fn)
+	if err == nil {
+		t.notify(Change{Tenant: s.Tenant(), Collection: c.ID, Revision: c.Head})
+	}
+	return c, err
+}
+
+// DeleteCollection implements memory.CollectionStore.
+func (t *notifying) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error {
+	err := t.Store.DeleteCollection(ctx, s, id, materialise, audit)
+	if err == nil {
+		t.notifyTask(s, id)
+	}
+	return err
+}
+
+// ReleaseJob implements memory.Queue.
+func (t *notifying) ReleaseJob(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
+	err := t.Store.ReleaseJob(ctx, s, job, lease, end)
+	if err != nil {
+		return err
+	}
+	if stage, ok := stageWithWork(end); ok {
+		// The call does not name the collection of the job. When the job cannot be read, the next poll
+		// of the outbox finds the work.
+		if j, err := t.Job(ctx, s, job); err == nil {
+			t.notify(Change{Tenant: j.Tenant, Collection: j.Collection, Stages: []memory.Stage{stage}})
+		}
+	}
+	return nil
+}
+
+// RetryJob implements memory.Queue.
+func (t *notifying) RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error) {
+	j, err := t.Store.RetryJob(ctx, s, id, audit)
+	if err == nil {
+		t.notify(Change{Tenant: j.Tenant, Collection: j.Collection, Stages: []memory.Stage{j.Stage}})
+	}
+	return j, err
+}
+
+// CancelJob implements memory.Queue.
+func (t *notifying) CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error) {
+	j, err := t.Store.CancelJob(ctx, s, id, audit)
+	if err == nil && j.Stage != memory.StageTask {
+		t.notify(Change{Tenant: j.Tenant, Collection: j.Collection, Stages: []memory.Stage{memory.StageDecide}}) // those behind it
+	}
+	return j, err
+}
