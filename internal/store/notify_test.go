@@ -20,8 +20,8 @@ import (
 // notifiedStore is a store with the changes that it has reported.
 type notifiedStore struct {
 	store.Store
-	t     *testing.T
-	s     tenant.Scope
+	t   *testing.T
+	s   tenant.Scope
 	got []store.Change
 }
 
