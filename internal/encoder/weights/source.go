@@ -12,22 +12,21 @@ import (
 	"strings"
 )
 
-// source is a tree that holds the files, packed or not.
+// source is a tree that contains the files, packed or not.
 type source struct {
 	name  string            // as the caller knows it
-	fs    fs.FS             // of the tree
+	fs    fs.FS             // root of the tree
 	paths map[string]string // within fs, by name of the file
 	close func() error
 }
 
-// Bounds of a search for the files.
+// Limits of the search for the files.
 const (
-	maxDepth   = 4     // folders below the one that is named: site-packages, package, model
-	maxEntries = 20000 // looked at
+	maxDepth   = 4     // folders below the given one: site-packages, package, model
+	maxEntries = 20000 // files and folders read
 )
 
-// open finds the files at a path: in a wheel, in a folder, or in a wheel that
-// is the only one in a folder.
+// open finds the files at a path: in a wheel, in a folder, or in a folder's only wheel.
 func open(from string, files []file) (*source, error) {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -37,7 +36,7 @@ func open(from string, files []file) (*source, error) {
 		return openWheel(from, files)
 	}
 	s := &source{name: from, fs: os.DirFS(from), close: func() error { return nil }}
-	err = s.find(files)
+	err = s.findFolder(files)
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}
@@ -50,17 +49,17 @@ func open(from string, files []file) (*source, error) {
 func openWheel(from string, files []file) (*source, error) {
 	z, err := zip.OpenReader(from)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no wheel: %w", from, err)
+		return nil, fmt.Errorf("%s is not a wheel: %w", from, err)
 	}
 	s := &source{name: from, fs: z, close: z.Close}
-	if err := s.find(files); err != nil {
+	if err := s.findFolder(files); err != nil {
 		return nil, errors.Join(err, z.Close())
 	}
 	return s, nil
 }
 
-// find looks for the folder, nearest first, that has all files.
-func (s *source) find(files []file) error {
+// findFolder finds the folder, nearest first, that has all files.
+func (s *source) findFolder(files []file) error {
 	folders := map[string][]string{} // names of files found, by folder
 	seen := 0
 	err := fs.WalkDir(s.fs, ".", func(at string, entry fs.DirEntry, err error) error {
@@ -68,7 +67,7 @@ func (s *source) find(files []file) error {
 			if at == "." {
 				return err
 			}
-			return fs.SkipDir // of no business to us
+			return fs.SkipDir // not readable, so the files are not there
 		}
 		if seen++; seen > maxEntries {
 			return fs.SkipAll
@@ -94,7 +93,7 @@ func (s *source) find(files []file) error {
 		}
 	}
 	if best == "" {
-		return s.lacks(files, folders)
+		return s.missingReason(files, folders)
 	}
 	s.paths = map[string]string{}
 	for _, f := range files {
@@ -110,15 +109,16 @@ func nearer(a, b string) bool {
 	return a < b
 }
 
-// lacks names a file that is in no folder, or else says that they are apart.
-func (s *source) lacks(files []file, folders map[string][]string) error {
+// missingReason returns an error that names a file that is in no folder, or else says that the
+// files are in different folders.
+func (s *source) missingReason(files []file, folders map[string][]string) error {
 	for _, f := range files {
 		found := false
 		for _, names := range folders {
 			found = found || slices.Contains(names, f.name)
 		}
 		if !found {
-			return missing(f, s.name)
+			return missingFile(f, s.name)
 		}
 	}
 	return fmt.Errorf("%s does not hold the files in one folder: %w", s.name, fs.ErrNotExist)

@@ -1,4 +1,4 @@
-// Package weightstest gives tests the encoder's weights.
+// Package weightstest provides the encoder's weights to tests.
 package weightstest
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/encoder/weights"
 )
 
-// Dir is the directory that holds the weights. Without them the test is
-// skipped, or fails where SLIPBOX_REQUIRE_SERVICES says that it has to run.
+// Dir returns the directory with the weights. Without them the test is skipped, or fails when
+// SLIPBOX_REQUIRE_SERVICES requires it to run.
 func Dir(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("SLIPBOX_ENCODER_DIR")
