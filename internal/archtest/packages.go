@@ -97,7 +97,7 @@ func Map() []Package {
 		{store, LayerAdapter, "the composed contract, migration runner, observing decorator", []string{core}, false},
 		{"internal/store/sqlite", LayerAdapter, "the embedded engine", []string{core, store}, false},
 		{"internal/store/postgres", LayerAdapter, "the servers' engine", []string{core, store}, false},
-		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests of what stands above it", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
+		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests of the layers above", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
 		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
 		{"internal/llm", LayerAdapter, "the model client: completion and embedding, retry, budget", []string{core}, false},
 		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core, policy + "/amem", policy + "/mem0", policy + "/memorybank"}, false},
