@@ -86,7 +86,7 @@ func evolve(in amem.EvolveInput) evolution {
 	}
 
 	// One entry per neighbour, in the order given; what stays is repeated.
-	for _, n := range in.Neighbours {
+	for _, n := range in.Neighbors {
 		out.NewContextNeighborhood = append(out.NewContextNeighborhood, n.Context)
 		out.NewTagsNeighborhood = append(out.NewTagsNeighborhood, nonNil(n.Tags))
 		out.NewKeywordsNeighborhood = append(out.NewKeywordsNeighborhood, nonNil(n.Keywords))
@@ -131,16 +131,16 @@ func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 func relations(in amem.EvolveInput) []relation {
 	names := speakers(in)
 	own := keywordStems(in.New, names)
-	stems := make([]map[string]bool, len(in.Neighbours))
+	stems := make([]map[string]bool, len(in.Neighbors))
 	notesWith := map[string]int{}
-	for i, n := range in.Neighbours {
+	for i, n := range in.Neighbors {
 		stems[i] = set(keywordStems(n, names))
 		for st := range stems[i] {
 			notesWith[st]++
 		}
 	}
 	var out []relation
-	for i, n := range in.Neighbours {
+	for i, n := range in.Neighbors {
 		r := relation{place: i, note: n, kind: complement, reason: "shared_keywords"}
 		for _, st := range own {
 			if stems[i][st] {
@@ -196,7 +196,7 @@ func trustIn(score float64, shared int) float64 {
 // address each other is nothing that their notes share.
 func speakers(in amem.EvolveInput) map[string]bool {
 	names := map[string]bool{}
-	for _, n := range append([]memory.Described{in.New}, in.Neighbours...) {
+	for _, n := range append([]memory.Described{in.New}, in.Neighbors...) {
 		if _, name := splitSpeaker(n.Content, ""); name != "" {
 			for _, w := range text.Words(name) {
 				names[w] = true

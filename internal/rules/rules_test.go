@@ -201,7 +201,7 @@ func TestLinks_C033(t *testing.T) {
 	t.Parallel()
 	in := amem.EvolveInput{
 		New: memory.Described{Handle: -1, Content: "x", Keywords: []string{"bee colonies", "frost", "garden"}},
-		Neighbours: []memory.Described{
+		Neighbors: []memory.Described{
 			{Handle: 0, Content: "a", Keywords: []string{"garden"}, Score: 0.9},
 			{Handle: 1, Content: "b", Keywords: []string{"gardens", "tulips"}, Score: 0.8},
 			{Handle: 2, Content: "c", Keywords: []string{"went", "great"}, Score: 0.7},
@@ -222,11 +222,11 @@ func TestLinks_C033(t *testing.T) {
 		t.Errorf("at most three: %v", e.SuggestedConnections)
 	}
 	in.New.Keywords = []string{"went", "great", "Monday", "the"}
-	in.Neighbours[0].Keywords = []string{"great", "Monday", "the", "went"}
+	in.Neighbors[0].Keywords = []string{"great", "Monday", "the", "went"}
 	if e := ask[evolution](t, in); e.ShouldEvolve || len(e.SuggestedConnections) != 0 || len(e.Actions) != 0 || e.Confidence == nil {
 		t.Errorf("linked by small talk: %+v", e)
 	}
-	in.Neighbours = nil
+	in.Neighbors = nil
 	if e := ask[evolution](t, in); e.ShouldEvolve {
 		t.Errorf("alone: %+v", e)
 	}
@@ -239,7 +239,7 @@ func TestUnionAndAppend_C034(t *testing.T) {
 	long := "The beekeeper wraps every colony in straw before the first hard frost of the year."
 	in := amem.EvolveInput{
 		New: memory.Described{Handle: -1, Content: long, Context: long, Keywords: []string{"beekeeper", "colony", "straw", "frost"}, Tags: []string{"nature"}},
-		Neighbours: []memory.Described{
+		Neighbors: []memory.Described{
 			{Handle: 0, Content: "One colony died in the frost.", Context: "A loss.", Keywords: []string{"colony", "frost", "fence"}, Tags: []string{"pets", "statement"}, Score: 0.7},
 			{Handle: 1, Content: "Straw is cheap.", Context: "Prices.", Keywords: []string{"straw"}, Tags: []string{"pets"}, Score: 0.9},
 		},
@@ -264,15 +264,15 @@ func TestUnionAndAppend_C034(t *testing.T) {
 		t.Errorf("tags %q", e.TagsToUpdate)
 	}
 	// Applied once more, nothing is new.
-	in.Neighbours[0].Context, in.Neighbours[0].Keywords = e.NewContextNeighborhood[0], e.NewKeywordsNeighborhood[0]
+	in.Neighbors[0].Context, in.Neighbors[0].Keywords = e.NewContextNeighborhood[0], e.NewKeywordsNeighborhood[0]
 	if again := ask[evolution](t, in); slices.Contains(again.Actions, "update_neighbor") {
 		t.Errorf("appended twice: %+v", again)
 	}
-	in.Neighbours[0].Context = strings.Repeat("Long ago. ", 39)
-	if full := ask[evolution](t, in); full.NewContextNeighborhood[0] != in.Neighbours[0].Context {
+	in.Neighbors[0].Context = strings.Repeat("Long ago. ", 39)
+	if full := ask[evolution](t, in); full.NewContextNeighborhood[0] != in.Neighbors[0].Context {
 		t.Errorf("a full context grew to %d", len(full.NewContextNeighborhood[0]))
 	}
-	in.Neighbours[0].Context, in.AppendContext = "A loss.", 20
+	in.Neighbors[0].Context, in.AppendContext = "A loss.", 20
 	if short := ask[evolution](t, in); utf8.RuneCountInString(short.NewContextNeighborhood[0]) > len("A loss. | ")+20 {
 		t.Errorf("%q", short.NewContextNeighborhood[0])
 	}
@@ -292,8 +292,8 @@ func TestReflection_C035(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := ask[evolution](t, amem.EvolveInput{
-				New:        note(t, -1, 0, tc.added),
-				Neighbours: []memory.Described{note(t, 0, 0.5, "Quantum computers need liquid helium."), note(t, 1, 0.6, tc.old)},
+				New:       note(t, -1, 0, tc.added),
+				Neighbors: []memory.Described{note(t, 0, 0.5, "Quantum computers need liquid helium."), note(t, 1, 0.6, tc.old)},
 			})
 			if len(e.Reflections) != 1 || e.Reflections[0].Handle != 1 || e.Reflections[0].Kind != tc.kind || e.Reflections[0].Reason != tc.reason {
 				t.Errorf("%+v", e.Reflections)
@@ -351,7 +351,7 @@ func TestHeuristicRefusals(t *testing.T) {
 // The same material always gives the same answer.
 func TestHeuristicIsDeterministic(t *testing.T) {
 	t.Parallel()
-	in := amem.EvolveInput{New: note(t, -1, 0, "Bees and frost and straw in the garden by the fence."), Neighbours: []memory.Described{
+	in := amem.EvolveInput{New: note(t, -1, 0, "Bees and frost and straw in the garden by the fence."), Neighbors: []memory.Described{
 		note(t, 0, 0.5, "Bees in the garden."), note(t, 1, 0.5, "Frost in the garden."), note(t, 2, 0.5, "Straw by the fence."), note(t, 3, 0.5, "Garden fence."),
 	}}
 	h := rules.New()
@@ -387,7 +387,7 @@ func FuzzHeuristic(f *testing.F) {
 			described[i] = memory.Described{Content: s, Context: out.Context, Keywords: out.Keywords, Tags: out.Tags, Score: 0.6}
 		}
 		described[0].Handle = -1
-		if _, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Name: "evolve", Input: amem.EvolveInput{New: described[0], Neighbours: described[1:]}}); err != nil {
+		if _, err := h.Ask(t.Context(), tenant.Scope{}, memory.Call{Name: "evolve", Input: amem.EvolveInput{New: described[0], Neighbors: described[1:]}}); err != nil {
 			t.Fatal(err)
 		}
 	})

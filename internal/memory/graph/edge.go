@@ -72,7 +72,7 @@ const (
 type Interval struct{ From, To time.Time }
 
 // Has tells whether the interval contains a time.
-func (i Interval) Has(t time.Time) bool {
+func (i Interval) Contains(t time.Time) bool {
 	return !t.Before(i.From) && (i.To.IsZero() || t.Before(i.To))
 }
 
@@ -95,8 +95,8 @@ func EdgeOf(l *memory.Link) (e Edge, ok bool) {
 	if e.Valid, ok = a[attrValid].(bool); !ok {
 		return Edge{}, false
 	}
-	e.ValidFrom, e.InvalidatedAt = timeIn(a, attrValidFrom), timeIn(a, attrInvalidated)
-	e.CreatedAt, e.UpdatedAt = timeIn(a, attrCreated), timeIn(a, attrUpdated)
+	e.ValidFrom, e.InvalidatedAt = timeAttribute(a, attrValidFrom), timeAttribute(a, attrInvalidated)
+	e.CreatedAt, e.UpdatedAt = timeAttribute(a, attrCreated), timeAttribute(a, attrUpdated)
 	if n, ok := a[attrMentions].(float64); ok {
 		e.Mentions = int(n)
 	}
@@ -113,13 +113,13 @@ func EdgeOf(l *memory.Link) (e Edge, ok bool) {
 	earlier, _ := a[attrIntervals].([]any)
 	for _, s := range earlier {
 		if m, ok := s.(map[string]any); ok {
-			e.Earlier = append(e.Earlier, Interval{timeIn(m, "from"), timeIn(m, "to")})
+			e.Earlier = append(e.Earlier, Interval{timeAttribute(m, "from"), timeAttribute(m, "to")})
 		}
 	}
 	return e, true
 }
 
-func timeIn(a map[string]any, name string) time.Time {
+func timeAttribute(a map[string]any, name string) time.Time {
 	s, _ := a[name].(string)
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
@@ -135,30 +135,30 @@ func (e *Edge) Attributes() map[string]any {
 		attrValidFrom: e.ValidFrom, attrInvalidated: e.InvalidatedAt, attrCreated: e.CreatedAt, attrUpdated: e.UpdatedAt,
 	} {
 		if !t.IsZero() {
-			a[name] = written(t)
+			a[name] = formatTime(t)
 		}
 	}
 	if e.Triple != uuid.Nil {
 		a[attrTriple] = e.Triple.String()
 	}
 	sources := make([]any, 0, len(e.Sources))
-	for _, id := range last(e.Sources, MaxEdgeSources) {
+	for _, id := range lastItems(e.Sources, MaxEdgeSources) {
 		sources = append(sources, id.String())
 	}
 	a[attrSources] = sources
 	if len(e.Earlier) > 0 {
 		spans := make([]any, 0, len(e.Earlier))
-		for _, i := range last(e.Earlier, MaxEdgeIntervals) {
-			spans = append(spans, map[string]any{"from": written(i.From), "to": written(i.To)})
+		for _, i := range lastItems(e.Earlier, MaxEdgeIntervals) {
+			spans = append(spans, map[string]any{"from": formatTime(i.From), "to": formatTime(i.To)})
 		}
 		a[attrIntervals] = spans
 	}
 	return a
 }
 
-func written(t time.Time) string { return memory.Instant(t).Format(time.RFC3339Nano) }
+func formatTime(t time.Time) string { return memory.Instant(t).Format(time.RFC3339Nano) }
 
-func last[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
+func lastItems[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
 // Current is the interval that the edge is in, or was in last.
 func (e *Edge) Current() Interval {
@@ -171,11 +171,11 @@ func (e *Edge) Current() Interval {
 
 // At gives the interval in which the edge held at an event time.
 func (e *Edge) At(t time.Time) (Interval, bool) {
-	if now := e.Current(); now.Has(t) {
+	if now := e.Current(); now.Contains(t) {
 		return now, true
 	}
 	for _, i := range slices.Backward(e.Earlier) {
-		if i.Has(t) {
+		if i.Contains(t) {
 			return i, true
 		}
 	}

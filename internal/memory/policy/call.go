@@ -72,11 +72,11 @@ type DescribedMaterial struct {
 func DescribeNote(d memory.Described, chars int) DescribedMaterial {
 	return DescribedMaterial{
 		Time: FormatTime(d.Time), Content: text.Shorten(d.Content, chars), Context: d.Context,
-		Keywords: OrEmpty(d.Keywords), Tags: OrEmpty(d.Tags), Linked: d.Linked,
+		Keywords: NonNil(d.Keywords), Tags: NonNil(d.Tags), Linked: d.Linked,
 	}
 }
 
-func OrEmpty(list []string) []string {
+func NonNil(list []string) []string {
 	if list == nil {
 		return []string{}
 	}

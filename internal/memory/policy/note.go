@@ -11,11 +11,11 @@ import (
 )
 
 // PageNotes is how many notes are listed at once.
-const PageNotes = 500
+const PageSize = 500
 
 // EachNote gives every note of a query, oldest id first.
 func EachNote(ctx context.Context, d memory.Desk, q memory.NoteQuery, each func(*memory.Note)) error {
-	q.Limit = PageNotes
+	q.Limit = PageSize
 	for {
 		page, err := d.List(ctx, q)
 		if err != nil {
@@ -60,7 +60,7 @@ func FitChars(texts []string, chars int) (from int, out []string) {
 	if total <= chars {
 		return 0, out
 	}
-	most := max(MinTextChars, levelOf(lengths, chars))
+	most := max(MinTextChars, evenLimit(lengths, chars))
 	left := chars
 	for i := len(out) - 1; i >= 0; i-- {
 		left -= min(lengths[i], most)
@@ -73,7 +73,7 @@ func FitChars(texts []string, chars int) (from int, out []string) {
 }
 
 // levelOf is the greatest length to which lengths can be cut so that their sum fits.
-func levelOf(lengths []int, sum int) int {
+func evenLimit(lengths []int, sum int) int {
 	sorted := slices.Sorted(slices.Values(lengths))
 	for i, n := range sorted {
 		if n*(len(sorted)-i) > sum {

@@ -9,7 +9,7 @@ import (
 )
 
 // partsMark divides the system part of a prompt file from the material.
-const partsMark = "\n=====\n"
+const partSeparator = "\n=====\n"
 
 // Prompt is one versioned prompt with the schema of its answer. A change of
 // the text is a new file with a higher version.
@@ -33,7 +33,7 @@ func LoadPrompt(files fs.FS, version string) (Prompt, error) {
 	if err != nil {
 		return Prompt{}, fmt.Errorf("read prompt: %w", err)
 	}
-	head, body, ok := strings.Cut(string(raw), partsMark)
+	head, body, ok := strings.Cut(string(raw), partSeparator)
 	if !ok {
 		return Prompt{}, fmt.Errorf("prompt %s: no line of five equals signs", path)
 	}

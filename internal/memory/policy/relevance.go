@@ -60,7 +60,7 @@ func (r *Judge) Call(collection uuid.UUID, query string, candidates []memory.Des
 // Read gives the score of each candidate in 0..1, NaN for one that the answer
 // does not judge, and how many entries were dropped because their handle names
 // nothing, comes twice, or their score is out of range.
-func (r *Judge) Read(answer memory.Answer, candidates int) (scores []float64, dropped int, err error) {
+func (r *Judge) Scores(answer memory.Answer, candidates int) (scores []float64, dropped int, err error) {
 	var a Relevance
 	if err := json.Unmarshal(answer.JSON, &a); err != nil {
 		return nil, 0, fmt.Errorf("relevance: %w: %w", memory.ErrBadAnswer, err)

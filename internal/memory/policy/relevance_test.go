@@ -30,11 +30,11 @@ func TestRelevanceRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scores, dropped, err := r.Read(memory.Answer{JSON: json.RawMessage(`{"scores":[{"id":1,"score":0.7},{"id":1,"score":0.1},{"id":9,"score":1},{"id":0,"score":3}]}`)}, 3)
+	scores, dropped, err := r.Scores(memory.Answer{JSON: json.RawMessage(`{"scores":[{"id":1,"score":0.7},{"id":1,"score":0.1},{"id":9,"score":1},{"id":0,"score":3}]}`)}, 3)
 	if err != nil || dropped != 3 || scores[1] != 0.7 || !math.IsNaN(scores[0]) || !math.IsNaN(scores[2]) {
 		t.Errorf("got %v, %d, %v", scores, dropped, err)
 	}
-	if _, _, err := r.Read(memory.Answer{JSON: json.RawMessage(`[]`)}, 3); err == nil {
+	if _, _, err := r.Scores(memory.Answer{JSON: json.RawMessage(`[]`)}, 3); err == nil {
 		t.Error("a list was read as an answer")
 	}
 }

@@ -78,7 +78,7 @@ func (k *Setting[C]) set(c *C, raw json.RawMessage) error {
 	field := "policy_config." + k.Name
 	target := k.Field(c)
 	if string(raw) == "null" || json.Unmarshal(raw, target) != nil {
-		return fault.InvalidField(field, "must be %s", k.kind())
+		return fault.InvalidField(field, "must be %s", k.typeName())
 	}
 	switch v := target.(type) {
 	case *int:
@@ -97,7 +97,7 @@ func (k *Setting[C]) set(c *C, raw json.RawMessage) error {
 	return nil
 }
 
-func (k *Setting[C]) kind() string {
+func (k *Setting[C]) typeName() string {
 	switch k.Field(new(C)).(type) {
 	case *int:
 		return "an integer"

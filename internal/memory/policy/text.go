@@ -95,7 +95,7 @@ func CleanKeywords(list []string, limit int, speaker string) []string {
 			break
 		}
 		words := text.Words(k)
-		if len(words) == 0 || saysWhen(words) || namesSpeaker(words, names) || saidBefore(words, kept) {
+		if len(words) == 0 || isTimeOnly(words) || namesSpeaker(words, names) || isCovered(words, kept) {
 			continue
 		}
 		kept = append(kept, words)
@@ -109,7 +109,7 @@ func namesSpeaker(words []string, names map[string]bool) bool {
 }
 
 // saysWhen tells that words are a date, a time or a span and nothing else.
-func saysWhen(words []string) bool {
+func isTimeOnly(words []string) bool {
 	named := false
 	for _, w := range words {
 		switch {
@@ -134,7 +134,7 @@ func IsNumber(s string) bool {
 	return s != ""
 }
 
-func saidBefore(words []string, kept [][]string) bool {
+func isCovered(words []string, kept [][]string) bool {
 	return slices.ContainsFunc(kept, func(earlier []string) bool {
 		return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(earlier, w) })
 	})

@@ -247,7 +247,7 @@ func (f *finding) judge(ctx context.Context, pool []search.Hit) (map[search.ID]f
 	if err != nil {
 		return nil, err
 	}
-	scores, dropped, err := f.r.judge.Read(answer, len(described))
+	scores, dropped, err := f.r.judge.Scores(answer, len(described))
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type Judge interface {
 	// Call asks about the candidates; their handles are their places in the list.
 	Call(collection uuid.UUID, query string, candidates []memory.Described) (memory.Call, error)
 	// Read gives the score of each candidate in 0..1, NaN for one that was not judged.
-	Read(answer memory.Answer, candidates int) (scores []float64, dropped int, err error)
+	Scores(answer memory.Answer, candidates int) (scores []float64, dropped int, err error)
 }
 
 // Deps are the parts that recall works with.

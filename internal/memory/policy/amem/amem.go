@@ -80,7 +80,7 @@ func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (mem
 	if err != nil {
 		return n, err
 	}
-	want := wanted(&n)
+	want := missingFields(&n)
 	if len(want) == 0 {
 		return n, nil
 	}
@@ -123,22 +123,22 @@ func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (mem
 
 // wanted lists the described fields that the caller did not give. A default
 // ("General", an empty list) does not count as given.
-func wanted(n *memory.Note) []string {
+func missingFields(n *memory.Note) []string {
 	var want []string
-	if !gave(n, "keywords") {
+	if !isSupplied(n, "keywords") {
 		want = append(want, "keywords")
 	}
-	if !gave(n, "context") {
+	if !isSupplied(n, "context") {
 		want = append(want, "context")
 	}
-	if !gave(n, "tags") {
+	if !isSupplied(n, "tags") {
 		want = append(want, "tags")
 	}
 	return want
 }
 
 // gave tells that the caller supplied a field with something in it.
-func gave(n *memory.Note, field string) bool {
+func isSupplied(n *memory.Note, field string) bool {
 	if !slices.Contains(n.Supplied, field) {
 		return false
 	}

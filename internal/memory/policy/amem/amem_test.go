@@ -238,7 +238,7 @@ func TestOutcomeNamesTheOldNote_C035(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := o.Considered[1]
-	if c.Note != policytest.ID(2) || c.Stands != "conflict" || !slices.Equal(c.Effects, []string{"linked"}) {
+	if c.Note != policytest.ID(2) || c.Relation != "conflict" || !slices.Equal(c.Effects, []string{"linked"}) {
 		t.Errorf("considered %+v", c)
 	}
 }

@@ -10,24 +10,24 @@ import (
 // Config holds the constants of A-MEM. A collection overrides single ones
 // with its policy_config; the JSON names are those of the knobs table.
 type Config struct {
-	KNeighbours         int     // how many nearest notes the evolution sees; 5
-	MaxLinks            int     // links that one add may make; 3
-	MaxNeighbourChanges int     // old notes that one add may change; 3
-	ConfidenceGate      float64 // changes of old notes are applied only above it, else they wait for review; 0.9
-	StrengthenGate      float64 // links and tags of the new note are applied only above it, else they wait for review; 0.5
-	EvoThreshold        int     // evolving adds between two consolidations; 100
-	Split               bool    // divide an input with two unrelated concepts into two notes; false
-	Temperature         float64 // of the model; 0.7
-	MaxTokens           int     // of one answer; 1000
-	Analyst             string  // "auto": the model if there is one; "heuristic": never a model
-	Model               string  // one of the models that the settings name; "": the main one
-	AppendContextChars  int     // characters of the new context that rules append to a neighbour's; 50
-	MaxContextChars     int     // of a context, whoever wrote it; 1000
-	MaxKeywords         int     // kept from one answer; 12
-	MaxTags             int     // kept from one answer; 12
-	PromptChars         int     // of the new note's content in a prompt; 16000
-	NeighbourChars      int     // of a neighbour's content in a prompt; 4000
-	LinkedChars         int     // of a linked note's content in a prompt; 200
+	KNeighbors         int     // how many nearest notes the evolution sees; 5
+	MaxLinks           int     // links that one add may make; 3
+	MaxNeighborChanges int     // old notes that one add may change; 3
+	ConfidenceGate     float64 // changes of old notes are applied only above it, else they wait for review; 0.9
+	StrengthenGate     float64 // links and tags of the new note are applied only above it, else they wait for review; 0.5
+	EvoThreshold       int     // evolving adds between two consolidations; 100
+	Split              bool    // divide an input with two unrelated concepts into two notes; false
+	Temperature        float64 // of the model; 0.7
+	MaxTokens          int     // of one answer; 1000
+	Analyst            string  // "auto": the model if there is one; "heuristic": never a model
+	Model              string  // one of the models that the settings name; "": the main one
+	AppendContextChars int     // characters of the new context that rules append to a neighbour's; 50
+	MaxContextChars    int     // of a context, whoever wrote it; 1000
+	MaxKeywords        int     // kept from one answer; 12
+	MaxTags            int     // kept from one answer; 12
+	PromptChars        int     // of the new note's content in a prompt; 16000
+	NeighborChars      int     // of a neighbour's content in a prompt; 4000
+	LinkedChars        int     // of a linked note's content in a prompt; 200
 }
 
 // temperature is what a call states: a zero there would mean that it states none.
@@ -36,18 +36,18 @@ func (c *Config) temperature() float64 { return policy.CallTemperature(c.Tempera
 // DefaultConfig gives the documented defaults.
 func DefaultConfig() Config {
 	return Config{
-		KNeighbours: 5, MaxLinks: 3, MaxNeighbourChanges: 3, ConfidenceGate: 0.9, StrengthenGate: 0.5, EvoThreshold: 100,
+		KNeighbors: 5, MaxLinks: 3, MaxNeighborChanges: 3, ConfidenceGate: 0.9, StrengthenGate: 0.5, EvoThreshold: 100,
 		Temperature: 0.7, MaxTokens: 1000, Analyst: policy.AnalystAuto, AppendContextChars: 50, MaxContextChars: 1000,
-		MaxKeywords: 12, MaxTags: 12, PromptChars: 16000, NeighbourChars: 4000, LinkedChars: 200,
+		MaxKeywords: 12, MaxTags: 12, PromptChars: 16000, NeighborChars: 4000, LinkedChars: 200,
 	}
 }
 
 // settings lists the constants in the order in which they are shown.
 func settings() []policy.Setting[Config] {
 	return []policy.Setting[Config]{
-		{"k_neighbours", "nearest notes that the evolution sees", 1, 50, nil, func(c *Config) any { return &c.KNeighbours }},
+		{"k_neighbours", "nearest notes that the evolution sees", 1, 50, nil, func(c *Config) any { return &c.KNeighbors }},
 		{"max_links", "links that one add may make", 0, 50, nil, func(c *Config) any { return &c.MaxLinks }},
-		{"max_neighbour_changes", "old notes that one add may change", 0, 50, nil, func(c *Config) any { return &c.MaxNeighbourChanges }},
+		{"max_neighbour_changes", "old notes that one add may change", 0, 50, nil, func(c *Config) any { return &c.MaxNeighborChanges }},
 		{"confidence_gate", "changes of old notes are applied only above it; else they wait for review", 0, 1, nil, func(c *Config) any { return &c.ConfidenceGate }},
 		{"strengthen_gate", "links and tags of the new note are applied only above it; else they wait for review", 0, 1, nil, func(c *Config) any { return &c.StrengthenGate }},
 		{"evo_threshold", "evolving adds between two consolidations", 1, 1e6, nil, func(c *Config) any { return &c.EvoThreshold }},
@@ -61,7 +61,7 @@ func settings() []policy.Setting[Config] {
 		{"max_keywords", "keywords kept from one answer", 3, memory.MaxKeywords, nil, func(c *Config) any { return &c.MaxKeywords }},
 		{"max_tags", "tags kept from one answer", 3, memory.MaxTags, nil, func(c *Config) any { return &c.MaxTags }},
 		{"prompt_chars", "of the new note's content in a prompt", 200, memory.MaxContentBytes, nil, func(c *Config) any { return &c.PromptChars }},
-		{"neighbour_chars", "of a neighbour's content in a prompt", 100, memory.MaxContentBytes, nil, func(c *Config) any { return &c.NeighbourChars }},
+		{"neighbour_chars", "of a neighbour's content in a prompt", 100, memory.MaxContentBytes, nil, func(c *Config) any { return &c.NeighborChars }},
 		{"linked_chars", "of a linked note's content in a prompt", 0, 4000, nil, func(c *Config) any { return &c.LinkedChars }},
 	}
 }

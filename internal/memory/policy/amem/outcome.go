@@ -42,8 +42,8 @@ type Considered struct {
 	Fields  []string  `json:"fields,omitempty"`  // which change
 	// Stands is how the new note stands to it, where the analyst says so:
 	// "conflict" or "complement", with the reason in a word.
-	Stands string `json:"stands,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Relation string `json:"stands,omitempty"`
+	Reason   string `json:"reason,omitempty"`
 }
 
 // Dropped counts what an answer asked for and did not get.
@@ -54,7 +54,7 @@ type Dropped struct {
 	OverLimit int `json:"over_limit,omitempty"` // links or changes beyond the limits
 }
 
-func consider(near []memory.Neighbor) []Considered {
+func consideredNotes(near []memory.Neighbor) []Considered {
 	out := make([]Considered, len(near))
 	for i := range near {
 		out[i] = Considered{Note: near[i].Note.ID, Score: near[i].Score}
@@ -64,7 +64,7 @@ func consider(near []memory.Neighbor) []Considered {
 
 // reflect takes over what an answer says beyond its schema of how the new note
 // stands to its neighbours. Whatever does not fit is passed over.
-func (o *Outcome) reflect(answer json.RawMessage) {
+func (o *Outcome) addReflections(answer json.RawMessage) {
 	var said struct {
 		Reflections []struct {
 			Handle int    `json:"handle"`
@@ -77,12 +77,12 @@ func (o *Outcome) reflect(answer json.RawMessage) {
 	}
 	for _, r := range said.Reflections {
 		if r.Handle >= 0 && r.Handle < len(o.Considered) && (r.Kind == "conflict" || r.Kind == "complement") {
-			o.Considered[r.Handle].Stands, o.Considered[r.Handle].Reason = r.Kind, policy.CleanLine(r.Reason, 40)
+			o.Considered[r.Handle].Relation, o.Considered[r.Handle].Reason = r.Kind, policy.CleanLine(r.Reason, 40)
 		}
 	}
 }
 
-func (o *Outcome) effect(note uuid.UUID, what string) {
+func (o *Outcome) addEffect(note uuid.UUID, what string) {
 	for i := range o.Considered {
 		if o.Considered[i].Note == note {
 			o.Considered[i].Effects = append(o.Considered[i].Effects, what)
@@ -90,7 +90,7 @@ func (o *Outcome) effect(note uuid.UUID, what string) {
 	}
 }
 
-func (o *Outcome) changed(note uuid.UUID, fields []string) {
+func (o *Outcome) setFields(note uuid.UUID, fields []string) {
 	for i := range o.Considered {
 		if o.Considered[i].Note == note {
 			o.Considered[i].Fields = fields
@@ -99,7 +99,7 @@ func (o *Outcome) changed(note uuid.UUID, fields []string) {
 }
 
 // encode cannot fail: an Outcome holds nothing that JSON lacks.
-func encode(o *Outcome) json.RawMessage {
+func encodeOutcome(o *Outcome) json.RawMessage {
 	raw, err := json.Marshal(o)
 	if err != nil {
 		return json.RawMessage(`{}`)

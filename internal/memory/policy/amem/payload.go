@@ -23,9 +23,9 @@ type Analysis struct {
 
 // EvolveInput is the material of "evolve".
 type EvolveInput struct {
-	New        memory.Described
-	Neighbours []memory.Described
-	MaxLinks   int
+	New       memory.Described
+	Neighbors []memory.Described
+	MaxLinks  int
 	// AppendContext is how many characters of the new note's context rules append to a neighbour's at most; 0: 50.
 	AppendContext int
 }

@@ -23,7 +23,7 @@ type splitAnswer struct {
 // parts gives the two parts of a note that speaks of two unrelated concepts,
 // and nothing for any other note, one that was divided before, or an answer
 // that cannot be used.
-func (p *Policy) parts(ctx context.Context, d memory.Desk, c Config, n *memory.Note) ([]string, error) {
+func (p *Policy) splitParts(ctx context.Context, d memory.Desk, c Config, n *memory.Note) ([]string, error) {
 	if len(n.Provenance.Sources) > 0 || len(text.Sentences(n.Content)) < 2 {
 		return nil, nil
 	}
@@ -48,7 +48,7 @@ func (p *Policy) parts(ctx context.Context, d memory.Desk, c Config, n *memory.N
 	if err := json.Unmarshal(answer.JSON, &a); err != nil {
 		return nil, fmt.Errorf("split: %w: %w", memory.ErrBadAnswer, err) // the call's own check refuses it first
 	}
-	if !faithful(n.Content, a.Parts) {
+	if !keepsWords(n.Content, a.Parts) {
 		return nil, nil
 	}
 	return a.Parts, nil
@@ -56,7 +56,7 @@ func (p *Policy) parts(ctx context.Context, d memory.Desk, c Config, n *memory.N
 
 // faithful tells that parts are two, and use the words of the whole and at
 // least four fifths of them: an answer can divide a note, not rewrite it.
-func faithful(whole string, parts []string) bool {
+func keepsWords(whole string, parts []string) bool {
 	if len(parts) != 2 {
 		return false
 	}
@@ -94,7 +94,7 @@ func splitByTerms(s string) []string {
 	for cut := 2; cut <= len(sentences)-2; cut++ {
 		head, tail := slices.Concat(terms[:cut]...), slices.Concat(terms[cut:]...)
 		shared := slices.ContainsFunc(tail, func(t string) bool { return slices.Contains(head, t) })
-		if len(head) >= 4 && len(tail) >= 4 && !shared && hangs(terms[:cut]) && hangs(terms[cut:]) {
+		if len(head) >= 4 && len(tail) >= 4 && !shared && isCoherent(terms[:cut]) && isCoherent(terms[cut:]) {
 			return []string{strings.Join(sentences[:cut], " "), strings.Join(sentences[cut:], " ")}
 		}
 	}
@@ -103,7 +103,7 @@ func splitByTerms(s string) []string {
 
 // hangs tells that every sentence of a run shares a content word with another
 // of it: what does not hang together is talk, not a concept.
-func hangs(run [][]string) bool {
+func isCoherent(run [][]string) bool {
 	for i, one := range run {
 		joined := slices.ContainsFunc(one, func(t string) bool {
 			for k, other := range run {
@@ -123,30 +123,30 @@ func hangs(run [][]string) bool {
 // divide makes two raw notes of one, with one provenance: both name the note
 // that was divided as their source. Each then goes its own way through the
 // policy. The whole text stays in the first one's history.
-func divide(n memory.Note, parts []string) memory.Decision {
+func splitNote(n memory.Note, parts []string) memory.Decision {
 	from := append(slices.Clone(n.Provenance.Sources), n.ID)
-	first := part(n, parts[0], from)
-	second := part(n, parts[1], from)
+	first := notePart(n, parts[0], from)
+	second := notePart(n, parts[1], from)
 	second.ID, second.Key, second.Layer, second.From = uuid.Nil, "", uuid.Nil, 0
 	return memory.Decision{
 		Note: first, Puts: []memory.Note{second},
-		Outcome: encode(&Outcome{Policy: "amem", Decision: DecisionSplit}),
+		Outcome: encodeOutcome(&Outcome{Policy: "amem", Decision: DecisionSplit}),
 	}
 }
 
-func part(n memory.Note, content string, sources []uuid.UUID) memory.Note {
+func notePart(n memory.Note, content string, sources []uuid.UUID) memory.Note {
 	n.Content = content
 	n.State = memory.StateRaw
 	n.Vector = nil
 	n.Analyst = ""
 	n.Provenance.Sources = sources
-	if !gave(&n, "keywords") {
+	if !isSupplied(&n, "keywords") {
 		n.Keywords = nil
 	}
-	if !gave(&n, "tags") {
+	if !isSupplied(&n, "tags") {
 		n.Tags = nil
 	}
-	if !gave(&n, "context") {
+	if !isSupplied(&n, "context") {
 		n.Context = memory.DefaultContext
 	}
 	return n

@@ -15,17 +15,17 @@ import (
 func TestMem0Budgets(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("tea and coffee with Ada ", memory.MaxContentBytes/24)
-	k := newTalk(t, newTestMem0(t), "")
-	k.facts([]string{"Ada likes tea and coffee"})
-	k.always("decide", `{"operation":"ADD","target":null,"text":null}`)
-	k.always("summarize", `{"summary":"Ada likes tea and coffee."}`)
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerExtract([]string{"Ada likes tea and coffee"})
+	k.answerWith("decide", `{"operation":"ADD","target":null,"text":null}`)
+	k.answerWith("summarize", `{"summary":"Ada likes tea and coffee."}`)
 	k.apply(memory.Decision{Puts: []memory.Note{
 		{ID: policytest.ID(200), Kind: memory.KindFact, Key: "a", Content: long, OccurredAt: policytest.Noon},
 		{ID: policytest.ID(201), Kind: memory.KindFact, Key: "b", Content: long + "!", OccurredAt: policytest.Noon},
 	}})
 	var said []memory.Note
 	for range 60 {
-		said = append(said, k.said(memory.RoleUser, long))
+		said = append(said, k.addMessage(memory.RoleUser, long))
 	}
 	k.learn(said...)
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
@@ -69,7 +69,7 @@ func TestMem0ExpiryTasks(t *testing.T) {
 	waiting := map[string]bool{}
 	for i := range 20_000 {
 		ends := policytest.Noon.Add(time.Duration(i) * 37 * time.Minute * time.Duration(1+i/100))
-		for _, f := range expireAt(policytest.Noon, []time.Time{ends}) {
+		for _, f := range expiryTasksAt(policytest.Noon, []time.Time{ends}) {
 			waiting[f.Task.Key] = true
 			if early := f.After.Before(ends); early && ends.Before(policytest.Noon.AddDate(9, 0, 0)) || f.After.Sub(ends) > 30*24*time.Hour {
 				t.Fatalf("%v is done with at %v", ends, f.After)
@@ -79,7 +79,7 @@ func TestMem0ExpiryTasks(t *testing.T) {
 	if len(waiting) > 700 {
 		t.Errorf("%d tasks wait", len(waiting))
 	}
-	k := newTalk(t, newTestMem0(t), "")
+	k := newTestDesk(t, newTestMem0(t), "")
 	var puts []memory.Note
 	for i := range maxExpired + 3 {
 		n := uuid.UUID{0x01, 0x91, 6: 0x70, 8: 0x80, 14: byte(i >> 8), 15: byte(i)}

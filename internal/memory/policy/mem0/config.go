@@ -96,7 +96,7 @@ func settings() []policy.Setting[Config] {
 		{"max_tokens", "of one answer", 64, 32768, nil, func(c *Config) any { return &c.MaxTokens }},
 		{"analyst", "auto: the model if one is configured; heuristic: never a model", 0, 0, []string{policy.AnalystAuto, policy.AnalystHeuristic}, func(c *Config) any { return &c.Analyst }},
 		{"model", "a model that the gateway's settings name; empty: the main one", 0, 0, nil, func(c *Config) any { return &c.Model }},
-	}, graphKnobs()...)
+	}, graphSettings()...)
 }
 
 // config applies a collection's overrides to the policy's defaults.

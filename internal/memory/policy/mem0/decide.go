@@ -16,7 +16,7 @@ import (
 )
 
 // atOnce is how many decisions of one exchange are asked for at the same time.
-const atOnce = 4
+const maxParallel = 4
 
 // learn takes facts from an exchange and decides what becomes of each.
 // Nothing to learn from is no call. An answer that cannot be used leaves the
@@ -24,16 +24,16 @@ const atOnce = 4
 func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages []memory.Note) (memory.Decision, error) {
 	out := Outcome{Policy: p.Name(), Decision: DecisionNothing}
 	dec := memory.Decision{Cause: memory.CauseExtract}
-	x := exchangeOf(c, messages)
+	x := newExchange(c, messages)
 	if c.MemoryType == MemoryProcedural {
-		dec.Follow = procedureOf(&x)
-		out.follow(dec.Follow...)
+		dec.Follow = recordTasks(&x)
+		out.addFollows(dec.Follow...)
 		dec.Outcome = out.encode()
 		return dec, nil
 	}
-	l := ledger{c: c, x: &x, now: d.Now(), out: &out, changed: map[uuid.UUID]memory.Note{}, was: map[uuid.UUID]memory.Note{}}
+	l := ledger{c: c, x: &x, now: d.Now(), out: &out, after: map[uuid.UUID]memory.Note{}, before: map[uuid.UUID]memory.Note{}}
 	if len(x.said) > 0 {
-		err := p.decided(ctx, d, &l)
+		err := p.decideFacts(ctx, d, &l)
 		if errors.Is(err, memory.ErrBadAnswer) {
 			out = Outcome{Policy: p.Name(), Decision: DecisionUnlearned, Extract: out.Extract, Decide: out.Decide}
 			return memory.Decision{Cause: memory.CauseMark, Pending: err.Error(), Outcome: out.encode()}, nil
@@ -41,20 +41,20 @@ func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages [
 		if err != nil {
 			return memory.Decision{}, err
 		}
-		added, removed := l.write(&dec)
+		added, removed := l.writeTo(&dec)
 		if c.Graph && len(added)+len(removed) > 0 {
 			if err := p.graph.ingest(ctx, d, c, added, removed, &dec, &out); err != nil {
 				return memory.Decision{}, err
 			}
 		}
-		dec.Follow = append(dec.Follow, expiries(l.now, added...)...)
+		dec.Follow = append(dec.Follow, expiryTasks(l.now, added...)...)
 	}
-	due, err := summaryDue(ctx, d, c, &x)
+	due, err := summaryTask(ctx, d, c, &x)
 	if err != nil {
 		return memory.Decision{}, err
 	}
 	dec.Follow = append(dec.Follow, due...)
-	out.follow(dec.Follow...)
+	out.addFollows(dec.Follow...)
 	dec.Outcome = out.encode()
 	return dec, nil
 }
@@ -63,12 +63,12 @@ func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages [
 // decisions are made side by side over the memory as it stands; they are
 // applied in the order of the facts, and one whose target an earlier one has
 // changed is made again over what is there then.
-func (p *Policy) decided(ctx context.Context, d memory.Desk, l *ledger) error {
-	facts, err := p.extracted(ctx, d, l.c, l.x, l.out)
+func (p *Policy) decideFacts(ctx context.Context, d memory.Desk, l *ledger) error {
+	facts, err := p.extractFacts(ctx, d, l.c, l.x, l.out)
 	if err != nil || len(facts) == 0 {
 		return err
 	}
-	if err := l.look(ctx, d, facts); err != nil {
+	if err := l.findSimilar(ctx, d, facts); err != nil {
 		return err
 	}
 	if err := p.askAll(ctx, d, l, facts); err != nil {
@@ -77,15 +77,15 @@ func (p *Policy) decided(ctx context.Context, d memory.Desk, l *ledger) error {
 	for i := range facts {
 		f := &facts[i]
 		o := FactOutcome{Fact: f.text, Similar: len(f.similar)}
-		if l.outdated(f) {
+		if l.targetChanged(f) {
 			o.Again = true
-			l.again(f)
-			if err := p.ask(ctx, d, l, f); err != nil {
+			l.refreshSimilar(f)
+			if err := p.decideAgain(ctx, d, l, f); err != nil {
 				return err
 			}
 			o.Similar = len(f.similar)
 		}
-		if err := l.apply(ctx, d, f, &o); err != nil {
+		if err := l.applyDecision(ctx, d, f, &o); err != nil {
 			return err
 		}
 		l.out.Facts = append(l.out.Facts, o)
@@ -95,7 +95,7 @@ func (p *Policy) decided(ctx context.Context, d memory.Desk, l *ledger) error {
 
 // look finds what each fact is compared with: the very text, else the memories
 // most like it.
-func (l *ledger) look(ctx context.Context, d memory.Desk, facts []candidate) error {
+func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candidate) error {
 	texts := make([]string, len(facts))
 	for i := range facts {
 		texts[i] = facts[i].text
@@ -110,7 +110,7 @@ func (l *ledger) look(ctx context.Context, d memory.Desk, facts []candidate) err
 	var asked []*candidate
 	for i := range facts {
 		f := &facts[i]
-		known, ok, err := l.byText(ctx, d, &f.note)
+		known, ok, err := l.noteByText(ctx, d, &f.note)
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (l *ledger) look(ctx context.Context, d memory.Desk, facts []candidate) err
 			continue
 		}
 		// Some of what is found may have expired.
-		queries = append(queries, memory.SimilarQuery{Text: f.text, Kinds: []memory.Kind{memory.KindFact}, Filter: l.x.alike(l.c), K: l.c.Similar + 5})
+		queries = append(queries, memory.SimilarQuery{Text: f.text, Kinds: []memory.Kind{memory.KindFact}, Filter: l.x.similarFilter(l.c), K: l.c.Similar + 5})
 		asked = append(asked, f)
 	}
 	if len(queries) == 0 {
@@ -156,7 +156,7 @@ func (l *ledger) look(ctx context.Context, d memory.Desk, facts []candidate) err
 
 // byText finds the memory with the text of a fact, by its key. Where a caller
 // has given the one that has the key another text, the fact gets another key.
-func (l *ledger) byText(ctx context.Context, d memory.Desk, n *memory.Note) (memory.Note, bool, error) {
+func (l *ledger) noteByText(ctx context.Context, d memory.Desk, n *memory.Note) (memory.Note, bool, error) {
 	known, ok, err := d.ByKey(ctx, memory.KindFact, n.Key)
 	for err == nil && ok && known.Content != n.Content && len(n.Key) < memory.MaxKeyBytes {
 		n.Key += "+"
@@ -177,7 +177,7 @@ func (p *Policy) askAll(ctx context.Context, d memory.Desk, l *ledger, facts []c
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs := make([]error, len(facts))
-	free := make(chan struct{}, atOnce)
+	free := make(chan struct{}, maxParallel)
 	var wait sync.WaitGroup
 	for i := range facts {
 		if facts[i].settled {
@@ -186,14 +186,14 @@ func (p *Policy) askAll(ctx context.Context, d memory.Desk, l *ledger, facts []c
 		free <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-free }()
-			if errs[i] = p.answer(ctx, d, l.c, &facts[i]); errs[i] != nil {
+			if errs[i] = p.askDecision(ctx, d, l.c, &facts[i]); errs[i] != nil {
 				cancel()
 			}
 		})
 	}
 	wait.Wait()
 	for i := range facts {
-		l.tell(p, &facts[i])
+		l.countDecision(p, &facts[i])
 	}
 	// What the first failure cancelled is not the reason.
 	for _, err := range errs {
@@ -205,26 +205,26 @@ func (p *Policy) askAll(ctx context.Context, d memory.Desk, l *ledger, facts []c
 }
 
 // ask decides again about one fact.
-func (p *Policy) ask(ctx context.Context, d memory.Desk, l *ledger, f *candidate) error {
+func (p *Policy) decideAgain(ctx context.Context, d memory.Desk, l *ledger, f *candidate) error {
 	if len(f.similar) == 0 {
 		f.dec, f.reason = FactDecision{Operation: OpAdd}, "nothing is similar"
 		return nil
 	}
 	f.settled = false
-	err := p.answer(ctx, d, l.c, f)
-	l.tell(p, f)
+	err := p.askDecision(ctx, d, l.c, f)
+	l.countDecision(p, f)
 	return err
 }
 
 // tell adds an answer to the outcome's second phase.
-func (l *ledger) tell(p *Policy, f *candidate) {
+func (l *ledger) countDecision(p *Policy, f *candidate) {
 	if l.out.Decide == nil {
 		l.out.Decide = &Phase{}
 	}
 	if f.settled {
 		return
 	}
-	l.out.Decide.answered(p.decide.Version, &f.by)
+	l.out.Decide.addCall(p.decide.Version, &f.by)
 	l.out.Decide.Facts++
 }
 
@@ -242,18 +242,18 @@ type decideMaterial struct {
 }
 
 // answer asks what becomes of one fact.
-func (p *Policy) answer(ctx context.Context, d memory.Desk, c *Config, f *candidate) error {
+func (p *Policy) askDecision(ctx context.Context, d memory.Desk, c *Config, f *candidate) error {
 	in := DecideInput{Fact: f.text, Time: f.note.OccurredAt}
-	m := decideMaterial{Fact: f.text, Time: weekday(f.note.OccurredAt), Similar: []similarMaterial{}}
+	m := decideMaterial{Fact: f.text, Time: formatWithWeekday(f.note.OccurredAt), Similar: []similarMaterial{}}
 	for i := range f.similar {
 		nb := &f.similar[i]
 		content := text.Shorten(nb.Note.Content, 2*c.FactChars) // callers write longer ones
 		in.Similar = append(in.Similar, memory.Described{Handle: i, Content: content, Time: nb.Note.OccurredAt, Score: nb.Score})
 		m.Similar = append(m.Similar, similarMaterial{
-			Handle: i, Text: content, Time: weekday(nb.Note.OccurredAt), Score: float64(int(nb.Score*1000)) / 1000,
+			Handle: i, Text: content, Time: formatWithWeekday(nb.Note.OccurredAt), Score: float64(int(nb.Score*1000)) / 1000,
 		})
 	}
-	a, err := c.put(ctx, d, "decide", &p.decide, m, len(m.Similar), in, lenientDecision, isDecision)
+	a, err := c.put(ctx, d, "decide", &p.decide, m, len(m.Similar), in, lenientDecision, checkDecision)
 	f.by = a
 	if err != nil {
 		return err
@@ -263,7 +263,7 @@ func (p *Policy) answer(ctx context.Context, d memory.Desk, c *Config, f *candid
 }
 
 // isDecision demands one of the operations.
-func isDecision(raw json.RawMessage) error {
+func checkDecision(raw json.RawMessage) error {
 	dec, err := policy.DecodeAnswer[FactDecision](raw, "decide")
 	if err != nil {
 		return err
@@ -285,28 +285,28 @@ func (f *candidate) target() (memory.Neighbor, bool) {
 
 // outdated tells that an earlier fact of the exchange changed or deleted what
 // this one was decided about.
-func (l *ledger) outdated(f *candidate) bool {
+func (l *ledger) targetChanged(f *candidate) bool {
 	t, ok := f.target()
 	if !ok || f.dec.Operation == OpAdd {
 		return false
 	}
-	_, touched := l.was[t.Note.ID]
+	_, touched := l.before[t.Note.ID]
 	return touched
 }
 
 // again lays out for a fact what is there now: memories as they were changed,
 // without those that were deleted, and the new facts that share words with it.
-func (l *ledger) again(f *candidate) {
+func (l *ledger) refreshSimilar(f *candidate) {
 	var similar []memory.Neighbor
-	w := wordingOf(f.text)
+	w := termsOf(f.text)
 	for i := range l.added {
-		other := wordingOf(l.added[i].Content)
-		if shared := other.has(w.terms); shared > 0 {
+		other := termsOf(l.added[i].Content)
+		if shared := other.countShared(w.terms); shared > 0 {
 			similar = append(similar, memory.Neighbor{Note: l.added[i], Score: float64(shared) / float64(max(len(w.terms), len(other.terms)))})
 		}
 	}
 	for _, nb := range f.similar {
-		if n, ok := l.stands(nb.Note); ok {
+		if n, ok := l.current(nb.Note); ok {
 			similar = append(similar, memory.Neighbor{Note: n, Score: nb.Score})
 		}
 	}
@@ -315,8 +315,8 @@ func (l *ledger) again(f *candidate) {
 }
 
 // stands gives a memory as the decisions so far leave it.
-func (l *ledger) stands(n memory.Note) (memory.Note, bool) {
-	if slices.Contains(l.gone, n.ID) {
+func (l *ledger) current(n memory.Note) (memory.Note, bool) {
+	if slices.Contains(l.deleted, n.ID) {
 		return n, false
 	}
 	for i := range l.added {
@@ -324,7 +324,7 @@ func (l *ledger) stands(n memory.Note) (memory.Note, bool) {
 			return l.added[i], true
 		}
 	}
-	if now, ok := l.changed[n.ID]; ok {
+	if now, ok := l.after[n.ID]; ok {
 		return now, true
 	}
 	return n, true

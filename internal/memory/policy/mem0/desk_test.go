@@ -23,7 +23,7 @@ import (
 // talk is a desk that holds a conversation and what was learned from it: what
 // a decision changes stands there for the next one, and what was stays in its
 // log. Texts are as similar as they share words.
-type talk struct {
+type testDesk struct {
 	*policytest.Desk
 	t   *testing.T
 	p   *Policy
@@ -38,9 +38,9 @@ type talk struct {
 	follow []memory.Follow                     // that decisions put off
 }
 
-func newTalk(t *testing.T, p *Policy, config string) *talk {
+func newTestDesk(t *testing.T, p *Policy, config string) *testDesk {
 	t.Helper()
-	k := talk{
+	k := testDesk{
 		Desk: &policytest.Desk{Overrides: config}, t: t, p: p, now: policytest.Noon, made: 1, log: [][]memory.Note{nil},
 		links: map[memory.LinkID]memory.Link{}, on: map[string]func(memory.Call) string{},
 	}
@@ -57,12 +57,12 @@ func newTestMem0(t *testing.T) *Policy {
 }
 
 // always answers a call in the same way.
-func (k *talk) always(name, answer string) {
+func (k *testDesk) answerWith(name, answer string) {
 	k.on[name] = func(memory.Call) string { return answer }
 }
 
 // facts scripts what is extracted, one answer for each exchange.
-func (k *talk) facts(answers ...[]string) {
+func (k *testDesk) answerExtract(answers ...[]string) {
 	k.on["extract"] = func(memory.Call) string {
 		if len(answers) == 0 {
 			return `{"facts":[]}`
@@ -77,7 +77,7 @@ func (k *talk) facts(answers ...[]string) {
 }
 
 // decides scripts what becomes of a fact, by its text; nothing scripted adds it.
-func (k *talk) decides(rule func(in DecideInput) (op Operation, target int, text string)) {
+func (k *testDesk) answerDecide(rule func(in DecideInput) (op Operation, target int, text string)) {
 	k.on["decide"] = func(c memory.Call) string {
 		in, ok := c.Input.(DecideInput)
 		if !ok {
@@ -99,9 +99,9 @@ func (k *talk) decides(rule func(in DecideInput) (op Operation, target int, text
 	}
 }
 
-func (k *talk) Now() time.Time { return k.now }
+func (k *testDesk) Now() time.Time { return k.now }
 
-func (k *talk) NewID() uuid.UUID {
+func (k *testDesk) NewID() uuid.UUID {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.made++
@@ -109,7 +109,7 @@ func (k *talk) NewID() uuid.UUID {
 }
 
 // Ask reads an answer as a model's is read: leniently, then by the call's own check.
-func (k *talk) Ask(_ context.Context, c memory.Call) (memory.Answer, error) {
+func (k *testDesk) Ask(_ context.Context, c memory.Call) (memory.Answer, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.Asked = append(k.Asked, c)
@@ -145,7 +145,7 @@ func vectorOf(s string) []float32 {
 	return v
 }
 
-func (k *talk) Embed(_ context.Context, texts []string) ([][]float32, error) {
+func (k *testDesk) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, s := range texts {
 		out[i] = vectorOf(s)
@@ -153,7 +153,7 @@ func (k *talk) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-func (k *talk) Similar(_ context.Context, queries []memory.SimilarQuery) ([][]memory.Neighbor, error) {
+func (k *testDesk) Similar(_ context.Context, queries []memory.SimilarQuery) ([][]memory.Neighbor, error) {
 	out := make([][]memory.Neighbor, len(queries))
 	for i, q := range queries {
 		v := vectorOf(q.Text)
@@ -182,7 +182,7 @@ func recordOf(n *memory.Note) filter.Record {
 	return filter.Record{Kind: string(n.Kind), OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, Attributes: n.Attributes, State: string(n.State)}
 }
 
-func (k *talk) ByKey(_ context.Context, kind memory.Kind, key string) (memory.Note, bool, error) {
+func (k *testDesk) ByKey(_ context.Context, kind memory.Kind, key string) (memory.Note, bool, error) {
 	i := slices.IndexFunc(k.notes, func(n memory.Note) bool { return n.Kind == kind && n.Key == key })
 	if i < 0 {
 		return memory.Note{}, false, nil
@@ -190,7 +190,7 @@ func (k *talk) ByKey(_ context.Context, kind memory.Kind, key string) (memory.No
 	return k.notes[i], true, nil
 }
 
-func (k *talk) Notes(_ context.Context, ids []uuid.UUID) ([]memory.Note, error) {
+func (k *testDesk) Notes(_ context.Context, ids []uuid.UUID) ([]memory.Note, error) {
 	return pick(k.notes, ids), nil
 }
 
@@ -204,11 +204,11 @@ func pick(notes []memory.Note, ids []uuid.UUID) []memory.Note {
 	return out
 }
 
-func (k *talk) Past(_ context.Context, ids []uuid.UUID, at memory.Revision) ([]memory.Note, error) {
+func (k *testDesk) Past(_ context.Context, ids []uuid.UUID, at memory.Revision) ([]memory.Note, error) {
 	return pick(k.log[at], ids), nil
 }
 
-func (k *talk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+func (k *testDesk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, error) {
 	slices.SortFunc(k.notes, func(a, b memory.Note) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	var out []memory.Note
 	for _, n := range k.notes {
@@ -220,13 +220,13 @@ func (k *talk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, error
 	return out, nil
 }
 
-func (k *talk) Recent(ctx context.Context, until uuid.UUID, n int) ([]memory.Note, error) {
+func (k *testDesk) Recent(ctx context.Context, until uuid.UUID, n int) ([]memory.Note, error) {
 	all, err := k.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Limit: 1000})
 	all = slices.DeleteFunc(all, func(m memory.Note) bool { return bytes.Compare(m.ID[:], until[:]) >= 0 })
 	return all[max(0, len(all)-n):], err
 }
 
-func (k *talk) Links(_ context.Context, ids []uuid.UUID, dir memory.Direction) ([]memory.Link, error) {
+func (k *testDesk) Links(_ context.Context, ids []uuid.UUID, dir memory.Direction) ([]memory.Link, error) {
 	var out []memory.Link
 	for _, l := range k.links {
 		if dir&memory.Outgoing != 0 && slices.Contains(ids, l.Source) || dir&memory.Incoming != 0 && slices.Contains(ids, l.Target) {
@@ -240,7 +240,7 @@ func (k *talk) Links(_ context.Context, ids []uuid.UUID, dir memory.Direction) (
 }
 
 // said is a message that stands in the conversation.
-func (k *talk) said(role memory.Role, content string, change ...func(*memory.Note)) memory.Note {
+func (k *testDesk) addMessage(role memory.Role, content string, change ...func(*memory.Note)) memory.Note {
 	n := memory.Note{
 		ID: k.NewID(), Kind: memory.KindMessage, Content: content, OccurredAt: k.now, CreatedAt: k.now,
 		Attributes: map[string]any{memory.AttrRole: string(role), memory.AttrTurn: fmt.Sprintf("turn %d", k.made)},
@@ -262,19 +262,19 @@ func at(t time.Time) func(*memory.Note) {
 }
 
 // hear says something as a person and learns from it.
-func (k *talk) hear(content string, change ...func(*memory.Note)) memory.Decision {
+func (k *testDesk) userSays(content string, change ...func(*memory.Note)) memory.Decision {
 	k.t.Helper()
 	k.now = k.now.Add(time.Minute)
-	return k.learn(k.said(memory.RoleUser, content, change...))
+	return k.learn(k.addMessage(memory.RoleUser, content, change...))
 }
 
 // learn decides about an exchange and keeps what is decided.
-func (k *talk) learn(messages ...memory.Note) memory.Decision {
+func (k *testDesk) learn(messages ...memory.Note) memory.Decision {
 	k.t.Helper()
 	return k.decide(memory.Event{Kind: memory.EventExchange, Messages: messages})
 }
 
-func (k *talk) decide(e memory.Event) memory.Decision {
+func (k *testDesk) decide(e memory.Event) memory.Decision {
 	k.t.Helper()
 	dec, err := k.p.Decide(k.t.Context(), k, e)
 	if err != nil {
@@ -285,21 +285,21 @@ func (k *talk) decide(e memory.Event) memory.Decision {
 }
 
 // apply puts a decision into the memory, as a changeset.
-func (k *talk) apply(dec memory.Decision) {
+func (k *testDesk) apply(dec memory.Decision) {
 	revision := memory.Revision(len(k.log))
 	for _, n := range dec.Puts {
 		n.From = revision
 		if n.CreatedAt.IsZero() {
 			n.CreatedAt = k.now
 		}
-		k.drop(n.ID)
+		k.remove(n.ID)
 		if n.Key != "" && slices.ContainsFunc(k.notes, func(o memory.Note) bool { return o.Kind == n.Kind && o.Key == n.Key }) {
 			k.t.Errorf("two notes of kind %s have the key %s", n.Kind, n.Key)
 		}
 		k.notes = append(k.notes, n)
 	}
 	for _, id := range dec.Deletes {
-		k.drop(id)
+		k.remove(id)
 	}
 	for _, l := range dec.Links {
 		k.links[l.LinkID] = l
@@ -311,12 +311,12 @@ func (k *talk) apply(dec memory.Decision) {
 	k.log = append(k.log, slices.Clone(k.notes))
 }
 
-func (k *talk) drop(id uuid.UUID) {
+func (k *testDesk) remove(id uuid.UUID) {
 	k.notes = slices.DeleteFunc(slices.Clone(k.notes), func(n memory.Note) bool { return n.ID == id })
 }
 
 // known gives the texts of the live notes of a kind, oldest first.
-func (k *talk) known(kind memory.Kind) []string {
+func (k *testDesk) contents(kind memory.Kind) []string {
 	k.t.Helper()
 	notes, err := k.List(k.t.Context(), memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 1000})
 	if err != nil {
@@ -330,7 +330,7 @@ func (k *talk) known(kind memory.Kind) []string {
 }
 
 // called gives the calls of a name, in order.
-func (k *talk) called(name string) []memory.Call {
+func (k *testDesk) called(name string) []memory.Call {
 	var out []memory.Call
 	for _, c := range k.Asked {
 		if c.Name == name {
@@ -340,11 +340,11 @@ func (k *talk) called(name string) []memory.Call {
 	return out
 }
 
-func (k *talk) fact(content string) memory.Note {
+func (k *testDesk) fact(content string) memory.Note {
 	k.t.Helper()
 	i := slices.IndexFunc(k.notes, func(n memory.Note) bool { return n.Kind == memory.KindFact && n.Content == content })
 	if i < 0 {
-		k.t.Fatalf("no fact %q among %q", content, k.known(memory.KindFact))
+		k.t.Fatalf("no fact %q among %q", content, k.contents(memory.KindFact))
 	}
 	return k.notes[i]
 }

@@ -16,20 +16,20 @@ import (
 // are near to each other share a task, the further ahead the more: every task
 // that waits is looked at by every decision. Until it is done, what is over is
 // passed over wherever facts are compared.
-func expiries(now time.Time, facts ...memory.Note) []memory.Follow {
+func expiryTasks(now time.Time, facts ...memory.Note) []memory.Follow {
 	var times []time.Time
 	for i := range facts {
 		if at, ok := expiryOf(&facts[i]); ok {
 			times = append(times, at)
 		}
 	}
-	return expireAt(now, times)
+	return expiryTasksAt(now, times)
 }
 
-func expireAt(now time.Time, times []time.Time) []memory.Follow {
+func expiryTasksAt(now time.Time, times []time.Time) []memory.Follow {
 	var out []memory.Follow
 	for _, at := range times {
-		at = whenToExpire(now, at)
+		at = expiryTaskTime(now, at)
 		if key := policy.FormatTime(at); !slices.ContainsFunc(out, func(f memory.Follow) bool { return f.Task.Key == key }) {
 			out = append(out, memory.Follow{Task: memory.Task{Name: TaskExpire, Key: key}, After: at})
 		}
@@ -40,7 +40,7 @@ func expireAt(now time.Time, times []time.Time) []memory.Follow {
 // whenToExpire is when a task deletes a fact that ends at a time: to the minute
 // within an hour, to the hour within two days, to the day within a year, else
 // to the month, and ten years ahead at most; the task looks further then.
-func whenToExpire(now, at time.Time) time.Time {
+func expiryTaskTime(now, at time.Time) time.Time {
 	const day = 24 * time.Hour
 	ahead, step := at.Sub(now), time.Minute
 	switch {
@@ -98,8 +98,8 @@ func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.D
 			}
 		}
 	}
-	dec.Follow = append(dec.Follow, expireAt(now, later)...)
-	out.follow(dec.Follow...)
+	dec.Follow = append(dec.Follow, expiryTasksAt(now, later)...)
+	out.addFollows(dec.Follow...)
 	dec.Outcome = out.encode()
 	return dec, nil
 }
@@ -122,7 +122,7 @@ func expiryOf(n *memory.Note) (at time.Time, ok bool) {
 
 // laterExpiry gives the attributes of a memory after a fact was merged into
 // it: its own, which ends when the later of the two does.
-func laterExpiry(own, merged map[string]any) map[string]any {
+func mergedExpiry(own, merged map[string]any) map[string]any {
 	a, aOK := expiryOf(&memory.Note{Attributes: own})
 	b, bOK := expiryOf(&memory.Note{Attributes: merged})
 	if !aOK || !bOK || !b.After(a) {

@@ -22,18 +22,18 @@ import (
 
 // exchange is what was said now, as far as it may be learned from.
 type exchange struct {
-	said    []memory.Note // oldest first; without recalled memories
-	beside  []memory.Note // of the other side, where one side alone is learned from
-	first   uuid.UUID
-	last    uuid.UUID
-	latest  time.Time // when the last of said was said
-	session any
-	words   []wording // of said
-	all     wording
+	said      []memory.Note // oldest first; without recalled memories
+	otherSide []memory.Note // of the other side, where one side alone is learned from
+	first     uuid.UUID
+	last      uuid.UUID
+	latest    time.Time // when the last of said was said
+	session   any
+	words     []textTerms // of said
+	all       textTerms
 }
 
 // exchangeOf reads the messages of an event, oldest first.
-func exchangeOf(c *Config, messages []memory.Note) exchange {
+func newExchange(c *Config, messages []memory.Note) exchange {
 	var x exchange
 	for i := range messages {
 		m := messages[i]
@@ -47,13 +47,13 @@ func exchangeOf(c *Config, messages []memory.Note) exchange {
 		if !memory.Learnable(&m) {
 			continue
 		}
-		m.Content = withoutRecalled(m.Content)
+		m.Content = stripRecalled(m.Content)
 		if m.Content == "" {
 			continue
 		}
 		role := memory.UtteranceOf(&m).Role
 		if c.ExtractFrom == FromUser && role != memory.RoleUser || c.ExtractFrom == FromAssistant && role != memory.RoleAssistant {
-			x.beside = append(x.beside, m)
+			x.otherSide = append(x.otherSide, m)
 			continue
 		}
 		x.said = append(x.said, m)
@@ -61,12 +61,12 @@ func exchangeOf(c *Config, messages []memory.Note) exchange {
 			x.latest = m.OccurredAt
 		}
 	}
-	x.all = wording{terms: map[string]bool{}}
+	x.all = textTerms{terms: map[string]bool{}}
 	var whole strings.Builder
 	for i := range x.said {
-		w := wordingOf(x.said[i].Content)
+		w := termsOf(x.said[i].Content)
 		x.words = append(x.words, w)
-		x.all.join(w)
+		x.all.add(w)
 		whole.WriteString(x.said[i].Content + "\n")
 	}
 	x.all.lang, x.all.sure = text.Guess(whole.String())
@@ -81,14 +81,14 @@ type utteranceMaterial struct {
 	Content string      `json:"content"`
 }
 
-func spokenOf(u memory.Utterance, chars int) utteranceMaterial {
+func newUtteranceMaterial(u memory.Utterance, chars int) utteranceMaterial {
 	if chars > 0 {
 		u.Content = text.Shorten(u.Content, chars)
 	}
-	return utteranceMaterial{Role: u.Role, Name: policy.CleanLine(u.Name, 100), Time: weekday(u.Time), Content: u.Content}
+	return utteranceMaterial{Role: u.Role, Name: policy.CleanLine(u.Name, 100), Time: formatWithWeekday(u.Time), Content: u.Content}
 }
 
-func weekday(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 Monday") }
+func formatWithWeekday(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 Monday") }
 
 type extractMaterial struct {
 	MaxFacts int                 `json:"max_facts"`
@@ -109,16 +109,16 @@ type candidate struct {
 }
 
 // extracted asks for the facts of an exchange and keeps those that can be facts of it.
-func (p *Policy) extracted(ctx context.Context, d memory.Desk, c *Config, x *exchange, out *Outcome) ([]candidate, error) {
-	recent, err := recentOf(ctx, d, c, x)
+func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *exchange, out *Outcome) ([]candidate, error) {
+	recent, err := recentMessages(ctx, d, c, x)
 	if err != nil {
 		return nil, err
 	}
-	summary, err := background(ctx, d, c)
+	summary, err := summaryText(ctx, d, c)
 	if err != nil {
 		return nil, err
 	}
-	x.take(recent)
+	x.assignSpeaker(recent)
 	in := ExtractInput{Summary: summary, Max: c.MaxFacts}
 	m := extractMaterial{MaxFacts: c.MaxFacts, Summary: summary, Recent: []utteranceMaterial{}}
 	for i := range recent {
@@ -127,15 +127,15 @@ func (p *Policy) extracted(ctx context.Context, d memory.Desk, c *Config, x *exc
 			u.Content = text.Shorten(u.Content, c.RecentChars)
 		}
 		in.Recent = append(in.Recent, u)
-		m.Recent = append(m.Recent, spokenOf(u, c.RecentChars))
+		m.Recent = append(m.Recent, newUtteranceMaterial(u, c.RecentChars))
 	}
-	in.New = x.within(memory.MaxContentBytes, exchangeMessages*memory.MaxContentBytes)
-	for _, u := range x.within(c.MessageChars, exchangeMessages*c.MessageChars) {
-		m.New = append(m.New, spokenOf(u, 0))
+	in.New = x.utterancesWithin(memory.MaxContentBytes, exchangeMessages*memory.MaxContentBytes)
+	for _, u := range x.utterancesWithin(c.MessageChars, exchangeMessages*c.MessageChars) {
+		m.New = append(m.New, newUtteranceMaterial(u, 0))
 	}
 	answer, err := c.put(ctx, d, "extract", &p.extract, m, len(m.New), in, lenientFacts, policy.CheckTypes[Extraction])
 	out.Extract = &Phase{}
-	out.Extract.answered(p.extract.Version, &answer)
+	out.Extract.addCall(p.extract.Version, &answer)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (p *Policy) extracted(ctx context.Context, d memory.Desk, c *Config, x *exc
 		return nil, err
 	}
 	out.Extract.Facts = len(e.Facts)
-	return candidates(c, x, e.Facts, told{summary, recent}, &answer, &out.Dropped), nil
+	return newCandidates(c, x, e.Facts, extractContext{summary, recent}, &answer, &out.Dropped), nil
 }
 
 // exchangeMessages is how many messages of full length an extraction sees of an
@@ -153,7 +153,7 @@ const exchangeMessages = 4
 
 // within gives what was said, each message and all together within so many
 // characters: the longest are shortened first, then the oldest left out.
-func (x *exchange) within(each, all int) []memory.Utterance {
+func (x *exchange) utterancesWithin(each, all int) []memory.Utterance {
 	texts := make([]string, len(x.said))
 	for i := range x.said {
 		texts[i] = text.Shorten(x.said[i].Content, each)
@@ -169,7 +169,7 @@ func (x *exchange) within(each, all int) []memory.Utterance {
 
 // take lets what was said without a name be of the one person who has spoken
 // under a name, so that nobody is two. Where several have, it stays nameless.
-func (x *exchange) take(recent []memory.Note) {
+func (x *exchange) assignSpeaker(recent []memory.Note) {
 	name := ""
 	for _, list := range [][]memory.Note{recent, x.said} {
 		for i := range list {
@@ -201,9 +201,9 @@ func (x *exchange) take(recent []memory.Note) {
 // newest m of those that a person or an assistant said, or those of the newest
 // m exchanges. With them comes what the other side said in this exchange,
 // where one side alone is learned from.
-func recentOf(ctx context.Context, d memory.Desk, c *Config, x *exchange) ([]memory.Note, error) {
+func recentMessages(ctx context.Context, d memory.Desk, c *Config, x *exchange) ([]memory.Note, error) {
 	if c.RecentMessages == 0 {
-		return x.beside, nil
+		return x.otherSide, nil
 	}
 	// What is no part of the talk is passed over, so more are read than are shown.
 	found, err := d.Recent(ctx, x.first, 4*c.RecentMessages+20)
@@ -227,32 +227,32 @@ func recentOf(ctx context.Context, d memory.Desk, c *Config, x *exchange) ([]mem
 			}
 		}
 	}
-	return append(found[from:], x.beside...), nil
+	return append(found[from:], x.otherSide...), nil
 }
 
 // told is the background that an extraction was shown.
-type told struct {
+type extractContext struct {
 	summary string
 	recent  []memory.Note
 }
 
 // candidates cleans what an answer gives: one line each, no text twice, none
 // that the new messages do not bear out, no more than the limit.
-func candidates(c *Config, x *exchange, facts []string, known told, by *memory.Answer, drop *FactsDropped) []candidate {
+func newCandidates(c *Config, x *exchange, facts []string, known extractContext, by *memory.Answer, drop *FactsDropped) []candidate {
 	said := x.all
 	if len(said.terms) < 2 && len(known.recent) > 0 {
 		// "Yes, I do." says what it answers.
-		said = wording{terms: map[string]bool{}, lang: said.lang, sure: said.sure}
-		said.join(x.all)
-		said.join(wordingOf(known.recent[len(known.recent)-1].Content))
+		said = textTerms{terms: map[string]bool{}, lang: said.lang, sure: said.sure}
+		said.add(x.all)
+		said.add(termsOf(known.recent[len(known.recent)-1].Content))
 	}
-	summary := wordingOf(known.summary)
+	summary := termsOf(known.summary)
 	var out []candidate
 	seen := map[string]bool{}
 	for _, raw := range facts {
 		fact := policy.CleanLine(raw, memory.MaxContentBytes/4)
 		switch {
-		case !strings.ContainsFunc(fact, unicode.IsLetter) || saysNothing(fact):
+		case !strings.ContainsFunc(fact, unicode.IsLetter) || isEmptyAnswer(fact):
 			drop.Malformed++
 			continue
 		case len([]rune(fact)) > c.FactChars:
@@ -262,10 +262,10 @@ func candidates(c *Config, x *exchange, facts []string, known told, by *memory.A
 			drop.Repeats++
 			continue
 		}
-		w := wordingOf(fact)
+		w := termsOf(fact)
 		// What shares no word with the new messages is not of them, nor is what the summary says in full and they hardly.
-		here := said.has(w.terms)
-		if !foreign(&w, &said) && (here == 0 || 2*here < len(w.terms) && summary.has(w.terms) == len(w.terms)) {
+		here := said.countShared(w.terms)
+		if !inOtherLanguage(&w, &said) && (here == 0 || 2*here < len(w.terms) && summary.countShared(w.terms) == len(w.terms)) {
 			drop.NotSaid++
 			continue
 		}
@@ -274,17 +274,17 @@ func candidates(c *Config, x *exchange, facts []string, known told, by *memory.A
 			drop.OverLimit++
 			continue
 		}
-		out = append(out, candidate{text: fact, note: x.fact(c, fact, w, by.Analyst), by: *by})
+		out = append(out, candidate{text: fact, note: x.newFact(c, fact, w, by.Analyst), by: *by})
 	}
 	return out
 }
 
 // fact makes the note of a fact of the exchange: from the message that has
 // most of its words, and from every other that has some that this one lacks.
-func (x *exchange) fact(c *Config, content string, w wording, by memory.Analyst) memory.Note {
+func (x *exchange) newFact(c *Config, content string, w textTerms, by memory.Analyst) memory.Note {
 	best, most := 0, -1
 	for i := range x.said {
-		if n := x.words[i].has(w.terms); n > most {
+		if n := x.words[i].countShared(w.terms); n > most {
 			best, most = i, n
 		}
 	}
@@ -323,7 +323,7 @@ func factKey(c *Config, n *memory.Note) string {
 }
 
 // alike are the conditions of memories that a fact of the exchange is compared with.
-func (x *exchange) alike(c *Config) filter.Expr {
+func (x *exchange) similarFilter(c *Config) filter.Expr {
 	if c.Scope != ScopeSession {
 		return nil
 	}
@@ -340,4 +340,4 @@ func (x *exchange) alike(c *Config) filter.Expr {
 }
 
 // before tells that an id was allotted no later than another.
-func before(a, b uuid.UUID) bool { return bytes.Compare(a[:], b[:]) <= 0 }
+func notAfter(a, b uuid.UUID) bool { return bytes.Compare(a[:], b[:]) <= 0 }

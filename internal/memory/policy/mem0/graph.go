@@ -58,11 +58,11 @@ type retryArgs struct {
 func (g *graphPart) ingest(
 	ctx context.Context, d memory.Desk, c *Config, added, removed []memory.Note, dec *memory.Decision, out *Outcome,
 ) error {
-	return g.weave(ctx, d, c, added, removed, 0, dec, out)
+	return g.update(ctx, d, c, added, removed, 0, dec, out)
 }
 
 // task does a task of the graph; ok is false when it knows none of that name.
-func (g *graphPart) task(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (dec memory.Decision, ok bool, err error) {
+func (g *graphPart) runTask(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (dec memory.Decision, ok bool, err error) {
 	if t.Name != TaskGraph {
 		return dec, false, nil
 	}
@@ -78,55 +78,55 @@ func (g *graphPart) task(ctx context.Context, d memory.Desk, c *Config, t memory
 	out := Outcome{Policy: "mem0g", Decision: policy.DecisionKeep}
 	dec.Cause = memory.CauseExtract
 	if c.Graph && len(facts) > 0 {
-		if err := g.weave(ctx, d, c, facts, nil, args.Try, &dec, &out); err != nil {
+		if err := g.update(ctx, d, c, facts, nil, args.Try, &dec, &out); err != nil {
 			return dec, true, err
 		}
 		if len(dec.Links) > 0 {
 			out.Decision = DecisionLearned
 		}
 	}
-	out.follow(dec.Follow...)
+	out.addFollows(dec.Follow...)
 	dec.Outcome = out.encode()
 	return dec, true, nil
 }
 
 // weave is one run of ingest; try is how often these facts failed before.
-func (g *graphPart) weave(
+func (g *graphPart) update(
 	ctx context.Context, d memory.Desk, c *Config, added, removed []memory.Note, try int, dec *memory.Decision, out *Outcome,
 ) error {
-	w := &weaving{
-		g: g, d: d, c: c, facts: added, removed: removed, user: userOf(added), out: &GraphOutcome{},
+	w := &graphUpdate{
+		g: g, d: d, c: c, facts: added, removed: removed, user: userNameOf(added), out: &GraphOutcome{},
 		nodes: map[string]*graphNode{}, notes: map[uuid.UUID]memory.Note{}, edges: map[memory.LinkID]*graphEdge{},
 	}
 	out.Graph = w.out
 	if err := w.retract(ctx); err != nil {
 		return err
 	}
-	stated, err := w.read(ctx)
+	stated, err := w.readStatements(ctx)
 	switch {
-	case unusable(err):
+	case isUnusable(err):
 		w.out.Skipped = err.Error()
-		if f, again := w.later(try); again {
+		if f, again := w.retryTask(try); again {
 			dec.Follow = append(dec.Follow, f)
 		}
 		stated, w.named, w.nodes = nil, nil, map[string]*graphNode{}
 	case err != nil:
 		return err
 	}
-	if err := w.state(ctx, stated); err != nil {
+	if err := w.applyStatements(ctx, stated); err != nil {
 		return err
 	}
-	return w.write(ctx, dec)
+	return w.writeTo(ctx, dec)
 }
 
 // unusable tells that a model answered, and nothing can be made of it; asking
 // at once would not help.
-func unusable(err error) bool {
+func isUnusable(err error) bool {
 	return errors.Is(err, memory.ErrBadAnswer) || fault.Is(err, fault.ModelFailed) && !errors.Is(err, memory.ErrPaused)
 }
 
 // later is the task that tries the facts again.
-func (w *weaving) later(try int) (memory.Follow, bool) {
+func (w *graphUpdate) retryTask(try int) (memory.Follow, bool) {
 	if try >= len(graphRetries) {
 		return memory.Follow{}, false
 	}

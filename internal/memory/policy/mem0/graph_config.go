@@ -19,7 +19,7 @@ func defaultGraphConfig() GraphConfig {
 }
 
 // graphKnobs are shown after those of the facts.
-func graphKnobs() []policy.Setting[Config] {
+func graphSettings() []policy.Setting[Config] {
 	return []policy.Setting[Config]{
 		{"node_similarity", "cosine from which a name may stand for an entity that is there, if its type is the same and its spelling nearly", 0, 1, nil, func(c *Config) any { return &c.NodeSimilarity }},
 		{"edges_per_node", "relations of one entity that are looked through for contradictions", 1, 1000, nil, func(c *Config) any { return &c.EdgesPerNode }},

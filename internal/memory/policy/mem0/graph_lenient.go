@@ -15,29 +15,29 @@ func lenientEntities(said string) json.RawMessage {
 		case string:
 			e = Entity{Entity: v, Type: typeThing}
 		case map[string]any:
-			e.Entity = stringIn(v, "entity", "name", "entity_name", "text", "title")
-			e.Type = stringIn(v, "entity_type", "type", "category", "label", "kind")
+			e.Entity = stringField(v, "entity", "name", "entity_name", "text", "title")
+			e.Type = stringField(v, "entity_type", "type", "category", "label", "kind")
 		}
 		found.Entities = append(found.Entities, e)
 	})
-	return reread(found, ok)
+	return encodeLenient(found, ok)
 }
 
 // lenientRelations reads the answer of "relations".
 func lenientRelations(said string) json.RawMessage {
 	found := RelationsFound{Relations: []Triple{}}
-	ok := eachEntry(said, []string{"relations", "relationships", "triples", "edges"}, func(v any) { found.Relations = append(found.Relations, tripleIn(v)) })
-	return reread(found, ok)
+	ok := eachEntry(said, []string{"relations", "relationships", "triples", "edges"}, func(v any) { found.Relations = append(found.Relations, tripleFrom(v)) })
+	return encodeLenient(found, ok)
 }
 
 // lenientConflicts reads the answer of "conflicts".
 func lenientConflicts(said string) json.RawMessage {
 	found := ConflictsFound{Invalidate: []Triple{}}
-	ok := eachEntry(said, []string{"invalidate", "invalid", "conflicts", "delete", "outdated"}, func(v any) { found.Invalidate = append(found.Invalidate, tripleIn(v)) })
-	return reread(found, ok)
+	ok := eachEntry(said, []string{"invalidate", "invalid", "conflicts", "delete", "outdated"}, func(v any) { found.Invalidate = append(found.Invalidate, tripleFrom(v)) })
+	return encodeLenient(found, ok)
 }
 
-func reread(v any, ok bool) json.RawMessage {
+func encodeLenient(v any, ok bool) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if !ok || err != nil {
 		return nil
@@ -48,19 +48,19 @@ func reread(v any, ok bool) json.RawMessage {
 // eachEntry gives the entries of the list that an answer holds under one of
 // its names, or is; ok is false when there is none.
 func eachEntry(said string, names []string, each func(any)) bool {
-	if saysNothing(said) {
+	if isEmptyAnswer(said) {
 		return true
 	}
-	v, ok := jsonIn(said)
+	v, ok := findJSON(said)
 	if !ok {
 		return false
 	}
 	if object, is := v.(map[string]any); is {
-		if v = first(object, names...); v == nil {
+		if v = firstValue(object, names...); v == nil {
 			return len(object) == 0
 		}
 	}
-	if s, is := v.(string); is && saysNothing(s) {
+	if s, is := v.(string); is && isEmptyAnswer(s) {
 		return true
 	}
 	list, ok := v.([]any)
@@ -68,7 +68,7 @@ func eachEntry(said string, names []string, each func(any)) bool {
 		return false
 	}
 	for i, x := range list {
-		if i == mostEntries {
+		if i == maxEntries {
 			break
 		}
 		each(x)
@@ -78,13 +78,13 @@ func eachEntry(said string, names []string, each func(any)) bool {
 
 // tripleIn reads a triple that is given as an object, as a list of three, or
 // as a text with marks between its parts; the zero Triple when it is none.
-func tripleIn(v any) Triple {
+func tripleFrom(v any) Triple {
 	switch v := v.(type) {
 	case map[string]any:
 		return Triple{
-			Source:      stringIn(v, "source", "subject", "from", "head", "source_entity"),
-			Relation:    stringIn(v, "relationship", "relation", "predicate", "type", "label", "verb"),
-			Destination: stringIn(v, "destination", "object", "to", "target", "tail", "destination_entity"),
+			Source:      stringField(v, "source", "subject", "from", "head", "source_entity"),
+			Relation:    stringField(v, "relationship", "relation", "predicate", "type", "label", "verb"),
+			Destination: stringField(v, "destination", "object", "to", "target", "tail", "destination_entity"),
 		}
 	case []any:
 		if len(v) == 3 {
@@ -103,7 +103,7 @@ func tripleIn(v any) Triple {
 	return Triple{}
 }
 
-func stringIn(v map[string]any, names ...string) string {
-	s, _ := first(v, names...).(string)
+func stringField(v map[string]any, names ...string) string {
+	s, _ := firstValue(v, names...).(string)
 	return s
 }

@@ -23,7 +23,7 @@ var selfNames = policy.WordSet("i me my mine myself user the_user users we us ou
 
 // userOf gives the name that the facts' "I" and "user" stand for: that of the
 // one person who says them, else "User".
-func userOf(facts []memory.Note) string {
+func userNameOf(facts []memory.Note) string {
 	name := ""
 	for i := range facts {
 		u := memory.UtteranceOf(&facts[i])
@@ -66,7 +66,7 @@ func typeKey(kind string) string {
 // In a longer name one word may be misspelt, but no first name: Maria Berg and
 // Marie Berg are two. Similar vectors alone say little, since the vectors of
 // names of one kind are all similar.
-func alike(a, b, kind string) bool {
+func isSameName(a, b, kind string) bool {
 	x, y := nameWords(a, kind), nameWords(b, kind)
 	if len(x) == 0 || len(x) != len(y) {
 		return false
@@ -75,7 +75,7 @@ func alike(a, b, kind string) bool {
 	for i := range x {
 		switch {
 		case x[i] == y[i]:
-		case kind == typePerson && i == 0, len([]rune(x[i])) < 6 || len([]rune(y[i])) < 6, !oneEdit(x[i], y[i]):
+		case kind == typePerson && i == 0, len([]rune(x[i])) < 6 || len([]rune(y[i])) < 6, !isOneEditApart(x[i], y[i]):
 			return false
 		default:
 			misspelt++
@@ -99,7 +99,7 @@ func nameWords(name, kind string) []string {
 }
 
 // oneEdit tells that one letter more, less or other makes a word of the other.
-func oneEdit(a, b string) bool {
+func isOneEditApart(a, b string) bool {
 	x, y := []rune(a), []rune(b)
 	if len(x) > len(y) {
 		x, y = y, x
@@ -118,7 +118,7 @@ func oneEdit(a, b string) bool {
 }
 
 // mentions tells whether a text has every word of a name.
-func mentions(said, name string) bool {
+func mentionsName(said, name string) bool {
 	if strings.Contains(text.Fold(said), text.Fold(name)) {
 		return true
 	}

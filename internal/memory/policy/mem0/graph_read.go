@@ -24,39 +24,39 @@ type statement struct {
 	ended          time.Time   // it is known to have ended then, before it was learned; zero: it has not
 }
 
-type saidMaterial struct {
+type graphFactMaterial struct {
 	Time string `json:"time"`
 	Text string `json:"text"`
 }
 
 type entitiesMaterial struct {
-	User  string         `json:"user"`
-	Facts []saidMaterial `json:"facts"`
+	User  string              `json:"user"`
+	Facts []graphFactMaterial `json:"facts"`
 }
 
 type relationsMaterial struct {
-	User     string         `json:"user"`
-	Entities []Entity       `json:"entities"`
-	Facts    []saidMaterial `json:"facts"`
+	User     string              `json:"user"`
+	Entities []Entity            `json:"entities"`
+	Facts    []graphFactMaterial `json:"facts"`
 }
 
 type conflictsMaterial struct {
-	New      []Triple       `json:"new"`
-	Existing []Triple       `json:"existing"`
-	Facts    []saidMaterial `json:"facts"`
+	New      []Triple            `json:"new"`
+	Existing []Triple            `json:"existing"`
+	Facts    []graphFactMaterial `json:"facts"`
 }
 
-func (w *weaving) texts() (material []saidMaterial, plain []string) {
+func (w *graphUpdate) factTexts() (material []graphFactMaterial, plain []string) {
 	for i := range w.facts {
 		n := &w.facts[i]
 		s := text.Shorten(n.Content, 2*w.c.FactChars)
-		material, plain = append(material, saidMaterial{weekday(n.OccurredAt), s}), append(plain, s)
+		material, plain = append(material, graphFactMaterial{formatWithWeekday(n.OccurredAt), s}), append(plain, s)
 	}
 	return material, plain
 }
 
 // ask asks a call and takes it down, failed or not.
-func (w *weaving) ask(
+func (w *graphUpdate) ask(
 	ctx context.Context, name string, pr *policy.Prompt, material any, count int, input any, lenient func(string) json.RawMessage, check func(json.RawMessage) error,
 ) (json.RawMessage, error) {
 	a, err := w.c.put(ctx, w.d, name, pr, material, count, input, lenient, check)
@@ -70,15 +70,15 @@ func (w *weaving) ask(
 	return a.JSON, err
 }
 
-func (w *weaving) found(n int) { w.out.Calls[len(w.out.Calls)-1].Found = n }
+func (w *graphUpdate) setFound(n int) { w.out.Calls[len(w.out.Calls)-1].Found = n }
 
 // read asks for the entities of the facts and then for the relations among
 // them. Nothing is made of an entity by that alone.
-func (w *weaving) read(ctx context.Context) ([]*statement, error) {
+func (w *graphUpdate) readStatements(ctx context.Context) ([]*statement, error) {
 	if len(w.facts) == 0 {
 		return nil, nil
 	}
-	material, plain := w.texts()
+	material, plain := w.factTexts()
 	raw, err := w.ask(ctx, "entities", &w.g.entities, entitiesMaterial{w.user, material}, len(plain),
 		EntitiesInput{Texts: plain, User: w.user}, lenientEntities, policy.CheckTypes[EntitiesFound])
 	if err != nil {
@@ -88,12 +88,12 @@ func (w *weaving) read(ctx context.Context) ([]*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.found(len(e.Entities))
-	w.name(e.Entities)
+	w.setFound(len(e.Entities))
+	w.addEntities(e.Entities)
 	if len(w.named) == 0 {
 		return nil, nil
 	}
-	w.node(w.user, typePerson) // facts about the user may not say so
+	w.nodeOf(w.user, typePerson) // facts about the user may not say so
 	entities := make([]Entity, len(w.named))
 	for i, n := range w.named {
 		entities[i] = Entity{Entity: n.name, Type: n.kind}
@@ -107,24 +107,24 @@ func (w *weaving) read(ctx context.Context) ([]*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.found(len(r.Relations))
-	return w.stated(r.Relations), nil
+	w.setFound(len(r.Relations))
+	return w.newStatements(r.Relations), nil
 }
 
 // name takes over what was extracted, as far as the facts bear it out.
-func (w *weaving) name(entities []Entity) {
-	_, plain := w.texts()
-	known := wordingOf(strings.Join(plain, "\n"))
+func (w *graphUpdate) addEntities(entities []Entity) {
+	_, plain := w.factTexts()
+	known := termsOf(strings.Join(plain, "\n"))
 	for _, e := range entities {
 		switch {
 		case graph.EntityKey(e.Entity) == "":
 			w.out.Dropped.Entities++
-		case w.analyst == memory.AnalystModel && !w.borne(e.Entity, plain, &known):
+		case w.analyst == memory.AnalystModel && !w.isFromFacts(e.Entity, plain, &known):
 			w.out.Dropped.NotSaid++
-		case len(w.named) >= w.c.GraphEntities && w.nodes[w.keyOf(e.Entity)] == nil:
+		case len(w.named) >= w.c.GraphEntities && w.nodes[w.entityKey(e.Entity)] == nil:
 			w.out.Dropped.OverLimit++
 		default:
-			w.node(e.Entity, e.Type).mentioned = true
+			w.nodeOf(e.Entity, e.Type).mentioned = true
 		}
 	}
 }
@@ -132,15 +132,15 @@ func (w *weaving) name(entities []Entity) {
 // borne tells that a name is of the facts: it stands in one, or shares a word
 // with them, or is in another language, so that its words cannot be compared.
 // Poor models also give names of the prompt, or make some up. Rules do not.
-func (w *weaving) borne(name string, facts []string, known *wording) bool {
-	own := wordingOf(graph.EntityName(name))
+func (w *graphUpdate) isFromFacts(name string, facts []string, known *textTerms) bool {
+	own := termsOf(graph.EntityName(name))
 	other := own.lang != known.lang && (own.sure || known.sure)
-	return w.keyOf(name) == graph.EntityKey(w.user) || other || known.has(own.terms) > 0 ||
-		slices.ContainsFunc(facts, func(s string) bool { return mentions(s, graph.EntityName(name)) })
+	return w.entityKey(name) == graph.EntityKey(w.user) || other || known.countShared(own.terms) > 0 ||
+		slices.ContainsFunc(facts, func(s string) bool { return mentionsName(s, graph.EntityName(name)) })
 }
 
 // keyOf is the key of a name; the user's for all names that people have for themselves.
-func (w *weaving) keyOf(name string) string {
+func (w *graphUpdate) entityKey(name string) string {
 	key := graph.EntityKey(name)
 	if selfNames[key] {
 		return graph.EntityKey(w.user)
@@ -149,8 +149,8 @@ func (w *weaving) keyOf(name string) string {
 }
 
 // node gives the entity of a name, which is new or was named before by these facts.
-func (w *weaving) node(name, kind string) *graphNode {
-	key := w.keyOf(name)
+func (w *graphUpdate) nodeOf(name, kind string) *graphNode {
+	key := w.entityKey(name)
 	if n := w.nodes[key]; n != nil {
 		return n
 	}
@@ -159,7 +159,7 @@ func (w *weaving) node(name, kind string) *graphNode {
 	}
 	n := &graphNode{key: key, name: graph.EntityName(name), kind: typeKey(kind)}
 	for _, other := range w.named {
-		if other.kind == n.kind && other.key != graph.EntityKey(w.user) && alike(other.name, n.name, n.kind) {
+		if other.kind == n.kind && other.key != graph.EntityKey(w.user) && isSameName(other.name, n.name, n.kind) {
 			n = other // spelt in two ways
 			break
 		}
@@ -171,12 +171,12 @@ func (w *weaving) node(name, kind string) *graphNode {
 }
 
 // stated keeps the relations among the entities, each once.
-func (w *weaving) stated(relations []Triple) []*statement {
+func (w *graphUpdate) newStatements(relations []Triple) []*statement {
 	var out []*statement
 	drop := &w.out.Dropped
 	for _, t := range relations {
 		relation := relationKey(t.Relation)
-		from, to := w.keyOf(t.Source), w.keyOf(t.Destination)
+		from, to := w.entityKey(t.Source), w.entityKey(t.Destination)
 		source, target := w.nodes[from], w.nodes[to]
 		switch {
 		case relation == "" || from == "" || to == "":
@@ -191,7 +191,7 @@ func (w *weaving) stated(relations []Triple) []*statement {
 			drop.OverLimit++
 		default:
 			s := &statement{source: source, target: target, relation: relation}
-			w.rest(s)
+			w.findSources(s)
 			source.mentioned, target.mentioned = true, true
 			out = append(out, s)
 		}
@@ -201,9 +201,9 @@ func (w *weaving) stated(relations []Triple) []*statement {
 
 // rest finds the facts that a statement comes from: those that name both of
 // its ends, else one of them, else all.
-func (w *weaving) rest(s *statement) {
+func (w *graphUpdate) findSources(s *statement) {
 	says := func(n *memory.Note, of ...*graphNode) bool {
-		return !slices.ContainsFunc(of, func(e *graphNode) bool { return e.key != graph.EntityKey(w.user) && !mentions(n.Content, e.name) })
+		return !slices.ContainsFunc(of, func(e *graphNode) bool { return e.key != graph.EntityKey(w.user) && !mentionsName(n.Content, e.name) })
 	}
 	for _, of := range [][]*graphNode{{s.source, s.target}, {s.target}, {s.source}, nil} {
 		for i := range w.facts {
@@ -225,11 +225,11 @@ func (w *weaving) rest(s *statement) {
 
 // contradicted asks which of the edges shown are no longer true. An answer
 // that cannot be used ends none.
-func (w *weaving) contradicted(ctx context.Context, stated []*statement, shown []*graphEdge) ([]*graphEdge, error) {
-	material, plain := w.texts()
+func (w *graphUpdate) askContradicted(ctx context.Context, stated []*statement, shown []*graphEdge) ([]*graphEdge, error) {
+	material, plain := w.factTexts()
 	m := conflictsMaterial{Facts: material}
 	for _, s := range stated {
-		m.New = append(m.New, Triple{Source: s.source.shown(), Relation: s.relation, Destination: s.target.shown()})
+		m.New = append(m.New, Triple{Source: s.source.displayName(), Relation: s.relation, Destination: s.target.displayName()})
 	}
 	by := map[Triple]*graphEdge{}
 	for _, e := range shown {
@@ -239,7 +239,7 @@ func (w *weaving) contradicted(ctx context.Context, stated []*statement, shown [
 	}
 	raw, err := w.ask(ctx, "conflicts", &w.g.conflicts, m, len(m.Existing),
 		ConflictsInput{New: m.New, Existing: m.Existing, Texts: plain}, lenientConflicts, policy.CheckTypes[ConflictsFound])
-	if unusable(err) {
+	if isUnusable(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -249,12 +249,12 @@ func (w *weaving) contradicted(ctx context.Context, stated []*statement, shown [
 	if err != nil {
 		return nil, nil //nolint:nilerr // as above
 	}
-	w.found(len(found.Invalidate))
+	w.setFound(len(found.Invalidate))
 	var out []*graphEdge
 	for _, t := range found.Invalidate {
 		e := by[tripleKey(t, graph.EntityKey)]
 		if e == nil {
-			e = by[tripleKey(t, w.keyOf)]
+			e = by[tripleKey(t, w.entityKey)]
 		}
 		switch {
 		case e == nil:
@@ -278,11 +278,11 @@ func tripleKey(t Triple, key func(string) string) Triple {
 }
 
 // negated begins the relations of what is not so, or is no longer.
-const negated = "not_"
+const negationPrefix = "not_"
 
 // sentence says a triple as people would.
 func sentence(subject, relation, object string) string {
-	positive, not := strings.CutPrefix(relation, negated)
+	positive, not := strings.CutPrefix(relation, negationPrefix)
 	if !not || positive == "" {
 		return strings.Join([]string{subject, strings.ReplaceAll(relation, "_", " "), object}, " ")
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // weaving is one run of the graph over the facts of an exchange.
-type weaving struct {
+type graphUpdate struct {
 	g       *graphPart
 	d       memory.Desk
 	c       *Config
@@ -41,11 +41,11 @@ type graphNode struct {
 	score           float64     // similarity to a note of another name
 	mentioned       bool        // by the facts themselves
 	used            bool        // it is part of the graph from now on
-	near            []uuid.UUID // entities with similar names, itself included
+	candidates      []uuid.UUID // entities with similar names, itself included
 }
 
 // shown is the name that calls see.
-func (n *graphNode) shown() string {
+func (n *graphNode) displayName() string {
 	if n.note.ID != uuid.Nil {
 		return n.note.Content
 	}
@@ -54,19 +54,19 @@ func (n *graphNode) shown() string {
 
 // graphEdge is an edge that is there or comes to be.
 type graphEdge struct {
-	id     memory.LinkID
-	link   memory.Link // as it was; zero for a new one
-	edge   graph.Edge  // as it is to be
-	was    bool        // it held before, and a note said it
-	triple memory.Note // that says it; zero ID: none
-	stated bool        // the facts state it
-	fresh  []uuid.UUID // facts that state it now
-	lost   []uuid.UUID // sources that it has no more
-	effect string      // "": nothing changes
+	id          memory.LinkID
+	link        memory.Link // as it was; zero for a new one
+	edge        graph.Edge  // as it is to be
+	hadTriple   bool        // it held before, and a note said it
+	triple      memory.Note // that says it; zero ID: none
+	stated      bool        // the facts state it
+	newSources  []uuid.UUID // facts that state it now
+	lostSources []uuid.UUID // sources that it has no more
+	effect      string      // "": nothing changes
 }
 
 // known takes a link as an edge; nil when it is none.
-func (w *weaving) known(l *memory.Link) *graphEdge {
+func (w *graphUpdate) addEdge(l *memory.Link) *graphEdge {
 	if e := w.edges[l.LinkID]; e != nil {
 		return e
 	}
@@ -78,7 +78,7 @@ func (w *weaving) known(l *memory.Link) *graphEdge {
 	return w.edges[l.LinkID]
 }
 
-func (w *weaving) change(e *graphEdge, effect string) {
+func (w *graphUpdate) markChanged(e *graphEdge, effect string) {
 	if e.effect == "" {
 		w.order = append(w.order, e)
 	}
@@ -90,7 +90,7 @@ func (w *weaving) change(e *graphEdge, effect string) {
 // retract finds what rests on facts that are deleted, or that no longer name
 // what an edge connects. The notes that say edges are linked with the facts
 // that they come from.
-func (w *weaving) retract(ctx context.Context) error {
+func (w *graphUpdate) retract(ctx context.Context) error {
 	var ids []uuid.UUID
 	texts := map[uuid.UUID]string{} // of those that only changed
 	for i := range w.removed {
@@ -136,7 +136,7 @@ func (w *weaving) retract(ctx context.Context) error {
 		if at < 0 {
 			continue
 		}
-		e := w.known(&links[at])
+		e := w.addEdge(&links[at])
 		if e == nil || !e.edge.Valid {
 			continue
 		}
@@ -144,27 +144,27 @@ func (w *weaving) retract(ctx context.Context) error {
 			subject, _ := n.Attributes[graph.AttrSubject].(string)
 			object, _ := n.Attributes[graph.AttrObject].(string)
 			now, changed := texts[fact]
-			if changed && w.names(now, subject) && w.names(now, object) {
+			if changed && w.isNamedIn(now, subject) && w.isNamedIn(now, object) {
 				continue
 			}
-			e.lost = append(e.lost, fact)
+			e.lostSources = append(e.lostSources, fact)
 		}
 	}
 	return nil
 }
 
 // names tells whether a text names an entity; it always names who says it.
-func (w *weaving) names(said, name string) bool {
-	return w.keyOf(name) == graph.EntityKey(w.user) || mentions(said, name)
+func (w *graphUpdate) isNamedIn(said, name string) bool {
+	return w.entityKey(name) == graph.EntityKey(w.user) || mentionsName(said, name)
 }
 
 // state brings the statements into the graph as it stands: which entities
 // they are about, which edges are there, which of these end.
-func (w *weaving) state(ctx context.Context, stated []*statement) error {
-	if err := w.resolve(ctx); err != nil {
+func (w *graphUpdate) applyStatements(ctx context.Context, stated []*statement) error {
+	if err := w.resolveEntities(ctx); err != nil {
 		return err
 	}
-	touching, err := w.around(ctx)
+	touching, err := w.edgesNearEntities(ctx)
 	if err != nil {
 		return err
 	}
@@ -174,33 +174,33 @@ func (w *weaving) state(ctx context.Context, stated []*statement) error {
 		}
 	}
 	var ended []*graphEdge
-	if shown := w.show(touching); w.c.GraphConflicts && len(stated) > 0 && len(shown) > 0 {
-		if err := w.load(ctx, shown); err != nil {
+	if shown := w.selectEdges(touching); w.c.GraphConflicts && len(stated) > 0 && len(shown) > 0 {
+		if err := w.loadEnds(ctx, shown); err != nil {
 			return err
 		}
-		if ended, err = w.contradicted(ctx, stated, shown); err != nil {
+		if ended, err = w.askContradicted(ctx, stated, shown); err != nil {
 			return err
 		}
 	}
-	if err := w.triples(ctx, ended); err != nil {
+	if err := w.loadTriples(ctx, ended); err != nil {
 		return err
 	}
 	for _, e := range ended {
-		w.end(e, stated)
+		w.endEdge(e, stated)
 	}
 	for _, s := range stated {
 		if !w.onlyEnds(s) {
-			w.assert(s)
+			w.assertStatement(s)
 		}
 	}
-	w.lose()
+	w.removeLostSources()
 	return nil
 }
 
 // onlyEnds tells of a statement of what is not so that all it says is that an
 // edge has ended.
-func (w *weaving) onlyEnds(s *statement) bool {
-	positive, not := strings.CutPrefix(s.relation, negated)
+func (w *graphUpdate) onlyEnds(s *statement) bool {
+	positive, not := strings.CutPrefix(s.relation, negationPrefix)
 	if !not {
 		return false
 	}
@@ -212,7 +212,7 @@ func (w *weaving) onlyEnds(s *statement) bool {
 
 // resolve finds the notes that stand for the names: that of the same name, or
 // one with a similar vector, the same type and nearly the same spelling.
-func (w *weaving) resolve(ctx context.Context) error {
+func (w *graphUpdate) resolveEntities(ctx context.Context) error {
 	var queries []memory.SimilarQuery
 	var asked []*graphNode
 	for _, n := range w.named {
@@ -237,18 +237,18 @@ func (w *weaving) resolve(ctx context.Context) error {
 		}
 		if ok {
 			n.note, taken[note.ID] = note, n
-			n.near = append(n.near, note.ID)
+			n.candidates = append(n.candidates, note.ID)
 		}
 		for _, nb := range near[i] {
 			w.notes[nb.Note.ID] = nb.Note
-			if !slices.Contains(n.near, nb.Note.ID) {
-				n.near = append(n.near, nb.Note.ID)
+			if !slices.Contains(n.candidates, nb.Note.ID) {
+				n.candidates = append(n.candidates, nb.Note.ID)
 			}
 		}
 	}
 	for i, n := range asked {
 		for _, nb := range near[i] {
-			same := nb.Note.Category == n.kind && alike(nb.Note.Content, n.name, n.kind) && n.key != graph.EntityKey(w.user)
+			same := nb.Note.Category == n.kind && isSameName(nb.Note.Content, n.name, n.kind) && n.key != graph.EntityKey(w.user)
 			if n.note.ID == uuid.Nil && same && taken[nb.Note.ID] == nil {
 				n.note, n.score, taken[nb.Note.ID] = nb.Note, nb.Score, n
 			}
@@ -265,16 +265,16 @@ func (w *weaving) resolve(ctx context.Context) error {
 // nearEntities is how many similar entities are looked at for one name.
 const nearEntities = 10
 
-func (w *weaving) linkOf(s *statement) memory.LinkID {
+func (w *graphUpdate) linkOf(s *statement) memory.LinkID {
 	return memory.LinkID{Source: s.source.note.ID, Target: s.target.note.ID, Relation: s.relation}
 }
 
 // around reads the edges of the entities and of those with similar names; of
 // each by itself, so that the many of one leave room for those of another.
-func (w *weaving) around(ctx context.Context) (map[uuid.UUID][]*graphEdge, error) {
+func (w *graphUpdate) edgesNearEntities(ctx context.Context) (map[uuid.UUID][]*graphEdge, error) {
 	out := map[uuid.UUID][]*graphEdge{}
 	for _, n := range w.named {
-		for _, id := range n.near {
+		for _, id := range n.candidates {
 			if _, done := out[id]; done {
 				continue
 			}
@@ -284,7 +284,7 @@ func (w *weaving) around(ctx context.Context) (map[uuid.UUID][]*graphEdge, error
 			}
 			out[id] = nil
 			for i := range links {
-				if e := w.known(&links[i]); e != nil {
+				if e := w.addEdge(&links[i]); e != nil {
 					out[id] = append(out[id], e)
 				}
 			}
@@ -298,11 +298,11 @@ const shownEdges = 300
 
 // show chooses the edges that could be contradicted: of each entity the
 // latest that hold and that the facts do not state themselves.
-func (w *weaving) show(touching map[uuid.UUID][]*graphEdge) []*graphEdge {
+func (w *graphUpdate) selectEdges(touching map[uuid.UUID][]*graphEdge) []*graphEdge {
 	var out []*graphEdge
 	seen := map[*graphEdge]bool{}
 	for _, n := range w.named {
-		for _, id := range n.near {
+		for _, id := range n.candidates {
 			all := slices.DeleteFunc(touching[id], func(e *graphEdge) bool { return !e.edge.Valid || e.stated })
 			slices.SortStableFunc(all, func(a, b *graphEdge) int { return b.edge.UpdatedAt.Compare(a.edge.UpdatedAt) })
 			for _, e := range all[:min(len(all), w.c.EdgesPerNode)] {
@@ -316,7 +316,7 @@ func (w *weaving) show(touching map[uuid.UUID][]*graphEdge) []*graphEdge {
 }
 
 // load reads the ends of edges.
-func (w *weaving) load(ctx context.Context, edges []*graphEdge) error {
+func (w *graphUpdate) loadEnds(ctx context.Context, edges []*graphEdge) error {
 	var ids []uuid.UUID
 	for _, e := range edges {
 		for _, id := range []uuid.UUID{e.id.Source, e.id.Target} {
@@ -336,24 +336,24 @@ func (w *weaving) load(ctx context.Context, edges []*graphEdge) error {
 }
 
 // triples reads the notes that say the edges which change.
-func (w *weaving) triples(ctx context.Context, ended []*graphEdge) error {
+func (w *graphUpdate) loadTriples(ctx context.Context, ended []*graphEdge) error {
 	by := map[uuid.UUID]*graphEdge{}
 	var ids []uuid.UUID
 	for _, e := range w.edges {
-		changes := e.stated || len(e.lost) > 0 || slices.Contains(ended, e)
+		changes := e.stated || len(e.lostSources) > 0 || slices.Contains(ended, e)
 		if changes && e.edge.Valid && e.edge.Triple != uuid.Nil {
 			by[e.edge.Triple], ids = e, append(ids, e.edge.Triple)
 		}
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	for piece := range slices.Chunk(ids, policy.PageNotes) {
+	for piece := range slices.Chunk(ids, policy.PageSize) {
 		notes, err := w.d.Notes(ctx, piece)
 		if err != nil {
 			return fmt.Errorf("read triples: %w", err)
 		}
 		for i := range notes {
 			e := by[notes[i].ID]
-			e.triple, e.was = notes[i], true
+			e.triple, e.hadTriple = notes[i], true
 		}
 	}
 	return nil
@@ -362,7 +362,7 @@ func (w *weaving) triples(ctx context.Context, ended []*graphEdge) error {
 // rivals are the statements that an edge can be contradicted by: of the same
 // source about the same thing or in the same way, else of the same source,
 // else those that have an end with it in common, else all.
-func rivals(e *graphEdge, stated []*statement) []*statement {
+func opposingStatements(e *graphEdge, stated []*statement) []*statement {
 	id := func(n *graphNode) uuid.UUID { return n.note.ID }
 	for _, near := range []func(*statement) bool{
 		func(s *statement) bool {
@@ -389,23 +389,23 @@ func rivals(e *graphEdge, stated []*statement) []*statement {
 // end ends an edge that statements contradict, at their time. Statements about
 // an earlier time than the edge holds from do not end it: what they say ended
 // when it began.
-func (w *weaving) end(e *graphEdge, stated []*statement) {
-	against := rivals(e, stated)
+func (w *graphUpdate) endEdge(e *graphEdge, stated []*statement) {
+	against := opposingStatements(e, stated)
 	at := slices.MaxFunc(against, func(a, b *statement) int { return a.at.Compare(b.at) }).at
 	if at.Before(e.edge.ValidFrom) {
 		for _, s := range against {
-			if until := e.next(s.at); s.ended.IsZero() || until.Before(s.ended) {
+			if until := e.nextStart(s.at); s.ended.IsZero() || until.Before(s.ended) {
 				s.ended = until
 			}
 		}
 		return
 	}
 	e.edge.Valid, e.edge.InvalidatedAt = false, at
-	w.change(e, EffectInvalidated)
+	w.markChanged(e, EffectInvalidated)
 }
 
 // next is when the edge, which holds now, first began to hold after a time.
-func (e *graphEdge) next(at time.Time) time.Time {
+func (e *graphEdge) nextStart(at time.Time) time.Time {
 	until := e.edge.ValidFrom
 	for _, i := range e.edge.Earlier {
 		if i.From.After(at) && i.From.Before(until) {
@@ -416,22 +416,22 @@ func (e *graphEdge) next(at time.Time) time.Time {
 }
 
 // assert takes a statement into its edge.
-func (w *weaving) assert(s *statement) {
+func (w *graphUpdate) assertStatement(s *statement) {
 	now := memory.Instant(w.d.Now())
 	id := w.linkOf(s)
 	e := w.edges[id]
 	if e == nil {
 		e = &graphEdge{id: id, stated: true, edge: graph.Edge{Valid: true, ValidFrom: s.at, CreatedAt: now}}
 		w.edges[id] = e
-		w.change(e, EffectNew)
+		w.markChanged(e, EffectNew)
 		if !s.ended.IsZero() {
 			e.edge.Valid, e.edge.InvalidatedAt = false, s.ended
 			e.effect = EffectPast
 		}
 	} else {
-		w.again(e, s)
+		w.reassert(e, s)
 	}
-	e.fresh = append(e.fresh, s.facts...)
+	e.newSources = append(e.newSources, s.facts...)
 	e.edge.Mentions++
 	for _, f := range s.facts {
 		e.edge.Sources = append(slices.DeleteFunc(e.edge.Sources, func(id uuid.UUID) bool { return id == f }), f)
@@ -440,40 +440,40 @@ func (w *weaving) assert(s *statement) {
 }
 
 // again takes a statement into an edge that is there.
-func (w *weaving) again(e *graphEdge, s *statement) {
+func (w *graphUpdate) reassert(e *graphEdge, s *statement) {
 	x := &e.edge
 	switch {
-	case x.Valid && !e.was:
+	case x.Valid && !e.hadTriple:
 		// Nobody shows it any more: what it rested on was deleted by hand.
 		x.ValidFrom, x.Sources, x.Mentions = s.at, nil, 0
-		w.change(e, EffectRevived)
+		w.markChanged(e, EffectRevived)
 		if !s.ended.IsZero() {
 			x.Valid, x.InvalidatedAt = false, s.ended
 		}
 	case !s.ended.IsZero():
-		w.past(e, graph.Interval{From: s.at, To: s.ended})
+		w.addPastInterval(e, graph.Interval{From: s.at, To: s.ended})
 	case x.Valid:
 		held := func(i graph.Interval) bool { return i.To.After(s.at) }
 		if s.at.Before(x.ValidFrom) && !slices.ContainsFunc(x.Earlier, held) {
 			x.ValidFrom = s.at
 		}
-		w.change(e, EffectMentioned)
+		w.markChanged(e, EffectMentioned)
 	case s.at.Before(x.InvalidatedAt):
 		// Older than what ended it.
-		w.past(e, graph.Interval{From: s.at, To: x.InvalidatedAt})
+		w.addPastInterval(e, graph.Interval{From: s.at, To: x.InvalidatedAt})
 	default:
 		if x.ValidFrom.Before(x.InvalidatedAt) {
 			x.Earlier = append(x.Earlier, x.Current())
 		}
 		x.Valid, x.ValidFrom, x.InvalidatedAt = true, s.at, time.Time{}
-		w.change(e, EffectRevived)
+		w.markChanged(e, EffectRevived)
 	}
 }
 
 // past notes that an edge held for a while before what is known of it.
-func (w *weaving) past(e *graphEdge, i graph.Interval) {
+func (w *graphUpdate) addPastInterval(e *graphEdge, i graph.Interval) {
 	x := &e.edge
-	w.change(e, EffectMentioned)
+	w.markChanged(e, EffectMentioned)
 	if _, held := x.At(i.From); held {
 		return
 	}
@@ -492,7 +492,7 @@ func (w *weaving) past(e *graphEdge, i graph.Interval) {
 
 // lose takes sources from edges. One that has none left ends, unless the facts
 // state it: when the latest of them was said, or now.
-func (w *weaving) lose() {
+func (w *graphUpdate) removeLostSources() {
 	at := time.Time{}
 	for i := range w.facts {
 		if t := w.facts[i].OccurredAt; t.After(at) {
@@ -502,28 +502,28 @@ func (w *weaving) lose() {
 	at = memory.Instant(cmp.Or(at, w.d.Now()))
 	var edges []*graphEdge
 	for _, e := range w.edges {
-		if len(e.lost) > 0 {
+		if len(e.lostSources) > 0 {
 			edges = append(edges, e)
 		}
 	}
 	slices.SortFunc(edges, func(a, b *graphEdge) int { return compareLinkIDs(a.id, b.id) })
 	for _, e := range edges {
 		left := slices.DeleteFunc(slices.Clone(e.edge.Sources), func(id uuid.UUID) bool {
-			return slices.Contains(e.lost, id) && !slices.Contains(e.fresh, id)
+			return slices.Contains(e.lostSources, id) && !slices.Contains(e.newSources, id)
 		})
-		w.change(e, EffectSource)
+		w.markChanged(e, EffectSource)
 		if len(left) > 0 {
 			e.edge.Sources = left // an edge that ends keeps the names of what it came from
 			continue
 		}
 		if e.edge.Valid {
-			e.edge.Valid, e.edge.InvalidatedAt = false, later(at, e.edge.ValidFrom)
-			w.change(e, EffectInvalidated)
+			e.edge.Valid, e.edge.InvalidatedAt = false, laterTime(at, e.edge.ValidFrom)
+			w.markChanged(e, EffectInvalidated)
 		}
 	}
 }
 
-func later(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
 	}

@@ -17,12 +17,12 @@ import (
 )
 
 // write puts what the run has come to into the decision.
-func (w *weaving) write(ctx context.Context, dec *memory.Decision) error {
+func (w *graphUpdate) writeTo(ctx context.Context, dec *memory.Decision) error {
 	w.putNodes(dec)
-	if err := w.load(ctx, w.order); err != nil {
+	if err := w.loadEnds(ctx, w.order); err != nil {
 		return err
 	}
-	live, err := w.live(ctx)
+	live, err := w.liveFacts(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (w *weaving) write(ctx context.Context, dec *memory.Decision) error {
 }
 
 // putNodes puts new entities, and counts the mention of those that are there.
-func (w *weaving) putNodes(dec *memory.Decision) {
+func (w *graphUpdate) putNodes(dec *memory.Decision) {
 	var facts []uuid.UUID
 	latest := w.d.Now()
 	for i := range w.facts {
@@ -73,29 +73,29 @@ func (w *weaving) putNodes(dec *memory.Decision) {
 			}
 		}
 		note.Attributes = attributes
-		note.Provenance.Sources = merged(note.Provenance.Sources, facts)
+		note.Provenance.Sources = mergeSources(note.Provenance.Sources, facts)
 		dec.Puts = append(dec.Puts, note)
 		w.out.Nodes = append(w.out.Nodes, o)
 	}
 }
 
 // merged appends the ids that are not there yet and keeps the newest.
-func merged(have, more []uuid.UUID) []uuid.UUID {
+func mergeSources(have, more []uuid.UUID) []uuid.UUID {
 	out := slices.DeleteFunc(slices.Clone(have), func(id uuid.UUID) bool { return slices.Contains(more, id) })
 	out = append(out, more...)
 	return out[max(0, len(out)-graph.MaxEdgeSources):]
 }
 
 // live tells which of the facts that changing edges come from are there now.
-func (w *weaving) live(ctx context.Context) (map[uuid.UUID]bool, error) {
+func (w *graphUpdate) liveFacts(ctx context.Context) (map[uuid.UUID]bool, error) {
 	out := map[uuid.UUID]bool{}
 	var ids []uuid.UUID
 	for _, e := range w.order {
 		if e.edge.Valid {
-			ids = merged(ids, e.edge.Sources)
+			ids = mergeSources(ids, e.edge.Sources)
 		}
 	}
-	for piece := range slices.Chunk(ids, policy.PageNotes) {
+	for piece := range slices.Chunk(ids, policy.PageSize) {
 		notes, err := w.d.Notes(ctx, piece)
 		if err != nil {
 			return nil, fmt.Errorf("read facts: %w", err)
@@ -115,7 +115,7 @@ func (w *weaving) live(ctx context.Context) (map[uuid.UUID]bool, error) {
 
 // putTriple puts the note that says an edge, or takes it away. It is linked
 // with the facts that it comes from, so that it can be found from these.
-func (w *weaving) putTriple(ctx context.Context, e *graphEdge, live map[uuid.UUID]bool, dec *memory.Decision) error {
+func (w *graphUpdate) putTriple(ctx context.Context, e *graphEdge, live map[uuid.UUID]bool, dec *memory.Decision) error {
 	if !e.edge.Valid {
 		if e.triple.ID != uuid.Nil {
 			dec.Deletes = append(dec.Deletes, e.triple.ID)
@@ -168,7 +168,7 @@ const (
 	heuristicConfidence = 0.6
 )
 
-func (w *weaving) confidence(e *graphEdge) float64 {
+func (w *graphUpdate) confidence(e *graphEdge) float64 {
 	if !e.stated && e.link.From > 0 {
 		return e.link.Confidence
 	}

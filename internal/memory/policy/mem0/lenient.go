@@ -13,14 +13,14 @@ import (
 // read goes the usual way of an answer that does not fit.
 
 // nothings are the ways of saying that there is nothing.
-var nothings = []string{"", "none", "<none>", "[none]", "(none)", "null", "nil", "n/a", "na", "no facts", "no new facts", "nothing", "无", "没有"}
+var emptyAnswers = []string{"", "none", "<none>", "[none]", "(none)", "null", "nil", "n/a", "na", "no facts", "no new facts", "nothing", "无", "没有"}
 
-func saysNothing(s string) bool {
-	return slices.Contains(nothings, strings.ToLower(strings.Trim(strings.TrimSpace(s), "\"'`.。 ")))
+func isEmptyAnswer(s string) bool {
+	return slices.Contains(emptyAnswers, strings.ToLower(strings.Trim(strings.TrimSpace(s), "\"'`.。 ")))
 }
 
 // jsonIn finds the longest JSON object or list in what a model said.
-func jsonIn(said string) (v any, ok bool) {
+func findJSON(said string) (v any, ok bool) {
 	if json.Unmarshal([]byte(said), &v) == nil {
 		return v, true
 	}
@@ -46,10 +46,10 @@ func jsonIn(said string) (v any, ok bool) {
 // lenientFacts reads the answer of "extract". An entry that holds no text is
 // given as an empty one, so that it can be counted.
 func lenientFacts(said string) json.RawMessage {
-	if saysNothing(said) {
+	if isEmptyAnswer(said) {
 		return json.RawMessage(`{"facts":[]}`)
 	}
-	v, ok := jsonIn(said)
+	v, ok := findJSON(said)
 	if !ok {
 		return nil
 	}
@@ -59,7 +59,7 @@ func lenientFacts(said string) json.RawMessage {
 		v = nil
 	case isObject:
 		facts, named := object["facts"]
-		if !named && factIn(object) == "" {
+		if !named && factFromObject(object) == "" {
 			return nil
 		}
 		if named {
@@ -67,7 +67,7 @@ func lenientFacts(said string) json.RawMessage {
 		}
 	}
 	facts := []string{}
-	gatherFacts(v, 0, &facts)
+	collectFacts(v, 0, &facts)
 	raw, err := json.Marshal(Extraction{Facts: facts})
 	if err != nil {
 		return nil
@@ -76,16 +76,16 @@ func lenientFacts(said string) json.RawMessage {
 }
 
 // mostEntries bounds what is read of one answer; far fewer are ever kept.
-const mostEntries = 2000
+const maxEntries = 2000
 
-func gatherFacts(v any, depth int, into *[]string) {
-	if len(*into) >= mostEntries {
+func collectFacts(v any, depth int, into *[]string) {
+	if len(*into) >= maxEntries {
 		return
 	}
 	switch v := v.(type) {
 	case nil, bool:
 	case string:
-		if !saysNothing(v) {
+		if !isEmptyAnswer(v) {
 			*into = append(*into, v)
 		}
 	case float64:
@@ -96,23 +96,23 @@ func gatherFacts(v any, depth int, into *[]string) {
 			return
 		}
 		for _, x := range v {
-			gatherFacts(x, depth+1, into)
+			collectFacts(x, depth+1, into)
 		}
 	case map[string]any:
-		*into = append(*into, factIn(v))
+		*into = append(*into, factFromObject(v))
 	}
 }
 
 // factIn reads a fact that is given as an object; "" when it holds none.
-func factIn(v map[string]any) string {
+func factFromObject(v map[string]any) string {
 	for _, name := range []string{"fact", "text", "content", "memory", "statement", "description", "value"} {
-		if s, ok := v[name].(string); ok && !saysNothing(s) {
+		if s, ok := v[name].(string); ok && !isEmptyAnswer(s) {
 			return s
 		}
 	}
 	subject, _ := v["subject"].(string)
-	relation, _ := first(v, "predicate", "relation", "relationship", "verb").(string)
-	object, _ := first(v, "object", "destination", "target").(string)
+	relation, _ := firstValue(v, "predicate", "relation", "relationship", "verb").(string)
+	object, _ := firstValue(v, "object", "destination", "target").(string)
 	if subject != "" && relation != "" && object != "" {
 		return subject + " " + strings.ReplaceAll(relation, "_", " ") + " " + object
 	}
@@ -126,7 +126,7 @@ func factIn(v map[string]any) string {
 	return ""
 }
 
-func first(v map[string]any, names ...string) any {
+func firstValue(v map[string]any, names ...string) any {
 	for _, name := range names {
 		if x, ok := v[name]; ok {
 			return x
@@ -137,7 +137,7 @@ func first(v map[string]any, names ...string) any {
 
 // lenientDecision reads the answer of "decide".
 func lenientDecision(said string) json.RawMessage {
-	v, ok := jsonIn(said)
+	v, ok := findJSON(said)
 	if list, isList := v.([]any); isList && len(list) == 1 {
 		v = list[0]
 	}
@@ -145,7 +145,7 @@ func lenientDecision(said string) json.RawMessage {
 	if !ok || !isObject {
 		return nil
 	}
-	named, _ := first(object, "operation", "event", "action").(string)
+	named, _ := firstValue(object, "operation", "event", "action").(string)
 	var out FactDecision
 	switch op := Operation(strings.ToUpper(strings.TrimSpace(named))); op {
 	case OpAdd, OpUpdate, OpDelete, OpNoop:
@@ -155,7 +155,7 @@ func lenientDecision(said string) json.RawMessage {
 	default:
 		return nil
 	}
-	switch t := first(object, "target", "target_memory_id", "handle", "id").(type) {
+	switch t := firstValue(object, "target", "target_memory_id", "handle", "id").(type) {
 	case float64:
 		if t == math.Trunc(t) && math.Abs(t) < 1<<31 {
 			out.Target = new(int(t))
@@ -165,7 +165,7 @@ func lenientDecision(said string) json.RawMessage {
 			out.Target = &n
 		}
 	}
-	if s, isText := first(object, "text", "new_memory", "memory").(string); isText && !saysNothing(s) {
+	if s, isText := firstValue(object, "text", "new_memory", "memory").(string); isText && !isEmptyAnswer(s) {
 		out.Text = &s
 	}
 	raw, err := json.Marshal(out)
@@ -181,7 +181,7 @@ const blockOpen, blockClose = "<slipbox-memory>", "</slipbox-memory>"
 
 // withoutRecalled takes recalled memories out of what was said. A block that
 // does not end goes to the end.
-func withoutRecalled(s string) string {
+func stripRecalled(s string) string {
 	for {
 		i := indexFold(s, blockOpen)
 		if i < 0 {

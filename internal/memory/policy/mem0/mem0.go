@@ -16,12 +16,12 @@ var files embed.FS
 
 // The natural keys and tasks of Mem0.
 const (
-	KeySummary    = "mem0/summary"    // of the kind summary: S, the summary of all facts
-	KeyProcedure  = "mem0/procedure/" // and the session: the record of a run
-	TaskSummary   = "summary"
-	TaskProcedure = "procedure" // its key is the session
-	TaskExpire    = "expire"
-	TaskForsake   = "forsake" // its key is a message that was deleted: what comes from it is marked
+	KeySummary      = "mem0/summary"    // of the kind summary: S, the summary of all facts
+	KeyProcedure    = "mem0/procedure/" // and the session: the record of a run
+	TaskSummary     = "summary"
+	TaskProcedure   = "procedure" // its key is the session
+	TaskExpire      = "expire"
+	TaskMarkOrphans = "forsake" // its key is a message that was deleted: what comes from it is marked
 )
 
 // NothingKnown is the summary of a memory without facts.
@@ -134,22 +134,22 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 	case memory.EventExchange:
 		return p.learn(ctx, d, &c, e.Messages)
 	case memory.EventNote:
-		return p.note(ctx, d, &c, e.Note)
+		return p.decideNote(ctx, d, &c, e.Note)
 	case memory.EventTask:
-		return p.task(ctx, d, &c, &e)
+		return p.runTask(ctx, d, &c, &e)
 	}
 	return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
 }
 
 // note learns from a note that a caller wrote. What is memory itself, such as
 // a fact that was put in by hand, is taken as it is.
-func (p *Policy) note(ctx context.Context, d memory.Desk, c *Config, n memory.Note) (dec memory.Decision, err error) {
+func (p *Policy) decideNote(ctx context.Context, d memory.Desk, c *Config, n memory.Note) (dec memory.Decision, err error) {
 	switch n.Kind {
 	case memory.KindNote, memory.KindMessage:
 		dec, err = p.learn(ctx, d, c, []memory.Note{n})
 	case memory.KindFact:
 		out := Outcome{Policy: p.Name(), Decision: policy.DecisionKeep}
-		dec.Follow = expiries(d.Now(), n)
+		dec.Follow = expiryTasks(d.Now(), n)
 		if c.Graph {
 			err = p.graph.ingest(ctx, d, c, []memory.Note{n}, nil, &dec, &out)
 		}
@@ -161,18 +161,18 @@ func (p *Policy) note(ctx context.Context, d memory.Desk, c *Config, n memory.No
 	return dec, err
 }
 
-func (p *Policy) task(ctx context.Context, d memory.Desk, c *Config, e *memory.Event) (memory.Decision, error) {
+func (p *Policy) runTask(ctx context.Context, d memory.Desk, c *Config, e *memory.Event) (memory.Decision, error) {
 	switch e.Task.Name {
 	case TaskSummary:
-		return p.sumUp(ctx, d, c, e.Task)
+		return p.summarizeFacts(ctx, d, c, e.Task)
 	case TaskProcedure:
-		return p.record(ctx, d, c, e.Task.Key)
+		return p.writeRecord(ctx, d, c, e.Task.Key)
 	case TaskExpire:
 		return p.expire(ctx, d, c)
-	case TaskForsake:
-		return p.forsake(ctx, d, e.Task.Key)
+	case TaskMarkOrphans:
+		return p.markOrphans(ctx, d, e.Task.Key)
 	}
-	dec, ok, err := p.graph.task(ctx, d, c, e.Task)
+	dec, ok, err := p.graph.runTask(ctx, d, c, e.Task)
 	if err == nil && !ok {
 		err = policy.UnknownEvent(p.Name(), e)
 	}
@@ -199,7 +199,7 @@ func (c *Config) put(
 }
 
 // wantKey refuses a task that does not say what it is about.
-func wantKey(t, key string) error {
+func requireKey(t, key string) error {
 	if key == "" {
 		return fault.InvalidField("key", "the task %q needs one", t)
 	}

@@ -22,15 +22,15 @@ import (
 // decision, shorter than what was said (C167), and nothing like it is an ADD without a question (C169).
 func TestMem0Facts(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), "")
-	k.facts([]string{"User's name is Ada", "User has a dog called Rex", "User works as a nurse"}, []string{"User works as a nurse in a children's hospital nowadays"})
-	k.decides(func(in DecideInput) (Operation, int, string) {
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerExtract([]string{"User's name is Ada", "User has a dog called Rex", "User works as a nurse"}, []string{"User works as a nurse in a children's hospital nowadays"})
+	k.answerDecide(func(in DecideInput) (Operation, int, string) {
 		return OpAdd, 0, "User works in a children's hospital"
 	})
-	m := k.said(memory.RoleUser, "Hi! My name is Ada, I have a dog called Rex and I work as a nurse, which is hard but I like it a lot.")
-	o := readOutcome(t, k.learn(m, k.said(memory.RoleAssistant, "Nice to meet you!")))
+	m := k.addMessage(memory.RoleUser, "Hi! My name is Ada, I have a dog called Rex and I work as a nurse, which is hard but I like it a lot.")
+	o := readOutcome(t, k.learn(m, k.addMessage(memory.RoleAssistant, "Nice to meet you!")))
 	want := []string{"User's name is Ada", "User has a dog called Rex", "User works as a nurse"}
-	if diff := cmp.Diff(want, k.known(memory.KindFact)); diff != "" {
+	if diff := cmp.Diff(want, k.contents(memory.KindFact)); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
 	if o.Extract == nil || o.Extract.Calls != 1 || o.Extract.Prompt != "mem0/extract@1" || o.Extract.Facts != 3 || o.Decide == nil ||
@@ -45,8 +45,8 @@ func TestMem0Facts(t *testing.T) {
 		!n.OccurredAt.Equal(m.OccurredAt) || !strings.HasPrefix(n.Key, "md5:") || len(n.Key) != 36 {
 		t.Errorf("the fact is %+v", n)
 	}
-	o = readOutcome(t, k.hear("Nowadays I work as a nurse in a children's hospital, it is a wonderful place to be."))
-	if o.Decide.Calls != 1 || len(k.known(memory.KindFact)) != 4 {
+	o = readOutcome(t, k.userSays("Nowadays I work as a nurse in a children's hospital, it is a wonderful place to be."))
+	if o.Decide.Calls != 1 || len(k.contents(memory.KindFact)) != 4 {
 		t.Errorf("the second exchange gave %+v", o)
 	}
 	if short := k.fact("User works in a children's hospital"); len(short.Content) > 50 {
@@ -113,17 +113,17 @@ func TestMem0Decisions(t *testing.T) {
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			k := newTalk(t, newTestMem0(t), "")
-			k.facts([]string{r.known}, []string{r.fact})
+			k := newTestDesk(t, newTestMem0(t), "")
+			k.answerExtract([]string{r.known}, []string{r.fact})
 			raw, err := json.Marshal(r.answer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			k.always("decide", string(raw))
-			k.hear(r.known, with("project", "x"))
+			k.answerWith("decide", string(raw))
+			k.userSays(r.known, with("project", "x"))
 			was := k.fact(r.known)
-			second := k.hear(r.fact)
-			if diff := cmp.Diff(r.want, k.known(memory.KindFact)); diff != "" {
+			second := k.userSays(r.fact)
+			if diff := cmp.Diff(r.want, k.contents(memory.KindFact)); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
 			o := readOutcome(t, second)
@@ -154,28 +154,28 @@ func TestMem0NothingToLearn(t *testing.T) {
 	for _, answer := range []string{
 		`{"facts":[]}`, `{}`, `[]`, `<none>`, `None`, `"none"`, `{"facts":null}`, `{"facts":["<none>"]}`, "```json\n[]\n```", `There are none: {"facts": []}`,
 	} {
-		k := newTalk(t, newTestMem0(t), "")
-		k.always("extract", answer)
-		o := readOutcome(t, k.hear("Good morning! How are you?"))
-		if len(k.known(memory.KindFact)) != 0 || o.Decision != DecisionNothing || len(k.called("decide")) != 0 {
+		k := newTestDesk(t, newTestMem0(t), "")
+		k.answerWith("extract", answer)
+		o := readOutcome(t, k.userSays("Good morning! How are you?"))
+		if len(k.contents(memory.KindFact)) != 0 || o.Decision != DecisionNothing || len(k.called("decide")) != 0 {
 			t.Errorf("%s: %+v", answer, o)
 		}
 	}
-	k := newTalk(t, newTestMem0(t), "")
+	k := newTestDesk(t, newTestMem0(t), "")
 	silent := []memory.Note{
-		k.said(memory.RoleSystem, "You are Bob, who lives in Bonn."),
-		k.said(memory.RoleTool, `{"city":"Bonn"}`),
-		k.said(memory.RoleDeveloper, "Bob likes tea."),
-		k.said(memory.RoleUser, "I like tea.", with(memory.AttrRecall, true)),
-		k.said(memory.RoleUser, " <slipbox-memory>User likes tea.</slipbox-memory> "),
-		k.said(memory.RoleAssistant, "<SLIPBOX-MEMORY>User likes tea, and it does not end"),
+		k.addMessage(memory.RoleSystem, "You are Bob, who lives in Bonn."),
+		k.addMessage(memory.RoleTool, `{"city":"Bonn"}`),
+		k.addMessage(memory.RoleDeveloper, "Bob likes tea."),
+		k.addMessage(memory.RoleUser, "I like tea.", with(memory.AttrRecall, true)),
+		k.addMessage(memory.RoleUser, " <slipbox-memory>User likes tea.</slipbox-memory> "),
+		k.addMessage(memory.RoleAssistant, "<SLIPBOX-MEMORY>User likes tea, and it does not end"),
 	}
 	o := readOutcome(t, k.learn(silent...))
 	if len(k.Asked) != 0 || o.Decision != DecisionNothing {
 		t.Errorf("somebody was asked: %+v", o)
 	}
-	k.facts([]string{"User likes milk"})
-	k.hear("<slipbox-memory>- User likes tea</slipbox-memory>\nI like milk.")
+	k.answerExtract([]string{"User likes milk"})
+	k.userSays("<slipbox-memory>- User likes tea</slipbox-memory>\nI like milk.")
 	in, _ := k.called("extract")[0].Input.(ExtractInput)
 	if len(in.New) != 1 || in.New[0].Content != "I like milk." {
 		t.Errorf("extracted from %+v", in.New)
@@ -199,10 +199,10 @@ func TestMem0Forms(t *testing.T) {
 		`{"facts":["User likes tea", "` + strings.Repeat("User likes tea and a cat ", 40) + `"]}`:         {"User likes tea"},
 		`{"facts":["User lives on the moon with seven dwarfs","User likes tea","Assistant has no name"]}`: {"User likes tea"},
 	} {
-		k := newTalk(t, newTestMem0(t), "")
-		k.always("extract", answer)
-		k.hear("I like tea, and I have a cat. 42")
-		if diff := cmp.Diff(want, k.known(memory.KindFact)); diff != "" {
+		k := newTestDesk(t, newTestMem0(t), "")
+		k.answerWith("extract", answer)
+		k.userSays("I like tea, and I have a cat. 42")
+		if diff := cmp.Diff(want, k.contents(memory.KindFact)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", answer, diff)
 		}
 	}
@@ -214,11 +214,11 @@ func TestMem0Forms(t *testing.T) {
 		`[{"operation":"ADD","target":null,"text":"User likes green"}]`:  OpAdd,
 		`{"operation":"ADD","target":[],"text":{"a":1},"confidence":.9}`: OpNoop, // not JSON: nothing is done
 	} {
-		k := newTalk(t, newTestMem0(t), "")
-		k.facts([]string{"User likes tea"}, []string{"User likes green tea"})
-		k.always("decide", answer)
-		k.hear("I like tea.")
-		dec := k.hear("I like green tea.")
+		k := newTestDesk(t, newTestMem0(t), "")
+		k.answerExtract([]string{"User likes tea"}, []string{"User likes green tea"})
+		k.answerWith("decide", answer)
+		k.userSays("I like tea.")
+		dec := k.userSays("I like green tea.")
 		o := readOutcome(t, dec)
 		if strings.Contains(answer, "confidence") {
 			if dec.Pending == "" || len(dec.Puts)+len(dec.Deletes) != 0 || o.Decision != DecisionUnlearned {
@@ -236,7 +236,7 @@ func TestMem0Forms(t *testing.T) {
 // 60 KiB is cut in the prompt; more deletions than the limit are not made.
 func TestMem0Bounds(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), `{"max_deletes":2,"message_chars":1000}`)
+	k := newTestDesk(t, newTestMem0(t), `{"max_deletes":2,"message_chars":1000}`)
 	var many, off []string
 	for i := range 500 {
 		many = append(many, fmt.Sprintf("User owns painting number %d", i))
@@ -244,18 +244,18 @@ func TestMem0Bounds(t *testing.T) {
 	for i := range 20 {
 		off = append(off, fmt.Sprintf("User sold painting number %d", i))
 	}
-	k.facts(many, off)
-	o := readOutcome(t, k.hear("I own paintings, number 0 to 499. "+strings.Repeat("Painting is dear to me. ", 2500)))
-	if len(k.known(memory.KindFact)) != 20 || o.Dropped.OverLimit != 480 {
-		t.Errorf("kept %d, %+v", len(k.known(memory.KindFact)), o.Dropped)
+	k.answerExtract(many, off)
+	o := readOutcome(t, k.userSays("I own paintings, number 0 to 499. "+strings.Repeat("Painting is dear to me. ", 2500)))
+	if len(k.contents(memory.KindFact)) != 20 || o.Dropped.OverLimit != 480 {
+		t.Errorf("kept %d, %+v", len(k.contents(memory.KindFact)), o.Dropped)
 	}
 	if n := len(k.called("extract")[0].Prompt); n > 3000 {
 		t.Errorf("the prompt has %d characters", n)
 	}
-	k.decides(func(in DecideInput) (Operation, int, string) {
+	k.answerDecide(func(in DecideInput) (Operation, int, string) {
 		return OpDelete, 0, strings.Replace(in.Similar[0].Content, "owns", "sold", 1)
 	})
-	o = readOutcome(t, k.hear("I sold the paintings number 0 to 19."))
+	o = readOutcome(t, k.userSays("I sold the paintings number 0 to 19."))
 	deleted := 0
 	for _, f := range o.Facts {
 		if f.Operation == OpDelete {
@@ -283,7 +283,7 @@ func TestMem0Background(t *testing.T) {
 		{`{"recent_messages":1,"extract_from":"user"}`, []string{"m14", "I am here to help."}},
 	}
 	for _, r := range rows {
-		k := newTalk(t, newTestMem0(t), r.config)
+		k := newTestDesk(t, newTestMem0(t), r.config)
 		k.apply(memory.Decision{Puts: []memory.Note{{ID: k.NewID(), Kind: memory.KindSummary, Key: KeySummary, Content: "Bob lives in Bonn and has two sons."}}})
 		for i := range 15 {
 			turn := with(memory.AttrTurn, fmt.Sprint(i/2))
@@ -292,14 +292,14 @@ func TestMem0Background(t *testing.T) {
 			} else if i > 0 {
 				turn = with(memory.AttrTurn, fmt.Sprint(i/2))
 			}
-			k.said(memory.RoleUser, fmt.Sprintf("m%d", i), turn, with(memory.AttrSession, "yesterday"))
+			k.addMessage(memory.RoleUser, fmt.Sprintf("m%d", i), turn, with(memory.AttrSession, "yesterday"))
 			if i == 13 {
-				k.said(memory.RoleSystem, "system text")
+				k.addMessage(memory.RoleSystem, "system text")
 			}
 		}
-		k.always("extract", `{"facts":["Bob lives in Bonn","Bob has two sons","User moves to the coast","m14"]}`)
+		k.answerWith("extract", `{"facts":["Bob lives in Bonn","Bob has two sons","User moves to the coast","m14"]}`)
 		turn := with(memory.AttrTurn, "now")
-		k.learn(k.said(memory.RoleUser, "I move to the coast.", turn, with(memory.AttrSession, "today")), k.said(memory.RoleAssistant, "I am here to help.", turn, with(memory.AttrSession, "today")))
+		k.learn(k.addMessage(memory.RoleUser, "I move to the coast.", turn, with(memory.AttrSession, "today")), k.addMessage(memory.RoleAssistant, "I am here to help.", turn, with(memory.AttrSession, "today")))
 		c := k.called("extract")[0]
 		in, _ := c.Input.(ExtractInput)
 		var recent []string
@@ -317,16 +317,16 @@ func TestMem0Background(t *testing.T) {
 		if in.Summary != "Bob lives in Bonn and has two sons." || !strings.Contains(c.Prompt, `"summary": "Bob lives in Bonn`) || !strings.Contains(c.System, "background") {
 			t.Errorf("the summary is not shown as background: %s", c.Prompt)
 		}
-		if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User moves to the coast"}) {
+		if got := k.contents(memory.KindFact); !slices.Equal(got, []string{"User moves to the coast"}) {
 			t.Errorf("%s: extracted %q", r.config, got)
 		}
 	}
 	// A short answer stands with the question that it answers.
-	k := newTalk(t, newTestMem0(t), "")
-	k.said(memory.RoleAssistant, "Do you like tea?")
-	k.facts([]string{"User likes tea"})
-	k.hear("Yes, I do.")
-	if len(k.known(memory.KindFact)) != 1 {
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.addMessage(memory.RoleAssistant, "Do you like tea?")
+	k.answerExtract([]string{"User likes tea"})
+	k.userSays("Yes, I do.")
+	if len(k.contents(memory.KindFact)) != 1 {
 		t.Error("what a yes says was not learned")
 	}
 }
@@ -339,17 +339,17 @@ func TestMem0OneSpeaker(t *testing.T) {
 		before []string
 		want   string
 	}{{nil, ""}, {[]string{"Nora", ""}, "Nora"}, {[]string{"Nora", "Bob", ""}, ""}} {
-		k := newTalk(t, newTestMem0(t), "")
+		k := newTestDesk(t, newTestMem0(t), "")
 		for _, name := range r.before {
 			if name == "" {
-				k.said(memory.RoleUser, "Something.")
+				k.addMessage(memory.RoleUser, "Something.")
 				continue
 			}
-			k.said(memory.RoleUser, "Something.", with(memory.AttrName, name))
+			k.addMessage(memory.RoleUser, "Something.", with(memory.AttrName, name))
 		}
-		k.said(memory.RoleAssistant, "I see.", with(memory.AttrName, "Bot"))
-		k.facts([]string{"User likes tea"})
-		k.hear("I like tea.")
+		k.addMessage(memory.RoleAssistant, "I see.", with(memory.AttrName, "Bot"))
+		k.answerExtract([]string{"User likes tea"})
+		k.userSays("I like tea.")
 		in, _ := k.called("extract")[0].Input.(ExtractInput)
 		name, _ := k.fact("User likes tea").Attributes[memory.AttrName].(string)
 		if in.New[0].Name != r.want || name != r.want {
@@ -363,9 +363,9 @@ func TestMem0OneSpeaker(t *testing.T) {
 func TestMem0Scopes(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[string][]string{FromBoth: {"I like tea.", "I am called Robby."}, FromUser: {"I like tea."}, FromAssistant: {"I am called Robby."}} {
-		k := newTalk(t, newTestMem0(t), `{"extract_from":"`+from+`"}`)
-		k.facts([]string{"Somebody likes tea and is called Robby"})
-		k.learn(k.said(memory.RoleUser, "I like tea."), k.said(memory.RoleAssistant, "I am called Robby."))
+		k := newTestDesk(t, newTestMem0(t), `{"extract_from":"`+from+`"}`)
+		k.answerExtract([]string{"Somebody likes tea and is called Robby"})
+		k.learn(k.addMessage(memory.RoleUser, "I like tea."), k.addMessage(memory.RoleAssistant, "I am called Robby."))
 		in, _ := k.called("extract")[0].Input.(ExtractInput)
 		var got []string
 		for _, u := range in.New {
@@ -375,17 +375,17 @@ func TestMem0Scopes(t *testing.T) {
 			t.Errorf("%s: %q", from, got)
 		}
 	}
-	k := newTalk(t, newTestMem0(t), `{"scope":"session"}`)
+	k := newTestDesk(t, newTestMem0(t), `{"scope":"session"}`)
 	k.on["extract"] = func(memory.Call) string { return `{"facts":["User drives a van"]}` }
-	k.always("decide", `{"operation":"NOOP","target":0,"text":null}`)
+	k.answerWith("decide", `{"operation":"NOOP","target":0,"text":null}`)
 	for _, session := range []any{"a", "b", 7.0, nil, "a", "b", 7.0, nil} {
 		if session == nil {
-			k.hear("I drive a van.")
+			k.userSays("I drive a van.")
 		} else {
-			k.hear("I drive a van.", with(memory.AttrSession, session))
+			k.userSays("I drive a van.", with(memory.AttrSession, session))
 		}
 	}
-	if got := k.known(memory.KindFact); len(got) != 4 {
+	if got := k.contents(memory.KindFact); len(got) != 4 {
 		t.Errorf("the runs share memories: %q", got)
 	}
 }
@@ -394,15 +394,15 @@ func TestMem0Scopes(t *testing.T) {
 // score, never an id (C168), and states the order of preference (C174) and what to do without any (C169).
 func TestMem0DecidePrompt(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), `{"similar":4}`)
+	k := newTestDesk(t, newTestMem0(t), `{"similar":4}`)
 	var many []string
 	for i := range 12 {
 		many = append(many, fmt.Sprintf("User visited the museum of town %d", i))
 	}
-	k.facts(many, []string{"User visited the museum of Bonn"})
-	k.always("decide", `{"operation":"ADD","target":null,"text":null}`)
-	k.hear("I visited the museum of town 0 to 11.")
-	k.hear("I visited the museum of Bonn.")
+	k.answerExtract(many, []string{"User visited the museum of Bonn"})
+	k.answerWith("decide", `{"operation":"ADD","target":null,"text":null}`)
+	k.userSays("I visited the museum of town 0 to 11.")
+	k.userSays("I visited the museum of Bonn.")
 	calls := k.called("decide")
 	c := calls[len(calls)-1]
 	if n := strings.Count(c.Prompt, `"handle":`); n != 4 {
@@ -429,9 +429,9 @@ func TestMem0DecidePrompt(t *testing.T) {
 // second on one target is made again over what the first left (C177).
 func TestMem0Parallel(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), "")
-	k.facts([]string{"User likes pizza"}, []string{"User likes cheese pizza", "User likes chicken pizza", "User likes pizza in Rome"})
-	k.decides(func(in DecideInput) (Operation, int, string) {
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerExtract([]string{"User likes pizza"}, []string{"User likes cheese pizza", "User likes chicken pizza", "User likes pizza in Rome"})
+	k.answerDecide(func(in DecideInput) (Operation, int, string) {
 		for i, m := range in.Similar {
 			if strings.HasPrefix(m.Content, "User likes") {
 				return OpUpdate, i, m.Content + ", " + strings.TrimPrefix(in.Fact, "User likes ")
@@ -439,9 +439,9 @@ func TestMem0Parallel(t *testing.T) {
 		}
 		return OpAdd, 0, ""
 	})
-	k.hear("I like pizza.")
-	o := readOutcome(t, k.hear("I like cheese pizza, chicken pizza, and pizza in Rome."))
-	if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User likes pizza, cheese pizza, chicken pizza, pizza in Rome"}) {
+	k.userSays("I like pizza.")
+	o := readOutcome(t, k.userSays("I like cheese pizza, chicken pizza, and pizza in Rome."))
+	if got := k.contents(memory.KindFact); !slices.Equal(got, []string{"User likes pizza, cheese pizza, chicken pizza, pizza in Rome"}) {
 		t.Errorf("an update was lost: %q", got)
 	}
 	if o.Facts[0].Again || !o.Facts[1].Again || !o.Facts[2].Again || o.Decide.Calls != 5 {
@@ -449,9 +449,9 @@ func TestMem0Parallel(t *testing.T) {
 	}
 
 	// A deletion and what is said of the same memory after it: what is true stands once.
-	k = newTalk(t, newTestMem0(t), "")
-	k.facts([]string{"User lives in Beijing"}, []string{"User moved from Beijing to Shanghai", "User lives in Shanghai, not in Beijing"})
-	k.decides(func(in DecideInput) (Operation, int, string) {
+	k = newTestDesk(t, newTestMem0(t), "")
+	k.answerExtract([]string{"User lives in Beijing"}, []string{"User moved from Beijing to Shanghai", "User lives in Shanghai, not in Beijing"})
+	k.answerDecide(func(in DecideInput) (Operation, int, string) {
 		for i, m := range in.Similar {
 			switch m.Content {
 			case "User lives in Beijing":
@@ -462,17 +462,17 @@ func TestMem0Parallel(t *testing.T) {
 		}
 		return OpAdd, 0, ""
 	})
-	k.hear("I live in Beijing.")
-	o = readOutcome(t, k.hear("I moved from Beijing to Shanghai. I live in Shanghai now, not in Beijing."))
-	if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User lives in Shanghai"}) {
+	k.userSays("I live in Beijing.")
+	o = readOutcome(t, k.userSays("I moved from Beijing to Shanghai. I live in Shanghai now, not in Beijing."))
+	if got := k.contents(memory.KindFact); !slices.Equal(got, []string{"User lives in Shanghai"}) {
 		t.Errorf("%q, %+v", got, o)
 	}
 
 	// Two new facts that say the same are one; two that differ in a name or a number are two.
-	k = newTalk(t, newTestMem0(t), "")
-	k.facts([]string{"User likes the sea", "User likes the sea.", "User was in Rome in 2019", "User was in Rome in 2020", "Ann sees Bob", "Bob sees Ann", "User is married", "User is not married"})
-	o = readOutcome(t, k.hear("I like the sea. I was in Rome in 2019 and 2020. Ann sees Bob and Bob sees Ann. I am married, I am not married."))
-	if got := k.known(memory.KindFact); len(got) != 7 {
+	k = newTestDesk(t, newTestMem0(t), "")
+	k.answerExtract([]string{"User likes the sea", "User likes the sea.", "User was in Rome in 2019", "User was in Rome in 2020", "Ann sees Bob", "Bob sees Ann", "User is married", "User is not married"})
+	o = readOutcome(t, k.userSays("I like the sea. I was in Rome in 2019 and 2020. Ann sees Bob and Bob sees Ann. I am married, I am not married."))
+	if got := k.contents(memory.KindFact); len(got) != 7 {
 		t.Errorf("%q %+v", got, o)
 	}
 }
@@ -480,12 +480,12 @@ func TestMem0Parallel(t *testing.T) {
 // TestMem0AddOnly: without decisions every fact is added, once for each text.
 func TestMem0AddOnly(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), `{"mode":"add_only"}`)
-	k.facts([]string{"User likes tea"}, []string{"User likes tea", "User likes green tea"}, []string{"User likes green tea"})
+	k := newTestDesk(t, newTestMem0(t), `{"mode":"add_only"}`)
+	k.answerExtract([]string{"User likes tea"}, []string{"User likes tea", "User likes green tea"}, []string{"User likes green tea"})
 	for range 3 {
-		k.hear("I like tea, green tea.")
+		k.userSays("I like tea, green tea.")
 	}
-	if got := k.known(memory.KindFact); len(got) != 2 || len(k.called("decide")) != 0 {
+	if got := k.contents(memory.KindFact); len(got) != 2 || len(k.called("decide")) != 0 {
 		t.Errorf("%q after %d decisions", got, len(k.called("decide")))
 	}
 }
@@ -493,17 +493,17 @@ func TestMem0AddOnly(t *testing.T) {
 // TestMem0Edited: a memory whose text a caller has changed does not stand for the text that it had.
 func TestMem0Edited(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), "")
-	k.facts([]string{"User likes tea"}, []string{"User likes tea"}, []string{"User likes tea"})
-	k.always("decide", `{"operation":"ADD","target":null,"text":null}`)
-	k.hear("I like tea.")
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerExtract([]string{"User likes tea"}, []string{"User likes tea"}, []string{"User likes tea"})
+	k.answerWith("decide", `{"operation":"ADD","target":null,"text":null}`)
+	k.userSays("I like tea.")
 	edited := k.fact("User likes tea")
 	edited.Content = "User likes mate tea"
 	k.decide(policytest.Added(edited))
 	k.apply(memory.Decision{Puts: []memory.Note{edited}})
-	k.hear("I like tea.")
-	k.hear("I like tea.")
-	if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User likes mate tea", "User likes tea"}) {
+	k.userSays("I like tea.")
+	k.userSays("I like tea.")
+	if got := k.contents(memory.KindFact); !slices.Equal(got, []string{"User likes mate tea", "User likes tea"}) {
 		t.Errorf("live are %q", got)
 	}
 }
@@ -512,12 +512,12 @@ func TestMem0Edited(t *testing.T) {
 func TestMem0OutOfOrder(t *testing.T) {
 	t.Parallel()
 	for _, op := range []Operation{OpUpdate, OpDelete} {
-		k := newTalk(t, newTestMem0(t), "")
-		k.facts([]string{"User lives in Shanghai"}, []string{"User lives in Beijing"})
-		k.decides(func(DecideInput) (Operation, int, string) { return op, 0, "" })
-		k.hear("I live in Shanghai.")
-		o := readOutcome(t, k.hear("I live in Beijing.", at(policytest.Noon.Add(-24*time.Hour))))
-		if got := k.known(memory.KindFact); !slices.Equal(got, []string{"User lives in Shanghai"}) || o.Dropped.Older != 1 {
+		k := newTestDesk(t, newTestMem0(t), "")
+		k.answerExtract([]string{"User lives in Shanghai"}, []string{"User lives in Beijing"})
+		k.answerDecide(func(DecideInput) (Operation, int, string) { return op, 0, "" })
+		k.userSays("I live in Shanghai.")
+		o := readOutcome(t, k.userSays("I live in Beijing.", at(policytest.Noon.Add(-24*time.Hour))))
+		if got := k.contents(memory.KindFact); !slices.Equal(got, []string{"User lives in Shanghai"}) || o.Dropped.Older != 1 {
 			t.Errorf("%s: %q %+v", op, got, o)
 		}
 	}
@@ -528,27 +528,27 @@ func TestMem0OutOfOrder(t *testing.T) {
 func TestMem0Failures(t *testing.T) {
 	t.Parallel()
 	down := fault.New(fault.Unavailable, "the endpoint is down")
-	k := newTalk(t, newTestMem0(t), "")
+	k := newTestDesk(t, newTestMem0(t), "")
 	k.Err = down
-	m := k.said(memory.RoleUser, "I like tea.")
+	m := k.addMessage(memory.RoleUser, "I like tea.")
 	if _, err := k.p.Decide(t.Context(), k, memory.Event{Kind: memory.EventExchange, Messages: []memory.Note{m}}); !errors.Is(err, down) {
 		t.Errorf("an outage gave %v", err)
 	}
 	k.Err = nil
-	k.always("extract", "I will not answer that.")
+	k.answerWith("extract", "I will not answer that.")
 	if dec := k.learn(m); dec.Pending == "" || len(dec.Puts)+len(dec.Deletes)+len(dec.Follow) != 0 {
 		t.Errorf("a bad answer gave %+v", dec)
 	}
 	// One of several decisions fails: nothing of the exchange is written.
-	k.facts([]string{"User likes tea"}, []string{"User likes milk", "User likes green tea"})
-	k.hear("I like tea.")
+	k.answerExtract([]string{"User likes tea"}, []string{"User likes milk", "User likes green tea"})
+	k.userSays("I like tea.")
 	k.on["decide"] = func(c memory.Call) string {
 		if in, _ := c.Input.(DecideInput); in.Fact == "User likes milk" {
 			return `{"operation":"ADD","target":null,"text":null}`
 		}
 		return `{"operation":"PERHAPS"}`
 	}
-	if dec := k.hear("I like milk and green tea."); dec.Pending == "" || len(dec.Puts) != 0 || len(k.known(memory.KindFact)) != 1 {
+	if dec := k.userSays("I like milk and green tea."); dec.Pending == "" || len(dec.Puts) != 0 || len(k.contents(memory.KindFact)) != 1 {
 		t.Errorf("half of it was written: %+v", dec)
 	}
 }
@@ -556,11 +556,11 @@ func TestMem0Failures(t *testing.T) {
 // TestMem0Expiry: a fact ends when its message says; it is compared with nothing after that, even where no task ran.
 func TestMem0Expiry(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), "")
+	k := newTestDesk(t, newTestMem0(t), "")
 	ends := policytest.Noon.Add(time.Hour)
-	k.facts([]string{"User parks on deck 3"}, []string{"User parks on deck 4"}, []string{"User parks on deck 4"}, []string{"User parks on deck 4"})
-	k.always("decide", `{"operation":"ADD","target":null,"text":null}`)
-	dec := k.hear("I park on deck 3.", with(memory.AttrExpires, ends.Format(time.RFC3339)))
+	k.answerExtract([]string{"User parks on deck 3"}, []string{"User parks on deck 4"}, []string{"User parks on deck 4"}, []string{"User parks on deck 4"})
+	k.answerWith("decide", `{"operation":"ADD","target":null,"text":null}`)
+	dec := k.userSays("I park on deck 3.", with(memory.AttrExpires, ends.Format(time.RFC3339)))
 	if len(dec.Follow) != 1 || dec.Follow[0].Task.Name != TaskExpire || !dec.Follow[0].After.Equal(ends) || dec.Follow[0].Task.Key == "" {
 		t.Errorf("put off: %+v", dec.Follow)
 	}
@@ -568,17 +568,17 @@ func TestMem0Expiry(t *testing.T) {
 		t.Error("deleted before its time")
 	}
 	k.now = ends
-	o := readOutcome(t, k.hear("I park on deck 4.", with(memory.AttrExpires, ends.Add(time.Hour).Format(time.RFC3339))))
-	if len(o.Expired) != 1 || o.Facts[0].Similar != 0 || !slices.Equal(k.known(memory.KindFact), []string{"User parks on deck 4"}) {
-		t.Errorf("%+v, %q", o, k.known(memory.KindFact))
+	o := readOutcome(t, k.userSays("I park on deck 4.", with(memory.AttrExpires, ends.Add(time.Hour).Format(time.RFC3339))))
+	if len(o.Expired) != 1 || o.Facts[0].Similar != 0 || !slices.Equal(k.contents(memory.KindFact), []string{"User parks on deck 4"}) {
+		t.Errorf("%+v, %q", o, k.contents(memory.KindFact))
 	}
 	k.now = ends.Add(2 * time.Hour)
 	was := k.fact("User parks on deck 4")
-	k.hear("I park on deck 4.")
-	if now := k.fact("User parks on deck 4"); now.ID != was.ID || now.Attributes[memory.AttrExpires] != nil || len(k.known(memory.KindFact)) != 1 {
+	k.userSays("I park on deck 4.")
+	if now := k.fact("User parks on deck 4"); now.ID != was.ID || now.Attributes[memory.AttrExpires] != nil || len(k.contents(memory.KindFact)) != 1 {
 		t.Errorf("said again after it had expired: %+v", now)
 	}
-	k.hear("I park on deck 4.", with(memory.AttrExpires, k.now.Add(time.Hour).Format(time.RFC3339))) // known: nothing changes
+	k.userSays("I park on deck 4.", with(memory.AttrExpires, k.now.Add(time.Hour).Format(time.RFC3339))) // known: nothing changes
 	k.now = k.now.Add(24 * time.Hour)
 	if dec = k.decide(policytest.TaskEvent(TaskExpire, "", "")); len(dec.Deletes) != 0 {
 		t.Error("a fact without an end was deleted")
@@ -588,8 +588,8 @@ func TestMem0Expiry(t *testing.T) {
 // TestMem0Note: a note is learned from like what a person says, and stays; a fact that a caller wrote is taken as it is.
 func TestMem0Note(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), "")
-	k.facts([]string{"User likes tea"})
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerExtract([]string{"User likes tea"})
 	n := policytest.Note(200, "I like tea.")
 	dec := k.decide(policytest.Added(n))
 	if !cmp.Equal(dec.Note, n) || len(dec.Puts) != 1 || dec.Puts[0].Provenance.Sources[0] != n.ID {

@@ -21,17 +21,17 @@ const (
 // Outcome is what a job's result says about an exchange: both phases,
 // every candidate fact with what became of it, and what was left out.
 type Outcome struct {
-	Policy   string        `json:"policy"`
-	Decision string        `json:"decision"`
-	Extract  *Phase        `json:"extract,omitempty"` // first phase
-	Decide   *Phase        `json:"decide,omitempty"`  // second phase
-	Facts    []FactOutcome `json:"facts,omitempty"`   // candidates in the order of the extraction
-	Dropped  FactsDropped  `json:"dropped,omitzero"`
-	Summary  *SummaryDone  `json:"summary,omitempty"` // of a task that writes one
-	Expired  []uuid.UUID   `json:"expired,omitempty"` // facts that were deleted because their time was over
-	Stale    []uuid.UUID   `json:"stale,omitempty"`   // facts that were marked because what they come from was deleted
-	Follow   []string      `json:"follow,omitempty"`  // tasks that were put off
-	Graph    any           `json:"graph,omitempty"`
+	Policy   string          `json:"policy"`
+	Decision string          `json:"decision"`
+	Extract  *Phase          `json:"extract,omitempty"` // first phase
+	Decide   *Phase          `json:"decide,omitempty"`  // second phase
+	Facts    []FactOutcome   `json:"facts,omitempty"`   // candidates in the order of the extraction
+	Dropped  FactsDropped    `json:"dropped,omitzero"`
+	Summary  *SummaryOutcome `json:"summary,omitempty"` // of a task that writes one
+	Expired  []uuid.UUID     `json:"expired,omitempty"` // facts that were deleted because their time was over
+	Stale    []uuid.UUID     `json:"stale,omitempty"`   // facts that were marked because what they come from was deleted
+	Follow   []string        `json:"follow,omitempty"`  // tasks that were put off
+	Graph    any             `json:"graph,omitempty"`
 }
 
 // Phase is one phase of an exchange.
@@ -44,7 +44,7 @@ type Phase struct {
 	Facts   int            `json:"facts"`             // extract: that the answer names; decide: that were compared
 }
 
-func (p *Phase) answered(version string, a *memory.Answer) {
+func (p *Phase) addCall(version string, a *memory.Answer) {
 	p.Analyst, p.Model, p.Prompt = a.Analyst, a.Model, version
 	p.Calls++
 	if a.Repaired {
@@ -77,7 +77,7 @@ type FactsDropped struct {
 }
 
 // SummaryDone is a summary that was written, or why it was not.
-type SummaryDone struct {
+type SummaryOutcome struct {
 	Mode      string `json:"mode"`
 	Memories  int    `json:"memories"`
 	Changes   int    `json:"changes,omitempty"`
@@ -93,7 +93,7 @@ func (o *Outcome) encode() json.RawMessage {
 	return raw
 }
 
-func (o *Outcome) follow(f ...memory.Follow) {
+func (o *Outcome) addFollows(f ...memory.Follow) {
 	for i := range f {
 		name := f[i].Task.Name
 		if !f[i].After.IsZero() {

@@ -16,7 +16,7 @@ import (
 )
 
 // procedureOf puts off the record of an exchange's session.
-func procedureOf(x *exchange) []memory.Follow {
+func recordTasks(x *exchange) []memory.Follow {
 	if len(x.said) == 0 {
 		return nil
 	}
@@ -39,8 +39,8 @@ type procedureMaterial struct {
 
 // record writes the record of a session anew: from the last one and what was
 // said since, or from all that was said when the last one is stale.
-func (p *Policy) record(ctx context.Context, d memory.Desk, c *Config, session string) (memory.Decision, error) {
-	if err := wantKey(TaskProcedure, session); err != nil {
+func (p *Policy) writeRecord(ctx context.Context, d memory.Desk, c *Config, session string) (memory.Decision, error) {
+	if err := requireKey(TaskProcedure, session); err != nil {
 		return memory.Decision{}, err
 	}
 	key := KeyProcedure + session
@@ -52,8 +52,8 @@ func (p *Policy) record(ctx context.Context, d memory.Desk, c *Config, session s
 	if stale {
 		old.Content, old.Attributes, old.Provenance.Sources = "", nil, nil
 	}
-	out := Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryDone{Mode: MemoryProcedural}}
-	steps, err := stepsOf(ctx, d, session, &old)
+	out := Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryOutcome{Mode: MemoryProcedural}}
+	steps, err := sessionSteps(ctx, d, session, &old)
 	if err != nil {
 		return memory.Decision{}, err
 	}
@@ -71,7 +71,7 @@ func (p *Policy) record(ctx context.Context, d memory.Desk, c *Config, session s
 			break
 		}
 		taken++
-		m.Steps = append(m.Steps, spokenOf(u, 0))
+		m.Steps = append(m.Steps, newUtteranceMaterial(u, 0))
 		in.Memories = append(in.Memories, fmt.Sprintf("%s: %s", u.Role, u.Content))
 	}
 	out.Summary.Memories = taken
@@ -112,7 +112,7 @@ func (p *Policy) record(ctx context.Context, d memory.Desk, c *Config, session s
 	if taken < len(steps) {
 		dec.Follow = []memory.Follow{{Task: memory.Task{Name: TaskProcedure, Key: session}}}
 	}
-	out.follow(dec.Follow...)
+	out.addFollows(dec.Follow...)
 	dec.Outcome = out.encode()
 	return dec, nil
 }
@@ -124,7 +124,7 @@ const (
 )
 
 // ofSession is the condition of what was said in a session, by its name in keys.
-func ofSession(session string) filter.Expr {
+func sessionFilter(session string) filter.Expr {
 	path := []string{memory.AttrSession}
 	is := filter.Or{&filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: session}}}}
 	if n, err := strconv.ParseFloat(session, 64); err == nil {
@@ -139,8 +139,8 @@ func ofSession(session string) filter.Expr {
 
 // stepsOf reads what was said in a session after its record was written: the
 // oldest of it, no more than a call sees and one beyond.
-func stepsOf(ctx context.Context, d memory.Desk, session string, old *memory.Note) ([]memory.Note, error) {
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, Filter: ofSession(session), Limit: policy.PageNotes}
+func sessionSteps(ctx context.Context, d memory.Desk, session string, old *memory.Note) ([]memory.Note, error) {
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, Filter: sessionFilter(session), Limit: policy.PageSize}
 	if id, err := uuid.Parse(fmt.Sprint(old.Attributes[attrUpto])); err == nil {
 		q.After = id
 	}
@@ -155,7 +155,7 @@ func stepsOf(ctx context.Context, d memory.Desk, session string, old *memory.Not
 			if sessionName(m.Attributes[memory.AttrSession]) != session || !memory.Learnable(&m) {
 				continue
 			}
-			if m.Content = withoutRecalled(m.Content); m.Content != "" {
+			if m.Content = stripRecalled(m.Content); m.Content != "" {
 				out = append(out, m)
 			}
 		}

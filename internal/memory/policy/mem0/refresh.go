@@ -30,14 +30,14 @@ func (p *Policy) Refresh(was, is *memory.Note, stale []memory.Note) []memory.Fol
 		}
 	}
 	if is == nil && (was.Kind == memory.KindMessage || was.Kind == memory.KindNote) {
-		out = append(out, memory.Follow{Task: memory.Task{Name: TaskForsake, Key: was.ID.String()}})
+		out = append(out, memory.Follow{Task: memory.Task{Name: TaskMarkOrphans, Key: was.ID.String()}})
 	}
 	return out
 }
 
 // forsake marks the facts that come from a message that is gone. They stay
 // true as far as is known, and are found as before.
-func (p *Policy) forsake(ctx context.Context, d memory.Desk, key string) (memory.Decision, error) {
+func (p *Policy) markOrphans(ctx context.Context, d memory.Desk, key string) (memory.Decision, error) {
 	id, err := uuid.Parse(key)
 	if err != nil {
 		return memory.Decision{}, fault.InvalidField("key", "must be the id of a message")

@@ -29,8 +29,8 @@ const (
 
 // background is the summary as the extraction sees it, within its budget. It
 // is not recorded as read: that it is written anew meanwhile undoes no decision.
-func background(ctx context.Context, d memory.Desk, c *Config) (string, error) {
-	n, err := unread(ctx, d)
+func summaryText(ctx context.Context, d memory.Desk, c *Config) (string, error) {
+	n, err := findSummary(ctx, d)
 	if err != nil || n.Content == NothingKnown {
 		return "", err
 	}
@@ -38,7 +38,7 @@ func background(ctx context.Context, d memory.Desk, c *Config) (string, error) {
 }
 
 // unread finds the summary without recording it as read; the zero note when there is none.
-func unread(ctx context.Context, d memory.Desk) (memory.Note, error) {
+func findSummary(ctx context.Context, d memory.Desk) (memory.Note, error) {
 	var found memory.Note
 	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}}, func(n *memory.Note) {
 		if n.Key == KeySummary {
@@ -74,9 +74,9 @@ func progressOf(s *memory.Note) progress {
 
 // count adds the exchanges of the log up to a message: so a fork goes on where
 // its base was, and a job that is tried again counts the same.
-func (p *progress) count(ctx context.Context, d memory.Desk, until uuid.UUID) error {
+func (p *progress) advance(ctx context.Context, d memory.Desk, until uuid.UUID) error {
 	seen := map[string]bool{p.Turn: p.Turn != ""}
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, After: p.Upto, Limit: policy.PageNotes}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, After: p.Upto, Limit: policy.PageSize}
 	for {
 		page, err := d.List(ctx, q)
 		if err != nil {
@@ -84,7 +84,7 @@ func (p *progress) count(ctx context.Context, d memory.Desk, until uuid.UUID) er
 		}
 		for i := range page {
 			n := &page[i]
-			if !before(n.ID, until) {
+			if !notAfter(n.ID, until) {
 				return nil
 			}
 			turn, _ := n.Attributes[memory.AttrTurn].(string)
@@ -103,19 +103,19 @@ func (p *progress) count(ctx context.Context, d memory.Desk, until uuid.UUID) er
 }
 
 // summaryDue asks for a summary at every K-th exchange.
-func summaryDue(ctx context.Context, d memory.Desk, c *Config, x *exchange) ([]memory.Follow, error) {
+func summaryTask(ctx context.Context, d memory.Desk, c *Config, x *exchange) ([]memory.Follow, error) {
 	if c.SummaryEvery == 0 || x.last == uuid.Nil {
 		return nil, nil
 	}
-	s, err := unread(ctx, d)
+	s, err := findSummary(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	p := progressOf(&s)
-	if before(x.last, p.Upto) {
+	if notAfter(x.last, p.Upto) {
 		return nil, nil // decided about late: it was counted
 	}
-	if err := p.count(ctx, d, x.last); err != nil {
+	if err := p.advance(ctx, d, x.last); err != nil {
 		return nil, err
 	}
 	if p.Exchanges == 0 || p.Exchanges%c.SummaryEvery != 0 {
@@ -142,7 +142,7 @@ type summarizeMaterial struct {
 }
 
 // summing is one writing of the summary.
-type summing struct {
+type summaryRun struct {
 	c        *Config
 	old      memory.Note
 	facts    []memory.Note // that hold now, oldest first
@@ -158,14 +158,14 @@ type summing struct {
 // Its arguments are the progress up to the exchange that asked; without them
 // the summary covers as many exchanges as before, whatever it says. With the key
 // keyRefresh it is written only when there is one and it is stale.
-func (p *Policy) sumUp(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (dec memory.Decision, err error) {
-	s := summing{c: c, out: Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryDone{Mode: c.SummaryMode}}}
+func (p *Policy) summarizeFacts(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (dec memory.Decision, err error) {
+	s := summaryRun{c: c, out: Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryOutcome{Mode: c.SummaryMode}}}
 	if len(t.Args) > 0 {
 		if err := json.Unmarshal(t.Args, &s.at); err != nil {
 			return dec, fault.InvalidField("args", `must be {"exchanges": n, "upto": id, "turn": text}`)
 		}
 	}
-	if err := s.read(ctx, d); err != nil {
+	if err := s.load(ctx, d); err != nil {
 		return dec, err
 	}
 	defer func() {
@@ -191,7 +191,7 @@ func (p *Policy) sumUp(ctx context.Context, d memory.Desk, c *Config, t memory.T
 	in := SummarizeInput{Chars: c.SummaryChars, Language: languageOf(s.facts)}
 	count := len(s.facts)
 	switch {
-	case c.SummaryMode == SummaryFull || !s.covered():
+	case c.SummaryMode == SummaryFull || !s.canContinue():
 		done.Mode, done.Changes = SummaryFull, 0
 		for i := range s.facts {
 			n := &s.facts[i]
@@ -207,7 +207,7 @@ func (p *Policy) sumUp(ctx context.Context, d memory.Desk, c *Config, t memory.T
 	a, err := c.put(ctx, d, "summarize", &p.summarize, m, count, in, nil, policy.CheckContent(func(s *Summary) bool { return !policy.IsBlank(s.Summary) }))
 	switch {
 	case errors.Is(err, memory.ErrBadAnswer):
-		return s.keep("the answer could not be used"), nil
+		return s.keepOld("the answer could not be used"), nil
 	case err != nil:
 		return memory.Decision{}, err
 	}
@@ -216,14 +216,14 @@ func (p *Policy) sumUp(ctx context.Context, d memory.Desk, c *Config, t memory.T
 		return memory.Decision{}, err
 	}
 	content := policy.CleanLine(answer.Summary, c.SummaryChars)
-	if !s.bears(content, in) {
-		return s.keep("the answer says other things than the facts"), nil
+	if !s.isSupported(content, in) {
+		return s.keepOld("the answer says other things than the facts"), nil
 	}
 	return s.write(d, content, a.Analyst), nil
 }
 
 // read finds the summary, all facts that hold, and how far the conversation has come.
-func (s *summing) read(ctx context.Context, d memory.Desk) error {
+func (s *summaryRun) load(ctx context.Context, d memory.Desk) error {
 	var err error
 	if s.old, _, err = d.ByKey(ctx, memory.KindSummary, KeySummary); err != nil {
 		return fmt.Errorf("read the summary: %w", err)
@@ -251,15 +251,15 @@ func (s *summing) read(ctx context.Context, d memory.Desk) error {
 }
 
 // covered tells that the old summary can be gone on from.
-func (s *summing) covered() bool {
+func (s *summaryRun) canContinue() bool {
 	_, ok := s.old.Attributes[attrRevision].(float64)
 	return ok && s.old.Content != NothingKnown && !s.old.Provenance.Stale
 }
 
 // changes lists what came and went since the old summary: facts that are newer
 // than those it covers, and those that it covers and are gone or read differently now.
-func (s *summing) changes(ctx context.Context, d memory.Desk) ([]string, error) {
-	if s.c.SummaryMode != SummaryIncremental || !s.covered() {
+func (s *summaryRun) changes(ctx context.Context, d memory.Desk) ([]string, error) {
+	if s.c.SummaryMode != SummaryIncremental || !s.canContinue() {
 		return nil, nil
 	}
 	f, _ := s.old.Attributes[attrRevision].(float64)
@@ -291,36 +291,36 @@ func (s *summing) changes(ctx context.Context, d memory.Desk) ([]string, error) 
 }
 
 // bears tells that at least half of the words of a summary are those of its material.
-func (s *summing) bears(content string, in SummarizeInput) bool {
-	w := wordingOf(content)
-	known := wordingOf(strings.Join(in.Memories, "\n") + "\n" + strings.Join(in.Changes, "\n") + "\n" + in.Old)
-	return content != "" && (foreign(&w, &known) || 2*known.has(w.terms) >= len(w.terms))
+func (s *summaryRun) isSupported(content string, in SummarizeInput) bool {
+	w := termsOf(content)
+	known := termsOf(strings.Join(in.Memories, "\n") + "\n" + strings.Join(in.Changes, "\n") + "\n" + in.Old)
+	return content != "" && (inOtherLanguage(&w, &known) || 2*known.countShared(w.terms) >= len(w.terms))
 }
 
 // keep leaves the summary as it is, and notes how far the conversation has
 // come, so that it need not be counted again.
-func (s *summing) keep(why string) memory.Decision {
+func (s *summaryRun) keepOld(why string) memory.Decision {
 	s.out.Summary.Kept = why
 	dec := memory.Decision{Cause: memory.CauseSummarize, Outcome: s.out.encode()}
 	if s.old.ID != uuid.Nil {
 		n := s.old
 		n.Attributes = map[string]any{}
 		maps.Copy(n.Attributes, s.old.Attributes)
-		s.reached(&n)
+		s.setProgress(&n)
 		dec.Puts = []memory.Note{n}
 	}
 	return dec
 }
 
 // reached writes into a summary how far the conversation has come.
-func (s *summing) reached(n *memory.Note) {
+func (s *summaryRun) setProgress(n *memory.Note) {
 	if s.at.Upto != uuid.Nil {
 		n.Attributes[attrExchanges], n.Attributes[attrUpto], n.Attributes[attrUptoTurn] = float64(s.at.Exchanges), s.at.Upto.String(), s.at.Turn
 	}
 }
 
 // write puts the summary with what it covers.
-func (s *summing) write(d memory.Desk, content string, by memory.Analyst) memory.Decision {
+func (s *summaryRun) write(d memory.Desk, content string, by memory.Analyst) memory.Decision {
 	sources := make([]uuid.UUID, len(s.facts))
 	for i := range s.facts {
 		sources[i] = s.facts[i].ID
@@ -332,7 +332,7 @@ func (s *summing) write(d memory.Desk, content string, by memory.Analyst) memory
 		n.OccurredAt = s.facts[len(s.facts)-1].OccurredAt
 	}
 	n.Attributes[attrRevision] = float64(s.revision)
-	s.reached(&n)
+	s.setProgress(&n)
 	return memory.Decision{Puts: []memory.Note{n}, Cause: memory.CauseSummarize, Outcome: s.out.encode()}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // sumUp does the summary that was asked for last.
-func (k *talk) sumUp() {
+func (k *testDesk) runSummaryTask() {
 	k.t.Helper()
 	for _, f := range slices.Backward(k.follow) {
 		if f.Task.Name == TaskSummary {
@@ -27,11 +27,11 @@ func (k *talk) sumUp() {
 }
 
 // hum says n exchanges with nothing worth keeping and tells at which ones a summary was asked for.
-func (k *talk) hum(n int) []int {
+func (k *testDesk) smallTalk(n int) []int {
 	k.t.Helper()
 	var due []int
 	for i := range n {
-		dec := k.hear("Hello!")
+		dec := k.userSays("Hello!")
 		if slices.ContainsFunc(dec.Follow, func(f memory.Follow) bool { return f.Task.Name == TaskSummary }) {
 			due = append(due, i+1)
 		}
@@ -43,24 +43,24 @@ func (k *talk) hum(n int) []int {
 // has been written meanwhile, by whom and how late; a try that is made again asks again at the same exchanges.
 func TestMem0SummaryDue(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), `{"summary_every":3}`)
-	k.always("extract", `{"facts":[]}`)
-	if due := k.hum(7); !slices.Equal(due, []int{3, 6}) {
+	k := newTestDesk(t, newTestMem0(t), `{"summary_every":3}`)
+	k.answerWith("extract", `{"facts":[]}`)
+	if due := k.smallTalk(7); !slices.Equal(due, []int{3, 6}) {
 		t.Errorf("without any summary: %v", due)
 	}
-	k.sumUp() // asked for at 6, done after 7
+	k.runSummaryTask() // asked for at 6, done after 7
 	s := k.notes[slices.IndexFunc(k.notes, func(n memory.Note) bool { return n.Key == KeySummary })]
 	if s.Attributes[attrExchanges] != 6.0 {
 		t.Errorf("the summary covers %v", s.Attributes)
 	}
-	if due := k.hum(6); !slices.Equal(due, []int{2, 5}) { // 9 and 12
+	if due := k.smallTalk(6); !slices.Equal(due, []int{2, 5}) { // 9 and 12
 		t.Errorf("after a summary: %v", due)
 	}
 	// A second try of an exchange, when later ones are in the log already.
-	k.sumUp()
-	first := k.said(memory.RoleUser, "Hello!") // 14
-	second := k.said(memory.RoleUser, "Hello!")
-	k.said(memory.RoleUser, "Hello!")
+	k.runSummaryTask()
+	first := k.addMessage(memory.RoleUser, "Hello!") // 14
+	second := k.addMessage(memory.RoleUser, "Hello!")
+	k.addMessage(memory.RoleUser, "Hello!")
 	for range 2 {
 		if dec := k.learn(first); len(dec.Follow) != 0 {
 			t.Error("the 14th asks for a summary")
@@ -69,22 +69,22 @@ func TestMem0SummaryDue(t *testing.T) {
 			t.Error("the 15th asks for none")
 		}
 	}
-	k.sumUp() // while the 16th waits for its turn
+	k.runSummaryTask() // while the 16th waits for its turn
 	if dec := k.learn(first); len(dec.Follow) != 0 {
 		t.Error("an exchange that was counted asks again")
 	}
 	// Messages of one exchange count once, also where the summary came in between.
 	turn := with(memory.AttrTurn, "one")
-	q := k.said(memory.RoleUser, "Hello?", turn)        // 17
+	q := k.addMessage(memory.RoleUser, "Hello?", turn)  // 17
 	k.decide(policytest.TaskEvent(TaskSummary, "", "")) // somebody asks in between
-	if dec := k.learn(q, k.said(memory.RoleAssistant, "Hello!", turn)); len(dec.Follow) != 0 {
+	if dec := k.learn(q, k.addMessage(memory.RoleAssistant, "Hello!", turn)); len(dec.Follow) != 0 {
 		t.Error("an answer counts as an exchange")
 	}
-	if due := k.hum(1); len(due) != 1 {
+	if due := k.smallTalk(1); len(due) != 1 {
 		t.Error("the 18th asks for none")
 	}
 	k.Overrides = `{"summary_every":0}`
-	if due := k.hum(4); len(due) != 0 {
+	if due := k.smallTalk(4); len(due) != 0 {
 		t.Errorf("asked for although there is to be none: %v", due)
 	}
 }
@@ -93,23 +93,23 @@ func TestMem0SummaryDue(t *testing.T) {
 // length; a bad one, or one that says other things, leaves the old one; an outage is an error.
 func TestMem0Summary(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), `{"summary_chars":100}`)
+	k := newTestDesk(t, newTestMem0(t), `{"summary_chars":100}`)
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
-	if got := k.known(memory.KindSummary); !slices.Equal(got, []string{NothingKnown}) || len(k.Asked) != 0 {
+	if got := k.contents(memory.KindSummary); !slices.Equal(got, []string{NothingKnown}) || len(k.Asked) != 0 {
 		t.Errorf("an empty memory has %q after %d calls", got, len(k.Asked))
 	}
-	k.facts([]string{"User likes tea", "User lives in Bonn"})
-	k.hear("I like tea and live in Bonn.")
+	k.answerExtract([]string{"User likes tea", "User lives in Bonn"})
+	k.userSays("I like tea and live in Bonn.")
 	if in, _ := k.called("extract")[0].Input.(ExtractInput); in.Summary != "" {
 		t.Errorf("the fixed text is shown as background: %q", in.Summary)
 	}
-	k.always("summarize", `{"summary":"User lives in Bonn and likes tea.\n"}`)
+	k.answerWith("summarize", `{"summary":"User lives in Bonn and likes tea.\n"}`)
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
 	const good = "User lives in Bonn and likes tea."
 	check := func(what string, want string) memory.Note {
 		t.Helper()
 		n, _, _ := k.ByKey(t.Context(), memory.KindSummary, KeySummary)
-		if n.Content != want || len(k.known(memory.KindSummary)) != 1 {
+		if n.Content != want || len(k.contents(memory.KindSummary)) != 1 {
 			t.Errorf("%s: %q", what, n.Content)
 		}
 		return n
@@ -119,13 +119,13 @@ func TestMem0Summary(t *testing.T) {
 		t.Errorf("the summary is %+v", s)
 	}
 	for _, bad := range []string{`nothing`, `{"summary":""}`, `{"summary":"Paris, London and Tokyo are large cities with airports."}`} {
-		k.always("summarize", bad)
+		k.answerWith("summarize", bad)
 		k.decide(policytest.TaskEvent(TaskSummary, "", ""))
 		check(bad, good)
 	}
-	k.always("summarize", `{"summary":"`+strings.Repeat("User likes tea. ", 50)+`"}`)
+	k.answerWith("summarize", `{"summary":"`+strings.Repeat("User likes tea. ", 50)+`"}`)
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
-	for _, s := range k.known(memory.KindSummary) {
+	for _, s := range k.contents(memory.KindSummary) {
 		if len([]rune(s)) > 100 {
 			t.Errorf("the summary has %d characters", len([]rune(s)))
 		}
@@ -139,7 +139,7 @@ func TestMem0Summary(t *testing.T) {
 // TestMem0SummaryIncremental: C185, the incremental mode uses the old summary and the facts that changed alone.
 func TestMem0SummaryIncremental(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), `{"summary_mode":"incremental"}`)
+	k := newTestDesk(t, newTestMem0(t), `{"summary_mode":"incremental"}`)
 	k.on["summarize"] = func(c memory.Call) string {
 		in, _ := c.Input.(SummarizeInput)
 		return fmt.Sprintf(`{"summary":%q}`, strings.Join(append([]string{in.Old}, append(in.Memories, in.Changes...)...), " "))
@@ -149,8 +149,8 @@ func TestMem0SummaryIncremental(t *testing.T) {
 		in, _ := calls[len(calls)-1].Input.(SummarizeInput)
 		return in
 	}
-	k.facts([]string{"User likes tea", "User lives in Bonn", "User has a dog"}, []string{"User likes green tea", "User left Bonn", "User has a cat"})
-	k.hear("I like tea, live in Bonn and have a dog.")
+	k.answerExtract([]string{"User likes tea", "User lives in Bonn", "User has a dog"}, []string{"User likes green tea", "User left Bonn", "User has a cat"})
+	k.userSays("I like tea, live in Bonn and have a dog.")
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
 	if in := last(); in.Old != "" || len(in.Memories) != 3 || len(in.Changes) != 0 {
 		t.Errorf("the first one is made of %+v", in)
@@ -160,7 +160,7 @@ func TestMem0SummaryIncremental(t *testing.T) {
 	if len(k.called("summarize")) != calls {
 		t.Error("nothing changed, and somebody was asked")
 	}
-	k.decides(func(in DecideInput) (Operation, int, string) {
+	k.answerDecide(func(in DecideInput) (Operation, int, string) {
 		for i, m := range in.Similar {
 			switch {
 			case in.Fact == "User likes green tea" && m.Content == "User likes tea":
@@ -171,7 +171,7 @@ func TestMem0SummaryIncremental(t *testing.T) {
 		}
 		return OpAdd, 0, ""
 	})
-	k.hear("I like green tea. I left Bonn. I have a cat.")
+	k.userSays("I like green tea. I left Bonn. I have a cat.")
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
 	in := last()
 	want := []string{"- User likes tea", "- User lives in Bonn", "+ User likes green tea", "+ User left Bonn", "+ User has a cat"}
@@ -190,15 +190,15 @@ func TestMem0SummaryIncremental(t *testing.T) {
 // TestMem0Procedure: procedural memory is one record for each session, made of what was said since the last.
 func TestMem0Procedure(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), `{"memory_type":"procedural"}`)
+	k := newTestDesk(t, newTestMem0(t), `{"memory_type":"procedural"}`)
 	k.on["procedure"] = func(c memory.Call) string {
 		in, _ := c.Input.(SummarizeInput)
 		return fmt.Sprintf(`{"summary":%q}`, strings.TrimSpace(in.Old+" "+strings.Join(in.Memories, " ")))
 	}
 	a, b := with(memory.AttrSession, "a"), with(memory.AttrSession, "b")
 	for i, m := range []memory.Note{
-		k.said(memory.RoleUser, "Open the door.", a), k.said(memory.RoleAssistant, "Door opened.", a),
-		k.said(memory.RoleUser, "Paint it.", b), k.said(memory.RoleTool, "secret", b),
+		k.addMessage(memory.RoleUser, "Open the door.", a), k.addMessage(memory.RoleAssistant, "Door opened.", a),
+		k.addMessage(memory.RoleUser, "Paint it.", b), k.addMessage(memory.RoleTool, "secret", b),
 	} {
 		dec := k.learn(m)
 		if i < 3 && (len(dec.Follow) != 1 || dec.Follow[0].Task.Name != TaskProcedure) {
@@ -209,11 +209,11 @@ func TestMem0Procedure(t *testing.T) {
 		}
 	}
 	want := []string{"user: Open the door. assistant: Door opened.", "user: Paint it."}
-	if diff := cmp.Diff(want, k.known(memory.KindSummary)); diff != "" {
+	if diff := cmp.Diff(want, k.contents(memory.KindSummary)); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 	calls := len(k.called("procedure"))
-	k.learn(k.said(memory.RoleUser, "Close it.", a))
+	k.learn(k.addMessage(memory.RoleUser, "Close it.", a))
 	k.decide(policytest.TaskEvent(TaskProcedure, "a", ""))
 	k.decide(policytest.TaskEvent(TaskProcedure, "a", "")) // nothing came since
 	if n, ok, _ := k.ByKey(t.Context(), memory.KindSummary, KeyProcedure+"a"); !ok || n.Content != "user: Open the door. assistant: Door opened. user: Close it." || len(n.Provenance.Sources) != 3 {
@@ -222,7 +222,7 @@ func TestMem0Procedure(t *testing.T) {
 	if got := len(k.called("procedure")); got != calls+1 {
 		t.Errorf("%d calls", got-calls)
 	}
-	if len(k.called("extract")) != 0 || len(k.known(memory.KindFact)) != 0 {
+	if len(k.called("extract")) != 0 || len(k.contents(memory.KindFact)) != 0 {
 		t.Error("facts were taken")
 	}
 	if _, err := k.p.Decide(t.Context(), k, policytest.TaskEvent(TaskProcedure, "", "")); !fault.Is(err, fault.Invalid) {
@@ -233,18 +233,18 @@ func TestMem0Procedure(t *testing.T) {
 // TestMem0Prompts holds the prompts to their golden files, hostile text in all places.
 func TestMem0Prompts(t *testing.T) {
 	t.Parallel()
-	k := newTalk(t, newTestMem0(t), `{"summary_mode":"incremental"}`)
+	k := newTestDesk(t, newTestMem0(t), `{"summary_mode":"incremental"}`)
 	k.apply(memory.Decision{Puts: []memory.Note{
 		{ID: policytest.ID(210), Kind: memory.KindSummary, Key: KeySummary, Content: "Ada is a nurse. " + policytest.Hostile, Attributes: map[string]any{attrRevision: 1.0}},
 		{ID: policytest.ID(211), Kind: memory.KindFact, Key: "md5:1", Content: "Ada likes tea " + policytest.Hostile, OccurredAt: policytest.Noon},
 	}})
-	k.facts([]string{"Ada likes green tea " + policytest.Hostile})
-	k.always("decide", `{"operation":"ADD","target":null,"text":null}`)
-	k.always("summarize", `{"summary":"Ada is a nurse and likes tea, green tea."}`)
-	k.always("procedure", `{"summary":"Tea."}`)
-	k.said(memory.RoleAssistant, "What do you drink? "+policytest.Hostile)
+	k.answerExtract([]string{"Ada likes green tea " + policytest.Hostile})
+	k.answerWith("decide", `{"operation":"ADD","target":null,"text":null}`)
+	k.answerWith("summarize", `{"summary":"Ada is a nurse and likes tea, green tea."}`)
+	k.answerWith("procedure", `{"summary":"Tea."}`)
+	k.addMessage(memory.RoleAssistant, "What do you drink? "+policytest.Hostile)
 	ada := with(memory.AttrName, "Ada")
-	k.learn(k.said(memory.RoleUser, "I like green tea. "+policytest.Hostile, ada, with(memory.AttrSession, "s")), k.said(memory.RoleAssistant, "Noted."))
+	k.learn(k.addMessage(memory.RoleUser, "I like green tea. "+policytest.Hostile, ada, with(memory.AttrSession, "s")), k.addMessage(memory.RoleAssistant, "Noted."))
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
 	k.Overrides = ""
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))

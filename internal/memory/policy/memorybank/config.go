@@ -77,9 +77,9 @@ func parseConfig(raw json.RawMessage) (Config, error) {
 	return policy.ParseSettings(raw, DefaultConfig(), settings())
 }
 
-func (c *Config) delay() time.Duration { return time.Duration(c.SummaryDelay) * time.Second }
+func (c *Config) summaryDelay() time.Duration { return time.Duration(c.SummaryDelay) * time.Second }
 
-func (c *Config) between() time.Duration {
+func (c *Config) forgetInterval() time.Duration {
 	return time.Duration(c.ForgetHours) * time.Hour
 }
 

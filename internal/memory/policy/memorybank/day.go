@@ -28,32 +28,32 @@ const (
 
 // dayMaterial is a day as the prompts show it.
 type dayMaterial struct {
-	Date      string `json:"date"`
-	Person    string `json:"person"`
-	Companion string `json:"companion"`
-	Role      string `json:"role,omitempty"`
-	Chars     int    `json:"chars,omitempty"`
-	Earlier   string `json:"earlier,omitempty"`
-	Turns     []said `json:"turns"`
+	Date      string         `json:"date"`
+	Person    string         `json:"person"`
+	Companion string         `json:"companion"`
+	Role      string         `json:"role,omitempty"`
+	Chars     int            `json:"chars,omitempty"`
+	Earlier   string         `json:"earlier,omitempty"`
+	Turns     []turnMaterial `json:"turns"`
 }
 
-type said struct {
+type turnMaterial struct {
 	Time    string `json:"time"`
 	Speaker string `json:"speaker"`
 	Text    string `json:"text"`
 }
 
 // diary is one day on its way into the memory.
-type diary struct {
-	date     string
-	messages []memory.Note // that may be learned from, in the order in which they were said
-	summary  memory.Note
-	profile  memory.Note
-	summed   bool // there is a summary
-	profiled bool // there is a profile
-	fresh    int  // messages that the summary does not cover
-	stale    bool // a message that it covers was deleted or reads differently
-	gone     int  // messages that it covers and that were forgotten
+type dayRun struct {
+	date       string
+	messages   []memory.Note // that may be learned from, in the order in which they were said
+	summary    memory.Note
+	profile    memory.Note
+	hasSummary bool // there is a summary
+	hasProfile bool // there is a profile
+	uncovered  int  // messages that the summary does not cover
+	stale      bool // a message that it covers was deleted or reads differently
+	forgotten  int  // messages that it covers and that were forgotten
 
 	user, assistant string // names; "" unknown
 	language        policy.Language
@@ -62,43 +62,43 @@ type diary struct {
 // day sums up one day and describes the person as they were, when there is
 // something new. When one of the two answers cannot be had nothing is written,
 // and the job is tried again.
-func (p *Policy) day(ctx context.Context, d memory.Desk, c *Config, date string) (memory.Decision, error) {
-	day, err := readDay(ctx, d, c, date)
+func (p *Policy) summarizeDay(ctx context.Context, d memory.Desk, c *Config, date string) (memory.Decision, error) {
+	day, err := loadDay(ctx, d, c, date)
 	if err != nil {
 		return memory.Decision{}, err
 	}
 	o := outcome{Decision: "keep", Days: []string{date}, Messages: len(day.messages)}
 	switch {
 	case len(day.messages) == 0 && day.stale:
-		return day.remove(&o), nil
+		return day.removeDerived(&o), nil
 	case len(day.messages) == 0:
 		o.Reason = "the day has no turns"
 		return memory.Decision{Outcome: o.encode()}, nil
-	case day.summed && day.profiled && day.fresh == 0 && !day.stale:
+	case day.hasSummary && day.hasProfile && day.uncovered == 0 && !day.stale:
 		o.Reason = "nothing was said since"
 		return memory.Decision{Outcome: o.encode()}, nil
 	}
 	var dec memory.Decision
-	if !day.summed || day.fresh > 0 || day.stale {
-		n, ok, err := p.sum(ctx, d, c, &day, &o)
+	if !day.hasSummary || day.uncovered > 0 || day.stale {
+		n, ok, err := p.askSummary(ctx, d, c, &day, &o)
 		if err != nil {
 			return memory.Decision{}, err
 		}
 		switch {
 		case ok:
 			dec.Puts = append(dec.Puts, n)
-		case day.summed && day.stale:
+		case day.hasSummary && day.stale:
 			dec.Deletes = append(dec.Deletes, day.summary.ID)
 		}
 	}
-	n, ok, err := p.describe(ctx, d, c, &day, &o)
+	n, ok, err := p.askPersonality(ctx, d, c, &day, &o)
 	if err != nil {
 		return memory.Decision{}, err
 	}
 	switch {
 	case ok:
 		dec.Puts = append(dec.Puts, n)
-	case day.profiled && day.stale:
+	case day.hasProfile && day.stale:
 		dec.Deletes = append(dec.Deletes, day.profile.ID)
 	}
 	if len(dec.Puts)+len(dec.Deletes) > 0 {
@@ -112,35 +112,35 @@ func (p *Policy) day(ctx context.Context, d memory.Desk, c *Config, date string)
 }
 
 // remove takes back what was derived from a day that is no more.
-func (day *diary) remove(o *outcome) memory.Decision {
+func (day *dayRun) removeDerived(o *outcome) memory.Decision {
 	o.Decision, o.Reason = "remove", "the turns of the day were deleted"
 	dec := memory.Decision{Cause: memory.CauseSummarize, Follow: []memory.Follow{{Task: memory.Task{Name: TaskOverall}}}}
-	if day.summed {
+	if day.hasSummary {
 		dec.Deletes = append(dec.Deletes, day.summary.ID)
 	}
-	if day.profiled {
+	if day.hasProfile {
 		dec.Deletes = append(dec.Deletes, day.profile.ID)
 	}
 	dec.Outcome = o.encode()
 	return dec
 }
 
-func readDay(ctx context.Context, d memory.Desk, c *Config, date string) (diary, error) {
-	day := diary{date: date}
+func loadDay(ctx context.Context, d memory.Desk, c *Config, date string) (dayRun, error) {
+	day := dayRun{date: date}
 	start, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		return day, fault.New(fault.Invalid, "the key of the task must be a date such as 2023-05-01")
 	}
-	if day.messages, err = spoken(ctx, d, start); err != nil {
+	if day.messages, err = dayMessages(ctx, d, start); err != nil {
 		return day, err
 	}
-	if day.summary, day.summed, err = d.ByKey(ctx, memory.KindSummary, DayKey(date)); err != nil {
+	if day.summary, day.hasSummary, err = d.ByKey(ctx, memory.KindSummary, DayKey(date)); err != nil {
 		return day, err
 	}
-	if day.profile, day.profiled, err = d.ByKey(ctx, memory.KindProfile, DayKey(date)); err != nil {
+	if day.profile, day.hasProfile, err = d.ByKey(ctx, memory.KindProfile, DayKey(date)); err != nil {
 		return day, err
 	}
-	day.compare()
+	day.compareCoverage()
 	var all strings.Builder
 	for i := range day.messages {
 		u := memory.UtteranceOf(&day.messages[i])
@@ -157,7 +157,7 @@ func readDay(ctx context.Context, d memory.Desk, c *Config, date string) (diary,
 	day.language = c.language(all.String())
 	day.user, day.assistant = cmp.Or(c.UserName, day.user), cmp.Or(c.AssistantName, day.assistant)
 	if day.user == "" {
-		meta, err := metaOf(ctx, d)
+		meta, err := metaProfile(ctx, d)
 		if err != nil {
 			return day, err
 		}
@@ -168,12 +168,12 @@ func readDay(ctx context.Context, d memory.Desk, c *Config, date string) (diary,
 
 // heldBytes bounds the texts of a day that are held at once. They are shortened
 // to it, since a prompt shows far less of them.
-const heldBytes = 8 << 20
+const maxDayBytes = 8 << 20
 
 // hold shortens texts, the longest first, until they stay within heldBytes or
 // are as short as a prompt may show them. most and held are those of before.
-func hold(messages []memory.Note, most, held int) (int, int) {
-	for held > heldBytes && most > policy.MinTextChars {
+func shortenToBudget(messages []memory.Note, most, held int) (int, int) {
+	for held > maxDayBytes && most > policy.MinTextChars {
 		most, held = max(most/4, policy.MinTextChars), 0
 		for i := range messages {
 			messages[i].Content = text.Shorten(messages[i].Content, most)
@@ -185,7 +185,7 @@ func hold(messages []memory.Note, most, held int) (int, int) {
 
 // spoken gives the messages of a day that may be learned from, in the order in
 // which they were said. Their texts may be shortened, as hold does it.
-func spoken(ctx context.Context, d memory.Desk, start time.Time) ([]memory.Note, error) {
+func dayMessages(ctx context.Context, d memory.Desk, start time.Time) ([]memory.Note, error) {
 	at := func(op filter.Op, t time.Time) filter.Expr {
 		return &filter.Leaf{Field: filter.OccurredAt, Op: op, Values: []filter.Value{{Type: filter.Time, Time: t}}}
 	}
@@ -199,7 +199,7 @@ func spoken(ctx context.Context, d memory.Desk, start time.Time) ([]memory.Note,
 			m := *n
 			m.Content = text.Shorten(m.Content, most)
 			out = append(out, m)
-			most, held = hold(out, most, held+len(m.Content))
+			most, held = shortenToBudget(out, most, held+len(m.Content))
 		}
 	})
 	slices.SortStableFunc(out, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
@@ -208,10 +208,10 @@ func spoken(ctx context.Context, d memory.Desk, start time.Time) ([]memory.Note,
 
 // compare finds how what is there now stands to what the summary covers. A
 // message that is gone was forgotten, unless what comes from it was marked.
-func (day *diary) compare() {
+func (day *dayRun) compareCoverage() {
 	covered := map[uuid.UUID]bool{}
 	sources := day.profile.Provenance.Sources
-	if day.summed {
+	if day.hasSummary {
 		sources = day.summary.Provenance.Sources
 	}
 	for _, id := range sources {
@@ -221,26 +221,26 @@ func (day *diary) compare() {
 		if id := day.messages[i].ID; covered[id] {
 			delete(covered, id)
 		} else {
-			day.fresh++
+			day.uncovered++
 		}
 	}
-	day.gone = len(covered)
+	day.forgotten = len(covered)
 	day.stale = day.summary.Provenance.Stale || day.profile.Provenance.Stale
 }
 
 // earlier is the summary that stands for turns that were forgotten. What a
 // caller deleted must not live on in it.
-func (day *diary) earlier() string {
-	if day.gone == 0 || day.stale {
+func (day *dayRun) earlierSummary() string {
+	if day.forgotten == 0 || day.stale {
 		return ""
 	}
 	return day.summary.Content
 }
 
 // sources are the messages that the notes of the day rest on, forgotten ones included.
-func (day *diary) sources() []uuid.UUID {
+func (day *dayRun) sources() []uuid.UUID {
 	var out []uuid.UUID
-	if day.earlier() != "" {
+	if day.earlierSummary() != "" {
 		out = slices.Clone(day.summary.Provenance.Sources)
 	}
 	have := make(map[uuid.UUID]bool, len(out))
@@ -257,8 +257,8 @@ func (day *diary) sources() []uuid.UUID {
 
 // material gives the day within so many characters, as a prompt shows it and
 // as the heuristic analyst takes it.
-func (day *diary) material(c *Config, chars int) (dayMaterial, DayInput) {
-	m := dayMaterial{Date: day.date, Person: nameOr(day.user, day.language, memory.RoleUser), Companion: nameOr(day.assistant, day.language, memory.RoleAssistant)}
+func (day *dayRun) material(c *Config, chars int) (dayMaterial, DayInput) {
+	m := dayMaterial{Date: day.date, Person: displayName(day.user, day.language, memory.RoleUser), Companion: displayName(day.assistant, day.language, memory.RoleAssistant)}
 	in := DayInput{Date: day.date, User: day.user, Assistant: day.assistant, Chars: c.SummaryChars, Language: day.language}
 	texts := make([]string, len(day.messages))
 	for i := range day.messages {
@@ -275,13 +275,13 @@ func (day *diary) material(c *Config, chars int) (dayMaterial, DayInput) {
 			}
 		}
 		in.Turns = append(in.Turns, u)
-		m.Turns = append(m.Turns, said{Time: u.Time.UTC().Format("15:04"), Speaker: nameOr(u.Name, day.language, u.Role), Text: t})
+		m.Turns = append(m.Turns, turnMaterial{Time: u.Time.UTC().Format("15:04"), Speaker: displayName(u.Name, day.language, u.Role), Text: t})
 	}
 	return m, in
 }
 
 // nameOr names a speaker whose name nobody knows.
-func nameOr(name string, l policy.Language, r memory.Role) string {
+func displayName(name string, l policy.Language, r memory.Role) string {
 	switch {
 	case name != "":
 		return name
@@ -295,11 +295,11 @@ func nameOr(name string, l policy.Language, r memory.Role) string {
 }
 
 // sum asks for the day's summary; ok is false when there is nothing to say.
-func (p *Policy) sum(ctx context.Context, d memory.Desk, c *Config, day *diary, o *outcome) (n memory.Note, ok bool, err error) {
+func (p *Policy) askSummary(ctx context.Context, d memory.Desk, c *Config, day *dayRun, o *outcome) (n memory.Note, ok bool, err error) {
 	raw, analyst, err := p.ask(ctx, d, c, o, day.language, callDay, policy.CheckContent(func(s *DaySummary) bool { return !policy.IsBlank(s.Summary) }),
 		func(chars int) (any, any, int) {
 			m, in := day.material(c, chars)
-			m.Chars, m.Earlier = c.SummaryChars, day.earlier()
+			m.Chars, m.Earlier = c.SummaryChars, day.earlierSummary()
 			return m, in, len(m.Turns)
 		})
 	if err != nil {
@@ -313,19 +313,19 @@ func (p *Policy) sum(ctx context.Context, d memory.Desk, c *Config, day *diary, 
 	if content == "" {
 		return n, false, nil
 	}
-	if before := day.earlier(); before != "" && analyst == memory.AnalystHeuristic {
+	if before := day.earlierSummary(); before != "" && analyst == memory.AnalystHeuristic {
 		// Rules see the turns alone; what is known of the forgotten ones stays in front.
 		content = policy.CleanLine(text.Shorten(before, c.SummaryChars/2)+" "+content, c.SummaryChars)
 	}
 	n = day.note(d, day.summary, memory.KindSummary, content, analyst)
 	if events := cleanTexts(a.Events, maxEvents, maxEventChars); len(events) > 0 {
-		n.Attributes[AttrEvents] = anyList(events)
+		n.Attributes[AttrEvents] = toAnyList(events)
 	}
 	return n, true, nil
 }
 
 // describe asks what the day says of the person; ok is false when it says nothing.
-func (p *Policy) describe(ctx context.Context, d memory.Desk, c *Config, day *diary, o *outcome) (n memory.Note, ok bool, err error) {
+func (p *Policy) askPersonality(ctx context.Context, d memory.Desk, c *Config, day *dayRun, o *outcome) (n memory.Note, ok bool, err error) {
 	raw, analyst, err := p.ask(ctx, d, c, o, day.language, callPersonality, policy.CheckTypes[DayPersonality],
 		func(chars int) (any, any, int) {
 			m, in := day.material(c, chars)
@@ -341,17 +341,17 @@ func (p *Policy) describe(ctx context.Context, d memory.Desk, c *Config, day *di
 	}
 	traits := cleanTexts(a.Traits, maxTraits, maxTraitChars)
 	mood, reply := policy.CleanLine(a.Mood, maxMoodChars), policy.CleanLine(a.ReplyStrategy, maxReplyChars)
-	content := characterText(day.language, traits, mood, reply)
+	content := personalityText(day.language, traits, mood, reply)
 	if content == "" {
 		return n, false, nil
 	}
 	n = day.note(d, day.profile, memory.KindProfile, content, analyst)
-	n.Attributes[AttrTraits], n.Attributes[AttrMood], n.Attributes[AttrReplyStrategy] = anyList(traits), mood, reply
+	n.Attributes[AttrTraits], n.Attributes[AttrMood], n.Attributes[AttrReplyStrategy] = toAnyList(traits), mood, reply
 	return n, true, nil
 }
 
 // note makes the day's note of a kind, or the next version of the one that is there.
-func (day *diary) note(d memory.Desk, old memory.Note, kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
+func (day *dayRun) note(d memory.Desk, old memory.Note, kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
 	n := policy.DerivedNote(d, old, kind, DayKey(day.date), content, analyst, day.sources())
 	n.Attributes[AttrPeriod], n.Attributes[AttrDate] = PeriodDay, day.date
 	if day.user != "" {
@@ -362,7 +362,7 @@ func (day *diary) note(d memory.Desk, old memory.Note, kind memory.Kind, content
 }
 
 // characterText renders an analysis of the person as one line of its language.
-func characterText(l policy.Language, traits []string, mood, reply string) string {
+func personalityText(l policy.Language, traits []string, mood, reply string) string {
 	label, list, end := [3]string{"Traits: ", "Mood: ", "Reply strategy: "}, ", ", ". "
 	if l == policy.Chinese {
 		label, list, end = [3]string{"性格：", "心情：", "回复策略："}, "、", "。"
@@ -391,7 +391,7 @@ func cleanTexts(list []string, limit, chars int) []string {
 }
 
 // anyList is a list as attributes hold it.
-func anyList(list []string) []any {
+func toAnyList(list []string) []any {
 	out := make([]any, len(list))
 	for i, s := range list {
 		out[i] = s

@@ -18,7 +18,7 @@ import (
 
 // shelf is a desk that holds a memory: what a decision changes stands there for
 // the next one. Its clock is set by hand.
-type shelf struct {
+type testDesk struct {
 	*policytest.Desk
 	t      *testing.T
 	p      *Policy
@@ -29,13 +29,13 @@ type shelf struct {
 	made   byte
 }
 
-func newShelf(t *testing.T, config string) *shelf {
+func newTestDesk(t *testing.T, config string) *testDesk {
 	t.Helper()
 	p, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &shelf{
+	return &testDesk{
 		Desk: &policytest.Desk{Overrides: config, Answers: map[string]string{
 			callDay:         `{"summary":"Ann told of her cat Mia.","events":["Ann adopted Mia."]}`,
 			callPersonality: `{"traits":["kind","curious"],"mood":"happy","reply_strategy":"Ask about the cat."}`,
@@ -46,15 +46,15 @@ func newShelf(t *testing.T, config string) *shelf {
 	}
 }
 
-func (s *shelf) Now() time.Time   { return s.now }
-func (s *shelf) Rand() *rand.Rand { return s.chance }
+func (s *testDesk) Now() time.Time   { return s.now }
+func (s *testDesk) Rand() *rand.Rand { return s.chance }
 
-func (s *shelf) NewID() uuid.UUID {
+func (s *testDesk) NewID() uuid.UUID {
 	s.made++
 	return policytest.ID(s.made)
 }
 
-func (s *shelf) ByKey(_ context.Context, kind memory.Kind, key string) (memory.Note, bool, error) {
+func (s *testDesk) ByKey(_ context.Context, kind memory.Kind, key string) (memory.Note, bool, error) {
 	i := slices.IndexFunc(s.notes, func(n memory.Note) bool { return n.Kind == kind && n.Key == key })
 	if i < 0 {
 		return memory.Note{}, false, nil
@@ -62,7 +62,7 @@ func (s *shelf) ByKey(_ context.Context, kind memory.Kind, key string) (memory.N
 	return s.notes[i], true, nil
 }
 
-func (s *shelf) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+func (s *testDesk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, error) {
 	slices.SortFunc(s.notes, func(a, b memory.Note) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	var out []memory.Note
 	for _, n := range s.notes {
@@ -74,7 +74,7 @@ func (s *shelf) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, erro
 	return out, nil
 }
 
-func (s *shelf) Usage(_ context.Context, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
+func (s *testDesk) Usage(_ context.Context, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
 	out := map[uuid.UUID]memory.Usage{}
 	for _, id := range ids {
 		if u, ok := s.usage[id]; ok {
@@ -85,7 +85,7 @@ func (s *shelf) Usage(_ context.Context, ids []uuid.UUID) (map[uuid.UUID]memory.
 }
 
 // say puts a message on the shelf.
-func (s *shelf) say(n byte, role memory.Role, name, turn, content string, at time.Time) memory.Note {
+func (s *testDesk) say(n byte, role memory.Role, name, turn, content string, at time.Time) memory.Note {
 	m := memory.Note{
 		ID: policytest.ID(n), Kind: memory.KindMessage, Content: content, OccurredAt: at,
 		Attributes: map[string]any{memory.AttrRole: string(role), memory.AttrTurn: turn},
@@ -98,7 +98,7 @@ func (s *shelf) say(n byte, role memory.Role, name, turn, content string, at tim
 }
 
 // recall strengthens a note as a search does.
-func (s *shelf) recall(id uuid.UUID) {
+func (s *testDesk) recall(id uuid.UUID) {
 	u := s.usage[id]
 	u.Strength = max(u.Strength, 1)
 	u.AccessCount++
@@ -107,25 +107,25 @@ func (s *shelf) recall(id uuid.UUID) {
 }
 
 // decide lets the policy decide and puts on the shelf what it says.
-func (s *shelf) decide(e memory.Event) memory.Decision {
+func (s *testDesk) decide(e memory.Event) memory.Decision {
 	s.t.Helper()
 	dec, err := s.p.Decide(s.t.Context(), s, e)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	for _, n := range dec.Puts {
-		s.erase(n.ID)
+		s.remove(n.ID)
 		s.notes = append(s.notes, n)
 	}
 	for _, id := range dec.Deletes {
-		s.erase(id)
+		s.remove(id)
 	}
 	return dec
 }
 
 // drop deletes a note as a caller does: what comes from it is stale.
-func (s *shelf) drop(id uuid.UUID) {
-	s.erase(id)
+func (s *testDesk) deleteAsCaller(id uuid.UUID) {
+	s.remove(id)
 	for i := range s.notes {
 		if slices.Contains(s.notes[i].Provenance.Sources, id) {
 			s.notes[i].Provenance.Stale = true
@@ -133,15 +133,15 @@ func (s *shelf) drop(id uuid.UUID) {
 	}
 }
 
-func (s *shelf) erase(id uuid.UUID) {
+func (s *testDesk) remove(id uuid.UUID) {
 	s.notes = slices.DeleteFunc(s.notes, func(n memory.Note) bool { return n.ID == id })
 }
 
-func (s *shelf) has(id uuid.UUID) bool {
+func (s *testDesk) has(id uuid.UUID) bool {
 	return slices.ContainsFunc(s.notes, func(n memory.Note) bool { return n.ID == id })
 }
 
-func (s *shelf) task(name, key, args string) memory.Decision {
+func (s *testDesk) task(name, key, args string) memory.Decision {
 	s.t.Helper()
 	return s.decide(policytest.TaskEvent(name, key, args))
 }
@@ -157,7 +157,7 @@ func readOutcome(t *testing.T, d memory.Decision) outcome {
 }
 
 // find gives the note of a kind and key.
-func (s *shelf) find(kind memory.Kind, key string) memory.Note {
+func (s *testDesk) find(kind memory.Kind, key string) memory.Note {
 	s.t.Helper()
 	n, ok, _ := s.ByKey(s.t.Context(), kind, key)
 	if !ok {

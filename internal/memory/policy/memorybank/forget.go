@@ -34,7 +34,7 @@ func Retention(days, tau, strength float64) float64 {
 const maxForgotten = 5000
 
 // Fading is a piece that was forgotten, or would be.
-type Fading struct {
+type FadedNote struct {
 	Note      uuid.UUID   `json:"note"`
 	Kind      memory.Kind `json:"kind"`
 	Retention float64     `json:"retention"`
@@ -66,16 +66,16 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 	if err != nil {
 		return memory.Decision{}, err
 	}
-	o := outcome{Decision: "forget", Mode: mode, Floor: set.Floor, Tau: set.Tau, Items: []Fading{}}
+	o := outcome{Decision: "forget", Mode: mode, Floor: set.Floor, Tau: set.Tau, Items: []FadedNote{}}
 	if mode == ForgetOff {
 		o.Decision, o.Reason = "keep", "forgetting is off"
 		return memory.Decision{Outcome: o.encode()}, nil
 	}
-	pieces, err := piecesOf(ctx, d)
+	pieces, err := loadPieces(ctx, d)
 	if err != nil {
 		return memory.Decision{}, err
 	}
-	if err := weigh(ctx, d, pieces); err != nil {
+	if err := loadStrengths(ctx, d, pieces); err != nil {
 		return memory.Decision{}, err
 	}
 	dec := memory.Decision{Cause: memory.CauseForget}
@@ -93,13 +93,13 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 		default:
 			for _, n := range p.notes {
 				dec.Deletes = append(dec.Deletes, n.ID)
-				o.Items = append(o.Items, Fading{Note: n.ID, Kind: n.Kind, Retention: kept, Reason: reason})
+				o.Items = append(o.Items, FadedNote{Note: n.ID, Kind: n.Kind, Retention: kept, Reason: reason})
 			}
 		}
 	}
 	o.Pieces, o.Forgotten = new(len(pieces)), new(len(dec.Deletes))
 	if scheduled {
-		next := forgetLater(d, c)
+		next := nextForget(d, c)
 		if o.Left > 0 {
 			next.After = time.Time{}
 		}
@@ -144,13 +144,13 @@ func forgetSettings(c *Config, raw json.RawMessage, scheduled bool) (set Config,
 }
 
 // piecesOf gives all that fades in the order of its first ids.
-func piecesOf(ctx context.Context, d memory.Desk) ([]piece, error) {
+func loadPieces(ctx context.Context, d memory.Desk) ([]piece, error) {
 	var notes []*memory.Note
 	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary}}, func(n *memory.Note) {
 		if n.Kind == memory.KindSummary && dateOf(n) == "" {
 			return // the shared history fades never
 		}
-		own := faint(n)
+		own := withoutText(n)
 		notes = append(notes, &own)
 	})
 	if err != nil {
@@ -175,7 +175,7 @@ func piecesOf(ctx context.Context, d memory.Desk) ([]piece, error) {
 
 // faint is what forgetting looks at of a note. Its text is left out: a
 // memory may be too large to be held as a whole.
-func faint(n *memory.Note) memory.Note {
+func withoutText(n *memory.Note) memory.Note {
 	out := memory.Note{ID: n.ID, Kind: n.Kind, OccurredAt: n.OccurredAt}
 	if turn, ok := n.Attributes[memory.AttrTurn].(string); ok {
 		out.Attributes = map[string]any{memory.AttrTurn: turn}
@@ -185,7 +185,7 @@ func faint(n *memory.Note) memory.Note {
 
 // weigh reads how strong pieces are and when they were last recalled: the
 // greatest of their notes'.
-func weigh(ctx context.Context, d memory.Desk, pieces []piece) error {
+func loadStrengths(ctx context.Context, d memory.Desk, pieces []piece) error {
 	var ids []uuid.UUID
 	for i := range pieces {
 		for _, n := range pieces[i].notes {
@@ -193,7 +193,7 @@ func weigh(ctx context.Context, d memory.Desk, pieces []piece) error {
 		}
 	}
 	usage := make(map[uuid.UUID]memory.Usage, len(ids))
-	for batch := range slices.Chunk(ids, policy.PageNotes) {
+	for batch := range slices.Chunk(ids, policy.PageSize) {
 		page, err := d.Usage(ctx, batch)
 		if err != nil {
 			return err

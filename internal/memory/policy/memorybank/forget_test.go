@@ -59,7 +59,7 @@ func TestRetentionGrowsWithStrength(t *testing.T) {
 }
 
 // retained asks a dry pass that forgets all for what is left of each piece.
-func retained(t *testing.T, s *shelf) map[uuid.UUID]float64 {
+func retained(t *testing.T, s *testDesk) map[uuid.UUID]float64 {
 	t.Helper()
 	dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskForget, "", `{"mode":"threshold","floor":1}`))
 	if err != nil {
@@ -76,7 +76,7 @@ func retained(t *testing.T, s *shelf) map[uuid.UUID]float64 {
 // less later; each review makes what follows flatter (C112).
 func TestForgettingShape(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, "")
+	s := newTestDesk(t, "")
 	left := s.say(1, memory.RoleUser, "", "left", "Nobody asks for this.", s.now)
 	reviewed := s.say(2, memory.RoleUser, "", "reviewed", "This is asked for.", s.now)
 	var alone []float64
@@ -116,8 +116,8 @@ func TestForgettingShape(t *testing.T) {
 // turns and for summaries (C109); a turn is as strong as its strongest message.
 func TestStrength(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, "")
-	said := chatted(s)
+	s := newTestDesk(t, "")
+	said := sayDay(s)
 	s.task(TaskDay, "2023-05-01", "")
 	sum := s.find(memory.KindSummary, "day/2023-05-01")
 	for i := range s.notes {
@@ -151,8 +151,8 @@ func TestStrength(t *testing.T) {
 // of what and why (C113); the rest stays, and so does the whole.
 func TestForgetThreshold(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, `{"forgetting":"threshold"}`)
-	chatted(s)
+	s := newTestDesk(t, `{"forgetting":"threshold"}`)
+	sayDay(s)
 	s.task(TaskDay, "2023-05-01", "")
 	s.task(TaskOverall, "", "")
 	alone := s.say(20, memory.RoleUser, "", "", "Said without a turn.", mayDay)
@@ -183,7 +183,7 @@ func TestForgetThreshold(t *testing.T) {
 func TestForgetRandom(t *testing.T) {
 	t.Parallel()
 	run := func(seed uint64) []uuid.UUID {
-		s := newShelf(t, "")
+		s := newTestDesk(t, "")
 		s.chance = rand.New(rand.NewPCG(seed, 1))
 		for i := range 4000 {
 			n := uuid.UUID{0x01, 0x91, 6: 0x70, 8: 0x80, 14: byte(i >> 8), 15: byte(i)}
@@ -213,22 +213,22 @@ func TestForgetRandom(t *testing.T) {
 // once forgetting is off; reading alone never forgets.
 func TestForgetSchedule(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, `{"forgetting":"threshold","forget_hours":6}`)
-	chatted(s)
+	s := newTestDesk(t, `{"forgetting":"threshold","forget_hours":6}`)
+	sayDay(s)
 	dec := s.task(TaskForget, forgetScheduled, "")
 	want := []memory.Follow{{Task: memory.Task{Name: TaskForget, Key: forgetScheduled}, After: policytest.Noon.Add(6 * time.Hour)}}
 	if len(dec.Deletes) != 4 || !cmp.Equal(dec.Follow, want) {
 		t.Errorf("got %+v", dec)
 	}
-	s = newShelf(t, "")
-	chatted(s)
+	s = newTestDesk(t, "")
+	sayDay(s)
 	if dec := s.task(TaskForget, forgetScheduled, ""); len(dec.Deletes)+len(dec.Follow) != 0 {
 		t.Errorf("off: %+v", dec)
 	}
 	if dec := s.task(TaskForget, "", ""); len(dec.Deletes) != 4 || readOutcome(t, dec).Mode != ForgetThreshold {
 		t.Errorf("asked for by hand: %+v", dec)
 	}
-	if s = newShelf(t, ""); len(s.task(TaskForget, "", "").Deletes) != 0 {
+	if s = newTestDesk(t, ""); len(s.task(TaskForget, "", "").Deletes) != 0 {
 		t.Error("nothing was forgotten twice")
 	}
 }
@@ -239,14 +239,14 @@ func TestForgetArgs(t *testing.T) {
 	for args, field := range map[string]string{
 		`{"mode":"off"}`: "mode", `{"mode":"all"}`: "mode", `{"floor":1.5}`: "floor", `{"floor":-1}`: "floor", `{"tau":0}`: "tau", `{"tau":1e9}`: "tau",
 	} {
-		s := newShelf(t, "")
+		s := newTestDesk(t, "")
 		_, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskForget, "", args))
 		var f *fault.Error
 		if !errors.As(err, &f) || len(f.Fields) != 1 || f.Fields[0].Field != field {
 			t.Errorf("%s: %v", args, err)
 		}
 	}
-	s := newShelf(t, "")
+	s := newTestDesk(t, "")
 	for _, args := range []string{`[]`, `{"floor":"x"}`} {
 		if _, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskForget, "", args)); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", args, err)
@@ -264,7 +264,7 @@ func TestForgetArgs(t *testing.T) {
 // TestForgetMany: one changeset has an end; the next pass goes on at once.
 func TestForgetMany(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, `{"forgetting":"threshold"}`)
+	s := newTestDesk(t, `{"forgetting":"threshold"}`)
 	for i := range maxForgotten + 10 {
 		n := uuid.UUID{0x01, 0x91, 6: 0x70, 8: 0x80, 14: byte(i >> 8), 15: byte(i)}
 		s.notes = append(s.notes, memory.Note{ID: n, Kind: memory.KindMessage, OccurredAt: mayDay})
@@ -281,10 +281,10 @@ func TestForgetMany(t *testing.T) {
 // Forgetting holds the texts of none of what it looks at.
 func TestForgetHoldsNoText(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, `{"forgetting":"threshold"}`)
-	chatted(s)
+	s := newTestDesk(t, `{"forgetting":"threshold"}`)
+	sayDay(s)
 	s.task(TaskDay, "2023-05-01", "")
-	pieces, err := piecesOf(t.Context(), s)
+	pieces, err := loadPieces(t.Context(), s)
 	if err != nil || len(pieces) < 2 {
 		t.Fatal(len(pieces), err)
 	}

@@ -156,7 +156,7 @@ type outcome struct {
 	Pieces    *int           `json:"pieces,omitempty"`    // turns and summaries that were looked at
 	Forgotten *int           `json:"forgotten,omitempty"` // notes
 	Left      int            `json:"left,omitempty"`      // notes that are due and wait for the next pass
-	Items     []Fading       `json:"items,omitzero"`
+	Items     []FadedNote    `json:"items,omitzero"`
 }
 
 func (o *outcome) encode() json.RawMessage {
@@ -169,7 +169,7 @@ func (o *outcome) encode() json.RawMessage {
 }
 
 // answered takes down who answered.
-func (o *outcome) answered(version string, a *memory.Answer) {
+func (o *outcome) addCall(version string, a *memory.Answer) {
 	o.Analyst, o.Model, o.Repaired = a.Analyst, a.Model, o.Repaired || a.Repaired
 	o.Prompts = append(o.Prompts, version)
 }
@@ -184,11 +184,11 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 	case e.Kind == memory.EventNote:
 		return memory.Decision{Note: e.Note, Outcome: (&outcome{Decision: "keep"}).encode()}, nil
 	case e.Kind == memory.EventExchange:
-		return exchanged(d, &c, e.Messages), nil
+		return decideExchange(d, &c, e.Messages), nil
 	case e.Kind == memory.EventTask && e.Task.Name == TaskDay:
-		return p.day(ctx, d, &c, e.Task.Key)
+		return p.summarizeDay(ctx, d, &c, e.Task.Key)
 	case e.Kind == memory.EventTask && e.Task.Name == TaskOverall:
-		return p.overall(ctx, d, &c)
+		return p.summarizeOverall(ctx, d, &c)
 	case e.Kind == memory.EventTask && e.Task.Name == TaskForget:
 		return forget(ctx, d, &c, e.Task)
 	}
@@ -197,7 +197,7 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 
 // exchanged asks for the summaries of the days of messages; the messages
 // themselves are the log. Turns within the delay are summed up together.
-func exchanged(d memory.Desk, c *Config, messages []memory.Note) memory.Decision {
+func decideExchange(d memory.Desk, c *Config, messages []memory.Note) memory.Decision {
 	var days []string
 	for i := range messages {
 		if day := DayOf(messages[i].OccurredAt); memory.Learnable(&messages[i]) && !slices.Contains(days, day) {
@@ -207,10 +207,10 @@ func exchanged(d memory.Desk, c *Config, messages []memory.Note) memory.Decision
 	slices.Sort(days)
 	out := memory.Decision{Outcome: (&outcome{Decision: "keep", Days: days, Messages: len(messages)}).encode()}
 	for _, day := range days {
-		out.Follow = append(out.Follow, memory.Follow{Task: memory.Task{Name: TaskDay, Key: day}, After: d.Now().Add(c.delay())})
+		out.Follow = append(out.Follow, memory.Follow{Task: memory.Task{Name: TaskDay, Key: day}, After: d.Now().Add(c.summaryDelay())})
 	}
 	if c.Forgetting != ForgetOff {
-		out.Follow = append(out.Follow, forgetLater(d, c))
+		out.Follow = append(out.Follow, nextForget(d, c))
 	}
 	return out
 }
@@ -231,8 +231,8 @@ func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
 	return out
 }
 
-func forgetLater(d memory.Desk, c *Config) memory.Follow {
-	return memory.Follow{Task: memory.Task{Name: TaskForget, Key: forgetScheduled}, After: d.Now().Add(c.between())}
+func nextForget(d memory.Desk, c *Config) memory.Follow {
+	return memory.Follow{Task: memory.Task{Name: TaskForget, Key: forgetScheduled}, After: d.Now().Add(c.forgetInterval())}
 }
 
 // maxTries is how often a call is asked with ever less material before it fails.
@@ -259,7 +259,7 @@ func (p *Policy) ask(
 		})
 		switch {
 		case err == nil:
-			o.answered(pr.Version, &a)
+			o.addCall(pr.Version, &a)
 			return a.JSON, a.Analyst, nil
 		case try == maxTries || !fault.Is(err, fault.ModelFailed) || errors.Is(err, memory.ErrBadAnswer):
 			return nil, "", fmt.Errorf("%s: %w", name, err)

@@ -22,7 +22,7 @@ import (
 var mayDay = time.Date(2023, 5, 1, 9, 0, 0, 0, time.UTC)
 
 // chatted puts one day with two turns on the shelf.
-func chatted(s *shelf) []memory.Note {
+func sayDay(s *testDesk) []memory.Note {
 	return []memory.Note{
 		s.say(1, memory.RoleUser, "Ann", "t1", "I adopted a cat, Mia.", mayDay),
 		s.say(2, memory.RoleAssistant, "Bo", "t1", "Congratulations!", mayDay.Add(time.Second)),
@@ -35,8 +35,8 @@ func chatted(s *shelf) []memory.Note {
 // are put off, once for each day of what may be learned from.
 func TestBankExchange(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, `{"summary_delay":60,"forgetting":"threshold","forget_hours":2}`)
-	said := chatted(s)
+	s := newTestDesk(t, `{"summary_delay":60,"forgetting":"threshold","forget_hours":2}`)
+	said := sayDay(s)
 	late := s.say(5, memory.RoleUser, "Ann", "t3", "Good morning.", mayDay.AddDate(0, 0, 1))
 	system := s.say(6, memory.RoleSystem, "", "t3", "Be kind.", mayDay.AddDate(0, 0, 2))
 	recalled := s.say(7, memory.RoleAssistant, "Bo", "t3", "You told me of Mia.", mayDay.AddDate(0, 0, 3))
@@ -63,8 +63,8 @@ func TestBankExchange(t *testing.T) {
 // written anew (C095, C097) from the days with their dates (C329).
 func TestBankDay(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, `{"assistant_role":"an old friend"}`)
-	said := chatted(s)
+	s := newTestDesk(t, `{"assistant_role":"an old friend"}`)
+	said := sayDay(s)
 	ids := []uuid.UUID{said[0].ID, said[1].ID, said[2].ID, said[3].ID}
 
 	dec := s.task(TaskDay, "2023-05-01", "")
@@ -128,8 +128,8 @@ func TestBankDay(t *testing.T) {
 // said since, whether or not the day is over.
 func TestBankAgain(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, "")
-	said := chatted(s)
+	s := newTestDesk(t, "")
+	said := sayDay(s)
 	s.task(TaskDay, "2023-05-01", "")
 	asked := len(s.Asked)
 	if dec := s.task(TaskDay, "2023-05-01", ""); len(dec.Puts)+len(dec.Follow) != 0 || len(s.Asked) != asked {
@@ -145,7 +145,7 @@ func TestBankAgain(t *testing.T) {
 	}
 
 	// A message that its caller deleted no longer speaks in the summary.
-	s.drop(said[0].ID)
+	s.deleteAsCaller(said[0].ID)
 	s.Answers[callDay] = `{"summary":"A sofa.","events":[]}`
 	s.task(TaskDay, "2023-05-01", "")
 	if n := s.find(memory.KindSummary, "day/2023-05-01"); n.Content != "A sofa." || len(n.Provenance.Sources) != 4 {
@@ -160,21 +160,21 @@ func TestBankDayRemoved(t *testing.T) {
 	for _, with := range []string{"both", "only the summary", "only the profile", "nothing"} {
 		t.Run(with, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, "")
-			said := chatted(s)
+			s := newTestDesk(t, "")
+			said := sayDay(s)
 			s.task(TaskDay, "2023-05-01", "")
 			s.task(TaskOverall, "", "")
 			switch with {
 			case "only the summary":
-				s.drop(s.find(memory.KindProfile, "day/2023-05-01").ID)
+				s.deleteAsCaller(s.find(memory.KindProfile, "day/2023-05-01").ID)
 			case "only the profile":
-				s.drop(s.find(memory.KindSummary, "day/2023-05-01").ID)
+				s.deleteAsCaller(s.find(memory.KindSummary, "day/2023-05-01").ID)
 			case "nothing":
-				s.drop(s.find(memory.KindProfile, "day/2023-05-01").ID)
-				s.drop(s.find(memory.KindSummary, "day/2023-05-01").ID)
+				s.deleteAsCaller(s.find(memory.KindProfile, "day/2023-05-01").ID)
+				s.deleteAsCaller(s.find(memory.KindSummary, "day/2023-05-01").ID)
 			}
 			for _, m := range said {
-				s.drop(m.ID)
+				s.deleteAsCaller(m.ID)
 			}
 			s.task(TaskDay, "2023-05-01", "")
 			s.task(TaskOverall, "", "")
@@ -189,8 +189,8 @@ func TestBankDayRemoved(t *testing.T) {
 // what it says of them goes on when there is more to sum up.
 func TestBankAfterForgetting(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, "")
-	chatted(s)
+	s := newTestDesk(t, "")
+	sayDay(s)
 	s.task(TaskDay, "2023-05-01", "")
 	sum := s.find(memory.KindSummary, "day/2023-05-01")
 	s.usage[sum.ID] = memory.Usage{Strength: 1e6, LastAccess: s.now}
@@ -237,7 +237,7 @@ func TestBankNames(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			s := newShelf(t, r.config)
+			s := newTestDesk(t, r.config)
 			s.say(1, memory.RoleUser, r.user, "t1", "I adopted a cat.", mayDay)
 			s.say(2, memory.RoleAssistant, r.assistant, "t1", "Congratulations to you!", mayDay)
 			if r.meta != "" {
@@ -280,7 +280,7 @@ func TestBankLanguage(t *testing.T) {
 		{"auto", "I adopted a cat and called her Mia.", policy.English},
 		{"auto", "Ich habe eine Katze und sie heißt Mia.", policy.English},
 	} {
-		s := newShelf(t, fmt.Sprintf(`{"language":%q}`, r.language))
+		s := newTestDesk(t, fmt.Sprintf(`{"language":%q}`, r.language))
 		if r.want == policy.Chinese {
 			s.Answers[callDay] = `{"summary":"安养了一只猫。","events":[]}`
 			s.Answers[callPersonality] = `{"traits":["善良","好奇"],"mood":"高兴","reply_strategy":"问问猫的情况。"}`
@@ -308,16 +308,16 @@ func TestBankLanguage(t *testing.T) {
 func TestBankBadAnswers(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{`{"summary":"  ","events":[]}`, `{"summary":{"a":1}}`, `[]`, `{"summary":"x","events":"y"}`} {
-		s := newShelf(t, "")
-		chatted(s)
+		s := newTestDesk(t, "")
+		sayDay(s)
 		s.Answers[callDay] = bad
 		dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskDay, "2023-05-01", ""))
 		if !errors.Is(err, memory.ErrBadAnswer) || len(dec.Puts) != 0 {
 			t.Errorf("%s: %+v, %v", bad, dec, err)
 		}
 	}
-	s := newShelf(t, "")
-	chatted(s)
+	s := newTestDesk(t, "")
+	sayDay(s)
 	s.Answers[callPersonality] = `{"traits":[["x"]]}`
 	if dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskDay, "2023-05-01", "")); !errors.Is(err, memory.ErrBadAnswer) || len(dec.Puts) != 0 {
 		t.Errorf("half a day: %+v, %v", dec, err)
@@ -351,7 +351,7 @@ func TestBankBadAnswers(t *testing.T) {
 // an endpoint that refuses a long request is asked with less of it.
 func TestBankOverlong(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, `{"summary_chars":60,"material_chars":2000}`)
+	s := newTestDesk(t, `{"summary_chars":60,"material_chars":2000}`)
 	for i := range 30 {
 		s.say(byte(i+1), memory.RoleUser, "Ann", fmt.Sprint(i), fmt.Sprintf("Turn %d. %s", i, strings.Repeat("很长 long ", 200)), mayDay.Add(time.Duration(i)*time.Minute))
 	}
@@ -419,7 +419,7 @@ func TestFitChars(t *testing.T) {
 // (k is 6 with forgetting, else 3; the last 7 turns).
 func TestBankConfig(t *testing.T) {
 	t.Parallel()
-	p := newShelf(t, "").p
+	p := newTestDesk(t, "").p
 	for config, field := range map[string]string{
 		`{}`: "", `{"tau":1,"forgetting":"random","language":"zh","floor":0}`: "",
 		`{"tau":0}`: "policy_config.tau", `{"forgetting":"yes"}`: "policy_config.forgetting", `{"language":"de"}`: "policy_config.language",
@@ -445,12 +445,12 @@ func TestBankConfig(t *testing.T) {
 		t.Errorf("with forgetting k is %d", r.K)
 	}
 	for _, e := range []memory.Event{policytest.TaskEvent("juggle", "", ""), policytest.TaskEvent(TaskDay, "yesterday", "")} {
-		if _, err := p.Decide(t.Context(), newShelf(t, ""), e); !fault.Is(err, fault.Invalid) {
+		if _, err := p.Decide(t.Context(), newTestDesk(t, ""), e); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%+v: %v", e.Task, err)
 		}
 	}
 	n := policytest.Note(9, "A note as it is.")
-	if dec := newShelf(t, "").decide(policytest.Added(n)); !cmp.Equal(dec.Note, n) {
+	if dec := newTestDesk(t, "").decide(policytest.Added(n)); !cmp.Equal(dec.Note, n) {
 		t.Errorf("a note was changed: %+v", dec.Note)
 	}
 }
@@ -460,7 +460,7 @@ func TestBankConfig(t *testing.T) {
 func TestBankPrompts(t *testing.T) {
 	t.Parallel()
 	for _, l := range []string{"en", "zh"} {
-		s := newShelf(t, fmt.Sprintf(`{"language":%q}`, l))
+		s := newTestDesk(t, fmt.Sprintf(`{"language":%q}`, l))
 		s.say(1, memory.RoleUser, policytest.Hostile, "t1", policytest.Hostile, mayDay)
 		s.say(2, memory.RoleAssistant, "Bo", "t1", "I see.", mayDay.Add(time.Minute))
 		s.notes = append(s.notes, memory.Note{ID: policytest.ID(50), Kind: memory.KindProfile, Key: KeyMeta, Content: "x", Attributes: map[string]any{"name": "Ann", "hobbies": policytest.Hostile}})

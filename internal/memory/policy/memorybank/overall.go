@@ -29,10 +29,10 @@ type datedMaterial struct {
 
 // overall writes the shared history and the portrait anew from those of the
 // days. Where an answer cannot be used the old one stays.
-func (p *Policy) overall(ctx context.Context, d memory.Desk, c *Config) (memory.Decision, error) {
+func (p *Policy) summarizeOverall(ctx context.Context, d memory.Desk, c *Config) (memory.Decision, error) {
 	o := outcome{Decision: "keep"}
 	var dec memory.Decision
-	meta, err := metaOf(ctx, d)
+	meta, err := metaProfile(ctx, d)
 	if err != nil {
 		return dec, err
 	}
@@ -40,7 +40,7 @@ func (p *Policy) overall(ctx context.Context, d memory.Desk, c *Config) (memory.
 		kind memory.Kind
 		name string
 	}{{memory.KindSummary, callHistory}, {memory.KindProfile, callPortrait}} {
-		days, err := daysOf(ctx, d, part.kind)
+		days, err := dayNotes(ctx, d, part.kind)
 		if err != nil {
 			return dec, err
 		}
@@ -54,7 +54,7 @@ func (p *Policy) overall(ctx context.Context, d memory.Desk, c *Config) (memory.
 			}
 			continue
 		}
-		w := whole{p: p, d: d, c: c, o: &o, days: days, meta: meta, old: old}
+		w := overallRun{p: p, d: d, c: c, o: &o, days: days, meta: meta, old: old}
 		var n memory.Note
 		if part.name == callHistory {
 			n, err = w.history(ctx)
@@ -78,7 +78,7 @@ func (p *Policy) overall(ctx context.Context, d memory.Desk, c *Config) (memory.
 }
 
 // whole is the shared history or the portrait in the making.
-type whole struct {
+type overallRun struct {
 	p    *Policy
 	d    memory.Desk
 	c    *Config
@@ -88,7 +88,7 @@ type whole struct {
 	old  memory.Note
 }
 
-func (w *whole) language() policy.Language {
+func (w *overallRun) language() policy.Language {
 	var all strings.Builder
 	for i := range w.days {
 		all.WriteString(w.days[i].Content)
@@ -98,7 +98,7 @@ func (w *whole) language() policy.Language {
 }
 
 // person is whom it is about; "" unknown.
-func (w *whole) person() string {
+func (w *overallRun) person() string {
 	name := cmp.Or(w.c.UserName, w.meta["name"])
 	for i := len(w.days) - 1; i >= 0 && name == ""; i-- {
 		name, _ = w.days[i].Attributes[AttrPerson].(string)
@@ -107,9 +107,9 @@ func (w *whole) person() string {
 }
 
 // material gives the days within so many characters, the oldest left out first.
-func (w *whole) material(l policy.Language, chars int) (overallMaterial, OverallInput) {
+func (w *overallRun) material(l policy.Language, chars int) (overallMaterial, OverallInput) {
 	user := w.person()
-	m := overallMaterial{Person: nameOr(user, l, memory.RoleUser), Role: w.c.role(l), Meta: w.meta, Chars: w.c.OverallChars}
+	m := overallMaterial{Person: displayName(user, l, memory.RoleUser), Role: w.c.role(l), Meta: w.meta, Chars: w.c.OverallChars}
 	in := OverallInput{User: user, Meta: w.meta, Role: w.c.role(l), Chars: w.c.OverallChars, Language: l}
 	texts := make([]string, len(w.days))
 	for i := range w.days {
@@ -124,7 +124,7 @@ func (w *whole) material(l policy.Language, chars int) (overallMaterial, Overall
 	return m, in
 }
 
-func (w *whole) history(ctx context.Context) (memory.Note, error) {
+func (w *overallRun) history(ctx context.Context) (memory.Note, error) {
 	l := w.language()
 	raw, analyst, err := w.p.ask(ctx, w.d, w.c, w.o, l, callHistory, policy.CheckContent(func(s *History) bool { return !policy.IsBlank(s.Summary) }),
 		func(chars int) (any, any, int) {
@@ -141,7 +141,7 @@ func (w *whole) history(ctx context.Context) (memory.Note, error) {
 	return w.note(memory.KindSummary, policy.CleanLine(a.Summary, w.c.OverallChars), analyst), nil
 }
 
-func (w *whole) portrait(ctx context.Context) (memory.Note, error) {
+func (w *overallRun) portrait(ctx context.Context) (memory.Note, error) {
 	l := w.language()
 	raw, analyst, err := w.p.ask(ctx, w.d, w.c, w.o, l, callPortrait, policy.CheckContent(func(a *Portrait) bool { return !policy.IsBlank(a.Portrait) }),
 		func(chars int) (any, any, int) {
@@ -167,7 +167,7 @@ func (w *whole) portrait(ctx context.Context) (memory.Note, error) {
 }
 
 // note is the next version of the whole; without content nothing is written.
-func (w *whole) note(kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
+func (w *overallRun) note(kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
 	if content == "" {
 		return memory.Note{}
 	}
@@ -182,7 +182,7 @@ func (w *whole) note(kind memory.Kind, content string, analyst memory.Analyst) m
 }
 
 // daysOf lists the notes of days of a kind by date.
-func daysOf(ctx context.Context, d memory.Desk, kind memory.Kind) ([]memory.Note, error) {
+func dayNotes(ctx context.Context, d memory.Desk, kind memory.Kind) ([]memory.Note, error) {
 	var out []memory.Note
 	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{kind}}, func(n *memory.Note) {
 		if dateOf(n) != "" {
@@ -203,7 +203,7 @@ func dateOf(n *memory.Note) string {
 }
 
 // metaOf reads what a caller says of the person.
-func metaOf(ctx context.Context, d memory.Desk) (map[string]string, error) {
+func metaProfile(ctx context.Context, d memory.Desk) (map[string]string, error) {
 	n, ok, err := d.ByKey(ctx, memory.KindProfile, KeyMeta)
 	if err != nil || !ok {
 		return nil, err
