@@ -11,35 +11,38 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// CategoryTriple is the category of the notes (of kind knowledge) that say in a
-// sentence what an edge says.
+// CategoryTriple is the category of triples: notes of kind knowledge that hold an
+// edge as a sentence.
 const CategoryTriple = "triple"
 
 // Attributes of an edge, of its triple and of an entity.
 const (
-	attrValid       = "valid"          // bool: it holds
+	// Of an edge and of an entity: how often it was mentioned, a number.
+	AttrMentions = "mentions"
+
+	// Of an edge.
+	attrValid       = "valid"          // bool: it is valid now
 	attrValidFrom   = "valid_from"     // RFC 3339, event time
-	attrInvalidated = "invalidated_at" // RFC 3339, event time; absent while it holds
-	attrIntervals   = "intervals"      // [{"from","to"}]: when it held before
-	attrMentions    = "mentions"       // number
+	attrInvalidated = "invalidated_at" // RFC 3339, event time; absent while it is valid
+	attrIntervals   = "intervals"      // [{"from","to"}]: when it was valid before
 	attrSources     = "sources"        // ids of the facts that it comes from
 	attrCreated     = "created_at"     // RFC 3339
 	attrUpdated     = "updated_at"     // RFC 3339
-	attrTriple      = "triple"         // id of the note that says it
+	attrTriple      = "triple"         // id of its triple
 
-	AttrMentions  = attrMentions
-	AttrSubject   = "subject" // of a triple: the names of its parts
+	// Of a triple: the names of its parts, and the ids of the entities.
+	AttrSubject   = "subject"
 	AttrRelation  = "relation"
 	AttrObject    = "object"
-	attrSubjectID = "subject_id" // and the notes that its ends are
+	attrSubjectID = "subject_id"
 	attrObjectID  = "object_id"
 )
 
-// DerivedFrom is the relation of a triple to each of the facts that it comes
-// from, so that it can be found from them.
+// DerivedFrom is the relation of the links from a triple to the facts that it
+// comes from. A triple is found from its facts by these links.
 const DerivedFrom = "derived_from"
 
-// TripleAttributes are those of the note that says an edge.
+// TripleAttributes returns the attributes of the triple of an edge.
 func TripleAttributes(edge memory.LinkID, subject, object string) map[string]any {
 	return map[string]any{
 		AttrSubject: subject, AttrRelation: edge.Relation, AttrObject: object,
@@ -47,7 +50,7 @@ func TripleAttributes(edge memory.LinkID, subject, object string) map[string]any
 	}
 }
 
-// TripleLink gives the edge that a note says; ok is false for a note that says none.
+// TripleLink returns the edge of a triple; ok is false for a note that is no triple.
 func TripleLink(n *memory.Note) (edge memory.LinkID, ok bool) {
 	if n.Kind != memory.KindKnowledge || n.Category != CategoryTriple {
 		return memory.LinkID{}, false
@@ -55,41 +58,41 @@ func TripleLink(n *memory.Note) (edge memory.LinkID, ok bool) {
 	subject, _ := n.Attributes[attrSubjectID].(string)
 	object, _ := n.Attributes[attrObjectID].(string)
 	edge.Relation, _ = n.Attributes[AttrRelation].(string)
-	var err, also error
-	edge.Source, err = uuid.Parse(subject)
-	edge.Target, also = uuid.Parse(object)
-	return edge, err == nil && also == nil && edge.Relation != ""
+	var sourceErr, targetErr error
+	edge.Source, sourceErr = uuid.Parse(subject)
+	edge.Target, targetErr = uuid.Parse(object)
+	return edge, sourceErr == nil && targetErr == nil && edge.Relation != ""
 }
 
 // Bounds of an edge's attributes; the newest are kept.
 const (
 	MaxEdgeSources   = 100
 	MaxEdgeIntervals = 50
-	MaxEntityRunes   = 300 // characters of a name
+	MaxEntityRunes   = 300 // characters of an entity's name
 )
 
 // Interval is a span of event time: From inclusive, To exclusive; a zero To is open.
 type Interval struct{ From, To time.Time }
 
-// Has tells whether the interval contains a time.
+// Contains reports whether a time is in the interval.
 func (i Interval) Contains(t time.Time) bool {
 	return !t.Before(i.From) && (i.To.IsZero() || t.Before(i.To))
 }
 
-// Edge is what the attributes of a link between entities say.
+// Edge holds the attributes of a link between two entities.
 type Edge struct {
-	Valid         bool // it holds, as far as is known
+	Valid         bool // as far as is known
 	ValidFrom     time.Time
-	InvalidatedAt time.Time // zero while it holds
-	Earlier       []Interval
+	InvalidatedAt time.Time  // zero while it is valid
+	Earlier       []Interval // in which it was valid before, by time
 	Mentions      int
-	Sources       []uuid.UUID
+	Sources       []uuid.UUID // facts, the latest last
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
-	Triple        uuid.UUID // the note that says it; live while it holds
+	Triple        uuid.UUID // its triple, which exists while the edge is valid
 }
 
-// EdgeOf reads a link as an edge; ok is false for a link that is none.
+// EdgeOf reads a link as an edge; ok is false for a link that is no edge.
 func EdgeOf(l *memory.Link) (e Edge, ok bool) {
 	a := l.Attributes
 	if e.Valid, ok = a[attrValid].(bool); !ok {
@@ -97,7 +100,7 @@ func EdgeOf(l *memory.Link) (e Edge, ok bool) {
 	}
 	e.ValidFrom, e.InvalidatedAt = timeAttribute(a, attrValidFrom), timeAttribute(a, attrInvalidated)
 	e.CreatedAt, e.UpdatedAt = timeAttribute(a, attrCreated), timeAttribute(a, attrUpdated)
-	if n, ok := a[attrMentions].(float64); ok {
+	if n, ok := a[AttrMentions].(float64); ok {
 		e.Mentions = int(n)
 	}
 	if s, ok := a[attrTriple].(string); ok {
@@ -119,6 +122,7 @@ func EdgeOf(l *memory.Link) (e Edge, ok bool) {
 	return e, true
 }
 
+// timeAttribute returns the time in an attribute; the zero time when there is none.
 func timeAttribute(a map[string]any, name string) time.Time {
 	s, _ := a[name].(string)
 	t, err := time.Parse(time.RFC3339, s)
@@ -128,9 +132,9 @@ func timeAttribute(a map[string]any, name string) time.Time {
 	return memory.Instant(t)
 }
 
-// Attributes gives the edge as a link carries it, in the types that JSON decodes to.
+// Attributes returns the edge as attributes of a link, in the types that JSON decodes to.
 func (e *Edge) Attributes() map[string]any {
-	a := map[string]any{attrValid: e.Valid, attrMentions: float64(e.Mentions)}
+	a := map[string]any{attrValid: e.Valid, AttrMentions: float64(e.Mentions)}
 	for name, t := range map[string]time.Time{
 		attrValidFrom: e.ValidFrom, attrInvalidated: e.InvalidatedAt, attrCreated: e.CreatedAt, attrUpdated: e.UpdatedAt,
 	} {
@@ -160,7 +164,7 @@ func formatTime(t time.Time) string { return memory.Instant(t).Format(time.RFC33
 
 func lastItems[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
-// Current is the interval that the edge is in, or was in last.
+// Current returns the latest interval of the edge; it is open while the edge is valid.
 func (e *Edge) Current() Interval {
 	i := Interval{From: e.ValidFrom}
 	if !e.Valid {
@@ -169,8 +173,9 @@ func (e *Edge) Current() Interval {
 	return i
 }
 
-// At gives the interval in which the edge held at an event time.
-func (e *Edge) At(t time.Time) (Interval, bool) {
+// At returns the interval in which the edge was valid at an event time; ok is false
+// when it was not valid then.
+func (e *Edge) At(t time.Time) (in Interval, ok bool) {
 	if now := e.Current(); now.Contains(t) {
 		return now, true
 	}
@@ -182,17 +187,19 @@ func (e *Edge) At(t time.Time) (Interval, bool) {
 	return Interval{}, false
 }
 
-// EntityKey makes the key of an entity, or a relation's name, of how somebody
-// writes it: lower case, "_" for spaces, without quotes and control characters,
-// at most MaxEntityRunes characters and MaxKeyBytes bytes. "" when nothing is left.
+// EntityKey returns the key of an entity, or the name of a relation, from its name
+// as written in a text or an answer: lower case, "_" for spaces, without quotes and
+// control characters, at most MaxEntityRunes characters and MaxKeyBytes bytes. It is
+// empty when nothing is left.
 func EntityKey(name string) string {
 	key := strings.ToLower(strings.Join(strings.Fields(EntityName(name)), "_"))
 	key = strings.Trim(key, "_")
 	return cutBytes(key, memory.MaxKeyBytes)
 }
 
-// EntityName is a name as it is shown: one line without quotes and control
-// characters, single spaces for them, for underscores and for bars, within the same bounds.
+// EntityName cleans a name to be shown. It is one line within the bounds of EntityKey.
+// Quotes are removed; control characters, underscores and bars become spaces, and
+// several spaces become one.
 func EntityName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -210,7 +217,7 @@ func EntityName(name string) string {
 	return strings.TrimSpace(cutBytes(name, memory.MaxKeyBytes))
 }
 
-// cutBytes cuts at the beginning of a character.
+// cutBytes shortens s to at most limit bytes, without cutting a character apart.
 func cutBytes(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -12,8 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// CheckTypes checks that an answer has the types of T; what is absent or in excess
-// does not matter.
+// CheckTypes returns an error unless an answer has the types of T. Absent and
+// unknown members are accepted.
 func CheckTypes[T any](answer json.RawMessage) error {
 	var v T
 	if err := json.Unmarshal(answer, &v); err != nil {
@@ -22,7 +22,8 @@ func CheckTypes[T any](answer json.RawMessage) error {
 	return nil
 }
 
-// DecodeAnswer decodes a checked answer.
+// DecodeAnswer decodes an answer that its call's check accepted. An error names the
+// call and is memory.ErrBadAnswer.
 func DecodeAnswer[T any](raw json.RawMessage, name string) (T, error) {
 	var v T
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -31,26 +32,29 @@ func DecodeAnswer[T any](raw json.RawMessage, name string) (T, error) {
 	return v, nil
 }
 
-// CheckContent demands that an answer has the types of T and says something.
-func CheckContent[T any](something func(*T) bool) func(json.RawMessage) error {
+// CheckContent returns the check of a call whose answer must have the types of T and
+// must not be empty.
+func CheckContent[T any](hasContent func(*T) bool) func(json.RawMessage) error {
 	return func(raw json.RawMessage) error {
 		if err := CheckTypes[T](raw); err != nil {
 			return err
 		}
 		v, err := DecodeAnswer[T](raw, "answer")
-		if err == nil && !something(&v) {
+		if err == nil && !hasContent(&v) {
 			return errors.New("the answer is empty")
 		}
 		return err
 	}
 }
 
+// IsBlank reports whether s is empty or only white space.
 func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
+// FormatTime returns a time as prompts and task keys hold it: RFC 3339, UTC, whole seconds.
 func FormatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// UnknownEvent refuses an event that a policy knows nothing of, such as a task that
-// another version of it put off.
+// UnknownEvent returns the fault for an event that a policy does not handle, such as
+// a task that another version of the program deferred.
 func UnknownEvent(policy string, e *memory.Event) error {
 	if e.Kind == memory.EventTask {
 		return fault.New(fault.Invalid, "the policy %s has no task %q", policy, e.Task.Name)
@@ -58,7 +62,8 @@ func UnknownEvent(policy string, e *memory.Event) error {
 	return fault.New(fault.Invalid, "the policy %s does not decide about an event of the kind %q", policy, e.Kind)
 }
 
-// DescribedMaterial is a note as the prompt of "evolve" shows it.
+// DescribedMaterial is a note with its description as prompts show it. Handle is its
+// place in the list, by which an answer names it; nil: it cannot be named.
 type DescribedMaterial struct {
 	Handle   *int     `json:"handle,omitempty"`
 	Time     string   `json:"time"`
@@ -69,6 +74,8 @@ type DescribedMaterial struct {
 	Linked   []string `json:"linked,omitempty"`
 }
 
+// DescribeNote returns a note as prompts show it, its content shortened to so many
+// characters. The caller sets Handle.
 func DescribeNote(d memory.Described, chars int) DescribedMaterial {
 	return DescribedMaterial{
 		Time: FormatTime(d.Time), Content: text.Shorten(d.Content, chars), Context: d.Context,
@@ -76,6 +83,7 @@ func DescribeNote(d memory.Described, chars int) DescribedMaterial {
 	}
 }
 
+// NonNil returns the list, or an empty one for nil, so that JSON has [] and not null.
 func NonNil(list []string) []string {
 	if list == nil {
 		return []string{}

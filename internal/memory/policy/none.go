@@ -8,16 +8,16 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// None keeps notes as they were given: it describes, links and changes nothing.
+// None is the policy that changes nothing: notes stay as the caller wrote them.
 type None struct{}
 
-// NewNone makes the policy.
+// NewNone returns the policy.
 func NewNone() None { return None{} }
 
-// Name is "none".
+// Name returns "none".
 func (None) Name() string { return "none" }
 
-// Describe says what callers are shown.
+// Describe returns the description for callers of the API.
 func (None) Describe() memory.PolicyDescription {
 	return memory.PolicyDescription{
 		Name: "none", Title: "No policy",
@@ -27,7 +27,7 @@ func (None) Describe() memory.PolicyDescription {
 	}
 }
 
-// CheckConfig refuses every override: there is nothing to set.
+// CheckConfig refuses every override: the policy has no settings.
 func (None) CheckConfig(config json.RawMessage) error {
 	if len(config) == 0 || string(config) == "null" {
 		return nil
@@ -42,15 +42,15 @@ func (None) CheckConfig(config json.RawMessage) error {
 	return nil
 }
 
-// Prepare returns the note.
+// Prepare returns the note unchanged.
 func (None) Prepare(_ context.Context, _ memory.Desk, n memory.Note) (memory.Note, error) {
 	return n, nil
 }
 
-// Reading is as usual.
+// Reading returns the defaults of every collection.
 func (None) Reading(json.RawMessage) memory.Reading { return memory.Reading{} }
 
-// Decide returns the note. There is nothing that was put off.
+// Decide returns the note unchanged. It refuses tasks, since it defers none.
 func (p None) Decide(_ context.Context, _ memory.Desk, e memory.Event) (memory.Decision, error) {
 	if e.Kind == memory.EventTask {
 		return memory.Decision{}, UnknownEvent(p.Name(), &e)
@@ -60,5 +60,5 @@ func (p None) Decide(_ context.Context, _ memory.Desk, e memory.Event) (memory.D
 
 var _ memory.Policy = None{}
 
-// DecisionKeep is the decision of an outcome that changes nothing.
+// DecisionKeep is the decision, in a job's result, to change nothing.
 const DecisionKeep = "keep"

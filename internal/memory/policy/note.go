@@ -10,10 +10,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// PageNotes is how many notes are listed at once.
+// PageSize is how many notes are listed or read at once.
 const PageSize = 500
 
-// EachNote gives every note of a query, oldest id first.
+// EachNote calls each for every note of a query, oldest id first. It reads page by
+// page; the note is valid until each returns.
 func EachNote(ctx context.Context, d memory.Desk, q memory.NoteQuery, each func(*memory.Note)) error {
 	q.Limit = PageSize
 	for {
@@ -31,8 +32,11 @@ func EachNote(ctx context.Context, d memory.Desk, q memory.NoteQuery, each func(
 	}
 }
 
-// DerivedNote makes a note that an analyst wrote, or the next version of old.
-func DerivedNote(d memory.Desk, old memory.Note, kind memory.Kind, key, content string, analyst memory.Analyst, sources []uuid.UUID) memory.Note {
+// DerivedNote returns a note that an analyst wrote from sources: the next version of
+// old, or a new note when old has no id. Its attributes are empty.
+func DerivedNote(
+	d memory.Desk, old memory.Note, kind memory.Kind, key, content string, analyst memory.Analyst, sources []uuid.UUID,
+) memory.Note {
 	n := old
 	if n.ID == uuid.Nil {
 		n = memory.Note{ID: d.NewID(), Kind: kind, Key: key, Category: memory.DefaultCategory, Importance: memory.DefaultImportance}
@@ -43,12 +47,13 @@ func DerivedNote(d memory.Desk, old memory.Note, kind memory.Kind, key, content 
 	return n
 }
 
-// MinTextChars is what is left of a text before texts are left out as a whole.
+// MinTextChars is the length to which FitChars shortens texts at most. Texts that
+// still do not fit are left out.
 const MinTextChars = 80
 
-// FitChars makes texts fit into so many characters: the longest are shortened
-// first, all to the same length; when that would leave too little of each, only
-// the last ones are kept. from is the place of the first one kept.
+// FitChars shortens texts to so many characters in all. The longest are shortened
+// first, all to the same length. When that would leave less than MinTextChars of each,
+// only the last texts are kept. from is the index of the first one kept.
 func FitChars(texts []string, chars int) (from int, out []string) {
 	out = slices.Clone(texts)
 	lengths := make([]int, len(texts))
@@ -72,7 +77,8 @@ func FitChars(texts []string, chars int) (from int, out []string) {
 	return 0, out
 }
 
-// levelOf is the greatest length to which lengths can be cut so that their sum fits.
+// evenLimit returns the greatest length to which the lengths can be cut so that their
+// sum is at most sum.
 func evenLimit(lengths []int, sum int) int {
 	sorted := slices.Sorted(slices.Values(lengths))
 	for i, n := range sorted {

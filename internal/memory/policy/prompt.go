@@ -8,22 +8,25 @@ import (
 	"text/template"
 )
 
-// partsMark divides the system part of a prompt file from the material.
+// partSeparator separates the system message of a prompt file from the template of
+// the user message.
 const partSeparator = "\n=====\n"
 
-// Prompt is one versioned prompt with the schema of its answer. A change of
-// the text is a new file with a higher version.
+// Prompt is one versioned prompt with the schema of its answer. A changed text is a
+// new file with a higher version.
 type Prompt struct {
-	Version string // such as "amem/analyze@1", or "memorybank/daily_summary.zh@1" where there is one per language
+	// Version is such as "amem/analyze@1", or "memorybank/daily_summary.zh@1" for a
+	// prompt that exists in several languages.
+	Version string
 	System  string
 	body    *template.Template
 	Schema  json.RawMessage
 }
 
-// LoadPrompt reads a prompt and the schema of its answer from a policy's files by the prompt's version:
-// "mem0/extract@1" is prompts/extract.v1.txt with schemas/extract.v1.json, and
+// LoadPrompt reads a prompt and the schema of its answer from a policy's files.
+// "mem0/extract@1" is prompts/extract.v1.txt with schemas/extract.v1.json.
 // "memorybank/daily_summary.zh@1" is prompts/daily_summary.zh.v1.txt with
-// schemas/daily_summary.v1.json: answers have one schema in all languages.
+// schemas/daily_summary.v1.json: an answer has the same schema in all languages.
 func LoadPrompt(files fs.FS, version string) (Prompt, error) {
 	file, number, _ := strings.Cut(version, "@")
 	_, full, _ := strings.Cut(file, "/")
@@ -56,9 +59,9 @@ func LoadPrompt(files fs.FS, version string) (Prompt, error) {
 	}, nil
 }
 
-// Render puts material into the prompt. The material is written as JSON in
-// which "<", ">" and "&" are escaped, so that no memory text can close the
-// marks around it.
+// Render returns the user message: the template with the material, and with the count
+// of entries in it. The material is written as JSON in which "<", ">" and "&" are
+// escaped, so that no memory text can close the marks around it.
 func (p *Prompt) Render(material any, count int) (string, error) {
 	data, err := json.MarshalIndent(material, "", "  ")
 	if err != nil {

@@ -15,11 +15,25 @@ import (
 //go:embed prompts schemas
 var files embed.FS
 
-// Judge makes and reads the call that judges candidates against a query,
-// for recall.
+// RelevanceInput is the material of "relevance".
+type RelevanceInput struct {
+	Query      string
+	Candidates []memory.Described
+}
+
+// Relevance is the answer of "relevance".
+type Relevance struct {
+	Scores []struct {
+		ID    int     `json:"id"`
+		Score float64 `json:"score"`
+	} `json:"scores"`
+}
+
+// Judge builds the call that judges candidates of a search against its query, and
+// reads the answer. Recall uses it.
 type Judge struct{ prompt Prompt }
 
-// NewJudge loads the prompt and schema.
+// NewJudge returns a judge with its prompt and schema.
 func NewJudge() (*Judge, error) {
 	p, err := LoadPrompt(files, "recall/relevance@1")
 	if err != nil {
@@ -36,9 +50,9 @@ type relevanceMaterial struct {
 	Candidates []DescribedMaterial `json:"candidates"`
 }
 
-// Call asks how relevant the candidates are to the query. Handles are their
-// places in the list.
-func (r *Judge) Call(collection uuid.UUID, query string, candidates []memory.Described) (memory.Call, error) {
+// Call returns the call that asks how relevant the candidates are to the query. The
+// handle of a candidate is its index.
+func (j *Judge) Call(collection uuid.UUID, query string, candidates []memory.Described) (memory.Call, error) {
 	m := relevanceMaterial{Query: text.Shorten(query, 4*candidateChars), Candidates: make([]DescribedMaterial, len(candidates))}
 	in := RelevanceInput{Query: query, Candidates: make([]memory.Described, len(candidates))}
 	for i, c := range candidates {
@@ -47,20 +61,20 @@ func (r *Judge) Call(collection uuid.UUID, query string, candidates []memory.Des
 		m.Candidates[i] = DescribeNote(c, candidateChars)
 		m.Candidates[i].Handle = &in.Candidates[i].Handle
 	}
-	body, err := r.prompt.Render(m, len(candidates))
+	body, err := j.prompt.Render(m, len(candidates))
 	if err != nil {
 		return memory.Call{}, err
 	}
 	return memory.Call{
-		Name: "relevance", Version: r.prompt.Version, System: r.prompt.System, Prompt: body, Schema: r.prompt.Schema, Input: in,
+		Name: "relevance", Version: j.prompt.Version, System: j.prompt.System, Prompt: body, Schema: j.prompt.Schema, Input: in,
 		Temperature: 0, MaxTokens: 1000, Check: CheckTypes[Relevance], Collection: collection,
 	}, nil
 }
 
-// Read gives the score of each candidate in 0..1, NaN for one that the answer
-// does not judge, and how many entries were dropped because their handle names
-// nothing, comes twice, or their score is out of range.
-func (r *Judge) Scores(answer memory.Answer, candidates int) (scores []float64, dropped int, err error) {
+// Scores returns the score of each candidate in 0..1, NaN for one that the answer does
+// not judge. dropped counts the entries that were ignored: their handle is unknown or
+// repeated, or their score is out of range.
+func (j *Judge) Scores(answer memory.Answer, candidates int) (scores []float64, dropped int, err error) {
 	var a Relevance
 	if err := json.Unmarshal(answer.JSON, &a); err != nil {
 		return nil, 0, fmt.Errorf("relevance: %w: %w", memory.ErrBadAnswer, err)

@@ -12,11 +12,11 @@ import (
 
 // The analysts that a collection can ask for.
 const (
-	AnalystAuto      = "auto"
-	AnalystHeuristic = "heuristic"
+	AnalystAuto      = "auto"      // the model if one is configured, else the rules
+	AnalystHeuristic = "heuristic" // always the rules
 )
 
-// CheckModel refuses a model that the settings do not name.
+// CheckModel refuses a model that the gateway's settings do not name.
 func CheckModel(name string, models []string) error {
 	if name != "" && !slices.Contains(models, name) {
 		return fault.InvalidField("policy_config.model", "no model is named %q; named are [%s]", name, strings.Join(models, ", "))
@@ -24,7 +24,8 @@ func CheckModel(name string, models []string) error {
 	return nil
 }
 
-// CallTemperature is a temperature as a call states it: a zero there would mean that it states none.
+// CallTemperature returns a temperature as a call states it: -1 for 0, since 0 in a
+// call means that it states none.
 func CallTemperature(temperature float64) float64 {
 	if temperature == 0 {
 		return -1
@@ -32,18 +33,18 @@ func CallTemperature(temperature float64) float64 {
 	return temperature
 }
 
-// Setting is one constant of a policy as a caller may override it. C is the
-// policy's settings.
+// Setting is one constant of a policy that a collection may override. C is the struct
+// of the policy's constants.
 type Setting[C any] struct {
 	Name     string
 	Doc      string
-	Min, Max float64
-	Choices  []string
-	Field    func(*C) any // pointer to its field: *int, *float64, *bool or *string
+	Min, Max float64      // of a number
+	Choices  []string     // of a text; nil: any
+	Field    func(*C) any // returns a pointer to its field: *int, *float64, *bool or *string
 }
 
-// ParseSettings applies a collection's overrides to the defaults. An unknown
-// name, a wrong type or a value out of range is a fault that names the field.
+// ParseSettings returns the defaults c with a collection's overrides. An unknown name,
+// a wrong type or a value out of range is a fault that names the field.
 func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return c, nil
@@ -53,7 +54,7 @@ func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error)
 		return c, fault.InvalidField("policy_config", "must be an object")
 	}
 	for _, name := range sortedKeys(given) {
-		i := slices.IndexFunc(all, func(k Setting[C]) bool { return k.Name == name })
+		i := slices.IndexFunc(all, func(s Setting[C]) bool { return s.Name == name })
 		if i < 0 {
 			return c, unknownSetting(name, all)
 		}
@@ -68,37 +69,39 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 func unknownSetting[C any](name string, all []Setting[C]) error {
 	valid := make([]string, len(all))
-	for i, k := range all {
-		valid[i] = k.Name
+	for i, s := range all {
+		valid[i] = s.Name
 	}
 	return fault.InvalidField("policy_config."+name, "unknown; valid are %s", strings.Join(valid, ", "))
 }
 
-func (k *Setting[C]) set(c *C, raw json.RawMessage) error {
-	field := "policy_config." + k.Name
-	target := k.Field(c)
+// set decodes a value into the setting's field of c and checks its range.
+func (s *Setting[C]) set(c *C, raw json.RawMessage) error {
+	field := "policy_config." + s.Name
+	target := s.Field(c)
 	if string(raw) == "null" || json.Unmarshal(raw, target) != nil {
-		return fault.InvalidField(field, "must be %s", k.typeName())
+		return fault.InvalidField(field, "must be %s", s.typeName())
 	}
 	switch v := target.(type) {
 	case *int:
-		if float64(*v) < k.Min || float64(*v) > k.Max {
-			return fault.InvalidField(field, "must be between %g and %g", k.Min, k.Max)
+		if float64(*v) < s.Min || float64(*v) > s.Max {
+			return fault.InvalidField(field, "must be between %g and %g", s.Min, s.Max)
 		}
 	case *float64:
-		if !(*v >= k.Min && *v <= k.Max) {
-			return fault.InvalidField(field, "must be between %g and %g", k.Min, k.Max)
+		if !(*v >= s.Min && *v <= s.Max) {
+			return fault.InvalidField(field, "must be between %g and %g", s.Min, s.Max)
 		}
 	case *string:
-		if k.Choices != nil && !slices.Contains(k.Choices, *v) {
-			return fault.InvalidField(field, "must be one of %s", strings.Join(k.Choices, ", "))
+		if s.Choices != nil && !slices.Contains(s.Choices, *v) {
+			return fault.InvalidField(field, "must be one of %s", strings.Join(s.Choices, ", "))
 		}
 	}
 	return nil
 }
 
-func (k *Setting[C]) typeName() string {
-	switch k.Field(new(C)).(type) {
+// typeName returns the setting's type as an error message names it.
+func (s *Setting[C]) typeName() string {
+	switch s.Field(new(C)).(type) {
 	case *int:
 		return "an integer"
 	case *float64:
@@ -110,7 +113,7 @@ func (k *Setting[C]) typeName() string {
 	}
 }
 
-// DescribeSettings gives the defaults and the JSON schema of the overrides.
+// DescribeSettings returns the defaults c as JSON, and the JSON schema of the overrides.
 func DescribeSettings[C any](c C, all []Setting[C]) (defaults, schema json.RawMessage, err error) {
 	type property struct {
 		Type        string   `json:"type"`
@@ -121,12 +124,12 @@ func DescribeSettings[C any](c C, all []Setting[C]) (defaults, schema json.RawMe
 		Enum        []string `json:"enum,omitempty"`
 	}
 	values, properties := map[string]any{}, map[string]property{}
-	for _, k := range all {
-		p := property{Description: k.Doc, Enum: k.Choices}
-		if k.Max > k.Min {
-			p.Minimum, p.Maximum = &k.Min, &k.Max
+	for _, s := range all {
+		p := property{Description: s.Doc, Enum: s.Choices}
+		if s.Max > s.Min {
+			p.Minimum, p.Maximum = &s.Min, &s.Max
 		}
-		switch v := k.Field(&c).(type) {
+		switch v := s.Field(&c).(type) {
 		case *int:
 			p.Type, p.Default = "integer", *v
 		case *float64:
@@ -136,7 +139,7 @@ func DescribeSettings[C any](c C, all []Setting[C]) (defaults, schema json.RawMe
 		case *string:
 			p.Type, p.Default = "string", *v
 		}
-		values[k.Name], properties[k.Name] = p.Default, p
+		values[s.Name], properties[s.Name] = p.Default, p
 	}
 	if defaults, err = json.Marshal(values); err != nil {
 		return nil, nil, fmt.Errorf("encode defaults: %w", err)

@@ -10,8 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// timeWords name days, spans and times of day in the languages met most. A
-// keyword made of these and numbers alone says when, not what.
+// timeWords name days, spans and times of day in the most common languages. A keyword
+// that consists of these and of numbers says when, not what.
 var timeWords = WordSet(`today tomorrow yesterday tonight now morning afternoon evening night noon midnight day days daily week weeks
 	weekly weekend weekends month months monthly year years yearly hour hours minute minutes second seconds moment date time times
 	monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
@@ -23,6 +23,8 @@ var timeWords = WordSet(`today tomorrow yesterday tonight now morning afternoon 
 	hoy mañana ayer tarde noche día días semana mes año lunes martes miércoles jueves viernes sábado domingo
 	今天 明天 昨天 今年 去年 明年 早上 上午 下午 晚上 星期 小时 分钟 今日 明日 昨日`)
 
+// WordSet returns the words of a list, which are separated by spaces, as a set of
+// folded words.
 func WordSet(list string) map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(list) {
@@ -31,8 +33,8 @@ func WordSet(list string) map[string]bool {
 	return set
 }
 
-// CleanLine makes one bounded line of an answer's text: valid UTF-8, no control
-// characters, single spaces, at most limit characters.
+// CleanLine returns an answer's text as one line: valid UTF-8, no control characters,
+// single spaces, at most limit characters and memory.MaxContextBytes bytes.
 func CleanLine(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "")
 	s = strings.Map(func(r rune) rune {
@@ -52,7 +54,7 @@ func CleanLine(s string, limit int) string {
 	return s
 }
 
-// CleanSentence is CleanLine cut to the first sentence.
+// CleanSentence returns the first sentence of CleanLine.
 func CleanSentence(s string, limit int) string {
 	s = CleanLine(s, limit)
 	if all := text.Sentences(s); len(all) > 1 {
@@ -61,8 +63,9 @@ func CleanSentence(s string, limit int) string {
 	return s
 }
 
-// CleanTerms cleans a list of tags or keywords: trimmed, without marks, empty
-// or oversized entries and repeats (letter case apart), at most limit.
+// CleanTerms cleans a list of tags or keywords. Entries are trimmed and lose a leading
+// "#". Empty and oversized entries and repeats (in any letter case) are left out. It
+// returns at most limit entries.
 func CleanTerms(list []string, limit int) []string {
 	out := make([]string, 0, min(len(list), limit))
 	seen := map[string]bool{}
@@ -81,8 +84,9 @@ func CleanTerms(list []string, limit int) []string {
 	return out
 }
 
-// CleanKeywords also drops what the rules of the analysis forbid: names of the
-// speaker, words of time, and keywords whose every word stands in an earlier one.
+// CleanKeywords is CleanTerms with the rules of the analysis: it also leaves out the
+// speaker's names, words of time, and keywords all of whose words are in an earlier
+// keyword.
 func CleanKeywords(list []string, limit int, speaker string) []string {
 	names := map[string]bool{}
 	for _, w := range text.Words(speaker) {
@@ -108,7 +112,7 @@ func namesSpeaker(words []string, names map[string]bool) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return names[w] || names[strings.TrimSuffix(w, "'s")] })
 }
 
-// saysWhen tells that words are a date, a time or a span and nothing else.
+// isTimeOnly reports whether the words are only a date, a time or a span.
 func isTimeOnly(words []string) bool {
 	named := false
 	for _, w := range words {
@@ -125,6 +129,7 @@ func isTimeOnly(words []string) bool {
 	return named
 }
 
+// IsNumber reports whether s consists of digits.
 func IsNumber(s string) bool {
 	for _, r := range s {
 		if !unicode.IsDigit(r) {
@@ -134,13 +139,14 @@ func IsNumber(s string) bool {
 	return s != ""
 }
 
+// isCovered reports whether all words are in one of the kept keywords.
 func isCovered(words []string, kept [][]string) bool {
 	return slices.ContainsFunc(kept, func(earlier []string) bool {
 		return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(earlier, w) })
 	})
 }
 
-// SameTerms tells that two lists hold the same terms, letter case and order apart.
+// SameTerms reports whether two lists hold the same terms, in any order and letter case.
 func SameTerms(a, b []string) bool {
 	return slices.Equal(foldedSet(a), foldedSet(b))
 }
@@ -154,13 +160,14 @@ func foldedSet(list []string) []string {
 	return slices.Compact(out)
 }
 
-// SameLine tells that two texts are the same but for spaces.
+// SameLine reports whether two texts differ at most in white space.
 func SameLine(a, b string) bool {
 	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
 }
 
-// SpeakerOf finds who says a note: the attribute "speaker" or "name", or a
-// name before a colon at the beginning ("Anna: …", "Speaker Anna Berg says: …").
+// SpeakerOf returns the name of a note's speaker: the attribute "speaker" or "name", or
+// a name before a colon at the beginning ("Anna: …", "Speaker Anna Berg says: …"). It
+// is empty when there is none.
 func SpeakerOf(n *memory.Note) string {
 	for _, field := range []string{"speaker", "name"} {
 		if s, ok := n.Attributes[field].(string); ok && s != "" {

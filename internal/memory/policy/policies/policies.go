@@ -1,5 +1,6 @@
-// Package policies lists the memory systems. A new one is added to All; its
-// package and its rules (internal/rules) hold the rest.
+// Package policies lists the memory systems. A new one is added to All; the rest is
+// in its own package and in internal/rules, which answers its calls without a model.
+// The app builds the list; no policy is imported elsewhere, except by its rules.
 package policies
 
 import (
@@ -10,24 +11,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
 )
 
-// All builds every policy. models names the further models that a collection
+// All returns every policy. models are the names of further models that a collection
 // may choose (policy_config.model).
 func All(models ...string) (memory.PolicySet, error) {
-	evolving, err := amem.New(models...)
+	amemPolicy, err := amem.New(models...)
 	if err != nil {
 		return nil, err
 	}
-	bank, err := memorybank.New(models...)
+	memorybankPolicy, err := memorybank.New(models...)
 	if err != nil {
 		return nil, err
 	}
-	facts, err := mem0.New(models...)
+	mem0Policy, err := mem0.New(models...)
 	if err != nil {
 		return nil, err
 	}
-	graph, err := mem0.NewGraph(models...)
+	mem0gPolicy, err := mem0.NewGraph(models...)
 	if err != nil {
 		return nil, err
 	}
-	return memory.NewPolicySet(evolving, facts, graph, bank, policy.NewNone()), nil
+	return memory.NewPolicySet(amemPolicy, mem0Policy, mem0gPolicy, memorybankPolicy, policy.NewNone()), nil
 }

@@ -1,3 +1,6 @@
+// Package policytest holds what tests of policies share: a desk with fixed notes and
+// scripted answers, sample notes and events, and golden files of prompts. Only tests
+// import it; it depends on memory alone.
 package policytest
 
 import (
@@ -13,17 +16,19 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
+// Noon is the time of every desk and the base of the sample notes' times.
 var Noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
-// Desk is a desk with notes laid out on it and answers written in advance.
+// Desk is a [memory.Desk] with fixed notes and scripted answers. It records the calls.
+// It writes nothing, and what it does not hold is empty.
 type Desk struct {
-	Overrides   string
-	Near        []memory.Neighbor
-	LinkedNotes map[uuid.UUID][]memory.Note
-	Answers     map[string]string // by call name
-	By          memory.Analyst
-	Err         error
-	Asked       []memory.Call
+	Overrides   string                      // the collection's policy_config
+	Near        []memory.Neighbor           // of every note and query, best first
+	LinkedNotes map[uuid.UUID][]memory.Note // by note
+	Answers     map[string]string           // by call name
+	By          memory.Analyst              // who answers; "": the model
+	Err         error                       // of every call
+	Asked       []memory.Call               // the calls so far
 }
 
 func (d *Desk) Config() json.RawMessage { return json.RawMessage(d.Overrides) }
@@ -39,7 +44,7 @@ func (d *Desk) Analyst() memory.Analyst {
 	return d.By
 }
 
-// Ask holds an answer to the call's own check, as a model does.
+// Ask returns the scripted answer if the call's own check accepts it, as a model does.
 func (d *Desk) Ask(_ context.Context, c memory.Call) (memory.Answer, error) {
 	d.Asked = append(d.Asked, c)
 	if d.Err != nil {
@@ -113,12 +118,12 @@ func (d *Desk) Usage(context.Context, []uuid.UUID) (map[uuid.UUID]memory.Usage, 
 	return nil, nil
 }
 
-// ID gives a fixed id for a small number.
+// ID returns a fixed id for a small number.
 func ID(n byte) uuid.UUID {
 	return uuid.UUID{0x01, 0x90, 6: 0x70, 8: 0x80, 15: n}
 }
 
-// Note makes a note with everything set.
+// Note returns a note with all described fields set.
 func Note(n byte, content string) memory.Note {
 	return memory.Note{
 		ID: ID(n), Kind: memory.KindNote, Content: content, Context: fmt.Sprintf("Context %d.", n),
@@ -127,7 +132,7 @@ func Note(n byte, content string) memory.Note {
 	}
 }
 
-// Neighbors gives n notes with ids 1..n, nearest first.
+// Neighbors returns n notes with ids 1..n, nearest first.
 func Neighbors(n int) []memory.Neighbor {
 	out := make([]memory.Neighbor, n)
 	for i := range out {
@@ -136,9 +141,10 @@ func Neighbors(n int) []memory.Neighbor {
 	return out
 }
 
-// Added is the event of a note.
+// Added returns the event of an added note.
 func Added(n memory.Note) memory.Event { return memory.Event{Kind: memory.EventNote, Note: n} }
 
+// TaskEvent returns the event of a task; args is JSON, or "".
 func TaskEvent(name, key, args string) memory.Event {
 	e := memory.Event{Kind: memory.EventTask, Task: memory.Task{Name: name, Key: key}}
 	if args != "" {
