@@ -189,10 +189,9 @@ func TestReadmeWorksAsPasted(t *testing.T) {
 }
 
 func TestGuideWorksAsPasted(t *testing.T) {
-	t.Skip("TODO")
 	t.Parallel()
 	s, _ := startShell(t)
-	checkDocument(t, "../../docs/guide.md", 5, s)
+	checkDocument(t, "../../docs/guide.md", 6, s)
 }
 
 // The quick start of the reference page, with the key that the start printed.
