@@ -21,7 +21,7 @@ import (
 
 // handler gives each kind of job to whoever does it.
 type handler struct {
-	store    memory.Queue
+	store    memory.JobLeases
 	engine   Engine
 	clone    Cloner
 	importer Import // nil: none
