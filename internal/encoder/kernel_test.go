@@ -48,7 +48,7 @@ func TestMultiply(t *testing.T) {
 						}
 						for j := n; j < ldc; j++ {
 							if c[i*ldc+j] != before[i*ldc+j] {
-								t.Fatalf("%s: %d×%d×%d: wrote behind the end of row %d", kernel.name, m, n, k, i)
+								t.Fatalf("%s: %d×%d×%d: wrote past the end of row %d", kernel.name, m, n, k, i)
 							}
 						}
 					}
@@ -158,7 +158,7 @@ func TestAddNorm(t *testing.T) {
 		kernel.addNorm(x, make([]float32, Dim), make([]float32, Dim), make([]float32, Dim))
 		for _, v := range x {
 			if v != 0 {
-				t.Fatalf("%s: a constant row gives %v", kernel.name, v)
+				t.Fatalf("%s: a constant row becomes %v", kernel.name, v)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func openVocabulary(path string) (*vocabulary, error) {
 		return nil, fmt.Errorf("encoder: %w", err)
 	}
 	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != VocabSHA256 {
-		return nil, fmt.Errorf("%w: %s has another hash", ErrDamaged, path)
+		return nil, fmt.Errorf("%w: %s does not have the published hash", ErrDamaged, path)
 	}
 	return readVocabulary(string(b))
 }

@@ -129,14 +129,14 @@ func TestTruncated(t *testing.T) {
 	}
 	// Text without pieces does not count.
 	if in := v.tokenize(strings.Repeat("cat ", MaxTokens-2) + " \n\x00"); in.truncated {
-		t.Error("white space at the end is no more text")
+		t.Error("white space at the end counts as text")
 	}
 }
 
 func TestVocabularyWithoutFrame(t *testing.T) {
 	t.Parallel()
 	if _, err := readVocabulary("a\nb\n"); err == nil {
-		t.Error("a vocabulary without [CLS] was taken")
+		t.Error("a vocabulary without [CLS] was accepted")
 	}
 }
 
@@ -170,7 +170,7 @@ func FuzzTokenizer(f *testing.F) {
 			t.Fatalf("truncated at %d ids", n)
 		}
 		if !in.truncated && len(v.tokenize(text[end:]).ids) > 2 {
-			t.Fatalf("text behind %d was not read, and nothing says so", end)
+			t.Fatalf("text after %d was not read, and Truncated is false", end)
 		}
 	})
 }

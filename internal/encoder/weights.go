@@ -76,7 +76,7 @@ func openWeights(f *os.File) (*weights, error) {
 		return nil, fmt.Errorf("encoder: read %s: %w", f.Name(), err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != ModelSHA256 {
-		return nil, fmt.Errorf("%w: %s has another hash", ErrDamaged, f.Name())
+		return nil, fmt.Errorf("%w: %s does not have the published hash", ErrDamaged, f.Name())
 	}
 	w, err := readWeights(f, info.Size())
 	if err != nil {

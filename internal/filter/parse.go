@@ -212,12 +212,12 @@ func parseOperator(raw json.RawMessage, f Field, at string) (Op, error) {
 		return op, nil
 	case Gt, Gte, Lt, Lte:
 		if f == Tags || f == Keywords {
-			return "", fault.InvalidField(at, "%s has no order; want eq, ne, in, contains, exists", f)
+			return "", fault.InvalidField(at, "%s does not support %s; want eq, ne, in, contains, exists", f, op)
 		}
 		return op, nil
 	case Contains:
 		if f == Importance || f == OccurredAt || f == CreatedAt {
-			return "", fault.InvalidField(at, "%s contains nothing; want eq, ne, gt, gte, lt, lte, in, exists", f)
+			return "", fault.InvalidField(at, "%s does not support contains; want eq, ne, gt, gte, lt, lte, in, exists", f)
 		}
 		return op, nil
 	}

@@ -114,7 +114,7 @@ func TestBytesMatchTheHeap(t *testing.T) { //nolint:paralleltest // the heap is 
 			said := l.Bytes()
 			t.Logf("%d versions: says %d, holds %d (%.2f), %d bytes each", l.Rows(), said, held, float64(said)/float64(held), held/int64(l.Rows()))
 			if ratio := float64(said) / float64(held); ratio < 0.8 || ratio > 1.2 {
-				t.Errorf("says %d bytes and holds %d", said, held)
+				t.Errorf("reports %d bytes and holds %d", said, held)
 			}
 			runtime.KeepAlive(l)
 		})

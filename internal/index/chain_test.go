@@ -82,7 +82,7 @@ func TestExtendedChainEqualsRebuiltChain(t *testing.T) {
 			went++
 			if !slices.Equal(c.prev, whole.prev) || !slices.Equal(c.next, whole.next) || !slices.Equal(c.slot, whole.slot) || !slices.Equal(c.session, whole.session) ||
 				!slices.Equal(c.length, whole.length) {
-				t.Fatalf("the %s chain is not the one that starts over", name)
+				t.Fatalf("the extended %s chain is not the rebuilt one", name)
 			}
 		}
 		earlier = whole
@@ -106,7 +106,7 @@ func TestExtendedVisibilityEqualsRebuilt(t *testing.T) {
 		fresh := d.visibilityAt(v.stack.at[0])
 		if !slices.Equal(went.rows, fresh.rows) || !slices.Equal(went.sessions, fresh.sessions) || went.notes != fresh.notes ||
 			went.passages != fresh.passages || went.length != fresh.length || went.terms != fresh.terms || went.held != fresh.held {
-			t.Fatalf("at %d: %+v, afresh %+v", v.stack.at[0], went, fresh)
+			t.Fatalf("at %d: %+v, rebuilt %+v", v.stack.at[0], went, fresh)
 		}
 		again, err := Open([]Bound{{v.stack.from[0], v.stack.at[0]}, {v.stack.from[1], 1}})
 		if err != nil {
@@ -114,16 +114,16 @@ func TestExtendedVisibilityEqualsRebuilt(t *testing.T) {
 		}
 		n, mean := v.Sessions()
 		if m, other := again.Sessions(); n != m || mean != other || v.notes != again.notes {
-			t.Fatalf("%d sessions of %v, afresh %d of %v", n, mean, m, other)
+			t.Fatalf("%d sessions of %v, rebuilt %d of %v", n, mean, m, other)
 		}
 		for i := range v.layers {
 			if !slices.Equal(v.layers[i].visible, again.layers[i].visible) {
-				t.Fatalf("layer %d shows other rows afresh", i)
+				t.Fatalf("layer %d has other rows when it is rebuilt", i)
 			}
 		}
 		_, base := d.visibilityAt(v.stack.at[0]-1), d.visibilityAt(v.stack.at[0]) // what the next one is computed from
 		if base != fresh {
-			t.Fatal("a bound is worked out twice")
+			t.Fatal("a bound is computed twice")
 		}
 	})
 }

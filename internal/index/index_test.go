@@ -128,7 +128,7 @@ func TestVectorIsRefused(t *testing.T) {
 		}
 	}
 	if l.Revision() != 0 || l.Rows() != 0 {
-		t.Error("a refused batch left something behind")
+		t.Error("an invalid batch changed the layer")
 	}
 }
 
@@ -157,7 +157,7 @@ func TestOutOfStepAndBehind(t *testing.T) {
 		}
 	}
 	if err := l.Apply(3, 4, []Row{{Note: noteID(1), From: 5}}); err == nil {
-		t.Error("a row past the batch is taken")
+		t.Error("a row past the batch is accepted")
 	}
 	if _, err := Open([]Bound{{l, 4}}); !errors.Is(err, ErrBehind) {
 		t.Errorf("behind: %v", err)
@@ -185,7 +185,7 @@ func TestForkIsolation(t *testing.T) {
 	mustApply(t, fork, 2, Row{Note: noteID(1), From: 2, Content: "storm"}, Row{Note: noteID(2), From: 2, Tombstone: true})
 	mustApply(t, base, 2, Row{Note: noteID(3), From: 2, Content: "kiln"})
 	if _, q := mustQuery(t, "kiln", nil, Bound{fork, 2}, Bound{base, 1}); len(q.Lexical(nil, 5)) != 0 {
-		t.Error("what the fork changed, or the base added later, is found in the fork")
+		t.Error("a note that the fork changed or the base added later is found in the fork")
 	}
 	if _, q := mustQuery(t, "kiln storm", nil, Bound{base, 2}); !slices.Equal(ids(q.Lexical(nil, 5)), []ID{noteID(1), noteID(3), noteID(2)}) {
 		t.Errorf("the base reads %v", q.Lexical(nil, 5))
@@ -228,7 +228,7 @@ func TestDroppedVersionReturnsAfterCompaction(t *testing.T) {
 		}
 	}
 	if _, q := mustQuery(t, "alpha", []float32{1, 0}, Bound{l, 1}); len(q.Lexical(nil, 1)) != 1 || len(q.Vector(nil, 1)) != 1 {
-		t.Error("the version told again is not found")
+		t.Error("the version delivered again is not found")
 	}
 }
 
@@ -301,7 +301,7 @@ func TestReadersWithAWriter(t *testing.T) {
 					second := [][]Hit{q.Lexical(nil, 500), q.Vector(v.Select(filter.Not{Term: &filter.Leaf{Field: filter.Kind, Op: filter.Exists, Want: true}}), 500)}
 					for i := range first {
 						if len(first[i]) != v.Len() || !slices.Equal(first[i], second[i]) {
-							t.Errorf("a view of %d notes said %d, then %d", v.Len(), len(first[i]), len(second[i]))
+							t.Errorf("a view of %d notes had %d, then %d", v.Len(), len(first[i]), len(second[i]))
 							return
 						}
 					}

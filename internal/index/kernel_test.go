@@ -86,7 +86,7 @@ func TestHalfConversions(t *testing.T) {
 			t.Fatalf("%v narrows to %#x, want %#x", want, got, half)
 		}
 		if isHalf(want) && float16.Fromfloat32(want).Float32() != want {
-			t.Fatalf("%v is no half", want)
+			t.Fatalf("%v is not a binary16", want)
 		}
 	}
 }

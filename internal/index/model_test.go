@@ -254,10 +254,10 @@ func check(t *rapid.T, bounds []modelBound) {
 		return out
 	}
 	if l2 := q2.Lexical(twin.Select(keep), k); !slices.Equal(flat(lex), flat(l2)) {
-		t.Fatalf("a copy ranks words otherwise:\n%v\n%v", lex, l2)
+		t.Fatalf("a copy ranks words differently:\n%v\n%v", lex, l2)
 	}
 	if d2 := q2.Vector(twin.Select(keep), k); !slices.Equal(flat(dense), flat(d2)) {
-		t.Fatalf("a copy ranks vectors otherwise:\n%v\n%v", dense, d2)
+		t.Fatalf("a copy ranks vectors differently:\n%v\n%v", dense, d2)
 	}
 	checkSignals(t, q, q2, view.Select(keep), twin.Select(keep), rows, words, vec, keep)
 	ids := make([]ID, 0, 14)

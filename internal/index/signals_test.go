@@ -203,7 +203,7 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 	tokens := rapid.SliceOfN(genToken, 0, 3).Draw(t, "tokens")
 	late, lateCopied := q.Late(tokens, all), twin.Late(tokens, copied)
 	if !slices.Equal(late, lateCopied) {
-		t.Fatalf("a copy meets tokens otherwise:\n%v\n%v", late, lateCopied)
+		t.Fatalf("a copy has another late interaction:\n%v\n%v", late, lateCopied)
 	}
 	bare := func(list []Signals) []Signals {
 		list = slices.Clone(list)
@@ -306,7 +306,7 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 	shallow := bare(q.Signals(sel, k))
 	for _, s := range shallow {
 		if !slices.Contains(bare(all), s) {
-			t.Fatalf("%+v is measured otherwise at depth %d", s, k)
+			t.Fatalf("%+v has other signals at depth %d", s, k)
 		}
 	}
 	for _, list := range [][]Hit{q.Lexical(sel, k), q.Vector(sel, k)} {

@@ -86,7 +86,7 @@ const maxChains = 3
 // its bound.
 func Open(bounds []Bound) (*View, error) {
 	if len(bounds) == 0 {
-		return nil, fmt.Errorf("index: a view of no layers")
+		return nil, fmt.Errorf("index: a view needs at least one layer")
 	}
 	v := &View{dimensions: bounds[0].Layer.dimensions, layers: make([]layerView, len(bounds))}
 	for i, b := range bounds {

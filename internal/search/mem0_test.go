@@ -78,7 +78,7 @@ func TestMem0Score(t *testing.T) {
 		{"an entity", []Candidate{cand(1, .8, 0), linked(2, .3, 0, .9)}, map[int]float64{1: .8 / 1.5, 2: (.3 + .5*.9) / 1.5}},
 		{"both", []Candidate{cand(1, .8, 5), linked(2, .3, 0, 1)}, map[int]float64{1: (.8 + .5) / 2.5, 2: (.3 + .5) / 2.5}},
 		{"at the threshold", []Candidate{cand(1, Mem0Threshold, 0)}, map[int]float64{1: .1}},
-		{"below the threshold, whatever the words are", []Candidate{cand(1, .8, 0), linked(2, .0999, 50, 1)}, map[int]float64{1: .8}},
+		{"below the threshold, with any words", []Candidate{cand(1, .8, 0), linked(2, .0999, 50, 1)}, map[int]float64{1: .8}},
 		{"far by vector, or without one", []Candidate{cand(1, .8, 0), {Note: id(2), Dense: true, Values: Values{Vector: .7, Lexical: 9}}, word(3, 9)}, map[int]float64{1: .8}},
 		{"other signals and the prior do not count", []Candidate{{Note: id(1), Dense: true, ByVector: true, Assistant: true, Terms: 900, Values: Values{Vector: .6, Late: 1, Window: 9, Attribute: 1}}}, map[int]float64{1: .6}},
 	} {
@@ -98,6 +98,6 @@ func TestMem0Score(t *testing.T) {
 		t.Errorf("by words %v", got)
 	}
 	if got := notes(r.Rank([]Candidate{cand(1, .9, 5), cand(2, .9, 5), cand(3, .9, 0), cand(9, .2, 1)}, Options{Mode: ModeHybrid, K: 2}).Hits); !slices.Equal(got, []int{1, 2}) {
-		t.Errorf("a place was kept: %v", got)
+		t.Errorf("a place was reserved: %v", got)
 	}
 }

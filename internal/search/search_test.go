@@ -276,7 +276,7 @@ func TestC054TwoStage(t *testing.T) {
 		t.Errorf("a failed model changes the order: %v %v", notes(got), err)
 	}
 	if got, err := TwoStage(hits[3:], NoiseFloor, func([]Hit) (map[ID]float64, error) { return nil, down }, .5); err != nil || len(got) != 0 {
-		t.Errorf("a model is asked about nothing: %v %v", got, err)
+		t.Errorf("a model is called for an empty list: %v %v", got, err)
 	}
 }
 

@@ -127,7 +127,7 @@ func (v *Values) Override(weights map[string]float64) error {
 	for _, name := range slices.Sorted(maps.Keys(weights)) {
 		i := slices.IndexFunc(table[:], func(p property) bool { return p.name == name })
 		if i < 0 {
-			return fmt.Errorf("%s: no such signal; there are %s", name, strings.Join(SignalNames(), ", "))
+			return fmt.Errorf("%s: no such signal; the signals are %s", name, strings.Join(SignalNames(), ", "))
 		}
 		w := weights[name]
 		if math.IsNaN(w) || math.Abs(w) > maxWeight {

@@ -181,7 +181,7 @@ func TestIrregularFormsEndAtABase(t *testing.T) {
 	}
 	for form, base := range irregular {
 		if _, again := irregular[base]; again || form == base || stopWords[English][form] || stopWords[English][base] {
-			t.Errorf("%q becomes %q, which is no end or a stop word", form, base)
+			t.Errorf("%q becomes %q, which is not a base form or is a stop word", form, base)
 		}
 	}
 }
@@ -294,7 +294,7 @@ func TestFormsStandForEveryLanguage(t *testing.T) {
 		}
 	}
 	if !found {
-		t.Errorf("a German note %q is not reached by the query Katze", note)
+		t.Errorf("the query Katze does not find the German note %q", note)
 	}
 	if got := Forms("what is the plan", []Language{English}); len(got) != 1 {
 		t.Errorf("stop words of the query stay: %v", got)
@@ -362,7 +362,7 @@ func TestKeyphrases(t *testing.T) {
 	}
 	// C005, C006: small talk still has three phrases, weak words last, stop words never.
 	if got, want := Keyphrases("Yeah, good idea! I'll give it a try.", 5), []string{"idea", "good", "try"}; !slices.Equal(got, want) {
-		t.Errorf("small talk gives %q, want %q", got, want)
+		t.Errorf("small talk has %q, want %q", got, want)
 	}
 	if got := Keyphrases("the of and", 5); len(got) != 0 {
 		t.Errorf("stop words gave %q", got)

@@ -235,7 +235,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%q: %v", s, r)
 			}
 			if r.From.Location() != time.UTC || !r.From.Equal(midnight(r.From)) || !r.To.Equal(midnight(r.To)) {
-				t.Fatalf("%q: %v is no whole days of UTC", s, r)
+				t.Fatalf("%q: %v is not a number of whole days in UTC", s, r)
 			}
 			if utf8.ValidString(s) && !utf8.ValidString(s[r.Start:r.End]) {
 				t.Fatalf("%q: cuts a character", s)
