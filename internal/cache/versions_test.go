@@ -58,7 +58,7 @@ type shelf struct {
 	store *counted
 	scope tenant.Scope
 	base  uuid.UUID
-	log   []memory.Version // whatever was ever written
+	log   []memory.Version // every version written
 }
 
 func newShelf(t *testing.T) *shelf {
@@ -162,7 +162,7 @@ func rich(content string) memory.Note {
 	}
 }
 
-// Whatever is written, forked, flushed and lost, a cached reader answers as the store does, from
+// After any writes, forks, flushes and losses, a cached reader answers as the store does, from
 // any view, for any version, of whichever gateway.
 func TestCachedAsUncached(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric/embedded"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
@@ -50,4 +51,40 @@ func newClientMetrics(m metric.Meter, c *Client) (*clientMetrics, error) {
 func (m *clientMetrics) bypass(ctx context.Context, operation, reason string) {
 	m.bypassed.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(
 		telemetry.Operation.String(operation), telemetry.Reason.String(reason))))
+}
+
+// fate is what happened to a wake-up.
+type fate string
+
+const (
+	sent    fate = "sent"
+	merged  fate = "merged"  // its lane waits already
+	dropped fate = "dropped" // too many wait, or Redis is away
+)
+
+type wakeMetrics struct {
+	out, in metric.Int64Counter
+}
+
+// newWakeMetrics makes the metrics of wake-ups. A nil meter measures nothing.
+func newWakeMetrics(m metric.Meter) (*wakeMetrics, error) {
+	if m == nil {
+		m = noop.Meter{}
+	}
+	out, err := m.Int64Counter("slipbox.wakeups.sent", metric.WithDescription("Wake-ups of workers, by what happened to them"), metric.WithUnit("{wakeup}"))
+	if err != nil {
+		return nil, err
+	}
+	in, err := m.Int64Counter("slipbox.wakeups.received", metric.WithDescription("Wake-ups that this worker took"), metric.WithUnit("{wakeup}"))
+	return &wakeMetrics{out: out, in: in}, err
+}
+
+func (m *wakeMetrics) sent(ctx context.Context, s memory.Stage, f fate, n int) {
+	if n > 0 {
+		m.out.Add(ctx, int64(n), metric.WithAttributeSet(attribute.NewSet(telemetry.JobStage.String(string(s)), telemetry.WakeFate.String(string(f)))))
+	}
+}
+
+func (m *wakeMetrics) received(ctx context.Context, s memory.Stage) {
+	m.in.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(telemetry.JobStage.String(string(s)))))
 }

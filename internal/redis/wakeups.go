@@ -1,0 +1,339 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	goredis "github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// Timing and limits of wake-ups.
+const (
+	wakeBuffer  = 4096                   // wake-ups that wait to be sent; further ones are dropped
+	wakeBatch   = 128                    // wake-ups in one round trip
+	wakeTimeout = 250 * time.Millisecond // of one round trip
+	wakeFlush   = 500 * time.Millisecond // for wake-ups that still wait when Run ends
+	wakeBlock   = time.Second            // longest wait of one take; a stop waits for it
+	wakeRetry   = 500 * time.Millisecond // after a take that failed
+
+	presenceEvery = 5 * time.Second
+	presenceTTL   = 15 * time.Second
+)
+
+// Wakeups notify the workers of an installation that a collection has jobs in a stage. A wake-up
+// carries the tenant and the collection; exactly one worker takes it and drains that lane. The
+// jobs are in the store, whose leases keep order and exclusiveness, so a wake-up may be lost,
+// duplicated or late: workers also poll the store.
+//
+// Each stage has a sorted set. A member is a lane that waits, its score is the time in ms since
+// when: adding a lane that waits already changes nothing, and the lane that waits longest is taken
+// first. A lane that is added while a worker drains it waits for its next drain.
+type Wakeups struct {
+	client  *Client
+	metrics *wakeMetrics
+	id      string      // of this process among the workers
+	failed  atomic.Bool // the last take failed, which was logged
+
+	out     chan wakeUp
+	mu      sync.Mutex
+	waiting map[wakeUp]struct{} // those in out
+}
+
+// wakeUp names a lane.
+type wakeUp struct {
+	due   memory.Due
+	stage memory.Stage
+}
+
+// Drainer does the jobs of a stage of a collection; *worker.Worker is one.
+type Drainer interface {
+	// Drain returns when it finds no more jobs or after some time. more reports that some may be left.
+	Drain(ctx context.Context, c memory.Due, s memory.Stage) (more bool)
+}
+
+// NewWakeups returns wake-ups over a client. Nothing is sent until Run, and nothing taken until Serve.
+func NewWakeups(c *Client, m metric.Meter) (*Wakeups, error) {
+	if c == nil {
+		return nil, fault.New(fault.Internal, "redis: wake-ups need a client")
+	}
+	metrics, err := newWakeMetrics(m)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "redis: make the metrics of wake-ups")
+	}
+	return &Wakeups{
+		client: c, metrics: metrics, id: uuid.NewString(),
+		out: make(chan wakeUp, wakeBuffer), waiting: map[wakeUp]struct{}{},
+	}, nil
+}
+
+// key returns the sorted set of lanes that wait in a stage. A new form of its members gets a new number.
+func (w *Wakeups) key(s memory.Stage) string { return w.client.Prefix() + ":wake:v1:" + string(s) }
+
+// workersKey returns the sorted set of the processes that serve a stage; scores are expiry times in ms.
+func (w *Wakeups) workersKey(s memory.Stage) string {
+	return w.client.Prefix() + ":workers:" + string(s)
+}
+
+func member(d memory.Due) string { return d.Tenant.String() + "/" + d.Collection.String() }
+
+func parseMember(text string) (memory.Due, error) {
+	t, c, _ := strings.Cut(text, "/")
+	tenantID, err := uuid.Parse(t)
+	if err != nil {
+		return memory.Due{}, err
+	}
+	collection, err := uuid.Parse(c)
+	return memory.Due{Tenant: tenantID, Collection: collection}, err
+}
+
+// Send queues a wake-up and returns at once. It is called after the commit that enqueued jobs. A
+// wake-up that cannot be sent is dropped and counted; workers find its jobs by polling.
+func (w *Wakeups) Send(ctx context.Context, d memory.Due, s memory.Stage) {
+	u := wakeUp{d, s}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.waiting[u]; ok {
+		return // the one that waits is sent after the caller's commit
+	}
+	select {
+	case w.out <- u:
+		w.waiting[u] = struct{}{}
+	default:
+		w.metrics.sent(ctx, s, dropped, 1)
+	}
+}
+
+// Run sends queued wake-ups until ctx ends, and then for a moment those that still wait.
+func (w *Wakeups) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case u := <-w.out:
+			w.send(ctx, u)
+		}
+	}
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeFlush)
+	defer cancel()
+	for flush.Err() == nil {
+		select {
+		case u := <-w.out:
+			w.send(flush, u)
+		default:
+			return
+		}
+	}
+}
+
+// send sends one wake-up and those that wait behind it, in one round trip.
+func (w *Wakeups) send(ctx context.Context, first wakeUp) {
+	batch := map[memory.Stage][]goredis.Z{}
+	now := float64(time.Now().UnixMilli())
+	for _, u := range w.takeQueued(first) {
+		batch[u.stage] = append(batch[u.stage], goredis.Z{Score: now, Member: member(u.due)})
+	}
+	added := map[memory.Stage]*goredis.IntCmd{}
+	// A caller's end is no reason to lose what it committed.
+	err := w.client.within(context.WithoutCancel(ctx), wakeTimeout, "wake", func(ctx context.Context, r *goredis.Client) error {
+		_, err := r.Pipelined(ctx, func(p goredis.Pipeliner) error {
+			for s, members := range batch {
+				added[s] = p.ZAddNX(ctx, w.key(s), members...)
+			}
+			return nil
+		})
+		return err
+	})
+	for s, members := range batch {
+		if err != nil {
+			w.metrics.sent(ctx, s, dropped, len(members))
+			continue
+		}
+		n := int(added[s].Val())
+		w.metrics.sent(ctx, s, sent, n)
+		w.metrics.sent(ctx, s, merged, len(members)-n)
+	}
+}
+
+// takeQueued returns first and what waits behind it, at most a batch. From now on a commit in one
+// of these lanes queues a wake-up again.
+func (w *Wakeups) takeQueued(first wakeUp) []wakeUp {
+	batch := []wakeUp{first}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(batch) < wakeBatch && len(w.out) > 0 {
+		batch = append(batch, <-w.out)
+	}
+	for _, u := range batch {
+		delete(w.waiting, u)
+	}
+	return batch
+}
+
+// Serve takes wake-ups and drains their lanes until ctx ends. lanes are how many lanes of each
+// stage are drained at once: as many as the runner has slots. Stages without an entry are not
+// served. The same ctx should stop the runner, whose lanes then end at once; what they leave is
+// sent again, for another worker.
+func (w *Wakeups) Serve(ctx context.Context, runner Drainer, lanes map[memory.Stage]int) {
+	var loops sync.WaitGroup
+	for s, n := range lanes {
+		loops.Go(func() { w.serveStage(ctx, runner, s, n) })
+	}
+	loops.Go(func() { w.announce(ctx, lanes) })
+	loops.Wait()
+}
+
+func (w *Wakeups) serveStage(ctx context.Context, runner Drainer, s memory.Stage, lanes int) {
+	slots := make(chan struct{}, max(1, lanes))
+	var draining sync.WaitGroup
+	defer draining.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case slots <- struct{}{}:
+		}
+		d, ok := w.take(ctx, s)
+		if ok && ctx.Err() != nil {
+			w.Send(ctx, d, s) // another worker does it
+		}
+		if !ok || ctx.Err() != nil {
+			<-slots
+			continue
+		}
+		w.metrics.received(ctx, s)
+		draining.Go(func() {
+			defer func() { <-slots }()
+			if w.drain(ctx, runner, d, s) {
+				w.Send(ctx, d, s)
+			}
+		})
+	}
+}
+
+// take waits for a wake-up of a stage for at most wakeBlock. ok is false when there is none.
+func (w *Wakeups) take(ctx context.Context, s memory.Stage) (d memory.Due, ok bool) {
+	// Not bounded by ctx: a wake-up that Redis hands out must not get lost on the way. Not guarded:
+	// a blocked call says nothing about the health of Redis, and no request waits for it.
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeBlock+directTimeout)
+	defer cancel()
+	z, err := w.client.client.BZPopMin(limit, wakeBlock, w.key(s)).Result()
+	if err != nil && err != goredis.Nil { //nolint:errorlint // the library returns it unwrapped
+		if ctx.Err() == nil && !w.failed.Swap(true) {
+			w.client.log.WarnContext(ctx, "wake-ups cannot be taken from redis: jobs are found by polling, some seconds later", "error", explain(err))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wakeRetry):
+		}
+		return d, false
+	}
+	if w.failed.Swap(false) {
+		w.client.log.InfoContext(ctx, "wake-ups are taken from redis again")
+	}
+	if err != nil {
+		return d, false
+	}
+	text, _ := z.Member.(string)
+	if d, err = parseMember(text); err != nil {
+		w.client.log.WarnContext(ctx, "a wake-up cannot be decoded; its jobs are found by polling", "stage", s, "error", err)
+		return d, false
+	}
+	return d, true
+}
+
+// drain turns a panic of the runner into a return, so that it costs one wake-up and not the process.
+func (w *Wakeups) drain(ctx context.Context, runner Drainer, d memory.Due, s memory.Stage) (more bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.client.log.ErrorContext(ctx, "draining a lane panicked", "collection", d.Collection, "stage", s, "panic", fmt.Sprint(p))
+		}
+	}()
+	return runner.Drain(context.WithoutCancel(ctx), d, s)
+}
+
+// announce tells States that this process serves the stages, until ctx ends.
+func (w *Wakeups) announce(ctx context.Context, lanes map[memory.Stage]int) {
+	every := time.NewTicker(presenceEvery)
+	defer every.Stop()
+	for ctx.Err() == nil {
+		//nolint:errcheck // only an operator's report misses it; the next one comes soon
+		w.client.Direct(ctx, func(ctx context.Context, r *goredis.Client) error {
+			now, err := r.Time(ctx).Result()
+			if err != nil {
+				return err
+			}
+			_, err = r.Pipelined(ctx, func(p goredis.Pipeliner) error {
+				for s := range lanes {
+					p.ZAdd(ctx, w.workersKey(s), goredis.Z{Score: float64(now.Add(presenceTTL).UnixMilli()), Member: w.id})
+					p.ZRemRangeByScore(ctx, w.workersKey(s), "-inf", fmt.Sprint(now.UnixMilli()))
+					p.Expire(ctx, w.workersKey(s), time.Hour)
+				}
+				return nil
+			})
+			return err
+		})
+		select {
+		case <-ctx.Done():
+		case <-every.C:
+		}
+	}
+	//nolint:errcheck // else it expires
+	w.client.Direct(context.WithoutCancel(ctx), func(ctx context.Context, r *goredis.Client) error {
+		_, err := r.Pipelined(ctx, func(p goredis.Pipeliner) error {
+			for s := range lanes {
+				p.ZRem(ctx, w.workersKey(s), w.id)
+			}
+			return nil
+		})
+		return err
+	})
+}
+
+// WakeState is the state of a stage's wake-ups.
+type WakeState struct {
+	Stage   memory.Stage
+	Waiting int64 // lanes that no worker has taken
+	Workers int64 // processes that serve the stage
+}
+
+// String describes the state in a few words.
+func (s WakeState) String() string {
+	return fmt.Sprintf("%s: %d waiting, %d workers", s.Stage, s.Waiting, s.Workers)
+}
+
+// States returns the state of each stage, asked past the guard. It is Unavailable when Redis does
+// not answer.
+func (w *Wakeups) States(ctx context.Context) ([]WakeState, error) {
+	stages := memory.Stages()
+	waiting, workers := make([]*goredis.IntCmd, len(stages)), make([]*goredis.IntCmd, len(stages))
+	err := w.client.Direct(ctx, func(ctx context.Context, r *goredis.Client) error {
+		now, err := r.Time(ctx).Result()
+		if err != nil {
+			return err
+		}
+		_, err = r.Pipelined(ctx, func(p goredis.Pipeliner) error {
+			for i, s := range stages {
+				waiting[i] = p.ZCard(ctx, w.key(s))
+				workers[i] = p.ZCount(ctx, w.workersKey(s), fmt.Sprint(now.UnixMilli()), "+inf")
+			}
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]WakeState, len(stages))
+	for i, s := range stages {
+		out[i] = WakeState{Stage: s, Waiting: waiting[i].Val(), Workers: workers[i].Val()}
+	}
+	return out, nil
+}
