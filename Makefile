@@ -50,7 +50,7 @@ export GOFLAGS := -trimpath -tags=nomsgpack $(if $(DEBUG),,-gcflags=all=-dwarf=f
 # A test of internal/archtest compares this list with the code.
 RACE_PACKAGES := \
 	internal/app internal/memory/engine internal/store/postgres internal/api internal/store/sqlite \
-	internal/memory/recall internal/cache internal/redis internal/queue/redis internal/worker internal/llm \
+	internal/memory/recall internal/cache internal/redis internal/worker internal/llm \
 	internal/memory/policy/mem0 internal/index internal/encoder internal/eval internal/auth internal/tenant \
 	internal/telemetry internal/queue internal/clone
 # What these packages test without the race detector: figures, and suites that another one

@@ -11,7 +11,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/cache"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
@@ -54,7 +53,7 @@ func Check(ctx context.Context, cfg Settings, log *slog.Logger) (CheckResult, er
 		return out, err
 	}
 	out.Notes = append(out.Notes, fmt.Sprintf("redis caches %d versions", seen))
-	states, err := wake.States(ctx, cfg.RedisURL, cfg.Redis.Prefix)
+	states, err := r.WakeStates(ctx)
 	for _, s := range states {
 		out.Notes = append(out.Notes, "wake-ups of "+s.String())
 	}

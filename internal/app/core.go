@@ -28,7 +28,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/queue"
-	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -51,7 +50,7 @@ type core struct {
 	ready     func(context.Context) error // returns nil when the store can serve
 	redis     *redis.Client               // nil without Redis; everything works without it
 	bus       *redis.Bus
-	relay     *wake.Relay // nil without Redis
+	wakeups   *redis.Wakeups // nil without Redis
 
 	ledger *auth.TenantLedger
 	quotas *tenant.Quotas
@@ -104,16 +103,11 @@ func (c *core) connect(ctx context.Context, service string) error {
 		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix}, deps); err != nil {
 			return err
 		}
-	}
-	c.bus = redis.NewBus(c.redis)
-	if c.redis != nil {
-		if c.relay, err = wake.NewRelay(
-			wake.RelayConfig{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix},
-			wake.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/queue")},
-		); err != nil {
+		if c.wakeups, err = redis.NewWakeups(c.redis, c.telemetry.Meter("slipbox/queue")); err != nil {
 			return err
 		}
 	}
+	c.bus = redis.NewBus(c.redis)
 	if c.Auth, c.Tenants, c.ledger, err = newAccess(c.Store, c.cfg, time.Now, c.log, c.forgetTenant); err != nil {
 		return err
 	}
@@ -242,7 +236,7 @@ func (c *core) onCommit(ch store.Change) {
 	}
 	ctx := context.Background() // neither call blocks
 	for _, s := range ch.Stages {
-		c.relay.Wake(ctx, memory.Due{Tenant: ch.Tenant, Collection: ch.Collection}, s)
+		c.wakeups.Send(ctx, memory.Due{Tenant: ch.Tenant, Collection: ch.Collection}, s)
 	}
 	if ch.Revision > 0 {
 		c.bus.Publish(ctx, redis.News{Tenant: ch.Tenant, Collection: ch.Collection, Revision: int64(ch.Revision)})
@@ -286,7 +280,7 @@ func (c *core) startBackground(ctx context.Context, background *sync.WaitGroup) 
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var senders sync.WaitGroup
 	senders.Go(func() { c.bus.Run(sending) })
-	senders.Go(func() { c.relay.Run(sending) })
+	senders.Go(func() { c.wakeups.Run(sending) })
 	c.stopSenders = func() { stop(); senders.Wait() }
 }
 
@@ -304,9 +298,6 @@ func (c *core) flushBackground(ctx context.Context) error {
 // release releases what open acquired, in reverse order.
 func (c *core) disconnect(ctx context.Context) error {
 	errs := []error{c.redis.Close()}
-	if c.relay != nil {
-		errs = append(errs, c.relay.Close())
-	}
 	if c.telemetry != nil {
 		// Before the store is closed: the last metrics read it. The collector may be gone.
 		if err := c.telemetry.Shutdown(ctx); err != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
-	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 )
@@ -88,7 +87,7 @@ func doctorRedis(ctx context.Context, cfg Settings) []Finding {
 	if facts.Evicts {
 		f.State, f.Fix = Note, "set maxmemory-policy to volatile-lru or noeviction: this one may drop wake-ups of workers when memory is full, and jobs then start up to 2 s later"
 	}
-	return []Finding{f, doctorClock("Redis", facts.Skew), doctorWorkers(ctx, cfg)}
+	return []Finding{f, doctorClock("Redis", facts.Skew), doctorWorkers(ctx, r)}
 }
 
 func orNotShown(s string) string {
@@ -99,10 +98,10 @@ func orNotShown(s string) string {
 }
 
 // doctorWorkers checks that each stage has a worker.
-func doctorWorkers(ctx context.Context, cfg Settings) Finding {
-	states, err := wake.States(ctx, cfg.RedisURL, cfg.Redis.Prefix)
+func doctorWorkers(ctx context.Context, r *redis.Client) Finding {
+	states, err := r.WakeStates(ctx)
 	if err != nil {
-		return Finding{Name: "workers", State: Bad, Detail: OneLine(err), Fix: "check what the user in REDIS_URL may do: workers need every command of asynq"}
+		return Finding{Name: "workers", State: Bad, Detail: OneLine(err), Fix: "check what the user in REDIS_URL may do: workers need bzpopmin, and every process zadd"}
 	}
 	var unserved []string
 	f := Finding{Name: "workers", State: OK}

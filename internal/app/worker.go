@@ -12,7 +12,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/queue"
-	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
 )
 
 // workerPoll is how often a worker polls the outbox, for jobs whose wake-up was lost.
@@ -23,7 +22,6 @@ const workerPoll = 2 * time.Second
 type Worker struct {
 	*core
 
-	server   *wake.Server
 	listener net.Listener
 }
 
@@ -54,14 +52,19 @@ func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, 
 	if err := w.buildWorker(q); err != nil {
 		return nil, err
 	}
-	prepares, decides, tasks := cfg.Jobs.AtOnce()
-	w.server, err = wake.NewServer(w.jobs, w.relay,
-		wake.ServerConfig{
-			URL: cfg.RedisURL, Prefix: cfg.Redis.Prefix, Stages: stages, Grace: grace,
-			Prepares: prepares, Decides: decides, Tasks: tasks,
-		},
-		wake.Deps{Log: log, Meter: w.telemetry.Meter("slipbox/queue")})
-	return w, err
+	return w, nil
+}
+
+// lanes returns how many lanes of each stage this worker drains at once: as many as its runner has
+// slots for jobs.
+func (w *Worker) lanes() map[memory.Stage]int {
+	prepares, decides, tasks := w.cfg.Jobs.AtOnce()
+	all := map[memory.Stage]int{memory.StagePrepare: prepares, memory.StageDecide: decides, memory.StageTask: tasks}
+	lanes := map[memory.Stage]int{}
+	for _, s := range w.cfg.Jobs.Stages {
+		lanes[memory.Stage(s)] = all[memory.Stage(s)]
+	}
+	return lanes
 }
 
 // URL returns where the worker's health is served.
@@ -70,9 +73,6 @@ func (w *Worker) URL() string { return "http://" + w.listener.Addr().String() }
 // Close releases what NewWorker acquired, in reverse order. Run calls it.
 func (w *Worker) Close() error {
 	var errs []error
-	if w.server != nil {
-		errs = append(errs, w.server.Close())
-	}
 	if w.listener != nil {
 		if err := w.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
@@ -100,12 +100,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	var background sync.WaitGroup
 	w.startBackground(work, &background)
 	background.Go(func() { w.jobs.Run(work) })
-	failed := make(chan error, 2)
-	background.Go(func() {
-		if err := w.server.Run(work); err != nil {
-			failed <- err
-		}
-	})
+	background.Go(func() { w.wakeups.Serve(work, w.jobs, w.lanes()) })
+	failed := make(chan error, 1)
 	health := newServer(w.healthHandler(), w.log)
 	go func() { failed <- fmt.Errorf("serve health: %w", health.Serve(w.listener)) }()
 	w.log.InfoContext(ctx, "working", w.logAttrs()...)

@@ -101,8 +101,7 @@ func Map() []Package {
 		{"internal/store/storetest", LayerAdapter, "the conformance suite of a store", []string{core, store, grant}, false},
 		{"internal/llm", LayerAdapter, "the model client: completion and embedding, retry, budget", []string{core}, false},
 		{"internal/rules", LayerAdapter, "the analyst by rules: answers the calls of the policies without a model", []string{core, policy + "/amem", policy + "/mem0", policy + "/memorybank"}, false},
-		{"internal/queue/redis", LayerAdapter, "wakes the job runners of several processes over Redis", []string{core}, false},
-		{"internal/redis", LayerAdapter, "what processes share through Redis: the guarded client, limits, news", []string{core}, false},
+		{"internal/redis", LayerAdapter, "what processes share through Redis: the guarded client, limits, news, wake-ups of workers", []string{core}, false},
 		{"internal/cache", LayerAdapter, "the cache of note versions, in this process and in Redis", []string{core, "internal/redis"}, false},
 
 		{"internal/encoder", LayerLeaf, "the local sentence encoder", nil, false},
@@ -151,7 +150,7 @@ func policyMay(more ...string) []string {
 // replaced in one place and the core does not depend on technology.
 func Dependencies() []Dependency {
 	telemetry := []string{"internal/telemetry", "internal/app"}
-	redis := []string{"internal/redis", "internal/queue/redis", "internal/cache"}
+	redis := []string{"internal/redis", "internal/cache"}
 	http := []string{"cmd", "internal/app", "internal/api", "internal/mcp", "internal/console", "internal/llm", "internal/telemetry",
 		"internal/eval", "docs", "test"}
 	return []Dependency{
@@ -163,7 +162,6 @@ func Dependencies() []Dependency {
 		{"github.com/pgvector/", []string{"internal/store/postgres"}, true},
 		{"github.com/pressly/goose", []string{"internal/store"}, false},
 		{"github.com/sashabaranov/go-openai", []string{"internal/llm"}, true}, // tests are clients of ours by it
-		{"github.com/hibiken/asynq", []string{"internal/queue/redis"}, false},
 		{"github.com/redis/", redis, true},
 		{"github.com/go-redis/", []string{"internal/redis"}, false},
 		{"github.com/maypok86/otter", []string{"internal/cache"}, false},

@@ -40,7 +40,6 @@ var notYetPlain = []string{
 	"internal/memory/policy/memorybank",
 	"internal/memory/recall",
 	"internal/queue",
-	"internal/queue/redis",
 	"internal/redis/redistest",
 	"internal/rules",
 	"internal/store",

@@ -75,13 +75,11 @@ func NewWakeups(c *Client, m metric.Meter) (*Wakeups, error) {
 	}, nil
 }
 
-// key returns the sorted set of lanes that wait in a stage. A new form of its members gets a new number.
-func (w *Wakeups) key(s memory.Stage) string { return w.client.Prefix() + ":wake:v1:" + string(s) }
+// wakeKey returns the key of the lanes that wait in a stage. A new form of its members gets a new number.
+func (c *Client) wakeKey(s memory.Stage) string { return c.cfg.Prefix + ":wake:v1:" + string(s) }
 
-// workersKey returns the sorted set of the processes that serve a stage; scores are expiry times in ms.
-func (w *Wakeups) workersKey(s memory.Stage) string {
-	return w.client.Prefix() + ":workers:" + string(s)
-}
+// workersKey returns the key of the processes that serve a stage: a sorted set by expiry time in ms.
+func (c *Client) workersKey(s memory.Stage) string { return c.cfg.Prefix + ":workers:" + string(s) }
 
 func member(d memory.Due) string { return d.Tenant.String() + "/" + d.Collection.String() }
 
@@ -145,7 +143,7 @@ func (w *Wakeups) send(ctx context.Context, first wakeUp) {
 	err := w.client.within(context.WithoutCancel(ctx), wakeTimeout, "wake", func(ctx context.Context, r *goredis.Client) error {
 		_, err := r.Pipelined(ctx, func(p goredis.Pipeliner) error {
 			for s, members := range batch {
-				added[s] = p.ZAddNX(ctx, w.key(s), members...)
+				added[s] = p.ZAddNX(ctx, w.client.wakeKey(s), members...)
 			}
 			return nil
 		})
@@ -224,7 +222,7 @@ func (w *Wakeups) take(ctx context.Context, s memory.Stage) (d memory.Due, ok bo
 	// a blocked call says nothing about the health of Redis, and no request waits for it.
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeBlock+directTimeout)
 	defer cancel()
-	z, err := w.client.client.BZPopMin(limit, wakeBlock, w.key(s)).Result()
+	z, err := w.client.client.BZPopMin(limit, wakeBlock, w.client.wakeKey(s)).Result()
 	if err != nil && err != goredis.Nil { //nolint:errorlint // the library returns it unwrapped
 		if ctx.Err() == nil && !w.failed.Swap(true) {
 			w.client.log.WarnContext(ctx, "wake-ups cannot be taken from redis: jobs are found by polling, some seconds later", "error", explain(err))
@@ -259,7 +257,7 @@ func (w *Wakeups) drain(ctx context.Context, runner Drainer, d memory.Due, s mem
 	return runner.Drain(context.WithoutCancel(ctx), d, s)
 }
 
-// announce tells States that this process serves the stages, until ctx ends.
+// announce records for WakeStates that this process serves the stages, until ctx ends.
 func (w *Wakeups) announce(ctx context.Context, lanes map[memory.Stage]int) {
 	every := time.NewTicker(presenceEvery)
 	defer every.Stop()
@@ -272,9 +270,9 @@ func (w *Wakeups) announce(ctx context.Context, lanes map[memory.Stage]int) {
 			}
 			_, err = r.Pipelined(ctx, func(p goredis.Pipeliner) error {
 				for s := range lanes {
-					p.ZAdd(ctx, w.workersKey(s), goredis.Z{Score: float64(now.Add(presenceTTL).UnixMilli()), Member: w.id})
-					p.ZRemRangeByScore(ctx, w.workersKey(s), "-inf", fmt.Sprint(now.UnixMilli()))
-					p.Expire(ctx, w.workersKey(s), time.Hour)
+					p.ZAdd(ctx, w.client.workersKey(s), goredis.Z{Score: float64(now.Add(presenceTTL).UnixMilli()), Member: w.id})
+					p.ZRemRangeByScore(ctx, w.client.workersKey(s), "-inf", fmt.Sprint(now.UnixMilli()))
+					p.Expire(ctx, w.client.workersKey(s), time.Hour)
 				}
 				return nil
 			})
@@ -289,7 +287,7 @@ func (w *Wakeups) announce(ctx context.Context, lanes map[memory.Stage]int) {
 	w.client.Direct(context.WithoutCancel(ctx), func(ctx context.Context, r *goredis.Client) error {
 		_, err := r.Pipelined(ctx, func(p goredis.Pipeliner) error {
 			for s := range lanes {
-				p.ZRem(ctx, w.workersKey(s), w.id)
+				p.ZRem(ctx, w.client.workersKey(s), w.id)
 			}
 			return nil
 		})
@@ -309,20 +307,20 @@ func (s WakeState) String() string {
 	return fmt.Sprintf("%s: %d waiting, %d workers", s.Stage, s.Waiting, s.Workers)
 }
 
-// States returns the state of each stage, asked past the guard. It is Unavailable when Redis does
-// not answer.
-func (w *Wakeups) States(ctx context.Context) ([]WakeState, error) {
+// WakeStates returns the state of each stage, asked past the guard. It is Unavailable when Redis
+// does not answer.
+func (c *Client) WakeStates(ctx context.Context) ([]WakeState, error) {
 	stages := memory.Stages()
 	waiting, workers := make([]*goredis.IntCmd, len(stages)), make([]*goredis.IntCmd, len(stages))
-	err := w.client.Direct(ctx, func(ctx context.Context, r *goredis.Client) error {
+	err := c.Direct(ctx, func(ctx context.Context, r *goredis.Client) error {
 		now, err := r.Time(ctx).Result()
 		if err != nil {
 			return err
 		}
 		_, err = r.Pipelined(ctx, func(p goredis.Pipeliner) error {
 			for i, s := range stages {
-				waiting[i] = p.ZCard(ctx, w.key(s))
-				workers[i] = p.ZCount(ctx, w.workersKey(s), fmt.Sprint(now.UnixMilli()), "+inf")
+				waiting[i] = p.ZCard(ctx, c.wakeKey(s))
+				workers[i] = p.ZCount(ctx, c.workersKey(s), fmt.Sprint(now.UnixMilli()), "+inf")
 			}
 			return nil
 		})

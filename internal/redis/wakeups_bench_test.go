@@ -21,7 +21,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/queue"
-	wake "github.com/slipboxhq/slipbox/internal/queue/redis"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
@@ -31,24 +30,6 @@ import (
 
 // ways are the means by which workers may learn of jobs.
 var ways = map[string]func(ctx context.Context, url, prefix string) (*wakeWay, error){
-	"asynq": func(_ context.Context, url, prefix string) (*wakeWay, error) {
-		relay, err := wake.NewRelay(wake.RelayConfig{URL: url, Prefix: prefix}, wake.Deps{})
-		if err != nil {
-			return nil, err
-		}
-		return &wakeWay{
-			send: relay.Wake, run: relay.Run,
-			serve: func(ctx context.Context, r *queue.Runner) {
-				s, err := wake.NewServer(r, relay, wake.ServerConfig{URL: url, Prefix: prefix}, wake.Deps{})
-				if err == nil {
-					err = s.Run(ctx)
-				}
-				if err != nil {
-					panic(err)
-				}
-			},
-		}, nil
-	},
 	"sorted set": func(ctx context.Context, url, prefix string) (*wakeWay, error) {
 		c, err := redis.Open(ctx, redis.Config{URL: url, Prefix: prefix}, redis.Deps{})
 		if err != nil {
@@ -113,7 +94,7 @@ func BenchmarkWakeups(b *testing.B) {
 	if url == "" || os.Getenv("DATABASE_URL") == "" {
 		b.Skip("REDIS_URL and DATABASE_URL are not set; see make services/env")
 	}
-	for _, way := range []string{"asynq", "sorted set", "broadcast"} {
+	for _, way := range []string{"sorted set", "broadcast"} {
 		for _, workers := range []int{1, 4} {
 			b.Run(fmt.Sprintf("%s/workers=%d", way, workers), func(b *testing.B) {
 				for b.Loop() {

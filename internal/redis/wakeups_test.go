@@ -234,7 +234,7 @@ func (s *site) start(poll time.Duration, do func(context.Context, memory.Job) er
 // states returns the state of each stage.
 func (s *site) states() map[memory.Stage]WakeState {
 	s.t.Helper()
-	all, err := s.wakeups.States(s.t.Context())
+	all, err := s.wakeups.client.WakeStates(s.t.Context())
 	must(s.t, err)
 	out := map[memory.Stage]WakeState{}
 	for _, st := range all {
@@ -269,7 +269,7 @@ func (s *site) fates(name string) map[string]int64 {
 
 func newRef() memory.Due { return memory.Due{Tenant: uuid.New(), Collection: uuid.New()} }
 
-// Workers that would look by themselves in an hour do all that they are told of, each job once, decisions in order.
+// Workers that poll once an hour do all jobs by wake-ups, each job once, decisions in order.
 func TestWakeUps(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
@@ -296,8 +296,8 @@ func TestWakeUps(t *testing.T) {
 	})
 }
 
-// What is told while a lane is drained elsewhere is done at once, and not at the next look.
-func TestWhatIsToldMeanwhile(t *testing.T) {
+// A job that is added while its lane is drained elsewhere is done at once, and not at the next poll.
+func TestWakeUpsWhileDraining(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	s := newSite(t, url, prefix)
@@ -313,7 +313,7 @@ func TestWhatIsToldMeanwhile(t *testing.T) {
 	until(t, "all jobs are done", func() bool { return s.outbox.left() == 0 })
 }
 
-// A lane that had its time is woken again until it is empty.
+// A lane that had its time gets further wake-ups until it is empty.
 func TestMoreIsLeft(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
@@ -330,7 +330,7 @@ func TestMoreIsLeft(t *testing.T) {
 			return nil
 		}
 	})
-	until(t, "the first look", func() bool { return s.outbox.left() < 5 })
+	until(t, "the first poll", func() bool { return s.outbox.left() < 5 })
 	s.wakeups.Send(t.Context(), ref, memory.StageDecide)
 	until(t, "all jobs are done", func() bool { return s.outbox.left() == 0 })
 	if got := w.did(); !slices.IsSorted(got) {
@@ -355,7 +355,7 @@ func TestStagesOfAWorker(t *testing.T) {
 	}
 }
 
-// Wake-ups that were lost with all of Redis are covered by the workers' own looks, and the next ones work.
+// Polling finds the jobs of wake-ups that were lost with all of Redis, and later wake-ups work.
 func TestFlush(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
@@ -374,7 +374,8 @@ func TestFlush(t *testing.T) {
 	until(t, "a wake-up after the flush", func() bool { return s.outbox.left() == 0 })
 }
 
-// While Redis is away a wake-up costs its caller nothing, workers find the jobs by looking, and all goes on when it is back.
+// While Redis is away a wake-up costs its caller nothing and polling finds the jobs; wake-ups work
+// again when Redis is back.
 func TestRedisGoes(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
@@ -382,7 +383,7 @@ func TestRedisGoes(t *testing.T) {
 	s.start(100*time.Millisecond, nil)
 	s.add(newRef(), memory.StageTask)
 	until(t, "the first job is done", func() bool { return s.outbox.left() == 0 })
-	for name, fault := range map[string]struct{ away, back func() }{"killed": {srv.Kill, srv.Again}, "frozen": {srv.Freeze, srv.Thaw}} {
+	for name, fault := range map[string]struct{ away, back func() }{"killed": {srv.Kill, srv.Restart}, "frozen": {srv.Freeze, srv.Thaw}} {
 		fault.away()
 		began := time.Now()
 		for range 500 {
@@ -404,14 +405,14 @@ func TestRedisGoes(t *testing.T) {
 	}
 }
 
-// Relays and servers start without Redis.
+// Senders and workers start without Redis.
 func TestStartWithoutRedis(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	srv.Kill()
 	s := newSite(t, srv.URL(), "late")
 	w := s.start(time.Hour, nil)
-	srv.Again()
+	srv.Restart()
 	ref := newRef()
 	s.outbox.add(ref, memory.StageTask)
 	until(t, "the wake-up arrives", func() bool {
@@ -426,7 +427,7 @@ func TestStartWithoutRedis(t *testing.T) {
 	}
 }
 
-// A stop hands on what is left, and leaves no task that blocks its collection.
+// A stop releases the jobs that are left, and leaves nothing that blocks their collection.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
@@ -447,7 +448,7 @@ func TestStop(t *testing.T) {
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("the stop took %v", took)
 	}
-	// a gave its job back after the wake-up; somebody's next write or look wakes b for it.
+	// a released its job after the wake-up; the next write or poll brings b to it.
 	until(t, "the other one does it", func() bool {
 		s.wakeups.Send(t.Context(), ref, memory.StageDecide)
 		return s.outbox.left() == 0
@@ -463,7 +464,7 @@ func TestForeignMembers(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	s := newSite(t, url, prefix)
 	for _, text := range []string{"", "{", uuid.NewString(), uuid.NewString() + "/no"} {
-		must(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.key(memory.StageTask), goredis.Z{Member: text}).Err())
+		must(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.client.wakeKey(memory.StageTask), goredis.Z{Member: text}).Err())
 	}
 	s.start(time.Hour, nil)
 	s.add(newRef(), memory.StageTask)
@@ -498,7 +499,7 @@ func TestWakeBuffer(t *testing.T) {
 	if len(w.out) != 0 || len(w.waiting) != 0 {
 		t.Errorf("%d wait after the end", len(w.out))
 	}
-	states, err := w.States(t.Context())
+	states, err := c.WakeStates(t.Context())
 	if err != nil || states[2].Waiting != 3 {
 		t.Errorf("states %v, %v", states, err)
 	}
@@ -531,7 +532,7 @@ func TestLanesWaitOnceInOrder(t *testing.T) {
 	}
 }
 
-// States counts the processes that serve a stage, until they stop.
+// WakeStates counts the processes that serve a stage, until they stop.
 func TestWorkersAreCounted(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)

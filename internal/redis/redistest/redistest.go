@@ -20,7 +20,7 @@ import (
 )
 
 // Shared returns the URL of the shared Redis and a unique prefix. Keys that contain the
-// prefix, and asynq queues that begin with it, are removed at the end of the test.
+// prefix are removed at the end of the test.
 func Shared(t *testing.T) (url, prefix string) {
 	t.Helper()
 	url = os.Getenv("REDIS_URL")
@@ -36,12 +36,6 @@ func Shared(t *testing.T) (url, prefix string) {
 		keys := c.Scan(ctx, 0, "*"+prefix+"*", 1000).Iterator()
 		for keys.Next(ctx) {
 			c.Unlink(ctx, keys.Val())
-		}
-		queues, _ := c.SMembers(ctx, "asynq:queues").Result()
-		for _, q := range queues {
-			if strings.HasPrefix(q, prefix) {
-				c.SRem(ctx, "asynq:queues", q)
-			}
 		}
 	})
 	return url, prefix
