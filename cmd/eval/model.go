@@ -56,7 +56,7 @@ func testModel(ctx context.Context, o options, upstream, listen string, t eval.M
 	server := &http.Server{Handler: t.Proxy, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	t.Prefix, t.Tellf = o.prefix, tellf
+	t.Prefix, t.Logf = o.prefix, tellf
 	report, err := t.Run(ctx)
 	err = errors.Join(err, server.Close())
 	if end := <-served; !errors.Is(end, http.ErrServerClosed) {

@@ -109,7 +109,7 @@ func (o options) ablate(ctx context.Context, b *eval.Bench) error {
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
 		}
-		if text, err = eval.Between(text, "ablation "+a.Track+" "+a.Profile, "\n"+a.Markdown()+"\n"); err != nil {
+		if text, err = eval.ReplaceBetween(text, "ablation "+a.Track+" "+a.Profile, "\n"+a.Markdown()+"\n"); err != nil {
 			return fmt.Errorf("%s: %w", o.document, err)
 		}
 		if err := os.WriteFile(o.document, text, 0o644); err != nil { //nolint:gosec // documentation

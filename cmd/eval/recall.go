@@ -158,7 +158,7 @@ func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err er
 		tellf("%s: %s asked in %.1f s", b.Data.Name, name, r.Wall)
 		results = append(results, r)
 		if o.committed != "" {
-			worse, err := eval.FallsSince(o.committed, r)
+			worse, err := eval.RegressionsSince(o.committed, r)
 			if err != nil {
 				return nil, err
 			}

@@ -28,7 +28,7 @@ func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
 	})
 	report, err := (&eval.ModelTest{
 		Client: &eval.Client{BaseURL: g.url, Key: g.key}, Proxy: proxy, Prefix: "model-", Calls: 3, Until: time.Now().Add(2 * time.Minute),
-		Patience: 1500 * time.Millisecond, Tellf: t.Logf,
+		Patience: 1500 * time.Millisecond, Logf: t.Logf,
 	}).Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

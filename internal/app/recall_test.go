@@ -181,7 +181,7 @@ func runs(t *testing.T, b *eval.Bench, wanted ...string) map[string]*eval.Result
 			t.Errorf("%v; `go test ./internal/app -run Recall -update` writes it", err)
 			continue
 		}
-		fell, err := eval.Falls(earlier, r)
+		fell, err := eval.Regressions(earlier, r)
 		if err != nil {
 			t.Error(err)
 		}

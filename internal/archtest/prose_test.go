@@ -26,8 +26,6 @@ var notYetPlain = []string{
 	"internal/api",
 	"internal/cache",
 	"internal/config",
-	"internal/eval",
-	"internal/eval/reference",
 	"internal/llm",
 	"internal/llm/llmtest",
 	"internal/memory",

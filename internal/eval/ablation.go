@@ -8,47 +8,47 @@ import (
 	"strings"
 )
 
-// Ablation is what the signals of one ranking are worth on one data set.
+// Ablation holds the contribution of each signal of a ranking on one data set.
 type Ablation struct {
 	Track, Profile, Embedder string
-	Questions                int // without the category apart
+	Questions                int // without the category Dataset.Apart
 	Whole                    map[string]Interval
 	Took                     Latency
 	Signals                  []AblatedSignal
 }
 
-// AblatedSignal is one of them.
+// AblatedSignal is the contribution of one signal.
 type AblatedSignal struct {
 	Name string
-	// Off is the ranking without the signal less the ranking with it, by question: below
-	// 0 the signal helps.
+	// Off is the ranking without the signal minus the ranking with it, by question. The
+	// signal helps when it is below 0.
 	Off     map[string]Interval
 	OffTook Latency
-	// Alone is the ranking by the signal alone.
+	// Alone is the ranking by this signal only.
 	Alone     map[string]Interval
 	AloneTook Latency
 }
 
-// What an ablation tells.
-var ablated = []string{"recall@10", "nDCG@10", "recall@2000t"}
+// ablationMetrics are the metrics of an ablation.
+var ablationMetrics = []string{"recall@10", "nDCG@10", "recall@2000t"}
 
-// measuredLast begins the names of the signals that only the best notes by all others are
-// measured by. Alone, such a signal has the others at lastShare of what they weigh, which
-// choose those notes and change no order that is not a tie.
+// lateSignals is the prefix of the signals that are computed only for the best notes by all other
+// signals. When such a signal is measured alone, the others keep chooserShare of their weight: they
+// choose those notes, and otherwise only break ties.
 const (
-	measuredLast = "late"
-	lastShare    = 1e-4
+	lateSignals  = "late"
+	chooserShare = 1e-4
 )
 
-// Ablate asks with each signal switched off, and with each alone. The signals are those
-// that the gateway explains.
-func (b *Bench) Ablate(ctx context.Context, v Variant, tellf func(format string, args ...any)) (*Ablation, error) {
+// Ablate asks with each signal switched off, and with each alone. The signals are those in the
+// explanations of the gateway.
+func (b *Bench) Ablate(ctx context.Context, v Variant, logf func(format string, args ...any)) (*Ablation, error) {
 	signals, err := b.Signals(ctx, v)
 	if err != nil {
 		return nil, err
 	}
 	var base []Row
-	for range 2 { // the first time embeds the questions, which is no cost of a signal
+	for range 2 { // the first run embeds the questions, which must not count
 		if base, err = b.Ask(ctx, v); err != nil {
 			return nil, err
 		}
@@ -56,17 +56,17 @@ func (b *Bench) Ablate(ctx context.Context, v Variant, tellf func(format string,
 	whole := func(r *Row) bool { return r.Question.Category != b.Data.Apart }
 	each := func(of func(metric int) Interval) map[string]Interval {
 		out := map[string]Interval{}
-		for _, name := range ablated {
+		for _, name := range ablationMetrics {
 			if i := b.metric(name); i >= 0 {
 				out[name] = of(i)
 			}
 		}
 		return out
 	}
-	told := func(rows []Row) map[string]Interval {
+	summary := func(rows []Row) map[string]Interval {
 		return each(func(m int) Interval { return Bootstrap(column(rows, m, whole)) })
 	}
-	out := &Ablation{Track: b.Data.Name, Embedder: b.Embedder, Whole: told(base), Took: tookOf(base)}
+	out := &Ablation{Track: b.Data.Name, Embedder: b.Embedder, Whole: summary(base), Took: tookOf(base)}
 	for i := range base {
 		out.Profile = base[i].Ranking.Profile
 		if whole(&base[i]) {
@@ -74,14 +74,14 @@ func (b *Bench) Ablate(ctx context.Context, v Variant, tellf func(format string,
 		}
 	}
 	for i, s := range signals {
-		tellf("%s, %s: signal %d of %d: %s", b.Data.Name, out.Profile, i+1, len(signals), s.Name)
+		logf("%s, %s: signal %d of %d: %s", b.Data.Name, out.Profile, i+1, len(signals), s.Name)
 		off, alone := v, v
 		off.Weights, alone.Weights = map[string]float64{s.Name: 0}, map[string]float64{}
 		for _, other := range signals {
 			switch {
 			case other.Name == s.Name:
-			case strings.HasPrefix(s.Name, measuredLast) && !strings.HasPrefix(other.Name, measuredLast):
-				alone.Weights[other.Name] = other.Weight * lastShare
+			case strings.HasPrefix(s.Name, lateSignals) && !strings.HasPrefix(other.Name, lateSignals):
+				alone.Weights[other.Name] = other.Weight * chooserShare
 			default:
 				alone.Weights[other.Name] = 0
 			}
@@ -97,7 +97,7 @@ func (b *Bench) Ablate(ctx context.Context, v Variant, tellf func(format string,
 		out.Signals = append(out.Signals, AblatedSignal{
 			Name: s.Name,
 			Off:  each(func(m int) Interval { return Paired(without, base, m, whole) }), OffTook: tookOf(without),
-			Alone: told(only), AloneTook: tookOf(only),
+			Alone: summary(only), AloneTook: tookOf(only),
 		})
 	}
 	return out, nil
@@ -105,8 +105,8 @@ func (b *Bench) Ablate(ctx context.Context, v Variant, tellf func(format string,
 
 func (b *Bench) metric(name string) int { return slices.Index(Metrics(b.Data.Budgets), name) }
 
-// Paired gives the mean and the interval of the difference of two runs over the same
-// questions: first less second.
+// Paired returns the mean and the interval of the difference of two runs over the same questions:
+// first minus second.
 func Paired(first, second []Row, metric int, keep func(*Row) bool) Interval {
 	a, b := column(first, metric, keep), column(second, metric, keep)
 	for i := range a {
@@ -123,12 +123,12 @@ func tookOf(rows []Row) Latency {
 	return latency(ms)
 }
 
-// Markdown is a table with a row for each signal.
+// Markdown returns a table with a row for each signal.
 func (a *Ablation) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, profile `%s`, embedder %s, %d questions; as it is:", a.Track, a.Profile, a.Embedder, a.Questions)
 	var columns []string
-	for _, m := range ablated {
+	for _, m := range ablationMetrics {
 		if v, ok := a.Whole[m]; ok {
 			columns = append(columns, m)
 			fmt.Fprintf(&b, " %s %.4f (%.3f to %.3f),", m, v.Mean, v.Low, v.High)
@@ -157,9 +157,9 @@ func (a *Ablation) Markdown() string {
 	return b.String()
 }
 
-// Between puts text between the two lines of a document that mark a place:
-// <!-- name --> and <!-- /name -->. A document without them is an error.
-func Between(document []byte, name, text string) ([]byte, error) {
+// ReplaceBetween replaces the text between the lines <!-- name --> and <!-- /name --> of a document.
+// A document without them is an error.
+func ReplaceBetween(document []byte, name, text string) ([]byte, error) {
 	begin, end := []byte("<!-- "+name+" -->\n"), []byte("<!-- /"+name+" -->")
 	i := bytes.Index(document, begin)
 	if i < 0 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// weighed answers with the gold turn first where words weigh most, else second.
+// weighed answers with the gold turn first when the weight of words is largest, otherwise second.
 type weighed struct{ asked []Query }
 
 func (w *weighed) ServeHTTP(out http.ResponseWriter, r *http.Request) {
@@ -64,8 +64,8 @@ func TestAblate(t *testing.T) {
 	if !near(late.Off["nDCG@10"].Mean, 0) || !near(late.Alone["nDCG@10"].Mean, second) {
 		t.Errorf("late off %+v, alone %+v; want 0 and %.4f", late.Off["nDCG@10"], late.Alone["nDCG@10"], second)
 	}
-	// Words choose what late interaction measures, with next to no weight of their own.
-	if last := gateway.asked[len(gateway.asked)-1]; last.Weights["lexical"] != 0.6*lastShare {
+	// Words choose the notes for late interaction, with almost no weight.
+	if last := gateway.asked[len(gateway.asked)-1]; last.Weights["lexical"] != 0.6*chooserShare {
 		t.Errorf("late alone was asked with %v", last.Weights)
 	}
 	if text := a.Markdown(); !strings.Contains(text, "| `lexical` | +0.0000 (+0.000 to +0.000) | -0.3691 (-0.369 to -0.369) |") {
@@ -76,12 +76,12 @@ func TestAblate(t *testing.T) {
 func TestBetween(t *testing.T) {
 	t.Parallel()
 	const document = "before\n<!-- a b -->\nold\n<!-- /a b -->\nafter\n"
-	got, err := Between([]byte(document), "a b", "new\n")
+	got, err := ReplaceBetween([]byte(document), "a b", "new\n")
 	if err != nil || string(got) != "before\n<!-- a b -->\nnew\n<!-- /a b -->\nafter\n" {
 		t.Errorf("%q, %v", got, err)
 	}
 	for name, text := range map[string]string{"no mark": "before\n", "no end": "<!-- a b -->\nold\n"} {
-		if _, err := Between([]byte(text), "a b", "new\n"); err == nil {
+		if _, err := ReplaceBetween([]byte(text), "a b", "new\n"); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// contentLimit is the most that a note's content may have, in bytes.
+// contentLimit is the largest size of a note's content, in bytes.
 const contentLimit = 64 << 10
 
-// newBEAM gives an empty data set of BEAM's shape.
+// newBEAM returns an empty data set with BEAM's categories and budgets.
 func newBEAM(name string) *Dataset {
 	return &Dataset{Name: name, Budgets: []int{2000, 8000}, Categories: []string{
 		"contradiction_resolution", "event_ordering", "information_extraction", "instruction_following", "knowledge_update",
@@ -22,11 +22,11 @@ func newBEAM(name string) *Dataset {
 	}}
 }
 
-// ReadBEAM reads the chats of a data folder with an assistant whose answers are long
-// ("Beyond a Million Tokens", 2025), beam100k_14.json.gz: one turn per message.
+// ReadBEAM reads beam100k_14.json.gz of a data folder: chats with an assistant that gives long
+// answers ("Beyond a Million Tokens", 2025). Each message is a turn.
 func ReadBEAM(dir string) (*Dataset, error) {
 	d := newBEAM("beam")
-	packed, err := d.read(dir, "beam100k_14.json.gz")
+	packed, err := d.readFile(dir, "beam100k_14.json.gz")
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func ReadBEAM(dir string) (*Dataset, error) {
 	return d, nil
 }
 
-// messageDate is how BEAM writes dates: "March-15-2024".
+// messageDate is the format of BEAM's dates: "March-15-2024".
 const messageDate = "January-2-2006"
 
 type beamChat struct {
@@ -76,7 +76,7 @@ func decodeBEAM(raw []byte) ([]Conversation, error) {
 		var day time.Time
 		var when string
 		for _, m := range chat.Messages {
-			if m.Date != "" { // else the day of the message before
+			if m.Date != "" { // otherwise the day of the previous message
 				at, err := time.ParseInLocation(messageDate, m.Date, time.UTC)
 				if err != nil {
 					return nil, fmt.Errorf("%s: message %d: date: %w", c.ID, m.ID, err)
@@ -87,7 +87,7 @@ func decodeBEAM(raw []byte) ([]Conversation, error) {
 			known[m.ID] = true
 			c.Turns = append(c.Turns, Turn{
 				ID: strconv.Itoa(m.ID), Speaker: m.Role, Session: strconv.Itoa(m.Session), At: day.Add(time.Duration(m.ID) * time.Second),
-				Text: cut(text, contentLimit), Rendered: "[" + when + "] " + text,
+				Text: truncate(text, contentLimit), Rendered: "[" + when + "] " + text,
 			})
 		}
 		for _, q := range chat.Questions {
@@ -104,8 +104,8 @@ func decodeBEAM(raw []byte) ([]Conversation, error) {
 	return out, nil
 }
 
-// cut shortens a text to at most limit bytes, at the boundary of a rune.
-func cut(text string, limit int) string {
+// truncate shortens a text to at most limit bytes, at the boundary of a rune.
+func truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

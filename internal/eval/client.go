@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// Client speaks the public API with one key.
+// Client calls the public API with one key.
 type Client struct {
 	BaseURL string // such as http://127.0.0.1:8080
 	Key     string
-	HTTP    *http.Client // nil: a client with a timeout of two minutes
+	HTTP    *http.Client // when nil, a client with a timeout of two minutes
 }
 
-// Problem is a refusal as the gateway words it (RFC 9457).
+// Problem is an error response of the gateway (RFC 9457).
 type Problem struct {
 	Status int    `json:"status"`
 	Code   string `json:"code"`
@@ -32,7 +32,7 @@ type Problem struct {
 	} `json:"errors"`
 }
 
-// Error words the refusal.
+// Error returns status, code, detail and fields.
 func (p *Problem) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s: %s", p.Status, p.Code, p.Detail)
@@ -42,13 +42,13 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// HasCode tells whether err is a refusal with the code.
+// HasCode reports whether err is a Problem with the code.
 func HasCode(err error, code string) bool {
 	p, ok := errors.AsType[*Problem](err)
 	return ok && p.Code == code
 }
 
-// Note is what is sent to make a note.
+// Note is the request for a new note.
 type Note struct {
 	Content    string         `json:"content"`
 	Kind       string         `json:"kind,omitempty"`
@@ -57,7 +57,7 @@ type Note struct {
 	Infer      *bool          `json:"infer,omitempty"`
 }
 
-// Message is what is sent of a conversation.
+// Message is one message of a request.
 type Message struct {
 	ID         string         `json:"id,omitempty"`
 	Role       string         `json:"role,omitempty"` // user when absent
@@ -68,7 +68,7 @@ type Message struct {
 	Attributes map[string]any `json:"attributes,omitempty"`
 }
 
-// Collection is the part of a collection that the loaders look at.
+// Collection is the part of a collection that eval uses.
 type Collection struct {
 	ID           string `json:"id"`
 	Name         string `json:"name"`
@@ -82,7 +82,7 @@ type Collection struct {
 	} `json:"counts"`
 }
 
-// Created is one line of a bulk answer.
+// Created is one line of a bulk response.
 type Created struct {
 	Line   int      `json:"line"`
 	Status int      `json:"status"`
@@ -90,7 +90,7 @@ type Created struct {
 	Error  *Problem `json:"error"`
 }
 
-// Hit is a ranked note: its id alone, unless the query asks for more.
+// Hit is a ranked note. It has only its id unless the query asks for more fields.
 type Hit struct {
 	Note    FoundNote `json:"note"`
 	Score   float64   `json:"score"`
@@ -106,30 +106,30 @@ type Signal struct {
 	Weight float64 `json:"weight"`
 }
 
-// FoundNote is the part of a note that the tracks look at.
+// FoundNote is the part of a note that eval uses.
 type FoundNote struct {
 	ID         string     `json:"id"`
 	Kind       string     `json:"kind"`
 	Content    string     `json:"content"`
 	OccurredAt *time.Time `json:"occurred_at"`
 	Attributes struct {
-		Name string `json:"name"` // of who speaks, of a message
+		Name string `json:"name"` // the speaker of a message
 	} `json:"attributes"`
 	Provenance struct {
 		Sources []string `json:"sources"`
 	} `json:"provenance"`
 }
 
-// Found answers one query.
+// Found is the response to a query.
 type Found struct {
 	Hits     []Hit   `json:"hits"`
 	Revision int64   `json:"revision"`
 	TookMs   float64 `json:"took_ms"`
 	Degraded string  `json:"degraded"`
-	// Answerable says how well the best hit fits the query on its own scale, 0..1; nil
-	// where the gateway does not say.
+	// Answerable is how well the best hit fits the query, from 0 to 1; nil when the gateway
+	// does not report it.
 	Answerable *float64 `json:"answerable"`
-	Profile    string   `json:"profile"` // that was used
+	Profile    string   `json:"profile"` // the one used
 }
 
 // Query is one search.
@@ -138,14 +138,14 @@ type Query struct {
 	Mode    string             `json:"mode"` // lexical, vector, hybrid
 	K       int                `json:"k"`
 	Rerank  string             `json:"rerank,omitempty"`  // "model": the two-stage noise filter
-	Profile string             `json:"profile,omitempty"` // of the ranking; "" for the gateway's choice
-	Weights map[string]float64 `json:"weights,omitempty"` // of signals, where they are not the profile's
+	Profile string             `json:"profile,omitempty"` // of the ranking; "" lets the gateway choose
+	Weights map[string]float64 `json:"weights,omitempty"` // of signals that differ from the profile
 	Explain bool               `json:"explain,omitempty"`
 	AsOf    int64              `json:"as_of,omitempty"`  // a revision; 0 for the head
-	Fields  []string           `json:"fields,omitempty"` // "id" alone, or nothing for whole notes
+	Fields  []string           `json:"fields,omitempty"` // only "id", or empty for whole notes
 }
 
-// Prompt is a context that is ready for a prompt.
+// Prompt is a text that is ready for a prompt.
 type Prompt struct {
 	Text      string `json:"text"`
 	Tokens    int    `json:"tokens"`
@@ -154,13 +154,12 @@ type Prompt struct {
 	} `json:"citations"`
 }
 
-// CreateCollection makes a collection; an existing name is a Problem with
-// status 409.
+// CreateCollection creates a collection. It returns a Problem with status 409 when the name exists.
 func (c *Client) CreateCollection(ctx context.Context, name, policy string) (Collection, error) {
 	return c.CreateConfigured(ctx, name, policy, nil)
 }
 
-// CreateConfigured is CreateCollection with settings of the policy; nil: its defaults.
+// CreateConfigured creates a collection with settings of its policy; nil means the defaults.
 func (c *Client) CreateConfigured(ctx context.Context, name, policy string, config map[string]any) (Collection, error) {
 	var out Collection
 	body := map[string]any{"name": name, "policy": policy}
@@ -178,7 +177,7 @@ func (c *Client) Collection(ctx context.Context, ref string) (Collection, error)
 	return out, err
 }
 
-// AddNotes sends notes as NDJSON and gives one result per note, in order.
+// AddNotes sends notes as NDJSON and returns one result per note, in order.
 func (c *Client) AddNotes(ctx context.Context, collection string, notes []Note) ([]Created, error) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
@@ -204,8 +203,8 @@ func (c *Client) AddNotes(ctx context.Context, collection string, notes []Note) 
 	return out, nil
 }
 
-// AddMessages sends messages of a conversation in one request and gives the notes that
-// they are, in order.
+// AddMessages sends messages of a conversation in one request and returns the ids of their notes, in
+// order.
 func (c *Client) AddMessages(ctx context.Context, collection string, messages []Message) ([]string, error) {
 	var out struct {
 		Messages []struct {
@@ -226,14 +225,14 @@ func (c *Client) AddMessages(ctx context.Context, collection string, messages []
 	return ids, nil
 }
 
-// Search asks one question.
+// Search runs one query.
 func (c *Client) Search(ctx context.Context, collection string, q Query) (Found, error) {
 	var out Found
 	err := c.ask(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/search", q, &out)
 	return out, err
 }
 
-// Context asks for a prompt-ready text of at most so many tokens.
+// Context returns a prompt-ready text of at most so many tokens.
 func (c *Client) Context(ctx context.Context, collection, query string, tokens int) (Prompt, error) {
 	var out Prompt
 	err := c.ask(ctx, http.MethodPost, "/v1/collections/"+url.PathEscape(collection)+"/context",
@@ -248,7 +247,7 @@ func (c *Client) Note(ctx context.Context, collection, id string) (FoundNote, er
 	return out, err
 }
 
-// Version says what program answers.
+// Version returns the version of the gateway.
 func (c *Client) Version(ctx context.Context) (version, commit string, err error) {
 	var out struct{ Version, Commit string }
 	err = c.do(ctx, http.MethodGet, "/version", nil, &out)
@@ -261,7 +260,7 @@ func (c *Client) OpenJobs(ctx context.Context, collection string) (int, error) {
 	return c.countJobs(ctx, collection, "queued", "running")
 }
 
-// FailedJobs counts jobs of a collection that were given up, up to 200.
+// FailedJobs counts the failed and dead jobs of a collection, up to 200 each.
 func (c *Client) FailedJobs(ctx context.Context, collection string) (int, error) {
 	return c.countJobs(ctx, collection, "failed", "dead")
 }
@@ -281,8 +280,7 @@ func (c *Client) countJobs(ctx context.Context, collection string, states ...str
 	return n, nil
 }
 
-// CountNotes walks the notes of a collection and counts them by what
-// count returns for each.
+// CountNotes calls count with each note of a collection.
 func (c *Client) CountNotes(ctx context.Context, collection string, count func(raw json.RawMessage) error) error {
 	cursor := ""
 	for {
@@ -332,8 +330,8 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	return nil
 }
 
-// ask is do for questions, which may be asked again: an index that is loading
-// answers 503 until it is there.
+// ask is do for queries. It repeats a query while the gateway answers 503, because its index is
+// loading.
 func (c *Client) ask(ctx context.Context, method, path string, in, out any) error {
 	for try := 0; ; try++ {
 		err := c.do(ctx, method, path, in, out)
@@ -349,10 +347,10 @@ func (c *Client) ask(ctx context.Context, method, path string, in, out any) erro
 	}
 }
 
-// maxAsks is how often a question is asked again, a second apart.
+// maxAsks is how often a query is repeated, one second apart.
 const maxAsks = 60
 
-// send makes one request and turns a refusal into a *Problem.
+// send makes one request. It returns an error response as a *Problem.
 func (c *Client) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(c.BaseURL, "/")+path, body)
 	if err != nil {

@@ -15,8 +15,8 @@ type Turn struct {
 	Speaker  string
 	Session  string
 	At       time.Time // the session's time plus one second per turn
-	Text     string    // what is written as a note's content
-	Rendered string    // with its date, as a reader would get it: what tokens are counted of
+	Text     string    // the content of its note
+	Rendered string    // the text with its date, as in a context; its tokens are counted
 	// Attributes of its note; nil for none.
 	Attributes map[string]any
 }
@@ -25,40 +25,40 @@ type Turn struct {
 type Question struct {
 	Text     string
 	Category string
-	Answer   string // as the data says; "" where it says none
+	Answer   string // "" when the data has none
 	Gold     []string
-	Audited  []string // gold after a later audit of the labels; Gold where it found nothing
+	Audited  []string // gold after a later audit of the labels; Gold when the audit changed nothing
 }
 
-// Conversation is what one collection holds.
+// Conversation is the content of one collection.
 type Conversation struct {
 	ID        string
 	Turns     []Turn
 	Questions []Question
 }
 
-// Dataset is conversations with questions, and how their answers are measured.
+// Dataset is a set of conversations with questions, and how answers are measured.
 type Dataset struct {
 	Name          string
 	Conversations []Conversation
 	Categories    []string // in the order of tables
-	// Apart is the category that is in no average over categories; "" for none.
+	// Apart is the category that averages leave out; "" for none.
 	Apart   string
-	Budgets []int             // tokens, of recall within a budget
-	Files   map[string]string // what was read: SHA-256 by file name
+	Budgets []int             // in tokens, for recall within a budget
+	Files   map[string]string // SHA-256 of the files read, by name
 }
 
-// read reads one file of a data set and notes its hash.
-func (d *Dataset) read(dir, name string) ([]byte, error) {
+// readFile reads one file of a data set and records its hash.
+func (d *Dataset) readFile(dir, name string) ([]byte, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", d.Name, err)
 	}
-	d.note(name, raw)
+	d.recordHash(name, raw)
 	return raw, nil
 }
 
-func (d *Dataset) note(name string, raw []byte) {
+func (d *Dataset) recordHash(name string, raw []byte) {
 	if d.Files == nil {
 		d.Files = map[string]string{}
 	}
@@ -66,8 +66,8 @@ func (d *Dataset) note(name string, raw []byte) {
 	d.Files[name] = hex.EncodeToString(sum[:])
 }
 
-// Pooled puts all conversations of a data set into one, ids and sessions prefixed by
-// those of their conversations.
+// Pooled joins all conversations of a data set into one. Ids and sessions get the id of their
+// conversation as a prefix.
 func Pooled(d *Dataset) *Dataset {
 	out := *d
 	out.Name = d.Name + "-pooled"

@@ -9,25 +9,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval/reference"
 )
 
-// widest is how many turns a derived note may cover; one that cites more covers none, or
-// citing everything would pay.
-const widest = 12
+// maxCovered is the largest number of turns that a derived note may cover. A note that cites more
+// covers none; otherwise citing everything would score best.
+const maxCovered = 12
 
-// Origins finds which turns a note was made from, through the notes in between.
+// Origins finds the turns that a note was derived from, directly or through other notes.
 type Origins struct {
 	client *Client
 	loaded *Loaded
-	notes  map[string][]string // sources of what was read before, by note
+	notes  map[string][]string // sources of the notes read so far
 }
 
-// NewOrigins looks into a loaded conversation.
+// NewOrigins returns the Origins of a loaded conversation.
 func NewOrigins(c *Client, l *Loaded) *Origins {
 	return &Origins{client: c, loaded: l, notes: map[string][]string{}}
 }
 
-// Turns gives the turns in the closure of a note's sources, down to the notes that were
-// written as turns; none if they are more than 12. hit may carry the note's own sources,
-// which are then not read again.
+// Turns returns the turns in the transitive closure of a note's sources, or none when there are more
+// than 12. When hit has the note's sources, they are not read again.
 func (o *Origins) Turns(ctx context.Context, hit FoundNote) ([]string, error) {
 	if hit.Kind != "" {
 		o.notes[hit.ID] = hit.Provenance.Sources
@@ -43,7 +42,7 @@ func (o *Origins) Turns(ctx context.Context, hit FoundNote) ([]string, error) {
 		}
 		seen[id] = true
 		if turn, ok := o.loaded.IDs[id]; ok {
-			if out = append(out, turn); len(out) > widest {
+			if out = append(out, turn); len(out) > maxCovered {
 				return nil, nil
 			}
 			continue
@@ -65,8 +64,8 @@ func (o *Origins) Turns(ctx context.Context, hit FoundNote) ([]string, error) {
 	return out, nil
 }
 
-// DerivedMetrics names what is measured of hits that may be derived notes: recall within
-// each budget of tokens, and the answer's share in the first ten texts.
+// DerivedMetrics returns the metrics for hits that may be derived notes: recall within each budget
+// of tokens, and the share of the answer in the first ten texts.
 func DerivedMetrics(budgets []int) []string {
 	var out []string
 	for _, b := range budgets {
@@ -75,10 +74,10 @@ func DerivedMetrics(budgets []int) []string {
 	return append(out, answerMetric)
 }
 
-// AskDerived asks like Ask and counts the turns that hits cover through their sources.
-// A hit costs the tokens of its text as rendered, with its date.
+// AskDerived asks like Ask, but counts the turns that hits cover through their sources. A hit costs
+// the tokens of its rendered text, with its date.
 func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
-	return b.covered(func(l *Loaded, origins *Origins, q *Question) (Ranking, Score, Score, error) {
+	return b.askCovered(func(l *Loaded, origins *Origins, q *Question) (Ranking, Score, Score, error) {
 		start := time.Now()
 		found, err := b.Client.Search(ctx, l.Collection, Query{Text: q.Text, Mode: v.Mode, K: cutOff, Profile: v.Profile, Weights: v.Weights})
 		r := ranking(&found, time.Since(start))
@@ -111,7 +110,7 @@ func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
 	})
 }
 
-// rendered is a note as a reader would get it: with its date, and who said it.
+// rendered returns the text of a note with its date and speaker, as in a context.
 func (n *FoundNote) rendered() string {
 	when, who := "", ""
 	if n.OccurredAt != nil {
@@ -123,8 +122,8 @@ func (n *FoundNote) rendered() string {
 	return "[" + when + "] " + who + n.Content
 }
 
-// ContextMetrics names what is measured of contexts: recall and the answer's share, and
-// the tokens that were used, for each budget.
+// ContextMetrics returns the metrics of contexts: recall, the share of the answer, and the tokens
+// used, for each budget.
 func ContextMetrics(budgets []int) []string {
 	var out []string
 	for _, b := range budgets {
@@ -133,10 +132,10 @@ func ContextMetrics(budgets []int) []string {
 	return out
 }
 
-// AskContext asks for a context of each budget. It covers the turns that it cites. One
-// that reports more tokens than its budget is an error.
+// AskContext asks for a context of each budget. A context covers the turns that it cites. It is an
+// error when a context reports more tokens than its budget.
 func (b *Bench) AskContext(ctx context.Context) ([]Row, error) {
-	return b.covered(func(l *Loaded, origins *Origins, q *Question) (r Ranking, score, audited Score, err error) {
+	return b.askCovered(func(l *Loaded, origins *Origins, q *Question) (r Ranking, score, audited Score, err error) {
 		r.Best, r.Answerable = math.NaN(), math.NaN()
 		for _, budget := range b.Data.Budgets {
 			start := time.Now()
@@ -164,7 +163,7 @@ func (b *Bench) AskContext(ctx context.Context) ([]Row, error) {
 	})
 }
 
-func (b *Bench) covered(ask func(l *Loaded, o *Origins, q *Question) (Ranking, Score, Score, error)) ([]Row, error) {
+func (b *Bench) askCovered(ask func(l *Loaded, o *Origins, q *Question) (Ranking, Score, Score, error)) ([]Row, error) {
 	var out []Row
 	for i := range b.Data.Conversations {
 		c := &b.Data.Conversations[i]
@@ -184,10 +183,12 @@ func (b *Bench) covered(ask func(l *Loaded, o *Origins, q *Question) (Ranking, S
 	return out, nil
 }
 
-// coveredShare is the share of gold turns among those covered.
-func coveredShare(covered, gold []string) float64 { return found(places(covered), gold, len(covered)) }
+// coveredShare returns the share of gold turns that are covered.
+func coveredShare(covered, gold []string) float64 {
+	return recallAt(rankByTurn(covered), gold, len(covered))
+}
 
-// answerIn is the share of the answer's terms in some texts; NaN where it has none.
+// answerIn returns the share of the answer's terms in some texts; NaN when it has no terms.
 func answerIn(texts []string, answer string) float64 {
 	have := map[string]bool{}
 	for _, t := range texts {
@@ -195,5 +196,5 @@ func answerIn(texts []string, answer string) float64 {
 			have[term] = true
 		}
 	}
-	return share(answer, func(term string) bool { return have[term] })
+	return termShare(answer, func(term string) bool { return have[term] })
 }

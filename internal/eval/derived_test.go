@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// fakeGateway answers with notes, hits and contexts that a test says.
+// fakeGateway answers with the notes, hits and contexts of a test.
 type fakeGateway struct {
 	notes  map[string][]string // sources by note
 	hits   []FoundNote
-	tokens int // that a context reports
-	reads  int // notes that were read one by one
+	tokens int // reported by a context
+	reads  int // number of single notes read
 }
 
 func (f *fakeGateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// A hit costs its text with its date, and covers what it was made from.
+// A hit costs the tokens of its text with its date, and covers the turns it was derived from.
 func TestAskDerived(t *testing.T) {
 	t.Parallel()
 	hit := FoundNote{ID: "fact", Kind: "fact", Content: "The kiln is blue."} // 7 tokens with its brackets
@@ -107,7 +107,7 @@ func TestAskDerived(t *testing.T) {
 	}
 }
 
-// A context covers what it cites, and may not say that it has more tokens than allowed.
+// A context covers the turns it cites, and may not report more tokens than its budget.
 func TestAskContext(t *testing.T) {
 	t.Parallel()
 	f := &fakeGateway{tokens: 9, notes: map[string][]string{"summary": {"m2"}}}
@@ -125,7 +125,7 @@ func TestAskContext(t *testing.T) {
 	}
 }
 
-// A hit that is no note of the conversation is an error, not a miss.
+// A hit that is not a note of the conversation is an error, not a miss.
 func TestLeakIsAnError(t *testing.T) {
 	t.Parallel()
 	f := &fakeGateway{hits: []FoundNote{{ID: "elsewhere"}}}
@@ -148,11 +148,11 @@ func TestSchemaOfAContract(t *testing.T) {
 	}
 }
 
-// The same distractors come every time, and hardly any twice.
+// The distractors are reproducible, and hardly any repeats.
 func TestDistractors(t *testing.T) {
 	t.Parallel()
-	a, b := newDistractors().notes(2000), newDistractors()
-	again := append(b.notes(500), b.notes(1500)...)
+	a, b := newDistractors().next(2000), newDistractors()
+	again := append(b.next(500), b.next(1500)...)
 	seen := map[string]bool{}
 	for i := range a {
 		if a[i].Content != again[i].Content || !a[i].OccurredAt.Equal(*again[i].OccurredAt) {

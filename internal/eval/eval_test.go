@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// at gives one metric of a score by name.
+// at returns one metric of a score by name.
 func at(t *testing.T, s Score, budgets []int, name string) float64 {
 	t.Helper()
 	i := slices.Index(Metrics(budgets), name)
@@ -19,7 +19,7 @@ func at(t *testing.T, s Score, budgets []int, name string) float64 {
 	return s[i]
 }
 
-// The worked example of the metrics' definition: gold a, b, c; ranked x, a, y, z, b, ...
+// The example from the definition of the metrics: gold a, b, c; ranked x, a, y, z, b, ...
 // and c at rank 30.
 func TestMeasureWorkedExample(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestMeasureNothingFound(t *testing.T) {
 	}
 }
 
-// What is told by tokens: the walk stops before the first turn that would pass the budget.
+// Recall within a budget stops before the first turn that would exceed it.
 func TestMeasureTokens(t *testing.T) {
 	t.Parallel()
 	turns := []Turn{
@@ -88,7 +88,7 @@ func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	var values []float64
 	for i := range 400 {
-		values = append(values, truth(i%4 == 0))
+		values = append(values, boolToFloat(i%4 == 0))
 	}
 	got := Bootstrap(append(values, math.NaN()))
 	// The normal approximation of a share of 0.25 over 400: 0.25 ± 1.96·0.02165.
@@ -126,7 +126,7 @@ func TestAUROC(t *testing.T) {
 	}
 }
 
-// A choice is made by the other conversations, never by the one that it is judged on.
+// The other conversations choose, never the one that is measured.
 func TestLeaveOneOut(t *testing.T) {
 	t.Parallel()
 	d := &Dataset{Conversations: make([]Conversation, 3), Apart: "apart"}
@@ -241,13 +241,13 @@ func TestCut(t *testing.T) {
 		limit int
 		want  string
 	}{{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aé", 2, "a"}, {"東京", 4, "東"}, {"東", 2, ""}} {
-		if got := cut(c.text, c.limit); got != c.want {
+		if got := truncate(c.text, c.limit); got != c.want {
 			t.Errorf("cut(%q, %d) = %q, want %q", c.text, c.limit, got, c.want)
 		}
 	}
 }
 
-// A result is read as it was written, and a metric that fell is told.
+// A result is read as it was written, and a metric that fell is reported.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	d, err := SampleTalk()
@@ -264,26 +264,26 @@ func TestResults(t *testing.T) {
 		t.Fatalf("%d questions, %+v apart", r.Overall.N, r.Groups["adversarial"])
 	}
 	dir := t.TempDir()
-	if fell, err := FallsSince(dir, r); err != nil || len(fell) > 0 {
+	if fell, err := RegressionsSince(dir, r); err != nil || len(fell) > 0 {
 		t.Fatalf("without an earlier result: %v, %v", fell, err)
 	}
 	file, err := r.Write(dir)
 	if err != nil || filepath.Base(file) != "sample-talk-bm25-none.json" {
 		t.Fatalf("written to %s: %v", file, err)
 	}
-	if fell, err := FallsSince(dir, r); err != nil || len(fell) > 0 {
+	if fell, err := RegressionsSince(dir, r); err != nil || len(fell) > 0 {
 		t.Errorf("against itself: %v, %v", fell, err)
 	}
 	g := r.Groups["temporal"]
 	was := g.Metrics["recall@10"]
 	g.Metrics["recall@10"] = Interval{Mean: was.Mean - 0.02}
 	g.Metrics["cost@10"] = Interval{}
-	fell, err := FallsSince(dir, r)
+	fell, err := RegressionsSince(dir, r)
 	if err != nil || len(fell) != 1 || !strings.Contains(fell[0], "recall@10 of temporal") {
 		t.Errorf("after a fall: %v, %v", fell, err)
 	}
 	r.Data = map[string]string{"conversation.json": "other"}
-	if _, err := FallsSince(dir, r); err == nil {
+	if _, err := RegressionsSince(dir, r); err == nil {
 		t.Error("results over other data are compared")
 	}
 	var b strings.Builder

@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// GrowthPoint is a fixed set of questions, asked of a collection of so many notes.
+// GrowthPoint is the result of a fixed set of questions at one size of a collection.
 type GrowthPoint struct {
 	Notes    int      `json:"notes"`
 	Recall10 Interval `json:"recall@10"`
 	NDCG10   Interval `json:"nDCG@10"`
 	Took     Latency  `json:"took_ms"`
 	Wall     Latency  `json:"wall_ms"`
-	Loading  float64  `json:"loading_seconds"` // of what was added since the point before
+	Loading  float64  `json:"loading_seconds"` // for the notes added since the previous point
 }
 
-// growthBatch is how many notes one request adds.
+// growthBatch is the number of notes per request.
 const growthBatch = 500
 
-// Grow loads one conversation and asks its questions again and again, while notes about
-// other things are added until the collection has each of the sizes (ascending). Each
-// point asks all questions once before it measures, so that a cold index is no part of it.
-func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, sizes []int, tellf func(format string, args ...any)) ([]GrowthPoint, error) {
+// Grow loads one conversation and measures its questions at each of the sizes (ascending), adding
+// notes about other topics in between. Before measuring it asks all questions once, so that the
+// index is warm.
+func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, sizes []int, logf func(format string, args ...any)) ([]GrowthPoint, error) {
 	only := *d
 	only.Conversations = d.Conversations[:1]
-	b, err := Open(ctx, c, &only, name, "none", tellf)
+	b, err := Open(ctx, c, &only, name, "none", logf)
 	if err != nil {
 		return nil, err
 	}
@@ -37,10 +37,10 @@ func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, si
 	have := len(only.Conversations[0].Turns)
 	var out []GrowthPoint
 	for _, size := range sizes {
-		start, told := time.Now(), time.Now()
+		start, logged := time.Now(), time.Now()
 		for have < size {
 			n := min(growthBatch, size-have)
-			lines, err := c.AddNotes(ctx, loaded.Collection, others.notes(n))
+			lines, err := c.AddNotes(ctx, loaded.Collection, others.next(n))
 			if err != nil {
 				return nil, fmt.Errorf("add notes: %w", err)
 			}
@@ -51,9 +51,9 @@ func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, si
 				loaded.IDs[l.ID] = "other:" + l.ID
 			}
 			have += n
-			if time.Since(told) > 5*time.Second {
-				told = time.Now()
-				tellf("growth: %d of %d notes", have, size)
+			if time.Since(logged) > 5*time.Second {
+				logged = time.Now()
+				logf("growth: %d of %d notes", have, size)
 			}
 		}
 		if err := drain(ctx, c, loaded.Collection, have, nil); err != nil {
@@ -76,7 +76,7 @@ func Grow(ctx context.Context, c *Client, d *Dataset, name string, v Variant, si
 			Notes: have, Loading: loading, Took: tookOf(rows), Wall: latency(wall),
 			Recall10: Bootstrap(column(rows, b.metric("recall@10"), whole)), NDCG10: Bootstrap(column(rows, b.metric("nDCG@10"), whole)),
 		}
-		tellf("growth: %d notes: recall@10 %.4f, nDCG@10 %.4f, p50 %.2f ms, p95 %.2f ms", have, p.Recall10.Mean, p.NDCG10.Mean, p.Took.P50, p.Took.P95)
+		logf("growth: %d notes: recall@10 %.4f, nDCG@10 %.4f, p50 %.2f ms, p95 %.2f ms", have, p.Recall10.Mean, p.NDCG10.Mean, p.Took.P50, p.Took.P95)
 		out = append(out, p)
 	}
 	return out, nil
@@ -96,17 +96,17 @@ func PrintGrowth(w io.Writer, points []GrowthPoint) error {
 	return nil
 }
 
-// distractors are things that other people say to each other, always the same ones.
+// distractors generates messages of other people, always the same ones.
 type distractors struct {
 	rng  *rand.Rand
 	made int
 }
 
 func newDistractors() *distractors {
-	return &distractors{rng: rand.New(rand.NewPCG(3, 4))} //nolint:gosec // no secret: the same text every time
+	return &distractors{rng: rand.New(rand.NewPCG(3, 4))} //nolint:gosec // not a secret; the text must be reproducible
 }
 
-// The parts of what they say.
+// The parts of a message.
 var (
 	otherNames   = strings.Fields("Amara Bela Chidi Dunja Edda Farid Greta Hiro Imke Jonas Katya Leif Mirja Nils Oksana Pavel Quentin Rosa Stefan Tuula Uri Vera Wim Xenia Yusuf Zofia")
 	otherOpening = []string{
@@ -134,8 +134,8 @@ var (
 	}
 )
 
-// notes gives the next n, in sessions of twenty, an hour apart.
-func (d *distractors) notes(n int) []Note {
+// next returns the next n messages, in sessions of twenty, an hour apart.
+func (d *distractors) next(n int) []Note {
 	const session = 20
 	pick := func(list []string) string { return list[d.rng.IntN(len(list))] }
 	out := make([]Note, n)

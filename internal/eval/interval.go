@@ -8,11 +8,10 @@ import (
 	"slices"
 )
 
-// resamples is the number of draws of a bootstrap.
+// resamples is the number of resamples of a bootstrap.
 const resamples = 10_000
 
-// Interval is a mean with its 95% bootstrap interval over questions. It is written as
-// [mean, low, high].
+// Interval is a mean with its 95% bootstrap interval over questions. In JSON it is [mean, low, high].
 type Interval struct{ Mean, Low, High float64 }
 
 // MarshalJSON rounds to six decimals.
@@ -30,17 +29,17 @@ func (i *Interval) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Bootstrap gives the mean of values and the 95% percentile interval of 10,000 resamples
-// (Efron and Tibshirani, 1993). The draws depend on the number of values alone, so a
-// figure can be had again. NaN is left out; no values give zeros.
+// Bootstrap returns the mean of values and the 95% percentile interval of 10,000 resamples (Efron
+// and Tibshirani, 1993). The draws depend only on the number of values, so figures are
+// reproducible. NaN is left out. Without values the result is zero.
 //
-// The interval of a difference is that of the differences by question (paired bootstrap).
+// For a difference of two runs, pass the differences by question (paired bootstrap).
 func Bootstrap(values []float64) Interval {
 	vs := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	if len(vs) == 0 {
 		return Interval{}
 	}
-	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // no secret: the same draws every time
+	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not a secret; the draws must be reproducible
 	means := make([]float64, resamples)
 	n := uint32(len(vs)) //nolint:gosec // a number of questions
 	for i := range means {
@@ -65,8 +64,8 @@ func mean(vs []float64) float64 {
 	return sum / float64(len(vs))
 }
 
-// AUROC is the chance that a positive has a higher value than a negative, equal ones
-// counting half; 0.5 is chance. NaN without either.
+// AUROC returns the probability that a positive has a higher value than a negative; equal values
+// count half. It returns NaN when one of the samples is empty.
 func AUROC(positive, negative []float64) float64 {
 	if len(positive) == 0 || len(negative) == 0 {
 		return math.NaN()

@@ -8,22 +8,21 @@ import (
 	"time"
 )
 
-// Loaded reports what loading one conversation came to.
+// Loaded is the result of loading one conversation.
 type Loaded struct {
 	Collection string
 	Embedder   string
 	Notes      int64
 	Links      int64
-	Evolved    int64         // notes of which a later note's evolution wrote a version
+	Evolved    int64         // notes that the evolution of a later note changed
 	Pending    int64         // waiting for a model or embedder
-	Failed     int           // lines refused
-	Took       time.Duration // from the first write until no job was left
+	Failed     int           // refused lines
+	Took       time.Duration // from the first write until all jobs ended
 
 	IDs map[string]string // note id → turn id
 }
 
-// Turns gives the turns of hits. A note of another collection is an error: nothing may
-// leak.
+// Turns returns the turns of hits. A note of another collection is an error: nothing may leak.
 func (l *Loaded) Turns(hits []Hit) ([]string, error) {
 	out := make([]string, 0, len(hits))
 	for _, h := range hits {
@@ -36,9 +35,9 @@ func (l *Loaded) Turns(hits []Hit) ([]string, error) {
 	return out, nil
 }
 
-// Load makes a collection, adds one note per turn in bulk and waits until its
-// jobs have ended. With policy "none" nothing is analysed. progress is called
-// now and then with notes written and jobs left; it may be nil.
+// Load creates a collection, adds one note per turn in bulk and waits until its jobs have ended.
+// Policy "none" analyzes nothing. progress, which may be nil, is called with the number of notes
+// written and of jobs left.
 func Load(ctx context.Context, c *Client, name, policy string, turns []Turn, progress func(written, jobs int)) (Loaded, error) {
 	start := time.Now()
 	col, err := c.CreateCollection(ctx, name, policy)
@@ -86,7 +85,7 @@ func Load(ctx context.Context, c *Client, name, policy string, turns []Turn, pro
 	return out, nil
 }
 
-// drain waits until no job of the collection is left.
+// drain waits until the collection has no open jobs.
 func drain(ctx context.Context, c *Client, collection string, written int, progress func(written, jobs int)) error {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		jobs, err := c.OpenJobs(ctx, collection)
@@ -107,8 +106,8 @@ func drain(ctx context.Context, c *Client, collection string, written int, progr
 	}
 }
 
-// Evolutions counts notes that a later note's evolution changed: those with a
-// version made by a job whose trigger is another note.
+// Evolutions counts the notes that the evolution of another note changed: those with a version made
+// by a job that another note triggered.
 func Evolutions(ctx context.Context, c *Client, loaded *Loaded) error {
 	for id := range loaded.IDs {
 		var page struct {
@@ -130,8 +129,8 @@ func Evolutions(ctx context.Context, c *Client, loaded *Loaded) error {
 	return nil
 }
 
-// Described counts, for notes of a loaded collection, those with at least three keywords that occur in
-// their content.
+// Described counts the notes of a collection with at least three keywords that occur in their
+// content.
 func Described(ctx context.Context, c *Client, collection string) (described, total int, err error) {
 	err = c.CountNotes(ctx, collection, func(raw json.RawMessage) error {
 		var n struct {

@@ -13,7 +13,7 @@ import (
 // The categories of LoCoMo's questions, by their numbers in its files.
 var locomoCategories = map[int]string{1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 
-// newLoCoMo gives an empty data set of LoCoMo's shape.
+// newLoCoMo returns an empty data set with LoCoMo's categories and budgets.
 func newLoCoMo(name string) *Dataset {
 	return &Dataset{
 		Name: name, Categories: []string{"multi-hop", "temporal", "open-domain", "single-hop", "adversarial"},
@@ -21,15 +21,15 @@ func newLoCoMo(name string) *Dataset {
 	}
 }
 
-// ReadLoCoMo reads the LoCoMo conversations of a data folder (Maharana et al., ACL 2024):
-// locomo7.json, and what an audit says of its labels, locomo7_audit.json.
+// ReadLoCoMo reads the LoCoMo conversations of a data folder (Maharana et al., ACL 2024) from
+// locomo7.json, and an audit of their labels from locomo7_audit.json.
 func ReadLoCoMo(dir string) (*Dataset, error) {
 	d := newLoCoMo("locomo")
-	raw, err := d.read(dir, "locomo7.json")
+	raw, err := d.readFile(dir, "locomo7.json")
 	if err != nil {
 		return nil, err
 	}
-	audit, err := d.read(dir, "locomo7_audit.json")
+	audit, err := d.readFile(dir, "locomo7_audit.json")
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +39,12 @@ func ReadLoCoMo(dir string) (*Dataset, error) {
 	return d, nil
 }
 
-// sessionTime is how LoCoMo writes times: "1:56 pm on 8 May, 2023".
+// sessionTime is the format of LoCoMo's times: "1:56 pm on 8 May, 2023".
 const sessionTime = "3:04 pm on 2 January, 2006"
 
 var evidenceID = regexp.MustCompile(`D:?(\d+):0*(\d+)`)
 
-// correction is what an audit says of one question.
+// correction is the audited evidence of one question.
 type correction struct {
 	Sample   string   `json:"sample_id"`
 	Question int      `json:"qa_index"` // from 0, in its conversation
@@ -62,11 +62,11 @@ type locomoFile struct {
 	} `json:"qa"`
 }
 
-// decodeLoCoMo reads conversations, and an audit of them unless that is nil.
+// decodeLoCoMo decodes conversations, and their audit unless that is nil.
 func decodeLoCoMo(raw, audit []byte) ([]Conversation, error) {
 	var files []locomoFile
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber() // an answer that is a number stays as it is written
+	dec.UseNumber() // keeps the digits of numeric answers
 	if err := dec.Decode(&files); err != nil {
 		return nil, fmt.Errorf("not a LoCoMo file: %w", err)
 	}
@@ -90,7 +90,7 @@ func decodeLoCoMo(raw, audit []byte) ([]Conversation, error) {
 func (f *locomoFile) conversation(corrections []correction) (Conversation, error) {
 	c := Conversation{ID: f.SampleID}
 	known := map[string]bool{}
-	// Sessions are numbered from 1, perhaps with gaps.
+	// Session numbers start at 1 and may have gaps.
 	for n := 1; n <= len(f.Conversation); n++ {
 		key := "session_" + strconv.Itoa(n)
 		rawTurns, ok := f.Conversation[key]
@@ -163,8 +163,8 @@ func decodeSession(n int, rawTurns, rawTime json.RawMessage) ([]Turn, error) {
 	return out, nil
 }
 
-// gold repairs evidence ids as published ("D8:6; D9:17", "D:11:26", "D30:05")
-// and drops those that no turn has, and repeats.
+// gold normalizes published evidence ids ("D8:6; D9:17", "D:11:26", "D30:05"). It drops unknown ids
+// and repeats.
 func gold(evidence []string, known map[string]bool) []string {
 	var out []string
 	seen := map[string]bool{}

@@ -8,31 +8,31 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval/reference"
 )
 
-// Ranking is what was answered to one question.
+// Ranking is the answer to one question.
 type Ranking struct {
 	Turns []string // ids of distinct turns, best first
-	Best  float64  // the first hit's score; 0 without one, NaN where hits have none
-	// Answerable is what the gateway says of it, on a scale of its own; NaN if nothing.
+	Best  float64  // score of the first hit; 0 without hits, NaN when hits have no score
+	// Answerable is the gateway's own estimate; NaN when it reports none.
 	Answerable float64
-	Profile    string        // of the ranking, as the gateway says
-	Took       time.Duration // as the gateway says
-	Wall       time.Duration // as the caller sees it
+	Profile    string        // of the ranking, as the gateway reports
+	Took       time.Duration // as the gateway reports
+	Wall       time.Duration // as the client measures
 }
 
 // Asker answers the questions of one conversation.
 type Asker func(q *Question) (Ranking, error)
 
-// Row is one question's answer, measured.
+// Row is the measured answer to one question.
 type Row struct {
-	Conversation int // its place in the data set
+	Conversation int // index in the data set
 	Question     *Question
 	Ranking      Ranking
 	Score        Score // nil for a question without gold
 	Audited      Score // the same against the audited labels
 }
 
-// Measure asks every question of a data set and measures the answers. with prepares the
-// conversation at a place of the data set and gives what answers its questions.
+// Measure asks every question of a data set and measures the answers. with prepares conversation i
+// and returns what answers its questions.
 func Measure(d *Dataset, with func(i int) (Asker, error)) ([]Row, error) {
 	var out []Row
 	for i := range d.Conversations {
@@ -60,14 +60,14 @@ func Measure(d *Dataset, with func(i int) (Asker, error)) ([]Row, error) {
 	return out, nil
 }
 
-// Reference is a plain scorer whose figures over published data are known.
+// Reference is a simple scorer with known figures over published data.
 type Reference struct {
 	Name string
 	make func(c *Conversation) (reference.Scorer, func(string) []string)
 }
 
-// References are the scorers that others are compared with, the plainest first. The
-// first one proves the harness: its figures must be met to four decimals.
+// References returns the scorers to compare with, the simplest first. The first one checks the
+// harness: its figures must match to four decimals.
 func References() []Reference {
 	text := func(t *Turn) string { return t.Text }
 	dated := func(t *Turn) string { return t.Rendered }
@@ -130,7 +130,7 @@ func sessions(c *Conversation) []string {
 	return out
 }
 
-// column picks one metric of the rows that keep says, in order.
+// column returns one metric of the rows that keep selects, in order.
 func column(rows []Row, metric int, keep func(*Row) bool) []float64 {
 	var out []float64
 	for i := range rows {

@@ -16,8 +16,8 @@ type BankUser struct {
 	Turns []Turn
 }
 
-// ReadMemoryBank reads users and their dialogue from a MemoryBank file (Zhong
-// et al., 2023), users by name, days in order; each exchange gives two turns.
+// ReadMemoryBank reads users and their dialogues from a MemoryBank file (Zhong et al., 2023). Users
+// are sorted by name, days by date. Each exchange becomes two turns.
 func ReadMemoryBank(path string) ([]BankUser, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

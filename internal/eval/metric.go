@@ -9,8 +9,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval/reference"
 )
 
-// Tokens counts the tokens of a text: runs of ASCII letters and digits, and every other
-// rune that is no space. Over English dialogue that is within 1% of a byte-pair encoding.
+// Tokens returns the number of tokens of a text: runs of ASCII letters and digits, and every other
+// rune except spaces. For English dialogue that is within 1% of a byte-pair encoding.
 func Tokens(text string) int {
 	n, in := 0, false
 	for _, r := range text {
@@ -23,22 +23,21 @@ func Tokens(text string) int {
 	return n
 }
 
-// depths are the numbers of hits that recall and cost are told for.
+// depths are the numbers of hits k of recall@k and cost@k.
 var depths = []int{5, 10, 20, 50}
 
-// cutOff is the rank after which nothing counts.
+// cutOff is the last rank that counts.
 const cutOff = 50
 
-// Metrics names what is measured of one ranked list, in the order of a Score, where
-// recall is also told within budgets of tokens:
+// Metrics returns the metrics of one ranked list, in the order of a Score:
 //
 //   - recall@k: the share of gold turns among the first k; all@k, any@k: 1 if all, or at
-//     least one, are there.
+//     least one, are among the first k.
 //   - MRR: 1 / rank of the first gold turn, 0 if it is not among the first 50.
 //   - nDCG@10, with a gain of 1 per gold turn.
-//   - tokens@k: tokens of the first k turns as rendered; cost@k: the same as a share of
-//     the whole conversation's.
-//   - recall@Bt: recall of what is taken from the top until the next turn would pass B tokens.
+//   - tokens@k: tokens of the first k rendered turns; cost@k: the same as a share of the
+//     whole conversation.
+//   - recall@Bt: recall of the first turns that fit in B tokens, for each budget B.
 //   - answer@10: the share of the gold answer's terms that occur in the first ten.
 func Metrics(budgets []int) []string {
 	var out []string
@@ -63,8 +62,8 @@ const answerMetric = "answer@10"
 
 func budgetMetric(b int) string { return fmt.Sprintf("recall@%dt", b) }
 
-// A Score holds one ranked list's metrics, in the order of Metrics. NaN is one that does
-// not apply: the answer's share where the answer has no terms.
+// A Score holds the metrics of one ranked list, in the order of Metrics. It is NaN where a metric
+// does not apply: the share of an answer without terms.
 type Score []float64
 
 // Scale measures ranked lists of one conversation.
@@ -75,7 +74,7 @@ type Scale struct {
 	terms   map[string]map[string]bool // by turn
 }
 
-// NewScale counts what is needed of a conversation's turns.
+// NewScale counts the tokens and terms of a conversation's turns.
 func NewScale(turns []Turn, budgets []int) *Scale {
 	s := &Scale{budgets: budgets, tokens: make(map[string]int, len(turns)), terms: make(map[string]map[string]bool, len(turns))}
 	for _, t := range turns {
@@ -89,20 +88,20 @@ func NewScale(turns []Turn, budgets []int) *Scale {
 	return s
 }
 
-// Total is the number of tokens of the whole conversation, as rendered.
+// Total returns the number of tokens of the whole rendered conversation.
 func (s *Scale) Total() int { return s.total }
 
-// Measure scores a ranked list of distinct turns against gold turns, of which there must
-// be some, and the words of the answer.
+// Measure scores a ranked list of distinct turns against gold turns, which must not be empty, and
+// the words of the answer.
 func (s *Scale) Measure(ranked, gold []string, answer string) Score {
-	rank := places(ranked)
-	within := func(k int) float64 { return found(rank, gold, k) }
+	rank := rankByTurn(ranked)
+	within := func(k int) float64 { return recallAt(rank, gold, k) }
 	var recall, all, anyOf, tokens, cost Score
 	for _, k := range depths {
 		r := within(k)
 		recall = append(recall, r)
-		all = append(all, truth(r == 1))
-		anyOf = append(anyOf, truth(r > 0))
+		all = append(all, boolToFloat(r == 1))
+		anyOf = append(anyOf, boolToFloat(r > 0))
 		n := 0
 		for _, id := range ranked[:min(k, len(ranked))] {
 			n += s.tokens[id]
@@ -111,7 +110,7 @@ func (s *Scale) Measure(ranked, gold []string, answer string) Score {
 		cost = append(cost, float64(n)/float64(max(s.total, 1)))
 	}
 	out := append(append(append(Score{}, recall...), all...), anyOf...)
-	out = append(out, reciprocalRank(rank, gold), gain10(rank, gold))
+	out = append(out, reciprocalRank(rank, gold), ndcg10(rank, gold))
 	out = append(append(out, tokens...), cost...)
 	for _, b := range s.budgets {
 		out = append(out, within(s.fit(ranked, b)))
@@ -119,8 +118,8 @@ func (s *Scale) Measure(ranked, gold []string, answer string) Score {
 	return append(out, s.answered(ranked, answer))
 }
 
-// places gives the rank of each turn, from 1; of one that stands twice the better.
-func places(ranked []string) map[string]int {
+// rankByTurn returns the rank of each turn, from 1. A repeated turn has its best rank.
+func rankByTurn(ranked []string) map[string]int {
 	out := make(map[string]int, len(ranked))
 	for i, id := range ranked {
 		if _, seen := out[id]; !seen {
@@ -130,8 +129,8 @@ func places(ranked []string) map[string]int {
 	return out
 }
 
-// found is the share of gold turns with a rank of at most k.
-func found(rank map[string]int, gold []string, k int) float64 {
+// recallAt returns the share of gold turns with a rank of at most k.
+func recallAt(rank map[string]int, gold []string, k int) float64 {
 	n := 0
 	for _, g := range gold {
 		if p := rank[g]; p > 0 && p <= k {
@@ -141,14 +140,14 @@ func found(rank map[string]int, gold []string, k int) float64 {
 	return float64(n) / float64(len(gold))
 }
 
-func truth(b bool) float64 {
+func boolToFloat(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// fit says how many of the first turns fit a budget of tokens.
+// fit returns how many of the first turns fit a budget of tokens.
 func (s *Scale) fit(ranked []string, budget int) int {
 	for i, id := range ranked {
 		if budget -= s.tokens[id]; budget < 0 {
@@ -171,8 +170,8 @@ func reciprocalRank(rank map[string]int, gold []string) float64 {
 	return 1 / float64(best)
 }
 
-// gain10 is nDCG@10, normalised by the best list for the first ten gold turns.
-func gain10(rank map[string]int, gold []string) float64 {
+// ndcg10 returns nDCG@10, normalized by the best possible list.
+func ndcg10(rank map[string]int, gold []string) float64 {
 	var gain, ideal float64
 	for i, g := range gold {
 		if i < 10 {
@@ -185,16 +184,17 @@ func gain10(rank map[string]int, gold []string) float64 {
 	return gain / ideal
 }
 
-// answered is the share of the answer's distinct terms that the first ten turns have; NaN
-// where the answer has none.
+// answered returns the share of the answer's distinct terms in the first ten turns; NaN when the
+// answer has no terms.
 func (s *Scale) answered(ranked []string, answer string) float64 {
-	return share(answer, func(term string) bool {
+	return termShare(answer, func(term string) bool {
 		return slices.ContainsFunc(ranked[:min(10, len(ranked))], func(id string) bool { return s.terms[id][term] })
 	})
 }
 
-// share is how many of the answer's distinct terms are there, as a share; NaN without any.
-func share(answer string, there func(term string) bool) float64 {
+// termShare returns the share of the answer's distinct terms for which there returns true; NaN when
+// the answer has no terms.
+func termShare(answer string, there func(term string) bool) float64 {
 	terms := map[string]bool{}
 	n := 0
 	for _, term := range reference.Stemmed(answer) {

@@ -13,64 +13,63 @@ import (
 	"time"
 )
 
-// ModelProxy stands between a gateway and the endpoint of a model: it measures each
-// request by the call that it asks, and answers calls by itself that a scenario needs
-// out of the way, so that the calls behind them are asked even of a model that gets no
-// further by itself.
+// ModelProxy forwards the requests of a gateway to the endpoint of a model and measures them by
+// call. It stubs chosen calls with canned answers, so that later calls are exercised even with a
+// weak model.
 type ModelProxy struct {
 	target *url.URL
 	http   *http.Client
 
-	mu      sync.Mutex
-	primed  map[string][]string // answers by call, taken in turns
-	seen    map[string][]ModelRequest
-	primes  map[string]int // answered by itself, by call
-	flying  int
-	stopped bool
+	mu         sync.Mutex
+	canned     map[string][]string // answers by call, used in rotation
+	seen       map[string][]ModelRequest
+	cannedUsed map[string]int // number of canned answers sent, by call
+	inFlight   int
+	stopped    bool
 }
 
 // ModelRequest is one request that the endpoint answered.
 type ModelRequest struct {
 	Took    time.Duration
-	In, Out int64 // tokens as the endpoint says; 0 where it does not
+	In, Out int64 // tokens that the endpoint reports; 0 without a report
 	Status  int
 }
 
-// CallChat is what requests without a schema are called.
+// CallChat is the name of requests without a schema.
 const CallChat = "chat"
 
-// NewModelProxy makes one towards the base URL of an OpenAI-compatible endpoint, with its
-// /v1. Gateways take the proxy's own address, with /v1, for that.
+// NewModelProxy returns a proxy for the base URL of an OpenAI-compatible endpoint, with /v1. The
+// gateway must use the proxy's address with /v1 as its endpoint.
 func NewModelProxy(target string) (*ModelProxy, error) {
 	u, err := url.Parse(strings.TrimRight(target, "/"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%q is no http or https address of an endpoint", target)
 	}
-	return &ModelProxy{target: u, http: &http.Client{}, seen: map[string][]ModelRequest{}, primes: map[string]int{}}, nil
+	return &ModelProxy{target: u, http: &http.Client{}, seen: map[string][]ModelRequest{}, cannedUsed: map[string]int{}}, nil
 }
 
-// prime sets what the proxy answers by itself from now on; nil: nothing.
-func (p *ModelProxy) prime(answers map[string][]string) {
+// setCanned sets the canned answers from now on; nil for none.
+func (p *ModelProxy) setCanned(answers map[string][]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.primed, p.primes = answers, map[string]int{}
+	p.canned, p.cannedUsed = answers, map[string]int{}
 }
 
-// stop makes the proxy refuse all that still comes, when the time is over.
+// stop makes the proxy refuse all later requests.
 func (p *ModelProxy) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopped = true
 }
 
-// idle tells that no request is under way.
+// idle reports whether no request is in flight.
 func (p *ModelProxy) idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.flying == 0
+	return p.inFlight == 0
 }
 
-// requests gives what was measured so far, by call.
+// requests returns the measured requests so far, by call.
 func (p *ModelProxy) requests() map[string][]ModelRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,28 +80,28 @@ func (p *ModelProxy) requests() map[string][]ModelRequest {
 	return out
 }
 
-// own gives the answer to a call that the proxy answers by itself.
-func (p *ModelProxy) own(call string) (answer string, ok, stopped bool) {
+// cannedAnswer returns the next canned answer to a call; ok is false when it has none.
+func (p *ModelProxy) cannedAnswer(call string) (answer string, ok, stopped bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	answers := p.primed[call]
+	answers := p.canned[call]
 	if len(answers) == 0 {
 		return "", false, p.stopped
 	}
-	n := p.primes[call]
-	p.primes[call]++
+	n := p.cannedUsed[call]
+	p.cannedUsed[call]++
 	return answers[n%len(answers)], true, p.stopped
 }
 
-// ServeHTTP passes a request on.
+// ServeHTTP answers a request, or forwards it.
 func (p *ModelProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, "unreadable", http.StatusBadRequest)
 		return
 	}
-	call := calledFor(body)
-	answer, primed, stopped := p.own(call)
+	call := callName(body)
+	answer, primed, stopped := p.cannedAnswer(call)
 	switch {
 	case stopped:
 		http.Error(w, "the time of the test is over", http.StatusServiceUnavailable)
@@ -119,17 +118,17 @@ func (p *ModelProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	began := time.Now()
 	p.mu.Lock()
-	p.flying++
+	p.inFlight++
 	p.mu.Unlock()
-	status, usage := p.pass(w, r, body)
+	status, usage := p.forward(w, r, body)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.flying--
+	p.inFlight--
 	p.seen[call] = append(p.seen[call], ModelRequest{Took: time.Since(began), In: usage.In, Out: usage.Out, Status: status})
 }
 
-// pass sends a request to the endpoint and copies the answer as it comes.
-func (p *ModelProxy) pass(w http.ResponseWriter, r *http.Request, body []byte) (status int, u usage) {
+// forward sends a request to the endpoint and streams the answer back.
+func (p *ModelProxy) forward(w http.ResponseWriter, r *http.Request, body []byte) (status int, u usage) {
 	target := *p.target
 	target.Path = strings.TrimRight(p.target.Path, "/") + strings.TrimPrefix(r.URL.Path, "/v1")
 	req, err := http.NewRequestWithContext(r.Context(), r.Method, target.String(), bytes.NewReader(body))
@@ -142,7 +141,7 @@ func (p *ModelProxy) pass(w http.ResponseWriter, r *http.Request, body []byte) (
 			req.Header.Set(name, v)
 		}
 	}
-	resp, err := p.http.Do(req) //nolint:gosec // the endpoint that whoever runs this names
+	resp, err := p.http.Do(req) //nolint:gosec // the endpoint is an argument of the command
 	if err != nil {
 		http.Error(w, "the endpoint does not answer", http.StatusBadGateway)
 		return http.StatusBadGateway, u
@@ -154,15 +153,15 @@ func (p *ModelProxy) pass(w http.ResponseWriter, r *http.Request, body []byte) (
 		}
 	}
 	w.WriteHeader(resp.StatusCode)
-	var said bytes.Buffer
-	_, _ = io.Copy(io.MultiWriter(flushed{w}, &said), resp.Body)
-	return resp.StatusCode, usageIn(said.Bytes())
+	var answerText bytes.Buffer
+	_, _ = io.Copy(io.MultiWriter(flushWriter{w}, &answerText), resp.Body)
+	return resp.StatusCode, usageIn(answerText.Bytes())
 }
 
-// flushed hands each piece on at once: an answer may be streamed.
-type flushed struct{ http.ResponseWriter }
+// flushWriter flushes each write, for streamed answers.
+type flushWriter struct{ http.ResponseWriter }
 
-func (f flushed) Write(b []byte) (int, error) {
+func (f flushWriter) Write(b []byte) (int, error) {
 	n, err := f.ResponseWriter.Write(b)
 	if flusher, ok := f.ResponseWriter.(http.Flusher); ok {
 		flusher.Flush()
@@ -170,11 +169,11 @@ func (f flushed) Write(b []byte) (int, error) {
 	return n, err //nolint:wrapcheck // an io.Writer's own
 }
 
-// statedName is how instructions name a schema where the endpoint takes none by itself.
+// statedName matches the name of a schema in instructions, for endpoints without response schemas.
 var statedName = regexp.MustCompile(`JSON Schema, named \\"([a-z_]+)\\"`)
 
-// calledFor tells which call a request asks.
-func calledFor(body []byte) string {
+// callName returns the call of a request.
+func callName(body []byte) string {
 	var req struct {
 		ResponseFormat struct {
 			JSONSchema struct {
@@ -191,15 +190,15 @@ func calledFor(body []byte) string {
 	return CallChat
 }
 
-// usage is what an endpoint says of the tokens.
+// usage is the token usage that an endpoint reports.
 type usage struct {
 	In  int64 `json:"prompt_tokens"`
 	Out int64 `json:"completion_tokens"`
 }
 
-// usageIn finds the tokens in an answer, or in the last piece of a stream that has them.
-func usageIn(said []byte) (out usage) {
-	for line := range bytes.Lines(said) {
+// usageIn returns the usage in an answer, or in the last chunk of a stream that has one.
+func usageIn(answerText []byte) (out usage) {
+	for line := range bytes.Lines(answerText) {
 		line = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("data:")))
 		var piece struct {
 			Usage *usage `json:"usage"`
@@ -211,7 +210,7 @@ func usageIn(said []byte) (out usage) {
 	var whole struct {
 		Usage usage `json:"usage"`
 	}
-	if out == (usage{}) && json.Unmarshal(said, &whole) == nil {
+	if out == (usage{}) && json.Unmarshal(answerText, &whole) == nil {
 		out = whole.Usage
 	}
 	return out

@@ -21,43 +21,43 @@ import (
 // ModelTest asks a model every call of every policy, through a gateway.
 type ModelTest struct {
 	Client *Client
-	Proxy  *ModelProxy // that the gateway takes for its model's endpoint
+	Proxy  *ModelProxy // the endpoint of the gateway's model
 	Prefix string      // of the collections' names
-	Calls  int         // exchanges, or notes, in each collection; most calls are asked about as often
-	Until  time.Time   // when nothing more is asked
-	// Patience is how long nothing has to change before jobs are taken for stuck, behind one
-	// that waits for another try as the model gave it nothing usable.
+	Calls  int         // exchanges or notes per collection; most calls are asked about as often
+	Until  time.Time   // nothing is asked after it
+	// Patience is how long nothing must change before open jobs count as stuck: a job waits for
+	// its next attempt because the model's answers were unusable, and others wait behind it.
 	Patience time.Duration
-	Tellf    func(format string, args ...any)
+	Logf     func(format string, args ...any)
 }
 
-// Call is what became of one call.
+// Call is the statistics of one call.
 type Call struct {
 	Name     string
-	Requests int // to the endpoint, repairs included
-	// Questions by how they ended: good at the first try, repaired, unusable (the fallback
-	// decided), or failed as the endpoint did. None for chats, which have no schema.
+	Requests int // to the endpoint, including repairs
+	// Questions by result: good at the first attempt, repaired, unusable (the fallback decided),
+	// or failed with the endpoint. Chats, which have no schema, have none.
 	Good, Repaired, Unusable, Failed int
-	In, Out                          float64 // tokens of a request
-	Seconds                          float64 // of a request, median
+	In, Out                          float64 // tokens per request, mean
+	Seconds                          float64 // per request, median
 }
 
-// Questions is how many questions ended.
+// Questions returns the number of questions.
 func (c *Call) Questions() int { return c.Good + c.Repaired + c.Unusable + c.Failed }
 
-// ModelReport is what a model is worth to the policies.
+// ModelReport is how well a model answers the calls of the policies.
 type ModelReport struct {
 	Calls    []Call
 	NotAsked []string // calls that were never asked
-	Problems []string // what is stored and should not be
-	Derived  int      // notes that were looked at
-	Waiting  int      // jobs that are to be tried again, since the model gave nothing usable
-	Refused  []string // requests that the gateway answered with an error of the model
+	Problems []string // stored data that should not be stored
+	Derived  int      // derived notes that were checked
+	Waiting  int      // jobs that wait for another attempt, because the answers were unusable
+	Refused  []string // errors of the gateway because of the model
 	TimedOut bool
 	Seconds  float64
 }
 
-// AllCalls are the calls of all policies, and chats.
+// AllCalls returns the calls of all policies, and chat.
 func AllCalls() []string {
 	return []string{
 		"analyze", "evolve", "split", "relevance", "extract", "decide", "summarize", "procedure", "entities", "relations", "conflicts",
@@ -65,8 +65,8 @@ func AllCalls() []string {
 	}
 }
 
-// primes are usable answers that keep a scenario going up to the call that it is for.
-var primes = map[string][]string{
+// cannedAnswers are usable answers to the calls before the one that a scenario is for.
+var cannedAnswers = map[string][]string{
 	"analyze":  {`{"keywords":["pottery studio","lease","kiln"],"context":"A pottery studio opens.","tags":["pottery","business","plans"]}`},
 	"extract":  {`{"facts":["Nora lives in Lisbon"]}`, `{"facts":["Nora moved from Lisbon to Porto"]}`, `{"facts":["Tomas bakes sourdough bread in Porto"]}`, `{"facts":["Nora lives in Porto"]}`},
 	"decide":   {`{"operation":"ADD","target":null,"text":null}`},
@@ -79,65 +79,65 @@ var primes = map[string][]string{
 	"daily_personality": {`{"traits":["curious"],"mood":"glad","reply_strategy":"Ask about the studio."}`},
 }
 
-// scenario is a collection, what it is told, and what the proxy answers by itself.
+// scenario is a collection, its messages, and the calls that the proxy answers.
 type scenario struct {
 	name, policy string
 	config       map[string]any
-	primed       []string // calls
-	say          func(t *ModelTest, ctx context.Context, collection string) error
+	canned       []string // calls
+	send         func(t *ModelTest, ctx context.Context, collection string) error
 }
 
 func scenarios() []scenario {
 	soon := map[string]any{"summary_delay": 0}
 	return []scenario{
-		{name: "amem", policy: "amem", config: map[string]any{"split": true}, say: (*ModelTest).notes},
-		{name: "amem-described", policy: "amem", config: map[string]any{"split": true}, primed: []string{"analyze"}, say: (*ModelTest).notes},
-		{name: "mem0", policy: "mem0", config: map[string]any{"summary_every": 1}, say: (*ModelTest).talk},
-		{name: "mem0-facts", policy: "mem0", config: map[string]any{"summary_every": 1}, primed: []string{"extract"}, say: (*ModelTest).moves},
-		{name: "mem0-procedure", policy: "mem0", config: map[string]any{"memory_type": "procedural"}, say: (*ModelTest).talk},
-		{name: "mem0g", policy: "mem0g", say: (*ModelTest).talk},
-		{name: "mem0g-facts", policy: "mem0g", primed: []string{"extract", "decide"}, say: (*ModelTest).moves},
-		{name: "mem0g-entities", policy: "mem0g", primed: []string{"extract", "decide", "entities"}, say: (*ModelTest).moves},
-		{name: "mem0g-relations", policy: "mem0g", primed: []string{"extract", "decide", "entities", "relations"}, say: (*ModelTest).moves},
-		{name: "memorybank", policy: "memorybank", config: soon, say: (*ModelTest).talk},
-		{name: "memorybank-zh", policy: "memorybank", config: map[string]any{"summary_delay": 0, "language": "zh"}, say: (*ModelTest).talkChinese},
-		{name: "memorybank-moods", policy: "memorybank", config: soon, primed: []string{"daily_summary"}, say: (*ModelTest).talk},
-		{name: "memorybank-days", policy: "memorybank", config: soon, primed: []string{"daily_summary", "daily_personality"}, say: (*ModelTest).talk},
+		{name: "amem", policy: "amem", config: map[string]any{"split": true}, send: (*ModelTest).addNotes},
+		{name: "amem-described", policy: "amem", config: map[string]any{"split": true}, canned: []string{"analyze"}, send: (*ModelTest).addNotes},
+		{name: "mem0", policy: "mem0", config: map[string]any{"summary_every": 1}, send: (*ModelTest).addTalk},
+		{name: "mem0-facts", policy: "mem0", config: map[string]any{"summary_every": 1}, canned: []string{"extract"}, send: (*ModelTest).addMoves},
+		{name: "mem0-procedure", policy: "mem0", config: map[string]any{"memory_type": "procedural"}, send: (*ModelTest).addTalk},
+		{name: "mem0g", policy: "mem0g", send: (*ModelTest).addTalk},
+		{name: "mem0g-facts", policy: "mem0g", canned: []string{"extract", "decide"}, send: (*ModelTest).addMoves},
+		{name: "mem0g-entities", policy: "mem0g", canned: []string{"extract", "decide", "entities"}, send: (*ModelTest).addMoves},
+		{name: "mem0g-relations", policy: "mem0g", canned: []string{"extract", "decide", "entities", "relations"}, send: (*ModelTest).addMoves},
+		{name: "memorybank", policy: "memorybank", config: soon, send: (*ModelTest).addTalk},
+		{name: "memorybank-zh", policy: "memorybank", config: map[string]any{"summary_delay": 0, "language": "zh"}, send: (*ModelTest).addChineseTalk},
+		{name: "memorybank-moods", policy: "memorybank", config: soon, canned: []string{"daily_summary"}, send: (*ModelTest).addTalk},
+		{name: "memorybank-days", policy: "memorybank", config: soon, canned: []string{"daily_summary", "daily_personality"}, send: (*ModelTest).addTalk},
 	}
 }
 
-// Run goes through all scenarios, waits for their jobs as long as they make progress, and
-// looks at what is stored. An error is one of the gateway; what a model does is in the report.
+// Run runs all scenarios, waits for their jobs as long as they make progress, and checks what is
+// stored. It returns an error when the gateway fails; failures of the model are in the report.
 func (t *ModelTest) Run(ctx context.Context) (*ModelReport, error) {
 	began := time.Now()
 	out := &ModelReport{}
-	ends := map[string]map[string]int{}                                  // questions by call and end
-	ctx, cancel := context.WithDeadline(ctx, t.Until.Add(5*time.Minute)) // to look at what there is
+	ends := map[string]map[string]int{}                                  // questions by call and result
+	ctx, cancel := context.WithDeadline(ctx, t.Until.Add(5*time.Minute)) // time to check the results
 	defer cancel()
 	for _, s := range scenarios() {
 		if !time.Now().Before(t.Until) {
 			out.TimedOut = true
 			break
 		}
-		before, err := t.ends(ctx)
+		before, err := t.answerCounts(ctx)
 		if err != nil {
 			return nil, err
 		}
 		answers := map[string][]string{}
-		for _, call := range s.primed {
-			answers[call] = primes[call]
+		for _, call := range s.canned {
+			answers[call] = cannedAnswers[call]
 		}
-		t.Proxy.prime(answers)
-		if err := t.play(ctx, s, out); err != nil {
+		t.Proxy.setCanned(answers)
+		if err := t.runScenario(ctx, s, out); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		after, err := t.ends(ctx)
+		after, err := t.answerCounts(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for call, of := range after {
-			if slices.Contains(s.primed, call) {
-				continue // the proxy's own answers
+			if slices.Contains(s.canned, call) {
+				continue // the canned answers
 			}
 			if ends[call] == nil {
 				ends[call] = map[string]int{}
@@ -148,33 +148,33 @@ func (t *ModelTest) Run(ctx context.Context) (*ModelReport, error) {
 		}
 	}
 	t.Proxy.stop()
-	out.account(t.Proxy.requests(), ends)
+	out.countCalls(t.Proxy.requests(), ends)
 	if err := t.Client.do(ctx, http.MethodGet, "/readyz", nil, nil); err != nil {
-		return nil, fmt.Errorf("the gateway is not ready any more: %w", err)
+		return nil, fmt.Errorf("the gateway is no longer ready: %w", err)
 	}
 	out.Seconds = time.Since(began).Seconds()
 	return out, nil
 }
 
-// play tells one collection what its scenario says, and looks at what became of it.
-func (t *ModelTest) play(ctx context.Context, s scenario, out *ModelReport) error {
+// runScenario fills one collection as its scenario says, and checks the result.
+func (t *ModelTest) runScenario(ctx context.Context, s scenario, out *ModelReport) error {
 	began := time.Now()
 	col, err := t.Client.CreateConfigured(ctx, t.Prefix+s.name, s.policy, s.config)
 	if err != nil {
 		return err
 	}
-	if err := s.say(t, ctx, col.ID); err != nil {
+	if err := s.send(t, ctx, col.ID); err != nil {
 		return err
 	}
-	waiting, over, err := t.settle(ctx, col.ID)
+	waiting, over, err := t.waitForJobs(ctx, col.ID)
 	if err != nil {
 		return err
 	}
 	out.Waiting += waiting
 	out.TimedOut = out.TimedOut || over
-	if len(s.primed) == 0 && !over {
-		out.Refused = append(out.Refused, t.read(ctx, col.ID, s.policy == "amem")...)
-		if waiting, over, err = t.settle(ctx, col.ID); err != nil { // what a chat adds
+	if len(s.canned) == 0 && !over {
+		out.Refused = append(out.Refused, t.askReaders(ctx, col.ID, s.policy == "amem")...)
+		if waiting, over, err = t.waitForJobs(ctx, col.ID); err != nil { // a chat adds messages
 			return err
 		}
 		out.TimedOut = out.TimedOut || over
@@ -187,19 +187,19 @@ func (t *ModelTest) play(ctx context.Context, s scenario, out *ModelReport) erro
 	for _, p := range problems {
 		out.Problems = append(out.Problems, s.name+": "+p)
 	}
-	t.Tellf("%s: %d derived notes, %d jobs to be tried again, %.0f s", s.name, derived, waiting, time.Since(began).Seconds())
+	t.Logf("%s: %d derived notes, %d jobs wait for another attempt, %.0f s", s.name, derived, waiting, time.Since(began).Seconds())
 	return nil
 }
 
-// unrelated is a note of two concepts, which A-MEM may divide.
-const unrelated = "The north gate of the orchard needs a new hinge before the frost. Quarterly invoices to Lindqvist go out on the fifth by post."
+// twoConcepts is a note about two things, which A-MEM may split.
+const twoConcepts = "The north gate of the orchard needs a new hinge before the frost. Quarterly invoices to Lindqvist go out on the fifth by post."
 
-func (t *ModelTest) notes(ctx context.Context, collection string) error {
+func (t *ModelTest) addNotes(ctx context.Context, collection string) error {
 	c, err := Sample()
 	if err != nil {
 		return err
 	}
-	notes := []Note{{Content: unrelated}}
+	notes := []Note{{Content: twoConcepts}}
 	for i := range min(t.Calls, len(c.Turns)) {
 		notes = append(notes, Note{Content: c.Turns[i].Text, OccurredAt: &c.Turns[i].At})
 	}
@@ -207,8 +207,8 @@ func (t *ModelTest) notes(ctx context.Context, collection string) error {
 	return err
 }
 
-// talk tells exchanges of the sample, each of a person and an assistant, a day for every two.
-func (t *ModelTest) talk(ctx context.Context, collection string) error {
+// addTalk adds exchanges of the sample between a person and an assistant, two per day.
+func (t *ModelTest) addTalk(ctx context.Context, collection string) error {
 	c, err := Sample()
 	if err != nil {
 		return err
@@ -228,8 +228,8 @@ func (t *ModelTest) talk(ctx context.Context, collection string) error {
 	return nil
 }
 
-// moves tells what the proxy's own facts say, and nothing else.
-func (t *ModelTest) moves(ctx context.Context, collection string) error {
+// addMoves adds messages that say the same as the canned facts.
+func (t *ModelTest) addMoves(ctx context.Context, collection string) error {
 	said := []string{
 		"I live in Lisbon, and I love the light here.", "I moved from Lisbon to Porto. It rains more.",
 		"You should try what Tomas bakes in Porto: sourdough bread, every morning.", "I live in Porto now, near the river.",
@@ -247,12 +247,12 @@ func (t *ModelTest) moves(ctx context.Context, collection string) error {
 	return nil
 }
 
-// chinese is what a person says in Chinese, two days apart.
-var chinese = []string{"我叫林夏，上个月搬到了杭州，在一家书店工作。", "今天很开心，我的猫阿福学会了开门。"}
+// chineseMessages are messages in Chinese, two days apart.
+var chineseMessages = []string{"我叫林夏，上个月搬到了杭州，在一家书店工作。", "今天很开心，我的猫阿福学会了开门。"}
 
-func (t *ModelTest) talkChinese(ctx context.Context, collection string) error {
+func (t *ModelTest) addChineseTalk(ctx context.Context, collection string) error {
 	start := time.Date(2025, 3, 3, 9, 0, 0, 0, time.UTC)
-	for i, said := range chinese {
+	for i, said := range chineseMessages {
 		at := start.AddDate(0, 0, 2*i)
 		_, err := t.Client.AddMessages(ctx, collection, []Message{
 			{Role: "user", Name: "林夏", Content: said, OccurredAt: &at}, {Role: "assistant", Content: "听起来真不错！", OccurredAt: &at},
@@ -264,9 +264,9 @@ func (t *ModelTest) talkChinese(ctx context.Context, collection string) error {
 	return nil
 }
 
-// read asks what only readers ask: chats, whole and streamed, and judged searches. A
-// model that fails may be an error of these; it gives their words.
-func (t *ModelTest) read(ctx context.Context, collection string, judged bool) (refused []string) {
+// askReaders makes the requests of readers: chats, whole and streamed, and searches that the model
+// judges. They may fail with the model; it returns their errors.
+func (t *ModelTest) askReaders(ctx context.Context, collection string, judged bool) (refused []string) {
 	ctx, cancel := context.WithDeadline(ctx, t.Until)
 	defer cancel()
 	base := "/v1/collections/" + url.PathEscape(collection)
@@ -286,16 +286,16 @@ func (t *ModelTest) read(ctx context.Context, collection string, judged bool) (r
 		}
 	}
 	if judged {
-		// The words of a note: the first stage lets it pass whatever the embedder.
-		ask("/search", map[string]any{"query": unrelated, "k": 5, "rerank": "model"})
+		// The text of a note: it passes the first stage with any embedder.
+		ask("/search", map[string]any{"query": twoConcepts, "k": 5, "rerank": "model"})
 	}
 	ask("/chat", map[string]any{"message": "What do you know of the pottery studio?"})
 	ask("/chat", map[string]any{"message": "When does it open?", "stream": true, "remember": false})
 	return refused
 }
 
-// settle waits until no job of a collection is left, or none gets on.
-func (t *ModelTest) settle(ctx context.Context, collection string) (waiting int, over bool, err error) {
+// waitForJobs waits until a collection has no open jobs, or until they make no progress.
+func (t *ModelTest) waitForJobs(ctx context.Context, collection string) (waiting int, over bool, err error) {
 	last, since := "", time.Now()
 	for ended := 0; ; {
 		n, state, err := t.Client.openJobs(ctx, collection)
@@ -305,7 +305,7 @@ func (t *ModelTest) settle(ctx context.Context, collection string) (waiting int,
 		case n > 0:
 			ended = 0
 		default:
-			if ended++; ended == 2 { // a decision that has just ended may have put something off
+			if ended++; ended == 2 { // a job that has just ended may have enqueued another
 				return 0, false, nil
 			}
 		}
@@ -326,7 +326,7 @@ func (t *ModelTest) settle(ctx context.Context, collection string) (waiting int,
 	}
 }
 
-// openJobs counts the jobs of a collection that have not ended, and tells how far they are.
+// openJobs counts the open jobs of a collection. state changes when they make progress.
 func (c *Client) openJobs(ctx context.Context, collection string) (n int, state string, err error) {
 	var b strings.Builder
 	for _, state := range []string{"running", "queued"} {
@@ -353,8 +353,8 @@ var (
 	labelPair   = regexp.MustCompile(`(\w+)="([^"]*)"`)
 )
 
-// ends reads from the gateway's metrics how questions ended, by call and end.
-func (t *ModelTest) ends(ctx context.Context) (map[string]map[string]int, error) {
+// answerCounts returns the number of questions by call and result, from the gateway's metrics.
+func (t *ModelTest) answerCounts(ctx context.Context) (map[string]map[string]int, error) {
 	resp, err := t.Client.send(ctx, http.MethodGet, "/metrics", "", nil)
 	if err != nil {
 		return nil, err
@@ -387,8 +387,8 @@ func (t *ModelTest) ends(ctx context.Context) (map[string]map[string]int, error)
 	return out, nil
 }
 
-// account fills in what became of each call.
-func (r *ModelReport) account(requests map[string][]ModelRequest, ends map[string]map[string]int) {
+// countCalls fills in the statistics of each call.
+func (r *ModelReport) countCalls(requests map[string][]ModelRequest, ends map[string]map[string]int) {
 	names := AllCalls()
 	for _, more := range slices.Sorted(maps.Keys(requests)) {
 		if !slices.Contains(names, more) {
@@ -413,15 +413,15 @@ func (r *ModelReport) account(requests map[string][]ModelRequest, ends map[strin
 	}
 }
 
-// Err is what makes the run a failure: something stored that should not be.
+// Err returns an error when the report has problems.
 func (r *ModelReport) Err() error {
 	if len(r.Problems) == 0 {
 		return nil
 	}
-	return errors.New("what is stored is not sound:\n" + strings.Join(r.Problems, "\n"))
+	return errors.New("the stored data has problems:\n" + strings.Join(r.Problems, "\n"))
 }
 
-// Print writes a Markdown table and what else is to be told.
+// Print writes a Markdown table and the rest of the report.
 func (r *ModelReport) Print(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("| call | requests | questions | good at once | repaired | fallback | failed | tokens in | tokens out | seconds, median |\n|---|---|---|---|---|---|---|---|---|---|\n")
@@ -435,7 +435,7 @@ func (r *ModelReport) Print(w io.Writer) error {
 		fmt.Fprintf(&b, "| %s | %d | %d | %s | %s | %s | %s | %.0f | %.0f | %.2f |\n", c.Name, c.Requests, c.Questions(),
 			share(c.Good), share(c.Repaired), share(c.Unusable), share(c.Failed), c.In, c.Out, c.Seconds)
 	}
-	fmt.Fprintf(&b, "\n%d derived notes were looked at, %d of them are not as they should be; %d jobs wait for another try; %.0f s.\n", r.Derived, len(r.Problems), r.Waiting, r.Seconds)
+	fmt.Fprintf(&b, "\n%d derived notes were checked, %d problems were found; %d jobs wait for another attempt; %.0f s.\n", r.Derived, len(r.Problems), r.Waiting, r.Seconds)
 	if len(r.NotAsked) > 0 {
 		fmt.Fprintf(&b, "Not asked: %s.\n", strings.Join(r.NotAsked, ", "))
 	}
@@ -443,7 +443,7 @@ func (r *ModelReport) Print(w io.Writer) error {
 		fmt.Fprintf(&b, "Refused: %s\n", refused)
 	}
 	if r.TimedOut {
-		b.WriteString("The time was over before everything was asked.\n")
+		b.WriteString("The time ended before everything was asked.\n")
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("print: %w", err)

@@ -5,50 +5,49 @@ import (
 	"fmt"
 )
 
-// noiseK is how many hits are asked for when noise is measured.
+// noiseK is the number of hits per query.
 const noiseK = 10
 
-// Noise says how much of what a search gives back is noise, with and without
-// the two-stage filter. The labels come with the data: for questions about the
-// conversation the evidence is right; for questions about another
-// conversation, every hit is false.
+// Noise measures how many hits of searches are noise, with or without the two-stage filter. The
+// labels come with the data: for a question about the conversation its evidence is right; for a
+// question about another conversation every hit is false.
 type Noise struct {
-	Questions    int     // with evidence
+	Questions    int     // questions with evidence
 	Foreign      int     // questions about another conversation
-	Recall       float64 // of the evidence among the first ten, over Questions
-	FalseHits    float64 // hits of foreign questions as a share of the places they had (ten each)
-	FalseAnswers float64 // share of foreign questions with any hit
+	Recall       float64 // of the evidence in the first ten hits, over Questions
+	FalseHits    float64 // hits of foreign questions as a share of the possible ten each
+	FalseAnswers float64 // share of foreign questions with a hit
 }
 
-// MeasureNoise asks own questions and foreign ones of a loaded conversation.
+// MeasureNoise asks a loaded conversation its own questions and foreign ones.
 func MeasureNoise(ctx context.Context, c *Client, loaded Loaded, own []Question, foreign []string, rerank string) (Noise, error) {
 	var n Noise
 	for _, q := range own {
 		if len(q.Gold) == 0 {
 			continue
 		}
-		ranked, err := turnsOf(ctx, c, loaded, q.Text, rerank)
+		ranked, err := searchTurns(ctx, c, loaded, q.Text, rerank)
 		if err != nil {
 			return n, err
 		}
-		n.own(ranked, q.Gold)
+		n.countOwn(ranked, q.Gold)
 	}
 	for _, text := range foreign {
-		ranked, err := turnsOf(ctx, c, loaded, text, rerank)
+		ranked, err := searchTurns(ctx, c, loaded, text, rerank)
 		if err != nil {
 			return n, err
 		}
-		n.foreign(len(ranked))
+		n.countForeign(len(ranked))
 	}
-	n.mean()
+	n.finish()
 	return n, nil
 }
 
-// vectorSignal is what the cosine is called in explanations.
+// vectorSignal is the name of the cosine in explanations.
 const vectorSignal = "vector"
 
-// MeasureFloors asks without the filter, and measures what would be left by its first
-// stage alone, for each floor: the first ten of the hits whose cosine is above it.
+// MeasureFloors asks without the filter, and measures for each floor what its first stage would
+// keep: the first ten hits with a cosine above the floor.
 func MeasureFloors(ctx context.Context, c *Client, loaded Loaded, own []Question, foreign []string, floors []float64) ([]Noise, error) {
 	out := make([]Noise, len(floors))
 	above := func(hits []Hit, floor float64) []Hit {
@@ -78,29 +77,30 @@ func MeasureFloors(ctx context.Context, c *Client, loaded Loaded, own []Question
 		for j, floor := range floors {
 			kept := above(found.Hits, floor)
 			if i >= len(own) {
-				out[j].foreign(len(kept))
+				out[j].countForeign(len(kept))
 				continue
 			}
 			ranked, err := loaded.Turns(kept)
 			if err != nil {
 				return nil, err
 			}
-			out[j].own(ranked, q.Gold)
+			out[j].countOwn(ranked, q.Gold)
 		}
 	}
 	for j := range out {
-		out[j].mean()
+		out[j].finish()
 	}
 	return out, nil
 }
 
-// own and foreign count one question; mean makes shares of the counts.
-func (n *Noise) own(ranked, gold []string) {
+// countOwn counts one question about the conversation.
+func (n *Noise) countOwn(ranked, gold []string) {
 	n.Questions++
-	n.Recall += found(places(ranked), gold, noiseK)
+	n.Recall += recallAt(rankByTurn(ranked), gold, noiseK)
 }
 
-func (n *Noise) foreign(hits int) {
+// countForeign counts one question about another conversation.
+func (n *Noise) countForeign(hits int) {
 	n.Foreign++
 	n.FalseHits += float64(hits) / noiseK
 	if hits > 0 {
@@ -108,7 +108,8 @@ func (n *Noise) foreign(hits int) {
 	}
 }
 
-func (n *Noise) mean() {
+// finish turns the counts into shares.
+func (n *Noise) finish() {
 	n.Recall /= float64(max(n.Questions, 1))
 	n.FalseHits /= float64(max(n.Foreign, 1))
 	n.FalseAnswers /= float64(max(n.Foreign, 1))
@@ -124,7 +125,7 @@ func (n *Noise) Merge(m Noise) {
 	n.Foreign += m.Foreign
 }
 
-func turnsOf(ctx context.Context, c *Client, loaded Loaded, text, rerank string) ([]string, error) {
+func searchTurns(ctx context.Context, c *Client, loaded Loaded, text, rerank string) ([]string, error) {
 	found, err := c.Search(ctx, loaded.Collection, Query{Text: text, Mode: "hybrid", K: noiseK, Rerank: rerank, Fields: []string{"id"}})
 	if err != nil {
 		return nil, fmt.Errorf("search %q: %w", text, err)
@@ -132,7 +133,7 @@ func turnsOf(ctx context.Context, c *Client, loaded Loaded, text, rerank string)
 	return loaded.Turns(found.Hits)
 }
 
-// SampleForeign are questions that the bundled conversation does not answer.
+// SampleForeign returns questions that the bundled conversation does not answer.
 func SampleForeign() []string {
 	return []string{
 		"Which university did Priya graduate from?",

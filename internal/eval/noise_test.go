@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The first stage keeps, of the order that was given, what is near enough by vector.
+// The first stage keeps the hits whose vectors are near enough, in their order.
 func TestMeasureFloors(t *testing.T) {
 	t.Parallel()
 	gateway := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

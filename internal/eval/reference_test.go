@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// dataDir is the folder of published data; a test that needs it is skipped without it,
-// as its licence keeps it out of this repository.
+// dataDir returns the folder of published data. Without it the test is skipped: the license of the
+// data keeps it out of this repository.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("EVAL_DATA")
@@ -18,11 +18,11 @@ func dataDir(t *testing.T) string {
 	return dir
 }
 
-// published are figures of one scorer over all questions of a data set, known from
-// another implementation.
+// published are the known figures of one scorer over all questions of a data set, from another
+// implementation.
 type published struct {
 	scorer  string
-	within  float64 // how far a figure may be off: near-equal scores are ordered by the last bit of a sum
+	within  float64 // tolerance: the last bit of a sum orders nearly equal scores
 	metrics []string
 	want    []float64
 }

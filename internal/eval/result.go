@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Result is one run: a data set asked in one way.
+// Result is the result of one run: a data set asked in one way.
 type Result struct {
 	Track    string             `json:"track"`
 	Variant  string             `json:"variant"`
@@ -25,23 +25,23 @@ type Result struct {
 	Engine   string             `json:"engine"`
 	Embedder string             `json:"embedder"`
 	Settings Settings           `json:"settings"`
-	Wall     float64            `json:"wall_seconds"` // of the questions; loading is apart
+	Wall     float64            `json:"wall_seconds"` // for the questions, without loading
 	Loading  float64            `json:"loading_seconds"`
-	Latency  map[string]Latency `json:"latency_ms"` // took: as the gateway says; wall: as the caller sees it
-	// AUROC of the best hit's score, and of what the gateway says of it, answerable
-	// questions against the category apart.
+	Latency  map[string]Latency `json:"latency_ms"` // took: as the gateway reports; wall: as the client measures
+	// AUROC of the best hit's score and of the gateway's own estimate, for answerable questions
+	// against the category Apart.
 	AUROC      *float64         `json:"auroc,omitempty"`
 	Answerable *float64         `json:"auroc_answerable,omitempty"`
-	Profiles   map[string]int   `json:"profiles,omitempty"` // questions by the profile that ranked
-	Stored     *Stored          `json:"stored,omitempty"`   // what a memory system made of conversations
-	Overall    Group            `json:"overall"`            // without the category apart
+	Profiles   map[string]int   `json:"profiles,omitempty"` // number of questions by ranking profile
+	Stored     *Stored          `json:"stored,omitempty"`   // what a memory system derived
+	Overall    Group            `json:"overall"`            // without the category Apart
 	Groups     map[string]Group `json:"categories"`
 	metrics    []string
 	order      []string
 	apart      string
 }
 
-// Settings are those of the questions.
+// Settings are the settings of the queries.
 type Settings struct {
 	Variant
 
@@ -49,23 +49,23 @@ type Settings struct {
 	ExpandLinks int            `json:"expand_links"`
 	Rerank      string         `json:"rerank"`
 	Policy      string         `json:"policy"`
-	Config      map[string]any `json:"policy_config,omitempty"` // where it is not the default
+	Config      map[string]any `json:"policy_config,omitempty"` // when it differs from the default
 }
 
-// Latency is told by quantile, in milliseconds.
+// Latency holds quantiles, in milliseconds.
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
 }
 
-// Group is the questions of one category, or of all.
+// Group is the result over the questions of one category, or over all.
 type Group struct {
 	N       int                 `json:"n"`
 	Metrics map[string]Interval `json:"metrics"`           // mean and 95% interval
-	Audited map[string]Interval `json:"audited,omitempty"` // against the audited labels, where there is an audit
+	Audited map[string]Interval `json:"audited,omitempty"` // against the audited labels, if they differ
 }
 
-// Summarize makes the result of a run from its rows.
+// Summarize builds the result of a run from its rows.
 func Summarize(d *Dataset, rows []Row, metrics []string) *Result {
 	r := &Result{
 		Track: d.Name, Data: d.Files, Groups: map[string]Group{}, Latency: map[string]Latency{},
@@ -78,7 +78,7 @@ func Summarize(d *Dataset, rows []Row, metrics []string) *Result {
 		}
 	}
 	var took, wall []float64
-	var best, answerable [2][]float64 // of questions with an answer, and apart
+	var best, answerable [2][]float64 // of answerable questions, and of the category Apart
 	for i := range rows {
 		took = append(took, milliseconds(rows[i].Ranking.Took))
 		wall = append(wall, milliseconds(rows[i].Ranking.Wall))
@@ -104,7 +104,7 @@ func Summarize(d *Dataset, rows []Row, metrics []string) *Result {
 	return r
 }
 
-// auroc is that of two samples; nil without one of them.
+// auroc returns the AUROC of two samples; nil when one is empty.
 func auroc(of [2][]float64) *float64 {
 	if v := AUROC(of[0], of[1]); !math.IsNaN(v) {
 		return &v
@@ -118,7 +118,7 @@ func latency(ms []float64) Latency {
 	return Latency{P50: quantile(ms, 0.5), P95: quantile(ms, 0.95)}
 }
 
-// quantile is that of the nearest rank; 0 without values.
+// quantile returns the quantile by nearest rank; 0 without values.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -157,22 +157,22 @@ func group(rows []Row, metrics []string, keep func(*Row) bool) Group {
 	return g
 }
 
-// triple is an interval as indented JSON has it.
-var triple = regexp.MustCompile(`\[\s+([-\d.]+),\s+([-\d.]+),\s+([-\d.]+)\s+\]`)
+// indentedTriple matches an interval in indented JSON.
+var indentedTriple = regexp.MustCompile(`\[\s+([-\d.]+),\s+([-\d.]+),\s+([-\d.]+)\s+\]`)
 
-// Write puts the result in a folder as <track>-<variant>-<embedder>.json and gives the
-// file's name.
+// Write writes the result into a folder as <track>-<variant>-<embedder>.json and returns the name of
+// the file.
 func (r *Result) Write(dir string) (string, error) {
 	raw, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return "", fmt.Errorf("encode result: %w", err)
 	}
-	raw = append(triple.ReplaceAll(raw, []byte("[$1, $2, $3]")), '\n')
+	raw = append(indentedTriple.ReplaceAll(raw, []byte("[$1, $2, $3]")), '\n')
 	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return "", fmt.Errorf("make the folder of results: %w", err)
+		return "", fmt.Errorf("create the folder of results: %w", err)
 	}
 	name := filepath.Join(dir, r.Name()+".json")
-	if err := os.WriteFile(name, raw, 0o644); err != nil { //nolint:gosec // figures for everybody
+	if err := os.WriteFile(name, raw, 0o644); err != nil { //nolint:gosec // results are public
 		return "", fmt.Errorf("write result: %w", err)
 	}
 	return name, nil
@@ -180,13 +180,13 @@ func (r *Result) Write(dir string) (string, error) {
 
 var unsafeInNames = regexp.MustCompile(`[^a-z0-9.]+`)
 
-// Name says which run it is: what a later run of the same kind is compared with.
+// Name returns the name of the run. A later run of the same name is compared with it.
 func (r *Result) Name() string {
 	return unsafeInNames.ReplaceAllString(strings.ToLower(r.Track+"-"+r.Variant+"-"+r.Embedder), "-")
 }
 
-// ReadResult reads a result that was written before under this name; fs.ErrNotExist
-// without one.
+// ReadResult reads the result that Write wrote under this name. The error is fs.ErrNotExist when
+// there is none.
 func ReadResult(dir, name string) (*Result, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, name+".json"))
 	if err != nil {
@@ -199,12 +199,12 @@ func ReadResult(dir, name string) (*Result, error) {
 	return r, nil
 }
 
-// Noise is how far a metric may fall before Falls tells of it.
-const fallAllowed = 0.01
+// allowedDrop is how far a metric may fall before it is a regression.
+const allowedDrop = 0.01
 
-// Falls compares a run with an earlier one over the same data and tells of every metric
-// that fell by more than 0.01. What only counts tokens is not compared.
-func Falls(earlier, later *Result) ([]string, error) {
+// Regressions compares a run with an earlier one over the same data. It returns a line for every
+// metric that fell by more than 0.01. Metrics that only count tokens are not compared.
+func Regressions(earlier, later *Result) ([]string, error) {
 	if !maps.Equal(earlier.Data, later.Data) {
 		return nil, fmt.Errorf("%s: the data of the two runs differ", later.Name())
 	}
@@ -214,7 +214,7 @@ func Falls(earlier, later *Result) ([]string, error) {
 			if strings.HasPrefix(m, "tokens@") || strings.HasPrefix(m, "cost@") {
 				continue
 			}
-			if now, ok := is.Metrics[m]; !ok || was.Metrics[m].Mean-now.Mean > fallAllowed {
+			if now, ok := is.Metrics[m]; !ok || was.Metrics[m].Mean-now.Mean > allowedDrop {
 				out = append(out, fmt.Sprintf("%s: %s of %s fell from %.4f to %.4f", later.Name(), m, name, was.Metrics[m].Mean, now.Mean))
 			}
 		}
@@ -226,8 +226,8 @@ func Falls(earlier, later *Result) ([]string, error) {
 	return out, nil
 }
 
-// FallsSince compares a run with the one of its name in a folder; without one nothing fell.
-func FallsSince(dir string, later *Result) ([]string, error) {
+// RegressionsSince compares a run with the run of its name in a folder, if there is one.
+func RegressionsSince(dir string, later *Result) ([]string, error) {
 	earlier, err := ReadResult(dir, later.Name())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -235,14 +235,14 @@ func FallsSince(dir string, later *Result) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Falls(earlier, later)
+	return Regressions(earlier, later)
 }
 
-// shown are the metrics of the printed table, where a run has them.
-var shown = []string{"recall@5", "recall@10", "recall@20", "recall@50", "all@10", "MRR", "nDCG@10", "recall@500t", "recall@1000t", "recall@2000t", "recall@8000t", "cost@10", answerMetric,
+// shownMetrics are the columns of the printed table. It leaves out those that a run lacks.
+var shownMetrics = []string{"recall@5", "recall@10", "recall@20", "recall@50", "all@10", "MRR", "nDCG@10", "recall@500t", "recall@1000t", "recall@2000t", "recall@8000t", "cost@10", answerMetric,
 	"answer@500t", "answer@1000t", "answer@2000t", "tokens@500t", "tokens@1000t", "tokens@2000t"}
 
-// PrintTables writes results of one data set, those with the same metrics in one table.
+// PrintTables writes the results of one data set. Results with equal metrics share a table.
 func PrintTables(w io.Writer, results []*Result) error {
 	for len(results) > 0 {
 		n := 1
@@ -257,12 +257,12 @@ func PrintTables(w io.Writer, results []*Result) error {
 	return nil
 }
 
-// printTable writes results as a Markdown table, a row for each category.
-// The interval is that of recall@10, or of the first metric where there is none.
+// printTable writes results as a Markdown table with a row for each category. The interval is that
+// of recall@10, or of the first metric without it.
 func printTable(w io.Writer, results []*Result) error {
 	var b strings.Builder
 	first := results[0]
-	columns := slices.DeleteFunc(slices.Clone(shown), func(m string) bool { _, ok := first.Overall.Metrics[m]; return !ok })
+	columns := slices.DeleteFunc(slices.Clone(shownMetrics), func(m string) bool { _, ok := first.Overall.Metrics[m]; return !ok })
 	wide := "recall@10"
 	if !slices.Contains(columns, wide) && len(columns) > 0 {
 		wide = columns[0]

@@ -11,7 +11,7 @@ import (
 // idsOnly asks for hits without their notes.
 var idsOnly = []string{"id"}
 
-// Variant is one way to ask.
+// Variant is one way to search.
 type Variant struct {
 	Name    string             `json:"-"`
 	Mode    string             `json:"mode"`
@@ -19,7 +19,7 @@ type Variant struct {
 	Weights map[string]float64 `json:"weights,omitempty"`
 }
 
-// Bench is a gateway with a data set in it: a collection for each conversation.
+// Bench is a gateway that has a data set loaded, with a collection for each conversation.
 type Bench struct {
 	Client   *Client
 	Data     *Dataset
@@ -27,35 +27,34 @@ type Bench struct {
 	Loading  time.Duration
 	Embedder string
 	Policy   string
-	Config   map[string]any // of the policy; nil: its defaults
-	Talk     bool           // loaded as messages of conversations; then hits are scored by what they were made from
-	Stored   []Stored       // by conversation, when Talk
-	Engine   string         // what the gateway stores in, for results; set by who knows
+	Config   map[string]any // of the policy; nil for the defaults
+	Talk     bool           // loaded as messages; hits are scored by the turns they were derived from
+	Stored   []Stored       // by conversation, if Talk
+	Engine   string         // the gateway's store, for results; set by the caller
 }
 
-// Open loads a data set into new collections with a policy, named by prefix and
-// conversation. It returns when no job is left and every note can be searched in every
-// mode. tellf is called with what goes on.
-func Open(ctx context.Context, c *Client, d *Dataset, prefix, policy string, tellf func(format string, args ...any)) (*Bench, error) {
+// Open loads a data set into new collections with a policy, named by prefix and conversation. It
+// returns when all jobs have ended and every note can be found in every mode. logf logs progress.
+func Open(ctx context.Context, c *Client, d *Dataset, prefix, policy string, logf func(format string, args ...any)) (*Bench, error) {
 	b := &Bench{Client: c, Data: d, Policy: policy}
 	start := time.Now()
 	for i := range d.Conversations {
 		conversation := &d.Conversations[i]
 		at := time.Now()
-		told := time.Now()
+		logged := time.Now()
 		l, err := Load(ctx, c, prefix+conversation.ID, policy, conversation.Turns, func(written, jobs int) {
-			if time.Since(told) > 5*time.Second {
-				told = time.Now()
-				tellf("%s: %s: %d of %d notes, %d jobs or more left", d.Name, conversation.ID, written, len(conversation.Turns), max(jobs, 0))
+			if time.Since(logged) > 5*time.Second {
+				logged = time.Now()
+				logf("%s: %s: %d of %d notes, %d jobs or more left", d.Name, conversation.ID, written, len(conversation.Turns), max(jobs, 0))
 			}
 		})
 		if err != nil {
 			return nil, err
 		}
 		if l.Failed > 0 || l.Pending > 0 || l.Notes < int64(len(conversation.Turns)) {
-			return nil, fmt.Errorf("%s: %d of %d notes are there, %d refused, %d without a vector", conversation.ID, l.Notes, len(conversation.Turns), l.Failed, l.Pending)
+			return nil, fmt.Errorf("%s: %d of %d notes are stored, %d refused, %d without a vector", conversation.ID, l.Notes, len(conversation.Turns), l.Failed, l.Pending)
 		}
-		tellf("%s: %s loaded, %d of %d, %d notes in %.1f s", d.Name, conversation.ID, i+1, len(d.Conversations), l.Notes, time.Since(at).Seconds())
+		logf("%s: %s loaded, %d of %d, %d notes in %.1f s", d.Name, conversation.ID, i+1, len(d.Conversations), l.Notes, time.Since(at).Seconds())
 		b.Embedder = l.Embedder
 		b.Loaded = append(b.Loaded, l)
 	}
@@ -63,7 +62,7 @@ func Open(ctx context.Context, c *Client, d *Dataset, prefix, policy string, tel
 	return b, nil
 }
 
-// Ask asks every question in one way and measures the answers.
+// Ask asks every question with a variant and measures the answers.
 func (b *Bench) Ask(ctx context.Context, v Variant) ([]Row, error) {
 	return Measure(b.Data, func(i int) (Asker, error) {
 		l := &b.Loaded[i]
@@ -86,7 +85,7 @@ func (b *Bench) Ask(ctx context.Context, v Variant) ([]Row, error) {
 	})
 }
 
-// ranking takes over what stands beside the hits.
+// ranking returns the Ranking of an answer without its turns.
 func ranking(found *Found, wall time.Duration) Ranking {
 	out := Ranking{Took: time.Duration(found.TookMs * float64(time.Millisecond)), Wall: wall, Answerable: math.NaN(), Profile: found.Profile}
 	if len(found.Hits) > 0 {
@@ -98,8 +97,8 @@ func ranking(found *Found, wall time.Duration) Ranking {
 	return out
 }
 
-// Signals gives the names of the signals of a way to ask, by what the gateway explains
-// of the answers to the first questions of each conversation, in order of appearance.
+// Signals returns the signals of a variant, in order of appearance, from the explanations of the
+// first questions of each conversation.
 func (b *Bench) Signals(ctx context.Context, v Variant) ([]Signal, error) {
 	const questions = 20
 	var out []Signal

@@ -8,8 +8,7 @@ var sampleTalk []byte
 //go:embed sample/chat.json
 var sampleChat []byte
 
-// Sample gives the conversation of two friends that ships with slipbox, of our own
-// writing, in LoCoMo's shape.
+// Sample returns the bundled conversation of two friends. We wrote it, in LoCoMo's format.
 func Sample() (Conversation, error) {
 	cs, err := decodeLoCoMo(sampleTalk, nil)
 	if err != nil {
@@ -18,20 +17,20 @@ func Sample() (Conversation, error) {
 	return cs[0], nil
 }
 
-// SampleTalk gives the bundled conversations between people as a data set.
+// SampleTalk returns the bundled conversation between people as a data set.
 func SampleTalk() (*Dataset, error) {
 	d := newLoCoMo("sample-talk")
-	d.note("conversation.json", sampleTalk)
+	d.recordHash("conversation.json", sampleTalk)
 	var err error
 	d.Conversations, err = decodeLoCoMo(sampleTalk, nil)
 	return d, err
 }
 
-// SampleChat gives the bundled conversation with an assistant as a data set, of our own
-// writing, in BEAM's shape.
+// SampleChat returns the bundled conversation with an assistant as a data set. We wrote it, in
+// BEAM's format.
 func SampleChat() (*Dataset, error) {
 	d := newBEAM("sample-chat")
-	d.note("chat.json", sampleChat)
+	d.recordHash("chat.json", sampleChat)
 	var err error
 	d.Conversations, err = decodeBEAM(sampleChat)
 	return d, err

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// storedNote is what a derived note is held to.
+// storedNote is the part of a note that is checked.
 type storedNote struct {
 	ID         string   `json:"id"`
 	Kind       string   `json:"kind"`
@@ -32,22 +32,22 @@ type storedNote struct {
 	} `json:"links"`
 }
 
-// written are the kinds that callers write; all others are derived.
-var written = []string{"note", kindMessage}
+// writtenKinds are the kinds that clients write; all others are derived.
+var writtenKinds = []string{"note", kindMessage}
 
-// derivedKinds are those that the policies for conversations make.
+// derivedKinds are the kinds that the policies for conversations write.
 var derivedKinds = []string{"fact", "entity", "summary", "profile", "knowledge"}
 
-// raw is what an answer looks like that was stored unread: a fence, thinking, or JSON.
-var raw = regexp.MustCompile("(?s)```|</?think>|^\\s*[\\[{].*[\\]}]\\s*$")
+// rawAnswer matches text that looks like a model's answer stored as it came: a code fence, thinking,
+// or JSON.
+var rawAnswer = regexp.MustCompile("(?s)```|</?think>|^\\s*[\\[{].*[\\]}]\\s*$")
 
-// nothingKnown is the fixed text of a summary where there is nothing to sum up. Nobody
-// wrote it, and it has no sources.
+// nothingKnown is the fixed text of a summary without content. It has no author and no sources.
 const nothingKnown = "No key facts are known yet."
 
-// CheckStored looks at everything in a collection: that a derived note says something and is
-// no raw answer, names who described it and notes that are there as its sources, and that
-// links have both ends. It gives how many derived notes there are and what is wrong.
+// CheckStored checks all notes of a collection. A derived note must have content that is not a raw
+// answer, an analyst, and existing notes as sources; links must have both ends. It returns the
+// number of derived notes and the problems.
 func CheckStored(ctx context.Context, c *Client, collection string) (derived int, problems []string, err error) {
 	notes := map[string]storedNote{}
 	var order []string
@@ -69,13 +69,13 @@ func CheckStored(ctx context.Context, c *Client, collection string) (derived int
 		found := n.problems()
 		for _, l := range n.Links {
 			if _, ok := notes[l.Target]; !ok {
-				found = append(found, "is linked to "+l.Target+", which is not there")
+				found = append(found, "is linked to "+l.Target+", which does not exist")
 			}
 		}
-		if n.derived() {
+		if n.isDerived() {
 			derived++
 			if !slices.ContainsFunc(n.Provenance.Sources, func(s string) bool { _, ok := notes[s]; return ok }) && !n.Provenance.Stale {
-				found = append(found, "has no source that is there")
+				found = append(found, "has no existing source")
 			}
 		}
 		if n.Kind == "fact" {
@@ -91,21 +91,21 @@ func CheckStored(ctx context.Context, c *Client, collection string) (derived int
 	return derived, problems, nil
 }
 
-// derived tells whether a policy made the note, of nothing or of a note that it divided.
-func (n *storedNote) derived() bool {
-	return n.Content != nothingKnown && (!slices.Contains(written, n.Kind) || len(n.Provenance.Sources) > 0)
+// isDerived reports whether a policy made the note, also by splitting another note.
+func (n *storedNote) isDerived() bool {
+	return n.Content != nothingKnown && (!slices.Contains(writtenKinds, n.Kind) || len(n.Provenance.Sources) > 0)
 }
 
-// problems is what is wrong with a note by itself.
+// problems returns the problems of a single note.
 func (n *storedNote) problems() (out []string) {
-	if !slices.Contains(written, n.Kind) && !slices.Contains(derivedKinds, n.Kind) {
+	if !slices.Contains(writtenKinds, n.Kind) && !slices.Contains(derivedKinds, n.Kind) {
 		out = append(out, "is of a kind that no policy makes")
 	}
 	if !(n.Importance >= 0 && n.Importance <= 1) {
 		out = append(out, fmt.Sprintf("has the importance %v", n.Importance))
 	}
 	described := append([]string{n.Context, n.Category}, append(slices.Clone(n.Keywords), n.Tags...)...)
-	if n.derived() {
+	if n.isDerived() {
 		described = append(described, n.Content)
 		if strings.TrimSpace(n.Content) == "" {
 			out = append(out, "is empty")
@@ -118,7 +118,7 @@ func (n *storedNote) problems() (out []string) {
 		}
 	}
 	for _, d := range described {
-		if raw.MatchString(d) {
+		if rawAnswer.MatchString(d) {
 			out = append(out, fmt.Sprintf("holds a raw answer: %.60q", d))
 		}
 	}

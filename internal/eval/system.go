@@ -11,38 +11,38 @@ import (
 	"time"
 )
 
-// System is a memory system as it is measured: a policy that conversations are told to.
+// System is a memory system to measure: a policy and its settings.
 type System struct {
 	Name   string
 	Policy string
-	Config map[string]any // of the policy, where it is not the default
-	// Step waits after each request until nothing is left to be done, so that what is put off
-	// sees the same memories in every run.
+	Config map[string]any // of the policy, if not the default
+	// Step waits after each request until all jobs have ended, so that deferred work sees the same
+	// memories in every run.
 	Step bool
 }
 
-// Systems are the memory systems that learn from conversations, and what they are
-// compared with: the messages themselves.
+// Systems returns the memory systems that learn from conversations, and the plain messages to
+// compare them with.
 func Systems() []System {
 	return []System{
 		{Name: "messages", Policy: "none"},
 		{Name: "mem0", Policy: "mem0", Step: true},
 		{Name: "mem0g", Policy: "mem0g", Step: true},
-		// Days are summed up when they are complete, as nothing is said for two seconds.
+		// A day is summarized two seconds after its last message.
 		{Name: "memorybank", Policy: "memorybank", Config: map[string]any{"summary_delay": 2}},
 	}
 }
 
-// Stored is what stands in a collection beside the messages, or in several.
+// Stored counts the messages and derived notes of one or more collections.
 type Stored struct {
 	Conversations int            `json:"conversations"`
 	Messages      int            `json:"messages"`
 	Derived       map[string]int `json:"derived"` // notes by kind
-	Tokens        int            `json:"tokens"`  // of derived notes, as rendered
-	Raw           int            `json:"raw"`     // tokens of the messages, as rendered
+	Tokens        int            `json:"tokens"`  // of the rendered derived notes
+	Raw           int            `json:"raw"`     // tokens of the rendered messages
 }
 
-// Notes is how many notes were derived.
+// Notes returns the number of derived notes.
 func (s *Stored) Notes() int {
 	n := 0
 	for _, of := range s.Derived {
@@ -51,7 +51,7 @@ func (s *Stored) Notes() int {
 	return n
 }
 
-// Share is the derived text as a share of the raw dialogue, in tokens.
+// Share returns the size of the derived text relative to the dialogue, in tokens.
 func (s *Stored) Share() float64 { return float64(s.Tokens) / float64(max(s.Raw, 1)) }
 
 func sumStored(all []Stored) Stored {
@@ -68,10 +68,10 @@ func sumStored(all []Stored) Stored {
 	return out
 }
 
-// kindMessage is the kind of what was said, which is not derived.
+// kindMessage is the kind of messages, which are not derived.
 const kindMessage = "message"
 
-// CountStored walks a collection.
+// CountStored counts the notes of a collection.
 func CountStored(ctx context.Context, c *Client, collection string) (Stored, error) {
 	out := Stored{Conversations: 1, Derived: map[string]int{}}
 	err := c.CountNotes(ctx, collection, func(raw json.RawMessage) error {
@@ -92,20 +92,18 @@ func CountStored(ctx context.Context, c *Client, collection string) (Stored, err
 	return out, err
 }
 
-// messagesPerAdd is how many turns of one session are told at once: what one person
-// says and what the other does.
+// messagesPerAdd is the number of turns of a session per request: one of each person.
 const messagesPerAdd = 2
 
-// OpenTalk tells conversations to a memory system, two turns of a session in each
-// request, everybody in the role of a user, and waits until nothing is left to be done,
-// what the policy puts off included.
-func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s System, tellf func(format string, args ...any)) (*Bench, error) {
+// OpenTalk adds conversations to a memory system, two turns of a session per request, all in the
+// role user. It waits until all jobs have ended, including deferred ones.
+func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s System, logf func(format string, args ...any)) (*Bench, error) {
 	b := &Bench{Client: c, Data: d, Policy: s.Policy, Config: s.Config, Talk: true}
 	start := time.Now()
 	for i := range d.Conversations {
 		conversation := &d.Conversations[i]
 		at := time.Now()
-		l, err := tell(ctx, c, prefix+conversation.ID, s, conversation.Turns)
+		l, err := addConversation(ctx, c, prefix+conversation.ID, s, conversation.Turns)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", conversation.ID, err)
 		}
@@ -114,9 +112,9 @@ func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s Syste
 			return nil, fmt.Errorf("%s: %w", conversation.ID, err)
 		}
 		if l.Pending > 0 || stored.Messages != len(conversation.Turns) {
-			return nil, fmt.Errorf("%s: %d of %d messages are there, %d notes without a vector", conversation.ID, stored.Messages, len(conversation.Turns), l.Pending)
+			return nil, fmt.Errorf("%s: %d of %d messages are stored, %d notes without a vector", conversation.ID, stored.Messages, len(conversation.Turns), l.Pending)
 		}
-		tellf("%s: %s told, %d of %d, %d messages, %d notes made of them in %.1f s", d.Name, conversation.ID, i+1, len(d.Conversations), stored.Messages, stored.Notes(), time.Since(at).Seconds())
+		logf("%s: %s added, %d of %d, %d messages, %d notes derived in %.1f s", d.Name, conversation.ID, i+1, len(d.Conversations), stored.Messages, stored.Notes(), time.Since(at).Seconds())
 		b.Embedder = l.Embedder
 		b.Loaded, b.Stored = append(b.Loaded, l), append(b.Stored, stored)
 	}
@@ -124,8 +122,8 @@ func OpenTalk(ctx context.Context, c *Client, d *Dataset, prefix string, s Syste
 	return b, nil
 }
 
-// tell makes a collection and tells it turns.
-func tell(ctx context.Context, c *Client, name string, s System, turns []Turn) (Loaded, error) {
+// addConversation creates a collection and adds the turns.
+func addConversation(ctx context.Context, c *Client, name string, s System, turns []Turn) (Loaded, error) {
 	start := time.Now()
 	col, err := c.CreateConfigured(ctx, name, s.Policy, s.Config)
 	if err != nil {
@@ -164,14 +162,14 @@ func tell(ctx context.Context, c *Client, name string, s System, turns []Turn) (
 		return out, err
 	}
 	if failed > 0 {
-		return out, fmt.Errorf("%d jobs were given up", failed)
+		return out, fmt.Errorf("%d jobs failed", failed)
 	}
 	col, err = c.Collection(ctx, col.ID)
 	out.Notes, out.Links, out.Pending = col.Counts.Notes, col.Counts.Links, col.Counts.Pending
 	return out, err
 }
 
-// message is a turn as a request has it: who speaks is a field, not a part of the text.
+// message returns the message of a turn: the speaker is a field, not a part of the text.
 func (t *Turn) message() Message {
 	return Message{
 		Role: "user", Name: t.Speaker, Content: strings.TrimPrefix(t.Text, t.Speaker+": "), OccurredAt: &t.At, Session: t.Session,
@@ -179,8 +177,8 @@ func (t *Turn) message() Message {
 	}
 }
 
-// PrintStored writes a Markdown table of what systems made of conversations, a row for
-// each track; nothing where there is none.
+// PrintStored writes a Markdown table of what the systems derived, with a row for each track. It
+// writes nothing without such results.
 func PrintStored(w io.Writer, results []*Result) error {
 	var b strings.Builder
 	seen := map[string]bool{}

@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// told is a gateway that takes messages and makes a fact of each request.
-type told struct {
+// messageGateway is a gateway that derives a fact from each request with messages.
+type messageGateway struct {
 	t        *testing.T
 	requests [][]Message
 	failed   bool
 }
 
-func (g *told) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *messageGateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch path := r.URL.Path; {
 	case strings.HasSuffix(path, "/messages"):
@@ -56,7 +56,7 @@ func (g *told) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func TestOpenTalk(t *testing.T) {
 	t.Parallel()
-	g := &told{t: t}
+	g := &messageGateway{t: t}
 	s := httptest.NewServer(g)
 	defer s.Close()
 	var turns []Turn
@@ -76,11 +76,11 @@ func TestOpenTalk(t *testing.T) {
 	for _, r := range g.requests {
 		sizes = append(sizes, len(r))
 	}
-	if !slices.Equal(sizes, []int{2, 1, 2}) { // never two sessions together
-		t.Errorf("told in parts of %v", sizes)
+	if !slices.Equal(sizes, []int{2, 1, 2}) { // never two sessions in one request
+		t.Errorf("messageGateway in parts of %v", sizes)
 	}
 	if m := g.requests[0][1]; m.Content != "what Ada: said" || m.Name != "Ada" || m.Role != "user" || m.Session != "1" || !maps.Equal(m.Attributes, map[string]any{"dia_id": "D1"}) {
-		t.Errorf("told %+v", m)
+		t.Errorf("messageGateway %+v", m)
 	}
 	if want := map[string]string{"m0-0": "D0", "m0-1": "D1", "m1-0": "D2", "m2-0": "D3", "m2-1": "D4"}; !maps.Equal(b.Loaded[0].IDs, want) {
 		t.Errorf("notes %v", b.Loaded[0].IDs)
@@ -89,8 +89,8 @@ func TestOpenTalk(t *testing.T) {
 		t.Errorf("stored %+v", got)
 	}
 	g.failed, g.requests = true, nil
-	if _, err := OpenTalk(t.Context(), c, d, "p-", System{Name: "mem0", Policy: "mem0", Step: true}, t.Logf); err == nil || !strings.Contains(err.Error(), "1 jobs were given up") {
-		t.Errorf("a job that was given up: %v", err)
+	if _, err := OpenTalk(t.Context(), c, d, "p-", System{Name: "mem0", Policy: "mem0", Step: true}, t.Logf); err == nil || !strings.Contains(err.Error(), "1 jobs failed") {
+		t.Errorf("a failed job: %v", err)
 	}
 }
 

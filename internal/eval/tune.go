@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// HeldOut is what a choice is worth on conversations that did not choose it.
+// HeldOut is the result of a choice on conversations that did not take part in it.
 type HeldOut struct {
-	Rows   []Row // each conversation's, asked with the choice of all others
-	Chosen []int // by conversation: the place of the choice
+	Rows   []Row // of each conversation, with the choice of all others
+	Chosen []int // index of the choice, by conversation
 }
 
-// LeaveOneOut takes runs over the same questions, one for each choice of constants. For
-// each conversation it chooses what is best on average over the questions of all the
-// others (of equal ones the first), and keeps that run's answers for it. The category
-// apart does not choose.
+// LeaveOneOut takes runs over the same questions, one for each choice of constants. For each
+// conversation it chooses the run with the best mean over the questions of all other conversations
+// (the first of equal ones), and keeps that run's answers. The category Apart does not count.
 func LeaveOneOut(d *Dataset, runs [][]Row, metric int) HeldOut {
 	var out HeldOut
 	for c := range d.Conversations {
@@ -38,9 +37,9 @@ func LeaveOneOut(d *Dataset, runs [][]Row, metric int) HeldOut {
 	return out
 }
 
-// Tune asks with each weight of one signal, and tells what the weight that all other
-// conversations would choose (by nDCG@10) is worth on each one, against the ranking as it is.
-func Tune(ctx context.Context, w io.Writer, b *Bench, v Variant, signal string, weights []float64, tellf func(format string, args ...any)) error {
+// Tune asks with each weight of one signal. For each conversation it uses the weight that all other
+// conversations choose by nDCG@10, and compares with the unchanged ranking.
+func Tune(ctx context.Context, w io.Writer, b *Bench, v Variant, signal string, weights []float64, logf func(format string, args ...any)) error {
 	recall, ndcg := b.metric("recall@10"), b.metric("nDCG@10")
 	whole := func(r *Row) bool { return r.Question.Category != b.Data.Apart }
 	base, err := b.Ask(ctx, v)
@@ -55,7 +54,7 @@ func Tune(ctx context.Context, w io.Writer, b *Bench, v Variant, signal string, 
 	row("as it is", base)
 	runs := make([][]Row, len(weights))
 	for i, weight := range weights {
-		tellf("%s: weight %d of %d: %g", b.Data.Name, i+1, len(weights), weight)
+		logf("%s: weight %d of %d: %g", b.Data.Name, i+1, len(weights), weight)
 		u := v
 		u.Weights = maps.Clone(v.Weights)
 		if u.Weights == nil {

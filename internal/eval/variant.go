@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// The ways to ask that a run can have.
+// The names of the variants.
 const (
-	// Lexical, Vector and Hybrid are the modes of a search, as the gateway ranks by itself.
+	// Lexical, Vector and Hybrid are the modes of a search with the default ranking.
 	Lexical = "lexical"
 	Vector  = "vector"
 	Hybrid  = "hybrid"
-	// NoAttribute is Hybrid without the boost of attribute values that the query names.
+	// NoAttribute is Hybrid without the boost for attribute values in the query.
 	NoAttribute = "no-attribute"
-	// ProfileDefault and ProfilePeople are Hybrid with a profile of the ranking instead
-	// of the one that the gateway chooses by what the collection holds.
+	// ProfileDefault and ProfilePeople are Hybrid with a fixed ranking profile. Otherwise the
+	// gateway chooses one by the content of the collection.
 	ProfileDefault = "default"
 	ProfilePeople  = "people"
-	// ProfileMem0 is Hybrid ranked as Mem0 does.
+	// ProfileMem0 is Hybrid with the ranking of Mem0.
 	ProfileMem0 = "mem0"
 	// DefaultNoAttribute is ProfileDefault without that boost.
 	DefaultNoAttribute = "default-no-attribute"
@@ -30,10 +30,10 @@ const (
 	Context = "context"
 )
 
-// attributeSignal is what the boost that NoAttribute leaves out is called in explanations.
+// attributeSignal is the name of the boost that NoAttribute leaves out, in explanations.
 const attributeSignal = "attribute"
 
-// variants are the searches.
+// variants returns the variants that search.
 func variants() []Variant {
 	return []Variant{
 		{Name: Lexical, Mode: Lexical}, {Name: Vector, Mode: Vector}, {Name: Hybrid, Mode: Hybrid},
@@ -45,7 +45,7 @@ func variants() []Variant {
 	}
 }
 
-// VariantNamed gives a way to search; Context is none.
+// VariantNamed returns a variant that searches; Context is none.
 func VariantNamed(name string) (Variant, error) {
 	for _, v := range variants() {
 		if v.Name == name {
@@ -55,8 +55,8 @@ func VariantNamed(name string) (Variant, error) {
 	return Variant{}, fmt.Errorf("no way to search is named %q", name)
 }
 
-// Offered names the ways to ask that the gateway has, by its own contract. On derived
-// notes only whole searches and contexts are told apart.
+// Offered returns the variants that the gateway supports according to its OpenAPI file. For derived
+// notes these are only hybrid searches and contexts.
 func (b *Bench) Offered(ctx context.Context) ([]string, error) {
 	resp, err := b.Client.send(ctx, http.MethodGet, "/openapi.yaml", "", nil)
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *Bench) Offered(ctx context.Context) ([]string, error) {
 	}
 	contract := string(raw)
 	out := []string{Lexical, Vector, Hybrid}
-	if b.derived() {
+	if b.mayBeDerived() {
 		out = []string{Hybrid}
 	} else if search := schema(contract, "SearchQuery"); strings.Contains(search, " weights:") && strings.Contains(search, " profile:") {
 		out = append(out, NoAttribute, ProfileDefault, DefaultNoAttribute, ProfilePeople)
@@ -83,8 +83,7 @@ func (b *Bench) Offered(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// schema cuts one schema out of a contract in YAML: up to the next line that is indented
-// as little.
+// schema returns one schema of an OpenAPI file in YAML: the lines up to the next schema.
 func schema(contract, name string) string {
 	_, after, _ := strings.Cut(contract, "\n    "+name+":\n")
 	lines := strings.SplitAfter(after, "\n")
@@ -95,11 +94,11 @@ func schema(contract, name string) string {
 	return strings.Join(lines[:end], "")
 }
 
-// derived says whether hits may be notes that a policy wrote, which are then scored by
-// what they were made from.
-func (b *Bench) derived() bool { return b.Talk || b.Policy != "none" }
+// mayBeDerived reports whether hits may be derived notes. They are scored by the turns they were
+// derived from.
+func (b *Bench) mayBeDerived() bool { return b.Talk || b.Policy != "none" }
 
-// Run asks all questions in one way.
+// Run asks all questions with the named variant.
 func (b *Bench) Run(ctx context.Context, name string) (*Result, error) {
 	start := time.Now()
 	var rows []Row
@@ -113,7 +112,7 @@ func (b *Bench) Run(ctx context.Context, name string) (*Result, error) {
 		if v, err = VariantNamed(name); err != nil {
 			return nil, err
 		}
-		if b.derived() {
+		if b.mayBeDerived() {
 			metrics = DerivedMetrics(b.Data.Budgets)
 			rows, err = b.AskDerived(ctx, v)
 		} else {

@@ -1,5 +1,5 @@
-// Package reference holds plain scorers to measure others against: BM25 and TF-IDF over
-// two simple analyzers, windows of neighboring turns, and a blend of them. They exist so
-// that a harness can prove itself (their figures over published data are known) and so
-// that a search engine has something to be better than. Nothing of the product uses them.
+// Package reference has simple scorers to compare with: BM25 and TF-IDF over two simple analyzers,
+// windows of neighboring turns, and a blend of them. Their figures over published data are known,
+// which checks the harness, and they are a baseline for the search of the product. Only eval uses
+// them.
 package reference

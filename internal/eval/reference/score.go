@@ -12,13 +12,13 @@ const (
 	b  = 0.75
 )
 
-// posting is how often a term occurs in a document.
+// posting is the frequency of a term in a document.
 type posting struct {
 	doc int
 	tf  float64
 }
 
-// statistics are what both scorers count once.
+// statistics are the counts that both scorers need.
 type statistics struct {
 	docs     int
 	postings map[string][]posting
@@ -43,11 +43,11 @@ func count(docs [][]string) statistics {
 	return s
 }
 
-// A Scorer gives each document a score for a query's terms; 0 where nothing matches.
+// A Scorer returns the score of each document for the terms of a query; 0 without a match.
 type Scorer func(query []string) []float64
 
 // BM25 scores documents with k1 = 1.2, b = 0.75 and idf = ln(1 + (N − n + 0.5)/(n + 0.5))
-// (Robertson and Zaragoza, 2009). A query's term counts as often as it is repeated.
+// (Robertson and Zaragoza, 2009). A repeated term of the query counts each time.
 func BM25(docs [][]string) Scorer {
 	s := count(docs)
 	return func(query []string) []float64 {
@@ -65,7 +65,7 @@ func BM25(docs [][]string) Scorer {
 }
 
 // TFIDF scores documents by the cosine of vectors of (1 + ln tf)·(ln((1 + N)/(1 + n)) + 1).
-// The query's length is left out, as it changes no order.
+// It leaves out the query's length, which does not change the order.
 func TFIDF(docs [][]string) Scorer {
 	s := count(docs)
 	weight := func(term string, tf float64) float64 {
@@ -74,7 +74,7 @@ func TFIDF(docs [][]string) Scorer {
 	norm := make([]float64, s.docs)
 	for d, terms := range docs {
 		order, tf := distinct(terms)
-		// In the order of the text, so that equal texts have equal norms to the last bit.
+		// Sum in the order of the text, so that equal texts have exactly equal norms.
 		for _, t := range order {
 			norm[d] += math.Pow(weight(t, tf[t]), 2)
 		}
@@ -91,7 +91,7 @@ func TFIDF(docs [][]string) Scorer {
 	}
 }
 
-// distinct gives the terms by first occurrence, and how often each occurs.
+// distinct returns the terms by first occurrence, and their frequencies.
 func distinct(terms []string) (order []string, tf map[string]float64) {
 	tf = map[string]float64{}
 	for _, t := range terms {
@@ -103,8 +103,8 @@ func distinct(terms []string) (order []string, tf map[string]float64) {
 	return order, tf
 }
 
-// Windows gives each turn the terms of the turns within w of it in the same session, in
-// order. Sessions are runs of equal values.
+// Windows returns for each turn the terms of the turns at most w away in the same session, in order.
+// A session is a run of equal values.
 func Windows(turns [][]string, sessions []string, w int) [][]string {
 	out := make([][]string, len(turns))
 	for i := range turns {
@@ -117,7 +117,7 @@ func Windows(turns [][]string, sessions []string, w int) [][]string {
 	return out
 }
 
-// The weights of Blend: a first guess, not tuned.
+// The weights of Blend. They are a first guess and not tuned.
 const (
 	blendTurn    = 1.0
 	blendWindow1 = 0.5
@@ -125,8 +125,8 @@ const (
 	blendSession = 0.3
 )
 
-// Blend adds BM25 scores of turns, windows 1 and 2, and whole sessions (their score goes
-// to each of their turns), each list divided by its own maximum first.
+// Blend adds the BM25 scores of turns, windows 1 and 2, and whole sessions. Each list is divided by
+// its maximum first. The score of a session counts for each of its turns.
 func Blend(turns [][]string, sessions []string) Scorer {
 	of := map[string]int{}
 	var whole [][]string
@@ -169,7 +169,7 @@ func Blend(turns [][]string, sessions []string) Scorer {
 	}
 }
 
-// Rank gives the places of all documents, best first; of equal ones the earlier.
+// Rank returns the indexes of all documents, best first. Equal ones stay in order.
 func Rank(scores []float64) []int {
 	out := make([]int, len(scores))
 	for i := range out {
