@@ -33,7 +33,6 @@ var notYetPlain = []string{
 	"internal/memory/chat",
 	"internal/memory/engine",
 	"internal/memory/notes",
-	"internal/memory/policy/amem",
 	"internal/memory/policy/mem0",
 	"internal/memory/policy/memorybank",
 	"internal/memory/recall",

@@ -15,24 +15,23 @@ import (
 //go:embed prompts schemas
 var files embed.FS
 
-// Policy is A-MEM: every note is described, linked to its nearest neighbours,
-// and may change how those are described.
+// Policy is A-MEM. Its name is "amem".
 type Policy struct {
 	analyze, evolve, split policy.Prompt
 	description            memory.PolicyDescription
 	models                 []string // names that policy_config.model may have
 }
 
-// New loads the prompts and schemas. models are the names of further
-// models that a collection may choose.
+// New returns the policy with its prompts and schemas. models are the names of
+// further models that a collection may choose.
 func New(models ...string) (*Policy, error) {
 	p := Policy{models: models}
-	for name, into := range map[string]*policy.Prompt{"analyze": &p.analyze, "evolve": &p.evolve, "split": &p.split} {
+	for name, target := range map[string]*policy.Prompt{"analyze": &p.analyze, "evolve": &p.evolve, "split": &p.split} {
 		loaded, err := policy.LoadPrompt(files, "amem/"+name+"@1")
 		if err != nil {
 			return nil, err
 		}
-		*into = loaded
+		*target = loaded
 	}
 	defaults, schema, err := policy.DescribeSettings(DefaultConfig(), settings())
 	if err != nil {
@@ -47,13 +46,13 @@ func New(models ...string) (*Policy, error) {
 	return &p, nil
 }
 
-// Name is "amem".
+// Name returns "amem".
 func (*Policy) Name() string { return "amem" }
 
-// Describe says what callers are shown.
+// Describe returns the description for callers of the API.
 func (p *Policy) Describe() memory.PolicyDescription { return p.description }
 
-// CheckConfig refuses unknown names, wrong types and values out of range.
+// CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {
 	c, err := parseConfig(config)
 	if err != nil {
@@ -62,7 +61,7 @@ func (p *Policy) CheckConfig(config json.RawMessage) error {
 	return policy.CheckModel(c.Model, p.models)
 }
 
-// Reading is as usual.
+// Reading returns the defaults of every collection.
 func (*Policy) Reading(json.RawMessage) memory.Reading { return memory.Reading{} }
 
 // analyzeMaterial is the note as the prompt of "analyze" shows it.
@@ -73,28 +72,28 @@ type analyzeMaterial struct {
 	Content string   `json:"content"`
 }
 
-// Prepare fills whichever of keywords, context and tags the caller left out.
-// Without anything left out no model is asked.
+// Prepare fills those of keywords, context and tags that the caller left out. When
+// there are none, no model is asked.
 func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (memory.Note, error) {
 	c, err := parseConfig(d.Config())
 	if err != nil {
 		return n, err
 	}
-	want := missingFields(&n)
-	if len(want) == 0 {
+	missing := missingFields(&n)
+	if len(missing) == 0 {
 		return n, nil
 	}
 	speaker := policy.SpeakerOf(&n)
 	body, err := p.analyze.Render(analyzeMaterial{
-		Time: policy.FormatTime(n.OccurredAt), Speaker: speaker, Wanted: want, Content: text.Shorten(n.Content, c.PromptChars),
+		Time: policy.FormatTime(n.OccurredAt), Speaker: speaker, Wanted: missing, Content: text.Shorten(n.Content, c.PromptChars),
 	}, 1)
 	if err != nil {
 		return n, err
 	}
 	answer, err := d.Ask(ctx, memory.Call{
 		Name: "analyze", Version: p.analyze.Version, System: p.analyze.System, Prompt: body, Schema: p.analyze.Schema,
-		Input:       AnalyzeInput{Content: n.Content, Time: n.OccurredAt, Speaker: speaker, Want: want},
-		Needs:       want,
+		Input:       AnalyzeInput{Content: n.Content, Time: n.OccurredAt, Speaker: speaker, Want: missing},
+		Needs:       missing,
 		Temperature: c.temperature(), MaxTokens: c.MaxTokens, Check: policy.CheckTypes[Analysis], Collection: n.Collection,
 	})
 	if err != nil {
@@ -104,7 +103,7 @@ func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (mem
 	if err := json.Unmarshal(answer.JSON, &a); err != nil {
 		return n, fmt.Errorf("analyze: %w: %w", memory.ErrBadAnswer, err)
 	}
-	for _, field := range want {
+	for _, field := range missing {
 		switch field {
 		case "keywords":
 			n.Keywords = policy.CleanKeywords(a.Keywords, c.MaxKeywords, speaker)
@@ -121,23 +120,19 @@ func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (mem
 	return n, nil
 }
 
-// wanted lists the described fields that the caller did not give. A default
-// ("General", an empty list) does not count as given.
+// missingFields returns the names of the described fields that the caller did not
+// supply. A default ("General", an empty list) does not count as supplied.
 func missingFields(n *memory.Note) []string {
-	var want []string
-	if !isSupplied(n, "keywords") {
-		want = append(want, "keywords")
+	var missing []string
+	for _, field := range []string{"keywords", "context", "tags"} {
+		if !isSupplied(n, field) {
+			missing = append(missing, field)
+		}
 	}
-	if !isSupplied(n, "context") {
-		want = append(want, "context")
-	}
-	if !isSupplied(n, "tags") {
-		want = append(want, "tags")
-	}
-	return want
+	return missing
 }
 
-// gave tells that the caller supplied a field with something in it.
+// isSupplied reports whether the caller supplied a field, and not its default.
 func isSupplied(n *memory.Note, field string) bool {
 	if !slices.Contains(n.Supplied, field) {
 		return false

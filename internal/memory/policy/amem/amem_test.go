@@ -44,11 +44,11 @@ func TestDecisions(t *testing.T) {
 		want   want
 	}{
 		{
-			name: "C028 the first note asks nobody", near: nil,
+			name: "C028 the first note asks no model", near: nil,
 			want: want{tags: []string{"tag9"}, decision: DecisionAlone, noCall: true},
 		},
 		{
-			name: "C027 should_evolve false changes nothing, whatever else stands in the answer", near: five,
+			name: "C027 should_evolve false changes nothing, with anything else in the answer", near: five,
 			answer: `{"should_evolve":false,"actions":["strengthen","update_neighbor"],"suggested_connections":[0],"tags_to_update":["x"],"new_context_neighborhood":["x"],"confidence":1}`,
 			want:   want{tags: []string{"tag9"}, decision: policy.DecisionKeep},
 		},
@@ -68,7 +68,7 @@ func TestDecisions(t *testing.T) {
 			want:   want{links: []byte{1}, tags: []string{"tag9"}, evolved: true, decision: DecisionEvolve},
 		},
 		{
-			name: "handles that name nothing are dropped and counted, repeats too", near: policytest.Neighbors(2),
+			name: "unknown handles and repeats are dropped and counted", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[7,-1,1,1,99999],"confidence":0.95}`,
 			want:   want{links: []byte{2}, tags: []string{"tag9"}, evolved: true, decision: DecisionEvolve, dropped: Dropped{Handles: 3, Repeats: 1}},
 		},
@@ -155,7 +155,7 @@ func TestDecisions(t *testing.T) {
 			want:   want{tags: []string{"tag9"}, pending: true, decision: DecisionUnevolved},
 		},
 		{
-			name: "C017 no more than k neighbours, never the note itself", config: `{"k_neighbours":2}`,
+			name: "C017 no more than k neighbors, never the note itself", config: `{"k_neighbours":2}`,
 			near:   append([]memory.Neighbor{{Note: policytest.Note(9, "itself"), Score: 1}}, five...),
 			answer: `{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[0,1],"confidence":0.95}`,
 			want:   want{links: []byte{1}, tags: []string{"tag9"}, evolved: true, decision: DecisionEvolve, dropped: Dropped{Handles: 1}},
@@ -223,7 +223,7 @@ func seen(t *testing.T, dec memory.Decision, calls int) want {
 	return w
 }
 
-// C035: a decision about a contradicting note names the old one, with how they stand.
+// C035: a decision about a contradicting note names the old one and the contradiction.
 func TestOutcomeNamesTheOldNote_C035(t *testing.T) {
 	t.Parallel()
 	d := &policytest.Desk{Near: policytest.Neighbors(2), Answers: map[string]string{
@@ -255,7 +255,7 @@ func TestTransportErrorsAreErrors_C030(t *testing.T) {
 	}
 }
 
-// C005, C006, C007, C016, C316: what is left out is filled and cleaned; what is given stays.
+// C005, C006, C007, C016, C316: missing fields are filled and cleaned; supplied fields stay.
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	const answer = `{"keywords":["Caroline","adoption agency","Yesterday","8 May 2023","agency","Adoption Agency","family plans\nignore","caroline's plan"],
@@ -271,11 +271,11 @@ func TestPrepare(t *testing.T) {
 		wantAsk []string
 	}{
 		{"everything", func(*memory.Note) {}, memory.Note{Keywords: described, Context: sentence, Tags: tags}, []string{"keywords", "context", "tags"}},
-		{"a given field wins", func(n *memory.Note) { n.Supplied, n.Tags = []string{"tags"}, []string{"mine"} },
+		{"a supplied field wins", func(n *memory.Note) { n.Supplied, n.Tags = []string{"tags"}, []string{"mine"} },
 			memory.Note{Keywords: described, Context: sentence, Tags: []string{"mine"}}, []string{"keywords", "context"}},
-		{"defaults do not count as given", func(n *memory.Note) { n.Supplied = []string{"tags", "context", "keywords"} },
+		{"defaults do not count as supplied", func(n *memory.Note) { n.Supplied = []string{"tags", "context", "keywords"} },
 			memory.Note{Keywords: described, Context: sentence, Tags: tags}, []string{"keywords", "context", "tags"}},
-		{"all given: nobody is asked", func(n *memory.Note) {
+		{"all supplied: no model is asked", func(n *memory.Note) {
 			n.Supplied, n.Tags, n.Keywords, n.Context = []string{"tags", "context", "keywords"}, []string{"a"}, []string{"b"}, "C."
 		}, memory.Note{Keywords: []string{"b"}, Context: "C.", Tags: []string{"a"}}, nil},
 	}
@@ -313,8 +313,8 @@ func TestPrepare(t *testing.T) {
 	})
 }
 
-// C327: an input with two unrelated concepts gives two notes with one
-// provenance, when asked for, with a model and by rules.
+// C327: with the setting, an input with two unrelated concepts becomes two notes with
+// one provenance, with a model and by rules.
 func TestSplit_C327(t *testing.T) {
 	t.Parallel()
 	const two = "The vegetable garden needs water in summer. Tomatoes in the garden want water twice a day. " +
@@ -347,7 +347,7 @@ func TestSplit_C327(t *testing.T) {
 			}
 			again, err := newAMem(t).Decide(t.Context(), d, policytest.Added(dec.Note))
 			if err != nil || len(again.Puts) != 0 {
-				t.Errorf("a divided note is divided again: %v, %v", again.Puts, err)
+				t.Errorf("a part is split again: %v, %v", again.Puts, err)
 			}
 		})
 	}

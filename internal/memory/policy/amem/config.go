@@ -7,8 +7,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// Config holds the constants of A-MEM. A collection overrides single ones
-// with its policy_config; the JSON names are those of the knobs table.
+// Config holds the constants of A-MEM. A collection overrides some of them with its
+// policy_config, by the names in settings. The number after each is its default.
 type Config struct {
 	KNeighbors         int     // how many nearest notes the evolution sees; 5
 	MaxLinks           int     // links that one add may make; 3
@@ -21,19 +21,19 @@ type Config struct {
 	MaxTokens          int     // of one answer; 1000
 	Analyst            string  // "auto": the model if there is one; "heuristic": never a model
 	Model              string  // one of the models that the settings name; "": the main one
-	AppendContextChars int     // characters of the new context that rules append to a neighbour's; 50
-	MaxContextChars    int     // of a context, whoever wrote it; 1000
+	AppendContextChars int     // characters of the new context that rules append to a neighbor's; 50
+	MaxContextChars    int     // of a context, from a caller or an answer; 1000
 	MaxKeywords        int     // kept from one answer; 12
 	MaxTags            int     // kept from one answer; 12
 	PromptChars        int     // of the new note's content in a prompt; 16000
-	NeighborChars      int     // of a neighbour's content in a prompt; 4000
+	NeighborChars      int     // of a neighbor's content in a prompt; 4000
 	LinkedChars        int     // of a linked note's content in a prompt; 200
 }
 
-// temperature is what a call states: a zero there would mean that it states none.
+// temperature returns the temperature as a call states it.
 func (c *Config) temperature() float64 { return policy.CallTemperature(c.Temperature) }
 
-// DefaultConfig gives the documented defaults.
+// DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
 	return Config{
 		KNeighbors: 5, MaxLinks: 3, MaxNeighborChanges: 3, ConfidenceGate: 0.9, StrengthenGate: 0.5, EvoThreshold: 100,
@@ -42,7 +42,8 @@ func DefaultConfig() Config {
 	}
 }
 
-// settings lists the constants in the order in which they are shown.
+// settings returns the constants that a collection may override, in the order in which
+// they are shown.
 func settings() []policy.Setting[Config] {
 	return []policy.Setting[Config]{
 		{"k_neighbours", "nearest notes that the evolution sees", 1, 50, nil, func(c *Config) any { return &c.KNeighbors }},
@@ -56,17 +57,17 @@ func settings() []policy.Setting[Config] {
 		{"max_tokens", "of one answer", 64, 32768, nil, func(c *Config) any { return &c.MaxTokens }},
 		{"analyst", "auto: the model if one is configured; heuristic: never a model", 0, 0, []string{policy.AnalystAuto, policy.AnalystHeuristic}, func(c *Config) any { return &c.Analyst }},
 		{"model", "a model that the gateway's settings name; empty: the main one", 0, 0, nil, func(c *Config) any { return &c.Model }},
-		{"append_context_chars", "characters of the new context that rules append to a neighbour's", 0, 1000, nil, func(c *Config) any { return &c.AppendContextChars }},
-		{"max_context_chars", "of a context, whoever wrote it", 50, 4000, nil, func(c *Config) any { return &c.MaxContextChars }},
+		{"append_context_chars", "characters of the new context that rules append to a neighbor's", 0, 1000, nil, func(c *Config) any { return &c.AppendContextChars }},
+		{"max_context_chars", "of a context, from a caller or an answer", 50, 4000, nil, func(c *Config) any { return &c.MaxContextChars }},
 		{"max_keywords", "keywords kept from one answer", 3, memory.MaxKeywords, nil, func(c *Config) any { return &c.MaxKeywords }},
 		{"max_tags", "tags kept from one answer", 3, memory.MaxTags, nil, func(c *Config) any { return &c.MaxTags }},
 		{"prompt_chars", "of the new note's content in a prompt", 200, memory.MaxContentBytes, nil, func(c *Config) any { return &c.PromptChars }},
-		{"neighbour_chars", "of a neighbour's content in a prompt", 100, memory.MaxContentBytes, nil, func(c *Config) any { return &c.NeighborChars }},
+		{"neighbour_chars", "of a neighbor's content in a prompt", 100, memory.MaxContentBytes, nil, func(c *Config) any { return &c.NeighborChars }},
 		{"linked_chars", "of a linked note's content in a prompt", 0, 4000, nil, func(c *Config) any { return &c.LinkedChars }},
 	}
 }
 
-// parseConfig applies a collection's overrides to the defaults.
+// parseConfig returns the defaults with a collection's overrides.
 func parseConfig(raw json.RawMessage) (Config, error) {
 	return policy.ParseSettings(raw, DefaultConfig(), settings())
 }

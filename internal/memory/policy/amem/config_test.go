@@ -12,7 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// TestCheckConfig: overrides are strict, and a fault names the field (C032, C038, C078: the limits are settings).
+// TestCheckConfig: overrides are checked strictly, and a fault names the field (C032,
+// C038, C078: the limits are settings).
 func TestCheckConfig(t *testing.T) {
 	t.Parallel()
 	none := policy.NewNone()
@@ -58,7 +59,7 @@ func TestCheckConfig(t *testing.T) {
 	}
 }
 
-// TestDescribe: the defaults shown are the defaults used, and the schema knows every setting.
+// TestDescribe: the described defaults are those in use, and the schema has every setting.
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	d := newAMem(t).Describe()

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
+// evolveMaterial is the new note and its neighbors as the prompt of "evolve" shows them.
 type evolveMaterial struct {
 	MaxLinks  int                        `json:"max_links"`
 	Count     int                        `json:"count"`
@@ -22,8 +23,8 @@ type evolveMaterial struct {
 	Neighbors []policy.DescribedMaterial `json:"neighbours"`
 }
 
-// Decide looks at the nearest notes and decides on links and changes. The
-// first note of a space has no neighbours and asks nobody.
+// Decide decides about a note from its nearest notes: which links it gets, and which
+// older notes change. For the first note of a collection no model is asked.
 func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
 	if e.Kind != memory.EventNote {
 		return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
@@ -37,7 +38,7 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (
 		return memory.Decision{}, err
 	}
 	if c.Split {
-		parts, err := p.splitParts(ctx, d, c, &n)
+		parts, err := p.splitParts(ctx, d, &c, &n)
 		if err != nil {
 			return memory.Decision{}, err
 		}
@@ -47,13 +48,13 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (
 	}
 	near, err := d.Nearest(ctx, n, c.KNeighbors)
 	if err != nil {
-		return memory.Decision{}, fmt.Errorf("find neighbours: %w", err)
+		return memory.Decision{}, fmt.Errorf("find neighbors: %w", err)
 	}
 	near = usableNeighbors(near, n.ID, c.KNeighbors)
 	if len(near) == 0 {
 		return memory.Decision{Note: n, Outcome: encodeOutcome(&Outcome{Policy: "amem", Decision: DecisionAlone})}, nil
 	}
-	call, err := p.evolveCall(ctx, d, c, &n, near)
+	call, err := p.evolveCall(ctx, d, &c, &n, near)
 	if err != nil {
 		return memory.Decision{}, err
 	}
@@ -65,21 +66,21 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (
 	if err != nil {
 		return memory.Decision{}, fmt.Errorf("evolve: %w", err)
 	}
-	var e Evolution
-	if err := json.Unmarshal(answer.JSON, &e); err != nil {
+	var evolution Evolution
+	if err := json.Unmarshal(answer.JSON, &evolution); err != nil {
 		return memory.Decision{}, fmt.Errorf("evolve: %w: %w", memory.ErrBadAnswer, err)
 	}
-	j := evolveRun{c: c, note: n, near: near, answer: e}
-	j.out = Outcome{
+	r := evolveRun{c: &c, note: n, near: near, answer: evolution}
+	r.out = Outcome{
 		Policy: "amem", Analyst: answer.Analyst, Model: answer.Model, Prompt: p.evolve.Version, Repaired: answer.Repaired,
-		Confidence: confidence(e), Considered: consideredNotes(near),
+		Confidence: confidence(&evolution), Considered: consideredNotes(near),
 	}
-	j.out.addReflections(answer.JSON)
-	return j.decide(), nil
+	r.out.addReflections(answer.JSON)
+	return r.decide(), nil
 }
 
-// others drops what a desk must not give, so that no answer can rest on it:
-// the note itself, repeats, more than k.
+// usableNeighbors returns at most k neighbors, without the note itself and without
+// repeats. A desk should not return these; no answer may depend on them.
 func usableNeighbors(near []memory.Neighbor, self uuid.UUID, k int) []memory.Neighbor {
 	seen := map[uuid.UUID]bool{self: true}
 	out := make([]memory.Neighbor, 0, min(k, len(near)))
@@ -92,7 +93,8 @@ func usableNeighbors(near []memory.Neighbor, self uuid.UUID, k int) []memory.Nei
 	return out
 }
 
-func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c Config, n *memory.Note, near []memory.Neighbor) (memory.Call, error) {
+// evolveCall returns the call that shows a note with its neighbors and their links.
+func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c *Config, n *memory.Note, near []memory.Neighbor) (memory.Call, error) {
 	ids := make([]uuid.UUID, len(near))
 	for i := range near {
 		ids[i] = near[i].Note.ID
@@ -132,8 +134,8 @@ func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c Config, n *mem
 	}, nil
 }
 
-// linkedTexts gives the contents of at most k linked notes, each cut short.
-func linkedTexts(notes []memory.Note, self uuid.UUID, c Config) []string {
+// linkedTexts returns the contents of at most k linked notes, each shortened.
+func linkedTexts(notes []memory.Note, self uuid.UUID, c *Config) []string {
 	var out []string
 	for i := range notes {
 		if len(out) == c.KNeighbors {
@@ -146,74 +148,77 @@ func linkedTexts(notes []memory.Note, self uuid.UUID, c Config) []string {
 	return out
 }
 
-// confidence gives what the answer states, nil when it states nothing usable.
-func confidence(e Evolution) *float64 {
+// confidence returns the confidence that the answer states; nil when it states none
+// in 0..1.
+func confidence(e *Evolution) *float64 {
 	if e.Confidence == nil || !(*e.Confidence >= 0 && *e.Confidence <= 1) {
 		return nil
 	}
 	return e.Confidence
 }
 
-// judgement turns an answer into a decision within the limits.
+// evolveRun turns an answer of "evolve" into a decision within the limits.
 type evolveRun struct {
-	c      Config
+	c      *Config
 	note   memory.Note
 	near   []memory.Neighbor
 	answer Evolution
 	out    Outcome
 }
 
-func (j *evolveRun) decide() memory.Decision {
-	dec := memory.Decision{Note: j.note}
-	if !j.answer.ShouldEvolve {
-		j.out.Decision = policy.DecisionKeep
-		dec.Outcome = encodeOutcome(&j.out)
+// decide returns the decision: changes above their gate are applied, others wait for review.
+func (r *evolveRun) decide() memory.Decision {
+	dec := memory.Decision{Note: r.note}
+	if !r.answer.ShouldEvolve {
+		r.out.Decision = policy.DecisionKeep
+		dec.Outcome = encodeOutcome(&r.out)
 		return dec
 	}
-	links, tags := j.newLinksAndTags()
-	changes := j.neighborChanges()
+	links, tags := r.newLinksAndTags()
+	changes := r.neighborChanges()
 	var waiting []memory.ReviewChange
 	if len(links) > 0 || tags != nil {
-		if j.exceeds(j.c.StrengthenGate) {
-			j.applyLinksAndTags(&dec, links, tags)
+		if r.exceeds(r.c.StrengthenGate) {
+			r.applyLinksAndTags(&dec, links, tags)
 		} else {
-			waiting = append(waiting, j.proposeLinksAndTags(links, tags))
+			waiting = append(waiting, r.proposeLinksAndTags(links, tags))
 		}
 	}
 	if len(changes) > 0 {
-		if j.exceeds(j.c.ConfidenceGate) {
-			j.applyNeighborChanges(&dec, changes)
+		if r.exceeds(r.c.ConfidenceGate) {
+			r.applyNeighborChanges(&dec, changes)
 		} else {
 			for _, ch := range changes {
-				j.out.addEffect(ch.Note, "proposed")
+				r.out.addEffect(ch.Note, "proposed")
 			}
 			waiting = append(waiting, changes...)
 		}
 	}
 	if len(waiting) > 0 {
-		dec.Review = &memory.ReviewProposal{Confidence: valueOrZero(j.out.Confidence), Changes: waiting, Reason: j.reviewReason()}
+		dec.Review = &memory.ReviewProposal{Confidence: valueOrZero(r.out.Confidence), Changes: waiting, Reason: r.reviewReason()}
 	}
 	switch {
 	case dec.Evolved:
-		j.out.Decision = DecisionEvolve
+		r.out.Decision = DecisionEvolve
 	case dec.Review != nil:
-		j.out.Decision = DecisionReview
+		r.out.Decision = DecisionReview
 	default:
-		j.out.Decision = policy.DecisionKeep
+		r.out.Decision = policy.DecisionKeep
 	}
-	dec.Outcome = encodeOutcome(&j.out)
+	dec.Outcome = encodeOutcome(&r.out)
 	return dec
 }
 
-func (j *evolveRun) exceeds(gate float64) bool {
-	return j.out.Confidence != nil && *j.out.Confidence > gate
+// exceeds reports whether the answer states a confidence above a gate.
+func (r *evolveRun) exceeds(gate float64) bool {
+	return r.out.Confidence != nil && *r.out.Confidence > gate
 }
 
-func (j *evolveRun) reviewReason() string {
-	if j.out.Confidence == nil {
+func (r *evolveRun) reviewReason() string {
+	if r.out.Confidence == nil {
 		return "the analyst stated no confidence"
 	}
-	return fmt.Sprintf("confidence %.2f is not above the gate", *j.out.Confidence)
+	return fmt.Sprintf("confidence %.2f is not above the gate", *r.out.Confidence)
 }
 
 func valueOrZero(f *float64) float64 {
@@ -223,111 +228,111 @@ func valueOrZero(f *float64) float64 {
 	return *f
 }
 
-// strengthen reads which links and tags the new note is to get; nil tags mean
-// no change.
-func (j *evolveRun) newLinksAndTags() (links []memory.Link, tags []string) {
-	if !slices.Contains(j.answer.Actions, "strengthen") {
+// newLinksAndTags returns the links and tags that the answer adds to the new note; nil
+// tags mean no change.
+func (r *evolveRun) newLinksAndTags() (links []memory.Link, tags []string) {
+	if !slices.Contains(r.answer.Actions, "strengthen") {
 		return nil, nil
 	}
 	seen := map[int]bool{}
-	for _, h := range j.answer.SuggestedConnections {
+	for _, h := range r.answer.SuggestedConnections {
 		switch {
-		case h < 0 || h >= len(j.near):
-			j.out.Dropped.Handles++
+		case h < 0 || h >= len(r.near):
+			r.out.Dropped.Handles++
 		case seen[h]:
-			j.out.Dropped.Repeats++
-		case len(links) == j.c.MaxLinks:
-			j.out.Dropped.OverLimit++
+			r.out.Dropped.Repeats++
+		case len(links) == r.c.MaxLinks:
+			r.out.Dropped.OverLimit++
 		default:
 			seen[h] = true
 			links = append(links, memory.Link{
-				LinkID:     memory.LinkID{Source: j.note.ID, Target: j.near[h].Note.ID, Relation: memory.RelatedTo},
-				Confidence: valueOrZero(j.out.Confidence),
+				LinkID:     memory.LinkID{Source: r.note.ID, Target: r.near[h].Note.ID, Relation: memory.RelatedTo},
+				Confidence: valueOrZero(r.out.Confidence),
 			})
 		}
 	}
-	if isSupplied(&j.note, "tags") {
+	if isSupplied(&r.note, "tags") {
 		return links, nil // the caller's tags win
 	}
-	if t := policy.CleanTerms(j.answer.TagsToUpdate, j.c.MaxTags); len(t) > 0 && !policy.SameTerms(t, j.note.Tags) {
+	if t := policy.CleanTerms(r.answer.TagsToUpdate, r.c.MaxTags); len(t) > 0 && !policy.SameTerms(t, r.note.Tags) {
 		tags = t
 	}
 	return links, tags
 }
 
-func (j *evolveRun) applyLinksAndTags(dec *memory.Decision, links []memory.Link, tags []string) {
+func (r *evolveRun) applyLinksAndTags(dec *memory.Decision, links []memory.Link, tags []string) {
 	dec.Evolved = true
 	dec.Links = links
 	for _, l := range links {
-		j.out.addEffect(l.Target, "linked")
+		r.out.addEffect(l.Target, "linked")
 	}
 	if tags != nil {
 		dec.Note.Tags = tags
-		j.out.Tags = tags
+		r.out.Tags = tags
 	}
 }
 
-func (j *evolveRun) proposeLinksAndTags(links []memory.Link, tags []string) memory.ReviewChange {
-	before, after := j.note, j.note
+func (r *evolveRun) proposeLinksAndTags(links []memory.Link, tags []string) memory.ReviewChange {
+	before, after := r.note, r.note
 	if tags != nil {
 		after.Tags = tags
 	}
 	for _, l := range links {
-		j.out.addEffect(l.Target, "link proposed")
+		r.out.addEffect(l.Target, "link proposed")
 	}
-	return memory.ReviewChange{Note: j.note.ID, Before: withoutVector(before), After: withoutVector(after), Links: links}
+	return memory.ReviewChange{Note: r.note.ID, Before: withoutVector(before), After: withoutVector(after), Links: links}
 }
 
-// updates reads the real changes of neighbours: the i-th answer belongs to the
-// i-th neighbour, a missing or empty one keeps what that neighbour has, an
-// equal one is no change, and of too many the nearest are taken.
-func (j *evolveRun) neighborChanges() []memory.ReviewChange {
-	if !slices.Contains(j.answer.Actions, "update_neighbor") {
+// neighborChanges returns the changes of neighbors that the answer asks for. Its i-th
+// entry is about the i-th neighbor. A missing, empty or equal entry is no change. Of
+// too many changes those of the nearest neighbors are taken.
+func (r *evolveRun) neighborChanges() []memory.ReviewChange {
+	if !slices.Contains(r.answer.Actions, "update_neighbor") {
 		return nil
 	}
-	longest := max(len(j.answer.NewContextNeighborhood), len(j.answer.NewTagsNeighborhood), len(j.answer.NewKeywordsNeighborhood))
-	j.out.Dropped.Surplus = max(0, longest-len(j.near))
-	order := make([]int, len(j.near))
+	longest := max(len(r.answer.NewContextNeighborhood), len(r.answer.NewTagsNeighborhood), len(r.answer.NewKeywordsNeighborhood))
+	r.out.Dropped.Surplus = max(0, longest-len(r.near))
+	order := make([]int, len(r.near))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(j.near[b].Score, j.near[a].Score) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.near[b].Score, r.near[a].Score) })
 	var out []memory.ReviewChange
 	for _, i := range order {
-		before := j.near[i].Note
+		before := r.near[i].Note
 		after := before
-		fields := j.setNeighborFields(i, &after)
+		fields := r.setNeighborFields(i, &after)
 		if len(fields) == 0 {
 			continue
 		}
-		if len(out) == j.c.MaxNeighborChanges {
-			j.out.Dropped.OverLimit++
+		if len(out) == r.c.MaxNeighborChanges {
+			r.out.Dropped.OverLimit++
 			continue
 		}
-		j.out.setFields(before.ID, fields)
+		r.out.setFields(before.ID, fields)
 		out = append(out, memory.ReviewChange{Note: before.ID, Before: withoutVector(before), After: withoutVector(after)})
 	}
 	return out
 }
 
-// rewrite sets what the answer says of the i-th neighbour and names the fields
-// that really change. Category and content are never touched.
-func (j *evolveRun) setNeighborFields(i int, after *memory.Note) []string {
+// setNeighborFields sets what the answer says of the i-th neighbor and returns the
+// names of the fields that change. Category and content are never changed.
+func (r *evolveRun) setNeighborFields(i int, after *memory.Note) []string {
 	var fields []string
-	if i < len(j.answer.NewContextNeighborhood) {
-		if s := policy.CleanLine(j.answer.NewContextNeighborhood[i], j.c.MaxContextChars); s != "" && !policy.SameLine(s, after.Context) {
+	if i < len(r.answer.NewContextNeighborhood) {
+		if s := policy.CleanLine(r.answer.NewContextNeighborhood[i], r.c.MaxContextChars); s != "" && !policy.SameLine(s, after.Context) {
 			after.Context = s
 			fields = append(fields, "context")
 		}
 	}
-	if i < len(j.answer.NewTagsNeighborhood) {
-		if t := policy.CleanTerms(j.answer.NewTagsNeighborhood[i], j.c.MaxTags); len(t) > 0 && !policy.SameTerms(t, after.Tags) {
+	if i < len(r.answer.NewTagsNeighborhood) {
+		if t := policy.CleanTerms(r.answer.NewTagsNeighborhood[i], r.c.MaxTags); len(t) > 0 && !policy.SameTerms(t, after.Tags) {
 			after.Tags = t
 			fields = append(fields, "tags")
 		}
 	}
-	if i < len(j.answer.NewKeywordsNeighborhood) {
-		k := policy.CleanKeywords(j.answer.NewKeywordsNeighborhood[i], j.c.MaxKeywords, policy.SpeakerOf(after))
+	if i < len(r.answer.NewKeywordsNeighborhood) {
+		k := policy.CleanKeywords(r.answer.NewKeywordsNeighborhood[i], r.c.MaxKeywords, policy.SpeakerOf(after))
 		if len(k) > 0 && !policy.SameTerms(k, after.Keywords) {
 			after.Keywords = k
 			fields = append(fields, "keywords")
@@ -336,23 +341,23 @@ func (j *evolveRun) setNeighborFields(i int, after *memory.Note) []string {
 	return fields
 }
 
-// applyUpdates makes the changes and lists them for periodic review: whatever
-// the confidence, a changed old note is a risk.
-func (j *evolveRun) applyNeighborChanges(dec *memory.Decision, changes []memory.ReviewChange) {
+// applyNeighborChanges adds the changes to the decision and lists them for periodic
+// review, since a changed old note is a risk at any confidence.
+func (r *evolveRun) applyNeighborChanges(dec *memory.Decision, changes []memory.ReviewChange) {
 	dec.Evolved = true
 	for _, ch := range changes {
-		put := j.near[slices.IndexFunc(j.near, func(nb memory.Neighbor) bool { return nb.Note.ID == ch.Note })].Note
+		put := r.near[slices.IndexFunc(r.near, func(nb memory.Neighbor) bool { return nb.Note.ID == ch.Note })].Note
 		put.Context, put.Tags, put.Keywords = ch.After.Context, ch.After.Tags, ch.After.Keywords
 		dec.Puts = append(dec.Puts, put)
-		j.out.addEffect(ch.Note, "changed")
+		r.out.addEffect(ch.Note, "changed")
 	}
 	dec.Applied = &memory.ReviewProposal{
-		Confidence: valueOrZero(j.out.Confidence), Changes: changes,
-		Reason: fmt.Sprintf("%d older notes described anew", len(changes)),
+		Confidence: valueOrZero(r.out.Confidence), Changes: changes,
+		Reason: fmt.Sprintf("%d older notes got a new description", len(changes)),
 	}
 }
 
-// bare is a snapshot for a proposal: without the vector.
+// withoutVector returns a copy of a note for a proposal.
 func withoutVector(n memory.Note) *memory.Note {
 	n.Vector = nil
 	return &n

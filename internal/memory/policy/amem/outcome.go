@@ -11,16 +11,15 @@ import (
 
 // The decisions of A-MEM as the outcome names them.
 const (
-	DecisionAlone     = "alone"     // no neighbours: nobody was asked
+	DecisionAlone     = "alone"     // no neighbors: no model was asked
 	DecisionEvolve    = "evolve"    // something was linked or changed
-	DecisionReview    = "review"    // everything proposed waits for a person
+	DecisionReview    = "review"    // everything that is proposed waits for review
 	DecisionUnevolved = "unevolved" // the answer could not be used
 	DecisionSplit     = "split"     // the note was divided
 )
 
-// Outcome is what a job's result says about a decision: what was considered,
-// what became of each note, and what was left out. It names notes and holds no
-// memory content.
+// Outcome is a decision in a job's result: the notes that were considered, what was
+// done with each, and what was left out. It has ids of notes and no memory content.
 type Outcome struct {
 	Policy     string         `json:"policy"`
 	Decision   string         `json:"decision"`
@@ -39,18 +38,18 @@ type Considered struct {
 	Note    uuid.UUID `json:"note"`
 	Score   float64   `json:"score"`
 	Effects []string  `json:"effects,omitempty"` // "linked", "changed", "proposed", "link proposed"
-	Fields  []string  `json:"fields,omitempty"`  // which change
-	// Stands is how the new note stands to it, where the analyst says so:
-	// "conflict" or "complement", with the reason in a word.
+	Fields  []string  `json:"fields,omitempty"`  // that change
+	// Relation is how the new note relates to it, if the analyst states that:
+	// "conflict" or "complement". Reason is a word about why.
 	Relation string `json:"stands,omitempty"`
 	Reason   string `json:"reason,omitempty"`
 }
 
-// Dropped counts what an answer asked for and did not get.
+// Dropped counts what an answer asked for and was not done.
 type Dropped struct {
-	Handles   int `json:"handles,omitempty"`    // handles that name nothing
+	Handles   int `json:"handles,omitempty"`    // unknown handles
 	Repeats   int `json:"repeats,omitempty"`    // the same connection twice
-	Surplus   int `json:"surplus,omitempty"`    // entries beyond the last neighbour
+	Surplus   int `json:"surplus,omitempty"`    // entries beyond the last neighbor
 	OverLimit int `json:"over_limit,omitempty"` // links or changes beyond the limits
 }
 
@@ -62,20 +61,20 @@ func consideredNotes(near []memory.Neighbor) []Considered {
 	return out
 }
 
-// reflect takes over what an answer says beyond its schema of how the new note
-// stands to its neighbours. Whatever does not fit is passed over.
+// addReflections records how the new note relates to its neighbors, which an answer
+// may state beyond its schema. Entries that do not fit are ignored.
 func (o *Outcome) addReflections(answer json.RawMessage) {
-	var said struct {
+	var a struct {
 		Reflections []struct {
 			Handle int    `json:"handle"`
 			Kind   string `json:"kind"`
 			Reason string `json:"reason"`
 		} `json:"reflections"`
 	}
-	if json.Unmarshal(answer, &said) != nil {
+	if json.Unmarshal(answer, &a) != nil {
 		return
 	}
-	for _, r := range said.Reflections {
+	for _, r := range a.Reflections {
 		if r.Handle >= 0 && r.Handle < len(o.Considered) && (r.Kind == "conflict" || r.Kind == "complement") {
 			o.Considered[r.Handle].Relation, o.Considered[r.Handle].Reason = r.Kind, policy.CleanLine(r.Reason, 40)
 		}
@@ -98,7 +97,8 @@ func (o *Outcome) setFields(note uuid.UUID, fields []string) {
 	}
 }
 
-// encode cannot fail: an Outcome holds nothing that JSON lacks.
+// encodeOutcome returns an outcome as JSON. Encoding it does not fail: all its types
+// exist in JSON.
 func encodeOutcome(o *Outcome) json.RawMessage {
 	raw, err := json.Marshal(o)
 	if err != nil {

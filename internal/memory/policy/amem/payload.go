@@ -6,11 +6,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// AnalyzeInput is the material of "analyze".
+// AnalyzeInput is the input of "analyze".
 type AnalyzeInput struct {
 	Content string
 	Time    time.Time
-	Speaker string   // excluded from keywords; "" unknown
+	Speaker string   // excluded from keywords; "": unknown
 	Want    []string // subset of "keywords", "context", "tags"
 }
 
@@ -21,12 +21,13 @@ type Analysis struct {
 	Tags     []string `json:"tags"`
 }
 
-// EvolveInput is the material of "evolve".
+// EvolveInput is the input of "evolve".
 type EvolveInput struct {
 	New       memory.Described
 	Neighbors []memory.Described
 	MaxLinks  int
-	// AppendContext is how many characters of the new note's context rules append to a neighbour's at most; 0: 50.
+	// AppendContext is how many characters of the new note's context the rules append
+	// to a neighbor's context at most; 0: 50.
 	AppendContext int
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
 )
 
-// TestPrompts holds every prompt to its golden file: C018, C019 and C036 (the
-// rules name relation by meaning), C029 and C316 (schema and rules).
+// TestPrompts compares every prompt with its golden file: C018, C019 and C036 (the
+// prompt's rules name relation by meaning), C029 and C316 (schema and rules).
 func TestPrompts(t *testing.T) {
 	t.Parallel()
 	p := newAMem(t)
@@ -36,8 +36,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestHostileTextStaysData: whatever a note says, the prompt holds its marks
-// once, and what stands between them is one JSON value.
+// TestHostileTextStaysData: with any text in a note, the prompt holds its marks once,
+// and one JSON value between them.
 func TestHostileTextStaysData(t *testing.T) {
 	t.Parallel()
 	p := newAMem(t)

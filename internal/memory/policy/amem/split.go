@@ -20,10 +20,10 @@ type splitAnswer struct {
 	Parts []string `json:"parts"`
 }
 
-// parts gives the two parts of a note that speaks of two unrelated concepts,
-// and nothing for any other note, one that was divided before, or an answer
-// that cannot be used.
-func (p *Policy) splitParts(ctx context.Context, d memory.Desk, c Config, n *memory.Note) ([]string, error) {
+// splitParts returns the two parts of a note about two unrelated concepts. It returns
+// nothing for another note, for a note that is the result of a split, and when the
+// answer cannot be used.
+func (p *Policy) splitParts(ctx context.Context, d memory.Desk, c *Config, n *memory.Note) ([]string, error) {
 	if len(n.Provenance.Sources) > 0 || len(text.Sentences(n.Content)) < 2 {
 		return nil, nil
 	}
@@ -54,8 +54,8 @@ func (p *Policy) splitParts(ctx context.Context, d memory.Desk, c Config, n *mem
 	return a.Parts, nil
 }
 
-// faithful tells that parts are two, and use the words of the whole and at
-// least four fifths of them: an answer can divide a note, not rewrite it.
+// keepsWords reports whether there are two parts that use only words of the whole, and
+// at least four fifths of them: an answer can divide a note, but not rewrite it.
 func keepsWords(whole string, parts []string) bool {
 	if len(parts) != 2 {
 		return false
@@ -83,13 +83,13 @@ func keepsWords(whole string, parts []string) bool {
 	return used*5 >= total*4
 }
 
-// splitByTerms is the rule for when no model is there: two runs of at least two
-// sentences each that share no content word.
+// splitByTerms is the rule that is used without a model. It divides a text into two
+// runs of at least two sentences each that share no content word.
 func splitByTerms(s string) []string {
 	sentences := text.Sentences(s)
 	terms := make([][]string, len(sentences))
-	for i, one := range sentences {
-		terms[i] = text.Terms(one)
+	for i, sentence := range sentences {
+		terms[i] = text.Terms(sentence)
 	}
 	for cut := 2; cut <= len(sentences)-2; cut++ {
 		head, tail := slices.Concat(terms[:cut]...), slices.Concat(terms[cut:]...)
@@ -101,11 +101,11 @@ func splitByTerms(s string) []string {
 	return nil
 }
 
-// hangs tells that every sentence of a run shares a content word with another
-// of it: what does not hang together is talk, not a concept.
+// isCoherent reports whether every sentence of a run shares a content word with
+// another sentence of it. Sentences that do not are small talk, not a concept.
 func isCoherent(run [][]string) bool {
-	for i, one := range run {
-		joined := slices.ContainsFunc(one, func(t string) bool {
+	for i, sentence := range run {
+		joined := slices.ContainsFunc(sentence, func(t string) bool {
 			for k, other := range run {
 				if k != i && slices.Contains(other, t) {
 					return true
@@ -120,9 +120,9 @@ func isCoherent(run [][]string) bool {
 	return true
 }
 
-// divide makes two raw notes of one, with one provenance: both name the note
-// that was divided as their source. Each then goes its own way through the
-// policy. The whole text stays in the first one's history.
+// splitNote turns a note into two raw notes. Both name the note that was split as their
+// source, and each is then processed by the policy on its own. The whole text stays in
+// the history of the first.
 func splitNote(n memory.Note, parts []string) memory.Decision {
 	from := append(slices.Clone(n.Provenance.Sources), n.ID)
 	first := notePart(n, parts[0], from)
