@@ -1,6 +1,6 @@
-// Command eval loads conversations into a running gateway through its public
-// API and measures what comes back: notes, links, evolutions, time, and recall
-// against the evidence that comes with the data.
+// Command eval loads conversations into a running gateway through its public API and measures the
+// results: notes, links, evolutions, time, and recall against the evidence that comes with the data.
+// The work is done by internal/eval.
 package main
 
 import (
@@ -45,17 +45,17 @@ func root() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:           "eval",
-		Short:         "Load conversations into a gateway and measure what it makes of them",
+		Short:         "Load conversations into a gateway and measure the results",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	f := cmd.PersistentFlags()
-	f.StringVar(&o.url, "url", "http://127.0.0.1:8080", "the gateway")
+	f.StringVar(&o.url, "url", "http://127.0.0.1:8080", "base URL of the gateway")
 	f.StringVar(&o.key, "key", os.Getenv("SLIPBOX_KEY"), "API key (default: the environment variable SLIPBOX_KEY)")
-	f.StringVar(&o.engine, "engine", "embedded", "what the gateway stores in, for the results: embedded or postgres")
+	f.StringVar(&o.engine, "engine", "embedded", "store of the gateway, named in the results: embedded or postgres")
 	f.StringVar(&o.data, "data", os.Getenv("EVAL_DATA"), "folder with locomo7.json, beam100k_14.json.gz and memorybank_en.json (default: EVAL_DATA; without it, the bundled sample)")
-	f.StringVar(&o.policy, "policy", "amem", "policy of the collections made")
-	f.StringVar(&o.prefix, "prefix", time.Now().UTC().Format("eval-20060102-150405-"), "beginning of the names of the collections made")
+	f.StringVar(&o.policy, "policy", "amem", "policy of the new collections")
+	f.StringVar(&o.prefix, "prefix", time.Now().UTC().Format("eval-20060102-150405-"), "prefix of the names of the new collections")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "load", Short: "Load LoCoMo conversations and MemoryBank users; print notes, links, evolutions and time", Args: cobra.NoArgs,
@@ -63,7 +63,7 @@ func root() *cobra.Command {
 		},
 		recallCommand(&o), modelCommand(&o), growthCommand(&o), ablationCommand(&o), tuneCommand(&o), referenceCommand(&o),
 		&cobra.Command{
-			Use: "noise", Short: "Ask questions about other conversations too, and count false hits with and without the two-stage filter", Args: cobra.NoArgs,
+			Use: "noise", Short: "Count false hits of questions about other conversations, with and without the two-stage filter", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return noise(cmd.Context(), o) },
 		},
 	)
@@ -72,12 +72,12 @@ func root() *cobra.Command {
 
 func (o options) client() (*eval.Client, error) {
 	if o.key == "" {
-		return nil, errors.New("no key: pass --key or set SLIPBOX_KEY (`gateway key create --tenant default` makes one)")
+		return nil, errors.New("no key: pass --key or set SLIPBOX_KEY (`gateway key create --tenant default` creates one)")
 	}
 	return &eval.Client{BaseURL: o.url, Key: o.key}, nil
 }
 
-// talks are the conversations between people.
+// talks returns the conversations between people.
 func (o options) talks() (*eval.Dataset, error) {
 	if o.data == "" {
 		return eval.SampleTalk()

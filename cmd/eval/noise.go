@@ -9,15 +9,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval"
 )
 
-// foreignPerConversation is how many questions about the next conversation are asked.
+// foreignPerConversation is the number of questions about the next conversation.
 const foreignPerConversation = 50
 
-// floors are the cosines that the first stage is tried with.
+// floors are the cosine thresholds to try for the first stage.
 var floors = []float64{0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7}
 
-// noise measures the false-hit rate of the two-stage filter (C055): cosine
-// above 0.7, then the relevance that the configured analyst states; and of its first
-// stage with other floors.
+// noise measures the false-hit rate of the two-stage filter (C055): cosine above 0.7, then the
+// relevance by the configured analyst. It also measures the first stage with other floors.
 func noise(ctx context.Context, o options) error {
 	client, err := o.client()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 func growthCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "growth", Short: "Ask the same questions while a collection grows with notes about other things", Args: cobra.NoArgs,
+		Use: "growth", Short: "Ask the same questions while a collection grows with notes about other topics", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return growth(cmd.Context(), *o) },
 	}
 	f := cmd.Flags()
@@ -26,7 +26,7 @@ func growthCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// growth is C312.
+// growth measures C312.
 func growth(ctx context.Context, o options) error {
 	client, err := o.client()
 	if err != nil {
@@ -39,7 +39,7 @@ func growth(ctx context.Context, o options) error {
 	if !slices.IsSorted(o.sizes) {
 		return errors.New("the sizes must ascend")
 	}
-	points, err := eval.Grow(ctx, client, talks, o.prefix, eval.Variant{Mode: o.mode}, o.sizes, tellf)
+	points, err := eval.Grow(ctx, client, talks, o.prefix, eval.Variant{Mode: o.mode}, o.sizes, logf)
 	if err != nil {
 		return err
 	}
@@ -51,15 +51,15 @@ func growth(ctx context.Context, o options) error {
 		if err := os.MkdirAll(o.results, 0o750); err != nil {
 			return fmt.Errorf("make the folder of results: %w", err)
 		}
-		if err := os.WriteFile(filepath.Join(o.results, "growth.json"), append(raw, '\n'), 0o644); err != nil { //nolint:gosec // figures for everybody
+		if err := os.WriteFile(filepath.Join(o.results, "growth.json"), append(raw, '\n'), 0o644); err != nil { //nolint:gosec // results are public
 			return fmt.Errorf("write: %w", err)
 		}
 	}
 	return eval.PrintGrowth(os.Stdout, points)
 }
 
-// rankingTracks are what the parts of the ranking are measured over by default: people
-// talking, and an assistant's long answers.
+// rankingTracks are the default tracks for measuring the ranking: conversations between people, and
+// long answers of an assistant.
 func (o options) rankingTracks() []string {
 	switch {
 	case len(o.tracks) > 0:
@@ -72,9 +72,9 @@ func (o options) rankingTracks() []string {
 
 func ablationCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ablation", Short: "Switch every signal of the ranking off, and ask with each alone", Args: cobra.NoArgs,
-		Long: `Switch every signal of the ranking off, and ask with each alone: in the profile that the
-gateway chooses by what a collection holds, and in its default one.`,
+		Use: "ablation", Short: "Ask without each signal of the ranking, and with each alone", Args: cobra.NoArgs,
+		Long: `Ask without each signal of the ranking, and with each alone, in the profile that the
+gateway chooses by the content of a collection, and in its default one.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.eachTrack(cmd.Context(), func(ctx context.Context, b *eval.Bench) error { return o.ablate(ctx, b) })
 		},
@@ -92,9 +92,9 @@ func (o options) ablate(ctx context.Context, b *eval.Bench) error {
 	seen := ""
 	for _, profile := range profiles {
 		if profile != "" && profile == seen {
-			continue // the gateway chose it by itself
+			continue // the gateway chose this profile itself
 		}
-		a, err := b.Ablate(ctx, eval.Variant{Mode: o.mode, Profile: profile}, tellf)
+		a, err := b.Ablate(ctx, eval.Variant{Mode: o.mode, Profile: profile}, logf)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (o options) eachTrack(ctx context.Context, do func(ctx context.Context, b *
 		if err != nil {
 			return err
 		}
-		b, err := eval.Open(ctx, client, d, o.prefix+track+"-", policy, tellf)
+		b, err := eval.Open(ctx, client, d, o.prefix+track+"-", policy, logf)
 		if err != nil {
 			return err
 		}
@@ -149,16 +149,16 @@ func (o options) eachTrack(ctx context.Context, do func(ctx context.Context, b *
 
 func tuneCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "tune", Short: "Try weights of one signal, chosen leaving one conversation out at a time", Args: cobra.NoArgs,
+		Use: "tune", Short: "Try weights of one signal, chosen by leave-one-conversation-out", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.eachTrack(cmd.Context(), func(ctx context.Context, b *eval.Bench) error {
-				return eval.Tune(ctx, os.Stdout, b, eval.Variant{Mode: o.mode, Profile: o.profile}, o.signal, o.weights, tellf)
+				return eval.Tune(ctx, os.Stdout, b, eval.Variant{Mode: o.mode, Profile: o.profile}, o.signal, o.weights, logf)
 			})
 		},
 	}
 	rankingFlags(o, cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.signal, "signal", "", "name of the signal, as explanations have it")
+	f.StringVar(&o.signal, "signal", "", "name of the signal, as in explanations")
 	f.Float64SliceVar(&o.weights, "weights", nil, "weights to try")
 	_ = cmd.MarkFlagRequired("signal")
 	_ = cmd.MarkFlagRequired("weights")

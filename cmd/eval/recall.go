@@ -21,7 +21,7 @@ var (
 
 func recallCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "recall", Short: "Score searches against the evidence that comes with the data, by track and way to ask", Args: cobra.NoArgs,
+		Use: "recall", Short: "Score searches against the evidence that comes with the data, by track and variant", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return recall(cmd.Context(), *o) },
 	}
 	f := cmd.Flags()
@@ -33,7 +33,7 @@ func recallCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// dataset reads what a track is over, and the policy that it is loaded with.
+// dataset returns the data set of a track and the policy to load it with.
 func (o options) dataset(track string) (d *eval.Dataset, policy string, err error) {
 	if slices.Contains(publishedTracks, track) && o.data == "" {
 		return nil, "", fmt.Errorf("the track %s needs published data: pass --data or set EVAL_DATA", track)
@@ -68,8 +68,8 @@ func (o options) dataset(track string) (d *eval.Dataset, policy string, err erro
 	return d, policy, err
 }
 
-// benches says how the benches of a track are opened: one for most, and one for each
-// memory system.
+// benches returns functions that open the benches of a track: one for most tracks, and one per
+// memory system for the systems.
 func (o options) benches(track string) ([]func(context.Context, *eval.Client) (*eval.Bench, error), error) {
 	var out []func(context.Context, *eval.Client) (*eval.Bench, error)
 	base, system := map[string]string{"systems": "locomo", "sample-systems": "sample-talk"}[track], "derived-"
@@ -82,7 +82,7 @@ func (o options) benches(track string) ([]func(context.Context, *eval.Client) (*
 			return nil, err
 		}
 		return append(out, func(ctx context.Context, c *eval.Client) (*eval.Bench, error) {
-			return eval.Open(ctx, c, d, o.prefix+track+"-", policy, tellf)
+			return eval.Open(ctx, c, d, o.prefix+track+"-", policy, logf)
 		}), nil
 	}
 	for _, s := range eval.Systems() {
@@ -95,13 +95,13 @@ func (o options) benches(track string) ([]func(context.Context, *eval.Client) (*
 		}
 		d.Name = system + s.Name
 		out = append(out, func(ctx context.Context, c *eval.Client) (*eval.Bench, error) {
-			return eval.OpenTalk(ctx, c, d, o.prefix+d.Name+"-", s, tellf)
+			return eval.OpenTalk(ctx, c, d, o.prefix+d.Name+"-", s, logf)
 		})
 	}
 	return out, nil
 }
 
-func tellf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+func logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 func recall(ctx context.Context, o options) error {
 	client, err := o.client()
@@ -140,7 +140,7 @@ func recall(ctx context.Context, o options) error {
 	return nil
 }
 
-// runs asks in every way, prints and keeps the results, and tells what fell.
+// runs asks in every way, prints and writes the results, and returns the regressions.
 func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err error) {
 	names, err := b.Offered(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err er
 		if err != nil {
 			return nil, err
 		}
-		tellf("%s: %s asked in %.1f s", b.Data.Name, name, r.Wall)
+		logf("%s: %s asked in %.1f s", b.Data.Name, name, r.Wall)
 		results = append(results, r)
 		if o.committed != "" {
 			worse, err := eval.RegressionsSince(o.committed, r)
@@ -169,7 +169,7 @@ func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err er
 			if err != nil {
 				return nil, err
 			}
-			tellf("%s: written", file)
+			logf("%s: written", file)
 		}
 	}
 	if err := eval.PrintTables(os.Stdout, results); err != nil {
@@ -180,7 +180,7 @@ func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err er
 
 func referenceCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "reference", Short: "Measure plain scorers over the data, without a gateway: what others are compared with", Args: cobra.NoArgs,
+		Use: "reference", Short: "Measure the reference scorers over the data, without a gateway", Args: cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			for _, track := range o.rankingTracks() {
 				d, _, err := o.dataset(track)

@@ -1,7 +1,6 @@
 // Command worker runs the jobs of gateways that share a Postgres and a Redis.
 //
-// Logs and errors go to stderr. Flags win over the environment, the
-// environment over the file.
+// Logs and errors go to stderr. Flags override the environment, which overrides the file.
 package main
 
 import (
@@ -71,10 +70,10 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		return cfg.WorkerAddr, err
 	}))
 	f := root.Flags()
-	f.StringVar(&addr, "addr", "", "`host:port` for health and metrics (SLIPBOX_WORKER_ADDR; default 127.0.0.1:0, a free port, which the log names)")
+	f.StringVar(&addr, "addr", "", "`host:port` for health and metrics (SLIPBOX_WORKER_ADDR; default 127.0.0.1:0, a free port, named in the log)")
 	f.StringSliceVar(&stages, "stages", nil, "`stages` to serve: prepare, decide, task (SLIPBOX_JOB_STAGES; default all)")
-	f.IntVar(&prepares, "prepares", 0, "prepare jobs at once (SLIPBOX_JOB_PREPARES; default SLIPBOX_JOB_WORKERS, 8)")
-	f.IntVar(&decides, "decides", 0, "decide jobs at once, of different collections (SLIPBOX_JOB_DECIDES; default SLIPBOX_JOB_WORKERS, 8)")
-	f.IntVar(&tasks, "tasks", 0, "other jobs at once (SLIPBOX_JOB_TASKS; default 2)")
+	f.IntVar(&prepares, "prepares", 0, "prepare jobs at the same time (SLIPBOX_JOB_PREPARES; default SLIPBOX_JOB_WORKERS, 8)")
+	f.IntVar(&decides, "decides", 0, "decide jobs at the same time, of different collections (SLIPBOX_JOB_DECIDES; default SLIPBOX_JOB_WORKERS, 8)")
+	f.IntVar(&tasks, "tasks", 0, "other jobs at the same time (SLIPBOX_JOB_TASKS; default 2)")
 	return root
 }

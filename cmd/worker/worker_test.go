@@ -13,14 +13,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
 
-// These tests run the real binary: how a process starts and stops cannot be
-// seen from inside one.
+// These tests run the real binary, to test how the process starts and stops.
 
 func TestMain(m *testing.M) { commandtest.Main(m) }
 
 const wrapping = "SLIPBOX_WRAPPING_KEY=a wrapping key that all of them share"
 
-// What a worker cannot do without is told in a few words, with the way out.
+// An error for a missing setting is short and says what to do.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -93,8 +92,8 @@ func (p *process) get(t *testing.T, path string) (status int, body map[string]an
 	return resp.StatusCode, body
 }
 
-// A worker tells its address and analyst, serves its health there, works on
-// while Redis is away, and ends by itself when it is asked to.
+// A worker logs its address and analyst, serves its health there, works while Redis is down, and
+// stops on SIGTERM.
 func TestStartAndStop(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)

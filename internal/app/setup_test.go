@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"flag"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,22 @@ import (
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
+
+// parallelTests is how many tests run at the same time. They wait for timers, retries and other
+// processes more than they compute, so they need not be limited by the number of processors.
+const parallelTests = "8"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", parallelTests); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
 
 // setUps are the ways to run the product. Each starts a gateway and what runs its jobs, with
 // settings changed by set.

@@ -17,7 +17,6 @@ var notYetPlain = []string{
 	".",
 	"api",
 	"charts/slipbox",
-	"cmd/eval",
 	"cmd/gateway",
 	"docs",
 	"docs/decisions",

@@ -36,7 +36,7 @@ func (c *Service) copyJob(s tenant.Scope, v memory.View, batch int) (*memory.Job
 func (c *Service) RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	var p copyPayload
 	if err := json.Unmarshal(job.Payload, &p); err != nil || p.Source == uuid.Nil || p.BatchSize < 1 {
-		return fault.New(fault.Invalid, "the payload of the copy job cannot be read; it may be from a newer version")
+		return fault.New(fault.Invalid, "the payload of the copy job cannot be read; a newer version may have made it")
 	}
 	v, err := c.store.OpenView(ctx, s, p.Source.String(), memory.At{AsOf: &p.Revision})
 	if err != nil {
