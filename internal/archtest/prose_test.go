@@ -38,7 +38,6 @@ var notYetPlain = []string{
 	"internal/queue",
 	"internal/redis/redistest",
 	"internal/rules",
-	"internal/store",
 	"internal/store/enginetest",
 	"internal/store/postgres",
 	"internal/store/postgres/postgrestest",

@@ -32,7 +32,7 @@ func ScanAgent(row Scanner) (a tenant.Agent, err error) {
 	return a, err
 }
 
-// NewAgent checks the names of an agent and gives it an id.
+// NewAgent checks the names of an agent and sets its id.
 func NewAgent(name, display string, now time.Time) (a tenant.Agent, err error) {
 	if err := CheckName("name", name); err != nil {
 		return a, err

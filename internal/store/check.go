@@ -10,9 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// CheckNote refuses a note whose texts or numbers cannot be kept, and cleans
-// what is of our own making, its error and its actor. Attributes are left to Object, the
-// vector to Half.
+// CheckNote returns Invalid for a note whose texts or numbers cannot be stored, and cleans what the
+// platform itself wrote, its error and its actor. Object checks attributes, Half the vector.
 func CheckNote(n *memory.Note) error {
 	if math.IsNaN(n.Importance) || math.IsInf(n.Importance, 0) {
 		return fault.InvalidField("importance", "is not a number")
@@ -40,8 +39,8 @@ func CheckNote(n *memory.Note) error {
 	return nil
 }
 
-// CheckVector refuses a vector that the collection cannot hold, and names the
-// embedder of one that does not name its own.
+// CheckVector returns Invalid for a vector that the collection cannot hold, and sets the
+// collection's embedder where the note names none.
 func CheckVector(c *memory.Collection, n *memory.Note) error {
 	if n.Embedder == "" {
 		n.Embedder = c.Embedder
@@ -60,10 +59,10 @@ func CheckVector(c *memory.Collection, n *memory.Note) error {
 	return Text("embedder", n.Embedder)
 }
 
-// maxTokens is how many tokens of a text are kept.
+// maxTokens is how many tokens of a text are stored.
 const maxTokens = 256
 
-// CheckTokens refuses what are no directions of tokens: Invalid "tokens".
+// CheckTokens returns Invalid "tokens" for bytes that are not directions of tokens.
 func CheckTokens(b []byte) error {
 	if len(b)%memory.TokenDim != 0 || len(b) > maxTokens*memory.TokenDim {
 		return fault.InvalidField("tokens", "has %d bytes; %d for each of at most %d tokens are stored", len(b), memory.TokenDim, maxTokens)
@@ -71,13 +70,13 @@ func CheckTokens(b []byte) error {
 	return nil
 }
 
-// WrongTokens is the condition for rows that CheckTokens would refuse, in SQL.
+// WrongTokens returns the SQL condition for rows that CheckTokens would refuse.
 func WrongTokens(column string) string {
 	return fmt.Sprintf("(length(%[1]s) %% %[2]d <> 0 OR length(%[1]s) > %[3]d)", column, memory.TokenDim, maxTokens*memory.TokenDim)
 }
 
-// CheckLink refuses a link whose identity or numbers cannot be kept, and names
-// the relation of one that does not name its own.
+// CheckLink returns Invalid for a link whose identity or numbers cannot be stored, and sets the
+// default relation where the link names none.
 func CheckLink(l *memory.Link) error {
 	if l.Source == l.Target {
 		return fault.InvalidField("target", "a note cannot be linked to itself")
@@ -91,8 +90,8 @@ func CheckLink(l *memory.Link) error {
 	return Text("relation", l.Relation)
 }
 
-// CheckName refuses a name that cannot be told from an id. Its alphabet is
-// the caller's matter.
+// CheckName returns Invalid for a name that could be taken for an id. The caller checks its
+// alphabet.
 func CheckName(field, name string) error {
 	if name == "" {
 		return fault.InvalidField(field, "is required")
@@ -103,7 +102,7 @@ func CheckName(field, name string) error {
 	return Text(field, name)
 }
 
-// CheckPart refuses a part of a spool: Invalid "part" or "data".
+// CheckPart returns Invalid "part" or "data" for a part of a spool that cannot be stored.
 func CheckPart(n int, data []byte) error {
 	if n < 0 {
 		return fault.InvalidField("part", "must not be negative")
@@ -114,5 +113,5 @@ func CheckPart(n int, data []byte) error {
 	return nil
 }
 
-// CheckKey refuses an idempotency key that cannot be kept.
+// CheckKey returns Invalid for an idempotency key that cannot be stored.
 func CheckKey(k memory.Idempotency) error { return Text("Idempotency-Key", k.Key) }

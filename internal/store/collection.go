@@ -12,15 +12,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Visible tells whether callers can see a collection that they reach: it is
-// neither being removed nor expired.
+// Visible reports whether callers that reach a collection can see it: it is neither being removed
+// nor expired.
 func Visible(c *memory.Collection, now time.Time) bool {
 	return c.State != memory.CollectionDeleting && (c.ExpiresAt.IsZero() || c.ExpiresAt.After(now))
 }
 
-// One picks the collection that a reference means out of those found, the
-// scope's own agent's first.
-func One[R any](s tenant.Scope, ref string, found []R) (r R, err error) {
+// PickCollection returns the collection that a reference means out of those found: that of the scope's own
+// agent first.
+func PickCollection[R any](s tenant.Scope, ref string, found []R) (r R, err error) {
 	switch {
 	case len(found) == 0:
 		return r, fault.Missing("collection")
@@ -30,8 +30,8 @@ func One[R any](s tenant.Scope, ref string, found []R) (r R, err error) {
 	return found[0], nil
 }
 
-// CheckRevision refuses a revision that cannot be read: Invalid with the field
-// when it was never written, RevisionGone when it is no longer kept.
+// CheckRevision returns an error for a revision that cannot be read: Invalid with the field when it
+// was never written, RevisionGone when it is no longer kept.
 func CheckRevision(field string, c *memory.Collection, r memory.Revision) error {
 	switch {
 	case r > c.Head || r < 0:
@@ -42,7 +42,7 @@ func CheckRevision(field string, c *memory.Collection, r memory.Revision) error 
 	return nil
 }
 
-// CheckNewCollection refuses a collection that the scope cannot make.
+// CheckNewCollection returns an error for a collection that the scope cannot create.
 func CheckNewCollection(s tenant.Scope, n *memory.NewCollection) error {
 	if err := CheckName("name", n.Name); err != nil {
 		return err
@@ -59,9 +59,9 @@ func CheckNewCollection(s tenant.Scope, n *memory.NewCollection) error {
 	return nil
 }
 
-// CheckFork refuses a fork that its parent cannot have, and gives it what it
-// shares with the parent: the embedder with its vectors, and the floor, below
-// which it cannot read either.
+// CheckFork returns an error for a fork that its parent cannot have, and sets what the fork shares
+// with the parent: the embedder with its vectors, and the floor, below which the fork cannot be
+// read either.
 func CheckFork(fork, parent *memory.Collection) error {
 	if err := CheckRevision("at_revision", parent, fork.ParentRevision); err != nil {
 		return err
@@ -79,8 +79,8 @@ func CheckFork(fork, parent *memory.Collection) error {
 	return nil
 }
 
-// CreatedIDs returns what is kept under the idempotency key of a request that
-// made a collection. The job may be nil.
+// CreatedIDs returns what is stored under the idempotency key of a request that created a
+// collection. The job may be nil.
 func CreatedIDs(n *memory.NewCollection, made uuid.UUID, job *memory.Job) []byte {
 	ids := memory.AnswerIDs{Collection: n.Source, Made: made}
 	if job != nil {
@@ -89,8 +89,8 @@ func CreatedIDs(n *memory.NewCollection, made uuid.UUID, job *memory.Job) []byte
 	return ids.Raw()
 }
 
-// SameConfig tells that two settings of a policy say the same; none is an empty object.
-func SameConfig(a, b json.RawMessage) bool {
+// EqualConfig reports whether two settings of a policy are equal; no settings are an empty object.
+func EqualConfig(a, b json.RawMessage) bool {
 	plain := func(raw json.RawMessage) string {
 		var b bytes.Buffer
 		if len(raw) == 0 || string(raw) == "null" || json.Compact(&b, raw) != nil || b.Len() == 0 {
@@ -101,7 +101,7 @@ func SameConfig(a, b json.RawMessage) bool {
 	return plain(a) == plain(b)
 }
 
-// OnlyMessages tells that a list is of messages alone, which have an index of their times.
-func OnlyMessages(kinds []memory.Kind) bool {
+// IsMessageList reports whether a list holds messages only, which have an index of their times.
+func IsMessageList(kinds []memory.Kind) bool {
 	return len(kinds) == 1 && kinds[0] == memory.KindMessage
 }

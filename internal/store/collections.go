@@ -134,7 +134,7 @@ func (b *Base) ResolveCollection(ctx context.Context, s tenant.Scope, ref string
 		if err != nil {
 			return err
 		}
-		r, err := One(s, ref, found)
+		r, err := PickCollection(s, ref, found)
 		c = r.Collection
 		return err
 	})
@@ -196,7 +196,7 @@ func (b *Base) UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUI
 		if err := Text("display_name", n.DisplayName); err != nil {
 			return err
 		}
-		if !SameConfig(r.PolicyConfig, n.PolicyConfig) {
+		if !EqualConfig(r.PolicyConfig, n.PolicyConfig) {
 			if err := q.LogConfig(ctx, s, r.Collection, now); err != nil {
 				return err
 			}

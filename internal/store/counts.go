@@ -2,14 +2,14 @@ package store
 
 import "github.com/slipboxhq/slipbox/internal/memory"
 
-// Tally is a number of visible notes that count alike.
+// Tally is a number of visible notes that are counted alike.
 type Tally struct {
 	Kind            memory.Kind
 	Waits, InReview bool // a note waits when its state says so or when it has no vector yet
 	Notes, Bytes    int64
 }
 
-// AddTo counts the notes in; numbers below zero count them out.
+// AddTo adds the notes to counts; negative numbers subtract.
 func (t Tally) AddTo(c *memory.Counts) {
 	c.Notes += t.Notes
 	c.Bytes += t.Bytes
@@ -27,7 +27,7 @@ func (t Tally) AddTo(c *memory.Counts) {
 	}
 }
 
-// CountNote counts a note of so many bytes in (by 1) or out (by -1).
+// CountNote adds (by 1) or subtracts (by -1) a note of so many bytes.
 func CountNote(c *memory.Counts, n *memory.Note, bytes, by int64) {
 	Tally{n.Kind, n.State == memory.StatePending || n.Embedder == "", n.State == memory.StateInReview, by, by * bytes}.AddTo(c)
 }

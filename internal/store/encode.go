@@ -15,8 +15,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// This file has what both engines do alike before a value is stored and after
-// it is read, so that neither keeps what the other would refuse.
+// This file has what both engines do before a value is stored and after it is read, so that neither
+// stores what the other would refuse.
 
 // Micros returns a time in UTC and in whole microseconds, as it is stored; zero stays zero.
 func Micros(t time.Time) time.Time {
@@ -26,8 +26,8 @@ func Micros(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// Text refuses what is not UTF-8, which would not survive JSON, and U+0000,
-// which Postgres does not keep: Invalid with the field.
+// Text returns Invalid with the field for a text that is not UTF-8, which JSON cannot carry, or
+// that has U+0000, which Postgres cannot store.
 func Text(field, s string) error {
 	if !utf8.ValidString(s) {
 		return fault.InvalidField(field, "is not valid UTF-8")
@@ -38,7 +38,7 @@ func Text(field, s string) error {
 	return nil
 }
 
-// Texts is Text for every element.
+// Texts checks every text of a list as Text does.
 func Texts(field string, l []string) error {
 	for _, s := range l {
 		if err := Text(field, s); err != nil {
@@ -48,20 +48,19 @@ func Texts(field string, l []string) error {
 	return nil
 }
 
-// Clean makes a text of our own, such as an error that quotes an endpoint, one
-// that Text lets pass.
+// Clean changes a text of the platform's own, such as an error that quotes an endpoint, into one
+// that Text accepts.
 func Clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// Object writes a JSON object whose keys and texts are free of U+0000; "" is
-// the empty one.
+// Object encodes a JSON object whose keys and texts are free of U+0000; "" is the empty object.
 func Object(field string, m map[string]any) (string, error) {
 	if len(m) == 0 {
 		return "", nil
 	}
 	doc, err := Document(field, m)
-	if err == nil && escapesNull(doc) {
+	if err == nil && hasEscapedNull(doc) {
 		err = fault.InvalidField(field, "must not contain the character U+0000")
 	}
 	if err != nil {
@@ -70,9 +69,9 @@ func Object(field string, m map[string]any) (string, error) {
 	return doc, nil
 }
 
-// escapesNull tells whether a text inside a JSON document holds U+0000, which
-// stands there only escaped.
-func escapesNull(doc string) bool {
+// hasEscapedNull reports whether a text inside a JSON document has U+0000, which appears there only
+// escaped.
+func hasEscapedNull(doc string) bool {
 	for {
 		i := strings.IndexByte(doc, '\\')
 		if i < 0 {
@@ -81,11 +80,11 @@ func escapesNull(doc string) bool {
 		if strings.HasPrefix(doc[i+1:], "u0000") {
 			return true
 		}
-		doc = doc[i+2:] // an escaped backslash begins no escape
+		doc = doc[i+2:] // skip the escaped character: an escaped backslash starts no escape
 	}
 }
 
-// Document writes any value as JSON.
+// Document encodes any value as JSON.
 func Document(field string, v any) (string, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -94,8 +93,8 @@ func Document(field string, v any) (string, error) {
 	return string(b), nil
 }
 
-// ObjectOf reads a JSON object as encoding/json does, but for integers that a
-// float64 does not hold: they stay json.Number. "" is none.
+// ObjectOf decodes a JSON object as encoding/json does, except that integers that do not fit a
+// float64 stay json.Number. "" is no object.
 func ObjectOf(s string) (map[string]any, error) {
 	var m map[string]any // nil: none
 	if s == "" {
@@ -106,18 +105,18 @@ func ObjectOf(s string) (map[string]any, error) {
 	if err := d.Decode(&m); err != nil {
 		return nil, err
 	}
-	Exactly(m)
+	ConvertNumbers(m)
 	return m, nil
 }
 
-// Exactly gives the numbers of a decoded object, in place, as ObjectOf does.
-func Exactly(m map[string]any) {
+// ConvertNumbers converts the numbers of a decoded object, in place, as ObjectOf does.
+func ConvertNumbers(m map[string]any) {
 	for k, v := range m {
-		m[k] = exact(v)
+		m[k] = convertNumber(v)
 	}
 }
 
-func exact(v any) any {
+func convertNumber(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		f, err := v.Float64()
@@ -126,17 +125,17 @@ func exact(v any) any {
 		}
 		return f
 	case map[string]any:
-		Exactly(v)
+		ConvertNumbers(v)
 	case []any:
 		for i, e := range v {
-			v[i] = exact(e)
+			v[i] = convertNumber(e)
 		}
 	}
 	return v
 }
 
-// Half rounds a vector to binary16, so that what was returned is what will be
-// read. Invalid "vector" for what does not fit.
+// Half rounds a vector to binary16, so that what is returned equals what will be read. Invalid
+// "vector" for elements that do not fit.
 func Half(v []float32) ([]float32, error) {
 	rounded := make([]float32, len(v))
 	for i, x := range v {
@@ -149,7 +148,7 @@ func Half(v []float32) ([]float32, error) {
 	return rounded, nil
 }
 
-// HalfBytes gives a vector that Half rounded as little-endian binary16.
+// HalfBytes encodes a vector that Half has rounded as little-endian binary16.
 func HalfBytes(rounded []float32) []byte {
 	b := make([]byte, 0, 2*len(rounded))
 	for _, x := range rounded {
@@ -158,7 +157,7 @@ func HalfBytes(rounded []float32) []byte {
 	return b
 }
 
-// HalfOf reads what HalfBytes wrote; nothing is nil.
+// HalfOf decodes what HalfBytes encoded; no bytes are a nil vector.
 func HalfOf(b []byte) []float32 {
 	if len(b) == 0 {
 		return nil
@@ -170,9 +169,9 @@ func HalfOf(b []byte) []float32 {
 	return v
 }
 
-// QueryVector checks the vector of a search over a collection and rounds it as
-// the index does: Invalid "vector" for other dimensions than the collection's,
-// for zeros alone, and for what is no finite number.
+// QueryVector checks the query vector of a search and rounds it as the index does. Invalid "vector"
+// for other dimensions than the collection's, for a vector of zeros, and for elements that are not
+// finite numbers.
 func QueryVector(c *memory.Collection, v []float32) ([]float32, error) {
 	switch {
 	case c.Embedder == "":

@@ -5,9 +5,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// Condition is SQL over notes that is true of every note that a filter lets
-// pass, and of no other when Exact. The empty text is true. Its arguments stand
-// as "?" in the text.
+// Condition is SQL over notes that is true of every note that matches a filter, and of no other
+// note when Exact. The empty text is true. Each "?" in the text is a place for one of the
+// arguments.
 type Condition struct {
 	Text  string
 	Args  []any
@@ -62,7 +62,7 @@ func (c *Condition) join(word string, term Condition) {
 	c.Args = append(c.Args, term.Args...)
 }
 
-// Matches tells whether a filter, which may be nil, lets the note pass.
+// Matches reports whether a note matches a filter, which may be nil.
 func Matches(e filter.Expr, n *memory.Note) bool {
 	return filter.Match(e, &filter.Record{
 		Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,

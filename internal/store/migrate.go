@@ -12,7 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// Dialect names the SQL that migrations are written in.
+// Dialect names the SQL dialect of migrations.
 type Dialect string
 
 // The dialects.
@@ -21,11 +21,10 @@ const (
 	Postgres Dialect = "postgres"
 )
 
-// Migrator moves a schema along its numbered steps. Each step is a
-// transaction.
+// Migrator moves a schema along its numbered steps. Each step is one transaction.
 type Migrator struct{ provider *goose.Provider }
 
-// NewMigrator makes one over a folder of numbered SQL files.
+// NewMigrator returns a Migrator over a folder of numbered SQL files.
 func NewMigrator(db *sql.DB, d Dialect, folder fs.FS) (*Migrator, error) {
 	dialect := goose.DialectSQLite3
 	if d == Postgres {
@@ -38,8 +37,8 @@ func NewMigrator(db *sql.DB, d Dialect, folder fs.FS) (*Migrator, error) {
 	return &Migrator{provider: p}, nil
 }
 
-// Versions tells where the database stands and what this build knows. It
-// creates the table of applied steps when there is none.
+// Versions returns the version of the database and the newest one that this build knows. It creates
+// the table of applied steps when there is none.
 func (m *Migrator) Versions(ctx context.Context) (current, known int64, err error) {
 	current, known, err = m.provider.GetVersions(ctx)
 	if err != nil {
@@ -48,9 +47,8 @@ func (m *Migrator) Versions(ctx context.Context) (current, known int64, err erro
 	return current, known, nil
 }
 
-// Up applies what is missing. A database from a newer build is refused
-// (Conflict). It is safe in several processes at once: the loser of a race
-// looks again.
+// Up applies the missing steps. A database from a newer build is a Conflict. Several processes may
+// call it at once: one that loses the race tries again.
 func (m *Migrator) Up(ctx context.Context) error {
 	for try := 0; ; try++ {
 		current, known, err := m.Versions(ctx)
@@ -73,8 +71,8 @@ func (m *Migrator) Up(ctx context.Context) error {
 	}
 }
 
-// DownTo goes back to a version; 0 removes everything. A database from a newer
-// build is refused (Conflict): this one does not know what to take back.
+// DownTo goes back to a version; 0 removes everything. A database from a newer build is a Conflict:
+// this build does not know its steps.
 func (m *Migrator) DownTo(ctx context.Context, version int64) error {
 	current, known, err := m.Versions(ctx)
 	if err != nil {
@@ -92,7 +90,7 @@ func (m *Migrator) DownTo(ctx context.Context, version int64) error {
 // ErrNewerSchema is in the chain of NewerSchema.
 var ErrNewerSchema = errors.New("the schema is of a newer build")
 
-// NewerSchema is the fault for a database that a newer build has migrated.
+// NewerSchema returns the fault for a database that a newer build has migrated.
 func NewerSchema(current, known int64) error {
 	return fault.Wrap(ErrNewerSchema, fault.Conflict, "the database has schema version %d, this build knows %d: run the newer build, or restore a backup made before the upgrade", current, known)
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// Mover gives and takes a whole store, row by row, in a form that no engine
-// owns. It crosses tenants: it is for the operator's tools alone.
+// Mover exports and imports a whole store, row by row, in a form that no engine owns. It crosses
+// tenants: it is for the operator's tools only.
 type Mover interface {
-	// Export calls fn for every row of one moment: tables in the order of
-	// Tables, rows in the order of their keys. Jobs that run are given as ones
-	// that wait. A row is fn's until it returns.
+	// Export calls fn for every row of one snapshot: tables in the order of Tables, rows in the
+	// order of their keys. Running jobs are exported as waiting ones. fn may use a row until it
+	// returns.
 	Export(ctx context.Context, fn func(Row) error) error
-	// Import keeps the rows that next gives until io.EOF, in that same order,
-	// in one transaction: all of them or, with any other error, none. A store
-	// that holds anything but signing keys is a Conflict.
+	// Import stores the rows that next returns until io.EOF, in the same order, in one transaction:
+	// all of them or, with any other error, none. A store that holds anything but signing keys is a
+	// Conflict.
 	Import(ctx context.Context, next func() (Row, error)) error
 }
 
@@ -29,10 +29,10 @@ type Row struct {
 	Values []any
 }
 
-// Kind says what the values of a column are.
+// Kind names the kind of values of a column.
 type Kind string
 
-// The kinds, with the type of a value. Where a column is optional nil is none.
+// The kinds, with the Go type of a value. In an optional column, nil is none.
 const (
 	KindID     Kind = "id"     // uuid.UUID
 	KindText   Kind = "text"   // string: UTF-8 without U+0000
@@ -40,7 +40,7 @@ const (
 	KindReal   Kind = "real"   // float64, finite
 	KindBool   Kind = "bool"   // bool
 	KindTime   Kind = "time"   // time.Time in UTC, in whole microseconds, of the years 0 to 9999
-	KindEvent  Kind = "event"  // a time at which 1970 may be meant, where others keep 0 for none
+	KindEvent  Kind = "event"  // a time where 1970 is possible, in columns where other times keep 0 for none
 	KindObject Kind = "object" // string: a JSON object; equal ones are the same text
 	KindJSON   Kind = "json"   // string: any JSON, as it was written
 	KindTexts  Kind = "texts"  // []string
@@ -49,26 +49,26 @@ const (
 	KindCodes  Kind = "codes"  // []byte: token directions, see CheckTokens
 )
 
-// Column of a table.
+// Column is a column of a table.
 type Column struct {
 	Name     string
 	Kind     Kind
 	Optional bool
 }
 
-// Table is one of a schema.
+// Table is a table of the schema.
 type Table struct {
 	Name    string
 	Columns []Column
 	// Key is how many of the first columns identify a row.
 	Key int
 
-	platform bool   // rows may stand under the zero tenant
-	owner    string // the column that names the collection that has to be there
-	mentions string // the column that names one that may be gone
+	platform bool   // rows may have the zero tenant
+	owner    string // the column with the id of a collection that must exist
+	mentions string // the column with the id of a collection that may be gone
 }
 
-// Index gives the place of a column, -1 when there is none.
+// Index returns the position of a column, -1 when there is none.
 func (t *Table) Index(column string) int {
 	for i := range t.Columns {
 		if t.Columns[i].Name == column {
@@ -109,16 +109,15 @@ func (t *Table) compare(a, b []any) int {
 	return 0
 }
 
-// MoveSchema is the number of the migration whose tables Tables lists. A test
-// compares them with the schema of each engine.
+// MoveSchema is the number of the migration whose tables Tables lists. A test compares them with
+// the schema of each engine.
 const MoveSchema = 1
 
-// Tables lists every table of the schema, those that others refer to first.
+// Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
 
-// cols reads columns from words "name:kind"; a kind that ends with "?" is of an
-// optional column.
-func cols(text string) []Column {
+// parseColumns parses columns from words "name:kind"; the kind of an optional column ends with "?".
+func parseColumns(text string) []Column {
 	words := strings.Fields(text)
 	out := make([]Column, len(words))
 	for i, w := range words {
@@ -130,31 +129,31 @@ func cols(text string) []Column {
 }
 
 var tables = []*Table{
-	{Name: "tenants", Key: 1, Columns: cols("id:id name:text state:text limits:object created_at:time")},
-	{Name: "signing_keys", Key: 1, Columns: cols("kid:text public:bytes wrapped:bytes created_at:time retires_at:time? expires_at:time?")},
-	{Name: "agents", Key: 2, Columns: cols("tenant:id id:id name:text display_name:text created_at:time")},
-	{Name: "api_keys", Key: 2, platform: true, Columns: cols(`tenant:id id:id name:text prefix:text hash:bytes permissions:texts agent:id
+	{Name: "tenants", Key: 1, Columns: parseColumns("id:id name:text state:text limits:object created_at:time")},
+	{Name: "signing_keys", Key: 1, Columns: parseColumns("kid:text public:bytes wrapped:bytes created_at:time retires_at:time? expires_at:time?")},
+	{Name: "agents", Key: 2, Columns: parseColumns("tenant:id id:id name:text display_name:text created_at:time")},
+	{Name: "api_keys", Key: 2, platform: true, Columns: parseColumns(`tenant:id id:id name:text prefix:text hash:bytes permissions:texts agent:id
  created_at:time expires_at:time? revoked_at:time? rotated_to:id`)},
-	{Name: "collections", Key: 2, Columns: cols(`tenant:id id:id agent:id name:text display_name:text policy:text policy_config:json?
+	{Name: "collections", Key: 2, Columns: parseColumns(`tenant:id id:id agent:id name:text display_name:text policy:text policy_config:json?
  embedder:text dim:int reembedded:id metadata:object? ephemeral:bool state:text parent:id parent_revision:int expires_at:time? created_at:time`)},
-	{Name: "collection_heads", Key: 2, owner: "collection", Columns: cols(`tenant:id collection:id head:int floor:int origin:int job_seq:int evolved_adds:int
+	{Name: "collection_heads", Key: 2, owner: "collection", Columns: parseColumns(`tenant:id collection:id head:int floor:int origin:int job_seq:int evolved_adds:int
  erase_epoch:int counted:bool v_notes:int v_links:int v_pending:int v_in_review:int v_bytes:int v_kinds:object s_notes:int s_links:int s_bytes:int`)},
-	{Name: "changesets", Key: 3, owner: "collection", Columns: cols(`tenant:id collection:id revision:int at:time actor:text job:id trigger:id cause:text
+	{Name: "changesets", Key: 3, owner: "collection", Columns: parseColumns(`tenant:id collection:id revision:int at:time actor:text job:id trigger:id cause:text
  undoes:int merged_from:json?`)},
-	{Name: "notes", Key: 4, owner: "layer", Columns: cols(`tenant:id layer:id id:id from_rev:int to_rev:int deleted:bool kind:text state:text key:text
+	{Name: "notes", Key: 4, owner: "layer", Columns: parseColumns(`tenant:id layer:id id:id from_rev:int to_rev:int deleted:bool kind:text state:text key:text
  importance:real occurred_at:event? created_at:event? updated_at:time bytes:int embedder:text category:text context:text keywords:texts tags:texts
  attributes:object? error:text analyst:text supplied:texts provenance:object? content:text`)},
-	{Name: "links", Key: 6, owner: "layer", Columns: cols(`tenant:id layer:id source:id relation:text target:id from_rev:int to_rev:int deleted:bool
+	{Name: "links", Key: 6, owner: "layer", Columns: parseColumns(`tenant:id layer:id source:id relation:text target:id from_rev:int to_rev:int deleted:bool
  confidence:real attributes:object? created_at:time`)},
-	{Name: "vectors", Key: 5, owner: "layer", Columns: cols("tenant:id layer:id note:id from_rev:int embedder:text vec:half tokens:codes")},
-	{Name: "usage", Key: 3, owner: "layer", Columns: cols("tenant:id layer:id note:id access_count:int last_access:time? strength:real heat:real")},
-	{Name: "jobs", Key: 2, mentions: "collection", Columns: cols(`tenant:id id:id collection:id note:id kind:text stage:text state:text seq:int attempts:int
+	{Name: "vectors", Key: 5, owner: "layer", Columns: parseColumns("tenant:id layer:id note:id from_rev:int embedder:text vec:half tokens:codes")},
+	{Name: "usage", Key: 3, owner: "layer", Columns: parseColumns("tenant:id layer:id note:id access_count:int last_access:time? strength:real heat:real")},
+	{Name: "jobs", Key: 2, mentions: "collection", Columns: parseColumns(`tenant:id id:id collection:id note:id kind:text stage:text state:text seq:int attempts:int
  payload:json? result:json? progress:json? error:text not_before:time? lease:id lease_until:time? created_at:time finished_at:time? claims:int trace:text`)},
-	{Name: "reviews", Key: 2, owner: "collection", Columns: cols(`tenant:id id:id collection:id job:id trigger:id state:text confidence:real changes:json read:json
+	{Name: "reviews", Key: 2, owner: "collection", Columns: parseColumns(`tenant:id id:id collection:id job:id trigger:id state:text confidence:real changes:json read:json
  revision:int reason:text actor:text created_at:time closed_at:time?`)},
-	{Name: "audit", Key: 2, platform: true, Columns: cols("tenant:id id:int at:time actor:text action:text target:text detail:object?")},
-	{Name: "idempotency", Key: 5, platform: true, Columns: cols(`tenant:id agent:id method:text path:text key:text body_hash:bytes ids:json? at:time`)},
-	{Name: "model_use", Key: 4, platform: true, mentions: "collection", Columns: cols(`tenant:id day:text collection:id purpose:text calls:int
+	{Name: "audit", Key: 2, platform: true, Columns: parseColumns("tenant:id id:int at:time actor:text action:text target:text detail:object?")},
+	{Name: "idempotency", Key: 5, platform: true, Columns: parseColumns(`tenant:id agent:id method:text path:text key:text body_hash:bytes ids:json? at:time`)},
+	{Name: "model_use", Key: 4, platform: true, mentions: "collection", Columns: parseColumns(`tenant:id day:text collection:id purpose:text calls:int
  prompt_tokens:int completion_tokens:int`)},
-	{Name: "spool", Key: 4, Columns: cols("tenant:id job:id name:text part:int at:time data:bytes")},
+	{Name: "spool", Key: 4, Columns: parseColumns("tenant:id job:id name:text part:int at:time data:bytes")},
 }

@@ -8,27 +8,27 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// moveCheck holds rows to their tenants while they pass. It keeps the ids of
-// tenants, agents and collections.
+// moveCheck checks that rows refer only to their own tenant. It keeps the ids of tenants, agents
+// and collections.
 type moveCheck struct {
 	tenants     map[uuid.UUID]bool
-	agents      owned
-	collections owned
+	agents      tenantIDs
+	collections tenantIDs
 }
 
-// owned are ids with the tenants that have them.
-type owned map[uuid.UUID][]uuid.UUID
+// tenantIDs maps ids to the tenants that have them.
+type tenantIDs map[uuid.UUID][]uuid.UUID
 
 func newMoveCheck() moveCheck {
-	return moveCheck{tenants: map[uuid.UUID]bool{}, agents: owned{}, collections: owned{}}
+	return moveCheck{tenants: map[uuid.UUID]bool{}, agents: tenantIDs{}, collections: tenantIDs{}}
 }
 
-func (o owned) has(tenantID, id uuid.UUID) bool {
+func (o tenantIDs) has(tenantID, id uuid.UUID) bool {
 	return slices.Contains(o[id], tenantID)
 }
 
-// foreign tells that an id is another tenant's and not this one's.
-func (o owned) foreign(tenantID, id uuid.UUID) bool {
+// isForeign reports whether an id is of another tenant and not of this one.
+func (o tenantIDs) isForeign(tenantID, id uuid.UUID) bool {
 	return len(o[id]) > 0 && !o.has(tenantID, id)
 }
 
@@ -60,21 +60,21 @@ func (c *moveCheck) row(r Row) error {
 	case "collections":
 		c.collections[id("id")] = append(c.collections[id("id")], t)
 	}
-	if r.Table.Index("agent") >= 0 && c.agents.foreign(t, id("agent")) {
+	if r.Table.Index("agent") >= 0 && c.agents.isForeign(t, id("agent")) {
 		return fault.New(fault.Invalid, "its agent %s is another tenant's", id("agent"))
 	}
-	// Collections come before everything that names one.
+	// Collections come before the rows that name them.
 	if o := r.Table.owner; o != "" && !c.collections.has(t, id(o)) {
 		return fault.New(fault.Invalid, "its collection %s is not one of its tenant %s; `gateway check` on the installation that the file comes from tells more", id(o), t)
 	}
-	if o := r.Table.mentions; o != "" && c.collections.foreign(t, id(o)) {
+	if o := r.Table.mentions; o != "" && c.collections.isForeign(t, id(o)) {
 		return fault.New(fault.Invalid, "its collection %s is another tenant's", id(o))
 	}
 	return nil
 }
 
-// RefusedRow is the fault for a row that an engine does not take, such as a
-// second tenant of one name.
+// RefusedRow returns the fault for a row that an engine does not accept, such as a second tenant
+// with the same name.
 func RefusedRow(err error, r Row) error {
 	code := fault.CodeOf(err)
 	if code == fault.Internal {

@@ -14,28 +14,27 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// MoveReader reads what MoveWriter wrote and believes nothing of it: every
-// value is of its column's kind, rows are in order and none is there twice, and
-// what belongs to a tenant names that tenant's things only. Whatever else is
-// wrong an engine's own constraints and Verify find.
+// MoveReader reads what MoveWriter wrote, and trusts none of it: every value has the kind of its
+// column, rows are in order and unique, and the rows of a tenant refer only to that tenant. The
+// engine's constraints and Verify find everything else that is wrong.
 type MoveReader struct {
 	Header MoveHeader
 
 	in    *bufio.Reader
 	sum   hash.Hash
-	long  []byte // of a line that the buffer does not hold
+	long  []byte // of a line that is longer than the buffer
 	lines int64
-	next  int // table that has not begun
+	next  int // the next table
 	last  []any
 	rows  map[string]int64
 	check moveCheck
-	err   error // of Next, which stays
+	err   error // the error of Next, which is final
 }
 
 var errForeign = errors.New("it begins with another line")
 
-// NewMoveReader reads the header. What is not an export is Malformed, one of
-// another version or schema a Conflict that says what to do.
+// NewMoveReader reads the header. A file that is no export is Malformed; one of another version or
+// schema is a Conflict that says what to do.
 func NewMoveReader(r io.Reader) (*MoveReader, error) {
 	m := &MoveReader{in: bufio.NewReaderSize(r, 1<<18), rows: map[string]int64{}, check: newMoveCheck()}
 	line, err := m.readLine()
@@ -59,9 +58,8 @@ func NewMoveReader(r io.Reader) (*MoveReader, error) {
 	return m, nil
 }
 
-// Next gives the rows in the order of the file, and io.EOF when all of them
-// were read and are what was written. A file that was cut off, damaged or
-// changed is Malformed or Invalid.
+// Next returns the rows in the order of the file, and io.EOF after the last one if the file is
+// complete and unchanged. A file that was truncated, damaged or changed is Malformed or Invalid.
 func (m *MoveReader) Next() (Row, error) {
 	if m.err != nil {
 		return Row{}, m.err
@@ -75,7 +73,7 @@ func (m *MoveReader) read() (Row, error) {
 	for {
 		line, err := m.readLine()
 		if err != nil {
-			return Row{}, m.cut(err)
+			return Row{}, m.truncated(err)
 		}
 		if line[0] == '[' && m.next > 0 {
 			m.sum.Write(line)
@@ -91,8 +89,8 @@ func (m *MoveReader) read() (Row, error) {
 	}
 }
 
-// cut explains why a line is not there.
-func (m *MoveReader) cut(err error) error {
+// truncated explains why a line is missing.
+func (m *MoveReader) truncated(err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}
@@ -102,7 +100,7 @@ func (m *MoveReader) cut(err error) error {
 	return fault.Wrap(err, fault.Malformed, "the file cannot be read on after line %d", m.lines)
 }
 
-// readLine gives a line with its end, until the next call.
+// readLine returns a line with its end; it is valid until the next call.
 func (m *MoveReader) readLine() ([]byte, error) {
 	line, err := m.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -122,7 +120,7 @@ func (m *MoveReader) readLine() ([]byte, error) {
 	return line, nil
 }
 
-// begin reads the line of the next table.
+// begin reads the line that starts the next table.
 func (m *MoveReader) begin(line []byte) error {
 	t := tables[m.next]
 	var head moveTable
@@ -155,7 +153,7 @@ func (m *MoveReader) row(line []byte) (Row, error) {
 	r := Row{Table: t, Values: make([]any, len(raw))}
 	for i := range raw {
 		var err error
-		if r.Values[i], err = readValue(&t.Columns[i], raw[i]); err != nil {
+		if r.Values[i], err = decodeValue(&t.Columns[i], raw[i]); err != nil {
 			return wrong(err)
 		}
 	}
@@ -167,11 +165,11 @@ func (m *MoveReader) row(line []byte) (Row, error) {
 	}
 	m.last = slices.Clone(r.Values[:t.Key])
 	m.rows[t.Name]++
-	r.waiting()
+	r.requeue()
 	return r, nil
 }
 
-// end checks the footer: io.EOF when all is well.
+// end checks the footer and returns io.EOF when it is right.
 func (m *MoveReader) end(line []byte) error {
 	var f moveFooter
 	d := json.NewDecoder(bytes.NewReader(line))
@@ -186,7 +184,7 @@ func (m *MoveReader) end(line []byte) error {
 	case err == nil:
 		return fault.New(fault.Malformed, "the file goes on after its last line")
 	case !errors.Is(err, io.EOF): // such as a checksum of gzip
-		return m.cut(err)
+		return m.truncated(err)
 	}
 	return io.EOF
 }

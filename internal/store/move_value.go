@@ -16,12 +16,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// moveTime is how a time is written: RFC 3339 in whole microseconds.
+// moveTime is the format of times: RFC 3339 in whole microseconds.
 const moveTime = "2006-01-02T15:04:05.000000Z07:00"
 
-// MoveObject gives the one text of a JSON object, whichever engine kept it: keys
-// in order, numbers as encoding/json writes them. An empty one is "{}", or nil
-// where the column is optional.
+// MoveObject returns the canonical text of a JSON object, the same for every engine: keys in order,
+// numbers as encoding/json writes them. An empty object is "{}", or nil where the column is
+// optional.
 func MoveObject(doc string, c *Column) (any, error) {
 	m, err := ObjectOf(doc)
 	if err != nil {
@@ -33,13 +33,13 @@ func MoveObject(doc string, c *Column) (any, error) {
 		}
 		return "{}", nil
 	}
-	b, err := json.Marshal(plain(m))
+	b, err := json.Marshal(canonicalValue(m))
 	return string(b), err
 }
 
-// plain gives equal values the same form: jsonb writes every number out in full
-// and knows no negative zero.
-func plain(v any) any {
+// canonicalValue converts equal values to the same form: jsonb writes every number in full and has no
+// negative zero.
+func canonicalValue(v any) any {
 	switch v := v.(type) {
 	case string:
 		return Clean(v)
@@ -48,26 +48,26 @@ func plain(v any) any {
 			return 0.0
 		}
 	case json.Number:
-		return plainNumber(v)
+		return canonicalNumber(v)
 	case map[string]any:
 		for k, e := range v {
-			v[k] = plain(e)
+			v[k] = canonicalValue(e)
 		}
 	case []any:
 		for i, e := range v {
-			v[i] = plain(e)
+			v[i] = canonicalValue(e)
 		}
 	}
 	return v
 }
 
 const (
-	longestNumber = 21     // digits that encoding/json writes out
-	mostDigits    = 131072 // before the point, that Postgres keeps
+	longestNumber = 21     // digits that encoding/json writes in full
+	mostDigits    = 131072 // before the point; Postgres stores no more
 )
 
-// plainNumber is for what a float64 does not hold.
-func plainNumber(n json.Number) any {
+// canonicalNumber converts a number that does not fit a float64.
+func canonicalNumber(n json.Number) any {
 	s := n.String()
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		exp, err := strconv.Atoi(strings.TrimPrefix(s[i+1:], "+"))
@@ -86,8 +86,8 @@ func plainNumber(n json.Number) any {
 	return json.Number(s)
 }
 
-// waiting makes a job that runs one that waits: who held it is elsewhere.
-func (r Row) waiting() {
+// requeue changes a running job into a waiting one: the process that leased it is elsewhere.
+func (r Row) requeue() {
 	if r.Table.Name != "jobs" {
 		return
 	}
@@ -98,8 +98,8 @@ func (r Row) waiting() {
 	}
 }
 
-// written gives a value as encoding/json writes it.
-func written(c *Column, v any) (any, error) {
+// encodeValue returns a value as encoding/json encodes it.
+func encodeValue(c *Column, v any) (any, error) {
 	if v == nil {
 		if !c.Optional {
 			return nil, fmt.Errorf("%s is missing", c.Name)
@@ -134,8 +134,8 @@ func written(c *Column, v any) (any, error) {
 	return v, nil
 }
 
-// readValue is the inverse; what is not of the column's kind is Invalid.
-func readValue(c *Column, raw json.RawMessage) (any, error) {
+// decodeValue reverses encodeValue. A value that is not of the column's kind is Invalid.
+func decodeValue(c *Column, raw json.RawMessage) (any, error) {
 	if string(raw) == "null" {
 		if !c.Optional {
 			return nil, fault.New(fault.Invalid, "%s is required", c.Name)

@@ -14,16 +14,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// A moved store is NDJSON. The first line is the header. Each table begins with
-// a line that names it and its columns; its rows follow, one array a line. The
-// last line is the footer. All tables are there, in the order of Tables, rows in
-// the order of their keys, so that two files of the same rows differ in their
-// headers only.
+// A moved store is a file of NDJSON. The first line is the header. Each table begins with a line
+// that names the table and its columns; its rows follow, one array per line. The last line is the
+// footer. The file has all tables, in the order of Tables, with rows in the order of their keys:
+// two files of the same rows differ only in their headers.
 const (
 	moveFormat  = "slipbox-export"
 	moveVersion = 1
-	// MaxMoveLine bounds a line: rows hold contents, documents and parts of
-	// imports, which have their own bounds far below.
+	// MaxMoveLine bounds a line. Rows hold contents, documents and parts of imports, whose own
+	// bounds are far lower.
 	MaxMoveLine = 64 << 20
 )
 
@@ -32,7 +31,7 @@ type MoveHeader struct {
 	Format    string    `json:"format"`
 	Version   int       `json:"version"`
 	Schema    int64     `json:"schema"`
-	Engine    string    `json:"engine"` // that the rows come from
+	Engine    string    `json:"engine"` // of the store that was exported
 	CreatedAt time.Time `json:"created_at"`
 	Build     string    `json:"build"`
 }
@@ -46,12 +45,12 @@ type moveTable struct {
 // moveFooter is the last line.
 type moveFooter struct {
 	Rows map[string]int64 `json:"rows"`
-	// SHA256 is of the format, its version, the schema and all lines between
-	// header and footer, in hexadecimal digits.
+	// SHA256 is the hash of the format, its version, the schema and all lines between header and
+	// footer, in hexadecimal.
 	SHA256 string `json:"sha256"`
 }
 
-// moveSum is the hash of a file, begun with what matters of its header.
+// moveSum returns the hash of a file, started with the relevant parts of its header.
 func moveSum(h *MoveHeader) hash.Hash {
 	sum := sha256.New()
 	sum.Write(fmt.Appendf(nil, "%s %d %d\n", h.Format, h.Version, h.Schema))
@@ -63,11 +62,11 @@ type MoveWriter struct {
 	out  *bufio.Writer
 	sum  hash.Hash
 	line bytes.Buffer
-	next int // table whose rows have not begun
+	next int // the next table
 	rows map[string]int64
 }
 
-// NewMoveWriter writes the header; its engine and build describe the source.
+// NewMoveWriter writes the header; engine and build describe the source.
 func NewMoveWriter(w io.Writer, engine, build string, now time.Time) (*MoveWriter, error) {
 	h := MoveHeader{Format: moveFormat, Version: moveVersion, Schema: MoveSchema, Engine: engine, CreatedAt: now.UTC().Truncate(time.Second), Build: build}
 	m := &MoveWriter{out: bufio.NewWriterSize(w, 1<<18), sum: moveSum(&h), rows: map[string]int64{}}
@@ -77,7 +76,7 @@ func NewMoveWriter(w io.Writer, engine, build string, now time.Time) (*MoveWrite
 	return m, nil
 }
 
-// Write writes a row. Rows come as Export gives them.
+// Write writes a row. Rows come in the order of Export.
 func (m *MoveWriter) Write(r Row) error {
 	for m.next == 0 || tables[m.next-1] != r.Table {
 		if m.next == len(tables) {
@@ -87,11 +86,11 @@ func (m *MoveWriter) Write(r Row) error {
 			return err
 		}
 	}
-	r.waiting()
+	r.requeue()
 	values := make([]any, len(r.Values))
 	for i, v := range r.Values {
 		var err error
-		if values[i], err = written(&r.Table.Columns[i], v); err != nil {
+		if values[i], err = encodeValue(&r.Table.Columns[i], v); err != nil {
 			return fault.Wrap(err, fault.Internal, "row %d of %s cannot be exported (key %v)", m.rows[r.Table.Name]+1, r.Table.Name, r.Values[:r.Table.Key])
 		}
 	}
@@ -99,7 +98,7 @@ func (m *MoveWriter) Write(r Row) error {
 	return m.put(values, true)
 }
 
-// begin writes the line of the next table.
+// begin writes the line that starts the next table.
 func (m *MoveWriter) begin() error {
 	t := tables[m.next]
 	m.next++
@@ -107,7 +106,7 @@ func (m *MoveWriter) begin() error {
 	return m.put(moveTable{Table: t.Name, Columns: t.Names()}, true)
 }
 
-// Close writes the footer. It does not close what is written to.
+// Close writes the footer. It does not close the underlying writer.
 func (m *MoveWriter) Close() error {
 	for m.next < len(tables) {
 		if err := m.begin(); err != nil {
@@ -117,11 +116,11 @@ func (m *MoveWriter) Close() error {
 	if err := m.put(moveFooter{Rows: m.rows, SHA256: hex.EncodeToString(m.sum.Sum(nil))}, false); err != nil {
 		return err
 	}
-	return unwritten(m.out.Flush())
+	return writeError(m.out.Flush())
 }
 
-// unwritten keeps an engine from taking the file's trouble for its own.
-func unwritten(err error) error {
+// writeError keeps an engine from taking the file's trouble for its own.
+func writeError(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "the export cannot be written")
 }
 
@@ -139,5 +138,5 @@ func (m *MoveWriter) put(v any, summed bool) error {
 		m.sum.Write(m.line.Bytes())
 	}
 	_, err := m.out.Write(m.line.Bytes())
-	return unwritten(err)
+	return writeError(err)
 }

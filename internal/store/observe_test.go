@@ -24,7 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// observation is an observed store with what was seen of it.
+// observation is an observed store with the spans and measurements that it made.
 type observation struct {
 	store.Store
 	t      *testing.T
@@ -58,7 +58,7 @@ func observe(t *testing.T) *observation {
 	return ob
 }
 
-// measured gives how often each method was called, by "Method" or "Method code".
+// measured returns how often each method was called, by "Method" or "Method code".
 func (ob *observation) measured() map[string]uint64 {
 	ob.t.Helper()
 	var all metricdata.ResourceMetrics
@@ -89,8 +89,7 @@ func text(set attribute.Set, key attribute.Key) string {
 	return v.AsString()
 }
 
-// A method that is added to the contract and not to the decorator would be
-// seen by nobody.
+// A method of the contract that the decorator lacks would not be observed.
 func TestObserveMissesNoMethod(t *testing.T) {
 	t.Parallel()
 	ob := observe(t)
@@ -130,7 +129,7 @@ func TestObserveMissesNoMethod(t *testing.T) {
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	ob := observe(t)
-	// Outside of a trace there are no spans, and no traces of jobs.
+	// Outside of a trace there are no spans, and jobs carry no trace.
 	made, err := ob.CreateCollection(t.Context(), ob.s, memory.NewCollection{Collection: memory.Collection{Name: "private name"}})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +194,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// enqueue writes a job and gives it as the store has it.
+// enqueue adds a job and returns it as it is stored.
 func (ob *observation) enqueue(ctx context.Context, collection uuid.UUID, j memory.Job) memory.Job {
 	ob.t.Helper()
 	j.Kind, j.Stage = memory.JobConsolidate, memory.StageTask

@@ -167,7 +167,7 @@ func (t *Tx) Put(ctx context.Context, n memory.Note) (memory.Note, error) {
 // embedLater removes from a note a vector that the collection's embedder did not make, and
 // enqueues the job that makes the right one.
 func (t *Tx) embedLater(ctx context.Context, n *memory.Note) error {
-	job, err := OtherEmbedder(&t.row.Collection, n)
+	job, err := ReplaceForeignVector(&t.row.Collection, n)
 	if err != nil || job == nil {
 		return err
 	}

@@ -82,11 +82,11 @@ func readChanges(r *memory.Review, changes []byte) error {
 	for _, c := range r.Changes {
 		for _, n := range []*memory.Note{c.Before, c.After} {
 			if n != nil {
-				Exactly(n.Attributes)
+				ConvertNumbers(n.Attributes)
 			}
 		}
 		for _, l := range c.Links {
-			Exactly(l.Attributes)
+			ConvertNumbers(l.Attributes)
 		}
 	}
 	return nil

@@ -1,8 +1,9 @@
-// Package store composes what the core asks of a store into one contract, and
-// runs migrations. The engines below it, sqlite and postgres, implement
-// the contract; storetest says in tests what it means.
+// Package store composes what the core asks of a store into one contract, implements what its
+// engines do alike, observes it, and runs migrations.
 //
-// It knows no engine and will not depend on one: the application chooses.
+// The engines are internal/store/sqlite and internal/store/postgres: each embeds Base and
+// implements Session with its own SQL. internal/store/storetest says in tests what the contract
+// means, and internal/app chooses an engine. This package imports no engine.
 package store
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Store is a whole store.
+// Store is everything that the application needs of a store.
 type Store interface {
 	memory.Store
 	tenant.Directory
@@ -24,33 +25,33 @@ type Store interface {
 	auth.KeyStore
 	auth.SigningKeyStore
 	Verifier
-	// Size gives the bytes that the store takes on disk.
+	// Size returns the bytes that the store uses on disk.
 	Size(ctx context.Context) (int64, error)
-	// Ping tells whether the store answers; nil when it does.
+	// Ping returns nil when the store answers.
 	Ping(ctx context.Context) error
-	// Close waits for the running write and releases everything.
+	// Close waits for running statements and closes all connections.
 	Close() error
 }
 
 // Verifier checks a whole store against its own rules.
 type Verifier interface {
-	// Verify lists what is wrong; an empty list means nothing is. An error
-	// means that the check itself could not be made.
+	// Verify lists the problems; an empty list means that there are none. An error means that the
+	// check itself failed.
 	Verify(ctx context.Context) ([]Problem, error)
 }
 
-// Backuper copies a live store; the embedded engine does.
+// Backuper copies a live store. The embedded engine implements it.
 type Backuper interface {
 	// Backup writes a consistent copy to a new file. Exists when there is one.
 	Backup(ctx context.Context, path string) error
 }
 
-// Problem is something wrong that Verify found.
+// Problem is a problem that Verify found.
 type Problem struct {
 	Kind       ProblemKind
-	Tenant     uuid.UUID // zero: not of one tenant
-	Collection uuid.UUID // zero: not of one collection
-	Detail     string    // what, in one sentence, with ids and no content
+	Tenant     uuid.UUID // zero: of no single tenant
+	Collection uuid.UUID // zero: of no single collection
+	Detail     string    // one sentence, with ids and without content
 }
 
 // ProblemKind groups problems.
@@ -64,7 +65,7 @@ const (
 	ProblemInterval ProblemKind = "interval" // versions of one note or link that overlap or leave a gap
 	ProblemLink     ProblemKind = "link"     // a link whose endpoint was never in its lineage
 	ProblemVector   ProblemKind = "vector"   // a vector without its version, or a version without the vector it names
-	ProblemJob      ProblemKind = "job"      // a job in a state that cannot be
-	ProblemCount    ProblemKind = "count"    // a head row that miscounts
-	ProblemKey      ProblemKind = "key"      // a natural key used by two live notes
+	ProblemJob      ProblemKind = "job"      // a job in an impossible state
+	ProblemCount    ProblemKind = "count"    // a head row with wrong counts
+	ProblemKey      ProblemKind = "key"      // two live notes have one natural key
 )

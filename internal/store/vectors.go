@@ -10,13 +10,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// ErrLineage is what a step is refused with whose view has become outdated: a
-// collection was made independent of one that is gone.
+// ErrLineage is the fault for a step with an outdated view: a collection of its lineage was made
+// independent of one that is gone.
 var ErrLineage = fault.New(fault.Conflict, "the lineage of the collection has changed; open it again")
 
-// FurtherVectors checks the vectors that are to be added to versions and gives
-// those of versions that the view may hold, rounded.
-func FurtherVectors(v *memory.View, embedder string, vectors []memory.VersionVector) ([]memory.VersionVector, error) {
+// CheckVersionVectors checks vectors that are to be added to versions. It returns, rounded, those of
+// versions that the view may hold.
+func CheckVersionVectors(v *memory.View, embedder string, vectors []memory.VersionVector) ([]memory.VersionVector, error) {
 	out := make([]memory.VersionVector, 0, len(vectors))
 	for _, x := range vectors {
 		if err := CheckEmbedder(embedder, len(x.Vector)); err != nil {
@@ -36,7 +36,7 @@ func FurtherVectors(v *memory.View, embedder string, vectors []memory.VersionVec
 	return out, nil
 }
 
-// CheckEmbedder refuses what no collection can be bound to.
+// CheckEmbedder returns Invalid for an embedder to which no collection can be bound.
 func CheckEmbedder(name string, dim int) error {
 	if name == "" {
 		return fault.InvalidField("embedder", "is required")
@@ -47,12 +47,11 @@ func CheckEmbedder(name string, dim int) error {
 	return Text("embedder", name)
 }
 
-// OtherEmbedder takes from a note a vector of another embedder than the
-// collection's and gives the job that makes the right one; nil: the note is
-// left as it is.
-func OtherEmbedder(c *memory.Collection, n *memory.Note) (*memory.Job, error) {
+// ReplaceForeignVector removes from a note a vector of another embedder than the collection's, and returns
+// the job that makes the right one; nil: the note is not changed.
+func ReplaceForeignVector(c *memory.Collection, n *memory.Note) (*memory.Job, error) {
 	if c.Embedder == "" || n.Vector == nil || n.Embedder == "" || n.Embedder == c.Embedder {
-		return nil, nil //nolint:nilnil // nothing is to be done
+		return nil, nil //nolint:nilnil // nothing to do
 	}
 	n.Vector, n.Tokens, n.Embedder = nil, nil, ""
 	payload, err := json.Marshal(memory.NoteJob{EmbedOnly: true})

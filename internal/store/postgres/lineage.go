@@ -105,7 +105,7 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 	if err != nil {
 		return v, err
 	}
-	t, err := store.One(sc, ref, found)
+	t, err := store.PickCollection(sc, ref, found)
 	if err != nil {
 		return v, err
 	}

@@ -36,7 +36,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	default:
 		common += " AND n.id " + beyond + " " + p.add(pg.After)
 	}
-	if store.OnlyMessages(pg.Kinds) {
+	if store.IsMessageList(pg.Kinds) {
 		common += " AND n.kind = 'message'" // as their index says it
 	}
 	if len(pg.Kinds) > 0 {

@@ -48,7 +48,7 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at me
 		if err != nil {
 			return err
 		}
-		r, err := store.One(sc, ref, found)
+		r, err := store.PickCollection(sc, ref, found)
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 		common.WriteString(" AND n.id " + beyond + " ?")
 		commonArgs = append(commonArgs, p.After)
 	}
-	if store.OnlyMessages(p.Kinds) {
+	if store.IsMessageList(p.Kinds) {
 		common.WriteString(" AND n.kind = 'message'") // as their index says it
 	}
 	in := func(column string, n int) {

@@ -13,7 +13,7 @@ func (s *Store) AddVectors(ctx context.Context, sc tenant.Scope, v memory.View, 
 	if err := v.Check(sc); err != nil {
 		return err
 	}
-	vectors, err := store.FurtherVectors(&v, embedder, vectors)
+	vectors, err := store.CheckVersionVectors(&v, embedder, vectors)
 	if err != nil {
 		return err
 	}
