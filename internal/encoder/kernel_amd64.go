@@ -38,10 +38,10 @@ func available() []*kernels {
 	return all
 }
 
-// splitRows splits m rows into blocks of at most most rows, as even as possible: a short last block
+// splitRows splits m rows into blocks of at most limit rows, as even as possible: a short last block
 // would not keep the multipliers busy. It calls do with the first row and the number of rows.
-func splitRows(m, most int, do func(i, rows int)) {
-	for i, blocks := 0, (m+most-1)/most; blocks > 0; blocks-- {
+func splitRows(m, limit int, do func(i, rows int)) {
+	for i, blocks := 0, (m+limit-1)/limit; blocks > 0; blocks-- {
 		rows := (m - i + blocks - 1) / blocks
 		do(i, rows)
 		i += rows

@@ -58,7 +58,7 @@ func (v *View) buildChain() *chain {
 	for g := range c.slot {
 		c.prev[g], c.next[g], c.slot[g], c.session[g] = none, none, none, none
 	}
-	people := v.stack.people
+	people := v.stack.sessions
 	lists := make([][]uint32, len(people.tallies))
 	mixed := make([]bool, len(lists))
 	for i := len(v.layers) - 1; i >= 0; i-- {
@@ -69,7 +69,7 @@ func (v *View) buildChain() *chain {
 			}
 		}
 		l.visible.each(func(row uint32) { c.length[l.number(row)] = l.rows[row].length })
-		for n, t := range v.stack.layers[i].sessions {
+		for n, t := range v.stack.visibilities[i].sessions {
 			if t.notes == 0 {
 				continue
 			}
@@ -158,7 +158,7 @@ func (v *View) extendChain(from *chain) *chain {
 		own := int32(g) //nolint:gosec // rows fit
 		if l.visible.has(row) {
 			c.prev[g], c.next[g], c.length[g] = prev, next, l.rows[row].length
-			c.session[g] = v.stack.people.viewNumber(i, l.rows[row].session)
+			c.session[g] = v.stack.sessions.viewNumber(i, l.rows[row].session)
 			c.link(prev, own)
 			c.link(own, next)
 		} else {

@@ -98,17 +98,17 @@ func TestExtendedVisibilityEqualsRebuilt(t *testing.T) {
 	t.Parallel()
 	lively(t, 300, 300, func(v *View) {
 		d := v.layers[0].data
-		went := d.visibilityAt(v.stack.at[0])
+		went := d.visibilityAt(v.stack.bounds[0])
 		d.mu.Lock()
 		clear(d.visible)
 		clear(d.stacked)
 		d.mu.Unlock()
-		fresh := d.visibilityAt(v.stack.at[0])
+		fresh := d.visibilityAt(v.stack.bounds[0])
 		if !slices.Equal(went.rows, fresh.rows) || !slices.Equal(went.sessions, fresh.sessions) || went.notes != fresh.notes ||
 			went.passages != fresh.passages || went.length != fresh.length || went.terms != fresh.terms || went.held != fresh.held {
-			t.Fatalf("at %d: %+v, rebuilt %+v", v.stack.at[0], went, fresh)
+			t.Fatalf("at %d: %+v, rebuilt %+v", v.stack.bounds[0], went, fresh)
 		}
-		again, err := Open([]Bound{{v.stack.from[0], v.stack.at[0]}, {v.stack.from[1], 1}})
+		again, err := Open([]Bound{{v.stack.source[0], v.stack.bounds[0]}, {v.stack.source[1], 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestExtendedVisibilityEqualsRebuilt(t *testing.T) {
 				t.Fatalf("layer %d has other rows when it is rebuilt", i)
 			}
 		}
-		_, base := d.visibilityAt(v.stack.at[0]-1), d.visibilityAt(v.stack.at[0]) // what the next one is computed from
+		_, base := d.visibilityAt(v.stack.bounds[0]-1), d.visibilityAt(v.stack.bounds[0]) // what the next one is computed from
 		if base != fresh {
 			t.Fatal("a bound is computed twice")
 		}

@@ -21,20 +21,20 @@ const none = -1
 // entry is what is kept of a row besides its words and vector. It does not change once it is
 // appended, except prev, which is read under the lock.
 type entry struct {
-	note      ID
-	from      int64
-	at        int64  // when the note occurred, in microseconds of Unix time
-	prev      int32  // the row of the note's next older version, or none
-	session   int32  // index into data.sessions, or none
-	first     uint32 // index of its first passage
-	passages  uint32
-	length    uint32 // in terms, the date counted once
-	terms     uint32 // of all passages, the date counted in each
-	lang      uint8  // index into data.langs
-	role      Role
-	marks     marks
-	tombstone bool
-	record    *filter.Record
+	note       ID
+	from       int64
+	occurredAt int64  // when the note occurred, in microseconds of Unix time
+	prev       int32  // the row of the note's next older version, or none
+	session    int32  // index into data.sessions, or none
+	first      uint32 // index of its first passage
+	passages   uint32
+	length     uint32 // in terms, the date counted once
+	terms      uint32 // of all passages, the date counted in each
+	lang       uint8  // index into data.langs
+	role       Role
+	marks      marks
+	tombstone  bool
+	record     *filter.Record
 }
 
 // passage is a part of a row: content[start:end], and for the first one also what is not content.
@@ -150,7 +150,7 @@ func (d *data) add(a *analyzed, stride int) {
 	if !a.Tombstone {
 		e.lang = d.language(a.lang)
 		e.record = cloneRecord(a.Record)
-		e.at = a.Record.OccurredAt.UnixMicro()
+		e.occurredAt = a.Record.OccurredAt.UnixMicro()
 		e.role = roleOf(a.Content, a.Record.Attributes)
 		e.marks = a.marks
 		d.bytes += d.facets.add(&e)

@@ -86,7 +86,7 @@ type Facet struct {
 // Facets returns the attributes of a view by key: those with string values of which no layer has
 // held more than 128. The map is shared and must not be changed.
 func (v *View) Facets() map[string]*Facet {
-	v.stack.facetsOnce.Do(func() { v.stack.facets = v.countFacets(v.stack.layers) })
+	v.stack.facetsOnce.Do(func() { v.stack.facets = v.countFacets(v.stack.visibilities) })
 	return v.stack.facets
 }
 

@@ -17,7 +17,7 @@ type session struct {
 // before returns a negative number when e is before o in a session, and a positive one when it is
 // after.
 func (e *entry) before(o *entry) int {
-	return cmp.Or(cmp.Compare(e.at, o.at), bytes.Compare(e.note[:], o.note[:]), cmp.Compare(e.from, o.from))
+	return cmp.Or(cmp.Compare(e.occurredAt, o.occurredAt), bytes.Compare(e.note[:], o.note[:]), cmp.Compare(e.from, o.from))
 }
 
 // joinSession adds a row to its session and returns the number of the session. The caller holds the

@@ -49,7 +49,7 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	}
 	c := v.sessionChain()
 	w := acquireWorkspace(v)
-	w.growWindows(v.rows, len(v.stack.people.tallies))
+	w.growWindows(v.rows, len(v.stack.sessions.tallies))
 
 	var rows []uint32
 	add := func(best *top) {
@@ -67,7 +67,7 @@ func (q *Query) Signals(sel *Selection, depth int) []Signals {
 		add(q.windows(w, c, sel, depth))
 	}
 	if vectors != nil {
-		add(vectors.finish(func(g uint32) float64 { return q.exact(w, c, g) }))
+		add(vectors.finish(func(g uint32) float64 { return q.exactCosine(w, c, g) }))
 	}
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
@@ -101,13 +101,13 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	}
 	s.Words, s.Passage = q.bestPassage(i, row)
 	if q.vector != nil && c.slot[g] != none {
-		s.Dense, s.Vector = true, q.exact(w, c, g)
+		s.Dense, s.Vector = true, q.exactCosine(w, c, g)
 	}
 	return s
 }
 
-// exact returns the cosine of the query and a note that has a vector.
-func (q *Query) exact(w *workspace, c *chain, g uint32) float64 {
+// exactCosine returns the cosine of the query and a note that has a vector.
+func (q *Query) exactCosine(w *workspace, c *chain, g uint32) float64 {
 	if known := w.exact[g]; known != 0 {
 		return known
 	}
@@ -118,7 +118,7 @@ func (q *Query) exact(w *workspace, c *chain, g uint32) float64 {
 }
 
 // HasSessions reports whether some notes of the view share a session.
-func (v *View) HasSessions() bool { return v.stack.people.notes < v.notes }
+func (v *View) HasSessions() bool { return v.stack.sessions.notes < v.notes }
 
 // window returns the rows within two of g in its session: g first, then those before it, then those
 // after it. lead counts g and those before it, n all of them.
@@ -266,7 +266,7 @@ func (q *Query) addContext(w *workspace, c *chain, out []Signals) {
 	if !v.HasSessions() {
 		return
 	}
-	people := v.stack.people
+	people := v.stack.sessions
 	average := 5 * float64(v.length) / float64(v.notes)
 	_, mean := v.Sessions()
 	type place struct {

@@ -9,7 +9,7 @@ func (q *Query) SignalsOf(notes []ID) []Signals {
 	}
 	c := v.sessionChain()
 	w := acquireWorkspace(v)
-	w.growWindows(v.rows, len(v.stack.people.tallies))
+	w.growWindows(v.rows, len(v.stack.sessions.tallies))
 	out := make([]Signals, 0, len(notes))
 	for _, note := range notes {
 		if i, row, ok := v.locateNote(note); ok {

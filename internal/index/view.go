@@ -23,17 +23,17 @@ type Bound struct {
 // concurrent use. It sees one state however long it is kept, except that a vector that is stored
 // later may be missing from it.
 type View struct {
-	layers     []layerView
-	stack      *stack
-	dimensions int
-	rows       int // number of rows of all layers
-	parts      int // number of passages of all layers
-	notes      int
-	passages   int
-	length     int64 // of the visible notes, in terms
-	roles      [OtherRole + 1]int
-	terms      int64 // of their passages
-	langs      []text.Language
+	layers      []layerView
+	stack       *stack
+	dimensions  int
+	rows        int // number of rows of all layers
+	allPassages int // number of passages of all layers
+	notes       int
+	passages    int
+	length      int64 // of the visible notes, in terms
+	roles       [OtherRole + 1]int
+	terms       int64 // of their passages
+	langs       []text.Language
 }
 
 // layerView is a layer as one view sees it. Within the view, its rows are numbered from base on and
@@ -57,17 +57,17 @@ func (l *layerView) number(row uint32) int32 { return int32(l.base + row) } //no
 // stack is the visibility of every layer of a view, and what is computed from it. It is immutable,
 // except for its chain and its facets, which are computed on first use.
 type stack struct {
-	layers []*visibility
+	visibilities []*visibility
 	// What it was built from. Generations identify the layers' data: a remembered stack must not
 	// keep the data alive after an erasure.
-	from        []*Layer
-	at          []int64
+	source      []*Layer
+	bounds      []int64
 	generations []uint64
 	slots       []int // how many slots of each layer the view sees
 	hidden      int   // how many hides of the nearest layer are in effect
 	used        uint64
 
-	people       *sessions
+	sessions     *sessions
 	chainMutex   sync.Mutex // held while the chain is built
 	chain        atomic.Pointer[chain]
 	earlierChain atomic.Pointer[chain] // of an earlier stack, to build the chain from
@@ -101,7 +101,7 @@ func Open(bounds []Bound) (*View, error) {
 	v.stack = v.visibleStack(bounds)
 	langs := map[text.Language]bool{}
 	for i := len(bounds) - 1; i >= 0; i-- {
-		l, vis := &v.layers[i], v.stack.layers[i]
+		l, vis := &v.layers[i], v.stack.visibilities[i]
 		d := l.data
 		d.mu.RLock()
 		l.rows, l.passages = d.rows[:vis.n], d.passages
@@ -113,9 +113,9 @@ func Open(bounds []Bound) (*View, error) {
 		d.mu.RUnlock()
 		l.visible, l.base = vis.rows, uint32(v.rows) //nolint:gosec // rows fit
 		l.whole = vis.passages == len(l.passages)
-		l.offset = uint32(v.parts) //nolint:gosec // passages fit
+		l.offset = uint32(v.allPassages) //nolint:gosec // passages fit
 		v.rows += vis.n
-		v.parts += len(l.passages)
+		v.allPassages += len(l.passages)
 		v.notes += vis.notes
 		v.passages += vis.passages
 		v.length += vis.length
@@ -137,7 +137,7 @@ func (v *View) Len() int { return v.notes }
 // Sessions returns the number of sessions with a visible note, and their mean length in terms. A
 // note without a session counts as a session of its own.
 func (v *View) Sessions() (n int, mean float64) {
-	s := v.stack.people
+	s := v.stack.sessions
 	if s.notes == 0 {
 		return 0, 0
 	}
@@ -167,7 +167,7 @@ func (v *View) visibleStack(bounds []Bound) *stack {
 		l.data.mu.RLock()
 		l.slots, l.blocks = l.data.slots, l.data.blocks
 		l.data.mu.RUnlock()
-		s.from, s.at = append(s.from, b.Layer), append(s.at, b.At)
+		s.source, s.bounds = append(s.source, b.Layer), append(s.bounds, b.At)
 		s.generations = append(s.generations, l.data.generation)
 		s.slots = append(s.slots, len(l.slots))
 	}
@@ -176,7 +176,7 @@ func (v *View) visibleStack(bounds []Bound) *stack {
 	if known != nil {
 		return known
 	}
-	hides, inOrder := nearest.hidesUpTo(s.at[0])
+	hides, inOrder := nearest.hidesUpTo(s.bounds[0])
 	s.hidden = hides
 	if !inOrder {
 		earlier = nil
@@ -184,17 +184,17 @@ func (v *View) visibleStack(bounds []Bound) *stack {
 	for i := range bounds {
 		d := v.layers[i].data
 		if i > 0 && earlier != nil {
-			s.layers = append(s.layers, d.without(earlier.layers[i], nearest.heldNotes(earlier.hidden, s.hidden, s.at[0])))
+			s.visibilities = append(s.visibilities, d.without(earlier.visibilities[i], nearest.heldNotes(earlier.hidden, s.hidden, s.bounds[0])))
 			continue
 		}
-		vis := d.visibilityAt(s.at[i])
+		vis := d.visibilityAt(s.bounds[i])
 		for j := range i {
-			n, _ := v.layers[j].data.hidesUpTo(s.at[j])
-			vis = d.without(vis, v.layers[j].data.heldNotes(0, n, s.at[j]))
+			n, _ := v.layers[j].data.hidesUpTo(s.bounds[j])
+			vis = d.without(vis, v.layers[j].data.heldNotes(0, n, s.bounds[j]))
 		}
-		s.layers = append(s.layers, vis)
+		s.visibilities = append(s.visibilities, vis)
 	}
-	s.people = v.joinSessions(s.layers)
+	s.sessions = v.joinSessions(s.visibilities)
 	if earlier != nil {
 		if c := earlier.chain.Load(); c != nil {
 			s.earlierChain.Store(c)
@@ -211,13 +211,13 @@ func (v *View) visibleStack(bounds []Bound) *stack {
 func (d *data) remembered(key string, want *stack) (known, earlier *stack) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if s, ok := d.stacked[key]; ok && slices.Equal(s.from, want.from) && slices.Equal(s.generations, want.generations) {
+	if s, ok := d.stacked[key]; ok && slices.Equal(s.source, want.source) && slices.Equal(s.generations, want.generations) {
 		d.clock++
 		s.used = d.clock
 		return s, nil
 	}
 	for _, s := range d.stacked {
-		if s.precedes(want) && (earlier == nil || s.at[0] > earlier.at[0] || s.at[0] == earlier.at[0] && s.used > earlier.used) {
+		if s.precedes(want) && (earlier == nil || s.bounds[0] > earlier.bounds[0] || s.bounds[0] == earlier.bounds[0] && s.used > earlier.used) {
 			earlier = s
 		}
 	}
@@ -227,8 +227,8 @@ func (d *data) remembered(key string, want *stack) (known, earlier *stack) {
 // precedes reports whether want sees what s sees plus later writes to the nearest layer and later
 // vectors only.
 func (s *stack) precedes(want *stack) bool {
-	if !slices.Equal(s.from, want.from) || !slices.Equal(s.generations, want.generations) ||
-		s.at[0] > want.at[0] || !slices.Equal(s.at[1:], want.at[1:]) {
+	if !slices.Equal(s.source, want.source) || !slices.Equal(s.generations, want.generations) ||
+		s.bounds[0] > want.bounds[0] || !slices.Equal(s.bounds[1:], want.bounds[1:]) {
 		return false
 	}
 	for i, n := range s.slots {
@@ -265,7 +265,7 @@ func (d *data) remember(key string, s *stack) {
 // key identifies stacks of one nearest layer: by bounds and number of vectors.
 func (s *stack) key() string {
 	var key []byte
-	for i, at := range s.at {
+	for i, at := range s.bounds {
 		key = binary.LittleEndian.AppendUint64(key, uint64(at))         //nolint:gosec // bits, not a number
 		key = binary.LittleEndian.AppendUint64(key, uint64(s.slots[i])) //nolint:gosec // as above
 	}

@@ -41,8 +41,8 @@ func (v *visibility) clone(n, langs, sessions, facets int) *visibility {
 	return &out
 }
 
-// show makes a row visible, or with sign -1 invisible.
-func (v *visibility) show(row uint32, e *entry, f *facets, sign int) {
+// setVisible makes a row visible, or with sign -1 invisible.
+func (v *visibility) setVisible(row uint32, e *entry, f *facets, sign int) {
 	if sign > 0 {
 		v.rows.set(row)
 	} else {
@@ -95,13 +95,13 @@ func (d *data) visibilityAt(bound int64) *visibility {
 	if base.n > 0 {
 		for _, e := range d.endsIn(from, bound) {
 			if vis.rows.has(e.row) {
-				vis.show(e.row, &d.rows[e.row], &d.facets, -1)
+				vis.setVisible(e.row, &d.rows[e.row], &d.facets, -1)
 			}
 		}
 	}
 	for i := base.n; i < n; i++ {
 		if e := &d.rows[i]; !e.tombstone && isLive(e.from, d.to[i], bound) {
-			vis.show(uint32(i), e, &d.facets, 1) //nolint:gosec // row numbers fit 32 bits
+			vis.setVisible(uint32(i), e, &d.facets, 1) //nolint:gosec // row numbers fit 32 bits
 		}
 	}
 	d.visible[bound] = vis
@@ -124,7 +124,7 @@ func (d *data) without(vis *visibility, notes []ID) *visibility {
 				if out == vis {
 					out = vis.clone(vis.n, 0, 0, 0)
 				}
-				out.show(row, e, &d.facets, -1)
+				out.setVisible(row, e, &d.facets, -1)
 			}
 			if ok = e.prev != none; ok {
 				row = uint32(e.prev) //nolint:gosec // not none

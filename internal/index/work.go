@@ -32,7 +32,7 @@ func acquireWorkspace(v *View) *workspace {
 		w = &workspace{}
 	}
 	w.exact = grown(w.exact, v.rows)
-	w.words, w.passage = grown(w.words, v.rows), grown(w.passage, v.parts)
+	w.words, w.passage = grown(w.words, v.rows), grown(w.passage, v.allPassages)
 	return w
 }
 

@@ -111,7 +111,7 @@ func (g *grammar) is(i int, options ...string) bool {
 	return w != "" && slices.Contains(options, w)
 }
 
-// number returns the plain number at i if it has from to to digits.
+// number returns the plain number at i if the count of its digits is between from and to.
 func (g *grammar) number(i, from, to int) (int, bool) {
 	if i < 0 || i >= len(g.tokens) {
 		return 0, false
