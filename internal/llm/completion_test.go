@@ -560,8 +560,8 @@ func TestZeroScopeIsRefused(t *testing.T) {
 	}
 }
 
-// C036: two notes that share no word are linked when the model says so.
-func TestCrossDomainLink_C036(t *testing.T) {
+// The connections that a model suggests arrive as they are.
+func TestSuggestedConnections(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.srv.Script("evolve", llmtest.JSON(map[string]any{

@@ -40,8 +40,8 @@ func TestOfflineEvolution_C034(t *testing.T) {
 	}
 }
 
-// C036: notes with no word in common are linked when the model sees that they belong together.
-func TestCrossDomainLink_C036(t *testing.T) {
+// Notes with no word in common are linked when the model sees that they belong together.
+func TestLinkWithoutSharedWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.fake.Handle("evolve", func(r llmtest.Request) llmtest.Reply {
