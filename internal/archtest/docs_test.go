@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/archtest"
 )
 
 // readFile returns a file of the module.
@@ -73,7 +75,7 @@ func TestGuideNamesEveryVariable(t *testing.T) {
 }
 
 // C088: the guide covers binary, source and container, and the check after installing.
-// C089: it holds the sections of the best-practice guide.
+// The sections on good practice are compared with the product by a test of internal/app (C089).
 func TestGuideHoldsItsSections(t *testing.T) {
 	t.Parallel()
 	guide := readFile(t, "docs/guide.md")
@@ -151,13 +153,76 @@ func TestDocumentsLinkToWhatExists(t *testing.T) {
 	}
 }
 
-// C315: the architecture says which store holds what, and why.
+// holdsTable says how the page about storage calls what a table of the database holds.
+var holdsTable = map[string]string{
+	"notes": "versions of notes", "links": "and links", "changesets": "changesets", "collections": "collections", "collection_heads": "collections",
+	"vectors": "vectors", "jobs": "outbox", "spool": "imports", "reviews": "reviews", "tenants": "tenants", "agents": "tenants", "api_keys": "hashes of keys",
+	"signing_keys": "signing keys", "audit": "audit", "idempotency": "idempotency keys", "usage": "usage counters", "model_use": "usage counters",
+}
+
+// holdsRedis says how the page about storage calls what a package puts into Redis.
+var holdsRedis = map[string]string{"internal/redis": "request limits", "internal/cache": "cache of versions", "internal/queue/redis": "wake-ups"}
+
+var storeRow = regexp.MustCompile(`(?m)^\| \*\*(.*?)\*\*[^|]*\|([^|]*)\|([^|]*)\|$`)
+
+var createTable = regexp.MustCompile(`(?i)CREATE TABLE (?:IF NOT EXISTS )?([a-z_]+)`)
+
+// C315: the architecture says which store holds what, and why. Every table of the database
+// and every package that uses Redis is in it, so a new one is described before it is used.
 func TestArchitectureSaysWhatIsKeptWhere(t *testing.T) {
 	t.Parallel()
-	text := section(t, readFile(t, "docs/architecture/storage.md"), "## Where things are kept")
-	for _, word := range []string{"| store | holds | why there |", "SQLite file", "Postgres with pgvector", "Redis", "process memory"} {
-		if !strings.Contains(text, word) {
-			t.Errorf("the table lacks %q", word)
+	rows := map[string][]string{} // by store: what it holds, and why
+	for _, m := range storeRow.FindAllStringSubmatch(section(t, readFile(t, "docs/architecture/storage.md"), "## Where things are kept"), -1) {
+		if rows[m[1]] = m[2:]; strings.TrimSpace(m[3]) == "" {
+			t.Errorf("the table does not say why %s is used", m[1])
+		}
+	}
+	holds := func(store, what, by string) {
+		t.Helper()
+		if row := rows[store]; row == nil || what == "" || !strings.Contains(row[0], what) {
+			t.Errorf("%s keeps data in %q, and the table does not say so (%q)", by, store, what)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(root, "migrations", "*", "*.sql"))
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		sql, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range createTable.FindAllStringSubmatch(string(sql), -1) {
+			holds("SQLite file", holdsTable[m[1]], "the table "+m[1])
+		}
+	}
+	if row := rows["Postgres with pgvector"]; row == nil || !strings.Contains(row[0], "the same tables") {
+		t.Error("the table does not say that Postgres has the same tables")
+	}
+	for _, d := range archtest.Dependencies() {
+		if d.Prefix == "github.com/redis/" {
+			for _, pkg := range d.Only {
+				holds("Redis", holdsRedis[pkg], pkg)
+			}
+		}
+	}
+}
+
+// The overview is one page, and each part of the architecture has a page that is read in a
+// few minutes.
+func TestArchitecturePagesAreShort(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "architecture", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range append(pages, filepath.Join(root, "docs", "architecture.md")) {
+		content, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(strings.Fields(string(content))); n >= 1200 {
+			t.Errorf("%s has %d words: 1,200 are too many for a page", page, n)
 		}
 	}
 }
