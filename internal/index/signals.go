@@ -39,8 +39,8 @@ type Signals struct {
 // Windows and sessions cover visible notes, selected or not, of all layers. A note without a
 // session is a session by itself; when all are, the view has neither windows nor sessions. Words of
 // a window or session count each time that they occur (a note's date counts once) and have the
-// weight that they have for passages. The length of a window is relative to as many average notes
-// as a window may have, that of a session to the mean session. The result does not depend on how
+// weight that they have for passages. The length of a window is relative to five average notes,
+// the most that a window has, that of a session to the mean session. The result does not depend on how
 // the notes are spread over layers, to the bit.
 func (q *Query) Signals(sel *Selection, depth int) []Signals {
 	v := q.view

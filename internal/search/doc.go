@@ -29,7 +29,7 @@
 // # Other constants
 //
 //	name             default  meaning
-//	SpellingVector   see it   weight of Vector when the embedder compares spellings, not meanings
+//	SpellingVector   0.1      weight of Vector when the embedder compares spellings, not meanings
 //	Config.HalfLife  720h     age at which recency is one half
 //	Config.LinkShare 0.5      how far a linked note moves towards the score of the hit that links it
 //	MinDepth         200      candidates per signal; no k asks for more, so k never changes an order

@@ -25,6 +25,6 @@
 // Every function is pure, safe for concurrent use, and total: NUL, invalid UTF-8 and lone
 // surrogates are separators and never cause a panic.
 //
-// The package imports no other package of this module and does not know notes. Its callers are
+// The package imports no other package of this module and does not know notes. Its callers include
 // package index, the hashed embedder of llm, rules and the policies.
 package text

@@ -3,6 +3,6 @@
 // verifies each file by size and hash, and moves it into place as a whole. The files are published
 // with sentence-transformers' all-MiniLM-L6-v2 (Apache-2.0); this repository has no copy of them.
 //
-// The command gateway encoder install calls Install; llm and app verify the files before they open
-// them with package encoder.
+// Package app calls Install for the command "gateway encoder install" and Verify for "gateway doctor".
+// Package llm calls Present to choose the default embedder; package encoder opens the files.
 package weights
