@@ -30,7 +30,6 @@ var notYetPlain = []string{
 	"internal/memory/bank",
 	"internal/memory/chat",
 	"internal/memory/engine",
-	"internal/memory/notes",
 	"internal/memory/policy/mem0",
 	"internal/memory/policy/memorybank",
 	"internal/memory/recall",

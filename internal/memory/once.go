@@ -10,32 +10,32 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// AnswerIDs is what is kept under an idempotency key: the ids from which the
-// answer is built again. Bodies and secrets are never kept.
+// AnswerIDs is stored under an idempotency key: the ids from which the answer is built again.
+// Bodies and secrets are never stored.
 type AnswerIDs struct {
-	Collection uuid.UUID   `json:"collection,omitzero"` // that the request was about; zero: it made one from nothing
-	Made       uuid.UUID   `json:"made,omitzero"`       // the collection that the request made
+	Collection uuid.UUID   `json:"collection,omitzero"` // that the request was about; zero: it created one
+	Made       uuid.UUID   `json:"made,omitzero"`       // the collection that the request created
 	Notes      []uuid.UUID `json:"notes,omitempty"`
 	Revision   Revision    `json:"revision,omitzero"`
 	Job        *uuid.UUID  `json:"job,omitempty"`
 }
 
-// Raw encodes the ids as a store keeps them.
+// Raw encodes the ids for a store.
 func (a AnswerIDs) Raw() json.RawMessage {
 	b, err := json.Marshal(a)
-	if err != nil { // ids and numbers always marshal
+	if err != nil { // ids and numbers always encode
 		return json.RawMessage("{}")
 	}
 	return b
 }
 
-// AnswerFor decodes the ids that were kept for a request about a collection;
-// zero is a request that makes one from nothing. IdempotencyReuse when the key
-// was used with another collection, which had the same name then.
+// AnswerFor decodes the ids that are stored for a request about a collection; zero is a request
+// that creates a collection. IdempotencyReuse when the key was used with another collection, which
+// then had the same name.
 func (k *Idempotency) AnswerFor(collection uuid.UUID) (AnswerIDs, error) {
 	var ids AnswerIDs
 	if err := json.Unmarshal(k.IDs, &ids); err != nil {
-		return ids, fault.Wrap(err, fault.Internal, "the kept answer cannot be read")
+		return ids, fault.Wrap(err, fault.Internal, "the stored answer cannot be decoded")
 	}
 	if ids.Collection != collection {
 		return ids, fault.New(fault.IdempotencyReuse, "the idempotency key was used with an earlier collection of this name")
@@ -43,25 +43,24 @@ func (k *Idempotency) AnswerFor(collection uuid.UUID) (AnswerIDs, error) {
 	return ids, nil
 }
 
-// AnswerStore is what Once asks of a store.
+// AnswerStore is what Once requires of a store.
 type AnswerStore interface {
 	Replayed(ctx context.Context, s tenant.Scope, k Idempotency) (Idempotency, bool, error)
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (Job, error)
 }
 
-// OnceKey is the idempotency key of a request and what it was sent for.
+// OnceKey is the idempotency key of a request, and the collection that the request is about.
 type OnceKey struct {
 	Key        *Idempotency // nil: none was sent, and nothing is replayed
 	Collection uuid.UUID    // as in AnswerFor
 }
 
-// Once runs write unless an answer is kept under the key; then replay builds
-// that answer again from its ids, with the job as it is now (nil: none, or
-// gone). write returns what the store returned as Replay: the same request may
-// have been written in between.
+// Once calls write unless an answer is stored under the key. A stored answer is built again by
+// replay, from its ids and from the job as it is now (nil: none, or removed). write returns the
+// Replay of the store, since a concurrent request may have used the key.
 //
-// IdempotencyReuse when the key was used with another body or another
-// collection, or when what was made under it is deleted.
+// IdempotencyReuse when the key was used with another body or another collection, or when what the
+// request made was deleted since.
 func Once[A any](
 	ctx context.Context, store AnswerStore, s tenant.Scope, k OnceKey,
 	write func() (A, *Idempotency, error), replay func(ids AnswerIDs, job *Job) (A, error),
@@ -105,7 +104,7 @@ func replayKept[A any](
 	}
 	out, err = replay(ids, job)
 	if fault.Is(err, fault.NotFound) {
-		return out, fault.New(fault.IdempotencyReuse, "what was made under the idempotency key is deleted")
+		return out, fault.New(fault.IdempotencyReuse, "what the request with this idempotency key made is deleted")
 	}
 	return out, err
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Names of policies that the core itself knows. PolicyAMEM is the default;
-// with PolicyNone a collection stores notes as they are given.
+// Names of policies that the core knows. PolicyAMEM is the default. A collection with PolicyNone
+// stores notes as they are sent.
 const (
 	PolicyAMEM = "amem"
 	PolicyNone = "none"
@@ -21,11 +21,11 @@ type Policies interface {
 	Names() []string // sorted
 }
 
-// PolicySet is a fixed set of policies; it implements Policies.
+// PolicySet is a fixed set of policies. It implements Policies.
 type PolicySet map[string]Policy
 
-// NewPolicySet gathers policies under their names; of two with one name the
-// later wins.
+// NewPolicySet returns a set of policies. Of two policies with one name, the later one is in the
+// set.
 func NewPolicySet(list ...Policy) PolicySet {
 	set := make(PolicySet, len(list))
 	for _, p := range list {
@@ -34,13 +34,13 @@ func NewPolicySet(list ...Policy) PolicySet {
 	return set
 }
 
-// ByName finds a policy.
+// ByName implements Policies.
 func (s PolicySet) ByName(name string) (Policy, bool) {
 	p, ok := s[name]
 	return p, ok
 }
 
-// Names lists the policies, sorted.
+// Names implements Policies.
 func (s PolicySet) Names() []string {
 	names := make([]string, 0, len(s))
 	for n := range s {
@@ -50,16 +50,16 @@ func (s PolicySet) Names() []string {
 	return names
 }
 
-// Quota refuses what would pass a tenant's limits, with QuotaExceeded. It may
-// overshoot by a bounded amount: nothing tenant-wide is locked.
+// Quota refuses writes that would exceed a tenant's limits, with QuotaExceeded. It may be overshot
+// by a bounded amount, because it takes no lock on the tenant.
 type Quota interface {
-	// CheckNotes asks for room for n more notes of so many bytes in all.
+	// CheckNotes asks for room for n more notes with this many bytes in total.
 	CheckNotes(ctx context.Context, s tenant.Scope, n, bytes int64) error
-	// CheckCollections asks for room for one more collection, which may be a fork.
+	// CheckCollections asks for room for one more collection. fork reports whether it is a fork.
 	CheckCollections(ctx context.Context, s tenant.Scope, fork bool) error
 }
 
-// Agents finds and makes the agents that collections belong to.
+// Agents finds and creates the agents that own collections.
 type Agents interface {
 	EnsureAgent(ctx context.Context, s tenant.Scope, name string) (tenant.Agent, error)
 	AgentByRef(ctx context.Context, s tenant.Scope, ref string) (tenant.Agent, error)

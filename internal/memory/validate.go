@@ -16,7 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 )
 
-// More limits of what callers write; those of a note's fields stand in note.go.
+// Limits of what callers write; those of a note's fields are in note.go.
 const (
 	MaxBulkLines         = 10_000 // lines of one bulk
 	MaxAttributesDepth   = 16     // nested objects and arrays
@@ -25,8 +25,7 @@ const (
 	MaxTTLSeconds        = 100 * 365 * 24 * 3600
 )
 
-// Validation gathers what is wrong with an input, so that a caller hears of all
-// of it at once.
+// Validation collects everything that is wrong with an input, so that callers learn of it at once.
 type Validation struct {
 	Fields    []fault.Field
 	Malformed bool
@@ -36,8 +35,8 @@ func (r *Validation) Addf(field, format string, args ...any) {
 	r.Fields = append(r.Fields, fault.Field{Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
-// Err gives nil, or one fault naming every field; text that is no UTF-8 makes
-// it Malformed.
+// Err returns nil, or one fault that names every field. Its code is Malformed if a text was not
+// valid UTF-8.
 func (r *Validation) Err() error {
 	if len(r.Fields) == 0 {
 		return nil
@@ -50,7 +49,7 @@ func (r *Validation) Err() error {
 	return &fault.Error{Code: code, Message: first.Field + ": " + first.Reason, Fields: r.Fields}
 }
 
-// Text checks encoding and size.
+// Text checks the encoding and the size in bytes.
 func (r *Validation) Text(field, s string, limit int) {
 	switch {
 	case len(s) > limit:
@@ -71,7 +70,7 @@ func (r *Validation) Content(s string) {
 	r.Text("content", s, MaxContentBytes)
 }
 
-// Terms checks a list and drops repeats, keeping the order of the first ones.
+// Terms checks a list and returns it without repeats.
 func (r *Validation) Terms(field string, list []string, limit int) []string {
 	if len(list) > limit {
 		r.Addf(field, "at most %d; there are %d", limit, len(list))
@@ -92,7 +91,7 @@ func (r *Validation) Terms(field string, list []string, limit int) []string {
 	return out
 }
 
-// Label checks a short text of one part.
+// Label checks a short text that must not be blank.
 func (r *Validation) Label(field, s string) {
 	if strings.TrimSpace(s) == "" {
 		r.Addf(field, "must not be empty or blank")
@@ -101,11 +100,11 @@ func (r *Validation) Label(field, s string) {
 	r.Text(field, s, MaxTermBytes)
 }
 
-// ElementField names an element of a list as fields of faults do.
+// ElementField returns the name of a list element as the fields of faults have it.
 func ElementField(field string, i int) string { return field + "." + strconv.Itoa(i) }
 
-// Under takes over what is wrong with an element of a list.
-func (r *Validation) Under(err error, field string, i int) {
+// AddUnder adds the fields of a fault about a list element, below the name of that element.
+func (r *Validation) AddUnder(err error, field string, i int) {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return
@@ -130,7 +129,7 @@ func (r *Validation) Fraction(field string, x float64) {
 	}
 }
 
-// Object checks free JSON (attributes, metadata): its values, its depth and its size.
+// Object checks free JSON, such as attributes and metadata: its values, depth and size.
 func (r *Validation) Object(field string, m map[string]any) {
 	before := len(r.Fields)
 	r.Value(field, m, 1)
@@ -162,7 +161,7 @@ func (r *Validation) Value(at string, v any, depth int) {
 		}
 	case json.Number:
 		if f, err := x.Float64(); err != nil || math.IsInf(f, 0) {
-			r.Addf(at, "a number that large cannot be kept")
+			r.Addf(at, "the number is too large")
 		}
 	case []any:
 		for i, e := range x {
@@ -178,22 +177,22 @@ func (r *Validation) Value(at string, v any, depth int) {
 	}
 }
 
-// TimeForm says how a time is written.
-const TimeForm = "a time as RFC 3339 or YYYYMMDDHHmm has it"
+// TimeForm describes how a time is written.
+const TimeForm = "a time in RFC 3339, or YYYYMMDDHHmm"
 
-// EventTime checks the bounds of event time and gives it in the store's precision.
+// EventTime checks the bounds of event time and returns the time in the store's precision.
 func (r *Validation) EventTime(field string, t, now time.Time) time.Time {
 	t = Instant(t)
 	switch {
 	case t.Before(EarliestEvent):
-		r.Addf(field, "must not lie before %d", EarliestEvent.Year())
+		r.Addf(field, "must not be before %d", EarliestEvent.Year())
 	case t.After(now.Add(MaxEventAhead)):
-		r.Addf(field, "must not lie more than %.0f minutes ahead", MaxEventAhead.Minutes())
+		r.Addf(field, "must not be more than %.0f minutes ahead", MaxEventAhead.Minutes())
 	}
 	return t
 }
 
-// Instant gives a time as it is kept: UTC, cut to microseconds.
+// Instant returns a time as it is stored: UTC, truncated to microseconds.
 func Instant(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
@@ -201,8 +200,8 @@ func Instant(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// ParseEventTime reads RFC 3339 with any offset, or YYYYMMDDHHmm in UTC, as UTC
-// in microseconds, within the bounds of event time. field names the input in the fault.
+// ParseEventTime parses RFC 3339 with any offset, or YYYYMMDDHHmm in UTC, and checks the bounds of
+// event time. The result is UTC in microseconds. field names the input in the fault.
 func ParseEventTime(field, s string, now time.Time) (time.Time, error) {
 	t, err := filter.ParseTime(s)
 	if err != nil {
@@ -213,8 +212,8 @@ func ParseEventTime(field, s string, now time.Time) (time.Time, error) {
 	return t, r.Err()
 }
 
-// Check refuses a note that is too long to be kept, or says nothing: what a
-// policy derives has the limits of what a caller writes.
+// Check returns a fault if a note is too long or empty. What a policy derives has the same limits
+// as what a caller writes.
 func (n *Note) Check() error {
 	var r Validation
 	if !slices.Contains(Kinds(), n.Kind) {
@@ -233,12 +232,12 @@ func (n *Note) Check() error {
 	}
 	r.Fraction("importance", n.Importance)
 	if t := n.OccurredAt; !t.IsZero() && (t.Before(EarliestEvent) || t.Year() > 9999) {
-		r.Addf("occurred_at", "must lie between the years %d and 9999", EarliestEvent.Year())
+		r.Addf("occurred_at", "must be between the years %d and 9999", EarliestEvent.Year())
 	}
 	return r.Err()
 }
 
-// Check refuses a link that is too long to be kept.
+// Check returns a fault if a link is too long.
 func (l *Link) Check() error {
 	var r Validation
 	r.Text("relation", l.Relation, MaxRelationBytes)
@@ -258,7 +257,7 @@ const (
 	FieldTags     = "tags"
 )
 
-// Size is what a note counts for in quotas: the bytes of its text and attributes.
+// Size returns how many bytes a note counts for in quotas: its texts and attributes.
 func (n *Note) Size() int64 {
 	size := len(n.Content) + len(n.Context) + len(n.Category) + len(n.Key)
 	for _, t := range n.Keywords {

@@ -14,15 +14,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Add stores a note, with its vector when the collection's embedder is fast,
-// and enqueues its job in the same transaction. Exists when a live note of
-// that kind has the key.
+// Add stores a note and enqueues its job in the same transaction. The vector is stored with it when
+// the collection's embedder is fast. Exists when a live note of that kind has the key.
 func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNote, r memory.Request) (NoteWritten, error) {
-	c, err := n.writable(ctx, s, ref)
+	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
 		return NoteWritten{}, err
 	}
-	return n.once(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
+	return n.writeNoteOnce(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
 		return n.add(ctx, s, &c, in, r.Idempotency)
 	})
 }
@@ -33,19 +32,19 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 		return NoteWritten{}, nil, err
 	}
 	if in.ID != uuid.Nil {
-		return NoteWritten{}, nil, fault.InvalidField("id", "is given by the server; only an import keeps ids")
+		return NoteWritten{}, nil, fault.InvalidField("id", "is set by the server; only an import keeps ids")
 	}
 	if err := n.checkQuota(ctx, s, 1, note.Size()); err != nil {
 		return NoteWritten{}, nil, err
 	}
-	// The id is made here, so that a closure that runs twice writes one note.
+	// The id is made here because the closure may run twice and must write one note.
 	if note.ID, err = uuid.NewV7(); err != nil {
-		return NoteWritten{}, nil, fault.Wrap(err, fault.Internal, "no id could be made")
+		return NoteWritten{}, nil, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
 	if e := n.embed(ctx, s, c, []string{memory.EmbedText(&note)})[0]; e.Vector != nil {
 		note.Embed(e, c.Embedder)
 	}
-	job := noteJob(s, c, &note, infers(&in))
+	job := noteJob(s, c, &note, wantsPolicy(&in))
 
 	var out NoteWritten
 	o := memory.WriteOptions{
@@ -80,11 +79,11 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 	return out, w.Replay, nil
 }
 
-// infers tells whether the caller wants the policy to run.
-func infers(in *NewNote) bool { return in.Infer == nil || *in.Infer }
+// wantsPolicy reports whether the caller asked for the policy to run.
+func wantsPolicy(in *NewNote) bool { return in.Infer == nil || *in.Infer }
 
-// noteJob gives the job that a new or changed note needs: its policy's, or one
-// that only embeds, or none.
+// noteJob returns the job that a new or changed note needs: its policy's, one that only embeds, or
+// nil.
 func noteJob(s tenant.Scope, c *memory.Collection, note *memory.Note, infer bool) *memory.Job {
 	j := &memory.Job{Tenant: s.Tenant(), Collection: c.ID, Note: note.ID, Kind: memory.JobNote, Stage: memory.StagePrepare, State: memory.JobQueued}
 	switch {
@@ -101,8 +100,8 @@ func audit(action string, target uuid.UUID, c *memory.Collection) memory.AuditEn
 	return memory.AuditEntry{Action: action, Target: target.String(), Detail: map[string]any{"collection": c.ID.String()}}
 }
 
-// writable resolves a collection that the scope may write notes to.
-func (n *Service) writable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
+// resolveWritable resolves a collection whose notes the scope may write.
+func (n *Service) resolveWritable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
 	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
 		return memory.Collection{}, err
 	}
@@ -114,7 +113,7 @@ func (n *Service) writable(ctx context.Context, s tenant.Scope, ref string) (mem
 	return c, err
 }
 
-// checkBase demands base:write for changes of a shared base.
+// checkBase requires base:write for changes of a shared base.
 func checkBase(s tenant.Scope, c *memory.Collection) error {
 	if c.Shared() {
 		return tenant.Check(s, tenant.BaseWrite)
@@ -129,14 +128,14 @@ func (n *Service) checkQuota(ctx context.Context, s tenant.Scope, notes, bytes i
 	return n.quota.CheckNotes(ctx, s, notes, bytes)
 }
 
-// fast gives the collection's embedder when it may run before a write's answer.
-func (n *Service) fast(c *memory.Collection) (memory.Embedder, bool) {
+// fastEmbedder returns the collection's embedder if it may run before a write is answered.
+func (n *Service) fastEmbedder(c *memory.Collection) (memory.Embedder, bool) {
 	e, ok := n.embedders.ByName(c.Embedder)
 	if !ok || !e.Fast() {
 		return nil, false
 	}
 	if e.Dim() != c.Dim {
-		n.log.Error("embedder has another dimension than the collection; not used",
+		n.log.Error("the embedder is not used: its dimension is not the collection's",
 			slog.String("collection", c.ID.String()), slog.String("embedder", c.Embedder),
 			slog.Int("dim", e.Dim()), slog.Int("collection_dim", c.Dim))
 		return nil, false
@@ -144,12 +143,12 @@ func (n *Service) fast(c *memory.Collection) (memory.Embedder, bool) {
 	return e, true
 }
 
-// embed embeds texts with a fast embedder. An entry without a vector is a job's
-// work: the embedder is slow, not configured, or failed, or the context ended,
-// which never stops a write.
+// embed embeds texts with a fast embedder. A job makes the vectors that are missing from the
+// result: the embedder is slow, not configured or failed, or the context ended. None of these stops
+// a write.
 func (n *Service) embed(ctx context.Context, s tenant.Scope, c *memory.Collection, texts []string) []memory.Embedding {
 	out := make([]memory.Embedding, len(texts))
-	e, ok := n.fast(c)
+	e, ok := n.fastEmbedder(c)
 	if !ok {
 		return out
 	}
@@ -164,21 +163,21 @@ func (n *Service) embed(ctx context.Context, s tenant.Scope, c *memory.Collectio
 			break
 		}
 		if end-i > 1 {
-			// One text that cannot be embedded must not cost the others their vectors.
+			// A text that cannot be embedded must not cost the others their vectors.
 			for k := i; k < end; k++ {
 				if made, err := memory.EmbedAll(ctx, e, s, texts[k:k+1]); err == nil {
 					out[k] = made[0]
 				}
 			}
 		}
-		n.log.Warn("embedding before a write failed; a job will do it", slog.String("collection", c.ID.String()), slog.Any("error", err))
+		n.log.Warn("embedding before a write failed; a job will make the vectors", slog.String("collection", c.ID.String()), slog.Any("error", err))
 	}
 	return out
 }
 
-// once runs a write of one note unless the key has an answer, which shows the
-// note as it was at the write's revision.
-func (n *Service) once(ctx context.Context, s tenant.Scope, c *memory.Collection, key *memory.Idempotency,
+// writeNoteOnce writes one note unless an answer is stored under the key. A replayed answer shows the note
+// as it was at the revision of the write.
+func (n *Service) writeNoteOnce(ctx context.Context, s tenant.Scope, c *memory.Collection, key *memory.Idempotency,
 	write func() (NoteWritten, *memory.Idempotency, error),
 ) (NoteWritten, error) {
 	k := memory.OnceKey{Key: key, Collection: c.ID}
@@ -196,8 +195,8 @@ func (n *Service) once(ctx context.Context, s tenant.Scope, c *memory.Collection
 	})
 }
 
-// writtenNotes reads the notes of a kept answer at the write's revision, or at
-// the head when that revision is below the floor. Deleted ones are left out.
+// writtenNotes reads the notes of a stored answer at the revision of the write, or at the head when
+// that revision is below the floor. Deleted notes are left out.
 func (n *Service) writtenNotes(ctx context.Context, s tenant.Scope, ids memory.AnswerIDs) (memory.View, []memory.Note, error) {
 	v, err := n.store.OpenView(ctx, s, ids.Collection.String(), memory.At{AsOf: &ids.Revision})
 	if fault.Is(err, fault.RevisionGone) {
@@ -210,8 +209,8 @@ func (n *Service) writtenNotes(ctx context.Context, s tenant.Scope, ids memory.A
 	return v, notes, err
 }
 
-// build checks a new note and gives it as it is to be stored. OccurredAt stays
-// zero when the caller left it out.
+// build validates a new note and returns it as it will be stored. OccurredAt stays zero if the
+// caller did not set it.
 func (in *NewNote) build(now time.Time, actor string) (memory.Note, error) {
 	var r memory.Validation
 	out := memory.Note{
@@ -248,13 +247,12 @@ func (in *NewNote) build(now time.Time, actor string) (memory.Note, error) {
 	if in.OccurredAt != nil {
 		out.OccurredAt = r.EventTime("occurred_at", *in.OccurredAt, now)
 	}
-	out.Supplied = supplied(&out)
+	out.Supplied = suppliedFields(&out)
 	return out, r.Err()
 }
 
-// supplied names the described fields that hold something of the caller's.
-// Defaults do not count.
-func supplied(n *memory.Note) []string {
+// suppliedFields returns the names of the described fields that the caller filled. Defaults do not count.
+func suppliedFields(n *memory.Note) []string {
 	var s []string
 	if len(n.Keywords) > 0 {
 		s = append(s, memory.FieldKeywords)

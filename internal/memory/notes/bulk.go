@@ -12,36 +12,35 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// AddMany stores up to 10,000 lines in changesets of at most 500, with a
-// result per line in order. A bad line fails alone. A line that was sent before
-// under its idempotency key answers the note it made; another line under that
-// key is IdempotencyReuse. A line whose natural key is there already with the
-// same content answers that note; with other content it is Exists. A changeset
-// that fails as a whole fails its lines; those before it stay written.
+// AddMany stores up to 10,000 lines in changesets of at most 500 and returns one result per line,
+// in order. An invalid line fails alone. A line that was sent before under its idempotency key
+// returns the note it made; a different line under that key is IdempotencyReuse. A line whose
+// natural key exists with the same content returns that note; with other content it is Exists. When
+// a changeset fails, all its lines fail; earlier changesets stay written.
 func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines []BulkLine) ([]BulkResult, error) {
-	c, err := n.writable(ctx, s, ref)
+	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
 		return nil, err
 	}
 	if len(lines) > n.cfg.BulkLines {
 		return nil, &fault.Error{
 			Code: fault.TooLarge, Message: "too many lines",
-			Fields: []fault.Field{{Field: "lines", Reason: "more than the limit of one bulk; use import"}},
+			Fields: []fault.Field{{Field: "lines", Reason: "more lines than one bulk may have; use import"}},
 		}
 	}
 	if err := n.checkWhole(ctx, s, lines); err != nil {
 		return nil, err
 	}
 	results := make([]BulkResult, len(lines))
-	embedding, cancel := n.patient(ctx)
+	embedding, cancel := n.embedContext(ctx)
 	defer cancel()
 	var batch []*bulkNote
 	for i := range lines {
 		results[i].Line = i + 1
-		b := &bulkNote{at: i, infer: infers(&lines[i].Note), once: lines[i].Once}
+		b := &bulkNote{at: i, infer: wantsPolicy(&lines[i].Note), once: lines[i].Once}
 		err := lines[i].Err
 		if err == nil && lines[i].Note.ID != uuid.Nil {
-			err = fault.InvalidField("id", "is given by the server; only an import keeps ids")
+			err = fault.InvalidField("id", "is set by the server; only an import keeps ids")
 		}
 		if err == nil {
 			b.note, err = lines[i].Note.build(n.clock(), s.Actor())
@@ -50,7 +49,7 @@ func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines
 			b.note.ID, err = uuid.NewV7()
 		}
 		if err != nil {
-			results[i].Err = asFault(err)
+			results[i].Err = lineFault(err)
 			continue
 		}
 		if batch = append(batch, b); len(batch) == n.cfg.BatchSize {
@@ -62,7 +61,7 @@ func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines
 	return results, nil
 }
 
-// checkWhole refuses a bulk whose request was sent before with another body.
+// checkWhole refuses a bulk whose idempotency key was used with another body.
 func (n *Service) checkWhole(ctx context.Context, s tenant.Scope, lines []BulkLine) error {
 	for i := range lines {
 		if !lines[i].Whole || lines[i].Once == nil {
@@ -75,7 +74,7 @@ func (n *Service) checkWhole(ctx context.Context, s tenant.Scope, lines []BulkLi
 	return nil
 }
 
-// bulkNote is a checked line and its place in the input.
+// bulkNote is a validated line and its position in the input.
 type bulkNote struct {
 	at    int
 	note  memory.Note
@@ -83,9 +82,9 @@ type bulkNote struct {
 	once  *memory.Idempotency
 }
 
-// patient gives the context in which a bulk's texts are embedded: a caller
-// waits for their vectors, but not so long that the write is lost.
-func (n *Service) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+// embedContext returns the context for embedding the texts of a bulk. It leaves enough of the request's
+// time for the write.
+func (n *Service) embedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	patience := n.cfg.EmbedFor
 	if until, ok := ctx.Deadline(); ok {
 		patience = min(patience, time.Until(until)/2)
@@ -93,14 +92,14 @@ func (n *Service) patient(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, patience)
 }
 
-// addBatch writes one changeset and fills the results of its lines.
+// addBatch writes one changeset and fills in the results of its lines.
 func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, results []BulkResult) {
 	if len(batch) == 0 {
 		return
 	}
 	fail := func(err error) {
 		for _, b := range batch {
-			results[b.at].Err = asFault(err)
+			results[b.at].Err = lineFault(err)
 		}
 	}
 	var bytes int64
@@ -140,8 +139,8 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 	}
 }
 
-// addLine writes one line of a bulk. An error is the transaction's; what is
-// wrong with the line alone stands in the result.
+// addLine writes one line of a bulk. A returned error fails the transaction; an error of the line
+// alone is in the result.
 func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, b *bulkNote) (BulkResult, error) {
 	r := BulkResult{Line: b.at + 1}
 	if b.once != nil {
@@ -161,7 +160,7 @@ func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collec
 			case err != nil:
 				return r, err
 			case len(ids.Notes) != 1:
-				return r, fault.New(fault.Internal, "the kept answer is not of one note")
+				return r, fault.New(fault.Internal, "the stored answer is not about one note")
 			}
 			r.ID, r.Revision = ids.Notes[0], ids.Revision
 			return r, nil
@@ -171,7 +170,7 @@ func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collec
 	if put.OccurredAt.IsZero() {
 		put.OccurredAt = tx.Now()
 	}
-	// Looked up before the write: a refused statement would end the transaction on some engines.
+	// Looked up before the write, because a failed statement ends the transaction on some engines.
 	if put.Key != "" {
 		old, err := tx.NoteByKey(ctx, put.Kind, put.Key)
 		switch {
@@ -211,9 +210,9 @@ func addLine(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collec
 	return r, tx.Remember(ctx, once)
 }
 
-// asFault gives an error that a line may show: faults as they are, anything
-// else as Internal.
-func asFault(err error) error {
+// lineFault returns an error that the result of a line may show: faults as they are, any other error
+// as Internal.
+func lineFault(err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return err
 	}

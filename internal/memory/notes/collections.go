@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// CollectionsStore is what Collections asks of a store.
+// CollectionsStore is what Collections requires of a store.
 type CollectionsStore interface {
 	memory.CollectionStore
 	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
@@ -23,65 +23,64 @@ type CollectionsStore interface {
 	memory.AnswerStore
 }
 
-// CollectionsDeps are the parts that Collections works with.
+// CollectionsDeps are the dependencies of Collections.
 type CollectionsDeps struct {
 	Store     CollectionsStore
 	Agents    memory.Agents
 	Embedders memory.Embedders
 	Policies  memory.Policies
-	Clock     memory.Clock // default time.Now
+	Clock     memory.Clock // nil: time.Now
 	Quota     memory.Quota // nil: no quotas
-	// EphemeralTTL is the life of an ephemeral collection, and of its clones, that asks for
-	// none; 0: until whoever runs the store removes it.
+	// EphemeralTTL is the lifetime of ephemeral collections, and of their clones, that set none; 0
+	// is unlimited: the process that runs the store removes them.
 	EphemeralTTL time.Duration
 }
 
-// CollectionInput asks for a collection.
+// CollectionInput describes a collection to create.
 type CollectionInput struct {
 	Name         string
-	Agent        string // ref of the owner; "": the caller's agent, else shared
-	Policy       string // "": amem
+	Agent        string // reference of the owner; "": the caller's agent, or else a shared base
+	Policy       string // "": memory.PolicyAMEM
 	PolicyConfig json.RawMessage
-	Embedder     string // "": the default one
-	Extend       bool   // open the collection when the name exists
+	Embedder     string // "": the default embedder
+	Extend       bool   // return the existing collection of this name, if any
 	Ephemeral    bool
 	TTLSeconds   *int64
 	DisplayName  string
 	Metadata     map[string]any
 }
 
-// CollectionPatch is a merge patch of a collection (RFC 7396); PolicyConfig and
-// Metadata merge by the same rule. Name and Policy cannot be changed: they are
-// accepted when they are what the collection has.
+// CollectionPatch is a merge patch of a collection (RFC 7396). PolicyConfig and Metadata are merged
+// by the same rule. Name and Policy cannot be changed; they are accepted if they equal the
+// collection's.
 type CollectionPatch struct {
 	Name         *string
 	Policy       *string
 	DisplayName  nullable.Nullable[string]
 	PolicyConfig nullable.Nullable[map[string]any]
 	Metadata     nullable.Nullable[map[string]any]
-	TTLSeconds   nullable.Nullable[int64] // from now; null: for ever
+	TTLSeconds   nullable.Nullable[int64] // from now; null: no expiry
 }
 
-// CollectionView is a collection as it is shown.
+// CollectionView is a collection as clients see it.
 type CollectionView struct {
 	Collection memory.Collection
 	Counts     *memory.Counts // nil: not known
 	Lineage    []memory.Layer // nearest first, the collection itself included
 	View       memory.View    // at the head
-	Opened     bool           // extend found it
+	Opened     bool           // Extend found it
 	Replayed   bool
 }
 
-// CollectionList asks for a page of collections.
+// CollectionList selects a page of collections.
 type CollectionList struct {
-	Agent string // ref of an agent; "": all within reach
+	Agent string // reference of an agent; "": all that the scope reaches
 	Name  string // only this name
-	After string // next of the page before
+	After string // cursor that the previous page returned
 	Limit int    // default 50, at most 200
 }
 
-// Collections are the use-cases over collections. Every method checks
-// permission before it looks at anything.
+// Collections is the use-cases over collections. Every method checks permissions first.
 type Collections struct {
 	store     CollectionsStore
 	agents    memory.Agents
@@ -92,7 +91,7 @@ type Collections struct {
 	ephemeral time.Duration
 }
 
-// NewCollections makes the service.
+// NewCollections returns the use-cases over a store.
 func NewCollections(deps CollectionsDeps) (*Collections, error) {
 	if deps.Store == nil || deps.Agents == nil || deps.Embedders == nil || deps.Policies == nil {
 		return nil, fault.New(fault.Internal, "collections: store, agents, embedders and policies are required")
@@ -107,9 +106,9 @@ func NewCollections(deps CollectionsDeps) (*Collections, error) {
 	return c, nil
 }
 
-// Create makes a collection, or with Extend opens the one of that name
-// (collections:write). Exists when the name is taken; extending with another
-// policy or embedder than it has is Conflict.
+// Create makes a collection, or with Extend returns the one of that name (collections:write).
+// Exists when the name is taken. Conflict when Extend names another policy or embedder than the
+// collection has.
 func (c *Collections) Create(ctx context.Context, s tenant.Scope, in CollectionInput, r memory.Request) (CollectionView, error) {
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
 		return CollectionView{}, err
@@ -134,12 +133,12 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 	}
 	row.Agent = owner.ID
 	if in.Extend {
-		found, ok, err := c.owned(ctx, s, row.Agent, row.Name)
+		found, ok, err := c.findOwned(ctx, s, row.Agent, row.Name)
 		if err != nil {
 			return CollectionView{}, nil, err
 		}
 		if ok {
-			v, err := c.extend(ctx, s, in, found)
+			v, err := c.openExisting(ctx, s, in, found)
 			return v, nil, err
 		}
 	}
@@ -153,9 +152,9 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 		Audit: memory.AuditEntry{Action: "collection.create", Detail: map[string]any{"name": row.Name}},
 	})
 	if in.Extend && fault.Is(err, fault.Exists) {
-		// Somebody was quicker; what they made is what extend asks for.
-		if found, ok, err := c.owned(ctx, s, row.Agent, row.Name); err == nil && ok {
-			v, err := c.extend(ctx, s, in, found)
+		// A concurrent request made it; Extend returns that one.
+		if found, ok, err := c.findOwned(ctx, s, row.Agent, row.Name); err == nil && ok {
+			v, err := c.openExisting(ctx, s, in, found)
 			return v, nil, err
 		}
 	}
@@ -169,7 +168,7 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 	return v, nil, err
 }
 
-// check refuses what a collection cannot be, and gives its row without owner.
+// check validates the input and returns the row to insert, without its owner.
 func (c *Collections) check(in *CollectionInput) (memory.Collection, error) {
 	row := memory.Collection{
 		Name: in.Name, DisplayName: in.DisplayName, Policy: in.Policy, PolicyConfig: in.PolicyConfig,
@@ -199,12 +198,12 @@ func (c *Collections) check(in *CollectionInput) (memory.Collection, error) {
 	}
 	policy, ok := c.policies.ByName(row.Policy)
 	if !ok {
-		r.Addf("policy", "unknown policy %q; valid are %s", row.Policy, strings.Join(c.policies.Names(), ", "))
+		r.Addf("policy", "unknown policy %q; valid policies are %s", row.Policy, strings.Join(c.policies.Names(), ", "))
 	}
 	embedder := c.embedders.Default()
 	if row.Embedder != "" {
 		if embedder, ok = c.embedders.ByName(row.Embedder); !ok {
-			r.Addf("embedder", "unknown embedder %q; valid are %s", row.Embedder, strings.Join(c.embedders.Names(), ", "))
+			r.Addf("embedder", "unknown embedder %q; valid embedders are %s", row.Embedder, strings.Join(c.embedders.Names(), ", "))
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -217,7 +216,7 @@ func (c *Collections) check(in *CollectionInput) (memory.Collection, error) {
 	return row, nil
 }
 
-// checkConfig checks a policy's constants; an empty object is none.
+// checkConfig validates the settings of a policy. An empty object means none.
 func checkConfig(policy memory.Policy, raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -235,8 +234,8 @@ func checkConfig(policy memory.Policy, raw json.RawMessage) (json.RawMessage, er
 	return raw, policy.CheckConfig(raw)
 }
 
-// owned finds the collection of exactly this owner and name.
-func (c *Collections) owned(ctx context.Context, s tenant.Scope, owner uuid.UUID, name string) (memory.Collection, bool, error) {
+// findOwned finds the collection with exactly this owner and name.
+func (c *Collections) findOwned(ctx context.Context, s tenant.Scope, owner uuid.UUID, name string) (memory.Collection, bool, error) {
 	page, err := c.store.ListCollections(ctx, s, memory.CollectionQuery{Agent: &owner, After: nameCursor(name), Limit: 1})
 	if err != nil || len(page) == 0 || page[0].Name != name {
 		return memory.Collection{}, false, err
@@ -244,14 +243,14 @@ func (c *Collections) owned(ctx context.Context, s tenant.Scope, owner uuid.UUID
 	return page[0], true, nil
 }
 
-// nameCursor stands just before every collection of a name.
+// nameCursor returns the cursor just before all collections of a name.
 func nameCursor(name string) string { return name + "\x00" + uuid.Nil.String() }
 
-// extend opens an existing collection with what it recorded.
-func (c *Collections) extend(ctx context.Context, s tenant.Scope, in *CollectionInput, found memory.Collection) (CollectionView, error) {
+// openExisting returns an existing collection with its recorded settings.
+func (c *Collections) openExisting(ctx context.Context, s tenant.Scope, in *CollectionInput, found memory.Collection) (CollectionView, error) {
 	var r memory.Validation
 	if in.Embedder != "" && in.Embedder != found.Embedder {
-		r.Addf("embedder", "the collection is bound to %q; vectors of different embedders are never mixed", found.Embedder)
+		r.Addf("embedder", "the collection uses %q; vectors of different embedders are never mixed", found.Embedder)
 	}
 	if in.Policy != "" && in.Policy != found.Policy {
 		r.Addf("policy", "the collection has the policy %q", found.Policy)
@@ -277,7 +276,7 @@ func (c *Collections) show(ctx context.Context, s tenant.Scope, ref string) (Col
 	return CollectionView{Collection: v.Collection, Counts: &counts, Lineage: v.Layers, View: v}, nil
 }
 
-// Get reads a collection with counts and lineage (notes:read).
+// Get reads a collection with its counts and lineage (notes:read).
 func (c *Collections) Get(ctx context.Context, s tenant.Scope, ref string) (CollectionView, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return CollectionView{}, err
@@ -285,8 +284,8 @@ func (c *Collections) Get(ctx context.Context, s tenant.Scope, ref string) (Coll
 	return c.show(ctx, s, ref)
 }
 
-// List pages through the collections within reach, by name; next is "" at the
-// end (notes:read). One that goes away meanwhile is left out.
+// List returns a page of the collections that the scope reaches, by name (notes:read). next is ""
+// after the last page. A collection that is deleted meanwhile is left out.
 func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList) (page []CollectionView, next string, err error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return nil, "", err

@@ -10,9 +10,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Patch changes settings (collections:write, base:write for a shared one).
+// Patch changes the settings of a collection (collections:write, and base:write if it is shared).
 func (c *Collections) Patch(ctx context.Context, s tenant.Scope, ref string, p CollectionPatch) (CollectionView, error) {
-	found, err := c.changeable(ctx, s, ref)
+	found, err := c.resolveChangeable(ctx, s, ref)
 	if err != nil {
 		return CollectionView{}, err
 	}
@@ -37,8 +37,8 @@ func (c *Collections) Patch(ctx context.Context, s tenant.Scope, ref string, p C
 	return c.show(ctx, s, found.ID.String())
 }
 
-// changeable resolves a collection whose settings the scope may change.
-func (c *Collections) changeable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
+// resolveChangeable resolves a collection whose settings the scope may change.
+func (c *Collections) resolveChangeable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
 		return memory.Collection{}, err
 	}
@@ -56,9 +56,9 @@ func (c *Collections) checkPatch(found *memory.Collection, p *CollectionPatch) e
 		r.Addf("name", "cannot be changed")
 	}
 	if p.Policy != nil && *p.Policy != found.Policy {
-		r.Addf("policy", "cannot be changed; clone the collection or make another")
+		r.Addf("policy", "cannot be changed; create another collection")
 	}
-	if name, ok := given(p.DisplayName); ok {
+	if name, ok := specified(p.DisplayName); ok {
 		if name == "" {
 			r.Addf("display_name", "must not be empty; null clears it")
 		}
@@ -66,19 +66,19 @@ func (c *Collections) checkPatch(found *memory.Collection, p *CollectionPatch) e
 			return err
 		}
 	}
-	if ttl, ok := given(p.TTLSeconds); ok && (ttl < 1 || ttl > memory.MaxTTLSeconds) {
+	if ttl, ok := specified(p.TTLSeconds); ok && (ttl < 1 || ttl > memory.MaxTTLSeconds) {
 		r.Addf("ttl_seconds", "must be between 1 and %d", int64(memory.MaxTTLSeconds))
 	}
 	return r.Err()
 }
 
-// apply merges a checked patch into a row.
+// apply merges a validated patch into a row.
 func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, known bool, now time.Time, ephemeral time.Duration) error {
 	row.DisplayName = patched(p.DisplayName, row.DisplayName, "")
 	if p.Metadata.IsSpecified() {
 		old := row.Metadata
 		row.Metadata = nil
-		if m, ok := given(p.Metadata); ok {
+		if m, ok := specified(p.Metadata); ok {
 			row.Metadata = mergePatch(old, m)
 		}
 		var r memory.Validation
@@ -89,7 +89,7 @@ func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, kn
 	}
 	if p.TTLSeconds.IsSpecified() {
 		row.ExpiresAt = time.Time{}
-		ttl, ok := given(p.TTLSeconds)
+		ttl, ok := specified(p.TTLSeconds)
 		switch {
 		case ok:
 			row.ExpiresAt = memory.Instant(now.Add(time.Duration(ttl) * time.Second))
@@ -100,7 +100,7 @@ func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, kn
 	if !p.PolicyConfig.IsSpecified() {
 		return nil
 	}
-	config, ok := given(p.PolicyConfig)
+	config, ok := specified(p.PolicyConfig)
 	if !ok {
 		row.PolicyConfig = nil
 		return nil
@@ -111,7 +111,7 @@ func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, kn
 	old := map[string]any{}
 	if len(row.PolicyConfig) > 0 {
 		if err := json.Unmarshal(row.PolicyConfig, &old); err != nil {
-			return fault.Wrap(err, fault.Internal, "the kept policy_config cannot be read")
+			return fault.Wrap(err, fault.Internal, "the stored policy_config cannot be decoded")
 		}
 	}
 	raw, err := json.Marshal(mergePatch(old, config))
@@ -122,11 +122,11 @@ func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, kn
 	return err
 }
 
-// Delete makes the collection 404 from now on; a job removes its rows
-// (collections:write, base:write for a shared one). HasForks when forks read
-// it, unless materialise makes them independent first.
+// Delete makes the collection NotFound from now on; a job removes its rows (collections:write, and
+// base:write if it is shared). HasForks when forks read it, unless materialise makes them
+// independent first.
 func (c *Collections) Delete(ctx context.Context, s tenant.Scope, ref string, materialise bool) error {
-	found, err := c.changeable(ctx, s, ref)
+	found, err := c.resolveChangeable(ctx, s, ref)
 	if err != nil {
 		return err
 	}

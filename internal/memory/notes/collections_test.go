@@ -58,8 +58,8 @@ func TestCreateCollectionRefuses(t *testing.T) {
 	}
 }
 
-// C063, C319, C075: an existing name needs extend, which keeps the recorded
-// embedder and refuses another.
+// C063, C319, C075: an existing name requires extend, which keeps the recorded embedder and refuses
+// another.
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -86,7 +86,7 @@ func TestExtend(t *testing.T) {
 	if fresh.Opened || fresh.Collection.Embedder != d.embedders.hash.Name() || fresh.Collection.Policy != memory.PolicyAMEM {
 		t.Errorf("made %+v", fresh)
 	}
-	// The agent's own is another collection than the shared one of that name.
+	// An agent's collection is not the shared one of that name.
 	ada, err := create(notes.CollectionInput{Name: "things", Agent: "ada", Extend: true})
 	d.must(err)
 	if ada.Opened || ada.Collection.AgentName != "ada" {
@@ -94,7 +94,7 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// C064, C069: names live side by side, and agents share a base.
+// C064, C069: agents may use the same name, and share a base.
 func TestCollectionsByAgent(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -205,7 +205,7 @@ func TestPatchAndDeleteCollection(t *testing.T) {
 	}
 }
 
-// C061, C323: what has a time to live is gone when it ends.
+// C061, C323: a collection with a time to live is deleted when it ends.
 func TestExpiredCollectionIsNotFound(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -217,7 +217,8 @@ func TestExpiredCollectionIsNotFound(t *testing.T) {
 	d.collection("brief")
 }
 
-// TestPatchConfigIsVersioned: other settings of a policy get a revision, and the audit trail has both values.
+// TestPatchConfigIsVersioned: a change of a policy's settings gets a revision, and the audit trail
+// has both values.
 func TestPatchConfigIsVersioned(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -11,48 +11,48 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Purposes of calls that an answer costs. All others are what adds cost.
+// Purposes of the calls that answer questions. All other calls are costs of adding.
 const (
-	PurposeChat      = "chat"      // the reply itself
-	PurposeRelevance = "relevance" // the judgement of what was found for it
+	PurposeChat      = "chat"      // writing the reply
+	PurposeRelevance = "relevance" // judging the relevance of what was found for it
 )
 
-// CostsStore is what Costs asks of a store.
+// CostsStore is what Costs requires of a store.
 type CostsStore interface {
 	OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error)
 	CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (int64, error)
 	ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error)
 }
 
-// Costs tells what the model calls of a collection cost. A use is told about
-// once it has been written, a few seconds after the call.
+// Costs returns what the model calls of a collection cost. A call is counted a few seconds after it
+// was made.
 type Costs struct{ store CostsStore }
 
-// NewCosts makes the use-case.
+// NewCosts returns the use-case over a store.
 func NewCosts(store CostsStore) *Costs { return &Costs{store: store} }
 
-// CollectionCosts are the calls and tokens of a collection within some days.
+// CollectionCosts holds the calls and tokens of a collection within a range of days.
 type CollectionCosts struct {
 	Purposes  []memory.ModelUse // by purpose, without days
-	Adds      int64             // changes that brought notes or messages: a call of Add or AddMessages, or one batch of a bulk
-	Answers   int64             // calls of the purpose chat
-	PerAdd    Cost              // of all purposes but those of answers
+	Adds      int64             // changes that added notes or messages: a call of Add or AddMessages, or one batch of a bulk
+	Answers   int64             // calls with the purpose chat
+	PerAdd    Cost              // of all purposes except those of answers
 	PerAnswer Cost
 }
 
-// Cost is an average; zeros where there is nothing to divide by.
+// Cost is an average. Its fields are zero if there was nothing to average.
 type Cost struct {
 	Calls, PromptTokens, CompletionTokens float64
 }
 
-// Of sums up the days from the first to the last, both included (UTC), for the
-// collection itself and not for what it is a fork of (notes:read).
+// Of returns the costs from the first day to the last, both included (UTC), of the collection
+// itself without its ancestors (notes:read).
 func (c *Costs) Of(ctx context.Context, s tenant.Scope, ref string, first, last time.Time) (CollectionCosts, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return CollectionCosts{}, err
 	}
 	if first.After(last) {
-		return CollectionCosts{}, fault.InvalidField("from", "must not lie after the last day")
+		return CollectionCosts{}, fault.InvalidField("from", "must not be after the last day")
 	}
 	v, err := c.store.OpenView(ctx, s, ref, memory.At{})
 	if err != nil {

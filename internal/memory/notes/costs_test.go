@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// C244: calls and tokens stand by purpose, for each add and for each answer.
+// C244: calls and tokens are counted by purpose, per add and per answer.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)

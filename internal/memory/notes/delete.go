@@ -13,12 +13,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Delete writes a tombstone: the note leaves lists, searches and the links of
-// other notes. With a fact go the triples that come from nothing else. What
-// sums it up is marked stale, and the policy is asked to put that right.
-// NotFound when it is not visible, so also a second time.
+// Delete writes a tombstone: the note is no longer listed, found or linked. Deleting a fact deletes
+// the triples that have no other source. Summaries of the note are marked stale and the policy is
+// asked to update them. NotFound when the note is not visible, which includes a second delete.
 func (n *Service) Delete(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, r memory.Request) (memory.Revision, error) {
-	c, err := n.writable(ctx, s, ref)
+	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
 		return 0, err
 	}
@@ -37,7 +36,7 @@ func (n *Service) Delete(ctx context.Context, s tenant.Scope, ref string, id uui
 func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, r memory.Request, d *derivation) (memory.Revision, error) {
 	o := memory.WriteOptions{Cause: memory.CauseDelete, Trigger: id, Audit: []memory.AuditEntry{audit("note.delete", id, c)}}
 	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		old, err := visible(ctx, tx, id)
+		old, err := readVisible(ctx, tx, id)
 		if err != nil {
 			return err
 		}
@@ -61,8 +60,8 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 	return w.Revision, err
 }
 
-// deleteTriples deletes the triples that come from a fact and from nothing
-// else that is there, and marks the others stale.
+// deleteTriples deletes the triples whose only visible source is the fact, and marks its other
+// triples stale.
 func deleteTriples(ctx context.Context, tx memory.Tx, fact uuid.UUID) error {
 	links, err := tx.Links(ctx, memory.LinkQuery{Notes: []uuid.UUID{fact}, Direction: memory.Incoming})
 	if err != nil {
@@ -105,20 +104,20 @@ func deleteTriples(ctx context.Context, tx memory.Tx, fact uuid.UUID) error {
 	return nil
 }
 
-// Restore makes the version that began at the revision the current one again,
-// also of a deleted note. Analysis does not run; links stay as they are now.
+// Restore makes the version that began at a revision the current one again, also of a deleted note.
+// Analysis does not run, and links stay as they are now.
 func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, to memory.Revision, r memory.Request) (NoteWritten, error) {
-	c, err := n.writable(ctx, s, ref)
+	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
 		return NoteWritten{}, err
 	}
-	return n.once(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
+	return n.writeNoteOnce(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
 		then, err := n.versionAt(ctx, s, &c, id, to)
 		if err != nil {
 			return NoteWritten{}, nil, err
 		}
 		edit := noteEdit{
-			cause: memory.CauseRestore, action: "note.restore", id: id, request: r, rewords: true,
+			cause: memory.CauseRestore, action: "note.restore", id: id, request: r, affectsMeaning: true,
 			change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
 				if old == nil && r.Guard != nil {
 					return memory.Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
@@ -130,15 +129,14 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 	})
 }
 
-// versionAt finds the version of a note that began at a revision, as it can be
-// written again.
+// versionAt returns the version of a note that began at a revision, ready to be written again.
 func (n *Service) versionAt(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, at memory.Revision) (memory.Note, error) {
 	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
 		return memory.Note{}, err
 	}
 	if at < 1 || at > v.At {
-		// The note is looked for first, so that a wrong id is 404 whatever the revision.
+		// The note is looked up first, so that an unknown id is NotFound at any revision.
 		if _, err := n.store.History(ctx, s, v, id, 0, 1); err != nil {
 			return memory.Note{}, err
 		}
@@ -158,7 +156,7 @@ func (n *Service) versionAt(ctx context.Context, s tenant.Scope, c *memory.Colle
 		then := h.Note
 		then.Embed(memory.Embedding{}, "")
 		then.Error = ""
-		// No job will come for it: what was waiting then is not waiting now.
+		// No job runs for it: what was waiting then is not waiting now.
 		if then.State != memory.StateEvolved {
 			then.State = memory.StateRaw
 		}

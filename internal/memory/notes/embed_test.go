@@ -17,8 +17,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// counted is the hashed n-grams, which counts the texts of each call and can be
-// made to give what an embedder must not give.
+// counted is the hash embedder. It counts the texts of each call, and can be told to return invalid
+// results.
 type counted struct {
 	llm.Hash
 	calls []int
@@ -71,8 +71,8 @@ func TestEmbedAll(t *testing.T) {
 	}
 }
 
-// Bulks and imports give an embedder few texts at once, and one text that it
-// cannot embed costs no other its vector: a job goes on with it.
+// Bulks and imports embed in small batches. A text that cannot be embedded does not cost the others
+// their vectors; a job embeds it later.
 func TestBulkEmbedding(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -127,8 +127,8 @@ func TestBulkEmbedding(t *testing.T) {
 	}
 }
 
-// A bulk whose vectors take longer than its caller waits is written whole; jobs
-// make what is left.
+// A bulk is written whole when its vectors take longer than it may wait; jobs make the missing
+// ones.
 func TestBulkDoesNotWaitForVectors(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -20,12 +20,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// desk is one tenant with a fresh store and the services over it.
-type desk struct {
+// fixture is one tenant with an empty store and the services over it.
+type fixture struct {
 	t           *testing.T
 	store       store.Store
 	tenant      uuid.UUID
-	all         tenant.Scope // the tenant's, bound to no agent
+	all         tenant.Scope // the tenant's scope, without an agent
 	notes       *notes.Service
 	collections *notes.Collections
 	embedders   embedders
@@ -33,7 +33,7 @@ type desk struct {
 	now         time.Time
 }
 
-// embedders are the hashed n-grams and a slow embedder of other dimensions.
+// embedders are the hash embedder and a slow one of another dimension.
 type embedders struct{ hash, slow memory.Embedder }
 
 func (e embedders) Default() memory.Embedder { return e.hash }
@@ -59,9 +59,9 @@ func (slowEmbedder) Embed(context.Context, tenant.Scope, []string) ([]memory.Emb
 	return nil, errors.New("must not be asked before a write")
 }
 
-func open(t *testing.T) *desk {
+func open(t *testing.T) *fixture {
 	t.Helper()
-	d := &desk{t: t, woken: &atomic.Int64{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	d := &fixture{t: t, woken: &atomic.Int64{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return d.now }
 	db := enginetest.Open(t, clock, nil)
 	d.store = db
@@ -86,19 +86,19 @@ func open(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) scope(agent uuid.UUID, perms ...tenant.Permission) tenant.Scope {
+func (d *fixture) scope(agent uuid.UUID, perms ...tenant.Permission) tenant.Scope {
 	return grant.Scope(d.tenant, agent, "test", perms...)
 }
 
-func (d *desk) must(err error) {
+func (d *fixture) must(err error) {
 	d.t.Helper()
 	if err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-// is demands a fault of a code; fields are names that it must name.
-func (d *desk) is(err error, code fault.Code, fields ...string) {
+// is fails the test unless err has the code and names the fields.
+func (d *fixture) is(err error, code fault.Code, fields ...string) {
 	d.t.Helper()
 	if !fault.Is(err, code) {
 		d.t.Errorf("error is %v, want %s", err, code)
@@ -117,30 +117,30 @@ func (d *desk) is(err error, code fault.Code, fields ...string) {
 	}
 }
 
-// collection makes one without a policy, so that nothing runs by itself.
-func (d *desk) collection(name string) memory.Collection {
+// collection creates a collection without a policy, so that no jobs are enqueued.
+func (d *fixture) collection(name string) memory.Collection {
 	d.t.Helper()
 	v, err := d.collections.Create(d.t.Context(), d.all, notes.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{})
 	d.must(err)
 	return v.Collection
 }
 
-func (d *desk) add(c memory.Collection, content string) memory.Note {
+func (d *fixture) add(c memory.Collection, content string) memory.Note {
 	d.t.Helper()
 	w, err := d.notes.Add(d.t.Context(), d.all, c.ID.String(), notes.NewNote{Content: content}, memory.Request{})
 	d.must(err)
 	return w.Note
 }
 
-func (d *desk) view(c memory.Collection) memory.View {
+func (d *fixture) view(c memory.Collection) memory.View {
 	d.t.Helper()
 	v, err := d.store.OpenView(d.t.Context(), d.all, c.ID.String(), memory.At{})
 	d.must(err)
 	return v
 }
 
-// read gives the note as it is now, with its vector; ok is false when it is not visible.
-func (d *desk) read(c memory.Collection, id uuid.UUID) (memory.Note, bool) {
+// read returns the note as it is now, with its vector; ok is false if it is not visible.
+func (d *fixture) read(c memory.Collection, id uuid.UUID) (memory.Note, bool) {
 	d.t.Helper()
 	notes, err := d.store.Notes(d.t.Context(), d.all, d.view(c), []uuid.UUID{id}, memory.ReadOptions{Vector: true})
 	d.must(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// describe is a closure that leaves a note as analysis does.
+// describe returns a closure that leaves a note as analysis does.
 func describe(id uuid.UUID) func(context.Context, memory.Tx) error {
 	return func(ctx context.Context, tx memory.Tx) error {
 		notes, err := tx.Notes(ctx, []uuid.UUID{id}, memory.ReadOptions{Vector: true})

@@ -14,63 +14,60 @@ import (
 
 // ImportLine is one line of an import.
 type ImportLine struct {
-	Line int // counted from 1
+	Line int // from 1
 	Raw  []byte
 }
 
-// ImportResult is the outcome of one line.
+// ImportResult is the result of one line.
 type ImportResult struct {
 	Line     int
 	ID       uuid.UUID
-	Revision memory.Revision // where the note begins
-	Created  bool            // false without Err: it was here before with the same content
-	Warnings []string        // what could not be kept, such as a link to nowhere
-	Err      error           // a fault, of this line alone
+	Revision memory.Revision // at which the note begins
+	Created  bool            // false without Err: the note existed with the same content
+	Warnings []string        // what was left out, such as a link to a note that does not exist
+	Err      error           // a fault of this line alone
 }
 
-// Importer brings in notes as they were elsewhere: with ids, times, links,
-// history and counters. It is for one stream of lines and one goroutine.
+// Importer imports notes with the ids, times, links, history and counters that they had elsewhere.
+// It serves one stream of lines and must not be used concurrently.
 //
-// Importing a line again changes nothing, so a job that was interrupted starts
-// from the first line. A note that is here with other content is left alone
-// and its line is Exists.
+// Importing a line again is a no-op, so an interrupted job starts from the first line. A note that
+// exists with other content is not changed, and its line is Exists.
 type Importer struct {
 	notes      *Service
 	scope      tenant.Scope
 	collection memory.Collection
 	job        uuid.UUID
 
-	byLine  map[int]uuid.UUID // position, from 0, of each readable line: some stores link by position
+	byLine  map[int]uuid.UUID // position (from 0) of each readable line to its note; some stores link by position
 	waiting []waitingLinks
 }
 
-// waitingLinks are links of a line whose targets were not there yet.
+// waitingLinks holds the links of a line whose targets did not exist yet.
 type waitingLinks struct {
 	line  int
 	note  uuid.UUID
 	links []importLink
 }
 
-// maxWaitingLinks bounds what an import keeps in memory for Finish.
+// maxWaitingLinks bounds how many links an import holds in memory for Finish.
 const maxWaitingLinks = 4_000_000
 
-// Importer makes an importer into a collection (collections:write and
-// notes:write, base:write for a shared one). job is recorded in changesets; it
-// may be zero.
+// Importer returns an importer into a collection (collections:write and notes:write, and base:write
+// if it is shared). job is recorded in the changesets; it may be zero.
 func (n *Service) Importer(ctx context.Context, s tenant.Scope, ref string, job uuid.UUID) (*Importer, error) {
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
 		return nil, err
 	}
-	c, err := n.writable(ctx, s, ref)
+	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
 		return nil, err
 	}
 	return &Importer{notes: n, scope: s, collection: c, job: job, byLine: map[int]uuid.UUID{}}, nil
 }
 
-// Lines imports a batch, in order, as one changeset; the batch is at most
-// Config.BatchSize lines. An error fails the whole batch and leaves
-// nothing of it written.
+// Lines imports a batch of at most Config.BatchSize lines, in order, as one changeset. An error
+// fails the whole batch; nothing of it is written then.
 func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResult, error) {
 	n := im.notes
 	if len(lines) > n.cfg.BatchSize {
@@ -84,7 +81,7 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 		results[i].Line = l.Line
 		in, err := decodeImport(l.Raw, n.clock(), im.scope.Actor())
 		if err != nil {
-			results[i].Err = asFault(err)
+			results[i].Err = lineFault(err)
 			continue
 		}
 		in.at, in.line = i, l.Line
@@ -104,17 +101,17 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 			batch[i].note.Embed(e, im.collection.Embedder)
 		}
 	}
-	return results, im.write(ctx, batch, results)
+	return results, im.writeBatch(ctx, batch, results)
 }
 
-// write puts one batch: first the notes, then the links whose ends are there.
-func (im *Importer) write(ctx context.Context, batch []*importNote, results []ImportResult) error {
+// writeBatch stores one batch: first the notes, then the links whose ends exist.
+func (im *Importer) writeBatch(ctx context.Context, batch []*importNote, results []ImportResult) error {
 	var waiting []waitingLinks
 	o := memory.WriteOptions{Cause: memory.CauseImport, Job: im.job, System: true}
 	_, err := im.notes.store.Write(ctx, im.scope, im.collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		waiting = nil
 		for _, in := range batch {
-			r, err := im.put(ctx, tx, in)
+			r, err := im.putNote(ctx, tx, in)
 			if err != nil {
 				return err
 			}
@@ -125,7 +122,7 @@ func (im *Importer) write(ctx context.Context, batch []*importNote, results []Im
 			if r.Err != nil || len(in.links) == 0 {
 				continue
 			}
-			left, warnings, err := im.link(ctx, tx, in.note.ID, in.links)
+			left, warnings, err := im.putLinks(ctx, tx, in.note.ID, in.links)
 			if err != nil {
 				return err
 			}
@@ -145,15 +142,15 @@ func (im *Importer) write(ctx context.Context, batch []*importNote, results []Im
 		total += len(w.links)
 	}
 	if total > maxWaitingLinks {
-		return fault.New(fault.TooLarge, "more than %d links point to notes further down; sort the notes or split the import", maxWaitingLinks)
+		return fault.New(fault.TooLarge, "more than %d links point to later notes; sort the notes or split the import", maxWaitingLinks)
 	}
 	return nil
 }
 
-// put writes one note unless it is there.
-func (im *Importer) put(ctx context.Context, tx memory.Tx, in *importNote) (r ImportResult, err error) {
+// putNote writes one note unless it exists.
+func (im *Importer) putNote(ctx context.Context, tx memory.Tx, in *importNote) (r ImportResult, err error) {
 	r = ImportResult{Line: in.line, ID: in.note.ID, Warnings: append([]string(nil), in.warnings...)}
-	old, err := visible(ctx, tx, in.note.ID)
+	old, err := readVisible(ctx, tx, in.note.ID)
 	if err != nil {
 		return r, err
 	}
@@ -167,7 +164,7 @@ func (im *Importer) put(ctx context.Context, tx memory.Tx, in *importNote) (r Im
 	if old != nil {
 		r.Revision = old.From
 		if !SameContent(old, &note) {
-			r.Err = fault.New(fault.Exists, "a note with this id is here with other content")
+			r.Err = fault.New(fault.Exists, "a note with this id exists with other content")
 		}
 		return r, nil
 	}
@@ -198,8 +195,8 @@ func (im *Importer) put(ctx context.Context, tx memory.Tx, in *importNote) (r Im
 	return r, nil
 }
 
-// link puts the links whose targets are visible and gives back the others.
-func (im *Importer) link(ctx context.Context, tx memory.Tx, source uuid.UUID, links []importLink) (left []importLink, warnings []string, err error) {
+// putLinks writes the links whose targets are visible and returns the others as left.
+func (im *Importer) putLinks(ctx context.Context, tx memory.Tx, source uuid.UUID, links []importLink) (left []importLink, warnings []string, err error) {
 	resolved := make([]importLink, 0, len(links))
 	ids := make([]uuid.UUID, 0, len(links))
 	for _, l := range links {
@@ -241,8 +238,8 @@ func (im *Importer) link(ctx context.Context, tx memory.Tx, source uuid.UUID, li
 	return left, warnings, nil
 }
 
-// Finish puts the links that waited for notes further down, and tells per line
-// which point nowhere. The importer is used up.
+// Finish writes the links that waited for later notes and returns the lines that have links to
+// notes that do not exist. The importer must not be used afterwards.
 func (im *Importer) Finish(ctx context.Context) ([]ImportResult, error) {
 	var out []ImportResult
 	for len(im.waiting) > 0 {
@@ -253,7 +250,7 @@ func (im *Importer) Finish(ctx context.Context) ([]ImportResult, error) {
 		_, err := im.notes.store.Write(ctx, im.scope, im.collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
 			results = nil
 			for _, w := range batch {
-				r, err := im.finishNote(ctx, tx, w)
+				r, err := im.finishLinks(ctx, tx, w)
 				if err != nil {
 					return err
 				}
@@ -271,29 +268,29 @@ func (im *Importer) Finish(ctx context.Context) ([]ImportResult, error) {
 	return out, nil
 }
 
-func (im *Importer) finishNote(ctx context.Context, tx memory.Tx, w waitingLinks) (ImportResult, error) {
+func (im *Importer) finishLinks(ctx context.Context, tx memory.Tx, w waitingLinks) (ImportResult, error) {
 	r := ImportResult{Line: w.line, ID: w.note}
-	note, err := visible(ctx, tx, w.note)
+	note, err := readVisible(ctx, tx, w.note)
 	if err != nil {
 		return r, err
 	}
 	if note == nil { // deleted meanwhile
-		r.Warnings = append(r.Warnings, "the note is gone; its links were left out")
+		r.Warnings = append(r.Warnings, "the note is deleted; its links were left out")
 		return r, nil
 	}
 	r.Revision = note.From
-	left, warnings, err := im.link(ctx, tx, w.note, w.links)
+	left, warnings, err := im.putLinks(ctx, tx, w.note, w.links)
 	if err != nil {
 		return r, err
 	}
 	r.Warnings = append(r.Warnings, warnings...)
 	for _, l := range left {
-		r.Warnings = append(r.Warnings, "no note for the link to "+l.name())
+		r.Warnings = append(r.Warnings, "there is no note for the link to "+l.name())
 	}
 	return r, nil
 }
 
-// usageOf gives counters as they are kept.
+// usageOf validates imported counters and returns them as they are stored.
 func usageOf(u importUsage) (*memory.Usage, error) {
 	if u.AccessCount < 0 || u.Strength < 0 || math.IsNaN(u.Strength) || math.IsInf(u.Strength, 0) {
 		return nil, errors.New("counters must not be negative")

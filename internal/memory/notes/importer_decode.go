@@ -1,23 +1,19 @@
 package notes
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// importNote is a readable line.
+// importNote is a decoded line.
 type importNote struct {
 	at, line int
 	note     memory.Note
@@ -26,8 +22,8 @@ type importNote struct {
 	warnings []string
 }
 
-// importLink is a link whose target is an id or, in stores of the public
-// benchmark code, a position among the notes.
+// importLink is a link whose target is an id or, in stores of the public A-MEM code, the position
+// of a note.
 type importLink struct {
 	memory.Link
 	position int // from 0; -1: Target is the id
@@ -46,16 +42,15 @@ type importUsage struct {
 	Strength    float64
 }
 
-// AttributeHistory is the attribute under which an import keeps what earlier
-// evolutions of a note did, as it was.
+// AttributeHistory is the attribute that holds the imported evolution history of a note, unchanged.
 const AttributeHistory = "evolution_history"
 
-// decodeImport reads a note by our names or by those of the public A-MEM code:
-// timestamp, retrieval_count, last_accessed and evolution_history; links as a
-// list of ids, positions or objects, or as a map from target to confidence or
-// relation. A null is a field left out, as that code writes it.
+// decodeImport reads a note with our field names or those of the public A-MEM code: timestamp,
+// retrieval_count, last_accessed and evolution_history. Links are a list of ids, positions or
+// objects, or a map from target to confidence or relation. A null field counts as absent, as in
+// that code.
 func decodeImport(raw []byte, now time.Time, actor string) (*importNote, error) {
-	m, err := members(raw)
+	m, err := decodeMembers(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +89,7 @@ func decodeImport(raw []byte, now time.Time, actor string) (*importNote, error) 
 	if out.note.CreatedAt.IsZero() && r.in.OccurredAt != nil {
 		out.note.CreatedAt = memory.Instant(*r.in.OccurredAt)
 	}
-	// Its policy ran where it comes from, if anything describes it.
+	// A described note was already processed by its policy.
 	if len(out.note.Supplied) > 0 {
 		out.note.State = memory.StateEvolved
 	}
@@ -115,20 +110,20 @@ type importReader struct {
 func (r *importReader) field(field string, raw json.RawMessage) {
 	switch field {
 	case "id":
-		r.in.ID = read[uuid.UUID](&r.reader, field, wantID, raw)
+		r.in.ID = readMember[uuid.UUID](&r.reader, field, wantID, raw)
 	case "key":
-		r.in.Key = read[string](&r.reader, field, wantText, raw)
+		r.in.Key = readMember[string](&r.reader, field, wantText, raw)
 	case "timestamp", "occurred_at":
 		r.in.OccurredAt = new(r.time(field, raw))
 	case "created_at":
 		r.created = r.EventTime(field, r.time(field, raw), r.now)
 	case "category":
 		// The public code writes "" for none.
-		if s := read[string](&r.reader, field, wantText, raw); s != "" {
+		if s := readMember[string](&r.reader, field, wantText, raw); s != "" {
 			r.in.Category = &s
 		}
 	case "kind":
-		r.in.Kind = memory.Kind(read[string](&r.reader, field, wantText, raw))
+		r.in.Kind = memory.Kind(readMember[string](&r.reader, field, wantText, raw))
 	case "retrieval_count":
 		r.usage.AccessCount = r.count(field, raw)
 	case "last_accessed":
@@ -136,18 +131,18 @@ func (r *importReader) field(field string, raw json.RawMessage) {
 	case "usage":
 		r.readUsage(raw)
 	case "evolution_history", "history":
-		r.history = read[[]any](&r.reader, field, "a list", raw)
+		r.history = readMember[[]any](&r.reader, field, "a list", raw)
 	case "links":
 		r.readLinks(raw)
 	case "infer":
-		r.Addf(field, "is not known here")
+		r.Addf(field, "unknown field")
 	default:
-		r.in.read(&r.reader, field, raw)
+		r.in.readField(&r.reader, field, raw)
 	}
 }
 
 func (r *importReader) count(field string, raw json.RawMessage) int64 {
-	n := read[int64](&r.reader, field, wantInt, raw)
+	n := readMember[int64](&r.reader, field, wantInt, raw)
 	if n < 0 {
 		r.Addf(field, "must not be negative")
 	}
@@ -155,7 +150,7 @@ func (r *importReader) count(field string, raw json.RawMessage) int64 {
 }
 
 func (r *importReader) readUsage(raw json.RawMessage) {
-	m, err := members(raw)
+	m, err := decodeMembers(raw)
 	if err != nil {
 		r.Addf("usage", "must be an object")
 		return
@@ -168,16 +163,16 @@ func (r *importReader) readUsage(raw json.RawMessage) {
 		case "last_access":
 			r.usage.LastAccess = r.EventTime(at, r.time(at, m[field]), r.now)
 		case "strength":
-			r.usage.Strength = read[float64](&r.reader, at, wantNumber, m[field])
+			r.usage.Strength = readMember[float64](&r.reader, at, wantNumber, m[field])
 		default:
-			r.Addf(at, "is not known here")
+			r.Addf(at, "unknown field")
 		}
 	}
 }
 
 func (r *importReader) readLinks(raw json.RawMessage) {
 	if strings.HasPrefix(strings.TrimSpace(string(raw)), "{") {
-		m, err := members(raw)
+		m, err := decodeMembers(raw)
 		if err != nil {
 			r.Addf("links", "must be a list or an object")
 			return
@@ -186,7 +181,7 @@ func (r *importReader) readLinks(raw json.RawMessage) {
 			r.mapLink(target, m[target])
 		}
 	} else {
-		for i, item := range read[[]json.RawMessage](&r.reader, "links", "a list or an object", raw) {
+		for i, item := range readMember[[]json.RawMessage](&r.reader, "links", "a list or an object", raw) {
 			r.listLink("links."+strconv.Itoa(i), item)
 		}
 	}
@@ -195,7 +190,8 @@ func (r *importReader) readLinks(raw json.RawMessage) {
 	}
 }
 
-// mapLink reads target → confidence, relation, or an object of both.
+// mapLink reads one entry of a map: the target, and its confidence, its relation, or an object of
+// both.
 func (r *importReader) mapLink(target string, raw json.RawMessage) {
 	at := "links." + target
 	l, ok := r.target(at, target)
@@ -217,7 +213,7 @@ func (r *importReader) mapLink(target string, raw json.RawMessage) {
 	default:
 		r.linkObject(at, raw, &l)
 	}
-	r.keep(l)
+	r.addLink(l)
 }
 
 // listLink reads an id, a position, or an object.
@@ -227,7 +223,7 @@ func (r *importReader) listLink(at string, raw json.RawMessage) {
 	switch {
 	case json.Unmarshal(raw, &s) == nil:
 		if l, ok := r.target(at, s); ok {
-			r.keep(l)
+			r.addLink(l)
 		}
 	case json.Unmarshal(raw, &n) == nil:
 		if n < 0 {
@@ -236,13 +232,13 @@ func (r *importReader) listLink(at string, raw json.RawMessage) {
 		}
 		l := newImportLink()
 		l.position = n
-		r.keep(l)
+		r.addLink(l)
 	default:
 		l := newImportLink()
 		if r.linkObject(at, raw, &l) && l.Target == uuid.Nil {
 			r.Addf(at+".target", "is required")
 		}
-		r.keep(l)
+		r.addLink(l)
 	}
 }
 
@@ -250,7 +246,7 @@ func newImportLink() importLink {
 	return importLink{Link: memory.Link{LinkID: memory.LinkID{Relation: memory.RelatedTo}, Confidence: 1}, position: -1}
 }
 
-// target reads an id, or digits as a position.
+// target reads a target: an id, or digits for a position.
 func (r *importReader) target(at, s string) (importLink, bool) {
 	l := newImportLink()
 	if id, err := uuid.Parse(s); err == nil {
@@ -266,7 +262,7 @@ func (r *importReader) target(at, s string) (importLink, bool) {
 }
 
 func (r *importReader) linkObject(at string, raw json.RawMessage, l *importLink) bool {
-	m, err := members(raw)
+	m, err := decodeMembers(raw)
 	if err != nil {
 		r.Addf(at, "must be an id or an object")
 		return false
@@ -275,28 +271,28 @@ func (r *importReader) linkObject(at string, raw json.RawMessage, l *importLink)
 		to := at + "." + field
 		switch field {
 		case "target":
-			l.Target = read[uuid.UUID](&r.reader, to, wantID, m[field])
+			l.Target = readMember[uuid.UUID](&r.reader, to, wantID, m[field])
 		case "relation":
-			l.Relation = read[string](&r.reader, to, wantText, m[field])
+			l.Relation = readMember[string](&r.reader, to, wantText, m[field])
 			r.Text(to, l.Relation, memory.MaxRelationBytes)
 			if l.Relation == "" {
 				l.Relation = memory.RelatedTo
 			}
 		case "confidence":
-			l.Confidence = read[float64](&r.reader, to, wantNumber, m[field])
+			l.Confidence = readMember[float64](&r.reader, to, wantNumber, m[field])
 			r.Fraction(to, l.Confidence)
 		case "attributes":
-			l.Attributes = read[map[string]any](&r.reader, to, wantObject, m[field])
+			l.Attributes = readMember[map[string]any](&r.reader, to, wantObject, m[field])
 			r.Object(to, l.Attributes)
 		default:
-			r.Addf(to, "is not known here")
+			r.Addf(to, "unknown field")
 		}
 	}
 	return true
 }
 
-// keep drops repeats: the public code appends a link each time it is suggested.
-func (r *importReader) keep(l importLink) {
+// addLink adds a link without repeats: the public code appends a link each time it is suggested.
+func (r *importReader) addLink(l importLink) {
 	for _, k := range r.links {
 		if k.Target == l.Target && k.Relation == l.Relation && k.position == l.position {
 			return
@@ -304,95 +300,3 @@ func (r *importReader) keep(l importLink) {
 	}
 	r.links = append(r.links, l)
 }
-
-func (n *NewNote) read(r *reader, field string, raw json.RawMessage) {
-	switch field {
-	case "content":
-		n.Content = read[string](r, field, wantText, raw)
-	case "context":
-		n.Context = new(read[string](r, field, wantText, raw))
-	case "keywords":
-		n.Keywords = read[[]string](r, field, wantTexts, raw)
-	case "tags":
-		n.Tags = read[[]string](r, field, wantTexts, raw)
-	case "category":
-		n.Category = new(read[string](r, field, wantText, raw))
-	case "attributes":
-		n.Attributes = read[map[string]any](r, field, wantObject, raw)
-	case "importance":
-		n.Importance = new(read[float64](r, field, wantNumber, raw))
-	case "occurred_at":
-		n.OccurredAt = new(r.time(field, raw))
-	case "kind":
-		n.Kind = memory.Kind(read[string](r, field, wantText, raw))
-		if n.Kind == "" {
-			r.Addf(field, "must be one of %v", memory.Kinds())
-		}
-	case "infer":
-		n.Infer = new(read[bool](r, field, wantBool, raw))
-	default:
-		r.Addf(field, "is not known here")
-	}
-}
-
-// members reads one JSON object and nothing after it.
-func members(raw []byte) (map[string]json.RawMessage, error) {
-	if !utf8.Valid(raw) {
-		return nil, fault.New(fault.Malformed, "the text is not valid UTF-8")
-	}
-	if !json.Valid(raw) {
-		return nil, fault.New(fault.Malformed, "the text is not one JSON value")
-	}
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
-		return nil, fault.New(fault.Invalid, "must be a JSON object")
-	}
-	return m, nil
-}
-
-// reader reads members into typed values and gathers what does not fit.
-type reader struct {
-	memory.Validation
-}
-
-func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
-
-// read decodes a member that must not be null; want names its type to callers.
-func read[T any](r *reader, field, want string, raw json.RawMessage) T {
-	var v T
-	if isNull(raw) {
-		r.Addf(field, "must be %s", want)
-		return v
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // integers above 2^53 in attributes stay what they are
-	if err := d.Decode(&v); err != nil {
-		r.Addf(field, "must be %s", want)
-	}
-	return v
-}
-
-func (r *reader) time(field string, raw json.RawMessage) time.Time {
-	s := read[string](r, field, memory.TimeForm, raw)
-	if s == "" {
-		if len(r.Fields) == 0 || r.Fields[len(r.Fields)-1].Field != field {
-			r.Addf(field, "must be %s", memory.TimeForm)
-		}
-		return time.Time{}
-	}
-	t, err := filter.ParseTime(s)
-	if err != nil {
-		r.Addf(field, "must be %s", memory.TimeForm)
-	}
-	return t
-}
-
-const (
-	wantText   = "a string"
-	wantTexts  = "a list of strings"
-	wantNumber = "a number"
-	wantObject = "an object"
-	wantBool   = "true or false"
-	wantID     = "a UUID"
-	wantInt    = "an integer"
-)

@@ -15,15 +15,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
-// C321: a store with the fields of the public A-MEM code comes in unchanged,
-// and a second time changes nothing.
+// C321: a store with the fields of the public A-MEM code is imported unchanged; importing it again
+// changes nothing.
 func TestImportPublicFields(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	c := d.collection("things")
 	ids := []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New()}
 	raw := []string{
-		// Links point forwards and backwards, by id, by map and by position.
+		// Links point to earlier and later notes, by id, by map and by position.
 		fmt.Sprintf(`{"id":%q,"content":"2024","keywords":["year"],"links":[%q,%q],"retrieval_count":7,"timestamp":"202401020304",
 			"last_accessed":"202402030405","context":"A year.","evolution_history":[{"trigger":"x","before":{"tags":[]}}],"category":"Time","tags":["t"]}`, ids[0], ids[1], ids[1]),
 		fmt.Sprintf(`{"id":%q,"content":"second","keywords":[],"links":{%q:0.4,%q:"contradicts"},"retrieval_count":0,"timestamp":"202401020305",
@@ -43,7 +43,7 @@ func TestImportPublicFields(t *testing.T) {
 		im, err := d.notes.Importer(t.Context(), d.all, c.ID.String(), uuid.Nil)
 		d.must(err)
 		results = nil
-		for i := 0; i < len(raw); i += 3 { // batches cut the links
+		for i := 0; i < len(raw); i += 3 { // links cross the borders of batches
 			var lines []notes.ImportLine
 			for j := i; j < min(i+3, len(raw)); j++ {
 				lines = append(lines, notes.ImportLine{Line: j + 1, Raw: []byte(raw[j])})

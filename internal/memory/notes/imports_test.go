@@ -15,9 +15,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// importing is a desk whose imports the test runs itself.
+// importing is a fixture whose imports the test runs itself.
 type importing struct {
-	*desk
+	*fixture
 
 	im *notes.Imports
 	c  memory.Collection
@@ -26,7 +26,7 @@ type importing struct {
 func newImporting(t *testing.T) *importing {
 	t.Helper()
 	d := open(t)
-	return &importing{desk: d, im: notes.NewImports(d.store, d.notes), c: d.collection("main")}
+	return &importing{fixture: d, im: notes.NewImports(d.store, d.notes), c: d.collection("main")}
 }
 
 func (p *importing) start(body string) memory.Job {
@@ -47,7 +47,7 @@ func (p *importing) run(ctx context.Context, job memory.Job, told func(memory.Pr
 	})
 }
 
-// results gives the lines that have a result, in the order told.
+// results returns the lines that have a result, in the order of the results.
 func (p *importing) results(job memory.Job) (lines []int, warnings map[int][]string, refused map[int]error) {
 	p.t.Helper()
 	warnings, refused = map[int][]string{}, map[int]error{}

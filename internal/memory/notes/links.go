@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Links lists the links of a note (notes:read).
+// Links returns the links of a note (notes:read).
 func (n *Service) Links(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, d memory.Direction, at memory.At) (LinkSet, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return LinkSet{}, err
@@ -23,7 +23,7 @@ func (n *Service) Links(ctx context.Context, s tenant.Scope, ref string, id uuid
 	return n.LinksIn(ctx, s, v, id, d)
 }
 
-// LinksIn lists the links of a note as a view shows them (notes:read).
+// LinksIn returns the links of a note as a view shows them (notes:read).
 func (n *Service) LinksIn(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, d memory.Direction) (LinkSet, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return LinkSet{}, err
@@ -49,7 +49,7 @@ func (n *Service) LinksIn(ctx context.Context, s tenant.Scope, v memory.View, id
 	return set, nil
 }
 
-// checkLinks refuses what the links may not be, and fills in defaults.
+// checkLinks validates links and fills in defaults.
 func checkLinks(source uuid.UUID, in []LinkInput) ([]memory.Link, error) {
 	var r memory.Validation
 	if len(in) > memory.MaxLinks {
@@ -78,7 +78,7 @@ func checkLinks(source uuid.UUID, in []LinkInput) ([]memory.Link, error) {
 		case link.Target == source:
 			r.Addf(at+".target", "a note cannot link to itself")
 		case seen[link.LinkID]:
-			r.Addf(at+".target", "the same link stands in the list before")
+			r.Addf(at+".target", "the list has the same link twice")
 		}
 		seen[link.LinkID] = true
 		out = append(out, link)
@@ -86,11 +86,10 @@ func checkLinks(source uuid.UUID, in []LinkInput) ([]memory.Link, error) {
 	return out, r.Err()
 }
 
-// PutLinks replaces the outgoing links of a note. Every target must be a
-// visible note of the collection; the guard is on the set of links, whose tag is
-// not the note's.
+// PutLinks replaces the outgoing links of a note. Every target must be a visible note of the
+// collection. The guard is on the entity tag of the set of links, which is not the note's.
 func (n *Service) PutLinks(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, in []LinkInput, r memory.Request) (LinkSet, error) {
-	c, err := n.writable(ctx, s, ref)
+	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
 		return LinkSet{}, err
 	}
@@ -127,7 +126,7 @@ func linkWrite(id uuid.UUID, c *memory.Collection, action string) memory.WriteOp
 	}
 }
 
-// matchedLinks reads the outgoing links of a visible note under a condition.
+// matchedLinks reads the outgoing links of a visible note and checks the guard on them.
 func matchedLinks(ctx context.Context, tx memory.Tx, id uuid.UUID, guard memory.Guard) ([]memory.Link, error) {
 	notes, err := tx.Notes(ctx, []uuid.UUID{id}, memory.ReadOptions{})
 	if err != nil {
@@ -143,8 +142,8 @@ func matchedLinks(ctx context.Context, tx memory.Tx, id uuid.UUID, guard memory.
 	return old, guard.Check("set of links", memory.LinksETag(id, old))
 }
 
-// checkTargets refuses links to notes that are deleted, absent, or of another
-// collection; the three look the same.
+// checkTargets refuses links to notes that are deleted, absent or of another collection, all with
+// the same words.
 func checkTargets(ctx context.Context, tx memory.Tx, links []memory.Link) error {
 	ids := make([]uuid.UUID, 0, len(links))
 	for _, l := range links {
@@ -195,10 +194,10 @@ func replaceLinks(ctx context.Context, tx memory.Tx, old, links []memory.Link) e
 	return nil
 }
 
-// DeleteLinks ends the links from a note to a target: those of one relation,
-// or of all when relation is "". NotFound when there are none.
+// DeleteLinks ends the links from a note to a target: those of one relation, or all if relation is
+// "". NotFound when there are none.
 func (n *Service) DeleteLinks(ctx context.Context, s tenant.Scope, ref string, id, target uuid.UUID, relation string, r memory.Request) (memory.Revision, error) {
-	c, err := n.writable(ctx, s, ref)
+	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -16,45 +15,44 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// NewMessage is a message as a caller gives it.
+// NewMessage is a message as a caller sends it.
 type NewMessage struct {
-	ID         string      // the caller's; makes the message safe to send again; "" none
-	Role       memory.Role // default user
-	Name       string      // of who speaks; "" unknown
-	Content    string      // required, with a character that is no white space
+	ID         string      // the caller's id; makes sending the message again safe; "": none
+	Role       memory.Role // "": memory.RoleUser
+	Name       string      // of the speaker; "": unknown
+	Content    string      // required, not blank
 	OccurredAt *time.Time
-	Session    any // text or a number; nil: none
+	Session    any // text or number; nil: none
 	Attributes map[string]any
-	ExpiresAt  *time.Time // what is learned from it ends then
-	Recalled   bool       // written with recalled memories before it: nothing is learned from it
+	ExpiresAt  *time.Time // when what is learned from it ends; nil: never
+	Recalled   bool       // written with recalled memories in the prompt: nothing is learned from it
 }
 
-// NewMessages is what one call adds: messages in the order in which they were said.
+// NewMessages is the input of AddMessages, in the order in which the messages were said.
 type NewMessages struct {
 	Messages []NewMessage
-	Infer    *bool // default true; false stores them as given and asks no policy
+	Infer    *bool // nil: true; false stores the messages without running the policy
 }
 
-// MessagesWritten is the answer of AddMessages.
+// MessagesWritten is the result of AddMessages.
 type MessagesWritten struct {
-	Messages []memory.Note // one for each message given, in that order; one that was here before as it is
+	Messages []memory.Note // one per message of the input, in its order; existing ones unchanged
 	Revision memory.Revision
-	Job      *memory.Job // the last one enqueued; nil: nothing is to be done
-	Jobs     int         // that were enqueued; of an earlier answer it is not known
+	Job      *memory.Job // the last one enqueued; nil: none
+	Jobs     int         // how many were enqueued; 0 in a replayed answer
 	Replayed bool        // an earlier answer under the same idempotency key
 }
 
-// AddMessages stores up to MaxMessages messages in one changeset, with their
-// vectors when the collection's embedder is fast, and enqueues what its policy
-// works on: a job for every exchange, or one for every message, or none.
+// AddMessages stores up to MaxMessages messages in one changeset, with their vectors if the
+// collection's embedder is fast. It enqueues the jobs of the policy: one per exchange, one per
+// message, or none.
 //
-// An exchange ends where a user speaks after an assistant, or the session
-// changes. What an assistant says first in a call belongs to the last exchange
-// of its session, when that waits for an answer. A message whose ID is there
-// with the same role and content is not written again; with others it is
-// Exists, naming "messages.<i>.id".
+// An exchange ends where a user speaks after an assistant, or where the session changes. Assistant
+// messages at the start of a call belong to the last exchange of their session if that has no
+// answer yet. A message whose ID exists with the same role and content is not written again; with
+// another role or content it is Exists, naming "messages.<i>.id".
 func (n *Service) AddMessages(ctx context.Context, s tenant.Scope, ref string, in NewMessages, r memory.Request) (MessagesWritten, error) {
-	c, err := n.writable(ctx, s, ref)
+	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
 		return MessagesWritten{}, err
 	}
@@ -71,7 +69,7 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	if err != nil {
 		return MessagesWritten{}, nil, err
 	}
-	if err := n.readyMessages(ctx, s, c, list); err != nil {
+	if err := n.prepareMessages(ctx, s, c, list); err != nil {
 		return MessagesWritten{}, nil, err
 	}
 	w := &messageWriter{n: n, s: s, c: c, key: key, list: list, infer: in.Infer == nil || *in.Infer}
@@ -81,8 +79,8 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	return w.write(ctx)
 }
 
-// writtenMessages builds an earlier answer again: the messages as they were at
-// the write's revision; of those that are gone, the ids alone.
+// writtenMessages builds a stored answer again: the messages as they were at the revision of the
+// write, and only the ids of deleted ones.
 func (n *Service) writtenMessages(ctx context.Context, s tenant.Scope, ids memory.AnswerIDs, job *memory.Job) (MessagesWritten, error) {
 	_, notes, err := n.writtenNotes(ctx, s, ids)
 	if err != nil {
@@ -99,16 +97,16 @@ func (n *Service) writtenMessages(ctx context.Context, s tenant.Scope, ids memor
 	return out, nil
 }
 
-// message is a checked message on its way into the store.
+// message is a validated message that will be written.
 type message struct {
-	note    memory.Note
-	session filter.Value // zero: none
-	role    memory.Role
-	fresh   uuid.UUID // of the exchange that it belongs to, unless that is there already
-	known   bool      // it was here before the call
+	note     memory.Note
+	session  filter.Value // zero: none
+	role     memory.Role
+	exchange uuid.UUID // id of its exchange, unless the exchange exists
+	exists   bool      // it existed before the call
 }
 
-// newMessages checks messages, allots their ids and tells their exchanges apart.
+// newMessages validates messages, allocates their ids and groups them into exchanges.
 func newMessages(in []NewMessage, now time.Time, actor string) ([]*message, error) {
 	var r memory.Validation
 	switch {
@@ -123,31 +121,31 @@ func newMessages(in []NewMessage, now time.Time, actor string) ([]*message, erro
 	list := make([]*message, len(in))
 	for i := range in {
 		list[i] = &message{}
-		r.Under(list[i].read(&in[i], now, actor), "messages", i)
+		r.AddUnder(list[i].validate(&in[i], now, actor), "messages", i)
 	}
 	checkRepeatedIDs(&r, list)
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	var exchange uuid.UUID
-	begins := newExchanges(list)
+	begins := exchangeStarts(list)
 	for i, m := range list {
 		var err error
 		if m.note.ID, err = uuid.NewV7(); err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "no id could be made")
+			return nil, fault.Wrap(err, fault.Internal, "an id could not be generated")
 		}
 		if begins[i] {
 			if exchange, err = uuid.NewV7(); err != nil {
-				return nil, fault.Wrap(err, fault.Internal, "no id could be made")
+				return nil, fault.Wrap(err, fault.Internal, "an id could not be generated")
 			}
 		}
-		m.fresh = exchange
+		m.exchange = exchange
 	}
 	return list, nil
 }
 
-// read checks one message; fields of a fault are its own.
-func (m *message) read(in *NewMessage, now time.Time, actor string) error {
+// validate validates one message. The fields of a fault are relative to the message.
+func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 	var r memory.Validation
 	m.role = in.Role
 	if m.role == "" {
@@ -160,12 +158,12 @@ func (m *message) read(in *NewMessage, now time.Time, actor string) error {
 	for k, v := range in.Attributes {
 		switch k {
 		case memory.AttrRole, memory.AttrName, memory.AttrSession, memory.AttrTurn, memory.AttrRecall, memory.AttrExpires:
-			r.Addf("attributes."+k, "is kept for what a message says of itself")
+			r.Addf("attributes."+k, "is reserved for the field of that name")
 		}
 		note.Attributes[k] = v
 	}
 	note.Attributes[memory.AttrRole] = string(m.role)
-	note.Attributes[memory.AttrTurn] = uuid.Nil.String() // its place in the size; set when it is written
+	note.Attributes[memory.AttrTurn] = uuid.Nil.String() // a placeholder that counts for the size; set when it is written
 	if in.Name != "" {
 		r.Label("name", in.Name)
 		note.Attributes[memory.AttrName] = in.Name
@@ -177,7 +175,7 @@ func (m *message) read(in *NewMessage, now time.Time, actor string) error {
 	if in.ExpiresAt != nil {
 		at := memory.Instant(*in.ExpiresAt)
 		if at.Before(memory.EarliestEvent) || at.Year() > 9999 {
-			r.Addf("expires_at", "must lie between the years %d and 9999", memory.EarliestEvent.Year())
+			r.Addf("expires_at", "must be between the years %d and 9999", memory.EarliestEvent.Year())
 		}
 		note.Attributes[memory.AttrExpires] = at.Format(time.RFC3339Nano)
 	}
@@ -198,7 +196,7 @@ func (m *message) read(in *NewMessage, now time.Time, actor string) error {
 	return r.Err()
 }
 
-// checkSession checks the name or number of a session.
+// checkSession validates the name or number of a session.
 func checkSession(r *memory.Validation, v any) filter.Value {
 	switch x := v.(type) {
 	case string:
@@ -211,14 +209,14 @@ func checkSession(r *memory.Validation, v any) filter.Value {
 		return filter.Value{Type: filter.Number, Number: x}
 	case json.Number:
 		r.Value("session", x, 1)
-		f, _ := x.Float64() // refused above where it is none
+		f, _ := x.Float64() // a number out of range was refused above
 		return filter.Value{Type: filter.Number, Number: f}
 	}
-	r.Addf("session", "must be a text or a number")
+	r.Addf("session", "must be a string or a number")
 	return filter.Value{}
 }
 
-// checkRepeatedIDs refuses an id that two different messages share.
+// checkRepeatedIDs refuses an id that is used by two different messages.
 func checkRepeatedIDs(r *memory.Validation, list []*message) {
 	first := map[string]*message{}
 	for i, m := range list {
@@ -227,19 +225,20 @@ func checkRepeatedIDs(r *memory.Validation, list []*message) {
 		}
 		if other := first[m.note.Key]; other == nil {
 			first[m.note.Key] = m
-		} else if !other.says(m) {
-			r.Addf(memory.ElementField("messages", i)+".id", "stands for another message of this call")
+		} else if !other.saysSame(m) {
+			r.Addf(memory.ElementField("messages", i)+".id", "is the id of another message of this call")
 		}
 	}
 }
 
-// says tells whether two messages are the same words of the same part.
-func (m *message) says(o *message) bool { return m.role == o.role && m.note.Content == o.note.Content }
+// saysSame reports whether two messages have the same role and content.
+func (m *message) saysSame(o *message) bool {
+	return m.role == o.role && m.note.Content == o.note.Content
+}
 
-// newExchanges marks the messages that an exchange begins with: what a user
-// says after an assistant, and the first of a session. What systems and tools
-// say belongs to what is around it.
-func newExchanges(list []*message) []bool {
+// exchangeStarts marks the messages that begin an exchange: a user message after an assistant's, and
+// the first of a session. Messages of systems and tools belong to the exchange around them.
+func exchangeStarts(list []*message) []bool {
 	begins := make([]bool, len(list))
 	answered := false
 	for i, m := range list {
@@ -254,10 +253,9 @@ func newExchanges(list []*message) []bool {
 	return begins
 }
 
-// readyMessages finds which messages are here already, asks for room for the
-// others, and embeds them. What it finds saves work; what counts is found under
-// the lock.
-func (n *Service) readyMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message) error {
+// prepareMessages finds the messages that exist, checks the quota for the others, and embeds them. It
+// only saves work: the lookup under the lock decides.
+func (n *Service) prepareMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message) error {
 	if slices.ContainsFunc(list, func(m *message) bool { return m.note.Key != "" }) {
 		v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 		if err != nil {
@@ -269,7 +267,7 @@ func (n *Service) readyMessages(ctx context.Context, s tenant.Scope, c *memory.C
 			}
 			switch _, err := n.store.NoteByKey(ctx, s, v, memory.KindMessage, m.note.Key); {
 			case err == nil:
-				m.known = true
+				m.exists = true
 			case !fault.Is(err, fault.NotFound):
 				return err
 			}
@@ -279,7 +277,7 @@ func (n *Service) readyMessages(ctx context.Context, s tenant.Scope, c *memory.C
 	var fresh []*message
 	var texts []string
 	for _, m := range list {
-		if m.known {
+		if m.exists {
 			continue
 		}
 		bytes += m.note.Size()
@@ -291,215 +289,12 @@ func (n *Service) readyMessages(ctx context.Context, s tenant.Scope, c *memory.C
 	if err := n.checkQuota(ctx, s, int64(len(fresh)), bytes); err != nil {
 		return err
 	}
-	embedding, cancel := n.patient(ctx)
+	embedding, cancel := n.embedContext(ctx)
 	defer cancel()
 	for i, e := range n.embed(embedding, s, c, texts) {
 		if e.Vector != nil {
 			fresh[i].note.Embed(e, c.Embedder)
 		}
-	}
-	return nil
-}
-
-// messageWriter writes the messages of one call.
-type messageWriter struct {
-	n         *Service
-	s         tenant.Scope
-	c         *memory.Collection
-	key       *memory.Idempotency
-	list      []*message
-	infer     bool
-	exchanges bool // the policy decides by exchanges
-
-	// The exchange that the first words join, and the head at which it was found; what was found at another head is
-	// taken on the last try.
-	joins uuid.UUID
-	head  memory.Revision
-	last  bool
-}
-
-func (w *messageWriter) write(ctx context.Context) (MessagesWritten, *memory.Idempotency, error) {
-	for try := 1; ; try++ {
-		w.last = try == moveTries
-		if err := w.findOpen(ctx); err != nil {
-			return MessagesWritten{}, nil, err
-		}
-		out, seen, err := w.writeOnce(ctx)
-		if !errors.Is(err, errHeadMoved) {
-			return out, seen, err
-		}
-	}
-}
-
-// findOpen looks for the exchange that waits for what the call begins with: the
-// last one of the session, when a user spoke last in it.
-func (w *messageWriter) findOpen(ctx context.Context) error {
-	w.joins, w.head = uuid.Nil, -1
-	i := slices.IndexFunc(w.list, func(m *message) bool { return m.role == memory.RoleUser || m.role == memory.RoleAssistant })
-	if i < 0 || w.list[i].role != memory.RoleAssistant || w.list[i].fresh != w.list[0].fresh {
-		return nil
-	}
-	v, err := w.n.store.OpenView(ctx, w.s, w.c.ID.String(), memory.At{})
-	if err != nil {
-		return err
-	}
-	session := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Eq, Values: []filter.Value{w.list[0].session}}
-	if w.list[0].session.Type == 0 {
-		session.Op, session.Values = filter.Exists, nil // Want false: none has one
-	}
-	spoke := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.In, Values: []filter.Value{
-		{Type: filter.Text, Text: string(memory.RoleUser)}, {Type: filter.Text, Text: string(memory.RoleAssistant)},
-	}}
-	newest, err := w.n.store.ListNotes(ctx, w.s, v, memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.And{session, spoke}, Newest: true, Limit: 1,
-	})
-	if err != nil {
-		return err
-	}
-	w.head = v.At
-	if len(newest) == 1 && memory.UtteranceOf(&newest[0]).Role == memory.RoleUser {
-		w.joins = turnOf(&newest[0])
-	}
-	return nil
-}
-
-// turnOf gives the exchange of a message; zero: none.
-func turnOf(n *memory.Note) uuid.UUID {
-	text, _ := n.Attributes[memory.AttrTurn].(string)
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return uuid.Nil
-	}
-	return id
-}
-
-func (w *messageWriter) writeOnce(ctx context.Context) (MessagesWritten, *memory.Idempotency, error) {
-	var out MessagesWritten
-	o := memory.WriteOptions{Cause: memory.CauseAdd, Idempotency: w.key, Audit: []memory.AuditEntry{audit("messages.create", w.c.ID, w.c)}}
-	written, err := w.n.store.Write(ctx, w.s, w.c.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		if v := tx.View(); w.head >= 0 && v.At != w.head && !w.last {
-			return errHeadMoved
-		}
-		var err error
-		out, err = w.put(ctx, tx)
-		return err
-	})
-	if err != nil {
-		return MessagesWritten{}, nil, err
-	}
-	out.Revision = written.Revision
-	return out, written.Replay, nil
-}
-
-// put writes what is not here yet, and the jobs for it.
-func (w *messageWriter) put(ctx context.Context, tx memory.Tx) (MessagesWritten, error) {
-	out := MessagesWritten{Messages: make([]memory.Note, 0, len(w.list))}
-	ids := memory.AnswerIDs{Collection: w.c.ID, Revision: tx.View().At}
-	var said []memory.Note // of the exchange at hand, what is new of it
-	var turn uuid.UUID
-	for i, m := range w.list {
-		switch {
-		case i == 0 && w.joins != uuid.Nil:
-			turn = w.joins
-		case i == 0 || m.fresh != w.list[i-1].fresh:
-			turn = m.fresh
-		}
-		note, here, err := m.find(ctx, tx, i)
-		if err != nil {
-			return out, err
-		}
-		if here {
-			// What follows it belongs to its exchange.
-			if known := turnOf(&note); known != uuid.Nil {
-				turn = known
-			}
-		} else {
-			if note, err = m.put(ctx, tx, turn); err != nil {
-				return out, err
-			}
-			said = append(said, note)
-			ids.Revision = tx.Revision()
-		}
-		out.Messages, ids.Notes = append(out.Messages, note), append(ids.Notes, note.ID)
-		if i+1 < len(w.list) && w.list[i+1].fresh == m.fresh {
-			continue
-		}
-		if err := w.enqueue(ctx, tx, said, &out); err != nil {
-			return out, err
-		}
-		said = nil
-	}
-	if out.Job != nil {
-		ids.Job = &out.Job.ID
-	}
-	tx.Answer(ids.Raw())
-	return out, nil
-}
-
-// find looks for a message by the caller's id. Found with other words or of
-// another part it is Exists.
-func (m *message) find(ctx context.Context, tx memory.Tx, i int) (n memory.Note, here bool, err error) {
-	if m.note.Key == "" {
-		return memory.Note{}, false, nil
-	}
-	n, err = tx.NoteByKey(ctx, memory.KindMessage, m.note.Key)
-	switch {
-	case fault.Is(err, fault.NotFound):
-		return memory.Note{}, false, nil
-	case err != nil:
-		return memory.Note{}, false, err
-	case m.says(&message{note: n, role: memory.UtteranceOf(&n).Role}):
-		return n, true, nil
-	}
-	return memory.Note{}, false, &fault.Error{
-		Code: fault.Exists, Message: "another message has this id",
-		Fields: []fault.Field{{Field: memory.ElementField("messages", i) + ".id", Reason: "is taken by a message with another role or content"}},
-	}
-}
-
-func (m *message) put(ctx context.Context, tx memory.Tx, turn uuid.UUID) (memory.Note, error) {
-	put := m.note
-	put.Attributes = maps.Clone(m.note.Attributes) // a closure may run twice
-	put.Attributes[memory.AttrTurn] = turn.String()
-	if put.OccurredAt.IsZero() {
-		put.OccurredAt = tx.Now()
-	}
-	return tx.Put(ctx, put)
-}
-
-// enqueue makes the jobs that new messages of one exchange need.
-func (w *messageWriter) enqueue(ctx context.Context, tx memory.Tx, said []memory.Note, out *MessagesWritten) error {
-	var jobs []memory.Job
-	switch {
-	case len(said) == 0:
-	case w.infer && w.exchanges:
-		j := memory.Job{
-			Tenant: w.s.Tenant(), Collection: w.c.ID, Note: said[len(said)-1].ID,
-			Kind: memory.JobExchange, Stage: memory.StagePrepare, State: memory.JobQueued,
-		}
-		var payload memory.ExchangeJob
-		for i := range said {
-			payload.Messages = append(payload.Messages, said[i].ID)
-		}
-		var err error
-		if j.Payload, err = json.Marshal(payload); err != nil {
-			return fault.Wrap(err, fault.Internal, "the exchange cannot be kept")
-		}
-		jobs = append(jobs, j)
-	default:
-		for i := range said {
-			if j := noteJob(w.s, w.c, &said[i], w.infer && memory.Learnable(&said[i])); j != nil {
-				jobs = append(jobs, *j)
-			}
-		}
-	}
-	for i := range jobs {
-		j, err := tx.Enqueue(ctx, jobs[i])
-		if err != nil {
-			return err
-		}
-		out.Job = &j
-		out.Jobs++
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// talks is a policy that decides by exchanges.
+// talks is a policy that works on exchanges.
 type talks struct{ policy.None }
 
 func (talks) Name() string { return "talks" }
@@ -29,7 +29,7 @@ func (talks) Describe() memory.PolicyDescription {
 	return memory.PolicyDescription{Name: "talks", Exchanges: true}
 }
 
-// room is a quota for so many notes.
+// room is a quota for a number of notes.
 type room struct {
 	mu    sync.Mutex
 	notes int64
@@ -48,15 +48,15 @@ func (q *room) CheckNotes(_ context.Context, _ tenant.Scope, n, _ int64) error {
 
 func (*room) CheckCollections(context.Context, tenant.Scope, bool) error { return nil }
 
-// talk is a desk with a policy that decides by exchanges.
+// talk is a fixture with a policy that works on exchanges.
 type talk struct {
-	*desk
+	*fixture
 	quota *room
 }
 
 func openTalk(t *testing.T) *talk {
 	t.Helper()
-	d := &talk{desk: open(t), quota: &room{notes: 1000}}
+	d := &talk{fixture: open(t), quota: &room{notes: 1000}}
 	policies, err := policies.All()
 	d.must(err)
 	policies["talks"] = talks{}
@@ -86,8 +86,8 @@ func (d *talk) say(c memory.Collection, list ...notes.NewMessage) notes.Messages
 	return w
 }
 
-// exchanges gives the messages of each exchange job, in the order of the queue,
-// as positions in the messages.
+// exchanges returns the messages of each exchange job, in the order of the queue, as positions in
+// messages.
 func (d *talk) exchanges(c memory.Collection, messages []memory.Note) [][]int {
 	d.t.Helper()
 	jobs, err := d.store.ListJobs(d.t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 200})
@@ -112,7 +112,7 @@ func (d *talk) exchanges(c memory.Collection, messages []memory.Note) [][]int {
 	return out
 }
 
-// turns gives the exchange of each message as a small number, in order of appearance.
+// turns returns the exchange of each message as a small number, in order of appearance.
 func turns(messages []memory.Note) []int {
 	seen := map[any]int{}
 	var out []int
@@ -148,7 +148,7 @@ func id(id string, m notes.NewMessage) notes.NewMessage {
 
 func same(a, b [][]int) bool { return slices.EqualFunc(a, b, slices.Equal) }
 
-// Messages of one call are one changeset, and every exchange of them one job.
+// The messages of one call are one changeset, and each of their exchanges is one job.
 func TestMessagesAreGroupedIntoExchanges(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -196,7 +196,7 @@ func TestMessagesAreGroupedIntoExchanges(t *testing.T) {
 	}
 }
 
-// What an assistant says first answers what waits in its session, and only that.
+// Assistant messages at the start of a call answer the open exchange of their session only.
 func TestAnswerJoinsWhatWaits(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
@@ -205,7 +205,7 @@ func TestAnswerJoinsWhatWaits(t *testing.T) {
 	say := func(list ...notes.NewMessage) { all = append(all, d.say(c, list...).Messages...) }
 	say(user("a"))                                                                         // 0
 	say(in("s", user("b")))                                                                // 1
-	say(by(memory.RoleTool, "t"))                                                          // 2: tells no answer
+	say(by(memory.RoleTool, "t"))                                                          // 2: no user message to answer
 	say(assistant("to a"), user("c"))                                                      // 0, 3
 	say(in("s", assistant("to b")))                                                        // 1
 	say(in("s", assistant("again")))                                                       // 4: b is answered
@@ -218,7 +218,7 @@ func TestAnswerJoinsWhatWaits(t *testing.T) {
 	}
 }
 
-// C331, C092: what a caller gives of a message comes back, with its time and its part in the conversation.
+// C331, C092: a message keeps its fields, its time and its place in the conversation.
 func TestMessageKeepsWhatIsGiven(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
@@ -301,7 +301,7 @@ func TestMessagesAreRefused(t *testing.T) {
 	_, err = d.notes.AddMessages(t.Context(), d.scope(uuid.Nil, tenant.NotesRead), "talk", list, memory.Request{})
 	d.is(err, fault.Forbidden)
 	_, err = d.notes.AddMessages(t.Context(), d.scope(uuid.Nil, tenant.NotesWrite), "talk", list, memory.Request{})
-	d.is(err, fault.Forbidden) // a shared base also wants base:write
+	d.is(err, fault.Forbidden) // a shared base also requires base:write
 	d.quota.notes = 1
 	_, err = d.notes.AddMessages(t.Context(), d.all, "talk", notes.NewMessages{Messages: []notes.NewMessage{user("x"), user("y")}}, memory.Request{})
 	d.is(err, fault.QuotaExceeded)
@@ -310,7 +310,7 @@ func TestMessagesAreRefused(t *testing.T) {
 	}
 }
 
-// A message that is here already is not written again, and what follows it belongs to its exchange.
+// A message that exists is not written again, and the messages after it belong to its exchange.
 func TestMessageTwice(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
@@ -326,7 +326,7 @@ func TestMessageTwice(t *testing.T) {
 	if again.Job != nil || again.Revision != 1 || d.view(c).At != 1 || len(d.quota.asked) != 0 {
 		t.Errorf("the repeat did something: %+v, room was asked for %v", again, d.quota.asked)
 	}
-	// A client that sends the whole conversation each time.
+	// Some clients send the whole conversation each time.
 	more := d.say(c, id("1", user("a")), id("2", assistant("b")), id("3", user("c")), id("4", assistant("d")), id("5", user("e")))
 	if got := turns(more.Messages); !slices.Equal(got, []int{0, 0, 1, 1, 2}) || d.view(c).At != 2 || !slices.Equal(d.quota.asked, []int64{2}) {
 		t.Errorf("exchanges are %v, head %d, room asked for %v", got, d.view(c).At, d.quota.asked)
@@ -338,7 +338,7 @@ func TestMessageTwice(t *testing.T) {
 	if twice.Messages[0].ID != twice.Messages[1].ID || d.view(c).At != 3 {
 		t.Errorf("got %+v", twice)
 	}
-	for _, m := range []notes.NewMessage{id("1", user("other words")), id("1", assistant("a"))} { // the second of another part
+	for _, m := range []notes.NewMessage{id("1", user("other words")), id("1", assistant("a"))} { // the second has another role
 		_, err := d.notes.AddMessages(t.Context(), d.all, "talk", notes.NewMessages{Messages: []notes.NewMessage{id("7", user("g")), m}}, memory.Request{})
 		d.is(err, fault.Exists, "messages.1.id")
 	}
@@ -347,7 +347,7 @@ func TestMessageTwice(t *testing.T) {
 	}
 }
 
-// The idempotency key answers the same messages, also when one of them is gone.
+// An idempotency key returns the same messages, also if one of them was deleted.
 func TestMessagesUnderAKey(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
@@ -370,7 +370,7 @@ func TestMessagesUnderAKey(t *testing.T) {
 	d.is(err, fault.IdempotencyReuse)
 }
 
-// Calls at the same time write every message once, and answers find what waits.
+// Concurrent calls write every message once, and answers find the open exchange.
 func TestMessagesAtOnce(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
@@ -406,7 +406,7 @@ func TestMessagesAtOnce(t *testing.T) {
 	}
 }
 
-// A fork sees its parent's messages, knows them again, and answers them in its own log.
+// A fork sees its parent's messages, recognizes them, and answers them in its own log.
 func TestMessagesOfAFork(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
@@ -431,7 +431,7 @@ func TestMessagesOfAFork(t *testing.T) {
 	}
 }
 
-// Every policy gets the jobs it works with; infer false asks none.
+// Every policy gets its kind of jobs; infer false enqueues none.
 func TestMessagesForEveryPolicy(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
@@ -473,7 +473,7 @@ func TestMessagesForEveryPolicy(t *testing.T) {
 	}
 }
 
-// A pair of 60 KiB is one exchange like any other, and 500 messages one changeset.
+// A pair of 60 KiB is an exchange like any other, and 500 messages are one changeset.
 func TestManyAndLongMessages(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Store is what Notes asks of a store.
+// Store is what Service requires of a store.
 type Store interface {
 	memory.Reader
 	memory.Writer
@@ -23,29 +23,27 @@ type Store interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
 }
 
-// Deps are the parts that Notes works with.
+// Deps are the dependencies of Service.
 type Deps struct {
 	Store     Store
 	Embedders memory.Embedders
-	Policies  memory.Policies // nil: none that decides by exchanges
-	Clock     memory.Clock    // default time.Now
+	Policies  memory.Policies // nil: none
+	Clock     memory.Clock    // nil: time.Now
 	Log       *slog.Logger
 	Quota     memory.Quota // nil: no quotas
 }
 
-// Config bounds one call.
+// Config holds the limits of one call.
 type Config struct {
-	BulkLines int // most lines of one bulk; default 10,000
-	BatchSize int // most notes of one changeset; default 500
-	// EmbedFor is how long the answer to a bulk may wait for vectors, and at most
-	// half of the time that its request has; what is left is the work of jobs.
-	// Default 20 s.
+	BulkLines int // maximum lines of a bulk; default 10,000
+	BatchSize int // maximum notes of a changeset; default 500
+	// EmbedFor is how long a bulk may wait for vectors, but at most half of the time that its
+	// request has left. Jobs make the vectors that are missing. Default 20 s.
 	EmbedFor time.Duration
 }
 
-// Service are the use-cases that write notes and links. Every method checks
-// permission (notes:write, and base:write on a shared base) before it looks at
-// anything, and takes a collection by id or name.
+// Service implements the use-cases that write notes and links. Every method checks permissions
+// first (notes:write, and base:write on a shared base), and takes a collection by id or name.
 type Service struct {
 	store     Store
 	embedders memory.Embedders
@@ -56,7 +54,7 @@ type Service struct {
 	cfg       Config
 }
 
-// New makes the service.
+// New returns a Service. Store and Embedders are required.
 func New(deps Deps, cfg Config) (*Service, error) {
 	if deps.Store == nil || deps.Embedders == nil {
 		return nil, fault.New(fault.Internal, "notes: store and embedders are required")
@@ -87,73 +85,72 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	return n, nil
 }
 
-// NewNote is a note as a caller gives it. A nil list or pointer was left out.
+// NewNote is a note as a caller sends it. Nil lists and pointers are absent fields.
 type NewNote struct {
-	ID         uuid.UUID   // import only; zero makes one
-	Kind       memory.Kind // default note
-	Key        string      // optional natural key
-	Content    string      // required, with a character that is no white space
+	ID         uuid.UUID   // for imports only; zero: a new id
+	Kind       memory.Kind // "": memory.KindNote
+	Key        string      // natural key; "": none
+	Content    string      // required, not blank
 	Context    *string
 	Keywords   []string
 	Tags       []string
-	Category   *string // default Uncategorized
+	Category   *string // nil: memory.DefaultCategory
 	Attributes map[string]any
-	Importance *float64   // default 0.5
-	OccurredAt *time.Time // default now
-	Infer      *bool      // default true; false stores it as given
+	Importance *float64   // nil: memory.DefaultImportance
+	OccurredAt *time.Time // nil: now
+	Infer      *bool      // nil: true; false stores the note without running the policy
 }
 
-// NoteWritten is the answer of a call that wrote one note.
+// NoteWritten is the result of a call that wrote one note.
 type NoteWritten struct {
 	Note     memory.Note
 	Links    []memory.Link   // outgoing
 	Revision memory.Revision // of the write
-	Job      *memory.Job     // nil: nothing is to be done
-	Changed  bool            // false when the note already was as asked
+	Job      *memory.Job     // nil: none is needed
+	Changed  bool            // false if the note already had these values
 	Replayed bool            // an earlier answer under the same idempotency key
 }
 
-// LinkSet are the links of one note with the tag that guards the outgoing ones.
+// LinkSet holds links of a note, with the entity tag of the outgoing ones.
 type LinkSet struct {
 	Note     uuid.UUID
 	Links    []memory.Link
-	ETag     string // of the outgoing links, whatever was asked for
+	ETag     string // of all outgoing links, in any direction asked for
 	Revision memory.Revision
 }
 
-// LinkInput is a link as a caller gives it.
+// LinkInput is a link as a caller sends it.
 type LinkInput struct {
 	Target     uuid.UUID
-	Relation   string         // default related
-	Confidence *float64       // default 1
-	Attributes map[string]any // nil keeps those of an existing link
+	Relation   string         // "": memory.RelatedTo
+	Confidence *float64       // nil: 1
+	Attributes map[string]any // nil: unchanged if the link exists
 }
 
-// BulkLine is one line of a bulk: a note, or why the line cannot be read.
+// BulkLine is one line of a bulk: a note, or the reason why the line is invalid.
 type BulkLine struct {
 	Note NewNote
 	Err  error
-	Once *memory.Idempotency // makes the line safe to send again; IDs is set by the service
-	// Whole says that Once comes from the request: when one such key was used
-	// with another body, the bulk is refused before anything is written.
+	Once *memory.Idempotency // makes sending the line again safe; the service sets IDs
+	// Whole reports that Once is derived from the key of the request. If such a key was used with
+	// another body, the bulk is refused before anything is written.
 	Whole bool
 }
 
-// BulkResult is the outcome of one line.
+// BulkResult is the result of one line.
 type BulkResult struct {
-	Line     int // counted from 1
+	Line     int // from 1
 	ID       uuid.UUID
 	Revision memory.Revision
 	Job      *memory.Job
-	Created  bool  // false without Err: the line was here before
-	Err      error // a fault, of this line alone
+	Created  bool  // false without Err: the line was written before
+	Err      error // a fault of this line alone
 }
 
-// NotePatch is a merge patch of a note (RFC 7396): fields that are not specified
-// keep their value, null clears a field to its default. Attributes merge by the
-// same rule: a null inside removes that member.
+// NotePatch is a merge patch of a note (RFC 7396). Unspecified fields keep their value, null resets
+// a field to its default. Attributes are merged by the same rule: a null member is removed.
 type NotePatch struct {
-	Content    *string // nil keeps it
+	Content    *string // nil: unchanged
 	Context    nullable.Nullable[string]
 	Keywords   nullable.Nullable[[]string]
 	Tags       nullable.Nullable[[]string]

@@ -19,7 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// C001, C003, C004: every add is a note with an id of its own, growing in input order.
+// C001, C003, C004: every add makes one note; ids grow in input order.
 func TestAddMakesOneNoteEach(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -36,7 +36,7 @@ func TestAddMakesOneNoteEach(t *testing.T) {
 	}
 }
 
-// C002, C011, C012, C060: what the caller gives comes back unchanged, with its types.
+// C002, C011, C012, C060: a note keeps what the caller sent, with its types.
 func TestAddKeepsWhatIsGiven(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -126,7 +126,7 @@ func TestAddRefuses(t *testing.T) {
 	d.must(err)
 }
 
-// Jobs come with the write that needs them: the policy's, an embedding one, or none.
+// A write enqueues the job that it needs: the policy's, one that embeds, or none.
 func TestAddEnqueuesWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -214,7 +214,7 @@ func TestPermissions(t *testing.T) {
 	_, err = d.collections.Create(t.Context(), low, notes.CollectionInput{Name: "x"}, memory.Request{})
 	d.is(err, fault.Forbidden)
 	_, err = d.collections.Patch(t.Context(), d.scope(uuid.Nil, tenant.CollectionsWrite), "base", notes.CollectionPatch{})
-	d.is(err, fault.Forbidden) // a shared base also wants base:write
+	d.is(err, fault.Forbidden) // a shared base also requires base:write
 	d.is(d.collections.Delete(t.Context(), d.scope(uuid.Nil, tenant.CollectionsWrite), "base", false), fault.Forbidden)
 	_, err = d.collections.Get(t.Context(), d.scope(uuid.Nil), "base")
 	d.is(err, fault.Forbidden)
@@ -265,8 +265,8 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// A key answers for the collection that it was used with, not for a later one
-// of the same name; what was made under it and is gone is not answered either.
+// A key is bound to the collection that it was used with, not to a later one of the same name. A
+// key whose result was deleted is refused too.
 func TestIdempotencyOverADeletedCollection(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -321,10 +321,10 @@ func TestIdempotencyOverADeletedCollection(t *testing.T) {
 	}
 }
 
-// tagged is a guard on one entity tag.
+// tagged returns a guard on one entity tag.
 func tagged(etag string) memory.Guard { return func(got string) bool { return got == etag } }
 
-// C057, C010: any editable field changes; vector and text follow at once.
+// C057, C010: any editable field can be changed; vector and text follow at once.
 func TestPatch(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -397,7 +397,7 @@ func TestPatchContentRunsAnalysisAgain(t *testing.T) {
 	d.must(err)
 	w, err := d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "about cats", Tags: []string{"mine"}}, memory.Request{})
 	d.must(err)
-	// As the policy leaves it.
+	// The policy has described the note.
 	_, err = d.store.Write(t.Context(), d.all, v.Collection.ID, memory.WriteOptions{Cause: memory.CauseAnalyze}, describe(w.Note.ID))
 	d.must(err)
 	out, err := d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Content: new("about dogs")}, memory.Request{})
@@ -413,8 +413,8 @@ func TestPatchContentRunsAnalysisAgain(t *testing.T) {
 	}
 }
 
-// C058: a deleted note leaves lists and links; a second delete finds nothing.
-// C077: any earlier version can be restored, also of a deleted note.
+// C058: a deleted note is not in lists and links; a second delete is NotFound. C077: any earlier
+// version can be restored, also of a deleted note.
 func TestDeleteAndRestore(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -450,13 +450,13 @@ func TestDeleteAndRestore(t *testing.T) {
 	}
 	for rev, code := range map[memory.Revision]fault.Code{5: fault.Invalid, 3: fault.Invalid, 0: fault.Invalid, 99: fault.Invalid} {
 		_, err := d.notes.Restore(t.Context(), d.all, ref, b.ID, rev, memory.Request{})
-		d.is(err, code, "revision") // 5 is the tombstone, 3 no version of it
+		d.is(err, code, "revision") // 5 is the tombstone; no version begins at 3
 	}
 	_, err = d.notes.Restore(t.Context(), d.all, ref, uuid.New(), 99, memory.Request{})
 	d.is(err, fault.NotFound)
 }
 
-// C031: links are a list, on notes with and without links.
+// C031: links are a list, also for notes without links.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -525,7 +525,7 @@ func TestAddMany(t *testing.T) {
 	lines[7] = notes.BulkLine{Err: fault.New(fault.Malformed, "not JSON")}
 	lines[8].Note.Content = " "
 	lines[1100].Note.Key = "k3"                                     // taken, other content
-	lines[1101].Note.Key, lines[1101].Note.Content = "k3", "line 3" // the same again
+	lines[1101].Note.Key, lines[1101].Note.Content = "k3", "line 3" // the same line again
 	results, err := d.notes.AddMany(t.Context(), d.all, ref, lines)
 	d.must(err)
 	var last uuid.UUID

@@ -17,47 +17,46 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// check validates the fields and returns the patch as it is to be applied.
+// check validates the fields and returns the patch to apply.
 func (p NotePatch) check(now time.Time) (NotePatch, error) {
 	var r memory.Validation
 	if p.Content != nil {
 		r.Content(*p.Content)
 	}
-	if s, ok := given(p.Context); ok {
+	if s, ok := specified(p.Context); ok {
 		r.Text("context", s, memory.MaxContextBytes)
 	}
-	if list, ok := given(p.Keywords); ok {
+	if list, ok := specified(p.Keywords); ok {
 		p.Keywords = nullable.NewNullableWithValue(r.Terms("keywords", list, memory.MaxKeywords))
 	}
-	if list, ok := given(p.Tags); ok {
+	if list, ok := specified(p.Tags); ok {
 		p.Tags = nullable.NewNullableWithValue(r.Terms("tags", list, memory.MaxTags))
 	}
-	if s, ok := given(p.Category); ok {
+	if s, ok := specified(p.Category); ok {
 		r.Category(s)
 	}
-	if m, ok := given(p.Attributes); ok {
+	if m, ok := specified(p.Attributes); ok {
 		r.Object("attributes", m)
 	}
-	if x, ok := given(p.Importance); ok {
+	if x, ok := specified(p.Importance); ok {
 		r.Fraction("importance", x)
 	}
-	if t, ok := given(p.OccurredAt); ok {
+	if t, ok := specified(p.OccurredAt); ok {
 		p.OccurredAt = nullable.NewNullableWithValue(r.EventTime("occurred_at", t, now))
 	}
 	return p, r.Err()
 }
 
-// given returns the value of a field of a merge patch; ok is false when the
-// field is null or not specified.
-func given[T any](f nullable.Nullable[T]) (v T, ok bool) {
+// specified returns the value of a patch field; ok is false if the field is null or unspecified.
+func specified[T any](f nullable.Nullable[T]) (v T, ok bool) {
 	v, err := f.Get()
 	return v, err == nil
 }
 
-// patched returns the new value of a field: the old one when the patch does not
-// specify it, and the default when it is null.
+// patched returns the new value of a field: old if the patch does not specify it, def if it is
+// null.
 func patched[T any](f nullable.Nullable[T], old, def T) T {
-	switch v, ok := given(f); {
+	switch v, ok := specified(f); {
 	case ok:
 		return v
 	case f.IsNull():
@@ -66,9 +65,9 @@ func patched[T any](f nullable.Nullable[T], old, def T) T {
 	return old
 }
 
-// apply merges the patch into a note. analyze reports that the content changed
-// and the collection's policy will describe it again. Descriptions that the
-// caller did not supply are dropped then, since they are of the old content.
+// apply merges the patch into a note. analyze reports that the content changed and that the policy
+// will describe the note again. In that case descriptions that the caller did not supply are
+// removed, because they describe the old content.
 func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze bool, err error) {
 	n = old
 	n.Keywords, n.Tags, n.Supplied = slices.Clone(old.Keywords), slices.Clone(old.Tags), slices.Clone(old.Supplied)
@@ -90,22 +89,22 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 	}
 	if p.Context.IsSpecified() {
 		n.Context = patched(p.Context, "", "")
-		supply(&n, memory.FieldContext, n.Context != "" && n.Context != memory.DefaultContext)
+		markSupplied(&n, memory.FieldContext, n.Context != "" && n.Context != memory.DefaultContext)
 	}
 	if p.Keywords.IsSpecified() {
 		n.Keywords = patched(p.Keywords, nil, nil)
-		supply(&n, memory.FieldKeywords, len(n.Keywords) > 0)
+		markSupplied(&n, memory.FieldKeywords, len(n.Keywords) > 0)
 	}
 	if p.Tags.IsSpecified() {
 		n.Tags = patched(p.Tags, nil, nil)
-		supply(&n, memory.FieldTags, len(n.Tags) > 0)
+		markSupplied(&n, memory.FieldTags, len(n.Tags) > 0)
 	}
 	n.Category = patched(p.Category, old.Category, memory.DefaultCategory)
 	n.Importance = patched(p.Importance, old.Importance, memory.DefaultImportance)
 	n.OccurredAt = patched(p.OccurredAt, old.OccurredAt, old.CreatedAt)
 	if p.Attributes.IsSpecified() {
 		n.Attributes = map[string]any{}
-		if m, ok := given(p.Attributes); ok {
+		if m, ok := specified(p.Attributes); ok {
 			n.Attributes = mergePatch(old.Attributes, m)
 		}
 		var r memory.Validation
@@ -117,8 +116,8 @@ func (p NotePatch) apply(old memory.Note, policy string) (n memory.Note, analyze
 	return n, analyze, nil
 }
 
-// supply records whether a described field is the caller's.
-func supply(n *memory.Note, field string, given bool) {
+// markSupplied records whether the caller supplied a described field.
+func markSupplied(n *memory.Note, field string, given bool) {
 	n.Supplied = slices.DeleteFunc(n.Supplied, func(f string) bool { return f == field })
 	if given {
 		n.Supplied = append(n.Supplied, field)
@@ -126,30 +125,30 @@ func supply(n *memory.Note, field string, given bool) {
 	}
 }
 
-// SameContent tells whether two versions say the same: everything but
-// identity, times of writing, state and vector.
+// SameContent reports whether two versions are equal in all but identity, write times, state and
+// vector.
 func SameContent(a, b *memory.Note) bool {
 	return a.Kind == b.Kind && a.Key == b.Key && a.Content == b.Content && a.Context == b.Context &&
 		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) && a.Category == b.Category &&
 		sameJSON(a.Attributes, b.Attributes) && a.Importance == b.Importance && a.OccurredAt.Equal(b.OccurredAt)
 }
 
-// saysOther tells whether what was learned from a note may be another thing now.
-func saysOther(old, next *memory.Note) bool {
+// meaningChanged reports whether what was learned from a note may differ after a change.
+func meaningChanged(old, next *memory.Note) bool {
 	return old == nil || old.Content != next.Content || !old.OccurredAt.Equal(next.OccurredAt) || memory.Learnable(old) != memory.Learnable(next)
 }
 
-// wantVector asks, from inside a closure, for the vector of a text; the
-// closure runs again with it.
+// wantVector is returned by a closure that needs the vector of a text. The closure is run again
+// with it.
 type wantVector struct{ text string }
 
-func (w *wantVector) Error() string { return "a vector is wanted before the write" }
+func (w *wantVector) Error() string { return "the write needs a vector first" }
 
-// Patch merges the named fields into a note. Without a guard it takes the note
-// as it is then. A change of content runs analysis again; another change of
-// text only embeds anew.
+// Patch changes the specified fields of a note. Without a guard it applies to the version that is
+// current at the write. A change of content runs analysis again; a change of other text only makes
+// a new vector.
 func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, p NotePatch, r memory.Request) (NoteWritten, error) {
-	c, err := n.writable(ctx, s, ref)
+	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
 		return NoteWritten{}, err
 	}
@@ -158,7 +157,7 @@ func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid
 	}
 	edit := noteEdit{
 		cause: memory.CausePatch, action: "note.update", id: id, request: memory.Request{Guard: r.Guard},
-		rewords: p.Content != nil || p.OccurredAt.IsSpecified() || p.Attributes.IsSpecified(),
+		affectsMeaning: p.Content != nil || p.OccurredAt.IsSpecified() || p.Attributes.IsSpecified(),
 		change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
 			if old == nil {
 				return memory.Note{}, false, fault.Missing("note")
@@ -170,26 +169,26 @@ func (n *Service) Patch(ctx context.Context, s tenant.Scope, ref string, id uuid
 	return out, err
 }
 
-// noteEdit changes one note: change gets the visible version (nil: none) and
-// gives the one to be, and whether the policy has to run over it.
+// noteEdit changes one note. change gets the visible version (nil: none) and returns the new one,
+// and whether the policy must run on it.
 type noteEdit struct {
-	cause   memory.Cause
-	action  string
-	id      uuid.UUID
-	request memory.Request
-	rewords bool // it may say something else then
-	change  func(ctx context.Context, tx memory.Tx, old *memory.Note) (memory.Note, bool, error)
+	cause          memory.Cause
+	action         string
+	id             uuid.UUID
+	request        memory.Request
+	affectsMeaning bool // the change may affect what the note says
+	change         func(ctx context.Context, tx memory.Tx, old *memory.Note) (memory.Note, bool, error)
 }
 
-// edit runs a noteEdit. A fast embedder works between tries, never inside the
-// transaction: the closure asks for a vector that is missing, and runs again.
+// edit runs a noteEdit. A fast embedder runs between tries, never inside the transaction: the
+// closure asks for a missing vector and runs again.
 func (n *Service) edit(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteEdit) (NoteWritten, *memory.Idempotency, error) {
 	known := map[string]memory.Embedding{}
-	_, fast := n.fast(c)
-	const tries = 3 // a note that keeps moving gets its vector from a job
+	_, fast := n.fastEmbedder(c)
+	const tries = 3 // a note that keeps changing gets its vector from a job
 	for try := 1; ; try++ {
 		var d derivation
-		if e.rewords {
+		if e.affectsMeaning {
 			var err error
 			if d, err = n.derivationOf(ctx, s, c, e.id, try >= moveTries); err != nil {
 				return NoteWritten{}, nil, err
@@ -216,7 +215,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 	}
 	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		out, wanted = NoteWritten{}, nil
-		old, err := visible(ctx, tx, e.id)
+		old, err := readVisible(ctx, tx, e.id)
 		if err != nil {
 			return err
 		}
@@ -240,7 +239,7 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 			if err := n.putEdited(ctx, s, tx, c, old, next, analyze, &out); err != nil {
 				return err
 			}
-			if saysOther(old, &next) {
+			if meaningChanged(old, &next) {
 				if err := d.check(tx); err != nil {
 					return err
 				}
@@ -269,8 +268,8 @@ func (n *Service) tryEdit(ctx context.Context, s tenant.Scope, c *memory.Collect
 	return out, w.Replay, nil
 }
 
-// visible reads one note with its vector; nil when there is none.
-func visible(ctx context.Context, tx memory.Tx, id uuid.UUID) (*memory.Note, error) {
+// readVisible reads one note with its vector; nil if it is not visible.
+func readVisible(ctx context.Context, tx memory.Tx, id uuid.UUID) (*memory.Note, error) {
 	notes, err := tx.Notes(ctx, []uuid.UUID{id}, memory.ReadOptions{Vector: true})
 	if err != nil || len(notes) == 0 {
 		return nil, err
@@ -278,8 +277,8 @@ func visible(ctx context.Context, tx memory.Tx, id uuid.UUID) (*memory.Note, err
 	return &notes[0], nil
 }
 
-// setVector gives the new version its vector: the old one while the embedded
-// text is the same, a known one, or none. It asks for one when it may.
+// setVector sets the vector of the new version: the old one if the embedded text is the same, or a
+// known one. If neither exists and ask is set, it returns a request for one.
 func setVector(c *memory.Collection, old, next *memory.Note, known map[string]memory.Embedding, ask bool) *wantVector {
 	text := memory.EmbedText(next)
 	next.Embed(memory.Embedding{}, "")
@@ -297,8 +296,8 @@ func setVector(c *memory.Collection, old, next *memory.Note, known map[string]me
 	return nil
 }
 
-// putEdited writes the new version and the job that it needs. A note that had
-// no vector and still says the same has a job on its way already.
+// putEdited writes the new version and enqueues the job that it needs. A note that still waits for
+// a vector of the same text has its job already.
 func (n *Service) putEdited(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, old *memory.Note, next memory.Note, analyze bool, out *NoteWritten) error {
 	stored, err := tx.Put(ctx, next)
 	if err != nil {
@@ -317,7 +316,7 @@ func (n *Service) putEdited(ctx context.Context, s tenant.Scope, tx memory.Tx, c
 	return nil
 }
 
-// mergePatch applies RFC 7396 to an object; neither argument is changed.
+// mergePatch applies a merge patch to an object (RFC 7396). Its arguments are not changed.
 func mergePatch(target, patch map[string]any) map[string]any {
 	out := make(map[string]any, len(target)+len(patch))
 	maps.Copy(out, target)
@@ -335,7 +334,7 @@ func mergePatch(target, patch map[string]any) map[string]any {
 	return out
 }
 
-// sameJSON compares two objects by their JSON.
+// sameJSON reports whether two objects have the same JSON.
 func sameJSON(a, b map[string]any) bool {
 	if len(a) == 0 && len(b) == 0 {
 		return true

@@ -11,24 +11,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// moveTries is how often a write whose preparation was overtaken is prepared
-// again; the last one takes what was found.
+// moveTries is how often a write is prepared when other writes come in between. The last try uses
+// what it found.
 const moveTries = 4
 
-// errHeadMoved says that what a write rests on was read at another head.
+// errHeadMoved is returned when a write was prepared at another head.
 var errHeadMoved = fault.New(fault.Conflict, "other writes came in between")
 
-// derivation is what was found of the notes that come from one note, before
-// the write that changes it. The zero one is of a policy that derives nothing.
+// derivation holds the notes that are derived from one note, found before the write that changes
+// it. Its zero value is for policies that derive nothing.
 type derivation struct {
-	policy memory.Refresher
-	ids    []uuid.UUID
-	head   memory.Revision // at which it was found
-	last   bool            // taken at whatever head
+	policy  memory.Refresher
+	ids     []uuid.UUID
+	head    memory.Revision // at which the notes were found
+	anyHead bool            // valid at any head
 }
 
-// derivationOf finds the summaries and profiles that come from a note, also by
-// way of each other. There are few of these kinds.
+// derivationOf finds the summaries and profiles that are derived from a note, also indirectly.
+// There are few notes of these kinds.
 func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, last bool) (derivation, error) {
 	p, _ := n.policies.ByName(c.Policy)
 	policy, ok := p.(memory.Refresher)
@@ -39,7 +39,7 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	if err != nil {
 		return derivation{}, err
 	}
-	d := derivation{policy: policy, head: v.At, last: last}
+	d := derivation{policy: policy, head: v.At, anyHead: last}
 	sources := map[uuid.UUID][]uuid.UUID{}
 	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary, memory.KindProfile}, Limit: 500}
 	for {
@@ -69,16 +69,16 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	return d, nil
 }
 
-// check refuses a derivation that was overtaken.
+// check returns errHeadMoved if the head has changed since the notes were found.
 func (d *derivation) check(tx memory.Tx) error {
-	if v := tx.View(); d.policy != nil && !d.last && v.At != d.head {
+	if v := tx.View(); d.policy != nil && !d.anyHead && v.At != d.head {
 		return errHeadMoved
 	}
 	return nil
 }
 
-// refresh marks what comes from a note that goes or changes, and enqueues what
-// the policy does about it.
+// refresh marks the derived notes stale, and enqueues what the policy does about the change. was or
+// is is nil for a note that is created or deleted.
 func (d *derivation) refresh(ctx context.Context, tx memory.Tx, c *memory.Collection, was, is *memory.Note) error {
 	if d.policy == nil {
 		return nil

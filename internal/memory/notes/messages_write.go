@@ -1,0 +1,218 @@
+package notes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// messageWriter writes the messages of one call.
+type messageWriter struct {
+	n         *Service
+	s         tenant.Scope
+	c         *memory.Collection
+	key       *memory.Idempotency
+	list      []*message
+	infer     bool
+	exchanges bool // the policy works on exchanges
+
+	// joins is the exchange that the first messages belong to, found at the revision head. On the
+	// last try it is used even if the head has changed.
+	joins   uuid.UUID
+	head    memory.Revision
+	anyHead bool
+}
+
+func (w *messageWriter) write(ctx context.Context) (MessagesWritten, *memory.Idempotency, error) {
+	for try := 1; ; try++ {
+		w.anyHead = try == moveTries
+		if err := w.findOpenExchange(ctx); err != nil {
+			return MessagesWritten{}, nil, err
+		}
+		out, seen, err := w.writeOnce(ctx)
+		if !errors.Is(err, errHeadMoved) {
+			return out, seen, err
+		}
+	}
+}
+
+// findOpenExchange looks for the exchange that the first messages answer: the last one of the session, if a
+// user spoke last in it.
+func (w *messageWriter) findOpenExchange(ctx context.Context) error {
+	w.joins, w.head = uuid.Nil, -1
+	i := slices.IndexFunc(w.list, func(m *message) bool { return m.role == memory.RoleUser || m.role == memory.RoleAssistant })
+	if i < 0 || w.list[i].role != memory.RoleAssistant || w.list[i].exchange != w.list[0].exchange {
+		return nil
+	}
+	v, err := w.n.store.OpenView(ctx, w.s, w.c.ID.String(), memory.At{})
+	if err != nil {
+		return err
+	}
+	session := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Eq, Values: []filter.Value{w.list[0].session}}
+	if w.list[0].session.Type == 0 {
+		session.Op, session.Values = filter.Exists, nil // Want is false: notes without a session
+	}
+	spoke := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.In, Values: []filter.Value{
+		{Type: filter.Text, Text: string(memory.RoleUser)}, {Type: filter.Text, Text: string(memory.RoleAssistant)},
+	}}
+	newest, err := w.n.store.ListNotes(ctx, w.s, v, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.And{session, spoke}, Newest: true, Limit: 1,
+	})
+	if err != nil {
+		return err
+	}
+	w.head = v.At
+	if len(newest) == 1 && memory.UtteranceOf(&newest[0]).Role == memory.RoleUser {
+		w.joins = turnOf(&newest[0])
+	}
+	return nil
+}
+
+// turnOf returns the exchange of a message; zero: none.
+func turnOf(n *memory.Note) uuid.UUID {
+	text, _ := n.Attributes[memory.AttrTurn].(string)
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return uuid.Nil
+	}
+	return id
+}
+
+func (w *messageWriter) writeOnce(ctx context.Context) (MessagesWritten, *memory.Idempotency, error) {
+	var out MessagesWritten
+	o := memory.WriteOptions{Cause: memory.CauseAdd, Idempotency: w.key, Audit: []memory.AuditEntry{audit("messages.create", w.c.ID, w.c)}}
+	written, err := w.n.store.Write(ctx, w.s, w.c.ID, o, func(ctx context.Context, tx memory.Tx) error {
+		if v := tx.View(); w.head >= 0 && v.At != w.head && !w.anyHead {
+			return errHeadMoved
+		}
+		var err error
+		out, err = w.putMessages(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return MessagesWritten{}, nil, err
+	}
+	out.Revision = written.Revision
+	return out, written.Replay, nil
+}
+
+// putMessages writes the messages that do not exist yet, and their jobs.
+func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (MessagesWritten, error) {
+	out := MessagesWritten{Messages: make([]memory.Note, 0, len(w.list))}
+	ids := memory.AnswerIDs{Collection: w.c.ID, Revision: tx.View().At}
+	var said []memory.Note // new messages of the current exchange
+	var turn uuid.UUID
+	for i, m := range w.list {
+		switch {
+		case i == 0 && w.joins != uuid.Nil:
+			turn = w.joins
+		case i == 0 || m.exchange != w.list[i-1].exchange:
+			turn = m.exchange
+		}
+		note, here, err := m.findExisting(ctx, tx, i)
+		if err != nil {
+			return out, err
+		}
+		if here {
+			// The messages that follow belong to its exchange.
+			if known := turnOf(&note); known != uuid.Nil {
+				turn = known
+			}
+		} else {
+			if note, err = m.putMessage(ctx, tx, turn); err != nil {
+				return out, err
+			}
+			said = append(said, note)
+			ids.Revision = tx.Revision()
+		}
+		out.Messages, ids.Notes = append(out.Messages, note), append(ids.Notes, note.ID)
+		if i+1 < len(w.list) && w.list[i+1].exchange == m.exchange {
+			continue
+		}
+		if err := w.enqueue(ctx, tx, said, &out); err != nil {
+			return out, err
+		}
+		said = nil
+	}
+	if out.Job != nil {
+		ids.Job = &out.Job.ID
+	}
+	tx.Answer(ids.Raw())
+	return out, nil
+}
+
+// findExisting looks up a message by the caller's id. Exists when it has another role or content.
+func (m *message) findExisting(ctx context.Context, tx memory.Tx, i int) (n memory.Note, here bool, err error) {
+	if m.note.Key == "" {
+		return memory.Note{}, false, nil
+	}
+	n, err = tx.NoteByKey(ctx, memory.KindMessage, m.note.Key)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return memory.Note{}, false, nil
+	case err != nil:
+		return memory.Note{}, false, err
+	case m.saysSame(&message{note: n, role: memory.UtteranceOf(&n).Role}):
+		return n, true, nil
+	}
+	return memory.Note{}, false, &fault.Error{
+		Code: fault.Exists, Message: "another message has this id",
+		Fields: []fault.Field{{Field: memory.ElementField("messages", i) + ".id", Reason: "is taken by a message with another role or content"}},
+	}
+}
+
+func (m *message) putMessage(ctx context.Context, tx memory.Tx, turn uuid.UUID) (memory.Note, error) {
+	put := m.note
+	put.Attributes = maps.Clone(m.note.Attributes) // the closure may run twice
+	put.Attributes[memory.AttrTurn] = turn.String()
+	if put.OccurredAt.IsZero() {
+		put.OccurredAt = tx.Now()
+	}
+	return tx.Put(ctx, put)
+}
+
+// enqueue adds the jobs for the new messages of one exchange.
+func (w *messageWriter) enqueue(ctx context.Context, tx memory.Tx, said []memory.Note, out *MessagesWritten) error {
+	var jobs []memory.Job
+	switch {
+	case len(said) == 0:
+	case w.infer && w.exchanges:
+		j := memory.Job{
+			Tenant: w.s.Tenant(), Collection: w.c.ID, Note: said[len(said)-1].ID,
+			Kind: memory.JobExchange, Stage: memory.StagePrepare, State: memory.JobQueued,
+		}
+		var payload memory.ExchangeJob
+		for i := range said {
+			payload.Messages = append(payload.Messages, said[i].ID)
+		}
+		var err error
+		if j.Payload, err = json.Marshal(payload); err != nil {
+			return fault.Wrap(err, fault.Internal, "the exchange cannot be encoded")
+		}
+		jobs = append(jobs, j)
+	default:
+		for i := range said {
+			if j := noteJob(w.s, w.c, &said[i], w.infer && memory.Learnable(&said[i])); j != nil {
+				jobs = append(jobs, *j)
+			}
+		}
+	}
+	for i := range jobs {
+		j, err := tx.Enqueue(ctx, jobs[i])
+		if err != nil {
+			return err
+		}
+		out.Job = &j
+		out.Jobs++
+	}
+	return nil
+}
