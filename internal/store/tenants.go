@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// TenantRows are the rows of tenants. Those that are being removed are found by nothing but
+// TenantRows are the rows of tenants. Those that are being removed are found only by
 // MarkTenantDeleted.
 type TenantRows interface {
 	TenantByID(ctx context.Context, id uuid.UUID) (t tenant.Tenant, ok bool, err error)
