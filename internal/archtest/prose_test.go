@@ -43,8 +43,6 @@ var notYetPlain = []string{
 	"internal/worker",
 	"scripts",
 	"test/faults",
-	"tools/chartcheck",
-	"tools/indexbench",
 }
 
 func TestProseIsPlain(t *testing.T) {

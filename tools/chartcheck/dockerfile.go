@@ -11,8 +11,8 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// checkDockerfile parses the file with the builder's own parser, whose warnings and lint
-// count as mistakes, and checks what the chart relies on.
+// checkDockerfile parses the file with BuildKit's parser, whose warnings and lint count as mistakes,
+// and checks what the chart relies on.
 func checkDockerfile(r io.Reader) ([]string, error) {
 	ast, err := parser.Parse(r)
 	if err != nil {
@@ -67,7 +67,7 @@ func checkDockerfile(r io.Reader) ([]string, error) {
 	return mistakes, nil
 }
 
-// variablesOf names what a command sets with ENV or takes with ARG.
+// variablesOf returns the names that a command sets with ENV or declares with ARG.
 func variablesOf(command instructions.Command) (names []string) {
 	switch v := command.(type) {
 	case *instructions.EnvCommand:
@@ -82,10 +82,10 @@ func variablesOf(command instructions.Command) (names []string) {
 	return names
 }
 
-// bin is the folder of the binaries, as the chart and the documentation name it.
+// bin is the folder of the binaries in the chart and the documentation.
 const bin = "/usr/local/bin/"
 
-// checkImage checks the stage that becomes the image.
+// checkImage checks the last stage, which becomes the image.
 func checkImage(stage instructions.Stage) (problems []string) {
 	var user string
 	var entry, binaries []string

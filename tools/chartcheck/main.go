@@ -1,13 +1,13 @@
-// Command chartcheck checks what the Helm chart renders and what the image is built from,
-// without a cluster and without a container engine.
+// Command chartcheck checks the manifests that the Helm chart renders, and the Dockerfile, without a
+// cluster and without a container engine. "make chart/check" runs it.
 //
 //	helm template RELEASE charts/slipbox | chartcheck manifests
 //	chartcheck dockerfile deploy/Dockerfile
 //	chartcheck settings charts/slipbox/values.schema.json .
 //	chartcheck values charts/slipbox/values.yaml charts/slipbox/README.md
 //
-// It is a module of its own, so that the types of Kubernetes do not become dependencies
-// of the product. Each mistake is one line; the exit code is 1 when there is one.
+// It is a module of its own, so that the Kubernetes types are not dependencies of the product. It
+// prints a line per mistake, and exits with 1 when there is one.
 package main
 
 import (

@@ -32,18 +32,18 @@ type object struct {
 	name  string // Kind/name, for messages
 }
 
-// hook tells whether Helm makes the object before the rest of the release.
+// hook reports whether Helm creates the object before the rest of the release.
 func (o object) hook() bool { return o.GetAnnotations()["helm.sh/hook"] != "" }
 
-// workload is a pod template of an object.
+// workload is an object with a pod template.
 type workload struct {
 	object
-	selector *metav1.LabelSelector // nil for a Job, whose selector the cluster makes
+	selector *metav1.LabelSelector // nil for a Job: the cluster sets its selector
 	pod      *corev1.PodTemplateSpec
 }
 
-// checkManifests reads rendered manifests and returns what is wrong with them. When one
-// does not decode, the rules that look at several objects are not asked.
+// checkManifests reads rendered manifests and returns their mistakes. When one does not decode, it
+// skips the rules over several objects.
 func checkManifests(r io.Reader) ([]string, error) {
 	objects, mistakes, err := decode(r)
 	if err != nil || len(mistakes) > 0 {
@@ -72,8 +72,8 @@ func checkManifests(r io.Reader) ([]string, error) {
 	return c.mistakes, nil
 }
 
-// decode decodes every document into its API type, as the API server does with strict
-// field validation: unknown and repeated fields and wrong types are mistakes.
+// decode decodes every document into its API type with the strict field validation of the API
+// server: unknown and repeated fields and wrong types are mistakes.
 func decode(r io.Reader) (objects []object, mistakes []string, err error) {
 	known := runtime.NewScheme()
 	utilruntime.Must(scheme.AddToScheme(known))
@@ -110,7 +110,7 @@ func decode(r io.Reader) (objects []object, mistakes []string, err error) {
 	}
 }
 
-// empty tells whether a document holds comments and separators only.
+// empty reports whether a document has only comments and separators.
 func empty(raw []byte) bool {
 	for line := range bytes.Lines(raw) {
 		line = bytes.TrimSpace(line)
@@ -121,7 +121,7 @@ func empty(raw []byte) bool {
 	return true
 }
 
-// head names a document that does not decode, by its lines kind: and name:.
+// head returns a name for a document that does not decode, from its lines kind: and name:.
 func head(raw []byte) string {
 	var said []string
 	for line := range strings.Lines(string(raw)) {
@@ -151,7 +151,7 @@ func workloadOf(o object) (workload, bool) {
 	return workload{}, false
 }
 
-// checker gathers what is wrong.
+// checker collects mistakes.
 type checker struct {
 	objects   []object
 	workloads []workload
@@ -162,14 +162,14 @@ func (c *checker) badf(o object, format string, args ...any) {
 	c.mistakes = append(c.mistakes, o.name+": "+fmt.Sprintf(format, args...))
 }
 
-// names checks the names and labels, which types alone do not say.
+// names checks the names and labels, which the types do not restrict.
 func (c *checker) names(o object) {
 	valid := validation.IsDNS1123Subdomain
 	switch o.value.(type) {
 	case *corev1.Service:
 		valid = validation.IsDNS1035Label
 	case *appsv1.Deployment, *batchv1.Job:
-		valid = validation.IsDNS1123Label // so that it fits into the names and labels of pods
+		valid = validation.IsDNS1123Label // it becomes part of the names and labels of pods
 	case *corev1.Secret:
 		c.badf(o, "is a Secret; the chart refers to secrets, it makes none")
 	}

@@ -16,7 +16,7 @@ func read(t *testing.T, path ...string) string {
 	return string(raw)
 }
 
-// plant replaces the first occurrence of old, which must be there.
+// plant replaces the first occurrence of old, which must exist.
 func plant(t *testing.T, text, old, with string) string {
 	t.Helper()
 	if !strings.Contains(text, old) {
@@ -25,7 +25,7 @@ func plant(t *testing.T, text, old, with string) string {
 	return strings.Replace(text, old, with, 1)
 }
 
-// expect fails unless the only mistakes are those that hold the words.
+// expect fails unless there are mistakes and all of them contain the words.
 func expect(t *testing.T, mistakes []string, words string) {
 	t.Helper()
 	if len(mistakes) == 0 {
@@ -53,8 +53,7 @@ func TestNothingRenderedIsAnError(t *testing.T) {
 	}
 }
 
-// Each case plants one mistake in the release, which must be found and named, and no
-// other one with it.
+// Each case plants one mistake in the release. Exactly that mistake must be reported.
 func TestPlantedMistakes(t *testing.T) {
 	t.Parallel()
 	release := read(t, "testdata", "release.yaml")

@@ -18,13 +18,13 @@ import (
 )
 
 var (
-	// secretName matches variables whose value is a secret.
+	// secretName matches the names of variables with secret values.
 	secretName = regexp.MustCompile(`(^|_)(DATABASE_URL|REDIS_URL|API_KEY|WRAPPING_KEY|PASSWORD|SECRET|HEADERS)$`)
-	// credentials matches a URL with a password in it.
+	// credentials matches a URL with a password.
 	credentials = regexp.MustCompile(`://[^/\s:@]*:[^/\s@]+@`)
 )
 
-// checkPod checks one pod template by itself.
+// checkPod checks one pod template.
 func (c *checker) checkPod(w workload) {
 	spec := &w.pod.Spec
 	c.security(w)
@@ -64,8 +64,8 @@ func (c *checker) checkPod(w workload) {
 	}
 }
 
-// security asks the checks of the admission controller itself whether a namespace with
-// pod-security.kubernetes.io/enforce: restricted lets the pod in.
+// security checks, with the code of the admission controller, that a namespace with
+// pod-security.kubernetes.io/enforce: restricted admits the pod.
 func (c *checker) security(w workload) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
@@ -118,13 +118,13 @@ func (c *checker) container(w workload, k *corev1.Container) {
 	}
 }
 
-// restarts tells the restart policy, and whether the pod runs to its end.
+// restarts returns the restart policy, and whether the pod runs to completion.
 func (w workload) restarts() (corev1.RestartPolicy, bool) {
 	p := w.pod.Spec.RestartPolicy
 	return p, p == corev1.RestartPolicyNever || p == corev1.RestartPolicyOnFailure
 }
 
-// environment returns the literal variables, after a look for secrets among them.
+// environment returns the literal variables, and reports secrets among them.
 func (c *checker) environment(w workload, k *corev1.Container) map[string]string {
 	literal, seen := map[string]string{}, map[string]bool{}
 	for _, e := range k.Env {
@@ -156,7 +156,7 @@ func (c *checker) environment(w workload, k *corev1.Container) map[string]string
 	return literal
 }
 
-// stopping checks that the pod is not killed before the program has stopped by itself.
+// stopping checks that the pod is not killed before the program can stop.
 func (c *checker) stopping(w workload, k *corev1.Container, env map[string]string) {
 	value, set := env["SLIPBOX_STOP_TIMEOUT"]
 	if !set {
@@ -170,7 +170,7 @@ func (c *checker) stopping(w workload, k *corev1.Container, env map[string]strin
 	if k.Lifecycle != nil && k.Lifecycle.PreStop != nil && k.Lifecycle.PreStop.Sleep != nil {
 		need += time.Duration(k.Lifecycle.PreStop.Sleep.Seconds) * time.Second
 	}
-	grace := 30 * time.Second // what Kubernetes takes by default
+	grace := 30 * time.Second // the default of Kubernetes
 	if s := w.pod.Spec.TerminationGracePeriodSeconds; s != nil {
 		grace = time.Duration(*s) * time.Second
 	}
@@ -179,12 +179,12 @@ func (c *checker) stopping(w workload, k *corev1.Container, env map[string]strin
 	}
 }
 
-// pinned tells whether an image is named by a tag that means one version, or by a digest.
+// pinned reports whether an image has a tag of one version, or a digest.
 func pinned(image string) bool {
 	if _, digest, ok := strings.Cut(image, "@"); ok {
 		return strings.HasPrefix(digest, "sha256:") && len(digest) == len("sha256:")+64
 	}
-	last := image[strings.LastIndex(image, "/")+1:] // a colon before it is that of a port
+	last := image[strings.LastIndex(image, "/")+1:] // a colon before the slash belongs to a port
 	_, tag, ok := strings.Cut(last, ":")
 	return ok && tag != "" && tag != "latest"
 }

@@ -15,7 +15,7 @@ import (
 
 type labelSet = labels.Set
 
-// checkReferences checks what objects say of each other.
+// checkReferences checks the references between objects.
 func (c *checker) checkReferences() {
 	for _, w := range c.workloads {
 		c.account(w)
@@ -49,7 +49,7 @@ func (c *checker) checkReferences() {
 	}
 }
 
-// selected returns the workloads whose pods a selector matches. None is a mistake.
+// selected returns the workloads whose pods a selector matches. It is a mistake when there are none.
 func (c *checker) selected(o object, by *metav1.LabelSelector) []workload {
 	out := c.matching(o, by)
 	if len(out) == 0 {
@@ -141,8 +141,7 @@ func (c *checker) networkPolicy(o object, n *networkingv1.NetworkPolicy) {
 	}
 }
 
-// account checks that a hook uses no service account or settings that the release makes
-// only after it.
+// account checks that a hook uses no service account or settings that the release creates after it.
 func (c *checker) account(w workload) {
 	var uses []string
 	if name := w.pod.Spec.ServiceAccountName; name != "" {

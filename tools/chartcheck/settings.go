@@ -11,16 +11,15 @@ import (
 	"strings"
 )
 
-// What of the product's variables is not among the chart's settings.
+// The variables of the product that are not settings of the chart.
 var (
 	envTag = regexp.MustCompile(`\benv:"([A-Z][A-Z0-9_]*)[^"]*"([^` + "`" + `]*)`)
-	// byChart are set by the chart itself, from other values.
+	// byChart are set by the chart from other values.
 	byChart = []string{"SLIPBOX_ADDR", "SLIPBOX_WORKER_ADDR", "SLIPBOX_DATA", "SLIPBOX_STOP_TIMEOUT", "SLIPBOX_INDEX_BYTES"}
 )
 
-// checkSettings compares the settings that the chart's schema allows with the variables
-// that the code below root/internal reads: a new setting is allowed, a secret is not, and
-// none is allowed that nobody reads.
+// checkSettings compares the settings in the chart's schema with the variables that the code below
+// root/internal reads. The schema must allow every variable except secrets, and nothing else.
 func checkSettings(schemaFile, root string) ([]string, error) {
 	raw, err := os.ReadFile(schemaFile)
 	if err != nil {
@@ -69,8 +68,7 @@ func checkSettings(schemaFile, root string) ([]string, error) {
 	return mistakes, nil
 }
 
-// variables returns the environment variables that settings are read from, and whether
-// each is a secret.
+// variables returns the environment variables of the settings, and whether each is a secret.
 func variables(root fs.FS) (map[string]bool, error) {
 	out := map[string]bool{}
 	err := fs.WalkDir(root, "internal", func(file string, entry fs.DirEntry, err error) error {

@@ -23,7 +23,7 @@ func TestSettings(t *testing.T) {
 	}
 	write("internal/config/config.go", "type C struct {\n"+
 		"A string `yaml:\"a\" env:\"SLIPBOX_A\"`\n"+
-		"B string `env:\"SLIPBOX_B,required\"` // secret:\"true\" is no tag here\n"+
+		"B string `env:\"SLIPBOX_B,required\"` // secret:\"true\" is not a tag here\n"+
 		"K string `yaml:\"k\" env:\"SLIPBOX_KEY\" secret:\"true\"`\n"+
 		"D string `env:\"SLIPBOX_DATA\"`\n}\n")
 	write("internal/config/config_test.go", "type T struct { X string `env:\"SLIPBOX_TEST\"` }\n")

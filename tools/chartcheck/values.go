@@ -10,11 +10,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// whole values are documented as one, whatever they hold.
+// whole values are documented as one value, with any content.
 var whole = []string{"resources", "settings"}
 
-// checkValues compares the chart's values with its page: each has to stand there as
-// `path.of.value`.
+// checkValues checks that the chart's page documents each value as `path.of.value`.
 func checkValues(valuesFile, pageFile string) ([]string, error) {
 	raw, err := os.ReadFile(valuesFile)
 	if err != nil {

@@ -1,11 +1,11 @@
-"""Sets the processor time of internal/encoder beside that of onnxruntime, in one run: the same
-weights, the same text, alone and in a batch of 32. The two take turns, and the median of
-each is printed, so that other work on the machine disturbs both alike.
+"""Compares the processor time of internal/encoder with that of onnxruntime in one run, with the same
+weights and the same text, alone and in a batch of 32. The two take turns, so that other work on
+the machine slows both alike. It prints the median of each.
 
 usage: compare.py MODEL_DIR [ROUNDS]
 
-Run it at the root of the repository, where the Go tests find the weights. It needs torch and
-transformers (to write the graph), tokenizers and onnxruntime.
+Run it in the root of the repository. It needs torch and transformers (to write the graph),
+tokenizers and onnxruntime.
 """
 
 import os
@@ -31,7 +31,7 @@ BATCH = 32
 
 
 class Hidden(torch.nn.Module):
-    """The last layer, from arguments by position, as the exporter wants them."""
+    """The last layer, with positional arguments, which the exporter needs."""
 
     def __init__(self, model):
         super().__init__()
@@ -42,8 +42,7 @@ class Hidden(torch.nn.Module):
 
 
 def export(model_dir, path):
-    # The exporter looks for functions of onnxscript, of which this graph has none, with a
-    # package that is not needed for anything else.
+    # The exporter uses another package to look for functions of onnxscript. This graph has none.
     onnx_proto_utils._add_onnxscript_fn = lambda graph, _: graph
     model = AutoModel.from_pretrained(model_dir, attn_implementation="eager", dtype=torch.float32).eval()
     example = torch.tensor([[101, 7592, 2088, 102], [101, 1037, 102, 0]])

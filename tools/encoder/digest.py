@@ -1,9 +1,9 @@
-"""Writes digests of the ids that the reference tokenizer gives the turns of LoCoMo, for the
-tests of internal/encoder. The data itself may not be shipped; a digest says nothing of it.
+"""Writes digests of the token ids of the turns of LoCoMo by the reference tokenizer, for the tests
+of internal/encoder. The data itself must not be shipped; digests do not reveal it.
 
 usage: digest.py MODEL_DIR LOCOMO_JSON OUTPUT_DIR
 
-For each session the SHA-256 of the ids of its turns in order: each turn's ids, then 0xffff,
+Each digest is the SHA-256 of the ids of a session's turns in order, each turn followed by 0xffff,
 as little-endian uint16.
 """
 

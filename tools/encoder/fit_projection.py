@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Fit the projection of token vectors that late interaction works on.
+"""Fit the projection of token vectors for late interaction.
 
     fit_projection.py MODEL TEXT OUT
 
 MODEL is a folder with the encoder in the transformers layout (config.json,
 model.safetensors, tokenizer.json). TEXT is a folder (its .txt files, in the
-order of their names) or one file, one sentence a line. OUT receives 384 x 64
+order of their names) or one file, with one sentence per line. OUT receives 384 x 64
 numbers, float32 little endian, row by row: a token vector of unit length times
 this matrix is its projection.
 
 The columns are the 64 leading eigenvectors of the second moment of the
-last-layer token vectors, each scaled to unit length first, of the words that
-count: stop words, punctuation, [CLS] and [SEP] are left out. No mean is taken
-off, so that the projection stays one matrix product and the inner product of
-two projected tokens approximates their cosine.
+last-layer token vectors of content words, each scaled to unit length first.
+Stop words, punctuation, [CLS] and [SEP] are left out. The mean is not
+subtracted, so that the projection is one matrix product and the inner product
+of two projected tokens approximates their cosine.
 
-The sentences are written for this purpose and are everyday talk. Text of the
-evaluation data must never be used here: the projection would then have seen
-what it is measured on.
+The sentences are everyday talk, written for this purpose. Never use text of the
+evaluation data here: the projection would be fitted to the data that it is
+measured on.
 """
 
 import pathlib
@@ -31,7 +31,7 @@ from transformers import AutoModel
 DIM = 64
 MAX_TOKENS = 256
 
-# The stop words of the English analyser.
+# The stop words of the English analyzer.
 STOP = frozenset(
     """a an the and or but if then so of in on at to from for with by about as into over after before is are
     was were be been being am do does did done doing have has had having i me my mine we us our ours you your
@@ -49,7 +49,7 @@ def lines(text: pathlib.Path) -> list[str]:
 
 
 def token_vectors(folder: str, texts: list[str]) -> np.ndarray:
-    """The unit-length token vectors, n x 384, of the words of texts that count."""
+    """The unit-length token vectors, n x 384, of the content words of texts."""
     tokenizer = Tokenizer.from_file(f"{folder}/tokenizer.json")
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
@@ -87,7 +87,7 @@ def main() -> None:
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     folder, text, out = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-    # One thread: sums in a fixed order give the same file again.
+    # One thread adds in a fixed order, which makes the file reproducible.
     torch.set_num_threads(1)
     texts = lines(text)
     vectors = token_vectors(folder, texts)

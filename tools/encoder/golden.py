@@ -1,11 +1,11 @@
-"""Writes what the reference implementation makes of sixty texts, for the tests of
+"""Writes the results of the reference implementation for sixty texts, for the tests of
 internal/encoder: ids and words by the "tokenizers" library, vectors by transformers and
 torch on the CPU, in float32.
 
 usage: golden.py MODEL_DIR OUTPUT_DIR
 
 MODEL_DIR is the published model (all-MiniLM-L6-v2) with its tokenizer.json. The output is
-golden.json; a text that repeats another is written as the part and how often.
+golden.json. A text that repeats a part is written as the part and the count.
 """
 
 import base64
@@ -17,9 +17,9 @@ import torch
 from tokenizers import Tokenizer
 from transformers import AutoModel
 
-MAX_TOKENS = 256  # the length that the model was trained at
+MAX_TOKENS = 256  # the length that the model was trained with
 
-# The reference vectors of the pieces are kept for these.
+# The token vectors are kept for these texts.
 WITH_HIDDEN = {"The keys are in the blue bowl by the door.", "我們明天早上去爬山。"}
 
 TEXTS = [
@@ -71,7 +71,7 @@ TEXTS = [
     "غدا نسافر إلى القاهرة بالقطار.",
     "שלום, מה שלומך היום?",
     "Mixed 中文 and English, с русским и עברית.",
-    # What is no sentence.
+    # Not sentences.
     "",
     " \t\n ",
     "\u0000\u0001\u0007\u007f\u0080\u009f",
@@ -108,7 +108,7 @@ def main():
         with torch.no_grad():
             hidden = model(input_ids=torch.tensor([encoding.ids])).last_hidden_state[0]
         vector = torch.nn.functional.normalize(hidden.mean(0), dim=0)
-        # The range of a word is that of all its pieces; each special token is a word.
+        # The range of a word spans all its pieces; each special token is a word.
         words = {}
         framed = list(zip(encoding.word_ids, encoding.offsets))[1:-1]
         for i, (word, (start, end)) in enumerate(framed):

@@ -1,4 +1,4 @@
-"""What schemathesis must be told about this API beyond its contract.
+"""What schemathesis needs to know about this API beyond its contract.
 
 Loaded through SCHEMATHESIS_HOOKS. Settings: FUZZ_CALLS, the file that each call is
 noted in; FUZZ_KEPT, ids and names (one to a line) that no operation may destroy, so
@@ -17,7 +17,7 @@ LINES = {"bulkNotes": "BulkNote", "importNotes": "ImportNote"}  # schema of a li
 
 INVALID_UTF8 = "<bytes that are no UTF-8>"
 
-# Lines as they come when something broke: a line is refused alone, whatever it holds.
+# Broken lines: each is refused without affecting the others.
 BROKEN_LINES = [
     "", " ", "{", "}", "null", "[]", "1e999", "\"\"", "\x00", "{\"content\":", "{\"content\":\"a\"}}", "{\"content\":\"a\"} {\"content\":\"b\"}",
     "{\"content\":\"a\",\"content\":\"b\"}", "{\"content\":\"\\ud800\"}", "{\"content\":\"\\u0000\"}", INVALID_UTF8,
@@ -45,7 +45,7 @@ def ref(name):
 
 
 def narrow(schemas):
-    """Narrows what the contract says in words to what is often valid; the rest stays possible."""
+    """Makes values valid more often where the contract states rules in words. Invalid ones stay possible."""
     values = {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}
     text, number, times = {"type": "string", "maxLength": 64}, {"type": "number"}, {"enum": TIMES}
     leaf = {"anyOf": [
@@ -95,7 +95,7 @@ def narrow(schemas):
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """Says what the lines are of bodies whose lines the contract describes in words."""
+    """Sets the schema of lines for bodies whose lines the contract describes in words."""
     narrow(raw_schema["components"]["schemas"])
     results = {"type": "array", "items": {"anyOf": [ref("BulkResult"), ref("BulkEnd")]}}
     for path, methods in raw_schema["paths"].items():
@@ -117,7 +117,7 @@ def before_load_schema(context, raw_schema):
 
 @schemathesis.serializer(NDJSON)
 def lines_of(context, value):
-    """Objects become JSON lines; strings are lines already, broken ones among them."""
+    """Writes objects as JSON lines. Strings are written as they are; some are broken lines."""
     if isinstance(value, (bytes, bytearray)):
         return {"data": bytes(value)}
     if not isinstance(value, list):
@@ -128,13 +128,13 @@ def lines_of(context, value):
 def as_bytes(line):
     if line == INVALID_UTF8:
         return b'{"content":"\xff"}'
-    # Generated strings may hold lone surrogates, which have no bytes.
+    # Generated strings may contain lone surrogates, which cannot be encoded.
     return (line if isinstance(line, str) else json.dumps(line, ensure_ascii=False)).encode(errors="replace")
 
 
 @schemathesis.deserializer(NDJSON)
 def read_lines(context, response):
-    """Every line must be JSON; an empty one is not."""
+    """Reports whether every line is JSON. An empty line is not."""
     return [json.loads(line) for line in response.content.decode().splitlines()]
 
 
@@ -142,15 +142,15 @@ QUERIES = ("query", "vector", "messages", "queries")
 
 
 def aim(operation_id, case):
-    """Makes a part of the requests meet what the contract says in words, so that they get
-    behind the first refusal. Which part depends on the request alone."""
+    """Makes some requests follow the rules that the contract states in words, so that they pass the
+    first checks. The choice depends only on the request."""
     body = case.body if isinstance(case.body, dict) else {}
     size = len(json.dumps(case.body, default=str))
     path, headers = case.path_parameters or {}, case.headers or {}
     if operation_id in ("createNote", "importNotes", "search", "cloneCollection", "getGraph") and size % 4:
         path["collection"] = "fuzz"
     if operation_id == "forget" and size % 4:
-        path["collection"] = "bank"  # of the policy that forgets
+        path["collection"] = "bank"  # its policy can forget
     if operation_id == "createChatCompletion" and isinstance(case.body, dict) and size % 2:
         body.update(model="slipbox@fuzz", messages=[{"role": "user", "content": "Who repairs bicycles?"}])
     if len(headers.get("If-Match") or "") == 1 and size % 2:
@@ -159,7 +159,7 @@ def aim(operation_id, case):
         headers["Idempotency-Key"] += f"-{size}"  # the same key with another body is a conflict
     query = case.query or {}
     for holder in (query, body):
-        # A revision that is not there yet is waited for; most requests shall not.
+        # The gateway waits for a future revision. Most requests should not wait.
         if isinstance(holder.get("min_revision"), int) and holder["min_revision"] > 1 and len(f"{path}{query}{size}") % 8:
             holder["min_revision"] = 1
     if operation_id == "search" and size % 8:
@@ -179,7 +179,7 @@ def aim(operation_id, case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Turns the end of what must be kept into a request for something that is not there."""
+    """Redirects requests that would delete the objects to keep to objects that do not exist."""
     operation_id = context.operation.definition.raw.get("operationId")
     aim(operation_id, case)
     if operation_id in DESTROYING:
@@ -195,14 +195,14 @@ def after_call(context, case, response):
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """A body of lines is taken although a line is bad: that line alone is refused."""
+    """A body of lines is accepted although a line is bad. Only that line is refused."""
     lines = LINES.get(case.operation.definition.raw.get("operationId"))
     return not (lines and type(failure).__name__ == "AcceptedNegativeData")
 
 
 @schemathesis.check
 def line_results(ctx, response, case):
-    """Result lines are numbered as the lines that were sent, and the last one sums them up."""
+    """Result lines have the numbers of the sent lines, and the last one is a summary."""
     if response.status_code != 200 or not any(v.startswith(NDJSON) for v in response.headers.get("content-type", [])):
         return
     *results, end = [json.loads(line) for line in response.content.decode().splitlines()]
@@ -218,14 +218,14 @@ def line_results(ctx, response, case):
     if case.operation.definition.raw["operationId"] == "bulkNotes":
         body = response.request.body or b""
         body = (body.encode() if isinstance(body, str) else body).removesuffix(b"\n")
-        assert numbers == list(range(1, body.count(b"\n") + 2 if body else 1)), "lines were left out, or came in another order"
+        assert numbers == list(range(1, body.count(b"\n") + 2 if body else 1)), "lines are missing or in another order"
     else:
-        assert numbers == sorted(set(numbers)), "results came twice, or in another order"
+        assert numbers == sorted(set(numbers)), "results are repeated or in another order"
 
 
 @schemathesis.check
 def scope_needed(ctx, response, case):
-    """No operation does anything for a key that lacks its scope."""
+    """Every operation refuses a key that lacks its scope."""
     needed = case.operation.definition.raw.get("x-scope")
     if needed and needed not in SCOPES:
         assert response.status_code >= 400, f"needs {needed}, and answered {response.status_code} without it"

@@ -1,7 +1,7 @@
-"""Prints how often each operation answered how, from the file that hooks.py wrote.
+"""Prints the number of answers by operation and status, from the file that hooks.py wrote.
 
-Usage: report.py FILE OPERATION-THAT-NEED-NOT-SUCCEED... Exits with 1 when another
-operation of the contract never answered with a 2xx: its fuzz was a shallow one.
+Usage: report.py FILE OPERATION-THAT-NEED-NOT-SUCCEED... It exits with 1 when another operation of
+the contract never answered with a 2xx: it was tested only superficially.
 """
 
 import collections

@@ -1,13 +1,13 @@
-"""Fills a fresh gateway with things that a fuzz can find, always the same ones.
+"""Fills a new gateway with data for the fuzz, always the same.
 
-Most generated ids lead to a 404, which is a shallow test. This makes collections,
-notes, reviews, jobs, keys, agents and tenants, and writes settings for schemathesis
-that draw their ids. What an operation uses up (a key to revoke, a job to cancel) is
-made for that operation alone, and several times.
+Most generated ids lead to a 404, which tests little. This program creates collections, notes,
+reviews, jobs, keys, agents and tenants, and writes settings for schemathesis that use their ids.
+Objects that an operation consumes (a key to revoke, a job to cancel) are created for that
+operation only, several of each.
 
-Usage: seed.py tenant|operator FILE, with FUZZ_URL, and FUZZ_KEY (a tenant's key with
-all scopes, or an operator's); FILE is the schemathesis.toml to write. The ids of what
-must outlive the run are printed, one to a line.
+Usage: seed.py tenant|operator FILE, with FUZZ_URL, and FUZZ_KEY (a tenant's key with all scopes,
+or an operator's). FILE is the schemathesis.toml to write. It prints the ids that must survive the
+run, one per line.
 """
 
 import json
@@ -20,7 +20,7 @@ import uuid
 
 URL = os.environ["FUZZ_URL"]
 KEY = os.environ["FUZZ_KEY"]
-EACH = 16  # of what one operation uses up
+EACH = 16  # objects per operation that consumes them
 
 FILTERS = [
     '{"field":"tags","op":"contains","value":"bicycles"}', '{"field":"importance","op":"gte","value":0.5}',
@@ -33,7 +33,7 @@ FILTERS = [
 
 
 def call(method, path, body=None, media="application/json"):
-    """Sends a request and gives the answer's JSON; anything but a 2xx ends the program."""
+    """Sends a request and returns the JSON of the answer. It exits unless the status is 2xx."""
     if body is not None and not isinstance(body, bytes):
         body = json.dumps(body).encode()
     headers = {"Authorization": f"Bearer {KEY}"}
@@ -49,7 +49,7 @@ def call(method, path, body=None, media="application/json"):
 
 
 def wait_for(what, done):
-    """Waits, for a bounded time, until done() is true."""
+    """Waits until done() is true, for at most 90 seconds."""
     end = time.monotonic() + 90
     while not done():
         if time.monotonic() > end:
@@ -58,7 +58,7 @@ def wait_for(what, done):
 
 
 class Settings:
-    """A schemathesis.toml in the making."""
+    """Builds a schemathesis.toml."""
 
     def __init__(self):
         self.dictionaries = []
@@ -84,7 +84,7 @@ class Settings:
         )
 
     def lightly(self, filter_key, pattern):
-        """A few plain cases are enough for these operations."""
+        """Runs only a few cases of these operations."""
         self.operations.append(
             f"[[operations]]\n{filter_key} = {json.dumps(pattern)}\ngeneration.max-examples = 2\n"
             "phases.coverage.enabled = false\nphases.stateful.enabled = false\n"
@@ -104,9 +104,9 @@ def add(ref, content, wait=False, **rest):
 
 
 def seed_tenant(settings):
-    """What a tenant's key can reach."""
-    # Jobs of this collection ask a model that nobody serves: the first die of it, then
-    # the circuit breaker opens, and later ones stay queued.
+    """Creates what a tenant's key can reach."""
+    # Jobs of this collection ask a model that does not exist. The first ones die, then the circuit
+    # breaker opens and later ones stay queued.
     stalled = collection("stalled", policy_config={"model": "down"})
     dead = [add(stalled, f"Nobody will look at this, number {n}.")["job"]["id"] for n in range(6)]
 
@@ -153,7 +153,7 @@ def seed_tenant(settings):
     settings.dictionary("notes_to_unlink", linked)
     settings.operation("deleteLinks", path_collection="shared", path_note="notes_to_unlink", query_target="notes")
 
-    # One note whose first version every revision of the dictionary shows.
+    # A note with a version at every revision of the dictionary.
     old = collection("restored", policy="none")
     first = add(old, "The first words.")["note"]["id"]
     for n in range(12):
@@ -167,7 +167,7 @@ def seed_tenant(settings):
     settings.dictionary("collections_to_patch", [collection(f"patched-{n}") for n in range(EACH)])
     settings.operation("patchCollection", path_collection="collections_to_patch")
 
-    # Each pair of notes makes one proposal, which no other one touches.
+    # Each pair of notes leads to one proposal, independent of the others.
     careful = collection("careful", policy_config={"confidence_gate": 1, "k_neighbours": 1})
     things = "crane bread tide violin lantern orchard glacier compass beehive saddle kettle meteor anchor loom quarry ferry " \
         "chimney falcon mosaic harvest turbine pepper cellar prism walnut harpoon thistle bellows pulley trellis gondola abacus " \
@@ -177,7 +177,7 @@ def seed_tenant(settings):
         add(careful, f"The {thing} of {thing}ville and its {thing} maker were praised", wait=True)
     reviews = [r["id"] for r in reversed(call("GET", f"/v1/reviews?collection={careful}&state=open&limit=200")["items"])]
     if len(reviews) < 3 * EACH - 8:
-        sys.exit(f"fuzz: only {len(reviews)} reviews came to be")
+        sys.exit(f"fuzz: only {len(reviews)} reviews were created")
     third = len(reviews) // 3
     for review in reviews[:third]:
         call("POST", f"/v1/reviews/{review}/approve")
@@ -221,12 +221,12 @@ def seed_tenant(settings):
     settings.everywhere("path.job", "jobs")
     settings.lightly("include-path-regex", "^/v1/tenants")
 
-    # Neither deleted nor patched, so that the others find them.
+    # The fuzz must not delete or patch these: other operations need them.
     return ["fuzz", "fuzz-2", "bank", bank, "restored", "stalled", "careful", *kept, old, stalled, careful]
 
 
 def seed_operator(settings):
-    """What an operator's key can reach."""
+    """Creates what an operator's key can reach."""
     default = call("GET", "/v1/tenants/default")
     settings.dictionary("tenants", [call("POST", "/v1/tenants", {"name": f"tenant-{n}"})["name"] for n in range(3)])
     settings.everywhere("path.tenant", "tenants", 0.8)

@@ -13,7 +13,7 @@ import (
 
 const bruteName = "float32, brute force"
 
-// nearest keeps the best of what it is shown.
+// nearest keeps the k best of the scores that are added.
 type nearest struct {
 	most  int
 	found []scored // best first
@@ -43,8 +43,8 @@ func (s *nearest) notes() []int {
 	return out
 }
 
-// scan compares with the first n rows of flat, on as many processors as the
-// index takes for so many rows.
+// scan compares with the first n rows of flat, on as many processors as the index uses for so many
+// rows.
 func scan(flat, q []float32, n, most int) *nearest {
 	workers := scanners(n)
 	parts := make([]nearest, workers)
@@ -68,7 +68,7 @@ func scan(flat, q []float32, n, most int) *nearest {
 	return all
 }
 
-// scanners is how many processors package index scans n rows on.
+// scanners returns the number of processors that package index uses for n rows.
 func scanners(n int) int {
 	if n < 1<<15 {
 		return 1
@@ -76,8 +76,8 @@ func scanners(n int) int {
 	return min(4, runtime.GOMAXPROCS(0))
 }
 
-// brute compares with every vector as it is, by vector instructions.
-func brute(_ context.Context, c *corpus, n int, _ bool, _ teller) ([]*built, error) {
+// brute compares with every float32 vector, with vector instructions.
+func brute(_ context.Context, c *corpus, n int, _ bool, _ logger) ([]*built, error) {
 	before, start := heap(), time.Now()
 	flat := make([]float32, 0, n*c.dim)
 	for _, v := range c.vectors[:n] {
@@ -89,15 +89,15 @@ func brute(_ context.Context, c *corpus, n int, _ bool, _ teller) ([]*built, err
 	}}}}}, nil
 }
 
-// truth is what is nearest to a query, in float64: an answer counts where it is at
-// least as near as the last of the k nearest, so that of equals any is right.
+// truth holds the nearest notes of each query, in float64. A note is a right answer when it is at
+// least as near as the k-th nearest, so that of equally near notes any is right.
 type truth struct {
 	corpus *corpus
 	last   []float64 // by query
 }
 
 func newTruth(c *corpus, n int) truth {
-	// Rounding of float32 does not reach past so many more.
+	// Rounding of float32 changes no order beyond so many more.
 	const more = 30
 	t := truth{corpus: c, last: make([]float64, len(c.queries))}
 	for i := range c.queries {
@@ -115,7 +115,7 @@ func newTruth(c *corpus, n int) truth {
 	return t
 }
 
-// recall of an answer to query i, 0..1.
+// recall returns the recall of an answer to query i, from 0 to 1.
 func (t truth) recall(i int, answer []int) float64 {
 	right := 0
 	slices.Sort(answer)
@@ -127,7 +127,7 @@ func (t truth) recall(i int, answer []int) float64 {
 	return float64(min(right, k)) / k
 }
 
-// mean of the cosine of the last of the k nearest: how dense the corpus is.
+// mean returns the mean cosine of the k-th nearest: the density of the corpus.
 func (t truth) mean() float64 {
 	sum := 0.0
 	for _, x := range t.last {
@@ -144,10 +144,10 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// heap is what is in use, in bytes.
+// heap returns the bytes in use.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what finalizers and pools held
+	runtime.GC() // frees what finalizers and pools held
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc) //nolint:gosec // no heap is that large

@@ -22,18 +22,18 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// share is how much of the difference between two encoded notes is added to a
-// third one, to make a vector that was not encoded: such vectors vary as those of
-// the encoder do, in its directions, which random numbers would not.
+// share is the weight of the difference of two encoded notes that is added to a third one, to make a
+// vector without encoding. Such vectors vary in the same directions as those of the encoder; random
+// vectors would not.
 const share = 0.5
 
-// session is how many notes stand in one.
+// session is the number of notes of a session.
 const session = 25
 
-// corpus is what everybody is asked to find, and by what.
+// corpus holds the notes and the queries of a run.
 type corpus struct {
 	dim     int
-	encoded int         // the first so many vectors are the encoder's own
+	encoded int         // the number of vectors that the encoder made; they come first
 	vectors [][]float32 // of unit length
 	tokens  [][]byte    // codes for late interaction
 	queries []query
@@ -44,12 +44,12 @@ type query struct {
 	memory.Embedding
 }
 
-// noteText is what note i says.
+// noteText returns the text of note i.
 func noteText(i int) string { return newWriter(noteStream, i).note() }
 
-// newCorpus makes n notes, of which the first encode are encoded, and queries. What was
-// encoded before is read from a file in dir.
-func newCorpus[E memory.Embedder](ctx context.Context, encoders []E, dir string, n, encode, queries int, tellf teller) (*corpus, error) {
+// newCorpus makes n notes, of which the first encode ones are encoded, and queries. A file in dir
+// caches encoded notes between runs.
+func newCorpus[E memory.Embedder](ctx context.Context, encoders []E, dir string, n, encode, queries int, logf logger) (*corpus, error) {
 	c := &corpus{dim: encoders[0].Dim(), encoded: min(n, encode)}
 	if c.encoded < 3 {
 		return nil, errors.New("encode at least three notes")
@@ -69,7 +69,7 @@ func newCorpus[E memory.Embedder](ctx context.Context, encoders []E, dir string,
 		m.Vector = unit(m.Vector)
 		c.queries = append(c.queries, query{texts[i], m})
 	}
-	if err := c.encode(ctx, encoders[0].Name(), embed, dir, tellf); err != nil {
+	if err := c.encode(ctx, encoders[0].Name(), embed, dir, logf); err != nil {
 		return nil, err
 	}
 	for i := c.encoded; i < n; i++ {
@@ -86,11 +86,11 @@ func newCorpus[E memory.Embedder](ctx context.Context, encoders []E, dir string,
 
 type embedFunc func(ctx context.Context, texts []string) ([]memory.Embedding, error)
 
-// encode gives the first notes their vectors: those in the file, and others that it
-// appends.
-func (c *corpus) encode(ctx context.Context, name string, embed embedFunc, dir string, tellf teller) error {
+// encode sets the vectors of the first notes. It reads them from the file, and appends those that
+// are missing.
+func (c *corpus) encode(ctx context.Context, name string, embed embedFunc, dir string, logf logger) error {
 	key := sha256.New()
-	for i := range 200 { // other texts or another encoder: another file
+	for i := range 200 { // other texts or encoders use another file
 		key.Write([]byte(noteText(i)))
 	}
 	key.Write([]byte(name))
@@ -98,7 +98,7 @@ func (c *corpus) encode(ctx context.Context, name string, embed embedFunc, dir s
 		return err
 	}
 	path := filepath.Join(dir, "notes-"+hex.EncodeToString(key.Sum(nil)[:8])+".bin")
-	// Two runs would write into one another.
+	// Only one run may write the file.
 	lock := flock.New(path + ".lock")
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return errors.Join(fmt.Errorf("%s: another run encodes", path), err)
@@ -113,7 +113,7 @@ func (c *corpus) encode(ctx context.Context, name string, embed embedFunc, dir s
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := file.Truncate(whole); err != nil { // an interrupted run leaves half a note
+	if err := file.Truncate(whole); err != nil { // an interrupted run may leave half a note
 		return err
 	}
 	if _, err := file.Seek(whole, io.SeekStart); err != nil {
@@ -136,7 +136,7 @@ func (c *corpus) encode(ctx context.Context, name string, embed embedFunc, dir s
 			for _, x := range made[i].Vector {
 				out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
 			}
-			out = binary.LittleEndian.AppendUint32(out, uint32(len(codes))) //nolint:gosec // of 256 tokens at most
+			out = binary.LittleEndian.AppendUint32(out, uint32(len(codes))) //nolint:gosec // at most 256 tokens
 			out = append(out, codes...)
 			c.vectors, c.tokens = append(c.vectors, unit(made[i].Vector)), append(c.tokens, codes)
 		}
@@ -146,13 +146,13 @@ func (c *corpus) encode(ctx context.Context, name string, embed embedFunc, dir s
 		done := len(c.vectors) - had
 		if left := c.encoded - len(c.vectors); done/batch%8 == 0 || left == 0 {
 			per := time.Since(started) / time.Duration(done)
-			tellf("encoded %d of %d notes, %v to go", len(c.vectors), c.encoded, (per * time.Duration(left)).Round(time.Second))
+			logf("encoded %d of %d notes, %v to go", len(c.vectors), c.encoded, (per * time.Duration(left)).Round(time.Second))
 		}
 	}
 	return nil
 }
 
-// encodeAll shares texts among encoders.
+// encodeAll encodes texts with several encoders in parallel.
 func encodeAll[E memory.Embedder](ctx context.Context, encoders []E, texts []string) ([]memory.Embedding, error) {
 	out := make([]memory.Embedding, len(texts))
 	errs := make([]error, len(encoders))
@@ -169,7 +169,7 @@ func encodeAll[E memory.Embedder](ctx context.Context, encoders []E, texts []str
 	return out, errors.Join(errs...)
 }
 
-// read takes whole notes and tells where the last of them ends.
+// read reads the complete notes of the file and returns the offset after the last one.
 func (c *corpus) read(r io.Reader) (whole int64, err error) {
 	head := make([]byte, 4*c.dim+4)
 	for {
@@ -185,7 +185,7 @@ func (c *corpus) read(r io.Reader) (whole int64, err error) {
 			return whole, ended(err)
 		}
 		whole += int64(len(head) + len(codes))
-		if len(c.vectors) < c.encoded { // else: a longer run's, to be kept
+		if len(c.vectors) < c.encoded { // the rest is from a longer run and stays
 			c.vectors, c.tokens = append(c.vectors, unit(v)), append(c.tokens, codes)
 		}
 	}

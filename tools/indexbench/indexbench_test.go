@@ -20,8 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// byLetters embeds by counting letters; it stands in for the encoder, whose weights
-// a test need not have.
+// byLetters embeds by counting letters. It replaces the encoder, whose weights a test may lack.
 type byLetters struct{ asked int }
 
 func (*byLetters) Name() string { return "letters" }
@@ -56,13 +55,13 @@ func testCorpus(t *testing.T, n, encode int) *corpus {
 	return c
 }
 
-// C080, C300: recall and time are measured beside exact search, at any size; the figures
-// at 100,000 notes and above are those of docs/benchmarks.md.
+// C080, C300: recall and time are compared with exact search at any size. docs/benchmarks.md has the
+// figures at 100,000 notes and more.
 func TestEverybodyAnswers(t *testing.T) {
 	t.Parallel()
 	const n = 600
 	r := &run{
-		corpus: testCorpus(t, n, 400), graphs: n, length: 20 * time.Millisecond, tellf: quiet,
+		corpus: testCorpus(t, n, 400), graphs: n, length: 20 * time.Millisecond, logf: quiet,
 		libraries: []library{vectors, hybrid, brute, chromemGo, sqliteVec, coderHNSW},
 	}
 	for _, size := range []int{300, n} {
@@ -124,7 +123,7 @@ func wellFormed(t *testing.T, name string, text []byte) {
 func TestRecallIsThatOfSorting(t *testing.T) {
 	t.Parallel()
 	c := testCorpus(t, 300, 300)
-	c.vectors[7] = slices.Clone(c.vectors[3]) // of equals, either is right
+	c.vectors[7] = slices.Clone(c.vectors[3]) // of equal vectors, either is right
 	truth := newTruth(c, len(c.vectors))
 	for i := range c.queries {
 		all := make([]int, len(c.vectors))
@@ -168,7 +167,7 @@ func TestEncodedNotesAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(files[0], info.Size()-10); err != nil { // a run was killed here
+	if err := os.Truncate(files[0], info.Size()-10); err != nil { // as after a killed run
 		t.Fatal(err)
 	}
 	again, asked := get(50)

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand" //nolint:depguard // what the graph takes
+	"math/rand" //nolint:depguard // the graph needs this type
 	"runtime"
 	"slices"
 	"strconv"
@@ -16,8 +16,8 @@ import (
 	"github.com/coder/hnsw"
 	"github.com/philippgille/chromem-go"
 	"github.com/viterin/vek/vek32"
-	_ "modernc.org/sqlite"     // the driver of the database beside ours
-	_ "modernc.org/sqlite/vec" // sqlite-vec, for every connection of it
+	_ "modernc.org/sqlite"     // the driver of the other database
+	_ "modernc.org/sqlite/vec" // sqlite-vec, for each of its connections
 )
 
 const (
@@ -26,8 +26,8 @@ const (
 	coderName   = "coder/hnsw"
 )
 
-// chromemGo compares with every vector, on all processors, in plain Go.
-func chromemGo(ctx context.Context, c *corpus, n int, _ bool, _ teller) ([]*built, error) {
+// chromemGo compares with every vector on all processors, in plain Go.
+func chromemGo(ctx context.Context, c *corpus, n int, _ bool, _ logger) ([]*built, error) {
 	before, start := heap(), time.Now()
 	none := func(context.Context, string) ([]float32, error) { return nil, errors.New("vectors are given") }
 	held, err := chromem.NewDB().CreateCollection("notes", nil, none)
@@ -60,18 +60,17 @@ func chromemGo(ctx context.Context, c *corpus, n int, _ bool, _ teller) ([]*buil
 	}}, nil
 }
 
-// coderHNSW is a graph: M 16 and, as pgvector, 64 candidates while it is built. Its
-// search ends at the first step that comes no nearer once it has as many as were asked
-// for, and EfSearch changes next to nothing. What trades time for recall is to ask for
-// more and to keep the nearest.
-func coderHNSW(ctx context.Context, c *corpus, n int, graphs bool, tellf teller) ([]*built, error) {
+// coderHNSW is an HNSW graph with M 16 and, like pgvector, 64 candidates while building. Once it has
+// as many results as requested, its search ends at the first step that comes no nearer, and
+// EfSearch changes almost nothing. Asking for more and keeping the nearest trades time for recall.
+func coderHNSW(ctx context.Context, c *corpus, n int, graphs bool, logf logger) ([]*built, error) {
 	if !graphs {
 		return nil, nil
 	}
 	const m, efConstruction = 16, 64
 	before, start, told := heap(), time.Now(), time.Now()
 	g := hnsw.NewGraph[int]()
-	g.M, g.EfSearch, g.Rng = m, efConstruction, rand.New(rand.NewSource(seed)) //nolint:gosec // no secret: the same graph every time
+	g.M, g.EfSearch, g.Rng = m, efConstruction, rand.New(rand.NewSource(seed)) //nolint:gosec // not a secret; the graph must be reproducible
 	for i := range n {
 		g.Add(hnsw.MakeNode(i, slices.Clone(c.vectors[i])))
 		if err := ctx.Err(); err != nil {
@@ -79,7 +78,7 @@ func coderHNSW(ctx context.Context, c *corpus, n int, graphs bool, tellf teller)
 		}
 		if time.Since(told) > 5*time.Second {
 			told = time.Now()
-			tellf("%s: %d of %d notes", coderName, i+1, n)
+			logf("%s: %d of %d notes", coderName, i+1, n)
 		}
 	}
 	b := &built{name: coderName, took: time.Since(start)}
@@ -96,13 +95,13 @@ func coderHNSW(ctx context.Context, c *corpus, n int, graphs bool, tellf teller)
 	return []*built{b}, nil
 }
 
-// sqliteVec compares with every vector: the C library, translated to Go.
-func sqliteVec(ctx context.Context, c *corpus, n int, _ bool, _ teller) ([]*built, error) {
+// sqliteVec compares with every vector. It is the C library translated to Go.
+func sqliteVec(ctx context.Context, c *corpus, n int, _ bool, _ logger) ([]*built, error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1) // each would have a memory of its own
+	db.SetMaxOpenConns(1) // each connection would have its own memory database
 	b := &built{name: sqliteName, close: func() { _ = db.Close() }}
 	if err := b.fillSQLite(ctx, db, c, n); err != nil {
 		b.close()
@@ -157,7 +156,7 @@ func (b *built) fillSQLite(ctx context.Context, db *sql.DB, c *corpus, n int) er
 		return err
 	}
 	b.took = time.Since(start)
-	// Its pages are not on Go's heap.
+	// The pages are not on Go's heap.
 	return db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&b.bytes)
 }
 

@@ -1,13 +1,12 @@
-// Command indexbench sets the index beside others: brute force over float32, Go
-// libraries and pgvector, with the same vectors and the same queries, in one run.
-// "make bench/index" runs it; docs/benchmarks.md says how to read what it prints.
+// Command indexbench compares internal/index with brute force over float32, Go libraries and
+// pgvector, with equal vectors and queries in one run. "make bench/index" runs it;
+// docs/benchmarks.md explains its output.
 //
-// It is a module of its own, so that the others are no dependencies of ours. What is
-// measured is this checkout.
+// It is a module of its own, so that the other libraries are not dependencies of the product. It
+// measures the code of this checkout.
 //
-// Progress goes to stderr, a table in Markdown to stdout; -out gets the figures as
-// JSON, and two plots. With -docs the table is put into benchmarks.md of that folder,
-// and figures and plots beside it.
+// Progress goes to stderr, a Markdown table to stdout. Figures as JSON and two plots go to the
+// folder -out. With -docs it also writes them there, and the table into benchmarks.md.
 package main
 
 import (
@@ -30,24 +29,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 )
 
-// Result is one run.
+// Result is the result of a run.
 type Result struct {
 	Command string   `json:"command"`
 	Machine string   `json:"machine"`
-	Others  []string `json:"others"` // and their versions
+	Others  []string `json:"others"` // the other libraries with their versions
 	Queries int      `json:"queries"`
 	Seconds float64  `json:"seconds_per_figure"`
 	Sizes   []Size   `json:"sizes"`
 	Figures []Figure `json:"figures"`
 }
 
-// run is one under way.
+// run is a run in progress.
 type run struct {
 	corpus    *corpus
 	libraries []library
 	graphs    int           // the largest size at which graphs are built
-	length    time.Duration // of each figure
-	tellf     teller
+	length    time.Duration // measuring time of each figure
+	logf      logger
 	result    Result
 }
 
@@ -149,7 +148,7 @@ func (o *options) measure(ctx context.Context) (*Result, error) {
 		result: Result{
 			Command: o.command, Machine: machine(), Others: versions(), Queries: o.queries, Seconds: o.length.Seconds(),
 		},
-		tellf: func(format string, args ...any) {
+		logf: func(format string, args ...any) {
 			fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
 		},
 	}
@@ -161,14 +160,14 @@ func (o *options) measure(ctx context.Context) (*Result, error) {
 		r.libraries, r.result.Others = append(r.libraries, pgVector), append(r.result.Others, about)
 	}
 	largest := o.sizes[len(o.sizes)-1]
-	r.tellf("%d notes, by the %s kernel", largest, encoder.Kernel())
+	r.logf("%d notes, by the %s kernel", largest, encoder.Kernel())
 	encoders, err := openEncoders()
 	if err != nil {
 		return nil, err
 	}
-	r.corpus, err = newCorpus(ctx, encoders, o.cache, largest, o.encode, o.queries, r.tellf)
+	r.corpus, err = newCorpus(ctx, encoders, o.cache, largest, o.encode, o.queries, r.logf)
 	for _, e := range encoders {
-		err = errors.Join(err, e.Close()) // its memory is no library's
+		err = errors.Join(err, e.Close()) // its memory must not count
 	}
 	if err != nil {
 		return nil, err
@@ -178,11 +177,11 @@ func (o *options) measure(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
-	r.tellf("done")
+	r.logf("done")
 	return &r.result, nil
 }
 
-// openEncoders gives one for each processor: one by itself leaves some to searches.
+// openEncoders opens an encoder for each processor. A single one would leave processors idle.
 func openEncoders() ([]*llm.Local, error) {
 	var out []*llm.Local
 	for range runtime.GOMAXPROCS(0) {
@@ -195,7 +194,7 @@ func openEncoders() ([]*llm.Local, error) {
 	return out, nil
 }
 
-// write puts figures and plots into a folder.
+// write writes figures and plots into a folder.
 func (r *Result) write(dir string) error {
 	text, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
@@ -210,10 +209,10 @@ func (r *Result) write(dir string) error {
 	return r.writePlots(dir)
 }
 
-// machine is what figures depend on.
+// machine describes the machine.
 func machine() string {
 	cpu := ""
-	text, _ := os.ReadFile("/proc/cpuinfo") // absent elsewhere than on Linux
+	text, _ := os.ReadFile("/proc/cpuinfo") // only on Linux
 	if _, rest, ok := strings.Cut(string(text), "model name"); ok {
 		line, _, _ := strings.Cut(rest, "\n")
 		cpu = ", " + strings.Trim(line, "\t :")

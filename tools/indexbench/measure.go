@@ -11,57 +11,57 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// turns is into how many parts the time of a figure is cut, each taken after one of
-// everybody else: what else the machine does falls on all alike.
+// turns is the number of parts that the time of a figure is divided into. The libraries take turns,
+// so that other work of the machine slows all of them alike.
 const turns = 5
 
-// fewest calls that a 99th percentile is told of.
+// fewest is the least number of calls for a 99th percentile.
 const fewest = 100
 
-// Figure is one way to ask one library, at one size.
+// Figure is the result of one finder at one size.
 type Figure struct {
 	Notes   int      `json:"notes"`
 	Library string   `json:"library"`
 	Setting string   `json:"setting,omitempty"`
 	Calls   int      `json:"calls"`
 	P50     float64  `json:"p50_ms"`
-	P99     *float64 `json:"p99_ms,omitempty"` // nil: too few calls
+	P99     *float64 `json:"p99_ms,omitempty"` // nil after too few calls
 	Recall  *float64 `json:"recall@10,omitempty"`
 	Build   float64  `json:"build_seconds"`
 	Bytes   float64  `json:"bytes_per_note"`
 }
 
-// Size is what is known of one number of notes.
+// Size describes a run at one number of notes.
 type Size struct {
 	Notes   int     `json:"notes"`
-	Encoded int     `json:"encoded"`      // the rest is mixed from them
-	Tenth   float64 `json:"tenth_cosine"` // of the tenth nearest, over all queries
+	Encoded int     `json:"encoded"`      // the rest are mixed from them
+	Tenth   float64 `json:"tenth_cosine"` // mean cosine of the tenth nearest note
 	Scan    Scan    `json:"scan"`
 }
 
-// Scan sets the answer of our index by vectors beside a plain loop that reads as many
-// bytes as it has codes, on as many processors.
+// Scan compares the time of our index with a plain loop that reads the same number of bytes on the
+// same number of processors.
 type Scan struct {
 	Bytes      int     `json:"bytes"`
 	Processors int     `json:"processors"`
 	Read       float64 `json:"read_ms"`   // median
-	Answer     float64 `json:"answer_ms"` // median: scan, choice, exact scores of the shortlist
+	Answer     float64 `json:"answer_ms"` // median; scan, selection, exact scores of the shortlist
 }
 
-// Share of the bandwidth of a plain loop that the answer reaches.
+// Share returns the bandwidth of the index relative to the plain loop.
 func (s Scan) Share() float64 { return s.Read / s.Answer }
 
-// entrant is what is timed.
+// entrant is a finder that is measured.
 type entrant struct {
 	figure Figure
 	call   func(i int) error
 	took   []time.Duration
 }
 
-// size measures everybody at one number of notes.
+// size measures all libraries at one number of notes.
 func (r *run) size(ctx context.Context, n int) (err error) {
 	c := r.corpus
-	r.tellf("%d notes: who is nearest, exactly", n)
+	r.logf("%d notes: who is nearest, exactly", n)
 	truth := newTruth(c, n)
 	var all []*built
 	defer func() {
@@ -73,13 +73,13 @@ func (r *run) size(ctx context.Context, n int) (err error) {
 	}()
 	var entrants []*entrant
 	for _, build := range r.libraries {
-		made, err := build(ctx, c, n, n <= r.graphs, r.tellf)
+		made, err := build(ctx, c, n, n <= r.graphs, r.logf)
 		if err != nil {
 			return err
 		}
 		all = append(all, made...)
 		for _, b := range made {
-			r.tellf("%d notes: %s built in %v", n, b.name, b.took.Round(time.Millisecond))
+			r.logf("%d notes: %s built in %v", n, b.name, b.took.Round(time.Millisecond))
 			for _, f := range b.finders {
 				e, err := r.enter(ctx, truth, n, b, f)
 				if err != nil {
@@ -113,7 +113,7 @@ func (r *run) size(ctx context.Context, n int) (err error) {
 	return nil
 }
 
-// enter asks every query once, for recall and to warm up.
+// enter runs every query once, to measure the recall and to warm up.
 func (r *run) enter(ctx context.Context, t truth, n int, b *built, f finder) (*entrant, error) {
 	c := r.corpus
 	e := &entrant{
@@ -138,12 +138,12 @@ func (r *run) enter(ctx context.Context, t truth, n int, b *built, f finder) (*e
 	return e, nil
 }
 
-// time calls one after the other, each for its part of the time.
+// time measures the entrants one after the other, each for its part of the time.
 func (r *run) time(entrants []*entrant) error {
 	for turn := range turns {
-		r.tellf("turn %d of %d", turn+1, turns)
+		r.logf("turn %d of %d", turn+1, turns)
 		for _, e := range entrants {
-			runtime.GC() // another's garbage is not for this one to clear
+			runtime.GC() // collects the garbage of the previous entrant
 			for start := time.Now(); time.Since(start) < r.length/turns; {
 				began := time.Now()
 				if err := e.call(len(e.took)); err != nil {
@@ -156,7 +156,7 @@ func (r *run) time(entrants []*entrant) error {
 	return nil
 }
 
-// reading is a loop over as many bytes as the codes of n notes are.
+// reading is a loop over as many bytes as the codes of n notes have.
 type reading struct {
 	floats  []float32
 	workers int
@@ -166,14 +166,13 @@ type reading struct {
 func newReading(n, dim int) *reading {
 	r := &reading{floats: make([]float32, n*dim/int(unsafe.Sizeof(float32(0)))), workers: scanners(n)}
 	for i := range r.floats {
-		r.floats[i] = 1 // pages of zeros may all be one page
+		r.floats[i] = 1 // pages of zeros may share memory
 	}
 	r.sums = make([]float32, r.workers)
 	return r
 }
 
-// read adds all up by vector instructions, which is the least that can be done with
-// what was read.
+// read sums all values with vector instructions: the least work for the bytes read.
 func (r *reading) read(int) error {
 	done := make(chan struct{}, r.workers)
 	part := func(w int) {
@@ -191,7 +190,7 @@ func (r *reading) read(int) error {
 	return nil
 }
 
-// percentile of times, by nearest rank; 0 for none.
+// percentile returns a percentile by nearest rank; 0 without times.
 func percentile(took []time.Duration, p float64) time.Duration {
 	if len(took) == 0 {
 		return 0

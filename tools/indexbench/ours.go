@@ -13,17 +13,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
-	"github.com/slipboxhq/slipbox/internal/tenant/grant" // there is no store, and no tenant but this
+	"github.com/slipboxhq/slipbox/internal/tenant/grant" // without a store there is only this tenant
 )
 
-// noteID names note i; numberOf is its inverse.
+// noteID returns the id of note i; numberOf is its inverse.
 func noteID(i int) (id uuid.UUID) {
 	binary.BigEndian.PutUint64(id[8:], uint64(i)) //nolint:gosec // not negative
 	return id
 }
 
 func numberOf(id uuid.UUID) int {
-	return int(binary.BigEndian.Uint64(id[8:])) //nolint:gosec // it was an int
+	return int(binary.BigEndian.Uint64(id[8:])) //nolint:gosec // noteID made it from an int
 }
 
 const (
@@ -31,8 +31,8 @@ const (
 	oursHybrid = "slipbox, hybrid"
 )
 
-// vectors is the bare index, of vectors alone: what the other libraries do.
-func vectors(_ context.Context, c *corpus, n int, _ bool, _ teller) ([]*built, error) {
+// vectors is the bare index with vectors only, like the other libraries.
+func vectors(_ context.Context, c *corpus, n int, _ bool, _ logger) ([]*built, error) {
 	const batch = 2_000
 	before := heap()
 	layer, err := index.NewLayer(index.Config{Dimensions: c.dim})
@@ -71,13 +71,12 @@ func vectors(_ context.Context, c *corpus, n int, _ bool, _ teller) ([]*built, e
 	return []*built{b}, nil
 }
 
-// hybrid is a whole search of the core with the defaults: words, vectors,
-// sessions and late interaction over the index, fused; from a query that was embedded
-// to ids. Building it is what a process does before its first search: it reads the log,
-// here out of memory.
-func hybrid(ctx context.Context, c *corpus, n int, _ bool, _ teller) ([]*built, error) {
+// hybrid is a whole search of the core with the defaults, from an embedded query to ids: words,
+// vectors, sessions and late interaction over the index, fused. Its building time is that of a
+// process before its first search, which reads the log (here from memory).
+func hybrid(ctx context.Context, c *corpus, n int, _ bool, _ logger) ([]*built, error) {
 	before := heap()
-	// A scope of a tenant that no store knows: there is only this log.
+	// The tenant is in no store: there is only this log.
 	scope := grant.Scope(uuid.UUID{15: 1}, uuid.Nil, "indexbench", tenant.AllPermissions()...)
 	log := &log{corpus: c, notes: n}
 	asked := embedder{byText: map[string]memory.Embedding{}, dim: c.dim}
@@ -113,9 +112,9 @@ func hybrid(ctx context.Context, c *corpus, n int, _ bool, _ teller) ([]*built, 
 	return []*built{{name: oursHybrid, took: took, bytes: heap() - before, finders: []finder{{words: true, ask: ask}}}}, nil
 }
 
-// log is the store of one collection that has nothing but its log.
+// log is a store of one collection that only has a log.
 type log struct {
-	memory.Reader // nil: a search for ids reads nothing else
+	memory.Reader // nil: a search for ids needs no other method
 
 	corpus *corpus
 	notes  int
@@ -137,7 +136,7 @@ func (l *log) Log(_ context.Context, _ tenant.Scope, _ memory.View, _ int, after
 	return memory.Revision(l.notes), nil
 }
 
-// embedder knows the queries, which were embedded before.
+// embedder returns the vectors of the queries, embedded before.
 type embedder struct {
 	byText map[string]memory.Embedding
 	dim    int

@@ -19,7 +19,7 @@ const (
 	hnswName  = "pgvector, HNSW"
 )
 
-// What is made lies in a schema that is dropped at the end.
+// The tables are in a schema of their own, dropped at the end.
 const (
 	schema      = "indexbench"
 	table       = schema + ".notes"
@@ -27,12 +27,12 @@ const (
 	nearestText = "SELECT id FROM " + table + " ORDER BY v <=> $1 LIMIT $2"
 )
 
-// postgres is the connections to a table of pgvector's type "vector", float32.
+// postgres holds connections to a table with pgvector's type "vector" (float32).
 type postgres struct{ conns []*pgx.Conn }
 
-// pgVector has the planner scan all, on as many processors as it likes, and with graphs
-// go by an HNSW index with the defaults: m 16, ef_construction 64.
-func pgVector(ctx context.Context, c *corpus, n int, graphs bool, tellf teller) (all []*built, err error) {
+// pgVector lets the planner scan the table, on as many processors as it chooses. With graphs it also
+// measures an HNSW index with the defaults: m 16, ef_construction 64.
+func pgVector(ctx context.Context, c *corpus, n int, graphs bool, logf logger) (all []*built, err error) {
 	p := &postgres{}
 	defer func() {
 		if err != nil {
@@ -56,7 +56,7 @@ func pgVector(ctx context.Context, c *corpus, n int, graphs bool, tellf teller) 
 	if !graphs {
 		return []*built{exact}, nil
 	}
-	stop := ticking(func(d time.Duration) { tellf("%s: building for %v", hnswName, d) })
+	stop := ticking(func(d time.Duration) { logf("%s: building for %v", hnswName, d) })
 	_, err = conn.Exec(ctx, "CREATE INDEX "+byVector+" ON "+table+" USING hnsw (v vector_cosine_ops)")
 	stop()
 	if err != nil {
@@ -66,7 +66,7 @@ func pgVector(ctx context.Context, c *corpus, n int, graphs bool, tellf teller) 
 	if err := conn.QueryRow(ctx, "SELECT pg_relation_size('"+schema+"."+byVector+"')").Scan(&graph.bytes); err != nil {
 		return nil, err
 	}
-	graph.bytes += exact.bytes // an index without its table answers nothing
+	graph.bytes += exact.bytes // the index needs its table
 	for _, ef := range []int{40, 100, 400} {
 		session, err := p.session(ctx, fmt.Sprintf("SET enable_seqscan = off; SET hnsw.ef_search = %d", ef))
 		if err != nil {
@@ -80,9 +80,9 @@ func pgVector(ctx context.Context, c *corpus, n int, graphs bool, tellf teller) 
 	return []*built{exact, graph}, planned(ctx, session, c, false)
 }
 
-// session is a connection of its own, with settings.
+// session opens a connection with settings.
 func (p *postgres) session(ctx context.Context, settings string) (*pgx.Conn, error) {
-	url := cmp.Or(os.Getenv("MIGRATE_DATABASE_URL"), os.Getenv("DATABASE_URL")) // the serving role makes no tables
+	url := cmp.Or(os.Getenv("MIGRATE_DATABASE_URL"), os.Getenv("DATABASE_URL")) // the serving role may not create tables
 	if url == "" {
 		return nil, errors.New("DATABASE_URL is not set; scripts/bench-index.sh sets it, and -postgres=false leaves Postgres out")
 	}
@@ -99,16 +99,16 @@ func (p *postgres) session(ctx context.Context, settings string) (*pgx.Conn, err
 }
 
 func (p *postgres) close() {
-	ctx := context.Background() // also after an interruption
+	ctx := context.Background() // also after a cancellation
 	for i, conn := range p.conns {
 		if i == 0 {
-			_, _ = conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+schema+" CASCADE") // else the next run does
+			_, _ = conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+schema+" CASCADE") // otherwise the next run drops it
 		}
 		_ = conn.Close(ctx)
 	}
 }
 
-// fill makes the table anew.
+// fill creates the table and copies the vectors.
 func (p *postgres) fill(ctx context.Context, c *corpus, n int) (*pgx.Conn, error) {
 	conn, err := p.session(ctx, "SET maintenance_work_mem = '1GB'")
 	if err != nil {
@@ -139,7 +139,7 @@ func ask(conn *pgx.Conn) func(context.Context, *query) ([]int, error) {
 	}
 }
 
-// planned fails where the planner does not go the way that is to be measured.
+// planned fails when the plan does not use the expected scan.
 func planned(ctx context.Context, conn *pgx.Conn, c *corpus, indexed bool) error {
 	rows, err := conn.Query(ctx, "EXPLAIN "+nearestText, pgvector.NewVector(c.queries[0].Vector), k)
 	if err != nil {
@@ -155,7 +155,7 @@ func planned(ctx context.Context, conn *pgx.Conn, c *corpus, indexed bool) error
 	return nil
 }
 
-// ticking calls tell from time to time until it is stopped.
+// ticking calls log from time to time until stop is called.
 func ticking(tell func(time.Duration)) (stop func()) {
 	start, done := time.Now(), make(chan struct{})
 	go func() {
@@ -173,7 +173,7 @@ func ticking(tell func(time.Duration)) (stop func()) {
 	return func() { close(done) }
 }
 
-// aboutPostgres is its versions.
+// aboutPostgres returns the versions of Postgres and pgvector.
 func aboutPostgres(ctx context.Context) (about string, err error) {
 	p := &postgres{}
 	defer p.close()

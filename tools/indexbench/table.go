@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// The part of the documentation that a run writes.
+// A run writes the part of the documentation between these lines.
 const (
 	tableBegin = "<!-- made by make bench/index: begin -->"
 	tableEnd   = "<!-- made by make bench/index: end -->"
 )
 
-// replace puts text between the marks of a file.
+// replace replaces the text between the marks of a file.
 func replace(path, text string) error {
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -27,7 +27,7 @@ func replace(path, text string) error {
 	return os.WriteFile(path, []byte(before+tableBegin+"\n\n"+text+"\n"+tableEnd+after), 0o644) //nolint:gosec // documentation
 }
 
-// markdown is what the figures depend on, and two tables of them.
+// markdown returns the circumstances of the run and two tables of figures.
 func (r *Result) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- command: `%s`\n- machine: %s\n- others: %s\n- %d queries, k = %d, %g s for each figure in %d turns\n",
@@ -60,7 +60,7 @@ func (f *Figure) name() string {
 	return f.Library + ", " + f.Setting
 }
 
-// short has three digits that say something.
+// short formats a number with three significant digits.
 func short(x float64) string {
 	switch {
 	case x >= 100:
@@ -78,7 +78,7 @@ func optional(x *float64, format string) string {
 	return fmt.Sprintf(format, *x)
 }
 
-// grouped is 1,000 for 1000.
+// grouped formats 1000 as 1,000.
 func grouped(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -87,7 +87,7 @@ func grouped(n int) string {
 	return s
 }
 
-// versions of the Go libraries that this binary has.
+// versions returns the versions of the Go libraries in this binary.
 func versions() []string {
 	var out []string
 	info, _ := debug.ReadBuildInfo()

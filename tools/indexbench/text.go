@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The parts of what notes say. Things come in themes, so that the vectors have
-// clusters, as those of a real collection have.
+// The parts of notes. They are grouped by themes, so that the vectors form clusters like those of a
+// real collection.
 var (
 	people = strings.Fields("Amina Bruno Carla Dmitri Elif Fatou Goran Hanna Ivo Jun Kofi Lena Mateo Noor Olga Pedro Quynh Rasmus Sanna Tariq Ulla Viktor Wanda Ximena Yara Zoran")
 	kin    = []string{
@@ -46,10 +46,10 @@ var (
 	}
 )
 
-// writer draws texts; the same numbers give the same text.
+// writer generates texts. Equal numbers generate equal texts.
 type writer struct{ *rand.Rand }
 
-// The streams that notes and queries are drawn from.
+// The random streams of notes and queries.
 const (
 	noteStream  = 1 << 40
 	queryStream = 2 << 40
@@ -57,10 +57,10 @@ const (
 )
 
 func newWriter(stream uint64, i int) writer {
-	return writer{rand.New(rand.NewPCG(seed, stream+uint64(i)))} //nolint:gosec // no secret: the same text every time
+	return writer{rand.New(rand.NewPCG(seed, stream+uint64(i)))} //nolint:gosec // not a secret; the text must be reproducible
 }
 
-// seed makes every run draw the same.
+// seed is fixed, so that runs are reproducible.
 const seed = 20
 
 func (w writer) pick(list []string) string { return list[w.IntN(len(list))] }
@@ -74,7 +74,7 @@ func (w writer) who() string {
 
 func (w writer) thing() string { return w.pick(themes[w.IntN(len(themes))]) }
 
-// note says one thing in 8 to 30 words.
+// note returns a note of 8 to 30 words about one thing.
 func (w writer) note() string {
 	who, deed, thing := w.who(), w.pick(deeds), w.pick(kinds)+" "+w.thing()
 	var parts []string
@@ -91,7 +91,7 @@ func (w writer) note() string {
 	return sentence(parts, ".")
 }
 
-// query asks for what a note may say.
+// query returns a question about something a note may contain.
 func (w writer) query() string {
 	var parts []string
 	switch w.IntN(4) {
