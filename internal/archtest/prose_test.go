@@ -31,7 +31,6 @@ var notYetPlain = []string{
 	"internal/memory/chat",
 	"internal/memory/engine",
 	"internal/memory/policy/mem0",
-	"internal/memory/policy/memorybank",
 	"internal/memory/recall",
 	"internal/queue",
 	"internal/rules",

@@ -12,15 +12,15 @@ import (
 // The ways of forgetting.
 const (
 	ForgetOff       = "off"
-	ForgetThreshold = "threshold" // what is retained less than the floor goes
-	ForgetRandom    = "random"    // what is retained with a probability p stays with the probability p
+	ForgetThreshold = "threshold" // forgets pieces whose retention is below the floor
+	ForgetRandom    = "random"    // keeps a piece with the probability of its retention
 )
 
-// LanguageAuto lets the conversation choose the language of the prompts.
+// LanguageAuto takes the language of the prompts from the conversation.
 const LanguageAuto = "auto"
 
-// Config holds the constants of Policy. A collection overrides
-// single ones with its policy_config; the JSON names are those of the knobs table.
+// Config holds the constants of MemoryBank. A collection overrides some of them with its
+// policy_config, by the names in settings. The value after each is its default.
 type Config struct {
 	Analyst       string  // "auto": the model if there is one; "heuristic": never a model
 	Model         string  // one of the models that the settings name; "": the main one
@@ -30,18 +30,18 @@ type Config struct {
 	Forgetting    string  // of the scheduled pass; "off"
 	ForgetHours   int     // between two scheduled passes; 24
 	Floor         float64 // retention below which "threshold" forgets; 0.05
-	SummaryDelay  int     // seconds between a turn and the summary of its day; 30
+	SummaryDelay  int     // seconds from a turn to the summary of its day; 30
 	SummaryChars  int     // of a day's summary; 500
 	OverallChars  int     // of the shared history and of the portrait; 1500
-	MaterialChars int     // of what one prompt is about; 12000
+	MaterialChars int     // of the material of one prompt; 12000
 	Language      string  // of prompts and summaries: "auto", "en" or "zh"
 	AssistantRole string  // what the companion is to the person, as prompts say it; "": a warm and attentive companion
 	UserName      string  // of the person in prompts; "": as the messages say
 	AssistantName string  // of the companion in prompts; "": as the messages say
-	RecentTurns   int     // that a context shows; 7
+	RecentTurns   int     // newest turns that a context shows; 7
 }
 
-// DefaultConfig gives the documented defaults.
+// DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
 	return Config{
 		Analyst: policy.AnalystAuto, Temperature: 0.7, MaxTokens: 400, Tau: 5, Forgetting: ForgetOff, ForgetHours: 24, Floor: 0.05,
@@ -49,17 +49,18 @@ func DefaultConfig() Config {
 	}
 }
 
-// settings lists the constants in the order in which they are shown.
+// settings returns the constants that a collection may override, in the order in which
+// they are shown.
 func settings() []policy.Setting[Config] {
 	return []policy.Setting[Config]{
 		{"tau", "days in which a memory of strength 1 fades to 1/e", 0.001, 36500, nil, func(c *Config) any { return &c.Tau }},
-		{"forgetting", "off: only when asked; threshold: at times, what is retained less than the floor goes; random: at times, each stays with the probability of its retention", 0, 0, []string{ForgetOff, ForgetThreshold, ForgetRandom}, func(c *Config) any { return &c.Forgetting }},
+		{"forgetting", "off: only when asked; threshold: every forget_hours, what is retained less than the floor is forgotten; random: every forget_hours, each is kept with the probability of its retention", 0, 0, []string{ForgetOff, ForgetThreshold, ForgetRandom}, func(c *Config) any { return &c.Forgetting }},
 		{"forget_hours", "hours between two passes of forgetting", 1, 8760, nil, func(c *Config) any { return &c.ForgetHours }},
 		{"floor", "retention below which threshold forgets", 0, 1, nil, func(c *Config) any { return &c.Floor }},
-		{"summary_delay", "seconds between a turn and the summary of its day, so that turns are summed up together", 0, 86400, nil, func(c *Config) any { return &c.SummaryDelay }},
+		{"summary_delay", "seconds from a turn to the summary of its day, so that several turns are summarized together", 0, 86400, nil, func(c *Config) any { return &c.SummaryDelay }},
 		{"summary_chars", "characters of a day's summary", 50, 4000, nil, func(c *Config) any { return &c.SummaryChars }},
 		{"overall_chars", "characters of the shared history and of the portrait", 50, 8000, nil, func(c *Config) any { return &c.OverallChars }},
-		{"material_chars", "characters of what one prompt is about; a longer day is cut, its longest parts first", 500, memory.MaxContentBytes, nil, func(c *Config) any { return &c.MaterialChars }},
+		{"material_chars", "characters of the material of one prompt; a longer day is cut, its longest parts first", 500, memory.MaxContentBytes, nil, func(c *Config) any { return &c.MaterialChars }},
 		{"language", "of prompts and summaries; auto: that of the conversation, Chinese or else English", 0, 0, []string{LanguageAuto, string(policy.English), string(policy.Chinese)}, func(c *Config) any { return &c.Language }},
 		{"assistant_role", "what the companion is to the person, as prompts say it; empty: a warm and attentive companion", 0, 0, nil, func(c *Config) any { return &c.AssistantRole }},
 		{"user_name", "of the person in prompts; empty: as the messages say", 0, 0, nil, func(c *Config) any { return &c.UserName }},
@@ -72,7 +73,7 @@ func settings() []policy.Setting[Config] {
 	}
 }
 
-// parseConfig applies a collection's overrides to the defaults.
+// parseConfig returns the defaults with a collection's overrides.
 func parseConfig(raw json.RawMessage) (Config, error) {
 	return policy.ParseSettings(raw, DefaultConfig(), settings())
 }
@@ -83,18 +84,19 @@ func (c *Config) forgetInterval() time.Duration {
 	return time.Duration(c.ForgetHours) * time.Hour
 }
 
-// language is that of the setting, or of what was said.
-func (c *Config) language(said string) policy.Language {
+// language returns the language of the setting, or for LanguageAuto that of a text:
+// Chinese or else English.
+func (c *Config) language(content string) policy.Language {
 	if c.Language != LanguageAuto {
 		return policy.Language(c.Language)
 	}
-	if guess, _ := text.Guess(said); guess == text.Chinese {
+	if guess, _ := text.Guess(content); guess == text.Chinese {
 		return policy.Chinese
 	}
 	return policy.English
 }
 
-// role is the companion's in the language of a prompt.
+// role returns what the companion is to the person, in the language of a prompt.
 func (c *Config) role(l policy.Language) string {
 	switch {
 	case c.AssistantRole != "":

@@ -1,22 +1,16 @@
 package memorybank
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// Bounds of what an answer may leave on a day.
+// Bounds of what is kept of the answers about a day.
 const (
 	maxEvents     = 12
 	maxTraits     = 12
@@ -26,42 +20,9 @@ const (
 	maxReplyChars = 400
 )
 
-// dayMaterial is a day as the prompts show it.
-type dayMaterial struct {
-	Date      string         `json:"date"`
-	Person    string         `json:"person"`
-	Companion string         `json:"companion"`
-	Role      string         `json:"role,omitempty"`
-	Chars     int            `json:"chars,omitempty"`
-	Earlier   string         `json:"earlier,omitempty"`
-	Turns     []turnMaterial `json:"turns"`
-}
-
-type turnMaterial struct {
-	Time    string `json:"time"`
-	Speaker string `json:"speaker"`
-	Text    string `json:"text"`
-}
-
-// diary is one day on its way into the memory.
-type dayRun struct {
-	date       string
-	messages   []memory.Note // that may be learned from, in the order in which they were said
-	summary    memory.Note
-	profile    memory.Note
-	hasSummary bool // there is a summary
-	hasProfile bool // there is a profile
-	uncovered  int  // messages that the summary does not cover
-	stale      bool // a message that it covers was deleted or reads differently
-	forgotten  int  // messages that it covers and that were forgotten
-
-	user, assistant string // names; "" unknown
-	language        policy.Language
-}
-
-// day sums up one day and describes the person as they were, when there is
-// something new. When one of the two answers cannot be had nothing is written,
-// and the job is tried again.
+// summarizeDay writes the summary of one day and what it shows of the person, if there
+// is something new. When one of the two calls fails nothing is written, and the job is
+// retried.
 func (p *Policy) summarizeDay(ctx context.Context, d memory.Desk, c *Config, date string) (memory.Decision, error) {
 	day, err := loadDay(ctx, d, c, date)
 	if err != nil {
@@ -111,7 +72,7 @@ func (p *Policy) summarizeDay(ctx context.Context, d memory.Desk, c *Config, dat
 	return dec, nil
 }
 
-// remove takes back what was derived from a day that is no more.
+// removeDerived deletes the summary and the profile of a day whose messages were deleted.
 func (day *dayRun) removeDerived(o *outcome) memory.Decision {
 	o.Decision, o.Reason = "remove", "the turns of the day were deleted"
 	dec := memory.Decision{Cause: memory.CauseSummarize, Follow: []memory.Follow{{Task: memory.Task{Name: TaskOverall}}}}
@@ -125,183 +86,17 @@ func (day *dayRun) removeDerived(o *outcome) memory.Decision {
 	return dec
 }
 
-func loadDay(ctx context.Context, d memory.Desk, c *Config, date string) (dayRun, error) {
-	day := dayRun{date: date}
-	start, err := time.Parse(time.DateOnly, date)
-	if err != nil {
-		return day, fault.New(fault.Invalid, "the key of the task must be a date such as 2023-05-01")
-	}
-	if day.messages, err = dayMessages(ctx, d, start); err != nil {
-		return day, err
-	}
-	if day.summary, day.hasSummary, err = d.ByKey(ctx, memory.KindSummary, DayKey(date)); err != nil {
-		return day, err
-	}
-	if day.profile, day.hasProfile, err = d.ByKey(ctx, memory.KindProfile, DayKey(date)); err != nil {
-		return day, err
-	}
-	day.compareCoverage()
-	var all strings.Builder
-	for i := range day.messages {
-		u := memory.UtteranceOf(&day.messages[i])
-		all.WriteString(u.Content)
-		all.WriteByte('\n')
-		switch {
-		case u.Name == "":
-		case u.Role == memory.RoleAssistant:
-			day.assistant = u.Name
-		default:
-			day.user = u.Name
-		}
-	}
-	day.language = c.language(all.String())
-	day.user, day.assistant = cmp.Or(c.UserName, day.user), cmp.Or(c.AssistantName, day.assistant)
-	if day.user == "" {
-		meta, err := metaProfile(ctx, d)
-		if err != nil {
-			return day, err
-		}
-		day.user = meta["name"]
-	}
-	return day, nil
-}
-
-// heldBytes bounds the texts of a day that are held at once. They are shortened
-// to it, since a prompt shows far less of them.
-const maxDayBytes = 8 << 20
-
-// hold shortens texts, the longest first, until they stay within heldBytes or
-// are as short as a prompt may show them. most and held are those of before.
-func shortenToBudget(messages []memory.Note, most, held int) (int, int) {
-	for held > maxDayBytes && most > policy.MinTextChars {
-		most, held = max(most/4, policy.MinTextChars), 0
-		for i := range messages {
-			messages[i].Content = text.Shorten(messages[i].Content, most)
-			held += len(messages[i].Content)
-		}
-	}
-	return most, held
-}
-
-// spoken gives the messages of a day that may be learned from, in the order in
-// which they were said. Their texts may be shortened, as hold does it.
-func dayMessages(ctx context.Context, d memory.Desk, start time.Time) ([]memory.Note, error) {
-	at := func(op filter.Op, t time.Time) filter.Expr {
-		return &filter.Leaf{Field: filter.OccurredAt, Op: op, Values: []filter.Value{{Type: filter.Time, Time: t}}}
-	}
-	var out []memory.Note
-	most, held := memory.MaxContentBytes, 0
-	err := policy.EachNote(ctx, d, memory.NoteQuery{
-		Kinds:  []memory.Kind{memory.KindMessage},
-		Filter: filter.And{at(filter.Gte, start), at(filter.Lt, start.AddDate(0, 0, 1))},
-	}, func(n *memory.Note) {
-		if memory.Learnable(n) {
-			m := *n
-			m.Content = text.Shorten(m.Content, most)
-			out = append(out, m)
-			most, held = shortenToBudget(out, most, held+len(m.Content))
-		}
-	})
-	slices.SortStableFunc(out, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
-	return out, err
-}
-
-// compare finds how what is there now stands to what the summary covers. A
-// message that is gone was forgotten, unless what comes from it was marked.
-func (day *dayRun) compareCoverage() {
-	covered := map[uuid.UUID]bool{}
-	sources := day.profile.Provenance.Sources
-	if day.hasSummary {
-		sources = day.summary.Provenance.Sources
-	}
-	for _, id := range sources {
-		covered[id] = true
-	}
-	for i := range day.messages {
-		if id := day.messages[i].ID; covered[id] {
-			delete(covered, id)
-		} else {
-			day.uncovered++
-		}
-	}
-	day.forgotten = len(covered)
-	day.stale = day.summary.Provenance.Stale || day.profile.Provenance.Stale
-}
-
-// earlier is the summary that stands for turns that were forgotten. What a
-// caller deleted must not live on in it.
-func (day *dayRun) earlierSummary() string {
-	if day.forgotten == 0 || day.stale {
-		return ""
-	}
-	return day.summary.Content
-}
-
-// sources are the messages that the notes of the day rest on, forgotten ones included.
-func (day *dayRun) sources() []uuid.UUID {
-	var out []uuid.UUID
-	if day.earlierSummary() != "" {
-		out = slices.Clone(day.summary.Provenance.Sources)
-	}
-	have := make(map[uuid.UUID]bool, len(out))
-	for _, id := range out {
-		have[id] = true
-	}
-	for i := range day.messages {
-		if id := day.messages[i].ID; !have[id] {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-// material gives the day within so many characters, as a prompt shows it and
-// as the heuristic analyst takes it.
-func (day *dayRun) material(c *Config, chars int) (dayMaterial, DayInput) {
-	m := dayMaterial{Date: day.date, Person: displayName(day.user, day.language, memory.RoleUser), Companion: displayName(day.assistant, day.language, memory.RoleAssistant)}
-	in := DayInput{Date: day.date, User: day.user, Assistant: day.assistant, Chars: c.SummaryChars, Language: day.language}
-	texts := make([]string, len(day.messages))
-	for i := range day.messages {
-		texts[i] = day.messages[i].Content
-	}
-	from, texts := policy.FitChars(texts, chars)
-	for i, t := range texts {
-		u := memory.UtteranceOf(&day.messages[from+i])
-		u.Content = t
-		if u.Name == "" {
-			u.Name = day.user
-			if u.Role == memory.RoleAssistant {
-				u.Name = day.assistant
-			}
-		}
-		in.Turns = append(in.Turns, u)
-		m.Turns = append(m.Turns, turnMaterial{Time: u.Time.UTC().Format("15:04"), Speaker: displayName(u.Name, day.language, u.Role), Text: t})
-	}
-	return m, in
-}
-
-// nameOr names a speaker whose name nobody knows.
-func displayName(name string, l policy.Language, r memory.Role) string {
-	switch {
-	case name != "":
-		return name
-	case r == memory.RoleAssistant:
-		return "AI"
-	case l == policy.Chinese:
-		return "用户"
-	default:
-		return "User"
-	}
-}
-
-// sum asks for the day's summary; ok is false when there is nothing to say.
+// askSummary asks for the day's summary; ok is false when the answer is empty.
 func (p *Policy) askSummary(ctx context.Context, d memory.Desk, c *Config, day *dayRun, o *outcome) (n memory.Note, ok bool, err error) {
-	raw, analyst, err := p.ask(ctx, d, c, o, day.language, callDay, policy.CheckContent(func(s *DaySummary) bool { return !policy.IsBlank(s.Summary) }),
-		func(chars int) (any, any, int) {
+	raw, analyst, err := p.ask(ctx, d, c, o, question{
+		name: callDay, language: day.language,
+		check: policy.CheckContent(func(s *DaySummary) bool { return !policy.IsBlank(s.Summary) }),
+		material: func(chars int) (any, any, int) {
 			m, in := day.material(c, chars)
 			m.Chars, m.Earlier = c.SummaryChars, day.earlierSummary()
 			return m, in, len(m.Turns)
-		})
+		},
+	})
 	if err != nil {
 		return n, false, err
 	}
@@ -314,7 +109,7 @@ func (p *Policy) askSummary(ctx context.Context, d memory.Desk, c *Config, day *
 		return n, false, nil
 	}
 	if before := day.earlierSummary(); before != "" && analyst == memory.AnalystHeuristic {
-		// Rules see the turns alone; what is known of the forgotten ones stays in front.
+		// The rules see only the turns. What is known of forgotten ones stays in front.
 		content = policy.CleanLine(text.Shorten(before, c.SummaryChars/2)+" "+content, c.SummaryChars)
 	}
 	n = day.note(d, day.summary, memory.KindSummary, content, analyst)
@@ -324,14 +119,16 @@ func (p *Policy) askSummary(ctx context.Context, d memory.Desk, c *Config, day *
 	return n, true, nil
 }
 
-// describe asks what the day says of the person; ok is false when it says nothing.
+// askPersonality asks what the day shows of the person; ok is false when the answer is empty.
 func (p *Policy) askPersonality(ctx context.Context, d memory.Desk, c *Config, day *dayRun, o *outcome) (n memory.Note, ok bool, err error) {
-	raw, analyst, err := p.ask(ctx, d, c, o, day.language, callPersonality, policy.CheckTypes[DayPersonality],
-		func(chars int) (any, any, int) {
+	raw, analyst, err := p.ask(ctx, d, c, o, question{
+		name: callPersonality, language: day.language, check: policy.CheckTypes[DayPersonality],
+		material: func(chars int) (any, any, int) {
 			m, in := day.material(c, chars)
 			m.Role = c.role(day.language)
 			return m, in, len(m.Turns)
-		})
+		},
+	})
 	if err != nil {
 		return n, false, err
 	}
@@ -350,7 +147,7 @@ func (p *Policy) askPersonality(ctx context.Context, d memory.Desk, c *Config, d
 	return n, true, nil
 }
 
-// note makes the day's note of a kind, or the next version of the one that is there.
+// note returns the day's note of a kind, as a new one or which is the next version of old if old exists.
 func (day *dayRun) note(d memory.Desk, old memory.Note, kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
 	n := policy.DerivedNote(d, old, kind, DayKey(day.date), content, analyst, day.sources())
 	n.Attributes[AttrPeriod], n.Attributes[AttrDate] = PeriodDay, day.date
@@ -361,7 +158,7 @@ func (day *dayRun) note(d memory.Desk, old memory.Note, kind memory.Kind, conten
 	return n
 }
 
-// characterText renders an analysis of the person as one line of its language.
+// personalityText returns an analysis of the person as one line in its language.
 func personalityText(l policy.Language, traits []string, mood, reply string) string {
 	label, list, end := [3]string{"Traits: ", "Mood: ", "Reply strategy: "}, ", ", ". "
 	if l == policy.Chinese {
@@ -379,7 +176,8 @@ func personalityText(l policy.Language, traits []string, mood, reply string) str
 	return strings.TrimSpace(strings.Join(parts, end) + end)
 }
 
-// cleanTexts cleans a list of short texts: one line each, none empty, none twice.
+// cleanTexts cleans a list of short texts: one line each, at most limit, without empty
+// ones and repeats.
 func cleanTexts(list []string, limit, chars int) []string {
 	out := []string{}
 	for _, s := range list {
@@ -390,7 +188,7 @@ func cleanTexts(list []string, limit, chars int) []string {
 	return out
 }
 
-// anyList is a list as attributes hold it.
+// toAnyList returns a list in the type that attributes have.
 func toAnyList(list []string) []any {
 	out := make([]any, len(list))
 	for i, s := range list {

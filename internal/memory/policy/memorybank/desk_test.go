@@ -16,8 +16,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
 )
 
-// shelf is a desk that holds a memory: what a decision changes stands there for
-// the next one. Its clock is set by hand.
+// testDesk is a desk with notes: it applies each decision, so that the next one sees the
+// result. Tests set its clock.
 type testDesk struct {
 	*policytest.Desk
 	t      *testing.T
@@ -84,7 +84,7 @@ func (s *testDesk) Usage(_ context.Context, ids []uuid.UUID) (map[uuid.UUID]memo
 	return out, nil
 }
 
-// say puts a message on the shelf.
+// say adds a message.
 func (s *testDesk) say(n byte, role memory.Role, name, turn, content string, at time.Time) memory.Note {
 	m := memory.Note{
 		ID: policytest.ID(n), Kind: memory.KindMessage, Content: content, OccurredAt: at,
@@ -97,7 +97,7 @@ func (s *testDesk) say(n byte, role memory.Role, name, turn, content string, at 
 	return m
 }
 
-// recall strengthens a note as a search does.
+// recall records a recall of a note, as a search does.
 func (s *testDesk) recall(id uuid.UUID) {
 	u := s.usage[id]
 	u.Strength = max(u.Strength, 1)
@@ -106,7 +106,7 @@ func (s *testDesk) recall(id uuid.UUID) {
 	s.usage[id] = u
 }
 
-// decide lets the policy decide and puts on the shelf what it says.
+// decide calls the policy and applies its decision.
 func (s *testDesk) decide(e memory.Event) memory.Decision {
 	s.t.Helper()
 	dec, err := s.p.Decide(s.t.Context(), s, e)
@@ -123,7 +123,7 @@ func (s *testDesk) decide(e memory.Event) memory.Decision {
 	return dec
 }
 
-// drop deletes a note as a caller does: what comes from it is stale.
+// deleteAsCaller deletes a note as a caller does: notes that come from it become stale.
 func (s *testDesk) deleteAsCaller(id uuid.UUID) {
 	s.remove(id)
 	for i := range s.notes {
@@ -146,7 +146,7 @@ func (s *testDesk) task(name, key, args string) memory.Decision {
 	return s.decide(policytest.TaskEvent(name, key, args))
 }
 
-// readOutcome reads what a decision says of itself.
+// readOutcome decodes the outcome of a decision.
 func readOutcome(t *testing.T, d memory.Decision) outcome {
 	t.Helper()
 	var o outcome
@@ -156,7 +156,7 @@ func readOutcome(t *testing.T, d memory.Decision) outcome {
 	return o
 }
 
-// find gives the note of a kind and key.
+// find returns the note of a kind and key; without one the test fails.
 func (s *testDesk) find(kind memory.Kind, key string) memory.Note {
 	s.t.Helper()
 	n, ok, _ := s.ByKey(s.t.Context(), kind, key)

@@ -16,24 +16,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// Retention is how much of a memory is left, 0..1: exp(-t / (tau·S)), t in days
-// since it was last recalled, S its strength, both as in Ebbinghaus's curve (tau
-// = 1 is that of the Policy paper). Negative times, of a clock that jumped
-// back, count as none.
+// Retention returns how much of a memory is left, 0..1, by Ebbinghaus's curve:
+// exp(-t / (tau·S)), where t is the days since it was last recalled and S its strength.
+// tau = 1 is the curve of the MemoryBank paper. Negative days, after a clock was set
+// back, count as 0. A memory without strength is gone at once.
 func Retention(days, tau, strength float64) float64 {
 	switch {
 	case days <= 0:
 		return 1
-	case tau*strength <= 0: // what has no strength is gone at once
+	case tau*strength <= 0:
 		return 0
 	}
 	return math.Exp(-days / (tau * strength))
 }
 
-// maxForgotten bounds the tombstones of one changeset.
+// maxForgotten bounds the notes that one pass deletes. The others wait for the next pass.
 const maxForgotten = 5000
 
-// Fading is a piece that was forgotten, or would be.
+// FadedNote is a note that was forgotten, as a job's result names it.
 type FadedNote struct {
 	Note      uuid.UUID   `json:"note"`
 	Kind      memory.Kind `json:"kind"`
@@ -41,25 +41,25 @@ type FadedNote struct {
 	Reason    string      `json:"reason"` // "below the floor" or "by chance"
 }
 
-// forgetArgs are what a caller asks of one pass; what is left out is as the
-// collection has it.
+// forgetArgs are the arguments of one pass; the settings of the collection fill what is
+// absent.
 type forgetArgs struct {
 	Mode  *string  `json:"mode"`
 	Floor *float64 `json:"floor"`
 	Tau   *float64 `json:"tau"`
 }
 
-// piece is what fades as one: the messages of a turn, or a day's summary.
+// piece is a unit of forgetting: the messages of a turn, or a day's summary.
 type piece struct {
 	notes    []*memory.Note // oldest id first
 	strength float64
-	recalled time.Time
+	recalled time.Time // or said, if it was never recalled
 }
 
-// forget looks at every turn and daily summary and lets go of what has faded,
-// as tombstones: each can be restored until it is purged. Summaries outlive
-// their turns as they are, and are not stale. It is one pass: it happens by the schedule or when asked for,
-// never when memory is read.
+// forget is one forgetting pass: it deletes the turns and daily summaries that have
+// faded. Deleted notes can be restored until they are purged. Summaries of forgotten
+// turns stay and are not marked stale. A pass runs by its schedule or when a caller asks
+// for it, never when memory is read.
 func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memory.Decision, error) {
 	scheduled := t.Key == forgetScheduled
 	set, mode, err := forgetSettings(c, t.Args, scheduled)
@@ -109,8 +109,8 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 	return dec, nil
 }
 
-// forgetSettings are those of one pass. A pass that is asked for without a mode
-// in a collection that never forgets by itself goes by the floor.
+// forgetSettings returns the settings and the mode of one pass. When a caller asks for a
+// pass without a mode, and scheduled forgetting is off, the mode is ForgetThreshold.
 func forgetSettings(c *Config, raw json.RawMessage, scheduled bool) (set Config, mode string, err error) {
 	set = *c
 	if !scheduled && set.Forgetting == ForgetOff {
@@ -143,15 +143,15 @@ func forgetSettings(c *Config, raw json.RawMessage, scheduled bool) (set Config,
 	return set, set.Forgetting, nil
 }
 
-// piecesOf gives all that fades in the order of its first ids.
+// loadPieces returns all pieces, ordered by their first id. Their strength is not set.
 func loadPieces(ctx context.Context, d memory.Desk) ([]piece, error) {
 	var notes []*memory.Note
 	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary}}, func(n *memory.Note) {
 		if n.Kind == memory.KindSummary && dateOf(n) == "" {
-			return // the shared history fades never
+			return // the shared history does not fade
 		}
-		own := withoutText(n)
-		notes = append(notes, &own)
+		light := withoutText(n)
+		notes = append(notes, &light)
 	})
 	if err != nil {
 		return nil, err
@@ -173,8 +173,8 @@ func loadPieces(ctx context.Context, d memory.Desk) ([]piece, error) {
 	return pieces, nil
 }
 
-// faint is what forgetting looks at of a note. Its text is left out: a
-// memory may be too large to be held as a whole.
+// withoutText returns what forgetting needs of a note. Texts are left out, because all
+// texts of a collection may not fit into memory.
 func withoutText(n *memory.Note) memory.Note {
 	out := memory.Note{ID: n.ID, Kind: n.Kind, OccurredAt: n.OccurredAt}
 	if turn, ok := n.Attributes[memory.AttrTurn].(string); ok {
@@ -183,8 +183,8 @@ func withoutText(n *memory.Note) memory.Note {
 	return out
 }
 
-// weigh reads how strong pieces are and when they were last recalled: the
-// greatest of their notes'.
+// loadStrengths sets how strong the pieces are and when they were last recalled: the
+// maximum over their notes.
 func loadStrengths(ctx context.Context, d memory.Desk, pieces []piece) error {
 	var ids []uuid.UUID
 	for i := range pieces {
@@ -217,8 +217,8 @@ func loadStrengths(ctx context.Context, d memory.Desk, pieces []piece) error {
 	return nil
 }
 
-// StrengthOf is S of a note with this usage: what it began with, 1 unless it
-// was imported, and one for each recall.
+// StrengthOf returns the strength S of a note with this usage: its first strength, which
+// is 1 unless it was imported, plus 1 for each recall.
 func StrengthOf(u memory.Usage) float64 {
 	if u.Strength <= 0 {
 		u.Strength = 1

@@ -20,13 +20,13 @@ import (
 
 const daily = 24 * time.Hour
 
-// TestRetention holds the curve to values worked out beforehand (C107).
+// TestRetention compares the curve with values that were computed by hand (C107).
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	for _, r := range []struct{ days, tau, strength, want float64 }{
 		{5, 5, 1, 0.36787944117144233}, // e^-1
 		{5, 5, 2, 0.6065306597126334},  // e^-1/2
-		{5, 5, 5, 0.8187307530779818},  // e^-1/5; with the operators the wrong way round it were e^-5, 0.0067
+		{5, 5, 5, 0.8187307530779818},  // e^-1/5; with the operators swapped it would be e^-5, 0.0067
 		{1, 1, 1, 0.36787944117144233}, // the paper's curve
 		{2, 1, 1, 0.1353352832366127},
 		{3, 1, 2, 0.22313016014842982},
@@ -34,7 +34,7 @@ func TestRetention(t *testing.T) {
 		{0.5, 5, 1, 0.9048374180359595},
 		{30, 5, 3, 0.1353352832366127},
 		{0, 5, 1, 1},
-		{-7, 5, 1, 1}, // the clock jumped back
+		{-7, 5, 1, 1}, // the clock was set back
 		{1, 5, 0, 0},
 		{1, 5, -1, 0},
 	} {
@@ -44,8 +44,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestRetentionGrowsWithStrength: for equal times a stronger memory is always
-// retained better (C108), and every memory fades.
+// TestRetentionGrowsWithStrength: after equal times a stronger memory is always retained
+// better (C108), and every memory fades.
 func TestRetentionGrowsWithStrength(t *testing.T) {
 	t.Parallel()
 	property := func(days, tau uint16, strength, more uint8) bool {
@@ -58,7 +58,7 @@ func TestRetentionGrowsWithStrength(t *testing.T) {
 	}
 }
 
-// retained asks a dry pass that forgets all for what is left of each piece.
+// retained returns the retention of each note, from a pass that forgets all and is not applied.
 func retained(t *testing.T, s *testDesk) map[uuid.UUID]float64 {
 	t.Helper()
 	dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskForget, "", `{"mode":"threshold","floor":1}`))
@@ -72,8 +72,8 @@ func retained(t *testing.T, s *testDesk) map[uuid.UUID]float64 {
 	return out
 }
 
-// TestForgettingShape: with a simulated clock, much is lost early and less and
-// less later; each review makes what follows flatter (C112).
+// TestForgettingShape: with a simulated clock, the loss is large at first and becomes
+// smaller; after each review the curve is flatter (C112).
 func TestForgettingShape(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, "")
@@ -112,8 +112,8 @@ func TestForgettingShape(t *testing.T) {
 	}
 }
 
-// TestStrength: S begins at 1, a recall adds 1 and starts the time anew, for
-// turns and for summaries (C109); a turn is as strong as its strongest message.
+// TestStrength: S begins at 1; a recall adds 1 and restarts the time, for turns and for
+// summaries (C109). A turn is as strong as its strongest message.
 func TestStrength(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, "")
@@ -141,14 +141,14 @@ func TestStrength(t *testing.T) {
 	is(sum.ID, math.Exp(-10.0/(5*3)))
 	s.usage[said[2].ID] = memory.Usage{Strength: 4, AccessCount: 2, LastAccess: s.now.Add(-6 * daily)} // imported, then recalled twice
 	is(said[3].ID, math.Exp(-6.0/(5*6)))
-	s.now = s.now.Add(-30 * daily) // the clock jumps back
+	s.now = s.now.Add(-30 * daily) // the clock is set back
 	if r := retained(t, s); len(r) != 0 {
 		t.Errorf("in the past something had faded: %v", r)
 	}
 }
 
-// TestForgetThreshold: what is retained less than the floor goes, with a report
-// of what and why (C113); the rest stays, and so does the whole.
+// TestForgetThreshold: pieces whose retention is below the floor are forgotten, with a
+// report of what and why (C113). The others stay, and so do the overall notes.
 func TestForgetThreshold(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"forgetting":"threshold"}`)
@@ -178,8 +178,8 @@ func TestForgetThreshold(t *testing.T) {
 	s.find(memory.KindProfile, "day/2023-05-01")
 }
 
-// TestForgetRandom: a fixed source of chance keeps the same pieces every time,
-// and the share that is kept is the retention (C111).
+// TestForgetRandom: with a fixed seed the same pieces are kept every time, and the share
+// that is kept is the retention (C111).
 func TestForgetRandom(t *testing.T) {
 	t.Parallel()
 	run := func(seed uint64) []uuid.UUID {
@@ -199,18 +199,18 @@ func TestForgetRandom(t *testing.T) {
 	}
 	first := run(1)
 	if !slices.Equal(first, run(1)) {
-		t.Error("the same chance forgot otherwise")
+		t.Error("the same seed forgot other pieces")
 	}
 	if slices.Equal(first, run(2)) {
-		t.Error("another chance forgot the same")
+		t.Error("another seed forgot the same pieces")
 	}
 	if kept := 1 - float64(len(first))/4000; math.Abs(kept-math.Exp(-1)) > 0.03 {
 		t.Errorf("kept %.3f, want about %.3f", kept, math.Exp(-1))
 	}
 }
 
-// TestForgetSchedule: a scheduled pass asks for the next one and does nothing
-// once forgetting is off; reading alone never forgets.
+// TestForgetSchedule: a scheduled pass schedules the next one, and does nothing when
+// forgetting is off. Reading never forgets.
 func TestForgetSchedule(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"forgetting":"threshold","forget_hours":6}`)
@@ -233,7 +233,7 @@ func TestForgetSchedule(t *testing.T) {
 	}
 }
 
-// TestForgetArgs: what is asked for is held to its bounds.
+// TestForgetArgs: arguments out of range are refused.
 func TestForgetArgs(t *testing.T) {
 	t.Parallel()
 	for args, field := range map[string]string{
@@ -261,7 +261,7 @@ func TestForgetArgs(t *testing.T) {
 	}
 }
 
-// TestForgetMany: one changeset has an end; the next pass goes on at once.
+// TestForgetMany: one changeset is bounded; the next pass follows at once.
 func TestForgetMany(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"forgetting":"threshold"}`)
@@ -278,7 +278,7 @@ func TestForgetMany(t *testing.T) {
 	}
 }
 
-// Forgetting holds the texts of none of what it looks at.
+// TestForgetHoldsNoText: a pass keeps no texts in memory.
 func TestForgetHoldsNoText(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"forgetting":"threshold"}`)

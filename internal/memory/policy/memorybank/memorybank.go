@@ -18,8 +18,8 @@ import (
 //go:embed prompts schemas
 var files embed.FS
 
-// The tasks of Policy. The key of "day" is its date; that of a scheduled
-// pass of forgetting is "scheduled".
+// The tasks of MemoryBank. The key of "day" is its date; the key of a scheduled
+// forgetting pass is "scheduled".
 const (
 	TaskDay     = "day"
 	TaskOverall = "overall"
@@ -28,9 +28,9 @@ const (
 	forgetScheduled = "scheduled"
 )
 
-// Keys and attributes of the notes of Policy. A day's summary and profile
-// have the key DayKey, the global ones KeyOverall; the profile KeyMeta is the
-// caller's (name, personality, hobbies, speaking_style).
+// Keys and attributes of MemoryBank's notes. A day's summary and profile have the key
+// DayKey, the global ones KeyOverall. The profile KeyMeta is written by callers (name,
+// personality, hobbies, speaking_style).
 const (
 	KeyOverall = "overall"
 	KeyMeta    = "meta"
@@ -41,28 +41,26 @@ const (
 	AttrTraits        = "traits"
 	AttrMood          = "mood"
 	AttrReplyStrategy = "reply_strategy"
-	AttrPerson        = "person" // whom a day's note is about, when the name is known
+	AttrPerson        = "person" // the name of the person that a day's note is about, if known
 
 	PeriodDay    = "day"
 	PeriodGlobal = "global"
 )
 
-// DayKey is the natural key of a day's summary and profile.
+// DayKey returns the natural key of a day's summary and profile.
 func DayKey(date string) string { return "day/" + date }
 
-// DayOf is the day that a time belongs to, in UTC.
+// DayOf returns the date of a time in UTC, such as 2023-05-01.
 func DayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// Policy keeps a conversation as it was, sums up each day and the whole,
-// draws a portrait of the person, and forgets what nobody recalls along
-// Ebbinghaus's curve (Zhong et al., Policy, AAAI 2024).
+// Policy is MemoryBank. Its name is "memorybank".
 type Policy struct {
-	prompts     map[policy.Language]map[string]policy.Prompt // by call
+	prompts     map[policy.Language]map[string]policy.Prompt // by language and call
 	description memory.PolicyDescription
-	models      []string
+	models      []string // names that policy_config.model may have
 }
 
-// The calls of Policy.
+// The names of the calls.
 const (
 	callDay         = "daily_summary"
 	callPersonality = "daily_personality"
@@ -70,8 +68,8 @@ const (
 	callPortrait    = "overall_personality"
 )
 
-// New loads the prompts and schemas. models are the names of further
-// models that a collection may choose.
+// New returns the policy with its prompts and schemas. models are the names of
+// further models that a collection may choose.
 func New(models ...string) (*Policy, error) {
 	p := Policy{models: models, prompts: map[policy.Language]map[string]policy.Prompt{}}
 	for _, l := range []policy.Language{policy.English, policy.Chinese} {
@@ -90,20 +88,20 @@ func New(models ...string) (*Policy, error) {
 	}
 	p.description = memory.PolicyDescription{
 		Name: "memorybank", Title: "MemoryBank: dialogue log, summaries, forgetting",
-		Description: "Messages stay as they were said. Each day is summed up and says something of the person; from the days come a " +
+		Description: "Messages stay as they were said. Each day is summarized and shows something of the person; from the days come a " +
 			"shared history and a portrait with a way to answer. What is not recalled fades, and can be forgotten.",
 		Defaults: defaults, Schema: schema, Exchanges: true,
 	}
 	return &p, nil
 }
 
-// Name is "memorybank".
+// Name returns "memorybank".
 func (*Policy) Name() string { return "memorybank" }
 
-// Describe says what callers are shown.
+// Describe returns the description for callers of the API.
 func (p *Policy) Describe() memory.PolicyDescription { return p.description }
 
-// CheckConfig refuses unknown names, wrong types and values out of range.
+// CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {
 	c, err := parseConfig(config)
 	if err != nil {
@@ -112,8 +110,8 @@ func (p *Policy) CheckConfig(config json.RawMessage) error {
 	return policy.CheckModel(c.Model, p.models)
 }
 
-// Reading looks at turns and daily summaries, and shows the portrait and the
-// shared history always.
+// Reading returns that turns, daily summaries and notes are searched, and that a context
+// always shows the portrait and the shared history.
 func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 	c, err := parseConfig(config)
 	if err != nil { // it was checked when it was set
@@ -121,7 +119,7 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 	}
 	r := memory.Reading{
 		Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary, memory.KindNote},
-		// The pieces are turns and days; the history of all days stands in every context.
+		// The history of all days is in every context already.
 		Filter: filter.Not{Term: &filter.Leaf{Field: filter.Attributes, Path: []string{AttrPeriod}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: PeriodGlobal}}}},
 		Pinned: []memory.Pin{
 			{Kind: memory.KindProfile, Key: KeyOverall}, {Kind: memory.KindProfile, Key: KeyMeta}, {Kind: memory.KindSummary, Key: KeyOverall},
@@ -134,12 +132,12 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 	return r
 }
 
-// Prepare returns the note: Policy describes days, not single notes.
+// Prepare returns the note unchanged: MemoryBank describes days, not single notes.
 func (*Policy) Prepare(_ context.Context, _ memory.Desk, n memory.Note) (memory.Note, error) {
 	return n, nil
 }
 
-// outcome is what a job's result says. It names notes and holds no memory content.
+// outcome is a decision in a job's result. It has ids of notes and no memory content.
 type outcome struct {
 	Policy    string         `json:"policy"`
 	Decision  string         `json:"decision"` // "keep", "summarize", "remove", "forget"
@@ -162,19 +160,20 @@ type outcome struct {
 func (o *outcome) encode() json.RawMessage {
 	o.Policy = "memorybank"
 	raw, err := json.Marshal(o)
-	if err != nil { // it holds nothing that JSON lacks
+	if err != nil { // impossible: all its types exist in JSON
 		return json.RawMessage(`{}`)
 	}
 	return raw
 }
 
-// answered takes down who answered.
+// addCall records who answered a call.
 func (o *outcome) addCall(version string, a *memory.Answer) {
 	o.Analyst, o.Model, o.Repaired = a.Analyst, a.Model, o.Repaired || a.Repaired
 	o.Prompts = append(o.Prompts, version)
 }
 
-// Decide puts off what an exchange calls for, and does what was put off.
+// Decide defers the summaries of an exchange's days as tasks, and runs the tasks. Notes
+// stay as they are.
 func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
 	c, err := parseConfig(d.Config())
 	if err != nil {
@@ -195,8 +194,8 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 	return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
 }
 
-// exchanged asks for the summaries of the days of messages; the messages
-// themselves are the log. Turns within the delay are summed up together.
+// decideExchange defers the summaries of the days of messages. Turns within the delay
+// are summarized together. The messages themselves do not change.
 func decideExchange(d memory.Desk, c *Config, messages []memory.Note) memory.Decision {
 	var days []string
 	for i := range messages {
@@ -215,8 +214,9 @@ func decideExchange(d memory.Desk, c *Config, messages []memory.Note) memory.Dec
 	return out
 }
 
-// Refresh asks for the days of a message, and for the whole when a caller
-// touched the note of a day. What days change asks for the whole itself.
+// Refresh asks for the summary of a changed message's day, and for the overall summary
+// when a caller changed the note of a day. The summary of a day asks for the overall one
+// itself.
 func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
 	var out []memory.Follow
 	for _, n := range []*memory.Note{was, is} {
@@ -231,38 +231,45 @@ func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
 	return out
 }
 
+// nextForget returns the next scheduled forgetting pass.
 func nextForget(d memory.Desk, c *Config) memory.Follow {
 	return memory.Follow{Task: memory.Task{Name: TaskForget, Key: forgetScheduled}, After: d.Now().Add(c.forgetInterval())}
 }
 
-// maxTries is how often a call is asked with ever less material before it fails.
+// maxTries is how often a call is made, each time with half the material, before it fails.
 const maxTries = 5
 
-// ask asks a call about as much of the material as its endpoint takes. The
-// material is made anew for each budget of characters: half of it is left out
-// when an endpoint refuses the request.
-func (p *Policy) ask(
-	ctx context.Context, d memory.Desk, c *Config, o *outcome, l policy.Language, name string,
-	check func(json.RawMessage) error, material func(chars int) (prompt, input any, count int),
-) (json.RawMessage, memory.Analyst, error) {
-	pr := p.prompts[l][name]
+// question is a call about material that can be cut to a size.
+type question struct {
+	name     string // of the call
+	language policy.Language
+	check    func(json.RawMessage) error
+	// material returns at most so many characters, for the prompt and as the call's
+	// input, and the number of entries.
+	material func(chars int) (prompt, input any, count int)
+}
+
+// ask makes a call about as much of the material as its endpoint accepts. When the
+// endpoint refuses the request it is asked again with half of the material.
+func (p *Policy) ask(ctx context.Context, d memory.Desk, c *Config, o *outcome, q question) (json.RawMessage, memory.Analyst, error) {
+	prompt := p.prompts[q.language][q.name]
 	chars := c.MaterialChars
 	for try := 1; ; try++ {
-		data, input, count := material(chars)
-		body, err := pr.Render(data, count)
+		data, input, count := q.material(chars)
+		body, err := prompt.Render(data, count)
 		if err != nil {
 			return nil, "", err
 		}
 		a, err := d.Ask(ctx, memory.Call{
-			Name: name, Version: pr.Version, System: pr.System, Prompt: body, Schema: pr.Schema, Input: input,
-			Temperature: policy.CallTemperature(c.Temperature), MaxTokens: c.MaxTokens, Check: check,
+			Name: q.name, Version: prompt.Version, System: prompt.System, Prompt: body, Schema: prompt.Schema, Input: input,
+			Temperature: policy.CallTemperature(c.Temperature), MaxTokens: c.MaxTokens, Check: q.check,
 		})
 		switch {
 		case err == nil:
-			o.addCall(pr.Version, &a)
+			o.addCall(prompt.Version, &a)
 			return a.JSON, a.Analyst, nil
 		case try == maxTries || !fault.Is(err, fault.ModelFailed) || errors.Is(err, memory.ErrBadAnswer):
-			return nil, "", fmt.Errorf("%s: %w", name, err)
+			return nil, "", fmt.Errorf("%s: %w", q.name, err)
 		}
 		chars /= 2
 	}

@@ -21,7 +21,7 @@ import (
 
 var mayDay = time.Date(2023, 5, 1, 9, 0, 0, 0, time.UTC)
 
-// chatted puts one day with two turns on the shelf.
+// sayDay adds one day with two turns.
 func sayDay(s *testDesk) []memory.Note {
 	return []memory.Note{
 		s.say(1, memory.RoleUser, "Ann", "t1", "I adopted a cat, Mia.", mayDay),
@@ -31,8 +31,8 @@ func sayDay(s *testDesk) []memory.Note {
 	}
 }
 
-// TestBankExchange: messages are kept as they are; the summaries of their days
-// are put off, once for each day of what may be learned from.
+// TestBankExchange: messages stay as they are. The summaries of their days are deferred,
+// once for each day with messages that may be learned from.
 func TestBankExchange(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"summary_delay":60,"forgetting":"threshold","forget_hours":2}`)
@@ -51,7 +51,7 @@ func TestBankExchange(t *testing.T) {
 		t.Errorf("follow (-want +got):\n%s", diff)
 	}
 	if len(dec.Puts)+len(dec.Links)+len(dec.Deletes)+len(s.Asked) != 0 {
-		t.Errorf("an exchange by itself changed something or asked somebody: %+v", dec)
+		t.Errorf("an exchange by itself changed something or asked a model: %+v", dec)
 	}
 	if !s.p.Describe().Exchanges {
 		t.Error("messages are not decided about by exchanges")
@@ -59,8 +59,8 @@ func TestBankExchange(t *testing.T) {
 }
 
 // TestBankDay: a day with turns gets a summary with its events (C094) and an
-// analysis of the person (C096), each with its sources, and then the whole is
-// written anew (C095, C097) from the days with their dates (C329).
+// analysis of the person (C096), each with its sources. Then the overall notes are
+// written again (C095, C097) from the days with their dates (C329).
 func TestBankDay(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"assistant_role":"an old friend"}`)
@@ -124,8 +124,8 @@ func TestBankDay(t *testing.T) {
 	}
 }
 
-// TestBankAgain: a day is summed up again when, and only when, something was
-// said since, whether or not the day is over.
+// TestBankAgain: a day is summarized again if, and only if, something was said since, also
+// when the day is over.
 func TestBankAgain(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, "")
@@ -153,8 +153,8 @@ func TestBankAgain(t *testing.T) {
 	}
 }
 
-// TestBankDayRemoved: with the last turn of a day its summary and analysis go,
-// also where there is only one of them, and the whole follows.
+// TestBankDayRemoved: with the last turn of a day its summary and analysis are deleted,
+// also when only one of them exists, and then the overall notes.
 func TestBankDayRemoved(t *testing.T) {
 	t.Parallel()
 	for _, with := range []string{"both", "only the summary", "only the profile", "nothing"} {
@@ -185,8 +185,8 @@ func TestBankDayRemoved(t *testing.T) {
 	}
 }
 
-// TestBankAfterForgetting: a summary outlives turns that were forgotten, and
-// what it says of them goes on when there is more to sum up.
+// TestBankAfterForgetting: a summary stays when its turns are forgotten, and the next
+// summary of that day includes it.
 func TestBankAfterForgetting(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, "")
@@ -211,7 +211,7 @@ func TestBankAfterForgetting(t *testing.T) {
 	if len(n.Provenance.Sources) != 5 || n.Provenance.Stale {
 		t.Errorf("got %+v", n)
 	}
-	// Rules cannot read "earlier"; the old text stays in front of theirs.
+	// The rules cannot read "earlier"; the old text stays in front of theirs.
 	s.By = memory.AnalystHeuristic
 	s.say(10, memory.RoleUser, "Ann", "t10", "A red one.", mayDay.Add(3*time.Hour))
 	s.Answers[callDay] = `{"summary":"A red one.","events":[]}`
@@ -221,8 +221,8 @@ func TestBankAfterForgetting(t *testing.T) {
 	}
 }
 
-// TestBankNames: prompts name who speaks (C115): as the messages say, as the
-// settings say, as the meta profile says (C100), or by their parts.
+// TestBankNames: prompts name the speakers (C115): by the messages, the settings, the
+// meta profile (C100), or their roles.
 func TestBankNames(t *testing.T) {
 	t.Parallel()
 	for _, r := range []struct {
@@ -266,8 +266,8 @@ func TestBankNames(t *testing.T) {
 	}
 }
 
-// TestBankLanguage: the setting chooses every prompt, and auto follows the
-// conversation (C101).
+// TestBankLanguage: the setting decides the language of every prompt; auto takes that of
+// the conversation (C101).
 func TestBankLanguage(t *testing.T) {
 	t.Parallel()
 	for _, r := range []struct {
@@ -302,9 +302,8 @@ func TestBankLanguage(t *testing.T) {
 	}
 }
 
-// TestBankBadAnswers: a day whose answer cannot be used is left as it is and
-// tried again; the whole keeps what it was; nothing empty takes the place of
-// something.
+// TestBankBadAnswers: a day whose answer cannot be used stays as it is and is retried.
+// The overall notes stay too. An empty text never replaces another one.
 func TestBankBadAnswers(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{`{"summary":"  ","events":[]}`, `{"summary":{"a":1}}`, `[]`, `{"summary":"x","events":"y"}`} {
@@ -322,7 +321,7 @@ func TestBankBadAnswers(t *testing.T) {
 	if dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(TaskDay, "2023-05-01", "")); !errors.Is(err, memory.ErrBadAnswer) || len(dec.Puts) != 0 {
 		t.Errorf("half a day: %+v, %v", dec, err)
 	}
-	s.Answers[callPersonality] = `{"traits":[],"mood":"","reply_strategy":""}` // it shows nothing, which is an answer
+	s.Answers[callPersonality] = `{"traits":[],"mood":"","reply_strategy":""}` // empty, which is a valid answer
 	if dec := s.task(TaskDay, "2023-05-01", ""); len(dec.Puts) != 1 || dec.Puts[0].Kind != memory.KindSummary {
 		t.Errorf("got %+v", dec.Puts)
 	}
@@ -347,8 +346,8 @@ func TestBankBadAnswers(t *testing.T) {
 	}
 }
 
-// TestBankOverlong: answers are cut to their budgets, material to its own, and
-// an endpoint that refuses a long request is asked with less of it.
+// TestBankOverlong: answers and material are cut to their budgets. An endpoint that
+// refuses a long request is asked again with less material.
 func TestBankOverlong(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"summary_chars":60,"material_chars":2000}`)
@@ -394,7 +393,7 @@ func TestBankOverlong(t *testing.T) {
 	}
 }
 
-// TestFitChars: whatever the texts, they fit, and the last one is there.
+// TestFitChars: texts of any lengths fit, and the last one is kept.
 func TestFitChars(t *testing.T) {
 	t.Parallel()
 	for _, lengths := range [][]int{{10}, {500}, {10, 900, 20}, {300, 300, 300}, slices.Repeat([]int{100}, 50), slices.Repeat([]int{70}, 9)} {
@@ -415,8 +414,8 @@ func TestFitChars(t *testing.T) {
 	}
 }
 
-// TestBankConfig: settings are strict and documented, and reading follows them
-// (k is 6 with forgetting, else 3; the last 7 turns).
+// TestBankConfig: settings are checked and documented, and determine how a collection is
+// read (k is 6 with forgetting, else 3; the last 7 turns).
 func TestBankConfig(t *testing.T) {
 	t.Parallel()
 	p := newTestDesk(t, "").p
@@ -455,8 +454,8 @@ func TestBankConfig(t *testing.T) {
 	}
 }
 
-// TestBankPrompts holds the prompts of both languages to their golden files,
-// with hostile text as what it is, data.
+// TestBankPrompts compares the prompts of both languages with their golden files.
+// Hostile text stays data.
 func TestBankPrompts(t *testing.T) {
 	t.Parallel()
 	for _, l := range []string{"en", "zh"} {

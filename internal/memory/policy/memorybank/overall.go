@@ -3,6 +3,7 @@ package memorybank
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// overallMaterial is the whole as the prompts show it.
+// overallMaterial is all days as the prompts show them.
 type overallMaterial struct {
 	Person string            `json:"person"`
 	Role   string            `json:"role,omitempty"`
@@ -27,8 +28,8 @@ type datedMaterial struct {
 	Text string `json:"text"`
 }
 
-// overall writes the shared history and the portrait anew from those of the
-// days. Where an answer cannot be used the old one stays.
+// summarizeOverall writes the shared history from the summaries of the days, and the
+// portrait from their profiles. When an answer cannot be used the old note stays.
 func (p *Policy) summarizeOverall(ctx context.Context, d memory.Desk, c *Config) (memory.Decision, error) {
 	o := outcome{Decision: "keep"}
 	var dec memory.Decision
@@ -44,26 +45,26 @@ func (p *Policy) summarizeOverall(ctx context.Context, d memory.Desk, c *Config)
 		if err != nil {
 			return dec, err
 		}
-		old, there, err := d.ByKey(ctx, part.kind, KeyOverall)
+		old, exists, err := d.ByKey(ctx, part.kind, KeyOverall)
 		if err != nil {
 			return dec, err
 		}
 		if len(days) == 0 {
-			if there && old.Analyst != "" { // what it was made of was deleted
+			if exists && old.Analyst != "" { // its days were deleted; a caller's own note stays
 				dec.Deletes = append(dec.Deletes, old.ID)
 			}
 			continue
 		}
-		w := overallRun{p: p, d: d, c: c, o: &o, days: days, meta: meta, old: old}
+		run := overallRun{p: p, d: d, c: c, o: &o, days: days, meta: meta, old: old}
 		var n memory.Note
 		if part.name == callHistory {
-			n, err = w.history(ctx)
+			n, err = run.history(ctx)
 		} else {
-			n, err = w.portrait(ctx)
+			n, err = run.portrait(ctx)
 		}
 		switch {
 		case errors.Is(err, memory.ErrBadAnswer):
-			o.Reason = "an answer could not be used; what was there stays"
+			o.Reason = "an answer could not be used; the old text stays"
 		case err != nil:
 			return memory.Decision{}, err
 		case n.Content != "":
@@ -77,7 +78,7 @@ func (p *Policy) summarizeOverall(ctx context.Context, d memory.Desk, c *Config)
 	return dec, nil
 }
 
-// whole is the shared history or the portrait in the making.
+// overallRun is one run that writes the shared history or the portrait.
 type overallRun struct {
 	p    *Policy
 	d    memory.Desk
@@ -88,49 +89,57 @@ type overallRun struct {
 	old  memory.Note
 }
 
-func (w *overallRun) language() policy.Language {
+func (r *overallRun) language() policy.Language {
 	var all strings.Builder
-	for i := range w.days {
-		all.WriteString(w.days[i].Content)
+	for i := range r.days {
+		all.WriteString(r.days[i].Content)
 		all.WriteByte('\n')
 	}
-	return w.c.language(all.String())
+	return r.c.language(all.String())
 }
 
-// person is whom it is about; "" unknown.
-func (w *overallRun) person() string {
-	name := cmp.Or(w.c.UserName, w.meta["name"])
-	for i := len(w.days) - 1; i >= 0 && name == ""; i-- {
-		name, _ = w.days[i].Attributes[AttrPerson].(string)
+// person returns the name of the person; "": unknown.
+func (r *overallRun) person() string {
+	name := cmp.Or(r.c.UserName, r.meta["name"])
+	for i := len(r.days) - 1; i >= 0 && name == ""; i-- {
+		name, _ = r.days[i].Attributes[AttrPerson].(string)
 	}
 	return name
 }
 
-// material gives the days within so many characters, the oldest left out first.
-func (w *overallRun) material(l policy.Language, chars int) (overallMaterial, OverallInput) {
-	user := w.person()
-	m := overallMaterial{Person: displayName(user, l, memory.RoleUser), Role: w.c.role(l), Meta: w.meta, Chars: w.c.OverallChars}
-	in := OverallInput{User: user, Meta: w.meta, Role: w.c.role(l), Chars: w.c.OverallChars, Language: l}
-	texts := make([]string, len(w.days))
-	for i := range w.days {
-		texts[i] = w.days[i].Content
+// material returns the days within so many characters, as a prompt shows them and as the
+// input of the call. The oldest days are left out first.
+func (r *overallRun) material(l policy.Language, chars int) (overallMaterial, OverallInput) {
+	user := r.person()
+	m := overallMaterial{Person: displayName(user, l, memory.RoleUser), Role: r.c.role(l), Meta: r.meta, Chars: r.c.OverallChars}
+	in := OverallInput{User: user, Meta: r.meta, Role: r.c.role(l), Chars: r.c.OverallChars, Language: l}
+	texts := make([]string, len(r.days))
+	for i := range r.days {
+		texts[i] = r.days[i].Content
 	}
 	from, texts := policy.FitChars(texts, chars)
 	for i, t := range texts {
-		date := dateOf(&w.days[from+i])
+		date := dateOf(&r.days[from+i])
 		m.Days = append(m.Days, datedMaterial{Date: date, Text: t})
 		in.Days = append(in.Days, DatedText{Date: date, Text: t})
 	}
 	return m, in
 }
 
-func (w *overallRun) history(ctx context.Context) (memory.Note, error) {
-	l := w.language()
-	raw, analyst, err := w.p.ask(ctx, w.d, w.c, w.o, l, callHistory, policy.CheckContent(func(s *History) bool { return !policy.IsBlank(s.Summary) }),
-		func(chars int) (any, any, int) {
-			m, in := w.material(l, chars)
+// ask makes a call about the days.
+func (r *overallRun) ask(ctx context.Context, name string, check func(json.RawMessage) error) (json.RawMessage, memory.Analyst, error) {
+	l := r.language()
+	return r.p.ask(ctx, r.d, r.c, r.o, question{
+		name: name, language: l, check: check,
+		material: func(chars int) (any, any, int) {
+			m, in := r.material(l, chars)
 			return m, in, len(m.Days)
-		})
+		},
+	})
+}
+
+func (r *overallRun) history(ctx context.Context) (memory.Note, error) {
+	raw, analyst, err := r.ask(ctx, callHistory, policy.CheckContent(func(s *History) bool { return !policy.IsBlank(s.Summary) }))
 	if err != nil {
 		return memory.Note{}, err
 	}
@@ -138,16 +147,11 @@ func (w *overallRun) history(ctx context.Context) (memory.Note, error) {
 	if err != nil {
 		return memory.Note{}, err
 	}
-	return w.note(memory.KindSummary, policy.CleanLine(a.Summary, w.c.OverallChars), analyst), nil
+	return r.note(memory.KindSummary, policy.CleanLine(a.Summary, r.c.OverallChars), analyst), nil
 }
 
-func (w *overallRun) portrait(ctx context.Context) (memory.Note, error) {
-	l := w.language()
-	raw, analyst, err := w.p.ask(ctx, w.d, w.c, w.o, l, callPortrait, policy.CheckContent(func(a *Portrait) bool { return !policy.IsBlank(a.Portrait) }),
-		func(chars int) (any, any, int) {
-			m, in := w.material(l, chars)
-			return m, in, len(m.Days)
-		})
+func (r *overallRun) portrait(ctx context.Context) (memory.Note, error) {
+	raw, analyst, err := r.ask(ctx, callPortrait, policy.CheckContent(func(a *Portrait) bool { return !policy.IsBlank(a.Portrait) }))
 	if err != nil {
 		return memory.Note{}, err
 	}
@@ -155,10 +159,10 @@ func (w *overallRun) portrait(ctx context.Context) (memory.Note, error) {
 	if err != nil {
 		return memory.Note{}, err
 	}
-	n := w.note(memory.KindProfile, policy.CleanLine(a.Portrait, w.c.OverallChars), analyst)
+	n := r.note(memory.KindProfile, policy.CleanLine(a.Portrait, r.c.OverallChars), analyst)
 	reply := policy.CleanLine(a.ReplyStrategy, maxReplyChars)
-	if reply == "" { // an empty answer takes nothing away
-		reply, _ = w.old.Attributes[AttrReplyStrategy].(string)
+	if reply == "" { // an empty answer deletes nothing
+		reply, _ = r.old.Attributes[AttrReplyStrategy].(string)
 	}
 	if n.Content != "" {
 		n.Attributes[AttrReplyStrategy] = reply
@@ -166,22 +170,23 @@ func (w *overallRun) portrait(ctx context.Context) (memory.Note, error) {
 	return n, nil
 }
 
-// note is the next version of the whole; without content nothing is written.
-func (w *overallRun) note(kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
+// note returns the next version of the history or the portrait; the zero note when there
+// is no content.
+func (r *overallRun) note(kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
 	if content == "" {
 		return memory.Note{}
 	}
-	sources := make([]uuid.UUID, len(w.days))
-	for i := range w.days {
-		sources[i] = w.days[i].ID
+	sources := make([]uuid.UUID, len(r.days))
+	for i := range r.days {
+		sources[i] = r.days[i].ID
 	}
-	n := policy.DerivedNote(w.d, w.old, kind, KeyOverall, content, analyst, sources)
+	n := policy.DerivedNote(r.d, r.old, kind, KeyOverall, content, analyst, sources)
 	n.Attributes[AttrPeriod] = PeriodGlobal
-	n.OccurredAt = w.days[len(w.days)-1].OccurredAt
+	n.OccurredAt = r.days[len(r.days)-1].OccurredAt
 	return n
 }
 
-// daysOf lists the notes of days of a kind by date.
+// dayNotes returns the notes of a kind about days, by date.
 func dayNotes(ctx context.Context, d memory.Desk, kind memory.Kind) ([]memory.Note, error) {
 	var out []memory.Note
 	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{kind}}, func(n *memory.Note) {
@@ -193,7 +198,7 @@ func dayNotes(ctx context.Context, d memory.Desk, kind memory.Kind) ([]memory.No
 	return out, err
 }
 
-// dateOf is the date of a day's note, "" for another note.
+// dateOf returns the date of a day's note; "" for another note.
 func dateOf(n *memory.Note) string {
 	date, ok := strings.CutPrefix(n.Key, DayKey(""))
 	if !ok {
@@ -202,7 +207,8 @@ func dateOf(n *memory.Note) string {
 	return date
 }
 
-// metaOf reads what a caller says of the person.
+// metaProfile returns what a caller wrote about the person: the texts among the
+// attributes of the profile KeyMeta.
 func metaProfile(ctx context.Context, d memory.Desk) (map[string]string, error) {
 	n, ok, err := d.ByKey(ctx, memory.KindProfile, KeyMeta)
 	if err != nil || !ok {

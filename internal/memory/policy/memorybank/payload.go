@@ -5,13 +5,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// DayInput is the material of "daily_summary" and "daily_personality" (Policy).
+// DayInput is the input of "daily_summary" and "daily_personality".
 type DayInput struct {
 	Date      string // 2006-01-02
 	Turns     []memory.Utterance
-	User      string // name of the person; "" unknown
-	Assistant string // name of the companion; "" unknown
-	Chars     int    // most of a summary
+	User      string // name of the person; "": unknown
+	Assistant string // name of the companion; "": unknown
+	Chars     int    // of the summary, at most
 	Language  policy.Language
 }
 
@@ -28,14 +28,13 @@ type DayPersonality struct {
 	ReplyStrategy string   `json:"reply_strategy"`
 }
 
-// DatedText is what one day is summed up to.
+// DatedText is the summary or the profile of a day.
 type DatedText struct {
 	Date string
 	Text string
 }
 
-// OverallInput is the material of "overall_history" and "overall_personality"
-// (Policy).
+// OverallInput is the input of "overall_history" and "overall_personality".
 type OverallInput struct {
 	Days     []DatedText
 	User     string
