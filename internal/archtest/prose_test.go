@@ -27,8 +27,6 @@ var notYetPlain = []string{
 	"internal/llm",
 	"internal/llm/llmtest",
 	"internal/memory",
-	"internal/memory/bank",
-	"internal/memory/chat",
 	"internal/memory/engine",
 	"internal/memory/policy/mem0",
 	"internal/memory/recall",

@@ -11,20 +11,20 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Store is what the service asks of a store.
+// Store is what Service requires of a store.
 type Store interface {
 	memory.Reader
 	memory.Writer
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 }
 
-// Deps are the parts that the service works with.
+// Deps are the dependencies of Service.
 type Deps struct {
 	Store       Store
 	Embedders   memory.Embedders
-	Collections *notes.Collections // nil: an import names no collection after its person
+	Collections *notes.Collections // nil: an import does not name the collection after its person
 	Quota       memory.Quota       // nil: no quotas
-	Clock       memory.Clock       // default time.Now
+	Clock       memory.Clock       // nil: time.Now
 	Log         *slog.Logger
 }
 
@@ -38,7 +38,7 @@ type Service struct {
 	log         *slog.Logger
 }
 
-// New makes the service.
+// New returns a Service. Store and Embedders are required.
 func New(d Deps) (*Service, error) {
 	if d.Store == nil || d.Embedders == nil {
 		return nil, fault.New(fault.Internal, "bank: store and embedders are required")
@@ -53,20 +53,20 @@ func New(d Deps) (*Service, error) {
 	return s, nil
 }
 
-// Report says what an import did.
+// Report is the result of an import.
 type Report struct {
 	Name      string          `json:"name"`
 	Days      int             `json:"days"`
 	Messages  int             `json:"messages"`  // written
-	Summaries int             `json:"summaries"` // written, the overall one included
+	Summaries int             `json:"summaries"` // written, including the overall one
 	Profiles  int             `json:"profiles"`  // written: of days, the portrait, the meta information
-	Known     int             `json:"known"`     // notes that were here before
-	Tasks     int             `json:"tasks"`     // days and wholes that are summed up now
+	Known     int             `json:"known"`     // notes that existed before
+	Tasks     int             `json:"tasks"`     // days and whole histories that will now be summarized
 	Revision  memory.Revision `json:"revision"`
 	Skipped   []Skipped       `json:"skipped"`
 }
 
-// Skipped is a part of a document that was left out.
+// Skipped is a part of a document that was not imported.
 type Skipped struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`

@@ -25,8 +25,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// TestRoundTrip: a bank that was only spoken to and one that was summed up and
-// half forgotten come out as they went in (C102), named in any script (C328).
+// TestRoundTrip: an export equals the imported document, for a bank with only dialogues and for one
+// that is summarized and partly forgotten (C102). Names may be in any script (C328).
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	v := open(t)
@@ -49,7 +49,7 @@ func TestRoundTrip(t *testing.T) {
 		if shown.Collection.DisplayName != name {
 			t.Errorf("%s is shown as %q", file, shown.Collection.DisplayName)
 		}
-		// What comes out goes in again, elsewhere.
+		// The export can be imported into another collection.
 		raw, err := v.bank.Export(t.Context(), v.s, c.Name)
 		v.must(err)
 		again := v.collection("again-" + c.Name)
@@ -60,8 +60,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestImport: turns are in order with their times, grouped by day (C092), and
-// all four layers are there (C093).
+// TestImport: turns are in order with their times, grouped by day (C092), and all four layers exist
+// (C093).
 func TestImport(t *testing.T) {
 	t.Parallel()
 	v := open(t)
@@ -112,8 +112,8 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// TestImportTwice: nothing is written again, also when turns have been
-// forgotten elsewhere meanwhile, so that the rest stand at other places.
+// TestImportTwice: a second import writes nothing, also if turns were forgotten elsewhere since and
+// the others have new positions.
 func TestImportTwice(t *testing.T) {
 	t.Parallel()
 	v := open(t)
@@ -147,8 +147,8 @@ func TestImportTwice(t *testing.T) {
 	}
 }
 
-// TestImportStartsDays: only days without a summary are summed up, and nothing
-// where the policy does no such thing.
+// TestImportStartsDays: only days without a summary are summarized, and only if the collection's
+// policy does so.
 func TestImportStartsDays(t *testing.T) {
 	t.Parallel()
 	v := open(t)
@@ -172,8 +172,8 @@ func TestImportStartsDays(t *testing.T) {
 	}
 }
 
-// TestExportTellsOfRecall: what was recalled here is stronger in the export,
-// with the date (C109), and what was said here stands with the rest.
+// TestExportTellsOfRecall: the export has the strength and date of notes that were recalled here
+// (C109), and the messages that were added here.
 func TestExportTellsOfRecall(t *testing.T) {
 	t.Parallel()
 	v := open(t)
@@ -204,7 +204,7 @@ func TestExportTellsOfRecall(t *testing.T) {
 	}
 }
 
-// TestExportOfOwn: a bank that was made here has every member of the form.
+// TestExportOfOwn: a bank that was built here has every member of the format.
 func TestExportOfOwn(t *testing.T) {
 	t.Parallel()
 	v := open(t)
@@ -234,7 +234,8 @@ func TestExportOfOwn(t *testing.T) {
 	}
 }
 
-// TestExportNamesThePerson: a bank is named after who speaks in it, where nothing else names them (C115, C328).
+// TestExportNamesThePerson: a bank is named after its speaker if nothing else names it (C115,
+// C328).
 func TestExportNamesThePerson(t *testing.T) {
 	t.Parallel()
 	v := open(t)
@@ -258,8 +259,8 @@ func TestExportNamesThePerson(t *testing.T) {
 	}
 }
 
-// TestBadDocuments: each is refused with the place that is at fault, and
-// nothing of it is written.
+// TestBadDocuments: an invalid document is refused with the invalid places, and nothing of it is
+// written.
 func TestBadDocuments(t *testing.T) {
 	t.Parallel()
 	v := open(t)
@@ -333,14 +334,14 @@ func TestBadDocuments(t *testing.T) {
 	}
 }
 
-// TestSkips: what holds nothing is left out and reported.
+// TestSkips: empty parts are skipped and reported.
 func TestSkips(t *testing.T) {
 	t.Parallel()
 	v := open(t)
 	v.collection("c")
 	r := v.imports("c", []byte(`{"name":"N","history":{"2023-04-27":[["a","b"],[" ",""]],"2023-04-28":[]},"summary":{"2023-04-27":" "},"overall_history":null}`))
 	want := []bank.Skipped{
-		{Path: `history["2023-04-27"][1]`, Reason: "nothing was said"},
+		{Path: `history["2023-04-27"][1]`, Reason: "it is empty"},
 		{Path: `summary["2023-04-27"]`, Reason: "it is empty"},
 	}
 	if !cmp.Equal(r.Skipped, want) || r.Messages != 2 {
@@ -348,14 +349,14 @@ func TestSkips(t *testing.T) {
 	}
 	v.imports("c", []byte(`{"name":"N","overall_history":"One."}`))
 	r = v.imports("c", []byte(`{"name":"N","overall_history":"Another."}`))
-	want = []bank.Skipped{{Path: "overall_history", Reason: "the collection has another one"}}
+	want = []bank.Skipped{{Path: "overall_history", Reason: "the collection has a different one"}}
 	if !cmp.Equal(r.Skipped, want) || r.Summaries != 0 || v.byKey("c", memory.KindSummary, "overall").Content != "One." {
 		t.Errorf("report %+v", r)
 	}
 }
 
-// TestPermissions: an import takes notes:write, on a shared base base:write too;
-// an export takes notes:read; neither sees another tenant's collection.
+// TestPermissions: an import requires notes:write, and base:write on a shared base; an export
+// requires notes:read; neither reaches another tenant's collection.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	v := open(t)
@@ -380,8 +381,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// published reads the file of persons that MemoryBank publishes from the
-// folder EVAL_DATA, or gives one of our own.
+// published reads the persons that MemoryBank publishes from the folder EVAL_DATA, or returns our
+// own sample.
 func published(t *testing.T) map[string]json.RawMessage {
 	t.Helper()
 	folder := os.Getenv("EVAL_DATA")
@@ -399,8 +400,8 @@ func published(t *testing.T) map[string]json.RawMessage {
 	return all
 }
 
-// TestPublished: every person's memory comes out as it went in (C102), each in
-// a collection of its own that holds nothing of the others (C114).
+// TestPublished: every person's memory is exported as it was imported (C102), each from a
+// collection of its own without the others' content (C114).
 func TestPublished(t *testing.T) {
 	t.Parallel()
 	v := open(t)

@@ -10,8 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// A document of many tiny turns, or of many days, is refused before any of it
-// is looked up: what a body can hold of them, a server cannot.
+// A document with too many turns or days is refused before any note is looked up.
 func TestDocumentIsBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -37,12 +36,12 @@ func TestDocumentIsBounded(t *testing.T) {
 	}
 }
 
-// A memory that one document cannot hold is refused, not gathered.
+// An export that is too large for one document is refused before it is built.
 func TestExportIsBounded(t *testing.T) {
 	t.Parallel()
-	ex, long := exporting{}, strings.Repeat("a", memory.MaxContentBytes)
+	ex, long := exportRun{}, strings.Repeat("a", memory.MaxContentBytes)
 	for i := range 2 * maxExport / len(long) {
-		if err := ex.take(&memory.Note{Kind: memory.KindMessage, Content: long}); err != nil {
+		if err := ex.addNote(&memory.Note{Kind: memory.KindMessage, Content: long}); err != nil {
 			if !fault.Is(err, fault.Conflict) || i < maxExport/len(long)-1 || len(ex.messages) > i {
 				t.Errorf("%d messages: %v", i, err)
 			}

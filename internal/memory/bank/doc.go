@@ -1,5 +1,5 @@
-// Package bank brings a person's memory in and out in the JSON form in which
-// MemoryBank (Zhong et al., AAAI 2024) keeps and publishes it:
+// Package bank imports and exports a person's memory in the JSON format that
+// MemoryBank (Zhong et al., AAAI 2024) uses and publishes:
 //
 //	{
 //	  "name": "Ann",
@@ -12,10 +12,12 @@
 //	  "meta_information": {"name": "…", "personality": "…", "hobbies": "…", "speaking_style": "…"}
 //	}
 //
-// It takes a bank that was only spoken to, and one that was summed up and half
-// forgotten: a turn may also be a pair [query, response], a summary a plain
-// text, strengths and ids may be absent. What a document has beyond the form is
-// kept, and given back with it.
+// It accepts banks with only dialogues, and banks that are summarized and partly
+// forgotten: a turn may be a pair [query, response], a summary may be plain text,
+// and strengths and ids may be absent. Unknown members are stored and exported
+// again.
 //
-// The package owns the form alone. Notes, usage and tasks are those of the core.
+// The package owns the format only; notes, usage and tasks belong to the core.
+// internal/api calls it. It reads and writes through the store contract of
+// internal/memory.
 package bank

@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// Members of the form.
+// Members of the format.
 const (
 	memberName        = "name"
 	memberHistory     = "history"
@@ -33,37 +33,37 @@ const (
 	memberRecalled = "last_recall_date"
 )
 
-// members lists those of a person.
+// members returns the members of a person.
 func members() []string {
 	return []string{memberName, memberHistory, memberSummary, memberPersonality, memberOverall, memberPortrait, memberMeta}
 }
 
-// Bounds of a document, beyond those of a note.
+// Limits of a document, besides those of a note.
 const (
 	maxNameBytes  = 256
 	maxTurns      = 10_000   // of one day: a message takes a second
-	maxPieces     = 50_000   // turns and days' texts of a document: each is looked up, and held with its vectors
-	maxMoreBytes  = 8 << 10  // of what a turn, a summary or the person has beyond the form, as JSON
+	maxPieces     = 50_000   // turns and texts of days in a document: each is looked up, and held with its vectors
+	maxMoreBytes  = 8 << 10  // of the unknown members of a turn, a summary or the person, as JSON
 	maxMetaBytes  = 4 << 10  // of meta_information, as JSON
 	maxSilent     = 200      // dates without turns
 	maxFaults     = 20       // shown
-	maxNamesShown = 20       // of the persons of a document
+	maxNamesShown = 20       // of the persons in a document
 	maxStrength   = 1e9      // of a memory
-	maxDepth      = 12       // of what is kept as it is
-	pairForm      = "pair"   // a turn was [query, response]
-	textForm      = "text"   // a summary was a plain text
-	formMember    = "form"   // how a turn or a summary was written
-	attrBank      = "bank"   // of notes: what the form has beyond what notes have
+	maxDepth      = 12       // of unknown members
+	pairForm      = "pair"   // the turn was a pair [query, response]
+	textForm      = "text"   // the summary was a plain text
+	formMember    = "form"   // how the turn or summary was written
+	attrBank      = "bank"   // attribute that holds what a note has no field for
 	fieldsMember  = "fields" // which members the document had
-	moreMember    = "more"   // members of a person that are not of the form
+	moreMember    = "more"   // unknown members of a person
 	silentMember  = "silent" // dates without turns
 )
 
-// document is one person's memory, checked.
+// document is the validated memory of one person.
 type document struct {
 	name     string
-	fields   []string       // members that it has
-	more     map[string]any // other members
+	fields   []string       // that it has
+	more     map[string]any // unknown members
 	meta     map[string]any
 	overall  string
 	portrait string
@@ -71,7 +71,7 @@ type document struct {
 	silent   []string // dates without turns
 }
 
-// day is what a document has of one day.
+// day holds the parts of a document that are about one day.
 type day struct {
 	date        string
 	start       time.Time
@@ -80,31 +80,31 @@ type day struct {
 	personality *dated
 }
 
-// turn is one exchange.
+// turn is one query and its response.
 type turn struct {
 	query, response string
-	more            map[string]any // as it was given, without query and response
-	fading
+	more            map[string]any // other members, unchanged
+	retention
 }
 
-// dated is a day's summary or personality.
+// dated is the summary or personality of a day.
 type dated struct {
 	content string
 	events  []string
-	more    map[string]any // as it was given, without content and events
-	fading
+	more    map[string]any // other members, unchanged
+	retention
 }
 
-// fading is how strong a memory is.
-type fading struct {
-	strength float64   // 0: not said
-	recalled time.Time // zero: not said
+// retention is the strength of a memory.
+type retention struct {
+	strength float64   // 0: absent
+	recalled time.Time // zero: absent
 }
 
-// reader gathers what is wrong with a document while it reads it.
+// reader decodes a document and collects what is wrong with it.
 type reader struct {
 	now     time.Time
-	pieces  int // turns and days' texts so far
+	pieces  int // turns and texts of days so far
 	fields  []fault.Field
 	skipped []Skipped
 }
@@ -119,8 +119,8 @@ func (r *reader) skip(path, reason string) {
 	r.skipped = append(r.skipped, Skipped{Path: path, Reason: reason})
 }
 
-// parse reads a document wholly before anything of it is used. A fault names
-// the places, such as history["2023-04-27"][3].response.
+// parse validates the whole document before anything of it is used. A fault names the invalid
+// places, such as history["2023-04-27"][3].response.
 func parse(raw []byte, now time.Time) (document, []Skipped, error) {
 	if !utf8.Valid(raw) {
 		return document{}, nil, fault.New(fault.Malformed, "the document is not valid UTF-8")
@@ -145,8 +145,7 @@ func parse(raw []byte, now time.Time) (document, []Skipped, error) {
 	return d, r.skipped, nil
 }
 
-// onePerson finds the person of a document, which is one or is a map from a
-// name to one.
+// onePerson returns the person of a document, which is a person or a map from one name to a person.
 func onePerson(top map[string]json.RawMessage) (key string, person map[string]json.RawMessage, err error) {
 	if isPerson(top) {
 		return "", top, nil
@@ -156,13 +155,13 @@ func onePerson(top map[string]json.RawMessage) (key string, person map[string]js
 	for _, n := range names {
 		var p map[string]json.RawMessage
 		if err := json.Unmarshal(top[n], &p); err != nil || !isPerson(p) {
-			return "", nil, fault.InvalidField(place("", n), "is no member of a person's memory, and no person")
+			return "", nil, fault.InvalidField(memberPath("", n), "is neither a member of a person's memory nor a person")
 		}
 		people[n] = p
 	}
 	switch len(names) {
 	case 0:
-		return "", nil, fault.New(fault.Invalid, "the document holds nobody's memory")
+		return "", nil, fault.New(fault.Invalid, "the document holds no person's memory")
 	case 1:
 		return names[0], people[names[0]], nil
 	}
@@ -186,10 +185,10 @@ func isPerson(m map[string]json.RawMessage) bool {
 	})
 }
 
-// place is the path of a member.
-func place(path, name string) string { return fmt.Sprintf("%s[%q]", path, clip(name)) }
+// memberPath is the path of a member.
+func memberPath(path, name string) string { return fmt.Sprintf("%s[%q]", path, clip(name)) }
 
-// clip bounds what a fault repeats of a document.
+// clip bounds what a fault repeats from a document.
 func clip(s string) string {
 	if utf8.RuneCountInString(s) <= 60 {
 		return s
@@ -226,16 +225,16 @@ func (r *reader) document(m map[string]json.RawMessage, name string) document {
 		case memberMeta:
 			d.meta = r.object(member, raw, maxMetaBytes)
 			if _, ok := d.meta[attrBank]; ok {
-				r.addf(memberMeta+"."+attrBank, "is a name that the memory needs for itself")
+				r.addf(memberMeta+"."+attrBank, "is a reserved name")
 			}
 		default:
 			if d.more == nil {
 				d.more = map[string]any{}
 			}
-			d.more[member] = r.value(place("", member), raw)
+			d.more[member] = r.value(memberPath("", member), raw)
 		}
 	}
-	r.bounded("the members beyond the form", d.more, maxMoreBytes)
+	r.bounded("the unknown members", d.more, maxMoreBytes)
 	for _, date := range slices.Sorted(maps.Keys(days)) {
 		d.days = append(d.days, *days[date])
 	}
@@ -244,38 +243,38 @@ func (r *reader) document(m map[string]json.RawMessage, name string) document {
 
 func (r *reader) day(days map[string]*day, date string) *day {
 	if days[date] == nil {
-		start, _ := time.Parse(time.DateOnly, date) // was checked
+		start, _ := time.Parse(time.DateOnly, date) // validated before
 		days[date] = &day{date: date, start: start}
 	}
 	return days[date]
 }
 
-// date checks the key of a day.
+// date validates the key of a day.
 func (r *reader) date(path, date string) bool {
 	t, err := time.Parse(time.DateOnly, date)
 	switch {
 	case err != nil:
 		r.addf(path, "must be a date such as 2023-05-01")
 	case t.Before(memory.EarliestEvent):
-		r.addf(path, "must not lie before %d", memory.EarliestEvent.Year())
+		r.addf(path, "must not be before %d", memory.EarliestEvent.Year())
 	case t.After(r.now):
-		r.addf(path, "must not lie in the future")
+		r.addf(path, "must not be in the future")
 	default:
 		return true
 	}
 	return false
 }
 
-// room counts pieces, and refuses a document that has too many.
-func (r *reader) room(path string, n int) bool {
+// countPieces counts pieces and reports whether the document may have n more.
+func (r *reader) countPieces(path string, n int) bool {
 	if r.pieces += n; r.pieces <= maxPieces {
 		return true
 	}
-	r.addf(path, "a document has at most %d turns, summaries and personalities; send it in parts, some days in each", maxPieces)
+	r.addf(path, "a document has at most %d turns, summaries and personalities; send it in parts of some days each", maxPieces)
 	return false
 }
 
-// history reads the turns by date, and gives the dates without any.
+// history decodes the turns by date, and returns the dates that have none.
 func (r *reader) history(raw json.RawMessage, days map[string]*day) (silent []string) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
@@ -283,7 +282,7 @@ func (r *reader) history(raw json.RawMessage, days map[string]*day) (silent []st
 		return nil
 	}
 	for _, date := range slices.Sorted(maps.Keys(all)) {
-		path := place(memberHistory, date)
+		path := memberPath(memberHistory, date)
 		if !r.date(path, date) {
 			continue
 		}
@@ -296,7 +295,7 @@ func (r *reader) history(raw json.RawMessage, days map[string]*day) (silent []st
 			r.addf(path, "at most %d turns; there are %d", maxTurns, len(list))
 			continue
 		}
-		if !r.room(memberHistory, len(list)) {
+		if !r.countPieces(memberHistory, len(list)) {
 			return nil
 		}
 		if len(list) == 0 {
@@ -308,7 +307,7 @@ func (r *reader) history(raw json.RawMessage, days map[string]*day) (silent []st
 			path := fmt.Sprintf("%s[%d]", path, i)
 			t := r.turn(path, raw)
 			if t.query == "" && t.response == "" {
-				r.skip(path, "nothing was said")
+				r.skip(path, "it is empty")
 				continue
 			}
 			d.turns = append(d.turns, t)
@@ -320,7 +319,7 @@ func (r *reader) history(raw json.RawMessage, days map[string]*day) (silent []st
 	return silent
 }
 
-// turn reads an object with query and response, or a pair of both.
+// turn decodes an object with query and response, or a pair of both.
 func (r *reader) turn(path string, raw json.RawMessage) (t turn) {
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
 		var pair []json.RawMessage
@@ -351,16 +350,16 @@ func (r *reader) turn(path string, raw json.RawMessage) (t turn) {
 		case name == memberResponse && !isNull(raw):
 			t.response = r.text(path, raw)
 		case name != memberQuery && name != memberResponse:
-			t.read(r, path, name, raw)
-			t.more = r.keep(t.more, path, name, raw)
+			t.decodeMember(r, path, name, raw)
+			t.more = r.addUnknown(t.more, path, name, raw)
 		}
 	}
 	r.bounded(path, t.more, maxMoreBytes)
 	return t
 }
 
-// read takes what is said of a memory's strength.
-func (f *fading) read(r *reader, path, name string, raw json.RawMessage) {
+// decodeMember decodes a member about the strength of a memory. It ignores other members.
+func (f *retention) decodeMember(r *reader, path, name string, raw json.RawMessage) {
 	if isNull(raw) {
 		return
 	}
@@ -374,35 +373,35 @@ func (f *fading) read(r *reader, path, name string, raw json.RawMessage) {
 		if json.Unmarshal(raw, &s) != nil {
 			r.addf(path, "must be a date such as 2023-05-01")
 		} else if r.date(path, s) {
-			f.recalled, _ = time.Parse(time.DateOnly, s) // was checked
+			f.recalled, _ = time.Parse(time.DateOnly, s) // validated before
 		}
 	}
 }
 
-// keep adds a member to those that are kept as they are.
-func (r *reader) keep(more map[string]any, path, name string, raw json.RawMessage) map[string]any {
+// addUnknown adds a member to those that are stored unchanged.
+func (r *reader) addUnknown(more map[string]any, path, name string, raw json.RawMessage) map[string]any {
 	if more == nil {
 		more = map[string]any{}
 	}
 	if name == formMember {
-		r.addf(path, "is a name that the memory needs for itself")
+		r.addf(path, "is a reserved name")
 	}
 	more[name] = r.value(path, raw)
 	return more
 }
 
-// byDate reads texts, or objects with a content, by date.
+// byDate decodes texts, or objects with a content, by date.
 func (r *reader) byDate(member string, raw json.RawMessage, each func(date string, v *dated)) {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
 		r.addf(member, "must be an object: texts by date")
 		return
 	}
-	if !r.room(member, len(all)) {
+	if !r.countPieces(member, len(all)) {
 		return
 	}
 	for _, date := range slices.Sorted(maps.Keys(all)) {
-		path := place(member, date)
+		path := memberPath(member, date)
 		if !r.date(path, date) {
 			continue
 		}
@@ -423,11 +422,11 @@ func (r *reader) dated(path string, raw json.RawMessage) (v dated) {
 	}
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) != nil {
-		r.addf(path, "must be a text or an object with a content")
+		r.addf(path, "must be a string or an object with a content")
 		return v
 	}
 	if _, ok := m[memberContent]; !ok {
-		r.addf(path, "must be a text or an object with a content")
+		r.addf(path, "must be a string or an object with a content")
 		return v
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -437,24 +436,24 @@ func (r *reader) dated(path string, raw json.RawMessage) (v dated) {
 			v.content = r.text(path, raw)
 		case memberEvents:
 			if json.Unmarshal(raw, &v.events) != nil {
-				r.addf(path, "must be a list of texts")
+				r.addf(path, "must be a list of strings")
 			} else if len(raw) > maxMoreBytes {
 				r.addf(path, "at most %d bytes as JSON; it has %d", maxMoreBytes, len(raw))
 			}
 		default:
-			v.read(r, path, name, raw)
-			v.more = r.keep(v.more, path, name, raw)
+			v.decodeMember(r, path, name, raw)
+			v.more = r.addUnknown(v.more, path, name, raw)
 		}
 	}
 	r.bounded(path, v.more, maxMoreBytes/2)
 	return v
 }
 
-// text reads a text that a note can hold; blank counts as empty.
+// text decodes a text that a note can hold. A blank text is returned as "".
 func (r *reader) text(path string, raw json.RawMessage) string {
 	var s string
 	if isNull(raw) || json.Unmarshal(raw, &s) != nil {
-		r.addf(path, "must be a text")
+		r.addf(path, "must be a string")
 		return ""
 	}
 	r.characters(path, s)
@@ -473,7 +472,7 @@ func (r *reader) characters(path, s string) {
 	}
 }
 
-// label reads a name.
+// label decodes a name.
 func (r *reader) label(path string, raw json.RawMessage) string {
 	s := r.text(path, raw)
 	if s == "" && len(r.fields) == 0 {
@@ -485,7 +484,7 @@ func (r *reader) label(path string, raw json.RawMessage) string {
 	return s
 }
 
-// object reads an object that attributes can hold.
+// object decodes an object that attributes can hold.
 func (r *reader) object(path string, raw json.RawMessage, limit int) map[string]any {
 	v, ok := r.value(path, raw).(map[string]any)
 	if !ok {
@@ -496,19 +495,19 @@ func (r *reader) object(path string, raw json.RawMessage, limit int) map[string]
 	return v
 }
 
-// value reads what is kept as it is.
+// value decodes a member that is stored unchanged.
 func (r *reader) value(path string, raw json.RawMessage) any {
 	var v any
-	if json.Unmarshal(raw, &v) != nil { // such as a number beyond all bounds
-		r.addf(path, "cannot be kept")
+	if json.Unmarshal(raw, &v) != nil { // such as a number that is too large
+		r.addf(path, "cannot be stored")
 		return nil
 	}
-	r.plain(path, v, 1)
+	r.checkValue(path, v, 1)
 	return v
 }
 
-// plain checks what is kept as it is: how deep it is, and its texts.
-func (r *reader) plain(path string, v any, depth int) {
+// checkValue validates a value that is stored unchanged: its depth and its texts.
+func (r *reader) checkValue(path string, v any, depth int) {
 	if depth > maxDepth {
 		r.addf(path, "nested deeper than %d", maxDepth)
 		return
@@ -518,16 +517,16 @@ func (r *reader) plain(path string, v any, depth int) {
 		r.characters(path, x)
 	case float64:
 		if math.IsInf(x, 0) {
-			r.addf(path, "a number that large cannot be kept")
+			r.addf(path, "the number is too large")
 		}
 	case []any:
 		for i, e := range x {
-			r.plain(fmt.Sprintf("%s[%d]", path, i), e, depth+1)
+			r.checkValue(fmt.Sprintf("%s[%d]", path, i), e, depth+1)
 		}
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(x)) {
 			r.characters(path, k)
-			r.plain(path+"."+clip(k), x[k], depth+1)
+			r.checkValue(path+"."+clip(k), x[k], depth+1)
 		}
 	}
 }
@@ -538,8 +537,8 @@ func (r *reader) bounded(path string, m map[string]any, limit int) {
 	}
 	raw, err := json.Marshal(m)
 	if err != nil {
-		r.addf(path, "cannot be kept")
+		r.addf(path, "cannot be stored")
 	} else if len(raw) > limit {
-		r.addf(path, "at most %d bytes beyond the form; it has %d", limit, len(raw))
+		r.addf(path, "at most %d bytes of unknown members; it has %d", limit, len(raw))
 	}
 }

@@ -17,14 +17,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// pageNotes is how many notes are read at once.
+// pageNotes is how many notes one read returns.
 const pageNotes = 500
 
-// Export gives what a collection remembers as one person's memory in the form
-// (notes:read): the messages that users and assistants said, by the days on
-// which they said them, and what is summed up of them. Strengths stand where
-// they were imported or something was recalled. An imported document comes back
-// with the same members and values, and what was learned since.
+// Export returns the memory of a collection as one person's document (notes:read): the messages of
+// users and assistants, by the days on which they were said, and their summaries. Strengths are
+// included if they were imported or if the note was recalled. An imported document is exported with
+// the same members and values, and what was learned since.
 func (b *Service) Export(ctx context.Context, s tenant.Scope, ref string) ([]byte, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return nil, err
@@ -33,27 +32,27 @@ func (b *Service) Export(ctx context.Context, s tenant.Scope, ref string) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	ex := exporting{b: b, s: s, v: v, usage: map[uuid.UUID]memory.Usage{}}
+	ex := exportRun{b: b, s: s, v: v, usage: map[uuid.UUID]memory.Usage{}}
 	if err := ex.read(ctx); err != nil {
 		return nil, err
 	}
 	out, err := json.Marshal(ex.person())
-	return out, fault.Wrap(err, fault.Internal, "the memory cannot be written as JSON")
+	return out, fault.Wrap(err, fault.Internal, "the memory cannot be encoded as JSON")
 }
 
-// exporting is one export at work.
-type exporting struct {
+// exportRun is a running export.
+type exportRun struct {
 	b *Service
 	s tenant.Scope
 	v memory.View
 
 	messages []memory.Note
 	others   []memory.Note
-	size     int64 // of both
+	size     int64 // bytes of both
 	usage    map[uuid.UUID]memory.Usage
 }
 
-func (ex *exporting) read(ctx context.Context) error {
+func (ex *exportRun) read(ctx context.Context) error {
 	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary, memory.KindProfile}, Limit: pageNotes}
 	for {
 		page, err := ex.b.store.ListNotes(ctx, ex.s, ex.v, q)
@@ -63,7 +62,7 @@ func (ex *exporting) read(ctx context.Context) error {
 		ids := make([]uuid.UUID, len(page))
 		for i := range page {
 			ids[i] = page[i].ID
-			if err := ex.take(&page[i]); err != nil {
+			if err := ex.addNote(&page[i]); err != nil {
 				return err
 			}
 		}
@@ -81,11 +80,11 @@ func (ex *exporting) read(ctx context.Context) error {
 	return nil
 }
 
-// maxExport bounds the texts of one document, in bytes: it is made in memory.
+// maxExport bounds the texts of one document, in bytes, since the document is built in memory.
 const maxExport = 64 << 20
 
-// take keeps a note for the document.
-func (ex *exporting) take(n *memory.Note) error {
+// addNote adds a note to the document.
+func (ex *exportRun) addNote(n *memory.Note) error {
 	if ex.size += n.Size(); ex.size > maxExport {
 		return fault.New(fault.Conflict, "the memory has more than %d MiB of text, too much for one document; page through messages, summaries and the profile instead", maxExport>>20)
 	}
@@ -97,8 +96,8 @@ func (ex *exporting) take(n *memory.Note) error {
 	return nil
 }
 
-// person gives the object of the form.
-func (ex *exporting) person() map[string]any {
+// person returns the document.
+func (ex *exportRun) person() map[string]any {
 	history := ex.history()
 	out := map[string]any{memberHistory: history}
 	meta, given, fields := ex.meta(out, history)
@@ -134,9 +133,10 @@ func (ex *exporting) person() map[string]any {
 	return out
 }
 
-// meta puts the name and what the document had beyond the form, and gives the
-// meta information; fields are the members that the document had, if there was one.
-func (ex *exporting) meta(out map[string]any, history map[string][]any) (meta map[string]any, given bool, fields []string) {
+// meta adds the name and the unknown members of the imported document to out, and returns the meta
+// information. fields are the members that the imported document had; given reports whether there
+// was one.
+func (ex *exportRun) meta(out map[string]any, history map[string][]any) (meta map[string]any, given bool, fields []string) {
 	meta = map[string]any{}
 	name, form := "", map[string]any(nil)
 	i := slices.IndexFunc(ex.others, func(n memory.Note) bool { return n.Kind == memory.KindProfile && n.Key == keyMeta })
@@ -152,7 +152,7 @@ func (ex *exporting) meta(out map[string]any, history map[string][]any) (meta ma
 	if more, ok := form[moreMember].(map[string]any); ok {
 		maps.Copy(out, more)
 	}
-	for _, date := range texts(form[silentMember]) {
+	for _, date := range stringList(form[silentMember]) {
 		if history[date] == nil {
 			history[date] = []any{}
 		}
@@ -167,11 +167,11 @@ func (ex *exporting) meta(out map[string]any, history map[string][]any) (meta ma
 		name = ex.v.Collection.Name
 	}
 	out[memberName] = name
-	return meta, given, texts(form[fieldsMember])
+	return meta, given, stringList(form[fieldsMember])
 }
 
-// speaker names the person as the newest message of theirs with a name does.
-func (ex *exporting) speaker() string {
+// speaker returns the name in the person's newest message that has one.
+func (ex *exportRun) speaker() string {
 	for i := range slices.Backward(ex.messages) {
 		if u := memory.UtteranceOf(&ex.messages[i]); u.Role == memory.RoleUser && u.Name != "" {
 			return u.Name
@@ -180,8 +180,8 @@ func (ex *exporting) speaker() string {
 	return ""
 }
 
-// texts reads a list of texts from attributes.
-func texts(v any) []string {
+// stringList returns the strings of a list in attributes.
+func stringList(v any) []string {
 	list, _ := v.([]any)
 	var out []string
 	for _, e := range list {
@@ -192,8 +192,8 @@ func texts(v any) []string {
 	return out
 }
 
-// history groups the messages into turns, and the turns by their days.
-func (ex *exporting) history() map[string][]any {
+// history groups the messages into turns, and the turns by day.
+func (ex *exportRun) history() map[string][]any {
 	type exchange struct {
 		date        string
 		notes       []*memory.Note
@@ -236,9 +236,9 @@ func (ex *exporting) history() map[string][]any {
 	return out
 }
 
-// fading gives what was imported beside a memory, and how strong it is now if
-// that was imported too or it was recalled.
-func (ex *exporting) fading(more map[string]any, notes ...*memory.Note) map[string]any {
+// fading returns the imported members of a memory. Its present strength is added if the strength
+// was imported or the note was recalled.
+func (ex *exportRun) fading(more map[string]any, notes ...*memory.Note) map[string]any {
 	out := map[string]any{}
 	for k, v := range more {
 		if k != formMember {
@@ -258,7 +258,7 @@ func (ex *exporting) fading(more map[string]any, notes ...*memory.Note) map[stri
 		}
 	}
 	if used {
-		out[memberStrength] = whole(strength)
+		out[memberStrength] = integerOrFloat(strength)
 		if !recalled.IsZero() {
 			out[memberRecalled] = recalled.UTC().Format(time.DateOnly)
 		}
@@ -266,17 +266,17 @@ func (ex *exporting) fading(more map[string]any, notes ...*memory.Note) map[stri
 	return out
 }
 
-// whole writes a number as an integer where it is one.
-func whole(x float64) any {
+// integerOrFloat returns a number as an integer if it is one.
+func integerOrFloat(x float64) any {
 	if x == math.Trunc(x) {
 		return int64(x)
 	}
 	return x
 }
 
-// dated gives a day's summary, an object unless it came as a text and nothing
-// more is to be said, or its personality, a text unless it came as an object.
-func (ex *exporting) dated(n *memory.Note, object bool) any {
+// dated returns a day's summary or personality. A summary is an object, unless it was imported as a
+// text and has no other members; a personality is a text, unless it was imported as an object.
+func (ex *exportRun) dated(n *memory.Note, object bool) any {
 	more, imported := n.Attributes[attrBank].(map[string]any)
 	m := map[string]any{}
 	if object || imported && more[formMember] != textForm {
@@ -294,7 +294,7 @@ func (ex *exporting) dated(n *memory.Note, object bool) any {
 	return m
 }
 
-// portraitText is the portrait with the way to answer, which the form has in one text.
+// portraitText returns the portrait with its reply strategy, which the format has in one text.
 func portraitText(n *memory.Note) string {
 	reply, _ := n.Attributes[attrReply].(string)
 	if reply == "" {

@@ -22,7 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// vault is a tenant with the services that a bank comes into.
+// vault is a tenant with the services that an import uses.
 type vault struct {
 	t           *testing.T
 	store       store.Store
@@ -49,7 +49,7 @@ func open(t *testing.T) *vault {
 	return v
 }
 
-// embed makes the services over an embedder.
+// embed creates the services with an embedder.
 func (v *vault) embed(cfg llm.Config) {
 	v.t.Helper()
 	embedders, err := llm.NewRegistry(llm.Deps{Clock: v.clock}, cfg)
@@ -79,7 +79,7 @@ func (v *vault) must(err error) {
 	}
 }
 
-// collection makes one with the policy memorybank.
+// collection creates a collection with the policy memorybank.
 func (v *vault) collection(name string) memory.Collection {
 	v.t.Helper()
 	made, err := v.collections.Create(v.t.Context(), v.s, notes.CollectionInput{Name: name, Policy: "memorybank"}, memory.Request{})
@@ -108,7 +108,7 @@ func (v *vault) view(ref string) memory.View {
 	return view
 }
 
-// list gives the notes of a kind, oldest first.
+// list returns the notes of a kind, oldest first.
 func (v *vault) list(ref string, kind memory.Kind) []memory.Note {
 	v.t.Helper()
 	notes, err := v.store.ListNotes(v.t.Context(), v.s, v.view(ref), memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 2000})
@@ -130,7 +130,7 @@ func (v *vault) usage(ref string, id uuid.UUID) memory.Usage {
 	return u[id]
 }
 
-// tasks lists what the policy was asked to do.
+// tasks returns the tasks that were enqueued for the policy.
 func (v *vault) tasks(c memory.Collection) []memory.Task {
 	v.t.Helper()
 	jobs, err := v.store.ListJobs(v.t.Context(), v.s, memory.JobQuery{Collection: c.ID, Limit: 1000})

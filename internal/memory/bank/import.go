@@ -21,7 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// The policy whose notes a bank becomes, with its names for them.
+// The policy that processes an imported bank, with its names for tasks, keys and attributes.
 const (
 	policyName  = "memorybank"
 	taskDay     = "day"
@@ -36,22 +36,20 @@ const (
 	attrReply  = "reply_strategy"
 )
 
-// batchNotes is how many notes one changeset writes at most.
+// batchNotes is the maximum number of notes in one changeset.
 const batchNotes = 500
 
-// embedFor bounds how long an import waits for vectors; what is left is the work of jobs.
+// embedFor bounds how long an import waits for vectors; jobs make the missing ones.
 const embedFor = 20 * time.Second
 
-// Import brings one person's memory into a collection (notes:write, and
-// base:write for a shared one). The document is checked wholly before anything
-// is written. Importing it again writes nothing: a turn is known by its day and
-// its words, whatever stands before it, a summary by its day. Days and wholes
-// that the document does not sum up are summed up by jobs, where the policy of
-// the collection does so. Each turn is said at 00:00 UTC of its day, a second
-// after the one before.
+// Import adds one person's memory to a collection (notes:write, and base:write if it is shared).
+// The whole document is validated before anything is written. Importing it again writes nothing: a
+// turn is identified by its day and its words, at any position, and a summary by its day. Jobs
+// summarize the days and histories that the document does not, if the collection's policy does so.
+// The turns of a day are said from 00:00 UTC on, one second apart.
 //
-// Faults: Malformed or Invalid naming places of the document, QuotaExceeded,
-// Conflict when another import writes the same at the same time.
+// Faults: Malformed or Invalid naming places of the document, QuotaExceeded, Conflict if a
+// concurrent import writes the same notes.
 func (b *Service) Import(ctx context.Context, s tenant.Scope, ref string, raw []byte) (Report, error) {
 	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
 		return Report{}, err
@@ -73,7 +71,7 @@ func (b *Service) Import(ctx context.Context, s tenant.Scope, ref string, raw []
 	if err != nil {
 		return Report{}, err
 	}
-	im := importing{b: b, s: s, c: &c, v: v, doc: &doc, report: Report{Name: doc.name, Days: len(doc.days), Revision: v.At, Skipped: []Skipped{}}}
+	im := importRun{b: b, s: s, c: &c, v: v, doc: &doc, report: Report{Name: doc.name, Days: len(doc.days), Revision: v.At, Skipped: []Skipped{}}}
 	im.report.Skipped = append(im.report.Skipped, skipped...)
 	if err := im.run(ctx); err != nil {
 		return Report{}, err
@@ -87,31 +85,31 @@ func (b *Service) Import(ctx context.Context, s tenant.Scope, ref string, raw []
 	return im.report, nil
 }
 
-// importing is one import at work.
-type importing struct {
+// importRun is a running import.
+type importRun struct {
 	b      *Service
 	s      tenant.Scope
 	c      *memory.Collection
 	v      memory.View
 	doc    *document
 	report Report
-	items  []*item // that are to be written, in their order
+	items  []*item // to write, in order
 }
 
-// item is a note to be written, with what goes with it.
+// item is a note to write, with its job.
 type item struct {
 	note  memory.Note
 	usage *memory.Usage
-	task  *memory.Task // the policy's, once the note is there
+	task  *memory.Task // of the policy, enqueued with the note
 }
 
-func (im *importing) run(ctx context.Context) error {
-	sums := im.c.Policy == policyName // its policy sums up what the document does not
+func (im *importRun) run(ctx context.Context) error {
+	sums := im.c.Policy == policyName // the policy summarizes what the document does not
 	asked, summed := false, false
 	for i := range im.doc.days {
 		d := &im.doc.days[i]
 		before := len(im.items)
-		if err := im.day(ctx, d); err != nil {
+		if err := im.addDay(ctx, d); err != nil {
 			return err
 		}
 		summed = summed || d.summary != nil || d.personality != nil
@@ -120,13 +118,13 @@ func (im *importing) run(ctx context.Context) error {
 		}
 	}
 	before := len(im.items)
-	if err := im.whole(ctx); err != nil {
+	if err := im.addOverall(ctx); err != nil {
 		return err
 	}
 	if sums && summed && !asked && len(im.items) > before && (im.doc.overall == "" || im.doc.portrait == "") {
 		im.items[len(im.items)-1].task = &memory.Task{Name: taskOverall}
 	}
-	if err := im.room(ctx); err != nil {
+	if err := im.checkQuota(ctx); err != nil {
 		return err
 	}
 	im.embed(ctx)
@@ -138,8 +136,8 @@ func (im *importing) run(ctx context.Context) error {
 	return nil
 }
 
-// find looks for the note of a kind and key.
-func (im *importing) find(ctx context.Context, kind memory.Kind, key string) (n memory.Note, ok bool, err error) {
+// findNote returns the note of a kind and key, if it exists.
+func (im *importRun) findNote(ctx context.Context, kind memory.Kind, key string) (n memory.Note, ok bool, err error) {
 	n, err = im.b.store.NoteByKey(ctx, im.s, im.v, kind, key)
 	if fault.Is(err, fault.NotFound) {
 		return n, false, nil
@@ -147,30 +145,29 @@ func (im *importing) find(ctx context.Context, kind memory.Kind, key string) (n 
 	return n, err == nil, err
 }
 
-// add takes a note to be written, unless one of its kind and key is there;
-// then that one stays as it is.
-func (im *importing) add(ctx context.Context, path string, it item) (memory.Note, error) {
-	old, ok, err := im.find(ctx, it.note.Kind, it.note.Key)
+// add queues a note to be written, unless one of its kind and key exists; that one is returned
+// unchanged.
+func (im *importRun) add(ctx context.Context, path string, it item) (memory.Note, error) {
+	old, ok, err := im.findNote(ctx, it.note.Kind, it.note.Key)
 	if err != nil {
 		return old, err
 	}
 	if ok {
 		im.report.Known++
 		if old.Content != it.note.Content {
-			im.report.Skipped = append(im.report.Skipped, Skipped{Path: path, Reason: "the collection has another one"})
+			im.report.Skipped = append(im.report.Skipped, Skipped{Path: path, Reason: "the collection has a different one"})
 		}
 		return old, nil
 	}
 	if it.note.ID, err = uuid.NewV7(); err != nil {
-		return old, fault.Wrap(err, fault.Internal, "no id could be made")
+		return old, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
 	im.items = append(im.items, &it)
 	return it.note, nil
 }
 
-// note makes a note as it is stored: what comes from elsewhere is not looked
-// at by policies again.
-func (im *importing) note(kind memory.Kind, key, content string, at time.Time) memory.Note {
+// newNote returns a note in the state of one that a policy has already processed.
+func (im *importRun) newNote(kind memory.Kind, key, content string, at time.Time) memory.Note {
 	return memory.Note{
 		Kind: kind, Key: key, Content: content, OccurredAt: at, Attributes: map[string]any{},
 		Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateEvolved,
@@ -178,8 +175,8 @@ func (im *importing) note(kind memory.Kind, key, content string, at time.Time) m
 	}
 }
 
-// day takes the turns of a day, then what they are summed up to.
-func (im *importing) day(ctx context.Context, d *day) error {
+// addDay adds the turns of a day, then their summaries.
+func (im *importRun) addDay(ctx context.Context, d *day) error {
 	repeats := map[[32]byte]int{}
 	at := d.start
 	var sources []uuid.UUID
@@ -188,14 +185,14 @@ func (im *importing) day(ctx context.Context, d *day) error {
 		sum := sha256.Sum256([]byte(t.query + "\x00" + t.response))
 		repeats[sum]++
 		key := turnKey(d.date, sum, repeats[sum])
-		ids, err := im.turn(ctx, d.date, key, t, &at)
+		ids, err := im.addTurn(ctx, d.date, key, t, &at)
 		if err != nil {
 			return err
 		}
 		sources = append(sources, ids...)
 	}
 	if len(sources) > 0 {
-		at = at.Add(-time.Second) // of the last message
+		at = at.Add(-time.Second) // time of the last message
 	}
 	for _, part := range []struct {
 		kind memory.Kind
@@ -205,7 +202,7 @@ func (im *importing) day(ctx context.Context, d *day) error {
 		if part.of == nil {
 			continue
 		}
-		n := im.note(part.kind, dayPrefix+d.date, part.of.content, im.by(at))
+		n := im.newNote(part.kind, dayPrefix+d.date, part.of.content, im.notInFuture(at))
 		n.Attributes[attrPeriod], n.Attributes[attrDate] = "day", d.date
 		if len(part.of.events) > 0 {
 			n.Attributes[attrEvents] = anyList(part.of.events)
@@ -214,15 +211,15 @@ func (im *importing) day(ctx context.Context, d *day) error {
 			n.Attributes[attrBank] = part.of.more
 		}
 		n.Provenance.Sources = sources
-		if _, err := im.add(ctx, place(part.name, d.date), item{note: n, usage: part.of.usage(d.start)}); err != nil {
+		if _, err := im.add(ctx, memberPath(part.name, d.date), item{note: n, usage: part.of.usage(d.start)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// turnKey names a turn by its day and its words. A place among the turns of a
-// day would name another turn once some of them are forgotten.
+// turnKey returns the key of a turn, from its day and its words. A position in the day would change
+// when turns before it are forgotten.
 func turnKey(date string, sum [32]byte, repeat int) string {
 	key := "bank/" + date + "/" + hex.EncodeToString(sum[:8])
 	if repeat > 1 {
@@ -231,7 +228,7 @@ func turnKey(date string, sum [32]byte, repeat int) string {
 	return key
 }
 
-// anyList is a list as attributes hold it.
+// anyList returns a list of strings as attributes hold it.
 func anyList(list []string) []any {
 	out := make([]any, len(list))
 	for i, s := range list {
@@ -240,19 +237,19 @@ func anyList(list []string) []any {
 	return out
 }
 
-// by keeps a time out of the future.
-func (im *importing) by(t time.Time) time.Time {
+// notInFuture returns t, or the present time if t is in the future.
+func (im *importRun) notInFuture(t time.Time) time.Time {
 	if now := memory.Instant(im.b.clock()); t.After(now) {
 		return now
 	}
 	return t
 }
 
-// turn takes the messages of one exchange and gives their ids.
-func (im *importing) turn(ctx context.Context, date, key string, t *turn, at *time.Time) ([]uuid.UUID, error) {
+// addTurn adds the messages of one turn and returns their ids.
+func (im *importRun) addTurn(ctx context.Context, date, key string, t *turn, at *time.Time) ([]uuid.UUID, error) {
 	exchange, err := uuid.NewV7()
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "no id could be made")
+		return nil, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
 	within := exchange.String()
 	more := t.more
@@ -264,7 +261,7 @@ func (im *importing) turn(ctx context.Context, date, key string, t *turn, at *ti
 		if m.content == "" {
 			continue
 		}
-		n := im.note(memory.KindMessage, key+"/"+string(m.role), m.content, im.by(*at))
+		n := im.newNote(memory.KindMessage, key+"/"+string(m.role), m.content, im.notInFuture(*at))
 		n.Attributes[memory.AttrRole], n.Attributes[memory.AttrSession], n.Attributes[memory.AttrTurn] = string(m.role), date, within
 		if name := strings.TrimSpace(im.doc.name); m.role == memory.RoleUser && name != "" {
 			n.Attributes[memory.AttrName] = name
@@ -277,7 +274,7 @@ func (im *importing) turn(ctx context.Context, date, key string, t *turn, at *ti
 			return nil, err
 		}
 		if known, ok := stored.Attributes[memory.AttrTurn].(string); ok {
-			within = known // what follows belongs to the exchange that is there
+			within = known // the messages after it belong to the existing exchange
 		}
 		ids = append(ids, stored.ID)
 		*at = at.Add(time.Second)
@@ -287,8 +284,8 @@ func (im *importing) turn(ctx context.Context, date, key string, t *turn, at *ti
 
 func dayStart(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
-// usage is nil where it says nothing that a new note would not say.
-func (f *fading) usage(start time.Time) *memory.Usage {
+// usage returns the counters of a memory; nil if they are those of a new note.
+func (f *retention) usage(start time.Time) *memory.Usage {
 	u := memory.Usage{Strength: cmp.Or(f.strength, 1), LastAccess: f.recalled}
 	if u.Strength == 1 && (u.LastAccess.IsZero() || u.LastAccess.Equal(start)) {
 		return nil
@@ -296,14 +293,14 @@ func (f *fading) usage(start time.Time) *memory.Usage {
 	return &u
 }
 
-// whole takes what is said of the person and of all days.
-func (im *importing) whole(ctx context.Context) error {
+// addOverall adds what the document says about the person and all days.
+func (im *importRun) addOverall(ctx context.Context) error {
 	end := im.b.clock()
 	if n := len(im.doc.days); n > 0 {
 		end = im.doc.days[n-1].start.Add(24*time.Hour - time.Second)
 	}
-	end = im.by(memory.Instant(end))
-	meta := im.note(memory.KindProfile, keyMeta, metaText(im.doc), end)
+	end = im.notInFuture(memory.Instant(end))
+	meta := im.newNote(memory.KindProfile, keyMeta, metaText(im.doc), end)
 	maps.Copy(meta.Attributes, im.doc.meta)
 	form := map[string]any{fieldsMember: anyList(im.doc.fields)}
 	if im.doc.name != "" {
@@ -324,13 +321,13 @@ func (im *importing) whole(ctx context.Context) error {
 		list = append(list, struct {
 			path string
 			note memory.Note
-		}{memberOverall, im.note(memory.KindSummary, keyOverall, im.doc.overall, end)})
+		}{memberOverall, im.newNote(memory.KindSummary, keyOverall, im.doc.overall, end)})
 	}
 	if im.doc.portrait != "" {
 		list = append(list, struct {
 			path string
 			note memory.Note
-		}{memberPortrait, im.note(memory.KindProfile, keyOverall, im.doc.portrait, end)})
+		}{memberPortrait, im.newNote(memory.KindProfile, keyOverall, im.doc.portrait, end)})
 	}
 	for _, x := range list {
 		if x.note.Key == keyOverall {
@@ -343,7 +340,7 @@ func (im *importing) whole(ctx context.Context) error {
 	return nil
 }
 
-// metaText tells in one line what is known of the person.
+// metaText returns the meta information in one line.
 func metaText(d *document) string {
 	var parts []string
 	if name := strings.TrimSpace(d.name); name != "" {
@@ -360,8 +357,8 @@ func metaText(d *document) string {
 	return strings.Join(parts, "; ")
 }
 
-// room asks for the room that the notes take.
-func (im *importing) room(ctx context.Context) error {
+// checkQuota checks the quota for the notes to write.
+func (im *importRun) checkQuota(ctx context.Context) error {
 	if im.b.quota == nil || len(im.items) == 0 {
 		return nil
 	}
@@ -372,9 +369,8 @@ func (im *importing) room(ctx context.Context) error {
 	return im.b.quota.CheckNotes(ctx, im.s, int64(len(im.items)), bytes)
 }
 
-// embed gives notes their vectors when the embedder is fast; a note without one
-// gets a job.
-func (im *importing) embed(ctx context.Context) {
+// embed sets the vectors of the notes if the embedder is fast. A note without one gets a job.
+func (im *importRun) embed(ctx context.Context) {
 	e, ok := im.b.embedders.ByName(im.c.Embedder)
 	if !ok || !e.Fast() || e.Dim() != im.c.Dim {
 		return
@@ -392,7 +388,7 @@ func (im *importing) embed(ctx context.Context) {
 		}
 		made, err := memory.EmbedAll(ctx, e, im.s, texts)
 		if err != nil {
-			im.b.log.WarnContext(ctx, "embedding before an import failed; jobs will do it", "collection", im.c.ID, "error", err)
+			im.b.log.WarnContext(ctx, "embedding before an import failed; jobs will make the vectors", "collection", im.c.ID, "error", err)
 			return
 		}
 		for i, it := range batch {
@@ -402,7 +398,7 @@ func (im *importing) embed(ctx context.Context) {
 }
 
 // write writes one changeset.
-func (im *importing) write(ctx context.Context, batch []*item) error {
+func (im *importRun) write(ctx context.Context, batch []*item) error {
 	var wrote Report
 	o := memory.WriteOptions{Cause: memory.CauseImport, Audit: []memory.AuditEntry{{
 		Action: "bank.import", Target: im.c.ID.String(), Detail: map[string]any{"collection": im.c.ID.String(), "notes": len(batch)},
@@ -410,7 +406,7 @@ func (im *importing) write(ctx context.Context, batch []*item) error {
 	w, err := im.b.store.Write(ctx, im.s, im.c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		wrote = Report{}
 		for _, it := range batch {
-			if err := im.put(ctx, tx, it, &wrote); err != nil {
+			if err := im.putNote(ctx, tx, it, &wrote); err != nil {
 				return err
 			}
 		}
@@ -427,10 +423,10 @@ func (im *importing) write(ctx context.Context, batch []*item) error {
 	return nil
 }
 
-func (im *importing) put(ctx context.Context, tx memory.Tx, it *item, wrote *Report) error {
+func (im *importRun) putNote(ctx context.Context, tx memory.Tx, it *item, wrote *Report) error {
 	switch _, err := tx.NoteByKey(ctx, it.note.Kind, it.note.Key); {
 	case err == nil:
-		return fault.New(fault.Conflict, "another import has written the same meanwhile; send the document again")
+		return fault.New(fault.Conflict, "a concurrent import has written the same notes; send the document again")
 	case !fault.Is(err, fault.NotFound):
 		return err
 	}
@@ -447,7 +443,7 @@ func (im *importing) put(ctx context.Context, tx memory.Tx, it *item, wrote *Rep
 	if it.note.Vector == nil {
 		payload, err := json.Marshal(memory.NoteJob{EmbedOnly: true})
 		if err != nil {
-			return fault.Wrap(err, fault.Internal, "the job cannot be kept")
+			return fault.Wrap(err, fault.Internal, "the job cannot be encoded")
 		}
 		if _, err := tx.Enqueue(ctx, im.job(memory.JobNote, memory.StagePrepare, it.note.ID, payload)); err != nil {
 			return err
@@ -458,14 +454,14 @@ func (im *importing) put(ctx context.Context, tx memory.Tx, it *item, wrote *Rep
 	}
 	payload, err := json.Marshal(it.task)
 	if err != nil {
-		return fault.Wrap(err, fault.Internal, "the task cannot be kept")
+		return fault.Wrap(err, fault.Internal, "the task cannot be encoded")
 	}
 	wrote.Tasks++
 	_, err = tx.Enqueue(ctx, im.job(memory.JobPolicy, memory.StageTask, uuid.Nil, payload))
 	return err
 }
 
-func (im *importing) job(kind memory.JobKind, stage memory.Stage, note uuid.UUID, payload json.RawMessage) memory.Job {
+func (im *importRun) job(kind memory.JobKind, stage memory.Stage, note uuid.UUID, payload json.RawMessage) memory.Job {
 	return memory.Job{
 		Tenant: im.s.Tenant(), Collection: im.c.ID, Note: note, Kind: kind, Stage: stage, State: memory.JobQueued, Payload: payload,
 	}

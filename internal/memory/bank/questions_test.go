@@ -23,13 +23,13 @@ import (
 
 var table = flag.String("table", "", "write what the published questions find to this file; needs EVAL_DATA")
 
-// asked are a person's questions.
+// asked is a person's questions.
 type asked struct {
 	name      string
 	questions []string
 }
 
-// questions reads the published ones from the folder EVAL_DATA, or a few of our own.
+// questions reads the published questions from the folder EVAL_DATA, or returns our own sample.
 func questions(t *testing.T) []asked {
 	t.Helper()
 	raw := sample(t, "questions.jsonl")
@@ -52,7 +52,7 @@ func questions(t *testing.T) []asked {
 	return out
 }
 
-// people gives the published persons by the names under which they stand there.
+// people returns the published persons by their names in the file.
 func people(t *testing.T) map[string]json.RawMessage {
 	t.Helper()
 	all := published(t)
@@ -71,14 +71,14 @@ func decodedPeople(t *testing.T, raw []byte) map[string]json.RawMessage {
 	return all
 }
 
-// person is a collection of one person's memory.
+// person is a collection with one person's memory.
 type person struct {
 	v      *vault
 	ref    string
 	places map[uuid.UUID]string
 }
 
-// newPerson makes a collection, of one person's memory if there is any.
+// newPerson creates a collection and imports a person's memory, if there is one.
 func newPerson(v *vault, ref, name string, doc json.RawMessage) *person {
 	v.t.Helper()
 	v.collection(ref)
@@ -102,7 +102,7 @@ func newPerson(v *vault, ref, name string, doc json.RawMessage) *person {
 	return p
 }
 
-// place names what was found; what is no message of this person is a stranger's.
+// place names what was found: a message of this person, or "stranger".
 func (p *person) place(id uuid.UUID, kind memory.Kind) string {
 	p.v.t.Helper()
 	if kind != memory.KindMessage {
@@ -126,8 +126,8 @@ func (p *person) search(question string, k int) []string {
 	return once(out)
 }
 
-// context gives what a context shows in answer to the question, without what
-// it always shows: the person, and the newest messages unless a search finds them.
+// context returns what a context contains for a question, without its constant parts: the person,
+// and the newest messages unless a search finds them.
 func (p *person) context(question string, found []string) []string {
 	p.v.t.Helper()
 	c, err := p.v.recall.Context(p.v.t.Context(), p.v.s, p.v.view(p.ref), recall.ContextQuery{Text: question})
@@ -146,7 +146,7 @@ func (p *person) context(question string, found []string) []string {
 	return once(out)
 }
 
-// once drops repeats: both messages of a turn may be found.
+// once removes repeats: both messages of a turn may be found.
 func once(list []string) []string {
 	var out []string
 	for _, s := range list {
@@ -157,8 +157,8 @@ func once(list []string) []string {
 	return out
 }
 
-// ask asks a person's questions; every one finds something where there is a
-// memory, and nothing where there is none.
+// ask asks a person's questions. Each finds something if the person has a memory, and nothing
+// otherwise.
 func (p *person) ask(a asked) [][]string {
 	p.v.t.Helper()
 	var rows [][]string
@@ -180,10 +180,9 @@ func cell(list []string) string {
 	return strings.Join(list, " ")
 }
 
-// TestQuestions asks everybody's questions of their own memory, as published
-// and with the words of nobody else found (C114). Names are looked up as they
-// are written; four of the published ones stand in the file with spaces around
-// them, so that they have no memory unless these are left out.
+// TestQuestions asks everyone's questions of their own memory, as published; no other person's
+// words are found (C114). Names are looked up as they are written. Four published names have spaces
+// around them in the file, so these persons have a memory only if the spaces are removed.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	v := open(t)
@@ -211,7 +210,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// page is the table as a document: places and numbers, no words of the data.
+// page returns the table as a document. It has places and numbers, but no words of the data.
 func page(rows, spaced [][]string) string {
 	var b strings.Builder
 	write := func(rows [][]string) {

@@ -16,46 +16,44 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Question is a dialogue that ends with what is to be answered.
+// Question is a dialogue whose last turn is to be answered.
 type Question struct {
 	Turns       []Turn
-	Model       string // one of Models; "": the collection's
-	TokenBudget int    // of the context; 0: recall's
-	Forget      bool   // nothing of it is to be remembered
-	// Began is told of the revision that is read, before anything is answered; nil: nobody is.
+	Model       string // one of Models; "": the collection's model
+	TokenBudget int    // of the context; 0: recall's default
+	Forget      bool   // nothing is remembered
+	// Began is called with the revision that is read, before the answer begins; may be nil.
 	Began func(memory.Revision)
 }
 
 // Answer is the reply to a question.
 type Answer struct {
 	Reply      string
-	Citations  []recall.Citation // what the context held; [1] in it is the first
+	Citations  []recall.Citation // sources of the context; [1] in its text is the first
 	Tokens     int               // of the context
-	Model      string            // who answered; "" no model did
-	Offline    bool              // put together from memory
-	Remembered bool              // the exchange goes into memory once the answer is sent
-	Usage      *Usage            // as the endpoint counted; nil where it did not, or was not asked
+	Model      string            // that answered; "": none did
+	Offline    bool              // built from memory without a model
+	Remembered bool              // the exchange is stored once the answer is sent
+	Usage      *Usage            // as the endpoint counted it; nil: not counted, or no endpoint
 	Degraded   string            // as in [recall.Context]
 	Revision   memory.Revision   // that was read
 
-	memo memo
+	memo pendingExchange
 }
 
-// Remember stores what was said and answered, if that is wanted. It is called
-// once, after the answer was sent, with the context of the request, whose end
-// it outlives for at most Config.RememberFor. A failure is logged and counted:
-// whoever asked has their answer.
+// Remember stores the question and the answer, if that is wanted. Call it once, after the answer
+// was sent, with the context of the request; it continues after the end of that context for at most
+// Config.RememberFor. A failure is logged and counted, not returned: the answer is already sent.
 func (a *Answer) Remember(ctx context.Context) { a.memo.remember(ctx) }
 
-// Answer answers a question from memory (notes:read, and notes:write for
-// anything to be remembered). With delta the reply is handed on as it comes,
-// in pieces; its error ends the answer. What fails before the first piece can
-// still be answered otherwise.
+// Answer answers a question from memory (notes:read; notes:write to store the exchange). If delta
+// is set, it is called with each piece of the reply; its error ends the answer. Until the first
+// piece, a failed model can be replaced by another answer.
 //
-// A name that is no model's is Invalid "model". What a model refuses is
-// ModelFailed, one that cannot be reached Unavailable or Timeout.
+// An unknown model name is Invalid "model". A refusal of the model is ModelFailed; a model that
+// cannot be reached is Unavailable or Timeout.
 func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q Question, delta func(string) error) (*Answer, error) {
-	if err := check(q.Turns); err != nil {
+	if err := checkTurns(q.Turns); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
@@ -64,7 +62,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	if err != nil {
 		return nil, err
 	}
-	model, err := s.models.pick(q.Model, &v.Collection)
+	model, err := s.models.choose(q.Model, &v.Collection)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +71,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	}
 	memo := s.newMemo(scope, &v, q.Turns[len(q.Turns)-1], !q.Forget)
 	if model == nil {
-		a, err := s.offline(ctx, scope, v, q.Turns)
+		a, err := s.answerOffline(ctx, scope, v, q.Turns)
 		if err != nil {
 			return nil, err
 		}
@@ -95,13 +93,13 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 		return nil, err
 	}
 	r := Request{Collection: v.Collection.ID, Body: body, Stream: delta != nil}
-	t, err := s.ask(ctx, scope, model, r, delta)
+	t, err := s.readAnswer(ctx, scope, model, r, delta)
 	if refused, ok := errors.AsType[*Refused](err); ok && r.Stream && bytes.Contains(refused.Body, []byte("stream_options")) {
-		// Not every endpoint knows how to end a stream with what it cost.
+		// Not every endpoint supports usage at the end of a stream.
 		if r.Body, err = newRequest(model.Name(), withMemory(built.Text), q.Turns, true, false); err != nil {
 			return nil, err
 		}
-		t, err = s.ask(ctx, scope, model, r, delta)
+		t, err = s.readAnswer(ctx, scope, model, r, delta)
 	}
 	if err != nil {
 		return nil, err
@@ -113,45 +111,45 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	}, nil
 }
 
-// ask sends a request and reads all of its answer.
-func (s *Service) ask(ctx context.Context, scope tenant.Scope, model Model, r Request, delta func(string) error) (*transcript, error) {
+// readAnswer sends a request and reads the whole answer.
+func (s *Service) readAnswer(ctx context.Context, scope tenant.Scope, model Model, r Request, delta func(string) error) (*transcript, error) {
 	resp, err := model.Send(ctx, scope, r)
 	if err != nil {
 		return nil, err
 	}
 	t := &transcript{}
 	defer func() {
-		_ = resp.Body.Close() // nothing more is wanted of it
+		_ = resp.Body.Close() // the rest is not read
 		resp.Account(t.cost(r.Body))
 	}()
 	if !r.Stream || !isStream(resp.ContentType) {
 		raw, err := io.ReadAll(resp.Body)
 		if err != nil {
-			return nil, broken(ctx, err)
+			return nil, brokenAnswer(ctx, err)
 		}
-		if !t.whole(raw) {
-			return nil, fault.New(fault.ModelFailed, "the model's answer is none of a chat")
+		if !t.parseWhole(raw) {
+			return nil, fault.New(fault.ModelFailed, "the model's answer is not a chat completion")
 		}
 		if delta != nil && t.reply() != "" {
 			if err := delta(t.reply()); err != nil {
 				return nil, err
 			}
 		}
-	} else if err := t.follow(ctx, resp.Body, delta); err != nil {
+	} else if err := t.readStream(ctx, resp.Body, delta); err != nil {
 		return nil, err
 	}
 	if t.reply() == "" {
-		return nil, fault.New(fault.ModelFailed, "the model gave an empty answer")
+		return nil, fault.New(fault.ModelFailed, "the model returned an empty answer")
 	}
 	return t, nil
 }
 
-// follow reads a stream to its end and hands on what it says.
-func (t *transcript) follow(ctx context.Context, body io.Reader, delta func(string) error) error {
+// readStream reads a stream to its end and passes on its text.
+func (t *transcript) readStream(ctx context.Context, body io.Reader, delta func(string) error) error {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := body.Read(buf)
-		if added := t.stream(buf[:n]); added != "" {
+		if added := t.parseStream(buf[:n]); added != "" {
 			if err := delta(added); err != nil {
 				return err
 			}
@@ -161,30 +159,30 @@ func (t *transcript) follow(ctx context.Context, body io.Reader, delta func(stri
 			return fault.New(fault.ModelFailed, "%s", t.failure)
 		case errors.Is(err, io.EOF):
 			if !t.finished {
-				return broken(ctx, io.ErrUnexpectedEOF)
+				return brokenAnswer(ctx, io.ErrUnexpectedEOF)
 			}
 			if s := t.refusal.String(); s != "" && t.text.Len() == 0 {
 				return delta(s)
 			}
 			return nil
 		case err != nil:
-			return broken(ctx, err)
+			return brokenAnswer(ctx, err)
 		}
 	}
 }
 
-// broken says that an answer broke off.
-func broken(ctx context.Context, err error) error {
+// brokenAnswer returns the error for an answer that ended early.
+func brokenAnswer(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return ctx.Err() // whoever asked has gone
+		return ctx.Err() // the client is gone
 	}
 	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-		return fault.Wrap(err, fault.Timeout, "the model's answer did not come to an end in time")
+		return fault.Wrap(err, fault.Timeout, "the model's answer did not end in time")
 	}
 	return fault.Wrap(err, fault.Unavailable, "the model's answer broke off")
 }
 
-// cost is what an answer cost: as the endpoint says, else by an estimate.
+// cost returns the cost of an answer: as the endpoint counted it, or else an estimate.
 func (t *transcript) cost(request []byte) Usage {
 	if u := t.usage; u != nil && u.PromptTokens >= 0 && u.CompletionTokens >= 0 && u.PromptTokens+u.CompletionTokens > 0 {
 		return *t.usage
@@ -193,7 +191,7 @@ func (t *transcript) cost(request []byte) Usage {
 	if b, err := parseBody(request); err == nil {
 		for _, f := range b.fields {
 			switch f.name {
-			case "tools", "functions", "response_format": // they are read as well
+			case "tools", "functions", "response_format": // the model reads these too
 				u.PromptTokens += int64(search.EstimateTokens(string(f.raw)))
 			}
 		}
@@ -204,10 +202,11 @@ func (t *transcript) cost(request []byte) Usage {
 	return u
 }
 
-// speaker is a name that endpoints take.
+// speaker matches names that endpoints accept.
 var speaker = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// newRequest makes the request for a dialogue; a stream can be asked to end with what it cost.
+// newRequest encodes a dialogue as a request. usage asks the endpoint for the usage at the end of a
+// stream.
 func newRequest(model, system string, turns []Turn, stream, usage bool) ([]byte, error) {
 	type message struct {
 		Role    memory.Role `json:"role"`

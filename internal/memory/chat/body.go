@@ -11,16 +11,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// body is a request as a client of OpenAI's sent it: its fields as they are, in
-// their order, whatever they are.
+// body is a request of an OpenAI client: all its fields, unchanged and in order.
 type body struct {
 	fields []field
 	model  string
 	stream bool
-	usage  bool // a stream is to end with what it cost
+	usage  bool // usage at the end of the stream was asked for
 
 	messages []json.RawMessage
-	turns    []Turn // the same, as far as they are text
+	turns    []Turn // the same messages, as far as they are text
 }
 
 type field struct {
@@ -28,8 +27,7 @@ type field struct {
 	raw  json.RawMessage
 }
 
-// parseBody reads a request. Of a field that stands twice the last one counts,
-// as it does for those that read the request after us.
+// parseBody decodes a request. Of a repeated field the last one counts, as for the endpoint.
 func parseBody(raw []byte) (*body, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -44,28 +42,29 @@ func parseBody(raw []byte) (*body, error) {
 			err = d.Decode(&f.raw)
 		}
 		if err != nil || !ok {
-			return nil, fault.New(fault.Malformed, "the body is no valid JSON")
+			return nil, fault.New(fault.Malformed, "the body is not valid JSON")
 		}
 		for _, own := range []string{"model", "messages", "stream", "stream_options"} {
-			// Some endpoints take a name in any case: they would be told of another model than we are.
+			// Some endpoints accept names in any case and would read another model from the body
+			// than we do.
 			if name != own && strings.EqualFold(name, own) {
-				return nil, fault.InvalidField(own, "is to be written in lower case")
+				return nil, fault.InvalidField(own, "must be written in lower case")
 			}
 		}
 		b.fields = slices.DeleteFunc(b.fields, func(o field) bool { return o.name == name })
 		b.fields = append(b.fields, f)
 	}
 	if _, err := d.Token(); err != nil {
-		return nil, fault.New(fault.Malformed, "the body is no valid JSON")
+		return nil, fault.New(fault.Malformed, "the body is not valid JSON")
 	}
-	if err := b.read(); err != nil {
+	if err := b.decodeFields(); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-// read takes from the fields what has to be known of them.
-func (b *body) read() error {
+// decodeFields decodes the fields that we use.
+func (b *body) decodeFields() error {
 	var options struct {
 		IncludeUsage bool `json:"include_usage"`
 	}
@@ -78,7 +77,7 @@ func (b *body) read() error {
 			continue
 		}
 		if err := json.Unmarshal(raw, f.to); err != nil {
-			return fault.InvalidField(f.name, "is not of the type that it has in OpenAI's chat completions")
+			return fault.InvalidField(f.name, "has another type in OpenAI's chat completions")
 		}
 	}
 	b.usage = options.IncludeUsage
@@ -108,8 +107,8 @@ func (b *body) field(name string) json.RawMessage {
 	return nil
 }
 
-// inject puts a system message behind those that the dialogue begins with, so
-// that the client's own instructions come first.
+// inject adds a system message after those at the start of the dialogue, so that the client's own
+// instructions come first.
 func (b *body) inject(system string) error {
 	raw, err := json.Marshal(map[string]string{"role": string(memory.RoleSystem), "content": system})
 	if err != nil {
@@ -123,8 +122,8 @@ func (b *body) inject(system string) error {
 	return nil
 }
 
-// encode gives the request for a model; all but its name and the messages is
-// as it came.
+// encode returns the request for a model. Only the model's name and the messages differ from the
+// original.
 func (b *body) encode(model string) ([]byte, error) {
 	name, err := json.Marshal(model)
 	if err != nil {
@@ -170,8 +169,8 @@ func (b *body) encode(model string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// question gives the last that the user said, where the dialogue waits for an
-// answer to it: it ends with it, or with what tools gave for it.
+// question returns the user's last message if the dialogue asks for an answer to it: it is the last
+// message, or only results of tools follow.
 func (b *body) question() (Turn, bool) {
 	last := b.turns[len(b.turns)-1].Role
 	if last != memory.RoleUser && last != memory.RoleTool && last != "function" {

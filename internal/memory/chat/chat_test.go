@@ -23,15 +23,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// fake is a memory and a model by script, and what became of both.
+// fake is a scripted memory and model that records its calls.
 type fake struct {
 	collection memory.Collection
 	context    recall.Context
-	answer     string // of the model: a body, or a stream
+	answer     string // of the model: a body or a stream
 	stream     bool
 	err        error // of the model
 	broken     error // of the answer's body, at its end
-	lossy      error // of remembering
+	lossy      error // of storing
 
 	mu      sync.Mutex
 	queries []recall.ContextQuery
@@ -87,7 +87,7 @@ func (f *fake) Send(_ context.Context, _ tenant.Scope, r chat.Request) (*chat.Re
 	return out, nil
 }
 
-// ending fails where a body would end.
+// ending is a reader that fails.
 type ending struct{ err error }
 
 func (e ending) Read([]byte) (int, error) {
@@ -98,11 +98,11 @@ func (e ending) Read([]byte) (int, error) {
 }
 
 func whole(text string) string {
-	raw, _ := json.Marshal(text) // a text always is JSON
+	raw, _ := json.Marshal(text) // a text always encodes
 	return `{"choices":[{"index":0,"message":{"role":"assistant","content":` + string(raw) + `},"finish_reason":"stop"}],"usage":{"prompt_tokens":11,"completion_tokens":5}}`
 }
 
-// newFake makes a collection of an agent, of which memory holds one thing.
+// newFake returns a collection of an agent with one memory.
 func newFake() *fake {
 	return &fake{
 		collection: memory.Collection{ID: uuid.Must(uuid.NewV7()), Agent: uuid.Must(uuid.NewV7())},
@@ -136,7 +136,7 @@ type sentMessage struct {
 	Content string `json:"content"`
 }
 
-// messages gives what was sent to the model.
+// messages returns what was sent to the model.
 func (f *fake) messages(t *testing.T) []sentMessage {
 	t.Helper()
 	var body struct {
@@ -148,7 +148,7 @@ func (f *fake) messages(t *testing.T) []sentMessage {
 	return body.Messages
 }
 
-// C186: what was said is remembered once the answer is out, and the log says so in that order.
+// C186: the exchange is stored after the answer was sent, and the log has that order.
 func TestAnswerThenRemember(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -160,7 +160,7 @@ func TestAnswerThenRemember(t *testing.T) {
 		t.Fatal("remembered before it was sent")
 	}
 	gone, cancel := context.WithCancel(t.Context())
-	cancel() // a request that has ended is remembered all the same
+	cancel() // storing does not stop with the request
 	a.Remember(gone)
 	if len(f.written) != 1 {
 		t.Fatalf("written %+v", f.written)
@@ -178,8 +178,8 @@ func TestAnswerThenRemember(t *testing.T) {
 	}
 }
 
-// C098, C104: the whole dialogue is the query, the context stands between the
-// marks in the one system message of ours, and the dialogue follows.
+// C098, C104: the query is the whole dialogue. The context is between the marks in one added system
+// message, and the dialogue follows.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -199,7 +199,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// Nothing that memory holds can close its mark.
+// Content of memory cannot close its mark.
 func TestMemoryCannotCloseItsMark(t *testing.T) {
 	t.Parallel()
 	for _, hostile := range []string{
@@ -254,7 +254,7 @@ func TestWhatIsNotRemembered(t *testing.T) {
 	}
 }
 
-// Thinking is no part of what is remembered, and nothing that is too long for a message is lost.
+// Thinking is not stored, and a text that is too long for one message is stored whole.
 func TestWhatIsStored(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -276,7 +276,7 @@ const events = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant
 
 const eventsEnd = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 
-// A stream comes in pieces; one that breaks off is an error, and nothing of it is remembered.
+// A stream arrives in pieces. One that breaks off is an error, and nothing of it is stored.
 func TestAnswerStreams(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -337,8 +337,8 @@ func TestAnswerRefuses(t *testing.T) {
 	}
 }
 
-// A collection whose config wants no model is answered from memory alone, and says so. What was only asked
-// before is no answer.
+// A collection whose config selects no model is answered without one, and the answer says so.
+// Stored questions are not quoted.
 func TestOfflineByConfig(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -349,7 +349,7 @@ func TestOfflineByConfig(t *testing.T) {
 	}
 }
 
-// complete passes a request on and gives what came back.
+// complete sends a request and returns what came back.
 func (f *fake) complete(t *testing.T, s tenant.Scope, ref, body string) (string, *chat.Completion, error) {
 	t.Helper()
 	c, err := f.service(t).Complete(t.Context(), s, ref, []byte(body))
@@ -363,8 +363,7 @@ func (f *fake) complete(t *testing.T, s tenant.Scope, ref, body string) (string,
 	return out.String(), c, err
 }
 
-// A request keeps everything that a client put into it, in its own bytes, and
-// the answer comes back byte for byte.
+// A request keeps all its fields byte for byte, and so does the answer.
 func TestCompletionsPass(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -387,12 +386,12 @@ func TestCompletionsPass(t *testing.T) {
 	if err != nil || got != f.answer || !c.Stream || string(f.sent[1].Body) != `{"model":"fake-1","stream":true,"messages":[`+second+`]}` {
 		t.Errorf("%q, sent %s, %v", got, f.sent[1].Body, err)
 	}
-	if u := f.usage[1]; u.PromptTokens == 0 || u.CompletionTokens != 4 { // estimated, with the other choice: the stream does not say
+	if u := f.usage[1]; u.PromptTokens == 0 || u.CompletionTokens != 4 { // estimated, with the other choice
 		t.Errorf("counted %+v", u)
 	}
 }
 
-// A cut stream, calls of tools and dialogues without a question leave nothing behind.
+// Nothing is stored after a broken stream, calls of tools, or a dialogue without a question.
 func TestCompletionsRemember(t *testing.T) {
 	t.Parallel()
 	const tools = `{"choices":[{"index":0,"message":{"role":"assistant","content":"Let me see.","tool_calls":[{"id":"1"}]},"finish_reason":"tool_calls"}]}`
@@ -429,8 +428,8 @@ func TestCompletionsRemember(t *testing.T) {
 	}
 }
 
-// What an endpoint does not count is estimated, and nothing that a model reads
-// or writes beside the text is free: tools, further choices, thinking.
+// What an endpoint does not count is estimated, including what a model reads or writes beside the
+// text: tools, further choices, thinking.
 func TestCompletionsCost(t *testing.T) {
 	t.Parallel()
 	counted := func(answer, tail string) chat.Usage {
@@ -470,7 +469,7 @@ func TestCompletionsRefuse(t *testing.T) {
 		`{"messages":{"a":1}}`: fault.Invalid,
 		`{"messages":[{"role":"user","content":"a"}]}`:                       fault.Invalid, // no collection
 		`{"model":"gpt-99@home","messages":[{"role":"user","content":"a"}]}`: fault.Invalid,
-		// Endpoints that take names in any case would be told of another model.
+		// Endpoints that accept names in any case would read another model.
 		`{"model":"@home","Model":"gpt-99","messages":[{"role":"user","content":"a"}]}`:             fault.Invalid,
 		`{"model":"@home","messages":[{"role":"user","content":"a"}],"meſſages":[{"role":"tool"}]}`: fault.Invalid,
 	} {

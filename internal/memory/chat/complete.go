@@ -16,36 +16,34 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Completion is the answer to a request in the form of OpenAI's chat
-// completions. It has to be closed.
+// Completion is the answer to a request in the form of OpenAI's chat completions. Close must be
+// called.
 type Completion struct {
 	ContentType string
-	Stream      bool            // it comes as server-sent events
-	Revision    memory.Revision // of memory that was read
-	Remembered  bool            // the exchange goes into memory once the answer was sent, if the model then has answered
+	Stream      bool            // sent as server-sent events
+	Revision    memory.Revision // of the memory that was read
+	Remembered  bool            // the exchange is stored once the answer is sent, if the model answers by then
 
-	body    io.Reader // what is left of the answer
-	resp    *Response // nil: no model answers, or it is closed
+	body    io.Reader // rest of the answer
+	resp    *Response // nil: no model answers, or the completion is closed
 	offline bool
 	request []byte
 	said    *transcript
-	memo    memo
+	memo    pendingExchange
 	clock   memory.Clock
 	cancel  context.CancelFunc
 	ctx     context.Context //nolint:containedctx // of the answer that flows, which ends with it
 }
 
-// Complete answers a request of a client that speaks OpenAI's chat completions
-// (notes:read, and notes:write for anything to be remembered). The collection is
-// ref, or what stands behind the last @ of the model's name. The request goes to
-// the model as it is, but for the model's name and one system message with what
-// memory holds, and the answer comes back as it is.
+// Complete answers a request of an OpenAI client (notes:read; notes:write to store the exchange).
+// The collection is ref, or what follows the last @ in the model's name. The request is sent to the
+// model unchanged, except for the model's name and one added system message with the context from
+// memory. The answer is returned unchanged.
 //
-// The user's last message is remembered with the text that answers it in the
-// end: while a model calls tools nothing is, the request with what they gave
-// brings it up.
+// The user's last message is stored with the text that finally answers it. While the model calls
+// tools nothing is stored: the request with their results does it.
 //
-// What the endpoint refuses is a *Refused in the chain of the error; otherwise
+// If the endpoint refuses the request, a *Refused is in the chain of the error. Otherwise the
 // errors are those of Answer.
 func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, raw []byte) (_ *Completion, err error) {
 	b, err := parseBody(raw)
@@ -60,7 +58,7 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 		name = name[:at]
 	}
 	if ref == "" {
-		return nil, fault.InvalidField("model", "no collection is named: send it in the header Slipbox-Collection, or behind the model's name as in %q", DefaultModel+"@my-collection")
+		return nil, fault.InvalidField("model", "no collection is named: send it in the header Slipbox-Collection, or after the model's name as in %q", DefaultModel+"@my-collection")
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer func() {
@@ -72,7 +70,7 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 	if err != nil {
 		return nil, err
 	}
-	model, err := s.models.pick(name, &v.Collection)
+	model, err := s.models.choose(name, &v.Collection)
 	if err != nil {
 		return nil, err
 	}
@@ -104,12 +102,12 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 	if c.Stream {
 		return c, nil
 	}
-	// All of it is read before anything is answered: what breaks off is an error yet.
+	// The whole answer is read first, so that an answer that breaks off is still an error response.
 	whole, err := io.ReadAll(c.body)
-	if err == nil && !c.said.whole(whole) {
-		err = fault.New(fault.ModelFailed, "the model's answer is none of a chat")
+	if err == nil && !c.said.parseWhole(whole) {
+		err = fault.New(fault.ModelFailed, "the model's answer is not a chat completion")
 	} else if err != nil {
-		err = broken(ctx, err)
+		err = brokenAnswer(ctx, err)
 	}
 	if err != nil {
 		c.Close()
@@ -119,16 +117,15 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 	return c, nil
 }
 
-// Pass hands the answer on as it comes, byte for byte; flush is called after
-// each write. It is called once. An answer that breaks off is an error, and
-// nothing of it is remembered.
+// Pass copies the answer to w as it arrives, byte for byte, and calls flush after each write. Call
+// it once. An answer that breaks off is an error, and nothing of it is stored.
 func (c *Completion) Pass(w io.Writer, flush func() error) error {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := c.body.Read(buf)
 		if n > 0 {
 			if c.Stream {
-				c.said.stream(buf[:n])
+				c.said.parseStream(buf[:n])
 			}
 			if _, err := w.Write(buf[:n]); err != nil {
 				return err
@@ -140,18 +137,18 @@ func (c *Completion) Pass(w io.Writer, flush func() error) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			if !c.said.finished {
-				return broken(c.ctx, io.ErrUnexpectedEOF)
+				return brokenAnswer(c.ctx, io.ErrUnexpectedEOF)
 			}
 			c.end()
 			return nil
 		case err != nil:
-			return broken(c.ctx, err)
+			return brokenAnswer(c.ctx, err)
 		}
 	}
 }
 
-// end tells what of an answer that came to its end is to be remembered: nothing
-// while tools are called, and the question alone where memory answered.
+// end decides what of a complete answer is stored: nothing if the model calls tools, and only the
+// question if there was no model.
 func (c *Completion) end() {
 	switch {
 	case c.said.failure != "" || c.said.tools || c.said.reply() == "":
@@ -162,22 +159,22 @@ func (c *Completion) end() {
 	}
 }
 
-// Remember is as that of an Answer.
+// Remember works like Remember of an Answer.
 func (c *Completion) Remember(ctx context.Context) { c.memo.remember(ctx) }
 
 // Close ends the answer and counts what it cost.
 func (c *Completion) Close() {
 	if c.resp != nil {
-		_ = c.resp.Body.Close() // nothing more is wanted of it
+		_ = c.resp.Body.Close() // the rest is not read
 		c.resp.Account(c.said.cost(c.request))
 		c.resp = nil
 	}
 	c.cancel()
 }
 
-// completeOffline answers from memory alone in the form that the client knows.
+// completeOffline answers without a model, in the form that the client expects.
 func (s *Service) completeOffline(ctx context.Context, scope tenant.Scope, v memory.View, b *body, c *Completion) error {
-	a, err := s.offline(ctx, scope, v, b.turns)
+	a, err := s.answerOffline(ctx, scope, v, b.turns)
 	if err != nil {
 		return err
 	}
@@ -211,13 +208,13 @@ func (s *Service) completeOffline(ctx context.Context, scope tenant.Scope, v mem
 		whole := frame("chat.completion", object{"message": object{"role": "assistant", "content": a.Reply}, "finish_reason": "stop"})
 		whole["usage"] = object{"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 		err = write("", whole, "")
-		c.said.whole([]byte(out.String()))
+		c.said.parseWhole([]byte(out.String()))
 	}
 	c.body = strings.NewReader(out.String())
 	return err
 }
 
-// isStream tells the media type of server-sent events.
+// isStream reports whether a media type is that of server-sent events.
 func isStream(contentType string) bool {
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && media == "text/event-stream"

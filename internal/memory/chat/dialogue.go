@@ -11,7 +11,7 @@ import (
 
 // Turn is a message of the current dialogue.
 type Turn struct {
-	ID         string // the caller's, of the message; makes it safe to send again; "" none
+	ID         string // the caller's id of the message; makes sending it again safe; "": none
 	Role       memory.Role
 	Name       string
 	Content    string
@@ -19,12 +19,12 @@ type Turn struct {
 	OccurredAt *time.Time
 }
 
-// maxTurns is how many turns of a dialogue, from its end, are looked at.
+// maxTurns is how many turns of a dialogue are used, from its end.
 const maxTurns = 100
 
-// asked gives a dialogue as recall takes it for a query: what the two sides
-// said, and nothing of systems and tools.
-func asked(turns []Turn) []recall.Message {
+// dialogueQuery returns a dialogue as a query of recall: the turns of users and assistants, without those
+// of systems and tools.
+func dialogueQuery(turns []Turn) []recall.Message {
 	var out []recall.Message
 	for _, t := range turns {
 		said := strings.ReplaceAll(t.Content, "\x00", "")
@@ -35,8 +35,8 @@ func asked(turns []Turn) []recall.Message {
 	return out[max(0, len(out)-maxTurns):]
 }
 
-// check refuses a dialogue that asks nothing.
-func check(turns []Turn) error {
+// checkTurns refuses a dialogue that does not end with a question.
+func checkTurns(turns []Turn) error {
 	if len(turns) == 0 {
 		return fault.InvalidField("messages", "must have between 1 and %d entries", maxTurns)
 	}
@@ -46,7 +46,7 @@ func check(turns []Turn) error {
 			turns[i].Role = memory.RoleUser
 		case memory.RoleUser, memory.RoleAssistant, memory.RoleSystem, memory.RoleDeveloper:
 		case memory.RoleTool:
-			return fault.InvalidField("messages", "what a tool says needs the call that it answers; send such dialogues to /v1/chat/completions")
+			return fault.InvalidField("messages", "a message of a tool needs the call that it answers; send such dialogues to /v1/chat/completions")
 		default:
 			return fault.InvalidField("messages", "unknown role %q", clip(string(turns[i].Role), maxName))
 		}

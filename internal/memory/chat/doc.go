@@ -1,17 +1,16 @@
-// Package chat answers from memory: what somebody says goes in, a context from
-// their collection goes before it, a model answers, and then both sides are
-// remembered, off the answer's path.
+// Package chat answers from memory. It finds a context for a dialogue in a collection, has a model
+// answer, and stores the exchange after the answer was sent.
 //
-// It has two forms: [Service.Answer] for callers of ours, and [Service.Complete]
-// for clients that speak OpenAI's chat completions, whose requests and answers
-// pass as they are, but for one message with what is remembered.
+// It has two forms: [Service.Answer] for our own API, and [Service.Complete] for clients of
+// OpenAI's chat completions, whose requests and answers pass unchanged except for one added message
+// with the context.
 //
-// What memory holds is data: it stands between marks that nothing in it can
-// close, below instructions to follow nothing of it. What a system says is never
-// stored, and a reply that was written from memory is marked, so that nothing is
-// learned from it again.
+// Content of memory is data. It is placed between marks that its text cannot close, below the
+// instruction not to follow any instructions in it. System messages are never stored. A reply that
+// was written from memory is marked, so that nothing is learned from it again.
 //
-// Without a model an answer is put together from the best hits, and says so.
+// Without a model, the answer quotes the best hits and says so.
 //
-// It imports memory, recall, tenant and leaves; it knows no HTTP server.
+// internal/api calls it. It imports memory, notes, recall, tenant and leaves. It does not depend on
+// HTTP; internal/llm implements Model.
 package chat

@@ -21,40 +21,38 @@ import (
 // Model answers requests in the form of OpenAI's chat completions. It is safe
 // for concurrent use.
 type Model interface {
-	// Name is what its endpoint calls it; requests carry it.
+	// Name returns the endpoint's name of the model; requests contain it.
 	Name() string
-	// Send sends a request, again while that may help and nothing of an answer
-	// was given out, and gives the answer as it begins. Faults are as those of
-	// memory.Model; what the endpoint finds wrong with the request itself is a
-	// *Refused in the chain. QuotaExceeded when the tenant's tokens are used up.
+	// Send sends a request and returns the answer when it begins. It retries while that may help
+	// and nothing was returned yet. Faults are those of memory.Model. If the endpoint refuses the
+	// request itself, a *Refused is in the chain. QuotaExceeded when the tenant's tokens are used
+	// up.
 	Send(ctx context.Context, s tenant.Scope, r Request) (*Response, error)
 }
 
-// Request is one request of a chat.
+// Request is a request to a model.
 type Request struct {
 	Collection uuid.UUID // for accounting
 	Body       []byte    // JSON, with the model's name
-	Stream     bool      // the answer is to come as server-sent events
+	Stream     bool      // ask for server-sent events
 }
 
-// Response is an answer as it comes.
+// Response is an answer that may still arrive.
 type Response struct {
 	ContentType string
-	// Body breaks off when its context ends, or nothing comes for too long. It
-	// has to be closed.
+	// Body fails when its context ends, or when no data arrives for too long. It must be closed.
 	Body io.ReadCloser
-	// Account counts what the answer cost. It is called once, whatever became of
-	// the answer.
+	// Account records the cost of the answer. Call it once, also after a failure.
 	Account func(Usage)
 }
 
-// Usage is what a request and its answer cost.
+// Usage is the cost of a request and its answer.
 type Usage struct {
 	PromptTokens     int64 `json:"prompt_tokens"`
 	CompletionTokens int64 `json:"completion_tokens"`
 }
 
-// Refused is an answer by which an endpoint finds something wrong with a request.
+// Refused is the response of an endpoint that refuses a request.
 type Refused struct {
 	Status      int
 	ContentType string
@@ -65,19 +63,19 @@ func (r *Refused) Error() string {
 	return "the request was refused with status " + strconv.Itoa(r.Status)
 }
 
-// ErrUnknownModel is in the chain of the error for a name that is none of Models.
+// ErrUnknownModel is in the chain of the error for a name that Models does not have.
 var ErrUnknownModel = errors.New("no such model")
 
-// DefaultModel is the name by which callers leave the choice to the collection.
+// DefaultModel is the name that selects the collection's model.
 const DefaultModel = "slipbox"
 
-// Models are those that callers can choose from; no other is ever asked.
+// Models are the models that callers may choose. No other model is used.
 type Models struct {
 	Main  Model            // nil: none is configured
-	Named map[string]Model // by the names of the settings
+	Named map[string]Model // by their names in the settings
 }
 
-// Names lists the names that are valid, the default first.
+// Names returns the valid names, the default first.
 func (m *Models) Names() []string {
 	names := map[string]bool{}
 	if m.Main != nil {
@@ -90,11 +88,11 @@ func (m *Models) Names() []string {
 	return append([]string{DefaultModel}, slices.Sorted(maps.Keys(names))...)
 }
 
-// pick gives the model of a name, where a collection has the last word about
-// none; nil when nobody but the heuristic analyst is to answer.
-func (m *Models) pick(name string, c *memory.Collection) (Model, error) {
+// choose returns the model for a name. The default name is the collection's choice; nil means that
+// the answer is built without a model.
+func (m *Models) choose(name string, c *memory.Collection) (Model, error) {
 	if name == "" || name == DefaultModel {
-		return m.of(c), nil
+		return m.forCollection(c), nil
 	}
 	if named, ok := m.Named[name]; ok {
 		return named, nil
@@ -102,19 +100,21 @@ func (m *Models) pick(name string, c *memory.Collection) (Model, error) {
 	if m.Main != nil && m.Main.Name() == name {
 		return m.Main, nil
 	}
-	err := fault.InvalidField("model", "no model is named %q; named are %s", clip(name, maxName), strings.Join(m.Names(), ", "))
+	err := fault.InvalidField("model", "unknown model %q; valid models are %s", clip(name, maxName), strings.Join(m.Names(), ", "))
 	err.Err = ErrUnknownModel
 	return nil, err
 }
 
-// of gives the model that a collection's config names, or else the main one.
-func (m *Models) of(c *memory.Collection) Model {
+// forCollection returns the model that the collection's config selects, or else the main one.
+func (m *Models) forCollection(c *memory.Collection) Model {
 	var set struct {
 		Analyst memory.Analyst `json:"analyst"`
 		Model   string         `json:"model"`
 	}
 	if len(c.PolicyConfig) > 0 && json.Unmarshal(c.PolicyConfig, &set) != nil {
-		set.Analyst, set.Model = "", "" // it was checked when it was set; if it says something else by these names, they mean nothing here
+		// The config was validated when it was set, so fields of other types belong to
+		// another policy and have another meaning.
+		set.Analyst, set.Model = "", ""
 	}
 	if set.Analyst == memory.AnalystHeuristic {
 		return nil
@@ -122,5 +122,5 @@ func (m *Models) of(c *memory.Collection) Model {
 	return cmp.Or(m.Named[set.Model], m.Main)
 }
 
-// maxName bounds what is repeated of a name, in characters.
+// maxName bounds how much of a name an error repeats, in characters.
 const maxName = 100

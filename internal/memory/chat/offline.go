@@ -14,28 +14,28 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// What an answer without a model begins with: it says what it is.
+// First lines of an answer without a model.
 const (
 	offlineFound   = "No model is configured; this is what memory holds:"
 	offlineNothing = "No model is configured, and memory holds nothing that belongs to this."
 )
 
-// Bounds of an answer without a model.
+// Limits of an answer without a model.
 const (
 	offlineHits  = 5
 	offlineSpare = 3
 	offlineRunes = 300 // of each
 )
 
-// offline answers with the best hits as they are. The question alone is to be
-// remembered: the answer quotes memory, which would only quote itself next time.
-func (s *Service) offline(ctx context.Context, scope tenant.Scope, v memory.View, turns []Turn) (*Answer, error) {
+// answerOffline answers with the best hits. Only the question is stored: the answer quotes memory, and
+// storing it would make it quote itself.
+func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memory.View, turns []Turn) (*Answer, error) {
 	a := &Answer{Offline: true, Reply: offlineNothing, Revision: v.At, Citations: []recall.Citation{}}
-	dialogue := asked(turns)
+	dialogue := dialogueQuery(turns)
 	if len(dialogue) == 0 {
 		return a, nil
 	}
-	// Some more, since questions that were remembered are like this one and answer nothing.
+	// More hits are fetched, because stored questions are similar to this one and answer nothing.
 	found, err := s.recall.Search(ctx, scope, v, recall.Query{Messages: dialogue, K: offlineHits + offlineSpare})
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (s *Service) offline(ctx context.Context, scope tenant.Scope, v memory.View
 	for i := range found.Hits {
 		n := &found.Hits[i].Note.Note
 		content := n.Content
-		if n.Kind == memory.KindMessage && asks(content) {
+		if n.Kind == memory.KindMessage && onlyQuestions(content) {
 			continue
 		}
 		if len(a.Citations) == offlineHits {
@@ -65,15 +65,15 @@ func (s *Service) offline(ctx context.Context, scope tenant.Scope, v memory.View
 	return a, nil
 }
 
-// asks tells whether all that a text says is questions.
-func asks(s string) bool {
+// onlyQuestions reports whether a text has only questions.
+func onlyQuestions(s string) bool {
 	return !slices.ContainsFunc(text.Sentences(s), func(sentence string) bool {
 		sentence = strings.TrimRightFunc(sentence, func(r rune) bool { return unicode.IsSpace(r) || r == '"' || r == '”' })
 		return !strings.HasSuffix(sentence, "?") && !strings.HasSuffix(sentence, "？")
 	})
 }
 
-// oneLine gives a text in a line, without what is not to be seen.
+// oneLine returns a text in one line, without invisible characters.
 func oneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

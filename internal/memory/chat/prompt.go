@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The marks that memory stands between.
+// Marks around the context from memory.
 const (
 	openMark  = "<slipbox-memory>"
 	closeMark = "</slipbox-memory>"
@@ -16,17 +16,16 @@ const (
 //go:embed prompts/answer.txt
 var instructions string
 
-// withMemory is the system message with what memory holds; with nothing of it
-// where memory holds nothing.
+// withMemory returns the system message with the context, or with a remark that there is none.
 func withMemory(text string) string {
 	if text == "" {
 		text = "(nothing that belongs to this)"
 	}
-	return strings.TrimSpace(instructions) + "\n\n" + openMark + "\n" + fenced(text) + "\n" + closeMark
+	return strings.TrimSpace(instructions) + "\n\n" + openMark + "\n" + escapeMarks(text) + "\n" + closeMark
 }
 
-// anyMark finds what could be read as one of the marks, in any case, with or
-// without spaces, and with characters that are not seen within it.
+// anyMark matches what a model could read as one of the marks: in any case, with or without spaces,
+// and with invisible characters in it.
 var anyMark = func() *regexp.Regexp {
 	const unseen = `[\p{Cf}\p{Mn}\p{Me}]*`
 	b := strings.Builder{}
@@ -42,11 +41,11 @@ var anyMark = func() *regexp.Regexp {
 	return regexp.MustCompile(b.String())
 }()
 
-// fenced makes a text safe to stand between the marks: a mark within it gets a
-// backslash, as other marks of a context do.
-func fenced(text string) string { return anyMark.ReplaceAllString(text, `<\$1`) }
+// escapeMarks returns a text that cannot close the marks around it: a mark in it gets a backslash, like
+// other marks of a context.
+func escapeMarks(text string) string { return anyMark.ReplaceAllString(text, `<\$1`) }
 
-// clip cuts a text to so many characters.
+// clip cuts a text to a number of characters.
 func clip(s string, runes int) string {
 	if utf8.RuneCountInString(s) <= runes {
 		return s
@@ -54,7 +53,7 @@ func clip(s string, runes int) string {
 	return string([]rune(s)[:runes]) + "…"
 }
 
-// clipBytes cuts a text to so many bytes, at the end of a character.
+// clipBytes cuts a text to a number of bytes, at the end of a character.
 func clipBytes(s string, limit int) string {
 	if len(s) <= limit {
 		return s

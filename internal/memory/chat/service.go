@@ -13,32 +13,32 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Recall reads what memory holds; *recall.Service implements it.
+// Recall reads memory; *recall.Service implements it.
 type Recall interface {
 	Open(ctx context.Context, s tenant.Scope, ref string, asOf *memory.Revision, minRevision memory.Revision) (memory.View, error)
 	Search(ctx context.Context, s tenant.Scope, v memory.View, q recall.Query) (recall.Result, error)
 	Context(ctx context.Context, s tenant.Scope, v memory.View, q recall.ContextQuery) (recall.Context, error)
 }
 
-// Notes remember; *memory.Notes implements it.
+// Notes stores messages; *notes.Service implements it.
 type Notes interface {
 	AddMessages(ctx context.Context, s tenant.Scope, ref string, in notes.NewMessages, r memory.Request) (notes.MessagesWritten, error)
 }
 
-// Deps are the parts that chats work with.
+// Deps are the dependencies of Service. Recall and Notes are required.
 type Deps struct {
 	Recall Recall
 	Notes  Notes
 	Models Models
-	Clock  memory.Clock                        // default time.Now
-	Log    *slog.Logger                        // default silent
-	Lost   func(context.Context, tenant.Scope) // is told of each exchange that could not be remembered; nil: nobody
+	Clock  memory.Clock                        // nil: time.Now
+	Log    *slog.Logger                        // nil: no logs
+	Lost   func(context.Context, tenant.Scope) // called for each exchange that could not be stored; may be nil
 }
 
-// Config bounds chats.
+// Config holds the limits of chats.
 type Config struct {
-	Timeout     time.Duration // of a whole answer, streams included; default 5 min
-	RememberFor time.Duration // how long an answer may be remembered; default 10 s
+	Timeout     time.Duration // of a whole answer, including streams; default 5 min
+	RememberFor time.Duration // for storing an exchange; default 10 s
 }
 
 // Service answers from memory. It is safe for concurrent use.
@@ -52,7 +52,7 @@ type Service struct {
 	cfg    Config
 }
 
-// New makes the service.
+// New returns a Service.
 func New(deps Deps, cfg Config) (*Service, error) {
 	if deps.Recall == nil || deps.Notes == nil {
 		return nil, fault.New(fault.Internal, "chat: recall and notes are required")
@@ -75,38 +75,36 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// Models lists the names of models that callers may choose from, the default first.
+// Models returns the names of the models that callers may choose, the default first.
 func (s *Service) Models() []string { return s.models.Names() }
 
-// memo is an exchange on its way into memory.
-type memo struct {
+// pendingExchange is an exchange that will be stored.
+type pendingExchange struct {
 	service  *Service
 	scope    tenant.Scope
 	view     memory.View
-	wanted   bool // by the caller, who may also write it
+	wanted   bool // the caller wants it, and may write notes
 	question Turn
 	asked    time.Time
 
-	reply    string // "" is not remembered
+	reply    string // "" is not stored
 	answered time.Time
-	recalled bool // the reply was written with memories before it
+	recalled bool // the reply was written from memory
 }
 
-// newMemo tells who is to remember. Whoever may not write notes is answered all
-// the same, and nothing of it is kept.
-func (s *Service) newMemo(scope tenant.Scope, v *memory.View, question Turn, wanted bool) memo {
+// newMemo returns the memo of a question. A caller who may not write notes is answered, but nothing
+// is stored.
+func (s *Service) newMemo(scope tenant.Scope, v *memory.View, question Turn, wanted bool) pendingExchange {
 	may := tenant.Check(scope, tenant.NotesWrite) == nil
 	if v.Collection.Shared() {
 		may = may && tenant.Check(scope, tenant.BaseWrite) == nil
 	}
-	return memo{service: s, scope: scope, view: *v, wanted: wanted && may, question: question, asked: s.clock()}
+	return pendingExchange{service: s, scope: scope, view: *v, wanted: wanted && may, question: question, asked: s.clock()}
 }
 
-// Remember stores what was said and answered. It is called once the answer was
-// sent, with the context of the request, whose end it does not care about, and
-// takes no longer than Config.RememberFor. A failure is logged and counted;
-// whoever asked has their answer.
-func (m *memo) remember(ctx context.Context) {
+// remember stores the exchange. It ignores the end of the request's context and takes at most
+// Config.RememberFor. A failure is logged and counted, not returned: the answer is already sent.
+func (m *pendingExchange) remember(ctx context.Context) {
 	if !m.wanted || m.answered.IsZero() {
 		return
 	}
@@ -116,9 +114,9 @@ func (m *memo) remember(ctx context.Context) {
 	defer cancel()
 	said := []notes.NewMessage{{
 		ID: m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
-		Content: stored(m.question.Content), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
+		Content: storedText(m.question.Content), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
 	}}
-	if reply := stored(withoutThinking(m.reply)); reply != "" {
+	if reply := storedText(withoutThinking(m.reply)); reply != "" {
 		said = append(said, notes.NewMessage{
 			Role: memory.RoleAssistant, Session: m.question.Session, Content: reply, OccurredAt: &m.answered, Recalled: m.recalled,
 		})
@@ -135,9 +133,9 @@ func (m *memo) remember(ctx context.Context) {
 	log.DebugContext(ctx, "chat remembered", slog.Int("messages", len(said)), slog.Duration("took", m.service.clock().Sub(began)))
 }
 
-// context builds what memory holds on a dialogue.
+// context finds the context for a dialogue.
 func (s *Service) context(ctx context.Context, scope tenant.Scope, v memory.View, turns []Turn, budget int) (recall.Context, error) {
-	dialogue := asked(turns)
+	dialogue := dialogueQuery(turns)
 	if len(dialogue) == 0 {
 		return recall.Context{}, nil
 	}

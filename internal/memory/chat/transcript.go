@@ -8,25 +8,25 @@ import (
 	"github.com/slipboxhq/slipbox/internal/search"
 )
 
-// transcript is what an answer says, read while it passes.
+// transcript collects what an answer says while the answer passes through.
 type transcript struct {
 	text     strings.Builder
 	refusal  strings.Builder
-	beside   int64 // tokens, as estimated, of what else the model wrote: further choices, calls of tools, thinking
-	tools    bool  // a tool is called
+	beside   int64 // estimated tokens of everything but the text: further choices, calls of tools, thinking
+	tools    bool  // the model calls a tool
 	finished bool
 	usage    *Usage
-	failure  string // of the endpoint, in the middle of a stream
+	failure  string // error of the endpoint within a stream
 
-	line []byte // of a stream, not ended yet
-	skip bool   // the line is too long to be read
+	line []byte // incomplete line of a stream
+	skip bool   // the line is too long to be parsed
 }
 
-// maxLine bounds a line of a stream that is read, in bytes. A longer one passes all the same.
+// maxLine bounds a line of a stream that is parsed, in bytes. Longer lines only pass through.
 const maxLine = 1 << 20
 
-// answered is what is read of an answer, whole or a chunk of it.
-type answered struct {
+// answerPart is the part of an answer, or of one chunk of a stream, that is parsed.
+type answerPart struct {
 	Choices []struct {
 		Index        int       `json:"index"`
 		Message      utterance `json:"message"`
@@ -37,7 +37,7 @@ type answered struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// utterance is what an answer says, in whatever form that is read as text.
+// utterance is the text of an answer, in all forms that endpoints use.
 type utterance struct {
 	Content      any               `json:"content"`
 	Refusal      *string           `json:"refusal"`
@@ -46,9 +46,9 @@ type utterance struct {
 	Reasoning    any               `json:"reasoning_content"`
 }
 
-// beside is what an utterance costs beyond the text that answers; with whole,
-// that text too.
-func (u *utterance) beside(whole bool) int64 {
+// tokensBeside returns the estimated tokens of an utterance without the answering text; with whole,
+// including it.
+func (u *utterance) tokensBeside(whole bool) int64 {
 	n := search.EstimateTokens(textOf(u.Reasoning))
 	if string(u.FunctionCall) != "null" {
 		n += search.EstimateTokens(string(u.FunctionCall))
@@ -62,15 +62,15 @@ func (u *utterance) beside(whole bool) int64 {
 	return int64(n)
 }
 
-// whole reads an answer that came at once; false when it is none.
-func (t *transcript) whole(body []byte) bool {
-	t.read(body)
+// parseWhole parses an answer that is not a stream, and reports whether it is one.
+func (t *transcript) parseWhole(body []byte) bool {
+	t.parseObject(body)
 	return t.finished
 }
 
-// read takes in one object; what is none says nothing.
-func (t *transcript) read(raw []byte) {
-	var a answered
+// parseObject parses one object. Anything else is ignored.
+func (t *transcript) parseObject(raw []byte) {
+	var a answerPart
 	if json.Unmarshal(raw, &a) != nil {
 		return
 	}
@@ -78,11 +78,11 @@ func (t *transcript) read(raw []byte) {
 		t.usage = a.Usage
 	}
 	if len(a.Error) > 0 && string(a.Error) != "null" {
-		t.failure = "the model failed within its answer"
+		t.failure = "the model failed while answering"
 	}
 	for i := range a.Choices {
 		c := &a.Choices[i]
-		t.beside += c.Message.beside(c.Index != 0) + c.Delta.beside(c.Index != 0)
+		t.beside += c.Message.tokensBeside(c.Index != 0) + c.Delta.tokensBeside(c.Index != 0)
 		if c.Index != 0 {
 			continue
 		}
@@ -97,8 +97,8 @@ func (t *transcript) read(raw []byte) {
 	}
 }
 
-// stream takes in what came of a stream of events, and gives what it adds to the text.
-func (t *transcript) stream(p []byte) (added string) {
+// parseStream parses a piece of an event stream and returns the text that it adds.
+func (t *transcript) parseStream(p []byte) (added string) {
 	before := t.text.Len()
 	for len(p) > 0 {
 		part, rest, ended := bytes.Cut(p, []byte("\n"))
@@ -113,15 +113,15 @@ func (t *transcript) stream(p []byte) (added string) {
 			break
 		}
 		if !t.skip {
-			t.event(bytes.TrimSuffix(t.line, []byte("\r")))
+			t.parseEvent(bytes.TrimSuffix(t.line, []byte("\r")))
 		}
 		t.line, t.skip = t.line[:0], false
 	}
 	return t.text.String()[before:]
 }
 
-// event takes in a line of a stream.
-func (t *transcript) event(line []byte) {
+// parseEvent parses one line of a stream.
+func (t *transcript) parseEvent(line []byte) {
 	data, ok := bytes.CutPrefix(line, []byte("data:"))
 	if !ok {
 		return
@@ -130,10 +130,10 @@ func (t *transcript) event(line []byte) {
 		t.finished = true
 		return
 	}
-	t.read(data)
+	t.parseObject(data)
 }
 
-// reply is what the answer says.
+// reply returns the text of the answer.
 func (t *transcript) reply() string {
 	if s := t.text.String(); s != "" {
 		return s
@@ -141,7 +141,7 @@ func (t *transcript) reply() string {
 	return t.refusal.String()
 }
 
-// textOf gives the text of a message's content, which is a string or parts.
+// textOf returns the text of a message's content, which is a string or a list of parts.
 func textOf(content any) string {
 	switch c := content.(type) {
 	case string:
