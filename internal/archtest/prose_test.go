@@ -39,7 +39,6 @@ var notYetPlain = []string{
 	"internal/store/sqlite",
 	"internal/worker",
 	"scripts",
-	"test/faults",
 }
 
 func TestProseIsPlain(t *testing.T) {

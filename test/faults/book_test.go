@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// book is what is written down during a run.
+// book records a run.
 type book struct {
-	began time.Time // clients and faults
+	began time.Time // when clients and faults began
 
 	mu       sync.Mutex
 	events   []string
 	took     map[string][]time.Duration // by kind of request
 	failed   map[failure]int
 	problems []string
-	more     int // problems beyond those that are kept
+	more     int // number of problems that were not recorded
 	outages  map[string][]span
-	counts   map[string]int // of what happened besides
+	counts   map[string]int // of other events
 }
 
-// failure is a request that brought no answer to its question.
+// failure is the kind of a failed request and how it failed.
 type failure struct{ kind, what string }
 
 func newBook() *book {
@@ -35,10 +35,10 @@ func newBook() *book {
 	}
 }
 
-// maxProblems is how many are told in words.
+// maxProblems is the number of problems that are recorded.
 const maxProblems = 30
 
-// problem writes down what must not be.
+// problemf records a violated guarantee.
 func (b *book) problemf(format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,7 +49,7 @@ func (b *book) problemf(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Sprintf("%7.2f s  ", time.Since(b.began).Seconds())+fmt.Sprintf(format, args...))
 }
 
-// event writes down what was done to the servers.
+// eventf records a fault.
 func (b *book) eventf(format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,8 +62,8 @@ func (b *book) count(what string, n int) {
 	b.counts[what] += n
 }
 
-// during writes down that a server is away while do runs.
-func (b *book) during(server string, do func()) {
+// recordOutage runs do, and records an outage of the server for that time.
+func (b *book) recordOutage(server string, do func()) {
 	b.mu.Lock()
 	i := len(b.outages[server])
 	b.outages[server] = append(b.outages[server], span{from: time.Now()})
@@ -74,11 +74,13 @@ func (b *book) during(server string, do func()) {
 	b.mu.Unlock()
 }
 
-// outage tells whether a server was away at some moment of a time.
-func (b *book) outage(server string, from, to time.Time) bool { return b.nth(server, from, to) >= 0 }
+// outage reports whether a server was away at some moment between from and to.
+func (b *book) outage(server string, from, to time.Time) bool {
+	return b.outageIndex(server, from, to) >= 0
+}
 
-// nth gives the number of the outage, from 0, or -1.
-func (b *book) nth(server string, from, to time.Time) int {
+// outageIndex returns the index of the first such outage, or -1.
+func (b *book) outageIndex(server string, from, to time.Time) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.IndexFunc(b.outages[server], func(s span) bool { return s.meets(from, to) })
@@ -94,7 +96,7 @@ func (b *book) request(kind string, took time.Duration, failedWith string) {
 	b.took[kind] = append(b.took[kind], took)
 }
 
-// write prints everything, and fails the test for each problem.
+// write logs everything, and fails the test for each problem.
 func (b *book) write(t *testing.T) {
 	t.Helper()
 	b.mu.Lock()

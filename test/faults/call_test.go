@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// Bounds of a request, and of the tries of one that may be tried again.
+// The time limits of a request, and of all its attempts.
 const (
 	slowest  = 30 * time.Second
 	patience = 120 * time.Second
 )
 
-// request is one to any gateway.
+// request is a request to any gateway.
 type request struct {
 	kind, method, path string
 	body               any // JSON; []byte is NDJSON
 	header             map[string]string
 }
 
-// answer to a request; status 0 is none.
+// answer is the answer to a request. Status 0 means that there is none.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	// unsure tells that an earlier try brought no answer, or one that leaves open whether
-	// it took effect.
+	// unsure means that an earlier attempt may have taken effect: it had no answer, or one
+	// that leaves this open.
 	unsure bool
 	by     *process
 }
@@ -43,14 +43,14 @@ func (a *answer) read(into any) error {
 	return nil
 }
 
-// revision that the answer names.
+// revision returns the revision in the answer.
 func (a *answer) revision() (n int64) {
 	_, _ = fmt.Sscan(a.header.Get("Slipbox-Revision"), &n)
 	return n
 }
 
-// ask sends a request to a gateway first, and to the next one until there is
-// an answer that is not about the servers' own troubles.
+// ask sends a request to the first gateway, and then to the others, until an answer is not a failure
+// of the servers.
 func (c *client) ask(first *process, r request) answer {
 	gateways := c.run.scene.gateways
 	at := 0
@@ -76,7 +76,7 @@ func (c *client) ask(first *process, r request) answer {
 	}
 }
 
-// once sends a request and judges the answer.
+// once sends a request once, and checks the answer.
 func (c *client) once(p *process, r request) answer {
 	ctx, cancel := context.WithTimeout(context.Background(), slowest)
 	defer cancel()
@@ -156,14 +156,14 @@ func (c *client) send(ctx context.Context, p *process, r request) (answer, error
 	return a, nil
 }
 
-// want is ask for an answer with one status; into gets its body. Anything else is a
+// askFor asks for an answer with one status and decodes its body into into. Any other status is a
 // problem.
-func (c *client) want(first *process, status int, r request, into any) (answer, bool) {
+func (c *client) askFor(first *process, status int, r request, into any) (answer, bool) {
 	a := c.ask(first, r)
 	err := error(nil)
 	switch {
 	case a.status == 0 || a.status >= http.StatusInternalServerError:
-		return a, false // told already
+		return a, false // already recorded
 	case a.status != status:
 		err = fmt.Errorf("status %d, want %d: %s", a.status, status, a.body)
 	case into != nil:
@@ -175,7 +175,7 @@ func (c *client) want(first *process, status int, r request, into any) (answer, 
 	return a, err == nil
 }
 
-// noteJSON is a note of an answer.
+// noteJSON is a note in an answer.
 type noteJSON struct {
 	ID         string
 	Content    string
@@ -189,7 +189,7 @@ func (n *noteJSON) value() string {
 	return s
 }
 
-// each gives all items of a listing, page by page.
+// each returns all items of a listing, page by page.
 func each[T any](c *client, p *process, kind, path string, visit func(T)) error {
 	next := path
 	for {
@@ -197,7 +197,7 @@ func each[T any](c *client, p *process, kind, path string, visit func(T)) error 
 			Items      []T
 			NextCursor string `json:"next_cursor"`
 		}
-		if _, ok := c.want(p, http.StatusOK, request{kind: kind, method: http.MethodGet, path: next}, &page); !ok {
+		if _, ok := c.askFor(p, http.StatusOK, request{kind: kind, method: http.MethodGet, path: next}, &page); !ok {
 			return errors.New("the listing " + path + " ended early")
 		}
 		for _, item := range page.Items {

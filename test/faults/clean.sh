@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Ends what a run of the fault tests started, and removes its folder, once standard
-# input is closed: that is when the tests have ended, in whatever way (Ctrl-C, a panic
-# and kill -9 included). The environment is that of scripts/services.sh.
+# Stops the processes of a fault test and removes its folder when standard input is closed: when the
+# test has ended, also by Ctrl-C, a panic or kill -9. It needs the environment of
+# scripts/services.sh.
 #
 # Usage: clean.sh FOLDER
 set -euo pipefail
@@ -10,7 +10,7 @@ dir=$1
 services=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../scripts" && pwd)/services.sh
 cat >/dev/null
 
-# A process id may be used again: one of ours runs a binary of the folder.
+# The system reuses process ids: kill only processes that run a binary of the folder.
 for file in "$dir"/run/*.pid; do
 	pid=$(cat "$file" 2>/dev/null) || continue
 	if [[ $(ps -o args= -p "$pid" 2>/dev/null) == "$dir"/* ]]; then

@@ -12,30 +12,30 @@ import (
 	"github.com/google/uuid"
 )
 
-// tenant has collections of its own and a word that stands in each of its notes.
+// tenant has collections of its own and a word that is in each of its notes.
 type tenant struct {
 	name, word, key string
 	bases           []*place
 	imports         *place
-	counter         string // id of the note in the first base that all clients count in
+	counter         string // id of the note in the first base that all clients increment
 }
 
-// place is a collection.
+// place is a collection of the test.
 type place struct {
 	id, name string
-	word     string // in each note that is written here
-	base     *place // of a fork
-	at       int64  // the base's revision that a fork sees
+	word     string // in each note written here
+	base     *place // nil except for a fork
+	at       int64  // revision of the base that a fork sees
 }
 
-// sees tells whether a text may be read here.
+// sees reports whether a text may be visible here.
 func (p *place) sees(content string) bool {
 	return strings.Contains(content, p.word) || p.base != nil && strings.Contains(content, p.base.word)
 }
 
 func (p *place) path(rest string) string { return "/v1/collections/" + p.id + rest }
 
-// client writes and reads as one agent would, one thing after the other.
+// client writes and reads like an agent, one request after the other.
 type client struct {
 	run     *run
 	tenant  *tenant
@@ -44,24 +44,24 @@ type client struct {
 	serial  int
 	notes   []*note
 	forks   []*place
-	counted []int  // values that were acknowledged
-	maybe   int    // counts that may have been made
-	imports []line // that were accepted
+	counted []int  // acknowledged values of the counter
+	maybe   int    // increments with an unknown result
+	imports []line // accepted lines
 	jobs    []string
 }
 
-// line of an import.
+// line is a line of an import.
 type line struct {
 	ID         string         `json:"id"`
 	Content    string         `json:"content"`
 	Attributes map[string]any `json:"attributes"`
 }
 
-// maxForks is how many forks a client makes.
+// maxForks is the number of forks per client.
 const maxForks = 3
 
-// step does one thing.
-func (c *client) step() {
+// act makes one random request.
+func (c *client) act() {
 	base := c.tenant.bases[c.rng.IntN(len(c.tenant.bases))]
 	switch n := c.rng.IntN(100); {
 	case n < 32 || len(c.notes) == 0:
@@ -81,9 +81,9 @@ func (c *client) step() {
 	case n < 96 && len(c.forks) > 0:
 		c.add(c.forks[c.rng.IntN(len(c.forks))], "")
 	case n < 98:
-		c.trespass()
+		c.searchForeign()
 	default:
-		c.bring()
+		c.importNotes()
 	}
 }
 
@@ -92,13 +92,13 @@ func (c *client) gateway() *process {
 	return g[c.rng.IntN(len(g))]
 }
 
-// other gives a gateway that is not this one.
-func (c *client) other(p *process) *process {
+// otherGateway returns another gateway.
+func (c *client) otherGateway(p *process) *process {
 	g := c.run.scene.gateways
 	return g[(slices.Index(g, p)+1)%len(g)]
 }
 
-// word makes one that no stemmer knows and nobody else uses.
+// word returns a unique word that no stemmer changes.
 func word(rng *rand.Rand, begin string) string {
 	b := []byte(begin)
 	for range 9 {
@@ -107,7 +107,8 @@ func word(rng *rand.Rand, begin string) string {
 	return string(b)
 }
 
-// text of a note: whose it is, something to link by, and a token to find it by.
+// text returns the text of a note: the words of tenant and collection, something to link by, and a
+// token to find it by.
 func (c *client) text(p *place, token string) string {
 	who := []string{"The lighthouse keeper", "Our baker", "A visiting botanist", "The night train", "The harbour crane"}
 	did := []string{"repaired", "photographed", "ignored", "painted", "weighed", "sketched", "measured"}
@@ -118,14 +119,14 @@ func (c *client) text(p *place, token string) string {
 
 type object = map[string]any
 
-// fork makes a fork; some of what it inherits is changed there by and by.
+// fork forks a base. The client later changes some of the inherited notes in the fork.
 func (c *client) fork(base *place) {
 	f := &place{name: fmt.Sprintf("%s-fork-%d", c.name, len(c.forks)), word: word(c.rng, "f"), base: base}
 	var out struct {
 		ID     string
 		Parent struct{ Revision int64 }
 	}
-	if _, ok := c.want(c.gateway(), http.StatusCreated, request{
+	if _, ok := c.askFor(c.gateway(), http.StatusCreated, request{
 		kind: "fork", method: http.MethodPost, path: base.path("/clone"), body: object{"name": f.name}, header: map[string]string{"Idempotency-Key": f.name},
 	}, &out); !ok {
 		return
@@ -145,19 +146,19 @@ func (c *client) fork(base *place) {
 	}
 }
 
-// trespass asks for a collection of another tenant.
-func (c *client) trespass() {
+// searchForeign searches the collection of another tenant, which must answer 404.
+func (c *client) searchForeign() {
 	for _, other := range c.run.tenants {
 		if other != c.tenant {
-			c.want(c.gateway(), http.StatusNotFound, request{
+			c.askFor(c.gateway(), http.StatusNotFound, request{
 				kind: "trespass", method: http.MethodPost, path: other.bases[0].path("/search"), body: object{"query": "lanterns"},
 			}, nil)
 		}
 	}
 }
 
-// bring imports some notes with ids of their own.
-func (c *client) bring() {
+// importNotes imports some notes with given ids.
+func (c *client) importNotes() {
 	var body bytes.Buffer
 	var lines []line
 	for range 5 + c.rng.IntN(10) {
@@ -175,7 +176,7 @@ func (c *client) bring() {
 		lines = append(lines, l)
 	}
 	var out struct{ Job struct{ ID string } }
-	if _, ok := c.want(c.gateway(), http.StatusAccepted, request{
+	if _, ok := c.askFor(c.gateway(), http.StatusAccepted, request{
 		kind: "import", method: http.MethodPost, path: c.tenant.imports.path("/import"), body: body.Bytes(),
 	}, &out); ok {
 		c.imports, c.jobs = append(c.imports, lines...), append(c.jobs, out.Job.ID)

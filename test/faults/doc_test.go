@@ -1,16 +1,15 @@
-// Package faults_test runs gateways and workers as real processes over a
-// Postgres and a Redis of its own, under load, and kills, cuts and stops all of
-// them at random. What the product promises must hold all the same: nothing that
-// was acknowledged is lost or doubled, jobs take effect once and in order, a
-// client reads its own writes through any gateway, and nobody sees what is not theirs.
+// Package faults_test runs gateways and workers as processes over a Postgres and a Redis of its own,
+// under load, and kills, disconnects and stops all of them at random. The guarantees of the product
+// must still hold: no acknowledged write is lost or doubled, jobs take effect once and in order, a
+// client reads its own writes through any gateway, and no tenant sees data of another.
 //
 // It runs when SLIPBOX_FAULT_SECONDS is set, as `make test/faults` does:
 //
-//	SLIPBOX_FAULT_SECONDS  how long clients and faults go on; 60 or more also looks at memory
-//	SLIPBOX_FAULT_SEED     the faults and what clients do; default random, and printed
-//	SLIPBOX_FAULT_RACE     1: the processes are built with the race detector
-//	SLIPBOX_FAULT_LOGS     an existing folder that is given what the processes logged
+//	SLIPBOX_FAULT_SECONDS  how long clients and faults run; from 60 on memory is checked too
+//	SLIPBOX_FAULT_SEED     seed of the faults and the clients; random by default, and printed
+//	SLIPBOX_FAULT_RACE     1 builds the processes with the race detector
+//	SLIPBOX_FAULT_LOGS     existing folder to write the logs of the processes to
 //
-// The same seed gives the same faults at the same times. How they meet the
-// requests is up to the machine, so a failure may need some runs to show again.
+// Equal seeds cause equal faults at equal times. Which requests they hit depends on the machine, so
+// reproducing a failure may need several runs.
 package faults_test

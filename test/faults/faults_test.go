@@ -16,7 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 )
 
-// run is a scene with clients and faults.
+// run is a run of clients and faults over a scene.
 type run struct {
 	scene   *scene
 	book    *book
@@ -24,18 +24,18 @@ type run struct {
 	tenants []*tenant
 	clients []*client
 	http    *http.Client
-	steady  atomic.Bool // processes are left alone, so that their memory can be compared
-	held    []*holding
+	steady  atomic.Bool // no process is killed, so that their memory can be compared
+	held    []*memorySample
 }
 
-// What a run is made of.
+// The parameters of a run.
 const (
 	clientsPerTenant = 3
-	longForm         = 60 // seconds, from which on memory is looked at
+	longForm         = 60 // seconds; from this length on memory is checked
 	drainWithin      = 4 * time.Minute
 )
 
-// TestFaults is described with the package.
+// TestFaults is described in the package comment.
 func TestFaults(t *testing.T) {
 	seconds := setting(t, "SLIPBOX_FAULT_SECONDS", 0)
 	if seconds == 0 {
@@ -53,13 +53,13 @@ func TestFaults(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	r.revive()
+	r.retryDeadJobs()
 	r.verify()
-	r.compare(t)
+	r.compareMemory(t)
 	r.end(t)
 }
 
-// begin starts the processes, and makes tenants, collections and clients.
+// begin starts the processes and creates tenants, collections and clients.
 func (r *run) begin(t *testing.T, seed uint64) {
 	t.Helper()
 	s := r.scene
@@ -78,7 +78,7 @@ func (r *run) begin(t *testing.T, seed uint64) {
 			r.clients = append(r.clients, &client{run: r, tenant: tn, name: name, rng: rand.New(rand.NewPCG(seed, uint64(2000+len(r.clients))))})
 		}
 		c := r.clients[len(r.clients)-1]
-		// One is embedded in the processes, one by the model server.
+		// The processes embed the notes of one, the model server those of the other.
 		for _, p := range []struct{ name, embedder string }{{"hashed", llm.HashName}, {"embedded", ""}, {"imported", llm.HashName}} {
 			body := object{"name": p.name}
 			if p.embedder != "" {
@@ -86,8 +86,8 @@ func (r *run) begin(t *testing.T, seed uint64) {
 			}
 			at := &place{name: p.name, word: word(rng, "p")}
 			var out struct{ ID string }
-			if _, ok := c.want(c.gateway(), http.StatusCreated, request{kind: "set up", method: http.MethodPost, path: "/v1/collections", body: body}, &out); !ok {
-				t.Fatal("the collections could not be made")
+			if _, ok := c.askFor(c.gateway(), http.StatusCreated, request{kind: "set up", method: http.MethodPost, path: "/v1/collections", body: body}, &out); !ok {
+				t.Fatal("the collections could not be created")
 			}
 			at.id = out.ID
 			if p.name == "imported" {
@@ -97,11 +97,11 @@ func (r *run) begin(t *testing.T, seed uint64) {
 			}
 		}
 		var out struct{ Note noteJSON }
-		if _, ok := c.want(c.gateway(), http.StatusCreated, request{
+		if _, ok := c.askFor(c.gateway(), http.StatusCreated, request{
 			kind: "set up", method: http.MethodPost, path: tn.bases[0].path("/notes"),
 			body: object{"content": c.text(tn.bases[0], "counter"), "attributes": object{"n": 0}, "infer": false},
 		}, &out); !ok {
-			t.Fatal("the counter could not be made")
+			t.Fatal("the counter could not be created")
 		}
 		tn.counter = out.Note.ID
 	}
@@ -109,26 +109,26 @@ func (r *run) begin(t *testing.T, seed uint64) {
 
 func (r *run) processes() []*process { return slices.Concat(r.scene.gateways, r.scene.workers) }
 
-// play lets clients and faults go on for a time. The long form stops them three
-// times to look at memory; processes are left alone from shortly before the second time on.
+// play runs clients and faults for a time. The long form pauses them three times to sample the
+// memory. Shortly before the second time it stops killing processes.
 func (r *run) play(t *testing.T, seed uint64, length time.Duration) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	var gate sync.RWMutex // held for reading by whoever does something
+	var gate sync.RWMutex // clients and faults hold it for reading
 	var clients, lanes sync.WaitGroup
 	gap := 3 * time.Second
 	if length >= longForm*time.Second {
 		gap = 5 * time.Second
 	}
 	for _, l := range r.lanes(seed, gap) {
-		lanes.Go(func() { l.play(ctx, &gate, r.book) })
+		lanes.Go(func() { l.inject(ctx, &gate, r.book) })
 	}
 	for _, c := range r.clients {
 		clients.Go(func() {
 			for ctx.Err() == nil {
 				gate.RLock()
-				c.step()
+				c.act()
 				gate.RUnlock()
 				<-time.After(time.Duration(10+c.rng.IntN(30)) * time.Millisecond)
 			}
@@ -139,12 +139,12 @@ func (r *run) play(t *testing.T, seed uint64, length time.Duration) {
 		gate.Lock()
 		defer gate.Unlock()
 		r.drain()
-		r.weigh(calm)
+		r.sampleMemory(calm)
 	}
 	if length >= longForm*time.Second {
 		<-time.After(length / 2)
 		idle()
-		last := warmUp + 3*time.Second // of a process that is just being started
+		last := warmUp + 3*time.Second // for a process that is starting
 		<-time.After(length/4 - last)
 		r.steady.Store(true)
 		<-time.After(last)
@@ -159,12 +159,12 @@ func (r *run) play(t *testing.T, seed uint64, length time.Duration) {
 	lanes.Wait()
 	clients.Wait()
 	r.drain()
-	r.weigh(calm)
+	r.sampleMemory(calm)
 	r.book.eventf("the end    all jobs have ended")
 }
 
-// drain waits until no job waits or runs. Those whose worker was killed wait
-// for the end of its lease, those that failed for their next try.
+// drain waits until no job is queued or running. Jobs of a killed worker wait for the end of their
+// lease, and failed ones for their next attempt.
 func (r *run) drain() {
 	deadline := time.Now().Add(drainWithin)
 	for {
@@ -180,15 +180,14 @@ func (r *run) drain() {
 	}
 }
 
-// end stops the processes as an operator would, looks into their logs, and lets
-// the product check its store.
+// end stops the processes, checks their logs, and runs "gateway check".
 func (r *run) end(t *testing.T) {
 	t.Helper()
 	for _, p := range r.processes() {
 		if code, err := p.stop(); err != nil || code != 0 {
 			r.book.problemf("%s: exit code %d after SIGTERM, %v\n%s", p.name, code, err, p.tail(10))
 		}
-		bad := p.lines(alarming)
+		bad := p.lines(isAlarming)
 		if len(bad) > 0 {
 			r.book.problemf("%s logs:\n%s", p.name, bad[0])
 		}

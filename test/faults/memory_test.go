@@ -8,33 +8,30 @@ import (
 	"time"
 )
 
-// holding is the memory of a run of a process at an idle moment.
-type holding struct {
+// memorySample is the memory of a process at an idle moment.
+type memorySample struct {
 	process *process
-	since   time.Time // when this run of it began to answer
+	since   time.Time // start of the process
 	kib     int
 }
 
-// Bounds of what is said about memory.
+// The limits for memory.
 const (
 	mostGrowth = 0.20
-	warmUp     = 10 * time.Second // of load, before which a process is not compared
+	warmUp     = 10 * time.Second // of load; before, the memory is not compared
 )
 
-// weigh writes down the memory of each process, while nothing is to be done. calm is
-// when the load ended.
+// sampleMemory records the memory of each idle process. calm is when the load ended.
 //
-// What Go holds is what lives and what is garbage and not collected yet, and a
-// process that does nothing collects nothing: it would be weighed at a random
-// point between two collections. So each is made to allocate, by showing its
-// metrics again and again, until it has collected several times; then it is given
-// the time to return pages to the kernel, until what it holds stands still.
-func (r *run) weigh(calm time.Time) {
+// The memory of a Go process includes garbage, and an idle process does not collect it. So the
+// metrics of each process are read until it has allocated enough to collect several times. Then it
+// gets time to return pages to the kernel, until its memory no longer shrinks.
+func (r *run) sampleMemory(calm time.Time) {
 	for _, p := range r.processes() {
 		for range 60 {
 			resp, err := health.Get(p.url + "/metrics")
 			if err != nil {
-				break // a process that is gone is told of elsewhere
+				break // reported elsewhere
 			}
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
@@ -56,19 +53,19 @@ func (r *run) weigh(calm time.Time) {
 	for _, p := range r.processes() {
 		kib, since := p.resident()
 		if kib > 0 && calm.Sub(since) > warmUp {
-			r.held = append(r.held, &holding{p, since, kib})
+			r.held = append(r.held, &memorySample{p, since, kib})
 		}
 	}
 }
 
-// compare looks at how much the processes that lived through it have grown in the
-// last half of the run, or since their restart there.
-func (r *run) compare(t *testing.T) {
+// compareMemory checks the growth of the surviving processes in the last half of the run, or since
+// their last start.
+func (r *run) compareMemory(t *testing.T) {
 	t.Helper()
 	compared := 0
 	t.Logf("memory at idle moments\n%s", table("process\tKiB\tgrowth", func(row func(...any)) {
 		for _, p := range r.processes() {
-			var all []*holding
+			var all []*memorySample
 			_, since := p.resident()
 			for _, h := range r.held {
 				if h.process == p && h.since.Equal(since) {
@@ -91,12 +88,12 @@ func (r *run) compare(t *testing.T) {
 		}
 	}))
 	if len(r.held) > len(r.processes()) && compared == 0 {
-		r.book.problemf("no process lived through the last quarter")
+		r.book.problemf("no process survived the last quarter")
 	}
 }
 
-// alarming tells lines that no log may have.
-func alarming(line string) bool {
+// isAlarming reports whether a line must not be in a log.
+func isAlarming(line string) bool {
 	for _, sign := range []string{"panic", "DATA RACE", "level=ERROR", "fatal error"} {
 		if strings.Contains(line, sign) {
 			return true

@@ -10,11 +10,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
-// model is what the model server is up to.
+// model controls the model server.
 type model struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
-	reply func(*rand.Rand) llmtest.Reply // nil: it works
+	reply func(*rand.Rand) llmtest.Reply // nil when it works
 }
 
 func newModel(srv *llmtest.Server, seed uint64) *model {
@@ -39,13 +39,13 @@ func (m *model) or(well func(llmtest.Request) llmtest.Reply) func(llmtest.Reques
 		if m.reply != nil {
 			return m.reply(m.rng)
 		}
-		// Jobs take a while, as they do with real models, so that faults meet them.
+		// Jobs take a while, as with real models, so that faults hit them.
 		return llmtest.Slow(10*time.Millisecond+some(m.rng, 100*time.Millisecond), well(r))
 	}
 }
 
-// evolve answers each prompt in the same way every time: half of the notes change
-// their first neighbour, which moves it under the hands of those who edit it.
+// evolve answers equal prompts equally: half of the notes change their first neighbor, which
+// conflicts with clients that edit it.
 func evolve(r llmtest.Request) llmtest.Reply {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.User))
@@ -60,21 +60,21 @@ func evolve(r llmtest.Request) llmtest.Reply {
 	})
 }
 
-// mood is a way in which the model server fails.
-type mood struct {
+// modelFailure is one way the model server fails.
+type modelFailure struct {
 	name  string
-	most  time.Duration // beyond a second
+	most  time.Duration // in addition to a second
 	reply func(*rand.Rand) llmtest.Reply
 }
 
-// moodsOfModel are shorter than the tries of a job take together: an outage kills
-// no job, and answers that are no use may.
-func moodsOfModel() []mood {
-	return []mood{
+// modelFailures returns the failures. They are shorter than all attempts of a job together, so that
+// no outage kills a job; useless answers may.
+func modelFailures() []modelFailure {
+	return []modelFailure{
 		{"model hangs", 4 * time.Second, func(*rand.Rand) llmtest.Reply { return llmtest.Hang() }},
 		{"model answers 500", 4 * time.Second, func(*rand.Rand) llmtest.Reply { return llmtest.Status(500, 0) }},
 		{"model breaks connections", 4 * time.Second, func(*rand.Rand) llmtest.Reply { return llmtest.Reset() }},
-		{"model answers rubbish", time.Second, func(rng *rand.Rand) llmtest.Reply {
+		{"model answers garbage", time.Second, func(rng *rand.Rand) llmtest.Reply {
 			all := []llmtest.Reply{
 				llmtest.NotJSON(), llmtest.WrongSchema(), llmtest.Text("{"), llmtest.NoChoices(), llmtest.CutBody(), llmtest.Refusal("no"), llmtest.Dim(3),
 			}

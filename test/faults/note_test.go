@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// note is what a client knows of one that it wrote, or changed in a fork.
+// note is the state, as the client knows it, of a note that it wrote, or changed in a fork.
 type note struct {
 	place     *place
 	id, token string
 	content   string
 	value     string // attribute "v"
-	revision  int64  // of the last write that was acknowledged
-	edits     []edit // acknowledged, in order
+	revision  int64  // of the last acknowledged write
+	edits     []edit // acknowledged edits, in order
 	tried     map[string]bool
-	rewritten bool // its content was changed, so that it is analyzed again
-	inherited bool // from the base of the fork that it is changed in
+	rewritten bool // its content changed, so that it is analyzed again
+	inherited bool // inherited from the base of the fork
 	deleted   int64
 }
 
-// edit is a change that was acknowledged; its revision is 0 when that was lost with the answer.
+// edit is an acknowledged change. Its revision is 0 when the answer with it was lost.
 type edit struct {
 	revision int64
 	value    string
@@ -39,7 +39,7 @@ func (c *client) add(p *place, wait string) {
 		Note     noteJSON
 		Revision int64
 	}
-	a, ok := c.want(c.gateway(), http.StatusCreated, request{
+	a, ok := c.askFor(c.gateway(), http.StatusCreated, request{
 		kind: kind, method: http.MethodPost, path: p.path("/notes" + wait),
 		body: object{"content": n.content, "attributes": object{"v": n.value}}, header: map[string]string{"Idempotency-Key": n.value},
 	}, &out)
@@ -52,21 +52,21 @@ func (c *client) add(p *place, wait string) {
 	n.id, n.revision = out.Note.ID, a.revision()
 	c.notes = append(c.notes, n)
 	if c.rng.IntN(2) == 0 {
-		c.search(c.other(a.by), n)
+		c.search(c.otherGateway(a.by), n)
 	}
 	if p.base != nil {
 		c.hidden(c.gateway(), p.base, n)
 	}
 }
 
-// fetch reads a note; it must be as this client last left it.
+// fetch reads a note. It must be in the state that this client wrote last.
 func (c *client) fetch(p *process, n *note) (etag string, ok bool) {
 	path := n.place.path("/notes/" + n.id)
 	if c.rng.IntN(2) == 0 {
 		path += fmt.Sprint("?min_revision=", n.revision)
 	}
 	var got noteJSON
-	a, ok := c.want(p, http.StatusOK, request{kind: "get", method: http.MethodGet, path: path}, &got)
+	a, ok := c.askFor(p, http.StatusOK, request{kind: "get", method: http.MethodGet, path: path}, &got)
 	if !ok {
 		return "", false
 	}
@@ -76,7 +76,7 @@ func (c *client) fetch(p *process, n *note) (etag string, ok bool) {
 	return a.header.Get("ETag"), true
 }
 
-// edit changes a note that was not changed since it was read, and reads it
+// edit changes a note under the condition that it is unchanged since it was read, and reads it
 // through the other gateway.
 func (c *client) edit(n *note) {
 	if n.deleted != 0 {
@@ -101,7 +101,7 @@ func (c *client) edit(n *note) {
 		switch {
 		case a.status == http.StatusOK:
 			n.took(edit{a.revision(), value}, content)
-			if _, ok := c.fetch(c.other(a.by), n); !ok {
+			if _, ok := c.fetch(c.otherGateway(a.by), n); !ok {
 				return
 			}
 			return
@@ -111,7 +111,7 @@ func (c *client) edit(n *note) {
 			c.run.book.problemf("PATCH %s by %s: %d: %s", n.id, a.by.name, a.status, a.body)
 			return
 		}
-		// It took effect or not.
+		// It may have taken effect.
 		if !c.settle(n, value, content) {
 			return
 		}
@@ -126,16 +126,16 @@ func (n *note) took(e edit, content string) {
 	}
 }
 
-// settle finds out whether a change took effect whose answer was lost. The
-// server may still be at it, so that to look is not enough: a further change on
-// the version that is there now keeps the lost one from coming later. It is
-// lost itself, perhaps; then whichever came last is what the note holds.
+// settle finds out whether a change took effect whose answer was lost. Reading is not enough, because
+// the server may still be working on it. Another change, conditional on the current version,
+// prevents the lost one from taking effect later. Its answer may be lost too; then the note holds
+// the change that came last.
 func (c *client) settle(n *note, value, content string) bool {
 	path := n.place.path("/notes/" + n.id)
 	perhaps := map[string]bool{value: true}
 	for range 20 {
 		var got noteJSON
-		a, ok := c.want(c.gateway(), http.StatusOK, request{kind: "get", method: http.MethodGet, path: path}, &got)
+		a, ok := c.askFor(c.gateway(), http.StatusOK, request{kind: "get", method: http.MethodGet, path: path}, &got)
 		if !ok {
 			return false
 		}
@@ -163,12 +163,12 @@ func (c *client) settle(n *note, value, content string) bool {
 	return false
 }
 
-// count raises a number that all clients of the tenant raise.
+// count increments the counter that all clients of the tenant share.
 func (c *client) count() {
 	path := c.tenant.bases[0].path("/notes/" + c.tenant.counter)
 	for range 5 {
 		var got noteJSON
-		a, ok := c.want(c.gateway(), http.StatusOK, request{kind: "get", method: http.MethodGet, path: path}, &got)
+		a, ok := c.askFor(c.gateway(), http.StatusOK, request{kind: "get", method: http.MethodGet, path: path}, &got)
 		if !ok {
 			return
 		}
@@ -202,12 +202,12 @@ func (c *client) remove(n *note) {
 	case a.status == http.StatusNoContent:
 		n.deleted = a.revision()
 	case a.status == http.StatusNotFound && a.unsure:
-		n.deleted = -1 // by an earlier try
+		n.deleted = -1 // by an earlier attempt
 	default:
 		c.run.book.problemf("DELETE %s by %s (tried before: %t): %d: %s", n.id, a.by.name, a.unsure, a.status, a.body)
 		return
 	}
 	n.revision = max(n.revision, n.deleted)
-	c.search(c.other(a.by), n)
-	c.want(c.other(a.by), http.StatusNotFound, request{kind: "get what is gone", method: http.MethodGet, path: n.place.path("/notes/" + n.id)}, nil)
+	c.search(c.otherGateway(a.by), n)
+	c.askFor(c.otherGateway(a.by), http.StatusNotFound, request{kind: "get what is gone", method: http.MethodGet, path: n.place.path("/notes/" + n.id)}, nil)
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// process is a gateway or a worker that is killed and started again.
+// process is a gateway or a worker that is killed and restarted.
 type process struct {
 	scene *scene
 	name  string
@@ -27,11 +27,11 @@ type process struct {
 	cmd    *exec.Cmd
 	ended  chan struct{}
 	killed bool      // by the test
-	ready  time.Time // of this run of it
-	away   []span    // when nobody could expect an answer
+	ready  time.Time // since the last start
+	away   []span    // when it was not expected to answer
 }
 
-// span is a time; without an end it goes on.
+// span is a time span; without an end it is not over.
 type span struct{ from, to time.Time }
 
 func (s span) meets(from, to time.Time) bool {
@@ -47,11 +47,11 @@ func newProcess(s *scene, name string, args ...string) *process {
 	return p
 }
 
-// slowStart is how long a process may take until it answers.
+// slowStart is the longest time until a new process answers.
 const slowStart = 60 * time.Second
 
-// start starts it until it answers. As a supervisor would, it tries again when the
-// process gives up because its database is away, which is the only reason to.
+// start starts the process and waits until it answers. Like a supervisor it restarts a process that
+// exits because the database is down; that is the only valid reason to exit.
 func (p *process) start() error {
 	deadline := time.Now().Add(slowStart)
 	for {
@@ -128,7 +128,7 @@ func (p *process) answers() bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// kill ends it at once, as a power cut or the kernel would.
+// kill kills the process.
 func (p *process) kill() {
 	p.mu.Lock()
 	p.killed = true
@@ -139,9 +139,8 @@ func (p *process) kill() {
 	<-ended
 }
 
-// stall stops it where it is for a while, as a machine that swaps would. It may
-// be killed meanwhile.
-func (p *process) stall(d time.Duration) error {
+// pause suspends the process for a while, like a machine that swaps. It may be killed meanwhile.
+func (p *process) pause(d time.Duration) error {
 	p.mu.Lock()
 	at := p.cmd.Process
 	p.mu.Unlock()
@@ -153,7 +152,7 @@ func (p *process) stall(d time.Duration) error {
 	return err
 }
 
-// stop asks it to end, and gives its exit code.
+// stop asks the process to end, and returns its exit code.
 func (p *process) stop() (code int, err error) {
 	p.mu.Lock()
 	p.killed = true
@@ -170,7 +169,7 @@ func (p *process) stop() (code int, err error) {
 	}
 }
 
-// wasAway tells whether the process was dead or starting at some moment of a time.
+// wasAway reports whether the process was dead or starting at some moment between from and to.
 func (p *process) wasAway(from, to time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,8 +181,8 @@ func (p *process) wasAway(from, to time.Time) bool {
 	return false
 }
 
-// resident is the memory that the process holds, in KiB, and since when it
-// runs; 0 where the system does not tell.
+// resident returns the memory of the process in KiB, and when it was started. It is 0 on systems
+// without /proc.
 func (p *process) resident() (kib int, since time.Time) {
 	p.mu.Lock()
 	pid, since := p.cmd.Process.Pid, p.ready
@@ -199,13 +198,13 @@ func (p *process) resident() (kib int, since time.Time) {
 	return kib, since
 }
 
-// tail gives the last lines of the log.
+// tail returns the last lines of the log.
 func (p *process) tail(n int) string {
 	lines := p.lines(func(string) bool { return true })
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// lines gives the lines of the log that are wanted.
+// lines returns the lines of the log that wanted selects.
 func (p *process) lines(want func(line string) bool) (out []string) {
 	f, err := os.Open(p.log)
 	if err != nil {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// try is one of a job that failed, as the log of a worker tells it.
-type try struct {
+// failedAttempt is a failed attempt of a job, from the log of a worker.
+type failedAttempt struct {
 	at  time.Time
 	why string
 }
 
-// tries gives the failed tries of each job. Those that ended with a note that waits
-// for the model are not logged.
-func (r *run) tries() map[string][]try {
-	out := map[string][]try{}
+// failedAttempts returns the failed attempts of each job. Attempts that left a note waiting for the
+// model are not logged.
+func (r *run) failedAttempts() map[string][]failedAttempt {
+	out := map[string][]failedAttempt{}
 	for _, w := range r.scene.workers {
 		for _, line := range w.lines(func(line string) bool { return strings.Contains(line, "a job's try failed") }) {
 			at, err := time.Parse(time.RFC3339, after(line, "time="))
@@ -24,38 +24,38 @@ func (r *run) tries() map[string][]try {
 			}
 			_, why, _ := strings.Cut(line, " error=")
 			id := after(line, " job=")
-			out[id] = append(out[id], try{at, why})
+			out[id] = append(out[id], failedAttempt{at, why})
 		}
 	}
 	return out
 }
 
-// after gives the word that follows a mark.
+// after returns the word that follows a mark.
 func after(line, mark string) string {
 	_, rest, _ := strings.Cut(line, mark)
 	word, _, _ := strings.Cut(rest, " ")
 	return word
 }
 
-// noticed is how long after an outage began or ended a try may fail of it:
-// requests to a model that hangs are given up and sent once more.
-const noticed = 5 * time.Second
+// noticeDelay is how long after an outage an attempt may still fail because of it: requests to a
+// hanging model time out and are repeated once.
+const noticeDelay = 5 * time.Second
 
-// revive looks at jobs that are dead, and tries them again as an operator would. A job
-// may only have died of a model that was away in each of its tries, and not of one outage alone.
-func (r *run) revive() {
+// retryDeadJobs checks the dead jobs and retries them like an operator. A job may be dead only when
+// the model was away at each of its attempts, and not because of a single outage.
+func (r *run) retryDeadJobs() {
 	dead, err := query[struct{ ID, Tenant, Kind, Error string }](r.scene,
 		"SELECT j.id, t.name AS tenant, j.kind, j.error FROM jobs j JOIN tenants t ON t.id = j.tenant WHERE j.state = 'dead'")
 	if err != nil {
 		r.book.problemf("%v", err)
 	}
-	tries := r.tries()
+	tries := r.failedAttempts()
 	for _, j := range dead {
 		outages := map[int]bool{}
 		for _, t := range tries[j.ID] {
-			i := r.book.nth("model", t.at.Add(-noticed), t.at)
+			i := r.book.outageIndex("model", t.at.Add(-noticeDelay), t.at)
 			if i < 0 {
-				r.book.problemf("the %s job %s is dead, and a try of it failed while the model was there: %s", j.Kind, j.ID, t.why)
+				r.book.problemf("the %s job %s is dead, and an attempt failed while the model was up: %s", j.Kind, j.ID, t.why)
 			}
 			outages[i] = true
 		}
@@ -64,7 +64,7 @@ func (r *run) revive() {
 		}
 		for _, c := range r.clients {
 			if c.tenant.name == j.Tenant {
-				c.want(c.gateway(), http.StatusAccepted, request{kind: "retry", method: http.MethodPost, path: "/v1/jobs/" + j.ID + "/retry"}, nil)
+				c.askFor(c.gateway(), http.StatusAccepted, request{kind: "retry", method: http.MethodPost, path: "/v1/jobs/" + j.ID + "/retry"}, nil)
 				break
 			}
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
-// scene is a Postgres, a Redis, a model and the product's processes over them,
-// all of them the test's own and below one folder.
+// scene is a Postgres, a Redis, a model and the processes of the product, all for this test and in
+// one folder.
 type scene struct {
 	t    *testing.T
 	book *book
@@ -36,7 +36,7 @@ type scene struct {
 
 const servicesScript = "../../scripts/services.sh"
 
-// newScene builds the binaries, starts the servers, and migrates.
+// newScene builds the binaries, starts the servers and migrates the database.
 func newScene(t *testing.T, b *book) *scene {
 	t.Helper()
 	s := &scene{t: t, book: b, dir: folder(t), pgPort: freePort(t), redisPort: freePort(t)}
@@ -66,8 +66,8 @@ func newScene(t *testing.T, b *book) *scene {
 	return s
 }
 
-// folder is where everything lies. It is not one of t.TempDir: Postgres does not
-// run as root, and must be able to reach it.
+// folder creates the folder of the scene. It is not a t.TempDir: Postgres does not run as root and
+// must be able to read it.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "slipbox-faults-") //nolint:usetesting // see above
@@ -80,12 +80,12 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// cleanUp starts what ends and removes everything when this process is gone,
-// and makes it do so when the test ends.
+// cleanUp starts clean.sh, which stops and removes everything when this process has ended or the
+// test is over.
 func (s *scene) cleanUp() {
 	cmd := exec.Command("./clean.sh", s.dir)
 	cmd.Env = s.own
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is not for it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C must not stop it
 	wait, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -111,13 +111,13 @@ func (s *scene) must(err error) {
 	}
 }
 
-// services runs the script that keeps Postgres and Redis.
+// services runs the script that manages Postgres and Redis.
 func (s *scene) services(args ...string) (stdout string, err error) {
 	return output(s.own, servicesScript, args...)
 }
 
-// build puts the commands into the folder of the scene: those of SLIPBOX_BINARIES when it is
-// set, or new ones.
+// build copies the binaries of SLIPBOX_BINARIES into the folder of the scene, or builds them when it
+// is not set.
 func (s *scene) build() {
 	race := os.Getenv("SLIPBOX_FAULT_RACE") == "1"
 	if built := os.Getenv("SLIPBOX_BINARIES"); built != "" && !race {
@@ -134,12 +134,11 @@ func (s *scene) build() {
 	}
 }
 
-// embedDim is the length of the vectors of the model server.
+// embedDim is the dimension of the vectors of the model server.
 const embedDim = 64
 
-// settings are those of every process. Caches are small, so that they are full
-// soon and what grows afterwards is a leak; the endpoint is given up soon, so
-// that a run sees many outages end.
+// settings returns the settings of all processes. Caches are small, so that they fill soon and later
+// growth is a leak. The circuit breaker opens early, so that a run has many outages.
 func (s *scene) settings() {
 	s.env = append(cleanEnviron(),
 		s.url("DATABASE_URL", "slipbox_app"), s.url("MIGRATE_DATABASE_URL", "slipbox_owner"),
@@ -152,14 +151,14 @@ func (s *scene) settings() {
 		"SLIPBOX_JOB_SWEEP_INTERVAL=5s", "SLIPBOX_LOG_LEVEL=warn")
 }
 
-// password is that of scripts/services.sh; it guards nothing.
+// password is the one in scripts/services.sh. It is not a secret.
 const password = "dev-only"
 
 func (s *scene) url(name, role string) string {
 	return fmt.Sprintf("%s=postgres://%s:%s@127.0.0.1:%d/slipbox?sslmode=disable", name, role, password, s.pgPort)
 }
 
-// gateway runs a command to its end, which has to be a good one.
+// gateway runs a command of the gateway, which must succeed.
 func (s *scene) gateway(args ...string) string {
 	s.t.Helper()
 	out, err := output(s.env, filepath.Join(s.dir, "bin", "gateway"), args...)
@@ -167,7 +166,7 @@ func (s *scene) gateway(args ...string) string {
 	return out
 }
 
-// key makes a tenant with a key.
+// key creates a tenant and returns a key.
 func (s *scene) key(tenant string) string {
 	s.t.Helper()
 	s.gateway("tenant", "create", tenant)
@@ -178,7 +177,7 @@ func (s *scene) key(tenant string) string {
 	return k.Key
 }
 
-// query gives the rows of a statement, past the product and its row security.
+// query returns the rows of a statement, as the owner without row-level security.
 func query[T any](s *scene, statement string) ([]T, error) {
 	out, err := s.psql("SELECT coalesce(json_agg(r), '[]') FROM (" + statement + ") r")
 	if err != nil {
@@ -199,7 +198,7 @@ func (s *scene) redisCLI(args ...string) error {
 	return err
 }
 
-// serverPID reads the file in which a server keeps its process id.
+// serverPID reads the process id file of a server.
 func (s *scene) serverPID(file string) (int, error) {
 	raw, err := os.ReadFile(filepath.Join(s.dir, "services", file))
 	if err != nil {
@@ -209,7 +208,7 @@ func (s *scene) serverPID(file string) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(line))
 }
 
-// output runs a command and gives what it prints; its error holds what it complains of.
+// output runs a command and returns its output. The error contains its stderr.
 func output(env []string, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -224,8 +223,7 @@ func output(env []string, name string, args ...string) (string, error) {
 
 var settingName = regexp.MustCompile(`^(SLIPBOX_|DATABASE_URL|MIGRATE_DATABASE_URL|REDIS_URL|OPENAI_|OTEL_|PG)`)
 
-// cleanEnviron is the environment without settings of anybody's own, except
-// where the tools are.
+// cleanEnviron returns the environment without settings of slipbox, except for the paths of tools.
 func cleanEnviron() []string {
 	var out []string
 	for _, kv := range os.Environ() {
@@ -236,8 +234,8 @@ func cleanEnviron() []string {
 	return out
 }
 
-// freePort gives one below those that the kernel gives to clients: it must be
-// free again after each restart.
+// freePort returns a free port below the range for client sockets, so that it is free again after
+// each restart.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range 100 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// find looks for an own note, or for nothing in particular.
+// find searches for an own note, or for no note in particular.
 func (c *client) find(n *note) {
 	if c.rng.IntN(3) > 0 {
 		c.search(c.gateway(), n)
@@ -15,7 +15,7 @@ func (c *client) find(n *note) {
 	c.hits(c.gateway(), n.place, "what was painted or repaired at the harbour", 0)
 }
 
-// search looks for a note by its token: it must be found, unless it was deleted.
+// search searches for a note by its token. It must be found, unless it was deleted.
 func (c *client) search(p *process, n *note) {
 	hits, by, ok := c.hits(p, n.place, n.token, n.revision)
 	if !ok {
@@ -33,7 +33,7 @@ func (c *client) search(p *process, n *note) {
 	}
 }
 
-// hits searches; each hit must be of what the place sees.
+// hits runs a search. Each hit must be visible in the place.
 func (c *client) hits(p *process, at *place, query string, atLeast int64) ([]noteJSON, *process, bool) {
 	mode := []string{"hybrid", "lexical"}[c.rng.IntN(2)]
 	body := object{"query": query, "k": 10, "mode": mode}
@@ -45,7 +45,7 @@ func (c *client) hits(p *process, at *place, query string, atLeast int64) ([]not
 		Revision int64
 		Degraded string
 	}
-	a, ok := c.want(p, http.StatusOK, request{kind: "search " + mode, method: http.MethodPost, path: at.path("/search"), body: body}, &out)
+	a, ok := c.askFor(p, http.StatusOK, request{kind: "search " + mode, method: http.MethodPost, path: at.path("/search"), body: body}, &out)
 	if !ok {
 		return nil, a.by, false
 	}
@@ -65,7 +65,7 @@ func (c *client) hits(p *process, at *place, query string, atLeast int64) ([]not
 	return notes, a.by, true
 }
 
-// hidden looks for a note where it must not be seen.
+// hidden searches for a note where it must not be visible.
 func (c *client) hidden(p *process, at *place, n *note) {
 	hits, by, _ := c.hits(p, at, n.token, 0)
 	if slices.ContainsFunc(hits, func(h noteJSON) bool { return h.ID == n.id }) {

@@ -7,14 +7,13 @@ import (
 	"slices"
 )
 
-// verify compares what is there with what was acknowledged, once everything is
-// at rest.
+// verify compares the stored data with the acknowledged writes, when everything is idle.
 func (r *run) verify() {
 	for _, tn := range r.tenants {
 		v := verifier{run: r, tenant: tn, of: map[*place][]*note{}}
 		for _, c := range r.clients {
 			if c.tenant == tn {
-				v.client = c // to ask with
+				v.client = c // sends the requests
 				v.places = append(v.places, c.forks...)
 				for _, n := range c.notes {
 					v.of[n.place] = append(v.of[n.place], n)
@@ -34,7 +33,7 @@ func (r *run) verify() {
 	r.jobs()
 }
 
-// verifier looks at one tenant.
+// verifier checks one tenant.
 type verifier struct {
 	run    *run
 	client *client
@@ -45,7 +44,7 @@ type verifier struct {
 
 func (v *verifier) problemf(format string, args ...any) { v.run.book.problemf(format, args...) }
 
-// list gives the notes of a place by id, as a gateway tells them.
+// list returns the notes of a place by id, from a gateway.
 func (v *verifier) list(p *process, at *place, asOf int64) map[string]noteJSON {
 	path := at.path("/notes?limit=200")
 	if asOf > 0 {
@@ -63,8 +62,8 @@ func (v *verifier) list(p *process, at *place, asOf int64) map[string]noteJSON {
 	return out
 }
 
-// listing compares the notes of a collection, by every gateway, with what is
-// known of them: all that was acknowledged is there once, and nothing else.
+// listing compares the notes of a collection, from every gateway, with the acknowledged ones: each of
+// them exists once, and no other note exists.
 func (v *verifier) listing(at *place) {
 	first := v.list(v.run.scene.gateways[0], at, 0)
 	for _, g := range v.run.scene.gateways[1:] {
@@ -99,8 +98,8 @@ func (v *verifier) listing(at *place) {
 	}
 }
 
-// inherited compares a fork with what its base was when it was made; what the
-// fork wrote or changed itself is known already.
+// inherited compares a fork with its base at the time of the fork. Notes that were written or changed
+// in the fork are checked elsewhere.
 func (v *verifier) inherited(at *place, have, rest map[string]noteJSON) {
 	own := map[string]bool{}
 	for _, n := range v.of[at] {
@@ -125,9 +124,8 @@ type entry struct {
 	Deleted  bool
 }
 
-// history looks at the versions of a note: each change that was acknowledged is
-// there once, where it was acknowledged, in the order of the client; changes that nobody
-// made are not; and what evolves a note takes nothing back.
+// history checks the versions of a note. Each acknowledged change exists once, at its revision and in
+// the order of the client; there are no other changes; and evolving a note undoes none of them.
 func (v *verifier) history(n *note) {
 	var all []entry // oldest first
 	if err := each(v.client, v.run.scene.gateways[0], "verify", n.place.path("/notes/"+n.id+"/history?limit=200"), func(e entry) { all = append(all, e) }); err != nil {
@@ -135,7 +133,7 @@ func (v *verifier) history(n *note) {
 		return
 	}
 	slices.Reverse(all)
-	at := map[string]int{} // place of the change that brought a value
+	at := map[string]int{} // index of the change that set a value
 	where := map[string]int64{}
 	value, content := "", ""
 	for i, e := range all {
@@ -178,7 +176,7 @@ func (v *verifier) history(n *note) {
 	v.run.book.count("changes verified", len(n.edits))
 }
 
-// imports compares what was brought in.
+// imports checks the imported notes.
 func (v *verifier) imports() {
 	have := v.list(v.run.scene.gateways[0], v.tenant.imports, 0)
 	rest := maps.Clone(have)
@@ -195,7 +193,7 @@ func (v *verifier) imports() {
 		}
 		for _, id := range c.jobs {
 			var job struct{ State, Error string }
-			if _, ok := v.client.want(v.client.gateway(), http.StatusOK, request{kind: "verify", method: http.MethodGet, path: "/v1/jobs/" + id}, &job); ok && job.State != "done" {
+			if _, ok := v.client.askFor(v.client.gateway(), http.StatusOK, request{kind: "verify", method: http.MethodGet, path: "/v1/jobs/" + id}, &job); ok && job.State != "done" {
 				v.problemf("import %s is %s: %s", id, job.State, job.Error)
 			}
 		}
@@ -206,11 +204,11 @@ func (v *verifier) imports() {
 	v.run.book.count("imported notes verified", len(have))
 }
 
-// counter looks for updates that were lost: each acknowledged one has a value of its
-// own, and all of them together are what the counter shows.
+// counter checks for lost updates: each acknowledged increment has its own value, and the counter is
+// their number.
 func (v *verifier) counter() {
 	var got noteJSON
-	if _, ok := v.client.want(v.client.gateway(), http.StatusOK, request{
+	if _, ok := v.client.askFor(v.client.gateway(), http.StatusOK, request{
 		kind: "verify", method: http.MethodGet, path: v.tenant.bases[0].path("/notes/" + v.tenant.counter),
 	}, &got); !ok {
 		return
@@ -231,34 +229,34 @@ func (v *verifier) counter() {
 	}
 	n, _ := got.Attributes["n"].(float64)
 	if int(n) < len(seen) || int(n) > len(seen)+maybe {
-		v.problemf("the counter of tenant %s is %d after %d counts that were acknowledged and %d that may have been made", v.tenant.name, int(n), len(seen), maybe)
+		v.problemf("the counter of tenant %s is %d after %d acknowledged increments and %d with an unknown result", v.tenant.name, int(n), len(seen), maybe)
 	}
 	v.run.book.count("counts verified", len(seen))
 }
 
-// decided is a job of a note beside what it wrote.
-type decided struct {
+// noteJob is the job of a note, with the changesets it wrote.
+type noteJob struct {
 	ID, Tenant, Collection, Note string
 	State, Error                 string
 	Seq                          int64
 	Attempts                     int
-	Says                         int64  // the revision that its result names; 0 none
-	What                         string // the decision of its result
+	Reported                     int64  // the revision in its result; 0 for none
+	Decision                     string // the decision in its result
 	Evolved                      []int64
-	Marked                       bool // a try of it left a note that waits for the model
+	Marked                       bool // an attempt left the note waiting for the model
 }
 
-const decidedJobs = `SELECT j.id, j.tenant, j.collection, j.note, j.state, j.error, j.seq, j.attempts,
- coalesce((j.result->>'revision')::bigint, 0) AS says, coalesce(j.result->>'decision', '') AS what,
+const noteJobsQuery = `SELECT j.id, j.tenant, j.collection, j.note, j.state, j.error, j.seq, j.attempts,
+ coalesce((j.result->>'revision')::bigint, 0) AS reported, coalesce(j.result->>'decision', '') AS decision,
  coalesce((SELECT json_agg(c.revision ORDER BY c.revision) FROM changesets c
   WHERE c.tenant = j.tenant AND c.collection = j.collection AND c.job = j.id AND c.cause = 'evolve'), '[]') AS evolved,
  EXISTS (SELECT FROM changesets c WHERE c.tenant = j.tenant AND c.collection = j.collection AND c.job = j.id AND c.cause = 'mark') AS marked
  FROM jobs j WHERE j.kind = 'note' ORDER BY j.tenant, j.collection, j.seq`
 
-// noteOf names a note in a collection: forks have it under the same id.
+// noteOf identifies a note in a collection. Forks have it under the same id.
 type noteOf struct{ collection, note string }
 
-// jobs looks at every job: it ended, and its evolution is in the log once.
+// jobs checks every job: it is done, and its evolution is in the log once.
 func (r *run) jobs() {
 	open, err := query[struct{ ID, Kind, State, Error string }](r.scene, "SELECT id, kind, state, error FROM jobs WHERE state <> 'done'")
 	if err != nil {
@@ -267,18 +265,18 @@ func (r *run) jobs() {
 	for _, j := range open {
 		r.book.problemf("the %s job %s is %s: %s", j.Kind, j.ID, j.State, j.Error)
 	}
-	all, err := query[decided](r.scene, decidedJobs)
+	all, err := query[noteJob](r.scene, noteJobsQuery)
 	if err != nil {
 		r.book.problemf("%v", err)
 	}
 	evolved := map[noteOf]int{}
 	for _, j := range all {
 		want := 0
-		if j.Says > 0 {
+		if j.Reported > 0 {
 			want = 1
 		}
-		if len(j.Evolved) != want || want == 1 && j.Evolved[0] != j.Says {
-			r.book.problemf("job %s of note %s evolved it at the revisions %v, and says %d", j.ID, j.Note, j.Evolved, j.Says)
+		if len(j.Evolved) != want || want == 1 && j.Evolved[0] != j.Reported {
+			r.book.problemf("job %s of note %s evolved it at the revisions %v, and reports %d", j.ID, j.Note, j.Evolved, j.Reported)
 		}
 		evolved[noteOf{j.Collection, j.Note}] += len(j.Evolved)
 	}
@@ -293,13 +291,13 @@ func (r *run) jobs() {
 	r.book.count("jobs of notes", len(all))
 }
 
-// order looks at those of a collection, which take effect in the order of its
-// notes. One whose try failed is passed over by those behind it, so that nothing
-// waits for it: it marked its note, or the log of a worker names it.
-func (r *run) order(all []decided) {
-	failed := r.tries()
-	var last decided
-	for _, j := range all { // by collection and place
+// order checks that the jobs of a collection took effect in the order of its notes. Jobs with a
+// failed attempt are skipped, because later jobs do not wait for them: such a job marked its note,
+// or is in the log of a worker.
+func (r *run) order(all []noteJob) {
+	failed := r.failedAttempts()
+	var last noteJob
+	for _, j := range all { // sorted by collection and seq
 		if j.Marked || len(failed[j.ID]) > 0 || len(j.Evolved) == 0 {
 			continue
 		}
@@ -310,5 +308,5 @@ func (r *run) order(all []decided) {
 		last = j
 		r.book.count("evolutions in order", 1)
 	}
-	r.book.count("jobs with a try that failed outright", len(failed))
+	r.book.count("jobs with an attempt that failed completely", len(failed))
 }

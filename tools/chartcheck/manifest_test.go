@@ -16,7 +16,7 @@ func read(t *testing.T, path ...string) string {
 	return string(raw)
 }
 
-// plant replaces the first occurrence of old, which must exist.
+// plant replaces old by its replacement once; old must occur.
 func plant(t *testing.T, text, old, with string) string {
 	t.Helper()
 	if !strings.Contains(text, old) {

@@ -30,8 +30,8 @@ const (
 // postgres holds connections to a table with pgvector's type "vector" (float32).
 type postgres struct{ conns []*pgx.Conn }
 
-// pgVector lets the planner scan the table, on as many processors as it chooses. With graphs it also
-// measures an HNSW index with the defaults: m 16, ef_construction 64.
+// pgVector measures a scan of the table, on as many processors as the planner chooses. With graphs it
+// also measures an HNSW index with the defaults: m 16, ef_construction 64.
 func pgVector(ctx context.Context, c *corpus, n int, graphs bool, logf logger) (all []*built, err error) {
 	p := &postgres{}
 	defer func() {
