@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -99,7 +100,7 @@ func CleanKeywords(list []string, limit int, speaker string) []string {
 			break
 		}
 		words := text.Words(k)
-		if len(words) == 0 || isTimeOnly(words) || namesSpeaker(words, names) || isCovered(words, kept) {
+		if len(words) == 0 || isTimeOnly(words) || hanDate.MatchString(strings.ReplaceAll(k, " ", "")) || namesSpeaker(words, names) || isCovered(words, kept) {
 			continue
 		}
 		kept = append(kept, words)
@@ -111,6 +112,16 @@ func CleanKeywords(list []string, limit int, speaker string) []string {
 func namesSpeaker(words []string, names map[string]bool) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return names[w] || names[strings.TrimSuffix(w, "'s")] })
 }
+
+// hanDate matches a Chinese or Japanese date, time or span, such as 三月, 四月十五号,
+// 2026年3月1日, 星期五, 下周, 明晚, 三点半 and 两天前.
+var hanDate = regexp.MustCompile(`^(?:` + strings.Join([]string{
+	`[0-9０-９一二三四五六七八九十百零〇两兩几幾半数數多]+[个個]?(?:年|月份?|日|号|號|点|點|时|時|小时|小時|分钟|分鐘|秒钟?|周|週|星期|礼拜|禮拜|天)半?`,
+	`(?:星期|礼拜|禮拜|周|週)[一二三四五六日天末]`,
+	`[上下这這][个個]?(?:月|周|週|星期|礼拜|禮拜|季度)[一二三四五六日天末]?`,
+	`今[年天日晚早]|明[年天日晚早]|昨[天日晚]|前[年天日晚]|[后後][年天]|去年|[本当當每][年月日天周週]`,
+	`[年月][初底末]`,
+}, "|") + `)+[前后後]?$`)
 
 // isTimeOnly reports whether the words are only a date, a time or a span.
 func isTimeOnly(words []string) bool {
