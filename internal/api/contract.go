@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -49,6 +50,10 @@ type operation struct {
 func (o *operation) route() string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(o.path)
 }
+
+// sharedDocument returns the embedded contract. It is read once, for all servers of the
+// process, and never changed.
+var sharedDocument = sync.OnceValues(loadDocument)
 
 // loadDocument reads and validates the embedded contract.
 func loadDocument() (*document, error) {

@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -72,6 +73,16 @@ type docsSchema struct {
 	About             template.HTML
 	Fields            []docsField
 }
+
+// sharedPage returns the reference page, which is rendered once for all servers of the
+// process.
+var sharedPage = sync.OnceValues(func() (docsPage, error) {
+	d, err := sharedDocument()
+	if err != nil {
+		return docsPage{}, err
+	}
+	return renderDocs(d)
+})
 
 // renderDocs renders the page.
 func renderDocs(d *document) (docsPage, error) {

@@ -125,11 +125,11 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
-	doc, err := loadDocument()
+	doc, err := sharedDocument()
 	if err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
-	page, err := renderDocs(doc)
+	page, err := sharedPage()
 	if err != nil {
 		return nil, fmt.Errorf("api: render the reference page: %w", err)
 	}

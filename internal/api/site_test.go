@@ -125,7 +125,7 @@ func newSite(t *testing.T, change func(*site, *Deps)) *site {
 // mountMemory serves enough of collections and notes to see who reaches what.
 func (s *site) mountMemory(t *testing.T) {
 	t.Helper()
-	embedders := need(llm.NewRegistry(llm.Deps{Log: slog.New(slog.DiscardHandler), Clock: s.clock}, llm.Config{}))(t)
+	embedders := need(llm.NewRegistry(llm.Deps{Log: slog.New(slog.DiscardHandler), Clock: s.clock}, llm.Config{EmbedProvider: llm.EmbedHash}))(t)
 	h := &core{Server: s.Server, waiting: newGate(1), following: newGate(1), Core: Core{
 		Collections: need(notes.NewCollections(notes.CollectionsDeps{
 			Store: s.store, Agents: s.store, Embedders: embedders, Policies: memory.NewPolicySet(policy.NewNone()), Clock: s.clock,
