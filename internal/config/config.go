@@ -17,18 +17,25 @@ import (
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
-// Config is everything that can be set. The zero value is not usable; Default
-// gives one that is.
+// Config is every setting of a gateway or a worker. The zero value is not usable; Default returns
+// one that is.
 type Config struct {
-	Addr       string `yaml:"addr" env:"SLIPBOX_ADDR"`               // host:port that a gateway listens on; default 127.0.0.1:8080
-	WorkerAddr string `yaml:"worker_addr" env:"SLIPBOX_WORKER_ADDR"` // host:port of a worker's health and metrics; default 127.0.0.1:0, any free port
-	Data       string `yaml:"data" env:"SLIPBOX_DATA"`               // directory of the embedded store; default ./data; unused on servers
+	// Addr is the host:port that a gateway listens on; default 127.0.0.1:8080.
+	Addr string `yaml:"addr" env:"SLIPBOX_ADDR"`
+	// WorkerAddr is the host:port of a worker's health and metrics; default 127.0.0.1:0, any free port.
+	WorkerAddr string `yaml:"worker_addr" env:"SLIPBOX_WORKER_ADDR"`
+	// Data is the directory of the embedded store; default ./data. Servers do not use it.
+	Data string `yaml:"data" env:"SLIPBOX_DATA"`
 
-	DatabaseURL        string `yaml:"database_url" env:"DATABASE_URL" secret:"url"`                 // Postgres, as the role that serves; set: the set-up is that of servers
-	MigrateDatabaseURL string `yaml:"migrate_database_url" env:"MIGRATE_DATABASE_URL" secret:"url"` // the same database as its owner, for "gateway migrate"
-	RedisURL           string `yaml:"redis_url" env:"REDIS_URL" secret:"url"`                       // Redis of the servers; set: jobs run in workers
+	// DatabaseURL is the servers' Postgres, with the role that serves; empty selects the embedded store.
+	DatabaseURL string `yaml:"database_url" env:"DATABASE_URL" secret:"url"`
+	// MigrateDatabaseURL is the same database with the role that owns it, for "gateway migrate".
+	MigrateDatabaseURL string `yaml:"migrate_database_url" env:"MIGRATE_DATABASE_URL" secret:"url"`
+	// RedisURL is the servers' Redis. If it is set, workers run the jobs.
+	RedisURL string `yaml:"redis_url" env:"REDIS_URL" secret:"url"`
 
-	StopTimeout time.Duration `yaml:"stop_timeout" env:"SLIPBOX_STOP_TIMEOUT"` // how long a stop waits for requests and jobs; default 20 s
+	// StopTimeout is how long a stop waits for requests and jobs; default 20 s.
+	StopTimeout time.Duration `yaml:"stop_timeout" env:"SLIPBOX_STOP_TIMEOUT"`
 
 	HTTP     api.Config       `yaml:"http"`
 	Log      Log              `yaml:"log"`
@@ -44,11 +51,11 @@ type Config struct {
 	Limits   Limits           `yaml:"limits"`
 }
 
-// Servers tells whether the set-up is that of servers, over Postgres and perhaps Redis.
+// Servers reports whether the store is the servers' Postgres, and not the embedded one.
 func (c Config) Servers() bool { return c.DatabaseURL != "" }
 
-// Model is a further model that a collection can choose by name. What is left
-// out is as in the main model's settings.
+// Model is a further model that a collection can select by name. Empty fields are as in the main
+// model's settings.
 type Model struct {
 	Provider  string `yaml:"provider"`    // openai or ollama
 	BaseURL   string `yaml:"base_url"`    // with its /v1
@@ -56,8 +63,8 @@ type Model struct {
 	APIKeyEnv string `yaml:"api_key_env"` // name of the environment variable that holds its key
 }
 
-// LLMFor gives the settings of a named model: the main settings with what the
-// name overrides. The key of the main model is never sent to another host.
+// LLMFor returns the settings of a named model: the main settings with those of the model over them.
+// The key of the main model is never sent to another host.
 func (c Config) LLMFor(name string, environ map[string]string) llm.Config {
 	m := c.Models[name]
 	out := c.LLM
@@ -79,8 +86,8 @@ func (c Config) LLMFor(name string, environ map[string]string) llm.Config {
 func (c Config) InForce() Config {
 	models := make(map[string]Model, len(c.Models))
 	for name, m := range c.Models {
-		used := c.LLMFor(name, nil).InForce()
-		m.Provider, m.BaseURL = used.Provider, used.BaseURL
+		// An address is not filled in: one that differs from the main model's gets no key of it.
+		m.Provider = c.LLMFor(name, nil).InForce().Provider
 		models[name] = m
 	}
 	def := Default()
@@ -96,7 +103,7 @@ func (c Config) InForce() Config {
 	return c
 }
 
-// Log says what is logged to stderr, and how.
+// Log are the settings of the log on stderr.
 type Log struct {
 	Level  string `yaml:"level" env:"SLIPBOX_LOG_LEVEL"`   // debug, info, warn, error; default info
 	Format string `yaml:"format" env:"SLIPBOX_LOG_FORMAT"` // text, json; default text
@@ -104,32 +111,42 @@ type Log struct {
 
 // Auth are the settings of credentials.
 type Auth struct {
-	Env           string        `yaml:"env" env:"SLIPBOX_KEY_ENV"`                             // second part of a key's text; default live
-	Issuer        string        `yaml:"issuer" env:"SLIPBOX_TOKEN_ISSUER"`                     // default slipbox
-	Audience      string        `yaml:"audience" env:"SLIPBOX_TOKEN_AUDIENCE"`                 // default slipbox
-	TokenTTL      time.Duration `yaml:"token_ttl" env:"SLIPBOX_TOKEN_TTL"`                     // default 15 m, at most 1 h
-	WrappingKey   string        `yaml:"wrapping_key" env:"SLIPBOX_WRAPPING_KEY" secret:"true"` // wraps signing keys, 32 characters or more; default: a file made in the data directory; required on servers
-	SigningKeyAge time.Duration `yaml:"signing_key_age" env:"SLIPBOX_SIGNING_KEY_AGE"`         // default 30 days
+	Env      string        `yaml:"env" env:"SLIPBOX_KEY_ENV"`             // second part of a key's text; default live
+	Issuer   string        `yaml:"issuer" env:"SLIPBOX_TOKEN_ISSUER"`     // default slipbox
+	Audience string        `yaml:"audience" env:"SLIPBOX_TOKEN_AUDIENCE"` // default slipbox
+	TokenTTL time.Duration `yaml:"token_ttl" env:"SLIPBOX_TOKEN_TTL"`     // default 15 m, at most 1 h
+	// WrappingKey encrypts the signing keys; 32 characters or more. Default: a file that is created in
+	// the data directory. Required on servers.
+	WrappingKey   string        `yaml:"wrapping_key" env:"SLIPBOX_WRAPPING_KEY" secret:"true"`
+	SigningKeyAge time.Duration `yaml:"signing_key_age" env:"SLIPBOX_SIGNING_KEY_AGE"` // default 30 days
 }
 
 // Database are the settings of the servers' Postgres.
 type Database struct {
-	ExecMode         string        `yaml:"exec_mode" env:"SLIPBOX_DATABASE_EXEC_MODE"`                 // cache_statement (default), cache_describe, describe_exec, exec, simple_protocol; one of the last two behind most poolers
-	Connections      int           `yaml:"connections" env:"SLIPBOX_DATABASE_CONNECTIONS"`             // at once, of one process; default 4 per CPU, at least 16
-	StatementTimeout time.Duration `yaml:"statement_timeout" env:"SLIPBOX_DATABASE_STATEMENT_TIMEOUT"` // default 30 s
-	LockTimeout      time.Duration `yaml:"lock_timeout" env:"SLIPBOX_DATABASE_LOCK_TIMEOUT"`           // how long a write waits for another of its collection; default 10 s
-	Role             string        `yaml:"role" env:"SLIPBOX_DATABASE_ROLE"`                           // serving role that "gateway migrate up" grants its rights; default slipbox_app
+	// ExecMode is cache_statement (default), cache_describe, describe_exec, exec or simple_protocol.
+	// Most poolers need one of the last two.
+	ExecMode string `yaml:"exec_mode" env:"SLIPBOX_DATABASE_EXEC_MODE"`
+	// Connections of one process at once; default 4 per CPU, at least 16.
+	Connections int `yaml:"connections" env:"SLIPBOX_DATABASE_CONNECTIONS"`
+	// StatementTimeout bounds one statement; default 30 s.
+	StatementTimeout time.Duration `yaml:"statement_timeout" env:"SLIPBOX_DATABASE_STATEMENT_TIMEOUT"`
+	// LockTimeout is how long a write waits for another write to its collection; default 10 s.
+	LockTimeout time.Duration `yaml:"lock_timeout" env:"SLIPBOX_DATABASE_LOCK_TIMEOUT"`
+	// Role is the serving role that "gateway migrate up" grants its rights; default slipbox_app.
+	Role string `yaml:"role" env:"SLIPBOX_DATABASE_ROLE"`
 }
 
 // Redis are the settings of the servers' Redis.
 type Redis struct {
-	Prefix   string        `yaml:"prefix" env:"SLIPBOX_REDIS_PREFIX"`       // of every key, so that several installations can share a server; default slipbox
-	CacheTTL time.Duration `yaml:"cache_ttl" env:"SLIPBOX_REDIS_CACHE_TTL"` // of a cached version; default 1 h
+	// Prefix of every key, so that several installations can share a server; default slipbox.
+	Prefix string `yaml:"prefix" env:"SLIPBOX_REDIS_PREFIX"`
+	// CacheTTL is the life of a cached note version; default 1 h.
+	CacheTTL time.Duration `yaml:"cache_ttl" env:"SLIPBOX_REDIS_CACHE_TTL"`
 }
 
-// Cache are the settings of the cache of note versions in a process.
+// Cache are the settings of a process's cache of note versions.
 type Cache struct {
-	Bytes int64 `yaml:"bytes" env:"SLIPBOX_CACHE_BYTES"` // default 64 MiB; 0: none
+	Bytes int64 `yaml:"bytes" env:"SLIPBOX_CACHE_BYTES"` // default 64 MiB; 0: no cache
 }
 
 // Index are the settings of the in-memory index.
@@ -139,33 +156,41 @@ type Index struct {
 
 // Context are the settings of contexts for prompts.
 type Context struct {
-	Encoding search.Encoding `yaml:"encoding" env:"SLIPBOX_CONTEXT_ENCODING"` // that counts their tokens unless a request names one: o200k_base (default), cl100k_base, estimate
+	// Encoding counts the tokens unless a request names one: o200k_base (default), cl100k_base, estimate.
+	Encoding search.Encoding `yaml:"encoding" env:"SLIPBOX_CONTEXT_ENCODING"`
 }
 
 // Jobs are the settings of background work.
 type Jobs struct {
-	Workers       int           `yaml:"workers" env:"SLIPBOX_JOB_WORKERS"`               // prepare jobs, and decide jobs, at once in one process; default 8
-	Prepares      int           `yaml:"prepares" env:"SLIPBOX_JOB_PREPARES"`             // prepare jobs at once; default: workers
-	Decides       int           `yaml:"decides" env:"SLIPBOX_JOB_DECIDES"`               // decide jobs at once, of different collections; default: workers
-	Tasks         int           `yaml:"tasks" env:"SLIPBOX_JOB_TASKS"`                   // other jobs at once: copies, imports, removals; default 2
-	Stages        []string      `yaml:"stages" env:"SLIPBOX_JOB_STAGES"`                 // that a worker serves: prepare, decide, task; default all
-	SweepInterval time.Duration `yaml:"sweep_interval" env:"SLIPBOX_JOB_SWEEP_INTERVAL"` // how often expired collections are looked for; default 30 s
-	CopyBatch     int           `yaml:"copy_batch" env:"SLIPBOX_COPY_BATCH"`             // notes per transaction of a copy; default 1,000
+	// Workers is the number of prepare jobs, and of decide jobs, at once in one process; default 8.
+	Workers int `yaml:"workers" env:"SLIPBOX_JOB_WORKERS"`
+	// Prepares is the number of prepare jobs at once; default Workers.
+	Prepares int `yaml:"prepares" env:"SLIPBOX_JOB_PREPARES"`
+	// Decides is the number of decide jobs at once, of different collections; default Workers.
+	Decides int `yaml:"decides" env:"SLIPBOX_JOB_DECIDES"`
+	// Tasks is the number of other jobs at once: copies, imports, removals; default 2.
+	Tasks int `yaml:"tasks" env:"SLIPBOX_JOB_TASKS"`
+	// Stages that a worker runs: prepare, decide, task; default all.
+	Stages []string `yaml:"stages" env:"SLIPBOX_JOB_STAGES"`
+	// SweepInterval is the time between two searches for expired collections; default 30 s.
+	SweepInterval time.Duration `yaml:"sweep_interval" env:"SLIPBOX_JOB_SWEEP_INTERVAL"`
+	// CopyBatch is the number of notes in one transaction of a copy; default 1,000.
+	CopyBatch int `yaml:"copy_batch" env:"SLIPBOX_COPY_BATCH"`
 }
 
-// AtOnce gives how many jobs of each stage run at once in one process.
+// AtOnce returns how many jobs of each stage run at once in one process.
 func (j Jobs) AtOnce() (prepares, decides, tasks int) {
 	return cmp.Or(j.Prepares, j.Workers), cmp.Or(j.Decides, j.Workers), j.Tasks
 }
 
-// Limits are what a tenant may use unless its own limits say otherwise; 0 is
-// no limit.
+// Limits of each tenant that has no limits of its own; 0 is no limit.
 type Limits struct {
 	RequestsPerMinute int64 `yaml:"requests_per_minute" env:"SLIPBOX_REQUESTS_PER_MINUTE"`
-	WaitersPerTenant  int   `yaml:"waiters_per_tenant" env:"SLIPBOX_WAITERS_PER_TENANT"` // requests with wait=evolved at once; default 64
+	// WaitersPerTenant is the number of requests with wait=evolved at once; default 64.
+	WaitersPerTenant int `yaml:"waiters_per_tenant" env:"SLIPBOX_WAITERS_PER_TENANT"`
 }
 
-// Default gives the settings of a gateway that nobody configured.
+// Default returns the settings of a gateway without any configuration.
 func Default() Config {
 	return Config{
 		Addr:        "127.0.0.1:8080",
@@ -177,77 +202,81 @@ func Default() Config {
 		Auth: Auth{
 			Env: "live", Issuer: "slipbox", Audience: "slipbox", TokenTTL: 15 * time.Minute, SigningKeyAge: 30 * 24 * time.Hour,
 		},
-		Database: Database{ExecMode: "cache_statement", StatementTimeout: 30 * time.Second, LockTimeout: 10 * time.Second, Role: "slipbox_app"},
-		Redis:    Redis{Prefix: "slipbox", CacheTTL: time.Hour},
-		Index:    Index{Bytes: 1 << 30},
-		Cache:    Cache{Bytes: 64 << 20},
-		Context:  Context{Encoding: search.O200k},
-		Jobs:     Jobs{Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 1000},
-		Limits:   Limits{WaitersPerTenant: 64},
+		Database: Database{
+			ExecMode: "cache_statement", StatementTimeout: 30 * time.Second, LockTimeout: 10 * time.Second, Role: "slipbox_app",
+		},
+		Redis:   Redis{Prefix: "slipbox", CacheTTL: time.Hour},
+		Index:   Index{Bytes: 1 << 30},
+		Cache:   Cache{Bytes: 64 << 20},
+		Context: Context{Encoding: search.O200k},
+		Jobs: Jobs{
+			Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 1000,
+		},
+		Limits: Limits{WaitersPerTenant: 64},
 	}
 }
 
-// minWrappingKey is the least length of a wrapping key given as a setting.
+// minWrappingKey is the least length of a wrapping key in the settings.
 const minWrappingKey = 32
 
-// Validate reports every setting that cannot work, each with its name.
+// Validate reports every setting that cannot work, with its name.
 func (c Config) Validate() error {
 	var problems []error
-	bad := func(name, format string, args ...any) {
+	report := func(name, format string, args ...any) {
 		problems = append(problems, fmt.Errorf("%s: %s", name, fmt.Sprintf(format, args...)))
 	}
 	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-		bad("addr", "%q is not host:port", c.Addr)
+		report("addr", "%q is not host:port", c.Addr)
 	}
 	if _, _, err := net.SplitHostPort(c.WorkerAddr); err != nil {
-		bad("worker_addr", "%q is not host:port", c.WorkerAddr)
+		report("worker_addr", "%q is not host:port", c.WorkerAddr)
 	}
 	if c.Data == "" {
-		bad("data", "must name a directory")
+		report("data", "must name a directory")
 	}
-	c.validateServers(bad)
+	c.validateServers(report)
 	if c.StopTimeout <= 0 {
-		bad("stop_timeout", "must be above 0")
+		report("stop_timeout", "must be above 0")
 	}
 	if c.Auth.WrappingKey != "" && len(c.Auth.WrappingKey) < minWrappingKey {
-		bad("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "must have %d characters or more", minWrappingKey)
+		report("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "must have %d characters or more", minWrappingKey)
 	}
 	if c.Auth.TokenTTL < 0 || c.Auth.TokenTTL > time.Hour {
-		bad("auth.token_ttl", "must be at most 1h")
+		report("auth.token_ttl", "must be at most 1h")
 	}
 	if c.Index.Bytes < 1<<20 {
-		bad("index.bytes", "must be 1048576 or more")
+		report("index.bytes", "must be 1048576 or more")
 	}
 	if !slices.Contains(search.Encodings(), c.Context.Encoding) {
-		bad("context.encoding (SLIPBOX_CONTEXT_ENCODING)", "%q is none of %v", c.Context.Encoding, search.Encodings())
+		report("context.encoding (SLIPBOX_CONTEXT_ENCODING)", "%q is not one of %v", c.Context.Encoding, search.Encodings())
 	}
-	c.Jobs.validate(bad)
+	c.Jobs.validate(report)
 	if c.Limits.WaitersPerTenant < 1 {
-		bad("limits.waiters_per_tenant", "must be 1 or more")
+		report("limits.waiters_per_tenant", "must be 1 or more")
 	}
 	if c.Limits.RequestsPerMinute < 0 {
-		bad("limits.requests_per_minute", "must be 0 (no limit) or more")
+		report("limits.requests_per_minute", "must be 0 (no limit) or more")
 	}
 	if _, err := telemetry.NewLogger(io.Discard, telemetry.LogConfig(c.Log)); err != nil {
-		bad("log", "%v", err)
+		report("log", "%v", err)
 	}
 	if err := c.HTTP.Validate(); err != nil {
-		bad("http", "%v", err)
+		report("http", "%v", err)
 	}
 	problems = append(problems, c.LLM.Validate())
 	for name, m := range c.Models {
 		if m.Model == "" {
-			bad("models."+name+".model", "is required")
+			report("models."+name+".model", "is required")
 		}
 		if m.Provider != "" && m.Provider != llm.ProviderOpenAI && m.Provider != llm.ProviderOllama {
-			bad("models."+name+".provider", "unknown provider %q; valid are %s, %s", m.Provider, llm.ProviderOpenAI, llm.ProviderOllama)
+			report("models."+name+".provider", "unknown provider %q; valid are %s, %s", m.Provider, llm.ProviderOpenAI, llm.ProviderOllama)
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// validateServers looks at what the set-up over Postgres and Redis needs.
-func (c Config) validateServers(bad func(name, format string, args ...any)) {
+// validateServers checks the settings of Postgres and Redis.
+func (c Config) validateServers(report func(name, format string, args ...any)) {
 	for _, u := range []struct {
 		name, url string
 		schemes   []string
@@ -258,59 +287,59 @@ func (c Config) validateServers(bad func(name, format string, args ...any)) {
 	} {
 		scheme, _, ok := strings.Cut(u.url, "://")
 		if u.url != "" && (!ok || !slices.Contains(u.schemes, scheme)) {
-			bad(u.name, "must begin with %s://", u.schemes[0]) // the value may hold a password
+			report(u.name, "must begin with %s://", u.schemes[0]) // the value may hold a password
 		}
 	}
 	if c.RedisURL != "" && !c.Servers() {
-		bad("redis_url (REDIS_URL)", "needs DATABASE_URL too; unset it to run the embedded store (`gateway serve`), which needs no Redis and no worker")
+		report("redis_url (REDIS_URL)", "needs DATABASE_URL too; unset it to run the embedded store (`gateway serve`), which needs no Redis and no worker")
 	}
 	if c.Servers() && c.Auth.WrappingKey == "" {
-		bad("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")
+		report("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")
 	}
 	if modes := []string{"", "cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"}; !slices.Contains(modes, c.Database.ExecMode) {
-		bad("database.exec_mode (SLIPBOX_DATABASE_EXEC_MODE)", "unknown mode %q; valid are %s", c.Database.ExecMode, strings.Join(modes[1:], ", "))
+		report("database.exec_mode (SLIPBOX_DATABASE_EXEC_MODE)", "unknown mode %q; valid are %s", c.Database.ExecMode, strings.Join(modes[1:], ", "))
 	}
 	if c.Database.Connections < 0 || c.Database.Connections > 10_000 {
-		bad("database.connections (SLIPBOX_DATABASE_CONNECTIONS)", "must be 0 (4 per CPU, at least 16) to 10000")
+		report("database.connections (SLIPBOX_DATABASE_CONNECTIONS)", "must be 0 (4 per CPU, at least 16) to 10000")
 	}
 	if c.Database.StatementTimeout < 0 || c.Database.LockTimeout < 0 {
-		bad("database.statement_timeout, database.lock_timeout", "must not be negative")
+		report("database.statement_timeout, database.lock_timeout", "must not be negative")
 	}
 	if c.Redis.Prefix == "" || strings.ContainsAny(c.Redis.Prefix, "{}*?[]\\ \t\r\n") {
-		bad("redis.prefix (SLIPBOX_REDIS_PREFIX)", "must be a word without spaces and without {}*?[]\\")
+		report("redis.prefix (SLIPBOX_REDIS_PREFIX)", "must be a word without spaces and without {}*?[]\\")
 	}
 	if c.Redis.CacheTTL < time.Minute {
-		bad("redis.cache_ttl (SLIPBOX_REDIS_CACHE_TTL)", "must be 1m or more")
+		report("redis.cache_ttl (SLIPBOX_REDIS_CACHE_TTL)", "must be 1m or more")
 	}
 	if c.Cache.Bytes < 0 {
-		bad("cache.bytes (SLIPBOX_CACHE_BYTES)", "must be 0 (no cache) or more")
+		report("cache.bytes (SLIPBOX_CACHE_BYTES)", "must be 0 (no cache) or more")
 	}
 }
 
 // stages that a worker can serve.
 var stages = []string{"prepare", "decide", "task"}
 
-func (j Jobs) validate(bad func(name, format string, args ...any)) {
+func (j Jobs) validate(report func(name, format string, args ...any)) {
 	for _, f := range []struct {
 		name     string
 		n, least int
 	}{{"jobs.workers", j.Workers, 1}, {"jobs.prepares", j.Prepares, 0}, {"jobs.decides", j.Decides, 0}, {"jobs.tasks", j.Tasks, 1}} {
 		if f.n < f.least || f.n > 1024 {
-			bad(f.name, "must be %d to 1024", f.least)
+			report(f.name, "must be %d to 1024", f.least)
 		}
 	}
 	if len(j.Stages) == 0 {
-		bad("jobs.stages (SLIPBOX_JOB_STAGES)", "must name at least one of %s", strings.Join(stages, ", "))
+		report("jobs.stages (SLIPBOX_JOB_STAGES)", "must name at least one of %s", strings.Join(stages, ", "))
 	}
 	for _, s := range j.Stages {
 		if !slices.Contains(stages, s) {
-			bad("jobs.stages (SLIPBOX_JOB_STAGES)", "unknown stage %q; valid are %s", s, strings.Join(stages, ", "))
+			report("jobs.stages (SLIPBOX_JOB_STAGES)", "unknown stage %q; valid are %s", s, strings.Join(stages, ", "))
 		}
 	}
 	if j.SweepInterval < time.Second {
-		bad("jobs.sweep_interval", "must be 1s or more")
+		report("jobs.sweep_interval", "must be 1s or more")
 	}
 	if j.CopyBatch < 1 || j.CopyBatch > 10_000 {
-		bad("jobs.copy_batch", "must be 1 to 10000")
+		report("jobs.copy_batch", "must be 1 to 10000")
 	}
 }

@@ -42,7 +42,7 @@ func TestEnvironmentWinsOverFile(t *testing.T) {
 		t.Errorf("contexts are counted by %q", c.Context.Encoding)
 	}
 	if c.Jobs.Workers != Default().Jobs.Workers {
-		t.Errorf("a setting that nobody gave lost its default")
+		t.Errorf("a setting that is not given lost its default")
 	}
 }
 
@@ -52,9 +52,9 @@ func TestAllProblemsTogether(t *testing.T) {
 		File:    write(t, "c.yaml", "adr: 127.0.0.1:1\n"),
 		Environ: map[string]string{"SLIPBOX_JOB_WORKERS": "many", "SLIPBOX_STOP_TIMEOUT": "soon"},
 	})
-	for _, want := range []string{"adr", `SLIPBOX_JOB_WORKERS: "many" is no whole number`, `SLIPBOX_STOP_TIMEOUT: "soon" is no duration`} {
+	for _, want := range []string{"adr", `SLIPBOX_JOB_WORKERS: "many" is not a whole number`, `SLIPBOX_STOP_TIMEOUT: "soon" is not a duration`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not speak of %s: %v", want, err)
+			t.Errorf("the error does not name %s: %v", want, err)
 		}
 	}
 	c := Default()
@@ -62,7 +62,7 @@ func TestAllProblemsTogether(t *testing.T) {
 	err = c.Validate()
 	for _, want := range []string{"addr", "jobs.workers", "gpt", "loud", "SLIPBOX_CONTEXT_ENCODING", "p50k_base"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not speak of %s: %v", want, err)
+			t.Errorf("the error does not name %s: %v", want, err)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
-// The zero settings of every package must be what Default says they are.
+// The defaults are valid, and a key alone does not switch a model on.
 func TestDefaultIsValid(t *testing.T) {
 	t.Parallel()
 	if err := Default().Validate(); err != nil {
@@ -105,7 +105,7 @@ func TestDefaultIsValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.LLM.UsesModel() {
-		t.Error("a key alone makes a model be used")
+		t.Error("a key alone switches a model on")
 	}
 }
 
@@ -124,11 +124,11 @@ func TestNamedModelKeepsTheMainKeyAtItsHost(t *testing.T) {
 		t.Errorf("other: url %q, key %q", m.BaseURL, m.APIKey)
 	}
 	if m := c.LLMFor("other", nil); m.APIKey != "" {
-		t.Errorf("the main key goes to another host")
+		t.Errorf("the main key is sent to another host")
 	}
 }
 
-// Each mistake with servers is told with its name and the fix, and no secret.
+// Each mistake in the settings of servers is reported with its name and the fix, and without a secret.
 func TestServersSettings(t *testing.T) {
 	t.Parallel()
 	const key = "a wrapping key that all of them share"
@@ -158,11 +158,11 @@ func TestServersSettings(t *testing.T) {
 		err := c.Validate()
 		for _, want := range x.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: the error does not speak of %q: %v", name, want, err)
+				t.Errorf("%s: the error does not name %q: %v", name, want, err)
 			}
 		}
 		if err != nil && strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: the error tells a password: %v", name, err)
+			t.Errorf("%s: the error contains a password: %v", name, err)
 		}
 	}
 	c, err := Load(Sources{Environ: map[string]string{

@@ -1,5 +1,5 @@
-// Package config gathers the settings of a gateway: defaults, a YAML file, the
-// environment and flags, in that order of strength. It knows the Config
-// structs of the packages, validates them together, and prints them with
-// secrets redacted. Only the composition root and the commands import it.
+// Package config gathers the settings of a gateway and a worker: defaults, a YAML file, an environment
+// file, the environment and flags, of which each wins over those before it. It knows the Config structs
+// of the packages, validates them together, and prints them without secrets. Only internal/app and the
+// commands import it.
 package config

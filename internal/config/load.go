@@ -17,16 +17,15 @@ import (
 	"github.com/joho/godotenv"
 )
 
-// Sources says where settings are read from, weakest first: the defaults, the
-// file, the environment file, the environment. Flags are applied by the
-// command line after Load.
+// Sources are where settings are read from. The environment wins over the environment file, that over
+// the file, and that over the defaults. The command line applies its flags after Load.
 type Sources struct {
-	File    string            // YAML; "" none. A file that is named must exist
-	EnvFile string            // KEY=VALUE lines; "" none
+	File    string            // YAML; "" for none. A named file must exist.
+	EnvFile string            // KEY=VALUE lines; "" for none
 	Environ map[string]string // the process environment
 }
 
-// Environ gives the process environment as a map.
+// Environ returns the process environment as a map.
 func Environ() map[string]string {
 	out := map[string]string{}
 	for _, kv := range os.Environ() {
@@ -37,9 +36,8 @@ func Environ() map[string]string {
 	return out
 }
 
-// Load reads the settings over the defaults. It reports every problem of the
-// file and the environment together, not the first one; it does not validate
-// what the values mean, which Validate does after flags are applied.
+// Load reads the settings over the defaults. It reports all problems of the files and the environment
+// together. It does not check what the values mean: Validate does, after the flags are applied.
 func Load(src Sources) (Config, error) {
 	c := Default()
 	var problems []error
@@ -82,8 +80,7 @@ func readFile(path string, c *Config) error {
 	return nil
 }
 
-// readEnviron sets fields that carry an env tag. An unset or empty variable
-// changes nothing.
+// readEnviron sets fields that have an env tag. A variable that is unset or empty changes nothing.
 func readEnviron(environ map[string]string, c *Config) []error {
 	for k, v := range environ {
 		if v == "" {
@@ -108,8 +105,8 @@ func readEnviron(environ map[string]string, c *Config) []error {
 	return out
 }
 
-// unreadable names the variable whose value is of another type than the field,
-// which is all that the parser's own error tells.
+// unreadable names the variable whose value does not fit its field. The parser's own error names only
+// the field's type.
 func unreadable(p env.ParseError, environ map[string]string) error {
 	want := p.Type.String()
 	switch {
@@ -120,19 +117,19 @@ func unreadable(p env.ParseError, environ map[string]string) error {
 	case p.Type.Kind() == reflect.Float64:
 		want = "number"
 	}
-	var said []string
+	var reasons []string
 	for _, name := range variables(reflect.TypeFor[Config](), p) {
 		if v, ok := environ[name]; ok {
-			said = append(said, fmt.Sprintf("%s: %q is no %s", name, v, want))
+			reasons = append(reasons, fmt.Sprintf("%s: %q is not a %s", name, v, want))
 		}
 	}
-	if len(said) != 1 {
-		return p // fields of one name in two structs: the parser knows no more
+	if len(reasons) != 1 {
+		return p // two structs have fields of this name, and the parser does not say which failed
 	}
-	return errors.New(said[0])
+	return errors.New(reasons[0])
 }
 
-// variables lists those that set a field of the parser's name and type.
+// variables lists the variables that set a field of the name and type in the parser's error.
 func variables(t reflect.Type, p env.ParseError) (names []string) {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
@@ -146,11 +143,10 @@ func variables(t reflect.Type, p env.ParseError) (names []string) {
 	return names
 }
 
-// redacted replaces a secret that is set.
+// redacted is printed in place of a secret.
 const redacted = "[redacted]"
 
-// Redacted gives the settings as YAML with every secret that is set replaced;
-// passwords inside URLs count as secrets.
+// Redacted returns the settings as YAML without secrets. Passwords inside URLs are secrets too.
 func (c Config) Redacted() ([]byte, error) {
 	blank := c
 	redact(reflect.ValueOf(&blank).Elem())
@@ -161,8 +157,8 @@ func (c Config) Redacted() ([]byte, error) {
 	return out, nil
 }
 
-// redact walks the struct and blanks strings tagged secret:"true" and the
-// password part of those tagged secret:"url". Maps are copied, not changed.
+// redact replaces strings with the tag secret:"true", and the password in those with the tag
+// secret:"url". It copies maps, because the settings share them.
 func redact(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -193,8 +189,8 @@ func redact(v reflect.Value) {
 	}
 }
 
-// redactURL hides "password" in scheme://user:password@host and in parameters,
-// such as ?password=, also when the text is no well-formed URL.
+// redactURL hides the password in scheme://user:password@host and in parameters such as ?password=,
+// also in a malformed URL.
 func redactURL(s string) string {
 	scheme, rest, ok := strings.Cut(s, "://")
 	if !ok {
@@ -208,5 +204,5 @@ func redactURL(s string) string {
 	return scheme + "://" + passwords.ReplaceAllString(rest, "${1}"+redacted)
 }
 
-// passwords are the parameters of libpq that are secret, and their values.
+// passwords matches the secret parameters of libpq and their values.
 var passwords = regexp.MustCompile(`(?i)([?&][^=&]*password=)[^&]*`)
