@@ -62,10 +62,10 @@ func (c *gateway) config() *cobra.Command {
 
 func (c *gateway) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Check settings, store, Redis, clocks, address, model and embedder, with the fix for each", Args: command.NoArgs,
-		Long: "Check what a gateway with these settings needs, and say for each what to do when it is not\n" +
-			"right. It changes nothing, works beside a running server, and exits with 1 when something\n" +
-			"is bad. \"note\" is what works, but perhaps differently from what you expect.",
+		Use: "doctor", Short: "Check settings, store, Redis, clocks, address, model and embedder, with a fix for each problem", Args: command.NoArgs,
+		Long: "Check everything that a gateway with these settings needs, and print a fix for each problem. It\n" +
+			"changes nothing, works while a gateway runs, and exits with 1 when a check is \"bad\". A\n" +
+			"\"note\" works, but perhaps differently from what you expect.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, log, err := c.begin()
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
-// withAdmin runs fn over the store of the data directory.
+// withAdmin runs fn on the store that the settings name.
 func (c *gateway) withAdmin(ctx context.Context, fn func(a *app.Admin) error) error {
 	cfg, log, err := c.begin()
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *gateway) withAdmin(ctx context.Context, fn func(a *app.Admin) error) er
 	return fn(a)
 }
 
-// table prints rows under a heading on stdout.
+// table prints a heading and rows in columns on stdout.
 func (c *gateway) table(heading string, rows [][]string) error {
 	tw := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
 	_, _ = fmt.Fprintln(tw, heading)
@@ -55,17 +55,17 @@ func (c *gateway) tenant() *cobra.Command {
 		}
 	}
 	return command.Group("tenant", "Create, list, suspend, resume and delete tenants",
-		named("create", "Make a tenant", "created", func(ctx context.Context, a *app.Admin, name string) error {
+		named("create", "Create a tenant", "created", func(ctx context.Context, a *app.Admin, name string) error {
 			_, err := a.CreateTenant(ctx, name)
 			return err
 		}),
-		named("suspend", "End every key and token of a tenant until it is resumed", "suspended", func(ctx context.Context, a *app.Admin, name string) error {
+		named("suspend", "Refuse all keys and tokens of a tenant until it is resumed", "suspended", func(ctx context.Context, a *app.Admin, name string) error {
 			return a.SuspendTenant(ctx, name)
 		}),
-		named("resume", "Take a suspension back", "resumed", func(ctx context.Context, a *app.Admin, name string) error {
+		named("resume", "End the suspension of a tenant", "resumed", func(ctx context.Context, a *app.Admin, name string) error {
 			return a.ResumeTenant(ctx, name)
 		}),
-		named("delete", "Remove a tenant with everything it holds", "deleted", func(ctx context.Context, a *app.Admin, name string) error {
+		named("delete", "Delete a tenant and all its data", "deleted", func(ctx context.Context, a *app.Admin, name string) error {
 			return a.DeleteTenant(ctx, name)
 		}),
 		&cobra.Command{
@@ -87,13 +87,13 @@ func (c *gateway) tenant() *cobra.Command {
 	)
 }
 
-// keyID is what names a key: its id, or the beginning of its text up to the secret.
+// keyID describes the argument that names a key: its id, or the part of its text before the secret.
 const keyID = "the ID of the key, or its prefix (`gateway key list` shows both),"
 
 func (c *gateway) key() *cobra.Command {
 	return command.Group("key", "Create, list, rotate and revoke API keys", c.keyCreate(), c.keyList(), c.keyRotate(), &cobra.Command{
-		Use: "revoke ID", Short: "End a key and every token made from it", Args: command.OneArg(keyID),
-		Long: "End a key and every token made from it, within 10 seconds. ID is that of `gateway key list`,\nor the prefix that stands there.",
+		Use: "revoke ID", Short: "Revoke a key and all tokens created with it", Args: command.OneArg(keyID),
+		Long: "Revoke a key and all tokens created with it, within 10 seconds. `gateway key list` shows the ID;\nthe prefix works too.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 				if err := a.RevokeKey(cmd.Context(), args[0]); err != nil {
@@ -111,10 +111,10 @@ func (c *gateway) keyCreate() *cobra.Command {
 	var asJSON, operator bool
 	var n app.NewKey
 	cmd := &cobra.Command{
-		Use: "create", Short: "Make a key and print it, once", Args: command.NoArgs,
-		Long: "Make a key and print it. It is shown once: only a hash is stored.\n\n" +
+		Use: "create", Short: "Create a key and print it, once", Args: command.NoArgs,
+		Long: "Create a key and print it. It is shown once: only a hash is stored.\n\n" +
 			"Scopes: notes:read, notes:write, collections:write, base:write (shared bases), clone,\n" +
-			"admin (keys, agents, usage, audit). Give an agent those it needs, and an expiry.",
+			"admin (keys, agents, usage, audit). Grant an agent only those it needs, with an expiry.",
 		Example: "  gateway key create --agent scout --scopes notes:read,notes:write --ttl 720h\n" +
 			"  gateway key create --tenant acme --name deploy\n" +
 			"  gateway key create --operator --ttl 24h",
@@ -136,20 +136,19 @@ func (c *gateway) keyCreate() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&tenantName, "tenant", app.DefaultTenant, "`tenant` of the key, by name or id")
-	f.StringVar(&n.Agent, "agent", "", "bind the key to an `agent`, made when the name is new")
-	f.StringVar(&n.Name, "name", "", "a `name` to tell keys apart")
+	f.StringVar(&n.Agent, "agent", "", "bind the key to an `agent`, which is created if it does not exist")
+	f.StringVar(&n.Name, "name", "", "a `name`, to distinguish keys")
 	f.StringSliceVar(&n.Scopes, "scopes", nil, "`scopes`, separated by commas (default: all of a tenant)")
-	f.DurationVar(&n.TTL, "ttl", 0, "life of the key, such as 720h (default: until revoked)")
+	f.DurationVar(&n.TTL, "ttl", 0, "lifetime of the key, such as 720h (default: until it is revoked)")
 	f.BoolVar(&asJSON, "json", false, "print the key as a JSON object")
-	f.BoolVar(&operator, "operator", false, "make a platform key, which manages tenants and reads no memory")
+	f.BoolVar(&operator, "operator", false, "create a platform key, which manages tenants and cannot read memories")
 	cmd.MarkFlagsMutuallyExclusive("operator", "tenant")
 	cmd.MarkFlagsMutuallyExclusive("operator", "agent")
 	cmd.MarkFlagsMutuallyExclusive("operator", "scopes")
 	return cmd
 }
 
-// printKey prints a created key: its text alone, or the object that the API
-// answers.
+// printKey prints a created key: its text alone, or the object that the API returns.
 func (c *gateway) printKey(k app.CreatedKey, asJSON bool) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(c.stdout, k.Text)
@@ -229,9 +228,9 @@ func (c *gateway) keyRotate() *cobra.Command {
 	var overlap time.Duration
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Make a key that replaces another, which works on for the overlap", Args: command.OneArg(keyID),
-		Long: "Make a key with the scopes, agent and life of another, and print it, once. The other one\n" +
-			"works on for the overlap. ID is that of `gateway key list`, or the prefix that stands there.",
+		Use: "rotate ID", Short: "Create a key that replaces another, with an overlap", Args: command.OneArg(keyID),
+		Long: "Create a key with the scopes, agent and lifetime of another, and print it, once. The old key\n" +
+			"stays valid for the overlap. `gateway key list` shows the ID; the prefix works too.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 				var p *time.Duration
@@ -246,7 +245,7 @@ func (c *gateway) keyRotate() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key works on; 0 ends it at once")
+	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key stays valid; 0 revokes it at once")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the key as a JSON object")
 	return cmd
 }

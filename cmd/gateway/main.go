@@ -1,7 +1,7 @@
 // Command gateway serves the slipbox API and administers its store.
 //
-// On stdout stands only the result of a command; logs and errors go to
-// stderr. Flags win over the environment, the environment over the file.
+// A command prints only its result on stdout; logs and errors go to stderr. Flags win over the
+// environment, the environment over the files.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 
 func main() { command.Main(newRoot) }
 
-// gateway is what every subcommand shares: global flags and streams.
+// gateway holds what all subcommands share: streams and global flags.
 type gateway struct {
 	stdout, stderr io.Writer
 	from           command.Settings
@@ -28,15 +28,15 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := command.Root(&cobra.Command{
 		Use:   "gateway",
 		Short: "slipbox: a memory platform for LLM agents",
-		Long: "slipbox gives LLM agents a memory that grows: notes that are analyzed, linked and\n" +
-			"evolved, in versioned collections that any agent can fork.\n\n" +
-			"`gateway serve` runs it with nothing else installed. The other commands work on the\n" +
-			"same data directory, beside the running server: give them the same --data.\n\n" +
-			"With DATABASE_URL the store is Postgres in its place, for several gateways at once; all\n" +
-			"commands then work on that. `gateway migrate up` makes its schema.",
+		Long: "slipbox gives LLM agents a memory that grows: notes are analyzed, linked and evolved\n" +
+			"in versioned collections that any agent can fork.\n\n" +
+			"`gateway serve` runs it with nothing else installed. The other commands use the same data\n" +
+			"directory, also while the gateway runs: pass them the same --data.\n\n" +
+			"With DATABASE_URL the store is a Postgres, for several gateways at once, and all commands\n" +
+			"use that. `gateway migrate up` creates its schema.",
 		Example: "  gateway serve --demo                  serve, with a small conversation to try\n" +
-			"  gateway key create --agent scout      make a key for an agent\n" +
-			"  gateway doctor                        look for what is wrong, and how to mend it",
+			"  gateway key create --agent scout      create a key for an agent\n" +
+			"  gateway doctor                        find problems and their fixes",
 	}, stdout, stderr)
 	f := root.PersistentFlags()
 	c.from.Flags(f)
@@ -47,7 +47,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	return root
 }
 
-// withData applies the global flag to the settings.
+// withData puts the flag --data before the other changes of the settings.
 func (c *gateway) withData(apply []func(*app.Settings)) []func(*app.Settings) {
 	return append([]func(*app.Settings){func(cfg *app.Settings) {
 		if c.data != "" {

@@ -13,18 +13,18 @@ import (
 )
 
 func (c *gateway) migrate() *cobra.Command {
-	cmd := command.Group("migrate", "Bring the schema of the servers' Postgres up to this build, back, or show it",
+	cmd := command.Group("migrate", "Upgrade, downgrade or show the schema of the servers' Postgres",
 		c.migrateUp(), c.migrateDown(), c.migrateStatus())
-	cmd.Long = "Bring the schema of the servers' Postgres up to this build, back, or show where it stands.\n\n" +
+	cmd.Long = "Upgrade the schema of the servers' Postgres to this build, downgrade it, or show its version.\n\n" +
 		"It connects as the owner of the tables: to MIGRATE_DATABASE_URL, or else to DATABASE_URL.\n" +
-		"Gateways and workers serve with another role, SLIPBOX_DATABASE_ROLE (default slipbox_app),\n" +
-		"which has to exist; `migrate up` grants it what it needs and no more.\n\n" +
+		"Gateways and workers use another role, SLIPBOX_DATABASE_ROLE (default slipbox_app), which\n" +
+		"must exist; `migrate up` grants it exactly the rights it needs.\n\n" +
 		"The embedded store needs none of this: `gateway serve` migrates it."
 	return cmd
 }
 
-// owner runs fn with settings in which MigrateDatabaseURL is the database to
-// migrate. What only serving needs is not asked for.
+// owner runs fn with settings whose MigrateDatabaseURL is the database to migrate. The URLs that only
+// serving needs are cleared, so that their other settings are not required.
 func (c *gateway) owner(fn func(cfg app.Settings) error) error {
 	cfg, err := c.settings(func(cfg *app.Settings) {
 		if cfg.MigrateDatabaseURL == "" {
@@ -40,9 +40,9 @@ func (c *gateway) owner(fn func(cfg app.Settings) error) error {
 
 func (c *gateway) migrateUp() *cobra.Command {
 	return &cobra.Command{
-		Use: "up", Short: "Apply what is missing and grant the serving role its rights", Args: command.NoArgs,
-		Long: "Apply the steps that are missing and grant the serving role its rights. It may run twice,\n" +
-			"or in several places at once. A step is a transaction: one that fails leaves nothing behind.",
+		Use: "up", Short: "Apply missing steps and grant the serving role its rights", Args: command.NoArgs,
+		Long: "Apply the missing steps and grant the serving role its rights. It may run twice, or in several\n" +
+			"places at once. A step is one transaction: if it fails, it changes nothing.",
 		Example: "  MIGRATE_DATABASE_URL=postgres://owner:…@db/slipbox gateway migrate up",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.owner(func(cfg app.Settings) error {
@@ -59,17 +59,17 @@ func (c *gateway) migrateDown() *cobra.Command {
 	var to int64
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "down", Short: "Go back to an older schema; what only newer ones hold is lost", Args: command.NoArgs,
-		Long: "Go back to the schema of a version, newest step first. Tables and columns that later\n" +
-			"versions brought are dropped with what is in them; 0 removes everything. Stop gateways and\n" +
-			"workers, and make a backup (pg_dump) first.",
+		Use: "down", Short: "Go back to an older schema; data of newer versions is lost", Args: command.NoArgs,
+		Long: "Go back to the schema of a version, newest step first. Tables and columns of later versions\n" +
+			"are dropped with their data; 0 drops everything. Stop gateways and workers, and make a backup\n" +
+			"(pg_dump) first.",
 		Example: "  gateway migrate down --to 0 --yes",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("to") {
 				return command.UsageError(cmd, errors.New("--to VERSION is missing; `gateway migrate status` lists versions"))
 			}
 			if !yes {
-				return command.UsageError(cmd, fmt.Errorf("going down to version %d drops what later versions hold; add --yes to do so", to))
+				return command.UsageError(cmd, fmt.Errorf("going down to version %d drops the data of later versions; add --yes to do so", to))
 			}
 			return c.owner(func(cfg app.Settings) error {
 				if err := app.MigrateDown(cmd.Context(), cfg, to); err != nil {
@@ -80,7 +80,7 @@ func (c *gateway) migrateDown() *cobra.Command {
 		},
 	}
 	cmd.Flags().Int64Var(&to, "to", 0, "`version` to go back to")
-	cmd.Flags().BoolVar(&yes, "yes", false, "drop the data that only later versions hold")
+	cmd.Flags().BoolVar(&yes, "yes", false, "drop the data of later versions")
 	return cmd
 }
 

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// A mistake that people make is answered with what to do about it.
+// A common mistake is answered with its fix.
 func TestMistakesNameTheFix(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	serve(t, data, nil)
 	file := filepath.Join(t.TempDir(), "notes.txt")
-	if err := os.WriteFile(file, []byte("no database, but long enough to be looked at as one"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("not a database, but long enough to look like one"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	fresh := filepath.Join(t.TempDir(), "fresh")
@@ -29,14 +29,14 @@ func TestMistakesNameTheFix(t *testing.T) {
 		{"mistyped flag", []string{"serve", "--prot", "1"}, []string{"--prot", "gateway serve --help"}},
 		{"no argument", []string{"backup"}, []string{"FILE", "gateway backup --help"}},
 		{"no id", []string{"key", "revoke"}, []string{"ID", "gateway key list"}},
-		{"an argument too many", []string{"check", "all"}, []string{`"all"`, "gateway check --help"}},
+		{"one argument too many", []string{"check", "all"}, []string{`"all"`, "gateway check --help"}},
 		{"no store there", []string{"key", "list", "--data", fresh}, []string{fresh, "gateway serve", "--data"}},
-		{"a file for a directory", []string{"check", "--data", file}, []string{file, "--data"}},
+		{"a file instead of a directory", []string{"check", "--data", file}, []string{file, "--data"}},
 		{"unknown tenant", []string{"key", "create", "--tenant", "nobody", "--data", data}, []string{`"nobody"`, "gateway tenant list"}},
 		{"unknown tenant to suspend", []string{"tenant", "suspend", "nobody", "--data", data}, []string{`"nobody"`, "gateway tenant list"}},
 		{"unknown key", []string{"key", "revoke", "nothing", "--data", data}, []string{`"nothing"`, "gateway key list"}},
 		{"unknown scope", []string{"key", "create", "--scopes", "notes:all", "--data", data}, []string{"notes:all", "notes:read"}},
-		{"a backup that is none", []string{"restore", file, "--data", fresh}, []string{file, "gateway backup"}},
+		{"a file that is not a backup", []string{"restore", file, "--data", fresh}, []string{file, "gateway backup"}},
 		{"restore over a store", []string{"restore", file, "--data", data}, []string{"not empty", "--data"}},
 		{"served already", []string{"serve", "--data", data}, []string{"in use", "stop that gateway", "--data"}},
 	} {
@@ -55,7 +55,7 @@ func TestMistakesNameTheFix(t *testing.T) {
 	}
 }
 
-// Doctor says of an address and a data directory what a start would meet.
+// Doctor reports what a start would find at the address and in the data directory.
 func TestDoctorLooksAtAddressAndData(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -74,18 +74,18 @@ func TestDoctorLooksAtAddressAndData(t *testing.T) {
 	}
 	below := filepath.Join(file, "data")
 	if out, msg, code := run(t, nil, "doctor", "--data", below); code != 1 || !strings.Contains(out, "bad   data") || !strings.Contains(out, "--data") {
-		t.Errorf("a directory that cannot be made: exit %d\n%s%s", code, out, msg)
+		t.Errorf("a directory that cannot be created: exit %d\n%s%s", code, out, msg)
 	}
 }
 
 var demoCommand = regexp.MustCompile(`(?m)^  (export SLIPBOX_\w+=\S+|curl .*\\\n.*)$`)
 
-// What the demo prints works when it is pasted, line by line, into a shell.
+// The commands that the demo prints work as pasted.
 func TestDemoCommandsWorkAsPrinted(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("the commands are for a person's shell, and %s is not installed", tool)
+			t.Skipf("the commands need %s, which is not installed", tool)
 		}
 	}
 	p := launch(t, t.TempDir(), freePort(t), nil, "--demo")

@@ -12,7 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
 
-// exported makes a store with a key and writes it to a file, by the commands.
+// exported creates a store with a key and exports it to a file, by the commands.
 func exported(t *testing.T) (file, key string) {
 	t.Helper()
 	data := t.TempDir()
@@ -23,7 +23,7 @@ func exported(t *testing.T) (file, key string) {
 		p.must(t, key, 201, "POST", "/v1/collections/c/notes", object{"content": strings.Repeat(sentence(i)+" ", 100)})
 	}
 	file = filepath.Join(t.TempDir(), "all.ndjson")
-	out, errOut, code := run(t, nil, "export", file, "--data", data) // beside the running server
+	out, errOut, code := run(t, nil, "export", file, "--data", data) // while the gateway runs
 	if code != 0 || out != file+"\n" || !strings.Contains(errOut, "notes: 100 rows exported") {
 		t.Fatalf("export: exit %d\n%s\n%s", code, out, errOut)
 	}
@@ -31,7 +31,7 @@ func exported(t *testing.T) (file, key string) {
 	return file, key
 }
 
-// killImport feeds an import the half of a file and kills it.
+// killImport sends half of a file to an import and kills it.
 func killImport(t *testing.T, file string, env []string, args ...string) {
 	t.Helper()
 	whole, err := os.ReadFile(file)
@@ -47,15 +47,15 @@ func killImport(t *testing.T, file string, env []string, args ...string) {
 	if _, err := io.Copy(stdin, bytes.NewReader(whole[:len(whole)*2/3])); err != nil {
 		t.Fatalf("feed the import: %v\n%s", err, p.Stderr)
 	}
-	// It is among the notes, which are most of the file.
+	// Half of the file ends among the notes, which are most of it.
 	p.Await(t, "the import began", func() bool { return strings.Contains(p.Stderr.String(), "changesets: ") })
 	p.Kill()
 	if cmd.ProcessState.Success() {
-		t.Fatalf("the import ended by itself:\n%s", p.Stderr)
+		t.Fatalf("the import ended before the kill:\n%s", p.Stderr)
 	}
 }
 
-// An import that is killed leaves an empty target, which takes the whole file.
+// An import that is killed leaves an empty target, into which the file can be imported.
 func TestKilledImportLeavesNothing(t *testing.T) {
 	t.Parallel()
 	file, key := exported(t)
@@ -85,7 +85,7 @@ func TestKilledImportLeavesNothing(t *testing.T) {
 		database := postgrestest.New(t)
 		owner := []string{"MIGRATE_DATABASE_URL=" + database.OwnerURL}
 		killImport(t, file, owner)
-		// One that is not empty would be refused.
+		// A target that is not empty would be refused.
 		if out, msg, code := run(t, owner, "import", file); code != 0 || out != "imported into the database\n" {
 			t.Fatalf("import: exit %d\n%s\n%s", code, out, msg)
 		}

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// linksOf lists the links of a collection, notes named by their place in the
-// order of adding: "4>1".
+// linksOf lists the links of a collection as "4>1", where a note is named by the order of adding.
 func linksOf(t *testing.T, p *process, key, collection string) []string {
 	t.Helper()
 	waitIdle(t, p, key)
@@ -37,7 +36,7 @@ func linksOf(t *testing.T, p *process, key, collection string) []string {
 	out := make([]string, len(edges))
 	for i, e := range edges {
 		if place[e.from] <= place[e.to] {
-			t.Errorf("%s: note %d links to %d, which came after it", collection, place[e.from], place[e.to])
+			t.Errorf("%s: note %d links to %d, which was added after it", collection, place[e.from], place[e.to])
 		}
 		out[i] = fmt.Sprintf("%d>%d", place[e.from], place[e.to])
 	}
@@ -45,8 +44,8 @@ func linksOf(t *testing.T, p *process, key, collection string) []string {
 	return out
 }
 
-// A bulk links like the same notes added one by one: a note sees those that
-// were decided before it, however fast others are prepared.
+// A bulk creates the same links as adding the notes one by one: a note sees those that were decided
+// before it, even if later ones are prepared faster.
 func TestBulkLinksInOrder(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -85,8 +84,7 @@ func TestBulkLinksInOrder(t *testing.T) {
 	}
 }
 
-// C061: an ephemeral collection is gone after a stop, and after a start that
-// follows a kill; others stay.
+// C061: an ephemeral collection is deleted by a stop, and by the start after a kill. Others remain.
 func TestEphemeralCollectionsEndWithTheGateway(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

@@ -13,12 +13,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 )
 
-// These tests run the real binary: what a process does when it is started,
-// stopped, started twice or killed cannot be seen from inside one.
+// These tests run the real binary, because a test inside the process cannot start it twice, stop it or
+// kill it.
 
 func TestMain(m *testing.M) { commandtest.Main(m) }
 
-// run runs one command to its end and gives stdout, stderr and the exit code.
+// run runs one command to its end and returns stdout, stderr and the exit code.
 func run(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	return commandtest.Run(t, env, args...)
@@ -64,7 +64,7 @@ func launch(t *testing.T, data, addr string, env []string, args ...string) *proc
 
 var keyText = regexp.MustCompile(`sb_[A-Za-z0-9_-]+`)
 
-// newKey makes a key on the command line, beside a running server or not.
+// newKey creates a key on the command line. The gateway may run or not.
 func newKey(t *testing.T, data string) string {
 	t.Helper()
 	out, errOut, code := run(t, nil, "key", "create", "--tenant", "default", "--data", data, "--json")
@@ -79,7 +79,7 @@ func newKey(t *testing.T, data string) string {
 
 type object = map[string]any
 
-// call makes one request; status 0 means that there was no answer.
+// call sends one request. Status 0 means that there was no answer.
 func (p *process) call(ctx context.Context, key, method, path string, body any) (int, object) {
 	var rd io.Reader
 	if body != nil {
@@ -109,7 +109,7 @@ func (p *process) call(ctx context.Context, key, method, path string, body any) 
 	return resp.StatusCode, out
 }
 
-// must makes a request that has to answer with the status.
+// must sends a request whose answer must have the status.
 func (p *process) must(t *testing.T, key string, want int, method, path string, body any) object {
 	t.Helper()
 	status, out := p.call(t.Context(), key, method, path, body)

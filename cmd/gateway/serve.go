@@ -14,12 +14,12 @@ func (c *gateway) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the API",
 		Long: "Serve the API from the embedded store in the data directory, with jobs in this process.\n" +
-			"The first start makes the tenant \"default\" and prints one key for it, once.\n\n" +
+			"The first start creates the tenant \"default\" and prints one key for it, once.\n\n" +
 			"With DATABASE_URL it serves from Postgres, as one of any number of gateways that share it and\n" +
-			"SLIPBOX_WRAPPING_KEY; `gateway migrate up` comes first, then `gateway tenant create` and\n" +
+			"SLIPBOX_WRAPPING_KEY. Run `gateway migrate up` first, then `gateway tenant create` and\n" +
 			"`gateway key create`. Jobs run in the gateways, or with REDIS_URL in `worker` processes.\n\n" +
-			"An interrupt (Ctrl-C) or SIGTERM stops it gracefully: requests finish, jobs go back to the\n" +
-			"queue and go on at the next start. A second one stops it at once, and loses nothing either.",
+			"An interrupt (Ctrl-C) or SIGTERM stops it gracefully: requests finish, and jobs return to the\n" +
+			"queue and continue at the next start. A second one stops it at once; no data is lost.",
 		Example: "  gateway serve\n" +
 			"  gateway serve --demo --data ./try\n" +
 			"  gateway serve --addr 127.0.0.1:9000 --env-file slipbox.env",
@@ -37,6 +37,6 @@ func (c *gateway) serve() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", "", "`host:port` to listen on (SLIPBOX_ADDR; default 127.0.0.1:8080)")
-	cmd.Flags().BoolVar(&demo, "demo", false, "seed a small conversation once and print a key, valid for 24 h, with commands to try")
+	cmd.Flags().BoolVar(&demo, "demo", false, "add a small conversation once, and print a key that is valid for 24 h and commands to try")
 	return cmd
 }

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // to damage and age database files
+	_ "modernc.org/sqlite" // to change database files
 )
 
 func TestFirstStartPrintsOneKeyOnce(t *testing.T) {
 	t.Parallel()
-	data := filepath.Join(t.TempDir(), "made", "when", "missing") // C065
+	data := filepath.Join(t.TempDir(), "created", "if", "missing") // C065
 	p := serve(t, data, nil)
 	keys := keyText.FindAllString(p.Stdout.String(), -1)
 	if len(keys) != 1 {
@@ -27,7 +27,7 @@ func TestFirstStartPrintsOneKeyOnce(t *testing.T) {
 		t.Error("the key is in the logs as well")
 	}
 	if !strings.Contains(p.Stdout.String(), "gateway key create") {
-		t.Errorf("no hint how to make another key:\n%s", p.Stdout)
+		t.Errorf("no hint how to create another key:\n%s", p.Stdout)
 	}
 	p.must(t, keys[0], 201, "POST", "/v1/collections", object{"name": "kept"})
 	if code := p.Stop(t); code != 0 {
@@ -60,7 +60,7 @@ func TestSecondStartOnTheSameDataIsRefused(t *testing.T) {
 		t.Errorf("the first gateway is no longer ready: %v", err)
 	}
 	first.Kill()
-	serve(t, data, nil) // a killed gateway leaves nothing that blocks the next
+	serve(t, data, nil) // a killed gateway does not block the next one
 }
 
 func TestTakenPortIsAClearError(t *testing.T) {
@@ -92,7 +92,7 @@ func TestStopFinishesRequestsAndReturnsJobs(t *testing.T) {
 		for i := range 200 {
 			status, out := p.call(ctx, key, "POST", "/v1/collections/c/notes", object{"content": sentence(i)})
 			if status == 0 {
-				return // the port is freed
+				return // the gateway has closed its port
 			}
 			if status == 201 {
 				ids <- out["note"].(object)["id"].(string)
@@ -138,14 +138,14 @@ func TestDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	db := filepath.Join(data, "slipbox.db")
-	if err := os.WriteFile(db, []byte(strings.Repeat("this is no database. ", 500)), 0o600); err != nil {
+	if err := os.WriteFile(db, []byte(strings.Repeat("this is not a database. ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, msg, code := run(t, nil, "serve", "--data", data, "--addr", freePort(t))
 	if code != 1 || !strings.Contains(msg, "slipbox.db") || !strings.Contains(msg, "restore") {
 		t.Errorf("exit %d: the message names no file or no fix: %s", code, msg)
 	}
-	if raw, err := os.ReadFile(db); err != nil || !strings.HasPrefix(string(raw), "this is no database") {
+	if raw, err := os.ReadFile(db); err != nil || !strings.HasPrefix(string(raw), "this is not a database") {
 		t.Error("the damaged file was changed")
 	}
 }
@@ -173,7 +173,7 @@ func TestDatabaseOfANewerVersion(t *testing.T) {
 	}
 }
 
-// A full disk refuses writes with a problem document and the server lives on.
+// With a full disk, writes are refused with a problem document, and the gateway keeps running.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -205,7 +205,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	col := p.must(t, key, 200, "GET", "/v1/collections/c", nil)
 	if n := col["counts"].(object)["notes"].(float64); int(n) != acked {
-		t.Errorf("%v notes, %d acknowledged: something was half-written", n, acked)
+		t.Errorf("%v notes, %d acknowledged: a note was written in part", n, acked)
 	}
 }
 
@@ -316,7 +316,7 @@ func TestHelpVersionConfigDoctor(t *testing.T) {
 		}
 	}
 	out, msg, code = run(t, env, "doctor", "--data", t.TempDir())
-	if code != 1 || !strings.Contains(out, "127.0.0.1:1") { // C074, C088: the endpoint is named
+	if code != 1 || !strings.Contains(out, "127.0.0.1:1") { // C074, C088: it names the endpoint
 		t.Errorf("doctor with a model that is down: exit %d\n%s%s", code, out, msg)
 	}
 	if out, msg, code = run(t, nil, "doctor", "--data", t.TempDir()); code != 0 {

@@ -14,8 +14,7 @@ import (
 // wrapping is the environment that all processes of a test's servers share.
 const wrapping = "SLIPBOX_WRAPPING_KEY=a wrapping key that all of them share"
 
-// The whole way of an operator: migrate, make a tenant and a key, serve, look
-// for what is wrong, check, go back.
+// What an operator does: migrate, create a tenant and a key, serve, run doctor and check, migrate back.
 func TestServersFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.NewEmpty(t)

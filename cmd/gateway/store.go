@@ -12,11 +12,11 @@ import (
 
 func (c *gateway) check() *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Short: "Verify the whole store and name what is wrong", Args: command.NoArgs,
+		Use: "check", Short: "Verify the whole store and name each problem", Args: command.NoArgs,
 		Long: "Verify the whole store: orphans, gaps in revisions, overlapping versions, links, vectors,\n" +
-			"jobs, counts and the file itself; with REDIS_URL also that no version is cached that the\n" +
-			"store does not hold. It changes nothing, works beside a running server, and exits with 1\n" +
-			"when it found a problem, one on each line.",
+			"jobs, counts and the file itself; with REDIS_URL also that every cached version is in the\n" +
+			"store. It changes nothing, works while a gateway runs, prints one problem per line, and\n" +
+			"exits with 1 if there is one.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, log, err := c.begin()
 			if err != nil {
@@ -54,11 +54,11 @@ func (c *gateway) check() *cobra.Command {
 
 func (c *gateway) backup() *cobra.Command {
 	return &cobra.Command{
-		Use: "backup FILE", Short: "Copy the live store into a new file", Args: command.OneArg("the FILE to write"),
-		Long: "Copy the store into a new file, at one moment, while the gateway serves. The file holds\n" +
-			"all tenants, notes, versions, jobs, audit rows, hashes of keys, and the bodies of imports\n" +
-			"that are still running. It does not hold secret.key: tokens end with a restore, API keys\n" +
-			"go on. A Postgres store is backed up by pg_dump, or by the server's own means.",
+		Use: "backup FILE", Short: "Copy the store into a new file, also while the gateway runs", Args: command.OneArg("the FILE to write"),
+		Long: "Copy the store, at one moment, into a new file, also while the gateway runs. The file holds\n" +
+			"all tenants, notes, versions, jobs, audit rows, hashes of keys, and the bodies of running\n" +
+			"imports. It does not hold secret.key: after a restore tokens are invalid, and API keys stay\n" +
+			"valid. Back up a Postgres store with pg_dump, or with the means of its server.",
 		Example: "  gateway backup memories-2026-11-21.db",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, log, err := c.begin()
@@ -76,9 +76,9 @@ func (c *gateway) backup() *cobra.Command {
 
 func (c *gateway) restore() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore FILE", Short: "Put a backup into an empty data directory", Args: command.OneArg("the FILE that `gateway backup` wrote"),
-		Long: "Put a backup into an empty or missing data directory, bring it to the schema of this build\n" +
-			"and verify it. The backup itself is only read.",
+		Use: "restore FILE", Short: "Restore a backup into an empty data directory", Args: command.OneArg("the FILE that `gateway backup` wrote"),
+		Long: "Restore a backup into an empty or missing data directory, upgrade it to the schema of this\n" +
+			"build, and verify it. The backup itself is only read.",
 		Example: "  gateway restore memories-2026-11-21.db --data ./restored\n  gateway serve --data ./restored",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, log, err := c.begin()

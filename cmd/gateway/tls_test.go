@@ -9,8 +9,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
 
-// A Redis behind TLS is used when SSL_CERT_FILE vouches for its certificate;
-// else requests go on without it, and it is said what to do.
+// A Redis with TLS is used if SSL_CERT_FILE has the authority of its certificate. Otherwise requests
+// are served without it, and doctor names the fix.
 func TestRedisOverTLS(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)

@@ -1,9 +1,9 @@
-// Command client shows how a program talks to slipbox and tells apart what can happen:
-// something found, nothing found, a refusal, and trouble that passes.
+// Command client shows how a program calls slipbox and distinguishes the outcomes: hits, no hits, a
+// refusal, and a failure that may pass.
 //
 //	SLIPBOX_URL=http://127.0.0.1:8080 SLIPBOX_KEY=sb_... go run ./docs/examples/client "who repairs bicycles?"
 //
-// It uses the standard library only, and is meant to be copied.
+// It uses the standard library only. Copy it freely.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// A ProblemError is what slipbox answers instead of a result (RFC 9457).
+// A ProblemError is the problem document of a refusal (RFC 9457).
 type ProblemError struct {
 	Status int    `json:"status"`
 	Title  string `json:"title"`
@@ -38,7 +38,7 @@ type ProblemError struct {
 	retryAfter time.Duration
 }
 
-// Error joins what a person needs to understand the refusal.
+// Error returns status, code, detail, fields and request id in one line.
 func (p *ProblemError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s: %s", p.Status, p.Code, p.Detail)
@@ -51,8 +51,8 @@ func (p *ProblemError) Error() string {
 	return b.String()
 }
 
-// passes says whether the same request may succeed later.
-func (p *ProblemError) passes() bool {
+// temporary reports whether the same request may succeed later.
+func (p *ProblemError) temporary() bool {
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
@@ -67,17 +67,17 @@ type Hit struct {
 		Content string `json:"content"`
 	} `json:"note"`
 	Score float64 `json:"score"`
-	// IsNeighbor says that a link led here, not the query itself.
+	// IsNeighbor is true if the note was found by a link and not by the query itself.
 	IsNeighbor bool `json:"is_neighbor"`
 }
 
-// A Client talks to one gateway.
+// A Client calls one gateway.
 type Client struct {
 	URL, Key string
 	HTTP     *http.Client
-	// Tries is how often a request is sent at most.
+	// Tries is the maximum number of times a request is sent.
 	Tries int
-	// Wait passes the time between two tries, or ends with the context.
+	// Wait waits between two tries. It returns early with an error when the context ends.
 	Wait func(context.Context, time.Duration) error
 }
 
@@ -90,8 +90,8 @@ func (c *Client) Search(ctx context.Context, collection, query string, k int) ([
 	return answer.Hits, err
 }
 
-// Add stores a note and returns its id. It can be repeated safely: all tries carry one
-// idempotency key, so that the note is stored once.
+// Add stores a note and returns its id. All tries carry the same idempotency key, so the note is stored
+// once.
 func (c *Client) Add(ctx context.Context, collection, content string) (string, error) {
 	var answer struct {
 		Note struct {
@@ -102,7 +102,7 @@ func (c *Client) Add(ctx context.Context, collection, content string) (string, e
 	return answer.Note.ID, err
 }
 
-// post sends a request until it succeeds, is refused for good, or tries run out.
+// post sends a request until it succeeds, is refused permanently, or the tries run out.
 func (c *Client) post(ctx context.Context, path string, body any, idempotencyKey string, answer any) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Client) post(ctx context.Context, path string, body any, idempotencyKey
 	for try := 1; ; try++ {
 		err = c.once(ctx, path, encoded, idempotencyKey, answer)
 		var problem *ProblemError
-		if err == nil || errors.As(err, &problem) && !problem.passes() || ctx.Err() != nil || try >= c.Tries {
+		if err == nil || errors.As(err, &problem) && !problem.temporary() || ctx.Err() != nil || try >= c.Tries {
 			return err
 		}
 		pause := time.Duration(try) * time.Second
@@ -136,7 +136,7 @@ func (c *Client) once(ctx context.Context, path string, body []byte, idempotency
 	}
 	res, err := c.HTTP.Do(req)
 	if err != nil {
-		return fmt.Errorf("gateway not reached: %w", err)
+		return fmt.Errorf("cannot reach the gateway: %w", err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode/100 != 2 {
@@ -148,8 +148,8 @@ func (c *Client) once(ctx context.Context, path string, body []byte, idempotency
 	return nil
 }
 
-// problemOf reads a refusal. Something between us and the gateway may have answered
-// instead of it, so an answer that is no problem document becomes one.
+// problemOf reads a refusal. A proxy may have answered in the gateway's place, so an answer that is not
+// a problem document is replaced by one.
 func problemOf(res *http.Response) *ProblemError {
 	problem := &ProblemError{}
 	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
@@ -163,7 +163,7 @@ func problemOf(res *http.Response) *ProblemError {
 	return problem
 }
 
-// wait passes a time, unless the context ends first.
+// wait waits for the pause, or until the context ends.
 func wait(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -186,7 +186,7 @@ func main() {
 	}
 }
 
-// ask searches and prints what came of it.
+// ask searches and prints the result.
 func ask(ctx context.Context, out io.Writer, client *Client, collection, query string) error {
 	hits, err := client.Search(ctx, collection, query, 5)
 	var problem *ProblemError
@@ -194,7 +194,7 @@ func ask(ctx context.Context, out io.Writer, client *Client, collection, query s
 	case errors.As(err, &problem) && problem.Code == "not_found":
 		return fmt.Errorf("there is no collection %q, or this key may not see it", collection)
 	case errors.As(err, &problem) && problem.Code == "unauthenticated":
-		return errors.New("the key is not accepted: make one with \"gateway key create\"")
+		return errors.New("the key is not accepted: create one with \"gateway key create\"")
 	case err != nil:
 		return err
 	case len(hits) == 0:

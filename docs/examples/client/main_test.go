@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// answer is what the test's gateway says to one request.
+// answer is the answer of the test's gateway to one request.
 type answer struct {
 	status     int
 	retryAfter string
@@ -24,7 +24,7 @@ func problem(status int, code string) answer {
 	return answer{status: status, body: fmt.Sprintf(`{"status":%d,"code":%q,"detail":"in words","errors":[{"field":"k","reason":"too large"}],"request_id":"r1"}`, status, code)}
 }
 
-// gateway answers in order, the last answer for ever, and records what it was asked.
+// gateway sends the answers in order, repeats the last one, and records the requests.
 type gateway struct {
 	answers []answer
 	asked   []*http.Request
@@ -52,7 +52,7 @@ func (g *gateway) client(t *testing.T) *Client {
 	}
 }
 
-// C090: the documented client handles what is found, no result, and each kind of failure.
+// C090: the documented client handles hits, no hits, and each kind of failure.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	const found = `{"hits":[{"note":{"id":"n1","content":"Rosa repairs bicycles."},"score":0.75,"new_field":1}],"revision":3}`
@@ -97,7 +97,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// C090: a write is repeated with the same idempotency key, after the time asked for.
+// C090: a write is repeated with the same idempotency key, after the time that Retry-After asks for.
 func TestAddRepeatsSafely(t *testing.T) {
 	t.Parallel()
 	busy := problem(503, "unavailable")
@@ -122,7 +122,7 @@ func TestGatewayNotReached(t *testing.T) {
 	client := g.client(t)
 	client.URL = "http://127.0.0.1:1"
 	_, err := client.Search(t.Context(), "demo", "x", 5)
-	if err == nil || !strings.Contains(err.Error(), "gateway not reached") {
+	if err == nil || !strings.Contains(err.Error(), "cannot reach the gateway") {
 		t.Fatalf("got %v", err)
 	}
 	if len(g.waited) != 2 {
@@ -142,7 +142,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The client must take fields that it does not know, as the contract may gain some.
+// The client must accept unknown fields, because later versions of the contract may add some.
 func TestProblemIgnoresUnknownFields(t *testing.T) {
 	t.Parallel()
 	var p ProblemError

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// network gives the command line that runs a script in a network of its own,
-// which holds a loopback and nothing else; ok is false where the system does not
-// let us make one.
+// network returns the command line that runs a script in its own network namespace, which has only a
+// loopback device. ok is false if the system does not allow that.
 func network(ctx context.Context, script string) (args []string, ok bool) {
 	const up = "ip link set lo up"
 	if exec.CommandContext(ctx, "unshare", "-rn", "sh", "-c", up).Run() != nil {
@@ -22,13 +21,13 @@ func network(ctx context.Context, script string) (args []string, ok bool) {
 	return []string{"unshare", "-rn", "sh", "-c", up + ` && exec "$0"`, script}, true
 }
 
-// C086: the shipped example runs offline from start to finish: a gateway starts,
-// a collection is made, notes are added and found, and nothing is left running.
+// C086: the shipped example runs offline from start to finish: a gateway starts, a collection is
+// created, notes are added and found, and no process is left running.
 func TestC086ExampleRunsOffline(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("the example is a script for a person's shell, and %s is not installed", tool)
+			t.Skipf("the example needs %s, which is not installed", tool)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -90,16 +89,16 @@ func TestC086ExampleRunsOffline(t *testing.T) {
 	}
 	bobs, adas, ok := strings.Cut(part("fork"), "ada's:")
 	if !ok || !strings.Contains(bobs, about) || !strings.Contains(bobs, asked) || strings.Contains(adas, about) {
-		t.Errorf("the fork is not a copy that is kept apart:\n%s%s", bobs, adas)
+		t.Errorf("the fork is not separate from its base:\n%s%s", bobs, adas)
 	}
 	if history := part("history"); !strings.Contains(history, "- add") || !strings.Contains(history, "- evolve") {
-		t.Errorf("the history does not tell how the note came to be:\n%s", history)
+		t.Errorf("the history does not show how the note changed:\n%s", history)
 	}
 	if !strings.Contains(part("verify"), "the store is sound") || !strings.HasSuffix(out, "done\n") {
-		t.Errorf("the example did not come to its end:\n%s", out)
+		t.Errorf("the example did not reach its end:\n%s", out)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
-		t.Errorf("the example left %v behind (%v)", left, err)
+		t.Errorf("the example left files: %v (%v)", left, err)
 	}
 	if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", "127.0.0.1:"+port); err == nil {
 		_ = conn.Close()

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# A memory of your own, from start to finish, without a network: no account, no
-# model, no key of anybody else's. It starts a gateway on a temporary directory,
-# makes a collection, adds notes, searches, forks, looks at a history, stops.
+# A whole session without a network: no account, no model, no key of another service. It starts a
+# gateway on a temporary directory, creates a collection, adds notes, searches, forks, prints a
+# history, and stops.
 #
 #   make build && docs/examples/offline/run.sh
 #
-# GATEWAY names another binary (default bin/gateway), PORT another port (default
-# 8765). It needs bash, curl, grep and sed. To see that nothing else is reached,
-# run it where there is no network:
+# GATEWAY names another binary (default bin/gateway), PORT another port (default 8765). It needs bash,
+# curl, grep and sed. To see that it needs no network, run it without one:
 #
 #   unshare -rn sh -c 'ip link set lo up && docs/examples/offline/run.sh'
 set -euo pipefail
@@ -16,7 +15,7 @@ here=$(cd "$(dirname "$0")/../../.." && pwd)
 gateway=${GATEWAY:-$here/bin/gateway}
 url=http://127.0.0.1:${PORT:-8765}
 if ! [ -x "$gateway" ]; then
-	echo "there is no $gateway: run \"make build\", or set GATEWAY" >&2
+	echo "$gateway does not exist: run \"make build\", or set GATEWAY" >&2
 	exit 1
 fi
 
@@ -31,21 +30,21 @@ stop() {
 trap stop EXIT
 
 say() { printf '\n== %s\n' "$*"; }
-# api METHOD PATH [BODY]: one request; an answer that is a refusal ends the script.
+# api METHOD PATH [BODY] sends one request. A refusal ends the script.
 api() {
 	curl -sS --noproxy '*' --fail-with-body -X "$1" "$url/v1$2" \
 		-H "Authorization: Bearer $key" -H 'Content-Type: application/json' ${3:+-d "$3"}
 }
-# field NAME: the first text of that name in JSON from stdin.
+# field NAME prints the first text of that name in the JSON on stdin.
 field() { grep -o "\"$1\":\"[^\"]*\"" | sed -n "1s/^\"$1\":\"\(.*\)\"$/\1/p"; }
-# show: the contents of notes or hits, one on each line.
+# show prints the contents of notes or hits, one per line.
 show() { grep -o '"content":"[^"]*"' | sed 's/^"content":"/  - /; s/"$//'; }
 
 say "start: one binary, an empty directory, the analyst that needs no model"
 SLIPBOX_LLM=heuristic SLIPBOX_EMBEDDER=hash "$gateway" serve \
 	--data "$data" --addr "${url#http://}" --log-level warn >"$data/first-start" &
 pid=$!
-# The address is ours once the first start has printed its key.
+# The gateway has the address as soon as it has printed its key.
 for _ in $(seq 150); do
 	if grep -q '^key: ' "$data/first-start" && curl -sS --noproxy '*' -o /dev/null "$url/readyz" 2>/dev/null; then break; fi
 	if ! kill -0 "$pid" 2>/dev/null; then
@@ -58,7 +57,7 @@ done
 key=$(sed -n 's/^key: //p' "$data/first-start")
 echo "  $url serves from a temporary directory"
 
-say "init: a collection for the agent ada"
+say "init: a collection of the agent ada"
 api POST /collections '{"name": "diary", "agent": "ada"}' | field name
 
 say "add: the answer comes at once; wait=evolved waits until a note is described and linked"
@@ -78,7 +77,7 @@ say "search: by words and by meaning, with what is linked"
 api POST /collections/diary/search '{"query": "how long does the rye bread rest?", "k": 2, "expand_links": 1}' >"$data/hits.json"
 show <"$data/hits.json"
 
-say "fork: one row for the agent bob; what he writes stays with him"
+say "fork: one row for the agent bob; his writes stay in the fork"
 api POST /collections/diary/clone '{"agent": "bob", "name": "bobs-diary"}' >/dev/null
 api POST '/collections/bobs-diary/notes?wait=evolved' '{"content": "Bob thinks that the rye bread is too sour."}' >/dev/null
 echo "bob's:"
@@ -86,7 +85,7 @@ api GET /collections/bobs-diary/notes | show
 echo "ada's:"
 api GET /collections/diary/notes | show
 
-say "history: each version of the first note, newest first, and why it came to be"
+say "history: each version of the first note, newest first, and its cause"
 api GET "/collections/diary/notes/$first/history" >"$data/history.json"
 grep -o '"cause":"[^"]*"' "$data/history.json" | sed 's/^"cause":"/  - /; s/"$//'
 
