@@ -1,6 +1,6 @@
-// Package enginetest opens an empty store for tests of what stands above it:
-// the embedded engine, or the servers' when SLIPBOX_TEST_ENGINE is "postgres".
-// So one suite shows both (make test/postgres).
+// Package enginetest opens an empty store for tests of the packages above the store: the embedded
+// engine, or the servers' when SLIPBOX_TEST_ENGINE is "postgres". So one suite tests both (make
+// test/postgres). The core packages' tests call it.
 package enginetest
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 )
 
-// Open gives a store of the test's own, closed with the test. A nil clock is
-// time.Now, a nil logger silent.
+// Open returns an empty store, which is closed with the test. A nil clock is time.Now, a nil logger
+// silent.
 func Open(tb testing.TB, clock func() time.Time, log *slog.Logger) store.Store {
 	tb.Helper()
 	var s store.Store

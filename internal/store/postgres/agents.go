@@ -44,7 +44,7 @@ func (q *session) AgentsAfter(ctx context.Context, tenantID, only uuid.UUID, nam
 func (q *session) InsertAgent(ctx context.Context, tenantID uuid.UUID, a tenant.Agent) error {
 	_, err := q.exec(ctx, "INSERT INTO agents (tenant, id, name, display_name, created_at) VALUES ($1, $2, $3, $4, $5)",
 		tenantID, a.ID, a.Name, a.DisplayName, a.CreatedAt)
-	if unique(err, "agents_name") {
+	if isUniqueViolation(err, "agents_name") {
 		err = fault.New(fault.Exists, "an agent with the name %q exists", a.Name)
 	}
 	return err

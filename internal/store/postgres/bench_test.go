@@ -28,7 +28,7 @@ func plain(i int) memory.Note {
 	}
 }
 
-// add is an add as the API makes it: notes with their vectors, jobs, an audit row.
+// add adds notes as the API does: with their vectors, jobs and an audit entry.
 func (b bench) add(tb testing.TB, notes ...memory.Note) []memory.Note {
 	tb.Helper()
 	var out []memory.Note
@@ -72,7 +72,7 @@ func percentile(times []time.Duration, p int) float64 {
 	return float64(times[len(times)*p/100].Microseconds())
 }
 
-// BenchmarkAdd is a durable add, by writers of one collection at once.
+// BenchmarkAdd measures durable adds by concurrent writers of one collection.
 func BenchmarkAdd(tb *testing.B) {
 	for _, writers := range []int{1, 8, 32} {
 		tb.Run(fmt.Sprint(writers), func(tb *testing.B) {

@@ -16,8 +16,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
-// beside opens a store of the same database as another process would, with a
-// clock that is ahead by some time.
+// beside opens a store on the same database, as another process would, with a clock that is ahead
+// by some time.
 func (b bench) beside(tb testing.TB, ahead time.Duration) bench {
 	tb.Helper()
 	clock := func() time.Time { return time.Now().Add(ahead) }
@@ -34,7 +34,7 @@ func (b bench) beside(tb testing.TB, ahead time.Duration) bench {
 	return b
 }
 
-// owner connects as the owner, whom row-level security does not hold.
+// owner connects as the owner, whom row-level security does not limit.
 func (b bench) owner(tb testing.TB) *pgx.Conn {
 	tb.Helper()
 	conn, err := pgx.Connect(tb.Context(), b.db.OwnerURL)
@@ -56,7 +56,7 @@ func direct(tb testing.TB, conn *pgx.Conn, text string, args ...any) {
 	}
 }
 
-// together runs n goroutines and gives their errors.
+// together runs n goroutines and returns their errors.
 func together(n int, fn func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -67,14 +67,14 @@ func together(n int, fn func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-func refused(tb testing.TB, err error, code fault.Code) {
+func isRefused(tb testing.TB, err error, code fault.Code) {
 	tb.Helper()
 	if !fault.Is(err, code) {
 		tb.Fatalf("got %v, want a fault %q", err, code)
 	}
 }
 
-// enqueued puts jobs into the outbox in one transaction, as they are given.
+// enqueued enqueues jobs in one transaction and returns them.
 func (b bench) enqueued(tb testing.TB, jobs ...memory.Job) []memory.Job {
 	tb.Helper()
 	return storetest.Enqueue(tb, b, b.scope, b.collection, jobs...)

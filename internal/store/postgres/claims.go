@@ -15,36 +15,32 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Leases are compared with the clock of the process that looks, as everywhere in
-// the store, not with the server's. Between processes whose clocks differ a
-// lease ends early or late by the difference: then work is begun twice, or
-// waits. It is never applied twice: what ends a job names its lease, and a job
-// that was taken over has another one.
+// Leases are compared with the clock of this process, as everywhere in the store, not with the
+// server's clock. Between processes whose clocks differ, a lease ends early or late by the
+// difference: then work is started twice, or waits. Its result is never applied twice: what ends a
+// job names its lease, and a job that was claimed again has another one.
 
-// claimable is the condition for a job j that could be leased at a time, the
-// parameter, if no rule of order forbade it: it waits, or its lease is over.
+// claimable is the condition that a job j could be leased at a time, $1, if no rule of order
+// forbade it: it waits, or its lease has expired.
 const claimable = "(j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= $1) OR j.state = 'running' AND j.lease_until <= $1)"
 
-// claimAny leases the oldest jobs of a stage that nobody else is claiming now.
-// $1 now, $2 tenant, $3 collection, $4 lease, $5 until, $6 stage, $7 most.
+// claimAny leases the oldest jobs of a stage that no other claim holds now. $1 now, $2 tenant, $3
+// collection, $4 lease, $5 until, $6 stage, $7 limit.
 const claimAny = `WITH due AS (
  SELECT j.id FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = $6 AND j.state IN ('queued', 'running') AND ` + claimable + `
  ORDER BY j.seq LIMIT $7 FOR UPDATE SKIP LOCKED)
 UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1 FROM due WHERE j.tenant = $2 AND j.id = due.id`
 
-// claimFirst leases the first decide, and only in order: while no other is
-// held, and none before it is still prepared without a failed try. One that
-// waits after a failed try is passed over; one that waits without any, for an
-// endpoint that is not asked now, keeps its place. due_collections has the same
-// rules. Each look reads a few rows, however many jobs wait.
+// claimFirst leases the first decide, and only in order: while no other decide is leased, and no
+// earlier job is still to be prepared for the first time. A decide that waits after a failed try is
+// skipped; one that waits without any (for an endpoint that is paused) keeps its place.
+// due_collections has the same rules. Each subquery reads a few rows, however many jobs wait.
 //
-// The rules look at other rows than the one that is leased, so two claims at
-// once could each find that none is held: claims of one collection take turns
-// by an advisory lock, and each sees what the one before it did. The head's
-// lock would serve too, but claims and writes need not wait for each other. A
-// job is only ever put behind those that wait already (its place is allotted
-// under the head's lock, which is kept until the commit), so that none that
-// comes to be seen later stands before the first.
+// The rules look at other rows than the one that is leased, so two claims at once could each find
+// that none is leased. Claims of one collection therefore take turns by an advisory lock, and each
+// sees what the one before it did. The lock of the head would serve too, but claims and writes need
+// not wait for each other. Seq is allocated under the head lock, which is held until the commit, so
+// jobs become visible in order.
 const claimFirst = `UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1 FROM (
  SELECT j.id, j.seq FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = 'decide' AND j.state IN ('queued', 'running')
  AND (` + claimable + ` OR j.state = 'queued' AND j.attempts = 0) ORDER BY j.seq LIMIT 1) first
@@ -65,13 +61,13 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 		p := params{args: []any{s.now(), sc.Tenant(), collection, lease, store.Micros(until)}}
 		text := claimFirst
 		if stage == memory.StageDecide {
-			q.lockName(lockDecide, sc.Tenant().String(), collection.String())
+			q.lockByName(lockDecide, sc.Tenant().String(), collection.String())
 		} else {
 			p.add(string(stage))
 			p.add(limit(n))
 			text = claimAny
 		}
-		text += reachedJobs(&p, sc) + " RETURNING " + store.JobColumns
+		text += jobsReachedBy(&p, sc) + " RETURNING " + store.JobColumns
 		if out, err = q.jobs(ctx, text, p.args...); err != nil {
 			return err
 		}
@@ -91,12 +87,13 @@ func orDone(err error) error {
 	return err
 }
 
-// reachJobs is reach for the jobs of a collection, whose rows may be gone.
+// reachJobs returns NotFound unless the scope reaches the jobs of a collection, whose rows may be
+// gone.
 func (q *session) reachJobs(ctx context.Context, sc tenant.Scope, collection uuid.UUID) error {
 	var p params
 	args := " WHERE x.tenant = " + p.add(sc.Tenant()) + " AND x."
 	id := " = " + p.add(collection)
-	text := "SELECT 1 FROM collections c WHERE c.tenant = $1 AND c.id = $2" + reached(&p, sc)
+	text := "SELECT 1 FROM collections c WHERE c.tenant = $1 AND c.id = $2" + reachedBy(&p, sc)
 	if !sc.HasAgent() {
 		text += " UNION ALL SELECT 1 FROM jobs x" + args + "collection" + id
 	}
@@ -108,12 +105,12 @@ func (q *session) reachJobs(ctx context.Context, sc tenant.Scope, collection uui
 	return err
 }
 
-// leased changes a job that is held with the lease, by one statement: set is
-// what follows SET, with its arguments from $4 on.
-func (q *session) leased(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, set string, args ...any) error {
+// updateLeased changes a job that is held with the lease, by one statement: set is what follows SET, with
+// its arguments from $4 on.
+func (q *session) updateLeased(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, set string, args ...any) error {
 	if lease != uuid.Nil {
 		p := params{args: append([]any{sc.Tenant(), job, lease}, args...)}
-		n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state = 'running' AND j.lease = $3"+reachedJobs(&p, sc), p.args...)
+		n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state = 'running' AND j.lease = $3"+jobsReachedBy(&p, sc), p.args...)
 		if err != nil || n > 0 {
 			return err
 		}
@@ -128,15 +125,15 @@ func (q *session) leased(ctx context.Context, sc tenant.Scope, job, lease uuid.U
 	return store.ErrLeaseLost
 }
 
-// Heartbeat implements memory.Queue. A lease that ran out and was taken by
-// nobody is held again.
+// Heartbeat implements memory.Queue. A lease that has expired, and that no other claim took, is
+// held again.
 func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, until time.Time) error {
 	if err := sc.Check(); err != nil {
 		return err
 	}
 	// One batch is a transaction of its own.
 	return s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		return q.leased(ctx, sc, job, lease, "lease_until = $4", store.Micros(until))
+		return q.updateLeased(ctx, sc, job, lease, "lease_until = $4", store.Micros(until))
 	})
 }
 
@@ -150,7 +147,7 @@ func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uui
 		return err
 	}
 	return s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		return q.leased(ctx, sc, job, lease, "progress = $4", doc)
+		return q.updateLeased(ctx, sc, job, lease, "progress = $4", doc)
 	})
 }
 
@@ -164,12 +161,12 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 		if err != nil {
 			return err
 		}
-		set, args := ending(end, finished)
-		if err := q.leased(ctx, sc, job, lease, set, args...); err != nil {
+		set, args := endAssignments(end, finished)
+		if err := q.updateLeased(ctx, sc, job, lease, set, args...); err != nil {
 			return err
 		}
 		if end.State != memory.JobQueued {
-			// The job that removed a collection goes last of all its rows.
+			// The job that removed a collection is deleted after all its rows.
 			q.later(`DELETE FROM jobs j WHERE j.tenant = $1 AND j.id = $2 AND j.state NOT IN ('queued', 'running')
  AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.tenant = $1 AND c.id = j.collection)`, sc.Tenant(), job)
 		}
@@ -177,16 +174,16 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 	})
 }
 
-// ending returns what follows SET when a job ends or is given back, with its arguments from $4 on.
-func ending(end memory.JobEnd, finished time.Time) (set string, args []any) {
+// endAssignments returns what follows SET when a job ends or is given back, with its arguments from $4 on.
+func endAssignments(end memory.JobEnd, finished time.Time) (set string, args []any) {
 	return `state = $4, stage = COALESCE(NULLIF($5, ''), j.stage), payload = COALESCE($6::json, j.payload), result = COALESCE($7::json, j.result), error = $8,
  not_before = $9, attempts = $10, finished_at = $11, lease = ` + zeroID + `, lease_until = NULL, claims = 0`,
-		[]any{string(end.State), string(end.Stage), raw(end.Payload), raw(end.Result), end.Error, at(end.NotBefore), end.Attempts, at(finished)}
+		[]any{string(end.State), string(end.Stage), nullJSON(end.Payload), nullJSON(end.Result), end.Error, nullTime(end.NotBefore), end.Attempts, nullTime(finished)}
 }
 
 // EndJob implements store.JobWrites, in a transaction that has locked the head of the collection.
 func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, finished time.Time) error {
-	set, args := ending(end, finished)
+	set, args := endAssignments(end, finished)
 	n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state = 'running' AND j.lease = $3",
 		append([]any{tenantID, job, lease}, args...)...)
 	if err == nil && n == 0 {
@@ -207,7 +204,7 @@ func (s *Store) VoidLeases(ctx context.Context) (total int, err error) {
 	return total, err
 }
 
-// due reads collections across tenants through a function that gives ids only.
+// due reads collections across tenants through a function that returns ids only.
 func (s *Store) due(ctx context.Context, text string, args ...any) (out []memory.Due, err error) {
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		out = nil
@@ -221,23 +218,23 @@ func (s *Store) due(ctx context.Context, text string, args ...any) (out []memory
 	return out, err
 }
 
-// most is a bound of rows for a function, where NULL is none.
-func most(n int) *int32 {
+// functionLimit returns a limit of rows for a function, where NULL is none.
+func functionLimit(n int) *int32 {
 	if n <= 0 {
 		return nil
 	}
 	return new(int32(min(n, 1<<30)))
 }
 
-// DueCollections implements memory.Queue. Where there are more than asked for
-// chance chooses, so that none is left out for long.
+// DueCollections implements memory.Queue. When there are more than asked for, they are chosen at
+// random, so that none starves.
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
-	return s.due(ctx, "SELECT tenant, collection FROM due_collections($1, $2)", store.Micros(now), most(n))
+	return s.due(ctx, "SELECT tenant, collection FROM due_collections($1, $2)", store.Micros(now), functionLimit(n))
 }
 
 // Backlog implements memory.Queue.
 func (s *Store) Backlog(ctx context.Context) (out []memory.Backlog, err error) {
-	var stages []string // the modes of poolers write no other type of text
+	var stages []string // in the modes for poolers, pgx encodes no other type of text
 	for _, stage := range memory.Stages() {
 		stages = append(stages, string(stage))
 	}

@@ -44,8 +44,8 @@ func (q *session) Collection(ctx context.Context, tenantID, id uuid.UUID) (store
 	return first(q.collections(ctx, "WHERE c.tenant = $1 AND c.id = $2", tenantID, id))
 }
 
-// reached is the condition that the scope reaches a collection c.
-func reached(p *params, s tenant.Scope) string {
+// reachedBy returns the condition that the scope reaches a collection c.
+func reachedBy(p *params, s tenant.Scope) string {
 	if !s.HasAgent() {
 		return ""
 	}
@@ -54,25 +54,25 @@ func reached(p *params, s tenant.Scope) string {
 
 const zeroID = "'00000000-0000-0000-0000-000000000000'"
 
-// seen is the condition that callers with the scope see a collection c.
-func seen(p *params, s tenant.Scope, now time.Time) string {
-	return " AND c.state <> 'deleting' AND (c.expires_at IS NULL OR c.expires_at > " + p.add(now) + ")" + reached(p, s)
+// seenBy returns the condition that callers with the scope see a collection c.
+func seenBy(p *params, s tenant.Scope, now time.Time) string {
+	return " AND c.state <> 'deleting' AND (c.expires_at IS NULL OR c.expires_at > " + p.add(now) + ")" + reachedBy(p, s)
 }
 
-// byRef is the condition for the collections c that a reference may mean, by id or by name; $1 is
-// the tenant. The agent's own comes first: a shared base has the zero id as its agent.
+// byRef returns the condition for the collections c that a reference may mean, by id or by name; $1
+// is the tenant. The agent's own comes first: a shared base has the zero id as its agent.
 func byRef(p *params, s tenant.Scope, ref string, now time.Time) string {
 	column, value := "c.name", any(ref)
 	if id, err := uuid.Parse(ref); err == nil {
 		column, value = "c.id", id
 	}
-	return "WHERE c.tenant = $1 AND " + column + " = " + p.add(value) + seen(p, s, now) + " ORDER BY c.agent DESC LIMIT 2"
+	return "WHERE c.tenant = $1 AND " + column + " = " + p.add(value) + seenBy(p, s, now) + " ORDER BY c.agent DESC LIMIT 2"
 }
 
 // CollectionsByRef implements store.CollectionRows.
 func (q *session) CollectionsByRef(ctx context.Context, s tenant.Scope, ref string, now time.Time) ([]store.CollectionRow, error) {
 	if !storable(ref) {
-		return nil, nil // no name is like that
+		return nil, nil // no collection has such a name
 	}
 	p := params{args: []any{s.Tenant()}}
 	where := byRef(&p, s, ref, now)
@@ -87,7 +87,7 @@ func (q *session) CollectionsByName(ctx context.Context, tenantID, agent uuid.UU
 // ListCollections implements store.CollectionRows.
 func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after store.CollectionPlace, now time.Time) ([]store.CollectionRow, error) {
 	p := params{args: []any{s.Tenant()}}
-	where := "WHERE c.tenant = $1" + seen(&p, s, now)
+	where := "WHERE c.tenant = $1" + seenBy(&p, s, now)
 	if cq.Agent != nil {
 		where += " AND c.agent = " + p.add(*cq.Agent)
 	}
@@ -113,9 +113,9 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
 	}
 	_, err = q.exec(ctx, `INSERT INTO collections (tenant, id, agent, name, display_name, policy, policy_config, embedder, dim, reembedded, metadata, ephemeral,
  state, parent, parent_revision, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-		tenantID, c.ID, c.Agent, c.Name, c.DisplayName, c.Policy, raw(c.PolicyConfig), c.Embedder, c.Dim, c.Reembedded, orNull(metadata), c.Ephemeral,
-		string(c.State), c.Parent, rev(c.ParentRevision), at(c.ExpiresAt), c.CreatedAt)
-	if unique(err, "collections_name") {
+		tenantID, c.ID, c.Agent, c.Name, c.DisplayName, c.Policy, nullJSON(c.PolicyConfig), c.Embedder, c.Dim, c.Reembedded, orNull(metadata), c.Ephemeral,
+		string(c.State), c.Parent, rev(c.ParentRevision), nullTime(c.ExpiresAt), c.CreatedAt)
+	if isUniqueViolation(err, "collections_name") {
 		err = store.NameTaken(c.Name) // inserted by another transaction meanwhile
 	}
 	if err != nil {
@@ -140,7 +140,7 @@ func (q *session) UpdateCollection(_ context.Context, tenantID uuid.UUID, c memo
 		return err
 	}
 	q.later("UPDATE collections SET display_name = $3, policy_config = $4, metadata = $5, expires_at = $6, state = $7 WHERE tenant = $1 AND id = $2",
-		tenantID, c.ID, c.DisplayName, raw(c.PolicyConfig), orNull(metadata), at(c.ExpiresAt), string(c.State))
+		tenantID, c.ID, c.DisplayName, nullJSON(c.PolicyConfig), orNull(metadata), nullTime(c.ExpiresAt), string(c.State))
 	q.later("UPDATE collection_heads SET evolved_adds = $3 WHERE tenant = $1 AND collection = $2", tenantID, c.ID, c.EvolvedAdds)
 	return nil
 }

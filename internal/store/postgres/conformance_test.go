@@ -10,21 +10,18 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
-// TestConformance runs the suite of every engine. Among its cases: C001 (each
-// add is a note of its own), C003 (ids are stable), C031 (links are lists),
-// C056 and C058 (read and delete by id), C060 (values keep their type), C064
-// (collections never mix), C066 and C067 (forks and batched copies), C069
-// (agents share a base), C075 (dimensions are not mixed), C077 (any version
-// is restored).
+// TestConformance runs the suite of every engine. Among its cases: C001 (each add is a note of its
+// own), C003 (ids are stable), C031 (links are lists), C056 and C058 (read and delete by id), C060
+// (values keep their type), C064 (collections never mix), C066 and C067 (forks and batched copies),
+// C069 (agents share a base), C075 (dimensions are not mixed), C077 (any version is restored).
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, open(""))
 }
 
-// TestPoolerModes runs the suite in the modes that need no prepared statements,
-// as poolers want that give each transaction another connection. How values are
-// written differs, what statements mean does not: what is about that alone runs
-// once, above.
+// TestPoolerModes runs the suite in the modes without prepared statements, for poolers that use
+// another connection for each transaction. Only the encoding of values differs, not the meaning of
+// statements: cases that test only the meaning run once, above.
 func TestPoolerModes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"exec", "simple_protocol"} {

@@ -14,10 +14,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// CopyRows implements memory.CollectionStore. The cursor is the id of the last
-// note copied; the rows go from table to table in the server. Every step is one
-// transaction of inserts that pass over what is there, so that a step made
-// twice finds its work done.
+// CopyRows implements memory.CollectionStore. The cursor is the id of the last note copied; rows
+// are copied from table to table in the server. Each step is one transaction of INSERT … ON
+// CONFLICT DO NOTHING; repeating it is a no-op.
 func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, target uuid.UUID, cursor string, n int) (copied int, next string, err error) {
 	if err := v.Check(sc); err != nil {
 		return 0, "", err
@@ -50,7 +49,7 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 			next = page.notes[n-1].String()
 		}
 		if r.State != memory.CollectionCopying {
-			return store.ErrRollback // the copy was finished, this step with it
+			return store.ErrRollback // the copy was finished, and this step with it
 		}
 		return q.copyStep(ctx, sc.Tenant(), v, target, page, next == "", now)
 	})
@@ -60,9 +59,8 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 	return copied, next, nil
 }
 
-// holdSource keeps the layers of the view from being deleted while a step
-// reads them. Conflict when the source was made independent of one that is
-// gone: a new view of it shows the same.
+// holdSource keeps the layers of the view from being deleted while a step reads them. Conflict when
+// the source was made independent of a collection that is gone: a new view of it shows the same.
 func (q *session) holdSource(ctx context.Context, sc tenant.Scope, v memory.View, now time.Time) error {
 	layers := layerIDs(v.Layers)
 	q.HoldCollections(sc.Tenant(), layers...)
@@ -78,13 +76,13 @@ func (q *session) holdSource(ctx context.Context, sc tenant.Scope, v memory.View
 	return err
 }
 
-// versionKeys name versions of notes, in order of the notes.
+// versionKeys are the keys of versions of notes, in the order of the notes.
 type versionKeys struct {
 	layers, notes ids
 	from          []int64
 }
 
-// sourcePage gives the next notes that the layers show, by id.
+// sourcePage returns the next notes that the layers show, by id.
 func (q *session) sourcePage(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after uuid.UUID, n int) (k versionKeys, err error) {
 	p := params{args: []any{tenantID, after, n}}
 	branches := make([]string, len(layers))
@@ -102,7 +100,7 @@ func (q *session) sourcePage(ctx context.Context, tenantID uuid.UUID, layers []m
 	return k, err
 }
 
-// copyStep copies a page; the last one finishes the copy.
+// copyStep copies a page. The last one finishes the copy.
 func (q *session) copyStep(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, page versionKeys, last bool, now time.Time) error {
 	h, err := q.head(ctx, tenantID, target)
 	if err != nil {
@@ -140,14 +138,14 @@ const (
 	openEnd  = "9223372036854775807"
 )
 
-// prefixed gives the columns with the alias of their table.
-func prefixed(alias, columns string) string {
+// withAlias returns the columns with the alias of their table.
+func withAlias(alias, columns string) string {
 	return alias + "." + strings.ReplaceAll(columns, ", ", ", "+alias+".")
 }
 
-// copyPage copies the versions with their vectors, outgoing links and usage,
-// and tells what was not there yet. The versions are open in the target: what
-// ended them in the source lies beyond the view.
+// copyPage copies the versions with their vectors, outgoing links and use, and returns how much was
+// not copied before. The versions are open in the target: what ended them in the source lies beyond
+// the view.
 func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, page versionKeys) (added store.Stored, err error) {
 	const keys = " FROM unnest($3::uuid[], $4::uuid[], $5::bigint[]) k (layer, id, from_rev) JOIN "
 	args := []any{tenantID, target, page.layers, page.notes, page.from}
@@ -159,7 +157,7 @@ func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.Vie
  FROM unnest($4::uuid[]) WITH ORDINALITY l (layer, depth) JOIN usage u ON u.tenant = $1 AND u.layer = l.layer AND u.note = ANY($3::uuid[])
  ORDER BY u.note, l.depth ON CONFLICT DO NOTHING`, tenantID, target, page.notes, layerIDs(v.Layers))
 	_, err = q.get(ctx, "WITH copied AS (INSERT INTO notes (tenant, layer, "+noteTail+") SELECT $1, $2, "+
-		strings.Replace(prefixed("x", noteTail), "x.to_rev", openEnd, 1)+keys+
+		strings.Replace(withAlias("x", noteTail), "x.to_rev", openEnd, 1)+keys+
 		"notes x ON x.tenant = $1 AND x.layer = k.layer AND x.id = k.id AND x.from_rev = k.from_rev ON CONFLICT DO NOTHING RETURNING bytes)"+
 		" SELECT COUNT(*), COALESCE(SUM(bytes), 0)::bigint FROM copied", args, &added.Notes, &added.Bytes)
 	if err != nil {
@@ -168,7 +166,7 @@ func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.Vie
 	for i := range v.Layers {
 		p := params{args: []any{tenantID, target, page.notes}}
 		n, err := q.exec(ctx, "INSERT INTO links (tenant, layer, "+linkTail+") SELECT $1, $2, "+
-			strings.Replace(prefixed("l", linkTail), "l.to_rev", openEnd, 1)+
+			strings.Replace(withAlias("l", linkTail), "l.to_rev", openEnd, 1)+
 			" FROM links l WHERE l.source = ANY($3::uuid[]) AND "+p.visibleLinks(v.Layers, i)+" ON CONFLICT DO NOTHING", p.args...)
 		if err != nil {
 			return added, err

@@ -1,20 +1,20 @@
-// Package postgres is the servers' engine of the store: Postgres 15 or newer
-// with pgvector 0.8 or newer, for many gateways and workers at once.
+// Package postgres is the servers' engine of the store: Postgres 15 or newer with pgvector 0.8 or
+// newer, for many gateways and workers at once. It embeds store.Base and implements store.Session;
+// its neighbor internal/store/sqlite does the same for the embedded engine.
 //
-// Every statement carries the tenant, and every transaction names it to the
-// server, where row-level security holds a serving role to it. The name is set
-// for the transaction alone, so a pooler between may hand connections around.
-// A read of one statement is one round trip: the setting and the statement go
-// in one batch, which is a transaction. A write gathers the statements whose
-// results it does not need and sends them with the next one that it does.
+// Every statement names the tenant, and every transaction sets it on the server, where row-level
+// security limits a serving role to it. It is set for the transaction only, so that a pooler may
+// share connections. A read of one statement is one round trip: the setting and the statement are
+// sent in one batch, which is a transaction. A write collects the statements whose results it does
+// not need, and sends them with the next statement whose result it needs.
 //
-// Writes of one collection are serialized by its head's row: the first
-// statement allots the revision and takes the lock. Writes that wait in this
-// process share a transaction, each behind a savepoint.
+// Writes to one collection are serialized by the row of its head: the first statement allots the
+// revision and locks the row. Writes that wait in this process share a transaction, each behind a
+// savepoint.
 //
-// A layer is contiguous: from the first version that it holds of a note or link
-// on, exactly one version (perhaps a tombstone) is live at every later bound.
-// The statements rely on it, Verify checks it.
+// A layer is contiguous: from the first version of a note or link that it holds, exactly one
+// version (perhaps a tombstone) is live at every later bound. The statements rely on it, and Verify
+// checks it.
 //
-// The package depends on the core and on no other engine.
+// The package imports the core and internal/store, and no other engine. Only internal/app opens it.
 package postgres

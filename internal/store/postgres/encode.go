@@ -13,8 +13,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// at is a time where NULL is none.
-func at(t time.Time) *time.Time {
+// nullTime returns a time where NULL is none.
+func nullTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -28,8 +28,8 @@ func timeOf(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// list gives a list of texts that is never NULL; none reads it back as the
-// other engine does.
+// list returns a list of texts that is never NULL; none reverses it, and returns nil for an empty
+// list as the other engine does.
 func list(l []string) []string {
 	if l == nil {
 		return []string{}
@@ -37,22 +37,22 @@ func list(l []string) []string {
 	return l
 }
 
-func none(l []string) []string {
+func nilIfEmpty(l []string) []string {
 	if len(l) == 0 {
 		return nil
 	}
 	return l
 }
 
-// objectOf reads what jsonb gives back. It writes every number out in full, so
-// that one of 22 digits or more may have been a float64 with an exponent.
+// objectOf reads what jsonb returns. jsonb writes every number in full, so a number of 22 digits or
+// more may have been a float64 with an exponent.
 func objectOf(s *string) (map[string]any, error) {
 	if s == nil {
 		return nil, nil //nolint:nilnil // none
 	}
 	m, err := store.ObjectOf(*s)
-	if err == nil && len(*s) > longest {
-		shorten(m)
+	if err == nil && len(*s) > longestNumber {
+		shortenNumbers(m)
 	}
 	return m, err
 }
@@ -75,26 +75,26 @@ func (c objectColumn) Scan(src any) (err error) {
 	return err
 }
 
-// longest number that encoding/json writes out in full.
-const longest = 21
+// longestNumber is the length of the longest number that encoding/json writes in full.
+const longestNumber = 21
 
-func shorten(m map[string]any) {
+func shortenNumbers(m map[string]any) {
 	for k, v := range m {
-		m[k] = short(v)
+		m[k] = shortenNumber(v)
 	}
 }
 
-func short(v any) any {
+func shortenNumber(v any) any {
 	switch v := v.(type) {
 	case json.Number:
-		if f, err := v.Float64(); err == nil && len(v) > longest && strconv.FormatFloat(f, 'f', -1, 64) == v.String() {
+		if f, err := v.Float64(); err == nil && len(v) > longestNumber && strconv.FormatFloat(f, 'f', -1, 64) == v.String() {
 			return f
 		}
 	case map[string]any:
-		shorten(v)
+		shortenNumbers(v)
 	case []any:
 		for i, e := range v {
-			v[i] = short(e)
+			v[i] = shortenNumber(e)
 		}
 	}
 	return v
@@ -108,26 +108,26 @@ func orNull(s string) *string {
 	return &s
 }
 
-// raw is a JSON text where NULL is none.
-func raw(m json.RawMessage) *string {
+// nullJSON returns a JSON text where NULL is none.
+func nullJSON(m json.RawMessage) *string {
 	if len(m) == 0 {
 		return nil
 	}
 	return new(string(m))
 }
 
-// maxDim is what fits in a page of 8 KiB beside the other columns of vectors,
-// with names of embedders of up to 200 bytes.
+// maxDim is how many dimensions fit in a page of 8 KiB beside the other columns of vectors, with
+// names of embedders of up to 200 bytes.
 const maxDim = 3900
 
 // storable reports whether a column can hold the text. What cannot be stored is not found; the
 // server would refuse the query.
 func storable(s string) bool { return store.Text("", s) == nil }
 
-// revisions compare as integers.
+// rev returns a revision as an integer; revisions compare as integers.
 func rev(r memory.Revision) int64 { return int64(r) }
 
-// limit is a bound of rows where 0 is none.
+// limit returns a limit of rows where 0 is none.
 func limit(n int) int64 {
 	if n <= 0 {
 		return math.MaxInt64
@@ -135,14 +135,14 @@ func limit(n int) int64 {
 	return int64(n)
 }
 
-// params numbers the arguments of a statement that is put together.
+// params collects the arguments of a statement and numbers them.
 type params struct{ args []any }
 
-// add gives the placeholder of a further argument.
+// add returns the placeholder of a further argument.
 func (p *params) add(v any) string {
 	p.args = append(p.args, v)
 	return "$" + strconv.Itoa(len(p.args))
 }
 
-// list of ids as the driver takes it for uuid[].
+// ids is a list of ids as the driver takes it for uuid[].
 type ids = []uuid.UUID

@@ -2,15 +2,14 @@ package postgres
 
 import "github.com/google/uuid"
 
-// Waiting is the number of writes that wait to share the next transaction of a
-// collection.
+// Waiting returns the number of writes that wait to share the next transaction of a collection.
 func (s *Store) Waiting(tenantID, collection uuid.UUID) int {
 	s.groups.mu.Lock()
 	defer s.groups.mu.Unlock()
 	return len(s.groups.waiting[groupKey{tenantID, collection}])
 }
 
-// Idle tells whether nobody leads or waits.
+// Idle reports whether no write leads or waits.
 func (s *Store) Idle() bool {
 	s.groups.mu.Lock()
 	defer s.groups.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Facts are what an operator may want to know of a server that can serve.
+// Facts describe a running server to an operator.
 type Facts struct {
 	Server, Vector string // versions of Postgres and of pgvector
 	Role           string
-	Skew           time.Duration // of its clock against this process'; above 0: it is ahead
+	Skew           time.Duration // of the server's clock against this process'; above 0: it is ahead
 }
 
-// Facts asks the server.
+// Facts queries the server.
 func (s *Store) Facts(ctx context.Context) (f Facts, err error) {
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		if _, err := q.get(ctx, "SELECT current_setting('server_version'), ("+vectorVersion+"), current_user::text", nil, &f.Server, &f.Vector, &f.Role); err != nil {

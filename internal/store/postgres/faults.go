@@ -11,14 +11,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// errNoVector is why a connection is not usable: its database lacks pgvector.
+// errNoVector is the error of a connection to a database without pgvector.
 var errNoVector = errors.New("the extension vector is missing")
 
-// errNoSchema is why a database cannot serve: it is new, or was taken down to nothing.
+// errNoSchema is the fault for a database that is new, or that was migrated down to nothing.
 var errNoSchema = fault.New(fault.Conflict, "the database has no schema; run \"gateway migrate up\" with the owner's MIGRATE_DATABASE_URL")
 
-// translate turns what the server or the driver says into a fault. Faults pass
-// as they are.
+// translate converts errors of the server and of the driver to faults. Faults are returned as they
+// are.
 func (s *Store) translate(err error) error {
 	if err == nil {
 		return nil
@@ -27,11 +27,11 @@ func (s *Store) translate(err error) error {
 		return err
 	}
 	if errors.Is(err, errNoVector) {
-		return s.unfit(fault.Wrap(err, fault.Conflict, "the database has no extension vector; run \"gateway migrate up\" with the owner's MIGRATE_DATABASE_URL, or let an administrator run CREATE EXTENSION vector"))
+		return s.cannotServe(fault.Wrap(err, fault.Conflict, "the database has no extension vector; run \"gateway migrate up\" with the owner's MIGRATE_DATABASE_URL, or let an administrator run CREATE EXTENSION vector"))
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		if u := setUp(err, e); u != nil {
-			return s.unfit(u)
+		if u := setUpFault(err, e); u != nil {
+			return s.cannotServe(u)
 		}
 		return translateState(err, e)
 	}
@@ -41,25 +41,25 @@ func (s *Store) translate(err error) error {
 	case errors.Is(err, context.Canceled):
 		return fault.Wrap(err, fault.Unavailable, "the request was canceled")
 	}
-	return away(err) // the network, a server that stopped, a closed pool
+	return unreachable(err) // the network, a server that stopped, a closed pool
 }
 
-func away(err error) error {
+func unreachable(err error) error {
 	return &fault.Error{Code: fault.Unavailable, Message: "the database cannot be reached", RetryAfter: time.Second, Err: err}
 }
 
-// unfit is what is wrong with the set-up. Who opens the store is told how to mend
-// it; once it serves, callers can only try again, and the log says the rest.
-func (s *Store) unfit(err error) error {
+// cannotServe returns the fault for a wrong set-up. Callers of Open see how to fix it; after that,
+// callers can only try again, and the log has the details.
+func (s *Store) cannotServe(err error) error {
 	if !s.serving {
 		return err
 	}
 	return &fault.Error{Code: fault.Unavailable, Message: "the store cannot serve now", RetryAfter: time.Second, Err: err}
 }
 
-// setUp maps the states of a server, a schema or a role that cannot serve; nil
+// setUpFault returns the fault for an SQLSTATE of a server, a schema or a role that cannot serve; nil
 // for others.
-func setUp(err error, e *pgconn.PgError) error {
+func setUpFault(err error, e *pgconn.PgError) error {
 	switch e.Code {
 	case "28P01", "28000": // invalid_password, invalid_authorization_specification
 		return fault.Wrap(err, fault.Unauthenticated, "the database refused the role or its password; check DATABASE_URL")
@@ -73,8 +73,7 @@ func setUp(err error, e *pgconn.PgError) error {
 	return nil
 }
 
-// translateState maps SQLSTATE, by code and then by class (Postgres manual,
-// appendix A).
+// translateState maps SQLSTATE to faults, by code and then by class (Postgres manual, appendix A).
 func translateState(err error, e *pgconn.PgError) error {
 	switch e.Code {
 	case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
@@ -90,14 +89,14 @@ func translateState(err error, e *pgconn.PgError) error {
 	case "22": // data exception, such as a number beyond every range
 		return fault.Wrap(err, fault.Invalid, "a value is beyond what the database can keep")
 	case "08", "53", "57", "58": // connection, resources, operator intervention, system error
-		return away(err)
+		return unreachable(err)
 	}
-	return fault.Wrap(unquoted(err, e), fault.Internal, "the store failed")
+	return fault.Wrap(withoutData(err, e), fault.Internal, "the store failed")
 }
 
-// unquoted leaves out what the server says about data, as it quotes rows and
-// values then; errors are logged. What it says about itself and its schema stays.
-func unquoted(err error, e *pgconn.PgError) error {
+// withoutData removes what the server says about data: it quotes rows and values, and errors are
+// logged. What it says about itself and its schema is kept.
+func withoutData(err error, e *pgconn.PgError) error {
 	switch e.Code[:min(2, len(e.Code))] {
 	case "22", "23", "44", "P0": // data exception, integrity constraint, check of a view, raised by a function
 		return &dataError{err: err, state: e}
@@ -110,7 +109,7 @@ type dataError struct {
 	state *pgconn.PgError
 }
 
-// Error names what was violated.
+// Error names the violated constraint.
 func (d *dataError) Error() string {
 	var text strings.Builder
 	text.WriteString("SQLSTATE " + d.state.Code)
@@ -126,9 +125,8 @@ func (d *dataError) Error() string {
 
 func (d *dataError) Unwrap() error { return d.err }
 
-// unique tells whether an error is that a row with this constraint's key is
-// there already.
-func unique(err error, constraint string) bool {
+// isUniqueViolation reports whether an error is a violation of this unique constraint.
+func isUniqueViolation(err error, constraint string) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == "23505" && e.ConstraintName == constraint
 }

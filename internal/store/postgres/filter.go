@@ -8,7 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// bind gives the text of a condition with the placeholders of the statement.
+// bind returns the text of a condition with the placeholders of the statement.
 func (p *params) bind(c store.Condition) string {
 	var b strings.Builder
 	rest := c.Text
@@ -20,10 +20,9 @@ func (p *params) bind(c store.Condition) string {
 	return b.String() + rest
 }
 
-// compile translates what Postgres decides as package filter does: text, times
-// and importance by column, tags and keywords by element, attributes of text
-// and boolean type. JSON numbers are left to package filter: Postgres compares
-// them as decimals.
+// compile translates what Postgres decides as package filter does: text, times and importance by
+// column, tags and keywords by element, attributes of text and boolean type. JSON numbers are left
+// to package filter: Postgres compares them as decimals.
 func compile(e filter.Expr) store.Condition { return store.Compile(e, leaf) }
 
 var comparisons = map[filter.Op]string{filter.Eq: "=", filter.Ne: "=", filter.Gt: ">", filter.Gte: ">=", filter.Lt: "<", filter.Lte: "<=", filter.In: "="}
@@ -46,8 +45,8 @@ func leaf(l *filter.Leaf) store.Condition {
 	return store.Condition{}
 }
 
-// operand gives a value as the column holds it, and its placeholder; ok is
-// false where Postgres would not take it.
+// operand returns a value as the column holds it, and its placeholder; ok is false when Postgres
+// would not accept it.
 func operand(v filter.Value) (arg any, mark string, ok bool) {
 	switch v.Type {
 	case filter.Text:
@@ -62,7 +61,7 @@ func operand(v filter.Value) (arg any, mark string, ok bool) {
 	return nil, "", false
 }
 
-// scalar compares a column that is there when present holds.
+// scalar compares a column that has a value when the condition present is true.
 func scalar(l *filter.Leaf, column, present string, t filter.Type) store.Condition {
 	if l.Op == filter.Exists {
 		if l.Want {
@@ -87,7 +86,7 @@ func scalar(l *filter.Leaf, column, present string, t filter.Type) store.Conditi
 	if len(terms) == 0 {
 		return store.Condition{}
 	}
-	// A comparison with NULL is not true, and "not" has to know it.
+	// A comparison with NULL is not true, and "not" must see that.
 	text := "(" + present + ") AND (" + strings.Join(terms, " OR ") + ")"
 	if l.Op == filter.Ne {
 		text = "NOT (" + text + ")"
@@ -95,7 +94,7 @@ func scalar(l *filter.Leaf, column, present string, t filter.Type) store.Conditi
 	return store.Condition{Text: text, Args: args, Exact: true}
 }
 
-// elements asks whether one element of a list of texts equals a value.
+// elements tests whether one element of a list of texts equals a value.
 func elements(l *filter.Leaf, column string) store.Condition {
 	if l.Op == filter.Exists {
 		return store.Condition{Text: "(cardinality(" + column + ") > 0) = " + strconv.FormatBool(l.Want), Exact: true}
@@ -119,9 +118,8 @@ func elements(l *filter.Leaf, column string) store.Condition {
 	return store.Condition{Text: text, Args: []any{wanted}, Exact: true}
 }
 
-// attribute compares a JSON value of text or boolean type, or the elements of
-// an array. Each name is looked up in an object, as package filter does; a path
-// of "#>" would also count into arrays.
+// attribute compares a JSON value of text or boolean type, or the elements of an array. Each name
+// is looked up in an object, as package filter does; a path of "#>" would also index arrays.
 func attribute(l *filter.Leaf) store.Condition {
 	path := make([]any, 0, len(l.Path))
 	for _, name := range l.Path {
@@ -132,7 +130,7 @@ func attribute(l *filter.Leaf) store.Condition {
 	}
 	value := "(n.attributes" + strings.Repeat(" -> ?::text", len(path)) + ")"
 	if l.Op == filter.Exists {
-		// A JSON null is absent, and the type of nothing is NULL.
+		// A JSON null is absent, and the type of an absent value is NULL.
 		return store.Condition{Text: "COALESCE(jsonb_typeof(" + value + ") <> 'null', false) = " + strconv.FormatBool(l.Want), Args: path, Exact: true}
 	}
 	switch l.Op {
@@ -147,8 +145,8 @@ func attribute(l *filter.Leaf) store.Condition {
 		if !ok || v.Type != filter.Text && v.Type != filter.Bool {
 			return store.Condition{}
 		}
-		// An array contains a scalar that is one of its elements; a scalar one
-		// that equals it.
+		// An array contains a scalar that is one of its elements; a scalar contains one that equals
+		// it.
 		terms = append(terms, "COALESCE("+value+" @> to_jsonb("+mark+"), false)")
 		args = append(append(args, path...), arg)
 	}

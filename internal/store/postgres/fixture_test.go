@@ -91,7 +91,7 @@ func (b bench) open(tb testing.TB) memory.View {
 	return v
 }
 
-// sound fails when the store finds something wrong with itself.
+// sound fails when Verify finds a problem.
 func (b bench) sound(tb testing.TB) {
 	tb.Helper()
 	problems, err := b.Verify(tb.Context())
@@ -100,7 +100,7 @@ func (b bench) sound(tb testing.TB) {
 	}
 }
 
-// until waits for a condition.
+// until waits until a condition holds.
 func until(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
 	for deadline := time.After(30 * time.Second); !holds(); {

@@ -41,20 +41,20 @@ func orMissing(err error) error {
 	return err
 }
 
-// flattenLayer copies layer i, whose nearer ones have been copied.
+// flattenLayer copies layer i. The nearer layers have been copied.
 func (q *session) flattenLayer(r store.CollectionRow, layers []memory.Layer, i int) {
 	l := layers[i]
 	base := params{args: []any{r.Tenant, r.ID, l.Collection, rev(l.Bound)}}
-	// The first version of a nearer layer is where this layer's ends to be read.
-	// What is already copied into the own layer lies below, and is left out by
-	// the fork's first own revision.
+	// Where a nearer layer has its first version, this layer is no longer read. What is already
+	// copied into the own layer has lower revisions, and is left out by the fork's first own
+	// revision.
 	ended := func(p *params, table, columns, same string) string {
 		ends := []string{"CASE WHEN x.to_rev <= $4 THEN x.to_rev ELSE " + openEnd + " END"}
-		for _, near := range layers[:i] { // LEAST passes over NULL
+		for _, near := range layers[:i] { // LEAST ignores NULL
 			ends = append(ends, "(SELECT MIN(s.from_rev) FROM "+table+" s WHERE s.tenant = $1 AND s.layer = "+p.add(near.Collection)+" AND "+same+
 				" AND s.from_rev <= "+p.add(rev(near.Bound))+" AND s.from_rev > $4)")
 		}
-		return "INSERT INTO " + table + " (tenant, layer, " + columns + ") SELECT $1, $2, " + strings.Replace(prefixed("x", columns), "x.to_rev", "LEAST("+strings.Join(ends, ", ")+")", 1) +
+		return "INSERT INTO " + table + " (tenant, layer, " + columns + ") SELECT $1, $2, " + strings.Replace(withAlias("x", columns), "x.to_rev", "LEAST("+strings.Join(ends, ", ")+")", 1) +
 			" FROM " + table + " x WHERE x.tenant = $1 AND x.layer = $3 AND x.from_rev <= $4"
 	}
 	p := base
@@ -67,7 +67,7 @@ func (q *session) flattenLayer(r store.CollectionRow, layers []memory.Layer, i i
  SELECT $1, $2, note, from_rev, embedder, vec, tokens FROM vectors WHERE tenant = $1 AND layer = $3 AND from_rev <= $4`, base.args...)
 	q.later(`INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from)
  SELECT $1, $2, revision, at, actor, job, trigger, cause, undoes, merged_from FROM changesets WHERE tenant = $1 AND collection = $3 AND revision <= $4`, base.args...)
-	// Nearer usage is in the own layer already and stays.
+	// The use that nearer layers counted is in the own layer already and is kept.
 	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
  SELECT $1, $2, note, access_count, last_access, strength, heat FROM usage WHERE tenant = $1 AND layer = $3 ON CONFLICT DO NOTHING`, r.Tenant, r.ID, l.Collection)
 }

@@ -13,19 +13,18 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Writes of one collection that wait in this process share a transaction. The
-// one that came first leads: it begins, and commits for all. Each runs its
-// closure itself, in its turn, so that a panic stays with the caller whose
-// closure it is. After one transaction the lead passes on: no caller works for
-// others for ever.
+// Writes to one collection that wait in this process share a transaction. The first one leads: it
+// begins, and commits for all. Each write runs its closure in its own goroutine, in its turn, so
+// that a panic stays with the caller whose closure it is. After one transaction the lead passes on:
+// no caller works for others for ever.
 
-// mostTogether is how many writes share a transaction.
-const mostTogether = 32
+// maxShared is how many writes share a transaction.
+const maxShared = 32
 
-// groups are the writes that wait, by collection.
+// groups are the waiting writes, by collection.
 type groups struct {
 	mu      sync.Mutex
-	waiting map[groupKey][]*request // an entry stands for as long as somebody leads
+	waiting map[groupKey][]*request // there is an entry while a write leads
 }
 
 type groupKey struct{ tenant, collection uuid.UUID }
@@ -38,14 +37,14 @@ type request struct {
 	options memory.WriteOptions
 	fn      func(context.Context, memory.Tx) error
 
-	told  chan word     // holds one word
-	ended chan struct{} // a turn is over
+	words chan word     // holds one word
+	ended chan struct{} // a turn has ended
 	state requestState  // guarded by groups.mu
-	// alone is set when the server failed a transaction that it shared: then
-	// each has to show for itself.
-	alone bool
+	// runAlone is set when the server failed a transaction that the write shared: then each write is
+	// tried alone.
+	runAlone bool
 
-	// What the last turn came to.
+	// The result of the last turn.
 	written memory.Written
 	kept    bool
 	err     error
@@ -59,11 +58,11 @@ const (
 	isLeader
 )
 
-// word is what a leader tells a request.
+// word is the message of a leader to a request.
 type word struct {
 	lead bool
-	turn *locked // to write now
-	// Neither: written and err are the outcome.
+	turn *locked // write now
+	// Neither: written and err are the result.
 }
 
 // Write implements memory.Writer.
@@ -72,12 +71,12 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 		return memory.Written{}, err
 	}
 	k := groupKey{sc.Tenant(), collection}
-	r := &request{scope: sc, options: o, fn: fn, told: make(chan word, 1), ended: make(chan struct{}, 1)}
+	r := &request{scope: sc, options: o, fn: fn, words: make(chan word, 1), ended: make(chan struct{}, 1)}
 	s.groups.join(k, r)
 	gone := ctx.Done()
 	for {
 		select {
-		case w := <-r.told:
+		case w := <-r.words:
 			switch {
 			case w.lead:
 				err := s.lead(ctx, k, r)
@@ -91,7 +90,7 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 			if s.groups.leave(k, r) {
 				return memory.Written{}, s.translate(ctx.Err())
 			}
-			gone = nil // it was taken: what becomes of it is known soon
+			gone = nil // a leader has taken it: the result will come soon
 		}
 	}
 }
@@ -103,8 +102,8 @@ func (r *request) outcome(err error) (memory.Written, error) {
 	return r.written, nil
 }
 
-// turn runs the write. Should the closure end its goroutine, by a panic or
-// otherwise, it is as if it had refused.
+// turn runs the write. When the closure ends its goroutine, by a panic or otherwise, the write
+// counts as failed.
 func (r *request) turn(ctx context.Context, l *locked) {
 	r.written, r.kept, r.err = memory.Written{}, false, errEnded
 	defer func() { r.ended <- struct{}{} }()
@@ -113,7 +112,7 @@ func (r *request) turn(ctx context.Context, l *locked) {
 
 var errEnded = errors.New("the write ended its goroutine")
 
-// join makes the request wait, or lead when nobody does.
+// join makes the request wait, or lead when there is no leader.
 func (g *groups) join(k groupKey, r *request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -124,10 +123,10 @@ func (g *groups) join(k groupKey, r *request) {
 	}
 	g.waiting[k] = nil
 	r.state = isLeader
-	r.told <- word{lead: true}
+	r.words <- word{lead: true}
 }
 
-// leave takes a request out that waits or has yet to begin leading.
+// leave removes a request that waits or that has not begun to lead.
 func (g *groups) leave(k groupKey, r *request) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -151,16 +150,16 @@ func (g *groups) next(k groupKey) {
 	}
 	g.waiting[k] = list[1:]
 	list[0].state = isLeader
-	list[0].told <- word{lead: true}
+	list[0].words <- word{lead: true}
 }
 
-// take gives up to n requests that wait and may share a transaction.
+// take returns up to n waiting requests that may share a transaction.
 func (g *groups) take(k groupKey, n int) []*request {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list := g.waiting[k]
 	n = min(n, len(list))
-	if i := slices.IndexFunc(list[:n], func(r *request) bool { return r.alone }); i >= 0 {
+	if i := slices.IndexFunc(list[:n], func(r *request) bool { return r.runAlone }); i >= 0 {
 		n = i
 	}
 	for _, r := range list[:n] {
@@ -170,8 +169,7 @@ func (g *groups) take(k groupKey, n int) []*request {
 	return slices.Clone(list[:n])
 }
 
-// back lets requests wait again, before all others; but for those that nobody
-// is there for any more.
+// back puts requests back to the front of the queue, except those whose callers are gone.
 func (g *groups) back(k groupKey, list []*request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -189,9 +187,9 @@ func (s *Store) lead(ctx context.Context, k groupKey, r *request) error {
 		defer s.groups.mu.Unlock()
 		s.groups.next(k)
 	}()
-	return s.again(ctx, func() error {
+	return s.retryAborted(ctx, func() error {
 		g := group{store: s, key: k, leader: r}
-		// Those without an answer wait again, also when the closure panics.
+		// Requests without an answer wait again, also when the closure panics.
 		defer func() { s.groups.back(k, g.others) }()
 		return s.transaction(ctx, k.tenant, "BEGIN", func(bare context.Context, q *session) error {
 			return g.run(ctx, &locked{q: q, bare: bare, now: s.now})
@@ -204,19 +202,19 @@ type group struct {
 	store  *Store
 	key    groupKey
 	leader *request
-	others []*request // that have no answer yet
+	others []*request // requests that have no answer yet
 }
 
-// run gives the leader's outcome; the others get theirs told.
+// run returns the leader's result; the others are answered.
 func (g *group) run(ctx context.Context, l *locked) error {
 	g.gather()
 	if err := l.take(g.key.tenant, g.key.collection); err != nil {
-		if !givenUp(err) {
+		if !isAborted(err) {
 			g.answer(err) // they wait for the same lock, or for the same server
 		}
 		return err
 	}
-	g.gather() // those that came while the lock was waited for
+	g.gather() // requests that came while the lock was waited for
 	shared := len(g.others) > 0
 	kept := 0
 	for i := -1; i < len(g.others); i++ {
@@ -240,15 +238,15 @@ func (g *group) run(ctx context.Context, l *locked) error {
 	return g.leader.err
 }
 
-// gather takes who waits.
+// gather adds the waiting requests to the group.
 func (g *group) gather() {
-	if !g.leader.alone {
-		g.others = append(g.others, g.store.groups.take(g.key, mostTogether-1-len(g.others))...)
+	if !g.leader.runAlone {
+		g.others = append(g.others, g.store.groups.take(g.key, maxShared-1-len(g.others))...)
 	}
 }
 
-// turn lets one request write, behind a savepoint when it shares the
-// transaction. An error of it is its own; one of the server ends the group.
+// turn runs one request, behind a savepoint when it shares the transaction. An error of the request
+// is its own; an error of the server ends the group.
 func (g *group) turn(ctx context.Context, l *locked, r *request, shared bool) error {
 	q := l.q
 	sent, mark := q.sent, len(q.waiting)
@@ -258,7 +256,7 @@ func (g *group) turn(ctx context.Context, l *locked, r *request, shared bool) er
 	if r == g.leader {
 		r.written, r.kept, r.err = l.write(ctx, r)
 	} else {
-		r.told <- word{turn: l}
+		r.words <- word{turn: l}
 		<-r.ended
 	}
 	if !r.kept && q.queue != nil {
@@ -271,7 +269,7 @@ func (g *group) turn(ctx context.Context, l *locked, r *request, shared bool) er
 		q.later("RELEASE SAVEPOINT one")
 	case r.kept:
 	case q.sent == sent:
-		// Nothing of it has left yet.
+		// None of its statements has been sent.
 		q.waiting = q.waiting[:mark]
 	case shared:
 		q.waiting = q.waiting[:0]
@@ -290,43 +288,43 @@ func (g *group) commit(l *locked, shared bool) error {
 	if err == nil {
 		return nil
 	}
-	if shared && refused(err) {
+	if shared && isRefused(err) {
 		return g.broken(err, shared)
 	}
-	g.answer(err) // perhaps it was committed: nothing may run again
+	g.answer(err) // it may have been committed: nothing may run again
 	return err
 }
 
-// errBroken says that the server failed a shared transaction, of which nothing
-// was kept.
+// errBroken is the error of a shared transaction that the server failed, and of which nothing was
+// stored.
 var errBroken = errors.New("a shared transaction failed")
 
-// broken makes those of a shared transaction go on alone, whoever of them it
-// was that the server refused.
+// broken makes the requests of a shared transaction run alone, whichever of them the server
+// refused.
 func (g *group) broken(err error, shared bool) error {
 	if !shared {
 		return err
 	}
 	for _, r := range append(g.others, g.leader) {
-		r.alone = true
+		r.runAlone = true
 	}
 	return errors.Join(errBroken, err)
 }
 
-// answer tells the others what became of them.
+// answer sends the others their result.
 func (g *group) answer(err error) {
 	for _, r := range g.others {
 		if err != nil {
 			r.err = err
 		}
-		r.told <- word{}
+		r.words <- word{}
 	}
 	g.others = nil
 }
 
-// refused tells that the server itself says that it did not commit. When it
-// ends the connection instead it may have.
-func refused(err error) bool {
+// isRefused reports whether the server itself says that it did not commit. When it ends the
+// connection instead, it may have committed.
+func isRefused(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.SeverityUnlocalized == "ERROR"
 }

@@ -21,7 +21,7 @@ import (
 
 type closure = func(context.Context, memory.Tx) error
 
-// waiting is a write on its way, and what came of it.
+// waiting is a running write, and its result.
 type waiting struct {
 	written  memory.Written
 	err      error
@@ -46,8 +46,8 @@ func put(content string) closure {
 	}
 }
 
-// together makes writes share a transaction: they come while another one holds
-// the lock. They come in their order.
+// together makes writes share a transaction: they start in their order, while another write holds
+// the lock.
 func (b bench) together(t *testing.T, first closure, rest ...func() *waiting) []*waiting {
 	t.Helper()
 	holds, free := make(chan struct{}), make(chan struct{})
@@ -108,7 +108,7 @@ func TestWritesShareTransactions(t *testing.T) {
 	b.sound(t)
 }
 
-// TestRefusedAmongOthers: what one write does to itself touches no other.
+// TestRefusedAmongOthers: an error of one write does not affect the others.
 func TestRefusedAmongOthers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -120,7 +120,7 @@ func TestRefusedAmongOthers(t *testing.T) {
 			if err := fn(ctx, tx); err != nil {
 				return err
 			}
-			// A read sends what was gathered: it has to be taken back.
+			// A read sends the collected statements: they have to be undone.
 			if _, err := tx.Notes(ctx, []uuid.UUID{uuid.New()}, memory.ReadOptions{}); err != nil {
 				return err
 			}
@@ -157,8 +157,8 @@ func TestRefusedAmongOthers(t *testing.T) {
 	b.sound(t)
 }
 
-// TestServerRefusesOne: the server fails the transaction that all share; each
-// then goes alone, and only the one at fault is refused.
+// TestServerRefusesOne: the server fails the transaction that all share; then each runs alone, and
+// only the one at fault is refused.
 func TestServerRefusesOne(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -181,7 +181,7 @@ func TestServerRefusesOne(t *testing.T) {
 	b.sound(t)
 }
 
-// TestLeaderPanics: those that wait with it are led by another.
+// TestLeaderPanics: the requests that wait with a leader that panics are led by another.
 func TestLeaderPanics(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -197,7 +197,7 @@ func TestLeaderPanics(t *testing.T) {
 	b.sound(t)
 }
 
-// TestLeavesWhileWaiting: a caller that goes away while it waits is answered at once.
+// TestLeavesWhileWaiting: a caller whose context ends while it waits is answered at once.
 func TestLeavesWhileWaiting(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -227,8 +227,8 @@ func TestLeavesWhileWaiting(t *testing.T) {
 	b.sound(t)
 }
 
-// TestConnectionLost: the server ends the session in the middle of a write;
-// nothing of it is kept, and the next one is served.
+// TestConnectionLost: the server ends the session in the middle of a write. Nothing of it is
+// stored, and the next write succeeds.
 func TestConnectionLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -259,8 +259,8 @@ func TestConnectionLost(t *testing.T) {
 	b.sound(t)
 }
 
-// TestTwoProcesses: writers of two processes allot revisions without a gap, and
-// a natural key to one of them.
+// TestTwoProcesses: writers of two processes allot revisions without a gap, and only one of them
+// gets a natural key.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -294,8 +294,7 @@ func TestTwoProcesses(t *testing.T) {
 	b.sound(t)
 }
 
-// TestLongVectors: what fits in a page is kept, and what does not is refused
-// by name.
+// TestLongVectors: a vector that fits in a page is stored, and a longer one is Invalid.
 func TestLongVectors(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -313,7 +312,7 @@ func TestLongVectors(t *testing.T) {
 	}
 }
 
-// TestFewRoundTrips holds the common paths to what they cost over a network.
+// TestFewRoundTrips bounds the round trips of the common paths.
 func TestFewRoundTrips(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

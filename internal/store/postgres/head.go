@@ -42,8 +42,7 @@ func (q *session) Head(ctx context.Context, tenantID, collection uuid.UUID) (sto
 	return h.Head, err
 }
 
-// saveHead goes with the next statement. Places in the queue that were allotted
-// meanwhile stay so.
+// saveHead goes with the next statement. Places in the queue that were allotted meanwhile are kept.
 func (q *session) saveHead(_ context.Context, tenantID, collection uuid.UUID, h head) error {
 	kinds, err := store.Document("kinds", h.Kinds)
 	if err != nil {

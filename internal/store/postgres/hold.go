@@ -6,11 +6,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Rows are locked in one order everywhere, so that transactions wait for each
-// other and never in a circle: tenant, agent, head, collection, job. A write
-// takes its collection's head first, and then perhaps jobs; who holds the row of
-// a collection does not ask for its head. Each lock is a statement of its own:
-// what is read after it was waited for is new.
+// Rows are locked in one order everywhere, so that transactions never wait for each other in a
+// circle: tenant, agent, head, collection, job. A write locks the head of its collection first, and
+// then perhaps jobs; a transaction that holds the row of a collection does not lock its head. Each
+// lock is a statement of its own, so that later statements see what was committed while it waited.
 
 // HoldAgent implements store.Locks.
 func (q *session) HoldAgent(tenantID, id uuid.UUID) {
@@ -58,8 +57,8 @@ const (
 	lockAnswer
 )
 
-// lockName waits for the transactions that hold the name. Two names with one
-// hash wait for each other, which does no harm.
-func (q *session) lockName(kind int64, name ...string) {
+// lockByName waits for the transactions that hold the name. Two names with the same hash wait for
+// each other, which does no harm.
+func (q *session) lockByName(kind int64, name ...string) {
 	q.later("SELECT pg_advisory_xact_lock(hashtextextended($1, $2))", strings.Join(name, "\n"), kind)
 }

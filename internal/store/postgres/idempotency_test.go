@@ -16,8 +16,8 @@ func answerKey(n int) *memory.Idempotency {
 	return &memory.Idempotency{Method: "POST", Path: "/v1/x", Key: fmt.Sprint("key ", n), BodyHash: [32]byte{1}}
 }
 
-// TestSameKeyAtOnce: requests with one key that meet in two processes are done
-// once; the others get the answer of the first.
+// TestSameKeyAtOnce: concurrent requests with one key in two processes are done once; the others
+// get the answer of the first.
 func TestSameKeyAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -52,8 +52,8 @@ func TestSameKeyAtOnce(t *testing.T) {
 	}
 }
 
-// TestSameKeyWrites: the same for writes, of one collection and, with a path
-// that names none, of two.
+// TestSameKeyWrites tests the same for writes to one collection and, with a path that names none,
+// to two.
 func TestSameKeyWrites(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -87,7 +87,7 @@ func TestSameKeyWrites(t *testing.T) {
 	b.sound(t)
 }
 
-// TestSameKeyGivenUp: who waited for a request that failed does the work.
+// TestSameKeyGivenUp: a request that waited for another that failed does the work.
 func TestSameKeyGivenUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -124,18 +124,18 @@ func TestSameKeyGivenUp(t *testing.T) {
 		return n == 1
 	})
 	close(fail)
-	refused(t, <-first, fault.Conflict)
+	isRefused(t, <-first, fault.Conflict)
 	if err := <-second; err != nil {
 		t.Fatal(err)
 	}
 	k := *answerKey(1)
 	k.BodyHash = [32]byte{2}
 	_, _, err := b.Replayed(t.Context(), b.scope, k)
-	refused(t, err, fault.IdempotencyReuse)
+	isRefused(t, err, fault.IdempotencyReuse)
 }
 
-// TestManyKeysAtOnce: transactions that answer several keys, as imports do,
-// in any order, in two processes: each line is done once.
+// TestManyKeysAtOnce: transactions that answer several keys in any order, as imports do, in two
+// processes: each line is done once.
 func TestManyKeysAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

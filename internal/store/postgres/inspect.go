@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	oldestServer  = 15_00_00 // as server_version_num has it
+	oldestServer  = 15_00_00 // as in server_version_num
 	oldestVector  = "0.8.0"
 	vectorVersion = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
 )
 
-// inspect finds out whether the server can serve, and says what is missing.
+// inspect returns nil when the server can serve, or a fault that says what is missing.
 func (s *Store) inspect(ctx context.Context) error {
 	return s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		var server int
@@ -37,27 +37,27 @@ func (s *Store) inspect(ctx context.Context) error {
 		if !found {
 			return errNoVector
 		}
-		if err := vectorServes(vector); err != nil {
+		if err := checkVector(vector); err != nil {
 			return err
 		}
-		if err := q.atHead(ctx); err != nil {
+		if err := q.checkSchema(ctx); err != nil {
 			return err
 		}
 		if s.cfg.AnyRole {
 			return nil
 		}
-		if err := q.roleServes(ctx); err != nil {
+		if err := q.checkRole(ctx); err != nil {
 			return err
 		}
-		if err := q.tenantsHeld(ctx); err != nil {
+		if err := q.checkRowSecurity(ctx); err != nil {
 			return err
 		}
-		return q.rightsServe(ctx)
+		return q.checkRights(ctx)
 	})
 }
 
-// vectorServes refuses a pgvector that is too old.
-func vectorServes(version string) error {
+// checkVector returns a Conflict for a pgvector that is too old.
+func checkVector(version string) error {
 	if newEnough(version, oldestVector) {
 		return nil
 	}
@@ -80,7 +80,7 @@ func newEnough(version, least string) bool {
 	return true
 }
 
-// number reads the digits that a text begins with.
+// number reads the digits at the start of a text.
 func number(s string) (n int) {
 	for _, c := range []byte(s) {
 		if c < '0' || c > '9' || n > 1<<20 {
@@ -91,14 +91,13 @@ func number(s string) (n int) {
 	return n
 }
 
-// SchemaAtHead tells whether the schema is the one that this build knows; nil
-// when it is. A database that has to be migrated, or that a newer build has
-// migrated, is a Conflict that says so.
+// SchemaAtHead returns nil when the schema is the one that this build knows. A database that has to
+// be migrated, or that a newer build has migrated, is a Conflict that says so.
 func (s *Store) SchemaAtHead(ctx context.Context) error {
-	return s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error { return q.atHead(ctx) })
+	return s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error { return q.checkSchema(ctx) })
 }
 
-func (q *session) atHead(ctx context.Context) error {
+func (q *session) checkSchema(ctx context.Context) error {
 	known, err := knownSchema()
 	if err != nil {
 		return err
@@ -123,16 +122,16 @@ func (q *session) atHead(ctx context.Context) error {
 	return nil
 }
 
-// versionTable is where goose keeps the applied steps.
+// versionTable is the table of applied steps, which goose writes.
 const versionTable = "goose_db_version"
 
 const (
-	// noSchema asks whether nothing was migrated, or whether the first step failed.
+	// noSchema is true when nothing was migrated, or when the first step failed.
 	noSchema      = "SELECT to_regclass('collections') IS NULL OR to_regclass('" + versionTable + "') IS NULL"
 	currentSchema = "SELECT COALESCE(MAX(version_id), 0) FROM " + versionTable
 )
 
-// knownSchema is the number of the newest migration.
+// knownSchema returns the number of the newest migration.
 func knownSchema() (newest int64, err error) {
 	files, err := migrations.Postgres.ReadDir("postgres")
 	for _, f := range files {
@@ -141,8 +140,8 @@ func knownSchema() (newest int64, err error) {
 	return newest, err
 }
 
-// roleServes refuses a role that row-level security does not hold.
-func (q *session) roleServes(ctx context.Context) error {
+// checkRole returns a Conflict for a role that row-level security does not limit.
+func (q *session) checkRole(ctx context.Context) error {
 	var role, owner string
 	var super, bypass, owns bool
 	_, err := q.get(ctx, `SELECT r.rolname, r.rolsuper, r.rolbypassrls, pg_get_userbyid(c.relowner), pg_has_role(c.relowner, 'MEMBER')
@@ -167,8 +166,8 @@ func (q *session) roleServes(ctx context.Context) error {
 		role, because)
 }
 
-// tenantsHeld refuses tables whose row-level security somebody switched off.
-func (q *session) tenantsHeld(ctx context.Context) error {
+// checkRowSecurity returns a Conflict when row-level security is switched off for a table.
+func (q *session) checkRowSecurity(ctx context.Context) error {
 	var open []string
 	err := q.each(ctx, `SELECT t.relname FROM pg_class t JOIN pg_policy p ON p.polrelid = t.oid AND p.polname = 'own_tenant'
  WHERE t.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('collections')) AND NOT t.relrowsecurity ORDER BY 1`, nil, func(rows pgx.Rows) error {
@@ -183,8 +182,8 @@ func (q *session) tenantsHeld(ctx context.Context) error {
 	return fault.New(fault.Conflict, "row-level security is off for %s; let the owner run ALTER TABLE … ENABLE ROW LEVEL SECURITY for each", strings.Join(open, ", "))
 }
 
-// rightsServe names the rights that the role lacks.
-func (q *session) rightsServe(ctx context.Context) error {
+// checkRights returns a Conflict that names the rights that the role lacks.
+func (q *session) checkRights(ctx context.Context) error {
 	var lacks []string
 	err := q.each(ctx, `WITH home AS (SELECT relnamespace AS id FROM pg_class WHERE oid = to_regclass('collections'))
 SELECT r.name || ' on table ' || t.relname FROM pg_class t, home, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) r (name)

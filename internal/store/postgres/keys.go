@@ -58,8 +58,8 @@ func (q *session) KeysAfter(ctx context.Context, tenantID, agent, id uuid.UUID, 
 func (q *session) InsertKey(ctx context.Context, k auth.Key) error {
 	_, err := q.exec(ctx, `INSERT INTO api_keys (tenant, id, name, prefix, hash, permissions, agent, created_at, expires_at, revoked_at, rotated_to)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, k.Tenant, k.ID, k.Name, k.Prefix, k.Hash[:], permissionNames(k.Permissions), k.Agent,
-		store.Micros(k.CreatedAt), at(k.ExpiresAt), at(k.RevokedAt), k.RotatedTo)
-	if unique(err, "api_keys_pkey") {
+		store.Micros(k.CreatedAt), nullTime(k.ExpiresAt), nullTime(k.RevokedAt), k.RotatedTo)
+	if isUniqueViolation(err, "api_keys_pkey") {
 		err = fault.New(fault.Exists, "a key with this id exists")
 	}
 	return err
@@ -68,7 +68,7 @@ func (q *session) InsertKey(ctx context.Context, k auth.Key) error {
 // UpdateKey implements store.KeyRows. It goes with the next statement.
 func (q *session) UpdateKey(_ context.Context, k auth.Key) error {
 	q.later("UPDATE api_keys SET name = $3, permissions = $4, expires_at = $5, revoked_at = $6, rotated_to = $7 WHERE tenant = $1 AND id = $2",
-		k.Tenant, k.ID, k.Name, permissionNames(k.Permissions), at(k.ExpiresAt), at(k.RevokedAt), k.RotatedTo)
+		k.Tenant, k.ID, k.Name, permissionNames(k.Permissions), nullTime(k.ExpiresAt), nullTime(k.RevokedAt), k.RotatedTo)
 	return nil
 }
 
@@ -92,6 +92,6 @@ func (q *session) RetireSigningKeys(_ context.Context, from, expire time.Time) e
 // InsertSigningKey implements store.SigningKeyRows. It goes with the next statement.
 func (q *session) InsertSigningKey(_ context.Context, k auth.SigningKey) error {
 	q.later("INSERT INTO signing_keys (kid, public, wrapped, created_at, retires_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
-		k.KID, k.Public, k.Wrapped, k.CreatedAt, at(k.RetiresAt), at(k.ExpiresAt))
+		k.KID, k.Public, k.Wrapped, k.CreatedAt, nullTime(k.RetiresAt), nullTime(k.ExpiresAt))
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 func (q *session) Answer(ctx context.Context, s tenant.Scope, k memory.Idempotency, since time.Time) (memory.Idempotency, bool, error) {
 	path := store.Clean(k.Path)
 	if q.in {
-		q.lockName(lockAnswer, s.Tenant().String(), s.Agent().String(), k.Method, path, k.Key)
+		q.lockByName(lockAnswer, s.Tenant().String(), s.Agent().String(), k.Method, path, k.Key)
 	}
 	var hash []byte
 	var answer json.RawMessage
@@ -39,11 +39,11 @@ const purgeBatch = 50
 func (q *session) InsertAnswer(_ context.Context, s tenant.Scope, k memory.Idempotency, now, before time.Time) error {
 	path := store.Clean(k.Path)
 	q.later("DELETE FROM idempotency WHERE tenant = $1 AND agent = $2 AND method = $3 AND path = $4 AND key = $5 AND at <= $6", s.Tenant(), s.Agent(), k.Method, path, k.Key, before)
-	// Transactions that delete the same rows are not waited for.
+	// Do not wait for transactions that delete the same rows.
 	q.later("DELETE FROM idempotency WHERE tenant = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM idempotency WHERE tenant = $1 AND at <= $2 LIMIT $3 FOR UPDATE SKIP LOCKED))",
 		s.Tenant(), before, purgeBatch)
 	q.later("INSERT INTO idempotency (tenant, agent, method, path, key, body_hash, ids, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-		s.Tenant(), s.Agent(), k.Method, path, k.Key, k.BodyHash[:], raw(k.IDs), now)
+		s.Tenant(), s.Agent(), k.Method, path, k.Key, k.BodyHash[:], nullJSON(k.IDs), now)
 	return nil
 }
 
@@ -77,12 +77,12 @@ func (q *session) ListAudit(ctx context.Context, s tenant.Scope, aq memory.Audit
 	return out, err
 }
 
-// moreUse adds what a conflicting row of model_use m counts.
+// moreUse adds the counts of a conflicting row of model_use m.
 const moreUse = `calls = m.calls + excluded.calls, prompt_tokens = m.prompt_tokens + excluded.prompt_tokens,
  completion_tokens = m.completion_tokens + excluded.completion_tokens`
 
-// AddModelUse implements memory.Ledger. The rows are taken in the order of
-// their keys, so that processes that count at once do not wait in a circle.
+// AddModelUse implements memory.Ledger. Rows are written in the order of their keys, so that
+// processes that count at once do not wait for each other in a circle.
 func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.ModelUse) error {
 	if err := sc.Check(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.M
 	if len(use) == 0 {
 		return nil
 	}
-	use = summed(use)
+	use = sumByKey(use)
 	var collections ids
 	var days, purposes []string
 	var calls, prompt, completion []int64
@@ -103,7 +103,7 @@ func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.M
 			return err
 		}
 		q.HoldCollections(sc.Tenant(), collections...)
-		if err := q.reachAll(ctx, sc, collections); err != nil {
+		if err := q.checkReached(ctx, sc, collections); err != nil {
 			return err
 		}
 		q.later(`INSERT INTO model_use AS m (tenant, day, collection, purpose, calls, prompt_tokens, completion_tokens)
@@ -113,8 +113,8 @@ func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.M
 	})
 }
 
-// summed adds up entries of one key, in the order of keys.
-func summed(use []memory.ModelUse) []memory.ModelUse {
+// sumByKey adds up the entries of each key, and returns them in the order of their keys.
+func sumByKey(use []memory.ModelUse) []memory.ModelUse {
 	type key struct {
 		collection   uuid.UUID
 		day, purpose string
@@ -137,12 +137,12 @@ func summed(use []memory.ModelUse) []memory.ModelUse {
 	return out
 }
 
-// reachAll refuses collections that are not there or out of reach; the zero id
-// stands for none.
-func (q *session) reachAll(ctx context.Context, sc tenant.Scope, all ids) error {
+// checkReached returns NotFound unless all collections exist and are in reach; the zero id is for no
+// collection.
+func (q *session) checkReached(ctx context.Context, sc tenant.Scope, all ids) error {
 	var p params
 	text := "SELECT COUNT(*) FROM unnest(" + p.add(all) + "::uuid[]) w (id) WHERE w.id <> " + zeroID +
-		" AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.tenant = " + p.add(sc.Tenant()) + " AND c.id = w.id" + reached(&p, sc) + ")"
+		" AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.tenant = " + p.add(sc.Tenant()) + " AND c.id = w.id" + reachedBy(&p, sc) + ")"
 	var lost int
 	_, err := q.get(ctx, text, p.args, &lost)
 	if err == nil && lost > 0 {
@@ -157,7 +157,7 @@ func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay s
 	text := "SELECT m.collection, m.purpose, m.day, m.calls, m.prompt_tokens, m.completion_tokens FROM model_use m WHERE m.tenant = " + p.add(s.Tenant()) +
 		" AND m.day >= " + p.add(store.Clean(fromDay)) + " AND m.day <= " + p.add(store.Clean(toDay))
 	if s.HasAgent() {
-		text += " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = m.tenant AND c.id = m.collection" + reached(&p, s) + ")"
+		text += " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = m.tenant AND c.id = m.collection" + reachedBy(&p, s) + ")"
 	}
 	err = q.each(ctx, text+` ORDER BY m.day, m.collection, m.purpose COLLATE "C"`, p.args, func(rows pgx.Rows) error {
 		u, err := store.ScanModelUse(rows)
@@ -171,7 +171,7 @@ func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay s
 func (q *session) TenantUsage(ctx context.Context, s tenant.Scope, now time.Time) (u memory.TenantUsage, err error) {
 	var p params
 	text := `SELECT COALESCE(SUM(h.s_notes), 0)::bigint, COALESCE(SUM(h.s_links), 0)::bigint, COUNT(*), COUNT(*) FILTER (WHERE c.parent <> ` + zeroID + `), COALESCE(SUM(h.s_bytes), 0)::bigint
- FROM collections c JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.tenant = ` + p.add(s.Tenant()) + seen(&p, s, now)
+ FROM collections c JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.tenant = ` + p.add(s.Tenant()) + seenBy(&p, s, now)
 	_, err = q.get(ctx, text, p.args, &u.Notes, &u.Links, &u.Collections, &u.Forks, &u.StoredBytes)
 	return u, err
 }

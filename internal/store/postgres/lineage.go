@@ -13,10 +13,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// lineageOf gives a lateral table u of one row: the layers of the collection c
-// read at a revision, nearest first. The collection is bounded by it, every
-// ancestor by the least of it and the fork points on the way. One layer more is
-// read than there may be, so that a lineage that is too deep is noticed.
+// lineageOf returns a lateral table u of one row: the layers of the collection c read at a
+// revision, nearest first. The collection is bounded by that revision, every ancestor by the least
+// of it and of the fork points on the way. One layer more than allowed is read, so that a lineage
+// that is too deep is noticed.
 func lineageOf(at string) string {
 	return ` CROSS JOIN LATERAL (
  WITH RECURSIVE up (depth, id, bound, parent, below) AS (
@@ -31,7 +31,7 @@ func lineageOf(at string) string {
 
 const lineageColumns = "u.layers, u.bounds, u.epochs, u.last"
 
-// lineage is what lineageColumns hold.
+// lineage holds lineageColumns.
 type lineage struct {
 	layers         ids
 	bounds, epochs []int64
@@ -71,20 +71,20 @@ func (q *session) Layers(ctx context.Context, r store.CollectionRow, at memory.R
 	return l.resolve()
 }
 
-// traced is a collection with its lineage.
-type traced struct {
+// collectionWithLineage is a collection with its lineage.
+type collectionWithLineage struct {
 	store.CollectionRow
 	lineage
 }
 
-// OpenView implements memory.Reader. One statement reads the collection and its
-// lineage, at one moment.
+// OpenView implements memory.Reader. One statement reads the collection and its lineage, from one
+// snapshot.
 func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as memory.At) (v memory.View, err error) {
 	if err := sc.Check(); err != nil {
 		return v, err
 	}
 	if !storable(ref) {
-		return v, fault.Missing("collection") // no name is like that
+		return v, fault.Missing("collection") // no collection has such a name
 	}
 	p := params{args: []any{sc.Tenant()}}
 	where := byRef(&p, sc, ref, s.now())
@@ -92,11 +92,11 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 	if as.AsOf != nil {
 		to = p.add(rev(*as.AsOf)) + "::bigint"
 	}
-	var found []traced
+	var found []collectionWithLineage
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		found = nil
 		return q.each(ctx, "SELECT "+collectionColumns+", "+lineageColumns+collectionTables+lineageOf(to)+where, p.args, func(rows pgx.Rows) error {
-			var t traced
+			var t collectionWithLineage
 			err := rows.Scan(append(collectionDest(&t.CollectionRow), t.lineage.dest()...)...)
 			found = append(found, t)
 			return err
@@ -125,14 +125,13 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 
 // The conditions below expect the tenant as parameter $1.
 
-// live is the condition that a row of a layer is live at the layer's bound.
+// live returns the condition that a row of a layer is live at the layer's bound.
 func (p *params) live(alias string, l memory.Layer) string {
 	b := p.add(rev(l.Bound))
 	return alias + ".layer = " + p.add(l.Collection) + " AND " + alias + ".from_rev <= " + b + " AND " + alias + ".to_rev > " + b
 }
 
-// hiddenNotes is the condition that no nearer layer holds any version of the
-// note n.
+// hiddenNotes returns the condition that no nearer layer holds any version of the note n.
 func (p *params) hiddenNotes(nearer []memory.Layer) string {
 	var b strings.Builder
 	for _, l := range nearer {
@@ -142,7 +141,7 @@ func (p *params) hiddenNotes(nearer []memory.Layer) string {
 	return b.String()
 }
 
-// hiddenLinks is hiddenNotes for links, by their identity.
+// hiddenLinks returns the same condition for links, by their identity.
 func (p *params) hiddenLinks(nearer []memory.Layer) string {
 	var b strings.Builder
 	for _, l := range nearer {
@@ -152,8 +151,8 @@ func (p *params) hiddenLinks(nearer []memory.Layer) string {
 	return b.String()
 }
 
-// noteVisible is the condition that a note is visible through the layers: the
-// nearest layer that holds it at all decides.
+// noteVisible returns the condition that a note is visible through the layers: the nearest layer
+// that holds it at all decides.
 func (p *params) noteVisible(id string, layers []memory.Layer) string {
 	var b strings.Builder
 	b.WriteString("COALESCE(")
@@ -165,8 +164,8 @@ func (p *params) noteVisible(id string, layers []memory.Layer) string {
 	return b.String()
 }
 
-// visibleLinks is the condition for the links l of layer i that are visible
-// through the layers, endpoints included.
+// visibleLinks returns the condition for the links l of layer i that are visible through the
+// layers, endpoints included.
 func (p *params) visibleLinks(layers []memory.Layer, i int) string {
 	return "l.tenant = $1 AND " + p.live("l", layers[i]) + " AND NOT l.deleted" + p.hiddenLinks(layers[:i]) +
 		" AND " + p.noteVisible("l.source", layers) + " AND " + p.noteVisible("l.target", layers)

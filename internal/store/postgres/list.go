@@ -37,13 +37,13 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 		common += " AND n.id " + beyond + " " + p.add(pg.After)
 	}
 	if store.IsMessageList(pg.Kinds) {
-		common += " AND n.kind = 'message'" // as their index says it
+		common += " AND n.kind = 'message'" // the condition of their index
 	}
 	if len(pg.Kinds) > 0 {
-		common += " AND n.kind = ANY(" + p.add(names(pg.Kinds)) + "::text[])"
+		common += " AND n.kind = ANY(" + p.add(storableTexts(pg.Kinds)) + "::text[])"
 	}
 	if len(pg.States) > 0 {
-		common += " AND n.state = ANY(" + p.add(names(pg.States)) + "::text[])"
+		common += " AND n.state = ANY(" + p.add(storableTexts(pg.States)) + "::text[])"
 	}
 	if pg.Lacks != "" {
 		common += " AND NOT EXISTS (SELECT FROM vectors x WHERE x.tenant = $1 AND x.layer = n.layer AND x.note = n.id AND x.from_rev = n.from_rev AND x.embedder = " + p.add(pg.Lacks) + ")"
@@ -72,11 +72,11 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	return out, err
 }
 
-// names returns kinds or states as the driver takes them.
-func names[S ~string](l []S) []string {
+// storableTexts returns kinds or states as the driver takes them.
+func storableTexts[S ~string](l []S) []string {
 	out := make([]string, 0, len(l))
 	for _, s := range l {
-		if storable(string(s)) { // else no row holds it
+		if storable(string(s)) { // else no row has it
 			out = append(out, string(s))
 		}
 	}

@@ -17,18 +17,17 @@ import (
 	"github.com/slipboxhq/slipbox/migrations"
 )
 
-// migrationLock is the key of the advisory lock under which one process at a
-// time migrates a database.
-const migrationLock = 0x736c6970_626f78 // "slipbox"
+// migrationLock is the key of the advisory lock under which one process at a time migrates a
+// database: "slipbox".
+const migrationLock = 0x736c6970_626f78
 
-// Migrate brings the schema to the newest step that this build knows and
-// grants the serving role what it needs, and no more; role "" grants nothing.
-// ownerURL names the owner of the tables, by a connection of its own: not
-// through a pooler that gives each transaction another one. It may run
+// Migrate applies the migrations that are missing and grants the serving role the rights that it
+// needs, and no more; role "" is granted nothing. ownerURL connects as the owner of the tables,
+// directly: not through a pooler that uses another connection for each transaction. Migrate may run
 // twice, and in several processes at once.
 //
-// A role that does not exist, a missing extension and a database that a newer
-// build has migrated are Conflicts that say what to do.
+// A role that does not exist, a missing extension and a database that a newer build has migrated
+// are Conflicts that say what to do.
 func Migrate(ctx context.Context, ownerURL, role string) error {
 	return migrating(ctx, ownerURL, func(ctx context.Context, conn *pgx.Conn, m *store.Migrator) error {
 		if err := m.Up(ctx); err != nil {
@@ -38,7 +37,7 @@ func Migrate(ctx context.Context, ownerURL, role string) error {
 		if err := conn.QueryRow(ctx, vectorVersion).Scan(&version); err != nil {
 			return err
 		}
-		if err := vectorServes(version); err != nil {
+		if err := checkVector(version); err != nil {
 			return err
 		}
 		if role == "" {
@@ -48,14 +47,13 @@ func Migrate(ctx context.Context, ownerURL, role string) error {
 	})
 }
 
-// MigrateDown takes the schema back to a step; 0 removes everything but the
-// extension.
+// MigrateDown migrates the schema back to a version; 0 removes everything but the extension.
 func MigrateDown(ctx context.Context, ownerURL string, to int64) error {
 	return migrating(ctx, ownerURL, func(ctx context.Context, _ *pgx.Conn, m *store.Migrator) error { return m.DownTo(ctx, to) })
 }
 
-// MigrationStatus tells where the database stands and what this build knows. It
-// creates nothing, and does not wait for who migrates.
+// MigrationStatus returns the version of the database and the newest one that this build knows. It
+// creates nothing, and does not wait for a running migration.
 func MigrationStatus(ctx context.Context, ownerURL string) (current, known int64, err error) {
 	if known, err = knownSchema(); err != nil {
 		return 0, 0, err
@@ -73,7 +71,7 @@ func MigrationStatus(ctx context.Context, ownerURL string) (current, known int64
 // migrating runs fn while no other process migrates the database.
 func migrating(ctx context.Context, ownerURL string, fn func(context.Context, *pgx.Conn, *store.Migrator) error) error {
 	return connected(ctx, ownerURL, func(conn *pgx.Conn) (err error) {
-		// The lock goes with its connection.
+		// The lock ends with its connection.
 		if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrationLock)); err != nil {
 			return err
 		}
@@ -87,7 +85,7 @@ func migrating(ctx context.Context, ownerURL string, fn func(context.Context, *p
 	})
 }
 
-// connected runs fn with a connection of the owner, and translates what it says.
+// connected runs fn with a connection of the owner, and translates its error.
 func connected(ctx context.Context, ownerURL string, fn func(*pgx.Conn) error) (err error) {
 	if ownerURL == "" {
 		return fault.InvalidField("migrate_database_url", "is required")
@@ -116,8 +114,8 @@ func newMigrator(db *sql.DB) (*store.Migrator, error) {
 	return store.NewMigrator(db, store.Postgres, folder)
 }
 
-// explain says what to do where the owner may not create the extension or the
-// tables, or the server lacks the extension.
+// explain returns a fault that says what to do when the owner may not create the extension or the
+// tables, or when the server lacks the extension.
 func explain(err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
@@ -130,8 +128,7 @@ func explain(err error) error {
 	return err
 }
 
-// grant gives the serving role its rights, and takes from everybody what they
-// have by default.
+// grant grants the serving role its rights, and revokes the default rights of all others.
 func grant(ctx context.Context, conn *pgx.Conn, role string) error {
 	var known, owns bool
 	if err := conn.QueryRow(ctx, `SELECT r.oid IS NOT NULL, COALESCE(pg_has_role(r.oid, c.relowner, 'MEMBER'), false)
@@ -164,7 +161,7 @@ UNION ALL SELECT format('FUNCTION %s', f.oid::regprocedure), 'EXECUTE' FROM pg_p
 	return pgx.BeginFunc(ctx, conn, func(t pgx.Tx) error {
 		for i, r := range rights {
 			statements := []string{fmt.Sprintf("GRANT %s ON %s TO %s", r.What, r.On, name)}
-			if i > 0 { // a schema may be others' too
+			if i > 0 { // the schema may be used by others too
 				statements = append([]string{
 					fmt.Sprintf("REVOKE ALL ON %s FROM PUBLIC", r.On), fmt.Sprintf("REVOKE ALL ON %s FROM %s", r.On, name),
 				}, statements...)

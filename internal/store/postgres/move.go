@@ -19,9 +19,9 @@ import (
 
 var _ store.Mover = (*Store)(nil)
 
-// moving runs fn in one transaction that may take as long as it takes, with a
-// role that sees the rows of every tenant.
-func (s *Store) moving(ctx context.Context, o pgx.TxOptions, fn func(context.Context, pgx.Tx) error) error {
+// inMoveTransaction runs fn in one transaction without timeouts, with a role that sees the rows of every
+// tenant.
+func (s *Store) inMoveTransaction(ctx context.Context, o pgx.TxOptions, fn func(context.Context, pgx.Tx) error) error {
 	err := pgx.BeginTxFunc(ctx, s.pool, o, func(t pgx.Tx) error {
 		if _, err := t.Exec(ctx, "SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)"); err != nil {
 			return err
@@ -40,7 +40,7 @@ func (s *Store) moving(ctx context.Context, o pgx.TxOptions, fn func(context.Con
 
 // Export implements store.Mover. It needs the owner's role (Config.AnyRole).
 func (s *Store) Export(ctx context.Context, fn func(store.Row) error) error {
-	return s.moving(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(ctx context.Context, t pgx.Tx) error {
+	return s.inMoveTransaction(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(ctx context.Context, t pgx.Tx) error {
 		for _, table := range store.Tables() {
 			if err := exportTable(ctx, t, table, fn); err != nil {
 				return err
@@ -52,7 +52,7 @@ func (s *Store) Export(ctx context.Context, fn func(store.Row) error) error {
 
 func exportTable(ctx context.Context, t pgx.Tx, table *store.Table, fn func(store.Row) error) error {
 	columns, keys := make([]string, len(table.Columns)), make([]string, table.Key)
-	values := make([]moved, len(table.Columns))
+	values := make([]movedColumn, len(table.Columns))
 	dest := make([]any, len(table.Columns))
 	for i := range table.Columns {
 		c := &table.Columns[i]
@@ -90,13 +90,13 @@ func exportTable(ctx context.Context, t pgx.Tx, table *store.Table, fn func(stor
 	return rows.Err()
 }
 
-// moved is where a column is read to, and how others know what was read.
-type moved struct {
+// movedColumn is the destination of a column.
+type movedColumn struct {
 	dest any
 	get  func() (any, error)
 }
 
-func movedAs(c *store.Column) moved {
+func movedAs(c *store.Column) movedColumn {
 	switch c.Kind {
 	case store.KindID:
 		return plain[uuid.UUID]()
@@ -112,7 +112,7 @@ func movedAs(c *store.Column) moved {
 		return plain[[]byte]()
 	case store.KindTime, store.KindEvent:
 		p := new(*time.Time)
-		return moved{p, func() (any, error) {
+		return movedColumn{p, func() (any, error) {
 			if *p == nil {
 				return nil, nil
 			}
@@ -120,11 +120,11 @@ func movedAs(c *store.Column) moved {
 		}}
 	case store.KindHalf:
 		p := new(pgvector.HalfVector)
-		return moved{p, func() (any, error) { return store.HalfBytes(p.Slice()), nil }}
+		return movedColumn{p, func() (any, error) { return store.HalfBytes(p.Slice()), nil }}
 	default: // texts, and documents as texts
 	}
 	p := new(*string)
-	return moved{p, func() (any, error) {
+	return movedColumn{p, func() (any, error) {
 		switch {
 		case *p == nil:
 			return nil, nil
@@ -135,16 +135,16 @@ func movedAs(c *store.Column) moved {
 	}}
 }
 
-func plain[T any]() moved {
+func plain[T any]() movedColumn {
 	p := new(T)
-	return moved{p, func() (any, error) { return *p, nil }}
+	return movedColumn{p, func() (any, error) { return *p, nil }}
 }
 
-// Import implements store.Mover. It needs the owner's role (Config.AnyRole).
-// Gateways that serve wait, or are refused, until it is over.
+// Import implements store.Mover. It needs the owner's role (Config.AnyRole). Serving gateways wait,
+// or are refused, until it has ended.
 func (s *Store) Import(ctx context.Context, next func() (store.Row, error)) error {
-	return s.moving(ctx, pgx.TxOptions{}, func(ctx context.Context, t pgx.Tx) error {
-		if err := unused(ctx, t); err != nil {
+	return s.inMoveTransaction(ctx, pgx.TxOptions{}, func(ctx context.Context, t pgx.Tx) error {
+		if err := checkUnused(ctx, t); err != nil {
 			return err
 		}
 		in := &incoming{next: next}
@@ -161,7 +161,7 @@ func (s *Store) Import(ctx context.Context, next func() (store.Row, error)) erro
 			return err
 		}
 		for _, table := range store.Tables() {
-			// The planner would know nothing of the rows until autovacuum comes by.
+			// Until autovacuum runs, the planner would know nothing of the rows.
 			if _, err := t.Exec(ctx, "ANALYZE "+table.Name); err != nil {
 				return err
 			}
@@ -170,8 +170,8 @@ func (s *Store) Import(ctx context.Context, next func() (store.Row, error)) erro
 	})
 }
 
-// unused refuses a database that is in use, and lets nobody else write.
-func unused(ctx context.Context, t pgx.Tx) error {
+// checkUnused returns a Conflict for a database that is in use, and keeps all others from writing.
+func checkUnused(ctx context.Context, t pgx.Tx) error {
 	names := make([]string, len(store.Tables()))
 	for i, table := range store.Tables() {
 		names[i] = table.Name
@@ -198,12 +198,12 @@ func unused(ctx context.Context, t pgx.Tx) error {
 	return nil
 }
 
-// importTable copies the rows that come until those of another table.
+// importTable copies rows until the first row of another table.
 func importTable(ctx context.Context, t pgx.Tx, in *incoming) error {
 	in.table = in.row.Table
 	_, err := t.CopyFrom(ctx, pgx.Identifier{in.table.Name}, in.table.Names(), in)
 	if in.err != nil && !errors.Is(in.err, io.EOF) {
-		return in.err // what ended the copy, which the server only repeats
+		return in.err // the cause; the server only repeats it
 	}
 	if err == nil {
 		return nil
@@ -214,7 +214,7 @@ func importTable(ctx context.Context, t pgx.Tx, in *incoming) error {
 	return fmt.Errorf("copy %s: %w", in.table.Name, err)
 }
 
-// incoming gives the rows of one table to a copy. It is one row ahead.
+// incoming returns the rows of one table to a COPY. It reads one row ahead.
 type incoming struct {
 	next    func() (store.Row, error)
 	table   *store.Table

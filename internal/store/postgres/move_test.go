@@ -19,7 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/migrations"
 )
 
-// openOwner opens a database of its own as the owner, who moves stores.
+// openOwner opens a new database as the owner, who moves stores.
 func openOwner(t *testing.T) storetest.Harness {
 	t.Helper()
 	clock := storetest.NewClock()
@@ -68,7 +68,7 @@ func TestMoveRefused(t *testing.T) {
 	storetest.MoveRefused(t, openOwner, 1, openEmbedded(t))
 }
 
-// A serving role would see the rows of one tenant and take them for all.
+// A serving role would see the rows of one tenant only, and export them as if they were all.
 func TestMoveNeedsTheOwner(t *testing.T) {
 	t.Parallel()
 	s, err := postgres.Open(t.Context(), postgres.Config{URL: postgrestest.New(t).URL}, postgres.Deps{})
@@ -82,7 +82,7 @@ func TestMoveNeedsTheOwner(t *testing.T) {
 	}
 }
 
-// What is new in a moved store follows what came with it.
+// New rows in a moved store follow those that were moved.
 func TestMoveGoesOn(t *testing.T) {
 	t.Parallel()
 	source := openEmbedded(t)
@@ -91,7 +91,7 @@ func TestMoveGoesOn(t *testing.T) {
 	storetest.WritableAfterMove(t, target)
 }
 
-// Whoever changes the schema is told to change what is moved.
+// A change of the schema needs a change of what is moved.
 func TestMoveKnowsTheSchema(t *testing.T) {
 	t.Parallel()
 	conn, err := pgx.Connect(t.Context(), postgrestest.New(t).OwnerURL)

@@ -15,8 +15,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// The server sums in 32 bits, so that what it ranks is ranked once more here.
-// Candidates go on beyond the limit for as long as they could change places.
+// The server sums in 32 bits, so its ranking is computed again here. More candidates than the limit
+// are read for as long as they could change the order.
 const (
 	moreCandidates = 64
 	scoreError     = 1e-4
@@ -81,8 +81,7 @@ type nearest struct {
 	found  []memory.Nearest
 }
 
-// find ranks as many candidates as asked for, and tells whether others could
-// change what was found.
+// find ranks as many candidates as asked for, and reports whether others could change the result.
 func (n *nearest) find(ctx context.Context, q *session, args []any, ask int64) (again bool, err error) {
 	n.found = nil
 	var rows int64

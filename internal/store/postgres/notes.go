@@ -29,7 +29,7 @@ func (r reader) columns() string {
 	return noteColumns + ", v.vec, v.tokens"
 }
 
-// from gives the tables of columns. The tenant is parameter $1.
+// from returns the tables of columns. The tenant is parameter $1.
 func (r reader) from(p *params) string {
 	if r.Embedder == "" {
 		return " FROM notes n"
@@ -52,7 +52,7 @@ func (r reader) scan(rows pgx.Rows, more ...any) (n store.NoteVersion, err error
 	}
 	n.Collection = r.Collection
 	n.OccurredAt, n.CreatedAt, n.UpdatedAt = timeOf(occurred), timeOf(created), n.UpdatedAt.UTC()
-	n.Keywords, n.Tags, n.Supplied = none(n.Keywords), none(n.Tags), none(n.Supplied)
+	n.Keywords, n.Tags, n.Supplied = nilIfEmpty(n.Keywords), nilIfEmpty(n.Tags), nilIfEmpty(n.Supplied)
 	if n.Attributes, err = objectOf(attributes); err != nil {
 		return n, err
 	}
@@ -158,8 +158,8 @@ func (q *session) NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, laye
 	return n, ok, err
 }
 
-// History implements memory.Reader. Fork points order the layers: a nearer one
-// begins where its parent's bound ends.
+// History implements memory.Reader. Fork points order the layers: a nearer one begins where its
+// parent's bound ends.
 func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, note uuid.UUID, before memory.Revision, n int) (out []memory.HistoryEntry, err error) {
 	if err := v.Check(sc); err != nil {
 		return nil, err
@@ -199,8 +199,8 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 	return out, err
 }
 
-// historyEntry scans a version with what its changeset adds. A copy keeps
-// versions, not changesets.
+// historyEntry scans a version with the columns of its changeset. A copy keeps versions, but no
+// changesets.
 func (r reader) historyEntry(rows pgx.Rows) (e memory.HistoryEntry, err error) {
 	var at *time.Time
 	var actor, cause *string

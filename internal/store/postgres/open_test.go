@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
 
-// refusal opens and gives what it says.
+// refusal opens a store and returns the error.
 func refusal(t *testing.T, c postgres.Config) error {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), c, postgres.Deps{})
@@ -38,7 +38,7 @@ func changed(t *testing.T, of string, change func(*url.URL)) string {
 	return u.String()
 }
 
-// says fails unless err is a fault of the code whose public sentence has the words.
+// says fails unless err is a fault of the code whose public sentence contains the words.
 func says(t *testing.T, err error, code fault.Code, words string) {
 	t.Helper()
 	if !fault.Is(err, code) {
@@ -97,7 +97,7 @@ func TestOpenWithoutSchema(t *testing.T) {
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
 	run(t, db.OwnerURL, "CREATE EXTENSION IF NOT EXISTS vector")
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
-	// As a first step that failed, or "migrate down --to 0", leave it.
+	// A first step that failed, or "migrate down --to 0", leaves the database like this.
 	if err := postgres.MigrateDown(t.Context(), db.OwnerURL, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -174,8 +174,8 @@ func run(tb testing.TB, url string, statements ...string) {
 	}
 }
 
-// TestServingOnABrokenSetUp: what operators have to mend is no refusal of what
-// callers sent, such as of their key.
+// TestServingOnABrokenSetUp: a problem that operators have to fix is not blamed on what callers
+// sent, such as their key.
 func TestServingOnABrokenSetUp(t *testing.T) {
 	t.Parallel()
 	const unfit = "the store cannot serve now"
@@ -261,11 +261,11 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestOwnerWithoutRights: the owner may not create the extension, or the schema's tables.
+// TestOwnerWithoutRights: the owner may not create the extension, or the tables of the schema.
 func TestOwnerWithoutRights(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.NewEmpty(t)
-	// The serving role is an owner of nothing.
+	// The serving role owns nothing.
 	says(t, postgres.Migrate(t.Context(), db.URL, ""), fault.Conflict, "MIGRATE_DATABASE_URL")
 	says(t, postgres.Migrate(t.Context(), "", ""), fault.Invalid, "migrate_database_url")
 }

@@ -19,30 +19,29 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// Config of the engine.
+// Config configures the engine.
 type Config struct {
-	// URL of the database, as libpq takes it. The role serves: it must neither
-	// own the tables nor bypass row-level security. Required.
+	// URL of the database, in a form that libpq accepts. Its role serves: it must neither own the
+	// tables nor bypass row-level security. Required.
 	URL string
-	// ExecMode is how statements go to the server: cache_statement (default),
-	// cache_describe, describe_exec, exec or simple_protocol. Poolers that give
-	// each transaction another connection need one of the last two, unless
-	// they keep prepared statements.
+	// ExecMode is how statements are sent to the server: cache_statement (default), cache_describe,
+	// describe_exec, exec or simple_protocol. Poolers that use another connection for each
+	// transaction need one of the last two, unless they support prepared statements.
 	ExecMode string
-	// Connections at once. Default 4 per CPU, at least 16.
+	// Connections is the size of the pool. Default 4 per CPU, at least 16.
 	Connections int
 	// StatementTimeout ends a statement that takes longer. Default 30 s.
 	StatementTimeout time.Duration
 	// LockTimeout is how long a write waits for another. Default 10 s.
 	LockTimeout time.Duration
-	// Retries of a transaction that the server gave up (deadlock, serialization). Default 5.
+	// Retries of a transaction that the server aborted (deadlock, serialization). Default 5.
 	Retries int
-	// AnyRole serves with a role that owns the tables or bypasses row-level
-	// security, for tools of the owner such as checks of a restored dump.
+	// AnyRole accepts a role that owns the tables or bypasses row-level security, for tools of the
+	// owner such as checks of a restored dump.
 	AnyRole bool
 }
 
-// Deps are what the engine needs from its surroundings.
+// Deps are the dependencies of the engine.
 type Deps struct {
 	Clock  memory.Clock    // nil: time.Now
 	Logger *slog.Logger    // nil: silent
@@ -58,11 +57,11 @@ type Store struct {
 	clock  memory.Clock
 	log    *slog.Logger
 	groups groups
-	// serving is true once Open found everything right.
+	// serving is true once Open has checked everything.
 	serving bool
 }
 
-// now is the time of a transaction.
+// now returns the time of a transaction.
 func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 
 func (c *Config) setDefaults() {
@@ -89,12 +88,11 @@ var execModes = map[string]pgx.QueryExecMode{
 	"simple_protocol": pgx.QueryExecModeSimpleProtocol,
 }
 
-// Open connects and looks whether the server, its schema and the role are
-// right. Each thing that is wrong is a fault that says how to mend it:
-// Unavailable for a server that is not reached, Unauthenticated for a refused
-// password, Invalid "database_url" for an unreadable URL, Conflict for a server,
-// an extension, a schema or a role that cannot serve. Should one of them come
-// about later, every method is Unavailable while it lasts.
+// Open connects, and checks the server, its schema and the role. Each problem is a fault that says
+// how to fix it: Unavailable for a server that cannot be reached, Unauthenticated for a refused
+// password, Invalid "database_url" for an unreadable URL, Conflict for a server, an extension, a
+// schema or a role that cannot serve. If one of these problems occurs later, every method is
+// Unavailable while it lasts.
 func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	c.setDefaults()
 	if d.Clock == nil {
@@ -127,7 +125,7 @@ func poolConfig(c Config, d Deps) (*pgxpool.Config, error) {
 	}
 	pc, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
-		// The text of the error holds the URL without its password.
+		// The text of the error has the URL without its password.
 		return nil, fault.InvalidField("database_url", "cannot be read: %v", err)
 	}
 	mode, ok := execModes[c.ExecMode]
@@ -145,9 +143,9 @@ func poolConfig(c Config, d Deps) (*pgxpool.Config, error) {
 		params["application_name"] = "slipbox"
 	}
 	pc.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		// Poolers do not know these as start parameters. Every statement has an index
-		// that leads to its layer or its ids; to read a whole table instead looks
-		// right to the planner only before it has seen that there are other layers.
+		// Poolers do not accept these as start parameters. Every statement has an index that leads
+		// to its layer or its ids; until the planner has seen several layers, it prefers to scan
+		// the whole table.
 		if _, err := conn.Exec(ctx, "SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false), set_config('timezone', 'UTC', false), set_config('enable_seqscan', 'off', false)",
 			pgx.QueryExecModeExec, millis(c.StatementTimeout), millis(c.LockTimeout)); err != nil {
 			return err
@@ -157,8 +155,8 @@ func poolConfig(c Config, d Deps) (*pgxpool.Config, error) {
 	return pc, nil
 }
 
-// registerTypes teaches the connection the types of pgvector, and, for the
-// modes in which the server is not asked, those of ids.
+// registerTypes registers the types of pgvector with the connection and, for the modes that do not
+// ask the server, those of ids.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	if err := pgxvector.RegisterTypes(ctx, conn); err != nil {
 		if _, ok := errors.AsType[*pgconn.PgError](err); ok || conn.IsClosed() || ctx.Err() != nil {
@@ -198,7 +196,7 @@ func (s *Store) Size(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Close waits for running statements and closes every connection.
+// Close waits for running statements and closes all connections.
 func (s *Store) Close() error {
 	s.pool.Close()
 	return nil

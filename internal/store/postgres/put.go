@@ -22,7 +22,7 @@ func (q *session) InsertNote(_ context.Context, tenantID uuid.UUID, n store.Note
  bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`,
 		tenantID, n.Layer, n.ID, rev(n.From), rev(n.To), n.Deleted, string(n.Kind), string(n.State), n.Key, n.Importance,
-		at(n.OccurredAt), at(n.CreatedAt), n.UpdatedAt, n.Bytes, n.Embedder, n.Category, n.Context,
+		nullTime(n.OccurredAt), nullTime(n.CreatedAt), n.UpdatedAt, n.Bytes, n.Embedder, n.Category, n.Context,
 		list(n.Keywords), list(n.Tags), orNull(n.AttributesJSON), n.Error, string(n.Analyst), list(n.Supplied), orNull(n.ProvenanceJSON), n.Content)
 	return nil
 }

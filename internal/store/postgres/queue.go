@@ -22,21 +22,21 @@ func (q *session) jobs(ctx context.Context, text string, args ...any) (out []mem
 	return out, err
 }
 
-// reachedJobs is the condition that the scope reaches the collection of a job
-// j. The rows of the collection may be gone while its removal is still being
-// finished; then only a scope of the whole tenant reaches its jobs.
-func reachedJobs(p *params, sc tenant.Scope) string {
+// jobsReachedBy returns the condition that the scope reaches the collection of a job j. While a
+// collection is being removed, its rows may be gone before its jobs: then only a scope of the whole
+// tenant reaches them.
+func jobsReachedBy(p *params, sc tenant.Scope) string {
 	if !sc.HasAgent() {
 		return ""
 	}
-	return " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = j.tenant AND c.id = j.collection" + reached(p, sc) + ")"
+	return " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = j.tenant AND c.id = j.collection" + reachedBy(p, sc) + ")"
 }
 
 // NextSeq implements store.JobWrites. It locks the head of the collection, unless the transaction
-// has: jobs are changed after this.
+// already has; jobs are locked after it.
 func (q *session) NextSeq(ctx context.Context, tenantID, collection uuid.UUID) (n int64, err error) {
 	if q.queue != nil && q.queue.collection == collection {
-		q.queue.last++ // it is saved with the head
+		q.queue.last++ // saved with the head
 		return q.queue.last, nil
 	}
 	ok, err := q.get(ctx, "UPDATE collection_heads SET job_seq = job_seq + 1 WHERE tenant = $1 AND collection = $2 RETURNING job_seq",
@@ -59,22 +59,22 @@ func (q *session) InsertJob(_ context.Context, j memory.Job) error {
 	}
 	q.later(`INSERT INTO jobs (tenant, id, collection, note, kind, stage, state, seq, attempts, payload, result, progress, error,
  not_before, lease, created_at, finished_at, trace) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
-		j.Tenant, j.ID, j.Collection, j.Note, string(j.Kind), string(j.Stage), string(j.State), j.Seq, j.Attempts, raw(j.Payload), raw(j.Result), progress,
-		j.Error, at(j.NotBefore), uuid.Nil, j.CreatedAt, at(j.FinishedAt), j.Trace)
+		j.Tenant, j.ID, j.Collection, j.Note, string(j.Kind), string(j.Stage), string(j.State), j.Seq, j.Attempts, nullJSON(j.Payload), nullJSON(j.Result), progress,
+		j.Error, nullTime(j.NotBefore), uuid.Nil, j.CreatedAt, nullTime(j.FinishedAt), j.Trace)
 	return nil
 }
 
 // JobByID implements store.JobRows.
 func (q *session) JobByID(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, bool, error) {
 	var p params
-	text := "SELECT " + store.JobColumns + " FROM jobs j WHERE j.tenant = " + p.add(s.Tenant()) + " AND j.id = " + p.add(id) + reachedJobs(&p, s)
+	text := "SELECT " + store.JobColumns + " FROM jobs j WHERE j.tenant = " + p.add(s.Tenant()) + " AND j.id = " + p.add(id) + jobsReachedBy(&p, s)
 	return first(q.jobs(ctx, text, p.args...))
 }
 
 // ListJobs implements store.JobRows.
 func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQuery, now time.Time) ([]memory.Job, error) {
 	var p params
-	text := "SELECT " + store.JobColumns + " FROM jobs j JOIN collections c ON c.tenant = j.tenant AND c.id = j.collection WHERE j.tenant = " + p.add(s.Tenant()) + seen(&p, s, now)
+	text := "SELECT " + store.JobColumns + " FROM jobs j JOIN collections c ON c.tenant = j.tenant AND c.id = j.collection WHERE j.tenant = " + p.add(s.Tenant()) + seenBy(&p, s, now)
 	if jq.Collection != uuid.Nil {
 		text += " AND j.collection = " + p.add(jq.Collection)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
-// TestDecidesTakeTurns: eight claimers in two processes never hold two decides
-// of a collection at once, and get them in order, while prepares end beside.
+// TestDecidesTakeTurns: eight claimers in two processes never lease two decides of a collection at
+// once, and lease them in order, while prepares end.
 func TestDecidesTakeTurns(t *testing.T) {
 	t.Parallel()
 	const jobs = 60
@@ -95,8 +95,8 @@ func TestDecidesTakeTurns(t *testing.T) {
 	b.sound(t)
 }
 
-// TestClaimsAtOnce: claims that meet give one decide to one of them, also when
-// a clock that is ahead finds another one first.
+// TestClaimsAtOnce: of concurrent claims, one gets a decide, even when a clock that is ahead finds
+// another decide first.
 func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -123,9 +123,8 @@ func TestClaimsAtOnce(t *testing.T) {
 	}
 }
 
-// TestClocksApart: a process whose clock is an hour ahead takes a job over that
-// another still works on. The first one's effect is refused, the second one's
-// is applied, once.
+// TestClocksApart: a process whose clock is an hour ahead claims a job that another still works on.
+// The result of the first is refused, and that of the second is applied, once.
 func TestClocksApart(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -155,12 +154,12 @@ func TestClocksApart(t *testing.T) {
 		})
 		return err
 	}
-	refused(t, apply(b, first), fault.Conflict)
-	refused(t, b.Heartbeat(t.Context(), b.scope, j.ID, first, time.Now().Add(time.Hour)), fault.Conflict)
+	isRefused(t, apply(b, first), fault.Conflict)
+	isRefused(t, b.Heartbeat(t.Context(), b.scope, j.ID, first, time.Now().Add(time.Hour)), fault.Conflict)
 	if err := apply(ahead, second); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, apply(ahead, second), fault.Conflict)
+	isRefused(t, apply(ahead, second), fault.Conflict)
 	if v := b.open(t); v.At != 2 {
 		t.Fatalf("the log ends at %d, want 2: one effect", v.At)
 	}
@@ -179,8 +178,8 @@ func TestOrderOfDecides(t *testing.T) {
 	})
 }
 
-// TestManyWaiting: looks at the queue read few pages, however many jobs wait in
-// however many collections that have their turn.
+// TestManyWaiting: queries of the queue read few pages, however many jobs wait in however many due
+// collections.
 func TestManyWaiting(t *testing.T) {
 	t.Parallel()
 	const jobs = 20_000
@@ -205,8 +204,8 @@ func TestManyWaiting(t *testing.T) {
 			if err := json.Unmarshal(doc, &plan); err != nil || len(plan) != 1 {
 				t.Fatal(string(doc), err)
 			}
-			// A scan of the table alone would read several hundred pages.
-			// The first time the catalog is read as well.
+			// A scan of the table alone would read several hundred pages. The first run reads the
+			// catalog as well.
 			if n := plan[0].Plan.Hit + plan[0].Plan.Read; try > 0 && n > 100 {
 				t.Errorf("%s reads %d pages", text, n)
 			}
@@ -226,8 +225,7 @@ func TestManyWaiting(t *testing.T) {
 	}
 }
 
-// TestRetryAndCancel of one job at once: each is done or refused, and the queue
-// stays whole.
+// TestRetryAndCancel of one job at once: each is done or refused, and the queue stays consistent.
 func TestRetryAndCancel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

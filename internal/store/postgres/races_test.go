@@ -17,13 +17,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// fork asks for a fork at a revision.
+// fork creates a fork at a revision.
 func (b bench) fork(ctx context.Context, parent uuid.UUID, at memory.Revision, name string) (memory.Collection, error) {
 	out, err := b.CreateCollection(ctx, b.scope, memory.NewCollection{Collection: memory.Collection{Name: name, Parent: parent, ParentRevision: at}})
 	return out.Collection, err
 }
 
-// passing gives no error for refusals of these codes.
+// passing returns nil for faults of these codes.
 func passing(err error, codes ...fault.Code) error {
 	if slices.ContainsFunc(codes, func(c fault.Code) bool { return fault.Is(err, c) }) {
 		return nil
@@ -31,8 +31,8 @@ func passing(err error, codes ...fault.Code) error {
 	return err
 }
 
-// TestForkWaitsForNoWriter: a fork is made while a write of its parent is
-// under way, and shows nothing of it.
+// TestForkWaitsForNoWriter: a fork is created while a write to its parent is running, and shows
+// nothing of it.
 func TestForkWaitsForNoWriter(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -65,8 +65,8 @@ func TestForkWaitsForNoWriter(t *testing.T) {
 	b.sound(t)
 }
 
-// TestForkMeetsDelete: a base is deleted or forked, or its fork is made
-// independent; never is a fork left without its base.
+// TestForkMeetsDelete: a base is deleted, or forked, or its fork is made independent; a fork never
+// loses its base.
 func TestForkMeetsDelete(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -108,7 +108,7 @@ func TestForkMeetsDelete(t *testing.T) {
 	b.sound(t)
 }
 
-// removed takes the rows of a deleted collection away.
+// removed deletes the rows of a deleted collection.
 func (b bench) removed(tb testing.TB, id uuid.UUID) {
 	tb.Helper()
 	for gone := false; !gone; {
@@ -119,7 +119,7 @@ func (b bench) removed(tb testing.TB, id uuid.UUID) {
 	}
 }
 
-// TestCopyMeetsDelete: a copy is whole, or its source is told to be gone.
+// TestCopyMeetsDelete: a copy is complete, or its source is reported as gone.
 func TestCopyMeetsDelete(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -183,8 +183,8 @@ func TestCopyMeetsDelete(t *testing.T) {
 	b.sound(t)
 }
 
-// TestDeleteWaits: a collection is not deleted while a step of a copy reads it
-// or its use is counted; both are held up here in their midst.
+// TestDeleteWaits: a collection is not deleted while a step of a copy reads it or its use is
+// counted; both are paused here halfway.
 func TestDeleteWaits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -246,8 +246,8 @@ func TestDeleteWaits(t *testing.T) {
 	b.sound(t)
 }
 
-// TestTenantGoes: whatever is done for a tenant while it is deleted, nothing of
-// it is left.
+// TestTenantGoes: whichever operations run on a tenant while it is deleted, none of their rows are
+// left.
 func TestTenantGoes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -324,8 +324,8 @@ func TestTenantGoes(t *testing.T) {
 	b.sound(t)
 }
 
-// TestUsageAddsUp: what two processes count at once, in any order, for a fork
-// that copies its base's use up, is all there.
+// TestUsageAddsUp: all use that two processes count at once, in any order, for a fork that copies
+// its base's use up, is counted.
 func TestUsageAddsUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -335,7 +335,7 @@ func TestUsageAddsUp(t *testing.T) {
 		notes = append(notes, b.put(t, b.collection, memory.Note{Content: "x"}).ID)
 	}
 	var base []memory.UsageDelta
-	for _, id := range notes[:6] { // the base has used some of them
+	for _, id := range notes[:6] { // the base has used some of the notes
 		base = append(base, memory.UsageDelta{Note: id, Accesses: 100, LastAccess: time.Now()})
 	}
 	if err := b.AddUsage(t.Context(), b.scope, b.open(t), base); err != nil {
@@ -391,8 +391,8 @@ func TestUsageAddsUp(t *testing.T) {
 	b.sound(t)
 }
 
-// TestMadeOnce: agents, names and signing keys that several processes make at
-// once are made by one of them.
+// TestMadeOnce: of several processes that add the same agent, name or signing key at once, one
+// does.
 func TestMadeOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -36,7 +36,7 @@ var rowTables = []struct{ name, column string }{
 }
 
 // deleteSome deletes up to left rows of a table that meet a condition, where $1 is the tenant and
-// $2 the bound. It returns how many more may be deleted.
+// $2 the limit. It returns how many more may be deleted.
 func (q *session) deleteSome(ctx context.Context, table, where string, tenantID uuid.UUID, left int64, args ...any) (int64, error) {
 	n, err := q.exec(ctx, "DELETE FROM "+table+" WHERE tenant = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM "+table+" WHERE tenant = $1"+where+" LIMIT $2))",
 		append([]any{tenantID, left}, args...)...)
@@ -77,10 +77,10 @@ func (q *session) DeleteCollectionRows(ctx context.Context, r store.CollectionRo
 
 // ExpiredCollections implements memory.CollectionStore.
 func (s *Store) ExpiredCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
-	return s.due(ctx, "SELECT tenant, collection FROM expired_collections($1, $2)", store.Micros(now), most(n))
+	return s.due(ctx, "SELECT tenant, collection FROM expired_collections($1, $2)", store.Micros(now), functionLimit(n))
 }
 
 // EphemeralCollections implements memory.CollectionStore.
 func (s *Store) EphemeralCollections(ctx context.Context, n int) ([]memory.Due, error) {
-	return s.due(ctx, "SELECT tenant, collection FROM ephemeral_collections($1)", most(n))
+	return s.due(ctx, "SELECT tenant, collection FROM ephemeral_collections($1)", functionLimit(n))
 }

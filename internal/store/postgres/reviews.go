@@ -26,14 +26,14 @@ func (q *session) reviews(ctx context.Context, text string, args ...any) (out []
 // Review implements store.ReviewRows.
 func (q *session) Review(ctx context.Context, s tenant.Scope, id uuid.UUID, now time.Time) (memory.Review, bool, error) {
 	var p params
-	text := "SELECT " + store.ReviewColumns + reviewTables + p.add(s.Tenant()) + " AND r.id = " + p.add(id) + seen(&p, s, now)
+	text := "SELECT " + store.ReviewColumns + reviewTables + p.add(s.Tenant()) + " AND r.id = " + p.add(id) + seenBy(&p, s, now)
 	return first(q.reviews(ctx, text, p.args...))
 }
 
 // ListReviews implements store.ReviewRows.
 func (q *session) ListReviews(ctx context.Context, s tenant.Scope, rq memory.ReviewQuery, now time.Time) ([]memory.Review, error) {
 	var p params
-	text := "SELECT " + store.ReviewColumns + reviewTables + p.add(s.Tenant()) + seen(&p, s, now)
+	text := "SELECT " + store.ReviewColumns + reviewTables + p.add(s.Tenant()) + seenBy(&p, s, now)
 	if rq.Collection != uuid.Nil {
 		text += " AND r.collection = " + p.add(rq.Collection)
 	}
@@ -61,7 +61,7 @@ func (q *session) ReviewState(ctx context.Context, tenantID, collection, id uuid
 func (q *session) InsertReview(_ context.Context, tenantID uuid.UUID, r memory.Review, changes, read string) error {
 	q.later(`INSERT INTO reviews (tenant, id, collection, job, trigger, state, confidence, changes, read, revision, reason, actor, created_at, closed_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, tenantID, r.ID, r.Collection, r.Job, r.Trigger, string(r.State), r.Confidence,
-		changes, read, rev(r.Revision), r.Reason, r.Actor, r.CreatedAt, at(r.ClosedAt))
+		changes, read, rev(r.Revision), r.Reason, r.Actor, r.CreatedAt, nullTime(r.ClosedAt))
 	return nil
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 )
 
-// TestOpenRefusesRolesAndExtensions: what only a superuser can bring about, on
-// a Postgres of the test's own.
+// TestOpenRefusesRolesAndExtensions tests set-ups that only a superuser can create, on a Postgres
+// of the test's own.
 func TestOpenRefusesRolesAndExtensions(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("DATABASE_URL") == "" && os.Getenv("SLIPBOX_REQUIRE_SERVICES") != "1" {
@@ -55,7 +55,7 @@ func TestOpenRefusesRolesAndExtensions(t *testing.T) {
 	says(t, postgres.Migrate(t.Context(), owner, "slipbox_app"), fault.Conflict, "ALTER EXTENSION vector UPDATE")
 }
 
-// instance is a Postgres beside the shared one, whose superuser the test is.
+// instance is a Postgres beside the shared one. The test is its superuser.
 type instance struct {
 	t    *testing.T
 	dir  string
@@ -105,14 +105,14 @@ func (i *instance) services(args ...string) string {
 	return i.run("../../../scripts/services.sh", args...)
 }
 
-// psql does something as the superuser, who comes in by the socket.
+// psql runs a statement as the superuser, who connects by the socket.
 func (i *instance) psql(statements string) {
 	i.t.Helper()
 	i.run(filepath.Join(i.bin, "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", filepath.Join(i.dir, "services", "sockets"),
 		"-p", i.port, "-U", "postgres", "-d", "slipbox", "-c", statements)
 }
 
-// url is that of scripts/services.sh; its password guards nothing.
+// url is the address that scripts/services.sh uses; its password protects nothing.
 func (i *instance) url(role string) string {
 	return fmt.Sprintf("postgres://%s:dev-only@127.0.0.1:%s/slipbox?sslmode=disable", role, i.port)
 }

@@ -16,23 +16,23 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// session sends statements on behalf of one tenant. It is used by one
-// goroutine at a time.
+// session sends statements on behalf of one tenant. It is used by one goroutine at a time. It
+// implements store.Session.
 type session struct {
 	conn   *pgxpool.Conn
 	tenant uuid.UUID
 	// in is true inside an explicit transaction, where the tenant is set once.
 	in bool
-	// waiting are statements whose results nobody needs; they go with the next
-	// one that somebody waits for.
+	// waiting are statements whose results are not needed; they are sent with the next one whose
+	// result is.
 	waiting []statement
-	// queue is where the jobs of a collection end whose head the transaction
-	// holds; nil: the head's row knows.
+	// queue is the end of the queue of a collection whose head the transaction has locked; nil: it
+	// is read from the head's row.
 	queue *queue
 	// sent counts the round trips.
 	sent int
-	// failed is the first statement that failed in a transaction: it cannot be
-	// committed any more, even if the caller passes over the error.
+	// failed is the first statement that failed in a transaction: the transaction cannot be
+	// committed any more, even if the caller ignores the error.
 	failed error
 }
 
@@ -49,8 +49,8 @@ type statement struct {
 
 const setTenant = "SELECT set_config('slipbox.tenant', $1, true)"
 
-// send runs what waits and one more statement in one round trip; read gets
-// the results of the last one.
+// send sends the waiting statements and one more in one round trip; read is called for each row of
+// the last one.
 func (q *session) send(ctx context.Context, text string, args []any, read func(pgx.Rows) error) (tag pgconn.CommandTag, err error) {
 	b := &pgx.Batch{}
 	if !q.in {
@@ -103,13 +103,13 @@ func (q *session) send(ctx context.Context, text string, args []any, read func(p
 	return tag, rows.Err()
 }
 
-// later keeps a statement whose result nobody needs until the next one that
-// somebody waits for, or the commit. Only inside a transaction.
+// later keeps a statement whose result is not needed until the next round trip or the commit. Only
+// inside a transaction.
 func (q *session) later(text string, args ...any) {
 	q.waiting = append(q.waiting, statement{text, args})
 }
 
-// exec runs a statement and gives the number of rows changed.
+// exec runs a statement and returns the number of rows changed.
 func (q *session) exec(ctx context.Context, text string, args ...any) (int64, error) {
 	tag, err := q.send(ctx, text, args, nil)
 	return tag.RowsAffected(), err
@@ -119,7 +119,7 @@ func (q *session) exec(ctx context.Context, text string, args ...any) (int64, er
 func (q *session) get(ctx context.Context, text string, args []any, dest ...any) (ok bool, err error) {
 	_, err = q.send(ctx, text, args, func(rows pgx.Rows) error {
 		if ok {
-			return nil // the first one is asked for
+			return nil // only the first row is wanted
 		}
 		ok = true
 		return rows.Scan(dest...)
@@ -127,8 +127,7 @@ func (q *session) get(ctx context.Context, text string, args []any, dest ...any)
 	return ok && err == nil, err
 }
 
-// each reads rows; scan is called for each of them and must not send
-// statements.
+// each reads rows. scan is called for each of them and must not send statements.
 func (q *session) each(ctx context.Context, text string, args []any, scan func(pgx.Rows) error) error {
 	_, err := q.send(ctx, text, args, scan)
 	return err
@@ -142,7 +141,7 @@ func first[R any](rows []R, err error) (row R, ok bool, _ error) {
 	return rows[0], true, nil
 }
 
-// flush runs what waits.
+// flush sends the waiting statements.
 func (q *session) flush(ctx context.Context) error {
 	if len(q.waiting) == 0 {
 		return nil
@@ -151,10 +150,10 @@ func (q *session) flush(ctx context.Context) error {
 	return err
 }
 
-// reading runs fn with a session of the tenant. Statements see the newest
-// commit each; fn bounds its reads by revisions, or uses snapshot.
+// reading runs fn with a session of the tenant. Each statement sees the newest commit; fn bounds
+// its reads by revisions, or uses snapshot.
 func (s *Store) reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, *session) error) error {
-	return s.again(ctx, func() error {
+	return s.retryAborted(ctx, func() error {
 		conn, err := s.pool.Acquire(ctx)
 		if err != nil {
 			return err
@@ -169,16 +168,15 @@ func (s *Store) snapshot(ctx context.Context, tenantID uuid.UUID, fn func(contex
 	return s.within(ctx, tenantID, "BEGIN READ ONLY ISOLATION LEVEL REPEATABLE READ", fn)
 }
 
-// writing runs fn in one write transaction. An error rolls back. Once it has
-// begun a canceled ctx no longer interrupts statements, which are short and have
-// a timeout; a caller that has gone away is noticed before the commit. fn runs
-// again when the server gave the transaction up.
+// writing runs fn in one write transaction. An error rolls back. Once the transaction has begun, a
+// canceled ctx no longer interrupts statements, which are short and have a timeout; it is checked
+// before the commit. fn runs again when the server aborted the transaction.
 func (s *Store) writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, *session) error) error {
 	return s.within(ctx, tenantID, "BEGIN", fn)
 }
 
 func (s *Store) within(ctx context.Context, tenantID uuid.UUID, begin string, fn func(context.Context, *session) error) error {
-	return s.again(ctx, func() error { return s.once(ctx, tenantID, begin, fn) })
+	return s.retryAborted(ctx, func() error { return s.once(ctx, tenantID, begin, fn) })
 }
 
 func (s *Store) once(ctx context.Context, tenantID uuid.UUID, begin string, fn func(context.Context, *session) error) error {
@@ -196,8 +194,8 @@ func (s *Store) once(ctx context.Context, tenantID uuid.UUID, begin string, fn f
 	})
 }
 
-// transaction runs fn in a transaction, which fn commits. Else it is rolled
-// back, also when fn panics.
+// transaction runs fn in a transaction, which fn commits. Otherwise it is rolled back, also when fn
+// panics.
 func (s *Store) transaction(ctx context.Context, tenantID uuid.UUID, begin string, fn func(context.Context, *session) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -214,25 +212,25 @@ func (s *Store) transaction(ctx context.Context, tenantID uuid.UUID, begin strin
 			return
 		}
 		if _, e := conn.Exec(bare, "ROLLBACK"); e != nil {
-			// The connection goes with its transaction.
+			// The transaction ends with the connection.
 			s.log.DebugContext(ctx, "rollback", "error", e)
 		}
 	}()
 	return fn(bare, q)
 }
 
-// commit ends the transaction, after what waits.
+// commit sends the waiting statements and ends the transaction.
 func (q *session) commit(ctx context.Context) error {
 	q.later("COMMIT")
 	return q.flush(ctx)
 }
 
-// again runs fn until the server no longer gives it up for the sake of
-// another transaction, at most Retries times, and translates its error.
-func (s *Store) again(ctx context.Context, fn func() error) error {
+// retryAborted runs fn until the server no longer aborts it because of another transaction, at most
+// Retries times, and translates its error.
+func (s *Store) retryAborted(ctx context.Context, fn func() error) error {
 	for try := 0; ; try++ {
 		err := fn()
-		if err == nil || !givenUp(err) || try == s.cfg.Retries || ctx.Err() != nil {
+		if err == nil || !isAborted(err) || try == s.cfg.Retries || ctx.Err() != nil {
 			return s.translate(err)
 		}
 		pause := time.Duration(1+rand.IntN(10<<try)) * time.Millisecond //nolint:gosec // jitter
@@ -243,8 +241,8 @@ func (s *Store) again(ctx context.Context, fn func() error) error {
 	}
 }
 
-// givenUp tells that nothing was done and that another try may succeed.
-func givenUp(err error) bool {
+// isAborted reports whether nothing was done and another try may succeed.
+func isAborted(err error) bool {
 	if errors.Is(err, errBroken) {
 		return true
 	}

@@ -40,7 +40,7 @@ func (q *session) DeletePartsBefore(ctx context.Context, tenantID uuid.UUID, bef
 
 // TenantsWithPartsBefore implements store.SpoolRows.
 func (q *session) TenantsWithPartsBefore(ctx context.Context, before time.Time, n int) (out []uuid.UUID, err error) {
-	err = q.each(ctx, "SELECT stale_parts($1, $2)", []any{store.Micros(before), most(n)}, func(rows pgx.Rows) error {
+	err = q.each(ctx, "SELECT stale_parts($1, $2)", []any{store.Micros(before), functionLimit(n)}, func(rows pgx.Rows) error {
 		var id uuid.UUID
 		err := rows.Scan(&id)
 		out = append(out, id)

@@ -14,10 +14,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 )
 
-// ofNoTenant are the tables that stand outside tenancy.
+// ofNoTenant are the tables that belong to no tenant.
 var ofNoTenant = []string{"tenants", "signing_keys", "goose_db_version"}
 
-// values make a row of any table, by type of its columns.
+// values returns a row of any table, by the types of its columns.
 var values = map[string]string{
 	"uuid": "gen_random_uuid()", "text": "'x'", "bigint": "1", "integer": "1", "boolean": "false", "double precision": "1",
 	"timestamp with time zone": "now()", "json": "'{}'", "jsonb": "'{}'", "bytea": `'\x00'`, "text[]": "'{}'", "halfvec": "'[1,0]'",
@@ -89,7 +89,7 @@ func texts(t *testing.T, conn *pgx.Conn, query string, args ...any) []string {
 	return out
 }
 
-// as runs fn in a transaction of a tenant on the serving connection; "" names none.
+// as runs fn in a transaction of a tenant on the serving connection; "" sets none.
 func (y *tenancy) as(t *testing.T, tenant string, fn func(tx pgx.Tx)) {
 	t.Helper()
 	tx, err := y.serving.Begin(t.Context())
@@ -124,15 +124,15 @@ func (y *tenancy) sees(t *testing.T, tenant string, want int) {
 	}
 }
 
-// TestStatementsSeeTheirTenant: what the server itself holds a statement to,
-// should ours ever forget the tenant.
+// TestStatementsSeeTheirTenant tests the limit that the server itself puts on a statement, in case
+// ours forgets the tenant.
 func TestStatementsSeeTheirTenant(t *testing.T) {
 	t.Parallel()
 	y := newTenancy(t)
 	y.sees(t, "", 0)
 	y.sees(t, uuid.NewString(), 0)
 	y.sees(t, y.mine.String(), 1)
-	// The same connection after a commit that had a tenant, as a pool gives it on.
+	// The same connection after a commit that had a tenant, as a pool hands it out again.
 	y.sees(t, "", 0)
 }
 
@@ -167,8 +167,7 @@ func TestStatementsWriteForTheirTenant(t *testing.T) {
 	}
 }
 
-// TestEveryTableIsHeldToTenants reads from the catalogue what a migration
-// could forget.
+// TestEveryTableIsHeldToTenants reads from the catalog what a migration could forget.
 func TestEveryTableIsHeldToTenants(t *testing.T) {
 	t.Parallel()
 	owner := connect(t, postgrestest.New(t).OwnerURL)
@@ -196,14 +195,14 @@ func TestEveryTableIsHeldToTenants(t *testing.T) {
 			t.Errorf("%s: %v", what, found)
 		}
 	}
-	// The queries find something where there is something.
+	// The queries do find rows where there are some.
 	if found := texts(t, owner, "SELECT proname::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef"); len(found) < 2 {
 		t.Errorf("functions that cross tenants: %v", found)
 	}
 }
 
-// TestCallersDoNotBorrowTheOwner: a function with the owner's rights must not
-// read what the serving role makes up, as its views would run with them.
+// TestCallersDoNotBorrowTheOwner: a function with the owner's rights must not read views that the
+// serving role creates, which would run with those rights.
 func TestCallersDoNotBorrowTheOwner(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)

@@ -20,7 +20,7 @@ func (q *session) tenants(ctx context.Context, where string, args ...any) (out [
 	return out, err
 }
 
-// eachTenant calls fn for every tenant, those that are being removed as well.
+// eachTenant calls fn for every tenant, including those that are being removed.
 func (s *Store) eachTenant(ctx context.Context, fn func(uuid.UUID) error) error {
 	var all ids
 	err := s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
@@ -65,7 +65,7 @@ func (q *session) InsertTenant(ctx context.Context, t tenant.Tenant) error {
 		return err
 	}
 	_, err = q.exec(ctx, "INSERT INTO tenants (id, name, state, limits, created_at) VALUES ($1, $2, $3, $4, $5)", t.ID, t.Name, string(t.State), limits, t.CreatedAt)
-	if unique(err, "tenants_name") || unique(err, "tenants_pkey") {
+	if isUniqueViolation(err, "tenants_name") || isUniqueViolation(err, "tenants_pkey") {
 		err = fault.New(fault.Exists, "a tenant with the name %q exists", t.Name)
 	}
 	return err
@@ -91,8 +91,8 @@ func (q *session) CheckTenant(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-// MarkTenantDeleted implements store.TenantRemoval. Writers of notes hold a head; all other
-// writers hold the tenant or a collection.
+// MarkTenantDeleted implements store.TenantRemoval. Writers of notes lock a head; all other writers
+// lock the tenant or a collection.
 func (q *session) MarkTenantDeleted(ctx context.Context, id uuid.UUID) (bool, error) {
 	q.later("SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE", id)
 	n, err := q.exec(ctx, "UPDATE tenants SET state = 'deleting' WHERE id = $1", id)

@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// layerIDs names the layers, nearest first.
+// layerIDs returns the collections of layers, nearest first.
 func layerIDs(layers []memory.Layer) ids {
 	out := make(ids, len(layers))
 	for i, l := range layers {
@@ -53,9 +53,9 @@ func (q *session) VisibleNotes(ctx context.Context, tenantID uuid.UUID, layers [
 	return out, err
 }
 
-// Hot implements memory.Reader. The order is that of HotScore, by its logarithm:
-// Postgres fails where a power vanishes, as Go's does after 1074 halvings.
-// Notes are looked at in that order until enough of them are visible.
+// Hot implements memory.Reader. The order is that of HotScore, by its logarithm: Postgres fails
+// when a power underflows, which in Go happens after 1074 halvings. Notes are read in that order
+// until enough of them are visible.
 func (s *Store) Hot(ctx context.Context, sc tenant.Scope, v memory.View, n int) (out []memory.HotNote, err error) {
 	if err := v.Check(sc); err != nil {
 		return nil, err
@@ -87,13 +87,13 @@ func (s *Store) Hot(ctx context.Context, sc tenant.Scope, v memory.View, n int) 
 func (q *session) SetUsage(_ context.Context, tenantID, layer, note uuid.UUID, u memory.Usage) error {
 	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat) VALUES ($1, $2, $3, $4, $5, $6, $7)
  ON CONFLICT (tenant, layer, note) DO UPDATE SET access_count = excluded.access_count, last_access = excluded.last_access, strength = excluded.strength, heat = excluded.heat`,
-		tenantID, layer, note, u.AccessCount, at(u.LastAccess), u.Strength, u.Heat)
+		tenantID, layer, note, u.AccessCount, nullTime(u.LastAccess), u.Strength, u.Heat)
 	return nil
 }
 
-// AddUsage implements memory.Reader. What is no longer visible is passed over.
-// Both statements take their rows in the order of the notes, so that gateways
-// that flush at once wait for each other and never in a circle.
+// AddUsage implements memory.Reader. Notes that are no longer visible are skipped. Both statements
+// write rows in the order of the notes, so that gateways that flush at once never wait for each
+// other in a circle.
 func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, deltas []memory.UsageDelta) error {
 	if err := v.Check(sc); err != nil {
 		return err
@@ -128,14 +128,14 @@ func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, de
 		notes, counts, lasts := make(ids, 0, len(wanted)), make([]int64, 0, len(wanted)), make([]*time.Time, 0, len(wanted))
 		for _, id := range wanted {
 			if visible[id] {
-				notes, counts, lasts = append(notes, id), append(counts, sum[id].Accesses), append(lasts, at(sum[id].LastAccess))
+				notes, counts, lasts = append(notes, id), append(counts, sum[id].Accesses), append(lasts, nullTime(sum[id].LastAccess))
 			}
 		}
 		if len(notes) == 0 {
 			return store.ErrRollback
 		}
 		if len(v.Layers) > 1 {
-			// What the nearest ancestor counted is copied up first, once.
+			// What the nearest ancestor counted is copied up once, before the first change.
 			q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
  SELECT DISTINCT ON (u.note) $1::uuid, $2::uuid, u.note, u.access_count, u.last_access, u.strength, u.heat
  FROM unnest($4::uuid[]) WITH ORDINALITY l (layer, depth) JOIN usage u ON u.tenant = $1 AND u.layer = l.layer AND u.note = ANY($3::uuid[])

@@ -10,8 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// AddVectors implements memory.Writer. Layers are held against their deletion,
-// not against their writers.
+// AddVectors implements memory.Writer. Layers are held against their deletion, not against their
+// writers.
 func (s *Store) AddVectors(ctx context.Context, sc tenant.Scope, v memory.View, embedder string, vectors []memory.VersionVector) error {
 	if err := v.Check(sc); err != nil {
 		return err

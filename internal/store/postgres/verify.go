@@ -12,8 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// rule is a query for what must not be in a tenant. It gives a collection, the
-// zero id when it is about none, and a text; $1 is the tenant.
+// rule is a query for what must not exist in a tenant. It returns a collection (the zero id: of
+// none) and a text; $1 is the tenant.
 type rule struct {
 	kind store.ProblemKind
 	text string
@@ -37,7 +37,7 @@ var rules = []rule{
 	beyond("notes"), beyond("links"),
 	unlogged("notes"), unlogged("links"),
 
-	// Intervals: each version ends where the next begins, the last is open.
+	// Intervals: each version ends where the next one begins, and the last is open.
 	interval("notes", "id", "'note ' || id"),
 	interval("links", "source, relation, target", "'link from ' || source || ' to ' || target"),
 
@@ -60,7 +60,7 @@ var rules = []rule{
  AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.tenant = c.tenant AND j.collection = c.id AND j.kind = 'remove')`},
 	{store.ProblemJob, "SELECT j.collection, 'two decisions are held at once' FROM jobs j WHERE j.tenant = $1 AND j.state = 'running' AND j.stage = 'decide' AND j.lease_until > $2 GROUP BY j.collection HAVING COUNT(*) > 1"},
 
-	// Keys: within a layer; across layers they are checked per collection.
+	// Keys within a layer. Across layers, keys are checked per collection.
 	{store.ProblemKey, "SELECT layer, 'two live notes of kind ' || kind || ' have one key' FROM notes WHERE tenant = $1 AND key <> '' AND to_rev = " + openEnd + " AND NOT deleted GROUP BY layer, kind, key HAVING COUNT(*) > 1"},
 }
 
@@ -86,9 +86,9 @@ func interval(table, identity, name string) rule {
 		" x WHERE x.tenant = $1 AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = x.tenant AND c.id = x.layer AND c.state <> 'deleting')) v WHERE to_rev <> COALESCE(next, " + openEnd + ") OR from_rev >= to_rev"}
 }
 
-// Verify implements store.Verifier: tenant by tenant, each in one read
-// transaction. Row-level security hides rows of tenants that are gone from a
-// serving role; with Config.AnyRole and a role that sees them they are found too.
+// Verify implements store.Verifier: tenant by tenant, each in one read transaction. Row-level
+// security hides the rows of tenants that are gone from a serving role; with Config.AnyRole and a
+// role that sees them, they are found too.
 func (s *Store) Verify(ctx context.Context) (out []store.Problem, err error) {
 	err = s.snapshot(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		out = nil
@@ -167,7 +167,7 @@ func (q *session) LinksWithoutEnds(ctx context.Context, tenantID uuid.UUID, laye
 	return out, err
 }
 
-// everHeld is the condition that a layer holds any version of a note.
+// everHeld returns the condition that a layer holds any version of a note.
 func (p *params) everHeld(id string, layers []memory.Layer) string {
 	terms := make([]string, len(layers))
 	for i, l := range layers {

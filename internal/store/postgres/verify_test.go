@@ -68,7 +68,7 @@ func TestVerifyFinds(t *testing.T) {
 		}
 	}
 	b.sound(t)
-	// Rows of a tenant that is gone are seen by a role that sees all.
+	// A role that sees all tenants sees the rows of a tenant that is gone.
 	direct(t, owner, "DELETE FROM tenants")
 	all, err := postgres.Open(t.Context(), postgres.Config{URL: b.db.OwnerURL, AnyRole: true}, postgres.Deps{})
 	if err != nil {
@@ -83,7 +83,7 @@ func TestVerifyFinds(t *testing.T) {
 	}
 }
 
-// broken gives what Verify finds after a statement, and puts back what it changed.
+// broken returns what Verify finds after a statement, and undoes the statement.
 func (b bench) broken(tb testing.TB, owner *pgx.Conn, text string) []store.Problem {
 	tb.Helper()
 	saved := []string{"notes", "links", "vectors", "jobs", "changesets", "collection_heads", "collections"}
@@ -103,7 +103,7 @@ func (b bench) broken(tb testing.TB, owner *pgx.Conn, text string) []store.Probl
 	return problems
 }
 
-// vector of the dimensions of a bench's collection.
+// vector returns a vector with the dimensions of a bench's collection.
 func vector(seed int) []float32 {
 	v := make([]float32, 384)
 	for i := range v {

@@ -17,7 +17,7 @@ type locked struct {
 	q      *session
 	bare   context.Context //nolint:containedctx // of the transaction
 	row    store.CollectionRow
-	found  bool // there is such a collection
+	found  bool // the collection exists
 	head   head
 	layers []memory.Layer
 	now    func() time.Time
@@ -35,14 +35,14 @@ func (l *locked) take(tenantID, collection uuid.UUID) error {
 	if err != nil || !l.found {
 		return err
 	}
-	l.head.Revision-- // it is allotted, and used when something is logged
+	l.head.Revision-- // the revision is allotted, and used when something is logged
 	l.q.queue = &queue{collection, l.head.lastJob}
 	l.layers, err = line.resolve()
 	return err
 }
 
-// write runs one write. An error means that what it has sent is to be undone; kept is false when
-// there is nothing to keep.
+// write runs one write. An error means that the statements it sent must be undone; kept is false
+// when there is nothing to commit.
 func (l *locked) write(ctx context.Context, r *request) (w memory.Written, kept bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return w, false, err

@@ -10,8 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// Backup implements store.Backuper: VACUUM INTO a file beside the wanted one,
-// made durable, then linked to its name, which fails when the name is taken.
+// Backup implements store.Backuper: VACUUM INTO a file beside the target, made durable, then linked
+// to the target's name, which fails when the name is taken.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return exists(path)
@@ -28,7 +28,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return s.translate(err)
 	}
-	// A reading session may write nothing, not even another file.
+	// A read session may write nothing, not even another file.
 	_, err = q.conn.ExecContext(ctx, "PRAGMA query_only = 0")
 	if err == nil {
 		_, err = q.conn.ExecContext(ctx, "VACUUM INTO ?", part)
@@ -49,7 +49,7 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		if errors.Is(err, fs.ErrExist) {
 			return exists(path)
 		}
-		// Not every file system has links.
+		// Not every file system supports links.
 		if err := os.Rename(part, path); err != nil {
 			return s.target(err, path)
 		}
@@ -61,8 +61,7 @@ func exists(path string) error {
 	return fault.New(fault.Exists, "%s exists; a backup is never written over a file", path)
 }
 
-// target says which file could not be written; what the source's trouble was
-// stays in the cause.
+// target returns a fault that names the file that could not be written; the cause keeps the error.
 func (s *Store) target(err error, path string) error {
 	if err == nil {
 		return nil

@@ -49,8 +49,8 @@ func percentile(times []time.Duration, p int) float64 {
 	return float64(times[len(times)*p/100].Microseconds())
 }
 
-// BenchmarkAdd is a durable add as the API makes it: a note with its vector,
-// its job, its audit row.
+// BenchmarkAdd measures a durable add as the API does it: a note with its vector, its job and its
+// audit entry.
 func BenchmarkAdd(tb *testing.B) {
 	b := newBench(tb)
 	var times []time.Duration
@@ -92,8 +92,7 @@ func BenchmarkFork(tb *testing.B) {
 	}
 }
 
-// lineage is eight layers of 2,500 notes each; every layer changes some notes
-// of those below.
+// lineage is eight layers of 2,500 notes each; every layer changes some notes of the layers below.
 func lineage(tb testing.TB) (bench, []memory.Note) {
 	tb.Helper()
 	b := newBench(tb)

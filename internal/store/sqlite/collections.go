@@ -43,7 +43,7 @@ func (q *session) Collection(ctx context.Context, tenantID, id uuid.UUID) (store
 	return first(q.collections(ctx, "WHERE c.tenant = ? AND c.id = ?", tenantID, id))
 }
 
-// seenCollections is the condition for collections c that callers with the scope see, and its
+// seenCollections returns the condition for collections c that callers with the scope see, and its
 // arguments.
 func seenCollections(s tenant.Scope, now time.Time) (string, []any) {
 	where, args := " AND c.state <> 'deleting' AND (c.expires_at = 0 OR c.expires_at > ?)", []any{now}

@@ -12,9 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// CopyRows implements memory.CollectionStore. The cursor is the id of the last
-// note copied; every step is one transaction of INSERT OR IGNORE by key, so
-// that a step made twice finds its work done.
+// CopyRows implements memory.CollectionStore. The cursor is the id of the last note copied. Each
+// step is one transaction of INSERT OR IGNORE by key; repeating it is a no-op.
 func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, target uuid.UUID, cursor string, n int) (copied int, next string, err error) {
 	if err := v.Check(sc); err != nil {
 		return 0, "", err
@@ -46,7 +45,7 @@ func (s *Store) CopyRows(ctx context.Context, sc tenant.Scope, v memory.View, ta
 			next = notes[n-1].ID.String()
 		}
 		if r.State != memory.CollectionCopying {
-			return store.ErrRollback // the copy was finished, this step with it
+			return store.ErrRollback // the copy was finished, and this step with it
 		}
 		if err := q.copyNotes(ctx, sc.Tenant(), v, target, notes); err != nil {
 			return err
@@ -92,7 +91,7 @@ const (
 
 // copyNotes copies the versions with their vectors, outgoing links and usage.
 func (q *session) copyNotes(ctx context.Context, tenantID uuid.UUID, v memory.View, target uuid.UUID, notes []store.NoteVersion) error {
-	// An open version in the target: what ended it in the source lies beyond the view.
+	// The version is open in the target: what ended it in the source lies beyond the view.
 	tail := strings.Replace(noteTail, "to_rev", "9223372036854775807", 1)
 	all := make([]uuid.UUID, 0, len(notes))
 	for i := range notes {
@@ -175,13 +174,14 @@ func orMissing(err error) error {
 func (q *session) flattenLayer(ctx context.Context, r store.CollectionRow, layers []memory.Layer, i int) error {
 	l := layers[i]
 	tenantID := r.Tenant
-	// The first version of a nearer layer is where this layer's ends to be read.
+	// Where a nearer layer has its first version, this layer is no longer read.
 	ends := func(table, same string) (string, []any) {
 		var b strings.Builder
 		args := []any{l.Bound, int64(store.OpenEnd)}
 		b.WriteString("MIN(CASE WHEN x.to_rev <= ? THEN x.to_rev ELSE ? END")
 		for _, near := range layers[:i] {
-			// What is already copied into the own layer lies below, and is left out by the fork's first own revision.
+			// What is already copied into the own layer has lower revisions, and is left out by the
+			// fork's first own revision.
 			b.WriteString(", COALESCE((SELECT MIN(s.from_rev) FROM " + table + " s WHERE s.tenant = ? AND s.layer = ? AND " + same + " AND s.from_rev <= ? AND s.from_rev > ?), ?)")
 			args = append(args, tenantID, near.Collection, near.Bound, l.Bound, int64(store.OpenEnd))
 		}
@@ -210,7 +210,7 @@ func (q *session) flattenLayer(ctx context.Context, r store.CollectionRow, layer
 			return err
 		}
 	}
-	// Nearer usage is in the own layer already and stays.
+	// The use that nearer layers counted is in the own layer already and is kept.
 	_, err := q.exec(ctx, `INSERT OR IGNORE INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
  SELECT tenant, ?, note, access_count, last_access, strength, heat FROM usage WHERE tenant = ? AND layer = ?`, r.ID, tenantID, l.Collection)
 	return err

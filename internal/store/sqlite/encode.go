@@ -36,15 +36,15 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// event returns a time in microseconds where NULL is none: 1970 is a possible time.
-func event(t time.Time) any {
+// nullTime returns a time in microseconds where NULL is none: 1970 is a possible time.
+func nullTime(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
 	return t.UnixMicro()
 }
 
-func eventOf(us *int64) time.Time {
+func nullTimeOf(us *int64) time.Time {
 	if us == nil {
 		return time.Time{}
 	}

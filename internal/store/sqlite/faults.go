@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// translate turns what the driver says into a fault. Faults pass as they are.
+// translate converts errors of the driver to faults. Faults are returned as they are.
 func (s *Store) translate(err error) error {
 	if err == nil {
 		return nil

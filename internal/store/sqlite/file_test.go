@@ -35,7 +35,7 @@ func refused(t *testing.T, err error, code fault.Code, words ...string) {
 	}
 }
 
-// raw opens the file beside the store.
+// raw opens the file without the store.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", dsn(Config{Path: path, BusyTimeout: time.Second}, false))
@@ -128,7 +128,7 @@ func TestSchemaKeysStartWithTenant(t *testing.T) {
 			t.Errorf("the key of %s starts with %s", table, first)
 		}
 	}
-	// Removing a tenant empties them all.
+	// Removing a tenant empties all of them.
 	if len(tables) != len(tenantTables)+2 {
 		t.Errorf("%d tables, of which %d are emptied with a tenant", len(tables), len(tenantTables))
 	}
@@ -242,7 +242,7 @@ func TestUnwritablePlaces(t *testing.T) {
 	refused(t, err, fault.Invalid)
 }
 
-// TestStorageFull: the page limit stands for a full disk.
+// TestStorageFull simulates a full disk by a page limit.
 func TestStorageFull(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -287,8 +287,7 @@ func TestStorageFull(t *testing.T) {
 	}
 }
 
-// TestIgnoredErrorCannotBeCommitted: a closure that passes over a failed
-// statement commits nothing.
+// TestIgnoredErrorCannotBeCommitted: a closure that ignores a failed statement commits nothing.
 func TestIgnoredErrorCannotBeCommitted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -311,7 +310,7 @@ func TestIgnoredErrorCannotBeCommitted(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses: a tool works beside the server; who waits too long is told.
+// TestTwoProcesses: a tool works beside the server; a write that waits too long fails.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -407,7 +406,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestVerifyFinds: each rule sees its damage.
+// TestVerifyFinds: each rule finds its damage.
 func TestVerifyFinds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -468,7 +467,7 @@ func TestVerifyFinds(t *testing.T) {
 	}
 }
 
-// TestSecureDelete: what was removed is not in the file any more.
+// TestSecureDelete: removed data is no longer in the file.
 func TestSecureDelete(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")

@@ -7,10 +7,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// compile translates what SQLite decides as package filter does: text, times
-// and importance by column, tags and keywords by element, attributes of text
-// and boolean type under plain names. JSON numbers are left to package filter,
-// whose conversion to double SQLite does not share in the last place.
+// compile translates what SQLite decides as package filter does: text, times and importance by
+// column, tags and keywords by element, attributes of text and boolean type under plain names. JSON
+// numbers are left to package filter: SQLite's conversion to double can differ in the last digit.
 func compile(e filter.Expr) store.Condition { return store.Compile(e, leaf) }
 
 var comparisons = map[filter.Op]string{filter.Eq: "=", filter.Ne: "=", filter.Gt: ">", filter.Gte: ">=", filter.Lt: "<", filter.Lte: "<=", filter.In: "="}
@@ -33,8 +32,8 @@ func leaf(l *filter.Leaf) store.Condition {
 	return store.Condition{}
 }
 
-// operand gives a value as the column holds it; ok is false where SQLite
-// would not compare it alike.
+// operand returns a value as the column holds it; ok is false when SQLite would compare it
+// differently.
 func operand(v filter.Value) (any, bool) {
 	switch v.Type {
 	case filter.Text:
@@ -49,7 +48,7 @@ func operand(v filter.Value) (any, bool) {
 	return nil, false
 }
 
-// scalar compares a column that is there when present holds.
+// scalar compares a column that has a value when the condition present is true.
 func scalar(l *filter.Leaf, column, present string, t filter.Type) store.Condition {
 	if l.Op == filter.Exists {
 		if l.Want {
@@ -81,7 +80,7 @@ func scalar(l *filter.Leaf, column, present string, t filter.Type) store.Conditi
 	return store.Condition{Text: text, Args: args, Exact: true}
 }
 
-// elements asks whether one element of a list of texts equals a value.
+// elements tests whether one element of a list of texts equals a value.
 func elements(l *filter.Leaf, column string) store.Condition {
 	if l.Op == filter.Exists {
 		if l.Want {
@@ -122,7 +121,7 @@ func attribute(l *filter.Leaf) store.Condition {
 	path := named.String()
 	const kind = "json_type(NULLIF(n.attributes, ''), ?)"
 	if l.Op == filter.Exists {
-		// A JSON null is absent, and json_type of nothing is NULL.
+		// A JSON null is absent, and json_type of an absent value is NULL.
 		text := "COALESCE(" + kind + " <> 'null', 0)"
 		if !l.Want {
 			text = "NOT (" + text + ")"
@@ -154,8 +153,8 @@ func attribute(l *filter.Leaf) store.Condition {
 		case filter.Text:
 			switch l.Op {
 			case filter.Eq, filter.Ne, filter.In:
-				// json_each gives a scalar as one row and an array by elements; of
-				// an object it gives the members, which do not count.
+				// json_each returns one row for a scalar and a row for each element of an array;
+				// for an object it returns the members, which do not count.
 				terms = append(terms, "EXISTS (SELECT 1 FROM json_each(NULLIF(n.attributes, ''), ?) j WHERE j.type = 'text' AND j.value = ?)")
 				args = append(args, path, arg)
 			default:

@@ -69,8 +69,8 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at me
 	return v, err
 }
 
-// hiddenNotes is the condition that no nearer layer holds any version of the
-// note n, and its arguments.
+// hiddenNotes returns the condition that no nearer layer holds any version of the note n, and its
+// arguments.
 func hiddenNotes(tenantID uuid.UUID, nearer []memory.Layer) (string, []any) {
 	var b strings.Builder
 	args := make([]any, 0, 3*len(nearer))
@@ -81,7 +81,7 @@ func hiddenNotes(tenantID uuid.UUID, nearer []memory.Layer) (string, []any) {
 	return b.String(), args
 }
 
-// hiddenLinks is hiddenNotes for links, by their identity.
+// hiddenLinks returns the same condition for links, by their identity.
 func hiddenLinks(tenantID uuid.UUID, nearer []memory.Layer) (string, []any) {
 	var b strings.Builder
 	args := make([]any, 0, 3*len(nearer))
@@ -93,7 +93,7 @@ func hiddenLinks(tenantID uuid.UUID, nearer []memory.Layer) (string, []any) {
 	return b.String(), args
 }
 
-// noteVisible is the condition that the note is visible through the layers:
+// noteVisible returns the condition that the note is visible through the layers, and its arguments:
 // the nearest layer that holds it at all decides.
 func noteVisible(id string, tenantID uuid.UUID, layers []memory.Layer) (string, []any) {
 	var b strings.Builder

@@ -20,8 +20,8 @@ func scanLink(row store.Scanner) (l store.LinkVersion, err error) {
 	return l, err
 }
 
-// visibleLinks is the condition for the links l of layer i that are visible
-// through the layers, endpoints included.
+// visibleLinks returns the condition for the links l of layer i that are visible through the
+// layers, endpoints included, and its arguments.
 func visibleLinks(tenantID uuid.UUID, layers []memory.Layer, i int) (string, []any) {
 	b := layers[i].Bound
 	args := []any{tenantID, layers[i].Collection, b, b}
@@ -83,7 +83,7 @@ func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory
 	}
 }
 
-// linkPage reads the next links of the layers, endpoints unseen.
+// linkPage reads the next links of the layers, without looking at their ends.
 func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, lq memory.LinkQuery, after *memory.LinkID) ([]memory.Link, error) {
 	set, setArg := "(SELECT unhex(value) FROM json_each(?))", any(ids(lq.Notes))
 	if len(lq.Notes) == 1 {
@@ -95,7 +95,7 @@ func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []mem
 	}
 	var text strings.Builder
 	var args []any
-	// Without a hint the planner walks the whole layer in the order asked for.
+	// Without the hint, the planner reads the whole layer in the order of the result.
 	branch := func(i int, index, ends string, n int) {
 		if text.Len() > 0 {
 			text.WriteString(" UNION ALL ")

@@ -39,7 +39,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 		commonArgs = append(commonArgs, p.After)
 	}
 	if store.IsMessageList(p.Kinds) {
-		common.WriteString(" AND n.kind = 'message'") // as their index says it
+		common.WriteString(" AND n.kind = 'message'") // the condition of their index
 	}
 	in := func(column string, n int) {
 		common.WriteString(" AND n." + column + " IN (" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")")

@@ -17,8 +17,7 @@ import (
 
 var _ store.Mover = (*Store)(nil)
 
-// Export implements store.Mover: one read transaction, during which others
-// write and the WAL grows.
+// Export implements store.Mover: one read transaction, during which others write and the WAL grows.
 func (s *Store) Export(ctx context.Context, fn func(store.Row) error) error {
 	return s.snapshot(ctx, func(ctx context.Context, q *session) error {
 		for _, t := range store.Tables() {
@@ -35,7 +34,7 @@ func (s *Store) Export(ctx context.Context, fn func(store.Row) error) error {
 				}
 				r := store.Row{Table: t, Values: make([]any, len(kept))}
 				for i := range kept {
-					v, err := moved(&t.Columns[i], kept[i])
+					v, err := toRowValue(&t.Columns[i], kept[i])
 					if err != nil {
 						return fmt.Errorf("%s of a row of %s: %w", t.Columns[i].Name, t.Name, err)
 					}
@@ -51,8 +50,8 @@ func (s *Store) Export(ctx context.Context, fn func(store.Row) error) error {
 	})
 }
 
-// moved gives a value as others know it.
-func moved(c *store.Column, v any) (any, error) {
+// toRowValue converts a value of SQLite to one of store.Row.
+func toRowValue(c *store.Column, v any) (any, error) {
 	switch v := v.(type) {
 	case nil:
 		return nil, nil //nolint:nilnil // none
@@ -111,8 +110,8 @@ func movedText(c *store.Column, v string) (any, error) {
 	}
 }
 
-// taken is the inverse.
-func taken(c *store.Column, v any) (any, error) {
+// fromRowValue reverses moved.
+func fromRowValue(c *store.Column, v any) (any, error) {
 	switch v := v.(type) {
 	case nil:
 		switch c.Kind {
@@ -129,7 +128,7 @@ func taken(c *store.Column, v any) (any, error) {
 		if us := v.UnixMicro(); us != 0 || c.Kind == store.KindEvent || !c.Optional {
 			return us, nil
 		}
-		return int64(1), nil // 1970 itself would mean none, such as a key that never expires
+		return int64(1), nil // 0 would mean none, such as a key that never expires
 	case []string:
 		return list(v)
 	case []byte:
@@ -143,7 +142,7 @@ func taken(c *store.Column, v any) (any, error) {
 // Import implements store.Mover.
 func (s *Store) Import(ctx context.Context, next func() (store.Row, error)) error {
 	return s.writing(ctx, func(bare context.Context, q *session) error {
-		if err := q.unused(bare); err != nil {
+		if err := q.checkUnused(bare); err != nil {
 			return err
 		}
 		statements := map[string]string{}
@@ -151,7 +150,7 @@ func (s *Store) Import(ctx context.Context, next func() (store.Row, error)) erro
 			statements[t.Name] = "INSERT INTO " + t.Name + " (" + strings.Join(t.Names(), ", ") + ") VALUES (?" + strings.Repeat(", ?", len(t.Columns)-1) + ")"
 		}
 		for {
-			// Unlike other writes this one is long.
+			// Unlike other writes, this one is long.
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -164,7 +163,7 @@ func (s *Store) Import(ctx context.Context, next func() (store.Row, error)) erro
 			}
 			args := make([]any, len(r.Values))
 			for i, v := range r.Values {
-				if args[i], err = taken(&r.Table.Columns[i], v); err != nil {
+				if args[i], err = fromRowValue(&r.Table.Columns[i], v); err != nil {
 					return err
 				}
 			}
@@ -175,8 +174,8 @@ func (s *Store) Import(ctx context.Context, next func() (store.Row, error)) erro
 	})
 }
 
-// unused refuses a store that is in use.
-func (q *session) unused(ctx context.Context) error {
+// checkUnused returns a Conflict for a store that is in use.
+func (q *session) checkUnused(ctx context.Context) error {
 	for _, t := range store.Tables() {
 		if t.Name == "signing_keys" {
 			continue

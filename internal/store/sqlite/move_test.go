@@ -41,7 +41,7 @@ func TestMoveRefused(t *testing.T) {
 	storetest.MoveRefused(t, openMove, 1, openMove(t))
 }
 
-// Whoever changes the schema is told to change what is moved.
+// A change of the schema needs a change of what is moved.
 func TestMoveKnowsTheSchema(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Config{})

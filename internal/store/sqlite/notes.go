@@ -25,7 +25,7 @@ func (r reader) columns() string {
 	return noteColumns + ", v.vec, v.tokens"
 }
 
-// join gives what has to follow "FROM notes n", and its arguments.
+// join returns what has to follow "FROM notes n", and its arguments.
 func (r reader) join() (string, []any) {
 	if r.Embedder == "" {
 		return "", nil
@@ -45,7 +45,7 @@ func (r reader) scan(rows store.Scanner) (n store.NoteVersion, err error) {
 	if err != nil {
 		return n, err
 	}
-	n.Collection, n.OccurredAt, n.CreatedAt = r.Collection, eventOf(occurred), eventOf(created)
+	n.Collection, n.OccurredAt, n.CreatedAt = r.Collection, nullTimeOf(occurred), nullTimeOf(created)
 	if n.Attributes, err = store.ObjectOf(attributes); err != nil {
 		return n, err
 	}
@@ -115,8 +115,8 @@ func (q *session) NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, laye
 	return n, false, nil
 }
 
-// History implements memory.Reader. Fork points order the layers: a nearer one
-// begins where its parent's bound ends, so one order by From serves all.
+// History implements memory.Reader. Fork points order the layers: a nearer one begins where its
+// parent's bound ends, so one order by From is enough.
 func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, note uuid.UUID, before memory.Revision, n int) (out []memory.HistoryEntry, err error) {
 	if err := v.Check(sc); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 					return err
 				}
 				if !ok {
-					// A copy keeps versions, not changesets.
+					// A copy keeps versions, but no changesets.
 					c = memory.Changeset{Collection: l.Collection, Revision: e.From, At: e.UpdatedAt, Actor: e.Provenance.Actor}
 				}
 				out = append(out, memory.HistoryEntry{Note: e, Changeset: c})

@@ -13,8 +13,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// TestPlans: what a request reads is found by an index down to the note, so
-// that its cost does not grow with the collection.
+// TestPlans: requests find rows by an index down to the note, so that their cost does not grow with
+// the collection.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

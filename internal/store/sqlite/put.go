@@ -28,7 +28,7 @@ func (q *session) InsertNote(ctx context.Context, tenantID uuid.UUID, n store.No
  bytes, embedder, category, context, keywords, tags, attributes, error, analyst, supplied, provenance, content)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		tenantID, n.Layer, n.ID, n.From, n.To, n.Deleted, n.Kind, n.State, n.Key, n.Importance,
-		event(n.OccurredAt), event(n.CreatedAt), n.UpdatedAt, n.Bytes, n.Embedder, n.Category, n.Context,
+		nullTime(n.OccurredAt), nullTime(n.CreatedAt), n.UpdatedAt, n.Bytes, n.Embedder, n.Category, n.Context,
 		lists[0], lists[1], n.AttributesJSON, n.Error, n.Analyst, lists[2], n.ProvenanceJSON, n.Content)
 	return err
 }

@@ -48,16 +48,15 @@ func (q *session) InsertJob(ctx context.Context, j memory.Job) error {
 	return err
 }
 
-// claimable is the condition for a job j that could be leased at a time, the
-// parameter, if no rule of order forbade it: it waits, or its lease is over.
+// claimable is the condition that a job j could be leased at a time, ?1, if no rule of order
+// forbade it: it waits, or its lease has expired.
 const claimable = "(j.state = 'queued' AND j.not_before <= ?1 OR j.state = 'running' AND j.lease_until <= ?1)"
 
-// Of the decides of a collection only the first may be leased, and only in
-// order: while no other is held, and none before it is still prepared without
-// a failed try. One that waits after a failed try is passed over; one that
-// waits without any, for an endpoint that is not asked now, keeps its place.
-// Each look reads a few rows, however many jobs wait; these conditions say so
-// for a collection and a seq.
+// Of the decides of a collection, only the first may be leased, and only in order: while no other
+// decide is leased, and no earlier job is still to be prepared for the first time. A decide that
+// waits after a failed try is skipped; one that waits without any (for an endpoint that is paused)
+// keeps its place. Each subquery reads a few rows, however many jobs wait. These are the
+// conditions, for a collection and a seq.
 const (
 	inLine       = "(" + claimable + " OR j.state = 'queued' AND j.attempts = 0)"
 	nonePrepared = `NOT EXISTS (SELECT 1 FROM jobs o WHERE o.tenant = c.tenant AND o.collection = c.collection AND o.stage = 'prepare' AND o.seq < c.first
@@ -70,8 +69,8 @@ const (
   AND j.seq = c.first AND j.state IN ('queued', 'running') AND ` + claimable + ")"
 )
 
-// DueCollections implements memory.Queue. Where there are more than asked for
-// chance chooses, so that none is left out for long.
+// DueCollections implements memory.Queue. When there are more than asked for, they are chosen at
+// random, so that none starves.
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
 	return s.due(ctx, `WITH c AS MATERIALIZED (
  SELECT w.tenant, w.collection, (`+firstDecide+`) AS first,
@@ -87,7 +86,7 @@ func (s *Store) NextDue(ctx context.Context) (t time.Time, err error) {
 	err = s.reading(ctx, func(ctx context.Context, q *session) error {
 		var at *int64
 		_, err := q.get(ctx, "SELECT MIN(CASE state WHEN 'queued' THEN MAX(not_before, 1) ELSE MAX(lease_until, 1) END) FROM jobs WHERE state IN ('queued', 'running')", nil, &at)
-		t = eventOf(at)
+		t = nullTimeOf(at)
 		return err
 	})
 	return t, err
@@ -105,7 +104,7 @@ func (s *Store) Backlog(ctx context.Context) (out []memory.Backlog, err error) {
 			if _, err := q.get(ctx, text, []any{string(stage)}, &b.Waiting, &oldest); err != nil {
 				return err
 			}
-			b.Oldest = eventOf(oldest)
+			b.Oldest = nullTimeOf(oldest)
 			out = append(out, b)
 		}
 		return nil
@@ -159,8 +158,8 @@ func orDone(err error) error {
 	return err
 }
 
-// reachJobs is reach for the jobs of a collection, whose rows may be gone
-// while its removal is still being finished.
+// reachJobs returns NotFound unless the scope reaches the jobs of a collection. While the
+// collection is being removed, its rows may be gone.
 func (q *session) reachJobs(ctx context.Context, sc tenant.Scope, collection uuid.UUID) error {
 	r, ok, err := q.Collection(ctx, sc.Tenant(), collection)
 	if err != nil {
@@ -193,8 +192,8 @@ func (q *session) JobByID(ctx context.Context, s tenant.Scope, id uuid.UUID) (j 
 	return j, err == nil, err
 }
 
-// leased changes a job that is held with the lease.
-func (s *Store) leased(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, fn func(context.Context, *session, memory.Job) error) error {
+// withLease calls fn with a job that is held with the lease.
+func (s *Store) withLease(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, fn func(context.Context, *session, memory.Job) error) error {
 	if err := sc.Check(); err != nil {
 		return err
 	}
@@ -213,10 +212,10 @@ func (s *Store) leased(ctx context.Context, sc tenant.Scope, job, lease uuid.UUI
 	})
 }
 
-// Heartbeat implements memory.Queue. A lease that ran out and was taken by
-// nobody is held again.
+// Heartbeat implements memory.Queue. A lease that has expired, and that no other claim took, is
+// held again.
 func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, until time.Time) error {
-	return s.leased(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
 		_, err := q.exec(ctx, "UPDATE jobs SET lease_until = ? WHERE tenant = ? AND id = ?", until, j.Tenant, j.ID)
 		return err
 	})
@@ -224,7 +223,7 @@ func (s *Store) Heartbeat(ctx context.Context, sc tenant.Scope, job, lease uuid.
 
 // SetProgress implements memory.Queue.
 func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, p memory.Progress) error {
-	return s.leased(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
 		doc, err := store.Document("progress", p)
 		if err != nil {
 			return err
@@ -236,7 +235,7 @@ func (s *Store) SetProgress(ctx context.Context, sc tenant.Scope, job, lease uui
 
 // ReleaseJob implements memory.Queue.
 func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
-	return s.leased(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
+	return s.withLease(ctx, sc, job, lease, func(ctx context.Context, q *session, j memory.Job) error {
 		finished, err := store.FinishedAt(&end, s.now())
 		if err != nil {
 			return err
@@ -244,7 +243,7 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 		if err := q.EndJob(ctx, j.Tenant, job, lease, end, finished); err != nil {
 			return err
 		}
-		// The job that removed a collection goes last of all its rows.
+		// The job that removed a collection is deleted after all its rows.
 		_, err = q.exec(ctx, `DELETE FROM jobs WHERE tenant = ?1 AND id = ?2 AND state NOT IN ('queued', 'running')
  AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.tenant = ?1 AND c.id = jobs.collection)`, j.Tenant, j.ID)
 		return err

@@ -12,13 +12,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
-// enqueued puts jobs into the outbox in one transaction, as they are given.
+// enqueued enqueues jobs in one transaction and returns them.
 func (b bench) enqueued(tb testing.TB, jobs ...memory.Job) []memory.Job {
 	tb.Helper()
 	return storetest.Enqueue(tb, b, b.scope, b.collection, jobs...)
 }
 
-// direct runs a statement that no method offers.
+// direct runs a statement without the store.
 func (b bench) direct(tb testing.TB, text string, args ...any) {
 	tb.Helper()
 	err := b.writing(context.Background(), func(ctx context.Context, q *session) error {
@@ -41,7 +41,7 @@ func TestOrderOfDecides(t *testing.T) {
 	})
 }
 
-// BenchmarkQueue is what the runner asks, with many jobs waiting for their turn.
+// BenchmarkQueue measures the queries of the runner, with many jobs waiting for their turn.
 func BenchmarkQueue(tb *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b := newBench(tb)
@@ -81,8 +81,8 @@ func BenchmarkQueue(tb *testing.B) {
 	}
 }
 
-// TestForkWithoutPolicy: a fork of notes that no policy waits for has no job
-// that would look at each of them, unless one lacks its vector.
+// TestForkWithoutPolicy: a fork of notes for which no policy waits has no job that would look at
+// each note, unless one lacks its vector.
 func TestForkWithoutPolicy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -60,8 +60,7 @@ func (s *Store) Versions(ctx context.Context, sc tenant.Scope, v memory.View, ke
 	return out, nil
 }
 
-// Nearest implements memory.Reader. Nothing but ids and vectors is read
-// where no filter asks for more.
+// Nearest implements memory.Reader. Only ids and vectors are read, unless a filter needs more.
 func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq memory.NearestQuery) (out []memory.Nearest, err error) {
 	if err := v.Check(sc); err != nil {
 		return nil, err

@@ -15,24 +15,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// session is a connection held by one caller at a time, with its prepared
-// statements.
+// session is a connection with its prepared statements, used by one caller at a time. It implements
+// store.Session.
 type session struct {
 	noLocks
 
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	// failed is the first statement that failed in a write transaction: it
-	// cannot be committed any more, even if the caller passes over the error.
+	// failed is the first statement that failed in a write transaction: the transaction cannot be
+	// committed any more, even if the caller ignores the error.
 	failed error
 }
 
-// pool hands out sessions; a place is taken before a connection is made. What
-// came back last goes out first: its pages and statements are warm, and
-// connections beyond what is used at once are not made.
+// pool hands out sessions. A place is taken before a connection is opened. The session that was
+// returned last is handed out first: its pages and statements are warm, and no more connections are
+// opened than are used at once.
 type pool struct {
 	db     *sql.DB
-	places chan struct{} // filled to what may be handed out
+	places chan struct{} // one for each session that may be handed out
 
 	mu   sync.Mutex
 	idle []*session
@@ -83,7 +83,7 @@ func (p *pool) give(s *session) {
 	p.places <- struct{}{}
 }
 
-// close waits for every session to come back.
+// close waits until every session is returned.
 func (p *pool) close() error {
 	for range cap(p.places) {
 		<-p.places
@@ -102,8 +102,8 @@ func (p *pool) close() error {
 	return errors.Join(append(errs, p.db.Close())...)
 }
 
-// maxStatements bounds the cache of a session: the shapes of statements are
-// few, but they multiply with layers and filters.
+// maxStatements bounds the statement cache of a session. The forms of statements are few, but they
+// multiply with layers and filters.
 const maxStatements = 512
 
 func (q *session) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
@@ -149,7 +149,7 @@ func first[R any](rows []R, err error) (row R, ok bool, _ error) {
 	return rows[0], true, nil
 }
 
-// exec runs a statement and gives the number of rows changed.
+// exec runs a statement and returns the number of rows changed.
 func (q *session) exec(ctx context.Context, text string, args ...any) (int64, error) {
 	bind(args)
 	st, err := q.prepare(ctx, text) //nolint:sqlclosecheck // kept for the next time, closed with the session
@@ -180,7 +180,7 @@ func (q *session) get(ctx context.Context, text string, args []any, dest ...any)
 	return err == nil, err
 }
 
-// each reads rows; scan is called for each of them.
+// each reads rows and calls scan for each of them.
 func (q *session) each(ctx context.Context, text string, args []any, scan func(*sql.Rows) error) (err error) {
 	bind(args)
 	st, err := q.prepare(ctx, text) //nolint:sqlclosecheck // kept for the next time, closed with the session
@@ -204,8 +204,8 @@ func (q *session) each(ctx context.Context, text string, args []any, scan func(*
 	return rows.Err()
 }
 
-// reading runs fn with a read session. Statements see the newest commit each;
-// fn bounds its reads by revisions, or uses snapshot.
+// reading runs fn with a read session. Each statement sees the newest commit; fn bounds its reads
+// by revisions, or uses snapshot.
 func (s *Store) reading(ctx context.Context, fn func(context.Context, *session) error) error {
 	q, err := s.read.take(ctx)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *Store) reading(ctx context.Context, fn func(context.Context, *session) 
 // snapshot runs fn in one read transaction.
 func (s *Store) snapshot(ctx context.Context, fn func(context.Context, *session) error) error {
 	return s.reading(ctx, func(ctx context.Context, q *session) (err error) {
-		// The transaction has to end even when ctx has ended.
+		// The transaction must end even when ctx has ended.
 		bare := context.WithoutCancel(ctx)
 		if _, err := q.exec(bare, "BEGIN"); err != nil {
 			return err
@@ -232,9 +232,8 @@ func (s *Store) snapshot(ctx context.Context, fn func(context.Context, *session)
 	})
 }
 
-// writing runs fn in one write transaction. An error rolls back. Once the lock
-// is held a canceled ctx no longer interrupts statements, which are short;
-// a caller that has gone away is noticed before the commit.
+// writing runs fn in one write transaction. An error rolls back. Once the lock is held, a canceled
+// ctx no longer interrupts statements, which are short; it is checked before the commit.
 func (s *Store) writing(ctx context.Context, fn func(context.Context, *session) error) (err error) {
 	q, err := s.write.take(ctx)
 	if err != nil {
@@ -243,7 +242,7 @@ func (s *Store) writing(ctx context.Context, fn func(context.Context, *session) 
 	defer s.write.give(q)
 	bare := context.WithoutCancel(ctx)
 	if _, err := q.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
-		// An interrupt may come when the transaction has already begun.
+		// An interrupt may come after the transaction has begun.
 		_, _ = q.exec(bare, "ROLLBACK")
 		return s.translate(err)
 	}
@@ -254,8 +253,8 @@ func (s *Store) writing(ctx context.Context, fn func(context.Context, *session) 
 			return
 		}
 		if _, e := q.exec(bare, "ROLLBACK"); e != nil {
-			// SQLite rolls back by itself after some errors, such as a full
-			// disk; then there is no transaction to end.
+			// SQLite rolls back by itself after some errors, such as a full disk: then there is no
+			// transaction to end.
 			s.log.DebugContext(bare, "rollback", "error", e)
 		}
 	}()

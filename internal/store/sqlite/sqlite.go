@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -22,7 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/migrations"
 )
 
-// Config of the engine.
+// Config configures the engine.
 type Config struct {
 	// Path of the file. Its directory must exist. Required.
 	Path string
@@ -31,13 +31,12 @@ type Config struct {
 	BusyTimeout time.Duration
 	// Readers is the size of the read pool. Default 2 per CPU, at least 8.
 	Readers int
-	// NoMigrate refuses a file of another schema instead of bringing it up to
-	// date; for tools beside a running server. A file that does not exist is
-	// NotFound then, and not made.
+	// NoMigrate refuses a file of another schema instead of migrating it; for tools beside a
+	// running server. A file that does not exist is then NotFound, and is not created.
 	NoMigrate bool
 }
 
-// Deps are what the engine needs from its surroundings.
+// Deps are the dependencies of the engine.
 type Deps struct {
 	Clock  memory.Clock // nil: time.Now
 	Logger *slog.Logger // nil: silent
@@ -60,9 +59,9 @@ var (
 	_ store.Backuper = (*Store)(nil)
 )
 
-// Open opens or makes the file and brings its schema up to date. A damaged
-// file is Internal, with what to do in the message; one of a newer build is
-// Conflict; a directory that cannot be written is Unavailable.
+// Open opens or creates the file and migrates its schema. A damaged file is Internal, with what to
+// do in the message; one of a newer build is a Conflict; a directory that cannot be written is
+// Unavailable.
 func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	if c.Path == "" {
 		return nil, fault.InvalidField("path", "is required")
@@ -101,7 +100,7 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 	return s, nil
 }
 
-// prepareFile makes the file with the right mode, or refuses it.
+// prepareFile creates the file with the right mode.
 func (s *Store) prepareFile(c Config) error {
 	if c.NoMigrate {
 		_, err := os.Stat(c.Path)
@@ -144,7 +143,7 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, refuse bool) error {
 	return nil
 }
 
-// dsn puts every pragma into the name, so that each connection has them.
+// dsn puts every pragma into the data source name, so that each connection has them.
 func dsn(c Config, readOnly bool) string {
 	path, err := filepath.Abs(c.Path)
 	if err != nil {
@@ -174,7 +173,7 @@ func dsn(c Config, readOnly bool) string {
 	return strings.Replace(u.String(), "file:/", "file:///", 1)
 }
 
-// now is the time of a transaction.
+// now returns the time of a transaction.
 func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 
 // Ping implements store.Store.
@@ -202,8 +201,8 @@ func (s *Store) Size(context.Context) (int64, error) {
 	return n, nil
 }
 
-// Close waits for the running write, moves the WAL into the file when no other
-// process uses it, and closes every connection.
+// Close waits for the running write, moves the WAL into the file when no other process uses it, and
+// closes all connections.
 func (s *Store) Close() error {
 	select {
 	case <-s.closed:
@@ -219,7 +218,7 @@ func (s *Store) Close() error {
 	}
 	var busy, logged, moved int
 	if _, e := w.get(ctx, "PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &logged, &moved); e != nil {
-		// What is in the WAL is durable; the next open moves it.
+		// The WAL is durable; the next open moves it into the file.
 		s.log.WarnContext(ctx, "checkpoint at close failed", "error", e)
 	}
 	s.write.give(w)

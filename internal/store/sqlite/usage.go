@@ -57,7 +57,7 @@ func (q *session) SetUsage(ctx context.Context, tenantID, layer, note uuid.UUID,
 	return err
 }
 
-// AddUsage implements memory.Reader. What is no longer visible is skipped.
+// AddUsage implements memory.Reader. Notes that are no longer visible are skipped.
 func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, deltas []memory.UsageDelta) error {
 	if err := v.Check(sc); err != nil {
 		return err

@@ -13,8 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// rule is a query for what must not be. It gives tenant, collection and a text;
-// ?1 is now.
+// rule is a query for what must not exist. It returns tenant, collection and a text; ?1 is now.
 type rule struct {
 	kind store.ProblemKind
 	text string
@@ -41,7 +40,7 @@ var rules = []rule{
 	beyond("notes"), beyond("links"),
 	unlogged("notes"), unlogged("links"),
 
-	// Intervals: each version ends where the next begins, the last is open.
+	// Intervals: each version ends where the next one begins, and the last is open.
 	interval("notes", "id", "'note ' || hex(id)"),
 	interval("links", "source, relation, target", "'link from ' || hex(source) || ' to ' || hex(target)"),
 
@@ -63,7 +62,7 @@ var rules = []rule{
  AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.tenant = c.tenant AND j.collection = c.id AND j.kind = 'remove')`},
 	{store.ProblemJob, `SELECT j.tenant, j.collection, 'two decisions are held at once' FROM jobs j WHERE j.state = 'running' AND j.stage = 'decide' AND j.lease_until > ?1 GROUP BY j.tenant, j.collection HAVING COUNT(*) > 1`},
 
-	// Keys: within a layer; across layers they are checked per collection.
+	// Keys within a layer. Across layers, keys are checked per collection.
 	{store.ProblemKey, "SELECT tenant, layer, 'two live notes of kind ' || kind || ' have one key' FROM notes WHERE key <> '' AND to_rev = 9223372036854775807 AND deleted = 0 GROUP BY tenant, layer, kind, key HAVING COUNT(*) > 1"},
 }
 
@@ -153,7 +152,7 @@ func (q *session) LinksWithoutEnds(ctx context.Context, tenantID uuid.UUID, laye
 	return out, err
 }
 
-// everHeld is the condition that a layer holds any version of a note, and its arguments.
+// everHeld returns the condition that a layer holds any version of a note, and its arguments.
 func everHeld(id string, tenantID uuid.UUID, layers []memory.Layer) (string, []any) {
 	var terms []string
 	var args []any

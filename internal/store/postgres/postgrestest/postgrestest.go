@@ -1,10 +1,10 @@
-// Package postgrestest gives tests databases of their own, made from a template
-// that is migrated once per schema.
+// Package postgrestest creates a database for each test, from a template that is migrated once per
+// schema.
 //
-// It needs a server: DATABASE_URL names it with the serving role,
-// MIGRATE_DATABASE_URL with an owner that may create databases ("make services"
-// starts one). Without them tests are skipped, unless SLIPBOX_REQUIRE_SERVICES
-// is 1: then they fail.
+// It needs a server: DATABASE_URL connects with the serving role, MIGRATE_DATABASE_URL with an
+// owner that may create databases ("make services" starts one). Without them tests are skipped, or
+// fail when SLIPBOX_REQUIRE_SERVICES is 1. internal/store/enginetest and the tests of
+// internal/store/postgres call it.
 package postgrestest
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/slipboxhq/slipbox/migrations"
 )
 
-// Database is one of a test.
+// Database is the database of a test.
 type Database struct {
 	URL      string // with the serving role
 	OwnerURL string
@@ -38,22 +38,21 @@ const (
 	templatePrefix = "slipbox_template_"
 	// makeLock is held while a template is made or leftovers are dropped.
 	makeLock = 0x7465_7374_6462 // "testdb"
-	// The ages at which a database is one of a run that crashed, or of a schema
-	// that nobody tests any more.
+	// The age at which a database is a leftover of a crashed run, or of a schema that is no longer
+	// tested.
 	testLife     = time.Hour
 	templateLife = 7 * 24 * time.Hour
 	// slowest is how long the server may take for a database.
 	slowest = 2 * time.Minute
 )
 
-// New gives a database at the newest schema, which is dropped when the test ends.
+// New returns a database with the newest schema, which is dropped when the test ends.
 func New(tb testing.TB) Database {
 	tb.Helper()
 	return create(tb, true)
 }
 
-// NewEmpty gives a database without a schema, whose owner may create the
-// extension.
+// NewEmpty returns a database without a schema, whose owner may create the extension.
 func NewEmpty(tb testing.TB) Database {
 	tb.Helper()
 	return create(tb, false)
@@ -99,8 +98,8 @@ func create(tb testing.TB, migrated bool) Database {
 	return Database{URL: at(serving, name), OwnerURL: at(owner, name)}
 }
 
-// createDatabase logs what it copies: to copy files would take a checkpoint,
-// for which all other tests would wait.
+// createDatabase logs the pages that it copies: copying files would take a checkpoint, for which
+// all other tests would wait.
 func createDatabase(ctx context.Context, conn *pgx.Conn, name, template string) error {
 	_, err := conn.Exec(ctx, "CREATE DATABASE "+quoted(name)+" TEMPLATE "+quoted(template)+" STRATEGY wal_log")
 	return err
@@ -116,8 +115,8 @@ func drop(ctx context.Context, owner, name string) error {
 	return err
 }
 
-// makeTemplate makes the template of the schema when it is not there. It gets
-// its name last: whatever has the name is whole.
+// makeTemplate makes the template of the schema unless it exists. It gets its name last: a database
+// with that name is complete.
 func makeTemplate(ctx context.Context, conn *pgx.Conn, serving, owner string) (name string, err error) {
 	sum, err := schema()
 	if err != nil {
@@ -159,15 +158,15 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, serving, owner string) (n
 	return name, err
 }
 
-// swept is done once in a process.
+// swept is done once per process.
 var swept sync.Once
 
-// sweep drops what runs that crashed have left, and templates that have been
-// there for so long that their schema is perhaps no longer the newest.
+// sweep drops leftovers of crashed runs, and templates that are so old that their schema is
+// probably no longer the newest.
 func sweep(ctx context.Context, conn *pgx.Conn) error {
 	var mine bool
 	if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(makeLock)).Scan(&mine); err != nil || !mine {
-		return err // another process does it
+		return err // another process sweeps
 	}
 	rows, err := conn.Query(ctx, `SELECT d.datname FROM pg_database d CROSS JOIN LATERAL (SELECT
  substring(d.datname FROM '^`+testPrefix+`([0-9]{1,12})_') AS test,
@@ -195,7 +194,7 @@ func exists(ctx context.Context, conn *pgx.Conn, name string) (there bool, err e
 	return there, err
 }
 
-// schema is a hash of the migrations.
+// schema returns a hash of the migrations.
 func schema() (string, error) {
 	h := sha256.New()
 	err := fs.WalkDir(migrations.Postgres, ".", func(path string, d fs.DirEntry, err error) error {
@@ -211,11 +210,11 @@ func schema() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:6]), err
 }
 
-// at gives the URL of another database of the same server.
+// at returns the URL of another database on the same server.
 func at(server, name string) string {
 	u, err := url.Parse(server)
 	if err != nil {
-		return server // connecting has worked, so this is not reached
+		return server // unreachable: connecting has worked
 	}
 	u.Path = "/" + name
 	return u.String()
