@@ -28,11 +28,6 @@ var notYetPlain = []string{
 	"internal/memory/recall",
 	"internal/queue",
 	"internal/rules",
-	"internal/store",
-	"internal/store/enginetest",
-	"internal/store/postgres",
-	"internal/store/postgres/postgrestest",
-	"internal/store/sqlite",
 	"internal/worker",
 	"scripts",
 }

@@ -339,7 +339,7 @@ $$;
 -- +goose StatementEnd
 
 -- Collections with a job that can be leased at a time. When there are more than
--- asked for, they are chosen at random, so that none starves. The query steps from
+-- asked for, they are chosen at random, so that no collection starves. The query steps from
 -- collection to collection and reads a few rows of each, however many jobs wait.
 -- The rules are those of a claim: a job is leased when it waits or when its lease
 -- has expired. Of the jobs in stage decide only the first is leased, and only while

@@ -227,7 +227,7 @@ func functionLimit(n int) *int32 {
 }
 
 // DueCollections implements memory.Queue. When there are more than asked for, they are chosen at
-// random, so that none starves.
+// random, so that no collection starves.
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
 	return s.due(ctx, "SELECT tenant, collection FROM due_collections($1, $2)", store.Micros(now), functionLimit(n))
 }

@@ -70,7 +70,7 @@ const (
 )
 
 // DueCollections implements memory.Queue. When there are more than asked for, they are chosen at
-// random, so that none starves.
+// random, so that no collection starves.
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
 	return s.due(ctx, `WITH c AS MATERIALIZED (
  SELECT w.tenant, w.collection, (`+firstDecide+`) AS first,
