@@ -19,8 +19,8 @@ import (
 	"golang.org/x/text/message"
 )
 
-// maxAnswer bounds an answer, in bytes. The longest honest one, new keywords
-// for five neighbours, has a few thousand.
+// maxAnswer bounds an answer, in bytes. The longest useful one, new keywords for five neighbors,
+// has a few thousand.
 const maxAnswer = 1 << 20
 
 var (
@@ -29,31 +29,32 @@ var (
 	endThink  = regexp.MustCompile(`(?is)^.*</(?:think|thinking|reasoning)>`)
 )
 
-// answered gives the JSON object of an answer, as the call itself reads it if it does.
-func answered(s string, lenient func(string) json.RawMessage) (json.RawMessage, error) {
+// answerObject returns the JSON object of an answer: what the call's lenient reader finds, else the
+// outermost object.
+func answerObject(s string, lenient func(string) json.RawMessage) (json.RawMessage, error) {
 	if lenient != nil && len(s) <= maxAnswer {
-		said := strings.TrimSpace(strings.TrimPrefix(s, "\ufeff"))
-		if !json.Valid([]byte(said)) {
-			said = strings.TrimSpace(unthinking(said))
+		text := strings.TrimSpace(strings.TrimPrefix(s, "\ufeff"))
+		if !json.Valid([]byte(text)) {
+			text = strings.TrimSpace(stripThinking(text))
 		}
-		if object := lenient(said); object != nil {
+		if object := lenient(text); object != nil {
 			return object, nil
 		}
 	}
 	return outermostObject(s)
 }
 
-// unthinking drops what a model thought aloud.
-func unthinking(s string) string {
+// stripThinking removes the marked reasoning of a model.
+func stripThinking(s string) string {
 	s = thinking.ReplaceAllString(s, "")
 	s = endThink.ReplaceAllString(s, "")
 	return openThink.ReplaceAllString(s, "")
 }
 
-// outermostObject finds the JSON object of an answer: thinking is dropped
-// (also where only its end is marked, as some chat templates leave it), then
-// the longest balanced object counts, so that neither a code fence, nor prose
-// around it, nor an object inside a cut-off one is taken for the answer.
+// outermostObject finds the JSON object of an answer. It removes reasoning, also where only its end
+// is marked, as some chat templates leave it, and takes the longest balanced object, so that code
+// fences, prose around the object, and objects inside one that is cut off are not taken for the
+// answer.
 func outermostObject(s string) (json.RawMessage, error) {
 	if len(s) > maxAnswer {
 		return nil, problem{short: "too long", full: "the answer is too long"}
@@ -62,7 +63,7 @@ func outermostObject(s string) (json.RawMessage, error) {
 	if json.Valid([]byte(s)) && strings.HasPrefix(s, "{") {
 		return json.RawMessage(s), nil
 	}
-	s = unthinking(s)
+	s = stripThinking(s)
 	best := ""
 	for at := strings.IndexByte(s, '{'); at >= 0; {
 		end := objectEnd(s[at:])
@@ -87,8 +88,8 @@ func outermostObject(s string) (json.RawMessage, error) {
 	return json.RawMessage(best), nil
 }
 
-// objectEnd gives the length of the balanced object that s starts with, -1 if
-// it does not end. Braces inside strings do not count.
+// objectEnd returns the length of the balanced object at the start of s, or -1 if it does not end.
+// Braces inside strings do not count.
 func objectEnd(s string) int {
 	depth, inString, escaped := 0, false, false
 	for i := range len(s) {
@@ -115,15 +116,15 @@ func objectEnd(s string) int {
 	return -1
 }
 
-// schemas keeps compiled schemas; there are a handful, one per prompt version.
+// schemas caches compiled schemas. There are a handful, one for each prompt version.
 type schemas struct {
 	mu   sync.Mutex
 	seen map[[sha256.Size]byte]*answerSchema
 }
 
-// answerSchema is the form of a schema that answers are held to. The schema
-// that is sent requires every property; on reading, an absent array or number
-// means that nothing is said, and extra properties are ignored.
+// answerSchema is the form of a schema that validates answers. The schema that is sent requires
+// every property. In an answer, a missing array or number means none, and extra properties are
+// ignored.
 type answerSchema struct {
 	raw      map[string]any
 	compiled *jsonschema.Schema
@@ -136,8 +137,8 @@ func (s *schemas) compile(raw json.RawMessage) (*answerSchema, error) {
 	key := sha256.Sum256(raw)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.seen[key]; known != nil {
-		return known, nil
+	if a := s.seen[key]; a != nil {
+		return a, nil
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -145,7 +146,7 @@ func (s *schemas) compile(raw json.RawMessage) (*answerSchema, error) {
 	}
 	object, ok := doc.(map[string]any)
 	if !ok {
-		return nil, errors.New("the schema is no object")
+		return nil, errors.New("the schema is not an object")
 	}
 	relax(object, true)
 	c := jsonschema.NewCompiler()
@@ -167,14 +168,13 @@ func (s *schemas) compile(raw json.RawMessage) (*answerSchema, error) {
 	return a, nil
 }
 
-// noLoader refuses references out of the schema.
+// noLoader refuses references to other schemas.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("no schema is loaded: %s", url) }
 
-// relax turns the schema that is sent into the one that answers are held to.
-// What must be there at the top depends on the call, see needs; inside a list
-// an entry must be whole.
+// relax turns the schema that is sent into the one that validates answers. Which top-level
+// properties are required depends on the call, see requiredBy; entries of a list must be complete.
 func relax(schema map[string]any, top bool) {
 	delete(schema, "additionalProperties")
 	properties, _ := schema["properties"].(map[string]any)
@@ -191,10 +191,9 @@ func relax(schema map[string]any, top bool) {
 	}
 }
 
-// needs returns the sorted names of the properties that an answer must have:
-// those of the call, or every string and boolean when the call names none. An
-// absent list or number means none.
-func (a *answerSchema) needs(named []string) []string {
+// requiredBy returns the sorted names of the properties that an answer must have: those that the
+// call names, or every string and boolean when it names none.
+func (a *answerSchema) requiredBy(named []string) []string {
 	properties, _ := a.raw["properties"].(map[string]any)
 	var out []string
 	for name, p := range properties {
@@ -207,9 +206,9 @@ func (a *answerSchema) needs(named []string) []string {
 	return out
 }
 
-// check validates an answer and gives it in normal form: null means absent
-// where the schema knows no null, and whole numbers are written as such.
-func (a *answerSchema) check(raw json.RawMessage, needs []string) (json.RawMessage, error) {
+// check validates an answer and returns it in normal form: nulls are removed where the schema
+// allows no null, and integers are written without a fraction.
+func (a *answerSchema) check(raw json.RawMessage, required []string) (json.RawMessage, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, problem{short: "no JSON object", full: "the answer is not JSON: " + err.Error()}
@@ -223,18 +222,18 @@ func (a *answerSchema) check(raw json.RawMessage, needs []string) (json.RawMessa
 	}
 	normalize(object, a.raw)
 	properties, _ := a.raw["properties"].(map[string]any)
-	known := false
+	hasKnown := false
 	for name := range object {
-		_, has := properties[name]
-		known = known || has
+		_, ok := properties[name]
+		hasKnown = hasKnown || ok
 	}
-	if !known && len(properties) > 0 {
+	if !hasKnown && len(properties) > 0 {
 		return nil, problem{
 			short: "none of the properties",
 			full:  fmt.Sprintf("the object has none of the properties %s", strings.Join(slices.Sorted(maps.Keys(properties)), ", ")),
 		}
 	}
-	for _, name := range needs {
+	for _, name := range required {
 		if _, ok := object[name]; !ok {
 			return nil, problem{short: "lacks a property", full: fmt.Sprintf("the object lacks %q", name)}
 		}
@@ -244,20 +243,20 @@ func (a *answerSchema) check(raw json.RawMessage, needs []string) (json.RawMessa
 	}
 	out, err := json.Marshal(object)
 	if err != nil {
-		return nil, problem{short: "cannot be written again", full: err.Error()}
+		return nil, problem{short: "cannot be encoded again", full: err.Error()}
 	}
 	return out, nil
 }
 
-// normalize drops nulls that mean "absent" and writes 1.0 as 1 where the
-// schema says integer, so that the answer unmarshals into Go types.
+// normalize removes nulls that mean "absent" and writes 1.0 as 1 where the schema says integer, so
+// that the answer unmarshals into Go types.
 func normalize(v any, schema map[string]any) {
 	switch v := v.(type) {
 	case map[string]any:
 		properties, _ := schema["properties"].(map[string]any)
 		for name, x := range v {
 			p, _ := properties[name].(map[string]any)
-			if x == nil && p != nil && !nullable(p) {
+			if x == nil && p != nil && !isNullable(p) {
 				delete(v, name)
 				continue
 			}
@@ -277,7 +276,7 @@ func normalize(v any, schema map[string]any) {
 	}
 }
 
-func nullable(schema map[string]any) bool {
+func isNullable(schema map[string]any) bool {
 	switch t := schema["type"].(type) {
 	case string:
 		return t == "null"
@@ -287,8 +286,8 @@ func nullable(schema map[string]any) bool {
 	return true // no type stated: leave it to the validator
 }
 
-// wholeNumber rewrites a number of an integer's schema. A number outside int64
-// is left as it is and made to fail by becoming a string.
+// wholeNumber rewrites a number whose schema says integer. A number that is too large to be exact
+// becomes a string, which the validator refuses.
 func wholeNumber(v any, schema map[string]any) (any, bool) {
 	n, ok := v.(json.Number)
 	if !ok || schema["type"] != "integer" {
@@ -308,7 +307,7 @@ func wholeNumber(v any, schema map[string]any) (any, bool) {
 // maxComplaints bounds how many errors of one answer are shown.
 const maxComplaints = 5
 
-// explain lists what the validator found, by place.
+// explain lists what the validator found, with its location.
 func explain(err error) string {
 	var ve *jsonschema.ValidationError
 	if !errors.As(err, &ve) {

@@ -14,23 +14,25 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// CacheStats tells how an embedding cache does.
+// CacheStats are the counters of an embedding cache since the start.
 type CacheStats struct {
-	Hits     int64 // texts that were not sent
+	Hits     int64 // texts that were not sent to the embedder
 	Misses   int64 // texts that were
 	Entries  int
 	Capacity int
 }
 
-// Cached keeps the embeddings of recent short texts in memory, least recently used out
-// first. A key is tenant, embedder name and hash of the text: the tenant, so
-// that neither time nor token use tells one tenant what another has stored.
+// Cached keeps the embeddings of recent short texts in memory and drops the least recently used
+// first: a text that was just embedded is often searched for again, so exact recency is worth more
+// here than the admission by frequency of the cache of versions. A key is tenant, embedder name
+// and hash of the text. It includes the tenant so that neither response time nor token use reveals
+// to one tenant what another has stored.
 type Cached struct {
 	memory.Embedder
 	capacity int
 
 	mu     sync.Mutex
-	order  *list.List // front: used last; of cacheKey
+	order  *list.List // of cacheKey; front: most recently used
 	byKey  map[cacheKey]cacheEntry
 	hits   int64
 	misses int64
@@ -47,30 +49,30 @@ type cacheEntry struct {
 	place     *list.Element
 }
 
-// NewCached puts a cache of so many embeddings before an embedder.
+// NewCached puts a cache of up to capacity embeddings in front of an embedder.
 func NewCached(e memory.Embedder, capacity int) *Cached {
 	return &Cached{Embedder: e, capacity: max(1, capacity), order: list.New(), byKey: map[cacheKey]cacheEntry{}}
 }
 
-// Embed asks the embedder for each different text that is not known, at once.
-// What it gives is shared: nobody changes it. Errors as the embedder's; nothing is
-// kept then.
+// Embed asks the embedder once for all texts that are not in the cache, each different text once.
+// Callers share the embeddings and must not change them. Errors are the embedder's; nothing is
+// cached then.
 func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	out := make([]memory.Embedding, len(texts))
 	keys := make([]cacheKey, len(texts))
-	asked := map[cacheKey]int{} // to place in missing
+	places := map[cacheKey]int{} // in missing
 	var missing []string
 	c.mu.Lock()
 	for i, t := range texts {
 		keys[i] = cacheKey{tenant: s.Tenant(), name: c.Name(), text: sha256.Sum256([]byte(t))}
-		if e, known := c.byKey[keys[i]]; known {
+		if e, ok := c.byKey[keys[i]]; ok {
 			c.order.MoveToFront(e.place)
 			out[i] = e.embedding
 			c.hits++
-		} else if _, twice := asked[keys[i]]; twice {
+		} else if _, twice := places[keys[i]]; twice {
 			c.hits++
 		} else {
-			asked[keys[i]] = len(missing)
+			places[keys[i]] = len(missing)
 			missing = append(missing, t)
 			c.misses++
 		}
@@ -87,16 +89,16 @@ func (c *Cached) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]m
 	defer c.mu.Unlock()
 	for i := range texts {
 		if out[i].Vector == nil {
-			out[i] = made[asked[keys[i]]]
+			out[i] = made[places[keys[i]]]
 		}
 	}
-	for key, i := range asked {
-		c.keep(key, made[i])
+	for key, i := range places {
+		c.add(key, made[i])
 	}
 	return out, nil
 }
 
-// NoiseFloor is the embedder's own.
+// NoiseFloor returns that of the embedder.
 func (c *Cached) NoiseFloor() float64 {
 	if f, ok := c.Embedder.(memory.Floored); ok {
 		return f.NoiseFloor()
@@ -104,23 +106,22 @@ func (c *Cached) NoiseFloor() float64 {
 	return 0
 }
 
-// maxKeptTokens bounds the entries: what queries and short notes have. Tokens
-// are fifty times their words, and the words of long notes have no business in
-// a cache.
+// maxKeptTokens is the longest entry in tokens: queries and short notes are shorter. Tokens take
+// fifty times the memory of their words, so longer notes are not cached.
 const maxKeptTokens = 64
 
-// keep stores an embedding. The lock is held.
-func (c *Cached) keep(key cacheKey, made memory.Embedding) {
+// add stores an embedding. The caller holds the lock.
+func (c *Cached) add(key cacheKey, made memory.Embedding) {
 	if len(made.Tokens) > maxKeptTokens {
 		return
 	}
-	if e, known := c.byKey[key]; known {
+	if e, ok := c.byKey[key]; ok {
 		c.order.MoveToFront(e.place)
 		return
 	}
 	made.Tokens = slices.Clone(made.Tokens)
 	for i := range made.Tokens {
-		made.Tokens[i].Word = strings.Clone(made.Tokens[i].Word) // or it keeps the whole text
+		made.Tokens[i].Word = strings.Clone(made.Tokens[i].Word) // a substring would keep the whole text
 	}
 	c.byKey[key] = cacheEntry{embedding: made, place: c.order.PushFront(key)}
 	for c.order.Len() > c.capacity {
@@ -130,7 +131,7 @@ func (c *Cached) keep(key cacheKey, made memory.Embedding) {
 	}
 }
 
-// Forget drops every vector of a tenant, as erasure asks for.
+// Forget drops every embedding of a tenant, as erasure requires.
 func (c *Cached) Forget(tenantID uuid.UUID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +143,7 @@ func (c *Cached) Forget(tenantID uuid.UUID) {
 	}
 }
 
-// Stats gives the counters since the start.
+// Stats returns the counters since the start.
 func (c *Cached) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// NewModel returns the model that cfg asks for: a Completion, or d.Rules where
-// no endpoint is configured.
+// NewModel returns the model that cfg selects: a Completion, or d.Rules where no endpoint is
+// configured.
 func NewModel(d Deps, cfg Config) (memory.Model, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -50,51 +50,50 @@ type Completion struct {
 	endpoint *endpoint
 	schemas  schemas
 
-	// What the endpoint turned out not to take. Learned from its refusals and
-	// kept for the life of the process.
-	format          atomic.Int32 // one of the formats
-	completionLimit atomic.Bool  // the token limit is called max_completion_tokens
-	fixedSampling   atomic.Bool  // a temperature is refused
+	// What the endpoint does not support. Learned from its refusals and kept for the life of the
+	// process.
+	format          atomic.Int32 // one of the format constants
+	completionLimit atomic.Bool  // the token limit is named max_completion_tokens
+	fixedSampling   atomic.Bool  // the endpoint refuses a temperature
 }
 
-// The ways to ask for JSON, best first.
+// The ways to request JSON, best first.
 const (
 	formatSchema int32 = iota // response_format json_schema, strict
 	formatObject              // response_format json_object, the schema in the instructions
 	formatText                // instructions alone
 )
 
-// NewCompletion makes a Completion of a valid Config.
+// NewCompletion returns a Completion for a valid Config.
 func NewCompletion(d Deps, cfg Config) (*Completion, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if d.Clock == nil {
-		return nil, errors.New("llm: a clock is needed")
+		return nil, errors.New("llm: a clock is required")
 	}
 	cfg = cfg.withDefaults()
 	return &Completion{deps: d, log: d.log(), cfg: cfg, endpoint: newEndpoint(d, cfg, cfg.BaseURL, cfg.APIKey)}, nil
 }
 
-// Analyst says that a model describes the notes.
+// Analyst returns AnalystModel: a model describes the notes.
 func (m *Completion) Analyst() memory.Analyst { return memory.AnalystModel }
 
-// Name gives the model's name as the endpoint knows it.
+// Name returns the name of the model at the endpoint.
 func (m *Completion) Name() string { return m.cfg.Model }
 
-// Endpoint names the address that is asked, without secrets.
+// Endpoint returns the address of the endpoint, without secrets.
 func (m *Completion) Endpoint() string { return m.endpoint.name }
 
-// jsonOnly ends the instructions of every request, whatever else asks for
-// JSON: endpoints ignore response formats, and OpenAI wants the word itself.
+// jsonOnly ends the instructions of every request, also when a response format is set: some
+// endpoints ignore the format, and OpenAI requires the word JSON.
 const jsonOnly = "Your answer must be one JSON object and nothing else: no prose, no code fence."
 
-// Ask puts the question and checks the answer, once more with the error shown
-// if the first does not fit. The error is a fault: Unavailable or Timeout from
-// the transport (memory.ErrPaused in the chain when the breaker is open and
-// nothing was asked), ModelFailed with memory.ErrBadAnswer in the chain when
-// both answers are unusable; Answer.JSON then holds an empty answer in the
-// shape of the schema.
+// Ask sends the call and checks the answer. When the answer is unusable it asks once more and shows
+// the error to the model. The error is a fault: Unavailable or Timeout from the transport (with
+// memory.ErrPaused in the chain when the breaker is open and nothing was sent), or ModelFailed with
+// memory.ErrBadAnswer in the chain when both answers are unusable; Answer.JSON then holds an empty
+// answer that fits the schema.
 func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
 	answer := memory.Answer{Analyst: memory.AnalystModel, Model: m.cfg.Model}
 	if err := s.Check(); err != nil {
@@ -113,57 +112,57 @@ func (m *Completion) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 
 	messages := []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: c.Prompt}}
 	for try := range 2 {
-		asked := answer.Calls
+		sent := answer.Calls
 		reply, err := m.send(ctx, c, messages, &answer)
 		if err != nil {
-			if asked > 0 && errors.Is(err, memory.ErrPaused) {
-				// Something was asked: the try counts.
+			if sent > 0 && errors.Is(err, memory.ErrPaused) {
+				// A request was sent: the try counts.
 				return answer, fault.New(fault.Unavailable, "%s began to fail during a call", m.endpoint.name)
 			}
 			return answer, err
 		}
-		answer.JSON, err = reply.check(schema, schema.needs(c.Needs), &c)
+		answer.JSON, err = reply.check(schema, schema.requiredBy(c.Needs), &c)
 		if err == nil {
 			answer.Repaired = try > 0
 			return answer, nil
 		}
 		m.log.WarnContext(ctx, "unusable model answer", "call", c.Name, "prompt", c.Version, "model", m.cfg.Model,
 			"endpoint", m.endpoint.name, "try", try+1, "finish", reply.finish, "refused", reply.refusal != "", "reason", reason(err))
-		messages = repair(c.Prompt, reply.content, err)
+		messages = repairMessages(c.Prompt, reply.content, err)
 	}
 	answer.JSON = memory.EmptyAnswer(c.Schema)
 	return answer, fault.Wrap(memory.ErrBadAnswer, fault.ModelFailed, "%s gave no usable answer to %q", m.endpoint.name, c.Name)
 }
 
-// maxShown bounds what is repeated of a bad answer, in characters.
+// maxShown is how much of a bad answer is repeated to the model, in characters.
 const maxShown = 4000
 
-// repair is the conversation that shows the model its error.
-func repair(prompt, content string, err error) []openai.ChatCompletionMessage {
-	ask := "That answer cannot be used: " + clip(err.Error(), maxShown) +
+// repairMessages returns the conversation that shows the model its error.
+func repairMessages(prompt, content string, err error) []openai.ChatCompletionMessage {
+	ask := "That answer cannot be used: " + truncate(err.Error(), maxShown) +
 		"\nAnswer the same question again. " + jsonOnly
 	if strings.TrimSpace(content) == "" {
 		return []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: prompt + "\n\n" + ask}}
 	}
 	return []openai.ChatCompletionMessage{
 		{Role: openai.ChatMessageRoleUser, Content: prompt},
-		{Role: openai.ChatMessageRoleAssistant, Content: clip(content, maxShown)},
+		{Role: openai.ChatMessageRoleAssistant, Content: truncate(content, maxShown)},
 		{Role: openai.ChatMessageRoleUser, Content: ask},
 	}
 }
 
-func clip(s string, runes int) string {
+func truncate(s string, runes int) string {
 	if utf8.RuneCountInString(s) <= runes {
 		return s
 	}
 	return string([]rune(s)[:runes]) + "…"
 }
 
-// send gets one reply, in the best form that the endpoint takes, and adds to
-// the accounts of the answer.
+// send gets one reply, in the best format that the endpoint supports, and adds calls and tokens to
+// the answer.
 func (m *Completion) send(ctx context.Context, c memory.Call, messages []openai.ChatCompletionMessage, a *memory.Answer) (reply, error) {
-	// Every refusal that teaches something moves one of three settings, each at
-	// most twice: five requests at the very most.
+	// Each refusal that learn understands changes one of three settings, each at most twice, so
+	// this sends at most five requests.
 	for {
 		format := m.format.Load()
 		req := m.request(c, messages, format)
@@ -194,7 +193,7 @@ func (m *Completion) send(ctx context.Context, c memory.Call, messages []openai.
 	}
 }
 
-// request renders a call for the endpoint.
+// request builds the request of a call.
 func (m *Completion) request(c memory.Call, messages []openai.ChatCompletionMessage, format int32) openai.ChatCompletionRequest {
 	system := strings.TrimSpace(c.System + "\n\n" + jsonOnly)
 	req := openai.ChatCompletionRequest{Model: m.cfg.Model}
@@ -219,15 +218,15 @@ func (m *Completion) request(c memory.Call, messages []openai.ChatCompletionMess
 		req.MaxTokens = limit //nolint:staticcheck // the only name that Ollama, llama.cpp and older servers know
 	}
 	if !m.fixedSampling.Load() {
-		req.Temperature = temperature(c.Temperature, m.cfg.Temperature)
+		req.Temperature = requestTemperature(c.Temperature, m.cfg.Temperature)
 	}
 	return req
 }
 
-// temperature gives the call's own or the default. The client library leaves
-// out a zero, so the smallest number above stands for it; a call asks for it
-// with a negative number, as its zero means that it states none.
-func temperature(call, def float64) float32 {
+// requestTemperature returns the temperature of a call, or the default when the call has none (0).
+// A negative one means zero, which is sent as the smallest number above, since the client library
+// omits a zero.
+func requestTemperature(call, def float64) float32 {
 	switch {
 	case call == 0:
 		return float32(def)
@@ -237,8 +236,8 @@ func temperature(call, def float64) float32 {
 	return float32(call)
 }
 
-// learn reads a refusal of the form of a request and tells whether another
-// form is worth a try.
+// learn adapts the settings to a refusal of the form of a request. It reports whether the request
+// should be sent again in another form.
 func (m *Completion) learn(err error, format int32, req openai.ChatCompletionRequest) bool {
 	var f *failure
 	if !errors.As(err, &f) {
@@ -271,37 +270,37 @@ func (m *Completion) learn(err error, format int32, req openai.ChatCompletionReq
 	default:
 		return false
 	}
-	// Where another call has learned it meanwhile, it is only asked again.
+	// When another call has learned it meanwhile, the request is only sent again.
 	if learned != "" {
-		m.log.Warn("the model endpoint refuses a request field; going on without it",
+		m.log.Warn("the model endpoint refuses a request field; continuing without it",
 			"endpoint", m.endpoint.name, "model", m.cfg.Model, "field", learned)
 	}
 	return true
 }
 
-// refuses tells that the endpoint calls the request bad and names one of the
-// words in saying so.
+// refuses reports whether the endpoint rejected the request as bad with a message that contains one
+// of the words.
 func refuses(f *failure, words ...string) bool {
 	switch f.status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented:
 	default:
 		return false
 	}
-	said := errors.Unwrap(f.err).Error()
+	text := errors.Unwrap(f.err).Error()
 	var api *openai.APIError
 	if errors.As(f.err, &api) && api.Param != nil {
-		said += " " + *api.Param
+		text += " " + *api.Param
 	}
-	said = strings.ToLower(said)
+	text = strings.ToLower(text)
 	for _, w := range words {
-		if strings.Contains(said, w) {
+		if strings.Contains(text, w) {
 			return true
 		}
 	}
 	return false
 }
 
-// reply is what a model said.
+// reply is one answer of a model, unchecked.
 type reply struct {
 	content string
 	refusal string
@@ -316,23 +315,22 @@ func newReply(resp openai.ChatCompletionResponse) reply {
 	return reply{content: c.Message.Content, refusal: c.Message.Refusal, finish: string(c.FinishReason)}
 }
 
-// check turns a reply into a checked answer. The error is meant to be shown
-// to the model.
-func (r reply) check(schema *answerSchema, needs []string, c *memory.Call) (json.RawMessage, error) {
+// check returns the checked answer of a reply. Its error is meant to be shown to the model.
+func (r reply) check(schema *answerSchema, required []string, c *memory.Call) (json.RawMessage, error) {
 	switch {
 	case r.refusal != "":
 		return nil, problem{short: "a refusal", full: "the question was not answered: " + r.refusal}
 	case strings.TrimSpace(r.content) == "":
 		return nil, problem{short: "an empty answer", full: "the answer is empty"}
 	}
-	object, err := answered(r.content, c.Lenient)
+	object, err := answerObject(r.content, c.Lenient)
 	if err != nil {
 		if r.finish == string(openai.FinishReasonLength) {
 			return nil, problem{short: "cut off at the token limit", full: "the answer was cut off at the token limit; be shorter"}
 		}
 		return nil, err
 	}
-	checked, err := schema.check(object, needs)
+	checked, err := schema.check(object, required)
 	if err != nil {
 		return nil, err
 	}
@@ -344,8 +342,8 @@ func (r reply) check(schema *answerSchema, needs []string, c *memory.Call) (json
 	return checked, nil
 }
 
-// problem is what is wrong with an answer: in full for the model, which wrote
-// it, and in short, without anything of the answer, for the log.
+// problem says what is wrong with an answer: in full for the model, which wrote it, and in short,
+// without text of the answer, for the log.
 type problem struct{ short, full string }
 
 func (p problem) Error() string { return p.full }

@@ -56,51 +56,70 @@ const (
 	DefaultEmbedCache       = 4096
 )
 
-// Config says which model and embedder serve, and how patiently they are
-// asked. The zero Config is valid: heuristic analyst, and the local embedder
-// where its weights are installed.
+// Config selects the model and the embedder, and sets timeouts and retries. The zero Config is
+// valid: the analyst by rules, and the local embedder where its weights are installed.
 //
-// A model is used only if BaseURL or Model is set: a key alone sends nothing
-// anywhere.
+// A model is used only if BaseURL or Model is set: a key alone sends nothing anywhere.
 type Config struct {
-	Provider      string `yaml:"provider" env:"SLIPBOX_LLM"`                              // openai, ollama or heuristic; empty: openai when BaseURL or Model is set, else heuristic
-	BaseURL       string `yaml:"base_url" env:"SLIPBOX_LLM_BASE_URL"`                     // with its /v1; empty: the provider's own
-	Model         string `yaml:"model" env:"SLIPBOX_LLM_MODEL"`                           // empty: gpt-4o-mini, llama3.2
-	APIKey        string `yaml:"api_key" env:"SLIPBOX_LLM_API_KEY" secret:"true"`         // needed for OpenAI's own endpoint
-	EmbedProvider string `yaml:"embedder" env:"SLIPBOX_EMBEDDER"`                         // local, openai, ollama or hash; empty: local where its weights are installed, else hash
-	EmbedBaseURL  string `yaml:"embed_base_url" env:"SLIPBOX_EMBED_BASE_URL"`             // empty: BaseURL when that is set, else the provider's own
-	EmbedAPIKey   string `yaml:"embed_api_key" env:"SLIPBOX_EMBED_API_KEY" secret:"true"` // empty: APIKey, but only towards the host that APIKey is for
+	// Provider is openai, ollama or heuristic. Empty: openai when BaseURL or Model is set, else heuristic.
+	Provider string `yaml:"provider" env:"SLIPBOX_LLM"`
+	// BaseURL includes the /v1. Empty: the provider's own.
+	BaseURL string `yaml:"base_url" env:"SLIPBOX_LLM_BASE_URL"`
+	// Model is the name at the endpoint. Empty: gpt-4o-mini for openai, llama3.2 for ollama.
+	Model string `yaml:"model" env:"SLIPBOX_LLM_MODEL"`
+	// APIKey is required for OpenAI's own endpoint.
+	APIKey string `yaml:"api_key" env:"SLIPBOX_LLM_API_KEY" secret:"true"`
 
-	EncoderDir string `yaml:"encoder_dir" env:"SLIPBOX_ENCODER_DIR"` // weights of the local embedder; empty: slipbox/encoder in the user's cache directory
-	EmbedModel string `yaml:"embed_model" env:"SLIPBOX_EMBED_MODEL"` // empty: text-embedding-3-small, all-minilm
-	EmbedDim   int    `yaml:"embed_dim" env:"SLIPBOX_EMBED_DIM"`     // length of a vector; 0: known from the model's name, else a problem
+	// EmbedProvider is local, openai, ollama or hash. Empty: local where its weights are installed, else hash.
+	EmbedProvider string `yaml:"embedder" env:"SLIPBOX_EMBEDDER"`
+	// EmbedBaseURL includes the /v1. Empty: BaseURL when that is set, else the provider's own.
+	EmbedBaseURL string `yaml:"embed_base_url" env:"SLIPBOX_EMBED_BASE_URL"`
+	// EmbedAPIKey defaults to APIKey, but only for the host of APIKey.
+	EmbedAPIKey string `yaml:"embed_api_key" env:"SLIPBOX_EMBED_API_KEY" secret:"true"`
+	// EncoderDir has the weights of the local embedder. Empty: slipbox/encoder in the user's cache directory.
+	EncoderDir string `yaml:"encoder_dir" env:"SLIPBOX_ENCODER_DIR"`
+	// EmbedModel is the name at the endpoint. Empty: text-embedding-3-small for openai, all-minilm for ollama.
+	EmbedModel string `yaml:"embed_model" env:"SLIPBOX_EMBED_MODEL"`
+	// EmbedDim is the length of a vector. 0: known from the model's name, otherwise a problem.
+	EmbedDim int `yaml:"embed_dim" env:"SLIPBOX_EMBED_DIM"`
 
-	Temperature float64 `yaml:"temperature" env:"SLIPBOX_LLM_TEMPERATURE"` // for calls that state none; 0: 0.7
-	MaxTokens   int     `yaml:"max_tokens" env:"SLIPBOX_LLM_MAX_TOKENS"`   // of an answer, for calls that state none; 0: 1000
+	// Temperature of calls that set none; 0: 0.7.
+	Temperature float64 `yaml:"temperature" env:"SLIPBOX_LLM_TEMPERATURE"`
+	// MaxTokens of an answer, for calls that set none; 0: 1000.
+	MaxTokens int `yaml:"max_tokens" env:"SLIPBOX_LLM_MAX_TOKENS"`
 
-	Timeout         time.Duration `yaml:"timeout" env:"SLIPBOX_LLM_TIMEOUT"`                   // of one request; 0: 60 s
-	MaxTries        int           `yaml:"max_tries" env:"SLIPBOX_LLM_MAX_TRIES"`               // requests per question or batch when the transport fails; 0: 3
-	RetryWait       time.Duration `yaml:"retry_wait" env:"SLIPBOX_LLM_RETRY_WAIT"`             // before the second try, with jitter, growing; 0: 0.5 s
-	MaxRetryWait    time.Duration `yaml:"max_retry_wait" env:"SLIPBOX_LLM_MAX_RETRY_WAIT"`     // longest wait; a longer Retry-After is handed to the caller; 0: 20 s
-	BreakerFailures int           `yaml:"breaker_failures" env:"SLIPBOX_LLM_BREAKER_FAILURES"` // failed requests in a row that open the circuit breaker; 0: 5
-	BreakerPause    time.Duration `yaml:"breaker_pause" env:"SLIPBOX_LLM_BREAKER_PAUSE"`       // until one request may test the endpoint again; 0: 10 s
-	MaxConcurrent   int           `yaml:"max_concurrent" env:"SLIPBOX_LLM_MAX_CONCURRENT"`     // requests at once, for completion and embedding each; 0: 8
+	// Timeout of one request; 0: 60 s.
+	Timeout time.Duration `yaml:"timeout" env:"SLIPBOX_LLM_TIMEOUT"`
+	// MaxTries is how many requests a call or batch sends when the transport fails; 0: 3.
+	MaxTries int `yaml:"max_tries" env:"SLIPBOX_LLM_MAX_TRIES"`
+	// RetryWait comes before the second try, with jitter, and grows for later ones; 0: 0.5 s.
+	RetryWait time.Duration `yaml:"retry_wait" env:"SLIPBOX_LLM_RETRY_WAIT"`
+	// MaxRetryWait is the longest wait; a longer Retry-After is returned to the caller; 0: 20 s.
+	MaxRetryWait time.Duration `yaml:"max_retry_wait" env:"SLIPBOX_LLM_MAX_RETRY_WAIT"`
+	// BreakerFailures is how many failed requests in a row open the circuit breaker; 0: 5.
+	BreakerFailures int `yaml:"breaker_failures" env:"SLIPBOX_LLM_BREAKER_FAILURES"`
+	// BreakerPause is the time until one request may test the endpoint again; 0: 10 s.
+	BreakerPause time.Duration `yaml:"breaker_pause" env:"SLIPBOX_LLM_BREAKER_PAUSE"`
+	// MaxConcurrent bounds requests at once, for completion and embedding separately; 0: 8.
+	MaxConcurrent int `yaml:"max_concurrent" env:"SLIPBOX_LLM_MAX_CONCURRENT"`
 
-	EmbedBatch    int `yaml:"embed_batch" env:"SLIPBOX_EMBED_BATCH"`         // texts per request; 0: 64
-	EmbedMaxRunes int `yaml:"embed_max_runes" env:"SLIPBOX_EMBED_MAX_RUNES"` // characters of a text that are sent; 0: 8000
-	EmbedCache    int `yaml:"embed_cache" env:"SLIPBOX_EMBED_CACHE"`         // vectors kept in memory, by embedder and text; 0: 4096; negative: none
+	// EmbedBatch is how many texts one request has; 0: 64.
+	EmbedBatch int `yaml:"embed_batch" env:"SLIPBOX_EMBED_BATCH"`
+	// EmbedMaxRunes is how many characters of a text are sent; 0: 8000.
+	EmbedMaxRunes int `yaml:"embed_max_runes" env:"SLIPBOX_EMBED_MAX_RUNES"`
+	// EmbedCache is how many embeddings of each embedder are kept in memory; 0: 4096; negative: none.
+	EmbedCache int `yaml:"embed_cache" env:"SLIPBOX_EMBED_CACHE"`
 }
 
-// UsesModel tells whether a model is asked, rather than the heuristic analyst.
+// UsesModel reports whether a model is used, and not the analyst by rules.
 func (c Config) UsesModel() bool {
 	return c.Provider != ProviderHeuristic && (c.BaseURL != "" || c.Model != "")
 }
 
-// withDefaults fills what the zero value leaves open. It is called on a valid
-// Config.
+// withDefaults returns c with zero fields replaced by defaults. c must be valid.
 func (c Config) withDefaults() Config {
 	if c.Provider == "" {
-		// UsesModel is asked first: it is false once the provider is ProviderHeuristic.
+		// UsesModel is read first: it is false once the provider is ProviderHeuristic.
 		if c.UsesModel() {
 			c.Provider = ProviderOpenAI
 		} else {
@@ -161,7 +180,7 @@ func (c Config) InForce() Config {
 	return out
 }
 
-// embedProvider is the embedder that is asked for, if only by default.
+// embedProvider returns the selected embedder, or the default one.
 func (c Config) embedProvider() string {
 	if c.EmbedProvider == "" {
 		return EmbedLocal
@@ -169,7 +188,7 @@ func (c Config) embedProvider() string {
 	return c.EmbedProvider
 }
 
-// baseURL is where completion is asked.
+// baseURL returns the address for completion.
 func (c Config) baseURL() string {
 	switch {
 	case c.Provider == ProviderOllama && c.BaseURL == "":
@@ -182,7 +201,7 @@ func (c Config) baseURL() string {
 	return strings.TrimRight(c.BaseURL, "/")
 }
 
-// embedURL is where vectors are asked for.
+// embedURL returns the address for embeddings.
 func (c Config) embedURL() string {
 	ollama := c.embedProvider() == ProviderOllama
 	switch {
@@ -198,8 +217,7 @@ func (c Config) embedURL() string {
 	return DefaultOpenAIURL
 }
 
-// embedKey is the key for embedURL. The completion key goes to no other host
-// than its own.
+// embedKey returns the key for embedURL. The completion key is sent to its own host only.
 func (c Config) embedKey() string {
 	if c.EmbedAPIKey != "" || host(c.embedURL()) != host(c.baseURL()) {
 		return c.EmbedAPIKey
@@ -207,7 +225,7 @@ func (c Config) embedKey() string {
 	return c.APIKey
 }
 
-// ollamaURL accepts the address as Ollama itself prints it, without a path.
+// ollamaURL accepts the address in the form that Ollama prints, without a path.
 func ollamaURL(s string) string {
 	s = strings.TrimRight(s, "/")
 	if u, err := url.Parse(s); err == nil && u.Path == "" {
@@ -216,7 +234,7 @@ func ollamaURL(s string) string {
 	return s
 }
 
-// host gives scheme, host and port of a URL.
+// host returns scheme, host and port of a URL.
 func host(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -294,7 +312,7 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// isOpenAI tells OpenAI's own endpoint, the one known to need a key.
+// isOpenAI reports whether an address is OpenAI's own, the only one that is known to require a key.
 func isOpenAI(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && strings.EqualFold(u.Hostname(), "api.openai.com")
@@ -303,8 +321,8 @@ func isOpenAI(base string) bool {
 // maxDim is the longest vector that is accepted.
 const maxDim = 8192
 
-// knownDim gives the native vector length of a model, 0 if unknown. A tag
-// such as ":latest" does not matter.
+// knownDim returns the native vector length of a model, 0 if unknown. It ignores a tag such as
+// ":latest".
 func knownDim(model string) int {
 	name, _, _ := strings.Cut(model, ":")
 	return map[string]int{
@@ -314,7 +332,7 @@ func knownDim(model string) int {
 	}[name]
 }
 
-// Endpoint is where completion is asked; "" without a model.
+// Endpoint returns the address for completion; "" without a model.
 func (c Config) Endpoint() string {
 	if !c.UsesModel() {
 		return ""
@@ -322,7 +340,7 @@ func (c Config) Endpoint() string {
 	return c.baseURL()
 }
 
-// EmbedEndpoint is where vectors are asked for; "" for an embedder in process.
+// EmbedEndpoint returns the address for embeddings; "" for an embedder in this process.
 func (c Config) EmbedEndpoint() string {
 	if p := c.embedProvider(); p != ProviderOpenAI && p != ProviderOllama {
 		return ""

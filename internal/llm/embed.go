@@ -22,20 +22,19 @@ type Embedding struct {
 	endpoint *endpoint
 	name     string
 	dim      int
-	ask      int // vector length to ask for; 0: the model's own
+	askDim   int // vector length to request; 0: the model's own
 }
 
-// NewEmbedding makes an Embedding of a valid Config whose embedder is an
-// endpoint.
+// NewEmbedding returns an Embedding for a valid Config whose embedder is an endpoint.
 func NewEmbedding(d Deps, cfg Config) (*Embedding, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if p := cfg.embedProvider(); p != ProviderOpenAI && p != ProviderOllama {
-		return nil, fmt.Errorf("llm.embedder: %q is no endpoint", p)
+		return nil, fmt.Errorf("llm.embedder: %q is not an endpoint", p)
 	}
 	if d.Clock == nil {
-		return nil, errors.New("llm: a clock is needed")
+		return nil, errors.New("llm: a clock is required")
 	}
 	cfg = cfg.withDefaults()
 	e := &Embedding{deps: d, cfg: cfg, endpoint: newEndpoint(d, cfg, cfg.EmbedBaseURL, cfg.EmbedAPIKey), dim: cfg.EmbedDim}
@@ -44,30 +43,29 @@ func NewEmbedding(d Deps, cfg Config) (*Embedding, error) {
 	case e.dim == 0:
 		e.dim = native
 	case native != 0 && e.dim != native:
-		e.ask = e.dim
+		e.askDim = e.dim
 	}
-	// Vectors of one model cut to another length are other vectors.
+	// Vectors of one model in another length are not comparable.
 	e.name = fmt.Sprintf("%s@%d", cfg.EmbedModel, e.dim)
 	return e, nil
 }
 
-// Name is the model and the vector length, such as "text-embedding-3-small@1536".
-// The address is no part of it: one model gives the same vectors everywhere.
+// Name returns the model and the vector length, such as "text-embedding-3-small@1536". The address
+// is not part of it: a model returns the same vectors everywhere.
 func (e *Embedding) Name() string { return e.name }
 
-// Dim is the length of the vectors.
+// Dim returns the length of the vectors.
 func (e *Embedding) Dim() int { return e.dim }
 
-// Fast is false: every text crosses a network.
+// Fast returns false: every text crosses a network.
 func (e *Embedding) Fast() bool { return false }
 
-// Endpoint names the address that is asked, without secrets.
+// Endpoint returns the address of the endpoint, without secrets.
 func (e *Embedding) Endpoint() string { return e.endpoint.name }
 
-// Embed asks for the vectors in bounded batches. Long texts are cut, blank
-// ones are embedded as a fixed word. Faults: those of the transport as
-// Completion.Ask; ModelFailed for vectors that are missing, of another length
-// than the embedder's name says, all zeros or not finite.
+// Embed requests the vectors in bounded batches. Long texts are truncated, blank ones are embedded
+// as a fixed word. Faults: those of the transport as for Completion.Ask; ModelFailed for vectors
+// that are missing, have another length than the embedder's name says, are all zeros or not finite.
 func (e *Embedding) Embed(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -85,7 +83,7 @@ func (e *Embedding) Embed(ctx context.Context, s tenant.Scope, texts []string) (
 	return out, nil
 }
 
-// blank stands for a text without content, which endpoints refuse.
+// blank replaces a text without content, which endpoints refuse.
 const blank = "empty"
 
 func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
@@ -105,7 +103,7 @@ func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) (
 	reached, err := e.endpoint.do(ctx, func(ctx context.Context, c *openai.Client) error {
 		var err error
 		resp, err = c.CreateEmbeddings(ctx, openai.EmbeddingRequestStrings{
-			Input: input, Model: openai.EmbeddingModel(e.cfg.EmbedModel), Dimensions: e.ask,
+			Input: input, Model: openai.EmbeddingModel(e.cfg.EmbedModel), Dimensions: e.askDim,
 		})
 		return err
 	})
@@ -121,7 +119,7 @@ func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) (
 	return e.vectors(resp.Data, len(input))
 }
 
-// vectors puts a response into the order of the texts and checks it.
+// vectors checks a response and puts it into the order of the texts.
 func (e *Embedding) vectors(data []openai.Embedding, n int) ([]memory.Embedding, error) {
 	bad := func(format string, args ...any) error {
 		return fault.New(fault.ModelFailed, "%s: "+format, append([]any{e.endpoint.name}, args...)...)
@@ -138,24 +136,24 @@ func (e *Embedding) vectors(data []openai.Embedding, n int) ([]memory.Embedding,
 			return nil, bad("a vector of %d numbers from %s, which is recorded with %d; vectors of different lengths are never mixed: set embed_dim or the former model",
 				len(d.Embedding), e.cfg.EmbedModel, e.dim)
 		}
-		if !usable(d.Embedding) {
+		if !hasDirection(d.Embedding) {
 			return nil, bad("a vector that is all zeros or not finite")
 		}
-		out[d.Index].Vector = inRange(d.Embedding)
+		out[d.Index].Vector = scaledForHalves(d.Embedding)
 	}
 	return out, nil
 }
 
-// The range of lengths within which every vector is kept as it came. Stores
-// round its numbers to 16 bits, which hold 6e-5 to 65504 well.
+// The range of lengths in which a vector is stored unchanged. Stores round its numbers to 16 bits,
+// which represent 6e-5 to 65504 well.
 const (
 	shortest = 0.5
 	longest  = 1000
 )
 
-// inRange scales a vector that is too short or too long for 16 bits to length
-// one: its direction is all that counts.
-func inRange(v []float32) []float32 {
+// scaledForHalves scales a vector that is too short or too long for 16 bits to length one: only its
+// direction matters.
+func scaledForHalves(v []float32) []float32 {
 	squares := 0.0
 	for _, x := range v {
 		squares += float64(x) * float64(x)
@@ -171,8 +169,8 @@ func inRange(v []float32) []float32 {
 	return out
 }
 
-// usable tells that a vector has a direction.
-func usable(v []float32) bool {
+// hasDirection reports whether a vector is finite and not all zeros.
+func hasDirection(v []float32) bool {
 	squares := 0.0
 	for _, x := range v {
 		squares += float64(x) * float64(x)

@@ -21,25 +21,26 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// maxBody bounds what is read of one response, in bytes. 64 vectors of 8192
-// numbers fit.
+// maxBody bounds one response, in bytes. 64 vectors of 8192 numbers fit.
 const maxBody = 32 << 20
 
-// endpoint is one address that is asked: it bounds how much at once, retries,
-// and stops asking when asking has become pointless.
+// endpoint sends requests to one address. It bounds how many run at once, retries, and stops
+// sending while its circuit breaker is open.
 type endpoint struct {
 	cfg     Config
-	name    string // shown in faults: no user, password or query
+	name    string // shown in faults; has no user, password or query
 	base    string
 	key     string
 	client  *http.Client
 	clock   memory.Clock
 	breaker *gobreaker.CircuitBreaker[struct{}]
 	slots   chan struct{}
-	patient bool // how long an answer takes is its asker's doing: no answer in time says nothing of the endpoint
+	// patient: a timeout does not count against the endpoint, as the length of an answer depends on
+	// the request.
+	patient bool
 }
 
-// newEndpoint takes a Config with its defaults.
+// newEndpoint requires a Config with its defaults filled in.
 func newEndpoint(d Deps, cfg Config, base, key string) *endpoint {
 	transport := d.Transport
 	if transport == nil {
@@ -58,7 +59,7 @@ func newEndpoint(d Deps, cfg Config, base, key string) *endpoint {
 		Name:         e.name,
 		Timeout:      cfg.BreakerPause,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(cfg.BreakerFailures) },
-		IsSuccessful: func(err error) bool { return !breaks(err) },
+		IsSuccessful: func(err error) bool { return !isOutage(err) },
 		IsExcluded: func(err error) bool {
 			var f *failure
 			return errors.Is(err, context.Canceled) || e.patient && errors.As(err, &f) && f.timeout
@@ -70,8 +71,8 @@ func newEndpoint(d Deps, cfg Config, base, key string) *endpoint {
 	return e
 }
 
-// sameHost follows a redirect within the host that the operator names: what is
-// asked goes nowhere else.
+// sameHost follows redirects only within the host that the operator configured: requests go nowhere
+// else.
 func sameHost(req *http.Request, via []*http.Request) error {
 	if req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme || len(via) > maxRedirects {
 		return http.ErrUseLastResponse
@@ -81,7 +82,7 @@ func sameHost(req *http.Request, via []*http.Request) error {
 
 const maxRedirects = 3
 
-// displayURL names an address without what may be secret in it.
+// displayURL returns an address without the parts that may be secret.
 func displayURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -90,18 +91,18 @@ func displayURL(s string) string {
 	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// failure is a request that brought no usable response.
+// failure is a request without a usable response.
 type failure struct {
-	status     int           // of HTTP; 0: no response
+	status     int           // HTTP status; 0: no response
 	reached    bool          // the request was sent
-	timeout    bool          // no answer in time
-	retryAfter time.Duration // as the endpoint asks
+	timeout    bool          // the answer did not come in time
+	retryAfter time.Duration // as the endpoint requests
 	err        error
 }
 
 func (f *failure) Error() string { return f.err.Error() }
 
-// Unwrap lets the retry loop see how long the endpoint wants it to wait.
+// Unwrap shows the retry loop how long the endpoint wants it to wait.
 func (f *failure) Unwrap() []error {
 	if f.retryAfter > 0 {
 		return []error{f.err, &backoff.RetryAfterError{Duration: f.retryAfter}}
@@ -109,8 +110,8 @@ func (f *failure) Unwrap() []error {
 	return []error{f.err}
 }
 
-// retryable tells failures that may pass by themselves within seconds.
-func (f *failure) retryable() bool {
+// isRetryable reports whether the failure may be over within seconds.
+func (f *failure) isRetryable() bool {
 	switch {
 	case f.status == http.StatusTooManyRequests, f.status == http.StatusRequestTimeout, f.status >= 500:
 		return f.status != http.StatusNotImplemented
@@ -120,9 +121,9 @@ func (f *failure) retryable() bool {
 	return true
 }
 
-// breaks tells failures that say that the next request will fail as well:
-// everything but what lies in the request itself.
-func breaks(err error) bool {
+// isOutage reports whether the next request would fail as well: every failure that the request
+// itself did not cause.
+func isOutage(err error) bool {
 	var f *failure
 	if !errors.As(err, &f) {
 		return err != nil
@@ -131,12 +132,11 @@ func breaks(err error) bool {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired:
 		return true
 	}
-	return f.retryable()
+	return f.isRetryable()
 }
 
-// do runs one request, again while that may help, and gives the number of
-// requests that reached the endpoint. The error is a fault, or a *failure in
-// the chain of one, that names the endpoint.
+// do sends one request, retries it while that may help, and returns the number of requests that
+// reached the endpoint. The error is a fault that names the endpoint, with a *failure in its chain.
 func (e *endpoint) do(ctx context.Context, request func(context.Context, *openai.Client) error) (reached int, err error) {
 	return e.run(ctx, func(ctx context.Context, rec *recorder) error {
 		cfg := openai.DefaultConfig(e.key)
@@ -146,7 +146,7 @@ func (e *endpoint) do(ctx context.Context, request func(context.Context, *openai
 	})
 }
 
-// run is do for requests that are sent through the recorder itself.
+// run is do for requests that are sent through the recorder directly.
 func (e *endpoint) run(ctx context.Context, request func(context.Context, *recorder) error) (reached int, err error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = e.cfg.RetryWait
@@ -170,7 +170,7 @@ func (e *endpoint) run(ctx context.Context, request func(context.Context, *recor
 		}
 		deadline, bounded := ctx.Deadline()
 		tooLate := bounded && time.Until(deadline) < f.retryAfter
-		if !f.retryable() || f.retryAfter > e.cfg.MaxRetryWait || tooLate || ctx.Err() != nil {
+		if !f.isRetryable() || f.retryAfter > e.cfg.MaxRetryWait || tooLate || ctx.Err() != nil {
 			return struct{}{}, backoff.Permanent(f)
 		}
 		return struct{}{}, f
@@ -185,15 +185,14 @@ func (e *endpoint) run(ctx context.Context, request func(context.Context, *recor
 			Code: fault.Unavailable, RetryAfter: e.cfg.BreakerPause, Err: err,
 			Message: fmt.Sprintf("%s keeps failing and is not asked for now", e.name),
 		}
-	default: // the caller went away while waiting for its turn
+	default: // the caller left while waiting for its turn
 		return reached, e.fault(ctx, &failure{err: err})
 	}
 }
 
-// attempt sends one request. paused is set when the breaker let nothing
-// through, and beside the failure of a probe: the one request by which a
-// breaker that was open finds out whether the endpoint is back. Whoever
-// happened to send the probe is no worse off than those that waited.
+// attempt sends one request. paused is set when the breaker is open, and beside the failure of a
+// probe: the one request by which an open breaker tests whether the endpoint is back. So the caller
+// that happened to send the probe is treated like those that were not let through.
 func (e *endpoint) attempt(ctx context.Context, request func(context.Context, *recorder) error) (f *failure, paused error) {
 	select {
 	case e.slots <- struct{}{}:
@@ -215,23 +214,23 @@ func (e *endpoint) attempt(ctx context.Context, request func(context.Context, *r
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
 		return nil, memory.ErrPaused
 	}
-	if probe && f != nil && breaks(f) {
+	if probe && f != nil && isOutage(f) {
 		return f, fmt.Errorf("%w: %w", memory.ErrPaused, f)
 	}
 	return f, nil
 }
 
-// failure reads what went wrong.
+// failure classifies an error.
 func (e *endpoint) failure(rec *recorder, err error) *failure {
 	f := &failure{err: e.redact(err), status: rec.status, reached: rec.status != 0}
 	if f.status < 400 {
-		// A response that broke off or is no answer of this API.
+		// The response broke off, or is not one of this API.
 		f.status = 0
 	}
 	var netErr net.Error
 	var opErr *net.OpError
 	switch {
-	case rec.status == 0 && refusedUnsent(err):
+	case rec.status == 0 && isRefusedUnsent(err):
 		f.status = http.StatusBadRequest
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
 		f.timeout = true
@@ -241,19 +240,19 @@ func (e *endpoint) failure(rec *recorder, err error) *failure {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		f.reached = true
 	}
-	f.retryAfter = retryAfter(rec.retryAfter, e.clock())
+	f.retryAfter = parseRetryAfter(rec.retryAfter, e.clock())
 	return f
 }
 
-// refusedUnsent tells that the client library itself refused the request, for
-// fields that it knows the model not to take.
-func refusedUnsent(err error) bool {
+// isRefusedUnsent reports whether the client library refused the request itself, because of fields
+// that the model does not support.
+func isRefusedUnsent(err error) bool {
 	return errors.Is(err, openai.ErrReasoningModelMaxTokensDeprecated) ||
 		errors.Is(err, openai.ErrReasoningModelLimitationsOther) ||
 		errors.Is(err, openai.ErrReasoningSamplingUnsupported)
 }
 
-// fault says to the caller what happened, and to whom.
+// fault returns the error for the caller: what failed, and at which endpoint.
 func (e *endpoint) fault(ctx context.Context, f *failure) error {
 	out := &fault.Error{Code: fault.Unavailable, RetryAfter: f.retryAfter, Err: f}
 	switch {
@@ -281,11 +280,11 @@ func (e *endpoint) fault(ctx context.Context, f *failure) error {
 	return out
 }
 
-// maxCause bounds what is kept of an error's text, in bytes.
+// maxCause bounds the text of an error, in bytes.
 const maxCause = 300
 
-// redacted is an error whose text holds no key and nothing that an endpoint
-// said in sentences, since some quote the request; its chain is the original's.
+// redacted is an error whose text has no key and no sentence of the endpoint, since some endpoints
+// quote the request. Its chain is the original's.
 type redacted struct {
 	text string
 	err  error
@@ -302,7 +301,7 @@ func (e *endpoint) redact(err error) error {
 	case errors.As(err, &api):
 		words := []string{"status", strconv.Itoa(api.HTTPStatusCode)}
 		for _, word := range []any{api.Type, api.Code} {
-			if w, ok := word.(string); ok && isWord.MatchString(w) {
+			if w, ok := word.(string); ok && errorWord.MatchString(w) {
 				words = append(words, w)
 			}
 		}
@@ -319,11 +318,11 @@ func (e *endpoint) redact(err error) error {
 	return &redacted{text: s, err: err}
 }
 
-// isWord tells what names a kind of error, such as context_length_exceeded.
-var isWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.]{0,63}$`)
+// errorWord matches the name of a kind of error, such as context_length_exceeded.
+var errorWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.]{0,63}$`)
 
-// retryAfter reads the header: seconds or an HTTP date (RFC 9110 §10.2.3).
-func retryAfter(h string, now time.Time) time.Duration {
+// parseRetryAfter parses the header: seconds or an HTTP date (RFC 9110 §10.2.3).
+func parseRetryAfter(h string, now time.Time) time.Duration {
 	h = strings.TrimSpace(h)
 	if s, err := strconv.ParseFloat(h, 64); err == nil {
 		if s > 0 && s < 1e6 {
@@ -337,14 +336,14 @@ func retryAfter(h string, now time.Time) time.Duration {
 	return 0
 }
 
-// recorder notes what the client library does not hand on.
+// recorder keeps what the client library does not return.
 type recorder struct {
 	client     *http.Client
 	status     int
 	retryAfter string
 }
 
-// Do sends the request and bounds its response.
+// Do sends the request and limits its response.
 func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 	resp, err := r.client.Do(req)
 	if err != nil {

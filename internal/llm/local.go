@@ -21,34 +21,32 @@ import (
 // LocalName is the recorded name of the sentence encoder in this process.
 const LocalName = "all-MiniLM-L6-v2@384"
 
-// Local is the embedder that runs a sentence encoder in this process, from
-// weights on disk. It needs no network, and a few milliseconds of one CPU for
-// a short text.
+// Local is the embedder that runs a sentence encoder in this process, from weights on disk. It needs
+// no network, and a few milliseconds of one CPU for a short text.
 //
-// Weights that are absent or damaged, also when that happens to those in use, are
-// looked for again, at most every localRetry, so that an install mends a process
-// that runs.
+// Weights that are missing or damaged, also while in use, are opened again at most every localRetry,
+// so that an install repairs a running process.
 type Local struct {
 	dir      string
-	dirErr   error // why there is no dir
+	dirErr   error // the reason when dir is empty
 	clock    memory.Clock
 	observer *Observer // nil: none
 
 	mu     sync.Mutex
 	opened *encoder.Encoder
-	failed error // of the last try to open; nil: none was made, or it is open
+	failed error // of the last attempt to open; nil: there was none, or it is open
 	tried  time.Time
 }
 
-// localRetry is how long a failure to open the weights stands.
+// localRetry is how long a failure to open the weights is remembered.
 const localRetry = 5 * time.Second
 
-// localBatch is how many texts are encoded before their tokens are filtered:
-// enough to keep every CPU busy, and a bound on what is held meanwhile.
+// localBatch is how many texts are encoded before their tokens are filtered: enough to keep every
+// CPU busy, and a bound on the memory meanwhile.
 const localBatch = 64
 
-// NewLocal makes the embedder of the weights that cfg names. Nothing is read
-// before Open or the first text.
+// NewLocal returns the embedder with the weights that cfg names. They are read by Open or for the
+// first text.
 func NewLocal(d Deps, cfg Config) *Local {
 	l := &Local{clock: d.Clock, observer: d.Observer}
 	if l.clock == nil {
@@ -58,33 +56,32 @@ func NewLocal(d Deps, cfg Config) *Local {
 	return l
 }
 
-// Name gives LocalName.
+// Name returns LocalName.
 func (l *Local) Name() string { return LocalName }
 
-// Dim gives the length of its vectors.
+// Dim returns the length of its vectors.
 func (l *Local) Dim() int { return encoder.Dim }
 
-// Fast is true while the weights can be read. Without them nothing is fast:
-// what is written waits for its vector in a job.
+// Fast reports whether the weights can be read. Without them a note waits for its vector in a job.
 func (l *Local) Fast() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failed == nil
 }
 
-// NoiseFloor is low: more than half of what answers a question has a cosine
+// NoiseFloor returns a low value: more than half of the notes that answer a question have a cosine
 // below 0.5 with it (docs/recall.md).
 func (*Local) NoiseFloor() float64 { return 0.25 }
 
-// Open reads the weights, which takes part of a second; a second call does
-// nothing. The error is fs.ErrNotExist where they are not installed, and
-// encoder.ErrDamaged where they are not what was published.
+// Open reads the weights, which takes part of a second; a second call does nothing. The error is
+// fs.ErrNotExist where they are not installed, and encoder.ErrDamaged where they differ from the
+// published ones.
 func (l *Local) Open() error {
 	_, err := l.encoder()
 	return err
 }
 
-// Close frees the weights. Nothing is embedded after it.
+// Close frees the weights. Embed fails after it.
 func (l *Local) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,9 +109,8 @@ func (l *Local) encoder() (*encoder.Encoder, error) {
 	return l.opened, l.failed
 }
 
-// drop gives up an encoder that failed: its file was damaged under it, and those
-// of an install since then have other ones. It is not closed, since others may be
-// in the middle of a pass; the file goes with the last of them.
+// drop stops using an encoder that failed: its file was damaged meanwhile, and an install writes a
+// new one. It is not closed, since other callers may be encoding; the file is freed with the last.
 func (l *Local) drop(e *encoder.Encoder, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,15 +119,15 @@ func (l *Local) drop(e *encoder.Encoder, why error) {
 	}
 }
 
-// Embed gives each text its vector and the tokens of its words that say
-// something: those of punctuation and of stop words of the text's language are
-// left out. Of a long text the first encoder.MaxTokens pieces count. Faults:
-// Unavailable, with memory.ErrPaused, while the weights cannot be read.
+// Embed returns for each text its vector and the tokens of its index terms: tokens of punctuation
+// and of stop words of the text's language are left out. Of a long text it reads the first
+// encoder.MaxTokens pieces. Faults: Unavailable, with memory.ErrPaused, while the weights cannot be
+// read.
 func (l *Local) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	began := l.clock()
 	out, err := l.embed(ctx, texts)
 	if l.observer != nil {
-		l.observer.encoded(ctx, l.clock().Sub(began), len(out), err)
+		l.observer.recordEncoding(ctx, l.clock().Sub(began), len(out), err)
 	}
 	return out, err
 }
@@ -141,7 +137,7 @@ func (l *Local) embed(ctx context.Context, texts []string) ([]memory.Embedding, 
 	if err != nil {
 		return nil, &fault.Error{
 			Code: fault.Unavailable, RetryAfter: localRetry, Err: errors.Join(memory.ErrPaused, err),
-			Message: "the local encoder cannot serve: " + localTrouble(err),
+			Message: "the local encoder cannot serve: " + localProblem(err),
 		}
 	}
 	out := make([]memory.Embedding, 0, len(texts))
@@ -155,43 +151,42 @@ func (l *Local) embed(ctx context.Context, texts []string) ([]memory.Embedding, 
 			return nil, fault.Wrap(err, fault.ModelFailed, "the local encoder failed")
 		}
 		for i := range made {
-			if !usable(made[i].Vector) {
+			if !hasDirection(made[i].Vector) {
 				l.drop(e, encoder.ErrDamaged)
-				return nil, fault.New(fault.ModelFailed, "the local encoder gave a vector that is all zeros or not finite")
+				return nil, fault.New(fault.ModelFailed, "the local encoder returned a vector that is all zeros or not finite")
 			}
-			out = append(out, memory.Embedding{Vector: made[i].Vector, Tokens: telling(batch[i], made[i].Tokens)})
+			out = append(out, memory.Embedding{Vector: made[i].Vector, Tokens: indexTokens(batch[i], made[i].Tokens)})
 		}
 	}
 	return out, nil
 }
 
-// telling keeps the tokens of words that are index terms.
-func telling(s string, tokens []encoder.Token) []memory.Token {
+// indexTokens returns the tokens of words that are index terms.
+func indexTokens(s string, tokens []encoder.Token) []memory.Token {
 	if len(tokens) == 0 {
 		return nil
 	}
-	// A copy of what was read: an embedding that is kept must not keep a long text.
+	// A copy of what was read: a cached embedding must not keep a long text in memory.
 	s = strings.Clone(s[:tokens[len(tokens)-1].End])
 	lang, _ := text.Guess(s)
 	var out []memory.Token
 	var word string
-	start, end, tells := -1, -1, false
+	start, end, isTerm := -1, -1, false
 	for _, t := range tokens {
 		if t.Start != start || t.End != end { // the first piece of its word
 			start, end = t.Start, t.End
 			word = s[start:end]
-			tells = len(text.TermsIn(word, lang)) > 0
+			isTerm = len(text.TermsIn(word, lang)) > 0
 		}
-		if tells {
+		if isTerm {
 			out = append(out, memory.Token{Word: word, Code: t.Code})
 		}
 	}
 	return out
 }
 
-// localTrouble says in words for everyone why the weights cannot be read; it
-// names no path.
-func localTrouble(err error) string {
+// localProblem says why the weights cannot be read, in words for any caller: without a path.
+func localProblem(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "its weights are not installed (`gateway encoder install` does it)"
@@ -201,13 +196,13 @@ func localTrouble(err error) string {
 	return "its weights cannot be read (`gateway doctor` says why)"
 }
 
-// localNotice says what serves instead of the local encoder, and what to do.
+// localNotice says which embedder replaces the local encoder, and what to do.
 func localNotice(err error) string {
-	return "the local encoder cannot serve: " + localTrouble(err) + "; hashed n-grams (" + HashName +
+	return "the local encoder cannot serve: " + localProblem(err) + "; hashed n-grams (" + HashName +
 		") serve instead, which match words and spellings, not meanings; ask for them with SLIPBOX_EMBEDDER=hash to silence this"
 }
 
-// EncoderPath is the directory of the local encoder's weights.
+// EncoderPath returns the directory of the local encoder's weights.
 func (c Config) EncoderPath() (string, error) {
 	if c.EncoderDir != "" {
 		return c.EncoderDir, nil

@@ -10,9 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Meter is told of every use of an endpoint, by tenant (the scope),
-// collection, purpose and day. It is called with a context that is not
-// canceled, keeps its own failures to itself and returns fast.
+// Meter records every use of an endpoint, by tenant (the scope), collection, purpose and day. It is
+// called with a context that is not canceled, handles its own failures and returns fast.
 type Meter interface {
 	Record(ctx context.Context, s tenant.Scope, use memory.ModelUse)
 }
@@ -21,9 +20,9 @@ type Meter interface {
 type Deps struct {
 	Log       *slog.Logger      // nil: nothing is logged
 	Meter     Meter             // nil: nothing is counted
-	Clock     memory.Clock      // required where an endpoint is asked
-	Transport http.RoundTripper // nil: a connection pool of its own
-	Observer  *Observer         // of what NewModel and NewRegistry make; nil: none
+	Clock     memory.Clock      // required for endpoints
+	Transport http.RoundTripper // nil: an own connection pool
+	Observer  *Observer         // of the results of NewModel and NewRegistry; nil: none
 	Rules     memory.Model      // what NewModel returns when no endpoint is configured
 }
 
@@ -34,10 +33,10 @@ func (d Deps) log() *slog.Logger {
 	return d.Log
 }
 
-// purposeEmbed is the purpose of embeddings in the accounts.
+// purposeEmbed is the recorded purpose of embeddings.
 const purposeEmbed = "embed"
 
-// record counts a use, whatever became of the caller's context.
+// record counts a use, also when the caller's context has ended.
 func (d Deps) record(ctx context.Context, s tenant.Scope, use memory.ModelUse) {
 	if d.Meter == nil || use.Calls == 0 {
 		return
@@ -46,8 +45,8 @@ func (d Deps) record(ctx context.Context, s tenant.Scope, use memory.ModelUse) {
 	d.Meter.Record(context.WithoutCancel(ctx), s, use)
 }
 
-// runesPerToken is the usual length of an English token. It stands in where an
-// endpoint does not say what it used, so that such use is not free.
+// runesPerToken is the usual length of an English token. It estimates the use where an endpoint
+// does not report it, so that such use is not free.
 const runesPerToken = 4
 
 func estimateTokens(s string) int64 {

@@ -22,10 +22,9 @@ const (
 	operationEmbed = "embeddings"
 )
 
-// Observer makes calls of endpoints spans and measures them, under the names
-// of OpenTelemetry's conventions for generative AI. It names provider, model and
-// purpose, and nothing of what is asked or answered. Of the local encoder it measures time and texts. What
-// else runs in this process (heuristics, hashes) and what a cache answers is not observed.
+// Observer traces and measures the calls of endpoints, with the names of OpenTelemetry's conventions
+// for generative AI. It records provider, model and purpose, and no text of calls or answers. Of the
+// local encoder it measures time and texts. Rules, hashed n-grams and cache hits are not observed.
 type Observer struct {
 	tracer   trace.Tracer
 	duration metric.Float64Histogram
@@ -35,7 +34,7 @@ type Observer struct {
 	texts    metric.Int64Counter
 }
 
-// NewObserver makes the instruments.
+// NewObserver returns an observer and makes its instruments.
 func NewObserver(t trace.Tracer, m metric.Meter) (*Observer, error) {
 	o := &Observer{tracer: t}
 	var errs [5]error
@@ -46,16 +45,16 @@ func NewObserver(t trace.Tracer, m metric.Meter) (*Observer, error) {
 		metric.WithDescription("Tokens of a question or an answer."),
 		metric.WithExplicitBucketBoundaries(1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576))
 	o.encoding, errs[2] = m.Float64Histogram("slipbox.encoder.duration", metric.WithUnit("s"),
-		metric.WithDescription("Time in which the local encoder embedded what was asked for at once, from waiting for a CPU to the last text."),
+		metric.WithDescription("Time in which the local encoder embedded the texts of one call, from waiting for a CPU to the last text."),
 		metric.WithExplicitBucketBoundaries(.0025, .005, .01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24))
 	o.texts, errs[3] = m.Int64Counter("slipbox.encoder.texts", metric.WithUnit("{text}"),
 		metric.WithDescription("Texts that the local encoder embedded."))
 	o.answers, errs[4] = m.Int64Counter("slipbox.model.answers", metric.WithUnit("{answer}"),
-		metric.WithDescription("Questions put to a model, by how they ended: good at the first try, repaired at the second, unusable both times, or failed before that."))
+		metric.WithDescription("Calls of a model, by how they ended: good at the first try, repaired at the second, unusable both times, or failed before that."))
 	return o, errors.Join(errs[:]...)
 }
 
-// How a question to a model ends.
+// How a call of a model ends.
 const (
 	answerGood     = "good"     // at the first try
 	answerRepaired = "repaired" // at the second, with its error shown
@@ -63,8 +62,8 @@ const (
 	answerFailed   = "failed"   // the endpoint did not answer
 )
 
-// answered counts how a question ended.
-func (o *Observer) answered(ctx context.Context, c call, a *memory.Answer, err error) {
+// countAnswer counts how a call ended.
+func (o *Observer) countAnswer(ctx context.Context, c call, a *memory.Answer, err error) {
 	how := answerGood
 	switch {
 	case errors.Is(err, memory.ErrBadAnswer):
@@ -77,8 +76,8 @@ func (o *Observer) answered(ctx context.Context, c call, a *memory.Answer, err e
 	o.answers.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(c.attributes(telemetry.ModelAnswer.String(how))...)))
 }
 
-// encoded measures a call of the local encoder.
-func (o *Observer) encoded(ctx context.Context, took time.Duration, texts int, err error) {
+// recordEncoding measures a call of the local encoder.
+func (o *Observer) recordEncoding(ctx context.Context, took time.Duration, texts int, err error) {
 	var attrs []attribute.KeyValue
 	if err != nil {
 		attrs = append(attrs, telemetry.ErrorType.String(string(fault.CodeOf(err))))
@@ -87,7 +86,7 @@ func (o *Observer) encoded(ctx context.Context, took time.Duration, texts int, e
 	o.texts.Add(ctx, int64(texts))
 }
 
-// call is what is observed of one call.
+// call is what is recorded about one call.
 type call struct {
 	operation, provider, model, purpose string
 }
@@ -99,8 +98,8 @@ func (c call) attributes(more ...attribute.KeyValue) []attribute.KeyValue {
 	}, more...)
 }
 
-// watch makes a call. What do gives beside its error are attributes of the span.
-func (o *Observer) watch(ctx context.Context, s tenant.Scope, c call, do func(context.Context) ([]attribute.KeyValue, error)) {
+// observe runs a call in a span. The attributes that do returns are added to the span.
+func (o *Observer) observe(ctx context.Context, s tenant.Scope, c call, do func(context.Context) ([]attribute.KeyValue, error)) {
 	began := time.Now()
 	ctx, span := o.tracer.Start(ctx, c.operation+" "+c.model, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(c.attributes(telemetry.Tenant.String(s.Tenant().String()))...))
@@ -117,7 +116,7 @@ func (o *Observer) watch(ctx context.Context, s tenant.Scope, c call, do func(co
 	o.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributeSet(attribute.NewSet(attrs...)))
 }
 
-// meter counts the tokens that next is told of.
+// meter returns a Meter that records tokens and calls next.
 func (o *Observer) meter(next Meter, c call) Meter { return tokenMeter{o, next, c} }
 
 type tokenMeter struct {
@@ -140,7 +139,7 @@ func (m tokenMeter) Record(ctx context.Context, s tenant.Scope, use memory.Model
 	}
 }
 
-// observedModel is a model whose questions are observed.
+// observedModel is a model whose calls are observed.
 type observedModel struct {
 	memory.Model
 	observer *Observer
@@ -151,9 +150,9 @@ type observedModel struct {
 func (m observedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (a memory.Answer, err error) {
 	what := m.call
 	what.purpose = c.Name
-	m.observer.watch(ctx, s, what, func(ctx context.Context) ([]attribute.KeyValue, error) {
+	m.observer.observe(ctx, s, what, func(ctx context.Context) ([]attribute.KeyValue, error) {
 		a, err = m.Model.Ask(ctx, s, c)
-		m.observer.answered(ctx, what, &a, err)
+		m.observer.countAnswer(ctx, what, &a, err)
 		return []attribute.KeyValue{
 			telemetry.ModelInput.Int64(a.PromptTokens), telemetry.ModelOutput.Int64(a.CompletionTokens),
 			telemetry.Collection.String(c.Collection.String()),
@@ -171,7 +170,7 @@ type observedEmbedder struct {
 
 // Embed implements memory.Embedder.
 func (e observedEmbedder) Embed(ctx context.Context, s tenant.Scope, texts []string) (out []memory.Embedding, err error) {
-	e.observer.watch(ctx, s, e.call, func(ctx context.Context) ([]attribute.KeyValue, error) {
+	e.observer.observe(ctx, s, e.call, func(ctx context.Context) ([]attribute.KeyValue, error) {
 		out, err = e.Embedder.Embed(ctx, s, texts)
 		return nil, err
 	})

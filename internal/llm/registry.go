@@ -12,22 +12,21 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// Registry finds embedders by recorded name. The hashed n-gram embedder and the
-// local encoder are always there, so that collections bound to them are served
-// whatever is configured later; the encoder answers Unavailable as long as its
-// weights are not installed.
+// Registry finds embedders by recorded name. It always has the hashed n-gram embedder and the local
+// encoder, so that collections that use them work after any change of settings; the encoder returns
+// Unavailable as long as its weights are not installed.
 type Registry struct {
 	byName  map[string]memory.Embedder
 	first   string
 	caches  []*Cached
 	local   *Local
-	missing error // why the local encoder, which nobody declined, is not the default one
+	missing error // why the local encoder is not the default one, unless another was selected
 }
 
-// NewRegistry makes the embedder that cfg asks for the default one. Without a
-// wish that is the local encoder, or the hashed embedder where the weights
-// cannot be read, which Notices then says. Who asks for the local encoder by
-// name gets an error in that case.
+// NewRegistry returns a registry whose default is the embedder that cfg selects. When cfg selects
+// none, that is the local encoder, or the hashed embedder where the weights cannot be read, which
+// Notices then reports. When cfg selects the local encoder by name, weights that cannot be read are
+// an error.
 func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -45,7 +44,7 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 			r.first = LocalName
 		case cfg.EmbedProvider == EmbedLocal:
 			return nil, fault.Wrap(err, fault.Unavailable,
-				"SLIPBOX_EMBEDDER=local asks for the local encoder: %s; unset it, or set it to hash, to do without", localTrouble(err))
+				"SLIPBOX_EMBEDDER=local asks for the local encoder: %s; unset it, or set it to hash, to do without", localProblem(err))
 		default:
 			r.missing = err
 		}
@@ -66,18 +65,17 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	}
 }
 
-// add serves an embedder, behind a cache of so many embeddings if it is to
-// have one.
-func (r *Registry) add(e memory.Embedder, cache int) {
-	if cache > 0 {
-		c := NewCached(e, cache)
+// add registers an embedder, behind a cache of cacheSize embeddings if that is above 0.
+func (r *Registry) add(e memory.Embedder, cacheSize int) {
+	if cacheSize > 0 {
+		c := NewCached(e, cacheSize)
 		r.caches = append(r.caches, c)
 		e = c
 	}
 	r.byName[e.Name()] = e
 }
 
-// newEmbedder makes the embedder of an endpoint, observed if it is to be.
+// newEmbedder returns the embedder of an endpoint, observed if there is an observer.
 func newEmbedder(d Deps, cfg Config) (memory.Embedder, error) {
 	if d.Observer == nil {
 		return NewEmbedding(d, cfg)
@@ -91,7 +89,7 @@ func newEmbedder(d Deps, cfg Config) (memory.Embedder, error) {
 	return observedEmbedder{Embedder: e, observer: d.Observer, call: c}, nil
 }
 
-// Default is the embedder of new collections.
+// Default returns the embedder of new collections.
 func (r *Registry) Default() memory.Embedder { return r.byName[r.first] }
 
 // ByName finds an embedder by its recorded name.
@@ -103,8 +101,7 @@ func (r *Registry) ByName(name string) (memory.Embedder, bool) {
 // Names lists the recorded names that are served, sorted.
 func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.byName)) }
 
-// Notices tells what serves differently from what was to be expected, in words
-// for everyone.
+// Notices returns sentences for operators about embedders that differ from what the settings suggest.
 func (r *Registry) Notices() []string {
 	if r.missing == nil {
 		return nil
@@ -112,14 +109,14 @@ func (r *Registry) Notices() []string {
 	return []string{localNotice(r.missing)}
 }
 
-// Check is the error for which the local encoder, which nobody declined, is not
-// the default embedder; nil when it is, or when another one was asked for.
+// Check returns why the local encoder is not the default embedder; nil when it is, or when another
+// one was selected.
 func (r *Registry) Check(context.Context) error { return r.missing }
 
-// Expected tells whether the local encoder is to be the default embedder.
+// Expected reports whether the settings make the local encoder the default embedder.
 func (r *Registry) Expected() bool { return r.missing != nil || r.first == LocalName }
 
-// Caches gives the counters of the caches by the embedder's name.
+// Caches returns the counters of the caches by the embedder's name.
 func (r *Registry) Caches() map[string]CacheStats {
 	out := make(map[string]CacheStats, len(r.caches))
 	for _, c := range r.caches {
@@ -128,14 +125,14 @@ func (r *Registry) Caches() map[string]CacheStats {
 	return out
 }
 
-// Forget drops what is cached of a tenant.
+// Forget drops the cached embeddings of a tenant.
 func (r *Registry) Forget(tenantID uuid.UUID) {
 	for _, c := range r.caches {
 		c.Forget(tenantID)
 	}
 }
 
-// Close frees what the embedders hold. Nothing is embedded after it.
+// Close frees the resources of the embedders, which fail after it.
 func (r *Registry) Close() error { return r.local.Close() }
 
 var _ memory.Embedders = (*Registry)(nil)

@@ -21,12 +21,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// purposeChat is the purpose of chats in the accounts.
+// purposeChat is the recorded purpose of chats.
 const purposeChat = "chat"
 
-// Talk hands requests of chats on to an OpenAI-compatible endpoint, and its
-// answers back as they are. It takes its turn beside the calls of memory, not
-// behind them: as many requests at once are its own, and a breaker is.
+// Talk passes requests of chats on to an OpenAI-compatible endpoint, and its answers back unchanged.
+// It has its own limit of concurrent requests and its own circuit breaker, so chats do not wait
+// behind the calls of memory.
 type Talk struct {
 	deps     Deps
 	cfg      Config
@@ -34,16 +34,16 @@ type Talk struct {
 	call     call
 }
 
-// NewTalk makes a Talk of a valid Config that uses a model; nil for one that does not.
+// NewTalk returns a Talk for a valid Config; nil when the Config uses no model.
 func NewTalk(d Deps, cfg Config) (*Talk, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if d.Clock == nil {
-		return nil, errors.New("llm: a clock is needed")
+		return nil, errors.New("llm: a clock is required")
 	}
 	if !cfg.UsesModel() {
-		return nil, nil //nolint:nilnil // there is nobody to talk to
+		return nil, nil //nolint:nilnil // there is no model
 	}
 	cfg = cfg.withDefaults()
 	t := &Talk{deps: d, cfg: cfg, call: call{operation: operationChat, provider: cfg.Provider, model: cfg.Model, purpose: purposeChat}}
@@ -55,12 +55,11 @@ func NewTalk(d Deps, cfg Config) (*Talk, error) {
 	return t, nil
 }
 
-// Name gives the model's name as the endpoint knows it.
+// Name returns the name of the model at the endpoint.
 func (t *Talk) Name() string { return t.cfg.Model }
 
-// Send implements [chat.Model]. The answer's body breaks off when ctx ends, and
-// when nothing of it has come for Config.Timeout. What is observed as its
-// duration ends with its beginning.
+// Send implements [chat.Model]. The answer's body breaks off when ctx ends, and when none of it has
+// arrived for Config.Timeout. The observed duration ends when the answer begins.
 func (t *Talk) Send(ctx context.Context, s tenant.Scope, r chat.Request) (out *chat.Response, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -68,7 +67,7 @@ func (t *Talk) Send(ctx context.Context, s tenant.Scope, r chat.Request) (out *c
 	if t.deps.Observer == nil {
 		return t.send(ctx, s, r)
 	}
-	t.deps.Observer.watch(ctx, s, t.call, func(watched context.Context) ([]attribute.KeyValue, error) {
+	t.deps.Observer.observe(ctx, s, t.call, func(watched context.Context) ([]attribute.KeyValue, error) {
 		out, err = t.send(watched, s, r)
 		return []attribute.KeyValue{telemetry.Collection.String(r.Collection.String())}, err
 	})
@@ -80,7 +79,7 @@ func (t *Talk) send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.
 	var stop context.CancelFunc
 	calls, err := t.endpoint.run(ctx, func(try context.Context, rec *recorder) error {
 		var err error
-		resp, stop, err = t.open(ctx, try, rec, &r) //nolint:bodyclose // the body of the answer goes to the caller, who does
+		resp, stop, err = t.open(ctx, try, rec, &r) //nolint:bodyclose // the caller closes the body
 		return err
 	})
 	account := func(u chat.Usage) {
@@ -98,8 +97,8 @@ func (t *Talk) send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.
 	}, nil
 }
 
-// open sends a request and waits for the answer to begin, as long as the try
-// has time; what follows ends with ctx or by stop.
+// open sends a request and waits until the answer begins, at most until try ends. The rest of the
+// answer ends with ctx or by stop.
 func (t *Talk) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_ *http.Response, stop context.CancelFunc, err error) {
 	flowing, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -127,7 +126,7 @@ func (t *Talk) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_
 		if err == nil {
 			_ = resp.Body.Close() // too late to be read
 		}
-		// Asked again, it would take as long and cost as much again.
+		// A retry would take as long and cost as much again.
 		return nil, nil, backoff.Permanent(fmt.Errorf("wait for the answer: %w", try.Err()))
 	case err != nil:
 		return nil, nil, err
@@ -138,14 +137,13 @@ func (t *Talk) open(ctx, try context.Context, rec *recorder, r *chat.Request) (_
 	return resp, cancel, nil
 }
 
-// maxRefusal bounds what is handed on of a refusal, in bytes.
+// maxRefusal bounds how much of a refusal is passed on, in bytes.
 const maxRefusal = 64 << 10
 
-// refused reads an answer that is an error. What an endpoint finds wrong with a
-// request itself is its sender's to see, in the endpoint's words, but for its
-// key and its address; of the rest, which is between the endpoint and us,
-// nothing is kept but the status. What is no JSON is no endpoint's words but
-// those of something before it.
+// refused returns the error of a response that is one. When the endpoint rejects the request itself,
+// the caller gets the endpoint's words, without key and address. Other errors concern the operator:
+// only their status is kept. A body that is not JSON comes from something in front of the endpoint
+// and is replaced.
 func (e *endpoint) refused(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
@@ -169,7 +167,7 @@ func (e *endpoint) refused(resp *http.Response) error {
 	return &chat.Refused{Status: resp.StatusCode, ContentType: "application/json", Body: body}
 }
 
-// idleBody is a body that breaks off when nothing comes of it for too long.
+// idleBody is a body that breaks off when none of it arrives for too long.
 type idleBody struct {
 	body  io.ReadCloser
 	stop  context.CancelFunc
