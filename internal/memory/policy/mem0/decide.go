@@ -224,7 +224,7 @@ func (l *ledger) countDecision(p *Policy, f *candidate) {
 	if f.settled {
 		return
 	}
-	l.out.Decide.addCall(p.decide.Version, &f.by)
+	l.out.Decide.addCall(p.prompts.decide.Version, &f.by)
 	l.out.Decide.Facts++
 }
 
@@ -253,7 +253,9 @@ func (p *Policy) askDecision(ctx context.Context, d memory.Desk, c *Config, f *c
 			Handle: i, Text: content, Time: formatWithWeekday(nb.Note.OccurredAt), Score: float64(int(nb.Score*1000)) / 1000,
 		})
 	}
-	a, err := c.put(ctx, d, "decide", &p.decide, m, len(m.Similar), in, lenientDecision, checkDecision)
+	a, err := c.ask(ctx, d, question{
+		name: "decide", prompt: &p.prompts.decide, material: m, count: len(m.Similar), input: in, lenient: lenientDecision, check: checkDecision,
+	})
 	f.by = a
 	if err != nil {
 		return err

@@ -133,9 +133,12 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 	for _, u := range x.utterancesWithin(c.MessageChars, exchangeMessages*c.MessageChars) {
 		m.New = append(m.New, newUtteranceMaterial(u, 0))
 	}
-	answer, err := c.put(ctx, d, "extract", &p.extract, m, len(m.New), in, lenientFacts, policy.CheckTypes[Extraction])
+	answer, err := c.ask(ctx, d, question{
+		name: "extract", prompt: &p.prompts.extract, material: m, count: len(m.New), input: in,
+		lenient: lenientFacts, check: policy.CheckTypes[Extraction],
+	})
 	out.Extract = &Phase{}
-	out.Extract.addCall(p.extract.Version, &answer)
+	out.Extract.addCall(p.prompts.extract.Version, &answer)
 	if err != nil {
 		return nil, err
 	}

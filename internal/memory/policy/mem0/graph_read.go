@@ -55,12 +55,10 @@ func (w *graphUpdate) factTexts() (material []graphFactMaterial, plain []string)
 	return material, plain
 }
 
-// ask asks a call and takes it down, failed or not.
-func (w *graphUpdate) ask(
-	ctx context.Context, name string, pr *policy.Prompt, material any, count int, input any, lenient func(string) json.RawMessage, check func(json.RawMessage) error,
-) (json.RawMessage, error) {
-	a, err := w.c.put(ctx, w.d, name, pr, material, count, input, lenient, check)
-	call := GraphCall{Call: name, Prompt: pr.Version, Analyst: a.Analyst, Model: a.Model, Repaired: a.Repaired}
+// ask makes a call and records it in the outcome, failed or not.
+func (w *graphUpdate) ask(ctx context.Context, q question) (json.RawMessage, error) {
+	a, err := w.c.ask(ctx, w.d, q)
+	call := GraphCall{Call: q.name, Prompt: q.prompt.Version, Analyst: a.Analyst, Model: a.Model, Repaired: a.Repaired}
 	if err != nil {
 		call.Failed = err.Error()
 	} else {
@@ -79,8 +77,10 @@ func (w *graphUpdate) readStatements(ctx context.Context) ([]*statement, error) 
 		return nil, nil
 	}
 	material, plain := w.factTexts()
-	raw, err := w.ask(ctx, "entities", &w.g.entities, entitiesMaterial{w.user, material}, len(plain),
-		EntitiesInput{Texts: plain, User: w.user}, lenientEntities, policy.CheckTypes[EntitiesFound])
+	raw, err := w.ask(ctx, question{
+		name: "entities", prompt: &w.g.entities, material: entitiesMaterial{w.user, material}, count: len(plain),
+		input: EntitiesInput{Texts: plain, User: w.user}, lenient: lenientEntities, check: policy.CheckTypes[EntitiesFound],
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,10 @@ func (w *graphUpdate) readStatements(ctx context.Context) ([]*statement, error) 
 	for i, n := range w.named {
 		entities[i] = Entity{Entity: n.name, Type: n.kind}
 	}
-	raw, err = w.ask(ctx, "relations", &w.g.relations, relationsMaterial{w.user, entities, material}, len(entities),
-		RelationsInput{Texts: plain, Entities: entities, User: w.user}, lenientRelations, policy.CheckTypes[RelationsFound])
+	raw, err = w.ask(ctx, question{
+		name: "relations", prompt: &w.g.relations, material: relationsMaterial{w.user, entities, material}, count: len(entities),
+		input: RelationsInput{Texts: plain, Entities: entities, User: w.user}, lenient: lenientRelations, check: policy.CheckTypes[RelationsFound],
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -237,8 +239,10 @@ func (w *graphUpdate) askContradicted(ctx context.Context, stated []*statement, 
 		m.Existing = append(m.Existing, t)
 		by[tripleKey(t, graph.EntityKey)] = e
 	}
-	raw, err := w.ask(ctx, "conflicts", &w.g.conflicts, m, len(m.Existing),
-		ConflictsInput{New: m.New, Existing: m.Existing, Texts: plain}, lenientConflicts, policy.CheckTypes[ConflictsFound])
+	raw, err := w.ask(ctx, question{
+		name: "conflicts", prompt: &w.g.conflicts, material: m, count: len(m.Existing),
+		input: ConflictsInput{New: m.New, Existing: m.Existing, Texts: plain}, lenient: lenientConflicts, check: policy.CheckTypes[ConflictsFound],
+	})
 	if isUnusable(err) {
 		return nil, nil
 	}

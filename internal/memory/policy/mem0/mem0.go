@@ -31,12 +31,15 @@ const NothingKnown = "No key facts are known yet."
 // a conversation and compared with the memories most like them. Mem0g is the
 // same with a graph of entities and relations beside the facts.
 type Policy struct {
-	extract, decide, summarize, procedure policy.Prompt
-	graph                                 *graphPart
-	defaults                              Config
-	description                           memory.PolicyDescription
-	models                                []string // names that policy_config.model may have
+	prompts     prompts
+	graph       *graphPart
+	defaults    Config
+	description memory.PolicyDescription
+	models      []string // names that policy_config.model may have
 }
+
+// prompts are those of the facts; the graph has its own.
+type prompts struct{ extract, decide, summarize, procedure policy.Prompt }
 
 // New makes the policy "mem0": facts. models are the names of further
 // models that a collection may choose.
@@ -62,7 +65,7 @@ func NewGraph(models ...string) (*Policy, error) {
 func newMem0(d memory.PolicyDescription, c Config, models []string) (*Policy, error) {
 	p := Policy{defaults: c, models: models}
 	for name, into := range map[string]*policy.Prompt{
-		"extract": &p.extract, "decide": &p.decide, "summarize": &p.summarize, "procedure": &p.procedure,
+		"extract": &p.prompts.extract, "decide": &p.prompts.decide, "summarize": &p.prompts.summarize, "procedure": &p.prompts.procedure,
 	} {
 		loaded, err := policy.LoadPrompt(files, "mem0/"+name+"@1")
 		if err != nil {
@@ -164,7 +167,7 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, c *Config, n mem
 func (p *Policy) runTask(ctx context.Context, d memory.Desk, c *Config, e *memory.Event) (memory.Decision, error) {
 	switch e.Task.Name {
 	case TaskSummary:
-		return p.summarizeFacts(ctx, d, c, e.Task)
+		return p.summarize(ctx, d, c, e.Task)
 	case TaskProcedure:
 		return p.writeRecord(ctx, d, c, e.Task.Key)
 	case TaskExpire:
@@ -179,21 +182,29 @@ func (p *Policy) runTask(ctx context.Context, d memory.Desk, c *Config, e *memor
 	return dec, err
 }
 
-// put asks a call within the settings.
-func (c *Config) put(
-	ctx context.Context, d memory.Desk, name string, pr *policy.Prompt, material any, count int, input any,
-	lenient func(string) json.RawMessage, check func(json.RawMessage) error,
-) (memory.Answer, error) {
-	body, err := pr.Render(material, count)
+// question is one call of Mem0 with its material.
+type question struct {
+	name     string // of the call
+	prompt   *policy.Prompt
+	material any // as the prompt shows it
+	count    int // entries of the material
+	input    any // of the call
+	lenient  func(string) json.RawMessage
+	check    func(json.RawMessage) error
+}
+
+// ask makes a call with the temperature and the length of the settings.
+func (c *Config) ask(ctx context.Context, d memory.Desk, q question) (memory.Answer, error) {
+	body, err := q.prompt.Render(q.material, q.count)
 	if err != nil {
 		return memory.Answer{}, err
 	}
 	a, err := d.Ask(ctx, memory.Call{
-		Name: name, Version: pr.Version, System: pr.System, Prompt: body, Schema: pr.Schema, Input: input,
-		Temperature: policy.CallTemperature(c.Temperature), MaxTokens: c.MaxTokens, Lenient: lenient, Check: check,
+		Name: q.name, Version: q.prompt.Version, System: q.prompt.System, Prompt: body, Schema: q.prompt.Schema, Input: q.input,
+		Temperature: policy.CallTemperature(c.Temperature), MaxTokens: c.MaxTokens, Lenient: q.lenient, Check: q.check,
 	})
 	if err != nil {
-		return a, fmt.Errorf("%s: %w", name, err)
+		return a, fmt.Errorf("%s: %w", q.name, err)
 	}
 	return a, nil
 }

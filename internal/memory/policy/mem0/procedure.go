@@ -83,7 +83,9 @@ func (p *Policy) writeRecord(ctx context.Context, d memory.Desk, c *Config, sess
 		out.Summary.Kept = "nothing was said since"
 		return memory.Decision{Outcome: out.encode()}, nil
 	}
-	a, err := c.put(ctx, d, "procedure", &p.procedure, m, taken, in, nil, policy.CheckContent(func(s *Summary) bool { return !policy.IsBlank(s.Summary) }))
+	a, err := c.ask(ctx, d, question{
+		name: "procedure", prompt: &p.prompts.procedure, material: m, count: taken, input: in, check: policy.CheckContent(hasSummary),
+	})
 	if errors.Is(err, memory.ErrBadAnswer) {
 		out.Summary.Kept = "the answer could not be used"
 		return memory.Decision{Outcome: out.encode()}, nil

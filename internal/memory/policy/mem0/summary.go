@@ -158,7 +158,7 @@ type summaryRun struct {
 // Its arguments are the progress up to the exchange that asked; without them
 // the summary covers as many exchanges as before, whatever it says. With the key
 // keyRefresh it is written only when there is one and it is stale.
-func (p *Policy) summarizeFacts(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (dec memory.Decision, err error) {
+func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (dec memory.Decision, err error) {
 	s := summaryRun{c: c, out: Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryOutcome{Mode: c.SummaryMode}}}
 	if len(t.Args) > 0 {
 		if err := json.Unmarshal(t.Args, &s.at); err != nil {
@@ -204,7 +204,9 @@ func (p *Policy) summarizeFacts(ctx context.Context, d memory.Desk, c *Config, t
 		in.Old, in.Changes, count = s.old.Content, changes, len(changes)
 		m.OldSummary, m.Changes = s.old.Content, changes
 	}
-	a, err := c.put(ctx, d, "summarize", &p.summarize, m, count, in, nil, policy.CheckContent(func(s *Summary) bool { return !policy.IsBlank(s.Summary) }))
+	a, err := c.ask(ctx, d, question{
+		name: "summarize", prompt: &p.prompts.summarize, material: m, count: count, input: in, check: policy.CheckContent(hasSummary),
+	})
 	switch {
 	case errors.Is(err, memory.ErrBadAnswer):
 		return s.keepOld("the answer could not be used"), nil
@@ -221,6 +223,9 @@ func (p *Policy) summarizeFacts(ctx context.Context, d memory.Desk, c *Config, t
 	}
 	return s.write(d, content, a.Analyst), nil
 }
+
+// hasSummary reports whether an answer holds a summary.
+func hasSummary(s *Summary) bool { return !policy.IsBlank(s.Summary) }
 
 // read finds the summary, all facts that hold, and how far the conversation has come.
 func (s *summaryRun) load(ctx context.Context, d memory.Desk) error {

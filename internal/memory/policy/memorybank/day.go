@@ -147,7 +147,7 @@ func (p *Policy) askPersonality(ctx context.Context, d memory.Desk, c *Config, d
 	return n, true, nil
 }
 
-// note returns the day's note of a kind, as a new one or which is the next version of old if old exists.
+// note returns the day's note of a kind: a new note, or the next version if there is one.
 func (day *dayRun) note(d memory.Desk, old memory.Note, kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
 	n := policy.DerivedNote(d, old, kind, DayKey(day.date), content, analyst, day.sources())
 	n.Attributes[AttrPeriod], n.Attributes[AttrDate] = PeriodDay, day.date
