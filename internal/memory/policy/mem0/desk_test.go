@@ -36,6 +36,7 @@ type testDesk struct {
 	made   byte
 	on     map[string]func(memory.Call) string // answers by call name
 	follow []memory.Follow                     // that decisions put off
+	reads  int                                 // calls of Links
 }
 
 func newTestDesk(t *testing.T, p *Policy, config string) *testDesk {
@@ -227,6 +228,7 @@ func (k *testDesk) Recent(ctx context.Context, until uuid.UUID, n int) ([]memory
 }
 
 func (k *testDesk) Links(_ context.Context, ids []uuid.UUID, dir memory.Direction) ([]memory.Link, error) {
+	k.reads++
 	var out []memory.Link
 	for _, l := range k.links {
 		if dir&memory.Outgoing != 0 && slices.Contains(ids, l.Source) || dir&memory.Incoming != 0 && slices.Contains(ids, l.Target) {

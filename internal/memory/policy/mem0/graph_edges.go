@@ -12,9 +12,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
 )
 
-// rivals are the statements that an edge can be contradicted by: of the same
-// source about the same thing or in the same way, else of the same source,
-// else those that have an end with it in common, else all.
+// opposingStatements returns the statements that may contradict an edge: those with the
+// same source and the same relation or target, else those with the same source, else
+// those that share an end with it, else all.
 func opposingStatements(e *graphEdge, stated []*statement) []*statement {
 	id := func(n *graphNode) uuid.UUID { return n.note.ID }
 	for _, near := range []func(*statement) bool{
@@ -39,10 +39,10 @@ func opposingStatements(e *graphEdge, stated []*statement) []*statement {
 	return stated
 }
 
-// end ends an edge that statements contradict, at their time. Statements about
-// an earlier time than the edge holds from do not end it: what they say ended
-// when it began.
-func (w *graphUpdate) endEdge(e *graphEdge, stated []*statement) {
+// endEdge ends an edge that statements contradict, at the time of the latest. When that
+// is before the edge became valid, the edge stays, and what the statements say ended when
+// the edge began.
+func (u *graphUpdate) endEdge(e *graphEdge, stated []*statement) {
 	against := opposingStatements(e, stated)
 	at := slices.MaxFunc(against, func(a, b *statement) int { return a.at.Compare(b.at) }).at
 	if at.Before(e.edge.ValidFrom) {
@@ -54,10 +54,11 @@ func (w *graphUpdate) endEdge(e *graphEdge, stated []*statement) {
 		return
 	}
 	e.edge.Valid, e.edge.InvalidatedAt = false, at
-	w.markChanged(e, EffectInvalidated)
+	u.markChanged(e, EffectInvalidated)
 }
 
-// next is when the edge, which holds now, first began to hold after a time.
+// nextStart returns the first time after at at which the edge, which is valid now,
+// became valid.
 func (e *graphEdge) nextStart(at time.Time) time.Time {
 	until := e.edge.ValidFrom
 	for _, i := range e.edge.Earlier {
@@ -68,21 +69,21 @@ func (e *graphEdge) nextStart(at time.Time) time.Time {
 	return until
 }
 
-// assert takes a statement into its edge.
-func (w *graphUpdate) assertStatement(s *statement) {
-	now := memory.Instant(w.d.Now())
-	id := w.linkOf(s)
-	e := w.edges[id]
+// assertStatement changes the edge of a statement, or creates it.
+func (u *graphUpdate) assertStatement(s *statement) {
+	now := memory.Instant(u.d.Now())
+	id := linkOf(s)
+	e := u.edges[id]
 	if e == nil {
 		e = &graphEdge{id: id, stated: true, edge: graph.Edge{Valid: true, ValidFrom: s.at, CreatedAt: now}}
-		w.edges[id] = e
-		w.markChanged(e, EffectNew)
+		u.edges[id] = e
+		u.markChanged(e, EffectNew)
 		if !s.ended.IsZero() {
 			e.edge.Valid, e.edge.InvalidatedAt = false, s.ended
 			e.effect = EffectPast
 		}
 	} else {
-		w.reassert(e, s)
+		u.reassert(e, s)
 	}
 	e.newSources = append(e.newSources, s.facts...)
 	e.edge.Mentions++
@@ -92,45 +93,45 @@ func (w *graphUpdate) assertStatement(s *statement) {
 	e.edge.UpdatedAt = now
 }
 
-// again takes a statement into an edge that is there.
-func (w *graphUpdate) reassert(e *graphEdge, s *statement) {
+// reassert changes an existing edge by a statement.
+func (u *graphUpdate) reassert(e *graphEdge, s *statement) {
 	x := &e.edge
 	switch {
 	case x.Valid && !e.hadTriple:
-		// Nobody shows it any more: what it rested on was deleted by hand.
+		// Its triple was deleted by a caller, so its old sources do not count.
 		x.ValidFrom, x.Sources, x.Mentions = s.at, nil, 0
-		w.markChanged(e, EffectRevived)
+		u.markChanged(e, EffectRevived)
 		if !s.ended.IsZero() {
 			x.Valid, x.InvalidatedAt = false, s.ended
 		}
 	case !s.ended.IsZero():
-		w.addPastInterval(e, graph.Interval{From: s.at, To: s.ended})
+		u.addPastInterval(e, graph.Interval{From: s.at, To: s.ended})
 	case x.Valid:
-		held := func(i graph.Interval) bool { return i.To.After(s.at) }
-		if s.at.Before(x.ValidFrom) && !slices.ContainsFunc(x.Earlier, held) {
+		endsLater := func(i graph.Interval) bool { return i.To.After(s.at) }
+		if s.at.Before(x.ValidFrom) && !slices.ContainsFunc(x.Earlier, endsLater) {
 			x.ValidFrom = s.at
 		}
-		w.markChanged(e, EffectMentioned)
+		u.markChanged(e, EffectMentioned)
 	case s.at.Before(x.InvalidatedAt):
-		// Older than what ended it.
-		w.addPastInterval(e, graph.Interval{From: s.at, To: x.InvalidatedAt})
+		// The statement is older than the end of the edge.
+		u.addPastInterval(e, graph.Interval{From: s.at, To: x.InvalidatedAt})
 	default:
 		if x.ValidFrom.Before(x.InvalidatedAt) {
 			x.Earlier = append(x.Earlier, x.Current())
 		}
 		x.Valid, x.ValidFrom, x.InvalidatedAt = true, s.at, time.Time{}
-		w.markChanged(e, EffectRevived)
+		u.markChanged(e, EffectRevived)
 	}
 }
 
-// past notes that an edge held for a while before what is known of it.
-func (w *graphUpdate) addPastInterval(e *graphEdge, i graph.Interval) {
+// addPastInterval adds an interval in which an edge was valid before. It ends at the next
+// known interval.
+func (u *graphUpdate) addPastInterval(e *graphEdge, i graph.Interval) {
 	x := &e.edge
-	w.markChanged(e, EffectMentioned)
-	if _, held := x.At(i.From); held {
+	u.markChanged(e, EffectMentioned)
+	if _, isKnown := x.At(i.From); isKnown {
 		return
 	}
-	// Up to what is known of a later time.
 	for _, known := range append(slices.Clone(x.Earlier), x.Current()) {
 		if known.From.After(i.From) && known.From.Before(i.To) {
 			i.To = known.From
@@ -143,18 +144,18 @@ func (w *graphUpdate) addPastInterval(e *graphEdge, i graph.Interval) {
 	slices.SortStableFunc(x.Earlier, func(a, b graph.Interval) int { return a.From.Compare(b.From) })
 }
 
-// lose takes sources from edges. One that has none left ends, unless the facts
-// state it: when the latest of them was said, or now.
-func (w *graphUpdate) removeLostSources() {
+// removeLostSources removes the lost sources from edges. An edge without a source left
+// ends, at the time of the latest fact or now.
+func (u *graphUpdate) removeLostSources() {
 	at := time.Time{}
-	for i := range w.facts {
-		if t := w.facts[i].OccurredAt; t.After(at) {
+	for i := range u.facts {
+		if t := u.facts[i].OccurredAt; t.After(at) {
 			at = t
 		}
 	}
-	at = memory.Instant(cmp.Or(at, w.d.Now()))
+	at = memory.Instant(cmp.Or(at, u.d.Now()))
 	var edges []*graphEdge
-	for _, e := range w.edges {
+	for _, e := range u.edges {
 		if len(e.lostSources) > 0 {
 			edges = append(edges, e)
 		}
@@ -164,18 +165,19 @@ func (w *graphUpdate) removeLostSources() {
 		left := slices.DeleteFunc(slices.Clone(e.edge.Sources), func(id uuid.UUID) bool {
 			return slices.Contains(e.lostSources, id) && !slices.Contains(e.newSources, id)
 		})
-		w.markChanged(e, EffectSource)
+		u.markChanged(e, EffectSource)
 		if len(left) > 0 {
-			e.edge.Sources = left // an edge that ends keeps the names of what it came from
+			e.edge.Sources = left // an edge that ends keeps its sources
 			continue
 		}
 		if e.edge.Valid {
 			e.edge.Valid, e.edge.InvalidatedAt = false, laterTime(at, e.edge.ValidFrom)
-			w.markChanged(e, EffectInvalidated)
+			u.markChanged(e, EffectInvalidated)
 		}
 	}
 }
 
+// laterTime returns the later of two times.
 func laterTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b

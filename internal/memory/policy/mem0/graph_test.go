@@ -446,6 +446,42 @@ func TestMem0gRemovedFacts(t *testing.T) {
 	}
 }
 
+// TestMem0gReadsLinksAtOnce: the edges of a removed fact, and those near the entities of new facts, are read
+// at once, not one by one.
+func TestMem0gReadsLinksAtOnce(t *testing.T) {
+	t.Parallel()
+	n := newGraphDesk(t, "")
+	var triples []string
+	for _, game := range []string{"chess", "go", "poker", "bridge", "tennis"} {
+		triples = append(triples, "Bob|plays|"+game, "Ann|plays|"+game)
+	}
+	const fact = "Bob and Ann play chess, go, poker, bridge and tennis"
+	n.learnFact(fact, day(2), triples...)
+	n.answerDecide(func(in DecideInput) (Operation, int, string) { return OpDelete, 0, "" })
+	n.reads = 0
+	n.learnFact("Bob and Ann play chess and nothing else", day(3), "Bob|plays|chess", "Ann|plays|chess")
+	if got := len(n.contents(memory.KindKnowledge)); got != 2 {
+		t.Errorf("%d triples are left: %q", got, n.contents(memory.KindKnowledge))
+	}
+	// The links to the fact, the edges of its triples, the edges near the entities.
+	if n.reads != 3 {
+		t.Errorf("links were read %d times", n.reads)
+	}
+}
+
+// TestMem0gSharedNeighbor: two names may be similar to the same entity, of whose edges some have ended.
+func TestMem0gSharedNeighbor(t *testing.T) {
+	t.Parallel()
+	n := newGraphDesk(t, "")
+	n.learnFact("Ann Berg plays chess", day(2), "Ann Berg|plays|chess")
+	n.ends = func(in ConflictsInput) []Triple { return in.Existing }
+	n.learnFact("Ann Berg plays go instead", day(3), "Ann Berg|plays|go")
+	n.learnFact("Ann met Berg", day(4), "Ann|met|Berg")
+	if e, _ := n.edge("ann|met|berg"); !e.Valid {
+		t.Errorf("the edge is %+v", e)
+	}
+}
+
 // TestMem0gChangedFact: a fact that is merged keeps the edges that its text still names, and no others.
 func TestMem0gChangedFact(t *testing.T) {
 	t.Parallel()

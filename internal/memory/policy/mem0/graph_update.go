@@ -3,7 +3,6 @@ package mem0
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -12,14 +11,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
 )
 
-// weaving is one run of the graph over the facts of an exchange.
+// graphUpdate is one update of the graph from the facts that changed.
 type graphUpdate struct {
 	g       *graphPart
 	d       memory.Desk
 	c       *Config
 	facts   []memory.Note // new and changed
 	removed []memory.Note
-	user    string // name of who "I" and "user" are
+	user    string // name of the speaker, whom facts call "I" or "user"
 	out     *GraphOutcome
 	analyst memory.Analyst // who answered last
 
@@ -27,20 +26,20 @@ type graphUpdate struct {
 	named []*graphNode          // in the order in which they were found
 	notes map[uuid.UUID]memory.Note
 	edges map[memory.LinkID]*graphEdge
-	order []*graphEdge // those that change, in order
+	order []*graphEdge // the edges that change, in order
 }
 
 // graphNode is an entity that the facts name.
 type graphNode struct {
 	key, name, kind string
-	note            memory.Note // that stands for it; zero ID: a new one
-	score           float64     // similarity to a note of another name
+	note            memory.Note // its note; zero ID: not resolved yet
+	score           float64     // similarity to that note, if the note has another name
 	mentioned       bool        // by the facts themselves
-	used            bool        // it is part of the graph from now on
+	used            bool        // its note is written
 	candidates      []uuid.UUID // entities with similar names, itself included
 }
 
-// shown is the name that calls see.
+// displayName returns the name that calls see.
 func (n *graphNode) displayName() string {
 	if n.note.ID != uuid.Nil {
 		return n.note.Content
@@ -48,99 +47,91 @@ func (n *graphNode) displayName() string {
 	return n.name
 }
 
-// graphEdge is an edge that is there or comes to be.
+// graphEdge is an edge that exists or is created.
 type graphEdge struct {
 	id          memory.LinkID
-	link        memory.Link // as it was; zero for a new one
-	edge        graph.Edge  // as it is to be
-	hadTriple   bool        // it held before, and a note said it
-	triple      memory.Note // that says it; zero ID: none
+	link        memory.Link // before the update; zero for a new edge
+	edge        graph.Edge  // after the update
+	hadTriple   bool        // it was valid before, and its triple exists
+	triple      memory.Note // zero ID: none
 	stated      bool        // the facts state it
 	newSources  []uuid.UUID // facts that state it now
-	lostSources []uuid.UUID // sources that it has no more
-	effect      string      // "": nothing changes
+	lostSources []uuid.UUID // facts that no longer state it
+	effect      string      // "": it does not change
 }
 
-// known takes a link as an edge; nil when it is none.
-func (w *graphUpdate) addEdge(l *memory.Link) *graphEdge {
-	if e := w.edges[l.LinkID]; e != nil {
+// addEdge adds the edge of a link and returns it; nil for a link that is no edge.
+func (u *graphUpdate) addEdge(l *memory.Link) *graphEdge {
+	if e := u.edges[l.LinkID]; e != nil {
 		return e
 	}
 	e, ok := graph.EdgeOf(l)
 	if !ok {
 		return nil
 	}
-	w.edges[l.LinkID] = &graphEdge{id: l.LinkID, link: *l, edge: e}
-	return w.edges[l.LinkID]
+	u.edges[l.LinkID] = &graphEdge{id: l.LinkID, link: *l, edge: e}
+	return u.edges[l.LinkID]
 }
 
-func (w *graphUpdate) markChanged(e *graphEdge, effect string) {
+// markChanged records that an edge is written, with the effect for the outcome. A later
+// effect replaces EffectSource only.
+func (u *graphUpdate) markChanged(e *graphEdge, effect string) {
 	if e.effect == "" {
-		w.order = append(w.order, e)
+		u.order = append(u.order, e)
 	}
 	if e.effect == "" || e.effect == EffectSource {
 		e.effect = effect
 	}
 }
 
-// retract finds what rests on facts that are deleted, or that no longer name
-// what an edge connects. The notes that say edges are linked with the facts
-// that they come from.
-func (w *graphUpdate) retract(ctx context.Context) error {
+// retract finds the edges that lose a source: a fact that is deleted, or that no longer
+// names what the edge connects. The edges of a fact are found by the links from their
+// triples to the fact.
+func (u *graphUpdate) retract(ctx context.Context) error {
 	var ids []uuid.UUID
-	texts := map[uuid.UUID]string{} // of those that only changed
-	for i := range w.removed {
-		ids = append(ids, w.removed[i].ID)
+	changed := map[uuid.UUID]string{} // texts of facts that are not deleted
+	for i := range u.removed {
+		ids = append(ids, u.removed[i].ID)
 	}
-	for i := range w.facts {
-		if n := &w.facts[i]; n.From > 0 {
-			ids, texts[n.ID] = append(ids, n.ID), n.Content
+	for i := range u.facts {
+		if n := &u.facts[i]; n.From > 0 {
+			ids, changed[n.ID] = append(ids, n.ID), n.Content
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	links, err := w.d.Links(ctx, ids, memory.Incoming)
+	links, err := u.d.Links(ctx, ids, memory.Incoming)
 	if err != nil {
-		return fmt.Errorf("read what rests on facts: %w", err)
+		return fmt.Errorf("read links to facts: %w", err)
 	}
-	rests := map[uuid.UUID][]uuid.UUID{}
+	sources := map[uuid.UUID][]uuid.UUID{} // changed and removed facts by triple
 	var triples []uuid.UUID
 	for i := range links {
 		if l := &links[i]; l.Relation == graph.DerivedFrom {
-			if rests[l.Source] == nil {
+			if sources[l.Source] == nil {
 				triples = append(triples, l.Source)
 			}
-			rests[l.Source] = append(rests[l.Source], l.Target)
+			sources[l.Source] = append(sources[l.Source], l.Target)
 		}
 	}
-	said, err := w.d.Notes(ctx, triples)
+	notes, err := u.d.Notes(ctx, triples)
 	if err != nil {
 		return fmt.Errorf("read triples: %w", err)
 	}
-	for i := range said {
-		n := &said[i]
-		id, ok := graph.TripleLink(n)
-		if !ok {
-			continue
-		}
-		links, err := w.d.Links(ctx, []uuid.UUID{id.Source}, memory.Outgoing)
-		if err != nil {
-			return fmt.Errorf("read edges: %w", err)
-		}
-		at := slices.IndexFunc(links, func(l memory.Link) bool { return l.LinkID == id })
-		if at < 0 {
-			continue
-		}
-		e := w.addEdge(&links[at])
+	edges, err := u.edgesOf(ctx, notes)
+	if err != nil {
+		return err
+	}
+	for i, e := range edges {
 		if e == nil || !e.edge.Valid {
 			continue
 		}
-		for _, fact := range rests[n.ID] {
-			subject, _ := n.Attributes[graph.AttrSubject].(string)
-			object, _ := n.Attributes[graph.AttrObject].(string)
-			now, changed := texts[fact]
-			if changed && w.isNamedIn(now, subject) && w.isNamedIn(now, object) {
+		subject, _ := notes[i].Attributes[graph.AttrSubject].(string)
+		object, _ := notes[i].Attributes[graph.AttrObject].(string)
+		for _, fact := range sources[notes[i].ID] {
+			content, exists := changed[fact]
+			if exists && u.isNamedIn(content, subject) && u.isNamedIn(content, object) {
 				continue
 			}
 			e.lostSources = append(e.lostSources, fact)
@@ -149,63 +140,98 @@ func (w *graphUpdate) retract(ctx context.Context) error {
 	return nil
 }
 
-// names tells whether a text names an entity; it always names who says it.
-func (w *graphUpdate) isNamedIn(said, name string) bool {
-	return w.entityKey(name) == graph.EntityKey(w.user) || mentionsName(said, name)
+// edgesOf returns the edge of each triple, nil for a note that is no triple or whose edge
+// does not exist. It reads the links of all of them at once.
+func (u *graphUpdate) edgesOf(ctx context.Context, triples []memory.Note) ([]*graphEdge, error) {
+	ids := make([]memory.LinkID, len(triples))
+	var subjects []uuid.UUID
+	for i := range triples {
+		if id, ok := graph.TripleLink(&triples[i]); ok {
+			ids[i] = id
+			subjects = append(subjects, id.Source)
+		}
+	}
+	if len(subjects) == 0 {
+		return nil, nil
+	}
+	links, err := u.d.Links(ctx, distinct(subjects), memory.Outgoing)
+	if err != nil {
+		return nil, fmt.Errorf("read edges: %w", err)
+	}
+	byID := make(map[memory.LinkID]*memory.Link, len(links))
+	for i := range links {
+		byID[links[i].LinkID] = &links[i]
+	}
+	edges := make([]*graphEdge, len(triples))
+	for i, id := range ids {
+		if l := byID[id]; l != nil {
+			edges[i] = u.addEdge(l)
+		}
+	}
+	return edges, nil
 }
 
-// state brings the statements into the graph as it stands: which entities
-// they are about, which edges are there, which of these end.
-func (w *graphUpdate) applyStatements(ctx context.Context, stated []*statement) error {
-	if err := w.resolveEntities(ctx); err != nil {
+// distinct returns the ids without repeats, in order.
+func distinct(ids []uuid.UUID) []uuid.UUID { return union(nil, ids) }
+
+// isNamedIn reports whether a text names an entity. The speaker is named in every text.
+func (u *graphUpdate) isNamedIn(content, name string) bool {
+	return u.entityKey(name) == graph.EntityKey(u.user) || mentionsName(content, name)
+}
+
+// applyStatements brings the statements into the graph: it finds their entities and edges,
+// asks which edges they contradict, and changes the edges.
+func (u *graphUpdate) applyStatements(ctx context.Context, stated []*statement) error {
+	if err := u.resolveEntities(ctx); err != nil {
 		return err
 	}
-	touching, err := w.edgesNearEntities(ctx)
+	near, err := u.edgesNearEntities(ctx)
 	if err != nil {
 		return err
 	}
 	for _, s := range stated {
-		if e := w.edges[w.linkOf(s)]; e != nil {
+		if e := u.edges[linkOf(s)]; e != nil {
 			e.stated = true
 		}
 	}
 	var ended []*graphEdge
-	if shown := w.selectEdges(touching); w.c.GraphConflicts && len(stated) > 0 && len(shown) > 0 {
-		if err := w.loadEnds(ctx, shown); err != nil {
+	if shown := u.selectEdges(near); u.c.GraphConflicts && len(stated) > 0 && len(shown) > 0 {
+		if err := u.loadEnds(ctx, shown); err != nil {
 			return err
 		}
-		if ended, err = w.askContradicted(ctx, stated, shown); err != nil {
+		if ended, err = u.askContradicted(ctx, stated, shown); err != nil {
 			return err
 		}
 	}
-	if err := w.loadTriples(ctx, ended); err != nil {
+	if err := u.loadTriples(ctx, ended); err != nil {
 		return err
 	}
 	for _, e := range ended {
-		w.endEdge(e, stated)
+		u.endEdge(e, stated)
 	}
 	for _, s := range stated {
-		if !w.onlyEnds(s) {
-			w.assertStatement(s)
+		if !u.onlyEnds(s) {
+			u.assertStatement(s)
 		}
 	}
-	w.removeLostSources()
+	u.removeLostSources()
 	return nil
 }
 
-// onlyEnds tells of a statement of what is not so that all it says is that an
-// edge has ended.
-func (w *graphUpdate) onlyEnds(s *statement) bool {
-	positive, not := strings.CutPrefix(s.relation, negationPrefix)
-	if !not {
+// onlyEnds reports whether a negated statement says only that an edge has ended. Such a
+// statement gets no edge of its own.
+func (u *graphUpdate) onlyEnds(s *statement) bool {
+	positive, isNegated := strings.CutPrefix(s.relation, negationPrefix)
+	if !isNegated {
 		return false
 	}
-	id := w.linkOf(s)
+	id := linkOf(s)
 	id.Relation = positive
-	e := w.edges[id]
+	e := u.edges[id]
 	return e != nil && !e.edge.Valid && !e.edge.InvalidatedAt.After(s.at)
 }
 
-func (w *graphUpdate) linkOf(s *statement) memory.LinkID {
+// linkOf returns the link of a statement whose entities are resolved.
+func linkOf(s *statement) memory.LinkID {
 	return memory.LinkID{Source: s.source.note.ID, Target: s.target.note.ID, Relation: s.relation}
 }
