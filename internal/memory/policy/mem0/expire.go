@@ -93,7 +93,7 @@ func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.D
 	if out.Expired = dec.Deletes; len(out.Expired) > 0 {
 		out.Decision = DecisionForgotten
 		if c.Graph {
-			if err := p.graph.ingest(ctx, d, c, nil, removed, &dec, &out); err != nil {
+			if err := p.graph.update(ctx, d, c, factChange{removed: removed}, &dec, &out); err != nil {
 				return memory.Decision{}, err
 			}
 		}

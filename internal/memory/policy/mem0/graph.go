@@ -15,18 +15,16 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// TaskGraph takes facts into the graph whose entities or relations could not
-// be had when they were learned.
+// TaskGraph updates the graph from facts for which that failed when they were learned.
 const TaskGraph = "graph"
 
-// graphRetries are the waits before facts are tried again; after the last the
-// graph does without them.
+// graphRetries are the waits before the retries. After the last one the graph stays
+// without these facts.
 var graphRetries = []time.Duration{30 * time.Second, 5 * time.Minute, time.Hour}
 
-// graphPart is the part of Mem0g beside the facts (arXiv:2504.19413 §2.2): the
-// entities of new facts, the relations among them, and which older relations
-// these contradict. An entity is a note of that kind, an edge a link with the
-// time for which it holds; see [graph.Edge].
+// graphPart is the part of Mem0g beside the facts (arXiv:2504.19413 §2.2). Calls extract
+// the entities of new facts and the relations among them, and find the older relations
+// that these contradict. Package graph is how entities and relations are stored.
 type graphPart struct {
 	entities, relations, conflicts policy.Prompt
 }
@@ -43,25 +41,13 @@ func newGraphPart() (*graphPart, error) {
 	return &g, nil
 }
 
-// retryArgs is what a task to try facts again carries.
+// retryArgs are the arguments of TaskGraph.
 type retryArgs struct {
 	Facts []uuid.UUID `json:"facts"`
-	Try   int         `json:"try"` // that failed last, from 1
+	Try   int         `json:"try"` // how often it failed so far
 }
 
-// ingest adds to dec what changes in the graph when facts do. added are the
-// new and changed facts, with ids, as they stand in dec.Puts; removed are those
-// that dec deletes, as they were.
-//
-// An answer that cannot be used leaves the facts and puts the graph off. An
-// endpoint that does not answer is the error.
-func (g *graphPart) ingest(
-	ctx context.Context, d memory.Desk, c *Config, added, removed []memory.Note, dec *memory.Decision, out *Outcome,
-) error {
-	return g.update(ctx, d, c, added, removed, 0, dec, out)
-}
-
-// task does a task of the graph; ok is false when it knows none of that name.
+// runTask runs a task of the graph; ok is false when there is none of that name.
 func (g *graphPart) runTask(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (dec memory.Decision, ok bool, err error) {
 	if t.Name != TaskGraph {
 		return dec, false, nil
@@ -78,7 +64,7 @@ func (g *graphPart) runTask(ctx context.Context, d memory.Desk, c *Config, t mem
 	out := Outcome{Policy: "mem0g", Decision: policy.DecisionKeep}
 	dec.Cause = memory.CauseExtract
 	if c.Graph && len(facts) > 0 {
-		if err := g.update(ctx, d, c, facts, nil, args.Try, &dec, &out); err != nil {
+		if err := g.update(ctx, d, c, factChange{added: facts, failed: args.Try}, &dec, &out); err != nil {
 			return dec, true, err
 		}
 		if len(dec.Links) > 0 {
@@ -90,56 +76,66 @@ func (g *graphPart) runTask(ctx context.Context, d memory.Desk, c *Config, t mem
 	return dec, true, nil
 }
 
-// weave is one run of ingest; try is how often these facts failed before.
+// factChange is what an update of the graph is about.
+type factChange struct {
+	added   []memory.Note // new and changed facts, with ids, as the decision puts them
+	removed []memory.Note // facts that the decision deletes, as they were
+	failed  int           // how often an update from these facts failed before
+}
+
+// update adds to dec what changes in the graph when facts do.
+//
+// When an answer cannot be used the facts stay and their update is deferred as a task.
+// When an endpoint is down the error is returned.
 func (g *graphPart) update(
-	ctx context.Context, d memory.Desk, c *Config, added, removed []memory.Note, try int, dec *memory.Decision, out *Outcome,
+	ctx context.Context, d memory.Desk, c *Config, change factChange, dec *memory.Decision, out *Outcome,
 ) error {
-	w := &graphUpdate{
-		g: g, d: d, c: c, facts: added, removed: removed, user: userNameOf(added), out: &GraphOutcome{},
+	u := &graphUpdate{
+		g: g, d: d, c: c, facts: change.added, removed: change.removed, user: userNameOf(change.added), out: &GraphOutcome{},
 		nodes: map[string]*graphNode{}, notes: map[uuid.UUID]memory.Note{}, edges: map[memory.LinkID]*graphEdge{},
 	}
-	out.Graph = w.out
-	if err := w.retract(ctx); err != nil {
+	out.Graph = u.out
+	if err := u.retract(ctx); err != nil {
 		return err
 	}
-	stated, err := w.readStatements(ctx)
+	stated, err := u.readStatements(ctx)
 	switch {
 	case isUnusable(err):
-		w.out.Skipped = err.Error()
-		if f, again := w.retryTask(try); again {
+		u.out.Skipped = err.Error()
+		if f, ok := u.retryTask(change.failed); ok {
 			dec.Follow = append(dec.Follow, f)
 		}
-		stated, w.named, w.nodes = nil, nil, map[string]*graphNode{}
+		stated, u.named, u.nodes = nil, nil, map[string]*graphNode{}
 	case err != nil:
 		return err
 	}
-	if err := w.applyStatements(ctx, stated); err != nil {
+	if err := u.applyStatements(ctx, stated); err != nil {
 		return err
 	}
-	return w.writeTo(ctx, dec)
+	return u.writeTo(ctx, dec)
 }
 
-// unusable tells that a model answered, and nothing can be made of it; asking
-// at once would not help.
+// isUnusable reports whether an error is about an answer that cannot be used, so that
+// asking again at once would not help.
 func isUnusable(err error) bool {
 	return errors.Is(err, memory.ErrBadAnswer) || fault.Is(err, fault.ModelFailed) && !errors.Is(err, memory.ErrPaused)
 }
 
-// later is the task that tries the facts again.
-func (w *graphUpdate) retryTask(try int) (memory.Follow, bool) {
-	if try >= len(graphRetries) {
+// retryTask returns the task that retries the facts; ok is false after the last retry.
+func (u *graphUpdate) retryTask(failed int) (memory.Follow, bool) {
+	if failed >= len(graphRetries) {
 		return memory.Follow{}, false
 	}
-	args := retryArgs{Try: try + 1}
-	for i := range w.facts {
-		args.Facts = append(args.Facts, w.facts[i].ID)
+	args := retryArgs{Try: failed + 1}
+	for i := range u.facts {
+		args.Facts = append(args.Facts, u.facts[i].ID)
 	}
 	raw, err := json.Marshal(args)
-	if err != nil { // ids and a number
+	if err != nil { // impossible: ids and a number
 		return memory.Follow{}, false
 	}
 	return memory.Follow{
 		Task:  memory.Task{Name: TaskGraph, Key: args.Facts[0].String(), Args: raw},
-		After: w.d.Now().Add(graphRetries[try]),
+		After: u.d.Now().Add(graphRetries[failed]),
 	}, true
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// lenientEntities reads the answer of "entities": also a bare list, names
-// without types, or the names under other labels.
+// lenientEntities reads the answer of "entities". It also accepts a bare list, names
+// without types, and other labels.
 func lenientEntities(said string) json.RawMessage {
 	found := EntitiesFound{Entities: []Entity{}}
 	ok := eachEntry(said, []string{"entities", "nodes"}, func(v any) {
@@ -37,6 +37,8 @@ func lenientConflicts(said string) json.RawMessage {
 	return encodeLenient(found, ok)
 }
 
+// encodeLenient returns what was read of an answer in its schema's form; nil when ok is
+// false.
 func encodeLenient(v any, ok bool) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if !ok || err != nil {
@@ -45,8 +47,8 @@ func encodeLenient(v any, ok bool) json.RawMessage {
 	return raw
 }
 
-// eachEntry gives the entries of the list that an answer holds under one of
-// its names, or is; ok is false when there is none.
+// eachEntry calls each for the entries of a list, which is the answer itself or in it
+// under one of the names. It reports whether there is such a list, or an empty answer.
 func eachEntry(said string, names []string, each func(any)) bool {
 	if isEmptyAnswer(said) {
 		return true
@@ -76,8 +78,8 @@ func eachEntry(said string, names []string, each func(any)) bool {
 	return true
 }
 
-// tripleIn reads a triple that is given as an object, as a list of three, or
-// as a text with marks between its parts; the zero Triple when it is none.
+// tripleFrom reads a triple from an object, a list of three, or a text with separators;
+// the zero Triple when it is none.
 func tripleFrom(v any) Triple {
 	switch v := v.(type) {
 	case map[string]any:
@@ -103,6 +105,7 @@ func tripleFrom(v any) Triple {
 	return Triple{}
 }
 
+// stringField returns the text under the first of the names that exists; "" without one.
 func stringField(v map[string]any, names ...string) string {
 	s, _ := firstValue(v, names...).(string)
 	return s

@@ -12,17 +12,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// The types that entities get without a better one.
+// The types of the speaker, and of entities of unknown type.
 const (
 	typePerson = "person"
 	typeThing  = "thing"
 )
 
-// selfNames are what people call themselves, and what facts call the user.
+// selfNames are the words by which people speak of themselves and facts of the user.
 var selfNames = policy.WordSet("i me my mine myself user the_user users we us our speaker the_speaker 用户 我 我们 自己 本人")
 
-// userOf gives the name that the facts' "I" and "user" stand for: that of the
-// one person who says them, else "User".
+// userNameOf returns whom "I" and "user" in the facts mean: the name of their only
+// speaker, else "User".
 func userNameOf(facts []memory.Note) string {
 	name := ""
 	for i := range facts {
@@ -42,7 +42,7 @@ func userNameOf(facts []memory.Note) string {
 	return name
 }
 
-// relationKey makes a relation's name of how an answer writes it.
+// relationKey returns the name of a relation from an answer's form of it.
 func relationKey(relation string) string {
 	key := graph.EntityKey(relation)
 	for len(key) > memory.MaxRelationBytes {
@@ -52,7 +52,7 @@ func relationKey(relation string) string {
 	return key
 }
 
-// typeKey makes a type's name of how an answer writes it.
+// typeKey returns the name of an entity type from an answer's form of it.
 func typeKey(kind string) string {
 	key := graph.EntityKey(text.Shorten(graph.EntityName(kind), 40))
 	if !strings.ContainsFunc(key, unicode.IsLetter) {
@@ -61,30 +61,29 @@ func typeKey(kind string) string {
 	return key
 }
 
-// alike tells whether two names of entities of one type are two spellings of
-// one name: the same words but for case, marks, articles, hyphens and endings.
-// In a longer name one word may be misspelt, but no first name: Maria Berg and
-// Marie Berg are two. Similar vectors alone say little, since the vectors of
-// names of one kind are all similar.
+// isSameName reports whether two names of entities of one type are spellings of one name:
+// the same words but for case, punctuation, articles, hyphens and endings. One long word
+// may be misspelled, but not a first name: Maria Berg and Marie Berg are two persons.
+// Similar vectors are not enough, since the names of one type all have similar vectors.
 func isSameName(a, b, kind string) bool {
 	x, y := nameWords(a, kind), nameWords(b, kind)
 	if len(x) == 0 || len(x) != len(y) {
 		return false
 	}
-	misspelt := 0
+	misspelled := 0
 	for i := range x {
 		switch {
 		case x[i] == y[i]:
 		case kind == typePerson && i == 0, len([]rune(x[i])) < 6 || len([]rune(y[i])) < 6, !isOneEditApart(x[i], y[i]):
 			return false
 		default:
-			misspelt++
+			misspelled++
 		}
 	}
-	return misspelt <= 1
+	return misspelled <= 1
 }
 
-// nameWords gives the words of a name without what spellings differ in.
+// nameWords returns the words of a name, without articles and endings.
 func nameWords(name, kind string) []string {
 	words := text.Words(strings.ReplaceAll(name, "_", " "))
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "the" || w == "a" || w == "an" })
@@ -98,14 +97,15 @@ func nameWords(name, kind string) []string {
 	return words
 }
 
-// oneEdit tells that one letter more, less or other makes a word of the other.
+// isOneEditApart reports whether two words differ in one letter, which is added, left out
+// or replaced. Numbers are never a misspelling.
 func isOneEditApart(a, b string) bool {
 	x, y := []rune(a), []rune(b)
 	if len(x) > len(y) {
 		x, y = y, x
 	}
 	if len(y)-len(x) > 1 || slices.ContainsFunc(y, unicode.IsDigit) {
-		return false // numbers name different things
+		return false
 	}
 	i := 0
 	for i < len(x) && x[i] == y[i] {
@@ -117,12 +117,12 @@ func isOneEditApart(a, b string) bool {
 	return slices.Equal(x[i:], y[i+1:])
 }
 
-// mentions tells whether a text has every word of a name.
-func mentionsName(said, name string) bool {
-	if strings.Contains(text.Fold(said), text.Fold(name)) {
+// mentionsName reports whether a text has every word of a name.
+func mentionsName(content, name string) bool {
+	if strings.Contains(text.Fold(content), text.Fold(name)) {
 		return true
 	}
-	have := nameWords(said, "")
-	want := nameWords(name, "")
-	return len(want) > 0 && !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) })
+	words := nameWords(content, "")
+	own := nameWords(name, "")
+	return len(own) > 0 && !slices.ContainsFunc(own, func(w string) bool { return !slices.Contains(words, w) })
 }

@@ -13,18 +13,18 @@ const (
 	EffectMentioned   = "mentioned"
 	EffectRevived     = "revived"
 	EffectInvalidated = "invalidated"
-	EffectPast        = "past"   // it is known to have held before, and holds no longer
-	EffectSource      = "source" // it rests on fewer facts than before
+	EffectPast        = "past"   // the edge is new and was valid before only
+	EffectSource      = "source" // the edge comes from fewer facts than before
 )
 
-// GraphOutcome is what a job's result says of the graph: each call, what
-// became of entities and edges, and what was left out.
+// GraphOutcome is an update of the graph in a job's result: each call, what was done with
+// entities and edges, and what was left out.
 type GraphOutcome struct {
 	Calls   []GraphCall   `json:"calls,omitempty"`
 	Nodes   []NodeOutcome `json:"nodes,omitempty"`
 	Edges   []EdgeOutcome `json:"edges,omitempty"`
 	Dropped GraphDropped  `json:"dropped,omitzero"`
-	Skipped string        `json:"skipped,omitempty"` // why the facts have no part in the graph yet
+	Skipped string        `json:"skipped,omitempty"` // why the graph was not updated from the facts
 }
 
 // GraphCall is one call of the extraction.
@@ -38,28 +38,28 @@ type GraphCall struct {
 	Found    int            `json:"found"` // entries of the answer
 }
 
-// NodeOutcome is what became of a name.
+// NodeOutcome is what was done with an entity.
 type NodeOutcome struct {
 	Note   uuid.UUID `json:"note"`
 	Effect string    `json:"effect"`
-	Score  float64   `json:"score,omitempty"` // similarity to the entity that is reused for it, unless its name is the same
+	Score  float64   `json:"score,omitempty"` // similarity to the existing entity, if its name differs
 }
 
-// EdgeOutcome is what became of an edge.
+// EdgeOutcome is what was done with an edge.
 type EdgeOutcome struct {
 	Source   uuid.UUID  `json:"source"`
 	Relation string     `json:"relation"`
 	Target   uuid.UUID  `json:"target"`
 	Effect   string     `json:"effect"`
-	Triple   *uuid.UUID `json:"triple,omitempty"` // the note that says it
+	Triple   *uuid.UUID `json:"triple,omitempty"` // of a valid edge
 }
 
-// GraphDropped counts what answers gave and nobody got.
+// GraphDropped counts the entries of answers that were left out.
 type GraphDropped struct {
-	Entities   int `json:"entities,omitempty"`   // names with nothing in them
-	NotSaid    int `json:"not_said,omitempty"`   // names that no fact has
+	Entities   int `json:"entities,omitempty"`   // empty names
+	NotSaid    int `json:"not_said,omitempty"`   // names that are in no fact
 	Malformed  int `json:"malformed,omitempty"`  // relations without an end or a name
-	Unknown    int `json:"unknown,omitempty"`    // relations among entities that were not extracted
+	Unknown    int `json:"unknown,omitempty"`    // relations of entities that were not extracted
 	SelfLoops  int `json:"self_loops,omitempty"` // relations of an entity to itself
 	Repeats    int `json:"repeats,omitempty"`
 	OverLimit  int `json:"over_limit,omitempty"`

@@ -1,12 +1,12 @@
 package mem0
 
-// EntitiesInput is the material of "entities" (Mem0g).
+// EntitiesInput is the input of "entities".
 type EntitiesInput struct {
 	Texts []string // facts
-	User  string   // what "I", "me" and "my" stand for
+	User  string   // name of whom "I", "me" and "my" mean
 }
 
-// Entity is a thing that facts are about.
+// Entity is a person or thing that facts are about.
 type Entity struct {
 	Entity string `json:"entity"`
 	Type   string `json:"entity_type"` // "person", "place", "organization", "event", "time", "thing", …
@@ -17,10 +17,10 @@ type EntitiesFound struct {
 	Entities []Entity `json:"entities"`
 }
 
-// RelationsInput is the material of "relations" (Mem0g).
+// RelationsInput is the input of "relations".
 type RelationsInput struct {
 	Texts    []string
-	Entities []Entity // only among these
+	Entities []Entity // relations are wanted among these only
 	User     string
 }
 
@@ -36,14 +36,14 @@ type RelationsFound struct {
 	Relations []Triple `json:"relations"`
 }
 
-// ConflictsInput is the material of "conflicts" (Mem0g).
+// ConflictsInput is the input of "conflicts".
 type ConflictsInput struct {
 	New      []Triple
 	Existing []Triple
 	Texts    []string // the facts that New comes from
 }
 
-// ConflictsFound is the answer of "conflicts": what of Existing is no longer true.
+// ConflictsFound is the answer of "conflicts": those of Existing that are no longer true.
 type ConflictsFound struct {
 	Invalidate []Triple `json:"invalidate"`
 }

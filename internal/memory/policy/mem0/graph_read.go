@@ -21,9 +21,10 @@ type statement struct {
 	relation       string
 	facts          []uuid.UUID // that state it
 	at             time.Time   // event time of the latest of them
-	ended          time.Time   // it is known to have ended then, before it was learned; zero: it has not
+	ended          time.Time   // when it had ended already, if a newer edge contradicts it; zero: it has not
 }
 
+// graphFactMaterial is a fact as the prompts of the graph show it.
 type graphFactMaterial struct {
 	Time string `json:"time"`
 	Text string `json:"text"`
@@ -46,40 +47,42 @@ type conflictsMaterial struct {
 	Facts    []graphFactMaterial `json:"facts"`
 }
 
-func (w *graphUpdate) factTexts() (material []graphFactMaterial, plain []string) {
-	for i := range w.facts {
-		n := &w.facts[i]
-		s := text.Shorten(n.Content, 2*w.c.FactChars)
+// factTexts returns the shortened texts of the facts, for prompts and for inputs.
+func (u *graphUpdate) factTexts() (material []graphFactMaterial, plain []string) {
+	for i := range u.facts {
+		n := &u.facts[i]
+		s := text.Shorten(n.Content, 2*u.c.FactChars)
 		material, plain = append(material, graphFactMaterial{formatWithWeekday(n.OccurredAt), s}), append(plain, s)
 	}
 	return material, plain
 }
 
 // ask makes a call and records it in the outcome, failed or not.
-func (w *graphUpdate) ask(ctx context.Context, q question) (json.RawMessage, error) {
-	a, err := w.c.ask(ctx, w.d, q)
+func (u *graphUpdate) ask(ctx context.Context, q question) (json.RawMessage, error) {
+	a, err := u.c.ask(ctx, u.d, q)
 	call := GraphCall{Call: q.name, Prompt: q.prompt.Version, Analyst: a.Analyst, Model: a.Model, Repaired: a.Repaired}
 	if err != nil {
 		call.Failed = err.Error()
 	} else {
-		w.analyst = a.Analyst
+		u.analyst = a.Analyst
 	}
-	w.out.Calls = append(w.out.Calls, call)
+	u.out.Calls = append(u.out.Calls, call)
 	return a.JSON, err
 }
 
-func (w *graphUpdate) setFound(n int) { w.out.Calls[len(w.out.Calls)-1].Found = n }
+// setFound records how many entries the last answer has.
+func (u *graphUpdate) setFound(n int) { u.out.Calls[len(u.out.Calls)-1].Found = n }
 
-// read asks for the entities of the facts and then for the relations among
-// them. Nothing is made of an entity by that alone.
-func (w *graphUpdate) readStatements(ctx context.Context) ([]*statement, error) {
-	if len(w.facts) == 0 {
+// readStatements asks for the entities of the facts and then for the relations among
+// them.
+func (u *graphUpdate) readStatements(ctx context.Context) ([]*statement, error) {
+	if len(u.facts) == 0 {
 		return nil, nil
 	}
-	material, plain := w.factTexts()
-	raw, err := w.ask(ctx, question{
-		name: "entities", prompt: &w.g.entities, material: entitiesMaterial{w.user, material}, count: len(plain),
-		input: EntitiesInput{Texts: plain, User: w.user}, lenient: lenientEntities, check: policy.CheckTypes[EntitiesFound],
+	material, plain := u.factTexts()
+	raw, err := u.ask(ctx, question{
+		name: "entities", prompt: &u.g.entities, material: entitiesMaterial{u.user, material}, count: len(plain),
+		input: EntitiesInput{Texts: plain, User: u.user}, lenient: lenientEntities, check: policy.CheckTypes[EntitiesFound],
 	})
 	if err != nil {
 		return nil, err
@@ -88,19 +91,19 @@ func (w *graphUpdate) readStatements(ctx context.Context) ([]*statement, error) 
 	if err != nil {
 		return nil, err
 	}
-	w.setFound(len(e.Entities))
-	w.addEntities(e.Entities)
-	if len(w.named) == 0 {
+	u.setFound(len(e.Entities))
+	u.addEntities(e.Entities)
+	if len(u.named) == 0 {
 		return nil, nil
 	}
-	w.nodeOf(w.user, typePerson) // facts about the user may not say so
-	entities := make([]Entity, len(w.named))
-	for i, n := range w.named {
+	u.nodeOf(u.user, typePerson) // facts about the user may not name them
+	entities := make([]Entity, len(u.named))
+	for i, n := range u.named {
 		entities[i] = Entity{Entity: n.name, Type: n.kind}
 	}
-	raw, err = w.ask(ctx, question{
-		name: "relations", prompt: &w.g.relations, material: relationsMaterial{w.user, entities, material}, count: len(entities),
-		input: RelationsInput{Texts: plain, Entities: entities, User: w.user}, lenient: lenientRelations, check: policy.CheckTypes[RelationsFound],
+	raw, err = u.ask(ctx, question{
+		name: "relations", prompt: &u.g.relations, material: relationsMaterial{u.user, entities, material}, count: len(entities),
+		input: RelationsInput{Texts: plain, Entities: entities, User: u.user}, lenient: lenientRelations, check: policy.CheckTypes[RelationsFound],
 	})
 	if err != nil {
 		return nil, err
@@ -109,77 +112,77 @@ func (w *graphUpdate) readStatements(ctx context.Context) ([]*statement, error) 
 	if err != nil {
 		return nil, err
 	}
-	w.setFound(len(r.Relations))
-	return w.newStatements(r.Relations), nil
+	u.setFound(len(r.Relations))
+	return u.newStatements(r.Relations), nil
 }
 
-// name takes over what was extracted, as far as the facts bear it out.
-func (w *graphUpdate) addEntities(entities []Entity) {
-	_, plain := w.factTexts()
+// addEntities adds the extracted entities that are in the facts.
+func (u *graphUpdate) addEntities(entities []Entity) {
+	_, plain := u.factTexts()
 	known := termsOf(strings.Join(plain, "\n"))
 	for _, e := range entities {
 		switch {
 		case graph.EntityKey(e.Entity) == "":
-			w.out.Dropped.Entities++
-		case w.analyst == memory.AnalystModel && !w.isFromFacts(e.Entity, plain, &known):
-			w.out.Dropped.NotSaid++
-		case len(w.named) >= w.c.GraphEntities && w.nodes[w.entityKey(e.Entity)] == nil:
-			w.out.Dropped.OverLimit++
+			u.out.Dropped.Entities++
+		case u.analyst == memory.AnalystModel && !u.isFromFacts(e.Entity, plain, &known):
+			u.out.Dropped.NotSaid++
+		case len(u.named) >= u.c.GraphEntities && u.nodes[u.entityKey(e.Entity)] == nil:
+			u.out.Dropped.OverLimit++
 		default:
-			w.nodeOf(e.Entity, e.Type).mentioned = true
+			u.nodeOf(e.Entity, e.Type).mentioned = true
 		}
 	}
 }
 
-// borne tells that a name is of the facts: it stands in one, or shares a word
-// with them, or is in another language, so that its words cannot be compared.
-// Poor models also give names of the prompt, or make some up. Rules do not.
-func (w *graphUpdate) isFromFacts(name string, facts []string, known *textTerms) bool {
+// isFromFacts reports whether a name comes from the facts: it is in one, shares a word
+// with them, or is in another language, so that its words cannot be compared. Weak models
+// also return names from the prompt, or invent some; the rules do not.
+func (u *graphUpdate) isFromFacts(name string, facts []string, known *textTerms) bool {
 	own := termsOf(graph.EntityName(name))
 	other := own.lang != known.lang && (own.sure || known.sure)
-	return w.entityKey(name) == graph.EntityKey(w.user) || other || known.countShared(own.terms) > 0 ||
+	return u.entityKey(name) == graph.EntityKey(u.user) || other || known.countShared(own.terms) > 0 ||
 		slices.ContainsFunc(facts, func(s string) bool { return mentionsName(s, graph.EntityName(name)) })
 }
 
-// keyOf is the key of a name; the user's for all names that people have for themselves.
-func (w *graphUpdate) entityKey(name string) string {
+// entityKey returns the key of a name; for a word such as "I" or "user" it is the user's.
+func (u *graphUpdate) entityKey(name string) string {
 	key := graph.EntityKey(name)
 	if selfNames[key] {
-		return graph.EntityKey(w.user)
+		return graph.EntityKey(u.user)
 	}
 	return key
 }
 
-// node gives the entity of a name, which is new or was named before by these facts.
-func (w *graphUpdate) nodeOf(name, kind string) *graphNode {
-	key := w.entityKey(name)
-	if n := w.nodes[key]; n != nil {
+// nodeOf returns the entity of a name. It is added unless these facts named it before.
+func (u *graphUpdate) nodeOf(name, kind string) *graphNode {
+	key := u.entityKey(name)
+	if n := u.nodes[key]; n != nil {
 		return n
 	}
-	if key == graph.EntityKey(w.user) {
-		name, kind = w.user, typePerson
+	if key == graph.EntityKey(u.user) {
+		name, kind = u.user, typePerson
 	}
 	n := &graphNode{key: key, name: graph.EntityName(name), kind: typeKey(kind)}
-	for _, other := range w.named {
-		if other.kind == n.kind && other.key != graph.EntityKey(w.user) && isSameName(other.name, n.name, n.kind) {
-			n = other // spelt in two ways
+	for _, other := range u.named {
+		if other.kind == n.kind && other.key != graph.EntityKey(u.user) && isSameName(other.name, n.name, n.kind) {
+			n = other // another spelling
 			break
 		}
 	}
-	if w.nodes[key] = n; n.key == key {
-		w.named = append(w.named, n)
+	if u.nodes[key] = n; n.key == key {
+		u.named = append(u.named, n)
 	}
 	return n
 }
 
-// stated keeps the relations among the entities, each once.
-func (w *graphUpdate) newStatements(relations []Triple) []*statement {
+// newStatements returns the relations among the entities, each once.
+func (u *graphUpdate) newStatements(relations []Triple) []*statement {
 	var out []*statement
-	drop := &w.out.Dropped
+	drop := &u.out.Dropped
 	for _, t := range relations {
 		relation := relationKey(t.Relation)
-		from, to := w.entityKey(t.Source), w.entityKey(t.Destination)
-		source, target := w.nodes[from], w.nodes[to]
+		from, to := u.entityKey(t.Source), u.entityKey(t.Destination)
+		source, target := u.nodes[from], u.nodes[to]
 		switch {
 		case relation == "" || from == "" || to == "":
 			drop.Malformed++
@@ -189,11 +192,11 @@ func (w *graphUpdate) newStatements(relations []Triple) []*statement {
 			drop.SelfLoops++
 		case slices.ContainsFunc(out, func(s *statement) bool { return s.source == source && s.relation == relation && s.target == target }):
 			drop.Repeats++
-		case len(out) >= w.c.GraphRelations:
+		case len(out) >= u.c.GraphRelations:
 			drop.OverLimit++
 		default:
 			s := &statement{source: source, target: target, relation: relation}
-			w.findSources(s)
+			u.findSources(s)
 			source.mentioned, target.mentioned = true, true
 			out = append(out, s)
 		}
@@ -201,16 +204,16 @@ func (w *graphUpdate) newStatements(relations []Triple) []*statement {
 	return out
 }
 
-// rest finds the facts that a statement comes from: those that name both of
-// its ends, else one of them, else all.
-func (w *graphUpdate) findSources(s *statement) {
-	says := func(n *memory.Note, of ...*graphNode) bool {
-		return !slices.ContainsFunc(of, func(e *graphNode) bool { return e.key != graph.EntityKey(w.user) && !mentionsName(n.Content, e.name) })
+// findSources sets the facts that a statement comes from, and its time. They are the
+// facts that name both of its ends, else the target, else the source, else all.
+func (u *graphUpdate) findSources(s *statement) {
+	namesAll := func(n *memory.Note, nodes []*graphNode) bool {
+		return !slices.ContainsFunc(nodes, func(e *graphNode) bool { return e.key != graph.EntityKey(u.user) && !mentionsName(n.Content, e.name) })
 	}
-	for _, of := range [][]*graphNode{{s.source, s.target}, {s.target}, {s.source}, nil} {
-		for i := range w.facts {
-			n := &w.facts[i]
-			if !says(n, of...) {
+	for _, nodes := range [][]*graphNode{{s.source, s.target}, {s.target}, {s.source}, nil} {
+		for i := range u.facts {
+			n := &u.facts[i]
+			if !namesAll(n, nodes) {
 				continue
 			}
 			s.facts = append(s.facts, n.ID)
@@ -225,22 +228,22 @@ func (w *graphUpdate) findSources(s *statement) {
 	s.at = memory.Instant(s.at)
 }
 
-// contradicted asks which of the edges shown are no longer true. An answer
-// that cannot be used ends none.
-func (w *graphUpdate) askContradicted(ctx context.Context, stated []*statement, shown []*graphEdge) ([]*graphEdge, error) {
-	material, plain := w.factTexts()
+// askContradicted asks which of the shown edges are no longer true. When the answer cannot
+// be used none ends.
+func (u *graphUpdate) askContradicted(ctx context.Context, stated []*statement, shown []*graphEdge) ([]*graphEdge, error) {
+	material, plain := u.factTexts()
 	m := conflictsMaterial{Facts: material}
 	for _, s := range stated {
 		m.New = append(m.New, Triple{Source: s.source.displayName(), Relation: s.relation, Destination: s.target.displayName()})
 	}
 	by := map[Triple]*graphEdge{}
 	for _, e := range shown {
-		t := Triple{Source: w.notes[e.id.Source].Content, Relation: e.id.Relation, Destination: w.notes[e.id.Target].Content}
+		t := Triple{Source: u.notes[e.id.Source].Content, Relation: e.id.Relation, Destination: u.notes[e.id.Target].Content}
 		m.Existing = append(m.Existing, t)
 		by[tripleKey(t, graph.EntityKey)] = e
 	}
-	raw, err := w.ask(ctx, question{
-		name: "conflicts", prompt: &w.g.conflicts, material: m, count: len(m.Existing),
+	raw, err := u.ask(ctx, question{
+		name: "conflicts", prompt: &u.g.conflicts, material: m, count: len(m.Existing),
 		input: ConflictsInput{New: m.New, Existing: m.Existing, Texts: plain}, lenient: lenientConflicts, check: policy.CheckTypes[ConflictsFound],
 	})
 	if isUnusable(err) {
@@ -253,22 +256,22 @@ func (w *graphUpdate) askContradicted(ctx context.Context, stated []*statement, 
 	if err != nil {
 		return nil, nil //nolint:nilerr // as above
 	}
-	w.setFound(len(found.Invalidate))
+	u.setFound(len(found.Invalidate))
 	var out []*graphEdge
 	for _, t := range found.Invalidate {
 		e := by[tripleKey(t, graph.EntityKey)]
 		if e == nil {
-			e = by[tripleKey(t, w.entityKey)]
+			e = by[tripleKey(t, u.entityKey)]
 		}
 		switch {
 		case e == nil:
-			w.out.Dropped.NotShown++
+			u.out.Dropped.NotShown++
 		case e.stated:
-			w.out.Dropped.Reasserted++
+			u.out.Dropped.Reasserted++
 		case slices.Contains(out, e):
-			w.out.Dropped.Repeats++
-		case len(out) >= w.c.GraphInvalidations:
-			w.out.Dropped.OverLimit++
+			u.out.Dropped.Repeats++
+		case len(out) >= u.c.GraphInvalidations:
+			u.out.Dropped.OverLimit++
 		default:
 			out = append(out, e)
 		}
@@ -276,18 +279,18 @@ func (w *graphUpdate) askContradicted(ctx context.Context, stated []*statement, 
 	return out, nil
 }
 
-// tripleKey is the form in which triples are compared.
+// tripleKey returns a triple in the form in which triples are compared.
 func tripleKey(t Triple, key func(string) string) Triple {
 	return Triple{Source: key(t.Source), Relation: relationKey(t.Relation), Destination: key(t.Destination)}
 }
 
-// negated begins the relations of what is not so, or is no longer.
+// negationPrefix begins the name of a relation that is negated, such as "not_likes".
 const negationPrefix = "not_"
 
-// sentence says a triple as people would.
+// sentence returns a triple as an English sentence.
 func sentence(subject, relation, object string) string {
-	positive, not := strings.CutPrefix(relation, negationPrefix)
-	if !not || positive == "" {
+	positive, isNegated := strings.CutPrefix(relation, negationPrefix)
+	if !isNegated || positive == "" {
 		return strings.Join([]string{subject, strings.ReplaceAll(relation, "_", " "), object}, " ")
 	}
 	verb, rest, _ := strings.Cut(positive, "_")
@@ -305,7 +308,8 @@ func sentence(subject, relation, object string) string {
 	return "It is not so that " + sentence(subject, positive, object)
 }
 
-// baseOf gives the verb of a third person; ok is false for another word.
+// baseOf returns the base form of a verb in the third person, such as "like" for "likes";
+// ok is false for another word.
 func baseOf(verb string) (base string, ok bool) {
 	switch {
 	case verb == "has":

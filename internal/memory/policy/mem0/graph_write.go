@@ -16,44 +16,44 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// write puts what the run has come to into the decision.
-func (w *graphUpdate) writeTo(ctx context.Context, dec *memory.Decision) error {
-	w.putNodes(dec)
-	if err := w.loadEnds(ctx, w.order); err != nil {
+// writeTo adds entities, triples and edges to the decision, and records them in the outcome.
+func (u *graphUpdate) writeTo(ctx context.Context, dec *memory.Decision) error {
+	u.putNodes(dec)
+	if err := u.loadEnds(ctx, u.order); err != nil {
 		return err
 	}
-	live, err := w.liveFacts(ctx)
+	live, err := u.liveFacts(ctx)
 	if err != nil {
 		return err
 	}
-	for _, e := range w.order {
-		if err := w.putTriple(ctx, e, live, dec); err != nil {
+	for _, e := range u.order {
+		if err := u.putTriple(ctx, e, live, dec); err != nil {
 			return err
 		}
 		l := e.link
 		l.LinkID, l.Attributes = e.id, e.edge.Attributes()
-		l.Confidence = w.confidence(e)
+		l.Confidence = u.confidence(e)
 		dec.Links = append(dec.Links, l)
 		o := EdgeOutcome{Source: e.id.Source, Relation: e.id.Relation, Target: e.id.Target, Effect: e.effect}
 		if e.edge.Valid {
 			o.Triple = &e.edge.Triple
 		}
-		w.out.Edges = append(w.out.Edges, o)
+		u.out.Edges = append(u.out.Edges, o)
 	}
 	return nil
 }
 
-// putNodes puts new entities, and counts the mention of those that are there.
-func (w *graphUpdate) putNodes(dec *memory.Decision) {
+// putNodes writes new entities, and counts the mention of existing ones.
+func (u *graphUpdate) putNodes(dec *memory.Decision) {
 	var facts []uuid.UUID
-	latest := w.d.Now()
-	for i := range w.facts {
-		facts = append(facts, w.facts[i].ID)
-		if i == 0 || w.facts[i].OccurredAt.After(latest) {
-			latest = w.facts[i].OccurredAt
+	latest := u.d.Now()
+	for i := range u.facts {
+		facts = append(facts, u.facts[i].ID)
+		if i == 0 || u.facts[i].OccurredAt.After(latest) {
+			latest = u.facts[i].OccurredAt
 		}
 	}
-	for _, n := range w.named {
+	for _, n := range u.named {
 		if !n.used {
 			continue
 		}
@@ -63,40 +63,40 @@ func (w *graphUpdate) putNodes(dec *memory.Decision) {
 		if note.From == 0 {
 			o.Effect = EffectNew
 			note.Context, note.Category, note.Importance = memory.DefaultContext, n.kind, memory.DefaultImportance
-			note.OccurredAt, note.State, note.Analyst = memory.Instant(latest), memory.StateEvolved, w.analyst
+			note.OccurredAt, note.State, note.Analyst = memory.Instant(latest), memory.StateEvolved, u.analyst
 		} else {
 			maps.Copy(attributes, note.Attributes)
 			count, _ := note.Attributes[graph.AttrMentions].(float64)
 			attributes[graph.AttrMentions] = count + 1
-			if note.Category == typeThing { // now it is known what it is
+			if note.Category == typeThing { // its type was unknown
 				note.Category = n.kind
 			}
 		}
 		note.Attributes = attributes
 		note.Provenance.Sources = mergeSources(note.Provenance.Sources, facts)
 		dec.Puts = append(dec.Puts, note)
-		w.out.Nodes = append(w.out.Nodes, o)
+		u.out.Nodes = append(u.out.Nodes, o)
 	}
 }
 
-// merged appends the ids that are not there yet and keeps the newest.
-func mergeSources(have, more []uuid.UUID) []uuid.UUID {
-	out := slices.DeleteFunc(slices.Clone(have), func(id uuid.UUID) bool { return slices.Contains(more, id) })
+// mergeSources moves the ids of more to the end, and keeps the last graph.MaxEdgeSources.
+func mergeSources(sources, more []uuid.UUID) []uuid.UUID {
+	out := slices.DeleteFunc(slices.Clone(sources), func(id uuid.UUID) bool { return slices.Contains(more, id) })
 	out = append(out, more...)
 	return out[max(0, len(out)-graph.MaxEdgeSources):]
 }
 
-// live tells which of the facts that changing edges come from are there now.
-func (w *graphUpdate) liveFacts(ctx context.Context) (map[uuid.UUID]bool, error) {
+// liveFacts returns which source facts of the changing edges exist after the decision.
+func (u *graphUpdate) liveFacts(ctx context.Context) (map[uuid.UUID]bool, error) {
 	out := map[uuid.UUID]bool{}
 	var ids []uuid.UUID
-	for _, e := range w.order {
+	for _, e := range u.order {
 		if e.edge.Valid {
 			ids = mergeSources(ids, e.edge.Sources)
 		}
 	}
 	for piece := range slices.Chunk(ids, policy.PageSize) {
-		notes, err := w.d.Notes(ctx, piece)
+		notes, err := u.d.Notes(ctx, piece)
 		if err != nil {
 			return nil, fmt.Errorf("read facts: %w", err)
 		}
@@ -104,37 +104,37 @@ func (w *graphUpdate) liveFacts(ctx context.Context) (map[uuid.UUID]bool, error)
 			out[notes[i].ID] = true
 		}
 	}
-	for i := range w.facts {
-		out[w.facts[i].ID] = true
+	for i := range u.facts {
+		out[u.facts[i].ID] = true
 	}
-	for i := range w.removed {
-		delete(out, w.removed[i].ID)
+	for i := range u.removed {
+		delete(out, u.removed[i].ID)
 	}
 	return out, nil
 }
 
-// putTriple puts the note that says an edge, or takes it away. It is linked
-// with the facts that it comes from, so that it can be found from these.
-func (w *graphUpdate) putTriple(ctx context.Context, e *graphEdge, live map[uuid.UUID]bool, dec *memory.Decision) error {
+// putTriple writes the triple of a valid edge, or deletes that of an edge that ended. A
+// triple is linked to the facts that it comes from, so that it can be found from them.
+func (u *graphUpdate) putTriple(ctx context.Context, e *graphEdge, live map[uuid.UUID]bool, dec *memory.Decision) error {
 	if !e.edge.Valid {
 		if e.triple.ID != uuid.Nil {
 			dec.Deletes = append(dec.Deletes, e.triple.ID)
 		}
 		return nil
 	}
-	subject, object := w.notes[e.id.Source], w.notes[e.id.Target]
+	subject, object := u.notes[e.id.Source], u.notes[e.id.Target]
 	n := e.triple
 	if n.ID == uuid.Nil {
 		key := tripleNoteKey(&subject, e.id.Relation, &object)
-		there, ok, err := w.d.ByKey(ctx, memory.KindKnowledge, key)
+		existing, ok, err := u.d.ByKey(ctx, memory.KindKnowledge, key)
 		if err != nil {
 			return fmt.Errorf("find a triple: %w", err)
 		}
-		if n = there; !ok {
-			n = memory.Note{ID: w.d.NewID(), Kind: memory.KindKnowledge, Key: key}
+		if n = existing; !ok {
+			n = memory.Note{ID: u.d.NewID(), Kind: memory.KindKnowledge, Key: key}
 		}
 		n.Context, n.Category, n.Importance = memory.DefaultContext, graph.CategoryTriple, memory.DefaultImportance
-		n.State, n.Analyst = memory.StateEvolved, w.analyst
+		n.State, n.Analyst = memory.StateEvolved, u.analyst
 	}
 	n.Content = sentence(subject.Content, e.id.Relation, object.Content)
 	n.OccurredAt = e.edge.ValidFrom
@@ -152,7 +152,7 @@ func (w *graphUpdate) putTriple(ctx context.Context, e *graphEdge, live map[uuid
 	return nil
 }
 
-// tripleNoteKey is the key of the note that says an edge; of long names a hash.
+// tripleNoteKey returns the key of a triple's note; with long names it is a hash.
 func tripleNoteKey(subject *memory.Note, relation string, object *memory.Note) string {
 	key := "triple/" + subject.Key + "|" + relation + "|" + object.Key
 	if len(key) > memory.MaxKeyBytes {
@@ -162,18 +162,20 @@ func tripleNoteKey(subject *memory.Note, relation string, object *memory.Note) s
 	return key
 }
 
-// What one statement is worth, by who read it. Every further one halves the doubt.
+// The confidence of an edge that was stated once, by who read the statement. Every further
+// statement halves the doubt.
 const (
 	modelConfidence     = 0.8
 	heuristicConfidence = 0.6
 )
 
-func (w *graphUpdate) confidence(e *graphEdge) float64 {
+// confidence returns the confidence of an edge; statements never lower it.
+func (u *graphUpdate) confidence(e *graphEdge) float64 {
 	if !e.stated && e.link.From > 0 {
 		return e.link.Confidence
 	}
 	first := modelConfidence
-	if w.analyst == memory.AnalystHeuristic {
+	if u.analyst == memory.AnalystHeuristic {
 		first = heuristicConfidence
 	}
 	sure := 1 - (1-first)*math.Exp2(-float64(max(e.edge.Mentions-1, 0)))

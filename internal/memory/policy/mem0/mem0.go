@@ -154,7 +154,7 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, c *Config, n mem
 		out := Outcome{Policy: p.Name(), Decision: policy.DecisionKeep}
 		dec.Follow = expiryTasks(d.Now(), n)
 		if c.Graph {
-			err = p.graph.ingest(ctx, d, c, []memory.Note{n}, nil, &dec, &out)
+			err = p.graph.update(ctx, d, c, factChange{added: []memory.Note{n}}, &dec, &out)
 		}
 		dec.Outcome = out.encode()
 	default:
