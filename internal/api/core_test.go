@@ -150,7 +150,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	banks, err := bank.New(bank.Deps{Store: b.store, Embedders: embedders, Collections: collections, Clock: b.clock, Log: log})
 	must(err)
 	b.engine, err = engine.New(engine.Deps{
-		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Neighbours: found, Index: found, Clock: b.clock, Log: log,
+		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Nearest: found, Index: found, Clock: b.clock, Log: log,
 	}, engine.Config{})
 	must(err)
 	chats, err := chat.New(chat.Deps{Recall: found, Notes: service, Models: models, Clock: b.clock, Log: log}, chat.Config{})

@@ -189,7 +189,7 @@ func (c *core) buildServices(m *models) error {
 	}
 	if c.Engine, err = engine.New(engine.Deps{
 		Store: c.Store, Policies: c.Policies, Model: m.main, Heuristic: rules.New(), Models: m.named, Embedders: c.Embedders,
-		Neighbours: c.Recall, Index: c.Recall, Log: c.log,
+		Nearest: c.Recall, Index: c.Recall, Log: c.log,
 	}, engine.Config{}); err != nil {
 		return err
 	}

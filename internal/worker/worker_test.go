@@ -103,7 +103,7 @@ func newPlant(t *testing.T, o settings) *plant {
 	must(err)
 	eng, err := engine.New(engine.Deps{
 		Store: telling, Policies: policies, Model: model, Embedders: embedders,
-		Neighbours: found, Index: found, Clock: p.now,
+		Nearest: found, Index: found, Clock: p.now,
 	}, engine.Config{})
 	must(err)
 	p.waiters = jobs.NewWaiters(p.store, o.wait)

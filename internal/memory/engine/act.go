@@ -11,21 +11,21 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Acted says what a task did, or would do.
+// Acted is the result of a task, or of its dry run.
 type Acted struct {
 	Outcome  json.RawMessage // the policy's
 	Revision memory.Revision // of the changeset; the head when nothing was changed
 	Changed  bool
 }
 
-// Act does a task of the collection's policy now, without a job. Without apply
-// it only decides: what it says is what applying would do, as long as nothing
-// moves. A task that the policy does not have is Invalid. It needs notes:write,
-// and base:write on a shared base.
+// Act runs a task of the collection's policy now, without a job. Without apply
+// it is a dry run: its outcome is what applying would do, as long as nothing
+// changes. An unknown task is Invalid. It needs notes:write, and base:write on a
+// shared base.
 func (e *Engine) Act(ctx context.Context, s tenant.Scope, ref string, t memory.Task, apply bool) (Acted, error) {
 	var out Acted
 	spent := costs{}
-	err := e.untilStill(ctx, uuid.Nil, func(try int) error {
+	err := e.retryOnConflict(ctx, uuid.Nil, func(try int) error {
 		var err error
 		out, err = e.act(ctx, s, ref, t, apply, spent, try)
 		return err
@@ -38,7 +38,7 @@ func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.T
 	if err != nil {
 		return Acted{}, err
 	}
-	seed, err := seedOf(&v, t)
+	seed, err := taskSeed(&v, t)
 	if err != nil {
 		return Acted{}, err
 	}
@@ -46,10 +46,10 @@ func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.T
 	if err != nil {
 		return Acted{}, err
 	}
-	if a.dec.Pending != "" {
-		return Acted{}, fault.New(fault.ModelFailed, "%s", a.dec.Pending)
+	if a.decision.Pending != "" {
+		return Acted{}, fault.New(fault.ModelFailed, "%s", a.decision.Pending)
 	}
-	out := Acted{Outcome: a.dec.Outcome, Revision: v.At}
+	out := Acted{Outcome: a.decision.Outcome, Revision: v.At}
 	if !apply {
 		return out, nil
 	}
@@ -58,7 +58,7 @@ func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.T
 		Action: "policy." + t.Name, Target: v.Collection.ID.String(), Detail: map[string]any{"policy": v.Collection.Policy, "key": t.Key},
 	}}}
 	w, err := e.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		w := writing{application: a, tx: tx}
+		w := applyTx{proposal: a, tx: tx}
 		return w.run(ctx)
 	})
 	if err != nil {
@@ -68,15 +68,15 @@ func (e *Engine) act(ctx context.Context, s tenant.Scope, ref string, t memory.T
 	return out, nil
 }
 
-// seedOf makes the chance of a task from what it looks at, so that a dry run
-// draws what applying draws.
-func seedOf(v *memory.View, t memory.Task) (uuid.UUID, error) {
+// taskSeed derives the random seed of a task from the view and the task, so that
+// a dry run draws the same numbers as the real one.
+func taskSeed(v *memory.View, t memory.Task) (uuid.UUID, error) {
 	raw, err := json.Marshal(struct {
 		At   memory.Revision `json:"at"`
 		Task memory.Task     `json:"task"`
 	}{v.At, t})
 	if err != nil {
-		return uuid.Nil, fault.New(fault.Invalid, "the arguments of the task %q are no JSON", t.Name)
+		return uuid.Nil, fault.New(fault.Invalid, "the arguments of the task %q are not JSON", t.Name)
 	}
 	return uuid.NewSHA1(v.Collection.ID, raw), nil
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// RunAdopt does an adopt job: each note of a fork or a copy that came raw or
-// pending gets a note job of its own there, and each exchange that one of its messages belongs to an
-// exchange job, all in the transaction that ends the
-// adopt job. A note that never had a job (stored as given) is left as it is, and so is one that has a job here.
+// RunAdopt runs an adopt job: it enqueues a note job for each inherited note of a
+// fork or a copy that is raw or pending, and an exchange job for each exchange
+// of such messages, all in the transaction that ends the adopt job. It skips
+// notes that never had a job (stored as given) and notes that have a job here.
 func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) error {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
 		return err
 	}
-	a := adoption{e: e, s: s, job: &job, done: map[uuid.UUID]bool{}}
+	a := adoption{e: e, s: s, job: &job, covered: map[uuid.UUID]bool{}}
 	var after uuid.UUID
 	for {
 		list, err := e.store.ListNotes(ctx, s, v, memory.NoteQuery{
@@ -40,7 +40,7 @@ func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) e
 			break
 		}
 	}
-	if err := a.orphans(ctx, v); err != nil {
+	if err := a.adoptByMessages(ctx, v); err != nil {
 		return err
 	}
 	end := memory.JobEnd{State: memory.JobDone, Stage: memory.StageTask, Attempts: job.Attempts, Result: json.RawMessage(fmt.Sprintf(`{"adopted":%d}`, len(a.jobs)))}
@@ -56,17 +56,17 @@ func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) e
 	return err
 }
 
-// adoption gathers the jobs of a fork.
+// adoption collects the jobs of a fork.
 type adoption struct {
-	e    *Engine
-	s    tenant.Scope
-	job  *memory.Job
-	jobs []memory.Job
-	done map[uuid.UUID]bool // messages whose exchange has a job in the fork
-	left []uuid.UUID        // messages without a job that names them
+	e          *Engine
+	s          tenant.Scope
+	job        *memory.Job
+	jobs       []memory.Job
+	covered    map[uuid.UUID]bool // messages whose exchange has a job in the fork
+	withoutJob []uuid.UUID        // messages without a job that names them
 }
 
-// note finds the jobs that a note had elsewhere. That of an exchange names its last message.
+// note finds the jobs that a note had in other collections. The job of an exchange names its last message.
 func (a *adoption) note(ctx context.Context, n *memory.Note) error {
 	origin, err := a.e.store.ListJobs(ctx, a.s, memory.JobQuery{Note: n.ID, Limit: upkeepPage})
 	if err != nil {
@@ -80,18 +80,18 @@ func (a *adoption) note(ctx context.Context, n *memory.Note) error {
 	}
 	i, x := newest(memory.JobNote), newest(memory.JobExchange)
 	if i >= 0 && !here(memory.JobNote) {
-		a.adopt(&origin[i])
+		a.enqueueCopy(&origin[i])
 	}
 	switch {
 	case x >= 0 && !here(memory.JobExchange):
 		a.exchange(&origin[x])
 	case x < 0 && i < 0 && n.Kind == memory.KindMessage:
-		a.left = append(a.left, n.ID)
+		a.withoutJob = append(a.withoutJob, n.ID)
 	}
 	return nil
 }
 
-func (a *adoption) adopt(origin *memory.Job) {
+func (a *adoption) enqueueCopy(origin *memory.Job) {
 	a.jobs = append(a.jobs, memory.Job{
 		Kind: origin.Kind, Stage: memory.StagePrepare, Collection: a.job.Collection, Note: origin.Note, Payload: origin.Payload,
 	})
@@ -99,26 +99,25 @@ func (a *adoption) adopt(origin *memory.Job) {
 
 func (a *adoption) exchange(origin *memory.Job) {
 	ids, err := notesOf(origin)
-	if err != nil || a.done[ids[len(ids)-1]] {
-		return // nothing could be done with it
+	if err != nil || a.covered[ids[len(ids)-1]] {
+		return // its payload cannot be read, or the exchange is covered
 	}
 	for _, id := range ids {
-		a.done[id] = true
+		a.covered[id] = true
 	}
-	a.adopt(origin)
+	a.enqueueCopy(origin)
 }
 
-// orphans finds the exchanges of messages whose last one is gone or was done
-// with by itself, among the jobs that have not succeeded in the collections
-// that the view reads.
-func (a *adoption) orphans(ctx context.Context, v memory.View) error {
-	a.left = slices.DeleteFunc(a.left, func(id uuid.UUID) bool { return a.done[id] })
-	if len(a.left) == 0 {
+// adoptByMessages finds the exchanges whose last message is deleted or already
+// evolved, among the unsuccessful jobs of the collections in the view's lineage.
+func (a *adoption) adoptByMessages(ctx context.Context, v memory.View) error {
+	a.withoutJob = slices.DeleteFunc(a.withoutJob, func(id uuid.UUID) bool { return a.covered[id] })
+	if len(a.withoutJob) == 0 {
 		return nil
 	}
 	for _, l := range v.Layers {
 		for _, state := range []memory.JobState{memory.JobQueued, memory.JobRunning, memory.JobDead, memory.JobFailed} {
-			if err := a.orphansOf(ctx, l.Collection, state); err != nil {
+			if err := a.adoptJobsOf(ctx, l.Collection, state); err != nil {
 				return err
 			}
 		}
@@ -126,7 +125,7 @@ func (a *adoption) orphans(ctx context.Context, v memory.View) error {
 	return nil
 }
 
-func (a *adoption) orphansOf(ctx context.Context, collection uuid.UUID, state memory.JobState) error {
+func (a *adoption) adoptJobsOf(ctx context.Context, collection uuid.UUID, state memory.JobState) error {
 	var before uuid.UUID
 	for {
 		list, err := a.e.store.ListJobs(ctx, a.s, memory.JobQuery{Collection: collection, State: state, Before: before, Limit: upkeepPage})
@@ -140,14 +139,14 @@ func (a *adoption) orphansOf(ctx context.Context, collection uuid.UUID, state me
 				continue
 			}
 			ids, err := notesOf(j)
-			if err != nil || !slices.ContainsFunc(ids, func(id uuid.UUID) bool { return !a.done[id] && slices.Contains(a.left, id) }) {
+			if err != nil || !slices.ContainsFunc(ids, func(id uuid.UUID) bool { return !a.covered[id] && slices.Contains(a.withoutJob, id) }) {
 				continue
 			}
 			if collection != a.job.Collection {
-				a.adopt(j)
+				a.enqueueCopy(j)
 			}
 			for _, id := range ids {
-				a.done[id] = true
+				a.covered[id] = true
 			}
 		}
 		if len(list) < upkeepPage {

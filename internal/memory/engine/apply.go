@@ -13,42 +13,42 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// writing is one run of an application inside its transaction. It is made anew
-// for each run, since a closure may run twice.
-type writing struct {
-	*application
+// applyTx applies a proposal inside a transaction. Each run of the transaction's
+// closure has a new one, since a closure may run twice.
+type applyTx struct {
+	*proposal
 	tx memory.Tx
 
-	current  map[uuid.UUID]memory.Note
-	moved    map[uuid.UUID]bool
-	unsaid   map[uuid.UUID]bool           // listed messages that puts come from and that are gone or read differently
-	relinked map[memory.LinkID]bool       // links that moved
-	standing map[memory.LinkID]bool       // links that were there, of those that the decision puts
-	after    map[uuid.UUID]memory.Version // of what was put
-	deleted  map[uuid.UUID]bool           // by this changeset
-	lost     []refused                    // with those of before
-	changed  bool                         // something beyond states
-	review   *uuid.UUID
+	current        map[uuid.UUID]memory.Note
+	changedNotes   map[uuid.UUID]bool
+	changedSources map[uuid.UUID]bool           // listed messages that are sources of puts, and were deleted or changed
+	changedLinks   map[memory.LinkID]bool       // links whose version has changed
+	existingLinks  map[memory.LinkID]bool       // links of the decision that exist already
+	written        map[uuid.UUID]memory.Version // versions that this changeset wrote
+	deleted        map[uuid.UUID]bool           // by this changeset
+	dropped        []refused                    // parts that could not be stored, those of the proposal included
+	changed        bool                         // anything but states was changed
+	review         *uuid.UUID
 }
 
-func (w *writing) run(ctx context.Context) error {
-	w.moved, w.relinked, w.standing = map[uuid.UUID]bool{}, map[memory.LinkID]bool{}, map[memory.LinkID]bool{}
-	w.after, w.deleted = map[uuid.UUID]memory.Version{}, map[uuid.UUID]bool{}
-	w.lost = slices.Clone(w.refused)
-	if err := w.compare(ctx); err != nil {
+func (w *applyTx) run(ctx context.Context) error {
+	w.changedNotes, w.changedLinks, w.existingLinks = map[uuid.UUID]bool{}, map[memory.LinkID]bool{}, map[memory.LinkID]bool{}
+	w.written, w.deleted = map[uuid.UUID]memory.Version{}, map[uuid.UUID]bool{}
+	w.dropped = slices.Clone(w.refused)
+	if err := w.checkNotes(ctx); err != nil {
 		return err
 	}
-	if err := w.compareSaid(ctx); err != nil {
+	if err := w.checkSources(ctx); err != nil {
 		return err
 	}
-	if err := w.compareLinks(ctx); err != nil {
+	if err := w.checkLinks(ctx); err != nil {
 		return err
 	}
-	if len(w.moved)+len(w.unsaid)+len(w.relinked) > 0 && !w.last {
+	if len(w.changedNotes)+len(w.changedSources)+len(w.changedLinks) > 0 && !w.last {
 		return memory.ErrMoved
 	}
-	// What ends goes first, so that a key that becomes free can be taken.
-	steps := []func(context.Context) error{w.unlink, w.remove, w.putOwn, w.putOthers, w.link, w.follow, w.openReviews, w.count, w.end}
+	// Deletes come first, so that their keys can be used again.
+	steps := []func(context.Context) error{w.unlink, w.remove, w.putEventNotes, w.putOthers, w.link, w.enqueueFollows, w.openReviews, w.countEvolved, w.endJob}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -57,37 +57,36 @@ func (w *writing) run(ctx context.Context) error {
 	return nil
 }
 
-// compare finds what moved between reading and now: the notes of the event,
-// notes that were read, those that were listed and are changed, and notes that
-// were taken for absent.
-func (w *writing) compare(ctx context.Context) error {
-	read := make(map[uuid.UUID]memory.Version, len(w.desk.read))
-	for id := range w.desk.read {
-		n := w.desk.read[id]
+// checkNotes finds what has changed since it was read: notes of the event, the
+// read set, listed notes that the decision changes, and notes recorded as absent.
+func (w *applyTx) checkNotes(ctx context.Context) error {
+	read := make(map[uuid.UUID]memory.Version, len(w.desk.readSet))
+	for id := range w.desk.readSet {
+		n := w.desk.readSet[id]
 		read[id] = n.Version()
 	}
-	whole := map[uuid.UUID]bool{} // whose texts are looked at again
-	for i := range w.about {
-		read[w.about[i].ID], whole[w.about[i].ID] = w.about[i].Version(), true
+	whole := map[uuid.UUID]bool{} // notes whose content is needed later
+	for i := range w.eventNotes {
+		read[w.eventNotes[i].ID], whole[w.eventNotes[i].ID] = w.eventNotes[i].Version(), true
 	}
 	touch := func(id uuid.UUID) {
-		if v, ok := w.desk.seen[id]; ok {
+		if v, ok := w.desk.listed[id]; ok {
 			if _, known := read[id]; !known {
 				read[id] = v
 			}
 		}
 	}
-	for i := range w.dec.Puts {
-		touch(w.dec.Puts[i].ID)
-		whole[w.dec.Puts[i].ID] = true
+	for i := range w.decision.Puts {
+		touch(w.decision.Puts[i].ID)
+		whole[w.decision.Puts[i].ID] = true
 	}
-	for _, id := range w.dec.Deletes {
+	for _, id := range w.decision.Deletes {
 		touch(id)
 	}
 	wanted := maps.Clone(read)
-	for i := range w.dec.Links { // ends that were only listed must be there, at whatever version
-		for _, id := range []uuid.UUID{w.dec.Links[i].Source, w.dec.Links[i].Target} {
-			if n, ok := w.desk.seen[id]; ok {
+	for i := range w.decision.Links { // ends that were only listed must exist, at any version
+		for _, id := range []uuid.UUID{w.decision.Links[i].Source, w.decision.Links[i].Target} {
+			if n, ok := w.desk.listed[id]; ok {
 				wanted[id] = n
 			}
 		}
@@ -110,14 +109,14 @@ func (w *writing) compare(ctx context.Context) error {
 	for id := range wanted {
 		v, held := read[id]
 		if c, ok := w.current[id]; !ok || held && c.Version() != v {
-			w.moved[id] = true
+			w.changedNotes[id] = true
 		}
 	}
 	for _, k := range w.desk.absent {
 		found, err := w.tx.NoteByKey(ctx, k.kind, k.key)
 		switch {
 		case err == nil:
-			w.moved[found.ID] = true
+			w.changedNotes[found.ID] = true
 		case !fault.Is(err, fault.NotFound):
 			return err
 		}
@@ -125,11 +124,10 @@ func (w *writing) compare(ctx context.Context) error {
 	return nil
 }
 
-// compareLinks asks again what was asked of links: those that were read must
-// stand as they did, and there must be no others.
-func (w *writing) compareLinks(ctx context.Context) error {
+// checkLinks repeats the recorded link queries: their results must be the same.
+func (w *applyTx) checkLinks(ctx context.Context) error {
 	asked := map[memory.Direction][]uuid.UUID{}
-	for _, q := range w.desk.linked {
+	for _, q := range w.desk.linkQueries {
 		for _, d := range []memory.Direction{memory.Outgoing, memory.Incoming} {
 			if q.direction&d != 0 {
 				asked[d] = append(asked[d], q.notes...)
@@ -138,34 +136,34 @@ func (w *writing) compareLinks(ctx context.Context) error {
 	}
 	now := map[memory.LinkID]memory.Link{}
 	for _, d := range []memory.Direction{memory.Outgoing, memory.Incoming} {
-		links, err := w.linksOf(ctx, asked[d], d)
+		links, err := w.readLinks(ctx, asked[d], d)
 		if err != nil {
 			return err
 		}
 		for _, l := range links {
 			now[l.LinkID] = l
 			if was, ok := w.desk.links[l.LinkID]; !ok || was.From != l.From || was.Layer != l.Layer {
-				w.relinked[l.LinkID] = true
+				w.changedLinks[l.LinkID] = true
 			}
 		}
 	}
 	for id := range w.desk.links {
 		if _, ok := now[id]; !ok {
-			w.relinked[id] = true
+			w.changedLinks[id] = true
 		}
 	}
 	var sources []uuid.UUID
-	for i := range w.dec.Links {
-		sources = append(sources, w.dec.Links[i].Source)
+	for i := range w.decision.Links {
+		sources = append(sources, w.decision.Links[i].Source)
 	}
-	links, err := w.linksOf(ctx, sources, memory.Outgoing)
+	links, err := w.readLinks(ctx, sources, memory.Outgoing)
 	for _, l := range links {
-		w.standing[l.LinkID] = true
+		w.existingLinks[l.LinkID] = true
 	}
 	return err
 }
 
-func (w *writing) linksOf(ctx context.Context, ids []uuid.UUID, d memory.Direction) ([]memory.Link, error) {
+func (w *applyTx) readLinks(ctx context.Context, ids []uuid.UUID, d memory.Direction) ([]memory.Link, error) {
 	slices.SortFunc(ids, compareIDs)
 	ids = slices.Compact(ids)
 	if len(ids) == 0 {
@@ -174,30 +172,30 @@ func (w *writing) linksOf(ctx context.Context, ids []uuid.UUID, d memory.Directi
 	return w.tx.Links(ctx, memory.LinkQuery{Notes: ids, Direction: d, Limit: allLinks})
 }
 
-func (w *writing) putOwn(ctx context.Context) error {
-	for i := range w.owns {
-		if err := w.putOne(ctx, &w.about[i], w.owns[i]); err != nil {
+func (w *applyTx) putEventNotes(ctx context.Context) error {
+	for i := range w.outcomes {
+		if err := w.putEventNote(ctx, &w.eventNotes[i], w.outcomes[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// putOne puts a note of the event.
-func (w *writing) putOne(ctx context.Context, was *memory.Note, n memory.Note) error {
+// putEventNote writes a note of the event.
+func (w *applyTx) putEventNote(ctx context.Context, was *memory.Note, n memory.Note) error {
 	if w.deleted[n.ID] {
 		return nil
 	}
-	if w.moved[n.ID] {
-		// The caller's version stays as it is; it is only no longer waiting.
+	if w.changedNotes[n.ID] {
+		// The caller's version stays; only its state changes.
 		now, ok := w.current[n.ID]
 		if !ok || now.State == memory.StateEvolved || now.State == memory.StateInReview || now.Content != was.Content {
-			return nil // a new content has, or had, a job of its own
+			return nil // new content has a job of its own
 		}
 		n = now
 		n.State, n.Error = memory.StateEvolved, ""
-		if w.dec.Pending != "" {
-			n.State, n.Error = memory.StatePending, w.dec.Pending
+		if w.decision.Pending != "" {
+			n.State, n.Error = memory.StatePending, w.decision.Pending
 		}
 	}
 	now := w.current[n.ID]
@@ -209,24 +207,24 @@ func (w *writing) putOne(ctx context.Context, was *memory.Note, n memory.Note) e
 		return err
 	}
 	w.changed = w.changed || !sameDescription(&now, &n)
-	w.after[n.ID] = stored.Version()
+	w.written[n.ID] = stored.Version()
 	if n.State == memory.StateRaw {
 		return w.enqueue(ctx, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare, Note: n.ID})
 	}
 	return nil
 }
 
-// putOthers puts new and changed notes. A key that a later put sets free can be
-// taken; one that another note has got meanwhile is a conflict, and the last
-// time the put is left out.
-func (w *writing) putOthers(ctx context.Context) error {
-	left := slices.DeleteFunc(slices.Clone(w.dec.Puts), func(p memory.Note) bool {
-		return w.moved[p.ID] || w.deleted[p.ID] || w.fresh(&p) && w.unfounded(&p)
+// putOthers writes new and changed notes. A put may use a key that a later put
+// frees. A key that another note got meanwhile is a conflict; at the last try
+// the put is left out.
+func (w *applyTx) putOthers(ctx context.Context) error {
+	left := slices.DeleteFunc(slices.Clone(w.decision.Puts), func(p memory.Note) bool {
+		return w.changedNotes[p.ID] || w.deleted[p.ID] || w.isNew(&p) && w.sourceChanged(&p)
 	})
 	for {
 		var blocked []memory.Note
 		for _, p := range left {
-			taken, err := w.taken(ctx, &p)
+			taken, err := w.keyTaken(ctx, &p)
 			if err != nil {
 				return err
 			}
@@ -247,19 +245,19 @@ func (w *writing) putOthers(ctx context.Context) error {
 			return memory.ErrMoved
 		default:
 			for i := range blocked {
-				w.lost = append(w.lost, refused{Part: "note", Kind: blocked[i].Kind, Reason: "another note has its key"})
+				w.dropped = append(w.dropped, refused{Part: "note", Kind: blocked[i].Kind, Reason: "another note has its key"})
 			}
 			return nil
 		}
 	}
 }
 
-// unfounded tells whether what a new note was made of has changed: it is not made.
-func (w *writing) unfounded(p *memory.Note) bool {
-	for i := range w.about {
-		was := &w.about[i]
+// sourceChanged reports whether a source of a new note has changed; such a note is not written.
+func (w *applyTx) sourceChanged(p *memory.Note) bool {
+	for i := range w.eventNotes {
+		was := &w.eventNotes[i]
 		switch now, ok := w.current[was.ID]; {
-		case !w.moved[was.ID]:
+		case !w.changedNotes[was.ID]:
 		case w.event == memory.EventNote:
 			return true
 		case (!ok || now.Content != was.Content) && slices.Contains(p.Provenance.Sources, was.ID):
@@ -269,8 +267,8 @@ func (w *writing) unfounded(p *memory.Note) bool {
 	return false
 }
 
-// taken tells whether another note has the key of a put.
-func (w *writing) taken(ctx context.Context, p *memory.Note) (bool, error) {
+// keyTaken reports whether another note has the key of a put.
+func (w *applyTx) keyTaken(ctx context.Context, p *memory.Note) (bool, error) {
 	if now, ok := w.current[p.ID]; p.Key == "" || ok && now.Key == p.Key && now.Kind == p.Kind {
 		return false, nil
 	}
@@ -281,14 +279,14 @@ func (w *writing) taken(ctx context.Context, p *memory.Note) (bool, error) {
 	return err == nil && found.ID != p.ID, err
 }
 
-func (w *writing) putOther(ctx context.Context, p memory.Note) error {
-	if w.rests(&p) {
+func (w *applyTx) putOther(ctx context.Context, p memory.Note) error {
+	if w.isStale(&p) {
 		p.Provenance.Stale = true
 	}
 	if now, ok := w.current[p.ID]; ok && sameContent(&now, &p) {
 		return nil
 	}
-	fresh := w.fresh(&p)
+	fresh := w.isNew(&p)
 	if fresh {
 		p.Provenance.Job, p.Provenance.Actor = nil, ""
 		if w.job != nil {
@@ -303,28 +301,28 @@ func (w *writing) putOther(ctx context.Context, p memory.Note) error {
 		return err
 	}
 	w.changed = true
-	w.after[stored.ID] = stored.Version()
+	w.written[stored.ID] = stored.Version()
 	if fresh && stored.State == memory.StateRaw {
 		return w.enqueue(ctx, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare, Note: stored.ID})
 	}
 	return nil
 }
 
-func (w *writing) enqueue(ctx context.Context, j memory.Job) error {
+func (w *applyTx) enqueue(ctx context.Context, j memory.Job) error {
 	j.Collection = w.desk.v.Collection.ID
 	_, err := w.tx.Enqueue(ctx, j)
 	return err
 }
 
-// link puts the links whose ends stand still. A decision about a note leaves a
-// link as it is that it has not looked at: it may be there by a caller's hand.
-func (w *writing) link(ctx context.Context) error {
-	for _, l := range w.dec.Links {
+// link writes the links whose ends are unchanged. A decision about a note does not
+// overwrite an existing link that it has not read: a caller may have set it.
+func (w *applyTx) link(ctx context.Context) error {
+	for _, l := range w.decision.Links {
 		_, read := w.desk.links[l.LinkID]
-		if w.standing[l.LinkID] && !read && w.event == memory.EventNote {
+		if w.existingLinks[l.LinkID] && !read && w.event == memory.EventNote {
 			continue
 		}
-		if w.relinked[l.LinkID] || !w.stands(l.Source) || !w.stands(l.Target) {
+		if w.changedLinks[l.LinkID] || !w.canLink(l.Source) || !w.canLink(l.Target) {
 			continue
 		}
 		changed, err := w.tx.Link(ctx, l)
@@ -336,19 +334,19 @@ func (w *writing) link(ctx context.Context) error {
 	return nil
 }
 
-// stands tells whether a note can be linked: it is there, as it was read.
-func (w *writing) stands(id uuid.UUID) bool {
-	if w.deleted[id] || w.moved[id] {
+// canLink reports whether a note exists and is unchanged.
+func (w *applyTx) canLink(id uuid.UUID) bool {
+	if w.deleted[id] || w.changedNotes[id] {
 		return false
 	}
-	_, put := w.after[id]
+	_, put := w.written[id]
 	_, here := w.current[id]
 	return put || here
 }
 
-func (w *writing) unlink(ctx context.Context) error {
-	for _, id := range w.dec.Unlinks {
-		if w.moved[id.Source] || w.moved[id.Target] || w.relinked[id] {
+func (w *applyTx) unlink(ctx context.Context) error {
+	for _, id := range w.decision.Unlinks {
+		if w.changedNotes[id.Source] || w.changedNotes[id.Target] || w.changedLinks[id] {
 			continue
 		}
 		ok, err := w.tx.Unlink(ctx, id)
@@ -360,9 +358,9 @@ func (w *writing) unlink(ctx context.Context) error {
 	return nil
 }
 
-func (w *writing) remove(ctx context.Context) error {
-	for _, id := range w.dec.Deletes {
-		if w.moved[id] || w.deleted[id] {
+func (w *applyTx) remove(ctx context.Context) error {
+	for _, id := range w.decision.Deletes {
+		if w.changedNotes[id] || w.deleted[id] {
 			continue
 		}
 		if err := w.tx.Delete(ctx, id); err != nil {
@@ -373,46 +371,46 @@ func (w *writing) remove(ctx context.Context) error {
 	return nil
 }
 
-// follow enqueues what the decision puts off.
-func (w *writing) follow(ctx context.Context) error {
-	return memory.EnqueueFollows(ctx, w.tx, w.desk.v.Collection.ID, w.dec.Follow)
+// enqueueFollows enqueues the tasks of the decision.
+func (w *applyTx) enqueueFollows(ctx context.Context) error {
+	return memory.EnqueueFollows(ctx, w.tx, w.desk.v.Collection.ID, w.decision.Follow)
 }
 
-// openReviews writes what waits for a person, and what was done and can be
-// looked at later.
-func (w *writing) openReviews(ctx context.Context) error {
+// openReviews writes a review for the changes that wait for approval, and one for
+// the risky changes that were applied.
+func (w *applyTx) openReviews(ctx context.Context) error {
 	if w.job == nil {
-		return nil // who asks looks at it now
+		return nil // the caller sees the outcome
 	}
-	if p := w.still(w.dec.Review); p != nil {
-		r, err := w.open(ctx, p, memory.ReviewOpen)
+	if p := w.unmovedPart(w.decision.Review); p != nil {
+		r, err := w.openReview(ctx, p, memory.ReviewOpen)
 		if err != nil {
 			return err
 		}
 		w.review = &r.ID
 	}
-	if p := w.still(w.dec.Applied); p != nil {
-		if _, err := w.open(ctx, p, memory.ReviewApplied); err != nil {
+	if p := w.unmovedPart(w.decision.Applied); p != nil {
+		if _, err := w.openReview(ctx, p, memory.ReviewApplied); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// still gives the part of a proposal that is about notes that did not move.
-func (w *writing) still(p *memory.ReviewProposal) *memory.ReviewProposal {
+// unmovedPart returns the changes of a proposal whose notes are unchanged; nil: none.
+func (w *applyTx) unmovedPart(p *memory.ReviewProposal) *memory.ReviewProposal {
 	if p == nil {
 		return nil
 	}
 	left := *p
-	left.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c memory.ReviewChange) bool { return w.moved[c.Note] })
+	left.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c memory.ReviewChange) bool { return w.changedNotes[c.Note] })
 	if len(left.Changes) == 0 {
 		return nil
 	}
 	return &left
 }
 
-func (w *writing) open(ctx context.Context, p *memory.ReviewProposal, state memory.ReviewState) (memory.Review, error) {
+func (w *applyTx) openReview(ctx context.Context, p *memory.ReviewProposal, state memory.ReviewState) (memory.Review, error) {
 	r := memory.Review{
 		Collection: w.job.Collection, Job: w.job.ID, Trigger: w.job.Note, State: state,
 		Confidence: p.Confidence, Changes: p.Changes, Reason: p.Reason, Read: w.versions(),
@@ -423,30 +421,30 @@ func (w *writing) open(ctx context.Context, p *memory.ReviewProposal, state memo
 	return w.tx.OpenReview(ctx, r)
 }
 
-// versions lists what the decision rested on, as it stands after this changeset.
-func (w *writing) versions() []memory.Version {
-	out := make([]memory.Version, 0, len(w.about)+len(w.desk.read))
-	for i := range w.about {
-		out = append(out, w.versionAfter(&w.about[i]))
+// versions returns the read set of the decision, after this changeset.
+func (w *applyTx) versions() []memory.Version {
+	out := make([]memory.Version, 0, len(w.eventNotes)+len(w.desk.readSet))
+	for i := range w.eventNotes {
+		out = append(out, w.versionAfter(&w.eventNotes[i]))
 	}
-	for _, id := range sortedIDs(w.desk.read) {
-		if n := w.desk.read[id]; !w.mine(id) && !w.moved[id] {
+	for _, id := range sortedIDs(w.desk.readSet) {
+		if n := w.desk.readSet[id]; !w.isEventNote(id) && !w.changedNotes[id] {
 			out = append(out, w.versionAfter(&n))
 		}
 	}
 	return out
 }
 
-func (w *writing) versionAfter(n *memory.Note) memory.Version {
-	if v, ok := w.after[n.ID]; ok {
+func (w *applyTx) versionAfter(n *memory.Note) memory.Version {
+	if v, ok := w.written[n.ID]; ok {
 		return v
 	}
 	return n.Version()
 }
 
-// count counts an evolving add, and asks for consolidation at every n-th.
-func (w *writing) count(ctx context.Context) error {
-	if !w.dec.Evolved || !w.changed {
+// countEvolved counts an evolving add, and enqueues a consolidation at every n-th.
+func (w *applyTx) countEvolved(ctx context.Context) error {
+	if !w.decision.Evolved || !w.changed {
 		return nil
 	}
 	n, err := w.tx.CountEvolved(ctx)
@@ -459,37 +457,36 @@ func (w *writing) count(ctx context.Context) error {
 	return w.enqueue(ctx, memory.Job{Kind: memory.JobConsolidate, Stage: memory.StageTask})
 }
 
-// end ends the job with what was decided and what it cost.
-func (w *writing) end(ctx context.Context) error {
+// endJob ends the job with the outcome and the model use.
+func (w *applyTx) endJob(ctx context.Context) error {
 	if w.job == nil {
 		return nil
 	}
-	r := jobResult{Evolved: w.dec.Evolved && w.changed, Tries: w.try, Review: w.review, Refused: w.lost, Calls: w.spent}
-	if r.Evolved || w.changed || len(w.after) > 0 {
+	r := jobResult{Evolved: w.decision.Evolved && w.changed, Tries: w.try, Review: w.review, Refused: w.dropped, Calls: w.spent}
+	if r.Evolved || w.changed || len(w.written) > 0 {
 		r.Revision = w.tx.Revision()
 	}
-	for _, id := range sortedIDs(w.desk.read) {
-		n := w.desk.read[id]
+	for _, id := range sortedIDs(w.desk.readSet) {
+		n := w.desk.readSet[id]
 		r.Read = append(r.Read, readVersion{Note: n.ID, Layer: n.Layer, From: n.From})
 	}
-	r.LeftOut = sortedIDs(w.moved)
-	if len(w.lost) > 0 {
-		w.e.log.WarnContext(ctx, "parts of a decision could not be kept", "job", w.job.ID, "policy", w.desk.v.Collection.Policy, "parts", len(w.lost), "first", w.lost[0].Reason)
+	r.LeftOut = sortedIDs(w.changedNotes)
+	if len(w.dropped) > 0 {
+		w.e.log.WarnContext(ctx, "parts of a decision could not be stored", "job", w.job.ID, "policy", w.desk.v.Collection.Policy, "parts", len(w.dropped), "first", w.dropped[0].Reason)
 	}
-	raw, err := result(w.dec.Outcome, r)
+	raw, err := result(w.decision.Outcome, r)
 	if err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}
 	end := memory.JobEnd{State: memory.JobDone, Stage: w.job.Stage, Result: raw, Attempts: w.job.Attempts}
-	if w.dec.Pending != "" {
-		end = w.e.again(w.job, fault.New(fault.ModelFailed, "%s", w.dec.Pending))
+	if w.decision.Pending != "" {
+		end = w.e.jobEnd(w.job, fault.New(fault.ModelFailed, "%s", w.decision.Pending))
 		end.Result = raw
 	}
 	return w.tx.EndJob(ctx, w.job.ID, w.job.Lease, end)
 }
 
-// sortedIDs gives the keys of a map in the order of ids, so that what is
-// written does not depend on chance.
+// sortedIDs returns the keys of a map in order, so that writes are deterministic.
 func sortedIDs[V any](m map[uuid.UUID]V) []uuid.UUID {
 	return slices.SortedFunc(maps.Keys(m), compareIDs)
 }

@@ -12,32 +12,32 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// RunDecide does the second stage of a leased note or exchange job: it lets the
-// policy decide about what happened among other notes and applies the
-// decision, ending the job in the same transaction. When something that was
-// read moved meanwhile it decides again; the third time, what moved is left
-// out, so that a caller's write beats an evolution. On an error nothing was
-// written; the caller passes the error to Fail.
+// RunDecide runs the second stage of a leased note or exchange job: the policy
+// decides about the event, and the decision is applied in the transaction that
+// ends the job. When something in the read set has changed, it decides again;
+// the last time it leaves the changed notes out, so that a caller's write wins
+// over an evolution. On an error nothing was written; the caller passes the
+// error to Fail.
 func (e *Engine) RunDecide(ctx context.Context, s tenant.Scope, job memory.Job) error {
 	spent := earlierCosts(&job)
-	return e.untilStill(ctx, job.ID, func(try int) error { return e.decide(ctx, s, &job, spent, try) })
+	return e.retryOnConflict(ctx, job.ID, func(try int) error { return e.decide(ctx, s, &job, spent, try) })
 }
 
-// RunPolicy does a leased job of kind policy: a task of the collection's policy,
-// beside decisions. It applies and ends as RunDecide does.
+// RunPolicy runs a leased job of kind policy: a task of the collection's policy.
+// It is applied and ended like a decision.
 func (e *Engine) RunPolicy(ctx context.Context, s tenant.Scope, job memory.Job) error {
 	return e.RunDecide(ctx, s, job)
 }
 
-// untilStill decides until nothing that was read has moved. The last try leaves
-// out what moved, so it does not ask for another one.
-func (e *Engine) untilStill(ctx context.Context, id uuid.UUID, decide func(try int) error) error {
+// retryOnConflict calls decide until it returns no conflict, at most
+// Config.Conflicts times. The last try leaves out what has changed, so it has no conflict.
+func (e *Engine) retryOnConflict(ctx context.Context, id uuid.UUID, decide func(try int) error) error {
 	for try := 1; ; try++ {
 		err := decide(try)
 		if !errors.Is(err, memory.ErrMoved) || try >= e.cfg.Conflicts {
 			return err
 		}
-		e.log.DebugContext(ctx, "something moved while it was read; deciding again", "job", id, "try", try)
+		e.log.DebugContext(ctx, "the read set has changed; deciding again", "job", id, "try", try)
 	}
 }
 
@@ -51,7 +51,7 @@ func (e *Engine) decide(ctx context.Context, s tenant.Scope, job *memory.Job, sp
 		return err
 	}
 	if ev.Kind != memory.EventTask && len(about) == 0 {
-		return e.gone(ctx, s, job)
+		return e.endWithoutNote(ctx, s, job)
 	}
 	a, err := e.propose(ctx, s, v, ev, about, job.ID, spent)
 	if err != nil {
@@ -61,7 +61,7 @@ func (e *Engine) decide(ctx context.Context, s tenant.Scope, job *memory.Job, sp
 	return a.apply(ctx, s)
 }
 
-// eventOf reads what a job is about. What was deleted meanwhile is left out.
+// eventOf returns the event of a job and its notes as read. Deleted notes are left out.
 func (e *Engine) eventOf(ctx context.Context, s tenant.Scope, v memory.View, job *memory.Job) (memory.Event, []memory.Note, error) {
 	if job.Kind == memory.JobPolicy {
 		var t memory.Task
@@ -84,12 +84,12 @@ func (e *Engine) eventOf(ctx context.Context, s tenant.Scope, v memory.View, job
 	return memory.Event{Kind: memory.EventNote}, about, nil
 }
 
-// propose lets the policy of a view's collection decide about an event, and
-// makes what it decided ready for a transaction. about are the notes of the
-// event as they were read; seed is the chance of the decision.
+// propose asks the collection's policy to decide about an event, and prepares
+// the decision for its transaction. about holds the notes of the event as read;
+// seed is the random seed of the decision.
 func (e *Engine) propose(
 	ctx context.Context, s tenant.Scope, v memory.View, ev memory.Event, about []memory.Note, seed uuid.UUID, spent costs,
-) (*application, error) {
+) (*proposal, error) {
 	pol, err := e.policyOf(&v.Collection)
 	if err != nil {
 		return nil, err
@@ -120,14 +120,14 @@ func (e *Engine) propose(
 	if err != nil {
 		return nil, err
 	}
-	a := &application{e: e, event: ev.Kind, about: about, desk: d, dec: dec, spent: spent}
-	if err := a.ready(ctx, s, em); err != nil {
+	a := &proposal{e: e, event: ev.Kind, eventNotes: about, desk: d, decision: dec, spent: spent}
+	if err := a.prepare(ctx, s, em); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// readVersion is a version in a job's result: what the decision rested on.
+// readVersion is an entry of the read set in a job's result.
 type readVersion struct {
 	Note  uuid.UUID       `json:"note"`
 	Layer uuid.UUID       `json:"layer"`
@@ -140,28 +140,28 @@ type jobResult struct {
 	Tries    int             `json:"tries"`
 	Revision memory.Revision `json:"revision,omitempty"`
 	Read     []readVersion   `json:"read,omitempty"`
-	LeftOut  []uuid.UUID     `json:"left_out,omitempty"` // notes that kept moving
-	Refused  []refused       `json:"refused,omitempty"`  // what could not be kept
+	LeftOut  []uuid.UUID     `json:"left_out,omitempty"` // notes that changed at every try
+	Refused  []refused       `json:"refused,omitempty"`  // what could not be stored
 	Review   *uuid.UUID      `json:"review,omitempty"`
-	Calls    costs           `json:"calls,omitempty"` // of both stages and of earlier tries that were written down
+	Calls    costs           `json:"calls,omitempty"` // of both stages and of recorded earlier tries
 }
 
-// refused is a part of a decision that could not be kept. It names no content.
+// refused is a part of a decision that could not be stored. It holds no content.
 type refused struct {
 	Part   string      `json:"part"` // "note" or "link"
 	Kind   memory.Kind `json:"kind,omitempty"`
 	Reason string      `json:"reason"`
 }
 
-// cost is what a call has used.
+// cost is the model use of one call name.
 type cost struct {
 	Calls            int   `json:"calls"`
-	Requests         int   `json:"requests"` // that reached an endpoint, repairs included; 0: rules answered
+	Requests         int   `json:"requests"` // requests that reached an endpoint, repairs included; 0: answered by rules
 	PromptTokens     int64 `json:"prompt_tokens"`
 	CompletionTokens int64 `json:"completion_tokens"`
 }
 
-// costs are by the names of calls.
+// costs maps call names to their use.
 type costs map[string]cost
 
 func (c costs) add(more costs) {
@@ -173,20 +173,20 @@ func (c costs) add(more costs) {
 	}
 }
 
-// earlierCosts gives what earlier stages and tries of a job have used.
+// earlierCosts returns the model use of earlier stages and tries of a job.
 func earlierCosts(job *memory.Job) costs {
 	spent := costs{}
 	var was struct {
 		Calls costs `json:"calls"`
 	}
-	// A result that cannot be read says nothing of costs.
+	// A result that cannot be decoded has no costs.
 	if len(job.Result) > 0 && json.Unmarshal(job.Result, &was) == nil {
 		spent.add(was.Calls)
 	}
 	return spent
 }
 
-// result joins the outcome and the engine's part into one object.
+// result merges the policy's outcome and the engine's part into one object.
 func result(outcome json.RawMessage, r jobResult) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if len(outcome) > 0 {

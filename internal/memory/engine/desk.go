@@ -17,9 +17,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// desk is what a policy works with during one try: a view whose reads are
-// recorded, and a model within a budget. A policy may ask from several
-// goroutines; what was recorded is read when it has returned.
+// desk implements memory.Desk for one try. A policy may use it from several
+// goroutines; the engine reads what was recorded after the policy has returned.
 type desk struct {
 	e     *Engine
 	s     tenant.Scope
@@ -27,29 +26,31 @@ type desk struct {
 	model memory.Model
 	rng   *rand.Rand
 
-	mu     sync.Mutex
-	read   map[uuid.UUID]memory.Note    // as read, with vectors: none may move
-	seen   map[uuid.UUID]memory.Version // of what was listed: it may be changed, and must not have moved then; its text is not held, since a policy may list all there is
-	said   map[uuid.UUID]uint64         // what messages said that were listed, see saidIn
-	links  map[memory.LinkID]memory.Link
-	linked []linkRead // what was asked for links
-	made   map[uuid.UUID]bool
-	absent []naturalKey
-	calls  int
-	tokens int64
-	costs  costs
+	mu      sync.Mutex
+	readSet map[uuid.UUID]memory.Note // the read set, with vectors: a change is a conflict
+	// listed holds the versions of listed notes: a conflict only when the decision changes them. Their texts are not
+	// kept, since a policy may list a whole collection.
+	listed        map[uuid.UUID]memory.Version
+	listedContent map[uuid.UUID]uint64 // content hashes of listed messages
+	links         map[memory.LinkID]memory.Link
+	linkQueries   []linkRead // queries for links, repeated when the decision is applied
+	newIDs        map[uuid.UUID]bool
+	absent        []naturalKey
+	calls         int
+	tokens        int64
+	costs         costs
 }
 
-// allLinks is the limit of questions whose answers are compared later: all of them.
+// allLinks is the limit of link queries whose results are compared later.
 const allLinks = math.MaxInt32
 
-// linkRead is one question for links.
+// linkRead is one recorded query for links.
 type linkRead struct {
 	notes     []uuid.UUID
 	direction memory.Direction
 }
 
-// naturalKey names a note that a decision took for absent.
+// naturalKey identifies a note that was recorded as absent.
 type naturalKey struct {
 	kind memory.Kind
 	key  string
@@ -58,11 +59,11 @@ type naturalKey struct {
 func (e *Engine) newDesk(s tenant.Scope, v memory.View, job uuid.UUID) *desk {
 	return &desk{
 		e: e, s: s, v: v, model: e.modelFor(&v.Collection), rng: e.random(job),
-		read: map[uuid.UUID]memory.Note{}, seen: map[uuid.UUID]memory.Version{}, said: map[uuid.UUID]uint64{}, links: map[memory.LinkID]memory.Link{}, made: map[uuid.UUID]bool{}, costs: costs{},
+		readSet: map[uuid.UUID]memory.Note{}, listed: map[uuid.UUID]memory.Version{}, listedContent: map[uuid.UUID]uint64{}, links: map[memory.LinkID]memory.Link{}, newIDs: map[uuid.UUID]bool{}, costs: costs{},
 	}
 }
 
-// NewID allots an id for a new note. Ids grow in the order in which they are allotted.
+// NewID implements memory.Desk. Ids grow in the order of the calls.
 func (d *desk) NewID() uuid.UUID {
 	id, err := uuid.NewV7()
 	if err != nil { // no randomness: the store would fail too
@@ -70,23 +71,23 @@ func (d *desk) NewID() uuid.UUID {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.made[id] = true
+	d.newIDs[id] = true
 	return id
 }
 
-// Config is the collection's.
+// Config implements memory.Desk.
 func (d *desk) Config() json.RawMessage { return d.v.Collection.PolicyConfig }
 
-// Now is the engine's clock.
+// Now implements memory.Desk.
 func (d *desk) Now() time.Time { return d.e.now() }
 
-// Rand is the job's.
+// Rand implements memory.Desk: the same job draws the same numbers.
 func (d *desk) Rand() *rand.Rand { return d.rng }
 
-// Analyst tells who answers.
+// Analyst implements memory.Desk.
 func (d *desk) Analyst() memory.Analyst { return d.model.Analyst() }
 
-// Ask asks the model within the job's budget.
+// Ask asks the model within the decision's budget; beyond it, it returns ModelFailed.
 func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 	d.mu.Lock()
 	spent := d.calls >= d.e.cfg.CallsPerJob || d.tokens >= d.e.cfg.TokensPerJob
@@ -104,9 +105,9 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 	return a, err
 }
 
-// Nearest gives the k nearest notes of n's kind (notes and messages count as one) that are older or were decided
-// about already: of notes that wait in the queue behind n, none is seen, so
-// that a bulk of notes links in the order in which it was given.
+// Nearest returns the k nearest notes of n's kind (notes and messages count as
+// one) that are older than n or already decided. Notes that wait in the queue
+// behind n are excluded, so that a bulk of notes links in the order in which it was given.
 func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neighbor, error) {
 	vec := n.Vector
 	if vec == nil {
@@ -120,7 +121,7 @@ func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neig
 		}
 		vec = made.Vector
 	}
-	found, err := d.e.neighbours.Nearest(ctx, d.s, d.v, memory.NearestQuery{Vector: vec, Limit: k + 1, Filter: eligible(&n)})
+	found, err := d.e.nearest.Nearest(ctx, d.s, d.v, memory.NearestQuery{Vector: vec, Limit: k + 1, Filter: neighborFilter(&n)})
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +129,11 @@ func (d *desk) Nearest(ctx context.Context, n memory.Note, k int) ([]memory.Neig
 	if len(found) > k {
 		found = found[:k]
 	}
-	return d.neighbours(ctx, found)
+	return d.neighborNotes(ctx, found)
 }
 
-// neighbours reads what was found, in its order.
-func (d *desk) neighbours(ctx context.Context, found []memory.Nearest) ([]memory.Neighbor, error) {
+// neighborNotes reads the found notes, in the same order.
+func (d *desk) neighborNotes(ctx context.Context, found []memory.Nearest) ([]memory.Neighbor, error) {
 	ids := make([]uuid.UUID, len(found))
 	for i, f := range found {
 		ids[i] = f.Note
@@ -143,7 +144,7 @@ func (d *desk) neighbours(ctx context.Context, found []memory.Nearest) ([]memory
 	}
 	out := make([]memory.Neighbor, 0, len(notes))
 	for _, f := range found {
-		// A note that the index knows and the store no longer shows is left out.
+		// A note that was deleted after the index was read is left out.
 		if i := slices.IndexFunc(notes, func(m memory.Note) bool { return m.ID == f.Note }); i >= 0 {
 			out = append(out, memory.Neighbor{Note: notes[i], Score: f.Score})
 		}
@@ -151,7 +152,7 @@ func (d *desk) neighbours(ctx context.Context, found []memory.Nearest) ([]memory
 	return out, nil
 }
 
-// Similar embeds all queries together, finds what is near each, and records it as read.
+// Similar embeds all queries in one batch.
 func (d *desk) Similar(ctx context.Context, queries []memory.SimilarQuery) ([][]memory.Neighbor, error) {
 	em, err := d.e.embedderOf(&d.v.Collection)
 	if err != nil {
@@ -170,19 +171,19 @@ func (d *desk) Similar(ctx context.Context, queries []memory.SimilarQuery) ([][]
 		if q.K <= 0 {
 			continue
 		}
-		found, err := d.e.neighbours.Nearest(ctx, d.s, d.v, memory.NearestQuery{Vector: made[i].Vector, Limit: q.K, Filter: among(&q)})
+		found, err := d.e.nearest.Nearest(ctx, d.s, d.v, memory.NearestQuery{Vector: made[i].Vector, Limit: q.K, Filter: similarFilter(&q)})
 		if err != nil {
 			return nil, err
 		}
 		found = slices.DeleteFunc(found, func(f memory.Nearest) bool { return f.Score < q.MinScore })
-		if out[i], err = d.neighbours(ctx, found); err != nil {
+		if out[i], err = d.neighborNotes(ctx, found); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// Embed gives the vectors of texts in the collection's embedder.
+// Embed uses the collection's embedder.
 func (d *desk) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	em, err := d.e.embedderOf(&d.v.Collection)
 	if err != nil {
@@ -199,7 +200,7 @@ func (d *desk) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-// Past reads notes as they stood at an earlier revision of the view.
+// Past reads notes at an earlier revision of the view.
 func (d *desk) Past(ctx context.Context, ids []uuid.UUID, at memory.Revision) ([]memory.Note, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -211,8 +212,8 @@ func (d *desk) Past(ctx context.Context, ids []uuid.UUID, at memory.Revision) ([
 	return d.e.store.Notes(ctx, d.s, v, ids, memory.ReadOptions{})
 }
 
-// among is the filter of a query by meaning.
-func among(q *memory.SimilarQuery) filter.Expr {
+// similarFilter returns the filter of a similarity query; nil: none.
+func similarFilter(q *memory.SimilarQuery) filter.Expr {
 	if len(q.Kinds) == 0 {
 		return q.Filter
 	}
@@ -223,7 +224,7 @@ func among(q *memory.SimilarQuery) filter.Expr {
 	return filter.And{kinds, q.Filter}
 }
 
-// ByKey finds a note by its natural key and records it as read, or its absence.
+// ByKey implements memory.Desk.
 func (d *desk) ByKey(ctx context.Context, kind memory.Kind, key string) (memory.Note, bool, error) {
 	n, err := d.e.store.NoteByKey(ctx, d.s, d.v, kind, key)
 	if fault.Is(err, fault.NotFound) {
@@ -240,7 +241,7 @@ func (d *desk) ByKey(ctx context.Context, kind memory.Kind, key string) (memory.
 	return notes[0], true, nil
 }
 
-// Links gives links by an end and records them as read, and those that are not there as absent.
+// Links records the query as well: a new link that it would find is a conflict.
 func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction) ([]memory.Link, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -251,7 +252,7 @@ func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.linked = append(d.linked, linkRead{slices.Clone(ids), dir})
+	d.linkQueries = append(d.linkQueries, linkRead{slices.Clone(ids), dir})
 	for _, l := range links {
 		d.links[l.LinkID] = l
 	}
@@ -264,23 +265,23 @@ func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, err
 	if err != nil {
 		return nil, err
 	}
-	d.saw(notes)
+	d.recordListed(notes)
 	return notes, nil
 }
 
-// saw takes down what a policy was shown and may change.
-func (d *desk) saw(notes []memory.Note) {
+// recordListed records the versions of listed notes.
+func (d *desk) recordListed(notes []memory.Note) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range notes {
-		d.seen[notes[i].ID] = notes[i].Version()
+		d.listed[notes[i].ID] = notes[i].Version()
 		if notes[i].Kind == memory.KindMessage {
-			d.said[notes[i].ID] = saidIn(&notes[i])
+			d.listedContent[notes[i].ID] = contentHash(&notes[i])
 		}
 	}
 }
 
-// Recent gives the messages that came before one.
+// Recent implements memory.Desk.
 func (d *desk) Recent(ctx context.Context, before uuid.UUID, n int) ([]memory.Note, error) {
 	if n <= 0 {
 		return nil, nil
@@ -290,7 +291,7 @@ func (d *desk) Recent(ctx context.Context, before uuid.UUID, n int) ([]memory.No
 		return nil, err
 	}
 	slices.Reverse(notes)
-	d.saw(notes)
+	d.recordListed(notes)
 	return notes, nil
 }
 
@@ -302,11 +303,11 @@ func (d *desk) Usage(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]memory
 	return d.e.store.Usage(ctx, d.s, d.v, ids)
 }
 
-// eligible is the filter of a note's possible neighbours.
-func eligible(n *memory.Note) filter.Expr {
+// neighborFilter returns the filter of a note's possible neighbors.
+func neighborFilter(n *memory.Note) filter.Expr {
 	text := func(s string) filter.Value { return filter.Value{Type: filter.Text, Text: s} }
 	kinds := []memory.Kind{n.Kind}
-	switch n.Kind { //nolint:exhaustive // the others keep to themselves
+	switch n.Kind { //nolint:exhaustive // other kinds are compared with their own kind only
 	case memory.KindNote:
 		kinds = append(kinds, memory.KindMessage)
 	case memory.KindMessage:
@@ -321,7 +322,7 @@ func eligible(n *memory.Note) filter.Expr {
 	}
 }
 
-// Notes reads notes and records them as read.
+// Notes implements memory.Desk.
 func (d *desk) Notes(ctx context.Context, ids []uuid.UUID) ([]memory.Note, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -330,19 +331,19 @@ func (d *desk) Notes(ctx context.Context, ids []uuid.UUID) ([]memory.Note, error
 	if err != nil {
 		return nil, err
 	}
-	d.record(notes)
+	d.recordRead(notes)
 	return notes, nil
 }
 
-func (d *desk) record(notes []memory.Note) {
+func (d *desk) recordRead(notes []memory.Note) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range notes {
-		d.read[notes[i].ID] = notes[i]
+		d.readSet[notes[i].ID] = notes[i]
 	}
 }
 
-// Linked gives notes linked from or to each note; they are not recorded.
+// Linked implements memory.Desk.
 func (d *desk) Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid.UUID][]memory.Note, error) {
 	if len(ids) == 0 || limit <= 0 {
 		return map[uuid.UUID][]memory.Note{}, nil
@@ -374,7 +375,7 @@ func (d *desk) Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid
 	if err != nil {
 		return nil, err
 	}
-	d.saw(notes)
+	d.recordListed(notes)
 	byID := make(map[uuid.UUID]memory.Note, len(notes))
 	for i := range notes {
 		byID[notes[i].ID] = notes[i]
@@ -389,7 +390,7 @@ func (d *desk) Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid
 	return out, nil
 }
 
-// Absent declares that no live note of the kind and key exists.
+// Absent implements memory.Desk.
 func (d *desk) Absent(kind memory.Kind, key string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -16,9 +16,10 @@ func (e *Engine) embedOne(ctx context.Context, s tenant.Scope, em memory.Embedde
 	return out[0], nil
 }
 
-// revector gives each note the vector of its text: the one it had when neither
-// text nor embedder changed (was, by place; zero for a new note), else a new
-// one. All new texts go to the embedder together, before any transaction.
+// revector sets the vector of each note. was holds the earlier version of each
+// note, by position (zero for a new one): its vector is kept when neither text
+// nor embedder has changed. All other texts are embedded in batches, before any
+// transaction.
 func (e *Engine) revector(ctx context.Context, s tenant.Scope, em memory.Embedder, notes []*memory.Note, was []memory.Note) error {
 	var texts []string
 	var stale []*memory.Note
@@ -41,7 +42,8 @@ func (e *Engine) revector(ctx context.Context, s tenant.Scope, em memory.Embedde
 	return nil
 }
 
-// sameContent tells that two versions of a note say the same, vector and state included.
+// sameContent reports whether two versions of a note are equal in content, description and state, and both or neither
+// have a vector.
 func sameContent(a, b *memory.Note) bool {
 	return a.Content == b.Content && a.Context == b.Context && slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags) &&
 		a.Category == b.Category && a.Importance == b.Importance && a.State == b.State && a.Error == b.Error && a.Analyst == b.Analyst &&

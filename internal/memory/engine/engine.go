@@ -25,71 +25,71 @@ type Store interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
 }
 
-// Neighbours finds notes of a view by similarity.
-type Neighbours interface {
+// NearestFinder finds notes of a view by similarity (internal/memory/recall).
+type NearestFinder interface {
 	// Nearest returns up to q.Limit visible notes that are most similar to q.Vector by
-	// cosine, best first. It is an internal look-up that counts no access.
+	// cosine, best first. It counts no access.
 	Nearest(ctx context.Context, s tenant.Scope, v memory.View, q memory.NearestQuery) ([]memory.Nearest, error)
 }
 
-// Index can be told to build itself anew.
+// Index can be rebuilt.
 type Index interface {
 	// Rebuild drops the indexes of every layer of the view and fills them from the log.
 	Rebuild(ctx context.Context, s tenant.Scope, v memory.View) error
 }
 
-// Deps are the parts that the engine works with.
+// Deps are the dependencies of an Engine.
 type Deps struct {
-	Store      Store
-	Policies   memory.Policies
-	Model      memory.Model            // answers calls
-	Heuristic  memory.Model            // for collections that ask for analyst "heuristic"; nil: Model
-	Models     map[string]memory.Model // further models, for collections that name one
-	Embedders  memory.Embedders
-	Neighbours Neighbours
-	Index      Index // nil: consolidation leaves the index alone
-	Clock      memory.Clock
-	Log        *slog.Logger
+	Store     Store
+	Policies  memory.Policies
+	Model     memory.Model            // answers calls
+	Heuristic memory.Model            // for collections with analyst "heuristic"; nil: Model
+	Models    map[string]memory.Model // further models, for collections that name one
+	Embedders memory.Embedders
+	Nearest   NearestFinder
+	Index     Index // nil: consolidation does not rebuild the index
+	Clock     memory.Clock
+	Log       *slog.Logger
 }
 
 // Config bounds the engine.
 type Config struct {
 	MaxTries     int           // counted tries of a job before it is dead; default 3
-	Conflicts    int           // decisions on one job before notes that moved are left out; default 3
+	Conflicts    int           // decisions on one event before changed notes are left out; default 3
 	CallsPerJob  int           // model calls of one decision; default 64
-	TokensPerJob int64         // prompt and completion tokens of one decision; default 200,000. Calls that run side by side may pass it
-	Pause        time.Duration // longest wait before an endpoint whose breaker is open is tried again; default 10 s
-	ReembedSlice time.Duration // for which a reembed job works before others have a turn; default 20 min
+	TokensPerJob int64         // prompt and completion tokens of one decision; default 200,000. Parallel calls may exceed it
+	Pause        time.Duration // longest wait for an endpoint whose breaker is open; default 10 s
+	ReembedSlice time.Duration // time slice of a reembed job before other jobs get a turn; default 20 min
 	FailTimeout  time.Duration // for recording a failure after the job's own deadline; default 10 s
-	Seed         uint64        // of the policies' chance; default 0
+	Seed         uint64        // of the policies' random numbers; default 0
 }
 
 // Engine runs policies. It is safe for concurrent use.
 type Engine struct {
-	store      Store
-	policies   memory.Policies
-	model      memory.Model
-	heuristic  memory.Model
-	models     map[string]memory.Model
-	embedders  memory.Embedders
-	neighbours Neighbours
-	index      Index
-	clock      memory.Clock
-	log        *slog.Logger
-	cfg        Config
+	store     Store
+	policies  memory.Policies
+	model     memory.Model
+	heuristic memory.Model
+	models    map[string]memory.Model
+	embedders memory.Embedders
+	nearest   NearestFinder
+	index     Index
+	clock     memory.Clock
+	log       *slog.Logger
+	cfg       Config
 }
 
-// New makes an engine.
+// New returns an Engine; a missing dependency or a negative setting is an Internal fault.
 func New(d Deps, cfg Config) (*Engine, error) {
-	if d.Store == nil || d.Policies == nil || d.Model == nil || d.Embedders == nil || d.Neighbours == nil {
-		return nil, fault.New(fault.Internal, "engine: store, policies, model, embedders and neighbours are required")
+	if d.Store == nil || d.Policies == nil || d.Model == nil || d.Embedders == nil || d.Nearest == nil {
+		return nil, fault.New(fault.Internal, "engine: store, policies, model, embedders and nearest are required")
 	}
 	if cfg.MaxTries < 0 || cfg.Conflicts < 0 || cfg.CallsPerJob < 0 || cfg.TokensPerJob < 0 || cfg.Pause < 0 || cfg.ReembedSlice < 0 || cfg.FailTimeout < 0 {
 		return nil, fault.New(fault.Internal, "engine: settings must not be negative")
 	}
 	e := &Engine{
 		store: d.Store, policies: d.Policies, model: d.Model, heuristic: d.Heuristic, models: d.Models, embedders: d.Embedders,
-		neighbours: d.Neighbours, index: d.Index, clock: d.Clock, log: d.Log, cfg: cfg,
+		nearest: d.Nearest, index: d.Index, clock: d.Clock, log: d.Log, cfg: cfg,
 	}
 	if e.heuristic == nil {
 		e.heuristic = e.model
@@ -110,8 +110,8 @@ func New(d Deps, cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// common are the settings that every policy shares and the engine itself acts
-// on. The policy has checked them.
+// common holds the settings of every policy that the engine itself uses. The
+// policy has validated them.
 type common struct {
 	EvoThreshold int64  `json:"evo_threshold"` // evolving adds between two consolidations; default 100
 	Analyst      string `json:"analyst"`       // "heuristic": never a model
@@ -121,8 +121,7 @@ type common struct {
 func commonOf(c *memory.Collection) common {
 	var out common
 	if len(c.PolicyConfig) > 0 {
-		// What the policy accepted may lack or mistype nothing that stands here;
-		// if it does all the same, the defaults hold.
+		// The policy has validated these; if decoding fails all the same, the defaults hold.
 		if err := json.Unmarshal(c.PolicyConfig, &out); err != nil {
 			out = common{}
 		}
@@ -141,7 +140,7 @@ func (e *Engine) modelFor(c *memory.Collection) memory.Model {
 	if m, ok := e.models[set.Model]; ok {
 		return m
 	}
-	return e.model // none named, or one that the settings no longer have
+	return e.model // none named, or one that is no longer configured
 }
 
 func (e *Engine) policyOf(c *memory.Collection) (memory.Policy, error) {
@@ -163,14 +162,14 @@ func (e *Engine) embedderOf(c *memory.Collection) (memory.Embedder, error) {
 	return em, nil
 }
 
-// random is the chance of one job: the same job draws the same numbers.
+// random returns the random source of a job: the same job draws the same numbers.
 func (e *Engine) random(job uuid.UUID) *rand.Rand {
 	var a, b uint64
 	for i := range 8 {
 		a = a<<8 | uint64(job[i])
 		b = b<<8 | uint64(job[8+i])
 	}
-	return rand.New(rand.NewPCG(a^e.cfg.Seed, b)) //nolint:gosec // chance of a simulation, no secret
+	return rand.New(rand.NewPCG(a^e.cfg.Seed, b)) //nolint:gosec // no secret depends on it
 }
 
 func (e *Engine) now() time.Time { return e.clock().UTC().Truncate(time.Microsecond) }
@@ -180,8 +179,8 @@ func (e *Engine) open(ctx context.Context, s tenant.Scope, collection uuid.UUID)
 	return e.store.OpenView(ctx, s, collection.String(), memory.At{})
 }
 
-// one reads a note with its vector; ok is false when it is not visible.
-func (e *Engine) one(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID) (n memory.Note, ok bool, err error) {
+// readNote reads one note with its vector; ok is false when it is not visible.
+func (e *Engine) readNote(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID) (n memory.Note, ok bool, err error) {
 	list, err := e.store.Notes(ctx, s, v, []uuid.UUID{id}, memory.ReadOptions{Vector: true})
 	if err != nil || len(list) == 0 {
 		return memory.Note{}, false, err

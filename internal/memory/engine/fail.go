@@ -14,8 +14,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Backoff is how long a job waits before its next try after so many failed
-// ones: 1 s, 5 s, 20 s, then 30 s.
+// Backoff returns the wait before the next try after that many failed ones: 1 s,
+// 5 s, 20 s, then 30 s.
 func Backoff(failed int) time.Duration {
 	steps := []time.Duration{time.Second, 5 * time.Second, 20 * time.Second}
 	if failed < 1 {
@@ -29,21 +29,22 @@ func Backoff(failed int) time.Duration {
 
 const maxBackoff = 30 * time.Second
 
-// Fail records a failed try of a leased job: it is queued again with a delay,
-// or dead after the last try (a removal never is: nobody could ask for another
-// try of it), failed when no retry can mend it, cancelled when its collection is gone. The note of a note job, and the messages of an exchange, become pending with the
-// reason (once: a note that is pending already is left alone) in the same
-// transaction, with a vector if it has none and the embedder answers. An open
-// breaker costs no try.
+// Fail records a failed try of a leased job. The job is queued again with a
+// delay; it is dead after the last try (except a removal, which no caller could
+// retry), failed when a retry cannot help, and cancelled when its collection is
+// gone. An open breaker does not count as a try. In the same transaction the
+// note of a note job and the messages of an exchange become pending with the
+// reason, and get a vector if they have none and the embedder answers. Notes
+// that are pending already are not written again.
 //
-// It works after the deadline of ctx has passed. A lease that was lost is no
-// error: the job is somebody else's.
+// It works after the deadline of ctx has passed. A lost lease is no error: the
+// job has another holder.
 func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.FailTimeout)
 	defer cancel()
-	end := e.again(&job, cause)
+	end := e.jobEnd(&job, cause)
 	level := slog.LevelWarn
-	if end.State == memory.JobCancelled { // its collection or note went away
+	if end.State == memory.JobCancelled { // its collection or note is gone
 		level = slog.LevelDebug
 	}
 	e.log.Log(ctx, level, "a job's try failed", "job", job.ID, "kind", job.Kind, "stage", job.Stage,
@@ -62,13 +63,13 @@ func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause
 	return err
 }
 
-// again says how a job goes on after a failed try.
-func (e *Engine) again(job *memory.Job, cause error) memory.JobEnd {
+// jobEnd returns the next state of a job after a failed try.
+func (e *Engine) jobEnd(job *memory.Job, cause error) memory.JobEnd {
 	end := memory.JobEnd{State: memory.JobQueued, Stage: job.Stage, Error: reason(cause), Attempts: job.Attempts + 1}
 	switch {
 	case errors.Is(cause, memory.ErrPaused):
 		end.Attempts = job.Attempts
-		end.NotBefore = e.now().Add(min(e.cfg.Pause, orElse(retryAfter(cause), e.cfg.Pause)))
+		end.NotBefore = e.now().Add(min(e.cfg.Pause, positiveOr(retryAfter(cause), e.cfg.Pause)))
 	case errors.Is(cause, memory.ErrLost):
 		end.State = memory.JobDead
 	case fault.Is(cause, fault.NotFound):
@@ -83,7 +84,7 @@ func (e *Engine) again(job *memory.Job, cause error) memory.JobEnd {
 	return end
 }
 
-func orElse(d, other time.Duration) time.Duration {
+func positiveOr(d, other time.Duration) time.Duration {
 	if d > 0 {
 		return d
 	}
@@ -97,7 +98,7 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// reason is what may be shown of an error.
+// reason returns the part of an error that callers may see.
 func reason(err error) string {
 	var f *fault.Error
 	switch {
@@ -114,13 +115,13 @@ func reason(err error) string {
 	}
 }
 
-// markPending sets the state of the job's notes and ends the try in one transaction.
+// markPending marks the job's notes pending and ends the try, in one transaction.
 func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Job, end memory.JobEnd) error {
 	ids, err := notesOf(job)
 	if err != nil {
 		ids = []uuid.UUID{job.Note}
 	}
-	made, embedder := e.vectorsOfLast(ctx, s, job, ids)
+	made, embedder := e.missingVectors(ctx, s, job, ids)
 	analyzed := false
 	if job.Kind == memory.JobNote && job.Stage == memory.StagePrepare {
 		payload, err := payloadOf(job)
@@ -134,7 +135,7 @@ func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Jo
 		}
 		for _, n := range now {
 			if job.Kind == memory.JobExchange && n.State != memory.StateRaw && n.State != memory.StatePending {
-				continue // a job of its own has done with it
+				continue // a job of its own has processed it
 			}
 			marked := n.State == memory.StatePending
 			if vec, ok := made[n.ID]; ok && n.Vector == nil && memory.EmbedText(&n) == vec.text {
@@ -142,7 +143,7 @@ func (e *Engine) markPending(ctx context.Context, s tenant.Scope, job *memory.Jo
 				marked = false
 			}
 			if analyzed && n.Context == "" && !slices.Contains(n.Supplied, "context") {
-				n.Context = memory.DefaultContext // what a note has that nobody could describe
+				n.Context = memory.DefaultContext // the default when the analysis fails
 			}
 			if marked {
 				continue
@@ -162,10 +163,10 @@ type textEmbedding struct {
 	made memory.Embedding
 }
 
-// vectorsOfLast embeds notes that have no vector yet, so that they are found by
-// meaning although their analysis fails. It gives nothing when there is nothing to do
-// or the embedder fails too.
-func (e *Engine) vectorsOfLast(ctx context.Context, s tenant.Scope, job *memory.Job, ids []uuid.UUID) (map[uuid.UUID]textEmbedding, string) {
+// missingVectors embeds notes that have no vector, so that they are found by
+// meaning although their analysis failed. It returns nil when there is nothing
+// to embed, or when the embedder fails too.
+func (e *Engine) missingVectors(ctx context.Context, s tenant.Scope, job *memory.Job, ids []uuid.UUID) (map[uuid.UUID]textEmbedding, string) {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
 		return nil, ""

@@ -23,7 +23,7 @@ func payloadOf(job *memory.Job) (memory.NoteJob, error) {
 	return p, nil
 }
 
-// notesOf gives the notes that a job is about, in order.
+// notesOf returns the ids of a job's notes, in order.
 func notesOf(job *memory.Job) ([]uuid.UUID, error) {
 	if job.Kind != memory.JobExchange {
 		return []uuid.UUID{job.Note}, nil
@@ -35,10 +35,11 @@ func notesOf(job *memory.Job) ([]uuid.UUID, error) {
 	return p.Messages, nil
 }
 
-// RunPrepare does the first stage of a leased note or exchange job. It describes and
-// embeds the note by itself, and moves the job to decide (or ends it, when only
-// a vector was wanted) in the same transaction; messages of an exchange are embedded. What was deleted ends the job. On an error
-// nothing was written; the caller passes the error to Fail.
+// RunPrepare runs the first stage of a leased note or exchange job: it describes
+// and embeds the note (of an exchange, it embeds the messages), and moves the
+// job to decide in the same transaction. It ends the job when only a vector was
+// wanted, or when the notes are deleted. On an error nothing was written; the
+// caller passes the error to Fail.
 func (e *Engine) RunPrepare(ctx context.Context, s tenant.Scope, job memory.Job) error {
 	for try := 1; ; try++ {
 		prepare := e.prepare
@@ -61,12 +62,12 @@ func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job, l
 	if err != nil {
 		return err
 	}
-	was, ok, err := e.one(ctx, s, v, job.Note)
+	was, ok, err := e.readNote(ctx, s, v, job.Note)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return e.gone(ctx, s, job)
+		return e.endWithoutNote(ctx, s, job)
 	}
 	em, err := e.embedderOf(&v.Collection)
 	if err != nil {
@@ -94,7 +95,7 @@ func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job, l
 	end := memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide, Attempts: 0}
 	if len(spent) > 0 {
 		if end.Result, err = json.Marshal(map[string]costs{"calls": spent}); err != nil {
-			return fault.Wrap(err, fault.Internal, "encode what the analysis cost")
+			return fault.Wrap(err, fault.Internal, "encode the cost of the analysis")
 		}
 	}
 	if payload.EmbedOnly {
@@ -120,8 +121,8 @@ func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job, l
 	return err
 }
 
-// prepareExchange embeds the messages of an exchange that have no vector of
-// their text, and lets those that were pending wait again.
+// prepareExchange embeds the messages of an exchange whose vector is missing or
+// outdated, and sets pending ones back to raw.
 func (e *Engine) prepareExchange(ctx context.Context, s tenant.Scope, job *memory.Job, last bool) error {
 	ids, err := notesOf(job)
 	if err != nil {
@@ -136,7 +137,7 @@ func (e *Engine) prepareExchange(ctx context.Context, s tenant.Scope, job *memor
 		return err
 	}
 	if len(was) == 0 {
-		return e.gone(ctx, s, job)
+		return e.endWithoutNote(ctx, s, job)
 	}
 	em, err := e.embedderOf(&v.Collection)
 	if err != nil {
@@ -182,8 +183,8 @@ func (e *Engine) prepareExchange(ctx context.Context, s tenant.Scope, job *memor
 	return err
 }
 
-// gone ends a job whose note is no longer there.
-func (e *Engine) gone(ctx context.Context, s tenant.Scope, job *memory.Job) error {
+// endWithoutNote ends a job whose note is deleted.
+func (e *Engine) endWithoutNote(ctx context.Context, s tenant.Scope, job *memory.Job) error {
 	return e.store.ReleaseJob(ctx, s, job.ID, job.Lease, memory.JobEnd{
 		State: memory.JobDone, Stage: job.Stage, Result: json.RawMessage(`{"decision":"gone"}`), Attempts: job.Attempts,
 	})

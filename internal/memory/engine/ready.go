@@ -12,52 +12,52 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// application is one decision on its way into the log.
-type application struct {
-	e     *Engine
-	job   *memory.Job // nil: a caller asks
-	event memory.EventKind
-	about []memory.Note // the notes of the event as they were read; none for a task
-	desk  *desk
-	dec   memory.Decision
-	spent costs
-	last  bool // what moved is left out
-	try   int
+// proposal is a decision before its transaction.
+type proposal struct {
+	e          *Engine
+	job        *memory.Job // nil: a task without a job
+	event      memory.EventKind
+	eventNotes []memory.Note // the notes of the event as read; none for a task
+	desk       *desk
+	decision   memory.Decision
+	spent      costs
+	last       bool // the last try: changed notes are left out
+	try        int
 
-	owns    []memory.Note // the notes of the event as they will be
-	refused []refused
+	outcomes []memory.Note // the notes of the event after the decision
+	refused  []refused
 }
 
-// ready completes a decision before its transaction: what it may touch, states, vectors.
-func (a *application) ready(ctx context.Context, s tenant.Scope, em memory.Embedder) error {
-	a.own()
-	a.confine()
-	for i := range a.owns {
-		n := &a.owns[i]
+// prepare completes a decision before its transaction: allowed changes, states, vectors.
+func (a *proposal) prepare(ctx context.Context, s tenant.Scope, em memory.Embedder) error {
+	a.setOutcomes()
+	a.dropDisallowed()
+	for i := range a.outcomes {
+		n := &a.outcomes[i]
 		switch {
-		case a.dec.Pending != "":
-			n.State, n.Error = memory.StatePending, a.dec.Pending
-		case a.dec.Review != nil:
+		case a.decision.Pending != "":
+			n.State, n.Error = memory.StatePending, a.decision.Pending
+		case a.decision.Review != nil:
 			n.State, n.Error = memory.StateInReview, ""
-		case a.event == memory.EventNote && n.State == memory.StateRaw && n.Content != a.about[i].Content:
-			// Divided: what is left of it goes through the policy anew.
+		case a.event == memory.EventNote && n.State == memory.StateRaw && n.Content != a.eventNotes[i].Content:
+			// Split: the remaining part goes through the policy again.
 			n.State, n.Error = memory.StateRaw, ""
 		default:
 			n.State, n.Error = memory.StateEvolved, ""
 		}
 	}
-	if err := a.listed(ctx, s); err != nil {
+	if err := a.readListed(ctx, s); err != nil {
 		return err
 	}
-	notes := make([]*memory.Note, 0, len(a.owns)+len(a.dec.Puts))
+	notes := make([]*memory.Note, 0, len(a.outcomes)+len(a.decision.Puts))
 	was := make([]memory.Note, 0, cap(notes))
-	for i := range a.owns {
-		notes, was = append(notes, &a.owns[i]), append(was, a.about[i])
+	for i := range a.outcomes {
+		notes, was = append(notes, &a.outcomes[i]), append(was, a.eventNotes[i])
 	}
-	for i := range a.dec.Puts {
-		p := &a.dec.Puts[i]
+	for i := range a.decision.Puts {
+		p := &a.decision.Puts[i]
 		notes = append(notes, p)
-		was = append(was, a.desk.read[p.ID]) // the zero note for a new one
+		was = append(was, a.desk.readSet[p.ID]) // the zero note for a new one
 	}
 	for _, n := range notes {
 		n.Vector, n.Tokens = nil, nil
@@ -65,61 +65,60 @@ func (a *application) ready(ctx context.Context, s tenant.Scope, em memory.Embed
 	return a.e.revector(ctx, s, em, notes, was)
 }
 
-// own gives the notes of the event as the decision leaves them: that of a note
-// is the decision's, messages stay as they are unless they are put.
-func (a *application) own() {
-	a.owns = slices.Clone(a.about)
-	for i := range a.owns {
-		n := &a.owns[i]
+// setOutcomes sets the notes of the event as the decision leaves them: the note of
+// a note event is the decision's, messages change only when they are put.
+func (a *proposal) setOutcomes() {
+	a.outcomes = slices.Clone(a.eventNotes)
+	for i := range a.outcomes {
+		n := &a.outcomes[i]
 		put := -1
 		if a.event != memory.EventNote {
-			put = slices.IndexFunc(a.dec.Puts, func(p memory.Note) bool { return p.ID == n.ID })
+			put = slices.IndexFunc(a.decision.Puts, func(p memory.Note) bool { return p.ID == n.ID })
 		}
 		was := *n
 		switch {
 		case a.event == memory.EventNote:
-			*n = a.dec.Note
+			*n = a.decision.Note
 		case put >= 0:
-			*n = a.dec.Puts[put]
+			*n = a.decision.Puts[put]
 		}
 		n.ID, n.Kind, n.Key = was.ID, was.Kind, was.Key
 		if err := n.Check(); err != nil {
-			a.refuse("note", n.Kind, err)
+			a.addRefused("note", n.Kind, err)
 			*n = was
 		}
 	}
 }
 
-func (a *application) refuse(part string, kind memory.Kind, err error) {
+func (a *proposal) addRefused(part string, kind memory.Kind, err error) {
 	a.refused = append(a.refused, refused{Part: part, Kind: kind, Reason: reason(err)})
 }
 
-// mine tells whether a note is one of the event's.
-func (a *application) mine(id uuid.UUID) bool {
-	return slices.ContainsFunc(a.about, func(n memory.Note) bool { return n.ID == id })
+// isEventNote reports whether a note belongs to the event.
+func (a *proposal) isEventNote(id uuid.UUID) bool {
+	return slices.ContainsFunc(a.eventNotes, func(n memory.Note) bool { return n.ID == id })
 }
 
-// known tells whether the policy has seen a note.
-func (a *application) known(id uuid.UUID) bool {
-	_, read := a.desk.read[id]
-	_, seen := a.desk.seen[id]
-	return read || seen || a.mine(id)
+// hasSeen reports whether the policy has read or listed a note.
+func (a *proposal) hasSeen(id uuid.UUID) bool {
+	_, read := a.desk.readSet[id]
+	_, seen := a.desk.listed[id]
+	return read || seen || a.isEventNote(id)
 }
 
-// fresh tells whether a put makes a note.
-func (a *application) fresh(p *memory.Note) bool { return p.ID == uuid.Nil || a.desk.made[p.ID] }
+// isNew reports whether a put creates a note.
+func (a *proposal) isNew(p *memory.Note) bool { return p.ID == uuid.Nil || a.desk.newIDs[p.ID] }
 
-// confine drops what a policy may not ask for: changes of notes that it has not
-// seen, links between others than those it has seen or makes, links of a note to
-// itself, and what is too long to be kept. One bad part is not the whole
-// decision's end.
-func (a *application) confine() {
+// dropDisallowed removes the parts of a decision that are not allowed: changes of
+// notes that the policy has not seen, links whose ends it has neither seen nor
+// created, self-links, and values over their limits. The rest is applied.
+func (a *proposal) dropDisallowed() {
 	made := map[uuid.UUID]bool{}
 	keys := map[naturalKey]bool{}
 	var puts []memory.Note
-	for _, p := range a.dec.Puts {
-		fresh := a.fresh(&p)
-		if a.mine(p.ID) || !fresh && !a.known(p.ID) || fresh && made[p.ID] {
+	for _, p := range a.decision.Puts {
+		fresh := a.isNew(&p)
+		if a.isEventNote(p.ID) || !fresh && !a.hasSeen(p.ID) || fresh && made[p.ID] {
 			continue
 		}
 		if p.Key != "" && keys[naturalKey{p.Kind, p.Key}] {
@@ -127,10 +126,10 @@ func (a *application) confine() {
 			continue
 		}
 		if fresh {
-			a.complete(&p)
+			a.fillDefaults(&p)
 		}
 		if err := p.Check(); err != nil {
-			a.refuse("note", p.Kind, err)
+			a.addRefused("note", p.Kind, err)
 			continue
 		}
 		keys[naturalKey{p.Kind, p.Key}] = true
@@ -139,26 +138,26 @@ func (a *application) confine() {
 		}
 		puts = append(puts, p)
 	}
-	a.dec.Puts = puts
-	a.dec.Deletes = slices.DeleteFunc(slices.Clone(a.dec.Deletes), func(id uuid.UUID) bool { return !a.known(id) })
-	end := func(id uuid.UUID) bool { return made[id] || a.known(id) }
+	a.decision.Puts = puts
+	a.decision.Deletes = slices.DeleteFunc(slices.Clone(a.decision.Deletes), func(id uuid.UUID) bool { return !a.hasSeen(id) })
+	end := func(id uuid.UUID) bool { return made[id] || a.hasSeen(id) }
 	var links []memory.Link
-	for _, l := range a.dec.Links {
+	for _, l := range a.decision.Links {
 		if l.Source == l.Target || !end(l.Source) || !end(l.Target) {
 			continue
 		}
 		if err := l.Check(); err != nil {
-			a.refuse("link", "", err)
+			a.addRefused("link", "", err)
 			continue
 		}
 		links = append(links, l)
 	}
-	a.dec.Links = links
+	a.decision.Links = links
 }
 
-// complete fills in what a new note needs: a policy has decided about it
-// unless it says otherwise, and it comes from what the event is about.
-func (a *application) complete(p *memory.Note) {
+// fillDefaults sets the unset fields of a new note: it counts as evolved, and its
+// sources are the notes of the event.
+func (a *proposal) fillDefaults(p *memory.Note) {
 	if p.Kind == "" {
 		p.Kind = memory.KindNote
 	}
@@ -169,20 +168,20 @@ func (a *application) complete(p *memory.Note) {
 		p.Category = memory.DefaultCategory
 	}
 	if len(p.Provenance.Sources) == 0 {
-		for i := range a.about {
-			p.Provenance.Sources = append(p.Provenance.Sources, a.about[i].ID)
+		for i := range a.eventNotes {
+			p.Provenance.Sources = append(p.Provenance.Sources, a.eventNotes[i].ID)
 		}
 	}
 }
 
-// listed reads again, with their vectors, notes that are changed and were only
-// listed, so that their texts need not be embedded anew.
-func (a *application) listed(ctx context.Context, s tenant.Scope) error {
+// readListed reads the listed notes that the decision changes, with their vectors,
+// so that unchanged texts are not embedded again.
+func (a *proposal) readListed(ctx context.Context, s tenant.Scope) error {
 	var ids []uuid.UUID
-	for i := range a.dec.Puts {
-		id := a.dec.Puts[i].ID
-		_, read := a.desk.read[id]
-		if _, seen := a.desk.seen[id]; seen && !read {
+	for i := range a.decision.Puts {
+		id := a.decision.Puts[i].ID
+		_, read := a.desk.readSet[id]
+		if _, seen := a.desk.listed[id]; seen && !read {
 			ids = append(ids, id)
 		}
 	}
@@ -193,33 +192,33 @@ func (a *application) listed(ctx context.Context, s tenant.Scope) error {
 	if err != nil {
 		return err
 	}
-	a.desk.record(notes)
+	a.desk.recordRead(notes)
 	return nil
 }
 
-func (a *application) apply(ctx context.Context, s tenant.Scope) error {
+func (a *proposal) apply(ctx context.Context, s tenant.Scope) error {
 	o := memory.WriteOptions{Cause: a.cause(), Job: a.job.ID, Trigger: a.job.Note, System: true}
 	_, err := a.e.store.Write(ctx, s, a.job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		w := writing{application: a, tx: tx}
+		w := applyTx{proposal: a, tx: tx}
 		return w.run(ctx)
 	})
 	return err
 }
 
-// cause is what the log says of the changeset.
-func (a *application) cause() memory.Cause {
+// cause returns the cause of the changeset.
+func (a *proposal) cause() memory.Cause {
 	switch {
-	case a.dec.Cause != "":
-		return a.dec.Cause
-	case a.dec.Pending != "":
+	case a.decision.Cause != "":
+		return a.decision.Cause
+	case a.decision.Pending != "":
 		return memory.CauseMark
 	default:
 		return memory.CauseEvolve
 	}
 }
 
-// sameJSON tells that two objects say the same. Numbers of different types are
-// equal when they are written alike.
+// sameJSON reports whether two objects have the same JSON. Numbers of different
+// types are equal when they are written alike.
 func sameJSON(a, b map[string]any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

@@ -13,19 +13,19 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// catchUps is how often a reembed job looks for what was written meanwhile
-// before it switches all the same: what is left then has its vector right after.
+// catchUps is how often a reembed job catches up with new writes before it
+// switches all the same. Notes that are left then get their vector right after.
 const catchUps = 16
 
-// errBehind says that the log went on since the vectors were made.
-var errBehind = errors.New("the collection was written meanwhile")
+// errNewWrites is returned when the collection was written after the vectors were computed.
+var errNewWrites = errors.New("the collection was written meanwhile")
 
-// RunReembed does a reembed job. It adds vectors of another embedder to every
-// version that the collection shows, those of its ancestors' layers too, a
-// batch at a time; then one changeset switches the collection to it. Until then
-// everybody reads the old vectors; the base and other forks keep theirs. An
-// interrupted job goes on with the versions that have no such vector yet. With the collection's own embedder, and after the
-// switch, notes without any vector get theirs, as changesets.
+// RunReembed runs a reembed job. It adds vectors of the new embedder to every
+// visible version, also in the layers of ancestors, a batch at a time; then one
+// changeset switches the collection. Until then all reads use the old vectors;
+// the base and other forks keep theirs. An interrupted job resumes with the
+// versions that have no such vector. Then, or when the embedder is the
+// collection's own, notes without any vector get one, as changesets.
 func (e *Engine) RunReembed(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	var p memory.ReembedJob
 	if err := json.Unmarshal(job.Payload, &p); err != nil || p.Embedder == "" {
@@ -33,14 +33,14 @@ func (e *Engine) RunReembed(ctx context.Context, s tenant.Scope, job memory.Job,
 	}
 	em, ok := e.embedders.ByName(p.Embedder)
 	if !ok {
-		return fault.New(fault.Invalid, "the embedder %q is not configured any more", p.Embedder)
+		return fault.New(fault.Invalid, "the embedder %q is no longer configured", p.Embedder)
 	}
-	r := &reembedding{e: e, s: s, job: &job, em: em, name: em.Name(), dim: em.Dim(), told: progress, until: e.now().Add(e.cfg.ReembedSlice)}
+	r := &reembedRun{e: e, s: s, job: &job, em: em, name: em.Name(), dim: em.Dim(), report: progress, until: e.now().Add(e.cfg.ReembedSlice)}
 	err := r.run(ctx)
 	end := memory.JobEnd{State: memory.JobDone, Stage: memory.StageTask, Attempts: job.Attempts}
 	switch {
-	case errors.Is(err, errSlice):
-		end = memory.JobEnd{State: memory.JobQueued, Stage: memory.StageTask} // it came on: failed tries of before are forgiven
+	case errors.Is(err, errTimeSlice):
+		end = memory.JobEnd{State: memory.JobQueued, Stage: memory.StageTask} // it made progress: earlier failed tries no longer count
 	case err != nil:
 		return err
 	default:
@@ -51,38 +51,38 @@ func (e *Engine) RunReembed(ctx context.Context, s tenant.Scope, job memory.Job,
 	return e.store.ReleaseJob(ctx, s, job.ID, job.Lease, end)
 }
 
-// errSlice says that the job has worked for so long that others have a turn.
-var errSlice = errors.New("the job goes on later")
+// errTimeSlice is returned when the job has used up its time slice.
+var errTimeSlice = errors.New("the job continues later")
 
-// reembedding is one try of a reembed job.
-type reembedding struct {
-	e     *Engine
-	s     tenant.Scope
-	job   *memory.Job
-	em    memory.Embedder
-	name  string
-	dim   int // when the try began
-	told  memory.ReportProgress
-	until time.Time
+// reembedRun is one try of a reembed job.
+type reembedRun struct {
+	e      *Engine
+	s      tenant.Scope
+	job    *memory.Job
+	em     memory.Embedder
+	name   string
+	dim    int // when the try began
+	report memory.ReportProgress
+	until  time.Time
 
 	done          memory.Progress
 	added, filled int64
 }
 
-func (r *reembedding) run(ctx context.Context) error {
+func (r *reembedRun) run(ctx context.Context) error {
 	v, err := r.e.open(ctx, r.s, r.job.Collection)
 	if err != nil {
 		return err
 	}
-	if err := r.count(ctx, v); err != nil {
+	if err := r.startProgress(ctx, v); err != nil {
 		return err
 	}
 	if v.Collection.Embedder != r.name {
-		// A version without any vector waits for a job of its own, or for fill.
-		if err := r.pages(ctx, v, func(list []memory.Note) error { return r.add(ctx, v, list) }); err != nil {
+		// A version without any vector gets one from its own job, or from fill.
+		if err := r.eachBatch(ctx, v, func(list []memory.Note) error { return r.add(ctx, v, list) }); err != nil {
 			return err
 		}
-		if err := r.convert(ctx, v); err != nil {
+		if err := r.switchEmbedder(ctx, v); err != nil {
 			return err
 		}
 	} else if v.Collection.Dim != r.dim {
@@ -92,12 +92,12 @@ func (r *reembedding) run(ctx context.Context) error {
 		return err
 	}
 	r.done.Done = r.done.Total
-	return r.told(ctx, r.done)
+	return r.report(ctx, r.done)
 }
 
-// count tells how far earlier tries came, and refuses to mix vectors of one
-// name and several sizes.
-func (r *reembedding) count(ctx context.Context, v memory.View) error {
+// startProgress reports the progress of earlier tries. Vectors of the same
+// embedder name with other dimensions are Invalid.
+func (r *reembedRun) startProgress(ctx context.Context, v memory.View) error {
 	have, other, err := r.e.store.CountVectors(ctx, r.s, v, r.name, r.dim)
 	if err != nil {
 		return err
@@ -110,11 +110,11 @@ func (r *reembedding) count(ctx context.Context, v memory.View) error {
 		return err
 	}
 	r.done = memory.Progress{Done: have, Total: max(counts.Notes, have)}
-	return r.told(ctx, r.done)
+	return r.report(ctx, r.done)
 }
 
-// pages gives the notes of a view that lack a vector, in batches for the embedder.
-func (r *reembedding) pages(ctx context.Context, v memory.View, fn func([]memory.Note) error) error {
+// eachBatch calls fn for the notes of a view without a vector, in batches for the embedder.
+func (r *reembedRun) eachBatch(ctx context.Context, v memory.View, fn func([]memory.Note) error) error {
 	var after uuid.UUID
 	for {
 		list, err := r.e.store.ListNotes(ctx, r.s, v, memory.NoteQuery{Lacks: r.name, After: after, Limit: upkeepPage})
@@ -128,7 +128,7 @@ func (r *reembedding) pages(ctx context.Context, v memory.View, fn func([]memory
 			}
 			rest = rest[n:]
 			if r.e.now().After(r.until) {
-				return errSlice
+				return errTimeSlice
 			}
 		}
 		if len(list) < upkeepPage {
@@ -138,8 +138,8 @@ func (r *reembedding) pages(ctx context.Context, v memory.View, fn func([]memory
 	}
 }
 
-// add makes and stores the further vectors of notes that have one already.
-func (r *reembedding) add(ctx context.Context, v memory.View, list []memory.Note) error {
+// add computes and stores the additional vectors of notes that have one.
+func (r *reembedRun) add(ctx context.Context, v memory.View, list []memory.Note) error {
 	var texts []string
 	var vectors []memory.VersionVector
 	for i := range list {
@@ -164,12 +164,12 @@ func (r *reembedding) add(ctx context.Context, v memory.View, list []memory.Note
 	r.added += int64(len(vectors))
 	r.done.Done += int64(len(vectors))
 	r.done.Total = max(r.done.Total, r.done.Done)
-	return r.told(ctx, r.done)
+	return r.report(ctx, r.done)
 }
 
-// embed refuses vectors of other dimensions than the try began with: an
-// endpoint may change its model under way.
-func (r *reembedding) embed(ctx context.Context, texts []string) ([]memory.Embedding, error) {
+// embed embeds texts. Vectors of other dimensions than at the start of the try are
+// ModelFailed: an endpoint may change its model meanwhile.
+func (r *reembedRun) embed(ctx context.Context, texts []string) ([]memory.Embedding, error) {
 	made, err := memory.EmbedAll(ctx, r.em, r.s, texts)
 	if err == nil && len(made[0].Vector) != r.dim {
 		err = fault.New(fault.ModelFailed, "the embedder %q changed from %d to %d dimensions", r.name, r.dim, len(made[0].Vector))
@@ -177,9 +177,9 @@ func (r *reembedding) embed(ctx context.Context, texts []string) ([]memory.Embed
 	return made, err
 }
 
-// convert switches the collection, once what was written since the view has its
-// vectors.
-func (r *reembedding) convert(ctx context.Context, v memory.View) error {
+// switchEmbedder switches the collection to the new embedder, once notes written
+// after the view have their vectors.
+func (r *reembedRun) switchEmbedder(ctx context.Context, v memory.View) error {
 	o := memory.WriteOptions{Cause: memory.CauseReembed, Job: r.job.ID, System: true}
 	for try := 1; ; try++ {
 		_, err := r.e.store.Write(ctx, r.s, r.job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
@@ -188,11 +188,11 @@ func (r *reembedding) convert(ctx context.Context, v memory.View) error {
 			case now.Collection.Embedder == r.name:
 				return nil
 			case now.At != v.At && try < catchUps:
-				return errBehind
+				return errNewWrites
 			}
 			return tx.SetEmbedder(ctx, r.name, r.dim, r.job.ID)
 		})
-		if !errors.Is(err, errBehind) {
+		if !errors.Is(err, errNewWrites) {
 			return err
 		}
 		if v, err = r.catchUp(ctx, v.At); err != nil {
@@ -201,8 +201,8 @@ func (r *reembedding) convert(ctx context.Context, v memory.View) error {
 	}
 }
 
-// catchUp adds the vectors of what the own log has written after a revision.
-func (r *reembedding) catchUp(ctx context.Context, after memory.Revision) (memory.View, error) {
+// catchUp adds the vectors of versions written to the collection's own log after a revision.
+func (r *reembedRun) catchUp(ctx context.Context, after memory.Revision) (memory.View, error) {
 	v, err := r.e.open(ctx, r.s, r.job.Collection)
 	if err != nil {
 		return v, err
@@ -222,20 +222,20 @@ func (r *reembedding) catchUp(ctx context.Context, after memory.Revision) (memor
 	return v, err
 }
 
-// fill gives the notes that still have no vector theirs.
-func (r *reembedding) fill(ctx context.Context) error {
+// fill embeds the notes that still have no vector.
+func (r *reembedRun) fill(ctx context.Context) error {
 	v, err := r.e.open(ctx, r.s, r.job.Collection)
 	if err != nil {
 		return err
 	}
-	return r.pages(ctx, v, func(list []memory.Note) error {
-		n, err := r.e.freshen(ctx, r.s, r.job, memory.CauseReembed, r.em, list)
+	return r.eachBatch(ctx, v, func(list []memory.Note) error {
+		n, err := r.e.embedMissing(ctx, r.s, r.job, memory.CauseReembed, r.em, list)
 		if err != nil {
 			return err
 		}
 		r.filled += n
 		r.done.Done += n
 		r.done.Total = max(r.done.Total, r.done.Done)
-		return r.told(ctx, r.done)
+		return r.report(ctx, r.done)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Review reads a proposal or an applied risky change.
+// Review returns a proposal or an applied risky change.
 func (e *Engine) Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Review, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return memory.Review{}, err
@@ -57,9 +57,9 @@ func (e *Engine) openReview(ctx context.Context, s tenant.Scope, id uuid.UUID) (
 }
 
 // Approve applies an open proposal under the conflict rule of jobs: when a note
-// that it rests on has moved since, nothing is written, the review stays open,
-// and the fault (Conflict) lists the notes in its fields. A review that is
-// closed is a Conflict too. It needs notes:write, and base:write on a shared base.
+// in its read set has changed since, nothing is written, the review stays open,
+// and the fault (Conflict) lists the notes in its fields. A closed review is a
+// Conflict too. It needs notes:write, and base:write on a shared base.
 func (e *Engine) Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error) {
 	r, v, err := e.openReview(ctx, s, id)
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *Engine) Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reas
 	}
 	closed := r
 	_, err = e.store.Write(ctx, s, r.Collection, o, func(ctx context.Context, tx memory.Tx) error {
-		current, err := unmoved(ctx, tx, r.Read)
+		current, err := checkUnchanged(ctx, tx, r.Read)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (e *Engine) Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reas
 			}
 		}
 		closed = r
-		closed.State, closed.Reason, closed.Actor = memory.ReviewApproved, closing(reason, r.Reason), s.Actor()
+		closed.State, closed.Reason, closed.Actor = memory.ReviewApproved, firstNonEmpty(reason, r.Reason), s.Actor()
 		closed.Revision, closed.ClosedAt = tx.Revision(), tx.Now()
 		return tx.UpdateReview(ctx, closed)
 	})
@@ -129,14 +129,14 @@ func (e *Engine) Approve(ctx context.Context, s tenant.Scope, id uuid.UUID, reas
 	return closed, nil
 }
 
-func closing(given, was string) string {
+func firstNonEmpty(given, was string) string {
 	if given != "" {
 		return given
 	}
 	return was
 }
 
-// proposed gives the notes as an approval would make them, with their vectors.
+// proposed returns the notes as changed by an approval, with their vectors.
 func (e *Engine) proposed(ctx context.Context, s tenant.Scope, v memory.View, r *memory.Review) ([]memory.Note, error) {
 	em, err := e.embedderOf(&v.Collection)
 	if err != nil {
@@ -167,11 +167,11 @@ func (e *Engine) proposed(ctx context.Context, s tenant.Scope, v memory.View, r 
 	return puts, e.revector(ctx, s, em, targets, now)
 }
 
-// unmoved reads the notes of versions under the lock and refuses, naming
-// them, when some have another version by now. Along a lineage a revision
-// tells the versions of a note apart; the layer changes when a fork is made
-// independent, which moves nothing.
-func unmoved(ctx context.Context, tx memory.Tx, read []memory.Version) (map[uuid.UUID]memory.Note, error) {
+// checkUnchanged reads the notes of versions under the lock. It returns a Conflict
+// that names the notes whose version has changed. Layers are not compared: a
+// revision identifies a version within a lineage, and the layer changes when a
+// fork is made independent.
+func checkUnchanged(ctx context.Context, tx memory.Tx, read []memory.Version) (map[uuid.UUID]memory.Note, error) {
 	ids := make([]uuid.UUID, len(read))
 	for i, ver := range read {
 		ids[i] = ver.Note
@@ -184,7 +184,7 @@ func unmoved(ctx context.Context, tx memory.Tx, read []memory.Version) (map[uuid
 	for i := range now {
 		current[now[i].ID] = now[i]
 	}
-	refuse := &fault.Error{Code: fault.Conflict, Message: "notes that the proposal rests on have changed since; the review stays open", Err: memory.ErrMoved}
+	refuse := &fault.Error{Code: fault.Conflict, Message: "notes that the proposal depends on have changed since; the review stays open", Err: memory.ErrMoved}
 	for _, ver := range read {
 		n, ok := current[ver.Note]
 		switch {
@@ -200,7 +200,7 @@ func unmoved(ctx context.Context, tx memory.Tx, read []memory.Version) (map[uuid
 	return current, nil
 }
 
-// otherOpen tells whether the note that caused a review waits for another one too.
+// otherOpen reports whether the note that caused a review has another open review.
 func (e *Engine) otherOpen(ctx context.Context, s tenant.Scope, r *memory.Review) (bool, error) {
 	const page = 200
 	for offset := 0; ; offset += page {
@@ -217,9 +217,9 @@ func (e *Engine) otherOpen(ctx context.Context, s tenant.Scope, r *memory.Review
 	}
 }
 
-// Reject closes an open proposal without applying it, or takes back an applied
-// risky change in one step, as Undo does. Any other review is a Conflict. It needs what
-// Approve needs.
+// Reject closes an open proposal without applying it, or undoes an applied risky
+// change like Undo. Any other review is a Conflict. It needs the permissions of
+// Approve.
 func (e *Engine) Reject(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error) {
 	r, v, err := e.openReview(ctx, s, id)
 	if err != nil {
@@ -255,7 +255,7 @@ func (e *Engine) Reject(ctx context.Context, s tenant.Scope, id uuid.UUID, reaso
 			}
 		}
 		closed = r
-		closed.State, closed.Reason, closed.Actor, closed.ClosedAt = memory.ReviewRejected, closing(reason, r.Reason), s.Actor(), tx.Now()
+		closed.State, closed.Reason, closed.Actor, closed.ClosedAt = memory.ReviewRejected, firstNonEmpty(reason, r.Reason), s.Actor(), tx.Now()
 		return tx.UpdateReview(ctx, closed)
 	})
 	if err != nil {

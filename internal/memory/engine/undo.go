@@ -16,20 +16,19 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Undone says what taking back an evolution did.
+// Undone is the result of an undo.
 type Undone struct {
-	Revision memory.Revision // of the inverse changeset; the head when nothing was left to take back
+	Revision memory.Revision // of the inverse changeset; the head when there was nothing to undo
 	Undoes   memory.Revision
-	Restored []uuid.UUID // notes that got back what they had
+	Restored []uuid.UUID // notes that were restored
 	Unlinked []memory.LinkID
-	Stale    []uuid.UUID // notes marked, because what they say or are linked to was derived from it
+	Stale    []uuid.UUID // notes marked stale, because they were derived from it
 }
 
-// Undo takes back an evolution: it appends the inverse of the changeset that a
-// decision or an approved review made at a revision of the collection's own
-// log. What was changed by hand since stays. Later evolutions that rested on
-// what is taken back keep their effect, and the notes they changed are marked
-// stale in their provenance.
+// Undo appends the inverse of the changeset that a decision or an approved review
+// wrote at a revision of the collection's own log. Later changes by callers
+// stay. Later evolutions that read what is undone keep their effect, and the
+// notes that they changed are marked stale in their provenance.
 //
 // Only evolutions can be undone, and once (Conflict). It needs notes:write, and
 // base:write on a shared base.
@@ -104,12 +103,12 @@ func (e *Engine) undoOnce(ctx context.Context, s tenant.Scope, v memory.View, re
 	return out, nil
 }
 
-// undoPlan is what an undo will do, read at one revision of the head.
+// undoPlan holds the changes of an undo, read at one revision of the head.
 type undoPlan struct {
 	cause   memory.Changeset
 	now     map[uuid.UUID]memory.Note // of every note that will be put
 	put     []memory.Note             // restored, with vectors
-	remove  []uuid.UUID               // made by the changeset and unchanged since
+	remove  []uuid.UUID               // created by the changeset and unchanged since
 	unlink  []memory.Link             // as they are now
 	relink  []memory.Link
 	derived []uuid.UUID
@@ -120,7 +119,7 @@ func (e *Engine) planUndo(ctx context.Context, s tenant.Scope, v memory.View, re
 	if err != nil {
 		return nil, err
 	}
-	made, err := e.written(ctx, s, v, rev)
+	made, err := e.notesByRevision(ctx, s, v, rev)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +140,7 @@ func (e *Engine) planUndo(ctx context.Context, s tenant.Scope, v memory.View, re
 	if err := p.links(ctx, e, s, [3]memory.View{was, then, v}, append(slices.Clone(made[rev]), cause.Trigger)); err != nil {
 		return nil, err
 	}
-	if err := p.trace(ctx, e, s, v, later, made, tainted); err != nil {
+	if err := p.findDerived(ctx, e, s, v, later, made, tainted); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -177,13 +176,13 @@ func (e *Engine) changesets(ctx context.Context, s tenant.Scope, v memory.View, 
 		return cause, nil, fault.Missing("changeset")
 	}
 	if cause.Cause != memory.CauseEvolve && cause.Cause != memory.CauseReview {
-		return cause, nil, fault.New(fault.Conflict, "revision %d is no evolution", rev)
+		return cause, nil, fault.New(fault.Conflict, "revision %d is not an evolution", rev)
 	}
 	return cause, later, nil
 }
 
-// written lists which notes the own log wrote at each revision from rev on.
-func (e *Engine) written(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision) (map[memory.Revision][]uuid.UUID, error) {
+// notesByRevision returns the notes that the collection's own log wrote at each revision from rev on.
+func (e *Engine) notesByRevision(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision) (map[memory.Revision][]uuid.UUID, error) {
 	made := map[memory.Revision][]uuid.UUID{}
 	_, err := e.store.Log(ctx, s, v, 0, rev-1, v.Collection.Embedder, func(row memory.LogRow) error {
 		if row.Note.From >= rev && !slices.Contains(made[row.Note.From], row.Note.ID) {
@@ -194,8 +193,8 @@ func (e *Engine) written(ctx context.Context, s tenant.Scope, v memory.View, rev
 	return made, err
 }
 
-// notes plans what becomes of the notes that the changeset wrote, and gives
-// the versions whose description it made.
+// notes plans the changes of the notes that the changeset wrote, and returns the
+// versions whose description it changed.
 func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [3]memory.View, ids []uuid.UUID) (map[memory.Version]bool, error) {
 	var read [3]map[uuid.UUID]memory.Note
 	for i, v := range &views {
@@ -216,7 +215,7 @@ func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [
 		then, wrote := read[1][id]
 		now, there := read[2][id]
 		if wrote && (!had || !sameDescription(&was, &then)) {
-			tainted[unlayered(then.Version())] = true
+			tainted[withoutLayer(then.Version())] = true
 		}
 		switch {
 		case !there || !wrote:
@@ -225,13 +224,13 @@ func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [
 				p.remove, p.now[id] = append(p.remove, id), now
 			}
 		default:
-			n := inverse(was, then, now)
+			n := revertNote(was, then, now)
 			if !sameContent(&n, &now) {
 				p.now[id] = now
 				n.Vector, n.Tokens = nil, nil
 				puts, current = append(puts, n), append(current, now)
 				if memory.EmbedText(&n) == memory.EmbedText(&was) {
-					current[len(current)-1] = was // its vector is at hand
+					current[len(current)-1] = was // reuse its vector
 				}
 			}
 		}
@@ -255,17 +254,17 @@ func sameDescription(a, b *memory.Note) bool {
 	return a.Content == b.Content && a.Context == b.Context && slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Tags, b.Tags)
 }
 
-// inverse takes the step from was to then back out of now; what came later stays.
-func inverse(was, then, now memory.Note) memory.Note {
-	now.Content = inverseText(was.Content, then.Content, now.Content)
-	now.Context = inverseText(was.Context, then.Context, now.Context)
-	now.Keywords = inverseList(was.Keywords, then.Keywords, now.Keywords)
-	now.Tags = inverseList(was.Tags, then.Tags, now.Tags)
-	now.Category = inverseText(was.Category, then.Category, now.Category)
+// revertNote removes the change from was to then out of now; later changes stay.
+func revertNote(was, then, now memory.Note) memory.Note {
+	now.Content = revertText(was.Content, then.Content, now.Content)
+	now.Context = revertText(was.Context, then.Context, now.Context)
+	now.Keywords = revertList(was.Keywords, then.Keywords, now.Keywords)
+	now.Tags = revertList(was.Tags, then.Tags, now.Tags)
+	now.Category = revertText(was.Category, then.Category, now.Category)
 	return now
 }
 
-func inverseText(was, then, now string) string {
+func revertText(was, then, now string) string {
 	switch {
 	case was == then:
 		return now
@@ -278,7 +277,7 @@ func inverseText(was, then, now string) string {
 	}
 }
 
-func inverseList(was, then, now []string) []string {
+func revertList(was, then, now []string) []string {
 	switch {
 	case slices.Equal(was, then):
 		return now
@@ -299,7 +298,7 @@ func inverseList(was, then, now []string) []string {
 	return out
 }
 
-// links plans what becomes of the links that the changeset made or ended.
+// links plans the changes of the links that the changeset created or ended.
 func (p *undoPlan) links(ctx context.Context, e *Engine, s tenant.Scope, views [3]memory.View, ids []uuid.UUID) error {
 	var read [3]map[memory.LinkID]memory.Link
 	for i, v := range &views {
@@ -337,16 +336,16 @@ func (p *undoPlan) links(ctx context.Context, e *Engine, s tenant.Scope, views [
 	return nil
 }
 
-// unlayered names a version within a lineage, where the revision tells the
-// versions of a note apart; its layer changes when a fork is made independent.
-func unlayered(v memory.Version) memory.Version {
+// withoutLayer returns the identity of a version within a lineage. The revision
+// identifies it there; its layer changes when a fork is made independent.
+func withoutLayer(v memory.Version) memory.Version {
 	v.Layer = uuid.Nil
 	return v
 }
 
-// trace finds the later evolutions that rested on what is taken back, and on
-// what those changed in turn.
-func (p *undoPlan) trace(ctx context.Context, e *Engine, s tenant.Scope, v memory.View, later []memory.Changeset, made map[memory.Revision][]uuid.UUID, tainted map[memory.Version]bool) error {
+// findDerived finds the later evolutions that read what is undone, and those that
+// read what these changed in turn.
+func (p *undoPlan) findDerived(ctx context.Context, e *Engine, s tenant.Scope, v memory.View, later []memory.Changeset, made map[memory.Revision][]uuid.UUID, tainted map[memory.Version]bool) error {
 	if len(tainted) == 0 {
 		return nil
 	}
@@ -423,12 +422,12 @@ func (p *undoPlan) write(ctx context.Context, tx memory.Tx, out *Undone, r *memo
 		return nil
 	}
 	closed := *r
-	closed.State, closed.Reason, closed.Actor, closed.ClosedAt = memory.ReviewUndone, closing(reason, r.Reason), actor, tx.Now()
+	closed.State, closed.Reason, closed.Actor, closed.ClosedAt = memory.ReviewUndone, firstNonEmpty(reason, r.Reason), actor, tx.Now()
 	return tx.UpdateReview(ctx, closed)
 }
 
-// writeUnlinks ends the links that stand as they were when the undo was
-// planned; one that somebody made anew since stays.
+// writeUnlinks ends the links that are unchanged since the undo was planned; a
+// link that was created again since stays.
 func (p *undoPlan) writeUnlinks(ctx context.Context, tx memory.Tx, out *Undone) error {
 	if len(p.unlink) == 0 {
 		return nil

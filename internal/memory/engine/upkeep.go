@@ -13,9 +13,9 @@ import (
 
 const upkeepPage = 200
 
-// RunConsolidate does a consolidate job: every visible note gets a vector of
-// what it says now if it has none (or, where embedding is cheap, another one),
-// then the index is built anew. Doing it twice changes nothing more.
+// RunConsolidate runs a consolidate job: it embeds every visible note that has no
+// vector (with a fast embedder, also those whose vector is outdated), then
+// rebuilds the index. It is idempotent.
 func (e *Engine) RunConsolidate(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	v, err := e.open(ctx, s, job.Collection)
 	if err != nil {
@@ -32,7 +32,7 @@ func (e *Engine) RunConsolidate(ctx context.Context, s tenant.Scope, job memory.
 		if err != nil {
 			return err
 		}
-		n, err := e.freshen(ctx, s, &job, memory.CauseConsolidate, em, list)
+		n, err := e.embedMissing(ctx, s, &job, memory.CauseConsolidate, em, list)
 		if err != nil {
 			return err
 		}
@@ -59,9 +59,9 @@ func (e *Engine) RunConsolidate(ctx context.Context, s tenant.Scope, job memory.
 	})
 }
 
-// freshen writes the vectors that a page of notes lacks, in one changeset.
-// Notes that moved meanwhile have a vector from whoever moved them.
-func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, cause memory.Cause, em memory.Embedder, list []memory.Note) (int64, error) {
+// embedMissing writes the missing vectors of a page of notes, in one changeset.
+// Notes that changed meanwhile are skipped: their writer takes care of the vector.
+func (e *Engine) embedMissing(ctx context.Context, s tenant.Scope, job *memory.Job, cause memory.Cause, em memory.Embedder, list []memory.Note) (int64, error) {
 	var stale []memory.Note
 	var texts []string
 	for _, n := range list {
@@ -79,7 +79,7 @@ func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, c
 	fresh := map[uuid.UUID]memory.Note{}
 	var ids []uuid.UUID
 	for i, n := range stale {
-		if n.Vector == nil || n.Embedder != em.Name() || unlike(n.Vector, made[i].Vector) {
+		if n.Vector == nil || n.Embedder != em.Name() || differs(n.Vector, made[i].Vector) {
 			n.Embed(made[i], em.Name())
 			fresh[n.ID], ids = n, append(ids, n.ID)
 		}
@@ -110,8 +110,8 @@ func (e *Engine) freshen(ctx context.Context, s tenant.Scope, job *memory.Job, c
 	return count, err
 }
 
-// unlike tells that two vectors are not those of one text.
-func unlike(a, b []float32) bool {
+// differs reports whether two vectors belong to different texts.
+func differs(a, b []float32) bool {
 	c, ok := memory.Cosine(a, b)
 	return !ok || c < 0.999
 }

@@ -130,7 +130,7 @@ func newWorld(t *testing.T, o options) *world {
 	}
 	w.engine, err = engine.New(engine.Deps{
 		Store: st, Policies: policies, Model: model, Heuristic: rules.New(), Embedders: w.embedders,
-		Neighbours: w.recall, Index: w.recall, Clock: w.now,
+		Nearest: w.recall, Index: w.recall, Clock: w.now,
 	}, o.engine)
 	must(err)
 	in := notes.CollectionInput{Name: "main", Policy: o.policy}
