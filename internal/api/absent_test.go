@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An operation takes a request without a body exactly when its contract says
-// that the body may be left out. Found by fuzzing: lines were said to be needed.
+// An operation accepts a request without a body exactly if its contract says that the body is
+// optional. Found by fuzzing: lines were required.
 func TestAbsentBodies(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -26,7 +26,7 @@ func TestAbsentBodies(t *testing.T) {
 	}
 }
 
-// Found by fuzzing: what a token request may not hold was not in the contract.
+// Found by fuzzing: the limits of a token request were not in the contract.
 func TestTokenScopesInContract(t *testing.T) {
 	t.Parallel()
 	doc, err := loadDocument()

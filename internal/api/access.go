@@ -10,8 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Access is what the routes of tokens, keys, agents, tenants, usage and audit
-// call. All of it is required.
+// Access holds what the routes of tokens, keys, agents, tenants, usage and audit call. All of it is
+// required.
 type Access struct {
 	Tokens  *auth.Tokens
 	Keys    *auth.Keys
@@ -21,7 +21,7 @@ type Access struct {
 	Audit   AuditReader
 }
 
-// check names every part that is missing.
+// check returns an error that names every missing part.
 func (a *Access) check() error {
 	var errs []error
 	for _, part := range []struct {
@@ -82,9 +82,9 @@ func (s *Server) mountAccess(deps Access) error {
 	})
 }
 
-// absent words every NotFound alike: whichever layer found a thing to be
-// absent or another's must not be told from the answer.
-func absent(err error, what string) error {
+// uniformNotFound replaces the words of every NotFound, so that an answer does not reveal whether a
+// thing is absent or belongs to another.
+func uniformNotFound(err error, what string) error {
 	if !fault.Is(err, fault.NotFound) {
 		return err
 	}
@@ -93,8 +93,8 @@ func absent(err error, what string) error {
 	return e
 }
 
-// page reads limit and cursor of a listing. One item more than the limit is
-// asked for, to know whether there is a next page.
+// page reads limit and cursor of a listing. The handler asks for one item more than the limit, to
+// see whether there is a next page.
 func (h *access) page(c *gin.Context) (after string, limit int, err error) {
 	cur, err := h.cursorOf(c)
 	if err != nil || cur == nil {
@@ -103,9 +103,8 @@ func (h *access) page(c *gin.Context) (after string, limit int, err error) {
 	return cur.Position, pageLimit(c), nil
 }
 
-// cut shortens a page to the limit and gives the position for its cursor; ""
-// at the end.
-func cut[T any](items []T, limit int, position func(T) string) ([]T, string) {
+// cutPage shortens a page to the limit and returns the position for its cursor; "" on the last page.
+func cutPage[T any](items []T, limit int, position func(T) string) ([]T, string) {
 	if len(items) <= limit {
 		return items, ""
 	}

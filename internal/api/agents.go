@@ -14,7 +14,7 @@ func (h *access) createAgent(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := h.Agents.Create(c.Request.Context(), scope(c), tenant.NewAgent{Name: body.Name, DisplayName: or(body.DisplayName, "")})
+	a, err := h.Agents.Create(c.Request.Context(), scope(c), tenant.NewAgent{Name: body.Name, DisplayName: valueOr(body.DisplayName, "")})
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (h *access) listAgents(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	agents, next := cut(agents, limit, func(a tenant.Agent) string { return a.Name })
+	agents, next := cutPage(agents, limit, func(a tenant.Agent) string { return a.Name })
 	out := wire.AgentList{Items: make([]wire.Agent, 0, len(agents))}
 	for _, a := range agents {
 		out.Items = append(out.Items, wireAgent(a))
@@ -48,7 +48,7 @@ func (h *access) getAgent(c *gin.Context) error {
 	}
 	a, err := h.Agents.Get(c.Request.Context(), scope(c), ref)
 	if err != nil {
-		return absent(err, "agent")
+		return uniformNotFound(err, "agent")
 	}
 	return reply(c, http.StatusOK, wireAgent(a))
 }
@@ -59,7 +59,7 @@ func (h *access) deleteAgent(c *gin.Context) error {
 		return err
 	}
 	if err := h.Agents.Delete(c.Request.Context(), scope(c), ref); err != nil {
-		return absent(err, "agent")
+		return uniformNotFound(err, "agent")
 	}
 	return noContent(c)
 }

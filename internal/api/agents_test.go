@@ -20,11 +20,11 @@ func TestAgents(t *testing.T) {
 	_, admin := s.tenant(t, "acme")
 	_, stranger := s.tenant(t, "other")
 	ada := want[wire.Agent](t, s, http.StatusCreated, admin, http.MethodPost, agentsPath, `{"name":"ada","display_name":"Ада 李明"}`)
-	if ada.Name != "ada" || or(ada.DisplayName, "") != "Ада 李明" || !ada.CreatedAt.Equal(s.clock()) {
+	if ada.Name != "ada" || valueOr(ada.DisplayName, "") != "Ада 李明" || !ada.CreatedAt.Equal(s.clock()) {
 		t.Errorf("created %+v", ada)
 	}
 	s.refused(t, fault.Exists, admin, http.MethodPost, agentsPath, `{"name":"ada"}`)
-	// Names are of one tenant.
+	// Names are per tenant.
 	foreign := want[wire.Agent](t, s, http.StatusCreated, stranger, http.MethodPost, agentsPath, `{"name":"ada"}`)
 	for _, ref := range []string{"ada", ada.ID.String()} {
 		if got := want[wire.Agent](t, s, http.StatusOK, admin, http.MethodGet, agentsPath+"/"+ref, ""); got.ID != ada.ID {
@@ -45,7 +45,7 @@ func TestAgents(t *testing.T) {
 			t.Errorf("%s names %v", body, p.Errors)
 		}
 	}
-	// Another tenant's agent, an unknown one and nonsense are alike.
+	// Another tenant's agent, an unknown one and nonsense look the same.
 	absent := s.send(t, admin, http.MethodGet, agentsPath+"/"+uuid.NewString(), "")
 	for _, ref := range []string{foreign.ID.String(), "nobody", "No-Name", "a%2Fb"} {
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
@@ -77,7 +77,7 @@ func TestListAgentsPages(t *testing.T) {
 			break
 		}
 		path = agentsPath + "?limit=2&cursor=" + *page.NextCursor
-		if len(names) == 2 { // neither a new one nor a lost one moves the rest
+		if len(names) == 2 { // new and deleted agents do not move the others
 			want[wire.Agent](t, s, http.StatusCreated, admin, http.MethodPost, agentsPath, `{"name":"aa"}`)
 			want[struct{}](t, s, http.StatusNoContent, admin, http.MethodDelete, agentsPath+"/b", "")
 		}
@@ -133,11 +133,11 @@ func TestBoundKeySeesItsOwnAndTheShared(t *testing.T) {
 	s.refused(t, fault.Forbidden, ada, http.MethodPost, agentsPath, `{"name":"carol"}`)
 	s.refused(t, fault.Forbidden, ada, http.MethodGet, "/v1/audit", "")
 
-	// A token narrowed to an agent is bound like a key.
+	// A token bound to an agent is limited like a key.
 	token := want[wire.Token](t, s, http.StatusOK, admin, http.MethodPost, tokenPath, `{"agent":"ada"}`).AccessToken
 	same(t, s.send(t, token, http.MethodGet, probe+"/theirs", ""), s.send(t, token, http.MethodGet, probe+"/nothing", ""))
 	want[wire.Collection](t, s, http.StatusOK, token, http.MethodGet, probe+"/mine", "")
-	// Without an agent all of the tenant is reached.
+	// Without an agent it reaches the whole tenant.
 	want[wire.Note](t, s, http.StatusOK, admin, http.MethodGet, probe+"/theirs/notes/"+note.ID.String(), "")
 }
 
@@ -165,7 +165,7 @@ func TestAnotherTenantsCollectionsAreAbsent(t *testing.T) {
 			same(t, s.send(t, stranger, tt.method, probe+"/"+ref+tt.path, tt.body), absent)
 		}
 	}
-	// Nor is a note found through a collection of one's own.
+	// A note of another tenant is not found through one's own collection either.
 	same(t, s.send(t, stranger, http.MethodGet, probe+"/own/notes/"+n.ID.String(), ""), s.send(t, stranger, http.MethodGet, probe+"/own/notes/"+uuid.NewString(), ""))
 	if jobs := s.send(t, stranger, http.MethodGet, "/v1/jobs?collection=base", ""); jobs.Code == http.StatusOK {
 		t.Errorf("jobs of another tenant: %s", jobs.Body)
@@ -197,12 +197,12 @@ func TestEraseAgent(t *testing.T) {
 		t.Errorf("left are %v", names)
 	}
 	for _, k := range want[wire.APIKeyList](t, s, http.StatusOK, admin, http.MethodGet, keysPath, "").Items {
-		if or(k.Agent, "") == "ada" {
+		if valueOr(k.Agent, "") == "ada" {
 			t.Errorf("a key of the agent is left: %+v", k)
 		}
 	}
 	want[wire.CollectionList](t, s, http.StatusOK, bob, http.MethodGet, probe, "")
-	// The name is free again, and what comes by it is another agent.
+	// The name is free again, and the new agent of that name is another one.
 	again := want[wire.Agent](t, s, http.StatusCreated, admin, http.MethodPost, agentsPath, `{"name":"ada"}`)
 	s.refused(t, fault.Unauthenticated, token, http.MethodGet, probe, "")
 	if got := want[wire.CollectionList](t, s, http.StatusOK, admin, http.MethodGet, probe+"?agent="+again.ID.String(), ""); len(got.Items) != 0 {

@@ -23,7 +23,7 @@ import (
 
 const problemSchema = "Problem"
 
-// keys is an authenticator that knows three credentials.
+// keys is an authenticator with three credentials.
 type keys struct{}
 
 func (keys) Authenticate(_ context.Context, credential string) (auth.Principal, error) {
@@ -38,7 +38,7 @@ func (keys) Authenticate(_ context.Context, credential string) (auth.Principal, 
 	return auth.Principal{}, fault.New(fault.Unauthenticated, "the credential is not accepted")
 }
 
-// echo answers what it was given, so that a test sees what a handler would.
+// echo answers what a handler would receive.
 func echo[T any](status int) handler {
 	return func(c *gin.Context) error {
 		v, err := bind[T](c)
@@ -92,7 +92,7 @@ func (b bench) do(r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// problem reads a problem document and holds it to the contract.
+// problem decodes a problem document and validates it against the contract.
 func (b bench) problem(t *testing.T, w *httptest.ResponseRecorder) wire.Problem {
 	t.Helper()
 	if ct := w.Header().Get("Content-Type"); ct != mediaProblem {
@@ -342,7 +342,7 @@ func TestChunkedBodyIsBounded(t *testing.T) {
 	b := newBench(t, DefaultConfig(), echoes)
 	srv := httptest.NewServer(b)
 	defer srv.Close()
-	// No Content-Length: the limit is met while reading.
+	// Without Content-Length the limit is found while reading.
 	body := io.MultiReader(strings.NewReader(`{"content":"`), strings.NewReader(strings.Repeat("a", 2<<20)), strings.NewReader(`"}`))
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+notesPath, body)
 	if err != nil {

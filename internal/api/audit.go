@@ -13,15 +13,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// AuditReader reads the audit log of a tenant; a memory.Ledger is one.
+// AuditReader reads the audit log of a tenant; memory.Ledger has it.
 type AuditReader interface {
 	ListAudit(ctx context.Context, s tenant.Scope, q memory.AuditQuery) ([]memory.AuditEntry, error)
 }
 
 func (h *access) listAudit(c *gin.Context) error {
 	if scope(c).HasAgent() {
-		// Rows name what other agents did; one log cannot be cut by agent.
-		return fault.New(fault.Forbidden, "the audit log is the whole tenant's, and the credential is bound to an agent")
+		// Entries name what other agents did, so the log is not filtered by agent.
+		return fault.New(fault.Forbidden, "the audit log covers the whole tenant, but the credential is bound to an agent")
 	}
 	position, limit, err := h.page(c)
 	if err != nil {
@@ -30,14 +30,14 @@ func (h *access) listAudit(c *gin.Context) error {
 	q := memory.AuditQuery{Action: query(c).Get("action"), Target: query(c).Get("target"), Limit: limit + 1}
 	if position != "" {
 		if q.Before, err = strconv.ParseInt(position, 10, 64); err != nil {
-			return badCursor("is not one that this listing gave you")
+			return badCursor("is not a cursor of this listing")
 		}
 	}
 	entries, err := h.Audit.ListAudit(c.Request.Context(), scope(c), q)
 	if err != nil {
 		return err
 	}
-	entries, next := cut(entries, limit, func(e memory.AuditEntry) string { return strconv.FormatInt(e.ID, 10) })
+	entries, next := cutPage(entries, limit, func(e memory.AuditEntry) string { return strconv.FormatInt(e.ID, 10) })
 	out := wire.AuditList{Items: make([]wire.AuditEntry, 0, len(entries))}
 	for i := range entries {
 		out.Items = append(out.Items, wireAudit(&entries[i]))

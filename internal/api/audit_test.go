@@ -36,7 +36,7 @@ func TestAuditTellsWhoDidWhat(t *testing.T) {
 	list := read[wire.AuditList](t, a)
 	seen := map[string]wire.AuditEntry{}
 	for _, e := range list.Items {
-		seen[e.Action+" "+or(e.Target, "")] = e
+		seen[e.Action+" "+valueOr(e.Target, "")] = e
 	}
 	for _, act := range []string{
 		"tenant.create " + x.ID.String(), "agent.create " + agent.ID.String(), "key.create " + key.ID, "key.create " + next.ID,
@@ -77,7 +77,7 @@ func TestAuditTellsWhoDidWhat(t *testing.T) {
 			t.Errorf("%s gives %d, want %d: %+v", target, len(got.Items), count, got.Items)
 		}
 	}
-	// Another tenant's rows are not seen, whatever is asked for.
+	// Another tenant's entries are never visible.
 	if got := want[wire.AuditList](t, s, http.StatusOK, stranger, http.MethodGet, auditPath+"?target="+next.ID, ""); len(got.Items) != 0 {
 		t.Errorf("another tenant sees %+v", got.Items)
 	}
@@ -139,7 +139,7 @@ func TestUsage(t *testing.T) {
 	if u.Notes != 3 || u.Links != 0 || u.Collections != 2 || u.Forks != 0 || u.StoredBytes <= 0 {
 		t.Errorf("holds %+v", u)
 	}
-	if or(u.Limits.Notes, 0) != 500 || or(u.Limits.RequestsPerMinute, 0) != 1000 {
+	if valueOr(u.Limits.Notes, 0) != 500 || valueOr(u.Limits.RequestsPerMinute, 0) != 1000 {
 		t.Errorf("limits %s", mustJSON(t, u.Limits))
 	}
 	if got := mustJSON(t, u.Model); got != mustJSON(t, []wire.ModelUse{
@@ -168,7 +168,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s names %v", target, p.Errors)
 		}
 	}
-	// Another tenant, and an agent of the same one, see their own only.
+	// Another tenant, and an agent of the same one, see only their own use.
 	if u := want[wire.Usage](t, s, http.StatusOK, stranger, http.MethodGet, "/v1/usage", ""); u.Notes != 0 || u.Collections != 0 || len(u.Model) != 0 {
 		t.Errorf("another tenant sees %+v", u)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// importBank takes a person's memory in MemoryBank's form.
+// importBank imports a person's memory in MemoryBank's format.
 func (h *core) importBank(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {
@@ -20,7 +20,7 @@ func (h *core) importBank(c *gin.Context) error {
 	return reply(c, http.StatusOK, report)
 }
 
-// exportBank gives a person's memory in that form.
+// exportBank returns a person's memory in that format.
 func (h *core) exportBank(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
-// bulkNotes answers one line per line of the body, in its order, and the sums
-// last. A line that cannot be read is an error of that line alone.
+// bulkNotes answers one result per line of the body, in order, and then a summary. An invalid line
+// is an error of that line alone.
 func (h *core) bulkNotes(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {
@@ -35,10 +35,10 @@ func (h *core) bulkNotes(c *gin.Context) error {
 		lines[i] = h.bulkLine(c, line)
 		if lines[i].Err == nil && lines[i].Once == nil && whole != nil {
 			once := *whole
-			once.Path += "?line=" + strconv.Itoa(i+1) // apart from the keys of lines
+			once.Path += "?line=" + strconv.Itoa(i+1) // differs from the keys of lines
 			lines[i].Once, lines[i].Whole = &once, true
 		}
-		raw[i] = nil // at most one copy of a large body is held
+		raw[i] = nil // hold at most one copy of a large body
 	}
 	results, err := h.Notes.AddMany(c.Request.Context(), scope(c), ref, lines)
 	if err != nil {
@@ -58,7 +58,7 @@ func (h *core) bulkNotes(c *gin.Context) error {
 	return out.end()
 }
 
-// bulkLine reads a line with the refusals that a body of its own would meet.
+// bulkLine decodes a line with the same refusals as a body of its own.
 func (h *core) bulkLine(c *gin.Context, line []byte) notes.BulkLine {
 	in, err := bindLine[wire.BulkNote](h.Server, "BulkNote", line)
 	if err != nil {
@@ -75,8 +75,8 @@ func (h *core) bulkLine(c *gin.Context, line []byte) notes.BulkLine {
 	return out
 }
 
-// lineWriter writes result lines. Held ones leave together at the end, so that
-// a failure in between is still a problem document.
+// lineWriter writes result lines. With hold they are sent together at the end, so that a failure
+// before it is still a problem document.
 type lineWriter struct {
 	c    *gin.Context
 	hold bool
@@ -86,8 +86,8 @@ type lineWriter struct {
 
 func newLineWriter(c *gin.Context, hold bool) *lineWriter { return &lineWriter{c: c, hold: hold} }
 
-// result writes the line of a note that was written, or was there before, or of
-// an error. Warnings say what of an import was left out.
+// result writes the result of a line: its note, new or existing, or its error. Warnings name what
+// an import left out.
 func (w *lineWriter) result(line int, id uuid.UUID, at memory.Revision, warnings []string, failed error) error {
 	out := wire.BulkResult{Line: line, Status: http.StatusCreated, Warnings: warnings}
 	if failed == nil {
@@ -128,7 +128,7 @@ func (w *lineWriter) flush() error {
 	return err
 }
 
-// end writes the sums.
+// end writes the summary.
 func (w *lineWriter) end() error {
 	w.hold = true
 	if err := w.write(wire.BulkEnd{Summary: w.sums}); err != nil {

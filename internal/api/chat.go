@@ -16,13 +16,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// maxChats is how many chats of one tenant go on at once. Each holds an answer
-// that comes for minutes, and its tokens are counted when it has come.
+// maxChats is how many chats of one tenant may run at once. Each may take minutes, and its tokens
+// are counted only at the end.
 const maxChats = 64
 
-// chat answers a dialogue from memory, at once or as it comes. What was said is
-// remembered once the answer is out, within the same request, so that a stop
-// waits for it.
+// chat answers a dialogue from memory, whole or as a stream. The exchange is stored after the
+// answer was sent, within the request, so that a shutdown waits for it.
 func (h *core) chat(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {
@@ -43,7 +42,7 @@ func (h *core) chat(c *gin.Context) error {
 	defer leave()
 	q.Began = func(r memory.Revision) { setRevision(c, r) }
 	ctx, s := c.Request.Context(), scope(c)
-	if or(body.Stream, false) {
+	if valueOr(body.Stream, false) {
 		return h.chatStream(c, s, ref, q)
 	}
 	a, err := h.Chat.Answer(ctx, s, ref, q, nil)
@@ -59,15 +58,14 @@ func (h *core) chat(c *gin.Context) error {
 	return nil
 }
 
-// sendWhole sends an answer so that the caller has all of it before the handler
-// ends.
+// sendWhole sends an answer completely before the handler continues.
 func sendWhole(c *gin.Context, media string, raw []byte) {
 	c.Header("Content-Length", strconv.Itoa(len(raw)))
 	c.Data(http.StatusOK, media, raw)
-	_ = http.NewResponseController(c.Writer).Flush() // a caller who left needs no answer
+	_ = http.NewResponseController(c.Writer).Flush() // an error means that the client has left
 }
 
-// chatStream sends the reply as it comes.
+// chatStream sends the reply in pieces.
 func (h *core) chatStream(c *gin.Context, s tenant.Scope, ref string, q chat.Question) error {
 	ctx := c.Request.Context()
 	out := newEventStream(c)
@@ -84,11 +82,11 @@ func (h *core) chatStream(c *gin.Context, s tenant.Scope, ref string, q chat.Que
 		if !c.Writer.Written() {
 			return err
 		}
-		// The status line is out: the stream itself has to say it.
+		// The status is sent already, so the stream carries the error.
 		f := normalize(err)
 		c.Set(keyCode, string(f.Code))
 		h.log.WarnContext(ctx, "a reply broke off", slog.String("request_id", requestID(c)), slog.Any("error", err))
-		_ = event("error", newProblem(f, requestID(c))) // a caller who left needs none
+		_ = event("error", newProblem(f, requestID(c))) // an error means that the client has left
 		return nil
 	}
 	if err := event("done", wireAnswer(a)); err != nil {
@@ -99,15 +97,15 @@ func (h *core) chatStream(c *gin.Context, s tenant.Scope, ref string, q chat.Que
 	return nil
 }
 
-// newEventStream begins an answer of server-sent events; its head goes out with the first of them.
+// newEventStream starts a response of server-sent events. Its header is sent with the first event.
 func newEventStream(c *gin.Context) *eventStream {
 	c.Header("Content-Type", mediaSSE)
 	c.Header("X-Accel-Buffering", "no")
 	return &eventStream{c: c, control: http.NewResponseController(c.Writer)}
 }
 
-// end takes back the deadline of the last event: the connection may serve
-// another request. An answer that did not begin is no stream.
+// end clears the deadline of the last event, since the connection may serve another request. It
+// does nothing if no event was sent.
 func (e *eventStream) end() {
 	_ = e.control.SetWriteDeadline(time.Time{})
 	if !e.c.Writer.Written() {
@@ -116,9 +114,9 @@ func (e *eventStream) end() {
 	}
 }
 
-// question reads a dialogue.
+// question decodes a dialogue.
 func (h *core) question(body *wire.ChatRequest) (chat.Question, error) {
-	q := chat.Question{Model: or(body.Model, ""), TokenBudget: or(body.TokenBudget, 0), Forget: !or(body.Remember, true)}
+	q := chat.Question{Model: valueOr(body.Model, ""), TokenBudget: valueOr(body.TokenBudget, 0), Forget: !valueOr(body.Remember, true)}
 	switch {
 	case (body.Message == nil) == (body.Messages == nil):
 		return q, fault.InvalidField("message", "exactly one of message and messages is required")
@@ -129,19 +127,19 @@ func (h *core) question(body *wire.ChatRequest) (chat.Question, error) {
 	for i := range body.Messages {
 		turns, err := h.turns(&body.Messages[i])
 		if err != nil {
-			return q, within("messages."+strconv.Itoa(i), err)
+			return q, prefixFields("messages."+strconv.Itoa(i), err)
 		}
 		q.Turns = append(q.Turns, turns...)
 	}
 	return q, nil
 }
 
-// turns reads a message: one turn, or the two of a pair.
+// turns decodes a message: one turn, or the two of a pair.
 func (h *core) turns(m *wire.Message) ([]chat.Turn, error) {
 	if _, err := h.message(m); err != nil {
 		return nil, err
 	}
-	t := chat.Turn{ID: or(m.ID, ""), Role: memory.Role(or(m.Role, "")), Name: or(m.Name, ""), Content: or(m.Content, "")}
+	t := chat.Turn{ID: valueOr(m.ID, ""), Role: memory.Role(valueOr(m.Role, "")), Name: valueOr(m.Name, ""), Content: valueOr(m.Content, "")}
 	if m.Session != nil {
 		t.Session = *m.Session
 	}
@@ -159,7 +157,7 @@ func (h *core) turns(m *wire.Message) ([]chat.Turn, error) {
 	for _, side := range []struct {
 		role memory.Role
 		text string
-	}{{memory.RoleUser, or(m.User, "")}, {memory.RoleAssistant, or(m.Assistant, "")}} {
+	}{{memory.RoleUser, valueOr(m.User, "")}, {memory.RoleAssistant, valueOr(m.Assistant, "")}} {
 		if side.text != "" {
 			t.Role, t.Content = side.role, side.text
 			out = append(out, t)

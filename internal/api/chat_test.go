@@ -12,7 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 )
 
-// talkingTo is a system over a fake model.
+// talkingTo returns a system with a fake model.
 func talkingTo(t *testing.T) (*system, *llmtest.Server) {
 	t.Helper()
 	model := llmtest.New(t)
@@ -27,7 +27,7 @@ func talkingTo(t *testing.T) (*system, *llmtest.Server) {
 
 const question = `{"messages":[{"role":"user","content":"Where do I live?"}]}`
 
-// A chat answers at once or as it comes, with what its context cites.
+// A chat answers whole or as a stream, with the citations of its context.
 func TestChat(t *testing.T) {
 	t.Parallel()
 	b, model := talkingTo(t)
@@ -65,7 +65,7 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// What a model does wrong is said, before the reply or within it, and nothing of it is remembered.
+// Errors of a model are reported, before the reply or within it, and nothing is stored then.
 func TestChatFails(t *testing.T) {
 	t.Parallel()
 	b, model := talkingTo(t)
@@ -109,7 +109,8 @@ func TestChatFails(t *testing.T) {
 	}
 }
 
-// No chat reads, or writes, what is another's; who may not write is answered.
+// A chat cannot read or write what belongs to another. A caller without write permission gets an
+// answer.
 func TestChatIsGuarded(t *testing.T) {
 	t.Parallel()
 	b, model := talkingTo(t)
@@ -139,8 +140,7 @@ func TestChatIsGuarded(t *testing.T) {
 	}
 }
 
-// Clients of OpenAI get errors that they can read, whatever refuses them, and
-// what the model's endpoint finds wrong in its own words.
+// OpenAI clients get errors in their form, and the refusals of the model's endpoint unchanged.
 func TestCompletionErrors(t *testing.T) {
 	t.Parallel()
 	b, model := talkingTo(t)
@@ -182,7 +182,7 @@ func TestCompletionErrors(t *testing.T) {
 	}
 }
 
-// A tenant has so many chats under way, and another as many.
+// Every tenant has its own limit of concurrent chats.
 func TestChatsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)

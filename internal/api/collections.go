@@ -21,9 +21,9 @@ func (h *core) createCollection(c *gin.Context) error {
 		return err
 	}
 	in := notes.CollectionInput{
-		Name: body.Name, Agent: or(body.Agent, ""), Policy: or(body.Policy, ""), PolicyConfig: config,
-		Embedder: or(body.Embedder, ""), Extend: or(body.Extend, false), Ephemeral: or(body.Ephemeral, false),
-		TTLSeconds: body.TTLSeconds, DisplayName: or(body.DisplayName, ""), Metadata: or(body.Metadata, nil),
+		Name: body.Name, Agent: valueOr(body.Agent, ""), Policy: valueOr(body.Policy, ""), PolicyConfig: config,
+		Embedder: valueOr(body.Embedder, ""), Extend: valueOr(body.Extend, false), Ephemeral: valueOr(body.Ephemeral, false),
+		TTLSeconds: body.TTLSeconds, DisplayName: valueOr(body.DisplayName, ""), Metadata: valueOr(body.Metadata, nil),
 	}
 	v, err := h.Collections.Create(c.Request.Context(), scope(c), in, conditions(c))
 	if err != nil {
@@ -108,8 +108,8 @@ func (h *core) deleteCollection(c *gin.Context) error {
 	return noContent(c)
 }
 
-// cloneCollection answers 201 for a fork, which is there at once, and 202 for a
-// copy, which a job makes.
+// cloneCollection answers 201 for a fork, which is ready at once, and 202 for a copy, which a job
+// fills.
 func (h *core) cloneCollection(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {
@@ -120,8 +120,8 @@ func (h *core) cloneCollection(c *gin.Context) error {
 		return err
 	}
 	in := clone.Input{
-		Mode: clone.Mode(or(body.Mode, wire.CloneRequestMode(clone.Fork))), Agent: or(body.Agent, ""), Name: or(body.Name, ""),
-		TTLSeconds: body.TTLSeconds, BatchSize: or(body.BatchSize, 0),
+		Mode: clone.Mode(valueOr(body.Mode, wire.CloneRequestMode(clone.Fork))), Agent: valueOr(body.Agent, ""), Name: valueOr(body.Name, ""),
+		TTLSeconds: body.TTLSeconds, BatchSize: valueOr(body.BatchSize, 0),
 	}
 	if body.AtRevision != nil {
 		in.AtRevision = new(memory.Revision(*body.AtRevision))

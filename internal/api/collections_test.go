@@ -30,7 +30,7 @@ func TestCollections(t *testing.T) {
 	if again.text("id") != made.text("id") || again.number("head_revision") != 1 {
 		t.Errorf("extend: %s", again.Body)
 	}
-	// C319: reopening keeps the encoder.
+	// C319: opening a collection keeps its embedder.
 	b.call(t, "one", "POST", "/v1/collections", `{"name":"research","extend":true,"policy":"none"}`).refused(409, "conflict", "policy")
 
 	patched := b.call(t, "one", "PATCH", path, `{"display_name":null,"metadata":{"a":1},"ttl_seconds":null}`).want(http.StatusOK)
@@ -120,8 +120,8 @@ func TestListCollections(t *testing.T) {
 	}
 }
 
-// C063, C064, C066, C323: a fork is there at once and apart both ways, a copy is
-// made by a job, and both have default names.
+// C063, C064, C066, C323: a fork is ready at once and independent in both directions, a job fills a
+// copy, and both have default names.
 func TestClone(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -162,7 +162,7 @@ func TestClone(t *testing.T) {
 	b.call(t, "one", "GET", path+"/notes/"+first, "").want(http.StatusOK)
 }
 
-// C321: a store exported by the public code's fields comes in unchanged.
+// C321: a store with the fields of the public code is imported unchanged.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)

@@ -15,11 +15,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 )
 
-// errorsOpenAI marks operations whose errors OpenAI's clients read.
+// errorsOpenAI marks operations whose errors have OpenAI's form.
 const errorsOpenAI = "openai"
 
-// createChatCompletion answers a client of OpenAI's from memory. What the model
-// answers passes as it is.
+// createChatCompletion answers an OpenAI client from memory. The model's answer is passed on
+// unchanged.
 func (h *core) createChatCompletion(c *gin.Context) error {
 	leave, err := h.talking.enter(scope(c).Tenant())
 	if err != nil {
@@ -29,8 +29,8 @@ func (h *core) createChatCompletion(c *gin.Context) error {
 	ctx := c.Request.Context()
 	done, err := h.Chat.Complete(ctx, scope(c), c.GetHeader("Slipbox-Collection"), rawBody(c))
 	if refused, ok := errors.AsType[*chat.Refused](err); ok {
-		// What is wrong with a request its sender hears in the endpoint's own words.
-		c.Data(refused.Status, or(optional(refused.ContentType), mediaJSON), refused.Body)
+		// A refusal of the endpoint is passed on unchanged.
+		c.Data(refused.Status, valueOr(optional(refused.ContentType), mediaJSON), refused.Body)
 		return nil
 	}
 	if err != nil {
@@ -59,7 +59,7 @@ func (h *core) createChatCompletion(c *gin.Context) error {
 		c.Set(keyCode, string(f.Code))
 		h.log.WarnContext(ctx, "a completion broke off", slog.String("request_id", requestID(c)), slog.Any("error", err))
 		if raw, err := json.Marshal(newOpenAIError(f, statuses[f.Code])); err == nil {
-			_ = out.write("data: %s\n\n", raw) // a caller who left needs none
+			_ = out.write("data: %s\n\n", raw) // an error means that the client has left
 		}
 		return nil
 	}
@@ -67,7 +67,7 @@ func (h *core) createChatCompletion(c *gin.Context) error {
 	return nil
 }
 
-// buffer keeps what is written.
+// buffer is an io.Writer that collects bytes.
 type buffer struct{ bytes []byte }
 
 func (b *buffer) Write(p []byte) (int, error) {
@@ -75,13 +75,13 @@ func (b *buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Write sends a part of a stream that is made elsewhere; it has as long to leave as an event has.
+// Write sends a part of a finished stream, with the same time limit as an event.
 func (e *eventStream) Write(p []byte) (int, error) {
 	_ = e.control.SetWriteDeadline(time.Now().Add(streamWrite))
 	return e.c.Writer.Write(p)
 }
 
-// listModels lists the names that a chat can name, as OpenAI lists models.
+// listModels lists the names that a chat may select, in OpenAI's form.
 func (h *core) listModels(c *gin.Context) error {
 	out := wire.ModelList{Object: "list", Data: []wire.ModelName{}}
 	for _, name := range h.Chat.Models() {
@@ -90,8 +90,7 @@ func (h *core) listModels(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-// newOpenAIError renders a fault as OpenAI's clients read it. It shows what a
-// problem document does.
+// newOpenAIError renders a fault in OpenAI's form, with the content of a problem document.
 func newOpenAIError(f *fault.Error, status int) wire.OpenAIError {
 	e := wire.OpenAIErrorBody{Message: clip(f.Message), Code: nullable.NewNullableWithValue(string(f.Code))}
 	if e.Message == "" {

@@ -20,7 +20,7 @@ func (h *core) buildContext(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	// What a context takes as its query, a search takes too.
+	// A context accepts the same questions as a search.
 	asked, err := h.query(&wire.SearchQuery{
 		Query: body.Query, Messages: body.Messages, Mode: body.Mode, K: body.K, Filter: body.Filter, MinScore: body.MinScore,
 		Profile: body.Profile, Weights: body.Weights, ReferenceTime: body.ReferenceTime,
@@ -31,10 +31,10 @@ func (h *core) buildContext(c *gin.Context) error {
 	q := recall.ContextQuery{
 		Text: asked.Text, Messages: asked.Messages, Mode: asked.Mode, K: asked.K, Filter: asked.Filter, MinScore: asked.MinScore,
 		Profile: asked.Profile, Weights: asked.Weights, Reference: asked.Reference,
-		TokenBudget: or(body.TokenBudget, 0), Encoding: search.Encoding(or(body.Encoding, "")), Order: recall.Order(or(body.Order, "")),
+		TokenBudget: valueOr(body.TokenBudget, 0), Encoding: search.Encoding(valueOr(body.Encoding, "")), Order: recall.Order(valueOr(body.Order, "")),
 	}
 	ctx, s := c.Request.Context(), scope(c)
-	v, err := h.asked(ctx, s, ref, body.AsOf, body.MinRevision)
+	v, err := h.viewOf(ctx, s, ref, body.AsOf, body.MinRevision)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func TestContextIsRefused(t *testing.T) {
 	b.call(t, "bob", "POST", own+"/context", `{"query":"a"}`).refused(http.StatusNotFound, fault.NotFound, "")
 }
 
-// C013, C014: each note that a context cites is used once.
+// C013, C014: a context counts one use of each note that it cites.
 func TestContextCounts(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -107,7 +107,7 @@ func TestContextCounts(t *testing.T) {
 	}
 }
 
-// A fork's context is of what the fork sees.
+// A context in a fork shows what the fork sees.
 func TestContextInAFork(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)

@@ -14,39 +14,39 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// defaultBodyLimit bounds request bodies, in bytes, unless the contract says
-// otherwise for an operation.
+// defaultBodyLimit is the maximum size of request bodies in bytes, unless the contract sets another
+// one for an operation.
 const defaultBodyLimit = 1 << 20
 
-// document is the contract, loaded once, with the operations by id.
+// document is the contract, with its operations by id.
 type document struct {
 	raw        []byte
 	spec       *openapi3.T
 	operations map[string]*operation
 }
 
-// operation is what the middleware needs to know of one operation.
+// operation holds what the middleware needs from one operation of the contract.
 type operation struct {
-	id        string
-	method    string
-	path      string            // as in the document: /v1/collections/{collection}
-	public    bool              // no credential is asked for
-	scope     tenant.Permission // "" for any credential
-	platform  bool              // platform keys are let in beside tenants' keys
-	noReplay  bool              // refuses Idempotency-Key
-	errors    string            // the form of errors; "": problem documents
-	query     map[string]*openapi3.Parameter
-	headers   []*openapi3.Parameter
-	body      *openapi3.Schema // of a JSON body; nil for none and for NDJSON
-	bodyTypes []string         // media types accepted; empty: no body is read
-	bodyMust  bool
-	bodyLimit int64
-	stream    bool // body or answer flows: no request deadline
-	flows     bool // the body is read while it comes in, not buffered
-	doc       *openapi3.Operation
+	id            string
+	method        string
+	path          string            // as in the document: /v1/collections/{collection}
+	public        bool              // no credential is required
+	scope         tenant.Permission // "": any credential
+	platform      bool              // platform keys are accepted besides tenants' keys
+	noIdempotency bool              // refuses Idempotency-Key
+	errors        string            // the form of errors; "": problem documents
+	query         map[string]*openapi3.Parameter
+	headers       []*openapi3.Parameter
+	body          *openapi3.Schema // of a JSON body; nil: none, or NDJSON
+	bodyTypes     []string         // accepted media types; empty: no body is read
+	bodyMust      bool
+	bodyLimit     int64
+	stream        bool // the body or the response is a stream: no request deadline
+	bodyStreams   bool // the body is read while it arrives, not buffered
+	doc           *openapi3.Operation
 }
 
-// route is the path in gin's syntax.
+// route returns the path in gin's syntax.
 func (o *operation) route() string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(o.path)
 }
@@ -73,7 +73,7 @@ func loadDocument() (*document, error) {
 				return nil, err
 			}
 			if d.operations[o.id] != nil {
-				return nil, fmt.Errorf("contract: operationId %q stands twice", o.id)
+				return nil, fmt.Errorf("contract: operationId %q is used twice", o.id)
 			}
 			d.operations[o.id] = o
 		}
@@ -93,7 +93,7 @@ func newOperation(method, path string, op *openapi3.Operation) (*operation, erro
 	}
 	o.scope = tenant.Permission(extString(op, "x-scope"))
 	o.platform, _ = op.Extensions["x-platform"].(bool)
-	o.noReplay = extString(op, "x-idempotency") == "refused"
+	o.noIdempotency = extString(op, "x-idempotency") == "refused"
 	o.errors = extString(op, "x-errors")
 	if v, ok := op.Extensions["x-body-limit"]; ok {
 		f, err := extNumber(v)
@@ -103,7 +103,7 @@ func newOperation(method, path string, op *openapi3.Operation) (*operation, erro
 		o.bodyLimit = int64(f)
 	}
 	if v, ok := op.Extensions["x-body-stream"].(bool); ok {
-		o.stream, o.flows = v, v
+		o.stream, o.bodyStreams = v, v
 	}
 	if ok := op.Responses.Status(http.StatusOK); ok != nil && ok.Value.Content["text/event-stream"] != nil {
 		o.stream = true
@@ -129,7 +129,7 @@ func newOperation(method, path string, op *openapi3.Operation) (*operation, erro
 	return o, nil
 }
 
-// schema finds a component schema by name.
+// schema returns a component schema.
 func (d *document) schema(name string) (*openapi3.Schema, error) {
 	ref := d.spec.Components.Schemas[name]
 	if ref == nil || ref.Value == nil {
@@ -156,5 +156,5 @@ func extNumber(v any) (float64, error) {
 	case json.Number:
 		return n.Float64()
 	}
-	return 0, fmt.Errorf("%T is no number", v)
+	return 0, fmt.Errorf("%T is not a number", v)
 }

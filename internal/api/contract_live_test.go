@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// HEAD answers what GET does, without a body; a stream of events has none.
+// HEAD answers as GET without a body, but not for a stream of events.
 func TestHead(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -48,8 +48,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Integers that a float cannot hold come back as they were sent, in attributes
-// of notes and in metadata of collections.
+// Integers that a float cannot hold come back unchanged, in attributes of notes and in metadata of
+// collections.
 func TestLargeIntegersStay(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -76,7 +76,7 @@ func TestLargeIntegersStay(t *testing.T) {
 	}
 }
 
-// A query of messages takes them as a conversation has them, with id and session.
+// A query accepts messages as a conversation has them, with id and session.
 func TestMessagesOfAConversation(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -89,7 +89,7 @@ func TestMessagesOfAConversation(t *testing.T) {
 	}
 }
 
-// fields: ["id"] answers ids and scores, nothing else.
+// With fields: ["id"], ids and scores are returned and nothing else.
 func TestIDsAndScoresOnly(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -102,8 +102,8 @@ func TestIDsAndScoresOnly(t *testing.T) {
 	}
 }
 
-// A key of a bulk line makes that line safe to send again, whatever became of
-// its note; it says nothing about other paths and is no lasting name.
+// The key of a bulk line makes sending that line again safe, even if its note was changed or
+// deleted. It is valid for this path only and is not a natural key.
 func TestBulkLineKeys(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -134,8 +134,8 @@ func TestBulkLineKeys(t *testing.T) {
 	}
 }
 
-// Idempotency-Key makes a whole bulk safe to send again; another body under it
-// is refused before anything is written.
+// Idempotency-Key makes sending a bulk again safe; another body under it is refused before anything
+// is written.
 func TestBulkUnderOneKey(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -165,8 +165,8 @@ func TestBulkUnderOneKey(t *testing.T) {
 	}
 }
 
-// The list of reviews shows proposals; what was applied without asking, and
-// what was undone, is shown to those who ask for that state.
+// The list of reviews shows proposals. Changes that were applied without asking, or undone, are
+// listed by their state only.
 func TestReviewsShowProposals(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -188,7 +188,7 @@ func TestReviewsShowProposals(t *testing.T) {
 	}
 }
 
-// A job that was cancelled can be tried again.
+// A canceled job can be retried.
 func TestRetryOfACancelledJob(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -214,8 +214,7 @@ func TestRetryOfACancelledJob(t *testing.T) {
 	b.call(t, "one", "POST", job+"/retry", "").refused(http.StatusConflict, fault.Conflict, "")
 }
 
-// Time may be written with small letters (RFC 3339, 5.6), in bodies, filters
-// and messages alike.
+// Times may be written in lower case (RFC 3339, 5.6), in bodies, filters and messages.
 func TestTimesInSmallLetters(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -231,7 +230,7 @@ func TestTimesInSmallLetters(t *testing.T) {
 	}
 }
 
-// A filter is an object in a query string as it is in a body.
+// A filter in the query string must be an object, as in a body.
 func TestNullFilter(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)

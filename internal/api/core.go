@@ -18,15 +18,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Core is what the routes of collections, notes, search, jobs and reviews call.
-// All of it is required but Waiters.
+// Core holds what the routes of collections, notes, search, jobs and reviews call. All of it is
+// required except Waiters.
 type Core struct {
 	Collections *notes.Collections
 	Notes       *notes.Service
 	Costs       *notes.Costs
 	Recall      *recall.Service
 	Clone       *clone.Service
-	Engine      *engine.Engine // reviews, and tasks of policies at once
+	Engine      *engine.Engine // reviews, and tasks of policies that run at once
 	Bank        *bank.Service
 	Chat        *chat.Service
 	Imports     Imports
@@ -34,24 +34,24 @@ type Core struct {
 	Upkeep      Upkeep
 	Waiter      Waiter
 	Policies    memory.Policies
-	// Waiters is how many requests of one tenant may wait for a job at once, and
-	// how many may follow one; 0 is 64.
+	// Waiters is how many requests of one tenant may wait for jobs at once, and how many may follow
+	// jobs; 0 is 64.
 	Waiters int
 }
 
-// Imports take streams of notes; *notes.Imports implements it.
+// Imports runs imports; *notes.Imports implements it.
 type Imports interface {
-	// Start keeps the body and enqueues the job that imports it (collections:write
-	// and notes:write, base:write for a shared collection).
+	// Start stores the body and enqueues the job that imports it (collections:write and
+	// notes:write, and base:write for a shared collection).
 	Start(ctx context.Context, s tenant.Scope, ref string, body io.Reader) (memory.Job, error)
-	// Results calls fn for the result of each line so far, by line (notes:read),
-	// and after the last line once more for those that links waiting till then gave warnings. A job
-	// that is no import is NotFound.
+	// Results calls fn for the result of each line so far, in order (notes:read). After the last
+	// line, lines whose links caused late warnings are repeated with these. A job that is not an
+	// import is NotFound.
 	Results(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(notes.ImportResult) error) error
 }
 
-// Jobs is the part of the store that keeps jobs. Permissions are checked here,
-// reach there.
+// Jobs is the part of the store with the jobs. The handlers check permissions, the store checks
+// reach.
 type Jobs interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
 	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error)
@@ -60,27 +60,29 @@ type Jobs interface {
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 }
 
-// Upkeep starts work that nobody's write asks for; jobs.Upkeep implements it.
+// Upkeep enqueues maintenance jobs; jobs.Upkeep implements it.
 type Upkeep interface {
-	// Consolidate enqueues the rebuild of index and stale vectors
-	// (collections:write, base:write for a shared collection).
+	// Consolidate enqueues a rebuild of the index and of stale vectors (collections:write, and
+	// base:write for a shared collection).
 	Consolidate(ctx context.Context, s tenant.Scope, ref string) (memory.Job, error)
-	// Reembed enqueues the change to another embedder, or gives the job that is at it (the same rights). An
-	// unknown embedder is Invalid "embedder"; while a job to another one waits or runs, Conflict.
+	// Reembed enqueues the change to another embedder, or returns the unended job that makes it
+	// (same permissions). An unknown embedder is Invalid "embedder". Conflict while a job to
+	// another embedder waits or runs.
 	Reembed(ctx context.Context, s tenant.Scope, ref, embedder string) (memory.Job, error)
 }
 
 // Waiter waits for jobs; *jobs.Waiters implements it.
 type Waiter interface {
-	// Wait gives the job when it has ended; as it is, after 25 s, or at once when
-	// more than one job of its collection is ahead, own of the request not counted.
+	// Wait returns the job when it has ended. It returns the unended job after 25 s, or at once if
+	// more than one other job of the collection is ahead; own is how many of those the request
+	// itself enqueued.
 	Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own int) (memory.Job, error)
-	// Watch calls fn with the job as it is and again at each change, until it has
-	// ended, ctx ends, or fn fails.
+	// Watch calls fn with the job now and at each change, until it has ended, ctx ends, or fn
+	// fails.
 	Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error
 }
 
-// check names every part that is missing.
+// check returns an error that names every missing part.
 func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
@@ -104,7 +106,7 @@ type core struct {
 	*Server
 	Core
 	waiting   *gate // requests that wait for a job
-	following *gate // requests that follow one
+	following *gate // requests that follow a job
 	talking   *gate // chats
 	began     time.Time
 }

@@ -38,8 +38,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// system is the edge over the real services on a store of its own. Jobs run
-// when a test says so, or while a request waits for them.
+// system is the API with the real services over its own store. Jobs run when a test runs them, or
+// while a request waits for them.
 type system struct {
 	*Server
 	store  store.Store
@@ -52,7 +52,7 @@ type system struct {
 	now time.Time
 }
 
-// switchable is the heuristic analyst until it is told to fail.
+// switchable is the analyst by rules, which can be told to fail.
 type switchable struct {
 	memory.Model
 	mu  sync.Mutex
@@ -75,7 +75,7 @@ func (m *switchable) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (me
 	return m.Model.Ask(ctx, s, c)
 }
 
-// Authenticate knows the credentials of the tests.
+// Authenticate resolves the credentials of the tests.
 func (b *system) Authenticate(_ context.Context, credential string) (auth.Principal, error) {
 	p, ok := b.scopes[credential]
 	if !ok {
@@ -96,9 +96,8 @@ func (b *system) pass(d time.Duration) {
 	b.now = b.now.Add(d)
 }
 
-// newSystem makes two tenants, "one" and "two". The credential "one" may do
-// everything in the first, "ada" and "bob" are agents of it, "reader" may only
-// read, "writer" only write notes.
+// newSystem creates two tenants, "one" and "two". The credential "one" has all permissions in the
+// first, "ada" and "bob" are its agents, "reader" may only read, "writer" may only write notes.
 func newSystem(t *testing.T) *system {
 	t.Helper()
 	return newTalking(t, chat.Models{})
@@ -167,7 +166,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	return b
 }
 
-// work does due jobs until there are none, in order, and tells how many tries it made.
+// work runs all due jobs in order, and returns the number of tries.
 func (b *system) work(ctx context.Context) (tries int, err error) {
 	for {
 		due, err := b.store.DueCollections(ctx, b.clock(), 100)
@@ -230,7 +229,7 @@ func (b *system) workOn(ctx context.Context, d memory.Due) (tries int, err error
 	return tries, nil
 }
 
-// Wait does the work that a request waits for.
+// Wait runs the jobs that a request waits for.
 func (b *system) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, _ int) (memory.Job, error) {
 	if _, err := b.work(ctx); err != nil {
 		return memory.Job{}, err
@@ -238,7 +237,7 @@ func (b *system) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, _ int)
 	return b.store.Job(ctx, s, job)
 }
 
-// Watch shows a job before and after the work.
+// Watch shows a job before and after it ran.
 func (b *system) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error {
 	for range 2 {
 		j, err := b.store.Job(ctx, s, job)
@@ -280,11 +279,11 @@ func (b *system) enqueue(ctx context.Context, s tenant.Scope, ref string, kind m
 	return job, err
 }
 
-// imports brings lines in at once and keeps the results in memory.
+// imports runs imports at once and keeps the results in memory.
 type imports struct {
 	*system
 	notes   *notes.Service
-	results sync.Map // job → []memory.ImportResult
+	results sync.Map // job → []notes.ImportResult
 }
 
 func (im *imports) Start(ctx context.Context, s tenant.Scope, ref string, body io.Reader) (memory.Job, error) {
@@ -329,14 +328,14 @@ func (im *imports) Results(ctx context.Context, s tenant.Scope, id uuid.UUID, fn
 	return nil
 }
 
-// response is an answer, held to the contract.
+// response is an answer that matches the contract.
 type response struct {
 	*httptest.ResponseRecorder
 	t *testing.T
 }
 
-// call sends a request as a credential; header are pairs. Every answer is held
-// to the contract: its status is documented and its body fits the schema.
+// call sends a request with a credential; header are pairs. Every answer must match the contract:
+// its status is documented and its body fits the schema.
 func (b *system) call(t *testing.T, credential, method, target, body string, header ...string) response {
 	t.Helper()
 	var reader io.Reader
@@ -362,7 +361,7 @@ func (b *system) call(t *testing.T, credential, method, target, body string, hea
 
 var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// operationOf finds the operation of a request.
+// operationOf returns the operation of a request.
 func (b *system) operationOf(method, path string) *operation {
 	for _, op := range b.doc.operations {
 		pattern := "^" + pathParameter.ReplaceAllString(op.path, `[^/]+`) + "$"
@@ -376,7 +375,7 @@ func (b *system) operationOf(method, path string) *operation {
 
 func (b *system) conforms(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
 	t.Helper()
-	if w.Code == http.StatusInternalServerError { // the others above are a model's, or pass
+	if w.Code == http.StatusInternalServerError { // the other 5xx are a model's, or temporary
 		t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
 	}
 	op := b.operationOf(method, path)
@@ -414,14 +413,14 @@ func (b *system) conforms(t *testing.T, method, path string, w *httptest.Respons
 		t.Errorf("%s: the answer breaks its schema: %v\n%s", op.id, err, w.Body)
 	}
 	if op.errors == errorsOpenAI {
-		return // what a model's endpoint says passes with its nulls
+		return // an endpoint's answer passes unchanged, with its nulls
 	}
 	if path := findNull(value, ""); path != "" && !strings.Contains(path, "attributes") {
 		t.Errorf("%s: %s is null: %s", op.id, path, w.Body)
 	}
 }
 
-// findNull gives the path of the first null: absent means absent.
+// findNull returns the path of the first null: absent fields are absent, never null.
 func findNull(v any, path string) string {
 	switch v := v.(type) {
 	case nil:
@@ -470,7 +469,7 @@ func (a response) refused(status int, code fault.Code, field string) {
 	}
 }
 
-// at reads a value of the answer by a dotted path; nil when it is not there.
+// at returns a value of the answer by its dotted path; nil without one.
 func (a response) at(path string) any {
 	a.t.Helper()
 	var v any
@@ -528,7 +527,7 @@ func (a response) length(path string) int {
 	return len(list)
 }
 
-// lines reads an NDJSON answer.
+// lines decodes an NDJSON answer.
 func (a response) lines() []map[string]any {
 	a.t.Helper()
 	var out []map[string]any
@@ -546,13 +545,13 @@ func (a response) lines() []map[string]any {
 	}
 }
 
-// collection makes one and gives its path.
+// collection creates a collection and returns its path.
 func (b *system) collection(t *testing.T, credential, name string) string {
 	t.Helper()
 	return "/v1/collections/" + b.call(t, credential, "POST", "/v1/collections", `{"name":"`+name+`"}`).want(http.StatusCreated).text("id")
 }
 
-// note adds one and gives its id.
+// note adds a note and returns its id.
 func (b *system) note(t *testing.T, credential, collection, content string) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"content": content})

@@ -19,28 +19,28 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// cursorTTL is how long a cursor is taken.
+// cursorTTL is how long a cursor is valid.
 const cursorTTL = 24 * time.Hour
 
-// cursors seals and opens cursors. A cursor is opaque to callers, is taken only
-// by the operation, tenant and agent it was made for, and grants nothing: the
-// request that carries it is authorized like any other.
+// cursors seals and opens cursors. A cursor is opaque to clients. It is accepted only for the
+// operation, tenant and agent that it was made for, and it grants nothing: its request is
+// authorized like any other.
 type cursors struct {
 	aead cipher.AEAD
 	now  func() time.Time
 }
 
-// cursor is where a listing goes on.
+// cursor is the place where the next page of a listing begins.
 type cursor struct {
-	Position   string          `json:"p"`           // of the last item, in the operation's own form
+	Position   string          `json:"p"`           // of the last item, in a form of the operation
 	Collection uuid.UUID       `json:"c,omitzero"`  // whose items are listed
 	Revision   memory.Revision `json:"r,omitempty"` // that every page reads
 	Query      []byte          `json:"q,omitempty"` // digest of the filters
 	Expires    int64           `json:"x"`           // Unix seconds
 }
 
-// newCursors makes the sealer. The secret may have any length; without one,
-// cursors end with the process.
+// newCursors returns the sealer. The secret may have any length; without one, cursors are valid
+// only in this process.
 func newCursors(secret []byte, now func() time.Time) (*cursors, error) {
 	if len(secret) == 0 {
 		secret = make([]byte, 32)
@@ -60,8 +60,7 @@ func newCursors(secret []byte, now func() time.Time) (*cursors, error) {
 	return &cursors{aead: aead, now: now}, nil
 }
 
-// nextCursor seals a position for the next_cursor of an answer; "" is the end
-// and gives nil.
+// nextCursor seals a position for the next_cursor of an answer; nil for "", the end.
 func (s *Server) nextCursor(c *gin.Context, position string) (*string, error) {
 	return s.nextCursorAt(c, position, uuid.Nil, 0)
 }
@@ -82,8 +81,8 @@ func (s *Server) nextCursorAt(c *gin.Context, position string, collection uuid.U
 	return new(base64.RawURLEncoding.EncodeToString(sealed)), nil
 }
 
-// cursorOf opens the cursor of a request; nil when it has none. One that is
-// forged, made for another operation, tenant, agent or filter, or too old, is Invalid.
+// cursorOf opens the cursor of a request; nil without one. Invalid if the cursor is forged,
+// expired, or made for another operation, tenant, agent or filter.
 func (s *Server) cursorOf(c *gin.Context) (*cursor, error) {
 	text := query(c).Get("cursor")
 	if text == "" {
@@ -99,25 +98,25 @@ func (s *Server) cursorOf(c *gin.Context) (*cursor, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, badCursor("is not one that this listing gave you")
+		return nil, badCursor("is not a cursor of this listing")
 	case s.cursors.now().Unix() > cur.Expires:
 		return nil, badCursor("is older than 24 hours; start from the first page")
 	case !slices.Equal(cur.Query, listingOf(c)):
-		return nil, badCursor("belongs to another query; repeat the parameters of the first page")
+		return nil, badCursor("belongs to other parameters; repeat those of the first page")
 	}
 	return &cur, nil
 }
 
 func badCursor(reason string) error { return fault.InvalidField("cursor", "%s", reason) }
 
-// cursorOwner is what a cursor is bound to without holding it.
+// cursorOwner returns what a cursor is bound to but does not contain.
 func cursorOwner(c *gin.Context) []byte {
 	p := principal(c)
 	return fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s", c.FullPath(), p.Scope.Tenant(), p.Scope.Agent(), p.Operator.Actor())
 }
 
-// listingOf digests the parameters that choose what is listed. How many items a
-// page has, what is shown of each, and the revision, which the cursor holds, may differ.
+// listingOf hashes the parameters that select the items. The page size, the fields that are shown,
+// and the revision (which the cursor contains) may differ between pages.
 func listingOf(c *gin.Context) []byte {
 	q := url.Values{}
 	for name, values := range query(c) {
@@ -134,5 +133,5 @@ func listingOf(c *gin.Context) []byte {
 	return sum[:8]
 }
 
-// pageLimit is the limit of a listing.
+// pageLimit returns the limit of a listing.
 func pageLimit(c *gin.Context) int { return queryInt(c, "limit", memory.DefaultPage) }

@@ -9,7 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// listFacts pages through what holds between entities.
+// listFacts pages through the facts about entities.
 func (h *core) listFacts(c *gin.Context) error {
 	q := recall.FactsQuery{
 		Subject: query(c).Get("subject"), Relation: query(c).Get("relation"), Object: query(c).Get("object"), Limit: pageLimit(c),
@@ -44,7 +44,7 @@ func (h *core) listFacts(c *gin.Context) error {
 		out.Items = append(out.Items, wire.Fact{
 			Subject: f.Subject, Relation: f.Relation, Object: f.Object, SubjectID: f.SubjectID, ObjectID: f.ObjectID, Valid: f.Valid,
 			ValidFrom: optionalTime(f.ValidFrom), InvalidatedAt: optionalTime(f.InvalidatedAt), Mentions: f.Mentions,
-			Confidence: f.Confidence, Sources: list(f.Sources),
+			Confidence: f.Confidence, Sources: nonNilList(f.Sources),
 		})
 	}
 	if out.NextCursor, err = h.nextCursorAt(c, page.Next, v.Collection.ID, v.At); err != nil {

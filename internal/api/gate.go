@@ -10,7 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// gate bounds how many requests of one tenant hold something at once.
+// gate limits how many requests of one tenant hold something at once.
 type gate struct {
 	most int
 
@@ -20,14 +20,14 @@ type gate struct {
 
 func newGate(most int) *gate { return &gate{most: most, held: map[uuid.UUID]int{}} }
 
-// enter takes a place, which leave gives back; RateLimited when there is none.
+// enter takes a place and returns the function that frees it. RateLimited if no place is free.
 func (g *gate) enter(tenantID uuid.UUID) (leave func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.held[tenantID] >= g.most {
 		return nil, &fault.Error{
 			Code:       fault.RateLimited,
-			Message:    "too many requests of the tenant that take long are under way already; ask later, or without waiting",
+			Message:    "the tenant has too many long requests in progress; try again later, or without waiting",
 			RetryAfter: time.Second,
 		}
 	}
@@ -41,11 +41,11 @@ func (g *gate) enter(tenantID uuid.UUID) (leave func(), err error) {
 	}), nil
 }
 
-// Drain ends what waits for jobs and follows them, so that a stop need not wait
-// for it; other requests go on. The HTTP server calls it when it shuts down.
+// Drain ends requests that wait for jobs or follow them, so that a shutdown does not wait for them.
+// Other requests continue. The HTTP server calls it at shutdown.
 func (s *Server) Drain() { s.drain() }
 
-// untilDrained ends ctx when the server drains, too.
+// untilDrained returns a context that also ends when the server drains.
 func (s *Server) untilDrained(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -27,7 +27,7 @@ func (h *core) getNoteHistory(c *gin.Context) error {
 	if cur != nil {
 		at, err := strconv.ParseInt(cur.Position, 10, 64)
 		if err != nil {
-			return badCursor("is not one that this listing gave you")
+			return badCursor("is not a cursor of this listing")
 		}
 		before = memory.Revision(at)
 	}
@@ -70,8 +70,8 @@ func (h *core) historyEntry(ctx context.Context, s tenant.Scope, e *memory.Histo
 	return out, nil
 }
 
-// linksThen gives the outgoing links of a note as they were when its version
-// began; none when the collection no longer keeps that.
+// linksThen returns the outgoing links of a note at the beginning of its version; none if the
+// collection no longer keeps that revision.
 func (h *core) linksThen(ctx context.Context, s tenant.Scope, n *memory.Note) ([]memory.Link, error) {
 	v, err := h.Recall.Open(ctx, s, n.Collection.String(), &n.From, 0)
 	if err == nil {

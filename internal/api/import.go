@@ -12,7 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
-// importNotes hands the body on while it comes in; nothing of it is kept here.
+// importNotes passes the body on while it arrives, without buffering it.
 func (h *core) importNotes(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {
@@ -22,18 +22,18 @@ func (h *core) importNotes(c *gin.Context) error {
 	job, err := h.Imports.Start(c.Request.Context(), scope(c), ref, body)
 	switch {
 	case body.err != nil:
-		return bodyError(body.err) // what the service makes of it would hide the cause
+		return bodyError(body.err) // the service's error would hide the cause
 	case err != nil:
 		return err
 	}
 	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
 }
 
-// uploadStall is how long an upload may stand still.
+// uploadStall is how long an upload may pause.
 const uploadStall = 60 * time.Second
 
-// uploadReader remembers why a body could not be read to its end, and gives
-// one up that stands still: the whole may take as long as it likes.
+// uploadReader remembers why a body could not be read to its end. It gives up when an upload pauses
+// too long; the whole upload has no limit.
 type uploadReader struct {
 	r       io.Reader
 	control *http.ResponseController
@@ -45,7 +45,7 @@ func (u *uploadReader) Read(p []byte) (int, error) {
 	_ = u.control.SetReadDeadline(time.Now().Add(uploadStall))
 	n, err := u.r.Read(p)
 	if errors.Is(err, io.EOF) {
-		// From here on a read waits for the caller to go away.
+		// From now on, a pending read only detects that the client leaves.
 		_ = u.control.SetReadDeadline(time.Time{})
 		return n, err
 	}
@@ -55,16 +55,16 @@ func (u *uploadReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// getJobResults answers one line per line that was imported so far, then the
-// sums. There may be millions of them, so they leave as they are read; an
-// answer without sums is one that broke off.
+// getJobResults answers the result of each line imported so far, then a summary. There may be
+// millions of lines, so they are sent while they are read; an answer without summary was
+// interrupted.
 func (h *core) getJobResults(c *gin.Context) error {
 	id, err := pathID(c, "job")
 	if err != nil {
 		return err
 	}
 	ctx, s := c.Request.Context(), scope(c)
-	// What was found out after a line's own result is told with it.
+	// Late warnings about a line are shown with its result.
 	later := map[int][]string{}
 	last := 0
 	err = h.Imports.Results(ctx, s, id, func(r notes.ImportResult) error {
@@ -77,7 +77,7 @@ func (h *core) getJobResults(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	end := last // lines that came since the first look are for the next request
+	end := last // lines that were added after the first pass are for the next request
 	last = 0
 	out := newLineWriter(c, false)
 	err = h.Imports.Results(ctx, s, id, func(r notes.ImportResult) error {

@@ -20,7 +20,7 @@ func (h *core) listJobs(c *gin.Context) error {
 	q := memory.JobQuery{State: memory.JobState(query(c).Get("state")), Limit: pageLimit(c) + 1}
 	if cur != nil {
 		if q.Before, err = parseID(cur.Position); err != nil {
-			return badCursor("is not one that this listing gave you")
+			return badCursor("is not a cursor of this listing")
 		}
 	}
 	if q.Collection, err = h.queryCollection(c); err != nil {
@@ -40,9 +40,9 @@ func (h *core) listJobs(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-// jobsPage reads q.Limit-1 jobs of a kind ("" is any), newest first, and tells
-// where the next page starts. Kinds are looked at here; a page of a rare kind
-// ends early, with a cursor, rather than reading all jobs there ever were.
+// jobsPage returns q.Limit-1 jobs of a kind ("": any), newest first, and the position of the next
+// page. The kind is filtered here. A page of a rare kind may be short and have a cursor, because
+// one request does not read all jobs.
 func (h *core) jobsPage(c *gin.Context, q memory.JobQuery, kind memory.JobKind) (page []memory.Job, next string, err error) {
 	limit := q.Limit - 1
 	if kind != "" {
@@ -74,7 +74,7 @@ func (h *core) jobsPage(c *gin.Context, q memory.JobQuery, kind memory.JobKind) 
 	return page, q.Before.String(), nil
 }
 
-// queryCollection resolves the collection parameter; zero when there is none.
+// queryCollection resolves the collection parameter; zero without one.
 func (h *core) queryCollection(c *gin.Context) (uuid.UUID, error) {
 	ref := query(c).Get("collection")
 	if ref == "" {
@@ -120,8 +120,7 @@ func (h *core) cancelJob(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, wireJob(&job))
 }
 
-// changeableJob finds the job of the path for a caller who may write to its
-// collection.
+// changeableJob returns the job of the path if the caller may write to its collection.
 func (h *core) changeableJob(c *gin.Context) (memory.Job, error) {
 	id, err := pathID(c, "job")
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// C009, C074: with the model down an add succeeds, the note says why it waits,
-// and a retry mends it.
+// C009, C074: with the model down an add succeeds, the note shows why it waits, and a retry fixes
+// it.
 func TestPendingNoteShowsItsError(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -123,7 +123,7 @@ func TestJobEvents(t *testing.T) {
 	}
 }
 
-// never is a job that does not end: it changes nothing and tells nothing.
+// never is a job that never ends or changes.
 type never struct{ Jobs }
 
 func (never) Job(_ context.Context, _ tenant.Scope, id uuid.UUID) (memory.Job, error) {
@@ -147,7 +147,7 @@ func (n never) Watch(ctx context.Context, s tenant.Scope, id uuid.UUID, fn func(
 	return ctx.Err()
 }
 
-// always is an authenticator that knows one caller.
+// always is an authenticator with one caller.
 type always struct{ auth.Principal }
 
 func (a always) Authenticate(context.Context, string) (auth.Principal, error) {
@@ -173,8 +173,8 @@ func TestEventsStayAliveAndEndWithTheServer(t *testing.T) {
 		if err := b.mount("streamJob", h.streamJob); err != nil {
 			t.Fatal(err)
 		}
-		// A stream that nothing ends would fill its recorder for ever, as the
-		// bubble's clock leaps from comment to comment: a failure has to end it.
+		// A stream that never ends would fill its recorder, because the bubble's clock jumps from
+		// comment to comment. The timeout ends a failing test.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		stream := func() *http.Request {
@@ -213,12 +213,12 @@ func TestWaitEndsInTime(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		start := time.Now()
-		job, err := h.wait(ctx, tenant.Scope{}, uuid.New(), 0)
+		job, err := h.waitForJob(ctx, tenant.Scope{}, uuid.New(), 0)
 		if err != nil || job.State != memory.JobRunning || time.Since(start) != 8*time.Second {
 			t.Errorf("%v, %v after %s", job.State, err, time.Since(start))
 		}
 		go b.Drain()
-		if _, err := h.wait(t.Context(), tenant.Scope{}, uuid.New(), 0); err != nil {
+		if _, err := h.waitForJob(t.Context(), tenant.Scope{}, uuid.New(), 0); err != nil {
 			t.Error(err)
 		}
 	})

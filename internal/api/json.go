@@ -13,12 +13,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// maxJSONDepth bounds nesting of objects and arrays in a body.
+// maxJSONDepth is the maximum nesting of objects and arrays in a body.
 const maxJSONDepth = 64
 
-// parseJSON reads exactly one JSON value. What is not JSON, not UTF-8, names a
-// key twice, or is followed by more data is Malformed; nesting beyond
-// maxJSONDepth and NUL characters are Invalid. Numbers stay json.Number.
+// parseJSON decodes exactly one JSON value. Malformed: invalid JSON or UTF-8, a repeated key, or
+// more data after the value. Invalid: nesting beyond maxJSONDepth, or a NUL character. Numbers are
+// json.Number.
 func parseJSON(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, fault.New(fault.Malformed, "the body is not valid UTF-8")
@@ -39,8 +39,8 @@ func parseJSON(raw []byte) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fault.New(fault.Malformed, "there is data after the JSON value, at byte %d", dec.InputOffset())
 	}
-	// The decoder keeps the last of two equal keys; a second reader might keep
-	// the first, so such a body has no meaning.
+	// The decoder keeps the last of two equal keys and another reader might keep the first, so such
+	// a body is ambiguous.
 	if countMembers(v) != scan.members {
 		return nil, fault.New(fault.Malformed, "an object names the same key twice")
 	}
@@ -54,7 +54,7 @@ func parseJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-// malformed words a decoder's error without echoing input.
+// malformed describes a decoder's error without repeating input.
 func malformed(err error) error {
 	var syntax *json.SyntaxError
 	switch {
@@ -67,9 +67,9 @@ func malformed(err error) error {
 	}
 }
 
-// unmarshal decodes a body that the contract has already accepted. What is
-// left to fail is a number that its Go type cannot hold, such as 1.5e3 or 1e30
-// for an integer. Numbers in free objects stay what they are, above 2^53 too.
+// unmarshal decodes a body that matches the contract. It still fails for a number that its Go type
+// cannot hold, such as 1.5e3 or 1e30 for an integer. Numbers in free objects keep their exact
+// value, also above 2^53.
 func unmarshal(raw []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -82,7 +82,7 @@ func unmarshal(raw []byte, into any) error {
 	return nil
 }
 
-// jsonScan is what one pass over the bytes of a JSON text tells.
+// jsonScan is the result of one pass over the bytes of a JSON text.
 type jsonScan struct {
 	members       int // object members: colons outside strings
 	depth         int // deepest nesting
@@ -90,7 +90,7 @@ type jsonScan struct {
 	loneSurrogate bool
 }
 
-// scanJSON looks at structure and escapes only; syntax is the decoder's matter.
+// scanJSON looks at structure and escapes only; the decoder checks the syntax.
 func scanJSON(raw []byte) jsonScan {
 	var s jsonScan
 	depth := 0
@@ -110,7 +110,7 @@ func scanJSON(raw []byte) jsonScan {
 	return s
 }
 
-// scanString returns the position of the closing quote, or the end.
+// scanString returns the position of the closing quote, or of the end.
 func (s *jsonScan) scanString(raw []byte, i int) int {
 	for ; i < len(raw) && raw[i] != '"'; i++ {
 		if raw[i] != '\\' || i+1 >= len(raw) {
@@ -169,8 +169,8 @@ func countMembers(v any) int {
 	return n
 }
 
-// findNUL gives the dotted path of the first string with a NUL; a key with one
-// is named by its parent.
+// findNUL returns the dotted path of the first string with a NUL. A key with a NUL is reported at
+// its parent.
 func findNUL(v any, path string) string {
 	switch v := v.(type) {
 	case string:

@@ -17,8 +17,8 @@ func (h *access) createAPIKey(c *gin.Context) error {
 		return err
 	}
 	k, err := h.Keys.Create(c.Request.Context(), scope(c), auth.NewKey{
-		Name: or(body.DisplayName, ""), Scopes: scopeNames(body.Scopes), Agent: or(body.Agent, ""),
-		TTL: time.Duration(or(body.TTLSeconds, 0)) * time.Second,
+		Name: valueOr(body.DisplayName, ""), Scopes: scopeNames(body.Scopes), Agent: valueOr(body.Agent, ""),
+		TTL: time.Duration(valueOr(body.TTLSeconds, 0)) * time.Second,
 	})
 	if err != nil {
 		return err
@@ -34,14 +34,14 @@ func (h *access) listAPIKeys(c *gin.Context) error {
 	q := auth.KeyQuery{Agent: query(c).Get("agent"), Limit: limit + 1}
 	if position != "" {
 		if q.After, err = uuid.Parse(position); err != nil {
-			return badCursor("is not one that this listing gave you")
+			return badCursor("is not a cursor of this listing")
 		}
 	}
 	keys, err := h.Keys.List(c.Request.Context(), scope(c), q)
 	if err != nil {
-		return absent(err, "agent")
+		return uniformNotFound(err, "agent")
 	}
-	keys, next := cut(keys, limit, func(k auth.Key) string { return k.ID.String() })
+	keys, next := cutPage(keys, limit, func(k auth.Key) string { return k.ID.String() })
 	out := wire.APIKeyList{Items: make([]wire.APIKey, 0, len(keys))}
 	for i := range keys {
 		out.Items = append(out.Items, wireKey(&keys[i]))
@@ -67,7 +67,7 @@ func (h *access) rotateAPIKey(c *gin.Context) error {
 	}
 	k, err := h.Keys.Rotate(c.Request.Context(), scope(c), id, overlap)
 	if err != nil {
-		return absent(err, "API key")
+		return uniformNotFound(err, "API key")
 	}
 	return replyCreatedKey(c, &k)
 }
@@ -78,17 +78,17 @@ func (h *access) revokeAPIKey(c *gin.Context) error {
 		return err
 	}
 	if _, err := h.Keys.Revoke(c.Request.Context(), scope(c), id); err != nil {
-		return absent(err, "API key")
+		return uniformNotFound(err, "API key")
 	}
 	return noContent(c)
 }
 
 func keyPath(c *gin.Context) (uuid.UUID, error) {
 	id, err := pathID(c, "api_key")
-	return id, absent(err, "API key")
+	return id, uniformNotFound(err, "API key")
 }
 
-// replyCreatedKey is the only answer that holds a key's text.
+// replyCreatedKey is the only answer that contains the text of a key.
 func replyCreatedKey(c *gin.Context, k *auth.CreatedKey) error {
 	return reply(c, http.StatusCreated, wire.APIKeyCreated{
 		ID: k.ID.String(), Key: k.Text, Prefix: k.Prefix, Scopes: wireScopes(k.Permissions),

@@ -47,7 +47,7 @@ func TestKeyTextAppearsOnce(t *testing.T) {
 		t.Errorf("the audit log or the list is empty: %s", shown.String())
 	}
 	list := want[wire.APIKeyList](t, s, http.StatusOK, admin, http.MethodGet, keysPath+"?agent=ada", "")
-	if len(list.Items) != 2 || or(list.Items[0].DisplayName, "") != "Büro" || list.Items[0].RevokedAt == nil || list.Items[1].RevokedAt != nil {
+	if len(list.Items) != 2 || valueOr(list.Items[0].DisplayName, "") != "Büro" || list.Items[0].RevokedAt == nil || list.Items[1].RevokedAt != nil {
 		t.Errorf("the list is %+v", list.Items)
 	}
 }
@@ -68,7 +68,7 @@ func TestKeyIsNeverWiderOverHTTP(t *testing.T) {
 	if k := want[wire.APIKeyCreated](t, s, http.StatusCreated, narrow, http.MethodPost, keysPath, "{}"); !slices.Equal(k.Scopes, []wire.Scope{"admin", "notes:read"}) {
 		t.Errorf("scopes %v", k.Scopes)
 	}
-	if k := want[wire.APIKeyCreated](t, s, http.StatusCreated, bound, http.MethodPost, keysPath, ""); or(k.Agent, "") != "ada" {
+	if k := want[wire.APIKeyCreated](t, s, http.StatusCreated, bound, http.MethodPost, keysPath, ""); valueOr(k.Agent, "") != "ada" {
 		t.Errorf("agent %v", k.Agent)
 	}
 	for body, field := range map[string]string{
@@ -102,7 +102,7 @@ func TestRotateOverHTTP(t *testing.T) {
 		s.refused(t, fault.Invalid, admin, http.MethodPost, rotate, body)
 	}
 	next := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, rotate, `{"overlap_seconds":60}`)
-	if next.ID == old.ID || next.Key == old.Key || or(next.Agent, "") != "ada" || len(next.Scopes) != 1 || !next.ExpiresAt.Equal(*old.ExpiresAt) {
+	if next.ID == old.ID || next.Key == old.Key || valueOr(next.Agent, "") != "ada" || len(next.Scopes) != 1 || !next.ExpiresAt.Equal(*old.ExpiresAt) {
 		t.Errorf("the new key is %+v", next)
 	}
 	for _, k := range []string{old.Key, next.Key} {
@@ -118,8 +118,7 @@ func TestRotateOverHTTP(t *testing.T) {
 	s.refused(t, fault.Conflict, admin, http.MethodPost, keysPath+"/"+atOnce.ID+"/rotate", "")
 }
 
-// Keys of another tenant, and of another agent for a bound credential, cannot
-// be told from absent ones.
+// Keys of another tenant, or of another agent for a bound credential, look like absent ones.
 func TestKeysOfOthersOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -146,8 +145,8 @@ func TestKeysOfOthersOverHTTP(t *testing.T) {
 		want[wire.CollectionList](t, s, http.StatusOK, k, http.MethodGet, probe, "")
 	}
 	for _, k := range want[wire.APIKeyList](t, s, http.StatusOK, ada, http.MethodGet, keysPath, "").Items {
-		if or(k.Agent, "") != "ada" {
-			t.Errorf("ada sees a key of %q", or(k.Agent, "nobody"))
+		if valueOr(k.Agent, "") != "ada" {
+			t.Errorf("ada sees a key of %q", valueOr(k.Agent, "nobody"))
 		}
 	}
 	for _, k := range want[wire.APIKeyList](t, s, http.StatusOK, admin, http.MethodGet, keysPath, "").Items {
@@ -182,7 +181,7 @@ func TestListKeysPagesOverHTTP(t *testing.T) {
 		}
 		cursors = append(cursors, *page.NextCursor)
 		path = keysPath + "?limit=3&cursor=" + *page.NextCursor
-		// A key made meanwhile does not move what was not yet read.
+		// A key that is created meanwhile does not move the next page.
 		if len(cursors) == 1 {
 			want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath, "")
 		}

@@ -30,7 +30,7 @@ func TestListPolicies(t *testing.T) {
 			t.Errorf("%s: %d defaults, %d properties", name, len(defaults), len(properties))
 		}
 		for field, value := range defaults {
-			// What is said to be the default can be set.
+			// The documented default is a valid value.
 			config, err := json.Marshal(map[string]any{field: value})
 			if err != nil {
 				t.Fatal(err)
@@ -47,8 +47,7 @@ func TestListPolicies(t *testing.T) {
 	b.call(t, "writer", "GET", "/v1/policies", "").refused(http.StatusForbidden, fault.Forbidden, "")
 }
 
-// The settings of every policy are held to what it has, when they are made and
-// when they are changed.
+// The settings of every policy are validated when a collection is created and when it is changed.
 func TestPolicySettingsAreChecked(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -82,7 +81,7 @@ func TestPolicySettingsAreChecked(t *testing.T) {
 	}
 }
 
-// C244: what adds and answers cost is told by purpose.
+// C244: the costs of adds and of answers are listed by purpose.
 func TestGetCosts(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -128,7 +127,7 @@ func TestGetCosts(t *testing.T) {
 	b.call(t, "writer", "GET", c+"/costs", "").refused(http.StatusForbidden, fault.Forbidden, "")
 }
 
-// What is no longer true is no fact any more, and was one.
+// A fact that is no longer true is listed as a past one.
 func TestListFacts(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -195,8 +194,8 @@ func TestListFacts(t *testing.T) {
 	}
 }
 
-// What nobody recalled fades: a dry run says what would go, applying deletes
-// it, and it can be restored.
+// Notes that are not recalled fade: a dry run names them, applying deletes them, and they can be
+// restored.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -206,7 +205,7 @@ func TestForget(t *testing.T) {
 		{"user":"I bought a red bicycle","assistant":"Ride safely","occurred_at":"2025-01-02T09:00:00Z"},
 		{"user":"Good morning","assistant":"Good morning to you","occurred_at":"2026-03-01T08:00:00Z"}]}`).want(http.StatusAccepted)
 	forget := c + "/forget"
-	// A recall of a moment ago counts.
+	// A recall a moment ago counts.
 	if got := b.call(t, "one", "POST", c+"/search", `{"query":"red bicycle","k":1}`).want(http.StatusOK); !strings.Contains(got.text("hits.0.note.content"), "bicycle") {
 		t.Fatalf("%s", got.Body)
 	}
@@ -259,7 +258,7 @@ const adaBank = `{"name":"Ada","meta_information":{"personality":"curious","hobb
 	"personality":{"2023-05-01":"Ada is brave; encourage her.","2023-05-02":"Ada is patient."},
 	"overall_history":"Ada moved to a rainy Lisbon.","overall_personality":"Ada is brave and patient."}`
 
-// A bank that is brought in is read back as summaries, as a profile and as a bank.
+// An imported bank is readable as summaries, as a profile and as a bank.
 func TestBank(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -333,7 +332,7 @@ func TestBank(t *testing.T) {
 	b.call(t, "reader", "GET", c+"/summaries?period=year", "").refused(http.StatusUnprocessableEntity, fault.Invalid, "period")
 }
 
-// A context tells the days that it shows.
+// A context names the days of its notes.
 func TestContextDates(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)

@@ -11,15 +11,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Limiter counts requests of tenants, in this process (*tenant.Limiter) or over all gateways.
+// Limiter counts the requests of tenants, in this process (*tenant.Limiter) or across all gateways.
 type Limiter interface {
-	// Allow counts one request of a tenant limited to perMinute; 0 means no limit.
+	// Allow counts one request of a tenant that may make perMinute; 0 is unlimited.
 	Allow(ctx context.Context, tenantID uuid.UUID, perMinute int64) tenant.Rate
 }
 
-// limit refuses a tenant's request over its limit, and says in every answer of
-// a limited tenant where it stands. Platform keys are not limited, nor is
-// anything before a credential held: there is no tenant to count it for.
+// limit refuses requests over a tenant's limit, and reports the remaining requests in every answer
+// to a limited tenant. Platform keys are not limited. Requests without a valid credential are not
+// counted, since they have no tenant.
 func (s *Server) limit(c *gin.Context) error {
 	p := principal(c)
 	if s.limiter == nil || p.Scope.IsZero() {
@@ -35,7 +35,7 @@ func (s *Server) limit(c *gin.Context) error {
 	return rate.Err()
 }
 
-// perMinute is the limit that holds for a tenant: its own, else the gateway's.
+// perMinute returns the limit of a tenant: its own, or else the gateway's.
 func (s *Server) perMinute(l tenant.Limits) int64 {
 	if l.RequestsPerMinute > 0 {
 		return l.RequestsPerMinute

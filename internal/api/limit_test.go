@@ -64,23 +64,23 @@ func TestLimitPerTenant(t *testing.T) {
 		a.Header().Get("Retry-After") != "20" || a.Header().Get("Ratelimit-Remaining") != "0" {
 		t.Errorf("%d %v %s", a.Code, a.Header(), a.Body)
 	}
-	// A refusal of any kind counts, whatever the route; so does each credential of the tenant.
+	// A refused request counts, on any route, and so does every credential of the tenant.
 	token := s.send(t, key, http.MethodPost, tokenPath, "")
 	if token.Code != http.StatusTooManyRequests {
 		t.Errorf("a token is answered %d", token.Code)
 	}
 	s.refused(t, fault.RateLimited, key, http.MethodGet, tenantsPath, "")
-	// Other tenants and the platform are free.
+	// Other tenants and the platform are not limited.
 	want[wire.CollectionList](t, s, http.StatusOK, other, http.MethodGet, probe, "")
 	for range 5 {
 		want[wire.TenantList](t, s, http.StatusOK, s.operator, http.MethodGet, tenantsPath, "")
 		want[wire.Health](t, s, http.StatusOK, "", http.MethodGet, "/healthz", "")
 	}
-	// As long as was said, one more is let through.
+	// After the time in Retry-After one more request is allowed.
 	s.pass(20 * time.Second)
 	want[wire.CollectionList](t, s, http.StatusOK, key, http.MethodGet, probe, "")
 	s.refused(t, fault.RateLimited, key, http.MethodGet, probe, "")
-	// The tenant's own limit wins over the gateway's, at once.
+	// The tenant's own limit replaces the gateway's at once.
 	want[wire.Tenant](t, s, http.StatusOK, s.operator, http.MethodPatch, tenantsPath+"/acme", `{"limits":{"requests_per_minute":6000}}`)
 	if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK && a.Header().Get("Ratelimit-Limit") != "6000" {
 		t.Errorf("%d %v", a.Code, a.Header())
@@ -101,7 +101,7 @@ func TestUnauthenticatedCostsNoTenant(t *testing.T) {
 	want[wire.CollectionList](t, s, http.StatusOK, key, http.MethodGet, probe, "")
 }
 
-// ledger remembers what was recorded.
+// ledger keeps what was recorded.
 type ledger struct {
 	mu       sync.Mutex
 	active   int

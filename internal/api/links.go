@@ -44,7 +44,7 @@ func (h *core) putLinks(c *gin.Context) error {
 	}
 	in := make([]notes.LinkInput, 0, len(body.Links))
 	for _, l := range body.Links {
-		in = append(in, notes.LinkInput{Target: l.Target, Relation: or(l.Relation, ""), Confidence: l.Confidence})
+		in = append(in, notes.LinkInput{Target: l.Target, Relation: valueOr(l.Relation, ""), Confidence: l.Confidence})
 	}
 	set, err := h.Notes.PutLinks(c.Request.Context(), scope(c), ref, id, in, conditions(c))
 	if err != nil {
@@ -70,7 +70,7 @@ func (h *core) deleteLinks(c *gin.Context) error {
 	return noContent(c)
 }
 
-// replyLinks answers links with the tag of the outgoing ones, which is not the note's.
+// replyLinks answers links with the entity tag of the outgoing ones, which is not the note's.
 func replyLinks(c *gin.Context, set *notes.LinkSet) error {
 	setRevision(c, set.Revision)
 	c.Header("ETag", set.ETag)
@@ -100,7 +100,7 @@ func (h *core) getGraph(c *gin.Context) error {
 	for i := range g.Nodes {
 		n := &g.Nodes[i].Note
 		out.Nodes = append(out.Nodes, wire.GraphNode{
-			ID: n.ID, Kind: wire.Kind(n.Kind), Content: n.Content, Context: n.Context, Keywords: list(n.Keywords), Tags: list(n.Tags),
+			ID: n.ID, Kind: wire.Kind(n.Kind), Content: n.Content, Context: n.Context, Keywords: nonNilList(n.Keywords), Tags: nonNilList(n.Tags),
 			Category: optional(n.Category), State: wire.NoteState(n.State), Distance: g.Nodes[i].Distance,
 		})
 	}

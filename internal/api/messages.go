@@ -21,7 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// addMessages answers 202: the messages are there, and their policy is at work.
+// addMessages answers 202: the messages are stored, and their policy works on them.
 func (h *core) addMessages(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {
@@ -45,10 +45,10 @@ func (h *core) addMessages(c *gin.Context) error {
 	}
 	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, notes.NewMessages{Messages: in.messages, Infer: body.Infer}, conditions(c))
 	if err != nil {
-		return in.asGiven(err)
+		return in.renameFields(err)
 	}
 	if wait && w.Job != nil {
-		h.learned(c, ref, &w)
+		h.waitForMessages(c, ref, &w)
 	}
 	out := wire.MessagesAccepted{Messages: make([]wire.MessageRef, 0, len(w.Messages)), Revision: int64(w.Revision), Job: wireJobRef(w.Job)}
 	for i := range w.Messages {
@@ -58,19 +58,18 @@ func (h *core) addMessages(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, out)
 }
 
-// learned waits for the last job of messages within bounds, and brings w up to
-// date. The messages are written, so nothing that goes wrong here is an error
-// of the request.
-func (h *core) learned(c *gin.Context, ref string, w *notes.MessagesWritten) {
+// waitForMessages waits for the last job of messages and updates w. The messages are written, so a failure
+// here is not an error of the request.
+func (h *core) waitForMessages(c *gin.Context, ref string, w *notes.MessagesWritten) {
 	ctx, s := c.Request.Context(), scope(c)
 	stale := func(err error) {
 		if ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
-			h.log.WarnContext(ctx, "waiting for the job of messages failed; answered without", slog.String("request_id", requestID(c)),
+			h.log.WarnContext(ctx, "waiting for the job of messages failed; answered without waiting", slog.String("request_id", requestID(c)),
 				slog.String("job", w.Job.ID.String()), slog.Any("error", err))
 		}
 	}
 	if !w.Job.Ended() {
-		job, err := h.wait(ctx, s, w.Job.ID, max(0, w.Jobs-1))
+		job, err := h.waitForJob(ctx, s, w.Job.ID, max(0, w.Jobs-1))
 		if err != nil {
 			stale(err)
 			return
@@ -88,15 +87,15 @@ func (h *core) learned(c *gin.Context, ref string, w *notes.MessagesWritten) {
 	w.Revision = v.At
 }
 
-// givenMessages are messages as the service takes them, and where in the
-// request each stands: a pair is two.
+// givenMessages are the messages of a request as the service takes them, and their positions in the
+// request: a pair is two messages.
 type givenMessages struct {
 	messages []notes.NewMessage
 	at       []int
-	side     []string // the member that holds the content
+	side     []string // member that holds the content
 }
 
-// newMessages reads messages in both forms.
+// newMessages converts messages in both forms.
 func newMessages(list []wire.MessageInput) (givenMessages, error) {
 	var out givenMessages
 	add := func(i int, side string, m notes.NewMessage) {
@@ -106,11 +105,11 @@ func newMessages(list []wire.MessageInput) (givenMessages, error) {
 		m := &list[i]
 		base, err := newMessage(m)
 		if err != nil {
-			return out, within("messages."+strconv.Itoa(i), err)
+			return out, prefixFields("messages."+strconv.Itoa(i), err)
 		}
 		if m.User == nil && m.Assistant == nil {
 			if base.Content, err = contentText(*m.Content); err != nil {
-				return out, within("messages."+strconv.Itoa(i), err)
+				return out, prefixFields("messages."+strconv.Itoa(i), err)
 			}
 			add(i, "content", base)
 			continue
@@ -119,13 +118,13 @@ func newMessages(list []wire.MessageInput) (givenMessages, error) {
 			role memory.Role
 			text *string
 		}{{memory.RoleUser, m.User}, {memory.RoleAssistant, m.Assistant}} {
-			if strings.TrimSpace(or(side.text, "")) == "" {
+			if strings.TrimSpace(valueOr(side.text, "")) == "" {
 				continue
 			}
 			one := base
 			one.Role, one.Content = side.role, *side.text
 			if side.role == memory.RoleAssistant {
-				one.Name = "" // it is the user's
+				one.Name = "" // the name is the user's
 			}
 			if one.ID != "" {
 				one.ID += "/" + string(side.role)
@@ -139,7 +138,7 @@ func newMessages(list []wire.MessageInput) (givenMessages, error) {
 	return out, nil
 }
 
-// newMessage reads what both forms have, and refuses what is neither.
+// newMessage converts the fields that both forms have, and refuses a message of neither form.
 func newMessage(m *wire.MessageInput) (out notes.NewMessage, err error) {
 	pair := m.User != nil || m.Assistant != nil
 	switch {
@@ -147,12 +146,12 @@ func newMessage(m *wire.MessageInput) (out notes.NewMessage, err error) {
 		return out, fault.InvalidField("content", "a message has role and content, or user and assistant")
 	case !pair && m.Content == nil:
 		return out, fault.InvalidField("content", "is required, or user and assistant")
-	case pair && strings.TrimSpace(or(m.User, "")) == "" && strings.TrimSpace(or(m.Assistant, "")) == "":
+	case pair && strings.TrimSpace(valueOr(m.User, "")) == "" && strings.TrimSpace(valueOr(m.Assistant, "")) == "":
 		return out, fault.InvalidField("user", "what the user or the assistant said must not be empty or blank")
 	}
 	out = notes.NewMessage{
-		ID: or(m.ID, ""), Role: memory.Role(or(m.Role, "")), Name: or(m.Name, ""), Session: or(m.Session, nil),
-		Recalled: or(m.Recalled, false),
+		ID: valueOr(m.ID, ""), Role: memory.Role(valueOr(m.Role, "")), Name: valueOr(m.Name, ""), Session: valueOr(m.Session, nil),
+		Recalled: valueOr(m.Recalled, false),
 	}
 	if m.Attributes != nil {
 		out.Attributes = *m.Attributes
@@ -174,7 +173,7 @@ func newMessage(m *wire.MessageInput) (out notes.NewMessage, err error) {
 	return out, nil
 }
 
-// contentText reads the content of a message, which is a text or its parts.
+// contentText returns the content of a message, which is a string or a list of parts.
 func contentText(content any) (string, error) {
 	parts, ok := content.([]any)
 	if !ok {
@@ -185,14 +184,14 @@ func contentText(content any) (string, error) {
 	for i := range parts {
 		line, err := partText(parts[i])
 		if err != nil {
-			return "", within("content."+strconv.Itoa(i), err)
+			return "", prefixFields("content."+strconv.Itoa(i), err)
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n"), nil
 }
 
-// partText gives a part as text: of an image what its sender says of it.
+// partText returns a part as text: for an image, its description.
 func partText(part any) (string, error) {
 	p, _ := part.(map[string]any)
 	said, seen := p["text"], p["description"]
@@ -201,7 +200,7 @@ func partText(part any) (string, error) {
 		case !ok:
 			return "", fault.InvalidField("text", "is required")
 		case seen != nil || p["image_url"] != nil:
-			return "", fault.InvalidField("type", "a text has no image; give it as a part of its own")
+			return "", fault.InvalidField("type", "a text has no image; send the image as its own part")
 		default:
 			return text, nil
 		}
@@ -209,24 +208,24 @@ func partText(part any) (string, error) {
 	text, _ := seen.(string)
 	switch {
 	case said != nil:
-		return "", fault.InvalidField("type", "an image has no text; give it as a part of its own")
+		return "", fault.InvalidField("type", "an image has no text; send the text as its own part")
 	case strings.TrimSpace(text) == "":
-		return "", fault.InvalidField("description", "is required of an image: it is kept as what is to be seen on it, in words")
+		return "", fault.InvalidField("description", "is required for an image: it is stored in place of the image")
 	}
 	return "[image: " + strings.Join(strings.Fields(text), " ") + "]", nil
 }
 
-// anyTime reads a time that may lie ahead.
+// anyTime parses a time without bounds.
 func anyTime(field, text string) (time.Time, error) {
 	t, err := filter.ParseTime(text)
 	if err != nil {
-		return t, fault.InvalidField(field, "must be a time as RFC 3339 or YYYYMMDDHHmm has it")
+		return t, fault.InvalidField(field, "must be "+memory.TimeForm)
 	}
 	return t, nil
 }
 
-// asGiven names fields by where they stand in the request.
-func (g *givenMessages) asGiven(err error) error {
+// renameFields renames the fields of a fault to their positions in the request.
+func (g *givenMessages) renameFields(err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || len(f.Fields) == 0 {
 		return err
@@ -252,7 +251,7 @@ func (g *givenMessages) asGiven(err error) error {
 	return &out
 }
 
-// listMessages pages through messages by their time, or searches them.
+// listMessages pages through messages by time, or searches them.
 func (h *core) listMessages(c *gin.Context) error {
 	expr, err := messageFilter(c)
 	if err != nil {
@@ -270,7 +269,7 @@ func (h *core) listMessages(c *gin.Context) error {
 	}
 	if cur != nil {
 		if q.AfterTime, q.After, err = timePlace(cur.Position); err != nil {
-			return badCursor("is not one that this listing gave you")
+			return badCursor("is not a cursor of this listing")
 		}
 	}
 	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
@@ -291,7 +290,7 @@ func (h *core) listMessages(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-// timePlace reads where a listing by time goes on.
+// timePlace decodes the position of a listing by time.
 func timePlace(text string) (time.Time, uuid.UUID, error) {
 	micros, id, _ := strings.Cut(text, " ")
 	n, err := strconv.ParseInt(micros, 10, 64)
@@ -302,13 +301,13 @@ func timePlace(text string) (time.Time, uuid.UUID, error) {
 	return time.UnixMicro(n).UTC(), last, err
 }
 
-// messageFilter gives the condition that role, session, from and to make.
+// messageFilter returns the filter for role, session, from and to.
 func messageFilter(c *gin.Context) (filter.Expr, error) {
 	all := filter.And{leafOf(filter.Kind, nil, filter.Eq, string(memory.KindMessage))}
 	if role := query(c).Get("role"); role != "" {
 		is := leafOf(filter.Attributes, []string{memory.AttrRole}, filter.Eq, role)
 		if memory.Role(role) == memory.RoleUser {
-			// A message that does not say is a user's.
+			// A message without a role is a user's.
 			all = append(all, filter.Or{is, &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.Exists}})
 		} else {
 			all = append(all, is)
@@ -343,11 +342,11 @@ func leafOf(field filter.Field, path []string, op filter.Op, text string) *filte
 	return &filter.Leaf{Field: field, Path: path, Op: op, Values: []filter.Value{{Type: filter.Text, Text: text}}}
 }
 
-// searchMessages answers a query with the messages that fit it best.
+// searchMessages answers the messages that match a query best.
 func (h *core) searchMessages(c *gin.Context, expr filter.Expr) error {
 	for _, name := range []string{"order", "cursor"} {
 		if query(c).Has(name) {
-			return fault.InvalidField(name, "must not stand beside query")
+			return fault.InvalidField(name, "cannot be combined with query")
 		}
 	}
 	text := query(c).Get("query")
@@ -372,7 +371,7 @@ func (h *core) searchMessages(c *gin.Context, expr filter.Expr) error {
 	return reply(c, http.StatusOK, out)
 }
 
-// wireMessage shows a note as the message that it is.
+// wireMessage renders a note of the kind message.
 func wireMessage(n *memory.Note) wire.StoredMessage {
 	said := memory.UtteranceOf(n)
 	out := wire.StoredMessage{
@@ -406,13 +405,13 @@ func wireMessage(n *memory.Note) wire.StoredMessage {
 	return out
 }
 
-// textOf gives an attribute that is a text; "" when it is none.
+// textOf returns a string attribute; "" if it is not a string.
 func textOf(n *memory.Note, name string) string {
 	s, _ := n.Attributes[name].(string)
 	return s
 }
 
-// textsOf gives an attribute that is a list of texts.
+// textsOf returns the strings of a list attribute.
 func textsOf(n *memory.Note, name string) []string {
 	list, _ := n.Attributes[name].([]any)
 	var out []string
@@ -424,8 +423,8 @@ func textsOf(n *memory.Note, name string) []string {
 	return out
 }
 
-// eachNote calls fn for every note of a kind, oldest id first after one, until
-// it says that it has enough.
+// eachNote calls fn for every note of a kind, by ascending id after the given one, until fn returns
+// false.
 func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, kind memory.Kind, after uuid.UUID, fn func(n *memory.Note) (more bool)) error {
 	for {
 		page, err := h.Recall.List(ctx, s, v, recall.ListQuery{Kinds: []memory.Kind{kind}, After: after, Limit: memory.MaxPage})

@@ -11,13 +11,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// space makes a collection with a policy and gives its path.
+// space creates a collection with a policy and returns its path.
 func (b *system) space(t *testing.T, name, policy string) string {
 	t.Helper()
 	return "/v1/collections/" + b.call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"`+policy+`"}`).want(http.StatusCreated).text("id")
 }
 
-// contents gives the texts of a page, in its order.
+// contents returns the texts of a page, in order.
 func (a response) contents() []string {
 	a.t.Helper()
 	out := []string{}
@@ -27,7 +27,7 @@ func (a response) contents() []string {
 	return out
 }
 
-// C331: messages are taken as {role, content} and as {user, assistant}.
+// C331: messages are accepted as {role, content} and as {user, assistant}.
 func TestMessagesInBothForms(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -65,7 +65,7 @@ func TestMessagesInBothForms(t *testing.T) {
 	}
 }
 
-// A message may come in parts. An image becomes a text before anything is learned from it.
+// A message may have parts. An image becomes text before anything is learned from it.
 func TestMessagesInParts(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -146,7 +146,7 @@ func TestMessagesRefused(t *testing.T) {
 	}
 }
 
-// A message with an id is written once, and a request with a key answers as before.
+// A message with an id is written once, and a request with a key is answered as before.
 func TestMessagesAgain(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -172,7 +172,7 @@ func TestMessagesAgain(t *testing.T) {
 	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"twice"}]}`, "Idempotency-Key", "k").refused(http.StatusConflict, fault.IdempotencyReuse, "")
 }
 
-// C092: the log comes back in order, each message with its time, by pages that writes do not move.
+// C092: messages are listed in order with their times, on pages that writes do not move.
 func TestListMessages(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -225,7 +225,7 @@ func TestListMessages(t *testing.T) {
 				break
 			}
 			cursor = "&cursor=" + url.QueryEscape(next)
-			// What is said meanwhile is on no page.
+			// A message that is added meanwhile is on no page.
 			b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"later","occurred_at":"2023-05-02T10:00:00Z"}]}`).want(http.StatusAccepted)
 			b.call(t, "one", "DELETE", c+"/notes/"+b.call(t, "one", "GET", c+"/messages?from=2023-05-02T10:00:00Z&limit=1", "").text("items.0.id"), "").want(http.StatusNoContent)
 		}
@@ -243,7 +243,7 @@ func TestListMessages(t *testing.T) {
 	}
 }
 
-// A query finds messages, also where the policy's searches look elsewhere.
+// A query finds messages, also where the policy's searches use other kinds.
 func TestSearchMessages(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -275,7 +275,7 @@ func TestSearchMessages(t *testing.T) {
 	}
 }
 
-// wait=evolved answers when what was said has been worked out.
+// wait=evolved answers when the policy has processed the messages.
 func TestMessagesWait(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)

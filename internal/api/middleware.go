@@ -19,22 +19,22 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Keys of values that middleware leaves on the gin context for handlers. They
-// are read through the accessors in request.go only.
+// Keys of the values that middleware stores in the gin context. Handlers read them through the
+// accessors in request.go only.
 const (
 	keyRequestID = "slipbox.request_id"
 	keyPrincipal = "slipbox.principal"
 	keyQuery     = "slipbox.query"
 	keyBody      = "slipbox.body"
-	keyStatus    = "slipbox.status" // what the log says instead of the status sent
-	keyCode      = "slipbox.code"   // of the fault that was answered
-	keyErrors    = "slipbox.errors" // the form of errors that the operation answers with
+	keyStatus    = "slipbox.status" // status for the log, if it differs from the sent one
+	keyCode      = "slipbox.code"   // code of the fault in the response
+	keyErrors    = "slipbox.errors" // form of the operation's errors
 )
 
 const headerRequestID = "X-Request-ID"
 
-// identify gives the request an id: the caller's X-Request-Id when it is short
-// and plain, else a new one.
+// identify sets the request id: the client's X-Request-Id if it is short and printable, or else a
+// new one.
 func (s *Server) identify(c *gin.Context) {
 	id := c.Request.Header.Get(headerRequestID)
 	if !plainID(id) {
@@ -60,19 +60,19 @@ func plainID(id string) bool {
 func newID() string {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return uuid.NewString() // the clock failed; the random source did not
+		return uuid.NewString() // the clock failed, the random source did not
 	}
 	return id.String()
 }
 
-// boundAnswer gives up an answer that nobody takes: the time to make it, and as
-// long again to read it. It is set anew for each request of a connection.
+// boundAnswer limits how long a client may take to read a response: the time to make it, and as
+// long again. It is set for each request of a connection.
 func (s *Server) boundAnswer(c *gin.Context) {
 	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(2 * s.cfg.RequestTimeout))
 }
 
-// accessLog writes one line per request, without paths that hold names or query
-// strings that hold text.
+// accessLog writes one line per request, without paths that contain names or query strings that
+// contain text.
 func (s *Server) accessLog(c *gin.Context) {
 	start := s.now()
 	c.Next()
@@ -89,13 +89,12 @@ func (s *Server) accessLog(c *gin.Context) {
 	}
 	level := slog.LevelInfo
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || c.FullPath() == "/metrics" {
-		level = slog.LevelDebug // probes would drown the rest
+		level = slog.LevelDebug // probes are frequent
 	}
 	s.log.LogAttrs(c.Request.Context(), level, "request", attrs...)
 }
 
-// recover turns a panic into a 500 problem. A handler that aborts on purpose is
-// let through, as net/http wants it.
+// recover turns a panic into a 500 problem. It passes on http.ErrAbortHandler, as net/http expects.
 func (s *Server) recover(c *gin.Context) {
 	defer func() {
 		v := recover()
@@ -121,20 +120,20 @@ func (s *Server) securityHeaders(c *gin.Context) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// checkOrigin refuses what no browser sends as an Origin.
+// checkOrigin refuses values that are not an origin.
 func checkOrigin(o string) error {
 	if o == "*" {
 		return nil
 	}
 	u, err := url.Parse(o)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" || u.RawQuery != "" {
-		return fmt.Errorf("%q is no origin, such as https://app.example.com", o)
+		return fmt.Errorf("%q is not an origin such as https://app.example.com", o)
 	}
 	return nil
 }
 
-// cors answers browsers of the configured origins; credentials travel in
-// headers, never in cookies, so none are allowed.
+// cors answers browsers of the configured origins. Credentials are sent in headers, so cookies are
+// not allowed.
 func (s *Server) cors(c *gin.Context) {
 	origin := c.Request.Header.Get("Origin")
 	if len(s.cfg.CORSOrigins) == 0 || origin == "" {
@@ -162,14 +161,14 @@ func (s *Server) cors(c *gin.Context) {
 }
 
 func (s *Server) noRoute(c *gin.Context) {
-	s.fail(c, fault.New(fault.NotFound, "no such route; /docs shows those there are"))
+	s.fail(c, fault.New(fault.NotFound, "no such route; see /docs"))
 }
 
 func (s *Server) noMethod(c *gin.Context) {
-	s.fail(c, fault.New(fault.NotAllowed, "the route does not take %s", clip(c.Request.Method)))
+	s.fail(c, fault.New(fault.NotAllowed, "the route does not support %s", clip(c.Request.Method)))
 }
 
-// authenticate finds the principal.
+// authenticate finds the principal of a request.
 func (s *Server) authenticate(c *gin.Context) error {
 	credential, err := credentialOf(c.Request.Header)
 	if err != nil {
@@ -183,7 +182,7 @@ func (s *Server) authenticate(c *gin.Context) error {
 	return nil
 }
 
-// authorize checks the scope that the operation needs.
+// authorize checks that the credential has the operation's scope.
 func authorize(c *gin.Context, op *operation) error {
 	p := principal(c)
 	if op.scope == tenant.OperatorPerm {
@@ -196,7 +195,7 @@ func authorize(c *gin.Context, op *operation) error {
 		return nil
 	}
 	if p.Scope.IsZero() {
-		return fault.New(fault.Forbidden, "a platform key reaches no tenant's data")
+		return fault.New(fault.Forbidden, "a platform key cannot read a tenant's data")
 	}
 	if op.scope == "" {
 		return nil
@@ -204,8 +203,8 @@ func authorize(c *gin.Context, op *operation) error {
 	return tenant.Check(p.Scope, op.scope)
 }
 
-// credentialOf reads the one credential of a request. Two different ones are
-// refused: which of them counts must not be a matter of order.
+// credentialOf returns the credential of a request. Two different ones are refused, so that neither
+// wins silently.
 func credentialOf(h http.Header) (string, error) {
 	var found []string
 	for _, v := range h.Values("Authorization") {

@@ -19,7 +19,7 @@ import (
 
 func TestEveryOperationIsServed(t *testing.T) {
 	t.Parallel()
-	// Roles with nothing behind them: mounting calls none.
+	// Empty services: mounting calls none of them.
 	s, err := New(Deps{
 		Log: slog.New(slog.DiscardHandler), Auth: keys{},
 		Core: &Core{

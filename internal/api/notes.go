@@ -18,8 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// waitMargin is how much of the request's own time is left for the answer when
-// waiting for a job ends.
+// waitMargin is how much of the request's time remains for the answer when waiting for a job ends.
 const waitMargin = 2 * time.Second
 
 func (h *core) createNote(c *gin.Context) error {
@@ -37,7 +36,7 @@ func (h *core) createNote(c *gin.Context) error {
 	}
 	wait := query(c).Get("wait") == "evolved"
 	if wait {
-		// Before the write: a refusal means that nothing was written.
+		// Checked before the write: a refused request writes nothing.
 		leave, err := h.waiting.enter(scope(c).Tenant())
 		if err != nil {
 			return err
@@ -48,21 +47,21 @@ func (h *core) createNote(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	// Nobody can have recalled it yet.
+	// A new note was never recalled.
 	note := wireNote(&w.Note, w.Links, &memory.Usage{Strength: 1}, false)
 	if wait && w.Job != nil {
-		note = h.evolved(c, &w, note)
+		note = h.waitForNote(c, &w, note)
 	}
 	setRevision(c, w.Revision)
 	setETag(c, w.Note.Version())
 	return reply(c, http.StatusCreated, wire.NoteCreated{Note: note, Revision: int64(w.Revision), Job: wireJobRef(w.Job)})
 }
 
-// newNote returns the note of a body as the service takes it.
+// newNote converts the note of a body.
 func newNote(in *wire.NoteInput) (notes.NewNote, error) {
 	out := notes.NewNote{
-		Kind: memory.Kind(or(in.Kind, "")), Content: in.Content, Context: in.Context, Keywords: in.Keywords, Tags: in.Tags,
-		Category: in.Category, Attributes: or(in.Attributes, nil), Importance: in.Importance, Infer: in.Infer,
+		Kind: memory.Kind(valueOr(in.Kind, "")), Content: in.Content, Context: in.Context, Keywords: in.Keywords, Tags: in.Tags,
+		Category: in.Category, Attributes: valueOr(in.Attributes, nil), Importance: in.Importance, Infer: in.Infer,
 	}
 	if in.OccurredAt != nil {
 		at, err := anyTime("occurred_at", *in.OccurredAt)
@@ -74,20 +73,19 @@ func newNote(in *wire.NoteInput) (notes.NewNote, error) {
 	return out, nil
 }
 
-// evolved waits for the job of a note within bounds, and gives the note as it
-// is then; w is brought up to date. The note is written, so nothing that goes
-// wrong here is an error of the request.
-func (h *core) evolved(c *gin.Context, w *notes.NoteWritten, note wire.Note) wire.Note {
+// waitForNote waits for the job of a note, updates w, and returns the note as it is then. The note is
+// written, so a failure here is not an error of the request.
+func (h *core) waitForNote(c *gin.Context, w *notes.NoteWritten, note wire.Note) wire.Note {
 	ctx, s := c.Request.Context(), scope(c)
 	stale := func(err error) wire.Note {
 		if ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
-			h.log.WarnContext(ctx, "waiting for a note's job failed; answered without", slog.String("request_id", requestID(c)),
+			h.log.WarnContext(ctx, "waiting for a note's job failed; answered without waiting", slog.String("request_id", requestID(c)),
 				slog.String("job", w.Job.ID.String()), slog.Any("error", err))
 		}
 		return note
 	}
 	if !w.Job.Ended() {
-		job, err := h.wait(ctx, s, w.Job.ID, 0)
+		job, err := h.waitForJob(ctx, s, w.Job.ID, 0)
 		if err != nil {
 			return stale(err)
 		}
@@ -102,15 +100,15 @@ func (h *core) evolved(c *gin.Context, w *notes.NoteWritten, note wire.Note) wir
 	}
 	now, err := h.Recall.Get(ctx, s, v, w.Note.ID, false)
 	if err != nil {
-		return stale(err) // deleted meanwhile, for one
+		return stale(err) // for example, the note was deleted
 	}
 	w.Note, w.Revision = now.Note, v.At
 	return wireNoteView(&now, false)
 }
 
-// wait gives the job when the waiter does, own jobs of the request before it, and as it is when the request's own
-// time runs out or the server stops.
-func (h *core) wait(ctx context.Context, s tenant.Scope, id uuid.UUID, own int) (memory.Job, error) {
+// waitForJob returns the job when it ends, or as it is when the request's time runs out or the server
+// stops. own is how many jobs ahead of it the request enqueued.
+func (h *core) waitForJob(ctx context.Context, s tenant.Scope, id uuid.UUID, own int) (memory.Job, error) {
 	waiting, stop := h.untilDrained(ctx)
 	defer stop()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -125,9 +123,8 @@ func (h *core) wait(ctx context.Context, s tenant.Scope, id uuid.UUID, own int) 
 	return job, err
 }
 
-// rewritten shows a note that was changed, with the usage that it has had to
-// those who may read.
-func (h *core) rewritten(c *gin.Context, w *notes.NoteWritten) (wire.Note, error) {
+// showChanged renders a changed note. Its usage is included if the caller may read.
+func (h *core) showChanged(c *gin.Context, w *notes.NoteWritten) (wire.Note, error) {
 	ctx, s := c.Request.Context(), scope(c)
 	if !s.Allows(tenant.NotesRead) {
 		return wireNote(&w.Note, w.Links, nil, false), nil
@@ -161,7 +158,7 @@ func (h *core) listNotes(c *gin.Context) error {
 	}
 	if cur != nil {
 		if q.After, err = parseID(cur.Position); err != nil {
-			return badCursor("is not one that this listing gave you")
+			return badCursor("is not a cursor of this listing")
 		}
 	}
 	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
@@ -181,7 +178,7 @@ func (h *core) listNotes(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-// queryFilter reads the filter parameter; nil when there is none.
+// queryFilter decodes the filter parameter; nil without one.
 func queryFilter(c *gin.Context) (filter.Expr, error) {
 	text := query(c).Get("filter")
 	if text == "" {
@@ -189,8 +186,8 @@ func queryFilter(c *gin.Context) (filter.Expr, error) {
 	}
 	switch value, err := parseJSON([]byte(text)); {
 	case err != nil:
-		return nil, within("filter", err)
-	case value == nil: // as in a body: absent is absent, never null
+		return nil, prefixFields("filter", err)
+	case value == nil: // as in a body, null is not absent
 		return nil, fault.InvalidField("filter", "must not be null")
 	}
 	return parseFilter([]byte(text), "")
@@ -261,7 +258,7 @@ func (h *core) restoreNote(c *gin.Context) error {
 }
 
 func (h *core) replyWritten(c *gin.Context, w *notes.NoteWritten) error {
-	note, err := h.rewritten(c, w)
+	note, err := h.showChanged(c, w)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 
 func faultCode(s string) fault.Code { return fault.Code(s) }
 
-// C002, C005, C007, C008, C011, C016: the first note of an empty space is
-// described, and what the caller gave stays.
+// C002, C005, C007, C008, C011, C016: the first note of an empty collection is described, and what
+// the caller sent stays.
 func TestCreateNote(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -145,7 +145,7 @@ func TestBadNotes(t *testing.T) {
 	}
 }
 
-// Another tenant's, another agent's and an absent thing look the same, in body and headers.
+// Things of another tenant or agent look like absent ones, in body and headers.
 func TestAbsentAndForeignLookTheSame(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -211,7 +211,7 @@ func TestIdempotency(t *testing.T) {
 		t.Errorf("%v notes", n)
 	}
 	b.call(t, "one", "POST", path+"/notes", `{"content":"other"}`, "Idempotency-Key", "k").refused(409, fault.IdempotencyReuse, "")
-	// Another agent's key of the same text is another key.
+	// The same key of another agent is a different key.
 	b.call(t, "ada", "POST", "/v1/collections", `{"name":"space"}`, "Idempotency-Key", "c").want(http.StatusCreated)
 
 	id := first.text("note.id")
@@ -228,9 +228,8 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// A key answers for the collection that it was used with. When that was deleted
-// and made again under its name, the same request is refused, never answered
-// from the old log.
+// A key is bound to the collection that it was used with. When that collection was deleted and
+// created again under its name, the same request is refused and never answered from the old log.
 func TestIdempotencyOverADeletedCollection(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -350,7 +349,7 @@ func (b *system) list(t *testing.T, credential, target, field string, between fu
 	var out []string
 	next := target
 	for page := 1; next != ""; page++ {
-		if page > 1000 { // between may write: a listing that never ends must not fill the disk
+		if page > 1000 { // between may write: an endless listing must not fill the disk
 			t.Fatalf("%s does not end", target)
 		}
 		got := b.call(t, credential, "GET", next, "").want(http.StatusOK)
@@ -442,7 +441,7 @@ func TestCursors(t *testing.T) {
 		t.Log(name)
 		a.refused(422, fault.Invalid, "cursor")
 	}
-	// Grants nothing: what is not within reach stays absent.
+	// A cursor grants nothing: what the scope does not reach stays absent.
 	b.call(t, "two", "GET", c+"/notes?cursor="+cursor, "").refused(422, fault.Invalid, "cursor")
 	b.pass(24*time.Hour + time.Second)
 	b.call(t, "one", "GET", c+"/notes?cursor="+cursor, "").refused(422, fault.Invalid, "cursor")
@@ -485,7 +484,7 @@ func TestPatchNote(t *testing.T) {
 	if cleared := b.call(t, "one", "PATCH", note, `{"category":null,"context":null}`).want(http.StatusOK); cleared.text("category") != "Uncategorized" {
 		t.Errorf("%s", cleared.Body)
 	}
-	// Content runs analysis again, and only then old keywords go.
+	// A change of content, and nothing else, runs analysis again and replaces the old keywords.
 	changed := b.call(t, "one", "PATCH", note, `{"content":"Reykjavik glaciers melt slowly beneath volcanic ash."}`).want(http.StatusOK)
 	if changed.Header().Get("Slipbox-Job") == "" || changed.text("state") != "raw" {
 		t.Errorf("%v %s", changed.Header(), changed.Body)
@@ -495,19 +494,19 @@ func TestPatchNote(t *testing.T) {
 	if strings.Contains(fmt.Sprint(after.at("keywords")), "orange") || after.length("keywords") < 3 || after.text("tags.0") != "mine" {
 		t.Errorf("%s", after.Body)
 	}
-	// A background evolution moves the tag, too.
+	// An evolution by a job changes the tag, too.
 	b.call(t, "one", "PATCH", note, `{"importance":1}`, "If-Match", changed.Header().Get("ETag")).refused(412, fault.Precondition, "")
 	b.call(t, "one", "DELETE", note, "", "If-Match", tag).refused(412, fault.Precondition, "")
 	b.call(t, "one", "DELETE", note, "", "If-Match", after.Header().Get("ETag")).want(http.StatusNoContent)
-	// One who may only write gets an answer without usage, which is read.
+	// A caller without read permission gets an answer without usage.
 	id := b.call(t, "writer", "POST", c+"/notes?wait=evolved", `{"content":"written blind"}`).want(http.StatusCreated).text("note.id")
 	if blind := b.call(t, "writer", "PATCH", c+"/notes/"+id, `{"tags":["x"]}`).want(http.StatusOK); blind.at("usage") != nil {
 		t.Errorf("%s", blind.Body)
 	}
 }
 
-// C015, C077: history tells trigger and time of each change, with what was
-// there before; any version can be restored.
+// C015, C077: history shows trigger and time of each change, with the earlier content; any version
+// can be restored.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -584,7 +583,7 @@ func TestLinks(t *testing.T) {
 	if few := b.call(t, "one", "GET", c+"/graph?limit=2", "").want(http.StatusOK); few.length("nodes") != 2 || few.at("truncated") != true {
 		t.Errorf("%s", few.Body)
 	}
-	// Deleting a note takes its links from view.
+	// Deleting a note hides its links.
 	b.call(t, "one", "DELETE", c+"/notes/"+ids[2], "").want(http.StatusNoContent)
 	if left := b.call(t, "one", "GET", note+"/links", "").want(http.StatusOK); left.length("items") != 1 {
 		t.Errorf("%s", left.Body)

@@ -13,26 +13,25 @@ import (
 
 // Recorder counts requests; *telemetry.HTTPMetrics implements it.
 type Recorder interface {
-	// Begin counts a request in; the function it returns counts it out.
+	// Begin counts a request as running until end is called.
 	Begin(ctx context.Context, method string) (end func())
 	RecordRequest(ctx context.Context, r telemetry.Request)
 }
 
-// observe surrounds a request with a span, which continues the caller's trace,
-// and records it when it was answered.
+// observe runs a request in a span that continues the client's trace, and records it afterwards.
 func (s *Server) observe(c *gin.Context) {
 	start := s.now()
 	r := c.Request
 	ctx := s.propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-	// The name is completed below: before routing there is no route, and a path
-	// holds names.
+	// The name is completed below: the route is not known before routing, and the path may contain
+	// names.
 	ctx, span := s.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
 	c.Request = r.WithContext(ctx)
 	end := func() {}
 	if s.recorder != nil {
 		end = s.recorder.Begin(ctx, r.Method)
 	}
-	// Deferred, since a handler that gives up on the connection panics through.
+	// Deferred, because a handler that aborts the connection panics.
 	defer func() {
 		end()
 		done := telemetry.Request{
@@ -61,7 +60,7 @@ func (s *Server) observe(c *gin.Context) {
 	c.Next()
 }
 
-// spanName is method and route; both have few values.
+// spanName returns method and route, which both have few values.
 func spanName(r telemetry.Request) string {
 	if r.Route == "" {
 		return "HTTP unmatched"
@@ -69,7 +68,7 @@ func spanName(r telemetry.Request) string {
 	return r.Method + " " + r.Route
 }
 
-// statusOf is what was answered, or what is said of a caller who went away.
+// statusOf returns the sent status, or the logged one if the client has left.
 func statusOf(c *gin.Context) int {
 	if v, ok := c.Get(keyStatus); ok {
 		if status, ok := v.(int); ok {

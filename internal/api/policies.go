@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
-// taskForget is the task of policies that forget.
+// taskForget is the name of the forgetting task of policies.
 const taskForget = "forget"
 
 func (h *core) listPolicies(c *gin.Context) error {
@@ -26,7 +26,7 @@ func (h *core) listPolicies(c *gin.Context) error {
 		d := p.Describe()
 		out.Items = append(out.Items, wire.PolicyDescription{
 			Name: name, Title: d.Title, Description: d.Description, Exchanges: d.Exchanges,
-			Defaults: object(decodeObject(d.Defaults)), Schema: object(decodeObject(d.Schema)),
+			Defaults: nonNilObject(decodeObject(d.Defaults)), Schema: nonNilObject(decodeObject(d.Schema)),
 		})
 	}
 	return reply(c, http.StatusOK, out)
@@ -61,7 +61,7 @@ func wireCost(c notes.Cost) wire.AverageCost {
 	return wire.AverageCost{Calls: c.Calls, PromptTokens: c.PromptTokens, CompletionTokens: c.CompletionTokens}
 }
 
-// forget lets the policy of a collection say what has faded, and let go of it.
+// forget runs the collection's forgetting task, or only reports what it would delete.
 func (h *core) forget(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {
@@ -73,14 +73,14 @@ func (h *core) forget(c *gin.Context) error {
 	}
 	args, err := json.Marshal(wire.ForgetRequest{Mode: body.Mode, Floor: body.Floor, Tau: body.Tau})
 	if err != nil {
-		return fault.Wrap(err, fault.Internal, "the task cannot be written")
+		return fault.Wrap(err, fault.Internal, "the task cannot be encoded")
 	}
 	ctx := c.Request.Context()
-	// What was recalled a moment ago must not count as forgotten.
+	// Notes that were recalled a moment ago must not be forgotten.
 	if err := h.Recall.Flush(ctx); err != nil {
 		return err
 	}
-	dry := or(body.DryRun, false)
+	dry := valueOr(body.DryRun, false)
 	acted, err := h.Engine.Act(ctx, scope(c), ref, memory.Task{Name: taskForget, Args: args}, !dry)
 	if err != nil {
 		return err
@@ -93,11 +93,11 @@ func (h *core) forget(c *gin.Context) error {
 		Items     []wire.ForgottenNote `json:"items"`
 	}
 	if err := json.Unmarshal(acted.Outcome, &said); err != nil {
-		return fault.Wrap(err, fault.Internal, "what the policy said cannot be read")
+		return fault.Wrap(err, fault.Internal, "the policy's result cannot be decoded")
 	}
 	setRevision(c, acted.Revision)
 	return reply(c, http.StatusOK, wire.ForgetAnswer{
-		DryRun: dry, Mode: said.Mode, Items: list(said.Items), Forgotten: said.Forgotten, Looked: said.Pieces, Left: optional(said.Left),
+		DryRun: dry, Mode: said.Mode, Items: nonNilList(said.Items), Forgotten: said.Forgotten, Looked: said.Pieces, Left: optional(said.Left),
 		Revision: int64(acted.Revision),
 	})
 }

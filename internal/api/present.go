@@ -13,13 +13,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// wireNote shows a note with its outgoing links. usage is nil when it is not
-// known; the vector is shown only when asked for.
+// wireNote renders a note with its outgoing links. usage may be nil. The vector is included only if
+// embedding is set.
 func wireNote(n *memory.Note, links []memory.Link, usage *memory.Usage, embedding bool) wire.Note {
 	out := wire.Note{
 		ID: n.ID, Collection: n.Collection, Kind: wire.Kind(n.Kind),
-		Content: n.Content, Context: n.Context, Keywords: list(n.Keywords), Tags: list(n.Tags),
-		Category: optional(n.Category), Attributes: object(n.Attributes), Importance: new(n.Importance),
+		Content: n.Content, Context: n.Context, Keywords: nonNilList(n.Keywords), Tags: nonNilList(n.Tags),
+		Category: optional(n.Category), Attributes: nonNilObject(n.Attributes), Importance: new(n.Importance),
 		OccurredAt: optionalTime(n.OccurredAt), CreatedAt: wireTime(n.CreatedAt), UpdatedAt: wireTime(n.UpdatedAt),
 		Revision: int64(n.From), State: wire.NoteState(n.State), Error: optional(n.Error),
 		Analyst: optional(wire.NoteAnalyst(n.Analyst)), Links: wireNoteLinks(links), Embedder: optional(n.Embedder),
@@ -73,7 +73,7 @@ func wireProvenance(p *memory.Provenance) *wire.Provenance {
 func wireCollection(c *memory.Collection, counts *memory.Counts) wire.Collection {
 	out := wire.Collection{
 		ID: c.ID, Name: c.Name, DisplayName: optional(c.DisplayName), Agent: optional(c.AgentName),
-		Policy: c.Policy, PolicyConfig: object(decodeObject(c.PolicyConfig)), Embedder: c.Embedder,
+		Policy: c.Policy, PolicyConfig: nonNilObject(decodeObject(c.PolicyConfig)), Embedder: c.Embedder,
 		State: optional(wire.CollectionState(c.State)), Ephemeral: optional(c.Ephemeral),
 		HeadRevision: int64(c.Head), FloorRevision: optional(int64(c.Floor)),
 		ExpiresAt: optionalTime(c.ExpiresAt), CreatedAt: wireTime(c.CreatedAt),
@@ -137,7 +137,7 @@ func wireReview(r *memory.Review) wire.Review {
 		CreatedAt: wireTime(r.CreatedAt), ClosedAt: optionalTime(r.ClosedAt),
 	}
 	for _, c := range r.Changes {
-		change := wire.ReviewChange{Note: c.Note, Before: reviewed(c.Before, r), After: reviewed(c.After, r)}
+		change := wire.ReviewChange{Note: c.Note, Before: wireReviewedNote(c.Before, r), After: wireReviewedNote(c.After, r)}
 		if len(c.Links) > 0 {
 			change.Links = wireNoteLinks(c.Links)
 		}
@@ -146,9 +146,9 @@ func wireReview(r *memory.Review) wire.Review {
 	return out
 }
 
-// reviewed shows a note as a review kept it. Links stand beside it, because a
-// review keeps those that it adds and no others.
-func reviewed(n *memory.Note, r *memory.Review) *wire.Note {
+// wireReviewedNote renders a note as a review stores it. The links are passed separately, because a review
+// stores only those that it adds.
+func wireReviewedNote(n *memory.Note, r *memory.Review) *wire.Note {
 	if n == nil {
 		return nil
 	}
@@ -159,16 +159,15 @@ func reviewed(n *memory.Note, r *memory.Review) *wire.Note {
 	return new(wireNote(&kept, nil, nil, false))
 }
 
-// object is m, or an empty object: a required one is never null.
-func object(m map[string]any) map[string]any {
+// nonNilObject returns m, or an empty object: a required object is never null.
+func nonNilObject(m map[string]any) map[string]any {
 	if m == nil {
 		return map[string]any{}
 	}
 	return m
 }
 
-// decodeObject reads a JSON object that was kept, with numbers as they stand
-// there; nil when it is none.
+// decodeObject decodes a stored JSON object with exact numbers; nil if it is not an object.
 func decodeObject(raw json.RawMessage) map[string]any {
 	if len(raw) == 0 {
 		return nil
@@ -182,7 +181,7 @@ func decodeObject(raw json.RawMessage) map[string]any {
 	return m
 }
 
-// marshalObject renders a free object of a request; nil for one that is absent.
+// marshalObject encodes a free object of a request; nil if it is absent.
 func marshalObject(field string, m map[string]any) (json.RawMessage, error) {
 	if m == nil {
 		return nil, nil
@@ -194,7 +193,7 @@ func marshalObject(field string, m map[string]any) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// objectPatch decodes a free object of a merge patch. Numbers stay what they are.
+// objectPatch decodes a free object of a merge patch, with exact numbers.
 func objectPatch(raw nullable.Nullable[json.RawMessage]) (out nullable.Nullable[map[string]any]) {
 	if text, err := raw.Get(); err == nil {
 		out.Set(decodeObject(text))

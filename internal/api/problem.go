@@ -20,10 +20,10 @@ import (
 
 const mediaProblem = "application/problem+json"
 
-// statusClientGone is logged, never sent: the caller went away.
+// statusClientGone is logged when the client has left. It is never sent.
 const statusClientGone = 499
 
-// statuses maps every fault code to the status that callers see.
+// statuses maps every fault code to its HTTP status.
 var statuses = map[fault.Code]int{
 	fault.Malformed:        http.StatusBadRequest,
 	fault.Unauthenticated:  http.StatusUnauthorized,
@@ -50,26 +50,25 @@ var statuses = map[fault.Code]int{
 	fault.StorageFull:      http.StatusInsufficientStorage,
 }
 
-// Bounds of what a problem says, so that a refusal is never larger than a page
-// and never echoes a long input back.
+// Limits of a problem document, so that a refusal is small and does not repeat a long input.
 const (
 	maxProblemFields = 20
 	maxProblemText   = 300 // runes
 )
 
-// normalize gives every error a fault: deadlines become Timeout, a fault stays
-// what it is, and anything else is Internal with nothing to show.
+// normalize turns every error into a fault. Deadlines become Timeout, faults stay as they are, and
+// other errors become Internal without details.
 func normalize(err error) *fault.Error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &fault.Error{Code: fault.Timeout, Message: "the gateway's deadline passed", Err: err}
+		return &fault.Error{Code: fault.Timeout, Message: "the request took longer than the gateway allows", Err: err}
 	}
-	return &fault.Error{Code: fault.Internal, Message: "internal error; the request id finds it in the log", Err: err}
+	return &fault.Error{Code: fault.Internal, Message: "internal error; look for the request id in the log", Err: err}
 }
 
-// newProblem renders a fault. It shows code, message and fields, never the cause.
+// newProblem renders the code, message and fields of a fault, never its cause.
 func newProblem(f *fault.Error, requestID string) wire.Problem {
 	status, ok := statuses[f.Code]
 	if !ok {
@@ -94,7 +93,7 @@ func newProblem(f *fault.Error, requestID string) wire.Problem {
 	return p
 }
 
-// clip cuts text that may hold caller input to a bounded length.
+// clip cuts text that may contain client input.
 func clip(s string) string {
 	if utf8.RuneCountInString(s) <= maxProblemText {
 		return s
@@ -102,7 +101,7 @@ func clip(s string) string {
 	return string([]rune(s)[:maxProblemText]) + "…"
 }
 
-// fail answers with the problem document of err, and logs what is ours.
+// fail answers with the problem document of an error, and logs internal errors.
 func (s *Server) fail(c *gin.Context, err error) {
 	ctx := c.Request.Context()
 	f := normalize(err)
@@ -120,7 +119,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 	}
 	c.Set(keyCode, string(f.Code))
 	if c.Writer.Written() {
-		// The status line is out; a second document would corrupt the first.
+		// The status is sent already; a second document would corrupt the response.
 		c.Abort()
 		return
 	}
@@ -129,7 +128,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 	media := mediaProblem
 	if c.GetString(keyErrors) == errorsOpenAI {
 		if errors.Is(f, chat.ErrUnknownModel) {
-			p.Status = http.StatusNotFound // as OpenAI has it
+			p.Status = http.StatusNotFound // as OpenAI does
 		}
 		answer, media = newOpenAIError(f, p.Status), mediaJSON
 	}
@@ -142,14 +141,14 @@ func (s *Server) fail(c *gin.Context, err error) {
 	}
 	body, err := json.Marshal(answer)
 	if err != nil {
-		s.log.ErrorContext(ctx, "problem not rendered", slog.String("request_id", id), slog.Any("error", err))
+		s.log.ErrorContext(ctx, "a problem could not be rendered", slog.String("request_id", id), slog.Any("error", err))
 		body = nil
 	}
 	c.Abort()
 	c.Data(p.Status, media, body)
 }
 
-// retryAfter renders a wait in whole seconds, at least one.
+// retryAfter returns a wait in whole seconds, at least one.
 func retryAfter(d time.Duration) string {
 	return strconv.FormatInt(max(1, int64(math.Ceil(d.Seconds()))), 10)
 }

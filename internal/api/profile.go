@@ -13,20 +13,19 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// Natural keys and attributes by which policies tell their summaries and
-// profiles apart.
+// Keys and attributes by which policies identify their summaries and profiles.
 const (
-	keyOverall   = "overall"         // the summary or portrait of all days
-	keyMeta      = "meta"            // what was given of a person
-	keyProcedure = "mem0/procedure/" // before the session whose procedure it sums up
+	keyOverall   = "overall"         // of the summary or portrait of all days
+	keyMeta      = "meta"            // of what was imported about a person
+	keyProcedure = "mem0/procedure/" // prefix before the session that the procedure summarizes
 
 	attrPeriod = "period" // day or global
 	attrDate   = "date"   // of a day
 	attrReply  = "reply_strategy"
-	attrBank   = "bank" // of meta: what an export needs of the imported document, not said of the person
+	attrBank   = "bank" // of the note meta: what an export needs of the imported document
 )
 
-// periodOf tells what a summary is of; what does not say is of everything.
+// periodOf returns what a summary covers; everything if it does not say.
 func periodOf(n *memory.Note) (period wire.SummaryPeriod, session string) {
 	if name, ok := strings.CutPrefix(n.Key, keyProcedure); ok {
 		return wire.SummaryPeriodSession, name
@@ -39,8 +38,8 @@ func periodOf(n *memory.Note) (period wire.SummaryPeriod, session string) {
 	return wire.SummaryPeriodGlobal, ""
 }
 
-// listSummaries pages through summaries. There are few, a day has one, so those
-// of another period are passed over here.
+// listSummaries pages through summaries. There are few, one per day, so other periods are filtered
+// here.
 func (h *core) listSummaries(c *gin.Context) error {
 	v, cur, err := h.pageView(c)
 	if err != nil {
@@ -49,7 +48,7 @@ func (h *core) listSummaries(c *gin.Context) error {
 	var after uuid.UUID
 	if cur != nil {
 		if after, err = parseID(cur.Position); err != nil {
-			return badCursor("is not one that this listing gave you")
+			return badCursor("is not a cursor of this listing")
 		}
 	}
 	limit, wanted := pageLimit(c), query(c).Get("period")
@@ -81,7 +80,7 @@ func (h *core) listSummaries(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-// getProfile gathers what profiles say of the person.
+// getProfile answers the profile notes about the person.
 func (h *core) getProfile(c *gin.Context) error {
 	v, err := h.view(c)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 )
 
-// mountPublic mounts what needs no credential, all but the key set, which is
-// mounted with the other access routes.
+// mountPublic mounts the routes without credentials, except the key set, which is mounted with the
+// access routes.
 func (s *Server) mountPublic() error {
 	s.engine.GET("/", s.getRoot)
 	s.engine.HEAD("/", s.getRoot)
@@ -26,8 +26,8 @@ func (s *Server) mountPublic() error {
 	})
 }
 
-// getRoot leads a person who opens the gateway's address to the reference page. A caller that asks for
-// JSON and not for a page gets the problem document of every other path that has no route.
+// getRoot redirects a browser at the gateway's address to the reference page. A client that asks
+// for JSON gets the problem document of a missing route.
 func (s *Server) getRoot(c *gin.Context) {
 	c.Writer.Header().Add("Vary", "Accept")
 	accept := strings.ToLower(c.GetHeader("Accept"))
@@ -47,8 +47,8 @@ func (s *Server) getReady(c *gin.Context) error {
 	return reply(c, status, body)
 }
 
-// Ready is the answer of /readyz, of a worker's too: it runs every check, so
-// that it names all that is missing.
+// Ready answers /readyz, also for workers. It runs every check, so that it names everything that
+// fails.
 func Ready(ctx context.Context, log *slog.Logger, checks []Check) (status int, body wire.Readiness) {
 	status, body = http.StatusOK, wire.Readiness{Status: wire.ReadinessStatusOk, Checks: map[string]string{}}
 	for _, check := range checks {

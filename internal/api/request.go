@@ -14,18 +14,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// requestID is the id that log, problem and answer share.
+// requestID returns the id of the request, as in log, problem and response header.
 func requestID(c *gin.Context) string { return c.GetString(keyRequestID) }
 
-// principal is who calls; zero before authentication and on public routes.
+// principal returns the caller; zero before authentication and on public routes.
 func principal(c *gin.Context) auth.Principal {
 	v, _ := c.Get(keyPrincipal)
 	p, _ := v.(auth.Principal)
 	return p
 }
 
-// bind decodes the JSON body, which the contract has accepted. An absent
-// optional body gives the zero value.
+// bind decodes the validated JSON body. An absent optional body is the zero value.
 func bind[T any](c *gin.Context) (T, error) {
 	var v T
 	raw := rawBody(c)
@@ -36,16 +35,16 @@ func bind[T any](c *gin.Context) (T, error) {
 	return v, err
 }
 
-// rawBody is the body as it was sent; empty for streamed ones, which are read
-// from c.Request.Body, with errors worded by bodyError.
+// rawBody returns the body as it was sent. It is empty for streamed bodies, which handlers read
+// from c.Request.Body; bodyError describes their errors.
 func rawBody(c *gin.Context) []byte {
 	v, _ := c.Get(keyBody)
 	raw, _ := v.([]byte)
 	return raw
 }
 
-// bindLine decodes one NDJSON line against a schema of the contract, with the
-// same refusals as a body of its own.
+// bindLine decodes one NDJSON line and validates it against a schema of the contract, with the same
+// refusals as a body of its own.
 func bindLine[T any](s *Server, schema string, line []byte) (T, error) {
 	var v T
 	sch, err := s.doc.schema(schema)
@@ -63,15 +62,15 @@ func bindLine[T any](s *Server, schema string, line []byte) (T, error) {
 	return v, err
 }
 
-// splitLines cuts an NDJSON body into lines. A newline at the end makes no
-// further line; CR before a newline is dropped. More than limit lines are TooLarge.
+// splitLines splits an NDJSON body into lines, without CR before a newline. A newline at the end
+// does not begin another line. TooLarge for more than limit lines.
 func splitLines(body []byte, limit int) ([][]byte, error) {
 	body = bytes.TrimSuffix(body, []byte("\n"))
 	if len(body) == 0 {
 		return nil, nil
 	}
 	if n := bytes.Count(body, []byte("\n")) + 1; n > limit {
-		return nil, fault.New(fault.TooLarge, "the body has %d lines; at most %d are taken", n, limit)
+		return nil, fault.New(fault.TooLarge, "the body has %d lines; at most %d are accepted", n, limit)
 	}
 	lines := bytes.Split(body, []byte("\n"))
 	for i := range lines {
@@ -80,15 +79,15 @@ func splitLines(body []byte, limit int) ([][]byte, error) {
 	return lines, nil
 }
 
-// query is the validated query string: every parameter is known, single and
-// within its bounds.
+// query returns the validated query string. Every parameter in it is known, not repeated, and in
+// range.
 func query(c *gin.Context) url.Values {
 	v, _ := c.Get(keyQuery)
 	q, _ := v.(url.Values)
 	return q
 }
 
-// queryInt gives an integer parameter, or def when it is absent.
+// queryInt returns an integer parameter, or def if it is absent.
 func queryInt(c *gin.Context, name string, def int) int {
 	n, err := strconv.Atoi(query(c).Get(name))
 	if err != nil {
@@ -97,7 +96,7 @@ func queryInt(c *gin.Context, name string, def int) int {
 	return n
 }
 
-// queryRevision gives as_of or min_revision; nil when it is absent.
+// queryRevision returns as_of or min_revision; nil if it is absent.
 func queryRevision(c *gin.Context, name string) *memory.Revision {
 	n, err := strconv.ParseInt(query(c).Get(name), 10, 64)
 	if err != nil {
@@ -106,8 +105,8 @@ func queryRevision(c *gin.Context, name string) *memory.Revision {
 	return new(memory.Revision(n))
 }
 
-// pathID reads an id from the path. Text that is no id names nothing: NotFound,
-// like an id that does not exist.
+// pathID returns an id of the path. Text that is not an id is NotFound, like an id that does not
+// exist.
 func pathID(c *gin.Context, name string) (uuid.UUID, error) {
 	id, err := parseID(c.Param(name))
 	if err != nil {
@@ -116,8 +115,8 @@ func pathID(c *gin.Context, name string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// parseID takes the one form that answers use, in either letter case; the other
-// forms that the uuid package reads (braces, urn, no dashes) are no ids here.
+// parseID parses the form of ids that answers have, in either case. It refuses the other forms of
+// the uuid package (braces, urn, no dashes).
 func parseID(s string) (uuid.UUID, error) {
 	const textLength = 36
 	if len(s) != textLength {
@@ -132,7 +131,7 @@ func parseID(s string) (uuid.UUID, error) {
 
 var refPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,127}$`)
 
-// pathRef reads an id or a name from the path; text that is neither is NotFound.
+// pathRef returns an id or a name of the path. Other text is NotFound.
 func pathRef(c *gin.Context, name string) (string, error) {
 	s := c.Param(name)
 	if id, err := parseID(s); err == nil {

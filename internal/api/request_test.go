@@ -70,7 +70,7 @@ func TestLines(t *testing.T) {
 				out = append(out, string(fault.CodeOf(err)))
 				continue
 			}
-			out = append(out, n.Content+or(n.Key, ""))
+			out = append(out, n.Content+valueOr(n.Key, ""))
 		}
 		return reply(c, http.StatusOK, out)
 	}})

@@ -12,8 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// reply writes a JSON answer. It is rendered before the status goes out, so a
-// value that cannot be rendered is a problem document and not half an answer.
+// reply writes a JSON answer. The body is encoded before the status is sent, so an encoding error
+// becomes a problem document.
 func reply(c *gin.Context, status int, body any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -30,18 +30,18 @@ func noContent(c *gin.Context) error {
 	return nil
 }
 
-// setRevision says which revision was read or written. Call it before reply.
+// setRevision sets the header with the revision that was read or written. Call it before reply.
 func setRevision(c *gin.Context, r memory.Revision) {
 	c.Header("Slipbox-Revision", strconv.FormatInt(int64(r), 10))
 }
 
-// setETag names the version of what is answered. Call it before reply.
+// setETag sets the entity tag of the version in the answer. Call it before reply.
 func setETag(c *gin.Context, v memory.Version) { c.Header("ETag", v.ETag()) }
 
-// wireTime is a time as answers show it: UTC, microseconds.
+// wireTime returns a time as answers show it: UTC, in microseconds.
 func wireTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// optional is nil for a zero value: absent means absent, never null.
+// optional returns nil for a zero value: absent fields are absent, never null.
 func optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -50,7 +50,7 @@ func optional[T comparable](v T) *T {
 	return &v
 }
 
-// optionalTime is nil for the zero time.
+// optionalTime returns nil for the zero time.
 func optionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -58,16 +58,16 @@ func optionalTime(t time.Time) *time.Time {
 	return new(wireTime(t))
 }
 
-// list is v, or an empty list: a required array is never null.
-func list[T any](v []T) []T {
+// nonNilList returns v, or an empty list: a required array is never null.
+func nonNilList[T any](v []T) []T {
 	if v == nil {
 		return []T{}
 	}
 	return v
 }
 
-// or is *p, or def when p is nil: the default of an absent field.
-func or[T any](p *T, def T) T {
+// valueOr returns *p, or def if p is nil.
+func valueOr[T any](p *T, def T) T {
 	if p == nil {
 		return def
 	}

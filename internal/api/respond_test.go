@@ -10,12 +10,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 )
 
-// Absent means absent: no optional field is null, no required list is.
+// Absent fields are absent: no optional field and no required list is null.
 func TestNothingIsNull(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 9, 30, 0, 123456789, time.FixedZone("", 3600))
 	raw, err := json.Marshal(wire.NoteCreated{Note: wire.Note{
-		ID: uuid.Nil, Keywords: list[string](nil), Tags: list([]string{"a"}), Attributes: map[string]any{}, Links: list[wire.NoteLink](nil),
+		ID: uuid.Nil, Keywords: nonNilList[string](nil), Tags: nonNilList([]string{"a"}), Attributes: map[string]any{}, Links: nonNilList[wire.NoteLink](nil),
 		Category: optional(""), Error: optional("why"), OccurredAt: optionalTime(time.Time{}), CreatedAt: wireTime(at), UpdatedAt: *optionalTime(at),
 	}})
 	if err != nil {

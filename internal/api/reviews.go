@@ -21,7 +21,7 @@ func (h *core) listReviews(c *gin.Context) error {
 		return err
 	}
 	q := memory.ReviewQuery{State: memory.ReviewState(query(c).Get("state")), ByRisk: query(c).Get("sort") == "risk"}
-	// Who does not ask for what was applied or undone knows three states.
+	// Without a filter for applied or undone, only proposals are listed.
 	q.Proposals = q.State == ""
 	if q.Collection, err = h.queryCollection(c); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (h *core) listReviews(c *gin.Context) error {
 	p := reviewPlace{}
 	if cur != nil {
 		if p, err = parseReviewPlace(cur.Position); err != nil {
-			return badCursor("is not one that this listing gave you")
+			return badCursor("is not a cursor of this listing")
 		}
 	}
 	page, next, err := h.reviewsAfter(c, q, p, pageLimit(c))
@@ -46,8 +46,8 @@ func (h *core) listReviews(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-// reviewPlace is where a listing of reviews goes on: after a review, which
-// stood before an offset when it was listed.
+// reviewPlace is the position of a listing of reviews: the last review that was shown, and the
+// offset after it at that time.
 type reviewPlace struct {
 	offset     int
 	confidence float64
@@ -67,20 +67,20 @@ func parseReviewPlace(text string) (p reviewPlace, err error) {
 	return p, err
 }
 
-// passed tells whether a review stands at or before the place.
-func (p *reviewPlace) passed(r *memory.Review, byRisk bool) bool {
+// isPast reports whether a review is at or before the place.
+func (p *reviewPlace) isPast(r *memory.Review, byRisk bool) bool {
 	if p.id == uuid.Nil {
 		return false
 	}
 	if byRisk && r.Confidence != p.confidence {
 		return r.Confidence < p.confidence
 	}
-	return r.ID.String() >= p.id.String() // newest first, and ids grow
+	return r.ID.String() >= p.id.String() // newest first; ids ascend with time
 }
 
-// reviewsAfter reads the reviews after a place. Reviews that were opened or
-// closed since then have moved the offset; the order of those that are left has
-// not changed, so it is found again from there: none is skipped or shown twice.
+// reviewsAfter returns the reviews after a place. Reviews that were opened or closed since have
+// moved the offset, but the order of the others is the same. The place is found again from there,
+// so no review is skipped or shown twice.
 func (h *core) reviewsAfter(c *gin.Context, q memory.ReviewQuery, p reviewPlace, limit int) (page []memory.Review, next string, err error) {
 	ctx, s := c.Request.Context(), scope(c)
 	q.Offset, q.Limit = p.offset, limit+1
@@ -92,7 +92,7 @@ func (h *core) reviewsAfter(c *gin.Context, q memory.ReviewQuery, p reviewPlace,
 		if err != nil {
 			return nil, "", err
 		}
-		if len(before) == 1 && p.passed(&before[0], q.ByRisk) {
+		if len(before) == 1 && p.isPast(&before[0], q.ByRisk) {
 			q.Offset++
 			break
 		}
@@ -104,7 +104,7 @@ func (h *core) reviewsAfter(c *gin.Context, q memory.ReviewQuery, p reviewPlace,
 			return nil, "", err
 		}
 		for i := range list {
-			if p.passed(&list[i], q.ByRisk) {
+			if p.isPast(&list[i], q.ByRisk) {
 				continue
 			}
 			if len(page) == limit {
@@ -144,7 +144,7 @@ func (h *core) undoReview(c *gin.Context) error {
 			return r, err
 		}
 		if r.Revision == 0 {
-			return r, fault.New(fault.Conflict, "the review is %s; nothing was applied that could be taken back", r.State)
+			return r, fault.New(fault.Conflict, "the review is %s; nothing was applied that could be undone", r.State)
 		}
 		if _, err := h.Engine.Undo(ctx, s, r.Collection.String(), r.Revision, reason); err != nil {
 			return r, err
@@ -162,7 +162,7 @@ func (h *core) closeReview(c *gin.Context, end func(ctx context.Context, s tenan
 	if err != nil {
 		return err
 	}
-	r, err := end(c.Request.Context(), scope(c), id, or(body.Reason, ""))
+	r, err := end(c.Request.Context(), scope(c), id, valueOr(body.Reason, ""))
 	if err != nil {
 		return err
 	}

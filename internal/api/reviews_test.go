@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// propose opens a review of a change to a note's tags, as a policy would.
+// propose opens a review of a change of a note's tags, as a policy would.
 func (b *system) propose(t *testing.T, collection, note string, confidence float64, state memory.ReviewState) string {
 	t.Helper()
 	ctx, s := t.Context(), b.scopes["one"].Scope
@@ -42,8 +42,8 @@ func (b *system) propose(t *testing.T, collection, note string, confidence float
 	return opened.ID.String()
 }
 
-// C078, C079, C324: gated proposals stand in a queue with what would change;
-// approve applies, reject discards, what moved since is a conflict.
+// C078, C079, C324: proposals wait with their changes; approve applies them, reject discards them,
+// and a note that changed since is a conflict.
 func TestReviews(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -107,7 +107,7 @@ func TestListReviewsIsStable(t *testing.T) {
 	byRisk := []string{ids[1], ids[5], ids[3], ids[2], ids[0], ids[6], ids[4]}
 	reject := func(id string) { b.call(t, "one", "POST", "/v1/reviews/"+id+"/reject", "").want(http.StatusOK) }
 
-	// While it is listed, reviews that were shown are closed and others opened.
+	// Meanwhile, reviews that were shown are closed and others are opened.
 	var extra []string
 	got := b.list(t, "one", "/v1/reviews?state=open&limit=2&collection=space", "id", func(page int) {
 		extra = append(extra, b.propose(t, c, note, 0.05, memory.ReviewOpen))

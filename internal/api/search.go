@@ -19,8 +19,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// search answers one query, or a batch. Every query of a batch reads the same
-// revision; all of them are checked before the first one runs.
+// search answers one query, or a batch. The queries of a batch read the same revision, and all are
+// validated before the first one runs.
 func (h *core) search(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")
 	if err != nil {
@@ -35,7 +35,7 @@ func (h *core) search(c *gin.Context) error {
 		return err
 	}
 	ctx, s := c.Request.Context(), scope(c)
-	v, err := h.asked(ctx, s, ref, body.AsOf, body.MinRevision)
+	v, err := h.viewOf(ctx, s, ref, body.AsOf, body.MinRevision)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (h *core) search(c *gin.Context) error {
 	for i, q := range queries {
 		found, err := h.Recall.Search(ctx, s, v, q)
 		if err != nil {
-			return inBatch(&body, i, err)
+			return prefixQuery(&body, i, err)
 		}
 		result, err := wireResult(&found, q.Embedding)
 		if err != nil {
@@ -58,18 +58,18 @@ func (h *core) search(c *gin.Context) error {
 	return reply(c, http.StatusOK, results[0])
 }
 
-// asked opens the view that the body of a question names: at a revision, or at
-// the head once it has another.
-func (h *core) asked(ctx context.Context, s tenant.Scope, ref string, asOf, minRevision *int64) (memory.View, error) {
+// viewOf opens the view that a body selects: at a revision, or at the head once it has reached
+// min_revision.
+func (h *core) viewOf(ctx context.Context, s tenant.Scope, ref string, asOf, minRevision *int64) (memory.View, error) {
 	var at *memory.Revision
 	if asOf != nil {
 		at = new(memory.Revision(*asOf))
 	}
-	return h.Recall.Open(ctx, s, ref, at, memory.Revision(or(minRevision, 0)))
+	return h.Recall.Open(ctx, s, ref, at, memory.Revision(valueOr(minRevision, 0)))
 }
 
-// queries gives the queries of a request, with what a query of a batch leaves
-// out taken from the request.
+// queries returns the queries of a request. A query of a batch inherits absent fields from the
+// request.
 func (h *core) queries(body *wire.SearchRequest) ([]recall.Query, error) {
 	if len(body.Queries) == 0 {
 		q, err := h.query(inherit(&wire.SearchQuery{Query: body.Query, Vector: body.Vector, Messages: body.Messages}, body))
@@ -82,15 +82,15 @@ func (h *core) queries(body *wire.SearchRequest) ([]recall.Query, error) {
 	for i := range body.Queries {
 		q, err := h.query(inherit(&body.Queries[i], body))
 		if err != nil {
-			return nil, inBatch(body, i, err)
+			return nil, prefixQuery(body, i, err)
 		}
 		out = append(out, q)
 	}
 	return out, nil
 }
 
-// inherit returns a query with what it leaves out taken from the request, but
-// for the question itself.
+// inherit returns a query whose absent fields are the request's. The question itself is not
+// inherited.
 func inherit(q *wire.SearchQuery, from *wire.SearchRequest) *wire.SearchQuery {
 	out := *q
 	fill(&out.Mode, from.Mode)
@@ -135,20 +135,20 @@ func oneOf(text *string, vector []float32, messages []wire.Message, queries []wi
 	case 1:
 		return nil
 	}
-	return fault.InvalidField(given[1], "must not stand beside %s", given[0])
+	return fault.InvalidField(given[1], "cannot be combined with %s", given[0])
 }
 
-// query checks one query and gives it as recall takes it.
+// query validates one query and converts it.
 func (h *core) query(in *wire.SearchQuery) (recall.Query, error) {
 	if err := oneOf(in.Query, in.Vector, in.Messages, nil); err != nil {
 		return recall.Query{}, err
 	}
 	q := recall.Query{
-		Text: or(in.Query, ""), Vector: in.Vector, Mode: recall.Mode(or(in.Mode, "")), K: or(in.K, 0),
-		ExpandLinks: or(in.ExpandLinks, 0), Rerank: recall.Rerank(or(in.Rerank, "")), MinScore: in.MinScore,
-		TokenBudget: or(in.TokenBudget, 0), Explain: or(in.Explain, false),
+		Text: valueOr(in.Query, ""), Vector: in.Vector, Mode: recall.Mode(valueOr(in.Mode, "")), K: valueOr(in.K, 0),
+		ExpandLinks: valueOr(in.ExpandLinks, 0), Rerank: recall.Rerank(valueOr(in.Rerank, "")), MinScore: in.MinScore,
+		TokenBudget: valueOr(in.TokenBudget, 0), Explain: valueOr(in.Explain, false),
 		IDsOnly: len(in.Fields) > 0, Embedding: len(in.Include) > 0,
-		Profile: recall.Profile(or(in.Profile, "")), Weights: or(in.Weights, nil),
+		Profile: recall.Profile(valueOr(in.Profile, "")), Weights: valueOr(in.Weights, nil),
 	}
 	if in.ReferenceTime != nil {
 		var err error
@@ -162,7 +162,7 @@ func (h *core) query(in *wire.SearchQuery) (recall.Query, error) {
 	for i, m := range in.Messages {
 		turn, err := h.message(&m)
 		if err != nil {
-			return q, within("messages."+strconv.Itoa(i), err)
+			return q, prefixFields("messages."+strconv.Itoa(i), err)
 		}
 		q.Messages = append(q.Messages, turn)
 	}
@@ -175,7 +175,7 @@ func (h *core) query(in *wire.SearchQuery) (recall.Query, error) {
 	return q, nil
 }
 
-// message reads one turn: role and content, or user and assistant.
+// message converts one message: role and content, or user and assistant.
 func (h *core) message(m *wire.Message) (recall.Message, error) {
 	pair := m.User != nil || m.Assistant != nil
 	switch {
@@ -190,23 +190,22 @@ func (h *core) message(m *wire.Message) (recall.Message, error) {
 		}
 	}
 	return recall.Message{
-		Role: string(or(m.Role, "")), Name: or(m.Name, ""), Content: or(m.Content, ""),
-		User: or(m.User, ""), Assistant: or(m.Assistant, ""),
+		Role: string(valueOr(m.Role, "")), Name: valueOr(m.Name, ""), Content: valueOr(m.Content, ""),
+		User: valueOr(m.User, ""), Assistant: valueOr(m.Assistant, ""),
 	}, nil
 }
 
-// parseFilter reads a filter and names what it refuses by a dotted path below prefix.
+// parseFilter decodes a filter. Refusals name dotted paths below prefix.
 func parseFilter(raw []byte, prefix string) (filter.Expr, error) {
 	expr, err := filter.Parse(raw)
 	if err != nil {
-		return nil, within(prefix, err)
+		return nil, prefixFields(prefix, err)
 	}
 	return expr, nil
 }
 
-// within puts the fields of a refusal below a prefix, and writes places in
-// lists as all paths here do.
-func within(prefix string, err error) error {
+// prefixFields puts the fields of a refusal below a prefix, and writes list indexes as all paths here do.
+func prefixFields(prefix string, err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return err
@@ -229,14 +228,14 @@ func within(prefix string, err error) error {
 	return &out
 }
 
-// inBatch names the query of a batch that an error is about.
-func inBatch(body *wire.SearchRequest, i int, err error) error {
+// prefixQuery adds the query of a batch to the fields of an error.
+func prefixQuery(body *wire.SearchRequest, i int, err error) error {
 	if len(body.Queries) == 0 {
 		return err
 	}
 	var f *fault.Error
 	if errors.As(err, &f) && f.Code == fault.Invalid {
-		return within("queries."+strconv.Itoa(i), err)
+		return prefixFields("queries."+strconv.Itoa(i), err)
 	}
 	return err
 }
@@ -252,7 +251,7 @@ func wireResult(r *recall.Result, embedding bool) (wire.SearchResult, error) {
 	for i := range r.Hits {
 		hit := &r.Hits[i]
 		w := wire.Hit{Note: wire.NoteRef{ID: hit.ID}, Score: hit.Score}
-		if hit.Note != nil { // else ids and scores alone were asked for
+		if hit.Note != nil { // otherwise only ids and scores were asked for
 			w.Note, w.IsNeighbor = wireNoteView(hit.Note, embedding), &hit.IsNeighbor
 			w.Sources = make([]wire.HitSources, 0, len(hit.Sources))
 			for _, source := range hit.Sources {

@@ -93,7 +93,7 @@ func TestSearchBatch(t *testing.T) {
 	}
 }
 
-// C013, C014: a caller's search counts, a look at a note does not.
+// C013, C014: a search counts as a recall, reading a note does not.
 func TestSearchCounts(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -113,8 +113,8 @@ func TestSearchCounts(t *testing.T) {
 	}
 }
 
-// Hot notes: what was found most lately comes first, with counts that were not
-// written yet, and halves in a day.
+// Hot notes: the most recently found come first, with counts that are not written yet; heat halves
+// in a day.
 func TestHotNotes(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -144,7 +144,7 @@ func TestHotNotes(t *testing.T) {
 	if one := b.call(t, "one", "GET", c+"/hot?limit=1", "").want(http.StatusOK); one.length("items") != 1 || one.text("items.0.note.id") != ferry {
 		t.Errorf("%s", one.Body)
 	}
-	// A fork inherits what its base counted, and its own counts stay with it.
+	// A fork inherits the counts of its base, and keeps its own counts.
 	fork := "/v1/collections/" + b.call(t, "one", "POST", c+"/clone", `{"agent":"ada"}`).want(http.StatusCreated).text("id")
 	if in := b.call(t, "ada", "GET", fork+"/hot", "").want(http.StatusOK); in.length("items") != 2 || in.text("items.0.note.id") != ferry {
 		t.Errorf("%s", in.Body)
@@ -157,7 +157,7 @@ func TestHotNotes(t *testing.T) {
 	b.call(t, "two", "GET", c+"/hot", "").refused(404, fault.NotFound, "")
 }
 
-// C322: expansion reaches what links to a hit, too.
+// C322: expansion also finds notes that link to a hit.
 func TestSearchExpandsLinks(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -185,8 +185,7 @@ func TestSearchExpandsLinks(t *testing.T) {
 	}
 }
 
-// C065: a search in a fork ranks what the fork sees, and recalls there do not
-// count in the base.
+// C065: a search in a fork ranks what the fork sees, and does not count as a recall in the base.
 func TestSearchInAFork(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
@@ -203,7 +202,7 @@ func TestSearchInAFork(t *testing.T) {
 	b.call(t, "bob", "POST", fork+"/search", `{"query":"reeds"}`).refused(404, fault.NotFound, "")
 }
 
-// A query without fields of its own has every field of the request that both have.
+// A query without its own fields inherits every field that both schemas have.
 func TestInheritTakesEveryField(t *testing.T) {
 	t.Parallel()
 	var body wire.SearchRequest

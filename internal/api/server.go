@@ -18,20 +18,20 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 )
 
-// Config of the HTTP edge.
+// Config holds the settings of the HTTP edge.
 type Config struct {
-	// RequestTimeout bounds a request; past it the answer is 504. Event streams
-	// and streamed uploads are exempt. Default 60 s.
+	// RequestTimeout limits a request; after it the answer is 504. Event streams and streamed
+	// uploads are exempt. Default 60 s.
 	RequestTimeout time.Duration `yaml:"request_timeout" env:"SLIPBOX_REQUEST_TIMEOUT"`
-	// CORSOrigins may call the API from a browser; "*" allows every origin.
-	// Default none: no CORS header is ever sent.
+	// CORSOrigins may call the API from a browser; "*" allows every origin. Default none: no CORS
+	// headers are sent.
 	CORSOrigins []string `yaml:"cors_origins" env:"SLIPBOX_CORS_ORIGINS"`
 }
 
-// DefaultConfig is what an empty configuration means.
+// DefaultConfig returns the defaults.
 func DefaultConfig() Config { return Config{RequestTimeout: 60 * time.Second} }
 
-// Validate reports every problem at once.
+// Validate returns an error that names every problem.
 func (c Config) Validate() error {
 	var errs []error
 	if c.RequestTimeout <= 0 {
@@ -45,53 +45,52 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Build says which build answers at /version.
+// Build describes the build at /version.
 type Build struct {
 	Version string
 	Commit  string
 	Date    string // RFC 3339
 }
 
-// Authenticator turns a credential, as it stands in the header, into a
-// principal, or refuses it with Unauthenticated.
+// Authenticator resolves the credential of a request header to a principal. Unauthenticated if it
+// is not valid.
 type Authenticator interface {
 	Authenticate(ctx context.Context, credential string) (auth.Principal, error)
 }
 
-// Check is one condition of readiness; nil means fulfilled. Its error text is
-// logged, not shown. What is optional is named as degraded, and serving goes on.
+// Check is one condition of readiness. Its error is logged, not shown. A failed optional check is
+// reported as degraded, and the process stays ready.
 type Check struct {
 	Name     string
 	Run      func(ctx context.Context) error
 	Optional bool
-	Notice   string // shown while an optional check fails: what that means, and how to mend it; "": nothing
+	Notice   string // shown while an optional check fails: its effect and how to fix it; "": none
 }
 
-// Deps is what the edge calls.
+// Deps are the dependencies of Server. Log and Auth are required.
 type Deps struct {
 	Log     *slog.Logger
 	Auth    Authenticator
 	Build   Build
-	Ready   []Check      // all but the optional must pass for /readyz to answer 200
-	Metrics http.Handler // serves /metrics; nil answers an empty exposition
+	Ready   []Check      // for /readyz; the optional ones may fail
+	Metrics http.Handler // serves /metrics; nil: an empty exposition
 	Now     func() time.Time
-	// CursorKey seals cursors; any length. Processes that share it, or one that
-	// is started again with it, take each other's cursors. Empty makes one that
-	// ends with the process.
+	// CursorKey seals cursors; any length. Processes with the same key accept each other's cursors,
+	// also after a restart. Empty: a random key, so cursors are valid only in this process.
 	CursorKey []byte
-	Core      *Core   // nil mounts none of its routes
-	Access    *Access // nil mounts none of its routes
+	Core      *Core   // nil: its routes are not mounted
+	Access    *Access // nil: its routes are not mounted
 
-	Limiter Limiter // counts requests per tenant; nil: none is limited
-	// RequestsPerMinute is for tenants without a limit of their own; 0 is no limit.
+	Limiter Limiter // counts requests per tenant; nil: unlimited
+	// RequestsPerMinute is for tenants without their own limit; 0 is unlimited.
 	RequestsPerMinute int64
 	HTTPMetrics       Recorder                      // nil: nothing is recorded
 	Tracer            trace.Tracer                  // nil: no spans
 	Propagator        propagation.TextMapPropagator // nil: the caller's trace is not continued
 }
 
-// Server holds the routes. It starts no goroutine and listens on nothing: it is
-// an http.Handler that internal/app serves.
+// Server serves the routes. It starts no goroutines and does not listen: it is an http.Handler that
+// internal/app serves.
 type Server struct {
 	log     *slog.Logger
 	auth    Authenticator
@@ -117,7 +116,7 @@ type Server struct {
 	propagator        propagation.TextMapPropagator
 }
 
-// New builds the engine with every route.
+// New returns a server with every route mounted.
 func New(deps Deps, cfg Config) (*Server, error) {
 	if deps.Log == nil || deps.Auth == nil {
 		return nil, errors.New("api: a logger and an authenticator are required")
@@ -176,29 +175,29 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
 
-// newEngine is a gin engine that decides nothing on its own: no redirects, no
-// trusted proxies, no default middleware.
+// newEngine returns a gin engine without its automatic behavior: no redirects, no trusted proxies,
+// no default middleware.
 func newEngine() *gin.Engine {
-	gin.SetMode(gin.ReleaseMode) // process-wide in gin; silences its banner
+	gin.SetMode(gin.ReleaseMode) // process-wide in gin; removes its banner
 	e := gin.New()
 	e.RedirectTrailingSlash = false
 	e.RedirectFixedPath = false
 	e.HandleMethodNotAllowed = true
-	e.UseRawPath = true // an encoded slash is part of an id, not a path
+	e.UseRawPath = true // an encoded slash belongs to an id, not to the path
 	e.UnescapePathValues = true
 	e.ForwardedByClientIP = false
 	return e
 }
 
-// handler answers one operation. It writes an answer, or returns an error and
-// writes nothing; the error becomes the problem document.
+// handler serves one operation. It either writes a response, or returns an error and writes
+// nothing; the error becomes the problem document.
 type handler func(c *gin.Context) error
 
-// mount routes an operation of the contract to h, behind authentication, scope
-// and validation. Mounting an unknown operation, or one twice, is an error.
+// mount routes an operation of the contract to h, after authentication, authorization and
+// validation. An operation that is unknown or already mounted is an error.
 func (s *Server) mount(operationID string, h handler) error {
 	op := s.doc.operations[operationID]
 	if op == nil {
@@ -216,13 +215,13 @@ func (s *Server) mount(operationID string, h handler) error {
 	}
 	s.engine.Handle(op.method, op.route(), serve)
 	if op.method == http.MethodGet && !op.stream {
-		// The same answer; net/http leaves its body out (RFC 9110, 9.3.2).
+		// The same handler: net/http discards the body (RFC 9110, 9.3.2).
 		s.engine.HEAD(op.route(), serve)
 	}
 	return nil
 }
 
-// mountAll mounts a resource's handlers and reports all problems together.
+// mountAll mounts handlers and reports all problems together.
 func (s *Server) mountAll(handlers map[string]handler) error {
 	ids := make([]string, 0, len(handlers))
 	for id := range handlers {
@@ -236,7 +235,7 @@ func (s *Server) mountAll(handlers map[string]handler) error {
 	return errors.Join(errs...)
 }
 
-// Unmounted lists operations of the contract that no handler serves.
+// Unmounted returns the operations of the contract that no handler serves.
 func (s *Server) Unmounted() []string {
 	var out []string
 	for id := range s.doc.operations {
@@ -248,11 +247,11 @@ func (s *Server) Unmounted() []string {
 	return out
 }
 
-// serve runs the phases that no operation can forget, cheapest refusal first:
-// who, how often, may they, is the request well-formed, then the handler.
+// serve runs the phases that all operations share, the cheapest refusal first: authentication, rate
+// limit, authorization, validation, then the handler.
 func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
-	// A context does not end a read. The body has to arrive in the request's
-	// time too, also one that nobody wants: net/http reads on before it answers.
+	// A context does not interrupt a read. The body must also arrive within the request's time,
+	// even if it is not used: net/http reads it before it answers.
 	control := http.NewResponseController(c.Writer)
 	_ = control.SetReadDeadline(time.Now().Add(s.cfg.RequestTimeout))
 	if op.stream {
@@ -282,7 +281,7 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 		return err
 	}
 	if len(op.bodyTypes) > 0 || c.Request.ContentLength == 0 {
-		// From here on a read waits for the caller to go away.
+		// From now on, a pending read only detects that the client leaves.
 		_ = control.SetReadDeadline(time.Time{})
 	}
 	return h(c)

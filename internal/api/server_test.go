@@ -277,7 +277,7 @@ func TestDocsPageIsSelfContained(t *testing.T) {
 	if m := regexp.MustCompile(`(?:src|href)="(?:https?:)?//[^"]*"|url\(|@import`).FindString(page); m != "" {
 		t.Errorf("the page loads from elsewhere: %s", m)
 	}
-	// The policy's hashes are those of what stands on the page.
+	// The hashes in the policy are those of the page's content.
 	for open, end := range map[string]string{"<style>": "</style>", "<script>": "</script>"} {
 		_, rest, _ := strings.Cut(page, open)
 		content, _, _ := strings.Cut(rest, end)
@@ -300,7 +300,7 @@ func TestContract(t *testing.T) {
 	for _, p := range tenant.AllPermissions() {
 		valid[p] = true
 	}
-	// Bodies whose form is another project's.
+	// Bodies in another project's format.
 	foreign := map[string]bool{"importBank": true, "createChatCompletion": true}
 	for id, op := range d.operations {
 		if !valid[op.scope] {
@@ -360,7 +360,7 @@ func TestMount(t *testing.T) {
 	for _, id := range left {
 		all[id] = nothing
 	}
-	// No two routes of the contract collide in the router.
+	// No two routes of the contract conflict in the router.
 	if err := b.mountAll(all); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ import (
 // siteSecret wraps the signing keys of sites.
 const siteSecret = "a secret of thirty-two bytes, or more"
 
-// lockedBuffer takes the log of handlers that run at once.
+// lockedBuffer takes the logs of concurrent handlers.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -51,8 +51,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// site is the edge over the real services and the embedded store, with a clock
-// of its own.
+// site is the API with the real services over the embedded store, with its own clock.
 type site struct {
 	*Server
 	store    store.Store
@@ -86,8 +85,8 @@ func need[T any](v T, err error) func(*testing.T) T {
 	}
 }
 
-// newAuth makes the credentials' service over the site's store, as another
-// process with these settings would.
+// newAuth creates the credentials' service over the site's store, as another process with these
+// settings would.
 func (s *site) newAuth(t *testing.T, cfg auth.Config, clock memory.Clock) *auth.Service {
 	t.Helper()
 	cfg.Secret = []byte(siteSecret)
@@ -122,7 +121,7 @@ func newSite(t *testing.T, change func(*site, *Deps)) *site {
 	return s
 }
 
-// mountMemory serves enough of collections and notes to see who reaches what.
+// mountMemory serves enough of collections and notes to test who reaches what.
 func (s *site) mountMemory(t *testing.T) {
 	t.Helper()
 	embedders := need(llm.NewRegistry(llm.Deps{Log: slog.New(slog.DiscardHandler), Clock: s.clock}, llm.Config{EmbedProvider: llm.EmbedHash}))(t)
@@ -143,7 +142,7 @@ func (s *site) mountMemory(t *testing.T) {
 	}
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	*httptest.ResponseRecorder
 }
@@ -158,7 +157,7 @@ func read[T any](t *testing.T, a answer) T {
 	return v
 }
 
-// send sends a request, with a body unless it is "", and holds the answer to the contract.
+// send sends a request, with a body unless it is "", and validates the answer against the contract.
 func (s *site) send(t *testing.T, credential, method, target, body string, header ...string) answer {
 	t.Helper()
 	var reader io.Reader
@@ -238,7 +237,7 @@ func want[T any](t *testing.T, s *site, status int, credential, method, target, 
 	return read[T](t, a)
 }
 
-// refused sends a request that must be refused with the code, and gives the problem.
+// refused sends a request that must be refused with the code, and returns the problem.
 func (s *site) refused(t *testing.T, code fault.Code, credential, method, target, body string, header ...string) wire.Problem {
 	t.Helper()
 	a := s.send(t, credential, method, target, body, header...)
@@ -249,22 +248,22 @@ func (s *site) refused(t *testing.T, code fault.Code, credential, method, target
 	return p
 }
 
-// tenant makes a tenant over HTTP and an admin key of it.
+// tenant creates a tenant over HTTP and an admin key for it.
 func (s *site) tenant(t *testing.T, name string) (wire.Tenant, string) {
 	t.Helper()
 	x := want[wire.Tenant](t, s, http.StatusCreated, s.operator, http.MethodPost, "/v1/tenants", `{"name":"`+name+`"}`)
 	return x, s.key(t, x.ID, auth.NewKey{})
 }
 
-// key makes a key beside HTTP, as the command line does.
+// key creates a key without HTTP, as the command line does.
 func (s *site) key(t *testing.T, tenantID uuid.UUID, n auth.NewKey) string {
 	t.Helper()
 	sc := grant.Scope(tenantID, uuid.Nil, "operator:test", tenant.AllPermissions()...)
 	return need(s.auth.Keys.Create(t.Context(), sc, n))(t).Text
 }
 
-// same tells that two refusals cannot be told apart: status, headers and body,
-// but for what names the request.
+// same checks that two refusals are equal in status, headers and body, except for what names the
+// request.
 func same(t *testing.T, a, b answer) {
 	t.Helper()
 	for _, x := range []answer{a, b} {
@@ -297,13 +296,13 @@ func TestAccessNamesWhatIsMissing(t *testing.T) {
 func TestAbsentHidesWhichLayerFoundItOut(t *testing.T) {
 	t.Parallel()
 	own := errors.New("own")
-	if err := absent(own, "agent"); !errors.Is(err, own) {
+	if err := uniformNotFound(own, "agent"); !errors.Is(err, own) {
 		t.Error(err)
 	}
-	if err := absent(nil, "agent"); err != nil {
+	if err := uniformNotFound(nil, "agent"); err != nil {
 		t.Error(err)
 	}
-	if f := normalize(absent(fault.Missing("key"), "API key")); f.Message != "API key not found" {
+	if f := normalize(uniformNotFound(fault.Missing("key"), "API key")); f.Message != "API key not found" {
 		t.Error(f)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 )
 
-// A caller that stops in the middle of its body is answered within the
-// request's time, whether or not the body would have been read.
+// A client that stops in the middle of its body is answered within the request's time, also if the
+// body would not have been read.
 func TestStalledBody(t *testing.T) {
 	t.Parallel()
 	cfg := DefaultConfig()
@@ -42,8 +42,8 @@ func TestStalledBody(t *testing.T) {
 	}
 }
 
-// What bounds the body ends with it: a stream lives longer, and a connection
-// that stood idle serves the next request.
+// The deadline of the body ends with the body: a stream lives longer, and an idle connection serves
+// the next request.
 func TestDeadlineOfTheBodyEndsWithIt(t *testing.T) {
 	t.Parallel()
 	cfg := DefaultConfig()
@@ -76,7 +76,7 @@ func TestDeadlineOfTheBodyEndsWithIt(t *testing.T) {
 	}
 }
 
-// An answer that nobody reads is given up, so that it holds nothing for ever.
+// A response that the client does not read is abandoned and frees its resources.
 func TestUnreadAnswer(t *testing.T) {
 	t.Parallel()
 	cfg := DefaultConfig()
@@ -103,7 +103,7 @@ func TestUnreadAnswer(t *testing.T) {
 	}
 }
 
-// stall sends the beginning of a body, waits and gives the answer's status.
+// stall sends the beginning of a body, waits, and returns the status of the answer.
 func stall(t *testing.T, srv *httptest.Server, method, path, credential string) int {
 	t.Helper()
 	conn := dial(t, srv)

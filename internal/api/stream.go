@@ -15,14 +15,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Rhythm of an event stream.
+// Timing of an event stream.
 const (
-	streamAlive = 15 * time.Second // between comments, so that proxies keep the connection
-	streamWrite = 30 * time.Second // for one event to leave; a reader that is slower is cut off
+	streamAlive = 15 * time.Second // between comments that keep proxies from closing the connection
+	streamWrite = 30 * time.Second // for sending one event; slower clients are disconnected
 )
 
-// streamJob sends the job at once and at every change, and ends with it, with
-// the caller, or with the server.
+// streamJob sends the job now and at every change, until the job ends, the client leaves, or the
+// server stops.
 func (h *core) streamJob(c *gin.Context) error {
 	id, err := pathID(c, "job")
 	if err != nil {
@@ -44,13 +44,13 @@ func (h *core) streamJob(c *gin.Context) error {
 	defer out.end()
 	c.Status(http.StatusOK)
 	if err := h.follow(ctx, s, id, out); err != nil && ctx.Err() == nil {
-		// The status line is out, so the log is the only place to say it.
+		// The status is sent already, so the error can only be logged.
 		h.log.WarnContext(ctx, "event stream ended early", slog.String("request_id", requestID(c)), slog.Any("error", err))
 	}
 	return nil
 }
 
-// follow writes a job at each change until it has ended or ctx ends.
+// follow sends the job at each change until it has ended or ctx ends.
 func (h *core) follow(ctx context.Context, s tenant.Scope, id uuid.UUID, out *eventStream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -86,14 +86,15 @@ func (h *core) follow(ctx context.Context, s tenant.Scope, id uuid.UUID, out *ev
 	}
 }
 
-// eventStream writes server-sent events (WHATWG HTML §9.2) as they happen.
+// eventStream writes server-sent events (WHATWG HTML §9.2) as they occur.
 type eventStream struct {
 	c       *gin.Context
 	control *http.ResponseController
 }
 
 func (e *eventStream) write(format string, args ...any) error {
-	// A server's write deadline is for whole answers; a writer without deadlines has none to set.
+	// The server's write deadline is for whole responses. A writer without deadlines returns an
+	// error, which does not matter.
 	_ = e.control.SetWriteDeadline(time.Now().Add(streamWrite))
 	if _, err := fmt.Fprintf(e.c.Writer, format, args...); err != nil {
 		return err

@@ -16,10 +16,10 @@ func (h *access) createTenant(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	l := or(body.Limits, wire.Limits{})
+	l := valueOr(body.Limits, wire.Limits{})
 	t, err := h.Tenants.Create(c.Request.Context(), principal(c).Operator, tenant.NewTenant{Name: body.Name, Limits: tenant.Limits{
-		RequestsPerMinute: or(l.RequestsPerMinute, 0), Notes: or(l.Notes, 0), Collections: or(l.Collections, 0),
-		Forks: or(l.Forks, 0), StoredBytes: or(l.StoredBytes, 0), ModelTokensPerDay: or(l.ModelTokensPerDay, 0),
+		RequestsPerMinute: valueOr(l.RequestsPerMinute, 0), Notes: valueOr(l.Notes, 0), Collections: valueOr(l.Collections, 0),
+		Forks: valueOr(l.Forks, 0), StoredBytes: valueOr(l.StoredBytes, 0), ModelTokensPerDay: valueOr(l.ModelTokensPerDay, 0),
 	}})
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (h *access) listTenants(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	tenants, next := cut(tenants, limit, func(t tenant.Tenant) string { return t.Name })
+	tenants, next := cutPage(tenants, limit, func(t tenant.Tenant) string { return t.Name })
 	out := wire.TenantList{Items: make([]wire.Tenant, 0, len(tenants))}
 	for i := range tenants {
 		out.Items = append(out.Items, wireTenant(&tenants[i]))
@@ -54,10 +54,10 @@ func (h *access) patchTenant(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	l := or(body.Limits, wire.LimitsPatch{})
+	l := valueOr(body.Limits, wire.LimitsPatch{})
 	p := tenant.LimitsPatch{
-		RequestsPerMinute: patched(l.RequestsPerMinute), Notes: patched(l.Notes), Collections: patched(l.Collections),
-		Forks: patched(l.Forks), StoredBytes: patched(l.StoredBytes), ModelTokensPerDay: patched(l.ModelTokensPerDay),
+		RequestsPerMinute: limitPatch(l.RequestsPerMinute), Notes: limitPatch(l.Notes), Collections: limitPatch(l.Collections),
+		Forks: limitPatch(l.Forks), StoredBytes: limitPatch(l.StoredBytes), ModelTokensPerDay: limitPatch(l.ModelTokensPerDay),
 	}
 	return h.tenant(c, func(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error) {
 		return h.Tenants.PatchLimits(ctx, op, ref, p)
@@ -74,12 +74,12 @@ func (h *access) deleteTenant(c *gin.Context) error {
 		return err
 	}
 	if err := h.Tenants.Delete(c.Request.Context(), principal(c).Operator, ref); err != nil {
-		return absent(err, "tenant")
+		return uniformNotFound(err, "tenant")
 	}
 	return noContent(c)
 }
 
-// tenant answers with the tenant of the path, after act.
+// tenant calls act for the tenant of the path and answers with the tenant.
 func (h *access) tenant(c *gin.Context, act func(context.Context, tenant.Operator, string) (tenant.Tenant, error)) error {
 	ref, err := pathRef(c, "tenant")
 	if err != nil {
@@ -87,13 +87,13 @@ func (h *access) tenant(c *gin.Context, act func(context.Context, tenant.Operato
 	}
 	t, err := act(c.Request.Context(), principal(c).Operator, ref)
 	if err != nil {
-		return absent(err, "tenant")
+		return uniformNotFound(err, "tenant")
 	}
 	return reply(c, http.StatusOK, wireTenant(&t))
 }
 
-// patched is nil for an absent field, and zero, no limit, for null.
-func patched(n nullable.Nullable[int64]) *int64 {
+// limitPatch returns nil for an absent field, and zero (unlimited) for null.
+func limitPatch(n nullable.Nullable[int64]) *int64 {
 	if !n.IsSpecified() {
 		return nil
 	}

@@ -20,7 +20,7 @@ func TestTenants(t *testing.T) {
 	s := newSite(t, nil)
 	op := s.operator
 	x := want[wire.Tenant](t, s, http.StatusCreated, op, http.MethodPost, tenantsPath, `{"name":"acme","limits":{"notes":10,"forks":0}}`)
-	if x.State != "active" || or(x.Limits.Notes, 0) != 10 || x.Limits.Forks != nil || !x.CreatedAt.Equal(s.clock()) {
+	if x.State != "active" || valueOr(x.Limits.Notes, 0) != 10 || x.Limits.Forks != nil || !x.CreatedAt.Equal(s.clock()) {
 		t.Errorf("created %+v", x)
 	}
 	s.refused(t, fault.Exists, op, http.MethodPost, tenantsPath, `{"name":"acme"}`)
@@ -47,13 +47,13 @@ func TestTenants(t *testing.T) {
 	patch := func(body string) wire.Limits {
 		return want[wire.Tenant](t, s, http.StatusOK, op, http.MethodPatch, tenantsPath+"/acme", body, "Content-Type", "application/merge-patch+json").Limits
 	}
-	if l := patch(`{"limits":{"collections":3,"requests_per_minute":60}}`); or(l.Collections, 0) != 3 || or(l.Notes, 0) != 10 || or(l.RequestsPerMinute, 0) != 60 {
+	if l := patch(`{"limits":{"collections":3,"requests_per_minute":60}}`); valueOr(l.Collections, 0) != 3 || valueOr(l.Notes, 0) != 10 || valueOr(l.RequestsPerMinute, 0) != 60 {
 		t.Errorf("limits %s", mustJSON(t, l))
 	}
-	if l := patch(`{"limits":{"notes":null,"requests_per_minute":0}}`); l.Notes != nil || l.RequestsPerMinute != nil || or(l.Collections, 0) != 3 {
+	if l := patch(`{"limits":{"notes":null,"requests_per_minute":0}}`); l.Notes != nil || l.RequestsPerMinute != nil || valueOr(l.Collections, 0) != 3 {
 		t.Errorf("limits %s", mustJSON(t, l))
 	}
-	if l := patch(`{}`); or(l.Collections, 0) != 3 {
+	if l := patch(`{}`); valueOr(l.Collections, 0) != 3 {
 		t.Errorf("limits %s", mustJSON(t, l))
 	}
 	for body, field := range map[string]string{
@@ -71,18 +71,18 @@ func TestTenants(t *testing.T) {
 			if call.method == http.MethodPatch {
 				body = `{}`
 			}
-			if p := s.refused(t, fault.NotFound, op, call.method, tenantsPath+"/"+ref+call.suffix, body); or(p.Detail, "") != "tenant not found" {
-				t.Errorf("%s %s: %v", call.method, ref, or(p.Detail, ""))
+			if p := s.refused(t, fault.NotFound, op, call.method, tenantsPath+"/"+ref+call.suffix, body); valueOr(p.Detail, "") != "tenant not found" {
+				t.Errorf("%s %s: %v", call.method, ref, valueOr(p.Detail, ""))
 			}
 		}
 	}
-	// Suspending twice, and resuming an active one, changes nothing.
+	// Suspending a suspended tenant, and resuming an active one, changes nothing.
 	for _, suffix := range []string{"/suspend", "/suspend", "/resume", "/resume"} {
 		want[wire.Tenant](t, s, http.StatusOK, op, http.MethodPost, tenantsPath+"/acme"+suffix, "")
 	}
 }
 
-// What is a platform's is forbidden to a tenant's key, and the other way round.
+// Platform routes are forbidden to a tenant's key, and tenant routes to a platform key.
 func TestOperatorSeparation(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -100,7 +100,7 @@ func TestOperatorSeparation(t *testing.T) {
 			platform++
 			for _, c := range []string{admin, token, s.key(t, x.ID, auth.NewKey{Agent: "ada"})} {
 				p := s.refused(t, fault.Forbidden, c, op.method, target, "")
-				if strings.Contains(or(p.Detail, ""), "acme") {
+				if strings.Contains(valueOr(p.Detail, ""), "acme") {
 					t.Errorf("the refusal says %s", *p.Detail)
 				}
 			}
@@ -114,7 +114,7 @@ func TestOperatorSeparation(t *testing.T) {
 	if platform != 7 || tenants < 11 {
 		t.Errorf("looked at %d and %d operations", platform, tenants)
 	}
-	// Neither exists for a tenant's key nor not: both are 403.
+	// A tenant's key gets 403 for existing and for absent tenants.
 	same(t, s.send(t, admin, http.MethodGet, tenantsPath+"/acme", ""), s.send(t, admin, http.MethodGet, tenantsPath+"/nobody", ""))
 }
 
@@ -161,7 +161,7 @@ func TestEraseTenant(t *testing.T) {
 	if list := want[wire.NoteList](t, s, http.StatusOK, other, http.MethodGet, probe+"/base/notes", ""); len(list.Items) != 1 {
 		t.Errorf("the other tenant has %+v", list.Items)
 	}
-	// The name is free, and what comes by it is empty.
+	// The name is free, and a new tenant of that name is empty.
 	_, again := s.tenant(t, "acme")
 	if list := want[wire.CollectionList](t, s, http.StatusOK, again, http.MethodGet, probe, ""); len(list.Items) != 0 {
 		t.Errorf("the new tenant has %+v", list.Items)

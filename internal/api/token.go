@@ -17,7 +17,7 @@ func (h *access) createToken(c *gin.Context) error {
 		return err
 	}
 	t, err := h.Tokens.Exchange(c.Request.Context(), principal(c), auth.TokenRequest{
-		Agent: or(body.Agent, ""), Scopes: scopeNames(body.Scopes), TTL: time.Duration(or(body.TTLSeconds, 0)) * time.Second,
+		Agent: valueOr(body.Agent, ""), Scopes: scopeNames(body.Scopes), TTL: time.Duration(valueOr(body.TTLSeconds, 0)) * time.Second,
 	})
 	if err != nil {
 		return err
@@ -28,9 +28,9 @@ func (h *access) createToken(c *gin.Context) error {
 	})
 }
 
-// jwksMaxAge is how long verifiers elsewhere may keep the key set. A signing
-// key verifies for longer than that after its successor took over, and who
-// meets an unknown kid reads the set anew.
+// jwksMaxAge is how long other verifiers may cache the key set. It is shorter than the time that a
+// signing key remains valid after its successor took over; verifiers read the set again when they
+// meet an unknown kid.
 const jwksMaxAge = "public, max-age=300"
 
 func (h *access) getJWKS(c *gin.Context) error {
@@ -48,7 +48,7 @@ func (h *access) getJWKS(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-// scopeNames keeps nil, which means all, apart from an empty list, which is refused.
+// scopeNames keeps nil, which means all scopes, apart from an empty list, which is refused.
 func scopeNames(in []wire.Scope) []string {
 	if in == nil {
 		return nil

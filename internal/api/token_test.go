@@ -39,15 +39,15 @@ func TestTokenShape(t *testing.T) {
 		t.Errorf("a token without wishes is %v", full)
 	}
 	got := want[wire.Token](t, s, http.StatusOK, key, http.MethodPost, tokenPath, `{"agent":"ada","scopes":["notes:read"],"ttl_seconds":3600}`)
-	if or(got.Agent, "") != "ada" || got.ExpiresIn != 3600 || len(got.Scopes) != 1 || got.Scopes[0] != "notes:read" {
+	if valueOr(got.Agent, "") != "ada" || got.ExpiresIn != 3600 || len(got.Scopes) != 1 || got.Scopes[0] != "notes:read" {
 		t.Errorf("the token is %+v", got)
 	}
-	// It works, in both headers, within its scopes and agent.
+	// The token works in both headers, within its scopes and agent.
 	want[wire.CollectionList](t, s, http.StatusOK, got.AccessToken, http.MethodGet, probe, "")
 	want[wire.CollectionList](t, s, http.StatusOK, "", http.MethodGet, probe, "", "X-Api-Key", got.AccessToken)
 	s.refused(t, fault.Forbidden, got.AccessToken, http.MethodGet, "/v1/agents", "")
 	s.refused(t, fault.Forbidden, got.AccessToken, http.MethodPost, probe, `{"name":"c"}`)
-	// An agent comes to be when a token first names it.
+	// An agent is created when a token first names it.
 	if a := want[wire.Agent](t, s, http.StatusOK, key, http.MethodGet, "/v1/agents/ada", ""); a.Name != "ada" {
 		t.Errorf("the agent is %+v", a)
 	}
@@ -128,7 +128,7 @@ func TestCredentialHeadersOverHTTP(t *testing.T) {
 	want[wire.CollectionList](t, s, http.StatusOK, "", http.MethodGet, probe, "", "X-Api-Key", key)
 }
 
-// An unknown key cannot be told from a known one with another secret.
+// An unknown key looks like a known one with another secret.
 func TestUnknownKeyOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -146,7 +146,7 @@ func TestUnknownKeyOverHTTP(t *testing.T) {
 	}
 }
 
-// newSiteKey is a well-formed key of another gateway.
+// newSiteKey returns a well-formed key of another gateway.
 func newSiteKey(t *testing.T) string {
 	t.Helper()
 	s := newSite(t, nil)
@@ -162,7 +162,7 @@ func TestExpiryOverHTTP(t *testing.T) {
 	if key.ExpiresAt == nil || !key.ExpiresAt.Equal(s.clock().Add(10*time.Minute)) {
 		t.Fatalf("the key expires at %v", key.ExpiresAt)
 	}
-	// A token never outlives its key.
+	// A token expires with its key.
 	token := want[wire.Token](t, s, http.StatusOK, key.Key, http.MethodPost, tokenPath, `{"ttl_seconds":3600}`)
 	if token.ExpiresIn != 600 {
 		t.Errorf("the token lives %d s", token.ExpiresIn)
@@ -184,7 +184,7 @@ func TestRevokedKeyEndsItsTokens(t *testing.T) {
 	for _, revoke := range []struct{ method, path string }{{http.MethodDelete, ""}, {http.MethodPost, "/revoke"}} {
 		key := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath, "")
 		token := want[wire.Token](t, s, http.StatusOK, key.Key, http.MethodPost, tokenPath, "").AccessToken
-		other := s.newAuth(t, auth.Config{}, s.clock) // of another process, which remembers the key as good
+		other := s.newAuth(t, auth.Config{}, s.clock) // of another process, which has cached the key as valid
 		for _, c := range []string{key.Key, token} {
 			want[wire.CollectionList](t, s, http.StatusOK, c, http.MethodGet, probe, "")
 			need(other.Authenticator.Authenticate(t.Context(), c))(t)
@@ -199,7 +199,7 @@ func TestRevokedKeyEndsItsTokens(t *testing.T) {
 				t.Errorf("after 10 s another process says %v", err)
 			}
 		}
-		// Again changes nothing.
+		// Revoking again changes nothing.
 		want[struct{}](t, s, http.StatusNoContent, admin, revoke.method, keysPath+"/"+key.ID+revoke.path, "")
 	}
 }
@@ -226,7 +226,7 @@ func TestSuspendedTenantOverHTTP(t *testing.T) {
 	}
 }
 
-// forge knows a signing key that the site verifies with, and signs anything.
+// forge has a signing key that the site accepts, and signs any claims.
 type forge struct {
 	kid     string
 	private ed25519.PrivateKey
@@ -261,7 +261,7 @@ func newForge(t *testing.T, s *site, tenantID uuid.UUID, scopes ...string) *forg
 	return f
 }
 
-// with is the accepted claims, changed; nil takes a claim away.
+// with returns the accepted claims with changes; nil removes a claim.
 func (f *forge) with(change map[string]any) map[string]any {
 	out := maps.Clone(f.claims)
 	for name, v := range change {
@@ -381,8 +381,8 @@ func TestForgedTokensOverHTTP(t *testing.T) {
 	want[wire.CollectionList](t, s, http.StatusOK, good, http.MethodGet, probe, "")
 }
 
-// Tokens of a gateway with another audience, issuer or clock, signed with the
-// very same key, are refused.
+// Tokens of a gateway with another audience, issuer or clock are refused, even when signed with the
+// same key.
 func TestTokenOfAnotherAudienceOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -442,7 +442,7 @@ func TestJWKSIsPublicAndVerifies(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	// After a rotation the old key is still published, and its tokens hold.
+	// After a rotation the old key is still published, and its tokens are valid.
 	s.pass(time.Second)
 	if err := s.auth.Tokens.RotateSigningKey(t.Context()); err != nil {
 		t.Fatal(err)

@@ -13,17 +13,16 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// UsageReader sums what a tenant holds and used, within the reach of a scope;
-// a memory.Ledger is one.
+// UsageReader sums what a tenant holds and used, within the reach of a scope; memory.Ledger has it.
 type UsageReader interface {
 	TenantUsage(ctx context.Context, s tenant.Scope) (memory.TenantUsage, error)
-	// ModelUse gives the uses of the days from fromDay to toDay, both included, by day.
+	// ModelUse returns the use on the days from fromDay to toDay, both included, by day.
 	ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error)
 }
 
 const (
-	usageDays    = 30  // before today, when no first day is given
-	maxUsageDays = 366 // of one answer, so that it stays small
+	usageDays    = 30  // before today, without a first day
+	maxUsageDays = 366 // of one answer
 )
 
 func (h *access) getUsage(c *gin.Context) error {
@@ -49,7 +48,7 @@ func (h *access) getUsage(c *gin.Context) error {
 	})
 }
 
-// byPurpose adds up the uses of one day and purpose over all collections.
+// byPurpose adds up the use of one day and purpose over all collections.
 func byPurpose(used []memory.ModelUse) []wire.ModelUse {
 	out := []wire.ModelUse{}
 	at := map[[2]string]int{}
@@ -68,7 +67,7 @@ func byPurpose(used []memory.ModelUse) []wire.ModelUse {
 	return out
 }
 
-// queryDays reads from and to, days in UTC; 30 days up to today unless given.
+// queryDays reads the parameters from and to, days in UTC. The default is the 30 days until today.
 func queryDays(c *gin.Context, now time.Time) (first, last time.Time, err error) {
 	if last, err = queryDay(c, "to", now.UTC()); err != nil {
 		return first, last, err
@@ -78,9 +77,9 @@ func queryDays(c *gin.Context, now time.Time) (first, last time.Time, err error)
 	case err != nil:
 		return first, last, err
 	case first.After(last):
-		return first, last, fault.InvalidField("from", "must not lie after the last day")
+		return first, last, fault.InvalidField("from", "must not be after the last day")
 	case !first.After(last.AddDate(0, 0, -maxUsageDays)):
-		return first, last, fault.InvalidField("from", "at most %d days are given at once", maxUsageDays)
+		return first, last, fault.InvalidField("from", "at most %d days are returned at once", maxUsageDays)
 	}
 	return first, last, nil
 }

@@ -26,9 +26,8 @@ const (
 	mediaSSE    = "text/event-stream"
 )
 
-// The validator reports every field at once and knows the formats that the
-// contract uses. Defaults are not filled in: a handler must be able to tell
-// absent from given.
+// The validator reports all fields at once and checks the formats that the contract uses. It does
+// not fill in defaults: a handler must be able to distinguish absent fields.
 var visitOptions = []openapi3.SchemaValidationOption{
 	openapi3.MultiErrors(),
 	openapi3.EnableFormatValidation(),
@@ -36,8 +35,7 @@ var visitOptions = []openapi3.SchemaValidationOption{
 		`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)),
 }
 
-// checkSchema refuses a value that breaks the schema, naming each field below
-// prefix.
+// checkSchema refuses a value that does not match the schema, and names each field below prefix.
 func checkSchema(schema *openapi3.Schema, value any, prefix string) error {
 	err := schema.VisitJSON(value, visitOptions...)
 	if err == nil {
@@ -55,8 +53,7 @@ func checkSchema(schema *openapi3.Schema, value any, prefix string) error {
 	return &fault.Error{Code: fault.Invalid, Message: msg, Fields: fields}
 }
 
-// schemaFields flattens the validator's errors. Only reasons are shown; they
-// hold no values.
+// schemaFields flattens the validator's errors. Only reasons are shown; they contain no values.
 func schemaFields(err error, prefix string, out []fault.Field) []fault.Field {
 	if len(out) > maxProblemFields {
 		return out
@@ -70,11 +67,11 @@ func schemaFields(err error, prefix string, out []fault.Field) []fault.Field {
 			path = join(path, key)
 		}
 		if one.SchemaField == "allOf" && one.Origin != nil {
-			return schemaFields(one.Origin, prefix, out) // which of them is not met says more
+			return schemaFields(one.Origin, prefix, out) // the failed part says more
 		}
 		reason := one.Reason
 		if name, ok := strings.CutPrefix(reason, "property "); ok && one.SchemaField == "properties" {
-			// The validator names an unknown key in its reason only.
+			// The validator names an unknown key only in its reason.
 			if key, err := strconv.Unquote(strings.TrimSuffix(name, " is unsupported")); err == nil {
 				path, reason = join(path, key), unknownName("field", key, slices.Collect(maps.Keys(one.Schema.Properties)))
 			}
@@ -102,8 +99,8 @@ func isMulti(err error) bool {
 	return ok
 }
 
-// checkParameters validates query and headers of a request. Path parameters are
-// left to the handlers: an id that cannot exist is absent (404), not invalid.
+// checkParameters validates the query and headers of a request. Handlers check path parameters: an
+// id that cannot exist is NotFound, not Invalid.
 func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -122,7 +119,7 @@ func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
 		case p == nil:
 			bad = append(bad, fault.Field{Field: name, Reason: unknownName("parameter", name, slices.Collect(maps.Keys(o.query)))})
 		case len(values) > 1:
-			bad = append(bad, fault.Field{Field: name, Reason: "given more than once"})
+			bad = append(bad, fault.Field{Field: name, Reason: "is repeated"})
 		default:
 			bad = append(bad, checkParameter(p, values[0])...)
 		}
@@ -132,9 +129,9 @@ func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
 			bad = append(bad, fault.Field{Field: name, Reason: "is required"})
 		}
 	}
-	if o.noReplay && len(r.Header.Values("Idempotency-Key")) > 0 {
+	if o.noIdempotency && len(r.Header.Values("Idempotency-Key")) > 0 {
 		return nil, &fault.Error{
-			Code: fault.Malformed, Message: "Idempotency-Key is refused here, because the answer holds a secret",
+			Code: fault.Malformed, Message: "Idempotency-Key is refused here, because the answer contains a secret",
 			Fields: []fault.Field{{Field: "Idempotency-Key", Reason: "refused by this operation"}},
 		}
 	}
@@ -147,7 +144,7 @@ func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
 			return nil, err
 		}
 		if len(values) > 1 {
-			bad = append(bad, fault.Field{Field: p.Name, Reason: "given more than once"})
+			bad = append(bad, fault.Field{Field: p.Name, Reason: "is repeated"})
 			continue
 		}
 		bad = append(bad, checkParameter(p, values[0])...)
@@ -193,12 +190,11 @@ func checkParameter(p *openapi3.Parameter, text string) []fault.Field {
 	return nil
 }
 
-// readBody reads and checks the body of an operation that has one, and keeps
-// its bytes for bind. NDJSON bodies are read whole and left unparsed; streamed
-// ones are only bounded.
+// readBody reads and validates the body of an operation, and stores its bytes for bind. NDJSON
+// bodies are read but not parsed; the size of streamed ones is limited, but they are not read.
 func (o *operation) readBody(c *gin.Context) error {
 	if len(o.bodyTypes) == 0 {
-		return nil // whatever was sent is not read
+		return nil // a body is ignored
 	}
 	r := c.Request
 	if err := o.checkMedia(r); err != nil {
@@ -208,7 +204,7 @@ func (o *operation) readBody(c *gin.Context) error {
 		return tooLarge(o.bodyLimit)
 	}
 	r.Body = http.MaxBytesReader(c.Writer, r.Body, o.bodyLimit)
-	if o.flows {
+	if o.bodyStreams {
 		return nil
 	}
 	raw, err := io.ReadAll(r.Body)
@@ -232,8 +228,8 @@ func (o *operation) readBody(c *gin.Context) error {
 	return checkSchema(o.body, value, "")
 }
 
-// checkMedia refuses other content types and encodings. A missing content type
-// is read as the operation's own.
+// checkMedia refuses other content types and encodings. Without a content type, the operation's own
+// is assumed.
 func (o *operation) checkMedia(r *http.Request) error {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return fault.New(fault.Unsupported, "compressed bodies are not accepted")
@@ -254,7 +250,7 @@ func tooLarge(limit int64) error {
 	return fault.New(fault.TooLarge, "the body is larger than %d bytes", limit)
 }
 
-// bodyError words what went wrong while a body was read.
+// bodyError describes an error while a body was read.
 func bodyError(err error) error {
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(big.Limit)
@@ -262,5 +258,5 @@ func bodyError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fault.Wrap(err, fault.Timeout, "the body did not arrive in time")
 	}
-	return fault.Wrap(err, fault.Malformed, "the body could not be read to its end")
+	return fault.Wrap(err, fault.Malformed, "the body ended early")
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// scope is the tenant's scope of the caller.
+// scope returns the tenant scope of the caller.
 func scope(c *gin.Context) tenant.Scope { return principal(c).Scope }
 
-// view opens the collection of the path as as_of and min_revision ask.
+// view opens the collection of the path with as_of and min_revision.
 func (h *core) view(c *gin.Context) (memory.View, error) {
 	ref, err := pathRef(c, "collection")
 	if err != nil {
@@ -25,8 +25,8 @@ func (h *core) view(c *gin.Context) (memory.View, error) {
 	return h.Recall.Open(c.Request.Context(), scope(c), ref, queryRevision(c, "as_of"), minRevision(c))
 }
 
-// pageView opens the collection of the path for a listing: at the revision of
-// the cursor when there is one, so that every page reads the same.
+// pageView opens the collection of the path for a listing. Later pages read the revision of the
+// cursor, so that all pages are consistent.
 func (h *core) pageView(c *gin.Context) (memory.View, *cursor, error) {
 	cur, err := h.cursorOf(c)
 	if err != nil {
@@ -41,12 +41,12 @@ func (h *core) pageView(c *gin.Context) (memory.View, *cursor, error) {
 		return memory.View{}, nil, err
 	}
 	if asOf := queryRevision(c, "as_of"); asOf != nil && *asOf != cur.Revision {
-		return memory.View{}, nil, badCursor("reads another revision than as_of asks for")
+		return memory.View{}, nil, badCursor("belongs to another revision than as_of")
 	}
 	ctx, s := c.Request.Context(), scope(c)
 	v, err := h.Recall.Open(ctx, s, ref, &cur.Revision, 0)
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		// A revision means nothing in another collection; say what is wrong.
+		// A revision of one collection means nothing in another.
 		if head, err := h.Recall.Open(ctx, s, ref, nil, 0); err == nil && head.Collection.ID != cur.Collection {
 			return memory.View{}, nil, badCursor("belongs to another collection")
 		}
@@ -67,8 +67,8 @@ func minRevision(c *gin.Context) memory.Revision {
 	return 0
 }
 
-// notePath reads the collection and the note of the path. Text that is no id
-// is a note that does not exist, in whatever collection.
+// notePath reads the collection and the note of the path. Text that is not an id is an absent note
+// in any collection.
 func notePath(c *gin.Context) (ref string, id uuid.UUID, err error) {
 	if ref, err = pathRef(c, "collection"); err != nil {
 		return "", uuid.Nil, err
@@ -77,10 +77,10 @@ func notePath(c *gin.Context) (ref string, id uuid.UUID, err error) {
 	return ref, id, err
 }
 
-// conditions gathers what a writing request carries beside its body.
+// conditions returns the conditions of a writing request, from its headers.
 func conditions(c *gin.Context) memory.Request {
 	r := memory.Request{Guard: ifMatch(c.Request.Header.Get("If-Match"))}
-	// Other methods are safe to send again as they are.
+	// Other methods can be repeated without a key.
 	if key := c.Request.Header.Get("Idempotency-Key"); key != "" && c.Request.Method == http.MethodPost {
 		r.Idempotency = &memory.Idempotency{
 			Method: c.Request.Method, Path: c.Request.URL.Path, Key: key, BodyHash: sha256.Sum256(rawBody(c)),
@@ -89,9 +89,8 @@ func conditions(c *gin.Context) memory.Request {
 	return r
 }
 
-// ifMatch returns the condition of an If-Match header (RFC 9110 §13.1.1): "*"
-// or a list of entity tags; nil when the header is absent. Tags are compared
-// strongly, so a weak one never matches.
+// ifMatch returns the condition of an If-Match header (RFC 9110 §13.1.1): "*" or a list of entity
+// tags; nil if the header is absent. Tags are compared strongly, so a weak one never matches.
 func ifMatch(header string) memory.Guard {
 	header = strings.TrimSpace(header)
 	if header == "" {

@@ -19,7 +19,6 @@ var notYetPlain = []string{
 	"cmd/eval",
 	"docs",
 	"docs/decisions",
-	"internal/api",
 	"internal/llm",
 	"internal/llm/llmtest",
 	"internal/memory",
