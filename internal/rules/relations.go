@@ -8,71 +8,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
-
 	"github.com/slipboxhq/slipbox/internal/text"
-)
-
-// The bounds of graphs by rules.
-const (
-	maxRuleEntities  = 48 // of one call
-	maxRuleRelations = 64
-	maxEntityRunes   = 60
-)
-
-// The types of entities that rules tell apart.
-const (
-	typePerson       = "person"
-	typePlace        = "place"
-	typeOrganization = "organization"
-	typeTime         = "time"
-	typeThing        = "thing"
 )
 
 // statement is a relation that a fact states.
 type statement struct {
 	source, destination mem0.Entity
 	relation            string
-}
-
-// entities names the people, places and things that facts speak of: both ends
-// of every relation that rules read, and whatever else has a capital.
-func entities(in mem0.EntitiesInput) mem0.EntitiesFound {
-	out := mem0.EntitiesFound{Entities: []mem0.Entity{}}
-	people := peopleIn(in.Texts)
-	people[text.Fold(in.User)] = in.User != ""
-	seen := map[string]bool{}
-	add := func(e mem0.Entity) {
-		key := entityKey(e.Entity)
-		if key == "" || seen[key] || utf8.RuneCountInString(e.Entity) > maxEntityRunes || len(out.Entities) >= maxRuleEntities {
-			return
-		}
-		seen[key] = true
-		out.Entities = append(out.Entities, e)
-	}
-	for _, t := range in.Texts {
-		for _, s := range statements(t, in.User) {
-			add(s.source)
-			add(s.destination)
-		}
-		for _, e := range named(t, people) {
-			add(e)
-		}
-	}
-	return out
-}
-
-// peopleIn gives the folded names that facts begin with and that do something.
-func peopleIn(texts []string) map[string]bool {
-	people := map[string]bool{}
-	for _, t := range texts {
-		for _, s := range text.Sentences(t) {
-			s = leadingDate.ReplaceAllString(s, "")
-			if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubject(m[1]) && verbBehind.MatchString(strings.TrimPrefix(s, m[1])) {
-				people[text.Fold(m[1])] = true
-			}
-		}
-	}
-	return people
 }
 
 // relations states what the facts say of the entities.
@@ -96,58 +38,6 @@ func relationsAmong(in mem0.RelationsInput) mem0.RelationsFound {
 		}
 	}
 	return out
-}
-
-// entityKey is the form in which names are compared.
-func entityKey(name string) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(text.Fold(name), "_", " ")), " ")
-}
-
-// oneAtATime are the relations that have one value at a time.
-var oneAtATime = wordSet("lives_in works_at works_as is_named name age follows_diet has_marital_status is_married_to has_birthday born_in")
-
-// opposites are relations that say the contrary of one another.
-var opposites = map[string][]string{
-	"no_longer": nil, "likes": {"dislikes"}, "dislikes": {"likes"}, "plans": {"cancelled"}, "cancelled": {"plans", "wants", "going_to"},
-	"is_single": {"is_married_to"},
-}
-
-// negatedRelation begins the relation of what is not, or is no longer.
-const negatedRelation = "not_"
-
-// conflicts gives what is no longer true: another value of a relation that has
-// one at a time, or the contrary of what is said now. A relation that can hold
-// many values never conflicts.
-func conflicts(in mem0.ConflictsInput) mem0.ConflictsFound {
-	out := mem0.ConflictsFound{Invalidate: []mem0.Triple{}}
-	for _, old := range in.Existing {
-		o, invalid := keyed(old), false
-		for _, fresh := range in.New {
-			f := keyed(fresh)
-			if f.Source != o.Source || f == o {
-				continue
-			}
-			same := f.Destination == o.Destination
-			switch {
-			case !same && f.Relation == o.Relation && singleValued(f.Relation):
-				invalid = true
-			case same && (f.Relation == negatedRelation+o.Relation || o.Relation == negatedRelation+f.Relation || slices.Contains(opposites[f.Relation], o.Relation)):
-				invalid = true
-			}
-		}
-		if invalid {
-			out.Invalidate = append(out.Invalidate, old)
-		}
-	}
-	return out
-}
-
-func singleValued(relation string) bool {
-	return oneAtATime[relation] || strings.HasPrefix(relation, "favorite_")
-}
-
-func keyed(t mem0.Triple) mem0.Triple {
-	return mem0.Triple{Source: entityKey(t.Source), Relation: strings.ReplaceAll(entityKey(t.Relation), " ", "_"), Destination: entityKey(t.Destination)}
 }
 
 // statements reads the relations of a text. user is what "the user", "I" and
@@ -379,15 +269,6 @@ func startsUpper(s string) bool {
 	return unicode.IsUpper(r)
 }
 
-// isSubject tells a name at the beginning of a sentence from another word.
-func isSubject(name string) bool {
-	first := strings.ToLower(strings.Fields(name)[0])
-	if first == "the" || first == "i" || first == "we" {
-		return true // the user; no other article gets here
-	}
-	return !notNames[first] && !opens[first] && !isAdverb(first) && !text.IsStopWord(first, text.English) && !text.IsTimeWord(first)
-}
-
 func userName(name, user string) string {
 	switch strings.ToLower(name) {
 	case "the user", "i", "we", "me":
@@ -436,136 +317,3 @@ func cutObject(s string, action bool) string {
 }
 
 var articles = wordSet("a an the their his her its my our some any this that really very so to")
-
-var (
-	capitalSpan  = regexp.MustCompile(`\p{Lu}[\p{L}\d'&.-]*(?: (?:of |the |de )?\p{Lu}[\p{L}\d'&.-]*){0,3}`)
-	organization = regexp.MustCompile(`(?i)\b(?:inc|corp|ltd|llc|gmbh|university|college|school|institute|hospital|bank|company|club|museum|foundation|association|church|center|centre|studio|agency|team|band)\b\.?$`)
-	beforePlace  = regexp.MustCompile(`(?i)\b(?:in|from|near|to|visited|around|across|through)\s+(?:the\s+)?$`)
-	beforePerson = regexp.MustCompile(`(?i)(?:\b(?:with|met|named|called|and)|\b(?:` + kinWords + `)),?\s+$`)
-	verbBehind   = regexp.MustCompile(`^(?:'s\b| \p{Ll}+(?:s|ed)\b| (?:went|got|had|took|made|saw|met|bought|found|is|was|has|will|can|would|said|told|came|never|just|also|and)\b)`)
-	personVerb   = regexp.MustCompile(`^(?:'s)? (?:is|was|has|likes?|loves?|said|says|lives|moved|works|wants|told|went|enjoys|plans|prefers|got|had|and)\b`)
-)
-
-// named gives what has a capital inside a sentence, or is a name at its beginning.
-func named(t string, people map[string]bool) []mem0.Entity {
-	var out []mem0.Entity
-	for _, s := range text.Sentences(strings.NewReplacer("’", "'").Replace(t)) {
-		s = leadingDate.ReplaceAllString(s, "")
-		if utf8.RuneCountInString(s) > maxFactRunes || isHan(s) {
-			continue
-		}
-		for _, at := range capitalSpan.FindAllStringIndex(s, 24) {
-			name := strings.TrimRight(strings.TrimSuffix(s[at[0]:at[1]], "'s"), ".'-&")
-			first := strings.ToLower(strings.Fields(name + " x")[0])
-			switch {
-			case utf8.RuneCountInString(name) < 2, strings.HasPrefix(first, "i'"), strings.HasPrefix(name, "The user"), text.IsStopWord(name, text.English), text.IsTimeWord(first):
-				continue
-			case at[0] == 0 && (!verbBehind.MatchString(s[at[1]:]) || !isSubject(name)):
-				continue
-			}
-			kind := typeThing
-			switch {
-			case people[text.Fold(name)]:
-				kind = typePerson
-			case organization.MatchString(name):
-				kind = typeOrganization
-			case beforePerson.MatchString(s[:at[0]]), personVerb.MatchString(s[at[1]:]):
-				kind = typePerson
-			case beforePlace.MatchString(s[:at[0]]):
-				kind = typePlace
-			}
-			out = append(out, mem0.Entity{Entity: name, Type: kind})
-		}
-	}
-	return out
-}
-
-var (
-	hanKinNamed = regexp.MustCompile(`^(用户|我|\p{Han}{2,3}?|[A-Za-z]+ ?)的(` + hanKin + `)(?:叫|是|名叫)?([A-Za-z]+|\p{Han}{2,3}?)(?:住|在|搬|喜欢|是|去|[，,。]|$)`)
-	hanKinPlain = regexp.MustCompile(`^(用户|我|\p{Han}{2,3}?|[A-Za-z]+ ?)的(` + hanKin + `)`)
-	hanPerson   = regexp.MustCompile(`^(用户|我|\p{Han}{2,3}?|[A-Za-z]+) ?(?:现在|最近|今年|已经|也|很|非常|不再|不|打算|计划|\d{4}年(?:\d+月)?(?:\d+日)?)*(?:住|在|搬|喜欢|爱|讨厌|去|是|叫|有|养|吃|买|学|参加|想|准备|取消|结婚|从)`)
-)
-
-const hanObject = `([\p{Han}A-Za-z0-9]{1,12}?)(?:[，,。；、！!]|$|了|的时候|工作|上班|上学|吃饭|和|因为)`
-
-var hanVerbRules = []verbRule{
-	{regexp.MustCompile(`(?:住在|定居在?|生活在)` + hanObject), "lives_in", typePlace},
-	{regexp.MustCompile(`搬(?:家)?(?:到|去|来)了?` + hanObject), "lives_in", typePlace},
-	{regexp.MustCompile(`来自` + hanObject), "is_from", typePlace},
-	{regexp.MustCompile(`在([\p{Han}A-Za-z]{2,12}?)(?:工作|上班|任职)`), "works_at", typeOrganization},
-	{regexp.MustCompile(`在([\p{Han}A-Za-z]{2,12}?)(?:上学|读书|学习)`), "studied_at", typeOrganization},
-	{regexp.MustCompile(`对([\p{Han}]{1,6}?)过敏`), "is_allergic_to", typeThing},
-	{regexp.MustCompile(`(?:名字是|名字叫|叫)` + hanObject), "is_named", typePerson},
-	{regexp.MustCompile(`(?:不喜欢|讨厌)(?:吃|看|听|玩|去)?` + hanObject), "dislikes", typeThing},
-	{regexp.MustCompile(`(?:喜欢|热爱|爱)(?:吃|看|听|玩|去)?` + hanObject), "likes", typeThing},
-	{regexp.MustCompile(`(?:取消了?|放弃了?)` + hanObject), "cancelled", typeThing},
-	{regexp.MustCompile(`(?:打算|计划|准备|想)(?:去)?` + hanObject), "plans", typeThing},
-	{regexp.MustCompile(`(?:去了|去过|参观了?)` + hanObject), "went_to", typePlace},
-	{regexp.MustCompile(`(?:养了?|有)(?:一)?(?:只|个|条|位|名|辆)` + hanObject), "has", typeThing},
-	{regexp.MustCompile(`(?:买了|收到了?)(?:一)?(?:只|个|条|辆|台|本)?` + hanObject), "got", typeThing},
-	{regexp.MustCompile(`(素食)(?:主义)?者?|(?:吃素)`), "follows_diet", typeThing},
-	{regexp.MustCompile(`是(?:一)?(?:名|位|个)` + hanObject), "is", typeThing},
-}
-
-// hanStatements reads one Chinese sentence in the third person.
-func hanStatements(s, user string) []statement {
-	person := func(name string) mem0.Entity {
-		name = strings.TrimSpace(name)
-		if name == "用户" || name == "我" {
-			if name = user; name == "" {
-				name = "用户"
-			}
-		}
-		return mem0.Entity{Entity: name, Type: typePerson}
-	}
-	var out []statement
-	var source mem0.Entity
-	rest := s
-	if m := hanKinNamed.FindStringSubmatch(s); m != nil {
-		source = mem0.Entity{Entity: m[3], Type: typePerson}
-		out = append(out, statement{source, person(m[1]), "is_" + hanKinRelation(m[2]) + "_of"})
-	} else if m := hanKinPlain.FindStringSubmatch(s); m != nil {
-		source = mem0.Entity{Entity: person(m[1]).Entity + "的" + m[2], Type: typePerson}
-		out = append(out, statement{source, person(m[1]), "is_" + hanKinRelation(m[2]) + "_of"})
-		rest = s[len(m[0]):]
-	} else if m := hanPerson.FindStringSubmatch(s); m != nil {
-		source = person(m[1])
-		rest = s[len(m[1]):]
-	} else {
-		return nil
-	}
-	for _, r := range hanVerbRules {
-		at := r.form.FindStringSubmatchIndex(rest)
-		if at == nil {
-			continue
-		}
-		object := "素食"
-		if at[2] >= 0 && r.relation != "follows_diet" {
-			object = rest[at[2]:at[3]]
-		}
-		relation := r.relation
-		if hanNegation.MatchString(rest[:at[0]]) && relation != "dislikes" && relation != "cancelled" {
-			relation = negatedRelation + relation
-		}
-		out = append(out, statement{source, mem0.Entity{Entity: object, Type: r.kind}, relation})
-		break
-	}
-	return out
-}
-
-// hanKinRelation names a relation in English, as relations are in every language.
-func hanKinRelation(kin string) string {
-	for name, list := range hanKinNames {
-		if slices.Contains(strings.Fields(list), kin) {
-			return name
-		}
-	}
-	return "relative"
-}
-
-var hanKinNames = map[string]string{
-	"mother": "妈妈 母亲 妈", "father": "爸爸 父亲 爸", "sister": "姐姐 妹妹 姐 妹", "brother": "哥哥 弟弟 哥 弟", "wife": "妻子 老婆", "husband": "丈夫 老公",
-	"son": "儿子", "daughter": "女儿", "child": "孩子", "friend": "朋友", "colleague": "同事", "roommate": "室友", "boss": "老板", "neighbor": "邻居",
-	"classmate": "同学", "teacher": "老师", "girlfriend": "女朋友 女友", "boyfriend": "男朋友 男友", "grandfather": "爷爷 外公 姥爷", "grandmother": "奶奶 外婆 姥姥",
-	"parents": "父母", "family": "家人", "cousin": "表哥 表弟 表姐 表妹 堂哥 堂弟", "uncle": "叔叔 舅舅", "aunt": "阿姨 姑姑",
-}

@@ -1,0 +1,105 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// The bounds of days and portraits by rules.
+const (
+	maxDayEvents = 8
+	maxDayTraits = 5
+	maxEventLine = 240 // characters
+)
+
+// daySummary sums a day up by the most telling statements of the person, or,
+// where nothing can be retold, by what was said word for word.
+func daySummary(in memorybank.DayInput) memorybank.DaySummary {
+	out := memorybank.DaySummary{Events: []string{}}
+	facts := dayFacts(in)
+	out.Summary = extractive(facts, in.Chars, in.Language)
+	for _, f := range facts {
+		if len(out.Events) == maxDayEvents {
+			break
+		}
+		if utf8.RuneCountInString(f) <= maxEventLine && happened(f) {
+			out.Events = append(out.Events, f)
+		}
+	}
+	if len(out.Events) == 0 {
+		out.Events = append(out.Events, facts[:min(len(facts), 3)]...)
+	}
+	return out
+}
+
+// dayFacts gives what the person of a day said, as facts.
+func dayFacts(in memorybank.DayInput) []string {
+	turns := slices.Clone(in.Turns)
+	for i := range turns {
+		if turns[i].Name == "" && turns[i].Role == memory.RoleUser {
+			turns[i].Name = in.User
+		}
+	}
+	facts := extract(mem0.ExtractInput{New: turns}).Facts
+	if len(facts) > 0 {
+		return facts
+	}
+	people := slices.ContainsFunc(turns, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
+	for _, u := range turns {
+		if people && u.Role != memory.RoleUser {
+			continue
+		}
+		name := cmp.Or(u.Name, unnamed(u.Role, in.Language))
+		said := text.ExtractiveSentence(u.Content)
+		switch {
+		case said == "" || injected.MatchString(said):
+		case isHan(said):
+			facts = append(facts, name+"说："+said)
+		default:
+			facts = append(facts, name+" said: "+said)
+		}
+		if len(facts) == 3 {
+			break
+		}
+	}
+	if len(facts) == 0 && len(turns) > 0 {
+		name := cmp.Or(turns[0].Name, unnamed(turns[0].Role, in.Language))
+		if in.Language == policy.Chinese {
+			return []string{fmt.Sprintf("%s参与了一段有%d条消息的对话。", name, len(turns))}
+		}
+		return []string{fmt.Sprintf("%s took part in a conversation of %d messages.", name, len(turns))}
+	}
+	return nonNil(facts)
+}
+
+// unnamed stands for a speaker whose name nobody knows.
+func unnamed(r memory.Role, l policy.Language) string {
+	switch {
+	case l == policy.Chinese && r == memory.RoleAssistant:
+		return "助手"
+	case l == policy.Chinese:
+		return "用户"
+	case r == memory.RoleAssistant:
+		return "The assistant"
+	}
+	return "The user"
+}
+
+// happened tells what was done from what is so.
+func happened(f string) bool {
+	for _, w := range lowerWords(f) {
+		if clippedPast[w] || pastForm(w) {
+			return true
+		}
+	}
+	return strings.ContainsAny(f, "了过")
+}
