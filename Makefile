@@ -53,10 +53,10 @@ RACE_PACKAGES := \
 	internal/memory/recall internal/cache internal/redis internal/worker internal/llm \
 	internal/memory/policy/mem0 internal/index internal/encoder internal/eval internal/auth internal/tenant \
 	internal/telemetry internal/queue internal/clone
-# What these packages test without the race detector: figures, and suites that another one
-# runs with it. They compute for long and start no goroutine that others do not.
-WITHOUT_RACE          := ^Test(Recall|SearchIsInvariant|Noise|PoolerModes|Golden|KernelsAgree|LoCoMo|Oracle)
-WITHOUT_RACE_PACKAGES := internal/app internal/store/postgres internal/encoder
+# What these packages test without the race detector: figures, and large tables of inputs.
+# They compute for long and start no goroutine that other tests do not start.
+WITHOUT_RACE          := ^Test(Recall|SearchIsInvariant|Noise|PoolerModes|PoliciesAnd(Trouble|HostileText|OddAnswers)|Golden|KernelsAgree|LoCoMo|Oracle)
+WITHOUT_RACE_PACKAGES := internal/app internal/store/postgres internal/memory/engine internal/encoder
 
 # SQLite is C that was translated to Go. Its own reads and writes are not checked for races:
 # they are not ours, and make the tests four times as slow.
