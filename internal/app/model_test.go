@@ -50,7 +50,24 @@ func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
 // A good model is asked every call of every policy, and every first answer is valid.
 func TestEveryCallOfEveryPolicy(t *testing.T) {
 	t.Parallel()
-	report := askAll(t, llmtest.New(t))
+	model := llmtest.New(t)
+	report := askAll(t, model)
+	// C320: each request of a policy bounds the answer and says that it is a JSON object.
+	seen := map[string]bool{}
+	for _, r := range model.Requests() {
+		if r.Call == "" || r.Call == llmtest.Embed {
+			continue // a chat answers in words
+		}
+		seen[r.Call] = true
+		if r.Temperature == nil || r.MaxTokens <= 0 || !strings.Contains(r.System, "JSON object") || !strings.Contains(r.User, "JSON") {
+			t.Errorf("%s: temperature %v, %d tokens\n%s\n%s", r.Call, r.Temperature, r.MaxTokens, r.System, r.User)
+		}
+	}
+	for _, call := range eval.AllCalls() {
+		if call != eval.CallChat && !seen[call] {
+			t.Errorf("no request of %s was seen", call)
+		}
+	}
 	if len(report.NotAsked) > 0 {
 		t.Errorf("not asked: %v", report.NotAsked)
 	}

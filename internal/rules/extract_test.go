@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 func said(name, s string) mem0.ExtractInput {
@@ -91,6 +93,39 @@ func TestExtractAtoms(t *testing.T) {
 	} {
 		if got := extract(said("Nora", sentence)).Facts; !slices.Equal(got, want) {
 			t.Errorf("%s\n got  %q\n want %q", sentence, got, want)
+		}
+	}
+}
+
+// C167: what is stored is shorter than what was said, and can be read alone: it names who it is
+// about, and has no word that points outside it. Clauses about one thing stay in one fact.
+func TestFactsAreConcise_C167(t *testing.T) {
+	t.Parallel()
+	for utterance, facts := range map[string]int{
+		"Well, to be honest with you, I really love hiking in the mountains near Porto!":                1,
+		"Oh wow, thanks so much for asking! I work as a nurse at the city hospital, it's a long story.": 1,
+		"I mean, honestly, I can't stand coffee any more, it makes me so nervous, haha.":                1,
+		"So yeah, I moved to Lisbon in May and I started a new job at a bakery.":                        2,
+		"You know what? I am learning to play the cello, it is harder than I thought.":                  1,
+		"Ha, good question! My sister Anna works at Siemens in Munich. How about yours?":                1,
+		"谢谢你问我！我在上海的一家医院当护士。":                                                                           1,
+	} {
+		got := extract(said("Nora", utterance)).Facts
+		if len(got) != facts {
+			t.Errorf("%s: %q, want %d facts", utterance, got, facts)
+		}
+		for _, fact := range got {
+			if utf8.RuneCountInString(fact) >= utf8.RuneCountInString(utterance) {
+				t.Errorf("%s: %q is not shorter", utterance, fact)
+			}
+			if !strings.Contains(fact, "Nora") {
+				t.Errorf("%s: %q does not name who it is about", utterance, fact)
+			}
+			for _, word := range text.Words(fact) {
+				if slices.Contains([]string{"i", "i'm", "my", "me", "mine", "myself", "you", "your", "yours", "我", "你"}, word) {
+					t.Errorf("%s: %q points at who speaks by %q", utterance, fact, word)
+				}
+			}
 		}
 	}
 }

@@ -155,3 +155,25 @@ func isConcurrent(file *ast.File) bool {
 	})
 	return found
 }
+
+// A corpus that no fuzz target reads is one of a target that was renamed.
+func TestCorporaHaveTargets(t *testing.T) {
+	t.Parallel()
+	targets := map[string]bool{}
+	eachPackageFile(t, func(file string, parsed *ast.File) {
+		for _, decl := range parsed.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "Fuzz") {
+				targets[path.Join(path.Dir(file), "testdata", "fuzz", f.Name.Name)] = true
+			}
+		}
+	})
+	corpora, err := fs.Glob(os.DirFS(root), "internal/*/testdata/fuzz/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, corpus := range corpora {
+		if !targets[corpus] {
+			t.Errorf("%s belongs to no fuzz target: rename it with its target", corpus)
+		}
+	}
+}
