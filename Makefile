@@ -43,11 +43,12 @@ LDFLAGS := -s -w -X $(APP).version=$(VERSION) -X $(APP).commit=$(COMMIT) -X $(AP
 # nomsgpack leaves out gin's MessagePack codec, which no route uses: a tenth of a first build.
 # Without DWARF, which debuggers alone read, a first build is shorter by another tenth; DEBUG=1
 # keeps it.
-export GOFLAGS := -trimpath -tags=nomsgpack $(if $(DEBUG),,-gcflags=all=-dwarf=false) $(GOFLAGS)
+BUILD_FLAGS := -trimpath -tags=nomsgpack $(if $(DEBUG),,-gcflags=all=-dwarf=false)
+export GOFLAGS := $(BUILD_FLAGS) $(filter-out $(BUILD_FLAGS),$(GOFLAGS))
 
 # The packages where goroutines meet: "test/race" tests them with the race detector, and
-# "test/rest" all others without. The slow ones come first, so that none is alone at the end.
-# A test of internal/archtest compares this list with the code.
+# "test/rest" all others without. The slow ones come first, so that both cores are busy
+# until the end. A test of internal/archtest compares this list with the code.
 RACE_PACKAGES := \
 	internal/app internal/memory/engine internal/store/postgres internal/api internal/store/sqlite \
 	internal/memory/recall internal/cache internal/redis internal/worker internal/llm \
@@ -168,7 +169,7 @@ eval: encoder ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=
 	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh $(EVAL_PARTS)
 
 .PHONY: generate
-generate: ## Write the generated files anew
+generate: ## Generate files
 	go generate ./...
 
 .PHONY: generate/check

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets the index beside brute force, Go libraries and pgvector (tools/indexbench), on a
-# Postgres of its own, which it starts and removes again. Prints tables in markdown; how
-# far it is stands on stderr. Figures and plots go to .cache/indexbench, where what was
+# Postgres of its own, which it starts and removes again. Prints tables in Markdown, and
+# its progress on stderr. Figures and plots go to .cache/indexbench, where what was
 # encoded is kept for the next run.
 #
 # Settings: SIZES (numbers of notes, default 1000,10000,100000), ENCODE (how many notes
@@ -23,7 +23,7 @@ done
 [[ -z ${TURN:-} ]] || command+=" TURN=$TURN"
 [[ -z ${DOCS:-} ]] || flags+=(-docs docs)
 
-# Never another's servers, whatever the environment says.
+# Other servers are never used, also when the environment names some.
 unset DATABASE_URL MIGRATE_DATABASE_URL REDIS_URL
 SLIPBOX_SERVICES_DIR=$(mktemp -d /var/tmp/slipbox-bench.XXXXXX)
 export SLIPBOX_SERVICES_DIR SLIPBOX_PG_PORT=${SLIPBOX_BENCH_PG_PORT:-55453}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fuzzes a running gateway from the OpenAPI file that it serves, first with a tenant's
-# key, then with an operator's: whatever is sent, no 500, no undocumented status or
-# content type, no answer that breaks its schema (NDJSON line by line), no bad request
-# that is taken, no route that answers without a credential or without its scope,
+# key, then with an operator's. No input may cause a 500, no undocumented status or
+# content type, or an answer that breaks its schema (NDJSON line by line); no bad request
+# is accepted, no route that answers without a credential or without its scope,
 # nothing that lives on after its deletion. Every operation must have succeeded at least
 # once, or the fuzz was shallow. Afterwards the gateway must be alive, its store sound,
 # its log without errors, and it must stop by itself with 0.
@@ -60,7 +60,7 @@ id_of() {
 print(uuid.UUID(bytes=base64.b32decode(sys.argv[1].split("_")[3].upper() + "======")))' "$1"
 }
 
-# answers KEY PATH tells whether the gateway answers this with a 2xx.
+# answers KEY PATH succeeds when the gateway answers with a 2xx.
 answers() {
 	curl -fsS --max-time 30 -o /dev/null -H "Authorization: Bearer $1" "$url$2"
 }
@@ -72,7 +72,7 @@ fuzz_as() {
 	printf '\nfuzz: with the key of: %s\n' "$name"
 	FUZZ_KEY=$fuzz_key python3 tools/fuzz/seed.py "$name" "$work/$name.toml" >>"$work/kept" || fail "the gateway could not be filled"
 	# Made-up credentials beside the key would turn every answer into a 401; ignored_auth
-	# tries them itself. Answers may carry keys, so they are shown sanitised (the default).
+	# tries them itself. Answers may carry keys, so they are shown sanitized (the default).
 	(cd "$work" && SCHEMATHESIS_HOOKS=$here/tools/fuzz/hooks.py FUZZ_CALLS=$calls FUZZ_KEPT=$work/kept FUZZ_SCOPES=$scopes \
 		PYTHONDONTWRITEBYTECODE=1 timeout --kill-after=10 "$seconds" \
 		"$schemathesis" --config-file "$work/$name.toml" run "$url/openapi.yaml" \

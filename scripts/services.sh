@@ -26,7 +26,7 @@ dir=${SLIPBOX_SERVICES_DIR:-/var/tmp/slipbox-services-$UID}
 pg_port=${SLIPBOX_PG_PORT:-55432}
 redis_port=${SLIPBOX_REDIS_PORT:-56379}
 fsync=${SLIPBOX_PG_FSYNC:-off}
-password=dev-only # guards nothing but mistakes: whoever is on this machine may read it
+password=dev-only # prevents mistakes only: every user of this machine can read it
 data=$dir/postgres
 sockets=$dir/sockets
 redis=$dir/redis
@@ -97,7 +97,7 @@ runs() {
 postgres_runs() { runs "$data/postmaster.pid" "$data"; }
 redis_runs() { runs "$redis/pid" "$redis"; }
 
-# reachable HOST PORT tells whether somebody listens there.
+# reachable HOST PORT succeeds when a server listens there.
 # shellcheck disable=SC2016 # the inner shell's arguments
 reachable() { timeout 5 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$1" "$2" 2>/dev/null; }
 
@@ -126,7 +126,7 @@ same_port() {
 
 sql() { as_user "$bin/psql" -X -q -v ON_ERROR_STOP=1 -h "$sockets" -p "$pg_port" -U postgres "$@" >/dev/null; }
 
-# whole tells whether the data folder is one that this server can start from.
+# whole succeeds when this server can start from the data folder.
 whole() {
 	[[ -f $data/global/pg_control && -d $data/pg_wal && -f $data/postgresql.conf &&
 		"$("$bin/postgres" --version)" == *" $(cat "$data/PG_VERSION" 2>/dev/null)."* ]]
@@ -150,8 +150,8 @@ make_data() {
 	mv "$data.new" "$data"
 }
 
-# settings are written anew each time, so that they are what this script says. They stand
-# above initdb's own, which fit the machine (kind of shared memory, locale).
+# settings writes the settings of this script, each time. They override those of initdb,
+# which fit the machine (kind of shared memory, locale).
 settings() {
 	cat >"$data/slipbox.conf" <<-END
 		listen_addresses = '127.0.0.1'
@@ -203,7 +203,7 @@ remake() {
 	start || fail "Postgres does not start; its log ends: $(tail -n 10 "$data/server.log")"
 }
 
-# The roles and the database are put right each time, whatever was done to them.
+# roles repairs the roles and the database. It runs each time, for tests may change them.
 roles() {
 	sql -d postgres <<-END
 		SET client_min_messages = warning;
@@ -298,7 +298,7 @@ kill_hard() {
 
 url_of() { echo "postgres://$1:$password@127.0.0.1:$pg_port/slipbox?sslmode=disable"; }
 
-# given VARIABLE tells whether it names a server that is not one of ours; what an earlier
+# given VARIABLE succeeds when it names a server that is not one of ours. What an earlier
 # "env" printed is ours.
 given() { [[ -n ${!1:-} && ${!1} != *":$password@127.0.0.1:"* ]]; }
 
