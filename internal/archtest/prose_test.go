@@ -15,7 +15,6 @@ import (
 // remove the entry of a folder when its prose is done.
 var notYetPlain = []string{
 	".",
-	"api",
 	"cmd/eval",
 	"docs",
 	"docs/decisions",

@@ -315,23 +315,23 @@ type APIKeyCreated struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	ID        string     `json:"id"`
 
-	// Key The secret. It appears once, here.
+	// Key The secret. It is returned only here.
 	Key string `json:"key"`
 
-	// Prefix The part that may be shown.
+	// Prefix Part of the secret that is safe to show.
 	Prefix string  `json:"prefix"`
 	Scopes []Scope `json:"scopes"`
 }
 
 // APIKeyInput defines model for APIKeyInput.
 type APIKeyInput struct {
-	// Agent The only agent that the key may act for; absent for all of the tenant.
+	// Agent The only agent that the key may act for; absent: the whole tenant.
 	Agent *Ref `json:"agent,omitempty"`
 
 	// DisplayName A name for people, in any script.
 	DisplayName *DisplayName `json:"display_name,omitempty"`
 
-	// Scopes Default all of the caller's, but `operator`.
+	// Scopes Default all of the caller's except `operator`.
 	Scopes []Scope `json:"scopes,omitempty"`
 
 	// TTLSeconds Seconds until it expires.
@@ -369,7 +369,7 @@ type AgentList struct {
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
-// AnyTime RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. May lie ahead.
+// AnyTime RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. May be in the future.
 //
 // Examples: 2026-03-01T09:30:00Z
 type AnyTime = string
@@ -393,7 +393,7 @@ type AuditList struct {
 	NextCursor *string      `json:"next_cursor,omitempty"`
 }
 
-// AverageCost On average; zeros when there was nothing to divide by.
+// AverageCost An average; zeros if there was nothing to average.
 type AverageCost struct {
 	// Calls Requests that reached the endpoint.
 	Calls float64 `json:"calls"`
@@ -405,12 +405,12 @@ type AverageCost struct {
 	PromptTokens float64 `json:"prompt_tokens"`
 }
 
-// BankDocument One person, as MemoryBank's published data has them.
+// BankDocument One person, in the format of MemoryBank's published data.
 //
 // Examples: {"history":{"2026-03-01":[{"query":"I moved to Lisbon.","response":"How do you like it?"}]},"name":"Ada"}
 type BankDocument = json.RawMessage
 
-// BankReport Counts of what was written, and what was left out and why.
+// BankReport Counts of what was written, and what was skipped and why.
 type BankReport = json.RawMessage
 
 // BulkEnd defines model for BulkEnd.
@@ -428,7 +428,7 @@ type BulkNote struct {
 	Importance *float64    `json:"importance,omitempty"`
 	Infer      *bool       `json:"infer,omitempty"`
 
-	// Key Makes the line safe to send again for 24 hours.
+	// Key Makes the line safe to repeat for 24 hours.
 	Key      *string  `json:"key,omitempty"`
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
@@ -440,22 +440,22 @@ type BulkNote struct {
 	Tags       []string   `json:"tags,omitempty"`
 }
 
-// BulkResult Result of one line; `id` and `revision`, or `error`.
+// BulkResult Result of one line: `id` and `revision`, or `error`.
 type BulkResult struct {
 	// Error RFC 9457.
 	Error *Problem   `json:"error,omitempty"`
 	ID    *uuid.UUID `json:"id,omitempty"`
 
-	// Line Counted from 1.
+	// Line From 1.
 	Line int `json:"line"`
 
 	// Revision A position in a collection's log.
 	Revision *Revision `json:"revision,omitempty"`
 
-	// Status The HTTP status that the line would have had alone.
+	// Status The HTTP status that the line would have as its own request.
 	Status int `json:"status"`
 
-	// Warnings What of an imported line was left out, such as a link to nowhere.
+	// Warnings What was left out of an imported line, such as a link to a missing note.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -467,42 +467,42 @@ type BulkSummary struct {
 
 // ChatAnswer defines model for ChatAnswer.
 type ChatAnswer struct {
-	// Citations Notes that the context held: `[1]` in it is the first.
+	// Citations Sources of the context: `[1]` is the first.
 	Citations []Citation `json:"citations"`
 
-	// Degraded Why less than was asked for answered; absent when nothing is missing.
+	// Degraded Why parts of the search failed; absent if none did.
 	Degraded *string `json:"degraded,omitempty"`
 
-	// Model Who answered; absent when no model did.
+	// Model The model that answered; absent if none did.
 	Model *string `json:"model,omitempty"`
 
-	// Offline No model answered: the reply is put together from memory.
+	// Offline No model answered: the reply quotes memory.
 	Offline *bool `json:"offline,omitempty"`
 
-	// Remembered The exchange goes into memory now that it is answered.
+	// Remembered The exchange will be stored.
 	Remembered bool `json:"remembered"`
 
-	// Reply What is answered.
+	// Reply The reply.
 	Reply string `json:"reply"`
 
-	// Tokens Of the context from memory.
+	// Tokens Tokens of the context from memory.
 	Tokens int `json:"tokens"`
 
-	// Usage What the model counted.
+	// Usage Tokens as the model counted them.
 	Usage *ChatUsage `json:"usage,omitempty"`
 }
 
-// ChatCompletion What OpenAI's chat completions answer.
+// ChatCompletion An answer of OpenAI's chat completions.
 type ChatCompletion = json.RawMessage
 
-// ChatCompletionRequest What OpenAI's chat completions take; what is not named here is passed on.
+// ChatCompletionRequest A request of OpenAI's chat completions; fields that are not listed here are passed on.
 //
 // Examples: {"messages":[{"content":"Where do I live now?","role":"user"}],"model":"slipbox@research"}
 type ChatCompletionRequest = json.RawMessage
 
 // ChatDelta defines model for ChatDelta.
 type ChatDelta struct {
-	// Text What comes next in the reply.
+	// Text The next piece of the reply.
 	Text string `json:"text"`
 }
 
@@ -510,31 +510,31 @@ type ChatDelta struct {
 //
 // Examples: {"message":"Where do I live now?","remember":false}
 type ChatRequest struct {
-	// Message What the user says, at most 64 KiB.
+	// Message The user's message, at most 64 KiB.
 	Message *string `json:"message,omitempty"`
 
-	// Messages The current dialogue; the last one is answered.
+	// Messages The current dialogue; the last message is answered.
 	Messages []Message `json:"messages,omitempty"`
 
-	// Model Name of a model that the gateway's settings know; default the collection's.
+	// Model Name of a model in the gateway's settings; default the collection's.
 	Model *string `json:"model,omitempty"`
 
-	// Remember Add what is said and answered to the collection, which takes `notes:write`.
+	// Remember Store the question and the answer in the collection; this requires `notes:write`.
 	Remember *bool `json:"remember,omitempty"`
 
 	// Stream Answer with server-sent events.
 	Stream *bool `json:"stream,omitempty"`
 
-	// TokenBudget The context from memory has at most this many tokens.
+	// TokenBudget Maximum tokens of the context from memory.
 	TokenBudget *int `json:"token_budget,omitempty"`
 }
 
-// ChatUsage What the model counted.
+// ChatUsage Tokens as the model counted them.
 type ChatUsage struct {
 	// CompletionTokens Of the reply.
 	CompletionTokens int64 `json:"completion_tokens"`
 
-	// PromptTokens Of what was asked, the context included.
+	// PromptTokens Of the request, including the context.
 	PromptTokens int64 `json:"prompt_tokens"`
 }
 
@@ -542,7 +542,7 @@ type ChatUsage struct {
 type Citation struct {
 	Note uuid.UUID `json:"note"`
 
-	// Revision Where the version that is shown begins.
+	// Revision Revision at which the shown version begins.
 	Revision int64 `json:"revision"`
 }
 
@@ -554,7 +554,7 @@ type CloneAccepted struct {
 
 // CloneRequest defines model for CloneRequest.
 type CloneRequest struct {
-	// Agent Owner of the clone; default the caller's agent, else shared.
+	// Agent Owner of the clone; default the caller's agent, or else shared.
 	Agent *Ref `json:"agent,omitempty"`
 
 	// AtRevision Default the head.
@@ -581,7 +581,7 @@ type Collection struct {
 	// Agent Name of its owner; absent for a shared base.
 	Agent *string `json:"agent,omitempty"`
 
-	// Counts What is visible at the head; absent until known (a fork of the past).
+	// Counts What is visible at the head; absent while not known (a fork of the past).
 	Counts      *Counts    `json:"counts,omitempty"`
 	CreatedAt   time.Time  `json:"created_at"`
 	DisplayName *string    `json:"display_name,omitempty"`
@@ -596,10 +596,10 @@ type Collection struct {
 	HeadRevision Revision  `json:"head_revision"`
 	ID           uuid.UUID `json:"id"`
 
-	// Index The in-memory index of the gateway that answered. Only in a single GET.
+	// Index The in-memory index of the gateway that answered. Only when one collection is read.
 	Index *IndexState `json:"index,omitempty"`
 
-	// Lineage This collection and its ancestors, nearest first, each with the revision up to which it is read. Only in a single GET.
+	// Lineage This collection and its ancestors, nearest first, each with the revision up to which it is read. Only when one collection is read.
 	Lineage      []Layer                `json:"lineage,omitempty"`
 	Metadata     map[string]interface{} `json:"metadata,omitempty"`
 	Name         string                 `json:"name"`
@@ -614,19 +614,19 @@ type CollectionState string
 
 // CollectionInput defines model for CollectionInput.
 type CollectionInput struct {
-	// Agent Its owner; default the caller's agent, else a base shared by the tenant.
+	// Agent Its owner; default the caller's agent, or else a base shared by the tenant.
 	Agent *Ref `json:"agent,omitempty"`
 
 	// DisplayName A name for people, in any script.
 	DisplayName *DisplayName `json:"display_name,omitempty"`
 
-	// Embedder Name of the embedder that the collection is bound to; default the gateway's.
+	// Embedder Name of the collection's embedder; default the gateway's.
 	Embedder *string `json:"embedder,omitempty"`
 
-	// Ephemeral Removed when the gateway stops, or at its next start after a crash.
+	// Ephemeral Deleted when the gateway stops, or at its next start after a crash.
 	Ephemeral *bool `json:"ephemeral,omitempty"`
 
-	// Extend Open the collection if the name exists.
+	// Extend Return the existing collection of this name, if any.
 	Extend *bool `json:"extend,omitempty"`
 
 	// Metadata Free JSON, at most 16 KiB.
@@ -637,7 +637,7 @@ type CollectionInput struct {
 	// Examples: research
 	Name Name `json:"name"`
 
-	// Policy `amem` or `none`.
+	// Policy Name of a policy; default `amem`.
 	Policy *string `json:"policy,omitempty"`
 
 	// PolicyConfig Constants of the policy that differ from its defaults.
@@ -665,32 +665,32 @@ type CollectionPatch struct {
 	Policy       *string                            `json:"policy,omitempty"`
 	PolicyConfig nullable.Nullable[json.RawMessage] `json:"policy_config,omitempty"`
 
-	// TTLSeconds From now; `null` for ever.
+	// TTLSeconds From now; `null` for no expiry.
 	TTLSeconds nullable.Nullable[int64] `json:"ttl_seconds,omitempty"`
 }
 
 // ContextAnswer Examples: {"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7},{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"encoding":"o200k_base","parts":[{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93a","revision":7}],"kind":"facts","text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.","tokens":22},{"citations":[{"note":"01a1fdda-ccd6-713d-97db-eda78326c93b","revision":4}],"kind":"episodes","text":"## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":31}],"text":"## Facts\n### Sunday 2026-03-01\n[1] Ada lives in Lisbon.\n\n## Episodes\n### Sunday 2026-03-01 09:30\n[2] Ada: I moved to Lisbon last week.","tokens":53}
 type ContextAnswer struct {
-	// Citations What the marks stand for: `[1]` is the first.
+	// Citations What the marks refer to: `[1]` is the first.
 	Citations []Citation `json:"citations"`
 
-	// Dates Days (UTC) that the cited notes are of, oldest first.
+	// Dates Days (UTC) of the cited notes, oldest first.
 	Dates []string `json:"dates,omitempty"`
 
-	// Degraded Why less than was asked for answered, such as an embedder that is down; absent when nothing is missing.
+	// Degraded Why parts of the search failed, such as an unavailable embedder; absent if none did.
 	Degraded *string `json:"degraded,omitempty"`
 
-	// Encoding What counts tokens: a byte-pair encoding, or `estimate`, which counts words and signs and is
-	// close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
+	// Encoding The token counter: a byte-pair encoding, or `estimate`, which counts words and symbols
+	// and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
 	Encoding TokenEncoding `json:"encoding"`
 
-	// Parts What the text holds, by kind of memory, in its order.
+	// Parts The parts of the text by kind of memory, in order.
 	Parts []ContextPart `json:"parts"`
 
 	// Text The text of all parts.
 	Text string `json:"text"`
 
-	// Tokens Of `text`.
+	// Tokens Tokens of `text`.
 	Tokens int `json:"tokens"`
 }
 
@@ -698,15 +698,15 @@ type ContextAnswer struct {
 type ContextPart struct {
 	Citations []Citation `json:"citations"`
 
-	// Kind `profile`, `summaries`, `facts`, `episodes`, `messages` (the newest ones) and others; clients take kinds that they do not know.
+	// Kind `profile`, `summaries`, `facts`, `episodes`, `messages` (the newest ones) and others; clients must accept unknown kinds.
 	//
 	// Examples: episodes
 	Kind string `json:"kind"`
 
-	// Text As it stands in the text of the context.
+	// Text As in the text of the context.
 	Text string `json:"text"`
 
-	// Tokens Of this part by itself.
+	// Tokens Tokens of this part alone.
 	Tokens int `json:"tokens"`
 }
 
@@ -717,70 +717,71 @@ type ContextRequest struct {
 	// AsOf Read at this revision instead of the head.
 	AsOf *int64 `json:"as_of,omitempty"`
 
-	// Encoding What counts tokens: a byte-pair encoding, or `estimate`, which counts words and signs and is
-	// close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
+	// Encoding The token counter: a byte-pair encoding, or `estimate`, which counts words and symbols
+	// and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
 	Encoding *TokenEncoding `json:"encoding,omitempty"`
 
-	// Filter Either one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
-	// deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`, `occurred_at`,
-	// `created_at`, `state`, `attributes.<path>`.
+	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
+	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
+	// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
 	//
 	//
 	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
 	Filter *Filter `json:"filter,omitempty"`
 
-	// K Choose from this many hits.
+	// K Select from this many hits.
 	K *int `json:"k,omitempty"`
 
 	// Messages The current dialogue, as a query.
 	Messages []Message `json:"messages,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until the index has this revision.
+	// MinRevision Wait, for a limited time, until the index has this revision.
 	MinRevision *int64 `json:"min_revision,omitempty"`
 
-	// MinScore Leave out hits below this score.
+	// MinScore Leave out hits with a lower score.
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
-	// Order `time` shows the oldest first in each part, `relevance` the best hit. What is shown is chosen by relevance in either case.
+	// Order `time` orders each part from oldest to newest, `relevance` by rank. The notes are selected by relevance in either case.
 	Order *ContextRequestOrder `json:"order,omitempty"`
 
-	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
-	// without an assistant; `mem0` ranks by similarity as mem0 does. `auto` chooses between the first two by what the
-	// collection holds; an answer says which it was.
+	// Profile Weights of the ranking: `default`, or `people` for two or more persons who talk to
+	// each other without an assistant; `mem0` ranks by similarity as mem0 does. `auto`
+	// chooses between the first two by the content of the collection; the answer names the
+	// one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
-	// Query Words or a question, at most 64 KiB.
+	// Query Keywords or a question, at most 64 KiB.
 	Query *string `json:"query,omitempty"`
 
-	// ReferenceTime What "last May" or "two weeks ago" in the query count from; now when absent.
+	// ReferenceTime The time from which "last May" or "two weeks ago" in the query count; default now.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
-	// TokenBudget The text has at most this many tokens.
+	// TokenBudget Maximum tokens of the text.
 	TokenBudget *int `json:"token_budget,omitempty"`
 
-	// Weights Weights of single signals, by the names that `explain` gives; 0 switches one off.
+	// Weights Weights of single signals, by their names in `explain`; 0 disables a signal.
 	Weights *map[string]float64 `json:"weights,omitempty"`
 }
 
-// ContextRequestOrder `time` shows the oldest first in each part, `relevance` the best hit. What is shown is chosen by relevance in either case.
+// ContextRequestOrder `time` orders each part from oldest to newest, `relevance` by rank. The notes are selected by relevance in either case.
 type ContextRequestOrder string
 
 // Costs defines model for Costs.
 type Costs struct {
-	// Adds Changes that brought notes or messages.
+	// Adds Changes that added notes or messages.
 	Adds int64 `json:"adds"`
 
-	// Answers Calls of the model for chats.
+	// Answers Model calls for chats.
 	Answers int64 `json:"answers"`
 
 	// From First day (UTC).
 	From string `json:"from"`
 
-	// PerAdd On average; zeros when there was nothing to divide by.
+	// PerAdd An average; zeros if there was nothing to average.
 	PerAdd AverageCost `json:"per_add"`
 
-	// PerAnswer On average; zeros when there was nothing to divide by.
+	// PerAnswer An average; zeros if there was nothing to average.
 	PerAnswer AverageCost `json:"per_answer"`
 
 	// Purposes By purpose, sorted by its name.
@@ -790,7 +791,7 @@ type Costs struct {
 	To string `json:"to"`
 }
 
-// Counts What is visible at the head; absent until known (a fork of the past).
+// Counts What is visible at the head; absent while not known (a fork of the past).
 type Counts struct {
 	InReview int64            `json:"in_review"`
 	Kinds    map[string]int64 `json:"kinds"`
@@ -814,13 +815,13 @@ type Fact struct {
 	// Confidence 0 to 1.
 	Confidence float64 `json:"confidence"`
 
-	// InvalidatedAt Until when; absent while it is true.
+	// InvalidatedAt When it ceased to be true; absent while it is true.
 	InvalidatedAt *time.Time `json:"invalidated_at,omitempty"`
 
-	// Mentions How often it was said.
+	// Mentions How often it was mentioned.
 	Mentions int `json:"mentions"`
 
-	// Object Name of the entity that it leads to.
+	// Object Name of the entity that the subject is related to.
 	//
 	// Examples: Lisbon
 	Object string `json:"object"`
@@ -828,15 +829,15 @@ type Fact struct {
 	// ObjectID The object's note.
 	ObjectID uuid.UUID `json:"object_id"`
 
-	// Relation What leads from the one to the other.
+	// Relation How the subject is related to the object.
 	//
 	// Examples: lives_in
 	Relation string `json:"relation"`
 
-	// Sources Notes that it was taken from.
+	// Sources Notes that it was derived from.
 	Sources []uuid.UUID `json:"sources"`
 
-	// Subject Name of the entity that it is about.
+	// Subject Name of the entity that the fact is about.
 	//
 	// Examples: Ada
 	Subject string `json:"subject"`
@@ -847,7 +848,7 @@ type Fact struct {
 	// Valid Whether it is true now.
 	Valid bool `json:"valid"`
 
-	// ValidFrom Since when; may lie ahead. Absent: not known.
+	// ValidFrom Since when it is true; may be in the future. Absent: not known.
 	ValidFrom *time.Time `json:"valid_from,omitempty"`
 }
 
@@ -855,7 +856,7 @@ type Fact struct {
 type FactList struct {
 	Items []Fact `json:"items"`
 
-	// NextCursor Where the next page begins; absent at the end.
+	// NextCursor Start of the next page; absent on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
 
 	// Revision A position in a collection's log.
@@ -864,7 +865,7 @@ type FactList struct {
 
 // FieldError defines model for FieldError.
 type FieldError struct {
-	// Field Dotted path in the body, or the name of a parameter or header.
+	// Field Dotted path in the body, or name of a parameter or header.
 	//
 	// Examples: tags.3
 	Field string `json:"field"`
@@ -873,43 +874,45 @@ type FieldError struct {
 	Reason string `json:"reason"`
 }
 
-// Filter Either one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
-// deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`, `occurred_at`,
-// `created_at`, `state`, `attributes.<path>`.
+// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
+// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
+// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
 //
 // Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
 type Filter = json.RawMessage
 
 // ForgetAnswer defines model for ForgetAnswer.
 type ForgetAnswer struct {
-	// DryRun As asked: nothing went.
+	// DryRun The value of the request: if true, nothing was deleted.
 	DryRun bool `json:"dry_run"`
 
-	// Forgotten How many notes went, or would go.
+	// Forgotten How many notes were or would be deleted.
 	Forgotten int `json:"forgotten"`
 
-	// Items What went, or would go.
+	// Items Notes that were or would be deleted.
 	Items []ForgottenNote `json:"items"`
 
-	// Left Notes that have faded too and wait for the next pass, because one takes only so many; absent when there are none.
+	// Left Faded notes that are left for the next call, because one call deletes a limited number; absent if there are none.
 	Left *int `json:"left,omitempty"`
 
-	// Looked Exchanges and summaries that were looked at; each fades as one.
+	// Looked Exchanges and summaries that were checked; each fades as a whole.
 	Looked *int `json:"looked,omitempty"`
 
-	// Mode `threshold` forgets what is retained less than a floor; `random` forgets by chance, the more the less is retained.
+	// Mode `threshold` forgets notes with a retention below a floor; `random` forgets notes at
+	// random, more likely those with a low retention.
 	Mode ForgetMode `json:"mode"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
 }
 
-// ForgetMode `threshold` forgets what is retained less than a floor; `random` forgets by chance, the more the less is retained.
+// ForgetMode `threshold` forgets notes with a retention below a floor; `random` forgets notes at
+// random, more likely those with a low retention.
 type ForgetMode string
 
 // ForgetRequest Examples: {"dry_run":true,"floor":0.05,"mode":"threshold"}
 type ForgetRequest struct {
-	// DryRun Only say what would go.
+	// DryRun Only report what would be deleted.
 	DryRun *bool `json:"dry_run,omitempty"`
 
 	// Floor Retention below which `threshold` forgets. Default: the collection's.
@@ -918,7 +921,7 @@ type ForgetRequest struct {
 	// Mode Default: the collection's.
 	Mode *ForgetMode `json:"mode,omitempty"`
 
-	// Tau Days that a note of strength 1 takes to fade to 1/e. Default: the collection's.
+	// Tau Days until a note of strength 1 fades to 1/e. Default: the collection's.
 	Tau *float64 `json:"tau,omitempty"`
 }
 
@@ -938,14 +941,14 @@ type ForgottenNote struct {
 
 // Graph defines model for Graph.
 type Graph struct {
-	// Links Those whose ends are both among the nodes.
+	// Links Links between two of the nodes.
 	Links []Link      `json:"links"`
 	Nodes []GraphNode `json:"nodes"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
 
-	// Truncated There is more than `limit` allows.
+	// Truncated There are more nodes than `limit`.
 	Truncated *bool `json:"truncated,omitempty"`
 }
 
@@ -955,14 +958,15 @@ type GraphNode struct {
 	Content  string  `json:"content"`
 	Context  string  `json:"context"`
 
-	// Distance Links between it and the center.
+	// Distance Links from the center.
 	Distance *int      `json:"distance,omitempty"`
 	ID       uuid.UUID `json:"id"`
 	Keywords []string  `json:"keywords"`
 	Kind     Kind      `json:"kind"`
 
-	// State `raw` no policy has run; `evolved` its job ended, whatever it decided; `pending` a
-	// model or embedder call failed and is retried; `in_review` a proposal waits.
+	// State `raw`: no policy has run. `evolved`: its job has ended, with or without changes.
+	// `pending`: a model or embedder call failed and is retried. `in_review`: a proposal
+	// waits.
 	State NoteState `json:"state"`
 	Tags  []string  `json:"tags"`
 }
@@ -975,11 +979,11 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// HistoryEntry A version with the change that made it; a tombstone has `deleted` instead of `note`.
+// HistoryEntry A version with the change that made it; a deletion has `deleted` instead of `note`.
 type HistoryEntry struct {
 	Actor string `json:"actor"`
 
-	// Cause Why: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`.
+	// Cause Cause of the change: `add`, `patch`, `delete`, `restore`, `link`, `analyze`, `evolve`, `review`, `undo`, `consolidate`, `import`, `mark`, `extract`, `summarize`, `forget`, `config`, `reembed`.
 	Cause     string     `json:"cause"`
 	ChangedAt time.Time  `json:"changed_at"`
 	Deleted   *bool      `json:"deleted,omitempty"`
@@ -1006,13 +1010,13 @@ type HistoryList struct {
 type Hit struct {
 	Explain map[string]interface{} `json:"explain,omitempty"`
 
-	// IsNeighbor Found along a link and not by itself.
+	// IsNeighbor Found through a link only.
 	IsNeighbor *bool `json:"is_neighbor,omitempty"`
 
-	// Note A `Note`; a `NoteRef` when `fields` asks for ids.
+	// Note A `Note`; a `NoteRef` when `fields` selects ids.
 	Note HitNote `json:"note"`
 
-	// Passage The part of a long note's content that fits the query best by its words; absent where a note is one passage.
+	// Passage The part of a long note that matches the words of the query best; absent if the note is a single passage.
 	Passage *Passage `json:"passage,omitempty"`
 
 	// Score Higher is better.
@@ -1023,14 +1027,14 @@ type Hit struct {
 // HitSources defines model for Hit.Sources.
 type HitSources string
 
-// HitNote A `Note`; a `NoteRef` when `fields` asks for ids.
+// HitNote A `Note`; a `NoteRef` when `fields` selects ids.
 type HitNote = any
 
 // HotNote defines model for HotNote.
 type HotNote struct {
 	Note Note `json:"note"`
 
-	// Score What its use is worth now: uses, halved for every 24 hours since the last one.
+	// Score The number of uses, halved for every 24 hours since the last one.
 	Score float64 `json:"score"`
 }
 
@@ -1042,9 +1046,9 @@ type HotNoteList struct {
 	Revision Revision `json:"revision"`
 }
 
-// ImportNote A note as it was elsewhere. `timestamp`, `retrieval_count`, `last_accessed` and
-// `evolution_history` are the public A-MEM names of `occurred_at`,
-// `usage.access_count`, `usage.last_access` and `history`.
+// ImportNote A note from elsewhere. `timestamp`, `retrieval_count`, `last_accessed` and
+// `evolution_history` are the public A-MEM names of `occurred_at`, `usage.access_count`,
+// `usage.last_access` and `history`.
 type ImportNote struct {
 	// Attributes Free JSON, at most 16 KiB.
 	Attributes *Attributes `json:"attributes,omitempty"`
@@ -1058,7 +1062,7 @@ type ImportNote struct {
 	CreatedAt        *EventTime    `json:"created_at,omitempty"`
 	EvolutionHistory []interface{} `json:"evolution_history,omitempty"`
 
-	// History What earlier evolutions did, kept as it is.
+	// History What earlier evolutions did; stored unchanged.
 	History    []interface{} `json:"history,omitempty"`
 	ID         uuid.UUID     `json:"id"`
 	Importance *float64      `json:"importance,omitempty"`
@@ -1070,7 +1074,7 @@ type ImportNote struct {
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	LastAccessed *EventTime `json:"last_accessed,omitempty"`
 
-	// Links Ids of the notes it links to, or links.
+	// Links Ids of the linked notes, or links.
 	Links []json.RawMessage `json:"links,omitempty"`
 
 	// OccurredAt RFC 3339 with any offset, or `YYYYMMDDHHmm` in UTC. From 1900 to 5 minutes ahead.
@@ -1085,11 +1089,11 @@ type ImportNote struct {
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	Timestamp *EventTime `json:"timestamp,omitempty"`
 
-	// Usage Recalls by callers; internal look-ups do not count.
+	// Usage Recalls by clients; internal reads do not count.
 	Usage *NoteUsage `json:"usage,omitempty"`
 }
 
-// IndexState The in-memory index of the gateway that answered. Only in a single GET.
+// IndexState The in-memory index of the gateway that answered. Only when one collection is read.
 type IndexState struct {
 	Bytes *int64 `json:"bytes,omitempty"`
 	Notes *int64 `json:"notes,omitempty"`
@@ -1141,13 +1145,13 @@ type Job struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 	ID         uuid.UUID  `json:"id"`
 
-	// Kind `note` and `exchange` ask a policy, `policy` is work that it put off; `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`.
+	// Kind `note` and `exchange` run a policy, `policy` is work that a policy deferred; the others are `adopt`, `copy`, `consolidate`, `import`, `remove`, `reembed`.
 	Kind     string                 `json:"kind"`
 	Note     *uuid.UUID             `json:"note,omitempty"`
 	Progress *Progress              `json:"progress,omitempty"`
 	Result   map[string]interface{} `json:"result,omitempty"`
 
-	// State `failed` ended with an error that a retry cannot mend; `dead` used up its tries.
+	// State `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries.
 	State JobState `json:"state"`
 }
 
@@ -1166,11 +1170,11 @@ type JobList struct {
 type JobRef struct {
 	ID uuid.UUID `json:"id"`
 
-	// State `failed` ended with an error that a retry cannot mend; `dead` used up its tries.
+	// State `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries.
 	State JobState `json:"state"`
 }
 
-// JobState `failed` ended with an error that a retry cannot mend; `dead` used up its tries.
+// JobState `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries.
 type JobState string
 
 // Kind defines model for Kind.
@@ -1184,7 +1188,7 @@ type Layer struct {
 	Revision Revision `json:"revision"`
 }
 
-// Limits What a tenant may hold or do. Absent means no limit.
+// Limits Limits of a tenant. Absent means unlimited.
 type Limits struct {
 	Collections       *int64 `json:"collections,omitempty"`
 	Forks             *int64 `json:"forks,omitempty"`
@@ -1194,7 +1198,7 @@ type Limits struct {
 	StoredBytes       *int64 `json:"stored_bytes,omitempty"`
 }
 
-// LimitsPatch The named limits are set; `null` or 0 takes a limit away.
+// LimitsPatch Sets the named limits; `null` or 0 removes a limit.
 type LimitsPatch struct {
 	Collections       nullable.Nullable[int64] `json:"collections,omitempty"`
 	Forks             nullable.Nullable[int64] `json:"forks,omitempty"`
@@ -1234,7 +1238,7 @@ type LinksInput struct {
 	Links []LinkInput `json:"links"`
 }
 
-// Message `role` and `content`, or `user` and `assistant`. `id` and `session` say where it came from; a query does not use them.
+// Message `role` and `content`, or `user` and `assistant`. `id` and `session` identify the message; a query does not use them.
 type Message struct {
 	Assistant *string `json:"assistant,omitempty"`
 	Content   *string `json:"content,omitempty"`
@@ -1246,72 +1250,74 @@ type Message struct {
 	// Examples: 2026-03-01T09:30:00Z, 202603010930
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
 
-	// Role The part that a message has in a conversation.
+	// Role Role of a message in a conversation.
 	Role    *MessageRole `json:"role,omitempty"`
 	Session *string      `json:"session,omitempty"`
 	User    *string      `json:"user,omitempty"`
 }
 
-// MessageInput `role` and `content`, or a pair of `user` and `assistant`, which makes two messages: their ids are `id` with
-// `/user` and `/assistant` behind it, everything else is the same for both. A pair of which one side is empty or absent is the other side alone.
+// MessageInput `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
+// with the same fields; their ids are `id` followed by `/user` and `/assistant`. A pair
+// with one empty or absent side is one message.
 type MessageInput struct {
-	// Assistant What the assistant answered, of a pair.
+	// Assistant The assistant's answer of a pair.
 	Assistant *string `json:"assistant,omitempty"`
 
-	// Attributes Your own, at most 16 KiB; `role`, `name`, `session`, `turn`, `recalled` and `expires_at` are kept for the fields of that name.
+	// Attributes Your own attributes, at most 16 KiB; `role`, `name`, `session`, `turn`, `recalled` and `expires_at` are reserved for the fields of that name.
 	Attributes *Attributes `json:"attributes,omitempty"`
 
-	// Content At most 64 KiB: a text, or its parts as OpenAI's chat completions have them. Parts become one text, a line each;
-	// of an image its description is kept, as `[image: …]`, and not the image.
+	// Content At most 64 KiB: a string, or parts as in OpenAI's chat completions. Parts become
+	// one text with one line each. An image is stored as its description (`[image: …]`),
+	// not as an image.
 	Content *any `json:"content,omitempty"`
 
-	// ExpiresAt What is learned from it ends then.
+	// ExpiresAt When what is learned from it ends.
 	ExpiresAt *AnyTime `json:"expires_at,omitempty"`
 
-	// ID Yours; makes the message safe to send again, also in another request.
+	// ID Your own id; makes the message safe to send again, also in another request.
 	ID *string `json:"id,omitempty"`
 
-	// Name Of who speaks, as prompts and facts name them; of a pair, the user's.
+	// Name Name of the speaker, as in prompts and facts; in a pair, the user's.
 	Name *string `json:"name,omitempty"`
 
-	// OccurredAt When it was said; now when absent.
+	// OccurredAt When it was said; default now.
 	OccurredAt *EventTime `json:"occurred_at,omitempty"`
 
-	// Recalled It was written with recalled memories before it, so nothing is learned from it.
+	// Recalled It was written with recalled memories in the prompt, so nothing is learned from it.
 	Recalled *bool `json:"recalled,omitempty"`
 
 	// Role Default `user`.
 	Role *MessageRole `json:"role,omitempty"`
 
-	// Session A name or number that tells conversations apart.
+	// Session A name or number that identifies the conversation.
 	Session *any `json:"session,omitempty"`
 
-	// User What the user said, of a pair.
+	// User The user's message of a pair.
 	User *string `json:"user,omitempty"`
 }
 
 // MessageList defines model for MessageList.
 type MessageList struct {
-	// Degraded With `query`: why less than was asked for answered; absent when nothing is missing.
+	// Degraded With `query`: why parts of the search failed; absent if none did.
 	Degraded *string         `json:"degraded,omitempty"`
 	Items    []StoredMessage `json:"items"`
 
-	// NextCursor Where the next page begins; absent at the end.
+	// NextCursor Start of the next page; absent on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
 }
 
-// MessagePart A text, or an image with a `description` of what is to be seen on it; nobody here looks at images.
+// MessagePart A text, or an image with a `description` of its content. Images themselves are not read.
 type MessagePart struct {
-	// Description Of an image; required there.
+	// Description Required for an image.
 	Description *string `json:"description,omitempty"`
 
-	// ImageURL As OpenAI has it; not kept.
+	// ImageURL As in OpenAI's form; not stored.
 	ImageURL *any `json:"image_url,omitempty"`
 
-	// Text Of a part of type `text`.
+	// Text For a part of type `text`.
 	Text *string         `json:"text,omitempty"`
 	Type MessagePartType `json:"type"`
 }
@@ -1321,19 +1327,19 @@ type MessagePartType string
 
 // MessageRef defines model for MessageRef.
 type MessageRef struct {
-	// ID Of the note that the message is.
+	// ID Id of the message's note.
 	ID uuid.UUID `json:"id"`
 }
 
-// MessageRole The part that a message has in a conversation.
+// MessageRole Role of a message in a conversation.
 type MessageRole string
 
 // MessagesAccepted defines model for MessagesAccepted.
 type MessagesAccepted struct {
-	// Job The last one that the messages caused; absent when nothing is to be done.
+	// Job The last job that the messages caused; absent if there is none.
 	Job *JobRef `json:"job,omitempty"`
 
-	// Messages One for each message, two for a pair, in the order given.
+	// Messages One per message, two per pair, in order.
 	Messages []MessageRef `json:"messages"`
 
 	// Revision A position in a collection's log.
@@ -1342,7 +1348,7 @@ type MessagesAccepted struct {
 
 // MessagesInput Examples: {"messages":[{"content":"I moved to Lisbon last week.","id":"m-17","name":"Ada","occurred_at":"2026-03-01T09:30:00Z","role":"user","session":"7"},{"content":"How do you like it there?","id":"m-18","occurred_at":"2026-03-01T09:30:05Z","role":"assistant","session":"7"}]}
 type MessagesInput struct {
-	// Infer `false` stores the messages as they are; no policy looks at them.
+	// Infer `false` stores the messages without running the policy.
 	Infer *bool `json:"infer,omitempty"`
 
 	// Messages In the order in which they were said; a pair counts as two.
@@ -1363,7 +1369,7 @@ type ModelName struct {
 	// Created When the gateway was started, in seconds since 1970.
 	Created int64 `json:"created"`
 
-	// ID What `model` names it by.
+	// ID Name for `model` of a request.
 	ID      string          `json:"id"`
 	Object  ModelNameObject `json:"object"`
 	OwnedBy string          `json:"owned_by"`
@@ -1389,12 +1395,12 @@ type Name = string
 
 // Note defines model for Note.
 type Note struct {
-	// Analyst Who described it; absent when nobody did.
+	// Analyst Who described it; absent if it is not described.
 	Analyst    *NoteAnalyst           `json:"analyst,omitempty"`
 	Attributes map[string]interface{} `json:"attributes"`
 	Category   *string                `json:"category,omitempty"`
 
-	// Collection The collection that it was read through.
+	// Collection The collection that was read.
 	Collection uuid.UUID `json:"collection"`
 	Content    string    `json:"content"`
 
@@ -1402,7 +1408,7 @@ type Note struct {
 	Context   string    `json:"context"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// Embedder Embedder of the vector that came with this version; absent while it has none.
+	// Embedder Embedder of this version's vector; absent while it has none.
 	Embedder *string `json:"embedder,omitempty"`
 
 	// Embedding Only with `include=embedding`.
@@ -1415,7 +1421,7 @@ type Note struct {
 	Keywords   []string  `json:"keywords"`
 	Kind       Kind      `json:"kind"`
 
-	// Links The outgoing ones.
+	// Links The outgoing links.
 	Links      []NoteLink  `json:"links"`
 	OccurredAt *time.Time  `json:"occurred_at,omitempty"`
 	Provenance *Provenance `json:"provenance,omitempty"`
@@ -1423,17 +1429,18 @@ type Note struct {
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
 
-	// State `raw` no policy has run; `evolved` its job ended, whatever it decided; `pending` a
-	// model or embedder call failed and is retried; `in_review` a proposal waits.
+	// State `raw`: no policy has run. `evolved`: its job has ended, with or without changes.
+	// `pending`: a model or embedder call failed and is retried. `in_review`: a proposal
+	// waits.
 	State     NoteState `json:"state"`
 	Tags      []string  `json:"tags"`
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Usage Recalls by callers; internal look-ups do not count.
+	// Usage Recalls by clients; internal reads do not count.
 	Usage *NoteUsage `json:"usage,omitempty"`
 }
 
-// NoteAnalyst Who described it; absent when nobody did.
+// NoteAnalyst Who described it; absent if it is not described.
 type NoteAnalyst string
 
 // NoteCreated defines model for NoteCreated.
@@ -1454,11 +1461,11 @@ type NoteInput struct {
 	// Content Text, at most 64 KiB.
 	Content string `json:"content"`
 
-	// Context One sentence about it, at most 8 KiB. Given values win over analysis.
+	// Context One sentence about it, at most 8 KiB. Values of the request are not replaced by analysis.
 	Context    *string  `json:"context,omitempty"`
 	Importance *float64 `json:"importance,omitempty"`
 
-	// Infer false: store as given, run no policy.
+	// Infer `false` stores the note without running the policy.
 	Infer    *bool    `json:"infer,omitempty"`
 	Keywords []string `json:"keywords,omitempty"`
 	Kind     *Kind    `json:"kind,omitempty"`
@@ -1504,11 +1511,12 @@ type NoteRef struct {
 	ID uuid.UUID `json:"id"`
 }
 
-// NoteState `raw` no policy has run; `evolved` its job ended, whatever it decided; `pending` a
-// model or embedder call failed and is retried; `in_review` a proposal waits.
+// NoteState `raw`: no policy has run. `evolved`: its job has ended, with or without changes.
+// `pending`: a model or embedder call failed and is retried. `in_review`: a proposal
+// waits.
 type NoteState string
 
-// NoteUsage Recalls by callers; internal look-ups do not count.
+// NoteUsage Recalls by clients; internal reads do not count.
 type NoteUsage struct {
 	AccessCount int64      `json:"access_count"`
 	LastAccess  *time.Time `json:"last_access,omitempty"`
@@ -1522,36 +1530,36 @@ type OpenAIError struct {
 
 // OpenAIErrorBody defines model for OpenAIErrorBody.
 type OpenAIErrorBody struct {
-	// Code As elsewhere, or `model_not_found`.
+	// Code A code as elsewhere, or `model_not_found`.
 	Code    nullable.Nullable[string] `json:"code,omitempty"`
 	Message string                    `json:"message"`
 
-	// Param The field at fault.
+	// Param The invalid field.
 	Param nullable.Nullable[string] `json:"param,omitempty"`
 
 	// Type Such as `invalid_request_error` or `server_error`.
 	Type string `json:"type"`
 }
 
-// Passage The part of a long note's content that fits the query best by its words; absent where a note is one passage.
+// Passage The part of a long note that matches the words of the query best; absent if the note is a single passage.
 type Passage struct {
-	// End The byte after its last.
+	// End Byte after its last one.
 	End int `json:"end"`
 
-	// Start First byte of it in the UTF-8 content.
+	// Start First byte of the passage in the UTF-8 content.
 	Start int `json:"start"`
 }
 
 // PolicyDescription defines model for PolicyDescription.
 type PolicyDescription struct {
-	// Defaults Its constants.
+	// Defaults Values of its constants.
 	Defaults    map[string]interface{} `json:"defaults"`
 	Description string                 `json:"description"`
 
-	// Exchanges Messages are decided about by exchanges and not one by one, as notes.
+	// Exchanges The policy works on exchanges of messages, not on single messages.
 	Exchanges bool `json:"exchanges"`
 
-	// Name What a collection calls it.
+	// Name Name for `policy` of a collection.
 	//
 	// Examples: amem
 	Name string `json:"name"`
@@ -1559,7 +1567,7 @@ type PolicyDescription struct {
 	// Schema JSON Schema of what `policy_config` may override.
 	Schema map[string]interface{} `json:"schema"`
 
-	// Title What people call it.
+	// Title Name for people.
 	Title string `json:"title"`
 }
 
@@ -1570,7 +1578,7 @@ type PolicyList struct {
 
 // Problem RFC 9457.
 type Problem struct {
-	// Code Stable; made for programs.
+	// Code Stable, for programs.
 	//
 	// Examples: invalid
 	Code      string       `json:"code"`
@@ -1590,13 +1598,13 @@ type Problem struct {
 
 // Profile defines model for Profile.
 type Profile struct {
-	// Days What single days told, the newest first.
+	// Days What single days showed, newest first.
 	Days []ProfileDay `json:"days"`
 
-	// Meta What was given of the person and the companion, such as `name`, `hobbies`, `speaking_style`.
+	// Meta What was imported about the person and the companion, such as `name`, `hobbies`, `speaking_style`.
 	Meta map[string]interface{} `json:"meta,omitempty"`
 
-	// Notes Notes that the portrait and `meta` are.
+	// Notes Notes of the portrait and of `meta`.
 	Notes []uuid.UUID `json:"notes,omitempty"`
 
 	// Portrait What the person is like, over all days.
@@ -1614,7 +1622,7 @@ type ProfileDay struct {
 	// Analyst Who wrote it.
 	Analyst *ProfileDayAnalyst `json:"analyst,omitempty"`
 
-	// Content What the day told, in words.
+	// Content What the day showed, in words.
 	Content string `json:"content"`
 
 	// Date The day, in UTC.
@@ -1623,13 +1631,13 @@ type ProfileDay struct {
 	// Mood How the person felt.
 	Mood *string `json:"mood,omitempty"`
 
-	// Note Id of the note that it is.
+	// Note Id of the profile's note.
 	Note uuid.UUID `json:"note"`
 
 	// ReplyStrategy How to answer such a person.
 	ReplyStrategy *string `json:"reply_strategy,omitempty"`
 
-	// Traits Traits that showed.
+	// Traits Traits of the person.
 	Traits []string `json:"traits,omitempty"`
 }
 
@@ -1650,7 +1658,7 @@ type Provenance struct {
 	// Sources Notes that it was derived from.
 	Sources []uuid.UUID `json:"sources,omitempty"`
 
-	// Stale A source is gone or reads differently, or an association it rests on was undone.
+	// Stale A source was deleted or has changed, or an association that it depends on was undone.
 	Stale *bool `json:"stale,omitempty"`
 }
 
@@ -1669,17 +1677,18 @@ type PurposeCost struct {
 	Purpose string `json:"purpose"`
 }
 
-// RankingProfile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
-// without an assistant; `mem0` ranks by similarity as mem0 does. `auto` chooses between the first two by what the
-// collection holds; an answer says which it was.
+// RankingProfile Weights of the ranking: `default`, or `people` for two or more persons who talk to
+// each other without an assistant; `mem0` ranks by similarity as mem0 does. `auto`
+// chooses between the first two by the content of the collection; the answer names the
+// one that was used.
 type RankingProfile string
 
 // Readiness defines model for Readiness.
 type Readiness struct {
-	// Checks `ok`, `failed`, or `degraded` for what can be done without, by name.
+	// Checks Results of the checks by name: `ok`, `failed`, or `degraded` for an optional one.
 	Checks map[string]string `json:"checks"`
 
-	// Notices What is degraded and how to mend it, in words; absent when there is nothing to say.
+	// Notices What is degraded and how to fix it; absent if there is nothing to say.
 	Notices []string        `json:"notices,omitempty"`
 	Status  ReadinessStatus `json:"status"`
 }
@@ -1689,14 +1698,14 @@ type ReadinessStatus string
 
 // ReembedRequest defines model for ReembedRequest.
 type ReembedRequest struct {
-	// Embedder Name of an embedder that the server has; an unknown one is refused with those there are.
+	// Embedder Name of a configured embedder; the refusal of another name lists them.
 	Embedder string `json:"embedder"`
 }
 
-// Ref An id or a name.
+// Ref Id or name.
 type Ref = string
 
-// Relation What a link means. A-MEM links are `related`.
+// Relation Meaning of the link. A-MEM links are `related`.
 type Relation = string
 
 // RerankMode `model` has a model judge the relevance of the hits.
@@ -1704,13 +1713,13 @@ type RerankMode string
 
 // RestoreRequest defines model for RestoreRequest.
 type RestoreRequest struct {
-	// Revision Where the wanted version begins, as the history says.
+	// Revision Revision at which the wanted version begins, as in the history.
 	Revision Revision `json:"revision"`
 }
 
 // Review defines model for Review.
 type Review struct {
-	// Actor Who closed it.
+	// Actor Who closed the review.
 	Actor      *string        `json:"actor,omitempty"`
 	Changes    []ReviewChange `json:"changes"`
 	ClosedAt   *time.Time     `json:"closed_at,omitempty"`
@@ -1728,7 +1737,7 @@ type Review struct {
 	// changes that were made without asking.
 	State ReviewState `json:"state"`
 
-	// Trigger The note whose add proposed it.
+	// Trigger The note whose add caused the proposal.
 	Trigger *uuid.UUID `json:"trigger,omitempty"`
 }
 
@@ -1737,7 +1746,7 @@ type ReviewChange struct {
 	After  *Note `json:"after,omitempty"`
 	Before *Note `json:"before,omitempty"`
 
-	// Links Links to be added from the note.
+	// Links Links that the change adds to the note.
 	Links []NoteLink `json:"links,omitempty"`
 	Note  uuid.UUID  `json:"note"`
 }
@@ -1762,7 +1771,7 @@ type Revision = int64
 
 // RotateRequest defines model for RotateRequest.
 type RotateRequest struct {
-	// OverlapSeconds How long the old key works on.
+	// OverlapSeconds How long the old key stays valid.
 	OverlapSeconds *int64 `json:"overlap_seconds,omitempty"`
 }
 
@@ -1781,18 +1790,18 @@ type SearchInclude string
 // SearchMode defines model for SearchMode.
 type SearchMode string
 
-// SearchQuery One query of a batch. What it leaves out is taken from the request.
+// SearchQuery One query of a batch. Absent fields are taken from the request.
 type SearchQuery struct {
-	// ExpandLinks Follow links this far, both ways, and score what they reach together with the direct hits.
+	// ExpandLinks Follow links this far, in both directions, and rank the linked notes with the direct hits.
 	ExpandLinks *int  `json:"expand_links,omitempty"`
 	Explain     *bool `json:"explain,omitempty"`
 
-	// Fields `id` answers ids and scores only.
+	// Fields `id` returns only ids and scores.
 	Fields []SearchField `json:"fields,omitempty"`
 
-	// Filter Either one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
-	// deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`, `occurred_at`,
-	// `created_at`, `state`, `attributes.<path>`.
+	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
+	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
+	// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
 	//
 	//
 	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
@@ -1801,25 +1810,26 @@ type SearchQuery struct {
 	// Include `embedding` adds the vectors.
 	Include []SearchInclude `json:"include,omitempty"`
 
-	// K At most this many hits.
+	// K Maximum number of hits.
 	K *int `json:"k,omitempty"`
 
 	// Messages The current dialogue, as a query.
 	Messages []Message `json:"messages,omitempty"`
 
-	// MinScore Leave out hits below this score.
+	// MinScore Leave out hits with a lower score.
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
-	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
-	// without an assistant; `mem0` ranks by similarity as mem0 does. `auto` chooses between the first two by what the
-	// collection holds; an answer says which it was.
+	// Profile Weights of the ranking: `default`, or `people` for two or more persons who talk to
+	// each other without an assistant; `mem0` ranks by similarity as mem0 does. `auto`
+	// chooses between the first two by the content of the collection; the answer names the
+	// one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
-	// Query Words or a question, at most 64 KiB.
+	// Query Keywords or a question, at most 64 KiB.
 	Query *string `json:"query,omitempty"`
 
-	// ReferenceTime What "last May" or "two weeks ago" in the query count from; now when absent.
+	// ReferenceTime The time from which "last May" or "two weeks ago" in the query count; default now.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
 	// Rerank `model` has a model judge the relevance of the hits.
@@ -1831,27 +1841,27 @@ type SearchQuery struct {
 	// Vector A vector of the collection's embedder.
 	Vector []float32 `json:"vector,omitempty"`
 
-	// Weights Weights of single signals, by the names that `explain` gives; 0 switches one off.
+	// Weights Weights of single signals, by their names in `explain`; 0 disables a signal.
 	Weights *map[string]float64 `json:"weights,omitempty"`
 }
 
-// SearchRequest Exactly one of `query`, `vector`, `messages`, `queries`. Beside `queries`, the other fields are defaults.
+// SearchRequest Exactly one of `query`, `vector`, `messages`, `queries`. With `queries`, the other fields are defaults.
 //
 // Examples: {"expand_links":1,"k":5,"query":"where does Ada live"}
 type SearchRequest struct {
 	// AsOf Read at this revision instead of the head.
 	AsOf *int64 `json:"as_of,omitempty"`
 
-	// ExpandLinks Follow links this far, both ways, and score what they reach together with the direct hits.
+	// ExpandLinks Follow links this far, in both directions, and rank the linked notes with the direct hits.
 	ExpandLinks *int  `json:"expand_links,omitempty"`
 	Explain     *bool `json:"explain,omitempty"`
 
-	// Fields `id` answers ids and scores only.
+	// Fields `id` returns only ids and scores.
 	Fields []SearchField `json:"fields,omitempty"`
 
-	// Filter Either one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
-	// deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`, `occurred_at`,
-	// `created_at`, `state`, `attributes.<path>`.
+	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
+	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
+	// `occurred_at`, `created_at`, `state`, `attributes.<path>`.
 	//
 	//
 	// Examples: {"and":[{"field":"tags","op":"contains","value":"ml"},{"field":"importance","op":"gte","value":0.5}]}
@@ -1860,31 +1870,32 @@ type SearchRequest struct {
 	// Include `embedding` adds the vectors.
 	Include []SearchInclude `json:"include,omitempty"`
 
-	// K At most this many hits.
+	// K Maximum number of hits.
 	K *int `json:"k,omitempty"`
 
 	// Messages The current dialogue, as a query.
 	Messages []Message `json:"messages,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until the index has this revision.
+	// MinRevision Wait, for a limited time, until the index has this revision.
 	MinRevision *int64 `json:"min_revision,omitempty"`
 
-	// MinScore Leave out hits below this score.
+	// MinScore Leave out hits with a lower score.
 	MinScore *float64    `json:"min_score,omitempty"`
 	Mode     *SearchMode `json:"mode,omitempty"`
 
-	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
-	// without an assistant; `mem0` ranks by similarity as mem0 does. `auto` chooses between the first two by what the
-	// collection holds; an answer says which it was.
+	// Profile Weights of the ranking: `default`, or `people` for two or more persons who talk to
+	// each other without an assistant; `mem0` ranks by similarity as mem0 does. `auto`
+	// chooses between the first two by the content of the collection; the answer names the
+	// one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Queries A batch.
 	Queries []SearchQuery `json:"queries,omitempty"`
 
-	// Query Words or a question, at most 64 KiB.
+	// Query Keywords or a question, at most 64 KiB.
 	Query *string `json:"query,omitempty"`
 
-	// ReferenceTime What "last May" or "two weeks ago" in the query count from; now when absent.
+	// ReferenceTime The time from which "last May" or "two weeks ago" in the query count; default now.
 	ReferenceTime *EventTime `json:"reference_time,omitempty"`
 
 	// Rerank `model` has a model judge the relevance of the hits.
@@ -1896,23 +1907,24 @@ type SearchRequest struct {
 	// Vector A vector of the collection's embedder.
 	Vector []float32 `json:"vector,omitempty"`
 
-	// Weights Weights of single signals, by the names that `explain` gives; 0 switches one off.
+	// Weights Weights of single signals, by their names in `explain`; 0 disables a signal.
 	Weights *map[string]float64 `json:"weights,omitempty"`
 }
 
 // SearchResult defines model for SearchResult.
 type SearchResult struct {
-	// Answerable How well the best hit fits the query on its own scale, 0..1; low values say that the collection may not know. Absent without hits.
+	// Answerable How well the best hit matches the query on its own scale, 0..1; low values mean that the collection may not have the answer. Absent without hits.
 	Answerable *float64 `json:"answerable,omitempty"`
 
-	// Degraded Why less than was asked for answered, such as an embedder that is down; absent when nothing is missing.
+	// Degraded Why parts of the search failed, such as an unavailable embedder; absent if none did.
 	Degraded *string    `json:"degraded,omitempty"`
 	Hits     []Hit      `json:"hits"`
 	Mode     SearchMode `json:"mode"`
 
-	// Profile Weights of the ranking: `default`, or `people` for two or more persons talking to each other
-	// without an assistant; `mem0` ranks by similarity as mem0 does. `auto` chooses between the first two by what the
-	// collection holds; an answer says which it was.
+	// Profile Weights of the ranking: `default`, or `people` for two or more persons who talk to
+	// each other without an assistant; `mem0` ranks by similarity as mem0 does. `auto`
+	// chooses between the first two by the content of the collection; the answer names the
+	// one that was used.
 	Profile *RankingProfile `json:"profile,omitempty"`
 
 	// Revision A position in a collection's log.
@@ -1927,37 +1939,37 @@ type SearchResults struct {
 
 // StoredMessage defines model for StoredMessage.
 type StoredMessage struct {
-	// Attributes What its writer added.
+	// Attributes Attributes that the client sent.
 	Attributes map[string]interface{} `json:"attributes,omitempty"`
 
 	// Content As it was said.
 	Content string `json:"content"`
 
-	// CreatedAt When it was written down.
+	// CreatedAt When it was stored.
 	CreatedAt time.Time `json:"created_at"`
 
 	// ExpiresAt When what is learned from it ends; absent: never.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 
-	// ID Of the note that the message is.
+	// ID Id of the message's note.
 	ID uuid.UUID `json:"id"`
 
-	// MessageID The id that its writer gave it.
+	// MessageID The id that the client sent.
 	MessageID *string `json:"message_id,omitempty"`
 
-	// Name Of who speaks.
+	// Name Name of the speaker.
 	Name *string `json:"name,omitempty"`
 
 	// OccurredAt When it was said.
 	OccurredAt time.Time `json:"occurred_at"`
 
-	// Recalled It was written with recalled memories before it; absent otherwise.
+	// Recalled It was written with recalled memories in the prompt; absent otherwise.
 	Recalled *bool `json:"recalled,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
 
-	// Role The part that a message has in a conversation.
+	// Role Role of a message in a conversation.
 	Role MessageRole `json:"role"`
 
 	// Score Only with `query`; higher is better.
@@ -1966,8 +1978,9 @@ type StoredMessage struct {
 	// Session The conversation that it belongs to.
 	Session *any `json:"session,omitempty"`
 
-	// State `raw` no policy has run; `evolved` its job ended, whatever it decided; `pending` a
-	// model or embedder call failed and is retried; `in_review` a proposal waits.
+	// State `raw`: no policy has run. `evolved`: its job has ended, with or without changes.
+	// `pending`: a model or embedder call failed and is retried. `in_review`: a proposal
+	// waits.
 	State NoteState `json:"state"`
 
 	// Turn The exchange that it belongs to.
@@ -1978,7 +1991,7 @@ type StoredMessage struct {
 type SummaryList struct {
 	Items []SummaryNote `json:"items"`
 
-	// NextCursor Where the next page begins; absent at the end.
+	// NextCursor Start of the next page; absent on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
 
 	// Revision A position in a collection's log.
@@ -1996,35 +2009,35 @@ type SummaryNote struct {
 	// CreatedAt When it was first written.
 	CreatedAt time.Time `json:"created_at"`
 
-	// Date Of a day's.
+	// Date For a day.
 	Date *string `json:"date,omitempty"`
 
-	// Events What happened, each by itself.
+	// Events What happened, one event each.
 	Events []string `json:"events,omitempty"`
 
-	// ID Of the note that it is.
+	// ID Id of the summary's note.
 	ID uuid.UUID `json:"id"`
 
-	// Period What a summary is of: a day, a session, or everything.
+	// Period What a summary covers: a day, a session, or everything.
 	Period SummaryPeriod `json:"period"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
 
-	// Session Of a session's.
+	// Session For a session.
 	Session *string `json:"session,omitempty"`
 
-	// Sources Notes that it was taken from.
+	// Sources Notes that it was derived from.
 	Sources []uuid.UUID `json:"sources,omitempty"`
 
-	// UpdatedAt When it was last written anew.
+	// UpdatedAt When it was last rewritten.
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // SummaryNoteAnalyst Who wrote it.
 type SummaryNoteAnalyst string
 
-// SummaryPeriod What a summary is of: a day, a session, or everything.
+// SummaryPeriod What a summary covers: a day, a session, or everything.
 type SummaryPeriod string
 
 // TTL Seconds until it expires.
@@ -2035,7 +2048,7 @@ type Tenant struct {
 	CreatedAt time.Time `json:"created_at"`
 	ID        uuid.UUID `json:"id"`
 
-	// Limits What a tenant may hold or do. Absent means no limit.
+	// Limits Limits of a tenant. Absent means unlimited.
 	Limits Limits      `json:"limits"`
 	Name   string      `json:"name"`
 	State  TenantState `json:"state"`
@@ -2046,7 +2059,7 @@ type TenantState string
 
 // TenantInput defines model for TenantInput.
 type TenantInput struct {
-	// Limits What a tenant may hold or do. Absent means no limit.
+	// Limits Limits of a tenant. Absent means unlimited.
 	Limits *Limits `json:"limits,omitempty"`
 
 	// Name A name that is not a UUID.
@@ -2063,7 +2076,7 @@ type TenantList struct {
 
 // TenantPatch defines model for TenantPatch.
 type TenantPatch struct {
-	// Limits The named limits are set; `null` or 0 takes a limit away.
+	// Limits Sets the named limits; `null` or 0 removes a limit.
 	Limits *LimitsPatch `json:"limits,omitempty"`
 }
 
@@ -2074,7 +2087,7 @@ type Terms = []string
 type Token struct {
 	AccessToken string `json:"access_token"`
 
-	// Agent Name of the agent; absent when the token reaches all collections of the tenant.
+	// Agent Name of the agent; absent if the token reaches all collections of the tenant.
 	Agent *string `json:"agent,omitempty"`
 
 	// ExpiresIn Seconds.
@@ -2086,19 +2099,19 @@ type Token struct {
 // TokenTokenType defines model for Token.TokenType.
 type TokenTokenType string
 
-// TokenEncoding What counts tokens: a byte-pair encoding, or `estimate`, which counts words and signs and is
-// close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
+// TokenEncoding The token counter: a byte-pair encoding, or `estimate`, which counts words and symbols
+// and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
 type TokenEncoding string
 
 // TokenRequest defines model for TokenRequest.
 type TokenRequest struct {
-	// Agent An id or a name.
+	// Agent Id or name.
 	Agent *Ref `json:"agent,omitempty"`
 
-	// Scopes Default all of the key's; wider is 403.
+	// Scopes Default all of the key's; wider scopes are 403.
 	Scopes []Scope `json:"scopes,omitempty"`
 
-	// TTLSeconds Life of the token; default as the gateway is set, 15 minutes unless changed.
+	// TTLSeconds Lifetime of the token; default as the gateway is set, 15 minutes unless changed.
 	TTLSeconds *int `json:"ttl_seconds,omitempty"`
 }
 
@@ -2107,7 +2120,7 @@ type Usage struct {
 	Collections int64 `json:"collections"`
 	Forks       int64 `json:"forks"`
 
-	// Limits What a tenant may hold or do. Absent means no limit.
+	// Limits Limits of a tenant. Absent means unlimited.
 	Limits Limits `json:"limits"`
 	Links  int64  `json:"links"`
 
@@ -2124,7 +2137,7 @@ type Version struct {
 	Version string `json:"version"`
 }
 
-// AgentFilter An id or a name.
+// AgentFilter Id or name.
 type AgentFilter = Ref
 
 // AgentPath defines model for agentPath.
@@ -2136,7 +2149,7 @@ type APIKeyPath = string
 // AsOf defines model for asOf.
 type AsOf = int64
 
-// CollectionFilter An id or a name.
+// CollectionFilter Id or name.
 type CollectionFilter = Ref
 
 // CollectionPath defines model for collectionPath.
@@ -2228,19 +2241,19 @@ type UnsupportedMedia = Problem
 
 // ListAgentsParams defines parameters for ListAgents.
 type ListAgentsParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // ListAPIKeysParams defines parameters for ListAPIKeys.
 type ListAPIKeysParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Agent Only those of this agent (id or name).
@@ -2249,13 +2262,13 @@ type ListAPIKeysParams struct {
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Action Only entries of this action, such as `key.revoke`.
+	// Action Only entries with this action, such as `key.revoke`.
 	Action *string `form:"action,omitempty" json:"action,omitempty"`
 
 	// Target Only entries about this id.
@@ -2270,28 +2283,28 @@ type CreateChatCompletionParams struct {
 
 // ListCollectionsParams defines parameters for ListCollections.
 type ListCollectionsParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Agent Only those of this agent (id or name).
 	Agent *AgentFilter `form:"agent,omitempty" json:"agent,omitempty"`
 
-	// Name Only collections of this name.
+	// Name Only collections with this name.
 	Name *Name `form:"name,omitempty" json:"name,omitempty"`
 }
 
 // CreateCollectionParams defines parameters for CreateCollection.
 type CreateCollectionParams struct {
-	// IdempotencyKey Makes the request safe to send again for 24 hours.
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteCollectionParams defines parameters for DeleteCollection.
 type DeleteCollectionParams struct {
-	// Forks `materialise` copies what each fork sees into it before the base goes.
+	// Forks `materialise` copies what each fork reads from the collection into the fork first.
 	Forks *DeleteCollectionParamsForks `form:"forks,omitempty" json:"forks,omitempty"`
 }
 
@@ -2300,13 +2313,13 @@ type DeleteCollectionParamsForks string
 
 // GetCollectionParams defines parameters for GetCollection.
 type GetCollectionParams struct {
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
 // CloneCollectionParams defines parameters for CloneCollection.
 type CloneCollectionParams struct {
-	// IdempotencyKey Makes the request safe to send again for 24 hours.
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2324,28 +2337,28 @@ type ListFactsParams struct {
 	// Subject Only facts about this entity, by its name or the id of its note.
 	Subject *string `form:"subject,omitempty" json:"subject,omitempty"`
 
-	// Relation Only facts of this relation.
+	// Relation Only facts with this relation.
 	Relation *string `form:"relation,omitempty" json:"relation,omitempty"`
 
-	// Object Only facts that lead to this entity, by its name or the id of its note.
+	// Object Only facts whose object is this entity, by its name or the id of its note.
 	Object *string `form:"object,omitempty" json:"object,omitempty"`
 
-	// Valid `true` for facts that hold now, `false` for those that no longer do, `any` for both. Default `true`; `any` beside `valid_at`.
+	// Valid `true` for facts that are true now, `false` for facts that are no longer true, `any` for both. Default `true`; `any` with `valid_at`.
 	Valid *ListFactsParamsValid `form:"valid,omitempty" json:"valid,omitempty"`
 
-	// ValidAt Only facts that were true at this time, which may lie ahead.
+	// ValidAt Only facts that were true at this time, which may be in the future.
 	ValidAt *AnyTime `form:"valid_at,omitempty" json:"valid_at,omitempty"`
 
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
@@ -2363,52 +2376,52 @@ type GetGraphParams struct {
 	// Limit At most this many notes.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
 // ListHotNotesParams defines parameters for ListHotNotes.
 type ListHotNotesParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
 // ListMessagesParams defines parameters for ListMessages.
 type ListMessagesParams struct {
-	// Query Words or a question.
+	// Query Keywords or a question.
 	Query *string `form:"query,omitempty" json:"query,omitempty"`
 
-	// Role Only messages of this part.
+	// Role Only messages with this role.
 	Role *MessageRole `form:"role,omitempty" json:"role,omitempty"`
 
-	// Session Only messages of this session; a number finds the session of that number too.
+	// Session Only messages of this session; a number also finds the session with that number.
 	Session *string `form:"session,omitempty" json:"session,omitempty"`
 
-	// From Only messages of this time or later.
+	// From Only messages at or after this time.
 	From *AnyTime `form:"from,omitempty" json:"from,omitempty"`
 
 	// To Only messages before this time.
 	To *AnyTime `form:"to,omitempty" json:"to,omitempty"`
 
-	// Order Which end of the conversation comes first.
+	// Order Order of the page by event time.
 	Order *ListMessagesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
@@ -2417,10 +2430,10 @@ type ListMessagesParamsOrder string
 
 // AddMessagesParams defines parameters for AddMessages.
 type AddMessagesParams struct {
-	// Wait `evolved` answers when the job has ended, within bounds.
+	// Wait `evolved` answers when the job has ended, within limits.
 	Wait *AddMessagesParamsWait `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// IdempotencyKey Makes the request safe to send again for 24 hours.
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2429,19 +2442,19 @@ type AddMessagesParamsWait string
 
 // ListNotesParams defines parameters for ListNotes.
 type ListNotesParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 
-	// Include `embedding` adds the vector of each note that has one.
+	// Include `embedding` adds the vectors of the notes.
 	Include *ListNotesParamsInclude `form:"include,omitempty" json:"include,omitempty"`
 
 	// Filter A `Filter` as JSON text.
@@ -2459,10 +2472,10 @@ type ListNotesParamsInclude string
 
 // CreateNoteParams defines parameters for CreateNote.
 type CreateNoteParams struct {
-	// Wait `evolved` answers when the job has ended, within bounds.
+	// Wait `evolved` answers when the job has ended, within limits.
 	Wait *CreateNoteParamsWait `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// IdempotencyKey Makes the request safe to send again for 24 hours.
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2471,25 +2484,25 @@ type CreateNoteParamsWait string
 
 // BulkNotesParams defines parameters for BulkNotes.
 type BulkNotesParams struct {
-	// IdempotencyKey Makes the request safe to send again for 24 hours.
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteNoteParams defines parameters for DeleteNote.
 type DeleteNoteParams struct {
-	// IfMatch The `ETag` that must still hold, or `*`.
+	// IfMatch The `ETag` that must still be current, or `*`.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // GetNoteParams defines parameters for GetNote.
 type GetNoteParams struct {
-	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 
-	// Include `embedding` adds the vector of each note that has one.
+	// Include `embedding` adds the vectors of the notes.
 	Include *GetNoteParamsInclude `form:"include,omitempty" json:"include,omitempty"`
 }
 
@@ -2498,22 +2511,22 @@ type GetNoteParamsInclude string
 
 // PatchNoteParams defines parameters for PatchNote.
 type PatchNoteParams struct {
-	// IfMatch The `ETag` that must still hold, or `*`.
+	// IfMatch The `ETag` that must still be current, or `*`.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // GetNoteHistoryParams defines parameters for GetNoteHistory.
 type GetNoteHistoryParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
@@ -2522,19 +2535,19 @@ type DeleteLinksParams struct {
 	// Target The note that the links point to.
 	Target uuid.UUID `form:"target" json:"target"`
 
-	// Relation Only links of this relation.
+	// Relation Only links with this relation.
 	Relation *Relation `form:"relation,omitempty" json:"relation,omitempty"`
 
-	// IfMatch The `ETag` that must still hold, or `*`.
+	// IfMatch The `ETag` that must still be current, or `*`.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListLinksParams defines parameters for ListLinks.
 type ListLinksParams struct {
-	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 
 	// Direction Outgoing links (the default), incoming ones, or both.
@@ -2546,28 +2559,28 @@ type ListLinksParamsDirection string
 
 // PutLinksParams defines parameters for PutLinks.
 type PutLinksParams struct {
-	// IfMatch The `ETag` that must still hold, or `*`.
+	// IfMatch The `ETag` that must still be current, or `*`.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // RestoreNoteParams defines parameters for RestoreNote.
 type RestoreNoteParams struct {
-	// IfMatch The `ETag` that must still hold, or `*`.
+	// IfMatch The `ETag` that must still be current, or `*`.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
-	// IdempotencyKey Makes the request safe to send again for 24 hours.
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetProfileParams defines parameters for GetProfile.
 type GetProfileParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
@@ -2576,25 +2589,25 @@ type ListSummariesParams struct {
 	// Period Only summaries of this period.
 	Period *SummaryPeriod `form:"period,omitempty" json:"period,omitempty"`
 
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// AsOf Read at this revision instead of the head. In the future is 422, below the floor 410.
+	// AsOf Read at this revision instead of the head. A future revision is 422, one below the floor is 410.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
 
-	// MinRevision Wait, for a bounded time, until this revision can be read.
+	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
 
 // ListJobsParams defines parameters for ListJobs.
 type ListJobsParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// State Only jobs in this state.
@@ -2609,10 +2622,10 @@ type ListJobsParams struct {
 
 // ListReviewsParams defines parameters for ListReviews.
 type ListReviewsParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// State Only reviews in this state.
@@ -2621,7 +2634,7 @@ type ListReviewsParams struct {
 	// Collection Only those of this collection (id or name).
 	Collection *CollectionFilter `form:"collection,omitempty" json:"collection,omitempty"`
 
-	// Sort By date, newest first (the default), or by risk, least confident first.
+	// Sort By date, newest first (the default), or by risk, lowest confidence first.
 	Sort *ListReviewsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 }
 
@@ -2630,19 +2643,19 @@ type ListReviewsParamsSort string
 
 // ListTenantsParams defines parameters for ListTenants.
 type ListTenantsParams struct {
-	// Limit At most this many items.
+	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before.
+	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
 // GetUsageParams defines parameters for GetUsage.
 type GetUsageParams struct {
-	// From First day (UTC) of the model figures; default 30 days ago.
+	// From First day (UTC) of the model use; default 30 days ago.
 	From *string `form:"from,omitempty" json:"from,omitempty"`
 
-	// To Last day (UTC) of the model figures; default today.
+	// To Last day (UTC) of the model use; default today.
 	To *string `form:"to,omitempty" json:"to,omitempty"`
 }
 
