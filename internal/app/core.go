@@ -218,7 +218,7 @@ func (c *core) buildWorker(q queue.Config) (err error) {
 	c.jobs, err = worker.New(
 		worker.Deps{
 			Store: c.Store, Engine: c.Engine, Clone: c.Clones, Log: c.log,
-			Import: c.Imports.Run, Told: c.onJob, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
+			Import: c.Imports.Run, JobChanged: c.onJob, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
 		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
 	)

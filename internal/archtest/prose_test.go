@@ -18,15 +18,11 @@ var notYetPlain = []string{
 	"cmd/eval",
 	"docs",
 	"docs/decisions",
-	"internal/llm",
-	"internal/llm/llmtest",
 	"internal/memory",
 	"internal/memory/engine",
 	"internal/memory/policy/mem0",
 	"internal/memory/recall",
-	"internal/queue",
 	"internal/rules",
-	"internal/worker",
 	"scripts",
 }
 

@@ -21,8 +21,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// C005, C071, C320: the request carries schema, temperature, token limit and
-// the word JSON, and the answer comes back checked and counted.
+// C005, C071, C320: the request has schema, temperature, token limit and the word JSON, and the
+// answer is checked and counted.
 func TestAsk_C071(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{llm.ProviderOpenAI, llm.ProviderOllama} {
@@ -107,7 +107,7 @@ func mustAsk(t *testing.T, m memory.Model, s tenant.Scope, c memory.Call) memory
 	return a
 }
 
-// Answers that need no repair, however they are wrapped.
+// Answers in any wrapping that need no repair.
 func TestWrappedAnswers(t *testing.T) {
 	t.Parallel()
 	good, _ := json.Marshal(goodAnalysis)
@@ -133,7 +133,7 @@ func TestWrappedAnswers(t *testing.T) {
 	}
 }
 
-// Absent lists and numbers say nothing; nulls are absent; 1.0 is 1.
+// Missing lists and numbers mean none; nulls are missing; 1.0 is 1.
 func TestLenientReading(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -148,7 +148,7 @@ func TestLenientReading(t *testing.T) {
 	}
 }
 
-// What a call did not want may be absent; what it wanted may not.
+// Properties that a call does not require may be missing; required ones may not.
 func TestWantedParts(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -221,8 +221,8 @@ func TestCheckAsksForRepair(t *testing.T) {
 	}
 }
 
-// C009, C073: twice bad is ErrBadAnswer, with an empty answer in the shape of
-// the schema and a warning without anything of the answer.
+// C009, C073: two bad answers are ErrBadAnswer, with an empty answer that fits the schema and a
+// warning without text of the answer.
 func TestBadAnswer_C073(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -243,7 +243,7 @@ func TestBadAnswer_C073(t *testing.T) {
 }
 
 // An endpoint without structured outputs is asked for a JSON object with the
-// schema in the instructions, and the finding is remembered.
+// schema in the instructions, and that is remembered.
 func TestSchemaRefused(t *testing.T) {
 	t.Parallel()
 	for objects, wantFormat := range map[bool]string{false: "json_object", true: ""} {
@@ -278,7 +278,7 @@ func TestFieldsRefused(t *testing.T) {
 	}
 }
 
-// Calls that find out at the same time all go on.
+// Concurrent calls that learn it at the same time all succeed.
 func TestFieldsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -297,7 +297,7 @@ func TestFieldsRefusedAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// The client library itself refuses such fields for models it knows.
+// The client library itself refuses these fields for models that it knows.
 func TestReasoningModel(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -309,7 +309,7 @@ func TestReasoningModel(t *testing.T) {
 	}
 }
 
-// Failures of the transport that pass are not seen by the caller.
+// The caller does not see temporary failures of the transport.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]llmtest.Reply{
@@ -346,7 +346,7 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// C074: what does not pass names the endpoint and never the key.
+// C074: the error of a lasting failure names the endpoint and never the key.
 func TestTransportFaults_C074(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -433,7 +433,7 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// The breaker stops asking, says so, and lets one request test the endpoint.
+// The breaker stops requests, returns an error that says so, and lets one request test the endpoint.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -454,8 +454,8 @@ func TestBreaker(t *testing.T) {
 	if a.Calls != 0 || len(f.srv.Requests()) != asked {
 		t.Error("the endpoint was asked through an open breaker")
 	}
-	// A probe that fails is a pause as well: however long an endpoint is down, no
-	// job uses up its tries on finding out.
+	// A failed probe counts as a pause too: however long an endpoint is down, no job uses up its
+	// tries on probes.
 	f.srv.Down(false)
 	f.srv.Always("analyze", llmtest.Status(503, 0))
 	waitFor(t, func() bool {
@@ -475,7 +475,7 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// waitFor asks again until it holds; the breaker's pause is real time.
+// waitFor polls until the condition holds; the breaker's pause is real time.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -560,7 +560,7 @@ func TestZeroScopeIsRefused(t *testing.T) {
 	}
 }
 
-// The connections that a model suggests arrive as they are.
+// The connections that a model suggests are returned unchanged.
 func TestSuggestedConnections(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// C070, C071: an unknown name lists the valid ones, a missing key is said at
-// start, and all problems come together.
+// C070, C071: the error of an unknown name lists the valid ones, a missing key is reported at start,
+// and all problems are reported together.
 func TestValidate_C070_C071(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -79,7 +79,7 @@ func TestNewModel(t *testing.T) {
 	}
 }
 
-// The key for completion goes to no other host.
+// The key for completion is sent to no other host.
 func TestEmbedKeyStaysHome(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -67,7 +67,7 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// A known model asked for another length is told so, and is another embedder.
+// A known model with another length requests that length, and is another embedder.
 func TestEmbedDimensions(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -81,7 +81,7 @@ func TestEmbedDimensions(t *testing.T) {
 	}
 }
 
-// C075: vectors of another length, and such without a direction, are refused.
+// C075: vectors of another length, of zeros or not finite, are refused.
 func TestBadVectors_C075(t *testing.T) {
 	t.Parallel()
 	one := []float32{1, 0, 0, 0, 0, 0, 0, 0}
@@ -135,8 +135,8 @@ func TestEmbedTransport(t *testing.T) {
 	}
 }
 
-// C302: a repeated text makes no second call; size and hits are visible; keyed
-// by model and tenant.
+// C302: a repeated text causes no second call; size and hits are visible; keys include model and
+// tenant.
 func TestCache_C302(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -162,7 +162,7 @@ func TestCache_C302(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	embed(f.scope, "c")
-	embed(f.scope, "b") // now "a" was used longest ago
+	embed(f.scope, "b") // now "a" is the least recently used
 	embed(f.scope, "d")
 	before := f.srv.Calls(llmtest.Embed)
 	embed(f.scope, "b", "c", "d")
@@ -236,7 +236,7 @@ func TestHashGolden(t *testing.T) {
 		"我昨天和妈妈一起去公园爬山":                                "18dd71655b9975cf 0:0.289855 15:0.289855 51:0.289855",
 		"":  "9932fad2f86e8125 0:1.000000",
 		"👍": "1e23d3174f6e8125 25:-1.000000",
-		// Irregular forms, a language known by its letters, two scripts in one sentence, and only stop words.
+		// Irregular forms, a language detected by its letters, two scripts in one sentence, and only stop words.
 		"I went to see the mice, and the children lost their feet.": "5ec9e0ffb33d7148 38:0.184271 48:-0.184271 54:0.368542",
 		"hän ei ole täällä ja me olemme kotona":                     "4b6ffdffda38e9b2 14:-0.266406 43:-0.266406 101:-0.532813",
 		"我昨天和 Anna 一起去 München 公园":                                  "30009a63c2ff5069 3:0.045418 38:0.151394 71:-0.302787",
@@ -330,7 +330,7 @@ func BenchmarkHash(b *testing.B) {
 	}
 }
 
-// Vectors that 16 bits cannot hold come in a length that they can.
+// Vectors that 16 bits cannot represent are scaled.
 func TestVectorsOfAnyLength(t *testing.T) {
 	t.Parallel()
 	for _, length := range []float32{1e-9, 1, 70000, 1e9} {

@@ -14,8 +14,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// TestLenient: a call may read what a model means in another form than was asked for, before the answer is held to its
-// schema: without what the model thought aloud, and only where it can tell.
+// TestLenient: a call may accept an answer in another form than requested, before the answer is
+// validated: without the reasoning of the model, and only where the form is clear.
 func TestLenient(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","properties":{"facts":{"type":"array","items":{"type":"string"}}},"required":["facts"],"additionalProperties":false}`

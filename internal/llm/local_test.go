@@ -42,7 +42,7 @@ func TestLocal(t *testing.T) {
 		"what is it",
 		strings.Repeat("frost and bees ", 5000),
 	}
-	// More than are encoded at once, in an order that shows a mistake.
+	// More than one batch, in an order that reveals mistakes.
 	var many []string
 	for range 8 {
 		many = append(many, texts...)
@@ -98,8 +98,7 @@ func TestLocalStops(t *testing.T) {
 	}
 }
 
-// Weights that are damaged while they are in use fail what needs them, and are
-// taken anew once they are put in place again.
+// Weights that are damaged while in use make calls fail, and are opened again after an install.
 func TestLocalDamagedInUse(t *testing.T) {
 	t.Parallel()
 	dir, now := t.TempDir(), time.Now()
@@ -134,8 +133,8 @@ func TestLocalDamagedInUse(t *testing.T) {
 	}
 }
 
-// Without weights it is as an endpoint that is down: nothing is lost, and it
-// goes on by itself when they come.
+// Without weights the embedder is like an endpoint that is down: no job is lost, and it works as soon
+// as they are installed.
 func TestLocalWithoutWeights(t *testing.T) {
 	t.Parallel()
 	dir, now := t.TempDir(), time.Now()
@@ -222,7 +221,7 @@ func TestRegistryByWeights(t *testing.T) {
 	}
 }
 
-// A text that came before makes no second pass; sizes and hits are told (C302).
+// A repeated text is not encoded again; sizes and hits are visible (C302).
 func TestLocalIsCached(t *testing.T) {
 	t.Parallel()
 	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedCache: 2})
@@ -251,7 +250,7 @@ func BenchmarkLocal(b *testing.B) {
 	}
 }
 
-// An endpoint does not take the place of the local encoder under its name.
+// An endpoint cannot replace the local encoder under its name.
 func TestEndpointOfTheLocalModel(t *testing.T) {
 	t.Parallel()
 	_, err := llm.NewRegistry(setup(t).deps, llm.Config{
@@ -262,7 +261,7 @@ func TestEndpointOfTheLocalModel(t *testing.T) {
 	}
 }
 
-// tokened gives as many tokens as a text has words.
+// tokened returns as many tokens as a text has words.
 type tokened struct{ llm.Hash }
 
 func (tokened) Embed(_ context.Context, _ tenant.Scope, texts []string) ([]memory.Embedding, error) {
@@ -276,7 +275,7 @@ func (tokened) Embed(_ context.Context, _ tenant.Scope, texts []string) ([]memor
 	return out, nil
 }
 
-// What has as many tokens as a long note is not kept.
+// An embedding with as many tokens as a long note is not cached.
 func TestCacheKeepsShortTexts(t *testing.T) {
 	t.Parallel()
 	c := llm.NewCached(tokened{}, 10)

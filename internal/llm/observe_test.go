@@ -104,7 +104,7 @@ func TestObservedModel(t *testing.T) {
 	}
 }
 
-// What a cache answers is no call.
+// A cache hit is not a call.
 func TestObservedEmbedder(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -132,7 +132,7 @@ func TestObservedEmbedder(t *testing.T) {
 	}
 }
 
-// A question ends good, repaired, unusable or failed, which is counted by purpose.
+// A call ends good, repaired, unusable or failed, which is counted by purpose.
 func TestAnswersAreCounted(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

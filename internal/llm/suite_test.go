@@ -21,7 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// meter keeps what it is told.
+// meter records all uses.
 type meter struct {
 	mu   sync.Mutex
 	uses []memory.ModelUse
@@ -59,7 +59,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// secret is the key that must not show up anywhere.
+// secret is the key that must not appear anywhere.
 const secret = "sk-very-secret-0123456789"
 
 var now = time.Date(2026, 3, 4, 23, 30, 0, 0, time.UTC)
@@ -73,7 +73,7 @@ type fixture struct {
 	deps  llm.Deps
 }
 
-// setup gives a fake endpoint and a Config that asks it without patience.
+// setup returns a fake endpoint and a Config for it with short timeouts.
 func setup(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{srv: llmtest.New(t), meter: &meter{}, log: &buffer{}}

@@ -55,8 +55,8 @@ func said(ctx context.Context, t *testing.T, talk *llm.Talk, body string) (strin
 	return string(raw), err
 }
 
-// A request goes out as it is, by the configured key, and the answer comes back
-// as it is; its cost is counted under the purpose of chats.
+// Request and answer are passed on unchanged, with the configured key; the cost is counted under the
+// purpose of chats.
 func TestTalkPasses(t *testing.T) {
 	t.Parallel()
 	srv, m := llmtest.New(t), &meter{}
@@ -79,7 +79,7 @@ func TestTalkPasses(t *testing.T) {
 	}
 }
 
-// What may pass by itself is tried again as long as nothing of an answer came.
+// Temporary failures are retried as long as no part of an answer has arrived.
 func TestTalkTriesAgain(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{"whole": hello, "stream": helloStream} {
@@ -140,7 +140,7 @@ func TestTalkFails(t *testing.T) {
 	}
 }
 
-// A stream that stops coming ends; one that is broken off is an error too.
+// A stream that stalls ends with an error, and so does one that breaks off.
 func TestTalkStreamsEnd(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
@@ -173,7 +173,7 @@ func TestTalkNeedsAModel(t *testing.T) {
 	}
 }
 
-// One asker's long answers are asked for once, and take the endpoint from nobody.
+// Long answers of one caller are not retried, and do not block the endpoint for others.
 func TestTalkIsPatient(t *testing.T) {
 	t.Parallel()
 	srv, m := llmtest.New(t), &meter{}
@@ -192,8 +192,8 @@ func TestTalkIsPatient(t *testing.T) {
 	}
 }
 
-// A tenant that sent a bad request hears why, and neither the operator's key
-// nor where the endpoint stands; and no redirect leads a request elsewhere.
+// A tenant that sent a bad request gets the reason, without the operator's key or the endpoint's
+// address; and redirects lead no request elsewhere.
 func TestTalkKeepsWhatIsTheOperators(t *testing.T) {
 	t.Parallel()
 	const away = "127.0.0.2"

@@ -13,8 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// Drain does what its lane has, prepared notes are decided about, and
-// nothing else is touched.
+// Drain does the jobs of its lane, prepared notes are decided, and no other lane is touched.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +40,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// A lane with much to do makes room for others after its time, and says so.
+// A lane with many jobs ends after its time, and reports that jobs are left.
 func TestDrainIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +71,7 @@ func TestDrainIsBounded(t *testing.T) {
 	})
 }
 
-// Waiting for a slot is bounded too: the wake-up goes back, for a worker that has one.
+// Waiting for a slot is bounded too: the wake-up is returned, for a worker with a free slot.
 func TestDrainWithoutASlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,15 +91,15 @@ func TestDrainWithoutASlot(t *testing.T) {
 	})
 }
 
-// What is told while a lane is at its end is not lost: whoever drains it at the same time
-// sees it, for any order of events.
-func TestDrainSeesWhatIsToldMeanwhile(t *testing.T) {
+// A job that is added while a lane ends is not lost: one of the concurrent drains runs it, in any
+// order of events.
+func TestDrainWhileLaneEnds(t *testing.T) {
 	t.Parallel()
 	o := &outbox{}
 	h := newWorker(o, nil)
 	r, stop := start(t, h, Config{Poll: time.Hour})
 	defer stop()
-	// Until Run runs, Drain does nothing.
+	// Before Run, Drain does nothing.
 	ready := newRef()
 	o.add(ready, memory.StageTask)
 	r.Wake()
@@ -138,7 +137,7 @@ func TestDrainWhileStoppingAndPaused(t *testing.T) {
 		o.add(ref, memory.StageDecide)
 		o.add(ref, memory.StageDecide)
 		if r.Drain(t.Context(), ref, memory.StageDecide); len(h.order(memory.StageDecide, ref)) != 0 {
-			t.Error("a paused runner worked")
+			t.Error("a paused runner ran a job")
 		}
 		r.setPaused(false)
 		var more bool
@@ -153,18 +152,18 @@ func TestDrainWhileStoppingAndPaused(t *testing.T) {
 		stop()
 		wg.Wait()
 		if !more || took != time.Second {
-			t.Errorf("more %v after %v, want to hand the rest on at once", more, took)
+			t.Errorf("more %v after %v, want to return the rest at once", more, took)
 		}
 		if got := len(h.order(memory.StageDecide, ref)); got != 1 {
 			t.Errorf("%d done, want the one that ran", got)
 		}
 		if r.Drain(t.Context(), ref, memory.StageDecide) || len(h.order(memory.StageDecide, ref)) != 1 {
-			t.Error("a stopped runner worked")
+			t.Error("a stopped runner ran a job")
 		}
 	})
 }
 
-// A runner of some stages leaves the others alone, whoever asks.
+// A runner of some stages runs no jobs of the others, also by Drain.
 func TestStages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

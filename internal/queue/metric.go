@@ -12,14 +12,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
-// Outcome is how one try of a job ended here.
+// Outcome is how one try of a job ended in this process.
 type Outcome string
 
 // The outcomes.
 const (
 	Done    Outcome = "done"
 	Failed  Outcome = "failed"  // it was settled with its error
-	Stopped Outcome = "stopped" // the runner stopped and gave it back
+	Stopped Outcome = "stopped" // the runner stopped and released it
 	Lost    Outcome = "lost"    // its lease was lost
 )
 
@@ -41,13 +41,13 @@ func newMetrics(m metric.Meter) (*metrics, error) {
 	return &metrics{running: running, took: took}, err
 }
 
-// begin counts a job that runs, until the returned func is told how it ended.
-func (m *metrics) begin(ctx context.Context, kind string, stage memory.Stage, clock func() time.Time) func(Outcome) {
-	began := clock()
-	what := []attribute.KeyValue{telemetry.JobKind.String(kind), telemetry.JobStage.String(string(stage))}
-	m.running.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(what...)))
+// start counts a running job until the returned function is called with its outcome.
+func (m *metrics) start(ctx context.Context, kind string, stage memory.Stage, clock func() time.Time) func(Outcome) {
+	started := clock()
+	attrs := []attribute.KeyValue{telemetry.JobKind.String(kind), telemetry.JobStage.String(string(stage))}
+	m.running.Add(ctx, 1, metric.WithAttributeSet(attribute.NewSet(attrs...)))
 	return func(o Outcome) {
-		m.running.Add(ctx, -1, metric.WithAttributeSet(attribute.NewSet(what...)))
-		m.took.Record(ctx, clock().Sub(began).Seconds(), metric.WithAttributeSet(attribute.NewSet(append(what, telemetry.JobOutcome.String(string(o)))...)))
+		m.running.Add(ctx, -1, metric.WithAttributeSet(attribute.NewSet(attrs...)))
+		m.took.Record(ctx, clock().Sub(started).Seconds(), metric.WithAttributeSet(attribute.NewSet(append(attrs, telemetry.JobOutcome.String(string(o)))...)))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// work is a job of the tests' outbox.
+// work is a job in the outbox of the tests.
 type work struct {
 	memory.Job
 
@@ -64,7 +64,7 @@ func (o *outbox) Claim(_ context.Context, r memory.Due, stage memory.Stage, toke
 			continue
 		}
 		if stage == memory.StageDecide {
-			// In order: what is older must have been decided or failed once.
+			// In order: older jobs must have been decided or have failed once.
 			if w.Stage == memory.StagePrepare && w.Attempts == 0 {
 				break
 			}
@@ -114,9 +114,9 @@ func (o *outbox) find(id uuid.UUID) *work {
 	return o.jobs[slices.IndexFunc(o.jobs, func(w *work) bool { return w.ID == id })]
 }
 
-var errNotHolder = errors.New("the lease is another's")
+var errNotHolder = errors.New("another worker has the lease")
 
-// end applies fn to a job that is held under its token.
+// end applies fn to a job whose lease is valid.
 func (o *outbox) end(w memory.Job, fn func(*work)) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,7 +136,7 @@ func (o *outbox) revoke(id uuid.UUID) {
 	w.ended, w.Lease = true, uuid.Nil
 }
 
-// worker does the jobs of the tests: prepare goes on to decide, the rest is done.
+// worker does the jobs of the tests: a prepare job becomes a decide job, others are done.
 type worker struct {
 	*outbox
 	deadline time.Duration

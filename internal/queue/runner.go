@@ -21,14 +21,14 @@ type Config struct {
 	Prepares  int            // prepare jobs at once; default 4
 	Decides   int            // decide jobs at once, of different collections; default 4
 	Tasks     int            // task jobs at once; default 2
-	Batch     int            // prepare jobs claimed at once; default 16, never more than are free to run
+	Batch     int            // prepare jobs in one claim; default 16, never more than there are free slots
 	Lease     time.Duration  // default 15 s; prolonged at every third of it
-	Poll      time.Duration  // longest time between two looks at the outbox; default 1 s
-	Grace     time.Duration  // for running jobs at a stop, before they are given back; default 5 s
-	DueLimit  int            // collections looked at in one poll; default 256
+	Poll      time.Duration  // longest time between two polls of the outbox; default 1 s
+	Grace     time.Duration  // for running jobs at a stop, before they are released; default 5 s
+	DueLimit  int            // collections in one poll; default 256
 	SettleFor time.Duration  // for recording a failed try; default 15 s
-	Burst     time.Duration  // how long Drain stays with a lane, beside the job that it is at then; default 10 s
-	Stages    []memory.Stage // that are run here; default all
+	Burst     time.Duration  // how long Drain works on a lane, the job that runs then excluded; default 10 s
+	Stages    []memory.Stage // run by this runner; default all
 	Meter     metric.Meter   // nil: nothing is measured
 }
 
@@ -57,7 +57,7 @@ func (c *Config) setDefaults() error {
 	}
 	for _, s := range c.Stages {
 		if !slices.Contains(memory.Stages(), s) {
-			return fmt.Errorf("queue: no stage is called %q", s)
+			return fmt.Errorf("queue: unknown stage %q", s)
 		}
 	}
 	return nil
@@ -83,29 +83,29 @@ type Runner struct {
 	now    *run // nil: Run is not running
 }
 
-// run is the contexts of a Run: claim is over when it was told to stop, jobs after the grace time.
+// run holds the contexts of a Run: claim ends at a stop, jobs after the grace time.
 //
-//nolint:containedctx // they are those of the call that runs, for lanes that others start
+//nolint:containedctx // they belong to the current call of Run, for lanes that other calls start
 type run struct{ claim, jobs context.Context }
 
-// lane is the jobs of one stage of one collection.
+// lane names the jobs of one stage of one collection.
 type lane struct {
 	ref   memory.Due
 	stage memory.Stage
 }
 
-// laneState is a lane at work.
+// laneState is a lane whose jobs are being claimed.
 type laneState struct {
-	again bool          // look again before it ends
-	timer *time.Timer   // closes late; nil: it has all the time
-	late  chan struct{} // closed when it has had its time
-	ended chan struct{} // closed when it has left; more is set then
-	more  bool          // it left jobs behind, perhaps
+	again bool          // poll once more before it ends
+	timer *time.Timer   // closes late; nil: no limit
+	late  chan struct{} // closed after Burst
+	ended chan struct{} // closed when the lane has ended; more is set then
+	more  bool          // jobs may be left
 
-	stopped <-chan struct{} // closed when the runner claims no more
+	stopped <-chan struct{} // closed when the runner stops claiming
 }
 
-// New makes a runner. It does nothing until Run.
+// New returns a runner. It does nothing until Run.
 func New(src Source, handler Handler, clock func() time.Time, log *slog.Logger, cfg Config) (*Runner, error) {
 	if src == nil || handler == nil {
 		return nil, errors.New("queue: source and handler are required")
@@ -136,19 +136,19 @@ func New(src Source, handler Handler, clock func() time.Time, log *slog.Logger, 
 	return r, nil
 }
 
-// Wake makes the runner look at the outbox now. It never blocks and may be
-// called before Run and after its end.
+// Wake makes the runner poll the outbox now. It never blocks and may be called before Run and after
+// its end.
 func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // a look is due already, and it will see what the caller committed
+	default: // a poll is due already, and it will see the caller's commit
 	}
 }
 
-// Pause stops claiming; jobs that run go on. Resume ends it.
+// Pause stops claiming until Resume; running jobs continue.
 func (r *Runner) Pause() { r.setPaused(true) }
 
-// Resume claims again.
+// Resume ends a Pause.
 func (r *Runner) Resume() {
 	r.setPaused(false)
 	r.Wake()
@@ -166,11 +166,10 @@ func (r *Runner) isPaused() bool {
 	return r.paused
 }
 
-// Run runs jobs until ctx ends. Then it claims no more, lets running jobs go
-// on for the grace time, gives the rest back, and returns when all have left. One
-// Run at a time.
+// Run runs jobs until ctx ends. Then it stops claiming, waits for running jobs during the grace
+// time, releases the rest, and returns. Only one Run may be active.
 func (r *Runner) Run(ctx context.Context) {
-	// Jobs live longer than ctx, by the grace time.
+	// Jobs outlive ctx by the grace time.
 	jobs, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(ErrStopped)
 	r.setRun(&run{claim: ctx, jobs: jobs})
@@ -179,7 +178,7 @@ func (r *Runner) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			r.setRun(nil) // no lane begins from now on
+			r.setRun(nil) // no lane starts from now on
 			grace := time.AfterFunc(r.cfg.Grace, func() { stop(ErrStopped) })
 			r.running.Wait()
 			grace.Stop()
@@ -188,14 +187,13 @@ func (r *Runner) Run(ctx context.Context) {
 		case <-timer.C:
 		}
 		began := r.clock()
-		timer.Reset(r.look(ctx))
-		r.rest(ctx, r.clock().Sub(began))
+		timer.Reset(r.poll(ctx))
+		r.pauseAfter(ctx, r.clock().Sub(began))
 	}
 }
 
-// rest keeps looks that take long from following one another: a look that
-// took a while is followed by a pause of twice that, however often Wake is called.
-func (r *Runner) rest(ctx context.Context, took time.Duration) {
+// pauseAfter waits after a slow poll, for twice the time it took, however often Wake is called.
+func (r *Runner) pauseAfter(ctx context.Context, took time.Duration) {
 	if took < 5*time.Millisecond {
 		return
 	}
@@ -207,8 +205,8 @@ func (r *Runner) rest(ctx context.Context, took time.Duration) {
 	}
 }
 
-// look starts a lane for whatever is due and says when to look again.
-func (r *Runner) look(ctx context.Context) time.Duration {
+// poll starts a lane for each due collection and stage. It returns the time until the next poll.
+func (r *Runner) poll(ctx context.Context) time.Duration {
 	if r.isPaused() {
 		return r.cfg.Poll
 	}
@@ -221,15 +219,14 @@ func (r *Runner) look(ctx context.Context) time.Duration {
 	}
 	for _, ref := range due {
 		for _, s := range r.cfg.Stages {
-			r.kick(lane{ref, s})
+			r.startLane(lane{ref, s})
 		}
 	}
 	next, err := r.src.NextDue(ctx)
 	if err != nil || next.IsZero() {
 		return r.cfg.Poll
 	}
-	// What is due already is in the hands of a lane, or waits for a slot: a
-	// lane looks again by itself.
+	// A lane claims the jobs that are due already, or waits for a slot to do so.
 	if wait := next.Sub(r.clock()); wait > 0 && wait < r.cfg.Poll {
 		return wait
 	}
@@ -242,9 +239,9 @@ func (r *Runner) setRun(now *run) {
 	r.now = now
 }
 
-// kick starts a lane, or makes a running one look again before it ends. Nil when
-// nothing is to be claimed.
-func (r *Runner) kick(l lane) *laneState {
+// startLane starts a lane, or makes a running one claim once more before it ends. It returns nil
+// while the runner does not claim.
+func (r *Runner) startLane(l lane) *laneState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if st, ok := r.lanes[l]; ok {
@@ -257,36 +254,36 @@ func (r *Runner) kick(l lane) *laneState {
 	}
 	st := &laneState{late: make(chan struct{}), ended: make(chan struct{}), stopped: now.claim.Done()}
 	r.lanes[l] = st
-	r.running.Go(func() { r.drive(now.claim, now.jobs, l, st) })
+	r.running.Go(func() { r.runLane(now.claim, now.jobs, l, st) })
 	return st
 }
 
-// Drain runs the jobs of one stage of a collection until it finds none, or has stayed for
-// Burst; those of the parallel stages may still run when it returns. more tells that
-// jobs may be left, for somebody to drain again. It is for those who are told what is due. While the
-// runner does not run or is paused it does nothing: it looks at everything when it begins. When ctx ends
-// Drain returns, and the lane goes on.
+// Drain runs the jobs of one stage of a collection until it finds none, or for Burst; jobs of the
+// parallel stages may still run when it returns. more reports that jobs may be left, so the lane
+// should be drained again. Drain is for callers that know what is due, such as receivers of
+// wake-ups. While the runner does not run or is paused it does nothing: the runner polls everything
+// when it starts. When ctx ends Drain returns, and the lane continues.
 func (r *Runner) Drain(ctx context.Context, ref memory.Due, stage memory.Stage) (more bool) {
 	if !slices.Contains(r.cfg.Stages, stage) {
 		return false
 	}
-	st := r.kick(lane{ref, stage})
+	st := r.startLane(lane{ref, stage})
 	if st == nil {
 		return false
 	}
-	r.arm(st)
+	r.limitLane(st)
 	select {
 	case <-st.ended:
 		return st.more
 	case <-st.stopped:
-		return true // others may go on
+		return true // another worker can continue
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// arm bounds a lane, once.
-func (r *Runner) arm(st *laneState) {
+// limitLane sets the time limit of a lane, once.
+func (r *Runner) limitLane(st *laneState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if st.timer == nil && !isDone(st.ended) {
@@ -294,10 +291,10 @@ func (r *Runner) arm(st *laneState) {
 	}
 }
 
-// drive claims and runs the jobs of a lane until there are none, or it has had its time.
-func (r *Runner) drive(ctx, jobs context.Context, l lane, st *laneState) {
+// runLane claims and runs the jobs of a lane until there are none, or its time is over.
+func (r *Runner) runLane(ctx, jobs context.Context, l lane, st *laneState) {
 	for {
-		more := r.claim(ctx, jobs, l, st)
+		more := r.claimJobs(ctx, jobs, l, st)
 		r.mu.Lock()
 		more = more || st.again
 		if !more || isDone(st.late) || ctx.Err() != nil || r.paused {
@@ -324,9 +321,9 @@ func isDone(c <-chan struct{}) bool {
 	}
 }
 
-// claim waits for a slot, claims as many jobs as there are slots, and starts
-// them; of an ordered stage it waits for the job. more tells that jobs were found, or not looked for.
-func (r *Runner) claim(ctx, jobs context.Context, l lane, st *laneState) (more bool) {
+// claimJobs waits for a slot, claims as many jobs as it has slots, and starts them; in the ordered
+// stage it waits for the job. more reports that it found jobs, or had no time to look.
+func (r *Runner) claimJobs(ctx, jobs context.Context, l lane, st *laneState) (more bool) {
 	slots := r.slots[l.stage]
 	select {
 	case slots <- struct{}{}:
@@ -340,7 +337,7 @@ func (r *Runner) claim(ctx, jobs context.Context, l lane, st *laneState) (more b
 	if l.stage == memory.StagePrepare {
 		want = r.cfg.Batch
 	}
-	for held < want && r.another(slots) {
+	for held < want && r.tryAcquire(slots) {
 		held++
 	}
 	token := uuid.New()
@@ -356,9 +353,9 @@ func (r *Runner) claim(ctx, jobs context.Context, l lane, st *laneState) (more b
 	for _, j := range claimed {
 		work := func() {
 			defer func() { <-slots }()
-			r.do(jobs, j, l.stage)
+			r.runJob(jobs, j, l.stage)
 			if l.stage == memory.StagePrepare && slices.Contains(r.cfg.Stages, memory.StageDecide) {
-				r.kick(lane{l.ref, memory.StageDecide}) // a prepared note can be decided about
+				r.startLane(lane{l.ref, memory.StageDecide}) // a prepared note can be decided
 			}
 		}
 		if l.stage == memory.StageDecide {
@@ -370,7 +367,7 @@ func (r *Runner) claim(ctx, jobs context.Context, l lane, st *laneState) (more b
 	return len(claimed) > 0
 }
 
-func (r *Runner) another(slots chan struct{}) bool {
+func (r *Runner) tryAcquire(slots chan struct{}) bool {
 	select {
 	case slots <- struct{}{}:
 		return true
@@ -379,10 +376,10 @@ func (r *Runner) another(slots chan struct{}) bool {
 	}
 }
 
-// do runs one job under its lease and deadline, and settles it when it fails.
-func (r *Runner) do(jobs context.Context, j memory.Job, stage memory.Stage) {
+// runJob runs one job under its lease and deadline, and settles it when it fails.
+func (r *Runner) runJob(jobs context.Context, j memory.Job, stage memory.Stage) {
 	defer r.handler.Done(j)
-	outcome, ended := Done, r.metrics.begin(jobs, string(j.Kind), stage, r.clock)
+	outcome, ended := Done, r.metrics.start(jobs, string(j.Kind), stage, r.clock)
 	defer func() { ended(outcome) }()
 	ctx, cancel := context.WithCancelCause(jobs)
 	defer cancel(nil)
@@ -395,9 +392,9 @@ func (r *Runner) do(jobs context.Context, j memory.Job, stage memory.Stage) {
 	finished := make(chan struct{})
 	go func() {
 		defer close(beating)
-		r.beat(jobs, j, finished, cancel)
+		r.keepLease(jobs, j, finished, cancel)
 	}()
-	err := r.guarded(ctx, j)
+	err := r.handle(ctx, j)
 	close(finished)
 	<-beating
 	if err == nil {
@@ -415,13 +412,13 @@ func (r *Runner) do(jobs context.Context, j memory.Job, stage memory.Stage) {
 	settle, stop := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.SettleFor)
 	defer stop()
 	if err := r.handler.Settle(settle, j, err); err != nil {
-		// The lease runs out and the job is claimed again.
+		// The lease expires and the job is claimed again.
 		r.log.WarnContext(settle, "a failed try could not be recorded", "job", j.ID, "error", err)
 	}
 }
 
-// guarded turns a panic into an error, so that one bad job does not end the process.
-func (r *Runner) guarded(ctx context.Context, j memory.Job) (err error) {
+// handle runs the handler and turns a panic into an error, so that one job cannot end the process.
+func (r *Runner) handle(ctx context.Context, j memory.Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.log.ErrorContext(ctx, "a job's handler panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -431,9 +428,8 @@ func (r *Runner) guarded(ctx context.Context, j memory.Job) (err error) {
 	return r.handler.Handle(ctx, j)
 }
 
-// beat prolongs a lease until the job has finished, and ends the job when the
-// lease is lost.
-func (r *Runner) beat(jobs context.Context, j memory.Job, finished <-chan struct{}, lost context.CancelCauseFunc) {
+// keepLease prolongs a lease until the job has finished, and ends the job when the lease is lost.
+func (r *Runner) keepLease(jobs context.Context, j memory.Job, finished <-chan struct{}, lost context.CancelCauseFunc) {
 	every := time.NewTicker(r.cfg.Lease / 3)
 	defer every.Stop()
 	until := r.clock().Add(r.cfg.Lease)

@@ -16,7 +16,7 @@ import (
 
 func newRef() memory.Due { return memory.Due{Tenant: uuid.New(), Collection: uuid.New()} }
 
-// pass lets simulated time go by.
+// pass advances the simulated time.
 func pass(d time.Duration) { <-time.After(d) }
 
 // start runs a runner until the returned stop has been called.
@@ -32,15 +32,15 @@ func start(t *testing.T, h *worker, cfg Config) (*Runner, func()) {
 	return r, func() { cancel(); running.Wait() }
 }
 
-// Prepares run side by side and may end in any order; decides run one at a
-// time per collection, in order, collections side by side.
+// Prepare jobs run in parallel and may end in any order. Decide jobs run one at a time per
+// collection, in order; collections run in parallel.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
 		a, b := newRef(), newRef()
 		h := newWorker(o, func(_ context.Context, w memory.Job) error {
-			// The older the slower.
+			// Older jobs take longer.
 			pass(time.Duration(100-w.Seq) * time.Millisecond)
 			return nil
 		})
@@ -87,7 +87,7 @@ func TestWakeIsFasterThanPoll(t *testing.T) {
 	})
 }
 
-func TestPollFindsWhatNobodyAnnounced(t *testing.T) {
+func TestPollFindsJobsWithoutWake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
@@ -105,8 +105,7 @@ func TestPollFindsWhatNobodyAnnounced(t *testing.T) {
 	})
 }
 
-// A failed job waits for its time, does not hold up later ones, and is tried
-// again until its last try.
+// A failed job waits for its time, does not delay later ones, and is retried until its last try.
 func TestFailureWaitsAndDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,8 +178,8 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// A job that runs longer than its lease keeps it; one whose lease is taken
-// away ends without being settled.
+// A job that runs longer than its lease keeps it. A job whose lease is revoked ends without being
+// settled.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -215,8 +214,8 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// A lease that an earlier process left behind runs out and the job is done.
-func TestLeaseOfTheDead(t *testing.T) {
+// A lease of a process that died expires, and the job is done.
+func TestLeaseOfADeadProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
@@ -241,8 +240,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 	})
 }
 
-// At a stop, jobs within the grace time finish, the others are given back
-// without a counted try.
+// At a stop, jobs may finish within the grace time; the others are released without a counted try.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -299,7 +297,7 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// An idle runner asks seldom, and claims nothing.
+// An idle runner claims nothing.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,37 +12,39 @@ import (
 	noopmetric "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// handler gives each kind of job to whoever does it.
+// handler passes each kind of job to the service that does it.
 type handler struct {
-	store    memory.JobLeases
-	engine   Engine
-	clone    Cloner
-	importer Import // nil: none
-	cfg      Config
-	told     func(tenant, job uuid.UUID)
-	tracer   trace.Tracer
-	waited   metric.Float64Histogram
-	clock    memory.Clock
+	store      memory.JobLeases
+	engine     *engine.Engine
+	clone      *clone.Service
+	importer   Import // nil: import jobs fail
+	cfg        Config
+	jobChanged func(tenant, job uuid.UUID)
+	tracer     trace.Tracer
+	waited     metric.Float64Histogram
+	clock      memory.Clock
 }
 
-// newWaited makes the measure of how long jobs wait. A nil meter measures nothing.
-func newWaited(m metric.Meter) (metric.Float64Histogram, error) {
+// newWaitHistogram makes the metric of how long jobs wait. A nil meter measures nothing.
+func newWaitHistogram(m metric.Meter) (metric.Float64Histogram, error) {
 	if m == nil {
 		m = noopmetric.Meter{}
 	}
 	return m.Float64Histogram("slipbox.job.wait", metric.WithUnit("s"),
-		metric.WithDescription("Time from a job's making to the first try of a stage."),
+		metric.WithDescription("Time from the enqueuing of a job to the first try of a stage."),
 		metric.WithExplicitBucketBoundaries(.01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 600, 1800, 3600))
 }
 
-// Deadline of one try, by kind and stage.
+// Deadline returns the time limit of one try, by kind and stage.
 func (h *handler) Deadline(j memory.Job) time.Duration {
 	switch j.Kind {
 	case memory.JobNote, memory.JobExchange:
@@ -62,12 +64,12 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 	return h.cfg.LongDeadline
 }
 
-// Handle does one try of a job, as a span of the trace in which the job was
-// enqueued: an add is one trace from its request to the last call of a model.
+// Handle does one try of a job, as a span of the trace in which the job was enqueued: an add is one
+// trace from its request to the last call of a model.
 func (h *handler) Handle(ctx context.Context, j memory.Job) error {
 	name := "job " + string(j.Kind)
 	if j.Kind == memory.JobNote || j.Kind == memory.JobExchange {
-		name += " " + string(j.Stage) // of two
+		name += " " + string(j.Stage) // one of two
 	}
 	ctx, span := h.tracer.Start(telemetry.WithTraceparent(ctx, j.Trace), name, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(telemetry.Tenant.String(j.Tenant.String()), telemetry.Collection.String(j.Collection.String()),
@@ -78,7 +80,7 @@ func (h *handler) Handle(ctx context.Context, j memory.Job) error {
 		h.waited.Record(ctx, max(0, h.clock().Sub(j.CreatedAt)).Seconds(), metric.WithAttributeSet(attribute.NewSet(
 			telemetry.JobKind.String(string(j.Kind)), telemetry.JobStage.String(string(j.Stage)))))
 	}
-	err := h.do(ctx, j)
+	err := h.dispatch(ctx, j)
 	if err != nil {
 		code := string(fault.CodeOf(err))
 		span.SetAttributes(telemetry.ErrorType.String(code))
@@ -89,15 +91,15 @@ func (h *handler) Handle(ctx context.Context, j memory.Job) error {
 	return err
 }
 
-func (h *handler) do(ctx context.Context, j memory.Job) error {
+func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 	s := jobScope(j.Tenant, j.ID)
-	h.told(j.Tenant, j.ID) // it runs now
+	h.jobChanged(j.Tenant, j.ID) // it is running
 	if j.Claims > h.cfg.MaxLost && j.Kind != memory.JobRemove {
 		return memory.ErrLost
 	}
 	progress := func(ctx context.Context, p memory.Progress) error {
 		err := h.store.SetProgress(ctx, s, j.ID, j.Lease, p)
-		h.told(j.Tenant, j.ID)
+		h.jobChanged(j.Tenant, j.ID)
 		return err
 	}
 	switch j.Kind {
@@ -126,8 +128,8 @@ func (h *handler) do(ctx context.Context, j memory.Job) error {
 	return fault.New(fault.Invalid, "no worker here does jobs of the kind %q; a newer version may have made it", j.Kind)
 }
 
-// finish ends a task that succeeded. A task that ended itself, or whose
-// collection took the job along, has nothing left to end.
+// finish ends a job that succeeded. A job that ended itself, or was deleted with its collection,
+// has nothing left to end.
 func (h *handler) finish(ctx context.Context, s tenant.Scope, j memory.Job, err error) error {
 	if err != nil {
 		return err
@@ -139,9 +141,9 @@ func (h *handler) finish(ctx context.Context, s tenant.Scope, j memory.Job, err 
 	return err
 }
 
-// Settle records a failed try, or gives the job back when the runner stopped.
+// Settle records a failed try, or releases the job when the runner stopped.
 func (h *handler) Settle(ctx context.Context, j memory.Job, cause error) error {
-	ctx = telemetry.WithTraceparent(ctx, j.Trace) // what is logged names it
+	ctx = telemetry.WithTraceparent(ctx, j.Trace) // for the log
 	s := jobScope(j.Tenant, j.ID)
 	if !errors.Is(cause, queue.ErrStopped) {
 		return h.engine.Fail(ctx, s, j, cause)
@@ -153,5 +155,5 @@ func (h *handler) Settle(ctx context.Context, j memory.Job, cause error) error {
 	return err
 }
 
-// Done tells the waiters.
-func (h *handler) Done(j memory.Job) { h.told(j.Tenant, j.ID) }
+// Done notifies the waiters.
+func (h *handler) Done(j memory.Job) { h.jobChanged(j.Tenant, j.ID) }

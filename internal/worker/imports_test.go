@@ -26,12 +26,12 @@ func (p *plant) bodyParts(job uuid.UUID) (n int) {
 	return n
 }
 
-// putOnly remembers the job whose parts are put.
+// putOnly is a store that remembers the job of the last part.
 type putOnly struct {
 	notes.ImportStore
 
 	job uuid.UUID
-	die bool // nothing works any more
+	die bool // removing parts fails
 }
 
 func (p *putOnly) PutPart(ctx context.Context, s tenant.Scope, job uuid.UUID, spool memory.SpoolName, n int, data []byte) error {
@@ -46,9 +46,8 @@ func (p *putOnly) DropParts(ctx context.Context, s tenant.Scope, job uuid.UUID, 
 	return p.ImportStore.DropParts(ctx, s, job, spool, n)
 }
 
-// A body that breaks off leaves nothing, even when its caller's context has
-// ended; what a dying process leaves goes with a worker's sweep a day later, without
-// another import.
+// A body that breaks off leaves no parts, even when its caller's context has ended. The parts that a
+// dying process leaves are removed by a worker's sweep a day later, without another import.
 func TestImportBreaksOff(t *testing.T) {
 	t.Parallel()
 	for _, die := range []bool{false, true} {

@@ -15,11 +15,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// Whoever asks again, even at the same time, gets the job that is at it.
+// Every request, also a concurrent one, gets the same job.
 func TestReembedIsOneJob(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{})
-	p.stop() // jobs wait
+	p.stop() // jobs stay queued
 	embedders, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
-// sweepLimit is how many collections one look takes on.
+// sweepLimit is how many collections, or tenants, one sweep handles.
 const sweepLimit = 100
 
-// Sweep deletes expired collections and stale parts of imports until ctx ends.
-// Several processes may do so at once.
+// Sweep deletes expired collections and stale parts of imports until ctx ends. Several processes may
+// sweep at once.
 func (w *Worker) Sweep(ctx context.Context) {
 	every := time.NewTicker(w.cfg.SweepEvery)
 	defer every.Stop()
@@ -31,8 +31,8 @@ func (w *Worker) Sweep(ctx context.Context) {
 	}
 }
 
-// Expire deletes the collections whose time is over and gives their number.
-// One that cannot be deleted now is tried again at the next sweep.
+// Expire deletes expired collections and returns their number. One that cannot be deleted now is
+// tried again at the next sweep.
 func (w *Worker) Expire(ctx context.Context) int {
 	now := w.clock().UTC()
 	due, err := w.store.ExpiredCollections(ctx, now, sweepLimit)
@@ -53,8 +53,8 @@ func (w *Worker) Expire(ctx context.Context) int {
 	return n
 }
 
-// SweepParts removes what imports have left behind for longer than it is kept,
-// of every tenant, and gives the number of tenants that had any.
+// SweepParts removes parts of imports that are older than notes.ImportRetention, of every tenant, and
+// returns the number of tenants that had any.
 func (w *Worker) SweepParts(ctx context.Context) int {
 	before := w.clock().UTC().Add(-notes.ImportRetention)
 	tenants, err := w.store.StaleParts(ctx, before, sweepLimit)
@@ -72,9 +72,8 @@ func (w *Worker) SweepParts(ctx context.Context) int {
 	return n
 }
 
-// RemoveEphemeral deletes every ephemeral collection with all its rows. The
-// sole process of an embedded store calls it at start, before it serves, and
-// at a stop, after Run has returned.
+// RemoveEphemeral deletes every ephemeral collection with all its rows. The only process of an
+// embedded store calls it at start, before it serves, and at a stop, after Run has returned.
 func (w *Worker) RemoveEphemeral(ctx context.Context) (removed int, err error) {
 	last := uuid.Nil
 	for {
@@ -83,7 +82,7 @@ func (w *Worker) RemoveEphemeral(ctx context.Context) (removed int, err error) {
 			return removed, err
 		}
 		if due[0].Collection == last {
-			return removed, fault.New(fault.Internal, "the ephemeral collection %s stays although its rows were removed", last)
+			return removed, fault.New(fault.Internal, "the ephemeral collection %s remains although its rows were removed", last)
 		}
 		last = due[0].Collection
 		for _, d := range due {
@@ -113,6 +112,6 @@ func (w *Worker) removeNow(ctx context.Context, d memory.Due) error {
 	}
 }
 
-// Recover frees the leases that an earlier process of an embedded store left
-// behind. Only its sole process may call it, before Run.
+// Recover frees the leases of an earlier process of an embedded store. Only the store's only process
+// may call it, before Run.
 func (w *Worker) Recover(ctx context.Context) (int, error) { return w.store.VoidLeases(ctx) }

@@ -19,7 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Store is what the worker asks of a store.
+// Store is what the worker requires of a store.
 type Store interface {
 	memory.Queue
 	ExpiredCollections(ctx context.Context, now time.Time, limit int) ([]memory.Due, error)
@@ -30,24 +30,6 @@ type Store interface {
 	RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error)
 }
 
-// Engine does note, exchange, policy, adopt, consolidate and reembed jobs; *engine.Engine is it.
-type Engine interface {
-	RunPrepare(ctx context.Context, s tenant.Scope, job memory.Job) error
-	RunDecide(ctx context.Context, s tenant.Scope, job memory.Job) error
-	RunPolicy(ctx context.Context, s tenant.Scope, job memory.Job) error
-	RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) error
-	RunConsolidate(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
-	RunReembed(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
-	Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause error) error
-}
-
-// Cloner does copy and remove jobs; *clone.Service is it.
-type Cloner interface {
-	RunCopy(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
-	RunRemove(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
-	Expire(ctx context.Context, s tenant.Scope, due memory.Due, now time.Time) error
-}
-
 // Import does an import job. It gets the scope of the job's tenant and may report progress. When
 // it returns nil the job is ended as done, unless Import ended it itself in a transaction.
 type Import func(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
@@ -55,15 +37,16 @@ type Import func(ctx context.Context, s tenant.Scope, job memory.Job, progress m
 // Deps are the parts that the worker works with.
 type Deps struct {
 	Store  Store
-	Engine Engine
-	Clone  Cloner
+	Engine *engine.Engine
+	Clone  *clone.Service
 	Import Import       // nil: import jobs fail
-	Clock  memory.Clock // default time.Now
+	Clock  memory.Clock // nil: time.Now
 	Log    *slog.Logger
-	// Told is called when a job began, moved on or left this worker; it must not block. nil: nobody waits.
-	Told   func(tenant, job uuid.UUID)
-	Tracer trace.Tracer // nil: jobs are no spans
-	Meter  metric.Meter // nil: nothing is measured here; queue.Config has its own
+	// JobChanged is called when a job of this worker starts, progresses or ends; it must not block.
+	// It may be nil.
+	JobChanged func(tenant, job uuid.UUID)
+	Tracer     trace.Tracer // nil: no spans
+	Meter      metric.Meter // nil: nothing is measured here; queue.Config has its own
 }
 
 // Config of the worker. Zero fields take the defaults.
@@ -72,15 +55,17 @@ type Config struct {
 
 	PrepareDeadline     time.Duration // of one try; default 2 min
 	DecideDeadline      time.Duration // default 2 min
-	PolicyDeadline      time.Duration // of a task that a policy put off; default 5 min
+	PolicyDeadline      time.Duration // of a task that a policy deferred; default 5 min
 	AdoptDeadline       time.Duration // default 5 min
 	ConsolidateDeadline time.Duration // default 30 min
 	LongDeadline        time.Duration // copy, import, remove, reembed; default 2 h
 
-	MaxLost int // holders of a job that may be lost in a row, by a crash or an expired lease, before it is dead; default 10
+	// MaxLost is how often in a row a job may lose its holder, by a crash or an expired lease, before
+	// it is dead; default 10.
+	MaxLost int
 
-	SweepEvery  time.Duration // looks for expired collections and stale parts of imports; default 15 s
-	RemoveBatch int           // rows per step of an ephemeral collection's removal; default 5,000
+	SweepEvery  time.Duration // how often Sweep runs; default 15 s
+	RemoveBatch int           // rows in one step of removing an ephemeral collection; default 5,000
 }
 
 func (c *Config) setDefaults() {
@@ -106,7 +91,7 @@ func (c *Config) setDefaults() {
 // Worker runs jobs and schedules.
 type Worker struct {
 	store  Store
-	clone  Cloner
+	clone  *clone.Service
 	clock  memory.Clock
 	log    *slog.Logger
 	cfg    Config
@@ -114,7 +99,7 @@ type Worker struct {
 	runner *queue.Runner
 }
 
-// New makes a worker; nothing runs until Run.
+// New returns a worker; nothing runs until Run.
 func New(d Deps, cfg Config) (*Worker, error) {
 	if d.Store == nil || d.Engine == nil || d.Clone == nil {
 		return nil, fault.New(fault.Internal, "worker: store, engine and clone are required")
@@ -126,13 +111,13 @@ func New(d Deps, cfg Config) (*Worker, error) {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	if d.Told == nil {
-		d.Told = func(uuid.UUID, uuid.UUID) {}
+	if d.JobChanged == nil {
+		d.JobChanged = func(uuid.UUID, uuid.UUID) {}
 	}
 	if d.Tracer == nil {
 		d.Tracer = noop.Tracer{}
 	}
-	waited, err := newWaited(d.Meter)
+	waited, err := newWaitHistogram(d.Meter)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "worker: make the metrics")
 	}
@@ -140,7 +125,7 @@ func New(d Deps, cfg Config) (*Worker, error) {
 		store: d.Store, clone: d.Clone, clock: d.Clock, log: d.Log, cfg: cfg,
 		source: &source{store: d.Store, clock: d.Clock},
 	}
-	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, cfg: cfg, told: d.Told, tracer: d.Tracer, waited: waited, clock: d.Clock}
+	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, cfg: cfg, jobChanged: d.JobChanged, tracer: d.Tracer, waited: waited, clock: d.Clock}
 	runner, err := queue.New(w.source, h, d.Clock, d.Log, cfg.Queue)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "worker: settings of the job runner")
@@ -149,8 +134,8 @@ func New(d Deps, cfg Config) (*Worker, error) {
 	return w, nil
 }
 
-// Run runs jobs and schedules until ctx ends; then jobs that are running finish
-// within the grace time or go back to the queue, and Run returns.
+// Run runs jobs and schedules until ctx ends. Then running jobs finish within the grace time or are
+// released, and Run returns.
 func (w *Worker) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	running.Go(func() { w.Sweep(ctx) })
@@ -158,21 +143,17 @@ func (w *Worker) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Wake makes the runner look for jobs now. It is called after a commit that
-// enqueued jobs.
+// Wake makes the runner poll for jobs now. It is called after a commit that enqueued jobs.
 func (w *Worker) Wake() { w.runner.Wake() }
 
-// Drain does the jobs of a stage of a collection, and tells whether some may
-// be left. It does nothing while Run does not run.
+// Drain does the jobs of a stage of a collection, and reports whether some may be left. It does
+// nothing while Run is not active.
 func (w *Worker) Drain(ctx context.Context, c memory.Due, s memory.Stage) (more bool) {
 	return w.runner.Drain(ctx, c, s)
 }
 
-// Pause stops claiming jobs; running ones go on.
+// Pause stops claiming jobs; running ones continue.
 func (w *Worker) Pause() { w.runner.Pause() }
 
 // Resume claims jobs again.
 func (w *Worker) Resume() { w.runner.Resume() }
-
-var _ Engine = (*engine.Engine)(nil)
-var _ Cloner = (*clone.Service)(nil)

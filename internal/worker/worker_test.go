@@ -61,7 +61,7 @@ func (p *plant) later(d time.Duration) {
 }
 
 type settings struct {
-	model   bool // else heuristic
+	model   bool // else the analyst by rules
 	worker  worker.Config
 	wait    jobs.WaitConfig
 	imports worker.Import
@@ -108,7 +108,7 @@ func newPlant(t *testing.T, o settings) *plant {
 	must(err)
 	p.waiters = jobs.NewWaiters(p.store, o.wait)
 	p.worker, err = worker.New(worker.Deps{
-		Store: telling, Engine: eng, Clone: p.clone, Import: o.imports, Clock: p.now, Told: func(_, job uuid.UUID) { p.waiters.Notify(job) },
+		Store: telling, Engine: eng, Clone: p.clone, Import: o.imports, Clock: p.now, JobChanged: func(_, job uuid.UUID) { p.waiters.Notify(job) },
 	}, o.worker)
 	must(err)
 	p.stop = func() {}
@@ -163,10 +163,10 @@ func (p *plant) note(c, id uuid.UUID) memory.Note {
 	return list[0]
 }
 
-// A note that is added is evolved without anybody asking, and a waiter hears at once.
+// A note that is added is evolved, and a waiter is notified at once.
 func TestAddAndWait(t *testing.T) {
 	t.Parallel()
-	// Polling would take longer than the test may.
+	// Polling would take longer than the test may last.
 	p := newPlant(t, settings{wait: jobs.WaitConfig{Poll: time.Hour}, worker: worker.Config{Queue: queue.Config{Poll: time.Hour}}})
 	out := p.add("The slip box links atomic notes into a web of ideas.")
 	j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID, 0)
@@ -178,7 +178,7 @@ func TestAddAndWait(t *testing.T) {
 	}
 }
 
-// Many notes in one go: all evolved, decided in the order given.
+// Notes of one bulk are all evolved, decided in their order.
 func TestBulk(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{})
@@ -222,7 +222,7 @@ func TestBulk(t *testing.T) {
 	}
 }
 
-// A stop gives running jobs back uncounted, and another runner ends them.
+// A stop releases running jobs without counting a try, and another runner ends them.
 func TestStopReturnsJobs(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{model: true, worker: worker.Config{Queue: queue.Config{Grace: time.Millisecond}}})
@@ -263,8 +263,8 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A job whose process dies each time it runs is not tried for ever: its note
-// stays, pending, and a retry begins to count anew.
+// A job whose process dies each time it runs is not tried forever: its note stays pending, and a
+// retry starts counting again.
 func TestJobThatEndsItsProcess(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{worker: worker.Config{MaxLost: 3}})
@@ -300,8 +300,8 @@ func TestJobThatEndsItsProcess(t *testing.T) {
 	}
 }
 
-// Wait answers at once for an ended job, when more than one job is ahead, and
-// when its tenant has too many waiters.
+// Wait returns at once for an ended job, when more than one job is ahead, and when its tenant has
+// too many waiters.
 func TestWaitAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{wait: jobs.WaitConfig{For: time.Hour, PerTenant: 1}})
@@ -316,7 +316,7 @@ func TestWaitAnswersAtOnce(t *testing.T) {
 		for {
 			_, err := p.waiters.Wait(ctx, p.s, first.Job.ID, 0)
 			if err == nil {
-				continue // the place was taken
+				continue // the other waiter was admitted first
 			}
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("a request that ended got %v", err)
@@ -342,7 +342,7 @@ func TestWaitAnswersAtOnce(t *testing.T) {
 	}
 }
 
-// Wait gives up after its limit, with the job as it is.
+// Wait returns after its limit, with the job as it is.
 func TestWaitLimit(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{wait: jobs.WaitConfig{For: 20 * time.Millisecond}})
@@ -399,7 +399,7 @@ func (p *plant) enqueue(kind memory.JobKind) memory.Job {
 	return j
 }
 
-// A job that nobody here can do fails and says why; one that panics is tried again.
+// A job of an unknown kind fails and says why; one that panics is tried again.
 func TestTasksThatFail(t *testing.T) {
 	t.Parallel()
 	tries := 0
@@ -417,7 +417,7 @@ func TestTasksThatFail(t *testing.T) {
 	}
 }
 
-// Copy jobs, adopt jobs and removal jobs run by themselves.
+// Copy jobs, adopt jobs and removal jobs run without a request.
 func TestCloneJobs(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{})
@@ -458,7 +458,7 @@ func TestCloneJobs(t *testing.T) {
 	}
 }
 
-// C323: a clone with a time to live goes when it ends.
+// C323: a clone with a time to live is deleted when it ends.
 func TestExpiry_C323(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{})
@@ -485,7 +485,7 @@ func TestExpiry_C323(t *testing.T) {
 	}
 }
 
-// Ephemeral collections go with all their rows; others stay.
+// Ephemeral collections are removed with all their rows; others stay.
 func TestRemoveEphemeral(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{})

@@ -51,8 +51,7 @@ func defaultAnswer(req Request) Reply {
 
 var contentText = regexp.MustCompile(`"content"\s*:\s*("(?:[^"\\]|\\.)*")`)
 
-// material finds the note in a prompt that shows it as JSON; else it is all of
-// the prompt.
+// material returns the note in a prompt that contains it as JSON, else the whole prompt.
 func material(prompt string) string {
 	m := contentText.FindStringSubmatch(prompt)
 	if m == nil {
@@ -67,7 +66,7 @@ func material(prompt string) string {
 
 var handleText = regexp.MustCompile(`(?i)(?:\b(?:handle|id|note|memory|candidate)["':= #]{1,4}|\[)(\d{1,3})\b`)
 
-// handles finds the handles that a prompt shows, in order.
+// handles returns the handles that a prompt contains, in order.
 func handles(prompt string) []int {
 	var out []int
 	for _, m := range handleText.FindAllStringSubmatch(prompt, -1) {
@@ -79,7 +78,7 @@ func handles(prompt string) []int {
 	return out
 }
 
-// shaped gives an empty value of a schema.
+// shaped returns an empty value that fits a schema.
 func shaped(schema map[string]any) any {
 	switch schema["type"] {
 	case "object":

@@ -10,14 +10,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// Bounds of the default answers.
+// Limits of the default answers.
 const (
 	answeredFacts = 20
 	answeredChars = 600
 )
 
-// conversationData is what the prompts of the policies for conversations show
-// as JSON between their marks. Each has some of the fields.
+// conversationData is the JSON that the prompts of the policies for conversations contain between
+// their marks. Each prompt has some of the fields.
 type conversationData struct {
 	MaxFacts int       `json:"max_facts"`
 	New      []spoken  `json:"new"`
@@ -38,7 +38,7 @@ type conversationData struct {
 	Entities []nameOrE `json:"entities"`
 }
 
-// spoken is a text with whatever stands beside it.
+// spoken is a text with the fields beside it.
 type spoken struct {
 	Handle  int    `json:"handle"`
 	Role    string `json:"role"`
@@ -51,10 +51,10 @@ type spoken struct {
 
 func (s spoken) said() string { return s.Content + s.Text }
 
-// textsOf reads a list of texts, or of objects that hold one.
+// textsOf is a list of texts, or of objects with one.
 type textsOf []string
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON accepts both forms.
 func (t *textsOf) UnmarshalJSON(b []byte) error {
 	var plain []string
 	if json.Unmarshal(b, &plain) == nil {
@@ -70,10 +70,10 @@ func (t *textsOf) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// nameOrE reads an entity by its name alone or as an object.
+// nameOrE is an entity, given by its name or as an object.
 type nameOrE string
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON accepts both forms.
 func (n *nameOrE) UnmarshalJSON(b []byte) error {
 	var plain string
 	if json.Unmarshal(b, &plain) == nil {
@@ -92,7 +92,7 @@ func (n *nameOrE) UnmarshalJSON(b []byte) error {
 
 var dataText = regexp.MustCompile(`(?s)<memory-data>\s*(.*?)\s*</memory-data>`)
 
-// dataOf reads the JSON of a prompt.
+// dataOf parses the JSON of a prompt.
 func dataOf(prompt string) (d conversationData, ok bool) {
 	m := dataText.FindStringSubmatch(prompt)
 	if m == nil {
@@ -101,8 +101,8 @@ func dataOf(prompt string) (d conversationData, ok bool) {
 	return d, json.Unmarshal([]byte(m[1]), &d) == nil
 }
 
-// ofConversations answers the calls of the policies for conversations; nil for
-// another call, or where the prompt shows no material.
+// ofConversations answers the calls of the policies for conversations. It returns nil for another
+// call, or when the prompt contains no material.
 func ofConversations(req Request) any {
 	d, ok := dataOf(req.User)
 	if !ok {
@@ -145,8 +145,8 @@ func ofConversations(req Request) any {
 	return nil
 }
 
-// factsOf gives the sentences of the new messages that are no questions, each
-// with the name of its speaker in front.
+// factsOf returns the sentences of the new messages that are not questions, each with the name of
+// its speaker in front.
 func factsOf(d conversationData) []string {
 	limit := answeredFacts
 	if d.MaxFacts > 0 {
@@ -192,7 +192,7 @@ func beginnings(list []string, chars int) string {
 
 var capitalWord = regexp.MustCompile(`\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)*`)
 
-// entitiesOf gives the words with a capital, as people.
+// entitiesOf returns the capitalized words, as people.
 func entitiesOf(texts []string) []any {
 	out := []any{}
 	seen := map[string]bool{}
@@ -207,7 +207,7 @@ func entitiesOf(texts []string) []any {
 	return out
 }
 
-// relationsOf joins the first two entities that a text names by the words between.
+// relationsOf joins the first two entities in a text by the words between them.
 func relationsOf(texts []string, among []nameOrE) []any {
 	out := []any{}
 	for _, t := range texts {
@@ -232,7 +232,7 @@ func relationsOf(texts []string, among []nameOrE) []any {
 	return out
 }
 
-// talk answers chat that wants no JSON.
+// talk answers a chat that requests no JSON.
 func talk(req Request) string {
 	seen := "I saw no system message."
 	if n := len(strings.Fields(req.System)); n > 0 {

@@ -1,10 +1,9 @@
 // Package llmtest is the one fake of model endpoints: a real HTTP server that
 // speaks OpenAI's chat completions, embeddings and model list, and enough of
-// Ollama to look like one. It is for tests of every package; it is no mode of
-// the product.
+// Ollama to look like one. Tests of all packages use it; it is not a mode of the product.
 //
-// A server answers every call with something sensible (see Server). A test
-// scripts what it cares about, by the name of the call's schema:
+// A server answers every call with a plausible default (see Server). A test scripts the answers that
+// matter to it, by the name of the call's schema:
 //
 //	srv := llmtest.New(t)
 //	srv.Script("analyze", llmtest.Status(429, time.Second), llmtest.JSON(analysis))
@@ -12,10 +11,9 @@
 //	srv.Handle("relevance", func(r llmtest.Request) llmtest.Reply { … })
 //	srv.Script(llmtest.Embed, llmtest.Reset())
 //
-// and reads what came in from Requests, Calls and Tokens. Every misbehavior
-// of real endpoints has a Reply: Status, Hang, Reset, Slow, CutBody, NotJSON,
-// Truncated, Fenced, Think, Refusal, NoChoices, WrongSchema; Down breaks every
-// connection until it is taken back.
+// and inspects Requests, Calls and Tokens. Every misbehavior of real endpoints has a Reply:
+// Status, Hang, Reset, Slow, CutBody, NotJSON, Truncated, Fenced, Think, Refusal, NoChoices,
+// WrongSchema. Down breaks every connection until it is called with false.
 //
-// It imports nothing of ours but internal/text.
+// It imports only internal/text from this module.
 package llmtest

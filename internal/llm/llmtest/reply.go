@@ -37,25 +37,25 @@ const (
 	kindDim
 )
 
-// Default answers as if nothing were scripted.
+// Default answers as without a script.
 func Default() Reply { return Reply{} }
 
 // Text answers with a message of exactly this content.
 func Text(content string) Reply { return Reply{kind: kindMessage, content: content, finish: "stop"} }
 
-// ToolCall is a call of a tool that an answer asks for.
+// ToolCall is a tool call in an answer.
 type ToolCall struct {
 	ID        string
 	Name      string
 	Arguments string // JSON
 }
 
-// Tools answers by asking for calls of tools.
+// Tools answers with tool calls.
 func Tools(calls ...ToolCall) Reply {
 	return Reply{kind: kindMessage, tools: calls, finish: "tool_calls"}
 }
 
-// Paced waits before each piece of an answer that is streamed.
+// Paced waits before each piece of a streamed answer.
 func Paced(d time.Duration, then Reply) Reply {
 	then.pace = d
 	return then
@@ -77,7 +77,7 @@ func Fenced(v any) Reply {
 	return r
 }
 
-// Think answers with v after a block of thinking that itself holds braces.
+// Think answers with v after a block of reasoning that contains braces.
 func Think(v any) Reply {
 	r := JSON(v)
 	r.content = "<think>\nThe user wants JSON. Perhaps {\"keywords\": [\"wrong\"]}? No.\n</think>\n\n" + r.content
@@ -92,7 +92,7 @@ func Truncated(v any) Reply {
 	return r
 }
 
-// WrongSchema answers with an object that fits no schema of ours.
+// WrongSchema answers with an object that fits no schema of the product.
 func WrongSchema() Reply { return Text(`{"answer": "I would say so", "score": "high"}`) }
 
 // Refusal refuses the way OpenAI's structured outputs do.

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// Request is what came in.
+// Request is a request that the server received.
 type Request struct {
 	Path        string
-	Call        string // schema name, Embed, or "" where none is stated
+	Call        string // schema name, Embed, or "" when there is no schema
 	Model       string
 	System      string // all system messages
 	User        string // the last user message
 	Messages    []Message
 	Format      string // response_format.type; "" none
 	Strict      bool
-	Schema      json.RawMessage // as sent, in response_format or in the instructions; nil none
+	Schema      json.RawMessage // as sent, in response_format or in the instructions; nil: none
 	Temperature *float64
 	MaxTokens   int // max_tokens or max_completion_tokens
 	Inputs      []string
 	Dimensions  int
 	Stream      bool
 	StreamUsage bool   // stream_options.include_usage
-	Tools       int    // how many tools are offered
+	Tools       int    // how many tools the request offers
 	Key         string // bearer token
 	Body        json.RawMessage
 }
@@ -87,7 +87,7 @@ type wireRequest struct {
 	Tools []json.RawMessage `json:"tools"`
 }
 
-// readRequest reads a request of either kind.
+// readRequest parses a request for completion or embedding.
 func readRequest(r *http.Request) (Request, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -133,7 +133,7 @@ func readRequest(r *http.Request) (Request, error) {
 	return out, nil
 }
 
-// statedSchema finds a schema that stands in the instructions.
+// statedSchema returns the schema in the instructions.
 func statedSchema(system string) (name string, schema json.RawMessage) {
 	const mark = `JSON Schema, named "`
 	_, rest, found := strings.Cut(system, mark)

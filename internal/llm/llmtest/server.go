@@ -23,9 +23,9 @@ const Embed = "embed"
 //
 //   - "analyze" with key phrases of the prompt,
 //   - "evolve" with a link to the first neighbor and confidence 0.95,
-//   - "relevance" with falling scores for the handles that it finds,
-//   - "extract" with the sentences of the new messages that are no questions,
-//     "decide" with NOOP for a memory of equal text and ADD else, summaries with
+//   - "relevance" with decreasing scores for the handles in the prompt,
+//   - "extract" with the sentences of the new messages that are not questions,
+//     "decide" with NOOP for a memory of equal text, otherwise ADD, summaries with
 //     the beginning of each text, "entities" and "relations" with the names of
 //     the facts and the words between them, "conflicts" with nothing,
 //   - chat without a schema with a text that says whether it saw a system message,
@@ -55,7 +55,7 @@ type Server struct {
 	peak       int
 }
 
-// New starts a server that is stopped at the end of the test.
+// New starts a server that stops at the end of the test.
 func New(tb testing.TB) *Server {
 	tb.Helper()
 	s := Start()
@@ -63,7 +63,7 @@ func New(tb testing.TB) *Server {
 	return s
 }
 
-// Start starts a server; Close it.
+// Start starts a server. The caller must close it.
 func Start() *Server {
 	s := &Server{
 		closed: make(chan struct{}), scripts: map[string][]Reply{}, handlers: map[string]func(Request) Reply{},
@@ -79,8 +79,7 @@ func Start() *Server {
 	return s
 }
 
-// Close ends hanging requests and stops listening: from then on connections
-// are refused.
+// Close ends hanging requests and stops listening: later connections are refused.
 func (s *Server) Close() {
 	s.once.Do(func() {
 		close(s.closed)
@@ -89,24 +88,23 @@ func (s *Server) Close() {
 	})
 }
 
-// URL is the base URL of the OpenAI API, with its /v1.
+// URL returns the base URL of the OpenAI API, with its /v1.
 func (s *Server) URL() string { return s.http.URL + "/v1" }
 
-// OllamaURL is the address as Ollama's own tools take it.
+// OllamaURL returns the address in the form of Ollama's own tools.
 func (s *Server) OllamaURL() string { return s.http.URL }
 
-// Script queues replies to a call; each serves once, in order.
+// Script queues replies to a call. Each is used once, in order.
 func (s *Server) Script(call string, replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scripts[call] = append(s.scripts[call], replies...)
 }
 
-// Always gives a call one reply whenever no script is left.
+// Always sets the reply to a call when no script is left.
 func (s *Server) Always(call string, r Reply) { s.Handle(call, func(Request) Reply { return r }) }
 
-// Handle computes the reply to a call whenever no script is left. nil takes it
-// back.
+// Handle computes the reply to a call when no script is left. nil removes the function.
 func (s *Server) Handle(call string, f func(Request) Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,10 +115,10 @@ func (s *Server) Handle(call string, f func(Request) Reply) {
 	s.handlers[call] = f
 }
 
-// Down makes the server break every connection, or serve again.
+// Down makes the server break every connection, or answer again.
 func (s *Server) Down(down bool) { s.set(func() { s.down = down }) }
 
-// RequireKey refuses requests without this bearer token (401); "" takes it back.
+// RequireKey refuses requests without this bearer token (401); "" accepts all requests.
 func (s *Server) RequireKey(key string) { s.set(func() { s.key = key }) }
 
 // RefuseSchemas makes the server answer 400 to response_format json_schema,
@@ -133,10 +131,10 @@ func (s *Server) RefuseSchemas(objects bool) {
 // "max_tokens" or "temperature".
 func (s *Server) RefuseField(name string) { s.set(func() { s.refused[name] = true }) }
 
-// OmitUsage leaves the token counts out of the responses.
+// OmitUsage removes the token counts from the responses.
 func (s *Server) OmitUsage() { s.set(func() { s.noUsage = true }) }
 
-// EmbedDim sets the length of vectors; 1536 at first.
+// EmbedDim sets the length of vectors; default 1536.
 func (s *Server) EmbedDim(n int) { s.set(func() { s.dim = n }) }
 
 func (s *Server) set(f func()) {
@@ -145,36 +143,36 @@ func (s *Server) set(f func()) {
 	f()
 }
 
-// Requests gives all requests to completion and embedding so far.
+// Requests returns all requests for completion and embedding so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// RequestsOf gives the requests of one call.
+// RequestsOf returns the requests of one call.
 func (s *Server) RequestsOf(call string) []Request {
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Call != call })
 }
 
-// Calls counts the requests of one call.
+// Calls returns the number of requests of one call.
 func (s *Server) Calls(call string) int { return len(s.RequestsOf(call)) }
 
-// Tokens gives the sums of the token counts sent.
+// Tokens returns the sums of the token counts that were sent.
 func (s *Server) Tokens() (prompt, completion int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.prompt, s.completion
 }
 
-// Peak is the largest number of requests that were served at once.
+// Peak returns the largest number of requests at once.
 func (s *Server) Peak() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.peak
 }
 
-// Active is the number of requests that are served now.
+// Active returns the number of requests that are running.
 func (s *Server) Active() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +192,7 @@ func (s *Server) next(req Request) Reply {
 		return StatusText(http.StatusUnauthorized, "Incorrect API key provided: "+req.Key)
 	}
 	var fields map[string]any
-	_ = json.Unmarshal(req.Body, &fields) // readRequest has read it before
+	_ = json.Unmarshal(req.Body, &fields) // readRequest has parsed it before
 	for name := range s.refused {
 		if fields[name] != nil {
 			s.mu.Unlock()
@@ -287,8 +285,7 @@ func nullIfEmpty(s string) any {
 	return s
 }
 
-// wait holds a request until d has passed (0: for ever) and tells whether it
-// is still wanted.
+// wait holds a request until d has passed (0: forever) and reports whether the client still waits.
 func (s *Server) wait(r *http.Request, d time.Duration) bool {
 	var after <-chan time.Time
 	if d > 0 {
@@ -305,7 +302,7 @@ func (s *Server) wait(r *http.Request, d time.Duration) bool {
 	return false
 }
 
-// complete sends a chat completion and counts its tokens, a word each.
+// complete sends a chat completion and counts one token for each word.
 func (s *Server) complete(w http.ResponseWriter, req Request, choices []any, content string) {
 	if choices == nil {
 		choices = []any{}
@@ -352,7 +349,7 @@ func (s *Server) embed(w http.ResponseWriter, req Request, rep Reply) {
 	send(w, body)
 }
 
-// count adds to the sums and puts the usage into a body, unless it is omitted.
+// count adds to the sums and adds the usage to a body, unless it is omitted.
 func (s *Server) count(body map[string]any, in, out int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -364,7 +361,7 @@ func (s *Server) count(body map[string]any, in, out int) {
 	body["usage"] = map[string]any{"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out}
 }
 
-// wordVector adds a direction per word and scales to length one.
+// wordVector adds one direction for each word and scales the sum to length one.
 func wordVector(s string, dim int) []float32 {
 	v := make([]float32, dim)
 	for _, word := range append(strings.Fields(strings.ToLower(s)), "") {

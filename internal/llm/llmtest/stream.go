@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// toolCalls gives the calls of tools as a message holds them.
+// toolCalls returns tool calls in the form of a message.
 func (r Reply) toolCalls() []any {
 	out := make([]any, len(r.tools))
 	for i, t := range r.tools {
@@ -18,8 +18,8 @@ func (r Reply) toolCalls() []any {
 	return out
 }
 
-// deltas takes an answer apart as a stream sends it: the role, a word at a
-// time, and calls of tools with their arguments in two pieces.
+// deltas splits an answer into the pieces of a stream: the role, one word at a time, and tool calls
+// with their arguments in two pieces.
 func (r Reply) deltas() []map[string]any {
 	out := []map[string]any{{"role": "assistant", "content": ""}}
 	for _, word := range strings.SplitAfter(r.content, " ") {
@@ -40,7 +40,7 @@ func (r Reply) deltas() []map[string]any {
 }
 
 // stream sends an answer as server-sent events, as chat completions do with
-// "stream": true. cut leaves off after half of them, without an end.
+// "stream": true. cut stops after half of them, without an end.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, req Request, rep Reply, cut bool) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
@@ -56,7 +56,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, req Request, rep
 			panic(fmt.Sprintf("llmtest: %v", err))
 		}
 		_, _ = fmt.Fprintf(w, "data: %s\n\n", b)
-		_ = control.Flush() // a client that has gone is no failure of a test
+		_ = control.Flush() // a client that has left is not a failure of a test
 	}
 	deltas := rep.deltas()
 	if cut {

@@ -9,7 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
-// streamed sends a streaming request and joins what comes.
+// streamed sends a streaming request and joins the pieces of the answer.
 func streamed(t *testing.T, s *llmtest.Server) (_ string, tools int, usage, done bool, code int) {
 	t.Helper()
 	code, body := post(t, s.URL()+"/chat/completions", `{"model":"m","stream":true,"stream_options":{"include_usage":true},
