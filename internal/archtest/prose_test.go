@@ -20,7 +20,6 @@ var notYetPlain = []string{
 	"docs/decisions",
 	"internal/memory",
 	"internal/memory/engine",
-	"internal/memory/policy/mem0",
 	"internal/memory/recall",
 	"internal/rules",
 	"scripts",

@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
 )
 
-// TestMem0Budgets: whatever a caller writes, calls see so much of it and no more.
+// TestMem0Budgets: calls see a bounded part of texts of any length.
 func TestMem0Budgets(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("tea and coffee with Ada ", memory.MaxContentBytes/24)
@@ -62,8 +62,8 @@ func TestMem0Budgets(t *testing.T) {
 	}
 }
 
-// TestMem0ExpiryTasks: however many times facts end at, few tasks wait for
-// them, and none comes before its time or is forgotten.
+// TestMem0ExpiryTasks: for facts that expire at many times there are few tasks. No fact is
+// deleted too early, and none is forgotten.
 func TestMem0ExpiryTasks(t *testing.T) {
 	t.Parallel()
 	waiting := map[string]bool{}

@@ -7,17 +7,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// The choices of Mem0's settings.
+// The values of Mem0's settings that are texts.
 const (
 	UnitMessages = "messages"
-	UnitPairs    = "pairs" // exchanges: what a person says and what is answered
+	UnitPairs    = "pairs" // exchanges: a message and its answer
 
 	FromBoth      = "both"
-	FromUser      = "user"      // facts about a person, in what that person says
-	FromAssistant = "assistant" // facts about an agent, in what it says
+	FromUser      = "user"      // facts about a person, from the person's messages
+	FromAssistant = "assistant" // facts about an agent, from the agent's messages
 
-	ModeDecide  = "decide"   // every fact is compared with the memories like it
-	ModeAddOnly = "add_only" // every fact is added unless the very text is there
+	ModeDecide  = "decide"   // every fact is compared with similar memories
+	ModeAddOnly = "add_only" // every fact is added unless a memory has the same text
 
 	SummaryFull        = "full"
 	SummaryIncremental = "incremental"
@@ -29,38 +29,37 @@ const (
 	ScopeSession    = "session" // memories of different sessions are kept apart
 )
 
-// Config holds the constants of Mem0 and Mem0g. A collection overrides
-// single ones with its policy_config; the JSON names are those of the knobs table.
+// Config holds the constants of Mem0 and Mem0g. A collection overrides some of them with
+// its policy_config, by the names in settings. The value after each is its default.
 type Config struct {
 	Analyst         string  // "auto": the model if there is one; "heuristic": never a model
 	Model           string  // one of the models that the settings name; "": the main one
 	Temperature     float64 // of the model; 0
 	MaxTokens       int     // of one answer; 2000
-	RecentMessages  int     // m, before the exchange, that are background of the extraction; 10
+	RecentMessages  int     // m of the paper: before the exchange, as background of the extraction; 10
 	RecentUnit      string  // of m; "messages"
-	RecentChars     int     // of each of them, 0: whole; 1000
+	RecentChars     int     // of each recent message, 0: all; 1000
 	MessageChars    int     // of each new message in a prompt; 16000
-	Similar         int     // s, memories that the decision about a fact sees; 10
+	Similar         int     // s of the paper: memories that the decision about a fact sees; 10
 	MaxFacts        int     // of one exchange; 20
 	FactChars       int     // of the longest fact that is kept; 500
-	ExtractFrom     string  // whose words facts are taken from; "both"
-	Scope           string  // "collection", or "session": memories of different runs are kept apart
+	ExtractFrom     string  // whose messages facts are taken from; "both"
+	Scope           string  // "collection", or "session": memories of different sessions are kept apart
 	Mode            string  // "decide"
-	MergeSimilarity float64 // cosine from which two new facts of one exchange are one; 0.95
+	MergeSimilarity float64 // cosine from which two new facts of one exchange are the same; 0.95
 	MaxDeletes      int     // memories that one exchange may delete; 5
 	MemoryType      string  // "facts", or "procedural": one record for each session
 	SummaryEvery    int     // K, exchanges between two summaries, 0: none; 10
 	SummaryMode     string  // "full"
 	SummaryChars    int     // of the summary; 2000
-	SummaryFacts    int     // newest facts that a summary is made of; 300
-	Graph           bool    // entities and relations are kept too; false for mem0, true for mem0g
+	SummaryFacts    int     // newest facts that a summary is written from; 300
+	Graph           bool    // entities and relations are stored too; false for mem0, true for mem0g
 	EvoThreshold    int     // changing exchanges between two consolidations; 100
 
 	GraphConfig // used when Graph is set
 }
 
-// DefaultConfig gives the documented defaults of mem0; those of mem0g
-// differ in Graph alone.
+// DefaultConfig returns the documented defaults of mem0. Those of mem0g differ only in Graph.
 func DefaultConfig() Config {
 	return Config{
 		Analyst: policy.AnalystAuto, MaxTokens: 2000, RecentMessages: 10, RecentUnit: UnitMessages, RecentChars: 1000, MessageChars: 16_000,
@@ -70,14 +69,15 @@ func DefaultConfig() Config {
 	}
 }
 
-// settings lists the constants in the order in which they are shown.
+// settings returns the constants that a collection may override, in the order in which
+// they are shown.
 func settings() []policy.Setting[Config] {
 	return append([]policy.Setting[Config]{
 		{"memory_type", "facts: short facts of what is said; procedural: one record of an agent's run for each session", 0, 0, []string{MemoryFacts, MemoryProcedural}, func(c *Config) any { return &c.MemoryType }},
-		{"mode", "decide: each fact is compared with the memories like it and added, merged, replaces them, or is left; add_only: each is added unless the very text is there", 0, 0, []string{ModeDecide, ModeAddOnly}, func(c *Config) any { return &c.Mode }},
-		{"extract_from", "whose words facts are taken from: user for facts about a person, assistant for facts about an agent", 0, 0, []string{FromBoth, FromUser, FromAssistant}, func(c *Config) any { return &c.ExtractFrom }},
+		{"mode", "decide: each fact is compared with similar memories and is added, is merged, replaces one, or is ignored; add_only: each is added unless a memory has the same text", 0, 0, []string{ModeDecide, ModeAddOnly}, func(c *Config) any { return &c.Mode }},
+		{"extract_from", "whose messages facts are taken from: user for facts about a person, assistant for facts about an agent", 0, 0, []string{FromBoth, FromUser, FromAssistant}, func(c *Config) any { return &c.ExtractFrom }},
 		{"scope", "collection: one memory; session: what was said in different sessions (runs) is kept apart", 0, 0, []string{ScopeCollection, ScopeSession}, func(c *Config) any { return &c.Scope }},
-		{"graph", "entities and their relations are kept beside the facts", 0, 0, nil, func(c *Config) any { return &c.Graph }},
+		{"graph", "entities and their relations are stored beside the facts", 0, 0, nil, func(c *Config) any { return &c.Graph }},
 		{"recent_messages", "before the exchange, as background of the extraction, in recent_unit", 0, 100, nil, func(c *Config) any { return &c.RecentMessages }},
 		{"recent_unit", "messages, or pairs: of a message and its answer", 0, 0, []string{UnitMessages, UnitPairs}, func(c *Config) any { return &c.RecentUnit }},
 		{"recent_chars", "characters of each recent message in a prompt; 0: all", 0, memory.MaxContentBytes, nil, func(c *Config) any { return &c.RecentChars }},
@@ -85,12 +85,12 @@ func settings() []policy.Setting[Config] {
 		{"similar", "most similar memories that the decision about a fact sees", 1, 50, nil, func(c *Config) any { return &c.Similar }},
 		{"max_facts", "of one exchange", 1, 25, nil, func(c *Config) any { return &c.MaxFacts }},
 		{"fact_chars", "characters of the longest fact that is kept", 50, 4000, nil, func(c *Config) any { return &c.FactChars }},
-		{"merge_similarity", "cosine from which two new facts of one exchange are one", 0, 1, nil, func(c *Config) any { return &c.MergeSimilarity }},
+		{"merge_similarity", "cosine from which two new facts of one exchange are the same", 0, 1, nil, func(c *Config) any { return &c.MergeSimilarity }},
 		{"max_deletes", "memories that one exchange may delete", 0, 100, nil, func(c *Config) any { return &c.MaxDeletes }},
 		{"summary_every", "exchanges between two summaries; 0: none", 0, 1000, nil, func(c *Config) any { return &c.SummaryEvery }},
-		{"summary_mode", "full: of all facts; incremental: of the last summary and what changed since", 0, 0, []string{SummaryFull, SummaryIncremental}, func(c *Config) any { return &c.SummaryMode }},
+		{"summary_mode", "full: from all facts; incremental: from the last summary and what changed since", 0, 0, []string{SummaryFull, SummaryIncremental}, func(c *Config) any { return &c.SummaryMode }},
 		{"summary_chars", "characters of the summary", 100, 8000, nil, func(c *Config) any { return &c.SummaryChars }},
-		{"summary_facts", "newest facts that a summary is made of", 10, 1000, nil, func(c *Config) any { return &c.SummaryFacts }},
+		{"summary_facts", "newest facts that a summary is written from", 10, 1000, nil, func(c *Config) any { return &c.SummaryFacts }},
 		{"evo_threshold", "changing exchanges between two consolidations", 1, 1e6, nil, func(c *Config) any { return &c.EvoThreshold }},
 		{"temperature", "of the model", 0, 2, nil, func(c *Config) any { return &c.Temperature }},
 		{"max_tokens", "of one answer", 64, 32768, nil, func(c *Config) any { return &c.MaxTokens }},
@@ -99,7 +99,7 @@ func settings() []policy.Setting[Config] {
 	}, graphSettings()...)
 }
 
-// config applies a collection's overrides to the policy's defaults.
+// config returns the policy's defaults with a collection's overrides.
 func (p *Policy) config(raw json.RawMessage) (Config, error) {
 	return policy.ParseSettings(raw, p.defaults, settings())
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// atOnce is how many decisions of one exchange are asked for at the same time.
+// maxParallel is how many decisions of one exchange are asked for at the same time.
 const maxParallel = 4
 
-// learn takes facts from an exchange and decides what becomes of each.
-// Nothing to learn from is no call. An answer that cannot be used leaves the
-// whole exchange pending, with nothing written.
+// learn extracts facts from an exchange and decides about each. Without messages that may
+// be learned from, no model is asked. When an answer cannot be used, nothing is written
+// and the whole exchange is pending.
 func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages []memory.Note) (memory.Decision, error) {
 	out := Outcome{Policy: p.Name(), Decision: DecisionNothing}
 	dec := memory.Decision{Cause: memory.CauseExtract}
@@ -31,8 +31,8 @@ func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages [
 		dec.Outcome = out.encode()
 		return dec, nil
 	}
-	l := ledger{c: c, x: &x, now: d.Now(), out: &out, after: map[uuid.UUID]memory.Note{}, before: map[uuid.UUID]memory.Note{}}
-	if len(x.said) > 0 {
+	l := ledger{c: c, exchange: &x, now: d.Now(), out: &out, after: map[uuid.UUID]memory.Note{}, before: map[uuid.UUID]memory.Note{}}
+	if len(x.messages) > 0 {
 		err := p.decideFacts(ctx, d, &l)
 		if errors.Is(err, memory.ErrBadAnswer) {
 			out = Outcome{Policy: p.Name(), Decision: DecisionUnlearned, Extract: out.Extract, Decide: out.Decide}
@@ -59,12 +59,12 @@ func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages [
 	return dec, nil
 }
 
-// decided asks what the facts are and what becomes of each. The first
-// decisions are made side by side over the memory as it stands; they are
-// applied in the order of the facts, and one whose target an earlier one has
-// changed is made again over what is there then.
+// decideFacts asks for the facts and for a decision about each. The decisions are asked
+// for in parallel, from the memories as they are before the exchange. They are applied in
+// the order of the facts. If an earlier fact changed the target of a decision, that
+// decision is asked for again, from the memories as they are then.
 func (p *Policy) decideFacts(ctx context.Context, d memory.Desk, l *ledger) error {
-	facts, err := p.extractFacts(ctx, d, l.c, l.x, l.out)
+	facts, err := p.extractFacts(ctx, d, l.c, l.exchange, l.out)
 	if err != nil || len(facts) == 0 {
 		return err
 	}
@@ -93,8 +93,8 @@ func (p *Policy) decideFacts(ctx context.Context, d memory.Desk, l *ledger) erro
 	return nil
 }
 
-// look finds what each fact is compared with: the very text, else the memories
-// most like it.
+// findSimilar finds what each fact is compared with: the memory with the same text, else
+// the most similar memories.
 func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candidate) error {
 	texts := make([]string, len(facts))
 	for i := range facts {
@@ -117,15 +117,15 @@ func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candida
 		if ok {
 			f.settled, f.reason = true, "the same text is known"
 			f.similar = []memory.Neighbor{{Note: known, Score: 1}}
-			f.dec = FactDecision{Operation: OpNoop, Target: new(0)}
+			f.decision = FactDecision{Operation: OpNoop, Target: new(0)}
 			continue
 		}
 		if l.c.Mode == ModeAddOnly {
-			f.settled, f.dec = true, FactDecision{Operation: OpAdd}
+			f.settled, f.decision = true, FactDecision{Operation: OpAdd}
 			continue
 		}
 		// Some of what is found may have expired.
-		queries = append(queries, memory.SimilarQuery{Text: f.text, Kinds: []memory.Kind{memory.KindFact}, Filter: l.x.similarFilter(l.c), K: l.c.Similar + 5})
+		queries = append(queries, memory.SimilarQuery{Text: f.text, Kinds: []memory.Kind{memory.KindFact}, Filter: l.exchange.similarFilter(l.c), K: l.c.Similar + 5})
 		asked = append(asked, f)
 	}
 	if len(queries) == 0 {
@@ -148,16 +148,17 @@ func (l *ledger) findSimilar(ctx context.Context, d memory.Desk, facts []candida
 		}
 		if len(f.similar) == 0 {
 			f.settled, f.reason = true, "nothing is similar"
-			f.dec = FactDecision{Operation: OpAdd}
+			f.decision = FactDecision{Operation: OpAdd}
 		}
 	}
 	return nil
 }
 
-// byText finds the memory with the text of a fact, by its key. Where a caller
-// has given the one that has the key another text, the fact gets another key.
-func (l *ledger) noteByText(ctx context.Context, d memory.Desk, n *memory.Note) (memory.Note, bool, error) {
-	known, ok, err := d.ByKey(ctx, memory.KindFact, n.Key)
+// noteByText returns the memory with the text of a fact, found by its key. If a caller
+// gave another text to the memory with that key, the fact gets another key. A memory that
+// has expired is returned with ok false, so that the fact replaces it.
+func (l *ledger) noteByText(ctx context.Context, d memory.Desk, n *memory.Note) (known memory.Note, ok bool, err error) {
+	known, ok, err = d.ByKey(ctx, memory.KindFact, n.Key)
 	for err == nil && ok && known.Content != n.Content && len(n.Key) < memory.MaxKeyBytes {
 		n.Key += "+"
 		known, ok, err = d.ByKey(ctx, memory.KindFact, n.Key)
@@ -166,7 +167,6 @@ func (l *ledger) noteByText(ctx context.Context, d memory.Desk, n *memory.Note) 
 		return known, false, fmt.Errorf("find a memory by its text: %w", err)
 	}
 	if ok && hasExpired(&known, l.now) {
-		// Said again: it is taken up as it is said now.
 		return known, false, nil
 	}
 	return known, ok, nil
@@ -195,7 +195,7 @@ func (p *Policy) askAll(ctx context.Context, d memory.Desk, l *ledger, facts []c
 	for i := range facts {
 		l.countDecision(p, &facts[i])
 	}
-	// What the first failure cancelled is not the reason.
+	// A call that was canceled because of another failure is not the reason.
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return err
@@ -204,10 +204,10 @@ func (p *Policy) askAll(ctx context.Context, d memory.Desk, l *ledger, facts []c
 	return errors.Join(errs...)
 }
 
-// ask decides again about one fact.
+// decideAgain asks again for the decision about one fact.
 func (p *Policy) decideAgain(ctx context.Context, d memory.Desk, l *ledger, f *candidate) error {
 	if len(f.similar) == 0 {
-		f.dec, f.reason = FactDecision{Operation: OpAdd}, "nothing is similar"
+		f.decision, f.reason = FactDecision{Operation: OpAdd}, "nothing is similar"
 		return nil
 	}
 	f.settled = false
@@ -216,7 +216,7 @@ func (p *Policy) decideAgain(ctx context.Context, d memory.Desk, l *ledger, f *c
 	return err
 }
 
-// tell adds an answer to the outcome's second phase.
+// countDecision adds a fact's answer to the second phase of the outcome.
 func (l *ledger) countDecision(p *Policy, f *candidate) {
 	if l.out.Decide == nil {
 		l.out.Decide = &Phase{}
@@ -224,10 +224,11 @@ func (l *ledger) countDecision(p *Policy, f *candidate) {
 	if f.settled {
 		return
 	}
-	l.out.Decide.addCall(p.prompts.decide.Version, &f.by)
+	l.out.Decide.addCall(p.prompts.decide.Version, &f.answer)
 	l.out.Decide.Facts++
 }
 
+// similarMaterial is a memory as the prompt of "decide" shows it.
 type similarMaterial struct {
 	Handle int     `json:"handle"`
 	Text   string  `json:"text"`
@@ -241,13 +242,13 @@ type decideMaterial struct {
 	Similar []similarMaterial `json:"similar"`
 }
 
-// answer asks what becomes of one fact.
+// askDecision asks for the decision about one fact.
 func (p *Policy) askDecision(ctx context.Context, d memory.Desk, c *Config, f *candidate) error {
 	in := DecideInput{Fact: f.text, Time: f.note.OccurredAt}
 	m := decideMaterial{Fact: f.text, Time: formatWithWeekday(f.note.OccurredAt), Similar: []similarMaterial{}}
 	for i := range f.similar {
 		nb := &f.similar[i]
-		content := text.Shorten(nb.Note.Content, 2*c.FactChars) // callers write longer ones
+		content := text.Shorten(nb.Note.Content, 2*c.FactChars) // a caller's note may be longer
 		in.Similar = append(in.Similar, memory.Described{Handle: i, Content: content, Time: nb.Note.OccurredAt, Score: nb.Score})
 		m.Similar = append(m.Similar, similarMaterial{
 			Handle: i, Text: content, Time: formatWithWeekday(nb.Note.OccurredAt), Score: float64(int(nb.Score*1000)) / 1000,
@@ -256,48 +257,49 @@ func (p *Policy) askDecision(ctx context.Context, d memory.Desk, c *Config, f *c
 	a, err := c.ask(ctx, d, question{
 		name: "decide", prompt: &p.prompts.decide, material: m, count: len(m.Similar), input: in, lenient: lenientDecision, check: checkDecision,
 	})
-	f.by = a
+	f.answer = a
 	if err != nil {
 		return err
 	}
-	f.dec, err = policy.DecodeAnswer[FactDecision](a.JSON, "decide")
+	f.decision, err = policy.DecodeAnswer[FactDecision](a.JSON, "decide")
 	return err
 }
 
-// isDecision demands one of the operations.
+// checkDecision refuses an answer without one of the operations.
 func checkDecision(raw json.RawMessage) error {
-	dec, err := policy.DecodeAnswer[FactDecision](raw, "decide")
+	decision, err := policy.DecodeAnswer[FactDecision](raw, "decide")
 	if err != nil {
 		return err
 	}
-	switch dec.Operation {
+	switch decision.Operation {
 	case OpAdd, OpUpdate, OpDelete, OpNoop:
 		return nil
 	}
-	return fmt.Errorf("%q is no operation", dec.Operation)
+	return fmt.Errorf("%q is no operation", decision.Operation)
 }
 
-// target is the memory that a decision names, as it was read.
-func (f *candidate) target() (memory.Neighbor, bool) {
-	if f.dec.Target == nil || *f.dec.Target < 0 || *f.dec.Target >= len(f.similar) {
+// target returns the memory that a decision names, as it was read; ok is false when the
+// handle is absent or unknown.
+func (f *candidate) target() (nb memory.Neighbor, ok bool) {
+	if f.decision.Target == nil || *f.decision.Target < 0 || *f.decision.Target >= len(f.similar) {
 		return memory.Neighbor{}, false
 	}
-	return f.similar[*f.dec.Target], true
+	return f.similar[*f.decision.Target], true
 }
 
-// outdated tells that an earlier fact of the exchange changed or deleted what
-// this one was decided about.
+// targetChanged reports whether an earlier fact of the exchange changed or deleted the
+// memory that this decision is about.
 func (l *ledger) targetChanged(f *candidate) bool {
 	t, ok := f.target()
-	if !ok || f.dec.Operation == OpAdd {
+	if !ok || f.decision.Operation == OpAdd {
 		return false
 	}
 	_, touched := l.before[t.Note.ID]
 	return touched
 }
 
-// again lays out for a fact what is there now: memories as they were changed,
-// without those that were deleted, and the new facts that share words with it.
+// refreshSimilar sets what a fact is compared with to the present state: memories as they
+// are changed, without deleted ones, and the new facts that share words with it.
 func (l *ledger) refreshSimilar(f *candidate) {
 	var similar []memory.Neighbor
 	w := termsOf(f.text)
@@ -316,8 +318,9 @@ func (l *ledger) refreshSimilar(f *candidate) {
 	f.reason = ""
 }
 
-// stands gives a memory as the decisions so far leave it.
-func (l *ledger) current(n memory.Note) (memory.Note, bool) {
+// current returns a memory as it is after the decisions so far; ok is false when they
+// deleted it.
+func (l *ledger) current(n memory.Note) (now memory.Note, ok bool) {
 	if slices.Contains(l.deleted, n.ID) {
 		return n, false
 	}

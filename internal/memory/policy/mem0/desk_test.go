@@ -20,30 +20,30 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// talk is a desk that holds a conversation and what was learned from it: what
-// a decision changes stands there for the next one, and what was stays in its
-// log. Texts are as similar as they share words.
+// testDesk is a desk with a conversation and what was learned from it. It applies each
+// decision, so that the next one sees the result, and keeps a log of earlier states. The
+// similarity of texts is the cosine of their words.
 type testDesk struct {
 	*policytest.Desk
 	t   *testing.T
 	p   *Policy
 	now time.Time
 
-	mu     sync.Mutex
-	log    [][]memory.Note // what stood after each revision
-	notes  []memory.Note
-	links  map[memory.LinkID]memory.Link
-	made   byte
-	on     map[string]func(memory.Call) string // answers by call name
-	follow []memory.Follow                     // that decisions put off
-	reads  int                                 // calls of Links
+	mu        sync.Mutex
+	log       [][]memory.Note // the notes after each revision
+	notes     []memory.Note
+	links     map[memory.LinkID]memory.Link
+	lastID    byte
+	answers   map[string]func(memory.Call) string // answers by call name
+	follow    []memory.Follow                     // deferred by decisions
+	linkReads int                                 // calls of Links
 }
 
 func newTestDesk(t *testing.T, p *Policy, config string) *testDesk {
 	t.Helper()
 	k := testDesk{
-		Desk: &policytest.Desk{Overrides: config}, t: t, p: p, now: policytest.Noon, made: 1, log: [][]memory.Note{nil},
-		links: map[memory.LinkID]memory.Link{}, on: map[string]func(memory.Call) string{},
+		Desk: &policytest.Desk{Overrides: config}, t: t, p: p, now: policytest.Noon, lastID: 1, log: [][]memory.Note{nil},
+		links: map[memory.LinkID]memory.Link{}, answers: map[string]func(memory.Call) string{},
 	}
 	return &k
 }
@@ -57,14 +57,14 @@ func newTestMem0(t *testing.T) *Policy {
 	return p
 }
 
-// always answers a call in the same way.
+// answerWith scripts one answer for all calls of a name.
 func (k *testDesk) answerWith(name, answer string) {
-	k.on[name] = func(memory.Call) string { return answer }
+	k.answers[name] = func(memory.Call) string { return answer }
 }
 
-// facts scripts what is extracted, one answer for each exchange.
+// answerExtract scripts the extracted facts, one list for each exchange.
 func (k *testDesk) answerExtract(answers ...[]string) {
-	k.on["extract"] = func(memory.Call) string {
+	k.answers["extract"] = func(memory.Call) string {
 		if len(answers) == 0 {
 			return `{"facts":[]}`
 		}
@@ -77,9 +77,9 @@ func (k *testDesk) answerExtract(answers ...[]string) {
 	}
 }
 
-// decides scripts what becomes of a fact, by its text; nothing scripted adds it.
+// answerDecide scripts the decisions about facts.
 func (k *testDesk) answerDecide(rule func(in DecideInput) (op Operation, target int, text string)) {
-	k.on["decide"] = func(c memory.Call) string {
+	k.answers["decide"] = func(c memory.Call) string {
 		in, ok := c.Input.(DecideInput)
 		if !ok {
 			k.t.Errorf("decide is asked with %T", c.Input)
@@ -105,8 +105,8 @@ func (k *testDesk) Now() time.Time { return k.now }
 func (k *testDesk) NewID() uuid.UUID {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.made++
-	return policytest.ID(k.made)
+	k.lastID++
+	return policytest.ID(k.lastID)
 }
 
 // Ask reads an answer as a model's is read: leniently, then by the call's own check.
@@ -117,7 +117,7 @@ func (k *testDesk) Ask(_ context.Context, c memory.Call) (memory.Answer, error) 
 	if k.Err != nil {
 		return memory.Answer{}, k.Err
 	}
-	answer := k.on[c.Name]
+	answer := k.answers[c.Name]
 	if answer == nil {
 		return memory.Answer{}, fmt.Errorf("no answer for %q", c.Name)
 	}
@@ -228,7 +228,7 @@ func (k *testDesk) Recent(ctx context.Context, until uuid.UUID, n int) ([]memory
 }
 
 func (k *testDesk) Links(_ context.Context, ids []uuid.UUID, dir memory.Direction) ([]memory.Link, error) {
-	k.reads++
+	k.linkReads++
 	var out []memory.Link
 	for _, l := range k.links {
 		if dir&memory.Outgoing != 0 && slices.Contains(ids, l.Source) || dir&memory.Incoming != 0 && slices.Contains(ids, l.Target) {
@@ -241,11 +241,11 @@ func (k *testDesk) Links(_ context.Context, ids []uuid.UUID, dir memory.Directio
 	return out, nil
 }
 
-// said is a message that stands in the conversation.
+// addMessage adds a message to the conversation.
 func (k *testDesk) addMessage(role memory.Role, content string, change ...func(*memory.Note)) memory.Note {
 	n := memory.Note{
 		ID: k.NewID(), Kind: memory.KindMessage, Content: content, OccurredAt: k.now, CreatedAt: k.now,
-		Attributes: map[string]any{memory.AttrRole: string(role), memory.AttrTurn: fmt.Sprintf("turn %d", k.made)},
+		Attributes: map[string]any{memory.AttrRole: string(role), memory.AttrTurn: fmt.Sprintf("turn %d", k.lastID)},
 	}
 	for _, c := range change {
 		c(&n)
@@ -254,23 +254,23 @@ func (k *testDesk) addMessage(role memory.Role, content string, change ...func(*
 	return n
 }
 
-// with sets an attribute of a message.
-func with(name string, v any) func(*memory.Note) {
+// withAttribute sets an attribute of a message.
+func withAttribute(name string, v any) func(*memory.Note) {
 	return func(n *memory.Note) { n.Attributes[name] = v }
 }
 
-func at(t time.Time) func(*memory.Note) {
+func withTime(t time.Time) func(*memory.Note) {
 	return func(n *memory.Note) { n.OccurredAt = t }
 }
 
-// hear says something as a person and learns from it.
+// userSays adds a user's message and learns from it.
 func (k *testDesk) userSays(content string, change ...func(*memory.Note)) memory.Decision {
 	k.t.Helper()
 	k.now = k.now.Add(time.Minute)
 	return k.learn(k.addMessage(memory.RoleUser, content, change...))
 }
 
-// learn decides about an exchange and keeps what is decided.
+// learn decides about an exchange and applies the decision.
 func (k *testDesk) learn(messages ...memory.Note) memory.Decision {
 	k.t.Helper()
 	return k.decide(memory.Event{Kind: memory.EventExchange, Messages: messages})
@@ -286,7 +286,7 @@ func (k *testDesk) decide(e memory.Event) memory.Decision {
 	return dec
 }
 
-// apply puts a decision into the memory, as a changeset.
+// apply applies a decision as a changeset.
 func (k *testDesk) apply(dec memory.Decision) {
 	revision := memory.Revision(len(k.log))
 	for _, n := range dec.Puts {
@@ -317,7 +317,7 @@ func (k *testDesk) remove(id uuid.UUID) {
 	k.notes = slices.DeleteFunc(slices.Clone(k.notes), func(n memory.Note) bool { return n.ID == id })
 }
 
-// known gives the texts of the live notes of a kind, oldest first.
+// contents returns the texts of the live notes of a kind, oldest first.
 func (k *testDesk) contents(kind memory.Kind) []string {
 	k.t.Helper()
 	notes, err := k.List(k.t.Context(), memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 1000})
@@ -331,7 +331,7 @@ func (k *testDesk) contents(kind memory.Kind) []string {
 	return out
 }
 
-// called gives the calls of a name, in order.
+// called returns the calls of a name, in order.
 func (k *testDesk) called(name string) []memory.Call {
 	var out []memory.Call
 	for _, c := range k.Asked {

@@ -12,10 +12,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// expiries puts off the deleting of facts to when their time is over. Times that
-// are near to each other share a task, the further ahead the more: every task
-// that waits is looked at by every decision. Until it is done, what is over is
-// passed over wherever facts are compared.
+// expiryTasks returns the tasks that delete facts when they have expired. Times near each
+// other share a task, and more so if they are far ahead, since every decision reads all
+// waiting tasks. Until its task runs, an expired fact is ignored where facts are compared.
 func expiryTasks(now time.Time, facts ...memory.Note) []memory.Follow {
 	var times []time.Time
 	for i := range facts {
@@ -26,6 +25,7 @@ func expiryTasks(now time.Time, facts ...memory.Note) []memory.Follow {
 	return expiryTasksAt(now, times)
 }
 
+// expiryTasksAt returns the tasks for times at which facts expire.
 func expiryTasksAt(now time.Time, times []time.Time) []memory.Follow {
 	var out []memory.Follow
 	for _, at := range times {
@@ -37,9 +37,9 @@ func expiryTasksAt(now time.Time, times []time.Time) []memory.Follow {
 	return out
 }
 
-// whenToExpire is when a task deletes a fact that ends at a time: to the minute
-// within an hour, to the hour within two days, to the day within a year, else
-// to the month, and ten years ahead at most; the task looks further then.
+// expiryTaskTime returns when a task deletes a fact that expires at a time: rounded up to
+// the minute within an hour, to the hour within two days, to the day within a year, else
+// to 30 days. It is at most ten years ahead; that task then schedules the next.
 func expiryTaskTime(now, at time.Time) time.Time {
 	const day = 24 * time.Hour
 	ahead, step := at.Sub(now), time.Minute
@@ -60,10 +60,10 @@ func expiryTaskTime(now, at time.Time) time.Time {
 	return at
 }
 
-// maxExpired bounds the facts that one task deletes; another follows it.
+// maxExpired bounds the facts that one task deletes; another task deletes the rest.
 const maxExpired = 1000
 
-// expire deletes the facts whose time is over.
+// expire deletes the facts that have expired, and schedules the tasks for the others.
 func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.Decision, error) {
 	out := Outcome{Policy: p.Name(), Decision: policy.DecisionKeep}
 	now := d.Now()
@@ -104,13 +104,13 @@ func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.D
 	return dec, nil
 }
 
-// hasExpired tells that the time of a fact is over.
+// hasExpired reports whether a fact has expired.
 func hasExpired(n *memory.Note, now time.Time) bool {
 	at, ok := expiryOf(n)
 	return ok && !at.After(now)
 }
 
-// expiryOf is when a fact ends; ok is false for one that does not.
+// expiryOf returns when a fact expires; ok is false for one that does not.
 func expiryOf(n *memory.Note) (at time.Time, ok bool) {
 	s, isText := n.Attributes[memory.AttrExpires].(string)
 	if !isText {
@@ -120,8 +120,8 @@ func expiryOf(n *memory.Note) (at time.Time, ok bool) {
 	return at, err == nil
 }
 
-// laterExpiry gives the attributes of a memory after a fact was merged into
-// it: its own, which ends when the later of the two does.
+// mergedExpiry returns the attributes of a memory after a fact was merged into it: its
+// own, with the later of the two expiry times.
 func mergedExpiry(own, merged map[string]any) map[string]any {
 	a, aOK := expiryOf(&memory.Note{Attributes: own})
 	b, bOK := expiryOf(&memory.Note{Attributes: merged})

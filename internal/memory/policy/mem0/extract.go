@@ -20,19 +20,19 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// exchange is what was said now, as far as it may be learned from.
+// exchange holds the new messages of an event, as far as they may be learned from.
 type exchange struct {
-	said      []memory.Note // oldest first; without recalled memories
-	otherSide []memory.Note // of the other side, where one side alone is learned from
+	messages  []memory.Note // to extract from, oldest first; without recalled memories
+	otherSide []memory.Note // of the other side, if facts are extracted from one side only
 	first     uuid.UUID
 	last      uuid.UUID
-	latest    time.Time // when the last of said was said
+	latest    time.Time // time of the latest of messages
 	session   any
-	words     []textTerms // of said
-	all       textTerms
+	terms     []textTerms // of each of messages
+	allTerms  textTerms
 }
 
-// exchangeOf reads the messages of an event, oldest first.
+// newExchange returns the exchange of an event's messages, which are oldest first.
 func newExchange(c *Config, messages []memory.Note) exchange {
 	var x exchange
 	for i := range messages {
@@ -56,20 +56,20 @@ func newExchange(c *Config, messages []memory.Note) exchange {
 			x.otherSide = append(x.otherSide, m)
 			continue
 		}
-		x.said = append(x.said, m)
+		x.messages = append(x.messages, m)
 		if m.OccurredAt.After(x.latest) {
 			x.latest = m.OccurredAt
 		}
 	}
-	x.all = textTerms{terms: map[string]bool{}}
+	x.allTerms = textTerms{terms: map[string]bool{}}
 	var whole strings.Builder
-	for i := range x.said {
-		w := termsOf(x.said[i].Content)
-		x.words = append(x.words, w)
-		x.all.add(w)
-		whole.WriteString(x.said[i].Content + "\n")
+	for i := range x.messages {
+		w := termsOf(x.messages[i].Content)
+		x.terms = append(x.terms, w)
+		x.allTerms.add(w)
+		whole.WriteString(x.messages[i].Content + "\n")
 	}
-	x.all.lang, x.all.sure = text.Guess(whole.String())
+	x.allTerms.lang, x.allTerms.sure = text.Guess(whole.String())
 	return x
 }
 
@@ -77,10 +77,12 @@ func newExchange(c *Config, messages []memory.Note) exchange {
 type utteranceMaterial struct {
 	Role    memory.Role `json:"role"`
 	Name    string      `json:"name,omitempty"`
-	Time    string      `json:"time"` // with the day of the week, since people reckon by it
+	Time    string      `json:"time"` // with the day of the week, since people refer to it
 	Content string      `json:"content"`
 }
 
+// newUtteranceMaterial returns a message as prompts show it, shortened to so many
+// characters; 0: whole.
 func newUtteranceMaterial(u memory.Utterance, chars int) utteranceMaterial {
 	if chars > 0 {
 		u.Content = text.Shorten(u.Content, chars)
@@ -88,6 +90,7 @@ func newUtteranceMaterial(u memory.Utterance, chars int) utteranceMaterial {
 	return utteranceMaterial{Role: u.Role, Name: policy.CleanLine(u.Name, 100), Time: formatWithWeekday(u.Time), Content: u.Content}
 }
 
+// formatWithWeekday returns a time as prompts show it, in UTC with the day of the week.
 func formatWithWeekday(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 Monday") }
 
 type extractMaterial struct {
@@ -97,18 +100,18 @@ type extractMaterial struct {
 	New      []utteranceMaterial `json:"new"`
 }
 
-// candidate is a fact on its way to a decision.
+// candidate is an extracted fact, with what is decided about it.
 type candidate struct {
-	text    string
-	note    memory.Note // as it would be added: key, attributes, times, sources
-	similar []memory.Neighbor
-	dec     FactDecision
-	by      memory.Answer
-	settled bool // decided without asking
-	reason  string
+	text     string
+	note     memory.Note // the note if it is added: key, attributes, times, sources
+	similar  []memory.Neighbor
+	decision FactDecision
+	answer   memory.Answer
+	settled  bool // decided without asking
+	reason   string
 }
 
-// extracted asks for the facts of an exchange and keeps those that can be facts of it.
+// extractFacts asks for the facts of an exchange and returns those that can come from it.
 func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *exchange, out *Outcome) ([]candidate, error) {
 	recent, err := recentMessages(ctx, d, c, x)
 	if err != nil {
@@ -150,31 +153,31 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 	return newCandidates(c, x, e.Facts, extractContext{summary, recent}, &answer, &out.Dropped), nil
 }
 
-// exchangeMessages is how many messages of full length an extraction sees of an
-// exchange: one may hold hundreds, of a person that nobody answers.
+// exchangeMessages is how many messages of full length an extraction sees. An exchange may
+// hold hundreds, if a person writes without an answer.
 const exchangeMessages = 4
 
-// within gives what was said, each message and all together within so many
-// characters: the longest are shortened first, then the oldest left out.
+// utterancesWithin returns the messages, each and all together within so many characters:
+// the longest are shortened first, then the oldest left out.
 func (x *exchange) utterancesWithin(each, all int) []memory.Utterance {
-	texts := make([]string, len(x.said))
-	for i := range x.said {
-		texts[i] = text.Shorten(x.said[i].Content, each)
+	texts := make([]string, len(x.messages))
+	for i := range x.messages {
+		texts[i] = text.Shorten(x.messages[i].Content, each)
 	}
 	from, texts := policy.FitChars(texts, all)
 	out := make([]memory.Utterance, len(texts))
 	for i, t := range texts {
-		out[i] = memory.UtteranceOf(&x.said[from+i])
+		out[i] = memory.UtteranceOf(&x.messages[from+i])
 		out[i].Content = t
 	}
 	return out
 }
 
-// take lets what was said without a name be of the one person who has spoken
-// under a name, so that nobody is two. Where several have, it stays nameless.
+// assignSpeaker sets the name of the only named user on the user messages without a name,
+// so that one person does not become two. With several named users it does nothing.
 func (x *exchange) assignSpeaker(recent []memory.Note) {
 	name := ""
-	for _, list := range [][]memory.Note{recent, x.said} {
+	for _, list := range [][]memory.Note{recent, x.messages} {
 		for i := range list {
 			u := memory.UtteranceOf(&list[i])
 			switch {
@@ -186,37 +189,36 @@ func (x *exchange) assignSpeaker(recent []memory.Note) {
 			}
 		}
 	}
-	for i := range x.said {
-		u := memory.UtteranceOf(&x.said[i])
+	for i := range x.messages {
+		u := memory.UtteranceOf(&x.messages[i])
 		if name == "" || u.Role != memory.RoleUser || u.Name != "" {
 			continue
 		}
-		attributes := maps.Clone(x.said[i].Attributes)
+		attributes := maps.Clone(x.messages[i].Attributes)
 		if attributes == nil {
 			attributes = map[string]any{}
 		}
 		attributes[memory.AttrName] = name
-		x.said[i].Attributes = attributes
+		x.messages[i].Attributes = attributes
 	}
 }
 
-// recentOf gives the messages before the exchange that are background: the
-// newest m of those that a person or an assistant said, or those of the newest
-// m exchanges. With them comes what the other side said in this exchange,
-// where one side alone is learned from.
+// recentMessages returns the messages before the exchange that are its background: the
+// newest m of users and assistants, or those of the newest m exchanges. If facts are
+// extracted from one side only, the messages of the other side follow.
 func recentMessages(ctx context.Context, d memory.Desk, c *Config, x *exchange) ([]memory.Note, error) {
 	if c.RecentMessages == 0 {
 		return x.otherSide, nil
 	}
-	// What is no part of the talk is passed over, so more are read than are shown.
+	// Messages of other roles are skipped, so more are read than are shown.
 	found, err := d.Recent(ctx, x.first, 4*c.RecentMessages+20)
 	if err != nil {
 		return nil, fmt.Errorf("read recent messages: %w", err)
 	}
 	found = slices.DeleteFunc(found, func(n memory.Note) bool {
 		role := memory.UtteranceOf(&n).Role
-		other := c.Scope == ScopeSession && n.Attributes[memory.AttrSession] != x.session
-		return other || role != memory.RoleUser && role != memory.RoleAssistant
+		inOtherSession := c.Scope == ScopeSession && n.Attributes[memory.AttrSession] != x.session
+		return inOtherSession || role != memory.RoleUser && role != memory.RoleAssistant
 	})
 	from := max(0, len(found)-c.RecentMessages)
 	if c.RecentUnit == UnitPairs {
@@ -233,23 +235,23 @@ func recentMessages(ctx context.Context, d memory.Desk, c *Config, x *exchange) 
 	return append(found[from:], x.otherSide...), nil
 }
 
-// told is the background that an extraction was shown.
+// extractContext is the background that an extraction was shown.
 type extractContext struct {
 	summary string
 	recent  []memory.Note
 }
 
-// candidates cleans what an answer gives: one line each, no text twice, none
-// that the new messages do not bear out, no more than the limit.
-func newCandidates(c *Config, x *exchange, facts []string, known extractContext, by *memory.Answer, drop *FactsDropped) []candidate {
-	said := x.all
-	if len(said.terms) < 2 && len(known.recent) > 0 {
-		// "Yes, I do." says what it answers.
+// newCandidates cleans the facts of an answer: one line each, without repeats, without
+// facts that are not in the new messages, and at most the limit.
+func newCandidates(c *Config, x *exchange, facts []string, shown extractContext, by *memory.Answer, drop *FactsDropped) []candidate {
+	said := x.allTerms
+	if len(said.terms) < 2 && len(shown.recent) > 0 {
+		// "Yes, I do." means what it answers.
 		said = textTerms{terms: map[string]bool{}, lang: said.lang, sure: said.sure}
-		said.add(x.all)
-		said.add(termsOf(known.recent[len(known.recent)-1].Content))
+		said.add(x.allTerms)
+		said.add(termsOf(shown.recent[len(shown.recent)-1].Content))
 	}
-	summary := termsOf(known.summary)
+	summary := termsOf(shown.summary)
 	var out []candidate
 	seen := map[string]bool{}
 	for _, raw := range facts {
@@ -266,9 +268,10 @@ func newCandidates(c *Config, x *exchange, facts []string, known extractContext,
 			continue
 		}
 		w := termsOf(fact)
-		// What shares no word with the new messages is not of them, nor is what the summary says in full and they hardly.
-		here := said.countShared(w.terms)
-		if !inOtherLanguage(&w, &said) && (here == 0 || 2*here < len(w.terms) && summary.countShared(w.terms) == len(w.terms)) {
+		// A fact is not from the new messages if it shares no word with them, or fewer than
+		// half of its words while the summary has all of them.
+		shared := said.countShared(w.terms)
+		if !inOtherLanguage(&w, &said) && (shared == 0 || 2*shared < len(w.terms) && summary.countShared(w.terms) == len(w.terms)) {
 			drop.NotSaid++
 			continue
 		}
@@ -277,21 +280,21 @@ func newCandidates(c *Config, x *exchange, facts []string, known extractContext,
 			drop.OverLimit++
 			continue
 		}
-		out = append(out, candidate{text: fact, note: x.newFact(c, fact, w, by.Analyst), by: *by})
+		out = append(out, candidate{text: fact, note: x.newFact(c, fact, w, by.Analyst), answer: *by})
 	}
 	return out
 }
 
-// fact makes the note of a fact of the exchange: from the message that has
-// most of its words, and from every other that has some that this one lacks.
+// newFact returns the note of a fact of the exchange. Its main source is the message with
+// most of its words. Messages with words that this one lacks are sources too.
 func (x *exchange) newFact(c *Config, content string, w textTerms, by memory.Analyst) memory.Note {
 	best, most := 0, -1
-	for i := range x.said {
-		if n := x.words[i].countShared(w.terms); n > most {
+	for i := range x.messages {
+		if n := x.terms[i].countShared(w.terms); n > most {
 			best, most = i, n
 		}
 	}
-	m := &x.said[best]
+	m := &x.messages[best]
 	n := memory.Note{
 		Kind: memory.KindFact, Content: content, Context: memory.DefaultContext, Category: memory.DefaultCategory, Importance: memory.DefaultImportance,
 		OccurredAt: m.OccurredAt, State: memory.StateEvolved, Analyst: by, Attributes: map[string]any{},
@@ -302,20 +305,20 @@ func (x *exchange) newFact(c *Config, content string, w textTerms, by memory.Ana
 		}
 	}
 	n.Key = factKey(c, &n)
-	for i := range x.said {
+	for i := range x.messages {
 		lacking := false
 		for t := range w.terms {
-			lacking = lacking || x.words[i].terms[t] && !x.words[best].terms[t]
+			lacking = lacking || x.terms[i].terms[t] && !x.terms[best].terms[t]
 		}
 		if i == best || lacking || most <= 0 {
-			n.Provenance.Sources = append(n.Provenance.Sources, x.said[i].ID)
+			n.Provenance.Sources = append(n.Provenance.Sources, x.messages[i].ID)
 		}
 	}
 	return n
 }
 
-// factKey is the natural key of a fact: the hash of its text, as Mem0 keeps
-// it. Where sessions are kept apart, one text may stand once in each.
+// factKey returns the natural key of a fact: the hash of its text, as in Mem0. If sessions
+// are kept apart, each of them may have a fact with the same text.
 func factKey(c *Config, n *memory.Note) string {
 	s := n.Content
 	if session, ok := n.Attributes[memory.AttrSession]; ok && c.Scope == ScopeSession {
@@ -325,7 +328,8 @@ func factKey(c *Config, n *memory.Note) string {
 	return "md5:" + hex.EncodeToString(sum[:])
 }
 
-// alike are the conditions of memories that a fact of the exchange is compared with.
+// similarFilter returns the condition for memories that a fact of the exchange is compared
+// with; nil: none.
 func (x *exchange) similarFilter(c *Config) filter.Expr {
 	if c.Scope != ScopeSession {
 		return nil
@@ -342,5 +346,5 @@ func (x *exchange) similarFilter(c *Config) filter.Expr {
 	return leaf
 }
 
-// before tells that an id was allotted no later than another.
+// notAfter reports whether id a was created no later than id b.
 func notAfter(a, b uuid.UUID) bool { return bytes.Compare(a[:], b[:]) <= 0 }

@@ -12,33 +12,34 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// ledger is the memory as the decisions of one exchange leave it.
+// ledger collects what the decisions of one exchange change, so that each decision sees
+// the changes of those before it.
 type ledger struct {
 	c           *Config
-	x           *exchange
+	exchange    *exchange
 	now         time.Time
 	out         *Outcome
-	vectors     [][]float32               // of the candidates, by place; nil: not compared
-	candidateOf map[uuid.UUID]int         // of the candidate that a new fact comes from
-	before      map[uuid.UUID]memory.Note // memories that were touched, as they were read
-	after       map[uuid.UUID]memory.Note // as they are to be
-	deleted     []uuid.UUID               // deleted, in order
-	order       []uuid.UUID               // changed ones, in order
-	added       []memory.Note             // new ones, in order
-	expired     []memory.Note             // found to be over
-	deletes     int
+	vectors     [][]float32               // of the candidates, by index; nil: not compared
+	candidateOf map[uuid.UUID]int         // index of the candidate that a new fact comes from
+	before      map[uuid.UUID]memory.Note // changed and deleted memories, as they were read
+	after       map[uuid.UUID]memory.Note // changed memories, as they will be
+	deleted     []uuid.UUID               // ids of deleted memories, in order
+	afterOrder  []uuid.UUID               // ids of changed memories, in order
+	added       []memory.Note             // new facts, in order
+	expired     []memory.Note             // memories that were found and have expired
+	deleteCount int
 }
 
-// apply does what was decided about a fact.
+// applyDecision applies the decision about a fact.
 func (l *ledger) applyDecision(ctx context.Context, d memory.Desk, f *candidate, o *FactOutcome) error {
-	o.Operation, o.Reason = f.dec.Operation, f.reason
+	o.Operation, o.Reason = f.decision.Operation, f.reason
 	t, ok := f.target()
-	if ok && f.dec.Operation != OpAdd {
+	if ok && f.decision.Operation != OpAdd {
 		o.Target = new(t.Note.ID)
 	}
-	switch f.dec.Operation {
+	switch f.decision.Operation {
 	case OpNoop:
-		if !ok && f.dec.Target != nil {
+		if !ok && f.decision.Target != nil {
 			l.out.Dropped.Targets++
 		}
 		return l.keepMemory(o, ok, t.Note.ID)
@@ -53,20 +54,20 @@ func (l *ledger) applyDecision(ctx context.Context, d memory.Desk, f *candidate,
 	}
 	now, alive := l.current(t.Note)
 	switch {
-	case !alive: // a decision that was made again still sees only what stands
+	case !alive: // an earlier fact deleted it
 		return l.addFact(ctx, d, f, f.text, o)
-	case now.OccurredAt.After(l.x.latest):
+	case now.OccurredAt.After(l.exchange.latest):
 		l.out.Dropped.Older++
-		o.Operation, o.Reason = OpNoop, "said before what is known"
+		o.Operation, o.Reason = OpNoop, "older than the memory"
 		return nil
-	case f.dec.Operation == OpUpdate:
+	case f.decision.Operation == OpUpdate:
 		return l.updateMemory(ctx, d, f, now, o)
 	}
 	return l.deleteMemory(ctx, d, f, now, o)
 }
 
-// keep changes nothing. A memory that an earlier fact of the exchange called
-// off and this one states again stays.
+// keepMemory changes nothing, but a memory that an earlier fact of the exchange deleted
+// and this one states again is kept.
 func (l *ledger) keepMemory(o *FactOutcome, known bool, id uuid.UUID) error {
 	if known {
 		o.Note = &id
@@ -75,25 +76,26 @@ func (l *ledger) keepMemory(o *FactOutcome, known bool, id uuid.UUID) error {
 	return nil
 }
 
+// undelete takes a memory out of the deleted ones.
 func (l *ledger) undelete(id uuid.UUID) {
 	if i := slices.Index(l.deleted, id); i >= 0 {
 		l.deleted = slices.Delete(l.deleted, i, i+1)
-		l.deletes--
+		l.deleteCount--
 	}
 }
 
-// add puts a new fact, unless one of this exchange or a memory has its text,
-// or one of this exchange says the same.
+// addFact adds a new fact, unless a memory has its text or another fact of the exchange
+// says the same.
 func (l *ledger) addFact(ctx context.Context, d memory.Desk, f *candidate, content string, o *FactOutcome) error {
 	n := f.note
 	n.Content = content
 	n.Key = factKey(l.c, &n)
 	if content != f.text {
-		n.Analyst = f.by.Analyst
+		n.Analyst = f.answer.Analyst
 	}
 	for i := range l.added {
 		other := &l.added[i]
-		if other.Key == n.Key || isSameStatement(content, other.Content, l.similarity(f, other.ID), l.c.MergeSimilarity) {
+		if other.Key == n.Key || isSameStatement(content, other.Content, l.similarity(other.ID), l.c.MergeSimilarity) {
 			other.Provenance.Sources = union(other.Provenance.Sources, n.Provenance.Sources)
 			o.Operation, o.Note, o.Reason = OpNoop, &other.ID, "another fact of the exchange says it"
 			return nil
@@ -108,7 +110,7 @@ func (l *ledger) addFact(ctx context.Context, d memory.Desk, f *candidate, conte
 			o.Operation, o.Reason = OpNoop, "the same text is known"
 			return l.keepMemory(o, true, known.ID)
 		}
-	} else if known.ID != uuid.Nil { // expired
+	} else if known.ID != uuid.Nil { // it has expired, and becomes this fact
 		n.ID, n.CreatedAt = known.ID, known.CreatedAt
 		l.recordBefore(known)
 		l.setAfter(n)
@@ -125,17 +127,18 @@ func (l *ledger) addFact(ctx context.Context, d memory.Desk, f *candidate, conte
 	return nil
 }
 
-// nearness is the cosine of a fact and one that was added before it.
-func (l *ledger) similarity(_ *candidate, other uuid.UUID) float64 {
+// similarity returns the cosine of the present fact and one that was added before it; 0
+// when they were not compared.
+func (l *ledger) similarity(other uuid.UUID) float64 {
 	j, ok := l.candidateOf[other]
 	if i := len(l.out.Facts); ok && i < len(l.vectors) && j < len(l.vectors) {
-		near, _ := memory.Cosine(l.vectors[i], l.vectors[j])
-		return near
+		cosine, _ := memory.Cosine(l.vectors[i], l.vectors[j])
+		return cosine
 	}
 	return 0
 }
 
-// update merges a fact into a memory, which keeps its id and its attributes.
+// updateMemory merges a fact into a memory, which keeps its id and its attributes.
 func (l *ledger) updateMemory(ctx context.Context, d memory.Desk, f *candidate, now memory.Note, o *FactOutcome) error {
 	n := now
 	n.Content = l.memoryText(f, &now)
@@ -149,8 +152,8 @@ func (l *ledger) updateMemory(ctx context.Context, d memory.Desk, f *candidate, 
 		return err
 	}
 	if ok && known.ID != now.ID {
-		if stands, alive := l.current(known); !alive || stands.Key == n.Key {
-			// Another memory reads like that already: this one has nothing of its own left.
+		if other, alive := l.current(known); !alive || other.Key == n.Key {
+			// Another memory has this text already, so this one is deleted.
 			l.undelete(known.ID)
 			o.Reason = "another memory says it"
 			if !l.markDeleted(now, o) {
@@ -161,7 +164,7 @@ func (l *ledger) updateMemory(ctx context.Context, d memory.Desk, f *candidate, 
 		}
 	}
 	n.OccurredAt = f.note.OccurredAt
-	n.Analyst, n.State, n.Error = f.by.Analyst, memory.StateEvolved, ""
+	n.Analyst, n.State, n.Error = f.answer.Analyst, memory.StateEvolved, ""
 	n.Provenance.Sources = union(now.Provenance.Sources, f.note.Provenance.Sources)
 	n.Provenance.Stale = false
 	n.Attributes = mergedExpiry(now.Attributes, f.note.Attributes)
@@ -171,7 +174,7 @@ func (l *ledger) updateMemory(ctx context.Context, d memory.Desk, f *candidate, 
 	return nil
 }
 
-// remove deletes a memory that is no longer true, and adds what is true instead.
+// deleteMemory deletes a memory that is no longer true, and adds what is true instead.
 func (l *ledger) deleteMemory(ctx context.Context, d memory.Desk, f *candidate, now memory.Note, o *FactOutcome) error {
 	content, remains := l.remainingText(f, &now)
 	if !l.markDeleted(now, o) {
@@ -187,9 +190,9 @@ func (l *ledger) deleteMemory(ctx context.Context, d memory.Desk, f *candidate, 
 	return err
 }
 
-// drop deletes a memory within the limit.
+// markDeleted deletes a memory, unless the limit of deletions is reached.
 func (l *ledger) markDeleted(n memory.Note, o *FactOutcome) bool {
-	if l.deletes >= l.c.MaxDeletes {
+	if l.deleteCount >= l.c.MaxDeletes {
 		l.out.Dropped.Deletes++
 		o.Operation, o.Reason = OpNoop, fmt.Sprintf("one exchange deletes at most %d memories", l.c.MaxDeletes)
 		return false
@@ -198,20 +201,20 @@ func (l *ledger) markDeleted(n memory.Note, o *FactOutcome) bool {
 		l.added = slices.Delete(l.added, i, i+1)
 		return true
 	}
-	l.deletes++
+	l.deleteCount++
 	l.recordBefore(n)
 	l.deleted = append(l.deleted, n.ID)
 	return true
 }
 
-// touch keeps a memory as it was read, the first time that it is touched.
+// recordBefore keeps a memory as it was read, before its first change.
 func (l *ledger) recordBefore(n memory.Note) {
 	if _, ok := l.before[n.ID]; !ok {
 		l.before[n.ID] = n
 	}
 }
 
-// change puts a memory, new ones in their place.
+// setAfter sets the new state of a memory. A fact that is new in this exchange stays new.
 func (l *ledger) setAfter(n memory.Note) {
 	for i := range l.added {
 		if l.added[i].ID == n.ID {
@@ -220,26 +223,26 @@ func (l *ledger) setAfter(n memory.Note) {
 		}
 	}
 	if _, ok := l.after[n.ID]; !ok {
-		l.order = append(l.order, n.ID)
+		l.afterOrder = append(l.afterOrder, n.ID)
 	}
 	l.after[n.ID] = n
 }
 
-// write puts what the ledger holds into a decision, and tells what is new or
-// changed, as it is, and what is gone, as it was.
+// writeTo adds the changes to a decision. It returns new and changed memories as they will
+// be, and deleted ones as they were.
 func (l *ledger) writeTo(dec *memory.Decision) (added, removed []memory.Note) {
-	for _, id := range l.order {
+	for _, id := range l.afterOrder {
 		if !slices.Contains(l.deleted, id) {
 			added = append(added, l.after[id])
 		}
 	}
-	added = append(added, l.added...) // after those whose text may have been theirs
+	added = append(added, l.added...) // after changed ones, which may give up a key that these need
 	for _, id := range l.deleted {
 		removed = append(removed, l.before[id])
 	}
 	for i := range l.expired {
 		n := &l.expired[i]
-		if _, back := l.after[n.ID]; !back {
+		if _, isUsed := l.after[n.ID]; !isUsed {
 			l.out.Expired = append(l.out.Expired, n.ID)
 			dec.Deletes = append(dec.Deletes, n.ID)
 			removed = append(removed, *n)
@@ -256,6 +259,7 @@ func (l *ledger) writeTo(dec *memory.Decision) (added, removed []memory.Note) {
 	return added, removed
 }
 
+// union returns the ids of a, then those of b that are not there yet.
 func union(a, b []uuid.UUID) []uuid.UUID {
 	out := slices.Clone(a)
 	for _, id := range b {

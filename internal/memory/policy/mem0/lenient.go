@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// Models give what they were asked for in many forms: facts as objects, lists
-// in lists, "none" for nothing. What is meant is read here; what cannot be
-// read goes the usual way of an answer that does not fit.
+// Models answer in many forms: facts as objects, lists in lists, "none" for nothing. The
+// functions in this file accept them. They return nil for an answer that they cannot
+// read, which is then repaired or refused like any answer that does not fit its schema.
 
-// nothings are the ways of saying that there is nothing.
+// emptyAnswers are texts that mean that there is nothing.
 var emptyAnswers = []string{"", "none", "<none>", "[none]", "(none)", "null", "nil", "n/a", "na", "no facts", "no new facts", "nothing", "无", "没有"}
 
+// isEmptyAnswer reports whether a text means that there is nothing.
 func isEmptyAnswer(s string) bool {
 	return slices.Contains(emptyAnswers, strings.ToLower(strings.Trim(strings.TrimSpace(s), "\"'`.。 ")))
 }
 
-// jsonIn finds the longest JSON object or list in what a model said.
+// findJSON returns the longest JSON object or list in a model's text.
 func findJSON(said string) (v any, ok bool) {
 	if json.Unmarshal([]byte(said), &v) == nil {
 		return v, true
@@ -43,8 +44,8 @@ func findJSON(said string) (v any, ok bool) {
 	return v, ok
 }
 
-// lenientFacts reads the answer of "extract". An entry that holds no text is
-// given as an empty one, so that it can be counted.
+// lenientFacts reads the answer of "extract". An entry without text becomes an empty one,
+// so that it is counted as malformed.
 func lenientFacts(said string) json.RawMessage {
 	if isEmptyAnswer(said) {
 		return json.RawMessage(`{"facts":[]}`)
@@ -75,9 +76,10 @@ func lenientFacts(said string) json.RawMessage {
 	return raw
 }
 
-// mostEntries bounds what is read of one answer; far fewer are ever kept.
+// maxEntries bounds what is read of one answer. Far fewer are kept.
 const maxEntries = 2000
 
+// collectFacts appends the facts in a JSON value, which may be nested lists.
 func collectFacts(v any, depth int, into *[]string) {
 	if len(*into) >= maxEntries {
 		return
@@ -103,7 +105,7 @@ func collectFacts(v any, depth int, into *[]string) {
 	}
 }
 
-// factIn reads a fact that is given as an object; "" when it holds none.
+// factFromObject returns the fact in an object; "" when there is none.
 func factFromObject(v map[string]any) string {
 	for _, name := range []string{"fact", "text", "content", "memory", "statement", "description", "value"} {
 		if s, ok := v[name].(string); ok && !isEmptyAnswer(s) {
@@ -126,6 +128,7 @@ func factFromObject(v map[string]any) string {
 	return ""
 }
 
+// firstValue returns the value under the first of the names that exists; nil without one.
 func firstValue(v map[string]any, names ...string) any {
 	for _, name := range names {
 		if x, ok := v[name]; ok {
@@ -175,12 +178,11 @@ func lenientDecision(said string) json.RawMessage {
 	return raw
 }
 
-// memoryBlock is what stands around recalled memories where a chat puts them
-// before what a person says.
+// The marks around recalled memories, which a chat puts before a person's message.
 const blockOpen, blockClose = "<slipbox-memory>", "</slipbox-memory>"
 
-// withoutRecalled takes recalled memories out of what was said. A block that
-// does not end goes to the end.
+// stripRecalled removes recalled memories from a message. A block without an end mark is
+// removed up to the end of the message.
 func stripRecalled(s string) string {
 	for {
 		i := indexFold(s, blockOpen)
@@ -196,7 +198,7 @@ func stripRecalled(s string) string {
 	}
 }
 
-// indexFold is the place of an ASCII mark in s, letter case apart.
+// indexFold returns the index of an ASCII mark in s, in any letter case; -1: not there.
 func indexFold(s, mark string) int {
 	for i := 0; i+len(mark) <= len(s); i++ {
 		j := strings.IndexByte(s[i:], mark[0])

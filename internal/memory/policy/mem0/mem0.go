@@ -16,8 +16,8 @@ var files embed.FS
 
 // The natural keys and tasks of Mem0.
 const (
-	KeySummary      = "mem0/summary"    // of the kind summary: S, the summary of all facts
-	KeyProcedure    = "mem0/procedure/" // and the session: the record of a run
+	KeySummary      = "mem0/summary"    // of the summary of all facts, S of the paper
+	KeyProcedure    = "mem0/procedure/" // and the session: of the record of a session
 	TaskSummary     = "summary"
 	TaskProcedure   = "procedure" // its key is the session
 	TaskExpire      = "expire"
@@ -27,9 +27,7 @@ const (
 // NothingKnown is the summary of a memory without facts.
 const NothingKnown = "No key facts are known yet."
 
-// Policy is Mem0 (arXiv:2504.19413): facts are taken from the newest exchange of
-// a conversation and compared with the memories most like them. Mem0g is the
-// same with a graph of entities and relations beside the facts.
+// Policy is Mem0, or Mem0g if Graph is set in its defaults.
 type Policy struct {
 	prompts     prompts
 	graph       *graphPart
@@ -41,8 +39,8 @@ type Policy struct {
 // prompts are those of the facts; the graph has its own.
 type prompts struct{ extract, decide, summarize, procedure policy.Prompt }
 
-// New makes the policy "mem0": facts. models are the names of further
-// models that a collection may choose.
+// New returns the policy "mem0": facts. models are the names of further models that a
+// collection may choose.
 func New(models ...string) (*Policy, error) {
 	return newMem0(memory.PolicyDescription{
 		Name: "mem0", Title: "Mem0: facts",
@@ -51,14 +49,14 @@ func New(models ...string) (*Policy, error) {
 	}, DefaultConfig(), models)
 }
 
-// NewGraph makes the policy "mem0g": facts with a graph of entities and relations.
+// NewGraph returns the policy "mem0g": facts with a graph of entities and relations.
 func NewGraph(models ...string) (*Policy, error) {
 	c := DefaultConfig()
 	c.Graph = true
 	return newMem0(memory.PolicyDescription{
 		Name: "mem0g", Title: "Mem0g: facts and a graph",
 		Description: "Mem0, and beside the facts a graph of the entities that they are about and of the relations between these, " +
-			"each with the time for which it holds.",
+			"each with the time in which it is valid.",
 	}, c, models)
 }
 
@@ -85,13 +83,13 @@ func newMem0(d memory.PolicyDescription, c Config, models []string) (*Policy, er
 	return &p, nil
 }
 
-// Name is "mem0" or "mem0g".
+// Name returns "mem0" or "mem0g".
 func (p *Policy) Name() string { return p.description.Name }
 
-// Describe says what callers are shown.
+// Describe returns the description for callers of the API.
 func (p *Policy) Describe() memory.PolicyDescription { return p.description }
 
-// CheckConfig refuses unknown names, wrong types and values out of range.
+// CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {
 	c, err := p.config(config)
 	if err != nil {
@@ -100,8 +98,8 @@ func (p *Policy) CheckConfig(config json.RawMessage) error {
 	return policy.CheckModel(c.Model, p.models)
 }
 
-// Reading shows facts and notes, with the summary first and the recent
-// messages. Of procedural memory it shows the records.
+// Reading returns that facts and notes are searched, and that a context shows the summary
+// first and the recent messages. Of procedural memory the records are searched.
 func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 	c, err := p.config(config)
 	if err != nil {
@@ -121,13 +119,13 @@ func (p *Policy) Reading(config json.RawMessage) memory.Reading {
 	return r
 }
 
-// Prepare returns the note: facts are taken from it when its turn comes.
+// Prepare returns the note unchanged. Facts are extracted from it when it is decided about.
 func (*Policy) Prepare(_ context.Context, _ memory.Desk, n memory.Note) (memory.Note, error) {
 	return n, nil
 }
 
-// Decide learns from an exchange, or from a note as from what a person says,
-// and does the tasks that were put off.
+// Decide learns from an exchange, or from a note as from a user's message, and runs the
+// deferred tasks.
 func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
 	c, err := p.config(d.Config())
 	if err != nil {
@@ -144,8 +142,8 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 	return memory.Decision{}, policy.UnknownEvent(p.Name(), &e)
 }
 
-// note learns from a note that a caller wrote. What is memory itself, such as
-// a fact that was put in by hand, is taken as it is.
+// decideNote learns from a note that a caller wrote. A fact that a caller wrote is taken
+// as it is.
 func (p *Policy) decideNote(ctx context.Context, d memory.Desk, c *Config, n memory.Note) (dec memory.Decision, err error) {
 	switch n.Kind {
 	case memory.KindNote, memory.KindMessage:
@@ -164,6 +162,7 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, c *Config, n mem
 	return dec, err
 }
 
+// runTask runs a deferred task.
 func (p *Policy) runTask(ctx context.Context, d memory.Desk, c *Config, e *memory.Event) (memory.Decision, error) {
 	switch e.Task.Name {
 	case TaskSummary:
@@ -209,7 +208,7 @@ func (c *Config) ask(ctx context.Context, d memory.Desk, q question) (memory.Ans
 	return a, nil
 }
 
-// wantKey refuses a task that does not say what it is about.
+// requireKey refuses a task without a key.
 func requireKey(t, key string) error {
 	if key == "" {
 		return fault.InvalidField("key", "the task %q needs one", t)

@@ -17,9 +17,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
 )
 
-// TestMem0Facts: both phases stand in the outcome (C159, C186: extraction, then decisions), an exchange
-// gives several facts, each a memory of its own with its source (C163, C170), in the wording of the
-// decision, shorter than what was said (C167), and nothing like it is an ADD without a question (C169).
+// TestMem0Facts: both phases are in the outcome (C159, C186: extraction, then decisions). An exchange
+// yields several facts, each a memory of its own with its source (C163, C170), in the wording of the
+// decision and shorter than the message (C167). A fact without similar memories is an ADD without a call (C169).
 func TestMem0Facts(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), "")
@@ -54,8 +54,8 @@ func TestMem0Facts(t *testing.T) {
 	}
 }
 
-// TestMem0Decisions: what becomes of a fact (C171 UPDATE, C172 DELETE, C173 NOOP, C174 as it was chosen,
-// C175 targets that name nothing, C192 no two that contradict each other).
+// TestMem0Decisions: the operations on a fact (C171 UPDATE, C172 DELETE, C173 NOOP, C174 as it was chosen,
+// C175 unknown targets, C192 no two memories that contradict each other).
 func TestMem0Decisions(t *testing.T) {
 	t.Parallel()
 	const old = "User's name is John"
@@ -120,7 +120,7 @@ func TestMem0Decisions(t *testing.T) {
 				t.Fatal(err)
 			}
 			k.answerWith("decide", string(raw))
-			k.userSays(r.known, with("project", "x"))
+			k.userSays(r.known, withAttribute("project", "x"))
 			was := k.fact(r.known)
 			second := k.userSays(r.fact)
 			if diff := cmp.Diff(r.want, k.contents(memory.KindFact)); diff != "" {
@@ -147,8 +147,8 @@ func TestMem0Decisions(t *testing.T) {
 	}
 }
 
-// TestMem0NothingToLearn: small talk is no fact whatever form the answer has (C166), and what may not be
-// learned from asks nobody: system text, recalled memories, what a chat put in.
+// TestMem0NothingToLearn: small talk yields no fact, in any form of the answer (C166). For system text, recalled
+// memories and what a chat inserted no model is asked.
 func TestMem0NothingToLearn(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{
@@ -166,7 +166,7 @@ func TestMem0NothingToLearn(t *testing.T) {
 		k.addMessage(memory.RoleSystem, "You are Bob, who lives in Bonn."),
 		k.addMessage(memory.RoleTool, `{"city":"Bonn"}`),
 		k.addMessage(memory.RoleDeveloper, "Bob likes tea."),
-		k.addMessage(memory.RoleUser, "I like tea.", with(memory.AttrRecall, true)),
+		k.addMessage(memory.RoleUser, "I like tea.", withAttribute(memory.AttrRecall, true)),
 		k.addMessage(memory.RoleUser, " <slipbox-memory>User likes tea.</slipbox-memory> "),
 		k.addMessage(memory.RoleAssistant, "<SLIPBOX-MEMORY>User likes tea, and it does not end"),
 	}
@@ -232,8 +232,8 @@ func TestMem0Forms(t *testing.T) {
 	}
 }
 
-// TestMem0Bounds: of 500 facts from one pair, the first max_facts are kept and the others counted; a message of
-// 60 KiB is cut in the prompt; more deletions than the limit are not made.
+// TestMem0Bounds: of 500 facts from one pair, the first max_facts are kept and the others counted. A message of
+// 60 KiB is cut in the prompt. Deletions beyond the limit are not done.
 func TestMem0Bounds(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), `{"max_deletes":2,"message_chars":1000}`)
@@ -268,7 +268,7 @@ func TestMem0Bounds(t *testing.T) {
 }
 
 // TestMem0Background: the prompt has the summary (C161) and exactly the configured number of messages before
-// the pair (C162), and facts that stand there alone are not extracted again (C160).
+// the pair (C162), and facts that are only in these are not extracted again (C160).
 func TestMem0Background(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -286,20 +286,20 @@ func TestMem0Background(t *testing.T) {
 		k := newTestDesk(t, newTestMem0(t), r.config)
 		k.apply(memory.Decision{Puts: []memory.Note{{ID: k.NewID(), Kind: memory.KindSummary, Key: KeySummary, Content: "Bob lives in Bonn and has two sons."}}})
 		for i := range 15 {
-			turn := with(memory.AttrTurn, fmt.Sprint(i/2))
+			turn := withAttribute(memory.AttrTurn, fmt.Sprint(i/2))
 			if i%2 == 1 {
-				turn = with(memory.AttrTurn, fmt.Sprint((i+1)/2))
+				turn = withAttribute(memory.AttrTurn, fmt.Sprint((i+1)/2))
 			} else if i > 0 {
-				turn = with(memory.AttrTurn, fmt.Sprint(i/2))
+				turn = withAttribute(memory.AttrTurn, fmt.Sprint(i/2))
 			}
-			k.addMessage(memory.RoleUser, fmt.Sprintf("m%d", i), turn, with(memory.AttrSession, "yesterday"))
+			k.addMessage(memory.RoleUser, fmt.Sprintf("m%d", i), turn, withAttribute(memory.AttrSession, "yesterday"))
 			if i == 13 {
 				k.addMessage(memory.RoleSystem, "system text")
 			}
 		}
 		k.answerWith("extract", `{"facts":["Bob lives in Bonn","Bob has two sons","User moves to the coast","m14"]}`)
-		turn := with(memory.AttrTurn, "now")
-		k.learn(k.addMessage(memory.RoleUser, "I move to the coast.", turn, with(memory.AttrSession, "today")), k.addMessage(memory.RoleAssistant, "I am here to help.", turn, with(memory.AttrSession, "today")))
+		turn := withAttribute(memory.AttrTurn, "now")
+		k.learn(k.addMessage(memory.RoleUser, "I move to the coast.", turn, withAttribute(memory.AttrSession, "today")), k.addMessage(memory.RoleAssistant, "I am here to help.", turn, withAttribute(memory.AttrSession, "today")))
 		c := k.called("extract")[0]
 		in, _ := c.Input.(ExtractInput)
 		var recent []string
@@ -321,7 +321,7 @@ func TestMem0Background(t *testing.T) {
 			t.Errorf("%s: extracted %q", r.config, got)
 		}
 	}
-	// A short answer stands with the question that it answers.
+	// A short answer is compared together with the question that it answers.
 	k := newTestDesk(t, newTestMem0(t), "")
 	k.addMessage(memory.RoleAssistant, "Do you like tea?")
 	k.answerExtract([]string{"User likes tea"})
@@ -331,8 +331,8 @@ func TestMem0Background(t *testing.T) {
 	}
 }
 
-// TestMem0OneSpeaker: what is said without a name is said by the one person who has spoken under a name
-// before, in the call and in the facts; by nobody where two have.
+// TestMem0OneSpeaker: a message without a name gets the name of the only named user before it, in the call and in
+// the facts. With two named users it gets none.
 func TestMem0OneSpeaker(t *testing.T) {
 	t.Parallel()
 	for _, r := range []struct {
@@ -345,9 +345,9 @@ func TestMem0OneSpeaker(t *testing.T) {
 				k.addMessage(memory.RoleUser, "Something.")
 				continue
 			}
-			k.addMessage(memory.RoleUser, "Something.", with(memory.AttrName, name))
+			k.addMessage(memory.RoleUser, "Something.", withAttribute(memory.AttrName, name))
 		}
-		k.addMessage(memory.RoleAssistant, "I see.", with(memory.AttrName, "Bot"))
+		k.addMessage(memory.RoleAssistant, "I see.", withAttribute(memory.AttrName, "Bot"))
 		k.answerExtract([]string{"User likes tea"})
 		k.userSays("I like tea.")
 		in, _ := k.called("extract")[0].Input.(ExtractInput)
@@ -358,8 +358,8 @@ func TestMem0OneSpeaker(t *testing.T) {
 	}
 }
 
-// TestMem0Scopes: facts about a person come from what it says, about an agent from what that says; runs are
-// kept apart where they are scopes.
+// TestMem0Scopes: facts about a person come from the person's messages, facts about an agent from the agent's.
+// Sessions are kept apart if they are the scope.
 func TestMem0Scopes(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[string][]string{FromBoth: {"I like tea.", "I am called Robby."}, FromUser: {"I like tea."}, FromAssistant: {"I am called Robby."}} {
@@ -376,13 +376,13 @@ func TestMem0Scopes(t *testing.T) {
 		}
 	}
 	k := newTestDesk(t, newTestMem0(t), `{"scope":"session"}`)
-	k.on["extract"] = func(memory.Call) string { return `{"facts":["User drives a van"]}` }
+	k.answers["extract"] = func(memory.Call) string { return `{"facts":["User drives a van"]}` }
 	k.answerWith("decide", `{"operation":"NOOP","target":0,"text":null}`)
 	for _, session := range []any{"a", "b", 7.0, nil, "a", "b", 7.0, nil} {
 		if session == nil {
 			k.userSays("I drive a van.")
 		} else {
-			k.userSays("I drive a van.", with(memory.AttrSession, session))
+			k.userSays("I drive a van.", withAttribute(memory.AttrSession, session))
 		}
 	}
 	if got := k.contents(memory.KindFact); len(got) != 4 {
@@ -390,7 +390,7 @@ func TestMem0Scopes(t *testing.T) {
 	}
 }
 
-// TestMem0Decide: the decision's prompt holds at most the configured number of memories, with handle, text and
+// TestMem0DecidePrompt: the decision's prompt holds at most the configured number of memories, with handle, text and
 // score, never an id (C168), and states the order of preference (C174) and what to do without any (C169).
 func TestMem0DecidePrompt(t *testing.T) {
 	t.Parallel()
@@ -425,8 +425,8 @@ func TestMem0DecidePrompt(t *testing.T) {
 	}
 }
 
-// TestMem0Parallel: decisions of one exchange are made side by side, and yet none is lost or made twice: the
-// second on one target is made again over what the first left (C177).
+// TestMem0Parallel: decisions of one exchange are asked for in parallel, and none is lost or done twice: the
+// second about one target is asked for again, from what the first left (C177).
 func TestMem0Parallel(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), "")
@@ -448,7 +448,7 @@ func TestMem0Parallel(t *testing.T) {
 		t.Errorf("decided again: %+v", o)
 	}
 
-	// A deletion and what is said of the same memory after it: what is true stands once.
+	// A deletion, and a later fact about the same memory: what is true is stored once.
 	k = newTestDesk(t, newTestMem0(t), "")
 	k.answerExtract([]string{"User lives in Beijing"}, []string{"User moved from Beijing to Shanghai", "User lives in Shanghai, not in Beijing"})
 	k.answerDecide(func(in DecideInput) (Operation, int, string) {
@@ -490,7 +490,7 @@ func TestMem0AddOnly(t *testing.T) {
 	}
 }
 
-// TestMem0Edited: a memory whose text a caller has changed does not stand for the text that it had.
+// TestMem0Edited: a memory whose text a caller changed does not count as its old text.
 func TestMem0Edited(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), "")
@@ -508,7 +508,7 @@ func TestMem0Edited(t *testing.T) {
 	}
 }
 
-// TestMem0OutOfOrder: what was said before a memory neither changes nor deletes it.
+// TestMem0OutOfOrder: an older message neither changes nor deletes a memory.
 func TestMem0OutOfOrder(t *testing.T) {
 	t.Parallel()
 	for _, op := range []Operation{OpUpdate, OpDelete} {
@@ -516,7 +516,7 @@ func TestMem0OutOfOrder(t *testing.T) {
 		k.answerExtract([]string{"User lives in Shanghai"}, []string{"User lives in Beijing"})
 		k.answerDecide(func(DecideInput) (Operation, int, string) { return op, 0, "" })
 		k.userSays("I live in Shanghai.")
-		o := readOutcome(t, k.userSays("I live in Beijing.", at(policytest.Noon.Add(-24*time.Hour))))
+		o := readOutcome(t, k.userSays("I live in Beijing.", withTime(policytest.Noon.Add(-24*time.Hour))))
 		if got := k.contents(memory.KindFact); !slices.Equal(got, []string{"User lives in Shanghai"}) || o.Dropped.Older != 1 {
 			t.Errorf("%s: %q %+v", op, got, o)
 		}
@@ -542,7 +542,7 @@ func TestMem0Failures(t *testing.T) {
 	// One of several decisions fails: nothing of the exchange is written.
 	k.answerExtract([]string{"User likes tea"}, []string{"User likes milk", "User likes green tea"})
 	k.userSays("I like tea.")
-	k.on["decide"] = func(c memory.Call) string {
+	k.answers["decide"] = func(c memory.Call) string {
 		if in, _ := c.Input.(DecideInput); in.Fact == "User likes milk" {
 			return `{"operation":"ADD","target":null,"text":null}`
 		}
@@ -553,14 +553,14 @@ func TestMem0Failures(t *testing.T) {
 	}
 }
 
-// TestMem0Expiry: a fact ends when its message says; it is compared with nothing after that, even where no task ran.
+// TestMem0Expiry: a fact expires when its message says. After that it is compared with nothing, also before its task runs.
 func TestMem0Expiry(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), "")
 	ends := policytest.Noon.Add(time.Hour)
 	k.answerExtract([]string{"User parks on deck 3"}, []string{"User parks on deck 4"}, []string{"User parks on deck 4"}, []string{"User parks on deck 4"})
 	k.answerWith("decide", `{"operation":"ADD","target":null,"text":null}`)
-	dec := k.userSays("I park on deck 3.", with(memory.AttrExpires, ends.Format(time.RFC3339)))
+	dec := k.userSays("I park on deck 3.", withAttribute(memory.AttrExpires, ends.Format(time.RFC3339)))
 	if len(dec.Follow) != 1 || dec.Follow[0].Task.Name != TaskExpire || !dec.Follow[0].After.Equal(ends) || dec.Follow[0].Task.Key == "" {
 		t.Errorf("put off: %+v", dec.Follow)
 	}
@@ -568,7 +568,7 @@ func TestMem0Expiry(t *testing.T) {
 		t.Error("deleted before its time")
 	}
 	k.now = ends
-	o := readOutcome(t, k.userSays("I park on deck 4.", with(memory.AttrExpires, ends.Add(time.Hour).Format(time.RFC3339))))
+	o := readOutcome(t, k.userSays("I park on deck 4.", withAttribute(memory.AttrExpires, ends.Add(time.Hour).Format(time.RFC3339))))
 	if len(o.Expired) != 1 || o.Facts[0].Similar != 0 || !slices.Equal(k.contents(memory.KindFact), []string{"User parks on deck 4"}) {
 		t.Errorf("%+v, %q", o, k.contents(memory.KindFact))
 	}
@@ -578,14 +578,14 @@ func TestMem0Expiry(t *testing.T) {
 	if now := k.fact("User parks on deck 4"); now.ID != was.ID || now.Attributes[memory.AttrExpires] != nil || len(k.contents(memory.KindFact)) != 1 {
 		t.Errorf("said again after it had expired: %+v", now)
 	}
-	k.userSays("I park on deck 4.", with(memory.AttrExpires, k.now.Add(time.Hour).Format(time.RFC3339))) // known: nothing changes
+	k.userSays("I park on deck 4.", withAttribute(memory.AttrExpires, k.now.Add(time.Hour).Format(time.RFC3339))) // known: nothing changes
 	k.now = k.now.Add(24 * time.Hour)
 	if dec = k.decide(policytest.TaskEvent(TaskExpire, "", "")); len(dec.Deletes) != 0 {
 		t.Error("a fact without an end was deleted")
 	}
 }
 
-// TestMem0Note: a note is learned from like what a person says, and stays; a fact that a caller wrote is taken as it is.
+// TestMem0Note: a note is learned from like a user's message, and stays. A fact that a caller wrote is taken as it is.
 func TestMem0Note(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), "")
@@ -608,7 +608,7 @@ func TestMem0Note(t *testing.T) {
 	}
 }
 
-// TestMem0Reading: C193, facts alone or facts with the graph is one setting, the default of two policies.
+// TestMem0Reading: C193, facts only or facts with the graph is one setting, with another default in each policy.
 func TestMem0Reading(t *testing.T) {
 	t.Parallel()
 	p := newTestMem0(t)

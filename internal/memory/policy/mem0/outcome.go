@@ -11,15 +11,15 @@ import (
 
 // The decisions of Mem0 as the outcome names them, beside DecisionKeep.
 const (
-	DecisionNothing   = "nothing"   // nothing was said that may be learned from, or nothing worth it: no decision was asked for
+	DecisionNothing   = "nothing"   // there was nothing to learn from, or no fact
 	DecisionLearned   = "learned"   // something was added, changed or deleted
 	DecisionUnlearned = "unlearned" // an answer could not be used; nothing was written
 	DecisionSummary   = "summary"   // a summary or record was written
-	DecisionForgotten = "forgotten" // facts that had expired were deleted
+	DecisionForgotten = "forgotten" // expired facts were deleted
 )
 
-// Outcome is what a job's result says about an exchange: both phases,
-// every candidate fact with what became of it, and what was left out.
+// Outcome is a decision in a job's result: both phases of an exchange, every candidate
+// fact with what was done with it, and what was left out.
 type Outcome struct {
 	Policy   string          `json:"policy"`
 	Decision string          `json:"decision"`
@@ -28,9 +28,9 @@ type Outcome struct {
 	Facts    []FactOutcome   `json:"facts,omitempty"`   // candidates in the order of the extraction
 	Dropped  FactsDropped    `json:"dropped,omitzero"`
 	Summary  *SummaryOutcome `json:"summary,omitempty"` // of a task that writes one
-	Expired  []uuid.UUID     `json:"expired,omitempty"` // facts that were deleted because their time was over
-	Stale    []uuid.UUID     `json:"stale,omitempty"`   // facts that were marked because what they come from was deleted
-	Follow   []string        `json:"follow,omitempty"`  // tasks that were put off
+	Expired  []uuid.UUID     `json:"expired,omitempty"` // facts that were deleted because they had expired
+	Stale    []uuid.UUID     `json:"stale,omitempty"`   // facts that were marked because their message was deleted
+	Follow   []string        `json:"follow,omitempty"`  // deferred tasks
 	Graph    any             `json:"graph,omitempty"`
 }
 
@@ -39,11 +39,12 @@ type Phase struct {
 	Analyst memory.Analyst `json:"analyst,omitempty"`
 	Model   string         `json:"model,omitempty"`
 	Prompt  string         `json:"prompt,omitempty"`
-	Calls   int            `json:"calls"`             // that were asked
-	Repairs int            `json:"repairs,omitempty"` // that were answered at the second try
-	Facts   int            `json:"facts"`             // extract: that the answer names; decide: that were compared
+	Calls   int            `json:"calls"`
+	Repairs int            `json:"repairs,omitempty"` // calls whose answer was valid at the second try
+	Facts   int            `json:"facts"`             // extract: in the answer; decide: that were compared
 }
 
+// addCall records who answered a call of the phase.
 func (p *Phase) addCall(version string, a *memory.Answer) {
 	p.Analyst, p.Model, p.Prompt = a.Analyst, a.Model, version
 	p.Calls++
@@ -52,31 +53,33 @@ func (p *Phase) addCall(version string, a *memory.Answer) {
 	}
 }
 
-// FactOutcome is what became of a candidate fact.
+// FactOutcome is what was done with a candidate fact.
 type FactOutcome struct {
 	Fact      string     `json:"fact"` // as extracted
 	Operation Operation  `json:"operation"`
 	Target    *uuid.UUID `json:"target,omitempty"` // the memory that it was compared with
-	Note      *uuid.UUID `json:"note,omitempty"`   // the memory that says it now
-	Reason    string     `json:"reason,omitempty"` // why, where it was not simply the answer
+	Note      *uuid.UUID `json:"note,omitempty"`   // the memory that holds it now
+	Reason    string     `json:"reason,omitempty"` // why, if it was not just the answer
 	Similar   int        `json:"similar"`          // memories that the decision saw
-	Again     bool       `json:"again,omitempty"`  // decided a second time, after an earlier fact of the exchange changed its target
+	// Again is set if the decision was asked for a second time, because an earlier fact of
+	// the exchange changed its target.
+	Again bool `json:"again,omitempty"`
 }
 
-// FactsDropped counts what answers gave and nobody got.
+// FactsDropped counts the entries of answers that were left out.
 type FactsDropped struct {
 	Malformed int `json:"malformed,omitempty"`  // entries without text
 	TooLong   int `json:"too_long,omitempty"`   // longer than fact_chars
 	Repeats   int `json:"repeats,omitempty"`    // the same text twice
 	OverLimit int `json:"over_limit,omitempty"` // beyond max_facts
-	NotSaid   int `json:"not_said,omitempty"`   // no word of them in the new messages
-	Targets   int `json:"targets,omitempty"`    // UPDATE or DELETE of no memory that was shown
-	Texts     int `json:"texts,omitempty"`      // wordings that neither the fact nor its target bears out
+	NotSaid   int `json:"not_said,omitempty"`   // not from the new messages
+	Targets   int `json:"targets,omitempty"`    // operations on a memory that was not shown
+	Texts     int `json:"texts,omitempty"`      // texts with few words of the fact, its target or the messages
 	Older     int `json:"older,omitempty"`      // older than the memory that they would change
 	Deletes   int `json:"deletes,omitempty"`    // beyond max_deletes
 }
 
-// SummaryDone is a summary that was written, or why it was not.
+// SummaryOutcome is what a task that writes a summary or a record did.
 type SummaryOutcome struct {
 	Mode      string `json:"mode"`
 	Memories  int    `json:"memories"`
@@ -85,6 +88,7 @@ type SummaryOutcome struct {
 	Kept      string `json:"kept,omitempty"` // why the old one was kept
 }
 
+// encode returns the outcome as JSON.
 func (o *Outcome) encode() json.RawMessage {
 	raw, err := json.Marshal(o)
 	if err != nil {
@@ -93,6 +97,7 @@ func (o *Outcome) encode() json.RawMessage {
 	return raw
 }
 
+// addFollows records deferred tasks, with their times.
 func (o *Outcome) addFollows(f ...memory.Follow) {
 	for i := range f {
 		name := f[i].Task.Name

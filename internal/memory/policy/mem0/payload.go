@@ -7,13 +7,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// ExtractInput is the material of "extract" (Mem0): facts come from New alone,
-// the rest resolves references.
+// ExtractInput is the input of "extract". Facts are taken from New only; the rest is there
+// to resolve references.
 type ExtractInput struct {
-	Summary string             // background; "" none
+	Summary string             // background; "": none
 	Recent  []memory.Utterance // background, oldest first
-	New     []memory.Utterance // the exchange, oldest first; only what may be learned from
-	Max     int                // facts
+	New     []memory.Utterance // the exchange, oldest first; only messages that may be learned from
+	Max     int                // number of facts
 }
 
 // Extraction is the answer of "extract".
@@ -21,10 +21,10 @@ type Extraction struct {
 	Facts []string `json:"facts"` // short, self-contained, with absolute dates; none for small talk
 }
 
-// Operation is what becomes of a candidate fact.
+// Operation is what is done with a candidate fact.
 type Operation string
 
-// The operations, the preferred first.
+// The operations, in the order of preference.
 const (
 	OpNoop   Operation = "NOOP"
 	OpDelete Operation = "DELETE"
@@ -32,7 +32,7 @@ const (
 	OpAdd    Operation = "ADD"
 )
 
-// DecideInput is the material of "decide" (Mem0).
+// DecideInput is the input of "decide".
 type DecideInput struct {
 	Fact    string
 	Time    time.Time          // when it was said
@@ -43,20 +43,20 @@ type DecideInput struct {
 type FactDecision struct {
 	Operation Operation `json:"operation"`
 	Target    *int      `json:"target"` // handle; nil for ADD
-	Text      *string   `json:"text"`   // of the memory as it should read; nil: the fact as it is
+	Text      *string   `json:"text"`   // new text of the memory; nil: the fact's text
 }
 
-// SummarizeInput is the material of "summarize" (Mem0): all memories, or the
-// old summary and what changed since.
+// SummarizeInput is the input of "summarize" and "procedure": all memories, or the old
+// summary and what is new since.
 type SummarizeInput struct {
 	Old      string
 	Memories []string
 	Changes  []string // "+ text" or "- text"; only in the incremental mode
-	Chars    int      // most of the summary
+	Chars    int      // of the summary, at most
 	Language policy.Language
 }
 
-// Summary is the answer of "summarize".
+// Summary is the answer of "summarize" and "procedure".
 type Summary struct {
 	Summary string `json:"summary"`
 }

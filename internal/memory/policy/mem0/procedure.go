@@ -15,15 +15,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// procedureOf puts off the record of an exchange's session.
+// recordTasks returns the task that writes the record of an exchange's session.
 func recordTasks(x *exchange) []memory.Follow {
-	if len(x.said) == 0 {
+	if len(x.messages) == 0 {
 		return nil
 	}
 	return []memory.Follow{{Task: memory.Task{Name: TaskProcedure, Key: sessionName(x.session)}}}
 }
 
-// sessionName names a session in keys; "none" is where none was given.
+// sessionName returns a session as keys hold it; "none" for messages without a session.
 func sessionName(session any) string {
 	if session == nil || session == "" {
 		return "none"
@@ -31,14 +31,15 @@ func sessionName(session any) string {
 	return fmt.Sprint(session)
 }
 
+// procedureMaterial is a session as the prompt of "procedure" shows it.
 type procedureMaterial struct {
 	MaxChars  int                 `json:"max_chars"`
 	OldRecord string              `json:"old_record"`
 	Steps     []utteranceMaterial `json:"steps"`
 }
 
-// record writes the record of a session anew: from the last one and what was
-// said since, or from all that was said when the last one is stale.
+// writeRecord writes the record of a session: from the last record and the messages since,
+// or from all messages if the last record is stale.
 func (p *Policy) writeRecord(ctx context.Context, d memory.Desk, c *Config, session string) (memory.Decision, error) {
 	if err := requireKey(TaskProcedure, session); err != nil {
 		return memory.Decision{}, err
@@ -57,7 +58,7 @@ func (p *Policy) writeRecord(ctx context.Context, d memory.Desk, c *Config, sess
 	if err != nil {
 		return memory.Decision{}, err
 	}
-	// The oldest come first; what is too much for one call waits for the next.
+	// The oldest messages come first; those that do not fit wait for the next call.
 	m := procedureMaterial{MaxChars: c.SummaryChars, OldRecord: old.Content, Steps: []utteranceMaterial{}}
 	in := SummarizeInput{Old: old.Content, Chars: c.SummaryChars, Language: languageOf(steps)}
 	chars, taken := 0, 0
@@ -121,11 +122,11 @@ func (p *Policy) writeRecord(ctx context.Context, d memory.Desk, c *Config, sess
 
 // Bounds of one record.
 const (
-	maxSteps       = 500    // that one call sees
-	maxStepSources = 10_000 // messages that a record names as its sources, the newest
+	maxSteps       = 500    // messages that one call sees
+	maxStepSources = 10_000 // newest messages that a record names as its sources
 )
 
-// ofSession is the condition of what was said in a session, by its name in keys.
+// sessionFilter returns the condition for messages of a session, given as keys hold it.
 func sessionFilter(session string) filter.Expr {
 	path := []string{memory.AttrSession}
 	is := filter.Or{&filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: session}}}}
@@ -139,8 +140,8 @@ func sessionFilter(session string) filter.Expr {
 	return is
 }
 
-// stepsOf reads what was said in a session after its record was written: the
-// oldest of it, no more than a call sees and one beyond.
+// sessionSteps returns the messages of a session after its record, oldest first. It stops
+// when there are more than one call sees.
 func sessionSteps(ctx context.Context, d memory.Desk, session string, old *memory.Note) ([]memory.Note, error) {
 	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, Filter: sessionFilter(session), Limit: policy.PageSize}
 	if id, err := uuid.Parse(fmt.Sprint(old.Attributes[attrUpto])); err == nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
-// keyRefresh is the key of a summary that is written because the one that is
-// there is stale. It waits beside one that an exchange asked for.
+// keyRefresh is the key of TaskSummary if it was requested because the summary is stale.
+// It differs from the key of one that an exchange requested, so both can be queued.
 const keyRefresh = "refresh"
 
-// Refresh asks for the summary and the records that are stale, and to mark the
-// facts that come from what was deleted.
+// Refresh asks to write stale summaries and records again, and to mark the facts that come
+// from a deleted message or note.
 func (p *Policy) Refresh(was, is *memory.Note, stale []memory.Note) []memory.Follow {
 	var out []memory.Follow
 	for i := range stale {
@@ -35,19 +35,19 @@ func (p *Policy) Refresh(was, is *memory.Note, stale []memory.Note) []memory.Fol
 	return out
 }
 
-// forsake marks the facts that come from a message that is gone. They stay
-// true as far as is known, and are found as before.
+// markOrphans marks the facts that come from a deleted message as stale. They may still be
+// true, and searches find them as before.
 func (p *Policy) markOrphans(ctx context.Context, d memory.Desk, key string) (memory.Decision, error) {
 	id, err := uuid.Parse(key)
 	if err != nil {
 		return memory.Decision{}, fault.InvalidField("key", "must be the id of a message")
 	}
 	out := Outcome{Policy: p.Name(), Decision: policy.DecisionKeep}
-	there, err := d.Notes(ctx, []uuid.UUID{id})
+	existing, err := d.Notes(ctx, []uuid.UUID{id})
 	if err != nil {
 		return memory.Decision{}, fmt.Errorf("read the message: %w", err)
 	}
-	if len(there) > 0 { // restored
+	if len(existing) > 0 { // the message was restored
 		return memory.Decision{Outcome: out.encode()}, nil
 	}
 	dec := memory.Decision{Cause: memory.CauseDelete}

@@ -18,17 +18,16 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// Attributes of the summary: what it covers, so that what came later can be
-// told from the log.
+// Attributes of the summary: what it covers, so that later messages and facts can be found.
 const (
 	attrExchanges = "exchanges" // exchanges that it covers
 	attrUpto      = "upto"      // id of the last message of them
-	attrUptoTurn  = "upto_turn" // the exchange of that message
+	attrUptoTurn  = "upto_turn" // turn of that message
 	attrRevision  = "revision"  // of the newest fact that it covers
 )
 
-// background is the summary as the extraction sees it, within its budget. It
-// is not recorded as read: that it is written anew meanwhile undoes no decision.
+// summaryText returns the summary as the extraction sees it, within its budget. It is not
+// recorded as read, so that a new summary does not conflict with the decision.
 func summaryText(ctx context.Context, d memory.Desk, c *Config) (string, error) {
 	n, err := findSummary(ctx, d)
 	if err != nil || n.Content == NothingKnown {
@@ -37,7 +36,8 @@ func summaryText(ctx context.Context, d memory.Desk, c *Config) (string, error) 
 	return text.Shorten(n.Content, c.SummaryChars), nil
 }
 
-// unread finds the summary without recording it as read; the zero note when there is none.
+// findSummary returns the summary without recording it as read; the zero note when there
+// is none.
 func findSummary(ctx context.Context, d memory.Desk) (memory.Note, error) {
 	var found memory.Note
 	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}}, func(n *memory.Note) {
@@ -51,29 +51,29 @@ func findSummary(ctx context.Context, d memory.Desk) (memory.Note, error) {
 	return found, nil
 }
 
-// progress is how far decisions about a conversation have come. It is what a
-// task that sums up is told, and what the summary keeps.
+// progress is how far a conversation has been decided about. It is an argument of
+// TaskSummary, and the summary stores it.
 type progress struct {
 	Exchanges int       `json:"exchanges"`
 	Upto      uuid.UUID `json:"upto"` // the last message of them
-	Turn      string    `json:"turn"` // the exchange of that message
+	Turn      string    `json:"turn"` // of that message
 }
 
-// progressOf is what a summary covers.
+// progressOf returns the progress that a summary covers; zero when it states none.
 func progressOf(s *memory.Note) progress {
 	var p progress
 	f, ok := s.Attributes[attrExchanges].(float64)
 	id, err := uuid.Parse(fmt.Sprint(s.Attributes[attrUpto]))
 	if !ok || err != nil {
-		return p // nothing says from where on to count
+		return p
 	}
 	p.Exchanges, p.Upto = int(f), id
 	p.Turn, _ = s.Attributes[attrUptoTurn].(string)
 	return p
 }
 
-// count adds the exchanges of the log up to a message: so a fork goes on where
-// its base was, and a job that is tried again counts the same.
+// advance counts the exchanges in the log up to a message. Since it counts the log, a fork
+// continues from its base, and a retried job gets the same number.
 func (p *progress) advance(ctx context.Context, d memory.Desk, until uuid.UUID) error {
 	seen := map[string]bool{p.Turn: p.Turn != ""}
 	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, After: p.Upto, Limit: policy.PageSize}
@@ -102,7 +102,7 @@ func (p *progress) advance(ctx context.Context, d memory.Desk, until uuid.UUID) 
 	}
 }
 
-// summaryDue asks for a summary at every K-th exchange.
+// summaryTask returns the task that writes the summary, at every K-th exchange.
 func summaryTask(ctx context.Context, d memory.Desk, c *Config, x *exchange) ([]memory.Follow, error) {
 	if c.SummaryEvery == 0 || x.last == uuid.Nil {
 		return nil, nil
@@ -113,7 +113,7 @@ func summaryTask(ctx context.Context, d memory.Desk, c *Config, x *exchange) ([]
 	}
 	p := progressOf(&s)
 	if notAfter(x.last, p.Upto) {
-		return nil, nil // decided about late: it was counted
+		return nil, nil // the exchange was counted already
 	}
 	if err := p.advance(ctx, d, x.last); err != nil {
 		return nil, err
@@ -134,6 +134,8 @@ type factMaterial struct {
 	Text string `json:"text"`
 }
 
+// summarizeMaterial is what the prompt of "summarize" shows: memories, or the old summary
+// with changes.
 type summarizeMaterial struct {
 	MaxChars   int            `json:"max_chars"`
 	Memories   []factMaterial `json:"memories,omitempty"`
@@ -141,27 +143,27 @@ type summarizeMaterial struct {
 	Changes    []string       `json:"changes,omitempty"`
 }
 
-// summing is one writing of the summary.
+// summaryRun is one run of TaskSummary.
 type summaryRun struct {
 	c        *Config
-	old      memory.Note
-	facts    []memory.Note // that hold now, oldest first
-	expired  bool          // there are facts whose time is over
+	current  memory.Note
+	facts    []memory.Note // that have not expired, oldest first
+	expired  bool          // there are expired facts
 	revision memory.Revision
-	at       progress
+	progress progress
 	out      Outcome
 }
 
-// sumUp writes the summary of the facts: of all of them, or from the last one
-// and what changed since. What cannot be used of an answer leaves the old one.
+// summarize writes the summary of the facts: from all of them, or from the last summary
+// and what changed since. When the answer cannot be used the old summary stays.
 //
-// Its arguments are the progress up to the exchange that asked; without them
-// the summary covers as many exchanges as before, whatever it says. With the key
-// keyRefresh it is written only when there is one and it is stale.
+// The task's arguments are the progress up to the exchange that requested it. Without
+// them the progress of the old summary is kept. With the key keyRefresh the summary is
+// written only if it is stale.
 func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (dec memory.Decision, err error) {
 	s := summaryRun{c: c, out: Outcome{Policy: p.Name(), Decision: DecisionSummary, Summary: &SummaryOutcome{Mode: c.SummaryMode}}}
 	if len(t.Args) > 0 {
-		if err := json.Unmarshal(t.Args, &s.at); err != nil {
+		if err := json.Unmarshal(t.Args, &s.progress); err != nil {
 			return dec, fault.InvalidField("args", `must be {"exchanges": n, "upto": id, "turn": text}`)
 		}
 	}
@@ -169,16 +171,16 @@ func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memo
 		return dec, err
 	}
 	defer func() {
-		if s.expired && err == nil { // in a fork no task waits for their time
+		if s.expired && err == nil { // a fork has no task for facts that it got from its base
 			dec.Follow = []memory.Follow{{Task: memory.Task{Name: TaskExpire}}}
 		}
 	}()
 	done := s.out.Summary
-	if t.Key == keyRefresh && !s.old.Provenance.Stale {
+	if t.Key == keyRefresh && !s.current.Provenance.Stale {
 		done.Kept = "it is not stale"
 		return memory.Decision{Outcome: s.out.encode()}, nil
 	}
-	done.Memories, done.Exchanges = len(s.facts), s.at.Exchanges
+	done.Memories, done.Exchanges = len(s.facts), s.progress.Exchanges
 	if len(s.facts) == 0 {
 		return s.write(d, NothingKnown, ""), nil
 	}
@@ -199,10 +201,10 @@ func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memo
 			m.Memories = append(m.Memories, factMaterial{Date: n.OccurredAt.UTC().Format("2006-01-02"), Text: n.Content})
 		}
 	case len(changes) == 0:
-		return s.write(d, s.old.Content, s.old.Analyst), nil
+		return s.write(d, s.current.Content, s.current.Analyst), nil
 	default:
-		in.Old, in.Changes, count = s.old.Content, changes, len(changes)
-		m.OldSummary, m.Changes = s.old.Content, changes
+		in.Old, in.Changes, count = s.current.Content, changes, len(changes)
+		m.OldSummary, m.Changes = s.current.Content, changes
 	}
 	a, err := c.ask(ctx, d, question{
 		name: "summarize", prompt: &p.prompts.summarize, material: m, count: count, input: in, check: policy.CheckContent(hasSummary),
@@ -227,10 +229,10 @@ func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memo
 // hasSummary reports whether an answer holds a summary.
 func hasSummary(s *Summary) bool { return !policy.IsBlank(s.Summary) }
 
-// read finds the summary, all facts that hold, and how far the conversation has come.
+// load reads the summary, the facts that have not expired, and the progress.
 func (s *summaryRun) load(ctx context.Context, d memory.Desk) error {
 	var err error
-	if s.old, _, err = d.ByKey(ctx, memory.KindSummary, KeySummary); err != nil {
+	if s.current, _, err = d.ByKey(ctx, memory.KindSummary, KeySummary); err != nil {
 		return fmt.Errorf("read the summary: %w", err)
 	}
 	now := d.Now()
@@ -249,88 +251,88 @@ func (s *summaryRun) load(ctx context.Context, d memory.Desk) error {
 	}
 	slices.SortStableFunc(s.facts, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
 	s.facts = s.facts[max(0, len(s.facts)-s.c.SummaryFacts):]
-	if old := progressOf(&s.old); old.Exchanges > s.at.Exchanges || s.at.Upto == uuid.Nil {
-		s.at = old
+	if old := progressOf(&s.current); old.Exchanges > s.progress.Exchanges || s.progress.Upto == uuid.Nil {
+		s.progress = old
 	}
 	return nil
 }
 
-// covered tells that the old summary can be gone on from.
+// canContinue reports whether a new summary can be written from the old one.
 func (s *summaryRun) canContinue() bool {
-	_, ok := s.old.Attributes[attrRevision].(float64)
-	return ok && s.old.Content != NothingKnown && !s.old.Provenance.Stale
+	_, ok := s.current.Attributes[attrRevision].(float64)
+	return ok && s.current.Content != NothingKnown && !s.current.Provenance.Stale
 }
 
-// changes lists what came and went since the old summary: facts that are newer
-// than those it covers, and those that it covers and are gone or read differently now.
+// changes returns what changed since the old summary: "+" with facts that are newer, and
+// "-" with the old text of facts that it covers and that were deleted or changed.
 func (s *summaryRun) changes(ctx context.Context, d memory.Desk) ([]string, error) {
 	if s.c.SummaryMode != SummaryIncremental || !s.canContinue() {
 		return nil, nil
 	}
-	f, _ := s.old.Attributes[attrRevision].(float64)
+	f, _ := s.current.Attributes[attrRevision].(float64)
 	at := memory.Revision(f)
-	stays := map[uuid.UUID]bool{}
-	var came, went []string
+	unchanged := map[uuid.UUID]bool{}
+	var added, removed []string
 	for i := range s.facts {
 		n := &s.facts[i]
 		if n.From <= at {
-			stays[n.ID] = true
+			unchanged[n.ID] = true
 		} else {
-			came = append(came, "+ "+n.Content)
+			added = append(added, "+ "+n.Content)
 		}
 	}
 	var lost []uuid.UUID
-	for _, id := range s.old.Provenance.Sources {
-		if !stays[id] {
+	for _, id := range s.current.Provenance.Sources {
+		if !unchanged[id] {
 			lost = append(lost, id)
 		}
 	}
 	past, err := d.Past(ctx, lost, at)
 	if err != nil {
-		return nil, fmt.Errorf("read facts that were: %w", err)
+		return nil, fmt.Errorf("read earlier facts: %w", err)
 	}
 	for i := range past {
-		went = append(went, "- "+text.Shorten(past[i].Content, 2*s.c.FactChars))
+		removed = append(removed, "- "+text.Shorten(past[i].Content, 2*s.c.FactChars))
 	}
-	return append(went, came...), nil
+	return append(removed, added...), nil
 }
 
-// bears tells that at least half of the words of a summary are those of its material.
+// isSupported reports whether at least half of the words of a summary are in its material.
 func (s *summaryRun) isSupported(content string, in SummarizeInput) bool {
 	w := termsOf(content)
 	known := termsOf(strings.Join(in.Memories, "\n") + "\n" + strings.Join(in.Changes, "\n") + "\n" + in.Old)
 	return content != "" && (inOtherLanguage(&w, &known) || 2*known.countShared(w.terms) >= len(w.terms))
 }
 
-// keep leaves the summary as it is, and notes how far the conversation has
-// come, so that it need not be counted again.
+// keepOld keeps the text of the summary and updates its progress, so that the exchanges are
+// not counted again.
 func (s *summaryRun) keepOld(why string) memory.Decision {
 	s.out.Summary.Kept = why
 	dec := memory.Decision{Cause: memory.CauseSummarize, Outcome: s.out.encode()}
-	if s.old.ID != uuid.Nil {
-		n := s.old
+	if s.current.ID != uuid.Nil {
+		n := s.current
 		n.Attributes = map[string]any{}
-		maps.Copy(n.Attributes, s.old.Attributes)
+		maps.Copy(n.Attributes, s.current.Attributes)
 		s.setProgress(&n)
 		dec.Puts = []memory.Note{n}
 	}
 	return dec
 }
 
-// reached writes into a summary how far the conversation has come.
+// setProgress stores the progress in a summary.
 func (s *summaryRun) setProgress(n *memory.Note) {
-	if s.at.Upto != uuid.Nil {
-		n.Attributes[attrExchanges], n.Attributes[attrUpto], n.Attributes[attrUptoTurn] = float64(s.at.Exchanges), s.at.Upto.String(), s.at.Turn
+	if s.progress.Upto != uuid.Nil {
+		n.Attributes[attrExchanges], n.Attributes[attrUpto], n.Attributes[attrUptoTurn] = float64(s.progress.Exchanges), s.progress.Upto.String(), s.progress.Turn
 	}
 }
 
-// write puts the summary with what it covers.
+// write returns the decision that writes the summary, with what it covers.
 func (s *summaryRun) write(d memory.Desk, content string, by memory.Analyst) memory.Decision {
 	sources := make([]uuid.UUID, len(s.facts))
 	for i := range s.facts {
 		sources[i] = s.facts[i].ID
 	}
-	n := policy.DerivedNote(d, s.old, memory.KindSummary, KeySummary, content, by, sources)
+	n := policy.DerivedNote(d, s.current, memory.KindSummary, KeySummary, content, by, sources)
 	n.Context = memory.DefaultContext
 	n.OccurredAt = d.Now()
 	if len(s.facts) > 0 {
@@ -341,7 +343,7 @@ func (s *summaryRun) write(d memory.Desk, content string, by memory.Analyst) mem
 	return memory.Decision{Puts: []memory.Note{n}, Cause: memory.CauseSummarize, Outcome: s.out.encode()}
 }
 
-// languageOf is Chinese for facts in Chinese.
+// languageOf returns the language of prompts for facts: Chinese or else English.
 func languageOf(facts []memory.Note) policy.Language {
 	var b strings.Builder
 	for i := range facts {

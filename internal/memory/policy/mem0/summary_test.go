@@ -14,7 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
 )
 
-// sumUp does the summary that was asked for last.
+// runSummaryTask runs the summary task that was requested last.
 func (k *testDesk) runSummaryTask() {
 	k.t.Helper()
 	for _, f := range slices.Backward(k.follow) {
@@ -26,7 +26,7 @@ func (k *testDesk) runSummaryTask() {
 	k.t.Fatal("no summary was asked for")
 }
 
-// hum says n exchanges with nothing worth keeping and tells at which ones a summary was asked for.
+// smallTalk adds n exchanges without facts and returns which of them requested a summary.
 func (k *testDesk) smallTalk(n int) []int {
 	k.t.Helper()
 	var due []int
@@ -39,8 +39,8 @@ func (k *testDesk) smallTalk(n int) []int {
 	return due
 }
 
-// TestMem0SummaryDue: with K = 3 the summary is asked for at the 3rd, 6th, … exchange (C182), whether or not it
-// has been written meanwhile, by whom and how late; a try that is made again asks again at the same exchanges.
+// TestMem0SummaryDue: with K = 3 the summary is requested at the 3rd, 6th, … exchange (C182), whether or not it
+// has been written meanwhile, and also when it is written late. A retry requests it at the same exchanges.
 func TestMem0SummaryDue(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), `{"summary_every":3}`)
@@ -74,7 +74,7 @@ func TestMem0SummaryDue(t *testing.T) {
 		t.Error("an exchange that was counted asks again")
 	}
 	// Messages of one exchange count once, also where the summary came in between.
-	turn := with(memory.AttrTurn, "one")
+	turn := withAttribute(memory.AttrTurn, "one")
 	q := k.addMessage(memory.RoleUser, "Hello?", turn)  // 17
 	k.decide(policytest.TaskEvent(TaskSummary, "", "")) // somebody asks in between
 	if dec := k.learn(q, k.addMessage(memory.RoleAssistant, "Hello!", turn)); len(dec.Follow) != 0 {
@@ -89,8 +89,8 @@ func TestMem0SummaryDue(t *testing.T) {
 	}
 }
 
-// TestMem0Summary: a memory without facts has the fixed text, without a call (C184); else the answer, within its
-// length; a bad one, or one that says other things, leaves the old one; an outage is an error.
+// TestMem0Summary: without facts the summary is a fixed text, without a call (C184), else the answer, within its
+// length. After a bad answer, or one about other things, the old summary stays. An outage is an error.
 func TestMem0Summary(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), `{"summary_chars":100}`)
@@ -136,11 +136,11 @@ func TestMem0Summary(t *testing.T) {
 	}
 }
 
-// TestMem0SummaryIncremental: C185, the incremental mode uses the old summary and the facts that changed alone.
+// TestMem0SummaryIncremental: C185, the incremental mode uses only the old summary and the facts that changed.
 func TestMem0SummaryIncremental(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), `{"summary_mode":"incremental"}`)
-	k.on["summarize"] = func(c memory.Call) string {
+	k.answers["summarize"] = func(c memory.Call) string {
 		in, _ := c.Input.(SummarizeInput)
 		return fmt.Sprintf(`{"summary":%q}`, strings.Join(append([]string{in.Old}, append(in.Memories, in.Changes...)...), " "))
 	}
@@ -187,15 +187,15 @@ func TestMem0SummaryIncremental(t *testing.T) {
 	}
 }
 
-// TestMem0Procedure: procedural memory is one record for each session, made of what was said since the last.
+// TestMem0Procedure: procedural memory is one record for each session, written from the messages since the last.
 func TestMem0Procedure(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), `{"memory_type":"procedural"}`)
-	k.on["procedure"] = func(c memory.Call) string {
+	k.answers["procedure"] = func(c memory.Call) string {
 		in, _ := c.Input.(SummarizeInput)
 		return fmt.Sprintf(`{"summary":%q}`, strings.TrimSpace(in.Old+" "+strings.Join(in.Memories, " ")))
 	}
-	a, b := with(memory.AttrSession, "a"), with(memory.AttrSession, "b")
+	a, b := withAttribute(memory.AttrSession, "a"), withAttribute(memory.AttrSession, "b")
 	for i, m := range []memory.Note{
 		k.addMessage(memory.RoleUser, "Open the door.", a), k.addMessage(memory.RoleAssistant, "Door opened.", a),
 		k.addMessage(memory.RoleUser, "Paint it.", b), k.addMessage(memory.RoleTool, "secret", b),
@@ -230,7 +230,7 @@ func TestMem0Procedure(t *testing.T) {
 	}
 }
 
-// TestMem0Prompts holds the prompts to their golden files, hostile text in all places.
+// TestMem0Prompts compares the prompts with their golden files, with hostile text in all places.
 func TestMem0Prompts(t *testing.T) {
 	t.Parallel()
 	k := newTestDesk(t, newTestMem0(t), `{"summary_mode":"incremental"}`)
@@ -243,8 +243,8 @@ func TestMem0Prompts(t *testing.T) {
 	k.answerWith("summarize", `{"summary":"Ada is a nurse and likes tea, green tea."}`)
 	k.answerWith("procedure", `{"summary":"Tea."}`)
 	k.addMessage(memory.RoleAssistant, "What do you drink? "+policytest.Hostile)
-	ada := with(memory.AttrName, "Ada")
-	k.learn(k.addMessage(memory.RoleUser, "I like green tea. "+policytest.Hostile, ada, with(memory.AttrSession, "s")), k.addMessage(memory.RoleAssistant, "Noted."))
+	ada := withAttribute(memory.AttrName, "Ada")
+	k.learn(k.addMessage(memory.RoleUser, "I like green tea. "+policytest.Hostile, ada, withAttribute(memory.AttrSession, "s")), k.addMessage(memory.RoleAssistant, "Noted."))
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))
 	k.Overrides = ""
 	k.decide(policytest.TaskEvent(TaskSummary, "", ""))

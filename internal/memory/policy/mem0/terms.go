@@ -12,13 +12,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// wording is what one can tell of a text without understanding it.
+// textTerms are the terms of a text and the guess of its language, by which texts are
+// compared without a model.
 type textTerms struct {
 	terms map[string]bool
 	lang  text.Language
-	sure  bool
+	sure  bool // the guess is certain
 }
 
+// termsOf returns the terms of a text.
 func termsOf(s string) textTerms {
 	w := textTerms{terms: map[string]bool{}}
 	w.lang, w.sure = text.Guess(s)
@@ -28,14 +30,14 @@ func termsOf(s string) textTerms {
 	return w
 }
 
-// join adds the terms of another text.
+// add adds the terms of another text.
 func (w *textTerms) add(o textTerms) {
 	for t := range o.terms {
 		w.terms[t] = true
 	}
 }
 
-// has counts how many of the terms w holds.
+// countShared returns how many of the terms are in w.
 func (w *textTerms) countShared(terms map[string]bool) int {
 	n := 0
 	for t := range terms {
@@ -46,11 +48,12 @@ func (w *textTerms) countShared(terms map[string]bool) int {
 	return n
 }
 
-// foreign tells that two texts are of different languages, so that their words cannot be compared.
+// inOtherLanguage reports whether two texts certainly have different languages, so that
+// their words cannot be compared.
 func inOtherLanguage(a, b *textTerms) bool { return a.sure && b.sure && a.lang != b.lang }
 
-// telling are the words by which two sentences that are otherwise alike say
-// different things, in order: numbers, names within the sentence, negations.
+// distinctiveWords returns the words by which two otherwise similar sentences differ in
+// meaning, in order: numbers, names within the sentence, negations.
 func distinctiveWords(s string) []string {
 	var out []string
 	for i, w := range strings.FieldsFunc(s, func(r rune) bool {
@@ -69,30 +72,31 @@ func distinctiveWords(s string) []string {
 var negations = policy.WordSet(`no not never none nothing without longer anymore neither nor stopped quit dislikes hates avoids cancelled canceled
 	不 没 没有 不再 nicht kein keine keinen nie ohne pas jamais sans sin nunca`)
 
-// sameSaid tells that two new facts that are as near by meaning say the same.
-func isSameStatement(a, b string, cosine, from float64) bool {
+// isSameStatement reports whether two new facts say the same: they have the same words, or
+// a cosine of at least threshold and the same distinctive words.
+func isSameStatement(a, b string, cosine, threshold float64) bool {
 	if text.Fold(strings.Join(strings.Fields(a), " ")) == text.Fold(strings.Join(strings.Fields(b), " ")) {
 		return true
 	}
-	if cosine < from || !slices.Equal(distinctiveWords(a), distinctiveWords(b)) {
+	if cosine < threshold || !slices.Equal(distinctiveWords(a), distinctiveWords(b)) {
 		return false
 	}
 	wa, wb := termsOf(a), termsOf(b)
-	switch wa.lang { //nolint:exhaustive // of the others, names and numbers tell enough
-	case text.Chinese, text.Japanese, text.Korean: // no letter case shows their names
-		both := float64(wa.countShared(wb.terms))
-		return both >= from*float64(len(wa.terms)+len(wb.terms)-int(both))
+	switch wa.lang { //nolint:exhaustive // in the others, distinctive words are enough
+	case text.Chinese, text.Japanese, text.Korean: // names have no capital letters there
+		shared := float64(wa.countShared(wb.terms))
+		return shared >= threshold*float64(len(wa.terms)+len(wb.terms)-int(shared))
 	}
 	return true
 }
 
-// wording is the text that a decision gives a memory: the answer's, when the
-// fact or the target bear out most of its words, else the fact's own.
+// memoryText returns the text of a memory after a decision: the answer's, if at least half
+// of its words are in the fact, its target or the messages, else the fact's.
 func (l *ledger) memoryText(f *candidate, target *memory.Note) string {
-	if f.dec.Text == nil {
+	if f.decision.Text == nil {
 		return f.text
 	}
-	s := policy.CleanLine(*f.dec.Text, l.c.FactChars)
+	s := policy.CleanLine(*f.decision.Text, l.c.FactChars)
 	if s == "" || isEmptyAnswer(s) {
 		return f.text
 	}
@@ -100,7 +104,7 @@ func (l *ledger) memoryText(f *candidate, target *memory.Note) string {
 	if target != nil {
 		known.add(termsOf(target.Content))
 	}
-	known.add(l.x.all)
+	known.add(l.exchange.allTerms)
 	if !inOtherLanguage(&w, &known) && (2*known.countShared(w.terms) < len(w.terms) || len(w.terms) == 0) {
 		l.out.Dropped.Texts++
 		return f.text
@@ -108,31 +112,32 @@ func (l *ledger) memoryText(f *candidate, target *memory.Note) string {
 	return s
 }
 
-// remains is what is true when a memory is deleted: the answer's text, or the
-// fact itself unless it only calls something off.
-func (l *ledger) remainingText(f *candidate, target *memory.Note) (string, bool) {
+// remainingText returns what is true after a memory is deleted: the answer's text, or the
+// fact itself; ok is false when the fact only cancels the memory.
+func (l *ledger) remainingText(f *candidate, target *memory.Note) (content string, ok bool) {
 	if s := l.memoryText(f, target); s != f.text && text.Fold(s) != text.Fold(target.Content) {
 		return s, true
 	}
 	return f.text, !onlyCancels(f.text, target.Content)
 }
 
-// offCues are the ways of saying that a plan or an appointment does not hold any more.
+// cancelCues are words that cancel a plan or an appointment.
 var cancelCues = []string{
 	"cancel", "called off", "calls off", "call off", "calling off", "no longer plan", "dropped the plan", "dropped plans", "forget about",
 	"取消", "作罢", "abgesagt", "annulé", "cancelad",
 }
 
-// clauses are divided at these.
+// clauseEnds matches what separates the clauses of a sentence.
 var clauseEnds = regexp.MustCompile(`(?i)[,;:.!，；。！]|\b(?:and|but|instead|so|then|now|und|sondern|et|y|pero)\b|而|但|改`)
 
+// isCancellation reports whether a text has one of the cancelCues.
 func isCancellation(s string) bool {
 	s = strings.ToLower(s)
 	return slices.ContainsFunc(cancelCues, func(cue string) bool { return strings.Contains(s, cue) })
 }
 
-// onlyCallsOff tells that a fact says that what a memory says does not hold, and
-// nothing else: a plan that is called off leaves nothing, what comes instead of it stays.
+// onlyCancels reports whether a fact only cancels what a memory says. A canceled plan
+// leaves no fact; what replaces it does.
 func onlyCancels(fact, target string) bool {
 	if !isCancellation(fact) {
 		return false
