@@ -31,6 +31,7 @@ type Validation struct {
 	Malformed bool
 }
 
+// Addf adds a field and the reason why it is refused.
 func (r *Validation) Addf(field, format string, args ...any) {
 	r.Fields = append(r.Fields, fault.Field{Field: field, Reason: fmt.Sprintf(format, args...)})
 }
@@ -62,6 +63,7 @@ func (r *Validation) Text(field, s string, limit int) {
 	}
 }
 
+// Content checks the content of a note.
 func (r *Validation) Content(s string) {
 	if strings.TrimSpace(s) == "" {
 		r.Addf("content", "must not be empty or blank")
@@ -115,6 +117,7 @@ func (r *Validation) AddUnder(err error, field string, i int) {
 	r.Malformed = r.Malformed || f.Code == fault.Malformed
 }
 
+// Category checks the category of a note.
 func (r *Validation) Category(s string) {
 	if strings.TrimSpace(s) == "" {
 		r.Addf("category", "must not be empty or blank")
@@ -123,6 +126,7 @@ func (r *Validation) Category(s string) {
 	r.Text("category", s, MaxCategoryBytes)
 }
 
+// Fraction checks a number between 0 and 1.
 func (r *Validation) Fraction(field string, x float64) {
 	if math.IsNaN(x) || x < 0 || x > 1 {
 		r.Addf(field, "must be between 0 and 1")
@@ -146,6 +150,7 @@ func (r *Validation) Object(field string, m map[string]any) {
 	}
 }
 
+// Value checks a value of free JSON. depth is its nesting, from 1.
 func (r *Validation) Value(at string, v any, depth int) {
 	if depth > MaxAttributesDepth+1 {
 		r.Addf(at, "nested deeper than %d", MaxAttributesDepth)

@@ -169,7 +169,7 @@ func TestPatchAndDeleteCollection(t *testing.T) {
 	patch := func(p notes.CollectionPatch) (notes.CollectionView, error) {
 		return d.collections.Patch(t.Context(), d.all, "things", p)
 	}
-	object := func(m map[string]any) nullable.Nullable[map[string]any] { return nullable.NewNullableWithValue(m) }
+	object := nullable.NewNullableWithValue[map[string]any]
 	v, err := patch(notes.CollectionPatch{
 		DisplayName: nullable.NewNullableWithValue("物"), Metadata: object(map[string]any{"a": nil, "c": "3"}),
 		TTLSeconds: nullable.NewNullNullable[int64](), Name: new("things"), Policy: new("amem"),

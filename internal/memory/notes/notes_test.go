@@ -340,7 +340,7 @@ func TestPatch(t *testing.T) {
 	if slices.Equal(before.Vector, after.Vector) || len(after.Vector) != 384 || !slices.Equal(after.Tags, []string{"cats"}) || !w.Changed {
 		t.Error("tags changed, the vector did not")
 	}
-	attributes := func(m map[string]any) nullable.Nullable[map[string]any] { return nullable.NewNullableWithValue(m) }
+	attributes := nullable.NewNullableWithValue[map[string]any]
 	w, err = patch(notes.NotePatch{
 		Importance: nullable.NewNullableWithValue(0.9), Category: nullable.NewNullableWithValue("Pets"),
 		Attributes: attributes(map[string]any{"a": map[string]any{"b": 1, "c": 2}}),

@@ -77,14 +77,14 @@ func (d *derivation) check(tx memory.Tx) error {
 	return nil
 }
 
-// refresh marks the derived notes stale, and enqueues what the policy does about the change. was or
-// is is nil for a note that is created or deleted.
-func (d *derivation) refresh(ctx context.Context, tx memory.Tx, c *memory.Collection, was, is *memory.Note) error {
+// refresh marks the derived notes stale, and enqueues what the policy does about the
+// change. old is nil for a new note, next for a deleted one.
+func (d *derivation) refresh(ctx context.Context, tx memory.Tx, c *memory.Collection, old, next *memory.Note) error {
 	if d.policy == nil {
 		return nil
 	}
 	var stale []memory.Note
-	if was != nil && len(d.ids) > 0 {
+	if old != nil && len(d.ids) > 0 {
 		var err error
 		if stale, err = tx.Notes(ctx, d.ids, memory.ReadOptions{Vector: true}); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (d *derivation) refresh(ctx context.Context, tx memory.Tx, c *memory.Collec
 			}
 		}
 	}
-	return memory.EnqueueFollows(ctx, tx, c.ID, d.policy.Refresh(was, is, stale))
+	return memory.EnqueueFollows(ctx, tx, c.ID, d.policy.Refresh(old, next, stale))
 }
 
 func markStale(ctx context.Context, tx memory.Tx, n *memory.Note) error {
