@@ -94,7 +94,7 @@ func Map() []Package {
 		{grant, LayerCore, "the only maker of scopes", []string{tenant}, false},
 		{auth, LayerCore, "API keys and tokens into a principal and a scope", []string{memory, tenant, grant}, false},
 
-		{store, LayerAdapter, "the composed contract, migration runner, observing decorator", []string{core}, false},
+		{store, LayerAdapter, "the composed contract, what both engines do alike, migration runner, decorators that observe and notify", []string{core}, false},
 		{"internal/store/sqlite", LayerAdapter, "the embedded engine", []string{core, store}, false},
 		{"internal/store/postgres", LayerAdapter, "the servers' engine", []string{core, store}, false},
 		{"internal/store/enginetest", LayerAdapter, "an empty store of either engine, for tests of the layers above", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},

@@ -1,8 +1,9 @@
 package store
 
 import (
-	"cmp"
+	"bytes"
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -99,6 +100,36 @@ type CollectionRemoval interface {
 	DeleteCollectionRows(ctx context.Context, r CollectionRow, limit int) (gone bool, err error)
 }
 
+// Visible reports whether callers that reach a collection can see it: it is neither being removed
+// nor expired.
+func Visible(c *memory.Collection, now time.Time) bool {
+	return c.State != memory.CollectionDeleting && (c.ExpiresAt.IsZero() || c.ExpiresAt.After(now))
+}
+
+// PickCollection returns the collection that a reference means out of those found: that of the scope's own
+// agent first.
+func PickCollection[R any](s tenant.Scope, ref string, found []R) (r R, err error) {
+	switch {
+	case len(found) == 0:
+		return r, fault.Missing("collection")
+	case len(found) > 1 && !s.HasAgent():
+		return r, fault.New(fault.Ambiguous, "several collections have the name %q; use an id", ref)
+	}
+	return found[0], nil
+}
+
+// CheckRevision returns an error for a revision that cannot be read: Invalid with the field when it
+// was never written, RevisionGone when it is no longer kept.
+func CheckRevision(field string, c *memory.Collection, r memory.Revision) error {
+	switch {
+	case r > c.Head || r < 0:
+		return fault.InvalidField(field, "revision %d is not in the log, which ends at %d", r, c.Head)
+	case r < c.Floor:
+		return fault.New(fault.RevisionGone, "revision %d is no longer kept; the oldest is %d", r, c.Floor)
+	}
+	return nil
+}
+
 // Reach finds a collection that the scope reaches, in any state; NotFound.
 func Reach(ctx context.Context, q CollectionRows, s tenant.Scope, id uuid.UUID) (CollectionRow, error) {
 	r, ok, err := q.Collection(ctx, s.Tenant(), id)
@@ -173,6 +204,18 @@ func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.Co
 	return out, err
 }
 
+// EqualConfig reports whether two settings of a policy are equal; no settings are an empty object.
+func EqualConfig(a, b json.RawMessage) bool {
+	plain := func(raw json.RawMessage) string {
+		var b bytes.Buffer
+		if len(raw) == 0 || string(raw) == "null" || json.Compact(&b, raw) != nil || b.Len() == 0 {
+			return "{}"
+		}
+		return b.String()
+	}
+	return plain(a) == plain(b)
+}
+
 // UpdateCollection implements memory.CollectionStore.
 func (b *Base) UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.Collection) error) (c memory.Collection, err error) {
 	if err := s.Check(); err != nil {
@@ -212,252 +255,6 @@ func (b *Base) UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUI
 		return err
 	})
 	return c, err
-}
-
-// CreateCollection implements memory.CollectionStore.
-func (b *Base) CreateCollection(ctx context.Context, s tenant.Scope, n memory.NewCollection) (out memory.CollectionCreated, err error) {
-	if err := s.Check(); err != nil {
-		return out, err
-	}
-	if err := CheckNewCollection(s, &n); err != nil {
-		return out, err
-	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = createCollection(ctx, q, s, n, b.now())
-		return err
-	})
-	return out, err
-}
-
-func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.NewCollection, now time.Time) (out memory.CollectionCreated, err error) {
-	if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
-		return out, err
-	}
-	if n.Idempotency != nil {
-		found, ok, err := answered(ctx, q, s, *n.Idempotency, now)
-		if err != nil {
-			return out, err
-		}
-		if ok {
-			return memory.CollectionCreated{Replay: &found}, ErrRollback
-		}
-	}
-	c, err := insertCollection(ctx, q, s, n.Collection, n.CopyJob != nil, now)
-	if err != nil {
-		return out, err
-	}
-	if n.CopyJob != nil {
-		j := *n.CopyJob
-		j.Collection = c.ID
-		if j, err = enqueue(ctx, q, s.Tenant(), j, now); err != nil {
-			return out, err
-		}
-		out.Job = &j
-	}
-	n.Audit.Target = cmp.Or(n.Audit.Target, c.ID.String())
-	if err := writeAudit(ctx, q, s, now, n.Audit); err != nil {
-		return out, err
-	}
-	if n.Idempotency != nil {
-		k := *n.Idempotency
-		if k.IDs == nil {
-			// The answer is rebuilt from the id.
-			k.IDs = CreatedIDs(&n, c.ID, out.Job)
-		}
-		if err := remember(ctx, q, s, k, now); err != nil {
-			return out, err
-		}
-	}
-	r, _, err := q.Collection(ctx, s.Tenant(), c.ID)
-	out.Collection = r.Collection
-	return out, err
-}
-
-func insertCollection(ctx context.Context, q Session, s tenant.Scope, c memory.Collection, copying bool, now time.Time) (memory.Collection, error) {
-	var err error
-	if c.ID, err = uuid.NewV7(); err != nil {
-		return c, err
-	}
-	c.CreatedAt, c.State = now, memory.CollectionActive
-	if copying {
-		c.State = memory.CollectionCopying
-	}
-	if c.Agent != uuid.Nil {
-		q.HoldAgent(s.Tenant(), c.Agent)
-		if _, err := agentByRef(ctx, q, s, c.Agent.String()); err != nil {
-			return c, err
-		}
-	}
-	if err := freeName(ctx, q, s.Tenant(), c, now); err != nil {
-		return c, err
-	}
-	h := Head{Counted: true}
-	adopt := false
-	if c.Parent != uuid.Nil {
-		if h, adopt, err = forkPoint(ctx, q, s, &c, now); err != nil {
-			return c, err
-		}
-	} else {
-		c.ParentRevision, c.Reembedded = 0, uuid.Nil
-	}
-	if err := q.InsertCollection(ctx, s.Tenant(), c, h); err != nil {
-		return c, err
-	}
-	if adopt {
-		_, err = enqueue(ctx, q, s.Tenant(), memory.Job{Collection: c.ID, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
-	}
-	return c, err
-}
-
-// freeName returns Exists when a name is taken. An expired collection that was not swept yet loses
-// its name.
-func freeName(ctx context.Context, q CollectionRows, tenantID uuid.UUID, c memory.Collection, now time.Time) error {
-	found, err := q.CollectionsByName(ctx, tenantID, c.Agent, c.Name)
-	if err != nil {
-		return err
-	}
-	for i := range found {
-		if Visible(&found[i].Collection, now) {
-			return NameTaken(c.Name)
-		}
-		if err := q.RenameCollection(ctx, tenantID, found[i].ID, found[i].ID.String()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// NameTaken is the fault for a name that another collection of the same owner has.
-func NameTaken(name string) error {
-	return fault.New(fault.Exists, "a collection with the name %q exists", name)
-}
-
-// forkPoint checks the parent of a fork. It returns the counts that the fork starts with, and
-// whether it inherits notes that no policy has finished. The parent is held against its deletion,
-// not against its writers: a fork never waits for them, and what they write meanwhile lies beyond
-// its revision.
-func forkPoint(ctx context.Context, q Session, s tenant.Scope, fork *memory.Collection, now time.Time) (h Head, adopt bool, err error) {
-	q.HoldCollections(s.Tenant(), fork.Parent)
-	p, err := ReachVisible(ctx, q, s, fork.Parent, now)
-	if err != nil {
-		return h, false, err
-	}
-	if err := CheckFork(fork, &p.Collection); err != nil {
-		return h, false, err
-	}
-	layers, err := q.Layers(ctx, p, fork.ParentRevision)
-	if err != nil {
-		return h, false, err
-	}
-	if len(layers) >= memory.MaxLineage {
-		return h, false, fault.New(fault.LineageTooDeep, "the lineage would pass %d layers", memory.MaxLineage)
-	}
-	if h, err = q.Head(ctx, s.Tenant(), p.ID); err != nil {
-		return h, false, err
-	}
-	if h.Revision != fork.ParentRevision {
-		h = Head{} // of another revision: the fork has no counts yet
-	}
-	if fork.Policy == memory.PolicyNone && h.Counted && h.Pending == 0 {
-		// No policy waits for these notes and each has its vector: they stay raw, and a job would
-		// look at all of them for nothing.
-		return h, false, nil
-	}
-	adopt, err = q.HasUnfinished(ctx, s.Tenant(), layers)
-	return h, adopt, err
-}
-
-// AdoptUnfinished enqueues an adopt job where a layer that was copied holds raw or pending notes.
-func AdoptUnfinished(ctx context.Context, q Session, tenantID uuid.UUID, copied memory.Layer, now time.Time) error {
-	unfinished, err := q.HasUnfinished(ctx, tenantID, []memory.Layer{copied})
-	if err != nil || !unfinished {
-		return err
-	}
-	_, err = enqueue(ctx, q, tenantID, memory.Job{Collection: copied.Collection, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
-	return err
-}
-
-// DeleteCollection implements memory.CollectionStore. Each fork is made independent in a
-// transaction of its own, so that others may write in between.
-func (b *Base) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
-	for {
-		again := false
-		err := b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
-			again, err = deleteCollection(ctx, q, s, id, materialise, audit, b.now())
-			return err
-		})
-		if err != nil || !again {
-			return err
-		}
-	}
-}
-
-// deleteCollection marks a collection as deleted, or makes one of its forks independent; then
-// again is true.
-func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry, now time.Time) (again bool, err error) {
-	// Waits for those who fork it, copy it or count its use; they find it deleted afterwards.
-	q.LockHead(s.Tenant(), id)
-	q.LockCollection(s.Tenant(), id)
-	r, err := Reach(ctx, q, s, id)
-	if err != nil {
-		return false, err
-	}
-	if r.State == memory.CollectionDeleting {
-		return false, fault.Missing("collection")
-	}
-	forks, err := q.Forks(ctx, r, now)
-	if err != nil {
-		return false, err
-	}
-	if len(forks) == 0 {
-		if err := q.MarkCollectionDeleted(ctx, r, now); err != nil {
-			return false, err
-		}
-		if _, err := enqueue(ctx, q, r.Tenant, memory.Job{Collection: r.ID, Kind: memory.JobRemove, Stage: memory.StageTask}, now); err != nil {
-			return false, err
-		}
-		audit.Target = cmp.Or(audit.Target, r.ID.String())
-		return false, writeAudit(ctx, q, s, now, audit)
-	}
-	if !materialise {
-		return false, fault.New(fault.HasForks, "%d forks read this collection; make them independent with forks=materialise", len(forks))
-	}
-	q.LockHead(s.Tenant(), forks[0].ID)
-	fork, ok, err := q.Collection(ctx, s.Tenant(), forks[0].ID)
-	if err != nil {
-		return false, err
-	}
-	if !ok || fork.State == memory.CollectionDeleting || fork.Parent != r.ID {
-		return true, ErrRollback // it was deleted while its writer was waited for
-	}
-	return true, q.Flatten(ctx, fork)
-}
-
-// RemoveRows implements memory.CollectionStore. The job that removes is kept until it is
-// released; what was spent on models is kept as the tenant's.
-func (b *Base) RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error) {
-	if err := s.Check(); err != nil {
-		return false, err
-	}
-	if limit <= 0 {
-		limit = RemovalBatch
-	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		q.LockHead(s.Tenant(), id)
-		r, err := Reach(ctx, q, s, id)
-		if err != nil {
-			return err
-		}
-		if r.State != memory.CollectionDeleting {
-			return fault.New(fault.Conflict, "the collection is not being deleted")
-		}
-		gone, err = q.DeleteCollectionRows(ctx, r, limit)
-		return err
-	})
-	return gone, err
 }
 
 // Counts implements memory.Reader. At the head they are stored; at another revision, or in a fork

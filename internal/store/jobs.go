@@ -85,6 +85,16 @@ func enqueue(ctx context.Context, q JobRows, tenantID uuid.UUID, j memory.Job, n
 	return j, q.InsertJob(ctx, j)
 }
 
+// AdoptUnfinished enqueues an adopt job where a layer that was copied holds raw or pending notes.
+func AdoptUnfinished(ctx context.Context, q Session, tenantID uuid.UUID, copied memory.Layer, now time.Time) error {
+	unfinished, err := q.HasUnfinished(ctx, tenantID, []memory.Layer{copied})
+	if err != nil || !unfinished {
+		return err
+	}
+	_, err = enqueue(ctx, q, tenantID, memory.Job{Collection: copied.Collection, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
+	return err
+}
+
 // endJob ends a job that is held with the lease, or gives it back.
 func endJob(ctx context.Context, q JobRows, tenantID, job, lease uuid.UUID, end memory.JobEnd, now time.Time) error {
 	finished, err := FinishedAt(&end, now)

@@ -41,6 +41,11 @@ type NotePage struct {
 	Limit  int // 0: all
 }
 
+// IsMessageList reports whether a list holds messages only, which have an index of their times.
+func IsMessageList(kinds []memory.Kind) bool {
+	return len(kinds) == 1 && kinds[0] == memory.KindMessage
+}
+
 // NoteRows are the rows of notes, of their vectors and their use.
 type NoteRows interface {
 	// NoteVersions returns, for every id that the layers hold at all, the version that decides, that

@@ -37,7 +37,8 @@ func ScanReview(row Scanner) (r memory.Review, err error) {
 	if err != nil {
 		return r, err
 	}
-	return r, readChanges(&r, changes)
+	err = readChanges(&r, changes)
+	return r, err
 }
 
 // Review implements memory.ReviewStore.

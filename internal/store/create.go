@@ -1,0 +1,213 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// CheckNewCollection returns an error for a collection that the scope cannot create.
+func CheckNewCollection(s tenant.Scope, n *memory.NewCollection) error {
+	if err := CheckName("name", n.Name); err != nil {
+		return err
+	}
+	if err := Text("display_name", n.DisplayName); err != nil {
+		return err
+	}
+	if !s.Reaches(n.Agent) {
+		return fault.Missing("agent")
+	}
+	if n.CopyJob != nil && n.Parent != uuid.Nil {
+		return fault.New(fault.Internal, "a copy has no parent")
+	}
+	return nil
+}
+
+// CheckFork returns an error for a fork that its parent cannot have, and sets what the fork shares
+// with the parent: the embedder with its vectors, and the floor, below which the fork cannot be
+// read either.
+func CheckFork(fork, parent *memory.Collection) error {
+	if err := CheckRevision("at_revision", parent, fork.ParentRevision); err != nil {
+		return err
+	}
+	if parent.State == memory.CollectionCopying {
+		return fault.New(fault.Conflict, "the collection is still being copied")
+	}
+	if fork.Embedder == "" {
+		fork.Embedder, fork.Dim = parent.Embedder, parent.Dim
+	}
+	if fork.Embedder != parent.Embedder || fork.Dim != parent.Dim {
+		return fault.InvalidField("embedder", "a fork has the embedder of its parent, %q with %d dimensions", parent.Embedder, parent.Dim)
+	}
+	fork.Floor, fork.Reembedded = parent.Floor, parent.Reembedded
+	return nil
+}
+
+// CreatedIDs returns what is stored under the idempotency key of a request that created a
+// collection. The job may be nil.
+func CreatedIDs(n *memory.NewCollection, made uuid.UUID, job *memory.Job) []byte {
+	ids := memory.AnswerIDs{Collection: n.Source, Made: made}
+	if job != nil {
+		ids.Job = &job.ID
+	}
+	return ids.Raw()
+}
+
+// CreateCollection implements memory.CollectionStore.
+func (b *Base) CreateCollection(ctx context.Context, s tenant.Scope, n memory.NewCollection) (out memory.CollectionCreated, err error) {
+	if err := s.Check(); err != nil {
+		return out, err
+	}
+	if err := CheckNewCollection(s, &n); err != nil {
+		return out, err
+	}
+	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		out, err = createCollection(ctx, q, s, n, b.now())
+		return err
+	})
+	return out, err
+}
+
+func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.NewCollection, now time.Time) (out memory.CollectionCreated, err error) {
+	if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
+		return out, err
+	}
+	if n.Idempotency != nil {
+		found, ok, err := answered(ctx, q, s, *n.Idempotency, now)
+		if err != nil {
+			return out, err
+		}
+		if ok {
+			return memory.CollectionCreated{Replay: &found}, ErrRollback
+		}
+	}
+	c, err := insertCollection(ctx, q, s, n.Collection, n.CopyJob != nil, now)
+	if err != nil {
+		return out, err
+	}
+	if n.CopyJob != nil {
+		j := *n.CopyJob
+		j.Collection = c.ID
+		if j, err = enqueue(ctx, q, s.Tenant(), j, now); err != nil {
+			return out, err
+		}
+		out.Job = &j
+	}
+	n.Audit.Target = cmp.Or(n.Audit.Target, c.ID.String())
+	if err := writeAudit(ctx, q, s, now, n.Audit); err != nil {
+		return out, err
+	}
+	if n.Idempotency != nil {
+		k := *n.Idempotency
+		if k.IDs == nil {
+			// The answer is rebuilt from the id.
+			k.IDs = CreatedIDs(&n, c.ID, out.Job)
+		}
+		if err := remember(ctx, q, s, k, now); err != nil {
+			return out, err
+		}
+	}
+	r, _, err := q.Collection(ctx, s.Tenant(), c.ID)
+	out.Collection = r.Collection
+	return out, err
+}
+
+func insertCollection(ctx context.Context, q Session, s tenant.Scope, c memory.Collection, copying bool, now time.Time) (memory.Collection, error) {
+	var err error
+	if c.ID, err = uuid.NewV7(); err != nil {
+		return c, err
+	}
+	c.CreatedAt, c.State = now, memory.CollectionActive
+	if copying {
+		c.State = memory.CollectionCopying
+	}
+	if c.Agent != uuid.Nil {
+		q.HoldAgent(s.Tenant(), c.Agent)
+		if _, err := agentByRef(ctx, q, s, c.Agent.String()); err != nil {
+			return c, err
+		}
+	}
+	if err := freeName(ctx, q, s.Tenant(), c, now); err != nil {
+		return c, err
+	}
+	h := Head{Counted: true}
+	adopt := false
+	if c.Parent != uuid.Nil {
+		if h, adopt, err = forkPoint(ctx, q, s, &c, now); err != nil {
+			return c, err
+		}
+	} else {
+		c.ParentRevision, c.Reembedded = 0, uuid.Nil
+	}
+	if err := q.InsertCollection(ctx, s.Tenant(), c, h); err != nil {
+		return c, err
+	}
+	if adopt {
+		_, err = enqueue(ctx, q, s.Tenant(), memory.Job{Collection: c.ID, Kind: memory.JobAdopt, Stage: memory.StageTask}, now)
+	}
+	return c, err
+}
+
+// freeName returns Exists when a name is taken. An expired collection that was not swept yet loses
+// its name.
+func freeName(ctx context.Context, q CollectionRows, tenantID uuid.UUID, c memory.Collection, now time.Time) error {
+	found, err := q.CollectionsByName(ctx, tenantID, c.Agent, c.Name)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		if Visible(&found[i].Collection, now) {
+			return NameTaken(c.Name)
+		}
+		if err := q.RenameCollection(ctx, tenantID, found[i].ID, found[i].ID.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NameTaken is the fault for a name that another collection of the same owner has.
+func NameTaken(name string) error {
+	return fault.New(fault.Exists, "a collection with the name %q exists", name)
+}
+
+// forkPoint checks the parent of a fork. It returns the counts that the fork starts with, and
+// whether it inherits notes that no policy has finished. The parent is held against its deletion,
+// not against its writers: a fork never waits for them, and what they write meanwhile lies beyond
+// its revision.
+func forkPoint(ctx context.Context, q Session, s tenant.Scope, fork *memory.Collection, now time.Time) (h Head, adopt bool, err error) {
+	q.HoldCollections(s.Tenant(), fork.Parent)
+	p, err := ReachVisible(ctx, q, s, fork.Parent, now)
+	if err != nil {
+		return h, false, err
+	}
+	if err := CheckFork(fork, &p.Collection); err != nil {
+		return h, false, err
+	}
+	layers, err := q.Layers(ctx, p, fork.ParentRevision)
+	if err != nil {
+		return h, false, err
+	}
+	if len(layers) >= memory.MaxLineage {
+		return h, false, fault.New(fault.LineageTooDeep, "the lineage would pass %d layers", memory.MaxLineage)
+	}
+	if h, err = q.Head(ctx, s.Tenant(), p.ID); err != nil {
+		return h, false, err
+	}
+	if h.Revision != fork.ParentRevision {
+		h = Head{} // of another revision: the fork has no counts yet
+	}
+	if fork.Policy == memory.PolicyNone && h.Counted && h.Pending == 0 {
+		// No policy waits for these notes and each has its vector: they stay raw, and a job would
+		// look at all of them for nothing.
+		return h, false, nil
+	}
+	adopt, err = q.HasUnfinished(ctx, s.Tenant(), layers)
+	return h, adopt, err
+}

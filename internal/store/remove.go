@@ -1,0 +1,96 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// DeleteCollection implements memory.CollectionStore. Each fork is made independent in a
+// transaction of its own, so that others may write in between.
+func (b *Base) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	for {
+		again := false
+		err := b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+			again, err = deleteCollection(ctx, q, s, id, materialise, audit, b.now())
+			return err
+		})
+		if err != nil || !again {
+			return err
+		}
+	}
+}
+
+// deleteCollection marks a collection as deleted, or makes one of its forks independent; then
+// again is true.
+func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry, now time.Time) (again bool, err error) {
+	// Waits for those who fork it, copy it or count its use; they find it deleted afterwards.
+	q.LockHead(s.Tenant(), id)
+	q.LockCollection(s.Tenant(), id)
+	r, err := Reach(ctx, q, s, id)
+	if err != nil {
+		return false, err
+	}
+	if r.State == memory.CollectionDeleting {
+		return false, fault.Missing("collection")
+	}
+	forks, err := q.Forks(ctx, r, now)
+	if err != nil {
+		return false, err
+	}
+	if len(forks) == 0 {
+		if err := q.MarkCollectionDeleted(ctx, r, now); err != nil {
+			return false, err
+		}
+		if _, err := enqueue(ctx, q, r.Tenant, memory.Job{Collection: r.ID, Kind: memory.JobRemove, Stage: memory.StageTask}, now); err != nil {
+			return false, err
+		}
+		audit.Target = cmp.Or(audit.Target, r.ID.String())
+		return false, writeAudit(ctx, q, s, now, audit)
+	}
+	if !materialise {
+		return false, fault.New(fault.HasForks, "%d forks read this collection; make them independent with forks=materialise", len(forks))
+	}
+	q.LockHead(s.Tenant(), forks[0].ID)
+	fork, ok, err := q.Collection(ctx, s.Tenant(), forks[0].ID)
+	if err != nil {
+		return false, err
+	}
+	if !ok || fork.State == memory.CollectionDeleting || fork.Parent != r.ID {
+		return true, ErrRollback // it was deleted while its writer was waited for
+	}
+	return true, q.Flatten(ctx, fork)
+}
+
+// RemoveRows implements memory.CollectionStore. The job that removes is kept until it is
+// released; what was spent on models is kept as the tenant's.
+func (b *Base) RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error) {
+	if err := s.Check(); err != nil {
+		return false, err
+	}
+	if limit <= 0 {
+		limit = RemovalBatch
+	}
+	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		q.LockHead(s.Tenant(), id)
+		r, err := Reach(ctx, q, s, id)
+		if err != nil {
+			return err
+		}
+		if r.State != memory.CollectionDeleting {
+			return fault.New(fault.Conflict, "the collection is not being deleted")
+		}
+		gone, err = q.DeleteCollectionRows(ctx, r, limit)
+		return err
+	})
+	return gone, err
+}
