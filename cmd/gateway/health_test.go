@@ -12,7 +12,7 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	_, port, _ := strings.Cut(freePort(t), ":")
 	env := []string{"SLIPBOX_ADDR=0.0.0.0:" + port}
-	if out, msg, code := run(t, env, "health"); code != 1 || out != "" || !strings.Contains(msg, "nobody answers at http://127.0.0.1:"+port) {
+	if out, msg, code := run(t, env, "health"); code != 1 || out != "" || !strings.Contains(msg, "nothing answers at http://127.0.0.1:"+port) {
 		t.Errorf("before the start: exit %d\n%s%s", code, out, msg)
 	}
 	p := launch(t, t.TempDir(), "0.0.0.0:"+port, nil)

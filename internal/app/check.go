@@ -123,7 +123,7 @@ func (c CheckResult) Remedy(cfg Settings) string {
 		out = append(out, "stop the gateway and restore a sound backup into an empty directory (`gateway restore FILE --data DIR`)")
 	}
 	if cached > 0 {
-		out = append(out, fmt.Sprintf("after the database was restored remove the keys %s:v1:* from Redis, which is only a cache, and restart gateways and workers", cfg.Redis.Prefix))
+		out = append(out, fmt.Sprintf("after the database is restored, remove the keys %s:v1:* from Redis, which is only a cache, and restart gateways and workers", cfg.Redis.Prefix))
 	}
 	return strings.Join(out, "; ")
 }

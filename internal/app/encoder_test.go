@@ -134,7 +134,7 @@ func TestDoctorChecksTheEncoder(t *testing.T) {
 		for _, f := range doctorEmbedder(t.Context(), cfg) {
 			got[f.Name] = f.State
 			if f.State != OK && f.Fix == "" {
-				t.Errorf("%s: nothing is said to mend %q", name, f.Detail)
+				t.Errorf("%s: no fix for %q", name, f.Detail)
 			}
 			if f.Name == "encoder" && !strings.Contains(f.Detail, c.dir) {
 				t.Errorf("%s: %q does not name the directory", name, f.Detail)

@@ -27,7 +27,7 @@ func HealthURL(addr string) (string, error) {
 		return "", fault.Wrap(err, fault.Invalid, "%q is not host:port", addr)
 	}
 	if port == "0" || port == "" {
-		return "", fault.New(fault.Conflict, "the address %s is any free port; name the one that the log names with --url", addr)
+		return "", fault.New(fault.Conflict, "the address %s is any free port; pass the URL in the log with --url", addr)
 	}
 	switch ip := net.ParseIP(host); {
 	case host == "", ip != nil && ip.IsUnspecified() && ip.To4() != nil:
@@ -55,7 +55,7 @@ func Health(ctx context.Context, base string) (ready bool, state string, err err
 	direct := &http.Transport{DisableKeepAlives: true} // without a proxy
 	resp, err := direct.RoundTrip(req)
 	if err != nil {
-		return false, "", fault.Wrap(err, fault.Unavailable, "nobody answers at %s; start it, or name where it listens with --url", u.Redacted())
+		return false, "", fault.Wrap(err, fault.Unavailable, "nothing answers at %s; start it, or pass its address with --url", u.Redacted())
 	}
 	defer func() { _ = resp.Body.Close() }()
 	var body struct {
@@ -63,7 +63,7 @@ func Health(ctx context.Context, base string) (ready bool, state string, err err
 		Checks map[string]string `json:"checks"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<14)).Decode(&body); err != nil || body.Status == "" || body.Checks == nil {
-		return false, "", fault.New(fault.Unavailable, "what answers at %s (%s) is no slipbox; name where it listens with --url", u.Redacted(), resp.Status)
+		return false, "", fault.New(fault.Unavailable, "the program at %s (%s) is not slipbox; pass the address with --url", u.Redacted(), resp.Status)
 	}
 	parts := make([]string, 0, len(body.Checks))
 	for _, name := range slices.Sorted(maps.Keys(body.Checks)) {

@@ -43,8 +43,8 @@ func TestHealth(t *testing.T) {
 	}{
 		"ready":         {200, `{"status":"ok","checks":{"store":"ok","redis":"degraded"}}`, true, "ok: redis degraded, store ok"},
 		"not ready":     {503, `{"status":"unavailable","checks":{"store":"failed"}}`, false, "unavailable: store failed"},
-		"somebody else": {200, `<html>`, false, "is no slipbox"},
-		"another JSON":  {200, `{"status":"ok"}`, false, "is no slipbox"},
+		"somebody else": {200, `<html>`, false, "is not slipbox"},
+		"another JSON":  {200, `{"status":"ok"}`, false, "is not slipbox"},
 	} {
 		status, body = tt.status, tt.body
 		ready, state, err := Health(t.Context(), srv.URL+"/")

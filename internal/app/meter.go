@@ -82,7 +82,7 @@ func (m *meter) flush(ctx context.Context) {
 	}
 	for id, uses := range byTenant {
 		if err := m.store.AddModelUse(ctx, scopes[id], uses); err != nil {
-			m.log.WarnContext(ctx, "model use cannot be written; it is kept and tried again", "error", err)
+			m.log.WarnContext(ctx, "model use cannot be written; it is kept for the next attempt", "error", err)
 			for _, u := range uses {
 				m.Record(ctx, scopes[id], u)
 			}

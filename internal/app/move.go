@@ -87,7 +87,7 @@ func writeNewFile(file string, stdout io.Writer, fn func(*bufio.Writer) error) (
 		return fault.Wrap(err, fault.Unavailable, "cannot write %s", file)
 	}
 	if _, err := os.Lstat(file); err == nil {
-		return fault.New(fault.Exists, "%s exists; an export is never written over a file", file)
+		return fault.New(fault.Exists, "%s exists; an export never overwrites a file", file)
 	}
 	part, err := os.CreateTemp(filepath.Dir(file), ".slipbox-export-") // with mode 0600
 	if err != nil {
@@ -114,7 +114,7 @@ func writeNewFile(file string, stdout io.Writer, fn func(*bufio.Writer) error) (
 	}
 	if err := os.Link(part.Name(), file); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return fault.New(fault.Exists, "%s exists; an export is never written over a file", file)
+			return fault.New(fault.Exists, "%s exists; an export never overwrites a file", file)
 		}
 		return copyFile(file, part.Name()) // not every file system has links
 	}

@@ -39,7 +39,7 @@ func (c *core) registerMetrics() error {
 	loads, errs[3] = m.Int64ObservableCounter("slipbox.index.loads", metric.WithUnit("{layer}"),
 		metric.WithDescription("Layers whose index was filled from the store."))
 	evictions, errs[4] = m.Int64ObservableCounter("slipbox.index.evictions", metric.WithUnit("{layer}"),
-		metric.WithDescription("Layers whose index was dropped for want of room."))
+		metric.WithDescription("Layers whose index was dropped to free memory."))
 	due, errs[5] = m.Int64ObservableGauge("slipbox.jobs.due_collections", metric.WithUnit("{collection}"),
 		metric.WithDescription("Collections with a job that could run now and does not; at most 1,000 are counted. The same from every process."))
 	if err := errors.Join(errs[:]...); err != nil {
