@@ -9,9 +9,8 @@ source scripts/steps.sh
 GOFLAGS=$(make -s goflags)
 export GOFLAGS CGO_ENABLED=1 RAPID_CHECKS=500 SLIPBOX_KILL_ROUNDS=20
 
-make_() { make --no-print-directory "$@"; }
+run() { make --no-print-directory "$@"; }
 
-# all_tests [NAME=VALUE...] runs every test of the module with the race detector.
 # all_tests runs every test of the module with the race detector.
 all_tests() (
 	env=$(scripts/services.sh env)
@@ -19,12 +18,12 @@ all_tests() (
 	SLIPBOX_REQUIRE_SERVICES=1 go test -race -shuffle=on -timeout=120m ./...
 )
 
-step "services" make_ services
-step "encoder" make_ encoder
+step "services" run services
+step "encoder" run encoder
 step "all tests, with the race detector" all_tests
-step "packages over a store, on Postgres" make_ test/postgres
-step "coverage" make_ cover RAPID_CHECKS=20
-step "fuzz targets" make_ test/fuzz/go
+step "packages over a store, on Postgres" run test/postgres
+step "coverage" run cover RAPID_CHECKS=20
+step "fuzz targets" run test/fuzz/go
 step "contract fuzz" env FUZZ_EXAMPLES=25 scripts/fuzz.sh
-step "faults" make_ test/faults
+step "faults" run test/faults
 print_summary
