@@ -34,7 +34,9 @@ func TestC086ExampleRunsOffline(t *testing.T) {
 	defer cancel()
 	dir := t.TempDir()
 	gateway := filepath.Join(dir, "gateway")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", gateway, "../../../cmd/gateway").CombinedOutput(); err != nil {
+	if built := os.Getenv("SLIPBOX_BINARIES"); built != "" {
+		gateway = filepath.Join(built, "gateway")
+	} else if out, err := exec.CommandContext(ctx, "go", "build", "-o", gateway, "../../../cmd/gateway").CombinedOutput(); err != nil {
 		t.Fatalf("build the gateway: %v\n%s", err, out)
 	}
 	script, err := filepath.Abs("run.sh")
