@@ -51,7 +51,8 @@ func growth(ctx context.Context, o options) error {
 		if err := os.MkdirAll(o.results, 0o750); err != nil {
 			return fmt.Errorf("make the folder of results: %w", err)
 		}
-		if err := os.WriteFile(filepath.Join(o.results, "growth.json"), append(raw, '\n'), 0o644); err != nil { //nolint:gosec // results are public
+		//nolint:gosec // results are public
+		if err := os.WriteFile(filepath.Join(o.results, "growth.json"), append(raw, '\n'), 0o644); err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
 	}

@@ -28,7 +28,7 @@ const Embed = "embed"
 //     "decide" with NOOP for a memory of equal text, otherwise ADD, summaries with
 //     the beginning of each text, "entities" and "relations" with the names of
 //     the facts and the words between them, "conflicts" with nothing,
-//   - chat without a schema with a text that says whether it saw a system message,
+//   - chat without a schema with a text that reports whether it saw a system message,
 //   - any other call with an empty answer in the shape of its schema,
 //   - embeddings with vectors that are near when texts share words.
 //
