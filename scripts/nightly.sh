@@ -21,7 +21,7 @@ all_tests() (
 step "services" run services
 step "encoder" run encoder
 step "all tests, with the race detector" all_tests
-step "packages over a store, on Postgres" run test/postgres
+step "packages over a store, on Postgres" run test/postgres POSTGRES_SKIP=
 step "coverage" run cover RAPID_CHECKS=20
 step "fuzz targets" run test/fuzz/go
 step "contract fuzz" env FUZZ_EXAMPLES=25 scripts/fuzz.sh

@@ -37,7 +37,9 @@ func makeVariable(t *testing.T, name string) []string {
 	if m == nil {
 		t.Fatalf("the Makefile does not set %s", name)
 	}
-	return strings.Fields(m[1])
+	return strings.Fields(regexp.MustCompile(`\$\((\w+)\)`).ReplaceAllStringFunc(m[1], func(ref string) string {
+		return strings.Join(makeVariable(t, strings.Trim(ref, "$()")), " ")
+	}))
 }
 
 // The Makefile's list of packages for the race detector has every package where goroutines
