@@ -84,7 +84,7 @@ func Map() []Package {
 		{policy + "/mem0", LayerCore, "Mem0 and Mem0g: facts that are added, updated and retired; a graph of them", policyMay(graph), true},
 		{policy + "/memorybank", LayerCore, "MemoryBank: summaries of days, a portrait, a forgetting curve", policyMay(), true},
 		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/mem0", policy + "/memorybank"}, true},
-		{policy + "/policytest", LayerCore, "a desk laid out by hand, for tests of policies", []string{memory}, true},
+		{policy + "/policytest", LayerCore, "for tests of policies: a desk with fixed notes and scripted answers, golden prompts", []string{memory}, true},
 		{"internal/memory/jobs", LayerCore, "waiting for jobs, and starting upkeep over a collection", []string{memory, tenant}, false},
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, "internal/memory/recall", tenant}, false},
 		{"internal/memory/bank", LayerCore, "a person's memory in MemoryBank's JSON form, in and out", []string{memory, notes, tenant}, false},
