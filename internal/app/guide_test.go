@@ -31,7 +31,7 @@ var (
 	inlineCode = regexp.MustCompile("`([^`\n]+)`")
 	fieldName  = regexp.MustCompile(`^([a-z][a-z0-9]*(?:_[a-z0-9]+)+|k|category|attributes|mode|profile)$`)
 	guideK     = regexp.MustCompile("a search returns \\(`k`, default ([0-9]+)\\)")
-	guideNear  = regexp.MustCompile("(?s)evolution looks at \\(`k_neighbours`.*?default ([0-9]+)\\)")
+	guideNear  = regexp.MustCompile("(?s)an evolution\\s+reads \\(`k_neighbours`.*?default ([0-9]+)\\)")
 	guideLinks = regexp.MustCompile("`max_links` \\(([0-9]+)\\) and `max_neighbour_changes` \\(([0-9]+)\\)")
 	guideRule  = regexp.MustCompile("`(\\{\"field\": \"attributes[^`]*\\})`")
 )

@@ -59,7 +59,7 @@ func TestReembedEndToEnd(t *testing.T) {
 			g, again := start(t, func(c *Settings) {
 				c.LLM.EmbedProvider, c.LLM.EmbedBaseURL, c.LLM.EmbedModel, c.LLM.EmbedDim = "openai", model.URL(), "words", 256
 				c.LLM.EmbedCache = -1
-				c.StopTimeout = 4 * time.Second // the stop waits for the call that hangs
+				c.StopTimeout = 8 * time.Second // the stop waits for the call that hangs
 			})
 			const other = "words@256"
 			g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "base", "embedder": llm.HashName, "policy": "none"})

@@ -235,7 +235,7 @@ func TestWorkerHandsOver(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, true)
 	g := s.gateway(nil)
-	first := s.worker(func(c *Settings) { c.StopTimeout = 4 * time.Second })
+	first := s.worker(func(c *Settings) { c.StopTimeout = 8 * time.Second })
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
 	var lines strings.Builder
 	for range 2000 {

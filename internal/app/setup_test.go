@@ -19,7 +19,7 @@ import (
 
 // parallelTests is how many tests run at the same time. They wait for timers, retries and other
 // processes more than they compute, so they need not be limited by the number of processors.
-const parallelTests = "8"
+const parallelTests = "6"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
