@@ -74,8 +74,8 @@ type Upkeep interface {
 // Waiter waits for jobs; *jobs.Waiters implements it.
 type Waiter interface {
 	// Wait returns the job when it has ended. It returns the unended job after 25 s, or at once if
-	// more than one other job of the collection is ahead; own is how many of those the request
-	// itself enqueued.
+	// more than one other job of the collection is ahead. The own jobs ahead of it that the request
+	// itself enqueued do not count.
 	Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own int) (memory.Job, error)
 	// Watch calls fn with the job now and at each change, until it has ended, ctx ends, or fn
 	// fails.
