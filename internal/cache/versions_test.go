@@ -28,7 +28,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// counted is a store that counts what is read by version, and may be made to wait or fail.
+// counted is a store that counts reads by version, and can be made to wait or fail.
 type counted struct {
 	*sqlite.Store
 	calls, keys atomic.Int64
@@ -126,7 +126,7 @@ func (w *shelf) create(c memory.Collection) uuid.UUID {
 	return made.Collection.ID
 }
 
-// write puts a version; a zero id makes a note.
+// write writes a version; a zero id makes a new note.
 func (w *shelf) write(c uuid.UUID, n memory.Note) memory.Note {
 	w.t.Helper()
 	var put memory.Note
@@ -163,7 +163,7 @@ func rich(content string) memory.Note {
 }
 
 // After any writes, forks, flushes and losses, a cached reader answers as the store does, from
-// any view, for any version, of whichever gateway.
+// any view, for any version, through any gateway.
 func TestCachedAsUncached(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
@@ -227,7 +227,7 @@ func (w *shelf) contents(v *Versions, view memory.View, keys ...memory.Version) 
 	return out
 }
 
-// Each level spares the next one: a second reading asks nobody, a second gateway asks Redis.
+// Each level saves reads of the next one: a second read uses the process, a second gateway Redis.
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
@@ -277,7 +277,7 @@ func TestReach(t *testing.T) {
 	if _, err := v.Versions(t.Context(), tenant.Scope{}, w.view(w.base), nil); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("nobody: %v", err)
 	}
-	// After an erasure the epoch is another one, and what was cached before it is out of reach.
+	// An erasure changes the epoch, so entries from before it are unreachable.
 	erased := w.view(w.base)
 	erased.Layers[0].EraseEpoch++
 	w.store.calls.Store(0)
@@ -286,7 +286,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// Values that nobody can read are misses: torn, of another build, or of another note.
+// Values that cannot be decoded are misses: truncated, of another build, or of another note.
 func TestUnreadableValues(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
@@ -316,8 +316,8 @@ func TestUnreadableValues(t *testing.T) {
 	}
 }
 
-// Who misses the same versions at once makes the store be asked once; the first one's
-// leaving is not the others' failure.
+// Concurrent misses of the same versions read the store once. When the first caller leaves, the
+// others do not fail.
 func TestManyMissAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newShelf(t)
@@ -380,7 +380,7 @@ func TestStoreFailsAndRedisGoes(t *testing.T) {
 	}
 }
 
-// The level in the process keeps to its bytes.
+// The level in this process stays within its bytes.
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	w := newShelf(t)

@@ -12,12 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
-
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 

@@ -9,13 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
-
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/rules"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"

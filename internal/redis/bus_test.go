@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 )
 
-// ear gathers what is heard.
+// ear collects received news.
 type ear struct {
 	mu    sync.Mutex
 	heard map[News]int
@@ -32,7 +32,7 @@ func (e *ear) count(n News) int {
 	return e.heard[n]
 }
 
-// startBus runs a bus that hears into the returned ear until the test ends.
+// startBus runs a bus until the test ends; the returned ear collects its news.
 func startBus(t *testing.T, r *Client) (*Bus, *ear) {
 	t.Helper()
 	b, e := NewBus(r), &ear{}
@@ -44,7 +44,7 @@ func startBus(t *testing.T, r *Client) (*Bus, *ear) {
 	return b, e
 }
 
-// told publishes until it is heard, as a subscription takes a moment.
+// told publishes until all ears receive it, as a subscription takes a moment.
 func told(t *testing.T, b *Bus, ears ...*ear) {
 	t.Helper()
 	n := News{Tenant: uuid.New(), Collection: uuid.New(), Revision: 7, Job: uuid.New()}
@@ -68,7 +68,7 @@ func TestNews(t *testing.T) {
 	other, heardByOther := startBus(t, openRedis(t, Config{URL: url, Prefix: prefix + "-other", Timeout: 5 * time.Second}, Deps{}))
 	told(t, a, heardByA, heardByB)
 	told(t, other, heardByOther)
-	// All that is published in a burst arrives, once.
+	// All news of a burst arrive, once each.
 	burst := make([]News, 500)
 	for i := range burst {
 		burst[i] = News{Tenant: uuid.New(), Collection: uuid.New(), Revision: int64(i)}
@@ -80,14 +80,14 @@ func TestNews(t *testing.T) {
 			t.Fatalf("heard %d times, by another installation %d times", heardByB.count(n), heardByOther.count(n))
 		}
 	}
-	// Rubbish in the channel is passed over.
+	// Messages that cannot be decoded are skipped.
 	if err := r.client.Publish(t.Context(), prefix+":news", "rubbish").Err(); err != nil {
 		t.Fatal(err)
 	}
 	told(t, a, heardByA, heardByB)
 }
 
-// Publishing never waits, and what is subscribed lives on after Redis was away.
+// Publishing never blocks, and subscriptions work again after Redis was away.
 func TestNewsSurviveRedis(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)

@@ -37,7 +37,7 @@ func (j *journal) log() *slog.Logger {
 	return slog.New(slog.NewJSONHandler(j, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }
 
-// count tells how many lines hold the text.
+// count returns how many lines contain the text.
 func (j *journal) count(text string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,7 +87,7 @@ func get(r *Client, key string) (value string, err error) {
 	return value, err
 }
 
-// until polls, as what it waits for is told by nobody.
+// until polls a condition that has no notification.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.After(20 * time.Second); !ok(); {
@@ -108,7 +108,7 @@ func TestOpenRefusesURLs(t *testing.T) {
 			t.Errorf("%q: %v", url, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "s3cr") {
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error contains the password: %v", err)
 		}
 	}
 }
@@ -124,7 +124,8 @@ func TestNilRedisIsPassedBy(t *testing.T) {
 	}
 }
 
-// Away from the start, it is no error; it is used when it comes, bypassed when it goes, and each is said once.
+// A server that is away at start is not an error. It is used when it comes and bypassed when it goes,
+// and each change is logged once.
 func TestAwayAndBack(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
@@ -156,7 +157,7 @@ func TestAwayAndBack(t *testing.T) {
 		until(t, "it is used again", func() bool { return set(r, "a", "1") == nil })
 	}
 	if away, back := j.count("redis is bypassed"), j.count("redis is used again"); away != 3 || back != 3 {
-		t.Errorf("told %d times that it is away, %d that it is back:\n%s", away, back, &j)
+		t.Errorf("logged %d times that it is away, %d that it is back:\n%s", away, back, &j)
 	}
 	if strings.Contains(j.String(), redistest.Password+"@") {
 		t.Error("the log tells the password")
@@ -190,8 +191,8 @@ func gauge(t *testing.T, r *metric.ManualReader, name string) (sum int64) {
 	return sum
 }
 
-// A server that accepts and does not answer costs the first calls their 50 ms, and then
-// next to nothing.
+// A server that accepts connections and does not answer costs the first calls their 50 ms, and later
+// ones almost nothing.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
@@ -216,7 +217,7 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// What a caller gives up says nothing about Redis.
+// A call that its caller abandons says nothing about Redis.
 func TestCallersThatLeave(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
@@ -269,7 +270,7 @@ func TestWrongPasswordAndUsers(t *testing.T) {
 	}
 }
 
-// A full server refuses what is new; what is there is read, and no call is bypassed.
+// A full server refuses new values; stored ones are read, and no call is bypassed.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t, "--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
@@ -304,7 +305,7 @@ func TestEvictionIsWarnedAbout(t *testing.T) {
 	}
 }
 
-// An older server is served, and complained about.
+// An older server is used, and Check reports it.
 func TestTooOld(t *testing.T) {
 	t.Parallel()
 	for version, old := range map[string]bool{"6.2.14": true, "7.0.0": false, "8.2.1": false, "": false} {
@@ -314,7 +315,7 @@ func TestTooOld(t *testing.T) {
 	}
 }
 
-// Spans name commands and neither keys nor values.
+// Spans contain commands, and neither keys nor values.
 func TestSpansTellNoValues(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)

@@ -20,7 +20,7 @@ func localLimiter(t *testing.T) *tenant.Limiter {
 	return l
 }
 
-// Gateways share a tenant's budget, and tell the same as one does by itself.
+// Gateways share a tenant's budget, and return the same numbers as a single one.
 func TestSharedBudget(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
@@ -37,7 +37,7 @@ func TestSharedBudget(t *testing.T) {
 			if got.Err() != nil || got.Limit != want.Limit || got.Window != want.Window {
 				t.Fatalf("request %d of %d: %+v, want %+v", i+1, perMinute, got, want)
 			}
-			// Both clocks ran on while the requests before were made, by less than one request's share or so.
+			// Both clocks advanced during the requests before, by about one request's share or less.
 			if slack := time.Minute/time.Duration(perMinute)/2 + time.Second; (got.Reset-want.Reset).Abs() > slack || got.Remaining < want.Remaining-1 || got.Remaining > want.Remaining+1 {
 				t.Errorf("request %d of %d: %+v, want %+v", i+1, perMinute, got, want)
 			}
@@ -60,7 +60,7 @@ func TestSharedBudget(t *testing.T) {
 	}
 }
 
-// A refused request costs nothing, and credit comes back evenly: at 600 a minute, one each 100 ms.
+// A refused request costs nothing, and credit returns evenly: at 600 a minute, one each 100 ms.
 func TestRefill(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
@@ -93,13 +93,13 @@ func TestManyGatewaysAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// One more comes each 12 s.
+	// One more request is allowed every 12 s.
 	if n := passed.Load(); n < 5 || n > 7 {
 		t.Errorf("%d of 80 passed, the limit is 5", n)
 	}
 }
 
-// Without Redis each gateway counts for itself, from the first request on.
+// Without Redis each gateway counts for itself, starting with the first request.
 func TestLimitsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 )
 
-// A certificate that nobody vouches for is told with what to do. That
-// SSL_CERT_FILE vouches is a test of the process.
+// The error of a certificate from an unknown authority says what to do. That SSL_CERT_FILE adds an
+// authority is a test of the process.
 func TestUnknownAuthorityIsExplained(t *testing.T) {
 	t.Parallel()
 	url, _ := redistest.Start(t).TLS("default:" + redistest.Password)

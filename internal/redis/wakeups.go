@@ -192,19 +192,20 @@ func (w *Wakeups) serveStage(ctx context.Context, runner Drainer, s memory.Stage
 	slots := make(chan struct{}, max(1, lanes))
 	var draining sync.WaitGroup
 	defer draining.Wait()
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
 		case slots <- struct{}{}:
 		}
 		d, ok := w.take(ctx, s)
-		if ok && ctx.Err() != nil {
-			w.Send(ctx, d, s) // another worker does it
-		}
-		if !ok || ctx.Err() != nil {
+		if !ok {
 			<-slots
 			continue
+		}
+		if ctx.Err() != nil {
+			w.Send(ctx, d, s) // another worker does it
+			return
 		}
 		w.metrics.received(ctx, s)
 		draining.Go(func() {

@@ -28,7 +28,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// ways are the means by which workers may learn of jobs.
+// ways are the mechanisms by which workers can learn of jobs.
 var ways = map[string]func(ctx context.Context, url, prefix string) (*wakeWay, error){
 	"sorted set": func(ctx context.Context, url, prefix string) (*wakeWay, error) {
 		c, err := redis.Open(ctx, redis.Config{URL: url, Prefix: prefix}, redis.Deps{})
@@ -46,7 +46,7 @@ var ways = map[string]func(ctx context.Context, url, prefix string) (*wakeWay, e
 			},
 		}, nil
 	},
-	// Every worker hears of every job, and the store's leases decide who does it.
+	// Every worker receives each wake-up, and the store's leases decide which one does the job.
 	"broadcast": func(ctx context.Context, url, prefix string) (*wakeWay, error) {
 		c, err := redis.Open(ctx, redis.Config{URL: url, Prefix: prefix}, redis.Deps{})
 		if err != nil {
@@ -67,15 +67,15 @@ var ways = map[string]func(ctx context.Context, url, prefix string) (*wakeWay, e
 	},
 }
 
-// wakeWay is one of them in a process.
+// wakeWay is one mechanism in a process.
 type wakeWay struct {
 	send  func(context.Context, memory.Due, memory.Stage)
 	run   func(context.Context) // sends
 	serve func(context.Context, *queue.Runner)
 }
 
-// BenchmarkWakeups measures how workers in processes of their own learn of jobs that this process
-// commits to Postgres. For each way and number of workers it reports:
+// BenchmarkWakeups measures how worker processes learn of jobs that this process commits to
+// Postgres. For each way and number of workers it reports:
 //
 //   - the time from a commit to the start of its job, one job at a time (p50-ms, p99-ms), how many
 //     of these jobs polling found as no wake-up arrived (polled), and how many claims the store
@@ -158,7 +158,7 @@ func measureWakeups(b *testing.B, url, way string, workers int) {
 	b.ReportMetric(float64(site.claims.Load()-claims)/(writers*each), "claims/job")
 }
 
-// wakeSite is a store with collections, workers in processes of their own, and the sender.
+// wakeSite is a store with collections, worker processes, and the sender.
 type wakeSite struct {
 	store       *postgres.Store
 	scope       tenant.Scope
@@ -212,7 +212,7 @@ func newWakeSite(b *testing.B, url, name string, workers int) *wakeSite {
 }
 
 // startWorker starts a process that runs jobs and reports "id nanoseconds" for each, "ready" and
-// "claims n". It ends with its input.
+// "claim" for each claim. It ends with its input.
 func (s *wakeSite) startWorker(b *testing.B, url, prefix, way, database string) {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkWakeups$", "-test.benchtime=1x")
@@ -298,7 +298,7 @@ func (s *wakeSite) started(b *testing.B, job uuid.UUID) time.Time {
 	}
 }
 
-// commands returns how many commands Redis has done.
+// commands returns how many commands Redis has processed.
 func (s *wakeSite) commands() int64 {
 	text, _ := s.client.Info(context.Background(), "stats").Result()
 	_, rest, _ := strings.Cut(text, "total_commands_processed:")
@@ -309,18 +309,17 @@ func (s *wakeSite) commands() int64 {
 
 const benchWorkerEnv = "SLIPBOX_BENCH_WORKER"
 
-// benchWorker is a worker's process.
+// benchWorker runs in a worker process.
 func benchWorker(b *testing.B) {
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		io.Copy(io.Discard, os.Stdin) //nolint:errcheck // it ends with the parent
+		io.Copy(io.Discard, os.Stdin) // it ends with the parent
 		stop()
 	}()
 	db, err := postgres.Open(ctx, postgres.Config{URL: os.Getenv("BENCH_DATABASE")}, postgres.Deps{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer db.Close()
 	w := &timedWorker{store: db}
 	runner, err := queue.New(w, w, nil, nil, queue.Config{Poll: 2 * time.Second})
 	if err != nil {
@@ -335,6 +334,7 @@ func benchWorker(b *testing.B) {
 	running.Go(func() { way.run(ctx) })
 	running.Go(func() { way.serve(ctx, runner) })
 	running.Wait()
+	db.Close()
 	os.Exit(0) // without a report
 }
 
@@ -345,7 +345,7 @@ type timedWorker struct {
 	mu    sync.Mutex
 }
 
-func (w *timedWorker) print(format string, args ...any) {
+func (w *timedWorker) printf(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	fmt.Fprintf(os.Stdout, format+"\n", args...)
@@ -353,13 +353,13 @@ func (w *timedWorker) print(format string, args ...any) {
 
 // Due implements queue.Source.
 func (w *timedWorker) Due(ctx context.Context, limit int) ([]memory.Due, error) {
-	defer w.ready.Do(func() { w.print("ready") })
+	defer w.ready.Do(func() { w.printf("ready") })
 	return w.store.DueCollections(ctx, time.Now().UTC(), limit)
 }
 
 // Claim implements queue.Source.
 func (w *timedWorker) Claim(ctx context.Context, c memory.Due, s memory.Stage, token uuid.UUID, until time.Time, limit int) ([]memory.Job, error) {
-	w.print("claim")
+	w.printf("claim")
 	return w.store.ClaimJobs(ctx, grant.Job(c.Tenant, uuid.Nil), c.Collection, s, token, until.UTC(), limit)
 }
 
@@ -377,7 +377,7 @@ func (w *timedWorker) Deadline(memory.Job) time.Duration { return 0 }
 
 // Handle implements queue.Handler.
 func (w *timedWorker) Handle(ctx context.Context, j memory.Job) error {
-	w.print("%s %d", j.ID, time.Now().UnixNano())
+	w.printf("%s %d", j.ID, time.Now().UnixNano())
 	return w.store.ReleaseJob(ctx, grant.Job(j.Tenant, j.ID), j.ID, j.Lease, memory.JobEnd{State: memory.JobDone, Stage: j.Stage})
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 )
 
-// outbox keeps jobs under leases, as a store does, for several workers of the test.
+// outbox is an outbox with leases, as in a store, for several workers of the test.
 type outbox struct {
 	mu   sync.Mutex
 	jobs []*work
@@ -105,7 +105,7 @@ func (o *outbox) Heartbeat(_ context.Context, j memory.Job, until time.Time) (bo
 // NextDue implements queue.Source.
 func (o *outbox) NextDue(context.Context) (time.Time, error) { return time.Time{}, nil }
 
-// change changes a job that is held.
+// change applies fn to a job whose lease is valid.
 func (o *outbox) change(id, token uuid.UUID, fn func(*work)) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -338,7 +338,7 @@ func TestMoreIsLeft(t *testing.T) {
 	}
 }
 
-// A worker of one stage takes that stage's wake-ups only, and another does the rest.
+// A worker of one stage takes only the wake-ups of that stage; another worker does the rest.
 func TestStagesOfAWorker(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
@@ -458,7 +458,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// Members that are no lane are dropped and leave nothing behind.
+// Members that cannot be decoded are dropped.
 func TestForeignMembers(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
@@ -472,7 +472,7 @@ func TestForeignMembers(t *testing.T) {
 	until(t, "nothing is left", func() bool { return s.states()[memory.StageTask].Waiting == 0 })
 }
 
-// Waiting wake-ups are bounded, and the same one waits once.
+// The number of waiting wake-ups is bounded, and the same one waits only once.
 func TestWakeBuffer(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
