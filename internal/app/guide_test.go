@@ -96,7 +96,7 @@ func TestGuideToGoodPractice_C089(t *testing.T) {
 		n := g.call(http.StatusCreated, http.MethodPost, "/v1/collections/c/notes", object{
 			"content": fmt.Sprintf("Rosa repairs bicycle %d in Porto.", i), "infer": false, "occurred_at": "2026-03-01T10:00:00Z", "attributes": object{"project": project},
 		})["note"].(object)
-		if n["category"] != "Uncategorized" || !strings.Contains(tags, "`Uncategorized` otherwise") {
+		if n["category"] != "Uncategorized" || !strings.Contains(tags, "Otherwise it is `Uncategorized`") {
 			t.Errorf("a note without category is in %v", n["category"])
 		}
 		if n["occurred_at"] == n["created_at"] || !strings.Contains(clearContent, "`occurred_at`") {
