@@ -55,11 +55,15 @@ RACE_PACKAGES := \
 	internal/memory/policy/mem0 internal/index internal/encoder internal/eval internal/auth internal/tenant \
 	internal/telemetry internal/queue internal/clone
 # Tables of what a model may answer, for each policy. They say nothing about a store.
-ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)
-# What these packages test without the race detector: figures, and large tables of inputs.
-# They compute for long and start no goroutine that other tests do not start.
-WITHOUT_RACE          := ^Test(Recall|SearchIsInvariant|Noise|PoolerModes|$(ANSWERS)|Golden|KernelsAgree|LoCoMo|Oracle)
-WITHOUT_RACE_PACKAGES := internal/app internal/store/postgres internal/memory/engine internal/encoder
+ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
+# Figures, and tests that compare much data with what it should be.
+FIGURES := Recall|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
+# What these packages test without the race detector: it computes for long, and starts no
+# goroutine that other tests do not start.
+WITHOUT_RACE          := ^Test($(FIGURES)|$(ANSWERS)|PoolerModes)
+WITHOUT_RACE_PACKAGES := \
+	internal/app internal/memory/engine internal/store/postgres internal/store/sqlite internal/memory/recall \
+	internal/index internal/encoder
 
 # SQLite is C that was translated to Go. Its own reads and writes are not checked for races:
 # they are not ours, and make the tests four times as slow.
@@ -119,7 +123,7 @@ test/rest: services encoder ## Run the tests that test/race leaves out
 	$(WITH_SERVICES) $(GOTEST) -vet=off $$(go list ./... | grep -vxFf <(printf '%s\n' $(RACE_PACKAGES:%=$(MODULE)/%)))
 
 # The packages over a store, which their tests run on the embedded engine by default.
-POSTGRES_SKIP ?= ^Test$(ANSWERS)
+POSTGRES_SKIP ?= ^Test($(ANSWERS))
 OVER_STORE := internal/memory/engine internal/api internal/memory internal/memory/notes internal/clone internal/worker
 
 .PHONY: test/postgres
