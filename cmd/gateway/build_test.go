@@ -25,7 +25,7 @@ func TestBuildShowsProgress(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			fake := "#!/usr/bin/env bash\nif [[ $1 == list ]]; then printf 'a\\nb\\nc\\n'; exit 0; fi\n{ " + tt.compiled + "; } >&2\nexit " + tt.code + "\n"
-			if err := os.WriteFile(filepath.Join(dir, "go"), []byte(fake), 0o700); err != nil { //nolint:gosec // a program
+			if err := os.WriteFile(filepath.Join(dir, "go"), []byte(fake), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			cmd := exec.CommandContext(t.Context(), "bash", script, "-s", "./cmd/gateway")

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,7 +87,8 @@ func startShell(t *testing.T, args ...string) (*shell, *process) {
 	if err := os.Symlink(binary, filepath.Join(s.dir, "bin", "gateway")); err != nil {
 		t.Fatal(err)
 	}
-	s.env = append(cmd.Env, "PATH="+filepath.Join(s.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"), "SLIPBOX_ADDR="+s.addr)
+	path := filepath.Join(s.dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
+	s.env = append(slices.Clone(cmd.Env), "PATH="+path, "SLIPBOX_ADDR="+s.addr)
 	p := launch(t, filepath.Join(s.dir, "data"), s.addr, nil, args...)
 	p.Await(t, "the gateway printed a key", func() bool {
 		out := p.Stdout.String()

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,7 +29,7 @@ func unknownName(what, name string, valid []string) string {
 	if meant == "" {
 		return "unknown " + what
 	}
-	return fmt.Sprintf("unknown %s; did you mean `%s`?", what, meant)
+	return "unknown " + what + "; did you mean `" + meant + "`?"
 }
 
 // suggest returns the valid name that name was probably meant to be: another system's name for it,
