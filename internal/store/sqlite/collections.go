@@ -46,7 +46,9 @@ func (q *session) Collection(ctx context.Context, tenantID, id uuid.UUID) (store
 // seenCollections returns the condition for collections c that callers with the scope see, and its
 // arguments.
 func seenCollections(s tenant.Scope, now time.Time) (string, []any) {
-	where, args := " AND c.state <> 'deleting' AND (c.expires_at = 0 OR c.expires_at > ?)", []any{now}
+	// Without the "+" SQLite would prepare the statement again for each time: whether the partial index
+	// of expiring collections can be used depends on the parameter.
+	where, args := " AND c.state <> 'deleting' AND (c.expires_at = 0 OR +c.expires_at > ?)", []any{now}
 	if s.HasAgent() {
 		where, args = where+" AND c.agent IN (?, zeroblob(16))", append(args, s.Agent())
 	}

@@ -9,7 +9,7 @@ import (
 
 // Forks implements store.CollectionRemoval.
 func (q *session) Forks(ctx context.Context, c store.CollectionRow, now time.Time) ([]store.CollectionRow, error) {
-	return q.collections(ctx, `WHERE c.tenant = ? AND c.parent = ? AND c.parent <> zeroblob(16) AND c.state <> 'deleting' AND (c.expires_at = 0 OR c.expires_at > ?
+	return q.collections(ctx, `WHERE c.tenant = ? AND c.parent = ? AND c.parent <> zeroblob(16) AND c.state <> 'deleting' AND (c.expires_at = 0 OR +c.expires_at > ?
  OR EXISTS (SELECT 1 FROM collections k WHERE k.tenant = c.tenant AND k.parent = c.id AND k.state <> 'deleting')) ORDER BY c.id`, c.Tenant, c.ID, now)
 }
 
