@@ -22,7 +22,7 @@ const (
 
 // analyze describes a note: phrases of the text, its most telling sentence,
 // and tags for domain, format and type (C316).
-func (h *Analyst) analyze(in amem.AnalyzeInput) amem.Analysis {
+func (a *Analyst) analyze(in amem.AnalyzeInput) amem.Analysis {
 	body, speaker := splitSpeaker(in.Content, in.Speaker)
 	out := amem.Analysis{Keywords: []string{}, Tags: []string{}, Context: memory.DefaultContext}
 	want := func(part string) bool { return len(in.Want) == 0 || slices.Contains(in.Want, part) }
@@ -35,7 +35,7 @@ func (h *Analyst) analyze(in amem.AnalyzeInput) amem.Analysis {
 		}
 	}
 	if want("tags") {
-		out.Tags = h.tags(body)
+		out.Tags = a.tags(body)
 	}
 	return out
 }
@@ -67,12 +67,12 @@ func splitSpeaker(content, speaker string) (body, name string) {
 	return content[len(m[0]):], prefixed
 }
 
-// addressed is how the other one is named in talk, which says nothing of its
+// addresseeForm is how the other one is named in talk, which says nothing of its
 // subject: "Thanks, Ana!", "Hey Ana,".
-var addressed = regexp.MustCompile(`(?:^|\P{L})(?i:hey|hi|hello|thanks|thanks so much|thank you|bye|wow|congrats|congratulations|hallo|danke|bonjour|merci|hola|gracias),?\s+(\p{Lu}[\p{Ll}'’]+)\s*(?:[!,.?]|$)`)
+var addresseeForm = regexp.MustCompile(`(?:^|\P{L})(?i:hey|hi|hello|thanks|thanks so much|thank you|bye|wow|congrats|congratulations|hallo|danke|bonjour|merci|hola|gracias),?\s+(\p{Lu}[\p{Ll}'’]+)\s*(?:[!,.?]|$)`)
 
 func addressees(s string) []string {
-	found := addressed.FindAllStringSubmatch(s, -1)
+	found := addresseeForm.FindAllStringSubmatch(s, -1)
 	names := make([]string, len(found))
 	for i, m := range found {
 		names[i] = m[1]
@@ -95,11 +95,11 @@ func keywords(s, speaker string) []string {
 	if len(found) < minKeywords {
 		found = splitPhrases(found, func(string) bool { return true })
 	}
-	return distinct(found)
+	return dedupeFold(found)
 }
 
-// distinct drops repeats, letter case apart. The list is never nil.
-func distinct(list []string) []string {
+// dedupeFold drops repeats, letter case apart. The list is never nil.
+func dedupeFold(list []string) []string {
 	out := []string{}
 	seen := map[string]bool{}
 	for _, s := range list {
@@ -185,13 +185,13 @@ func wordSet(s string) map[string]bool {
 
 // tags gives up to three domains, then one word for the format and one for
 // the type. A text without words has none.
-func (h *Analyst) tags(s string) []string {
+func (a *Analyst) tags(s string) []string {
 	words := text.Words(s)
 	if len(words) == 0 {
 		return []string{}
 	}
 	lang, _ := text.Guess(s)
-	out := h.topics.match(s, lang, maxTopics)
+	out := a.topics.topTopics(s, lang, maxTopics)
 	cue := " " + strings.Join(words, " ") + " "
 	if len(out) == 0 {
 		if containsAny(cue, firstPerson) {
@@ -200,7 +200,7 @@ func (h *Analyst) tags(s string) []string {
 			out = append(out, "general knowledge")
 		}
 	}
-	for _, t := range []string{format(s), noteType(s, cue)} {
+	for _, t := range []string{textFormat(s), noteType(s, cue)} {
 		if !slices.Contains(out, t) {
 			out = append(out, t)
 		}
@@ -214,8 +214,8 @@ var (
 	linkText = regexp.MustCompile(`https?://\S+`)
 )
 
-// format names the outward form of a text.
-func format(s string) string {
+// textFormat names the outward form of a text.
+func textFormat(s string) string {
 	trimmed := strings.TrimRight(strings.TrimSpace(s), `"'”’)»`)
 	switch {
 	case codeText.MatchString(s):
@@ -232,8 +232,8 @@ func format(s string) string {
 	return "statement"
 }
 
-// cues reads a list of cues: phrases, or one string of single words.
-func cues(list ...string) []string {
+// parseCues reads a list of cues: phrases, or one string of single words.
+func parseCues(list ...string) []string {
 	if len(list) == 1 {
 		list = strings.Fields(list[0])
 	}
@@ -255,7 +255,7 @@ func containsAny(s string, cues []string) bool {
 // space around each.
 func noteType(s, cue string) string {
 	// Han stands in cue as whole runs, so the same search serves for it.
-	for _, t := range types {
+	for _, t := range noteTypes {
 		if containsAny(cue, t.cues) {
 			return t.name
 		}

@@ -72,8 +72,8 @@ func FuzzConversations(f *testing.F) {
 		if d.Operation != mem0.OpAdd && (d.Target == nil || *d.Target != 0) {
 			t.Errorf("%+v", d)
 		}
-		e := entities(mem0.EntitiesInput{Texts: texts, User: name})
-		relationsAmong(mem0.RelationsInput{Texts: texts, Entities: e.Entities, User: name})
+		e := findEntities(mem0.EntitiesInput{Texts: texts, User: name})
+		findRelations(mem0.RelationsInput{Texts: texts, Entities: e.Entities, User: name})
 		if sum := summarize(mem0.SummarizeInput{Memories: texts, Chars: 40}).Summary; utf8.RuneCountInString(sum) > 40 {
 			t.Errorf("a summary of %d characters", utf8.RuneCountInString(sum))
 		}
@@ -87,7 +87,7 @@ func FuzzConversations(f *testing.F) {
 			if sum := overallHistory(all).Summary; utf8.RuneCountInString(sum) > 60 {
 				t.Errorf("a history of %d characters", utf8.RuneCountInString(sum))
 			}
-			if p := portrait(all).Portrait; utf8.RuneCountInString(p) > 60 {
+			if p := overallPersonality(all).Portrait; utf8.RuneCountInString(p) > 60 {
 				t.Errorf("a portrait of %d characters", utf8.RuneCountInString(p))
 			}
 		}

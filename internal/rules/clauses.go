@@ -15,46 +15,46 @@ import (
 
 var (
 	// coordinated begins a clause with a subject of its own.
-	coordinated = regexp.MustCompile(`(?:(?:,|\s[–—-]|—)?\s(?:and|but)(?: also| now| then)?|;|,)\s+(?:I|I'm|I've|I'd|I'll|we|we're|we've|we'd|we'll|my|My|our|Our)\s`)
+	newSubjectClause = regexp.MustCompile(`(?:(?:,|\s[–—-]|—)?\s(?:and|but)(?: also| now| then)?|;|,)\s+(?:I|I'm|I've|I'd|I'll|we|we're|we've|we'd|we'll|my|My|our|Our)\s`)
 	// shared begins a clause about the subject of the one before: only what
 	// lasts, since what happened in a row is one story.
-	shared = regexp.MustCompile(`,?\s(?:and|but) (?:also |now |still |currently |really )?(?:live in|work (?:as|at|for|in)|(?:like|love|hate|dislike|prefer|study|speak|own) (?:to|my|the|an?|\p{L}+ing|\p{L}+s)|have (?:a|an|two|three|four|five)|am|don't|do not)\b`)
+	sharedSubjectClause = regexp.MustCompile(`,?\s(?:and|but) (?:also |now |still |currently |really )?(?:live in|work (?:as|at|for|in)|(?:like|love|hate|dislike|prefer|study|speak|own) (?:to|my|the|an?|\p{L}+ing|\p{L}+s)|have (?:a|an|two|three|four|five)|am|don't|do not)\b`)
 	// sharing has the speaker for its subject and nothing that a verb behind
 	// "and" could go on from.
-	sharing    = regexp.MustCompile(`^(?:I|I'm|I've) `)
-	goingOn    = regexp.MustCompile(`(?i)\b(?:to \p{Ll}|can|can't|could|couldn't|will|won't|would|should|might|may|must|let|lets|make|makes|made|help|helps|helped|who|that|which|used|see|saw|watch|hear|(?:he|she|they|you|it|friends|people|kids|children)$)|'(?:d|ll)\b`)
-	connective = regexp.MustCompile(`^(?:(?:,|\s[–—-]|—)?\s(?:and|but)|;|,)\s+`)
+	speakerSubject   = regexp.MustCompile(`^(?:I|I'm|I've) `)
+	takesSecondVerb  = regexp.MustCompile(`(?i)\b(?:to \p{Ll}|can|can't|could|couldn't|will|won't|would|should|might|may|must|let|lets|make|makes|made|help|helps|helped|who|that|which|used|see|saw|watch|hear|(?:he|she|they|you|it|friends|people|kids|children)$)|'(?:d|ll)\b`)
+	clauseConnective = regexp.MustCompile(`^(?:(?:,|\s[–—-]|—)?\s(?:and|but)|;|,)\s+`)
 
 	// depending opens or holds a clause that what comes behind may still be part of.
-	depending = regexp.MustCompile(`(?i)^(?:when|while|since|after|before|because|if|as|although|though|even|once|until|unless|whenever|whether|that|what|how|why|where|who|the (?:way|more|day|time|moment|fact|reason))\b|` +
+	openSubordinate = regexp.MustCompile(`(?i)^(?:when|while|since|after|before|because|if|as|although|though|even|once|until|unless|whenever|whether|that|what|how|why|where|who|the (?:way|more|day|time|moment|fact|reason))\b|` +
 		`\b(?:when|if|whether|until|unless|whenever|while|where|how|why|what|so that|such that|so \p{L}+ that|said|says|told|tells|asked|hope|hoping|wish|think|thought|believe|dream(?:ed|ing)? (?:of|that)|realized|knew|know|both|between|either|neither)\b`)
-	becauseOf = regexp.MustCompile(`(?i)\b(?:because|since|as|so|though|although|after|before|once|than)\b`)
+	subordinators = regexp.MustCompile(`(?i)\b(?:because|since|as|so|though|although|after|before|once|than)\b`)
 	// thwarted is what "but" takes back.
-	thwarted = regexp.MustCompile(`(?i)\b(?:wanted|planned|tried|hoped|meant|intended|supposed|almost|nearly|would|could|might|thought|was going|were going|'d)\b`)
+	unmetIntent = regexp.MustCompile(`(?i)\b(?:wanted|planned|tried|hoped|meant|intended|supposed|almost|nearly|would|could|might|thought|was going|were going|'d)\b`)
 	// dependent speaks of what the clause before names.
-	dependent = regexp.MustCompile(`(?i)\b(?:he|she|they|him|his|her|hers|their|theirs|them|it|its|it's|he's|she's|they're|there|then|one|ones|another|others?|both|either|neither|too|else|same|instead|such|together|(?:this|these|those) \p{L}+s|(?:that|this|these|those)(?:$|[.,;!]| (?:is|was|were|made|has|had|to|for|at|in|on|with|because|so|as|and|but|when|way|one|place|spot|kind|sort|experience|thing)))\b`)
-	// plainVerbIn is a verb of the speaker, or of another.
-	plainVerbIn = regexp.MustCompile(`(?:^|\s)(?:I|[Ww]e)(?:'m|'ve|'re|'d|'ll)? \p{Ll}`)
-	infinitives = regexp.MustCompile(`(?i)\bto \p{L}+`)
-	otherVerbIn = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|had|can|will|helps|helped|makes|made|gave|gives|lives?|works?|got|gets|went|came|took|takes|loves?|likes?|won|sent|plays?|\p{L}{3,}ed)\b`)
+	backReference = regexp.MustCompile(`(?i)\b(?:he|she|they|him|his|her|hers|their|theirs|them|it|its|it's|he's|she's|they're|there|then|one|ones|another|others?|both|either|neither|too|else|same|instead|such|together|(?:this|these|those) \p{L}+s|(?:that|this|these|those)(?:$|[.,;!]| (?:is|was|were|made|has|had|to|for|at|in|on|with|because|so|as|and|but|when|way|one|place|spot|kind|sort|experience|thing)))\b`)
+	// speakerVerb is a verb of the speaker, or of another.
+	speakerVerb      = regexp.MustCompile(`(?:^|\s)(?:I|[Ww]e)(?:'m|'ve|'re|'d|'ll)? \p{Ll}`)
+	infinitives      = regexp.MustCompile(`(?i)\bto \p{L}+`)
+	otherSubjectVerb = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|had|can|will|helps|helped|makes|made|gave|gives|lives?|works?|got|gets|went|came|took|takes|loves?|likes?|won|sent|plays?|\p{L}{3,}ed)\b`)
 )
 
 // clause is a part of a sentence that says something by itself.
 type clause struct{ said, fact string }
 
-// factsOf gives the facts of a sentence of the first person. It is taken apart
+// sentenceFacts gives the facts of a sentence of the first person. It is taken apart
 // only where each part is a fact; a part that is none, or that needs the one
 // before, stays with that.
-func factsOf(s, name string, said time.Time) []string {
+func sentenceFacts(s, name string, said time.Time) []string {
 	whole := englishFact(s, name, said, false)
 	if whole == "" {
 		return nil
 	}
-	s = tidy(s)
+	s = stripFiller(s)
 	parts := []clause{{s, whole}}
 	for range 4 { // no sentence worth keeping says more
 		last := parts[len(parts)-1]
-		left, right, ok := halves(last.said, name, said)
+		left, right, ok := splitClause(last.said, name, said)
 		if !ok {
 			break
 		}
@@ -67,8 +67,8 @@ func factsOf(s, name string, said time.Time) []string {
 	return out
 }
 
-// halves parts a sentence at the first place where both sides are facts.
-func halves(s, name string, said time.Time) (left, right clause, ok bool) {
+// splitClause parts a sentence at the first place where both sides are facts.
+func splitClause(s, name string, said time.Time) (left, right clause, ok bool) {
 	if strings.ContainsAny(s, `"()`) {
 		return left, right, false
 	}
@@ -77,23 +77,23 @@ func halves(s, name string, said time.Time) (left, right clause, ok bool) {
 		owned  bool // the right half names its subject
 	}
 	var cuts []cut
-	for _, m := range coordinated.FindAllStringIndex(s, 8) {
-		cuts = append(cuts, cut{m[0], m[0] + len(connective.FindString(s[m[0]:])), true})
+	for _, m := range newSubjectClause.FindAllStringIndex(s, 8) {
+		cuts = append(cuts, cut{m[0], m[0] + len(clauseConnective.FindString(s[m[0]:])), true})
 	}
-	for _, m := range shared.FindAllStringIndex(s, 8) {
-		cuts = append(cuts, cut{m[0], m[0] + len(connective.FindString(s[m[0]:])), false})
+	for _, m := range sharedSubjectClause.FindAllStringIndex(s, 8) {
+		cuts = append(cuts, cut{m[0], m[0] + len(clauseConnective.FindString(s[m[0]:])), false})
 	}
 	slices.SortFunc(cuts, func(a, b cut) int { return a.at - b.at })
 	for _, c := range cuts {
 		joint := s[c.at:c.to]
 		left, right = clause{said: s[:c.at]}, clause{said: s[c.to:]}
 		if !c.owned {
-			if !sharing.MatchString(left.said) || goingOn.MatchString(left.said) {
+			if !speakerSubject.MatchString(left.said) || takesSecondVerb.MatchString(left.said) {
 				continue
 			}
 			right.said = "I " + right.said
 		}
-		if !apart(left.said, right.said, joint) {
+		if !independentClauses(left.said, right.said, joint) {
 			continue
 		}
 		left.fact, right.fact = englishFact(left.said, name, said, false), englishFact(right.said, name, said, false)
@@ -104,12 +104,12 @@ func halves(s, name string, said time.Time) (left, right clause, ok bool) {
 	return left, right, false
 }
 
-// apart tells that two halves of a sentence can stand without each other.
-func apart(left, right, joint string) bool {
+// independentClauses tells that two halves of a sentence can stand without each other.
+func independentClauses(left, right, joint string) bool {
 	word := strings.Trim(joint, " ,;–—-")
 	comma := strings.HasPrefix(joint, ",") || strings.HasPrefix(joint, ";")
 	switch {
-	case depending.MatchString(left), !comma && becauseOf.MatchString(left), word == "but" && thwarted.MatchString(left):
+	case openSubordinate.MatchString(left), !comma && subordinators.MatchString(left), word == "but" && unmetIntent.MatchString(left):
 		return false
 	case !hasVerb(left), !hasVerb(right):
 		return false // "my husband and I"
@@ -121,17 +121,17 @@ func apart(left, right, joint string) bool {
 	if near := left[strings.LastIndex(left, ",")+1:]; !comma && !hasVerb(near) {
 		return false // "…, my friends and I"
 	}
-	if at := dependent.FindStringIndex(right); len(at) > 0 && !antecedent.MatchString(right[:at[0]]) {
+	if at := backReference.FindStringIndex(right); len(at) > 0 && !antecedent.MatchString(right[:at[0]]) {
 		return false
 	}
 	// A day in front is that of all that happened then.
 	words := lowerWords(left)
-	return selfWords[words[0]] || !opens[words[0]] && !text.IsTimeWord(words[0]) || !past(right)
+	return selfWords[words[0]] || !clauseOpeners[words[0]] && !text.IsTimeWord(words[0]) || !startsInPast(right)
 }
 
 // hasVerb tells that somebody does or is something in a clause.
 func hasVerb(s string) bool {
-	return plainVerbIn.MatchString(s) || otherVerbIn.MatchString(infinitives.ReplaceAllString(s, " "))
+	return speakerVerb.MatchString(s) || otherSubjectVerb.MatchString(infinitives.ReplaceAllString(s, " "))
 }
 
 func firstWord(s string) string {
@@ -139,25 +139,25 @@ func firstWord(s string) string {
 	return first
 }
 
-// past tells that a clause begins with what happened.
-func past(s string) bool {
+// startsInPast tells that a clause begins with what happened.
+func startsInPast(s string) bool {
 	words := lowerWords(s)
 	return slices.ContainsFunc(words[:min(len(words), 5)], func(w string) bool {
-		return pastForm(w) || clippedPast[w] || unbending[w] && !isModal(w)
+		return isPastForm(w) || clippedPast[w] || invariantVerbs[w] && !isModal(w)
 	})
 }
 
 // hanParts are where a Chinese sentence begins to say something else of the speaker.
 var (
-	hanCoordinated = regexp.MustCompile(`[，,；;、]?(?:并且|而且|但是|但|不过|同时|另外|还有)?我|[，,；;](?:也|还|并且|而且|但是|但|不过|同时|现在|目前|平时)*(?:住在|现居|来自|喜欢|最喜欢|讨厌|不喜欢|不吃|是一?[名位个]|在\p{Han}{1,10}(?:工作|上班|上学|读书)|今年[\d一二三四五六七八九十百]+岁|养了?一|对\p{Han}{1,6}过敏|不再)`)
-	hanJoint       = regexp.MustCompile(`^[，,；;、]?(?:也|还|并且|而且|但是|但|不过|同时|另外|还有)*`)
-	hanSharing     = regexp.MustCompile(`^我(?:叫|是|住|喜欢|最喜欢|在|今年|有|的名字|现在|不|爱|已|搬|养|来自|对|讨厌)`)
-	hanDepending   = regexp.MustCompile(`因为|由于|所以|如果|当|的时候|以后|之前|之后|虽然|为了|觉得|希望|想|说|认为|让|不但|不仅|既|本来|原来|打算|计划|准备|一边`)
-	hanDependent   = regexp.MustCompile(`^我?(?:很|非常|特别|太|也|都|就|才|又|一起)?(?:它|他|她|那|这|开心|高兴|就|才|觉得|也是|都)|它|他们|她们|那里|那儿|这个|那个`)
+	hanClauseStart     = regexp.MustCompile(`[，,；;、]?(?:并且|而且|但是|但|不过|同时|另外|还有)?我|[，,；;](?:也|还|并且|而且|但是|但|不过|同时|现在|目前|平时)*(?:住在|现居|来自|喜欢|最喜欢|讨厌|不喜欢|不吃|是一?[名位个]|在\p{Han}{1,10}(?:工作|上班|上学|读书)|今年[\d一二三四五六七八九十百]+岁|养了?一|对\p{Han}{1,6}过敏|不再)`)
+	hanConnective      = regexp.MustCompile(`^[，,；;、]?(?:也|还|并且|而且|但是|但|不过|同时|另外|还有)*`)
+	hanSpeakerSubject  = regexp.MustCompile(`^我(?:叫|是|住|喜欢|最喜欢|在|今年|有|的名字|现在|不|爱|已|搬|养|来自|对|讨厌)`)
+	hanOpenSubordinate = regexp.MustCompile(`因为|由于|所以|如果|当|的时候|以后|之前|之后|虽然|为了|觉得|希望|想|说|认为|让|不但|不仅|既|本来|原来|打算|计划|准备|一边`)
+	hanBackReference   = regexp.MustCompile(`^我?(?:很|非常|特别|太|也|都|就|才|又|一起)?(?:它|他|她|那|这|开心|高兴|就|才|觉得|也是|都)|它|他们|她们|那里|那儿|这个|那个`)
 )
 
-// hanFactsOf is factsOf for Chinese.
-func hanFactsOf(s, name string, said time.Time) []string {
+// hanSentenceFacts is sentenceFacts for Chinese.
+func hanSentenceFacts(s, name string, said time.Time) []string {
 	whole := hanFact(s, name, said)
 	if whole == "" {
 		return nil
@@ -165,7 +165,7 @@ func hanFactsOf(s, name string, said time.Time) []string {
 	rest := strings.TrimSpace(s)
 	var out []string
 	for range 4 {
-		left, right, ok := hanHalves(rest, name, said)
+		left, right, ok := splitHanClause(rest, name, said)
 		if !ok {
 			break
 		}
@@ -174,25 +174,25 @@ func hanFactsOf(s, name string, said time.Time) []string {
 	return append(out, hanFact(rest, name, said))
 }
 
-// hanHalves gives the fact of the first part, and what is said behind it.
-func hanHalves(s, name string, said time.Time) (fact, rest string, ok bool) {
-	for _, at := range hanCoordinated.FindAllStringIndex(s, 8) {
+// splitHanClause gives the fact of the first part, and what is said behind it.
+func splitHanClause(s, name string, said time.Time) (fact, rest string, ok bool) {
+	for _, at := range hanClauseStart.FindAllStringIndex(s, 8) {
 		if at[0] == 0 {
 			continue
 		}
 		left, right := s[:at[0]], s[at[0]:]
-		right = right[len(hanJoint.FindString(right)):]
+		right = right[len(hanConnective.FindString(right)):]
 		// Without a mark between, only a word that joins parts them.
 		if r, _ := utf8.DecodeRuneInString(s[at[0]:]); r == '我' {
 			continue
 		}
 		if !strings.HasPrefix(right, "我") {
-			if !hanSharing.MatchString(left) {
+			if !hanSpeakerSubject.MatchString(left) {
 				continue
 			}
 			right = "我" + right
 		}
-		if hanDepending.MatchString(left) || hanDependent.MatchString(right) || !strings.HasPrefix(left, "我") {
+		if hanOpenSubordinate.MatchString(left) || hanBackReference.MatchString(right) || !strings.HasPrefix(left, "我") {
 			continue
 		}
 		if fact = hanFact(left, name, said); fact != "" && hanFact(right, name, said) != "" {
@@ -202,10 +202,10 @@ func hanHalves(s, name string, said time.Time) (fact, rest string, ok bool) {
 	return "", "", false
 }
 
-// clausesOf parts a fact where its subject is named again, as facts of earlier
+// factClauses parts a fact where its subject is named again, as facts of earlier
 // rules and of models may be written: "Ana is a vegetarian and Ana lives in
 // Rome." The parts are facts; a fact of one clause is its only part.
-func clausesOf(fact string) []string {
+func factClauses(fact string) []string {
 	subject := ""
 	if isHan(fact) {
 		if m := hanSubject.FindStringSubmatch(fact); m != nil {
@@ -227,40 +227,40 @@ func clausesOf(fact string) []string {
 		i += at
 		at = i + len(subject)
 		left := fact[start:i]
-		joint := clauseJoint.FindString(left)
-		if joint == "" || len(joint) == len(left) || depending.MatchString(left) || hanDepending.MatchString(left) {
+		joint := trailingConnective.FindString(left)
+		if joint == "" || len(joint) == len(left) || openSubordinate.MatchString(left) || hanOpenSubordinate.MatchString(left) {
 			continue
 		}
 		body := strings.TrimSuffix(left, joint)
-		if !isHan(fact) && (!otherVerbBehind.MatchString(body) || !otherVerbBehind.MatchString(fact[i:])) {
+		if !isHan(fact) && (!subjectWithVerb.MatchString(body) || !subjectWithVerb.MatchString(fact[i:])) {
 			continue
 		}
-		out, start = append(out, closed(body)), i
+		out, start = append(out, endSentence(body)), i
 	}
-	return append(out, closed(fact[start:]))
+	return append(out, endSentence(fact[start:]))
 }
 
 var (
-	clauseJoint     = regexp.MustCompile(`(?i)(?:[.;。；]\s*|,?\s(?:and|but)\s+|,\s+|[，,]\s*(?:并且|而且|但是?|不过|同时|也|还)*)$`)
-	otherVerbBehind = regexp.MustCompile(`^(?:The user|The assistant|\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*|On .*|In .*)(?: \p{Ll}+)* (?:\p{Ll}+(?:s|ed|n't)|` + `went|got|had|made|met|bought|took|saw|can|will|would|found|won|lost|began|ran|read|wrote)\b`)
+	trailingConnective = regexp.MustCompile(`(?i)(?:[.;。；]\s*|,?\s(?:and|but)\s+|,\s+|[，,]\s*(?:并且|而且|但是?|不过|同时|也|还)*)$`)
+	subjectWithVerb    = regexp.MustCompile(`^(?:The user|The assistant|\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*|On .*|In .*)(?: \p{Ll}+)* (?:\p{Ll}+(?:s|ed|n't)|` + `went|got|had|made|met|bought|took|saw|can|will|would|found|won|lost|began|ran|read|wrote)\b`)
 )
 
-// closed gives a clause its full stop.
-func closed(s string) string {
+// endSentence gives a clause its full stop.
+func endSentence(s string) string {
 	s = strings.TrimSpace(s)
 	if isHan(s) {
 		return strings.TrimRight(s, "，,；;。.") + "。"
 	}
-	return sentence(s)
+	return formatSentence(s)
 }
 
-// keptKin is who lives or goes with somebody: that it is so does not end when
+// companionKin is who lives or goes with somebody: that it is so does not end when
 // the rest does.
-var keptKin = regexp.MustCompile(`\bwith (?:her|his|their) (?:(older|younger|little|big|twin) )?(sister|brother|mother|father|husband|wife|son|daughter|cousin|aunt|uncle|grandmother|grandfather|niece|nephew|dog|cat),? (\p{Lu}[\p{L}'-]*)\b`)
+var companionKin = regexp.MustCompile(`\bwith (?:her|his|their) (?:(older|younger|little|big|twin) )?(sister|brother|mother|father|husband|wife|son|daughter|cousin|aunt|uncle|grandmother|grandfather|niece|nephew|dog|cat),? (\p{Lu}[\p{L}'-]*)\b`)
 
-// kinOf says the kin that a contradicted fact names, as in "Ana has a sister named Lea."; "" without one.
-func kinOf(f *factFrame) string {
-	m := keptKin.FindStringSubmatch(f.text)
+// kinFact says the kin that a contradicted fact names, as in "Ana has a sister named Lea."; "" without one.
+func kinFact(f *factFrame) string {
+	m := companionKin.FindStringSubmatch(f.text)
 	subject := englishSubject.FindStringSubmatch(f.text + " ")
 	if m == nil || subject == nil || f.negated {
 		return ""

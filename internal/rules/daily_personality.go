@@ -42,12 +42,12 @@ func dayPersonality(in memorybank.DayInput) memorybank.DayPersonality {
 	}
 	zh := in.Language == policy.Chinese
 	out := memorybank.DayPersonality{Traits: []string{}}
-	for _, name := range frequent(counts, maxDayTraits) {
+	for _, name := range mostFrequent(counts, maxDayTraits) {
 		out.Traits = append(out.Traits, traitName(name, zh))
 	}
-	mood := moodOf(words, plain)
+	mood := moodScore(words, plain)
 	out.Mood = moodName(mood, zh)
-	out.ReplyStrategy = strategy(mood, frequent(counts, 2), zh)
+	out.ReplyStrategy = replyStrategy(mood, mostFrequent(counts, 2), zh)
 	return out
 }
 
@@ -57,8 +57,8 @@ func cueText(s string) (words, plain string) {
 	return " " + strings.Join(text.Words(s), "  ") + " ", s
 }
 
-// frequent gives up to n keys by count, most first, the alphabet deciding ties.
-func frequent(counts map[string]int, n int) []string {
+// mostFrequent gives up to n keys by count, most first, the alphabet deciding ties.
+func mostFrequent(counts map[string]int, n int) []string {
 	var keys []string
 	for k, c := range counts {
 		if c > 0 {

@@ -26,12 +26,12 @@ const (
 func daySummary(in memorybank.DayInput) memorybank.DaySummary {
 	out := memorybank.DaySummary{Events: []string{}}
 	facts := dayFacts(in)
-	out.Summary = extractive(facts, in.Chars, in.Language)
+	out.Summary = extractiveSummary(facts, in.Chars, in.Language)
 	for _, f := range facts {
 		if len(out.Events) == maxDayEvents {
 			break
 		}
-		if utf8.RuneCountInString(f) <= maxEventLine && happened(f) {
+		if utf8.RuneCountInString(f) <= maxEventLine && isEvent(f) {
 			out.Events = append(out.Events, f)
 		}
 	}
@@ -58,10 +58,10 @@ func dayFacts(in memorybank.DayInput) []string {
 		if people && u.Role != memory.RoleUser {
 			continue
 		}
-		name := cmp.Or(u.Name, unnamed(u.Role, in.Language))
+		name := cmp.Or(u.Name, roleName(u.Role, in.Language))
 		said := text.ExtractiveSentence(u.Content)
 		switch {
-		case said == "" || injected.MatchString(said):
+		case said == "" || injectedInstructions.MatchString(said):
 		case isHan(said):
 			facts = append(facts, name+"说："+said)
 		default:
@@ -72,7 +72,7 @@ func dayFacts(in memorybank.DayInput) []string {
 		}
 	}
 	if len(facts) == 0 && len(turns) > 0 {
-		name := cmp.Or(turns[0].Name, unnamed(turns[0].Role, in.Language))
+		name := cmp.Or(turns[0].Name, roleName(turns[0].Role, in.Language))
 		if in.Language == policy.Chinese {
 			return []string{fmt.Sprintf("%s参与了一段有%d条消息的对话。", name, len(turns))}
 		}
@@ -81,8 +81,8 @@ func dayFacts(in memorybank.DayInput) []string {
 	return nonNil(facts)
 }
 
-// unnamed stands for a speaker whose name nobody knows.
-func unnamed(r memory.Role, l policy.Language) string {
+// roleName stands for a speaker whose name nobody knows.
+func roleName(r memory.Role, l policy.Language) string {
 	switch {
 	case l == policy.Chinese && r == memory.RoleAssistant:
 		return "助手"
@@ -94,10 +94,10 @@ func unnamed(r memory.Role, l policy.Language) string {
 	return "The user"
 }
 
-// happened tells what was done from what is so.
-func happened(f string) bool {
+// isEvent tells what was done from what is so.
+func isEvent(f string) bool {
 	for _, w := range lowerWords(f) {
-		if clippedPast[w] || pastForm(w) {
+		if clippedPast[w] || isPastForm(w) {
 			return true
 		}
 	}

@@ -14,8 +14,8 @@ import (
 // relativeWords say that a time expression is seen from the day it was said.
 var relativeWords = regexp.MustCompile(`(?i)\b(?:yesterday|today|tonight|tomorrow|last|past|previous|this|next|coming|ago|from now|from today|before last|after tomorrow|mon|monday|tues?|tuesday|wed|wednesday|thurs?|thursday|fri|friday|sat|saturday|sun|sunday)\b|昨|今|明|前天|后天|上|下|这|本|去年|前年|后年|[前后]$|周|星期|礼拜`)
 
-// ahead says that a sentence looks forward.
-var ahead = regexp.MustCompile(`(?i)\b(?:will|'ll|going to|gonna|plan(?:s|ning)?|planned|next|upcoming|tomorrow|soon|looking forward|can't wait|hope to|hoping to|want to|would like|scheduled|(?:is|are|am|'m|'re) (?:\w+ing))\b|'ll\b|打算|计划|准备|将|要去|会去|想去|下周|明天`)
+// futureWords says that a sentence looks forward.
+var futureWords = regexp.MustCompile(`(?i)\b(?:will|'ll|going to|gonna|plan(?:s|ning)?|planned|next|upcoming|tomorrow|soon|looking forward|can't wait|hope to|hoping to|want to|would like|scheduled|(?:is|are|am|'m|'re) (?:\w+ing))\b|'ll\b|打算|计划|准备|将|要去|会去|想去|下周|明天`)
 
 // bareWeekday is a weekday by itself, which of two is left open.
 var bareWeekday = regexp.MustCompile(`(?i)^(?:mon|tues?|wednes|wed|thurs?|fri|satur|sat|sun)(?:day)?$|^(?:周|星期|礼拜)[一二三四五六日天]$`)
@@ -44,10 +44,10 @@ func resolveDates(s string, said time.Time) string {
 		if r.From.IsZero() || r.To.IsZero() {
 			continue
 		}
-		if bareWeekday.MatchString(expression) && ahead.MatchString(s) && r.From.Before(said) {
+		if bareWeekday.MatchString(expression) && futureWords.MatchString(s) && r.From.Before(said) {
 			r.From, r.To = r.From.AddDate(0, 0, 7), r.To.AddDate(0, 0, 7)
 		}
-		s = putDate(s, start, r)
+		s = replaceDate(s, start, r)
 	}
 	return s
 }
@@ -60,7 +60,7 @@ var (
 	keptPrepositions = regexp.MustCompile(`(?i)(?:^|\s)(?:since|before|until|till|after|from|by|for|of|to|than|between|and|through)\s+(?:the\s+)?$`)
 )
 
-func putDate(s string, start int, r when.Range) string {
+func replaceDate(s string, start int, r when.Range) string {
 	before, after := s[:start], s[r.End:]
 	if strings.ContainsFunc(s[start:r.End], func(c rune) bool { return unicode.Is(unicode.Han, c) }) {
 		return before + chineseDate(r) + after
@@ -78,13 +78,13 @@ func putDate(s string, start int, r when.Range) string {
 	return before + preposition + " " + date + after
 }
 
-// days counts the days of a range.
-func days(r when.Range) int { return int(r.To.Sub(r.From).Hours()+0.5) / 24 }
+// dayCount counts the days of a range.
+func dayCount(r when.Range) int { return int(r.To.Sub(r.From).Hours()+0.5) / 24 }
 
 // englishDate names a range of days, with the preposition that goes with it.
 func englishDate(r when.Range) (preposition, date string) {
 	f := r.From
-	switch n := days(r); {
+	switch n := dayCount(r); {
 	case n == 1:
 		return "on", when.Words(f)
 	case n == 2 && f.Weekday() == time.Saturday:
@@ -102,7 +102,7 @@ func englishDate(r when.Range) (preposition, date string) {
 func chineseDate(r when.Range) string {
 	f := r.From
 	day := func(t time.Time) string { return fmt.Sprintf("%d年%d月%d日", t.Year(), int(t.Month()), t.Day()) }
-	switch n := days(r); {
+	switch n := dayCount(r); {
 	case n == 1:
 		return day(f)
 	case n == 2 && f.Weekday() == time.Saturday:

@@ -27,7 +27,7 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 	if utf8.RuneCountInString(in.Fact) > maxCompared {
 		return mem0.FactDecision{Operation: mem0.OpAdd}
 	}
-	fact := readFact(in.Fact)
+	fact := parseFact(in.Fact)
 	type choice struct {
 		op     mem0.Operation
 		handle int
@@ -39,7 +39,7 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 		if utf8.RuneCountInString(m.Content) > maxCompared {
 			continue // a document, which says much beside
 		}
-		op, merged := compareAll(fact, m.Content)
+		op, merged := compareClauses(fact, m.Content)
 		if op != mem0.OpAdd && (best == nil || rank[op] > rank[best.op]) {
 			best = &choice{op, m.Handle, merged}
 		}
@@ -54,14 +54,14 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 	return d
 }
 
-// compareAll decides about a fact and one memory, clause by clause where the
+// compareClauses decides about a fact and one memory, clause by clause where the
 // memory has several: what the fact does not contradict stays in the text.
-func compareAll(fact factFrame, content string) (op mem0.Operation, merged string) {
-	clauses := clausesOf(content)
+func compareClauses(fact factFrame, content string) (op mem0.Operation, merged string) {
+	clauses := factClauses(content)
 	if len(clauses) == 1 {
-		old := readFact(content)
-		op, merged = compare(fact, old)
-		if kin := kinOf(&old); op == mem0.OpDelete && kin != "" && !fact.ended {
+		old := parseFact(content)
+		op, merged = compareFacts(fact, old)
+		if kin := kinFact(&old); op == mem0.OpDelete && kin != "" && !fact.ended {
 			merged = kin + " " + merged
 		}
 		return op, merged
@@ -69,7 +69,7 @@ func compareAll(fact factFrame, content string) (op mem0.Operation, merged strin
 	op = mem0.OpAdd
 	var kept []string
 	for _, c := range clauses {
-		o, t := compare(fact, readFact(c))
+		o, t := compareFacts(fact, parseFact(c))
 		switch {
 		case o == mem0.OpNoop:
 			return o, ""
@@ -95,9 +95,9 @@ func compareAll(fact factFrame, content string) (op mem0.Operation, merged strin
 	return op, merged
 }
 
-// compare decides about a fact and one memory. The text is that of the memory
+// compareFacts decides about a fact and one memory. The text is that of the memory
 // as it should read.
-func compare(fact, old factFrame) (mem0.Operation, string) {
+func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 	common := 0
 	for t := range fact.terms {
 		if old.terms[t] {
@@ -121,13 +121,13 @@ func compare(fact, old factFrame) (mem0.Operation, string) {
 	if fact.negated != old.negated {
 		shorter, longer := min(len(fact.terms), len(old.terms)), max(len(fact.terms), len(old.terms))
 		about := float64(common) >= samePredicate*float64(shorter) && longer <= maxNegated
-		if calledOff.MatchString(fact.text) && !planned.MatchString(old.text) && !ahead.MatchString(old.text) {
+		if calledOff.MatchString(fact.text) && !planned.MatchString(old.text) && !futureWords.MatchString(old.text) {
 			about = false // only what was to be can be called off
 		}
-		if decidedNot.MatchString(fact.text) && !ahead.MatchString(old.text) && !intended.MatchString(old.text) {
+		if decidedNot.MatchString(fact.text) && !futureWords.MatchString(old.text) && !intention.MatchString(old.text) {
 			about = false
 		}
-		if len(fact.offTrips) > 0 && beenOrLiked.MatchString(old.text) {
+		if len(fact.canceledTrips) > 0 && beenOrLiked.MatchString(old.text) {
 			about = false // a trip that is off says nothing of an earlier one, nor of a taste
 		}
 		if shorter > 0 && about && (fact.ended || sameVerb && fact.object == old.object) {
@@ -145,26 +145,26 @@ func compare(fact, old factFrame) (mem0.Operation, string) {
 	switch {
 	case float64(common) >= sameMeaning*float64(union), news == 0 && sameVerb && (common > 1 || sameObject):
 		return mem0.OpNoop, ""
-	case fact.dated != old.dated && fact.dated != "" && old.dated != "":
+	case fact.figures != old.figures && fact.figures != "" && old.figures != "":
 		return mem0.OpAdd, "" // it happened twice
 	case !sameVerb || !sameObject:
 		return mem0.OpAdd, ""
 	case common == len(old.terms):
 		return mem0.OpUpdate, fact.text
-	case lasting[fact.verb]:
-		if merged, ok := merge(old.text, fact.text); ok && utf8.RuneCountInString(merged) <= maxMerged {
+	case lastingVerbs[fact.verb]:
+		if merged, ok := mergeFacts(old.text, fact.text); ok && utf8.RuneCountInString(merged) <= maxMerged {
 			return mem0.OpUpdate, merged
 		}
 	}
 	return mem0.OpAdd, ""
 }
 
-// lasting are verbs of what stays so; other facts tell what happened once.
-var lasting = wordSet("like prefer hate job live has have own plai speak studi teach collect")
+// lastingVerbs are verbs of what stays so; other facts tell what happened once.
+var lastingVerbs = wordSet("like prefer hate job live has have own plai speak studi teach collect")
 
-// merge joins two texts of which the new one repeats the beginning of the old;
+// mergeFacts joins two texts of which the new one repeats the beginning of the old;
 // ok is false where it does not.
-func merge(old, added string) (merged string, ok bool) {
+func mergeFacts(old, added string) (merged string, ok bool) {
 	a, b := strings.Fields(old), strings.Fields(added)
 	n := 0
 	for n < len(a) && n < len(b) && strings.EqualFold(strings.Trim(a[n], ".,"), strings.Trim(b[n], ".,")) {
@@ -178,21 +178,21 @@ func merge(old, added string) (merged string, ok bool) {
 
 // factFrame is what the rules see of a fact.
 type factFrame struct {
-	text, folded string
-	subject      string // folded; "" not seen
-	verb, object string
-	terms        map[string]bool // of meaning, without subject, negation and emphasis
-	negated      bool
-	ended        bool   // something was stopped or called off
-	dated        string // the numbers of it: days, years, amounts
-	slots        []slot
-	offTrips     []string // where somebody does not go after all
+	text, folded  string
+	subject       string // folded; "" not seen
+	verb, object  string
+	terms         map[string]bool // of meaning, without subject, negation and emphasis
+	negated       bool
+	ended         bool   // something was stopped or called off
+	figures       string // the numbers of it: days, years, amounts
+	slots         []slot
+	canceledTrips []string // where somebody does not go after all
 }
 
 // slot is a relation that has one value at a time.
 type slot struct {
 	relation, value string
-	not             bool
+	negated         bool
 }
 
 // excludes tells that two values cannot both be true: two others of one
@@ -202,13 +202,13 @@ func (s slot) excludes(o slot) bool {
 		return false
 	}
 	if s.value == o.value {
-		return s.not != o.not
+		return s.negated != o.negated
 	}
-	return !s.not && !o.not
+	return !s.negated && !o.negated
 }
 
 // synonyms bring words of one meaning to one.
-var synonyms = table(map[string]string{
+var synonyms = lookupByWord(map[string]string{
 	"like":   "like love enjoy adore fond fan likes loves enjoys adores loved liked enjoyed adored liking loving enjoying adoring passionate enjoyment into",
 	"prefer": "prefer prefers favourite favorite favorites favourites preferred",
 	"hate":   "hate hates dislike dislikes detest loathe hated disliked",
@@ -223,15 +223,15 @@ var synonyms = table(map[string]string{
 	"picture": "photo photos picture pictures", "big": "big large huge",
 })
 
-// emphasis says how much, and nothing else.
-var emphasis = wordSet(`really very so much absolutely totally lot lots quite extremely super deeply truly greatly big huge always just also
+// emphasisWords says how much, and nothing else.
+var emphasisWords = wordSet(`really very so much absolutely totally lot lots quite extremely super deeply truly greatly big huge always just also
 	definitely pretty incredibly particularly especially actually something thing someone now currently these days still time favourite-thing
 	person lover day days hobby`)
 
 // negations turn a fact round.
 var (
 	negationWords = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|anymore|any longer|never|not|cannot|stopped|quit|quits|gave up|given up|cancel(?:l?ed|s)?|called off|backed out|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|hasn't|haven't|won't|can't|couldn't|wouldn't|without)\b`)
-	endings       = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|any ?more|any longer|stopped|quits?|gave up|given up|cancel(?:l?ed|s)?|called off|backed out|decided (?:not to|against))\b`)
+	endingWords   = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|any ?more|any longer|stopped|quits?|gave up|given up|cancel(?:l?ed|s)?|called off|backed out|decided (?:not to|against))\b`)
 	clauseEnd     = regexp.MustCompile(`(?i)[,;.]\s|\s[–—-]\s|\s(?:but|because|and|so|since|while|when|that|which|who|if)\s`)
 	hanNegation   = regexp.MustCompile(`不再|不是|不喜欢|不吃|不去|不想|不打算|不住|没有|没|不|取消了?|放弃了?|戒了?`)
 )
@@ -249,12 +249,12 @@ var (
 	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|从|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|对|家|下个?[月周]|明|[一二三四五六七八九十]{1,2}月|\d))`)
 )
 
-// readFact takes a fact apart.
-func readFact(s string) factFrame {
+// parseFact takes a fact apart.
+func parseFact(s string) factFrame {
 	f := factFrame{text: s, folded: text.Fold(strings.TrimRight(strings.TrimSpace(s), ".。!！ ")), terms: map[string]bool{}}
 	var rest string
 	if isHan(s) {
-		plain := hanLiking(s)
+		plain := normalizeHanLiking(s)
 		rest = plain
 		if m := hanSubject.FindStringSubmatch(plain); m != nil {
 			f.subject, rest = m[1], plain[len(m[1]):]
@@ -262,27 +262,27 @@ func readFact(s string) factFrame {
 		f.negated = hanNegation.MatchString(rest)
 		f.ended = f.negated
 		f.slots = hanSlots(rest)
-		body := hanNormal.Replace(hanNegation.ReplaceAllString(rest, "、"))
+		body := hanNormalizer.Replace(hanNegation.ReplaceAllString(rest, "、"))
 		for _, t := range text.TermsIn(body, text.Chinese) {
 			f.terms[t] = true
 		}
-		f.offTrips = hanOffTrips(rest)
+		f.canceledTrips = hanCanceledTrips(rest)
 	} else {
-		plain := subjectFirst(s)
+		plain := putSubjectFirst(s)
 		rest = plain
 		if m := englishSubject.FindStringSubmatch(leadingDate.ReplaceAllString(plain, "") + " "); m != nil {
 			f.subject, rest = text.Fold(m[1]), strings.Replace(plain, m[1], "", 1)
 		}
-		rest = plainLiking(rest)
-		f.offTrips = offTrips(rest)
+		rest = normalizeLiking(rest)
+		f.canceledTrips = canceledTrips(rest)
 		// A negation further on is of something else.
 		head := clauseEnd.Split(rest, 2)[0]
-		f.negated = negationWords.MatchString(head) && !doubleNegation(head)
-		f.ended = endings.MatchString(head)
+		f.negated = negationWords.MatchString(head) && !isDoubleNegation(head)
+		f.ended = endingWords.MatchString(head)
 		f.slots = englishSlots(rest)
 		f.verb, f.object = verbAndObject(rest)
 		for _, w := range text.Words(negationWords.ReplaceAllString(idioms.ReplaceAllString(rest, " "), " ")) {
-			if emphasis[w] || strings.Contains(f.subject, w) || text.IsStopWord(w, text.English) {
+			if emphasisWords[w] || strings.Contains(f.subject, w) || text.IsStopWord(w, text.English) {
 				continue
 			}
 			if c, ok := synonyms[w]; ok {
@@ -293,11 +293,11 @@ func readFact(s string) factFrame {
 			f.terms[w] = true
 		}
 	}
-	f.dated = strings.Join(numbers.FindAllString(s, -1), " ")
+	f.figures = strings.Join(numbers.FindAllString(s, -1), " ")
 	return f
 }
 
-func doubleNegation(s string) bool {
+func isDoubleNegation(s string) bool {
 	return idioms.MatchString(s) && !negationWords.MatchString(idioms.ReplaceAllString(s, " "))
 }
 
@@ -311,11 +311,11 @@ var goingWords = wordSet("go going goes")
 // verbAndObject gives the verb behind the subject, brought to one form, and the
 // first word of content behind it.
 func verbAndObject(rest string) (verb, object string) {
-	words := slices.DeleteFunc(lowerWords(rest), func(w string) bool { return isAdverb(w) && w != "not" || emphasis[w] })
+	words := slices.DeleteFunc(lowerWords(rest), func(w string) bool { return isAdverb(w) && w != "not" || emphasisWords[w] })
 	i := 0
 	for i+1 < len(words) && auxiliaries[words[i]] {
 		next := words[i+1]
-		if !auxiliaries[next] && !strings.HasSuffix(next, "ing") && !pastForm(next) && !unbending[next] && (words[i] == "is" || words[i] == "was" || words[i] == "has" || words[i] == "have" || words[i] == "had") {
+		if !auxiliaries[next] && !strings.HasSuffix(next, "ing") && !isPastForm(next) && !invariantVerbs[next] && (words[i] == "is" || words[i] == "was" || words[i] == "has" || words[i] == "have" || words[i] == "had") {
 			break
 		}
 		i++
@@ -340,8 +340,8 @@ func verbAndObject(rest string) (verb, object string) {
 	return verb, ""
 }
 
-// table turns lists of words into a look-up of what they stand for.
-func table(lists map[string]string) map[string]string {
+// lookupByWord turns lists of words into a look-up of what they stand for.
+func lookupByWord(lists map[string]string) map[string]string {
 	m := map[string]string{}
 	for k, list := range lists {
 		for w := range strings.FieldsSeq(list) {

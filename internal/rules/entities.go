@@ -25,9 +25,9 @@ const (
 	typeThing        = "thing"
 )
 
-// entities names the people, places and things that facts speak of: both ends
+// findEntities names the people, places and things that facts speak of: both ends
 // of every relation that rules read, and whatever else has a capital.
-func entities(in mem0.EntitiesInput) mem0.EntitiesFound {
+func findEntities(in mem0.EntitiesInput) mem0.EntitiesFound {
 	out := mem0.EntitiesFound{Entities: []mem0.Entity{}}
 	people := peopleIn(in.Texts)
 	people[text.Fold(in.User)] = in.User != ""
@@ -45,7 +45,7 @@ func entities(in mem0.EntitiesInput) mem0.EntitiesFound {
 			add(s.source)
 			add(s.destination)
 		}
-		for _, e := range named(t, people) {
+		for _, e := range capitalizedEntities(t, people) {
 			add(e)
 		}
 	}
@@ -58,7 +58,7 @@ func peopleIn(texts []string) map[string]bool {
 	for _, t := range texts {
 		for _, s := range text.Sentences(t) {
 			s = leadingDate.ReplaceAllString(s, "")
-			if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubject(m[1]) && verbBehind.MatchString(strings.TrimPrefix(s, m[1])) {
+			if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubjectName(m[1]) && verbAfter.MatchString(strings.TrimPrefix(s, m[1])) {
 				people[text.Fold(m[1])] = true
 			}
 		}
@@ -71,17 +71,17 @@ func entityKey(name string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text.Fold(name), "_", " ")), " ")
 }
 
-// isSubject tells a name at the beginning of a sentence from another word.
-func isSubject(name string) bool {
+// isSubjectName tells a name at the beginning of a sentence from another word.
+func isSubjectName(name string) bool {
 	first := strings.ToLower(strings.Fields(name)[0])
 	if first == "the" || first == "i" || first == "we" {
 		return true // the user; no other article gets here
 	}
-	return !notNames[first] && !opens[first] && !isAdverb(first) && !text.IsStopWord(first, text.English) && !text.IsTimeWord(first)
+	return !notNames[first] && !clauseOpeners[first] && !isAdverb(first) && !text.IsStopWord(first, text.English) && !text.IsTimeWord(first)
 }
 
-// named gives what has a capital inside a sentence, or is a name at its beginning.
-func named(t string, people map[string]bool) []mem0.Entity {
+// capitalizedEntities gives what has a capital inside a sentence, or is a name at its beginning.
+func capitalizedEntities(t string, people map[string]bool) []mem0.Entity {
 	var out []mem0.Entity
 	for _, s := range text.Sentences(strings.NewReplacer("’", "'").Replace(t)) {
 		s = leadingDate.ReplaceAllString(s, "")
@@ -94,7 +94,7 @@ func named(t string, people map[string]bool) []mem0.Entity {
 			switch {
 			case utf8.RuneCountInString(name) < 2, strings.HasPrefix(first, "i'"), strings.HasPrefix(name, "The user"), text.IsStopWord(name, text.English), text.IsTimeWord(first):
 				continue
-			case at[0] == 0 && (!verbBehind.MatchString(s[at[1]:]) || !isSubject(name)):
+			case at[0] == 0 && (!verbAfter.MatchString(s[at[1]:]) || !isSubjectName(name)):
 				continue
 			}
 			kind := typeThing
@@ -119,6 +119,6 @@ var (
 	organization = regexp.MustCompile(`(?i)\b(?:inc|corp|ltd|llc|gmbh|university|college|school|institute|hospital|bank|company|club|museum|foundation|association|church|center|centre|studio|agency|team|band)\b\.?$`)
 	beforePlace  = regexp.MustCompile(`(?i)\b(?:in|from|near|to|visited|around|across|through)\s+(?:the\s+)?$`)
 	beforePerson = regexp.MustCompile(`(?i)(?:\b(?:with|met|named|called|and)|\b(?:` + kinWords + `)),?\s+$`)
-	verbBehind   = regexp.MustCompile(`^(?:'s\b| \p{Ll}+(?:s|ed)\b| (?:went|got|had|took|made|saw|met|bought|found|is|was|has|will|can|would|said|told|came|never|just|also|and)\b)`)
+	verbAfter    = regexp.MustCompile(`^(?:'s\b| \p{Ll}+(?:s|ed)\b| (?:went|got|had|took|made|saw|met|bought|found|is|was|has|will|can|would|said|told|came|never|just|also|and)\b)`)
 	personVerb   = regexp.MustCompile(`^(?:'s)? (?:is|was|has|likes?|loves?|said|says|lives|moved|works|wants|told|went|enjoys|plans|prefers|got|had|and)\b`)
 )

@@ -43,13 +43,13 @@ type reflection struct {
 
 // The kinds of a reflection.
 const (
-	conflict   = "conflict"
-	complement = "complement"
+	kindConflict   = "conflict"
+	kindComplement = "complement"
 )
 
-// relation is what the rules know of one neighbour.
-type relation struct {
-	place      int // in the input
+// relatedNeighbor is what the rules know of one neighbour.
+type relatedNeighbor struct {
+	index      int // in the input
 	note       memory.Described
 	shared     []string // stems of keywords that both have, rarest first
 	rarity     float64  // of the rarest shared stem, 1 for one that no other note here has
@@ -62,7 +62,7 @@ type relation struct {
 // first, at most three; change a neighbour only when it is clearly related:
 // union of keywords, and the first characters of the new context appended.
 func evolve(in amem.EvolveInput) evolution {
-	rel := relations(in)
+	rel := relatedNeighbors(in)
 	out := evolution{Reflections: []reflection{}}
 	out.Actions, out.SuggestedConnections, out.TagsToUpdate = []string{}, []int{}, []string{}
 
@@ -101,8 +101,8 @@ func evolve(in amem.EvolveInput) evolution {
 		if ctx == r.note.Context && slices.Equal(kw, r.note.Keywords) {
 			continue
 		}
-		out.NewContextNeighborhood[r.place] = ctx
-		out.NewKeywordsNeighborhood[r.place] = nonNil(kw)
+		out.NewContextNeighborhood[r.index] = ctx
+		out.NewKeywordsNeighborhood[r.index] = nonNil(kw)
 		updated = min(updated, r.confidence)
 		if !slices.Contains(out.Actions, "update_neighbor") {
 			out.Actions = append(out.Actions, "update_neighbor")
@@ -111,7 +111,7 @@ func evolve(in amem.EvolveInput) evolution {
 	}
 	// The gate guards changes to old notes: with such changes the least sure of
 	// them speaks, else the surest link.
-	trust = round(min(trust, updated))
+	trust = roundScore(min(trust, updated))
 	out.Confidence = &trust
 	return out
 }
@@ -123,25 +123,25 @@ func nonNil(list []string) []string {
 	return list
 }
 
-// round keeps four digits, so that answers read well and compare.
-func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+// roundScore keeps four digits, so that answers read well and compare.
+func roundScore(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
-// relations gives the neighbours that share a keyword with the new note, the
+// relatedNeighbors gives the neighbours that share a keyword with the new note, the
 // rarest first.
-func relations(in amem.EvolveInput) []relation {
-	names := speakers(in)
+func relatedNeighbors(in amem.EvolveInput) []relatedNeighbor {
+	names := speakerNames(in)
 	own := keywordStems(in.New, names)
 	stems := make([]map[string]bool, len(in.Neighbors))
 	notesWith := map[string]int{}
 	for i, n := range in.Neighbors {
-		stems[i] = set(keywordStems(n, names))
+		stems[i] = stringSet(keywordStems(n, names))
 		for st := range stems[i] {
 			notesWith[st]++
 		}
 	}
-	var out []relation
+	var out []relatedNeighbor
 	for i, n := range in.Neighbors {
-		r := relation{place: i, note: n, kind: complement, reason: "shared_keywords"}
+		r := relatedNeighbor{index: i, note: n, kind: kindComplement, reason: "shared_keywords"}
 		for _, st := range own {
 			if stems[i][st] {
 				r.shared = append(r.shared, st)
@@ -152,16 +152,16 @@ func relations(in amem.EvolveInput) []relation {
 		}
 		slices.SortStableFunc(r.shared, func(a, b string) int { return cmp.Compare(notesWith[a], notesWith[b]) })
 		r.rarity = 1 / float64(notesWith[r.shared[0]])
-		r.confidence = trustIn(n.Score, len(r.shared))
+		r.confidence = linkConfidence(n.Score, len(r.shared))
 		if reason := contradiction(in.New.Content, n.Content); reason != "" {
-			r.kind, r.reason = conflict, reason
+			r.kind, r.reason = kindConflict, reason
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(a, b relation) int {
+	slices.SortStableFunc(out, func(a, b relatedNeighbor) int {
 		// What contradicts is linked before anything else: it must not be lost.
 		return cmp.Or(
-			cmp.Compare(boolInt(b.kind == conflict), boolInt(a.kind == conflict)),
+			cmp.Compare(boolInt(b.kind == kindConflict), boolInt(a.kind == kindConflict)),
 			cmp.Compare(b.rarity*float64(len(b.shared)), a.rarity*float64(len(a.shared))),
 			cmp.Compare(b.note.Score, a.note.Score),
 			cmp.Compare(a.note.Handle, b.note.Handle))
@@ -176,7 +176,7 @@ func boolInt(b bool) int {
 	return 0
 }
 
-func set(list []string) map[string]bool {
+func stringSet(list []string) map[string]bool {
 	m := make(map[string]bool, len(list))
 	for _, s := range list {
 		m[s] = true
@@ -184,17 +184,17 @@ func set(list []string) map[string]bool {
 	return m
 }
 
-// trustIn states the confidence that two notes belong together: what
+// linkConfidence states the confidence that two notes belong together: what
 // similarity leaves open is halved by every shared keyword. At similarity 0.6
 // two make 0.9 and three 0.95.
-func trustIn(score float64, shared int) float64 {
+func linkConfidence(score float64, shared int) float64 {
 	open := 1 - min(1, max(0, score))
 	return 1 - open*math.Pow(0.5, float64(shared))
 }
 
-// speakers gives the folded names of those who say the notes: that two people
+// speakerNames gives the folded names of those who say the notes: that two people
 // address each other is nothing that their notes share.
-func speakers(in amem.EvolveInput) map[string]bool {
+func speakerNames(in amem.EvolveInput) map[string]bool {
 	names := map[string]bool{}
 	for _, n := range append([]memory.Described{in.New}, in.Neighbors...) {
 		if _, name := splitSpeaker(n.Content, ""); name != "" {
@@ -221,7 +221,7 @@ func keywordStems(n memory.Described, names map[string]bool) []string {
 	seen := map[string]bool{}
 	for _, k := range n.Keywords {
 		for _, w := range text.Words(k) {
-			if text.IsStopWord(w, lang) || names[w] || generic(w) {
+			if text.IsStopWord(w, lang) || names[w] || isGenericWord(w) {
 				continue
 			}
 			if st := text.Stem(w, lang); !seen[st] && (!grown || content[st]) {
@@ -233,22 +233,22 @@ func keywordStems(n memory.Described, names map[string]bool) []string {
 	return out
 }
 
-// generic tells a word that describes only notes that have nothing better, see
+// isGenericWord tells a word that describes only notes that have nothing better, see
 // weakWords: two notes that share it ("went", "great") may have nothing in
 // common.
-func generic(w string) bool {
+func isGenericWord(w string) bool {
 	return utf8.RuneCountInString(w) < 2 || text.IsStopWord(w, text.English) || text.IsSmallTalk(w) || text.IsTimeWord(w)
 }
 
 // strengthenedTags adds to the new note's tags those that at least two of the
 // linked notes have. Empty means no change.
-func strengthenedTags(n memory.Described, linked []relation) []string {
+func strengthenedTags(n memory.Described, linked []relatedNeighbor) []string {
 	count := map[string]int{}
 	out := slices.Clone(n.Tags)
 	for _, r := range linked {
 		for _, t := range r.note.Tags {
 			count[t]++
-			if count[t] == 2 && !slices.Contains(out, t) && !formTag(t) && len(out) < maxUnionTags {
+			if count[t] == 2 && !slices.Contains(out, t) && !isFormTag(t) && len(out) < maxUnionTags {
 				out = append(out, t)
 			}
 		}
@@ -259,14 +259,14 @@ func strengthenedTags(n memory.Described, linked []relation) []string {
 	return out
 }
 
-// formTag tells a tag that says what a note looks like or is for, which does
+// isFormTag tells a tag that says what a note looks like or is for, which does
 // not pass from note to note.
-func formTag(t string) bool {
+func isFormTag(t string) bool {
 	switch t {
 	case "code", "list", "reference", "question", "document", "statement", "inquiry", "experience", "fact":
 		return true
 	}
-	for _, nt := range types {
+	for _, nt := range noteTypes {
 		if nt.name == t {
 			return true
 		}
@@ -323,7 +323,7 @@ func unionKeywords(old, added []string) []string {
 		seen[text.Fold(k)] = true
 	}
 	for _, k := range added {
-		if f := text.Fold(k); !seen[f] && len(out) < maxUnionKeywords && !generic(f) {
+		if f := text.Fold(k); !seen[f] && len(out) < maxUnionKeywords && !isGenericWord(f) {
 			seen[f] = true
 			out = append(out, k)
 		}
@@ -354,7 +354,7 @@ func contradiction(added, old string) string {
 	before := text.Sentences(old)
 	for _, a := range text.Sentences(added) {
 		for _, b := range before {
-			if reason := contradicts(a, b, lang); reason != "" {
+			if reason := sentenceContradiction(a, b, lang); reason != "" {
 				return reason
 			}
 		}
@@ -362,8 +362,8 @@ func contradiction(added, old string) string {
 	return ""
 }
 
-func contradicts(added, old string, lang text.Language) string {
-	a, b := termsButNumbers(added, lang), termsButNumbers(old, lang)
+func sentenceContradiction(added, old string, lang text.Language) string {
+	a, b := termsWithoutNumbers(added, lang), termsWithoutNumbers(old, lang)
 	common := 0
 	for t := range a {
 		if b[t] {
@@ -375,11 +375,11 @@ func contradicts(added, old string, lang text.Language) string {
 		return ""
 	}
 	alike := float64(common) / float64(shorter)
-	if re := revised[lang]; re != nil && alike >= alikeForRevision && re.MatchString(added) && !re.MatchString(old) {
+	if re := revisionPatterns[lang]; re != nil && alike >= alikeForRevision && re.MatchString(added) && !re.MatchString(old) {
 		return "revised"
 	}
-	negates := func(s string) bool { return negated[lang].MatchString(idioms.ReplaceAllString(s, "")) }
-	if negated[lang] != nil && alike >= alikeForNegation && negates(added) != negates(old) {
+	negates := func(s string) bool { return negationPatterns[lang].MatchString(idioms.ReplaceAllString(s, "")) }
+	if negationPatterns[lang] != nil && alike >= alikeForNegation && negates(added) != negates(old) {
 		return "negation"
 	}
 	x, y := numbers.FindAllString(added, -1), numbers.FindAllString(old, -1)
@@ -389,8 +389,8 @@ func contradicts(added, old string, lang text.Language) string {
 	return ""
 }
 
-func termsButNumbers(s string, lang text.Language) map[string]bool {
-	terms := set(text.TermsIn(s, lang))
+func termsWithoutNumbers(s string, lang text.Language) map[string]bool {
+	terms := stringSet(text.TermsIn(s, lang))
 	for _, n := range text.Words(strings.Join(numbers.FindAllString(s, -1), " ")) {
 		delete(terms, n)
 	}

@@ -37,7 +37,7 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 		if people && u.Role != memory.RoleUser || !people && u.Role != memory.RoleAssistant {
 			continue
 		}
-		l := listener{in: in, u: u, agent: !people}
+		l := utteranceReader{in: in, u: u, agent: !people}
 		for _, fact := range l.facts() {
 			if key := text.Fold(fact); !seen[key] && len(out.Facts) < limit {
 				seen[key] = true
@@ -48,34 +48,34 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 	return out
 }
 
-// listener reads one utterance.
-type listener struct {
+// utteranceReader reads one utterance.
+type utteranceReader struct {
 	in    mem0.ExtractInput
 	u     memory.Utterance
 	agent bool // what the assistant says is what counts
 }
 
 // facts gives the facts of an utterance in order.
-func (l listener) facts() []string {
+func (l utteranceReader) facts() []string {
 	var out []string
 	last := false // the sentence before became a fact
 	for _, s := range utteredSentences(l.u.Content) {
 		if isHan(s) {
 			last = false
 			if !l.agent {
-				found := hanFactsOf(s, l.speaker("用户", "助手"), l.u.Time)
+				found := hanSentenceFacts(s, l.speakerName("用户", "助手"), l.u.Time)
 				out, last = append(out, found...), len(found) > 0
 			}
 			continue
 		}
-		name := l.speaker("the user", "the assistant")
-		if found := l.english(s, name); len(found) > 0 {
+		name := l.speakerName("the user", "the assistant")
+		if found := l.englishFacts(s, name); len(found) > 0 {
 			out, last = append(out, found...), true
 			continue
 		}
 		// What goes on about the person or thing before it joins that fact.
-		if last && utf8.RuneCountInString(s) <= maxFactRunes && goesOn(s) {
-			more := retell(resolveDates(tidy(s), l.u.Time), name)
+		if last && utf8.RuneCountInString(s) <= maxFactRunes && continuesLastFact(s) {
+			more := retell(resolveDates(stripFiller(s), l.u.Time), name)
 			if joined := out[len(out)-1] + " " + more; utf8.RuneCountInString(joined) <= maxFactRunes {
 				out[len(out)-1] = joined
 			}
@@ -85,19 +85,19 @@ func (l listener) facts() []string {
 	return slices.DeleteFunc(out, func(f string) bool { return utf8.RuneCountInString(f) > maxFactRunes })
 }
 
-// english gives the facts of one sentence: of all of it, else of its last part
+// englishFacts gives the facts of one sentence: of all of it, else of its last part
 // in which somebody speaks of themselves.
-func (l listener) english(s, name string) []string {
+func (l utteranceReader) englishFacts(s, name string) []string {
 	if l.agent {
 		if f := englishFact(s, name, l.u.Time, true); f != "" {
 			return []string{f}
 		}
 		return nil
 	}
-	if found := factsOf(s, name, l.u.Time); len(found) > 0 {
+	if found := sentenceFacts(s, name, l.u.Time); len(found) > 0 {
 		return found
 	}
-	return factsOf(ownClause(s), name, l.u.Time)
+	return sentenceFacts(ownClause(s), name, l.u.Time)
 }
 
 // clauseBreak parts what somebody says to the other from what they say of themselves.
@@ -111,7 +111,7 @@ func ownClause(s string) string {
 		return ""
 	}
 	m := at[len(at)-1]
-	if supposed.MatchString(s[m[0]:]) || requests.MatchString(tidy(s)) || injected.MatchString(s) {
+	if suppositions.MatchString(s[m[0]:]) || requests.MatchString(stripFiller(s)) || injectedInstructions.MatchString(s) {
 		return ""
 	}
 	part := strings.TrimLeft(s[m[0]:], " ,;–—-")
@@ -121,8 +121,8 @@ func ownClause(s string) string {
 	return part
 }
 
-// speaker is the name that facts give to who speaks.
-func (l listener) speaker(user, assistant string) string {
+// speakerName is the name that facts give to who speaks.
+func (l utteranceReader) speakerName(user, assistant string) string {
 	if name := strings.Join(strings.Fields(l.u.Name), " "); name != "" && utf8.RuneCountInString(name) <= 64 {
 		return name
 	}
@@ -142,8 +142,8 @@ func utteredSentences(s string) []string {
 	s = strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`, "\u00a0", " ").Replace(s)
 	var out []string
 	for line := range strings.Lines(s) {
-		line = strings.TrimSpace(faces.ReplaceAllString(line, " "))
-		if line == "" || strings.HasPrefix(line, ">") || strings.HasPrefix(line, "|") || injected.MatchString(line) {
+		line = strings.TrimSpace(emojis.ReplaceAllString(line, " "))
+		if line == "" || strings.HasPrefix(line, ">") || strings.HasPrefix(line, "|") || injectedInstructions.MatchString(line) {
 			continue
 		}
 		out = append(out, text.Sentences(line)...)
@@ -164,16 +164,16 @@ func isHan(s string) bool {
 	return han > 0 && han*3 >= latin
 }
 
-// tidy takes off what leads in and what is only added, until nothing is left
+// stripFiller takes off what leads in and what is only added, until nothing is left
 // to take.
-func tidy(s string) string {
+func stripFiller(s string) string {
 	s = strings.TrimLeft(strings.TrimSpace(s), "-*•# ")
 	for range 6 {
 		was := s
 		s = strings.TrimSpace(leadIns.ReplaceAllString(s, ""))
 		s = calledBy.ReplaceAllString(s, "")
 		s = strings.TrimSpace(toldYou.ReplaceAllString(s, ""))
-		if m := addressedFirst.FindString(s); m != "" && startsOver(s[len(m):]) {
+		if m := addressedFirst.FindString(s); m != "" && startsSentence(s[len(m):]) {
 			s = s[len(m):]
 		}
 		s = afterthoughts.ReplaceAllString(s, "")
@@ -184,8 +184,8 @@ func tidy(s string) string {
 	return s
 }
 
-// startsOver tells that a sentence begins after a name by which the other is called.
-func startsOver(s string) bool {
+// startsSentence tells that a sentence begins after a name by which the other is called.
+func startsSentence(s string) bool {
 	first, _, _ := strings.Cut(s, " ")
 	first = strings.ToLower(first)
 	switch first {
@@ -197,23 +197,23 @@ func startsOver(s string) bool {
 
 var selfWords = wordSet("i we my our i'm i've i'd i'll we're we've we'd we'll me us myself ourselves mine ours im ive")
 
-// hasSelf tells that the speaker is in a sentence.
-func hasSelf(words []string) bool {
+// mentionsSpeaker tells that the speaker is in a sentence.
+func mentionsSpeaker(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return selfWords[w] })
 }
 
 func lowerWords(s string) []string {
 	var out []string
-	for _, p := range pieces(s) {
-		if p.word {
-			out = append(out, strings.ToLower(p.s))
+	for _, p := range tokenize(s) {
+		if p.isWord {
+			out = append(out, strings.ToLower(p.text))
 		}
 	}
 	return out
 }
 
-// substance counts the words that say something.
-func substance(words []string) int {
+// countContentWords counts the words that say something.
+func countContentWords(words []string) int {
 	n := 0
 	seen := map[string]bool{}
 	for _, w := range words {
@@ -227,112 +227,112 @@ func substance(words []string) int {
 	return n
 }
 
-// minTelling is how many words a sentence must have that say something; one is
+// minContentWords is how many words a sentence must have that say something; one is
 // enough for the forms that strong knows.
-const minTelling = 2
+const minContentWords = 2
 
 // englishFact gives the fact of a sentence, "" where there is none.
 func englishFact(s, name string, said time.Time, agent bool) string {
 	if strings.Contains(s, "?") || strings.Count(s, `"`)%2 == 1 || utf8.RuneCountInString(s) > maxFactRunes {
 		return ""
 	}
-	s = tidy(s)
+	s = stripFiller(s)
 	if agent {
-		return promised(s, name, said)
+		return promisedFact(s, name, said)
 	}
-	if s == "" || requests.MatchString(s) || injected.MatchString(s) || unfinished.MatchString(s) || reactions.MatchString(s) {
+	if s == "" || requests.MatchString(s) || injectedInstructions.MatchString(s) || unfinished.MatchString(s) || reactions.MatchString(s) {
 		return ""
 	}
-	if mutual.MatchString(s) || supposed.MatchString(s) && !wished.MatchString(s) {
+	if mutualStatement.MatchString(s) || suppositions.MatchString(s) && !statedWishes.MatchString(s) {
 		return ""
 	}
-	s = unclip(s)
+	s = restoreSubject(s)
 	words := lowerWords(s)
-	if len(words) < 2 || addressesYou(words) {
+	if len(words) < 2 || addressesListener(words) {
 		return ""
 	}
-	n := substance(words)
+	n := countContentWords(words)
 	switch {
-	case aimless.MatchString(s) && n < 2*minTelling:
+	case pronounObject.MatchString(s) && n < 2*minContentWords:
 		return ""
-	case dangles(s) && n < 2*minTelling+1:
+	case hasDanglingReference(s) && n < 2*minContentWords+1:
 		return ""
-	case strong.MatchString(s):
+	case strongStatement.MatchString(s):
 		if n < 1 {
 			return ""
 		}
-	case n < minTelling:
+	case n < minContentWords:
 		return ""
-	case selfFirst(words):
-		if feelings.MatchString(s) && n < minTelling+1 {
+	case startsWithSpeaker(words):
+		if feelings.MatchString(s) && n < minContentWords+1 {
 			return ""
 		}
-	case hasSelf(words):
-		if n < minTelling || pronounFirst.MatchString(s) || mused.MatchString(s) || !told(s) {
+	case mentionsSpeaker(words):
+		if n < minContentWords || pronounFirst.MatchString(s) || generalRemark.MatchString(s) || !involvesSpeakerAlone(s) {
 			return ""
 		}
-	case !aboutOthers(s, words) && !scheduled(s, said):
+	case !isAboutNamedSubject(s, words) && !isScheduled(s, said):
 		return ""
 	}
 	return retell(resolveDates(s, said), name)
 }
 
-// dangles tells that a sentence speaks of what only an earlier one names: a
+// hasDanglingReference tells that a sentence speaks of what only an earlier one names: a
 // pronoun before anything that it could stand for.
-func dangles(s string) bool {
-	at := dangling.FindStringIndex(s)
+func hasDanglingReference(s string) bool {
+	at := danglingReference.FindStringIndex(s)
 	if len(at) == 0 || antecedent.MatchString(s[:at[0]]) {
 		return false
 	}
 	// A name inside the sentence may be meant.
-	for i, p := range pieces(s[:at[0]]) {
-		if i > 0 && p.word && startsUpper(p.s) && !selfWords[strings.ToLower(p.s)] {
+	for i, p := range tokenize(s[:at[0]]) {
+		if i > 0 && p.isWord && startsUpper(p.text) && !selfWords[strings.ToLower(p.text)] {
 			return false
 		}
 	}
 	return true
 }
 
-// selfFirst tells that the speaker is what a sentence is about: the first
+// startsWithSpeaker tells that the speaker is what a sentence is about: the first
 // word, or the first behind a date, or a clause of time.
-func selfFirst(words []string) bool {
+func startsWithSpeaker(words []string) bool {
 	for i, w := range words[:min(len(words), 9)] {
 		switch {
 		case selfWords[w]:
 			return true
-		case i == 0 && !opens[w] && !text.IsTimeWord(w) && !isAdverb(w):
+		case i == 0 && !clauseOpeners[w] && !text.IsTimeWord(w) && !isAdverb(w):
 			return false
 		}
 	}
 	return false
 }
 
-// opens are words that a clause before the subject begins with.
-var opens = wordSet("when while since after before during on in at last this next every each for from as one two three with back the by")
+// clauseOpeners are words that a clause before the subject begins with.
+var clauseOpeners = wordSet("when while since after before during on in at last this next every each for from as one two three with back the by")
 
-// told tells that a sentence whose subject is another thing has a verb, and
+// involvesSpeakerAlone tells that a sentence whose subject is another thing has a verb, and
 // speaks of the speaker alone.
-func told(s string) bool {
-	words := pieces(s)
+func involvesSpeakerAlone(s string) bool {
+	words := tokenize(s)
 	at := 0
 	for _, p := range words {
-		w := strings.ToLower(p.s)
-		if p.word && selfWords[w] {
+		w := strings.ToLower(p.text)
+		if p.isWord && selfWords[w] {
 			switch w {
 			case "us", "our", "we", "we're", "we've", "we'll", "ourselves":
 				return false
 			case "my":
-				return finite.MatchString(s)
+				return finiteVerb.MatchString(s)
 			}
-			return finite.MatchString(s[:at])
+			return finiteVerb.MatchString(s[:at])
 		}
-		at += len(p.s)
+		at += len(p.text)
 	}
 	return false
 }
 
-// addressesYou tells that a sentence speaks to the other.
-func addressesYou(words []string) bool {
+// addressesListener tells that a sentence speaks to the other.
+func addressesListener(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
 		switch w {
 		case "you", "your", "yours", "yourself", "you're", "you've", "you'll", "you'd", "u", "ur", "y'all", "let's", "lets":
@@ -342,19 +342,19 @@ func addressesYou(words []string) bool {
 	})
 }
 
-// unclip gives a sentence whose "I" was left out its subject back.
-func unclip(s string) string {
+// restoreSubject gives a sentence whose "I" was left out its subject back.
+func restoreSubject(s string) string {
 	first, rest, _ := strings.Cut(s, " ")
 	w := strings.ToLower(first)
 	low := strings.ToLower(s[:1]) + s[1:]
 	switch {
 	case w == "just" || w == "finally" || w == "recently":
 		second, _, _ := strings.Cut(rest, " ")
-		if second = strings.ToLower(second); clippedPast[second] || pastForm(second) && !clippedNot[second] {
+		if second = strings.ToLower(second); clippedPast[second] || isPastForm(second) && !clippedNot[second] {
 			return "I " + low
 		}
 	case rest == "":
-	case clippedPast[w], pastForm(w) && !clippedNot[w] && clippedObject.MatchString(rest):
+	case clippedPast[w], isPastForm(w) && !clippedNot[w] && clippedObject.MatchString(rest):
 		return "I " + low
 	case w == "been":
 		return "I have " + low
@@ -380,64 +380,64 @@ var notNames = wordSet(`it that this these those there here he she they who what
 	friends family work health exercise animals dogs cats games food sports history science technology god today yesterday tomorrow
 	sounds looks seems glad great good congrats happy`)
 
-// aboutOthers tells a statement about a named person or thing.
-func aboutOthers(s string, words []string) bool {
-	return namedSubject.MatchString(s) && !strings.HasSuffix(words[0], "ing") && !mused.MatchString(s) && !notNames[strings.TrimSuffix(words[0], "'s")] && substance(words) >= minTelling+1
+// isAboutNamedSubject tells a statement about a named person or thing.
+func isAboutNamedSubject(s string, words []string) bool {
+	return namedSubject.MatchString(s) && !strings.HasSuffix(words[0], "ing") && !generalRemark.MatchString(s) && !notNames[strings.TrimSuffix(words[0], "'s")] && countContentWords(words) >= minContentWords+1
 }
 
-// scheduled tells a statement about something on a day that is seen from today.
-func scheduled(s string, said time.Time) bool {
-	if said.IsZero() || pronounFirst.MatchString(s) || mused.MatchString(s) || !finite.MatchString(s) {
+// isScheduled tells a statement about something on a day that is seen from today.
+func isScheduled(s string, said time.Time) bool {
+	if said.IsZero() || pronounFirst.MatchString(s) || generalRemark.MatchString(s) || !finiteVerb.MatchString(s) {
 		return false
 	}
 	return slices.ContainsFunc(when.Parse(s, said), func(r when.Range) bool { return relativeWords.MatchString(s[r.Start:r.End]) })
 }
 
-// goesOn tells a sentence that says more about who or what was just spoken of.
-func goesOn(s string) bool {
-	t := tidy(s)
+// inflectAfterAnd tells a sentence that says more about who or what was just spoken of.
+func continuesLastFact(s string) bool {
+	t := stripFiller(s)
 	words := lowerWords(t)
-	if strings.Contains(s, "?") || supposed.MatchString(t) || len(words) == 0 || reactions.MatchString(t) || requests.MatchString(t) {
+	if strings.Contains(s, "?") || suppositions.MatchString(t) || len(words) == 0 || reactions.MatchString(t) || requests.MatchString(t) {
 		return false
 	}
-	more := thirdPerson.MatchString(t) || selfWords[words[0]] && dangles(t)
-	if !more || addressesYou(words) {
+	more := thirdPersonFirst.MatchString(t) || selfWords[words[0]] && hasDanglingReference(t)
+	if !more || addressesListener(words) {
 		return false
 	}
-	need := minTelling
+	need := minContentWords
 	if words[0] == "it" || words[0] == "it's" {
 		need++ // most of what "it" does is to be great
 	}
-	return substance(words) >= need
+	return countContentWords(words) >= need
 }
 
-// promises are what an assistant says that binds it or advises somebody.
-var promises = regexp.MustCompile(`(?i)^(?:i(?:'ve| have| will|'ll|'m going to| am going to| recommend| recommended| suggest| suggested| booked| scheduled| created| sent| set up| found| ordered| updated| reserved| completed| finished| advise| promised?)\b|you should\b|(?:my|the) (?:recommendation|suggestion|advice)\b|we agreed\b)`)
+// promiseForms are what an assistant says that binds it or advises somebody.
+var promiseForms = regexp.MustCompile(`(?i)^(?:i(?:'ve| have| will|'ll|'m going to| am going to| recommend| recommended| suggest| suggested| booked| scheduled| created| sent| set up| found| ordered| updated| reserved| completed| finished| advise| promised?)\b|you should\b|(?:my|the) (?:recommendation|suggestion|advice)\b|we agreed\b)`)
 
-// idle promises say nothing of what will be done.
-var idle = regexp.MustCompile(`(?i)^i(?:'ll|'ve| will| have)(?: \w+)? (?:be happy|be glad|do my best|be here|help you|let you|keep (?:that|it|this)|remember|try|got it|noted)`)
+// emptyPromise promises say nothing of what will be done.
+var emptyPromise = regexp.MustCompile(`(?i)^i(?:'ll|'ve| will| have)(?: \w+)? (?:be happy|be glad|do my best|be here|help you|let you|keep (?:that|it|this)|remember|try|got it|noted)`)
 
-// promised gives what the assistant commits itself to.
-func promised(s, name string, said time.Time) string {
+// promisedFact gives what the assistant commits itself to.
+func promisedFact(s, name string, said time.Time) string {
 	words := lowerWords(s)
-	if !promises.MatchString(s) || idle.MatchString(s) || injected.MatchString(s) || substance(words) < minTelling {
+	if !promiseForms.MatchString(s) || emptyPromise.MatchString(s) || injectedInstructions.MatchString(s) || countContentWords(words) < minContentWords {
 		return ""
 	}
 	s = resolveDates(s, said)
-	p := pieces(s)
+	p := tokenize(s)
 	for i := range p {
-		switch strings.ToLower(p[i].s) {
+		switch strings.ToLower(p[i].text) {
 		case "you":
-			p[i].s = "the user"
+			p[i].text = "the user"
 		case "your":
-			p[i].s = "the user's"
+			p[i].text = "the user's"
 		case "yours":
-			p[i].s = "the user's"
+			p[i].text = "the user's"
 		}
 	}
 	var b strings.Builder
 	for _, one := range p {
-		b.WriteString(one.s)
+		b.WriteString(one.text)
 	}
 	return retell(b.String(), name)
 }

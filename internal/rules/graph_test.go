@@ -10,11 +10,11 @@ import (
 
 // graphOf gives the entities and triples that the two calls make of texts.
 func graphOf(user string, texts ...string) (names, triples []string) {
-	e := entities(mem0.EntitiesInput{Texts: texts, User: user}).Entities
+	e := findEntities(mem0.EntitiesInput{Texts: texts, User: user}).Entities
 	for _, one := range e {
 		names = append(names, one.Entity+"/"+one.Type)
 	}
-	for _, r := range relationsAmong(mem0.RelationsInput{Texts: texts, Entities: e, User: user}).Relations {
+	for _, r := range findRelations(mem0.RelationsInput{Texts: texts, Entities: e, User: user}).Relations {
 		triples = append(triples, r.Source+" "+r.Relation+" "+r.Destination)
 	}
 	return names, triples
@@ -48,11 +48,11 @@ func TestGraph(t *testing.T) {
 		}
 	}
 	// Only among the entities given.
-	r := relationsAmong(mem0.RelationsInput{Texts: []string{"Ana likes tea."}, Entities: []mem0.Entity{{Entity: "Ana"}}})
+	r := findRelations(mem0.RelationsInput{Texts: []string{"Ana likes tea."}, Entities: []mem0.Entity{{Entity: "Ana"}}})
 	if len(r.Relations) != 0 {
 		t.Errorf("%+v", r)
 	}
-	r = relationsAmong(mem0.RelationsInput{Texts: []string{"Ana likes tea."}, Entities: []mem0.Entity{{Entity: "ana"}, {Entity: "Tea"}}})
+	r = findRelations(mem0.RelationsInput{Texts: []string{"Ana likes tea."}, Entities: []mem0.Entity{{Entity: "ana"}, {Entity: "Tea"}}})
 	if len(r.Relations) != 1 || r.Relations[0] != (mem0.Triple{Source: "ana", Relation: "likes", Destination: "Tea"}) {
 		t.Errorf("%+v", r)
 	}
@@ -83,7 +83,7 @@ func TestConflicts(t *testing.T) {
 		"ana met bob":              "",
 	} {
 		got := []string{}
-		for _, c := range conflicts(mem0.ConflictsInput{New: []mem0.Triple{triple(added)}, Existing: existing}).Invalidate {
+		for _, c := range findConflicts(mem0.ConflictsInput{New: []mem0.Triple{triple(added)}, Existing: existing}).Invalidate {
 			got = append(got, c.Source+" "+c.Relation+" "+c.Destination)
 		}
 		if strings.Join(got, ", ") != want {

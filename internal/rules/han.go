@@ -16,7 +16,7 @@ var (
 	hanSupposed  = regexp.MustCompile(`如果|要是|假如|假设|万一|也许|可能会|说不定|要不是`)
 	hanQuestion  = regexp.MustCompile(`[?？]|(?:吗|呢|么)[。！!~]*$|^(?:什么|怎么|为什么|哪|谁|几点|多少)|是不是|有没有|好不好`)
 	hanKin       = `妈妈|爸爸|母亲|父亲|爷爷|奶奶|外公|外婆|姥姥|姥爷|哥哥|弟弟|姐姐|妹妹|丈夫|妻子|老公|老婆|女朋友|男朋友|女友|男友|儿子|女儿|孩子|同事|朋友|室友|老板|邻居|同学|老师|表哥|表弟|表姐|表妹|堂哥|堂弟|叔叔|阿姨|舅舅|姑姑|妈|爸|哥|弟|姐|妹|家人|父母`
-	hanOwn       = regexp.MustCompile(`^(?:` + hanKin + `)`)
+	hanOwnKin    = regexp.MustCompile(`^(?:` + hanKin + `)`)
 	hanOthers    = regexp.MustCompile(`^\p{Han}{2,3}(?:住在|喜欢|搬到|爱吃|是我|在\p{Han}{1,8}(?:工作|上班|上学|读书))`)
 	hanClipped   = regexp.MustCompile(`^(?:(?:昨天|前天|今天|今早|昨晚|上周\p{Han}?|上个月|去年|刚刚|刚|最近|上周末|周末|明天|下周\p{Han}?|下个月|明年)[，, ]?)?(?:和\p{Han}{1,6}(?:一起)?)?(?:去了|买了|吃了|看了|参加了|打算|准备|计划|刚去|刚买|搬到|学会了|开始|完成了|收到了|要去|想去|决定)`)
 	hanSelfKin   = regexp.MustCompile(`我(` + hanKin + `|们家|家|公司|们公司|们学校|学校)`)
@@ -34,13 +34,13 @@ func hanFact(s, name string, said time.Time) string {
 		}
 	}
 	if s == "" || utf8.RuneCountInString(s) > maxFactRunes || hanQuestion.MatchString(s) || hanRequests.MatchString(s) ||
-		hanReactions.MatchString(s) || hanSupposed.MatchString(s) || injected.MatchString(s) || strings.ContainsAny(s, "你您") {
+		hanReactions.MatchString(s) || hanSupposed.MatchString(s) || injectedInstructions.MatchString(s) || strings.ContainsAny(s, "你您") {
 		return ""
 	}
 	self := strings.Contains(s, "我") || strings.Contains(s, "咱们")
 	switch {
 	case self:
-	case hanOwn.MatchString(s):
+	case hanOwnKin.MatchString(s):
 		s = name + "的" + s
 	case hanClipped.MatchString(s):
 		s = name + s
@@ -96,19 +96,19 @@ func isLatin(s string) bool {
 
 // What the rules see of likings and journeys in Chinese.
 var (
-	hanThing   = regexp.MustCompile(`^(\p{Han}{2,10}?)是(用户|\p{Han}{2,3}|[A-Za-z]+ ?)的(?:一个|一项|一大)?(?:爱好|兴趣)`)
-	hanHobby   = regexp.MustCompile(`的(?:一个|一项)?(?:兴趣爱好|爱好|兴趣)是`)
-	hanKeen    = regexp.MustCompile(`对(\p{Han}{1,8}?)(?:很|非常|特别|十分|也)*(?:感兴趣|有兴趣|着迷)`)
-	hanPlan    = regexp.MustCompile(`打算|计划|准备|想要?$|可能|考虑|将要?$|要$|会$|希望`)
-	hanOff     = regexp.MustCompile(`取消|放弃|泡汤|不(?:再|打算|想|会|能|准备)?(?:去|飞|到)`)
-	hanTowards = regexp.MustCompile(`(?:去|飞往|飞|前往|到)(\p{Han}{2,6}?)(?:了|旅|玩|度假|出差|看|参观|游|的|之|一趟|开会|$|[，,。；、！!])`)
-	hanTrip    = regexp.MustCompile(`(?:的|消了?|弃了?|了|去|飞|往|到|^)(\p{Han}{2,4}?)(?:之行|之旅|的?行程|的?旅行|的?旅游|游)`)
+	hanLikedThing = regexp.MustCompile(`^(\p{Han}{2,10}?)是(用户|\p{Han}{2,3}|[A-Za-z]+ ?)的(?:一个|一项|一大)?(?:爱好|兴趣)`)
+	hanHobby      = regexp.MustCompile(`的(?:一个|一项)?(?:兴趣爱好|爱好|兴趣)是`)
+	hanKeenOn     = regexp.MustCompile(`对(\p{Han}{1,8}?)(?:很|非常|特别|十分|也)*(?:感兴趣|有兴趣|着迷)`)
+	hanPlan       = regexp.MustCompile(`打算|计划|准备|想要?$|可能|考虑|将要?$|要$|会$|希望`)
+	hanCalledOff  = regexp.MustCompile(`取消|放弃|泡汤|不(?:再|打算|想|会|能|准备)?(?:去|飞|到)`)
+	hanTripTo     = regexp.MustCompile(`(?:去|飞往|飞|前往|到)(\p{Han}{2,6}?)(?:了|旅|玩|度假|出差|看|参观|游|的|之|一趟|开会|$|[，,。；、！!])`)
+	hanNamedTrip  = regexp.MustCompile(`(?:的|消了?|弃了?|了|去|飞|往|到|^)(\p{Han}{2,4}?)(?:之行|之旅|的?行程|的?旅行|的?旅游|游)`)
 )
 
 // hanTripsIn is tripsIn for Chinese.
 func hanTripsIn(s string) []string {
 	var out []string
-	for _, form := range []*regexp.Regexp{hanTowards, hanTrip} {
+	for _, form := range []*regexp.Regexp{hanTripTo, hanNamedTrip} {
 		for _, m := range form.FindAllStringSubmatch(s, 4) {
 			if !slices.Contains(out, m[1]) {
 				out = append(out, m[1])
@@ -118,17 +118,17 @@ func hanTripsIn(s string) []string {
 	return out
 }
 
-// hanOffTrips is offTrips for Chinese.
-func hanOffTrips(rest string) []string {
-	if !hanOff.MatchString(rest) {
+// hanCanceledTrips is canceledTrips for Chinese.
+func hanCanceledTrips(rest string) []string {
+	if !hanCalledOff.MatchString(rest) {
 		return nil
 	}
 	return hanTripsIn(rest)
 }
 
-// hanLiking brings the ways to say that somebody likes something to one, with
+// normalizeHanLiking brings the ways to say that somebody likes something to one, with
 // the subject in front.
-func hanLiking(s string) string {
-	s = hanThing.ReplaceAllString(s, "${2}喜欢$1")
-	return hanKeen.ReplaceAllString(hanHobby.ReplaceAllString(s, "喜欢"), "喜欢$1")
+func normalizeHanLiking(s string) string {
+	s = hanLikedThing.ReplaceAllString(s, "${2}喜欢$1")
+	return hanKeenOn.ReplaceAllString(hanHobby.ReplaceAllString(s, "喜欢"), "喜欢$1")
 }

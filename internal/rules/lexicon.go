@@ -158,10 +158,10 @@ func newLexicon() *lexicon {
 	return l
 }
 
-// match gives the n domains that most words of s speak for, in order of
+// topTopics gives the n domains that most words of s speak for, in order of
 // number and then of first appearance. A short text is often taken for
 // English, so that language is always looked into.
-func (l *lexicon) match(s string, lang text.Language, n int) []string {
+func (l *lexicon) topTopics(s string, lang text.Language, n int) []string {
 	type hit struct{ topic, count, first int }
 	hits := map[int]*hit{}
 	add := func(topics []int, at int) {

@@ -20,20 +20,20 @@ var addressedFirst = regexp.MustCompile(`^\p{Lu}[\p{Ll}'’]+[,!]\s+`)
 // afterthoughts stand behind what is said and add nothing to it.
 var afterthoughts = regexp.MustCompile(`(?i)\s*[,;–—-]+\s*(?:you know|right|haha+|lol|so yeah|though|how about you|what about you|and yourself|and you|you see|i guess|i think|if you know what i mean|thanks|thank you|ha|huh|or something|fingers crossed|check it out|take a look|look)\s*[.!?]*$`)
 
-// faces are pictures and smileys.
-var faces = regexp.MustCompile(`[\x{2190}-\x{2BFF}\x{1F000}-\x{1FAFF}\x{FE0F}\x{200D}]+|(?:^|\s)[:;=]-?[)(DPp/]+(?:\s|$)`)
+// emojis are pictures and smileys.
+var emojis = regexp.MustCompile(`[\x{2190}-\x{2BFF}\x{1F000}-\x{1FAFF}\x{FE0F}\x{200D}]+|(?:^|\s)[:;=]-?[)(DPp/]+(?:\s|$)`)
 
 // requests ask somebody to do something.
 var requests = regexp.MustCompile(`(?i)^(?:please\b|kindly\b|(?:can|could|would|will|may|do|did|does|are|is|have|has|should|shall|what|how|why|who|where|when|which) |tell me|show me|give me|send me|help me|let me\b|let's\b|lets\b|keep\b|take a look|check (?:it |this |that )?out|look\b|take care\b|check\b|see\b|watch out|remember to|just (?:do|look|keep|let|take|be|remember|go)\b|wish(?:ing)? |sending |don't\b|do not\b|stay\b|go for|feel free|write\b|summari[sz]e\b|explain\b|translate\b|list\b|describe\b|imagine\b|ignore\b|forget\b|act as\b|pretend\b|i(?:'d| would) (?:like|love|want) (?:for )?you\b|i (?:want|need|expect|ask|beg) you\b|i (?:want|need|would like) (?:some |your |a )?(?:help|advice|tips|suggestions|recommendations)\b|i was (?:wondering|hoping) (?:if|whether|you))`)
 
-// injected are the marks of instructions that a text brings along.
-var injected = regexp.MustCompile(`(?i)(?:\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|your)\b.{0,30}\b(?:instruction|prompt|rule|message|memor|context|direction)|\bsystem prompt\b|\bas an ai\b|\byou are (?:now )?(?:an? )?(?:ai|assistant|chatbot|language model|dan)\b|\bdeveloper mode\b|\bjailbreak|^\s*(?:system|assistant|developer|tool|user|human)\s*:|</?(?:system|assistant|user|instructions?|prompt|memory|memories|context|tool)\b|\[/?inst\]|<\|)|忽略.{0,12}(?:指令|提示|规则|要求)|无视.{0,12}(?:指令|提示|规则)|系统提示|你现在是`)
+// injectedInstructions are the marks of instructions that a text brings along.
+var injectedInstructions = regexp.MustCompile(`(?i)(?:\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|any|your)\b.{0,30}\b(?:instruction|prompt|rule|message|memor|context|direction)|\bsystem prompt\b|\bas an ai\b|\byou are (?:now )?(?:an? )?(?:ai|assistant|chatbot|language model|dan)\b|\bdeveloper mode\b|\bjailbreak|^\s*(?:system|assistant|developer|tool|user|human)\s*:|</?(?:system|assistant|user|instructions?|prompt|memory|memories|context|tool)\b|\[/?inst\]|<\|)|忽略.{0,12}(?:指令|提示|规则|要求)|无视.{0,12}(?:指令|提示|规则)|系统提示|你现在是`)
 
-// supposed is what is not, or not yet, or only maybe.
-var supposed = regexp.MustCompile(`(?i)(?:^if\b|\bif (?:i|we|only|it|you|there)\b|\b(?:i|we) wish\b|\b(?:i|we)(?: would|'d) (?:have|be|say|think|guess|hate|do|go|never|probably)\b|\b(?:i|we) (?:could|should|might|may|must|shall|ought)\b|\b(?:suppose|imagine|what if|hypothetically|let's say|pretend)\b|^(?:maybe|perhaps|hopefully|probably)\b)`)
+// suppositions is what is not, or not yet, or only maybe.
+var suppositions = regexp.MustCompile(`(?i)(?:^if\b|\bif (?:i|we|only|it|you|there)\b|\b(?:i|we) wish\b|\b(?:i|we)(?: would|'d) (?:have|be|say|think|guess|hate|do|go|never|probably)\b|\b(?:i|we) (?:could|should|might|may|must|shall|ought)\b|\b(?:suppose|imagine|what if|hypothetically|let's say|pretend)\b|^(?:maybe|perhaps|hopefully|probably)\b)`)
 
-// wished is what sounds supposed and is a preference.
-var wished = regexp.MustCompile(`(?i)\b(?:i|we)(?: would|'d) (?:really |absolutely |definitely |also )?(?:love|like|prefer|rather)\b`)
+// statedWishes is what sounds supposed and is a preference.
+var statedWishes = regexp.MustCompile(`(?i)\b(?:i|we)(?: would|'d) (?:really |absolutely |definitely |also )?(?:love|like|prefer|rather)\b`)
 
 // reactions say something to what another said.
 var reactions = regexp.MustCompile(`(?i)^(?:` +
@@ -52,8 +52,8 @@ var reactions = regexp.MustCompile(`(?i)^(?:` +
 // unfinished ends where it says nothing: "I did!", "We can't wait!".
 var unfinished = regexp.MustCompile(`(?i)^(?:i|we)(?:'m| am|'re| are| do| did| will|'ll| have|'ve| can| can't| can't wait| would| love to| was| thought so| know| knew| see| get| think so| don't know| didn't know| don't mind| will do| promise| hope so)(?: (?:too|as well|it|that|so|indeed|really|definitely))*[.!…]*$`)
 
-// strong are statements that say something with a single word of content.
-var strong = regexp.MustCompile(`(?i)^(?:(?:i|we) (?:really |absolutely |just |also |still |now |no longer |do not |don't |don’t |used to |never )*(?:like|love|enjoy|prefer|hate|dislike|adore|live|lived|work|worked|study|studied|have|had|own|bought|adopted|play|speak|eat|moved|married|joined|quit|visited|started|stopped|graduated|teach|collect|drive|attend|attended|stayed|volunteer|volunteered|cancelled|canceled)\b|i(?:'m| am|'m not| am not) (?:not |no longer |now |a |an |from |allergic|married|single|divorced|engaged|vegetarian|vegan|pregnant|retired|\d|in |at |on |the )|(?:i was born|i grew up|i come from|i work|call me)|(?:my|our) [\p{L}' -]{2,40} (?:is|are|was|were|has|have|had|lives?|works?|moved|died|passed|got|loves?|likes?|plays?)\b)`)
+// strongStatement are statements that say something with a single word of content.
+var strongStatement = regexp.MustCompile(`(?i)^(?:(?:i|we) (?:really |absolutely |just |also |still |now |no longer |do not |don't |don’t |used to |never )*(?:like|love|enjoy|prefer|hate|dislike|adore|live|lived|work|worked|study|studied|have|had|own|bought|adopted|play|speak|eat|moved|married|joined|quit|visited|started|stopped|graduated|teach|collect|drive|attend|attended|stayed|volunteer|volunteered|cancelled|canceled)\b|i(?:'m| am|'m not| am not) (?:not |no longer |now |a |an |from |allergic|married|single|divorced|engaged|vegetarian|vegan|pregnant|retired|\d|in |at |on |the )|(?:i was born|i grew up|i come from|i work|call me)|(?:my|our) [\p{L}' -]{2,40} (?:is|are|was|were|has|have|had|lives?|works?|moved|died|passed|got|loves?|likes?|plays?)\b)`)
 
 // clippedPast are verbs that open a sentence whose "I" was left out.
 var clippedPast = wordSet(`went got had took made saw met bought found started finished joined visited tried spent moved adopted
@@ -68,19 +68,19 @@ var clippedPresent = wordSet(`planning thinking working trying looking hoping pr
 var clippedNot = wordSet(`excited interested used tired inspired surrounded blessed based given compared related thrilled stoked amazed impressed
 	honored touched moved need agreed interested relieved pleased packed filled dedicated determined devoted organized`)
 
-// finite is a verb that a whole sentence has.
-var finite = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|can|will|helps?|helped|makes?|made|gave|gives?|brings?|brought|keeps?|kept|taught|teach(?:es)?|told|said|got|gets|went|came|comes|took|takes|loves?|likes?|lets?|let|means?|meant|hit|put|puts|feels?|felt|reminds?|inspires?|won|sent|\p{L}{3,}ed|\p{L}+'s)\b`)
+// finiteVerb is a verb that a whole sentence has.
+var finiteVerb = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had|can|will|helps?|helped|makes?|made|gave|gives?|brings?|brought|keeps?|kept|taught|teach(?:es)?|told|said|got|gets|went|came|comes|took|takes|loves?|likes?|lets?|let|means?|meant|hit|put|puts|feels?|felt|reminds?|inspires?|won|sent|\p{L}{3,}ed|\p{L}+'s)\b`)
 
-// mused says something of the world at large.
-var mused = regexp.MustCompile(`(?i)\b(?:is|are|'s|was|were|being|be) (?:just |so |really |super |also |truly |always |such |very )*(?:an? |the )?(?:key|important|rewarding|amazing|great|hard|essential|crucial|vital|priceless|everything|powerful|special|precious|comforting|fulfilling|tough|wonderful|incredible|awesome|way|reminder|feeling|good|nice|cool|fun)\b|\b(?:people|everyone|anyone|folks)\b|^our .*\b(?:can|should|must|always)\b|^(?:life|nature|being|surrounding|knowing|seeing|having|there's nothing|it's|balance|moments like)\b`)
+// generalRemark says something of the world at large.
+var generalRemark = regexp.MustCompile(`(?i)\b(?:is|are|'s|was|were|being|be) (?:just |so |really |super |also |truly |always |such |very )*(?:an? |the )?(?:key|important|rewarding|amazing|great|hard|essential|crucial|vital|priceless|everything|powerful|special|precious|comforting|fulfilling|tough|wonderful|incredible|awesome|way|reminder|feeling|good|nice|cool|fun)\b|\b(?:people|everyone|anyone|folks)\b|^our .*\b(?:can|should|must|always)\b|^(?:life|nature|being|surrounding|knowing|seeing|having|there's nothing|it's|balance|moments like)\b`)
 
-// aimless are statements whose object stands in the sentence before.
-var aimless = regexp.MustCompile(`(?i)^(?:i|we)(?:'ve|'m|'re|'d|'ll)?(?: (?:\p{L}+ly|have|had|has|am|was|were|just|also|really|even|never|still|always|usually|often|finally|actually|already|will|would|do|did|don't|didn't|haven't|hadn't|can|can't|could|couldn't|been|going to|want to|wanted to|got to|gonna|love to|like to|use to|used to|try to|tried to))* \p{L}+(?: \p{L}+)? (?:it|this|that|them|these|those|him|her|one|there|so)(?:$|[.!,;]| (?:to|because|for|at|in|on|with|when|and|but|as|yet|too|so|cause|'cause|by|from|all|up|out|every|last|-|–|there|before|after|since|again|often)\b)`)
+// pronounObject are statements whose object stands in the sentence before.
+var pronounObject = regexp.MustCompile(`(?i)^(?:i|we)(?:'ve|'m|'re|'d|'ll)?(?: (?:\p{L}+ly|have|had|has|am|was|were|just|also|really|even|never|still|always|usually|often|finally|actually|already|will|would|do|did|don't|didn't|haven't|hadn't|can|can't|could|couldn't|been|going to|want to|wanted to|got to|gonna|love to|like to|use to|used to|try to|tried to))* \p{L}+(?: \p{L}+)? (?:it|this|that|them|these|those|him|her|one|there|so)(?:$|[.!,;]| (?:to|because|for|at|in|on|with|when|and|but|as|yet|too|so|cause|'cause|by|from|all|up|out|every|last|-|–|there|before|after|since|again|often)\b)`)
 
 // dangling words stand for something that must have been named before, which
 // antecedent words would do.
 var (
-	dangling = regexp.MustCompile(`(?i)\b(?:it|them|him|her|hers|there|this|that|these|those|one)(?:$|[.!,;]|\s+(?:[–—-]|to|because|for|at|in|on|with|when|and|but|as|yet|too|so|from|all|up|out|every|last|before|after|since|again|often|is|was|now|turned|has|snuggling|into|brings)\b)|` +
+	danglingReference = regexp.MustCompile(`(?i)\b(?:it|them|him|her|hers|there|this|that|these|those|one)(?:$|[.!,;]|\s+(?:[–—-]|to|because|for|at|in|on|with|when|and|but|as|yet|too|so|from|all|up|out|every|last|before|after|since|again|often|is|was|now|turned|has|snuggling|into|brings)\b)|` +
 		`\b(?:this|that|these|those) (?:place|spot|one|pic|photo|picture|case|day|idea|thing|things|moment|moments|memory|app|activity)\b|\bplaces like this\b|\bthose places\b`)
 	antecedent = regexp.MustCompile(`(?i)\b(?:an?|the|my|our|some|another|two|three|his|their|both|new|several|lots of|many) [\p{L}\d]`)
 )
@@ -88,14 +88,14 @@ var (
 // feelings say how it is to be somebody, which needs more to be a fact.
 var feelings = regexp.MustCompile(`(?i)^(?:i|we)(?:'m| am|'re| are| have| had|'ve)?(?: (?:really|so|just|always|also|still|definitely|never|been))* (?:feel|felt|feeling|find it|found it|can|gonna|going to|keep|stay|staying|keeping|try to|making|hope|knew)\b`)
 
-// mutual is said of several people as one, which cannot be said of one of them.
-var mutual = regexp.MustCompile(`(?i)\b(?:each other|one another|we(?:'re|'ve|'d|'ll)?(?: are| were| have| had| can)? (?:both|all)|both of us|us both|between us)\b`)
+// mutualStatement is said of several people as one, which cannot be said of one of them.
+var mutualStatement = regexp.MustCompile(`(?i)\b(?:each other|one another|we(?:'re|'ve|'d|'ll)?(?: are| were| have| had| can)? (?:both|all)|both of us|us both|between us)\b`)
 
 // pronounFirst opens a sentence that lives off the one before it.
 var pronounFirst = regexp.MustCompile(`(?i)^(?:it|that|this|these|those|they|he|she|there|here|him|her|them|his|their|its|one|both|some|everyone|everything|nothing|something|who|which|what|such|then)\b(?:'\w+)?`)
 
-// thirdPerson opens a sentence that may go on about the person before it.
-var thirdPerson = regexp.MustCompile(`(?i)^(?:they|he|she|it)(?:'s|'re|'ve|'d|'ll)?\s+\p{L}`)
+// thirdPersonFirst opens a sentence that may go on about the person before it.
+var thirdPersonFirst = regexp.MustCompile(`(?i)^(?:they|he|she|it)(?:'s|'re|'ve|'d|'ll)?\s+\p{L}`)
 
 // adverbs may stand between a subject and its verb.
 var adverbs = wordSet(`just really also still always never usually often recently finally actually totally even only already definitely
@@ -105,9 +105,9 @@ var adverbs = wordSet(`just really also still always never usually often recentl
 // notAdverbs end as adverbs do.
 var notAdverbs = wordSet("fly rely apply reply supply multiply family only lovely ally comply imply")
 
-// unbending are words behind a subject that stay as they are: modal verbs and
+// invariantVerbs are words behind a subject that stay as they are: modal verbs and
 // the past of irregular verbs.
-var unbending = wordSet(`can could will would should may might must shall ought cannot gonna gotta used
+var invariantVerbs = wordSet(`can could will would should may might must shall ought cannot gonna gotta used
 	was did had went got made took saw came said told knew thought felt found left kept began ran sat stood heard met paid sent built spent
 	lost won bought brought caught taught fought sought gave grew drew flew threw knew blew wrote rode drove rose chose spoke broke woke
 	froze stole wore tore swore ate fell held led fed read put set cut hit hurt let quit shut cost bet split spread slept swept wept
@@ -124,8 +124,8 @@ var baseVerbs = wordSet(`enjoy try hope want need think have make keep get feel 
 	meditate organize prepare relax recharge unwind stay hang appreciate discover chill continue remember understand forget collect support
 	help use chat visit attend`)
 
-// bent are forms of the first person and what they become.
-var bent = map[string]string{
+// irregularForms are forms of the first person and what they become.
+var irregularForms = map[string]string{
 	"am": "is", "are": "is", "were": "was", "have": "has", "do": "does", "go": "goes", "don't": "doesn't", "haven't": "hasn't",
 	"aren't": "isn't", "weren't": "wasn't", "ain't": "isn't", "dont": "doesn't", "havent": "hasn't", "gotta": "has to", "wanna": "wants to", "gonna": "is going to",
 }

@@ -30,7 +30,7 @@ func overallHistory(in memorybank.OverallInput) memorybank.History {
 		if room < 20 {
 			break
 		}
-		body := extractive([]string{day.Text}, room, in.Language)
+		body := extractiveSummary([]string{day.Text}, room, in.Language)
 		if body == "" {
 			body = text.Shorten(text.ExtractiveSentence(day.Text), room)
 		}
@@ -45,15 +45,15 @@ func overallHistory(in memorybank.OverallInput) memorybank.History {
 	return memorybank.History{Summary: strings.Join(lines, " ")}
 }
 
-func joined(parts []string, zh bool) string {
+func joinParts(parts []string, zh bool) string {
 	if zh {
 		return strings.Join(parts, "")
 	}
 	return strings.Join(parts, " ")
 }
 
-// span names the first and the last day.
-func span(days []memorybank.DatedText, to string) string {
+// dateSpan names the first and the last day.
+func dateSpan(days []memorybank.DatedText, to string) string {
 	first, last := days[0].Date, days[0].Date
 	for _, d := range days {
 		first, last = min(first, d.Date), max(last, d.Date)

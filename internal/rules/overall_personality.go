@@ -10,8 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// portrait gathers the traits that the days name most often.
-func portrait(in memorybank.OverallInput) memorybank.Portrait {
+// overallPersonality gathers the traits that the days name most often.
+func overallPersonality(in memorybank.OverallInput) memorybank.Portrait {
 	zh := in.Language == policy.Chinese
 	traits, moods := map[string]int{}, 0.0
 	for _, d := range in.Days {
@@ -26,8 +26,8 @@ func portrait(in memorybank.OverallInput) memorybank.Portrait {
 		}
 		moods += notedMood(words, plain)
 	}
-	user := cmp.Or(in.User, unnamed(memory.RoleUser, in.Language))
-	top := frequent(traits, maxDayTraits)
+	user := cmp.Or(in.User, roleName(memory.RoleUser, in.Language))
+	top := mostFrequent(traits, maxDayTraits)
 	names := make([]string, len(top))
 	for i, t := range top {
 		names[i] = traitName(t, zh)
@@ -42,26 +42,26 @@ func portrait(in memorybank.OverallInput) memorybank.Portrait {
 			parts = append(parts, user+"给人的印象是"+strings.Join(names, "、")+"。")
 		}
 		if in.Meta["personality"] != "" {
-			parts = append(parts, "自述性格："+plainEnd(in.Meta["personality"])+"。")
+			parts = append(parts, "自述性格："+trimSentenceEnd(in.Meta["personality"])+"。")
 		}
 		if in.Meta["hobbies"] != "" {
-			parts = append(parts, "爱好："+plainEnd(in.Meta["hobbies"])+"。")
+			parts = append(parts, "爱好："+trimSentenceEnd(in.Meta["hobbies"])+"。")
 		}
 		if len(in.Days) > 0 {
-			parts = append(parts, "情绪总体"+moodName(mood, zh)+"（"+span(in.Days, "至")+"）。")
+			parts = append(parts, "情绪总体"+moodName(mood, zh)+"（"+dateSpan(in.Days, "至")+"）。")
 		}
 	} else {
 		if len(names) > 0 {
 			parts = append(parts, user+" comes across as "+strings.Join(names, ", ")+".")
 		}
 		if in.Meta["personality"] != "" {
-			parts = append(parts, "Personality as stated: "+plainEnd(in.Meta["personality"])+".")
+			parts = append(parts, "Personality as stated: "+trimSentenceEnd(in.Meta["personality"])+".")
 		}
 		if in.Meta["hobbies"] != "" {
-			parts = append(parts, "Hobbies: "+plainEnd(in.Meta["hobbies"])+".")
+			parts = append(parts, "Hobbies: "+trimSentenceEnd(in.Meta["hobbies"])+".")
 		}
 		if len(in.Days) > 0 {
-			parts = append(parts, "The mood was "+moodName(mood, zh)+" on the whole ("+span(in.Days, " to ")+").")
+			parts = append(parts, "The mood was "+moodName(mood, zh)+" on the whole ("+dateSpan(in.Days, " to ")+").")
 		}
 	}
 	if len(parts) == 0 {
@@ -71,5 +71,5 @@ func portrait(in memorybank.OverallInput) memorybank.Portrait {
 	if chars <= 0 {
 		chars = defaultChars
 	}
-	return memorybank.Portrait{Portrait: text.Shorten(joined(parts, zh), chars), ReplyStrategy: text.Shorten(strategy(mood, top, zh), chars)}
+	return memorybank.Portrait{Portrait: text.Shorten(joinParts(parts, zh), chars), ReplyStrategy: text.Shorten(replyStrategy(mood, top, zh), chars)}
 }

@@ -18,7 +18,7 @@ type statement struct {
 }
 
 // relations states what the facts say of the entities.
-func relationsAmong(in mem0.RelationsInput) mem0.RelationsFound {
+func findRelations(in mem0.RelationsInput) mem0.RelationsFound {
 	shown := map[string]string{}
 	for _, e := range in.Entities {
 		shown[entityKey(e.Entity)] = e.Entity
@@ -144,7 +144,7 @@ func englishStatements(s, user string) []statement {
 	} else if m := kinPlain.FindStringSubmatch(s); m != nil {
 		subject, rest = userName(m[1], user)+"'s "+m[2], s[len(m[0]):]
 		out = append(out, statement{mem0.Entity{Entity: subject, Type: typePerson}, person(m[1]), "is_" + strings.ReplaceAll(lastWord(m[2]), "-", "_") + "_of"})
-	} else if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubject(m[1]) {
+	} else if m := plainName.FindStringSubmatch(s); len(m) > 1 && isSubjectName(m[1]) {
 		subject, rest = userName(m[1], user), s[len(m[1]):]
 	}
 	if subject == "" {
@@ -161,23 +161,23 @@ func englishStatements(s, user string) []statement {
 	if strings.HasPrefix(rest, "'s ") {
 		return append(out, ownStatements(source, rest)...)
 	}
-	if s, ok := ruled(source, rest); ok {
+	if s, ok := statementByRule(source, rest); ok {
 		out = append(out, s)
-	} else if s, ok := plainStatement(source, rest); ok {
+	} else if s, ok := statementByVerb(source, rest); ok {
 		out = append(out, s)
 	}
 	return out
 }
 
-// ruled reads what follows a subject by the first rule that fits.
-func ruled(source mem0.Entity, rest string) (statement, bool) {
+// statementByRule reads what follows a subject by the first rule that fits.
+func statementByRule(source mem0.Entity, rest string) (statement, bool) {
 	for _, r := range verbRules {
 		m := r.form.FindStringSubmatchIndex(rest)
 		if m == nil {
 			continue
 		}
 		object := cutObject(rest[m[2]:], r.relation == "plans" || r.relation == "likes")
-		if object == "" || substance(lowerWords(object)) == 0 && !dietTerms[lastWord(object)] {
+		if object == "" || countContentWords(lowerWords(object)) == 0 && !dietTerms[lastWord(object)] {
 			continue
 		}
 		relation, kind := r.relation, r.kind
@@ -186,7 +186,7 @@ func ruled(source mem0.Entity, rest string) (statement, bool) {
 			relation, object = "follows_diet", lastWord(object)
 		case relation == "is" && maritalTerms[strings.ToLower(object)]:
 			relation = "has_marital_status"
-		case relation == "is" && !aKind.MatchString(rest[m[2]:]), relation == "has" && notHad.MatchString(rest[m[2]:]):
+		case relation == "is" && !leadingArticle.MatchString(rest[m[2]:]), relation == "has" && notPossession.MatchString(rest[m[2]:]):
 			continue
 		case relation == "met" && !startsUpper(object):
 			continue
@@ -207,16 +207,16 @@ func ruled(source mem0.Entity, rest string) (statement, bool) {
 // plainVerb is any verb and the phrase behind it.
 var plainVerb = regexp.MustCompile(`^ (?:(?:just|also|really|recently|finally|always|often|usually|even|once|has|have|is|was) )*(\p{Ll}{3,})( (?:to|in|at|on|for|with|about|from|into|as))? ` + objectPhrase)
 
-// plainStatement reads a relation that no rule knows: the verb names it.
-func plainStatement(source mem0.Entity, rest string) (statement, bool) {
+// statementByVerb reads a relation that no rule knows: the verb names it.
+func statementByVerb(source mem0.Entity, rest string) (statement, bool) {
 	m := plainVerb.FindStringSubmatchIndex(rest)
 	if len(m) == 0 || negationWords.MatchString(rest[:m[3]]) {
 		return statement{}, false
 	}
 	verb := rest[m[2]:m[3]]
-	known := pastForm(verb) || unbending[verb] && !isModal(verb) || baseVerbs[strings.TrimSuffix(verb, "s")] || strings.HasSuffix(verb, "s") && !strings.HasSuffix(verb, "ss")
+	known := isPastForm(verb) || invariantVerbs[verb] && !isModal(verb) || baseVerbs[strings.TrimSuffix(verb, "s")] || strings.HasSuffix(verb, "s") && !strings.HasSuffix(verb, "ss")
 	object := cutObject(rest[m[6]:], false)
-	if !known || vagueVerbs[verb] || adverbs[verb] || substance(lowerWords(object)) == 0 {
+	if !known || vagueVerbs[verb] || adverbs[verb] || countContentWords(lowerWords(object)) == 0 {
 		return statement{}, false
 	}
 	if m[4] >= 0 {
@@ -260,8 +260,8 @@ func ownStatements(source mem0.Entity, rest string) []statement {
 var leadingDate = regexp.MustCompile(`^(?:On|In) (?:the (?:week|weekend) of )?(?:\d{1,2} )?(?:(?:January|February|March|April|May|June|July|August|September|October|November|December) )?\d{4},? `)
 
 var (
-	aKind  = regexp.MustCompile(`^(?:an?|the) `)
-	notHad = regexp.MustCompile(`(?i)^(?:been|still|got|to|had|always|never|also|just|[\p{L}]+ed|[\p{L}]+ing|made|done|come|gone|taken|started|no|a (?:lot|few|bit|ton|blast|hard|great|good)|so|some)\b`)
+	leadingArticle = regexp.MustCompile(`^(?:an?|the) `)
+	notPossession  = regexp.MustCompile(`(?i)^(?:been|still|got|to|had|always|never|also|just|[\p{L}]+ed|[\p{L}]+ing|made|done|come|gone|taken|started|no|a (?:lot|few|bit|ton|blast|hard|great|good)|so|some)\b`)
 )
 
 func startsUpper(s string) bool {
@@ -286,14 +286,14 @@ func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
 // without articles. An infinitive or a gerund may take a word more.
 func cutObject(s string, action bool) string {
 	var words []string
-	for _, p := range pieces(s) {
-		if !p.word {
-			if strings.TrimSpace(p.s) != "" && strings.TrimSpace(p.s) != "&" {
+	for _, p := range tokenize(s) {
+		if !p.isWord {
+			if strings.TrimSpace(p.text) != "" && strings.TrimSpace(p.text) != "&" {
 				break
 			}
 			continue
 		}
-		w := strings.ToLower(p.s)
+		w := strings.ToLower(p.text)
 		if len(words) == 0 && articles[w] {
 			continue
 		}
@@ -301,7 +301,7 @@ func cutObject(s string, action bool) string {
 		if objectEnds[w] && !inAction || len(words) > 0 && text.IsTimeWord(w) {
 			break
 		}
-		words = append(words, p.s)
+		words = append(words, p.text)
 		if len(words) == 4 {
 			break
 		}

@@ -12,15 +12,15 @@ import (
 // is similarity.
 const overlapShare = 0.6
 
-// relevance scores candidates by the share of the query's terms that they
+// scoreRelevance scores candidates by the share of the query's terms that they
 // have, rare ones counting more, and by similarity. Every score is in 0..1; a
 // query of stop words alone goes by similarity.
-func relevance(in policy.RelevanceInput) policy.Relevance {
-	query := set(text.Terms(in.Query))
+func scoreRelevance(in policy.RelevanceInput) policy.Relevance {
+	query := stringSet(text.Terms(in.Query))
 	terms := make([]map[string]bool, len(in.Candidates))
 	notesWith := map[string]int{}
 	for i, c := range in.Candidates {
-		terms[i] = set(text.Terms(strings.Join([]string{c.Content, c.Context, strings.Join(c.Keywords, ", "), strings.Join(c.Tags, ", ")}, "\n")))
+		terms[i] = stringSet(text.Terms(strings.Join([]string{c.Content, c.Context, strings.Join(c.Keywords, ", "), strings.Join(c.Tags, ", ")}, "\n")))
 		for t := range query {
 			if terms[i][t] {
 				notesWith[t]++
@@ -52,7 +52,7 @@ func relevance(in policy.RelevanceInput) policy.Relevance {
 			score = overlapShare*found/all + (1-overlapShare)*similar
 		}
 		out.Scores[i].ID = c.Handle
-		out.Scores[i].Score = round(score)
+		out.Scores[i].Score = roundScore(score)
 	}
 	return out
 }

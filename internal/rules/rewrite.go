@@ -6,57 +6,57 @@ import (
 	"unicode/utf8"
 )
 
-// piece is a word of a sentence or what stands between two.
-type piece struct {
-	s    string
-	word bool
+// token is a word of a sentence or what stands between two.
+type token struct {
+	text   string
+	isWord bool
 }
 
-// pieces takes a sentence apart. Words keep their apostrophes and hyphens.
-func pieces(s string) []piece {
-	var out []piece
+// tokenize takes a sentence apart. Words keep their apostrophes and hyphens.
+func tokenize(s string) []token {
+	var out []token
 	start, inWord := 0, false
 	for i, r := range s {
 		w := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || (r == '\'' || r == '-' || r == '_') && inWord
 		if i > start && w != inWord {
-			out = append(out, piece{s[start:i], inWord})
+			out = append(out, token{s[start:i], inWord})
 			start = i
 		}
 		inWord = w
 	}
 	if start < len(s) {
-		out = append(out, piece{s[start:], inWord})
+		out = append(out, token{s[start:], inWord})
 	}
 	return out
 }
 
 // retelling puts what one person says about themselves into the third person.
 type retelling struct {
-	name      string // as it stands inside a sentence: "Caroline", "the user"
-	in        []piece
-	out       []string
-	subject   bool // the name has been a subject in this sentence
-	inflected bool // the last verb of the speaker was bent
+	name        string // as it stands inside a sentence: "Caroline", "the user"
+	tokens      []token
+	out         []string
+	subjectSeen bool // the name has been a subject in this sentence
+	inflected   bool // the last verb of the speaker was bent
 }
 
 // retell rewrites a sentence of the first person about name: "I love my dog"
 // becomes "Ana loves Ana's dog". The words of content stay as they are.
 func retell(s, name string) string {
-	t := retelling{name: name, in: pieces(s)}
-	t.out = make([]string, len(t.in))
-	for i, p := range t.in {
-		t.out[i] = p.s
+	t := retelling{name: name, tokens: tokenize(s)}
+	t.out = make([]string, len(t.tokens))
+	for i, p := range t.tokens {
+		t.out[i] = p.text
 	}
-	for i := range t.in {
-		if t.in[i].word {
-			t.word(i)
+	for i := range t.tokens {
+		if t.tokens[i].isWord {
+			t.rewriteWord(i)
 		}
 	}
-	return sentence(strings.Join(t.out, ""))
+	return formatSentence(strings.Join(t.out, ""))
 }
 
-// sentence gives s a capital, one full stop, and single spaces.
-func sentence(s string) string {
+// formatSentence gives s a capital, one full stop, and single spaces.
+func formatSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	s = strings.TrimRight(s, " ,;:-–—.!…~")
 	if s == "" {
@@ -70,58 +70,58 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// lower gives the word at i in lower case, "" where there is none.
-func (t *retelling) lower(i int) string {
-	if i < 0 || i >= len(t.in) || !t.in[i].word {
+// lowerWord gives the word at i in lower case, "" where there is none.
+func (t *retelling) lowerWord(i int) string {
+	if i < 0 || i >= len(t.tokens) || !t.tokens[i].isWord {
 		return ""
 	}
-	return strings.ToLower(t.in[i].s)
+	return strings.ToLower(t.tokens[i].text)
 }
 
-// before gives the place of the word before i if only a space is between; -1 none.
-func (t *retelling) before(i int) int {
-	if i >= 2 && t.in[i-2].word && strings.TrimSpace(t.in[i-1].s) == "" {
+// wordBefore gives the place of the word before i if only a space is between; -1 none.
+func (t *retelling) wordBefore(i int) int {
+	if i >= 2 && t.tokens[i-2].isWord && strings.TrimSpace(t.tokens[i-1].text) == "" {
 		return i - 2
 	}
 	return -1
 }
 
-// after is before's counterpart.
-func (t *retelling) after(i int) int {
-	if i+2 < len(t.in) && t.in[i+2].word && strings.TrimSpace(t.in[i+1].s) == "" {
+// wordAfter is before's counterpart.
+func (t *retelling) wordAfter(i int) int {
+	if i+2 < len(t.tokens) && t.tokens[i+2].isWord && strings.TrimSpace(t.tokens[i+1].text) == "" {
 		return i + 2
 	}
 	return -1
 }
 
-var selfShort = map[string]string{
+var speakerContractions = map[string]string{
 	"i'm": "is", "we're": "is", "im": "is", "i've": "has", "we've": "has", "ive": "has", "i'll": "will", "we'll": "will", "i'd": "would", "we'd": "would",
 }
 
-func (t *retelling) word(i int) {
-	w := t.lower(i)
+func (t *retelling) rewriteWord(i int) {
+	w := t.lowerWord(i)
 	switch w {
 	case "i", "we":
-		if w == "i" && t.in[i].s == "i" && t.before(i) < 0 && i > 0 {
+		if w == "i" && t.tokens[i].text == "i" && t.wordBefore(i) < 0 && i > 0 {
 			return // an enumeration, not a person
 		}
-		t.speaks(i)
+		t.rewriteSubject(i)
 	case "i'm", "we're", "im", "i've", "we've", "ive", "i'll", "we'll", "i'd", "we'd":
-		verb := selfShort[w]
-		next := t.after(i)
-		for next >= 0 && isAdverb(t.lower(next)) {
-			next = t.after(next)
+		verb := speakerContractions[w]
+		next := t.wordAfter(i)
+		for next >= 0 && isAdverb(t.lowerWord(next)) {
+			next = t.wordAfter(next)
 		}
-		if verb == "would" && next >= 0 && (participles[t.lower(next)] || strings.HasSuffix(t.lower(next), "ed") && t.lower(next) != "need") {
+		if verb == "would" && next >= 0 && (participles[t.lowerWord(next)] || strings.HasSuffix(t.lowerWord(next), "ed") && t.lowerWord(next) != "need") {
 			verb = "had"
 		}
-		if t.joined(i) {
+		if t.isJointSubject(i) {
 			verb = map[string]string{"is": "are", "has": "have"}[verb] + map[string]string{"will": "will", "would": "would", "had": "had"}[verb]
 		}
 		t.out[i] = t.name + " " + verb
-		t.subject, t.inflected = true, false
+		t.subjectSeen, t.inflected = true, false
 	case "my", "our":
-		if t.subject {
+		if t.subjectSeen {
 			t.out[i] = "their"
 		} else {
 			t.out[i] = t.name + "'s"
@@ -136,7 +136,7 @@ func (t *retelling) word(i int) {
 		t.inflected = false // a verb behind "and" may go with the infinitive
 	case "and":
 		if t.inflected {
-			t.goesOn(i)
+			t.inflectAfterAnd(i)
 		}
 	default:
 		if other := pronouns[w]; other {
@@ -148,54 +148,54 @@ func (t *retelling) word(i int) {
 // pronouns begin a clause of another subject.
 var pronouns = wordSet("he she it they you that which who he's she's it's they're you're there there's this what")
 
-// joined tells that the speaker is one of several subjects: "my friends and I".
-func (t *retelling) joined(i int) bool {
-	b := t.before(i)
-	if b <= 0 || t.lower(b) != "and" && t.lower(b) != "or" || t.subject || t.before(b) < 0 {
+// isJointSubject tells that the speaker is one of several subjects: "my friends and I".
+func (t *retelling) isJointSubject(i int) bool {
+	b := t.wordBefore(i)
+	if b <= 0 || t.lowerWord(b) != "and" && t.lowerWord(b) != "or" || t.subjectSeen || t.wordBefore(b) < 0 {
 		return false
 	}
 	var said strings.Builder
-	for _, p := range t.in[:b] {
-		said.WriteString(p.s)
+	for _, p := range t.tokens[:b] {
+		said.WriteString(p.text)
 	}
-	return !finite.MatchString(said.String()) // else a clause ends there
+	return !finiteVerb.MatchString(said.String()) // else a clause ends there
 }
 
-// speaks rewrites the speaker as a subject and bends the verb behind.
-func (t *retelling) speaks(i int) {
+// rewriteSubject rewrites the speaker as a subject and bends the verb behind.
+func (t *retelling) rewriteSubject(i int) {
 	t.out[i] = t.name
-	defer func() { t.subject = true }()
+	defer func() { t.subjectSeen = true }()
 	t.inflected = false
-	if t.joined(i) {
+	if t.isJointSubject(i) {
 		return
 	}
-	if b := t.before(i); b >= 0 {
-		if f, ok := bent[t.lower(b)]; ok && t.out[b] == t.in[b].s { // "so am I"
+	if b := t.wordBefore(i); b >= 0 {
+		if f, ok := irregularForms[t.lowerWord(b)]; ok && t.out[b] == t.tokens[b].text { // "so am I"
 			t.out[b] = f
 			return
 		}
-		if unbending[t.lower(b)] && (t.lower(b) == "did" || t.lower(b) == "was" || t.lower(b) == "had" || isModal(t.lower(b))) {
+		if invariantVerbs[t.lowerWord(b)] && (t.lowerWord(b) == "did" || t.lowerWord(b) == "was" || t.lowerWord(b) == "had" || isModal(t.lowerWord(b))) {
 			return
 		}
 	}
-	next := t.after(i)
-	for next >= 0 && isAdverb(t.lower(next)) {
-		next = t.after(next)
+	next := t.wordAfter(i)
+	for next >= 0 && isAdverb(t.lowerWord(next)) {
+		next = t.wordAfter(next)
 	}
 	if next < 0 {
 		return
 	}
-	t.out[next], t.inflected = bend(t.in[next].s)
+	t.out[next], t.inflected = inflect(t.tokens[next].text)
 }
 
-// goesOn bends a verb behind "and" whose subject the speaker still is.
-func (t *retelling) goesOn(i int) {
-	next := t.after(i)
-	for next >= 0 && isAdverb(t.lower(next)) {
-		next = t.after(next)
+// continuesLastFact bends a verb behind "and" whose subject the speaker still is.
+func (t *retelling) inflectAfterAnd(i int) {
+	next := t.wordAfter(i)
+	for next >= 0 && isAdverb(t.lowerWord(next)) {
+		next = t.wordAfter(next)
 	}
-	if next >= 0 && baseVerbs[t.lower(next)] {
-		t.out[next], _ = bend(t.in[next].s)
+	if next >= 0 && baseVerbs[t.lowerWord(next)] {
+		t.out[next], _ = inflect(t.tokens[next].text)
 	}
 }
 
@@ -211,27 +211,27 @@ func isAdverb(w string) bool {
 	return adverbs[w] || len(w) > 4 && strings.HasSuffix(w, "ly") && !notAdverbs[w]
 }
 
-// bend gives the third person of a verb of the first, and whether it is a
+// inflect gives the third person of a verb of the first, and whether it is a
 // present form that changed.
-func bend(v string) (string, bool) {
+func inflect(v string) (string, bool) {
 	w := strings.ToLower(v)
-	if f, ok := bent[w]; ok {
+	if f, ok := irregularForms[w]; ok {
 		return f, w != "were" && w != "weren't"
 	}
 	r, _ := utf8.DecodeRuneInString(v)
 	last, _ := utf8.DecodeLastRuneInString(w)
 	switch {
-	case unbending[w], notVerbs[w], unicode.IsUpper(r), strings.ContainsAny(w, "'-_0123456789"), !unicode.Is(unicode.Latin, last),
-		strings.HasSuffix(w, "ing") && len(w) > 5, pastForm(w), len(w) < 2:
+	case invariantVerbs[w], notVerbs[w], unicode.IsUpper(r), strings.ContainsAny(w, "'-_0123456789"), !unicode.Is(unicode.Latin, last),
+		strings.HasSuffix(w, "ing") && len(w) > 5, isPastForm(w), len(w) < 2:
 		return v, false
 	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "ly") && !notAdverbs[w]:
 		return v, false
 	}
-	return thirdForm(v), true
+	return thirdPersonForm(v), true
 }
 
-// pastForm tells a regular past form from a verb that ends like one.
-func pastForm(w string) bool {
+// isPastForm tells a regular past form from a verb that ends like one.
+func isPastForm(w string) bool {
 	if !strings.HasSuffix(w, "ed") || len(w) < 4 {
 		return false
 	}
@@ -242,7 +242,7 @@ func pastForm(w string) bool {
 	return true
 }
 
-func thirdForm(v string) string {
+func thirdPersonForm(v string) string {
 	n := len(v)
 	switch {
 	case strings.HasSuffix(v, "y") && n > 1 && !strings.ContainsRune("aeiou", rune(v[n-2])):

@@ -96,16 +96,16 @@ func (a *Analyst) rulesByCall() map[string]rule {
 		"summarize": on(summarize),
 		"procedure": on(summarize),
 		// Mem0g
-		"entities":  on(entities),
-		"relations": on(relationsAmong),
-		"conflicts": on(conflicts),
+		"entities":  on(findEntities),
+		"relations": on(findRelations),
+		"conflicts": on(findConflicts),
 		// MemoryBank
 		"daily_summary":       on(daySummary),
 		"daily_personality":   on(dayPersonality),
 		"overall_history":     on(overallHistory),
-		"overall_personality": on(portrait),
+		"overall_personality": on(overallPersonality),
 		// recall
-		"relevance": on(relevance),
+		"relevance": on(scoreRelevance),
 	}
 }
 

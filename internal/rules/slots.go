@@ -19,8 +19,8 @@ type slotRule struct {
 const (
 	properName = `\p{Lu}[\p{L}'’.-]*(?: \p{Lu}[\p{L}'’.-]*){0,3}`
 	placeName  = `(?:the )?\p{Lu}[\p{L}'’.-]*(?:,? \p{Lu}[\p{L}'’.-]*){0,3}`
-	job        = `(?:an? )?[\p{L}' -]{3,40}?`
-	stop       = `(?:[.,;!]|$| and | but | because | since | in | at | for | on | now| instead| with | where | who )`
+	jobName    = `(?:an? )?[\p{L}' -]{3,40}?`
+	valueEnd   = `(?:[.,;!]|$| and | but | because | since | in | at | for | on | now| instead| with | where | who )`
 )
 
 var englishSlotRules = []slotRule{
@@ -30,15 +30,15 @@ var englishSlotRules = []slotRule{
 	{"lives_in", regexp.MustCompile(`\b(?:lives?|living|resides?|residing|is based|settled) (?:\w+ )?in (?P<v>` + placeName + `)`), ""},
 	{"lives_in", regexp.MustCompile(`\b(?:moved|has moved|relocated|has relocated|moved back|just moved)(?: \w+)? ?(?:from ` + placeName + ` )?to (?P<v>` + placeName + `)`), ""},
 	{"works_at", regexp.MustCompile(`\b(?:works|is working|work) (?:\w+ )?(?:at|for) (?P<v>` + placeName + `)`), ""},
-	{"works_as", regexp.MustCompile(`\b(?:works|is working|is employed) (?:\w+ )?as (?P<v>` + job + `)` + stop), ""},
-	{"works_as", regexp.MustCompile(`'s (?:new |current )?(?:job|occupation|profession) is (?P<v>` + job + `)` + stop), ""},
+	{"works_as", regexp.MustCompile(`\b(?:works|is working|is employed) (?:\w+ )?as (?P<v>` + jobName + `)` + valueEnd), ""},
+	{"works_as", regexp.MustCompile(`'s (?:new |current )?(?:job|occupation|profession) is (?P<v>` + jobName + `)` + valueEnd), ""},
 	{"follows_diet", regexp.MustCompile(`\b(?:vegetarian|veggie)\b`), "vegetarian"},
 	{"follows_diet", regexp.MustCompile(`\bvegan\b`), "vegan"},
 	{"follows_diet", regexp.MustCompile(`\bpescatarian\b`), "pescatarian"},
 	{"follows_diet", regexp.MustCompile(`\b(?:eats|eating|eat|started eating) (?:meat|everything)\b`), "meat"},
 	{"age", regexp.MustCompile(`\b(?:is|turned|turns|just turned|am) (?P<v>\d{1,3})(?: years? old| this| today| on| in|[.,]|$)`), ""},
 	{"marital_status", regexp.MustCompile(`\b(?:is|got|gets|are) (?:\w+ )?(?P<v>married|divorced|engaged|separated|widowed|single)\b`), ""},
-	{"favorite", regexp.MustCompile(`\bfavou?rite (?P<k>[\p{L} ]{2,25}?) (?:is|are) (?P<v>[\p{L}\d' -]{2,40}?)` + stop), ""},
+	{"favorite", regexp.MustCompile(`\bfavou?rite (?P<k>[\p{L} ]{2,25}?) (?:is|are) (?P<v>[\p{L}\d' -]{2,40}?)` + valueEnd), ""},
 	{"own", regexp.MustCompile(`^(?:'s)? (?P<k>birthday|address|email|email address|phone number|phone|hometown|nationality|birth date|blood type|native language|middle name|last name|first name|surname|nickname) is (?:on |in |now )?(?P<v>[^.;!]{1,60})`), ""},
 }
 
@@ -56,7 +56,7 @@ func englishSlots(rest string) []slot {
 		if m == nil {
 			continue
 		}
-		s := slot{relation: r.relation, value: r.value, not: not}
+		s := slot{relation: r.relation, value: r.value, negated: not}
 		if r.value == "" {
 			s.value = slotValue(m[r.form.SubexpIndex("v")])
 		}
@@ -64,7 +64,7 @@ func englishSlots(rest string) []slot {
 			s.relation += "_" + strings.ReplaceAll(text.Fold(m[k]), " ", "_")
 		}
 		if r.relation == "name" && strings.Contains(rest, ", not ") {
-			s.not = false
+			s.negated = false
 		}
 		if s.value != "" && !hasSlot(out, s.relation) {
 			out = append(out, s)
@@ -120,7 +120,7 @@ func hanSlots(rest string) []slot {
 			continue // where somebody means to live
 		}
 		m := r.form.FindStringSubmatch(rest)
-		s := slot{relation: r.relation, value: r.value, not: hanNegation.MatchString(rest[:at[1]])}
+		s := slot{relation: r.relation, value: r.value, negated: hanNegation.MatchString(rest[:at[1]])}
 		if r.value == "" {
 			s.value = text.Fold(m[r.form.SubexpIndex("v")])
 		}
@@ -134,25 +134,25 @@ func hanSlots(rest string) []slot {
 	return out
 }
 
-// hanNormal drops emphasis and brings words of one meaning to one.
-var hanNormal = strings.NewReplacer("非常", "", "特别", "", "真的", "", "十分", "", "很", "", "挺", "", "最近", "", "现在", "", "一直", "", "超级", "", "超", "", "已经", "",
+// hanNormalizer drops emphasis and brings words of one meaning to one.
+var hanNormalizer = strings.NewReplacer("非常", "", "特别", "", "真的", "", "十分", "", "很", "", "挺", "", "最近", "", "现在", "", "一直", "", "超级", "", "超", "", "已经", "",
 	"喜欢去", "喜欢", "热爱去", "喜欢", "酷爱", "喜欢", "爱去", "喜欢", "热爱", "喜欢", "喜爱", "喜欢", "爱好", "喜欢", "爱", "喜欢", "居住", "住", "是个", "是", "是一个", "是", "是一名", "是", "了", "", "的", "", "也", "", "都", "")
 
 // What the rules see of journeys, by the words that one is planned with and the place.
 var (
-	journey = `(?:trips?|journeys?|travel(?:s|l?ing|led)?|vacation|holidays?|getaway|honeymoon|tour|cruise|visit(?:s|ing)?|flights?|fly(?:ing)?|flies|go(?:es|ing)?|head(?:s|ing)?|driv(?:e|es|ing)|stay(?:s|ing)?|return(?:s|ing)?|make it)`
-	towards = regexp.MustCompile(`\b` + journey + `(?: \p{Ll}+){0,3}? (?:to|in|for|around|through) ` + destination)
-	seeing  = regexp.MustCompile(`\b(?:visit(?:s|ing)?|tour(?:s|ing)?|see(?:s|ing)?|explor(?:e|es|ing)) ` + destination)
-	behind  = regexp.MustCompile(`\b(?P<v>` + properName + `) (?:trip|journey|vacation|holiday|getaway|honeymoon|tour|cruise|visit|flight)\b`)
-	listed  = regexp.MustCompile(`,? (?:and|or) (?:to )?|, `)
-	monthly = regexp.MustCompile(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b`)
+	journeyWords   = `(?:trips?|journeys?|travel(?:s|l?ing|led)?|vacation|holidays?|getaway|honeymoon|tour|cruise|visit(?:s|ing)?|flights?|fly(?:ing)?|flies|go(?:es|ing)?|head(?:s|ing)?|driv(?:e|es|ing)|stay(?:s|ing)?|return(?:s|ing)?|make it)`
+	tripTo         = regexp.MustCompile(`\b` + journeyWords + `(?: \p{Ll}+){0,3}? (?:to|in|for|around|through) ` + destination)
+	visitOf        = regexp.MustCompile(`\b(?:visit(?:s|ing)?|tour(?:s|ing)?|see(?:s|ing)?|explor(?:e|es|ing)) ` + destination)
+	namedTrip      = regexp.MustCompile(`\b(?P<v>` + properName + `) (?:trip|journey|vacation|holiday|getaway|honeymoon|tour|cruise|visit|flight)\b`)
+	placeSeparator = regexp.MustCompile(`,? (?:and|or) (?:to )?|, `)
+	monthName      = regexp.MustCompile(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b`)
 
 	// off says that what was to be will not be.
-	off = regexp.MustCompile(`(?i)\b(?:cancel(?:l?ed|s|l?ing)?|call(?:ed|s|ing)? off|calls? it off|back(?:ed|s)? out|gave up|given up|dropped|scrapped|fell through|skipping|changed (?:\p{Ll}+ )?minds? about|no longer|(?:decided|going|plans?|planning|intends?) (?:not to|against)|` +
+	calledOffPlan = regexp.MustCompile(`(?i)\b(?:cancel(?:l?ed|s|l?ing)?|call(?:ed|s|ing)? off|calls? it off|back(?:ed|s)? out|gave up|given up|dropped|scrapped|fell through|skipping|changed (?:\p{Ll}+ )?minds? about|no longer|(?:decided|going|plans?|planning|intends?) (?:not to|against)|` +
 		`not (?:\p{Ll}+ )?(?:any ?more|going|travell?ing|visiting|flying|planning|heading|driving|go|travel|visit|fly|make it)|(?:isn't|aren't|won't|can't|cannot|doesn't|don't|not)(?: \p{L}+){1,6} any ?more|` +
 		`(?:isn't|aren't) (?:going|travell?ing|visiting|flying|planning|heading|driving)|(?:won't|can't|cannot) (?:be )?(?:go|going|travel|travell?ing|visit|visiting|fly|flying|make it))\b`)
 	// intended says that something is to be.
-	intended = regexp.MustCompile(`(?i)\b(?:hopes? to|wants? to|decided to|about to|is due to|trip)\b|订|预约|报名`)
+	intention = regexp.MustCompile(`(?i)\b(?:hopes? to|wants? to|decided to|about to|is due to|trip)\b|订|预约|报名`)
 	// beenOrLiked says that somebody was there, or what they like: neither is a plan.
 	beenOrLiked = regexp.MustCompile(`\b(?:visited|went|travell?ed|flew|drove|been|returned|came|stayed|used to|loves?|likes|enjoys?|adores?|hates|dislikes|lives?)\b|去过|到过|来过|去了|喜欢|爱|讨厌|住在`)
 	segmentEnds = regexp.MustCompile(`(?i)[,;.]\s\p{Ll}|\s[–—-]\s|\s(?:but|because|so|since|while|when|which|who|if|as|and (?:instead|then|\p{Ll}))\b`)
@@ -163,10 +163,10 @@ const destination = `(?P<v>` + `(?:the )?\p{Lu}[\p{L}'’.-]*(?:(?:,? (?:and|or)
 // tripsIn gives the places of the journeys that a text speaks of, folded.
 func tripsIn(s string) []string {
 	var out []string
-	for _, form := range []*regexp.Regexp{towards, seeing, behind} {
+	for _, form := range []*regexp.Regexp{tripTo, visitOf, namedTrip} {
 		for _, m := range form.FindAllStringSubmatch(s, 4) {
-			for _, place := range listed.Split(m[form.SubexpIndex("v")], -1) {
-				if v := slotValue(place); v != "" && !monthly.MatchString(place) {
+			for _, place := range placeSeparator.Split(m[form.SubexpIndex("v")], -1) {
+				if v := slotValue(place); v != "" && !monthName.MatchString(place) {
 					out = append(out, v)
 				}
 			}
@@ -175,9 +175,9 @@ func tripsIn(s string) []string {
 	return out
 }
 
-// offTrips gives the places that somebody does not go to after all.
-func offTrips(rest string) []string {
-	at := off.FindStringIndex(rest)
+// canceledTrips gives the places that somebody does not go to after all.
+func canceledTrips(rest string) []string {
+	at := calledOffPlan.FindStringIndex(rest)
 	if at == nil {
 		return nil
 	}
@@ -195,17 +195,17 @@ func offTrips(rest string) []string {
 
 // cancels tells that a fact calls off the journey that an older one plans.
 func (f factFrame) cancels(old factFrame) bool {
-	if len(f.offTrips) == 0 || old.negated || beenOrLiked.MatchString(old.text) ||
-		!planned.MatchString(old.text) && !ahead.MatchString(old.text) && !intended.MatchString(old.text) {
+	if len(f.canceledTrips) == 0 || old.negated || beenOrLiked.MatchString(old.text) ||
+		!planned.MatchString(old.text) && !futureWords.MatchString(old.text) && !intention.MatchString(old.text) {
 		return false
 	}
 	trips := old.trips()
 	for _, place := range trips {
-		if !slices.Contains(f.offTrips, place) {
+		if !slices.Contains(f.canceledTrips, place) {
 			return false // that one is still on
 		}
 	}
-	months, of := monthly.FindAllString(leadingDate.ReplaceAllString(f.text, ""), 4), monthly.FindAllString(leadingDate.ReplaceAllString(old.text, ""), 4)
+	months, of := monthName.FindAllString(leadingDate.ReplaceAllString(f.text, ""), 4), monthName.FindAllString(leadingDate.ReplaceAllString(old.text, ""), 4)
 	other := len(months) > 0 && len(of) > 0 && !slices.ContainsFunc(months, func(m string) bool { return slices.Contains(of, m) })
 	return len(trips) > 0 && !other
 }
@@ -218,30 +218,30 @@ func (f factFrame) trips() []string {
 	return tripsIn(f.text)
 }
 
-// The ways to say that somebody likes something, which plainLiking and
-// subjectFirst bring to one.
+// The ways to say that somebody likes something, which normalizeLiking and
+// putSubjectFirst bring to one.
 var (
-	likingOf = regexp.MustCompile(`\b(?:fond of|keen on|crazy about|mad about|passionate about|enthusiastic about|in love with|obsessed with|an? (?:\p{Ll}+ ){0,2}(?:fan|lover) of)\b`)
-	intoIt   = regexp.MustCompile(`\b((?:is|are|was|been|isn't|wasn't)(?: \p{Ll}+){0,2}) into\b`)
-	passion  = regexp.MustCompile(`\b(?:has|have|had) (?:an? )?(?:\p{Ll}+ ){0,2}(?:passion|love|fondness) (?:for|of)\b|\b(?:gets?|takes?|finds?) (?:\p{Ll}+ ){0,3}(?:joy|pleasure|delight) (?:from|in|out of)\b|\bcan't get enough of\b`)
-	lover    = regexp.MustCompile(`\bis an? (?:\p{Ll}+ ){0,2}?(\p{Ll}+ing) (?:lover|enthusiast|fan|fanatic|addict)\b`)
-	avid     = regexp.MustCompile(`\bis an? (?:\p{Ll}+ )?(?:avid|keen|passionate|enthusiastic) (\p{Ll}+)er\b`)
+	likingOf   = regexp.MustCompile(`\b(?:fond of|keen on|crazy about|mad about|passionate about|enthusiastic about|in love with|obsessed with|an? (?:\p{Ll}+ ){0,2}(?:fan|lover) of)\b`)
+	likingInto = regexp.MustCompile(`\b((?:is|are|was|been|isn't|wasn't)(?: \p{Ll}+){0,2}) into\b`)
+	passion    = regexp.MustCompile(`\b(?:has|have|had) (?:an? )?(?:\p{Ll}+ ){0,2}(?:passion|love|fondness) (?:for|of)\b|\b(?:gets?|takes?|finds?) (?:\p{Ll}+ ){0,3}(?:joy|pleasure|delight) (?:from|in|out of)\b|\bcan't get enough of\b`)
+	lover      = regexp.MustCompile(`\bis an? (?:\p{Ll}+ ){0,2}?(\p{Ll}+ing) (?:lover|enthusiast|fan|fanatic|addict)\b`)
+	avid       = regexp.MustCompile(`\bis an? (?:\p{Ll}+ )?(?:avid|keen|passionate|enthusiastic) (\p{Ll}+)er\b`)
 	// lightly is what stands between a liking and what is done, and says nothing.
-	lightly = regexp.MustCompile(`\b((?:like|love|enjoy|ador|lik|lov)(?:s|es|e|d|ed|ing)?(?: \p{Ll}+ly)?) (?:(?:to )?spend(?:ing)? time )?(?:` +
+	likingFiller = regexp.MustCompile(`\b((?:like|love|enjoy|ador|lik|lov)(?:s|es|e|d|ed|ing)?(?: \p{Ll}+ly)?) (?:(?:to )?spend(?:ing)? time )?(?:` +
 		`(?:to )?go(?:es|ing)? (?:out )?(?:for|on) (?:an? |the )?|(?:to )?go(?:es|ing)? (?:out )?(\p{Ll}+ing\b)|(?:to )?(?:do(?:es|ing)?|practi[cs](?:e|ing)) )`)
-	heartily = regexp.MustCompile(`(?i)\b(?:more than anything(?: else)?(?: in the world)?|with all (?:my|her|his|their) heart|to death|a great deal|a ton|tons|a bunch|to bits|as a hobby|in (?:my|her|his|their) (?:free|spare) time)\b`)
+	likingEmphasis = regexp.MustCompile(`(?i)\b(?:more than anything(?: else)?(?: in the world)?|with all (?:my|her|his|their) heart|to death|a great deal|a ton|tons|a bunch|to bits|as a hobby|in (?:my|her|his|their) (?:free|spare) time)\b`)
 
-	ofSubject  = `(?P<who>[Tt]he user|\p{Lu}[\p{L}-]*)`
-	pastime    = `(?:things?|hobb(?:y|ies)|pastimes?|activity|activities|passions?)`
-	likedThing = regexp.MustCompile(`^(?P<what>[^.,;!]{2,60}?) (?:is|are) (?:\p{Ll}+ly )?(?:something|an? (?:thing|activity|hobby|sport)) (?:that |which )?` + ofSubject + `(?: \p{Ll}+){0,2}? (?:likes?|loves?|enjoys?|adores?|is (?:\p{Ll}+ )?(?:fond of|into|keen on|passionate about))\b`)
-	favourites = regexp.MustCompile(`^(?P<what>[^.,;!]{2,60}?) (?:is|are) (?:\p{Ll}+ly )?(?:one of )?` + ofSubject + `['’]s (?:(?:most |all-time )?(?:favou?rite|biggest|greatest|main|big|great) )?` + pastime + `(?: to do| in life)?[.!]?$`)
-	favourite  = regexp.MustCompile(`^` + ofSubject + `['’]s favou?rite ` + pastime + `(?: to do)? (?:is|are) (?P<what>[^.,;!]{2,60}?)[.!]?$`)
+	subjectName     = `(?P<who>[Tt]he user|\p{Lu}[\p{L}-]*)`
+	pastime         = `(?:things?|hobb(?:y|ies)|pastimes?|activity|activities|passions?)`
+	likedThing      = regexp.MustCompile(`^(?P<what>[^.,;!]{2,60}?) (?:is|are) (?:\p{Ll}+ly )?(?:something|an? (?:thing|activity|hobby|sport)) (?:that |which )?` + subjectName + `(?: \p{Ll}+){0,2}? (?:likes?|loves?|enjoys?|adores?|is (?:\p{Ll}+ )?(?:fond of|into|keen on|passionate about))\b`)
+	oneOfFavorites  = regexp.MustCompile(`^(?P<what>[^.,;!]{2,60}?) (?:is|are) (?:\p{Ll}+ly )?(?:one of )?` + subjectName + `['’]s (?:(?:most |all-time )?(?:favou?rite|biggest|greatest|main|big|great) )?` + pastime + `(?: to do| in life)?[.!]?$`)
+	favoritePastime = regexp.MustCompile(`^` + subjectName + `['’]s favou?rite ` + pastime + `(?: to do)? (?:is|are) (?P<what>[^.,;!]{2,60}?)[.!]?$`)
 )
 
-// subjectFirst turns a sentence round that begins with what somebody likes, or
+// putSubjectFirst turns a sentence round that begins with what somebody likes, or
 // calls it a favourite of no kind: "Hiking is something Ana loves" is "Ana likes hiking".
-func subjectFirst(s string) string {
-	for _, form := range []*regexp.Regexp{likedThing, favourites, favourite} {
+func putSubjectFirst(s string) string {
+	for _, form := range []*regexp.Regexp{likedThing, oneOfFavorites, favoritePastime} {
 		if m := form.FindStringSubmatch(s); m != nil {
 			who := m[form.SubexpIndex("who")]
 			return strings.ToUpper(who[:1]) + who[1:] + " likes " + strings.ToLower(m[form.SubexpIndex("what")])
@@ -250,13 +250,13 @@ func subjectFirst(s string) string {
 	return s
 }
 
-// plainLiking brings the ways to say that somebody likes something to one verb,
+// normalizeLiking brings the ways to say that somebody likes something to one verb,
 // with what they like straight behind it.
-func plainLiking(rest string) string {
+func normalizeLiking(rest string) string {
 	rest = likingOf.ReplaceAllString(rest, "liking")
-	rest = intoIt.ReplaceAllString(rest, "$1 liking")
+	rest = likingInto.ReplaceAllString(rest, "$1 liking")
 	rest = passion.ReplaceAllString(rest, "likes")
 	rest = lover.ReplaceAllString(rest, "likes $1")
 	rest = avid.ReplaceAllString(rest, "likes ${1}ing")
-	return heartily.ReplaceAllString(lightly.ReplaceAllString(rest, "$1 $2"), "")
+	return likingEmphasis.ReplaceAllString(likingFiller.ReplaceAllString(rest, "$1 $2"), "")
 }

@@ -28,29 +28,29 @@ func summarize(in mem0.SummarizeInput) mem0.Summary {
 			case "+":
 				list = append(list, body)
 			case "-":
-				list = without(list, body)
+				list = removeSentences(list, body)
 			}
 		}
 	}
-	return mem0.Summary{Summary: extractive(list, in.Chars, in.Language)}
+	return mem0.Summary{Summary: extractiveSummary(list, in.Chars, in.Language)}
 }
 
-// without drops the sentences of a text from a list.
-func without(list []string, body string) []string {
-	gone := map[string]bool{text.Fold(plainEnd(body)): true}
+// removeSentences drops the sentences of a text from a list.
+func removeSentences(list []string, body string) []string {
+	gone := map[string]bool{text.Fold(trimSentenceEnd(body)): true}
 	for _, s := range text.Sentences(body) {
-		gone[text.Fold(plainEnd(s))] = true
+		gone[text.Fold(trimSentenceEnd(s))] = true
 	}
-	return slices.DeleteFunc(list, func(s string) bool { return gone[text.Fold(plainEnd(s))] })
+	return slices.DeleteFunc(list, func(s string) bool { return gone[text.Fold(trimSentenceEnd(s))] })
 }
 
-func plainEnd(s string) string { return strings.TrimRight(strings.TrimSpace(s), ".。!！ ") }
+func trimSentenceEnd(s string) string { return strings.TrimRight(strings.TrimSpace(s), ".。!！ ") }
 
-// extractive chooses sentences of a list, each once, until chars are full, and
+// extractiveSummary chooses sentences of a list, each once, until chars are full, and
 // leaves them in their order. A sentence counts by the weight of what it says
 // that those chosen before it do not say, so that the text is dense; of two
 // alike the later one is taken.
-func extractive(list []string, chars int, lang policy.Language) string {
+func extractiveSummary(list []string, chars int, lang policy.Language) string {
 	if chars <= 0 {
 		chars = defaultChars
 	}
@@ -69,12 +69,12 @@ func extractive(list []string, chars int, lang policy.Language) string {
 			if s == "" || utf8.RuneCountInString(s) > chars {
 				continue
 			}
-			key := text.Fold(plainEnd(s))
+			key := text.Fold(trimSentenceEnd(s))
 			if at, ok := seen[key]; ok {
 				all[at].place = len(all) + 1 // said again: it is as new as the last
 				continue
 			}
-			c := candidate{place: len(all), text: s, terms: distinct(text.Terms(s))}
+			c := candidate{place: len(all), text: s, terms: dedupeFold(text.Terms(s))}
 			for _, t := range c.terms {
 				weight[t]++
 			}
