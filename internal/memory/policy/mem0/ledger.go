@@ -39,10 +39,13 @@ func (l *ledger) applyDecision(ctx context.Context, d memory.Desk, f *candidate,
 	}
 	switch f.decision.Operation {
 	case OpNoop:
-		if !ok && f.decision.Target != nil {
+		switch {
+		case ok:
+			l.keepMemory(o, t.Note.ID)
+		case f.decision.Target != nil:
 			l.out.Dropped.Targets++
 		}
-		return l.keepMemory(o, ok, t.Note.ID)
+		return nil
 	case OpAdd:
 		return l.addFact(ctx, d, f, l.memoryText(f, nil), o)
 	case OpUpdate, OpDelete:
@@ -68,12 +71,9 @@ func (l *ledger) applyDecision(ctx context.Context, d memory.Desk, f *candidate,
 
 // keepMemory changes nothing, but a memory that an earlier fact of the exchange deleted
 // and this one states again is kept.
-func (l *ledger) keepMemory(o *FactOutcome, known bool, id uuid.UUID) error {
-	if known {
-		o.Note = &id
-		l.undelete(id)
-	}
-	return nil
+func (l *ledger) keepMemory(o *FactOutcome, id uuid.UUID) {
+	o.Note = &id
+	l.undelete(id)
 }
 
 // undelete takes a memory out of the deleted ones.
@@ -108,7 +108,8 @@ func (l *ledger) addFact(ctx context.Context, d memory.Desk, f *candidate, conte
 	if ok {
 		if now, alive := l.current(known); !alive || now.Key == n.Key {
 			o.Operation, o.Reason = OpNoop, "the same text is known"
-			return l.keepMemory(o, true, known.ID)
+			l.keepMemory(o, known.ID)
+			return nil
 		}
 	} else if known.ID != uuid.Nil { // it has expired, and becomes this fact
 		n.ID, n.CreatedAt = known.ID, known.CreatedAt

@@ -21,7 +21,7 @@ const (
 	TaskSummary     = "summary"
 	TaskProcedure   = "procedure" // its key is the session
 	TaskExpire      = "expire"
-	TaskMarkOrphans = "forsake" // its key is a message that was deleted: what comes from it is marked
+	TaskMarkOrphans = "mark_orphans" // its key is the id of a deleted message
 )
 
 // NothingKnown is the summary of a memory without facts.

@@ -9,7 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// The decisions of Mem0 as the outcome names them, beside DecisionKeep.
+// The decisions of Mem0 as the outcome names them, besides policy.DecisionKeep.
 const (
 	DecisionNothing   = "nothing"   // there was nothing to learn from, or no fact
 	DecisionLearned   = "learned"   // something was added, changed or deleted

@@ -242,7 +242,7 @@ func (s *summaryRun) load(ctx context.Context, d memory.Desk) error {
 			s.expired = true
 		} else {
 			fact := *n
-			fact.Content = text.Shorten(n.Content, 2*s.c.FactChars) // callers write longer ones
+			fact.Content = text.Shorten(n.Content, 2*s.c.FactChars) // a caller's note may be longer
 			s.facts = append(s.facts, fact)
 		}
 	})
