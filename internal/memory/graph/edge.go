@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -15,12 +16,8 @@ import (
 // edge as a sentence.
 const CategoryTriple = "triple"
 
-// Attributes of an edge, of its triple and of an entity.
+// Attributes of an edge.
 const (
-	// Of an edge and of an entity: how often it was mentioned, a number.
-	AttrMentions = "mentions"
-
-	// Of an edge.
 	attrValid       = "valid"          // bool: it is valid now
 	attrValidFrom   = "valid_from"     // RFC 3339, event time
 	attrInvalidated = "invalidated_at" // RFC 3339, event time; absent while it is valid
@@ -29,8 +26,14 @@ const (
 	attrCreated     = "created_at"     // RFC 3339
 	attrUpdated     = "updated_at"     // RFC 3339
 	attrTriple      = "triple"         // id of its triple
+)
 
-	// Of a triple: the names of its parts, and the ids of the entities.
+// AttrMentions is the attribute of an edge and of an entity that counts how often it was
+// mentioned.
+const AttrMentions = "mentions"
+
+// Attributes of a triple: the names of its parts, and the ids of the entities.
+const (
 	AttrSubject   = "subject"
 	AttrRelation  = "relation"
 	AttrObject    = "object"

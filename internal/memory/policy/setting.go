@@ -43,6 +43,21 @@ type Setting[C any] struct {
 	Field    func(*C) any // returns a pointer to its field: *int, *float64, *bool or *string
 }
 
+// NumberSetting returns a setting that is an int or a float64 in a range.
+func NumberSetting[C any](name, doc string, lowest, highest float64, field func(*C) any) Setting[C] {
+	return Setting[C]{Name: name, Doc: doc, Min: lowest, Max: highest, Field: field}
+}
+
+// ChoiceSetting returns a setting that is one of several texts.
+func ChoiceSetting[C any](name, doc string, choices []string, field func(*C) any) Setting[C] {
+	return Setting[C]{Name: name, Doc: doc, Choices: choices, Field: field}
+}
+
+// PlainSetting returns a setting that is a bool or any text.
+func PlainSetting[C any](name, doc string, field func(*C) any) Setting[C] {
+	return Setting[C]{Name: name, Doc: doc, Field: field}
+}
+
 // ParseSettings returns the defaults c with a collection's overrides. An unknown name,
 // a wrong type or a value out of range is a fault that names the field.
 func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error) {

@@ -24,11 +24,16 @@ func defaultGraphConfig() GraphConfig {
 // graphSettings returns the settings of the graph, which are shown after those of the facts.
 func graphSettings() []policy.Setting[Config] {
 	return []policy.Setting[Config]{
-		{"node_similarity", "cosine from which a name may mean an existing entity, if its type is the same and its spelling nearly", 0, 1, nil, func(c *Config) any { return &c.NodeSimilarity }},
-		{"edges_per_node", "relations of one entity that are searched for contradictions", 1, 1000, nil, func(c *Config) any { return &c.EdgesPerNode }},
-		{"graph_conflicts", "ask which relations a new one ends; without it none ends", 0, 0, nil, func(c *Config) any { return &c.GraphConflicts }},
-		{"graph_entities", "entities that one exchange may name", 1, 200, nil, func(c *Config) any { return &c.GraphEntities }},
-		{"graph_relations", "relations that one exchange may state", 1, 500, nil, func(c *Config) any { return &c.GraphRelations }},
-		{"graph_invalidations", "relations that one exchange may end", 0, 500, nil, func(c *Config) any { return &c.GraphInvalidations }},
+		policy.NumberSetting("node_similarity", "cosine from which a name may mean an existing entity, if its type is the same and its spelling nearly",
+			0, 1, func(c *Config) any { return &c.NodeSimilarity }),
+		policy.NumberSetting("edges_per_node", "relations of one entity that are searched for contradictions",
+			1, 1000, func(c *Config) any { return &c.EdgesPerNode }),
+		policy.PlainSetting("graph_conflicts", "ask which relations a new one ends; without it none ends",
+			func(c *Config) any { return &c.GraphConflicts }),
+		policy.NumberSetting("graph_entities", "entities that one exchange may name", 1, 200, func(c *Config) any { return &c.GraphEntities }),
+		policy.NumberSetting("graph_relations", "relations that one exchange may state",
+			1, 500, func(c *Config) any { return &c.GraphRelations }),
+		policy.NumberSetting("graph_invalidations", "relations that one exchange may end",
+			0, 500, func(c *Config) any { return &c.GraphInvalidations }),
 	}
 }

@@ -57,8 +57,7 @@ func (u *graphUpdate) endEdge(e *graphEdge, stated []*statement) {
 	u.markChanged(e, EffectInvalidated)
 }
 
-// nextStart returns the first time after at at which the edge, which is valid now,
-// became valid.
+// nextStart returns when an edge that is valid now first became valid after a time.
 func (e *graphEdge) nextStart(at time.Time) time.Time {
 	until := e.edge.ValidFrom
 	for _, i := range e.edge.Earlier {

@@ -31,12 +31,22 @@ type Desk struct {
 	Asked       []memory.Call               // the calls so far
 }
 
+// Config returns the overrides.
 func (d *Desk) Config() json.RawMessage { return json.RawMessage(d.Overrides) }
-func (d *Desk) Now() time.Time          { return Noon }
-func (d *Desk) Rand() *rand.Rand        { return rand.New(rand.NewPCG(1, 2)) }
+
+// Now returns Noon.
+func (d *Desk) Now() time.Time { return Noon }
+
+// Rand returns a source with a fixed seed.
+func (d *Desk) Rand() *rand.Rand {
+	return rand.New(rand.NewPCG(1, 2)) //nolint:gosec // tests need the same numbers every time
+}
+
+// Absent records nothing.
 func (d *Desk) Absent(memory.Kind, string) {
 }
 
+// Analyst returns who answers: By, or the model.
 func (d *Desk) Analyst() memory.Analyst {
 	if d.By == "" {
 		return memory.AnalystModel
@@ -62,10 +72,12 @@ func (d *Desk) Ask(_ context.Context, c memory.Call) (memory.Answer, error) {
 	return memory.Answer{JSON: json.RawMessage(raw), Analyst: d.Analyst(), Model: "test"}, nil
 }
 
+// Nearest returns the first k of Near.
 func (d *Desk) Nearest(_ context.Context, _ memory.Note, k int) ([]memory.Neighbor, error) {
 	return d.Near[:min(k, len(d.Near))], nil
 }
 
+// Notes returns the notes in Near with these ids.
 func (d *Desk) Notes(_ context.Context, ids []uuid.UUID) ([]memory.Note, error) {
 	var out []memory.Note
 	for _, nb := range d.Near {
@@ -76,6 +88,7 @@ func (d *Desk) Notes(_ context.Context, ids []uuid.UUID) ([]memory.Note, error) 
 	return out, nil
 }
 
+// Linked returns at most limit of the LinkedNotes of each note.
 func (d *Desk) Linked(_ context.Context, ids []uuid.UUID, limit int) (map[uuid.UUID][]memory.Note, error) {
 	out := map[uuid.UUID][]memory.Note{}
 	for _, id := range ids {
@@ -84,8 +97,10 @@ func (d *Desk) Linked(_ context.Context, ids []uuid.UUID, limit int) (map[uuid.U
 	return out, nil
 }
 
+// NewID returns a random id.
 func (d *Desk) NewID() uuid.UUID { return uuid.New() }
 
+// Similar returns the first notes of Near for each query.
 func (d *Desk) Similar(_ context.Context, q []memory.SimilarQuery) ([][]memory.Neighbor, error) {
 	out := make([][]memory.Neighbor, len(q))
 	for i := range q {
@@ -94,28 +109,35 @@ func (d *Desk) Similar(_ context.Context, q []memory.SimilarQuery) ([][]memory.N
 	return out, nil
 }
 
+// Embed returns empty vectors.
 func (d *Desk) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return make([][]float32, len(texts)), nil
 }
 
+// Past returns no notes.
 func (d *Desk) Past(context.Context, []uuid.UUID, memory.Revision) ([]memory.Note, error) {
 	return nil, nil
 }
 
+// ByKey finds no note.
 func (d *Desk) ByKey(context.Context, memory.Kind, string) (memory.Note, bool, error) {
 	return memory.Note{}, false, nil
 }
 
+// Links returns no links.
 func (d *Desk) Links(context.Context, []uuid.UUID, memory.Direction) ([]memory.Link, error) {
 	return nil, nil
 }
 
+// List returns no notes.
 func (d *Desk) List(context.Context, memory.NoteQuery) ([]memory.Note, error) { return nil, nil }
 
+// Recent returns no messages.
 func (d *Desk) Recent(context.Context, uuid.UUID, int) ([]memory.Note, error) { return nil, nil }
 
+// Usage returns no usage.
 func (d *Desk) Usage(context.Context, []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
-	return nil, nil
+	return map[uuid.UUID]memory.Usage{}, nil
 }
 
 // ID returns a fixed id for a small number.
