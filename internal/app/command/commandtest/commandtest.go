@@ -49,14 +49,14 @@ var settings = regexp.MustCompile(`^(SLIPBOX_|DATABASE_URL|MIGRATE_DATABASE_URL|
 // Command returns a run of the binary, in the environment of the test without settings of slipbox,
 // plus env. It uses the hash embedder unless env names another one, so that no test depends on
 // installed weights.
-func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
-	t.Helper()
+func Command(tb testing.TB, env []string, args ...string) *exec.Cmd {
+	tb.Helper()
 	path, err := binary()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	//nolint:gosec // the binary that the test is for
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, args...)
+	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), path, args...)
 	for _, kv := range os.Environ() {
 		if !settings.MatchString(kv) {
 			cmd.Env = append(cmd.Env, kv)
@@ -67,13 +67,13 @@ func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
 }
 
 // Run runs one command and waits for its end, for at most a minute.
-func Run(t testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	p := Start(t, Command(t, env, args...))
+func Run(tb testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
+	tb.Helper()
+	p := Start(tb, Command(tb, env, args...))
 	select {
 	case <-p.Done:
 	case <-time.After(time.Minute):
-		t.Fatalf("%v did not end within a minute:\n%s", args, p.Stderr)
+		tb.Fatalf("%v did not end within a minute:\n%s", args, p.Stderr)
 	}
 	return p.Stdout.String(), p.Stderr.String(), p.ExitCode()
 }
@@ -88,31 +88,31 @@ type Process struct {
 }
 
 // Start starts a command. It is killed when the test ends.
-func Start(t testing.TB, cmd *exec.Cmd) *Process {
-	t.Helper()
+func Start(tb testing.TB, cmd *exec.Cmd) *Process {
+	tb.Helper()
 	done := make(chan struct{})
 	p := &Process{Stdout: &Buffer{}, Stderr: &Buffer{}, Done: done, cmd: cmd}
 	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	go func() {
 		_ = cmd.Wait()
 		close(done)
 	}()
-	t.Cleanup(p.Kill)
+	tb.Cleanup(p.Kill)
 	return p
 }
 
 // Await waits until done returns true, for at most a minute. It fails when the process ends before.
-func (p *Process) Await(t testing.TB, what string, done func() bool) {
-	t.Helper()
+func (p *Process) Await(tb testing.TB, what string, done func() bool) {
+	tb.Helper()
 	for deadline := time.After(time.Minute); !done(); {
 		select {
 		case <-p.Done:
-			t.Fatalf("the process ended before %s:\n%s", what, p.Stderr)
+			tb.Fatalf("the process ended before %s:\n%s", what, p.Stderr)
 		case <-deadline:
-			t.Fatalf("not within a minute: %s:\n%s", what, p.Stderr)
+			tb.Fatalf("not within a minute: %s:\n%s", what, p.Stderr)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -125,15 +125,15 @@ func (p *Process) Kill() {
 }
 
 // Stop asks the process to end and returns its exit code.
-func (p *Process) Stop(t testing.TB) int {
-	t.Helper()
+func (p *Process) Stop(tb testing.TB) int {
+	tb.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	select {
 	case <-p.Done:
 	case <-time.After(40 * time.Second):
-		t.Fatalf("the process did not stop within 40 s:\n%s", p.Stderr)
+		tb.Fatalf("the process did not stop within 40 s:\n%s", p.Stderr)
 	}
 	return p.ExitCode()
 }
