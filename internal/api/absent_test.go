@@ -39,7 +39,7 @@ func TestTokenScopesInContract(t *testing.T) {
 		for i := range scopes {
 			scopes[i] = "notes:read"
 		}
-		err := checkSchema(schema, map[string]any{"scopes": scopes}, "")
+		err := checkSchema(schema, map[string]any{"scopes": scopes}, 0, "")
 		if refused := err != nil && strings.HasPrefix(err.Error(), "invalid: scopes"); refused != (n == 0) {
 			t.Errorf("%d scopes: %v", n, err)
 		}

@@ -106,7 +106,7 @@ func (b bench) problem(t *testing.T, w *httptest.ResponseRecorder) wire.Problem 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := checkSchema(schema, value, ""); err != nil {
+	if err := checkSchema(schema, value, w.Body.Len(), ""); err != nil {
 		t.Fatalf("the problem breaks its schema: %v", err)
 	}
 	var p wire.Problem

@@ -134,6 +134,18 @@ func TestBulkLineKeys(t *testing.T) {
 	}
 }
 
+// A line over its limit is refused before it is parsed, and alone.
+func TestBulkLineSize(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"space","policy":"none"}`).want(http.StatusCreated)
+	long := `{"content":"x","tags":[` + strings.Repeat("1,", memory.MaxBulkLineBytes/2) + `1]}`
+	got := b.call(t, "one", "POST", "/v1/collections/space/notes/bulk", long+"\n"+`{"content":"kept"}`).want(http.StatusOK).lines()
+	if dig(got[0], "status") != 413.0 || dig(got[0], "error.code") != "too_large" || dig(got[1], "status") != 201.0 {
+		t.Errorf("%v", got)
+	}
+}
+
 // Idempotency-Key makes sending a bulk again safe; another body under it is refused before anything
 // is written.
 func TestBulkUnderOneKey(t *testing.T) {

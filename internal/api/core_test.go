@@ -409,7 +409,7 @@ func (b *system) conforms(t *testing.T, method, path string, w *httptest.Respons
 		t.Errorf("%s: %v: %s", op.id, err, w.Body)
 		return
 	}
-	if err := content.Schema.Value.VisitJSON(value, visitOptions...); err != nil {
+	if err := content.Schema.Value.VisitJSON(value, allErrors...); err != nil {
 		t.Errorf("%s: the answer breaks its schema: %v\n%s", op.id, err, w.Body)
 	}
 	if op.errors == errorsOpenAI {

@@ -51,11 +51,14 @@ func bindLine[T any](s *Server, schema string, line []byte) (T, error) {
 	if err != nil {
 		return v, err
 	}
+	if len(line) > memory.MaxBulkLineBytes {
+		return v, fault.New(fault.TooLarge, "the line is larger than %d bytes", memory.MaxBulkLineBytes)
+	}
 	value, err := parseJSON(line)
 	if err != nil {
 		return v, err
 	}
-	if err := checkSchema(sch, value, ""); err != nil {
+	if err := checkSchema(sch, value, len(line), ""); err != nil {
 		return v, err
 	}
 	err = unmarshal(line, &v)

@@ -113,6 +113,20 @@ func TestLongRefusalIsCut(t *testing.T) {
 	}
 }
 
+// Of a large body only the first error is reported: the validator keeps an error for each wrong
+// element, several hundred times the size of the body.
+func TestLargeRefusalStopsAtFirstError(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, DefaultConfig(), echoes)
+	for _, tc := range []struct{ tags, errors int }{{30, maxProblemFields}, {maxFullReport, 1}} {
+		body := `{"content":"a","tags":[` + strings.Repeat("1,", tc.tags) + `1]}`
+		w := b.do(request(http.MethodPost, notesPath, strings.NewReader(body)))
+		if p := b.problem(t, w); p.Status != 422 || len(p.Errors) != tc.errors {
+			t.Errorf("%d wrong tags: status %d, %d errors", tc.tags+1, p.Status, len(p.Errors))
+		}
+	}
+}
+
 func TestRequestDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

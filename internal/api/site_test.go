@@ -205,7 +205,7 @@ func (s *site) held(t *testing.T, r *http.Request, w *httptest.ResponseRecorder)
 	}
 	value, err := parseJSON(w.Body.Bytes())
 	if err == nil {
-		err = checkSchema(content.Schema.Value, value, "")
+		err = checkSchema(content.Schema.Value, value, w.Body.Len(), "")
 	}
 	if err != nil {
 		t.Errorf("%s %s breaks its schema: %v: %s", r.Method, r.URL, err, w.Body)

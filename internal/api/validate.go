@@ -26,20 +26,31 @@ const (
 	mediaSSE    = "text/event-stream"
 )
 
-// The validator reports all fields at once and checks the formats that the contract uses. It does
-// not fill in defaults: a handler must be able to distinguish absent fields.
-var visitOptions = []openapi3.SchemaValidationOption{
-	openapi3.MultiErrors(),
+// maxFullReport is the largest body, in bytes, for which every wrong field is reported. Of larger
+// ones only the first is: the validator collects an error for each wrong element before it looks at
+// the length of a list, which costs several hundred times the size of the body.
+const maxFullReport = 16 << 10
+
+// firstError checks the formats that the contract uses, and stops at the first error. It does not
+// fill in defaults: a handler must be able to distinguish absent fields.
+var firstError = []openapi3.SchemaValidationOption{
 	openapi3.EnableFormatValidation(),
 	openapi3.WithStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator(
 		`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)),
 }
 
-// checkSchema refuses a value that does not match the schema, and names each field below prefix.
-func checkSchema(schema *openapi3.Schema, value any, prefix string) error {
-	err := schema.VisitJSON(value, visitOptions...)
+// allErrors is firstError that reports all fields at once.
+var allErrors = append([]openapi3.SchemaValidationOption{openapi3.MultiErrors()}, firstError...)
+
+// checkSchema refuses a value that does not match the schema, and names the wrong fields below
+// prefix. size is the length of the value as JSON; see maxFullReport.
+func checkSchema(schema *openapi3.Schema, value any, size int, prefix string) error {
+	err := schema.VisitJSON(value, firstError...)
 	if err == nil {
 		return nil
+	}
+	if size <= maxFullReport {
+		err = schema.VisitJSON(value, allErrors...)
 	}
 	fields := schemaFields(err, prefix, nil)
 	if len(fields) == 0 {
@@ -184,7 +195,7 @@ func checkParameter(p *openapi3.Parameter, text string) []fault.Field {
 		}
 		value = text == "true"
 	}
-	if f, ok := errors.AsType[*fault.Error](checkSchema(schema, value, p.Name)); ok {
+	if f, ok := errors.AsType[*fault.Error](checkSchema(schema, value, len(text), p.Name)); ok {
 		return f.Fields
 	}
 	return nil
@@ -225,7 +236,7 @@ func (o *operation) readBody(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return checkSchema(o.body, value, "")
+	return checkSchema(o.body, value, len(raw), "")
 }
 
 // checkMedia refuses other content types and encodings. Without a content type, the operation's own

@@ -18,9 +18,10 @@ import (
 
 // Limits of what callers write; those of a note's fields are in note.go.
 const (
-	MaxBulkLines         = 10_000 // lines of one bulk
-	MaxAttributesDepth   = 16     // nested objects and arrays
-	MaxLinks             = 1_000  // outgoing links set by one call
+	MaxBulkLines         = 10_000    // lines of one bulk
+	MaxBulkLineBytes     = 256 << 10 // of one line of a bulk
+	MaxAttributesDepth   = 16        // nested objects and arrays
+	MaxLinks             = 1_000     // outgoing links set by one call
 	MaxPolicyConfigBytes = 16 << 10
 	MaxTTLSeconds        = 100 * 365 * 24 * 3600
 )

@@ -27,6 +27,9 @@ type field struct {
 	raw  json.RawMessage
 }
 
+// maxBodyFields bounds the fields of a request. OpenAI's chat completions have about 40.
+const maxBodyFields = 200
+
 // parseBody decodes a request. Of a repeated field the last one counts, as for the endpoint.
 func parseBody(raw []byte) (*body, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -34,6 +37,7 @@ func parseBody(raw []byte) (*body, error) {
 		return nil, fault.New(fault.Malformed, "the body must be a JSON object")
 	}
 	b := &body{}
+	at := map[string]int{} // the position of each field in b.fields
 	for d.More() {
 		t, err := d.Token()
 		name, ok := t.(string)
@@ -51,7 +55,14 @@ func parseBody(raw []byte) (*body, error) {
 				return nil, fault.InvalidField(own, "must be written in lower case")
 			}
 		}
-		b.fields = slices.DeleteFunc(b.fields, func(o field) bool { return o.name == name })
+		if i, ok := at[name]; ok {
+			b.fields[i] = f
+			continue
+		}
+		if len(b.fields) == maxBodyFields {
+			return nil, fault.New(fault.Invalid, "the body has more than %d fields", maxBodyFields)
+		}
+		at[name] = len(b.fields)
 		b.fields = append(b.fields, f)
 	}
 	if _, err := d.Token(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -460,6 +461,10 @@ func TestCompletionsCost(t *testing.T) {
 
 func TestCompletionsRefuse(t *testing.T) {
 	t.Parallel()
+	var many strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&many, `,"k%d":1`, i)
+	}
 	for body, code := range map[string]fault.Code{
 		`[]`:                   fault.Malformed,
 		`{"messages":`:         fault.Malformed,
@@ -467,8 +472,9 @@ func TestCompletionsRefuse(t *testing.T) {
 		`{"messages":[]}`:      fault.Invalid,
 		`{"messages":[3]}`:     fault.Invalid,
 		`{"messages":{"a":1}}`: fault.Invalid,
-		`{"messages":[{"role":"user","content":"a"}]}`:                       fault.Invalid, // no collection
-		`{"model":"gpt-99@home","messages":[{"role":"user","content":"a"}]}`: fault.Invalid,
+		`{"model":"@home","messages":[{"role":"user","content":"a"}]` + many.String() + `}`: fault.Invalid,
+		`{"messages":[{"role":"user","content":"a"}]}`:                                      fault.Invalid, // no collection
+		`{"model":"gpt-99@home","messages":[{"role":"user","content":"a"}]}`:                fault.Invalid,
 		// Endpoints that accept names in any case would read another model.
 		`{"model":"@home","Model":"gpt-99","messages":[{"role":"user","content":"a"}]}`:             fault.Invalid,
 		`{"model":"@home","messages":[{"role":"user","content":"a"}],"meſſages":[{"role":"tool"}]}`: fault.Invalid,
