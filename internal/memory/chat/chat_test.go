@@ -429,6 +429,30 @@ func TestCompletionsRemember(t *testing.T) {
 	}
 }
 
+// A client may leave once it has the last event. The endpoint's stream then ends with an error,
+// and the exchange is stored all the same.
+func TestCompletionsOfAClientThatLeaves(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer string
+		want   int // messages stored
+	}{
+		"after the last event": {events + eventsEnd, 2},
+		"before":               {events, 0},
+	} {
+		f := newFake()
+		f.stream, f.answer, f.broken = true, c.answer, context.Canceled
+		_, _, err := f.complete(t, both(), "home", `{"stream":true,"messages":[{"role":"user","content":"How is it?"}]}`)
+		n := 0
+		for _, w := range f.written {
+			n += len(w.Messages)
+		}
+		if (err == nil) != (c.want > 0) || n != c.want {
+			t.Errorf("%s: %v, %d messages stored, want %d", name, err, n, c.want)
+		}
+	}
+}
+
 // What an endpoint does not count is estimated, including what a model reads or writes beside the
 // text: tools, further choices, thinking.
 func TestCompletionsCost(t *testing.T) {

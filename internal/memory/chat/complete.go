@@ -120,6 +120,19 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, 
 // Pass copies the answer to w as it arrives, byte for byte, and calls flush after each write. Call
 // it once. An answer that breaks off is an error, and nothing of it is stored.
 func (c *Completion) Pass(w io.Writer, flush func() error) error {
+	err := c.pass(w, flush)
+	if err != nil && c.Stream && c.said.finished {
+		// The client has the whole answer and has left, before the endpoint ended the stream.
+		err = nil
+	}
+	if err == nil {
+		c.end()
+	}
+	return err
+}
+
+// pass copies the answer to its end.
+func (c *Completion) pass(w io.Writer, flush func() error) error {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := c.body.Read(buf)
@@ -139,7 +152,6 @@ func (c *Completion) Pass(w io.Writer, flush func() error) error {
 			if !c.said.finished {
 				return brokenAnswer(c.ctx, io.ErrUnexpectedEOF)
 			}
-			c.end()
 			return nil
 		case err != nil:
 			return brokenAnswer(c.ctx, err)
