@@ -17,7 +17,6 @@ var notYetPlain = []string{
 	"internal/memory",
 	"internal/memory/engine",
 	"internal/memory/recall",
-	"internal/rules",
 }
 
 func TestProseIsPlain(t *testing.T) {

@@ -13,15 +13,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// How many of each a note gets.
+// The numbers of keywords and topics that a note gets.
 const (
 	maxKeywords = 8
 	minKeywords = 3
 	maxTopics   = 3
 )
 
-// analyze describes a note: phrases of the text, its most telling sentence,
-// and tags for domain, format and type (C316).
+// analyze describes a note by phrases of its text, its most informative sentence, and tags for
+// domain, format and type (C316).
 func (a *Analyst) analyze(in amem.AnalyzeInput) amem.Analysis {
 	body, speaker := splitSpeaker(in.Content, in.Speaker)
 	out := amem.Analysis{Keywords: []string{}, Tags: []string{}, Context: memory.DefaultContext}
@@ -40,18 +40,19 @@ func (a *Analyst) analyze(in amem.AnalyzeInput) amem.Analysis {
 	return out
 }
 
-// speakerPrefix is how transcripts name the speaker: "Ana: …", "Ana Lima says:
+// speakerPrefix matches the name of a speaker as transcripts write it: "Ana: …", "Ana Lima says:
 // …", "Speaker Ana says : …".
 var speakerPrefix = regexp.MustCompile(`^\s*(?:Speaker\s+)?(\p{Lu}[\p{L}'’.-]*(?:\s+\p{Lu}[\p{L}'’.-]*){0,2})\s*(?:says\s*)?:\s+`)
 
-// labelWords start notes the way a name does.
+// labelWords begin notes in the same form as a speaker's name, as in "Note: …".
 var labelWords = map[string]bool{
 	"note": true, "notes": true, "todo": true, "idea": true, "reminder": true, "question": true, "answer": true, "fact": true,
 	"recipe": true, "summary": true, "update": true, "subject": true, "warning": true, "tip": true, "ps": true, "q": true, "a": true,
 	"plan": true, "goal": true, "decision": true, "meeting": true, "task": true, "bug": true, "error": true, "image": true,
 }
 
-// splitSpeaker takes the speaker's name off the front of an utterance.
+// splitSpeaker removes the speaker's name from the beginning of an utterance. It returns the rest
+// and the name.
 func splitSpeaker(content, speaker string) (body, name string) {
 	m := speakerPrefix.FindStringSubmatch(content)
 	if len(m) < 2 || len(m[0]) == len(content) {
@@ -67,8 +68,8 @@ func splitSpeaker(content, speaker string) (body, name string) {
 	return content[len(m[0]):], prefixed
 }
 
-// addresseeForm is how the other one is named in talk, which says nothing of its
-// subject: "Thanks, Ana!", "Hey Ana,".
+// addresseeForm matches the name of the other person in a greeting or thanks: "Thanks, Ana!",
+// "Hey Ana,". Such a name says nothing about the subject of the talk.
 var addresseeForm = regexp.MustCompile(`(?:^|\P{L})(?i:hey|hi|hello|thanks|thanks so much|thank you|bye|wow|congrats|congratulations|hallo|danke|bonjour|merci|hola|gracias),?\s+(\p{Lu}[\p{Ll}'’]+)\s*(?:[!,.?]|$)`)
 
 func addressees(s string) []string {
@@ -80,9 +81,9 @@ func addressees(s string) []string {
 	return names
 }
 
-// keywords gives three to eight phrases where the text has them: key phrases
-// first; then, so that a short turn is described as well, the single words of
-// a phrase, weaker content words, and at last what is left ("Thanks!").
+// keywords returns three to eight phrases where the text has them. Key phrases come first. A
+// short turn that has fewer than three gets more in this order: the single words of a phrase,
+// weaker content words, and last the words of names.
 func keywords(s, speaker string) []string {
 	speaker = strings.Join(slices.Concat([]string{speaker}, addressees(s)), " ")
 	found := text.Keyphrases(s, maxKeywords, speaker)
@@ -98,7 +99,7 @@ func keywords(s, speaker string) []string {
 	return dedupeFold(found)
 }
 
-// dedupeFold drops repeats, letter case apart. The list is never nil.
+// dedupeFold removes repeats, ignoring letter case. The result is never nil.
 func dedupeFold(list []string) []string {
 	out := []string{}
 	seen := map[string]bool{}
@@ -111,13 +112,14 @@ func dedupeFold(list []string) []string {
 	return out
 }
 
-// splitPhrases takes phrases apart, the longest first, until there are three.
-// A phrase and its parts never stand side by side: that says nothing twice.
-func splitPhrases(phrases []string, may func(string) bool) []string {
+// splitPhrases splits phrases, the longest first, until there are three. A phrase that is split
+// is replaced by its parts, so that no word is listed twice. Only phrases that canSplit accepts
+// are split.
+func splitPhrases(phrases []string, canSplit func(string) bool) []string {
 	for len(phrases) < minKeywords {
 		longest := -1
 		for i, p := range phrases {
-			if strings.Contains(p, " ") && may(p) && (longest < 0 || len(p) > len(phrases[longest])) {
+			if strings.Contains(p, " ") && canSplit(p) && (longest < 0 || len(p) > len(phrases[longest])) {
 				longest = i
 			}
 		}
@@ -130,7 +132,7 @@ func splitPhrases(phrases []string, may func(string) bool) []string {
 	return phrases
 }
 
-// isName tells a phrase whose words all start with a capital.
+// isName reports whether all words of a phrase start with a capital.
 func isName(p string) bool {
 	for w := range strings.FieldsSeq(p) {
 		if r, _ := utf8.DecodeRuneInString(w); !unicode.IsUpper(r) {
@@ -140,8 +142,8 @@ func isName(p string) bool {
 	return true
 }
 
-// weakWords gives up to n content words that no phrase has: words of everyday
-// talk, longest first, which Keyphrases passes over.
+// weakWords returns up to n content words that no phrase contains: words of everyday talk, which
+// Keyphrases leaves out. The longest come first, interjections last.
 func weakWords(s, speaker string, have []string, n int) []string {
 	lang, _ := text.Guess(s)
 	seen := map[string]bool{}
@@ -183,8 +185,8 @@ func wordSet(s string) map[string]bool {
 	return m
 }
 
-// tags gives up to three domains, then one word for the format and one for
-// the type. A text without words has none.
+// tags returns up to three domains, then one word for the format and one for the type. A text
+// without words has no tags.
 func (a *Analyst) tags(s string) []string {
 	words := text.Words(s)
 	if len(words) == 0 {
@@ -214,7 +216,8 @@ var (
 	linkText = regexp.MustCompile(`https?://\S+`)
 )
 
-// textFormat names the outward form of a text.
+// textFormat returns the format of a text: code, list, reference, question, document or
+// statement.
 func textFormat(s string) string {
 	trimmed := strings.TrimRight(strings.TrimSpace(s), `"'”’)»`)
 	switch {
@@ -232,7 +235,8 @@ func textFormat(s string) string {
 	return "statement"
 }
 
-// parseCues reads a list of cues: phrases, or one string of single words.
+// parseCues builds a list of cues from phrases, or from one string of single words. A cue gets a
+// space on both sides, so that it matches whole words only; Chinese cues do not.
 func parseCues(list ...string) []string {
 	if len(list) == 1 {
 		list = strings.Fields(list[0])
@@ -251,10 +255,10 @@ func containsAny(s string, cues []string) bool {
 	return slices.ContainsFunc(cues, func(c string) bool { return strings.Contains(s, c) })
 }
 
-// noteType names what a text is for. cue is the text as folded words with a
-// space around each.
+// noteType returns the purpose of a text. cue is the text as folded words with a space around
+// each.
 func noteType(s, cue string) string {
-	// Han stands in cue as whole runs, so the same search serves for it.
+	// A run of Chinese characters is one word of cue, so the same search finds Chinese cues.
 	for _, t := range noteTypes {
 		if containsAny(cue, t.cues) {
 			return t.name

@@ -16,24 +16,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Every call of the policies for conversations has rules; one whose material
-// fits and whose name does not is refused, since two calls share it.
+// There are rules for every call of the policies for conversations. A call with a known input and
+// an unknown name is refused, since several calls have the same input type.
 func TestCallsForConversations(t *testing.T) {
 	t.Parallel()
-	ex := replied[mem0.Extraction](t, "extract", said("Ana", "I like tea."))
+	ex := askByName[mem0.Extraction](t, "extract", exchangeOf("Ana", "I like tea."))
 	if len(ex.Facts) != 1 {
 		t.Errorf("%+v", ex)
 	}
-	dec := replied[mem0.FactDecision](t, "decide", mem0.DecideInput{Fact: "Ana likes tea.", Similar: []memory.Described{{Handle: 0, Content: "Ana likes tea."}}})
+	dec := askByName[mem0.FactDecision](t, "decide", mem0.DecideInput{Fact: "Ana likes tea.", Similar: []memory.Described{{Handle: 0, Content: "Ana likes tea."}}})
 	if dec.Operation != mem0.OpNoop || dec.Target == nil || *dec.Target != 0 {
 		t.Errorf("%+v", dec)
 	}
-	if s := replied[mem0.Summary](t, "procedure", mem0.SummarizeInput{Old: "assistant: opened the shop.", Memories: []string{"user: please sell the red boat"}, Chars: 200}); s.Summary == "" {
+	if s := askByName[mem0.Summary](t, "procedure", mem0.SummarizeInput{Old: "assistant: opened the shop.", Memories: []string{"user: please sell the red boat"}, Chars: 200}); s.Summary == "" {
 		t.Error("no record of a procedure")
 	}
-	_ = replied[mem0.EntitiesFound](t, "entities", mem0.EntitiesInput{})
-	_ = replied[mem0.RelationsFound](t, "relations", mem0.RelationsInput{})
-	_ = replied[mem0.ConflictsFound](t, "conflicts", mem0.ConflictsInput{})
+	_ = askByName[mem0.EntitiesFound](t, "entities", mem0.EntitiesInput{})
+	_ = askByName[mem0.RelationsFound](t, "relations", mem0.RelationsInput{})
+	_ = askByName[mem0.ConflictsFound](t, "conflicts", mem0.ConflictsInput{})
 	for _, c := range []memory.Call{{Name: "weekly_summary", Input: memorybank.DayInput{}}, {Name: "overall", Input: memorybank.OverallInput{}}, {Name: "extract"}} {
 		if _, err := New().Ask(t.Context(), tenant.Scope{}, c); fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s: %v", c.Name, err)
@@ -41,8 +41,8 @@ func TestCallsForConversations(t *testing.T) {
 	}
 }
 
-// FuzzConversations: no text makes the rules panic, exceed a bound, or answer
-// twice in two ways.
+// FuzzConversations checks that no text makes the rules panic, exceed a bound, or answer
+// differently the second time.
 func FuzzConversations(f *testing.F) {
 	for _, s := range []string{"I moved to Rome yesterday.", "我昨天去了北京。", "My sister Anna - she's 5 - lives in Oslo!", "\x00I\xff", "I'd", "Ana's 's", "Well, Ana, I", "\"I", "我", "的", "Just", "Been "} {
 		f.Add(s, "Ana", "Ana likes tea.")

@@ -10,41 +10,43 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// This file takes sentences apart that say several things, so that each can
-// be contradicted without the others.
+// This file splits sentences that state several facts, so that a later fact can contradict one of
+// them without the others.
 
 var (
-	// coordinated begins a clause with a subject of its own.
+	// newSubjectClause matches the beginning of a clause with a subject of its own.
 	newSubjectClause = regexp.MustCompile(`(?:(?:,|\s[–—-]|—)?\s(?:and|but)(?: also| now| then)?|;|,)\s+(?:I|I'm|I've|I'd|I'll|we|we're|we've|we'd|we'll|my|My|our|Our)\s`)
-	// shared begins a clause about the subject of the one before: only what
-	// lasts, since what happened in a row is one story.
+	// sharedSubjectClause matches the beginning of a clause about the subject of the clause
+	// before. It takes only verbs of lasting states, since events in a row are one story.
 	sharedSubjectClause = regexp.MustCompile(`,?\s(?:and|but) (?:also |now |still |currently |really )?(?:live in|work (?:as|at|for|in)|(?:like|love|hate|dislike|prefer|study|speak|own) (?:to|my|the|an?|\p{L}+ing|\p{L}+s)|have (?:a|an|two|three|four|five)|am|don't|do not)\b`)
-	// sharing has the speaker for its subject and nothing that a verb behind
-	// "and" could go on from.
+	// speakerSubject matches a clause whose subject is the speaker. takesSecondVerb matches one
+	// in which a verb behind "and" may belong to something else, as in "I want to read and live
+	// in Rome".
 	speakerSubject   = regexp.MustCompile(`^(?:I|I'm|I've) `)
 	takesSecondVerb  = regexp.MustCompile(`(?i)\b(?:to \p{Ll}|can|can't|could|couldn't|will|won't|would|should|might|may|must|let|lets|make|makes|made|help|helps|helped|who|that|which|used|see|saw|watch|hear|(?:he|she|they|you|it|friends|people|kids|children)$)|'(?:d|ll)\b`)
 	clauseConnective = regexp.MustCompile(`^(?:(?:,|\s[–—-]|—)?\s(?:and|but)|;|,)\s+`)
 
-	// depending opens or holds a clause that what comes behind may still be part of.
+	// openSubordinate matches a clause that is subordinate, or holds a subordinate clause, which
+	// the words behind it may continue.
 	openSubordinate = regexp.MustCompile(`(?i)^(?:when|while|since|after|before|because|if|as|although|though|even|once|until|unless|whenever|whether|that|what|how|why|where|who|the (?:way|more|day|time|moment|fact|reason))\b|` +
 		`\b(?:when|if|whether|until|unless|whenever|while|where|how|why|what|so that|such that|so \p{L}+ that|said|says|told|tells|asked|hope|hoping|wish|think|thought|believe|dream(?:ed|ing)? (?:of|that)|realized|knew|know|both|between|either|neither)\b`)
 	subordinators = regexp.MustCompile(`(?i)\b(?:because|since|as|so|though|although|after|before|once|than)\b`)
-	// thwarted is what "but" takes back.
+	// unmetIntent matches an intention that a following "but" takes back.
 	unmetIntent = regexp.MustCompile(`(?i)\b(?:wanted|planned|tried|hoped|meant|intended|supposed|almost|nearly|would|could|might|thought|was going|were going|'d)\b`)
-	// dependent speaks of what the clause before names.
+	// backReference matches words that refer to something in the clause before.
 	backReference = regexp.MustCompile(`(?i)\b(?:he|she|they|him|his|her|hers|their|theirs|them|it|its|it's|he's|she's|they're|there|then|one|ones|another|others?|both|either|neither|too|else|same|instead|such|together|(?:this|these|those) \p{L}+s|(?:that|this|these|those)(?:$|[.,;!]| (?:is|was|were|made|has|had|to|for|at|in|on|with|because|so|as|and|but|when|way|one|place|spot|kind|sort|experience|thing)))\b`)
-	// speakerVerb is a verb of the speaker, or of another.
+	// speakerVerb matches a verb of the speaker, otherSubjectVerb one of another subject.
 	speakerVerb      = regexp.MustCompile(`(?:^|\s)(?:I|[Ww]e)(?:'m|'ve|'re|'d|'ll)? \p{Ll}`)
 	infinitives      = regexp.MustCompile(`(?i)\bto \p{L}+`)
 	otherSubjectVerb = regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|had|can|will|helps|helped|makes|made|gave|gives|lives?|works?|got|gets|went|came|took|takes|loves?|likes?|won|sent|plays?|\p{L}{3,}ed)\b`)
 )
 
-// clause is a part of a sentence that says something by itself.
+// clause is a part of a sentence that is a fact by itself. said is its text in the first person.
 type clause struct{ said, fact string }
 
-// sentenceFacts gives the facts of a sentence of the first person. It is taken apart
-// only where each part is a fact; a part that is none, or that needs the one
-// before, stays with that.
+// sentenceFacts returns the facts of a sentence in the first person. The sentence is split only
+// where each part is a fact. A part that is no fact, or that depends on the part before, stays
+// with that part.
 func sentenceFacts(s, name string, said time.Time) []string {
 	whole := englishFact(s, name, said, false)
 	if whole == "" {
@@ -52,7 +54,8 @@ func sentenceFacts(s, name string, said time.Time) []string {
 	}
 	s = stripFiller(s)
 	parts := []clause{{s, whole}}
-	for range 4 { // no sentence worth keeping says more
+	// No sentence worth keeping has more parts.
+	for range 4 {
 		last := parts[len(parts)-1]
 		left, right, ok := splitClause(last.said, name, said)
 		if !ok {
@@ -67,7 +70,7 @@ func sentenceFacts(s, name string, said time.Time) []string {
 	return out
 }
 
-// splitClause parts a sentence at the first place where both sides are facts.
+// splitClause splits a sentence at the first place where both sides are facts.
 func splitClause(s, name string, said time.Time) (left, right clause, ok bool) {
 	if strings.ContainsAny(s, `"()`) {
 		return left, right, false
@@ -104,7 +107,8 @@ func splitClause(s, name string, said time.Time) (left, right clause, ok bool) {
 	return left, right, false
 }
 
-// independentClauses tells that two halves of a sentence can stand without each other.
+// independentClauses reports whether each of two halves of a sentence can be understood without
+// the other. joint is what separates them.
 func independentClauses(left, right, joint string) bool {
 	word := strings.Trim(joint, " ,;–—-")
 	comma := strings.HasPrefix(joint, ",") || strings.HasPrefix(joint, ";")
@@ -124,12 +128,12 @@ func independentClauses(left, right, joint string) bool {
 	if at := backReference.FindStringIndex(right); len(at) > 0 && !antecedent.MatchString(right[:at[0]]) {
 		return false
 	}
-	// A day in front is that of all that happened then.
+	// A time at the beginning holds for everything that happened then.
 	words := lowerWords(left)
 	return selfWords[words[0]] || !clauseOpeners[words[0]] && !text.IsTimeWord(words[0]) || !startsInPast(right)
 }
 
-// hasVerb tells that somebody does or is something in a clause.
+// hasVerb reports whether a clause has a verb with a subject.
 func hasVerb(s string) bool {
 	return speakerVerb.MatchString(s) || otherSubjectVerb.MatchString(infinitives.ReplaceAllString(s, " "))
 }
@@ -139,7 +143,7 @@ func firstWord(s string) string {
 	return first
 }
 
-// startsInPast tells that a clause begins with what happened.
+// startsInPast reports whether a clause begins with a past form.
 func startsInPast(s string) bool {
 	words := lowerWords(s)
 	return slices.ContainsFunc(words[:min(len(words), 5)], func(w string) bool {
@@ -147,7 +151,8 @@ func startsInPast(s string) bool {
 	})
 }
 
-// hanParts are where a Chinese sentence begins to say something else of the speaker.
+// hanClauseStart matches the places where a Chinese sentence begins to say something else about
+// the speaker. The others are the counterparts of the English expressions above.
 var (
 	hanClauseStart     = regexp.MustCompile(`[，,；;、]?(?:并且|而且|但是|但|不过|同时|另外|还有)?我|[，,；;](?:也|还|并且|而且|但是|但|不过|同时|现在|目前|平时)*(?:住在|现居|来自|喜欢|最喜欢|讨厌|不喜欢|不吃|是一?[名位个]|在\p{Han}{1,10}(?:工作|上班|上学|读书)|今年[\d一二三四五六七八九十百]+岁|养了?一|对\p{Han}{1,6}过敏|不再)`)
 	hanConnective      = regexp.MustCompile(`^[，,；;、]?(?:也|还|并且|而且|但是|但|不过|同时|另外|还有)*`)
@@ -174,7 +179,7 @@ func hanSentenceFacts(s, name string, said time.Time) []string {
 	return append(out, hanFact(rest, name, said))
 }
 
-// splitHanClause gives the fact of the first part, and what is said behind it.
+// splitHanClause returns the fact of the first clause of s and the text behind it.
 func splitHanClause(s, name string, said time.Time) (fact, rest string, ok bool) {
 	for _, at := range hanClauseStart.FindAllStringIndex(s, 8) {
 		if at[0] == 0 {
@@ -182,7 +187,7 @@ func splitHanClause(s, name string, said time.Time) (fact, rest string, ok bool)
 		}
 		left, right := s[:at[0]], s[at[0]:]
 		right = right[len(hanConnective.FindString(right)):]
-		// Without a mark between, only a word that joins parts them.
+		// Without punctuation, only a conjunction separates clauses.
 		if r, _ := utf8.DecodeRuneInString(s[at[0]:]); r == '我' {
 			continue
 		}
@@ -202,9 +207,9 @@ func splitHanClause(s, name string, said time.Time) (fact, rest string, ok bool)
 	return "", "", false
 }
 
-// factClauses parts a fact where its subject is named again, as facts of earlier
-// rules and of models may be written: "Ana is a vegetarian and Ana lives in
-// Rome." The parts are facts; a fact of one clause is its only part.
+// factClauses splits a fact where its subject is named again. Models, and earlier versions of the
+// rules, may write such facts: "Ana is a vegetarian and Ana lives in Rome." Each part is a fact;
+// a fact of one clause is returned as the only part.
 func factClauses(fact string) []string {
 	subject := ""
 	if isHan(fact) {
@@ -245,7 +250,7 @@ var (
 	subjectWithVerb    = regexp.MustCompile(`^(?:The user|The assistant|\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*|On .*|In .*)(?: \p{Ll}+)* (?:\p{Ll}+(?:s|ed|n't)|` + `went|got|had|made|met|bought|took|saw|can|will|would|found|won|lost|began|ran|read|wrote)\b`)
 )
 
-// endSentence gives a clause its full stop.
+// endSentence ends a clause with one full stop.
 func endSentence(s string) string {
 	s = strings.TrimSpace(s)
 	if isHan(s) {
@@ -254,11 +259,12 @@ func endSentence(s string) string {
 	return formatSentence(s)
 }
 
-// companionKin is who lives or goes with somebody: that it is so does not end when
-// the rest does.
+// companionKin matches the relative or pet with whom somebody lives or does something. That
+// relation remains true when the rest of the fact no longer is.
 var companionKin = regexp.MustCompile(`\bwith (?:her|his|their) (?:(older|younger|little|big|twin) )?(sister|brother|mother|father|husband|wife|son|daughter|cousin|aunt|uncle|grandmother|grandfather|niece|nephew|dog|cat),? (\p{Lu}[\p{L}'-]*)\b`)
 
-// kinFact says the kin that a contradicted fact names, as in "Ana has a sister named Lea."; "" without one.
+// kinFact returns a fact about the relative or pet that a contradicted fact names, such as "Ana
+// has a sister named Lea.". It returns "" if the fact names none.
 func kinFact(f *factFrame) string {
 	m := companionKin.FindStringSubmatch(f.text)
 	subject := englishSubject.FindStringSubmatch(f.text + " ")

@@ -10,18 +10,18 @@ import (
 // singleValuedRelations are the relations that have one value at a time.
 var singleValuedRelations = wordSet("lives_in works_at works_as is_named name age follows_diet has_marital_status is_married_to has_birthday born_in")
 
-// oppositeRelations are relations that say the contrary of one another.
+// oppositeRelations lists the relations that each relation contradicts.
 var oppositeRelations = map[string][]string{
 	"no_longer": nil, "likes": {"dislikes"}, "dislikes": {"likes"}, "plans": {"cancelled"}, "cancelled": {"plans", "wants", "going_to"},
 	"is_single": {"is_married_to"},
 }
 
-// negatedRelation begins the relation of what is not, or is no longer.
+// negatedRelation is the prefix of a relation that does not hold, or no longer holds.
 const negatedRelation = "not_"
 
-// findConflicts gives what is no longer true: another value of a relation that has
-// one at a time, or the contrary of what is said now. A relation that can hold
-// many values never conflicts.
+// findConflicts returns the relations that are no longer true: another value of a single-valued
+// relation, or the opposite of a new one. A relation that can have many values never conflicts
+// with another value.
 func findConflicts(in mem0.ConflictsInput) mem0.ConflictsFound {
 	out := mem0.ConflictsFound{Invalidate: []mem0.Triple{}}
 	for _, old := range in.Existing {

@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// dayPersonality reads traits, mood and how to answer from the words of a day.
+// dayPersonality derives traits, mood and reply strategy from the user's words of one day.
 func dayPersonality(in memorybank.DayInput) memorybank.DayPersonality {
 	var said []string
 	questions, sentences := 0, 0
@@ -51,13 +51,13 @@ func dayPersonality(in memorybank.DayInput) memorybank.DayPersonality {
 	return out
 }
 
-// cueText gives the folded words of s with a space around each, and s itself
-// for scripts without spaces.
+// cueText returns the folded words of s with a space on both sides of each, and s itself for
+// scripts without spaces.
 func cueText(s string) (words, plain string) {
 	return " " + strings.Join(text.Words(s), "  ") + " ", s
 }
 
-// mostFrequent gives up to n keys by count, most first, the alphabet deciding ties.
+// mostFrequent returns up to n keys, the highest count first. Ties are in alphabetical order.
 func mostFrequent(counts map[string]int, n int) []string {
 	var keys []string
 	for k, c := range counts {

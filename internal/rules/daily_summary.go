@@ -14,15 +14,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// The bounds of days and portraits by rules.
+// The bounds of daily summaries and personalities by rules.
 const (
 	maxDayEvents = 8
 	maxDayTraits = 5
 	maxEventLine = 240 // characters
 )
 
-// daySummary sums a day up by the most telling statements of the person, or,
-// where nothing can be retold, by what was said word for word.
+// daySummary summarizes a day by the most informative facts that the user stated. Where there are
+// none, it quotes what was said.
 func daySummary(in memorybank.DayInput) memorybank.DaySummary {
 	out := memorybank.DaySummary{Events: []string{}}
 	facts := dayFacts(in)
@@ -41,7 +41,8 @@ func daySummary(in memorybank.DayInput) memorybank.DaySummary {
 	return out
 }
 
-// dayFacts gives what the person of a day said, as facts.
+// dayFacts returns what the user said on a day, as facts. If no fact can be extracted it quotes
+// up to three utterances, and if there is nothing to quote it counts the messages.
 func dayFacts(in memorybank.DayInput) []string {
 	turns := slices.Clone(in.Turns)
 	for i := range turns {
@@ -53,9 +54,9 @@ func dayFacts(in memorybank.DayInput) []string {
 	if len(facts) > 0 {
 		return facts
 	}
-	people := slices.ContainsFunc(turns, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
+	personSpeaks := slices.ContainsFunc(turns, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
 	for _, u := range turns {
-		if people && u.Role != memory.RoleUser {
+		if personSpeaks && u.Role != memory.RoleUser {
 			continue
 		}
 		name := cmp.Or(u.Name, roleName(u.Role, in.Language))
@@ -81,7 +82,7 @@ func dayFacts(in memorybank.DayInput) []string {
 	return nonNil(facts)
 }
 
-// roleName stands for a speaker whose name nobody knows.
+// roleName returns how a speaker without a name is called.
 func roleName(r memory.Role, l policy.Language) string {
 	switch {
 	case l == policy.Chinese && r == memory.RoleAssistant:
@@ -94,7 +95,7 @@ func roleName(r memory.Role, l policy.Language) string {
 	return "The user"
 }
 
-// isEvent tells what was done from what is so.
+// isEvent reports whether a fact is an event and not a lasting state, by a past form.
 func isEvent(f string) bool {
 	for _, w := range lowerWords(f) {
 		if clippedPast[w] || isPastForm(w) {

@@ -11,17 +11,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 
-// relativeWords say that a time expression is seen from the day it was said.
+// relativeWords matches a time expression that depends on the day on which it was said.
 var relativeWords = regexp.MustCompile(`(?i)\b(?:yesterday|today|tonight|tomorrow|last|past|previous|this|next|coming|ago|from now|from today|before last|after tomorrow|mon|monday|tues?|tuesday|wed|wednesday|thurs?|thursday|fri|friday|sat|saturday|sun|sunday)\b|昨|今|明|前天|后天|上|下|这|本|去年|前年|后年|[前后]$|周|星期|礼拜`)
 
-// futureWords says that a sentence looks forward.
+// futureWords matches a sentence about the future.
 var futureWords = regexp.MustCompile(`(?i)\b(?:will|'ll|going to|gonna|plan(?:s|ning)?|planned|next|upcoming|tomorrow|soon|looking forward|can't wait|hope to|hoping to|want to|would like|scheduled|(?:is|are|am|'m|'re) (?:\w+ing))\b|'ll\b|打算|计划|准备|将|要去|会去|想去|下周|明天`)
 
-// bareWeekday is a weekday by itself, which of two is left open.
+// bareWeekday matches a weekday alone, which may be the last or the next one.
 var bareWeekday = regexp.MustCompile(`(?i)^(?:mon|tues?|wednes|wed|thurs?|fri|satur|sat|sun)(?:day)?$|^(?:周|星期|礼拜)[一二三四五六日天]$`)
 
-// resolveDates replaces the relative dates of a sentence said at a time:
-// "yesterday" becomes "on 7 May 2023". A sentence without a time stays.
+// resolveDates replaces the relative dates of a sentence that was said at a time: "yesterday"
+// becomes "on 7 May 2023". It changes nothing if said is zero.
 func resolveDates(s string, said time.Time) string {
 	if said.IsZero() {
 		return s
@@ -32,7 +32,7 @@ func resolveDates(s string, said time.Time) string {
 		if !relativeWords.MatchString(expression) {
 			continue
 		}
-		// A bound ("since last week") keeps its word; the date within is replaced.
+		// A bound ("since last week") keeps its preposition; only the date behind it is replaced.
 		if first, rest, ok := strings.Cut(expression, " "); ok && boundWords[strings.ToLower(first)] {
 			inner := when.Parse(rest, said)
 			if len(inner) != 1 || inner[0].Start != 0 || inner[0].End != len(rest) {
@@ -54,7 +54,8 @@ func resolveDates(s string, said time.Time) string {
 
 var boundWords = wordSet("since before until till after from by")
 
-// prepositions before a date go with the date's own.
+// datePrepositions matches words before a date that the date's own preposition replaces.
+// keptPrepositions matches those that stay.
 var (
 	datePrepositions = regexp.MustCompile(`(?i)(?:^|\s)(?:on|in|at|during|over|the|earlier|later|back|just|all the way|sometime|early|late)\s+$`)
 	keptPrepositions = regexp.MustCompile(`(?i)(?:^|\s)(?:since|before|until|till|after|from|by|for|of|to|than|between|and|through)\s+(?:the\s+)?$`)
@@ -78,10 +79,10 @@ func replaceDate(s string, start int, r when.Range) string {
 	return before + preposition + " " + date + after
 }
 
-// dayCount counts the days of a range.
+// dayCount returns the number of days of a range.
 func dayCount(r when.Range) int { return int(r.To.Sub(r.From).Hours()+0.5) / 24 }
 
-// englishDate names a range of days, with the preposition that goes with it.
+// englishDate returns the name of a range of days, and the preposition that goes with it.
 func englishDate(r when.Range) (preposition, date string) {
 	f := r.From
 	switch n := dayCount(r); {

@@ -13,16 +13,21 @@ import (
 
 // The bounds of decisions by rules.
 const (
-	sameMeaning   = 0.85 // share of common terms from which two facts say the same
-	samePredicate = 0.6  // share of the shorter one's terms from which a negation is one of the other
-	maxNegated    = 9    // terms of a fact above which a negation is one thing among others
-	maxMerged     = 300  // characters of a merged memory
-	maxCompared   = 1000 // characters of a text that is compared; a longer one stands by itself
+	// sameMeaning is the share of common terms from which two facts mean the same.
+	sameMeaning = 0.85
+	// samePredicate is the share of the shorter fact's terms that both must have for one to be
+	// the negation of the other.
+	samePredicate = 0.6
+	// maxNegated is the number of terms above which a fact says more than what a negation denies.
+	maxNegated = 9
+	maxMerged  = 300 // characters of a merged memory
+	// maxCompared is the number of characters above which a text is not compared with others.
+	maxCompared = 1000
 )
 
-// decide says what becomes of a fact, by comparing it with each memory that is
-// similar: the same again is left, another value of what can have one only
-// takes its place, more detail is merged in.
+// decide decides what to do with a fact by comparing it with each similar memory. A repeat
+// changes nothing, another value of a single-valued relation replaces the memory, and more detail
+// is merged into it. Otherwise the fact is added.
 func decide(in mem0.DecideInput) mem0.FactDecision {
 	if utf8.RuneCountInString(in.Fact) > maxCompared {
 		return mem0.FactDecision{Operation: mem0.OpAdd}
@@ -37,7 +42,7 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 	rank := map[mem0.Operation]int{mem0.OpNoop: 3, mem0.OpDelete: 2, mem0.OpUpdate: 1}
 	for _, m := range in.Similar {
 		if utf8.RuneCountInString(m.Content) > maxCompared {
-			continue // a document, which says much beside
+			continue // a document, which says much more than a fact
 		}
 		op, merged := compareClauses(fact, m.Content)
 		if op != mem0.OpAdd && (best == nil || rank[op] > rank[best.op]) {
@@ -54,8 +59,8 @@ func decide(in mem0.DecideInput) mem0.FactDecision {
 	return d
 }
 
-// compareClauses decides about a fact and one memory, clause by clause where the
-// memory has several: what the fact does not contradict stays in the text.
+// compareClauses compares a fact with one memory, clause by clause where the memory has several.
+// The clauses that the fact does not contradict stay in the returned text.
 func compareClauses(fact factFrame, content string) (op mem0.Operation, merged string) {
 	clauses := factClauses(content)
 	if len(clauses) == 1 {
@@ -90,13 +95,12 @@ func compareClauses(fact factFrame, content string) (op mem0.Operation, merged s
 	}
 	merged = strings.Join(kept, between)
 	if op != mem0.OpAdd && utf8.RuneCountInString(merged) > maxMerged {
-		return mem0.OpAdd, "" // both stay, which loses nothing
+		return mem0.OpAdd, "" // keeping both loses nothing
 	}
 	return op, merged
 }
 
-// compareFacts decides about a fact and one memory. The text is that of the memory
-// as it should read.
+// compareFacts compares a fact with one memory. The returned text is the new text of the memory.
 func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 	common := 0
 	for t := range fact.terms {
@@ -108,7 +112,7 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 		return mem0.OpAdd, ""
 	}
 	union := len(fact.terms) + len(old.terms) - common
-	news := len(fact.terms) - common
+	newTerms := len(fact.terms) - common
 	for _, s := range fact.slots {
 		if slices.ContainsFunc(old.slots, s.excludes) {
 			return mem0.OpDelete, fact.text
@@ -120,17 +124,17 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 	}
 	if fact.negated != old.negated {
 		shorter, longer := min(len(fact.terms), len(old.terms)), max(len(fact.terms), len(old.terms))
-		about := float64(common) >= samePredicate*float64(shorter) && longer <= maxNegated
+		sameMatter := float64(common) >= samePredicate*float64(shorter) && longer <= maxNegated
 		if calledOff.MatchString(fact.text) && !planned.MatchString(old.text) && !futureWords.MatchString(old.text) {
-			about = false // only what was to be can be called off
+			sameMatter = false // only a plan can be called off
 		}
 		if decidedNot.MatchString(fact.text) && !futureWords.MatchString(old.text) && !intention.MatchString(old.text) {
-			about = false
+			sameMatter = false
 		}
 		if len(fact.canceledTrips) > 0 && beenOrLiked.MatchString(old.text) {
-			about = false // a trip that is off says nothing of an earlier one, nor of a taste
+			sameMatter = false // a canceled trip does not contradict an earlier trip or a liking
 		}
-		if shorter > 0 && about && (fact.ended || sameVerb && fact.object == old.object) {
+		if shorter > 0 && sameMatter && (fact.ended || sameVerb && fact.object == old.object) {
 			return mem0.OpDelete, fact.text
 		}
 		return mem0.OpAdd, ""
@@ -143,10 +147,10 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 	}
 	sameObject := fact.object == old.object
 	switch {
-	case float64(common) >= sameMeaning*float64(union), news == 0 && sameVerb && (common > 1 || sameObject):
+	case float64(common) >= sameMeaning*float64(union), newTerms == 0 && sameVerb && (common > 1 || sameObject):
 		return mem0.OpNoop, ""
 	case fact.figures != old.figures && fact.figures != "" && old.figures != "":
-		return mem0.OpAdd, "" // it happened twice
+		return mem0.OpAdd, "" // two events on different dates
 	case !sameVerb || !sameObject:
 		return mem0.OpAdd, ""
 	case common == len(old.terms):
@@ -159,11 +163,11 @@ func compareFacts(fact, old factFrame) (mem0.Operation, string) {
 	return mem0.OpAdd, ""
 }
 
-// lastingVerbs are verbs of what stays so; other facts tell what happened once.
+// lastingVerbs are verbs of lasting states; facts with other verbs are single events.
 var lastingVerbs = wordSet("like prefer hate job live has have own plai speak studi teach collect")
 
-// mergeFacts joins two texts of which the new one repeats the beginning of the old;
-// ok is false where it does not.
+// mergeFacts joins two texts when the new one repeats at least the first three words of the old
+// one; otherwise ok is false.
 func mergeFacts(old, added string) (merged string, ok bool) {
 	a, b := strings.Fields(old), strings.Fields(added)
 	n := 0
@@ -176,27 +180,28 @@ func mergeFacts(old, added string) (merged string, ok bool) {
 	return strings.TrimRight(old, ".。 ") + ", " + strings.Join(b[n:], " "), true
 }
 
-// factFrame is what the rules see of a fact.
+// factFrame is a parsed fact.
 type factFrame struct {
 	text, folded  string
-	subject       string // folded; "" not seen
+	subject       string // folded; "" if none was found
 	verb, object  string
-	terms         map[string]bool // of meaning, without subject, negation and emphasis
+	terms         map[string]bool // content terms, without subject, negation and emphasis
 	negated       bool
 	ended         bool   // something was stopped or called off
-	figures       string // the numbers of it: days, years, amounts
+	figures       string // all numbers of the text: days, years, amounts
 	slots         []slot
-	canceledTrips []string // where somebody does not go after all
+	canceledTrips []string // places of trips that were called off
 }
 
-// slot is a relation that has one value at a time.
+// slot is the value of a single-valued relation. negated means that the relation does not have
+// this value.
 type slot struct {
 	relation, value string
 	negated         bool
 }
 
-// excludes tells that two values cannot both be true: two others of one
-// relation, or one that is and is not.
+// excludes reports whether two values cannot both be true: two different values of one relation,
+// or the same value affirmed and negated.
 func (s slot) excludes(o slot) bool {
 	if s.relation != o.relation {
 		return false
@@ -207,7 +212,7 @@ func (s slot) excludes(o slot) bool {
 	return !s.negated && !o.negated
 }
 
-// synonyms bring words of one meaning to one.
+// synonyms maps words of one meaning to one of them.
 var synonyms = lookupByWord(map[string]string{
 	"like":   "like love enjoy adore fond fan likes loves enjoys adores loved liked enjoyed adored liking loving enjoying adoring passionate enjoyment into",
 	"prefer": "prefer prefers favourite favorite favorites favourites preferred",
@@ -223,12 +228,13 @@ var synonyms = lookupByWord(map[string]string{
 	"picture": "photo photos picture pictures", "big": "big large huge",
 })
 
-// emphasisWords says how much, and nothing else.
+// emphasisWords add emphasis and no content.
 var emphasisWords = wordSet(`really very so much absolutely totally lot lots quite extremely super deeply truly greatly big huge always just also
 	definitely pretty incredibly particularly especially actually something thing someone now currently these days still time favourite-thing
 	person lover day days hobby`)
 
-// negations turn a fact round.
+// negationWords matches words that negate a fact, endingWords those that say that something
+// ended. clauseEnd matches the end of the first clause.
 var (
 	negationWords = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|anymore|any longer|never|not|cannot|stopped|quit|quits|gave up|given up|cancel(?:l?ed|s)?|called off|backed out|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|hasn't|haven't|won't|can't|couldn't|wouldn't|without)\b`)
 	endingWords   = regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|any ?more|any longer|stopped|quits?|gave up|given up|cancel(?:l?ed|s)?|called off|backed out|decided (?:not to|against))\b`)
@@ -236,20 +242,21 @@ var (
 	hanNegation   = regexp.MustCompile(`不再|不是|不喜欢|不吃|不去|不想|不打算|不住|没有|没|不|取消了?|放弃了?|戒了?`)
 )
 
-// What was to be, and can be called off.
+// These match plans that were called off, decisions against something, and plans that can be
+// called off.
 var (
 	calledOff  = regexp.MustCompile(`(?i)\b(?:cancel(?:l?ed|s)?|called off|backed out)\b`)
 	decidedNot = regexp.MustCompile(`(?i)\bdecided (?:not to|against)\b`)
 	planned    = regexp.MustCompile(`(?i)\b(?:book(?:ed|s)?|reserved|scheduled|arranged|intends?|wants?|signed up|registered|joined|subscri\p{L}+|member(?:ship)?|has (?:an?|the|two|three)|got|bought|meeting|appointment|reservation|tickets?|flies|leaves)\b`)
 )
 
-// subjects of facts: a name, perhaps whose; or whoever it is that the memory is of.
+// The subjects of facts: a name, "the user" or "the assistant", or a relative of one of these.
 var (
 	englishSubject = regexp.MustCompile(`^((?:The user|The assistant|\p{Lu}[\p{L}-]*(?:['’]\p{Lu}[\p{L}-]*)?(?: \p{Lu}[\p{L}-]*){0,2})(?:'s (?:(?:older|younger|little|big|best|old|new|twin|ex|step|late|former|eldest|oldest|youngest) )*(?:` + kinWords + `)(?:[ -]in[ -]law)?(?: \p{Lu}[\p{L}’-]*)?)?)(?:\s|'s)`)
 	hanSubject     = regexp.MustCompile(`^(用户(?:的(?:` + hanKin + `))?|\p{Han}{2,3}?(?:的(?:` + hanKin + `))?|[A-Za-z]+(?:的(?:` + hanKin + `))?)(?: ?(?:的|住|喜欢|爱|讨厌|不|没|搬|在|是|叫|打算|计划|准备|取消|有|去|吃|现在|今年|已|也|很|最|非常|真|特别|超|挺|姓|工作|结婚|单身|改|决定|从|上个?[月周]|前|昨|去年|刚|迁|移居|飞|要|想|会|将|放弃|热爱|酷爱|对|家|下个?[月周]|明|[一二三四五六七八九十]{1,2}月|\d))`)
 )
 
-// parseFact takes a fact apart.
+// parseFact parses a fact.
 func parseFact(s string) factFrame {
 	f := factFrame{text: s, folded: text.Fold(strings.TrimRight(strings.TrimSpace(s), ".。!！ ")), terms: map[string]bool{}}
 	var rest string
@@ -275,7 +282,7 @@ func parseFact(s string) factFrame {
 		}
 		rest = normalizeLiking(rest)
 		f.canceledTrips = canceledTrips(rest)
-		// A negation further on is of something else.
+		// A negation behind the first clause is about something else.
 		head := clauseEnd.Split(rest, 2)[0]
 		f.negated = negationWords.MatchString(head) && !isDoubleNegation(head)
 		f.ended = endingWords.MatchString(head)
@@ -301,15 +308,14 @@ func isDoubleNegation(s string) bool {
 	return idioms.MatchString(s) && !negationWords.MatchString(idioms.ReplaceAllString(s, " "))
 }
 
-// auxiliaries stand before the verb that says what is done.
+// auxiliaries come before the main verb.
 var auxiliaries = wordSet(`is was are has have had been be being does doesn't did didn't do don't not never no longer will won't would can can't could
 	isn't wasn't hasn't haven't hadn't gonna going to just`)
 
-// goingWords lead to what is done, and are not it.
+// goingWords come before the main verb too, and are not taken for its object.
 var goingWords = wordSet("go going goes")
 
-// verbAndObject gives the verb behind the subject, brought to one form, and the
-// first word of content behind it.
+// verbAndObject returns the main verb in a normal form, and the first content word behind it.
 func verbAndObject(rest string) (verb, object string) {
 	words := slices.DeleteFunc(lowerWords(rest), func(w string) bool { return isAdverb(w) && w != "not" || emphasisWords[w] })
 	i := 0
@@ -340,7 +346,7 @@ func verbAndObject(rest string) (verb, object string) {
 	return verb, ""
 }
 
-// lookupByWord turns lists of words into a look-up of what they stand for.
+// lookupByWord inverts lists of words: it maps each word to the key of its list.
 func lookupByWord(lists map[string]string) map[string]string {
 	m := map[string]string{}
 	for k, list := range lists {

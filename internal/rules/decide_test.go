@@ -10,11 +10,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// store keeps memories as Mem0 does, each decided about by rules.
-type store struct{ texts []string }
+// memoryList keeps memories as Mem0 does; the rules decide about each.
+type memoryList struct{ texts []string }
 
-// say extracts from what is said and applies each decision.
-func (s *store) say(name, said string) {
+// say extracts facts from an utterance and applies the decision about each.
+func (s *memoryList) say(name, said string) {
 	at := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
 	in := mem0.ExtractInput{New: []memory.Utterance{{Role: memory.RoleUser, Name: name, Content: said, Time: at}}}
 	for _, f := range extract(in).Facts {
@@ -22,7 +22,7 @@ func (s *store) say(name, said string) {
 	}
 }
 
-func (s *store) learn(fact string) {
+func (s *memoryList) learn(fact string) {
 	in := mem0.DecideInput{Fact: fact}
 	for i, t := range s.texts {
 		in.Similar = append(in.Similar, memory.Described{Handle: i, Content: t, Score: 0.7})
@@ -40,8 +40,8 @@ func (s *store) learn(fact string) {
 	}
 }
 
-// What is said later takes the place of what it contradicts, a repeat changes
-// nothing, and what both can be true stays (C159, C163).
+// A later statement replaces what it contradicts, a repeat changes nothing, and statements that
+// can both be true are kept (C159, C163).
 func TestDecideScenarios(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -78,7 +78,7 @@ func TestDecideScenarios(t *testing.T) {
 		"Chinese: plan":       {"", []string{"我打算去成都旅行。", "我取消了去成都旅行的计划。"}, []string{"用户取消了去成都旅行的计划。"}},
 		"Chinese: likes":      {"", []string{"我喜欢喝茶。", "我喜欢爬山。"}, []string{"用户喜欢喝茶。", "用户喜欢爬山。"}},
 	} {
-		var s store
+		var s memoryList
 		for _, said := range c.said {
 			s.say(c.speaker, said)
 		}
@@ -94,7 +94,7 @@ func TestDecideScenarios(t *testing.T) {
 	}
 }
 
-// What a memory of several clauses says beside what is contradicted stays.
+// The clauses of a memory that are not contradicted are kept.
 func TestDecideKeepsClauses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ old, fact, want string }{
@@ -105,18 +105,18 @@ func TestDecideKeepsClauses(t *testing.T) {
 		{"Nora has a dog and Nora lives in Rome.", "Nora has a dog named Rex.", "Nora has a dog named Rex. Nora lives in Rome."},
 		{"用户叫李明，用户住在北京。", "用户搬到上海了。", "用户叫李明。用户搬到上海了。"},
 	} {
-		s := store{texts: []string{c.old}}
+		s := memoryList{texts: []string{c.old}}
 		if s.learn(c.fact); len(s.texts) != 1 || s.texts[0] != c.want {
 			t.Errorf("%s, then %s: %q, want %q", c.old, c.fact, s.texts, c.want)
 		}
 	}
 }
 
-// What is too long to be a fact is not compared, which would take long.
+// A text that is too long to be a fact is not compared, since that would take long.
 func TestDecideLongMemories(t *testing.T) {
 	t.Parallel()
 	long := "Nora lives in Rome. " + strings.Repeat("Nora lives in Rome and ", 20000)
-	s := store{texts: []string{long}}
+	s := memoryList{texts: []string{long}}
 	s.learn("Nora moved to Oslo.")
 	s.learn(long)
 	if len(s.texts) != 3 || s.texts[0] != long {
@@ -124,8 +124,7 @@ func TestDecideLongMemories(t *testing.T) {
 	}
 }
 
-// A plan ends when it is called off, whichever word it was planned with; what
-// somebody likes, and where they have been, stays (C159).
+// A plan ends when it is called off, in any words. Likings and past visits are kept (C159).
 func TestDecideCalledOff(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -188,7 +187,7 @@ func TestDecideCalledOff(t *testing.T) {
 		{"我喜欢罗马。", "我取消了去罗马的旅行。", false},
 	} {
 		for _, speaker := range []string{"", "Ana"} {
-			var s store
+			var s memoryList
 			s.say(speaker, c.old)
 			if len(s.texts) != 1 {
 				t.Errorf("%s: %q", c.old, s.texts)
@@ -206,7 +205,7 @@ func TestDecideCalledOff(t *testing.T) {
 	}
 }
 
-// One home at a time, in whichever words somebody moves (C159).
+// Somebody has one home at a time, in whichever words they say that they moved (C159).
 func TestDecideMoved(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -236,7 +235,7 @@ func TestDecideMoved(t *testing.T) {
 		{"I live in Beijing.", "I plan to move to Shanghai.", false},
 	} {
 		for _, speaker := range []string{"", "小王", "Ana"} {
-			var s store
+			var s memoryList
 			s.say(speaker, c.old)
 			if len(s.texts) != 1 {
 				t.Errorf("%s: %q", c.old, s.texts)
@@ -251,8 +250,7 @@ func TestDecideMoved(t *testing.T) {
 	}
 }
 
-// What somebody likes is one fact in whichever words it is said again, in any
-// order; what they like beside it is another (C163).
+// A liking is one fact in any words and any order; another liking is another fact (C163).
 func TestDecideLikingReworded(t *testing.T) {
 	t.Parallel()
 	said := []string{"I love hiking.", "I love going hiking.", "I really love hiking!", "I enjoy hiking a lot.", "Hiking is something I love.", "I'm fond of hiking.",
@@ -260,7 +258,7 @@ func TestDecideLikingReworded(t *testing.T) {
 		"I absolutely adore going on hikes.", "Hiking is one of my favorite things.", "I am passionate about hiking.", "I've always loved hiking.", "I do love to hike.", "I get a lot of joy from hiking.",
 		"I have a passion for hiking.", "I can't get enough of hiking.", "I'm an avid hiker.", "My favorite hobby is hiking."}
 	for start := range said {
-		var s store
+		var s memoryList
 		for i := range said {
 			s.say("Ana", said[(start+i)%len(said)])
 		}
@@ -278,7 +276,7 @@ func TestDecideLikingReworded(t *testing.T) {
 		{"I love Rome.", "I love going to the theatre."},
 		{"I love hiking.", "I used to love hiking in Norway."},
 	} {
-		var s store
+		var s memoryList
 		s.say("Ana", c[0])
 		s.say("Ana", c[1])
 		if len(s.texts) != 2 {

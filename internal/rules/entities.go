@@ -11,12 +11,12 @@ import (
 
 // The bounds of graphs by rules.
 const (
-	maxRuleEntities  = 48 // of one call
+	maxRuleEntities  = 48 // per call
 	maxRuleRelations = 64
 	maxEntityRunes   = 60
 )
 
-// The types of entities that rules tell apart.
+// The types of entities that the rules distinguish.
 const (
 	typePerson       = "person"
 	typePlace        = "place"
@@ -25,8 +25,8 @@ const (
 	typeThing        = "thing"
 )
 
-// findEntities names the people, places and things that facts speak of: both ends
-// of every relation that rules read, and whatever else has a capital.
+// findEntities returns the people, places and things in the facts: both ends of every relation
+// that the rules read, and every other name with a capital.
 func findEntities(in mem0.EntitiesInput) mem0.EntitiesFound {
 	out := mem0.EntitiesFound{Entities: []mem0.Entity{}}
 	people := peopleIn(in.Texts)
@@ -52,7 +52,7 @@ func findEntities(in mem0.EntitiesInput) mem0.EntitiesFound {
 	return out
 }
 
-// peopleIn gives the folded names that facts begin with and that do something.
+// peopleIn returns the folded names that are the subject of a sentence with a verb.
 func peopleIn(texts []string) map[string]bool {
 	people := map[string]bool{}
 	for _, t := range texts {
@@ -66,21 +66,23 @@ func peopleIn(texts []string) map[string]bool {
 	return people
 }
 
-// entityKey is the form in which names are compared.
+// entityKey returns the form in which names are compared.
 func entityKey(name string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text.Fold(name), "_", " ")), " ")
 }
 
-// isSubjectName tells a name at the beginning of a sentence from another word.
+// isSubjectName reports whether a capitalized word at the beginning of a sentence is a name, not
+// another word.
 func isSubjectName(name string) bool {
 	first := strings.ToLower(strings.Fields(name)[0])
 	if first == "the" || first == "i" || first == "we" {
-		return true // the user; no other article gets here
+		return true // the user, or a name that begins with an article
 	}
 	return !notNames[first] && !clauseOpeners[first] && !isAdverb(first) && !text.IsStopWord(first, text.English) && !text.IsTimeWord(first)
 }
 
-// capitalizedEntities gives what has a capital inside a sentence, or is a name at its beginning.
+// capitalizedEntities returns the capitalized names in the sentences of t. A capitalized word at
+// the beginning of a sentence counts only if it is a subject.
 func capitalizedEntities(t string, people map[string]bool) []mem0.Entity {
 	var out []mem0.Entity
 	for _, s := range text.Sentences(strings.NewReplacer("’", "'").Replace(t)) {

@@ -16,29 +16,29 @@ import (
 
 // The bounds of evolution by rules.
 const (
-	maxRuleLinks     = 3   // per add
-	defaultAppend    = 50  // characters of the new context, per neighbour
-	maxContextRunes  = 400 // of a neighbour's context; nothing is appended past it
-	maxUnionKeywords = 16  // of a neighbour; the union adds nothing past it
-	maxUnionTags     = 8   // of the new note
-	minUpdateShared  = 2   // shared terms below which a neighbour is left alone
-	minUpdateScore   = 0.4 // similarity below which it is, too
-	minUpdateTrust   = 0.9 // confidence above which a neighbour is changed
+	maxRuleLinks        = 3   // per note
+	defaultAppend       = 50  // characters of the new context, per neighbor
+	maxContextRunes     = 400 // of a neighbor's context; nothing is appended beyond it
+	maxUnionKeywords    = 16  // of a neighbor; the union adds none beyond it
+	maxUnionTags        = 8   // of the new note
+	minUpdateShared     = 2   // a neighbor that shares fewer terms is not changed
+	minUpdateScore      = 0.4 // a neighbor of lower similarity is not changed
+	minUpdateConfidence = 0.9 // a neighbor is changed only above this confidence
 )
 
-// evolution is the answer of "evolve" with what the rules saw (C035). Readers
-// of [amem.Evolution] pass over the extra list.
+// evolution is the answer of "evolve", with the reflections that the rules add (C035). Readers of
+// [amem.Evolution] ignore the extra list.
 type evolution struct {
 	amem.Evolution
 	Reflections []reflection `json:"reflections"`
 }
 
-// reflection says how the new note stands to a neighbour.
+// reflection describes how the new note relates to a neighbor.
 type reflection struct {
 	Handle int      `json:"handle"`
 	Kind   string   `json:"kind"`   // "conflict" or "complement"
 	Reason string   `json:"reason"` // "negation", "changed_value", "revised" or "shared_keywords"
-	Shared []string `json:"shared"` // stems
+	Shared []string `json:"shared"` // stems of the shared keywords
 }
 
 // The kinds of a reflection.
@@ -47,22 +47,22 @@ const (
 	kindComplement = "complement"
 )
 
-// relatedNeighbor is what the rules know of one neighbour.
+// relatedNeighbor is a neighbor that shares keywords with the new note.
 type relatedNeighbor struct {
-	index      int // in the input
+	index      int // in the list of neighbors
 	note       memory.Described
-	shared     []string // stems of keywords that both have, rarest first
-	rarity     float64  // of the rarest shared stem, 1 for one that no other note here has
+	shared     []string // stems of the keywords of both, rarest first
+	rarity     float64  // of the rarest shared stem; 1 if no other neighbor has it
 	confidence float64
 	kind       string
 	reason     string
 }
 
-// evolve decides by the offline rules: link on shared keywords, rare ones
-// first, at most three; change a neighbour only when it is clearly related:
-// union of keywords, and the first characters of the new context appended.
+// evolve links the new note to at most three neighbors that share keywords, those with rare
+// keywords first. A neighbor is changed only when it is clearly related: it gets the union of the
+// keywords, and the first characters of the new context are appended to its own.
 func evolve(in amem.EvolveInput) evolution {
-	rel := relatedNeighbors(in)
+	related := relatedNeighbors(in)
 	out := evolution{Reflections: []reflection{}}
 	out.Actions, out.SuggestedConnections, out.TagsToUpdate = []string{}, []int{}, []string{}
 
@@ -70,30 +70,31 @@ func evolve(in amem.EvolveInput) evolution {
 	if in.MaxLinks <= 0 {
 		limit = maxRuleLinks
 	}
-	linked := rel[:min(limit, len(rel))]
+	linked := related[:min(limit, len(related))]
 	for _, r := range linked {
 		out.SuggestedConnections = append(out.SuggestedConnections, r.note.Handle)
 		out.Reflections = append(out.Reflections, reflection{Handle: r.note.Handle, Kind: r.kind, Reason: r.reason, Shared: r.shared})
 	}
-	trust := 0.0
+	confidence := 0.0
 	if len(linked) > 0 {
 		out.ShouldEvolve = true
 		out.Actions = append(out.Actions, "strengthen")
 		out.TagsToUpdate = strengthenedTags(in.New, linked)
 		for _, r := range linked {
-			trust = max(trust, r.confidence)
+			confidence = max(confidence, r.confidence)
 		}
 	}
 
-	// One entry per neighbour, in the order given; what stays is repeated.
+	// The answer has one entry per neighbor, in the order given. An entry without a change
+	// repeats the old value.
 	for _, n := range in.Neighbors {
 		out.NewContextNeighborhood = append(out.NewContextNeighborhood, n.Context)
 		out.NewTagsNeighborhood = append(out.NewTagsNeighborhood, nonNil(n.Tags))
 		out.NewKeywordsNeighborhood = append(out.NewKeywordsNeighborhood, nonNil(n.Keywords))
 	}
-	updated := 1.0
+	changedConfidence := 1.0
 	for _, r := range linked {
-		if len(r.shared) < minUpdateShared || r.note.Score < minUpdateScore || r.confidence <= minUpdateTrust {
+		if len(r.shared) < minUpdateShared || r.note.Score < minUpdateScore || r.confidence <= minUpdateConfidence {
 			continue
 		}
 		ctx := appendContext(r.note.Context, in.New.Context, r.note.Content, in.AppendContext)
@@ -103,16 +104,16 @@ func evolve(in amem.EvolveInput) evolution {
 		}
 		out.NewContextNeighborhood[r.index] = ctx
 		out.NewKeywordsNeighborhood[r.index] = nonNil(kw)
-		updated = min(updated, r.confidence)
+		changedConfidence = min(changedConfidence, r.confidence)
 		if !slices.Contains(out.Actions, "update_neighbor") {
 			out.Actions = append(out.Actions, "update_neighbor")
-			trust = 1
+			confidence = 1
 		}
 	}
-	// The gate guards changes to old notes: with such changes the least sure of
-	// them speaks, else the surest link.
-	trust = roundScore(min(trust, updated))
-	out.Confidence = &trust
+	// The confidence decides whether old notes may be changed. It is the lowest of the changed
+	// neighbors, or the highest of the links when no neighbor is changed.
+	confidence = roundScore(min(confidence, changedConfidence))
+	out.Confidence = &confidence
 	return out
 }
 
@@ -123,11 +124,11 @@ func nonNil(list []string) []string {
 	return list
 }
 
-// roundScore keeps four digits, so that answers read well and compare.
+// roundScore rounds to four digits, so that answers are easy to read and compare.
 func roundScore(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
-// relatedNeighbors gives the neighbours that share a keyword with the new note, the
-// rarest first.
+// relatedNeighbors returns the neighbors that share a keyword with the new note: contradictions
+// first, then those with the rarest and the most shared keywords.
 func relatedNeighbors(in amem.EvolveInput) []relatedNeighbor {
 	names := speakerNames(in)
 	own := keywordStems(in.New, names)
@@ -159,7 +160,7 @@ func relatedNeighbors(in amem.EvolveInput) []relatedNeighbor {
 		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(a, b relatedNeighbor) int {
-		// What contradicts is linked before anything else: it must not be lost.
+		// Contradictions come first: the limit of links must not drop them.
 		return cmp.Or(
 			cmp.Compare(boolInt(b.kind == kindConflict), boolInt(a.kind == kindConflict)),
 			cmp.Compare(b.rarity*float64(len(b.shared)), a.rarity*float64(len(a.shared))),
@@ -184,16 +185,16 @@ func stringSet(list []string) map[string]bool {
 	return m
 }
 
-// linkConfidence states the confidence that two notes belong together: what
-// similarity leaves open is halved by every shared keyword. At similarity 0.6
-// two make 0.9 and three 0.95.
+// linkConfidence returns the confidence that two notes are related. It starts at the similarity,
+// and every shared keyword halves the distance to 1. At similarity 0.6, one shared keyword makes
+// 0.8 and two make 0.9.
 func linkConfidence(score float64, shared int) float64 {
 	open := 1 - min(1, max(0, score))
 	return 1 - open*math.Pow(0.5, float64(shared))
 }
 
-// speakerNames gives the folded names of those who say the notes: that two people
-// address each other is nothing that their notes share.
+// speakerNames returns the folded names of the notes' speakers. Two notes that mention each
+// other's speakers do not share a subject.
 func speakerNames(in amem.EvolveInput) map[string]bool {
 	names := map[string]bool{}
 	for _, n := range append([]memory.Described{in.New}, in.Neighbors...) {
@@ -206,10 +207,10 @@ func speakerNames(in amem.EvolveInput) map[string]bool {
 	return names
 }
 
-// keywordStems gives the stems of the words of a note's keywords, most
-// important first, without names and words that carry no subject. A keyword
-// that evolution added counts only if the note's own content has it: or each
-// union would make the next one likelier, until everything is related.
+// keywordStems returns the stems of the words of a note's keywords, most important first, without
+// names and generic words. Once evolution has added keywords, only those count that the note's
+// own content has. Otherwise each union would make the next one more likely, until all notes were
+// related.
 func keywordStems(n memory.Described, names map[string]bool) []string {
 	lang, _ := text.Guess(n.Content)
 	content := map[string]bool{}
@@ -233,15 +234,14 @@ func keywordStems(n memory.Described, names map[string]bool) []string {
 	return out
 }
 
-// isGenericWord tells a word that describes only notes that have nothing better, see
-// weakWords: two notes that share it ("went", "great") may have nothing in
-// common.
+// isGenericWord reports whether a word says too little to relate two notes that share it, such as
+// "went" or "great". Such words are keywords of notes that have no better ones, see weakWords.
 func isGenericWord(w string) bool {
 	return utf8.RuneCountInString(w) < 2 || text.IsStopWord(w, text.English) || text.IsSmallTalk(w) || text.IsTimeWord(w)
 }
 
-// strengthenedTags adds to the new note's tags those that at least two of the
-// linked notes have. Empty means no change.
+// strengthenedTags adds to the new note's tags those that at least two of the linked notes have.
+// An empty result means no change.
 func strengthenedTags(n memory.Described, linked []relatedNeighbor) []string {
 	count := map[string]int{}
 	out := slices.Clone(n.Tags)
@@ -259,8 +259,8 @@ func strengthenedTags(n memory.Described, linked []relatedNeighbor) []string {
 	return out
 }
 
-// isFormTag tells a tag that says what a note looks like or is for, which does
-// not pass from note to note.
+// isFormTag reports whether a tag is about the format or type of a note. Such tags do not pass
+// from note to note.
 func isFormTag(t string) bool {
 	switch t {
 	case "code", "list", "reference", "question", "document", "statement", "inquiry", "experience", "fact":
@@ -274,8 +274,8 @@ func isFormTag(t string) bool {
 	return false
 }
 
-// appendContext adds the first characters of the new context to the old, once,
-// within the bound of the whole. n 0 means 50.
+// appendContext appends the first n characters of the new context to the old one, unless they are
+// already there or the whole would exceed maxContextRunes. n 0 means defaultAppend.
 func appendContext(old, added, content string, n int) string {
 	if n <= 0 {
 		n = defaultAppend
@@ -298,8 +298,7 @@ func appendContext(old, added, content string, n int) string {
 	return old + join + piece
 }
 
-// clipWords gives at most n characters of s, cut at a space where that leaves
-// more than half.
+// clipWords returns at most n characters of s. It cuts at a space if that keeps more than half.
 func clipWords(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -314,8 +313,8 @@ func clipWords(s string, n int) string {
 	return strings.TrimRight(cut, " ,;:-")
 }
 
-// unionKeywords adds the new keywords that say something the old ones do not,
-// in order, within the bound of the whole.
+// unionKeywords appends the new keywords that the old ones do not contain, in order, up to
+// maxUnionKeywords.
 func unionKeywords(old, added []string) []string {
 	out := slices.Clone(old)
 	seen := map[string]bool{}
@@ -331,9 +330,9 @@ func unionKeywords(old, added []string) []string {
 	return out
 }
 
-// How alike two sentences must be before a difference between them is a
-// contradiction: the share of the shorter one's terms that the other has, and
-// the least number of common terms. Prose shares single words all the time.
+// Two sentences contradict each other only if they are similar. These are the shares of the
+// shorter sentence's terms that the other must have, and the least numbers of common terms.
+// Unrelated sentences often share single words.
 const (
 	alikeForNegation = 0.7
 	alikeForValue    = 0.6
@@ -345,11 +344,11 @@ const (
 
 var numbers = regexp.MustCompile(`\d+(?:[.:,]\d+)*`)
 
-// contradiction says how a sentence of the new text contradicts one of the old,
-// "" if none does: of two alike sentences one negates, they name other
-// numbers, or the new one says that something changed.
+// contradiction returns how a sentence of the new text contradicts one of the old, or "" if none
+// does. Of two similar sentences only one is negated, or they have different numbers, or the new
+// one says that something changed.
 func contradiction(added, old string) string {
-	// Together they are long enough to tell the language of two short ones.
+	// The language of both together is easier to guess than that of two short texts.
 	lang, _ := text.Guess(added + "\n" + old)
 	before := text.Sentences(old)
 	for _, a := range text.Sentences(added) {

@@ -17,16 +17,17 @@ import (
 
 // The bounds of facts by rules.
 const (
-	maxFactRunes = 400 // of one fact; what is longer is left out
-	maxRuleFacts = 64  // of one exchange, where the call sets none
+	// maxFactRunes is the number of characters above which a fact is dropped.
+	maxFactRunes = 400
+	// maxRuleFacts is the number of facts of one exchange, if the call sets none.
+	maxRuleFacts = 64
 )
 
-// extract gives the statements of an exchange that are worth keeping, each as
-// a sentence of its own in the third person. People are learned from; only an
-// exchange in which an assistant alone speaks is read for what it promised or
-// recommended.
+// extract returns the statements of an exchange that are worth keeping, each as a sentence of its
+// own in the third person. It reads what people say. Only if the assistant alone speaks does it
+// read what the assistant promised or recommended.
 func extract(in mem0.ExtractInput) mem0.Extraction {
-	people := slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
+	personSpeaks := slices.ContainsFunc(in.New, func(u memory.Utterance) bool { return u.Role == memory.RoleUser })
 	limit := in.Max
 	if limit <= 0 {
 		limit = maxRuleFacts
@@ -34,11 +35,11 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 	out := mem0.Extraction{Facts: []string{}}
 	seen := map[string]bool{}
 	for _, u := range in.New {
-		if people && u.Role != memory.RoleUser || !people && u.Role != memory.RoleAssistant {
+		if personSpeaks && u.Role != memory.RoleUser || !personSpeaks && u.Role != memory.RoleAssistant {
 			continue
 		}
-		l := utteranceReader{in: in, u: u, agent: !people}
-		for _, fact := range l.facts() {
+		r := utteranceReader{in: in, u: u, agent: !personSpeaks}
+		for _, fact := range r.facts() {
 			if key := text.Fold(fact); !seen[key] && len(out.Facts) < limit {
 				seen[key] = true
 				out.Facts = append(out.Facts, fact)
@@ -48,63 +49,63 @@ func extract(in mem0.ExtractInput) mem0.Extraction {
 	return out
 }
 
-// utteranceReader reads one utterance.
+// utteranceReader extracts the facts of one utterance.
 type utteranceReader struct {
 	in    mem0.ExtractInput
 	u     memory.Utterance
-	agent bool // what the assistant says is what counts
+	agent bool // read the assistant's promises and advice
 }
 
-// facts gives the facts of an utterance in order.
-func (l utteranceReader) facts() []string {
+// facts returns the facts of the utterance in order.
+func (r utteranceReader) facts() []string {
 	var out []string
-	last := false // the sentence before became a fact
-	for _, s := range utteredSentences(l.u.Content) {
+	lastIsFact := false // the previous sentence became a fact
+	for _, s := range utteredSentences(r.u.Content) {
 		if isHan(s) {
-			last = false
-			if !l.agent {
-				found := hanSentenceFacts(s, l.speakerName("用户", "助手"), l.u.Time)
-				out, last = append(out, found...), len(found) > 0
+			lastIsFact = false
+			if !r.agent {
+				found := hanSentenceFacts(s, r.speakerName("用户", "助手"), r.u.Time)
+				out, lastIsFact = append(out, found...), len(found) > 0
 			}
 			continue
 		}
-		name := l.speakerName("the user", "the assistant")
-		if found := l.englishFacts(s, name); len(found) > 0 {
-			out, last = append(out, found...), true
+		name := r.speakerName("the user", "the assistant")
+		if found := r.englishFacts(s, name); len(found) > 0 {
+			out, lastIsFact = append(out, found...), true
 			continue
 		}
-		// What goes on about the person or thing before it joins that fact.
-		if last && utf8.RuneCountInString(s) <= maxFactRunes && continuesLastFact(s) {
-			more := retell(resolveDates(stripFiller(s), l.u.Time), name)
+		// A sentence that continues about the same person or thing is appended to that fact.
+		if lastIsFact && utf8.RuneCountInString(s) <= maxFactRunes && continuesLastFact(s) {
+			more := retell(resolveDates(stripFiller(s), r.u.Time), name)
 			if joined := out[len(out)-1] + " " + more; utf8.RuneCountInString(joined) <= maxFactRunes {
 				out[len(out)-1] = joined
 			}
 		}
-		last = false
+		lastIsFact = false
 	}
 	return slices.DeleteFunc(out, func(f string) bool { return utf8.RuneCountInString(f) > maxFactRunes })
 }
 
-// englishFacts gives the facts of one sentence: of all of it, else of its last part
-// in which somebody speaks of themselves.
-func (l utteranceReader) englishFacts(s, name string) []string {
-	if l.agent {
-		if f := englishFact(s, name, l.u.Time, true); f != "" {
+// englishFacts returns the facts of one sentence, or, if it has none as a whole, those of its
+// last part in which the speaker talks about themselves.
+func (r utteranceReader) englishFacts(s, name string) []string {
+	if r.agent {
+		if f := englishFact(s, name, r.u.Time, true); f != "" {
 			return []string{f}
 		}
 		return nil
 	}
-	if found := sentenceFacts(s, name, l.u.Time); len(found) > 0 {
+	if found := sentenceFacts(s, name, r.u.Time); len(found) > 0 {
 		return found
 	}
-	return sentenceFacts(ownClause(s), name, l.u.Time)
+	return sentenceFacts(ownClause(s), name, r.u.Time)
 }
 
-// clauseBreak parts what somebody says to the other from what they say of themselves.
+// clauseBreak matches the place where a sentence turns from the listener to the speaker.
 var clauseBreak = regexp.MustCompile(`(?:,? but|;|\s[–—-]+|—|,? and|, so|,)\s+(?:I|I'm|I've|we|we're|we've|my|My)\s`)
 
-// ownClause gives the last part of a sentence in which somebody begins to
-// speak of themselves, "" where the sentence has no parts.
+// ownClause returns the last part of a sentence in which the speaker talks about themselves, or
+// "" if the sentence has no such part.
 func ownClause(s string) string {
 	at := clauseBreak.FindAllStringIndex(s, 8)
 	if len(at) == 0 || strings.Contains(s, "?") || strings.Count(s, `"`)%2 == 1 {
@@ -121,22 +122,22 @@ func ownClause(s string) string {
 	return part
 }
 
-// speakerName is the name that facts give to who speaks.
-func (l utteranceReader) speakerName(user, assistant string) string {
-	if name := strings.Join(strings.Fields(l.u.Name), " "); name != "" && utf8.RuneCountInString(name) <= 64 {
+// speakerName returns the name of the speaker that facts use.
+func (r utteranceReader) speakerName(user, assistant string) string {
+	if name := strings.Join(strings.Fields(r.u.Name), " "); name != "" && utf8.RuneCountInString(name) <= 64 {
 		return name
 	}
-	if l.agent {
+	if r.agent {
 		return assistant
 	}
 	return user
 }
 
-// quoted lines and code are not said by who sends them.
+// codeFence matches a block of code, which is not the speaker's own words.
 var codeFence = regexp.MustCompile("(?s)```.*?(?:```|$)")
 
-// utteredSentences gives the sentences of what somebody says: no code, no
-// quoted lines, and nothing at all of a line that carries instructions.
+// utteredSentences returns the sentences of what somebody says, without code, quoted lines, and
+// lines that contain instructions to the model.
 func utteredSentences(s string) []string {
 	s = codeFence.ReplaceAllString(s, "\n")
 	s = strings.NewReplacer("’", "'", "‘", "'", "“", `"`, "”", `"`, "\u00a0", " ").Replace(s)
@@ -164,8 +165,8 @@ func isHan(s string) bool {
 	return han > 0 && han*3 >= latin
 }
 
-// stripFiller takes off what leads in and what is only added, until nothing is left
-// to take.
+// stripFiller removes introductory words and afterthoughts, repeatedly until nothing is left to
+// remove.
 func stripFiller(s string) string {
 	s = strings.TrimLeft(strings.TrimSpace(s), "-*•# ")
 	for range 6 {
@@ -184,7 +185,8 @@ func stripFiller(s string) string {
 	return s
 }
 
-// startsSentence tells that a sentence begins after a name by which the other is called.
+// startsSentence reports whether s, the words behind a name, begins a sentence. If it does, the
+// name addresses the listener.
 func startsSentence(s string) bool {
 	first, _, _ := strings.Cut(s, " ")
 	first = strings.ToLower(first)
@@ -197,7 +199,7 @@ func startsSentence(s string) bool {
 
 var selfWords = wordSet("i we my our i'm i've i'd i'll we're we've we'd we'll me us myself ourselves mine ours im ive")
 
-// mentionsSpeaker tells that the speaker is in a sentence.
+// mentionsSpeaker reports whether a sentence mentions the speaker.
 func mentionsSpeaker(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return selfWords[w] })
 }
@@ -212,7 +214,7 @@ func lowerWords(s string) []string {
 	return out
 }
 
-// countContentWords counts the words that say something.
+// countContentWords counts the different words that carry content.
 func countContentWords(words []string) int {
 	n := 0
 	seen := map[string]bool{}
@@ -227,11 +229,11 @@ func countContentWords(words []string) int {
 	return n
 }
 
-// minContentWords is how many words a sentence must have that say something; one is
-// enough for the forms that strong knows.
+// minContentWords is the least number of content words of a fact. One is enough for
+// strongStatement.
 const minContentWords = 2
 
-// englishFact gives the fact of a sentence, "" where there is none.
+// englishFact returns the fact of a sentence, or "" if it has none.
 func englishFact(s, name string, said time.Time, agent bool) string {
 	if strings.Contains(s, "?") || strings.Count(s, `"`)%2 == 1 || utf8.RuneCountInString(s) > maxFactRunes {
 		return ""
@@ -277,14 +279,14 @@ func englishFact(s, name string, said time.Time, agent bool) string {
 	return retell(resolveDates(s, said), name)
 }
 
-// hasDanglingReference tells that a sentence speaks of what only an earlier one names: a
-// pronoun before anything that it could stand for.
+// hasDanglingReference reports whether a sentence refers to something that only an earlier
+// sentence names: it has a pronoun before any noun that the pronoun could refer to.
 func hasDanglingReference(s string) bool {
 	at := danglingReference.FindStringIndex(s)
 	if len(at) == 0 || antecedent.MatchString(s[:at[0]]) {
 		return false
 	}
-	// A name inside the sentence may be meant.
+	// The pronoun may refer to a name inside the sentence.
 	for i, p := range tokenize(s[:at[0]]) {
 		if i > 0 && p.isWord && startsUpper(p.text) && !selfWords[strings.ToLower(p.text)] {
 			return false
@@ -293,8 +295,8 @@ func hasDanglingReference(s string) bool {
 	return true
 }
 
-// startsWithSpeaker tells that the speaker is what a sentence is about: the first
-// word, or the first behind a date, or a clause of time.
+// startsWithSpeaker reports whether the speaker is the subject of a sentence: the first word, or
+// the first one behind a date, an adverb or a clause of time.
 func startsWithSpeaker(words []string) bool {
 	for i, w := range words[:min(len(words), 9)] {
 		switch {
@@ -307,11 +309,11 @@ func startsWithSpeaker(words []string) bool {
 	return false
 }
 
-// clauseOpeners are words that a clause before the subject begins with.
+// clauseOpeners are words that begin a clause before the subject.
 var clauseOpeners = wordSet("when while since after before during on in at last this next every each for from as one two three with back the by")
 
-// involvesSpeakerAlone tells that a sentence whose subject is another thing has a verb, and
-// speaks of the speaker alone.
+// involvesSpeakerAlone reports whether a sentence with another subject has a verb and mentions
+// the speaker alone, not a group.
 func involvesSpeakerAlone(s string) bool {
 	words := tokenize(s)
 	at := 0
@@ -331,7 +333,7 @@ func involvesSpeakerAlone(s string) bool {
 	return false
 }
 
-// addressesListener tells that a sentence speaks to the other.
+// addressesListener reports whether a sentence addresses the listener.
 func addressesListener(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
 		switch w {
@@ -342,7 +344,7 @@ func addressesListener(words []string) bool {
 	})
 }
 
-// restoreSubject gives a sentence whose "I" was left out its subject back.
+// restoreSubject adds the subject to a sentence whose "I" was left out.
 func restoreSubject(s string) string {
 	first, rest, _ := strings.Cut(s, " ")
 	w := strings.ToLower(first)
@@ -371,21 +373,22 @@ var (
 
 var clippedGoal = regexp.MustCompile(`(?i)^(?:to|of|about|on|for|forward|my|a|an|the|some)\b`)
 
-// namedSubject opens a statement about somebody else by name.
+// namedSubject matches the beginning of a statement about somebody else by name.
 var namedSubject = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+(?: (?:and )?\p{Lu}[\p{L}'-]+)* (?:is|was|has|had|lives?|lived|works?|worked|moved|loves?|loved|likes?|liked|hates?|plays?|played|got|went|bought|started|joined|graduated|married|died|passed|adopted|visited|won|lost|broke|quit|studies|studied|teaches|taught|wants?|wanted|prefers?|can't|cannot|owns?|enjoys?|invited|gave|told|helped|made|took|said|asked|called|came)\b`)
 
-// notNames open sentences with a capital and are no names.
+// notNames are words that begin a sentence with a capital and are not names.
 var notNames = wordSet(`it that this these those there here he she they who what which when where why how everyone everything nothing something
 	someone nobody life love time people things music art nature books the a an its his her their one some many most all each every no such
 	friends family work health exercise animals dogs cats games food sports history science technology god today yesterday tomorrow
 	sounds looks seems glad great good congrats happy`)
 
-// isAboutNamedSubject tells a statement about a named person or thing.
+// isAboutNamedSubject reports whether a sentence is a statement about a named person or thing.
 func isAboutNamedSubject(s string, words []string) bool {
 	return namedSubject.MatchString(s) && !strings.HasSuffix(words[0], "ing") && !generalRemark.MatchString(s) && !notNames[strings.TrimSuffix(words[0], "'s")] && countContentWords(words) >= minContentWords+1
 }
 
-// isScheduled tells a statement about something on a day that is seen from today.
+// isScheduled reports whether a sentence is a statement about something on a date relative to
+// today.
 func isScheduled(s string, said time.Time) bool {
 	if said.IsZero() || pronounFirst.MatchString(s) || generalRemark.MatchString(s) || !finiteVerb.MatchString(s) {
 		return false
@@ -393,7 +396,8 @@ func isScheduled(s string, said time.Time) bool {
 	return slices.ContainsFunc(when.Parse(s, said), func(r when.Range) bool { return relativeWords.MatchString(s[r.Start:r.End]) })
 }
 
-// inflectAfterAnd tells a sentence that says more about who or what was just spoken of.
+// continuesLastFact reports whether a sentence says more about the person or thing of the
+// sentence before.
 func continuesLastFact(s string) bool {
 	t := stripFiller(s)
 	words := lowerWords(t)
@@ -406,38 +410,39 @@ func continuesLastFact(s string) bool {
 	}
 	need := minContentWords
 	if words[0] == "it" || words[0] == "it's" {
-		need++ // most of what "it" does is to be great
+		need++ // "it" is most often only praised
 	}
 	return countContentWords(words) >= need
 }
 
-// promiseForms are what an assistant says that binds it or advises somebody.
+// promiseForms matches promises, reports and advice of an assistant.
 var promiseForms = regexp.MustCompile(`(?i)^(?:i(?:'ve| have| will|'ll|'m going to| am going to| recommend| recommended| suggest| suggested| booked| scheduled| created| sent| set up| found| ordered| updated| reserved| completed| finished| advise| promised?)\b|you should\b|(?:my|the) (?:recommendation|suggestion|advice)\b|we agreed\b)`)
 
-// emptyPromise promises say nothing of what will be done.
+// emptyPromise matches promises of nothing in particular.
 var emptyPromise = regexp.MustCompile(`(?i)^i(?:'ll|'ve| will| have)(?: \w+)? (?:be happy|be glad|do my best|be here|help you|let you|keep (?:that|it|this)|remember|try|got it|noted)`)
 
-// promisedFact gives what the assistant commits itself to.
+// promisedFact returns what the assistant promises or advises, or "" if s is nothing of that
+// kind.
 func promisedFact(s, name string, said time.Time) string {
 	words := lowerWords(s)
 	if !promiseForms.MatchString(s) || emptyPromise.MatchString(s) || injectedInstructions.MatchString(s) || countContentWords(words) < minContentWords {
 		return ""
 	}
 	s = resolveDates(s, said)
-	p := tokenize(s)
-	for i := range p {
-		switch strings.ToLower(p[i].text) {
+	tokens := tokenize(s)
+	for i := range tokens {
+		switch strings.ToLower(tokens[i].text) {
 		case "you":
-			p[i].text = "the user"
+			tokens[i].text = "the user"
 		case "your":
-			p[i].text = "the user's"
+			tokens[i].text = "the user's"
 		case "yours":
-			p[i].text = "the user's"
+			tokens[i].text = "the user's"
 		}
 	}
 	var b strings.Builder
-	for _, one := range p {
-		b.WriteString(one.text)
+	for _, tok := range tokens {
+		b.WriteString(tok.text)
 	}
 	return retell(b.String(), name)
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-func said(name, s string) mem0.ExtractInput {
+func exchangeOf(name, s string) mem0.ExtractInput {
 	at := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC) // a Monday
 	return mem0.ExtractInput{New: []memory.Utterance{{Role: memory.RoleUser, Name: name, Content: s, Time: at}}}
 }
 
-// What people say about themselves becomes facts that stand alone, in the
-// third person and with dates (C160, C164).
+// Statements of people about themselves become facts that can be understood alone, in the third
+// person and with dates (C160, C164).
 func TestExtract(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -60,14 +60,14 @@ func TestExtract(t *testing.T) {
 		{"小王", "如果我有钱，我会买房子。请帮我写一首诗。太好了！我知道了。", nil},
 		{"Tom", "我对花生过敏。", []string{"Tom 对花生过敏。"}},
 	} {
-		if got := extract(said(c.name, c.said)).Facts; !slices.Equal(got, nonNil(c.want)) {
+		if got := extract(exchangeOf(c.name, c.said)).Facts; !slices.Equal(got, nonNil(c.want)) {
 			t.Errorf("%s: %q\n got  %q\n want %q", c.name, c.said, got, c.want)
 		}
 	}
 }
 
-// A sentence that says several things of lasting use gives one fact of each,
-// unless a part needs the other.
+// A sentence that says several things of lasting use becomes one fact of each, unless one part
+// needs the other.
 func TestExtractAtoms(t *testing.T) {
 	t.Parallel()
 	for sentence, want := range map[string][]string{
@@ -82,7 +82,7 @@ func TestExtractAtoms(t *testing.T) {
 		"I'm a teacher, but my wife is a pilot and I have two cats.": {"Nora is a teacher.", "Nora's wife is a pilot.", "Nora has two cats."},
 		"我是素食者，我住在北京。":                                               {"Nora 是素食者。", "Nora 住在北京。"},
 		"我住在北京，并且我喜欢爬山。":                                             {"Nora 住在北京。", "Nora 喜欢爬山。"},
-		// What cannot stand apart.
+		// Parts that need each other.
 		"My husband and I have two kids.":                  {"Nora's husband and Nora have two kids."},
 		"I have a dog, and I love him.":                    {"Nora has a dog, and Nora loves him."},
 		"I planned to go to Rome, but I stayed home.":      {"Nora planned to go to Rome, but Nora stayed home."},
@@ -91,14 +91,15 @@ func TestExtractAtoms(t *testing.T) {
 		"I love the acceptance and love theme.":            {"Nora loves the acceptance and love theme."},
 		"Yesterday my friends and I visited the Colosseum": {"On 7 May 2023 Nora's friends and Nora visited the Colosseum."},
 	} {
-		if got := extract(said("Nora", sentence)).Facts; !slices.Equal(got, want) {
+		if got := extract(exchangeOf("Nora", sentence)).Facts; !slices.Equal(got, want) {
 			t.Errorf("%s\n got  %q\n want %q", sentence, got, want)
 		}
 	}
 }
 
-// C167: what is stored is shorter than what was said, and can be read alone: it names who it is
-// about, and has no word that points outside it. Clauses about one thing stay in one fact.
+// C167: a stored fact is shorter than the utterance and can be understood alone: it names the
+// person that it is about, and no word of it refers to something outside. Clauses about one thing
+// stay in one fact.
 func TestFactsAreConcise_C167(t *testing.T) {
 	t.Parallel()
 	for utterance, facts := range map[string]int{
@@ -110,7 +111,7 @@ func TestFactsAreConcise_C167(t *testing.T) {
 		"Ha, good question! My sister Anna works at Siemens in Munich. How about yours?":                1,
 		"谢谢你问我！我在上海的一家医院当护士。":                                                                           1,
 	} {
-		got := extract(said("Nora", utterance)).Facts
+		got := extract(exchangeOf("Nora", utterance)).Facts
 		if len(got) != facts {
 			t.Errorf("%s: %q, want %d facts", utterance, got, facts)
 		}
@@ -130,11 +131,11 @@ func TestFactsAreConcise_C167(t *testing.T) {
 	}
 }
 
-// An assistant is not learned from while a person speaks; alone, its
-// commitments and advice are (C167).
+// While a person speaks, nothing is learned from the assistant. If the assistant speaks alone,
+// its promises and advice are learned (C167).
 func TestExtractOfAssistants(t *testing.T) {
 	t.Parallel()
-	in := said("", "I like tea.")
+	in := exchangeOf("", "I like tea.")
 	in.New = append(in.New, memory.Utterance{Role: memory.RoleAssistant, Content: "I recommend the green tea from Uji."})
 	if got := extract(in).Facts; !slices.Equal(got, []string{"The user likes tea."}) {
 		t.Errorf("beside a person: %q", got)
@@ -154,10 +155,11 @@ func TestExtractOfAssistants(t *testing.T) {
 	}
 }
 
-// Long and strange input costs time in proportion, and no more facts than asked for.
+// The time for long and unusual input is proportional to its length, and there are no more facts
+// than asked for.
 func TestExtractBounds(t *testing.T) {
 	t.Parallel()
-	in := said("Ana", strings.Repeat("I like tea and bought a red boat. ", 2000))
+	in := exchangeOf("Ana", strings.Repeat("I like tea and bought a red boat. ", 2000))
 	if got := extract(in).Facts; len(got) != 1 {
 		t.Errorf("%d facts of one sentence said again and again", len(got))
 	}
@@ -165,13 +167,13 @@ func TestExtractBounds(t *testing.T) {
 	for i := range 500 {
 		b.WriteString("I visited castle number " + strings.Repeat("x", i%7+1) + string(rune('a'+i%26)) + ". ")
 	}
-	in = said("Ana", b.String())
+	in = exchangeOf("Ana", b.String())
 	in.Max = 7
 	if got := extract(in).Facts; len(got) != 7 {
 		t.Errorf("%d facts, asked for 7", len(got))
 	}
 	for _, s := range []string{"", "I", "i'm", strings.Repeat("I ", 40000), "I\x00 like\xff tea", strings.Repeat("我", 20000), "\"", "I am \"", "My"} {
-		for _, f := range extract(said("O'Neil \"x\"", s)).Facts {
+		for _, f := range extract(exchangeOf("O'Neil \"x\"", s)).Facts {
 			if len(f) > 4*maxFactRunes {
 				t.Errorf("a fact of %d bytes", len(f))
 			}

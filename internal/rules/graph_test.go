@@ -8,11 +8,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
-// graphOf gives the entities and triples that the two calls make of texts.
+// graphOf returns the entities and triples that the two calls find in texts.
 func graphOf(user string, texts ...string) (names, triples []string) {
 	e := findEntities(mem0.EntitiesInput{Texts: texts, User: user}).Entities
-	for _, one := range e {
-		names = append(names, one.Entity+"/"+one.Type)
+	for _, entity := range e {
+		names = append(names, entity.Entity+"/"+entity.Type)
 	}
 	for _, r := range findRelations(mem0.RelationsInput{Texts: texts, Entities: e, User: user}).Relations {
 		triples = append(triples, r.Source+" "+r.Relation+" "+r.Destination)
@@ -47,7 +47,7 @@ func TestGraph(t *testing.T) {
 			t.Errorf("%s\n got  %q %q\n want %q %q", c.text, names, triples, c.names, c.triples)
 		}
 	}
-	// Only among the entities given.
+	// Relations are only between the given entities.
 	r := findRelations(mem0.RelationsInput{Texts: []string{"Ana likes tea."}, Entities: []mem0.Entity{{Entity: "Ana"}}})
 	if len(r.Relations) != 0 {
 		t.Errorf("%+v", r)
@@ -56,15 +56,15 @@ func TestGraph(t *testing.T) {
 	if len(r.Relations) != 1 || r.Relations[0] != (mem0.Triple{Source: "ana", Relation: "likes", Destination: "Tea"}) {
 		t.Errorf("%+v", r)
 	}
-	// Names of any length and kind cost no more than they should.
+	// Names of any length and kind take a bounded time.
 	long := strings.Repeat("Ana likes tea and ", 5000) + "\n\"O'Neil\" " + strings.Repeat("X", 300)
 	if names, _ := graphOf("", long, strings.Repeat("A", 60000)); len(names) > maxRuleEntities {
 		t.Errorf("%d entities", len(names))
 	}
 }
 
-// Another value of a relation that has one, and the contrary, make an edge
-// invalid; a relation that can hold many values never does (C200).
+// Another value of a single-valued relation, and the opposite of a relation, invalidate an edge.
+// A relation that can have many values is not invalidated by another value (C200).
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	triple := func(s string) mem0.Triple {

@@ -23,7 +23,7 @@ var (
 	hanEmpty     = regexp.MustCompile(`[的了是在有和也都就很还不我们你他她它这那个些吧啊呀哦呢吗嘛哈真太好想要说觉得知道]|\P{L}`)
 )
 
-// hanFact gives the fact of a Chinese sentence, "" where there is none.
+// hanFact returns the fact of a Chinese sentence, or "" if it has none.
 func hanFact(s, name string, said time.Time) string {
 	s = strings.TrimSpace(s)
 	for range 4 {
@@ -53,7 +53,7 @@ func hanFact(s, name string, said time.Time) string {
 	return hanRetell(resolveDates(s, said), name)
 }
 
-// hanRetell rewrites a Chinese sentence about name: "我的狗" becomes "小王的狗".
+// hanRetell rewrites a Chinese sentence in the third person: "我的狗" becomes "小王的狗".
 func hanRetell(s, name string) string {
 	s = hanSelfKin.ReplaceAllString(s, "我的$1")
 	s = strings.ReplaceAll(s, "的们", "们的")
@@ -94,7 +94,7 @@ func isLatin(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
 }
 
-// What the rules see of likings and journeys in Chinese.
+// The forms of likings and trips in Chinese that the rules read.
 var (
 	hanLikedThing = regexp.MustCompile(`^(\p{Han}{2,10}?)是(用户|\p{Han}{2,3}|[A-Za-z]+ ?)的(?:一个|一项|一大)?(?:爱好|兴趣)`)
 	hanHobby      = regexp.MustCompile(`的(?:一个|一项)?(?:兴趣爱好|爱好|兴趣)是`)
@@ -126,8 +126,8 @@ func hanCanceledTrips(rest string) []string {
 	return hanTripsIn(rest)
 }
 
-// normalizeHanLiking brings the ways to say that somebody likes something to one, with
-// the subject in front.
+// normalizeHanLiking rewrites the ways to say that somebody likes something to one form with the
+// subject in front.
 func normalizeHanLiking(s string) string {
 	s = hanLikedThing.ReplaceAllString(s, "${2}喜欢$1")
 	return hanKeenOn.ReplaceAllString(hanHobby.ReplaceAllString(s, "喜欢"), "喜欢$1")

@@ -10,9 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// topicWords are the domains that tags are taken from and the words that speak
-// for each, by language. Tags are English whatever the language of the note,
-// so that they compare. A word may speak for several domains.
+// topicWords are the domains for tags and the words of each, by language. Tags are English for a
+// note in any language, so that they can be compared. A word may belong to several domains.
 var topicWords = []struct {
 	topic string
 	words map[text.Language]string
@@ -132,7 +131,7 @@ var topicWords = []struct {
 
 // lexicon finds the domains of a text.
 type lexicon struct {
-	stems map[text.Language]map[string][]int // places in topicWords
+	stems map[text.Language]map[string][]int // indexes in topicWords
 	han   map[string][]int
 }
 
@@ -158,9 +157,9 @@ func newLexicon() *lexicon {
 	return l
 }
 
-// topTopics gives the n domains that most words of s speak for, in order of
-// number and then of first appearance. A short text is often taken for
-// English, so that language is always looked into.
+// topTopics returns the n domains with the most words in s, ordered by count and then by first
+// appearance. A word that lang does not have is looked up in English, since the language of a
+// short text is often guessed wrong.
 func (l *lexicon) topTopics(s string, lang text.Language, n int) []string {
 	type hit struct{ topic, count, first int }
 	hits := map[int]*hit{}

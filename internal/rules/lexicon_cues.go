@@ -6,11 +6,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// firstPerson tells talk about oneself from statements about the world.
+// firstPerson are cues that a text is about the speaker, not about the world.
 var firstPerson = parseCues("i me my mine we us our you your ich mir mich mein meine wir uns je moi mon ma mes nous yo mi mis nosotros me 我 我们 你")
 
-// noteTypes are what a text is for, told by its cues, the most telling first. Cues
-// of scripts without spaces are looked for anywhere, others as whole words.
+// noteTypes are the purposes of a text and the cues of each, the most specific first. Cues in
+// scripts without spaces match anywhere, others match whole words.
 var noteTypes = []struct {
 	name string
 	cues []string
@@ -27,14 +27,13 @@ var noteTypes = []struct {
 	{"greeting", parseCues("hey", "hi", "hello", "good morning", "how are you", "how have you been", "long time no see", "bye", "see you", "take care", "hallo", "guten tag", "bonjour", "salut", "hola", "buenos días", "你好", "再见")},
 }
 
-// interjections say that someone spoke, and nothing else. They describe a note
-// only if it has nothing else.
+// interjections carry no content. They describe a note only if it has no other words.
 var interjections = wordSet(`hey hi hello hiya bye goodbye wow yeah yes yep yup nope ok okay oh ooh aw aww ah ahh hmm huh haha hahaha lol omg
 	btw thanks thank please sorry welcome congrats cheers gonna wanna gotta hallo danke bitte merci bonjour salut gracias hola
 	ve ll re don didn doesn isn wasn weren aren won couldn wouldn shouldn haven hasn hadn ain im ive id ill dont cant wont
 	etc mm uh um yay ugh`)
 
-// revisionPatterns are the words that say that something is no longer as it was.
+// revisionPatterns match statements that something has changed.
 var revisionPatterns = map[text.Language]*regexp.Regexp{
 	text.English: regexp.MustCompile(`(?i)\b(?:no longer|not any ?more|n['’]t .{1,40} any ?more|instead|changed (?:to|my|the|his|her|our)|switched (?:to|from)|moved (?:to|from|out)|rescheduled|postponed|canceled|cancelled|turns out|actually not|corrected|replaced)\b`),
 	text.German:  regexp.MustCompile(`(?i)\b(?:nicht mehr|kein\w* mehr|stattdessen|geändert|verschoben|abgesagt|umgezogen|doch nicht|früher)\b`),
@@ -43,7 +42,7 @@ var revisionPatterns = map[text.Language]*regexp.Regexp{
 	text.Chinese: regexp.MustCompile(`不再|改成|改为|改到|换成|取消|推迟|搬到|其实不`),
 }
 
-// negationPatterns are the words that turn a statement round.
+// negationPatterns match words that negate a statement.
 var negationPatterns = map[text.Language]*regexp.Regexp{
 	text.English: regexp.MustCompile(`(?i)\b(?:not|never|no longer|cannot|without|hates?|dislikes?|allergic)\b|n['’]t\b`),
 	text.German:  regexp.MustCompile(`(?i)\b(?:nicht|nie|niemals|kein|keine|keinen|keinem|keiner|hasse|hasst)\b`),
@@ -52,5 +51,5 @@ var negationPatterns = map[text.Language]*regexp.Regexp{
 	text.Chinese: regexp.MustCompile(`不|没|别|讨厌`),
 }
 
-// idioms hold a negation that negates nothing.
+// idioms match negations that negate nothing, as in "can't wait".
 var idioms = regexp.MustCompile(`(?i)\b(?:can['’]?t wait|can['’]?t believe|not (?:only|just|always|giving up)|(?:never|don['’]?t|won['’]?t) (?:give up|forget|quit|worry)|why not|no problem)\b`)

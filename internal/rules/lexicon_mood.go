@@ -2,8 +2,8 @@ package rules
 
 import "strings"
 
-// traitCues are traits of a person, the words that speak for each, and how to
-// answer somebody who has it.
+// traitCues are traits of a person, the words that hint at each, and how to answer somebody who
+// has it.
 var traitCues = []struct {
 	name, chinese        string
 	cues                 []string
@@ -23,7 +23,7 @@ var traitCues = []struct {
 	{"adventurous", "爱冒险", parseCues("travel", "travelling", "traveling", "trip", "adventure", "camping", "climb", "climbing", "surf", "旅行", "旅游", "冒险", "露营"), "ask about journeys and suggest places", "询问旅程并推荐去处"},
 }
 
-// The words by which a mood is told.
+// The words that hint at a mood.
 var (
 	gladCues = parseCues(`happy glad great love loved wonderful excited amazing awesome fun enjoy enjoyed proud relaxed grateful joy good best
 		beautiful nice delicious celebrate celebrated won success thrilled hopeful calm peaceful fantastic`)
@@ -33,12 +33,12 @@ var (
 	sadHan  = strings.Fields("难过 伤心 生气 焦虑 担心 压力 孤独 累 讨厌 糟糕 害怕 失望 沮丧 生病 疼 失败 烦 郁闷 哭 紧张 失眠")
 )
 
-// feelingWords are words of how somebody is; the others say what somebody finds of
-// things. One of these speaks louder than one of those.
+// feelingWords say how somebody feels; the other mood cues may only be judgments of things. A
+// feeling has twice the weight.
 var feelingWords = wordSet(`happy thrilled excited proud joy grateful hopeful sad unhappy angry upset worried anxious stressed lonely afraid
 	scared depressed frustrated disappointed overwhelmed exhausted died death cried`)
 
-// cueWeight is how much a cue weighs.
+// cueWeight returns the weight of a mood cue.
 func cueWeight(cue string) int {
 	if feelingWords[strings.TrimSpace(cue)] {
 		return 2
@@ -46,7 +46,7 @@ func cueWeight(cue string) int {
 	return 1
 }
 
-// moodScore gives a mood between -1 and 1, 0 where nothing speaks for either.
+// moodScore returns a mood between -1 and 1; 0 if no word hints at one.
 func moodScore(words, plain string) float64 {
 	glad, sad := 0, 0
 	for _, c := range gladCues {
@@ -71,7 +71,7 @@ func moodScore(words, plain string) float64 {
 	return float64(glad-sad) / float64(glad+sad)
 }
 
-// notedMood is the mood that a note on a day names, else that of its words.
+// notedMood returns the mood that a note about a day names, or else the mood of its words.
 func notedMood(words, plain string) float64 {
 	for _, n := range []struct {
 		mood      float64
@@ -109,7 +109,7 @@ func traitName(name string, zh bool) string {
 	return name
 }
 
-// replyStrategy says how to answer somebody of a mood with these traits.
+// replyStrategy returns how to answer somebody of a mood with these traits.
 func replyStrategy(mood float64, traits []string, zh bool) string {
 	en, cn := []string{"Be friendly and attentive"}, []string{"保持友好与专注"}
 	switch {

@@ -19,9 +19,9 @@ type turn struct {
 	Text    string `json:"text"`
 }
 
-// described tells whether a turn has three keywords or more that each occur in
-// its text and are no stop words.
-func described(t *testing.T, h *Analyst, u turn) bool {
+// hasGoodKeywords reports whether a turn has at least three keywords that each occur in its text
+// and are not stop words.
+func hasGoodKeywords(t *testing.T, h *Analyst, u turn) bool {
 	t.Helper()
 	a := h.analyze(amem.AnalyzeInput{Content: u.Speaker + ": " + u.Text, Speaker: u.Speaker})
 	lang, _ := text.Guess(u.Text)
@@ -42,15 +42,15 @@ func described(t *testing.T, h *Analyst, u turn) bool {
 	return good >= 3
 }
 
-// share gives the part of a sample of 100, at even distances, and of all turns
-// that are described.
-func share(t *testing.T, turns []turn) (sampled, all float64) {
+// keywordShares returns the share of turns with good keywords, of a sample of 100 at even
+// distances and of all turns.
+func keywordShares(t *testing.T, turns []turn) (sampled, all float64) {
 	t.Helper()
 	h := New()
 	in100, inAll := 0, 0
 	step := max(1, len(turns)/100)
 	for i, u := range turns {
-		ok := described(t, h, u)
+		ok := hasGoodKeywords(t, h, u)
 		if ok {
 			inAll++
 		}
@@ -63,8 +63,8 @@ func share(t *testing.T, turns []turn) (sampled, all float64) {
 
 const wantDescribed = 0.9
 
-// TestKeywordsOfDialogue (C005, C016): real talk is short, and still at least
-// 90 of 100 turns get three keywords.
+// TestKeywordsOfDialogue (C005, C016) checks that at least 90 of 100 turns of real talk get three
+// keywords, although they are short.
 func TestKeywordsOfDialogue(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join("testdata", "dialogue.jsonl"))
@@ -82,15 +82,15 @@ func TestKeywordsOfDialogue(t *testing.T) {
 	if len(turns) < 120 {
 		t.Fatalf("the sample has %d turns", len(turns))
 	}
-	sampled, all := share(t, turns)
+	sampled, all := keywordShares(t, turns)
 	t.Logf("three keywords or more: %.1f%% of a sample of 100, %.1f%% of %d turns", 100*sampled, 100*all, len(turns))
 	if sampled < wantDescribed {
 		t.Errorf("%.2f of the sample have three keywords, want %.2f", sampled, wantDescribed)
 	}
 }
 
-// TestKeywordsOfLoCoMo does the same on the LoCoMo conversations where EVAL_DATA
-// names the folder that holds them.
+// TestKeywordsOfLoCoMo checks the same on the LoCoMo conversations. EVAL_DATA is the folder that
+// holds them.
 func TestKeywordsOfLoCoMo(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("EVAL_DATA")
@@ -121,7 +121,7 @@ func TestKeywordsOfLoCoMo(t *testing.T) {
 			}
 		}
 	}
-	sampled, all := share(t, turns)
+	sampled, all := keywordShares(t, turns)
 	t.Logf("three keywords or more: %.1f%% of a sample of 100, %.1f%% of %d turns", 100*sampled, 100*all, len(turns))
 	if sampled < wantDescribed || all < wantDescribed {
 		t.Errorf("%.3f of the sample and %.3f of all have three keywords, want %.2f", sampled, all, wantDescribed)

@@ -10,8 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// overallHistory strings the days together, each with its date: a sentence of
-// each in turn, until the bound is reached.
+// overallHistory summarizes the days in order, each behind its date, within the bound of
+// characters.
 func overallHistory(in memorybank.OverallInput) memorybank.History {
 	chars := in.Chars
 	if chars <= 0 {
@@ -19,7 +19,8 @@ func overallHistory(in memorybank.OverallInput) memorybank.History {
 	}
 	days := slices.Clone(in.Days)
 	slices.SortStableFunc(days, func(a, b memorybank.DatedText) int { return cmp.Compare(a.Date, b.Date) })
-	// Newer days come first into the space there is; each gets an even share.
+	// The newest days are added first. Each day gets an equal share of the characters, but at
+	// least 60.
 	var lines []string
 	share := max(60, chars/max(1, len(days)))
 	left := chars
@@ -52,7 +53,7 @@ func joinParts(parts []string, zh bool) string {
 	return strings.Join(parts, " ")
 }
 
-// dateSpan names the first and the last day.
+// dateSpan returns the first and the last day.
 func dateSpan(days []memorybank.DatedText, to string) string {
 	first, last := days[0].Date, days[0].Date
 	for _, d := range days {

@@ -10,7 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// overallPersonality gathers the traits that the days name most often.
+// overallPersonality describes a person by the traits that their days mention most often.
 func overallPersonality(in memorybank.OverallInput) memorybank.Portrait {
 	zh := in.Language == policy.Chinese
 	traits, moods := map[string]int{}, 0.0

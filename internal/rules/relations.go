@@ -17,20 +17,20 @@ type statement struct {
 	relation            string
 }
 
-// relations states what the facts say of the entities.
+// findRelations returns what the facts state about the given entities.
 func findRelations(in mem0.RelationsInput) mem0.RelationsFound {
-	shown := map[string]string{}
+	given := map[string]string{}
 	for _, e := range in.Entities {
-		shown[entityKey(e.Entity)] = e.Entity
+		given[entityKey(e.Entity)] = e.Entity
 	}
 	out := mem0.RelationsFound{Relations: []mem0.Triple{}}
 	seen := map[mem0.Triple]bool{}
 	for _, t := range in.Texts {
 		for _, s := range statements(t, in.User) {
-			source, ok := shown[entityKey(s.source.Entity)]
-			destination, also := shown[entityKey(s.destination.Entity)]
+			source, sourceKnown := given[entityKey(s.source.Entity)]
+			destination, destinationKnown := given[entityKey(s.destination.Entity)]
 			triple := mem0.Triple{Source: source, Relation: s.relation, Destination: destination}
-			if !ok || !also || source == destination || seen[triple] || len(out.Relations) >= maxRuleRelations {
+			if !sourceKnown || !destinationKnown || source == destination || seen[triple] || len(out.Relations) >= maxRuleRelations {
 				continue
 			}
 			seen[triple] = true
@@ -40,8 +40,8 @@ func findRelations(in mem0.RelationsInput) mem0.RelationsFound {
 	return out
 }
 
-// statements reads the relations of a text. user is what "the user", "I" and
-// "me" stand for; "" leaves them.
+// statements reads the relations of a text. user is the name for "the user", "I" and "me"; if it
+// is empty, the name is "user".
 func statements(t, user string) []statement {
 	var out []statement
 	for _, s := range text.Sentences(t) {
@@ -68,9 +68,9 @@ var (
 	plainName  = regexp.MustCompile(`^(The user|I|We|\p{Lu}[\p{L}-]*(?:'\p{Lu}[\p{L}-]*)?(?: \p{Lu}[\p{L}-]*){0,2})(?:\s|'s)`)
 )
 
-// verbRule reads a relation from what stands between subject and object.
+// verbRule reads a relation from the words between subject and object.
 type verbRule struct {
-	form     *regexp.Regexp // of what follows the subject, object last
+	form     *regexp.Regexp // matches the text behind the subject; the object is the last group
 	relation string
 	kind     string // of the object
 }
@@ -119,12 +119,12 @@ var verbRules = []verbRule{
 	{verbForm(`(?:is|was|became|becoming|are)`), "is", typeThing},
 }
 
-// dietTerms are objects of "is" that say how one eats.
+// dietTerms are objects of "is" that name a diet.
 var dietTerms = wordSet("vegetarian vegan pescatarian")
 
 var maritalTerms = wordSet("married divorced engaged single widowed separated")
 
-// objectEnds are words at which an object is over.
+// objectEnds are words that end an object.
 var objectEnds = wordSet(`and but or because since when while that which who where so as with for in on at from to by about of after before
 	during if then than between until through is are was were has have had it he she they this there every not`)
 
@@ -169,7 +169,7 @@ func englishStatements(s, user string) []statement {
 	return out
 }
 
-// statementByRule reads what follows a subject by the first rule that fits.
+// statementByRule reads the text behind a subject by the first rule that matches.
 func statementByRule(source mem0.Entity, rest string) (statement, bool) {
 	for _, r := range verbRules {
 		m := r.form.FindStringSubmatchIndex(rest)
@@ -204,10 +204,10 @@ func statementByRule(source mem0.Entity, rest string) (statement, bool) {
 	return statement{}, false
 }
 
-// plainVerb is any verb and the phrase behind it.
+// plainVerb matches any verb and the phrase behind it.
 var plainVerb = regexp.MustCompile(`^ (?:(?:just|also|really|recently|finally|always|often|usually|even|once|has|have|is|was) )*(\p{Ll}{3,})( (?:to|in|at|on|for|with|about|from|into|as))? ` + objectPhrase)
 
-// statementByVerb reads a relation that no rule knows: the verb names it.
+// statementByVerb reads a relation for which there is no rule. The verb is the relation's name.
 func statementByVerb(source mem0.Entity, rest string) (statement, bool) {
 	m := plainVerb.FindStringSubmatchIndex(rest)
 	if len(m) == 0 || negationWords.MatchString(rest[:m[3]]) {
@@ -225,7 +225,7 @@ func statementByVerb(source mem0.Entity, rest string) (statement, bool) {
 	return statement{source, mem0.Entity{Entity: object, Type: typeThing}, verb}, true
 }
 
-// vagueVerbs say nothing of what somebody has to do with something.
+// vagueVerbs do not say how a subject relates to an object.
 var vagueVerbs = wordSet(`was has had does did gets got gonna needs need knows knew thinks thought feels felt seems seemed means meant makes made keeps kept
 	lets let says said tells told used tried tries comes came been ought cannot gotta sees saw finds found wants excited interested thrilled`)
 
@@ -234,7 +234,8 @@ var (
 	ownPlain = regexp.MustCompile(`^'s ((?:favou?rite )?[\p{Ll} ]{2,30}?) (?:is|are) ((?:[\p{L}\d][\p{L}\d'.@+-]*)(?: [\p{L}\d][\p{L}\d'.@+-]*){0,4})`)
 )
 
-// ownStatements reads what somebody's own is: "Ana's favorite color is red".
+// ownStatements reads a statement about something that belongs to somebody: "Ana's favorite color
+// is red".
 func ownStatements(source mem0.Entity, rest string) []statement {
 	m := ownPlain.FindStringSubmatch(rest)
 	if m == nil {
@@ -256,7 +257,7 @@ func ownStatements(source mem0.Entity, rest string) []statement {
 	return []statement{{source, mem0.Entity{Entity: object, Type: kind}, what}}
 }
 
-// leadingDate is a date in front of a sentence.
+// leadingDate matches a date at the beginning of a sentence.
 var leadingDate = regexp.MustCompile(`^(?:On|In) (?:the (?:week|weekend) of )?(?:\d{1,2} )?(?:(?:January|February|March|April|May|June|July|August|September|October|November|December) )?\d{4},? `)
 
 var (
@@ -282,8 +283,8 @@ func userName(name, user string) string {
 
 func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
 
-// cutObject gives the noun phrase that an object begins with: up to four words,
-// without articles. An infinitive or a gerund may take a word more.
+// cutObject returns the noun phrase at the beginning of an object: up to four words, without
+// articles. An action may contain "to" or an article behind its first word.
 func cutObject(s string, action bool) string {
 	var words []string
 	for _, p := range tokenize(s) {

@@ -75,7 +75,8 @@ func hanStatements(s, user string) []statement {
 	return out
 }
 
-// hanKinRelation names a relation in English, as relations are in every language.
+// hanKinRelation returns the English name of a family relation. Relations have English names in
+// every language.
 func hanKinRelation(kin string) string {
 	for name, list := range hanKinNames {
 		if slices.Contains(strings.Fields(list), kin) {

@@ -8,13 +8,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// overlapShare is how much shared words count in a relevance score; the rest
-// is similarity.
+// overlapShare is the weight of shared words in a relevance score; the rest is similarity.
 const overlapShare = 0.6
 
-// scoreRelevance scores candidates by the share of the query's terms that they
-// have, rare ones counting more, and by similarity. Every score is in 0..1; a
-// query of stop words alone goes by similarity.
+// scoreRelevance scores candidates by similarity and by the share of the query's terms that they
+// have, where rare terms count more. Every score is in 0..1. For a query of only stop words the
+// score is the similarity.
 func scoreRelevance(in policy.RelevanceInput) policy.Relevance {
 	query := stringSet(text.Terms(in.Query))
 	terms := make([]map[string]bool, len(in.Candidates))
@@ -27,7 +26,7 @@ func scoreRelevance(in policy.RelevanceInput) policy.Relevance {
 			}
 		}
 	}
-	// As in BM25, with half a note added so that no term counts nothing.
+	// As in BM25, with half a note added so that no term has the weight 0.
 	weight := func(t string) float64 {
 		n := float64(len(in.Candidates))
 		return math.Log(1 + (n+0.5)/(float64(notesWith[t])+0.5))

@@ -19,17 +19,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// reviewSeed draws the facts that docs/reviews/facts.md judges. Rules that
-// change after a review want a new seed and a new review.
+// reviewSeed selects the facts that docs/reviews/facts.md judges. If the rules change after a
+// review, change the seed and review again.
 const reviewSeed = 20230611
 
-// reviewed is a fact of the LoCoMo conversations and where it was said.
-type reviewed struct {
+// reviewedFact is a fact of the LoCoMo conversations and where it was said.
+type reviewedFact struct {
 	id, fact, source string
 }
 
-// hash names the text of a fact without showing it.
-func (r reviewed) hash() string {
+// hash identifies the text of a fact without showing it.
+func (r reviewedFact) hash() string {
 	sum := sha256.Sum256([]byte(r.fact))
 	return hex.EncodeToString(sum[:6])
 }
@@ -40,8 +40,9 @@ type dialogueTurn struct {
 	Text    string `json:"text"`
 }
 
-// dialogues reads the conversations: their sessions in order, with the time.
-func dialogues(t *testing.T, dir string, each func(conversation string, turn dialogueTurn, said time.Time)) {
+// eachDialogueTurn calls a function for every turn of the conversations, session by session, with
+// the time of the session.
+func eachDialogueTurn(t *testing.T, dir string, each func(conversation string, turn dialogueTurn, said time.Time)) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(dir, "locomo7.json"))
 	if err != nil {
@@ -76,14 +77,14 @@ func dialogues(t *testing.T, dir string, each func(conversation string, turn dia
 	}
 }
 
-// allFacts extracts the facts of every turn, each speaker being the user.
-func allFacts(t *testing.T, dir string) []reviewed {
+// locomoFacts extracts the facts of every turn. Each speaker is treated as the user.
+func locomoFacts(t *testing.T, dir string) []reviewedFact {
 	t.Helper()
-	var out []reviewed
-	dialogues(t, dir, func(conversation string, turn dialogueTurn, said time.Time) {
+	var out []reviewedFact
+	eachDialogueTurn(t, dir, func(conversation string, turn dialogueTurn, said time.Time) {
 		u := memory.Utterance{Role: memory.RoleUser, Name: turn.Speaker, Content: turn.Text, Time: said}
 		for i, f := range extract(mem0.ExtractInput{New: []memory.Utterance{u}}).Facts {
-			out = append(out, reviewed{fmt.Sprintf("%s %s #%d", conversation, turn.ID, i+1), f, turn.Text})
+			out = append(out, reviewedFact{fmt.Sprintf("%s %s #%d", conversation, turn.ID, i+1), f, turn.Text})
 		}
 	})
 	return out
@@ -91,15 +92,15 @@ func allFacts(t *testing.T, dir string) []reviewed {
 
 var reviewLine = regexp.MustCompile("(?m)^\\| \\d+ \\| (\\S+ \\S+ #\\d+) \\| `([0-9a-f]{12})` \\| (kept|junk) \\|")
 
-// TestFactsUnderReview draws 100 facts at random, shows them with -v, and holds
-// the committed review to that draw and to its share.
+// TestFactsUnderReview selects 100 facts at random and shows them with -v. It checks that the
+// committed review judges these facts and states the right share of junk.
 func TestFactsUnderReview(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("EVAL_DATA")
 	if dir == "" {
 		t.Skip("EVAL_DATA is not set")
 	}
-	all := allFacts(t, dir)
+	all := locomoFacts(t, dir)
 	r := rand.New(rand.NewPCG(reviewSeed, 0))
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	t.Logf("%d facts", len(all))

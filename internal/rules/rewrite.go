@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// token is a word of a sentence or what stands between two.
+// token is a word of a sentence, or the characters between two words.
 type token struct {
 	text   string
 	isWord bool
 }
 
-// tokenize takes a sentence apart. Words keep their apostrophes and hyphens.
+// tokenize splits a sentence into tokens. Words keep their apostrophes and hyphens.
 func tokenize(s string) []token {
 	var out []token
 	start, inWord := 0, false
@@ -30,17 +30,17 @@ func tokenize(s string) []token {
 	return out
 }
 
-// retelling puts what one person says about themselves into the third person.
+// retelling rewrites what one person says about themselves in the third person.
 type retelling struct {
-	name        string // as it stands inside a sentence: "Caroline", "the user"
+	name        string // as written inside a sentence: "Caroline", "the user"
 	tokens      []token
 	out         []string
 	subjectSeen bool // the name has been a subject in this sentence
-	inflected   bool // the last verb of the speaker was bent
+	inflected   bool // the speaker's last verb was inflected
 }
 
-// retell rewrites a sentence of the first person about name: "I love my dog"
-// becomes "Ana loves Ana's dog". The words of content stay as they are.
+// retell rewrites a sentence of the first person in the third person: "I love my dog" becomes
+// "Ana loves their dog". Content words do not change.
 func retell(s, name string) string {
 	t := retelling{name: name, tokens: tokenize(s)}
 	t.out = make([]string, len(t.tokens))
@@ -55,7 +55,7 @@ func retell(s, name string) string {
 	return formatSentence(strings.Join(t.out, ""))
 }
 
-// formatSentence gives s a capital, one full stop, and single spaces.
+// formatSentence returns s with a capital, one full stop and single spaces.
 func formatSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	s = strings.TrimRight(s, " ,;:-–—.!…~")
@@ -70,7 +70,7 @@ func formatSentence(s string) string {
 	return s + "."
 }
 
-// lowerWord gives the word at i in lower case, "" where there is none.
+// lowerWord returns the word at i in lower case, or "" if there is none.
 func (t *retelling) lowerWord(i int) string {
 	if i < 0 || i >= len(t.tokens) || !t.tokens[i].isWord {
 		return ""
@@ -78,7 +78,7 @@ func (t *retelling) lowerWord(i int) string {
 	return strings.ToLower(t.tokens[i].text)
 }
 
-// wordBefore gives the place of the word before i if only a space is between; -1 none.
+// wordBefore returns the index of the word before i if only space is between them, else -1.
 func (t *retelling) wordBefore(i int) int {
 	if i >= 2 && t.tokens[i-2].isWord && strings.TrimSpace(t.tokens[i-1].text) == "" {
 		return i - 2
@@ -86,7 +86,7 @@ func (t *retelling) wordBefore(i int) int {
 	return -1
 }
 
-// wordAfter is before's counterpart.
+// wordAfter returns the index of the word after i if only space is between them, else -1.
 func (t *retelling) wordAfter(i int) int {
 	if i+2 < len(t.tokens) && t.tokens[i+2].isWord && strings.TrimSpace(t.tokens[i+1].text) == "" {
 		return i + 2
@@ -103,7 +103,7 @@ func (t *retelling) rewriteWord(i int) {
 	switch w {
 	case "i", "we":
 		if w == "i" && t.tokens[i].text == "i" && t.wordBefore(i) < 0 && i > 0 {
-			return // an enumeration, not a person
+			return // the "i" of an enumeration
 		}
 		t.rewriteSubject(i)
 	case "i'm", "we're", "im", "i've", "we've", "ive", "i'll", "we'll", "i'd", "we'd":
@@ -133,7 +133,7 @@ func (t *retelling) rewriteWord(i int) {
 	case "myself", "ourselves":
 		t.out[i] = "themselves"
 	case "to":
-		t.inflected = false // a verb behind "and" may go with the infinitive
+		t.inflected = false // a verb behind "and" may belong to the infinitive
 	case "and":
 		if t.inflected {
 			t.inflectAfterAnd(i)
@@ -145,10 +145,10 @@ func (t *retelling) rewriteWord(i int) {
 	}
 }
 
-// pronouns begin a clause of another subject.
+// pronouns begin a clause with another subject.
 var pronouns = wordSet("he she it they you that which who he's she's it's they're you're there there's this what")
 
-// isJointSubject tells that the speaker is one of several subjects: "my friends and I".
+// isJointSubject reports whether the speaker is one of several subjects: "my friends and I".
 func (t *retelling) isJointSubject(i int) bool {
 	b := t.wordBefore(i)
 	if b <= 0 || t.lowerWord(b) != "and" && t.lowerWord(b) != "or" || t.subjectSeen || t.wordBefore(b) < 0 {
@@ -158,10 +158,10 @@ func (t *retelling) isJointSubject(i int) bool {
 	for _, p := range t.tokens[:b] {
 		said.WriteString(p.text)
 	}
-	return !finiteVerb.MatchString(said.String()) // else a clause ends there
+	return !finiteVerb.MatchString(said.String()) // a verb before "and" ends a clause
 }
 
-// rewriteSubject rewrites the speaker as a subject and bends the verb behind.
+// rewriteSubject rewrites the speaker as a subject and inflects the verb.
 func (t *retelling) rewriteSubject(i int) {
 	t.out[i] = t.name
 	defer func() { t.subjectSeen = true }()
@@ -188,7 +188,7 @@ func (t *retelling) rewriteSubject(i int) {
 	t.out[next], t.inflected = inflect(t.tokens[next].text)
 }
 
-// continuesLastFact bends a verb behind "and" whose subject the speaker still is.
+// inflectAfterAnd inflects a verb behind "and" whose subject is still the speaker.
 func (t *retelling) inflectAfterAnd(i int) {
 	next := t.wordAfter(i)
 	for next >= 0 && isAdverb(t.lowerWord(next)) {
@@ -211,8 +211,8 @@ func isAdverb(w string) bool {
 	return adverbs[w] || len(w) > 4 && strings.HasSuffix(w, "ly") && !notAdverbs[w]
 }
 
-// inflect gives the third person of a verb of the first, and whether it is a
-// present form that changed.
+// inflect returns the third person of a verb in the first person, and whether it is a present
+// form that changed.
 func inflect(v string) (string, bool) {
 	w := strings.ToLower(v)
 	if f, ok := irregularForms[w]; ok {
@@ -230,7 +230,7 @@ func inflect(v string) (string, bool) {
 	return thirdPersonForm(v), true
 }
 
-// isPastForm tells a regular past form from a verb that ends like one.
+// isPastForm reports whether a word is a regular past form, not another verb that ends in "ed".
 func isPastForm(w string) bool {
 	if !strings.HasSuffix(w, "ed") || len(w) < 4 {
 		return false

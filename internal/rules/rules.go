@@ -17,8 +17,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Name is the model name of answers by rules. A change of the rules that
-// changes answers raises its number.
+// Name is the model name of answers by rules. Increase its number when a change of the rules
+// changes answers.
 const Name = "heuristic@1"
 
 // Analyst answers calls by rules, for installations without a model. It works
@@ -39,9 +39,9 @@ func New() *Analyst {
 // Analyst returns memory.AnalystHeuristic.
 func (a *Analyst) Analyst() memory.Analyst { return memory.AnalystHeuristic }
 
-// Ask answers a call. An unknown call, or input of another type than the call
-// has, is an Internal fault. An answer that the call's own check refuses is
-// ErrBadAnswer, as with a model. No request is made and no token is used.
+// Ask answers a call. For an unknown call, or input of another type than the call's, the error is
+// an Internal fault. An answer that the call's own check refuses is ErrBadAnswer, as with a
+// model. It makes no request and uses no tokens.
 func (a *Analyst) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memory.Answer, error) {
 	answer := memory.Answer{Analyst: memory.AnalystHeuristic, Model: Name}
 	if err := ctx.Err(); err != nil {
@@ -69,12 +69,11 @@ func (a *Analyst) Ask(ctx context.Context, _ tenant.Scope, c memory.Call) (memor
 	return answer, nil
 }
 
-// A rule answers one call from its structured input. ok is false for input of
-// another type.
+// rule answers one call from its structured input. ok is false for input of another type.
 type rule func(input any) (answer any, ok bool)
 
-// on turns a function of one input type into a rule.
-func on[In, Out any](answer func(In) Out) rule {
+// ruleFor turns a function of one input type into a rule.
+func ruleFor[In, Out any](answer func(In) Out) rule {
 	return func(input any) (any, bool) {
 		in, ok := input.(In)
 		if !ok {
@@ -88,24 +87,24 @@ func on[In, Out any](answer func(In) Out) rule {
 func (a *Analyst) rulesByCall() map[string]rule {
 	return map[string]rule{
 		// A-MEM
-		"analyze": on(a.analyze),
-		"evolve":  on(evolve),
+		"analyze": ruleFor(a.analyze),
+		"evolve":  ruleFor(evolve),
 		// Mem0
-		"extract":   on(extract),
-		"decide":    on(decide),
-		"summarize": on(summarize),
-		"procedure": on(summarize),
+		"extract":   ruleFor(extract),
+		"decide":    ruleFor(decide),
+		"summarize": ruleFor(summarize),
+		"procedure": ruleFor(summarize),
 		// Mem0g
-		"entities":  on(findEntities),
-		"relations": on(findRelations),
-		"conflicts": on(findConflicts),
+		"entities":  ruleFor(findEntities),
+		"relations": ruleFor(findRelations),
+		"conflicts": ruleFor(findConflicts),
 		// MemoryBank
-		"daily_summary":       on(daySummary),
-		"daily_personality":   on(dayPersonality),
-		"overall_history":     on(overallHistory),
-		"overall_personality": on(overallPersonality),
+		"daily_summary":       ruleFor(daySummary),
+		"daily_personality":   ruleFor(dayPersonality),
+		"overall_history":     ruleFor(overallHistory),
+		"overall_personality": ruleFor(overallPersonality),
 		// recall
-		"relevance": on(scoreRelevance),
+		"relevance": ruleFor(scoreRelevance),
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // callName returns the name of the call that has an input of this type.
 func callName(input any) string {
@@ -53,8 +53,8 @@ func ask[T any](t *testing.T, input any) T {
 	return out
 }
 
-// C005, C008, C016: what the analyst says of ten notes in five languages, in a
-// golden file (go test ./internal/llm -run Golden -update).
+// C005, C008, C016: the analyses of ten notes in five languages are in a golden file (go test
+// ./internal/rules -run Golden -update).
 func TestAnalyzeGolden_C005(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("testdata", "analyze.golden.json")
@@ -102,8 +102,7 @@ func TestAnalyzeGolden_C005(t *testing.T) {
 
 type analysis amem.Analysis
 
-// C006: neither the speaker nor the time is a keyword, however the note names
-// them.
+// C006: neither the speaker nor the time is a keyword, in any form of the note.
 func TestSpeakerAndTime_C006(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{
@@ -128,7 +127,7 @@ func TestSpeakerAndTime_C006(t *testing.T) {
 			}
 		}
 	}
-	// A label is no speaker.
+	// A label is not a speaker.
 	if a := ask[amem.Analysis](t, amem.AnalyzeInput{Content: "Recipe: pancakes with blueberries"}); !slices.ContainsFunc(a.Keywords, func(k string) bool { return strings.Contains(k, "pancakes") }) {
 		t.Errorf("%q", a.Keywords)
 	}
@@ -178,8 +177,8 @@ func TestTags_C316(t *testing.T) {
 	}
 }
 
-// note describes a text by the analyst, as a neighbor.
-func note(t *testing.T, handle int, score float64, content string) memory.Described {
+// describeNote returns a text as a neighbor, described by the analyst.
+func describeNote(t *testing.T, handle int, score float64, content string) memory.Described {
 	t.Helper()
 	a := ask[amem.Analysis](t, amem.AnalyzeInput{Content: content})
 	return memory.Described{Handle: handle, Content: content, Context: a.Context, Keywords: a.Keywords, Tags: a.Tags, Score: score}
@@ -195,8 +194,8 @@ type evolution struct {
 	} `json:"reflections"`
 }
 
-// C033: notes that share a keyword are linked, rare keywords first, at most
-// three; others are not.
+// C033: notes that share a keyword are linked, at most three, those with rare keywords first.
+// Others are not linked.
 func TestLinks_C033(t *testing.T) {
 	t.Parallel()
 	in := amem.EvolveInput{
@@ -232,8 +231,8 @@ func TestLinks_C033(t *testing.T) {
 	}
 }
 
-// C034: keywords are united and at most 50 characters of the new context are
-// appended, bounded, once, and only where notes are clearly related.
+// C034: clearly related notes get the union of the keywords, and at most 50 characters of the new
+// context are appended, once and within a bound.
 func TestUnionAndAppend_C034(t *testing.T) {
 	t.Parallel()
 	long := "The beekeeper wraps every colony in straw before the first hard frost of the year."
@@ -255,15 +254,15 @@ func TestUnionAndAppend_C034(t *testing.T) {
 	if want := []string{"colony", "frost", "fence", "beekeeper", "straw"}; !slices.Equal(e.NewKeywordsNeighborhood[0], want) {
 		t.Errorf("keywords %q", e.NewKeywordsNeighborhood[0])
 	}
-	// One shared keyword links and changes nothing.
+	// One shared keyword makes a link and no change.
 	if e.NewContextNeighborhood[1] != "Prices." || !slices.Equal(e.NewKeywordsNeighborhood[1], []string{"straw"}) || len(e.NewTagsNeighborhood) != 2 {
 		t.Errorf("%+v", e)
 	}
-	// What both neighbors are tagged with passes to the new note, its form does not.
+	// A tag of both neighbors passes to the new note, a format tag does not.
 	if !slices.Equal(e.TagsToUpdate, []string{"nature", "pets"}) {
 		t.Errorf("tags %q", e.TagsToUpdate)
 	}
-	// Applied once more, nothing is new.
+	// A second run changes nothing.
 	in.Neighbors[0].Context, in.Neighbors[0].Keywords = e.NewContextNeighborhood[0], e.NewKeywordsNeighborhood[0]
 	if again := ask[evolution](t, in); slices.Contains(again.Actions, "update_neighbor") {
 		t.Errorf("appended twice: %+v", again)
@@ -292,8 +291,8 @@ func TestReflection_C035(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := ask[evolution](t, amem.EvolveInput{
-				New:       note(t, -1, 0, tc.added),
-				Neighbors: []memory.Described{note(t, 0, 0.5, "Quantum computers need liquid helium."), note(t, 1, 0.6, tc.old)},
+				New:       describeNote(t, -1, 0, tc.added),
+				Neighbors: []memory.Described{describeNote(t, 0, 0.5, "Quantum computers need liquid helium."), describeNote(t, 1, 0.6, tc.old)},
 			})
 			if len(e.Reflections) != 1 || e.Reflections[0].Handle != 1 || e.Reflections[0].Kind != tc.kind || e.Reflections[0].Reason != tc.reason {
 				t.Errorf("%+v", e.Reflections)
@@ -348,11 +347,11 @@ func TestHeuristicRefusals(t *testing.T) {
 	}
 }
 
-// The same material always gives the same answer.
+// The same material always gets the same answer.
 func TestHeuristicIsDeterministic(t *testing.T) {
 	t.Parallel()
-	in := amem.EvolveInput{New: note(t, -1, 0, "Bees and frost and straw in the garden by the fence."), Neighbors: []memory.Described{
-		note(t, 0, 0.5, "Bees in the garden."), note(t, 1, 0.5, "Frost in the garden."), note(t, 2, 0.5, "Straw by the fence."), note(t, 3, 0.5, "Garden fence."),
+	in := amem.EvolveInput{New: describeNote(t, -1, 0, "Bees and frost and straw in the garden by the fence."), Neighbors: []memory.Described{
+		describeNote(t, 0, 0.5, "Bees in the garden."), describeNote(t, 1, 0.5, "Frost in the garden."), describeNote(t, 2, 0.5, "Straw by the fence."), describeNote(t, 3, 0.5, "Garden fence."),
 	}}
 	h := rules.New()
 	var first string

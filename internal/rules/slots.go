@@ -8,8 +8,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// slotRule reads a relation that has one value at a time from what follows a
-// subject. The value is the group named v; without one it is fixed.
+// slotRule reads a single-valued relation from the text behind a subject. The value is the group
+// named v; a rule without that group has a fixed value. The group named k, if any, is added to
+// the relation's name.
 type slotRule struct {
 	relation string
 	form     *regexp.Regexp
@@ -44,7 +45,7 @@ var englishSlotRules = []slotRule{
 
 var dietWords = regexp.MustCompile(`(?i)\b(?:is|became|become|turned|going|went|isn't|remains|been|as|not|longer|no|strict|a|an|now|still|being) (?:\w+ ){0,2}(?:vegetarian|veggie|vegan|pescatarian)(?:[.,;!]|$| now| any| and| but| for| since| because| diet)|\b(?:eats?|eating) (?:meat|everything)\b`)
 
-// englishSlots reads the single-valued relations of a fact behind its subject.
+// englishSlots reads the single-valued relations in the text behind the subject of a fact.
 func englishSlots(rest string) []slot {
 	not := negationWords.MatchString(rest)
 	var out []slot
@@ -117,7 +118,7 @@ func hanSlots(rest string) []slot {
 			continue
 		}
 		if r.relation == "lives_in" && hanPlan.MatchString(rest[:at[0]]) {
-			continue // where somebody means to live
+			continue // a place where somebody intends to live
 		}
 		m := r.form.FindStringSubmatch(rest)
 		s := slot{relation: r.relation, value: r.value, negated: hanNegation.MatchString(rest[:at[1]])}
@@ -134,11 +135,11 @@ func hanSlots(rest string) []slot {
 	return out
 }
 
-// hanNormalizer drops emphasis and brings words of one meaning to one.
+// hanNormalizer removes emphasis and replaces words of one meaning by one of them.
 var hanNormalizer = strings.NewReplacer("非常", "", "特别", "", "真的", "", "十分", "", "很", "", "挺", "", "最近", "", "现在", "", "一直", "", "超级", "", "超", "", "已经", "",
 	"喜欢去", "喜欢", "热爱去", "喜欢", "酷爱", "喜欢", "爱去", "喜欢", "热爱", "喜欢", "喜爱", "喜欢", "爱好", "喜欢", "爱", "喜欢", "居住", "住", "是个", "是", "是一个", "是", "是一名", "是", "了", "", "的", "", "也", "", "都", "")
 
-// What the rules see of journeys, by the words that one is planned with and the place.
+// The forms of trips: the verbs and nouns of traveling, and the place.
 var (
 	journeyWords   = `(?:trips?|journeys?|travel(?:s|l?ing|led)?|vacation|holidays?|getaway|honeymoon|tour|cruise|visit(?:s|ing)?|flights?|fly(?:ing)?|flies|go(?:es|ing)?|head(?:s|ing)?|driv(?:e|es|ing)|stay(?:s|ing)?|return(?:s|ing)?|make it)`
 	tripTo         = regexp.MustCompile(`\b` + journeyWords + `(?: \p{Ll}+){0,3}? (?:to|in|for|around|through) ` + destination)
@@ -147,20 +148,21 @@ var (
 	placeSeparator = regexp.MustCompile(`,? (?:and|or) (?:to )?|, `)
 	monthName      = regexp.MustCompile(`\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b`)
 
-	// off says that what was to be will not be.
+	// calledOffPlan matches a statement that a plan is canceled.
 	calledOffPlan = regexp.MustCompile(`(?i)\b(?:cancel(?:l?ed|s|l?ing)?|call(?:ed|s|ing)? off|calls? it off|back(?:ed|s)? out|gave up|given up|dropped|scrapped|fell through|skipping|changed (?:\p{Ll}+ )?minds? about|no longer|(?:decided|going|plans?|planning|intends?) (?:not to|against)|` +
 		`not (?:\p{Ll}+ )?(?:any ?more|going|travell?ing|visiting|flying|planning|heading|driving|go|travel|visit|fly|make it)|(?:isn't|aren't|won't|can't|cannot|doesn't|don't|not)(?: \p{L}+){1,6} any ?more|` +
 		`(?:isn't|aren't) (?:going|travell?ing|visiting|flying|planning|heading|driving)|(?:won't|can't|cannot) (?:be )?(?:go|going|travel|travell?ing|visit|visiting|fly|flying|make it))\b`)
-	// intended says that something is to be.
+	// intention matches words that express an intention.
 	intention = regexp.MustCompile(`(?i)\b(?:hopes? to|wants? to|decided to|about to|is due to|trip)\b|订|预约|报名`)
-	// beenOrLiked says that somebody was there, or what they like: neither is a plan.
+	// beenOrLiked matches statements that somebody was at a place, or likes it. Neither is a
+	// plan.
 	beenOrLiked = regexp.MustCompile(`\b(?:visited|went|travell?ed|flew|drove|been|returned|came|stayed|used to|loves?|likes|enjoys?|adores?|hates|dislikes|lives?)\b|去过|到过|来过|去了|喜欢|爱|讨厌|住在`)
 	segmentEnds = regexp.MustCompile(`(?i)[,;.]\s\p{Ll}|\s[–—-]\s|\s(?:but|because|so|since|while|when|which|who|if|as|and (?:instead|then|\p{Ll}))\b`)
 )
 
 const destination = `(?P<v>` + `(?:the )?\p{Lu}[\p{L}'’.-]*(?:(?:,? (?:and|or) (?:to )?|, | )\p{Lu}[\p{L}'’.-]*){0,5}|(?:the|an?|my|our|their|his|her) \p{Ll}+)`
 
-// tripsIn gives the places of the journeys that a text speaks of, folded.
+// tripsIn returns the places of the trips that a text mentions, folded.
 func tripsIn(s string) []string {
 	var out []string
 	for _, form := range []*regexp.Regexp{tripTo, visitOf, namedTrip} {
@@ -175,7 +177,7 @@ func tripsIn(s string) []string {
 	return out
 }
 
-// canceledTrips gives the places that somebody does not go to after all.
+// canceledTrips returns the places of the trips that a text cancels.
 func canceledTrips(rest string) []string {
 	at := calledOffPlan.FindStringIndex(rest)
 	if at == nil {
@@ -193,7 +195,7 @@ func canceledTrips(rest string) []string {
 	return tripsIn(rest[start:end])
 }
 
-// cancels tells that a fact calls off the journey that an older one plans.
+// cancels reports whether a fact cancels the trip that an older fact plans.
 func (f factFrame) cancels(old factFrame) bool {
 	if len(f.canceledTrips) == 0 || old.negated || beenOrLiked.MatchString(old.text) ||
 		!planned.MatchString(old.text) && !futureWords.MatchString(old.text) && !intention.MatchString(old.text) {
@@ -202,15 +204,15 @@ func (f factFrame) cancels(old factFrame) bool {
 	trips := old.trips()
 	for _, place := range trips {
 		if !slices.Contains(f.canceledTrips, place) {
-			return false // that one is still on
+			return false // this trip is not canceled
 		}
 	}
-	months, of := monthName.FindAllString(leadingDate.ReplaceAllString(f.text, ""), 4), monthName.FindAllString(leadingDate.ReplaceAllString(old.text, ""), 4)
-	other := len(months) > 0 && len(of) > 0 && !slices.ContainsFunc(months, func(m string) bool { return slices.Contains(of, m) })
-	return len(trips) > 0 && !other
+	months, oldMonths := monthName.FindAllString(leadingDate.ReplaceAllString(f.text, ""), 4), monthName.FindAllString(leadingDate.ReplaceAllString(old.text, ""), 4)
+	otherMonths := len(months) > 0 && len(oldMonths) > 0 && !slices.ContainsFunc(months, func(m string) bool { return slices.Contains(oldMonths, m) })
+	return len(trips) > 0 && !otherMonths
 }
 
-// trips gives the places of the journeys of a fact.
+// trips returns the places of the trips of a fact.
 func (f factFrame) trips() []string {
 	if isHan(f.text) {
 		return hanTripsIn(f.text)
@@ -218,15 +220,15 @@ func (f factFrame) trips() []string {
 	return tripsIn(f.text)
 }
 
-// The ways to say that somebody likes something, which normalizeLiking and
-// putSubjectFirst bring to one.
+// The ways to say that somebody likes something. normalizeLiking and putSubjectFirst rewrite them
+// to one.
 var (
 	likingOf   = regexp.MustCompile(`\b(?:fond of|keen on|crazy about|mad about|passionate about|enthusiastic about|in love with|obsessed with|an? (?:\p{Ll}+ ){0,2}(?:fan|lover) of)\b`)
 	likingInto = regexp.MustCompile(`\b((?:is|are|was|been|isn't|wasn't)(?: \p{Ll}+){0,2}) into\b`)
 	passion    = regexp.MustCompile(`\b(?:has|have|had) (?:an? )?(?:\p{Ll}+ ){0,2}(?:passion|love|fondness) (?:for|of)\b|\b(?:gets?|takes?|finds?) (?:\p{Ll}+ ){0,3}(?:joy|pleasure|delight) (?:from|in|out of)\b|\bcan't get enough of\b`)
 	lover      = regexp.MustCompile(`\bis an? (?:\p{Ll}+ ){0,2}?(\p{Ll}+ing) (?:lover|enthusiast|fan|fanatic|addict)\b`)
 	avid       = regexp.MustCompile(`\bis an? (?:\p{Ll}+ )?(?:avid|keen|passionate|enthusiastic) (\p{Ll}+)er\b`)
-	// lightly is what stands between a liking and what is done, and says nothing.
+	// likingFiller matches words between a liking and an activity that add nothing.
 	likingFiller = regexp.MustCompile(`\b((?:like|love|enjoy|ador|lik|lov)(?:s|es|e|d|ed|ing)?(?: \p{Ll}+ly)?) (?:(?:to )?spend(?:ing)? time )?(?:` +
 		`(?:to )?go(?:es|ing)? (?:out )?(?:for|on) (?:an? |the )?|(?:to )?go(?:es|ing)? (?:out )?(\p{Ll}+ing\b)|(?:to )?(?:do(?:es|ing)?|practi[cs](?:e|ing)) )`)
 	likingEmphasis = regexp.MustCompile(`(?i)\b(?:more than anything(?: else)?(?: in the world)?|with all (?:my|her|his|their) heart|to death|a great deal|a ton|tons|a bunch|to bits|as a hobby|in (?:my|her|his|their) (?:free|spare) time)\b`)
@@ -238,8 +240,8 @@ var (
 	favoritePastime = regexp.MustCompile(`^` + subjectName + `['’]s favou?rite ` + pastime + `(?: to do)? (?:is|are) (?P<what>[^.,;!]{2,60}?)[.!]?$`)
 )
 
-// putSubjectFirst turns a sentence round that begins with what somebody likes, or
-// calls it a favourite of no kind: "Hiking is something Ana loves" is "Ana likes hiking".
+// putSubjectFirst rewrites a sentence that begins with what somebody likes, or that calls it a
+// favorite thing or hobby: "Hiking is something Ana loves" becomes "Ana likes hiking".
 func putSubjectFirst(s string) string {
 	for _, form := range []*regexp.Regexp{likedThing, oneOfFavorites, favoritePastime} {
 		if m := form.FindStringSubmatch(s); m != nil {
@@ -250,8 +252,8 @@ func putSubjectFirst(s string) string {
 	return s
 }
 
-// normalizeLiking brings the ways to say that somebody likes something to one verb,
-// with what they like straight behind it.
+// normalizeLiking rewrites the ways to say that somebody likes something to one verb, followed
+// directly by what they like.
 func normalizeLiking(rest string) string {
 	rest = likingOf.ReplaceAllString(rest, "liking")
 	rest = likingInto.ReplaceAllString(rest, "$1 liking")

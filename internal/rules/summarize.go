@@ -13,11 +13,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// defaultChars bounds a summary whose call sets no bound.
+// defaultChars is the number of characters of a summary if the call sets no bound.
 const defaultChars = 1200
 
-// summarize puts the most telling sentences of the memories together. With an
-// old summary it takes out what was removed and adds what is new.
+// summarize joins the most informative sentences of the memories. If there is an old summary, it
+// removes and adds sentences as the changes say.
 func summarize(in mem0.SummarizeInput) mem0.Summary {
 	list := slices.Clone(in.Memories)
 	if in.Old != "" || len(in.Changes) > 0 {
@@ -35,21 +35,21 @@ func summarize(in mem0.SummarizeInput) mem0.Summary {
 	return mem0.Summary{Summary: extractiveSummary(list, in.Chars, in.Language)}
 }
 
-// removeSentences drops the sentences of a text from a list.
+// removeSentences removes the sentences of a text from a list.
 func removeSentences(list []string, body string) []string {
-	gone := map[string]bool{text.Fold(trimSentenceEnd(body)): true}
+	removed := map[string]bool{text.Fold(trimSentenceEnd(body)): true}
 	for _, s := range text.Sentences(body) {
-		gone[text.Fold(trimSentenceEnd(s))] = true
+		removed[text.Fold(trimSentenceEnd(s))] = true
 	}
-	return slices.DeleteFunc(list, func(s string) bool { return gone[text.Fold(trimSentenceEnd(s))] })
+	return slices.DeleteFunc(list, func(s string) bool { return removed[text.Fold(trimSentenceEnd(s))] })
 }
 
 func trimSentenceEnd(s string) string { return strings.TrimRight(strings.TrimSpace(s), ".。!！ ") }
 
-// extractiveSummary chooses sentences of a list, each once, until chars are full, and
-// leaves them in their order. A sentence counts by the weight of what it says
-// that those chosen before it do not say, so that the text is dense; of two
-// alike the later one is taken.
+// extractiveSummary chooses sentences of a list, each once, up to a number of characters, and
+// keeps their order. A sentence scores by the weight of its terms for its length; later ones
+// score a little higher. The highest scores are taken first. A sentence is skipped if fewer than
+// a third of its terms are new, so that the summary does not repeat itself.
 func extractiveSummary(list []string, chars int, lang policy.Language) string {
 	if chars <= 0 {
 		chars = defaultChars
@@ -71,7 +71,7 @@ func extractiveSummary(list []string, chars int, lang policy.Language) string {
 			}
 			key := text.Fold(trimSentenceEnd(s))
 			if at, ok := seen[key]; ok {
-				all[at].place = len(all) + 1 // said again: it is as new as the last
+				all[at].place = len(all) + 1 // a repeat makes it as recent as the newest sentence
 				continue
 			}
 			c := candidate{place: len(all), text: s, terms: dedupeFold(text.Terms(s))}
@@ -91,22 +91,22 @@ func extractiveSummary(list []string, chars int, lang policy.Language) string {
 	}
 	ranked := slices.Clone(all)
 	slices.SortStableFunc(ranked, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
-	said := map[string]bool{}
+	covered := map[string]bool{}
 	var chosen []candidate
 	left := chars
 	for _, c := range ranked {
-		news := 0
+		newTerms := 0
 		for _, t := range c.terms {
-			if !said[t] {
-				news++
+			if !covered[t] {
+				newTerms++
 			}
 		}
 		n := utf8.RuneCountInString(c.text) + 1
-		if n > left+1 || len(c.terms) > 0 && 3*news < len(c.terms) {
+		if n > left+1 || len(c.terms) > 0 && 3*newTerms < len(c.terms) {
 			continue
 		}
 		for _, t := range c.terms {
-			said[t] = true
+			covered[t] = true
 		}
 		chosen = append(chosen, c)
 		left -= n
