@@ -47,6 +47,7 @@ func Map() []Package {
 		memory = "internal/memory"
 		notes  = "internal/memory/notes"
 		graph  = "internal/memory/graph"
+		recall = "internal/memory/recall"
 		policy = "internal/memory/policy"
 		tenant = "internal/tenant"
 		grant  = "internal/tenant/grant"
@@ -77,7 +78,8 @@ func Map() []Package {
 		{memory, LayerCore, "types, views, lineage, changesets, kinds; the contracts of store, model and embedder", []string{tenant}, false},
 		{notes, LayerCore, "use-cases over notes, messages, collections, imports and costs", []string{memory, graph, tenant}, false},
 		{"internal/memory/engine", LayerCore, "claims, read sets, conditional apply, review, budget", []string{memory, tenant}, false},
-		{"internal/memory/recall", LayerCore, "views over indexes, fusion, hits, context", []string{memory, graph, tenant}, false},
+		{recall, LayerCore, "answers searches: views over indexes, fusion, hits", []string{memory, graph, recall + "/contexts", tenant}, false},
+		{recall + "/contexts", LayerCore, "the text of a context: what fits in a budget, parts, citations", []string{memory}, false},
 		{graph, LayerCore, "a graph of facts on notes and links: entities, edges with intervals, triples", []string{memory}, false},
 		{policy, LayerCore, "what the memory systems share: prompts, settings, checks of answers", []string{memory, "internal/fault", "internal/filter", "internal/text", "internal/when"}, true},
 		{policy + "/amem", LayerCore, "A-MEM: describes, links and evolves notes", policyMay(), true},
@@ -86,7 +88,7 @@ func Map() []Package {
 		{policy + "/policies", LayerCore, "the list of the memory systems", []string{memory, policy, policy + "/amem", policy + "/mem0", policy + "/memorybank"}, true},
 		{policy + "/policytest", LayerCore, "for tests of policies: a desk with fixed notes and scripted answers, golden prompts", []string{memory}, true},
 		{"internal/memory/jobs", LayerCore, "waiting for jobs, and starting upkeep over a collection", []string{memory, tenant}, false},
-		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, "internal/memory/recall", tenant}, false},
+		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, recall, tenant}, false},
 		{"internal/memory/bank", LayerCore, "a person's memory in MemoryBank's JSON form, in and out", []string{memory, notes, tenant}, false},
 		{"internal/queue", LayerCore, "runs the jobs of the outbox in this process", []string{memory}, false},
 		{"internal/clone", LayerCore, "fork, copy, flatten, diff, merge, rollback, snapshot", []string{memory, tenant}, false},

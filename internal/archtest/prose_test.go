@@ -16,7 +16,6 @@ import (
 var notYetPlain = []string{
 	"internal/memory",
 	"internal/memory/engine",
-	"internal/memory/recall",
 }
 
 func TestProseIsPlain(t *testing.T) {

@@ -12,6 +12,17 @@ const (
 	AttrExpires = "expires_at" // RFC 3339: facts learned from it expire then
 )
 
+// ExpiryOf returns the time in AttrExpires. ok is false without one, and for a value that is no time
+// of RFC 3339: it never expires.
+func ExpiryOf(attributes map[string]any) (at time.Time, ok bool) {
+	s, ok := attributes[AttrExpires].(string)
+	if !ok {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	return at, err == nil
+}
+
 // Role is the author role of a message.
 type Role string
 

@@ -14,36 +14,36 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// loadAtMost bounds a load that nobody waits for; what was taken in by then stays.
-const loadAtMost = time.Hour
+// backgroundLoadTimeout bounds a load in the background. The batches read by then are kept.
+const backgroundLoadTimeout = time.Hour
 
-// opened gives the index of a view. Where a layer had to be filled for it, the
-// collection's hottest notes are read ahead.
-func (r *Service) opened(ctx context.Context, s tenant.Scope, v memory.View) (*index.View, error) {
-	return r.openedWithin(ctx, s, v, r.cfg.LoadTimeout)
+// openIndex returns the index of a view. If a layer had to be filled for it, the collection's
+// hottest notes are then read in the background.
+func (r *Service) openIndex(ctx context.Context, s tenant.Scope, v memory.View) (*index.View, error) {
+	return r.openIndexWithin(ctx, s, v, r.cfg.LoadTimeout)
 }
 
-func (r *Service) openedWithin(ctx context.Context, s tenant.Scope, v memory.View, patience time.Duration) (*index.View, error) {
-	cold := r.indexes.cold(&v)
-	ix, err := r.indexes.view(ctx, s, v, patience)
+func (r *Service) openIndexWithin(ctx context.Context, s tenant.Scope, v memory.View, timeout time.Duration) (*index.View, error) {
+	cold := r.indexes.isCold(&v)
+	ix, err := r.indexes.openView(ctx, s, v, timeout)
 	if err == nil && cold && r.cfg.WarmNotes > 0 {
 		r.warming.add(v.Collection.ID, func(ctx context.Context) {
-			r.report(ctx, "hot notes", v.Collection.ID, r.warm(ctx, s, v, ix))
+			r.logFailure(ctx, "hot notes", v.Collection.ID, r.warmVersions(ctx, s, v, ix))
 		})
 	}
 	return ix, err
 }
 
-// warm reads the hottest notes by version, as searches do, so that a cache of
-// versions has them before they are found.
-func (r *Service) warm(ctx context.Context, s tenant.Scope, v memory.View, ix *index.View) error {
+// warmVersions reads the hottest notes by version, as searches do, so that a cache of versions holds
+// them before they are found.
+func (r *Service) warmVersions(ctx context.Context, s tenant.Scope, v memory.View, ix *index.View) error {
 	hot, err := r.store.Hot(ctx, s, v, r.cfg.WarmNotes)
 	if err != nil || len(hot) == 0 {
 		return err
 	}
 	keys := make([]memory.Version, 0, len(hot))
 	for _, h := range hot {
-		if key, ok := versionIn(ix, &v, h.Note); ok {
+		if key, ok := visibleVersion(ix, &v, h.Note); ok {
 			keys = append(keys, key)
 		}
 	}
@@ -51,8 +51,8 @@ func (r *Service) warm(ctx context.Context, s tenant.Scope, v memory.View, ix *i
 	return err
 }
 
-// versionIn gives the version of a note that is visible in an index.
-func versionIn(ix *index.View, v *memory.View, note uuid.UUID) (memory.Version, bool) {
+// visibleVersion returns the version of a note that an index shows.
+func visibleVersion(ix *index.View, v *memory.View, note uuid.UUID) (memory.Version, bool) {
 	hit, _, ok := ix.Record(note)
 	if !ok {
 		return memory.Version{}, false
@@ -60,46 +60,47 @@ func versionIn(ix *index.View, v *memory.View, note uuid.UUID) (memory.Version, 
 	return memory.Version{Layer: v.Layers[hit.Layer].Collection, Note: note, From: memory.Revision(hit.From)}, true
 }
 
-// loadAhead fills the layers of a view while nobody waits.
+// loadAhead fills the layers of a view in the background.
 func (r *Service) loadAhead(s tenant.Scope, v memory.View) {
 	r.loading.add(v.Collection.ID, func(ctx context.Context) {
-		if !r.indexes.cold(&v) {
+		if !r.indexes.isCold(&v) {
 			return
 		}
-		_, err := r.openedWithin(ctx, s, v, loadAtMost)
-		r.report(ctx, "load", v.Collection.ID, err)
+		_, err := r.openIndexWithin(ctx, s, v, backgroundLoadTimeout)
+		r.logFailure(ctx, "load", v.Collection.ID, err)
 	})
 }
 
-// Refresh reads what other processes wrote into a collection's own log, when
-// its index is loaded in this one, so that the next reader need not; a cold one
-// stays cold. It returns at once, and calls for a collection that come while
-// one waits are one. The scope must reach the collection; no permission is asked.
+// Refresh reads what other processes wrote into a collection's own log, if its index is loaded in
+// this process, so that the next reader does not have to. A cold index stays cold. It returns at
+// once; calls for a collection that wait for the same work are merged. The scope must reach the
+// collection; no permission is required.
 func (r *Service) Refresh(ctx context.Context, s tenant.Scope, collection uuid.UUID) {
-	if ctx.Err() != nil || !r.indexes.holds(collection) {
+	if ctx.Err() != nil || !r.indexes.isLoaded(collection) {
 		return
 	}
 	r.refreshing.add(collection, func(ctx context.Context) {
 		v, err := r.store.OpenView(ctx, s, collection.String(), memory.At{})
 		if fault.Is(err, fault.NotFound) {
-			r.indexes.evict(collection) // nobody reads it any more
+			r.indexes.evict(collection) // it is deleted
 			return
 		}
 		if err == nil {
 			err = r.indexes.refresh(ctx, s, v)
 		}
-		r.report(ctx, "refresh", collection, err)
+		r.logFailure(ctx, "refresh", collection, err)
 	})
 }
 
-// report logs what went wrong where nobody waits for an answer.
-func (r *Service) report(ctx context.Context, what string, collection uuid.UUID, err error) {
+// logFailure logs an error of background work.
+func (r *Service) logFailure(ctx context.Context, what string, collection uuid.UUID, err error) {
 	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
-		r.log.Warn("work ahead of readers failed; they do it themselves", slog.String("what", what), slog.String("collection", collection.String()), slog.Any("error", err))
+		r.log.Warn("background work on an index failed; the next reader does it",
+			slog.String("what", what), slog.String("collection", collection.String()), slog.Any("error", err))
 	}
 }
 
-// stopAhead ends all background reading.
-func (r *Service) stopAhead(ctx context.Context) error {
+// stopBackground ends all background work.
+func (r *Service) stopBackground(ctx context.Context) error {
 	return errors.Join(r.loading.stop(ctx), r.refreshing.stop(ctx), r.warming.stop(ctx))
 }

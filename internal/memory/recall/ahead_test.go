@@ -19,7 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// until waits for what happens in the background.
+// until waits for an event in the background.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(20 * time.Second)
@@ -35,11 +35,11 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// near tells whether scores of the store and of the index agree.
+// near reports whether scores of the store and of the index agree.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-5 }
 
-// While its layers are cold, a collection gives the answers that it gives
-// afterwards: at any revision, through forks, with filters.
+// A collection with cold layers answers as it does later: at any revision, through forks, with
+// filters.
 func TestColdAnswersLikeWarm(t *testing.T) {
 	t.Parallel()
 	onEngines(t, coldAnswersLikeWarm)
@@ -95,8 +95,8 @@ func coldAnswersLikeWarm(t *testing.T, r *reading) {
 	}
 }
 
-// sameSearch compares the answers of a warm and of a cold service. Only notes
-// whose scores are equal within what the engines promise may change places.
+// sameSearch compares the answers of a warm and of a cold service. Only notes with scores that are
+// equal within the precision of the engines may change places.
 func sameSearch(t *rapid.T, r *reading, cold *recall.Service, v memory.View, q recall.Query) {
 	ctx := context.Background()
 	want, err := r.recall.Search(ctx, r.all, v, q)
@@ -131,7 +131,7 @@ func sameSearch(t *rapid.T, r *reading, cold *recall.Service, v memory.View, q r
 		}
 		for j, s := range h.Explain.Signals {
 			e := w.Explain.Signals[j]
-			// The range of the candidates stretches what is within 1e-5.
+			// Scaling to the range of the candidates enlarges a difference of 1e-5.
 			if s.Name != e.Name || s.Weight != e.Weight || !near(s.Raw, e.Raw) || math.Abs(s.Normalized-e.Normalized) > 1e-2 {
 				t.Fatalf("at %d, hit %d: cold %+v, warm %+v", v.At, i, s, e)
 			}
@@ -139,8 +139,8 @@ func sameSearch(t *rapid.T, r *reading, cold *recall.Service, v memory.View, q r
 	}
 }
 
-// A search by meaning does not wait for a cold layer; one load goes on behind
-// it, and then the index answers.
+// A search by meaning does not wait for a cold layer. One load runs in the background, and then the
+// index answers.
 func TestColdLayerLoadsBehindSearches(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -162,7 +162,7 @@ func TestColdLayerLoadsBehindSearches(t *testing.T) {
 	if w.scans.Load() != 5 {
 		t.Errorf("%d scans", w.scans.Load())
 	}
-	// What the index alone can do waits for it.
+	// A search that only the index can answer waits for it.
 	done := make(chan []uuid.UUID)
 	go func() { done <- found(r.search(f, recall.Query{Text: "note 7 about tides", Mode: recall.Lexical})) }()
 	close(w.gate)
@@ -178,8 +178,7 @@ func TestColdLayerLoadsBehindSearches(t *testing.T) {
 	}
 }
 
-// What cannot be asked is refused alike, cold and warm; an embedder that is
-// down is an error in both.
+// Invalid queries get the same error, cold and warm. An embedder that is down is an error in both.
 func TestColdRefuses(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -205,7 +204,7 @@ func TestColdRefuses(t *testing.T) {
 	r.is(err, fault.Unavailable)
 }
 
-// Stop ends a load that hangs; reads are answered afterwards.
+// Stop cancels a load that hangs; reads are still answered afterwards.
 func TestStopEndsLoads(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -225,7 +224,7 @@ func TestStopEndsLoads(t *testing.T) {
 	}
 }
 
-// Hits are read by version; only vectors need the notes themselves.
+// Hits are read by version; only with vectors are they read as notes.
 func TestHitsAreReadByVersion(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -240,7 +239,7 @@ func TestHitsAreReadByVersion(t *testing.T) {
 	}
 }
 
-// After a load the hottest notes are read by version, so that a cache has them.
+// After a load the hottest notes are read by version, so that a cache holds them.
 func TestHotNotesAreWarmed(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -270,7 +269,7 @@ func TestHotNotesAreWarmed(t *testing.T) {
 	}
 }
 
-// News of a write brings a loaded index up to date and leaves a cold one cold.
+// A notice of a write updates a loaded index and leaves a cold one cold.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -286,7 +285,7 @@ func TestRefresh(t *testing.T) {
 	w.gate = make(chan struct{})
 	r.recall.Refresh(t.Context(), r.all, c.ID)
 	until(t, "the refresh", func() bool { return w.reads.Load() == 2 })
-	for range 100 { // while one runs, the others are one
+	for range 100 { // while one runs, the others are merged
 		r.recall.Refresh(t.Context(), r.all, c.ID)
 	}
 	r.add(c, "and a third note")
@@ -298,7 +297,7 @@ func TestRefresh(t *testing.T) {
 	if n := w.reads.Load(); n > 3 {
 		t.Errorf("%d reads of the log", n)
 	}
-	// A collection that is gone leaves no index behind.
+	// The index of a deleted collection is dropped.
 	r.must(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))
 	r.recall.Refresh(t.Context(), r.all, c.ID)
 	until(t, "the eviction", func() bool { return r.recall.Versions(c.ID) == 0 })

@@ -9,31 +9,31 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// maxPending is how many pieces of background work wait at once. What does not
-// find a place is left out: readers do without it.
+// maxPending is how many pieces of background work wait at most. More are dropped: readers do the
+// work themselves.
 const maxPending = 64
 
-// background does work that nobody waits for, one piece per collection at a
-// time and a few in all. It ends with stop, for good.
+// background runs work that no caller waits for: one piece per collection at a time, and at most
+// maxWorkers in all. After stop it runs nothing.
 type background struct {
-	most int
+	maxWorkers int
 
 	mu      sync.Mutex
 	stopped bool
 	pending map[uuid.UUID]func(context.Context)
 	running map[uuid.UUID]context.CancelFunc
 	workers int
-	all     sync.WaitGroup
+	wait    sync.WaitGroup
 }
 
 func newBackground(most int) *background {
 	return &background{
-		most: most, pending: map[uuid.UUID]func(context.Context){}, running: map[uuid.UUID]context.CancelFunc{},
+		maxWorkers: most, pending: map[uuid.UUID]func(context.Context){}, running: map[uuid.UUID]context.CancelFunc{},
 	}
 }
 
-// add has work done for a collection. It takes the place of what waits for the
-// same one, and comes after what runs for it.
+// add schedules work for a collection. It replaces work that waits for the same collection, and runs
+// after work that is in progress for it.
 func (b *background) add(collection uuid.UUID, work func(context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,16 +41,16 @@ func (b *background) add(collection uuid.UUID, work func(context.Context)) {
 		return
 	}
 	b.pending[collection] = work
-	if b.workers < b.most {
+	if b.workers < b.maxWorkers {
 		b.workers++
-		b.all.Go(b.work)
+		b.wait.Go(b.runWorker)
 	}
 }
 
-// work takes what waits until nothing does.
-func (b *background) work() {
+// runWorker runs waiting work until there is none.
+func (b *background) runWorker() {
 	for {
-		ctx, collection, work := b.next()
+		ctx, collection, work := b.nextWork()
 		if work == nil {
 			return
 		}
@@ -62,12 +62,12 @@ func (b *background) work() {
 	}
 }
 
-func (b *background) next() (context.Context, uuid.UUID, func(context.Context)) {
+func (b *background) nextWork() (context.Context, uuid.UUID, func(context.Context)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for collection, work := range b.pending {
 		if _, runs := b.running[collection]; runs || b.stopped {
-			continue // who runs it looks again
+			continue // the worker that runs it checks again
 		}
 		delete(b.pending, collection)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -78,7 +78,7 @@ func (b *background) next() (context.Context, uuid.UUID, func(context.Context)) 
 	return nil, uuid.Nil, nil
 }
 
-// stop ends what runs, waits for it, and takes no more.
+// stop cancels what runs, waits for it to end, and drops what waits.
 func (b *background) stop(ctx context.Context) error {
 	b.mu.Lock()
 	b.stopped = true
@@ -90,7 +90,7 @@ func (b *background) stop(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		b.all.Wait()
+		b.wait.Wait()
 	}()
 	select {
 	case <-ended:

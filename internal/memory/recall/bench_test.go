@@ -19,8 +19,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// BenchmarkSearch measures a whole search, from view to notes read, over a
-// collection of notes with vectors of 384 dimensions.
+// BenchmarkSearch measures a whole search, from opening the view to reading the notes, over a
+// collection with vectors of 384 dimensions.
 func BenchmarkSearch(b *testing.B) {
 	for _, n := range []int{500, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) { benchmarkSearch(b, n) })

@@ -18,9 +18,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// More layers than fit are read in turn and at once. The least recently
-// used go and are filled again, answers stay right, and what is held stays
-// within the budget.
+// More layers than fit are read in turn and at once. The least recently used ones are dropped and
+// filled again, answers stay correct, and the indexes stay within the budget.
 func TestIndexesStayWithinTheirBudget(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -36,7 +35,7 @@ func TestIndexesStayWithinTheirBudget(t *testing.T) {
 	fork := r.fork(all[0], nil)
 	r.add(fork, "note 20 only in collection0")
 	r.search(all[0], recall.Query{Text: "note"})
-	one := r.recall.Resident() // every layer but the fork's is about as large
+	one := r.recall.Resident() // the other layers are about as large, except the fork's
 	budget := one*5/2 + one/4
 	w := r.watch(recall.Config{IndexBytes: budget, WarmNotes: -1})
 	ask := func(c memory.Collection, i, want int) {
@@ -62,7 +61,7 @@ func TestIndexesStayWithinTheirBudget(t *testing.T) {
 	ask(all[1], 1, notes)
 	ask(all[2], 2, notes)
 	ask(all[1], 1, notes)
-	ask(all[3], 3, notes) // there is room for two: the second one goes
+	ask(all[3], 3, notes) // there is room for two: the second one is dropped
 	if state(all[1]) != recall.StateReady || state(all[2]) != recall.StateCold || state(all[3]) != recall.StateReady {
 		t.Errorf("states are %s, %s, %s", state(all[1]), state(all[2]), state(all[3]))
 	}
@@ -101,7 +100,7 @@ func TestIndexesStayWithinTheirBudget(t *testing.T) {
 	}
 }
 
-// failing refuses counts as long as it is told to, and keeps what it was given.
+// failing is a store that refuses counts while down is set, and records all that it gets.
 type failing struct {
 	memory.Reader
 	down   atomic.Bool
@@ -119,9 +118,8 @@ func (f *failing) AddUsage(ctx context.Context, s tenant.Scope, v memory.View, d
 	return f.Reader.AddUsage(ctx, s, v, d)
 }
 
-// Counts are written in order of note, so that processes that write the same
-// ones do not wait for each other in a circle; what could not be written stays
-// and is shown meanwhile.
+// Counts are written in the order of notes, so that processes that write the same ones cannot
+// deadlock. Counts that could not be written are kept, and reads include them.
 func TestCountsOutliveAFailedFlush(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -155,7 +153,7 @@ func TestCountsOutliveAFailedFlush(t *testing.T) {
 		t.Error("a flush that failed told nobody")
 	}
 	count(2)
-	// Hot notes are answered without what cannot be written.
+	// Hot notes do not include counts that cannot be written.
 	hot, err := r.recall.Hot(t.Context(), r.all, r.view(c), 0)
 	r.must(err)
 	if len(hot) != 0 {
@@ -183,7 +181,7 @@ func TestCountsOutliveAFailedFlush(t *testing.T) {
 	}
 }
 
-// Two processes that count the same notes and flush at once lose nothing.
+// Two processes that count the same notes and flush at once lose no count.
 func TestCountsOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})

@@ -6,24 +6,21 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/recall/contexts"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Order says in which order a context shows what it holds. What it holds is
-// chosen by relevance in either case.
-type Order string
+// Order is the order in which a context shows its notes.
+type Order = contexts.Order
 
-// The orders, each within a part: the oldest first, as a conversation is read,
-// or the most relevant first.
+// The orders.
 const (
-	OrderTime      Order = "time"
-	OrderRelevance Order = "relevance"
+	OrderTime      = contexts.OrderTime
+	OrderRelevance = contexts.OrderRelevance
 )
 
 // Bounds of a context.
@@ -33,63 +30,56 @@ const (
 	DefaultCandidates  = 50
 )
 
-// ContextQuery asks for a text to put into a prompt. Exactly one of Text and
-// Messages is given.
+// ContextQuery asks for a text to put into a prompt. Exactly one of Text and Messages is set.
 type ContextQuery struct {
 	Text     string
 	Messages []Message
 
 	TokenBudget int             // 1..100,000; 0 is 2,000
-	Encoding    search.Encoding // that counts the budget; "" is Config.Encoding
+	Encoding    search.Encoding // counts the budget; "" is Config.Encoding
 	Order       Order           // default time
 	Mode        Mode            // default hybrid
 	K           int             // candidates, 1..200; 0 is the policy's, else 50
 	Filter      filter.Expr     // as in [Query]
 	MinScore    *float64
-	Profile     Profile // as in [Query], as are the next two
-	Weights     map[string]float64
-	Reference   time.Time
+	Profile     Profile            // as in [Query]
+	Weights     map[string]float64 // as in [Query]
+	Reference   time.Time          // as in [Query]
 }
 
-// Context is a text within a token budget, and what it rests on.
+// Context is a text within a token budget, and the notes that it shows.
 type Context struct {
 	Text   string // of all parts; "" when nothing was found or nothing fits
 	Tokens int    // of Text, never more than the budget
 	Parts  []Part
-	// Citations are what the marks in Text stand for: [1] is the first.
+	// Citations belong to the marks in Text, in order: the first one is [1].
 	Citations []Citation
-	Dates     []string        // of the events that Text tells of, oldest first, as 2006-01-02
-	Encoding  search.Encoding // that counted
+	Dates     []string        // of the events of the dated notes in Text, oldest first, as 2006-01-02
+	Encoding  search.Encoding // that counted the tokens
 	Revision  memory.Revision
 	Degraded  string // as [Result.Degraded]
 }
 
 // Part is what a context holds of one kind of memory.
-type Part struct {
-	Kind      PartKind
-	Text      string // as it stands in the context's text, with its marks
-	Tokens    int    // of Text by itself
-	Citations []Citation
-}
+type Part = contexts.Part
+
+// PartKind names a part of a context.
+type PartKind = contexts.PartKind
 
 // Citation is a version of a note that a context shows.
-type Citation struct {
-	Note     uuid.UUID
-	Revision memory.Revision // where that version begins
-}
+type Citation = contexts.Citation
 
-// check refuses what cannot be asked and fills in defaults; read fills in what
-// is left to the collection's policy. It gives the search for candidates and
-// its words.
-func (q *ContextQuery) check(encoding search.Encoding, read func(*Query)) (Query, string, error) {
+// check returns Invalid for a query that cannot be answered, and sets defaults; applyReading sets
+// what the collection's policy decides. It returns the search for candidates and its words.
+func (q *ContextQuery) check(encoding search.Encoding, applyReading func(*Query)) (Query, string, error) {
 	candidates := Query{
 		Text: q.Text, Messages: q.Messages, Mode: q.Mode, K: q.K, Filter: q.Filter, MinScore: q.MinScore,
 		Profile: q.Profile, Weights: q.Weights, Reference: q.Reference,
-		Internal: true, // what it finds and the context does not show is no recall
+		Internal: true, // a candidate that the context does not show is not recalled
 	}
-	// A context is bounded by its tokens, not by the number of hits that a policy's searches give.
+	// Tokens bound a context. The number of hits of a policy's searches does not.
 	candidates.K = cmp.Or(candidates.K, DefaultCandidates)
-	read(&candidates)
+	applyReading(&candidates)
 	words, err := candidates.check(false)
 	if err != nil {
 		return candidates, "", err
@@ -118,25 +108,20 @@ func (q *ContextQuery) check(encoding search.Encoding, read func(*Query)) (Query
 	return candidates, words, nil
 }
 
-// Context answers a query with a text to put into a prompt: what the
-// collection's policy pins, the notes that a search finds, grouped by kind under
-// the dates of their events, and the newest messages if the policy wants them,
-// each with a mark that cites it, and never more than the budget. A filter of
-// the caller holds for all of it.
+// Context answers a query with a text to put into a prompt, within a token budget. The text holds the
+// notes that the collection's policy pins, the notes that a search finds, grouped by kind under the
+// dates of their events, and the newest messages if the policy includes them. Each note has a mark
+// that cites it. The caller's filter applies to all of them. [contexts.Write] describes what is
+// shown when not everything fits.
 //
-// Notes are taken in the order of their scores. One that says what another one
-// shows already is left out, a long one shows its best passage, and one that
-// does not fit makes room for the next. What is left of the budget then goes
-// to the notes that were cut, the most relevant first.
-//
-// Each note that is cited and was found counts as recalled once, and no other
-// does: what stands in every context was not recalled by the question.
+// Each cited note that was found counts as recalled once. A note that every context shows was not
+// recalled by the question, and does not count.
 func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q ContextQuery) (Context, error) {
-	if err := may(s, &v); err != nil {
+	if err := checkRead(s, &v); err != nil {
 		return Context{}, err
 	}
-	rd := r.reading(&v.Collection)
-	candidates, words, err := q.check(r.cfg.Encoding, func(c *Query) { r.read(&rd, c) })
+	rd := r.readingOf(&v.Collection)
+	candidates, words, err := q.check(r.cfg.Encoding, func(c *Query) { r.applyReading(&rd, c) })
 	if err != nil {
 		return Context{}, err
 	}
@@ -144,77 +129,59 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err != nil {
 		return Context{}, err
 	}
-	st, err := r.standing(ctx, s, v, &rd, &q)
+	request := contexts.Request{
+		Query: words, Budget: q.TokenBudget, Encoding: q.Encoding, Order: q.Order,
+		Details: len(rd.Kinds) > 0, ByDate: rd.ByDate, Hits: make([]contexts.Hit, len(found.Hits)),
+	}
+	for i := range found.Hits {
+		request.Hits[i] = contexts.Hit{Note: &found.Hits[i].Note.Note, Passage: found.Hits[i].Passage}
+	}
+	if err := r.addFixed(ctx, s, v, &rd, &q, &request); err != nil {
+		return Context{}, err
+	}
+	written, err := contexts.Write(ctx, &request)
 	if err != nil {
 		return Context{}, err
 	}
-	p := newPacker(&q, words, &rd)
-	out, err := p.pack(ctx, st, found.Hits)
-	if err != nil {
-		return Context{}, err
+	r.counter.add(s, v.Collection.ID, written.Recalled, memory.Instant(r.clock()))
+	return Context{
+		Text: written.Text, Tokens: written.Tokens, Parts: written.Parts, Citations: written.Citations, Dates: written.Dates,
+		Encoding: q.Encoding, Revision: v.At, Degraded: found.Degraded,
+	}, nil
+}
+
+// addFixed adds what a context shows whether or not it matches the query: the notes that the policy
+// pins and the newest messages, as far as they match the caller's filter. A policy without a reading
+// of its own has none.
+func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, rd *memory.Reading, q *ContextQuery, to *contexts.Request) error {
+	if len(rd.Kinds) == 0 {
+		return nil
 	}
-	out.Encoding, out.Revision, out.Degraded = q.Encoding, v.At, found.Degraded
-	r.counter.add(s, v.Collection.ID, p.recalled(), memory.Instant(r.clock()))
-	return out, nil
-}
-
-// PartKind names a part of a context.
-type PartKind string
-
-// partOf is the part that shows a kind of note.
-type partOf struct {
-	kind  PartKind
-	title string
-}
-
-// parts gives the parts in the order in which a context shows them: what is
-// always true first, what happened last, where it is next to the question.
-func parts() []partOf {
-	return []partOf{
-		{"blocks", "Blocks"},
-		{"profile", "Profile"},
-		{"knowledge", "Knowledge"},
-		{"summaries", "Summaries"},
-		{"entities", "Entities"},
-		{"facts", "Facts"},
-		{"notes", "Notes"},
-		{"passages", "Passages"},
-		{partEpisodes, "Episodes"},
-		{partMessages, "Recent messages"},
+	for _, m := range q.Messages {
+		for _, turn := range []string{m.User, m.Assistant, m.Content} {
+			if turn != "" {
+				to.Dialogue = append(to.Dialogue, turn)
+			}
+		}
 	}
-}
-
-const (
-	partEpisodes PartKind = "episodes"
-	partMessages PartKind = "messages" // said last, whether or not it was found
-)
-
-// partKind gives the part of a note by its kind. What is new is a note.
-func partKind(n *memory.Note) PartKind {
-	switch n.Kind {
-	case memory.KindBlock:
-		return "blocks"
-	case memory.KindProfile:
-		return "profile"
-	case memory.KindKnowledge:
-		return "knowledge"
-	case memory.KindSummary, memory.KindSession:
-		return "summaries"
-	case memory.KindEntity:
-		return "entities"
-	case memory.KindFact:
-		return "facts"
-	case memory.KindPassage:
-		return "passages"
-	case memory.KindMessage:
-		return partEpisodes
-	case memory.KindNote:
+	for _, pin := range rd.Pinned {
+		n, err := r.store.NoteByKey(ctx, s, v, pin.Kind, pin.Key)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if filter.Match(q.Filter, filterRecord(&n)) {
+			to.Pinned = append(to.Pinned, n)
+		}
 	}
-	return "notes"
-}
-
-// titleOf gives the heading of a part.
-func titleOf(k PartKind) string {
-	all := parts()
-	return all[slices.IndexFunc(all, func(p partOf) bool { return p.kind == k })].title
+	if rd.Recent <= 0 {
+		return nil
+	}
+	var err error
+	to.Recent, err = r.store.ListNotes(ctx, s, v, memory.NoteQuery{
+		Filter: q.Filter, Kinds: []memory.Kind{memory.KindMessage}, Newest: true, Limit: rd.Recent,
+	})
+	return err
 }

@@ -23,9 +23,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// put adds a note of any kind that tells of a time.
+// put adds a note of any kind with an event time.
 func (r *reading) put(c memory.Collection, kind memory.Kind, at, content string, attributes map[string]any) uuid.UUID {
 	r.t.Helper()
 	occurred, err := time.Parse("2006-01-02 15:04", at)
@@ -45,7 +45,7 @@ func (r *reading) context(c memory.Collection, q recall.ContextQuery) recall.Con
 	return out
 }
 
-// sound holds a context to what every one promises.
+// sound checks what every context promises.
 func (r *reading) sound(out recall.Context, q recall.ContextQuery) {
 	r.t.Helper()
 	if q.TokenBudget == 0 {
@@ -159,7 +159,7 @@ func kindIs(t *testing.T, k memory.Kind) filter.Expr {
 	return expr
 }
 
-// A context cites the version that it shows, also of the past.
+// A context cites the versions that it shows, also those of the past.
 func TestContextCitesVersions(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *reading) {
@@ -180,8 +180,7 @@ func TestContextCitesVersions(t *testing.T) {
 	})
 }
 
-// C013, C014: what a context shows counts as found by a caller, and what it
-// leaves out does not.
+// C013, C014: the notes that a context shows count as recalled, and the others do not.
 func TestContextCounts(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *reading) {
@@ -208,7 +207,7 @@ func TestContextCounts(t *testing.T) {
 	})
 }
 
-// Whoever may not read gets no context, and nobody that of another tenant.
+// A caller without the permission gets no context, and no caller gets that of another tenant.
 func TestContextIsGuarded(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -247,7 +246,7 @@ func TestContextRefuses(t *testing.T) {
 	}
 }
 
-// An embedder that is down leaves the words to answer, and the context says so.
+// If the embedder is down, words alone answer, and the context reports it.
 func TestContextDegrades(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})

@@ -19,14 +19,14 @@ const entityDepth = 100
 // linkSources is the attribute of a link that lists the notes it was learned from.
 const linkSources = "sources"
 
-// entities gives what links to entities are worth to the notes of the view: of
-// every entity that a phrase of the query is similar to, to each note that is
-// linked with it. A view without entities has none. An embedder that fails
-// leaves them out, which Result says.
-func (f *finding) entities(ctx context.Context) (map[uuid.UUID]float64, error) {
-	phrases := text.Keyphrases(f.words, search.Mem0Entities)
+// entityBoosts returns how much links to entities raise the notes of the view. An entity that is
+// similar to a phrase of the query raises each note linked with it; a note with several such
+// entities gets the largest boost. If the embedder fails, there are no boosts, and the result is
+// degraded.
+func (sr *searchRun) entityBoosts(ctx context.Context) (map[uuid.UUID]float64, error) {
+	phrases := text.Keyphrases(sr.words, search.Mem0Entities)
 	some := false
-	selected := f.index.SelectFunc(func(_ [16]byte, _ int64, r *filter.Record) bool {
+	selected := sr.index.SelectFunc(func(_ [16]byte, _ int64, r *filter.Record) bool {
 		entity := r.Kind == string(memory.KindEntity)
 		some = some || entity
 		return entity
@@ -34,7 +34,7 @@ func (f *finding) entities(ctx context.Context) (map[uuid.UUID]float64, error) {
 	if !some || len(phrases) == 0 {
 		return map[uuid.UUID]float64{}, nil
 	}
-	similar, err := f.similarEntities(ctx, selected, phrases)
+	similar, err := sr.similarEntities(ctx, selected, phrases)
 	if err != nil || len(similar) == 0 {
 		return similar, err
 	}
@@ -42,12 +42,12 @@ func (f *finding) entities(ctx context.Context) (map[uuid.UUID]float64, error) {
 	for id := range similar {
 		ids = append(ids, id)
 	}
-	links, err := f.r.store.Links(ctx, f.scope, f.view, memory.LinkQuery{Notes: ids, Direction: memory.Both})
+	links, err := sr.service.store.Links(ctx, sr.scope, sr.view, memory.LinkQuery{Notes: ids, Direction: memory.Both})
 	if err != nil {
 		return nil, err
 	}
 	boosts := map[uuid.UUID]float64{}
-	for entity, notes := range f.linkedNotes(links, similar) {
+	for entity, notes := range sr.linkedNotes(links, similar) {
 		worth := search.EntityBoost(similar[entity], len(notes))
 		for note := range notes {
 			boosts[note] = max(boosts[note], worth)
@@ -56,26 +56,26 @@ func (f *finding) entities(ctx context.Context) (map[uuid.UUID]float64, error) {
 	return boosts, nil
 }
 
-// similarEntities gives the entities that one of the phrases names, each with
-// its highest cosine.
-func (f *finding) similarEntities(ctx context.Context, entities *index.Selection, phrases []string) (map[uuid.UUID]float64, error) {
+// similarEntities returns the entities that are similar to one of the phrases, each with its highest
+// cosine.
+func (sr *searchRun) similarEntities(ctx context.Context, entities *index.Selection, phrases []string) (map[uuid.UUID]float64, error) {
 	similar := map[uuid.UUID]float64{}
-	e, ok := f.r.embedders.ByName(f.view.Collection.Embedder)
+	e, ok := sr.service.embedders.ByName(sr.view.Collection.Embedder)
 	if !ok {
 		return similar, nil
 	}
-	made, err := memory.EmbedAll(ctx, e, f.scope, phrases)
+	made, err := memory.EmbedAll(ctx, e, sr.scope, phrases)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		f.r.log.Warn("what a query names could not be embedded; entities lift nothing",
-			slog.String("collection", f.view.Collection.ID.String()), slog.Any("error", err))
-		f.degraded = "what the query names could not be embedded; entities lifted nothing"
+		sr.service.log.Warn("the phrases of a query could not be embedded; entities raise no notes",
+			slog.String("collection", sr.view.Collection.ID.String()), slog.Any("error", err))
+		sr.degraded = "the phrases of the query could not be embedded; entities raised no notes"
 		return similar, nil
 	}
 	for i := range made {
-		q, err := f.index.Query("", made[i].Vector)
+		q, err := sr.index.Query("", made[i].Vector)
 		if err != nil {
 			return nil, err
 		}
@@ -88,16 +88,15 @@ func (f *finding) similarEntities(ctx context.Context, entities *index.Selection
 	return similar, nil
 }
 
-// linkedNotes gives the notes that are linked with each entity: those at the
-// other end of a link that are no entities themselves, and those that a link
-// between entities names as its sources.
-func (f *finding) linkedNotes(links []memory.Link, entities map[uuid.UUID]float64) map[uuid.UUID]map[uuid.UUID]bool {
+// linkedNotes returns the notes linked with each entity: those at the other end of a link that are
+// no entities, and those that a link between entities names as its sources.
+func (sr *searchRun) linkedNotes(links []memory.Link, entities map[uuid.UUID]float64) map[uuid.UUID]map[uuid.UUID]bool {
 	out := map[uuid.UUID]map[uuid.UUID]bool{}
 	add := func(entity, note uuid.UUID) {
 		if _, named := entities[entity]; !named || entity == note {
 			return
 		}
-		if _, record, ok := f.index.Record(note); !ok || record.Kind == string(memory.KindEntity) {
+		if _, record, ok := sr.index.Record(note); !ok || record.Kind == string(memory.KindEntity) {
 			return
 		}
 		if out[entity] == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// By Mem0's ranking a note that is linked to an entity that the query names is lifted, the
-// less the more notes are linked to it; a cosine below .1 keeps out what words would find.
+// Mem0's ranking raises a note that is linked to an entity of the query, the less the more notes are
+// linked to the entity. A cosine below .1 excludes notes that words alone would find.
 func TestMem0Ranking(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})

@@ -16,21 +16,21 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// words are few, so that notes share them, and of two scripts.
+// words are few, so that notes share them, and in two scripts.
 var words = strings.Fields("tide moon harbour boat sail rope knot anchor chart star wind storm calm light house keeper gull salt 海 潮汐 灯台 running runs ran")
 
 func sentence(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 9).Draw(t, "words"), " ")
 }
 
-// change is one write that can be made to several collections alike.
+// change is one write that can be applied to several collections.
 type change struct {
 	note   memory.Note
 	delete bool
 	link   *memory.Link
 }
 
-// apply writes changes, a changeset each; what is not there is passed over.
+// apply writes changes, each in a changeset of its own. It skips changes to notes that do not exist.
 func (r *reading) apply(t *rapid.T, c memory.Collection, changes []change) {
 	for _, x := range changes {
 		_, err := r.store.Write(context.Background(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
@@ -60,8 +60,7 @@ func (r *reading) apply(t *rapid.T, c memory.Collection, changes []change) {
 	}
 }
 
-// changes draws writes over a set of ids; the note of an id that is there is
-// replaced.
+// changes draws writes over a set of ids. A note that exists is replaced.
 func (r *reading) changes(t *rapid.T, ids []uuid.UUID, n int) []change {
 	out := make([]change, n)
 	for i := range out {
@@ -91,7 +90,7 @@ func (r *reading) changes(t *rapid.T, ids []uuid.UUID, n int) []change {
 	return out
 }
 
-// answers renders what a set of queries finds.
+// answers returns what a set of queries finds, as text.
 func (r *reading) answers(t *rapid.T, c memory.Collection, at *memory.Revision, queries []recall.Query) []string {
 	v, err := r.recall.Open(context.Background(), r.all, c.ID.String(), at, 0)
 	if err != nil {
@@ -113,8 +112,8 @@ func (r *reading) answers(t *rapid.T, c memory.Collection, at *memory.Revision, 
 	return out
 }
 
-// C066: a fork without writes ranks as its base did; a fork with writes ranks
-// as a copy with the same writes; the base never changes.
+// C066: a fork without writes ranks as its base did, a fork with writes as a copy with the same
+// writes. The base never changes.
 func TestForkRanksLikeCopy(t *testing.T) {
 	t.Parallel()
 	onEngines(t, forkRanksLikeCopy)
@@ -164,7 +163,7 @@ func forkRanksLikeCopy(t *testing.T, r *reading) {
 		same(t, "the base as it was", r.answers(t, base, &at, queries), before)
 		later := r.answers(t, base, nil, queries)
 
-		// A deleted note that comes back in a fork has its links again; a copy took neither along.
+		// A deleted note that is added again in a fork has its links again; a copy contains neither.
 		writable := slices.DeleteFunc(slices.Concat(ids, []uuid.UUID{uuid.Must(uuid.NewV7())}), func(id uuid.UUID) bool { return gone[id] })
 		writes := r.changes(t, writable, rapid.IntRange(1, 12).Draw(t, "writes"))
 		r.apply(t, fork, writes)

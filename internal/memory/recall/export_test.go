@@ -2,14 +2,14 @@ package recall
 
 import "github.com/google/uuid"
 
-// Books is the number of collections that the counter holds something of.
+// Books returns the number of collections with a book in the counter.
 func (r *Service) Books() int {
 	r.counter.mu.Lock()
 	defer r.counter.mu.Unlock()
 	return len(r.counter.books)
 }
 
-// Versions is the number of versions that the current index of a layer holds.
+// Versions returns the number of versions in the current index of a layer.
 func (r *Service) Versions(layer uuid.UUID) int {
 	r.indexes.mu.Lock()
 	defer r.indexes.mu.Unlock()
@@ -22,7 +22,7 @@ func (r *Service) Versions(layer uuid.UUID) int {
 	return n
 }
 
-// Resident is what the indexes of all layers are reported to hold, in bytes.
+// Resident returns the reported size of all indexes, in bytes.
 func (r *Service) Resident() int64 {
 	r.indexes.mu.Lock()
 	defer r.indexes.mu.Unlock()

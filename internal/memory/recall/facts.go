@@ -15,28 +15,28 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Bounds of the work for one page of facts. A page that reaches them ends
-// early, perhaps empty, and says where to go on.
+// Bounds of the work for one page of facts. A page that reaches them ends early, perhaps empty, with
+// a cursor to continue from.
 const (
-	factEntities = 50     // whose edges are read at once
-	factLinks    = 20_000 // looked at for a page
-	factFanout   = 100_000
+	factEntities = 50      // entities whose edges are read at once
+	factLinks    = 20_000  // links that are read for a page
+	factFanout   = 100_000 // links of a single entity that are read
 )
 
 // FactsQuery asks for edges between entities.
 type FactsQuery struct {
-	Subject, Relation, Object string // names, or ids of entities, as somebody writes them; "": any
+	Subject, Relation, Object string // names in any spelling, or ids of entities; "": any
 
-	// Valid asks for edges that hold, or for those that do not; nil for those that hold.
+	// Valid selects edges that hold, or edges that do not; nil selects those that hold.
 	Valid *bool
-	// ValidAt asks for the edges that held at an event time, whether or not they
-	// do now; with Valid for those of them that still do, or no longer do.
+	// ValidAt selects the edges that held at an event time, whether or not they hold now; with
+	// Valid, those of them that still hold or no longer do.
 	ValidAt time.Time
-	// All asks for every edge, unless Valid or ValidAt says more.
+	// All selects every edge, unless Valid or ValidAt is set.
 	All bool
 
 	Limit int    // 1..200; 0 is 50
-	After string // FactsPage.Next of the page before
+	After string // FactsPage.Next of the previous page
 }
 
 // Fact is an edge with the names of its ends.
@@ -44,35 +44,34 @@ type Fact struct {
 	Subject, Relation, Object string
 	SubjectID, ObjectID       uuid.UUID
 	Valid                     bool      // it holds now
-	ValidFrom                 time.Time // event time; with ValidAt, of the interval that it is in
-	InvalidatedAt             time.Time // zero: not ended
+	ValidFrom                 time.Time // event time; with ValidAt, the start of the interval that contains it
+	InvalidatedAt             time.Time // zero: it has not ended
 	Mentions                  int
 	Confidence                float64     // 0..1
-	Sources                   []uuid.UUID // facts that it comes from; of one that holds, those that the view shows
+	Sources                   []uuid.UUID // facts that it comes from; of an edge that holds, only visible ones
 }
 
-// FactsPage is a page of facts; Next is "" at the end.
+// FactsPage is a page of facts. Next is "" at the end.
 type FactsPage struct {
 	Items    []Fact
 	Next     string
 	Revision memory.Revision
 }
 
-// Facts pages through the edges between entities of the view, by the id of the
-// subject, the relation and the id of the object. An edge that claims to hold
-// while the view shows none of the facts that it comes from, or not the note
-// that says it, is left out: somebody has deleted these.
+// Facts pages through the edges between entities of the view, ordered by the id of the subject, the
+// relation and the id of the object. It leaves out edges that claim to hold although none of their
+// source facts is visible, or the note of their triple is not: these were deleted.
 func (r *Service) Facts(ctx context.Context, s tenant.Scope, v memory.View, q FactsQuery) (FactsPage, error) {
-	if err := may(s, &v); err != nil {
+	if err := checkRead(s, &v); err != nil {
 		return FactsPage{}, err
 	}
 	limit, err := pageLimit(q.Limit)
 	if err != nil {
 		return FactsPage{}, err
 	}
-	l := &listing{r: r, scope: s, view: v, q: q, limit: limit, page: FactsPage{Revision: v.At}}
+	l := &factLister{service: r, scope: s, view: v, q: q, limit: limit, page: FactsPage{Revision: v.At}}
 	if q.After != "" {
-		if l.after, err = placeOfFact(q.After); err != nil {
+		if l.after, err = parseFactCursor(q.After); err != nil {
 			return FactsPage{}, err
 		}
 	}
@@ -88,9 +87,9 @@ func (r *Service) Facts(ctx context.Context, s tenant.Scope, v memory.View, q Fa
 	return l.page, nil
 }
 
-// listing is one page of facts under way.
-type listing struct {
-	r        *Service
+// factLister lists one page of facts.
+type factLister struct {
+	service  *Service
 	scope    tenant.Scope
 	view     memory.View
 	q        FactsQuery
@@ -101,54 +100,54 @@ type listing struct {
 	page     FactsPage
 }
 
-func (l *listing) run(ctx context.Context) error {
+func (l *factLister) run(ctx context.Context) error {
 	var ends [2]uuid.UUID
 	for i, name := range []string{l.q.Subject, l.q.Object} {
 		if name == "" {
 			continue
 		}
-		id, ok, err := l.entity(ctx, name)
+		id, ok, err := l.entityID(ctx, name)
 		if err != nil || !ok {
-			return err // of an entity that is not there, nothing is known
+			return err // an unknown entity has no facts
 		}
 		ends[i] = id
 	}
 	switch {
 	case ends[0] != uuid.Nil:
-		_, err := l.around(ctx, []uuid.UUID{ends[0]}, memory.Outgoing, func(k *memory.Link) bool { return ends[1] == uuid.Nil || k.Target == ends[1] })
+		_, err := l.listEdges(ctx, []uuid.UUID{ends[0]}, memory.Outgoing, func(k *memory.Link) bool { return ends[1] == uuid.Nil || k.Target == ends[1] })
 		return err
 	case ends[1] != uuid.Nil:
-		_, err := l.around(ctx, []uuid.UUID{ends[1]}, memory.Incoming, func(*memory.Link) bool { return true })
+		_, err := l.listEdges(ctx, []uuid.UUID{ends[1]}, memory.Incoming, func(*memory.Link) bool { return true })
 		return err
 	default:
-		return l.everything(ctx)
+		return l.listAll(ctx)
 	}
 }
 
-// entity finds an entity by its name, or by its id.
-func (l *listing) entity(ctx context.Context, name string) (uuid.UUID, bool, error) {
+// entityID returns the id of an entity, given its name or id; ok is false for an unknown name.
+func (l *factLister) entityID(ctx context.Context, name string) (uuid.UUID, bool, error) {
 	if id, err := uuid.Parse(name); err == nil {
-		return id, true, nil // of another kind: no edge will do
+		return id, true, nil // the id of a note that is no entity matches no edge
 	}
-	n, err := l.r.store.NoteByKey(ctx, l.scope, l.view, memory.KindEntity, graph.EntityKey(name))
+	n, err := l.service.store.NoteByKey(ctx, l.scope, l.view, memory.KindEntity, graph.EntityKey(name))
 	if fault.Is(err, fault.NotFound) {
 		return uuid.Nil, false, nil
 	}
 	return n.ID, err == nil, err
 }
 
-// everything walks the entities in the order of their ids.
-func (l *listing) everything(ctx context.Context) error {
+// listAll lists the edges of all entities, in the order of their ids.
+func (l *factLister) listAll(ctx context.Context) error {
 	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindEntity}, Limit: factEntities}
 	if l.after.Source != uuid.Nil {
-		// The entity that the last page ended in comes first, with what is left of it.
-		if done, err := l.around(ctx, []uuid.UUID{l.after.Source}, memory.Outgoing, func(*memory.Link) bool { return true }); done || err != nil {
+		// The previous page ended within this entity: start with its other edges.
+		if done, err := l.listEdges(ctx, []uuid.UUID{l.after.Source}, memory.Outgoing, func(*memory.Link) bool { return true }); done || err != nil {
 			return err
 		}
 		q.After = l.after.Source
 	}
 	for {
-		entities, err := l.r.store.ListNotes(ctx, l.scope, l.view, q)
+		entities, err := l.service.store.ListNotes(ctx, l.scope, l.view, q)
 		if err != nil || len(entities) == 0 {
 			return err
 		}
@@ -156,49 +155,49 @@ func (l *listing) everything(ctx context.Context) error {
 		for i := range entities {
 			ids[i] = entities[i].ID
 		}
-		if done, err := l.around(ctx, ids, memory.Outgoing, func(*memory.Link) bool { return true }); done || err != nil {
+		if done, err := l.listEdges(ctx, ids, memory.Outgoing, func(*memory.Link) bool { return true }); done || err != nil {
 			return err
 		}
 		q.After = ids[len(ids)-1]
 		if l.seen >= factLinks {
-			l.page.Next = nextFact(memory.LinkID{Source: q.After, Relation: afterAll})
+			l.page.Next = factCursor(memory.LinkID{Source: q.After, Relation: lastRelation})
 			return nil
 		}
 	}
 }
 
-// around takes the wanted edges of entities; done tells that the page is full.
-// Entities with more links together than are read at once are read singly.
-func (l *listing) around(ctx context.Context, ids []uuid.UUID, d memory.Direction, want func(*memory.Link) bool) (done bool, err error) {
+// listEdges adds the wanted edges of entities to the page, and reports whether the page is full.
+// Entities whose links together exceed one read are read one by one.
+func (l *factLister) listEdges(ctx context.Context, ids []uuid.UUID, d memory.Direction, want func(*memory.Link) bool) (done bool, err error) {
 	limit := factLinks
 	if len(ids) == 1 {
 		limit = factFanout
 	}
-	links, err := l.r.store.Links(ctx, l.scope, l.view, memory.LinkQuery{Notes: ids, Direction: d, Limit: limit})
+	links, err := l.service.store.Links(ctx, l.scope, l.view, memory.LinkQuery{Notes: ids, Direction: d, Limit: limit})
 	if err != nil {
 		return false, err
 	}
 	if len(links) == limit && len(ids) > 1 {
 		for _, id := range ids {
-			if done, err = l.around(ctx, []uuid.UUID{id}, d, want); done || err != nil {
+			if done, err = l.listEdges(ctx, []uuid.UUID{id}, d, want); done || err != nil {
 				return done, err
 			}
 			if l.seen >= factLinks {
-				l.page.Next = nextFact(memory.LinkID{Source: id, Relation: afterAll})
+				l.page.Next = factCursor(memory.LinkID{Source: id, Relation: lastRelation})
 				return true, nil
 			}
 		}
 		return false, nil
 	}
 	l.seen += len(links)
-	return l.take(ctx, slices.DeleteFunc(links, func(k memory.Link) bool { return !l.follows(&k) || !want(&k) }))
+	return l.addFacts(ctx, slices.DeleteFunc(links, func(k memory.Link) bool { return !l.isWanted(&k) || !want(&k) }))
 }
 
-// afterAll is behind every relation of a source.
-const afterAll = "\xff"
+// lastRelation sorts after every relation of a source.
+const lastRelation = "\xff"
 
-// follows tells whether a link comes after where the page begins and may be asked for.
-func (l *listing) follows(k *memory.Link) bool {
+// isWanted reports whether a link comes after the start of the page and matches the query.
+func (l *factLister) isWanted(k *memory.Link) bool {
 	if compareLinks(k.LinkID, l.after) <= 0 || l.relation != "" && k.Relation != l.relation {
 		return false
 	}
@@ -212,20 +211,20 @@ func (l *listing) follows(k *memory.Link) bool {
 	return ok
 }
 
-// take reads what the links rest on, in pieces, until the page is full.
-func (l *listing) take(ctx context.Context, links []memory.Link) (done bool, err error) {
+// addFacts adds links to the page as facts, in chunks, until it is full.
+func (l *factLister) addFacts(ctx context.Context, links []memory.Link) (done bool, err error) {
 	for piece := range slices.Chunk(links, l.limit+1) {
-		shown, err := l.read(ctx, piece)
+		shown, err := l.readNotes(ctx, piece)
 		if err != nil {
 			return false, err
 		}
 		for i := range piece {
-			f, ok := l.fact(&piece[i], shown)
+			f, ok := l.toFact(&piece[i], shown)
 			if !ok {
 				continue
 			}
 			if len(l.page.Items) == l.limit {
-				l.page.Next = nextFact(l.after)
+				l.page.Next = factCursor(l.after)
 				return true, nil
 			}
 			l.page.Items, l.after = append(l.page.Items, f), piece[i].LinkID
@@ -234,8 +233,8 @@ func (l *listing) take(ctx context.Context, links []memory.Link) (done bool, err
 	return false, nil
 }
 
-// read reads the ends of links and the facts that they come from.
-func (l *listing) read(ctx context.Context, links []memory.Link) (map[uuid.UUID]memory.Note, error) {
+// readNotes reads the ends of links and the facts that they come from.
+func (l *factLister) readNotes(ctx context.Context, links []memory.Link) (map[uuid.UUID]memory.Note, error) {
 	var ids []uuid.UUID
 	known := map[uuid.UUID]bool{}
 	add := func(id uuid.UUID) {
@@ -248,7 +247,7 @@ func (l *listing) read(ctx context.Context, links []memory.Link) (map[uuid.UUID]
 		add(links[i].Target)
 		e, _ := graph.EdgeOf(&links[i])
 		if !e.Valid {
-			continue // what it came from may be gone
+			continue // its sources may be deleted
 		}
 		add(e.Triple)
 		for _, id := range e.Sources {
@@ -257,7 +256,7 @@ func (l *listing) read(ctx context.Context, links []memory.Link) (map[uuid.UUID]
 	}
 	out := make(map[uuid.UUID]memory.Note, len(ids))
 	for piece := range slices.Chunk(ids, 500) {
-		notes, err := l.r.store.Notes(ctx, l.scope, l.view, piece, memory.ReadOptions{})
+		notes, err := l.service.store.Notes(ctx, l.scope, l.view, piece, memory.ReadOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -268,9 +267,9 @@ func (l *listing) read(ctx context.Context, links []memory.Link) (map[uuid.UUID]
 	return out, nil
 }
 
-// fact reads a link as a fact; ok is false when it is none between entities,
-// or holds on nothing that is shown.
-func (l *listing) fact(k *memory.Link, shown map[uuid.UUID]memory.Note) (Fact, bool) {
+// toFact returns a link as a fact. ok is false if it is not between entities, or claims to hold
+// without a visible source.
+func (l *factLister) toFact(k *memory.Link, shown map[uuid.UUID]memory.Note) (Fact, bool) {
 	subject, object := shown[k.Source], shown[k.Target]
 	if subject.Kind != memory.KindEntity || object.Kind != memory.KindEntity {
 		return Fact{}, false
@@ -305,11 +304,11 @@ func compareLinks(a, b memory.LinkID) int {
 	return slices.Compare(a.Target[:], b.Target[:])
 }
 
-func nextFact(id memory.LinkID) string {
+func factCursor(id memory.LinkID) string {
 	return base64.RawURLEncoding.EncodeToString(append(append(id.Source[:], id.Target[:]...), id.Relation...))
 }
 
-func placeOfFact(s string) (memory.LinkID, error) {
+func parseFactCursor(s string) (memory.LinkID, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || len(raw) <= 32 {
 		return memory.LinkID{}, fault.InvalidField("after", "is not where a page of facts ended")

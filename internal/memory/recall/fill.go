@@ -14,15 +14,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// logBatch is how many rows of the log an index takes in at once. What was
-// taken in stays, so a load that ran into its deadline goes on at the next read.
+// logBatch is how many rows of the log an index reads at once. Batches are kept, so the next read
+// continues a load that timed out.
 const logBatch = 2_000
 
-// catchUp reads the log after what the index holds. One reader does, the
-// others wait for it; past the deadline the read is Unavailable, and what was
-// taken in stays.
-func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i int, e *layerEntry, patience time.Duration) error {
-	waiting, cancel := context.WithTimeout(ctx, patience)
+// catchUp reads the part of the log that the index does not have. One reader does so, the others
+// wait for it. After the timeout the read is Unavailable; batches read by then are kept.
+func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i int, e *layerEntry, timeout time.Duration) error {
+	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	late := func() error {
 		if err := ctx.Err(); err != nil {
@@ -31,8 +30,8 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 		return &fault.Error{Code: fault.Unavailable, Message: "the index is loading; try again", RetryAfter: time.Second}
 	}
 	select {
-	case e.turn <- struct{}{}:
-		defer func() { <-e.turn }()
+	case e.updateLock <- struct{}{}:
+		defer func() { <-e.updateLock }()
 	case <-waiting.Done():
 		return late()
 	}
@@ -40,17 +39,17 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 	if e.index.Revision() >= bound {
 		return nil
 	}
-	if !e.whole.Load() {
+	if !e.filled.Load() {
 		select {
-		case g.loads <- struct{}{}:
-			defer func() { <-g.loads }()
+		case g.loadSlots <- struct{}{}:
+			defer func() { <-g.loadSlots }()
 		case <-waiting.Done():
 			return late()
 		}
 	}
-	e.busy.Store(true)
-	defer e.busy.Store(false)
-	if err := g.read(waiting, s, v, i, e); err != nil {
+	e.updating.Store(true)
+	defer e.updating.Store(false)
+	if err := g.readLog(waiting, s, v, i, e); err != nil {
 		if waiting.Err() != nil {
 			return late()
 		}
@@ -59,56 +58,54 @@ func (g *registry) catchUp(ctx context.Context, s tenant.Scope, v memory.View, i
 	if have := e.index.Revision(); have < bound {
 		return fault.New(fault.Internal, "the log of a layer ends at %d, before the bound %d", have, bound)
 	}
-	if !e.whole.Swap(true) {
-		g.loaded.Add(1)
+	if !e.filled.Swap(true) {
+		g.loadCount.Add(1)
 	}
-	g.shrink(e)
-	g.weigh(e)
+	g.compact(e)
+	g.updateSize(e)
 	return nil
 }
 
-// weigh notes what an index has come to, and makes room for it.
-func (g *registry) weigh(e *layerEntry) {
+// updateSize stores the size of an index, and makes room for it.
+func (g *registry) updateSize(e *layerEntry) {
 	e.bytes.Store(e.index.Bytes())
-	g.fit(e)
+	g.enforceBudget(e)
 }
 
-// shrink drops versions that have ended, once they are many and most of the
-// index, but for those that bounds in use still see. The turn is held, so the
-// index stands at one revision.
-func (g *registry) shrink(e *layerEntry) {
+// compact drops ended versions when they are many and most of the index, except those that bounds in
+// use still see. The caller holds the update lock, so the revision of the index does not change.
+func (g *registry) compact(e *layerEntry) {
 	if e.key.at != 0 {
 		e.index.Compact(e.key.at)
 		return
 	}
-	if ended := e.index.Ended(); ended < g.compact || 2*ended < e.index.Rows() {
+	if ended := e.index.Ended(); ended < g.compactFrom || 2*ended < e.index.Rows() {
 		return
 	}
-	left := &remains{from: e.index.Revision(), at: map[int64]bool{}}
+	left := &servedBounds{from: e.index.Revision(), at: map[int64]bool{}}
 	g.mu.Lock()
 	inUse := make([]int64, 0, len(e.bounds))
 	for b := range e.bounds {
-		if e.serves(b) {
+		if e.isServed(b) {
 			inUse = append(inUse, b)
 			left.at[b] = true
 		}
 	}
 	g.mu.Unlock()
 	before := e.index.Rows()
-	e.left.Store(left)
+	e.served.Store(left)
 	e.index.Compact(inUse...)
-	g.log.Debug("an index dropped what nobody reads", slog.String("layer", e.key.layer.String()),
+	g.log.Debug("an index dropped versions that nobody reads", slog.String("layer", e.key.layer.String()),
 		slog.Int("versions", before), slog.Int("left", e.index.Rows()))
 }
 
-// read streams the log into the index, a batch at a time and never parting a
-// revision.
-func (g *registry) read(ctx context.Context, s tenant.Scope, v memory.View, i int, e *layerEntry) error {
+// readLog streams the log into the index in batches. It never splits a revision.
+func (g *registry) readLog(ctx context.Context, s tenant.Scope, v memory.View, i int, e *layerEntry) error {
 	into := e.index
 	after := into.Revision()
 	var rows []index.Row
 	apply := func(upTo int64) error {
-		if err := g.apply(into, into.Revision(), upTo, rows); err != nil {
+		if err := g.applyBatch(into, into.Revision(), upTo, rows); err != nil {
 			return err
 		}
 		rows = rows[:0]
@@ -120,7 +117,7 @@ func (g *registry) read(ctx context.Context, s tenant.Scope, v memory.View, i in
 			if err := apply(max(rows[len(rows)-1].From, into.Revision())); err != nil {
 				return err
 			}
-			g.weigh(e)
+			g.updateSize(e)
 		}
 		rows = append(rows, indexRow(&r))
 		return nil
@@ -131,9 +128,9 @@ func (g *registry) read(ctx context.Context, s tenant.Scope, v memory.View, i in
 	return apply(int64(upTo))
 }
 
-// apply takes a batch in. A vector that the index refuses is left out with a
-// line in the log, so that one damaged row does not cost the collection.
-func (g *registry) apply(into *index.Layer, after, upTo int64, rows []index.Row) error {
+// applyBatch applies rows to an index. A vector that the index refuses is dropped and logged, so
+// that a damaged row does not make the collection unreadable.
+func (g *registry) applyBatch(into *index.Layer, after, upTo int64, rows []index.Row) error {
 	err := into.Apply(after, upTo, rows)
 	if !fault.Is(err, fault.Invalid) {
 		return wrapIndex(err)
@@ -158,16 +155,16 @@ func wrapIndex(err error) error {
 	if err == nil || errors.As(err, &f) {
 		return err
 	}
-	return fault.Wrap(err, fault.Internal, "the index could not take in the log")
+	return fault.Wrap(err, fault.Internal, "the log could not be applied to the index")
 }
 
-// indexRow gives a version as the index wants it. Words come from the same
-// parts as the vector: the default context is nobody's words.
+// indexRow returns a version as a row of the index. Its words come from the same texts as its
+// vector, so the default context is left out.
 func indexRow(r *memory.LogRow) index.Row {
 	n := &r.Note
 	row := index.Row{
 		Note: n.ID, From: int64(n.From), To: int64(r.To), Tombstone: n.Deleted, Content: n.Content, Vector: n.Vector, Tokens: n.Tokens,
-		Record: *recordOf(n),
+		Record: *filterRecord(n),
 	}
 	if n.Context != memory.DefaultContext {
 		row.Context = n.Context

@@ -26,7 +26,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// reading is one tenant with a fresh store and the services over it.
+// reading is a tenant with a new store and the services on it.
 type reading struct {
 	t           *testing.T
 	reopen      func() (store.Store, error)
@@ -43,13 +43,13 @@ type reading struct {
 	now         time.Time
 }
 
-// embedder is the hashed n-grams, which can be told to fail.
+// embedder embeds by hashed n-grams, and can be made to fail.
 type embedder struct {
 	llm.Hash
 	down    atomic.Bool
 	calls   atomic.Int64
-	meaning atomic.Bool // passes for an embedder of meanings
-	floor   float64     // of noise; 0: not known
+	meaning atomic.Bool // pretends to compare meanings
+	floor   float64     // of noise; 0: unknown
 }
 
 func (e *embedder) NoiseFloor() float64 { return e.floor }
@@ -69,7 +69,7 @@ func (e *embedder) Names() []string          { return []string{e.Name()} }
 
 func (e *embedder) ByName(name string) (memory.Embedder, bool) { return e, name == e.Name() }
 
-// model answers with a script and keeps what it was asked.
+// model answers from a script and records the calls.
 type model struct {
 	mu     sync.Mutex
 	calls  []memory.Call
@@ -215,7 +215,7 @@ func (r *reading) search(c memory.Collection, q recall.Query) recall.Result {
 	return out
 }
 
-// found gives the ids of the hits.
+// found returns the ids of the hits.
 func found(out recall.Result) []uuid.UUID {
 	ids := make([]uuid.UUID, len(out.Hits))
 	for i := range out.Hits {

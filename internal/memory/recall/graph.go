@@ -20,10 +20,10 @@ const (
 	linksPerFetched = 10_000
 )
 
-// Graph reads notes and the links between them: those around a center,
-// following links both ways, or without one the collection's, oldest first.
+// Graph reads notes and the links between them: the notes around a center, following links in both
+// directions, or without a center the collection's notes, oldest first.
 func (r *Service) Graph(ctx context.Context, s tenant.Scope, v memory.View, q GraphQuery) (Graph, error) {
-	if err := may(s, &v); err != nil {
+	if err := checkRead(s, &v); err != nil {
 		return Graph{}, err
 	}
 	if q.Depth == -1 {
@@ -41,21 +41,21 @@ func (r *Service) Graph(ctx context.Context, s tenant.Scope, v memory.View, q Gr
 	g := Graph{Revision: v.At}
 	var err error
 	if q.Center == uuid.Nil {
-		err = r.everything(ctx, s, v, q, &g)
+		err = r.addAllNotes(ctx, s, v, q, &g)
 	} else {
-		err = r.around(ctx, s, v, q, &g)
+		err = r.addNeighborhood(ctx, s, v, q, &g)
 	}
 	if err != nil {
 		return Graph{}, err
 	}
-	if err := r.linksWithin(ctx, s, v, &g); err != nil {
+	if err := r.addLinks(ctx, s, v, &g); err != nil {
 		return Graph{}, err
 	}
 	return g, nil
 }
 
-// everything takes the collection's notes, oldest first.
-func (r *Service) everything(ctx context.Context, s tenant.Scope, v memory.View, q GraphQuery, g *Graph) error {
+// addAllNotes adds the collection's notes, oldest first.
+func (r *Service) addAllNotes(ctx context.Context, s tenant.Scope, v memory.View, q GraphQuery, g *Graph) error {
 	notes, err := r.store.ListNotes(ctx, s, v, memory.NoteQuery{Limit: q.Limit + 1})
 	if err != nil {
 		return err
@@ -69,9 +69,9 @@ func (r *Service) everything(ctx context.Context, s tenant.Scope, v memory.View,
 	return nil
 }
 
-// around walks outwards from the center, nearest first; within one distance in
-// the order of links.
-func (r *Service) around(ctx context.Context, s tenant.Scope, v memory.View, q GraphQuery, g *Graph) error {
+// addNeighborhood adds the notes around the center, nearest first, and at one distance in the order
+// of links.
+func (r *Service) addNeighborhood(ctx context.Context, s tenant.Scope, v memory.View, q GraphQuery, g *Graph) error {
 	distance := map[uuid.UUID]int{q.Center: 0}
 	order := []uuid.UUID{q.Center}
 	frontier := order
@@ -110,8 +110,8 @@ func (r *Service) around(ctx context.Context, s tenant.Scope, v memory.View, q G
 	return nil
 }
 
-// linksWithin adds the links whose ends are both nodes.
-func (r *Service) linksWithin(ctx context.Context, s tenant.Scope, v memory.View, g *Graph) error {
+// addLinks adds the links between the nodes.
+func (r *Service) addLinks(ctx context.Context, s tenant.Scope, v memory.View, g *Graph) error {
 	if len(g.Nodes) == 0 {
 		return nil
 	}

@@ -21,38 +21,37 @@ import (
 
 // Constants of the search around entities (Mem0g, arXiv:2504.19413 §2.2).
 const (
-	graphEntities = 8    // that a query names, at most
+	graphEntities = 8    // entities that a query names, at most
 	graphSimilar  = 0.7  // cosine from which a phrase of the query names an entity
-	graphEdges    = 100  // in and out of them that are ranked on, per hop
-	graphFetched  = 1000 // of one entity that are read
+	graphEdges    = 100  // edges that are ranked, per hop
+	graphFetched  = 1000 // edges of one entity that are read
 	graphFound    = 5    // triples that are found
-	graphOnward   = 20   // entities from which a second hop goes on
-	graphVia      = 0.5  // share of the first hop's words in what a path says
+	graphOnward   = 20   // entities that a second hop starts from
+	graphVia      = 0.5  // share of the first triple's score in that of the second
 )
 
-// path is a triple that is reached from an entity of the query.
+// path is a triple that was reached from an entity of the query.
 type path struct {
 	triple uuid.UUID
 	link   memory.Link
 	via    *path // the triple before it; nil at the first hop
 	from   uuid.UUID
-	words  float64 // BM25 of it and of what leads to it
+	words  float64 // BM25 of it, and a share of that of via
 	cosine float64
 }
 
-// around finds the triples near the entities that the query names: those of
-// their own edges, and of the edges of what these lead to. Those that share
-// most words with the query, by BM25, join the hits on the scale of these.
-// What the filter hides stays hidden.
-func (f *finding) around(ctx context.Context) ([]search.Linked, error) {
-	if !f.q.graph || f.mode == Vector || f.words == "" || f.index.Len() == 0 {
+// findTriples finds the triples near the entities that the query names: the triples of their own
+// edges, and of the edges of the entities at the other ends. Those with the best BM25 join the hits,
+// on the same scale. What the filter hides stays hidden.
+func (sr *searchRun) findTriples(ctx context.Context) ([]search.Linked, error) {
+	if !sr.q.useGraph || sr.mode == Vector || sr.words == "" || sr.index.Len() == 0 {
 		return nil, nil
 	}
-	entities, err := f.namedEntities(ctx)
+	entities, err := sr.namedEntities(ctx)
 	if err != nil || len(entities) == 0 {
 		return nil, err
 	}
-	first, err := f.hop(ctx, entities, nil)
+	first, err := sr.hop(ctx, entities, nil)
 	if err != nil || len(first) == 0 {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ func (f *finding) around(ctx context.Context) ([]search.Linked, error) {
 			onward, reached[end] = append(onward, end), p
 		}
 	}
-	second, err := f.hop(ctx, onward, reached)
+	second, err := sr.hop(ctx, onward, reached)
 	if err != nil {
 		return nil, err
 	}
@@ -78,26 +77,26 @@ func (f *finding) around(ctx context.Context) ([]search.Linked, error) {
 	second = slices.DeleteFunc(second, func(p *path) bool { return known[p.triple] })
 	all := slices.Concat(first, second)
 	slices.SortFunc(all, comparePaths)
-	return f.linkedPaths(all[:min(len(all), graphFound)]), nil
+	return sr.linkedPaths(all[:min(len(all), graphFound)]), nil
 }
 
 func comparePaths(a, b *path) int {
 	return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(b.cosine, a.cosine), bytes.Compare(a.triple[:], b.triple[:]))
 }
 
-// linkedPaths gives triples as notes that links led to, each after what leads to it.
-func (f *finding) linkedPaths(paths []*path) []search.Linked {
-	if f.linked == nil {
-		f.linked = map[uuid.UUID]search.Linked{}
+// linkedPaths returns triples as linked notes, each after the triple that leads to it.
+func (sr *searchRun) linkedPaths(paths []*path) []search.Linked {
+	if sr.linked == nil {
+		sr.linked = map[uuid.UUID]search.Linked{}
 	}
-	f.graph = map[uuid.UUID]bool{}
+	sr.triples = map[uuid.UUID]bool{}
 	var out []search.Linked
 	add := func(p *path, via uuid.UUID, hops int) {
-		if f.graph[p.triple] {
+		if sr.triples[p.triple] {
 			return
 		}
 		l := search.Linked{Note: p.triple, Via: via, Confidence: p.link.Confidence, Hops: hops}
-		f.graph[p.triple], f.linked[p.triple] = true, l
+		sr.triples[p.triple], sr.linked[p.triple] = true, l
 		out = append(out, l)
 	}
 	for _, p := range paths {
@@ -111,12 +110,12 @@ func (f *finding) linkedPaths(paths []*path) []search.Linked {
 	return out
 }
 
-// hop gives the triples of the edges that hold into and out of entities, best
-// first. led says which triple led to an entity; nil for those that the query names.
-func (f *finding) hop(ctx context.Context, entities []uuid.UUID, led map[uuid.UUID]*path) ([]*path, error) {
+// hop returns the triples of the valid edges into and out of entities, best first. led holds the
+// triple that led to an entity, and is nil for entities that the query names.
+func (sr *searchRun) hop(ctx context.Context, entities []uuid.UUID, led map[uuid.UUID]*path) ([]*path, error) {
 	paths := map[uuid.UUID]*path{}
-	for _, entity := range entities { // each by itself: the many edges of one leave room for those of another
-		links, err := f.r.store.Links(ctx, f.scope, f.view, memory.LinkQuery{Notes: []uuid.UUID{entity}, Direction: memory.Both, Limit: graphFetched})
+	for _, entity := range entities { // one by one, so that an entity with many edges does not displace the others
+		links, err := sr.service.store.Links(ctx, sr.scope, sr.view, memory.LinkQuery{Notes: []uuid.UUID{entity}, Direction: memory.Both, Limit: graphFetched})
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +131,7 @@ func (f *finding) hop(ctx context.Context, entities []uuid.UUID, led map[uuid.UU
 		ids = append(ids, id)
 	}
 	out := make([]*path, 0, len(paths))
-	for _, s := range f.asked.SignalsOf(ids) {
+	for _, s := range sr.indexQuery.SignalsOf(ids) {
 		p := paths[s.Note]
 		p.words, p.cosine = s.Words, s.Vector
 		if p.via != nil {
@@ -144,20 +143,20 @@ func (f *finding) hop(ctx context.Context, entities []uuid.UUID, led map[uuid.UU
 	return out[:min(len(out), graphEdges)], nil
 }
 
-// selfWords are what people call themselves.
+// selfWords are words for oneself.
 var selfWords = []string{"i", "me", "my", "mine", "myself", "user", "我", "我的", "用户"}
 
-// userKey is the key of the entity that stands for a user without a name.
+// userKey is the key of the entity of a user without a name.
 const userKey = "user"
 
-// namedEntities gives the entities that the query names: whose whole name
-// stands in it, the best by words first, then those that a phrase of it is
-// similar to, and the user where somebody speaks of himself: the one without a
-// name, and the one whose name the facts carry where that is one only.
-func (f *finding) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
+// namedEntities returns the entities that the query names: first those whose whole name is in it,
+// the best by words first, then those that are similar to a phrase of it. A query about oneself
+// names the user: the entity of the user without a name, and that of the only speaker, if the facts
+// have one speaker only.
+func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 	some := false
 	speakers := map[string]bool{}
-	selected := f.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool {
+	selected := sr.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool {
 		if r.Kind == string(memory.KindFact) {
 			if key := speakerKey(r); key != "" {
 				speakers[key] = true
@@ -170,7 +169,7 @@ func (f *finding) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 	if !some {
 		return nil, nil
 	}
-	out, err := f.spelledEntities(ctx, selected)
+	out, err := sr.spelledEntities(ctx, selected)
 	if err != nil {
 		return nil, err
 	}
@@ -179,14 +178,14 @@ func (f *finding) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 			out = append(out, id)
 		}
 	}
-	words := text.Words(f.words)
-	if slices.ContainsFunc(selfWords, func(w string) bool { return slices.Contains(words, w) || !isASCII(w) && strings.Contains(f.words, w) }) {
+	words := text.Words(sr.words)
+	if slices.ContainsFunc(selfWords, func(w string) bool { return slices.Contains(words, w) || !isASCII(w) && strings.Contains(sr.words, w) }) {
 		keys := []string{userKey}
 		if len(speakers) == 1 {
 			keys = slices.AppendSeq(keys, maps.Keys(speakers))
 		}
 		for _, key := range keys {
-			user, err := f.r.store.NoteByKey(ctx, f.scope, f.view, memory.KindEntity, key)
+			user, err := sr.service.store.NoteByKey(ctx, sr.scope, sr.view, memory.KindEntity, key)
 			switch {
 			case err == nil:
 				add(user.ID)
@@ -195,8 +194,8 @@ func (f *finding) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 			}
 		}
 	}
-	if phrases := text.Keyphrases(f.words, search.Mem0Entities); len(phrases) > 0 && f.mode == Hybrid {
-		similar, err := f.similarEntities(ctx, selected, phrases)
+	if phrases := text.Keyphrases(sr.words, search.Mem0Entities); len(phrases) > 0 && sr.mode == Hybrid {
+		similar, err := sr.similarEntities(ctx, selected, phrases)
 		if err != nil {
 			return nil, err
 		}
@@ -210,8 +209,8 @@ func (f *finding) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 	return out, nil
 }
 
-// speakerKey is the key of the entity of the person who said a fact; "" where
-// an assistant did, or nobody with a name.
+// speakerKey returns the key of the entity of the person who stated a fact; "" if an assistant did,
+// or the speaker has no name.
 func speakerKey(r *filter.Record) string {
 	name, _ := r.Attributes[memory.AttrName].(string)
 	if role, ok := r.Attributes[memory.AttrRole].(string); ok && role != string(memory.RoleUser) {
@@ -222,10 +221,10 @@ func speakerKey(r *filter.Record) string {
 
 func isASCII(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 }) }
 
-// spelledEntities gives the entities whose whole name stands in the query: all
-// its words, or the name itself where words are not told apart by spaces.
-func (f *finding) spelledEntities(ctx context.Context, selected *index.Selection) ([]uuid.UUID, error) {
-	found := f.asked.Signals(selected, entityDepth)
+// spelledEntities returns the entities whose whole name is in the query: all its words or, in
+// scripts without spaces between words, the name as a string.
+func (sr *searchRun) spelledEntities(ctx context.Context, selected *index.Selection) ([]uuid.UUID, error) {
+	found := sr.indexQuery.Signals(selected, entityDepth)
 	found = slices.DeleteFunc(found, func(s index.Signals) bool { return s.Words == 0 })
 	slices.SortFunc(found, func(a, b index.Signals) int {
 		return cmp.Or(cmp.Compare(b.Words, a.Words), bytes.Compare(a.Note[:], b.Note[:]))
@@ -238,27 +237,27 @@ func (f *finding) spelledEntities(ctx context.Context, selected *index.Selection
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	notes, err := f.r.store.Notes(ctx, f.scope, f.view, ids, memory.ReadOptions{})
+	notes, err := sr.service.store.Notes(ctx, sr.scope, sr.view, ids, memory.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
-	said := text.Terms(f.words)
+	said := text.Terms(sr.words)
 	var out []uuid.UUID
 	for i := range notes {
 		name := text.Terms(notes[i].Content)
 		whole := len(name) > 0 && !slices.ContainsFunc(name, func(t string) bool { return !slices.Contains(said, t) })
-		if (whole || strings.Contains(text.Fold(f.words), text.Fold(notes[i].Content))) && len(out) < graphEntities {
+		if (whole || strings.Contains(text.Fold(sr.words), text.Fold(notes[i].Content))) && len(out) < graphEntities {
 			out = append(out, notes[i].ID)
 		}
 	}
 	return out, nil
 }
 
-// marked says of hits that the graph led to them.
-func (f *finding) marked(hits []search.Hit) {
+// markTriples sets the source of triples among the hits to the graph.
+func (sr *searchRun) markTriples(hits []search.Hit) {
 	for i := range hits {
 		h := &hits[i]
-		if !f.graph[h.Note] {
+		if !sr.triples[h.Note] {
 			continue
 		}
 		h.IsNeighbor = false

@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// net is a graph as a policy keeps it: entities, edges, and the notes that say these.
+// net is a graph as a policy stores it: entities, edges, and the notes that state the edges.
 type net struct {
 	*reading
 	c        memory.Collection
@@ -30,7 +30,7 @@ func (r *reading) net(rd memory.Reading) *net {
 // graphic reads facts and triples, with the graph.
 var graphic = memory.Reading{Kinds: []memory.Kind{memory.KindFact, memory.KindKnowledge}, Graph: true}
 
-// draw puts edges, each "subject|relation|object", from a fact of their own.
+// draw adds edges, "subject|relation|object", each with a fact of its own.
 func (n *net) draw(edges ...string) (facts []uuid.UUID) {
 	n.t.Helper()
 	now := memory.Instant(n.clock())
@@ -89,7 +89,7 @@ func (n *net) draw(edges ...string) (facts []uuid.UUID) {
 	return facts
 }
 
-// byGraph gives what the graph led to, in the order of the hits.
+// byGraph returns the hits that the graph led to, in order, and all hits.
 func (n *net) byGraph(q recall.Query) (out []string, all []recall.Hit) {
 	n.t.Helper()
 	r := n.search(n.c, q)
@@ -101,7 +101,8 @@ func (n *net) byGraph(q recall.Query) (out []string, all []recall.Hit) {
 	return out, r.Hits
 }
 
-// C204, C206: the edges into and out of what a query names, and what they lead to, even from an entity with very many.
+// C204, C206: a search finds the edges of an entity that the query names, and the edges of the
+// entities at their other ends, even of an entity with very many edges.
 func TestGraphSearch(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *reading) {
@@ -153,8 +154,8 @@ func TestGraphSearch(t *testing.T) {
 	})
 }
 
-// Who asks about himself is the one person whose name the facts carry; of two
-// nobody knows which.
+// A query about oneself names the person whose name the facts carry; with two such persons it names
+// none.
 func TestGraphSearchSelf(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *reading) {
@@ -188,7 +189,7 @@ func TestGraphSearchSelf(t *testing.T) {
 	})
 }
 
-// A collection whose policy keeps no graph is searched without.
+// A collection whose policy keeps no graph is searched without one.
 func TestGraphSearchOff(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -199,8 +200,8 @@ func TestGraphSearchOff(t *testing.T) {
 	}
 }
 
-// C196, C207: pages of edges over more entities than are read at once are stable; what a deleted fact leaves is unsupported, also
-// where only the triple is gone; a fork shows its own.
+// C196, C207: pages of edges over more entities than are read at once are stable. An edge of a
+// deleted fact or of a deleted triple is left out. A fork shows its own edges.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *reading) {

@@ -10,22 +10,22 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Hot lists the visible notes that were used most lately, the hottest first
-// (notes:read); limit is 1..200, 0 is 50. Counts of this process are written
-// before; those of others may be Config.FlushEvery old.
+// Hot lists the visible notes with the most recent use, the hottest first (notes:read); limit is
+// 1..200, 0 is 50. Counts of this process are written first; those of other processes may be
+// Config.FlushEvery old.
 func (r *Service) Hot(ctx context.Context, s tenant.Scope, v memory.View, limit int) ([]HotNote, error) {
-	if err := may(s, &v); err != nil {
+	if err := checkRead(s, &v); err != nil {
 		return nil, err
 	}
 	limit, err := pageLimit(limit)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.counter.flushBook(ctx, v.Collection.ID); err != nil {
+	if err := r.counter.flushCollection(ctx, v.Collection.ID); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		r.log.Warn("usage counts could not be written; the hot notes are answered without the latest", slog.Any("error", err))
+		r.log.Warn("usage counts could not be written; the hot notes do not include the latest", slog.Any("error", err))
 	}
 	hot, err := r.store.Hot(ctx, s, v, limit)
 	if err != nil || len(hot) == 0 {
@@ -36,7 +36,7 @@ func (r *Service) Hot(ctx context.Context, s tenant.Scope, v memory.View, limit 
 	for i, h := range hot {
 		ids[i], byID[h.Note] = h.Note, h
 	}
-	views, err := r.load(ctx, s, v, ids, false)
+	views, err := r.readViews(ctx, s, v, ids, false)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (r *Service) Hot(ctx context.Context, s tenant.Scope, v memory.View, limit 
 	for i := range views {
 		h := byID[views[i].ID]
 		out[i] = HotNote{Note: views[i], Score: h.Score}
-		out[i].Note.Usage = h.Usage // that the score was made of
+		out[i].Note.Usage = h.Usage // the score was computed from it
 	}
 	return out, nil
 }

@@ -17,9 +17,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// Eight layers, each with changes of its own, give the same answers at every
-// revision when the collections below are deleted one after the other and the
-// rest is made independent.
+// Eight layers, each with changes of its own, answer the same at every revision while the
+// collections below are deleted one after the other and the others are made independent.
 func TestEightLayersMadeIndependent(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -93,7 +92,7 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 	}
 }
 
-// Numbers of any size are compared alike by the store and by the index.
+// The store and the index compare numbers of any size in the same way.
 func TestBigNumbersInFilters_C060(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})

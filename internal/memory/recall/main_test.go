@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain takes fewer rounds of the property test than rapid's default of
-// 100, since each makes four collections on disk. -rapid.checks wins.
+// TestMain runs the property tests with fewer rounds than rapid's default of 100, because each
+// creates four collections on disk. The flag -rapid.checks overrides it.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false

@@ -14,7 +14,7 @@ func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err := v.Check(s); err != nil {
 		return nil, err
 	}
-	ix, err := r.opened(ctx, s, v)
+	ix, err := r.openIndex(ctx, s, v)
 	if err != nil {
 		return nil, err
 	}

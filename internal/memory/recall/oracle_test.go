@@ -15,9 +15,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
-// The exact scan of the store is the oracle of the index: over random vectors,
-// some of them equal, in forks that hide notes, at any revision, with filters,
-// both give the same notes in the same order.
+// The exact scan of the store is the oracle of the index. Over random vectors, some of them equal,
+// in forks that hide notes, at any revision and with filters, both return the same notes in the same
+// order.
 func TestStoreAndIndexRankAlike(t *testing.T) {
 	t.Parallel()
 	onEngines(t, storeAndIndexRankAlike)
@@ -91,8 +91,8 @@ func random(rng *rand.Rand) []float32 {
 	return v
 }
 
-// rankAlike compares what both give. The index sums in 32 bits: different
-// vectors whose scores differ by less may change places, equal ones may not.
+// rankAlike compares both results. The index adds in 32 bits: different vectors with almost equal
+// scores may change places, equal vectors may not.
 func (r *reading) rankAlike(t *rapid.T, v memory.View, q memory.NearestQuery) {
 	ask := func(limit int) []memory.Nearest {
 		q.Limit = limit

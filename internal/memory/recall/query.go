@@ -18,12 +18,12 @@ const (
 	maxExpand     = 2
 	maxQueryBytes = 64 << 10
 	maxMessages   = 100
-	// maxDialogue is how much of a dialogue, from its end, is the query.
+	// maxDialogue is how many bytes of a dialogue, from its end, are the query.
 	maxDialogue = 8 << 10
 )
 
-// check refuses what cannot be asked, fills in defaults, and gives the words
-// of the query.
+// check returns Invalid for a query that cannot be answered, sets defaults, and returns the words of
+// the query. rerank reports whether a model is configured.
 func (q *Query) check(rerank bool) (words string, err error) {
 	given := 0
 	for _, g := range []bool{q.Text != "", q.Messages != nil, q.Vector != nil} {
@@ -85,7 +85,7 @@ func (q *Query) check(rerank bool) (words string, err error) {
 		return "", fault.InvalidField("rerank", "must be none or model")
 	}
 	if q.Messages != nil {
-		return dialogue(q.Messages)
+		return dialogueText(q.Messages)
 	}
 	if q.Text == "" {
 		return "", nil
@@ -93,6 +93,7 @@ func (q *Query) check(rerank bool) (words string, err error) {
 	return q.Text, checkText("query", q.Text)
 }
 
+// checkText returns Malformed or Invalid for a text that cannot be a query.
 func checkText(field, s string) error {
 	switch {
 	case !utf8.ValidString(s):
@@ -110,8 +111,8 @@ func checkText(field, s string) error {
 	return nil
 }
 
-// dialogue makes a query of the last turns.
-func dialogue(messages []Message) (string, error) {
+// dialogueText returns the last turns of a dialogue as one query.
+func dialogueText(messages []Message) (string, error) {
 	if len(messages) == 0 || len(messages) > maxMessages {
 		return "", fault.InvalidField("messages", "must have between 1 and %d entries", maxMessages)
 	}
@@ -134,7 +135,7 @@ func dialogue(messages []Message) (string, error) {
 	}
 	text := strings.TrimSpace(b.String())
 	if len(text) > maxQueryBytes {
-		// Cut at the front, at the beginning of a character.
+		// Cut at the front, between characters.
 		text = text[len(text)-maxQueryBytes:]
 		for len(text) > 0 && !utf8.RuneStart(text[0]) {
 			text = text[1:]
@@ -143,22 +144,22 @@ func dialogue(messages []Message) (string, error) {
 	return text, checkText("messages", text)
 }
 
-// embed embeds the query by the embedder that the collection is bound to.
-func (r *Service) embed(ctx context.Context, s tenant.Scope, c *memory.Collection, text string) (memory.Embedding, error) {
+// embedText embeds a text with the embedder of the collection.
+func (r *Service) embedText(ctx context.Context, s tenant.Scope, c *memory.Collection, text string) (memory.Embedding, error) {
 	var none memory.Embedding
 	e, ok := r.embedders.ByName(c.Embedder)
 	if !ok {
 		return none, fault.New(fault.Unavailable, "the embedder %q of the collection is not configured", c.Embedder)
 	}
 	if e.Dim() != c.Dim {
-		return none, fault.New(fault.Conflict, "the embedder %q gives %d dimensions, the collection has %d", c.Embedder, e.Dim(), c.Dim)
+		return none, fault.New(fault.Conflict, "the embedder %q has %d dimensions, the collection has %d", c.Embedder, e.Dim(), c.Dim)
 	}
 	out, err := e.Embed(ctx, s, []string{text})
 	if err != nil {
 		return none, err
 	}
 	if len(out) != 1 {
-		return none, fault.New(fault.ModelFailed, "the embedder %q gave %d vectors for one text", c.Embedder, len(out))
+		return none, fault.New(fault.ModelFailed, "the embedder %q returned %d vectors for one text", c.Embedder, len(out))
 	}
 	return out[0], nil
 }

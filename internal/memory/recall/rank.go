@@ -16,17 +16,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 
-// ranker ranks as suits the collection's embedder and what the view holds,
-// unless the caller says otherwise.
-func (f *finding) ranker() (ranker *search.Ranker, _ error) {
-	profile := f.profile()
+// ranker returns the ranking that suits the collection's embedder and the contents of the view, with
+// the caller's profile and weights.
+func (sr *searchRun) ranker() (ranker *search.Ranker, _ error) {
+	profile := sr.chooseProfile()
 	cfg := search.DefaultConfig(profile)
-	if e, ok := f.r.embedders.ByName(f.view.Collection.Embedder); ok {
+	if e, ok := sr.service.embedders.ByName(sr.view.Collection.Embedder); ok {
 		if sp, ok := e.(memory.Spelling); ok && sp.Spelling() && profile != search.Mem0 {
 			cfg.Weights[search.Vector] = search.SpellingVector
 		}
 	}
-	err := cfg.Weights.Override(f.q.Weights)
+	err := cfg.Weights.Override(sr.q.Weights)
 	if err == nil {
 		ranker, err = search.New(cfg)
 	}
@@ -36,35 +36,34 @@ func (f *finding) ranker() (ranker *search.Ranker, _ error) {
 	return ranker, nil
 }
 
-// When a view counts as people talking to each other: nobody is an assistant or
-// its user, two persons have said so many things, and these are short. The rest
-// of the ranking suits every collection; what is added for people harms others
-// (docs/recall.md).
+// A view counts as a conversation between people when no assistant speaks in it, two persons have
+// said at least minSpeakerNotes things each, and these are short. Only the signals of the profile
+// people depend on it: they harm other collections (docs/recall.md).
 const (
-	talkers     = 2
-	talkerNotes = 20
-	talkLength  = 60 // mean, in terms
+	minSpeakers     = 2
+	minSpeakerNotes = 20
+	maxMeanTerms    = 60 // mean length of notes
 )
 
-// profile gives the weights that were asked for, or that suit the view.
-func (f *finding) profile() search.Profile {
-	f.ranked = f.q.Profile
-	if f.ranked == search.Auto {
-		f.ranked = search.General
-		if f.index != nil && peopleTalk(f.index) {
-			f.ranked = search.People
+// chooseProfile returns the profile of the query, or the one that suits the view.
+func (sr *searchRun) chooseProfile() search.Profile {
+	sr.usedProfile = sr.q.Profile
+	if sr.usedProfile == search.Auto {
+		sr.usedProfile = search.General
+		if sr.index != nil && isConversation(sr.index) {
+			sr.usedProfile = search.People
 		}
 	}
-	return f.ranked
+	return sr.usedProfile
 }
 
-func peopleTalk(v *index.View) bool {
+func isConversation(v *index.View) bool {
 	roles := v.Roles()
-	if !v.HasSessions() || roles[index.Assistant] > 0 || v.MeanLength() > talkLength {
+	if !v.HasSessions() || roles[index.Assistant] > 0 || v.MeanLength() > maxMeanTerms {
 		return false
 	}
 	speaker := "speaker"
-	if roles[index.User] > 0 { // messages, which say who speaks in their own attribute
+	if roles[index.User] > 0 { // messages have an attribute of their own for the speaker
 		speaker = memory.AttrName
 	}
 	speakers := v.Facets()[speaker]
@@ -73,42 +72,42 @@ func peopleTalk(v *index.View) bool {
 	}
 	n := 0
 	for _, notes := range speakers.Values {
-		if notes >= talkerNotes {
+		if notes >= minSpeakerNotes {
 			n++
 		}
 	}
-	return n >= talkers
+	return n >= minSpeakers
 }
 
-// toldLater is how long after a day people still tell what happened on it.
-const toldLater = 7 * 24 * time.Hour
+// retellingPeriod is how long after a day people still tell what happened on it.
+const retellingPeriod = 7 * 24 * time.Hour
 
-// context works out what the query says of time and of attributes.
-func (f *finding) context() {
-	if f.words == "" {
+// readHints finds the times and the values of attributes that the query names.
+func (sr *searchRun) readHints() {
+	if sr.words == "" {
 		return
 	}
-	reference := f.q.Reference
+	reference := sr.q.Reference
 	if reference.IsZero() {
-		reference = f.r.clock()
+		reference = sr.service.clock()
 	}
-	f.spans = when.Parse(f.words, reference)
-	for i := range f.spans {
-		if s := &f.spans[i]; !s.From.IsZero() && !s.To.IsZero() && s.To.Sub(s.From) <= 24*time.Hour {
-			s.To = s.To.Add(toldLater)
+	sr.times = when.Parse(sr.words, reference)
+	for i := range sr.times {
+		if s := &sr.times[i]; !s.From.IsZero() && !s.To.IsZero() && s.To.Sub(s.From) <= 24*time.Hour {
+			s.To = s.To.Add(retellingPeriod)
 		}
 	}
-	f.named = f.index.Named(f.words)
+	sr.namedAttributes = sr.index.Named(sr.words)
 }
 
-// inTime tells whether something happened when the query says.
-func (f *finding) inTime(at time.Time) bool {
-	return slices.ContainsFunc(f.spans, func(r when.Range) bool { return r.Contains(at) })
+// matchesTime reports whether something happened at a time that the query names.
+func (sr *searchRun) matchesTime(at time.Time) bool {
+	return slices.ContainsFunc(sr.times, func(r when.Range) bool { return r.Contains(at) })
 }
 
-// isNamed tells whether a note has an attribute whose value the query names.
-func (f *finding) isNamed(attributes map[string]any) bool {
-	for key, value := range f.named {
+// matchesAttributes reports whether a note has an attribute whose value the query names.
+func (sr *searchRun) matchesAttributes(attributes map[string]any) bool {
+	for key, value := range sr.namedAttributes {
 		if attributes[key] == value {
 			return true
 		}
@@ -116,80 +115,80 @@ func (f *finding) isNamed(attributes map[string]any) bool {
 	return false
 }
 
-// embedding gives the query's vector and tokens, or none where words alone answer.
-func (f *finding) embedding(ctx context.Context) (memory.Embedding, error) {
-	if f.q.Vector != nil {
-		return memory.Embedding{Vector: f.q.Vector}, nil
+// embedQuery returns the query's vector and tokens, or none if words alone answer.
+func (sr *searchRun) embedQuery(ctx context.Context) (memory.Embedding, error) {
+	if sr.q.Vector != nil {
+		return memory.Embedding{Vector: sr.q.Vector}, nil
 	}
-	if f.mode == Lexical && f.q.Rerank != RerankModel || f.index != nil && f.index.Len() == 0 {
+	if sr.mode == Lexical && sr.q.Rerank != RerankModel || sr.index != nil && sr.index.Len() == 0 {
 		return memory.Embedding{}, nil
 	}
-	made, err := f.r.embed(ctx, f.scope, &f.view.Collection, f.words)
-	if err == nil || f.mode == Vector || ctx.Err() != nil {
+	made, err := sr.service.embedText(ctx, sr.scope, &sr.view.Collection, sr.words)
+	if err == nil || sr.mode == Vector || ctx.Err() != nil {
 		return made, err
 	}
-	f.r.log.Warn("a query could not be embedded; words alone answer",
-		slog.String("collection", f.view.Collection.ID.String()), slog.Any("error", err))
-	f.degraded = "the query could not be embedded; words alone answered"
-	f.mode = Lexical
+	sr.service.log.Warn("a query could not be embedded; words alone answer",
+		slog.String("collection", sr.view.Collection.ID.String()), slog.Any("error", err))
+	sr.degraded = "the query could not be embedded; words alone answered"
+	sr.mode = Lexical
 	return memory.Embedding{}, nil
 }
 
-// candidates gives the notes that the signals find, with what they measure.
-// The best of them are measured by late interaction, which costs most.
-func (f *finding) candidates(ranker *search.Ranker, o search.Options) []search.Candidate {
+// candidates returns the notes that the signals find, with their measures. Only the best of them are
+// measured by late interaction, the most expensive signal.
+func (sr *searchRun) candidates(ranker *search.Ranker, o search.Options) []search.Candidate {
 	depth := search.Depth(o.K)
-	if f.ranked == search.Mem0 {
+	if sr.usedProfile == search.Mem0 {
 		depth = search.Mem0Depth(o.K)
 	}
-	selected := f.selected()
-	if f.mode == Vector {
-		hits := f.asked.Vector(selected, depth)
+	selected := sr.selection()
+	if sr.mode == Vector {
+		hits := sr.indexQuery.Vector(selected, depth)
 		out := make([]search.Candidate, len(hits))
 		for i, h := range hits {
 			out[i] = search.Candidate{Note: h.Note, Values: search.Values{search.Vector: h.Score}, Dense: true, ByVector: true}
 		}
 		return out
 	}
-	found := f.asked.Signals(selected, depth)
-	f.found = found
-	out := f.measured(found)
+	found := sr.indexQuery.Signals(selected, depth)
+	sr.signals = found
+	out := sr.toCandidates(found)
 	markNearest(out, depth)
-	if len(f.tokens) == 0 || f.mode == Lexical || !lateWeighs(ranker) {
+	if len(sr.queryTokens) == 0 || sr.mode == Lexical || !usesLate(ranker) {
 		return out
 	}
 	best := ranker.Best(out, o, search.LateDepth)
 	late, places := make([]index.Signals, len(best)), make([]int, len(best))
 	for i, note := range best {
-		places[i], _ = placeOf(found, note)
+		places[i], _ = indexOfNote(found, note)
 		late[i] = found[places[i]]
 	}
-	for i, l := range f.asked.Late(f.tokens, late) {
+	for i, l := range sr.indexQuery.Late(sr.queryTokens, late) {
 		setLate(&out[places[i]], l)
 	}
 	return out
 }
 
-// selected is the part of the view that may be hit; nil is all of it.
-func (f *finding) selected() *index.Selection {
-	if f.q.now.IsZero() {
-		return f.index.Select(f.q.Filter)
+// selection returns the part of the view that may be hit; nil is all of it.
+func (sr *searchRun) selection() *index.Selection {
+	if sr.q.expiredBy.IsZero() {
+		return sr.index.Select(sr.q.Filter)
 	}
-	return f.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool { return f.q.lets(r) })
+	return sr.index.SelectFunc(func(_ index.ID, _ int64, r *filter.Record) bool { return sr.q.matches(r) })
 }
 
-// lateWeighs tells whether late interaction counts.
-func lateWeighs(r *search.Ranker) bool {
+// usesLate reports whether late interaction has a weight.
+func usesLate(r *search.Ranker) bool {
 	return r.Weighs(search.Late) || r.Weighs(search.LateLead) || r.Weighs(search.LateAround)
 }
 
-// placeOf finds a note in what the index measured, which is in order of note id.
-func placeOf(found []index.Signals, note search.ID) (int, bool) {
+// indexOfNote finds a note in the signals of the index, which are in order of note id.
+func indexOfNote(found []index.Signals, note search.ID) (int, bool) {
 	return slices.BinarySearchFunc(found, note, func(s index.Signals, note search.ID) int { return bytes.Compare(s.Note[:], note[:]) })
 }
 
-// measured gives candidates in the order of what the index measured.
-func (f *finding) measured(found []index.Signals) []search.Candidate {
+// toCandidates returns signals of the index as candidates, in the same order.
+func (sr *searchRun) toCandidates(found []index.Signals) []search.Candidate {
 	out := make([]search.Candidate, len(found))
 	for i := range found {
 		s := &found[i]
@@ -197,10 +196,10 @@ func (f *finding) measured(found []index.Signals) []search.Candidate {
 			Note: s.Note, Dense: s.Dense, At: s.Record.OccurredAt, Assistant: s.Role == index.Assistant, Terms: s.Length,
 			Values: search.Values{
 				search.Lexical: s.Words, search.Window: s.Window, search.Session: s.Session, search.Vector: s.Vector,
-				search.Importance: s.Record.Importance, search.Question: one(s.Asks), search.Reply: one(s.Replies),
-				search.Opening: one(s.Opens), search.Names: float64(s.Names),
-				search.Time: one(f.inTime(s.Record.OccurredAt)), search.Attribute: one(f.isNamed(s.Record.Attributes)),
-				search.Entity: f.boosts[s.Note],
+				search.Importance: s.Record.Importance, search.Question: boolToFloat(s.Asks), search.Reply: boolToFloat(s.Replies),
+				search.Opening: boolToFloat(s.Opens), search.Names: float64(s.Names),
+				search.Time: boolToFloat(sr.matchesTime(s.Record.OccurredAt)), search.Attribute: boolToFloat(sr.matchesAttributes(s.Record.Attributes)),
+				search.Entity: sr.boosts[s.Note],
 			},
 		}
 	}
@@ -223,17 +222,17 @@ func markNearest(all []search.Candidate, depth int) {
 	}
 }
 
-// linkedCandidates measures linked notes as hits are, of those that the filter
-// lets pass.
-func (f *finding) linkedCandidates(linked []search.Linked) []search.Candidate {
+// linkedCandidates measures linked notes as hits are measured. It leaves out those that the filter
+// does not match.
+func (sr *searchRun) linkedCandidates(linked []search.Linked) []search.Candidate {
 	ids := make([]index.ID, len(linked))
 	for i, l := range linked {
 		ids[i] = l.Note
 	}
-	found := f.asked.SignalsOf(ids)
-	found = slices.DeleteFunc(found, func(s index.Signals) bool { return !f.q.lets(s.Record) })
-	out := f.measured(found)
-	for i, l := range f.asked.Late(f.tokens, found) {
+	found := sr.indexQuery.SignalsOf(ids)
+	found = slices.DeleteFunc(found, func(s index.Signals) bool { return !sr.q.matches(s.Record) })
+	out := sr.toCandidates(found)
+	for i, l := range sr.indexQuery.Late(sr.queryTokens, found) {
 		setLate(&out[i], l)
 	}
 	return out
@@ -243,14 +242,14 @@ func setLate(c *search.Candidate, l index.Late) {
 	c.Values[search.Late], c.Values[search.LateLead], c.Values[search.LateAround] = l.Own, l.Lead, l.Around
 }
 
-func one(b bool) float64 {
+func boolToFloat(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// lateTokens gives the tokens of an embedding as the index takes them.
+// lateTokens converts the tokens of an embedding for the index.
 func lateTokens(made *memory.Embedding) []index.Token {
 	out := make([]index.Token, len(made.Tokens))
 	for i, t := range made.Tokens {

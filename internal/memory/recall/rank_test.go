@@ -24,7 +24,7 @@ func (r *reading) say(c memory.Collection, at time.Time, content string, attribu
 	return w.Note
 }
 
-// parts gives the signals of a hit by name.
+// parts returns the signals of a hit by name.
 func parts(h *recall.Hit) map[string]float64 {
 	out := map[string]float64{}
 	for _, s := range h.Explain.Signals {
@@ -33,8 +33,8 @@ func parts(h *recall.Hit) map[string]float64 {
 	return out
 }
 
-// A conversation of two people is ranked as one, and what a query names lifts
-// the notes that have it; both can be switched off.
+// A conversation of two people is ranked as one, and times and attributes that the query names raise
+// the notes that have them. Both can be switched off.
 func TestWhatAQueryNames(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -57,7 +57,7 @@ func TestWhatAQueryNames(t *testing.T) {
 	if _, weighed := parts(&out.Hits[0])["attribute"]; out.Profile != recall.General || weighed {
 		t.Errorf("%s: %+v", out.Profile, parts(&out.Hits[0]))
 	}
-	// A day, and the week in which people still tell of it.
+	// A day, and the week in which people still tell what happened on it.
 	for text, reference := range map[string]time.Time{"garden on 10 May 2023": {}, "the garden a week ago": start.AddDate(0, 0, 9)} {
 		out = ask(recall.Query{Text: text, Reference: reference})
 		first := out.Hits[0].Note.OccurredAt
@@ -65,7 +65,7 @@ func TestWhatAQueryNames(t *testing.T) {
 			t.Errorf("%q found what happened at %v: %v", text, first, parts(&out.Hits[0]))
 		}
 	}
-	// One message of an assistant, and it is no longer people who talk.
+	// With one message of an assistant it is no conversation between people.
 	r.say(c, start, "assistant: a garden is a plot of land", nil)
 	if out = ask(recall.Query{Text: "garden"}); out.Profile != recall.General {
 		t.Errorf("with an assistant the profile is %s", out.Profile)
@@ -75,8 +75,8 @@ func TestWhatAQueryNames(t *testing.T) {
 	}
 }
 
-// Messages of people without an assistant are ranked as people's talk too; they
-// name who speaks in the attribute "name".
+// Messages of people without an assistant are ranked as their conversation, too. They name the
+// speaker in the attribute "name".
 func TestPeopleInMessages(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -98,8 +98,7 @@ func TestPeopleInMessages(t *testing.T) {
 	}
 }
 
-// A long note is found by a passage of it, which the hit names; a short one is
-// one passage.
+// A long note is found by a passage of it, which the hit reports. A short note is one passage.
 func TestPassageOfAHit(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -121,8 +120,8 @@ func TestPassageOfAHit(t *testing.T) {
 	}
 }
 
-// Notes of several languages in one collection are found by words of their own,
-// whatever the others are, and by inflected ones.
+// Notes of several languages in one collection are found by words of their own, inflected ones
+// included, in any company.
 func TestMixedLanguages(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -156,8 +155,7 @@ func TestMixedLanguages(t *testing.T) {
 	}
 }
 
-// Whatever is written as text is stored, searched for and answered; what has no
-// word is found by its vector.
+// Any text can be stored, searched for and returned. A text without words is found by its vector.
 func TestOddTexts(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})

@@ -10,20 +10,20 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// may refuses a scope without notes:read, or one that did not open the view.
-func may(s tenant.Scope, v *memory.View) error {
+// checkRead returns an error for a scope without notes:read, or one that did not open the view.
+func checkRead(s tenant.Scope, v *memory.View) error {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return err
 	}
 	return v.Check(s)
 }
 
-// Get reads one note with links and usage. NotFound when it is not visible.
+// Get reads one note with links and usage. NotFound if it is not visible.
 func (r *Service) Get(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, embedding bool) (NoteView, error) {
-	if err := may(s, &v); err != nil {
+	if err := checkRead(s, &v); err != nil {
 		return NoteView{}, err
 	}
-	views, err := r.load(ctx, s, v, []uuid.UUID{id}, embedding)
+	views, err := r.readViews(ctx, s, v, []uuid.UUID{id}, embedding)
 	if err != nil {
 		return NoteView{}, err
 	}
@@ -33,8 +33,8 @@ func (r *Service) Get(ctx context.Context, s tenant.Scope, v memory.View, id uui
 	return views[0], nil
 }
 
-// load reads notes by id with links and usage, in the order of ids.
-func (r *Service) load(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, embedding bool) ([]NoteView, error) {
+// readViews reads notes by id with links and usage, in the order of ids.
+func (r *Service) readViews(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, embedding bool) ([]NoteView, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -45,17 +45,16 @@ func (r *Service) load(ctx context.Context, s tenant.Scope, v memory.View, ids [
 	return r.Views(ctx, s, v, notes)
 }
 
-// Views adds links and usage to notes that were read already, such as what a
-// write answered.
+// Views adds links and usage to notes that were read before, such as the result of a write.
 func (r *Service) Views(ctx context.Context, s tenant.Scope, v memory.View, notes []memory.Note) ([]NoteView, error) {
-	if err := may(s, &v); err != nil || len(notes) == 0 {
+	if err := checkRead(s, &v); err != nil || len(notes) == 0 {
 		return nil, err
 	}
 	ids := make([]uuid.UUID, len(notes))
 	for i := range notes {
 		ids[i] = notes[i].ID
 	}
-	links, err := r.outgoing(ctx, s, v, ids)
+	links, err := r.outgoingLinks(ctx, s, v, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +69,8 @@ func (r *Service) Views(ctx context.Context, s tenant.Scope, v memory.View, note
 	return out, nil
 }
 
-// outgoing reads the outgoing links of notes, in one batch.
-func (r *Service) outgoing(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID][]memory.Link, error) {
+// outgoingLinks reads the outgoing links of notes in one batch.
+func (r *Service) outgoingLinks(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID][]memory.Link, error) {
 	links, err := r.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing})
 	if err != nil {
 		return nil, err
@@ -85,7 +84,7 @@ func (r *Service) outgoing(ctx context.Context, s tenant.Scope, v memory.View, i
 
 // List pages through notes, oldest id first unless Newest or ByTime.
 func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q ListQuery) (Page, error) {
-	if err := may(s, &v); err != nil {
+	if err := checkRead(s, &v); err != nil {
 		return Page{}, err
 	}
 	limit, err := pageLimit(q.Limit)
@@ -121,10 +120,10 @@ func pageLimit(n int) (int, error) {
 	return n, nil
 }
 
-// History pages through the versions of a note, newest first. before is
-// exclusive; 0 starts at the view's revision.
+// History pages through the versions of a note, newest first. before is exclusive; 0 starts at the
+// view's revision.
 func (r *Service) History(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, before memory.Revision, limit int) (HistoryPage, error) {
-	if err := may(s, &v); err != nil {
+	if err := checkRead(s, &v); err != nil {
 		return HistoryPage{}, err
 	}
 	limit, err := pageLimit(limit)

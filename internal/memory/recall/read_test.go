@@ -39,7 +39,7 @@ func TestGetListHistory(t *testing.T) {
 	_, err = r.recall.Get(t.Context(), r.all, v, uuid.New(), false)
 	r.is(err, fault.NotFound)
 
-	// A page is of the view's revision, whatever is written meanwhile.
+	// A page shows the view's revision, also while others write.
 	var listed []uuid.UUID
 	q := recall.ListQuery{Limit: 3}
 	for {

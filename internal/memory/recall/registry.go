@@ -15,76 +15,79 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// registry holds the indexes of layers. They are shared by every view that
-// reads the layer and brought up to date by the reader that finds them behind.
+// registry holds the indexes of layers. All views that read a layer share its index; a reader that
+// finds it behind its view updates it.
 type registry struct {
-	store    memory.Reader
-	log      *slog.Logger
-	budget   int64
-	compact  int // ended versions from which on an index is compacted
-	timeout  time.Duration
-	loads    chan struct{} // a token per cold layer that is being filled
-	sequence atomic.Int64  // orders uses
-	loaded   atomic.Int64  // cold layers that were filled
+	store       memory.Reader
+	log         *slog.Logger
+	budget      int64
+	compactFrom int // as Config.CompactFrom
+	timeout     time.Duration
+	loadSlots   chan struct{} // a token for each cold layer that is being filled
+	sequence    atomic.Int64  // orders uses
+	loadCount   atomic.Int64  // of cold layers
 
 	mu      sync.Mutex
 	layers  map[layerKey]*layerEntry
-	evicted int64 // layers, for want of room
+	evicted int64 // layers, to keep the budget
 }
 
-// layerKey names an index. Ids of collections are unique across tenants.
+// layerKey identifies an index. Ids of collections are unique across tenants.
 type layerKey struct {
 	layer    uuid.UUID
 	embedder string
-	vectors  uuid.UUID // the job that made them anew, zero where they came with their notes: another one has added others
-	at       int64     // of a transient index, the only bound it serves; 0: the current one
+	// vectors is the job that computed the vectors; zero if they were written with their notes. Each
+	// re-embedding has another index.
+	vectors uuid.UUID
+	// at is the only bound that a transient index serves; 0: the current index.
+	at int64
 }
 
-// layerEntry is one index with what it was filled from.
+// layerEntry is an index and what it was filled from.
 type layerEntry struct {
-	key   layerKey
-	below uuid.UUID // the next layer of the lineage, zero at its end; it moves when a fork is made independent
-	epoch int64     // of erasure
-	index *index.Layer
-	turn  chan struct{} // held by the one reader that brings it up to date
-	used  atomic.Int64
-	bytes atomic.Int64
-	busy  atomic.Bool // being brought up to date
-	whole atomic.Bool // was brought up to date once; else it is cold
+	key        layerKey
+	parent     uuid.UUID // the next layer of the lineage, zero at its end; it changes when a fork is made independent
+	epoch      int64     // of erasure
+	index      *index.Layer
+	updateLock chan struct{} // held by the one reader that updates the index
+	lastUse    atomic.Int64
+	bytes      atomic.Int64
+	updating   atomic.Bool
+	filled     atomic.Bool // it was up to date once; otherwise it is cold
 
-	// What compaction left: a view is opened first and asks then whether it saw
+	// served is what compaction left. A view is opened first, and then checks that the index still had
 	// all that it needs.
-	left atomic.Pointer[remains]
+	served atomic.Pointer[servedBounds]
 
-	bounds map[int64]int64 // bounds read last → when, in the order of uses; under the registry's lock
+	bounds map[int64]int64 // recent bounds → when they were used; under the registry's lock
 }
 
-// remains says which bounds a compacted index still serves.
-type remains struct {
-	from int64 // and all above
+// servedBounds are the bounds that a compacted index still serves.
+type servedBounds struct {
+	from int64 // this one and all above
 	at   map[int64]bool
 }
 
-// keptBounds is how many bounds an index remembers as in use: fork points,
-// times that are read, heads that somebody may still be reading.
-const keptBounds = 16
+// trackedBounds is how many recent bounds an index remembers: fork points, times of as-of reads,
+// heads of reads in progress.
+const trackedBounds = 16
 
-// serves tells whether what is live at a bound is all there.
-func (e *layerEntry) serves(bound int64) bool {
-	left := e.left.Load()
+// isServed reports whether the index still has everything that is live at a bound.
+func (e *layerEntry) isServed(bound int64) bool {
+	left := e.served.Load()
 	return left == nil || bound >= left.from || left.at[bound]
 }
 
 func newRegistry(store memory.Reader, log *slog.Logger, cfg Config) *registry {
 	return &registry{
-		store: store, log: log, budget: cfg.IndexBytes, compact: cfg.CompactFrom, timeout: cfg.LoadTimeout,
-		loads: make(chan struct{}, cfg.Loads), layers: map[layerKey]*layerEntry{},
+		store: store, log: log, budget: cfg.IndexBytes, compactFrom: cfg.CompactFrom, timeout: cfg.LoadTimeout,
+		loadSlots: make(chan struct{}, cfg.Loads), layers: map[layerKey]*layerEntry{},
 	}
 }
 
-// view gives the index of a view, at the view's bounds. It waits for at most
-// the given time where layers have to be read.
-func (g *registry) view(ctx context.Context, s tenant.Scope, v memory.View, patience time.Duration) (*index.View, error) {
+// openView returns the index of a view, at the view's bounds. It waits at most the given time for
+// layers to be read.
+func (g *registry) openView(ctx context.Context, s tenant.Scope, v memory.View, timeout time.Duration) (*index.View, error) {
 	entries := make([]*layerEntry, len(v.Layers))
 	bounds := make([]index.Bound, len(v.Layers))
 	ready := func(i int, at int64) error {
@@ -94,7 +97,7 @@ func (g *registry) view(ctx context.Context, s tenant.Scope, v memory.View, pati
 		}
 		bound := int64(v.Layers[i].Bound)
 		if e.index.Revision() < bound {
-			if err := g.catchUp(ctx, s, v, i, e, patience); err != nil {
+			if err := g.catchUp(ctx, s, v, i, e, timeout); err != nil {
 				return err
 			}
 		}
@@ -113,7 +116,7 @@ func (g *registry) view(ctx context.Context, s tenant.Scope, v memory.View, pati
 		}
 		whole := true
 		for i, e := range entries {
-			if e.serves(bounds[i].At) {
+			if e.isServed(bounds[i].At) {
 				continue
 			}
 			whole = false
@@ -127,50 +130,49 @@ func (g *registry) view(ctx context.Context, s tenant.Scope, v memory.View, pati
 	}
 }
 
-// known gives the index of the view's i-th layer if there is one and what it
-// was filled from is still so. The lock is held.
-func (g *registry) known(v *memory.View, i int, at int64) (key layerKey, below uuid.UUID, e *layerEntry) {
+// lookup returns the key and the index of the view's i-th layer; the index is nil if there is none,
+// or if it was filled from another parent or before an erasure. The caller holds the lock.
+func (g *registry) lookup(v *memory.View, i int, at int64) (key layerKey, below uuid.UUID, e *layerEntry) {
 	key = layerKey{layer: v.Layers[i].Collection, embedder: v.Collection.Embedder, vectors: v.Collection.Reembedded, at: at}
 	if i+1 < len(v.Layers) {
 		below = v.Layers[i+1].Collection
 	}
 	e, ok := g.layers[key]
-	if !ok || e.below != below || e.epoch < v.Layers[i].EraseEpoch {
+	if !ok || e.parent != below || e.epoch < v.Layers[i].EraseEpoch {
 		return key, below, nil
 	}
 	return key, below, e
 }
 
-// cold tells whether a read of the view would wait until a layer is filled.
-// What a copy under way needs is filled anew each time and never cold.
-func (g *registry) cold(v *memory.View) bool {
+// isCold reports whether a read of the view would wait until a layer is filled. The index of a copy
+// in progress is filled for each read, and never cold.
+func (g *registry) isCold(v *memory.View) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i, l := range v.Layers {
 		if l.Bound == 0 || i == 0 && v.Collection.State == memory.CollectionCopying {
 			continue
 		}
-		_, _, e := g.known(v, i, 0)
-		if e != nil && e.whole.Load() && !e.serves(int64(l.Bound)) {
-			_, _, e = g.known(v, i, int64(l.Bound))
+		_, _, e := g.lookup(v, i, 0)
+		if e != nil && e.filled.Load() && !e.isServed(int64(l.Bound)) {
+			_, _, e = g.lookup(v, i, int64(l.Bound))
 		}
-		if e == nil || !e.whole.Load() {
+		if e == nil || !e.filled.Load() {
 			return true
 		}
 	}
 	return false
 }
 
-// entry finds the index of the view's i-th layer, or begins an empty one when
-// there is none or what it was filled from is no longer so. at is 0 for the
+// entry returns the index of the view's i-th layer, an empty one if lookup has none. at is 0 for the
 // current index, else the bound of a transient one.
 func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := v.Layers[i]
-	key, below, e := g.known(v, i, at)
+	key, below, e := g.lookup(v, i, at)
 	if i == 0 && v.Collection.State == memory.CollectionCopying {
-		// Rows still arrive below its head, so nothing that is built now may be kept.
+		// Rows are still added below its head, so the index cannot be kept.
 		return newEntry(key, below, l.EraseEpoch, v.Collection.Dim)
 	}
 	if e == nil {
@@ -181,9 +183,9 @@ func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
 		g.layers[key] = e
 	}
 	now := g.sequence.Add(1)
-	e.used.Store(now)
+	e.lastUse.Store(now)
 	e.bounds[int64(l.Bound)] = now
-	if len(e.bounds) > keptBounds {
+	if len(e.bounds) > trackedBounds {
 		oldest := int64(l.Bound)
 		for b, used := range e.bounds {
 			if used < e.bounds[oldest] {
@@ -198,14 +200,14 @@ func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
 func newEntry(key layerKey, below uuid.UUID, epoch int64, dimensions int) (*layerEntry, error) {
 	made, err := index.NewLayer(index.Config{Dimensions: dimensions})
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "the index could not be made")
+		return nil, fault.Wrap(err, fault.Internal, "the index could not be created")
 	}
-	return &layerEntry{key: key, below: below, epoch: epoch, index: made, turn: make(chan struct{}, 1), bounds: map[int64]int64{}}, nil
+	return &layerEntry{key: key, parent: below, epoch: epoch, index: made, updateLock: make(chan struct{}, 1), bounds: map[int64]int64{}}, nil
 }
 
-// fit drops the least recently used indexes until the rest fit the budget. The
-// one in use stays, whatever its size.
-func (g *registry) fit(keep *layerEntry) {
+// enforceBudget drops the least recently used indexes until the others fit into the budget. It never
+// drops the given one, even if it is larger than the budget.
+func (g *registry) enforceBudget(keep *layerEntry) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var total int64
@@ -215,7 +217,7 @@ func (g *registry) fit(keep *layerEntry) {
 	for total > g.budget {
 		var oldest *layerEntry
 		for _, e := range g.layers {
-			if e != keep && !e.busy.Load() && (oldest == nil || e.used.Load() < oldest.used.Load()) {
+			if e != keep && !e.updating.Load() && (oldest == nil || e.lastUse.Load() < oldest.lastUse.Load()) {
 				oldest = e
 			}
 		}
@@ -239,32 +241,32 @@ func (g *registry) evict(layer uuid.UUID) {
 	}
 }
 
-// holds tells whether the index of a layer is loaded.
-func (g *registry) holds(layer uuid.UUID) bool {
+// isLoaded reports whether the index of a layer is loaded.
+func (g *registry) isLoaded(layer uuid.UUID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for key, e := range g.layers {
-		if key.layer == layer && key.at == 0 && e.whole.Load() {
+		if key.layer == layer && key.at == 0 && e.filled.Load() {
 			return true
 		}
 	}
 	return false
 }
 
-// refresh brings the nearest layer of a view up to date if it is loaded. It is
-// no use of it: what nobody reads makes room first.
+// refresh updates the index of the nearest layer of a view if it is loaded. This does not count as a
+// use, so indexes that nobody reads are dropped first.
 func (g *registry) refresh(ctx context.Context, s tenant.Scope, v memory.View) error {
 	g.mu.Lock()
-	_, _, e := g.known(&v, 0, 0)
+	_, _, e := g.lookup(&v, 0, 0)
 	g.mu.Unlock()
-	if e == nil || !e.whole.Load() || e.index.Revision() >= int64(v.Layers[0].Bound) {
+	if e == nil || !e.filled.Load() || e.index.Revision() >= int64(v.Layers[0].Bound) {
 		return nil
 	}
 	return g.catchUp(ctx, s, v, 0, e, g.timeout)
 }
 
-// state tells about the indexes of a view.
-func (g *registry) state(v memory.View) IndexState {
+// indexState returns the state of the indexes of a view.
+func (g *registry) indexState(v memory.View) IndexState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := IndexState{State: StateReady}
@@ -277,7 +279,7 @@ func (g *registry) state(v memory.View) IndexState {
 		}
 		if e.index.Revision() < int64(l.Bound) && out.State != StateCold {
 			out.State = StateCold
-			if e.busy.Load() {
+			if e.updating.Load() {
 				out.State = StateLoading
 			}
 		}

@@ -20,14 +20,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// watched counts what is read, and can hold reads of the log back.
+// watched is a store that counts reads, and can block reads of the log.
 type watched struct {
 	memory.Reader
 	reads  atomic.Int64 // of layers from the log
 	notes  atomic.Int64 // by id
 	scans  atomic.Int64
 	gate   chan struct{}         // nil: open
-	warmed chan []memory.Version // nil: reads by version are not told
+	warmed chan []memory.Version // nil: reads by version are not reported
 }
 
 func (w *watched) Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error) {
@@ -70,7 +70,7 @@ func (r *reading) watch(cfg recall.Config) *watched {
 	return w
 }
 
-// One load serves everybody, forks included, and later reads only the rest.
+// One load serves all readers, forks included, and later reads only read the rest of the log.
 func TestLayersAreLoadedOnce(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -104,7 +104,7 @@ func TestLayersAreLoadedOnce(t *testing.T) {
 	if s := r.recall.IndexState(r.view(c)); s.State != recall.StateReady || s.Revision != 51 || s.Notes != 51 || s.Bytes <= 0 {
 		t.Errorf("state is %+v", s)
 	}
-	// C039: rebuilt from the log, it answers the same.
+	// C039: an index that was rebuilt from the log answers the same.
 	before := r.search(c, recall.Query{Text: "note 7 about tides", K: 20})
 	r.must(r.recall.Rebuild(t.Context(), r.all, r.view(c)))
 	if n := w.reads.Load(); n != 4 {
@@ -119,7 +119,7 @@ func TestLayersAreLoadedOnce(t *testing.T) {
 	}
 }
 
-// The least recently used layers go when the budget is passed; answers stay.
+// The least recently used layers are dropped when the budget is exceeded; answers stay the same.
 func TestIndexBudget(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -146,7 +146,7 @@ func TestIndexBudget(t *testing.T) {
 	}
 }
 
-// A read that waits too long for a cold layer is told to come again.
+// A read that waits too long for a cold layer is told to retry.
 func TestColdLayerPastDeadline(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -184,8 +184,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// C061: an ephemeral collection is as right under concurrent writes as any
-// other: every read sees what was written before it, and no other collection.
+// C061: an ephemeral collection is as correct under concurrent writes as any other: every read sees
+// what was written before it, and nothing of another collection.
 func TestEphemeralUnderWriters(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -218,8 +218,8 @@ func TestEphemeralUnderWriters(t *testing.T) {
 	}
 }
 
-// A fork that was made independent is read through its own rows, and a copy
-// under way never leaves half an index behind.
+// A fork that was made independent is read through its own rows, and a copy in progress never leaves
+// a partial index behind.
 func TestIndexFollowsLineage(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -234,7 +234,7 @@ func TestIndexFollowsLineage(t *testing.T) {
 	if len(before.Hits) != 26 {
 		t.Fatalf("%d hits", len(before.Hits))
 	}
-	// Step by step: each step is searched before the next.
+	// Each step is searched before the next one.
 	made, err := r.clones.Clone(t.Context(), r.all, f.ID.String(), clone.Input{Mode: clone.Copy, BatchSize: 10}, memory.Request{})
 	r.must(err)
 	var seen []int
@@ -256,7 +256,7 @@ func TestIndexFollowsLineage(t *testing.T) {
 	}
 }
 
-// Counts are flushed by the clock while the service runs, and at its stop.
+// Counts are flushed at intervals while the service runs, and when it stops.
 func TestFlushing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestFlushing(t *testing.T) {
 		}
 		r.Start()
 		r.Start()
-		// Nothing is counted, so nothing is written, however long it runs.
+		// Nothing is counted, so nothing is written at any time.
 		<-time.After(time.Hour)
 		if err := r.Stop(t.Context()); err != nil {
 			t.Error(err)
@@ -281,7 +281,7 @@ func TestFlushing(t *testing.T) {
 	})
 }
 
-// memoryStore is a reader that is never read.
+// memoryStore is a reader that only accepts counts.
 type memoryStore struct {
 	memory.Reader
 	flushed chan []memory.UsageDelta
@@ -292,13 +292,13 @@ func (m *memoryStore) AddUsage(_ context.Context, _ tenant.Scope, _ memory.View,
 	return nil
 }
 
-// What runs in the background reaches the store without being asked.
+// The background flush writes to the store without a call.
 func TestFlushReachesTheStore(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
 	c := r.collection("things")
 	id := r.add(c, "counted")
-	s := &signalled{Reader: r.store, wrote: make(chan struct{}, 1)}
+	s := &signaling{Reader: r.store, wrote: make(chan struct{}, 1)}
 	var err error
 	r.recall, err = recall.New(recall.Deps{Store: s, Embedders: r.embedder, Clock: r.clock}, recall.Config{FlushEvery: time.Millisecond})
 	r.must(err)
@@ -317,20 +317,19 @@ func TestFlushReachesTheStore(t *testing.T) {
 	r.must(r.recall.Stop(t.Context()))
 }
 
-// signalled tells when usage was written.
-type signalled struct {
+// signaling is a store that signals each write of usage.
+type signaling struct {
 	memory.Reader
 	wrote chan struct{}
 }
 
-func (s *signalled) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, d []memory.UsageDelta) error {
+func (s *signaling) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, d []memory.UsageDelta) error {
 	err := s.Reader.AddUsage(ctx, sc, v, d)
 	s.wrote <- struct{}{}
 	return err
 }
 
-// Reading a collection keeps nothing of it in the counter, and neither does
-// having written its counts.
+// The counter keeps nothing of a collection that is only read, or whose counts were written.
 func TestCounterForgets(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -356,7 +355,7 @@ func TestCounterForgets(t *testing.T) {
 	}
 }
 
-// Many who count and flush at once lose nothing.
+// Many goroutines that count and flush at once lose no count.
 func TestCounterUnderFlushes(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -385,8 +384,8 @@ func TestCounterUnderFlushes(t *testing.T) {
 	}
 }
 
-// Versions that ended leave the index once they are most of it; what is read
-// at any revision, and through forks, stays the same.
+// Ended versions leave the index once they are most of it. Reads at any revision, and through forks,
+// answer the same.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{CompactFrom: 20})
@@ -452,7 +451,7 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// Readers of every age and writers meet while the index is compacted.
+// Readers at every revision and writers run while the index is compacted.
 func TestCompactionUnderReaders(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{CompactFrom: 8})

@@ -9,37 +9,37 @@ import (
 	"github.com/slipboxhq/slipbox/internal/search"
 )
 
-// scans tells whether the store answers: it knows similarity, so a search that
-// asks for nothing else, and where nothing expires, need not wait for a cold index.
-func (f *finding) scans() bool {
-	return f.r.cfg.ColdScan && f.mode == Vector && f.q.Rerank != RerankModel && f.q.ExpandLinks == 0 && f.q.now.IsZero() &&
-		f.r.indexes.cold(&f.view)
+// canScan reports whether the store answers the search instead of a cold index. The store only
+// compares vectors, so the search must need nothing else, and expiry must not apply.
+func (sr *searchRun) canScan() bool {
+	return sr.service.cfg.ColdScan && sr.mode == Vector && sr.q.Rerank != RerankModel && sr.q.ExpandLinks == 0 && sr.q.expiredBy.IsZero() &&
+		sr.service.indexes.isCold(&sr.view)
 }
 
-// scan gives the hits by the store's own exact scan, ranked as the index's
-// would be, while the index loads in the background.
-func (f *finding) scan(ctx context.Context) ([]search.Hit, error) {
-	f.r.loadAhead(f.scope, f.view)
-	made, err := f.embedding(ctx)
+// scanStore returns the hits of the store's exact scan, ranked as those of the index are, while the
+// index loads in the background.
+func (sr *searchRun) scanStore(ctx context.Context) ([]search.Hit, error) {
+	sr.service.loadAhead(sr.scope, sr.view)
+	made, err := sr.embedQuery(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ranker, err := f.ranker()
+	ranker, err := sr.ranker()
 	if err != nil {
 		return nil, err
 	}
-	near, err := f.r.store.Nearest(ctx, f.scope, f.view, memory.NearestQuery{
-		Vector: made.Vector, Filter: f.q.Filter, Limit: search.Depth(f.q.K),
+	near, err := sr.service.store.Nearest(ctx, sr.scope, sr.view, memory.NearestQuery{
+		Vector: made.Vector, Filter: sr.q.Filter, Limit: search.Depth(sr.q.K),
 	})
 	if err != nil {
 		return nil, err
 	}
-	f.nearest = make(map[uuid.UUID]memory.Version, len(near))
+	sr.nearest = make(map[uuid.UUID]memory.Version, len(near))
 	candidates := make([]search.Candidate, len(near))
 	for i, n := range near {
-		f.nearest[n.Note] = n.Version
+		sr.nearest[n.Note] = n.Version
 		candidates[i] = search.Candidate{Note: n.Note, Values: search.Values{search.Vector: n.Score}, Dense: true, ByVector: true}
 	}
-	o := search.Options{Mode: Vector, K: f.q.K, MinScore: f.q.MinScore, Now: f.r.clock()}
+	o := search.Options{Mode: Vector, K: sr.q.K, MinScore: sr.q.MinScore, Now: sr.service.clock()}
 	return ranker.Rank(candidates, o).Hits, nil
 }

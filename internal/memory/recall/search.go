@@ -21,59 +21,65 @@ import (
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 
-// finding is one search under way.
-type finding struct {
-	r        *Service
-	scope    tenant.Scope
-	view     memory.View
-	q        Query
-	words    string
-	mode     Mode        // that answers, after degrading
-	index    *index.View // nil: the store answers
-	asked    *index.Query
-	nearest  map[uuid.UUID]memory.Version // that the store found
-	degraded string
-	linked   map[uuid.UUID]search.Linked
-	graph    map[uuid.UUID]bool // triples near entities that the query names
-	tokens   []index.Token      // of the query
-	found    []index.Signals
+// searchRun is one search in progress.
+type searchRun struct {
+	service *Service
+	scope   tenant.Scope
+	view    memory.View
+	q       Query
+	words   string      // of the query
+	mode    Mode        // that answers, after degrading
+	index   *index.View // nil: the store answers
 
-	ranked     search.Profile // whose weights were used
+	// The query, as the index takes it.
+	indexQuery  *index.Query
+	queryTokens []index.Token
+
+	// What the query says of time and attributes, and what the profile does with it.
+	times           []when.Range          // that the query names
+	namedAttributes map[string]string     // values that the query names, by key
+	boosts          map[uuid.UUID]float64 // of notes linked to entities that the query names
+	usedProfile     search.Profile
+
+	// What was found.
+	signals []index.Signals
+	nearest map[uuid.UUID]memory.Version // by the store
+	linked  map[uuid.UUID]search.Linked
+	triples map[uuid.UUID]bool // near entities that the query names
+
 	answerable *float64
-	spans      []when.Range          // of time that the query names
-	named      map[string]string     // values of attributes that it names, by key
-	boosts     map[uuid.UUID]float64 // of notes linked to entities that it names
+	degraded   string // see Result
 }
 
-// Search answers one query over a view; a batch calls it once per query. In
-// hybrid mode an embedder that fails leaves the words to answer, which Result
-// says; in vector mode it is the error.
+// Search answers one query over a view; a batch calls it once per query. If the embedder fails,
+// words alone answer in hybrid mode, and Result.Degraded is set; in vector mode the failure is
+// returned.
 func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Query) (Result, error) {
 	start := time.Now()
-	if err := may(s, &v); err != nil {
+	if err := checkRead(s, &v); err != nil {
 		return Result{}, err
 	}
 	if !q.Internal {
-		rd := r.reading(&v.Collection)
-		r.read(&rd, &q)
+		rd := r.readingOf(&v.Collection)
+		r.applyReading(&rd, &q)
 	}
 	words, err := q.check(r.judge != nil)
 	if err != nil {
 		return Result{}, err
 	}
-	f := &finding{r: r, scope: s, view: v, q: q, words: words, mode: q.Mode}
-	hits, err := f.find(ctx)
+	sr := &searchRun{service: r, scope: s, view: v, q: q, words: words, mode: q.Mode}
+	hits, err := sr.run(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	out := Result{Revision: v.At, Mode: q.Mode, Answerable: f.answerable}
-	if f.mode != Vector {
-		out.Profile = f.ranked
+	out := Result{Revision: v.At, Mode: q.Mode, Answerable: sr.answerable}
+	if sr.mode != Vector {
+		out.Profile = sr.usedProfile
 	}
-	if out.Hits, err = f.show(ctx, hits); err != nil {
+	if out.Hits, err = sr.toHits(ctx, hits); err != nil {
 		return Result{}, err
 	}
-	out.Degraded = f.degraded
+	out.Degraded = sr.degraded
 	if !q.Internal {
 		found := make([]uuid.UUID, len(out.Hits))
 		for i := range out.Hits {
@@ -85,74 +91,74 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	return out, nil
 }
 
-// find gives the ranked hits, at most K.
-func (f *finding) find(ctx context.Context) ([]search.Hit, error) {
-	if f.scans() {
-		return f.scan(ctx)
+// run returns the ranked hits, at most K.
+func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
+	if sr.canScan() {
+		return sr.scanStore(ctx)
 	}
 	var err error
-	if f.index, err = f.r.opened(ctx, f.scope, f.view); err != nil {
+	if sr.index, err = sr.service.openIndex(ctx, sr.scope, sr.view); err != nil {
 		return nil, err
 	}
-	made, err := f.embedding(ctx)
+	made, err := sr.embedQuery(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f.tokens = lateTokens(&made)
-	words := f.words
-	if f.mode == Vector {
+	sr.queryTokens = lateTokens(&made)
+	words := sr.words
+	if sr.mode == Vector {
 		words = ""
 	}
-	if f.asked, err = f.index.Query(words, made.Vector); err != nil {
+	if sr.indexQuery, err = sr.index.Query(words, made.Vector); err != nil {
 		return nil, err
 	}
-	ranker, err := f.ranker()
+	ranker, err := sr.ranker()
 	if err != nil {
 		return nil, err
 	}
-	o := search.Options{Mode: f.mode, K: f.q.K, MinScore: f.q.MinScore, Now: f.r.clock()}
-	if f.q.Rerank == RerankModel {
-		// The model sees more than is asked for; its order decides who is among the first.
-		o.K = max(f.q.K, f.r.cfg.RerankPool)
+	o := search.Options{Mode: sr.mode, K: sr.q.K, MinScore: sr.q.MinScore, Now: sr.service.clock()}
+	if sr.q.Rerank == RerankModel {
+		// The model judges more hits than were asked for, because its order decides which are first.
+		o.K = max(sr.q.K, sr.service.cfg.RerankPool)
 	}
-	f.context()
-	o.Terms = f.asked.Terms()
-	if ranker.Weighs(search.Entity) && f.mode == Hybrid {
-		if f.boosts, err = f.entities(ctx); err != nil {
+	sr.readHints()
+	o.Terms = sr.indexQuery.Terms()
+	if ranker.Weighs(search.Entity) && sr.mode == Hybrid {
+		if sr.boosts, err = sr.entityBoosts(ctx); err != nil {
 			return nil, err
 		}
 	}
-	result := ranker.Rank(f.candidates(ranker, o), o)
+	result := ranker.Rank(sr.candidates(ranker, o), o)
 	hits := result.Hits
-	linked, err := f.around(ctx)
+	linked, err := sr.findTriples(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if f.q.ExpandLinks > 0 && len(hits) > 0 {
-		more, err := f.expand(ctx, hits)
+	if sr.q.ExpandLinks > 0 && len(hits) > 0 {
+		more, err := sr.expand(ctx, hits)
 		if err != nil {
 			return nil, err
 		}
-		linked = append(linked, slices.DeleteFunc(more, func(l search.Linked) bool { return f.graph[l.Note] })...)
+		linked = append(linked, slices.DeleteFunc(more, func(l search.Linked) bool { return sr.triples[l.Note] })...)
 	}
 	if len(linked) > 0 {
-		hits = result.WithLinked(linked, f.linkedCandidates(linked))
-		f.marked(hits)
+		hits = result.WithLinked(linked, sr.linkedCandidates(linked))
+		sr.markTriples(hits)
 	}
-	if f.q.Rerank == RerankModel {
-		if hits, err = f.rerank(ctx, hits); err != nil {
+	if sr.q.Rerank == RerankModel {
+		if hits, err = sr.rerank(ctx, hits); err != nil {
 			return nil, err
 		}
 	}
-	hits = hits[:min(len(hits), f.q.K)]
-	if len(hits) > 0 && f.mode != Lexical {
-		f.answerable = answerable(&hits[0])
+	hits = hits[:min(len(hits), sr.q.K)]
+	if len(hits) > 0 && sr.mode != Lexical {
+		sr.answerable = answerable(&hits[0])
 	}
 	return hits, nil
 }
 
-// answerable is how well the best hit itself meets the query: by the directions
-// of its words, else by its own.
+// answerable returns how well the best hit alone matches the query: by late interaction, else by the
+// cosine.
 func answerable(best *search.Hit) *float64 {
 	switch {
 	case best.Values[search.Late] > 0:
@@ -163,14 +169,14 @@ func answerable(best *search.Hit) *float64 {
 	return nil
 }
 
-// expand follows links both ways from the hits, up to K more notes.
-func (f *finding) expand(ctx context.Context, hits []search.Hit) ([]search.Linked, error) {
-	linked, err := search.Expand(hits, f.q.ExpandLinks, f.q.K, func(notes []search.ID) ([]search.Edge, error) {
+// expand follows links in both directions from the hits, to at most K more notes.
+func (sr *searchRun) expand(ctx context.Context, hits []search.Hit) ([]search.Linked, error) {
+	linked, err := search.Expand(hits, sr.q.ExpandLinks, sr.q.K, func(notes []search.ID) ([]search.Edge, error) {
 		ids := make([]uuid.UUID, len(notes))
 		for i, n := range notes {
 			ids[i] = n
 		}
-		links, err := f.r.store.Links(ctx, f.scope, f.view, memory.LinkQuery{Notes: ids, Direction: memory.Both})
+		links, err := sr.service.store.Links(ctx, sr.scope, sr.view, memory.LinkQuery{Notes: ids, Direction: memory.Both})
 		if err != nil {
 			return nil, err
 		}
@@ -180,54 +186,53 @@ func (f *finding) expand(ctx context.Context, hits []search.Hit) ([]search.Linke
 		}
 		return edges, nil
 	})
-	if f.linked == nil {
-		f.linked = make(map[uuid.UUID]search.Linked, len(linked))
+	if sr.linked == nil {
+		sr.linked = make(map[uuid.UUID]search.Linked, len(linked))
 	}
 	for _, l := range linked {
-		if !f.graph[l.Note] {
-			f.linked[l.Note] = l
+		if !sr.triples[l.Note] {
+			sr.linked[l.Note] = l
 		}
 	}
 	return linked, err
 }
 
-// rerank runs the two-stage filter. A model that fails leaves the hits of the
-// first stage in their order.
-func (f *finding) rerank(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
-	if f.degraded != "" {
-		return hits, nil // no cosine to go by
+// rerank runs the two-stage filter. If the model fails, the hits keep their order.
+func (sr *searchRun) rerank(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
+	if sr.degraded != "" {
+		return hits, nil // there are no cosines
 	}
-	out, err := search.TwoStage(hits, f.floor(), func(pool []search.Hit) (map[search.ID]float64, error) {
-		return f.judge(ctx, pool[:min(len(pool), f.r.cfg.RerankPool)])
-	}, f.r.cfg.RerankThreshold)
+	out, err := search.TwoStage(hits, sr.noiseFloor(), func(pool []search.Hit) (map[search.ID]float64, error) {
+		return sr.judgeNotes(ctx, pool[:min(len(pool), sr.service.cfg.RerankPool)])
+	}, sr.service.cfg.RerankThreshold)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		f.r.log.Warn("the model did not judge the hits; the coarse order stands",
-			slog.String("collection", f.view.Collection.ID.String()), slog.Any("error", err))
-		f.degraded = "the model did not judge the hits; the coarse order stands"
+		sr.service.log.Warn("the model did not judge the hits; the coarse order is kept",
+			slog.String("collection", sr.view.Collection.ID.String()), slog.Any("error", err))
+		sr.degraded = "the model did not judge the hits; the coarse order is kept"
 	}
 	return out, nil
 }
 
-// floor is the cosine at or below which a hit is noise.
-func (f *finding) floor() float64 {
+// noiseFloor returns the cosine at or below which a hit is noise.
+func (sr *searchRun) noiseFloor() float64 {
 	own := 0.0
-	if e, ok := f.r.embedders.ByName(f.view.Collection.Embedder); ok {
+	if e, ok := sr.service.embedders.ByName(sr.view.Collection.Embedder); ok {
 		if known, ok := e.(memory.Floored); ok {
 			own = known.NoiseFloor()
 		}
 	}
-	return cmp.Or(f.r.cfg.CoarseThreshold, own, search.NoiseFloor)
+	return cmp.Or(sr.service.cfg.CoarseThreshold, own, search.NoiseFloor)
 }
 
-func (f *finding) judge(ctx context.Context, pool []search.Hit) (map[search.ID]float64, error) {
+func (sr *searchRun) judgeNotes(ctx context.Context, pool []search.Hit) (map[search.ID]float64, error) {
 	score := make(map[uuid.UUID]float64, len(pool))
 	for _, h := range pool {
 		score[h.Note] = h.Values[search.Vector]
 	}
-	notes, err := f.read(ctx, pool, false)
+	notes, err := sr.readNotes(ctx, pool, false)
 	if err != nil {
 		return nil, err
 	}
@@ -239,20 +244,20 @@ func (f *finding) judge(ctx context.Context, pool []search.Hit) (map[search.ID]f
 			Time: n.OccurredAt, Score: score[n.ID],
 		}
 	}
-	call, err := f.r.judge.Call(f.view.Collection.ID, f.words, described)
+	call, err := sr.service.judge.Call(sr.view.Collection.ID, sr.words, described)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := f.r.model.Ask(ctx, f.scope, call)
+	answer, err := sr.service.model.Ask(ctx, sr.scope, call)
 	if err != nil {
 		return nil, err
 	}
-	scores, dropped, err := f.r.judge.Scores(answer, len(described))
+	scores, dropped, err := sr.service.judge.Scores(answer, len(described))
 	if err != nil {
 		return nil, err
 	}
 	if dropped > 0 {
-		f.r.log.Warn("the model judged notes that it was not shown", slog.Int("dropped", dropped))
+		sr.service.log.Warn("the model judged notes that it was not shown", slog.Int("dropped", dropped))
 	}
 	out := make(map[search.ID]float64, len(notes))
 	for i := range notes {
@@ -263,9 +268,9 @@ func (f *finding) judge(ctx context.Context, pool []search.Hit) (map[search.ID]f
 	return out, nil
 }
 
-// read gives the notes of hits in their order: the versions that were scored,
-// which a cache may have, or with vectors, which only the store has.
-func (f *finding) read(ctx context.Context, hits []search.Hit, vectors bool) ([]memory.Note, error) {
+// readNotes returns the notes of hits in their order: the versions that were scored, which a cache
+// may hold, or the notes with vectors, which only the store has.
+func (sr *searchRun) readNotes(ctx context.Context, hits []search.Hit, vectors bool) ([]memory.Note, error) {
 	if len(hits) == 0 {
 		return nil, nil
 	}
@@ -274,35 +279,35 @@ func (f *finding) read(ctx context.Context, hits []search.Hit, vectors bool) ([]
 		for i, h := range hits {
 			ids[i] = h.Note
 		}
-		return f.r.store.Notes(ctx, f.scope, f.view, ids, memory.ReadOptions{Vector: true})
+		return sr.service.store.Notes(ctx, sr.scope, sr.view, ids, memory.ReadOptions{Vector: true})
 	}
 	keys := make([]memory.Version, 0, len(hits))
 	for _, h := range hits {
-		if key, ok := f.version(h.Note); ok {
+		if key, ok := sr.version(h.Note); ok {
 			keys = append(keys, key)
 		}
 	}
-	return f.r.store.Versions(ctx, f.scope, f.view, keys)
+	return sr.service.store.Versions(ctx, sr.scope, sr.view, keys)
 }
 
-// version gives the version of a note that was scored.
-func (f *finding) version(note uuid.UUID) (memory.Version, bool) {
-	if f.index == nil {
-		v, ok := f.nearest[note]
+// version returns the version of a note that was scored.
+func (sr *searchRun) version(note uuid.UUID) (memory.Version, bool) {
+	if sr.index == nil {
+		v, ok := sr.nearest[note]
 		return v, ok
 	}
-	return versionIn(f.index, &f.view, note)
+	return visibleVersion(sr.index, &sr.view, note)
 }
 
-// show reads what the hits say and keeps the token budget.
-func (f *finding) show(ctx context.Context, hits []search.Hit) ([]Hit, error) {
+// toHits reads the notes of the hits and applies the token budget.
+func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit) ([]Hit, error) {
 	views := map[uuid.UUID]*NoteView{}
-	if !f.q.IDsOnly || f.q.TokenBudget > 0 {
-		notes, err := f.read(ctx, hits, f.q.Embedding)
+	if !sr.q.IDsOnly || sr.q.TokenBudget > 0 {
+		notes, err := sr.readNotes(ctx, hits, sr.q.Embedding)
 		if err != nil {
 			return nil, err
 		}
-		loaded, err := f.r.Views(ctx, f.scope, f.view, notes)
+		loaded, err := sr.service.Views(ctx, sr.scope, sr.view, notes)
 		if err != nil {
 			return nil, err
 		}
@@ -311,48 +316,48 @@ func (f *finding) show(ctx context.Context, hits []search.Hit) ([]Hit, error) {
 		}
 	}
 	tokens := map[uuid.UUID]int{}
-	if f.q.TokenBudget > 0 {
+	if sr.q.TokenBudget > 0 {
 		for id, v := range views {
 			tokens[id] = search.EstimateTokens(memory.EmbedText(&v.Note))
 		}
-		hits, _ = search.Budget(hits, f.q.TokenBudget, func(h search.Hit) int { return tokens[h.Note] })
+		hits, _ = search.Budget(hits, sr.q.TokenBudget, func(h search.Hit) int { return tokens[h.Note] })
 	}
 	out := make([]Hit, 0, len(hits))
 	for _, h := range hits {
 		hit := Hit{ID: h.Note, Score: h.Score, Sources: h.Sources, IsNeighbor: h.IsNeighbor}
-		if !f.q.IDsOnly {
+		if !sr.q.IDsOnly {
 			if hit.Note = views[hit.ID]; hit.Note == nil {
 				return nil, fault.New(fault.Internal, "the index knows the note %s, the store does not", hit.ID)
 			}
-			hit.Passage = f.passage(hit.Note)
+			hit.Passage = sr.bestPassage(hit.Note)
 		}
-		if f.q.Explain {
-			hit.Explain = f.explain(&h, tokens[hit.ID])
+		if sr.q.Explain {
+			hit.Explain = sr.explain(&h, tokens[hit.ID])
 		}
 		out = append(out, hit)
 	}
 	return out, nil
 }
 
-// passage gives the best passage of a note that has several.
-func (f *finding) passage(n *NoteView) *text.Span {
-	i, ok := placeOf(f.found, n.ID)
-	if !ok || f.found[i].Words == 0 {
+// bestPassage returns the best passage of a note that has several passages; nil otherwise.
+func (sr *searchRun) bestPassage(n *NoteView) *text.Span {
+	i, ok := indexOfNote(sr.signals, n.ID)
+	if !ok || sr.signals[i].Words == 0 {
 		return nil
 	}
-	best := f.found[i].Passage
+	best := sr.signals[i].Passage
 	if best.End-best.Start >= len(strings.TrimSpace(n.Content)) {
 		return nil
 	}
 	return &best
 }
 
-func (f *finding) explain(h *search.Hit, tokens int) *Explain {
+func (sr *searchRun) explain(h *search.Hit, tokens int) *Explain {
 	e := &Explain{Signals: h.Explain, Tokens: tokens}
-	if v, ok := f.version(h.Note); ok {
+	if v, ok := sr.version(h.Note); ok {
 		e.Version = fmt.Sprintf("%s.%s.%d", v.Layer, v.Note, v.From)
 	}
-	if l, ok := f.linked[h.Note]; ok && (h.IsNeighbor || f.graph[h.Note]) {
+	if l, ok := sr.linked[h.Note]; ok && (h.IsNeighbor || sr.triples[h.Note]) {
 		e.Via, e.Hops = new(uuid.UUID(l.Via)), l.Hops
 	}
 	return e

@@ -21,7 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// Vectors that only repeat what the words say count little beside them.
+// Vectors that only compare spellings get little weight beside words.
 func TestWeightOfSpellings(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -42,8 +42,8 @@ func TestWeightOfSpellings(t *testing.T) {
 	}
 }
 
-// C040, C043, C047, C050: at most k notes, best first, with their fields; ids
-// and scores alone when nothing else is asked.
+// C040, C043, C047, C050: at most k notes, best first, with their fields; ids and scores alone on
+// request.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -111,8 +111,8 @@ func TestRareWord(t *testing.T) {
 	}
 }
 
-// C041, C042, C044, C045, C046, C322: links are followed both ways, once, and
-// what they reach is scored together with the hits.
+// C041, C042, C044, C045, C046, C322: links are followed in both directions, once, and linked notes
+// are scored together with the hits.
 func TestExpandLinks(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -164,8 +164,7 @@ func parse(t *testing.T, s string) filter.Expr {
 	return e
 }
 
-// C052, C053: an empty collection answers with nothing, a view serves any
-// number of queries.
+// C052, C053: a search of an empty collection returns no hits; a view serves any number of queries.
 func TestEmptyAndBatch(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -268,8 +267,8 @@ func TestFloorOfNoise(t *testing.T) {
 	}
 }
 
-// C054: notes at or below the threshold never reach the model, and it has the
-// last word about the rest; when it fails the coarse order stands.
+// C054: notes at or below the threshold never reach the model, and it orders the others. If it
+// fails, the coarse order is kept.
 func TestRerank(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{CoarseThreshold: 0.2})
@@ -307,7 +306,7 @@ func TestRerank(t *testing.T) {
 	}
 }
 
-// An embedder that is down leaves the words, and says so.
+// If the embedder is down, words alone answer, and the result reports it.
 func TestEmbedderDown(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -347,7 +346,7 @@ func TestScoreBudgetFilterAndTime(t *testing.T) {
 	if got := found(r.search(c, q)); !slices.Equal(got, []uuid.UUID{b}) {
 		t.Errorf("filter: %v", got)
 	}
-	// C058, C057: what is deleted or changed is found so at once, and as it was with as_of.
+	// C058, C057: deletions and changes are visible at once, and the past with as_of.
 	_, err := r.notes.Delete(t.Context(), r.all, c.ID.String(), a, memory.Request{})
 	r.must(err)
 	_, err = r.notes.Patch(t.Context(), r.all, c.ID.String(), b, notes.NotePatch{Content: new("eleven twelve")}, memory.Request{})
@@ -422,7 +421,7 @@ func TestUsage(t *testing.T) {
 	if u, base := usage(f, a), usage(c, a); u.AccessCount != 3 || base.AccessCount != 2 {
 		t.Errorf("fork %+v, base %+v", u, base)
 	}
-	// A collection that is gone does not stop the others' counts.
+	// A deleted collection does not prevent the counts of others.
 	r.search(c, q)
 	r.search(f, q)
 	r.must(r.collections.Delete(t.Context(), r.all, f.ID.String(), false))

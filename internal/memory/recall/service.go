@@ -17,40 +17,59 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Judge makes and reads the model call that says how relevant candidates are
-// to a query. policy.Relevance is one.
+// Judge builds and reads the model call that scores how relevant candidates are to a query.
+// policy.Relevance implements it.
 type Judge interface {
-	// Call asks about the candidates; their handles are their places in the list.
+	// Call returns a call about the candidates. Their handles are their indexes in the list.
 	Call(collection uuid.UUID, query string, candidates []memory.Described) (memory.Call, error)
-	// Read gives the score of each candidate in 0..1, NaN for one that was not judged.
+	// Scores returns the score of each candidate in 0..1, NaN for one that was not judged, and how
+	// many scores of the answer belong to no candidate.
 	Scores(answer memory.Answer, candidates int) (scores []float64, dropped int, err error)
 }
 
-// Deps are the parts that recall works with.
+// Deps are the parts that the service uses.
 type Deps struct {
 	Store     memory.Reader
 	Embedders memory.Embedders
-	Model     memory.Model // answers Judge's call; nil with Judge nil: rerank is refused
+	Model     memory.Model // answers Judge's call; nil together with Judge: rerank is refused
 	Judge     Judge
-	Policies  memory.Policies // say how their collections are read; nil: as usual
+	Policies  memory.Policies // decide how their collections are read; nil: by the defaults
 	Clock     memory.Clock    // default time.Now
 	Log       *slog.Logger    // default silent
 }
 
-// Config of recall.
+// DefaultIndexBytes is the default of Config.IndexBytes: 1 GiB.
+const DefaultIndexBytes = 1 << 30
+
+// Config are the settings of recall.
 type Config struct {
-	IndexBytes      int64           // budget of all indexes, in bytes; default 1 GiB
-	CompactFrom     int             // versions that have ended before an index may drop them; default 4,096
-	Loads           int             // cold layers filled at once; default 2
-	LoadTimeout     time.Duration   // how long a read waits for an index; default 20 s
-	ColdScan        bool            // let the store answer searches by meaning alone while an index loads; default false: they wait
-	WarmNotes       int             // hottest notes read by version once an index was loaded; default 100, below 0 none
-	FlushEvery      time.Duration   // of usage counts; default 1 s
-	MinRevisionWait time.Duration   // how long min_revision waits; default 2 s
-	CoarseThreshold float64         // cosine at or below which a note never reaches the reranking model; default the embedder's floor, else 0.7
-	RerankPool      int             // most candidates shown to the model; default 40
-	RerankThreshold float64         // relevance below which a judged note is no hit; default 0.5
-	Encoding        search.Encoding // that counts the tokens of a context unless a query names one; default search.O200k
+	// IndexBytes is the budget of all indexes; default DefaultIndexBytes.
+	IndexBytes int64
+	// CompactFrom is how many ended versions an index holds before it may drop them; default 4,096.
+	CompactFrom int
+	// Loads is how many cold layers are filled at once; default 2.
+	Loads int
+	// LoadTimeout is how long a read waits for an index; default 20 s.
+	LoadTimeout time.Duration
+	// ColdScan makes the store answer searches by meaning alone while an index loads; default false:
+	// they wait.
+	ColdScan bool
+	// WarmNotes is how many of the hottest notes are read by version after an index was loaded;
+	// default 100, none below 0.
+	WarmNotes int
+	// FlushEvery is the interval at which usage counts are written; default 1 s.
+	FlushEvery time.Duration
+	// MinRevisionWait is how long min_revision waits; default 2 s.
+	MinRevisionWait time.Duration
+	// CoarseThreshold is the cosine at or below which a note never reaches the reranking model;
+	// default the embedder's floor, else 0.7.
+	CoarseThreshold float64
+	// RerankPool is how many candidates the model judges at most; default 40.
+	RerankPool int
+	// RerankThreshold is the relevance below which a judged note is no hit; default 0.5.
+	RerankThreshold float64
+	// Encoding counts the tokens of a context, unless a query names another; default search.O200k.
+	Encoding search.Encoding
 }
 
 // Service answers reads. It is safe for concurrent use.
@@ -73,12 +92,12 @@ type Service struct {
 	stopped chan struct{}
 }
 
-// New makes the service; Start begins the flushing of usage counts.
+// New returns a service. Start begins to flush usage counts.
 func New(deps Deps, cfg Config) (*Service, error) {
 	if deps.Store == nil || deps.Embedders == nil || (deps.Model == nil) != (deps.Judge == nil) {
 		return nil, fault.New(fault.Internal, "recall: store and embedders are required, and model and judge only together")
 	}
-	cfg.IndexBytes = cmp.Or(cfg.IndexBytes, 1<<30)
+	cfg.IndexBytes = cmp.Or(cfg.IndexBytes, DefaultIndexBytes)
 	cfg.CompactFrom = cmp.Or(cfg.CompactFrom, 4096)
 	cfg.Loads = cmp.Or(cfg.Loads, 2)
 	cfg.LoadTimeout = cmp.Or(cfg.LoadTimeout, 20*time.Second)
@@ -111,7 +130,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	return r, nil
 }
 
-// Start begins the background flush of usage counts. A second Start does nothing.
+// Start begins to flush usage counts in the background. A second Start is a no-op.
 func (r *Service) Start() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,10 +139,10 @@ func (r *Service) Start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop, r.stopped = cancel, make(chan struct{})
-	go r.flushing(ctx, r.stopped)
+	go r.flushLoop(ctx, r.stopped)
 }
 
-func (r *Service) flushing(ctx context.Context, stopped chan<- struct{}) {
+func (r *Service) flushLoop(ctx context.Context, stopped chan<- struct{}) {
 	defer close(stopped)
 	tick := time.NewTicker(r.cfg.FlushEvery)
 	defer tick.Stop()
@@ -139,10 +158,10 @@ func (r *Service) flushing(ctx context.Context, stopped chan<- struct{}) {
 	}
 }
 
-// Stop ends the background work and writes what is still counted. Afterwards
-// reads are still answered, but nothing is loaded that nobody waits for.
+// Stop ends the background work and writes the remaining counts. Reads are still answered
+// afterwards, but nothing is loaded in advance.
 func (r *Service) Stop(ctx context.Context) error {
-	ahead := r.stopAhead(ctx)
+	ahead := r.stopBackground(ctx)
 	r.mu.Lock()
 	stop, stopped := r.stop, r.stopped
 	r.stop = nil
@@ -158,12 +177,12 @@ func (r *Service) Stop(ctx context.Context) error {
 	return errors.Join(r.Flush(ctx), ahead)
 }
 
-// Flush writes the usage counts that are waiting.
+// Flush writes the usage counts that are not written yet.
 func (r *Service) Flush(ctx context.Context) error { return r.counter.flush(ctx) }
 
-// Open opens a view (notes:read). minRevision waits, for at most
-// Config.MinRevisionWait, until the head has it; 0 does not wait. Search, Get,
-// List, History and Graph take the view, so that one request reads one revision.
+// Open opens a view (notes:read). It waits, for at most Config.MinRevisionWait, until the collection
+// has reached minRevision; 0 does not wait. Search, Get, List, History and Graph take the view, so
+// one request reads one revision.
 func (r *Service) Open(ctx context.Context, s tenant.Scope, ref string, asOf *memory.Revision, minRevision memory.Revision) (memory.View, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return memory.View{}, err
@@ -188,15 +207,13 @@ func (r *Service) Open(ctx context.Context, s tenant.Scope, ref string, asOf *me
 	}
 }
 
-// IndexState tells whether the layers of a view are indexed in this process.
-func (r *Service) IndexState(v memory.View) IndexState { return r.indexes.state(v) }
+// IndexState returns the state of the indexes of a view's layers in this process.
+func (r *Service) IndexState(v memory.View) IndexState { return r.indexes.indexState(v) }
 
-// Evict drops the indexes of a collection's own layer; they are filled again
-// when they are read.
+// Evict drops the indexes of a collection's own layer. The next read fills them again.
 func (r *Service) Evict(collection uuid.UUID) { r.indexes.evict(collection) }
 
-// Rebuild drops the indexes of every layer of the view and fills them anew
-// from the log.
+// Rebuild drops the indexes of every layer of the view and fills them again from the log.
 func (r *Service) Rebuild(ctx context.Context, s tenant.Scope, v memory.View) error {
 	if err := v.Check(s); err != nil {
 		return err
@@ -204,6 +221,6 @@ func (r *Service) Rebuild(ctx context.Context, s tenant.Scope, v memory.View) er
 	for _, l := range v.Layers {
 		r.indexes.evict(l.Collection)
 	}
-	_, err := r.opened(ctx, s, v)
+	_, err := r.openIndex(ctx, s, v)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// Mode says which signals answer.
+// Mode selects the signals that answer.
 type Mode = search.Mode
 
 // The modes.
@@ -21,7 +21,7 @@ const (
 	Lexical = search.ModeLexical
 )
 
-// Profile names the weights of the ranking.
+// Profile names the weights of a ranking.
 type Profile = search.Profile
 
 // The profiles.
@@ -32,24 +32,24 @@ const (
 	Mem0    = search.Mem0
 )
 
-// Rerank says who has the last word about order.
+// Rerank selects what decides the final order.
 type Rerank string
 
-// The ways. RerankModel drops hits at or below Config.CoarseThreshold and lets
-// a model judge the rest.
+// The ways of reranking. RerankModel drops hits at or below Config.CoarseThreshold, and a model
+// judges the others.
 const (
 	RerankNone  Rerank = "none"
 	RerankModel Rerank = "model"
 )
 
-// Message is one turn of the dialogue that serves as a query: Content by a
-// role, or User and Assistant.
+// Message is one turn of a dialogue that is used as a query: Content of one role, or User and
+// Assistant.
 type Message struct {
 	Role, Name, Content string
 	User, Assistant     string
 }
 
-// Query asks for hits. Exactly one of Text, Messages and Vector is given.
+// Query asks for hits. Exactly one of Text, Messages and Vector is set.
 type Query struct {
 	Text     string
 	Messages []Message
@@ -57,55 +57,55 @@ type Query struct {
 
 	Mode        Mode        // default hybrid; with Vector it is vector
 	K           int         // 1..200; 0 is the policy's, else 5
-	Filter      filter.Expr // nil: all; unless it names kinds, those that the policy names
+	Filter      filter.Expr // nil: all; without a condition on kinds, those of the policy
 	ExpandLinks int         // 0..2
 	Rerank      Rerank      // default none
 	MinScore    *float64
 	TokenBudget int  // 0: none
 	Explain     bool // fill Hit.Explain
-	IDsOnly     bool // ids and scores, no note is read
-	NoGraph     bool // leave out what only the graph leads to, where the policy keeps one
+	IDsOnly     bool // return ids and scores, read no note
+	NoGraph     bool // leave out hits by the graph, where the policy keeps one
 	Embedding   bool // fill Note.Vector
 
 	Profile   Profile            // "" is auto
-	Weights   map[string]float64 // of single signals, instead of the profile's
-	Reference time.Time          // what "last May" counts from; zero: now
+	Weights   map[string]float64 // override single weights of the profile
+	Reference time.Time          // the date that "last May" is relative to; zero: now
 
-	// Internal is not a caller's recall: it counts no access, and what the
-	// collection's policy says of reading does not hold for it.
+	// Internal marks a search that is not a caller's recall: it counts no access, and the reading of
+	// the collection's policy does not apply.
 	Internal bool
 
-	now   time.Time // what has expired by then is no hit; zero: nothing expires
-	graph bool      // triples near the entities that it names join the hits
+	expiredBy time.Time // notes that have expired by then are no hits; zero: none expires
+	useGraph  bool      // triples near the entities that the query names join the hits
 }
 
-// Source says what found a hit: vector, lexical, link or graph.
+// Source is what found a hit: vector, lexical, link or graph.
 type Source = search.Source
 
-// NoteView is a note with what is read per view: its outgoing links and its usage.
+// NoteView is a note with its outgoing links and its usage in a view.
 type NoteView struct {
 	memory.Note
 	Links []memory.Link
-	Usage memory.Usage // Strength is 1 when nothing was counted yet
+	Usage memory.Usage // Strength is 1 when nothing was counted
 }
 
-// Hit is one note found.
+// Hit is a note that was found.
 type Hit struct {
 	ID         uuid.UUID
 	Note       *NoteView // nil with IDsOnly
 	Score      float64   // higher is better
 	Sources    []Source
-	IsNeighbor bool // found along a link and not by itself
+	IsNeighbor bool // found by a link only
 	Explain    *Explain
-	Passage    *text.Span // the best passage of the content by words; nil where it is one passage
+	Passage    *text.Span // the best passage by words; nil if the content is one passage or no word matches
 }
 
-// Explain says how a score came to be.
+// Explain shows how a score was computed.
 type Explain struct {
 	Signals []search.Part `json:"signals"`           // parts of the score, with their weights
-	Via     *uuid.UUID    `json:"via,omitempty"`     // the hit whose link led here, or the entity whose edge this is
-	Hops    int           `json:"hops,omitempty"`    // links between it and a direct hit
-	Tokens  int           `json:"tokens,omitempty"`  // of its text, with a token budget
+	Via     *uuid.UUID    `json:"via,omitempty"`     // the hit with the link to it, or the entity with the edge
+	Hops    int           `json:"hops,omitempty"`    // links from a direct hit
+	Tokens  int           `json:"tokens,omitempty"`  // of its text; with a token budget only
 	Version string        `json:"version,omitempty"` // of the note that was scored
 }
 
@@ -114,18 +114,17 @@ type Result struct {
 	Hits     []Hit
 	Revision memory.Revision
 	Mode     Mode    // as asked
-	Profile  Profile // that ranked; "" where nothing was fused
-	// Answerable says how well the best hit itself fits the query, 0..1; nil
-	// without hits and where words alone answered. It tells little: see docs/recall.md.
+	Profile  Profile // that ranked; "" if nothing was fused
+	// Answerable is how well the best hit alone matches the query, 0..1. It is nil without hits, and
+	// when words alone answered. It is a weak signal: see docs/recall.md.
 	Answerable *float64
-	// Degraded says why less than the mode asked for answered, such as an
-	// embedder that is down in hybrid mode or a model that failed to rerank.
-	// "" otherwise.
+	// Degraded is the reason why less answered than the mode asks for, such as an embedder that is
+	// down in hybrid mode or a model that failed to rerank. "" otherwise.
 	Degraded string
 	Took     time.Duration
 }
 
-// HotNote is a note with what its use is worth: memory.HotScore of Note.Usage.
+// HotNote is a note with the score of its use: memory.HotScore of Note.Usage.
 type HotNote struct {
 	Note  NoteView
 	Score float64
@@ -136,15 +135,15 @@ type ListQuery struct {
 	Filter    filter.Expr
 	Kinds     []memory.Kind
 	States    []memory.State
-	After     uuid.UUID // id of the last one of the page before
+	After     uuid.UUID // id of the last note of the previous page
 	Newest    bool      // newest id, or time, first
-	ByTime    bool      // by event time, then by id; AfterTime stands beside After
-	AfterTime time.Time // event time of the last one of the page before
+	ByTime    bool      // by event time, then by id; continue with After and AfterTime
+	AfterTime time.Time // event time of the last note of the previous page
 	Limit     int       // default 50, at most 200
 	Embedding bool
 }
 
-// Page is a page of notes; Next is zero at the end.
+// Page is a page of notes. Next is zero at the end.
 type Page struct {
 	Items    []NoteView
 	Next     uuid.UUID
@@ -152,8 +151,7 @@ type Page struct {
 	Revision memory.Revision
 }
 
-// HistoryPage is a page of versions, newest first; Next is 0 at the end and
-// else goes into the next call's before.
+// HistoryPage is a page of versions, newest first. Next is the next call's before, 0 at the end.
 type HistoryPage struct {
 	Items    []memory.HistoryEntry
 	Next     memory.Revision
@@ -170,10 +168,10 @@ type GraphQuery struct {
 // Node is a note of a graph.
 type Node struct {
 	Note     memory.Note
-	Distance *int // links between it and the center; nil without a center
+	Distance *int // in links from the center; nil without a center
 }
 
-// Graph is a set of notes and the links whose ends are both in it.
+// Graph is a set of notes and the links between them.
 type Graph struct {
 	Nodes     []Node
 	Links     []memory.Link
@@ -181,14 +179,14 @@ type Graph struct {
 	Revision  memory.Revision
 }
 
-// The states of an index. Cold: the next search waits until it is filled.
+// The states of an index. A search waits until a cold index is filled.
 const (
 	StateCold    = "cold"
 	StateLoading = "loading"
 	StateReady   = "ready"
 )
 
-// IndexState tells about the indexes of a view's layers in this process.
+// IndexState describes the indexes of a view's layers in this process.
 type IndexState struct {
 	State    string          // the least ready layer's
 	Revision memory.Revision // of the nearest layer

@@ -14,9 +14,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// counter counts recalls in memory and writes them in batches. What is not
-// written yet is added to what the store says, so reads are exact within the
-// process; a crash loses at most one interval of counts.
+// counter counts recalls in memory and writes them in batches. Counts that are not written yet are
+// added to those of the store, so reads are exact within the process. A crash loses at most one
+// interval of counts.
 type counter struct {
 	store memory.Reader
 
@@ -26,13 +26,13 @@ type counter struct {
 
 // book holds the counts of one collection that are not written yet.
 type book struct {
-	// flushing is held for writing while the counts move into the store, and
-	// for reading while store and counts are added up, so none counts twice.
+	// flushing is held for writing while counts move into the store, and for reading while those of
+	// the store and of the book are added, so no recall is counted twice.
 	flushing sync.RWMutex
 
 	mu     sync.Mutex
-	closed bool         // left the counter; a new book takes what comes
-	scope  tenant.Scope // of the last one who recalled: it reaches the collection
+	closed bool         // removed from the counter; new counts go to a new book
+	scope  tenant.Scope // of the last recall; it reaches the collection
 	deltas map[uuid.UUID]memory.UsageDelta
 }
 
@@ -40,15 +40,15 @@ func newCounter(store memory.Reader) *counter {
 	return &counter{store: store, books: map[uuid.UUID]*book{}}
 }
 
-// book gives the book of a collection, nil when nothing is counted in one.
+// book returns the book of a collection, nil if there is none.
 func (c *counter) book(collection uuid.UUID) *book {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.books[collection]
 }
 
-// opened gives the book of a collection to be written in, locked.
-func (c *counter) opened(collection uuid.UUID) *book {
+// lockBook returns the book of a collection, locked, and creates it if necessary.
+func (c *counter) lockBook(collection uuid.UUID) *book {
 	for {
 		c.mu.Lock()
 		b, ok := c.books[collection]
@@ -65,8 +65,8 @@ func (c *counter) opened(collection uuid.UUID) *book {
 	}
 }
 
-// close takes an empty book out of the counter.
-func (c *counter) close(collection uuid.UUID, b *book) {
+// closeBook removes an empty book from the counter.
+func (c *counter) closeBook(collection uuid.UUID, b *book) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b.mu.Lock()
@@ -82,7 +82,7 @@ func (c *counter) add(s tenant.Scope, collection uuid.UUID, notes []uuid.UUID, a
 	if len(notes) == 0 {
 		return
 	}
-	b := c.opened(collection)
+	b := c.lockBook(collection)
 	defer b.mu.Unlock()
 	b.scope = s
 	for _, id := range notes {
@@ -96,11 +96,11 @@ func (c *counter) add(s tenant.Scope, collection uuid.UUID, notes []uuid.UUID, a
 	}
 }
 
-// usage reads the usage of notes: the store's and what is not written yet.
+// usage returns the usage of notes: that of the store and what is not written yet.
 func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
 	b := c.book(v.Collection.ID)
 	if b == nil {
-		b = &book{} // nothing waits
+		b = &book{} // everything is written
 	}
 	b.flushing.RLock()
 	defer b.flushing.RUnlock()
@@ -129,10 +129,9 @@ func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids 
 	return out, nil
 }
 
-// flush writes what was counted, collection by collection in order of id, and
-// so do other processes: nobody waits for each other in a circle. Counts that
-// could not be written stay for the next time, those of a collection that is
-// gone are dropped.
+// flush writes the counts collection by collection in the order of ids. All processes use this
+// order, so they cannot deadlock. Counts that could not be written are kept for the next flush;
+// counts of a deleted collection are dropped.
 func (c *counter) flush(ctx context.Context) error {
 	c.mu.Lock()
 	ids := make([]uuid.UUID, 0, len(c.books))
@@ -143,7 +142,7 @@ func (c *counter) flush(ctx context.Context) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	var first error
 	for _, id := range ids {
-		err := c.flushBook(ctx, id)
+		err := c.flushCollection(ctx, id)
 		if err != nil && first == nil {
 			first = err
 		}
@@ -151,7 +150,7 @@ func (c *counter) flush(ctx context.Context) error {
 	return first
 }
 
-func (c *counter) flushBook(ctx context.Context, collection uuid.UUID) error {
+func (c *counter) flushCollection(ctx context.Context, collection uuid.UUID) error {
 	b := c.book(collection)
 	if b == nil {
 		return nil
@@ -160,7 +159,7 @@ func (c *counter) flushBook(ctx context.Context, collection uuid.UUID) error {
 	scope, waiting := b.scope, len(b.deltas)
 	b.mu.Unlock()
 	if waiting == 0 {
-		c.close(collection, b)
+		c.closeBook(collection, b)
 		return nil
 	}
 	v, err := c.store.OpenView(ctx, scope, collection.String(), memory.At{})
@@ -168,7 +167,7 @@ func (c *counter) flushBook(ctx context.Context, collection uuid.UUID) error {
 		b.mu.Lock()
 		clear(b.deltas)
 		b.mu.Unlock()
-		c.close(collection, b)
+		c.closeBook(collection, b)
 		return nil
 	}
 	if err != nil {

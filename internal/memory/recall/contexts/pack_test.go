@@ -1,6 +1,7 @@
-package recall_test
+package contexts_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,12 +16,12 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/memory/recall/contexts"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// pieces are of many scripts, and of what a frame could trip over.
+// pieces are texts of many scripts, and texts that could break the frame.
 var pieces = []string{
 	"tide", "harbour", "Ada:", "assistant:", "潮汐表", "灯台の", "조수", "прилив", "παλίρροια", "المد", "גאות", "ज्वार", "น้ำขึ้นน้ำลง", "thủy triều",
 	"👩‍👩‍👧‍👦", "🏴\U000e0067\U000e0062\U000e007f", "e\u0301\u0323", "zero\u200bwidth", "\u202eback", "\ufeff", "\x07", "\x1b[31m", "tab\there",
@@ -29,8 +30,8 @@ var pieces = []string{
 	"A sentence ends here.", "Why?", strings.Repeat("x", 3000), strings.Repeat("海", 900), strings.Repeat("pier and boat. ", 60), strings.Repeat("\n- item", 40), " ", "  ",
 }
 
-func drawHits(t *rapid.T) []recall.Hit {
-	hits := make([]recall.Hit, rapid.IntRange(0, 12).Draw(t, "hits"))
+func drawHits(t *rapid.T) []contexts.Hit {
+	hits := make([]contexts.Hit, rapid.IntRange(0, 12).Draw(t, "hits"))
 	start := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 	for i := range hits {
 		n := memory.Note{
@@ -45,37 +46,38 @@ func drawHits(t *rapid.T) []recall.Hit {
 				"speaker": rapid.SampledFrom([]any{"Ada", "Ada\n[7] Ben", "[3]", "", 3.0, "\u202e"}).Draw(t, "speaker"),
 			}
 		}
-		hits[i] = recall.Hit{ID: n.ID, Note: &recall.NoteView{Note: n}}
+		hits[i] = contexts.Hit{Note: &n}
 	}
 	return hits
 }
 
-func drawContext(t *rapid.T) (recall.ContextQuery, recall.Context) {
-	q := recall.ContextQuery{
-		Text:        rapid.SampledFrom(pieces[:14]).Draw(t, "query"),
-		TokenBudget: rapid.OneOf(rapid.IntRange(1, 60), rapid.IntRange(1, 4000)).Draw(t, "budget"),
-		Order:       rapid.SampledFrom([]recall.Order{recall.OrderTime, recall.OrderRelevance}).Draw(t, "order"),
-		Encoding:    rapid.SampledFrom(search.Encodings()).Draw(t, "encoding"),
+func drawContext(t *rapid.T) (contexts.Request, contexts.Result) {
+	r := contexts.Request{
+		Query:    rapid.SampledFrom(pieces[:14]).Draw(t, "query"),
+		Budget:   rapid.OneOf(rapid.IntRange(1, 60), rapid.IntRange(1, 4000)).Draw(t, "budget"),
+		Order:    rapid.SampledFrom([]contexts.Order{contexts.OrderTime, contexts.OrderRelevance}).Draw(t, "order"),
+		Encoding: rapid.SampledFrom(search.Encodings()).Draw(t, "encoding"),
+		Hits:     drawHits(t),
 	}
-	out, err := recall.Pack(drawHits(t), q)
+	out, err := contexts.Write(t.Context(), &r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return q, out
+	return r, out
 }
 
-// C145: whatever the texts and the budget, the text has as many tokens as it
-// says, and never more than it may.
+// C145: with any texts and any budget, the text has the reported number of tokens and stays within
+// the budget.
 func TestContextKeepsItsBudget(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q, out := drawContext(t)
-		n, err := q.Encoding.Count(out.Text)
+		r, out := drawContext(t)
+		n, err := r.Encoding.Count(out.Text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n != out.Tokens || n > q.TokenBudget {
-			t.Fatalf("says %d tokens of %d in %s, has %d:\n%s", out.Tokens, q.TokenBudget, q.Encoding, n, out.Text)
+		if n != out.Tokens || n > r.Budget {
+			t.Fatalf("says %d tokens of %d in %s, has %d:\n%s", out.Tokens, r.Budget, r.Encoding, n, out.Text)
 		}
 	})
 }
@@ -84,12 +86,12 @@ var (
 	partLine = regexp.MustCompile(`^## (Blocks|Profile|Knowledge|Summaries|Entities|Facts|Notes|Passages|Episodes)$`)
 	dateLine = regexp.MustCompile(`^### [A-Z][a-z]+day 2026-01-0\d( \d\d:\d\d)?$`)
 	noteLine = regexp.MustCompile(`^\[(\d+)\] \S`)
-	goesOn   = regexp.MustCompile(`^    \s*\S`)
+	nextLine = regexp.MustCompile(`^    \s*\S`)
 	anyMark  = regexp.MustCompile(`(?:^|[^\\])\[\d+\]`)
 )
 
-// No content makes a line of the frame, a mark, or a character that is not
-// seen: every line is what the frame says it is, and marks count up.
+// No content produces a line of the frame, a mark or an invisible character: every line has the form
+// of the frame, and marks count up.
 func TestContentStaysInItsPlace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -107,10 +109,10 @@ func TestContentStaysInItsPlace(t *testing.T) {
 					marks++
 					mark := fmt.Sprintf("[%d] ", marks)
 					if !strings.HasPrefix(l, mark) {
-						t.Fatalf("%q stands where %q should", l, mark)
+						t.Fatalf("%q is in the place of %q", l, mark)
 					}
 					rest = l[len(mark):]
-				case goesOn.MatchString(l):
+				case nextLine.MatchString(l):
 				default:
 					t.Fatalf("%q is no line of the frame:\n%s", l, out.Text)
 				}
@@ -131,14 +133,16 @@ func TestContentStaysInItsPlace(t *testing.T) {
 }
 
 // hit is a note that a search found.
-func hit(kind memory.Kind, at int, content string) recall.Hit {
+func hit(kind memory.Kind, at int, content string) contexts.Hit {
 	n := memory.Note{ID: uuid.Must(uuid.NewV7()), Kind: kind, Content: content, OccurredAt: time.Date(2026, 1, 5, at, 0, 0, 0, time.UTC)}
-	return recall.Hit{ID: n.ID, Note: &recall.NoteView{Note: n}}
+	return contexts.Hit{Note: &n}
 }
 
-func pack(t *testing.T, q recall.ContextQuery, hits ...recall.Hit) recall.Context {
+// write writes a context of hits; by default of 2,000 tokens, in the order of time.
+func write(t *testing.T, r contexts.Request, hits ...contexts.Hit) contexts.Result {
 	t.Helper()
-	out, err := recall.Pack(hits, q)
+	r.Budget, r.Order, r.Encoding, r.Hits = cmp.Or(r.Budget, 2000), cmp.Or(r.Order, contexts.OrderTime), search.O200k, hits
+	out, err := contexts.Write(t.Context(), &r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,18 +152,18 @@ func pack(t *testing.T, q recall.ContextQuery, hits ...recall.Hit) recall.Contex
 func TestEveryKindHasItsPart(t *testing.T) {
 	t.Parallel()
 	for _, k := range append(memory.Kinds(), "a kind to come") {
-		out := pack(t, recall.ContextQuery{Text: "a"}, hit(k, 1, "a"))
+		out := write(t, contexts.Request{Query: "a"}, hit(k, 1, "a"))
 		if len(out.Parts) != 1 || len(out.Citations) != 1 {
 			t.Errorf("%s: %+v", k, out)
 		}
 	}
 }
 
-// What says the same is shown once, in the words of the best hit; what says
-// more, or is too short to be a quotation, stays.
+// Repeated text is shown once, in the words of the best hit. Text that says more, or is too short to
+// be a quotation, is shown.
 func TestContextSaysThingsOnce(t *testing.T) {
 	t.Parallel()
-	q := recall.ContextQuery{Text: "ferry", Order: recall.OrderRelevance}
+	q := contexts.Request{Query: "ferry", Order: contexts.OrderRelevance}
 	for name, tt := range map[string]struct {
 		first, second string
 		shown         int
@@ -178,7 +182,7 @@ func TestContextSaysThingsOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := pack(t, q, hit(memory.KindFact, 1, tt.first), hit(memory.KindFact, 2, tt.second))
+			out := write(t, q, hit(memory.KindFact, 1, tt.first), hit(memory.KindFact, 2, tt.second))
 			if len(out.Citations) != tt.shown || !strings.Contains(out.Text, tt.first) {
 				t.Errorf("%s", out.Text)
 			}
@@ -186,7 +190,7 @@ func TestContextSaysThingsOnce(t *testing.T) {
 	}
 }
 
-// leaving is the context of a caller who leaves once it was asked for so often.
+// leaving is a context that ends after Err was called a number of times.
 type leaving struct {
 	context.Context
 	asks int
@@ -199,78 +203,89 @@ func (l *leaving) Err() error {
 	return nil
 }
 
-// Nothing is worked out any more for a caller who has left, neither while notes
-// are chosen nor while they fill what is left of the budget.
+// Writing stops when the caller has left, both while notes are chosen and while they use the rest of
+// the budget.
 func TestContextEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
-	q := recall.ContextQuery{Text: "soundings pilot", TokenBudget: 3000}
-	hits := []recall.Hit{hit(memory.KindMessage, 1, mapmaker), hit(memory.KindMessage, 2, "Another long one. "+mapmaker)}
+	r := contexts.Request{
+		Query: "soundings pilot", Budget: 3000, Encoding: search.O200k, Order: contexts.OrderTime,
+		Hits: []contexts.Hit{hit(memory.KindMessage, 1, mapmaker), hit(memory.KindMessage, 2, "Another long one. "+mapmaker)},
+	}
 	for asks := range 4 {
-		if _, err := recall.PackWhile(&leaving{t.Context(), asks}, hits, q); !fault.Is(err, fault.Timeout) || !errors.Is(err, context.Canceled) {
+		if _, err := contexts.Write(&leaving{t.Context(), asks}, &r); !fault.Is(err, fault.Timeout) || !errors.Is(err, context.Canceled) {
 			t.Errorf("after %d looks: %v", asks, err)
 		}
 	}
-	if _, err := recall.PackWhile(&leaving{t.Context(), 4}, hits, q); err != nil {
+	if _, err := contexts.Write(&leaving{t.Context(), 4}, &r); err != nil {
 		t.Error(err)
 	}
 }
 
-// A long text shows the passages that answer, and the whole of it when nothing
-// else needs the room.
+// Of a long text, the passages that match are shown, and all of it if nothing else needs the room.
 func TestLongTextsAreCut(t *testing.T) {
 	t.Parallel()
-	tight := pack(t, recall.ContextQuery{Text: "soundings pilot", TokenBudget: 150}, hit(memory.KindMessage, 1, "assistant: "+mapmaker))
+	tight := write(t, contexts.Request{Query: "soundings pilot", Budget: 150}, hit(memory.KindMessage, 1, "assistant: "+mapmaker))
 	if len(tight.Citations) != 1 || !strings.Contains(tight.Text, "[1] assistant: … ") || !strings.Contains(tight.Text, "pilot Marisol") || strings.Contains(tight.Text, "four sheets") {
 		t.Errorf("%s", tight.Text)
 	}
 	found := hit(memory.KindMessage, 1, mapmaker)
 	at := strings.Index(mapmaker, "New sheets")
 	found.Passage = &text.Span{Start: at, End: len(mapmaker)}
-	if out := pack(t, recall.ContextQuery{Text: "soundings pilot", TokenBudget: 150}, found); !strings.Contains(out.Text, "pencil counts") {
+	if out := write(t, contexts.Request{Query: "soundings pilot", Budget: 150}, found); !strings.Contains(out.Text, "pencil counts") {
 		t.Errorf("the passage that the search found is left out: %s", out.Text)
 	}
-	wide := pack(t, recall.ContextQuery{Text: "soundings pilot"}, hit(memory.KindMessage, 1, "assistant: "+mapmaker))
+	wide := write(t, contexts.Request{Query: "soundings pilot"}, hit(memory.KindMessage, 1, "assistant: "+mapmaker))
 	if !strings.Contains(wide.Text, mapmaker) || strings.Contains(wide.Text, "…") {
 		t.Errorf("%s", wide.Text)
 	}
-	squeezed := pack(t, recall.ContextQuery{Text: "soundings pilot", TokenBudget: 40}, hit(memory.KindFact, 1, mapmaker), hit(memory.KindFact, 1, "The pilot sleeps."))
+	squeezed := write(t, contexts.Request{Query: "soundings pilot", Budget: 40}, hit(memory.KindFact, 1, mapmaker), hit(memory.KindFact, 1, "The pilot sleeps."))
 	if len(squeezed.Citations) != 1 || !strings.HasSuffix(squeezed.Text, "…") && !strings.Contains(squeezed.Text, "sleeps") {
 		t.Errorf("%s", squeezed.Text)
 	}
-	alone := pack(t, recall.ContextQuery{Text: "soundings pilot", TokenBudget: 40}, hit(memory.KindFact, 1, mapmaker))
+	alone := write(t, contexts.Request{Query: "soundings pilot", Budget: 40}, hit(memory.KindFact, 1, mapmaker))
 	if len(alone.Citations) != 1 || !strings.HasSuffix(alone.Text, "…") || alone.Tokens < 35 {
 		t.Errorf("%d tokens: %s", alone.Tokens, alone.Text)
 	}
 }
 
-// What does not fit makes room for what does.
+// A hit that does not fit is skipped, and smaller ones are shown.
 func TestSmallHitsFillTheBudget(t *testing.T) {
 	t.Parallel()
-	out := pack(t, recall.ContextQuery{Text: "ferry", TokenBudget: 60},
+	out := write(t, contexts.Request{Query: "ferry", Budget: 60},
 		hit(memory.KindFact, 1, "The ferry leaves at seven."), hit(memory.KindFact, 1, mapmaker), hit(memory.KindFact, 1, "The ferry is green."))
 	if len(out.Citations) != 2 || !strings.Contains(out.Text, "green") {
 		t.Errorf("%s", out.Text)
 	}
 }
 
-// Turns of one session stand under one date, also when another session goes on
-// meanwhile; the next day has a date of its own.
-func TestSessionsStandTogether(t *testing.T) {
+// Turns of one session share a date heading, also when another session overlaps it. The next day has
+// a heading of its own.
+func TestSessionsShareAHeading(t *testing.T) {
 	t.Parallel()
-	turn := func(session string, at int, content string) recall.Hit {
+	turn := func(session string, at int, content string) contexts.Hit {
 		h := hit(memory.KindMessage, at, content)
 		h.Note.Attributes = map[string]any{"session": session, "role": "user"}
 		return h
 	}
-	hits := []recall.Hit{turn("b", 10, "b ten"), turn("a", 11, "a eleven"), turn("b", 12, "b twelve"), turn("a", 9, "a nine"), turn("a", 33, "a next day")}
-	for order, want := range map[recall.Order]string{
-		recall.OrderTime: "## Episodes\n### Monday 2026-01-05 09:00\n[1] user: a nine\n[2] user: a eleven\n### Monday 2026-01-05 10:00\n[3] user: b ten\n[4] user: b twelve\n" +
+	hits := []contexts.Hit{turn("b", 10, "b ten"), turn("a", 11, "a eleven"), turn("b", 12, "b twelve"), turn("a", 9, "a nine"), turn("a", 33, "a next day")}
+	for order, want := range map[contexts.Order]string{
+		contexts.OrderTime: "## Episodes\n### Monday 2026-01-05 09:00\n[1] user: a nine\n[2] user: a eleven\n### Monday 2026-01-05 10:00\n[3] user: b ten\n[4] user: b twelve\n" +
 			"### Tuesday 2026-01-06 09:00\n[5] user: a next day",
-		recall.OrderRelevance: "## Episodes\n### Monday 2026-01-05 10:00\n[1] user: b ten\n### Monday 2026-01-05 11:00\n[2] user: a eleven\n### Monday 2026-01-05 12:00\n[3] user: b twelve\n" +
+		contexts.OrderRelevance: "## Episodes\n### Monday 2026-01-05 10:00\n[1] user: b ten\n### Monday 2026-01-05 11:00\n[2] user: a eleven\n### Monday 2026-01-05 12:00\n[3] user: b twelve\n" +
 			"### Monday 2026-01-05 09:00\n[4] user: a nine\n### Tuesday 2026-01-06 09:00\n[5] user: a next day",
 	} {
-		if out := pack(t, recall.ContextQuery{Text: "a", Order: order}, hits...); out.Text != want {
+		if out := write(t, contexts.Request{Query: "a", Order: order}, hits...); out.Text != want {
 			t.Errorf("by %s:\n%s", order, out.Text)
 		}
 	}
 }
+
+const mapmaker = "The map of the estuary was drawn in four sheets by the harbour office. Copies hang in the hall, and the sailors use them daily. " +
+	"The paper is thick and yellow, bought from a mill upriver that closed long ago. The frames were made by the carpenter from old ship's planks. " +
+	"Nobody remembers who paid for the glass, which is greenish and full of bubbles. The lamps above them were added after the big storm. " +
+	"A second set is kept in a tin chest under the stairs, wrapped in oilcloth. It smells of tar, and moths have never touched it. " +
+	"Visitors are shown the first set only, unless they ask for the other one by name. The keeper likes being asked and tells the story well. " +
+	"The soundings in the north channel are wrong by two fathoms, as the pilot Marisol found out in spring. She wrote the right ones on the margin in pencil. " +
+	"The clerk wanted to rub them out. The harbour master forbade it and signed beside each figure. " +
+	"New sheets have been promised by the survey for years. They will come when the survey has a boat, a surveyor, and fine weather in the same week. " +
+	"Until then the pencil counts, and every apprentice learns to read it before anything else is taught."

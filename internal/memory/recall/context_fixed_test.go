@@ -9,15 +9,13 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
-	"pgregory.net/rapid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/search"
 )
 
-// banked is a collection that is read as a bank of memories is, with the notes that it pins.
+// banked adds a collection with the reading of a memory bank, and with the notes that it pins.
 func (r *reading) banked() memory.Collection {
 	r.t.Helper()
 	c := r.read("banked", memory.Reading{
@@ -51,9 +49,9 @@ func (r *reading) keyed(c memory.Collection, kind memory.Kind, key, content stri
 	return w.Note.ID
 }
 
-// C093, C098, C100, C106: one context shows the portrait with how to reply to
-// such a person, who she is, the overall history, what was found by date, the
-// oldest day first and each once, and what was said last, in order and not twice.
+// C093, C098, C100, C106: one context shows the portrait with how to reply to such a person, the
+// profile, the overall history, the hits by date with the oldest day first and each once, and the
+// latest messages, in order and not twice.
 func TestContextOfABank(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *reading) {
@@ -92,7 +90,7 @@ func TestContextOfABank(t *testing.T) {
 		if p := out.Parts[len(out.Parts)-1]; p.Kind != "messages" || len(p.Citations) != 3 {
 			t.Errorf("the last part is %+v", p)
 		}
-		// C109: what was found is strengthened, what only stands is not.
+		// C109: a note that was found is strengthened, a fixed note is not.
 		for i, cited := range out.Citations {
 			n, err := r.recall.Get(t.Context(), r.all, r.view(c), cited.Note, false)
 			r.must(err)
@@ -103,7 +101,7 @@ func TestContextOfABank(t *testing.T) {
 	})
 }
 
-// C098, C099: another portrait makes another context for the same question.
+// C098, C099: another portrait produces another context for the same question.
 func TestContextFollowsThePortrait(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -119,7 +117,7 @@ func TestContextFollowsThePortrait(t *testing.T) {
 	}
 }
 
-// C104: the dialogue is the query, and what it says itself is not said again.
+// C104: the dialogue is the query, and its own turns are not repeated.
 func TestContextOfADialogue(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -132,8 +130,8 @@ func TestContextOfADialogue(t *testing.T) {
 	}
 }
 
-// A filter of the caller holds for what stands, too.
-func TestContextFiltersWhatStands(t *testing.T) {
+// The caller's filter applies to fixed notes, too.
+func TestContextFiltersFixedNotes(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
 	c := r.banked()
@@ -145,7 +143,7 @@ func TestContextFiltersWhatStands(t *testing.T) {
 	}
 }
 
-// Facts say how sure they are and when they end, where a policy reads them.
+// Facts show their confidence and their end, if a policy defines how they are read.
 func TestContextOfFacts(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -160,8 +158,8 @@ func TestContextOfFacts(t *testing.T) {
 	}
 }
 
-// What stands leaves a small budget to what was found, and takes what is left of
-// a large one, what is pinned no more than half of it.
+// Fixed notes leave a small budget to the hits, and use the rest of a large one, pinned notes at
+// most half of it.
 func TestContextShares(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -195,54 +193,4 @@ func TestContextShares(t *testing.T) {
 	if !strings.Contains(lines[len(lines)-1], "number 19") {
 		t.Errorf("the newest message is not the last: %q", lines[len(lines)-1])
 	}
-}
-
-// C145: whatever stands and whatever the budget, the text has as many tokens as
-// it says, never more than it may, and every mark stands once.
-func TestStandingContextKeepsItsBudget(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		q := recall.ContextQuery{
-			Text:        rapid.SampledFrom(pieces[:14]).Draw(t, "query"),
-			TokenBudget: rapid.OneOf(rapid.IntRange(1, 200), rapid.IntRange(1, 4000)).Draw(t, "budget"),
-			Order:       rapid.SampledFrom([]recall.Order{recall.OrderTime, recall.OrderRelevance}).Draw(t, "order"),
-			Encoding:    rapid.SampledFrom(search.Encodings()).Draw(t, "encoding"),
-		}
-		rd := memory.Reading{Kinds: []memory.Kind{memory.KindFact}, ByDate: rapid.Bool().Draw(t, "by date")}
-		hits := drawHits(t)
-		var recent []memory.Note
-		for _, h := range drawHits(t) {
-			h.Note.Kind = memory.KindMessage
-			recent = append(recent, h.Note.Note)
-		}
-		var pinned []memory.Note
-		for _, h := range drawHits(t) {
-			h.Note.Attributes = map[string]any{"reply_strategy": rapid.SampledFrom(pieces).Draw(t, "strategy")}
-			pinned = append(pinned, h.Note.Note)
-		}
-		if len(recent) > 0 && rapid.Bool().Draw(t, "found as well") {
-			hits = append(hits, recall.Hit{ID: recent[0].ID, Note: &recall.NoteView{Note: recent[0]}})
-		}
-		out, err := recall.PackStanding(pinned, recent, hits, q, rd)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := q.Encoding.Count(out.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n != out.Tokens || n > q.TokenBudget {
-			t.Fatalf("says %d tokens of %d in %s, has %d:\n%s", out.Tokens, q.TokenBudget, q.Encoding, n, out.Text)
-		}
-		seen := map[uuid.UUID]bool{}
-		for i, c := range out.Citations {
-			if seen[c.Note] {
-				t.Fatalf("a note is cited twice:\n%s", out.Text)
-			}
-			seen[c.Note] = true
-			if mark := fmt.Sprintf("\n[%d] ", i+1); strings.Count(out.Text, mark) != 1 {
-				t.Fatalf("%q is not there once:\n%s", mark, out.Text)
-			}
-		}
-	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// bookish is a policy that keeps notes as they are given, and whose config says how they are read.
+// bookish is a policy that stores notes as they are, and whose config holds the reading.
 type bookish struct{ policy.None }
 
 func (bookish) Name() string                      { return "bookish" }
@@ -30,7 +30,7 @@ func (bookish) Reading(config json.RawMessage) (out memory.Reading) {
 	return out
 }
 
-// read makes a collection that is read in this way.
+// read creates a collection with this reading.
 func (r *reading) read(name string, rd memory.Reading) memory.Collection {
 	r.t.Helper()
 	config, err := json.Marshal(rd) //nolint:musttag // only this test reads it
@@ -56,8 +56,8 @@ func only(t *testing.T, got []uuid.UUID, want ...uuid.UUID) {
 	}
 }
 
-// What a collection is searched for is its policy's to say, unless a caller
-// names kinds, wherever in the filter.
+// The policy selects the kinds that a search returns, unless the caller names kinds anywhere in the
+// filter.
 func TestReadingKinds(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *reading) {
@@ -88,7 +88,7 @@ func TestReadingKinds(t *testing.T) {
 	})
 }
 
-// A link leads to nothing that the policy does not want to be found.
+// Links lead to no kinds that the policy excludes.
 func TestReadingHoldsForLinked(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -101,7 +101,7 @@ func TestReadingHoldsForLinked(t *testing.T) {
 	only(t, found(r.search(c, recall.Query{Text: "ferry", Mode: recall.Lexical, ExpandLinks: 1})), fact, other)
 }
 
-// The policy says how many hits there are, and a caller has the last word.
+// The policy sets the default number of hits, and the caller may override it.
 func TestReadingK(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
@@ -120,8 +120,7 @@ func TestReadingK(t *testing.T) {
 	}
 }
 
-// What has expired is found no more, whatever other notes there are, and only
-// who asks for the expiry sees it.
+// Expired notes are not found, also among other notes, except by a filter on the expiry.
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *reading) {

@@ -1,0 +1,147 @@
+package contexts
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// Shares of a budget, as divisors. Fixed notes (pinned notes and the newest messages) rarely hold
+// the answer, so they first get a small share and the hits get the rest. What the hits leave goes to
+// pinned notes, up to half of the budget, and to older messages.
+const (
+	pinnedShare    = 8
+	pinnedMaxShare = 2
+	recentShare    = 8
+)
+
+// placeFixed adds the fixed notes: pinned ones each within an equal part of their share, then the
+// newest messages within theirs.
+func (p *packer) placeFixed(r *Request) error {
+	p.fixedNotes = map[uuid.UUID]bool{}
+	for _, turn := range r.Dialogue {
+		p.saidTexts = append(p.saidTexts, saidText{words: normalizeWords(turn)})
+	}
+	room := p.budget / pinnedShare
+	for i := range r.Pinned {
+		it := newPinned(&r.Pinned[i])
+		p.pinned = append(p.pinned, it)
+		if err := p.fitFixed(it, p.used+room/(len(r.Pinned)-i)); err != nil {
+			return err
+		}
+		room -= it.cost
+	}
+	p.moreRecent = slices.DeleteFunc(r.Recent, func(n memory.Note) bool {
+		return p.isSaid(normalizeWords(n.Content)) || strings.TrimSpace(visibleText(n.Content)) == ""
+	})
+	return p.placeRecent(p.used + p.budget/recentShare)
+}
+
+// fitFixed adds as much of a fixed note as keeps the used tokens within limit: all of it, its best
+// passages, or its beginning.
+func (p *packer) fitFixed(it *item, limit int) error {
+	it.passages.rank(p.query, nil)
+	if len(it.passages.spans) == 0 {
+		return nil
+	}
+	if it.cost == 0 { // else it was placed before, and keeps its headings
+		var err error
+		if it.headings, err = p.headingTokens(it); err != nil {
+			return err
+		}
+	}
+	it.cost = 0
+	fits := func() bool { return p.used+it.headings+it.tokens <= min(limit, p.budget) }
+	n, err := largestFitting(len(it.passages.spans), func(n int) (bool, error) {
+		err := p.showPassages(it, n)
+		return fits(), err
+	})
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		if err := p.showPassages(it, n); err != nil {
+			return err
+		}
+	} else if shown, err := p.showBeginning(it, fits); err != nil || !shown {
+		return err
+	}
+	p.addFixed(it)
+	return nil
+}
+
+// addFixed adds a fixed note to the context.
+func (p *packer) addFixed(it *item) {
+	it.cost = it.headings + it.tokens
+	p.used += it.cost
+	p.items = append(p.items, it)
+	if !p.fixedNotes[it.note.ID] {
+		p.fixedNotes[it.note.ID] = true
+		p.saidTexts = append(p.saidTexts, saidText{words: normalizeWords(it.note.Content)})
+	}
+}
+
+// placeRecent adds recent messages, newest first and without gaps, as long as the used tokens stay
+// within limit. The newest message is cut if necessary.
+func (p *packer) placeRecent(limit int) error {
+	for len(p.moreRecent) > 0 {
+		if n := &p.moreRecent[0]; p.isSaid(normalizeWords(n.Content)) || slices.ContainsFunc(p.items, func(it *item) bool { return it.note.ID == n.ID }) {
+			p.moreRecent = p.moreRecent[1:] // a hit shows it
+			continue
+		}
+		it := newItem(&p.moreRecent[0], nil)
+		it.part = partMessages
+		before := len(p.items)
+		if p.fixedRecent == 0 {
+			if err := p.fitFixed(it, limit); err != nil {
+				return err
+			}
+		} else if err := p.fitWhole(it, limit); err != nil {
+			return err
+		}
+		if len(p.items) == before {
+			return nil
+		}
+		p.fixedRecent++
+		p.moreRecent = p.moreRecent[1:]
+	}
+	return nil
+}
+
+// fitWhole adds a fixed note if all of it keeps the used tokens within limit.
+func (p *packer) fitWhole(it *item, limit int) error {
+	var err error
+	if it.headings, err = p.headingTokens(it); err != nil {
+		return err
+	}
+	if err := p.showPassages(it, len(it.passages.spans)); err != nil {
+		return err
+	}
+	if p.used+it.headings+it.tokens <= min(limit, p.budget) {
+		p.addFixed(it)
+	}
+	return nil
+}
+
+// growFixed spends what the hits left of the budget on pinned notes, up to their largest share, then
+// on older messages.
+func (p *packer) growFixed() error {
+	held := 0
+	for _, it := range p.pinned {
+		held += it.cost
+	}
+	for _, it := range p.pinned {
+		// Remove the note, and place it again with more room.
+		held -= it.cost
+		p.used -= it.cost
+		p.items = slices.DeleteFunc(p.items, func(o *item) bool { return o == it })
+		if err := p.fitFixed(it, p.used+p.budget/pinnedMaxShare-held); err != nil {
+			return err
+		}
+		held += it.cost
+	}
+	return p.placeRecent(p.budget)
+}

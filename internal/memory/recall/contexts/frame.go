@@ -1,0 +1,158 @@
+package contexts
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// The frame of a context consists of whole lines:
+//
+//	## Episodes                    a part
+//	### Friday 2026-05-08 13:56    the date of the notes below
+//	[1] Ada: I moved to Lisbon.    a note
+//	    Yes, really!               its second line
+//
+// Content can produce none of them: its first line follows a mark, its other lines are indented by
+// more than Markdown allows for a heading, and marks inside it are escaped. So the text of a note
+// cannot pass for another note or a heading, nor cite a note that it does not come from.
+const indent = "    "
+
+func partHeading(title string) string { return "## " + title + "\n" }
+
+// timeHeading dates the notes below it by day and time, in UTC.
+func timeHeading(at time.Time) string {
+	return "### " + formatDay(at) + at.UTC().Format(" 15:04") + "\n"
+}
+
+// groupHeading dates a group by its first note. It leaves out midnight, which is the time of dates
+// without a time.
+func groupHeading(at time.Time) string {
+	if at.UTC().Truncate(24 * time.Hour).Equal(at) {
+		return dayHeading(at)
+	}
+	return timeHeading(at)
+}
+
+// dayHeading dates the notes below it by day.
+func dayHeading(at time.Time) string { return "### " + formatDay(at) + "\n" }
+
+func formatDay(at time.Time) string { return at.UTC().Format("Monday 2006-01-02") }
+
+// noteLine returns the line of a note: its mark and its framed text.
+func noteLine(mark int, framed string) string {
+	return "[" + strconv.Itoa(mark) + "] " + framed + "\n"
+}
+
+// frameContent makes content safe for the frame: it trims and indents the lines, drops blank lines
+// and invisible characters, and escapes marks.
+func frameContent(content string) string {
+	var b strings.Builder
+	b.Grow(len(content) + len(content)/16)
+	for l := range strings.SplitSeq(visibleText(content), "\n") {
+		l = strings.TrimRight(l, " \t")
+		if b.Len() == 0 {
+			l = strings.TrimLeft(l, " \t")
+		}
+		if strings.TrimSpace(l) == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n" + indent)
+		}
+		writeEscaped(&b, l)
+	}
+	return b.String()
+}
+
+// visibleText returns s without control characters and without those that change the direction of
+// the text or hide text in it. Every line break becomes "\n".
+func visibleText(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r == '\r', r == '\v', r == '\f', r == '\u0085', r == '\u2028', r == '\u2029':
+			return '\n'
+		case unicode.IsControl(r),
+			r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u206f', // direction
+			r == '\ufeff', r >= '\ufff9' && r <= '\ufffb', // byte order mark, annotations
+			r >= 0xe0000 && r <= 0xe007f: // tags: invisible ASCII
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// writeEscaped writes a line, with a backslash in what looks like a mark, [1], or like a control
+// token of a chat template, <|…|>.
+func writeEscaped(b *strings.Builder, l string) {
+	from := 0
+	for i := range len(l) {
+		if l[i] == '[' && isMark(l[i+1:]) || l[i] == '<' && strings.HasPrefix(l[i+1:], "|") {
+			b.WriteString(l[from:i])
+			if l[i] == '[' {
+				b.WriteString(`\[`)
+			} else {
+				b.WriteString(`<\`)
+			}
+			from = i + 1
+		}
+	}
+	b.WriteString(l[from:])
+}
+
+// isMark reports whether the text after an opening bracket continues as a mark does.
+func isMark(rest string) bool {
+	digits := 0
+	for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
+		digits++
+	}
+	return digits > 0 && strings.HasPrefix(rest[digits:], "]")
+}
+
+// maxLabel bounds the name of a speaker, in bytes.
+const maxLabel = 128
+
+// speakerOf returns who speaks in a note: attributes.speaker, name or role, or else the role at the
+// start of the content. "" means that nobody is named.
+func speakerOf(n *memory.Note) string {
+	for _, key := range []string{"speaker", "name", "role"} {
+		if s, ok := n.Attributes[key].(string); ok && len(s) <= maxLabel {
+			if s = strings.Join(strings.Fields(frameContent(s)), " "); s != "" {
+				return s
+			}
+		}
+	}
+	for _, role := range []string{"assistant", "user"} {
+		if strings.HasPrefix(n.Content, role+":") {
+			return role
+		}
+	}
+	return ""
+}
+
+// withSpeaker puts the speaker before the content, unless the content starts with it.
+func withSpeaker(speaker, content string) string {
+	if speaker == "" || strings.HasPrefix(strings.ToLower(content), strings.ToLower(speaker)+":") {
+		return content
+	}
+	return speaker + ": " + content
+}
+
+// sessionOf returns attributes.session, a string or a number, as a key; "" without a session.
+func sessionOf(n *memory.Note) string {
+	switch s := n.Attributes["session"].(type) {
+	case string:
+		return "s" + s
+	case float64:
+		return "n" + strconv.FormatFloat(s, 'g', -1, 64)
+	case interface{ String() string }: // a json.Number, as it was written
+		return "n" + s.String()
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package contexts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
+)
+
+// item is a note in the context.
+type item struct {
+	note     *memory.Note
+	part     PartKind
+	group    string // notes of one group share a date heading
+	speaker  string
+	passages *passages
+	found    *text.Span // the best passage by the search; nil: none
+	suffix   string     // shown after the text, never cut
+	pinned   bool       // shown first in its part, without a date
+	isHit    bool       // a search found it
+	shown    int        // how many passages are shown; all of them: the whole text
+	framed   string     // the text that is shown
+	tokens   int        // of its line
+
+	headings, cost int // of a fixed note, in tokens: its headings, and they and its line
+}
+
+func newItem(n *memory.Note, found *text.Span) *item {
+	it := &item{note: n, part: partOfKind(n), passages: newPassages(n.Content, passageTokens), found: found}
+	session := sessionOf(n)
+	it.group = formatDay(n.OccurredAt) + " " + session
+	if n.Kind == memory.KindMessage || session != "" {
+		it.speaker = speakerOf(n)
+	}
+	return it
+}
+
+// newPinned returns an item that is shown first in its part, without a date.
+func newPinned(n *memory.Note) *item {
+	it := &item{note: n, part: partOfKind(n), pinned: true, passages: newPassages(n.Content, passageTokens)}
+	for _, key := range []string{"name", "personality", "hobbies", "speaking_style", "reply_strategy"} {
+		if value := joinTexts(n.Attributes[key]); value != "" && !strings.Contains(n.Content, value) {
+			it.suffix += "\n" + strings.ReplaceAll(key, "_", " ") + ": " + value
+		}
+	}
+	return it
+}
+
+func (it *item) isWhole() bool { return it.shown == len(it.passages.spans) }
+
+// joinTexts returns a text, or the texts of a list with commas between them; "" for anything else.
+func joinTexts(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case []any:
+		var out []string
+		for _, e := range v {
+			if s, ok := e.(string); ok && strings.TrimSpace(s) != "" {
+				out = append(out, strings.TrimSpace(s))
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	return ""
+}
+
+// factDetails returns how sure a fact is and when it ends, in parentheses; "" if nothing is known.
+func factDetails(n *memory.Note) string {
+	var details []string
+	switch n.Kind { //nolint:exhaustive // the others are no statements
+	case memory.KindFact, memory.KindKnowledge:
+		if c, ok := n.Attributes["confidence"].(float64); ok && c >= 0 && c < 1 {
+			details = append(details, fmt.Sprintf("confidence %.2f", c))
+		}
+		if end, ok := memory.ExpiryOf(n.Attributes); ok {
+			details = append(details, "until "+end.UTC().Format("2006-01-02"))
+		}
+	}
+	if len(details) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(details, ", ") + ")"
+}

@@ -1,0 +1,116 @@
+package contexts
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// render writes the text. If it costs more than the sum of its lines, the least relevant items are
+// dropped.
+func (p *packer) render() (Result, error) {
+	for {
+		out, err := p.renderItems()
+		if err != nil || out.Tokens <= p.budget {
+			return out, err
+		}
+		p.items = p.items[:len(p.items)-1]
+	}
+}
+
+func (p *packer) renderItems() (Result, error) {
+	out := Result{Parts: []Part{}, Citations: []Citation{}}
+	var texts, dates []string
+	for _, titled := range titledParts() {
+		items := slices.DeleteFunc(slices.Clone(p.items), func(it *item) bool { return it.part != titled.kind })
+		if len(items) == 0 {
+			continue
+		}
+		p.sortItems(titled.kind, items)
+		part := Part{Kind: titled.kind}
+		var b strings.Builder
+		b.WriteString(partHeading(titled.title))
+		for i, it := range items {
+			if !it.pinned && (i == 0 || items[i-1].group != it.group) {
+				b.WriteString(p.dateHeading(it))
+			}
+			if !it.pinned {
+				dates = append(dates, it.note.OccurredAt.UTC().Format(time.DateOnly))
+			}
+			part.Citations = append(part.Citations, Citation{Note: it.note.ID, Revision: it.note.From})
+			b.WriteString(noteLine(len(out.Citations)+len(part.Citations), it.framed))
+		}
+		part.Text = strings.TrimSuffix(b.String(), "\n")
+		var err error
+		if part.Tokens, err = p.countTokens(part.Text); err != nil {
+			return Result{}, err
+		}
+		out.Parts = append(out.Parts, part)
+		out.Citations = append(out.Citations, part.Citations...)
+		texts = append(texts, part.Text)
+	}
+	slices.Sort(dates)
+	out.Dates = slices.Compact(dates)
+	out.Text = strings.Join(texts, "\n\n")
+	if len(out.Parts) == 1 {
+		out.Tokens = out.Parts[0].Tokens
+		return out, nil
+	}
+	var err error
+	out.Tokens, err = p.countTokens(out.Text)
+	return out, err
+}
+
+// isChronological reports whether a part shows its notes in the order of time.
+func (p *packer) isChronological(part PartKind) bool {
+	return part != partMessages && (p.order == OrderTime || p.byDate && part == partEpisodes)
+}
+
+// sortItems puts the items of a part into the order in which they are shown, pinned ones first.
+func (p *packer) sortItems(part PartKind, items []*item) {
+	slices.SortStableFunc(items, func(a, b *item) int {
+		switch {
+		case a.pinned == b.pinned:
+			return 0
+		case a.pinned:
+			return -1
+		}
+		return 1
+	})
+	pinned := 0
+	for pinned < len(items) && items[pinned].pinned {
+		pinned++
+	}
+	switch {
+	case part == partMessages:
+		slices.Reverse(items)
+	case p.isChronological(part):
+		sortByTime(items[pinned:])
+	}
+}
+
+// dateHeading returns the heading of an item and of those of its group that follow.
+func (p *packer) dateHeading(it *item) string {
+	if p.byDate && it.part == partEpisodes {
+		return dayHeading(it.note.OccurredAt)
+	}
+	return groupHeading(it.note.OccurredAt)
+}
+
+// sortByTime sorts items by event time, but keeps each group together, at the place of its first
+// item.
+func sortByTime(items []*item) {
+	compare := func(a, b *item) int {
+		return cmp.Or(a.note.OccurredAt.Compare(b.note.OccurredAt), bytes.Compare(a.note.ID[:], b.note.ID[:]))
+	}
+	slices.SortFunc(items, compare)
+	first := map[string]*item{}
+	for _, it := range items {
+		if first[it.group] == nil {
+			first[it.group] = it
+		}
+	}
+	slices.SortStableFunc(items, func(a, b *item) int { return compare(first[a.group], first[b.group]) })
+}

@@ -1,0 +1,84 @@
+package recall
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// readingOf returns how a collection's policy wants it to be read. The zero Reading, which an
+// unknown policy has too, selects the defaults.
+func (r *Service) readingOf(c *memory.Collection) memory.Reading {
+	p, ok := r.policies.ByName(c.Policy)
+	if !ok {
+		return memory.Reading{}
+	}
+	return p.Reading(c.PolicyConfig)
+}
+
+// applyReading sets what the caller of a query leaves to the collection's policy: how many hits, of
+// which kinds, and that expired notes are no hits. A condition of the filter replaces the policy's:
+// one on kind selects from all kinds, one on attributes.expires_at from expired notes, too.
+//
+// For a policy without a reading of its own, attributes belong to the callers, and nothing expires.
+func (r *Service) applyReading(rd *memory.Reading, q *Query) {
+	q.K = cmp.Or(q.K, rd.K)
+	q.useGraph = rd.Graph && !q.NoGraph
+	if len(rd.Kinds) == 0 {
+		return
+	}
+	if !hasLeaf(q.Filter, func(l *filter.Leaf) bool {
+		return l.Field == filter.Attributes && len(l.Path) == 1 && l.Path[0] == memory.AttrExpires
+	}) {
+		q.expiredBy = cmp.Or(q.Reference, r.clock())
+	}
+	if !hasLeaf(q.Filter, func(l *filter.Leaf) bool { return l.Field == filter.Kind }) {
+		q.Filter = and(and(memory.OfKinds(rd.Kinds...), rd.Filter), q.Filter)
+	}
+}
+
+// hasLeaf reports whether a filter has a leaf that matches.
+func hasLeaf(e filter.Expr, match func(*filter.Leaf) bool) bool {
+	has := func(term filter.Expr) bool { return hasLeaf(term, match) }
+	switch e := e.(type) {
+	case filter.And:
+		return slices.ContainsFunc(e, has)
+	case filter.Or:
+		return slices.ContainsFunc(e, has)
+	case filter.Not:
+		return has(e.Term)
+	case *filter.Leaf:
+		return match(e)
+	}
+	return false
+}
+
+// and combines two filters; b may be nil.
+func and(a, b filter.Expr) filter.Expr {
+	if b == nil {
+		return a
+	}
+	return filter.And{a, b}
+}
+
+// isExpired reports whether attributes name an end, and it is not after now.
+func isExpired(attributes map[string]any, now time.Time) bool {
+	end, ok := memory.ExpiryOf(attributes)
+	return ok && !end.After(now)
+}
+
+// matches reports whether a note may be a hit.
+func (q *Query) matches(r *filter.Record) bool {
+	return filter.Match(q.Filter, r) && (q.expiredBy.IsZero() || !isExpired(r.Attributes, q.expiredBy))
+}
+
+// filterRecord returns a note as filters see it.
+func filterRecord(n *memory.Note) *filter.Record {
+	return &filter.Record{
+		Kind: string(n.Kind), Tags: n.Tags, Keywords: n.Keywords, Category: n.Category, Importance: n.Importance,
+		OccurredAt: n.OccurredAt, CreatedAt: n.CreatedAt, State: string(n.State), Attributes: n.Attributes,
+	}
+}
