@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
@@ -206,7 +207,7 @@ func Default() Config {
 			ExecMode: "cache_statement", StatementTimeout: 30 * time.Second, LockTimeout: 10 * time.Second, Role: "slipbox_app",
 		},
 		Redis:   Redis{Prefix: "slipbox", CacheTTL: time.Hour},
-		Index:   Index{Bytes: 1 << 30},
+		Index:   Index{Bytes: recall.DefaultIndexBytes},
 		Cache:   Cache{Bytes: 64 << 20},
 		Context: Context{Encoding: search.O200k},
 		Jobs: Jobs{
