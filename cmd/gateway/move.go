@@ -12,9 +12,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
-// moved returns settings that name the store to move: MigrateDatabaseURL, or else the data directory.
+// moveSettings returns settings that name the store to move: MigrateDatabaseURL, or else the data directory.
 // The URLs that only serving needs are cleared, so that their other settings are not required.
-func (c *gateway) moved() (app.Settings, *slog.Logger, error) {
+func (c *gateway) moveSettings() (app.Settings, *slog.Logger, error) {
 	cfg, log, err := c.begin(func(cfg *app.Settings) {
 		cfg.MigrateDatabaseURL = cmp.Or(cfg.MigrateDatabaseURL, cfg.DatabaseURL)
 		cfg.DatabaseURL, cfg.RedisURL = "", ""
@@ -29,13 +29,13 @@ func (c *gateway) streams() app.Streams {
 	return app.Streams{In: os.Stdin, Out: c.stdout, Err: c.stderr}
 }
 
-const movedStore = "The store is the embedded one in the data directory, or with MIGRATE_DATABASE_URL (or else\n" +
+const moveStoreHelp = "The store is the embedded one in the data directory, or with MIGRATE_DATABASE_URL (or else\n" +
 	"DATABASE_URL) the servers' Postgres, with the role that owns its tables.\n\n"
 
 func (c *gateway) export() *cobra.Command {
 	return &cobra.Command{
 		Use: "export FILE", Short: "Write everything to a file that any installation can import", Args: command.OneArg("the FILE to write, or - for stdout,"),
-		Long: "Write the whole store, at one moment, to a new file, also while gateways serve.\n" + movedStore +
+		Long: "Write the whole store, at one moment, to a new file, also while gateways serve.\n" + moveStoreHelp +
 			"The file is NDJSON, compressed when its name ends with .gz; - is stdout. It holds all tenants,\n" +
 			"notes with their versions and vectors, jobs, reviews, audit rows and hashes of keys: all memories\n" +
 			"in clear text. Only its owner can read it; keep it so. It ends with a checksum.\n\n" +
@@ -43,7 +43,7 @@ func (c *gateway) export() *cobra.Command {
 		Example: "  gateway export memories.ndjson.gz\n" +
 			"  MIGRATE_DATABASE_URL=postgres://owner:…@db/slipbox gateway export memories.ndjson.gz",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, log, err := c.moved()
+			cfg, log, err := c.moveSettings()
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func (c *gateway) export() *cobra.Command {
 func (c *gateway) imports() *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE", Short: "Fill an empty store from a file of `gateway export`", Args: command.OneArg("the FILE that `gateway export` wrote, or - for stdin,"),
-		Long: "Fill an empty store from a file that `gateway export` wrote with the same schema; - is stdin.\n" + movedStore +
+		Long: "Fill an empty store from a file that `gateway export` wrote with the same schema; - is stdin.\n" + moveStoreHelp +
 			"The data directory must be new or empty; a database must be new, after `gateway migrate up`. The\n" +
 			"whole file is imported in one transaction and then verified. A truncated, damaged or invalid\n" +
 			"file, and an interrupted import, leave the store empty.\n\n" +
@@ -70,7 +70,7 @@ func (c *gateway) imports() *cobra.Command {
 		Example: "  MIGRATE_DATABASE_URL=postgres://owner:…@db/slipbox gateway import memories.ndjson.gz\n" +
 			"  gateway import memories.ndjson.gz --data ./back",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, log, err := c.moved()
+			cfg, log, err := c.moveSettings()
 			if err != nil {
 				return err
 			}
