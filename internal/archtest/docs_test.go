@@ -167,7 +167,7 @@ var holdsTable = map[string]string{
 }
 
 // holdsRedis says how the page about storage calls what a package puts into Redis.
-var holdsRedis = map[string]string{"internal/redis": "request limits", "internal/cache": "cache of versions", "internal/queue/redis": "wake-ups"}
+var holdsRedis = map[string]string{"internal/redis": "request limits", "internal/cache": "cache of versions"}
 
 var storeRow = regexp.MustCompile(`(?m)^\| \*\*(.*?)\*\*[^|]*\|([^|]*)\|([^|]*)\|$`)
 
