@@ -185,7 +185,7 @@ func TestArchitectureSaysWhatIsKeptWhere(t *testing.T) {
 	}
 	holds := func(store, what, by string) {
 		t.Helper()
-		if row := rows[store]; row == nil || what == "" || !strings.Contains(row[0], what) {
+		if row := rows[store]; len(row) == 0 || what == "" || !strings.Contains(row[0], what) {
 			t.Errorf("%s keeps data in %q, and the table does not say so (%q)", by, store, what)
 		}
 	}
@@ -202,7 +202,7 @@ func TestArchitectureSaysWhatIsKeptWhere(t *testing.T) {
 			holds("SQLite file", holdsTable[m[1]], "the table "+m[1])
 		}
 	}
-	if row := rows["Postgres with pgvector"]; row == nil || !strings.Contains(row[0], "the same tables") {
+	if row := rows["Postgres with pgvector"]; len(row) == 0 || !strings.Contains(row[0], "the same tables") {
 		t.Error("the table does not say that Postgres has the same tables")
 	}
 	for _, d := range archtest.Dependencies() {
