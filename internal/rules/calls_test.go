@@ -7,12 +7,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
-
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 

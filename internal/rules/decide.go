@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
-
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 

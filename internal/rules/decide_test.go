@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
-
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
 // memoryList keeps memories as Mem0 does; the rules decide about each.

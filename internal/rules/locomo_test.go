@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
-
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 

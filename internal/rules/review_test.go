@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
-
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
 // reviewSeed selects the facts that docs/reviews/facts.md judges. If the rules change after a

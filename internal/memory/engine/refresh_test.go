@@ -6,9 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
-
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
 
@@ -16,6 +13,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
 )
 
 // tasks gives the names and keys of the tasks of a collection that wait, sorted.

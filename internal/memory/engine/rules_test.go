@@ -6,12 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
-
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 )
 
 // C033, C034: without a model, notes that share keywords are linked, the older one

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
-
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/clone"
@@ -18,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/rules"
