@@ -47,8 +47,8 @@ type clause struct{ said, fact string }
 // sentenceFacts returns the facts of a sentence in the first person. The sentence is split only
 // where each part is a fact. A part that is no fact, or that depends on the part before, stays
 // with that part.
-func sentenceFacts(s, name string, said time.Time) []string {
-	whole := englishFact(s, name, said, false)
+func sentenceFacts(s, name string, saidAt time.Time) []string {
+	whole := englishFact(s, name, saidAt, false)
 	if whole == "" {
 		return nil
 	}
@@ -57,7 +57,7 @@ func sentenceFacts(s, name string, said time.Time) []string {
 	// No sentence worth keeping has more parts.
 	for range 4 {
 		last := parts[len(parts)-1]
-		left, right, ok := splitClause(last.said, name, said)
+		left, right, ok := splitClause(last.said, name, saidAt)
 		if !ok {
 			break
 		}
@@ -71,7 +71,7 @@ func sentenceFacts(s, name string, said time.Time) []string {
 }
 
 // splitClause splits a sentence at the first place where both sides are facts.
-func splitClause(s, name string, said time.Time) (left, right clause, ok bool) {
+func splitClause(s, name string, saidAt time.Time) (left, right clause, ok bool) {
 	if strings.ContainsAny(s, `"()`) {
 		return left, right, false
 	}
@@ -99,7 +99,7 @@ func splitClause(s, name string, said time.Time) (left, right clause, ok bool) {
 		if !independentClauses(left.said, right.said, joint) {
 			continue
 		}
-		left.fact, right.fact = englishFact(left.said, name, said, false), englishFact(right.said, name, said, false)
+		left.fact, right.fact = englishFact(left.said, name, saidAt, false), englishFact(right.said, name, saidAt, false)
 		if left.fact != "" && right.fact != "" {
 			return left, right, true
 		}
@@ -162,25 +162,25 @@ var (
 )
 
 // hanSentenceFacts is sentenceFacts for Chinese.
-func hanSentenceFacts(s, name string, said time.Time) []string {
-	whole := hanFact(s, name, said)
+func hanSentenceFacts(s, name string, saidAt time.Time) []string {
+	whole := hanFact(s, name, saidAt)
 	if whole == "" {
 		return nil
 	}
 	rest := strings.TrimSpace(s)
 	var out []string
 	for range 4 {
-		left, right, ok := splitHanClause(rest, name, said)
+		left, right, ok := splitHanClause(rest, name, saidAt)
 		if !ok {
 			break
 		}
 		out, rest = append(out, left), right
 	}
-	return append(out, hanFact(rest, name, said))
+	return append(out, hanFact(rest, name, saidAt))
 }
 
 // splitHanClause returns the fact of the first clause of s and the text behind it.
-func splitHanClause(s, name string, said time.Time) (fact, rest string, ok bool) {
+func splitHanClause(s, name string, saidAt time.Time) (fact, rest string, ok bool) {
 	for _, at := range hanClauseStart.FindAllStringIndex(s, 8) {
 		if at[0] == 0 {
 			continue
@@ -200,7 +200,7 @@ func splitHanClause(s, name string, said time.Time) (fact, rest string, ok bool)
 		if hanOpenSubordinate.MatchString(left) || hanBackReference.MatchString(right) || !strings.HasPrefix(left, "我") {
 			continue
 		}
-		if fact = hanFact(left, name, said); fact != "" && hanFact(right, name, said) != "" {
+		if fact = hanFact(left, name, saidAt); fact != "" && hanFact(right, name, saidAt) != "" {
 			return fact, right, true
 		}
 	}

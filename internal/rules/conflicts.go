@@ -50,6 +50,7 @@ func singleValued(relation string) bool {
 	return singleValuedRelations[relation] || strings.HasPrefix(relation, "favorite_")
 }
 
+// tripleKey returns a triple in the form in which triples are compared.
 func tripleKey(t mem0.Triple) mem0.Triple {
 	return mem0.Triple{Source: entityKey(t.Source), Relation: strings.ReplaceAll(entityKey(t.Relation), " ", "_"), Destination: entityKey(t.Destination)}
 }

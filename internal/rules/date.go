@@ -20,13 +20,13 @@ var futureWords = regexp.MustCompile(`(?i)\b(?:will|'ll|going to|gonna|plan(?:s|
 // bareWeekday matches a weekday alone, which may be the last or the next one.
 var bareWeekday = regexp.MustCompile(`(?i)^(?:mon|tues?|wednes|wed|thurs?|fri|satur|sat|sun)(?:day)?$|^(?:周|星期|礼拜)[一二三四五六日天]$`)
 
-// resolveDates replaces the relative dates of a sentence that was said at a time: "yesterday"
-// becomes "on 7 May 2023". It changes nothing if said is zero.
-func resolveDates(s string, said time.Time) string {
-	if said.IsZero() {
+// resolveDates replaces the relative dates of a sentence by dates as of saidAt: "yesterday"
+// becomes "on 7 May 2023". It changes nothing if saidAt is zero.
+func resolveDates(s string, saidAt time.Time) string {
+	if saidAt.IsZero() {
 		return s
 	}
-	found := when.Parse(s, said)
+	found := when.Parse(s, saidAt)
 	for _, r := range slices.Backward(found) {
 		start, expression := r.Start, s[r.Start:r.End]
 		if !relativeWords.MatchString(expression) {
@@ -34,7 +34,7 @@ func resolveDates(s string, said time.Time) string {
 		}
 		// A bound ("since last week") keeps its preposition; only the date behind it is replaced.
 		if first, rest, ok := strings.Cut(expression, " "); ok && boundWords[strings.ToLower(first)] {
-			inner := when.Parse(rest, said)
+			inner := when.Parse(rest, saidAt)
 			if len(inner) != 1 || inner[0].Start != 0 || inner[0].End != len(rest) {
 				continue
 			}
@@ -44,7 +44,7 @@ func resolveDates(s string, said time.Time) string {
 		if r.From.IsZero() || r.To.IsZero() {
 			continue
 		}
-		if bareWeekday.MatchString(expression) && futureWords.MatchString(s) && r.From.Before(said) {
+		if bareWeekday.MatchString(expression) && futureWords.MatchString(s) && r.From.Before(saidAt) {
 			r.From, r.To = r.From.AddDate(0, 0, 7), r.To.AddDate(0, 0, 7)
 		}
 		s = replaceDate(s, start, r)
@@ -61,6 +61,7 @@ var (
 	keptPrepositions = regexp.MustCompile(`(?i)(?:^|\s)(?:since|before|until|till|after|from|by|for|of|to|than|between|and|through)\s+(?:the\s+)?$`)
 )
 
+// replaceDate replaces the time expression of s from start to r.End by the name of the range r.
 func replaceDate(s string, start int, r when.Range) string {
 	before, after := s[:start], s[r.End:]
 	if strings.ContainsFunc(s[start:r.End], func(c rune) bool { return unicode.Is(unicode.Han, c) }) {

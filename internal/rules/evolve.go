@@ -360,6 +360,7 @@ func contradiction(added, old string) string {
 	return ""
 }
 
+// sentenceContradiction is contradiction for two sentences.
 func sentenceContradiction(added, old string, lang text.Language) string {
 	a, b := termsWithoutNumbers(added, lang), termsWithoutNumbers(old, lang)
 	common := 0

@@ -151,6 +151,7 @@ func utteredSentences(s string) []string {
 	return out
 }
 
+// isHan reports whether a text is Chinese: at least a quarter of its letters are Chinese characters.
 func isHan(s string) bool {
 	han, latin := 0, 0
 	for _, r := range s {
@@ -196,6 +197,7 @@ func startsSentence(s string) bool {
 	return selfWords[first] || clippedPast[first] || strings.HasPrefix(first, "i'") || first == "my"
 }
 
+// selfWords refer to the speaker, alone or in a group.
 var selfWords = wordSet("i we my our i'm i've i'd i'll we're we've we'd we'll me us myself ourselves mine ours im ive")
 
 // mentionsSpeaker reports whether a sentence mentions the speaker.
@@ -203,6 +205,7 @@ func mentionsSpeaker(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return selfWords[w] })
 }
 
+// lowerWords returns the words of s in lower case.
 func lowerWords(s string) []string {
 	var out []string
 	for _, p := range tokenize(s) {
@@ -233,13 +236,13 @@ func countContentWords(words []string) int {
 const minContentWords = 2
 
 // englishFact returns the fact of a sentence, or "" if it has none.
-func englishFact(s, name string, said time.Time, agent bool) string {
+func englishFact(s, name string, saidAt time.Time, agent bool) string {
 	if strings.Contains(s, "?") || strings.Count(s, `"`)%2 == 1 || utf8.RuneCountInString(s) > maxFactRunes {
 		return ""
 	}
 	s = stripFiller(s)
 	if agent {
-		return promisedFact(s, name, said)
+		return promisedFact(s, name, saidAt)
 	}
 	if s == "" || requests.MatchString(s) || injectedInstructions.MatchString(s) || unfinished.MatchString(s) || reactions.MatchString(s) {
 		return ""
@@ -272,10 +275,10 @@ func englishFact(s, name string, said time.Time, agent bool) string {
 		if n < minContentWords || pronounFirst.MatchString(s) || generalRemark.MatchString(s) || !involvesSpeakerAlone(s) {
 			return ""
 		}
-	case !isAboutNamedSubject(s, words) && !isScheduled(s, said):
+	case !isAboutNamedSubject(s, words) && !isScheduled(s, saidAt):
 		return ""
 	}
-	return retell(resolveDates(s, said), name)
+	return retell(resolveDates(s, saidAt), name)
 }
 
 // hasDanglingReference reports whether a sentence refers to something that only an earlier
@@ -388,11 +391,11 @@ func isAboutNamedSubject(s string, words []string) bool {
 
 // isScheduled reports whether a sentence is a statement about something on a date relative to
 // today.
-func isScheduled(s string, said time.Time) bool {
-	if said.IsZero() || pronounFirst.MatchString(s) || generalRemark.MatchString(s) || !finiteVerb.MatchString(s) {
+func isScheduled(s string, saidAt time.Time) bool {
+	if saidAt.IsZero() || pronounFirst.MatchString(s) || generalRemark.MatchString(s) || !finiteVerb.MatchString(s) {
 		return false
 	}
-	return slices.ContainsFunc(when.Parse(s, said), func(r when.Range) bool { return relativeWords.MatchString(s[r.Start:r.End]) })
+	return slices.ContainsFunc(when.Parse(s, saidAt), func(r when.Range) bool { return relativeWords.MatchString(s[r.Start:r.End]) })
 }
 
 // continuesLastFact reports whether a sentence says more about the person or thing of the
@@ -422,12 +425,12 @@ var emptyPromise = regexp.MustCompile(`(?i)^i(?:'ll|'ve| will| have)(?: \w+)? (?
 
 // promisedFact returns what the assistant promises or advises, or "" if s is nothing of that
 // kind.
-func promisedFact(s, name string, said time.Time) string {
+func promisedFact(s, name string, saidAt time.Time) string {
 	words := lowerWords(s)
 	if !promiseForms.MatchString(s) || emptyPromise.MatchString(s) || injectedInstructions.MatchString(s) || countContentWords(words) < minContentWords {
 		return ""
 	}
-	s = resolveDates(s, said)
+	s = resolveDates(s, saidAt)
 	tokens := tokenize(s)
 	for i := range tokens {
 		switch strings.ToLower(tokens[i].text) {

@@ -24,7 +24,7 @@ var (
 )
 
 // hanFact returns the fact of a Chinese sentence, or "" if it has none.
-func hanFact(s, name string, said time.Time) string {
+func hanFact(s, name string, saidAt time.Time) string {
 	s = strings.TrimSpace(s)
 	for range 4 {
 		was := s
@@ -50,7 +50,7 @@ func hanFact(s, name string, said time.Time) string {
 	if utf8.RuneCountInString(hanEmpty.ReplaceAllString(s, "")) < 2 {
 		return ""
 	}
-	return hanRetell(resolveDates(s, said), name)
+	return hanRetell(resolveDates(s, saidAt), name)
 }
 
 // hanRetell rewrites a Chinese sentence in the third person: "我的狗" becomes "小王的狗".

@@ -46,6 +46,7 @@ func overallHistory(in memorybank.OverallInput) memorybank.History {
 	return memorybank.History{Summary: strings.Join(lines, " ")}
 }
 
+// joinParts joins sentences, with spaces between them except in Chinese.
 func joinParts(parts []string, zh bool) string {
 	if zh {
 		return strings.Join(parts, "")

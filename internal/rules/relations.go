@@ -270,6 +270,7 @@ func startsUpper(s string) bool {
 	return unicode.IsUpper(r)
 }
 
+// userName replaces a word for the user by the user's name, or by "user" if it is empty.
 func userName(name, user string) string {
 	switch strings.ToLower(name) {
 	case "the user", "i", "we", "me":

@@ -41,7 +41,7 @@ type dialogueTurn struct {
 
 // eachDialogueTurn calls a function for every turn of the conversations, session by session, with
 // the time of the session.
-func eachDialogueTurn(t *testing.T, dir string, each func(conversation string, turn dialogueTurn, said time.Time)) {
+func eachDialogueTurn(t *testing.T, dir string, each func(conversation string, turn dialogueTurn, saidAt time.Time)) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(dir, "locomo7.json"))
 	if err != nil {
@@ -65,12 +65,12 @@ func eachDialogueTurn(t *testing.T, dir string, each func(conversation string, t
 			if err := json.Unmarshal(c.Conversation[name+"_date_time"], &at); err != nil {
 				t.Fatal(err)
 			}
-			said, err := time.Parse("3:04 pm on 2 January, 2006", at)
+			saidAt, err := time.Parse("3:04 pm on 2 January, 2006", at)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, turn := range turns {
-				each(c.ID, turn, said)
+				each(c.ID, turn, saidAt)
 			}
 		}
 	}
@@ -80,8 +80,8 @@ func eachDialogueTurn(t *testing.T, dir string, each func(conversation string, t
 func locomoFacts(t *testing.T, dir string) []reviewedFact {
 	t.Helper()
 	var out []reviewedFact
-	eachDialogueTurn(t, dir, func(conversation string, turn dialogueTurn, said time.Time) {
-		u := memory.Utterance{Role: memory.RoleUser, Name: turn.Speaker, Content: turn.Text, Time: said}
+	eachDialogueTurn(t, dir, func(conversation string, turn dialogueTurn, saidAt time.Time) {
+		u := memory.Utterance{Role: memory.RoleUser, Name: turn.Speaker, Content: turn.Text, Time: saidAt}
 		for i, f := range extract(mem0.ExtractInput{New: []memory.Utterance{u}}).Facts {
 			out = append(out, reviewedFact{fmt.Sprintf("%s %s #%d", conversation, turn.ID, i+1), f, turn.Text})
 		}

@@ -94,10 +94,12 @@ func (t *retelling) wordAfter(i int) int {
 	return -1
 }
 
+// speakerContractions maps a contraction of the speaker and a verb to that verb in the third person.
 var speakerContractions = map[string]string{
 	"i'm": "is", "we're": "is", "im": "is", "i've": "has", "we've": "has", "ive": "has", "i'll": "will", "we'll": "will", "i'd": "would", "we'd": "would",
 }
 
+// rewriteWord rewrites the word at i if it refers to the speaker, and tracks whose verb comes next.
 func (t *retelling) rewriteWord(i int) {
 	w := t.lowerWord(i)
 	switch w {
@@ -242,6 +244,7 @@ func isPastForm(w string) bool {
 	return true
 }
 
+// thirdPersonForm adds the ending of the third person to a regular verb.
 func thirdPersonForm(v string) string {
 	n := len(v)
 	switch {

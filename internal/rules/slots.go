@@ -74,6 +74,7 @@ func englishSlots(rest string) []slot {
 	return out
 }
 
+// slotValue returns a value in the form in which values are compared: folded, without an article.
 func slotValue(v string) string {
 	v = strings.Trim(text.Fold(v), " .,;'’")
 	for _, article := range []string{"a ", "an ", "the "} {
