@@ -14,8 +14,8 @@ import (
 // CollectionState is the life of a collection.
 type CollectionState string
 
-// The states. Copying: being materialised, readable, not writable by callers.
-// Deleting: 404 to everyone while a job removes its rows; its name is free.
+// The states. Copying: a job copies rows into it; it can be read, but callers cannot write to it.
+// Deleting: NotFound for everyone while a job removes its rows; its name is free.
 const (
 	CollectionActive   CollectionState = "active"
 	CollectionCopying  CollectionState = "copying"
@@ -83,8 +83,8 @@ func NewView(s tenant.Scope, c Collection, at Revision, layers []Layer) View {
 	return View{Collection: c, At: at, Layers: layers, tenant: s.Tenant(), agent: s.Agent()}
 }
 
-// Check refuses a scope that the view was not opened with. Engines call it
-// first in every method that takes a view.
+// Check returns an error for a scope that the view was not opened with. Engines call it first in
+// every method that takes a view.
 func (v *View) Check(s tenant.Scope) error {
 	if err := s.Check(); err != nil {
 		return err

@@ -27,7 +27,7 @@ func EmbedAll(ctx context.Context, e Embedder, s tenant.Scope, texts []string) (
 			return nil, err
 		}
 		if len(made) != len(batch) {
-			return nil, fault.New(fault.ModelFailed, "the embedder %q gave %d vectors for %d texts", e.Name(), len(made), len(batch))
+			return nil, fault.New(fault.ModelFailed, "the embedder %q returned %d vectors for %d texts", e.Name(), len(made), len(batch))
 		}
 		for i := range made {
 			if err := checkEmbedding(e, &made[i]); err != nil {
@@ -41,11 +41,11 @@ func EmbedAll(ctx context.Context, e Embedder, s tenant.Scope, texts []string) (
 
 func checkEmbedding(e Embedder, m *Embedding) error {
 	if len(m.Vector) != e.Dim() {
-		return fault.New(fault.ModelFailed, "the embedder %q gave a vector of %d dimensions instead of %d", e.Name(), len(m.Vector), e.Dim())
+		return fault.New(fault.ModelFailed, "the embedder %q returned a vector of %d dimensions instead of %d", e.Name(), len(m.Vector), e.Dim())
 	}
 	for i, x := range m.Vector {
 		if x != x || x > maxElement || x < -maxElement {
-			return fault.New(fault.ModelFailed, "the embedder %q gave a vector whose element %d cannot be stored", e.Name(), i)
+			return fault.New(fault.ModelFailed, "the embedder %q returned a vector whose element %d cannot be stored", e.Name(), i)
 		}
 	}
 	return nil

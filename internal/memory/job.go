@@ -48,12 +48,12 @@ type JobState string
 // The states. Failed: ended with an error that a retry cannot fix, such as a
 // deleted collection. Dead: all tries are used up.
 const (
-	JobQueued    JobState = "queued"
-	JobRunning   JobState = "running"
-	JobDone      JobState = "done"
-	JobFailed    JobState = "failed"
-	JobDead      JobState = "dead"
-	JobCancelled JobState = "cancelled"
+	JobQueued   JobState = "queued"
+	JobRunning  JobState = "running"
+	JobDone     JobState = "done"
+	JobFailed   JobState = "failed"
+	JobDead     JobState = "dead"
+	JobCanceled JobState = "cancelled"
 )
 
 // Progress of long work, in the unit of the job (notes, lines).
@@ -92,7 +92,7 @@ type Job struct {
 // Ended reports whether the job is in a final state.
 func (j *Job) Ended() bool {
 	switch j.State {
-	case JobDone, JobFailed, JobDead, JobCancelled:
+	case JobDone, JobFailed, JobDead, JobCanceled:
 		return true
 	case JobQueued, JobRunning:
 	}

@@ -16,7 +16,8 @@ import (
 // parent's numbering.
 type Revision int64
 
-// Kind lets every memory system live on the same notes.
+// Kind is the kind of a note. All memory systems share the same notes, and differ in the kinds that
+// they write.
 type Kind string
 
 // The kinds.
@@ -103,7 +104,7 @@ type Note struct {
 	State      State      `json:"state"`
 	Error      string     `json:"error"`    // why a pending note waits; "" otherwise
 	Analyst    Analyst    `json:"analyst"`  // "": not described
-	Supplied   []string   `json:"supplied"` // described fields that the caller set ("keywords", "tags", "context"); analysis leaves them alone
+	Supplied   []string   `json:"supplied"` // of keywords, tags and context, those that the caller set; analysis does not change them
 	Provenance Provenance `json:"provenance"`
 	Deleted    bool       `json:"deleted"` // a tombstone; all content is empty then
 

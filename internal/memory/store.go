@@ -367,7 +367,7 @@ type AnswerWriter interface {
 
 // JobEnd is the state in which a transaction leaves a leased job.
 type JobEnd struct {
-	State     JobState // done, failed, cancelled; or queued with the next Stage
+	State     JobState // done, failed, canceled; or queued with the next Stage
 	Stage     Stage
 	Payload   json.RawMessage // nil: unchanged
 	Result    json.RawMessage
@@ -415,7 +415,7 @@ type JobClaims interface {
 type JobLeases interface {
 	// Heartbeat prolongs a lease; Conflict when it was lost.
 	Heartbeat(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, until time.Time) error
-	// ReleaseJob gives a leased job back (a failed try, a pause, a shutdown) or ends it without a
+	// ReleaseJob returns a leased job to the queue (a failed try, a pause, a shutdown) or ends it without a
 	// changeset; Conflict when the lease was lost.
 	ReleaseJob(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, end JobEnd) error
 	SetProgress(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, p Progress) error
@@ -423,7 +423,7 @@ type JobLeases interface {
 	VoidLeases(ctx context.Context) (int, error)
 }
 
-// JobControl reads jobs and lets callers retry and cancel them.
+// JobControl reads, retries and cancels jobs.
 type JobControl interface {
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (Job, error)
 	// ListJobs lists jobs, newest first.
@@ -431,7 +431,7 @@ type JobControl interface {
 	// JobsAhead counts the jobs of the same collection in prepare or decide that have not ended and have a
 	// lower Seq.
 	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error)
-	// RetryJob puts a dead, failed or cancelled job at the end of the queue; else Conflict.
+	// RetryJob puts a dead, failed or canceled job at the end of the queue; else Conflict.
 	RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error)
 	// CancelJob cancels a queued or running job and voids its lease; else Conflict.
 	CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error)

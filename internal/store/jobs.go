@@ -110,7 +110,7 @@ func FinishedAt(end *memory.JobEnd, now time.Time) (time.Time, error) {
 	switch end.State {
 	case memory.JobQueued:
 		return time.Time{}, nil
-	case memory.JobDone, memory.JobFailed, memory.JobDead, memory.JobCancelled:
+	case memory.JobDone, memory.JobFailed, memory.JobDead, memory.JobCanceled:
 		return now, nil
 	case memory.JobRunning:
 	}

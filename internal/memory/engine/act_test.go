@@ -17,7 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// forgetter deletes a listed note that chance picks.
+// forgetter deletes a listed note that it draws at random.
 func forgetter(p *stub) {
 	p.decide = func(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
 		if e.Kind != memory.EventTask || e.Task.Name != "forget" {
@@ -37,7 +37,7 @@ func forgetter(p *stub) {
 
 func (w *world) facts(n int) {
 	w.t.Helper()
-	w.by(func(ctx context.Context, tx memory.Tx) error {
+	w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 		for i := range n {
 			if _, err := tx.Put(ctx, fact(uuid.Nil, fmt.Sprintf("Fact %d.", i))); err != nil {
 				return err
@@ -47,11 +47,11 @@ func (w *world) facts(n int) {
 	})
 }
 
-// A dry run tells what applying does and writes nothing; applying is one
-// changeset with an audit row that names the task.
+// A dry run reports what applying does and writes nothing. Applying is one changeset, with an audit
+// row that names the task.
 func TestAct(t *testing.T) {
 	t.Parallel()
-	w, p, m := meddled(t)
+	w, p, m := newMeddledWorld(t)
 	forgetter(p)
 	w.facts(20)
 	ref, task := w.c.ID.String(), memory.Task{Name: "forget", Key: "all", Args: json.RawMessage(`{"floor":0.05}`)}
@@ -75,7 +75,7 @@ func TestAct(t *testing.T) {
 	if err != nil || len(rows) != 1 || rows[0].Target != ref || rows[0].Detail["key"] != "all" {
 		t.Errorf("audit %+v, %v", rows, err)
 	}
-	// What moves while it is decided is looked at again.
+	// A note that changes during the decision is read again.
 	tries := 0
 	decide := p.decide
 	p.decide = func(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
@@ -90,10 +90,10 @@ func TestAct(t *testing.T) {
 	}
 }
 
-// Who may not write may not act, and a task that the policy does not have is refused.
+// A caller without the permission cannot act, and an unknown task is refused.
 func TestActIsRefused(t *testing.T) {
 	t.Parallel()
-	w, p, _ := meddled(t)
+	w, p, _ := newMeddledWorld(t)
 	forgetter(p)
 	w.facts(2)
 	reader := grant.Scope(w.s.Tenant(), uuid.Nil, "key:reader", tenant.NotesRead)
@@ -121,10 +121,10 @@ func TestActIsRefused(t *testing.T) {
 	}
 }
 
-// A task that cannot be done because a model failed says so, and changes nothing.
+// A task that fails because the model fails returns the error and changes nothing.
 func TestActWhileTheModelFails(t *testing.T) {
 	t.Parallel()
-	w, p, _ := meddled(t)
+	w, p, _ := newMeddledWorld(t)
 	p.decide = func(context.Context, memory.Desk, memory.Event) (memory.Decision, error) {
 		return memory.Decision{Pending: "the answer was unusable", Puts: []memory.Note{fact(uuid.Nil, "Half.")}}, nil
 	}
@@ -136,7 +136,7 @@ func TestActWhileTheModelFails(t *testing.T) {
 	}
 }
 
-// No policy takes a task that it does not know, or loses a job over it.
+// No policy accepts an unknown task, and its job ends.
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()
 	all, err := policies.All()
@@ -149,17 +149,17 @@ func TestUnknownTask(t *testing.T) {
 			w := newWorld(t, options{policy: name, heuristic: true})
 			w.task(memory.Task{Name: "no such task", Key: "x"})
 			w.drain()
-			if j := w.last(memory.JobPolicy); j.State != memory.JobFailed || !strings.Contains(j.Error, "no such task") {
+			if j := w.newestJob(memory.JobPolicy); j.State != memory.JobFailed || !strings.Contains(j.Error, "no such task") {
 				t.Errorf("job is %q: %q", j.State, j.Error)
 			}
 		})
 	}
 }
 
-// A task that fails is tried again like other jobs, and then is dead.
+// A task that fails is retried like other jobs, and is dead in the end.
 func TestPolicyJobFails(t *testing.T) {
 	t.Parallel()
-	w, p, _ := meddled(t)
+	w, p, _ := newMeddledWorld(t)
 	for name, fails := range map[string]func() (memory.Decision, error){
 		"error":     func() (memory.Decision, error) { return memory.Decision{}, fault.New(fault.ModelFailed, "no") },
 		"fell back": func() (memory.Decision, error) { return memory.Decision{Pending: "no"}, nil },
@@ -167,13 +167,13 @@ func TestPolicyJobFails(t *testing.T) {
 		p.decide = func(context.Context, memory.Desk, memory.Event) (memory.Decision, error) { return fails() }
 		w.task(memory.Task{Name: "sum", Key: name})
 		for try := 1; try <= 3; try++ {
-			if j := w.last(memory.JobPolicy); j.State != memory.JobQueued || j.Attempts != try-1 || j.Stage != memory.StageTask {
+			if j := w.newestJob(memory.JobPolicy); j.State != memory.JobQueued || j.Attempts != try-1 || j.Stage != memory.StageTask {
 				t.Errorf("%s: before try %d the job is %q after %d", name, try, j.State, j.Attempts)
 			}
 			w.drain()
-			w.later(time.Minute)
+			w.advance(time.Minute)
 		}
-		if j := w.last(memory.JobPolicy); j.State != memory.JobDead || j.Error != "no" {
+		if j := w.newestJob(memory.JobPolicy); j.State != memory.JobDead || j.Error != "no" {
 			t.Errorf("%s: the job is %q: %q", name, j.State, j.Error)
 		}
 	}

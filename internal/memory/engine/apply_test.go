@@ -15,21 +15,22 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 )
 
-// knows is what a policy relates to in tests.
+// knows is the relation that policies use in tests.
 const knows = "knows"
 
-// meddled makes a world with a stub policy whose writes somebody can come before.
-func meddled(t *testing.T) (*world, *stub, *meddler) {
+// newMeddledWorld returns a world with a stub policy, and a meddler that can change something before
+// its writes.
+func newMeddledWorld(t *testing.T) (*world, *stub, *meddler) {
 	t.Helper()
 	m := &meddler{}
-	w, p := stubbed(t, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
+	w, p := newStubWorld(t, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
 	return w, p, m
 }
 
-// entities puts two entities and, when asked, a link between them.
+// entities adds two entities and, if asked, a link between them.
 func (w *world) entities(linked bool) (a, b uuid.UUID) {
 	w.t.Helper()
-	w.by(func(ctx context.Context, tx memory.Tx) error {
+	w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 		for i, at := range []*uuid.UUID{&a, &b} {
 			n, err := tx.Put(ctx, memory.Note{Kind: memory.KindEntity, Content: fmt.Sprintf("entity %d", i), State: memory.StateEvolved})
 			if err != nil {
@@ -50,7 +51,7 @@ func edge(a, b uuid.UUID, confidence float64) memory.Link {
 	return memory.Link{LinkID: memory.LinkID{Source: a, Target: b, Relation: knows}, Confidence: confidence}
 }
 
-// edges gives the confidences of a note's links.
+// edges returns the confidences of a note's links.
 func (w *world) edges(id uuid.UUID) []float64 {
 	w.t.Helper()
 	list, err := w.store.Links(w.t.Context(), w.s, w.view(w.c.ID), memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Outgoing})
@@ -64,8 +65,8 @@ func (w *world) edges(id uuid.UUID) []float64 {
 	return out
 }
 
-// last gives the newest job of a kind.
-func (w *world) last(kind memory.JobKind) memory.Job {
+// newestJob returns the newest job of a kind.
+func (w *world) newestJob(kind memory.JobKind) memory.Job {
 	w.t.Helper()
 	list := w.jobsOf(w.c.ID, kind)
 	if len(list) == 0 {
@@ -74,9 +75,8 @@ func (w *world) last(kind memory.JobKind) memory.Job {
 	return list[len(list)-1]
 }
 
-// Links are put as the decision has them where the policy looked at them; one
-// that it did not look at stays when it decides about a note, since a caller
-// may have made it.
+// Links that the policy read are replaced by those of the decision. A link that it did not read
+// stays when it decides about a note, because a caller may have added it.
 func TestLinksArePutAsDecided(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -91,7 +91,7 @@ func TestLinksArePutAsDecided(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, p, _ := meddled(t)
+			w, p, _ := newMeddledWorld(t)
 			a, b := w.entities(true)
 			p.decide = func(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
 				if _, err := d.Notes(ctx, []uuid.UUID{a, b}); err != nil {
@@ -117,37 +117,36 @@ func TestLinksArePutAsDecided(t *testing.T) {
 	}
 }
 
-// A link that was read and moved, went, or came, is a conflict: the policy
-// decides again.
+// A link that was read and then changed, deleted or added is a conflict: the policy decides again.
 func TestLinksAreReadUnderTheConflictRule(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		before bool // the link is there when the policy looks
+		before bool // the link exists when the policy reads
 		meddle func(w *world, a, b uuid.UUID)
 		tries  int
 		seen   []int
 	}{
 		"nothing": {true, func(*world, uuid.UUID, uuid.UUID) {}, 1, []int{1}},
 		"changed": {true, func(w *world, a, b uuid.UUID) {
-			w.by(func(ctx context.Context, tx memory.Tx) error { _, err := tx.Link(ctx, edge(a, b, 0.7)); return err })
+			w.changeByHand(func(ctx context.Context, tx memory.Tx) error { _, err := tx.Link(ctx, edge(a, b, 0.7)); return err })
 		}, 2, []int{1, 1}},
 		"ended": {true, func(w *world, a, b uuid.UUID) {
-			w.by(func(ctx context.Context, tx memory.Tx) error {
+			w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 				_, err := tx.Unlink(ctx, edge(a, b, 0).LinkID)
 				return err
 			})
 		}, 2, []int{1, 0}},
 		"made": {false, func(w *world, a, b uuid.UUID) {
-			w.by(func(ctx context.Context, tx memory.Tx) error { _, err := tx.Link(ctx, edge(a, b, 0.7)); return err })
+			w.changeByHand(func(ctx context.Context, tx memory.Tx) error { _, err := tx.Link(ctx, edge(a, b, 0.7)); return err })
 		}, 2, []int{0, 1}},
 		"made elsewhere": {true, func(w *world, a, b uuid.UUID) {
-			w.by(func(ctx context.Context, tx memory.Tx) error { _, err := tx.Link(ctx, edge(b, a, 0.7)); return err })
+			w.changeByHand(func(ctx context.Context, tx memory.Tx) error { _, err := tx.Link(ctx, edge(b, a, 0.7)); return err })
 		}, 1, []int{1}},
 		"its end deleted": {true, func(w *world, _, b uuid.UUID) { w.remove(b) }, 2, []int{1, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, p, m := meddled(t)
+			w, p, m := newMeddledWorld(t)
 			a, b := w.entities(c.before)
 			var seen []int
 			p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
@@ -160,7 +159,7 @@ func TestLinksAreReadUnderTheConflictRule(t *testing.T) {
 			}
 			w.task(memory.Task{Name: "look"})
 			w.drain()
-			j := w.last(memory.JobPolicy)
+			j := w.newestJob(memory.JobPolicy)
 			if r := resultOf[engineResult](t, &j); j.State != memory.JobDone || r.Tries != c.tries || !slices.Equal(seen, c.seen) {
 				t.Errorf("job %q after %d tries, links seen %v", j.State, r.Tries, seen)
 			}
@@ -168,10 +167,10 @@ func TestLinksAreReadUnderTheConflictRule(t *testing.T) {
 	}
 }
 
-// The third time, links and notes that keep moving are left out and the rest is applied.
-func TestWhatKeepsMovingIsLeftOut(t *testing.T) {
+// At the third try, links and notes that keep changing are left out, and the rest is applied.
+func TestChangingNotesAreLeftOut(t *testing.T) {
 	t.Parallel()
-	w, p, m := meddled(t)
+	w, p, m := newMeddledWorld(t)
 	a, b := w.entities(true)
 	x, _ := w.entities(false)
 	tries := 0
@@ -186,7 +185,7 @@ func TestWhatKeepsMovingIsLeftOut(t *testing.T) {
 		tries++
 		n := tries
 		m.before(func() {
-			w.by(func(ctx context.Context, tx memory.Tx) error {
+			w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 				if _, err := tx.Link(ctx, edge(a, b, float64(n)/10)); err != nil {
 					return err
 				}
@@ -222,13 +221,13 @@ func TestWhatKeepsMovingIsLeftOut(t *testing.T) {
 	if w.get(a).Category != "decided" || len(w.all(w.c.ID, memory.KindFact)) != 1 {
 		t.Error("what stood still was not changed")
 	}
-	j := w.last(memory.JobPolicy)
+	j := w.newestJob(memory.JobPolicy)
 	if r := resultOf[engineResult](t, &j); j.State != memory.JobDone || !slices.Equal(r.LeftOut, []uuid.UUID{x}) {
 		t.Errorf("job %q, left out %v", j.State, r.LeftOut)
 	}
 }
 
-// Notes that were only listed may move, unless the decision changes or deletes them.
+// Notes that were only listed may change, unless the decision changes or deletes them.
 func TestListedNotes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -237,7 +236,7 @@ func TestListedNotes(t *testing.T) {
 	}{"changed": {true, 2}, "only looked at": {false, 1}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, p, m := meddled(t)
+			w, p, m := newMeddledWorld(t)
 			a, b := w.entities(false)
 			tries := 0
 			p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
@@ -247,7 +246,7 @@ func TestListedNotes(t *testing.T) {
 				}
 				if tries++; tries == 1 {
 					m.before(func() {
-						w.by(func(ctx context.Context, tx memory.Tx) error {
+						w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 							n, err := tx.Notes(ctx, []uuid.UUID{a}, memory.ReadOptions{Vector: true})
 							if err == nil {
 								n[0].Tags = []string{"by hand"}
@@ -283,11 +282,10 @@ func TestListedNotes(t *testing.T) {
 	}
 }
 
-// A task is not put off twice while one of its name and key waits; one that
-// runs does not count.
+// A task is not enqueued again while one of its name and key waits; one that runs does not count.
 func TestFollow(t *testing.T) {
 	t.Parallel()
-	w, p, _ := meddled(t)
+	w, p, _ := newMeddledWorld(t)
 	later := w.now().Add(time.Hour)
 	p.decide = func(_ context.Context, _ memory.Desk, e memory.Event) (memory.Decision, error) {
 		if e.Kind == memory.EventTask && e.Task.Key != "again" {
@@ -315,8 +313,8 @@ func TestFollow(t *testing.T) {
 	if got := names(memory.JobQueued); !slices.Equal(got, want) {
 		t.Errorf("waiting: %v", got)
 	}
-	// One that was leased runs already: what came since needs another.
-	w.later(2 * time.Hour)
+	// The leased one runs already: later changes need another.
+	w.advance(2 * time.Hour)
 	running := w.claim(w.c.ID, memory.StageTask, 1)
 	w.task(memory.Task{Name: "more", Key: "again"})
 	for _, j := range w.claim(w.c.ID, memory.StageTask, 5) {
@@ -332,8 +330,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A key that another note has got is a conflict, and the last time the put is
-// left out and counted; a key that the decision itself sets free can be taken.
+// A key that another note has taken is a conflict; at the last try the put is left out and counted.
+// A key that the decision itself frees can be taken.
 func TestNaturalKeys(t *testing.T) {
 	t.Parallel()
 	keyed := func(id uuid.UUID, key, content string) memory.Note {
@@ -343,13 +341,13 @@ func TestNaturalKeys(t *testing.T) {
 	}
 	t.Run("got meanwhile", func(t *testing.T) {
 		t.Parallel()
-		w, p, m := meddled(t)
+		w, p, m := newMeddledWorld(t)
 		tries := 0
 		p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
 			_, ok, err := d.ByKey(ctx, memory.KindFact, "k")
 			if tries++; tries == 1 {
 				m.before(func() {
-					w.by(func(ctx context.Context, tx memory.Tx) error {
+					w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 						_, err := tx.Put(ctx, keyed(uuid.Nil, "k", "By hand."))
 						return err
 					})
@@ -368,8 +366,8 @@ func TestNaturalKeys(t *testing.T) {
 	})
 	t.Run("not looked at", func(t *testing.T) {
 		t.Parallel()
-		w, p, _ := meddled(t)
-		w.by(func(ctx context.Context, tx memory.Tx) error {
+		w, p, _ := newMeddledWorld(t)
+		w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 			_, err := tx.Put(ctx, keyed(uuid.Nil, "k", "By hand."))
 			return err
 		})
@@ -382,7 +380,7 @@ func TestNaturalKeys(t *testing.T) {
 		}
 		w.task(memory.Task{Name: "put"})
 		w.drain()
-		j := w.last(memory.JobPolicy)
+		j := w.newestJob(memory.JobPolicy)
 		r := resultOf[engineResult](t, &j)
 		if len(w.all(w.c.ID, memory.KindFact)) != 2 || r.Tries != 3 || len(r.Refused) != 2 || r.Refused[1].Reason != "another note has its key" {
 			t.Errorf("job %q: %s", j.State, j.Result)
@@ -390,9 +388,9 @@ func TestNaturalKeys(t *testing.T) {
 	})
 	t.Run("set free", func(t *testing.T) {
 		t.Parallel()
-		w, p, _ := meddled(t)
+		w, p, _ := newMeddledWorld(t)
 		var ids [2]uuid.UUID
-		w.by(func(ctx context.Context, tx memory.Tx) error {
+		w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 			for i, k := range []string{"a", "b"} {
 				n, err := tx.Put(ctx, keyed(uuid.Nil, k, "Of "+k+"."))
 				if err != nil {
@@ -426,10 +424,10 @@ func TestNaturalKeys(t *testing.T) {
 	})
 }
 
-// What cannot be kept is left out and told of; the rest of the decision stands.
+// Parts that exceed the limits are left out and reported; the rest of the decision is applied.
 func TestOversizedPartsAreLeftOut(t *testing.T) {
 	t.Parallel()
-	w, p, _ := meddled(t)
+	w, p, _ := newMeddledWorld(t)
 	a, b := w.entities(false)
 	p.decide = func(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
 		old, err := d.Notes(ctx, []uuid.UUID{a, b})
@@ -451,7 +449,7 @@ func TestOversizedPartsAreLeftOut(t *testing.T) {
 	}
 	w.say("Something.")
 	w.drain()
-	j := w.last(memory.JobExchange)
+	j := w.newestJob(memory.JobExchange)
 	r := resultOf[engineResult](t, &j)
 	if j.State != memory.JobDone || len(r.Refused) != 7 {
 		t.Errorf("job %q: %s", j.State, j.Result)
@@ -465,10 +463,10 @@ func TestOversizedPartsAreLeftOut(t *testing.T) {
 	}
 }
 
-// A fact is not made of a message whose words have changed, but of those that stand.
+// A fact whose source message has changed is not written; facts of unchanged messages are.
 func TestFactsOfChangedMessages(t *testing.T) {
 	t.Parallel()
-	w, p, m := meddled(t)
+	w, p, m := newMeddledWorld(t)
 	tries := 0
 	var first uuid.UUID
 	p.decide = func(_ context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
@@ -478,7 +476,7 @@ func TestFactsOfChangedMessages(t *testing.T) {
 		tries++
 		n := tries
 		m.before(func() {
-			w.by(func(ctx context.Context, tx memory.Tx) error {
+			w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 				now, err := tx.Notes(ctx, []uuid.UUID{first}, memory.ReadOptions{})
 				if err == nil {
 					now[0].Content = fmt.Sprintf("Reworded %d.", n)

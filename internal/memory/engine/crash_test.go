@@ -17,14 +17,14 @@ import (
 
 var errKilled = errors.New("the process was killed")
 
-// mortal is a store whose process dies at random: before a transaction, or
-// after it was committed and before anybody heard of it.
-type mortal struct {
+// mortalStore is a store whose process dies at random: before a transaction, or after its commit and
+// before the caller learns of it.
+type mortalStore struct {
 	engine.Store
 	rng *rand.Rand
 }
 
-func (m *mortal) Write(ctx context.Context, s tenant.Scope, c uuid.UUID, o memory.WriteOptions, fn func(context.Context, memory.Tx) error) (memory.Written, error) {
+func (m *mortalStore) Write(ctx context.Context, s tenant.Scope, c uuid.UUID, o memory.WriteOptions, fn func(context.Context, memory.Tx) error) (memory.Written, error) {
 	if m.rng.IntN(3) == 0 {
 		return memory.Written{}, errKilled
 	}
@@ -35,15 +35,15 @@ func (m *mortal) Write(ctx context.Context, s tenant.Scope, c uuid.UUID, o memor
 	return w, err
 }
 
-// C059: whenever the process dies, every note is there afterwards, was described
-// and evolved exactly once, and the store is consistent.
+// C059: at any time the process dies, every note exists afterwards, was described and evolved
+// exactly once, and the store is consistent.
 func TestEvolvedExactlyOnce_C059(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{heuristic: true, config: `{"evo_threshold":3}`, wrap: func(s engine.Store) engine.Store {
-				return &mortal{s, rand.New(rand.NewPCG(seed, 1))}
+				return &mortalStore{s, rand.New(rand.NewPCG(seed, 1))}
 			}})
 			var ids []uuid.UUID
 			for i := range 15 {
@@ -61,13 +61,13 @@ func TestEvolvedExactlyOnce_C059(t *testing.T) {
 				for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
 					for _, j := range w.claim(w.c.ID, stage, 3) {
 						if err := w.try(j); errors.Is(err, errKilled) {
-							deaths++ // nobody settles the job; its lease runs out
+							deaths++ // nothing ends the job; its lease expires
 						} else if err != nil {
 							t.Fatal(err)
 						}
 					}
 				}
-				w.later(16 * time.Second)
+				w.advance(16 * time.Second)
 			}
 			if deaths < 10 {
 				t.Errorf("only %d deaths", deaths)

@@ -22,8 +22,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// C005, C008, C016, C028: the very first note in an empty space is described by
-// the model from its content alone, and nobody is asked about evolution.
+// C005, C008, C016, C028: the model describes the first note of an empty collection from its content
+// alone, and is not asked about evolution.
 func TestFirstNote(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -43,8 +43,8 @@ func TestFirstNote(t *testing.T) {
 	}
 }
 
-// C015, C020, C022, C024, C035, C037, C082: insertion order and similarity order
-// differ; only the true neighbour changes, in storage, in search, with history.
+// C015, C020, C022, C024, C035, C037, C082: insertion order and similarity order differ. Only the
+// true neighbor changes, in storage, in search and in the history.
 func TestEvolution(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -104,7 +104,7 @@ func TestEvolution(t *testing.T) {
 }
 
 // C010, C021: changing tags alone changes the vector.
-func TestStrengthenEmbedsAnew(t *testing.T) {
+func TestStrengthenEmbedsAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.learn("Quantum computers factor integers.")
@@ -128,8 +128,8 @@ func TestStrengthenEmbedsAnew(t *testing.T) {
 	}
 }
 
-// C030, C074: a model that is down, answers garbage, or hits its limits never
-// loses a note: it is stored, found, pending with the error, and done later.
+// C030, C074: a model that is down, answers garbage or hits its limits never loses a note: it is
+// stored, found, pending with the error, and processed later.
 func TestModelTrouble(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -174,7 +174,7 @@ func TestModelTrouble(t *testing.T) {
 			} else {
 				r.mend(w)
 			}
-			w.later(30 * time.Second)
+			w.advance(30 * time.Second)
 			w.drain()
 			n = w.get(n.ID)
 			if n.State != memory.StateEvolved || n.Error != "" || len(n.Keywords) == 0 {
@@ -184,8 +184,8 @@ func TestModelTrouble(t *testing.T) {
 	}
 }
 
-// A note whose tries are used up stays pending with a dead job, does not stop
-// later ones, and goes on after a retry through the API.
+// A note whose tries are used up stays pending with a dead job, does not block later ones, and is
+// processed after a retry through the API.
 func TestDeadAndRetry_C030(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -201,7 +201,7 @@ func TestDeadAndRetry_C030(t *testing.T) {
 		t.Fatalf("a later note is held up: %q", good.State)
 	}
 	for range 3 {
-		w.later(30 * time.Second)
+		w.advance(30 * time.Second)
 		w.drain()
 	}
 	j := w.jobs(bad.ID)[0]
@@ -221,14 +221,14 @@ func TestDeadAndRetry_C030(t *testing.T) {
 	}
 }
 
-// An open breaker costs no try and waits no longer than ten seconds.
+// An open breaker uses up no try, and delays a job by ten seconds at most.
 func TestOpenBreakerCostsNoTry(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{breaker: 1})
 	w.fake.Down(true)
 	n := w.learn("A note in hard times.")
 	for range 6 {
-		w.later(2 * time.Second)
+		w.advance(2 * time.Second)
 		w.drain()
 	}
 	j := w.jobs(n.ID)[0]
@@ -237,7 +237,7 @@ func TestOpenBreakerCostsNoTry(t *testing.T) {
 	}
 }
 
-// C030: fenced and thinking answers are read, wrong handles dropped.
+// C030: answers in code fences or with thoughts are parsed, and wrong handles are dropped.
 func TestOddAnswersAreRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -269,8 +269,8 @@ func TestRepair_C029(t *testing.T) {
 	}
 }
 
-// Prepares may end in any order; decisions come in the order of the notes, and
-// none sees a note that waits behind it.
+// Prepares may end in any order. Decisions are made in the order of the notes, and none sees a note
+// that waits behind it.
 func TestOutOfOrderPrepare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true})
@@ -313,7 +313,8 @@ func TestOutOfOrderPrepare(t *testing.T) {
 	}
 }
 
-// C059: a job delivered twice has its effect once; a lease that was lost writes nothing.
+// C059: a job that is delivered twice has its effect once; a holder that lost its lease writes
+// nothing.
 func TestDuplicateDelivery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -321,7 +322,7 @@ func TestDuplicateDelivery(t *testing.T) {
 	n := w.add("Sourdough bread needs a starter.")
 	w.fake.Always("evolve", rename("Changed once."))
 	first := w.claim(w.c.ID, memory.StagePrepare, 1)[0]
-	w.later(20 * time.Second) // the lease runs out
+	w.advance(20 * time.Second) // the lease expires
 	second := w.claim(w.c.ID, memory.StagePrepare, 1)[0]
 	if second.ID != first.ID {
 		t.Fatal("another job was claimed")
@@ -345,8 +346,8 @@ func TestDuplicateDelivery(t *testing.T) {
 	}
 }
 
-// A caller's PATCH while a decision is being made: it decides again on what
-// the caller wrote; a note that keeps moving is left out.
+// If a caller patches a note during a decision, the policy decides again on the patched note. A note
+// that keeps changing is left out.
 func TestConflictingPatch(t *testing.T) {
 	t.Parallel()
 	for _, moves := range []int{1, 99} {
@@ -388,7 +389,7 @@ func TestConflictingPatch(t *testing.T) {
 	}
 }
 
-// The head is never compared: unrelated writes are no conflict.
+// The head is never compared, so unrelated writes are no conflict.
 func TestUnrelatedWritesAreNoConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -420,7 +421,7 @@ func TestCancelInFlight(t *testing.T) {
 		return rename("Changed.")
 	})
 	w.run(w.claim(w.c.ID, memory.StageDecide, 1)[0])
-	if j := w.jobs(n.ID)[0]; j.State != memory.JobCancelled {
+	if j := w.jobs(n.ID)[0]; j.State != memory.JobCanceled {
 		t.Errorf("job is %q", j.State)
 	}
 	if w.get(old.ID).Context == "Changed." || w.get(n.ID).State != memory.StateRaw {
@@ -479,8 +480,8 @@ func TestDeletedInFlight(t *testing.T) {
 	})
 }
 
-// A note with hostile text changes nothing beyond what its validators allow,
-// even if the model obeys it, and the prompt marks it as data.
+// A note with hostile text changes nothing that its validators do not allow, even if the model obeys
+// it, and the prompt marks it as data.
 func TestHostileNote(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -523,7 +524,7 @@ func TestHostileNote(t *testing.T) {
 	}
 }
 
-// C317: an answer that repeats what a neighbour has writes no version.
+// C317: an answer that repeats what a neighbor has writes no version.
 func TestNoChangeNoVersion_C317(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -535,7 +536,7 @@ func TestNoChangeNoVersion_C317(t *testing.T) {
 	}
 }
 
-// The embedder down: the note is there and found by words, and is embedded later.
+// With the embedder down, the note is stored and found by words, and it is embedded later.
 func TestEmbedderDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{remote: true})
@@ -545,7 +546,7 @@ func TestEmbedderDown(t *testing.T) {
 		t.Fatalf("state %q, vector %v", n.State, n.Vector != nil)
 	}
 	w.fake.Handle(llmtest.Embed, nil)
-	w.later(30 * time.Second)
+	w.advance(30 * time.Second)
 	w.drain()
 	if n = w.get(n.ID); n.State != memory.StateEvolved || n.Vector == nil {
 		t.Errorf("state %q, vector %v", n.State, n.Vector != nil)
@@ -556,7 +557,7 @@ func TestEmbedderDown(t *testing.T) {
 	}
 }
 
-// C038: at every n-th evolving add one consolidation is enqueued, and no other.
+// C038: every n-th evolving add enqueues one consolidation, and no other add does.
 func TestConsolidateAtThreshold_C038(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: `{"evo_threshold":2}`})
@@ -580,14 +581,14 @@ func TestConsolidateAtThreshold_C038(t *testing.T) {
 	}
 }
 
-// C039: consolidation gives every note its vector and searches agree with a fresh index.
+// C039: consolidation computes every missing vector, and searches agree with a new index.
 func TestConsolidate_C039(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true})
 	for i := range 12 {
 		w.learn(fmt.Sprintf("Expedition %d crossed the glacier with sledges.", i))
 	}
-	// A version written without its vector, as a crash of an older build might leave.
+	// A version without a vector, as a crash of an older build might leave it.
 	broken := w.get(w.add("The glacier is melting.", func(in *notes.NewNote) { no := false; in.Infer = &no }).ID)
 	_, err := w.store.Write(t.Context(), w.s, w.c.ID, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
 		n := broken
@@ -629,8 +630,9 @@ func TestConsolidate_C039(t *testing.T) {
 	}
 }
 
-// C013: look-ups of an evolution count no access. C017: at most k neighbours, by cosine, never the note itself.
-func TestNeighbours_C017(t *testing.T) {
+// C013: look-ups of an evolution count no access. C017: at most k neighbors, by cosine, never the
+// note itself.
+func TestNeighbors_C017(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: `{"k_neighbours":3}`})
 	w.fake.Always("evolve", keep())
@@ -667,7 +669,7 @@ func TestNeighbours_C017(t *testing.T) {
 	}
 }
 
-// C018, C019: the prompt shows neighbours with their linked notes.
+// C018, C019: the prompt shows neighbors with their linked notes.
 func TestLinkedInPrompt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -680,7 +682,7 @@ func TestLinkedInPrompt(t *testing.T) {
 	}
 }
 
-// C327: an input with two concepts becomes two notes, each evolved by itself.
+// C327: an input with two concepts becomes two notes, and each is evolved separately.
 func TestSplit_C327(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true, config: `{"split":true}`})
@@ -697,7 +699,7 @@ func TestSplit_C327(t *testing.T) {
 	}
 }
 
-// A fork taken while notes wait: both sides evolve them, each for itself.
+// A fork that is created while notes wait: both sides evolve them independently.
 func TestForkInFlight(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true})
@@ -721,7 +723,7 @@ func TestForkInFlight(t *testing.T) {
 	}
 }
 
-// A batch over its budget of calls fails instead of spending on.
+// A batch that exceeds its budget of calls fails.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{engine: engine.Config{TokensPerJob: 1, MaxTries: 1}, config: `{"split":true}`})
@@ -733,7 +735,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Fail settles every kind of end.
+// Fail handles every kind of end.
 func TestFail(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

@@ -18,7 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 )
 
-// question is a call without any material.
+// question returns a call without content.
 func question(name string) memory.Call {
 	return memory.Call{
 		Name: name, System: "Answer as JSON.", Prompt: "Say which.",
@@ -26,15 +26,15 @@ func question(name string) memory.Call {
 	}
 }
 
-// C177: what a policy decides in parallel within one exchange is applied as a
-// whole: nothing is lost and nothing is there twice, although every answer
-// comes at another time and somebody else writes in between.
+// C177: what a policy decides in parallel within one exchange is applied as a whole. Nothing is lost
+// or written twice, although the answers arrive at different times and another writer writes in
+// between.
 func TestParallelDecisions_C177(t *testing.T) {
 	t.Parallel()
 	const n = 24
-	w, p, m := meddled(t)
+	w, p, m := newMeddledWorld(t)
 	var olds []uuid.UUID
-	w.by(func(ctx context.Context, tx memory.Tx) error {
+	w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 		olds = nil
 		for i := range n {
 			old, err := tx.Put(ctx, memory.Note{Kind: memory.KindFact, Key: fmt.Sprintf("old/%d", i), Content: fmt.Sprintf("Old fact %d.", i), State: memory.StateEvolved})
@@ -52,7 +52,7 @@ func TestParallelDecisions_C177(t *testing.T) {
 	p.decide = func(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
 		if tries++; tries == 1 {
 			m.before(func() {
-				w.by(func(ctx context.Context, tx memory.Tx) error {
+				w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 					now, err := tx.Notes(ctx, olds[:1], memory.ReadOptions{})
 					if err == nil {
 						now[0].Content += " By hand."
@@ -63,7 +63,7 @@ func TestParallelDecisions_C177(t *testing.T) {
 			})
 		}
 		puts, links := make([]memory.Note, 2*n), make([]memory.Link, n)
-		err := together(n, func(i int) error {
+		err := inParallel(n, func(i int) error {
 			old, ok, err := d.ByKey(ctx, memory.KindFact, fmt.Sprintf("old/%d", i))
 			if err != nil || !ok {
 				return fmt.Errorf("old fact %d: %v, %w", i, ok, err)
@@ -111,14 +111,14 @@ func TestParallelDecisions_C177(t *testing.T) {
 	if news != n {
 		t.Errorf("%d new facts", news)
 	}
-	j := w.last(memory.JobExchange)
+	j := w.newestJob(memory.JobExchange)
 	if c := resultOf[engineResult](t, &j).Calls["decide"]; c.Calls != 2*n {
 		t.Errorf("%d calls were counted", c.Calls)
 	}
 }
 
-// together runs f for each number at once and gives the first error.
-func together(n int, f func(i int) error) error {
+// inParallel runs f for each number concurrently and returns the first error.
+func inParallel(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
 	for i := range n {
@@ -133,11 +133,10 @@ func together(n int, f func(i int) error) error {
 	return nil
 }
 
-// Every way of looking can be used from several goroutines, and what each
-// looked at is under the conflict rule.
+// Every read of a desk is safe for concurrent use, and all reads are under the conflict rule.
 func TestDeskIsConcurrent(t *testing.T) {
 	t.Parallel()
-	w, p, _ := meddled(t)
+	w, p, _ := newMeddledWorld(t)
 	a, b := w.entities(true)
 	said := w.say("Before.", "Yes.")
 	ids := make([]uuid.UUID, 64)
@@ -145,7 +144,7 @@ func TestDeskIsConcurrent(t *testing.T) {
 		if e.Kind != memory.EventTask {
 			return memory.Decision{Note: e.Note}, nil
 		}
-		err := together(len(ids), func(i int) error {
+		err := inParallel(len(ids), func(i int) error {
 			ids[i] = d.NewID()
 			d.Absent(memory.KindFact, fmt.Sprint(i))
 			looks := []func() error{
@@ -169,7 +168,7 @@ func TestDeskIsConcurrent(t *testing.T) {
 	}
 	w.task(memory.Task{Name: "look"})
 	w.drain()
-	if j := w.last(memory.JobPolicy); j.State != memory.JobDone {
+	if j := w.newestJob(memory.JobPolicy); j.State != memory.JobDone {
 		t.Errorf("job is %q: %s", j.State, j.Error)
 	}
 	slices.SortFunc(ids, func(x, y uuid.UUID) int { return slices.Compare(x[:], y[:]) })
@@ -178,7 +177,7 @@ func TestDeskIsConcurrent(t *testing.T) {
 	}
 }
 
-// The budget holds for calls that are made side by side.
+// The budget applies to concurrent calls, too.
 func TestBudgetOfParallelCalls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -186,16 +185,16 @@ func TestBudgetOfParallelCalls(t *testing.T) {
 		most int64
 	}{
 		"calls":  {engine.Config{CallsPerJob: 5}, 5},
-		"tokens": {engine.Config{TokensPerJob: 1}, 8}, // those that were under way
+		"tokens": {engine.Config{TokensPerJob: 1}, 8}, // those that were in progress
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, p := stubbed(t, options{engine: c.cfg})
+			w, p := newStubWorld(t, options{engine: c.cfg})
 			w.fake.Always("ask", llmtest.JSON(map[string]int{"n": 1}))
 			var answered, refused atomic.Int64
 			p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
 				for range 4 {
-					_ = together(8, func(int) error {
+					_ = inParallel(8, func(int) error {
 						_, err := d.Ask(ctx, question("ask"))
 						switch {
 						case err == nil:

@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-// fact is a new note as policies derive it.
+// fact returns a new note as policies derive it.
 func fact(id uuid.UUID, content string, sources ...uuid.UUID) memory.Note {
 	return memory.Note{
 		ID: id, Kind: memory.KindFact, Content: content, Importance: 0.5, State: memory.StateEvolved,
@@ -23,11 +23,11 @@ func fact(id uuid.UUID, content string, sources ...uuid.UUID) memory.Note {
 	}
 }
 
-// An exchange is embedded, decided about as a whole, and its facts and their
-// links stand where the decision put them.
+// An exchange is embedded and decided about as a whole, and its facts and their links are written as
+// decided.
 func TestExchange(t *testing.T) {
 	t.Parallel()
-	w, p := stubbed(t, options{remote: true})
+	w, p := newStubWorld(t, options{remote: true})
 	var got memory.Event
 	var ids []uuid.UUID
 	p.decide = func(_ context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
@@ -76,10 +76,10 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// Messages that were deleted meanwhile are left out; when none is left the job ends.
+// Messages that were deleted before the decision are left out; when none is left, the job ends.
 func TestExchangeOfDeletedMessages(t *testing.T) {
 	t.Parallel()
-	w, p := stubbed(t, options{})
+	w, p := newStubWorld(t, options{})
 	var seen []string
 	p.decide = func(_ context.Context, _ memory.Desk, e memory.Event) (memory.Decision, error) {
 		for i := range e.Messages {
@@ -102,22 +102,22 @@ func TestExchangeOfDeletedMessages(t *testing.T) {
 	}
 }
 
-// remove deletes a note by hand.
+// remove deletes a note as a caller.
 func (w *world) remove(id uuid.UUID) {
 	w.t.Helper()
-	w.by(func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, id) })
+	w.changeByHand(func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, id) })
 }
 
-// by writes by a caller's hand.
-func (w *world) by(fn func(ctx context.Context, tx memory.Tx) error) {
+// changeByHand writes as a caller.
+func (w *world) changeByHand(fn func(ctx context.Context, tx memory.Tx) error) {
 	w.t.Helper()
 	if _, err := w.store.Write(w.t.Context(), w.s, w.c.ID, memory.WriteOptions{Cause: memory.CausePatch}, fn); err != nil {
 		w.t.Error(err)
 	}
 }
 
-// A call that fell back, and a try that failed, leave the messages pending,
-// once, until a later try succeeds.
+// A call that fell back to the rules, and a try that failed, leave the messages pending until a
+// later try succeeds.
 func TestExchangePends(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]func() (memory.Decision, error){
@@ -128,7 +128,7 @@ func TestExchangePends(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, p := stubbed(t, options{})
+			w, p := newStubWorld(t, options{})
 			tries := 0
 			p.decide = func(_ context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
 				if tries++; tries < 3 {
@@ -144,7 +144,7 @@ func TestExchangePends(t *testing.T) {
 				}
 			}
 			versions := len(w.history(said.Messages[0].ID))
-			w.later(2 * time.Second)
+			w.advance(2 * time.Second)
 			w.drain()
 			if now := len(w.history(said.Messages[0].ID)); now != versions {
 				t.Errorf("%d versions after the second failure, %d before", now, versions)
@@ -152,7 +152,7 @@ func TestExchangePends(t *testing.T) {
 			if j := w.jobsOf(w.c.ID, memory.JobExchange)[0]; j.State != memory.JobQueued || j.Attempts != 2 || j.Stage != memory.StageDecide {
 				t.Errorf("job %+v", j)
 			}
-			w.later(10 * time.Second)
+			w.advance(10 * time.Second)
 			w.drain()
 			if n := w.get(said.Messages[1].ID); n.State != memory.StateEvolved || n.Error != "" {
 				t.Errorf("message is %q: %q", n.State, n.Error)
@@ -164,10 +164,10 @@ func TestExchangePends(t *testing.T) {
 	}
 }
 
-// A dead exchange is prepared and decided about again when it is retried.
+// A retried exchange is prepared and decided about again.
 func TestExchangeIsRetried(t *testing.T) {
 	t.Parallel()
-	w, p := stubbed(t, options{})
+	w, p := newStubWorld(t, options{})
 	down := true
 	p.decide = func(context.Context, memory.Desk, memory.Event) (memory.Decision, error) {
 		if down {
@@ -178,7 +178,7 @@ func TestExchangeIsRetried(t *testing.T) {
 	said := w.say("One.", "Two.")
 	for range 3 {
 		w.drain()
-		w.later(time.Minute)
+		w.advance(time.Minute)
 	}
 	j := w.jobsOf(w.c.ID, memory.JobExchange)[0]
 	if j.State != memory.JobDead {
@@ -194,10 +194,10 @@ func TestExchangeIsRetried(t *testing.T) {
 	}
 }
 
-// A payload that cannot be read ends its job as failed, and its note says why.
+// A payload that cannot be decoded ends its job as failed, and its note shows the reason.
 func TestBadPayload(t *testing.T) {
 	t.Parallel()
-	w, _ := stubbed(t, options{})
+	w, _ := newStubWorld(t, options{})
 	said := w.say("One.")
 	w.drain()
 	w.enqueueIn(w.c.ID, memory.Job{Kind: memory.JobExchange, Stage: memory.StagePrepare, Note: said.Messages[0].ID, Payload: json.RawMessage(`{"messages":"all"}`)})
@@ -211,10 +211,10 @@ func TestBadPayload(t *testing.T) {
 	}
 }
 
-// A fork that is taken while exchanges wait goes on with them by itself.
+// A fork that is created while exchanges wait processes them itself.
 func TestForkAdoptsExchanges(t *testing.T) {
 	t.Parallel()
-	w, p := stubbed(t, options{})
+	w, p := newStubWorld(t, options{})
 	decided := map[uuid.UUID]int{}
 	p.decide = func(_ context.Context, d memory.Desk, e memory.Event) (memory.Decision, error) {
 		decided[e.Messages[0].Collection] += len(e.Messages)
@@ -222,7 +222,7 @@ func TestForkAdoptsExchanges(t *testing.T) {
 	}
 	w.say("First.", "Answer.")
 	second := w.say("Second.", "Answer.")
-	w.remove(second.Messages[1].ID) // the one that the job names
+	w.remove(second.Messages[1].ID) // the one in the payload of the job
 	f := w.fork("side")
 	w.drain()
 	for _, c := range []uuid.UUID{w.c.ID, f} {
@@ -246,10 +246,10 @@ func TestForkAdoptsExchanges(t *testing.T) {
 	}
 }
 
-// What calls cost is told by name, over both stages and every try.
+// The cost of calls is reported by name, over both stages and every try.
 func TestCallsOfAJob_C159(t *testing.T) {
 	t.Parallel()
-	w, p := stubbed(t, options{})
+	w, p := newStubWorld(t, options{})
 	tries := 0
 	ask := func(ctx context.Context, d memory.Desk, name string) error {
 		_, err := d.Ask(ctx, memory.Call{Name: name, System: "Say something as JSON.", Prompt: "Now.", Schema: json.RawMessage(`{"type":"object"}`)})
@@ -268,7 +268,7 @@ func TestCallsOfAJob_C159(t *testing.T) {
 	w.say("Hello.", "Hi.")
 	w.add("A note.")
 	w.drain()
-	w.later(2 * time.Second)
+	w.advance(2 * time.Second)
 	w.drain()
 	for _, c := range []struct {
 		kind memory.JobKind

@@ -31,7 +31,7 @@ const maxBackoff = 30 * time.Second
 
 // Fail records a failed try of a leased job. The job is queued again with a
 // delay; it is dead after the last try (except a removal, which no caller could
-// retry), failed when a retry cannot help, and cancelled when its collection is
+// retry), failed when a retry cannot help, and canceled when its collection is
 // gone. An open breaker does not count as a try. In the same transaction the
 // note of a note job and the messages of an exchange become pending with the
 // reason, and get a vector if they have none and the embedder answers. Notes
@@ -44,12 +44,12 @@ func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause
 	defer cancel()
 	end := e.jobEnd(&job, cause)
 	level := slog.LevelWarn
-	if end.State == memory.JobCancelled { // its collection or note is gone
+	if end.State == memory.JobCanceled { // its collection or note is gone
 		level = slog.LevelDebug
 	}
 	e.log.Log(ctx, level, "a job's try failed", "job", job.ID, "kind", job.Kind, "stage", job.Stage,
 		"collection", job.Collection, "attempts", end.Attempts, "next", end.State, "error", cause)
-	if (job.Kind == memory.JobNote || job.Kind == memory.JobExchange) && end.State != memory.JobCancelled {
+	if (job.Kind == memory.JobNote || job.Kind == memory.JobExchange) && end.State != memory.JobCanceled {
 		err := e.markPending(ctx, s, &job, end)
 		if err == nil || fault.Is(err, fault.Conflict) {
 			return nil
@@ -73,7 +73,7 @@ func (e *Engine) jobEnd(job *memory.Job, cause error) memory.JobEnd {
 	case errors.Is(cause, memory.ErrLost):
 		end.State = memory.JobDead
 	case fault.Is(cause, fault.NotFound):
-		end.State, end.Attempts = memory.JobCancelled, job.Attempts
+		end.State, end.Attempts = memory.JobCanceled, job.Attempts
 	case fault.Is(cause, fault.Invalid):
 		end.State = memory.JobFailed
 	case end.Attempts >= e.cfg.MaxTries && job.Kind != memory.JobRemove:

@@ -20,8 +20,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// conversing makes a world whose collection takes facts from conversations.
-func conversing(t *testing.T, o options) *world {
+// newChatWorld returns a world whose collection extracts facts from conversations.
+func newChatWorld(t *testing.T, o options) *world {
 	t.Helper()
 	if o.policy == "" {
 		o.policy = "mem0"
@@ -29,8 +29,8 @@ func conversing(t *testing.T, o options) *world {
 	return newWorld(t, o)
 }
 
-// hear says something as the person and lets everything run.
-func (w *world) hear(content string, change ...func(*notes.NewMessage)) memory.Note {
+// sayAndDrain adds a message of the person and runs all jobs.
+func (w *world) sayAndDrain(content string, change ...func(*notes.NewMessage)) memory.Note {
 	w.t.Helper()
 	m := notes.NewMessage{Role: memory.RoleUser, Content: content}
 	for _, c := range change {
@@ -44,7 +44,7 @@ func (w *world) hear(content string, change ...func(*notes.NewMessage)) memory.N
 	return out.Messages[0]
 }
 
-// texts gives the contents of the live notes of a kind, sorted.
+// texts returns the contents of the live notes of a kind, sorted.
 func (w *world) texts(kind memory.Kind) []string {
 	w.t.Helper()
 	out := []string{}
@@ -55,7 +55,7 @@ func (w *world) texts(kind memory.Kind) []string {
 	return out
 }
 
-// found gives what a search finds by default, sorted.
+// found returns what a search finds by default, sorted.
 func (w *world) found(query string) []string {
 	w.t.Helper()
 	r, err := w.recall.Search(w.t.Context(), w.s, w.view(w.c.ID), recall.Query{Text: query, K: 50})
@@ -70,15 +70,15 @@ func (w *world) found(query string) []string {
 	return out
 }
 
-// verdict is what a scripted model decides about a fact: about the memory whose text is target.
+// verdict is the decision of a scripted model about a fact and the memory with the text target.
 type verdict struct {
 	op     mem0.Operation
 	target string
 	text   string
 }
 
-// script makes the model extract the facts of a message as they are listed for it, and decide about
-// them as is listed, adding what is not.
+// script makes the model extract the listed facts of each message, decide about them as listed, and
+// add all others.
 func (w *world) script(facts map[string][]string, verdicts map[string]verdict) {
 	w.fake.Handle("extract", func(r llmtest.Request) llmtest.Reply {
 		var d struct {
@@ -118,7 +118,7 @@ func (w *world) script(facts map[string][]string, verdicts map[string]verdict) {
 
 var shown = regexp.MustCompile(`(?s)<memory-data>(.*)</memory-data>`)
 
-// material reads the JSON of a prompt.
+// material decodes the JSON of a prompt.
 func (w *world) material(r llmtest.Request, into any) {
 	m := shown.FindStringSubmatch(r.User)
 	if m == nil {
@@ -130,9 +130,9 @@ func (w *world) material(r llmtest.Request, into any) {
 	}
 }
 
-// invented lists the content words of live facts that occur neither in their sources nor in what the analyst
-// answered, as the jobs recorded it.
-func (w *world) invented() []string {
+// inventedWords returns the content words of live facts that occur neither in their sources nor in
+// the answers that the jobs recorded.
+func (w *world) inventedWords() []string {
 	w.t.Helper()
 	answered := map[string]bool{"user": true}
 	for _, j := range w.jobsOf(w.c.ID, memory.JobExchange) {
@@ -162,7 +162,7 @@ func (w *world) invented() []string {
 	return out
 }
 
-// contradiction is one of the scenarios in which what is true changes.
+// contradiction is a scenario in which facts change.
 type contradiction struct {
 	name     string
 	said     []string
@@ -170,7 +170,7 @@ type contradiction struct {
 	verdicts map[string]verdict
 	query    string
 	live     []string   // by the scripted model
-	gone     []string   // what was true: in the history, by the scripted model
+	gone     []string   // former facts: in the history, by the scripted model
 	rules    [][]string // by the heuristic analyst: words of each live fact
 	never    []string   // words of no live fact
 }
@@ -245,18 +245,19 @@ func contradictions() []contradiction {
 	}
 }
 
-// TestContradictions: after each scenario only what is true is found by default, what was true is in the
-// history, nothing is invented, and as many memories live as are true (C172, C178, C192).
+// TestContradictions: after each scenario a default search finds only what is true, the history has
+// what was true, nothing is invented, and there are as many memories as true facts (C172, C178,
+// C192).
 func TestContradictions(t *testing.T) {
 	t.Parallel()
 	for _, c := range contradictions() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := conversing(t, options{})
+			w := newChatWorld(t, options{})
 			w.script(c.facts, c.verdicts)
 			was := map[string]uuid.UUID{}
 			for _, s := range c.said {
-				w.hear(s)
+				w.sayAndDrain(s)
 				for _, n := range w.all(w.c.ID, memory.KindFact) {
 					was[n.Content] = n.ID
 				}
@@ -268,18 +269,18 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("found are %q", got)
 			}
 			for _, gone := range c.gone {
-				w.remembers(was[gone], gone)
+				w.checkHistoryHolds(was[gone], gone)
 			}
-			if words := w.invented(); len(words) != 0 {
+			if words := w.inventedWords(); len(words) != 0 {
 				t.Errorf("invented: %q", words)
 			}
 		})
 		t.Run(c.name+", by rules", func(t *testing.T) {
 			t.Parallel()
-			w := conversing(t, options{heuristic: true})
+			w := newChatWorld(t, options{heuristic: true})
 			var first []memory.Note
 			for i, s := range c.said {
-				w.hear(s)
+				w.sayAndDrain(s)
 				if i == 0 {
 					first = w.all(w.c.ID, memory.KindFact)
 				}
@@ -306,17 +307,17 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("found are %q, live %q", got, live)
 			}
 			if len(c.gone) > 0 {
-				w.remembers(first[0].ID, first[0].Content)
+				w.checkHistoryHolds(first[0].ID, first[0].Content)
 			}
-			if words := w.invented(); len(words) != 0 {
+			if words := w.inventedWords(); len(words) != 0 {
 				t.Errorf("invented: %q", words)
 			}
 		})
 	}
 }
 
-// remembers tells that a memory that is gone is in the history.
-func (w *world) remembers(id uuid.UUID, content string) {
+// checkHistoryHolds checks that a deleted memory is in the history.
+func (w *world) checkHistoryHolds(id uuid.UUID, content string) {
 	w.t.Helper()
 	h := w.history(id)
 	if len(h) < 2 || !slices.ContainsFunc(h, func(e memory.HistoryEntry) bool { return e.Note.Content == content }) {
@@ -324,18 +325,19 @@ func (w *world) remembers(id uuid.UUID, content string) {
 	}
 }
 
-// TestMem0Kinds: what is worth keeping is kept (C164: identity, preferences, instructions, deadlines, facts of a
-// task), and what is not is not (C165: greetings, questions, politeness), by the rules alone.
+// TestMem0Kinds: the rules alone keep what is worth keeping (C164: identity, preferences,
+// instructions, deadlines, facts of a task) and nothing else (C165: greetings, questions,
+// politeness).
 func TestMem0Kinds(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{heuristic: true})
+	w := newChatWorld(t, options{heuristic: true})
 	for _, kept := range []string{
 		"My name is Ada Berg.", "I work as a nurse in Hamburg.", "I prefer tea to coffee.", "I am allergic to peanuts.",
 		"My deadline for the grant report is Friday.", "I have two daughters, Mia and Lea.", "I plan to run the marathon in October.",
 		"我住在杭州。", "我喜欢喝绿茶。",
 	} {
 		before := len(w.all(w.c.ID, memory.KindFact))
-		w.hear(kept)
+		w.sayAndDrain(kept)
 		if len(w.all(w.c.ID, memory.KindFact)) <= before {
 			t.Errorf("nothing is kept of %q", kept)
 		}
@@ -345,7 +347,7 @@ func TestMem0Kinds(t *testing.T) {
 		"Hi there!", "Good morning, how are you?", "What is the capital of France?", "Thanks a lot!", "Ok.", "Haha, that's funny.",
 		"How do I reverse a list in Python?", "你好！", "法国的首都是哪里？", "My name is Ada Berg.",
 	} {
-		w.hear(dropped)
+		w.sayAndDrain(dropped)
 		if got := w.texts(memory.KindFact); !slices.Equal(got, known) {
 			t.Errorf("%q became one of %q", dropped, got)
 			known = got
@@ -353,16 +355,16 @@ func TestMem0Kinds(t *testing.T) {
 	}
 }
 
-// TestMem0Trace: the result of an exchange's job shows both phases, the facts with what became of them (C159), and
-// the versions of the memories on which the decisions rest.
+// TestMem0Trace: the result of an exchange's job shows both phases, the facts with their decisions
+// (C159), and the versions of the memories that the decisions depend on.
 func TestMem0Trace(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{})
+	w := newChatWorld(t, options{})
 	w.script(map[string][]string{"I like tea.": {"User likes tea"}, "I like green tea.": {"User likes green tea"}},
 		map[string]verdict{"User likes green tea": {mem0.OpUpdate, "User likes tea", "User likes green tea"}})
-	w.hear("I like tea.")
+	w.sayAndDrain("I like tea.")
 	was := w.all(w.c.ID, memory.KindFact)[0]
-	w.hear("I like green tea.")
+	w.sayAndDrain("I like green tea.")
 	jobs := w.jobsOf(w.c.ID, memory.JobExchange)
 	out := resultOf[mem0.Outcome](t, &jobs[1])
 	if out.Extract == nil || out.Decide == nil || out.Extract.Calls != 1 || out.Decide.Calls != 1 || out.Extract.Model != "test" ||
@@ -375,36 +377,37 @@ func TestMem0Trace(t *testing.T) {
 	}
 }
 
-// TestMem0Vectors: text and vector of a memory stay in step through adding, updating and deleting (C179, C171).
+// TestMem0Vectors: the vector of a memory follows its text when it is added, updated and deleted
+// (C179, C171).
 func TestMem0Vectors(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{})
+	w := newChatWorld(t, options{})
 	w.script(map[string][]string{
 		"I have a dog.": {"User has a dog"}, "My dog is called Rex.": {"User's dog is called Rex"}, "My dog has died.": {"User's dog Rex died"},
 	}, map[string]verdict{
 		"User's dog is called Rex": {mem0.OpUpdate, "User has a dog", "User has a dog called Rex"},
 		"User's dog Rex died":      {mem0.OpDelete, "User has a dog called Rex", "User's dog Rex died"},
 	})
-	w.hear("I have a dog.")
+	w.sayAndDrain("I have a dog.")
 	n := w.all(w.c.ID, memory.KindFact)[0]
 	old := w.get(n.ID).Vector
-	w.hear("My dog is called Rex.")
+	w.sayAndDrain("My dog is called Rex.")
 	now := w.get(n.ID)
 	em, _ := w.embedders.ByName(w.c.Embedder)
 	want, err := memory.EmbedAll(t.Context(), em, w.s, []string{"User has a dog called Rex"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now.Content != "User has a dog called Rex" || len(now.Vector) == 0 || slices.Equal(now.Vector, old) || near(now.Vector, want[0].Vector) < 0.999 {
+	if now.Content != "User has a dog called Rex" || len(now.Vector) == 0 || slices.Equal(now.Vector, old) || squaredCosine(now.Vector, want[0].Vector) < 0.999 {
 		t.Errorf("the vector of %q is not its own", now.Content)
 	}
-	w.hear("My dog has died.")
+	w.sayAndDrain("My dog has died.")
 	if got := w.found("dog called Rex"); !slices.Equal(got, []string{"User's dog Rex died"}) {
 		t.Errorf("found %q", got)
 	}
 }
 
-func near(a, b []float32) float64 {
+func squaredCosine(a, b []float32) float64 {
 	var ab, aa, bb float64
 	for i := range a {
 		ab, aa, bb = ab+float64(a[i]*b[i]), aa+float64(a[i]*a[i]), bb+float64(b[i]*b[i])
@@ -412,16 +415,16 @@ func near(a, b []float32) float64 {
 	return ab * ab / (aa * bb)
 }
 
-// TestMem0Parallel: decisions about the facts of one exchange run side by side at the endpoint, and none is lost or
-// made twice (C177).
+// TestMem0Parallel: decisions about the facts of one exchange reach the model concurrently, and none
+// is lost or made twice (C177).
 func TestMem0Parallel(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{})
+	w := newChatWorld(t, options{})
 	w.script(map[string][]string{
 		"I like tea, dogs, rain and the sea.": {"User likes tea", "User likes dogs", "User likes rain", "User likes the sea"},
 		"More of it.":                         {"User likes green tea, more of it", "User likes white tea, more of it", "User likes big dogs, more of it", "User likes warm rain, more of it"},
 	}, nil)
-	w.hear("I like tea, dogs, rain and the sea.")
+	w.sayAndDrain("I like tea, dogs, rain and the sea.")
 	w.fake.Handle("decide", func(r llmtest.Request) llmtest.Reply {
 		var d struct {
 			Fact    string `json:"fact"`
@@ -441,7 +444,7 @@ func TestMem0Parallel(t *testing.T) {
 		}
 		return llmtest.JSON(mem0.FactDecision{Operation: mem0.OpAdd})
 	})
-	w.hear("More of it.")
+	w.sayAndDrain("More of it.")
 	want := []string{"User likes dogs, big dogs", "User likes rain, warm rain", "User likes tea, green tea, white tea", "User likes the sea"}
 	if got := w.texts(memory.KindFact); !slices.Equal(got, want) {
 		t.Errorf("live are %q", got)
@@ -451,11 +454,11 @@ func TestMem0Parallel(t *testing.T) {
 	}
 }
 
-// TestMem0SummaryEvery: with K = 3 the summary is written at the 3rd and the 6th exchange (C182), beside the
-// exchanges: what was learned stands before it is asked for (C181).
+// TestMem0SummaryEvery: with K = 3 the summary is written after the 3rd and the 6th exchange (C182),
+// independently of the exchanges: facts are stored before the summary is asked for (C181).
 func TestMem0SummaryEvery(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{config: `{"summary_every":3}`})
+	w := newChatWorld(t, options{config: `{"summary_every":3}`})
 	w.fake.Always("decide", llmtest.JSON(mem0.FactDecision{Operation: mem0.OpAdd}))
 	var at []int
 	for i := range 7 {
@@ -481,7 +484,7 @@ func TestMem0SummaryEvery(t *testing.T) {
 	if len(s) != 1 || s[0].Key != mem0.KeySummary || len(w.history(s[0].ID)) != 2 || len(s[0].Provenance.Sources) != 6 {
 		t.Errorf("the summaries are %+v", s)
 	}
-	// In a fork the count goes on where the base was.
+	// A fork continues the base's count.
 	fork := w.fork("other")
 	for range 2 {
 		w.sayIn(fork, "I own one more house.")
@@ -492,15 +495,16 @@ func TestMem0SummaryEvery(t *testing.T) {
 	}
 }
 
-// TestMem0Restart: summary and recent messages survive (C180), and a fresh process has the summary before its first
-// answer (C183): in the context that it gives, and in the background of what it learns from next.
+// TestMem0Restart: summary and recent messages survive a restart (C180), and a new process uses the
+// summary from its first answer (C183): in the context, and in the background of the next
+// extraction.
 func TestMem0Restart(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{config: `{"summary_every":2}`})
+	w := newChatWorld(t, options{config: `{"summary_every":2}`})
 	w.script(map[string][]string{"I am a nurse.": {"User is a nurse"}, "I live in Bonn.": {"User lives in Bonn"}}, nil)
 	w.fake.Always("summarize", llmtest.JSON(mem0.Summary{Summary: "User is a nurse in Bonn."}))
-	w.hear("I am a nurse.")
-	w.hear("I live in Bonn.")
+	w.sayAndDrain("I am a nurse.")
+	w.sayAndDrain("I live in Bonn.")
 	policies, err := policies.All()
 	if err != nil {
 		t.Fatal(err)
@@ -513,7 +517,7 @@ func TestMem0Restart(t *testing.T) {
 	if err != nil || !strings.Contains(c.Text, "User is a nurse in Bonn.") || !strings.Contains(c.Text, "I live in Bonn.") {
 		t.Errorf("the context is %q, %v", c.Text, err)
 	}
-	w.hear("Hello again.")
+	w.sayAndDrain("Hello again.")
 	asked := w.fake.RequestsOf("extract")
 	var d struct {
 		Summary string `json:"summary"`
@@ -527,18 +531,19 @@ func TestMem0Restart(t *testing.T) {
 	}
 }
 
-// TestMem0Expires: a fact whose time is over is deleted by a task at that time, restorably, and is not found.
+// TestMem0Expires: a task deletes an expired fact when its time has come; the fact is not found, and
+// can be restored.
 func TestMem0Expires(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{})
+	w := newChatWorld(t, options{})
 	w.script(map[string][]string{"I park on deck 3.": {"User parks on deck 3"}}, nil)
 	ends := w.now().Add(time.Hour)
-	w.hear("I park on deck 3.", func(m *notes.NewMessage) { m.ExpiresAt = &ends })
+	w.sayAndDrain("I park on deck 3.", func(m *notes.NewMessage) { m.ExpiresAt = &ends })
 	n := w.all(w.c.ID, memory.KindFact)
 	if len(n) != 1 {
 		t.Fatalf("%d facts", len(n))
 	}
-	w.later(2 * time.Hour)
+	w.advance(2 * time.Hour)
 	w.drain()
 	if got := w.texts(memory.KindFact); len(got) != 0 || len(w.found("deck")) != 0 {
 		t.Errorf("live are %q", got)
@@ -548,16 +553,16 @@ func TestMem0Expires(t *testing.T) {
 	}
 }
 
-// TestMem0Repeats: the same message sent again, and the same words in another one, add nothing; a pair of 60 KiB, one-sided
-// pairs and other languages are taken as they come.
+// TestMem0Repeats: the same message sent again, and the same words in another message, add nothing.
+// A pair of 60 KiB, one-sided pairs and other languages are accepted.
 func TestMem0Repeats(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{heuristic: true})
+	w := newChatWorld(t, options{heuristic: true})
 	again := func(m *notes.NewMessage) { m.ID = "m1" }
 	for range 3 {
-		w.hear("I live in Hamburg with my two cats.", again)
+		w.sayAndDrain("I live in Hamburg with my two cats.", again)
 	}
-	w.hear("I live in Hamburg with my two cats.")
+	w.sayAndDrain("I live in Hamburg with my two cats.")
 	if got := w.texts(memory.KindFact); len(got) != 1 {
 		t.Errorf("live are %q", got)
 	}
@@ -581,10 +586,10 @@ func TestMem0Repeats(t *testing.T) {
 	}
 }
 
-// TestMem0Share: what is stored is a small share of what was said (C187).
+// TestMem0Share: the facts are a small share of the text of the messages (C187).
 func TestMem0Share(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{heuristic: true})
+	w := newChatWorld(t, options{heuristic: true})
 	said := 0
 	for _, pair := range [][2]string{
 		{"Hi! How are you doing today? I haven't talked to you in a while.", "Hello! I am fine, thank you. It is lovely to hear from you again, how was your week?"},
@@ -608,29 +613,31 @@ func TestMem0Share(t *testing.T) {
 	}
 }
 
-// TestMem0Outage: while the model is down nothing is lost and nothing is half-written; afterwards everything is learned.
+// TestMem0Outage: while the model is down nothing is lost and nothing is written in part; afterwards
+// everything is learned.
 func TestMem0Outage(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{})
+	w := newChatWorld(t, options{})
 	w.script(map[string][]string{"I like tea.": {"User likes tea"}}, nil)
 	w.fake.Down(true)
-	w.hear("I like tea.")
+	w.sayAndDrain("I like tea.")
 	if got := w.texts(memory.KindFact); len(got) != 0 {
 		t.Errorf("learned %q of nobody", got)
 	}
 	w.fake.Down(false)
-	w.later(time.Minute)
+	w.advance(time.Minute)
 	w.drain()
 	if got := w.texts(memory.KindFact); !slices.Equal(got, []string{"User likes tea"}) {
 		t.Errorf("live are %q", got)
 	}
 }
 
-// TestMem0Changes: the incremental summary is made of the last one and what changed since alone (C185): what came,
-// what went, and what reads differently now; in a fork too, where the base holds what was.
+// TestMem0Changes: the incremental summary is computed from the previous one and the changes since
+// alone (C185): added, deleted and changed facts; also in a fork, where the base holds the earlier
+// ones.
 func TestMem0Changes(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{config: `{"summary_every":1,"summary_mode":"incremental"}`})
+	w := newChatWorld(t, options{config: `{"summary_every":1,"summary_mode":"incremental"}`})
 	w.script(map[string][]string{
 		"I like tea and live in Bonn.": {"User likes tea", "User lives in Bonn"}, "I like green tea and left Bonn.": {"User likes green tea", "User left Bonn"},
 	}, map[string]verdict{
@@ -638,7 +645,7 @@ func TestMem0Changes(t *testing.T) {
 		"User left Bonn":       {mem0.OpDelete, "User lives in Bonn", ""},
 	})
 	w.fake.Always("summarize", llmtest.JSON(mem0.Summary{Summary: "User likes tea and lives in Bonn."}))
-	w.hear("I like tea and live in Bonn.")
+	w.sayAndDrain("I like tea and live in Bonn.")
 	fork := w.fork("other")
 	for _, c := range []uuid.UUID{fork, w.c.ID} {
 		w.sayIn(c, "I like green tea and left Bonn.")
@@ -661,11 +668,11 @@ func TestMem0Changes(t *testing.T) {
 	}
 }
 
-// TestMem0SummaryOfMany: of exchanges that come at once, those that wait are not counted before their turn: 7 of them
-// make two summaries with K = 3, as when they come one by one (C182).
+// TestMem0SummaryOfMany: exchanges that still wait are not counted. So 7 exchanges that are added at
+// once produce two summaries with K = 3, as when they are added one by one (C182).
 func TestMem0SummaryOfMany(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{config: `{"summary_every":3}`})
+	w := newChatWorld(t, options{config: `{"summary_every":3}`})
 	var said []string
 	for i := range 7 {
 		said = append(said, fmt.Sprintf("I own house number %d.", i), "I see.")
@@ -692,16 +699,16 @@ func TestMem0SummaryOfMany(t *testing.T) {
 	}
 }
 
-// TestMem0Runs: where runs are scopes, each has its own memories, in a store as well.
+// TestMem0Runs: where runs are scopes, each run has its own memories, also in a store.
 func TestMem0Runs(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{config: `{"scope":"session"}`})
+	w := newChatWorld(t, options{config: `{"scope":"session"}`})
 	w.script(map[string][]string{"I drive a van.": {"User drives a van"}, "I drive a red van.": {"User drives a red van"}},
 		map[string]verdict{"User drives a red van": {mem0.OpUpdate, "User drives a van", ""}})
 	for _, session := range []any{1, "b", nil} {
-		w.hear("I drive a van.", func(m *notes.NewMessage) { m.Session = session })
+		w.sayAndDrain("I drive a van.", func(m *notes.NewMessage) { m.Session = session })
 	}
-	w.hear("I drive a red van.", func(m *notes.NewMessage) { m.Session = 1 })
+	w.sayAndDrain("I drive a red van.", func(m *notes.NewMessage) { m.Session = 1 })
 	if got := w.texts(memory.KindFact); !slices.Equal(got, []string{"User drives a red van", "User drives a van", "User drives a van"}) {
 		t.Errorf("live are %q", got)
 	}

@@ -19,12 +19,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// weaving makes a world whose collection keeps a graph. What is said is a fact word by word; its relations are
-// those that are listed for it, as "a|relation|b", and ends says which existing ones a call finds contradicted.
-func weaving(t *testing.T, o options, relations map[string][]string, ends func(fresh, existing []mem0.Triple) []mem0.Triple) *world {
+// newGraphWorld returns a world whose collection keeps a graph. Every message is a fact, word by
+// word. relations lists the relations of each fact as "a|relation|b", and ends returns the existing
+// ones that a call finds contradicted.
+func newGraphWorld(t *testing.T, o options, relations map[string][]string, ends func(fresh, existing []mem0.Triple) []mem0.Triple) *world {
 	t.Helper()
 	o.policy = "mem0g"
-	w := conversing(t, o)
+	w := newChatWorld(t, o)
 	facts := map[string][]string{}
 	for fact := range relations {
 		facts[fact] = []string{fact}
@@ -77,7 +78,7 @@ func weaving(t *testing.T, o options, relations map[string][]string, ends func(f
 
 var places = map[string]bool{"Paris": true, "Berlin": true, "Lyon": true, "France": true}
 
-// on says when something was said.
+// on sets the day of a message.
 func on(day string) func(*notes.NewMessage) {
 	at, err := time.Parse(time.DateOnly, day)
 	return func(m *notes.NewMessage) {
@@ -87,8 +88,8 @@ func on(day string) func(*notes.NewMessage) {
 	}
 }
 
-// known gives the edges, as "subject relation object from..to".
-func (w *world) known(v memory.View, q recall.FactsQuery) []string {
+// factLines returns the edges as "subject relation object from..to".
+func (w *world) factLines(v memory.View, q recall.FactsQuery) []string {
 	w.t.Helper()
 	page, err := w.recall.Facts(w.t.Context(), w.s, v, q)
 	if err != nil {
@@ -106,18 +107,19 @@ func (w *world) known(v memory.View, q recall.FactsQuery) []string {
 	return out
 }
 
-func (w *world) sees(what string, v memory.View, q recall.FactsQuery, want ...string) {
+func (w *world) checkFacts(what string, v memory.View, q recall.FactsQuery, want ...string) {
 	w.t.Helper()
-	if diff := cmp.Diff(append([]string{}, want...), w.known(v, q)); diff != "" {
+	if diff := cmp.Diff(append([]string{}, want...), w.factLines(v, q)); diff != "" {
 		w.t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
-// C196, C199, C202, C203, C207: a directed, labelled graph whose edges are listed and filtered, whose nodes are
-// typed, whose past is asked for by event time and by revision, and whose edges name what they came from.
+// C196, C199, C202, C203, C207: a directed, labeled graph. Its edges are listed and filtered, its
+// nodes are typed, its past can be read by event time and by revision, and its edges name their
+// sources.
 func TestMem0gGraph(t *testing.T) {
 	t.Parallel()
-	w := weaving(t, options{}, map[string][]string{
+	w := newGraphWorld(t, options{}, map[string][]string{
 		"Alice lives in Paris":      {"Alice|lives_in|Paris"},
 		"Alice knows Bob":           {"Alice|knows|Bob"},
 		"Alice moved to Berlin":     {"Alice|lives_in|Berlin"},
@@ -126,31 +128,31 @@ func TestMem0gGraph(t *testing.T) {
 	}, func(fresh, existing []mem0.Triple) []mem0.Triple {
 		return slices.DeleteFunc(existing, func(t mem0.Triple) bool { return t.Relation != "lives_in" || fresh[0].Relation != "lives_in" })
 	})
-	w.hear("Alice lives in Paris", on("2026-01-02"))
-	w.hear("Alice knows Bob", on("2026-01-03"))
+	w.sayAndDrain("Alice lives in Paris", on("2026-01-02"))
+	w.sayAndDrain("Alice knows Bob", on("2026-01-03"))
 	before := w.view(w.c.ID)
-	w.hear("Alice moved to Berlin", on("2026-02-01"))
+	w.sayAndDrain("Alice moved to Berlin", on("2026-02-01"))
 	v := w.view(w.c.ID)
-	w.sees("now", v, recall.FactsQuery{}, "Alice knows Bob 01-03..", "Alice lives_in Berlin 02-01..")
-	w.sees("no longer", v, recall.FactsQuery{Valid: new(false)}, "Alice lives_in Paris 01-02..02-01")
-	w.sees("all", v, recall.FactsQuery{All: true}, "Alice knows Bob 01-03..", "Alice lives_in Berlin 02-01..", "Alice lives_in Paris 01-02..02-01")
-	w.sees("by subject and relation", v, recall.FactsQuery{Subject: " ALICE ", Relation: "Lives in"}, "Alice lives_in Berlin 02-01..")
-	w.sees("by object", v, recall.FactsQuery{Object: "bob"}, "Alice knows Bob 01-03..")
-	w.sees("by both", v, recall.FactsQuery{Subject: "alice", Object: "bob"}, "Alice knows Bob 01-03..")
-	w.sees("the other way round", v, recall.FactsQuery{Subject: "bob", Object: "alice"})
-	w.sees("of nobody", v, recall.FactsQuery{Subject: "Zoe"})
+	w.checkFacts("now", v, recall.FactsQuery{}, "Alice knows Bob 01-03..", "Alice lives_in Berlin 02-01..")
+	w.checkFacts("no longer", v, recall.FactsQuery{Valid: new(false)}, "Alice lives_in Paris 01-02..02-01")
+	w.checkFacts("all", v, recall.FactsQuery{All: true}, "Alice knows Bob 01-03..", "Alice lives_in Berlin 02-01..", "Alice lives_in Paris 01-02..02-01")
+	w.checkFacts("by subject and relation", v, recall.FactsQuery{Subject: " ALICE ", Relation: "Lives in"}, "Alice lives_in Berlin 02-01..")
+	w.checkFacts("by object", v, recall.FactsQuery{Object: "bob"}, "Alice knows Bob 01-03..")
+	w.checkFacts("by both", v, recall.FactsQuery{Subject: "alice", Object: "bob"}, "Alice knows Bob 01-03..")
+	w.checkFacts("the other way round", v, recall.FactsQuery{Subject: "bob", Object: "alice"})
+	w.checkFacts("of nobody", v, recall.FactsQuery{Subject: "Zoe"})
 	mid := time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC)
-	w.sees("at that time", v, recall.FactsQuery{ValidAt: mid}, "Alice knows Bob 01-03..", "Alice lives_in Paris 01-02..02-01")
-	w.sees("before everything", v, recall.FactsQuery{ValidAt: mid.AddDate(-1, 0, 0)})
-	w.sees("as the log stood", before, recall.FactsQuery{}, "Alice knows Bob 01-03..", "Alice lives_in Paris 01-02..")
+	w.checkFacts("at that time", v, recall.FactsQuery{ValidAt: mid}, "Alice knows Bob 01-03..", "Alice lives_in Paris 01-02..02-01")
+	w.checkFacts("before everything", v, recall.FactsQuery{ValidAt: mid.AddDate(-1, 0, 0)})
+	w.checkFacts("as the log stood", before, recall.FactsQuery{}, "Alice knows Bob 01-03..", "Alice lives_in Paris 01-02..")
 
-	w.hear("Alice is back in Paris", on("2026-03-01"))
-	w.hear("Alice lived in Lyon first", on("2025-12-01"))
+	w.sayAndDrain("Alice is back in Paris", on("2026-03-01"))
+	w.sayAndDrain("Alice lived in Lyon first", on("2025-12-01"))
 	v = w.view(w.c.ID)
-	w.sees("back", v, recall.FactsQuery{}, "Alice knows Bob 01-03..", "Alice lives_in Paris 03-01..")
-	w.sees("in between", v, recall.FactsQuery{ValidAt: mid.AddDate(0, 1, 0), Relation: "lives_in"}, "Alice lives_in Berlin 02-01..03-01")
-	w.sees("the first time", v, recall.FactsQuery{ValidAt: mid, Relation: "lives_in"}, "Alice lives_in Paris 01-02..02-01")
-	w.sees("what was learned later of an earlier time", v, recall.FactsQuery{ValidAt: time.Date(2025, 12, 5, 0, 0, 0, 0, time.UTC)}, "Alice lives_in Lyon 12-01..01-02")
+	w.checkFacts("back", v, recall.FactsQuery{}, "Alice knows Bob 01-03..", "Alice lives_in Paris 03-01..")
+	w.checkFacts("in between", v, recall.FactsQuery{ValidAt: mid.AddDate(0, 1, 0), Relation: "lives_in"}, "Alice lives_in Berlin 02-01..03-01")
+	w.checkFacts("the first time", v, recall.FactsQuery{ValidAt: mid, Relation: "lives_in"}, "Alice lives_in Paris 01-02..02-01")
+	w.checkFacts("what was learned later of an earlier time", v, recall.FactsQuery{ValidAt: time.Date(2025, 12, 5, 0, 0, 0, 0, time.UTC)}, "Alice lives_in Lyon 12-01..01-02")
 
 	page, err := w.recall.Facts(t.Context(), w.s, v, recall.FactsQuery{Subject: "alice", Relation: "lives_in"})
 	if err != nil || len(page.Items) != 1 {
@@ -202,10 +204,11 @@ func TestMem0gGraph(t *testing.T) {
 	}
 }
 
-// C204, C206: edges into and out of entities that a query names are found, and what two edges lead to.
+// C204, C206: a search finds the edges into and out of entities that the query names, and what is
+// two edges away.
 func TestMem0gSearch(t *testing.T) {
 	t.Parallel()
-	w := weaving(t, options{}, map[string][]string{
+	w := newGraphWorld(t, options{}, map[string][]string{
 		"Alice has a sister, Berta":            {"Berta|is_sister_of|Alice"},
 		"Berta resides in Lyon":                {"Berta|lives_in|Lyon"},
 		"Carl prefers vegetarian dishes":       {"Carl|prefers|vegetarian food"},
@@ -217,7 +220,7 @@ func TestMem0gSearch(t *testing.T) {
 		"Alice has a sister, Berta", "Berta resides in Lyon", "Carl prefers vegetarian dishes", "Dora took up the violin last year",
 		"Emil lives in Berlin near the park", "Frank drives a red car to work daily",
 	} {
-		w.hear(fact)
+		w.sayAndDrain(fact)
 	}
 	search := func(q recall.Query) map[string][]recall.Source {
 		t.Helper()
@@ -257,20 +260,20 @@ func TestMem0gSearch(t *testing.T) {
 	}
 }
 
-// C205, C201 with vectors that mean something: a question that names no entity finds the triple that answers it, a
-// name spelt otherwise is the same entity, and names that are only alike are not.
+// C205, C201 with vectors of meanings: a question that names no entity finds the triple that answers
+// it, another spelling of a name is the same entity, and names that are only similar are not.
 func TestMem0gMeaning(t *testing.T) {
 	t.Parallel()
 	facts := []string{
 		"Carl prefers vegetarian dishes", "Dora took up the violin last year", "Emil lives in Berlin near the park",
 		"Frank drives a red car to work daily", "Anna took a guitar lesson", "Hanna gives guitar lessons",
 	}
-	w := weaving(t, options{encoder: weightstest.Dir(t)}, map[string][]string{
+	w := newGraphWorld(t, options{encoder: weightstest.Dir(t)}, map[string][]string{
 		facts[0]: {"Carl|prefers|vegetarian food"}, facts[1]: {"Dora|plays|violin"}, facts[2]: {"Emil|lives_in|Berlin"},
 		facts[3]: {"Frank|drives|red car"}, facts[4]: {"Anna|took|guitar lesson"}, facts[5]: {"Hanna|gives|guitar lessons"},
 	}, nil)
 	for _, f := range facts {
-		w.hear(f)
+		w.sayAndDrain(f)
 	}
 	for query, want := range map[string]string{
 		"who never eats meat?":              "Carl prefers vegetarian food",
@@ -292,15 +295,16 @@ func TestMem0gMeaning(t *testing.T) {
 	}
 }
 
-// Deleting a memory leaves no edge that came from it alone; the other stays. A fork goes its own way.
+// Deleting a memory deletes the edges that came from it alone; other edges stay. A fork is
+// independent.
 func TestMem0gDelete(t *testing.T) {
 	t.Parallel()
-	w := weaving(t, options{}, map[string][]string{
+	w := newGraphWorld(t, options{}, map[string][]string{
 		"Bob plays chess":        {"Bob|plays|chess"},
 		"Bob plays chess and go": {"Bob|plays|chess", "Bob|plays|go"},
 	}, nil)
-	w.hear("Bob plays chess")
-	w.hear("Bob plays chess and go")
+	w.sayAndDrain("Bob plays chess")
+	w.sayAndDrain("Bob plays chess and go")
 	fork := w.fork("aside")
 	var both memory.Note
 	for _, n := range w.all(w.c.ID, memory.KindFact) {
@@ -312,25 +316,26 @@ func TestMem0gDelete(t *testing.T) {
 	if _, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), both.ID, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}
-	w.sees("after the deletion", w.view(w.c.ID), recall.FactsQuery{}, "Bob plays chess "+day+"..")
-	w.sees("of all", w.view(w.c.ID), recall.FactsQuery{All: true}, "Bob plays chess "+day+"..")
-	w.sees("in the fork", w.view(fork), recall.FactsQuery{}, "Bob plays chess "+day+"..", "Bob plays go "+day+"..")
+	w.checkFacts("after the deletion", w.view(w.c.ID), recall.FactsQuery{}, "Bob plays chess "+day+"..")
+	w.checkFacts("of all", w.view(w.c.ID), recall.FactsQuery{All: true}, "Bob plays chess "+day+"..")
+	w.checkFacts("in the fork", w.view(fork), recall.FactsQuery{}, "Bob plays chess "+day+"..", "Bob plays go "+day+"..")
 	if found := w.found("what does Bob play, go?"); slices.Contains(found, "Bob plays go") || !slices.Contains(found, "Bob plays chess") {
 		t.Errorf("found %q", found)
 	}
-	// Said again, it holds again.
-	w.hear("Bob plays chess and go")
-	w.sees("said again", w.view(w.c.ID), recall.FactsQuery{}, "Bob plays chess "+day+"..", "Bob plays go "+day+"..")
+	// When it is said again, it holds again.
+	w.sayAndDrain("Bob plays chess and go")
+	w.checkFacts("said again", w.view(w.c.ID), recall.FactsQuery{}, "Bob plays chess "+day+"..", "Bob plays go "+day+"..")
 	if n := len(w.all(w.c.ID, memory.KindKnowledge)); n != 2 {
 		t.Errorf("%d triples", n)
 	}
 }
 
-// What a caller writes over a fact is read anew: edges whose ends it no longer names end, its own begin.
+// The graph is extracted again from a fact that a caller changed: edges whose ends it no longer
+// names end, and new ones begin.
 func TestMem0gPatchedFact(t *testing.T) {
 	t.Parallel()
-	w := weaving(t, options{}, map[string][]string{"Bob plays chess": {"Bob|plays|chess"}, "Bob plays go": {"Bob|plays|go"}}, nil)
-	w.hear("Bob plays chess", on("2026-01-02"))
+	w := newGraphWorld(t, options{}, map[string][]string{"Bob plays chess": {"Bob|plays|chess"}, "Bob plays go": {"Bob|plays|go"}}, nil)
+	w.sayAndDrain("Bob plays chess", on("2026-01-02"))
 	fact := w.all(w.c.ID, memory.KindFact)[0]
 	patch := notes.NotePatch{Content: new("Bob plays go")}
 	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), fact.ID, patch, memory.Request{}); err != nil {
@@ -338,14 +343,14 @@ func TestMem0gPatchedFact(t *testing.T) {
 	}
 	w.drain()
 	v := w.view(w.c.ID)
-	w.sees("now", v, recall.FactsQuery{}, "Bob plays go 01-02..")
-	w.sees("no longer", v, recall.FactsQuery{Valid: new(false)}, "Bob plays chess 01-02..01-02")
+	w.checkFacts("now", v, recall.FactsQuery{}, "Bob plays go 01-02..")
+	w.checkFacts("no longer", v, recall.FactsQuery{Valid: new(false)}, "Bob plays chess 01-02..01-02")
 	if got := w.texts(memory.KindKnowledge); !slices.Equal(got, []string{"Bob plays go"}) {
 		t.Errorf("triples %q", got)
 	}
 }
 
-// C201: a near-identical name reuses its node. Pages of facts are stable, whatever their size.
+// C201: a near-identical name reuses its node. Pages of facts of any size are stable.
 func TestMem0gPages(t *testing.T) {
 	t.Parallel()
 	relations := map[string][]string{
@@ -354,9 +359,9 @@ func TestMem0gPages(t *testing.T) {
 		"Hanna and Anna are two":          {"Hanna|is_friend_of|Anna"},
 		"Ann, Ben and Hanna meet in Lyon": {"Ann|meets_in|Lyon", "Ben|meets_in|Lyon", "Hanna|meets_in|Lyon", "Ann|knows|Ben", "Ann|knows|Hanna"},
 	}
-	w := weaving(t, options{}, relations, nil)
+	w := newGraphWorld(t, options{}, relations, nil)
 	for _, fact := range []string{"Ann took a guitar lesson", "Ben takes guitar lessons", "Hanna and Anna are two", "Ann, Ben and Hanna meet in Lyon"} {
-		w.hear(fact)
+		w.sayAndDrain(fact)
 	}
 	if got := w.texts(memory.KindEntity); !slices.Equal(got, []string{"Ann", "Anna", "Ben", "Hanna", "Lyon", "guitar lesson"}) {
 		t.Errorf("entities %q", got)
@@ -393,10 +398,10 @@ func TestMem0gPages(t *testing.T) {
 	}
 }
 
-// Without a model rules read the graph, in English and in Chinese, and say so.
+// Without a model, rules extract the graph, in English and in Chinese, and the result says so.
 func TestMem0gHeuristic(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{policy: "mem0g", heuristic: true})
+	w := newChatWorld(t, options{policy: "mem0g", heuristic: true})
 	for _, s := range [][2]string{
 		{"2026-01-01", "I live in Beijing."},
 		{"2026-01-02", "I like green tea."},
@@ -404,12 +409,12 @@ func TestMem0gHeuristic(t *testing.T) {
 		{"2026-02-01", "I moved from Beijing to Shanghai."},
 		{"2026-02-02", "I love black coffee too."},
 	} {
-		w.hear(s[1], on(s[0]))
+		w.sayAndDrain(s[1], on(s[0]))
 	}
 	v := w.view(w.c.ID)
-	w.sees("home", v, recall.FactsQuery{Relation: "lives_in"}, "Berta lives_in Lyon 01-03..", "User lives_in Shanghai 02-01..")
-	w.sees("home before", v, recall.FactsQuery{Subject: "user", Relation: "lives_in", Valid: new(false)}, "User lives_in Beijing 01-01..02-01")
-	w.sees("tastes", v, recall.FactsQuery{Relation: "likes"}, "User likes black coffee 02-02..", "User likes green tea 01-02..")
+	w.checkFacts("home", v, recall.FactsQuery{Relation: "lives_in"}, "Berta lives_in Lyon 01-03..", "User lives_in Shanghai 02-01..")
+	w.checkFacts("home before", v, recall.FactsQuery{Subject: "user", Relation: "lives_in", Valid: new(false)}, "User lives_in Beijing 01-01..02-01")
+	w.checkFacts("tastes", v, recall.FactsQuery{Relation: "likes"}, "User likes black coffee 02-02..", "User likes green tea 01-02..")
 	for _, n := range w.all(w.c.ID, memory.KindKnowledge) {
 		if n.Analyst != memory.AnalystHeuristic {
 			t.Errorf("%q is told by %q", n.Content, n.Analyst)
@@ -418,10 +423,10 @@ func TestMem0gHeuristic(t *testing.T) {
 	if found := w.found("Where does my sister live?"); !slices.Contains(found, "Berta lives in Lyon") || slices.Contains(found, "User lives in Beijing") {
 		t.Errorf("found %q", found)
 	}
-	zh := conversing(t, options{policy: "mem0g", heuristic: true})
-	zh.hear("我住在北京。", on("2026-01-01"))
-	zh.hear("我搬到了上海。", on("2026-02-01"))
-	if got := zh.known(zh.view(zh.c.ID), recall.FactsQuery{Relation: "lives_in"}); len(got) != 1 || !strings.Contains(got[0], "上海") {
+	zh := newChatWorld(t, options{policy: "mem0g", heuristic: true})
+	zh.sayAndDrain("我住在北京。", on("2026-01-01"))
+	zh.sayAndDrain("我搬到了上海。", on("2026-02-01"))
+	if got := zh.factLines(zh.view(zh.c.ID), recall.FactsQuery{Relation: "lives_in"}); len(got) != 1 || !strings.Contains(got[0], "上海") {
 		t.Errorf("in Chinese %q; facts %q", got, zh.texts(memory.KindFact))
 	}
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// banked is a world whose main collection is a MemoryBank.
-func banked(t *testing.T, o options) *world {
+// newBankWorld returns a world whose main collection is a MemoryBank.
+func newBankWorld(t *testing.T, o options) *world {
 	t.Helper()
 	o.policy = "memorybank"
 	if o.config == "" {
@@ -33,11 +33,11 @@ func banked(t *testing.T, o options) *world {
 	}
 	w := newWorld(t, o)
 	now := w.now().UTC()
-	w.later(now.Truncate(24 * time.Hour).Add(32 * time.Hour).Sub(now)) // eight in the morning: no test meets midnight
+	w.advance(now.Truncate(24 * time.Hour).Add(32 * time.Hour).Sub(now)) // eight in the morning: no test runs past midnight
 	return w
 }
 
-// anotherBank is a further collection of the same kind.
+// anotherBank creates a further collection of the same kind.
 func (w *world) anotherBank(name string) memory.Collection {
 	w.t.Helper()
 	made, err := w.collections.Create(w.t.Context(), w.s, notes.CollectionInput{Name: name, Policy: "memorybank", PolicyConfig: json.RawMessage(`{"summary_delay":0}`)}, memory.Request{})
@@ -47,7 +47,7 @@ func (w *world) anotherBank(name string) memory.Collection {
 	return made.Collection
 }
 
-// chat adds what a person and their companion said on a day, so many days ago.
+// chat adds what a person and their companion said some days ago.
 func (w *world) chat(c uuid.UUID, person string, ago int, texts ...string) []memory.Note {
 	w.t.Helper()
 	at := w.now().Add(-time.Duration(ago) * 24 * time.Hour)
@@ -66,7 +66,7 @@ func (w *world) chat(c uuid.UUID, person string, ago int, texts ...string) []mem
 	return out.Messages
 }
 
-// date of a day so many days ago.
+// date returns the date of the day some days ago.
 func (w *world) date(ago int) string {
 	return memorybank.DayOf(w.now().Add(-time.Duration(ago) * 24 * time.Hour))
 }
@@ -126,13 +126,12 @@ func found(hits []recall.Hit, id uuid.UUID) bool {
 	return slices.ContainsFunc(hits, func(h recall.Hit) bool { return h.ID == id })
 }
 
-// TestBankLayers: turns in order with their times (C092), summaries with events
-// (C094) and analyses of days (C096), a shared history (C095) and a portrait
-// (C097): one read of a collection shows all four layers (C093). The prompts
-// name who spoke (C115).
+// TestBankLayers: turns in order with their times (C092), summaries of events (C094), analyses of
+// days (C096), a shared history (C095) and a portrait (C097): one read of a collection shows all
+// four layers (C093). The prompts name the speakers (C115).
 func TestBankLayers(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{})
+	w := newBankWorld(t, options{})
 	w.chat(w.c.ID, "Ann", 2, "I adopted a cat called Mia.", "Congratulations!", "She sleeps all day.", "Cats do.")
 	w.chat(w.c.ID, "Ann", 1, "I started to learn the cello.", "That is brave.")
 	w.drain()
@@ -176,11 +175,11 @@ func TestBankLayers(t *testing.T) {
 	}
 }
 
-// TestBankDelay: turns that come soon after each other are summed up together,
-// later ones again, also on a day that is over.
+// TestBankDelay: turns that follow each other closely are summarized together, and later turns in
+// another pass, also for a past day.
 func TestBankDelay(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{config: `{"summary_delay":60}`})
+	w := newBankWorld(t, options{config: `{"summary_delay":60}`})
 	for range 3 {
 		w.chat(w.c.ID, "Ann", 1, "I adopted a cat called Mia.", "Congratulations!")
 		w.drain()
@@ -188,7 +187,7 @@ func TestBankDelay(t *testing.T) {
 	if n := w.fake.Calls("daily_summary"); n != 0 {
 		t.Errorf("%d summaries before the delay is over", n)
 	}
-	w.later(2 * time.Minute)
+	w.advance(2 * time.Minute)
 	w.drain()
 	w.drain()
 	if a, b := w.fake.Calls("daily_summary"), w.fake.Calls("overall_history"); a != 1 || b != 1 {
@@ -196,7 +195,7 @@ func TestBankDelay(t *testing.T) {
 	}
 	w.chat(w.c.ID, "Ann", 1, "And a dog.", "Two animals!")
 	w.drain()
-	w.later(2 * time.Minute)
+	w.advance(2 * time.Minute)
 	w.drain()
 	if n := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(1)); len(n.Provenance.Sources) != 8 {
 		t.Errorf("the day rests on %d messages", len(n.Provenance.Sources))
@@ -206,12 +205,11 @@ func TestBankDelay(t *testing.T) {
 	}
 }
 
-// TestBankFailures: with the model down nothing is written and the job is tried
-// again; an answer that cannot be used is no summary, and the whole keeps what
-// it was.
+// TestBankFailures: with the model down nothing is written and the job is retried. An answer that
+// cannot be used is no summary, and the overall summary is unchanged.
 func TestBankFailures(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{})
+	w := newBankWorld(t, options{})
 	w.fake.Down(true)
 	w.chat(w.c.ID, "Ann", 0, "I adopted a cat called Mia.", "Congratulations!")
 	w.drain()
@@ -219,7 +217,7 @@ func TestBankFailures(t *testing.T) {
 		t.Fatalf("written without a model: %+v", got)
 	}
 	w.fake.Down(false)
-	w.later(time.Minute)
+	w.advance(time.Minute)
 	w.drain()
 	history, portrait := w.keyed(w.c.ID, memory.KindSummary, "overall"), w.keyed(w.c.ID, memory.KindProfile, "overall")
 
@@ -227,7 +225,7 @@ func TestBankFailures(t *testing.T) {
 	w.chat(w.c.ID, "Ann", 0, "Mia ran away.", "Oh no!")
 	for range 5 {
 		w.drain()
-		w.later(time.Minute)
+		w.advance(time.Minute)
 	}
 	sum := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(0))
 	if len(sum.Provenance.Sources) != 2 {
@@ -249,12 +247,12 @@ func TestBankFailures(t *testing.T) {
 	}
 }
 
-// TestBankSearch: turns and summaries are pieces of one index (C103), found by
-// words and by meaning; a recall strengthens both (C109), a search as well as
-// a context that shows them; reads within a decision do not.
+// TestBankSearch: turns and summaries are pieces of one index (C103), found by words and by meaning.
+// A recall strengthens both (C109), in a search as in a context that shows them; reads of a decision
+// do not.
 func TestBankSearch(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{})
+	w := newBankWorld(t, options{})
 	w.fake.Always("daily_summary", llmtest.JSON(memorybank.DaySummary{Summary: "Ann told of the cello lessons that she takes.", Events: []string{}}))
 	said := w.chat(w.c.ID, "Ann", 1, "I take cello lessons now.", "Who is the teacher?")
 	w.drain()
@@ -285,7 +283,7 @@ func TestBankSearch(t *testing.T) {
 			}
 		}
 	}
-	w.later(24 * time.Hour)
+	w.advance(24 * time.Hour)
 	c := w.context(w.c.ID, recall.ContextQuery{Text: "cello lessons"})
 	if !strings.Contains(c.Text, "I take cello lessons now.") {
 		t.Fatalf("context:\n%s", c.Text)
@@ -295,13 +293,12 @@ func TestBankSearch(t *testing.T) {
 	}
 }
 
-// TestBankContext: the portrait and the way to answer are part of a context
-// (C098), another portrait makes another context (C099), the meta information
-// stands there (C100), the dialogue is the query (C104), and hits stand under
-// their dates, oldest first (C106).
+// TestBankContext: the portrait and the way to answer are part of a context (C098), another portrait
+// produces another context (C099), the meta information is included (C100), the dialogue is the
+// query (C104), and hits are grouped by date, oldest first (C106).
 func TestBankContext(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{})
+	w := newBankWorld(t, options{})
 	w.fake.Handle("overall_personality", func(r llmtest.Request) llmtest.Reply {
 		if strings.Contains(fmt.Sprint(r), "Cleo") {
 			return llmtest.JSON(memorybank.Portrait{Portrait: "Cleo is a daring climber.", ReplyStrategy: "Be short and bold."})
@@ -316,7 +313,7 @@ func TestBankContext(t *testing.T) {
 		w.chat(c, person, 1, "On the weekend I will go to the lake again.", "Enjoy the lake!")
 	}
 	w.drain()
-	w.by(func(ctx context.Context, tx memory.Tx) error {
+	w.changeByHand(func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Put(ctx, memory.Note{
 			Kind: memory.KindProfile, Key: memorybank.KeyMeta, Content: "Ann, 41", State: memory.StateEvolved, OccurredAt: w.now(),
 			Attributes: map[string]any{"name": "Ann", "hobbies": "novels", "speaking_style": "calm"},
@@ -339,14 +336,14 @@ func TestBankContext(t *testing.T) {
 	if a, b := strings.Index(ann.Text, "I went to the lake"), strings.Index(ann.Text, "I will go to the lake again"); a < 0 || b < 0 || a > b {
 		t.Errorf("not oldest first:\n%s", ann.Text)
 	}
-	// C104: the last message alone names nothing; what was said before it does.
+	// C104: the last message alone names nothing; the messages before it do.
 	hits := w.search(w.c.ID, recall.Query{Messages: []recall.Message{
 		{Role: "user", Content: "My bicycle makes a noise again after I repaired it."}, {Role: "assistant", Content: "The bicycle you repaired?"}, {Role: "user", Content: "Yes, that one."},
 	}, K: 2})
 	if !slices.ContainsFunc(hits, func(h recall.Hit) bool { return strings.Contains(h.Note.Content, "bicycle") }) {
 		t.Error("the dialogue before the last message was not asked about")
 	}
-	// Another portrait, another prompt.
+	// Another portrait produces another prompt.
 	w.fake.Always("overall_personality", llmtest.JSON(memorybank.Portrait{Portrait: "Ann is a bold singer.", ReplyStrategy: "Sing along."}))
 	w.chat(w.c.ID, "Ann", 0, "I sang on a stage.", "Bravo!")
 	w.drain()
@@ -355,12 +352,12 @@ func TestBankContext(t *testing.T) {
 	}
 }
 
-// TestBankForget: what faded is found no more, what was recalled is (C110); the
-// report says what went and why (C113); a dry run says the same and changes
-// nothing; what went can be had back.
+// TestBankForget: faded pieces are not found, recalled ones are (C110). The report lists what was
+// deleted and why (C113). A dry run reports the same and changes nothing. What was deleted can be
+// restored.
 func TestBankForget(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{})
+	w := newBankWorld(t, options{})
 	w.fake.Handle("daily_summary", func(r llmtest.Request) llmtest.Reply {
 		if strings.Contains(fmt.Sprint(r), "trumpet") {
 			return llmtest.JSON(memorybank.DaySummary{Summary: "The day of the trumpet.", Events: []string{}})
@@ -373,10 +370,10 @@ func TestBankForget(t *testing.T) {
 	sum := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(0))
 	day := w.date(0)
 	w.search(w.c.ID, recall.Query{Text: "bought a ladder", K: 1})
-	w.later(20 * 24 * time.Hour)
+	w.advance(20 * 24 * time.Hour)
 	w.search(w.c.ID, recall.Query{Text: "bought a ladder", K: 1})
 	w.flush()
-	w.later(time.Hour)
+	w.advance(time.Hour)
 	head := w.view(w.c.ID).At
 
 	args := `{"mode":"threshold","floor":0.05,"tau":5}`
@@ -385,7 +382,7 @@ func TestBankForget(t *testing.T) {
 		t.Error("a dry run changed something")
 	}
 	rev, did := w.act("forget", "", args, true)
-	if diff := cmp.Diff(without(dry), without(did)); diff != "" {
+	if diff := cmp.Diff(comparableOutcome(dry), comparableOutcome(did)); diff != "" {
 		t.Errorf("a dry run says otherwise (-dry +done):\n%s", diff)
 	}
 	items := did["items"].([]any)
@@ -403,7 +400,7 @@ func TestBankForget(t *testing.T) {
 	if found(hits, lost[0].ID) || found(hits, lost[1].ID) || found(hits, sum.ID) || !found(hits, kept[0].ID) || !found(hits, kept[1].ID) {
 		t.Errorf("found %d hits, wrong ones", len(hits))
 	}
-	w.keyed(w.c.ID, memory.KindSummary, "overall") // the whole fades never
+	w.keyed(w.c.ID, memory.KindSummary, "overall") // the overall summary never fades
 	if set := w.history(lost[0].ID)[0]; !set.Note.Deleted || set.Changeset.Cause != memory.CauseForget || set.Changeset.Revision != rev {
 		t.Errorf("tombstone %+v", set)
 	}
@@ -424,8 +421,8 @@ func TestBankForget(t *testing.T) {
 	}
 }
 
-// without leaves out of an outcome what depends on the moment.
-func without(outcome map[string]any) []string {
+// comparableOutcome returns the parts of an outcome that do not depend on the time.
+func comparableOutcome(outcome map[string]any) []string {
 	var out []string
 	for _, raw := range outcome["items"].([]any) {
 		item := raw.(map[string]any)
@@ -434,10 +431,10 @@ func without(outcome map[string]any) []string {
 	return append(out, fmt.Sprint(outcome["forgotten"], outcome["mode"], outcome["floor"], outcome["tau"]))
 }
 
-// TestBankForgetByChance: a dry run draws what applying draws (C111).
+// TestBankForgetByChance: a dry run draws the same random numbers as applying (C111).
 func TestBankForgetByChance(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{heuristic: true})
+	w := newBankWorld(t, options{heuristic: true})
 	for i := range 40 {
 		w.chat(w.c.ID, "Ann", 4, fmt.Sprintf("Thing number %d happened.", i), "I see.")
 	}
@@ -445,19 +442,19 @@ func TestBankForgetByChance(t *testing.T) {
 	_, dry := w.act("forget", "", `{"mode":"random"}`, false)
 	_, again := w.act("forget", "", `{"mode":"random"}`, false)
 	_, did := w.act("forget", "", `{"mode":"random"}`, true)
-	if !cmp.Equal(without(dry), without(again)) || !cmp.Equal(without(dry), without(did)) {
-		t.Errorf("chance drew otherwise: %v, %v, %v", without(dry), without(again), without(did))
+	if !cmp.Equal(comparableOutcome(dry), comparableOutcome(again)) || !cmp.Equal(comparableOutcome(dry), comparableOutcome(did)) {
+		t.Errorf("chance drew otherwise: %v, %v, %v", comparableOutcome(dry), comparableOutcome(again), comparableOutcome(did))
 	}
 	if n := did["forgotten"].(float64); n < 20 || n > 70 { // of 81, with e^-0.8 = 0.45 kept
 		t.Errorf("%v of 81 notes were forgotten", n)
 	}
 }
 
-// TestBankForgetsByItself: with forgetting on, a pass runs at its hours without
-// being asked, and the next one waits; a summary outlives its turns.
+// TestBankForgetsByItself: with forgetting on, a pass runs at its hours without a call, and
+// schedules the next one. A summary outlives its turns.
 func TestBankForgetsByItself(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{heuristic: true, config: `{"summary_delay":0,"forgetting":"threshold","forget_hours":24}`})
+	w := newBankWorld(t, options{heuristic: true, config: `{"summary_delay":0,"forgetting":"threshold","forget_hours":24}`})
 	said := w.chat(w.c.ID, "Ann", 0, "I adopted a cat called Mia.", "Congratulations!")
 	day := w.date(0)
 	w.drain()
@@ -465,7 +462,7 @@ func TestBankForgetsByItself(t *testing.T) {
 	w.search(w.c.ID, recall.Query{Text: sum.Content, K: 6, Filter: &filter.Leaf{Field: filter.Kind, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: "summary"}}}})
 	w.flush()
 	for range 16 {
-		w.later(24*time.Hour + time.Minute)
+		w.advance(24*time.Hour + time.Minute)
 		w.drain()
 	}
 	if got := w.all(w.c.ID, memory.KindMessage); len(got) != 0 {
@@ -488,16 +485,15 @@ func TestBankForgetsByItself(t *testing.T) {
 	}
 }
 
-// TestBankDayDeleted: with its turns deleted by their caller, a day is summed
-// up no more.
+// TestBankDayDeleted: a day whose turns were deleted by their caller has no summary.
 func TestBankDayDeleted(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{heuristic: true})
+	w := newBankWorld(t, options{heuristic: true})
 	said := w.chat(w.c.ID, "Ann", 1, "I adopted a cat called Mia.", "Congratulations!")
 	w.chat(w.c.ID, "Ann", 0, "I take cello lessons now.", "Who is the teacher?")
 	w.drain()
 	for _, m := range said {
-		w.forsake(m.ID)
+		w.deleteByCaller(m.ID)
 	}
 	w.drain()
 	if _, err := w.store.NoteByKey(t.Context(), w.s, w.view(w.c.ID), memory.KindSummary, "day/"+w.date(1)); !fault.Is(err, fault.NotFound) {
@@ -508,11 +504,11 @@ func TestBankDayDeleted(t *testing.T) {
 	}
 }
 
-// TestBankChinese: without a model, a conversation in Chinese is kept, summed
-// up and drawn in Chinese (C101), whatever the names (C328).
+// TestBankChinese: without a model, a conversation in Chinese is stored, summarized and described in
+// Chinese (C101), with any names (C328).
 func TestBankChinese(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{heuristic: true})
+	w := newBankWorld(t, options{heuristic: true})
 	w.chat(w.c.ID, "林晓", 0, "我昨天收养了一只猫，名字叫咪咪。", "恭喜你！", "我很喜欢喝茶，也喜欢读小说。", "真不错。")
 	w.drain()
 	for _, n := range w.all(w.c.ID, memory.KindSummary, memory.KindProfile) {
@@ -525,11 +521,11 @@ func TestBankChinese(t *testing.T) {
 	}
 }
 
-// TestBankForks: a fork forgets for itself, and each bank holds only its own
-// pieces, also when another process reads it (C114).
+// TestBankForks: a fork forgets independently, and each bank holds only its own pieces, also when
+// another process reads it (C114).
 func TestBankForks(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{heuristic: true})
+	w := newBankWorld(t, options{heuristic: true})
 	other := w.anotherBank("cleo")
 	ann := w.chat(w.c.ID, "Ann", 30, "I adopted a cat called Mia.", "Congratulations!")
 	cleo := w.chat(other.ID, "Cleo", 30, "I adopted a cat called Tom.", "Congratulations!")
@@ -568,12 +564,12 @@ func TestBankForks(t *testing.T) {
 	}
 }
 
-// TestBankReembed: another encoder, other vectors, and both kinds of pieces are
-// still found by meaning (C105).
+// TestBankReembed: with another encoder the vectors change, and both kinds of pieces are still found
+// by meaning (C105).
 func TestBankReembed(t *testing.T) {
 	t.Parallel()
-	other := &second{dim: secondDim}
-	w := banked(t, options{heuristic: true, also: other, config: `{"summary_delay":0,"analyst":"heuristic"}`})
+	other := &secondEmbedder{dim: secondDim}
+	w := newBankWorld(t, options{heuristic: true, also: other, config: `{"summary_delay":0,"analyst":"heuristic"}`})
 	said := w.chat(w.c.ID, "Ann", 1, "I adopted a cat called Mia.", "Congratulations!")
 	w.drain()
 	sum := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(1))
@@ -592,11 +588,11 @@ func TestBankReembed(t *testing.T) {
 	}
 }
 
-// TestBankDaysAtOnce: a day that several sum up at once has one summary, and
-// what is said while it is written is summed up after it.
+// TestBankDaysAtOnce: a day that several jobs summarize at once has one summary, and messages that
+// are added while it is written are summarized afterwards.
 func TestBankDaysAtOnce(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{})
+	w := newBankWorld(t, options{})
 	w.chat(w.c.ID, "Ann", 0, "I adopted a cat called Mia.", "Congratulations!")
 	w.decideAll()
 	task := memory.Task{Name: "day", Key: w.date(0)}
@@ -625,7 +621,7 @@ func TestBankDaysAtOnce(t *testing.T) {
 	}
 }
 
-// decideAll runs what is due but for tasks.
+// decideAll runs all due jobs except tasks.
 func (w *world) decideAll() {
 	w.t.Helper()
 	for ran := true; ran; {

@@ -14,11 +14,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 )
 
-// evolution is one description that the scripted model gave to an older note.
+// evolution is one description of an older note by the scripted model.
 type evolution struct{ trigger, context string }
 
-// C037: while notes are added, links and descriptions become others than those of the first
-// write, and the history of each note has every change in order, with the note that caused it.
+// C037: while notes are added, links and descriptions change from those of the first write, and the
+// history of each note has every change in order, with the note that caused it.
 func TestEvolvingNetwork_C037(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -45,7 +45,7 @@ func TestEvolvingNetwork_C037(t *testing.T) {
 		return evolve(func(e *amem.Evolution) {
 			e.Actions = []string{"strengthen", "update_neighbor"}
 			for i, n := range shown.Neighbors {
-				if i >= 2 { // the others stay as they are
+				if i >= 2 { // the others do not change
 					e.NewContextNeighborhood = append(e.NewContextNeighborhood, n.Context)
 					continue
 				}

@@ -20,8 +20,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// A fork that is taken at any moment of an exchange ends as its parent does,
-// and neither changes the other.
+// A fork that is created at any moment of an exchange ends in the same state as its parent, and
+// neither changes the other.
 func TestPoliciesAndForks(t *testing.T) {
 	t.Parallel()
 	moments := map[string]func(w *world, m *meddler, fork func()){
@@ -45,32 +45,32 @@ func TestPoliciesAndForks(t *testing.T) {
 	}
 	everyPolicy(t, func(t *testing.T, name string) {
 		t.Helper()
-		want := undisturbed(t, name, options{}, talk[0], talk[1])
+		want := expectedDigest(t, name, options{}, talk[0], talk[1])
 		for when, at := range moments {
 			t.Run(when, func(t *testing.T) {
 				t.Parallel()
 				m := &meddler{}
-				w := talker(t, name, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
+				w := newPolicyWorld(t, name, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
 				said := w.exchange(w.c.ID, 0, talk[0])
 				w.settle()
 				said = append(said, w.exchange(w.c.ID, 1, talk[1])...)
 				var f uuid.UUID
 				at(w, m, func() { f = w.fork("side") })
-				if f == uuid.Nil { // nothing is decided about
+				if f == uuid.Nil { // there is no decision
 					f = w.fork("side")
 				}
 				w.settle()
 				for _, c := range []uuid.UUID{w.c.ID, f} {
-					w.sound(c, said...)
+					w.checkCollection(c, said...)
 				}
 				sameDigest(t, "parent", w.digest(w.c.ID), want)
-				if !w.putOff() {
+				if !w.hasWaitingTasks() {
 					sameDigest(t, "fork", w.digest(f), want)
 				}
 				head := w.view(w.c.ID).At
 				own := w.exchange(f, 2, talk[2])
 				w.settle()
-				w.sound(f, append(said, own...)...)
+				w.checkCollection(f, append(said, own...)...)
 				if now := w.view(w.c.ID).At; now != head {
 					t.Errorf("the parent went on from %d to %d", head, now)
 				}
@@ -84,11 +84,14 @@ func TestPoliciesAndForks(t *testing.T) {
 	})
 }
 
-// putOff tells whether the parent put off tasks: those that wait when a fork is
-// taken stay its own, and the fork puts off its own with the next exchange.
-func (w *world) putOff() bool { w.t.Helper(); return len(w.jobsOf(w.c.ID, memory.JobPolicy)) > 0 }
+// hasWaitingTasks reports whether the collection has waiting tasks. Those that wait when a fork is
+// created stay with the parent; the fork enqueues its own with the next exchange.
+func (w *world) hasWaitingTasks() bool {
+	w.t.Helper()
+	return len(w.jobsOf(w.c.ID, memory.JobPolicy)) > 0
+}
 
-// quota lets nothing in while it is full.
+// quota refuses all notes while it is full.
 type quota struct{ full *atomic.Bool }
 
 func (q quota) CheckNotes(context.Context, tenant.Scope, int64, int64) error {
@@ -100,28 +103,28 @@ func (q quota) CheckNotes(context.Context, tenant.Scope, int64, int64) error {
 
 func (quota) CheckCollections(context.Context, tenant.Scope, bool) error { return nil }
 
-// rationed is a model whose tokens of the day are used up.
-type rationed struct {
+// rationedModel is a model whose tokens of the day are used up.
+type rationedModel struct {
 	memory.Model
 	out *atomic.Bool
 }
 
-func (r rationed) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
+func (r rationedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
 	if r.out.Load() {
 		return memory.Answer{}, fault.New(fault.QuotaExceeded, "the tenant has reached its limit on model_tokens_per_day")
 	}
 	return r.Model.Ask(ctx, s, c)
 }
 
-// A tenant at its limits: messages are refused as a whole or taken as a whole,
-// what was taken waits for tokens, and goes on when there are some.
+// A tenant at its limits: messages are refused or accepted as a whole. Accepted messages wait for
+// tokens, and are processed when there are some.
 func TestPoliciesAndLimits(t *testing.T) {
 	t.Parallel()
 	everyPolicy(t, func(t *testing.T, name string) {
 		t.Helper()
 		var full, out atomic.Bool
-		want := undisturbed(t, name, options{}, talk...)
-		w := talker(t, name, options{quota: quota{&full}, model: func(m memory.Model) memory.Model { return rationed{m, &out} }})
+		want := expectedDigest(t, name, options{}, talk...)
+		w := newPolicyWorld(t, name, options{quota: quota{&full}, model: func(m memory.Model) memory.Model { return rationedModel{m, &out} }})
 		said := w.exchange(w.c.ID, 0, talk[0])
 		full.Store(true)
 		_, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: []notes.NewMessage{
@@ -130,16 +133,16 @@ func TestPoliciesAndLimits(t *testing.T) {
 		if !fault.Is(err, fault.QuotaExceeded) || len(w.all(w.c.ID, memory.KindMessage)) != 2 {
 			t.Errorf("at the limit: %v, %d messages", err, len(w.all(w.c.ID, memory.KindMessage)))
 		}
-		w.settle() // what was taken is done with
+		w.settle() // accepted messages are processed
 		full.Store(false)
 		out.Store(true)
 		said = append(said, w.exchange(w.c.ID, 1, talk[1])...)
 		said = append(said, w.exchange(w.c.ID, 2, talk[2])...)
 		for range 4 {
 			w.drain()
-			w.later(time.Minute)
+			w.advance(time.Minute)
 		}
-		w.sound(w.c.ID, said...)
+		w.checkCollection(w.c.ID, said...)
 		out.Store(false)
 		dead := 0
 		for _, j := range slices.Backward(w.jobs(uuid.Nil)) {
@@ -151,13 +154,12 @@ func TestPoliciesAndLimits(t *testing.T) {
 			}
 		}
 		w.settle()
-		w.sound(w.c.ID, said...)
+		w.checkCollection(w.c.ID, said...)
 		sameDigest(t, fmt.Sprintf("with tokens again, %d jobs retried", dead), w.digest(w.c.ID), want)
 	})
 }
 
-// A collection that is deleted while its messages are decided about takes them
-// along, and nothing else.
+// A collection that is deleted during a decision takes its messages with it, and nothing else.
 func TestPoliciesAndDeletedCollections(t *testing.T) {
 	t.Parallel()
 	everyPolicy(t, func(t *testing.T, name string) {
@@ -166,9 +168,9 @@ func TestPoliciesAndDeletedCollections(t *testing.T) {
 			t.Run(string(stage), func(t *testing.T) {
 				t.Parallel()
 				m := &meddler{}
-				w := talker(t, name, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
-				w.tell(w.c.ID, talk...)
-				w.upTo(stage)
+				w := newPolicyWorld(t, name, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
+				w.sayAll(w.c.ID, talk...)
+				w.runUntilStage(stage)
 				m.before(func() {
 					if err := w.store.DeleteCollection(t.Context(), w.s, w.c.ID, false, memory.AuditEntry{Action: "collection.delete"}); err != nil {
 						t.Error(err)
@@ -180,7 +182,7 @@ func TestPoliciesAndDeletedCollections(t *testing.T) {
 				m.before(nil)
 				w.settle()
 				for _, j := range w.jobs(uuid.Nil) {
-					if j.Kind != memory.JobRemove && j.State != memory.JobCancelled && j.State != memory.JobDone {
+					if j.Kind != memory.JobRemove && j.State != memory.JobCanceled && j.State != memory.JobDone {
 						t.Errorf("a %s job is %q: %s", j.Kind, j.State, j.Error)
 					}
 				}
@@ -193,8 +195,8 @@ func TestPoliciesAndDeletedCollections(t *testing.T) {
 	})
 }
 
-// upTo runs jobs until one of a stage is due.
-func (w *world) upTo(stage memory.Stage) {
+// runUntilStage runs jobs until one of a stage is due.
+func (w *world) runUntilStage(stage memory.Stage) {
 	w.t.Helper()
 	for _, s := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask} {
 		if s == stage {
@@ -209,51 +211,51 @@ func (w *world) upTo(stage memory.Stage) {
 		}
 	}
 	if stage == memory.StageTask {
-		w.later(time.Hour) // what was put off
+		w.advance(time.Hour) // deferred tasks
 	}
 }
 
-// Killed between a model's answer and what is made of it, or right after,
-// a process leaves nothing half done and nothing done twice.
+// A process that is killed between the answer of a model and the write, or right after it, leaves
+// nothing done in part and nothing done twice.
 func TestPoliciesAndCrashes(t *testing.T) {
 	t.Parallel()
 	everyPolicy(t, func(t *testing.T, name string) {
 		t.Helper()
-		want := undisturbed(t, name, options{}, talk...)
+		want := expectedDigest(t, name, options{}, talk...)
 		for seed := range uint64(3) {
 			t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 				t.Parallel()
-				w := talker(t, name, options{wrap: func(s engine.Store) engine.Store {
-					return &mortal{s, rand.New(rand.NewPCG(seed, 7))}
+				w := newPolicyWorld(t, name, options{wrap: func(s engine.Store) engine.Store {
+					return &mortalStore{s, rand.New(rand.NewPCG(seed, 7))}
 				}})
-				said := w.tell(w.c.ID, talk...)
+				said := w.sayAll(w.c.ID, talk...)
 				for range 400 {
 					for _, stage := range memory.Stages() {
 						for _, j := range w.claim(w.c.ID, stage, 1) {
-							// Nobody settles the job of a process that is gone.
+							// Nothing ends the job of a dead process.
 							if err := w.try(j); err != nil && !errors.Is(err, errKilled) {
 								t.Errorf("a %s job: %v", j.Kind, err)
 							}
 						}
 					}
-					if len(w.unended()) == 0 {
+					if len(w.openJobs()) == 0 {
 						break
 					}
-					w.later(16 * time.Second)
+					w.advance(16 * time.Second)
 				}
-				if left := w.unended(); len(left) > 0 {
+				if left := w.openJobs(); len(left) > 0 {
 					t.Errorf("%d jobs are left", len(left))
 				}
-				w.sound(w.c.ID, said...)
-				sameDigest(t, "after the crashes", undated(w.digest(w.c.ID)), undated(want))
+				w.checkCollection(w.c.ID, said...)
+				sameDigest(t, "after the crashes", withoutSummaries(w.digest(w.c.ID)), withoutSummaries(want))
 			})
 		}
 	})
 }
 
-// undated leaves out what summaries say: which exchanges one is about depends
-// on when its task had its turn beside them.
-func undated(digest []string) []string {
+// withoutSummaries removes the text of summaries from a digest: which exchanges a summary covers
+// depends on when its task ran.
+func withoutSummaries(digest []string) []string {
 	out := slices.Clone(digest)
 	for i, line := range out {
 		if strings.HasPrefix(line, "summary ") || strings.HasPrefix(line, "profile ") {

@@ -18,12 +18,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 )
 
-// This file and its neighbours hold every policy to the same table: whatever
-// a policy does with what people say, the engine loses nothing, applies nothing
-// twice and keeps only what fits. A new policy is in it as soon as policy.All
-// has it; the calls that it makes are named below.
+// This file and the other policies_*_test.go files hold every policy to the same table: with any
+// decision of a policy, the engine loses nothing, applies nothing twice and keeps only what fits. A
+// new policy is in it as soon as the list of policies has it; the calls that it makes are named
+// below.
 
-// answers are good answers to every call of every policy, about the talk below.
+// answers are good answers to every call of every policy, for the talk below.
 var answers = map[string]any{
 	"analyze":           map[string]any{"keywords": []string{"alice", "move", "diet"}, "context": "Alice tells of herself.", "tags": []string{"person", "life", "talk"}},
 	"evolve":            json.RawMessage(`{"should_evolve":true,"actions":["strengthen"],"suggested_connections":[0],"tags_to_update":["talk"],"new_context_neighborhood":[],"new_tags_neighborhood":[],"new_keywords_neighborhood":[],"confidence":0.95}`),
@@ -44,7 +44,7 @@ var answers = map[string]any{
 	"relevance": map[string]any{"scores": []any{}},
 }
 
-// nonsense are answers of the right form that point at what is not there, or
+// nonsense are answers of the right form that name things that do not exist, or
 // ask for far too much.
 var nonsense = map[string]any{
 	"analyze":             map[string]any{"keywords": slices.Repeat([]string{"pwned"}, 200), "context": strings.Repeat("pwned ", 20_000), "tags": slices.Repeat([]string{"pwned"}, 200)},
@@ -64,23 +64,23 @@ var nonsense = map[string]any{
 	"relevance":           map[string]any{"scores": slices.Repeat([]any{map[string]any{"id": 4711, "score": 9}}, 100)},
 }
 
-// settings make policies do within a few exchanges what they do seldom.
+// settings make policies do within a few exchanges what they otherwise do rarely.
 var settings = map[string]string{
 	"mem0":  `{"summary_every":2}`,
 	"mem0g": `{"summary_every":2}`,
 }
 
-// talk is what is said in most tests, an exchange a line.
+// talk is the conversation of most tests, an exchange a line.
 var talk = [][2]string{
 	{"I'm Alice. I am a vegetarian and I live in Beijing.", "Nice to meet you, Alice."},
 	{"I moved from Beijing to Shanghai in May.", "Shanghai is lovely in May."},
 	{"I am not a vegetarian any more. I eat fish now.", "Noted: you eat fish."},
 }
 
-// spring is when the talk was.
+// spring is the time of the talk.
 var spring = time.Date(2024, 5, 20, 9, 0, 0, 0, time.UTC)
 
-// everyPolicy runs a test for every policy that there is.
+// everyPolicy runs a test for every policy.
 func everyPolicy(t *testing.T, test func(t *testing.T, name string)) {
 	t.Helper()
 	all, err := policies.All()
@@ -95,8 +95,8 @@ func everyPolicy(t *testing.T, test func(t *testing.T, name string)) {
 	}
 }
 
-// talker makes a world with a collection of a policy.
-func talker(t *testing.T, name string, o options) *world {
+// newPolicyWorld returns a world with a collection of a policy.
+func newPolicyWorld(t *testing.T, name string, o options) *world {
 	t.Helper()
 	o.policy, o.config = name, settings[name]
 	w := newWorld(t, o)
@@ -110,8 +110,8 @@ func talker(t *testing.T, name string, o options) *world {
 	return w
 }
 
-// answer lets the model give one reply, made of a good answer, to every call;
-// nil: it answers as usual.
+// answer makes the model answer every call with one reply, derived from a good answer; nil: it
+// answers as usual.
 func (w *world) answer(reply func(call string) llmtest.Reply) {
 	for call := range answers {
 		if reply == nil {
@@ -122,7 +122,7 @@ func (w *world) answer(reply func(call string) llmtest.Reply) {
 	}
 }
 
-// exchange says a line of the talk, i minutes after its beginning.
+// exchange adds a line of the talk, i minutes after its start.
 func (w *world) exchange(c uuid.UUID, i int, line [2]string) []memory.Note {
 	w.t.Helper()
 	at := spring.Add(time.Duration(i) * time.Minute)
@@ -136,8 +136,8 @@ func (w *world) exchange(c uuid.UUID, i int, line [2]string) []memory.Note {
 	return out.Messages
 }
 
-// tell says the whole talk.
-func (w *world) tell(c uuid.UUID, lines ...[2]string) []memory.Note {
+// sayAll adds the whole talk.
+func (w *world) sayAll(c uuid.UUID, lines ...[2]string) []memory.Note {
 	w.t.Helper()
 	var said []memory.Note
 	for i, line := range lines {
@@ -146,27 +146,27 @@ func (w *world) tell(c uuid.UUID, lines ...[2]string) []memory.Note {
 	return said
 }
 
-// settle runs jobs, put off ones too, until none is left.
+// settle runs jobs, deferred ones included, until none is left.
 func (w *world) settle() {
 	w.t.Helper()
-	for range 500 { // a breaker that is open goes by real time
+	for range 500 { // an open breaker uses real time
 		w.drain()
-		if len(w.unended()) == 0 {
+		if len(w.openJobs()) == 0 {
 			return
 		}
-		w.later(time.Minute)
+		w.advance(time.Minute)
 	}
-	for _, j := range w.unended() {
+	for _, j := range w.openJobs() {
 		w.t.Errorf("a %s job still is %q after %d tries: %s", j.Kind, j.State, j.Attempts, j.Error)
 	}
 }
 
-func (w *world) unended() []memory.Job {
+func (w *world) openJobs() []memory.Job {
 	w.t.Helper()
 	return slices.DeleteFunc(w.jobs(uuid.Nil), func(j memory.Job) bool { return j.Ended() })
 }
 
-// digest says what a collection holds, without ids and times.
+// digest returns the contents of a collection as text, without ids and times.
 func (w *world) digest(c uuid.UUID) []string {
 	w.t.Helper()
 	var out []string
@@ -188,15 +188,15 @@ func (w *world) digest(c uuid.UUID) []string {
 	return out
 }
 
-// singles are the lines of a digest that do not depend on the order of decisions:
+// independentLines returns the lines of a digest that do not depend on the order of decisions:
 // messages and facts.
-func singles(digest []string) []string {
+func independentLines(digest []string) []string {
 	return slices.DeleteFunc(slices.Clone(digest), func(line string) bool {
 		return strings.Contains(line, "-> ") || !strings.HasPrefix(line, "message ") && !strings.HasPrefix(line, "fact ")
 	})
 }
 
-// sameDigest compares what two collections hold.
+// sameDigest compares the digests of two collections.
 func sameDigest(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	for _, line := range got {
@@ -214,10 +214,9 @@ func sameDigest(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// sound checks what holds in whatever happens: every message is there with its
-// words, derived notes say where they come from, nothing is there twice, and
-// everything fits.
-func (w *world) sound(c uuid.UUID, said ...memory.Note) {
+// checkCollection checks what always holds: every message exists with its words, derived notes name
+// their sources, nothing exists twice, and everything is within its limits.
+func (w *world) checkCollection(c uuid.UUID, said ...memory.Note) {
 	w.t.Helper()
 	for _, m := range said {
 		if n := w.getIn(c, m.ID); n.Content != m.Content || n.Kind != memory.KindMessage || n.Attributes[memory.AttrRole] != m.Attributes[memory.AttrRole] {
@@ -250,32 +249,32 @@ func (w *world) sound(c uuid.UUID, said ...memory.Note) {
 	}
 }
 
-// undisturbed gives the digest of a talk without any trouble.
-func undisturbed(t *testing.T, name string, o options, lines ...[2]string) []string {
+// expectedDigest returns the digest of a talk without failures.
+func expectedDigest(t *testing.T, name string, o options, lines ...[2]string) []string {
 	t.Helper()
-	w := talker(t, name, o)
-	said := w.tell(w.c.ID, lines...)
+	w := newPolicyWorld(t, name, o)
+	said := w.sayAll(w.c.ID, lines...)
 	w.settle()
-	w.sound(w.c.ID, said...)
+	w.checkCollection(w.c.ID, said...)
 	return w.digest(w.c.ID)
 }
 
-// trouble is what a model does to a policy.
+// trouble is a failure of the model.
 type trouble struct {
 	reply   func(call string) llmtest.Reply // nil: the model is down
 	breaker int
 	timeout time.Duration
-	passed  bool // what failed is passed over, so that later exchanges may be decided about first
-	bad     bool // the model answers, but what it says is of no use: a policy may go on without it
-	pwned   bool // answers that nothing may be left of
+	passed  bool // a failed exchange is skipped, so later ones may be decided first
+	bad     bool // the model answers, but its answer is useless: a policy may continue without it
+	pwned   bool // the answers must leave no trace
 }
 
 func always(r llmtest.Reply) func(string) llmtest.Reply {
 	return func(string) llmtest.Reply { return r }
 }
 
-// Whatever the model does, no message is lost, nothing is applied twice, and
-// when the model is back the memory is what it would have been.
+// With any failure of the model, no message is lost and nothing is applied twice. When the model is
+// back, the memory becomes what it would have been.
 func TestPoliciesAndTrouble(t *testing.T) {
 	t.Parallel()
 	rows := map[string]trouble{
@@ -298,12 +297,12 @@ func TestPoliciesAndTrouble(t *testing.T) {
 	}
 	everyPolicy(t, func(t *testing.T, name string) {
 		t.Helper()
-		want := undisturbed(t, name, options{}, talk...)
+		want := expectedDigest(t, name, options{}, talk...)
 		for _, kind := range slices.Sorted(maps.Keys(rows)) {
 			t.Run(kind, func(t *testing.T) {
 				t.Parallel()
 				r := rows[kind]
-				w := talker(t, name, options{breaker: r.breaker, timeout: r.timeout})
+				w := newPolicyWorld(t, name, options{breaker: r.breaker, timeout: r.timeout})
 				said := w.exchange(w.c.ID, 0, talk[0])
 				w.settle()
 				if r.reply == nil {
@@ -314,18 +313,18 @@ func TestPoliciesAndTrouble(t *testing.T) {
 				said = append(said, w.exchange(w.c.ID, 1, talk[1])...)
 				said = append(said, w.exchange(w.c.ID, 2, talk[2])...)
 				w.drain()
-				w.later(2 * time.Second)
+				w.advance(2 * time.Second)
 				w.drain()
-				w.troubled(said, &r)
+				w.checkWhileFailing(said, &r)
 				w.fake.Down(false)
 				w.answer(nil)
-				w.later(time.Minute)
+				w.advance(time.Minute)
 				w.settle()
-				w.sound(w.c.ID, said...)
+				w.checkCollection(w.c.ID, said...)
 				switch {
 				case r.bad:
 				case r.passed:
-					sameDigest(t, "afterwards", singles(w.digest(w.c.ID)), singles(want))
+					sameDigest(t, "afterwards", independentLines(w.digest(w.c.ID)), independentLines(want))
 				default:
 					sameDigest(t, "afterwards", w.digest(w.c.ID), want)
 				}
@@ -347,17 +346,17 @@ func mustJSON(v any) json.RawMessage {
 	return raw
 }
 
-// troubled checks what holds while the model does not.
-func (w *world) troubled(said []memory.Note, r *trouble) {
+// checkWhileFailing checks what holds while the model fails.
+func (w *world) checkWhileFailing(said []memory.Note, r *trouble) {
 	w.t.Helper()
-	w.sound(w.c.ID, said...)
+	w.checkCollection(w.c.ID, said...)
 	for _, m := range said {
 		n := w.get(m.ID)
 		if n.State == memory.StatePending && n.Error == "" {
 			w.t.Error("a message is pending without a reason")
 		}
 	}
-	for _, j := range w.unended() {
+	for _, j := range w.openJobs() {
 		if r.breaker > 0 && j.Attempts > 1 {
 			w.t.Errorf("a %s job has used up %d tries with the breaker open", j.Kind, j.Attempts)
 		}
@@ -372,7 +371,7 @@ func (w *world) troubled(said []memory.Note, r *trouble) {
 	}
 }
 
-// Good answers in odd clothes are read as what they are, however long they take.
+// Good answers in unusual forms are parsed, however long they take.
 func TestPoliciesAndOddAnswers(t *testing.T) {
 	t.Parallel()
 	rows := map[string]func(call string) llmtest.Reply{
@@ -384,11 +383,11 @@ func TestPoliciesAndOddAnswers(t *testing.T) {
 		t.Helper()
 		tell := func(t *testing.T, reply func(call string) llmtest.Reply) []string {
 			t.Helper()
-			w := talker(t, name, options{})
+			w := newPolicyWorld(t, name, options{})
 			w.answer(reply)
-			said := w.tell(w.c.ID, talk...)
+			said := w.sayAll(w.c.ID, talk...)
 			w.settle()
-			w.sound(w.c.ID, said...)
+			w.checkCollection(w.c.ID, said...)
 			return w.digest(w.c.ID)
 		}
 		want := tell(t, func(call string) llmtest.Reply { return llmtest.JSON(answers[call]) })

@@ -22,7 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// meddler runs something between what the engine read and what it writes.
+// meddler runs something between the reads and the writes of the engine.
 type meddler struct {
 	engine.Store
 	mu   sync.Mutex
@@ -46,9 +46,9 @@ func (m *meddler) Write(ctx context.Context, s tenant.Scope, c uuid.UUID, o memo
 	return m.Store.Write(ctx, s, c, o, fn)
 }
 
-// unsure makes a world with one open proposal of a link alone: nothing that
-// it rests on moves when it is approved, but the state of the new note.
-func unsure(t *testing.T) (w *world, m *meddler, old, fresh memory.Note, r memory.Review) {
+// newUnsureWorld returns a world with one open proposal of a link only: when it is approved, nothing
+// that it depends on has changed, except the state of the new note.
+func newUnsureWorld(t *testing.T) (w *world, m *meddler, old, fresh memory.Note, r memory.Review) {
 	t.Helper()
 	m = &meddler{}
 	w = newWorld(t, options{wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
@@ -65,7 +65,7 @@ func unsure(t *testing.T) (w *world, m *meddler, old, fresh memory.Note, r memor
 	return w, m, old, fresh, list[0]
 }
 
-// C079: of two who close a review at the same time, one does.
+// C079: of two callers who close a review at the same time, one succeeds.
 func TestReviewIsClosedOnce_C079(t *testing.T) {
 	t.Parallel()
 	count := func(w *world) int64 {
@@ -95,7 +95,7 @@ func TestReviewIsClosedOnce_C079(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, m, _, fresh, r := unsure(t)
+			w, m, _, fresh, r := newUnsureWorld(t)
 			m.before(func() {
 				if err := c.first(w, r.ID); err != nil {
 					t.Error(err)
@@ -123,10 +123,10 @@ func mustReview(t *testing.T, w *world, id uuid.UUID) memory.Review {
 	return r
 }
 
-// An evolution is taken back once, however many ask at the same time.
+// Of many concurrent undos of an evolution, one succeeds.
 func TestUndoneOnce(t *testing.T) {
 	t.Parallel()
-	w, m, old, fresh, r := unsure(t)
+	w, m, old, fresh, r := newUnsureWorld(t)
 	done, err := w.engine.Approve(t.Context(), w.s, r.ID, "")
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestUndoneOnce(t *testing.T) {
 		if err := undo(); err != nil {
 			t.Error(err)
 		}
-		// Somebody links them by hand.
+		// A caller links them.
 		_, err := w.notes.PutLinks(t.Context(), w.s, w.c.ID.String(), fresh.ID, []notes.LinkInput{{Target: old.ID}}, memory.Request{})
 		if err != nil {
 			t.Error(err)
@@ -153,8 +153,8 @@ func TestUndoneOnce(t *testing.T) {
 	}
 }
 
-// A proposal in a fork can still be approved when its base has gone.
-func TestApproveAfterTheBaseWent(t *testing.T) {
+// A proposal in a fork can still be approved after its base was deleted.
+func TestApproveAfterTheBaseIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.learn("Bread needs flour, water and salt.")
@@ -183,8 +183,8 @@ func TestApproveAfterTheBaseWent(t *testing.T) {
 	}
 }
 
-// A note whose content changes while it is decided about waits for the
-// analysis of what it says now: it is not called evolved before.
+// A note whose content changes during a decision waits for the analysis of its new content, and is
+// not called evolved before.
 func TestPatchedInFlightStaysRaw(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -211,8 +211,8 @@ func TestPatchedInFlightStaysRaw(t *testing.T) {
 	}
 }
 
-// New tags of the note itself are an evolution, too: counted, and traced when
-// what they rest on is undone.
+// New tags of the note itself are an evolution, too: counted, and marked when what they depend on is
+// undone.
 func TestTagsAloneAreAnEvolution_C021(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -236,8 +236,8 @@ func TestTagsAloneAreAnEvolution_C021(t *testing.T) {
 	}
 }
 
-// What waits for a model goes on in a copy as it does in a fork.
-func TestCopyGoesOnWithWhatWaits(t *testing.T) {
+// Notes that wait for a model are processed in a copy as in a fork.
+func TestCopyContinuesWaitingWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true})
 	n := w.add("Bread needs flour, water and salt.")
@@ -265,8 +265,8 @@ func TestCopyGoesOnWithWhatWaits(t *testing.T) {
 	}
 }
 
-// A removal is tried until it is done: its collection is nobody's any more, so
-// nobody could ask for it.
+// A removal is retried until it succeeds. Its collection belongs to nobody any more, so nobody could
+// retry it.
 func TestRemovalNeverDies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true})
@@ -279,7 +279,7 @@ func TestRemovalNeverDies(t *testing.T) {
 		if err := w.engine.Fail(t.Context(), grant.Job(j.Tenant, j.ID), j, fault.New(fault.Unavailable, "the disk is full")); err != nil {
 			t.Fatal(err)
 		}
-		w.later(time.Minute)
+		w.advance(time.Minute)
 	}
 	w.drain()
 	if _, err := w.store.RemoveRows(t.Context(), w.s, w.c.ID, 10); !fault.Is(err, fault.NotFound) {
@@ -310,7 +310,7 @@ func TestBigNumbersSurvive_C060(t *testing.T) {
 	}
 }
 
-// A collection that asks for temperature 0 gets it, not the default.
+// A collection that sets temperature 0 gets it, not the default.
 func TestTemperatureZero(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: `{"temperature":0}`})
@@ -325,9 +325,9 @@ func TestTemperatureZero(t *testing.T) {
 	}
 }
 
-// C327: a note that keeps changing while it is divided is not divided: its
-// second part would be there twice.
-func TestMovedNoteIsNotDivided_C327(t *testing.T) {
+// C327: a note that keeps changing while it is divided is not divided. Otherwise its second part
+// would exist twice.
+func TestChangedNoteIsNotDivided_C327(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: `{"split":true}`})
 	const parts = "The cat sleeps on the warm roof. The stock exchange fell sharply."

@@ -27,33 +27,33 @@ import (
 
 const secondDim = 512
 
-// second is another embedder: of small vectors, slow (nothing is embedded
-// before a write's answer), with one token for each word.
-type second struct {
+// secondEmbedder is another embedder: with small vectors, slow (so a write is answered before
+// anything is embedded), with one token for each word.
+type secondEmbedder struct {
 	mu     sync.Mutex
 	dim    int
-	give   func(texts []string) error // called with each batch; an error is the embedder's
+	give   func(texts []string) error // called with each batch; Embed returns its error
 	spoil  func(m *memory.Embedding)
 	texts  int
 	widest int // texts of one call
 }
 
-func (e *second) Name() string { return "second" }
-func (e *second) Fast() bool   { return false }
+func (e *secondEmbedder) Name() string { return "second" }
+func (e *secondEmbedder) Fast() bool   { return false }
 
-func (e *second) Dim() int {
+func (e *secondEmbedder) Dim() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.dim
 }
 
-func (e *second) set(change func(e *second)) {
+func (e *secondEmbedder) set(change func(e *secondEmbedder)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	change(e)
 }
 
-func (e *second) Embed(_ context.Context, _ tenant.Scope, texts []string) ([]memory.Embedding, error) {
+func (e *secondEmbedder) Embed(_ context.Context, _ tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	e.mu.Lock()
 	give, spoil, dim := e.give, e.spoil, e.dim
 	e.texts, e.widest = e.texts+len(texts), max(e.widest, len(texts))
@@ -81,30 +81,30 @@ func (e *second) Embed(_ context.Context, _ tenant.Scope, texts []string) ([]mem
 	return out, nil
 }
 
-// two are the embedders of a world and the second one.
-type two struct {
+// twoEmbedders are the embedders of a world and the second one.
+type twoEmbedders struct {
 	memory.Embedders
-	other *second
+	other *secondEmbedder
 }
 
-func (t two) Names() []string { return append(t.Embedders.Names(), t.other.Name()) }
+func (t twoEmbedders) Names() []string { return append(t.Embedders.Names(), t.other.Name()) }
 
-func (t two) ByName(name string) (memory.Embedder, bool) {
+func (t twoEmbedders) ByName(name string) (memory.Embedder, bool) {
 	if name == t.other.Name() {
 		return t.other, true
 	}
 	return t.Embedders.ByName(name)
 }
 
-func withSecond(t *testing.T) (*world, *second) {
+func newWorldWithSecond(t *testing.T) (*world, *secondEmbedder) {
 	t.Helper()
-	other := &second{dim: secondDim}
+	other := &secondEmbedder{dim: secondDim}
 	w := newWorld(t, options{heuristic: true, config: `{"analyst":"heuristic"}`, also: other})
 	return w, other
 }
 
-// given stores notes as they are, in as many changesets.
-func (w *world) given(c uuid.UUID, contents ...string) []memory.Note {
+// addUninferred stores notes as they are, each in a changeset.
+func (w *world) addUninferred(c uuid.UUID, contents ...string) []memory.Note {
 	w.t.Helper()
 	out := make([]memory.Note, len(contents))
 	for i, s := range contents {
@@ -153,7 +153,7 @@ func (w *world) lease(c uuid.UUID) memory.Job {
 	return memory.Job{}
 }
 
-// convert runs a leased job and wants it done.
+// convert runs a leased job and requires that it is done.
 func (w *world) convert(j memory.Job) []memory.Progress {
 	w.t.Helper()
 	var told []memory.Progress
@@ -187,8 +187,9 @@ func (w *world) verify() {
 	}
 }
 
-// vectors counts the notes that a collection shows, with a vector of an embedder.
-func (w *world) vectors(c uuid.UUID, embedder string, dim int) (notes, with int64) {
+// countVectors counts the notes that a collection shows, and those of them with a vector of an
+// embedder.
+func (w *world) countVectors(c uuid.UUID, embedder string, dim int) (notes, with int64) {
 	w.t.Helper()
 	v := w.view(c)
 	counts, err := w.store.Counts(w.t.Context(), w.s, v)
@@ -202,8 +203,8 @@ func (w *world) vectors(c uuid.UUID, embedder string, dim int) (notes, with int6
 	return counts.Notes, with
 }
 
-// best gives the id that a search by meaning finds first.
-func (w *world) best(c uuid.UUID, text string) uuid.UUID {
+// nearestTo returns the id of the first hit of a search by meaning.
+func (w *world) nearestTo(c uuid.UUID, text string) uuid.UUID {
 	w.t.Helper()
 	out, err := w.recall.Search(w.t.Context(), w.s, w.view(c), recall.Query{Text: text, K: 3, Mode: "vector"})
 	if err != nil || len(out.Hits) == 0 {
@@ -214,14 +215,14 @@ func (w *world) best(c uuid.UUID, text string) uuid.UUID {
 
 func TestReembed(t *testing.T) {
 	t.Parallel()
-	w, other := withSecond(t)
+	w, other := newWorldWithSecond(t)
 	main := w.c.ID
-	notes := w.given(main, numbered(70)...)
+	notes := w.addUninferred(main, numbered(70)...)
 	f, sibling := w.fork("f"), w.fork("sibling")
-	own := w.given(f, "only in the fork")[0]
+	own := w.addUninferred(f, "only in the fork")[0]
 	hash := w.view(main).Collection
 	before := w.view(f)
-	if got := w.best(f, notes[7].Content); got != notes[7].ID { // the index of the old vectors is loaded
+	if got := w.nearestTo(f, notes[7].Content); got != notes[7].ID { // the index of the old vectors is loaded
 		t.Errorf("found %s", got)
 	}
 
@@ -236,7 +237,7 @@ func TestReembed(t *testing.T) {
 	if c.Embedder != other.Name() || c.Dim != secondDim || c.Head != before.At+1 {
 		t.Errorf("the fork is %+v", c)
 	}
-	if n, with := w.vectors(f, other.Name(), secondDim); n != 71 || with != 71 {
+	if n, with := w.countVectors(f, other.Name(), secondDim); n != 71 || with != 71 {
 		t.Errorf("%d notes, %d vectors", n, with)
 	}
 	got := w.getIn(f, notes[7].ID)
@@ -248,11 +249,11 @@ func TestReembed(t *testing.T) {
 		if x := w.view(id).Collection; x.Embedder != hash.Embedder || x.Dim != hash.Dim || x.Head != hash.Head || n.Embedder != hash.Embedder || n.Tokens != nil {
 			t.Errorf("%s is %+v and reads %+v", x.Name, x, n)
 		}
-		if got := w.best(id, notes[7].Content); got != notes[7].ID {
+		if got := w.nearestTo(id, notes[7].Content); got != notes[7].ID {
 			t.Errorf("found %s", got)
 		}
 	}
-	if w.best(f, notes[7].Content) != notes[7].ID || w.best(f, own.Content) != own.ID {
+	if w.nearestTo(f, notes[7].Content) != notes[7].ID || w.nearestTo(f, own.Content) != own.ID {
 		t.Error("a search in the fork does not find the notes")
 	}
 	out, err := w.recall.Search(t.Context(), w.s, before, recall.Query{Text: notes[7].Content, Mode: "vector"})
@@ -260,61 +261,60 @@ func TestReembed(t *testing.T) {
 		t.Errorf("a view from before the switch: %+v, %v", out.Hits, err)
 	}
 
-	// Again, it finds nothing to do, and the way back needs what was written meanwhile only.
+	// A second run finds nothing to do, and the way back embeds only what was written since.
 	head := w.view(f).At
 	w.convert(w.reembed(f, other.Name()))
 	if w.view(f).At != head || other.texts != 71+2 { // two queries by meaning
 		t.Errorf("a second time: head %d after %d, %d texts", w.view(f).At, head, other.texts)
 	}
-	w.given(f, "written with the second")
+	w.addUninferred(f, "written with the second")
 	w.drain()
 	w.convert(w.reembed(f, hash.Embedder))
-	if n, with := w.vectors(f, hash.Embedder, hash.Dim); n != 72 || with != 72 || w.view(f).Collection.Embedder != hash.Embedder {
+	if n, with := w.countVectors(f, hash.Embedder, hash.Dim); n != 72 || with != 72 || w.view(f).Collection.Embedder != hash.Embedder {
 		t.Errorf("back: %d notes, %d vectors, %+v", n, with, w.view(f).Collection)
 	}
 	w.verify()
 }
 
-// A layer that another fork has had indexed in the embedder already lacks the
-// vectors of what only this one sees.
+// An index of the layer that another fork loaded in the same embedder lacks the vectors of notes
+// that only this fork sees.
 func TestReembedBesideAnIndex(t *testing.T) {
 	t.Parallel()
-	w, other := withSecond(t)
+	w, other := newWorldWithSecond(t)
 	main := w.c.ID
-	w.given(main, numbered(3)...)
+	w.addUninferred(main, numbered(3)...)
 	early := w.fork("early")
-	later := w.given(main, "zebras graze later")[0]
+	later := w.addUninferred(main, "zebras graze later")[0]
 	late := w.fork("late")
 	w.convert(w.reembed(early, other.Name()))
-	w.best(early, "zebras graze later") // loads the base's layer, up to its head
+	w.nearestTo(early, "zebras graze later") // loads the layer of the base, up to its head
 	w.convert(w.reembed(late, other.Name()))
-	if w.best(late, later.Content) != later.ID {
+	if w.nearestTo(late, later.Content) != later.ID {
 		t.Error("the index lacks a vector that was added")
 	}
 	w.convert(w.reembed(main, other.Name()))
-	if w.best(main, later.Content) != later.ID || w.best(early, "note 2 tells of thing2") == later.ID {
+	if w.nearestTo(main, later.Content) != later.ID || w.nearestTo(early, "note 2 tells of thing2") == later.ID {
 		t.Error("the base's own switch")
 	}
 	child, err := w.clone.Clone(t.Context(), w.s, late.String(), clone.Input{}, memory.Request{})
-	if err != nil || child.Collection.Embedder != other.Name() || w.best(child.Collection.ID, later.Content) != later.ID {
+	if err != nil || child.Collection.Embedder != other.Name() || w.nearestTo(child.Collection.ID, later.Content) != later.ID {
 		t.Errorf("a fork of a fork: %+v, %v", child.Collection, err)
 	}
 	w.verify()
 }
 
-// Whatever ends a try, the next one goes on where it was, and the old vectors
-// serve until the switch.
+// However a try ends, the next one continues, and the old vectors serve until the switch.
 func TestReembedIsResumed(t *testing.T) {
 	t.Parallel()
-	w, other := withSecond(t)
-	notes := w.given(w.c.ID, numbered(100)...)
+	w, other := newWorldWithSecond(t)
+	notes := w.addUninferred(w.c.ID, numbered(100)...)
 	old := w.view(w.c.ID).Collection.Embedder
 	killed := errors.New("killed")
 	j := w.reembed(w.c.ID, other.Name())
 	for try := range 12 {
 		steps := 0
 		err := w.engine.RunReembed(t.Context(), grant.Job(j.Tenant, j.ID), j, func(_ context.Context, p memory.Progress) error {
-			if _, with := w.vectors(w.c.ID, other.Name(), secondDim); p.Done != with && p.Done != p.Total {
+			if _, with := w.countVectors(w.c.ID, other.Name(), secondDim); p.Done != with && p.Done != p.Total {
 				t.Errorf("told of %d, there are %d", p.Done, with)
 			}
 			if steps++; steps > 2 {
@@ -331,38 +331,38 @@ func TestReembedIsResumed(t *testing.T) {
 		if !errors.Is(err, killed) {
 			t.Fatal(err)
 		}
-		if w.view(w.c.ID).Collection.Embedder == old && w.best(w.c.ID, notes[55].Content) != notes[55].ID {
+		if w.view(w.c.ID).Collection.Embedder == old && w.nearestTo(w.c.ID, notes[55].Content) != notes[55].ID {
 			t.Error("the old vectors do not serve")
 		}
-		w.later(time.Minute) // the lease is over
+		w.advance(time.Minute) // the lease expires
 		j = w.lease(w.c.ID)
 	}
 	if other.texts != 100 {
 		t.Errorf("%d texts for 100 notes", other.texts)
 	}
-	if n, with := w.vectors(w.c.ID, other.Name(), secondDim); n != 100 || with != 100 || w.view(w.c.ID).Collection.Embedder != other.Name() {
+	if n, with := w.countVectors(w.c.ID, other.Name(), secondDim); n != 100 || with != 100 || w.view(w.c.ID).Collection.Embedder != other.Name() {
 		t.Errorf("%d notes, %d vectors", n, with)
 	}
-	if w.best(w.c.ID, notes[55].Content) != notes[55].ID {
+	if w.nearestTo(w.c.ID, notes[55].Content) != notes[55].ID {
 		t.Error("the new vectors do not serve")
 	}
 	w.verify()
 }
 
-// What is written while the job works has its vector before the switch, or
-// right after it when the writing does not stop.
+// Notes that are written while the job runs have vectors before the switch, or right after it if the
+// writes do not stop.
 func TestReembedCatchesUp(t *testing.T) {
 	t.Parallel()
 	for _, endless := range []bool{false, true} {
 		t.Run(strconv.FormatBool(endless), func(t *testing.T) {
 			t.Parallel()
-			w, other := withSecond(t)
-			given := w.given(w.c.ID, numbered(40)...)
+			w, other := newWorldWithSecond(t)
+			given := w.addUninferred(w.c.ID, numbered(40)...)
 			written := 0
-			other.set(func(e *second) {
+			other.set(func(e *secondEmbedder) {
 				e.give = func([]string) error {
 					if written++; endless || written < 5 {
-						w.given(w.c.ID, fmt.Sprintf("meanwhile %d", written))
+						w.addUninferred(w.c.ID, fmt.Sprintf("meanwhile %d", written))
 					}
 					if written == 2 {
 						_, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), given[3].ID, memory.Request{})
@@ -372,12 +372,12 @@ func TestReembedCatchesUp(t *testing.T) {
 				}
 			})
 			w.convert(w.reembed(w.c.ID, other.Name()))
-			if n, with := w.vectors(w.c.ID, other.Name(), secondDim); n != with && (!endless || with < n-1) {
+			if n, with := w.countVectors(w.c.ID, other.Name(), secondDim); n != with && (!endless || with < n-1) {
 				t.Errorf("%d notes, %d vectors", n, with)
 			}
-			other.set(func(e *second) { e.give = nil })
+			other.set(func(e *secondEmbedder) { e.give = nil })
 			w.drain()
-			if n, with := w.vectors(w.c.ID, other.Name(), secondDim); n != with {
+			if n, with := w.countVectors(w.c.ID, other.Name(), secondDim); n != with {
 				t.Errorf("in the end %d notes, %d vectors", n, with)
 			}
 			if counts, err := w.store.Counts(t.Context(), w.s, w.view(w.c.ID)); err != nil || counts.Pending != 0 {
@@ -388,23 +388,25 @@ func TestReembedCatchesUp(t *testing.T) {
 	}
 }
 
-// Bad embedders: the job says why, and everything stays as it was.
+// With an embedder that fails, the job reports the reason, and nothing changes.
 func TestReembedRefuses(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]struct {
-		change func(e *second)
+		change func(e *secondEmbedder)
 		code   fault.Code
 		says   string
 	}{
-		"down":          {func(e *second) { e.give = func([]string) error { return fault.New(fault.Unavailable, "it is down") } }, fault.Unavailable, "down"},
-		"NaN":           {func(e *second) { e.spoil = func(m *memory.Embedding) { m.Vector[3] = float32(math.NaN()) } }, fault.ModelFailed, "element 3"},
-		"infinite":      {func(e *second) { e.spoil = func(m *memory.Embedding) { m.Vector[0] = float32(math.Inf(-1)) } }, fault.ModelFailed, "element 0"},
-		"beyond 16 bit": {func(e *second) { e.spoil = func(m *memory.Embedding) { m.Vector[1] = 1e5 } }, fault.ModelFailed, "element 1"},
-		"other size":    {func(e *second) { e.spoil = func(m *memory.Embedding) { m.Vector = m.Vector[1:] } }, fault.ModelFailed, "511 dimensions instead of 512"},
-		"grows under way": {func(e *second) {
+		"down": {func(e *secondEmbedder) {
+			e.give = func([]string) error { return fault.New(fault.Unavailable, "it is down") }
+		}, fault.Unavailable, "down"},
+		"NaN":           {func(e *secondEmbedder) { e.spoil = func(m *memory.Embedding) { m.Vector[3] = float32(math.NaN()) } }, fault.ModelFailed, "element 3"},
+		"infinite":      {func(e *secondEmbedder) { e.spoil = func(m *memory.Embedding) { m.Vector[0] = float32(math.Inf(-1)) } }, fault.ModelFailed, "element 0"},
+		"beyond 16 bit": {func(e *secondEmbedder) { e.spoil = func(m *memory.Embedding) { m.Vector[1] = 1e5 } }, fault.ModelFailed, "element 1"},
+		"other size":    {func(e *secondEmbedder) { e.spoil = func(m *memory.Embedding) { m.Vector = m.Vector[1:] } }, fault.ModelFailed, "511 dimensions instead of 512"},
+		"grows under way": {func(e *secondEmbedder) {
 			e.give = func([]string) error {
-				if e.texts > memory.EmbedBatch { // the second batch; the lock is free here
-					e.set(func(e *second) { e.dim = 8 })
+				if e.texts > memory.EmbedBatch { // the second batch; the lock is not held here
+					e.set(func(e *secondEmbedder) { e.dim = 8 })
 				}
 				return nil
 			}
@@ -412,8 +414,8 @@ func TestReembedRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, other := withSecond(t)
-			notes := w.given(w.c.ID, numbered(70)...)
+			w, other := newWorldWithSecond(t)
+			notes := w.addUninferred(w.c.ID, numbered(70)...)
 			was := w.view(w.c.ID).Collection
 			other.set(bad.change)
 			j := w.reembed(w.c.ID, other.Name())
@@ -428,7 +430,7 @@ func TestReembedRefuses(t *testing.T) {
 			if c := w.view(w.c.ID).Collection; c.Embedder != was.Embedder || c.Dim != was.Dim || c.Head != was.Head {
 				t.Errorf("the collection is %+v", c)
 			}
-			if w.best(w.c.ID, notes[9].Content) != notes[9].ID {
+			if w.nearestTo(w.c.ID, notes[9].Content) != notes[9].ID {
 				t.Error("the old vectors do not serve")
 			}
 			w.verify()
@@ -436,14 +438,14 @@ func TestReembedRefuses(t *testing.T) {
 	}
 }
 
-// One name stands for one size.
+// One name has one size.
 func TestReembedRefusesAnotherSize(t *testing.T) {
 	t.Parallel()
-	w, other := withSecond(t)
-	w.given(w.c.ID, "a", "b")
+	w, other := newWorldWithSecond(t)
+	w.addUninferred(w.c.ID, "a", "b")
 	f := w.fork("f")
 	w.convert(w.reembed(f, other.Name()))
-	other.set(func(e *second) { e.dim = 8 })
+	other.set(func(e *secondEmbedder) { e.dim = 8 })
 	for _, c := range []uuid.UUID{w.c.ID, f} {
 		j := w.reembed(c, other.Name())
 		w.run(j)
@@ -451,21 +453,21 @@ func TestReembedRefusesAnotherSize(t *testing.T) {
 			t.Errorf("the job is %+v", got)
 		}
 	}
-	w.given(f, "c")
+	w.addUninferred(f, "c")
 	w.drain()
 	if n := w.jobs(uuid.Nil); !slices.ContainsFunc(n, func(j memory.Job) bool { return strings.Contains(j.Error, "has 8 dimensions now") }) {
 		t.Error("a note was embedded by an embedder that has changed")
 	}
 }
 
-// Vectors that are missing are made with the collection's own embedder, as changesets.
+// Missing vectors are computed with the collection's own embedder, in changesets.
 func TestReembedFills(t *testing.T) {
 	t.Parallel()
-	w, other := withSecond(t)
-	w.given(w.c.ID, "with a vector")
+	w, other := newWorldWithSecond(t)
+	w.addUninferred(w.c.ID, "with a vector")
 	f := w.fork("f")
 	w.convert(w.reembed(f, other.Name()))
-	lacks := w.given(f, "without one")[0] // slow: a job would embed it
+	lacks := w.addUninferred(f, "without one")[0] // slow: a job would embed it
 	w.convert(w.reembed(f, other.Name()))
 	got := w.getIn(f, lacks.ID)
 	if got.Embedder != other.Name() || got.From != lacks.From+1 {
@@ -482,13 +484,13 @@ func TestReembedFills(t *testing.T) {
 	w.verify()
 }
 
-// A long job gives others a turn.
+// A long job lets others run in between.
 func TestReembedTakesTurns(t *testing.T) {
 	t.Parallel()
-	other := &second{dim: secondDim}
+	other := &secondEmbedder{dim: secondDim}
 	w := newWorld(t, options{heuristic: true, also: other, engine: engine.Config{ReembedSlice: time.Hour}})
-	w.given(w.c.ID, numbered(70)...)
-	other.set(func(e *second) { e.give = func([]string) error { w.later(2 * time.Hour); return nil } })
+	w.addUninferred(w.c.ID, numbered(70)...)
+	other.set(func(e *secondEmbedder) { e.give = func([]string) error { w.advance(2 * time.Hour); return nil } })
 	j := w.reembed(w.c.ID, other.Name())
 	for turns := 1; ; turns++ {
 		w.run(j)

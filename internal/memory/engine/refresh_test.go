@@ -17,7 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
 )
 
-// tasks gives the names and keys of the tasks of a collection that wait, sorted.
+// tasks returns the names and keys of the waiting tasks of a collection, sorted.
 func (w *world) tasks(c uuid.UUID) []string {
 	w.t.Helper()
 	var out []string
@@ -31,8 +31,8 @@ func (w *world) tasks(c uuid.UUID) []string {
 	return out
 }
 
-// forsake deletes a note as a caller does.
-func (w *world) forsake(id uuid.UUID) {
+// deleteByCaller deletes a note as a caller does.
+func (w *world) deleteByCaller(id uuid.UUID) {
 	w.t.Helper()
 	if _, err := w.notes.Delete(w.t.Context(), w.s, w.c.ID.String(), id, memory.Request{}); err != nil {
 		w.t.Error(err)
@@ -53,8 +53,8 @@ func (w *world) restore(id uuid.UUID) {
 	}
 }
 
-// echoed makes a day's summary say what was said.
-func (w *world) echoed() {
+// echoSummaries makes a day's summary repeat the messages.
+func (w *world) echoSummaries() {
 	w.fake.Handle("daily_summary", func(r llmtest.Request) llmtest.Reply {
 		var d struct {
 			Earlier string `json:"earlier"`
@@ -71,26 +71,26 @@ func (w *world) echoed() {
 	})
 }
 
-// TestBankRefresh: deleting a message marks what sums it up in the same
-// changeset, and the day and the whole are written anew without it; so does
-// another wording, and a restored message is summed up again.
+// TestBankRefresh: deleting a message marks its summaries in the same changeset, and the summary of
+// the day and the overall one are rewritten without it. Changing a message does the same, and a
+// restored message is summarized again.
 func TestBankRefresh(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{})
-	w.echoed()
+	w := newBankWorld(t, options{})
+	w.echoSummaries()
 	said := w.chat(w.c.ID, "Ann", 1, "I sold the trumpet.", "Who bought it?")
 	w.chat(w.c.ID, "Ann", 0, "I bought a ladder.", "How high is it?")
 	w.drain()
 	day, other := "day/"+w.date(1), "day/"+w.date(0)
 	sum := w.keyed(w.c.ID, memory.KindSummary, day)
-	w.forsake(said[0].ID)
+	w.deleteByCaller(said[0].ID)
 	rev := w.history(said[0].ID)[0].Note.From
 	for _, n := range w.all(w.c.ID, memory.KindSummary, memory.KindProfile) {
 		if marked := n.Key != other; n.Provenance.Stale != marked || marked && (n.From != rev || n.Embedder == "") {
 			t.Errorf("%s %s: stale %v at %d, deleted at %d", n.Kind, n.Key, n.Provenance.Stale, n.From, rev)
 		}
 	}
-	w.forsake(said[1].ID) // the same day is not asked for twice
+	w.deleteByCaller(said[1].ID) // the same day has one task
 	w.restore(said[1].ID)
 	if got := w.tasks(w.c.ID); !slices.Equal(got, []string{"day " + w.date(1)}) {
 		t.Errorf("waiting: %v", got)
@@ -129,25 +129,25 @@ func TestBankRefresh(t *testing.T) {
 	if a, b := w.keyed(w.c.ID, memory.KindSummary, day), w.keyed(w.c.ID, memory.KindSummary, other); strings.Contains(a.Content, "tuba") || !strings.Contains(b.Content, "tuba") {
 		t.Errorf("said on another day: %q and %q", a.Content, b.Content)
 	}
-	w.forsake(sum.ID)
+	w.deleteByCaller(sum.ID)
 	if got := w.tasks(w.c.ID); !slices.Equal(got, []string{"overall"}) {
 		t.Errorf("without a day's summary waits %v", got)
 	}
 }
 
-// TestBankForgottenIsNotStale: forgetting leaves summaries as they are, and
-// what was forgotten, restored and deleted by its caller is in none of them.
+// TestBankForgottenIsNotStale: forgetting does not change summaries; a message that was forgotten,
+// restored and then deleted by its caller is in none of them.
 func TestBankForgottenIsNotStale(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{})
-	w.echoed()
+	w := newBankWorld(t, options{})
+	w.echoSummaries()
 	lost := w.chat(w.c.ID, "Ann", 0, "I sold the trumpet.", "Who bought it?")
 	w.chat(w.c.ID, "Ann", 0, "I bought a ladder.", "How high is it?")
 	w.drain()
 	day, sum := "day/"+w.date(0), w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(0))
-	w.later(20 * 24 * time.Hour)
+	w.advance(20 * 24 * time.Hour)
 	for range 3 {
-		w.use(sum.ID)
+		w.countRecall(sum.ID)
 	}
 	if _, did := w.act("forget", "", `{"mode":"threshold","floor":0.05,"tau":5}`, true); did["forgotten"] != 4.0 {
 		t.Fatalf("forgot %v", did)
@@ -160,15 +160,15 @@ func TestBankForgottenIsNotStale(t *testing.T) {
 	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Content != sum.Content {
 		t.Errorf("a restored turn is summed up twice: %q", n.Content)
 	}
-	w.forsake(lost[0].ID)
+	w.deleteByCaller(lost[0].ID)
 	w.drain()
 	if _, err := w.store.NoteByKey(t.Context(), w.s, w.view(w.c.ID), memory.KindSummary, day); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the summary of what was deleted: %v", err)
 	}
 }
 
-// use counts a recall of a note.
-func (w *world) use(id uuid.UUID) {
+// countRecall counts a recall of a note.
+func (w *world) countRecall(id uuid.UUID) {
 	w.t.Helper()
 	err := w.store.AddUsage(w.t.Context(), w.s, w.view(w.c.ID), []memory.UsageDelta{{Note: id, Accesses: 1, LastAccess: w.now()}})
 	if err != nil {
@@ -176,17 +176,18 @@ func (w *world) use(id uuid.UUID) {
 	}
 }
 
-// TestBankDeletedMeanwhile: what is deleted while its day is summed up is not in the summary.
+// TestBankDeletedMeanwhile: a message that is deleted while its day is summarized is not in the
+// summary.
 func TestBankDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
-	w := banked(t, options{})
-	w.echoed()
+	w := newBankWorld(t, options{})
+	w.echoSummaries()
 	said := w.chat(w.c.ID, "Ann", 0, "I sold the trumpet.", "Who bought it?")
 	first := true
 	w.fake.Handle("daily_personality", func(llmtest.Request) llmtest.Reply {
 		if first { // one day, one job
 			first = false
-			w.forsake(said[0].ID)
+			w.deleteByCaller(said[0].ID)
 		}
 		return llmtest.JSON(memorybank.DayPersonality{Traits: []string{"open"}, Mood: "calm", ReplyStrategy: "Ask."})
 	})
@@ -198,11 +199,11 @@ func TestBankDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestMem0Refresh: deleting a fact marks the summary, which is written anew;
-// deleting a message marks the facts that come from it, and they stay.
+// TestMem0Refresh: deleting a fact marks the summary, which is rewritten. Deleting a message marks
+// the facts that come from it, and they stay.
 func TestMem0Refresh(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{config: `{"summary_every":2}`})
+	w := newChatWorld(t, options{config: `{"summary_every":2}`})
 	w.script(map[string][]string{"I live in Lisbon.": {"User lives in Lisbon."}, "I play the cello.": {"User plays the cello."}}, nil)
 	w.fake.Handle("summarize", func(r llmtest.Request) llmtest.Reply {
 		var d struct {
@@ -217,8 +218,8 @@ func TestMem0Refresh(t *testing.T) {
 		}
 		return llmtest.JSON(out)
 	})
-	first := w.hear("I live in Lisbon.")
-	w.hear("I play the cello.")
+	first := w.sayAndDrain("I live in Lisbon.")
+	w.sayAndDrain("I play the cello.")
 	sum := w.keyed(w.c.ID, memory.KindSummary, "mem0/summary")
 	if !strings.Contains(sum.Content, "Lisbon") {
 		t.Fatalf("summary %q", sum.Content)
@@ -234,7 +235,7 @@ func TestMem0Refresh(t *testing.T) {
 		t.Fatalf("no fact comes from %s", message)
 		return memory.Note{}
 	}
-	w.forsake(first.ID)
+	w.deleteByCaller(first.ID)
 	w.drain()
 	if n := of(first.ID); !n.Provenance.Stale || n.Embedder == "" || w.history(n.ID)[0].Changeset.Cause != memory.CauseDelete {
 		t.Errorf("the fact of a deleted message is %+v", n)
@@ -245,7 +246,7 @@ func TestMem0Refresh(t *testing.T) {
 	if n := w.keyed(w.c.ID, memory.KindSummary, "mem0/summary"); n.Version() != sum.Version() {
 		t.Errorf("no fact has gone, and the summary is %+v", n)
 	}
-	w.forsake(of(first.ID).ID)
+	w.deleteByCaller(of(first.ID).ID)
 	if n := w.keyed(w.c.ID, memory.KindSummary, "mem0/summary"); !n.Provenance.Stale {
 		t.Error("the summary is not marked")
 	}
@@ -258,22 +259,23 @@ func TestMem0Refresh(t *testing.T) {
 	}
 }
 
-// TestMem0RecordRefresh: the record of a run is written anew without what was deleted, and goes with the last of it.
+// TestMem0RecordRefresh: the record of a run is rewritten without deleted messages, and deleted with
+// the last of them.
 func TestMem0RecordRefresh(t *testing.T) {
 	t.Parallel()
-	w := conversing(t, options{heuristic: true, config: `{"memory_type":"procedural"}`})
+	w := newChatWorld(t, options{heuristic: true, config: `{"memory_type":"procedural"}`})
 	in := func(m *notes.NewMessage) { m.Session = "run" }
-	first, second := w.hear("Open the red door.", in), w.hear("Close the blue window.", in)
+	first, second := w.sayAndDrain("Open the red door.", in), w.sayAndDrain("Close the blue window.", in)
 	key := "mem0/procedure/run"
 	if n := w.keyed(w.c.ID, memory.KindSummary, key); !strings.Contains(n.Content, "red") {
 		t.Fatalf("record %q", n.Content)
 	}
-	w.forsake(first.ID)
+	w.deleteByCaller(first.ID)
 	w.drain()
 	if n := w.keyed(w.c.ID, memory.KindSummary, key); strings.Contains(n.Content, "red") || !strings.Contains(n.Content, "blue") || n.Provenance.Stale {
 		t.Errorf("record %+v", n)
 	}
-	w.forsake(second.ID)
+	w.deleteByCaller(second.ID)
 	w.drain()
 	if _, err := w.store.NoteByKey(t.Context(), w.s, w.view(w.c.ID), memory.KindSummary, key); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the record of nothing: %v", err)

@@ -17,9 +17,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// propose makes a world with one open proposal: the new note would change the
-// old one's context, with a confidence at the gate.
-func propose(t *testing.T) (w *world, old, fresh memory.Note, r memory.Review) {
+// newProposalWorld returns a world with one open proposal: the new note would change the old one's
+// context, with a confidence at the gate.
+func newProposalWorld(t *testing.T) (w *world, old, fresh memory.Note, r memory.Review) {
 	t.Helper()
 	w = newWorld(t, options{})
 	old = w.learn("Bread needs flour, water and salt.")
@@ -46,10 +46,10 @@ func (w *world) audited(action, target string) bool {
 	return slices.ContainsFunc(list, func(e memory.AuditEntry) bool { return e.Target == target && e.Actor == "key:test" })
 }
 
-// C078: a proposal at the gate changes nothing and is recorded, with what it rests on.
+// C078: a proposal at the gate changes nothing and is recorded, with what it depends on.
 func TestGate_C078(t *testing.T) {
 	t.Parallel()
-	w, old, fresh, r := propose(t)
+	w, old, fresh, r := newProposalWorld(t)
 	if old.Context == "Baking with sourdough." || len(w.history(old.ID)) != 3 {
 		t.Error("the old note changed")
 	}
@@ -65,10 +65,10 @@ func TestGate_C078(t *testing.T) {
 	}
 }
 
-// C079: approve applies and is audited; the note is embedded anew and found.
+// C079: approve applies and is audited; the note is embedded again and found.
 func TestApprove_C079(t *testing.T) {
 	t.Parallel()
-	w, old, fresh, r := propose(t)
+	w, old, fresh, r := newProposalWorld(t)
 	got, err := w.engine.Approve(t.Context(), w.s, r.ID, "looks right")
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestApprove_C079(t *testing.T) {
 // C079: reject discards and is audited.
 func TestReject_C079(t *testing.T) {
 	t.Parallel()
-	w, old, fresh, r := propose(t)
+	w, old, fresh, r := newProposalWorld(t)
 	got, err := w.engine.Reject(t.Context(), w.s, r.ID, "no")
 	if err != nil || got.State != memory.ReviewRejected || got.Reason != "no" {
 		t.Fatalf("review %+v, %v", got, err)
@@ -117,10 +117,10 @@ func TestReject_C079(t *testing.T) {
 	}
 }
 
-// Approving when a note has moved: 409 that lists it, nothing written, the review stays open.
+// Approving after a note has changed: 409 that lists it, nothing is written, the review stays open.
 func TestApproveMoved(t *testing.T) {
 	t.Parallel()
-	w, old, fresh, r := propose(t)
+	w, old, fresh, r := newProposalWorld(t)
 	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Context: nullable.NewNullableWithValue("Mine.")}, memory.Request{}); err != nil {
 		t.Fatal(err)
 	}
@@ -143,10 +143,10 @@ func TestApproveMoved(t *testing.T) {
 	}
 }
 
-// Who may not: other tenants, other agents and the zero scope see nothing, a reader closes nothing.
+// Other tenants, other agents and the zero scope see nothing; a reader cannot close a review.
 func TestReviewAccess(t *testing.T) {
 	t.Parallel()
-	w, _, _, r := propose(t)
+	w, _, _, r := newProposalWorld(t)
 	other, err := w.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "other"})
 	if err != nil {
 		t.Fatal(err)
@@ -177,8 +177,8 @@ func TestReviewAccess(t *testing.T) {
 	}
 }
 
-// C324: applied changes of old notes list by risk and date, each with before
-// and after, and each is undone in one step. C077: search follows.
+// C324: applied changes of old notes are listed by risk and date, each with before and after, and
+// each is undone in one step. C077: search follows.
 func TestAppliedAreListedAndUndone_C324(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -234,8 +234,8 @@ func TestAppliedAreListedAndUndone_C324(t *testing.T) {
 	}
 }
 
-// C325: after a wrong association is undone, what a later evolution made of it is marked, and the
-// later addition itself stays; a caller's own later words stay too.
+// C325: after a wrong association is undone, the changes of a later evolution that depend on it are
+// marked. The later note itself stays, and so does what a caller wrote later.
 func TestPollution_C325(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -246,7 +246,7 @@ func TestPollution_C325(t *testing.T) {
 	}))
 	wrong := w.learn("Bread is slang for money and for flour, water and salt.", given([]string{"slang"}, []string{"slang"}, "Slang."))
 	undo := w.get(old.ID).From
-	// A later note builds on the polluted description.
+	// A later note depends on the wrong description.
 	w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 		e.Actions = []string{"update_neighbor"}
 		e.NewContextNeighborhood = []string{"Bread is a currency. Rates rise.", "Slang for money. Rates rise."}
@@ -323,7 +323,7 @@ func TestUndoRefuses(t *testing.T) {
 	}
 }
 
-// Undoing in a fork leaves the base alone.
+// Undoing in a fork does not change the base.
 func TestUndoInFork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

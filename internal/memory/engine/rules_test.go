@@ -13,9 +13,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 )
 
-// C033, C034: without a model, notes that share keywords are linked, the older one
-// gets the union of keywords and the beginning of the new context, and is embedded
-// anew. The rules state their own confidence, and the gate holds for them too.
+// C033, C034: without a model, notes that share keywords are linked. The older one gets the union of
+// the keywords and the beginning of the new context, and is embedded again. The rules report their
+// own confidence, and the gate applies to them, too.
 func TestOfflineEvolution_C034(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true, config: `{"confidence_gate":0.5}`})
@@ -39,7 +39,7 @@ func TestOfflineEvolution_C034(t *testing.T) {
 	}
 }
 
-// Notes with no word in common are linked when the model sees that they belong together.
+// Notes with no word in common are linked if the model relates them.
 func TestLinkWithoutSharedWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
@@ -56,7 +56,7 @@ func TestLinkWithoutSharedWords(t *testing.T) {
 	}
 }
 
-// A collection can ask for the rules although a model is configured.
+// A collection can use the rules although a model is configured.
 func TestAnalystSetting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: `{"analyst":"heuristic"}`})
@@ -66,7 +66,7 @@ func TestAnalystSetting(t *testing.T) {
 	}
 }
 
-// C035: a contradicting note leads to a recorded decision that names the old one.
+// C035: a contradicting note leads to a recorded decision that names the old note.
 func TestContradictionIsRecorded_C035(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true})

@@ -12,7 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
-// stub is a policy that decides what a test says.
+// stub is a policy that decides as a test says.
 type stub struct {
 	decide  func(ctx context.Context, d memory.Desk, e memory.Event) (memory.Decision, error)
 	prepare func(ctx context.Context, d memory.Desk, n memory.Note) (memory.Note, error)
@@ -39,8 +39,8 @@ func (p *stub) Decide(ctx context.Context, d memory.Desk, e memory.Event) (memor
 	return p.decide(ctx, d, e)
 }
 
-// stubbed makes a world whose collection is decided about by a stub.
-func stubbed(t *testing.T, o options) (*world, *stub) {
+// newStubWorld returns a world whose collection has a stub as its policy.
+func newStubWorld(t *testing.T, o options) (*world, *stub) {
 	t.Helper()
 	p := &stub{}
 	p.decide = func(_ context.Context, _ memory.Desk, e memory.Event) (memory.Decision, error) {
@@ -73,7 +73,7 @@ func (w *world) sayIn(c uuid.UUID, texts ...string) notes.MessagesWritten {
 	return out
 }
 
-// task makes a policy job wait.
+// task enqueues a policy job.
 func (w *world) task(task memory.Task) {
 	w.t.Helper()
 	payload, err := json.Marshal(task)

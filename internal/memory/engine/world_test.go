@@ -26,8 +26,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// world is a whole memory on the embedded store, with a model that speaks HTTP
-// and misbehaves on demand. Jobs run when a test says so.
+// world is a whole memory on the embedded store, with a model that speaks HTTP and fails on demand.
+// Jobs run when a test says so.
 type world struct {
 	t           *testing.T
 	store       store.Store
@@ -45,7 +45,7 @@ type world struct {
 	offset time.Duration
 }
 
-// options change a world before it is made.
+// options configure a world.
 type options struct {
 	config    string // of the collection's policy
 	heuristic bool
@@ -53,8 +53,8 @@ type options struct {
 	breaker   int  // failures that open it; default 1000
 	engine    engine.Config
 	wrap      func(engine.Store) engine.Store
-	also      *second // a further embedder
-	policy    string  // of the collection; default amem
+	also      *secondEmbedder // a further embedder
+	policy    string          // of the collection; default amem
 	policies  []memory.Policy
 	model     func(memory.Model) memory.Model
 	encoder   string        // directory with the weights of the local embedder; "": hashed n-grams
@@ -100,7 +100,7 @@ func newWorld(t *testing.T, o options) *world {
 	w.embedders, err = llm.NewRegistry(deps, cfg)
 	must(err)
 	if o.also != nil {
-		w.embedders = two{w.embedders, o.also}
+		w.embedders = twoEmbedders{w.embedders, o.also}
 	}
 	var model memory.Model = rules.New()
 	if !o.heuristic {
@@ -148,8 +148,8 @@ func (w *world) now() time.Time {
 	return time.Now().Add(w.offset)
 }
 
-// later moves the clock on.
-func (w *world) later(d time.Duration) {
+// advance moves the clock forward.
+func (w *world) advance(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.offset += d
@@ -169,7 +169,7 @@ func (w *world) add(content string, change ...func(*notes.NewNote)) memory.Note 
 	return out.Note
 }
 
-// learn stores a note and runs whatever is due.
+// learn stores a note and runs all due jobs.
 func (w *world) learn(content string, change ...func(*notes.NewNote)) memory.Note {
 	w.t.Helper()
 	n := w.add(content, change...)
@@ -197,7 +197,7 @@ func (w *world) view(c uuid.UUID) memory.View {
 	return v
 }
 
-// links gives the targets of a note's links.
+// links returns the targets of a note's links.
 func (w *world) links(id uuid.UUID) []uuid.UUID {
 	w.t.Helper()
 	list, err := w.store.Links(w.t.Context(), w.s, w.view(w.c.ID), memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Outgoing})
@@ -220,7 +220,7 @@ func (w *world) history(id uuid.UUID) []memory.HistoryEntry {
 	return list
 }
 
-// jobs gives the jobs of a note, newest first; of all without one.
+// jobs returns the jobs of a note, newest first; all jobs without one.
 func (w *world) jobs(note uuid.UUID) []memory.Job {
 	w.t.Helper()
 	list, err := w.store.ListJobs(w.t.Context(), w.s, memory.JobQuery{Note: note, Limit: 1000})
@@ -262,7 +262,7 @@ func (w *world) step(c uuid.UUID) bool {
 	return ran
 }
 
-// run does one try of a leased job as the worker does.
+// run does one try of a leased job, as the worker does.
 func (w *world) run(j memory.Job) {
 	w.t.Helper()
 	if err := w.try(j); err != nil {
@@ -292,7 +292,7 @@ func (w *world) try(j memory.Job) error {
 	}
 }
 
-// drain runs everything that is due.
+// drain runs all due jobs.
 func (w *world) drain() {
 	w.t.Helper()
 	for {
@@ -327,7 +327,7 @@ func evolve(change func(*amem.Evolution)) llmtest.Reply {
 	return llmtest.JSON(e)
 }
 
-// rename scripts an update of the nearest neighbour's context.
+// rename scripts an update of the nearest neighbor's context.
 func rename(contexts ...string) llmtest.Reply {
 	return evolve(func(e *amem.Evolution) {
 		e.Actions, e.NewContextNeighborhood = []string{"update_neighbor"}, contexts

@@ -261,7 +261,7 @@ func TestRetryAndCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	canceled, retried := count("job.cancel"), count("job.retry")
-	if d := canceled - retried; d < 0 || d > 1 || (d == 1) != (last.State == memory.JobCancelled) || last.Seq != int64(1+retried) {
+	if d := canceled - retried; d < 0 || d > 1 || (d == 1) != (last.State == memory.JobCanceled) || last.Seq != int64(1+retried) {
 		t.Fatalf("%d cancels and %d retries left %+v", canceled, retried, last)
 	}
 	b.sound(t)

@@ -203,7 +203,7 @@ func (f *filler) jobs() {
 		f.noError(f.PutPart(f.ctx, f.all, leased[0].ID, memory.SpoolBody, i, []byte(f.text())))
 		f.noError(f.PutPart(f.ctx, f.all, leased[0].ID, memory.SpoolResults, 0, []byte{0, 1, 2, 255, byte(i)}))
 		f.noError(f.SetProgress(f.ctx, f.all, leased[0].ID, lease, memory.Progress{Done: 1, Total: 3}))
-		if end := []memory.JobState{"", memory.JobDone, memory.JobDead, memory.JobFailed, memory.JobQueued, "", memory.JobCancelled, ""}[i]; end != "" {
+		if end := []memory.JobState{"", memory.JobDone, memory.JobDead, memory.JobFailed, memory.JobQueued, "", memory.JobCanceled, ""}[i]; end != "" {
 			f.noError(f.ReleaseJob(f.ctx, f.all, leased[0].ID, lease, memory.JobEnd{State: end, Result: json.RawMessage(`{"n": 1}`), Error: f.text(), Attempts: i, NotBefore: f.clock.Now().Add(time.Minute)}))
 		}
 	}

@@ -170,7 +170,7 @@ func leases(_ *testing.T, w *world) {
 	w.wantFault(errOf(w.RetryJob(w.ctx, w.all, id, memory.AuditEntry{})), fault.Conflict)
 	jobs, lease = w.claim(c.ID, memory.StageTask, 1)
 	canceled := must(w.CancelJob(w.ctx, w.all, jobs[0].ID, memory.AuditEntry{Action: "job.cancel"}))(w.t)
-	w.assertf(canceled.State == memory.JobCancelled && canceled.Ended(), "canceled: %+v", canceled)
+	w.assertf(canceled.State == memory.JobCanceled && canceled.Ended(), "canceled: %+v", canceled)
 	w.wantFault(w.ReleaseJob(w.ctx, w.all, id, lease, memory.JobEnd{State: memory.JobDone}), fault.Conflict)
 	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: id.String()}))(w.t)) == 2, "both actions are audited")
 	revived := must(w.RetryJob(w.ctx, w.all, id, memory.AuditEntry{}))(w.t)
