@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -198,7 +197,7 @@ const lastRelation = "\xff"
 
 // isWanted reports whether a link comes after the start of the page and matches the query.
 func (l *factLister) isWanted(k *memory.Link) bool {
-	if compareLinks(k.LinkID, l.after) <= 0 || l.relation != "" && k.Relation != l.relation {
+	if memory.CompareLinks(*k, memory.Link{LinkID: l.after}) <= 0 || l.relation != "" && k.Relation != l.relation {
 		return false
 	}
 	e, ok := graph.EdgeOf(k)
@@ -293,21 +292,12 @@ func (l *factLister) toFact(k *memory.Link, shown map[uuid.UUID]memory.Note) (Fa
 	return f, true
 }
 
-// compareLinks orders links as the store does.
-func compareLinks(a, b memory.LinkID) int {
-	if c := slices.Compare(a.Source[:], b.Source[:]); c != 0 {
-		return c
-	}
-	if c := strings.Compare(a.Relation, b.Relation); c != 0 {
-		return c
-	}
-	return slices.Compare(a.Target[:], b.Target[:])
-}
-
+// factCursor returns the cursor of the page after a link.
 func factCursor(id memory.LinkID) string {
 	return base64.RawURLEncoding.EncodeToString(append(append(id.Source[:], id.Target[:]...), id.Relation...))
 }
 
+// parseFactCursor returns the link at which a cursor continues.
 func parseFactCursor(s string) (memory.LinkID, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || len(raw) <= 32 {
