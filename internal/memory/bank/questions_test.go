@@ -222,17 +222,17 @@ func page(rows, spaced [][]string) string {
 	b.WriteString(`# What MemoryBank's published questions find
 
 The English test memory of MemoryBank (MIT, (c) 2023 Wanjun Zhong) has 15 persons, ten days each, and 100
-questions without gold evidence. So this is a listing, not a score: it can be read beside the data, which is
-not part of this repository. Every person has a collection of their own with the policy
-` + "`memorybank`" + `, nothing is summed up or forgotten, and the local encoder embeds.
+questions without gold evidence. So this is a list, not a score. It can be read beside the data, which is not
+part of this repository. Each person has a collection of their own with the policy ` + "`memorybank`" + `. Nothing is
+summarized or forgotten, and the local encoder embeds.
 
-A hit is written date#turn, turns counted from 1 within their day; both messages of a turn count once, so
-three hits can be two turns. The context has 2,000 tokens and the policy's three candidates; listed is what it
-shows in answer to the question, without the person and the newest messages that it always shows; of these
-it lists those that the search finds too.
+A hit is written date#turn; turns are counted from 1 within their day. Both messages of a turn count once, so
+three hits can be two turns. The context has 2,000 tokens and the policy's three candidates. Listed is what it
+shows in answer to the question, without the person. Of the newest messages, which it always shows, it lists
+those that the search finds too.
 
-Made by ` + "`EVAL_DATA=folder go test ./internal/memory/bank -run TestQuestions -table \"$PWD/docs/reviews/memorybank-questions.md\"`" + `,
-which also fails when a question finds what another person said (none did).
+Made by ` + "`EVAL_DATA=folder go test ./internal/memory/bank -run TestQuestions -table \"$PWD/docs/reviews/memorybank-questions.md\"`" + `.
+This test also fails when a question finds what another person said (none did).
 
 ## As the names are written
 
@@ -242,8 +242,8 @@ which also fails when a question finds what another person said (none did).
 		b.WriteString(`
 ## Names that have spaces around them in the memory file
 
-Looked up as they are written in the questions, these persons have no memory, and nothing is found above. With
-the spaces left out they have ten days each, like the others.
+Under the names in the questions these persons have no memory, so nothing is found above. With the spaces removed
+they have ten days each, like the others.
 
 `)
 		write(spaced)
