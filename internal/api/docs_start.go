@@ -13,7 +13,7 @@ var quickStart = []docsStep{
 	{
 		"Start a gateway", inline("`make run` starts one with a small demo and prints these two lines with a key that is valid for a day. " +
 			"`gateway key create` creates further keys."),
-		"export SLIPBOX_URL=http://127.0.0.1:8080\nexport SLIPBOX_KEY=sb_live_…",
+		"export SLIPBOX_URL=http://127.0.0.1:8080\nexport SLIPBOX_KEY=${SLIPBOX_KEY:-sb_live_…}",
 	},
 	{
 		"Create a collection", inline("A collection is an append-only log of notes. Its `policy` decides what happens to new ones; the default `amem` " +
@@ -34,10 +34,10 @@ var quickStart = []docsStep{
 	},
 	{
 		"Learn from a conversation", inline("With the policy `mem0`, facts are extracted from messages and kept up to date."),
-		shellPost("/v1/collections", `{"name": "facts", "policy": "mem0"}`) + "\n" +
-			shellPost("/v1/collections/facts/messages?wait=evolved",
+		shellPost("/v1/collections", `{"name": "ada-facts", "policy": "mem0"}`) + "\n" +
+			shellPost("/v1/collections/ada-facts/messages?wait=evolved",
 				`{"messages": [{"role": "user", "name": "Ada", "content": "I live in Lisbon."}]}`) + "\n" +
-			shellPost("/v1/collections/facts/search", `{"query": "Where does Ada live?"}`),
+			shellPost("/v1/collections/ada-facts/search", `{"query": "Where does Ada live?"}`),
 	},
 }
 

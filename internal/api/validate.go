@@ -18,6 +18,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 const (
@@ -92,6 +93,9 @@ func schemaFields(err error, prefix string, out []fault.Field) []fault.Field {
 		}
 		if one.SchemaField == "nullable" {
 			reason = "must not be null"
+		}
+		if one.SchemaField == "pattern" { // only names have one
+			reason = tenant.NameRule
 		}
 		if one.SchemaField == "format" {
 			reason = "must have the format " + one.Schema.Format

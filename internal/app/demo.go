@@ -139,8 +139,8 @@ func (g *Gateway) addDemoNotes(ctx context.Context, s tenant.Scope) error {
 const demoText = `The collection %[1]q holds a small conversation: %[2]d notes, %[3]d links.
 Reference of all routes: %[5]s/docs
 
-Paste these lines into another terminal. The key is for trying: it is valid for a day, and
-each start with --demo makes a new one and ends the last. Ctrl-C here stops the gateway.
+Paste these lines into another terminal. The key is for the tour: it expires after a
+day, and each start with --demo replaces it. Ctrl-C here stops the gateway.
 
   export SLIPBOX_URL=%[5]s
   export SLIPBOX_KEY=%[4]s
@@ -150,10 +150,10 @@ each start with --demo makes a new one and ends the last. Ctrl-C here stops the 
   curl -sS -w '\n' "$SLIPBOX_URL/v1/collections/%[1]s/notes?wait=evolved" -H "Authorization: Bearer $SLIPBOX_KEY" \
     -H 'Content-Type: application/json' -d '{"content": "Nora wants to fire the twelve vases for the gallery in the new gas kiln."}'
 
-2. Find it, with the notes it is linked to:
+2. Find it; "is_neighbor" marks notes that were found by a link:
 
   curl -sS -w '\n' "$SLIPBOX_URL/v1/collections/%[1]s/search" -H "Authorization: Bearer $SLIPBOX_KEY" \
-    -H 'Content-Type: application/json' -d '{"query": "Which kiln will the vases for the gallery be fired in?", "k": 3, "expand_links": 1}'
+    -H 'Content-Type: application/json' -d '{"query": "Which kiln will the vases for the gallery be fired in?", "k": 5, "expand_links": 1}'
 
 3. Fork it all for another agent, in one row; what the fork writes stays there:
 

@@ -232,7 +232,7 @@ func (g *Gateway) firstStart(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("create the first key: %w", err)
 	}
-	_, err = fmt.Fprintf(stdout, "The first key of tenant %q, with all its rights. It is shown once; `gateway key create --tenant %s` makes another.\nkey: %s\n\n",
+	_, err = fmt.Fprintf(stdout, "The permanent admin key of tenant %q. It is shown once: keep it. `gateway key create --tenant %s` creates another.\nkey: %s\n\n",
 		DefaultTenant, DefaultTenant, k.Text)
 	return err
 }

@@ -91,7 +91,7 @@ func Map() []Package {
 		{"internal/memory/chat", LayerCore, "answers with memory: context, model, what is remembered of it", []string{memory, notes, recall, tenant}, false},
 		{"internal/memory/bank", LayerCore, "a person's memory in MemoryBank's JSON form, in and out", []string{memory, notes, tenant}, false},
 		{"internal/queue", LayerCore, "runs the jobs of the outbox in this process", []string{memory}, false},
-		{"internal/clone", LayerCore, "fork, copy, flatten, diff, merge, rollback, snapshot", []string{memory, tenant}, false},
+		{"internal/clone", LayerCore, "fork, copy, removal and expiry of collections", []string{memory, tenant}, false},
 		{tenant, LayerCore, "tenants, limits, the scope", nil, false},
 		{grant, LayerCore, "the only maker of scopes", []string{tenant}, false},
 		{auth, LayerCore, "API keys and tokens into a principal and a scope", []string{memory, tenant, grant}, false},
@@ -129,6 +129,14 @@ func Map() []Package {
 	}
 }
 
+// policyMay returns what the package of one policy may import: the contracts, what
+// all policies share, and a few leaves; never another policy.
+func policyMay(more ...string) []string {
+	return append([]string{
+		"internal/memory", "internal/memory/policy", "internal/fault", "internal/filter", "internal/text", "internal/when",
+	}, more...)
+}
+
 // A Dependency is another module, or a package of the standard library, with the packages
 // that may import it.
 type Dependency struct {
@@ -138,14 +146,6 @@ type Dependency struct {
 	Only []string
 	// Tests allows every test file to import it.
 	Tests bool
-}
-
-// policyMay returns what the package of one policy may import: the contracts, what
-// all policies share, and a few leaves; never another policy.
-func policyMay(more ...string) []string {
-	return append([]string{
-		"internal/memory", "internal/memory/policy", "internal/fault", "internal/filter", "internal/text", "internal/when",
-	}, more...)
 }
 
 // Dependencies returns what only some packages may import, so that each can be

@@ -17,6 +17,9 @@ const (
 	MaxDisplayName = 256
 )
 
+// NameRule is the reason of a refused name.
+const NameRule = "must be 1 to 128 of a-z, 0-9, _ . -, beginning with a letter or digit"
+
 // CheckName returns Invalid, for the given field, unless name is a valid name
 // of a tenant, an agent or a collection. A name matches
 // [a-z0-9][a-z0-9_.-]{0,127} and is not a UUID in any spelling, so a reference
@@ -33,7 +36,7 @@ func CheckName(field, name string) error {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || i > 0 && strings.IndexByte("_.-", c) >= 0 {
 			continue
 		}
-		return fault.InvalidField(field, "must match [a-z0-9][a-z0-9_.-]{0,%d}", MaxName-1)
+		return fault.InvalidField(field, "%s", NameRule)
 	}
 	if _, err := uuid.Parse(name); err == nil {
 		return fault.InvalidField(field, "must not be a UUID")

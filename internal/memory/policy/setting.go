@@ -71,7 +71,7 @@ func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error)
 	for _, name := range sortedKeys(given) {
 		i := slices.IndexFunc(all, func(s Setting[C]) bool { return s.Name == name })
 		if i < 0 {
-			return c, unknownSetting(name, all)
+			return c, fault.InvalidField("policy_config."+name, "unknown setting; GET /v1/policies lists those of the policy")
 		}
 		if err := all[i].set(&c, given[name]); err != nil {
 			return c, err
@@ -81,14 +81,6 @@ func ParseSettings[C any](raw json.RawMessage, c C, all []Setting[C]) (C, error)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func unknownSetting[C any](name string, all []Setting[C]) error {
-	valid := make([]string, len(all))
-	for i, s := range all {
-		valid[i] = s.Name
-	}
-	return fault.InvalidField("policy_config."+name, "unknown; valid are %s", strings.Join(valid, ", "))
-}
 
 // set decodes a value into the setting's field of c and checks its range.
 func (s *Setting[C]) set(c *C, raw json.RawMessage) error {
