@@ -35,8 +35,8 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// near reports whether scores of the store and of the index agree.
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-5 }
+// almostEqual reports whether scores of the store and of the index agree.
+func almostEqual(a, b float64) bool { return math.Abs(a-b) <= 1e-5 }
 
 // A collection with cold layers answers as it does later: at any revision, through forks, with
 // filters.
@@ -45,12 +45,12 @@ func TestColdAnswersLikeWarm(t *testing.T) {
 	onEngines(t, coldAnswersLikeWarm)
 }
 
-func coldAnswersLikeWarm(t *testing.T, r *reading) {
+func coldAnswersLikeWarm(t *testing.T, r *fixture) {
 	t.Helper()
-	cold := &watched{Reader: r.store, gate: make(chan struct{})} // never opened
+	cold := &watchedStore{Reader: r.store, gate: make(chan struct{})} // never opened
 	scanning, err := recall.New(recall.Deps{Store: cold, Embedders: r.embedder, Clock: r.clock}, recall.Config{ColdScan: true})
-	r.must(err)
-	t.Cleanup(func() { r.must(scanning.Stop(context.Background())) })
+	r.noError(err)
+	t.Cleanup(func() { r.noError(scanning.Stop(context.Background())) })
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++
@@ -63,11 +63,11 @@ func coldAnswersLikeWarm(t *testing.T, r *reading) {
 		for i := range ids {
 			ids[i] = uuid.Must(uuid.NewV7())
 		}
-		r.apply(t, base, r.changes(t, ids, rapid.IntRange(1, 20).Draw(t, "n")))
+		r.applyChanges(t, base, r.drawChanges(t, ids, rapid.IntRange(1, 20).Draw(t, "n")))
 		fork := r.fork(base, nil)
-		r.apply(t, fork, r.changes(t, ids, rapid.IntRange(0, 8).Draw(t, "writes")))
-		r.apply(t, base, r.changes(t, ids, rapid.IntRange(0, 4).Draw(t, "later")))
-		q := recall.Query{Mode: recall.Vector, Text: sentence(t), K: rapid.IntRange(1, 9).Draw(t, "k"), Explain: true, Internal: true}
+		r.applyChanges(t, fork, r.drawChanges(t, ids, rapid.IntRange(0, 8).Draw(t, "writes")))
+		r.applyChanges(t, base, r.drawChanges(t, ids, rapid.IntRange(0, 4).Draw(t, "later")))
+		q := recall.Query{Mode: recall.Vector, Text: drawSentence(t), K: rapid.IntRange(1, 9).Draw(t, "k"), Explain: true, Internal: true}
 		if rapid.Bool().Draw(t, "filtered") {
 			q.Filter, err = filter.Parse([]byte(`{"field":"tags","op":"contains","value":"` + rapid.SampledFrom(words).Draw(t, "tag") + `"}`))
 			if err != nil {
@@ -97,7 +97,7 @@ func coldAnswersLikeWarm(t *testing.T, r *reading) {
 
 // sameSearch compares the answers of a warm and of a cold service. Only notes with scores that are
 // equal within the precision of the engines may change places.
-func sameSearch(t *rapid.T, r *reading, cold *recall.Service, v memory.View, q recall.Query) {
+func sameSearch(t *rapid.T, r *fixture, cold *recall.Service, v memory.View, q recall.Query) {
 	ctx := context.Background()
 	want, err := r.recall.Search(ctx, r.all, v, q)
 	if err != nil {
@@ -122,7 +122,7 @@ func sameSearch(t *rapid.T, r *reading, cold *recall.Service, v memory.View, q r
 	}
 	for i, h := range got.Hits {
 		w, ok := warm[h.ID]
-		if !ok || !near(h.Score, w.Score) || !near(h.Score, want.Hits[i].Score) {
+		if !ok || !almostEqual(h.Score, w.Score) || !almostEqual(h.Score, want.Hits[i].Score) {
 			t.Fatalf("at %d, hit %d: cold %s %v, warm %s %v", v.At, i, h.ID, h.Score, want.Hits[i].ID, want.Hits[i].Score)
 		}
 		if !slices.Equal(h.Sources, w.Sources) || h.IsNeighbor || h.Note.Content != w.Note.Content || h.Note.From != w.Note.From ||
@@ -132,7 +132,7 @@ func sameSearch(t *rapid.T, r *reading, cold *recall.Service, v memory.View, q r
 		for j, s := range h.Explain.Signals {
 			e := w.Explain.Signals[j]
 			// Scaling to the range of the candidates enlarges a difference of 1e-5.
-			if s.Name != e.Name || s.Weight != e.Weight || !near(s.Raw, e.Raw) || math.Abs(s.Normalized-e.Normalized) > 1e-2 {
+			if s.Name != e.Name || s.Weight != e.Weight || !almostEqual(s.Raw, e.Raw) || math.Abs(s.Normalized-e.Normalized) > 1e-2 {
 				t.Fatalf("at %d, hit %d: cold %+v, warm %+v", v.At, i, s, e)
 			}
 		}
@@ -151,11 +151,11 @@ func TestColdLayerLoadsBehindSearches(t *testing.T) {
 	f := r.fork(c, nil)
 	r.add(f, "note of the fork about tides")
 	q := recall.Query{Text: "note 7 about tides", Mode: recall.Vector, K: 20, Explain: true}
-	want := found(r.search(f, q))
+	want := hitIDs(r.search(f, q))
 	w := r.watch(recall.Config{ColdScan: true})
 	w.gate = make(chan struct{})
 	for range 5 {
-		if got := found(r.search(f, q)); !slices.Equal(got, want) {
+		if got := hitIDs(r.search(f, q)); !slices.Equal(got, want) {
 			t.Errorf("cold %v, warm %v", got, want)
 		}
 	}
@@ -164,13 +164,13 @@ func TestColdLayerLoadsBehindSearches(t *testing.T) {
 	}
 	// A search that only the index can answer waits for it.
 	done := make(chan []uuid.UUID)
-	go func() { done <- found(r.search(f, recall.Query{Text: "note 7 about tides", Mode: recall.Lexical})) }()
+	go func() { done <- hitIDs(r.search(f, recall.Query{Text: "note 7 about tides", Mode: recall.Lexical})) }()
 	close(w.gate)
 	if len(<-done) == 0 {
 		t.Error("no words were found")
 	}
 	until(t, "the load", func() bool { return r.recall.IndexState(r.view(f)).State == recall.StateReady })
-	if got := found(r.search(f, q)); !slices.Equal(got, want) {
+	if got := hitIDs(r.search(f, q)); !slices.Equal(got, want) {
 		t.Errorf("loaded %v, before %v", got, want)
 	}
 	if scans, loads := w.scans.Load(), w.reads.Load(); scans != 5 || loads != 2 {
@@ -186,7 +186,7 @@ func TestColdRefuses(t *testing.T) {
 	r.add(c, "one note")
 	warm := r.recall
 	_, err := warm.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "note"})
-	r.must(err)
+	r.noError(err)
 	w := r.watch(recall.Config{ColdScan: true})
 	w.gate = make(chan struct{})
 	nan := make([]float32, 384)
@@ -201,7 +201,7 @@ func TestColdRefuses(t *testing.T) {
 	}
 	r.embedder.down.Store(true)
 	_, err = r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "note", Mode: recall.Vector})
-	r.is(err, fault.Unavailable)
+	r.wantFault(err, fault.Unavailable)
 }
 
 // Stop cancels a load that hangs; reads are still answered afterwards.
@@ -215,8 +215,8 @@ func TestStopEndsLoads(t *testing.T) {
 	q := recall.Query{Text: "note", Mode: recall.Vector}
 	r.search(c, q)
 	until(t, "the load", func() bool { return w.reads.Load() == 1 })
-	r.must(r.recall.Stop(t.Context()))
-	if got := found(r.search(c, q)); !slices.Equal(got, []uuid.UUID{id}) {
+	r.noError(r.recall.Stop(t.Context()))
+	if got := hitIDs(r.search(c, q)); !slices.Equal(got, []uuid.UUID{id}) {
 		t.Errorf("found %v", got)
 	}
 	if n := w.reads.Load(); n != 1 {
@@ -248,7 +248,7 @@ func TestHotNotesAreWarmed(t *testing.T) {
 	for _, word := range []string{"tram", "ferry", "ferry"} {
 		r.search(c, recall.Query{Text: word, Mode: recall.Lexical})
 	}
-	r.must(r.recall.Flush(t.Context()))
+	r.noError(r.recall.Flush(t.Context()))
 	w := r.watch(recall.Config{WarmNotes: 2})
 	w.warmed = make(chan []memory.Version, 3)
 	r.search(c, recall.Query{Text: "read", Mode: recall.Lexical, IDsOnly: true})
@@ -263,7 +263,7 @@ func TestHotNotesAreWarmed(t *testing.T) {
 		t.Errorf("warmed %v, want %v and %v and not %v", got, hottest, hot, cold)
 	}
 	r.search(c, recall.Query{Text: "read", Mode: recall.Lexical, IDsOnly: true})
-	r.must(r.recall.Stop(t.Context()))
+	r.noError(r.recall.Stop(t.Context()))
 	if len(w.warmed) != 0 {
 		t.Error("warmed again without a load")
 	}
@@ -298,7 +298,7 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("%d reads of the log", n)
 	}
 	// The index of a deleted collection is dropped.
-	r.must(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))
+	r.noError(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))
 	r.recall.Refresh(t.Context(), r.all, c.ID)
 	until(t, "the eviction", func() bool { return r.recall.Versions(c.ID) == 0 })
 }

@@ -100,15 +100,15 @@ func TestIndexesStayWithinTheirBudget(t *testing.T) {
 	}
 }
 
-// failing is a store that refuses counts while down is set, and records all that it gets.
-type failing struct {
+// failingStore is a store that refuses counts while down is set, and records all that it gets.
+type failingStore struct {
 	memory.Reader
 	down   atomic.Bool
 	mu     sync.Mutex
 	deltas [][]memory.UsageDelta
 }
 
-func (f *failing) AddUsage(ctx context.Context, s tenant.Scope, v memory.View, d []memory.UsageDelta) error {
+func (f *failingStore) AddUsage(ctx context.Context, s tenant.Scope, v memory.View, d []memory.UsageDelta) error {
 	f.mu.Lock()
 	f.deltas = append(f.deltas, slices.Clone(d))
 	f.mu.Unlock()
@@ -128,15 +128,15 @@ func TestCountsOutliveAFailedFlush(t *testing.T) {
 	for i := range 20 {
 		ids = append(ids, r.add(c, fmt.Sprintf("note %d", i)))
 	}
-	store := &failing{Reader: r.store}
+	store := &failingStore{Reader: r.store}
 	var err error
 	r.recall, err = recall.New(recall.Deps{Store: store, Embedders: r.embedder, Clock: r.clock}, recall.Config{})
-	r.must(err)
-	t.Cleanup(func() { r.must(r.recall.Stop(context.Background())) })
+	r.noError(err)
+	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	count := func(want int64) {
 		t.Helper()
 		n, err := r.recall.Get(t.Context(), r.all, r.view(c), ids[7], false)
-		r.must(err)
+		r.noError(err)
 		if n.Usage.AccessCount != want {
 			t.Errorf("%d accesses, want %d", n.Usage.AccessCount, want)
 		}
@@ -155,15 +155,15 @@ func TestCountsOutliveAFailedFlush(t *testing.T) {
 	count(2)
 	// Hot notes do not include counts that cannot be written.
 	hot, err := r.recall.Hot(t.Context(), r.all, r.view(c), 0)
-	r.must(err)
+	r.noError(err)
 	if len(hot) != 0 {
 		t.Errorf("%d hot notes", len(hot))
 	}
 	store.down.Store(false)
-	r.must(r.recall.Flush(t.Context()))
+	r.noError(r.recall.Flush(t.Context()))
 	count(2)
 	hot, err = r.recall.Hot(t.Context(), r.all, r.view(c), 5)
-	r.must(err)
+	r.noError(err)
 	if len(hot) != 5 || hot[0].Note.ID != ids[0] || hot[0].Score != 2 || hot[0].Note.Usage.AccessCount != 2 {
 		t.Errorf("hot notes are %+v", hot)
 	}
@@ -188,7 +188,7 @@ func TestCountsOfTwoProcesses(t *testing.T) {
 	c := r.collection("things")
 	id := r.add(c, "counted")
 	other, err := recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, recall.Config{})
-	r.must(err)
+	r.noError(err)
 	v := r.view(c)
 	var all sync.WaitGroup
 	for _, process := range []*recall.Service{r.recall, other} {
@@ -205,7 +205,7 @@ func TestCountsOfTwoProcesses(t *testing.T) {
 	}
 	all.Wait()
 	u, err := r.store.Usage(t.Context(), r.all, v, []uuid.UUID{id})
-	r.must(err)
+	r.noError(err)
 	if u[id].AccessCount != 80 {
 		t.Errorf("%d accesses", u[id].AccessCount)
 	}

@@ -15,17 +15,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-// banked adds a collection with the reading of a memory bank, and with the notes that it pins.
-func (r *reading) banked() memory.Collection {
+// addBank adds a collection with the reading of a memory bank, and with the notes that it pins.
+func (r *fixture) addBank() memory.Collection {
 	r.t.Helper()
-	c := r.read("banked", memory.Reading{
+	c := r.addWithReading("banked", memory.Reading{
 		Kinds:  []memory.Kind{memory.KindMessage, memory.KindSummary},
 		Pinned: []memory.Pin{{Kind: memory.KindProfile, Key: "overall"}, {Kind: memory.KindProfile, Key: "meta"}, {Kind: memory.KindSummary, Key: "overall"}},
 		ByDate: true, K: 6, Recent: 3,
 	})
-	r.keyed(c, memory.KindProfile, "overall", "Ada is curious and a little shy.", map[string]any{"reply_strategy": "Be patient; give examples."})
-	r.keyed(c, memory.KindProfile, "meta", "Ada", map[string]any{"name": "Ada", "hobbies": []any{"sailing", "maps"}, "speaking_style": "short"})
-	r.keyed(c, memory.KindSummary, "overall", "They talked about the sea all spring.", nil)
+	r.addKeyed(c, memory.KindProfile, "overall", "Ada is curious and a little shy.", map[string]any{"reply_strategy": "Be patient; give examples."})
+	r.addKeyed(c, memory.KindProfile, "meta", "Ada", map[string]any{"name": "Ada", "hobbies": []any{"sailing", "maps"}, "speaking_style": "short"})
+	r.addKeyed(c, memory.KindSummary, "overall", "They talked about the sea all spring.", nil)
 	for _, m := range []struct{ at, role, text string }{
 		{"2026-03-02 09:30", "user", "The ferry to the island was cancelled."},
 		{"2026-03-02 21:10", "assistant", "Then the ferry pass can be given back."},
@@ -33,19 +33,19 @@ func (r *reading) banked() memory.Collection {
 		{"2026-05-05 08:00", "user", "Bread is dear these days."},
 		{"2026-05-05 08:01", "assistant", "It is, flour went up."},
 	} {
-		r.put(c, memory.KindMessage, m.at, m.text, map[string]any{"role": m.role, "session": m.at[5:7] + m.role})
+		r.addAt(c, memory.KindMessage, m.at, m.text, map[string]any{"role": m.role, "session": m.at[5:7] + m.role})
 	}
-	r.put(c, memory.KindSummary, "2026-03-02 00:00", "A bad day for the ferry.", map[string]any{"period": "day"})
+	r.addAt(c, memory.KindSummary, "2026-03-02 00:00", "A bad day for the ferry.", map[string]any{"period": "day"})
 	return c
 }
 
-// keyed adds a note that has a natural key.
-func (r *reading) keyed(c memory.Collection, kind memory.Kind, key, content string, attributes map[string]any) uuid.UUID {
+// addKeyed adds a note that has a natural key.
+func (r *fixture) addKeyed(c memory.Collection, kind memory.Kind, key, content string, attributes map[string]any) uuid.UUID {
 	r.t.Helper()
 	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
 		Kind: kind, Key: key, Content: content, Attributes: attributes, Infer: new(false),
 	}, memory.Request{})
-	r.must(err)
+	r.noError(err)
 	return w.Note.ID
 }
 
@@ -54,9 +54,9 @@ func (r *reading) keyed(c memory.Collection, kind memory.Kind, key, content stri
 // latest messages, in order and not twice.
 func TestContextOfABank(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, r *reading) {
+	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
-		c := r.banked()
+		c := r.addBank()
 		out := r.context(c, recall.ContextQuery{Text: "ferry", Mode: recall.Lexical, Order: recall.OrderRelevance})
 		want := `## Profile
 [1] Ada is curious and a little shy.
@@ -93,7 +93,7 @@ func TestContextOfABank(t *testing.T) {
 		// C109: a note that was found is strengthened, a fixed note is not.
 		for i, cited := range out.Citations {
 			n, err := r.recall.Get(t.Context(), r.all, r.view(c), cited.Note, false)
-			r.must(err)
+			r.noError(err)
 			if hit := i >= 3 && i <= 6; hit != (n.Usage.AccessCount == 1) {
 				t.Errorf("[%d] was counted %d times", i+1, n.Usage.AccessCount)
 			}
@@ -105,12 +105,12 @@ func TestContextOfABank(t *testing.T) {
 func TestContextFollowsThePortrait(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
-	c := r.banked()
+	c := r.addBank()
 	before := r.context(c, recall.ContextQuery{Text: "ferry"})
 	w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), before.Citations[0].Note, notes.NotePatch{
 		Content: new("Ada has become bold."), Attributes: nullable.NewNullableWithValue(map[string]any{"reply_strategy": "Come to the point."}),
 	}, memory.Request{})
-	r.must(err)
+	r.noError(err)
 	after := r.context(c, recall.ContextQuery{Text: "ferry"})
 	if strings.Contains(after.Text, "Be patient") || !strings.Contains(after.Text, "Come to the point.") || !strings.Contains(after.Text, "bold") || after.Citations[0].Revision != w.Revision {
 		t.Errorf("%s", after.Text)
@@ -121,7 +121,7 @@ func TestContextFollowsThePortrait(t *testing.T) {
 func TestContextOfADialogue(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
-	c := r.banked()
+	c := r.addBank()
 	out := r.context(c, recall.ContextQuery{Mode: recall.Lexical, Messages: []recall.Message{
 		{Role: "user", Content: "I had trouble with the ferry."}, {Role: "assistant", Content: "It is, flour went up."}, {Role: "user", Content: "When was it?"},
 	}})
@@ -134,8 +134,8 @@ func TestContextOfADialogue(t *testing.T) {
 func TestContextFiltersFixedNotes(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
-	c := r.banked()
-	out := r.context(c, recall.ContextQuery{Text: "ferry", Filter: parsed(t, `{"field":"attributes.role","op":"eq","value":"assistant"}`)})
+	c := r.addBank()
+	out := r.context(c, recall.ContextQuery{Text: "ferry", Filter: parseFilter(t, `{"field":"attributes.role","op":"eq","value":"assistant"}`)})
 	for _, part := range out.Parts {
 		if part.Kind != "episodes" && part.Kind != "messages" || strings.Contains(part.Text, "user:") {
 			t.Errorf("%s", out.Text)
@@ -147,9 +147,9 @@ func TestContextFiltersFixedNotes(t *testing.T) {
 func TestContextOfFacts(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
-	for _, c := range []memory.Collection{r.read("facts", memory.Reading{Kinds: []memory.Kind{memory.KindFact}}), r.collection("usual")} {
-		r.put(c, memory.KindFact, "2026-03-02 00:00", "The ferry is free.", map[string]any{"confidence": 0.8, "expires_at": "2027-01-01T00:00:00Z"})
-		r.put(c, memory.KindFact, "2026-03-03 00:00", "The ferry is old.", map[string]any{"confidence": 1.0})
+	for _, c := range []memory.Collection{r.addWithReading("facts", memory.Reading{Kinds: []memory.Kind{memory.KindFact}}), r.collection("usual")} {
+		r.addAt(c, memory.KindFact, "2026-03-02 00:00", "The ferry is free.", map[string]any{"confidence": 0.8, "expires_at": "2027-01-01T00:00:00Z"})
+		r.addAt(c, memory.KindFact, "2026-03-03 00:00", "The ferry is old.", map[string]any{"confidence": 1.0})
 		out := r.context(c, recall.ContextQuery{Text: "ferry"})
 		told := strings.Contains(out.Text, "The ferry is free. (confidence 0.80, until 2027-01-01)\n")
 		if told == (c.Policy == memory.PolicyNone) || !strings.HasSuffix(out.Text, "The ferry is old.") {
@@ -163,15 +163,15 @@ func TestContextOfFacts(t *testing.T) {
 func TestContextShares(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
-	c := r.read("shares", memory.Reading{
+	c := r.addWithReading("shares", memory.Reading{
 		Kinds: []memory.Kind{memory.KindFact}, Pinned: []memory.Pin{{Kind: memory.KindSummary, Key: "s"}}, Recent: 10,
 	})
 	long := strings.Repeat("The summary goes on and on about the sea, the boats and the people. ", 60)
-	r.keyed(c, memory.KindSummary, "s", long, nil)
+	r.addKeyed(c, memory.KindSummary, "s", long, nil)
 	for i := range 20 {
 		at := time.Date(2026, 3, 1, 9, i, 0, 0, time.UTC).Format("2006-01-02 15:04")
-		r.put(c, memory.KindMessage, at, fmt.Sprintf("Message number %d says a thing or two about bread, butter, cheese and the like.", i), map[string]any{"role": "user"})
-		r.put(c, memory.KindFact, at, fmt.Sprintf("Boat %d is at pier %d and will be there until the tide turns in the evening.", i, i+40), nil)
+		r.addAt(c, memory.KindMessage, at, fmt.Sprintf("Message number %d says a thing or two about bread, butter, cheese and the like.", i), map[string]any{"role": "user"})
+		r.addAt(c, memory.KindFact, at, fmt.Sprintf("Boat %d is at pier %d and will be there until the tide turns in the evening.", i, i+40), nil)
 	}
 	tokens := func(out recall.Context, kind recall.PartKind) int {
 		for _, p := range out.Parts {

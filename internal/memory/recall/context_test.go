@@ -25,34 +25,34 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// put adds a note of any kind with an event time.
-func (r *reading) put(c memory.Collection, kind memory.Kind, at, content string, attributes map[string]any) uuid.UUID {
+// addAt adds a note of any kind with an event time.
+func (r *fixture) addAt(c memory.Collection, kind memory.Kind, at, content string, attributes map[string]any) uuid.UUID {
 	r.t.Helper()
 	occurred, err := time.Parse("2006-01-02 15:04", at)
-	r.must(err)
+	r.noError(err)
 	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
 		Kind: kind, Content: content, Attributes: attributes, OccurredAt: &occurred, Infer: new(false),
 	}, memory.Request{})
-	r.must(err)
+	r.noError(err)
 	return w.Note.ID
 }
 
-func (r *reading) context(c memory.Collection, q recall.ContextQuery) recall.Context {
+func (r *fixture) context(c memory.Collection, q recall.ContextQuery) recall.Context {
 	r.t.Helper()
 	out, err := r.recall.Context(r.t.Context(), r.all, r.view(c), q)
-	r.must(err)
-	r.sound(out, q)
+	r.noError(err)
+	r.checkContext(out, q)
 	return out
 }
 
-// sound checks what every context promises.
-func (r *reading) sound(out recall.Context, q recall.ContextQuery) {
+// checkContext checks what every context promises.
+func (r *fixture) checkContext(out recall.Context, q recall.ContextQuery) {
 	r.t.Helper()
 	if q.TokenBudget == 0 {
 		q.TokenBudget = recall.DefaultTokenBudget
 	}
 	n, err := out.Encoding.Count(out.Text)
-	r.must(err)
+	r.noError(err)
 	if out.Tokens != n || n > q.TokenBudget {
 		r.t.Errorf("says %d tokens of %d, has %d", out.Tokens, q.TokenBudget, n)
 	}
@@ -88,25 +88,25 @@ const mapmaker = "The map of the estuary was drawn in four sheets by the harbour
 	"New sheets have been promised by the survey for years. They will come when the survey has a boat, a surveyor, and fine weather in the same week. " +
 	"Until then the pencil counts, and every apprentice learns to read it before anything else is taught."
 
-func (r *reading) harbour() memory.Collection {
+func (r *fixture) addHarbor() memory.Collection {
 	c := r.collection("harbour")
-	r.put(c, memory.KindMessage, "2026-03-02 09:30", "Ada: When does the ferry to the harbour leave?", map[string]any{"session": 2, "speaker": "Ada"})
-	r.put(c, memory.KindMessage, "2026-03-02 09:31", "The harbour ferry leaves at seven.\r\n\r\nOn Sundays at nine.", map[string]any{"session": 2, "speaker": "Ben"})
-	r.put(c, memory.KindMessage, "2026-02-20 18:05", "user: Book the harbour hotel, please.", map[string]any{"session": "1"})
-	r.put(c, memory.KindMessage, "2026-02-20 18:06", "assistant: "+mapmaker, map[string]any{"session": "1"})
-	r.put(c, memory.KindFact, "2026-02-01 00:00", "The harbour office is closed on Mondays.", nil)
-	r.put(c, memory.KindFact, "2026-03-01 00:00", "the harbour office is closed on mondays", nil)
-	r.put(c, memory.KindFact, "2026-02-03 00:00", "The harbour has three piers.", nil)
-	r.put(c, memory.KindProfile, "2026-03-03 12:00", "Ada lives beside the harbour and likes [1] ferries.", nil)
-	r.put(c, memory.KindNote, "2026-03-04 00:00", "Nothing here is about it: bread, cheese, pepper.", nil)
+	r.addAt(c, memory.KindMessage, "2026-03-02 09:30", "Ada: When does the ferry to the harbour leave?", map[string]any{"session": 2, "speaker": "Ada"})
+	r.addAt(c, memory.KindMessage, "2026-03-02 09:31", "The harbour ferry leaves at seven.\r\n\r\nOn Sundays at nine.", map[string]any{"session": 2, "speaker": "Ben"})
+	r.addAt(c, memory.KindMessage, "2026-02-20 18:05", "user: Book the harbour hotel, please.", map[string]any{"session": "1"})
+	r.addAt(c, memory.KindMessage, "2026-02-20 18:06", "assistant: "+mapmaker, map[string]any{"session": "1"})
+	r.addAt(c, memory.KindFact, "2026-02-01 00:00", "The harbour office is closed on Mondays.", nil)
+	r.addAt(c, memory.KindFact, "2026-03-01 00:00", "the harbour office is closed on mondays", nil)
+	r.addAt(c, memory.KindFact, "2026-02-03 00:00", "The harbour has three piers.", nil)
+	r.addAt(c, memory.KindProfile, "2026-03-03 12:00", "Ada lives beside the harbour and likes [1] ferries.", nil)
+	r.addAt(c, memory.KindNote, "2026-03-04 00:00", "Nothing here is about it: bread, cheese, pepper.", nil)
 	return c
 }
 
 func TestContextRendering(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, r *reading) {
+	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
-		c := r.harbour()
+		c := r.addHarbor()
 		var b strings.Builder
 		for _, q := range []recall.ContextQuery{
 			{Text: "harbour ferry soundings", Mode: recall.Lexical},
@@ -118,11 +118,11 @@ func TestContextRendering(t *testing.T) {
 		}
 		path := filepath.Join("testdata", "context.txt")
 		if *update {
-			r.must(os.MkdirAll(filepath.Dir(path), 0o750))
-			r.must(os.WriteFile(path, []byte(b.String()), 0o600))
+			r.noError(os.MkdirAll(filepath.Dir(path), 0o750))
+			r.noError(os.WriteFile(path, []byte(b.String()), 0o600))
 		}
 		want, err := os.ReadFile(path)
-		r.must(err)
+		r.noError(err)
 		if b.String() != string(want) {
 			t.Errorf("%s differs. Got:\n%s", path, b.String())
 		}
@@ -131,10 +131,10 @@ func TestContextRendering(t *testing.T) {
 
 func TestContextOfNothing(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, r *reading) {
+	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
 		c := r.collection("empty")
-		r.sound(r.context(c, recall.ContextQuery{Text: "harbour"}), recall.ContextQuery{})
+		r.checkContext(r.context(c, recall.ContextQuery{Text: "harbour"}), recall.ContextQuery{})
 		r.add(c, "The kitchen tap drips.")
 		for name, q := range map[string]recall.ContextQuery{
 			"no such word":   {Text: "harbour", Mode: recall.Lexical},
@@ -162,17 +162,17 @@ func kindIs(t *testing.T, k memory.Kind) filter.Expr {
 // A context cites the versions that it shows, also those of the past.
 func TestContextCitesVersions(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, r *reading) {
+	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
 		c := r.collection("versions")
 		id := r.add(c, "The ferry leaves at seven.")
 		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: new("The ferry leaves at nine.")}, memory.Request{})
-		r.must(err)
+		r.noError(err)
 		for at, want := range map[memory.Revision]string{1: "seven", 2: "nine"} {
 			v, err := r.recall.Open(t.Context(), r.all, c.ID.String(), &at, 0)
-			r.must(err)
+			r.noError(err)
 			out, err := r.recall.Context(t.Context(), r.all, v, recall.ContextQuery{Text: "ferry"})
-			r.must(err)
+			r.noError(err)
 			if !strings.Contains(out.Text, want) || !slices.Equal(out.Citations, []recall.Citation{{Note: id, Revision: at}}) || out.Revision != at {
 				t.Errorf("at %d: %+v", at, out)
 			}
@@ -183,13 +183,13 @@ func TestContextCitesVersions(t *testing.T) {
 // C013, C014: the notes that a context shows count as recalled, and the others do not.
 func TestContextCounts(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, r *reading) {
+	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
 		c := r.collection("counted")
 		shown := r.add(c, "The ferry leaves at seven.")
 		left := r.add(c, "the ferry leaves at SEVEN")
 		r.context(c, recall.ContextQuery{Text: "ferry"})
-		r.pass(time.Hour)
+		r.advance(time.Hour)
 		out := r.context(c, recall.ContextQuery{Text: "ferry"})
 		if len(out.Citations) != 1 {
 			t.Fatalf("%+v", out)
@@ -199,7 +199,7 @@ func TestContextCounts(t *testing.T) {
 		}
 		for id, want := range map[uuid.UUID]int64{shown: 2, left: 0} {
 			n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
-			r.must(err)
+			r.noError(err)
 			if n.Usage.AccessCount != want || want > 0 && !n.Usage.LastAccess.Equal(r.clock()) {
 				t.Errorf("%+v, want %d", n.Usage, want)
 			}
@@ -215,7 +215,7 @@ func TestContextIsGuarded(t *testing.T) {
 	v := r.view(c)
 	writer := grant.Scope(r.tenant, uuid.Nil, "writer", tenant.NotesWrite)
 	_, err := r.recall.Context(t.Context(), writer, v, recall.ContextQuery{Text: "a"})
-	r.is(err, fault.Forbidden)
+	r.wantFault(err, fault.Forbidden)
 	stranger := grant.Scope(uuid.New(), uuid.Nil, "stranger", tenant.AllPermissions()...)
 	if _, err = r.recall.Context(t.Context(), stranger, v, recall.ContextQuery{Text: "a"}); err == nil {
 		t.Error("a stranger reads")
@@ -240,7 +240,7 @@ func TestContextRefuses(t *testing.T) {
 		}
 	}
 	_, err := r.recall.Context(t.Context(), r.all, v, recall.ContextQuery{Text: "a", TokenBudget: -1})
-	r.is(err, fault.Invalid)
+	r.wantFault(err, fault.Invalid)
 	if _, err := recall.New(recall.Deps{Store: r.store, Embedders: r.embedder}, recall.Config{Encoding: "p50k_base"}); err == nil {
 		t.Error("an unknown encoding is taken as the default one")
 	}

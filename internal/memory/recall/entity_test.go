@@ -19,8 +19,8 @@ func TestMem0Ranking(t *testing.T) {
 	c := r.collection("facts")
 	likes := r.add(c, "she likes green tea in the morning")
 	plain := r.add(c, "she likes green tea in the evening")
-	entity := r.put(c, memory.KindEntity, "2023-05-08 12:00", "Marguerite", nil)
-	other := r.put(c, memory.KindEntity, "2023-05-08 12:00", "hibiscus", nil)
+	entity := r.addAt(c, memory.KindEntity, "2023-05-08 12:00", "Marguerite", nil)
+	other := r.addAt(c, memory.KindEntity, "2023-05-08 12:00", "hibiscus", nil)
 	ask := func(q recall.Query) recall.Result {
 		q.Profile, q.Explain, q.Internal, q.K = recall.Mem0, true, true, 5
 		return r.search(c, q)
@@ -31,21 +31,21 @@ func TestMem0Ranking(t *testing.T) {
 		t.Fatalf("%s found %d", before.Profile, len(before.Hits))
 	}
 	for i := range before.Hits {
-		if _, weighed := parts(&before.Hits[i])["entity"]; weighed {
-			t.Errorf("entities count where nothing is linked to them: %+v", parts(&before.Hits[i]))
+		if _, weighed := signalsOf(&before.Hits[i])["entity"]; weighed {
+			t.Errorf("entities count where nothing is linked to them: %+v", signalsOf(&before.Hits[i]))
 		}
 	}
 	links := []notes.LinkInput{{Target: other, Relation: "likes", Attributes: map[string]any{"sources": []any{likes.String()}}}}
 	put := func() {
 		_, err := r.notes.PutLinks(t.Context(), r.all, c.ID.String(), entity, links, memory.Request{})
-		r.must(err)
+		r.noError(err)
 	}
 	put()
 	boost := func() float64 {
 		t.Helper()
 		for _, h := range ask(recall.Query{Text: question}).Hits {
 			if h.ID == likes {
-				return parts(&h)["entity"]
+				return signalsOf(&h)["entity"]
 			}
 		}
 		t.Fatal("the linked note is gone")
@@ -63,8 +63,8 @@ func TestMem0Ranking(t *testing.T) {
 		t.Errorf("one of 41 linked notes is worth %v", among)
 	}
 	for _, h := range ask(recall.Query{Text: "evening"}).Hits {
-		if h.ID == plain && parts(&h)["vector"] < 0.1 {
-			t.Errorf("found with a cosine of %v", parts(&h)["vector"])
+		if h.ID == plain && signalsOf(&h)["vector"] < 0.1 {
+			t.Errorf("found with a cosine of %v", signalsOf(&h)["vector"])
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 // words are few, so that notes share them, and in two scripts.
 var words = strings.Fields("tide moon harbour boat sail rope knot anchor chart star wind storm calm light house keeper gull salt 海 潮汐 灯台 running runs ran")
 
-func sentence(t *rapid.T) string {
+func drawSentence(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 1, 9).Draw(t, "words"), " ")
 }
 
@@ -30,8 +30,8 @@ type change struct {
 	link   *memory.Link
 }
 
-// apply writes changes, each in a changeset of its own. It skips changes to notes that do not exist.
-func (r *reading) apply(t *rapid.T, c memory.Collection, changes []change) {
+// applyChanges writes changes, each in a changeset of its own. It skips changes to notes that do not exist.
+func (r *fixture) applyChanges(t *rapid.T, c memory.Collection, changes []change) {
 	for _, x := range changes {
 		_, err := r.store.Write(context.Background(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
 			visible, err := tx.Notes(ctx, []uuid.UUID{x.note.ID}, memory.ReadOptions{})
@@ -60,8 +60,8 @@ func (r *reading) apply(t *rapid.T, c memory.Collection, changes []change) {
 	}
 }
 
-// changes draws writes over a set of ids. A note that exists is replaced.
-func (r *reading) changes(t *rapid.T, ids []uuid.UUID, n int) []change {
+// drawChanges draws writes over a set of ids. A note that exists is replaced.
+func (r *fixture) drawChanges(t *rapid.T, ids []uuid.UUID, n int) []change {
 	out := make([]change, n)
 	for i := range out {
 		id := rapid.SampledFrom(ids).Draw(t, "id")
@@ -76,7 +76,7 @@ func (r *reading) changes(t *rapid.T, ids []uuid.UUID, n int) []change {
 			}
 			fallthrough
 		default:
-			note := memory.Note{ID: id, Content: sentence(t), Tags: rapid.SliceOfN(rapid.SampledFrom(words), 0, 2).Draw(t, "tags")}
+			note := memory.Note{ID: id, Content: drawSentence(t), Tags: rapid.SliceOfN(rapid.SampledFrom(words), 0, 2).Draw(t, "tags")}
 			if rapid.IntRange(0, 5).Draw(t, "vector") > 0 {
 				v, err := r.embedder.Embed(context.Background(), r.all, []string{memory.EmbedText(&note)})
 				if err != nil {
@@ -90,8 +90,8 @@ func (r *reading) changes(t *rapid.T, ids []uuid.UUID, n int) []change {
 	return out
 }
 
-// answers returns what a set of queries finds, as text.
-func (r *reading) answers(t *rapid.T, c memory.Collection, at *memory.Revision, queries []recall.Query) []string {
+// renderAnswers returns what a set of queries finds, as text.
+func (r *fixture) renderAnswers(t *rapid.T, c memory.Collection, at *memory.Revision, queries []recall.Query) []string {
 	v, err := r.recall.Open(context.Background(), r.all, c.ID.String(), at, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestForkRanksLikeCopy(t *testing.T) {
 	onEngines(t, forkRanksLikeCopy)
 }
 
-func forkRanksLikeCopy(t *testing.T, r *reading) {
+func forkRanksLikeCopy(t *testing.T, r *fixture) {
 	t.Helper()
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -136,47 +136,47 @@ func forkRanksLikeCopy(t *testing.T, r *reading) {
 		queries := make([]recall.Query, 4)
 		for i := range queries {
 			queries[i] = recall.Query{
-				Text: sentence(t), Mode: rapid.SampledFrom([]recall.Mode{recall.Hybrid, recall.Vector, recall.Lexical}).Draw(t, "mode"),
+				Text: drawSentence(t), Mode: rapid.SampledFrom([]recall.Mode{recall.Hybrid, recall.Vector, recall.Lexical}).Draw(t, "mode"),
 				K: rapid.IntRange(1, 8).Draw(t, "k"), ExpandLinks: rapid.IntRange(0, 2).Draw(t, "expand"), Internal: true,
 			}
 		}
-		first := r.changes(t, ids, rapid.IntRange(1, 20).Draw(t, "n"))
-		r.apply(t, base, first)
+		first := r.drawChanges(t, ids, rapid.IntRange(1, 20).Draw(t, "n"))
+		r.applyChanges(t, base, first)
 		gone := map[uuid.UUID]bool{}
 		for _, c := range first {
 			if c.link == nil {
 				gone[c.note.ID] = c.delete
 			}
 		}
-		before := r.answers(t, base, nil, queries)
+		before := r.renderAnswers(t, base, nil, queries)
 		v, err := r.recall.Open(context.Background(), r.all, base.ID.String(), nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		at := v.At
-		fork, copied := r.fork(base, nil), r.copied(base, nil)
+		fork, copied := r.fork(base, nil), r.copyOf(base, nil)
 		inner := r.fork(fork, nil)
-		r.apply(t, base, r.changes(t, ids, rapid.IntRange(0, 6).Draw(t, "later"))) // not seen by either
-		same(t, "the fork", r.answers(t, fork, nil, queries), before)
-		same(t, "the fork of the fork", r.answers(t, inner, nil, queries), before)
-		same(t, "the copy", r.answers(t, copied, nil, queries), before)
-		same(t, "the base as it was", r.answers(t, base, &at, queries), before)
-		later := r.answers(t, base, nil, queries)
+		r.applyChanges(t, base, r.drawChanges(t, ids, rapid.IntRange(0, 6).Draw(t, "later"))) // not seen by either
+		wantSame(t, "the fork", r.renderAnswers(t, fork, nil, queries), before)
+		wantSame(t, "the fork of the fork", r.renderAnswers(t, inner, nil, queries), before)
+		wantSame(t, "the copy", r.renderAnswers(t, copied, nil, queries), before)
+		wantSame(t, "the base as it was", r.renderAnswers(t, base, &at, queries), before)
+		later := r.renderAnswers(t, base, nil, queries)
 
 		// A deleted note that is added again in a fork has its links again; a copy contains neither.
 		writable := slices.DeleteFunc(slices.Concat(ids, []uuid.UUID{uuid.Must(uuid.NewV7())}), func(id uuid.UUID) bool { return gone[id] })
-		writes := r.changes(t, writable, rapid.IntRange(1, 12).Draw(t, "writes"))
-		r.apply(t, fork, writes)
-		r.apply(t, inner, writes)
-		r.apply(t, copied, writes)
-		want := r.answers(t, copied, nil, queries)
-		same(t, "the fork with writes", r.answers(t, fork, nil, queries), want)
-		same(t, "the fork of the fork with writes", r.answers(t, inner, nil, queries), want)
-		same(t, "the base afterwards", r.answers(t, base, nil, queries), later)
+		writes := r.drawChanges(t, writable, rapid.IntRange(1, 12).Draw(t, "writes"))
+		r.applyChanges(t, fork, writes)
+		r.applyChanges(t, inner, writes)
+		r.applyChanges(t, copied, writes)
+		want := r.renderAnswers(t, copied, nil, queries)
+		wantSame(t, "the fork with writes", r.renderAnswers(t, fork, nil, queries), want)
+		wantSame(t, "the fork of the fork with writes", r.renderAnswers(t, inner, nil, queries), want)
+		wantSame(t, "the base afterwards", r.renderAnswers(t, base, nil, queries), later)
 	})
 }
 
-func same(t *rapid.T, what string, got, want []string) {
+func wantSame(t *rapid.T, what string, got, want []string) {
 	for i := range want {
 		if got[i] != want[i] {
 			t.Fatalf("%s ranks\n%s\nand should\n%s", what, got[i], want[i])

@@ -26,8 +26,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// reading is a tenant with a new store and the services on it.
-type reading struct {
+// fixture is a tenant with a new store and the services on it.
+type fixture struct {
 	t           *testing.T
 	reopen      func() (store.Store, error)
 	store       store.Store
@@ -89,7 +89,7 @@ func (m *model) Ask(_ context.Context, _ tenant.Scope, c memory.Call) (memory.An
 	return memory.Answer{JSON: []byte(text), Analyst: memory.AnalystModel}, err
 }
 
-func open(t *testing.T, cfg recall.Config) *reading {
+func open(t *testing.T, cfg recall.Config) *fixture {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "slipbox.db")
 	return openOn(t, cfg, func(clock memory.Clock) (store.Store, error) {
@@ -98,7 +98,7 @@ func open(t *testing.T, cfg recall.Config) *reading {
 }
 
 // onEngines runs a test over each engine of the product.
-func onEngines(t *testing.T, test func(t *testing.T, r *reading)) {
+func onEngines(t *testing.T, test func(t *testing.T, r *fixture)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
@@ -113,110 +113,110 @@ func onEngines(t *testing.T, test func(t *testing.T, r *reading)) {
 	})
 }
 
-func openOn(t *testing.T, cfg recall.Config, engine func(memory.Clock) (store.Store, error)) *reading {
+func openOn(t *testing.T, cfg recall.Config, engine func(memory.Clock) (store.Store, error)) *fixture {
 	t.Helper()
-	r := &reading{t: t, embedder: &embedder{}, model: &model{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	r := &fixture{t: t, embedder: &embedder{}, model: &model{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	r.reopen = func() (store.Store, error) { return engine(r.clock) }
 	r.openStore()
 	made, err := r.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
-	r.must(err)
+	r.noError(err)
 	r.tenant = made.ID
 	r.all = grant.Scope(r.tenant, uuid.Nil, "test", tenant.AllPermissions()...)
 	r.start(cfg)
-	t.Cleanup(func() { r.must(r.store.Close()) })
+	t.Cleanup(func() { r.noError(r.store.Close()) })
 	return r
 }
 
-func (r *reading) clock() time.Time {
+func (r *fixture) clock() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.now
 }
 
-func (r *reading) pass(d time.Duration) {
+func (r *fixture) advance(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now = r.now.Add(d)
 }
 
-func (r *reading) openStore() {
+func (r *fixture) openStore() {
 	var err error
 	r.store, err = r.reopen()
-	r.must(err)
+	r.noError(err)
 }
 
-func (r *reading) start(cfg recall.Config) {
+func (r *fixture) start(cfg recall.Config) {
 	r.t.Helper()
-	policies := memory.NewPolicySet(policy.NewNone(), bookish{})
+	policies := memory.NewPolicySet(policy.NewNone(), configuredPolicy{})
 	var err error
 	r.notes, err = notes.New(notes.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, notes.Config{})
-	r.must(err)
+	r.noError(err)
 	r.collections, err = notes.NewCollections(notes.CollectionsDeps{
 		Store: r.store, Agents: r.store, Embedders: r.embedder, Policies: policies, Clock: r.clock,
 	})
-	r.must(err)
+	r.noError(err)
 	r.clones, err = clone.New(clone.Deps{Store: r.store, Agents: r.store, Clock: r.clock}, clone.Config{BatchSize: 10})
-	r.must(err)
+	r.noError(err)
 	judge, err := policy.NewJudge()
-	r.must(err)
+	r.noError(err)
 	r.recall, err = recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Model: r.model, Judge: judge, Policies: policies, Clock: r.clock}, cfg)
-	r.must(err)
+	r.noError(err)
 }
 
-func (r *reading) must(err error) {
+func (r *fixture) noError(err error) {
 	r.t.Helper()
 	if err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-func (r *reading) is(err error, code fault.Code) {
+func (r *fixture) wantFault(err error, code fault.Code) {
 	r.t.Helper()
 	if !fault.Is(err, code) {
 		r.t.Errorf("error is %v, want %s", err, code)
 	}
 }
 
-func (r *reading) collection(name string) memory.Collection {
+func (r *fixture) collection(name string) memory.Collection {
 	r.t.Helper()
 	v, err := r.collections.Create(r.t.Context(), r.all, notes.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{})
-	r.must(err)
+	r.noError(err)
 	return v.Collection
 }
 
-func (r *reading) add(c memory.Collection, content string, tags ...string) uuid.UUID {
+func (r *fixture) add(c memory.Collection, content string, tags ...string) uuid.UUID {
 	r.t.Helper()
 	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{Content: content, Tags: tags}, memory.Request{})
-	r.must(err)
+	r.noError(err)
 	return w.Note.ID
 }
 
-func (r *reading) link(c memory.Collection, from uuid.UUID, to ...uuid.UUID) {
+func (r *fixture) link(c memory.Collection, from uuid.UUID, to ...uuid.UUID) {
 	r.t.Helper()
 	var in []notes.LinkInput
 	for _, id := range to {
 		in = append(in, notes.LinkInput{Target: id})
 	}
 	_, err := r.notes.PutLinks(r.t.Context(), r.all, c.ID.String(), from, in, memory.Request{})
-	r.must(err)
+	r.noError(err)
 }
 
-func (r *reading) view(c memory.Collection) memory.View {
+func (r *fixture) view(c memory.Collection) memory.View {
 	r.t.Helper()
 	v, err := r.recall.Open(r.t.Context(), r.all, c.ID.String(), nil, 0)
-	r.must(err)
+	r.noError(err)
 	return v
 }
 
-func (r *reading) search(c memory.Collection, q recall.Query) recall.Result {
+func (r *fixture) search(c memory.Collection, q recall.Query) recall.Result {
 	r.t.Helper()
 	out, err := r.recall.Search(r.t.Context(), r.all, r.view(c), q)
-	r.must(err)
+	r.noError(err)
 	return out
 }
 
-// found returns the ids of the hits.
-func found(out recall.Result) []uuid.UUID {
+// hitIDs returns the ids of the hits.
+func hitIDs(out recall.Result) []uuid.UUID {
 	ids := make([]uuid.UUID, len(out.Hits))
 	for i := range out.Hits {
 		ids[i] = out.Hits[i].ID
@@ -225,17 +225,17 @@ func found(out recall.Result) []uuid.UUID {
 }
 
 // fork and copied clone a collection.
-func (r *reading) fork(c memory.Collection, at *memory.Revision) memory.Collection {
+func (r *fixture) fork(c memory.Collection, at *memory.Revision) memory.Collection {
 	r.t.Helper()
 	out, err := r.clones.Clone(r.t.Context(), r.all, c.ID.String(), clone.Input{AtRevision: at}, memory.Request{})
-	r.must(err)
+	r.noError(err)
 	return out.Collection
 }
 
-func (r *reading) copied(c memory.Collection, at *memory.Revision) memory.Collection {
+func (r *fixture) copyOf(c memory.Collection, at *memory.Revision) memory.Collection {
 	r.t.Helper()
 	out, err := r.clones.Clone(r.t.Context(), r.all, c.ID.String(), clone.Input{Mode: clone.Copy, AtRevision: at}, memory.Request{})
-	r.must(err)
-	r.must(r.clones.RunCopy(r.t.Context(), grant.Job(r.tenant, out.Job.ID), *out.Job, func(context.Context, memory.Progress) error { return nil }))
+	r.noError(err)
+	r.noError(r.clones.RunCopy(r.t.Context(), grant.Job(r.tenant, out.Job.ID), *out.Job, func(context.Context, memory.Progress) error { return nil }))
 	return out.Collection
 }

@@ -17,21 +17,21 @@ import (
 
 // net is a graph as a policy stores it: entities, edges, and the notes that state the edges.
 type net struct {
-	*reading
+	*fixture
 	c        memory.Collection
 	entities map[string]uuid.UUID
 }
 
-func (r *reading) net(rd memory.Reading) *net {
+func (r *fixture) addNet(rd memory.Reading) *net {
 	r.t.Helper()
-	return &net{r, r.read("net", rd), map[string]uuid.UUID{}}
+	return &net{r, r.addWithReading("net", rd), map[string]uuid.UUID{}}
 }
 
 // graphic reads facts and triples, with the graph.
 var graphic = memory.Reading{Kinds: []memory.Kind{memory.KindFact, memory.KindKnowledge}, Graph: true}
 
-// draw adds edges, "subject|relation|object", each with a fact of its own.
-func (n *net) draw(edges ...string) (facts []uuid.UUID) {
+// addEdges adds edges, "subject|relation|object", each with a fact of its own.
+func (n *net) addEdges(edges ...string) (facts []uuid.UUID) {
 	n.t.Helper()
 	now := memory.Instant(n.clock())
 	_, err := n.store.Write(n.t.Context(), n.all, n.c.ID, memory.WriteOptions{Cause: memory.CauseExtract}, func(ctx context.Context, tx memory.Tx) error {
@@ -85,12 +85,12 @@ func (n *net) draw(edges ...string) (facts []uuid.UUID) {
 		}
 		return nil
 	})
-	n.must(err)
+	n.noError(err)
 	return facts
 }
 
-// byGraph returns the hits that the graph led to, in order, and all hits.
-func (n *net) byGraph(q recall.Query) (out []string, all []recall.Hit) {
+// searchGraph returns the hits that the graph led to, in order, and all hits.
+func (n *net) searchGraph(q recall.Query) (out []string, all []recall.Hit) {
 	n.t.Helper()
 	r := n.search(n.c, q)
 	for _, h := range r.Hits {
@@ -105,16 +105,16 @@ func (n *net) byGraph(q recall.Query) (out []string, all []recall.Hit) {
 // entities at their other ends, even of an entity with very many edges.
 func TestGraphSearch(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, r *reading) {
+	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
-		n := r.net(graphic)
+		n := r.addNet(graphic)
 		var many []string
 		for i := range 300 {
 			many = append(many, fmt.Sprintf("Ann|owns|coin %d", i))
 		}
-		n.draw(many...)
-		n.draw("Ann|works_at|Acme", "Acme|is_based_in|Oslo", "Oslo|lies_in|Norway", "Bob|admires|Ann", "Cid|owns|coin 7")
-		got, hits := n.byGraph(recall.Query{Text: "In which city is the employer of Ann, who works at it, based?", K: 10, Explain: true})
+		n.addEdges(many...)
+		n.addEdges("Ann|works_at|Acme", "Acme|is_based_in|Oslo", "Oslo|lies_in|Norway", "Bob|admires|Ann", "Cid|owns|coin 7")
+		got, hits := n.searchGraph(recall.Query{Text: "In which city is the employer of Ann, who works at it, based?", K: 10, Explain: true})
 		for _, want := range []string{"Ann works at Acme", "Acme is based in Oslo"} {
 			if !slices.Contains(got, want) {
 				t.Errorf("%q is not among %q", want, got)
@@ -133,20 +133,20 @@ func TestGraphSearch(t *testing.T) {
 				t.Errorf("explained as %+v", h.Explain)
 			}
 		}
-		if got, _ := n.byGraph(recall.Query{Text: "who admires Ann?", K: 10}); !slices.Contains(got, "Bob admires Ann") {
+		if got, _ := n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10}); !slices.Contains(got, "Bob admires Ann") {
 			t.Errorf("in-edges: %q", got)
 		}
-		if got, _ := n.byGraph(recall.Query{Text: "what about nobody known?", K: 10}); len(got) != 0 {
+		if got, _ := n.searchGraph(recall.Query{Text: "what about nobody known?", K: 10}); len(got) != 0 {
 			t.Errorf("of nobody: %q", got)
 		}
-		if got, _ := n.byGraph(recall.Query{Text: "who admires Ann?", K: 10, NoGraph: true}); len(got) != 0 {
+		if got, _ := n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10, NoGraph: true}); len(got) != 0 {
 			t.Errorf("switched off: %q", got)
 		}
-		if got, _ := n.byGraph(recall.Query{Text: "who admires Ann?", K: 10, Mode: recall.Lexical}); !slices.Contains(got, "Bob admires Ann") {
+		if got, _ := n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10, Mode: recall.Lexical}); !slices.Contains(got, "Bob admires Ann") {
 			t.Errorf("by words alone: %q", got)
 		}
 		n.embedder.down.Store(true)
-		got, _ = n.byGraph(recall.Query{Text: "who admires Ann?", K: 10})
+		got, _ = n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10})
 		n.embedder.down.Store(false)
 		if !slices.Contains(got, "Bob admires Ann") {
 			t.Errorf("without an embedder: %q", got)
@@ -158,10 +158,10 @@ func TestGraphSearch(t *testing.T) {
 // none.
 func TestGraphSearchSelf(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, r *reading) {
+	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
-		n := r.net(graphic)
-		n.draw("Nora|likes|tea", "Bob|likes|jazz")
+		n := r.addNet(graphic)
+		n.addEdges("Nora|likes|tea", "Bob|likes|jazz")
 		tell := func(name string, role memory.Role) {
 			t.Helper()
 			_, err := n.store.Write(t.Context(), n.all, n.c.ID, memory.WriteOptions{Cause: memory.CauseExtract}, func(ctx context.Context, tx memory.Tx) error {
@@ -171,19 +171,19 @@ func TestGraphSearchSelf(t *testing.T) {
 				})
 				return err
 			})
-			n.must(err)
+			n.noError(err)
 		}
 		asked := recall.Query{Text: "What do I like?", K: 10}
-		if got, _ := n.byGraph(asked); len(got) != 0 {
+		if got, _ := n.searchGraph(asked); len(got) != 0 {
 			t.Errorf("nobody has a name: %q", got)
 		}
 		tell("Nora", memory.RoleUser)
 		tell("Bob", memory.RoleAssistant)
-		if got, _ := n.byGraph(asked); !slices.Equal(got, []string{"Nora likes tea"}) {
+		if got, _ := n.searchGraph(asked); !slices.Equal(got, []string{"Nora likes tea"}) {
 			t.Errorf("one has: %q", got)
 		}
 		tell("Ann", memory.RoleUser)
-		if got, _ := n.byGraph(asked); len(got) != 0 {
+		if got, _ := n.searchGraph(asked); len(got) != 0 {
 			t.Errorf("two have: %q", got)
 		}
 	})
@@ -193,9 +193,9 @@ func TestGraphSearchSelf(t *testing.T) {
 func TestGraphSearchOff(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
-	n := r.net(memory.Reading{Kinds: graphic.Kinds})
-	n.draw("Bob|admires|Ann")
-	if got, hits := n.byGraph(recall.Query{Text: "who admires Ann?", K: 10}); len(got) != 0 || len(hits) == 0 {
+	n := r.addNet(memory.Reading{Kinds: graphic.Kinds})
+	n.addEdges("Bob|admires|Ann")
+	if got, hits := n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10}); len(got) != 0 || len(hits) == 0 {
 		t.Errorf("found %q of %d", got, len(hits))
 	}
 }
@@ -204,19 +204,19 @@ func TestGraphSearchOff(t *testing.T) {
 // deleted fact or of a deleted triple is left out. A fork shows its own edges.
 func TestFacts(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, r *reading) {
+	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
-		n := r.net(graphic)
+		n := r.addNet(graphic)
 		var edges []string
 		for i := range 120 {
 			edges = append(edges, fmt.Sprintf("Person %03d|knows|Person %03d", i, (i+1)%120))
 		}
-		facts := n.draw(edges...)
+		facts := n.addEdges(edges...)
 		all := func(c memory.Collection, q recall.FactsQuery) (out []recall.Fact) {
 			t.Helper()
 			for {
 				page, err := r.recall.Facts(t.Context(), r.all, r.view(c), q)
-				r.must(err)
+				r.noError(err)
 				out = append(out, page.Items...)
 				if q.After = page.Next; q.After == "" {
 					return out
@@ -239,11 +239,11 @@ func TestFacts(t *testing.T) {
 		fork := r.fork(n.c, nil)
 		before := r.view(n.c)
 		_, err := r.notes.Delete(t.Context(), r.all, n.c.ID.String(), facts[5], memory.Request{})
-		r.must(err)
+		r.noError(err)
 		triple, err := r.store.ListNotes(t.Context(), r.all, r.view(n.c), memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Limit: 1})
-		r.must(err)
+		r.noError(err)
 		_, err = r.notes.Delete(t.Context(), r.all, n.c.ID.String(), triple[0].ID, memory.Request{})
-		r.must(err)
+		r.noError(err)
 		if got := all(n.c, recall.FactsQuery{}); len(got) != 118 {
 			t.Errorf("%d edges after a fact and a triple were deleted", len(got))
 		}

@@ -29,21 +29,21 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 	}
 	r.link(chain[0], ids[0], ids[1], ids[2], ids[11])
 	r.search(chain[0], recall.Query{Text: "word3"})
-	r.must(r.recall.Flush(t.Context()))
+	r.noError(r.recall.Flush(t.Context()))
 	for depth := 1; depth < memory.MaxLineage; depth++ {
 		c := r.fork(chain[depth-1], nil)
 		chain = append(chain, c)
 		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[depth], notes.NotePatch{Content: new(fmt.Sprintf("inherited and changed in layer%d", depth))}, memory.Request{})
-		r.must(err)
+		r.noError(err)
 		_, err = r.notes.Delete(t.Context(), r.all, c.ID.String(), ids[11-depth%4], memory.Request{})
 		if depth <= 4 {
-			r.must(err)
+			r.noError(err)
 		} else if !fault.Is(err, fault.NotFound) {
 			t.Fatal(err)
 		}
 		r.link(c, r.add(c, fmt.Sprintf("own of layer%d", depth)), ids[0])
 		r.search(c, recall.Query{Text: "word4"})
-		r.must(r.recall.Flush(t.Context()))
+		r.noError(r.recall.Flush(t.Context()))
 	}
 	last := chain[len(chain)-1]
 	if n := len(r.view(last).Layers); n != memory.MaxLineage {
@@ -53,10 +53,10 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 		head := r.view(last).At
 		for rev := memory.Revision(1); rev <= head; rev++ {
 			v, err := r.recall.Open(t.Context(), r.all, last.ID.String(), &rev, 0)
-			r.must(err)
+			r.noError(err)
 			for _, q := range []string{"inherited", "own layer3", "word3 changed"} {
 				got, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: q, K: 50, ExpandLinks: 1, Internal: true})
-				r.must(err)
+				r.noError(err)
 				line := []string{fmt.Sprint(rev, q)}
 				for _, h := range got.Hits {
 					line = append(line, fmt.Sprintf("[%s %d %.9f %v %q %d %v]", h.ID, h.Note.From, h.Score, h.Sources, h.Note.Content, h.Note.Usage.AccessCount, len(h.Note.Links)))
@@ -66,7 +66,7 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 		}
 		for _, id := range ids {
 			past, err := r.store.History(t.Context(), r.all, r.view(last), id, 0, 100)
-			r.must(err)
+			r.noError(err)
 			for _, h := range past {
 				out = append(out, fmt.Sprint(id, h.Note.From, h.Note.Deleted, h.Note.Content, h.Changeset.Revision, h.Changeset.Cause, h.Changeset.At))
 			}
@@ -75,9 +75,9 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 	}
 	before := picture()
 	for _, c := range chain[:len(chain)-1] {
-		r.must(r.collections.Delete(t.Context(), r.all, c.ID.String(), true))
+		r.noError(r.collections.Delete(t.Context(), r.all, c.ID.String(), true))
 		job := memory.Job{Collection: c.ID}
-		r.must(r.clones.RunRemove(t.Context(), r.all, job, func(context.Context, memory.Progress) error { return nil }))
+		r.noError(r.clones.RunRemove(t.Context(), r.all, job, func(context.Context, memory.Progress) error { return nil }))
 		if after := picture(); !slices.Equal(after, before) {
 			for i := range before {
 				if i < len(after) && after[i] != before[i] {
@@ -107,9 +107,9 @@ func TestBigNumbersInFilters_C060(t *testing.T) {
 	for _, op := range []string{"eq", "ne", "gt", "gte", "lt", "lte"} {
 		for _, n := range []string{"9007199254740992", "9007199254740993", "-9007199254740993"} {
 			e, err := filter.Parse([]byte(`{"field":"attributes.n","op":"` + op + `","value":` + n + `}`))
-			r.must(err)
+			r.noError(err)
 			listed, err := r.store.ListNotes(t.Context(), r.all, r.view(c), memory.NoteQuery{Filter: e, Limit: 100})
-			r.must(err)
+			r.noError(err)
 			hits := r.search(c, recall.Query{Text: "number", K: 50, Filter: e}).Hits
 			if len(listed) != len(hits) {
 				t.Errorf("%s %s: %d listed, %d found", op, n, len(listed), len(hits))

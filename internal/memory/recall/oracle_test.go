@@ -23,7 +23,7 @@ func TestStoreAndIndexRankAlike(t *testing.T) {
 	onEngines(t, storeAndIndexRankAlike)
 }
 
-func storeAndIndexRankAlike(t *testing.T, r *reading) {
+func storeAndIndexRankAlike(t *testing.T, r *fixture) {
 	t.Helper()
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -35,20 +35,20 @@ func storeAndIndexRankAlike(t *testing.T, r *reading) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		pool := make([][]float32, 6)
 		for i := range pool {
-			pool[i] = random(rng)
+			pool[i] = randomVector(rng)
 		}
 		ids := make([]uuid.UUID, 16)
 		for i := range ids {
 			ids[i] = uuid.Must(uuid.NewV7())
 		}
 		write := func(c memory.Collection, most int, what string) {
-			changes := r.changes(t, ids, rapid.IntRange(0, most).Draw(t, what))
+			changes := r.drawChanges(t, ids, rapid.IntRange(0, most).Draw(t, what))
 			for i := range changes {
 				if changes[i].note.Vector != nil {
 					changes[i].note.Vector = pool[rng.IntN(len(pool))]
 				}
 			}
-			r.apply(t, c, changes)
+			r.applyChanges(t, c, changes)
 		}
 		lineage := []memory.Collection{made.Collection}
 		write(lineage[0], 25, "base")
@@ -68,7 +68,7 @@ func storeAndIndexRankAlike(t *testing.T, r *reading) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				q := memory.NearestQuery{Vector: random(rng), Limit: rapid.IntRange(1, len(ids)).Draw(t, "limit")}
+				q := memory.NearestQuery{Vector: randomVector(rng), Limit: rapid.IntRange(1, len(ids)).Draw(t, "limit")}
 				if rapid.Bool().Draw(t, "like one") {
 					q.Vector = pool[0]
 				}
@@ -77,13 +77,13 @@ func storeAndIndexRankAlike(t *testing.T, r *reading) {
 						t.Fatal(err)
 					}
 				}
-				r.rankAlike(t, v, q)
+				r.checkSameRanking(t, v, q)
 			}
 		}
 	})
 }
 
-func random(rng *rand.Rand) []float32 {
+func randomVector(rng *rand.Rand) []float32 {
 	v := make([]float32, 384)
 	for i := range v {
 		v[i] = float32(rng.NormFloat64())
@@ -91,9 +91,9 @@ func random(rng *rand.Rand) []float32 {
 	return v
 }
 
-// rankAlike compares both results. The index adds in 32 bits: different vectors with almost equal
+// checkSameRanking compares both results. The index adds in 32 bits: different vectors with almost equal
 // scores may change places, equal vectors may not.
-func (r *reading) rankAlike(t *rapid.T, v memory.View, q memory.NearestQuery) {
+func (r *fixture) checkSameRanking(t *rapid.T, v memory.View, q memory.NearestQuery) {
 	ask := func(limit int) []memory.Nearest {
 		q.Limit = limit
 		found, err := r.store.Nearest(context.Background(), r.all, v, q)
@@ -117,7 +117,7 @@ func (r *reading) rankAlike(t *rapid.T, v memory.View, q memory.NearestQuery) {
 	}
 	for i, w := range want {
 		own, ok := score[got[i].Note]
-		if !ok || !near(got[i].Score, own) || !near(own, w.Score) || got[i].Note != w.Note && own == w.Score {
+		if !ok || !almostEqual(got[i].Score, own) || !almostEqual(own, w.Score) || got[i].Note != w.Note && own == w.Score {
 			t.Fatalf("at %d, place %d: the index has %s %v, the store %s %v", v.At, i, got[i].Note, got[i].Score, w.Note, w.Score)
 		}
 		if i > 0 && w.Score == want[i-1].Score && bytes.Compare(want[i-1].Note[:], w.Note[:]) >= 0 {

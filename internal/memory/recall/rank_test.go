@@ -14,18 +14,18 @@ import (
 	"github.com/slipboxhq/slipbox/internal/search"
 )
 
-// say adds a turn of a conversation.
-func (r *reading) say(c memory.Collection, at time.Time, content string, attributes map[string]any) memory.Note {
+// addTurn adds a turn of a conversation.
+func (r *fixture) addTurn(c memory.Collection, at time.Time, content string, attributes map[string]any) memory.Note {
 	r.t.Helper()
 	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
 		Content: content, Kind: memory.KindMessage, OccurredAt: &at, Attributes: attributes,
 	}, memory.Request{})
-	r.must(err)
+	r.noError(err)
 	return w.Note
 }
 
-// parts returns the signals of a hit by name.
-func parts(h *recall.Hit) map[string]float64 {
+// signalsOf returns the signals of a hit by name.
+func signalsOf(h *recall.Hit) map[string]float64 {
 	out := map[string]float64{}
 	for _, s := range h.Explain.Signals {
 		out[s.Name] = s.Raw
@@ -42,7 +42,7 @@ func TestWhatAQueryNames(t *testing.T) {
 	start := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
 	for i := range 50 {
 		speaker := []string{"Ada", "Bo"}[i%2]
-		r.say(c, start.AddDate(0, 0, i), fmt.Sprintf("%s: the garden needs water, said for the time %d", speaker, i),
+		r.addTurn(c, start.AddDate(0, 0, i), fmt.Sprintf("%s: the garden needs water, said for the time %d", speaker, i),
 			map[string]any{"speaker": speaker, "session": i / 10})
 	}
 	ask := func(q recall.Query) recall.Result {
@@ -50,23 +50,23 @@ func TestWhatAQueryNames(t *testing.T) {
 		return r.search(c, q)
 	}
 	out := ask(recall.Query{Text: "What did Bo say of the garden?"})
-	if out.Profile != recall.People || parts(&out.Hits[0])["attribute"] != 1 || !strings.HasPrefix(out.Hits[0].Note.Content, "Bo") {
-		t.Errorf("%s: %+v", out.Profile, parts(&out.Hits[0]))
+	if out.Profile != recall.People || signalsOf(&out.Hits[0])["attribute"] != 1 || !strings.HasPrefix(out.Hits[0].Note.Content, "Bo") {
+		t.Errorf("%s: %+v", out.Profile, signalsOf(&out.Hits[0]))
 	}
 	out = ask(recall.Query{Text: "What did Bo say of the garden?", Profile: recall.General, Weights: map[string]float64{"attribute": 0}})
-	if _, weighed := parts(&out.Hits[0])["attribute"]; out.Profile != recall.General || weighed {
-		t.Errorf("%s: %+v", out.Profile, parts(&out.Hits[0]))
+	if _, weighed := signalsOf(&out.Hits[0])["attribute"]; out.Profile != recall.General || weighed {
+		t.Errorf("%s: %+v", out.Profile, signalsOf(&out.Hits[0]))
 	}
 	// A day, and the week in which people still tell what happened on it.
 	for text, reference := range map[string]time.Time{"garden on 10 May 2023": {}, "the garden a week ago": start.AddDate(0, 0, 9)} {
 		out = ask(recall.Query{Text: text, Reference: reference})
 		first := out.Hits[0].Note.OccurredAt
-		if parts(&out.Hits[0])["time"] != 1 || first.Before(start) || first.After(start.AddDate(0, 0, 10)) {
-			t.Errorf("%q found what happened at %v: %v", text, first, parts(&out.Hits[0]))
+		if signalsOf(&out.Hits[0])["time"] != 1 || first.Before(start) || first.After(start.AddDate(0, 0, 10)) {
+			t.Errorf("%q found what happened at %v: %v", text, first, signalsOf(&out.Hits[0]))
 		}
 	}
 	// With one message of an assistant it is no conversation between people.
-	r.say(c, start, "assistant: a garden is a plot of land", nil)
+	r.addTurn(c, start, "assistant: a garden is a plot of land", nil)
 	if out = ask(recall.Query{Text: "garden"}); out.Profile != recall.General {
 		t.Errorf("with an assistant the profile is %s", out.Profile)
 	}
@@ -83,7 +83,7 @@ func TestPeopleInMessages(t *testing.T) {
 	c := r.collection("messages")
 	start := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
 	for i := range 50 {
-		r.say(c, start.AddDate(0, 0, i), fmt.Sprintf("the garden needs water, said for the time %d", i),
+		r.addTurn(c, start.AddDate(0, 0, i), fmt.Sprintf("the garden needs water, said for the time %d", i),
 			map[string]any{"role": "user", "name": []string{"Ada", "Bo"}[i%2], "session": i / 10})
 	}
 	ask := func() search.Profile {
@@ -92,7 +92,7 @@ func TestPeopleInMessages(t *testing.T) {
 	if got := ask(); got != recall.People {
 		t.Errorf("the profile is %s", got)
 	}
-	r.say(c, start, "a garden is a plot of land", map[string]any{"role": "assistant", "session": 1})
+	r.addTurn(c, start, "a garden is a plot of land", map[string]any{"role": "assistant", "session": 1})
 	if got := ask(); got != recall.General {
 		t.Errorf("with an assistant the profile is %s", got)
 	}
@@ -150,7 +150,7 @@ func TestMixedLanguages(t *testing.T) {
 	} {
 		hits := r.search(c, recall.Query{Text: query, Mode: recall.Lexical}).Hits
 		if len(hits) == 0 || !strings.HasPrefix(hits[0].Note.Content, want) {
-			t.Errorf("%q finds %+v, want %q", query, found(recall.Result{Hits: hits}), want)
+			t.Errorf("%q finds %+v, want %q", query, hitIDs(recall.Result{Hits: hits}), want)
 		}
 	}
 }

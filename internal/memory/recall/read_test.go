@@ -27,24 +27,24 @@ func TestGetListHistory(t *testing.T) {
 	r.link(c, ids[0], ids[1], ids[2])
 	v := r.view(c)
 	n, err := r.recall.Get(t.Context(), r.all, v, ids[0], false)
-	r.must(err)
+	r.noError(err)
 	if len(n.Links) != 2 || n.Usage.Strength != 1 || n.Vector != nil {
 		t.Errorf("got %+v", n)
 	}
 	n, err = r.recall.Get(t.Context(), r.all, v, ids[1], true)
-	r.must(err)
+	r.noError(err)
 	if len(n.Links) != 0 || len(n.Vector) != 384 {
 		t.Errorf("got %+v", n)
 	}
 	_, err = r.recall.Get(t.Context(), r.all, v, uuid.New(), false)
-	r.is(err, fault.NotFound)
+	r.wantFault(err, fault.NotFound)
 
 	// A page shows the view's revision, also while others write.
 	var listed []uuid.UUID
 	q := recall.ListQuery{Limit: 3}
 	for {
 		page, err := r.recall.List(t.Context(), r.all, v, q)
-		r.must(err)
+		r.noError(err)
 		for _, item := range page.Items {
 			listed = append(listed, item.ID)
 		}
@@ -57,22 +57,22 @@ func TestGetListHistory(t *testing.T) {
 		t.Errorf("listed %v, want %v", listed, ids)
 	}
 	_, err = r.recall.List(t.Context(), r.all, v, recall.ListQuery{Limit: 201})
-	r.is(err, fault.Invalid)
+	r.wantFault(err, fault.Invalid)
 	page, err := r.recall.List(t.Context(), r.all, v, recall.ListQuery{Kinds: []memory.Kind{memory.KindFact}})
-	r.must(err)
+	r.noError(err)
 	if len(page.Items) != 0 {
 		t.Error("kinds do not narrow")
 	}
 
 	for i := range 4 {
 		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[3], notes.NotePatch{Content: new(fmt.Sprintf("changed %d", i))}, memory.Request{})
-		r.must(err)
+		r.noError(err)
 	}
 	v = r.view(c)
 	var contents []string
 	for before := memory.Revision(0); ; {
 		h, err := r.recall.History(t.Context(), r.all, v, ids[3], before, 2)
-		r.must(err)
+		r.noError(err)
 		for _, e := range h.Items {
 			contents = append(contents, e.Note.Content)
 		}
@@ -84,12 +84,12 @@ func TestGetListHistory(t *testing.T) {
 		t.Errorf("history is %v", contents)
 	}
 	_, err = r.recall.History(t.Context(), r.all, v, uuid.New(), 0, 0)
-	r.is(err, fault.NotFound)
+	r.wantFault(err, fault.NotFound)
 	low := grant.Scope(r.tenant, uuid.Nil, "x", tenant.Clone)
 	_, err = r.recall.Get(t.Context(), low, v, ids[0], false)
-	r.is(err, fault.Forbidden)
+	r.wantFault(err, fault.Forbidden)
 	_, err = r.recall.Graph(t.Context(), low, v, recall.GraphQuery{})
-	r.is(err, fault.Forbidden)
+	r.wantFault(err, fault.Forbidden)
 }
 
 func TestGraph(t *testing.T) {
@@ -109,7 +109,7 @@ func TestGraph(t *testing.T) {
 	graph := func(q recall.GraphQuery) (recall.Graph, map[uuid.UUID]int) {
 		t.Helper()
 		g, err := r.recall.Graph(t.Context(), r.all, v, q)
-		r.must(err)
+		r.noError(err)
 		d := map[uuid.UUID]int{}
 		for _, n := range g.Nodes {
 			if n.Distance != nil {
@@ -139,9 +139,9 @@ func TestGraph(t *testing.T) {
 		t.Errorf("three: %+v", g)
 	}
 	_, err := r.recall.Graph(t.Context(), r.all, v, recall.GraphQuery{Center: uuid.New()})
-	r.is(err, fault.NotFound)
+	r.wantFault(err, fault.NotFound)
 	_, err = r.recall.Graph(t.Context(), r.all, v, recall.GraphQuery{Depth: 6})
-	r.is(err, fault.Invalid)
+	r.wantFault(err, fault.Invalid)
 	_, err = r.recall.Graph(t.Context(), r.all, v, recall.GraphQuery{Limit: 1001})
-	r.is(err, fault.Invalid)
+	r.wantFault(err, fault.Invalid)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// watched is a store that counts reads, and can block reads of the log.
-type watched struct {
+// watchedStore is a store that counts reads, and can block reads of the log.
+type watchedStore struct {
 	memory.Reader
 	reads  atomic.Int64 // of layers from the log
 	notes  atomic.Int64 // by id
@@ -30,17 +30,17 @@ type watched struct {
 	warmed chan []memory.Version // nil: reads by version are not reported
 }
 
-func (w *watched) Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error) {
+func (w *watchedStore) Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error) {
 	w.notes.Add(1)
 	return w.Reader.Notes(ctx, s, v, ids, o)
 }
 
-func (w *watched) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q memory.NearestQuery) ([]memory.Nearest, error) {
+func (w *watchedStore) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q memory.NearestQuery) ([]memory.Nearest, error) {
 	w.scans.Add(1)
 	return w.Reader.Nearest(ctx, s, v, q)
 }
 
-func (w *watched) Versions(ctx context.Context, s tenant.Scope, v memory.View, keys []memory.Version) ([]memory.Note, error) {
+func (w *watchedStore) Versions(ctx context.Context, s tenant.Scope, v memory.View, keys []memory.Version) ([]memory.Note, error) {
 	out, err := w.Reader.Versions(ctx, s, v, keys)
 	if w.warmed != nil {
 		w.warmed <- keys
@@ -48,7 +48,7 @@ func (w *watched) Versions(ctx context.Context, s tenant.Scope, v memory.View, k
 	return out, err
 }
 
-func (w *watched) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int, after memory.Revision, embedder string, fn func(memory.LogRow) error) (memory.Revision, error) {
+func (w *watchedStore) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int, after memory.Revision, embedder string, fn func(memory.LogRow) error) (memory.Revision, error) {
 	w.reads.Add(1)
 	if w.gate != nil {
 		select {
@@ -60,13 +60,13 @@ func (w *watched) Log(ctx context.Context, s tenant.Scope, v memory.View, layer 
 	return w.Reader.Log(ctx, s, v, layer, after, embedder, fn)
 }
 
-func (r *reading) watch(cfg recall.Config) *watched {
+func (r *fixture) watch(cfg recall.Config) *watchedStore {
 	r.t.Helper()
-	w := &watched{Reader: r.store}
+	w := &watchedStore{Reader: r.store}
 	var err error
 	r.recall, err = recall.New(recall.Deps{Store: w, Embedders: r.embedder, Clock: r.clock}, cfg)
-	r.must(err)
-	r.t.Cleanup(func() { r.must(r.recall.Stop(context.Background())) })
+	r.noError(err)
+	r.t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	return w
 }
 
@@ -106,11 +106,11 @@ func TestLayersAreLoadedOnce(t *testing.T) {
 	}
 	// C039: an index that was rebuilt from the log answers the same.
 	before := r.search(c, recall.Query{Text: "note 7 about tides", K: 20})
-	r.must(r.recall.Rebuild(t.Context(), r.all, r.view(c)))
+	r.noError(r.recall.Rebuild(t.Context(), r.all, r.view(c)))
 	if n := w.reads.Load(); n != 4 {
 		t.Errorf("%d loads after a rebuild", n)
 	}
-	if after := r.search(c, recall.Query{Text: "note 7 about tides", K: 20}); !slices.Equal(found(before), found(after)) {
+	if after := r.search(c, recall.Query{Text: "note 7 about tides", K: 20}); !slices.Equal(hitIDs(before), hitIDs(after)) {
 		t.Error("a rebuilt index answers otherwise")
 	}
 	r.recall.Evict(c.ID)
@@ -155,7 +155,7 @@ func TestColdLayerPastDeadline(t *testing.T) {
 	w := r.watch(recall.Config{LoadTimeout: 20 * time.Millisecond})
 	w.gate = make(chan struct{})
 	_, err := r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "slow"})
-	r.is(err, fault.Unavailable)
+	r.wantFault(err, fault.Unavailable)
 	close(w.gate)
 	v := r.view(c)
 	until(t, "the load", func() bool { // on a busy machine it may again take longer
@@ -174,13 +174,13 @@ func TestRestart(t *testing.T) {
 	}
 	q := recall.Query{Text: "log book entry with east wind", K: 20}
 	before := r.search(c, q)
-	r.must(r.recall.Stop(t.Context()))
-	r.must(r.store.Close())
+	r.noError(r.recall.Stop(t.Context()))
+	r.noError(r.store.Close())
 	r.openStore()
 	r.start(recall.Config{})
 	after := r.search(c, q)
-	if len(before.Hits) != 20 || !slices.Equal(found(before), found(after)) || before.Hits[0].Score != after.Hits[0].Score {
-		t.Errorf("before %v, after %v", found(before), found(after))
+	if len(before.Hits) != 20 || !slices.Equal(hitIDs(before), hitIDs(after)) || before.Hits[0].Score != after.Hits[0].Score {
+		t.Errorf("before %v, after %v", hitIDs(before), hitIDs(after))
 	}
 }
 
@@ -190,7 +190,7 @@ func TestEphemeralUnderWriters(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
 	v, err := r.collections.Create(t.Context(), r.all, notes.CollectionInput{Name: "brief", Policy: memory.PolicyNone, Ephemeral: true}, memory.Request{})
-	r.must(err)
+	r.noError(err)
 	c, other := v.Collection, r.collection("other")
 	r.add(other, "marker elsewhere")
 	var group sync.WaitGroup
@@ -210,9 +210,9 @@ func TestEphemeralUnderWriters(t *testing.T) {
 	if out := r.search(c, recall.Query{Text: "written", Mode: recall.Lexical, K: 100}); len(out.Hits) != 60 {
 		t.Errorf("%d of 60", len(out.Hits))
 	}
-	r.must(r.clones.Expire(t.Context(), r.all, memory.Due{Tenant: r.tenant, Collection: c.ID}, r.clock()))
+	r.noError(r.clones.Expire(t.Context(), r.all, memory.Due{Tenant: r.tenant, Collection: c.ID}, r.clock()))
 	_, err = r.recall.Open(t.Context(), r.all, "brief", nil, 0)
-	r.is(err, fault.NotFound)
+	r.wantFault(err, fault.NotFound)
 	if out := r.search(other, recall.Query{Text: "marker elsewhere"}); len(out.Hits) != 1 {
 		t.Error("another collection changed")
 	}
@@ -236,22 +236,22 @@ func TestIndexFollowsLineage(t *testing.T) {
 	}
 	// Each step is searched before the next one.
 	made, err := r.clones.Clone(t.Context(), r.all, f.ID.String(), clone.Input{Mode: clone.Copy, BatchSize: 10}, memory.Request{})
-	r.must(err)
+	r.noError(err)
 	var seen []int
-	r.must(r.clones.RunCopy(t.Context(), r.all, *made.Job, func(context.Context, memory.Progress) error {
+	r.noError(r.clones.RunCopy(t.Context(), r.all, *made.Job, func(context.Context, memory.Progress) error {
 		seen = append(seen, len(r.search(made.Collection, q).Hits))
 		return nil
 	}))
 	if !slices.Equal(seen, []int{10, 20, 26}) {
 		t.Errorf("the copy showed %v", seen)
 	}
-	if after := r.search(made.Collection, q); !slices.Equal(found(after), found(before)) {
+	if after := r.search(made.Collection, q); !slices.Equal(hitIDs(after), hitIDs(before)) {
 		t.Error("the copy ranks otherwise")
 	}
-	r.must(r.collections.Delete(t.Context(), r.all, c.ID.String(), true))
+	r.noError(r.collections.Delete(t.Context(), r.all, c.ID.String(), true))
 	job := memory.Job{Collection: c.ID}
-	r.must(r.clones.RunRemove(t.Context(), r.all, job, func(context.Context, memory.Progress) error { return nil }))
-	if after := r.search(f, q); !slices.Equal(found(after), found(before)) {
+	r.noError(r.clones.RunRemove(t.Context(), r.all, job, func(context.Context, memory.Progress) error { return nil }))
+	if after := r.search(f, q); !slices.Equal(hitIDs(after), hitIDs(before)) {
 		t.Errorf("the fork lost notes: %d", len(after.Hits))
 	}
 }
@@ -298,10 +298,10 @@ func TestFlushReachesTheStore(t *testing.T) {
 	r := open(t, recall.Config{})
 	c := r.collection("things")
 	id := r.add(c, "counted")
-	s := &signaling{Reader: r.store, wrote: make(chan struct{}, 1)}
+	s := &signalingStore{Reader: r.store, wrote: make(chan struct{}, 1)}
 	var err error
 	r.recall, err = recall.New(recall.Deps{Store: s, Embedders: r.embedder, Clock: r.clock}, recall.Config{FlushEvery: time.Millisecond})
-	r.must(err)
+	r.noError(err)
 	r.recall.Start()
 	r.search(c, recall.Query{Text: "counted"})
 	select {
@@ -310,20 +310,20 @@ func TestFlushReachesTheStore(t *testing.T) {
 		t.Fatal("never written")
 	}
 	u, err := r.store.Usage(t.Context(), r.all, r.view(c), []uuid.UUID{id})
-	r.must(err)
+	r.noError(err)
 	if u[id].AccessCount != 1 {
 		t.Errorf("usage is %+v", u[id])
 	}
-	r.must(r.recall.Stop(t.Context()))
+	r.noError(r.recall.Stop(t.Context()))
 }
 
-// signaling is a store that signals each write of usage.
-type signaling struct {
+// signalingStore is a store that signals each write of usage.
+type signalingStore struct {
 	memory.Reader
 	wrote chan struct{}
 }
 
-func (s *signaling) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, d []memory.UsageDelta) error {
+func (s *signalingStore) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, d []memory.UsageDelta) error {
 	err := s.Reader.AddUsage(ctx, sc, v, d)
 	s.wrote <- struct{}{}
 	return err
@@ -342,14 +342,14 @@ func TestCounterForgets(t *testing.T) {
 	if n := r.recall.Books(); n != 1 {
 		t.Errorf("%d books are open", n)
 	}
-	r.must(r.recall.Flush(t.Context()))
-	r.must(r.recall.Flush(t.Context()))
+	r.noError(r.recall.Flush(t.Context()))
+	r.noError(r.recall.Flush(t.Context()))
 	if n := r.recall.Books(); n != 0 {
 		t.Errorf("%d books are open", n)
 	}
 	r.search(c, recall.Query{Text: "roses"})
 	n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
-	r.must(err)
+	r.noError(err)
 	if n.Usage.AccessCount != 2 {
 		t.Errorf("%d accesses", n.Usage.AccessCount)
 	}
@@ -376,9 +376,9 @@ func TestCounterUnderFlushes(t *testing.T) {
 		})
 	}
 	all.Wait()
-	r.must(r.recall.Flush(t.Context()))
+	r.noError(r.recall.Flush(t.Context()))
 	n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
-	r.must(err)
+	r.noError(err)
 	if n.Usage.AccessCount != 200 {
 		t.Errorf("%d accesses", n.Usage.AccessCount)
 	}
@@ -390,7 +390,7 @@ func TestCompaction(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{CompactFrom: 20})
 	plain, err := recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, recall.Config{CompactFrom: 1 << 30})
-	r.must(err)
+	r.noError(err)
 	c := r.collection("things")
 	var ids []uuid.UUID
 	for i := range 10 {
@@ -402,7 +402,7 @@ func TestCompaction(t *testing.T) {
 	for round := range 40 {
 		for i, id := range ids[:5] {
 			w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: new(fmt.Sprintf("note %d says round%d", i, round))}, memory.Request{})
-			r.must(err)
+			r.noError(err)
 			if round == 15 && i == 2 {
 				middle = w.Revision
 			}
@@ -410,15 +410,15 @@ func TestCompaction(t *testing.T) {
 		r.search(c, recall.Query{Text: "note says"})
 	}
 	_, err = r.notes.Delete(t.Context(), r.all, c.ID.String(), ids[9], memory.Request{})
-	r.must(err)
+	r.noError(err)
 	same := func(v memory.View, text string) int {
 		t.Helper()
 		got, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: text, K: 50})
-		r.must(err)
+		r.noError(err)
 		want, err := plain.Search(t.Context(), r.all, v, recall.Query{Text: text, K: 50})
-		r.must(err)
-		if !slices.Equal(found(got), found(want)) {
-			t.Errorf("at %d, %q: %v, want %v", v.At, text, found(got), found(want))
+		r.noError(err)
+		if !slices.Equal(hitIDs(got), hitIDs(want)) {
+			t.Errorf("at %d, %q: %v, want %v", v.At, text, hitIDs(got), hitIDs(want))
 		}
 		for i := range got.Hits {
 			if got.Hits[i].Score != want.Hits[i].Score || got.Hits[i].Note.Content != want.Hits[i].Note.Content {
@@ -429,7 +429,7 @@ func TestCompaction(t *testing.T) {
 	}
 	at := func(c memory.Collection, rev memory.Revision) memory.View {
 		v, err := r.recall.Open(t.Context(), r.all, c.ID.String(), &rev, 0)
-		r.must(err)
+		r.noError(err)
 		return v
 	}
 	for range 2 {

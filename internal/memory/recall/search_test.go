@@ -77,7 +77,7 @@ func TestSearch(t *testing.T) {
 	}
 	// The vector of a note finds the note.
 	n, err := r.recall.Get(t.Context(), r.all, r.view(c), out.Hits[0].ID, true)
-	r.must(err)
+	r.noError(err)
 	near := r.search(c, recall.Query{Vector: n.Vector, K: 1, Embedding: true})
 	if near.Hits[0].ID != n.ID || near.Hits[0].Score < 0.999 || len(near.Hits[0].Note.Vector) != 384 || near.Mode != recall.Vector && near.Mode != "" {
 		t.Errorf("nearest is %+v", near.Hits[0])
@@ -95,15 +95,15 @@ func TestRareWord(t *testing.T) {
 	rare := r.add(c, "zyzzyva")
 	q := "the river and the old mill and the weir zyzzyva"
 	hybrid := r.search(c, recall.Query{Text: q})
-	if !slices.Contains(found(hybrid), rare) {
+	if !slices.Contains(hitIDs(hybrid), rare) {
 		t.Error("the rare word is not among the first")
 	}
 	vector := r.search(c, recall.Query{Text: q, Mode: recall.Vector})
-	if slices.Contains(found(vector), rare) {
+	if slices.Contains(hitIDs(vector), rare) {
 		t.Error("the case is not one: the vector finds it")
 	}
 	words := r.search(c, recall.Query{Text: "zyzzyva", Mode: recall.Lexical, K: 50})
-	if !slices.Equal(found(words), []uuid.UUID{rare}) || !slices.Equal(words.Hits[0].Sources, []recall.Source{"lexical"}) {
+	if !slices.Equal(hitIDs(words), []uuid.UUID{rare}) || !slices.Equal(words.Hits[0].Sources, []recall.Source{"lexical"}) {
 		t.Errorf("by words: %+v", words.Hits)
 	}
 	if none := r.search(c, recall.Query{Text: "unknownword", Mode: recall.Lexical}); len(none.Hits) != 0 {
@@ -127,12 +127,12 @@ func TestExpandLinks(t *testing.T) {
 	r.link(c, in, hit)
 	r.link(c, out, far, hit) // a circle
 	q := recall.Query{Text: "quantum tunnelling", Mode: recall.Lexical, K: 5}
-	if got := found(r.search(c, q)); !slices.Equal(got, []uuid.UUID{hit}) {
+	if got := hitIDs(r.search(c, q)); !slices.Equal(got, []uuid.UUID{hit}) {
 		t.Fatalf("without links: %v", got)
 	}
 	q.ExpandLinks, q.Explain = 1, true
 	one := r.search(c, q)
-	ids := found(one)
+	ids := hitIDs(one)
 	if len(ids) != 3 || ids[0] != hit || !slices.Contains(ids, out) || !slices.Contains(ids, in) {
 		t.Errorf("one step: %v", ids)
 	}
@@ -142,20 +142,20 @@ func TestExpandLinks(t *testing.T) {
 		}
 	}
 	q.ExpandLinks = 2
-	if ids := found(r.search(c, q)); len(ids) != 4 || !slices.Contains(ids, far) {
+	if ids := hitIDs(r.search(c, q)); len(ids) != 4 || !slices.Contains(ids, far) {
 		t.Errorf("two steps: %v", ids)
 	}
 	q.K = 2
-	if ids := found(r.search(c, q)); len(ids) != 2 || ids[0] != hit {
+	if ids := hitIDs(r.search(c, q)); len(ids) != 2 || ids[0] != hit {
 		t.Errorf("cut to k: %v", ids)
 	}
-	q.K, q.Filter = 5, parse(t, `{"field":"tags","op":"contains","value":"none"}`)
-	if ids := found(r.search(c, q)); len(ids) != 0 {
+	q.K, q.Filter = 5, parseFilter(t, `{"field":"tags","op":"contains","value":"none"}`)
+	if ids := hitIDs(r.search(c, q)); len(ids) != 0 {
 		t.Errorf("the filter lets %v pass", ids)
 	}
 }
 
-func parse(t *testing.T, s string) filter.Expr {
+func parseFilter(t *testing.T, s string) filter.Expr {
 	t.Helper()
 	e, err := filter.Parse([]byte(s))
 	if err != nil {
@@ -179,15 +179,15 @@ func TestEmptyAndBatch(t *testing.T) {
 	b := r.add(c, "boats and barges")
 	for text, want := range map[string][]uuid.UUID{"apples": {a}, "boats": nil} {
 		out, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: text, Mode: recall.Lexical})
-		r.must(err)
-		if !slices.Equal(found(out), want) && len(want)+len(out.Hits) > 0 {
-			t.Errorf("%s: %v", text, found(out))
+		r.noError(err)
+		if !slices.Equal(hitIDs(out), want) && len(want)+len(out.Hits) > 0 {
+			t.Errorf("%s: %v", text, hitIDs(out))
 		}
 	}
-	if got := found(r.search(c, recall.Query{Text: "boats", Mode: recall.Lexical})); !slices.Equal(got, []uuid.UUID{b}) {
+	if got := hitIDs(r.search(c, recall.Query{Text: "boats", Mode: recall.Lexical})); !slices.Equal(got, []uuid.UUID{b}) {
 		t.Errorf("a later view: %v", got)
 	}
-	if got := found(r.search(c, recall.Query{Messages: []recall.Message{{User: "hello", Assistant: "hi"}, {Role: "user", Content: "tell me of boats"}}, Mode: recall.Lexical})); !slices.Equal(got, []uuid.UUID{b}) {
+	if got := hitIDs(r.search(c, recall.Query{Messages: []recall.Message{{User: "hello", Assistant: "hi"}, {Role: "user", Content: "tell me of boats"}}, Mode: recall.Lexical})); !slices.Equal(got, []uuid.UUID{b}) {
 		t.Errorf("by dialogue: %v", got)
 	}
 }
@@ -235,15 +235,15 @@ func TestSearchRefuses(t *testing.T) {
 		}
 	}
 	_, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: "a\xff"})
-	r.is(err, fault.Malformed)
+	r.wantFault(err, fault.Malformed)
 	_, err = r.recall.Search(t.Context(), grant.Scope(r.tenant, uuid.Nil, "x", tenant.NotesWrite), v, recall.Query{Text: "x"})
-	r.is(err, fault.Forbidden)
+	r.wantFault(err, fault.Forbidden)
 	_, err = r.recall.Search(t.Context(), grant.Scope(uuid.New(), uuid.Nil, "x", tenant.NotesRead), v, recall.Query{Text: "x"})
-	r.is(err, fault.NotFound)
+	r.wantFault(err, fault.NotFound)
 	_, err = r.recall.Open(t.Context(), r.all, "things", new(memory.Revision(9)), 0)
-	r.is(err, fault.Invalid)
+	r.wantFault(err, fault.Invalid)
 	_, err = r.recall.Open(t.Context(), r.all, "nothing", nil, 0)
-	r.is(err, fault.NotFound)
+	r.wantFault(err, fault.NotFound)
 }
 
 // C054: the floor is the setting's, else the embedder's own, else 0.7.
@@ -280,7 +280,7 @@ func TestRerank(t *testing.T) {
 		return `{"scores":[{"id":0,"score":0.6},{"id":1,"score":0.9},{"id":7,"score":1}]}`, nil
 	}
 	out := r.search(c, q)
-	if got := found(out); !slices.Equal(got, []uuid.UUID{first, second}) || out.Hits[0].Score != 0.9 || out.Degraded != "" {
+	if got := hitIDs(out); !slices.Equal(got, []uuid.UUID{first, second}) || out.Hits[0].Score != 0.9 || out.Degraded != "" {
 		t.Errorf("got %v %+v", got, out)
 	}
 	call := r.model.calls[0]
@@ -292,16 +292,16 @@ func TestRerank(t *testing.T) {
 		return `{"scores":[{"id":0,"score":0.1},{"id":1,"score":0.2}]}`, nil
 	}
 	if out := r.search(c, q); len(out.Hits) != 0 {
-		t.Errorf("irrelevant notes stay: %v", found(out))
+		t.Errorf("irrelevant notes stay: %v", hitIDs(out))
 	}
 	r.model.answer = func(memory.Call) (string, error) { return "", fault.New(fault.Unavailable, "down") }
 	out = r.search(c, q)
-	if got := found(out); !slices.Equal(got, []uuid.UUID{second, first}) || out.Degraded == "" {
+	if got := hitIDs(out); !slices.Equal(got, []uuid.UUID{second, first}) || out.Degraded == "" {
 		t.Errorf("coarse: %v %+v", got, out)
 	}
 	calls := len(r.model.calls)
 	out = r.search(c, recall.Query{Text: "xylophone zebra", Rerank: recall.RerankModel})
-	if slices.Contains(found(out), far) || len(r.model.calls) != calls {
+	if slices.Contains(hitIDs(out), far) || len(r.model.calls) != calls {
 		t.Error("the model was asked about noise")
 	}
 }
@@ -314,11 +314,11 @@ func TestEmbedderDown(t *testing.T) {
 	r.embedder.down.Store(true)
 	id := r.add(c, "stored without a vector") // still a note
 	out := r.search(c, recall.Query{Text: "vector"})
-	if !slices.Equal(found(out), []uuid.UUID{id}) || out.Degraded == "" || out.Mode != recall.Hybrid {
+	if !slices.Equal(hitIDs(out), []uuid.UUID{id}) || out.Degraded == "" || out.Mode != recall.Hybrid {
 		t.Errorf("got %+v", out)
 	}
 	_, err := r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "vector", Mode: recall.Vector})
-	r.is(err, fault.Unavailable)
+	r.wantFault(err, fault.Unavailable)
 	out = r.search(c, recall.Query{Text: "vector", Mode: recall.Lexical})
 	if len(out.Hits) != 1 || out.Degraded != "" {
 		t.Errorf("words need no embedder: %+v", out)
@@ -334,39 +334,39 @@ func TestScoreBudgetFilterAndTime(t *testing.T) {
 	q := recall.Query{Text: "one two three four five", Mode: recall.Lexical}
 	all := r.search(c, q)
 	q.MinScore = new(all.Hits[0].Score)
-	if got := found(r.search(c, q)); !slices.Equal(got, []uuid.UUID{a}) {
+	if got := hitIDs(r.search(c, q)); !slices.Equal(got, []uuid.UUID{a}) {
 		t.Errorf("minimum score: %v", got)
 	}
 	q.MinScore, q.TokenBudget, q.Explain = nil, 10, true
 	out := r.search(c, q)
-	if got := found(out); !slices.Equal(got, []uuid.UUID{a}) || out.Hits[0].Explain.Tokens == 0 {
+	if got := hitIDs(out); !slices.Equal(got, []uuid.UUID{a}) || out.Hits[0].Explain.Tokens == 0 {
 		t.Errorf("budget: %+v", out)
 	}
-	q = recall.Query{Text: "one two three", Filter: parse(t, `{"field":"tags","op":"contains","value":"drop"}`)}
-	if got := found(r.search(c, q)); !slices.Equal(got, []uuid.UUID{b}) {
+	q = recall.Query{Text: "one two three", Filter: parseFilter(t, `{"field":"tags","op":"contains","value":"drop"}`)}
+	if got := hitIDs(r.search(c, q)); !slices.Equal(got, []uuid.UUID{b}) {
 		t.Errorf("filter: %v", got)
 	}
 	// C058, C057: deletions and changes are visible at once, and the past with as_of.
 	_, err := r.notes.Delete(t.Context(), r.all, c.ID.String(), a, memory.Request{})
-	r.must(err)
+	r.noError(err)
 	_, err = r.notes.Patch(t.Context(), r.all, c.ID.String(), b, notes.NotePatch{Content: new("eleven twelve")}, memory.Request{})
-	r.must(err)
-	if got := found(r.search(c, recall.Query{Text: "one two three", Mode: recall.Lexical})); len(got) != 0 {
+	r.noError(err)
+	if got := hitIDs(r.search(c, recall.Query{Text: "one two three", Mode: recall.Lexical})); len(got) != 0 {
 		t.Errorf("still found: %v", got)
 	}
 	then, err := r.recall.Open(t.Context(), r.all, c.ID.String(), new(memory.Revision(2)), 0)
-	r.must(err)
+	r.noError(err)
 	past, err := r.recall.Search(t.Context(), r.all, then, recall.Query{Text: "one two three", Mode: recall.Lexical})
-	r.must(err)
+	r.noError(err)
 	if len(past.Hits) != 2 || past.Revision != 2 || past.Hits[0].Note.Content == "eleven twelve" {
 		t.Errorf("as of 2: %+v", past)
 	}
 	_, err = r.recall.Open(t.Context(), r.all, c.ID.String(), nil, 4)
-	r.must(err)
+	r.noError(err)
 	fast, err := recall.New(recall.Deps{Store: r.store, Embedders: r.embedder}, recall.Config{MinRevisionWait: 30 * time.Millisecond})
-	r.must(err)
+	r.noError(err)
 	_, err = fast.Open(t.Context(), r.all, c.ID.String(), nil, 5)
-	r.is(err, fault.Invalid)
+	r.wantFault(err, fault.Invalid)
 }
 
 // C013, C014: a search counts each note that it returns once, at its time;
@@ -378,18 +378,18 @@ func TestUsage(t *testing.T) {
 	a, b := r.add(c, "counted words"), r.add(c, "other matters")
 	usage := func(c memory.Collection, id uuid.UUID) memory.Usage {
 		n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
-		r.must(err)
+		r.noError(err)
 		return n.Usage
 	}
-	r.pass(time.Hour)
+	r.advance(time.Hour)
 	searched := r.clock()
 	q := recall.Query{Text: "counted words", Mode: recall.Lexical}
 	r.search(c, q)
 	if u := usage(c, a); u.AccessCount != 1 || !u.LastAccess.Equal(searched) || u.Strength != 1 {
 		t.Errorf("before the flush: %+v", u)
 	}
-	r.must(r.recall.Flush(t.Context()))
-	r.pass(time.Hour)
+	r.noError(r.recall.Flush(t.Context()))
+	r.advance(time.Hour)
 	r.search(c, q)
 	if u := usage(c, a); u.AccessCount != 2 || !u.LastAccess.Equal(searched.Add(time.Hour)) {
 		t.Errorf("after the flush: %+v", u)
@@ -397,9 +397,9 @@ func TestUsage(t *testing.T) {
 	q.Internal = true
 	r.search(c, q)
 	vectors, err := r.embedder.Embed(t.Context(), r.all, []string{q.Text})
-	r.must(err)
+	r.noError(err)
 	near, err := r.recall.Nearest(t.Context(), r.all, r.view(c), memory.NearestQuery{Vector: vectors[0].Vector, Limit: 2})
-	r.must(err)
+	r.noError(err)
 	if len(near) != 2 {
 		t.Errorf("nearest are %+v", near)
 	}
@@ -410,22 +410,22 @@ func TestUsage(t *testing.T) {
 		t.Errorf("not returned, but counted: %+v", u)
 	}
 	// Counting in a fork does not touch the base.
-	r.must(r.recall.Flush(t.Context()))
+	r.noError(r.recall.Flush(t.Context()))
 	f := r.fork(c, nil)
 	if u := usage(f, a); u.AccessCount != 2 {
 		t.Errorf("the fork shows %+v", u)
 	}
 	q.Internal = false
 	r.search(f, q)
-	r.must(r.recall.Stop(t.Context()))
+	r.noError(r.recall.Stop(t.Context()))
 	if u, base := usage(f, a), usage(c, a); u.AccessCount != 3 || base.AccessCount != 2 {
 		t.Errorf("fork %+v, base %+v", u, base)
 	}
 	// A deleted collection does not prevent the counts of others.
 	r.search(c, q)
 	r.search(f, q)
-	r.must(r.collections.Delete(t.Context(), r.all, f.ID.String(), false))
-	r.must(r.recall.Flush(t.Context()))
+	r.noError(r.collections.Delete(t.Context(), r.all, f.ID.String(), false))
+	r.noError(r.recall.Flush(t.Context()))
 	if u := usage(c, a); u.AccessCount != 3 {
 		t.Errorf("got %+v", u)
 	}
