@@ -10,9 +10,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Hot lists the visible notes with the most recent use, the hottest first (notes:read); limit is
-// 1..200, 0 is 50. Counts of this process are written first; those of other processes may be
-// Config.FlushEvery old.
+// Hot lists the visible notes with the highest memory.HotScore, the hottest first (notes:read);
+// limit is 1..200, 0 is 50. Counts of this process are written first; those of other processes may
+// be Config.FlushEvery old.
 func (r *Service) Hot(ctx context.Context, s tenant.Scope, v memory.View, limit int) ([]HotNote, error) {
 	if err := checkRead(s, &v); err != nil {
 		return nil, err

@@ -132,16 +132,16 @@ func (g *registry) openView(ctx context.Context, s tenant.Scope, v memory.View, 
 
 // lookup returns the key and the index of the view's i-th layer; the index is nil if there is none,
 // or if it was filled from another parent or before an erasure. The caller holds the lock.
-func (g *registry) lookup(v *memory.View, i int, at int64) (key layerKey, below uuid.UUID, e *layerEntry) {
+func (g *registry) lookup(v *memory.View, i int, at int64) (key layerKey, parent uuid.UUID, e *layerEntry) {
 	key = layerKey{layer: v.Layers[i].Collection, embedder: v.Collection.Embedder, vectors: v.Collection.Reembedded, at: at}
 	if i+1 < len(v.Layers) {
-		below = v.Layers[i+1].Collection
+		parent = v.Layers[i+1].Collection
 	}
 	e, ok := g.layers[key]
-	if !ok || e.parent != below || e.epoch < v.Layers[i].EraseEpoch {
-		return key, below, nil
+	if !ok || e.parent != parent || e.epoch < v.Layers[i].EraseEpoch {
+		return key, parent, nil
 	}
-	return key, below, e
+	return key, parent, e
 }
 
 // isCold reports whether a read of the view would wait until a layer is filled. The index of a copy
@@ -170,14 +170,14 @@ func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := v.Layers[i]
-	key, below, e := g.lookup(v, i, at)
+	key, parent, e := g.lookup(v, i, at)
 	if i == 0 && v.Collection.State == memory.CollectionCopying {
-		// Rows are still added below its head, so the index cannot be kept.
-		return newEntry(key, below, l.EraseEpoch, v.Collection.Dim)
+		// Rows are still added parent its head, so the index cannot be kept.
+		return newEntry(key, parent, l.EraseEpoch, v.Collection.Dim)
 	}
 	if e == nil {
 		var err error
-		if e, err = newEntry(key, below, l.EraseEpoch, v.Collection.Dim); err != nil {
+		if e, err = newEntry(key, parent, l.EraseEpoch, v.Collection.Dim); err != nil {
 			return nil, err
 		}
 		g.layers[key] = e
@@ -197,12 +197,12 @@ func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
 	return e, nil
 }
 
-func newEntry(key layerKey, below uuid.UUID, epoch int64, dimensions int) (*layerEntry, error) {
+func newEntry(key layerKey, parent uuid.UUID, epoch int64, dimensions int) (*layerEntry, error) {
 	made, err := index.NewLayer(index.Config{Dimensions: dimensions})
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the index could not be created")
 	}
-	return &layerEntry{key: key, parent: below, epoch: epoch, index: made, updateLock: make(chan struct{}, 1), bounds: map[int64]int64{}}, nil
+	return &layerEntry{key: key, parent: parent, epoch: epoch, index: made, updateLock: make(chan struct{}, 1), bounds: map[int64]int64{}}, nil
 }
 
 // enforceBudget drops the least recently used indexes until the others fit into the budget. It never
