@@ -172,7 +172,7 @@ func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
 	l := v.Layers[i]
 	key, parent, e := g.lookup(v, i, at)
 	if i == 0 && v.Collection.State == memory.CollectionCopying {
-		// Rows are still added parent its head, so the index cannot be kept.
+		// Rows are still added below its head, so the index cannot be kept.
 		return newEntry(key, parent, l.EraseEpoch, v.Collection.Dim)
 	}
 	if e == nil {
