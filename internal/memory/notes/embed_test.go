@@ -53,10 +53,10 @@ func TestEmbedAll(t *testing.T) {
 		t.Errorf("of nothing: %v, %v", made, err)
 	}
 	for says, spoil := range map[string]func(made []memory.Embedding) []memory.Embedding{
-		"gave 1 vectors for 2 texts": func(made []memory.Embedding) []memory.Embedding { return made[1:] },
-		"383 dimensions instead":     func(made []memory.Embedding) []memory.Embedding { made[1].Vector = made[1].Vector[1:]; return made },
-		"0 dimensions instead":       func(made []memory.Embedding) []memory.Embedding { made[0] = memory.Embedding{}; return made },
-		"element 5 ":                 func(made []memory.Embedding) []memory.Embedding { made[1].Vector[5] = float32(math.NaN()); return made },
+		"returned 1 vectors for 2 texts": func(made []memory.Embedding) []memory.Embedding { return made[1:] },
+		"383 dimensions instead":         func(made []memory.Embedding) []memory.Embedding { made[1].Vector = made[1].Vector[1:]; return made },
+		"0 dimensions instead":           func(made []memory.Embedding) []memory.Embedding { made[0] = memory.Embedding{}; return made },
+		"element 5 ":                     func(made []memory.Embedding) []memory.Embedding { made[1].Vector[5] = float32(math.NaN()); return made },
 		"element 6 ": func(made []memory.Embedding) []memory.Embedding {
 			made[0].Vector[6] = float32(math.Inf(1))
 			return made
