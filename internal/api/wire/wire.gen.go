@@ -721,6 +721,9 @@ type ContextRequest struct {
 	// and is close for English prose. `SLIPBOX_CONTEXT_ENCODING` sets the default.
 	Encoding *TokenEncoding `json:"encoding,omitempty"`
 
+	// ExpandLinks Follow links this far, in both directions, and select from the linked notes too.
+	ExpandLinks *int `json:"expand_links,omitempty"`
+
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `kind`, `tags`, `keywords`, `category`, `importance`,
 	// `occurred_at`, `created_at`, `state`, `attributes.<path>`.

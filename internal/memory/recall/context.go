@@ -40,6 +40,7 @@ type ContextQuery struct {
 	Order       Order           // default time
 	Mode        Mode            // default hybrid
 	K           int             // candidates, 1..200; 0 is the policy's, else 50
+	ExpandLinks int             // 0..2, as in [Query]
 	Filter      filter.Expr     // as in [Query]
 	MinScore    *float64
 	Profile     Profile            // as in [Query]
@@ -73,7 +74,7 @@ type Citation = contexts.Citation
 // what the collection's policy decides. It returns the search for candidates and its words.
 func (q *ContextQuery) check(encoding search.Encoding, applyReading func(*Query)) (Query, string, error) {
 	candidates := Query{
-		Text: q.Text, Messages: q.Messages, Mode: q.Mode, K: q.K, Filter: q.Filter, MinScore: q.MinScore,
+		Text: q.Text, Messages: q.Messages, Mode: q.Mode, K: q.K, ExpandLinks: q.ExpandLinks, Filter: q.Filter, MinScore: q.MinScore,
 		Profile: q.Profile, Weights: q.Weights, Reference: q.Reference,
 		Internal: true, // a candidate that the context does not show is not recalled
 	}

@@ -180,6 +180,36 @@ func TestContextCitesVersions(t *testing.T) {
 	})
 }
 
+// C019: the context of a query also shows notes that are linked to its hits, and no more than k.
+func TestContextExpandsLinks(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, r *fixture) {
+		t.Helper()
+		c := r.collection("linked")
+		hit := r.add(c, "The ferry leaves at seven.")
+		var linked []uuid.UUID
+		for _, content := range []string{"Cabins have bunk beds.", "Coffee is sold on deck.", "Dogs travel free.", "Parking costs nine euros.", "Storms close the harbor."} {
+			linked = append(linked, r.add(c, content))
+		}
+		r.link(c, hit, linked...)
+		q := recall.ContextQuery{Text: "ferry", Mode: recall.Lexical}
+		if out := r.context(c, q); len(out.Citations) != 1 {
+			t.Fatalf("without links: %+v", out)
+		}
+		q.ExpandLinks = 1
+		if out := r.context(c, q); len(out.Citations) != 6 || !strings.Contains(out.Text, "harbor") {
+			t.Errorf("with links: %+v", out)
+		}
+		if q.K = 3; len(r.context(c, q).Citations) != 3 {
+			t.Errorf("at most k: %+v", r.context(c, q))
+		}
+		q.ExpandLinks = 3
+		if _, err := r.recall.Context(t.Context(), r.all, r.view(c), q); !fault.Is(err, fault.Invalid) {
+			t.Error("three steps are not refused")
+		}
+	})
+}
+
 // C013, C014: the notes that a context shows count as recalled, and the others do not.
 func TestContextCounts(t *testing.T) {
 	t.Parallel()

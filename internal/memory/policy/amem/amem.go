@@ -106,7 +106,7 @@ func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (mem
 	for _, field := range missing {
 		switch field {
 		case "keywords":
-			n.Keywords = policy.CleanKeywords(a.Keywords, c.MaxKeywords, speaker)
+			n.Keywords = completeKeywords(policy.CleanKeywords(a.Keywords, c.MaxKeywords, speaker), &n, c.MaxKeywords, speaker)
 		case "tags":
 			n.Tags = policy.CleanTerms(a.Tags, c.MaxTags)
 		case "context":
@@ -118,6 +118,19 @@ func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (mem
 	}
 	n.Analyst = answer.Analyst
 	return n, nil
+}
+
+// minKeywords is how many keywords a note has, as the prompt demands.
+const minKeywords = 3
+
+// completeKeywords adds key phrases of the content when the analyst named fewer than
+// minKeywords. A short note may have no more.
+func completeKeywords(have []string, n *memory.Note, limit int, speaker string) []string {
+	if len(have) >= minKeywords {
+		return have
+	}
+	more := text.Keyphrases(n.Content, 2*minKeywords, speaker)
+	return policy.CleanKeywords(append(have, more...), min(limit, minKeywords), speaker)
 }
 
 // missingFields returns the names of the described fields that the caller did not

@@ -304,6 +304,16 @@ func TestPrepare(t *testing.T) {
 			}
 		})
 	}
+	t.Run("C005 a model that names one keyword is completed from the content", func(t *testing.T) {
+		t.Parallel()
+		n := base
+		n.Content = "Bees in the orchard survive the frost because the straw keeps their hives dry."
+		d := &policytest.Desk{Answers: map[string]string{"analyze": `{"keywords":["winter"],"context":"How bees survive.","tags":["nature","fact","note"]}`}}
+		got, err := newAMem(t).Prepare(t.Context(), d, n)
+		if err != nil || len(got.Keywords) != 3 || got.Keywords[0] != "winter" {
+			t.Errorf("%q, %v", got.Keywords, err)
+		}
+	})
 	t.Run("C009 an unusable answer is an error that says so", func(t *testing.T) {
 		t.Parallel()
 		d := &policytest.Desk{Answers: map[string]string{"analyze": `{"keywords":"none"}`}}
