@@ -18,7 +18,7 @@ keep_inputs() {
 	[[ -d $from ]] || return 0
 	mkdir -p "$to"
 	find "$from" -type f -printf '%s %p\n' | sort -n | awk '$1 <= 4096' | head -n "$keep" |
-		while read -r size file; do cp -n "$file" "$to/"; done
+		while read -r _ file; do cp -n "$file" "$to/"; done
 }
 
 targets=$(go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir pkg; do

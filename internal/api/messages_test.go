@@ -275,7 +275,7 @@ func TestSearchMessages(t *testing.T) {
 	}
 }
 
-// wait=evolved answers when the policy has processed the messages.
+// A call with wait=evolved answers when the policy has processed the messages.
 func TestMessagesWait(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)

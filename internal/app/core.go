@@ -295,7 +295,7 @@ func (c *core) flushBackground(ctx context.Context) error {
 	return err
 }
 
-// release releases what open acquired, in reverse order.
+// disconnect releases what open acquired, in reverse order.
 func (c *core) disconnect(ctx context.Context) error {
 	errs := []error{c.redis.Close()}
 	if c.telemetry != nil {

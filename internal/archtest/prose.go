@@ -196,14 +196,20 @@ func (r *reader) node(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
 		r.doc(n.Doc)
+		r.docName(n.Doc, n.Name)
 		r.names(n.Name)
 	case *ast.GenDecl:
 		r.doc(n.Doc)
+		if len(n.Specs) == 1 {
+			r.docName(n.Doc, declared(n.Specs[0])...)
+		}
 	case *ast.TypeSpec:
 		r.doc(n.Doc)
+		r.docName(n.Doc, n.Name)
 		r.names(n.Name)
 	case *ast.ValueSpec:
 		r.doc(n.Doc)
+		r.docName(n.Doc, n.Names...)
 		r.names(n.Names...)
 	case *ast.Field:
 		r.doc(n.Doc)
@@ -244,6 +250,32 @@ func (r *reader) doc(doc *ast.CommentGroup) {
 		if after, ok := strings.CutPrefix(rest, o.verb); ok && (after == "" || strings.ContainsAny(after[:1], " \n.,:;")) {
 			r.remarkf(doc.Pos(), "the doc comment opens with %q; write: %s", o.verb, o.instead)
 		}
+	}
+}
+
+// declared returns the names that a declaration declares.
+func declared(spec ast.Spec) []*ast.Ident {
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		return []*ast.Ident{s.Name}
+	case *ast.ValueSpec:
+		return s.Names
+	}
+	return nil
+}
+
+// docName checks that a doc comment that opens with a name opens with the declared one: a
+// renamed function keeps its comment otherwise.
+func (r *reader) docName(doc *ast.CommentGroup, names ...*ast.Ident) {
+	if doc == nil || len(names) == 0 {
+		return
+	}
+	first := strings.TrimRight(strings.SplitN(strings.TrimSpace(doc.Text()), " ", 2)[0], ",.:;")
+	if letter, _ := utf8.DecodeRuneInString(first); !unicode.IsLower(letter) {
+		return
+	}
+	if !slices.ContainsFunc(names, func(id *ast.Ident) bool { return id.Name == first || id.Name+"'s" == first }) {
+		r.remarkf(doc.Pos(), "the doc comment opens with %q, the name is %s", first, names[0].Name)
 	}
 }
 

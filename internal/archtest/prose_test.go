@@ -49,6 +49,8 @@ func TestCheckComments(t *testing.T) {
 		{"name of a variable", "func f() {\n\tcolour := 1\n\t_ = colour\n}", "\"colour\" in the name colour"},
 		{"name of a parameter", "func f(favouriteID int) {}", "\"favourite\" in the name favouriteID"},
 		{"name of another package", "func f() { x.Neighbour() }", ""},
+		{"another name", "// write reads a note.\nfunc read() {}", "opens with \"write\", the name is read"},
+		{"no name", "// A note is read.\nfunc read() {}", ""},
 		{"long comment", "// " + strings.Repeat("x", 138), "141 columns"},
 		{"long trailing comment", "var x = \"" + strings.Repeat("x", 120) + "\" // a number of things", "columns"},
 		{"long line without a comment", "var x = \"" + strings.Repeat("x", 140) + "\"", ""},
