@@ -29,9 +29,15 @@ func (h *core) bulkNotes(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkBulkCost(rawBody(c)); err != nil {
+		return err
+	}
 	lines := make([]notes.BulkLine, len(raw))
 	whole := conditions(c).Idempotency
 	for i, line := range raw {
+		if err := c.Request.Context().Err(); err != nil {
+			return fmt.Errorf("read a bulk: %w", err)
+		}
 		lines[i] = h.bulkLine(c, line)
 		if lines[i].Err == nil && lines[i].Once == nil && whole != nil {
 			once := *whole
@@ -60,7 +66,7 @@ func (h *core) bulkNotes(c *gin.Context) error {
 
 // bulkLine decodes a line with the same refusals as a body of its own.
 func (h *core) bulkLine(c *gin.Context, line []byte) notes.BulkLine {
-	in, err := bindLine[wire.BulkNote](h.Server, "BulkNote", line)
+	in, err := bindLine[wire.BulkNote](c.Request.Context(), h.Server, "BulkNote", line)
 	if err != nil {
 		return notes.BulkLine{Err: err}
 	}

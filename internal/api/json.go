@@ -20,15 +20,9 @@ const maxJSONDepth = 64
 // more data after the value. Invalid: nesting beyond maxJSONDepth, or a NUL character. Numbers are
 // json.Number.
 func parseJSON(raw []byte) (any, error) {
-	if !utf8.Valid(raw) {
-		return nil, fault.New(fault.Malformed, "the body is not valid UTF-8")
-	}
-	scan := scanJSON(raw)
-	if scan.loneSurrogate {
-		return nil, fault.New(fault.Malformed, `the body has a \u escape that is half of a surrogate pair`)
-	}
-	if scan.depth > maxJSONDepth {
-		return nil, fault.New(fault.Invalid, "the body is nested deeper than %d", maxJSONDepth)
+	scan, err := checkEncoding(raw)
+	if err != nil {
+		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -42,7 +36,7 @@ func parseJSON(raw []byte) (any, error) {
 	// The decoder keeps the last of two equal keys and another reader might keep the first, so such
 	// a body is ambiguous.
 	if countMembers(v) != scan.members {
-		return nil, fault.New(fault.Malformed, "an object names the same key twice")
+		return nil, errRepeatedKey()
 	}
 	if scan.nul {
 		path := findNUL(v, "")
@@ -52,6 +46,26 @@ func parseJSON(raw []byte) (any, error) {
 		}
 	}
 	return v, nil
+}
+
+// checkEncoding refuses a text for its encoding, its escapes or its nesting.
+func checkEncoding(raw []byte) (jsonScan, error) {
+	var scan jsonScan
+	if !utf8.Valid(raw) {
+		return scan, fault.New(fault.Malformed, "the body is not valid UTF-8")
+	}
+	scan = scanJSON(raw)
+	if scan.loneSurrogate {
+		return scan, fault.New(fault.Malformed, `the body has a \u escape that is half of a surrogate pair`)
+	}
+	if scan.depth > maxJSONDepth {
+		return scan, fault.New(fault.Invalid, "the body is nested deeper than %d", maxJSONDepth)
+	}
+	return scan, nil
+}
+
+func errRepeatedKey() error {
+	return fault.New(fault.Malformed, "an object names the same key twice")
 }
 
 // malformed describes a decoder's error without repeating input.
@@ -86,6 +100,7 @@ func unmarshal(raw []byte, into any) error {
 type jsonScan struct {
 	members       int // object members: colons outside strings
 	depth         int // deepest nesting
+	cost          int // of the values when decoded: 1 for each, and 2 more for an object
 	nul           bool
 	loneSurrogate bool
 }
@@ -99,8 +114,14 @@ func scanJSON(raw []byte) jsonScan {
 		case '{', '[':
 			depth++
 			s.depth = max(s.depth, depth)
+			s.cost++
+			if raw[i] == '{' {
+				s.cost += 2
+			}
 		case '}', ']':
 			depth--
+		case ',':
+			s.cost++
 		case ':':
 			s.members++
 		case '"':

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -45,7 +46,7 @@ func rawBody(c *gin.Context) []byte {
 
 // bindLine decodes one NDJSON line and validates it against a schema of the contract, with the same
 // refusals as a body of its own.
-func bindLine[T any](s *Server, schema string, line []byte) (T, error) {
+func bindLine[T any](ctx context.Context, s *Server, schema string, line []byte) (T, error) {
 	var v T
 	sch, err := s.doc.schema(schema)
 	if err != nil {
@@ -54,11 +55,7 @@ func bindLine[T any](s *Server, schema string, line []byte) (T, error) {
 	if len(line) > memory.MaxBulkLineBytes {
 		return v, fault.New(fault.TooLarge, "the line is larger than %d bytes", memory.MaxBulkLineBytes)
 	}
-	value, err := parseJSON(line)
-	if err != nil {
-		return v, err
-	}
-	if err := checkSchema(sch, value, len(line), ""); err != nil {
+	if err := checkBody(ctx, sch, line); err != nil {
 		return v, err
 	}
 	err = unmarshal(line, &v)

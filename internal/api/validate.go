@@ -236,11 +236,7 @@ func (o *operation) readBody(c *gin.Context) error {
 		}
 		return nil
 	}
-	value, err := parseJSON(raw)
-	if err != nil {
-		return err
-	}
-	return checkSchema(o.body, value, len(raw), "")
+	return checkBody(r.Context(), o.body, raw)
 }
 
 // checkMedia refuses other content types and encodings. Without a content type, the operation's own
