@@ -60,8 +60,8 @@ func checkPieces(ctx context.Context, schema *openapi3.Schema, raw []byte, size 
 	if err := checkCost(scan.cost, minValueBudget+len(raw)/bytesPerValue); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(raw, &syntaxOnly{}); err != nil {
-		return malformed(err)
+	if !json.Valid(raw) {
+		return malformed(json.Unmarshal(raw, &syntaxOnly{}))
 	}
 	if hasRepeatedKey(raw) {
 		return errRepeatedKey()
@@ -219,11 +219,14 @@ func (p *pieces) piece(schema *openapi3.Schema, raw []byte, at *place) error {
 	return checkSchema(schema, v, len(p.raw), at.String())
 }
 
-// decodePiece decodes a value. Numbers are json.Number; they have a short way, since lists of them
-// are long.
+// decodePiece decodes a value of valid JSON. Numbers are json.Number. Numbers, of which there are
+// many, and plain strings, which may be long, do not need the decoder.
 func decodePiece(raw []byte) (any, error) {
 	if raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9' {
 		return json.Number(raw), nil
+	}
+	if raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -340,12 +343,7 @@ func skipValue(raw []byte, i, limit int) (end int, within bool) {
 		case '}', ']':
 			depth--
 		case '"':
-			for i++; i < limit && raw[i] != '"'; i++ {
-				if raw[i] == '\\' {
-					i++
-				}
-			}
-			if i >= limit {
+			if i = endOfString(raw[:limit], i+1); i >= limit {
 				return limit, false
 			}
 		case ',', ':', ' ', '\t', '\r', '\n':
@@ -360,6 +358,24 @@ func skipValue(raw []byte, i, limit int) (end int, within bool) {
 		}
 	}
 	return limit, false
+}
+
+// endOfString returns the position of the quote that closes the string whose text begins at i, or
+// the length of raw or more.
+func endOfString(raw []byte, i int) int {
+	n := bytes.IndexByte(raw[i:], '"')
+	if n < 0 {
+		return len(raw)
+	}
+	if bytes.IndexByte(raw[i:i+n], '\\') < 0 {
+		return i + n
+	}
+	for ; i < len(raw) && raw[i] != '"'; i++ {
+		if raw[i] == '\\' {
+			i++
+		}
+	}
+	return i
 }
 
 func endsScalar(b byte) bool {

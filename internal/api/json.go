@@ -133,6 +133,9 @@ func scanJSON(raw []byte) jsonScan {
 
 // scanString returns the position of the closing quote, or of the end.
 func (s *jsonScan) scanString(raw []byte, i int) int {
+	if n := bytes.IndexByte(raw[i:], '"'); n >= 0 && bytes.IndexByte(raw[i:i+n], '\\') < 0 {
+		return i + n
+	}
 	for ; i < len(raw) && raw[i] != '"'; i++ {
 		if raw[i] != '\\' || i+1 >= len(raw) {
 			continue
