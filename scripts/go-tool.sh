@@ -39,7 +39,7 @@ build_tool() {
 	: >"$build/log"
 	show_progress "$name $version" "$build/log" 9>&- &
 	progress=$!
-	trap 'kill "$progress" 2>/dev/null; rm -rf "$build"' EXIT
+	trap 'kill "$progress" 2>/dev/null || :; rm -rf "$build"' EXIT
 	# GOFLAGS of the project (-mod, -race) must not leak into the tool's build. -v lists the
 	# packages as they are compiled.
 	if ! GOBIN=$build GOFLAGS=-buildvcs=false go install -v "$@" >"$build/log" 2>&1; then
@@ -47,7 +47,7 @@ build_tool() {
 		echo "$name $version could not be built" >&2
 		exit 1
 	fi
-	kill "$progress" 2>/dev/null
+	kill "$progress" 2>/dev/null || :
 	mv -f "$build/$name" "$dir/$name"
 	echo "$name $version: built" >&2
 }
