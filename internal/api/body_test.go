@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -72,7 +71,7 @@ func TestWrongBodiesAreCheap(t *testing.T) { //nolint:paralleltest // measures a
 	ops := jsonOperations(t)
 	handlers := map[string]handler{}
 	for id := range ops {
-		handlers[id] = func(c *gin.Context) error { return noContent(c) }
+		handlers[id] = noContent
 	}
 	b := newBench(t, DefaultConfig(), handlers)
 	mebibyte, part := wrongElements(1<<20-64<<10), wrongElements(192<<10)
@@ -174,7 +173,7 @@ func TestOrdinaryBodiesMayHaveTheirValues(t *testing.T) {
 // names, with its reason.
 func TestPiecesAreValidatedAsAWhole(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not a secret
+	rng := rand.New(rand.NewPCG(1, 2))
 	accepted, refused := 0, 0
 	for id, op := range jsonOperations(t) {
 		for range 300 {
