@@ -57,13 +57,13 @@ RACE_PACKAGES := \
 # Tables of what a model may answer, for each policy. They say nothing about a store.
 ANSWERS := PoliciesAnd(Trouble|HostileText|OddAnswers)|PoorModels|EveryCallOfEveryPolicy
 # Figures, and tests that compare much data with what it should be.
-FIGURES := Recall|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
+FIGURES := Recall|WrongBodies|SearchIsInvariant|Noise|Golden|KernelsAgree|LoCoMo|VectorRecall|BytesMatchTheHeap|EightLayersMadeIndependent|Move
 # What these packages test without the race detector: it computes for long, and starts no
 # goroutine that other tests do not start.
 WITHOUT_RACE          := ^Test($(FIGURES)|$(ANSWERS)|PoolerModes)
 WITHOUT_RACE_PACKAGES := \
 	internal/app internal/memory/engine internal/store/postgres internal/store/sqlite internal/memory/recall \
-	internal/index internal/encoder
+	internal/index internal/encoder internal/api
 
 # SQLite is C that was translated to Go. Its own reads and writes are not checked for races:
 # they are not ours, and make the tests four times as slow.
