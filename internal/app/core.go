@@ -151,7 +151,11 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	if err := c.buildServices(models); err != nil {
 		return err
 	}
-	c.Waiters = jobs.NewWaiters(c.Store, jobs.WaitConfig{PerTenant: c.cfg.Limits.WaitersPerTenant})
+	waiting := jobs.WaitConfig{PerTenant: c.cfg.Limits.WaitersPerTenant}
+	if c.cfg.Servers() {
+		waiting.Notified = c.bus.Listening // false without Redis: other processes run jobs too
+	}
+	c.Waiters = jobs.NewWaiters(c.Store, waiting)
 	return nil
 }
 
@@ -218,16 +222,19 @@ func (c *core) buildWorker(q queue.Config) (err error) {
 	c.jobs, err = worker.New(
 		worker.Deps{
 			Store: c.Store, Engine: c.Engine, Clone: c.Clones, Log: c.log,
-			Import: c.Imports.Run, JobChanged: c.onJob, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
+			Import: c.Imports.Run, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
 		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
 	)
 	return err
 }
 
-// onCommit is called after each commit. It wakes the runners of jobs and publishes the new
-// revision to the other processes.
+// onCommit is called after each commit. It wakes those who wait for a job and the runners of jobs,
+// and publishes what changed to the other processes.
 func (c *core) onCommit(ch store.Change) {
+	for _, j := range ch.Jobs {
+		c.Waiters.Notify(j.ID, j.Ended)
+	}
 	if c.redis == nil {
 		if c.jobs != nil && len(ch.Stages) > 0 {
 			c.jobs.Wake()
@@ -238,22 +245,22 @@ func (c *core) onCommit(ch store.Change) {
 	for _, s := range ch.Stages {
 		c.wakeups.Send(ctx, memory.Due{Tenant: ch.Tenant, Collection: ch.Collection}, s)
 	}
-	if ch.Revision > 0 {
-		c.bus.Publish(ctx, redis.News{Tenant: ch.Tenant, Collection: ch.Collection, Revision: int64(ch.Revision)})
+	news := redis.News{Tenant: ch.Tenant, Collection: ch.Collection, Revision: int64(ch.Revision)}
+	for _, j := range ch.Jobs {
+		news.Job, news.Unended = j.ID, !j.Ended
+		c.bus.Publish(ctx, news)
+		news.Revision = 0 // published already
 	}
-}
-
-// onJob is called when a job of this process starts, changes its stage or ends.
-func (c *core) onJob(tenantID, job uuid.UUID) {
-	c.Waiters.Notify(job)
-	c.bus.Publish(context.Background(), redis.News{Tenant: tenantID, Job: job})
+	if news.Revision > 0 {
+		c.bus.Publish(ctx, news)
+	}
 }
 
 // onNews handles news from any process: it wakes those who wait for the job, and updates a
 // loaded index before the next search.
 func (c *core) onNews(ctx context.Context, n redis.News) {
 	if n.Job != uuid.Nil {
-		c.Waiters.Notify(n.Job)
+		c.Waiters.Notify(n.Job, !n.Unended)
 	}
 	if n.Revision > 0 && n.Tenant != uuid.Nil {
 		c.Recall.Refresh(ctx, wholeTenant(n.Tenant, "system:news"), n.Collection)

@@ -36,8 +36,6 @@ type Handler interface {
 	// panic, and ErrStopped when the runner stopped, in which case the job is released without
 	// counting a try. The context is not that of the try.
 	Settle(ctx context.Context, j memory.Job, err error) error
-	// Done is called after a claimed job left this runner, however it ended.
-	Done(j memory.Job)
 }
 
 // ErrStopped is the cause of a job's context, and part of what Settle receives, when the runner stops.

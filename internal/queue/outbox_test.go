@@ -170,6 +170,7 @@ func (h *worker) Handle(ctx context.Context, w memory.Job) error {
 	defer func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		h.left++
 		h.now[w.Stage]--
 		if w.Stage == memory.StageDecide {
 			h.perRef[dueOf(&w)]--
@@ -207,12 +208,6 @@ func (h *worker) Settle(_ context.Context, w memory.Job, err error) error {
 		now.NotBefore = time.Now().Add(2 * time.Second)
 		now.ended = now.Attempts == 3
 	})
-}
-
-func (h *worker) Done(memory.Job) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.left++
 }
 
 func (h *worker) order(stage memory.Stage, ref memory.Due) []int64 {

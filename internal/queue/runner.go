@@ -378,7 +378,6 @@ func (r *Runner) tryAcquire(slots chan struct{}) bool {
 
 // runJob runs one job under its lease and deadline, and settles it when it fails.
 func (r *Runner) runJob(jobs context.Context, j memory.Job, stage memory.Stage) {
-	defer r.handler.Done(j)
 	outcome, ended := Done, r.metrics.start(jobs, string(j.Kind), stage, r.clock)
 	defer func() { ended(outcome) }()
 	ctx, cancel := context.WithCancelCause(jobs)

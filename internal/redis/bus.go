@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +20,7 @@ type News struct {
 	Collection uuid.UUID `json:"c"`
 	Revision   int64     `json:"r,omitempty"` // of the head; 0: not about a revision
 	Job        uuid.UUID `json:"j,omitzero"`  // whose state changed; zero: not about a job
+	Unended    bool      `json:"u,omitempty"` // the job has not ended; false: it may have
 }
 
 // Bus broadcasts news to all processes of an installation, the sender included.
@@ -27,6 +29,8 @@ type Bus struct {
 	log     *slog.Logger
 	channel string
 	out     chan News
+
+	listening atomic.Bool
 }
 
 // Limits of news that wait to be sent, and of news in one round trip.
@@ -119,11 +123,16 @@ func (b *Bus) Listen(ctx context.Context, fn func(News)) {
 	}
 }
 
+// Listening reports whether Listen receives what is published now, as far as this process knows. A
+// connection that breaks silently is noticed after twice listenSilence.
+func (b *Bus) Listening() bool { return b.listening.Load() }
+
 // subscribe is one subscription, until it breaks.
 func (b *Bus) subscribe(ctx context.Context, fn func(News)) {
 	sub := b.client.client.Subscribe(ctx, b.channel)
 	stop := context.AfterFunc(ctx, func() { sub.Close() }) //nolint:errcheck // which ends the reading below
 	defer func() {
+		b.listening.Store(false)
 		if stop() {
 			sub.Close() //nolint:errcheck // it is over
 		}
@@ -143,7 +152,10 @@ func (b *Bus) subscribe(ctx context.Context, fn func(News)) {
 		default:
 			return
 		}
-		if m, ok := m.(*goredis.Message); ok {
+		switch m := m.(type) {
+		case *goredis.Subscription:
+			b.listening.Store(true)
+		case *goredis.Message:
 			var n News
 			if err := json.Unmarshal([]byte(m.Payload), &n); err != nil {
 				b.log.DebugContext(ctx, "news cannot be decoded", "error", err)

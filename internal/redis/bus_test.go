@@ -94,7 +94,13 @@ func TestNewsSurviveRedis(t *testing.T) {
 	r := openRedis(t, Config{URL: srv.URL(), Pause: 20 * time.Millisecond}, Deps{})
 	b, e := startBus(t, r)
 	told(t, b, e)
-	for _, fault := range []struct{ away, back func() }{{srv.Kill, srv.Restart}, {srv.Freeze, srv.Thaw}} {
+	if !b.Listening() {
+		t.Error("a bus that receives news does not report it")
+	}
+	for _, fault := range []struct {
+		name       string
+		away, back func()
+	}{{"killed", srv.Kill, srv.Restart}, {"frozen", srv.Freeze, srv.Thaw}} {
 		fault.away()
 		began := time.Now()
 		for range 3 * newsBuffer {
@@ -102,6 +108,9 @@ func TestNewsSurviveRedis(t *testing.T) {
 		}
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("publishing to nobody took %v", took)
+		}
+		if fault.name == "killed" {
+			until(t, "the broken connection is noticed", func() bool { return !b.Listening() })
 		}
 		fault.back()
 		told(t, b, e)
@@ -111,6 +120,9 @@ func TestNewsSurviveRedis(t *testing.T) {
 func TestNewsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	b := NewBus(nil)
+	if b.Listening() {
+		t.Error("a bus without Redis receives news")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	b.Publish(ctx, News{})
 	cancel()

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -16,12 +17,20 @@ type Change struct {
 	Collection uuid.UUID
 	Revision   memory.Revision // the end of the collection's log; 0: nothing was logged
 	Stages     []memory.Stage  // stages that may have work now, each once
+	Jobs       []JobChange     // jobs whose state or progress changed
+}
+
+// JobChange is a job that a commit changed.
+type JobChange struct {
+	ID    uuid.UUID
+	Ended bool
 }
 
 // NotifyOnCommit returns a store that calls notify for each change after it is committed, before
-// the writing call returns. Changes are logged revisions and jobs that became due. Jobs that are
-// put off until later and leases that expire are not reported: workers also poll the outbox. A
-// process that dies after a commit does not report it.
+// the writing call returns. Changes are logged revisions, jobs that became due, and jobs that were
+// claimed, progressed, moved to another stage or ended. Jobs that are put off until later, leases
+// that expire and the jobs of a deleted collection are not reported: workers and waiters also poll
+// the store. A process that dies after a commit does not report it.
 //
 // notify must neither block nor fail. Optional roles of engines, such as Backuper, have to be asked
 // of the engine below.
@@ -35,31 +44,30 @@ type notifying struct {
 
 // Write implements memory.Writer.
 func (t *notifying) Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(ctx context.Context, tx memory.Tx) error) (memory.Written, error) {
-	var stages []memory.Stage
+	var watched *notifyingTx // of the last run, which is the one that was committed
 	w, err := t.Store.Write(ctx, s, collection, o, func(ctx context.Context, tx memory.Tx) error {
-		watched := &notifyingTx{Tx: tx}
-		err := fn(ctx, watched)
-		stages = watched.stages // of the last run, which is the one that was committed
-		return err
+		watched = &notifyingTx{Tx: tx}
+		return fn(ctx, watched)
 	})
-	if err != nil || w.Replay != nil {
+	if err != nil || w.Replay != nil || watched == nil {
 		return w, err
 	}
-	c := Change{Tenant: s.Tenant(), Collection: collection, Stages: stages}
+	c := Change{Tenant: s.Tenant(), Collection: collection, Stages: watched.stages, Jobs: watched.jobs}
 	if w.Logged {
 		c.Revision = w.Revision
 	}
-	if w.Logged || len(stages) > 0 {
+	if w.Logged || len(c.Stages) > 0 || len(c.Jobs) > 0 {
 		t.notify(c)
 	}
 	return w, nil
 }
 
-// notifyingTx collects the stages for which a transaction makes work.
+// notifyingTx collects the stages for which a transaction makes work, and the jobs that it changes.
 type notifyingTx struct {
 	memory.Tx
 
 	stages []memory.Stage
+	jobs   []JobChange
 }
 
 func (t *notifyingTx) addStage(s memory.Stage) {
@@ -81,11 +89,17 @@ func (t *notifyingTx) Enqueue(ctx context.Context, j memory.Job) (memory.Job, er
 func (t *notifyingTx) EndJob(ctx context.Context, job, lease uuid.UUID, end memory.JobEnd) error {
 	err := t.Tx.EndJob(ctx, job, lease, end)
 	if err == nil {
+		t.jobs = append(t.jobs, changeOf(job, end))
 		if s, ok := stageWithWork(end); ok {
 			t.addStage(s)
 		}
 	}
 	return err
+}
+
+// changeOf returns what an end changes of a job.
+func changeOf(job uuid.UUID, end memory.JobEnd) JobChange {
+	return JobChange{ID: job, Ended: end.State != memory.JobQueued}
 }
 
 // stageWithWork returns the stage that has work after a job has ended or was given back: the job's
@@ -141,19 +155,43 @@ func (t *notifying) DeleteCollection(ctx context.Context, s tenant.Scope, id uui
 	return err
 }
 
-// ReleaseJob implements memory.Queue.
+// ClaimJobs implements memory.Queue.
+func (t *notifying) ClaimJobs(ctx context.Context, s tenant.Scope, collection uuid.UUID, stage memory.Stage, lease uuid.UUID, until time.Time, limit int) ([]memory.Job, error) {
+	claimed, err := t.Store.ClaimJobs(ctx, s, collection, stage, lease, until, limit)
+	if err == nil && len(claimed) > 0 {
+		c := Change{Tenant: s.Tenant(), Collection: collection, Jobs: make([]JobChange, len(claimed))}
+		for i := range claimed {
+			c.Jobs[i].ID = claimed[i].ID
+		}
+		t.notify(c)
+	}
+	return claimed, err
+}
+
+// SetProgress implements memory.Queue. The change does not name the collection.
+func (t *notifying) SetProgress(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, p memory.Progress) error {
+	err := t.Store.SetProgress(ctx, s, job, lease, p)
+	if err == nil {
+		t.notify(Change{Tenant: s.Tenant(), Jobs: []JobChange{{ID: job}}})
+	}
+	return err
+}
+
+// ReleaseJob implements memory.Queue. The change names the collection if a stage has work.
 func (t *notifying) ReleaseJob(ctx context.Context, s tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
 	err := t.Store.ReleaseJob(ctx, s, job, lease, end)
 	if err != nil {
 		return err
 	}
+	c := Change{Tenant: s.Tenant(), Jobs: []JobChange{changeOf(job, end)}}
 	if stage, ok := stageWithWork(end); ok {
 		// The call does not name the collection of the job. When the job cannot be read, the next poll
 		// of the outbox finds the work.
 		if j, err := t.Job(ctx, s, job); err == nil {
-			t.notify(Change{Tenant: j.Tenant, Collection: j.Collection, Stages: []memory.Stage{stage}})
+			c.Collection, c.Stages = j.Collection, []memory.Stage{stage}
 		}
 	}
+	t.notify(c)
 	return nil
 }
 
@@ -161,7 +199,7 @@ func (t *notifying) ReleaseJob(ctx context.Context, s tenant.Scope, job, lease u
 func (t *notifying) RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error) {
 	j, err := t.Store.RetryJob(ctx, s, id, audit)
 	if err == nil {
-		t.notify(Change{Tenant: j.Tenant, Collection: j.Collection, Stages: []memory.Stage{j.Stage}})
+		t.notify(Change{Tenant: j.Tenant, Collection: j.Collection, Stages: []memory.Stage{j.Stage}, Jobs: []JobChange{{ID: j.ID}}})
 	}
 	return j, err
 }
@@ -169,8 +207,13 @@ func (t *notifying) RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, 
 // CancelJob implements memory.Queue.
 func (t *notifying) CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error) {
 	j, err := t.Store.CancelJob(ctx, s, id, audit)
-	if err == nil && j.Stage != memory.StageTask {
-		t.notify(Change{Tenant: j.Tenant, Collection: j.Collection, Stages: []memory.Stage{memory.StageDecide}}) // those behind it
+	if err != nil {
+		return j, err
 	}
-	return j, err
+	c := Change{Tenant: j.Tenant, Collection: j.Collection, Jobs: []JobChange{{ID: j.ID, Ended: true}}}
+	if j.Stage != memory.StageTask {
+		c.Stages = []memory.Stage{memory.StageDecide} // those behind it
+	}
+	t.notify(c)
+	return j, nil
 }

@@ -133,8 +133,8 @@ func TestNotifyOnWrites(t *testing.T) {
 	l.wants("a job for later")
 }
 
-// A job that moves to its next stage, is given back, is retried, or ends in front of others is
-// reported with the stage that has work.
+// Each change of a job is reported. One that moves to its next stage, is given back, is retried, or ends
+// in front of others is reported with the stage that has work.
 func TestNotifyOnJobs(t *testing.T) {
 	t.Parallel()
 	l := openNotified(t)
@@ -146,28 +146,40 @@ func TestNotifyOnJobs(t *testing.T) {
 	})
 	l.wants("a job", store.Change{Collection: c, Stages: prepare})
 	j := l.claim(c, memory.StagePrepare)
+	changed, ended := []store.JobChange{{ID: j.ID}}, []store.JobChange{{ID: j.ID, Ended: true}}
+	l.wants("a claim", store.Change{Collection: c, Jobs: changed})
+	l.must(l.SetProgress(t.Context(), l.s, j.ID, j.Lease, memory.Progress{Done: 1, Total: 2}))
+	l.wants("progress", store.Change{Jobs: changed})
 	l.must(l.ReleaseJob(t.Context(), l.s, j.ID, j.Lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StagePrepare}))
-	l.wants("a job given back", store.Change{Collection: c, Stages: prepare})
-	l.end(l.claim(c, memory.StagePrepare), memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide})
-	l.wants("its next stage", store.Change{Collection: c, Stages: decide})
-	j = l.claim(c, memory.StageDecide)
+	l.wants("a job given back", store.Change{Collection: c, Stages: prepare, Jobs: changed})
+	// claim claims the job again.
+	claim := func(stage memory.Stage) memory.Job {
+		t.Helper()
+		j := l.claim(c, stage)
+		l.wants("another claim", store.Change{Collection: c, Jobs: changed})
+		return j
+	}
+	l.end(claim(memory.StagePrepare), memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide})
+	l.wants("its next stage", store.Change{Collection: c, Stages: decide, Jobs: changed})
+	j = claim(memory.StageDecide)
 	l.must(l.ReleaseJob(t.Context(), l.s, j.ID, j.Lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide, Attempts: 1, NotBefore: time.Now().Add(-time.Second)}))
-	l.wants("a failed try, which waits")
-	l.end(l.claim(c, memory.StageDecide), memory.JobEnd{State: memory.JobDead, Stage: memory.StageDecide, Attempts: 3})
-	l.wants("the end of a decide: its worker looks for the next")
+	l.wants("a failed try, which waits", store.Change{Jobs: changed})
+	l.end(claim(memory.StageDecide), memory.JobEnd{State: memory.JobDead, Stage: memory.StageDecide, Attempts: 3})
+	l.wants("the end of a decide: its worker looks for the next", store.Change{Collection: c, Jobs: ended})
 	_, err := l.RetryJob(t.Context(), l.s, j.ID, memory.AuditEntry{Action: "job.retry"})
 	l.must(err)
-	l.wants("a retry", store.Change{Collection: c, Stages: decide})
+	l.wants("a retry", store.Change{Collection: c, Stages: decide, Jobs: changed})
 	_, err = l.CancelJob(t.Context(), l.s, j.ID, memory.AuditEntry{Action: "job.cancel"})
 	l.must(err)
-	l.wants("a canceled job, which others may have waited behind", store.Change{Collection: c, Stages: decide})
+	l.wants("a canceled job, which others may have waited behind", store.Change{Collection: c, Stages: decide, Jobs: ended})
 	l.write(c, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Enqueue(ctx, memory.Job{Collection: c, Kind: memory.JobNote, Stage: memory.StagePrepare})
 		return err
 	})
+	j = l.claim(c, memory.StagePrepare)
 	l.got = nil
-	l.end(l.claim(c, memory.StagePrepare), memory.JobEnd{State: memory.JobFailed, Stage: memory.StagePrepare})
-	l.wants("a prepare that failed in front of decides", store.Change{Collection: c, Stages: decide})
+	l.end(j, memory.JobEnd{State: memory.JobFailed, Stage: memory.StagePrepare})
+	l.wants("a prepare that failed in front of decides", store.Change{Collection: c, Stages: decide, Jobs: []store.JobChange{{ID: j.ID, Ended: true}}})
 }
 
 // Forks, copies and removals have jobs that no write of a note enqueues.

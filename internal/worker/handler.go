@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
@@ -23,15 +22,14 @@ import (
 
 // handler passes each kind of job to the service that does it.
 type handler struct {
-	store      memory.JobLeases
-	engine     *engine.Engine
-	clone      *clone.Service
-	importer   Import // nil: import jobs fail
-	cfg        Config
-	jobChanged func(tenant, job uuid.UUID)
-	tracer     trace.Tracer
-	waited     metric.Float64Histogram
-	clock      memory.Clock
+	store    memory.JobLeases
+	engine   *engine.Engine
+	clone    *clone.Service
+	importer Import // nil: import jobs fail
+	cfg      Config
+	tracer   trace.Tracer
+	waited   metric.Float64Histogram
+	clock    memory.Clock
 }
 
 // newWaitHistogram makes the metric of how long jobs wait. A nil meter measures nothing.
@@ -93,14 +91,11 @@ func (h *handler) Handle(ctx context.Context, j memory.Job) error {
 
 func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 	s := jobScope(j.Tenant, j.ID)
-	h.jobChanged(j.Tenant, j.ID) // it is running
 	if j.Claims > h.cfg.MaxLost && j.Kind != memory.JobRemove {
 		return memory.ErrLost
 	}
 	progress := func(ctx context.Context, p memory.Progress) error {
-		err := h.store.SetProgress(ctx, s, j.ID, j.Lease, p)
-		h.jobChanged(j.Tenant, j.ID)
-		return err
+		return h.store.SetProgress(ctx, s, j.ID, j.Lease, p)
 	}
 	switch j.Kind {
 	case memory.JobNote, memory.JobExchange:
@@ -154,6 +149,3 @@ func (h *handler) Settle(ctx context.Context, j memory.Job, cause error) error {
 	}
 	return err
 }
-
-// Done notifies the waiters.
-func (h *handler) Done(j memory.Job) { h.jobChanged(j.Tenant, j.ID) }

@@ -42,11 +42,8 @@ type Deps struct {
 	Import Import       // nil: import jobs fail
 	Clock  memory.Clock // nil: time.Now
 	Log    *slog.Logger
-	// JobChanged is called when a job of this worker starts, progresses or ends; it must not block.
-	// It may be nil.
-	JobChanged func(tenant, job uuid.UUID)
-	Tracer     trace.Tracer // nil: no spans
-	Meter      metric.Meter // nil: nothing is measured here; queue.Config has its own
+	Tracer trace.Tracer // nil: no spans
+	Meter  metric.Meter // nil: nothing is measured here; queue.Config has its own
 }
 
 // Config of the worker. Zero fields take the defaults.
@@ -111,9 +108,6 @@ func New(d Deps, cfg Config) (*Worker, error) {
 	if d.Log == nil {
 		d.Log = slog.New(slog.DiscardHandler)
 	}
-	if d.JobChanged == nil {
-		d.JobChanged = func(uuid.UUID, uuid.UUID) {}
-	}
 	if d.Tracer == nil {
 		d.Tracer = noop.Tracer{}
 	}
@@ -125,7 +119,7 @@ func New(d Deps, cfg Config) (*Worker, error) {
 		store: d.Store, clone: d.Clone, clock: d.Clock, log: d.Log, cfg: cfg,
 		source: &source{store: d.Store, clock: d.Clock},
 	}
-	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, cfg: cfg, jobChanged: d.JobChanged, tracer: d.Tracer, waited: waited, clock: d.Clock}
+	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, cfg: cfg, tracer: d.Tracer, waited: waited, clock: d.Clock}
 	runner, err := queue.New(w.source, h, d.Clock, d.Log, cfg.Queue)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "worker: settings of the job runner")

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,12 +42,30 @@ type plant struct {
 	clone       *clone.Service
 	worker      *worker.Worker
 	waiters     *jobs.Waiters
+	reads       reads
 	s           tenant.Scope
 	c           memory.Collection
 	stop        func()
 
 	mu     sync.Mutex
 	offset time.Duration
+}
+
+// reads counts what waiters read.
+type reads struct {
+	jobs.Reader
+
+	jobs, ahead atomic.Int64
+}
+
+func (r *reads) Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error) {
+	r.jobs.Add(1)
+	return r.Reader.Job(ctx, s, id)
+}
+
+func (r *reads) JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (int, error) {
+	defer r.ahead.Add(1)
+	return r.Reader.JobsAhead(ctx, s, job)
 }
 
 func (p *plant) now() time.Time {
@@ -79,6 +99,7 @@ func newPlant(t *testing.T, o settings) *plant {
 	}
 	var err error
 	p.store = enginetest.Open(t, p.now, nil)
+	p.reads.Reader = p.store
 	ten, err := p.store.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "acme"})
 	must(err)
 	p.s = grant.Scope(ten.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)
@@ -92,7 +113,12 @@ func newPlant(t *testing.T, o settings) *plant {
 	}
 	policies, err := policies.All()
 	must(err)
-	telling := store.NotifyOnCommit(p.store, func(store.Change) { p.worker.Wake() })
+	telling := store.NotifyOnCommit(p.store, func(c store.Change) {
+		for _, j := range c.Jobs {
+			p.waiters.Notify(j.ID, j.Ended)
+		}
+		p.worker.Wake()
+	})
 	found, err := recall.New(recall.Deps{Store: telling, Embedders: embedders, Policies: policies, Clock: p.now}, recall.Config{})
 	must(err)
 	p.notes, err = notes.New(notes.Deps{Store: telling, Embedders: embedders, Policies: policies, Clock: p.now}, notes.Config{})
@@ -106,9 +132,9 @@ func newPlant(t *testing.T, o settings) *plant {
 		Nearest: found, Index: found, Clock: p.now,
 	}, engine.Config{})
 	must(err)
-	p.waiters = jobs.NewWaiters(p.store, o.wait)
+	p.waiters = jobs.NewWaiters(&p.reads, o.wait)
 	p.worker, err = worker.New(worker.Deps{
-		Store: telling, Engine: eng, Clone: p.clone, Import: o.imports, Clock: p.now, JobChanged: func(_, job uuid.UUID) { p.waiters.Notify(job) },
+		Store: telling, Engine: eng, Clone: p.clone, Import: o.imports, Clock: p.now,
 	}, o.worker)
 	must(err)
 	p.stop = func() {}
@@ -163,15 +189,28 @@ func (p *plant) note(c, id uuid.UUID) memory.Note {
 	return list[0]
 }
 
-// A note that is added is evolved, and a waiter is notified at once.
+// A note that is added is evolved. Its waiter reads the job when it begins to wait and when the commit
+// of the end notifies it, and not at the changes in between.
 func TestAddAndWait(t *testing.T) {
 	t.Parallel()
 	// Polling would take longer than the test may last.
-	p := newPlant(t, settings{wait: jobs.WaitConfig{Poll: time.Hour}, worker: worker.Config{Queue: queue.Config{Poll: time.Hour}}})
+	p := newPlant(t, settings{wait: jobs.WaitConfig{For: time.Hour, Poll: time.Hour}, worker: worker.Config{Queue: queue.Config{Poll: time.Hour}}})
+	p.worker.Pause()
 	out := p.add("The slip box links atomic notes into a web of ideas.")
-	j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID, 0)
+	var j memory.Job
+	var err error
+	var waiting sync.WaitGroup
+	waiting.Go(func() { j, err = p.waiters.Wait(t.Context(), p.s, out.Job.ID, 0) })
+	for p.reads.ahead.Load() == 0 { // until it waits
+		runtime.Gosched()
+	}
+	p.worker.Resume()
+	waiting.Wait()
 	if err != nil || j.State != memory.JobDone {
 		t.Fatalf("job %+v, %v", j, err)
+	}
+	if n := p.reads.jobs.Load(); n != 2 || p.reads.ahead.Load() != 1 {
+		t.Errorf("the job was read %d times, and %d times what is ahead of it; want 2 and 1", n, p.reads.ahead.Load())
 	}
 	if n := p.note(p.c.ID, out.Note.ID); n.State != memory.StateEvolved || len(n.Keywords) < 3 {
 		t.Errorf("note %+v", n)

@@ -2,5 +2,5 @@
 // upkeep over a whole collection (consolidation, a change of embedder).
 //
 // It is called by internal/api. internal/worker runs the jobs and internal/queue decides when;
-// internal/app passes the changes of jobs on to [Waiters.Notify]. It starts no goroutines.
+// internal/app passes the jobs that commits change on to [Waiters.Notify]. It starts no goroutines.
 package jobs

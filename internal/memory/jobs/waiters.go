@@ -22,12 +22,18 @@ type Reader interface {
 // WaitConfig of waiters. Zero fields take the defaults.
 type WaitConfig struct {
 	For       time.Duration // longest wait for a job; default 25 s
-	Poll      time.Duration // how often the store is read without a notification; default 500 ms
+	Poll      time.Duration // how often the store is read without a notification; default 5 s
 	PerTenant int           // waiters of one tenant at once; default 64
+
+	// Notified reports whether changes that other processes make are reported to Notify now. While
+	// they are not, the store is read every PollUnnotified (default 500 ms). Nil: always.
+	Notified       func() bool
+	PollUnnotified time.Duration
 }
 
 // Waiters serve callers that wait for the end of a job or watch it change. A change that Notify
-// reports is seen at once, any other by polling the store.
+// reports is seen at once. Polling the store finds what was not reported: a notification that was
+// lost, or the job of a deleted collection.
 type Waiters struct {
 	jobs Reader
 	cfg  WaitConfig
@@ -37,45 +43,54 @@ type Waiters struct {
 	held   map[uuid.UUID]int // waiters by tenant
 }
 
-// topic is a job that callers wait for; ch is closed and replaced at each notification.
+// topic is a job that callers wait for. The channels are closed and replaced: changed at each
+// notification, ended when it says that the job may have ended.
 type topic struct {
-	ch   chan struct{}
-	refs int
+	changed, ended chan struct{}
+	refs           int
 }
 
 // NewWaiters returns waiters for the jobs of a store.
 func NewWaiters(jobs Reader, cfg WaitConfig) *Waiters {
 	cfg.For = cmp.Or(cfg.For, 25*time.Second)
-	cfg.Poll = cmp.Or(cfg.Poll, 500*time.Millisecond)
+	cfg.Poll = cmp.Or(cfg.Poll, 5*time.Second)
+	cfg.PollUnnotified = cmp.Or(cfg.PollUnnotified, 500*time.Millisecond)
 	cfg.PerTenant = cmp.Or(cfg.PerTenant, 64)
 	return &Waiters{jobs: jobs, cfg: cfg, topics: map[uuid.UUID]*topic{}, held: map[uuid.UUID]int{}}
 }
 
-// Notify makes all waiters for a job read it again. It never blocks.
-func (w *Waiters) Notify(job uuid.UUID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if t, ok := w.topics[job]; ok {
-		close(t.ch)
-		t.ch = make(chan struct{})
-	}
-}
-
-// subscribe registers a waiter for a job. changed returns a channel that is closed at the next
-// notification; it must be called before the job is read.
-func (w *Waiters) subscribe(job uuid.UUID) (changed func() <-chan struct{}, unsubscribe func()) {
+// Notify makes all callers that watch a job read it again and, if it may have ended, those that wait
+// for its end. It never blocks.
+func (w *Waiters) Notify(job uuid.UUID, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t, ok := w.topics[job]
 	if !ok {
-		t = &topic{ch: make(chan struct{})}
+		return
+	}
+	close(t.changed)
+	t.changed = make(chan struct{})
+	if ended {
+		close(t.ended)
+		t.ended = make(chan struct{})
+	}
+}
+
+// subscribe registers a waiter for a job. next returns the channels that are closed at the next
+// notification; it must be called before the job is read.
+func (w *Waiters) subscribe(job uuid.UUID) (next func() (changed, ended <-chan struct{}), unsubscribe func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t, ok := w.topics[job]
+	if !ok {
+		t = &topic{changed: make(chan struct{}), ended: make(chan struct{})}
 		w.topics[job] = t
 	}
 	t.refs++
-	changed = func() <-chan struct{} {
+	next = func() (changed, ended <-chan struct{}) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return t.ch
+		return t.changed, t.ended
 	}
 	unsubscribe = func() {
 		w.mu.Lock()
@@ -84,7 +99,15 @@ func (w *Waiters) subscribe(job uuid.UUID) (changed func() <-chan struct{}, unsu
 			delete(w.topics, job)
 		}
 	}
-	return changed, unsubscribe
+	return next, unsubscribe
+}
+
+// interval is the time until the next poll of the store.
+func (c *WaitConfig) interval() time.Duration {
+	if c.Notified != nil && !c.Notified() {
+		return c.PollUnnotified
+	}
+	return c.Poll
 }
 
 // admit counts a waiter of a tenant; ok is false when the tenant has too many.
@@ -109,9 +132,9 @@ func (w *Waiters) admit(tenantID uuid.UUID) (release func(), ok bool) {
 // other job of the collection is ahead, when the tenant has too many waiters already, and after
 // the longest wait (25 s). When ctx ends first its error is returned.
 func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own int) (memory.Job, error) {
-	changed, unsubscribe := w.subscribe(job)
+	next, unsubscribe := w.subscribe(job)
 	defer unsubscribe()
-	next := changed()
+	_, ended := next()
 	j, err := w.jobs.Job(ctx, s, job)
 	if err != nil || j.Ended() {
 		return j, err
@@ -127,7 +150,7 @@ func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own i
 	defer release()
 	limit := time.NewTimer(w.cfg.For)
 	defer limit.Stop()
-	poll := time.NewTicker(w.cfg.Poll)
+	poll := time.NewTimer(w.cfg.interval())
 	defer poll.Stop()
 	for !j.Ended() {
 		last := false
@@ -136,10 +159,11 @@ func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own i
 			return j, ctx.Err()
 		case <-limit.C:
 			last = true
-		case <-next:
+		case <-ended:
 		case <-poll.C:
 		}
-		next = changed()
+		_, ended = next()
+		poll.Reset(w.cfg.interval())
 		if j, err = w.jobs.Job(ctx, s, job); err != nil || last {
 			return j, err
 		}
@@ -150,13 +174,14 @@ func (w *Waiters) Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own i
 // Watch calls fn with a job as it is, and again at each change, until the job has ended, ctx ends,
 // or fn returns an error, which Watch returns. The caller bounds how long a watch may last.
 func (w *Waiters) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn func(memory.Job) error) error {
-	changed, unsubscribe := w.subscribe(job)
+	next, unsubscribe := w.subscribe(job)
 	defer unsubscribe()
-	poll := time.NewTicker(w.cfg.Poll)
+	poll := time.NewTimer(w.cfg.interval())
 	defer poll.Stop()
 	var shown *memory.Job
 	for {
-		next := changed()
+		changed, _ := next()
+		poll.Reset(w.cfg.interval())
 		j, err := w.jobs.Job(ctx, s, job)
 		if err != nil {
 			return err
@@ -173,7 +198,7 @@ func (w *Waiters) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn f
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-next:
+		case <-changed:
 		case <-poll.C:
 		}
 	}

@@ -1,0 +1,93 @@
+package jobs
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// table is a job in a store, and how often it was read. Under synctest there can be no real store: the
+// clock does not move while goroutines wait for one. Waiting on a real store is tested in internal/worker.
+type table struct {
+	job   memory.Job
+	reads int
+}
+
+func (f *table) Job(context.Context, tenant.Scope, uuid.UUID) (memory.Job, error) {
+	f.reads++
+	return f.job, nil
+}
+
+func (f *table) JobsAhead(context.Context, tenant.Scope, uuid.UUID) (int, error) { return 0, nil }
+
+// Without notifications the store is read slowly, and fast only while those of other processes cannot
+// arrive.
+func TestPolling(t *testing.T) {
+	t.Parallel()
+	const wait = 20*time.Second + time.Millisecond
+	yes, no := func() bool { return true }, func() bool { return false }
+	for name, c := range map[string]struct {
+		notified func() bool
+		want     int // the first and the last read, and one at each poll
+	}{"one process": {nil, 2 + 4}, "notified": {yes, 2 + 4}, "not notified": {no, 2 + 40}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := &table{job: memory.Job{ID: uuid.New(), State: memory.JobRunning}}
+				w := NewWaiters(f, WaitConfig{For: wait, Notified: c.notified})
+				if j, err := w.Wait(t.Context(), tenant.Scope{}, f.job.ID, 0); err != nil || j.State != memory.JobRunning || f.reads != c.want {
+					t.Errorf("the job is %+v, %v, after %d reads, want %d", j, err, f.reads, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A notification about a job that continues is for those who watch it; one that it may have ended is for
+// those who wait for its end, too.
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &table{job: memory.Job{ID: uuid.New(), State: memory.JobRunning}}
+		w := NewWaiters(f, WaitConfig{Poll: time.Hour, For: time.Hour})
+		var ended memory.Job
+		var seen []memory.Stage
+		go func() { ended, _ = w.Wait(t.Context(), tenant.Scope{}, f.job.ID, 0) }()
+		synctest.Wait()
+		go func() {
+			if err := w.Watch(t.Context(), tenant.Scope{}, f.job.ID, func(j memory.Job) error {
+				seen = append(seen, j.Stage)
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		reads := func(after string, want int) {
+			t.Helper()
+			synctest.Wait()
+			if f.reads != want {
+				t.Errorf("%d reads after %s, want %d", f.reads, after, want)
+			}
+			f.reads = 0
+		}
+		reads("the beginning", 2)
+		w.Notify(uuid.New(), true)
+		reads("the end of another job", 0)
+		f.job.Stage = memory.StageDecide
+		w.Notify(f.job.ID, false)
+		reads("a change", 1)
+		f.job.State = memory.JobDone
+		w.Notify(f.job.ID, true)
+		reads("the end", 2)
+		if ended.State != memory.JobDone || len(seen) != 3 || len(w.topics) != 0 {
+			t.Errorf("the waiter got %+v, the watcher %v, %d topics are left", ended, seen, len(w.topics))
+		}
+	})
+}
