@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/outage"
 )
 
 // mountPublic mounts the routes without credentials, except the key set, which is mounted with the
@@ -43,17 +44,34 @@ func (s *Server) getHealth(c *gin.Context) error {
 }
 
 func (s *Server) getReady(c *gin.Context) error {
-	status, body := Ready(c.Request.Context(), s.log, s.ready)
+	status, body := s.ready.Answer(c.Request.Context())
 	return reply(c, status, body)
 }
 
-// Ready answers /readyz, also for workers. It runs every check, so that it names everything that
-// fails.
-func Ready(ctx context.Context, log *slog.Logger, checks []Check) (status int, body wire.Readiness) {
-	status, body = http.StatusOK, wire.Readiness{Status: wire.ReadinessStatusOk, Checks: map[string]string{}}
+// Readiness answers /readyz, also for workers.
+type Readiness struct {
+	checks  []Check
+	outages []*outage.Log // by check
+}
+
+// NewReadiness returns the readiness of a process with these checks.
+func NewReadiness(log *slog.Logger, checks []Check) *Readiness {
+	r := &Readiness{checks: checks}
 	for _, check := range checks {
+		r.outages = append(r.outages, outage.New(log.With(slog.String("check", check.Name)), nil, "not ready", "ready again"))
+	}
+	return r
+}
+
+// Answer runs every check, so that the answer names everything that fails.
+func (r *Readiness) Answer(ctx context.Context) (status int, body wire.Readiness) {
+	status, body = http.StatusOK, wire.Readiness{Status: wire.ReadinessStatusOk, Checks: map[string]string{}}
+	for i, check := range r.checks {
 		body.Checks[check.Name] = "ok"
 		err := check.Run(ctx)
+		if !check.Optional {
+			r.outages[i].Report(ctx, err)
+		}
 		switch {
 		case err != nil && check.Optional:
 			body.Checks[check.Name] = "degraded"
@@ -61,7 +79,6 @@ func Ready(ctx context.Context, log *slog.Logger, checks []Check) (status int, b
 				body.Notices = append(body.Notices, check.Notice)
 			}
 		case err != nil:
-			log.WarnContext(ctx, "not ready", slog.String("check", check.Name), slog.Any("error", err))
 			body.Checks[check.Name] = "failed"
 			body.Status, status = wire.ReadinessStatusUnavailable, http.StatusServiceUnavailable
 		}

@@ -95,7 +95,7 @@ type Server struct {
 	log     *slog.Logger
 	auth    Authenticator
 	build   Build
-	ready   []Check
+	ready   *Readiness
 	metrics http.Handler
 	now     func() time.Time
 	cfg     Config
@@ -133,7 +133,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("api: render the reference page: %w", err)
 	}
 	s := &Server{
-		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: deps.Ready, metrics: deps.Metrics, now: deps.Now,
+		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, now: deps.Now,
 		cfg: cfg, doc: doc, page: page, mounted: map[string]bool{},
 		limiter: deps.Limiter, requestsPerMinute: deps.RequestsPerMinute,
 		recorder: deps.HTTPMetrics, tracer: deps.Tracer, propagator: deps.Propagator,

@@ -1,10 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -250,18 +252,29 @@ func TestPublic(t *testing.T) {
 func TestReadiness(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, DefaultConfig(), nil)
-	b.ready = []Check{
+	var lines bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&lines, nil))
+	broken := errors.New("secret dsn")
+	b.ready = NewReadiness(log, []Check{
 		{Name: "store", Run: func(context.Context) error { return nil }},
-		{Name: "schema", Run: func(context.Context) error { return errors.New("secret dsn") }},
+		{Name: "schema", Run: func(context.Context) error { return broken }},
+	})
+	for range 30 {
+		b.do(request(http.MethodGet, "/readyz", nil))
 	}
 	w := b.do(request(http.MethodGet, "/readyz", nil))
 	if w.Code != http.StatusServiceUnavailable || w.Body.String() != `{"checks":{"schema":"failed","store":"ok"},"status":"unavailable"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	b.ready = []Check{
+	broken = nil
+	b.do(request(http.MethodGet, "/readyz", nil))
+	if failed, again := strings.Count(lines.String(), `msg="not ready" check=schema`), strings.Count(lines.String(), `msg="ready again" check=schema`); failed != 1 || again != 1 {
+		t.Errorf("the outage has %d lines at its begin and %d at its end, want one each:\n%s", failed, again, &lines)
+	}
+	b.ready = NewReadiness(log, []Check{
 		{Name: "encoder", Run: func(context.Context) error { return errors.New("secret path") }, Optional: true, Notice: "install it"},
 		{Name: "redis", Run: func(context.Context) error { return nil }, Optional: true, Notice: "start it"},
-	}
+	})
 	w = b.do(request(http.MethodGet, "/readyz", nil))
 	if w.Code != http.StatusOK || w.Body.String() != `{"checks":{"encoder":"degraded","redis":"ok"},"notices":["install it"],"status":"ok"}` {
 		t.Errorf("%d %s", w.Code, w.Body)

@@ -14,9 +14,9 @@ func (c *core) healthHandler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
-	checks := c.readinessChecks()
+	ready := api.NewReadiness(c.log, c.readinessChecks())
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		status, body := api.Ready(r.Context(), c.log, checks)
+		status, body := ready.Answer(r.Context())
 		writeJSON(w, status, body)
 	})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, CurrentBuild()) })

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/outage"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -23,8 +24,8 @@ type meterStore interface {
 
 // meter collects model use and writes it in batches, so that no call waits for the store.
 type meter struct {
-	store meterStore
-	log   *slog.Logger
+	store  meterStore
+	outage *outage.Log
 
 	mu    sync.Mutex
 	sums  map[meterKey]*memory.ModelUse
@@ -37,7 +38,10 @@ type meterKey struct {
 }
 
 func newMeter(store meterStore, log *slog.Logger) *meter {
-	return &meter{store: store, log: log, sums: map[meterKey]*memory.ModelUse{}, scope: map[uuid.UUID]tenant.Scope{}}
+	return &meter{
+		store: store, sums: map[meterKey]*memory.ModelUse{}, scope: map[uuid.UUID]tenant.Scope{},
+		outage: outage.New(log, nil, "model use cannot be written; it is kept for the next attempt", "model use is written again"),
+	}
 }
 
 // Record implements llm.Meter.
@@ -81,8 +85,9 @@ func (m *meter) flush(ctx context.Context) {
 		byTenant[k.tenant] = append(byTenant[k.tenant], *u)
 	}
 	for id, uses := range byTenant {
-		if err := m.store.AddModelUse(ctx, scopes[id], uses); err != nil {
-			m.log.WarnContext(ctx, "model use cannot be written; it is kept for the next attempt", "error", err)
+		err := m.store.AddModelUse(ctx, scopes[id], uses)
+		m.outage.Report(context.WithoutCancel(ctx), err) // the last flush, at a stop, may have no time left
+		if err != nil {
 			for _, u := range uses {
 				m.Record(ctx, scopes[id], u)
 			}

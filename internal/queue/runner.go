@@ -71,6 +71,7 @@ type Runner struct {
 	clock   func() time.Time
 	log     *slog.Logger
 	metrics *metrics
+	outages *outages
 
 	wake  chan struct{}
 	slots map[memory.Stage]chan struct{}
@@ -124,8 +125,8 @@ func New(src Source, handler Handler, clock func() time.Time, log *slog.Logger, 
 		return nil, fmt.Errorf("queue: make the metrics: %w", err)
 	}
 	r := &Runner{
-		metrics: metrics,
-		src:     src, handler: handler, cfg: cfg, clock: clock, log: log,
+		metrics: metrics, outages: newOutages(log, clock),
+		src: src, handler: handler, cfg: cfg, clock: clock, log: log,
 		wake: make(chan struct{}, 1), lanes: map[lane]*laneState{},
 		slots: map[memory.Stage]chan struct{}{
 			memory.StagePrepare: make(chan struct{}, cfg.Prepares),
@@ -211,10 +212,8 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 		return r.cfg.Poll
 	}
 	due, err := r.src.Due(ctx, r.cfg.DueLimit)
+	r.outages.due.Report(ctx, err)
 	if err != nil {
-		if ctx.Err() == nil {
-			r.log.WarnContext(ctx, "due jobs cannot be listed", "error", err)
-		}
 		return r.cfg.Poll
 	}
 	for _, ref := range due {
@@ -343,9 +342,7 @@ func (r *Runner) claimJobs(ctx, jobs context.Context, l lane, st *laneState) (mo
 	token := uuid.New()
 	started := r.clock()
 	claimed, err := r.src.Claim(ctx, l.ref, l.stage, token, started.Add(r.cfg.Lease), held)
-	if err != nil && ctx.Err() == nil {
-		r.log.WarnContext(ctx, "jobs cannot be claimed", "collection", l.ref.Collection, "stage", l.stage, "error", err)
-	}
+	r.outages.claim.Report(ctx, err, slog.Any("collection", l.ref.Collection), slog.Any("stage", l.stage))
 	for held > len(claimed) {
 		<-slots
 		held--
@@ -410,10 +407,8 @@ func (r *Runner) runJob(jobs context.Context, j memory.Job, stage memory.Stage) 
 	}
 	settle, stop := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.SettleFor)
 	defer stop()
-	if err := r.handler.Settle(settle, j, err); err != nil {
-		// The lease expires and the job is claimed again.
-		r.log.WarnContext(settle, "a failed try could not be recorded", "job", j.ID, "error", err)
-	}
+	err = r.handler.Settle(settle, j, err) // when it fails, the lease expires and the job is claimed again
+	r.outages.settle.Report(context.WithoutCancel(settle), err, slog.Any("job", j.ID))
 }
 
 // handle runs the handler and turns a panic into an error, so that one job cannot end the process.
@@ -442,14 +437,13 @@ func (r *Runner) keepLease(jobs context.Context, j memory.Job, finished <-chan s
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(jobs), r.cfg.Lease/3)
 		held, err := r.src.Heartbeat(ctx, j, next)
 		cancel()
+		r.outages.heartbeat.Report(jobs, err, slog.Any("job", j.ID))
 		switch {
 		case err == nil && held:
 			until = next
 		case err == nil || r.clock().After(until):
 			lost(ErrLost)
 			return
-		default:
-			r.log.WarnContext(jobs, "a heartbeat failed", "job", j.ID, "error", err)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/outage"
 )
 
 // Config of a client. Zero fields take the defaults.
@@ -73,12 +74,16 @@ type Client struct {
 	metrics *clientMetrics
 	breaker *gobreaker.CircuitBreaker[struct{}]
 
-	up   atomic.Bool // the last call that the breaker let through was answered
-	full atomic.Bool // the server refused to store more
+	up     atomic.Bool // the last call that the breaker let through was answered
+	away   *outage.Log // logs what up says
+	full   atomic.Bool // the server refused to store more
+	noRoom *outage.Log // logs what full says
 }
 
 // errBypassed is the error of a guarded call when Redis was not asked, or did not answer.
 var errBypassed = errors.New("redis was bypassed")
+
+var errNoRoom = errors.New("its memory is full")
 
 // Open makes the client and asks the server for its version. A URL that cannot be parsed is
 // Invalid "redis_url". A server that cannot be reached, refuses the password or is too old is not
@@ -107,6 +112,8 @@ func Open(ctx context.Context, cfg Config, d Deps) (*Client, error) {
 	}
 	c := &Client{client: goredis.NewClient(opts), cfg: cfg, log: log.With("redis", opts.Addr)}
 	c.up.Store(true)
+	c.away = outage.New(c.log, nil, "redis is bypassed: requests continue without the shared cache and with limits for each process", "redis is used again")
+	c.noRoom = outage.New(c.log, nil, "redis is out of memory and stores nothing new: raise its maxmemory; requests continue", "redis stores values again")
 	if c.metrics, err = newClientMetrics(d.Meter, c); err != nil {
 		return nil, errors.Join(fault.Wrap(err, fault.Internal, "redis: make the metrics"), c.client.Close())
 	}
@@ -212,28 +219,27 @@ func (c *Client) within(ctx context.Context, timeout time.Duration, operation st
 	}
 }
 
-// mark logs each change between used and bypassed once.
+// mark records whether Redis is used or bypassed, and logs the changes.
 func (c *Client) mark(ctx context.Context, up bool, err error) {
-	if c.up.Swap(up) == up {
+	c.up.Store(up)
+	if !up {
+		c.away.Report(ctx, errors.New(explain(err)))
 		return
 	}
-	if up {
-		c.log.InfoContext(ctx, "redis is used again")
-		return
-	}
-	c.log.WarnContext(ctx, "redis is bypassed: requests continue without the shared cache and with limits for each process", "error", explain(err))
+	c.away.Report(ctx, nil)
 }
 
-// markFull logs once when Redis starts or stops refusing writes for lack of memory.
+// markFull records whether Redis refuses writes for lack of memory, and logs the changes.
 func (c *Client) markFull(ctx context.Context, full bool) {
-	if c == nil || c.full.Swap(full) == full {
+	if c == nil {
 		return
 	}
+	c.full.Store(full)
 	if full {
-		c.log.WarnContext(ctx, "redis is out of memory and stores nothing new: raise its maxmemory; requests continue")
+		c.noRoom.Report(ctx, errNoRoom)
 		return
 	}
-	c.log.InfoContext(ctx, "redis stores values again")
+	c.noRoom.Report(ctx, nil)
 }
 
 // outages are the first words of replies that say that the server cannot be used now, or not by this user.

@@ -2,10 +2,10 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/outage"
 )
 
 // Timing and limits of wake-ups.
@@ -41,7 +42,7 @@ type Wakeups struct {
 	client  *Client
 	metrics *wakeMetrics
 	id      string      // of this process among the workers
-	failed  atomic.Bool // the last take failed, which was logged
+	taking  *outage.Log // of take
 
 	out     chan wakeUp
 	mu      sync.Mutex
@@ -71,7 +72,8 @@ func NewWakeups(c *Client, m metric.Meter) (*Wakeups, error) {
 	}
 	return &Wakeups{
 		client: c, metrics: metrics, id: uuid.NewString(),
-		out: make(chan wakeUp, wakeBuffer), waiting: map[wakeUp]struct{}{},
+		taking: outage.New(c.log, nil, "wake-ups cannot be taken from redis: jobs are found by polling, some seconds later", "wake-ups are taken from redis again"),
+		out:    make(chan wakeUp, wakeBuffer), waiting: map[wakeUp]struct{}{},
 	}, nil
 }
 
@@ -225,18 +227,14 @@ func (w *Wakeups) take(ctx context.Context, s memory.Stage) (d memory.Due, ok bo
 	defer cancel()
 	z, err := w.client.client.BZPopMin(limit, wakeBlock, w.client.wakeKey(s)).Result()
 	if err != nil && err != goredis.Nil { //nolint:errorlint // the library returns it unwrapped
-		if ctx.Err() == nil && !w.failed.Swap(true) {
-			w.client.log.WarnContext(ctx, "wake-ups cannot be taken from redis: jobs are found by polling, some seconds later", "error", explain(err))
-		}
+		w.taking.Report(ctx, errors.New(explain(err)))
 		select {
 		case <-ctx.Done():
 		case <-time.After(wakeRetry):
 		}
 		return d, false
 	}
-	if w.failed.Swap(false) {
-		w.client.log.InfoContext(ctx, "wake-ups are taken from redis again")
-	}
+	w.taking.Report(ctx, nil)
 	if err != nil {
 		return d, false
 	}

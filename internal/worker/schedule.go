@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,10 +11,22 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/outage"
 )
 
 // sweepLimit is how many collections, or tenants, one sweep handles.
 const sweepLimit = 100
+
+// outages logs what the store refuses to the sweeps.
+type outages struct{ expired, expire, parts *outage.Log }
+
+func newOutages(log *slog.Logger, clock memory.Clock) *outages {
+	return &outages{
+		expired: outage.New(log, clock, "expired collections cannot be listed", "expired collections are listed again"),
+		expire:  outage.New(log, clock, "expired collections cannot be deleted", "expired collections are deleted again"),
+		parts:   outage.New(log, clock, "stale parts of imports cannot be removed", "stale parts of imports are removed again"),
+	}
+}
 
 // Sweep deletes expired collections and stale parts of imports until ctx ends. Several processes may
 // sweep at once.
@@ -36,19 +49,17 @@ func (w *Worker) Sweep(ctx context.Context) {
 func (w *Worker) Expire(ctx context.Context) int {
 	now := w.clock().UTC()
 	due, err := w.store.ExpiredCollections(ctx, now, sweepLimit)
+	w.outages.expired.Report(ctx, err)
 	if err != nil {
-		if ctx.Err() == nil {
-			w.log.WarnContext(ctx, "expired collections cannot be listed", "error", err)
-		}
 		return 0
 	}
 	n := 0
 	for _, d := range due {
-		if err := w.clone.Expire(ctx, jobScope(d.Tenant, uuid.Nil), d, now); err != nil {
-			w.log.WarnContext(ctx, "an expired collection could not be deleted", "collection", d.Collection, "error", err)
-			continue
+		err := w.clone.Expire(ctx, jobScope(d.Tenant, uuid.Nil), d, now)
+		w.outages.expire.Report(ctx, err, slog.Any("collection", d.Collection))
+		if err == nil {
+			n++
 		}
-		n++
 	}
 	return n
 }
@@ -66,9 +77,7 @@ func (w *Worker) SweepParts(ctx context.Context) int {
 		}
 		n++
 	}
-	if err != nil && ctx.Err() == nil {
-		w.log.WarnContext(ctx, "stale parts of imports cannot be removed", "error", err)
-	}
+	w.outages.parts.Report(ctx, err)
 	return n
 }
 

@@ -94,6 +94,8 @@ type Worker struct {
 	cfg    Config
 	source *source
 	runner *queue.Runner
+
+	outages *outages
 }
 
 // New returns a worker; nothing runs until Run.
@@ -117,7 +119,8 @@ func New(d Deps, cfg Config) (*Worker, error) {
 	}
 	w := &Worker{
 		store: d.Store, clone: d.Clone, clock: d.Clock, log: d.Log, cfg: cfg,
-		source: &source{store: d.Store, clock: d.Clock},
+		source:  &source{store: d.Store, clock: d.Clock},
+		outages: newOutages(d.Log, d.Clock),
 	}
 	h := &handler{store: d.Store, engine: d.Engine, clone: d.Clone, importer: d.Import, cfg: cfg, tracer: d.Tracer, waited: waited, clock: d.Clock}
 	runner, err := queue.New(w.source, h, d.Clock, d.Log, cfg.Queue)

@@ -8,6 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/outage"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -35,7 +36,7 @@ type Service struct {
 	collections *notes.Collections
 	quota       memory.Quota
 	clock       memory.Clock
-	log         *slog.Logger
+	embedding   *outage.Log // of embedding before an import
 }
 
 // New returns a Service. Store and Embedders are required.
@@ -43,13 +44,11 @@ func New(d Deps) (*Service, error) {
 	if d.Store == nil || d.Embedders == nil {
 		return nil, fault.New(fault.Internal, "bank: store and embedders are required")
 	}
-	s := &Service{store: d.Store, embedders: d.Embedders, collections: d.Collections, quota: d.Quota, clock: d.Clock, log: d.Log}
+	s := &Service{store: d.Store, embedders: d.Embedders, collections: d.Collections, quota: d.Quota, clock: d.Clock}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.embedding = outage.New(d.Log, nil, "texts cannot be embedded before an import; jobs will make the vectors", "texts are embedded before an import again")
 	return s, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -387,8 +388,8 @@ func (im *importRun) embed(ctx context.Context) {
 			texts[i] = memory.EmbedText(&it.note)
 		}
 		made, err := memory.EmbedAll(ctx, e, im.s, texts)
+		im.b.embedding.Report(ctx, err, slog.Any("collection", im.c.ID))
 		if err != nil {
-			im.b.log.WarnContext(ctx, "embedding before an import failed; jobs will make the vectors", "collection", im.c.ID, "error", err)
 			return
 		}
 		for i, it := range batch {

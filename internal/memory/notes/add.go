@@ -155,6 +155,7 @@ func (n *Service) embed(ctx context.Context, s tenant.Scope, c *memory.Collectio
 	for i := 0; i < len(texts) && ctx.Err() == nil; i += memory.EmbedBatch {
 		end := min(i+memory.EmbedBatch, len(texts))
 		made, err := memory.EmbedAll(ctx, e, s, texts[i:end])
+		n.embedding.Report(ctx, err, slog.Any("collection", c.ID))
 		if err == nil {
 			copy(out[i:], made)
 			continue
@@ -170,7 +171,6 @@ func (n *Service) embed(ctx context.Context, s tenant.Scope, c *memory.Collectio
 				}
 			}
 		}
-		n.log.Warn("embedding before a write failed; a job will make the vectors", slog.String("collection", c.ID.String()), slog.Any("error", err))
 	}
 	return out
 }

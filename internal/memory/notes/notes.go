@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/outage"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -52,6 +53,7 @@ type Service struct {
 	log       *slog.Logger
 	quota     memory.Quota
 	cfg       Config
+	embedding *outage.Log // of embedding before a write
 }
 
 // New returns a Service. Store and Embedders are required.
@@ -82,6 +84,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
+	n.embedding = outage.New(n.log, nil, "texts cannot be embedded before a write; jobs will make the vectors", "texts are embedded before a write again")
 	return n, nil
 }
 

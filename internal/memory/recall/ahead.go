@@ -94,9 +94,8 @@ func (r *Service) Refresh(ctx context.Context, s tenant.Scope, collection uuid.U
 
 // logFailure logs an error of background work.
 func (r *Service) logFailure(ctx context.Context, what string, collection uuid.UUID, err error) {
-	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
-		r.log.Warn("background work on an index failed; the next reader does it",
-			slog.String("what", what), slog.String("collection", collection.String()), slog.Any("error", err))
+	if !fault.Is(err, fault.NotFound) {
+		r.outages.background.Report(ctx, err, slog.String("what", what), slog.Any("collection", collection))
 	}
 }
 

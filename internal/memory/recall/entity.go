@@ -65,12 +65,11 @@ func (sr *searchRun) similarEntities(ctx context.Context, entities *index.Select
 		return similar, nil
 	}
 	made, err := memory.EmbedAll(ctx, e, sr.scope, phrases)
+	sr.service.outages.phrases.Report(ctx, err, slog.Any("collection", sr.view.Collection.ID))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		sr.service.log.Warn("the phrases of a query could not be embedded; entities raise no notes",
-			slog.String("collection", sr.view.Collection.ID.String()), slog.Any("error", err))
 		sr.degraded = "the phrases of the query could not be embedded; entities raised no notes"
 		return similar, nil
 	}

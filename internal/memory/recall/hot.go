@@ -2,7 +2,6 @@ package recall
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/google/uuid"
 
@@ -21,11 +20,12 @@ func (r *Service) Hot(ctx context.Context, s tenant.Scope, v memory.View, limit 
 	if err != nil {
 		return nil, err
 	}
+	// When the counts cannot be written, the hot notes do not include the latest.
 	if err := r.counter.flushCollection(ctx, v.Collection.ID); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		r.log.Warn("usage counts could not be written; the hot notes do not include the latest", slog.Any("error", err))
+		r.outages.usage.Report(ctx, err)
 	}
 	hot, err := r.store.Hot(ctx, s, v, limit)
 	if err != nil || len(hot) == 0 {

@@ -124,11 +124,10 @@ func (sr *searchRun) embedQuery(ctx context.Context) (memory.Embedding, error) {
 		return memory.Embedding{}, nil
 	}
 	made, err := sr.service.embedText(ctx, sr.scope, &sr.view.Collection, sr.words)
+	sr.service.outages.embed.Report(ctx, err, slog.Any("collection", sr.view.Collection.ID))
 	if err == nil || sr.mode == Vector || ctx.Err() != nil {
 		return made, err
 	}
-	sr.service.log.Warn("a query could not be embedded; words alone answer",
-		slog.String("collection", sr.view.Collection.ID.String()), slog.Any("error", err))
 	sr.degraded = "the query could not be embedded; words alone answered"
 	sr.mode = Lexical
 	return memory.Embedding{}, nil

@@ -203,14 +203,14 @@ func (sr *searchRun) rerank(ctx context.Context, hits []search.Hit) ([]search.Hi
 		return hits, nil // there are no cosines
 	}
 	out, err := search.TwoStage(hits, sr.noiseFloor(), func(pool []search.Hit) (map[search.ID]float64, error) {
-		return sr.judgeNotes(ctx, pool[:min(len(pool), sr.service.cfg.RerankPool)])
+		scores, err := sr.judgeNotes(ctx, pool[:min(len(pool), sr.service.cfg.RerankPool)])
+		sr.service.outages.judge.Report(ctx, err, slog.Any("collection", sr.view.Collection.ID))
+		return scores, err
 	}, sr.service.cfg.RerankThreshold)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		sr.service.log.Warn("the model did not judge the hits; the coarse order is kept",
-			slog.String("collection", sr.view.Collection.ID.String()), slog.Any("error", err))
 		sr.degraded = "the model did not judge the hits; the coarse order is kept"
 	}
 	return out, nil

@@ -84,6 +84,7 @@ type Service struct {
 	cfg       Config
 	indexes   *registry
 	counter   *counter
+	outages   *outages
 
 	loading, refreshing, warming *background
 
@@ -126,6 +127,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	r.indexes = newRegistry(deps.Store, r.log, cfg)
 	r.counter = newCounter(deps.Store)
+	r.outages = newOutages(r.log)
 	r.loading, r.refreshing, r.warming = newBackground(cfg.Loads), newBackground(cfg.Loads), newBackground(cfg.Loads)
 	return r, nil
 }
@@ -151,9 +153,7 @@ func (r *Service) flushLoop(ctx context.Context, stopped chan<- struct{}) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := r.Flush(ctx); err != nil && ctx.Err() == nil {
-				r.log.Warn("usage counts could not be written; they are kept for the next try", slog.Any("error", err))
-			}
+			r.outages.usage.Report(ctx, r.Flush(ctx))
 		}
 	}
 }
