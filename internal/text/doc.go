@@ -19,6 +19,7 @@
 //  6. Runs of Han, Kana, Hangul, Thai, Lao, Khmer or Myanmar become
 //     overlapping pairs of characters (a run of one is itself).
 //
+// [EscapeMarks] keeps stored text from passing for a part of the prompt that quotes it.
 // [Passages] cuts a long text into pieces that are scored separately. [Forms] turns the words of a
 // query into the terms to look for, and marks words about the conversation as weak.
 //

@@ -2,9 +2,10 @@ package chat
 
 import (
 	_ "embed"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // Marks around the context from memory.
@@ -16,34 +17,14 @@ const (
 //go:embed prompts/answer.txt
 var instructions string
 
-// withMemory returns the system message with the context, or with a remark that there is none.
-func withMemory(text string) string {
-	if text == "" {
-		text = "(nothing that belongs to this)"
+// withMemory returns the system message with the context, or with a remark that there is none. Notes in
+// a context are escaped already; nothing in it may end the message, from wherever it comes.
+func withMemory(context string) string {
+	if context == "" {
+		context = "(nothing that belongs to this)"
 	}
-	return strings.TrimSpace(instructions) + "\n\n" + openMark + "\n" + escapeMarks(text) + "\n" + closeMark
+	return strings.TrimSpace(instructions) + "\n\n" + openMark + "\n" + text.EscapeTags(context) + "\n" + closeMark
 }
-
-// anyMark matches what a model could read as one of the marks: in any case, with or without spaces,
-// and with invisible characters in it.
-var anyMark = func() *regexp.Regexp {
-	const unseen = `[\p{Cf}\p{Mn}\p{Me}]*`
-	b := strings.Builder{}
-	b.WriteString(`(?i)[<＜‹〈]([\s\p{Cf}/／\\]*` + unseen)
-	for _, r := range "slipbox-memory" {
-		if r == '-' {
-			b.WriteString(`[\p{Pd}_\s]?` + unseen)
-			continue
-		}
-		b.WriteString(regexp.QuoteMeta(string(r)) + unseen)
-	}
-	b.WriteString(`)`)
-	return regexp.MustCompile(b.String())
-}()
-
-// escapeMarks returns a text that cannot close the marks around it: a mark in it gets a backslash, like
-// other marks of a context.
-func escapeMarks(text string) string { return anyMark.ReplaceAllString(text, `<\$1`) }
 
 // clip cuts a text to a number of characters.
 func clip(s string, runes int) string {

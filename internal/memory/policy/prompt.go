@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strings"
 	"text/template"
+
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // partSeparator separates the system message of a prompt file from the template of
@@ -60,8 +62,9 @@ func LoadPrompt(files fs.FS, version string) (Prompt, error) {
 }
 
 // Render returns the user message: the template with the material, and with the count
-// of entries in it. The material is written as JSON in which "<", ">" and "&" are
-// escaped, so that no memory text can close the marks around it.
+// of entries in it. The material is written as JSON in which "<", ">", "&" and what else
+// opens a tag are escaped, so that no memory text can close the marks around it or hold
+// a control token of a model's template.
 func (p *Prompt) Render(material any, count int) (string, error) {
 	data, err := json.MarshalIndent(material, "", "  ")
 	if err != nil {
@@ -71,7 +74,7 @@ func (p *Prompt) Render(material any, count int) (string, error) {
 	err = p.body.Execute(&b, struct {
 		Data  string
 		Count int
-	}{string(data), count})
+	}{text.EscapeTagsJSON(string(data)), count})
 	if err != nil {
 		return "", fmt.Errorf("render %s: %w", p.Version, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // The frame of a context consists of whole lines:
@@ -17,8 +18,9 @@ import (
 //	    Yes, really!               its second line
 //
 // Content can produce none of them: its first line follows a mark, its other lines are indented by
-// more than Markdown allows for a heading, and marks inside it are escaped. So the text of a note
-// cannot pass for another note or a heading, nor cite a note that it does not come from.
+// more than Markdown allows for a heading, and citations and tags inside it are escaped. So the text of
+// a note cannot pass for another note or a heading, cite a note that it does not come from, or end the
+// message that holds it.
 const indent = "    "
 
 func partHeading(title string) string { return "## " + title + "\n" }
@@ -48,11 +50,11 @@ func noteLine(mark int, framed string) string {
 }
 
 // frameContent makes content safe for the frame: it trims and indents the lines, drops blank lines
-// and invisible characters, and escapes marks.
+// and invisible characters, and escapes citations and tags.
 func frameContent(content string) string {
 	var b strings.Builder
 	b.Grow(len(content) + len(content)/16)
-	for l := range strings.SplitSeq(visibleText(content), "\n") {
+	for l := range strings.SplitSeq(text.EscapeMarks(visibleText(content)), "\n") {
 		l = strings.TrimRight(l, " \t")
 		if b.Len() == 0 {
 			l = strings.TrimLeft(l, " \t")
@@ -63,7 +65,7 @@ func frameContent(content string) string {
 		if b.Len() > 0 {
 			b.WriteString("\n" + indent)
 		}
-		writeEscaped(&b, l)
+		b.WriteString(l)
 	}
 	return b.String()
 }
@@ -86,33 +88,6 @@ func visibleText(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// writeEscaped writes a line, with a backslash in what looks like a mark, [1], or like a control
-// token of a chat template, <|…|>.
-func writeEscaped(b *strings.Builder, l string) {
-	from := 0
-	for i := range len(l) {
-		if l[i] == '[' && isMark(l[i+1:]) || l[i] == '<' && strings.HasPrefix(l[i+1:], "|") {
-			b.WriteString(l[from:i])
-			if l[i] == '[' {
-				b.WriteString(`\[`)
-			} else {
-				b.WriteString(`<\`)
-			}
-			from = i + 1
-		}
-	}
-	b.WriteString(l[from:])
-}
-
-// isMark reports whether the text after an opening bracket continues as a mark does.
-func isMark(rest string) bool {
-	digits := 0
-	for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
-		digits++
-	}
-	return digits > 0 && strings.HasPrefix(rest[digits:], "]")
 }
 
 // maxLabel bounds the name of a speaker, in bytes.
