@@ -165,6 +165,9 @@ func TestCompletionErrors(t *testing.T) {
 			t.Errorf("%s: %d %s", name, x.got.Code, x.got.Body)
 		}
 	}
+	if got := ask("one", `{"n":9,`+question[1:], home...); got.Code != http.StatusUnprocessableEntity || got.text("error.param") != "n" || !strings.Contains(got.text("error.message"), "to 8") {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
 	model.Script("", llmtest.Status(http.StatusTooManyRequests, 7*time.Second))
 	if got := ask("one", question, home...); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") != "7" || got.text("error.type") != "server_error" {
 		t.Errorf("%d %v %s", got.Code, got.Header(), got.Body)

@@ -152,7 +152,7 @@ func newTalking(t *testing.T, models chat.Models) *system {
 		Store: b.store, Policies: policies, Model: b.model, Embedders: embedders, Nearest: found, Index: found, Clock: b.clock, Log: log,
 	}, engine.Config{})
 	must(err)
-	chats, err := chat.New(chat.Deps{Recall: found, Notes: service, Models: models, Clock: b.clock, Log: log}, chat.Config{})
+	chats, err := chat.New(chat.Deps{Recall: found, Notes: service, Models: models, Clock: b.clock, Log: log}, chat.Config{Limits: chat.Limits{MaxChoices: 8}})
 	must(err)
 	b.Server, err = New(Deps{
 		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),

@@ -206,7 +206,7 @@ func (c *core) buildServices(m *models) error {
 	if c.Chat, err = chat.New(chat.Deps{
 		Recall: c.Recall, Notes: c.Notes, Models: m.chat, Log: c.log,
 		Lost: func(ctx context.Context, _ tenant.Scope) { lost.Add(ctx, 1) },
-	}, chat.Config{}); err != nil {
+	}, chat.Config{Limits: chat.Limits(c.cfg.Chat)}); err != nil {
 		return err
 	}
 	c.Costs = notes.NewCosts(c.Store)

@@ -48,6 +48,7 @@ type Config struct {
 	Index    Index            `yaml:"index"`
 	Cache    Cache            `yaml:"cache"`
 	Context  Context          `yaml:"context"`
+	Chat     Chat             `yaml:"chat"`
 	Jobs     Jobs             `yaml:"jobs"`
 	Limits   Limits           `yaml:"limits"`
 }
@@ -161,6 +162,17 @@ type Context struct {
 	Encoding search.Encoding `yaml:"encoding" env:"SLIPBOX_CONTEXT_ENCODING"`
 }
 
+// Chat are the limits of requests that are passed on to the model (POST /v1/chat/completions).
+type Chat struct {
+	// MaxChoices is the largest n: how many answers one request may ask for; default 8; 0: no limit.
+	MaxChoices int64 `yaml:"max_choices" env:"SLIPBOX_CHAT_MAX_CHOICES"`
+	// MaxTokens is the largest answer that a request may ask for, in tokens; default 131,072; 0: no limit.
+	MaxTokens int64 `yaml:"max_tokens" env:"SLIPBOX_CHAT_MAX_TOKENS"`
+	// RemoteImages passes on addresses of images and other media, which the model's endpoint then fetches
+	// with its own access to the network; default off: only data: addresses, which hold the medium.
+	RemoteImages bool `yaml:"remote_images" env:"SLIPBOX_CHAT_REMOTE_IMAGES"`
+}
+
 // Jobs are the settings of background work.
 type Jobs struct {
 	// Workers is the number of prepare jobs, and of decide jobs, at once in one process; default 8.
@@ -210,6 +222,8 @@ func Default() Config {
 		Index:   Index{Bytes: recall.DefaultIndexBytes},
 		Cache:   Cache{Bytes: 64 << 20},
 		Context: Context{Encoding: search.O200k},
+		// More choices than OpenAI's own clients show, and the longest answers of the models of 2026.
+		Chat: Chat{MaxChoices: 8, MaxTokens: 128 << 10},
 		Jobs: Jobs{
 			Workers: 8, Tasks: 2, Stages: slices.Clone(stages), SweepInterval: 30 * time.Second, CopyBatch: 1000,
 		},
@@ -250,6 +264,12 @@ func (c Config) Validate() error {
 	}
 	if !slices.Contains(search.Encodings(), c.Context.Encoding) {
 		report("context.encoding (SLIPBOX_CONTEXT_ENCODING)", "%q is not one of %v", c.Context.Encoding, search.Encodings())
+	}
+	if c.Chat.MaxChoices < 0 {
+		report("chat.max_choices (SLIPBOX_CHAT_MAX_CHOICES)", "must be 0 (no limit) or more")
+	}
+	if c.Chat.MaxTokens < 0 {
+		report("chat.max_tokens (SLIPBOX_CHAT_MAX_TOKENS)", "must be 0 (no limit) or more")
 	}
 	c.Jobs.validate(report)
 	if c.Limits.WaitersPerTenant < 1 {

@@ -27,6 +27,9 @@ type field struct {
 	raw  json.RawMessage
 }
 
+// ownFields are the fields that we read.
+var ownFields = slices.Concat([]string{"model", "messages", "stream", "stream_options"}, choiceFields, tokenFields)
+
 // maxBodyFields bounds the fields of a request. OpenAI's chat completions have about 40.
 const maxBodyFields = 200
 
@@ -48,7 +51,7 @@ func parseBody(raw []byte) (*body, error) {
 		if err != nil || !ok {
 			return nil, fault.New(fault.Malformed, "the body is not valid JSON")
 		}
-		for _, own := range []string{"model", "messages", "stream", "stream_options"} {
+		for _, own := range ownFields {
 			// Some endpoints accept names in any case and would read another model from the body
 			// than we do.
 			if name != own && strings.EqualFold(name, own) {

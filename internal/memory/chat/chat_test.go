@@ -115,10 +115,15 @@ func newFake() *fake {
 
 func (f *fake) service(t *testing.T) *chat.Service {
 	t.Helper()
+	return f.limited(t, chat.Limits{})
+}
+
+func (f *fake) limited(t *testing.T, limits chat.Limits) *chat.Service {
+	t.Helper()
 	s, err := chat.New(chat.Deps{
 		Recall: f, Notes: f, Models: chat.Models{Main: f}, Log: slog.New(slog.NewTextHandler(&f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Lost: func(context.Context, tenant.Scope) { f.lost++ },
-	}, chat.Config{})
+	}, chat.Config{Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +417,7 @@ func TestCompletionsRemember(t *testing.T) {
 		"after the tool":    {user + "," + calls + "," + result, whole("Sunny."), false, 2},
 		"cut off":           {user, events, true, 0},
 		"goes on by itself": {user + `,{"role":"assistant","content":"It is"}`, whole("fine."), false, 0},
-		"a picture alone":   {`{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}`, whole("A cat."), false, 0},
+		"a picture alone":   {`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}`, whole("A cat."), false, 0},
 		"systems alone":     {`{"role":"system","content":"Go."}`, whole("Gone."), false, 0},
 	} {
 		f := newFake()

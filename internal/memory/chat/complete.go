@@ -38,7 +38,7 @@ type Completion struct {
 // Complete answers a request of an OpenAI client (notes:read; notes:write to store the exchange).
 // The collection is ref, or what follows the last @ in the model's name. The request is sent to the
 // model unchanged, except for the model's name and one added system message with the context from
-// memory. The answer is returned unchanged.
+// memory. The answer is returned unchanged. A request beyond Config.Limits is Invalid.
 //
 // The user's last message is stored with the text that finally answers it. While the model calls
 // tools nothing is stored: the request with their results does it.
@@ -47,6 +47,9 @@ type Completion struct {
 // errors are those of Answer.
 func (s *Service) Complete(ctx context.Context, scope tenant.Scope, ref string, raw []byte) (_ *Completion, err error) {
 	b, err := parseBody(raw)
+	if err == nil {
+		err = s.cfg.Limits.check(b)
+	}
 	if err != nil {
 		return nil, err
 	}

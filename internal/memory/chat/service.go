@@ -39,6 +39,7 @@ type Deps struct {
 type Config struct {
 	Timeout     time.Duration // of a whole answer, including streams; default 5 min
 	RememberFor time.Duration // for storing an exchange; default 10 s
+	Limits      Limits        // of requests in OpenAI's form
 }
 
 // Service answers from memory. It is safe for concurrent use.
@@ -59,7 +60,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Minute)
 	cfg.RememberFor = cmp.Or(cfg.RememberFor, 10*time.Second)
-	if cfg.Timeout < 0 || cfg.RememberFor < 0 {
+	if cfg.Timeout < 0 || cfg.RememberFor < 0 || cfg.Limits.MaxChoices < 0 || cfg.Limits.MaxTokens < 0 {
 		return nil, fault.New(fault.Internal, "chat: a setting is out of range")
 	}
 	s := &Service{recall: deps.Recall, notes: deps.Notes, models: deps.Models, clock: deps.Clock, log: deps.Log, lost: deps.Lost, cfg: cfg}
