@@ -70,7 +70,7 @@ func (l *Log) fail(ctx context.Context, err error, attrs []slog.Attr) {
 		return
 	}
 	line = append(append(line, slog.Any("error", err)), attrs...)
-	l.log.LogAttrs(ctx, slog.LevelWarn, l.began, line...)
+	l.log.LogAttrs(ctx, slog.LevelWarn, l.began, line...) //nolint:sloglint // the texts of a Log are constants of its owner
 }
 
 // count counts a failure. It returns the attributes of the line that is due, or nil.
@@ -106,6 +106,6 @@ func (l *Log) succeed(ctx context.Context) {
 	failures, lasted := l.failures, l.clock().Sub(l.since)
 	l.mu.Unlock()
 	if over {
-		l.log.LogAttrs(ctx, slog.LevelInfo, l.ended, slog.Int("failures", failures), slog.Duration("lasted", lasted))
+		l.log.LogAttrs(ctx, slog.LevelInfo, l.ended, slog.Int("failures", failures), slog.Duration("lasted", lasted)) //nolint:sloglint // as above
 	}
 }

@@ -99,7 +99,7 @@ func skeleton(s string) string {
 			break
 		}
 		seen++
-		plain = plain && r >= ' ' && r < utf8.RuneSelf
+		plain = plain && r >= ' ' && r <= '~'
 	}
 	if plain {
 		return s
