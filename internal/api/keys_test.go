@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -203,4 +204,85 @@ func TestListKeysPagesOverHTTP(t *testing.T) {
 	}
 	s.pass(24*time.Hour + 2*time.Second)
 	s.refused(t, fault.Invalid, admin, http.MethodGet, keysPath+"?cursor="+cursor, "")
+}
+
+// A key changes no key that is wider than itself, and erases no agent that has one: for every caller,
+// target and operation the answer is what the scopes and the binding of the two say.
+func TestKeysAndWhatTheyMayChange(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	x, owner := s.tenant(t, "acme")
+	all := []string{"notes:read", "notes:write", "collections:write", "base:write", "clone", "admin"}
+	callers := map[string]auth.NewKey{
+		"admin alone":      {Scopes: []string{"admin"}},
+		"with collections": {Scopes: []string{"admin", "collections:write"}},
+		"with reading":     {Scopes: []string{"admin", "notes:read"}},
+		"with both":        {Scopes: []string{"admin", "collections:write", "notes:read"}},
+		"all":              {Scopes: all},
+		"bound":            {Scopes: all, Agent: "ada"},
+		"bound and narrow": {Scopes: []string{"admin", "notes:read"}, Agent: "ada"},
+		"without admin":    {Scopes: all[:5]},
+		"bound, no admin":  {Scopes: all[:5], Agent: "ada"},
+	}
+	targets := map[string][]string{"none": nil, "reading": {"notes:read"}, "all": all}
+	operations := map[string]struct {
+		method, path string
+		status       int
+	}{
+		"rotate":       {http.MethodPost, "/rotate", http.StatusCreated},
+		"revoke":       {http.MethodPost, "/revoke", http.StatusNoContent},
+		"delete":       {http.MethodDelete, "", http.StatusNoContent},
+		"delete agent": {http.MethodDelete, "", http.StatusNoContent},
+	}
+	agents := 0
+	for who, caller := range callers {
+		for what, scopes := range targets {
+			for op, o := range operations {
+				if op != "delete agent" && scopes == nil {
+					continue
+				}
+				agents++
+				agent := fmt.Sprintf("agent-%d", agents)
+				if caller.Agent != "" {
+					caller.Agent = agent
+				}
+				for _, same := range []bool{true, false} {
+					of := agent
+					if !same {
+						of += "-other"
+					}
+					want[wire.Agent](t, s, http.StatusCreated, owner, http.MethodPost, "/v1/agents", fmt.Sprintf(`{"name":%q}`, of))
+					mine := s.key(t, x.ID, caller)
+					path := "/v1/agents/" + of
+					var target string
+					if scopes != nil {
+						body := `{"agent":"` + of + `","scopes":["` + strings.Join(scopes, `","`) + `"]}`
+						target = want[wire.APIKeyCreated](t, s, http.StatusCreated, owner, http.MethodPost, keysPath, body).ID
+					}
+					if op != "delete agent" {
+						path = keysPath + "/" + target + o.path
+					}
+					lacks := func(needed ...string) bool {
+						return slices.ContainsFunc(needed, func(scope string) bool { return !slices.Contains(caller.Scopes, scope) })
+					}
+					status := o.status
+					switch {
+					case lacks("admin"), op == "delete agent" && lacks("collections:write"):
+						status = http.StatusForbidden
+					case caller.Agent != "" && !same:
+						status = http.StatusNotFound
+					case lacks(scopes...):
+						status = http.StatusForbidden
+					}
+					got := s.send(t, mine, o.method, path, "")
+					if got.Code != status {
+						t.Errorf("%s, a key with %s, %s, same agent %v: %d %s, want %d", who, what, op, same, got.Code, got.Body, status)
+					}
+					if status == http.StatusForbidden && !strings.Contains(got.Body.String(), `\"`) {
+						t.Errorf("%s: the missing scope is not named: %s", who, got.Body)
+					}
+				}
+			}
+		}
+	}
 }

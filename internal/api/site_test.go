@@ -106,7 +106,7 @@ func newSite(t *testing.T, change func(*site, *Deps)) *site {
 		Log: log, Auth: s.auth.Authenticator, Now: s.clock,
 		Access: &Access{
 			Tokens: s.auth.Tokens, Keys: s.auth.Keys, Usage: s.store, Audit: s.store,
-			Agents: need(tenant.NewAgents(tenant.AgentsDeps{Store: s.store, Audit: ledger, OnChange: s.auth.Forget}))(t),
+			Agents: need(tenant.NewAgents(tenant.AgentsDeps{Store: s.store, Keys: s.auth.Keys, Audit: ledger, OnChange: s.auth.Forget}))(t),
 			Tenants: need(tenant.NewService(tenant.ServiceDeps{
 				Admin: s.store, Directory: s.store, Audit: ledger, Clock: s.clock, Logger: log, OnChange: s.auth.Forget,
 			}))(t),

@@ -20,7 +20,7 @@ func (g *Gateway) buildAPI() error {
 	if err != nil {
 		return err
 	}
-	agents, err := tenant.NewAgents(tenant.AgentsDeps{Store: g.Store, Audit: g.ledger, OnChange: g.forgetTenant})
+	agents, err := tenant.NewAgents(tenant.AgentsDeps{Store: g.Store, Keys: g.Auth.Keys, Audit: g.ledger, OnChange: g.forgetTenant})
 	if err != nil {
 		return err
 	}

@@ -163,11 +163,8 @@ func (k *Keys) Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	for _, p := range old.Permissions {
-		if !s.Allows(p) {
-			// Otherwise an administrator could obtain a key with more rights than his own.
-			return CreatedKey{}, fault.New(fault.Forbidden, "the key to rotate has the scope %q, which the credential lacks", p)
-		}
+	if err := checkCovers(s, &old); err != nil {
+		return CreatedKey{}, err
 	}
 	keep, err := k.overlapOrDefault(overlap)
 	if err != nil {
@@ -199,9 +196,13 @@ func (k *Keys) Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap
 }
 
 // Revoke revokes a key and every token made from it. This process refuses them
-// at once, others within StatusTTL. Revoking a revoked key is a no-op.
+// at once, others within StatusTTL. Revoking a revoked key is a no-op. It returns
+// Forbidden when the key has a scope that the caller lacks.
 func (k *Keys) Revoke(ctx context.Context, s tenant.Scope, id uuid.UUID) (Key, error) {
 	old, err := k.Get(ctx, s, id)
+	if err == nil {
+		err = checkCovers(s, &old)
+	}
 	if err != nil {
 		return Key{}, err
 	}
@@ -244,6 +245,41 @@ func checkReach(s tenant.Scope, key Key) error {
 		return fault.Missing("API key")
 	}
 	return nil
+}
+
+// checkCovers returns Forbidden, with the scope that is missing, unless the caller has
+// every scope of the key. Nobody changes a key that is wider than his own, so that a key
+// with few scopes can neither obtain more by a rotation, nor lock out those who have more.
+func checkCovers(s tenant.Scope, key *Key) error {
+	for _, p := range key.Permissions {
+		if !s.Allows(p) {
+			return fault.New(fault.Forbidden, "the API key %s has the scope %q, which the credential lacks", key.ID, p)
+		}
+	}
+	return nil
+}
+
+// CheckCoversAgent returns Forbidden when an agent has a key that works and has a scope
+// that the caller lacks.
+func (k *Keys) CheckCoversAgent(ctx context.Context, s tenant.Scope, agent uuid.UUID) error {
+	for q := (KeyQuery{Agent: agent.String(), Limit: listPage}); ; {
+		page, err := k.List(ctx, s, q)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if page[i].Check(k.now()) != nil {
+				continue
+			}
+			if err := checkCovers(s, &page[i]); err != nil {
+				return err
+			}
+		}
+		if len(page) < q.Limit {
+			return nil
+		}
+		q.After = page[len(page)-1].ID
+	}
 }
 
 // sameNotFound replaces any NotFound by the same error, so that a caller cannot

@@ -78,7 +78,7 @@ func (p *platform) open(t *testing.T) {
 	p.tenants = must(tenant.NewService(tenant.ServiceDeps{
 		Admin: p.store, Directory: p.store, Audit: ledger, Clock: p.clock, Logger: log, OnChange: p.auth.Forget,
 	}))(t)
-	p.agents = must(tenant.NewAgents(tenant.AgentsDeps{Store: p.store, Audit: ledger, OnChange: p.auth.Forget}))(t)
+	p.agents = must(tenant.NewAgents(tenant.AgentsDeps{Store: p.store, Keys: p.auth.Keys, Audit: ledger, OnChange: p.auth.Forget}))(t)
 	p.quotas = must(tenant.NewQuotas(p.store, ledger, p.clock, tenant.QuotaConfig{}))(t)
 }
 

@@ -9,9 +9,16 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
+// AgentKeys knows the keys of agents; *auth.Keys implements it.
+type AgentKeys interface {
+	// CheckCoversAgent returns Forbidden when a key of the agent has a scope that s lacks.
+	CheckCoversAgent(ctx context.Context, s Scope, agent uuid.UUID) error
+}
+
 // AgentsDeps are the dependencies of Agents. All but OnChange are required.
 type AgentsDeps struct {
 	Store AgentStore
+	Keys  AgentKeys
 	Audit AuditLog
 	// OnChange is called after an agent was deleted, so that caches in this
 	// process drop its keys.
@@ -24,8 +31,8 @@ type Agents struct{ deps AgentsDeps }
 
 // NewAgents returns an Agents service.
 func NewAgents(deps AgentsDeps) (*Agents, error) {
-	if deps.Store == nil || deps.Audit == nil {
-		return nil, errors.New("tenant: Store and Audit are required")
+	if deps.Store == nil || deps.Keys == nil || deps.Audit == nil {
+		return nil, errors.New("tenant: Store, Keys and Audit are required")
 	}
 	if deps.OnChange == nil {
 		deps.OnChange = func(uuid.UUID) {}
@@ -98,13 +105,20 @@ func (a *Agents) Get(ctx context.Context, s Scope, ref string) (Agent, error) {
 	return agent, nil
 }
 
-// Delete deletes an agent with its collections and keys.
+// Delete deletes an agent with its collections and keys. Besides Admin it requires what each of
+// these requires alone: the permission CollectionsWrite, and every permission of the agent's keys
+// that work.
 func (a *Agents) Delete(ctx context.Context, s Scope, ref string) error {
-	if err := Check(s, Admin); err != nil {
-		return err
+	for _, p := range []Permission{Admin, CollectionsWrite} {
+		if err := Check(s, p); err != nil {
+			return err
+		}
 	}
 	agent, err := a.Get(ctx, s, ref)
 	if err != nil {
+		return err
+	}
+	if err := a.deps.Keys.CheckCoversAgent(ctx, s, agent.ID); err != nil {
 		return err
 	}
 	if err := a.deps.Store.DeleteAgent(ctx, s, agent.ID); err != nil {
