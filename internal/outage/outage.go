@@ -106,6 +106,7 @@ func (l *Log) succeed(ctx context.Context) {
 	failures, lasted := l.failures, l.clock().Sub(l.since)
 	l.mu.Unlock()
 	if over {
-		l.log.LogAttrs(ctx, slog.LevelInfo, l.ended, slog.Int("failures", failures), slog.Duration("lasted", lasted)) //nolint:sloglint // as above
+		line := []slog.Attr{slog.Int("failures", failures), slog.Duration("lasted", lasted)}
+		l.log.LogAttrs(ctx, slog.LevelInfo, l.ended, line...) //nolint:sloglint // as above
 	}
 }
