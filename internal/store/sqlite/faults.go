@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"syscall"
 	"time"
@@ -35,8 +36,13 @@ func (s *Store) translate(err error) error {
 	if !errors.As(err, &e) {
 		return fault.Wrap(err, fault.Internal, "the store failed")
 	}
+	return s.translateCode(err, e.Code())
+}
+
+// translateCode converts an error with a result code of SQLite.
+func (s *Store) translateCode(err error, code int) error {
 	const ioerrShort = lib.SQLITE_IOERR | 2<<8
-	switch e.Code() & 0xff {
+	switch code & 0xff {
 	case lib.SQLITE_FULL:
 		return s.full(err)
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL:
@@ -49,10 +55,10 @@ func (s *Store) translate(err error) error {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return s.damaged(err)
 	case lib.SQLITE_IOERR:
-		if e.Code() == ioerrShort {
+		if code == ioerrShort {
 			return s.damaged(err)
 		}
-		return fault.Wrap(err, fault.Unavailable, "reading or writing the database file %s failed; check the disk", s.path)
+		return fault.Wrap(s.atPath(err), fault.Unavailable, "reading or writing the database file failed; its disk must be checked")
 	case lib.SQLITE_INTERRUPT:
 		return fault.Wrap(err, fault.Timeout, "the store was interrupted")
 	case lib.SQLITE_NOMEM:
@@ -63,14 +69,18 @@ func (s *Store) translate(err error) error {
 	return fault.Wrap(err, fault.Internal, "the store failed")
 }
 
+// atPath adds the path of the file to the cause of a fault. Operators read causes in the log and at
+// the terminal; the sentence of a fault is for every caller.
+func (s *Store) atPath(err error) error { return fmt.Errorf("%s: %w", s.path, err) }
+
 func (s *Store) full(err error) error {
-	return fault.Wrap(err, fault.StorageFull, "no space left for the database file %s; nothing was written", s.path)
+	return fault.Wrap(s.atPath(err), fault.StorageFull, "no space left for the database file; nothing was written")
 }
 
 func (s *Store) readOnly(err error) error {
-	return fault.Wrap(err, fault.Unavailable, "the database file %s cannot be written; check the directory, its owner and its mode", s.path)
+	return fault.Wrap(s.atPath(err), fault.Unavailable, "the database file cannot be written; its directory, owner and mode must be checked")
 }
 
 func (s *Store) damaged(err error) error {
-	return fault.Wrap(err, fault.Internal, "the database file %s is damaged; put it aside and run \"gateway restore\" with a backup", s.path)
+	return fault.Wrap(s.atPath(err), fault.Internal, "the database file is damaged; it must be replaced: put it aside and run \"gateway restore\" with a backup")
 }

@@ -191,7 +191,7 @@ func TestDamagedFileIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Open(t.Context(), Config{Path: path}, Deps{})
-	refused(t, err, fault.Internal, path, "damaged", "gateway restore")
+	refused(t, err, fault.Internal, "damaged", "gateway restore")
 }
 
 func TestDamagedPages(t *testing.T) {
@@ -216,7 +216,7 @@ func TestDamagedPages(t *testing.T) {
 	}
 	s, err := Open(t.Context(), Config{Path: path}, Deps{})
 	if err != nil {
-		refused(t, err, fault.Internal, path, "damaged")
+		refused(t, err, fault.Internal, "damaged")
 		return
 	}
 	problems, err := s.Verify(t.Context())
@@ -224,7 +224,7 @@ func TestDamagedPages(t *testing.T) {
 		t.Error("the damage was not seen")
 	}
 	if err != nil {
-		refused(t, err, fault.Internal, path, "damaged")
+		refused(t, err, fault.Internal, "damaged")
 	}
 	if err := s.Close(); err != nil {
 		t.Logf("close: %v", err)
@@ -266,7 +266,7 @@ func TestStorageFull(t *testing.T) {
 		})
 		return err
 	}
-	refused(t, big(), fault.StorageFull, b.path)
+	refused(t, big(), fault.StorageFull, "no space left")
 	refused(t, big(), fault.StorageFull)
 	v, err := b.OpenView(t.Context(), b.scope, "c", memory.At{})
 	if err != nil || v.At != 1 {
