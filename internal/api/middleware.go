@@ -65,10 +65,15 @@ func newID() string {
 	return id.String()
 }
 
-// boundAnswer limits how long a client may take to read a response: the time to make it, and as
-// long again. It is set for each request of a connection.
-func (s *Server) boundAnswer(c *gin.Context) {
-	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(2 * s.cfg.RequestTimeout))
+// boundWaits limits how long a client may take to read a response: the time to make it, and as long
+// again. And it limits the wait for a body, which net/http reads before it sends an answer, until
+// serve decides that the body is wanted. Both are set for each request of a connection.
+func (s *Server) boundWaits(c *gin.Context) {
+	control := http.NewResponseController(c.Writer)
+	_ = control.SetWriteDeadline(time.Now().Add(2 * s.cfg.RequestTimeout))
+	if c.Request.ContentLength != 0 { // else a pending read detects that the client leaves
+		_ = control.SetReadDeadline(time.Now().Add(s.cfg.RefusalTimeout))
+	}
 }
 
 // accessLog writes one line per request, without paths that contain names or query strings that

@@ -23,19 +23,27 @@ type Config struct {
 	// RequestTimeout limits a request; after it the answer is 504. Event streams and streamed
 	// uploads are exempt. Default 60 s.
 	RequestTimeout time.Duration `yaml:"request_timeout" env:"SLIPBOX_REQUEST_TIMEOUT"`
+	// RefusalTimeout limits how long the answer to a request waits for a body that is not used, such
+	// as that of a request without a valid credential. Default 5 s.
+	RefusalTimeout time.Duration `yaml:"refusal_timeout" env:"SLIPBOX_REFUSAL_TIMEOUT"`
 	// CORSOrigins may call the API from a browser; "*" allows every origin. Default none: no CORS
 	// headers are sent.
 	CORSOrigins []string `yaml:"cors_origins" env:"SLIPBOX_CORS_ORIGINS"`
 }
 
 // DefaultConfig returns the defaults.
-func DefaultConfig() Config { return Config{RequestTimeout: 60 * time.Second} }
+func DefaultConfig() Config {
+	return Config{RequestTimeout: 60 * time.Second, RefusalTimeout: 5 * time.Second}
+}
 
 // Validate returns an error that names every problem.
 func (c Config) Validate() error {
 	var errs []error
 	if c.RequestTimeout <= 0 {
 		errs = append(errs, errors.New("request_timeout must be positive"))
+	}
+	if c.RefusalTimeout <= 0 {
+		errs = append(errs, errors.New("refusal_timeout must be positive"))
 	}
 	for _, o := range c.CORSOrigins {
 		if err := checkOrigin(o); err != nil {
@@ -156,7 +164,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	s.draining = make(chan struct{})
 	s.drain = sync.OnceFunc(func() { close(s.draining) })
 	s.engine = newEngine()
-	s.engine.Use(s.identify, s.boundAnswer, s.observe, s.accessLog, s.recover, s.securityHeaders, s.cors)
+	s.engine.Use(s.identify, s.boundWaits, s.observe, s.accessLog, s.recover, s.securityHeaders, s.cors)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
 	if err := s.mountPublic(); err != nil {
@@ -250,10 +258,8 @@ func (s *Server) Unmounted() []string {
 // serve runs the phases that all operations share, the cheapest refusal first: authentication, rate
 // limit, authorization, validation, then the handler.
 func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
-	// A context does not interrupt a read. The body must also arrive within the request's time,
-	// even if it is not used: net/http reads it before it answers.
 	control := http.NewResponseController(c.Writer)
-	_ = control.SetReadDeadline(time.Now().Add(s.cfg.RequestTimeout))
+	bodyEnds := time.Now().Add(s.cfg.RequestTimeout)
 	if op.stream {
 		_ = control.SetWriteDeadline(time.Time{}) // an event has its own; the answer to an upload is short
 	} else {
@@ -277,10 +283,14 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 		return err
 	}
 	c.Set(keyQuery, query)
+	if len(op.bodyTypes) > 0 && c.Request.ContentLength != 0 {
+		// A context does not interrupt a read, so the body has a deadline of its own.
+		_ = control.SetReadDeadline(bodyEnds)
+	}
 	if err := op.readBody(c); err != nil {
 		return err
 	}
-	if len(op.bodyTypes) > 0 || c.Request.ContentLength == 0 {
+	if len(op.bodyTypes) > 0 {
 		// From now on, a pending read only detects that the client leaves.
 		_ = control.SetReadDeadline(time.Time{})
 	}

@@ -132,7 +132,7 @@ func TestLargeRefusalStopsAtFirstError(t *testing.T) {
 func TestRequestDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, Config{RequestTimeout: time.Minute}, map[string]handler{
+		b := newBench(t, DefaultConfig(), map[string]handler{
 			"listNotes": func(c *gin.Context) error { <-c.Request.Context().Done(); return c.Request.Context().Err() },
 			"streamJob": func(c *gin.Context) error {
 				if _, ok := c.Request.Context().Deadline(); ok {
@@ -225,7 +225,7 @@ func TestCORS(t *testing.T) {
 		t.Errorf("foreign origin: %v", w.Header())
 	}
 	if err := (Config{CORSOrigins: []string{"app.example.com", "https://a/b"}}).Validate(); err == nil ||
-		strings.Count(err.Error(), "\n") != 2 {
+		strings.Count(err.Error(), "\n") != 3 {
 		t.Errorf("problems are not reported together: %v", err)
 	}
 }

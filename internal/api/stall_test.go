@@ -22,6 +22,7 @@ func TestStalledBody(t *testing.T) {
 	t.Parallel()
 	cfg := DefaultConfig()
 	cfg.RequestTimeout = time.Second // long enough for a busy machine to answer at all
+	cfg.RefusalTimeout = time.Second
 	b := newBench(t, cfg, echoes)
 	srv := httptest.NewServer(b)
 	t.Cleanup(srv.Close)
@@ -39,6 +40,40 @@ func TestStalledBody(t *testing.T) {
 				t.Errorf("status %d, want %d", got, test.status)
 			}
 		})
+	}
+}
+
+// A request that is refused before its body is read is answered long before the request's time ends,
+// though its body never ends. A body that is wanted has more time.
+func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.RequestTimeout, cfg.RefusalTimeout = time.Hour, 100*time.Millisecond
+	b := newBench(t, cfg, echoes)
+	srv := httptest.NewServer(b)
+	t.Cleanup(srv.Close)
+	slow := dial(t, srv)
+	const body = `{"content":"a"}`
+	send(t, slow, "POST", notesPath, "all", len(body), body[:5])
+	for name, tc := range map[string]struct {
+		method, path, credential string
+		status                   int
+	}{
+		"credential": {"POST", notesPath, "nobody", http.StatusUnauthorized},
+		"scope":      {"POST", notesPath, "reader", http.StatusForbidden},
+		"parameter":  {"POST", notesPath + "?x=1", "all", http.StatusUnprocessableEntity},
+		"route":      {"POST", "/v1/nothing", "nobody", http.StatusNotFound},
+		"method":     {"DELETE", notesPath, "nobody", http.StatusMethodNotAllowed},
+	} {
+		if got := stall(t, srv, tc.method, tc.path, tc.credential); got != tc.status {
+			t.Errorf("%s: status %d, want %d", name, got, tc.status)
+		}
+	}
+	if _, err := slow.Write([]byte(body[5:])); err != nil { // after several times the refusals' limit
+		t.Fatal(err)
+	}
+	if got := status(t, bufio.NewReader(slow)); got != http.StatusCreated {
+		t.Errorf("a slow body of a valid request: status %d", got)
 	}
 }
 
