@@ -18,6 +18,9 @@ import (
 // one for an operation.
 const defaultBodyLimit = 1 << 20
 
+// maxBufferedBody is the largest body, in bytes, that the contract admits and that is read into memory.
+const maxBufferedBody = 32 << 20
+
 // document is the contract, with its operations by id.
 type document struct {
 	raw        []byte

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"slices"
@@ -26,9 +27,10 @@ const (
 	keyPrincipal = "slipbox.principal"
 	keyQuery     = "slipbox.query"
 	keyBody      = "slipbox.body"
-	keyStatus    = "slipbox.status" // status for the log, if it differs from the sent one
-	keyCode      = "slipbox.code"   // code of the fault in the response
-	keyErrors    = "slipbox.errors" // form of the operation's errors
+	keyStatus    = "slipbox.status"   // status for the log, if it differs from the sent one
+	keyCode      = "slipbox.code"     // code of the fault in the response
+	keyUnlogged  = "slipbox.unlogged" // whether the log has the request in a summary only
+	keyErrors    = "slipbox.errors"   // form of the operation's errors
 )
 
 const headerRequestID = "X-Request-ID"
@@ -96,6 +98,9 @@ func (s *Server) accessLog(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || c.FullPath() == "/metrics" {
 		level = slog.LevelDebug // probes are frequent
 	}
+	if c.GetBool(keyUnlogged) {
+		level = slog.LevelDebug
+	}
 	s.log.LogAttrs(c.Request.Context(), level, "request", attrs...)
 }
 
@@ -133,6 +138,18 @@ func checkOrigin(o string) error {
 	u, err := url.Parse(o)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" || u.RawQuery != "" {
 		return fmt.Errorf("%q is not an origin such as https://app.example.com", o)
+	}
+	return nil
+}
+
+// checkNetwork refuses values that are neither an IP address nor a network.
+func checkNetwork(text string) error {
+	_, err := netip.ParseAddr(text)
+	if err == nil {
+		return nil
+	}
+	if _, err := netip.ParsePrefix(text); err != nil {
+		return fmt.Errorf("%q is not an address such as 10.1.2.3 or a network such as 10.0.0.0/8", text)
 	}
 	return nil
 }
@@ -179,7 +196,13 @@ func (s *Server) authenticate(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	from, _ := netip.ParseAddr(c.ClientIP()) // zero: none, such as over a socket
+	if err := s.guard.Admit(credential, from); err != nil {
+		c.Set(keyUnlogged, true)
+		return err
+	}
 	p, err := s.auth.Authenticate(c.Request.Context(), credential)
+	s.guard.Note(credential, from, err)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,16 @@ type Config struct {
 	// RefusalTimeout limits how long the answer to a request waits for a body that is not used, such
 	// as that of a request without a valid credential. Default 5 s.
 	RefusalTimeout time.Duration `yaml:"refusal_timeout" env:"SLIPBOX_REFUSAL_TIMEOUT"`
+	// TrustedProxies are addresses, or networks such as 10.0.0.0/8, whose X-Forwarded-For names the
+	// client. Default none: the address of a client is that of its connection.
+	TrustedProxies []string `yaml:"trusted_proxies" env:"SLIPBOX_TRUSTED_PROXIES"`
+	// Connections is how many clients are connected at once; further ones wait. Default 10,000.
+	Connections int `yaml:"connections" env:"SLIPBOX_HTTP_CONNECTIONS"`
+	// BodyBytes is the size of all request bodies in memory at once. A request over it is refused with
+	// 503. Together with what they are decoded to, bodies take up to four times as much. Default 256 MiB.
+	BodyBytes int64 `yaml:"body_bytes" env:"SLIPBOX_BODY_BYTES"`
+	// BodyBytesPerTenant is the same for the requests of one tenant, with 429. Default 64 MiB.
+	BodyBytesPerTenant int64 `yaml:"body_bytes_per_tenant" env:"SLIPBOX_BODY_BYTES_PER_TENANT"`
 	// CORSOrigins may call the API from a browser; "*" allows every origin. Default none: no CORS
 	// headers are sent.
 	CORSOrigins []string `yaml:"cors_origins" env:"SLIPBOX_CORS_ORIGINS"`
@@ -33,7 +43,10 @@ type Config struct {
 
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config {
-	return Config{RequestTimeout: 60 * time.Second, RefusalTimeout: 5 * time.Second}
+	return Config{
+		RequestTimeout: 60 * time.Second, RefusalTimeout: 5 * time.Second, Connections: 10_000,
+		BodyBytes: 256 << 20, BodyBytesPerTenant: 64 << 20,
+	}
 }
 
 // Validate returns an error that names every problem.
@@ -44,6 +57,17 @@ func (c Config) Validate() error {
 	}
 	if c.RefusalTimeout <= 0 {
 		errs = append(errs, errors.New("refusal_timeout must be positive"))
+	}
+	if c.Connections < 1 {
+		errs = append(errs, errors.New("connections must be 1 or more"))
+	}
+	for _, p := range c.TrustedProxies {
+		if err := checkNetwork(p); err != nil {
+			errs = append(errs, fmt.Errorf("trusted_proxies: %w", err))
+		}
+	}
+	if c.BodyBytesPerTenant <= maxBufferedBody || c.BodyBytes < c.BodyBytesPerTenant {
+		errs = append(errs, fmt.Errorf("body_bytes_per_tenant must be above %d, the largest body of a route; body_bytes must not be less than it", maxBufferedBody))
 	}
 	for _, o := range c.CORSOrigins {
 		if err := checkOrigin(o); err != nil {
@@ -89,7 +113,8 @@ type Deps struct {
 	Core      *Core   // nil: its routes are not mounted
 	Access    *Access // nil: its routes are not mounted
 
-	Limiter Limiter // counts requests per tenant; nil: unlimited
+	Guard   *auth.Guard // bounds refused credentials; nil: nothing does
+	Limiter Limiter     // counts requests per tenant; nil: unlimited
 	// RequestsPerMinute is for tenants without their own limit; 0 is unlimited.
 	RequestsPerMinute int64
 	HTTPMetrics       Recorder                      // nil: nothing is recorded
@@ -113,10 +138,12 @@ type Server struct {
 	engine  *gin.Engine
 	mounted map[string]bool
 
+	bodies   *inFlight
 	cursors  *cursors
 	draining chan struct{} // closed by drain
 	drain    func()
 
+	guard             *auth.Guard
 	limiter           Limiter
 	requestsPerMinute int64
 	recorder          Recorder
@@ -142,8 +169,8 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		log: deps.Log, auth: deps.Auth, build: deps.Build, ready: NewReadiness(deps.Log, deps.Ready), metrics: deps.Metrics, now: deps.Now,
-		cfg: cfg, doc: doc, page: page, mounted: map[string]bool{},
-		limiter: deps.Limiter, requestsPerMinute: deps.RequestsPerMinute,
+		cfg: cfg, doc: doc, page: page, mounted: map[string]bool{}, bodies: newInFlight(cfg.BodyBytes, cfg.BodyBytesPerTenant),
+		guard: deps.Guard, limiter: deps.Limiter, requestsPerMinute: deps.RequestsPerMinute,
 		recorder: deps.HTTPMetrics, tracer: deps.Tracer, propagator: deps.Propagator,
 	}
 	if s.requestsPerMinute < 0 {
@@ -163,7 +190,9 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	}
 	s.draining = make(chan struct{})
 	s.drain = sync.OnceFunc(func() { close(s.draining) })
-	s.engine = newEngine()
+	if s.engine, err = newEngine(cfg.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("api: trusted_proxies: %w", err)
+	}
 	s.engine.Use(s.identify, s.boundWaits, s.observe, s.accessLog, s.recover, s.securityHeaders, s.cors)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
@@ -186,9 +215,9 @@ func New(deps Deps, cfg Config) (*Server, error) {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
 
-// newEngine returns a gin engine without its automatic behavior: no redirects, no trusted proxies,
-// no default middleware.
-func newEngine() *gin.Engine {
+// newEngine returns a gin engine without its automatic behavior: no redirects, no default
+// middleware. Only trusted proxies may name the client's address.
+func newEngine(trusted []string) (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode) // process-wide in gin; removes its banner
 	e := gin.New()
 	e.RedirectTrailingSlash = false
@@ -196,8 +225,9 @@ func newEngine() *gin.Engine {
 	e.HandleMethodNotAllowed = true
 	e.UseRawPath = true // an encoded slash belongs to an id, not to the path
 	e.UnescapePathValues = true
-	e.ForwardedByClientIP = false
-	return e
+	e.ForwardedByClientIP = len(trusted) > 0
+	e.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	return e, e.SetTrustedProxies(trusted)
 }
 
 // handler serves one operation. It either writes a response, or returns an error and writes
@@ -287,7 +317,9 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 		// A context does not interrupt a read, so the body has a deadline of its own.
 		_ = control.SetReadDeadline(bodyEnds)
 	}
-	if err := op.readBody(c); err != nil {
+	body := &share{of: s.bodies, tenant: principal(c).Scope.Tenant()}
+	defer body.release()
+	if err := op.readBody(c, body); err != nil {
 		return err
 	}
 	if len(op.bodyTypes) > 0 {

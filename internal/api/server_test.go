@@ -225,7 +225,7 @@ func TestCORS(t *testing.T) {
 		t.Errorf("foreign origin: %v", w.Header())
 	}
 	if err := (Config{CORSOrigins: []string{"app.example.com", "https://a/b"}}).Validate(); err == nil ||
-		strings.Count(err.Error(), "\n") != 3 {
+		strings.Count(err.Error(), "\n") != 5 {
 		t.Errorf("problems are not reported together: %v", err)
 	}
 }
@@ -330,6 +330,9 @@ func TestContract(t *testing.T) {
 	// Bodies in another project's format.
 	foreign := map[string]bool{"importBank": true, "createChatCompletion": true}
 	for id, op := range d.operations {
+		if !op.bodyStreams && op.bodyLimit > maxBufferedBody {
+			t.Errorf("%s: a body of %d bytes is more than maxBufferedBody", id, op.bodyLimit)
+		}
 		if !valid[op.scope] {
 			t.Errorf("%s: unknown scope %q", id, op.scope)
 		}

@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"mime"
 	"net/http"
@@ -205,9 +204,10 @@ func checkParameter(p *openapi3.Parameter, text string) []fault.Field {
 	return nil
 }
 
-// readBody reads and validates the body of an operation, and stores its bytes for bind. NDJSON
-// bodies are read but not parsed; the size of streamed ones is limited, but they are not read.
-func (o *operation) readBody(c *gin.Context) error {
+// readBody reads and validates the body of an operation, and stores its bytes for bind. body is the
+// request's share of the memory for bodies. NDJSON bodies are read but not parsed; the size of streamed
+// ones is limited, but they are not read.
+func (o *operation) readBody(c *gin.Context, body *share) error {
 	if len(o.bodyTypes) == 0 {
 		return nil // a body is ignored
 	}
@@ -222,9 +222,13 @@ func (o *operation) readBody(c *gin.Context) error {
 	if o.bodyStreams {
 		return nil
 	}
-	raw, err := io.ReadAll(r.Body)
+	most := o.bodyLimit
+	if r.ContentLength >= 0 {
+		most = r.ContentLength
+	}
+	raw, err := readAll(r.Body, most, body)
 	if err != nil {
-		return bodyError(err)
+		return err
 	}
 	c.Set(keyBody, raw)
 	if o.body == nil {

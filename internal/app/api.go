@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
@@ -25,6 +26,10 @@ func (g *Gateway) buildAPI() error {
 		return err
 	}
 	metrics, err := telemetry.NewHTTPMetrics(g.telemetry.Meter("slipbox/api"))
+	if err != nil {
+		return err
+	}
+	guard, err := auth.NewGuard(time.Now, g.log, auth.GuardConfig{PerAddress: g.cfg.Auth.RefusalsPerAddress, PerKey: g.cfg.Auth.RefusalsPerKey})
 	if err != nil {
 		return err
 	}
@@ -54,6 +59,7 @@ func (g *Gateway) buildAPI() error {
 		Access: &api.Access{
 			Tokens: g.Auth.Tokens, Keys: g.Auth.Keys, Agents: agents, Tenants: g.Tenants, Usage: g.Store, Audit: g.Store,
 		},
+		Guard:   guard,
 		Limiter: redis.NewLimiter(g.redis, local), RequestsPerMinute: g.cfg.Limits.RequestsPerMinute,
 		HTTPMetrics: metrics, Tracer: g.telemetry.Tracer("slipbox/api"), Propagator: g.telemetry.Propagator(),
 	}, g.cfg.HTTP)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -124,7 +126,7 @@ func (g *Gateway) Run(ctx context.Context, stdout io.Writer, demo bool) error {
 	}
 	server := newServer(g.api, g.log)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(g.listener) }()
+	go func() { served <- server.Serve(netutil.LimitListener(g.listener, g.cfg.HTTP.Connections)) }()
 	g.log.InfoContext(ctx, "serving", g.logAttrs()...)
 	var failed error
 	if demo {

@@ -167,7 +167,7 @@ func Dependencies() []Dependency {
 		{"github.com/sashabaranov/go-openai", []string{"internal/llm"}, true}, // tests are clients of ours by it
 		{"github.com/redis/", redis, true},
 		{"github.com/go-redis/", []string{"internal/redis"}, false},
-		{"github.com/maypok86/otter", []string{"internal/cache"}, false},
+		{"github.com/maypok86/otter", []string{"internal/cache", "internal/auth"}, false},
 		{"github.com/tiktoken-go/", []string{"internal/search"}, false},
 		{"github.com/golang-jwt/", []string{"internal/auth"}, true},
 		{"github.com/spf13/", []string{"cmd", "internal/app"}, false},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -18,6 +19,9 @@ type statusCache struct {
 	keys    *ttlCache[keyID, Key]
 	tenants *ttlCache[uuid.UUID, tenant.Tenant]
 	agents  *ttlCache[keyID, tenant.Agent]
+	// unknown are ids of keys that the store does not have. They are apart from keys, so that guessed
+	// ids do not displace keys.
+	unknown *ttlCache[keyID, struct{}]
 }
 
 // keyID identifies a key or an agent. It includes the tenant, so that an id alone
@@ -30,11 +34,20 @@ func newStatusCache(deps Deps, cfg Config) *statusCache {
 		keys:    newTTLCache[keyID, Key](deps.Clock, cfg),
 		tenants: newTTLCache[uuid.UUID, tenant.Tenant](deps.Clock, cfg),
 		agents:  newTTLCache[keyID, tenant.Agent](deps.Clock, cfg),
+		unknown: newTTLCache[keyID, struct{}](deps.Clock, cfg),
 	}
 }
 
 func (s *statusCache) key(ctx context.Context, tenantID, id uuid.UUID) (Key, error) {
-	return s.keys.get(keyID{tenantID, id}, func() (Key, error) { return s.deps.Keys.KeyByID(ctx, tenantID, id) })
+	k := keyID{tenantID, id}
+	if s.unknown.has(k) {
+		return Key{}, fault.Missing("api key")
+	}
+	key, err := s.keys.get(k, func() (Key, error) { return s.deps.Keys.KeyByID(ctx, tenantID, id) })
+	if fault.Is(err, fault.NotFound) {
+		_, _ = s.unknown.get(k, func() (struct{}, error) { return struct{}{}, nil })
+	}
+	return key, err
 }
 
 func (s *statusCache) tenant(ctx context.Context, id uuid.UUID) (tenant.Tenant, error) {
@@ -58,7 +71,7 @@ func (s *statusCache) forgetTenant(id uuid.UUID) {
 }
 
 // ttlCache is a cache of at most size entries, each for at most ttl. Errors are not
-// cached: an unknown id is looked up each time, so guessed ids fill no memory.
+// cached.
 type ttlCache[K comparable, V any] struct {
 	clock memory.Clock
 	ttl   time.Duration
@@ -105,6 +118,14 @@ func (r *ttlCache[K, V]) get(k K, read func() (V, error)) (V, error) {
 	// seen after at most ttl.
 	r.entries[k] = cacheEntry[V]{value: v, at: now}
 	return v, nil
+}
+
+func (r *ttlCache[K, V]) has(k K) bool {
+	now := r.clock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.entries[k]
+	return ok && isFresh(e.at, now, r.ttl)
 }
 
 func (r *ttlCache[K, V]) forget(match func(K) bool) {

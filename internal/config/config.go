@@ -121,6 +121,12 @@ type Auth struct {
 	// the data directory. Required on servers.
 	WrappingKey   string        `yaml:"wrapping_key" env:"SLIPBOX_WRAPPING_KEY" secret:"true"`
 	SigningKeyAge time.Duration `yaml:"signing_key_age" env:"SLIPBOX_SIGNING_KEY_AGE"` // default 30 days
+	// RefusalsPerAddress is how many different wrong credentials a network address may send in a minute,
+	// before others that were not accepted before are refused with 429; default 60, 0 is no limit.
+	RefusalsPerAddress int `yaml:"refusals_per_address" env:"SLIPBOX_REFUSALS_PER_ADDRESS"`
+	// RefusalsPerKey is the same for the wrong credentials that name one key, from all addresses;
+	// default 600, 0 is no limit.
+	RefusalsPerKey int `yaml:"refusals_per_key" env:"SLIPBOX_REFUSALS_PER_KEY"`
 }
 
 // Database are the settings of the servers' Postgres.
@@ -214,6 +220,7 @@ func Default() Config {
 		Log:         Log{Level: "info", Format: "text"},
 		Auth: Auth{
 			Env: "live", Issuer: "slipbox", Audience: "slipbox", TokenTTL: 15 * time.Minute, SigningKeyAge: 30 * 24 * time.Hour,
+			RefusalsPerAddress: 60, RefusalsPerKey: 600,
 		},
 		Database: Database{
 			ExecMode: "cache_statement", StatementTimeout: 30 * time.Second, LockTimeout: 10 * time.Second, Role: "slipbox_app",
@@ -258,6 +265,9 @@ func (c Config) Validate() error {
 	}
 	if c.Auth.TokenTTL < 0 || c.Auth.TokenTTL > time.Hour {
 		report("auth.token_ttl", "must be at most 1h")
+	}
+	if c.Auth.RefusalsPerAddress < 0 || c.Auth.RefusalsPerKey < 0 {
+		report("auth.refusals_per_address, auth.refusals_per_key", "must be 0 (no limit) or more")
 	}
 	if c.Index.Bytes < 1<<20 {
 		report("index.bytes", "must be 1048576 or more")

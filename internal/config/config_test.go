@@ -179,7 +179,7 @@ func TestServersSettings(t *testing.T) {
 // Settings that have no default: empty means that they are not set. With no model, nothing is asked
 // at an endpoint; 0 requests per minute is no limit.
 var withoutDefault = []string{
-	"DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.CORSOrigins", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
+	"DatabaseURL", "MigrateDatabaseURL", "RedisURL", "HTTP.TrustedProxies", "HTTP.CORSOrigins", "LLM.BaseURL", "LLM.Model", "LLM.APIKey",
 	"LLM.EmbedBaseURL", "LLM.EmbedAPIKey", "LLM.EmbedModel", "LLM.EmbedDim", "Models", "Auth.WrappingKey", "Chat.RemoteImages", "Limits.RequestsPerMinute",
 }
 

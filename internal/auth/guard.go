@@ -1,0 +1,205 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/time/rate"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// GuardConfig configures a Guard.
+type GuardConfig struct {
+	// PerAddress is how many different credentials a network address may have refused per minute, with
+	// a burst of as many; 0: any number. An IPv6 address stands for its /64.
+	PerAddress int
+	// PerKey is the same for the credentials that name one key, from all addresses.
+	PerKey int
+}
+
+// Bounds of a Guard's memory, which no number of addresses or credentials exceeds.
+const (
+	// maxGuarded is how many addresses, keys and credentials are tracked, each; about 5 MB in all.
+	// Those that were used least are dropped first.
+	maxGuarded = 10_000
+	// guardReport is the time between two lines of the log about refusals.
+	guardReport = time.Minute
+	// ipv6Site is the part of an IPv6 address that one client cannot choose (RFC 6177).
+	ipv6Site = 64
+)
+
+// digest identifies a credential without keeping it.
+type digest [sha256.Size]byte
+
+// Guard bounds what refused credentials cost, before they are verified. It counts refusals by the
+// address of the client and by the key that a credential names. Credentials that were accepted, and
+// those that were refused and counted already, are not counted: a client whose key is right continues
+// when others at its address are refused, and so does one that repeats an old key, which costs
+// only a look into caches. A nil Guard admits everything. It is safe for concurrent use.
+type Guard struct {
+	clock memory.Clock
+	log   *slog.Logger
+
+	perAddress, perKey int
+	addresses          *otter.Cache[netip.Prefix, *rate.Limiter]
+	keys               *otter.Cache[uuid.UUID, *rate.Limiter]
+	accepted, refused  *otter.Cache[digest, struct{}]
+
+	mu      sync.Mutex
+	limited int // since the last report; above 0: a report is scheduled
+}
+
+// NewGuard returns a Guard. It starts no goroutine before the first refusal.
+func NewGuard(clock memory.Clock, log *slog.Logger, cfg GuardConfig) (*Guard, error) {
+	if clock == nil || log == nil {
+		return nil, errors.New("auth: a Guard needs a clock and a logger")
+	}
+	if cfg.PerAddress < 0 || cfg.PerKey < 0 {
+		return nil, errors.New("auth: the limits of a Guard must not be negative")
+	}
+	g := &Guard{clock: clock, log: log, perAddress: cfg.PerAddress, perKey: cfg.PerKey}
+	var errs [4]error
+	g.addresses, errs[0] = bounded[netip.Prefix, *rate.Limiter]()
+	g.keys, errs[1] = bounded[uuid.UUID, *rate.Limiter]()
+	g.accepted, errs[2] = bounded[digest, struct{}]()
+	g.refused, errs[3] = bounded[digest, struct{}]()
+	return g, errors.Join(errs[:]...)
+}
+
+func bounded[K comparable, V any]() (*otter.Cache[K, V], error) {
+	c, err := otter.New(&otter.Options[K, V]{MaximumSize: maxGuarded})
+	if err != nil {
+		return nil, fmt.Errorf("auth: make a bounded cache: %w", err)
+	}
+	return c, nil
+}
+
+// Admit returns RateLimited when the address, or the key that the credential names, had too many
+// credentials refused.
+func (g *Guard) Admit(credential string, from netip.Addr) error {
+	if g == nil {
+		return nil
+	}
+	d := digest(sha256.Sum256([]byte(credential)))
+	if _, ok := g.accepted.GetIfPresent(d); ok {
+		return nil
+	}
+	if _, ok := g.refused.GetIfPresent(d); ok {
+		return nil
+	}
+	now := g.clock()
+	var wait time.Duration
+	if l, ok := g.addresses.GetIfPresent(site(from)); ok {
+		wait = untilToken(l, now)
+	}
+	if id := namedKey(credential); id != uuid.Nil {
+		if l, ok := g.keys.GetIfPresent(id); ok {
+			wait = max(wait, untilToken(l, now))
+		}
+	}
+	if wait == 0 {
+		return nil
+	}
+	g.report()
+	return &fault.Error{
+		Code: fault.RateLimited, RetryAfter: wait,
+		Message: "too many credentials were refused lately; check the key, and try again later",
+	}
+}
+
+// Note records the outcome of verifying a credential that was admitted.
+func (g *Guard) Note(credential string, from netip.Addr, outcome error) {
+	if g == nil || outcome != nil && !fault.Is(outcome, fault.Unauthenticated) {
+		return
+	}
+	d := digest(sha256.Sum256([]byte(credential)))
+	if outcome == nil {
+		g.accepted.SetIfAbsent(d, struct{}{})
+		return
+	}
+	g.accepted.Invalidate(d)
+	if _, first := g.refused.SetIfAbsent(d, struct{}{}); !first {
+		return
+	}
+	now := g.clock()
+	count(g.addresses, site(from), g.perAddress, now)
+	if id := namedKey(credential); id != uuid.Nil {
+		count(g.keys, id, g.perKey, now)
+	}
+}
+
+// count takes a token of the limiter of k.
+func count[K comparable](limiters *otter.Cache[K, *rate.Limiter], k K, perMinute int, now time.Time) {
+	if perMinute == 0 {
+		return
+	}
+	l, ok := limiters.GetIfPresent(k)
+	if !ok {
+		l, _ = limiters.SetIfAbsent(k, rate.NewLimiter(rate.Limit(perMinute)/60, perMinute))
+	}
+	l.AllowN(now, 1)
+}
+
+// untilToken returns how long a limiter has no token; 0: it has one.
+func untilToken(l *rate.Limiter, now time.Time) time.Duration {
+	missing := 1 - l.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return time.Duration(missing / float64(l.Limit()) * float64(time.Second))
+}
+
+// site returns the network that one client controls.
+func site(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	bits := a.BitLen()
+	if a.Is6() {
+		bits = ipv6Site
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{} // without an address, such as over a socket
+	}
+	return p
+}
+
+// namedKey returns the id of the key that a credential names; zero: none. Of a token only its issuer
+// could tell.
+func namedKey(credential string) uuid.UUID {
+	if len(credential) > maxCredential || !strings.HasPrefix(credential, keyPrefix+"_") {
+		return uuid.Nil
+	}
+	k, err := parseKeyText(credential)
+	if err != nil {
+		return uuid.Nil
+	}
+	return k.id
+}
+
+// report counts a refusal, and writes one line about all of them when a minute has passed.
+func (g *Guard) report() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.limited++; g.limited > 1 {
+		return
+	}
+	time.AfterFunc(guardReport, func() {
+		g.mu.Lock()
+		n := g.limited
+		g.limited = 0
+		g.mu.Unlock()
+		g.log.LogAttrs(context.Background(), slog.LevelWarn, "requests were refused before authentication: too many wrong credentials",
+			slog.Int("requests", n), slog.Duration("within", guardReport))
+	})
+}

@@ -1,0 +1,257 @@
+package auth
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+)
+
+func newGuard(t *testing.T, clock func() time.Time, cfg GuardConfig) *Guard {
+	t.Helper()
+	g, err := NewGuard(clock, slog.New(slog.DiscardHandler), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// wrongKey returns the text of a key with a secret that nobody has.
+func wrongKey(t *testing.T, tenantID, id uuid.UUID) string {
+	t.Helper()
+	k, err := newKeyText("live", tenantID, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.text()
+}
+
+var (
+	near = netip.MustParseAddr("192.0.2.1")
+	far  = netip.MustParseAddr("198.51.100.7")
+)
+
+// try does what a gateway does with a credential.
+func try(t *testing.T, g *Guard, s *Service, credential string, from netip.Addr) error {
+	t.Helper()
+	if err := g.Admit(credential, from); err != nil {
+		return err
+	}
+	_, err := s.Authenticator.Authenticate(t.Context(), credential)
+	g.Note(credential, from, err)
+	return err
+}
+
+// Many wrong secrets from one address are refused before they are verified, while right keys continue:
+// from other addresses, and at that address when they were used before.
+func TestGuardLimitsAnAddress(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	g := newGuard(t, b.clock, GuardConfig{PerAddress: 60})
+	used, fresh := b.key(t, NewKey{Name: "used"}), b.key(t, NewKey{Name: "fresh"})
+	if err := try(t, g, b.Service, used.Text, near); err != nil {
+		t.Fatal(err)
+	}
+	refused := map[fault.Code]int{}
+	var wait time.Duration
+	before := b.store.reads
+	for range 1500 {
+		err := try(t, g, b.Service, wrongKey(t, b.tenant, uuid.New()), near)
+		refused[fault.CodeOf(err)]++
+		if f, ok := errors.AsType[*fault.Error](err); ok {
+			wait = f.RetryAfter
+		}
+	}
+	if refused[fault.Unauthenticated] != 60 || refused[fault.RateLimited] != 1440 || wait != time.Second {
+		t.Errorf("refused %v, with a wait of %s", refused, wait)
+	}
+	if n := b.store.reads - before; n != 60 {
+		t.Errorf("%d reads of the store", n)
+	}
+	if err := try(t, g, b.Service, fresh.Text, near); !fault.Is(err, fault.RateLimited) {
+		t.Errorf("another credential from the address: %v", err)
+	}
+	for credential, from := range map[string]netip.Addr{used.Text: near, fresh.Text: far} {
+		if err := try(t, g, b.Service, credential, from); err != nil {
+			t.Errorf("a right key: %v", err)
+		}
+	}
+	b.advance(wait)
+	if err := try(t, g, b.Service, wrongKey(t, b.tenant, uuid.New()), near); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("after the wait: %v", err)
+	}
+}
+
+// The secrets of one key cannot be guessed from many addresses, and the client with the right one continues.
+func TestGuardLimitsAKey(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	g := newGuard(t, b.clock, GuardConfig{PerKey: 10})
+	k := b.key(t, NewKey{Name: "k"})
+	if err := try(t, g, b.Service, k.Text, far); err != nil {
+		t.Fatal(err)
+	}
+	limited := 0
+	for i := range 30 {
+		from := netip.AddrFrom4([4]byte{10, 0, byte(i), 1})
+		if err := try(t, g, b.Service, wrongKey(t, b.tenant, k.ID), from); fault.Is(err, fault.RateLimited) {
+			limited++
+		}
+	}
+	if limited != 20 {
+		t.Errorf("%d of 30 were limited", limited)
+	}
+	if err := try(t, g, b.Service, k.Text, far); err != nil {
+		t.Errorf("the right secret: %v", err)
+	}
+	if err := try(t, g, b.Service, wrongKey(t, b.tenant, uuid.New()), near); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("another key: %v", err)
+	}
+}
+
+// A client that repeats one old credential is told so each time, reads the store once, and takes
+// nothing from others at its address.
+func TestGuardCountsACredentialOnce(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	g := newGuard(t, b.clock, GuardConfig{PerAddress: 2, PerKey: 2})
+	old := wrongKey(t, b.tenant, uuid.New())
+	before := b.store.reads
+	for range 100 {
+		if err := try(t, g, b.Service, old, near); !fault.Is(err, fault.Unauthenticated) {
+			t.Fatal(err)
+		}
+	}
+	if n := b.store.reads - before; n != 1 {
+		t.Errorf("%d reads of the store", n)
+	}
+	k := b.key(t, NewKey{Name: "k"})
+	if err := try(t, g, b.Service, k.Text, near); err != nil {
+		t.Errorf("a right key at the address: %v", err)
+	}
+	// A credential that is refused after it was accepted counts, and is answered as before.
+	if _, err := b.Keys.Revoke(t.Context(), b.admin, k.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := try(t, g, b.Service, k.Text, near); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("a revoked key: %v", err)
+	}
+	if err := try(t, g, b.Service, "nonsense", near); !fault.Is(err, fault.RateLimited) {
+		t.Errorf("the third refusal: %v", err)
+	}
+	// A failure of the store says nothing about a credential.
+	g.Note("other", far, fault.New(fault.Unavailable, "down"))
+	if err := g.Admit("more", far); err != nil {
+		t.Error(err)
+	}
+}
+
+// An unknown id is looked up again after a short time.
+func TestUnknownIDsAreRememberedBriefly(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	id := uuid.New()
+	ask := func(want int) {
+		t.Helper()
+		before := b.store.reads
+		for range 50 {
+			b.wantRefused(t, wrongKey(t, b.tenant, id)) // each with another secret
+		}
+		if n := b.store.reads - before; n != want {
+			t.Errorf("%d reads of the store, want %d", n, want)
+		}
+	}
+	ask(1)
+	ask(0)
+	b.advance(MaxStatusTTL)
+	ask(1)
+}
+
+// The memory of a Guard does not grow with addresses and credentials.
+func TestGuardIsBounded(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t, time.Now, GuardConfig{PerAddress: 1, PerKey: 1})
+	for i := range 3 * maxGuarded {
+		g.Note(fmt.Sprint(i), netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), fault.New(fault.Unauthenticated, "no"))
+	}
+	g.addresses.CleanUp()
+	g.refused.CleanUp()
+	if a, r := g.addresses.EstimatedSize(), g.refused.EstimatedSize(); a > maxGuarded || r > maxGuarded {
+		t.Errorf("%d addresses, %d credentials", a, r)
+	}
+}
+
+func TestGuardSites(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		a, b string
+		same bool
+	}{
+		{"192.0.2.1", "192.0.2.2", false},
+		{"192.0.2.1", "::ffff:192.0.2.1", true},
+		{"2001:db8::1", "2001:db8::ffff:1", true},
+		{"2001:db8::1", "2001:db8:0:1::1", false},
+		{"fe80::1%eth0", "fe80::2%eth1", true},
+	} {
+		if same := site(netip.MustParseAddr(tc.a)) == site(netip.MustParseAddr(tc.b)); same != tc.same {
+			t.Errorf("%s and %s: one site: %v", tc.a, tc.b, same)
+		}
+	}
+	if site(netip.Addr{}) != (netip.Prefix{}) {
+		t.Error("no address has a site")
+	}
+}
+
+// Refusals are reported by one line per minute, with their number.
+func TestGuardReportsOncePerMinute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := &lockedLog{}
+		g, err := NewGuard(time.Now, slog.New(slog.NewTextHandler(log, nil)), GuardConfig{PerAddress: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Note("a", near, fault.New(fault.Unauthenticated, "no"))
+		for range 100 {
+			if err := g.Admit("b", near); !fault.Is(err, fault.RateLimited) {
+				t.Fatal(err)
+			}
+		}
+		if text := log.String(); text != "" {
+			t.Errorf("too early: %s", text)
+		}
+		time.Sleep(3 * time.Minute) // of the test's own clock
+		synctest.Wait()
+		if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "requests=100") {
+			t.Errorf("log: %s", text)
+		}
+	})
+}
+
+// lockedLog is a buffer for loggers of several goroutines.
+type lockedLog struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
