@@ -34,6 +34,10 @@ func (h *core) search(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	batch, err := recall.NewBatch(queries)
+	if err != nil {
+		return err
+	}
 	ctx, s := c.Request.Context(), scope(c)
 	v, err := h.viewOf(ctx, s, ref, body.AsOf, body.MinRevision)
 	if err != nil {
@@ -41,9 +45,16 @@ func (h *core) search(c *gin.Context) error {
 	}
 	results := make([]wire.SearchResult, 0, len(queries))
 	for i, q := range queries {
+		q.Batch = batch
 		found, err := h.Recall.Search(ctx, s, v, q)
+		if errors.Is(err, recall.ErrBatch) {
+			return err
+		}
 		if err != nil {
 			return prefixQuery(&body, i, err)
+		}
+		if err := batch.Found(&found); err != nil {
+			return err
 		}
 		result, err := wireResult(&found, q.Embedding)
 		if err != nil {

@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
 func TestSearch(t *testing.T) {
@@ -90,6 +92,31 @@ func TestSearchBatch(t *testing.T) {
 		if got.number(fmt.Sprintf("results.%d.revision", i)) != 3 {
 			t.Errorf("%s", got.Body)
 		}
+	}
+}
+
+// A batch that asks too much is refused before its first query runs, and is told what to change.
+func TestSearchBatchHasABudget(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "space")
+	id := b.note(t, "one", c, "The ferry leaves at seven.")
+	query := `{"query":"` + strings.Repeat("where does the ferry go ", 380) + `"}`
+	body := func(n int) string {
+		return `{"k":200,"expand_links":2,"queries":[` + strings.TrimSuffix(strings.Repeat(query+",", n), ",") + `]}`
+	}
+	refused := b.call(t, "one", "POST", c+"/search", body(100))
+	refused.refused(http.StatusUnprocessableEntity, fault.Invalid, "queries")
+	for _, told := range []string{"100 queries", "expand_links", strconv.Itoa(recall.MaxBatchCost)} {
+		if !strings.Contains(refused.Body.String(), told) {
+			t.Errorf("%q is missing in %s", told, refused.Body)
+		}
+	}
+	if got := b.call(t, "one", "GET", c+"/notes/"+id, ""); got.number("usage.access_count") != 0 {
+		t.Errorf("a query ran: %s", got.Body)
+	}
+	if got := b.call(t, "one", "POST", c+"/search", body(10)).want(http.StatusOK); got.length("results") != 10 {
+		t.Errorf("%s", got.Body)
 	}
 }
 

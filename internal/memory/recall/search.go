@@ -100,6 +100,9 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if sr.index, err = sr.service.openIndex(ctx, sr.scope, sr.view); err != nil {
 		return nil, err
 	}
+	if err := sr.q.Batch.charge(&sr.q, sr.index.Len()); err != nil {
+		return nil, err
+	}
 	made, err := sr.embedQuery(ctx)
 	if err != nil {
 		return nil, err

@@ -71,6 +71,8 @@ type Query struct {
 	Weights   map[string]float64 // override single weights of the profile
 	Reference time.Time          // the date that "last May" is relative to; zero: now
 
+	Batch *Batch // bounds the queries of one request together; nil: it is the only one
+
 	// Internal marks a search that is not a caller's recall: it counts no access, and the reading of
 	// the collection's policy does not apply.
 	Internal bool
