@@ -1,6 +1,8 @@
 package api
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -52,5 +54,24 @@ func TestUnknownFieldsNameTheRightOne(t *testing.T) {
 		if !found {
 			t.Errorf("%s %s: %+v, want %s: %s", tt.path, tt.body, p.Errors, tt.field, tt.reason)
 		}
+	}
+}
+
+// Many unknown parameters are refused with as many hints as are shown: each is compared with all valid
+// names.
+func TestManyUnknownParameters(t *testing.T) {
+	t.Parallel()
+	doc, err := sharedDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := notesPath + "?a"
+	for i := range 5000 {
+		target += fmt.Sprintf("&limit%d", i)
+	}
+	_, err = doc.operations["listNotes"].checkParameters(request(http.MethodGet, target, nil))
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Code != fault.Invalid || len(f.Fields) != maxProblemFields+1 {
+		t.Errorf("%v", err)
 	}
 }

@@ -125,6 +125,9 @@ func (o *operation) checkParameters(r *http.Request) (url.Values, error) {
 	}
 	var bad []fault.Field
 	for name, values := range query {
+		if len(bad) > maxProblemFields {
+			break // no more are shown, and each is compared with all valid names
+		}
 		if err := checkText(name, append([]string{name}, values...)...); err != nil {
 			return nil, err
 		}

@@ -34,6 +34,47 @@ type Leaf struct {
 	Op     Op
 	Values []Value
 	Want   bool // for Exists
+
+	set map[Value]bool // Values of a long list; nil: the list is searched
+}
+
+// longList is the number of values from which a set is faster than a search of the list. A filter with
+// the most values in all is compared with every note.
+const longList = 8
+
+// index prepares a leaf whose values do not change any more.
+func (l *Leaf) index() {
+	if len(l.Values) < longList {
+		return
+	}
+	l.set = make(map[Value]bool, len(l.Values))
+	for _, v := range l.Values {
+		l.set[v.key()] = true
+	}
+}
+
+// has reports whether v is one of the values.
+func (l *Leaf) has(v Value) bool {
+	if l.set != nil {
+		return l.set[v.key()]
+	}
+	return slices.ContainsFunc(l.Values, func(w Value) bool { return equal(v, w) })
+}
+
+// key returns a value that == compares as equal does.
+func (v Value) key() Value {
+	out := Value{Type: v.Type}
+	switch v.Type {
+	case Text:
+		out.Text = v.Text
+	case Number:
+		out.Number = v.Number
+	case Bool:
+		out.Bool = v.Bool
+	case Time:
+		out.Time = v.Time.Round(0).UTC() // without the monotonic clock
+	}
+	return out
 }
 
 // Field is the field that a leaf compares.
@@ -196,7 +237,7 @@ func (l *Leaf) matchValue(v Value) bool {
 	case Eq:
 		return equal(v, l.Values[0])
 	case In:
-		return slices.ContainsFunc(l.Values, func(w Value) bool { return equal(v, w) })
+		return l.has(v)
 	case Contains:
 		w := l.Values[0]
 		return v.Type == Text && w.Type == Text && strings.Contains(v.Text, w.Text)
@@ -239,7 +280,7 @@ func (l *Leaf) matchElements(n int, present bool, at func(i int) (v Value, ok bo
 	found := false
 	for i := range n {
 		v, ok := at(i)
-		if ok && slices.ContainsFunc(l.Values, func(w Value) bool { return equal(v, w) }) {
+		if ok && l.has(v) {
 			found = true
 			break
 		}

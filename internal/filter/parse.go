@@ -170,6 +170,7 @@ func (p *parser) parseLeaf(object map[string]json.RawMessage, path string) (Expr
 		}
 		l.Values = append(l.Values, v)
 	}
+	l.index()
 	return l, nil
 }
 

@@ -120,6 +120,10 @@ func (v *View) countFacets(layers []*visibility) map[string]*Facet {
 // maxNamedValues is the most values an attribute may have for a query to name one.
 const maxNamedValues = 20
 
+// maxNamedBytes is the length of the longest value that a query can name. A value is compared with
+// the query wherever its first word is.
+const maxNamedBytes = 256
+
 // Named returns, by attribute key, the value that a query names. A key is left out when the query
 // names none or several of its values. A query names a value when the words of the value are
 // adjacent in the query. Only attributes count that at least half of the notes have, with 2 to 20
@@ -137,6 +141,9 @@ func (v *View) Named(query string) map[string]string {
 		}
 		named, n := "", 0
 		for value := range f.Values {
+			if len(value) > maxNamedBytes {
+				continue
+			}
 			if part := text.Words(value); len(part) > 0 && slices.ContainsFunc(at[part[0]], func(i int) bool {
 				return i+len(part) <= len(words) && slices.Equal(words[i:i+len(part)], part)
 			}) {

@@ -87,8 +87,12 @@ func (n *Service) writtenMessages(ctx context.Context, s tenant.Scope, ids memor
 		return MessagesWritten{}, err
 	}
 	out := MessagesWritten{Revision: ids.Revision, Job: job, Replayed: true, Messages: make([]memory.Note, 0, len(ids.Notes))}
+	at := make(map[uuid.UUID]int, len(notes))
+	for i := range notes {
+		at[notes[i].ID] = i
+	}
 	for _, id := range ids.Notes {
-		if i := slices.IndexFunc(notes, func(m memory.Note) bool { return m.ID == id }); i >= 0 {
+		if i, ok := at[id]; ok {
 			out.Messages = append(out.Messages, notes[i])
 			continue
 		}

@@ -241,12 +241,16 @@ func (sr *searchRun) spelledEntities(ctx context.Context, selected *index.Select
 	if err != nil {
 		return nil, err
 	}
-	said := text.Terms(sr.words)
+	said := map[string]bool{}
+	for _, t := range text.Terms(sr.words) {
+		said[t] = true
+	}
+	folded := text.Fold(sr.words)
 	var out []uuid.UUID
 	for i := range notes {
 		name := text.Terms(notes[i].Content)
-		whole := len(name) > 0 && !slices.ContainsFunc(name, func(t string) bool { return !slices.Contains(said, t) })
-		if (whole || strings.Contains(text.Fold(sr.words), text.Fold(notes[i].Content))) && len(out) < graphEntities {
+		whole := len(name) > 0 && !slices.ContainsFunc(name, func(t string) bool { return !said[t] })
+		if (whole || strings.Contains(folded, text.Fold(notes[i].Content))) && len(out) < graphEntities {
 			out = append(out, notes[i].ID)
 		}
 	}

@@ -92,6 +92,7 @@ func (sr *searchRun) readHints() {
 		reference = sr.service.clock()
 	}
 	sr.times = when.Parse(sr.words, reference)
+	sr.times = sr.times[:min(len(sr.times), maxTimes)]
 	for i := range sr.times {
 		if s := &sr.times[i]; !s.From.IsZero() && !s.To.IsZero() && s.To.Sub(s.From) <= 24*time.Hour {
 			s.To = s.To.Add(retellingPeriod)
@@ -99,6 +100,9 @@ func (sr *searchRun) readHints() {
 	}
 	sr.namedAttributes = sr.index.Named(sr.words)
 }
+
+// maxTimes is how many times of a query count, the first ones. Every note is compared with them.
+const maxTimes = 32
 
 // matchesTime reports whether something happened at a time that the query names.
 func (sr *searchRun) matchesTime(at time.Time) bool {

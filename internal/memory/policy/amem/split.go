@@ -84,40 +84,43 @@ func keepsWords(whole string, parts []string) bool {
 }
 
 // splitByTerms is the rule that is used without a model. It divides a text into two
-// runs of at least two sentences each that share no content word.
+// runs of at least two sentences each that share no content word. Every sentence shares
+// one with another sentence of its run; a sentence that does not is small talk, no
+// concept. It takes one pass over the words, because a note may have 10,000 sentences.
 func splitByTerms(s string) []string {
 	sentences := text.Sentences(s)
 	terms := make([][]string, len(sentences))
+	last := map[string]int{} // the last sentence with a word
+	in := map[string]int{}   // how many sentences have it
+	total := 0
 	for i, sentence := range sentences {
 		terms[i] = text.Terms(sentence)
+		total += len(terms[i])
+		for _, t := range terms[i] {
+			if at, ok := last[t]; !ok || at != i {
+				in[t]++
+			}
+			last[t] = i
+		}
 	}
-	for cut := 2; cut <= len(sentences)-2; cut++ {
-		head, tail := slices.Concat(terms[:cut]...), slices.Concat(terms[cut:]...)
-		shared := slices.ContainsFunc(tail, func(t string) bool { return slices.Contains(head, t) })
-		if len(head) >= 4 && len(tail) >= 4 && !shared && isCoherent(terms[:cut]) && isCoherent(terms[cut:]) {
+	// Words of one run are not in the other, so a sentence that shares a word with any other
+	// sentence shares it within its run.
+	for _, sentence := range terms {
+		if !slices.ContainsFunc(sentence, func(t string) bool { return in[t] > 1 }) {
+			return nil
+		}
+	}
+	head, reach := 0, 0 // words before the cut, and the last sentence that has one of them
+	for cut := 1; cut <= len(sentences)-2; cut++ {
+		head += len(terms[cut-1])
+		for _, t := range terms[cut-1] {
+			reach = max(reach, last[t])
+		}
+		if cut >= 2 && reach < cut && head >= 4 && total-head >= 4 {
 			return []string{strings.Join(sentences[:cut], " "), strings.Join(sentences[cut:], " ")}
 		}
 	}
 	return nil
-}
-
-// isCoherent reports whether every sentence of a run shares a content word with
-// another sentence of it. Sentences that do not are small talk, not a concept.
-func isCoherent(run [][]string) bool {
-	for i, sentence := range run {
-		joined := slices.ContainsFunc(sentence, func(t string) bool {
-			for k, other := range run {
-				if k != i && slices.Contains(other, t) {
-					return true
-				}
-			}
-			return false
-		})
-		if !joined {
-			return false
-		}
-	}
-	return true
 }
 
 // splitNote turns a note into two raw notes. Both name the note that was split as their
