@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -65,11 +66,11 @@ func TestManyUnknownParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := notesPath + "?a"
+	unknown := url.Values{}
 	for i := range 5000 {
-		target += fmt.Sprintf("&limit%d", i)
+		unknown.Set(fmt.Sprint("limit", i), "")
 	}
-	_, err = doc.operations["listNotes"].checkParameters(request(http.MethodGet, target, nil))
+	_, err = doc.operations["listNotes"].checkParameters(request(http.MethodGet, notesPath+"?"+unknown.Encode(), nil))
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Code != fault.Invalid || len(f.Fields) != maxProblemFields+1 {
 		t.Errorf("%v", err)

@@ -70,11 +70,11 @@ func (s *share) release() { _ = s.resize(0) } // less is never refused
 // arrived, so that a client cannot reserve memory by its Content-Length alone.
 const firstRead = 64 << 10
 
-// readAll reads a body of at most most bytes into memory that s admits.
-func readAll(r io.Reader, most int64, s *share) ([]byte, error) {
-	most++ // for the read that finds the end
+// readAll reads a body of at most limit bytes into memory that s admits.
+func readAll(r io.Reader, limit int64, s *share) ([]byte, error) {
+	limit++ // for the read that finds the end
 	var raw []byte
-	for size := min(firstRead, most); ; size = min(2*size, max(most, size+1)) {
+	for size := min(firstRead, limit); ; size = min(2*size, max(limit, size+1)) {
 		if err := s.resize(size); err != nil {
 			return nil, err
 		}

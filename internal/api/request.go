@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -31,6 +32,9 @@ func bind[T any](c *gin.Context) (T, error) {
 	raw := rawBody(c)
 	if len(raw) == 0 {
 		return v, nil
+	}
+	if err := c.Request.Context().Err(); err != nil {
+		return v, fmt.Errorf("decode a body: %w", err)
 	}
 	err := unmarshal(raw, &v)
 	return v, err

@@ -227,7 +227,8 @@ func newEngine(trusted []string) (*gin.Engine, error) {
 	e.UnescapePathValues = true
 	e.ForwardedByClientIP = len(trusted) > 0
 	e.RemoteIPHeaders = []string{"X-Forwarded-For"}
-	return e, e.SetTrustedProxies(trusted)
+	err := e.SetTrustedProxies(trusted)
+	return e, err
 }
 
 // handler serves one operation. It either writes a response, or returns an error and writes

@@ -230,7 +230,7 @@ func TestGuardReportsOncePerMinute(t *testing.T) {
 		if text := log.String(); text != "" {
 			t.Errorf("too early: %s", text)
 		}
-		time.Sleep(3 * time.Minute) // of the test's own clock
+		<-time.After(3 * time.Minute) // of the test's own clock
 		synctest.Wait()
 		if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "requests=100") {
 			t.Errorf("log: %s", text)

@@ -13,7 +13,7 @@ import (
 // A long list of values matches what a search of the list matches.
 func TestLongListsMatchAsShortOnes(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // not a secret
+	rng := rand.New(rand.NewPCG(5, 6))
 	value := func() Value {
 		switch rng.IntN(4) {
 		case 0:
@@ -68,7 +68,7 @@ func TestParsedListsHaveSets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaves := expr.(Or) //nolint:forcetypeassert,errcheck // a panic fails the test
+	leaves := expr.(Or)
 	if len(leaves) != MaxLeaves {
 		t.Fatal(len(leaves))
 	}

@@ -86,7 +86,10 @@ func NewBatch(queries []Query) (*Batch, error) {
 	for i := range queries {
 		b.fixed += queries[i].Cost(0)
 	}
-	return b, b.check(0)
+	if err := b.check(0); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // charge charges a query against a view of that many notes. Invalid when the batch costs too much.

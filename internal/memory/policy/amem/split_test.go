@@ -14,7 +14,7 @@ import (
 // The one pass over the words finds the cut that a comparison of all words with each other finds.
 func TestSplitByTermsComparesAllWords(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // not a secret
+	rng := rand.New(rand.NewPCG(3, 4))
 	split := 0
 	for range 3000 {
 		var b strings.Builder
