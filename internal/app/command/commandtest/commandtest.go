@@ -118,6 +118,9 @@ func (p *Process) Await(tb testing.TB, what string, done func() bool) {
 	}
 }
 
+// PID returns the id of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Kill kills the process.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill()
