@@ -236,8 +236,10 @@ func (c *core) onCommit(ch store.Change) {
 		c.Waiters.Notify(j.ID, j.Ended)
 	}
 	if c.redis == nil {
-		if c.jobs != nil && len(ch.Stages) > 0 {
-			c.jobs.Wake()
+		for _, s := range ch.Stages {
+			if c.jobs != nil {
+				c.jobs.Notify(memory.Due{Tenant: ch.Tenant, Collection: ch.Collection}, s)
+			}
 		}
 		return
 	}

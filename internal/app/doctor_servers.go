@@ -101,7 +101,7 @@ func orNotShown(s string) string {
 func doctorWorkers(ctx context.Context, r *redis.Client) Finding {
 	states, err := r.WakeStates(ctx)
 	if err != nil {
-		return Finding{Name: "workers", State: Bad, Detail: OneLine(err), Fix: "check what the user in REDIS_URL may do: workers need bzpopmin, and every process zadd"}
+		return Finding{Name: "workers", State: Bad, Detail: OneLine(err), Fix: "check what the user in REDIS_URL may do: workers need bzpopmin and zpopmin, and every process zadd"}
 	}
 	var unserved []string
 	f := Finding{Name: "workers", State: OK}

@@ -112,6 +112,7 @@ func Map() []Package {
 		{"internal/filter", LayerLeaf, "the filter language", nil, false},
 		{"internal/text", LayerLeaf, "segmentation, stems, stop words, escaping for prompts", nil, false},
 		{"internal/when", LayerLeaf, "the time expressions of a question", nil, false},
+		{"internal/fair", LayerLeaf, "turns by tenant: a queue, and a gate that admits in its order", nil, false},
 		{"internal/fault", LayerLeaf, "error codes", nil, false},
 		{"internal/outage", LayerLeaf, "one log line for an outage, not one for each call that meets it", nil, false},
 		{"internal/telemetry", LayerLeaf, "setup of traces and metrics, names of attributes", nil, false},

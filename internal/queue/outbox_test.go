@@ -143,6 +143,7 @@ type worker struct {
 	try      func(ctx context.Context, w memory.Job) error
 
 	mu      sync.Mutex
+	began   []memory.Job // in order
 	done    []memory.Job // in order of their end
 	settled []error
 	left    int
@@ -160,6 +161,7 @@ func (h *worker) Deadline(memory.Job) time.Duration { return h.deadline }
 
 func (h *worker) Handle(ctx context.Context, w memory.Job) error {
 	h.mu.Lock()
+	h.began = append(h.began, w)
 	h.now[w.Stage]++
 	h.peak[w.Stage] = max(h.peak[w.Stage], h.now[w.Stage])
 	if w.Stage == memory.StageDecide {
@@ -208,6 +210,13 @@ func (h *worker) Settle(_ context.Context, w memory.Job, err error) error {
 		now.NotBefore = time.Now().Add(2 * time.Second)
 		now.ended = now.Attempts == 3
 	})
+}
+
+// started returns how many jobs have begun.
+func (h *worker) started() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.began)
 }
 
 func (h *worker) order(stage memory.Stage, ref memory.Due) []int64 {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -26,20 +27,22 @@ type Config struct {
 	Poll      time.Duration  // longest time between two polls of the outbox; default 1 s
 	Grace     time.Duration  // for running jobs at a stop, before they are released; default 5 s
 	DueLimit  int            // collections in one poll; default 256
+	Share     int            // jobs of a stage that one tenant may run at once; 0 is no limit
+	Lanes     int            // lanes of one stage and tenant that wait in memory; further ones wait in the outbox; default 64
 	SettleFor time.Duration  // for recording a failed try; default 15 s
-	Burst     time.Duration  // how long Drain works on a lane, the job that runs then excluded; default 10 s
+	Burst     time.Duration  // how long Drain works on a lane, the job that runs then excluded; default 100 ms
 	Stages    []memory.Stage // run by this runner; default all
 	Meter     metric.Meter   // nil: nothing is measured
 }
 
 func (c *Config) setDefaults() error {
-	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.SettleFor < 0 || c.Burst < 0 {
+	if c.Prepares < 0 || c.Decides < 0 || c.Tasks < 0 || c.Batch < 0 || c.Lease < 0 || c.Poll < 0 || c.Grace < 0 || c.DueLimit < 0 || c.Share < 0 || c.Lanes < 0 || c.SettleFor < 0 || c.Burst < 0 {
 		return errors.New("queue: settings must not be negative")
 	}
 	for _, f := range []struct {
 		at *int
 		to int
-	}{{&c.Prepares, 4}, {&c.Decides, 4}, {&c.Tasks, 2}, {&c.Batch, 16}, {&c.DueLimit, 256}} {
+	}{{&c.Prepares, 4}, {&c.Decides, 4}, {&c.Tasks, 2}, {&c.Batch, 16}, {&c.DueLimit, 256}, {&c.Lanes, 64}} {
 		if *f.at == 0 {
 			*f.at = f.to
 		}
@@ -47,7 +50,7 @@ func (c *Config) setDefaults() error {
 	for _, f := range []struct {
 		at *time.Duration
 		to time.Duration
-	}{{&c.Lease, 15 * time.Second}, {&c.Poll, time.Second}, {&c.Grace, 5 * time.Second}, {&c.SettleFor, 15 * time.Second}, {&c.Burst, 10 * time.Second}} {
+	}{{&c.Lease, 15 * time.Second}, {&c.Poll, time.Second}, {&c.Grace, 5 * time.Second}, {&c.SettleFor, 15 * time.Second}, {&c.Burst, 100 * time.Millisecond}} {
 		if *f.at == 0 {
 			*f.at = f.to
 		}
@@ -73,15 +76,17 @@ type Runner struct {
 	metrics *metrics
 	outages *outages
 
-	wake  chan struct{}
-	slots map[memory.Stage]chan struct{}
+	wake chan struct{}
 
 	running sync.WaitGroup // lanes and jobs of the current Run
 
-	mu     sync.Mutex
-	lanes  map[lane]*laneState
-	paused bool
-	now    *run // nil: Run is not running
+	mu      sync.Mutex
+	lanes   map[lane]*laneState
+	stages  map[memory.Stage]*stageState
+	paused  bool
+	cut     bool // the last poll did not list all collections
+	claimed bool // a claim found jobs since then
+	now     *run // nil: Run is not running
 }
 
 // run holds the contexts of a Run: claim ends at a stop, jobs after the grace time.
@@ -95,13 +100,22 @@ type lane struct {
 	stage memory.Stage
 }
 
-// laneState is a lane whose jobs are being claimed.
+// stageState is the slots of a stage, and the lanes that wait for one. A lane that waits costs an entry here,
+// and no goroutine.
+type stageState struct {
+	free    int
+	waiting *fair.Queue[lane]
+	left    map[uuid.UUID]bool // tenants with lanes that were left out, because too many wait; true: jobs were claimed since
+}
+
+// laneState is a lane that waits for a slot, or whose jobs are being claimed.
 type laneState struct {
-	again bool          // poll once more before it ends
-	timer *time.Timer   // closes late; nil: no limit
-	late  chan struct{} // closed after Burst
-	ended chan struct{} // closed when the lane has ended; more is set then
-	more  bool          // jobs may be left
+	item  *fair.Item[lane] // its place while it waits; nil while its jobs are claimed
+	again bool             // poll once more before it ends
+	found bool             // this process found it, not only Drain: it continues after the time of Drain
+	late  bool             // the time of Drain is over
+	ended chan struct{}    // closed when the lane has ended; more is set then
+	more  bool             // jobs may be left
 
 	stopped <-chan struct{} // closed when the runner stops claiming
 }
@@ -124,17 +138,17 @@ func New(src Source, handler Handler, clock func() time.Time, log *slog.Logger, 
 	if err != nil {
 		return nil, fmt.Errorf("queue: make the metrics: %w", err)
 	}
-	r := &Runner{
+	slots := func(n int) *stageState {
+		return &stageState{free: n, waiting: fair.NewQueue[lane](cfg.Share), left: map[uuid.UUID]bool{}}
+	}
+	return &Runner{
 		metrics: metrics, outages: newOutages(log, clock),
 		src: src, handler: handler, cfg: cfg, clock: clock, log: log,
 		wake: make(chan struct{}, 1), lanes: map[lane]*laneState{},
-		slots: map[memory.Stage]chan struct{}{
-			memory.StagePrepare: make(chan struct{}, cfg.Prepares),
-			memory.StageDecide:  make(chan struct{}, cfg.Decides),
-			memory.StageTask:    make(chan struct{}, cfg.Tasks),
+		stages: map[memory.Stage]*stageState{
+			memory.StagePrepare: slots(cfg.Prepares), memory.StageDecide: slots(cfg.Decides), memory.StageTask: slots(cfg.Tasks),
 		},
-	}
-	return r, nil
+	}, nil
 }
 
 // Wake makes the runner poll the outbox now. It never blocks and may be called before Run and after
@@ -143,6 +157,15 @@ func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
 	default: // a poll is due already, and it will see the caller's commit
+	}
+}
+
+// Notify makes the runner claim the jobs of a stage of a collection as soon as its tenant's turn comes, without a
+// poll. It never blocks. It is called after a commit that enqueued jobs; while the runner does not run it does
+// nothing, because the runner polls everything when it starts.
+func (r *Runner) Notify(ref memory.Due, stage memory.Stage) {
+	if slices.Contains(r.cfg.Stages, stage) {
+		r.startLane(lane{ref, stage}, true)
 	}
 }
 
@@ -159,6 +182,9 @@ func (r *Runner) setPaused(p bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.paused = p
+	if p {
+		r.endWaiting()
+	}
 }
 
 func (r *Runner) isPaused() bool {
@@ -179,7 +205,7 @@ func (r *Runner) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			r.setRun(nil) // no lane starts from now on
+			r.setRun(nil)
 			grace := time.AfterFunc(r.cfg.Grace, func() { stop(ErrStopped) })
 			r.running.Wait()
 			grace.Stop()
@@ -216,9 +242,10 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	if err != nil {
 		return r.cfg.Poll
 	}
+	r.setCut(len(due) >= r.cfg.DueLimit)
 	for _, ref := range due {
 		for _, s := range r.cfg.Stages {
-			r.startLane(lane{ref, s})
+			r.startLane(lane{ref, s}, true)
 		}
 	}
 	next, err := r.src.NextDue(ctx)
@@ -232,29 +259,126 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	return r.cfg.Poll
 }
 
+func (r *Runner) setCut(cut bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cut, r.claimed = cut, false
+}
+
+// setRun sets the current run. nil means that no lane starts from now on.
 func (r *Runner) setRun(now *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now = now
+	if now == nil {
+		r.endWaiting()
+	}
 }
 
-// startLane starts a lane, or makes a running one claim once more before it ends. It returns nil
-// while the runner does not claim.
-func (r *Runner) startLane(l lane) *laneState {
+// endWaiting ends the lanes that wait for a slot.
+func (r *Runner) endWaiting() {
+	for l, st := range r.lanes {
+		if st.item != nil {
+			r.stages[l.stage].waiting.Remove(st.item)
+			r.endLane(l, st, true)
+		}
+	}
+}
+
+func (r *Runner) endLane(l lane, st *laneState, more bool) {
+	st.item, st.more = nil, more
+	delete(r.lanes, l)
+	close(st.ended)
+}
+
+// startLane queues a lane, or makes one whose jobs are being claimed claim once more before it ends. It returns nil
+// while the runner does not claim, and when too many lanes of the tenant wait already: a later poll finds it.
+func (r *Runner) startLane(l lane, found bool) *laneState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if st, ok := r.lanes[l]; ok {
 		st.again = true
+		st.found = st.found || found
 		return st
 	}
-	now := r.now
+	now, s := r.now, r.stages[l.stage]
 	if now == nil || now.claim.Err() != nil || r.paused {
 		return nil
 	}
-	st := &laneState{late: make(chan struct{}), ended: make(chan struct{}), stopped: now.claim.Done()}
+	if s.waiting.Waiting(l.ref.Tenant) >= r.cfg.Lanes {
+		if _, ok := s.left[l.ref.Tenant]; !ok {
+			s.left[l.ref.Tenant] = false
+		}
+		return nil
+	}
+	st := &laneState{found: found, ended: make(chan struct{}), stopped: now.claim.Done()}
 	r.lanes[l] = st
-	r.running.Go(func() { r.runLane(now.claim, now.jobs, l, st) })
+	st.item = s.waiting.Push(l.ref.Tenant, l)
+	r.dispatch(l.stage)
 	return st
+}
+
+// dispatch starts claims for the lanes whose turn it is, while there are free slots.
+func (r *Runner) dispatch(stage memory.Stage) {
+	s := r.stages[stage]
+	for r.now != nil && !r.paused && s.free > 0 {
+		it, ok := s.waiting.Next()
+		if !ok {
+			break
+		}
+		s.free--
+		now, l := r.now, it.Value
+		st := r.lanes[l]
+		st.item, st.again = nil, false
+		held := 1
+		if stage == memory.StagePrepare {
+			// What is free is shared among the tenants that wait.
+			for most := min(r.cfg.Batch, 1+s.free/(1+s.waiting.Tenants())); held < most && s.waiting.Hold(l.ref.Tenant); held++ {
+				s.free--
+			}
+		}
+		r.running.Go(func() { r.runLane(now, l, st, held) })
+	}
+	if r.cut && r.claimed && r.isIdle() {
+		r.cut = false
+		r.Wake()
+	}
+}
+
+// refill polls for the lanes that were left out, when the tenant has few left in memory. Without a claim that found
+// jobs since then, a further poll would find as little.
+func (r *Runner) refill(l lane, found bool) {
+	r.claimed = r.claimed || found
+	s := r.stages[l.stage]
+	before, ok := s.left[l.ref.Tenant]
+	if !ok {
+		return
+	}
+	s.left[l.ref.Tenant] = before || found
+	if (before || found) && s.waiting.Waiting(l.ref.Tenant) <= r.cfg.Lanes/2 {
+		delete(s.left, l.ref.Tenant)
+		r.Wake()
+	}
+}
+
+// isIdle reports whether no lane waits and every stage has a free slot.
+func (r *Runner) isIdle() bool {
+	for _, s := range r.stages {
+		if s.free == 0 || s.waiting.Len() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// release returns a slot, and starts the lane whose turn it is.
+func (r *Runner) release(l lane) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.stages[l.stage]
+	s.free++
+	s.waiting.Release(l.ref.Tenant)
+	r.dispatch(l.stage)
 }
 
 // Drain runs the jobs of one stage of a collection until it finds none, or for Burst; jobs of the
@@ -266,11 +390,13 @@ func (r *Runner) Drain(ctx context.Context, ref memory.Due, stage memory.Stage) 
 	if !slices.Contains(r.cfg.Stages, stage) {
 		return false
 	}
-	st := r.startLane(lane{ref, stage})
+	l := lane{ref, stage}
+	st := r.startLane(l, false)
 	if st == nil {
 		return false
 	}
-	r.limitLane(st)
+	burst := time.NewTimer(r.cfg.Burst)
+	defer burst.Stop()
 	select {
 	case <-st.ended:
 		return st.more
@@ -278,37 +404,38 @@ func (r *Runner) Drain(ctx context.Context, ref memory.Due, stage memory.Stage) 
 		return true // another worker can continue
 	case <-ctx.Done():
 		return false
+	case <-burst.C:
+	}
+	if r.endLate(l, st) {
+		return true
+	}
+	select { // for the claim, and in the ordered stage the job, that runs
+	case <-st.ended:
+		return st.more
+	case <-st.stopped:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
-// limitLane sets the time limit of a lane, once.
-func (r *Runner) limitLane(st *laneState) {
+// endLate ends a lane whose time is over, now if it waits, else after its turn. It reports whether Drain need not wait
+// for the end: a lane that this process found itself continues.
+func (r *Runner) endLate(l lane, st *laneState) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if st.timer == nil && !isDone(st.ended) {
-		st.timer = time.AfterFunc(r.cfg.Burst, func() { close(st.late) })
+	if isDone(st.ended) {
+		return false
 	}
-}
-
-// runLane claims and runs the jobs of a lane until there are none, or its time is over.
-func (r *Runner) runLane(ctx, jobs context.Context, l lane, st *laneState) {
-	for {
-		more := r.claimJobs(ctx, jobs, l, st)
-		r.mu.Lock()
-		more = more || st.again
-		if !more || isDone(st.late) || ctx.Err() != nil || r.paused {
-			st.more = more
-			if st.timer != nil {
-				st.timer.Stop()
-			}
-			delete(r.lanes, l)
-			close(st.ended)
-			r.mu.Unlock()
-			return
-		}
-		st.again = false
-		r.mu.Unlock()
+	if st.found {
+		return true
 	}
+	st.late = true
+	if st.item != nil {
+		r.stages[l.stage].waiting.Remove(st.item)
+		r.endLane(l, st, true)
+	}
+	return false
 }
 
 func isDone(c <-chan struct{}) bool {
@@ -320,39 +447,21 @@ func isDone(c <-chan struct{}) bool {
 	}
 }
 
-// claimJobs waits for a slot, claims as many jobs as it has slots, and starts them; in the ordered
-// stage it waits for the job. more reports that it found jobs, or had no time to look.
-func (r *Runner) claimJobs(ctx, jobs context.Context, l lane, st *laneState) (more bool) {
-	slots := r.slots[l.stage]
-	select {
-	case slots <- struct{}{}:
-	case <-st.late:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-	held := 1
-	want := 1
-	if l.stage == memory.StagePrepare {
-		want = r.cfg.Batch
-	}
-	for held < want && r.tryAcquire(slots) {
-		held++
-	}
+// runLane is one turn of a lane: it claims as many jobs as it holds slots and starts them; in the ordered stage it
+// waits for the job. Then the lane ends, or waits for its next turn behind the others.
+func (r *Runner) runLane(now *run, l lane, st *laneState, held int) {
 	token := uuid.New()
-	started := r.clock()
-	claimed, err := r.src.Claim(ctx, l.ref, l.stage, token, started.Add(r.cfg.Lease), held)
-	r.outages.claim.Report(ctx, err, slog.Any("collection", l.ref.Collection), slog.Any("stage", l.stage))
-	for held > len(claimed) {
-		<-slots
-		held--
+	claimed, err := r.src.Claim(now.claim, l.ref, l.stage, token, r.clock().Add(r.cfg.Lease), held)
+	r.outages.claim.Report(now.claim, err, slog.Any("collection", l.ref.Collection), slog.Any("stage", l.stage))
+	for range held - len(claimed) {
+		r.release(l)
 	}
 	for _, j := range claimed {
 		work := func() {
-			defer func() { <-slots }()
-			r.runJob(jobs, j, l.stage)
+			defer r.release(l)
+			r.runJob(now.jobs, j, l.stage)
 			if l.stage == memory.StagePrepare && slices.Contains(r.cfg.Stages, memory.StageDecide) {
-				r.startLane(lane{l.ref, memory.StageDecide}) // a prepared note can be decided
+				r.startLane(lane{l.ref, memory.StageDecide}, true) // a prepared note can be decided
 			}
 		}
 		if l.stage == memory.StageDecide {
@@ -361,16 +470,17 @@ func (r *Runner) claimJobs(ctx, jobs context.Context, l lane, st *laneState) (mo
 			r.running.Go(work)
 		}
 	}
-	return len(claimed) > 0
-}
-
-func (r *Runner) tryAcquire(slots chan struct{}) bool {
-	select {
-	case slots <- struct{}{}:
-		return true
-	default:
-		return false
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// A claim that found less than it asked for found everything.
+	more := st.again || len(claimed) == held
+	r.refill(l, len(claimed) > 0)
+	if !more || st.late && !st.found || now.claim.Err() != nil || r.paused {
+		r.endLane(l, st, more)
+		return
 	}
+	st.item = r.stages[l.stage].waiting.Push(l.ref.Tenant, l)
+	r.dispatch(l.stage)
 }
 
 // runJob runs one job under its lease and deadline, and settles it when it fails.

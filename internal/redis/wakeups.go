@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -35,9 +34,11 @@ const (
 // jobs are in the store, whose leases keep order and exclusiveness, so a wake-up may be lost,
 // duplicated or late: workers also poll the store.
 //
-// Each stage has a sorted set. A member is a lane that waits, its score is the time in ms since
-// when: adding a lane that waits already changes nothing, and the lane that waits longest is taken
-// first. A lane that is added while a worker drains it waits for its next drain.
+// Each stage has a sorted set of the tenants whose lanes wait, and each of these tenants one of its lanes. The score
+// of a tenant is the time in ms of its last turn, or since when it waits; that of a lane, since when it waits. The
+// tenant with the lowest score has the next turn: its lane that waits longest is taken, and the tenant goes behind
+// the others. Adding a lane that waits already changes nothing. A lane that is added while a worker drains it waits
+// for its next drain.
 type Wakeups struct {
 	client  *Client
 	metrics *wakeMetrics
@@ -77,23 +78,16 @@ func NewWakeups(c *Client, m metric.Meter) (*Wakeups, error) {
 	}, nil
 }
 
-// wakeKey returns the key of the lanes that wait in a stage. A new form of its members gets a new number.
-func (c *Client) wakeKey(s memory.Stage) string { return c.cfg.Prefix + ":wake:v1:" + string(s) }
+// wakeKey returns the key of the tenants whose lanes wait in a stage. A new form of its members gets a new number.
+func (c *Client) wakeKey(s memory.Stage) string { return c.cfg.Prefix + ":wake:v2:" + string(s) }
+
+// lanesKey returns the key of the lanes of a tenant that wait in a stage, by collection.
+func (c *Client) lanesKey(s memory.Stage, tenant uuid.UUID) string {
+	return c.wakeKey(s) + ":" + tenant.String()
+}
 
 // workersKey returns the key of the processes that serve a stage: a sorted set by expiry time in ms.
 func (c *Client) workersKey(s memory.Stage) string { return c.cfg.Prefix + ":workers:" + string(s) }
-
-func member(d memory.Due) string { return d.Tenant.String() + "/" + d.Collection.String() }
-
-func parseMember(text string) (memory.Due, error) {
-	t, c, _ := strings.Cut(text, "/")
-	tenantID, err := uuid.Parse(t)
-	if err != nil {
-		return memory.Due{}, err
-	}
-	collection, err := uuid.Parse(c)
-	return memory.Due{Tenant: tenantID, Collection: collection}, err
-}
 
 // Send queues a wake-up and returns at once. It is called after the commit that enqueued jobs. A
 // wake-up that cannot be sent is dropped and counted; workers find its jobs by polling.
@@ -135,30 +129,36 @@ func (w *Wakeups) Run(ctx context.Context) {
 
 // send sends one wake-up and those that wait behind it, in one round trip.
 func (w *Wakeups) send(ctx context.Context, first wakeUp) {
-	batch := map[memory.Stage][]goredis.Z{}
+	type group struct {
+		stage  memory.Stage
+		tenant uuid.UUID
+	}
+	batch := map[group][]goredis.Z{}
 	now := float64(time.Now().UnixMilli())
 	for _, u := range w.takeQueued(first) {
-		batch[u.stage] = append(batch[u.stage], goredis.Z{Score: now, Member: member(u.due)})
+		g := group{u.stage, u.due.Tenant}
+		batch[g] = append(batch[g], goredis.Z{Score: now, Member: u.due.Collection.String()})
 	}
-	added := map[memory.Stage]*goredis.IntCmd{}
+	added := map[group]*goredis.IntCmd{}
 	// A caller's end is no reason to lose what it committed.
 	err := w.client.within(context.WithoutCancel(ctx), wakeTimeout, "wake", func(ctx context.Context, r *goredis.Client) error {
 		_, err := r.Pipelined(ctx, func(p goredis.Pipeliner) error {
-			for s, members := range batch {
-				added[s] = p.ZAddNX(ctx, w.client.wakeKey(s), members...)
+			for g, lanes := range batch {
+				added[g] = p.ZAddNX(ctx, w.client.lanesKey(g.stage, g.tenant), lanes...)
+				p.ZAddNX(ctx, w.client.wakeKey(g.stage), goredis.Z{Score: now, Member: g.tenant.String()})
 			}
 			return nil
 		})
 		return err
 	})
-	for s, members := range batch {
+	for g, lanes := range batch {
 		if err != nil {
-			w.metrics.sent(ctx, s, dropped, len(members))
+			w.metrics.sent(ctx, g.stage, dropped, len(lanes))
 			continue
 		}
-		n := int(added[s].Val())
-		w.metrics.sent(ctx, s, sent, n)
-		w.metrics.sent(ctx, s, merged, len(members)-n)
+		n := int(added[g].Val())
+		w.metrics.sent(ctx, g.stage, sent, n)
+		w.metrics.sent(ctx, g.stage, merged, len(lanes)-n)
 	}
 }
 
@@ -226,6 +226,10 @@ func (w *Wakeups) take(ctx context.Context, s memory.Stage) (d memory.Due, ok bo
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), wakeBlock+directTimeout)
 	defer cancel()
 	z, err := w.client.client.BZPopMin(limit, wakeBlock, w.client.wakeKey(s)).Result()
+	if err == nil {
+		text, _ := z.Member.(string)
+		d, ok, err = w.takeLane(limit, s, text)
+	}
 	if err != nil && err != goredis.Nil { //nolint:errorlint // the library returns it unwrapped
 		w.taking.Report(ctx, errors.New(explain(err)))
 		select {
@@ -235,15 +239,43 @@ func (w *Wakeups) take(ctx context.Context, s memory.Stage) (d memory.Due, ok bo
 		return d, false
 	}
 	w.taking.Report(ctx, nil)
+	return d, ok
+}
+
+// takeLane takes the lane of a tenant that waits longest, and lets the tenant wait for its next turn when it has
+// more. When this fails in between, the lanes wait for the next wake-up of the tenant, or a poll.
+func (w *Wakeups) takeLane(ctx context.Context, s memory.Stage, tenantText string) (d memory.Due, ok bool, err error) {
+	tenantID, err := uuid.Parse(tenantText)
 	if err != nil {
-		return d, false
-	}
-	text, _ := z.Member.(string)
-	if d, err = parseMember(text); err != nil {
 		w.client.log.WarnContext(ctx, "a wake-up cannot be decoded; its jobs are found by polling", "stage", s, "error", err)
-		return d, false
+		return d, false, nil
 	}
-	return d, true
+	key := w.client.lanesKey(s, tenantID)
+	var taken *goredis.ZSliceCmd
+	var left *goredis.IntCmd
+	if _, err = w.client.client.Pipelined(ctx, func(p goredis.Pipeliner) error {
+		taken = p.ZPopMin(ctx, key, 1)
+		left = p.ZCard(ctx, key)
+		return nil
+	}); err != nil {
+		return d, false, err
+	}
+	if left.Val() > 0 {
+		err = w.client.client.ZAddNX(ctx, w.client.wakeKey(s), goredis.Z{Score: float64(time.Now().UnixMilli()), Member: tenantText}).Err()
+	}
+	if len(taken.Val()) == 0 {
+		return d, false, err // another worker had it
+	}
+	text, _ := taken.Val()[0].Member.(string)
+	collection, parsed := uuid.Parse(text)
+	if parsed != nil {
+		w.client.log.WarnContext(ctx, "a wake-up cannot be decoded; its jobs are found by polling", "stage", s, "error", parsed)
+		return d, false, err
+	}
+	if err != nil {
+		w.client.log.WarnContext(ctx, "further wake-ups of a tenant wait for its next one; their jobs are found by polling", "stage", s, "error", explain(err))
+	}
+	return memory.Due{Tenant: tenantID, Collection: collection}, true, nil
 }
 
 // drain turns a panic of the runner into a return, so that it costs one wake-up and not the process.
@@ -297,13 +329,13 @@ func (w *Wakeups) announce(ctx context.Context, lanes map[memory.Stage]int) {
 // WakeState is the state of a stage's wake-ups.
 type WakeState struct {
 	Stage   memory.Stage
-	Waiting int64 // lanes that no worker has taken
+	Waiting int64 // tenants with lanes that no worker has taken
 	Workers int64 // processes that serve the stage
 }
 
 // String describes the state in a few words.
 func (s WakeState) String() string {
-	return fmt.Sprintf("%s: %d waiting, %d workers", s.Stage, s.Waiting, s.Workers)
+	return fmt.Sprintf("%s: %d tenants waiting, %d workers", s.Stage, s.Waiting, s.Workers)
 }
 
 // WakeStates returns the state of each stage, asked past the guard. It is Unavailable when Redis

@@ -466,6 +466,9 @@ func TestForeignMembers(t *testing.T) {
 	for _, text := range []string{"", "{", uuid.NewString(), uuid.NewString() + "/no"} {
 		must(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.client.wakeKey(memory.StageTask), goredis.Z{Member: text}).Err())
 	}
+	tenant := uuid.New()
+	must(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.client.lanesKey(memory.StageTask, tenant), goredis.Z{Member: "no"}).Err())
+	must(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.client.wakeKey(memory.StageTask), goredis.Z{Member: tenant.String()}).Err())
 	s.start(time.Hour, nil)
 	s.add(newRef(), memory.StageTask)
 	until(t, "the job is done", func() bool { return s.outbox.left() == 0 })
@@ -529,6 +532,45 @@ func TestLanesWaitOnceInOrder(t *testing.T) {
 		if got, ok := s.wakeups.take(t.Context(), memory.StageDecide); !ok || got != want {
 			t.Errorf("took %v, want %v", got, want)
 		}
+	}
+}
+
+// Tenants take turns: one with many collections has one turn for each of the others, and a tenant that comes later
+// has the next but one.
+func TestTenantsTakeTurns(t *testing.T) {
+	t.Parallel()
+	url, prefix := redistest.Shared(t)
+	s := newSite(t, url, prefix)
+	many, late := uuid.New(), newRef()
+	send := func(refs ...memory.Due) {
+		before := s.fates("slipbox.wakeups.sent")["sent"]
+		for _, ref := range refs {
+			s.wakeups.Send(t.Context(), ref, memory.StageDecide)
+		}
+		until(t, "they are sent", func() bool { return s.fates("slipbox.wakeups.sent")["sent"] == before+int64(len(refs)) })
+	}
+	var flood []memory.Due
+	for range 300 {
+		flood = append(flood, memory.Due{Tenant: many, Collection: uuid.New()})
+	}
+	send(flood...)
+	send(late)
+	taken := map[memory.Due]bool{}
+	place := -1
+	for i := range 301 {
+		d, ok := s.wakeups.take(t.Context(), memory.StageDecide)
+		if !ok || taken[d] {
+			t.Fatalf("take %d: %v, ok %v, taken before %v", i, d, ok, taken[d])
+		}
+		if taken[d] = true; d == late {
+			place = i
+		}
+	}
+	if place < 0 || place > 1 {
+		t.Errorf("the other tenant had turn %d, want 0 or 1", place)
+	}
+	if left := s.states()[memory.StageDecide].Waiting; left != 0 {
+		t.Errorf("%d tenants wait after all lanes were taken", left)
 	}
 }
 

@@ -140,8 +140,12 @@ func (w *Worker) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Wake makes the runner poll for jobs now. It is called after a commit that enqueued jobs.
+// Wake makes the runner poll for jobs now.
 func (w *Worker) Wake() { w.runner.Wake() }
+
+// Notify makes the runner claim the jobs of a stage of a collection when its tenant's turn comes. It
+// is called after a commit that enqueued jobs, and never blocks.
+func (w *Worker) Notify(c memory.Due, s memory.Stage) { w.runner.Notify(c, s) }
 
 // Drain does the jobs of a stage of a collection, and reports whether some may be left. It does
 // nothing while Run is not active.

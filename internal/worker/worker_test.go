@@ -117,7 +117,9 @@ func newPlant(t *testing.T, o settings) *plant {
 		for _, j := range c.Jobs {
 			p.waiters.Notify(j.ID, j.Ended)
 		}
-		p.worker.Wake()
+		for _, stage := range c.Stages {
+			p.worker.Notify(memory.Due{Tenant: c.Tenant, Collection: c.Collection}, stage)
+		}
 	})
 	found, err := recall.New(recall.Deps{Store: telling, Embedders: embedders, Policies: policies, Clock: p.now}, recall.Config{})
 	must(err)

@@ -226,10 +226,12 @@ func functionLimit(n int) *int32 {
 	return new(int32(min(n, 1<<30)))
 }
 
-// DueCollections implements memory.Queue. When there are more than asked for, they are chosen at
-// random, so that no collection starves.
+// DueCollections implements memory.Queue. When there are more than asked for, each tenant has its part of
+// them, and they are chosen at random, so that neither a tenant nor a collection starves. The function
+// lists ids in random order; it reads them all in any case, so its own limit would save nothing.
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
-	return s.due(ctx, "SELECT tenant, collection FROM due_collections($1, $2)", store.Micros(now), functionLimit(n))
+	return s.due(ctx, `SELECT tenant, collection FROM due_collections($1, NULL)
+ ORDER BY row_number() OVER (PARTITION BY tenant), random() LIMIT $2`, store.Micros(now), functionLimit(n))
 }
 
 // Backlog implements memory.Queue.

@@ -69,8 +69,8 @@ const (
   AND j.seq = c.first AND j.state IN ('queued', 'running') AND ` + claimable + ")"
 )
 
-// DueCollections implements memory.Queue. When there are more than asked for, they are chosen at
-// random, so that no collection starves.
+// DueCollections implements memory.Queue. When there are more than asked for, each tenant has its part of
+// them, and they are chosen at random, so that neither a tenant nor a collection starves.
 func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
 	return s.due(ctx, `WITH c AS MATERIALIZED (
  SELECT w.tenant, w.collection, (`+firstDecide+`) AS first,
@@ -78,7 +78,7 @@ func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]mem
    AND j.state IN ('queued', 'running') AND `+claimable+`) AS other
  FROM (SELECT DISTINCT tenant, collection FROM jobs INDEXED BY jobs_waiting WHERE state IN ('queued', 'running')) w)
 SELECT c.tenant, c.collection FROM c WHERE c.other OR c.first IS NOT NULL AND `+firstIsDue+" AND "+noneHeld+" AND "+nonePrepared+`
- ORDER BY random() LIMIT ?2`, now, limit(n))
+ ORDER BY row_number() OVER (PARTITION BY c.tenant ORDER BY random()), random() LIMIT ?2`, now, limit(n))
 }
 
 // NextDue implements memory.Queue.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 func queueCases() []testCase {
 	return []testCase{
 		{"Prepare", claimPrepare},
+		{"DueByTenant", dueByTenant},
 		{"Decide", claimDecide},
 		{"Leases", leases},
 		{"EndJob", endJob},
@@ -71,6 +73,29 @@ func backlog(_ *testing.T, w *world) {
 	w.noError(w.ReleaseJob(w.ctx, w.all, first.ID, lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide}))
 	got = count()
 	w.assertf(got[memory.StageDecide].Waiting == 1 && got[memory.StageDecide].Oldest.Equal(first.CreatedAt), "the job waits in its next stage: %+v", got)
+}
+
+// dueByTenant: each tenant has its part of what one look lists, however many collections another has.
+func dueByTenant(_ *testing.T, w *world) {
+	for i := range 12 {
+		w.job(w.collection("c"+strconv.Itoa(i)).ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare})
+	}
+	foreign := must(w.CreateCollection(w.ctx, w.foreign, memory.NewCollection{Collection: memory.Collection{Name: "c", Policy: "amem"}}))(w.t).Collection
+	_ = must(w.Write(w.ctx, w.foreign, foreign.ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		_, err := tx.Enqueue(ctx, memory.Job{Collection: foreign.ID, Kind: memory.JobCopy, Stage: memory.StageTask})
+		return err
+	}))(w.t)
+	seen := map[uuid.UUID]bool{}
+	for range 8 {
+		due := must(w.DueCollections(w.ctx, w.clock.Now(), 2))(w.t)
+		w.assertf(len(due) == 2 && due[0].Tenant != due[1].Tenant, "two tenants have work, listed %+v", due)
+		for _, d := range due {
+			seen[d.Collection] = true
+		}
+	}
+	w.assertf(len(seen) > 2, "the collections of a tenant are chosen at random, listed %d", len(seen)-1)
+	all := must(w.DueCollections(w.ctx, w.clock.Now(), 0))(w.t)
+	w.assertf(len(all) == 13, "without a limit all are listed: %d", len(all))
 }
 
 func claimPrepare(_ *testing.T, w *world) {

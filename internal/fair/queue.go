@@ -1,0 +1,211 @@
+package fair
+
+import (
+	"container/heap"
+	"container/list"
+
+	"github.com/google/uuid"
+)
+
+// Queue holds what tenants wait with, and returns it by tenant in turn. Next is an item of the tenant
+// that holds the fewest places; of several such tenants, the one that had the fewest turns since it
+// began to wait, and then the one that waits longest. Items of one tenant stay in order. A tenant that
+// comes back is not owed the turns it did not ask for.
+//
+// A Queue is not safe for concurrent use.
+type Queue[T any] struct {
+	share int // places that one tenant may hold at once; 0 is no limit
+	lines map[uuid.UUID]*line[T]
+	ready ready[T] // the lines with items
+	turn  uint64   // number of the round that is being served
+	order uint64   // counts the lines that began to wait
+	count int      // items in all lines
+}
+
+// line is what one tenant waits with and holds.
+type line[T any] struct {
+	tenant uuid.UUID
+	items  list.List // of *Item[T]
+	held   int
+	round  uint64 // of the tenant's next turn
+	order  uint64 // of lines that are alike otherwise, the lowest is first
+	at     int    // place in ready, -1 without items
+}
+
+// Item is a place in a Queue.
+type Item[T any] struct {
+	Value  T
+	Tenant uuid.UUID
+	place  *list.Element // nil when it does not wait
+}
+
+// idleLines is how many lines of tenants that neither wait nor hold anything are kept before they are forgotten.
+const idleLines = 64
+
+// NewQueue returns an empty queue. One tenant may hold at most share places; 0 is no limit.
+func NewQueue[T any](share int) *Queue[T] {
+	return &Queue[T]{share: max(0, share), lines: map[uuid.UUID]*line[T]{}}
+}
+
+// Push adds an item behind the tenant's others.
+func (q *Queue[T]) Push(tenant uuid.UUID, v T) *Item[T] {
+	l := q.line(tenant)
+	it := &Item[T]{Value: v, Tenant: tenant}
+	it.place = l.items.PushBack(it)
+	q.count++
+	if l.at < 0 {
+		q.order++
+		l.order, l.round = q.order, max(l.round, q.turn)
+		heap.Push(&q.ready, l)
+	}
+	return it
+}
+
+// Remove removes an item that waits, and reports whether it did.
+func (q *Queue[T]) Remove(it *Item[T]) bool {
+	l := q.lines[it.Tenant]
+	if it.place == nil || l == nil {
+		return false
+	}
+	l.items.Remove(it.place)
+	it.place = nil
+	q.count--
+	if l.items.Len() == 0 {
+		heap.Remove(&q.ready, l.at)
+		q.forget()
+	}
+	return true
+}
+
+// Next removes the next item; its tenant holds one place more, until Release. ok is false when
+// nothing waits, or only tenants with their full share.
+func (q *Queue[T]) Next() (it *Item[T], ok bool) {
+	if len(q.ready) == 0 {
+		return nil, false
+	}
+	l := q.ready[0]
+	if q.share > 0 && l.held >= q.share {
+		return nil, false // the first has the fewest places
+	}
+	it = l.items.Remove(l.items.Front()).(*Item[T]) //nolint:errcheck,forcetypeassert // the list holds nothing else
+	it.place = nil
+	q.count--
+	l.held++
+	q.passTurn(l)
+	if l.items.Len() == 0 {
+		heap.Remove(&q.ready, l.at)
+	} else {
+		heap.Fix(&q.ready, l.at)
+	}
+	return it, true
+}
+
+// passTurn counts a turn of a line. Turns that it missed while it held more places than others are not owed.
+func (q *Queue[T]) passTurn(l *line[T]) {
+	q.turn = max(q.turn, l.round)
+	l.round = max(l.round+1, q.turn)
+}
+
+// Hold counts one more place of a tenant, and a turn, without an item. It reports whether its share allows
+// that; if not, nothing is counted.
+func (q *Queue[T]) Hold(tenant uuid.UUID) bool {
+	l := q.line(tenant)
+	if q.share > 0 && l.held >= q.share {
+		return false
+	}
+	l.round = max(l.round, q.turn) // it may not have waited
+	q.passTurn(l)
+	q.change(l, 1)
+	return true
+}
+
+// Release returns a place of a tenant.
+func (q *Queue[T]) Release(tenant uuid.UUID) {
+	if l := q.lines[tenant]; l != nil && l.held > 0 {
+		q.change(l, -1)
+		q.forget()
+	}
+}
+
+func (q *Queue[T]) change(l *line[T], by int) {
+	l.held += by
+	if l.at >= 0 {
+		heap.Fix(&q.ready, l.at)
+	}
+}
+
+// Len returns how many items wait.
+func (q *Queue[T]) Len() int { return q.count }
+
+// Tenants returns how many tenants wait.
+func (q *Queue[T]) Tenants() int { return len(q.ready) }
+
+// Waiting returns how many items of a tenant wait.
+func (q *Queue[T]) Waiting(tenant uuid.UUID) int {
+	if l := q.lines[tenant]; l != nil {
+		return l.items.Len()
+	}
+	return 0
+}
+
+func (q *Queue[T]) line(tenant uuid.UUID) *line[T] {
+	l := q.lines[tenant]
+	if l == nil {
+		l = &line[T]{tenant: tenant, at: -1}
+		q.lines[tenant] = l
+	}
+	return l
+}
+
+// forget drops the lines of tenants that neither wait nor hold anything, when there are many.
+func (q *Queue[T]) forget() {
+	if len(q.lines) < 2*len(q.ready)+idleLines {
+		return
+	}
+	for id, l := range q.lines {
+		if l.at < 0 && l.held == 0 {
+			delete(q.lines, id)
+		}
+	}
+}
+
+// ready is a heap of lines; the first is served next.
+type ready[T any] []*line[T]
+
+// Len implements heap.Interface.
+func (r ready[T]) Len() int { return len(r) }
+
+// Less implements heap.Interface.
+func (r ready[T]) Less(i, j int) bool {
+	a, b := r[i], r[j]
+	if a.held != b.held {
+		return a.held < b.held
+	}
+	if a.round != b.round {
+		return a.round < b.round
+	}
+	return a.order < b.order
+}
+
+// Swap implements heap.Interface.
+func (r ready[T]) Swap(i, j int) {
+	r[i], r[j] = r[j], r[i]
+	r[i].at, r[j].at = i, j
+}
+
+// Push implements heap.Interface.
+func (r *ready[T]) Push(x any) {
+	l := x.(*line[T]) //nolint:errcheck,forcetypeassert // the heap holds nothing else
+	l.at = len(*r)
+	*r = append(*r, l)
+}
+
+// Pop implements heap.Interface.
+func (r *ready[T]) Pop() any {
+	all := *r
+	l := all[len(all)-1]
+	all[len(all)-1] = nil
+	*r = all[:len(all)-1]
+	l.at = -1
+	return l
+}

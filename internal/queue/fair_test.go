@@ -1,0 +1,155 @@
+package queue
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// flood adds jobs of one tenant, in many collections.
+func flood(o *outbox, stage memory.Stage, collections, jobs int) uuid.UUID {
+	tenant := uuid.New()
+	for range collections {
+		ref := memory.Due{Tenant: tenant, Collection: uuid.New()}
+		for range jobs {
+			o.add(ref, stage)
+		}
+	}
+	return tenant
+}
+
+// before returns how many jobs of other tenants began after a job was added and before it began.
+func (h *worker) before(tenant uuid.UUID, from int) (n int, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.began[from:] {
+		if w.Tenant == tenant {
+			return n, true
+		}
+		n++
+	}
+	return n, false
+}
+
+// A tenant with one job waits for the jobs that run, and for no others, however many jobs and
+// collections another tenant has waiting, in each stage.
+func TestOneTenantCannotStarveAnother(t *testing.T) {
+	t.Parallel()
+	for _, stage := range memory.Stages() {
+		synctest.Test(t, func(t *testing.T) {
+			o := &outbox{}
+			h := newWorker(o, func(context.Context, memory.Job) error { pass(100 * time.Millisecond); return nil })
+			flood(o, stage, 300, 5)
+			r, stop := start(t, h, Config{Prepares: 4, Decides: 4, Tasks: 4})
+			defer stop()
+			pass(5050 * time.Millisecond)
+			late := newRef()
+			o.add(late, stage)
+			from := h.started()
+			r.Notify(late, stage)
+			pass(2 * time.Second)
+			synctest.Wait()
+			n, ok := h.before(late.Tenant, from)
+			if !ok || n > 4 {
+				t.Errorf("%s: began %v, after %d jobs of the other tenant", stage, ok, n)
+			}
+			if from < 100 {
+				t.Errorf("%s: only %d jobs began in 5 s", stage, from)
+			}
+		})
+	}
+}
+
+// Two tenants with endless work get the same number of turns, whether it is in one collection or in many.
+func TestTenantsShareSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, func(context.Context, memory.Job) error { pass(100 * time.Millisecond); return nil })
+		many := flood(o, memory.StageTask, 100, 10)
+		one := flood(o, memory.StageTask, 1, 500)
+		_, stop := start(t, h, Config{Tasks: 4})
+		pass(10 * time.Second)
+		stop()
+		counts := map[uuid.UUID]int{}
+		for _, w := range h.began {
+			counts[w.Tenant]++
+		}
+		if a, b := counts[many], counts[one]; a+b < 380 || max(a, b)-min(a, b) > 8 {
+			t.Errorf("%d and %d jobs of the two tenants", a, b)
+		}
+	})
+}
+
+// One tenant may be limited to a part of the slots; then the rest is free for others at any time.
+func TestShareOfSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outbox{}
+		h := newWorker(o, func(ctx context.Context, _ memory.Job) error { <-ctx.Done(); return ctx.Err() })
+		flood(o, memory.StagePrepare, 10, 10)
+		r, stop := start(t, h, Config{Prepares: 8, Share: 6})
+		pass(time.Second)
+		late := newRef()
+		o.add(late, memory.StagePrepare)
+		r.Notify(late, memory.StagePrepare)
+		synctest.Wait()
+		if n := h.started(); n != 7 {
+			t.Errorf("%d jobs run, want 6 and 1", n)
+		}
+		stop()
+	})
+}
+
+// Lanes that wait cost no goroutine, and more of them than are kept in memory are found later.
+//
+//nolint:paralleltest // it counts the goroutines of the process
+func TestWaitingLanes(t *testing.T) {
+	before := runtime.NumGoroutine()
+	o := &outbox{}
+	var once sync.Once
+	running, goOn := make(chan struct{}), make(chan struct{})
+	h := newWorker(o, func(ctx context.Context, _ memory.Job) error {
+		once.Do(func() { close(running) })
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	tenant := flood(o, memory.StageTask, 1500, 1)
+	r, stop := start(t, h, Config{Tasks: 2, Poll: time.Hour})
+	<-running
+	for _, w := range o.jobs {
+		r.Notify(dueOf(&w.Job), memory.StageTask)
+	}
+	if n := runtime.NumGoroutine() - before; n > 50 {
+		t.Errorf("%d goroutines for 1500 lanes", n)
+	}
+	r.mu.Lock()
+	// The two whose jobs run may wait again behind the others.
+	if n := r.stages[memory.StageTask].waiting.Waiting(tenant); n < 64 || n > 66 {
+		t.Errorf("%d lanes wait in memory, want 64", n)
+	}
+	r.mu.Unlock()
+	close(goOn)
+	for deadline := time.Now().Add(time.Minute); ; pass(time.Millisecond) {
+		h.mu.Lock()
+		n := len(h.done)
+		h.mu.Unlock()
+		if n == 1500 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of 1500 jobs are done; no poll found the others", n)
+		}
+	}
+	stop()
+}
