@@ -32,7 +32,7 @@ func (q *session) AgentByName(ctx context.Context, tenantID uuid.UUID, name stri
 
 // AgentsAfter implements store.AgentRows.
 func (q *session) AgentsAfter(ctx context.Context, tenantID, only uuid.UUID, name string, n int) ([]tenant.Agent, error) {
-	return q.agents(ctx, "tenant = ?1 AND name > ?2 AND (?3 = zeroblob(16) OR id = ?3) ORDER BY name LIMIT ?4", tenantID, name, only, limit(n))
+	return q.agents(ctx, "tenant = ?1 AND name > ?2 AND (?3 = zeroblob(16) OR id = ?3) ORDER BY name LIMIT +?4", tenantID, name, only, limit(n))
 }
 
 // InsertAgent implements store.AgentRows.

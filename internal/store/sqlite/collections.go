@@ -84,7 +84,7 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 	if cq.After != "" { // the id is zero for the place just before a name
 		where, args = where+" AND (c.name, c.id) > (?, ?)", append(args, after.Name, after.ID)
 	}
-	return q.collections(ctx, where+" ORDER BY c.name, c.id LIMIT ?", append(args, limit(cq.Limit))...)
+	return q.collections(ctx, where+" ORDER BY c.name, c.id LIMIT +?", append(args, limit(cq.Limit))...)
 }
 
 // limit returns SQLite's "no limit" for zero.
@@ -163,10 +163,10 @@ func (s *Store) due(ctx context.Context, text string, args ...any) (out []memory
 
 // ExpiredCollections implements memory.CollectionStore.
 func (s *Store) ExpiredCollections(ctx context.Context, now time.Time, n int) ([]memory.Due, error) {
-	return s.due(ctx, "SELECT tenant, id FROM collections WHERE expires_at > 0 AND expires_at <= ? AND state <> 'deleting' ORDER BY expires_at LIMIT ?", now, limit(n))
+	return s.due(ctx, "SELECT tenant, id FROM collections WHERE expires_at > 0 AND expires_at <= ? AND state <> 'deleting' ORDER BY expires_at LIMIT +?", now, limit(n))
 }
 
 // EphemeralCollections implements memory.CollectionStore.
 func (s *Store) EphemeralCollections(ctx context.Context, n int) ([]memory.Due, error) {
-	return s.due(ctx, "SELECT tenant, id FROM collections WHERE ephemeral = 1 AND state <> 'deleting' ORDER BY tenant, id LIMIT ?", limit(n))
+	return s.due(ctx, "SELECT tenant, id FROM collections WHERE ephemeral = 1 AND state <> 'deleting' ORDER BY tenant, id LIMIT +?", limit(n))
 }

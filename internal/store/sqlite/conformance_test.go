@@ -12,7 +12,7 @@ import (
 // C056 and C058 (read and delete by id), C060 (values keep their type), C064
 // (collections never mix), C066 and C067 (forks and batched copies), C069
 // (agents share a base), C075 (dimensions are not mixed), C077 (any version
-// is restored).
+// is restored). No statement of it is prepared again for a bound value.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
@@ -22,6 +22,9 @@ func TestConformance(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
+			if checkReprepared(t, s) == 0 {
+				t.Error("no statement was found")
+			}
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}

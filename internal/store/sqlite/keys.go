@@ -33,7 +33,7 @@ func (q *session) Key(ctx context.Context, tenantID, id uuid.UUID) (auth.Key, bo
 
 // KeysAfter implements store.KeyRows.
 func (q *session) KeysAfter(ctx context.Context, tenantID, agent, id uuid.UUID, n int) ([]auth.Key, error) {
-	return q.keys(ctx, "k.tenant = ?1 AND k.id > ?2 AND (?3 = zeroblob(16) OR k.agent = ?3) ORDER BY k.id LIMIT ?4", tenantID, id, agent, limit(n))
+	return q.keys(ctx, "k.tenant = ?1 AND k.id > ?2 AND (?3 = zeroblob(16) OR k.agent = ?3) ORDER BY k.id LIMIT +?4", tenantID, id, agent, limit(n))
 }
 
 // InsertKey implements store.KeyRows.

@@ -54,7 +54,7 @@ func (q *session) ListAudit(ctx context.Context, s tenant.Scope, aq memory.Audit
 	if aq.Target != "" {
 		text, args = text+" AND target = ?", append(args, aq.Target)
 	}
-	err = q.each(ctx, text+" ORDER BY id DESC LIMIT ?", append(args, limit(aq.Limit)), func(rows *sql.Rows) error {
+	err = q.each(ctx, text+" ORDER BY id DESC LIMIT +?", append(args, limit(aq.Limit)), func(rows *sql.Rows) error {
 		var e memory.AuditEntry
 		var detail string
 		if err := rows.Scan(&e.ID, store.Time(&e.At), &e.Actor, &e.Action, &e.Target, &detail); err != nil {

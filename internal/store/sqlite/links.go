@@ -103,7 +103,7 @@ func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []mem
 		hidden, more := hiddenLinks(tenantID, layers[:i])
 		text.WriteString("SELECT * FROM (SELECT " + store.LinkColumns + " FROM links l" + index + " WHERE " + ends +
 			" AND l.tenant = ? AND l.layer = ? AND l.from_rev <= ? AND l.to_rev > ? AND l.deleted = 0" + beyond + hidden +
-			" ORDER BY l.source, l.relation, l.target LIMIT ?)")
+			" ORDER BY l.source, l.relation, l.target LIMIT +?)")
 		for range n {
 			args = append(args, setArg)
 		}
@@ -123,7 +123,7 @@ func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []mem
 			branch(i, " INDEXED BY links_target", "l.target IN "+set+" AND l.source NOT IN "+set, 2)
 		}
 	}
-	text.WriteString(" ORDER BY 1, 2, 3 LIMIT ?")
+	text.WriteString(" ORDER BY 1, 2, 3 LIMIT +?")
 	args = append(args, lq.Limit)
 	var out []memory.Link
 	err := q.each(ctx, text.String(), args, func(rows *sql.Rows) error {

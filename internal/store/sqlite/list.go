@@ -76,7 +76,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 		hidden, hiddenArgs := hiddenNotes(tenantID, layers[:i])
 		text.WriteString("SELECT * FROM (SELECT " + r.columns() + " FROM notes n" + join +
 			" WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0" + common.String() + hidden +
-			" ORDER BY " + by + " LIMIT ?)")
+			" ORDER BY " + by + " LIMIT +?)")
 		args = append(args, joinArgs...)
 		args = append(args, tenantID, l.Collection, l.Bound, l.Bound)
 		args = append(args, commonArgs...)
@@ -84,7 +84,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 		args = append(args, limit(p.Limit))
 	}
 	if len(layers) > 1 {
-		text.WriteString(" ORDER BY " + merged + " LIMIT ?")
+		text.WriteString(" ORDER BY " + merged + " LIMIT +?")
 		args = append(args, limit(p.Limit))
 	}
 	var out []store.NoteVersion

@@ -21,7 +21,7 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 		where, args = "n.to_rev > ? AND n.to_rev <= ? AND n.from_rev <= ?", append(args, p.After)
 	}
 	err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND "+where+
-		" AND (n.from_rev, n.id) > (?, ?) ORDER BY n.from_rev, n.id LIMIT ?", append(args, p.From, p.Note, p.Limit), func(rows *sql.Rows) error {
+		" AND (n.from_rev, n.id) > (?, ?) ORDER BY n.from_rev, n.id LIMIT +?", append(args, p.From, p.Note, p.Limit), func(rows *sql.Rows) error {
 		n, err := r.scan(rows)
 		out = append(out, n)
 		return err
@@ -42,7 +42,7 @@ func (q *session) changesets(ctx context.Context, where string, args ...any) (ou
 
 // ListChangesets implements store.LogRows.
 func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, n int) ([]memory.Changeset, error) {
-	return q.changesets(ctx, "tenant = ? AND collection = ? AND revision > ? AND revision <= ? ORDER BY revision LIMIT ?", tenantID, collection, after, to, limit(n))
+	return q.changesets(ctx, "tenant = ? AND collection = ? AND revision > ? AND revision <= ? ORDER BY revision LIMIT +?", tenantID, collection, after, to, limit(n))
 }
 
 // CountChangesets implements store.LogRows.

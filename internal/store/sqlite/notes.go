@@ -102,7 +102,7 @@ func (q *session) NoteVersionByKey(ctx context.Context, tenantID uuid.UUID, laye
 		join, args := r.join()
 		hidden, more := hiddenNotes(tenantID, layers[:i])
 		args = append(append(args, tenantID, l.Collection, string(kind), key, l.Bound, l.Bound), more...)
-		err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND n.kind = ? AND n.key = ? AND n.key <> '' AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0"+hidden+" LIMIT 1",
+		err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND n.kind = +? AND n.key = ? AND n.key <> '' AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0"+hidden+" LIMIT 1",
 			args, func(rows *sql.Rows) error {
 				ok = true
 				n, err = r.scan(rows)
@@ -136,7 +136,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 				args[4] = -1
 			}
 			var versions []memory.Note
-			err := q.each(ctx, "SELECT "+r.columns()+" FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.id = ? AND n.from_rev <= ? ORDER BY n.from_rev DESC LIMIT ?", args, func(rows *sql.Rows) error {
+			err := q.each(ctx, "SELECT "+r.columns()+" FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.id = ? AND n.from_rev <= ? ORDER BY n.from_rev DESC LIMIT +?", args, func(rows *sql.Rows) error {
 				e, err := r.scan(rows)
 				versions = append(versions, e.Note)
 				return err

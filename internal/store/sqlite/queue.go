@@ -78,7 +78,7 @@ func (s *Store) DueCollections(ctx context.Context, now time.Time, n int) ([]mem
    AND j.state IN ('queued', 'running') AND `+claimable+`) AS other
  FROM (SELECT DISTINCT tenant, collection FROM jobs INDEXED BY jobs_waiting WHERE state IN ('queued', 'running')) w)
 SELECT c.tenant, c.collection FROM c WHERE c.other OR c.first IS NOT NULL AND `+firstIsDue+" AND "+noneHeld+" AND "+nonePrepared+`
- ORDER BY row_number() OVER (PARTITION BY c.tenant ORDER BY random()), random() LIMIT ?2`, now, limit(n))
+ ORDER BY row_number() OVER (PARTITION BY c.tenant ORDER BY random()), random() LIMIT +?2`, now, limit(n))
 }
 
 // NextDue implements memory.Queue.
@@ -127,9 +127,9 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 			return err
 		}
 		const waiting = " FROM jobs j WHERE j.tenant = ?2 AND j.collection = ?3 AND j.stage = ?4 AND j.state IN ('queued', 'running') AND "
-		text := "SELECT " + store.JobColumns + waiting + claimable + " ORDER BY j.seq LIMIT ?5"
+		text := "SELECT " + store.JobColumns + waiting + claimable + " ORDER BY j.seq LIMIT +?5"
 		if stage == memory.StageDecide {
-			text = "SELECT " + store.JobColumns + " FROM (SELECT j.*, j.seq AS first" + waiting + inLine + " ORDER BY j.seq LIMIT ?5) c JOIN jobs j ON j.tenant = c.tenant AND j.id = c.id WHERE " +
+			text = "SELECT " + store.JobColumns + " FROM (SELECT j.*, j.seq AS first" + waiting + inLine + " ORDER BY j.seq LIMIT +?5) c JOIN jobs j ON j.tenant = c.tenant AND j.id = c.id WHERE " +
 				claimable + " AND " + noneHeld + " AND " + nonePrepared
 			n = 1
 		}
@@ -281,7 +281,7 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 		text, args = text+" AND j.collection = ?", append(args, jq.Collection)
 	}
 	if jq.State != "" {
-		text, args = text+" AND j.state = ?", append(args, jq.State)
+		text, args = text+" AND j.state = +?", append(args, jq.State)
 	}
 	if jq.Note != uuid.Nil {
 		text, args = text+" AND j.note = ? AND j.note <> zeroblob(16)", append(args, jq.Note)
@@ -289,7 +289,7 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 	if jq.Before != uuid.Nil {
 		text, args = text+" AND j.id < ?", append(args, jq.Before)
 	}
-	return q.jobs(ctx, text+" ORDER BY j.id DESC LIMIT ?", append(args, limit(jq.Limit))...)
+	return q.jobs(ctx, text+" ORDER BY j.id DESC LIMIT +?", append(args, limit(jq.Limit))...)
 }
 
 // UnendedJobs implements store.JobRows.

@@ -38,7 +38,7 @@ var rowTables = []struct{ name, key, column string }{
 func (q *session) DeleteCollectionRows(ctx context.Context, r store.CollectionRow, n int) (bool, error) {
 	left := int64(n)
 	for _, t := range rowTables {
-		removed, err := q.exec(ctx, "DELETE FROM "+t.name+" WHERE ("+t.key+") IN (SELECT "+t.key+" FROM "+t.name+" WHERE tenant = ? AND "+t.column+" = ? LIMIT ?)",
+		removed, err := q.exec(ctx, "DELETE FROM "+t.name+" WHERE ("+t.key+") IN (SELECT "+t.key+" FROM "+t.name+" WHERE tenant = ? AND "+t.column+" = ? LIMIT +?)",
 			r.Tenant, r.ID, left)
 		if err != nil {
 			return false, err
@@ -48,7 +48,7 @@ func (q *session) DeleteCollectionRows(ctx context.Context, r store.CollectionRo
 		}
 	}
 	removed, err := q.exec(ctx, `DELETE FROM spool WHERE (tenant, job, name, part) IN (SELECT s.tenant, s.job, s.name, s.part FROM jobs j
- JOIN spool s ON s.tenant = j.tenant AND s.job = j.id WHERE j.tenant = ? AND j.collection = ? LIMIT ?)`, r.Tenant, r.ID, min(left, store.SpoolBatch))
+ JOIN spool s ON s.tenant = j.tenant AND s.job = j.id WHERE j.tenant = ? AND j.collection = ? LIMIT +?)`, r.Tenant, r.ID, min(left, store.SpoolBatch))
 	if err != nil {
 		return false, err
 	}
@@ -56,7 +56,7 @@ func (q *session) DeleteCollectionRows(ctx context.Context, r store.CollectionRo
 		return false, nil
 	}
 	removed, err = q.exec(ctx, `DELETE FROM jobs WHERE (tenant, id) IN (SELECT tenant, id FROM jobs WHERE tenant = ? AND collection = ?
- AND (kind <> 'remove' OR state NOT IN ('queued', 'running')) LIMIT ?)`, r.Tenant, r.ID, left)
+ AND (kind <> 'remove' OR state NOT IN ('queued', 'running')) LIMIT +?)`, r.Tenant, r.ID, left)
 	if err != nil {
 		return false, err
 	}

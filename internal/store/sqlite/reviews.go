@@ -47,7 +47,7 @@ func (q *session) ListReviews(ctx context.Context, s tenant.Scope, rq memory.Rev
 	if rq.ByRisk {
 		order = " ORDER BY r.confidence, r.id DESC"
 	}
-	return q.reviews(ctx, s, now, text+order+" LIMIT ? OFFSET ?", append(args, limit(rq.Limit), rq.Offset)...)
+	return q.reviews(ctx, s, now, text+order+" LIMIT +? OFFSET ?", append(args, limit(rq.Limit), rq.Offset)...)
 }
 
 // ReviewState implements store.ReviewRows.

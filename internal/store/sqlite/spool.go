@@ -41,7 +41,7 @@ func (q *session) DeletePartsBefore(ctx context.Context, tenantID uuid.UUID, bef
 
 func (q *session) deleteParts(ctx context.Context, tenantID uuid.UUID, limit int, where string, args ...any) (int, error) {
 	args = append(append([]any{tenantID}, args...), limit)
-	n, err := q.exec(ctx, "DELETE FROM spool WHERE rowid IN (SELECT rowid FROM spool WHERE tenant = ? AND "+where+" LIMIT ?)", args...)
+	n, err := q.exec(ctx, "DELETE FROM spool WHERE rowid IN (SELECT rowid FROM spool WHERE tenant = ? AND "+where+" LIMIT +?)", args...)
 	return int(n), err
 }
 
@@ -49,7 +49,7 @@ func (q *session) deleteParts(ctx context.Context, tenantID uuid.UUID, limit int
 func (q *session) TenantsWithPartsBefore(ctx context.Context, before time.Time, n int) (out []uuid.UUID, err error) {
 	err = q.each(ctx, `WITH RECURSIVE w (tenant) AS (
  SELECT MIN(tenant) FROM spool UNION ALL SELECT (SELECT MIN(s.tenant) FROM spool s WHERE s.tenant > w.tenant) FROM w WHERE w.tenant IS NOT NULL)
- SELECT w.tenant FROM w WHERE EXISTS (SELECT 1 FROM spool WHERE spool.tenant = w.tenant AND `+staleParts+`) LIMIT ?`,
+ SELECT w.tenant FROM w WHERE EXISTS (SELECT 1 FROM spool WHERE spool.tenant = w.tenant AND `+staleParts+`) LIMIT +?`,
 		[]any{before.UnixMicro(), memory.SpoolBody, limit(n)}, func(rows *sql.Rows) error {
 			var id uuid.UUID
 			err := rows.Scan(&id)

@@ -32,7 +32,7 @@ func (q *session) TenantByName(ctx context.Context, name string) (tenant.Tenant,
 
 // TenantsAfter implements store.TenantRows.
 func (q *session) TenantsAfter(ctx context.Context, name string, n int) ([]tenant.Tenant, error) {
-	return q.tenants(ctx, "state <> 'deleting' AND name > ? ORDER BY name LIMIT ?", name, limit(n))
+	return q.tenants(ctx, "state <> 'deleting' AND name > ? ORDER BY name LIMIT +?", name, limit(n))
 }
 
 // InsertTenant implements store.TenantRows.
@@ -109,7 +109,7 @@ var tenantTables = []struct{ name, key string }{
 func (q *session) DeleteTenantRows(ctx context.Context, id uuid.UUID, n int) (bool, error) {
 	left := int64(n)
 	for _, t := range tenantTables {
-		deleted, err := q.exec(ctx, "DELETE FROM "+t.name+" WHERE ("+t.key+") IN (SELECT "+t.key+" FROM "+t.name+" WHERE tenant = ? LIMIT ?)", id, left)
+		deleted, err := q.exec(ctx, "DELETE FROM "+t.name+" WHERE ("+t.key+") IN (SELECT "+t.key+" FROM "+t.name+" WHERE tenant = ? LIMIT +?)", id, left)
 		if err != nil {
 			return false, err
 		}
